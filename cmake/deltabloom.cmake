@@ -1,0 +1,48 @@
+# What every target of ours shares: warnings, sanitizers, and the functions
+# that declare targets.
+
+add_library(deltabloom_build_flags INTERFACE)
+target_compile_options(deltabloom_build_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion
+  $<$<BOOL:${DELTABLOOM_WERROR}>:-Werror>)
+if(DELTABLOOM_SANITIZE)
+  target_compile_options(deltabloom_build_flags INTERFACE
+    -fsanitize=${DELTABLOOM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(deltabloom_build_flags INTERFACE -fsanitize=${DELTABLOOM_SANITIZE})
+endif()
+
+# A floor: object files that the libraries above it are made of. Includes are
+# written from the top of the tree.
+function(deltabloom_floor name)
+  cmake_parse_arguments(arg "" "" "SOURCES;FLOORS" ${ARGN})
+  add_library(${name} OBJECT ${arg_SOURCES})
+  target_include_directories(${name} PUBLIC
+    ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(${name} PRIVATE deltabloom_build_flags)
+  foreach(floor ${arg_FLOORS})
+    target_include_directories(${name} PUBLIC
+      $<TARGET_PROPERTY:${floor},INTERFACE_INCLUDE_DIRECTORIES>)
+  endforeach()
+endfunction()
+
+# A library that users link: an alias deltabloom::<component>, a SONAME when
+# shared, and only the public headers to include.
+function(deltabloom_library name component)
+  cmake_parse_arguments(arg "" "" "SOURCES;FLOORS" ${ARGN})
+  set(objects)
+  foreach(floor ${arg_FLOORS})
+    list(APPEND objects $<TARGET_OBJECTS:${floor}>)
+  endforeach()
+  add_library(${name} ${arg_SOURCES} ${objects})
+  add_library(deltabloom::${component} ALIAS ${name})
+  target_include_directories(${name}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_features(${name} PUBLIC cxx_std_17)
+  target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:deltabloom_build_flags>)
+  set_target_properties(${name} PROPERTIES
+    EXPORT_NAME ${component}
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+endfunction()

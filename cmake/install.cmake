@@ -1,0 +1,1 @@
+install(DIRECTORY include/deltabloom DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

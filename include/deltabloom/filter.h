@@ -1,0 +1,124 @@
+// Filters as plain bytes: build them from keys, ask them for keys.
+//
+// A filter answers "may this key have been added?". It never answers no for a
+// key that was added; for other keys it answers yes at a small rate, the
+// false-positive rate. docs/format.md defines every byte.
+//
+// The bytes here are *raw*: `payload | last byte`, where the last byte is the
+// number of probes k of a classic filter (0..30) or the marker of another
+// layout (31..255). Store them where a checksum guards them: a changed bit
+// inside the legal range cannot be noticed by the filter itself.
+#ifndef DELTABLOOM_FILTER_H_
+#define DELTABLOOM_FILTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "deltabloom/export.h"
+
+namespace deltabloom {
+
+// The bytes a filter is made of (docs/format.md has a chapter for each).
+enum class Layout : uint8_t {
+  kClassic,  // LevelDB-style Bloom filter, for compatibility and small filters
+};
+
+// The hash of a classic filter. The bytes do not tell it: the name under which
+// they are stored must (see FilterPolicy::Name). Never mix the two.
+enum class Hash : uint8_t {
+  kMurmurHash2,  // Appleby's MurmurHash2, seed 0xbc9f1d34: Deltabloom's own
+  kLevelDB,      // LevelDB's hash: filters equal LevelDB's byte for byte
+};
+
+struct DELTABLOOM_EXPORT FilterOptions {
+  // Bits of filter per added key, used to a thousandth. Legal: 0 to 1000.
+  // A classic filter has max(64, keys * bits_per_key) bits and
+  // k = bits_per_key * 0.69 probes (0.69 ~ ln 2), clamped to 1..30.
+  double bits_per_key = 10;
+
+  Layout layout = Layout::kClassic;
+
+  Hash hash = Hash::kMurmurHash2;
+
+  // Empty when the options can be built with; else one line that names the
+  // offending option, its value and the legal range.
+  std::string Validate() const;
+};
+
+// Collects keys and turns them into one filter; usable again after Finish.
+// Every added key counts towards the size, duplicates too. Not thread-safe.
+//
+// Errors: the constructor throws std::invalid_argument with the text of
+// Validate(); any call may throw std::bad_alloc, after which the builder can
+// only be destroyed.
+class DELTABLOOM_EXPORT FilterBuilder {
+ public:
+  explicit FilterBuilder(const FilterOptions& options = {});
+  ~FilterBuilder();
+  FilterBuilder(FilterBuilder&&) noexcept;
+  FilterBuilder& operator=(FilterBuilder&&) noexcept;
+
+  // Keys may have any bytes and any length, including none.
+  void AddKey(std::string_view key);
+
+  // Keys added since construction or the last Finish.
+  uint64_t KeysAdded() const;
+
+  // Bytes that Finish would append now.
+  uint64_t FilterSize() const;
+
+  // Appends the filter to *dst and leaves the builder empty.
+  void Finish(std::string* dst);
+
+ private:
+  struct Rep;
+  std::unique_ptr<Rep> rep_;
+};
+
+namespace internal {
+
+// Filter bytes after parsing: the layout's functions for this CPU, and what
+// they need to know. Not for use outside Deltabloom.
+struct ParsedFilter {
+  bool (*may_match)(const ParsedFilter&, std::string_view key);
+  void (*may_match_many)(const ParsedFilter&, const std::string_view* keys,
+                         size_t n, bool* may_match);
+  const unsigned char* payload;
+  uint64_t payload_size;  // bytes
+  uint64_t geometry[5];   // meaning belongs to the layout
+};
+
+}  // namespace internal
+
+// A view over filter bytes, parsed once; the bytes must outlive it. Any bytes
+// are safe. Those that hold no filter this version knows answer "may match";
+// none or a single byte answer "holds no key", as in LevelDB. Thread-safe.
+class DELTABLOOM_EXPORT Filter {
+ public:
+  explicit Filter(std::string_view filter, Hash hash = Hash::kMurmurHash2);
+
+  // False only if `key` was not added.
+  bool MayMatch(std::string_view key) const {
+    return parsed_.may_match(parsed_, key);
+  }
+
+  // may_match[i] = MayMatch(keys[i]) for every i in [0, n), faster than one by
+  // one: the memory of many keys is fetched at the same time.
+  void MayMatch(const std::string_view* keys, size_t n, bool* may_match) const {
+    parsed_.may_match_many(parsed_, keys, n, may_match);
+  }
+
+ private:
+  internal::ParsedFilter parsed_;
+};
+
+// What raw filter bytes are, in one line: "classic, 6 probes, 80 bits", or why
+// every key may match or none does.
+DELTABLOOM_EXPORT std::string DescribeFilter(std::string_view filter);
+
+}  // namespace deltabloom
+
+#endif  // DELTABLOOM_FILTER_H_

@@ -1,0 +1,49 @@
+// The interface through which LevelDB-shaped engines use filters: a named
+// policy that turns the keys of a block or table into filter bytes.
+#ifndef DELTABLOOM_FILTER_POLICY_H_
+#define DELTABLOOM_FILTER_POLICY_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "deltabloom/export.h"
+#include "deltabloom/filter.h"
+
+namespace deltabloom {
+
+// Thread-safe: every method may be called from many threads at once.
+class DELTABLOOM_EXPORT FilterPolicy {
+ public:
+  virtual ~FilterPolicy();
+
+  // Names the bytes, not the settings: policies whose filters the other can
+  // read share a name. Store it beside the filters and use them only under a
+  // policy of the same name; a wrong hash loses keys.
+  virtual const char* Name() const = 0;
+
+  // *Appends* to *dst a filter of keys[0 .. n-1]. All of them count towards
+  // its size, duplicates too.
+  virtual void CreateFilter(const std::string_view* keys, size_t n,
+                            std::string* dst) const = 0;
+
+  // True for every key that CreateFilter was given when it made `filter`, and
+  // for any key when the bytes are not recognised. Filters of no bytes or of
+  // one hold no key.
+  virtual bool KeyMayMatch(std::string_view key,
+                           std::string_view filter) const = 0;
+};
+
+// A policy of classic filters with MurmurHash2. bits_per_key: 10 gives about
+// 1 % false positives; legal are 0 to 1000. Null if it is out of range or NaN.
+DELTABLOOM_EXPORT std::unique_ptr<const FilterPolicy> NewBloomFilterPolicy(
+    double bits_per_key);
+
+// The same with any options. Null if options.Validate() is not empty.
+DELTABLOOM_EXPORT std::unique_ptr<const FilterPolicy> NewFilterPolicy(
+    const FilterOptions& options);
+
+}  // namespace deltabloom
+
+#endif  // DELTABLOOM_FILTER_POLICY_H_

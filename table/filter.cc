@@ -1,0 +1,87 @@
+#include "deltabloom/filter.h"
+
+#include <stdexcept>
+
+#include "table/framing.h"
+#include "util/hash_list.h"
+#include "util/layout.h"
+
+namespace deltabloom {
+
+using internal::ActiveCpuLevel;
+using internal::LayoutRow;
+using internal::Plan;
+
+std::string FilterOptions::Validate() const {
+  if (!internal::ValidBitsPerKey(bits_per_key)) {
+    return "bits_per_key = " + std::to_string(bits_per_key) +
+           " is out of range: use 0 to 1000, 10 gives about 1 % false "
+           "positives";
+  }
+  if (internal::FindLayout(layout, hash) == nullptr) {
+    return "no such layout with this hash";
+  }
+  return {};
+}
+
+struct FilterBuilder::Rep {
+  explicit Rep(const FilterOptions& options)
+      : row(internal::FindLayout(options.layout, options.hash)),
+        millibits(internal::ToMillibits(options.bits_per_key)),
+        hashes(row->hash_size) {}
+
+  const LayoutRow* row;
+  uint32_t millibits;
+  internal::HashList hashes;
+};
+
+FilterBuilder::FilterBuilder(const FilterOptions& options) {
+  const std::string error = options.Validate();
+  if (!error.empty()) throw std::invalid_argument(error);
+  rep_ = std::make_unique<Rep>(options);
+}
+
+FilterBuilder::~FilterBuilder() = default;
+FilterBuilder::FilterBuilder(FilterBuilder&&) noexcept = default;
+FilterBuilder& FilterBuilder::operator=(FilterBuilder&&) noexcept = default;
+
+void FilterBuilder::AddKey(std::string_view key) {
+  rep_->hashes.Add(rep_->row->hash(key));
+}
+
+uint64_t FilterBuilder::KeysAdded() const { return rep_->hashes.size(); }
+
+uint64_t FilterBuilder::FilterSize() const {
+  return rep_->row->plan(KeysAdded(), rep_->millibits).payload_size +
+         internal::kRawFramingSize;
+}
+
+void FilterBuilder::Finish(std::string* dst) {
+  const size_t start = dst->size();
+  for (const LayoutRow* row = rep_->row; row != nullptr; row = row->fallback) {
+    const Plan plan = row->plan(KeysAdded(), rep_->millibits);
+    dst->resize(start);
+    dst->resize(start + plan.payload_size + internal::kRawFramingSize, '\0');
+    auto* payload = reinterpret_cast<unsigned char*>(&(*dst)[start]);
+    if (row->build(&rep_->hashes, /*keep_hashes=*/false, plan, ActiveCpuLevel(),
+                   payload)) {
+      dst->back() = static_cast<char>(plan.last_byte);
+      break;
+    }
+  }
+  rep_->hashes.Clear();
+}
+
+Filter::Filter(std::string_view filter, Hash hash) {
+  internal::ParseRaw(filter, hash, ActiveCpuLevel(), &parsed_, nullptr);
+}
+
+std::string DescribeFilter(std::string_view filter) {
+  std::string why;
+  internal::ParsedFilter parsed;
+  internal::ParseRaw(filter, Hash::kMurmurHash2, ActiveCpuLevel(), &parsed,
+                     &why);
+  return why;
+}
+
+}  // namespace deltabloom

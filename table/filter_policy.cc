@@ -1,0 +1,49 @@
+#include "deltabloom/filter_policy.h"
+
+#include "deltabloom/filter.h"
+
+namespace deltabloom {
+namespace {
+
+class OptionsPolicy : public FilterPolicy {
+ public:
+  explicit OptionsPolicy(const FilterOptions& options) : options_(options) {}
+
+  const char* Name() const override {
+    return options_.hash == Hash::kLevelDB ? "leveldb.BuiltinBloomFilter2"
+                                           : "deltabloom.Filter.MurmurHash2";
+  }
+
+  void CreateFilter(const std::string_view* keys, size_t n,
+                    std::string* dst) const override {
+    FilterBuilder builder(options_);
+    for (size_t i = 0; i < n; ++i) builder.AddKey(keys[i]);
+    builder.Finish(dst);
+  }
+
+  bool KeyMayMatch(std::string_view key,
+                   std::string_view filter) const override {
+    return Filter(filter, options_.hash).MayMatch(key);
+  }
+
+ private:
+  const FilterOptions options_;
+};
+
+}  // namespace
+
+FilterPolicy::~FilterPolicy() = default;
+
+std::unique_ptr<const FilterPolicy> NewBloomFilterPolicy(double bits_per_key) {
+  FilterOptions options;
+  options.bits_per_key = bits_per_key;
+  return NewFilterPolicy(options);
+}
+
+std::unique_ptr<const FilterPolicy> NewFilterPolicy(
+    const FilterOptions& options) {
+  if (!options.Validate().empty()) return nullptr;
+  return std::make_unique<OptionsPolicy>(options);
+}
+
+}  // namespace deltabloom

@@ -1,0 +1,57 @@
+// The two framings of a filter (docs/format.md, chapter "Framings"). The
+// caller names the one it has; nothing guesses.
+//
+//   raw     payload | last byte               for everything but RocksDB
+//   sealed  payload | trailer | last byte     for RocksDB
+//
+// A sealed filter is safe under every reader that may meet it: RocksDB's own,
+// which looks at the byte five from the end, takes it for "always match".
+#ifndef DELTABLOOM_TABLE_FRAMING_H_
+#define DELTABLOOM_TABLE_FRAMING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "util/cpu_level.h"
+#include "util/layout.h"
+
+namespace deltabloom::internal {
+
+// Bytes that framing adds to a payload, the last byte included.
+inline constexpr size_t kRawFramingSize = 1;
+inline constexpr size_t kSealedFramingSize = 16;
+
+// The LSM level in a trailer when it is not known.
+inline constexpr uint8_t kUnknownLevel = 255;
+
+// What the bytes turned out to be.
+enum class FilterKind : uint8_t {
+  kFilter,   // a filter; parsed
+  kEmpty,    // holds no key: never matches
+  kAlways,   // damaged, of a later version or without probes: always matches
+  kForeign,  // sealed framing only: not Deltabloom's
+};
+
+// Fill *parsed for the answers that docs/format.md requires. The bytes must
+// outlive it. `why` may be null; else it receives one line about the bytes.
+FilterKind ParseRaw(std::string_view filter, Hash hash, CpuLevel level,
+                    ParsedFilter* parsed, std::string* why);
+FilterKind ParseSealed(std::string_view filter, CpuLevel level,
+                       ParsedFilter* parsed, std::string* why);
+
+// Writes the kSealedFramingSize bytes behind payload[0 .. payload_size).
+// level_at_creation: 0..254 or kUnknownLevel.
+void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,
+          uint8_t level_at_creation);
+
+// A sealed filter that holds no key is its framing alone, with this last byte.
+inline constexpr uint8_t kEmptyLastByte = 0;
+
+// The level stored in a sealed filter that ParseSealed did not call foreign.
+uint8_t SealedLevel(std::string_view filter);
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_TABLE_FRAMING_H_

@@ -1,0 +1,104 @@
+// The hashes of keys added so far, in the order they came.
+//
+// Kept in chunks, so that a growing list never copies what it holds and never
+// needs more than one chunk beyond its hashes.
+#ifndef DELTABLOOM_UTIL_HASH_LIST_H_
+#define DELTABLOOM_UTIL_HASH_LIST_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace deltabloom::internal {
+
+class HashList {
+ public:
+  // hash_size: bytes kept per hash, 4 or 8. Of a longer hash the low bytes
+  // are kept.
+  explicit HashList(unsigned hash_size) : hash_size_(hash_size) {}
+
+  void Add(uint64_t hash) {
+    if (used_ == capacity_) AddChunk();
+    if (hash_size_ == 4) {
+      reinterpret_cast<uint32_t*>(tail_)[used_] = static_cast<uint32_t>(hash);
+    } else {
+      reinterpret_cast<uint64_t*>(tail_)[used_] = hash;
+    }
+    ++used_;
+  }
+
+  uint64_t size() const { return full_ + used_; }
+  unsigned hash_size() const { return hash_size_; }
+
+  // Frees everything.
+  void Clear() {
+    chunks_.clear();
+    tail_ = nullptr;
+    full_ = used_ = capacity_ = 0;
+    memory_size_ = 0;
+  }
+
+  // Bytes allocated for hashes.
+  uint64_t MemorySize() const { return memory_size_; }
+
+  // Calls fn(const T* hashes, size_t n) for each chunk, in order; T is
+  // uint32_t or uint64_t, the type of hash_size() bytes.
+  template <typename T, typename Fn>
+  void ForEachChunk(Fn fn) const {
+    for (const Chunk& chunk : chunks_) {
+      const bool last = &chunk == &chunks_.back();
+      fn(reinterpret_cast<const T*>(chunk.words.get()),
+         last ? used_ : chunk.capacity);
+    }
+  }
+
+  // As ForEachChunk, but frees each chunk behind fn; the list ends empty.
+  template <typename T, typename Fn>
+  void ConsumeChunks(Fn fn) {
+    for (Chunk& chunk : chunks_) {
+      const bool last = &chunk == &chunks_.back();
+      fn(reinterpret_cast<const T*>(chunk.words.get()),
+         last ? used_ : chunk.capacity);
+      chunk.words.reset();
+    }
+    Clear();
+  }
+
+ private:
+  static constexpr size_t kFirstChunkBytes = size_t{4} << 10;
+  static constexpr size_t kLargestChunkBytes = size_t{256} << 10;
+
+  struct Chunk {
+    std::unique_ptr<uint64_t[]> words;
+    size_t capacity;  // hashes
+  };
+
+  void AddChunk() {
+    // An eighth of what is there keeps the unused part small at every size.
+    const size_t bytes =
+        std::clamp(static_cast<size_t>(memory_size_ / 8) & ~size_t{7},
+                   kFirstChunkBytes, kLargestChunkBytes);
+    Chunk chunk{std::unique_ptr<uint64_t[]>(new uint64_t[bytes / 8]),
+                bytes / hash_size_};
+    chunks_.push_back(std::move(chunk));
+    full_ += used_;
+    used_ = 0;
+    tail_ = chunks_.back().words.get();
+    capacity_ = chunks_.back().capacity;
+    memory_size_ += bytes;
+  }
+
+  std::vector<Chunk> chunks_;
+  uint64_t* tail_ = nullptr;
+  size_t used_ = 0;      // hashes in the last chunk
+  size_t capacity_ = 0;  // hashes that fit the last chunk
+  uint64_t full_ = 0;    // hashes in all chunks before it
+  uint64_t memory_size_ = 0;
+  unsigned hash_size_;
+};
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_UTIL_HASH_LIST_H_

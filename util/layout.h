@@ -1,0 +1,93 @@
+// A layout is one way to lay a set of hashes out in bytes. Each is a row of
+// functions in one table (layout_table.cc); nothing else knows which exist.
+#ifndef DELTABLOOM_UTIL_LAYOUT_H_
+#define DELTABLOOM_UTIL_LAYOUT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "deltabloom/filter.h"
+#include "util/cpu_level.h"
+#include "util/hash_list.h"
+
+namespace deltabloom::internal {
+
+// What a filter of some keys will look like, known before it is built.
+struct Plan {
+  uint64_t keys = 0;
+  uint64_t payload_size = 0;  // bytes in front of the framing
+  uint64_t build_bytes = 0;   // peak temporary memory of build(), without the
+                              // hash list
+  uint32_t parameter = 0;     // the layout's own: probes, columns
+  uint8_t last_byte = 0;      // k or marker
+};
+
+struct LayoutRow {
+  Layout layout;
+  Hash classic_hash;  // meaningful for classic only
+  const char* name;
+  // The last bytes of its filters: first_marker..last_marker.
+  uint8_t first_marker;
+  uint8_t last_marker;
+  // Bytes of hash kept per key while building, 4 or 8.
+  unsigned hash_size;
+  // What is built instead when build() gives up; null when it never does.
+  // Shares hash and hash_size.
+  const LayoutRow* fallback;
+
+  uint64_t (*hash)(std::string_view key);
+
+  // Plan for `keys` keys at millibits_per_key thousandths of a bit each.
+  Plan (*plan)(uint64_t keys, uint32_t millibits_per_key);
+
+  // Enlarges the plan to the largest payload of at most `payload_limit` bytes
+  // that the layout can use (an allocator's slack, for instance); never
+  // shrinks it.
+  void (*grow)(Plan* plan, uint64_t payload_limit);
+
+  // Fills payload[0 .. plan.payload_size), which comes in zeroed. False: gave
+  // up, use the fallback; the hashes are then still there and the payload's
+  // content is undefined. When `keep_hashes` is false, a build that succeeds
+  // may free the hashes as it goes.
+  bool (*build)(HashList* hashes, bool keep_hashes, const Plan& plan,
+                CpuLevel level, unsigned char* payload);
+
+  // `parsed` comes in with payload and payload_size set. Fills in the rest, or
+  // returns false when the fields are inconsistent.
+  bool (*parse)(uint8_t last_byte, CpuLevel level, ParsedFilter* parsed);
+
+  // For a filter that parse() accepted: may_match by the hash of a key.
+  bool (*may_match_hash)(const ParsedFilter& parsed, uint64_t hash);
+
+  // "classic, 6 probes, 80 bits" for a filter that parse() accepted.
+  std::string (*describe)(const ParsedFilter& parsed);
+};
+
+// All layouts, ended by a null pointer.
+extern const LayoutRow* const kLayouts[];
+
+// The row that writes `layout`; `hash` matters for classic only.
+const LayoutRow* FindLayout(Layout layout, Hash hash);
+
+// The row whose filters end in `last_byte`, or null. With Hash::kLevelDB only
+// what LevelDB itself reads.
+const LayoutRow* FindLayoutOfLastByte(uint8_t last_byte, Hash hash);
+
+// Null for an unknown name.
+const LayoutRow* FindLayoutOfName(std::string_view name);
+
+// The two answers that need no bytes.
+void SetAlwaysMatch(ParsedFilter* parsed);
+void SetNeverMatch(ParsedFilter* parsed);
+
+// The legal range of bits_per_key, and its conversion; NaN and values out of
+// range are not valid.
+inline constexpr double kMaxBitsPerKey = 1000;
+bool ValidBitsPerKey(double bits_per_key);
+uint32_t ToMillibits(double bits_per_key);
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_UTIL_LAYOUT_H_
