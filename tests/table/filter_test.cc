@@ -1,0 +1,161 @@
+// The public promise of filter.h and filter_policy.h.
+#include "deltabloom/filter.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "deltabloom/filter_policy.h"
+
+namespace deltabloom {
+namespace {
+
+std::string Build(const std::vector<std::string_view>& keys,
+                  const FilterOptions& options = {}) {
+  FilterBuilder builder(options);
+  for (std::string_view key : keys) builder.AddKey(key);
+  const uint64_t promised = builder.FilterSize();
+  std::string filter;
+  builder.Finish(&filter);
+  EXPECT_EQ(filter.size(), promised);
+  return filter;
+}
+
+TEST(FilterOptions, BadBitsPerKeyIsNamed) {
+  for (double bad : {-1.0, -1e-9, 1000.001, 1e300, std::nan(""),
+                     std::numeric_limits<double>::infinity(),
+                     -std::numeric_limits<double>::infinity()}) {
+    FilterOptions options;
+    options.bits_per_key = bad;
+    EXPECT_NE(options.Validate().find("bits_per_key = "), std::string::npos);
+    EXPECT_EQ(options.Validate().find('\n'), std::string::npos);
+    EXPECT_THROW(FilterBuilder{options}, std::invalid_argument);
+    EXPECT_EQ(NewBloomFilterPolicy(bad), nullptr);
+  }
+  for (double good : {0.0, 0.001, 9.9, 10.0, 1000.0}) {
+    FilterOptions options;
+    options.bits_per_key = good;
+    EXPECT_EQ(options.Validate(), "");
+    EXPECT_NE(NewBloomFilterPolicy(good), nullptr);
+  }
+}
+
+TEST(FilterBuilder, SizesAndProbes) {
+  struct Case {
+    double bits_per_key;
+    size_t keys;
+    size_t size;  // with the k byte
+    int k;
+  };
+  for (const Case& c :
+       {Case{10, 0, 9, 6}, Case{0, 100, 9, 1}, Case{1, 100, 14, 1},
+        Case{9.9, 1000, 1239, 6}, Case{0.001, 100000, 14, 1},
+        Case{43.5, 3, 18, 30}, Case{1000, 1, 126, 30}}) {
+    FilterOptions options;
+    options.bits_per_key = c.bits_per_key;
+    const std::string filter =
+        Build(std::vector<std::string_view>(c.keys, "key"), options);
+    EXPECT_GE(filter.size(), c.size) << c.bits_per_key;
+    // The writer may add a little; LevelDB's hash has no such freedom.
+    EXPECT_LE(filter.size(), c.size + c.size / 20 + 8) << c.bits_per_key;
+    EXPECT_EQ(filter.back(), c.k) << c.bits_per_key;
+    options.hash = Hash::kLevelDB;
+    EXPECT_EQ(
+        Build(std::vector<std::string_view>(c.keys, "key"), options).size(),
+        c.size);
+  }
+}
+
+TEST(FilterBuilder, EveryKeyCountsDuplicatesToo) {
+  FilterBuilder builder;
+  for (int i = 0; i < 1000; ++i) builder.AddKey("same");
+  EXPECT_EQ(builder.KeysAdded(), 1000u);
+  EXPECT_GE(builder.FilterSize(), 1251u);
+}
+
+TEST(FilterBuilder, AppendsAndStartsAnew) {
+  FilterBuilder builder;
+  builder.AddKey("first");
+  std::string out = "front";
+  builder.Finish(&out);
+  EXPECT_EQ(out.substr(0, 5), "front");
+  EXPECT_EQ(out.substr(5), Build({"first"}));
+  EXPECT_EQ(builder.KeysAdded(), 0u);
+  builder.AddKey("second");
+  std::string second;
+  builder.Finish(&second);
+  EXPECT_EQ(second, Build({"second"}));
+
+  FilterBuilder moved = std::move(builder);
+  moved.AddKey("third");
+  std::string third;
+  moved.Finish(&third);
+  EXPECT_EQ(third, Build({"third"}));
+}
+
+TEST(Filter, KeysOfAnyBytesAndLength) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  std::vector<std::string> keys;
+  for (size_t size = 0; size < 300; ++size) {
+    std::string key;
+    for (size_t i = 0; i < size; ++i)
+      key.push_back(static_cast<char>(random()));
+    keys.push_back(key);
+  }
+  keys.push_back(std::string(1 << 20, '\0'));
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  for (Hash hash : {Hash::kMurmurHash2, Hash::kLevelDB}) {
+    FilterOptions options;
+    options.hash = hash;
+    const std::string bytes = Build(views, options);
+    const Filter filter(bytes, hash);
+    std::unique_ptr<bool[]> many(new bool[views.size()]());
+    filter.MayMatch(views.data(), views.size(), many.get());
+    for (size_t i = 0; i < views.size(); ++i) {
+      EXPECT_TRUE(filter.MayMatch(views[i])) << i;
+      EXPECT_TRUE(many[i]) << i;
+    }
+  }
+}
+
+TEST(FilterPolicy, AppendsAndMatches) {
+  const auto policy = NewBloomFilterPolicy(10);
+  ASSERT_NE(policy, nullptr);
+  EXPECT_STREQ(policy->Name(), "deltabloom.Filter.MurmurHash2");
+  const std::vector<std::string_view> keys = {"one", "two", "two", ""};
+  std::string dst = "front";
+  policy->CreateFilter(keys.data(), keys.size(), &dst);
+  EXPECT_EQ(dst.substr(0, 5), "front");
+  const std::string filter = dst.substr(5);
+  EXPECT_EQ(filter, Build(keys));
+  for (std::string_view key : keys)
+    EXPECT_TRUE(policy->KeyMayMatch(key, filter));
+  EXPECT_FALSE(policy->KeyMayMatch("three", filter));
+  EXPECT_FALSE(policy->KeyMayMatch("one", ""));
+  EXPECT_FALSE(policy->KeyMayMatch("one", "\x06"));
+  EXPECT_TRUE(policy->KeyMayMatch("one", std::string("\0\0", 2)));
+}
+
+TEST(FilterPolicy, HashesHaveNamesOfTheirOwn) {
+  FilterOptions options;
+  options.hash = Hash::kLevelDB;
+  EXPECT_STREQ(NewFilterPolicy(options)->Name(), "leveldb.BuiltinBloomFilter2");
+}
+
+TEST(FilterPolicy, NoKeys) {
+  std::string filter;
+  NewBloomFilterPolicy(10)->CreateFilter(nullptr, 0, &filter);
+  EXPECT_EQ(filter, std::string(8, '\0') + '\x06');
+  EXPECT_FALSE(Filter(filter).MayMatch("a"));
+}
+
+}  // namespace
+}  // namespace deltabloom
