@@ -1,1 +1,66 @@
-install(DIRECTORY include/deltabloom DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# cmake --install: headers, libraries, find_package(deltabloom COMPONENTS
+# core rocksdb leveldb) and one pkg-config file per component.
+
+include(CMakePackageConfigHelpers)
+
+set(deltabloom_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/deltabloom)
+set(deltabloom_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# Installs library `target` under its component's name. `headers` are the
+# public headers that only this component has; `requires` is for pkg-config.
+function(deltabloom_install target component)
+  cmake_parse_arguments(arg "" "DESCRIPTION;LIBS_PRIVATE" "HEADERS" ${ARGN})
+  if(NOT TARGET ${target})
+    return()
+  endif()
+  install(TARGETS ${target} EXPORT deltabloom-${component}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT deltabloom-${component} NAMESPACE deltabloom::
+    DESTINATION ${deltabloom_config_dir})
+  foreach(header ${arg_HEADERS})
+    install(FILES ${PROJECT_SOURCE_DIR}/include/deltabloom/${header}
+      DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/deltabloom)
+  endforeach()
+  string(REPLACE "_" "-" pc_name ${target})
+  set(pc_description "${arg_DESCRIPTION}")
+  set(pc_lib ${target})
+  set(pc_libs_private "${arg_LIBS_PRIVATE}")
+  set(pc_libs "")
+  if(NOT BUILD_SHARED_LIBS)
+    set(pc_libs " ${pc_libs_private}")
+    set(pc_libs_private "")
+  endif()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/deltabloom.pc.in
+    ${PROJECT_BINARY_DIR}/${pc_name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${pc_name}.pc
+    DESTINATION ${deltabloom_pkgconfig_dir})
+endfunction()
+
+file(GLOB deltabloom_core_headers RELATIVE ${PROJECT_SOURCE_DIR}/include/deltabloom
+  CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/deltabloom/*.h)
+list(REMOVE_ITEM deltabloom_core_headers rocksdb.h leveldb.h)
+
+deltabloom_install(deltabloom core
+  DESCRIPTION "Filters for sorted string tables"
+  LIBS_PRIVATE "-lstdc++ -lm"
+  HEADERS ${deltabloom_core_headers})
+deltabloom_install(deltabloom_rocksdb rocksdb
+  DESCRIPTION "Deltabloom as a RocksDB filter policy"
+  LIBS_PRIVATE "-lrocksdb -lstdc++ -lm"
+  HEADERS rocksdb.h)
+deltabloom_install(deltabloom_leveldb leveldb
+  DESCRIPTION "Deltabloom as a LevelDB filter policy"
+  LIBS_PRIVATE "-lleveldb -lstdc++ -lm"
+  HEADERS leveldb.h)
+
+configure_package_config_file(cmake/deltabloomConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/deltabloomConfig.cmake
+  INSTALL_DESTINATION ${deltabloom_config_dir})
+# Before 1.0 a new minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/deltabloomConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/deltabloomConfig.cmake
+  ${PROJECT_BINARY_DIR}/deltabloomConfigVersion.cmake
+  DESTINATION ${deltabloom_config_dir})

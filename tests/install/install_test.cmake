@@ -1,0 +1,91 @@
+# Builds and installs Deltabloom into a fresh prefix, then builds and runs the
+# consumer project through find_package and through pkg-config, and looks at
+# what the shared libraries export.
+cmake_minimum_required(VERSION 3.22)
+
+function(run)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE result
+    OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    string(REPLACE ";" " " command "${ARGV}")
+    message(FATAL_ERROR "${command}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+set(prefix ${WORK}/prefix)
+file(REMOVE_RECURSE ${WORK})
+set(shared OFF)
+if(KIND STREQUAL shared)
+  set(shared ON)
+endif()
+set(components core)
+foreach(engine rocksdb leveldb)
+  string(TOUPPER ${engine} variable)
+  if(${variable})
+    list(APPEND components ${engine})
+  endif()
+endforeach()
+
+run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja
+  -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=${CXX}
+  -DBUILD_SHARED_LIBS=${shared} -DCMAKE_INSTALL_PREFIX=${prefix}
+  -DCMAKE_INSTALL_LIBDIR=lib -DDELTABLOOM_TESTS=OFF -DDELTABLOOM_EXAMPLES=OFF
+  -DDELTABLOOM_DB_BENCH_EXT=OFF -DDELTABLOOM_TOOLS=OFF
+  -DDELTABLOOM_ROCKSDB=${ROCKSDB} -DDELTABLOOM_LEVELDB=${LEVELDB})
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+run(${CMAKE_COMMAND} --install ${WORK}/build)
+
+# No header of the promise may be missing or need one that is not installed.
+file(GLOB headers RELATIVE ${prefix}/include ${prefix}/include/deltabloom/*.h)
+list(LENGTH headers count)
+if(count LESS 3)
+  message(FATAL_ERROR "headers missing: ${headers}")
+endif()
+foreach(header ${headers})
+  file(WRITE ${WORK}/header.cc "#include \"${header}\"\n")
+  run(${CXX} -std=c++17 -Wall -Wextra -Werror -I${prefix}/include
+    -fsyntax-only ${WORK}/header.cc)
+endforeach()
+
+run(${CMAKE_COMMAND} -S ${SOURCE}/tests/install/consumer -B ${WORK}/consumer
+  -G Ninja -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${prefix}
+  "-DCOMPONENTS=${components}")
+run(${CMAKE_COMMAND} --build ${WORK}/consumer)
+foreach(component ${components})
+  run(${WORK}/consumer/use_${component})
+  message(STATUS "find_package, ${component}: ${output}")
+
+  set(package deltabloom-${component})
+  if(component STREQUAL core)
+    set(package deltabloom)
+  endif()
+  set(ENV{PKG_CONFIG_PATH} ${prefix}/lib/pkgconfig)
+  run(pkg-config --cflags --libs ${package})
+  separate_arguments(flags UNIX_COMMAND "${output}")
+  run(${CXX} -std=c++17 ${SOURCE}/tests/install/consumer/use_${component}.cc
+    -o ${WORK}/pkg_${component} ${flags} -Wl,-rpath,${prefix}/lib)
+  run(${WORK}/pkg_${component})
+  message(STATUS "pkg-config, ${component}: ${output}")
+endforeach()
+
+if(KIND STREQUAL shared)
+  file(GLOB libraries ${prefix}/lib/libdeltabloom*.so)
+  foreach(library ${libraries})
+    run(readelf -d ${library})
+    if(NOT output MATCHES "SONAME[^\n]*\\.so\\.[0-9]+\\.[0-9]+\\]")
+      message(FATAL_ERROR "${library} has no versioned SONAME:\n${output}")
+    endif()
+    run(nm -DC --defined-only ${library})
+    string(REGEX MATCHALL "[^\n]+" symbols "${output}")
+    foreach(symbol ${symbols})
+      if(NOT symbol MATCHES
+         "^[0-9a-f]+ [TVWBDRu] (vtable for |typeinfo for |typeinfo name for )?deltabloom")
+        message(FATAL_ERROR "${library} exports what is not ours: ${symbol}")
+      endif()
+      if(symbol MATCHES "deltabloom::internal")
+        message(FATAL_ERROR "${library} exports an internal name: ${symbol}")
+      endif()
+    endforeach()
+  endforeach()
+endif()

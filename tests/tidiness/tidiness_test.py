@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Holds the source tree to its own rules: includes point only downwards,
+only one file names RocksDB's private classes, public headers include nothing
+but the standard library, files stay short, links in the documents lead
+somewhere."""
+
+import pathlib
+import re
+import sys
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop()).resolve()
+
+# A folder may include from itself and from the folders named here.
+MAY_INCLUDE = {
+    "include": set(),
+    "util": {"include"},
+    "table": {"include", "util"},
+    "engines/leveldb": {"include", "util", "table"},
+    "engines/rocksdb": {"include", "util", "table"},
+    "tools": {"include", "util", "table"},
+    "db_bench_ext": {"include", "util", "table", "engines/leveldb", "engines/rocksdb"},
+    "examples": {"include"},
+}
+PRIVATE_CLASSES = re.compile(r"\bclass FilterBits(Builder|Reader)\b")
+MAX_LINES = 400
+SOURCES = ("*.h", "*.cc", "*.py")
+SKIPPED = {"build", ".git"}
+
+
+def files(*patterns):
+    for pattern in patterns:
+        for path in ROOT.rglob(pattern):
+            if not SKIPPED & set(path.relative_to(ROOT).parts):
+                yield path
+
+
+def floor_of(relative):
+    """The entry of MAY_INCLUDE that a path belongs to, or None."""
+    parts = relative.split("/")
+    for depth in (2, 1):
+        if "/".join(parts[:depth]) in MAY_INCLUDE:
+            return "/".join(parts[:depth])
+    return None
+
+
+def includes(path):
+    for line in path.read_text(encoding="utf-8").splitlines():
+        match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        if match:
+            yield match.group(1)
+
+
+class Tidiness(unittest.TestCase):
+    def test_includes_point_downwards(self):
+        seen = 0
+        for path in files("*.h", "*.cc"):
+            here = path.relative_to(ROOT).as_posix()
+            floor = floor_of(here)
+            if floor is None:
+                continue
+            for name in includes(path):
+                target = "include" if name.startswith("deltabloom/") else floor_of(name)
+                if target is None:
+                    continue
+                seen += 1
+                self.assertTrue(
+                    target == floor or target in MAY_INCLUDE[floor],
+                    f"{here} includes {name}: {floor} may not include from {target}",
+                )
+        self.assertGreater(seen, 20)
+
+    def test_public_headers_use_the_standard_library_only(self):
+        for path in files("*.h"):
+            here = path.relative_to(ROOT).as_posix()
+            if not here.startswith("include/"):
+                continue
+            for name in re.findall(r"#include <([^>]+)>", path.read_text(encoding="utf-8")):
+                self.assertNotIn("/", name, here)
+                self.assertFalse(name.endswith(".h"), f"{here} includes <{name}>")
+
+    def test_one_file_names_private_classes_of_rocksdb(self):
+        for path in files("*.h", "*.cc"):
+            here = path.relative_to(ROOT).as_posix()
+            if PRIVATE_CLASSES.search(path.read_text(encoding="utf-8")):
+                self.assertEqual(here, "engines/rocksdb/private_abi.h")
+
+    def test_files_are_short(self):
+        for path in files(*SOURCES):
+            lines = len(path.read_text(encoding="utf-8").splitlines())
+            self.assertLessEqual(
+                lines, MAX_LINES, f"{path.relative_to(ROOT)} has {lines} lines"
+            )
+
+    def test_include_guards_tell_the_path(self):
+        for path in files("*.h"):
+            here = path.relative_to(ROOT).as_posix()
+            name = here.removeprefix("include/deltabloom/")
+            guard = re.sub(r"[^A-Z0-9]", "_", name.upper()) + "_"
+            text = path.read_text(encoding="utf-8")
+            self.assertIn(f"#ifndef DELTABLOOM_{guard}\n", text, here)
+
+    def test_links_in_documents_lead_somewhere(self):
+        for path in files("*.md"):
+            text = path.read_text(encoding="utf-8")
+            for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+                if "://" in link:
+                    continue
+                self.assertTrue(
+                    (path.parent / link).exists(),
+                    f"{path.relative_to(ROOT)} links to {link}",
+                )
+
+
+if __name__ == "__main__":
+    unittest.main()
