@@ -1,0 +1,105 @@
+// One filter of one layout, built and read by the functions of its row at one
+// CPU level, in buffers that leave no room for a stray access to hide.
+#ifndef DELTABLOOM_TESTS_CONFORMANCE_SUBJECT_H_
+#define DELTABLOOM_TESTS_CONFORMANCE_SUBJECT_H_
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "util/layout.h"
+
+namespace deltabloom::test {
+
+inline std::vector<const internal::LayoutRow*> AllRows() {
+  std::vector<const internal::LayoutRow*> rows;
+  for (auto* row = internal::kLayouts; *row != nullptr; ++row) {
+    rows.push_back(*row);
+  }
+  return rows;
+}
+
+// The levels this CPU can run.
+inline std::vector<internal::CpuLevel> AllLevels() {
+  std::vector<internal::CpuLevel> levels;
+  for (internal::CpuLevel level : internal::kAllCpuLevels) {
+    if (level <= internal::DetectedCpuLevel()) levels.push_back(level);
+  }
+  return levels;
+}
+
+// The raw filter, or nothing where the layout gives up and its fallback is to
+// be built. extra_bytes: room beyond the plan for grow() to use.
+inline std::optional<std::string> BuildFilter(
+    const internal::LayoutRow& row, internal::CpuLevel level,
+    const std::vector<std::string>& keys, uint32_t millibits,
+    uint64_t extra_bytes = 0) {
+  internal::HashList hashes(row.hash_size);
+  for (const std::string& key : keys) hashes.Add(row.hash(key));
+  internal::Plan plan = row.plan(keys.size(), millibits);
+  if (extra_bytes > 0) row.grow(&plan, plan.payload_size + extra_bytes);
+  // An exact allocation lets AddressSanitizer see the ends.
+  const std::unique_ptr<unsigned char[]> payload(
+      new unsigned char[plan.payload_size]());
+  if (!row.build(&hashes, /*keep_hashes=*/false, plan, level, payload.get())) {
+    return std::nullopt;
+  }
+  std::string filter(reinterpret_cast<const char*>(payload.get()),
+                     plan.payload_size);
+  filter.push_back(static_cast<char>(plan.last_byte));
+  return filter;
+}
+
+// Reads a copy of the payload that begins `offset` bytes behind an aligned
+// address and ends where its allocation ends.
+class Reader {
+ public:
+  Reader(const internal::LayoutRow& row, internal::CpuLevel level,
+         std::string_view filter, size_t offset = 0)
+      : row_(row),
+        bytes_(new unsigned char[offset + filter.size() - 1]),
+        parsed_{} {
+    std::memcpy(bytes_.get() + offset, filter.data(), filter.size() - 1);
+    parsed_.payload = bytes_.get() + offset;
+    parsed_.payload_size = filter.size() - 1;
+    valid_ = row.parse(static_cast<uint8_t>(filter.back()), level, &parsed_);
+  }
+
+  bool valid() const { return valid_; }
+  const internal::ParsedFilter& parsed() const { return parsed_; }
+
+  bool MayMatch(std::string_view key) const {
+    return parsed_.may_match(parsed_, key);
+  }
+  bool MayMatchHash(std::string_view key) const {
+    return row_.may_match_hash(parsed_, row_.hash(key));
+  }
+
+  // May-match of keys[from .. from + n), each 0 or 1, and a 2 behind the last
+  // unless something wrote there.
+  std::vector<int> MayMatchMany(const std::vector<std::string>& keys,
+                                size_t from, size_t n) const {
+    std::vector<std::string_view> views(
+        keys.begin() + static_cast<long>(from),
+        keys.begin() + static_cast<long>(from + n));
+    std::vector<unsigned char> answers(n + 1, 2);
+    static_assert(sizeof(bool) == 1);
+    parsed_.may_match_many(parsed_, views.data(), n,
+                           reinterpret_cast<bool*>(answers.data()));
+    return std::vector<int>(answers.begin(), answers.end());
+  }
+
+ private:
+  const internal::LayoutRow& row_;
+  std::unique_ptr<unsigned char[]> bytes_;
+  internal::ParsedFilter parsed_;
+  bool valid_;
+};
+
+}  // namespace deltabloom::test
+
+#endif  // DELTABLOOM_TESTS_CONFORMANCE_SUBJECT_H_

@@ -1,0 +1,50 @@
+// Classic filters equal committed ones: with LevelDB's hash those that LevelDB
+// 1.23 itself wrote, with MurmurHash2 those of the naive reference
+// (write_golden.cc).
+#include <gtest/gtest.h>
+
+#include "deltabloom/filter.h"
+#include "tests/csv.h"
+#include "tests/golden/golden.h"
+
+namespace deltabloom {
+namespace {
+
+// row: bits per key, kind of keys, n, size, FNV-1a 64, bytes where short.
+void CheckRow(const std::vector<std::string>& row, double bits_per_key,
+              Hash hash) {
+  SCOPED_TRACE("bits_per_key " + row.at(0) + " keys " + row.at(1) + " n " +
+               row.at(2));
+  FilterOptions options;
+  options.bits_per_key = bits_per_key;
+  options.hash = hash;
+  FilterBuilder builder(options);
+  const uint64_t n = std::stoull(row[2]);
+  for (uint64_t i = 0; i < n; ++i) builder.AddKey(test::GoldenKey(row[1], i));
+  std::string filter;
+  builder.Finish(&filter);
+  EXPECT_EQ(filter.size(), std::stoull(row.at(3)));
+  EXPECT_EQ(test::Fnv1a64(filter), std::stoull(row.at(4), nullptr, 16));
+  if (row.size() > 5 && !row[5].empty()) {
+    EXPECT_EQ(filter, test::FromHex(row[5]));
+  }
+  const Filter view(filter, hash);
+  for (uint64_t i = 0; i < n; ++i) {
+    ASSERT_TRUE(view.MayMatch(test::GoldenKey(row[1], i))) << i;
+  }
+}
+
+TEST(ClassicGolden, EqualsLevelDB) {
+  for (const auto& row : test::ReadCsv("leveldb_bloom.csv")) {
+    CheckRow(row, std::stod(row[0]), Hash::kLevelDB);
+  }
+}
+
+TEST(ClassicGolden, EqualsTheReference) {
+  for (const auto& row : test::ReadCsv("../golden/classic_murmurhash2.csv")) {
+    CheckRow(row, std::stod(row[0]) / 1000, Hash::kMurmurHash2);
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom

@@ -1,0 +1,36 @@
+// Writes the golden file of the classic layout with MurmurHash2 to standard
+// output, from the naive reference:
+//
+//   write_golden > tests/golden/classic_murmurhash2.csv
+//
+// Only for a change of the format that is meant: the committed file is what
+// keeps filters on disk readable.
+#include <cstdio>
+
+#include "tests/golden/golden.h"
+#include "tests/reference/reference.h"
+
+int main() {
+  using namespace deltabloom;
+  const reference::Reference& classic = reference::kClassicMurmurHash2;
+  std::puts("millibits_per_key,keys,n,size,fnv1a64,bytes");
+  for (const char* kind : {"le32", "user", "golden"}) {
+    for (uint32_t millibits : {0u, 500u, 1000u, 3300u, 7000u, 9900u, 10000u,
+                               16000u, 24000u, 44000u}) {
+      for (size_t n : {0, 1, 2, 3, 7, 8, 9, 64, 100, 1000, 10000, 100000}) {
+        std::vector<std::string> keys;
+        for (size_t i = 0; i < n; ++i) keys.push_back(test::GoldenKey(kind, i));
+        const std::string filter =
+            classic.build(keys, millibits, classic.payload_size(n, millibits));
+        std::printf("%u,%s,%zu,%zu,%016llx,", millibits, kind, n, filter.size(),
+                    static_cast<unsigned long long>(test::Fnv1a64(filter)));
+        if (filter.size() <= 40) {
+          for (char byte : filter) {
+            std::printf("%02x", static_cast<unsigned char>(byte));
+          }
+        }
+        std::putchar('\n');
+      }
+    }
+  }
+}

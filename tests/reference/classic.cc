@@ -1,0 +1,127 @@
+// Reference of the layout "classic", bit by bit.
+#include "tests/reference/reference.h"
+
+namespace deltabloom::reference {
+namespace {
+
+constexpr uint64_t kTwoTo32 = uint64_t{1} << 32;
+
+uint64_t Byte(std::string_view key, size_t i) {
+  return static_cast<unsigned char>(key[i]);
+}
+
+uint64_t Times(uint64_t a, uint64_t b) { return a * b % kTwoTo32; }
+
+// The little-endian number of key[from, to).
+uint64_t Number(std::string_view key, size_t from, size_t to) {
+  uint64_t number = 0;
+  uint64_t weight = 1;
+  for (size_t i = from; i < to; ++i) {
+    number += Byte(key, i) * weight;
+    weight *= 256;
+  }
+  return number;
+}
+
+uint64_t MurmurHash2(std::string_view key) {
+  const uint64_t m = 0x5bd1e995;
+  const size_t whole = key.size() / 4 * 4;
+  uint64_t h = 0xbc9f1d34 ^ (key.size() % kTwoTo32);
+  for (size_t i = 0; i < whole; i += 4) {
+    uint64_t k = Times(Number(key, i, i + 4), m);
+    k ^= k / (1 << 24);
+    h = Times(h, m) ^ Times(k, m);
+  }
+  if (whole < key.size()) h = Times(h ^ Number(key, whole, key.size()), m);
+  h = Times(h ^ (h / (1 << 13)), m);
+  return h ^ (h / (1 << 15));
+}
+
+uint64_t LevelDBHash(std::string_view key) {
+  const uint64_t m = 0xc6a4a793;
+  const size_t whole = key.size() / 4 * 4;
+  uint64_t h = 0xbc9f1d34 ^ Times(key.size() % kTwoTo32, m);
+  for (size_t i = 0; i < whole; i += 4) {
+    h = Times((h + Number(key, i, i + 4)) % kTwoTo32, m);
+    h ^= h / (1 << 16);
+  }
+  if (whole < key.size()) {
+    h = Times((h + Number(key, whole, key.size())) % kTwoTo32, m);
+    h ^= h / (1 << 24);
+  }
+  return h;
+}
+
+// Bits wanted, before the upper limit.
+uint64_t PayloadSize(uint64_t keys, uint32_t millibits, uint64_t limit) {
+  auto bits = static_cast<unsigned __int128>(keys) * millibits / 1000;
+  if (bits < 64) bits = 64;
+  const unsigned __int128 bytes = (bits + 7) / 8;
+  return bytes > limit ? limit : static_cast<uint64_t>(bytes);
+}
+
+// Positions have 32 bits, so a larger filter would be a waste.
+uint64_t PayloadSizeMurmurHash2(uint64_t keys, uint32_t millibits) {
+  return PayloadSize(keys, millibits, kTwoTo32 / 8);
+}
+
+// LevelDB has no upper limit but the number of bits being a 64-bit one.
+uint64_t PayloadSizeLevelDB(uint64_t keys, uint32_t millibits) {
+  return PayloadSize(keys, millibits, uint64_t{1} << 61);
+}
+
+std::vector<uint64_t> Positions(uint64_t hash, uint64_t probes, uint64_t bits) {
+  const uint64_t delta = hash / (1 << 17) + Times(hash, 1 << 15);
+  std::vector<uint64_t> positions;
+  for (uint64_t i = 0; i < probes; ++i) {
+    positions.push_back((hash + i * delta) % kTwoTo32 % bits);
+  }
+  return positions;
+}
+
+template <uint64_t (*kHash)(std::string_view)>
+std::string Build(const std::vector<std::string>& keys, uint32_t millibits,
+                  uint64_t payload_size) {
+  uint64_t probes = uint64_t{millibits} * 69 / 100 / 1000;
+  if (probes < 1) probes = 1;
+  if (probes > 30) probes = 30;
+  std::vector<bool> bits(payload_size * 8);
+  for (const std::string& key : keys) {
+    for (uint64_t position : Positions(kHash(key), probes, bits.size())) {
+      bits[position] = true;
+    }
+  }
+  std::string filter;
+  for (size_t i = 0; i < bits.size(); i += 8) {
+    int byte = 0;
+    for (size_t bit = 0; bit < 8; ++bit) {
+      if (bits[i + bit]) byte += 1 << bit;
+    }
+    filter.push_back(static_cast<char>(byte));
+  }
+  filter.push_back(static_cast<char>(probes));
+  return filter;
+}
+
+template <uint64_t (*kHash)(std::string_view)>
+bool MayMatch(std::string_view filter, std::string_view key) {
+  const uint64_t probes = Byte(filter, filter.size() - 1);
+  const uint64_t bits = (filter.size() - 1) * 8;
+  for (uint64_t position : Positions(kHash(key), probes, bits)) {
+    const uint64_t byte = Byte(filter, position / 8);
+    if ((byte & (1u << (position % 8))) == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const Reference kClassicMurmurHash2 = {
+    "classic", MurmurHash2, PayloadSizeMurmurHash2, Build<MurmurHash2>,
+    MayMatch<MurmurHash2>};
+
+const Reference kClassicLevelDBHash = {"classic-leveldb", LevelDBHash,
+                                       PayloadSizeLevelDB, Build<LevelDBHash>,
+                                       MayMatch<LevelDBHash>};
+
+}  // namespace deltabloom::reference

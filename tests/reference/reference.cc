@@ -1,0 +1,20 @@
+#include "tests/reference/reference.h"
+
+namespace deltabloom::reference {
+namespace {
+
+const Reference* const kReferences[] = {
+    &kClassicMurmurHash2,
+    &kClassicLevelDBHash,
+};
+
+}  // namespace
+
+const Reference* FindReference(std::string_view name) {
+  for (const Reference* reference : kReferences) {
+    if (name == reference->name) return reference;
+  }
+  return nullptr;
+}
+
+}  // namespace deltabloom::reference

@@ -1,0 +1,46 @@
+// Naive versions of the layouts, written from docs/format.md alone: slow,
+// obvious, and sharing no code with util/. The conformance suite compares
+// every kernel of a layout with its reference.
+//
+// A new layout adds a file here and a line to kReferences.
+#ifndef DELTABLOOM_TESTS_REFERENCE_REFERENCE_H_
+#define DELTABLOOM_TESTS_REFERENCE_REFERENCE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deltabloom::reference {
+
+struct Reference {
+  // LayoutRow::name of the layout.
+  const char* name;
+
+  // The hash of a key; of hash lists that keep fewer bytes, the low ones.
+  uint64_t (*hash)(std::string_view key);
+
+  // Bytes of payload a writer chooses for `keys` keys at millibits_per_key
+  // thousandths of a bit each.
+  uint64_t (*payload_size)(uint64_t keys, uint32_t millibits_per_key);
+
+  // The raw filter `payload | last byte` with that many bytes of payload;
+  // empty where the layout gives up and its fallback is built. Null when the
+  // layout leaves writers freedom beyond the size: the suite then compares
+  // the bytes of the CPU levels with each other only.
+  std::string (*build)(const std::vector<std::string>& keys,
+                       uint32_t millibits_per_key, uint64_t payload_size);
+
+  // The answer for a raw filter of this layout.
+  bool (*may_match)(std::string_view filter, std::string_view key);
+};
+
+extern const Reference kClassicMurmurHash2;
+extern const Reference kClassicLevelDBHash;
+
+// Null if no reference has that name.
+const Reference* FindReference(std::string_view name);
+
+}  // namespace deltabloom::reference
+
+#endif  // DELTABLOOM_TESTS_REFERENCE_REFERENCE_H_
