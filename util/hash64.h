@@ -1,0 +1,105 @@
+// The 64-bit hash of keys in the layouts local and compact, and what they
+// derive from it. On disk and therefore frozen: docs/format.md, "The 64-bit
+// hash", is the definition, with the reasons for its shape in docs/design.md.
+#ifndef DELTABLOOM_UTIL_HASH64_H_
+#define DELTABLOOM_UTIL_HASH64_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "util/coding.h"
+
+namespace deltabloom::internal {
+
+struct Pair64 {
+  uint64_t low;
+  uint64_t high;
+};
+
+// The 128-bit product, from products of halves.
+inline Pair64 Multiply128Portable(uint64_t a, uint64_t b) {
+  const uint64_t a_low = a & 0xffffffff, a_high = a >> 32;
+  const uint64_t b_low = b & 0xffffffff, b_high = b >> 32;
+  const uint64_t low = a_low * b_low;
+  const uint64_t cross = (low >> 32) + a_high * b_low;
+  const uint64_t middle = (cross & 0xffffffff) + a_low * b_high;
+  return {middle << 32 | (low & 0xffffffff),
+          a_high * b_high + (cross >> 32) + (middle >> 32)};
+}
+
+// The 128-bit product.
+inline Pair64 Multiply128(uint64_t a, uint64_t b) {
+#ifdef __SIZEOF_INT128__
+  __extension__ using Uint128 = unsigned __int128;
+  const Uint128 product = static_cast<Uint128>(a) * b;
+  return {static_cast<uint64_t>(product), static_cast<uint64_t>(product >> 64)};
+#else
+  return Multiply128Portable(a, b);
+#endif
+}
+
+// Maps a hash to [0, n) evenly, in the order of the hashes: floor(hash * n /
+// 2^64). Depends on the high bits of the hash most.
+inline uint64_t ScaleHash(uint64_t hash, uint64_t n) {
+  return Multiply128(hash, n).high;
+}
+
+// The first 64 bits of the fractional parts of the square roots of 2, 3, 5, 7;
+// 11, which must come out odd; and 13.
+inline constexpr uint64_t kHash64Lanes[4] = {
+    0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b,
+    0xa54ff53a5f1d36f1};
+inline constexpr uint64_t kHash64End = 0x510e527fade682d1;
+inline constexpr uint64_t kHash64Add = 0x9b05688c2b3e6c1f;
+
+// One multiply that cannot swallow an input: for every fixed a the result is
+// injective in b and the other way round, also where a half of the product
+// alone is not (a = 0 makes it 0 for every b).
+inline Pair64 Hash64Step(uint64_t a, uint64_t b) {
+  const Pair64 product = Multiply128(a, b);
+  return {product.low, product.high + (a - b + kHash64Add)};
+}
+
+inline uint64_t Hash64Finish(uint64_t a, uint64_t b, uint64_t size) {
+  const Pair64 product = Multiply128(a ^ (kHash64End ^ size), b);
+  return product.low ^ product.high;
+}
+
+// Hash64 for keys of less than 8 or more than 32 bytes; right for every size.
+uint64_t Hash64AnySize(const char* data, size_t size);
+
+inline uint64_t Hash64(const char* data, size_t size) {
+  if (size - 8 <= 16 - 8) {
+    const Pair64 x = Hash64Step(LoadFixed64(data) ^ kHash64Lanes[0],
+                                LoadFixed64(data + size - 8) ^ kHash64Lanes[1]);
+    return Hash64Finish(x.low, x.high, size);
+  }
+  if (size - 17 <= 32 - 17) {
+    const char* last = data + size - 16;
+    const Pair64 x = Hash64Step(LoadFixed64(data) ^ kHash64Lanes[0],
+                                LoadFixed64(data + 8) ^ kHash64Lanes[1]);
+    const Pair64 y = Hash64Step(LoadFixed64(last) ^ kHash64Lanes[2],
+                                LoadFixed64(last + 8) ^ kHash64Lanes[3]);
+    return Hash64Finish(x.low ^ y.high, x.high ^ y.low, size);
+  }
+  return Hash64AnySize(data, size);
+}
+
+inline uint64_t Hash64(std::string_view key) {
+  return Hash64(key.data(), key.size());
+}
+
+// Another hash from a hash: for every `stream` a permutation of the 64-bit
+// values, so unequal hashes stay unequal. Streams are as good as independent.
+inline uint64_t Remix64(uint64_t hash, uint64_t stream) {
+  constexpr uint64_t kMultiplier = 0xd6e8feb86659fd93;
+  uint64_t x = hash + (stream + 1) * kHash64Lanes[1];
+  x = (x ^ (x >> 32)) * kMultiplier;
+  x = (x ^ (x >> 32)) * kMultiplier;
+  return x ^ (x >> 32);
+}
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_UTIL_HASH64_H_
