@@ -1,0 +1,64 @@
+// How large a Bloom filter must be for a false-positive rate, and back.
+//
+// m bits, n keys, k probes. With the best number of probes, k = m/n ln 2, a
+// filter needs m = -n ln p / ln^2 2 bits for a rate of p (Bloom 1970; Broder
+// and Mitzenmacher, "Network Applications of Bloom Filters: A Survey", 2004).
+//
+// These are the figures of theory: probes that are independent of each other.
+// The probes of a classic filter are not (docs/studies.md measures by how
+// much), so its rate lies above them.
+//
+// All functions are total and thread-safe. NaN gives NaN; rates outside of
+// (0, 1) and sizes of 0 give the limits named here, never an error.
+#ifndef DELTABLOOM_SIZING_H_
+#define DELTABLOOM_SIZING_H_
+
+#include <cstdint>
+
+#include "deltabloom/export.h"
+
+namespace deltabloom {
+
+// m/n = -ln p / ln^2 2: 9.585 for 0.01. Infinite for rates of 0 or less, 0 for
+// 1 or more.
+DELTABLOOM_EXPORT double BitsPerKeyForRate(double rate);
+
+// p = e^(-m/n ln^2 2) = 0.6185^(m/n), the inverse: 0.0082 for 10. 1 for 0 or
+// less.
+DELTABLOOM_EXPORT double RateForBitsPerKey(double bits_per_key);
+
+// k = m/n ln 2, not rounded: 6.93 for 10. 0 for 0 or less.
+DELTABLOOM_EXPORT double BestProbes(double bits_per_key);
+
+// (1 - e^(-kn/m))^k: the rate of a large filter. Without bits or without
+// probes every key matches: 1; else without keys none does: 0.
+DELTABLOOM_EXPORT double FalsePositiveRate(uint64_t bits, uint64_t keys,
+                                           uint32_t probes);
+
+// (1 - (1 - 1/m)^(kn))^k: the same for an array of exactly m bits, higher by a
+// share of order 1/m. The same limits.
+DELTABLOOM_EXPORT double FalsePositiveRateFinite(uint64_t bits, uint64_t keys,
+                                                 uint32_t probes);
+
+// A filter with whole bits and whole probes.
+struct BloomSize {
+  uint64_t bits;
+  uint32_t probes;
+};
+
+// The smallest size at which `keys` keys have a rate of at most `rate`:
+// m = -k n / ln(1 - p^(1/k)) rounded up, of the two whole k next to
+// log2(1/p) the one that needs fewer bits. Clamped to what a classic filter can
+// have: 64 to 2^32 bits, 1 to 30 probes; a filter that is clamped to 2^32 bits
+// misses the rate, which FalsePositiveRate tells. Rates of 1 or more give the
+// smallest filter; rates of 0 or less, and NaN, the largest.
+DELTABLOOM_EXPORT BloomSize SizeForRate(uint64_t keys, double rate);
+
+// The largest number of keys that a filter of this size holds at `rate` or
+// less, rounded down: the inverse of SizeForRate. 0 without bits or probes, for
+// rates of 0 or less, and for NaN; UINT64_MAX for 1 or more.
+DELTABLOOM_EXPORT uint64_t KeysForRate(const BloomSize& size, double rate);
+
+}  // namespace deltabloom
+
+#endif  // DELTABLOOM_SIZING_H_
