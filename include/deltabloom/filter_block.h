@@ -1,0 +1,94 @@
+// The filters of one table in one block, cut by position in the file, in
+// LevelDB's framing byte for byte (docs/format.md, chapter "Filter block").
+//
+// For engines that write tables of data blocks: a lookup that knows from the
+// index which data block may hold a key asks here before it reads the block.
+#ifndef DELTABLOOM_FILTER_BLOCK_H_
+#define DELTABLOOM_FILTER_BLOCK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "deltabloom/export.h"
+#include "deltabloom/filter_policy.h"
+
+namespace deltabloom {
+
+// Builds the filter block of one table. The calls must match
+//      (StartBlock AddKey*)* Finish
+// Not thread-safe.
+//
+// Errors: the first one is kept, later calls do nothing, and Finish gives no
+// block. Any call may also throw std::bad_alloc (or what the policy throws),
+// after which the builder can only be destroyed.
+class DELTABLOOM_EXPORT FilterBlockBuilder {
+ public:
+  // Windows of 2 KiB, the only size that LevelDB writes.
+  static constexpr unsigned kDefaultBaseLg = 11;
+
+  // Data blocks that start in the same window of 2^base_lg bytes share a
+  // filter; base_lg is 0 to 63. The policy must outlive the builder. Store its
+  // Name() with the block.
+  explicit FilterBlockBuilder(const FilterPolicy* policy,
+                              unsigned base_lg = kDefaultBaseLg);
+  ~FilterBlockBuilder();
+  FilterBlockBuilder(const FilterBlockBuilder&) = delete;
+  FilterBlockBuilder& operator=(const FilterBlockBuilder&) = delete;
+
+  // The keys that follow are in the data block at `block_offset` in the file,
+  // which must not be smaller than in the call before. May be called once more
+  // with the position behind the last data block, as LevelDB does.
+  void StartBlock(uint64_t block_offset);
+
+  // Keys may have any bytes; they are copied.
+  void AddKey(std::string_view key);
+
+  // The filter block, at most 4 GiB - 1; valid as long as the builder. After an
+  // error: no bytes, which a reader answers with "may match".
+  std::string_view Finish();
+
+  // Empty while all is well; else one line that says which call was wrong.
+  const std::string& error() const;
+
+ private:
+  friend struct FilterBlockBuilderTestPeer;
+  void SetMaxBlockSize(uint64_t size);  // tests reach the limit with it
+
+  struct Rep;
+  std::unique_ptr<Rep> rep_;
+};
+
+// Asks a filter block. Any bytes are safe: what is malformed answers "may
+// match". Thread-safe; copies are cheap.
+class DELTABLOOM_EXPORT FilterBlockReader {
+ public:
+  // The bytes and the policy must outlive the reader; the policy must have the
+  // name of the one that built the block.
+  FilterBlockReader(const FilterPolicy* policy, std::string_view block);
+
+  // False only if no data block that starts in the window of `block_offset`
+  // holds the key.
+  bool KeyMayMatch(uint64_t block_offset, std::string_view key) const;
+
+  // Windows that the block has a filter for, those without keys included; 0
+  // for a malformed block.
+  uint64_t NumWindows() const { return num_windows_; }
+
+  // What the block is, in one line: "filter block, 3 windows of 2^11 bytes,
+  // 18 bytes of filters", or why every key may match.
+  std::string Describe() const;
+
+ private:
+  const FilterPolicy* policy_;
+  std::string_view block_;
+  uint64_t array_offset_ = 0;
+  uint64_t num_windows_ = 0;
+  unsigned base_lg_ = 0;
+};
+
+}  // namespace deltabloom
+
+#endif  // DELTABLOOM_FILTER_BLOCK_H_
