@@ -1,0 +1,263 @@
+#include "db_bench_ext/demo/database.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/metadata.h>
+#include <rocksdb/options.h>
+#include <rocksdb/table.h>
+#include <rocksdb/table_properties.h>
+#include <rocksdb/write_batch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "db_bench_ext/demo/interrupt.h"
+
+namespace deltabloom::demo {
+
+namespace {
+
+constexpr size_t kWriteBufferBytes = 4 << 20;
+constexpr uint64_t kTableFileBytes = 4 << 20;
+constexpr size_t kBlockCacheBytes = 1 << 20;
+constexpr uint64_t kBatchKeys = 500;
+
+}  // namespace
+
+std::vector<RunPlan> PlanRuns(uint64_t keys) {
+  // In quarters of level 1: 400 + 40 + 4 + 1 + 1.
+  const uint64_t unit = std::max<uint64_t>(1, keys / 446);
+  const uint64_t bottom = keys - 46 * unit;
+  return {{3, bottom}, {2, 40 * unit}, {1, 4 * unit}, {0, unit}, {0, unit}};
+}
+
+Database::Database(Competitor competitor, std::filesystem::path path,
+                   bool direct_io)
+    : competitor_(std::move(competitor)),
+      path_(std::move(path)),
+      direct_io_(direct_io) {}
+
+rocksdb::Options Database::MakeOptions() const {
+  rocksdb::BlockBasedTableOptions table;
+  table.filter_policy = competitor_.policy;
+  // Index and filter blocks stay outside the cache, in memory: the cache and
+  // its misses are data blocks alone.
+  table.cache_index_and_filter_blocks = false;
+  table.block_cache = rocksdb::NewLRUCache(kBlockCacheBytes);
+
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  options.compression = rocksdb::kNoCompression;
+  options.disable_auto_compactions = true;
+  options.write_buffer_size = kWriteBufferBytes;
+  options.max_write_buffer_number = 3;
+  options.target_file_size_base = kTableFileBytes;
+  options.level_compaction_dynamic_level_bytes = false;
+  // Tables end at their size alone, not at those of the level below, whose
+  // bytes depend on the filter.
+  options.max_compaction_bytes = std::numeric_limits<uint64_t>::max() / 2;
+  options.use_direct_reads = direct_io_;
+  options.use_direct_io_for_flush_and_compaction = direct_io_;
+  options.statistics = statistics_;
+  options.stats_dump_period_sec = 0;
+  options.stats_persist_period_sec = 0;
+  return options;
+}
+
+void Database::Open() {
+  statistics_ = rocksdb::CreateDBStatistics();
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status status =
+      rocksdb::DB::Open(MakeOptions(), path_.string(), &db);
+  if (!status.ok()) Fail("open", status);
+  db_.reset(db);
+}
+
+void Database::Close() {
+  if (db_ == nullptr) return;
+  const rocksdb::Status status = db_->Close();
+  db_.reset();
+  if (!status.ok()) Fail("close", status);
+}
+
+void Database::Fail(const std::string& doing,
+                    const rocksdb::Status& status) const {
+  ThrowIfInterrupted();
+  throw std::runtime_error(path_.string() + ": cannot " + doing + ": " +
+                           status.ToString());
+}
+
+uint64_t Database::Ticker(rocksdb::Tickers ticker) const {
+  return statistics_->getTickerCount(ticker);
+}
+
+void Database::Load(const KeySet& keys, const std::vector<RunPlan>& plan,
+                    Progress* progress) {
+  const auto start = std::chrono::steady_clock::now();
+  Open();
+  uint64_t begin = 0;
+  for (const RunPlan& run : plan) {
+    Insert(keys, begin, begin + run.keys, progress);
+    begin += run.keys;
+    if (run.level > 0) CompactRunTo(run.level);
+  }
+  Close();
+  load_seconds_ =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+}
+
+void Database::Insert(const KeySet& keys, uint64_t begin, uint64_t end,
+                      Progress* progress) {
+  rocksdb::WriteOptions write_options;
+  write_options.disableWAL = true;
+  rocksdb::WriteBatch batch;
+  for (uint64_t i = begin; i < end; ++i) {
+    const std::string key = keys.Key(i);
+    rocksdb::Status status = batch.Put(key, KeySet::Value(key));
+    if (status.ok() && (batch.Count() == kBatchKeys || i + 1 == end)) {
+      status = db_->Write(write_options, &batch);
+      progress->Advance(static_cast<double>(batch.Count()));
+      batch.Clear();
+      ThrowIfInterrupted();
+    }
+    if (!status.ok()) Fail("write", status);
+  }
+  const rocksdb::Status status = db_->Flush(rocksdb::FlushOptions());
+  if (!status.ok()) Fail("flush", status);
+}
+
+// Everything on level 0 becomes one sorted run on `level`, which is empty, as
+// are the levels between.
+void Database::CompactRunTo(int level) {
+  rocksdb::ColumnFamilyMetaData metadata;
+  db_->GetColumnFamilyMetaData(&metadata);
+  std::vector<std::string> inputs;
+  for (const rocksdb::SstFileMetaData& file : metadata.levels[0].files) {
+    inputs.push_back(file.name);
+  }
+  rocksdb::CompactionOptions options;
+  options.compression = rocksdb::kNoCompression;
+  options.output_file_size_limit = kTableFileBytes;
+  std::future<rocksdb::Status> compaction = std::async(std::launch::async, [&] {
+    return db_->CompactFiles(options, inputs, level);
+  });
+  while (compaction.wait_for(std::chrono::milliseconds(50)) !=
+         std::future_status::ready) {
+    if (PendingInterrupt() != 0) {
+      db_->DisableManualCompaction();
+      compaction.wait();
+    }
+  }
+  const rocksdb::Status status = compaction.get();
+  if (!status.ok()) Fail("compact", status);
+}
+
+void Database::OpenForMeasuring() {
+  Open();
+  CheckFilters();
+}
+
+std::vector<Run> Database::Runs() const {
+  rocksdb::ColumnFamilyMetaData metadata;
+  db_->GetColumnFamilyMetaData(&metadata);
+  std::vector<Run> runs;
+  for (const rocksdb::LevelMetaData& level : metadata.levels) {
+    for (size_t i = 0; i < level.files.size(); ++i) {
+      if (i == 0 || level.level == 0) runs.push_back({level.level, 0, 0, 0});
+      runs.back().files += 1;
+      runs.back().keys += level.files[i].num_entries;
+      runs.back().bytes += level.files[i].size;
+    }
+  }
+  return runs;
+}
+
+TableTotals Database::Totals() const {
+  rocksdb::TablePropertiesCollection tables;
+  const rocksdb::Status status = db_->GetPropertiesOfAllTables(&tables);
+  if (!status.ok()) Fail("read the table properties", status);
+  TableTotals totals;
+  for (const auto& [file, properties] : tables) {
+    totals.filter_bytes += properties->filter_size;
+    totals.filter_entries += properties->num_filter_entries;
+  }
+  return totals;
+}
+
+void Database::CheckFilters() const {
+  rocksdb::TablePropertiesCollection tables;
+  const rocksdb::Status status = db_->GetPropertiesOfAllTables(&tables);
+  if (!status.ok()) Fail("read the table properties", status);
+  for (const auto& [file, properties] : tables) {
+    const bool built =
+        properties->filter_size > 0 && properties->num_filter_entries > 0;
+    if (built != has_filter()) {
+      throw std::runtime_error(file + ": " + name() + ": the table has " +
+                               (built ? "a" : "no") + " filter, expected " +
+                               (built ? "none" : "one"));
+    }
+  }
+}
+
+std::string Database::SmallestKey() const {
+  rocksdb::ColumnFamilyMetaData metadata;
+  db_->GetColumnFamilyMetaData(&metadata);
+  std::string smallest;
+  bool first = true;
+  for (const rocksdb::LevelMetaData& level : metadata.levels) {
+    for (const rocksdb::SstFileMetaData& file : level.files) {
+      if (first || file.smallestkey < smallest) smallest = file.smallestkey;
+      first = false;
+    }
+  }
+  return smallest;
+}
+
+std::string Database::LargestKey() const {
+  rocksdb::ColumnFamilyMetaData metadata;
+  db_->GetColumnFamilyMetaData(&metadata);
+  std::string largest;
+  for (const rocksdb::LevelMetaData& level : metadata.levels) {
+    for (const rocksdb::SstFileMetaData& file : level.files) {
+      largest = std::max(largest, file.largestkey);
+    }
+  }
+  return largest;
+}
+
+void RequireSameTree(const std::vector<std::unique_ptr<Database>>& databases) {
+  const std::vector<Run> expected = databases.front()->Runs();
+  for (const std::unique_ptr<Database>& database : databases) {
+    const std::vector<Run> runs = database->Runs();
+    const bool same = std::equal(
+        runs.begin(), runs.end(), expected.begin(), expected.end(),
+        [](const Run& a, const Run& b) {
+          return a.level == b.level && a.files == b.files && a.keys == b.keys;
+        });
+    if (!same) {
+      throw std::runtime_error("the trees of " + databases.front()->name() +
+                               " and " + database->name() +
+                               " differ: their reads cannot be compared");
+    }
+  }
+}
+
+uint64_t EstimateDiskBytes(const KeySet& keys, size_t databases) {
+  constexpr uint64_t kSample = 1000;
+  constexpr uint64_t kOverheadPerKey = 16;  // entry header, index and filter
+  uint64_t sample_bytes = 0;
+  for (uint64_t i = 0; i < kSample; ++i) {
+    sample_bytes += keys.Key(i % keys.size()).size();
+  }
+  const uint64_t bytes_per_key =
+      sample_bytes / kSample + KeySet::kValueBytes + kOverheadPerKey;
+  // A compaction holds its input and its output at the same time.
+  return keys.size() * bytes_per_key * (databases + 1) + (16 << 20);
+}
+
+}  // namespace deltabloom::demo

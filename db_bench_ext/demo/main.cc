@@ -1,0 +1,194 @@
+// The main job in one run: the same keys in a RocksDB database per filter, the
+// same lookups in each, and what every filter saves.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "db_bench_ext/demo/competitors.h"
+#include "db_bench_ext/demo/database.h"
+#include "db_bench_ext/demo/errors.h"
+#include "db_bench_ext/demo/interrupt.h"
+#include "db_bench_ext/demo/keys.h"
+#include "db_bench_ext/demo/measure.h"
+#include "db_bench_ext/demo/options.h"
+#include "db_bench_ext/demo/output_file.h"
+#include "db_bench_ext/demo/plot.h"
+#include "db_bench_ext/demo/progress.h"
+#include "db_bench_ext/demo/report.h"
+#include "db_bench_ext/demo/workspace.h"
+
+namespace deltabloom::demo {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Databases = std::vector<std::unique_ptr<Database>>;
+
+// Loading and measuring together should end before two minutes are over.
+constexpr double kAimSeconds = 105;
+constexpr double kMinMeasureSeconds = 10;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void Print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+    throw std::runtime_error("cannot write to standard output");
+  }
+}
+
+// Per database: the number of keys that Get misses. Not timed, so as many
+// databases at a time as there are processors.
+std::vector<uint64_t> CountMissedInAll(const Databases& databases,
+                                       uint64_t keys, Progress* progress) {
+  std::vector<uint64_t> missed(databases.size());
+  std::vector<std::exception_ptr> errors(databases.size());
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < databases.size(); i = next++) {
+      try {
+        missed[i] = CountMissedKeys(*databases[i], keys, progress);
+      } catch (...) {
+        errors[i] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  const size_t processors = std::max(1u, std::thread::hardware_concurrency());
+  for (size_t i = 1; i < std::min(processors, databases.size()); ++i) {
+    threads.emplace_back(work);
+  }
+  work();
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+  return missed;
+}
+
+std::vector<Result> Run(const Options& options, const KeySet& keys,
+                        Workspace* workspace, Clock::time_point start) {
+  const std::vector<Competitor> competitors =
+      MakeCompetitors(options.bits_per_key);
+  workspace->RequireFreeBytes(EstimateDiskBytes(keys, competitors.size()));
+  const bool direct_io = workspace->SupportsDirectIo();
+  Print(FormatSetting(keys.size(), options.bits_per_key,
+                      workspace->path().string(), direct_io));
+
+  const uint64_t lookups =
+      options.lookups != 0 ? options.lookups : kDefaultLookups;
+  const double all_keys = static_cast<double>(keys.size() * competitors.size());
+  Progress progress(3 * all_keys);  // loading, every key, measuring
+
+  const std::vector<RunPlan> plan = PlanRuns(keys.size());
+  Databases databases;
+  for (const Competitor& competitor : competitors) {
+    progress.SetActivity("loading: " + competitor.name);
+    databases.push_back(std::make_unique<Database>(
+        competitor, workspace->Add(competitor.name), direct_io));
+    databases.back()->Load(keys, plan, &progress);
+  }
+  for (const auto& database : databases) database->OpenForMeasuring();
+  RequireSameTree(databases);
+  progress.Clear();
+  Print("Sorted runs, newest first, the same in every database:\n\n" +
+        FormatRuns(databases) + "\n");
+
+  progress.SetActivity("looking up every key");
+  const std::vector<uint64_t> missed =
+      CountMissedInAll(databases, keys.size(), &progress);
+
+  progress.SetActivity("measuring lookups");
+  MeasurePlan measure_plan;
+  measure_plan.lookups = lookups;
+  measure_plan.max_seconds =
+      options.lookups != 0
+          ? std::numeric_limits<double>::infinity()
+          : std::max(kMinMeasureSeconds, kAimSeconds - SecondsSince(start));
+  measure_plan.steps_per_lookup = all_keys / static_cast<double>(lookups);
+  LookupKeys lookup_keys(keys, databases.front()->SmallestKey(),
+                         databases.front()->LargestKey(), options.seed);
+  const std::vector<Measurement> measurements =
+      Measure(databases, &lookup_keys, measure_plan, &progress);
+  progress.Clear();
+
+  std::vector<Result> results;
+  for (size_t i = 0; i < databases.size(); ++i) {
+    Result result;
+    result.filter = databases[i]->name();
+    result.keys = keys.size();
+    result.tables = databases[i]->Totals();
+    result.load_seconds = databases[i]->load_seconds();
+    result.measurement = measurements[i];
+    result.measurement.missed_present_keys += missed[i];
+    results.push_back(result);
+    databases[i]->Close();
+  }
+  return results;
+}
+
+int Main(const Options& options) {
+  const Clock::time_point start = Clock::now();
+  CatchInterrupts();
+  Workspace workspace(options.db);
+  std::optional<OutputFile> json, plot;
+  if (!options.json.empty()) json.emplace("--json", options.json);
+  if (!options.plot.empty()) {
+    plot.emplace("--plot", options.plot);
+    RequirePlotting();
+  }
+  const KeySet keys(KeySet::ReadWords(kWordFile), options.keys, options.seed);
+  const std::vector<Result> results = Run(options, keys, &workspace, start);
+  Print(FormatTable(results) + "\n" + FormatSummary(results));
+
+  const std::string text = FormatJson(results);
+  if (json) {
+    json->Write(text);
+    json->Publish();
+  }
+  if (plot) {
+    DrawPlot(text, plot->writing_path());
+    plot->Publish();
+  }
+  workspace.Keep();
+  return ExitCode(results);
+}
+
+int MainWithErrors(int argc, char** argv) {
+  try {
+    Options options;
+    std::string help;
+    if (!ParseOptions(argc, argv, &options, &help)) {
+      Print(help);
+      return 0;
+    }
+    return Main(options);
+  } catch (const UsageError& error) {
+    std::fprintf(stderr, "demo: %s (see --help)\n", error.what());
+    return 2;
+  } catch (const Interrupted&) {
+    std::fprintf(stderr, "demo: interrupted, nothing was kept\n");
+    return 128 + PendingInterrupt();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "demo: %s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
+}  // namespace deltabloom::demo
+
+int main(int argc, char** argv) {
+  return deltabloom::demo::MainWithErrors(argc, argv);
+}

@@ -1,0 +1,51 @@
+// The folder that holds the databases, and what must be true of it first.
+#ifndef DELTABLOOM_DB_BENCH_EXT_DEMO_WORKSPACE_H_
+#define DELTABLOOM_DB_BENCH_EXT_DEMO_WORKSPACE_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "db_bench_ext/demo/errors.h"
+
+namespace deltabloom::demo {
+
+// Either a fresh temporary folder under $TMPDIR (or /tmp), removed at the end,
+// or a folder of the user's, of which only what this run put there is removed,
+// and only if the run did not get to its end.
+class Workspace {
+ public:
+  // Empty `dir` means a temporary folder. Throws UsageError if `dir` exists and
+  // is not an empty folder, std::runtime_error if it cannot be made.
+  explicit Workspace(const std::string& dir);
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  bool temporary() const { return temporary_; }
+
+  // Whether files here can be read and written past the page cache.
+  bool SupportsDirectIo() const;
+
+  // Throws std::runtime_error, with what to do, if fewer bytes are free.
+  void RequireFreeBytes(uint64_t bytes) const;
+
+  // Makes a folder for one database.
+  std::filesystem::path Add(const std::string& name);
+
+  // The run got to its end: the user's folder keeps its databases.
+  void Keep() { keep_ = true; }
+
+ private:
+  std::filesystem::path path_;
+  std::vector<std::filesystem::path> added_;
+  bool temporary_ = false;
+  bool created_ = false;
+  bool keep_ = false;
+};
+
+}  // namespace deltabloom::demo
+
+#endif  // DELTABLOOM_DB_BENCH_EXT_DEMO_WORKSPACE_H_
