@@ -1,0 +1,226 @@
+#include "engines/rocksdb/bits_builder.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "engines/rocksdb/filter_buffer.h"
+#include "rocksdb/env.h"
+#include "util/cpu_level.h"
+
+namespace deltabloom::internal {
+namespace {
+
+using ROCKSDB_NAMESPACE::Slice;
+using ROCKSDB_NAMESPACE::Status;
+
+// A sealed filter without probes. Static, since it answers for lack of memory.
+struct AlwaysMatchFilter {
+  AlwaysMatchFilter() {
+    Seal(bytes.data(), kPayloadSize, /*last_byte=*/0, kUnknownLevel);
+  }
+
+  static constexpr size_t kPayloadSize = 1;
+  std::array<unsigned char, kPayloadSize + kSealedFramingSize> bytes{};
+};
+
+template <typename Fn>
+void ForEachHash(const HashList& hashes, Fn fn) {
+  const auto chunk = [&fn](const auto* words, size_t n) {
+    for (size_t i = 0; i < n; ++i) fn(uint64_t{words[i]});
+  };
+  if (hashes.hash_size() == sizeof(uint32_t)) {
+    hashes.ForEachChunk<uint32_t>(chunk);
+  } else {
+    hashes.ForEachChunk<uint64_t>(chunk);
+  }
+}
+
+}  // namespace
+
+BitsBuilder::BitsBuilder(const BuilderSettings& settings)
+    : hashes_(settings.layout->hash_size),
+      settings_(settings),
+      finished_hashes_(settings.layout->hash_size) {}
+
+void BitsBuilder::AddHash(uint64_t hash) {
+  try {
+    hashes_.Add(hash);
+  } catch (const std::bad_alloc&) {
+    no_memory_ = true;
+  }
+  checksum_ ^= hash;
+  entries_.store(entries_.load(std::memory_order_relaxed) + 1,
+                 std::memory_order_relaxed);
+}
+
+// Keys come sorted, so a repeated one follows itself.
+void BitsBuilder::AddKey(const Slice& key) {
+  const uint64_t hash = settings_.layout->hash({key.data(), key.size()});
+  if (last_key_.Is(hash)) return;
+  AddHash(hash);
+  last_key_.Set(hash);
+}
+
+void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
+  const uint64_t key_hash = settings_.layout->hash({key.data(), key.size()});
+  const uint64_t alt_hash = settings_.layout->hash({alt.data(), alt.size()});
+  // What is left out equals a neighbour that is in.
+  if (alt_hash != key_hash && !last_alt_.Is(alt_hash) &&
+      !last_key_.Is(alt_hash)) {
+    AddHash(alt_hash);
+  }
+  if (!last_key_.Is(key_hash) && !last_alt_.Is(key_hash)) AddHash(key_hash);
+  last_key_.Set(key_hash);
+  last_alt_.Set(alt_hash);
+}
+
+size_t BitsBuilder::EstimateEntriesAdded() {
+  return entries_.load(std::memory_order_relaxed);
+}
+
+Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner) {
+  return Finish(owner, nullptr);
+}
+
+Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner,
+                          Status* status) {
+  if (status != nullptr) *status = Status::OK();
+  WarnOfManyKeys();
+  Slice filter;
+  try {
+    filter = no_memory_ ? AlwaysMatch(owner) : Build(owner);
+  } catch (const std::bad_alloc&) {
+    filter = AlwaysMatch(owner);
+  }
+  if (settings_.detect_corruption && !no_memory_ && !HashesIntact()) {
+    filter = AlwaysMatch(owner);
+    if (status != nullptr) {
+      *status = Status::Corruption(
+          "deltabloom: the hashes of a filter changed in memory while it was "
+          "built");
+    }
+  }
+  finished_hashes_.Clear();
+  if (finished_kind_ == FilterKind::kFilter && settings_.detect_corruption) {
+    std::swap(finished_hashes_, hashes_);
+  }
+  Reset();
+  return filter;
+}
+
+void BitsBuilder::Reset() {
+  hashes_.Clear();
+  last_key_ = {};
+  last_alt_ = {};
+  checksum_ = 0;
+  no_memory_ = false;
+  entries_.store(0, std::memory_order_relaxed);
+}
+
+Slice BitsBuilder::AlwaysMatch(std::unique_ptr<const char[]>* owner) {
+  static const AlwaysMatchFilter filter;
+  owner->reset();
+  finished_kind_ = FilterKind::kAlways;
+  return {reinterpret_cast<const char*>(filter.bytes.data()),
+          filter.bytes.size()};
+}
+
+Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
+  if (hashes_.size() == 0) {
+    std::unique_ptr<char[]> bytes(new char[kSealedFramingSize]());
+    Seal(reinterpret_cast<unsigned char*>(bytes.get()), 0, kEmptyLastByte,
+         settings_.level_at_creation);
+    finished_kind_ = FilterKind::kEmpty;
+    *owner = std::move(bytes);
+    return {owner->get(), kSealedFramingSize};
+  }
+  for (const LayoutRow* row = settings_.layout; row != nullptr;
+       row = row->fallback) {
+    FilterBuffer buffer =
+        AllocateFilter(*row, hashes_.size(), settings_.millibits_per_key,
+                       settings_.rounding_balance);
+    auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
+    if (!row->build(&hashes_, /*keep_hashes=*/settings_.detect_corruption,
+                    buffer.plan, ActiveCpuLevel(), payload)) {
+      continue;
+    }
+    Seal(payload, buffer.plan.payload_size, buffer.plan.last_byte,
+         settings_.level_at_creation);
+    if (settings_.rounding_balance != nullptr) {
+      *settings_.rounding_balance += buffer.balance_change;
+    }
+    finished_kind_ = FilterKind::kFilter;
+    *owner = std::move(buffer.bytes);
+    return {owner->get(),
+            static_cast<size_t>(buffer.plan.payload_size) + kSealedFramingSize};
+  }
+  return AlwaysMatch(owner);
+}
+
+bool BitsBuilder::HashesIntact() const {
+  uint64_t checksum = 0;
+  ForEachHash(hashes_, [&checksum](uint64_t hash) { checksum ^= hash; });
+  return checksum == checksum_;
+}
+
+Status BitsBuilder::MaybePostVerify(const Slice& filter) {
+  if (!settings_.detect_corruption) return Status::OK();
+  ParsedFilter parsed;
+  const FilterKind kind = ParseSealed({filter.data(), filter.size()},
+                                      ActiveCpuLevel(), &parsed, nullptr);
+  bool intact = kind == finished_kind_;
+  if (intact && kind == FilterKind::kFilter) {
+    const LayoutRow* row = FindLayoutOfLastByte(
+        static_cast<uint8_t>(filter[filter.size() - 1]), Hash::kMurmurHash2);
+    ForEachHash(finished_hashes_, [&](uint64_t hash) {
+      intact = intact && row->may_match_hash(parsed, hash);
+    });
+  }
+  finished_hashes_.Clear();
+  if (intact) return Status::OK();
+  return Status::Corruption(
+      "deltabloom: a filter changed in memory after it was built");
+}
+
+size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
+  // The most keys whose filter fits, by bisection: sizes grow with keys.
+  uint64_t fits = 0;
+  uint64_t exceeds = uint64_t{1} << 32;
+  while (exceeds - fits > 1) {
+    const uint64_t keys = fits + (exceeds - fits) / 2;
+    (CalculateSpace(keys) <= bytes ? fits : exceeds) = keys;
+  }
+  return fits;
+}
+
+size_t BitsBuilder::CalculateSpace(size_t entries) {
+  if (entries == 0) return kSealedFramingSize;
+  return settings_.layout->plan(entries, settings_.millibits_per_key)
+             .payload_size +
+         kSealedFramingSize;
+}
+
+double BitsBuilder::EstimatedFpRate(size_t entries, size_t bytes) {
+  if (bytes <= kSealedFramingSize) return entries == 0 ? 0 : 1;
+  return ModelledFalsePositiveRate(entries, bytes - kSealedFramingSize);
+}
+
+void BitsBuilder::WarnOfManyKeys() const {
+  if (hashes_.size() <= kManyClassicKeys || settings_.log == nullptr ||
+      settings_.layout->layout != Layout::kClassic ||
+      settings_.warned_of_many_keys->exchange(true)) {
+    return;
+  }
+  ROCKSDB_NAMESPACE::Warn(
+      settings_.log,
+      "[deltabloom] %llu keys in one classic filter: beyond some 20 million "
+      "its 32-bit hash adds false positives; use another layout or partitioned "
+      "filters",
+      static_cast<unsigned long long>(hashes_.size()));
+}
+
+}  // namespace deltabloom::internal

@@ -1,0 +1,96 @@
+// Builds sealed filters for RocksDB, one after the other.
+#ifndef DELTABLOOM_ENGINES_ROCKSDB_BITS_BUILDER_H_
+#define DELTABLOOM_ENGINES_ROCKSDB_BITS_BUILDER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "engines/rocksdb/private_abi.h"
+#include "table/framing.h"
+#include "util/hash_list.h"
+#include "util/layout.h"
+
+namespace deltabloom::internal {
+
+// What a builder needs of its policy and of RocksDB's context.
+struct BuilderSettings {
+  const LayoutRow* layout = nullptr;
+  uint32_t millibits_per_key = 0;
+  uint8_t level_at_creation = 0;  // as Seal() takes it
+  // optimize_filters_for_memory: where the policy keeps account of the sizes
+  // it rounded; null when the option is off.
+  std::atomic<int64_t>* rounding_balance = nullptr;
+  bool detect_corruption = false;
+  // May be null. Where to warn, and whether that was done.
+  ROCKSDB_NAMESPACE::Logger* log = nullptr;
+  std::atomic<bool>* warned_of_many_keys = nullptr;
+};
+
+// Keys in one filter above which a classic filter's 32-bit hash shows.
+inline constexpr uint64_t kManyClassicKeys = 20'000'000;
+
+// (AddKey* Finish MaybePostVerify?)*, by one thread at a time;
+// EstimateEntriesAdded by any thread. Nothing throws: without memory the
+// filter is one that matches every key.
+class BitsBuilder : public ROCKSDB_NAMESPACE::FilterBitsBuilder {
+ public:
+  using Slice = ROCKSDB_NAMESPACE::Slice;
+  using Status = ROCKSDB_NAMESPACE::Status;
+
+  explicit BitsBuilder(const BuilderSettings& settings);
+
+  void AddKey(const Slice& key) override;
+  // Before RocksDB 9.6.1 nothing in RocksDB calls it.
+  void AddKeyAndAlt(const Slice& key, const Slice& alt)
+#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
+      override
+#endif
+      ;
+  size_t EstimateEntriesAdded() override;
+  Slice Finish(std::unique_ptr<const char[]>* owner) override;
+  Slice Finish(std::unique_ptr<const char[]>* owner, Status* status) override;
+  Status MaybePostVerify(const Slice& filter) override;
+  size_t ApproximateNumEntries(size_t bytes) override;
+  size_t CalculateSpace(size_t entries) override;
+  double EstimatedFpRate(size_t entries, size_t bytes) override;
+
+ protected:
+  // Tests reach in to damage them.
+  HashList hashes_;
+
+ private:
+  // A hash kept for comparison, or none.
+  struct LastHash {
+    bool Is(uint64_t hash) const { return set && value == hash; }
+    void Set(uint64_t hash) {
+      set = true;
+      value = hash;
+    }
+
+    bool set = false;
+    uint64_t value = 0;
+  };
+
+  void AddHash(uint64_t hash);
+  void Reset();
+  Slice Build(std::unique_ptr<const char[]>* owner);
+  Slice AlwaysMatch(std::unique_ptr<const char[]>* owner);
+  bool HashesIntact() const;
+  void WarnOfManyKeys() const;
+
+  const BuilderSettings settings_;
+  LastHash last_key_;
+  LastHash last_alt_;
+  uint64_t checksum_ = 0;   // of the hashes, if corruption is to be detected
+  bool no_memory_ = false;  // keys were lost
+  std::atomic<size_t> entries_{0};
+  // The last filter, for MaybePostVerify.
+  HashList finished_hashes_;
+  FilterKind finished_kind_ = FilterKind::kEmpty;
+};
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_ENGINES_ROCKSDB_BITS_BUILDER_H_

@@ -1,0 +1,71 @@
+#include "engines/rocksdb/filter_buffer.h"
+
+#include <malloc.h>
+
+#include <cmath>
+
+#include "table/framing.h"
+
+namespace deltabloom::internal {
+namespace {
+
+// What RocksDB keeps behind a filter in its block cache.
+constexpr uint64_t kBlockTrailerSize = 5;
+
+constexpr uint64_t kOverhead = kSealedFramingSize + kBlockTrailerSize;
+
+constexpr double kBalanceUnit = 4294967296.0;  // 2^32
+
+// Bytes that the allocator hands out for `size`. Asked by allocating: the
+// buffer itself is then allocated with its final size, so that nothing ever
+// writes beyond what it asked for.
+uint64_t UsableSize(uint64_t size) {
+  const std::unique_ptr<char[]> probe(new char[size]);
+  return malloc_usable_size(probe.get());
+}
+
+}  // namespace
+
+double ModelledFalsePositiveRate(uint64_t keys, uint64_t payload_size) {
+  constexpr double kLn2Squared = 0.480453013918201;
+  if (keys == 0) return 0;
+  return std::exp(-kLn2Squared * 8 * static_cast<double>(payload_size) /
+                  static_cast<double>(keys));
+}
+
+FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
+                            uint32_t millibits_per_key,
+                            const std::atomic<int64_t>* balance) {
+  FilterBuffer buffer;
+  buffer.plan = layout.plan(keys, millibits_per_key);
+  if (balance != nullptr) {
+    const double planned_rate =
+        ModelledFalsePositiveRate(keys, buffer.plan.payload_size);
+    const double allowed_rate =
+        planned_rate - static_cast<double>(balance->load()) / kBalanceUnit;
+    // Smaller by up to a quarter, as in RocksDB.
+    for (uint64_t sixteenths = 12; sixteenths < 16; ++sixteenths) {
+      const Plan smaller = layout.plan(
+          keys, static_cast<uint32_t>(millibits_per_key * sixteenths / 16));
+      if (ModelledFalsePositiveRate(keys, smaller.payload_size) <=
+          allowed_rate) {
+        buffer.plan = smaller;
+        break;
+      }
+    }
+    const uint64_t wanted = buffer.plan.payload_size + kOverhead;
+    const uint64_t usable = UsableSize(wanted);
+    // More than a third above would buy little accuracy for its bytes on disk.
+    if (usable > wanted && usable - usable / 4 <= wanted) {
+      layout.grow(&buffer.plan, usable - kOverhead);
+    }
+    buffer.balance_change = static_cast<int64_t>(
+        (ModelledFalsePositiveRate(keys, buffer.plan.payload_size) -
+         planned_rate) *
+        kBalanceUnit);
+  }
+  buffer.bytes.reset(new char[buffer.plan.payload_size + kSealedFramingSize]());
+  return buffer;
+}
+
+}  // namespace deltabloom::internal

@@ -1,0 +1,90 @@
+#include "deltabloom/rocksdb.h"
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "engines/rocksdb/library_check.h"
+#include "engines/rocksdb/policy.h"
+#include "engines/rocksdb/register.h"
+#include "engines/rocksdb/settings.h"
+
+namespace deltabloom {
+namespace {
+
+using internal::SealedFilterPolicy;
+using ROCKSDB_NAMESPACE::FilterPolicy;
+using ROCKSDB_NAMESPACE::ObjectLibrary;
+
+// The factory RocksDB calls with a URI: null with a text in *error, or a
+// policy in *guard.
+const FilterPolicy* CreatePolicy(const std::string& uri,
+                                 std::unique_ptr<const FilterPolicy>* guard,
+                                 std::string* error) {
+  try {
+    auto policy = std::make_unique<SealedFilterPolicy>();
+    const std::string problem = internal::ParseUri(uri, &policy->settings());
+    if (!problem.empty()) {
+      *error = "deltabloom: " + problem;
+      return nullptr;
+    }
+    *guard = std::move(policy);
+    return guard->get();
+  } catch (const std::exception& failure) {
+    *error = std::string("deltabloom: ") + failure.what();
+    return nullptr;
+  }
+}
+
+bool Fits(std::string* error) {
+  const std::string& problem = internal::LibraryProblem();
+  if (!problem.empty() && error != nullptr) *error = problem;
+  return problem.empty();
+}
+
+}  // namespace
+
+namespace internal {
+
+int AddFactories(ObjectLibrary& library) {
+  // One pattern takes every URI of ours, so that the factory judges them all:
+  // with narrower patterns a misspelt URI is silently no policy.
+  library.AddFactory<const FilterPolicy>(
+      ObjectLibrary::PatternEntry(kPolicyName, /*optional=*/true)
+          .AddSeparator(":", /*at_least_one=*/false),
+      CreatePolicy);
+  return 1;
+}
+
+}  // namespace internal
+
+std::string RocksDBFilterOptions::Validate() const {
+  FilterOptions core;
+  core.bits_per_key = bits_per_key;
+  core.layout = layout;
+  return core.Validate();
+}
+
+std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
+    const RocksDBFilterOptions& options, std::string* error) {
+  if (!Fits(error)) return nullptr;
+  const std::string problem = options.Validate();
+  if (!problem.empty()) {
+    if (error != nullptr) *error = "deltabloom: " + problem;
+    return nullptr;
+  }
+  auto policy = std::make_unique<SealedFilterPolicy>();
+  internal::SetSettings(options, &policy->settings());
+  return policy;
+}
+
+bool RegisterRocksDB(std::string* error) {
+  if (!Fits(error)) return false;
+  static std::once_flag once;
+  std::call_once(once,
+                 [] { internal::AddFactories(*ObjectLibrary::Default()); });
+  return true;
+}
+
+}  // namespace deltabloom

@@ -1,0 +1,178 @@
+#include "engines/rocksdb/settings.h"
+
+#include <charconv>
+
+namespace deltabloom::internal {
+namespace {
+
+using ROCKSDB_NAMESPACE::ConfigOptions;
+using ROCKSDB_NAMESPACE::OptionType;
+using ROCKSDB_NAMESPACE::OptionTypeFlags;
+using ROCKSDB_NAMESPACE::OptionTypeInfo;
+using ROCKSDB_NAMESPACE::OptionVerificationType;
+using ROCKSDB_NAMESPACE::Status;
+
+constexpr char kLegalBitsPerKey[] =
+    "use 0 to 1000; 10 gives about 1 % false positives, less than 0.5 no "
+    "filter";
+
+// A sealed classic filter always has MurmurHash2.
+const LayoutRow* FindSealedLayout(std::string_view name) {
+  const LayoutRow* row = FindLayoutOfName(name);
+  return row != nullptr && row->classic_hash == Hash::kMurmurHash2 ? row
+                                                                   : nullptr;
+}
+
+std::string LegalLayouts() {
+  std::string names;
+  for (const LayoutRow* const* row = kLayouts; *row != nullptr; ++row) {
+    if (FindSealedLayout((*row)->name) == nullptr) continue;
+    names += names.empty() ? "use " : ", ";
+    names += (*row)->name;
+  }
+  return names;
+}
+
+std::string Quote(std::string_view text) {
+  return "'" + std::string(text) + "'";
+}
+
+// The parsers return what is wrong, or nothing.
+
+std::string ParseBitsPerKey(std::string_view text, Settings* settings) {
+  double bits_per_key = 0;
+  const char* const end = text.data() + text.size();
+  // from_chars knows no locale.
+  const auto [next, status] = std::from_chars(text.data(), end, bits_per_key);
+  if (status != std::errc() || next != end) {
+    return "bits_per_key " + Quote(text) +
+           " is not a number: " + kLegalBitsPerKey;
+  }
+  if (!ValidBitsPerKey(bits_per_key)) {
+    return "bits_per_key " + Quote(text) +
+           " is out of range: " + kLegalBitsPerKey;
+  }
+  settings->millibits_per_key = ToMillibits(bits_per_key);
+  return {};
+}
+
+std::string ParseLayout(std::string_view text, Settings* settings) {
+  const LayoutRow* row = FindSealedLayout(text);
+  if (row == nullptr) {
+    return "layout " + Quote(text) + " is unknown: " + LegalLayouts();
+  }
+  settings->layout = row;
+  return {};
+}
+
+std::string ParseCompatibility(std::string_view text, Settings* settings) {
+  if (text == "builtin") {
+    settings->compatibility = RocksDBCompatibility::kBuiltin;
+  } else if (text == "own") {
+    settings->compatibility = RocksDBCompatibility::kOwn;
+  } else {
+    return "compatibility " + Quote(text) + " is unknown: use builtin or own";
+  }
+  return {};
+}
+
+std::string BitsPerKeyText(const Settings& settings) {
+  const uint32_t millibits = settings.millibits_per_key;
+  std::string text = std::to_string(millibits / 1000);
+  if (millibits % 1000 != 0) {
+    text += "." + std::to_string(1000 + millibits % 1000).substr(1);
+    text.erase(text.find_last_not_of('0') + 1);
+  }
+  return text;
+}
+
+std::string LayoutText(const Settings& settings) {
+  return settings.layout.load()->name;
+}
+
+std::string CompatibilityText(const Settings& settings) {
+  return settings.compatibility == RocksDBCompatibility::kOwn ? "own"
+                                                              : "builtin";
+}
+
+using Parser = std::string (*)(std::string_view text, Settings* settings);
+using Printer = std::string (*)(const Settings& settings);
+
+// All options lie at offset 0, the Settings as a whole: parser and printer
+// know their field.
+OptionTypeInfo Option(OptionType type, OptionTypeFlags flags, Parser parse,
+                      Printer print) {
+  return OptionTypeInfo(
+      0, type, OptionVerificationType::kNormal, flags,
+      [parse](const ConfigOptions&, const std::string&, const std::string& text,
+              void* settings) {
+        const std::string problem =
+            parse(text, static_cast<Settings*>(settings));
+        return problem.empty()
+                   ? Status::OK()
+                   : Status::InvalidArgument("deltabloom: " + problem);
+      },
+      [print](const ConfigOptions&, const std::string&, const void* settings,
+              std::string* text) {
+        *text = print(*static_cast<const Settings*>(settings));
+        return Status::OK();
+      },
+      [print](const ConfigOptions&, const std::string& name, const void* a,
+              const void* b, std::string* mismatch) {
+        if (print(*static_cast<const Settings*>(a)) ==
+            print(*static_cast<const Settings*>(b))) {
+          return true;
+        }
+        *mismatch = name;
+        return false;
+      });
+}
+
+}  // namespace
+
+void SetSettings(const RocksDBFilterOptions& options, Settings* settings) {
+  settings->millibits_per_key = ToMillibits(options.bits_per_key);
+  settings->layout = FindLayout(options.layout, Hash::kMurmurHash2);
+  settings->compatibility = options.compatibility;
+}
+
+std::string ParseUri(std::string_view uri, Settings* settings) {
+  constexpr Parser kParsers[] = {ParseBitsPerKey, ParseLayout};
+  constexpr std::string_view kName = kPolicyName;
+  std::string_view rest = uri.substr(kName.size());
+  for (const Parser parse : kParsers) {
+    if (rest.empty()) return {};
+    rest.remove_prefix(1);  // the colon
+    const std::string_view field = rest.substr(0, rest.find(':'));
+    const std::string problem = parse(field, settings);
+    if (!problem.empty()) return problem;
+    rest.remove_prefix(field.size());
+  }
+  if (rest.empty()) return {};
+  return "cannot read " + Quote(rest) +
+         ": use deltabloom:BITS_PER_KEY:LAYOUT, and name other options, as in "
+         "id=deltabloom;bits_per_key=10;compatibility=own";
+}
+
+std::string ToText(const Settings& settings) {
+  return "bits_per_key=" + BitsPerKeyText(settings) +
+         " layout=" + LayoutText(settings) +
+         " compatibility=" + CompatibilityText(settings);
+}
+
+const std::unordered_map<std::string, OptionTypeInfo>& SettingsTypeInfo() {
+  // Never destroyed: policies may outlive static objects.
+  static const auto& options =
+      *new std::unordered_map<std::string, OptionTypeInfo>{
+          {"bits_per_key",
+           Option(OptionType::kDouble, OptionTypeFlags::kMutable,
+                  ParseBitsPerKey, BitsPerKeyText)},
+          {"layout", Option(OptionType::kEnum, OptionTypeFlags::kMutable,
+                            ParseLayout, LayoutText)},
+          {"compatibility", Option(OptionType::kEnum, OptionTypeFlags::kNone,
+                                   ParseCompatibility, CompatibilityText)},
+      };
+  return options;
+}
+
+}  // namespace deltabloom::internal

@@ -1,0 +1,46 @@
+// The parameters of a policy, as text and as RocksDB's configurable options.
+#ifndef DELTABLOOM_ENGINES_ROCKSDB_SETTINGS_H_
+#define DELTABLOOM_ENGINES_ROCKSDB_SETTINGS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "deltabloom/rocksdb.h"
+#include "rocksdb/utilities/options_type.h"
+#include "util/layout.h"
+
+namespace deltabloom::internal {
+
+// The name of the policy in URIs, OPTIONS files and table properties.
+inline constexpr char kPolicyName[] = "deltabloom";
+
+// SetOptions may change the first two in place while builders are made, hence
+// atomics; each value goes with every value of the others.
+struct Settings {
+  static const char* kName() { return "DeltabloomOptions"; }
+
+  std::atomic<uint32_t> millibits_per_key{10000};
+  std::atomic<const LayoutRow*> layout{nullptr};  // never null in a policy
+  RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
+};
+
+// Takes over options that Validate() accepts.
+void SetSettings(const RocksDBFilterOptions& options, Settings* settings);
+
+// Sets from "deltabloom", "deltabloom:9.9" or "deltabloom:9.9:classic". Empty
+// when all went well; else one line that says what is wrong and what is legal.
+std::string ParseUri(std::string_view uri, Settings* settings);
+
+// "bits_per_key=9.9 layout=classic compatibility=builtin"
+std::string ToText(const Settings& settings);
+
+// What Configurable::RegisterOptions takes, for an object of type Settings.
+const std::unordered_map<std::string, ROCKSDB_NAMESPACE::OptionTypeInfo>&
+SettingsTypeInfo();
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_ENGINES_ROCKSDB_SETTINGS_H_

@@ -1,0 +1,71 @@
+// Deltabloom's filters in RocksDB: a FilterPolicy for unmodified RocksDB 7.0.3
+// and later.
+//
+//   rocksdb::BlockBasedTableOptions table_options;
+//   table_options.filter_policy = deltabloom::NewRocksDBFilterPolicy();
+//
+// A database may switch to this policy and back at any time: see
+// docs/compatibility.md.
+#ifndef DELTABLOOM_ROCKSDB_H_
+#define DELTABLOOM_ROCKSDB_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "deltabloom/export.h"
+#include "deltabloom/filter.h"
+
+namespace rocksdb {
+class FilterPolicy;
+}  // namespace rocksdb
+
+namespace deltabloom {
+
+// The name under which RocksDB stores and finds the filters.
+enum class RocksDBCompatibility : uint8_t {
+  // That of RocksDB's own filters. Existing Bloom and Ribbon filters stay in
+  // use, and RocksDB without Deltabloom reads every key of the database: it
+  // takes the filters for "may match".
+  kBuiltin,
+  // One of Deltabloom's own. Policies of either name ignore the other's
+  // filters.
+  kOwn,
+};
+
+struct DELTABLOOM_EXPORT RocksDBFilterOptions {
+  // Bits of filter per key, used to a thousandth. Legal: 0 to 1000. Less than
+  // 0.5: no filter is written.
+  double bits_per_key = 10;
+
+  Layout layout = Layout::kClassic;
+
+  RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
+
+  // Empty when the options can be used; else one line that names the offending
+  // option, its value and the legal range.
+  std::string Validate() const;
+};
+
+// A policy, or null: then *error, which may be null, says in one line what is
+// wrong (an option, or a RocksDB library that does not fit the headers
+// Deltabloom was compiled with) and what to do. Thread-safe.
+DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::FilterPolicy>
+NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
+                       std::string* error = nullptr);
+
+// Makes the policy known to RocksDB by name, for
+// FilterPolicy::CreateFromString, OPTIONS files and the options of tools:
+//
+//   deltabloom                 the defaults above
+//   deltabloom:9.9             bits per key
+//   deltabloom:9.9:classic     bits per key and layout
+//   id=deltabloom;bits_per_key=9.9;layout=classic;compatibility=own
+//
+// Call it before a database is opened; again does no harm. False, with *error
+// as above, if the RocksDB library does not fit.
+DELTABLOOM_EXPORT bool RegisterRocksDB(std::string* error = nullptr);
+
+}  // namespace deltabloom
+
+#endif  // DELTABLOOM_ROCKSDB_H_
