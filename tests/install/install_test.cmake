@@ -48,9 +48,10 @@ foreach(header ${headers})
     -fsyntax-only ${WORK}/header.cc)
 endforeach()
 
+string(REPLACE ";" "," comma_components "${components}")
 run(${CMAKE_COMMAND} -S ${SOURCE}/tests/install/consumer -B ${WORK}/consumer
   -G Ninja -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${prefix}
-  "-DCOMPONENTS=${components}")
+  -DCOMPONENTS=${comma_components})
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)
 foreach(component ${components})
   run(${WORK}/consumer/use_${component})
