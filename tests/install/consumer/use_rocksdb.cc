@@ -1,7 +1,9 @@
 #include <cstdio>
+#include <memory>
 #include <string>
 
 #include "deltabloom/rocksdb.h"
+#include "rocksdb/convenience.h"
 #include "rocksdb/filter_policy.h"
 
 int main() {
