@@ -7,9 +7,10 @@ set(deltabloom_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/deltabloom)
 set(deltabloom_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # Installs library `target` under its component's name. `headers` are the
-# public headers that only this component has; `requires` is for pkg-config.
+# public headers that only this component has. For pkg-config, LIBS is what its
+# users call themselves, LIBS_PRIVATE what a static copy needs besides.
 function(deltabloom_install target component)
-  cmake_parse_arguments(arg "" "DESCRIPTION;LIBS_PRIVATE" "HEADERS" ${ARGN})
+  cmake_parse_arguments(arg "" "DESCRIPTION;LIBS;LIBS_PRIVATE" "HEADERS" ${ARGN})
   if(NOT TARGET ${target})
     return()
   endif()
@@ -27,8 +28,11 @@ function(deltabloom_install target component)
   set(pc_lib ${target})
   set(pc_libs_private "${arg_LIBS_PRIVATE}")
   set(pc_libs "")
+  if(arg_LIBS)
+    set(pc_libs " ${arg_LIBS}")
+  endif()
   if(NOT BUILD_SHARED_LIBS)
-    set(pc_libs " ${pc_libs_private}")
+    string(APPEND pc_libs " ${pc_libs_private}")
     set(pc_libs_private "")
   endif()
   configure_file(${PROJECT_SOURCE_DIR}/cmake/deltabloom.pc.in
@@ -47,11 +51,13 @@ deltabloom_install(deltabloom core
   HEADERS ${deltabloom_core_headers})
 deltabloom_install(deltabloom_rocksdb rocksdb
   DESCRIPTION "Deltabloom as a RocksDB filter policy"
-  LIBS_PRIVATE "-lrocksdb -lstdc++ -lm"
+  LIBS "-lrocksdb"
+  LIBS_PRIVATE "-lstdc++ -lm"
   HEADERS rocksdb.h)
 deltabloom_install(deltabloom_leveldb leveldb
   DESCRIPTION "Deltabloom as a LevelDB filter policy"
-  LIBS_PRIVATE "-lleveldb -lstdc++ -lm"
+  LIBS "-lleveldb"
+  LIBS_PRIVATE "-lstdc++ -lm"
   HEADERS leveldb.h)
 
 configure_package_config_file(cmake/deltabloomConfig.cmake.in
