@@ -26,9 +26,10 @@ function(deltabloom_floor name)
 endfunction()
 
 # A library that users link: an alias deltabloom::<component>, a SONAME when
-# shared, and only the public headers to include.
+# shared, and only the public headers to include. EXPORTS names the version
+# script that says what a shared one exports; default is all of our own.
 function(deltabloom_library name component)
-  cmake_parse_arguments(arg "" "" "SOURCES;FLOORS" ${ARGN})
+  cmake_parse_arguments(arg "" "EXPORTS" "SOURCES;FLOORS" ${ARGN})
   set(objects)
   foreach(floor ${arg_FLOORS})
     list(APPEND objects $<TARGET_OBJECTS:${floor}>)
@@ -45,4 +46,11 @@ function(deltabloom_library name component)
     EXPORT_NAME ${component}
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  if(NOT arg_EXPORTS)
+    set(arg_EXPORTS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+  endif()
+  if(BUILD_SHARED_LIBS)
+    target_link_options(${name} PRIVATE -Wl,--version-script=${arg_EXPORTS})
+    set_target_properties(${name} PROPERTIES LINK_DEPENDS ${arg_EXPORTS})
+  endif()
 endfunction()
