@@ -1,0 +1,203 @@
+#include "db_bench_ext/study/key_sets.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <string_view>
+#include <unordered_set>
+
+namespace deltabloom::study {
+namespace {
+
+constexpr std::string_view kLettersAndDigits =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+using Random = std::mt19937_64;
+
+size_t Uniform(Random* random, size_t from, size_t to) {
+  return from + (*random)() % (to - from + 1);
+}
+
+std::string Letters(Random* random, size_t size) {
+  std::string text;
+  for (size_t i = 0; i < size; ++i) {
+    text += kLettersAndDigits[(*random)() % kLettersAndDigits.size()];
+  }
+  return text;
+}
+
+// Draws until there are `count` keys and a million absent ones, all distinct.
+KeySet Generate(std::string name, std::string origin, size_t count,
+                uint64_t seed,
+                const std::function<std::string(Random*)>& draw) {
+  constexpr size_t kAbsent = 1000000;
+  KeySet set{std::move(name), std::move(origin), {}, {}};
+  Random random(seed);
+  std::unordered_set<std::string> seen;
+  while (set.absent.size() < kAbsent) {
+    std::string key = draw(&random);
+    if (!seen.insert(key).second) continue;
+    auto& side = set.keys.size() < count ? set.keys : set.absent;
+    side.push_back(std::move(key));
+  }
+  return set;
+}
+
+// Splits distinct lines into keys and absent keys, in an order that does not
+// depend on the file system.
+void Split(std::unordered_set<std::string> lines, KeySet* set) {
+  std::vector<std::string> sorted(lines.begin(), lines.end());
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    (i % 2 == 0 ? set->keys : set->absent).push_back(std::move(sorted[i]));
+  }
+}
+
+template <typename Fn>
+void ForEachLine(const std::filesystem::path& path, Fn fn) {
+  std::ifstream file(path, std::ios::binary);
+  for (std::string line; std::getline(file, line);) fn(line);
+}
+
+template <typename Fn>
+void ForEachFile(const std::filesystem::path& folder, Fn fn) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end;
+       !error && it != end; it.increment(error)) {
+    fn(it->path());
+  }
+}
+
+}  // namespace
+
+uint64_t KeySet::KeyBytes() const {
+  uint64_t bytes = 0;
+  for (const std::string& key : keys) bytes += key.size();
+  return bytes;
+}
+
+KeySet RandomStrings(size_t count, uint64_t seed) {
+  return Generate(
+      "random_strings", "generated: 8 to 32 letters and digits at random",
+      count, seed,
+      [](Random* random) { return Letters(random, Uniform(random, 8, 32)); });
+}
+
+KeySet VideoIds(size_t count, uint64_t seed) {
+  // The published ids take 8.9 bytes on average: nearly all have nine digits.
+  return Generate("video_ids", "generated: numbers of 1 to 9 digits", count,
+                  seed, [](Random* random) {
+                    const uint64_t id = (*random)() % 1000000000;
+                    const bool old = (*random)() % 25 == 0;
+                    return std::to_string(old ? id % 10000000 : id);
+                  });
+}
+
+KeySet AppAccounts(size_t count, uint64_t seed) {
+  // The published accounts take 8 bytes on average; lengths fall off slowly.
+  return Generate("app_accounts",
+                  "generated: 2 to 28 letters and digits, 8 on average", count,
+                  seed, [](Random* random) {
+                    std::binomial_distribution<size_t> length(26, 0.235);
+                    std::string name = Letters(random, 2 + length(*random));
+                    // Names that people choose seldom mix cases.
+                    if ((*random)() % 8 != 0) {
+                      for (char& c : name) {
+                        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 32);
+                      }
+                    }
+                    return name;
+                  });
+}
+
+KeySet Words() {
+  const char* path = "/usr/share/dict/american-english-huge";
+  KeySet set{"words", std::string(path) + " (package wamerican-huge)", {}, {}};
+  std::unordered_set<std::string> lines;
+  ForEachLine(path, [&](const std::string& line) { lines.insert(line); });
+  Split(std::move(lines), &set);
+  return set;
+}
+
+KeySet FilePaths() {
+  const char* folder = "/var/lib/dpkg/info";
+  KeySet set{"file_paths",
+             "files of the installed Debian packages (" + std::string(folder) +
+                 "/*.list)",
+             {},
+             {}};
+  std::unordered_set<std::string> lines;
+  ForEachFile(folder, [&](const std::filesystem::path& path) {
+    if (path.extension() != ".list") return;
+    ForEachLine(path, [&](const std::string& line) { lines.insert(line); });
+  });
+  Split(std::move(lines), &set);
+  return set;
+}
+
+KeySet Urls() {
+  KeySet set{"urls",
+             "home pages of the Debian packages known to apt or installed",
+             {},
+             {}};
+  constexpr std::string_view kField = "Homepage: ";
+  std::unordered_set<std::string> lines;
+  const auto take = [&](const std::string& line) {
+    if (line.compare(0, kField.size(), kField) == 0) {
+      lines.insert(line.substr(kField.size()));
+    }
+  };
+  ForEachLine("/var/lib/dpkg/status", take);
+  // Reads apt's lists whether it keeps them compressed or not.
+  if (FILE* apt = popen("apt-cache dumpavail 2>/dev/null", "r")) {
+    std::string line;
+    for (int c; (c = std::getc(apt)) != EOF;) {
+      if (c != '\n') {
+        line += static_cast<char>(c);
+        continue;
+      }
+      take(line);
+      line.clear();
+    }
+    pclose(apt);
+  }
+  Split(std::move(lines), &set);
+  return set;
+}
+
+std::string ReadKeys(const std::string& path, KeySet* set,
+                     FileSummary* summary) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return "--keys " + path + ": is a directory; give a file of one key a line";
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return "--keys " + path + ": " + std::strerror(errno) +
+           "; give a file of one key a line";
+  }
+  std::unordered_set<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    ++summary->lines;
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (line.empty()) ++summary->empty;
+    summary->longest = std::max<uint64_t>(summary->longest, line.size());
+    if (!lines.insert(std::move(line)).second) ++summary->duplicates;
+  }
+  if (file.bad()) return "--keys " + path + ": " + std::strerror(errno);
+  if (lines.size() < 2) {
+    return "--keys " + path + ": " + std::to_string(lines.size()) +
+           " distinct keys; at least 2 are needed, half of them to ask for";
+  }
+  set->name = "your_keys";
+  set->origin = std::filesystem::path(path).filename().string();
+  Split(std::move(lines), set);
+  return {};
+}
+
+}  // namespace deltabloom::study

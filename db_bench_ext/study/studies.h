@@ -1,0 +1,47 @@
+// The three studies. Each returns its rows as a JSON array of flat objects, so
+// that one printer and one report serve all.
+#ifndef DELTABLOOM_DB_BENCH_EXT_STUDY_STUDIES_H_
+#define DELTABLOOM_DB_BENCH_EXT_STUDY_STUDIES_H_
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "db_bench_ext/study/key_sets.h"
+
+namespace deltabloom::study {
+
+using Rows = nlohmann::ordered_json;
+
+// Called now and then with what is being done; throws Interrupted to stop.
+using Progress = std::function<void(const std::string& doing)>;
+
+// One row per bits per key 2..32 and k 1..8: the two formulas, and the rates
+// measured on the classic layout and on a filter with k independent hashes,
+// both of `keys` keys and asked for `queries` absent ones.
+Rows StudyRates(uint64_t keys, uint64_t queries, uint64_t seed,
+                const Progress& progress);
+
+// One row per layout and number of keys, from 1,000 to `max_keys`, at 10 bits
+// per key: how the rate grows with the filter.
+Rows StudyGrowth(uint64_t max_keys, uint64_t queries, uint64_t seed,
+                 const Progress& progress);
+
+// One row per key set and hash: nanoseconds per key, collisions against the
+// birthday expectation, avalanche, false positives of a filter made with it.
+Rows StudyHashes(const std::vector<KeySet>& sets, int repetitions,
+                 const Progress& progress);
+
+// One row per key set, layout and bits per key 10, 15, 20: bytes of keys and
+// of the filter, space saved, false positives with their error.
+Rows StudySpace(const std::vector<KeySet>& sets, const Progress& progress);
+
+// Half the width of the 95 % interval of a rate measured as hits / queries
+// (Wilson's score interval, so that no hit does not look like no error).
+double RateError(uint64_t hits, uint64_t queries);
+
+}  // namespace deltabloom::study
+
+#endif  // DELTABLOOM_DB_BENCH_EXT_STUDY_STUDIES_H_

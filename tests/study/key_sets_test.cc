@@ -1,0 +1,117 @@
+#include "db_bench_ext/study/key_sets.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "db_bench_ext/study/studies.h"
+
+namespace deltabloom::study {
+namespace {
+
+std::string FileWith(const std::string& name, const std::string& content) {
+  const std::string path = testing::TempDir() + "study_" + name;
+  std::ofstream(path, std::ios::binary) << content;
+  return path;
+}
+
+std::set<std::string> AllOf(const KeySet& set) {
+  std::set<std::string> all(set.keys.begin(), set.keys.end());
+  all.insert(set.absent.begin(), set.absent.end());
+  EXPECT_EQ(all.size(), set.keys.size() + set.absent.size());
+  return all;
+}
+
+TEST(ReadKeys, EmptyHugeAndBinaryLines) {
+  const std::string huge(3 << 20, 'x');
+  const std::string binary("\x00\xff\x80\r\x01", 5);
+  const std::string path =
+      FileWith("odd", "one\r\n\none\n\n" + huge + "\n" + binary + "\nlast");
+  KeySet set;
+  FileSummary summary;
+  EXPECT_EQ(ReadKeys(path, &set, &summary), "");
+  EXPECT_EQ(AllOf(set),
+            (std::set<std::string>{"", "one", huge, binary, "last"}));
+  EXPECT_EQ(summary.lines, 7u);
+  EXPECT_EQ(summary.duplicates, 2u);
+  EXPECT_EQ(summary.empty, 2u);
+  EXPECT_EQ(summary.longest, huge.size());
+}
+
+TEST(ReadKeys, ErrorsNameTheFile) {
+  KeySet set;
+  FileSummary summary;
+  for (const std::string& path :
+       {std::string("/no/such/file"), testing::TempDir(), FileWith("none", ""),
+        FileWith("single", "one\none\n")}) {
+    const std::string error = ReadKeys(path, &set, &summary);
+    EXPECT_NE(error.find(path), std::string::npos) << error;
+    EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+  }
+}
+
+TEST(KeySets, PublishedShapes) {
+  const KeySet videos = VideoIds(80000, 1);
+  EXPECT_EQ(videos.keys.size(), 80000u);
+  EXPECT_EQ(videos.absent.size(), 1000000u);
+  AllOf(videos);
+  // 710,519 and 363,646 bytes are published; generated keys come near.
+  EXPECT_NEAR(static_cast<double>(videos.KeyBytes()), 710519, 710519 * 0.03);
+  const KeySet accounts = AppAccounts(45402, 1);
+  EXPECT_NEAR(static_cast<double>(accounts.KeyBytes()), 363646, 363646 * 0.03);
+  for (const std::string& key : accounts.keys) {
+    ASSERT_GE(key.size(), 2u);
+    ASSERT_LE(key.size(), 28u);
+  }
+  EXPECT_EQ(VideoIds(80000, 1).keys, videos.keys);
+  EXPECT_NE(VideoIds(80000, 2).keys, videos.keys);
+}
+
+TEST(RateError, KnownValuesAndNoHit) {
+  // Wilson's interval for 50 of 100 at 95 %: 0.404 to 0.596.
+  EXPECT_NEAR(RateError(50, 100), 0.0962, 0.0005);
+  EXPECT_GT(RateError(0, 1000), 0.001);
+}
+
+// The measured rates against the formula: the ideal filter must agree with it,
+// or the study measures something else.
+TEST(StudyRates, IdealFilterFollowsTheFormula) {
+  const uint64_t seed = 7;
+  const Rows rows = StudyRates(4000, 20000, seed, [](const std::string&) {});
+  ASSERT_EQ(rows.size(), 31u * 8u);
+  int outside = 0;
+  for (const auto& row : rows) {
+    const double theory = row["theory_finite"];
+    const double ideal = row["ideal"];
+    // Twice the 95 % interval, and 2 % for the spread of the set bits.
+    const double error = row["ideal_error"];
+    outside += std::abs(ideal - theory) > 2 * error + 0.02 * theory;
+    EXPECT_LT(std::abs(ideal - theory), 4 * error + 0.05 * theory)
+        << row.dump() << " seed " << seed;
+    EXPECT_GT(double(row["classic"]) + 4 * double(row["classic_error"]),
+              theory * 0.9)
+        << row.dump();
+  }
+  EXPECT_LE(outside, 3) << "seed " << seed;
+}
+
+TEST(StudySpace, MissesNoKeyAndSaysTheSize) {
+  KeySet set{"tiny", "made here", {}, {}};
+  for (int i = 0; i < 3000; ++i) {
+    set.keys.push_back("key" + std::to_string(i));
+    set.absent.push_back("absent" + std::to_string(i));
+  }
+  const Rows rows = StudySpace({set}, [](const std::string&) {});
+  ASSERT_GE(rows.size(), 3u);
+  for (const auto& row : rows) {
+    EXPECT_EQ(row["missed_keys"], 0);
+    EXPECT_GT(double(row["space_saved"]), 0);
+    EXPECT_LT(double(row["false_positive_rate"]), 0.03);
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom::study

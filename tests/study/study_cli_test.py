@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""The study program as a user meets it."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+REPORT = sys.argv.pop()
+STUDY = sys.argv.pop()
+
+
+def study(*arguments):
+    return subprocess.run([STUDY, *arguments], capture_output=True, text=True, timeout=300)
+
+
+class Study(unittest.TestCase):
+    def test_bad_use_is_one_line_and_exit_2(self):
+        for arguments in (
+            ["--no-such-option"],
+            ["colours"],
+            ["--repetitions", "0"],
+            ["--rate-keys", "ten"],
+            ["--keys", "/no/such/file"],
+        ):
+            done = study(*arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertTrue(done.stderr.startswith("study: "), done.stderr)
+
+    def test_help(self):
+        done = study("--help")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("--keys", done.stdout)
+
+    def test_own_keys(self):
+        with tempfile.TemporaryDirectory() as folder:
+            keys = pathlib.Path(folder, "keys")
+            keys.write_bytes(b"\n".join(b"own\xff%d" % i for i in range(4000)))
+            out = pathlib.Path(folder, "out.json")
+            done = study("--keys", str(keys), "--repetitions", "1", "--json", str(out))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("\r", done.stderr)
+            self.assertIn("4000 lines", done.stdout)
+            data = json.loads(out.read_text())
+            self.assertEqual({row["keys"] for row in data["hashes"]}, {2000})
+            self.assertEqual(len(data["hashes"]), 19)
+            self.assertTrue(all(row["missed_keys"] == 0 for row in data["space"]))
+
+    def test_json_that_cannot_be_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            keys = pathlib.Path(folder, "keys")
+            keys.write_text("\n".join(map(str, range(1000))))
+            done = study("space", "--keys", str(keys), "--json", folder + "/no/out.json")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("out.json", done.stderr)
+
+    def test_report_from_a_quick_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = folder + "/out.json"
+            done = study("--quick", "--json", out)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            subprocess.run(["/usr/bin/python3", REPORT, out, "--docs", folder], check=True)
+            text = pathlib.Path(folder, "studies.md").read_text()
+            for words in ("Which hash?", "How many bits?", "What k?", "MurmurHash2"):
+                self.assertIn(words, text)
+            for image in ("rates", "growth", "hashes"):
+                self.assertGreater(
+                    pathlib.Path(folder, "images", f"study_{image}.png").stat().st_size, 10000
+                )
+
+
+if __name__ == "__main__":
+    unittest.main()
