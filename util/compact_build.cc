@@ -1,0 +1,274 @@
+#include "util/compact_build.h"
+
+#include <vector>
+
+#include "util/compact_band.h"
+#include "util/compact_solve.h"
+
+namespace deltabloom::internal {
+namespace {
+
+// Keys are first gathered by ranges of starts ("groups") that fit the cache,
+// then, group by group, by bucket and class. A class is a range of starts of a
+// bucket between two thresholds, from the right: class 0 stays longest.
+constexpr unsigned kClasses = 3;
+constexpr unsigned kSmallestGroupLog2 = 12;
+constexpr uint64_t kMostGroups = 1024;
+
+unsigned ClassOf(uint64_t start) {
+  const uint64_t offset = start % kBucketStarts;
+  return (offset < kThresholds[2] ? 1u : 0u) +
+         (offset < kThresholds[1] ? 1u : 0u);
+}
+
+unsigned GroupLog2(uint64_t starts) {
+  unsigned log2 = kSmallestGroupLog2;
+  while (starts >> log2 >= kMostGroups) ++log2;
+  return log2;
+}
+
+// Reorders hashes[0 .. end.back()) so that those with category_of(hash) = c
+// end at end[c]; end comes in right. In place, one swap per hash.
+template <typename CategoryOf>
+void Partition(uint64_t* hashes, const std::vector<uint64_t>& end,
+               std::vector<uint64_t>* next, CategoryOf category_of) {
+  next->assign(1, 0);
+  next->insert(next->end(), end.begin(), end.end() - 1);
+  for (size_t category = 0; category < end.size(); ++category) {
+    uint64_t& to = (*next)[category];
+    while (to < end[category]) {
+      uint64_t hash = hashes[to];
+      for (size_t its; (its = category_of(hash)) != category;) {
+        std::swap(hash, hashes[(*next)[its]++]);
+      }
+      hashes[to++] = hash;
+    }
+  }
+}
+
+template <typename Fingerprint>
+class Construction {
+ public:
+  Construction(const CompactGeometry& geometry, unsigned char* payload)
+      : geometry_(geometry),
+        band_(geometry.blocks * kBlockRows, geometry.columns),
+        thresholds_(payload + geometry.thresholds_at) {}
+
+  // Gathers the hashes of the list by group. With keep_hashes false the list
+  // ends empty and Restore brings it back.
+  void Gather(HashList* hashes, bool keep_hashes);
+  void Restore(HashList* hashes);
+
+  // False if this seed does not work.
+  bool InsertAll();
+
+  void Solve(CpuLevel level, unsigned char* payload) {
+    SolveCompact(geometry_, level, band_.coefficients(), band_.fingerprints(),
+                 payload);
+  }
+
+ private:
+  bool InsertLayer(unsigned index, uint64_t* hashes,
+                   const std::vector<uint64_t>& group_end);
+  bool InsertGroup(unsigned index, uint64_t first_bucket, uint64_t* hashes,
+                   uint64_t n);
+  bool InsertBucket(unsigned index, uint64_t bucket, const uint64_t* hashes,
+                    const uint64_t* class_end);
+
+  uint64_t StartOf(uint64_t hash, unsigned index) const {
+    return ScaleHash(CompactLayerHash(hash, geometry_.seed, index),
+                     geometry_.layer[index].starts);
+  }
+
+  const CompactGeometry& geometry_;
+  CompactBand<Fingerprint> band_;
+  unsigned char* thresholds_;
+  std::vector<uint64_t> hashes_;  // of all keys, by group of the first layer
+  std::vector<uint64_t> group_end_;
+  std::vector<uint64_t> bumped_;  // hashes that the current layer passes on
+  // Working space of InsertGroup.
+  std::vector<uint64_t> end_;
+  std::vector<uint64_t> next_;
+};
+
+void CountsToEnds(std::vector<uint64_t>* counts) {
+  uint64_t sum = 0;
+  for (uint64_t& count : *counts) count = sum += count;
+}
+
+template <typename Fingerprint>
+void Construction<Fingerprint>::Gather(HashList* hashes, bool keep_hashes) {
+  const uint64_t starts = geometry_.layer[0].starts;
+  const unsigned log2 = GroupLog2(starts);
+  group_end_.assign((starts >> log2) + 1, 0);
+  hashes->ForEachChunk<uint64_t>([&](const uint64_t* chunk, size_t n) {
+    for (size_t i = 0; i < n; ++i) ++group_end_[StartOf(chunk[i], 0) >> log2];
+  });
+  CountsToEnds(&group_end_);
+  std::vector<uint64_t> next(1, 0);
+  next.insert(next.end(), group_end_.begin(), group_end_.end() - 1);
+  hashes_.resize(hashes->size());
+  const auto scatter = [&](const uint64_t* chunk, size_t n) {
+    for (size_t i = 0; i < n; ++i) {
+      hashes_[next[StartOf(chunk[i], 0) >> log2]++] = chunk[i];
+    }
+  };
+  if (keep_hashes) {
+    hashes->ForEachChunk<uint64_t>(scatter);
+  } else {
+    hashes->ConsumeChunks<uint64_t>(scatter);
+  }
+}
+
+template <typename Fingerprint>
+void Construction<Fingerprint>::Restore(HashList* hashes) {
+  for (uint64_t hash : hashes_) hashes->Add(hash);
+}
+
+template <typename Fingerprint>
+bool Construction<Fingerprint>::InsertAll() {
+  if (!InsertLayer(0, hashes_.data(), group_end_)) return false;
+  std::vector<uint64_t> passed;
+  for (unsigned index = 1; index < geometry_.layers; ++index) {
+    passed.swap(bumped_);
+    bumped_.clear();
+    const uint64_t starts = geometry_.layer[index].starts;
+    const unsigned log2 = GroupLog2(starts);
+    std::vector<uint64_t> group_end((starts >> log2) + 1);
+    const auto group_of = [&](uint64_t hash) {
+      return StartOf(hash, index) >> log2;
+    };
+    for (uint64_t hash : passed) ++group_end[group_of(hash)];
+    CountsToEnds(&group_end);
+    Partition(passed.data(), group_end, &next_, group_of);
+    if (!InsertLayer(index, passed.data(), group_end)) return false;
+  }
+  return true;
+}
+
+template <typename Fingerprint>
+bool Construction<Fingerprint>::InsertLayer(
+    unsigned index, uint64_t* hashes, const std::vector<uint64_t>& group_end) {
+  const uint64_t group_buckets =
+      (uint64_t{1} << GroupLog2(geometry_.layer[index].starts)) / kBucketStarts;
+  uint64_t begin = 0;
+  for (size_t group = 0; group < group_end.size(); ++group) {
+    if (!InsertGroup(index, group * group_buckets, hashes + begin,
+                     group_end[group] - begin)) {
+      return false;
+    }
+    begin = group_end[group];
+  }
+  return true;
+}
+
+template <typename Fingerprint>
+bool Construction<Fingerprint>::InsertGroup(unsigned index,
+                                            uint64_t first_bucket,
+                                            uint64_t* hashes, uint64_t n) {
+  const uint64_t group_buckets =
+      (uint64_t{1} << GroupLog2(geometry_.layer[index].starts)) / kBucketStarts;
+  const uint64_t end_bucket =
+      std::min(first_bucket + group_buckets, geometry_.buckets(index));
+  if (first_bucket >= end_bucket) return true;
+  const auto category_of = [&](uint64_t hash) {
+    const uint64_t start = StartOf(hash, index);
+    return (start / kBucketStarts - first_bucket) * kClasses + ClassOf(start);
+  };
+  end_.assign((end_bucket - first_bucket) * kClasses, 0);
+  for (uint64_t i = 0; i < n; ++i) ++end_[category_of(hashes[i])];
+  CountsToEnds(&end_);
+  Partition(hashes, end_, &next_, category_of);
+  uint64_t begin = 0;
+  for (uint64_t bucket = first_bucket; bucket < end_bucket; ++bucket) {
+    uint64_t class_end[kClasses];
+    for (unsigned i = 0; i < kClasses; ++i) {
+      class_end[i] = end_[(bucket - first_bucket) * kClasses + i] - begin;
+    }
+    if (!InsertBucket(index, bucket, hashes + begin, class_end)) return false;
+    begin += class_end[kClasses - 1];
+  }
+  return true;
+}
+
+template <typename Fingerprint>
+bool Construction<Fingerprint>::InsertBucket(unsigned index, uint64_t bucket,
+                                             const uint64_t* hashes,
+                                             const uint64_t* class_end) {
+  const CompactLayer& layer = geometry_.layer[index];
+  const uint64_t n = class_end[kClasses - 1];
+  band_.BeginBucket();
+  // Most buckets keep all their keys.
+  if (band_.Insert(layer, geometry_.seed, index, hashes, n)) return true;
+  if (index + 1 == geometry_.layers) return false;
+  band_.Undo(0);
+  uint64_t kept = 0;
+  unsigned kept_classes = 0;
+  for (; kept_classes < kClasses; ++kept_classes) {
+    const size_t taken = band_.taken();
+    if (!band_.Insert(layer, geometry_.seed, index, hashes + kept,
+                      class_end[kept_classes] - kept)) {
+      band_.Undo(taken);
+      break;
+    }
+    kept = class_end[kept_classes];
+  }
+  const uint64_t at = layer.first_bucket + bucket;
+  thresholds_[at / 4] |=
+      static_cast<unsigned char>((kClasses - kept_classes) << (at % 4 * 2));
+  // More than this cannot find room in the next layer; only keys chosen to
+  // collide, many times over, come here.
+  const uint64_t most = 2 * (geometry_.layer[index + 1].starts + kBlockRows);
+  if (bumped_.size() + (n - kept) > most) return false;
+  bumped_.insert(bumped_.end(), hashes + kept, hashes + n);
+  return true;
+}
+
+template <typename Fingerprint>
+bool BuildWith(HashList* hashes, bool keep_hashes,
+               const CompactGeometry& geometry, CpuLevel level,
+               unsigned char* payload) {
+  Construction<Fingerprint> construction(geometry, payload);
+  construction.Gather(hashes, keep_hashes);
+  if (construction.InsertAll()) {
+    construction.Solve(level, payload);
+    return true;
+  }
+  if (!keep_hashes) construction.Restore(hashes);
+  return false;
+}
+
+}  // namespace
+
+bool BuildCompact(HashList* hashes, bool keep_hashes, CompactSizes sizes,
+                  uint64_t payload_size, CpuLevel level,
+                  unsigned char* payload) {
+  CompactGeometry geometry;
+  for (sizes.seed = 0; sizes.seed < kCompactSeeds; ++sizes.seed) {
+    if (!MakeCompactGeometry(sizes, payload_size, &geometry)) return false;
+    std::fill_n(payload + geometry.thresholds_at, geometry.thresholds_bytes,
+                static_cast<unsigned char>(0));
+    const auto build = geometry.columns <= 8    ? BuildWith<uint8_t>
+                       : geometry.columns <= 16 ? BuildWith<uint16_t>
+                                                : BuildWith<uint32_t>;
+    if (build(hashes, keep_hashes, geometry, level, payload)) {
+      StoreCompactSizes(sizes, payload + payload_size - kCompactSizesBytes);
+      return true;
+    }
+  }
+  return false;
+}
+
+uint64_t CompactBuildBytes(uint64_t keys, const CompactGeometry& geometry) {
+  const unsigned fingerprint_bytes = geometry.columns <= 8    ? 1
+                                     : geometry.columns <= 16 ? 2
+                                                              : 4;
+  uint64_t bumped = 0;
+  for (unsigned i = 1; i < geometry.layers; ++i) {
+    bumped += 2 * (geometry.layer[i].starts + kBlockRows);
+  }
+  return keys * 8 + geometry.blocks * kBlockRows * (8 + fingerprint_bytes) +
+         bumped * 8;
+}
+
+}  // namespace deltabloom::internal

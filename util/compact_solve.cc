@@ -1,0 +1,83 @@
+#include "util/compact_solve.h"
+
+#include "util/compact_kernels.h"
+
+namespace deltabloom::internal {
+namespace {
+
+template <typename Fingerprint>
+using SolveFn = void (*)(const CompactGeometry&, const uint64_t*,
+                         const Fingerprint*, unsigned char*);
+
+// A column word under construction holds the 64 rows from the current one on;
+// after the first row of a block that is the block's word.
+template <unsigned kColumns, typename Fingerprint>
+DELTABLOOM_ALWAYS_INLINE void Solve(const CompactGeometry& geometry,
+                                    const uint64_t* coefficients,
+                                    const Fingerprint* fingerprints,
+                                    unsigned char* columns) {
+  uint64_t column[kColumns] = {};
+  for (uint64_t block = geometry.blocks; block-- > 0;) {
+    for (uint64_t row = (block + 1) * kBlockRows; row-- > block * kBlockRows;) {
+      const uint64_t equation = coefficients[row];
+      const uint64_t fingerprint = fingerprints[row];
+      for (unsigned j = 0; j < kColumns; ++j) {
+        column[j] <<= 1;
+        column[j] |= (Parity(column[j] & equation) ^ (fingerprint >> j)) & 1;
+      }
+    }
+    unsigned char* to = columns + geometry.FirstWord(block) * 8;
+    const unsigned width = geometry.Width(block);
+    for (unsigned j = 0; j < width; ++j) StoreFixed64(to + j * 8, column[j]);
+  }
+}
+
+template <unsigned kColumns, typename Fingerprint>
+void SolvePortable(const CompactGeometry& geometry,
+                   const uint64_t* coefficients,
+                   const Fingerprint* fingerprints, unsigned char* columns) {
+  Solve<kColumns>(geometry, coefficients, fingerprints, columns);
+}
+
+#if defined(__x86_64__)
+template <unsigned kColumns, typename Fingerprint>
+DELTABLOOM_TARGET_AVX2 void SolveAvx2(const CompactGeometry& geometry,
+                                      const uint64_t* coefficients,
+                                      const Fingerprint* fingerprints,
+                                      unsigned char* columns) {
+  Solve<kColumns>(geometry, coefficients, fingerprints, columns);
+}
+#endif
+
+template <typename Fingerprint, size_t... kColumns>
+SolveFn<Fingerprint> Choose(unsigned columns, CpuLevel level,
+                            std::index_sequence<kColumns...>) {
+  static constexpr SolveFn<Fingerprint> kPortable[] = {
+      SolvePortable<kColumns + 1, Fingerprint>...};
+#if defined(__x86_64__)
+  static constexpr SolveFn<Fingerprint> kAvx2[] = {
+      SolveAvx2<kColumns + 1, Fingerprint>...};
+  if (level >= CpuLevel::kAvx2) return kAvx2[columns - 1];
+#endif
+  return kPortable[columns - 1];
+}
+
+}  // namespace
+
+template <typename Fingerprint>
+void SolveCompact(const CompactGeometry& geometry, CpuLevel level,
+                  const uint64_t* coefficients, const Fingerprint* fingerprints,
+                  unsigned char* columns) {
+  const auto solve = Choose<Fingerprint>(
+      geometry.columns, level, std::make_index_sequence<kMaxCompactColumns>());
+  solve(geometry, coefficients, fingerprints, columns);
+}
+
+template void SolveCompact(const CompactGeometry&, CpuLevel, const uint64_t*,
+                           const uint8_t*, unsigned char*);
+template void SolveCompact(const CompactGeometry&, CpuLevel, const uint64_t*,
+                           const uint16_t*, unsigned char*);
+template void SolveCompact(const CompactGeometry&, CpuLevel, const uint64_t*,
+                           const uint32_t*, unsigned char*);
+
+}  // namespace deltabloom::internal
