@@ -1,6 +1,7 @@
 #include "deltabloom/filter_policy.h"
 
 #include "deltabloom/filter.h"
+#include "table/single_lookup.h"
 
 namespace deltabloom {
 namespace {
@@ -23,7 +24,7 @@ class OptionsPolicy : public FilterPolicy {
 
   bool KeyMayMatch(std::string_view key,
                    std::string_view filter) const override {
-    return Filter(filter, options_.hash).MayMatch(key);
+    return internal::MayMatchOnce(filter, options_.hash, key);
   }
 
  private:

@@ -1,0 +1,73 @@
+#include "deltabloom/filter_policy.h"
+
+#include <leveldb/filter_policy.h>
+#include <leveldb/slice.h>
+
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "deltabloom/filter.h"
+#include "deltabloom/leveldb.h"
+#include "table/single_lookup.h"
+
+namespace deltabloom {
+namespace {
+
+std::string_view View(const leveldb::Slice& slice) {
+  return {slice.data(), slice.size()};
+}
+
+class LevelDBPolicy : public leveldb::FilterPolicy {
+ public:
+  LevelDBPolicy(const FilterOptions& options, std::string name)
+      : options_(options), name_(std::move(name)) {}
+
+  const char* Name() const override { return name_.c_str(); }
+
+  void CreateFilter(const leveldb::Slice* keys, int n,
+                    std::string* dst) const override {
+    const size_t start = dst->size();
+    try {
+      FilterBuilder builder(options_);
+      for (int i = 0; i < n; ++i) builder.AddKey(View(keys[i]));
+      builder.Finish(dst);
+    } catch (const std::bad_alloc&) {
+      // LevelDB is built without exceptions: go on without this filter. Two
+      // zero bytes match every key.
+      dst->resize(start);
+      dst->append(2, '\0');
+    }
+  }
+
+  bool KeyMayMatch(const leveldb::Slice& key,
+                   const leveldb::Slice& filter) const override {
+    return internal::MayMatchOnce(View(filter), options_.hash, View(key));
+  }
+
+ private:
+  const FilterOptions options_;
+  const std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<const leveldb::FilterPolicy> NewLevelDBBloomFilterPolicy(
+    double bits_per_key) {
+  FilterOptions options;
+  options.bits_per_key = bits_per_key;
+  options.hash = Hash::kLevelDB;
+  return NewLevelDBFilterPolicy(options);
+}
+
+std::unique_ptr<const leveldb::FilterPolicy> NewLevelDBFilterPolicy(
+    const FilterOptions& options) {
+  if (options.hash == Hash::kLevelDB && options.layout != Layout::kClassic) {
+    return nullptr;
+  }
+  const auto policy = NewFilterPolicy(options);
+  if (policy == nullptr) return nullptr;
+  return std::make_unique<LevelDBPolicy>(options, policy->Name());
+}
+
+}  // namespace deltabloom

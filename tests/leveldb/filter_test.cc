@@ -1,0 +1,137 @@
+// The LevelDB policy next to LevelDB's own: the same bytes, the same answers.
+#include <gtest/gtest.h>
+#include <leveldb/filter_policy.h>
+#include <leveldb/slice.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "deltabloom/filter_policy.h"
+#include "deltabloom/leveldb.h"
+#include "tests/random.h"
+
+namespace deltabloom {
+namespace {
+
+using PolicyPointer = std::unique_ptr<const leveldb::FilterPolicy>;
+
+PolicyPointer LevelDBs(int bits_per_key) {
+  return PolicyPointer(leveldb::NewBloomFilterPolicy(bits_per_key));
+}
+
+std::string Create(const leveldb::FilterPolicy& policy,
+                   const std::vector<std::string>& keys) {
+  const std::vector<leveldb::Slice> slices(keys.begin(), keys.end());
+  std::string dst = "what was there";
+  const std::string before = dst;
+  policy.CreateFilter(slices.data(), static_cast<int>(slices.size()), &dst);
+  EXPECT_EQ(dst.substr(0, before.size()), before);
+  return dst.substr(before.size());
+}
+
+TEST(LevelDBPolicy, Names) {
+  EXPECT_STREQ(NewLevelDBBloomFilterPolicy(10)->Name(), LevelDBs(10)->Name());
+  FilterOptions options;
+  const std::string own = NewLevelDBFilterPolicy(options)->Name();
+  EXPECT_EQ(own, NewFilterPolicy(options)->Name());
+  EXPECT_NE(own, LevelDBs(10)->Name());
+  options.hash = Hash::kLevelDB;
+  EXPECT_STREQ(NewLevelDBFilterPolicy(options)->Name(), LevelDBs(10)->Name());
+}
+
+TEST(LevelDBPolicy, BitsPerKeyOutOfRange) {
+  for (double bits_per_key : {-1.0, -1e-9, 1000.001, 1e300, std::nan(""),
+                              std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(NewLevelDBBloomFilterPolicy(bits_per_key), nullptr)
+        << bits_per_key;
+  }
+  EXPECT_NE(NewLevelDBBloomFilterPolicy(0), nullptr);
+  EXPECT_NE(NewLevelDBBloomFilterPolicy(1000), nullptr);
+}
+
+TEST(LevelDBPolicy, SameBytesAndAnswersAsLevelDB) {
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
+  test::Random random(seed);
+  std::vector<size_t> sizes;
+  for (size_t n = 0; n <= 100; ++n) sizes.push_back(n);
+  for (size_t n : {127, 128, 1000, 1023, 4096, 10007}) sizes.push_back(n);
+  const auto absent = random.MixedKeys(200);
+  for (int bits_per_key :
+       {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13,  14,  15,  16,
+        20, 24, 29, 30, 31, 40, 42, 43, 44, 45, 50, 64, 99, 100, 255, 1000}) {
+    const PolicyPointer theirs = LevelDBs(bits_per_key);
+    const PolicyPointer ours = NewLevelDBBloomFilterPolicy(bits_per_key);
+    for (size_t n : sizes) {
+      if (n > 100 && bits_per_key > 50) continue;
+      SCOPED_TRACE("bits_per_key " + std::to_string(bits_per_key) + " keys " +
+                   std::to_string(n));
+      auto keys = random.MixedKeys(n);
+      if (n > 2) keys[1] = keys[0];  // duplicates count
+      const std::string filter = Create(*ours, keys);
+      ASSERT_EQ(filter, Create(*theirs, keys));
+      for (const std::string& key : keys) {
+        ASSERT_TRUE(ours->KeyMayMatch(key, filter));
+      }
+      for (const std::string& key : absent) {
+        ASSERT_EQ(ours->KeyMayMatch(key, filter),
+                  theirs->KeyMayMatch(key, filter));
+      }
+    }
+  }
+}
+
+TEST(LevelDBPolicy, LevelDBReadsFractionalBitsPerKey) {
+  const auto keys = test::Random(1).MixedKeys(999);
+  const PolicyPointer theirs = LevelDBs(10);
+  const std::string filter = Create(*NewLevelDBBloomFilterPolicy(9.7), keys);
+  EXPECT_EQ(filter.size(), (999 * 9700 / 1000 + 7) / 8 + 1);
+  for (const std::string& key : keys) {
+    ASSERT_TRUE(theirs->KeyMayMatch(key, filter));
+  }
+}
+
+// Whatever the bytes, the answer is LevelDB's.
+TEST(LevelDBPolicy, SameAnswersAsLevelDBForAnyBytes) {
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
+  test::Random random(seed);
+  const PolicyPointer theirs = LevelDBs(10);
+  const PolicyPointer ours = NewLevelDBBloomFilterPolicy(10);
+  const auto keys = random.MixedKeys(8);
+  int absent = 0;
+  int may_match = 0;
+  for (size_t size = 0; size <= 64; ++size) {
+    for (int last_byte = 0; last_byte < 256; ++last_byte) {
+      std::string filter = random.Key(size);
+      if (size > 0) filter.back() = static_cast<char>(last_byte);
+      for (const std::string& key : keys) {
+        const bool expected = theirs->KeyMayMatch(key, filter);
+        ASSERT_EQ(ours->KeyMayMatch(key, filter), expected)
+            << "size " << size << " last byte " << last_byte;
+        ++(expected ? may_match : absent);
+      }
+    }
+  }
+  EXPECT_GT(absent, 1000);
+  EXPECT_GT(may_match, 1000);
+}
+
+TEST(LevelDBPolicy, OwnHash) {
+  const auto keys = test::Random(2).MixedKeys(5000);
+  FilterOptions options;
+  options.bits_per_key = 12;
+  const PolicyPointer policy = NewLevelDBFilterPolicy(options);
+  const std::string filter = Create(*policy, keys);
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  std::string expected;
+  NewFilterPolicy(options)->CreateFilter(views.data(), views.size(), &expected);
+  EXPECT_EQ(filter, expected);
+  for (const std::string& key : keys) {
+    ASSERT_TRUE(policy->KeyMayMatch(key, filter));
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom
