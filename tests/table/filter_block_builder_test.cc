@@ -181,7 +181,7 @@ TEST(FilterBlockBuilder, BaseLgOutOfRange) {
 TEST(FilterBlockBuilder, SizeLimit) {
   ListPolicy policy;
   // One window of "/abcd" takes 5 + 4 + 5 bytes.
-  for (uint64_t limit : {13, 14}) {
+  for (uint64_t limit : {uint64_t{13}, uint64_t{14}}) {
     FilterBlockBuilder builder(&policy);
     FilterBlockBuilderTestPeer::SetMaxBlockSize(&builder, limit);
     builder.StartBlock(0);
