@@ -64,7 +64,8 @@ std::string Key(int i) {
 }
 
 std::string Value(int i) {
-  return std::string(50 + i % 100, char('a' + i % 26));
+  return std::string(static_cast<size_t>(50 + i % 100),
+                     static_cast<char>('a' + i % 26));
 }
 
 class Database : public testing::Test {

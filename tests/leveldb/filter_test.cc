@@ -56,7 +56,7 @@ TEST(LevelDBPolicy, SameBytesAndAnswersAsLevelDB) {
   test::Random random(seed);
   std::vector<size_t> sizes;
   for (size_t n = 0; n <= 100; ++n) sizes.push_back(n);
-  for (size_t n : {127, 128, 1000, 1023, 4096, 10007}) sizes.push_back(n);
+  sizes.insert(sizes.end(), {127, 128, 1000, 1023, 4096, 10007});
   const auto absent = random.MixedKeys(200);
   for (int bits_per_key :
        {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13,  14,  15,  16,
