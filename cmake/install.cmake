@@ -60,6 +60,11 @@ deltabloom_install(deltabloom_leveldb leveldb
   LIBS_PRIVATE "-lstdc++ -lm"
   HEADERS leveldb.h)
 
+if(TARGET deltabloom_rocksdb_plugin)
+  install(TARGETS deltabloom_rocksdb_plugin
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+
 configure_package_config_file(cmake/deltabloomConfig.cmake.in
   ${PROJECT_BINARY_DIR}/deltabloomConfig.cmake
   INSTALL_DESTINATION ${deltabloom_config_dir})

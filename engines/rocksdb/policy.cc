@@ -10,6 +10,7 @@
 #include "rocksdb/env.h"
 #include "table/framing.h"
 #include "util/cpu_level.h"
+#include "util/version.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -77,7 +78,7 @@ FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
 void SealedFilterPolicy::LogConfiguration(Logger* log) const {
   if (log == nullptr) return;
   const std::string line =
-      std::string("[deltabloom] version ") + DELTABLOOM_VERSION + ": " +
+      std::string("[deltabloom] version ") + kVersion + ": " +
       ToText(settings_) + " name=" + CompatibilityName() +
       " cpu=" + CpuLevelName(ActiveCpuLevel()) + " rocksdb=" + HeadersVersion();
   {

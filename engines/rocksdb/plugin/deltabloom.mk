@@ -1,0 +1,18 @@
+# Deltabloom inside RocksDB's own build with make: see docs/compatibility.md.
+# The folder source/ beside this file is the source tree of Deltabloom.
+#
+# ":=" hides this list from RocksDB's CMake build, which reads the line with
+# "= " from this file, too, and finds the sources in CMakeLists.txt.
+deltabloom_FILES := $(foreach folder,util table engines/rocksdb,\
+  $(wildcard plugin/deltabloom/source/$(folder)/*.cc)) \
+  $(wildcard plugin/deltabloom/source/engines/rocksdb/plugin/*_function.cc)
+deltabloom_SOURCES := $(deltabloom_FILES:plugin/deltabloom/%=%)
+deltabloom_FUNC = deltabloom_register
+
+# Both trees have folders util and table: only Deltabloom's files may look into
+# Deltabloom's first.
+deltabloom_INCLUDES := -iquote plugin/deltabloom/source \
+  -iquote plugin/deltabloom/source/include
+deltabloom_TARGETS := $(deltabloom_FILES:.cc=.o) $(deltabloom_FILES:=.d)
+$(deltabloom_TARGETS): CXXFLAGS += $(deltabloom_INCLUDES)
+$(addprefix %/,$(deltabloom_TARGETS)): CXXFLAGS += $(deltabloom_INCLUDES)
