@@ -1,0 +1,120 @@
+"""Runs db_bench and sst_dump as children: with a time limit, a display that
+lives, and no stray process behind."""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from errors import CellError, CompareError
+
+TAIL_LINES = 3
+TOO_FEW = re.compile(r"n is too small to fill (\d+) levels")
+
+
+class Display:
+    """One line on the terminal that says what runs; nothing elsewhere."""
+
+    def __init__(self, stream=sys.stderr):
+        self.stream = stream
+        self.live = stream.isatty()
+        self.label = ""
+
+    def show(self, text):
+        if self.live:
+            width = shutil.get_terminal_size().columns - 1
+            self.stream.write("\r\033[K" + text[:width])
+            self.stream.flush()
+
+    def clear(self):
+        self.show("")
+
+    def say(self, text):
+        """A line that stays."""
+        self.clear()
+        print(text, file=self.stream, flush=True)
+
+
+def tool(name, override=None):
+    """The path of a RocksDB tool, or CompareError."""
+    path = shutil.which(override or name)
+    if path is None:
+        raise CompareError(
+            f"{override or name} not found; install RocksDB's tools "
+            "(Debian: apt-get install rocksdb-tools) or name it with --db-bench"
+        )
+    return path
+
+
+def end(process):
+    """Ends a child and all it started."""
+    for sign, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+        try:
+            os.killpg(process.pid, sign)
+            process.wait(patience)
+            return
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def last_lines(output):
+    lines = [line for line in output.replace("\r", "\n").splitlines() if line.strip()]
+    return " / ".join(lines[-TAIL_LINES:])
+
+
+def judge(code, output, log, what):
+    """Turns the end of a child into an error where it is one."""
+    if "No space left on device" in output:
+        raise CompareError(f"{what}: disk full; free space or choose another --output (see {log})")
+    few = TOO_FEW.search(output)
+    if few:
+        raise CompareError(f"{what}: too few keys to fill {few[1]} levels; raise --keys")
+    if code < 0:
+        raise CellError(f"{what}: ended by {signal.Signals(-code).name} (see {log})")
+    if code != 0:
+        raise CellError(f"{what}: exit code {code}: {last_lines(output)} (see {log})")
+
+
+def run(command, log, what, limit_s, display, preload=None):
+    """Runs a command, its output kept in the file `log`; returns the output."""
+    environment = dict(os.environ)
+    if preload:
+        environment["LD_PRELOAD"] = str(preload)
+    log = pathlib.Path(log)
+    start = time.monotonic()
+    try:
+        with open(log, "wb") as out:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+            try:
+                while process.poll() is None:
+                    seconds = time.monotonic() - start
+                    if seconds > limit_s:
+                        raise CellError(
+                            f"{what}: not done after {limit_s:.0f} s; raise --timeout (see {log})"
+                        )
+                    display.show(f"{display.label}{what}  {seconds:.0f} s")
+                    try:
+                        process.wait(0.2)
+                    except subprocess.TimeoutExpired:
+                        pass
+            finally:
+                if process.poll() is None:
+                    end(process)
+    except OSError as error:
+        raise CompareError(f"{what}: {error}") from error
+    output = log.read_text(encoding="utf-8", errors="replace")
+    judge(process.returncode, output, log, what)
+    return output

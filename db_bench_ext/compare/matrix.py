@@ -1,0 +1,143 @@
+"""What is compared: filters, workloads and the cells that combine them."""
+
+import dataclasses
+import itertools
+
+MIB = 1 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Filter:
+    """A filter as an OPTIONS file names it; no URI means no filter."""
+
+    name: str
+    uri: str = ""
+
+    @property
+    def ours(self):
+        return self.name.startswith("deltabloom")
+
+    def policy(self, bits_per_key):
+        return self.uri.format(bits=f"{bits_per_key:g}")
+
+
+FILTERS = [
+    Filter("none"),
+    Filter("rocksdb-bloom", "bloomfilter:{bits}:false"),
+    Filter("rocksdb-ribbon", "ribbonfilter:{bits}"),
+    Filter("deltabloom-classic", "deltabloom:{bits}:classic"),
+    Filter("deltabloom-local", "deltabloom:{bits}:local"),
+    Filter("deltabloom-compact", "deltabloom:{bits}:compact"),
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """A benchmark of db_bench with its flags; `reads` is a share of --reads."""
+
+    name: str
+    flags: tuple = ()
+    reads: float = 1.0
+    writes: bool = False  # runs on a checkpoint, or on a fresh database
+    fresh: bool = False
+    prefix: bool = False  # the filter is asked for prefixes, not for keys
+
+
+# The parameters of mixgraph are those of its authors' all-random example
+# (Cao et al., FAST 2020; wiki page "RocksDB Trace, Replay, Analyzer, and
+# Workload Generation").
+MIXGRAPH = (
+    "--mix_get_ratio=0.85",
+    "--mix_put_ratio=0.14",
+    "--mix_seek_ratio=0.01",
+    "--mix_max_scan_len=100",
+    "--key_dist_a=0.002312",
+    "--key_dist_b=0.3467",
+    "--keyrange_num=1",
+    "--value_k=0.2615",
+    "--value_sigma=25.45",
+    "--iter_k=2.517",
+    "--iter_sigma=14.236",
+)
+
+WORKLOADS = [
+    Workload("readmissing"),
+    Workload("readrandom"),
+    Workload("multireadrandom", ("--batch_size=32", "--multiread_batched=true")),
+    Workload("seekrandom", ("--prefix_same_as_start=true",), reads=0.5, prefix=True),
+    Workload("readwhilewriting", ("--benchmark_write_rate_limit=2097152",), writes=True),
+    Workload("mixgraph", MIXGRAPH, writes=True),
+    Workload("fillrandom", writes=True, fresh=True),
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Database:
+    """What a loaded database depends on."""
+
+    filter: Filter
+    bits_per_key: float
+    partitioned: bool
+
+    @property
+    def name(self):
+        if not self.filter.uri:
+            return self.filter.name
+        shape = "partitioned" if self.partitioned else "full"
+        return f"{self.filter.name}-{self.bits_per_key:g}-{shape}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One workload on one database with one cache size."""
+
+    database: Database
+    workload: Workload
+    cache_bytes: int
+
+    @property
+    def group(self):
+        """Cells of one group differ in the filter only."""
+        database = self.database
+        shape = "partitioned" if database.partitioned else "full"
+        return f"{self.workload.name}/{shape}/{database.bits_per_key:g}/{self.cache_bytes // MIB}MiB"
+
+    @property
+    def name(self):
+        return f"{self.group}/{self.database.filter.name}"
+
+
+def by_name(things, names, option):
+    """The things named, in the order of the names; ValueError names the first unknown."""
+    known = {thing.name: thing for thing in things}
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{option} {name}: unknown; use {', '.join(known)}")
+    return [known[name] for name in names]
+
+
+def product(filters, workloads, bits_per_key, caches, shapes):
+    """Every combination once. Without a filter bits and shape mean nothing, so
+    "none" takes part at each of them under the same database."""
+    cells = []
+    for bits, shape, cache, workload in itertools.product(bits_per_key, shapes, caches, workloads):
+        for one in filters:
+            database = Database(one, bits, shape == "partitioned")
+            cells.append(Cell(database, workload, cache))
+    return cells
+
+
+def preset(name, filters):
+    """(cells, keys, reads, repetitions) of a preset."""
+    workloads = {workload.name: workload for workload in WORKLOADS}
+    if name == "quick":
+        chosen = [workloads[one] for one in ("readmissing", "readrandom", "multireadrandom")]
+        return product(filters, chosen, [10], [8 * MIB], ["full"]), 200000, 40000, 2
+    with_filter = [one for one in filters if one.uri]
+    cells = product(filters, WORKLOADS, [10], [8 * MIB], ["full"])
+    missing = [workloads["readmissing"]]
+    cells += product(with_filter, missing, [5, 16], [8 * MIB], ["full"])
+    partitioned = [workloads["readmissing"], workloads["multireadrandom"]]
+    cells += product(with_filter, partitioned, [10], [8 * MIB], ["partitioned"])
+    cells += product(filters, [workloads["readrandom"]], [10], [64 * MIB], ["full"])
+    return cells, 500000, 100000, 3

@@ -1,0 +1,202 @@
+"""Writes a finished comparison as HTML, Markdown, CSV and JSON."""
+
+import csv
+import html
+import io
+import itertools
+import json
+import shlex
+
+import plots
+import tables
+from measure import write_whole
+
+CELL_COLUMNS = {
+    "filter": "filter",
+    "ops_per_second": "ops/s",
+    "p50_micros": "p50, us",
+    "p99_micros": "p99, us",
+    "p999_micros": "p99.9, us",
+    "data_block_reads_per_lookup": "data-block reads per lookup",
+    "false_positives_per_lookup": "false positives per lookup",
+    "filter_cache_bytes": "filter bytes in cache",
+    "compaction_cpu_seconds": "compaction CPU, s",
+}
+DATABASE_COLUMNS = {
+    "database": "database",
+    "runs": "runs (level:tables)",
+    "keys": "keys",
+    "filter_bytes": "filter bytes",
+    "bits_per_key": "bits per key",
+    "load_seconds": "load, s",
+    "compaction_cpu_seconds": "compaction CPU, s",
+}
+STYLE = """
+:root { color-scheme: light; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; margin: 0 auto; padding: 1rem; max-width: 62rem; }
+h1 { font-size: 1.6rem; line-height: 1.2; } h2 { font-size: 1.2rem; margin-top: 2.2rem; border-top: 1px solid #ddd; padding-top: 1rem; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #eee; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
+th { white-space: normal; vertical-align: bottom; } .plots { display: flex; flex-wrap: wrap; gap: 1rem; }
+.plots svg { width: 100%; max-width: 30rem; height: auto; } pre { font-size: .75rem; overflow-x: auto; background: #f6f6f6; padding: .6rem; }
+.failed { color: #a11; }
+"""
+
+
+def number(value, spread=None):
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) or abs(value) >= 1000:
+        text = f"{value:,.0f}"
+    else:
+        text = f"{value:.4g}"
+    if spread and value and spread / abs(value) >= 0.005:
+        text += f" ±{100 * spread / abs(value):.0f} %"
+    return text
+
+
+def cells_of(row, columns):
+    return [number(row[name], row.get(name + "_spread")) for name in columns]
+
+
+def groups(rows):
+    order = {}
+    for row in rows:
+        order.setdefault(row["group"], []).append(row)
+    return order
+
+
+def title(group):
+    workload, shape, bits, cache = group.split("/")
+    return f"{workload}: {shape} filters, {bits} bits per key, {cache} cache"
+
+
+def group_plots(group, rows):
+    drawn = [
+        plots.bars(rows, "ops_per_second", "Throughput", "operations per second"),
+        plots.percentiles(rows, "Latency"),
+    ]
+    if not group.startswith("fillrandom"):
+        drawn.insert(
+            0,
+            plots.bars(
+                rows,
+                "data_block_reads_per_lookup",
+                "Data-block reads",
+                "per lookup",
+                log=group.startswith("readmissing"),
+            ),
+        )
+    return [one for one in drawn if one]
+
+
+def headline(rows):
+    """The main finding in one sentence, from the largest group of absent lookups."""
+    for group in groups(rows).values():
+        if group[0]["workload"] != "readmissing":
+            continue
+        reads = {row["filter"]: row["data_block_reads_per_lookup"] for row in group}
+        none = reads.get("none")
+        saved = [
+            f"{name} {100 * (1 - value / none):.2f} %"
+            for name, value in reads.items()
+            if none and name != "none" and value is not None
+        ]
+        if saved:
+            return "Reads saved per lookup of an absent key: " + ", ".join(saved) + "."
+    return ""
+
+
+class Report:
+    def __init__(self, folder, about, done, loaded, failures):
+        self.folder = folder
+        self.about = about
+        self.rows = tables.cell_rows(done)
+        self.databases = tables.database_rows(loaded)
+        self.failures = failures
+        self.commands = {cell.name: runs[0]["command"] for cell, runs in done.items()}
+        self.stored = {row["database"]: row["bits_per_key"] for row in self.databases}
+
+    def write(self):
+        write_whole(self.folder / "report.json", self.as_json())
+        write_whole(self.folder / "report.csv", self.as_csv())
+        write_whole(self.folder / "report.md", self.as_markdown())
+        write_whole(self.folder / "report.html", self.as_html())
+        overview = plots.reads_over_bits(self.rows, self.stored)
+        if overview:
+            write_whole(self.folder / "reads_over_bits.svg", overview)
+
+    def as_json(self):
+        return json.dumps(
+            {
+                "about": self.about,
+                "cells": self.rows,
+                "databases": self.databases,
+                "failures": self.failures,
+                "commands": {name: shlex.join(command) for name, command in self.commands.items()},
+            },
+            indent=1,
+        )
+
+    def as_csv(self):
+        out = io.StringIO()
+        if self.rows:
+            writer = csv.DictWriter(out, self.rows[0].keys(), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows)
+        return out.getvalue()
+
+    def facts(self):
+        return [f"{name}: {value}" for name, value in self.about.items()]
+
+    def as_markdown(self):
+        def table(rows, columns):
+            lines = ["| " + " | ".join(columns.values()) + " |", "|---" + "|---:" * (len(columns) - 1) + "|"]
+            lines += ["| " + " | ".join(cells_of(row, columns)) + " |" for row in rows]
+            return lines
+
+        lines = ["# Filters compared with db_bench", "", headline(self.rows), ""]
+        lines += [f"- {fact}" for fact in self.facts()]
+        lines += [f"- failed: {text}" for text in self.failures.values()]
+        for group, rows in groups(self.rows).items():
+            lines += ["", f"## {title(group)}", ""] + table(rows, CELL_COLUMNS)
+        lines += ["", "## Databases", ""] + table(self.databases, DATABASE_COLUMNS)
+        lines += ["", "## Commands", "", "```"]
+        lines += [f"# {name}\n{shlex.join(command)}" for name, command in self.commands.items()]
+        return "\n".join(lines + ["```", ""])
+
+    def as_html(self):
+        def table(rows, columns):
+            head = "".join(f"<th>{html.escape(name)}</th>" for name in columns.values())
+            body = "".join(
+                "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells_of(row, columns)) + "</tr>"
+                for row in rows
+            )
+            return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
+
+        parts = [
+            "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
+            "<meta name='viewport' content='width=device-width, initial-scale=1'>",
+            f"<title>Filters compared with db_bench</title><style>{STYLE}</style></head><body>",
+            "<h1>Filters compared with db_bench</h1>",
+            f"<p>{html.escape(headline(self.rows))}</p><ul>",
+            *(f"<li>{html.escape(fact)}</li>" for fact in self.facts()),
+            *(f"<li class='failed'>failed: {html.escape(text)}</li>" for text in self.failures.values()),
+            "</ul>",
+        ]
+        overview = plots.reads_over_bits(self.rows, self.stored)
+        if overview:
+            parts.append(f'<div class="plots">{overview}</div>')
+        for group, rows in groups(self.rows).items():
+            parts.append(f"<h2>{html.escape(title(group))}</h2>")
+            parts.append(table(rows, CELL_COLUMNS))
+            parts.append('<div class="plots">' + "".join(group_plots(group, rows)) + "</div>")
+        parts += ["<h2>Databases</h2>", table(self.databases, DATABASE_COLUMNS)]
+        commands = itertools.chain.from_iterable(
+            (f"# {name}", shlex.join(command)) for name, command in self.commands.items()
+        )
+        parts += ["<h2>Commands</h2><pre>", html.escape("\n".join(commands)), "</pre></body></html>"]
+        return "\n".join(parts)
