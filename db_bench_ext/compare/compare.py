@@ -6,6 +6,7 @@ import argparse
 import datetime
 import hashlib
 import json
+import os
 import pathlib
 import platform
 import shutil
@@ -17,7 +18,6 @@ import matrix
 import parse
 from errors import CompareError
 from measure import Measurement, write_whole
-from report import Report
 
 SUPPORTED = (7, 0)
 
@@ -105,8 +105,6 @@ def cells(chosen):
 
 def direct_reads_work(folder):
     """Whether the file system takes O_DIRECT."""
-    import os
-
     probe = folder / "direct.probe"
     probe.write_bytes(bytes(4096))
     try:
@@ -190,6 +188,9 @@ def compare(chosen):
         prepare(chosen, folder, display)
         measurement = Measurement(chosen, folder, display)
         done = measurement.run_all(chosen.cells, chosen.repetitions)
+        # Draws, and so loads matplotlib, which a refusal does not need.
+        from report import Report
+
         report = Report(folder, about(chosen), done, measurement.databases.loaded, measurement.failures)
         report.write()
     except OSError as error:

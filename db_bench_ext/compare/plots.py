@@ -1,6 +1,7 @@
 """The plots of a report, as SVG that stands in the page itself."""
 
 import io
+import re
 
 import matplotlib
 
@@ -28,12 +29,12 @@ def drawn(figure, axes):
     for one in axes:
         one.spines[["top", "right"]].set_visible(False)
         one.tick_params(colors=INK)
-    figure.tight_layout()
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
     plt.close(figure)
     text = out.getvalue()
-    return text[text.index("<svg") :]
+    # The metadata says which matplotlib drew it, with addresses.
+    return re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
 
 
 def bars(rows, field, title, unit, log=False):
@@ -41,7 +42,7 @@ def bars(rows, field, title, unit, log=False):
     rows = [row for row in rows if row[field] is not None]
     if not rows:
         return None
-    figure, axes = plt.subplots(figsize=(6.4, 0.5 + 0.38 * len(rows)))
+    figure, axes = plt.subplots(figsize=(6.4, 1.1 + 0.34 * len(rows)), layout="constrained")
     names = [row["filter"] for row in rows][::-1]
     values = [row[field] for row in rows][::-1]
     errors = [row[field + "_spread"] or 0 for row in rows][::-1]
@@ -63,7 +64,7 @@ def percentiles(rows, title):
     rows = [row for row in rows if row["p50_micros"] is not None]
     if not rows:
         return None
-    figure, axes = plt.subplots(figsize=(6.4, 3.2))
+    figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
     for row in rows:
         values = [row["p50_micros"], row["p99_micros"], row["p999_micros"]]
         axes.plot(range(3), values, marker="o", color=colour(row["filter"]), label=row["filter"])
@@ -88,7 +89,7 @@ def reads_over_bits(rows, stored):
             points.setdefault(row["filter"], set()).add(point)
     if not points or max(map(len, points.values())) < 2:
         return None
-    figure, axes = plt.subplots(figsize=(6.4, 3.6))
+    figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
     for name, line in points.items():
         bits, reads = zip(*sorted(line))
         axes.plot(bits, reads, marker="o", color=colour(name), label=name)

@@ -5,6 +5,7 @@ import html
 import io
 import itertools
 import json
+import pathlib
 import shlex
 
 import plots
@@ -31,6 +32,10 @@ DATABASE_COLUMNS = {
     "load_seconds": "load, s",
     "compaction_cpu_seconds": "compaction CPU, s",
 }
+COMMANDS_NOTE = (
+    "DIR is the folder given with --output; --keep-databases keeps the databases and the OPTIONS "
+    "files there. Deltabloom's filters run with LD_PRELOAD=libdeltabloom_rocksdb_plugin.so."
+)
 STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; margin: 0 auto; padding: 1rem; max-width: 62rem; }
@@ -117,8 +122,13 @@ class Report:
         self.rows = tables.cell_rows(done)
         self.databases = tables.database_rows(loaded)
         self.failures = failures
-        self.commands = {cell.name: runs[0]["command"] for cell, runs in done.items()}
+        self.commands = {cell.name: self.portable(runs[0]["command"]) for cell, runs in done.items()}
         self.stored = {row["database"]: row["bits_per_key"] for row in self.databases}
+
+    def portable(self, command):
+        """The command line with DIR for the report's folder."""
+        words = [pathlib.Path(command[0]).name, *command[1:]]
+        return shlex.join(words).replace(str(self.folder), "DIR")
 
     def write(self):
         write_whole(self.folder / "report.json", self.as_json())
@@ -136,7 +146,7 @@ class Report:
                 "cells": self.rows,
                 "databases": self.databases,
                 "failures": self.failures,
-                "commands": {name: shlex.join(command) for name, command in self.commands.items()},
+                "commands": self.commands,
             },
             indent=1,
         )
@@ -164,8 +174,8 @@ class Report:
         for group, rows in groups(self.rows).items():
             lines += ["", f"## {title(group)}", ""] + table(rows, CELL_COLUMNS)
         lines += ["", "## Databases", ""] + table(self.databases, DATABASE_COLUMNS)
-        lines += ["", "## Commands", "", "```"]
-        lines += [f"# {name}\n{shlex.join(command)}" for name, command in self.commands.items()]
+        lines += ["", "## Commands", "", COMMANDS_NOTE, "", "```"]
+        lines += [f"# {name}\n{command}" for name, command in self.commands.items()]
         return "\n".join(lines + ["```", ""])
 
     def as_html(self):
@@ -196,7 +206,7 @@ class Report:
             parts.append('<div class="plots">' + "".join(group_plots(group, rows)) + "</div>")
         parts += ["<h2>Databases</h2>", table(self.databases, DATABASE_COLUMNS)]
         commands = itertools.chain.from_iterable(
-            (f"# {name}", shlex.join(command)) for name, command in self.commands.items()
+            (f"# {name}", command) for name, command in self.commands.items()
         )
-        parts += ["<h2>Commands</h2><pre>", html.escape("\n".join(commands)), "</pre></body></html>"]
+        parts += [f"<h2>Commands</h2><p>{html.escape(COMMANDS_NOTE)}</p><pre>", html.escape("\n".join(commands)), "</pre></body></html>"]
         return "\n".join(parts)

@@ -1,0 +1,212 @@
+#!/usr/bin/python3
+"""The comparison as a user meets it, over a stand-in for db_bench."""
+
+import csv
+import html.parser
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+COMPARE = HERE.parents[1] / "db_bench_ext" / "compare" / "compare.py"
+FAKE = HERE / "fake_tool.py"
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        for name in ("db_bench", "sst_dump"):
+            (self.folder / name).symlink_to(FAKE)
+        self.out = self.folder / "out"
+        self.calls = self.folder / "calls"
+        self.plugin = self.folder / "plugin.so"
+        # Any library the loader takes: the stand-in does not look at it.
+        self.plugin.symlink_to("/usr/lib/x86_64-linux-gnu/libm.so.6")
+
+    def command(self, *arguments):
+        return [
+            "/usr/bin/python3", str(COMPARE), "--output", str(self.out),
+            "--db-bench", str(self.folder / "db_bench"), "--sst-dump", str(self.folder / "sst_dump"),
+            "--repetitions", "2", *arguments,
+        ]  # fmt: skip
+
+    def environment(self, fake):
+        return dict(os.environ, FAKE=fake, FAKE_CALLS=str(self.calls))
+
+    def compare(self, *arguments, fake=""):
+        return subprocess.run(
+            self.command(*arguments), env=self.environment(fake),
+            capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+
+    def made_calls(self):
+        return self.calls.read_text().splitlines() if self.calls.exists() else []
+
+    two = ("--filters", "none,rocksdb-bloom", "--workloads", "readmissing,seekrandom")
+
+
+class Whole(Case):
+    def test_report_in_four_formats(self):
+        done = self.compare(*self.two)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("\r", done.stderr)
+        self.assertEqual(len(self.made_calls()), 8)
+        data = json.loads((self.out / "report.json").read_text())
+        self.assertEqual(len(data["cells"]), 4)
+        self.assertEqual(data["about"]["RocksDB"], "7.8.3, stock db_bench")
+        with open(self.out / "report.csv", newline="") as file:
+            self.assertEqual(len(list(csv.DictReader(file))), 4)
+        self.assertIn("| rocksdb-bloom |", (self.out / "report.md").read_text())
+        page = (self.out / "report.html").read_text()
+        # Namespaces are names; anything else with a scheme would be fetched.
+        links = set(re.findall(r"https?://[^\s\"']+", page))
+        self.assertLessEqual(links, {"http://www.w3.org/1999/xlink", "http://www.w3.org/2000/svg"})
+        self.assertGreater(page.count("<svg"), 3)
+        self.assertFalse(str(self.out) in page, "the report names the folder it was made in")
+        html.parser.HTMLParser().feed(page)
+        self.assertFalse((self.out / "databases").exists())
+
+    def test_finished_runs_are_not_run_again(self):
+        self.assertEqual(self.compare(*self.two).returncode, 0)
+        before = len(self.made_calls())
+        done = self.compare(*self.two)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(self.made_calls()), before)
+
+    def test_another_comparison_in_the_same_folder_is_refused(self):
+        self.assertEqual(self.compare(*self.two).returncode, 0)
+        done = self.compare(*self.two, "--keys", "77777")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("holds another comparison (keys was", done.stderr)
+
+    def test_presets_have_distinct_cells(self):
+        for preset, least, most in (("quick", 12, 20), ("full", 55, 75)):
+            done = self.compare("--preset", preset, "--list")
+            names = done.stdout.split()
+            self.assertEqual(len(names), len(set(names)))
+            self.assertTrue(least <= len(names) <= most, len(names))
+
+
+class Failures(Case):
+    def one_line(self, done, code, *words):
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def test_bad_use(self):
+        for arguments, word in (
+            (["--filters", "nix"], "--filters nix"),
+            (["--workloads", "nix"], "--workloads nix"),
+            (["--keys", "-3"], "--keys"),
+            (["--keys", "nan"], "--keys"),
+            (["--preset", "huge"], "--preset"),
+            (["--bits-per-key", "10"], "needs --workloads"),
+            (["--workloads", "readrandom", "--bits-per-key", "ten"], "--bits-per-key ten"),
+            (["--workloads", "readrandom", "--shapes", "round"], "--shapes round"),
+            (["--no-such-option"], "--no-such-option"),
+        ):
+            self.one_line(self.compare(*arguments), 2, word)
+
+    def test_db_bench_missing(self):
+        done = self.compare(*self.two, "--db-bench", "/no/such/db_bench")
+        self.one_line(done, 1, "/no/such/db_bench not found", "rocksdb-tools")
+
+    def test_wrong_version(self):
+        self.one_line(self.compare(*self.two, fake="old"), 1, "version 6.4.1", "7.0")
+        self.one_line(self.compare(*self.two, fake="mute"), 1, "does not say its version")
+
+    def test_plugin_missing(self):
+        done = self.compare("--filters", "deltabloom-classic", "--plugin", "/no/plugin.so")
+        self.one_line(done, 1, "--plugin")
+
+    def test_too_few_keys(self):
+        self.one_line(self.compare(*self.two, fake="few"), 1, "too few keys", "--keys")
+
+    def test_disk_full_keeps_results(self):
+        self.assertEqual(self.compare(*self.two, "--repetitions", "1").returncode, 0)
+        done = self.compare(*self.two, fake="full")
+        self.one_line(done, 1, "disk full")
+        self.assertEqual(len(list((self.out / "runs").glob("*@1.json"))), 4)
+
+    def test_crash_is_one_error_per_cell(self):
+        done = self.compare(*self.two, fake="crash")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr.count("SIGSEGV"), 4)
+        self.assertIn("SIGSEGV", (self.out / "report.md").read_text())
+
+    def test_garbage_names_the_log(self):
+        done = self.compare(*self.two, fake="garbage")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no line of results for readmissing", done.stderr)
+        self.assertIn(".log", done.stderr)
+
+    def test_dropped_policy_is_an_error(self):
+        done = self.compare(*self.two, fake="dropped")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("loaded without filters", done.stderr)
+
+    def test_timeout(self):
+        done = self.compare(
+            "--filters", "none", "--workloads", "readmissing", "--timeout", "1", fake="slow"
+        )
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not done after 1 s", done.stderr)
+
+    def test_interrupt_leaves_no_child_and_no_half_report(self):
+        process = subprocess.Popen(
+            self.command(*self.two), env=self.environment("slow"),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        deadline = time.monotonic() + 60
+        while not self.made_calls() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertIn("interrupted; finished runs are kept", errors)
+        self.assertFalse(list(self.out.glob("report.*")))
+        self.assertFalse(list(self.out.rglob("*.part")))
+        listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+        self.assertNotIn(str(self.folder), listed)
+
+
+class Real(Case):
+    def test_stock_db_bench(self):
+        plugin = os.environ.get("DELTABLOOM_PLUGIN")
+        filters = "none,rocksdb-bloom" + (",deltabloom-classic" if plugin else "")
+        command = [
+            "/usr/bin/python3", str(COMPARE), "--output", str(self.out), "--filters", filters,
+            "--workloads", "readmissing,multireadrandom", "--keys", "100000", "--reads", "5000",
+            "--repetitions", "1",
+        ]  # fmt: skip
+        if plugin:
+            command += ["--plugin", plugin]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        cells = json.loads((self.out / "report.json").read_text())["cells"]
+        reads = {
+            row["filter"]: row["data_block_reads_per_lookup"]
+            for row in cells
+            if row["workload"] == "readmissing"
+        }
+        self.assertGreater(reads["none"], 0.5)
+        for name, value in reads.items():
+            if name != "none":
+                # Four runs at about 1 %: ten times that would be no filter.
+                self.assertLess(value, 0.4, name)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1].endswith(".so"):
+        os.environ["DELTABLOOM_PLUGIN"] = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,58 @@
+#!/usr/bin/python3
+"""Stands in for db_bench and sst_dump: replays recorded outputs, or fails in
+the way that the environment variable FAKE names."""
+
+import os
+import pathlib
+import signal
+import sys
+import time
+
+RECORDED = pathlib.Path(__file__).resolve().parent / "recorded"
+flags = dict(part.lstrip("-").partition("=")[::2] for part in sys.argv[1:])
+failure = os.environ.get("FAKE", "")
+
+
+def replay(name):
+    lines = (RECORDED / name).read_text().splitlines(keepends=True)
+    if "/none" in flags.get("db", "") or "/none" in flags.get("options_file", ""):
+        lines = [line for line in lines if not line.startswith("rocksdb.bloom.")]
+    sys.stdout.writelines(lines)
+    sys.stdout.flush()
+
+
+if pathlib.Path(sys.argv[0]).name == "sst_dump":
+    without = "/none" in flags["file"] or failure == "dropped"
+    replay("properties_none.txt" if without else "properties.txt")
+    sys.exit(0)
+
+benchmark = flags["benchmarks"].split(",")[0]
+database = pathlib.Path(flags["db"])
+database.mkdir(parents=True, exist_ok=True)
+if benchmark == "levelstats":
+    version = "6.4.1" if failure == "old" else "7.8.3"
+    print("" if failure == "mute" else f"RocksDB:    version {version}")
+    sys.exit(0)
+ours = "filter_policy=deltabloom" in pathlib.Path(flags["options_file"]).read_text()
+(database / "LOG").write_text("filter_policy: deltabloom\n" if ours else "\n")
+(database / "000007.sst").write_text("table")
+(database / "CURRENT").write_text("MANIFEST\n")
+if benchmark.endswith("deterministic"):
+    if failure == "few":
+        replay("too_few_keys.txt")
+        sys.exit(1)
+    replay("load.txt")
+    sys.exit(0)
+with open(os.environ["FAKE_CALLS"], "a") as calls:
+    calls.write(f"{benchmark} {database.name}\n")
+if failure == "crash":
+    os.kill(os.getpid(), signal.SIGSEGV)
+if failure == "full":
+    replay("disk_full.txt")
+    sys.exit(1)
+if failure == "garbage":
+    print("Segmentation of the output: none")
+    sys.exit(0)
+if failure == "slow":
+    time.sleep(600)
+replay(f"{benchmark}.txt")
