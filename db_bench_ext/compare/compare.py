@@ -171,7 +171,7 @@ def prepare(chosen, folder, display):
 def about(chosen):
     return {
         "date": datetime.date.today().isoformat(),
-        "machine": f"{cpu_name()}, {platform.system()} {platform.release()}",
+        "machine": f"{cpu_name()}, {os.cpu_count()} cores, {platform.system()}",
         "RocksDB": f"{chosen.version}, stock db_bench",
         "data": f"{chosen.keys:,} keys of 16 bytes, values of {chosen.value_bytes} bytes, seed {chosen.seed}",
         "lookups per run": f"{chosen.reads:,}",

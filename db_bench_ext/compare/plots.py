@@ -51,7 +51,7 @@ def bars(rows, field, title, unit, log=False):
         axes.set_xscale("log")
     for place, value in enumerate(values):
         axes.annotate(
-            f" {value:,.4g}", (value, place), va="center", fontsize=9, color=INK,
+            f"{value:,.0f}" if value >= 1000 else f"{value:.4g}", (value, place), va="center", fontsize=9, color=INK,
             xytext=(4, 0), textcoords="offset points",
         )
     axes.margins(x=0.22)

@@ -14,11 +14,11 @@ from measure import write_whole
 
 CELL_COLUMNS = {
     "filter": "filter",
+    "data_block_reads_per_lookup": "reads per lookup",
     "ops_per_second": "ops/s",
-    "p50_micros": "p50, us",
-    "p99_micros": "p99, us",
-    "p999_micros": "p99.9, us",
-    "data_block_reads_per_lookup": "data-block reads per lookup",
+    "p50_micros": "p50, µs",
+    "p99_micros": "p99, µs",
+    "p999_micros": "p99.9, µs",
     "false_positives_per_lookup": "false positives per lookup",
     "filter_cache_bytes": "filter bytes in cache",
     "compaction_cpu_seconds": "compaction CPU, s",
@@ -43,7 +43,7 @@ h1 { font-size: 1.6rem; line-height: 1.2; } h2 { font-size: 1.2rem; margin-top: 
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #eee; }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
-th { white-space: normal; vertical-align: bottom; } .plots { display: flex; flex-wrap: wrap; gap: 1rem; }
+th { white-space: normal; vertical-align: bottom; min-width: 4rem; line-height: 1.25; } .plots { display: flex; flex-wrap: wrap; gap: 1rem; margin-top: 1rem; }
 .plots svg { width: 100%; max-width: 30rem; height: auto; } pre { font-size: .75rem; overflow-x: auto; background: #f6f6f6; padding: .6rem; }
 .failed { color: #a11; }
 """
