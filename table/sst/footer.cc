@@ -1,0 +1,144 @@
+#include "table/sst/footer.h"
+
+#include <algorithm>
+
+#include "util/coding.h"
+
+namespace deltabloom::internal {
+namespace {
+
+constexpr uint64_t kLevelDBMagic = 0xdb4775248b80fb57;
+constexpr uint64_t kBlockBasedMagic = 0x88e241b785f4cff7;
+
+constexpr uint32_t kLastFormatVersion = 5;
+
+// Two handles, filled up with zeros to their greatest length.
+constexpr size_t kHandlesSize = 40;
+constexpr size_t kMagicSize = 8;
+constexpr size_t kVersionSize = 4;
+constexpr size_t kOldFooterSize = kHandlesSize + kMagicSize;
+constexpr size_t kNewFooterSize = 1 + kHandlesSize + kVersionSize + kMagicSize;
+
+std::string Hex(uint64_t value) {
+  std::string text = "0x";
+  for (int shift = 60; shift >= 0; shift -= 4) {
+    text += "0123456789abcdef"[value >> shift & 15];
+  }
+  return text;
+}
+
+const char* NameOfOtherMagic(uint64_t magic) {
+  switch (magic) {
+    case 0x8242229663bf9564:
+    case 0x4f3418eb7a8f13b8:
+      return ", RocksDB's plain table, which has no filter block";
+    case 0x926789d0c5f17873:
+      return ", RocksDB's cuckoo table, which has no filter block";
+    default:
+      return "";
+  }
+}
+
+// The kind and the size of the footer, from the bytes at its end.
+std::string DecodeMagic(std::string_view tail, SstFile* file, size_t* size) {
+  const char* end = tail.data() + tail.size();
+  const uint64_t magic = LoadFixed64(end - kMagicSize);
+  if (magic == kLevelDBMagic) {
+    file->format_version = 0;
+    file->checksum = ChecksumType::kCrc32c;
+    *size = kOldFooterSize;
+    return {};
+  }
+  if (magic != kBlockBasedMagic) {
+    return "expected the magic number of a LevelDB table or of a RocksDB "
+           "block-based table, found " +
+           Hex(magic) + NameOfOtherMagic(magic);
+  }
+  file->format_version = LoadFixed32(end - kMagicSize - kVersionSize);
+  if (file->format_version < 1 || file->format_version > kLastFormatVersion) {
+    return "expected format_version 1 to " +
+           std::to_string(kLastFormatVersion) + ", found " +
+           std::to_string(file->format_version);
+  }
+  if (tail.size() < kNewFooterSize) {
+    return "expected a footer of " + std::to_string(kNewFooterSize) +
+           " bytes, found " + std::to_string(tail.size());
+  }
+  const auto type =
+      static_cast<uint8_t>(end[-static_cast<int>(kNewFooterSize)]);
+  if (type > kLastChecksumType) {
+    return "expected a checksum type of 0 to " +
+           std::to_string(kLastChecksumType) + ", found " +
+           std::to_string(type);
+  }
+  file->checksum = static_cast<ChecksumType>(type);
+  *size = kNewFooterSize;
+  return {};
+}
+
+std::string DecodeHandles(std::string_view handles, SstFile* file) {
+  Cursor cursor(handles);
+  if (!TakeHandle(&cursor, &file->metaindex) ||
+      !TakeHandle(&cursor, &file->index)) {
+    return "expected the handles of metaindex and index, found no valid "
+           "varint64";
+  }
+  handles.remove_prefix(handles.size() - cursor.Left());
+  if (handles.find_first_not_of('\0') != std::string_view::npos) {
+    return "expected zeros behind the handles, found other bytes";
+  }
+  std::string error = CheckHandle(*file, file->metaindex);
+  if (!error.empty()) return "metaindex: " + error;
+  error = CheckHandle(*file, file->index);
+  if (!error.empty()) return "index: " + error;
+  return {};
+}
+
+}  // namespace
+
+bool TakeHandle(Cursor* cursor, BlockHandle* handle) {
+  return cursor->Varint64(&handle->offset) && cursor->Varint64(&handle->size);
+}
+
+std::string CheckHandle(const SstFile& file, const BlockHandle& handle) {
+  const uint64_t end = file.footer_offset;
+  if (handle.size <= end && kBlockTrailerSize <= end - handle.size &&
+      handle.offset <= end - handle.size - kBlockTrailerSize) {
+    return {};
+  }
+  return "expected a block that ends in front of the footer at " +
+         std::to_string(end) + ", found a handle to " +
+         std::to_string(handle.size) + " bytes at " +
+         std::to_string(handle.offset);
+}
+
+std::string ReadFooter(const SstSource& source, SstFile* file) {
+  const auto at = [&source](uint64_t offset) {
+    return source.Name() + ": offset " + std::to_string(offset) + ": ";
+  };
+  if (source.Size() < kOldFooterSize) {
+    return at(0) + "expected a table of at least " +
+           std::to_string(kOldFooterSize) + " bytes, found " +
+           std::to_string(source.Size());
+  }
+  std::string tail(std::min<uint64_t>(source.Size(), kNewFooterSize), '\0');
+  std::string error =
+      source.Read(source.Size() - tail.size(), tail.size(), tail.data());
+  if (!error.empty()) return error;
+
+  size_t footer_size = 0;
+  error = DecodeMagic(tail, file, &footer_size);
+  if (!error.empty()) {
+    return at(source.Size() - std::min(tail.size(), kNewFooterSize)) +
+           "footer: " + error;
+  }
+  file->footer_offset = source.Size() - footer_size;
+  const size_t handles_at =
+      tail.size() - footer_size + (footer_size == kNewFooterSize ? 1 : 0);
+  error = DecodeHandles(std::string_view(tail).substr(handles_at, kHandlesSize),
+                        file);
+  if (!error.empty()) return at(file->footer_offset) + "footer: " + error;
+  return {};
+}
+
+}  // namespace deltabloom::internal

@@ -1,0 +1,75 @@
+// From the footer of a table file through its metaindex to its filters
+// (docs/format.md, chapter "Filters inside an SST"): tables of LevelDB, and
+// block-based tables of RocksDB with format_version 0 to 5. Uses neither
+// engine.
+//
+// Any bytes are safe. Functions that return a string return nothing when they
+// succeeded, else one line: the file, the offset, what was expected there and
+// what was found.
+#ifndef DELTABLOOM_TABLE_SST_SST_H_
+#define DELTABLOOM_TABLE_SST_SST_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "table/sst/checksum.h"
+#include "table/sst/source.h"
+
+namespace deltabloom::internal {
+
+// A block without the five bytes behind it.
+struct BlockHandle {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
+// What a filter covers, told by the prefix of its name in the metaindex.
+enum class FilterScope : uint8_t {
+  kPerBlock,     // "filter.": a filter block in LevelDB's framing
+  kFull,         // "fullfilter.": one filter for all keys
+  kPartitioned,  // "partitionedfilter.": an index of filters
+};
+
+struct FilterPartition {
+  std::string last_key;  // of the partition or behind it, as the index has it
+  BlockHandle handle;
+};
+
+struct SstFilter {
+  FilterScope scope = FilterScope::kFull;
+  std::string policy;  // the name behind the prefix
+  // The filter block or the filter; of a partitioned one the index.
+  BlockHandle handle;
+  std::vector<FilterPartition> partitions;
+};
+
+struct SstFile {
+  uint32_t format_version = 0;  // 0: LevelDB's footer, also of old RocksDB
+  ChecksumType checksum = ChecksumType::kCrc32c;
+  uint64_t footer_offset = 0;
+  BlockHandle metaindex;
+  BlockHandle index;
+  // RocksDB's table properties as stored (numbers are varint64); LevelDB has
+  // none.
+  std::map<std::string, std::string> properties;
+  std::vector<SstFilter> filters;
+
+  // The number in a property; false when it is missing or no number.
+  bool Property(const std::string& name, uint64_t* value) const;
+};
+
+// Finds the filters of a table. Verifies the footer, the metaindex, the
+// properties, the indexes of partitions, the checksum of the table's own index
+// block (so that no field of the footer goes unchecked), and that every handle
+// lies in the file; not the filters, which ReadBlock does.
+std::string WalkSst(const SstSource& source, SstFile* file);
+
+// Reads the block, verifies its checksum and undoes its compression.
+std::string ReadBlock(const SstSource& source, const SstFile& file,
+                      const BlockHandle& handle, std::string* contents);
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_TABLE_SST_SST_H_
