@@ -65,6 +65,7 @@ bool Cursor::Varint64(uint64_t* value) {
     if (i == 9 && byte > 1) return false;
     result |= uint64_t{byte & 0x7fu} << (7 * i);
     if (byte < 0x80) {
+      if (byte == 0 && i > 0) return false;  // longer than it needs to be
       bytes_.remove_prefix(i + 1);
       *value = result;
       return true;

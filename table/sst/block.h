@@ -16,7 +16,8 @@ class Cursor {
  public:
   explicit Cursor(std::string_view bytes) : bytes_(bytes) {}
 
-  // Seven bits per byte, the lowest first; at most the 64 (32) bits there are.
+  // Seven bits per byte, the lowest first; at most the 64 (32) bits there are,
+  // and in as few bytes as possible, as both engines write them.
   bool Varint64(uint64_t* value);
   bool Varint32(uint32_t* value);
   bool Bytes(uint64_t n, std::string_view* value);

@@ -1,0 +1,163 @@
+// Parsing of varints and block entries, well-formed and not; and the known
+// answers of the checksums.
+#include "table/sst/block.h"
+
+#include <gtest/gtest.h>
+
+#include "table/sst/checksum.h"
+#include "tests/random.h"
+#include "util/coding.h"
+
+namespace deltabloom::internal {
+namespace {
+
+std::string Bytes(std::initializer_list<int> values) {
+  std::string bytes;
+  for (int value : values) bytes.push_back(static_cast<char>(value));
+  return bytes;
+}
+
+TEST(Cursor, Varints) {
+  const struct {
+    std::string bytes;
+    bool valid64;
+    uint64_t value;
+    bool valid32;
+  } cases[] = {
+      {Bytes({}), false, 0, false},
+      {Bytes({0}), true, 0, true},
+      {Bytes({127}), true, 127, true},
+      {Bytes({128}), false, 0, false},
+      {Bytes({128, 1}), true, 128, true},
+      {Bytes({128, 0}), false, 0, false},
+      {Bytes({255, 128, 0}), false, 0, false},
+      {Bytes({255, 255, 255, 255, 15}), true, UINT32_MAX, true},
+      {Bytes({128, 128, 128, 128, 16}), true, uint64_t{1} << 32, false},
+      {Bytes({255, 255, 255, 255, 255, 255, 255, 255, 255, 1}), true,
+       UINT64_MAX, false},
+      {Bytes({255, 255, 255, 255, 255, 255, 255, 255, 255, 2}), false, 0,
+       false},
+      {Bytes({255, 255, 255, 255, 255, 255, 255, 255, 255, 129}), false, 0,
+       false},
+      {std::string(20, '\xff'), false, 0, false},
+  };
+  for (const auto& c : cases) {
+    uint64_t value64 = 0;
+    Cursor cursor64(c.bytes);
+    EXPECT_EQ(cursor64.Varint64(&value64), c.valid64);
+    EXPECT_EQ(cursor64.Left(), c.valid64 ? 0 : c.bytes.size());
+    EXPECT_EQ(value64, c.value);
+    uint32_t value32 = 0;
+    Cursor cursor32(c.bytes);
+    EXPECT_EQ(cursor32.Varint32(&value32), c.valid32);
+    EXPECT_EQ(cursor32.Left(), c.valid32 ? 0 : c.bytes.size());
+    EXPECT_EQ(value32, c.valid32 ? c.value : 0);
+  }
+}
+
+// "key=value(shared);" for each entry.
+std::string Parse(const std::string& block, std::string* text) {
+  return ForEachEntry(block, true,
+                      [text](std::string_view key, bool shares, Cursor* value) {
+                        std::string_view bytes;
+                        value->Bytes(value->Left(), &bytes);
+                        *text += std::string(key) + "=" + std::string(bytes) +
+                                 (shares ? "(shared);" : ";");
+                        return std::string();
+                      });
+}
+
+const std::string kNoEntries = Bytes({0, 0, 0, 0, 1, 0, 0, 0});
+
+TEST(Block, WellFormed) {
+  std::string text;
+  EXPECT_EQ(Parse(kNoEntries, &text), "");
+  EXPECT_EQ(text, "");
+  EXPECT_EQ(Parse(Bytes({0, 3, 1, 'a', 'b', 'c', 'x',  // abc=x
+                         2, 1, 2, 'd', 'y', 'z',       // abd=yz
+                         0, 1, 0, 'b',                 // b=
+                         0, 0, 0, 0,   13,  0,   0,   0, 2, 0, 0, 0}),
+                  &text),
+            "");
+  EXPECT_EQ(text, "abc=x;abd=yz(shared);b=;");
+}
+
+TEST(Block, Malformed) {
+  const struct {
+    std::string block;
+    const char* error;
+  } cases[] = {
+      {"", "expected at least 8 bytes, found 0"},
+      {Bytes({0, 0, 0, 1, 0, 0, 0}), "expected at least 8 bytes, found 7"},
+      {Bytes({0, 0, 0, 0, 0, 0, 0, 0}), "restart points, found 0"},
+      {Bytes({0, 0, 0, 0, 2, 0, 0, 0}), "restart points, found 2"},
+      {Bytes({0, 0, 0, 0, 255, 255, 255, 255}),
+       "restart points, found 4294967295"},
+      {Bytes({1, 0, 0, 0, 1, 0, 0, 0}), "restart point 0: expected 0, found 1"},
+      {Bytes({0, 1, 0, 'b', 0, 0, 0, 0, 5, 0, 0, 0, 2, 0, 0, 0}),
+       "restart point 1: expected 0 to 4, found 5"},
+      {Bytes({0, 1, 0, 'b', 0, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0}),
+       "restart point 2: expected 4 to 4, found 3"},
+      {Bytes({0, 1}) + kNoEntries,
+       "entry at byte 0: expected the sizes of a key"},
+      {Bytes({0, 128, 128, 128, 128, 16, 0}) + kNoEntries,
+       "entry at byte 0: expected the sizes of a key"},
+      {Bytes({1, 1, 0, 'b'}) + kNoEntries,
+       "entry at byte 0: expected at most 0 bytes shared with the key before, "
+       "found 1"},
+      {Bytes({0, 1, 0, 'a', 2, 0, 0}) + kNoEntries,
+       "entry at byte 4: expected at most 1 bytes shared"},
+      {Bytes({0, 3, 0, 'a', 'b'}) + kNoEntries,
+       "entry at byte 0: expected a key of 3 more bytes, found 2"},
+      {Bytes({0, 1, 9, 'a', 'b'}) + kNoEntries,
+       "entry at byte 0: expected a value of 9 bytes, found 1"},
+  };
+  for (const auto& c : cases) {
+    std::string text;
+    EXPECT_NE(Parse(c.block, &text).find(c.error), std::string::npos)
+        << c.error << "\n"
+        << Parse(c.block, &text);
+  }
+}
+
+TEST(Block, RandomBytes) {
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
+  test::Random random(seed);
+  for (int round = 0; round < 20000; ++round) {
+    std::string block = random.Key(random.Below(60));
+    for (char& byte : block) {
+      if (random.Below(2) == 0) byte = static_cast<char>(random.Below(4));
+    }
+    if (round % 2 == 0) block += kNoEntries;
+    std::string text;
+    Parse(block, &text);
+    ForEachEntry(block, false, [](std::string_view, bool, Cursor* value) {
+      uint64_t ignored;
+      return value->Varint64(&ignored) ? std::string() : "no varint";
+    });
+  }
+}
+
+// CRC32c: RFC 3720, B.4, and the masking of LevelDB's util/crc32c.h. xxHash:
+// its published values for "a" and, as the last byte stays out of XXH3, for
+// nothing.
+TEST(BlockChecksum, KnownAnswers) {
+  const auto masked = [](uint32_t crc) {
+    return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
+  };
+  EXPECT_EQ(BlockChecksum(ChecksumType::kCrc32c, std::string(32, '\0')),
+            masked(0x8a9136aa));
+  EXPECT_EQ(BlockChecksum(ChecksumType::kCrc32c, std::string(32, '\xff')),
+            masked(0x62a8ab43));
+  EXPECT_EQ(BlockChecksum(ChecksumType::kCrc32c, "123456789"),
+            masked(0xe3069283));
+  EXPECT_EQ(BlockChecksum(ChecksumType::kXxHash, "a"), 0x550d7456u);
+  EXPECT_EQ(BlockChecksum(ChecksumType::kXxHash64, "a"), 0xa98c6e5bu);
+  EXPECT_EQ(BlockChecksum(ChecksumType::kNone, "anything"), 0u);
+  EXPECT_EQ(BlockChecksum(ChecksumType::kXxh3, std::string("\0", 1)),
+            0x38d394c2u);
+}
+
+}  // namespace
+}  // namespace deltabloom::internal
