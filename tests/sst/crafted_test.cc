@@ -4,6 +4,7 @@
 #include <snappy.h>
 
 #include "table/sst/sst.h"
+#include "tests/csv.h"
 #include "tests/sst/memory_source.h"
 #include "util/coding.h"
 
@@ -116,6 +117,29 @@ TEST(CraftedTables, WellFormed) {
     EXPECT_EQ(ReadBlock(source, file, file.filters[1].handle, &bytes), "");
     EXPECT_EQ(bytes, "filter bytes");
   }
+}
+
+// The table of docs/format.md, as LevelDB 1.23 wrote it.
+TEST(CraftedTables, WorkedExample) {
+  const test::MemorySource source(test::FromHex(
+      "00010161310000000001000000005f7bff3c0810204080000100060000000009"
+      "0000000b0081a4a9e800220266696c7465722e6c6576656c64622e4275696c74"
+      "696e426c6f6f6d46696c74657232121200000000010000000007e868a1000102"
+      "62000d0000000001000000006c73b0a8292f5d0e000000000000000000000000"
+      "00000000000000000000000000000000000000000000000057fb808b247547db"));
+  ASSERT_EQ(source.Size(), 160u);
+  SstFile file;
+  ASSERT_EQ(WalkSst(source, &file), "");
+  EXPECT_EQ(file.metaindex.offset, 41u);
+  EXPECT_EQ(file.metaindex.size, 47u);
+  EXPECT_EQ(file.index.offset, 93u);
+  EXPECT_EQ(file.index.size, 14u);
+  ASSERT_EQ(file.filters.size(), 1u);
+  EXPECT_EQ(file.filters[0].policy, "leveldb.BuiltinBloomFilter2");
+  std::string block;
+  EXPECT_EQ(ReadBlock(source, file, file.filters[0].handle, &block), "");
+  EXPECT_EQ(block, test::FromHex("0810204080000100060000000009000000"
+                                 "0b"));
 }
 
 TEST(CraftedTables, FiltersOfNoBytes) {
