@@ -1,0 +1,72 @@
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+
+#include "db_bench_ext/filter_bench/competitor.h"
+#include "db_bench_ext/filter_bench/theory.h"
+#include "deltabloom/rocksdb.h"
+#include "rocksdb/filter_policy.h"
+#include "table/framing.h"
+#include "util/layout.h"
+
+namespace deltabloom::bench {
+namespace {
+
+class DeltabloomCompetitor : public Competitor {
+ public:
+  DeltabloomCompetitor(Layout layout, double bits_per_key) {
+    RocksDBFilterOptions options;
+    options.layout = layout;
+    options.bits_per_key = bits_per_key;
+    std::string error;
+    policy_ = NewRocksDBFilterPolicy(options, &error);
+    if (policy_ == nullptr) throw std::runtime_error(error);
+  }
+
+  std::unique_ptr<FilterBitsBuilder> NewBuilder() const override {
+    return internal::NewBitsBuilder(*policy_);
+  }
+
+  std::unique_ptr<FilterBitsReader> NewReader(
+      const Slice& filter) const override {
+    return internal::NewBitsReader(*policy_, filter);
+  }
+
+  std::optional<double> TheoreticalRate(const Slice& filter,
+                                        uint64_t keys) const override {
+    const auto last_byte =
+        static_cast<unsigned char>(filter[filter.size() - 1]);
+    const internal::LayoutRow* row =
+        internal::FindLayoutOfLastByte(last_byte, Hash::kMurmurHash2);
+    if (row == nullptr || row->layout != Layout::kClassic) return std::nullopt;
+    const auto bits =
+        static_cast<double>(filter.size() - internal::kSealedFramingSize) * 8;
+    return BloomRate(bits, last_byte, static_cast<double>(keys), 32);
+  }
+
+ private:
+  std::shared_ptr<const rocksdb::FilterPolicy> policy_;
+};
+
+}  // namespace
+
+// One of every layout that the table lists and RocksDB can store.
+std::vector<CompetitorEntry> DeltabloomCompetitors() {
+  std::vector<CompetitorEntry> entries;
+  for (const internal::LayoutRow* const* row = internal::kLayouts;
+       *row != nullptr; ++row) {
+    if ((*row)->classic_hash != Hash::kMurmurHash2) continue;
+    const Layout layout = (*row)->layout;
+    // A layout that keeps long hashes also works on them.
+    const double build_bytes = (*row)->hash_size == 4 ? 6 : 40;
+    entries.push_back({std::string("deltabloom-") + (*row)->name, false,
+                       [build_bytes](size_t) { return build_bytes; },
+                       [layout](double bits_per_key) {
+                         return std::make_unique<DeltabloomCompetitor>(
+                             layout, bits_per_key);
+                       }});
+  }
+  return entries;
+}
+
+}  // namespace deltabloom::bench

@@ -1,0 +1,156 @@
+#include "db_bench_ext/filter_bench/filters.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "db_bench_ext/filter_bench/allocations.h"
+
+namespace deltabloom::bench {
+namespace {
+
+// With so many positives the binomial error is 1.6 % of the rate.
+constexpr uint64_t kEnoughPositives = 4000;
+
+constexpr int kBatch = 32;
+
+// Calls fn(reader, keys in the batch, batch of slices) until fn says no more.
+class Batch {
+ public:
+  explicit Batch(const KeyMaker& maker) : chunk_(maker) {
+    for (int i = 0; i < kBatch; ++i) {
+      slices_[static_cast<size_t>(i)] = chunk_[static_cast<size_t>(i)];
+      pointers_[static_cast<size_t>(i)] = &slices_[static_cast<size_t>(i)];
+    }
+  }
+
+  // How many of `n` keys the reader says may be there. n <= kBatch.
+  uint64_t CountMatches(const KeyMaker& maker, FilterBitsReader* reader,
+                        uint64_t first, int n, bool present) {
+    for (int i = 0; i < n; ++i) {
+      chunk_.Set(static_cast<size_t>(i), maker,
+                 first + static_cast<uint64_t>(i), present);
+    }
+    std::array<bool, kBatch> answers{};
+    reader->MayMatch(n, pointers_.data(), answers.data());
+    return static_cast<uint64_t>(
+        std::count(answers.begin(), answers.begin() + n, true));
+  }
+
+ private:
+  KeyChunk chunk_;
+  std::array<Slice, kBatch> slices_;
+  std::array<Slice*, kBatch> pointers_{};
+};
+
+}  // namespace
+
+BuiltFilter BuildFilter(const Competitor& competitor, const KeyMaker& maker,
+                        uint64_t first, uint64_t keys, double* seconds) {
+  using Clock = std::chrono::steady_clock;
+  BuiltFilter filter;
+  filter.first = first;
+  filter.keys = keys;
+  KeyChunk chunk(maker);
+  Clock::duration spent{};
+
+  Clock::time_point start = Clock::now();
+  std::unique_ptr<FilterBitsBuilder> builder = competitor.NewBuilder();
+  spent += Clock::now() - start;
+  if (builder == nullptr) throw std::runtime_error("no filter is built");
+  for (uint64_t done = 0; done < keys;) {
+    const auto n =
+        static_cast<size_t>(std::min<uint64_t>(chunk.capacity(), keys - done));
+    for (size_t i = 0; i < n; ++i) chunk.Set(i, maker, first + done + i, true);
+    start = Clock::now();
+    for (size_t i = 0; i < n; ++i) builder->AddKey(chunk[i]);
+    spent += Clock::now() - start;
+    done += n;
+  }
+  start = Clock::now();
+  rocksdb::Status status;
+  filter.bytes = builder->Finish(&filter.owner, &status);
+  builder.reset();
+  spent += Clock::now() - start;
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+  if (filter.owner == nullptr) {
+    throw std::runtime_error("the builder keeps its filter to itself");
+  }
+
+  if (seconds != nullptr) {
+    *seconds = std::chrono::duration<double>(spent).count();
+  }
+  filter.reader = competitor.NewReader(filter.bytes);
+  return filter;
+}
+
+BuiltFilter BuildFloor(const Competitor& floor, uint64_t first, uint64_t keys,
+                       double bits_per_key) {
+  BuiltFilter filter;
+  filter.first = first;
+  filter.keys = keys;
+  const auto size = std::max<size_t>(
+      64, static_cast<size_t>(static_cast<double>(keys) * bits_per_key / 8));
+  auto memory = std::make_unique<char[]>(size);
+  // Untouched pages would all be the same one.
+  std::memset(memory.get(), 0x55, size);
+  filter.owner = std::move(memory);
+  filter.bytes = Slice(filter.owner.get(), size);
+  filter.reader = floor.NewReader(filter.bytes);
+  return filter;
+}
+
+uint64_t MeasureBuildBytes(const Competitor& competitor, const KeyMaker& maker,
+                           uint64_t keys) {
+  KeyChunk chunk(maker);
+  AllocationCounter counter;
+  std::unique_ptr<FilterBitsBuilder> builder = competitor.NewBuilder();
+  for (uint64_t i = 0; i < keys; ++i) {
+    chunk.Set(0, maker, i, true);
+    builder->AddKey(chunk[0]);
+  }
+  std::unique_ptr<const char[]> owner;
+  rocksdb::Status status;
+  const Slice filter = builder->Finish(&owner, &status);
+  const uint64_t peak = counter.PeakBytes();
+  return peak > filter.size() ? peak - filter.size() : 0;
+}
+
+Rate MeasureFalsePositives(const std::vector<BuiltFilter>& filters,
+                           const KeyMaker& maker, uint64_t max_samples) {
+  Rate rate;
+  Batch batch(maker);
+  // Whole rounds over the filters, so that all have the same weight.
+  while (rate.positives < kEnoughPositives || rate.samples < max_samples / 4) {
+    for (const BuiltFilter& filter : filters) {
+      rate.positives += batch.CountMatches(maker, filter.reader.get(),
+                                           TakeAbsent(kBatch), kBatch, false);
+      rate.samples += kBatch;
+    }
+    if (rate.samples >= max_samples) break;
+  }
+  return rate;
+}
+
+uint64_t CountFalseNegatives(const std::vector<BuiltFilter>& filters,
+                             const KeyMaker& maker, uint64_t max_samples) {
+  uint64_t lost = 0;
+  Batch batch(maker);
+  const uint64_t per_filter =
+      std::max<uint64_t>(1, max_samples / filters.size());
+  for (const BuiltFilter& filter : filters) {
+    const uint64_t end = std::min(filter.keys, per_filter);
+    for (uint64_t i = 0; i < end; i += kBatch) {
+      const int n = static_cast<int>(std::min<uint64_t>(kBatch, end - i));
+      lost += static_cast<uint64_t>(n) -
+              batch.CountMatches(maker, filter.reader.get(), filter.first + i,
+                                 n, true);
+    }
+  }
+  return lost;
+}
+
+}  // namespace deltabloom::bench

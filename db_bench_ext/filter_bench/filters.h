@@ -1,0 +1,56 @@
+// Filters built to be measured, and what is counted rather than timed.
+#ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_FILTERS_H_
+#define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_FILTERS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "db_bench_ext/filter_bench/competitor.h"
+#include "db_bench_ext/filter_bench/keys.h"
+
+namespace deltabloom::bench {
+
+// A filter of the present keys number first .. first + keys - 1.
+struct BuiltFilter {
+  std::unique_ptr<const char[]> owner;
+  Slice bytes;
+  std::unique_ptr<FilterBitsReader> reader;
+  uint64_t first = 0;
+  uint64_t keys = 0;
+};
+
+// *seconds, if wanted, is the time of the builder alone: keys are made between
+// its calls.
+BuiltFilter BuildFilter(const Competitor& competitor, const KeyMaker& maker,
+                        uint64_t first, uint64_t keys,
+                        double* seconds = nullptr);
+
+// In place of a filter, for a floor: memory of the same size.
+BuiltFilter BuildFloor(const Competitor& floor, uint64_t first, uint64_t keys,
+                       double bits_per_key);
+
+// Peak memory of building one filter beyond the filter itself, in bytes.
+uint64_t MeasureBuildBytes(const Competitor& competitor, const KeyMaker& maker,
+                           uint64_t keys);
+
+struct Rate {
+  uint64_t samples = 0;
+  uint64_t positives = 0;
+  double Value() const {
+    return static_cast<double>(positives) / static_cast<double>(samples);
+  }
+};
+
+// Asks for keys that are in none of the filters, each key once, until there
+// are enough positives to trust the rate or max_samples were asked for.
+Rate MeasureFalsePositives(const std::vector<BuiltFilter>& filters,
+                           const KeyMaker& maker, uint64_t max_samples);
+
+// Added keys that a filter denies, among at most max_samples of them.
+uint64_t CountFalseNegatives(const std::vector<BuiltFilter>& filters,
+                             const KeyMaker& maker, uint64_t max_samples);
+
+}  // namespace deltabloom::bench
+
+#endif  // DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_FILTERS_H_

@@ -1,0 +1,55 @@
+#include "db_bench_ext/filter_bench/keys.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace deltabloom::bench {
+namespace {
+
+constexpr size_t kChunkBytes = size_t{32} << 10;
+constexpr size_t kMinChunkKeys = 512;
+constexpr size_t kMaxChunkKeys = 2048;
+
+}  // namespace
+
+void KeyMaker::WriteRandom(uint64_t x, char* key) const {
+  uint64_t word = Mix(x ^ seed_);
+  for (size_t at = 0; at < size_; at += sizeof(word)) {
+    std::memcpy(key + at, &word, std::min(sizeof(word), size_ - at));
+    word = Mix(word + 0x9e3779b97f4a7c15u);
+  }
+}
+
+void KeyMaker::Write(uint64_t number, bool present, char* key) const {
+  uint64_t x = number * 2 + (present ? 0 : 1);
+  switch (kind_) {
+    case KeyKind::kRandom:
+      WriteRandom(x, key);
+      break;
+    case KeyKind::kSequential:
+      std::memset(key, 't', size_ - sizeof(x));
+      x = __builtin_bswap64(x);
+      std::memcpy(key + size_ - sizeof(x), &x, sizeof(x));
+      break;
+    case KeyKind::kDecimal:
+      std::memset(key, '0', size_);
+      for (char* digit = key + size_; x > 0 && digit > key; x /= 10) {
+        *--digit = static_cast<char>('0' + x % 10);
+      }
+      break;
+  }
+}
+
+KeyChunk::KeyChunk(const KeyMaker& maker)
+    : key_size_(maker.size()),
+      capacity_(std::clamp(kChunkBytes / maker.size() & ~size_t{31},
+                           kMinChunkKeys, kMaxChunkKeys)),
+      keys_(capacity_ * maker.size()) {}
+
+uint64_t TakeAbsent(uint64_t count) {
+  static std::atomic<uint64_t> next{0};
+  return next.fetch_add(count, std::memory_order_relaxed);
+}
+
+}  // namespace deltabloom::bench

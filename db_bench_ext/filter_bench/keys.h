@@ -1,0 +1,92 @@
+// The keys that are added and asked for. Nothing is stored: a key is a function
+// of its number, so 100 million of them cost no memory, and a measurement can
+// ask for another key every time. A key that repeats would teach the branch
+// predictor its answer and the cache its bits.
+#ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_KEYS_H_
+#define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_KEYS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rocksdb/slice.h"
+
+namespace deltabloom::bench {
+
+// A bijection of 64-bit numbers in which every bit of the result depends on
+// every bit of x.
+inline uint64_t Mix(uint64_t x) {
+  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+  x = (x ^ (x >> 29)) * 0x9fb21c651e98df25u;
+  return x ^ (x >> 32);
+}
+
+// A number in [0, bound) from a random one.
+inline uint64_t Scale(uint64_t random, uint64_t bound) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<uint64_t>((Wide{random} * bound) >> 64);
+}
+
+enum class KeyKind : uint8_t {
+  kRandom,      // all bytes random
+  kSequential,  // a constant prefix, then the number, big-endian
+  kDecimal,     // the number in decimal, zeroes in front
+};
+
+// Keys number 0, 1, ... of one kind and size. Present keys are added, absent
+// ones never; they are distinct. Structured absent keys lie between the
+// present ones.
+class KeyMaker {
+ public:
+  // The smallest key size: with fewer bytes a 32-bit hash could be perfect, and
+  // a filter of it would look better than it is.
+  static size_t SmallestSize(KeyKind kind) {
+    return kind == KeyKind::kDecimal ? 16 : 8;
+  }
+
+  KeyMaker(KeyKind kind, size_t key_size, uint64_t seed)
+      : kind_(kind), size_(key_size), seed_(Mix(seed + 1)) {}
+
+  size_t size() const { return size_; }
+
+  // Writes size() bytes.
+  void Write(uint64_t number, bool present, char* key) const;
+
+ private:
+  void WriteRandom(uint64_t x, char* key) const;
+
+  KeyKind kind_;
+  size_t size_;
+  uint64_t seed_;
+};
+
+// Keys in a row in memory, of the size that fits the near caches: they are
+// there when a lookup asks, as the key of a real lookup is.
+class KeyChunk {
+ public:
+  explicit KeyChunk(const KeyMaker& maker);
+
+  size_t capacity() const { return capacity_; }
+  char* data() { return keys_.data(); }
+
+  rocksdb::Slice operator[](size_t i) const {
+    return rocksdb::Slice(keys_.data() + i * key_size_, key_size_);
+  }
+
+  void Set(size_t i, const KeyMaker& maker, uint64_t number, bool present) {
+    maker.Write(number, present, keys_.data() + i * key_size_);
+  }
+
+ private:
+  size_t key_size_;
+  size_t capacity_;
+  std::vector<char> keys_;
+};
+
+// `count` numbers of absent keys that nobody got before, from any thread.
+uint64_t TakeAbsent(uint64_t count);
+
+}  // namespace deltabloom::bench
+
+#endif  // DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_KEYS_H_

@@ -1,0 +1,194 @@
+#include "db_bench_ext/filter_bench/lookups.h"
+
+#include <array>
+#include <chrono>
+
+namespace deltabloom::bench {
+namespace {
+
+constexpr size_t kMaxBatch = 32;
+
+// Slices of keys in a row and the array of pointers that the interface wants.
+class BatchOfSlices {
+ public:
+  BatchOfSlices(size_t size, size_t key_size)
+      : size_(size), key_size_(key_size) {
+    for (size_t i = 0; i < size; ++i) pointers_[i] = &slices_[i];
+  }
+
+  uint64_t CountMatches(FilterBitsReader* reader, const char* keys) {
+    for (size_t i = 0; i < size_; ++i) {
+      slices_[i] = Slice(keys + i * key_size_, key_size_);
+    }
+    reader->MayMatch(static_cast<int>(size_), pointers_.data(),
+                     answers_.data());
+    uint64_t matches = 0;
+    for (size_t i = 0; i < size_; ++i) matches += answers_[i];
+    return matches;
+  }
+
+ private:
+  size_t size_;
+  size_t key_size_;
+  std::array<Slice, kMaxBatch> slices_;
+  std::array<Slice*, kMaxBatch> pointers_{};
+  std::array<bool, kMaxBatch> answers_{};
+};
+
+}  // namespace
+
+const std::vector<LookupKind>& AllLookupKinds() {
+  using P = Presence;
+  using F = Form;
+  using C = Choice;
+  static const std::vector<LookupKind> kinds = {
+      {"miss_ns", "miss", P::kMiss, F::kOneByOne, C::kSingle},
+      {"hit_ns", "hit", P::kHit, F::kOneByOne, C::kSingle},
+      {"batch_miss_ns", "batch miss", P::kMiss, F::kBatch, C::kSingle},
+      {"batch_hit_ns", "batch hit", P::kHit, F::kBatch, C::kSingle},
+      {"mixed_ns", "mixed", P::kMixed, F::kOneByOne, C::kSingle},
+      {"dependent_miss_ns", "dep miss", P::kMiss, F::kDependent, C::kSingle},
+      {"random_filter_miss_ns", "random miss", P::kMiss, F::kOneByOne,
+       C::kRandom},
+      {"random_filter_hit_ns", "random hit", P::kHit, F::kOneByOne, C::kRandom},
+      {"random_filter_batch_miss_ns", "random batch", P::kMiss, F::kBatch,
+       C::kRandom},
+      {"skewed_filter_miss_ns", "skewed miss", P::kMiss, F::kOneByOne,
+       C::kSkewed},
+      {"skewed_filter_hit_ns", "skewed hit", P::kHit, F::kOneByOne, C::kSkewed},
+      {"skewed_filter_batch_miss_ns", "skewed batch", P::kMiss, F::kBatch,
+       C::kSkewed},
+  };
+  return kinds;
+}
+
+LookupLoop::LookupLoop(const LookupKind& kind,
+                       const std::vector<BuiltFilter>& filters,
+                       const KeyMaker& maker, int batch, uint64_t stream)
+    : kind_(kind),
+      filters_(filters),
+      maker_(maker),
+      batch_(static_cast<size_t>(batch)),
+      chunk_(maker),
+      lookups_(chunk_.capacity()),
+      random_(Mix(stream)),
+      readers_(chunk_.capacity(), filters.front().reader.get()) {
+  if (kind.form == Form::kDependent) lookups_ /= 2;
+  if (kind.form == Form::kBatch) lookups_ -= lookups_ % batch_;
+}
+
+uint64_t LookupLoop::NextRandom() {
+  random_ += 0x9e3779b97f4a7c15u;
+  return Mix(random_);
+}
+
+size_t LookupLoop::NextFilter() {
+  if (kind_.choice == Choice::kSingle) return 0;
+  uint64_t first = 0;
+  uint64_t count = filters_.size();
+  if (kind_.choice == Choice::kSkewed) {
+    const uint64_t hot = (count + 4) / 5;
+    if (Scale(NextRandom(), 5) < 4) {
+      count = hot;
+    } else {
+      first = hot;
+      count -= hot;
+    }
+  }
+  return static_cast<size_t>(first + Scale(NextRandom(), count));
+}
+
+void LookupLoop::SetKey(size_t i, size_t filter) {
+  const bool present =
+      kind_.presence == Presence::kHit ||
+      (kind_.presence == Presence::kMixed && NextRandom() >> 63 != 0);
+  const BuiltFilter& asked = filters_[filter];
+  const uint64_t number =
+      present ? asked.first + Scale(NextRandom(), asked.keys) : TakeAbsent(1);
+  chunk_.Set(i, maker_, number, present);
+}
+
+void LookupLoop::Prepare() {
+  if (kind_.form == Form::kBatch) {
+    for (size_t batch = 0; batch < lookups_ / batch_; ++batch) {
+      const size_t filter = NextFilter();
+      readers_[batch] = filters_[filter].reader.get();
+      for (size_t i = 0; i < batch_; ++i) SetKey(batch * batch_ + i, filter);
+    }
+    return;
+  }
+  for (size_t i = 0; i < chunk_.capacity(); ++i) {
+    const size_t filter = NextFilter();
+    readers_[i] = filters_[filter].reader.get();
+    SetKey(i, filter);
+  }
+}
+
+uint64_t LookupLoop::RunOneByOne() {
+  FilterBitsReader* reader = readers_[0];
+  uint64_t matches = 0;
+  for (size_t i = 0; i < lookups_; ++i) matches += reader->MayMatch(chunk_[i]);
+  return matches;
+}
+
+uint64_t LookupLoop::RunOneByOneMany() {
+  uint64_t matches = 0;
+  for (size_t i = 0; i < lookups_; ++i) {
+    matches += readers_[i]->MayMatch(chunk_[i]);
+  }
+  return matches;
+}
+
+uint64_t LookupLoop::RunDependent() {
+  FilterBitsReader* reader = readers_[0];
+  uint64_t matches = 0;
+  // Which key of a pair comes next is known only with the answer.
+  size_t answer = 0;
+  for (size_t i = 0; i < lookups_; ++i) {
+    answer = reader->MayMatch(chunk_[2 * i + answer]);
+    matches += answer;
+  }
+  return matches;
+}
+
+uint64_t LookupLoop::RunBatches() {
+  BatchOfSlices batch(batch_, maker_.size());
+  FilterBitsReader* reader = readers_[0];
+  uint64_t matches = 0;
+  for (size_t i = 0; i < lookups_; i += batch_) {
+    matches += batch.CountMatches(reader, chunk_[i].data());
+  }
+  return matches;
+}
+
+uint64_t LookupLoop::RunBatchesMany() {
+  BatchOfSlices batch(batch_, maker_.size());
+  uint64_t matches = 0;
+  for (size_t i = 0; i < lookups_; i += batch_) {
+    matches += batch.CountMatches(readers_[i / batch_], chunk_[i].data());
+  }
+  return matches;
+}
+
+double LookupLoop::Run() {
+  const auto start = std::chrono::steady_clock::now();
+  const bool single = kind_.choice == Choice::kSingle;
+  uint64_t matches = 0;
+  switch (kind_.form) {
+    case Form::kOneByOne:
+      matches = single ? RunOneByOne() : RunOneByOneMany();
+      break;
+    case Form::kDependent:
+      matches = RunDependent();
+      break;
+    case Form::kBatch:
+      matches = single ? RunBatches() : RunBatchesMany();
+      break;
+  }
+  const std::chrono::duration<double> spent =
+      std::chrono::steady_clock::now() - start;
+  matches_ += matches;
+  return spent.count();
+}
+
+}  // namespace deltabloom::bench

@@ -1,0 +1,83 @@
+// The timed loops: one chunk of fresh keys after the other, of which only the
+// lookups are timed.
+#ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_LOOKUPS_H_
+#define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_LOOKUPS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "db_bench_ext/filter_bench/filters.h"
+#include "db_bench_ext/filter_bench/keys.h"
+
+namespace deltabloom::bench {
+
+enum class Presence : uint8_t { kMiss, kHit, kMixed };
+
+enum class Form : uint8_t {
+  kOneByOne,
+  kDependent,  // the next key is known when the answer is
+  kBatch,
+};
+
+// Which filter is asked.
+enum class Choice : uint8_t {
+  kSingle,  // always the first
+  kRandom,  // any, evenly
+  kSkewed,  // 80 % of lookups go to 20 % of the filters
+};
+
+struct LookupKind {
+  const char* name;   // the column in JSON and CSV
+  const char* title;  // the column in tables
+  Presence presence;
+  Form form;
+  Choice choice;
+};
+
+// All that are measured, in the order of columns.
+const std::vector<LookupKind>& AllLookupKinds();
+
+class LookupLoop {
+ public:
+  // `filters` must outlive the loop. stream: loops with different numbers ask
+  // for different keys.
+  LookupLoop(const LookupKind& kind, const std::vector<BuiltFilter>& filters,
+             const KeyMaker& maker, int batch, uint64_t stream);
+
+  // Makes the next keys.
+  void Prepare();
+
+  // Looks all of them up; in seconds.
+  double Run();
+
+  // Lookups of one Run.
+  uint64_t Lookups() const { return lookups_; }
+  // Of all runs.
+  uint64_t Matches() const { return matches_; }
+
+ private:
+  uint64_t NextRandom();
+  size_t NextFilter();
+  void SetKey(size_t i, size_t filter);
+  uint64_t RunOneByOne();
+  uint64_t RunDependent();
+  uint64_t RunBatches();
+  uint64_t RunOneByOneMany();
+  uint64_t RunBatchesMany();
+
+  const LookupKind& kind_;
+  const std::vector<BuiltFilter>& filters_;
+  const KeyMaker& maker_;
+  const size_t batch_;
+  KeyChunk chunk_;
+  uint64_t lookups_;
+  uint64_t matches_ = 0;
+  uint64_t random_;
+  // For every key, or for every batch.
+  std::vector<FilterBitsReader*> readers_;
+};
+
+}  // namespace deltabloom::bench
+
+#endif  // DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_LOOKUPS_H_

@@ -1,0 +1,52 @@
+#include <utility>
+
+#include "db_bench_ext/filter_bench/competitor.h"
+#include "db_bench_ext/filter_bench/theory.h"
+#include "rocksdb/filter_policy.h"
+
+namespace deltabloom::bench {
+namespace {
+
+class RocksDBCompetitor : public Competitor {
+ public:
+  explicit RocksDBCompetitor(const rocksdb::FilterPolicy* policy)
+      : policy_(policy) {}
+
+  std::unique_ptr<FilterBitsBuilder> NewBuilder() const override {
+    return internal::NewBitsBuilder(*policy_);
+  }
+
+  std::unique_ptr<FilterBitsReader> NewReader(
+      const Slice& filter) const override {
+    return internal::NewBitsReader(*policy_, filter);
+  }
+
+  std::optional<double> TheoreticalRate(const Slice& filter,
+                                        uint64_t keys) const override {
+    return RocksDBRate(filter, keys);
+  }
+
+ private:
+  std::unique_ptr<const rocksdb::FilterPolicy> policy_;
+};
+
+}  // namespace
+
+std::vector<CompetitorEntry> RocksDBCompetitors() {
+  std::vector<CompetitorEntry> entries;
+  entries.push_back({"rocksdb-bloom", false, [](size_t) { return 9.0; },
+                     [](double bits_per_key) {
+                       return std::make_unique<RocksDBCompetitor>(
+                           rocksdb::NewBloomFilterPolicy(bits_per_key));
+                     }});
+  // Ribbon takes the bits per key of the Bloom filter with the same
+  // false-positive rate. The second argument asks for it at every level.
+  entries.push_back({"rocksdb-ribbon", false, [](size_t) { return 36.0; },
+                     [](double bits_per_key) {
+                       return std::make_unique<RocksDBCompetitor>(
+                           rocksdb::NewRibbonFilterPolicy(bits_per_key, -1));
+                     }});
+  return entries;
+}
+
+}  // namespace deltabloom::bench

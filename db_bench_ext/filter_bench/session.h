@@ -1,0 +1,63 @@
+// Measures all competitors in all settings. Within a setting Google Benchmark
+// runs the repetitions of all timings in random order, so that what disturbs
+// the machine for a while disturbs everybody.
+#ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_SESSION_H_
+#define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_SESSION_H_
+
+#include <benchmark/benchmark.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "db_bench_ext/filter_bench/options.h"
+#include "db_bench_ext/filter_bench/results.h"
+
+namespace deltabloom::bench {
+
+class Session {
+ public:
+  explicit Session(const Options& options);
+  ~Session();
+
+  // Empty if the memory of this machine is enough for every setting; else one
+  // line. Says on standard error how much a large run may take.
+  std::string CheckMemory() const;
+
+  // Calls on_rows with the rows of each setting and number of threads as they
+  // come. Throws std::runtime_error if a competitor cannot run here.
+  void Run(const std::function<void(const std::vector<Row>&)>& on_rows);
+
+  // Everything Google Benchmark reported, for its own formats.
+  const std::vector<benchmark::BenchmarkReporter::Run>& Runs() const {
+    return runs_;
+  }
+  size_t NameWidth() const { return name_width_; }
+
+ private:
+  struct Contestant;
+
+  std::vector<Setting> Settings() const;
+  uint64_t RateFilters(const Setting& setting) const;
+  uint64_t ManyFilters(const Setting& setting) const;
+  double MemoryOf(const Setting& setting) const;
+
+  void Prepare(const Setting& setting, const std::string& progress);
+  void Count(Contestant* contestant);
+  void Register(Contestant* contestant);
+  void RegisterLookups(Contestant* contestant);
+  void Time();
+  std::vector<Row> Rows(int threads) const;
+
+  const Options options_;
+  bool only_list_ = false;
+  std::vector<std::unique_ptr<Contestant>> contestants_;
+  std::vector<benchmark::BenchmarkReporter::Run> runs_;
+  size_t first_run_ = 0;  // of the current setting
+  size_t name_width_ = 0;
+};
+
+}  // namespace deltabloom::bench
+
+#endif  // DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_SESSION_H_

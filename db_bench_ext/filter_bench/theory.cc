@@ -1,0 +1,81 @@
+#include "db_bench_ext/filter_bench/theory.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace deltabloom::bench {
+namespace {
+
+// Either of two independent events.
+double Either(double a, double b) { return a + b - a * b; }
+
+double SameHashRate(double keys, int hash_bits) {
+  return -std::expm1(-keys * std::ldexp(1.0, -hash_bits));
+}
+
+double BloomRateAlone(double bits, double probes, double keys) {
+  const double zero = std::exp(keys * probes * std::log1p(-1 / bits));
+  return std::pow(1 - zero, probes);
+}
+
+// Ribbon keeps each answer in `upper` columns of bits, or one less: the first
+// blocks of 128 rows have the smaller number, and the stored size tells where
+// they end.
+double RibbonRate(const rocksdb::Slice& filter, double blocks) {
+  constexpr double kRowsPerBlock = 128;
+  constexpr double kColumnBytes = 16;
+  const double columns =
+      std::floor(static_cast<double>(filter.size() - 5) / kColumnBytes);
+  const double upper = std::ceil(columns / blocks);
+  const double lower_blocks = upper * blocks - columns;
+  const double starts = blocks * kRowsPerBlock - (kRowsPerBlock - 1);
+  const double lower =
+      std::min(1.0, lower_blocks * kRowsPerBlock / std::max(1.0, starts));
+  return lower * std::exp2(1 - upper) + (1 - lower) * std::exp2(-upper);
+}
+
+}  // namespace
+
+double BloomRate(double bits, double probes, double keys, int hash_bits) {
+  return Either(BloomRateAlone(bits, probes, keys),
+                SameHashRate(keys, hash_bits));
+}
+
+double BlockedBloomRate(double blocks, double block_bits, double probes,
+                        double keys, int hash_bits) {
+  const double mean = keys / blocks;
+  const double spread = 12 * std::sqrt(mean) + 12;
+  const double first = std::max(0.0, std::floor(mean - spread));
+  double rate = 0;
+  for (double in_block = first; in_block <= mean + spread; ++in_block) {
+    const double share =
+        std::exp(in_block * std::log(mean) - mean - std::lgamma(in_block + 1));
+    rate += share * BloomRateAlone(block_bits, probes, in_block);
+  }
+  return Either(rate, SameHashRate(keys, hash_bits));
+}
+
+std::optional<double> RocksDBRate(const rocksdb::Slice& filter, uint64_t keys) {
+  if (filter.size() <= 5) return std::nullopt;
+  const auto* tail = reinterpret_cast<const unsigned char*>(filter.data()) +
+                     (filter.size() - 5);
+  const auto key_count = static_cast<double>(keys);
+  if (tail[0] == 0xff && tail[1] == 0) {
+    const double blocks = static_cast<double>(filter.size() - 5) / 64;
+    return BlockedBloomRate(blocks, 512, tail[2] & 31, key_count, 64);
+  }
+  if (tail[0] == 0xfe) {
+    const auto blocks = static_cast<double>(
+        uint32_t{tail[2]} | uint32_t{tail[3]} << 8 | uint32_t{tail[4]} << 16);
+    if (blocks < 2) return std::nullopt;
+    return Either(RibbonRate(filter, blocks), SameHashRate(key_count, 64));
+  }
+  return std::nullopt;
+}
+
+double BinomialError(double rate, uint64_t samples) {
+  if (samples == 0) return 1;
+  return std::sqrt(rate * (1 - rate) / static_cast<double>(samples));
+}
+
+}  // namespace deltabloom::bench

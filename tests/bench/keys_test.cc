@@ -1,0 +1,86 @@
+// Keys are distinct, of the size asked for, and absent keys are not present.
+#include "db_bench_ext/filter_bench/keys.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace deltabloom::test {
+namespace {
+
+using bench::KeyChunk;
+using bench::KeyKind;
+using bench::KeyMaker;
+
+class Keys : public ::testing::TestWithParam<KeyKind> {};
+
+TEST_P(Keys, AreDistinct) {
+  for (size_t size : {KeyMaker::SmallestSize(GetParam()), size_t{17},
+                      size_t{24}, size_t{100}}) {
+    const KeyMaker maker(GetParam(), size, 1);
+    KeyChunk chunk(maker);
+    std::set<std::string> keys;
+    constexpr uint64_t kCount = 20'000;
+    for (uint64_t i = 0; i < kCount; ++i) {
+      // Some numbers are as large as those of timed builds.
+      const uint64_t number = i % 2 == 0 ? i : (uint64_t{1} << 42) + i;
+      chunk.Set(0, maker, number, true);
+      keys.insert(chunk[0].ToString());
+      chunk.Set(1, maker, number, false);
+      keys.insert(chunk[1].ToString());
+    }
+    EXPECT_EQ(keys.size(), 2 * kCount) << size;
+    EXPECT_EQ(keys.begin()->size(), size);
+  }
+}
+
+TEST_P(Keys, DependOnNothingButTheirNumberAndSeed) {
+  const KeyMaker maker(GetParam(), 24, 1);
+  const KeyMaker again(GetParam(), 24, 1);
+  KeyChunk chunk(maker);
+  KeyChunk other(again);
+  for (uint64_t i = 0; i < 100; ++i) {
+    chunk.Set(i % chunk.capacity(), maker, i, true);
+    other.Set(99 - i, again, i, true);
+    EXPECT_EQ(chunk[i].ToString(), other[99 - i].ToString());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllKinds, Keys,
+                         ::testing::Values(KeyKind::kRandom,
+                                           KeyKind::kSequential,
+                                           KeyKind::kDecimal));
+
+TEST(Keys, RandomOnesHaveNoEmptyBytes) {
+  // Every bit of every byte is set in about half of the keys.
+  const KeyMaker maker(KeyKind::kRandom, 43, 7);
+  KeyChunk chunk(maker);
+  constexpr int kKeys = 4096;
+  std::vector<int> set_bits(43 * 8, 0);
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    chunk.Set(0, maker, i, true);
+    for (size_t bit = 0; bit < set_bits.size(); ++bit) {
+      set_bits[bit] += chunk[0][bit / 8] >> (bit % 8) & 1;
+    }
+  }
+  for (int count : set_bits) {
+    // Seven standard deviations of 32.
+    EXPECT_NEAR(count, kKeys / 2, 7 * 32);
+  }
+}
+
+TEST(Keys, AbsentNumbersAreHandedOutOnce) {
+  const uint64_t first = bench::TakeAbsent(10);
+  EXPECT_EQ(bench::TakeAbsent(1), first + 10);
+  EXPECT_EQ(bench::TakeAbsent(1), first + 11);
+}
+
+TEST(Keys, MixIsABijectionOnASample) {
+  std::set<uint64_t> values;
+  for (uint64_t i = 0; i < 100'000; ++i) values.insert(bench::Mix(i << 20));
+  EXPECT_EQ(values.size(), 100'000u);
+}
+
+}  // namespace
+}  // namespace deltabloom::test
