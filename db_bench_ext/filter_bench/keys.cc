@@ -7,9 +7,7 @@
 namespace deltabloom::bench {
 namespace {
 
-constexpr size_t kChunkBytes = size_t{32} << 10;
 constexpr size_t kMinChunkKeys = 512;
-constexpr size_t kMaxChunkKeys = 2048;
 
 }  // namespace
 
@@ -41,10 +39,9 @@ void KeyMaker::Write(uint64_t number, bool present, char* key) const {
   }
 }
 
-KeyChunk::KeyChunk(const KeyMaker& maker)
+KeyChunk::KeyChunk(const KeyMaker& maker, size_t bytes)
     : key_size_(maker.size()),
-      capacity_(std::clamp(kChunkBytes / maker.size() & ~size_t{31},
-                           kMinChunkKeys, kMaxChunkKeys)),
+      capacity_(std::max(bytes / maker.size() & ~size_t{31}, kMinChunkKeys)),
       keys_(capacity_ * maker.size()) {}
 
 uint64_t TakeAbsent(uint64_t count) {

@@ -61,11 +61,13 @@ class KeyMaker {
   uint64_t seed_;
 };
 
-// Keys in a row in memory, of the size that fits the near caches: they are
-// there when a lookup asks, as the key of a real lookup is.
+// Keys in a row in memory, few enough for the near caches: they are there when
+// a lookup asks, as the key of a real lookup is.
 class KeyChunk {
  public:
-  explicit KeyChunk(const KeyMaker& maker);
+  static constexpr size_t kLookupBytes = size_t{32} << 10;
+
+  explicit KeyChunk(const KeyMaker& maker, size_t bytes = kLookupBytes);
 
   size_t capacity() const { return capacity_; }
   char* data() { return keys_.data(); }

@@ -254,14 +254,17 @@ void Session::RegisterLookups(Contestant* contestant) {
         [&kind, contestant, single, batch](benchmark::State& state) {
           LookupLoop loop(kind, single ? contestant->filters : contestant->many,
                           contestant->maker, batch, ++stream);
-          double seconds = 0;
+          // Of the chunks the median counts: what interrupts one of them for
+          // long is not the filter's.
+          std::vector<double> chunk_ns;
           uint64_t lookups = 0;
           for (auto unused : state) {
             static_cast<void>(unused);
             loop.Prepare();
-            const double spent = loop.Run();
-            state.SetIterationTime(spent);
-            seconds += spent;
+            const double seconds = loop.Run();
+            state.SetIterationTime(seconds);
+            chunk_ns.push_back(seconds * 1e9 /
+                               static_cast<double>(loop.Lookups()));
             lookups += loop.Lookups();
           }
           if (kind.presence == Presence::kHit && !contestant->entry->is_floor &&
@@ -269,9 +272,8 @@ void Session::RegisterLookups(Contestant* contestant) {
             state.SkipWithError("an added key was denied");
           }
           benchmark::DoNotOptimize(loop.Matches());
-          state.counters[kCounter] =
-              benchmark::Counter(seconds * 1e9 / static_cast<double>(lookups),
-                                 benchmark::Counter::kAvgThreads);
+          state.counters[kCounter] = benchmark::Counter(
+              Median(std::move(chunk_ns)), benchmark::Counter::kAvgThreads);
         });
     benchmark->UseManualTime();
     for (int threads : options_.threads) benchmark->Threads(threads);
@@ -287,18 +289,16 @@ void Session::Register(Contestant* contestant) {
   auto* benchmark = benchmark::RegisterBenchmark(
       name.c_str(), [contestant](benchmark::State& state) {
         const uint64_t keys = contestant->setting.keys;
-        double total = 0;
-        double built = 0;
+        std::vector<double> build_ns;
         for (auto unused : state) {
           static_cast<void>(unused);
           double seconds = 0;
           BuildFilter(*contestant->competitor, contestant->maker,
                       next_first.fetch_add(keys), keys, &seconds);
           state.SetIterationTime(seconds);
-          total += seconds;
-          built += static_cast<double>(keys);
+          build_ns.push_back(seconds * 1e9 / static_cast<double>(keys));
         }
-        state.counters[kCounter] = total * 1e9 / built;
+        state.counters[kCounter] = Median(std::move(build_ns));
       });
   benchmark->UseManualTime()->Threads(1);
   // Large builds are long enough to be measured fewer times.

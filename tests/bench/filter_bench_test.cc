@@ -163,7 +163,8 @@ TEST_F(TinyRun, StoredBitsAreThoseOfTheFormats) {
 
 // Five standard deviations: one run in a million fails by chance.
 TEST_F(TinyRun, FalsePositivesFitTheory) {
-  for (const char* name : {"rocksdb-bloom", "rocksdb-ribbon"}) {
+  for (const std::string& name : Competitors(json_["rows"])) {
+    if (name.compare(0, 8, "rocksdb-") != 0) continue;
     for (uint64_t keys : {2000u, 100'000u}) {
       const Json row = RowOf(name, keys);
       EXPECT_NEAR(row["false_positive_rate"].get<double>(),
@@ -276,10 +277,10 @@ TEST(FilterBench, GoogleBenchmarksOptionsWork) {
 TEST(FilterBench, InterruptLeavesNothingBehind) {
   const std::string file = ScratchFile("interrupted");
   const Finished run = RunBenchUntilOutputThenInterrupt(
-      {"--competitors", "naive-classic", "--keys", "1k,20M", "--repetitions",
-       "1000", "--benchmark_min_time=0.0001", "--no-floors", "--json", file});
+      Tiny({"--competitors", "naive-classic", "--keys", "1k,100M",
+            "--no-floors", "--json", file}));
   EXPECT_EQ(run.exit_code, 130);
-  EXPECT_EQ(run.err, "filter_bench: interrupted\n");
+  EXPECT_NE(run.err.find("filter_bench: interrupted\n"), std::string::npos);
   EXPECT_NE(access(file.c_str(), F_OK), 0);
   EXPECT_NE(access((file + ".unfinished").c_str(), F_OK), 0);
 }
