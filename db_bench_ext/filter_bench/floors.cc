@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "db_bench_ext/filter_bench/competitor.h"
@@ -7,20 +8,26 @@
 namespace deltabloom::bench {
 namespace {
 
-// The loop, the key and the virtual call.
-class EmptyReader : public OneByOneReader {
+// The loop, the key and the virtual call; a batch is one call.
+class EmptyReader : public FilterBitsReader {
  public:
-  using OneByOneReader::MayMatch;
   bool MayMatch(const Slice&) override { return false; }
+
+  void MayMatch(int n, Slice**, bool* may_match) override {
+    std::fill_n(may_match, n, false);
+  }
 };
 
 // With the hash of the classic layout.
-class HashReader : public OneByOneReader {
+class HashReader final : public FilterBitsReader {
  public:
-  using OneByOneReader::MayMatch;
   bool MayMatch(const Slice& key) override {
     return internal::MurmurHash2(key.data(), key.size(),
                                  internal::kBloomHashSeed) == 0;
+  }
+
+  void MayMatch(int n, Slice** keys, bool* may_match) override {
+    for (int i = 0; i < n; ++i) may_match[i] = MayMatch(*keys[i]);
   }
 };
 

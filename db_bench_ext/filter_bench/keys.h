@@ -65,7 +65,7 @@ class KeyMaker {
 // a lookup asks, as the key of a real lookup is.
 class KeyChunk {
  public:
-  static constexpr size_t kLookupBytes = size_t{32} << 10;
+  static constexpr size_t kLookupBytes = size_t{16} << 10;
 
   explicit KeyChunk(const KeyMaker& maker, size_t bytes = kLookupBytes);
 

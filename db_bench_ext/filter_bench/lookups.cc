@@ -1,41 +1,8 @@
 #include "db_bench_ext/filter_bench/lookups.h"
 
-#include <array>
 #include <chrono>
 
 namespace deltabloom::bench {
-namespace {
-
-constexpr size_t kMaxBatch = 32;
-
-// Slices of keys in a row and the array of pointers that the interface wants.
-class BatchOfSlices {
- public:
-  BatchOfSlices(size_t size, size_t key_size)
-      : size_(size), key_size_(key_size) {
-    for (size_t i = 0; i < size; ++i) pointers_[i] = &slices_[i];
-  }
-
-  uint64_t CountMatches(FilterBitsReader* reader, const char* keys) {
-    for (size_t i = 0; i < size_; ++i) {
-      slices_[i] = Slice(keys + i * key_size_, key_size_);
-    }
-    reader->MayMatch(static_cast<int>(size_), pointers_.data(),
-                     answers_.data());
-    uint64_t matches = 0;
-    for (size_t i = 0; i < size_; ++i) matches += answers_[i];
-    return matches;
-  }
-
- private:
-  size_t size_;
-  size_t key_size_;
-  std::array<Slice, kMaxBatch> slices_;
-  std::array<Slice*, kMaxBatch> pointers_{};
-  std::array<bool, kMaxBatch> answers_{};
-};
-
-}  // namespace
 
 const std::vector<LookupKind>& AllLookupKinds() {
   using P = Presence;
@@ -74,7 +41,13 @@ LookupLoop::LookupLoop(const LookupKind& kind,
       random_(Mix(stream)),
       readers_(chunk_.capacity(), filters.front().reader.get()) {
   if (kind.form == Form::kDependent) lookups_ /= 2;
-  if (kind.form == Form::kBatch) lookups_ -= lookups_ % batch_;
+  if (kind.form != Form::kBatch) return;
+  lookups_ -= lookups_ % batch_;
+  slices_.resize(lookups_);
+  for (size_t i = 0; i < lookups_; ++i) {
+    slices_[i] = chunk_[i];
+    pointers_.push_back(&slices_[i]);
+  }
 }
 
 uint64_t LookupLoop::NextRandom() {
@@ -151,21 +124,25 @@ uint64_t LookupLoop::RunDependent() {
   return matches;
 }
 
+uint64_t LookupLoop::RunBatch(size_t first, FilterBitsReader* reader) {
+  bool answers[kMaxBatch];
+  reader->MayMatch(static_cast<int>(batch_), pointers_.data() + first, answers);
+  uint64_t matches = 0;
+  for (size_t i = 0; i < batch_; ++i) matches += answers[i];
+  return matches;
+}
+
 uint64_t LookupLoop::RunBatches() {
-  BatchOfSlices batch(batch_, maker_.size());
   FilterBitsReader* reader = readers_[0];
   uint64_t matches = 0;
-  for (size_t i = 0; i < lookups_; i += batch_) {
-    matches += batch.CountMatches(reader, chunk_[i].data());
-  }
+  for (size_t i = 0; i < lookups_; i += batch_) matches += RunBatch(i, reader);
   return matches;
 }
 
 uint64_t LookupLoop::RunBatchesMany() {
-  BatchOfSlices batch(batch_, maker_.size());
   uint64_t matches = 0;
   for (size_t i = 0; i < lookups_; i += batch_) {
-    matches += batch.CountMatches(readers_[i / batch_], chunk_[i].data());
+    matches += RunBatch(i, readers_[i / batch_]);
   }
   return matches;
 }

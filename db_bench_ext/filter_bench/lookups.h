@@ -40,6 +40,9 @@ const std::vector<LookupKind>& AllLookupKinds();
 
 class LookupLoop {
  public:
+  // RocksDB's MultiGet asks for at most so many keys at a time.
+  static constexpr size_t kMaxBatch = 32;
+
   // `filters` must outlive the loop. stream: loops with different numbers ask
   // for different keys.
   LookupLoop(const LookupKind& kind, const std::vector<BuiltFilter>& filters,
@@ -62,6 +65,7 @@ class LookupLoop {
   void SetKey(size_t i, size_t filter);
   uint64_t RunOneByOne();
   uint64_t RunDependent();
+  uint64_t RunBatch(size_t first, FilterBitsReader* reader);
   uint64_t RunBatches();
   uint64_t RunOneByOneMany();
   uint64_t RunBatchesMany();
@@ -76,6 +80,9 @@ class LookupLoop {
   uint64_t random_;
   // For every key, or for every batch.
   std::vector<FilterBitsReader*> readers_;
+  // The keys of batches, as the interface wants them.
+  std::vector<Slice> slices_;
+  std::vector<Slice*> pointers_;
 };
 
 }  // namespace deltabloom::bench
