@@ -1,6 +1,7 @@
 #include "db_bench_ext/demo/database.h"
 
 #include <rocksdb/cache.h>
+#include <rocksdb/memtablerep.h>
 #include <rocksdb/metadata.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
@@ -40,7 +41,7 @@ Database::Database(Competitor competitor, std::filesystem::path path,
       path_(std::move(path)),
       direct_io_(direct_io) {}
 
-rocksdb::Options Database::MakeOptions() const {
+rocksdb::Options Database::MakeOptions(Purpose purpose) const {
   rocksdb::BlockBasedTableOptions table;
   table.filter_policy = competitor_.policy;
   // Index and filter blocks stay outside the cache, in memory: the cache and
@@ -53,6 +54,11 @@ rocksdb::Options Database::MakeOptions() const {
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   options.compression = rocksdb::kNoCompression;
   options.disable_auto_compactions = true;
+  if (purpose == Purpose::kLoad) {
+    // Sorts once, at the flush: the memtable made for loading in bulk.
+    options.memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
+    options.allow_concurrent_memtable_write = false;
+  }
   options.write_buffer_size = kWriteBufferBytes;
   options.max_write_buffer_number = 3;
   options.target_file_size_base = kTableFileBytes;
@@ -68,11 +74,11 @@ rocksdb::Options Database::MakeOptions() const {
   return options;
 }
 
-void Database::Open() {
+void Database::Open(Purpose purpose) {
   statistics_ = rocksdb::CreateDBStatistics();
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status =
-      rocksdb::DB::Open(MakeOptions(), path_.string(), &db);
+      rocksdb::DB::Open(MakeOptions(purpose), path_.string(), &db);
   if (!status.ok()) Fail("open", status);
   db_.reset(db);
 }
@@ -98,7 +104,7 @@ uint64_t Database::Ticker(rocksdb::Tickers ticker) const {
 void Database::Load(const KeySet& keys, const std::vector<RunPlan>& plan,
                     Progress* progress) {
   const auto start = std::chrono::steady_clock::now();
-  Open();
+  Open(Purpose::kLoad);
   uint64_t begin = 0;
   for (const RunPlan& run : plan) {
     Insert(keys, begin, begin + run.keys, progress);
@@ -158,7 +164,7 @@ void Database::CompactRunTo(int level) {
 }
 
 void Database::OpenForMeasuring() {
-  Open();
+  Open(Purpose::kMeasure);
   CheckFilters();
 }
 

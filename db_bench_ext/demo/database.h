@@ -73,8 +73,10 @@ class Database {
   void Close();
 
  private:
-  rocksdb::Options MakeOptions() const;
-  void Open();
+  enum class Purpose { kLoad, kMeasure };
+
+  rocksdb::Options MakeOptions(Purpose purpose) const;
+  void Open(Purpose purpose);
   void Insert(const KeySet& keys, uint64_t begin, uint64_t end,
               Progress* progress);
   void CompactRunTo(int level);

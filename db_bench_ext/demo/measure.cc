@@ -115,18 +115,28 @@ LookupStats LookUp(const Database& database,
 
 uint64_t CountMissedKeys(const Database& database, uint64_t expected_keys,
                          Progress* progress) {
-  constexpr size_t kStep = 1000;
+  constexpr size_t kStep = 256;
+  rocksdb::DB* const db = database.db();
+  const rocksdb::ReadOptions read_options;
   const std::unique_ptr<rocksdb::Iterator> iterator(
-      database.db()->NewIterator(rocksdb::ReadOptions()));
+      db->NewIterator(read_options));
+  std::vector<std::string> keys(kStep);
+  std::vector<rocksdb::Slice> slices(kStep);
   uint64_t found = 0;
-  std::vector<std::string> keys;
   for (iterator->SeekToFirst(); iterator->Valid();) {
-    keys.clear();
-    for (; iterator->Valid() && keys.size() < kStep; iterator->Next()) {
-      keys.push_back(iterator->key().ToString());
+    size_t n = 0;
+    for (; iterator->Valid() && n < kStep; iterator->Next(), ++n) {
+      keys[n] = iterator->key().ToString();
+      slices[n] = keys[n];
     }
-    found += LookUp(database, keys).found;
-    progress->Advance(static_cast<double>(keys.size()));
+    std::vector<rocksdb::PinnableSlice> values(n);
+    std::vector<rocksdb::Status> statuses(n);
+    db->MultiGet(read_options, db->DefaultColumnFamily(), n, slices.data(),
+                 values.data(), statuses.data(), /*sorted_input=*/true);
+    for (size_t i = 0; i < n; ++i) {
+      found += statuses[i].ok() && values[i] == KeySet::Value(keys[i]);
+    }
+    progress->Advance(static_cast<double>(n));
     ThrowIfInterrupted();
   }
   if (!iterator->status().ok()) {

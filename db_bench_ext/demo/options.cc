@@ -44,7 +44,7 @@ bool ParseOptions(int argc, char** argv, Options* options, std::string* help) {
       ->type_name("BITS");
   app.add_option("--lookups", lookups,
                  "Lookups of absent and of present keys per database\n"
-                 "[50000, fewer where the disk is slow]")
+                 "[30000, fewer where the disk is slow]")
       ->type_name("N");
   app.add_option("--seed", seed, "Choice and order of the keys [1]")
       ->type_name("N");

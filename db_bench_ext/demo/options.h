@@ -17,7 +17,7 @@ struct Options {
   std::string plot;      // empty: none
 };
 
-inline constexpr uint64_t kDefaultLookups = 50'000;
+inline constexpr uint64_t kDefaultLookups = 30'000;
 
 // Returns false if help was asked for; *help then holds it. Throws UsageError.
 bool ParseOptions(int argc, char** argv, Options* options, std::string* help);
