@@ -1,9 +1,37 @@
 #include "db_bench_ext/demo/competitors.h"
 
+#include <rocksdb/convenience.h>
+
+#include <cstdio>
+#include <stdexcept>
+
+#include "db_bench_ext/demo/errors.h"
+#include "deltabloom/rocksdb.h"
+
 namespace deltabloom::demo {
 
-std::vector<Competitor> MakeCompetitors(double bits_per_key) {
+namespace {
+
+Competitor MakeDeltabloom(const std::string& bits, const std::string& layout) {
+  const std::string uri = "deltabloom:" + bits + ":" + layout;
+  std::shared_ptr<const rocksdb::FilterPolicy> policy;
+  const rocksdb::Status status = rocksdb::FilterPolicy::CreateFromString(
+      rocksdb::ConfigOptions(), uri, &policy);
+  if (!status.ok() || policy == nullptr) {
+    const char* const reason = status.getState();
+    throw UsageError("--layout: '" + layout + "': " +
+                     (reason != nullptr ? reason : "no such filter policy"));
+  }
+  return {layout == "classic" ? "deltabloom" : "deltabloom-" + layout, policy};
+}
+
+}  // namespace
+
+std::vector<Competitor> MakeCompetitors(
+    double bits_per_key, const std::vector<std::string>& layouts) {
   using rocksdb::FilterPolicy;
+  std::string error;
+  if (!RegisterRocksDB(&error)) throw std::runtime_error(error);
   std::vector<Competitor> competitors;
   competitors.push_back({"none", nullptr});
   competitors.push_back(
@@ -12,6 +40,11 @@ std::vector<Competitor> MakeCompetitors(double bits_per_key) {
   competitors.push_back(
       {"rocksdb-ribbon", std::shared_ptr<const FilterPolicy>(
                              rocksdb::NewRibbonFilterPolicy(bits_per_key))});
+  char bits[32];
+  std::snprintf(bits, sizeof(bits), "%.10g", bits_per_key);
+  for (const std::string& layout : layouts) {
+    competitors.push_back(MakeDeltabloom(bits, layout));
+  }
   return competitors;
 }
 

@@ -15,9 +15,12 @@ struct Competitor {
   std::shared_ptr<const rocksdb::FilterPolicy> policy;  // null: no filter
 };
 
-// In the order in which they are shown. Throws std::runtime_error if a policy
-// cannot be made.
-std::vector<Competitor> MakeCompetitors(double bits_per_key);
+// In the order in which they are shown: no filter, RocksDB's own, and
+// Deltabloom in each of the layouts. Throws UsageError, naming --layout, for a
+// layout that does not exist, std::runtime_error if Deltabloom does not fit the
+// installed RocksDB.
+std::vector<Competitor> MakeCompetitors(
+    double bits_per_key, const std::vector<std::string>& layouts);
 
 }  // namespace deltabloom::demo
 

@@ -30,7 +30,7 @@ struct RunPlan {
 std::vector<RunPlan> PlanRuns(uint64_t keys);
 
 // A sorted run as it is: a file of level 0, or all files of another level.
-struct Run {
+struct SortedRun {
   int level = 0;
   uint64_t files = 0;
   uint64_t keys = 0;
@@ -62,7 +62,7 @@ class Database {
   void OpenForMeasuring();
 
   // Newest first. REQUIRES: open.
-  std::vector<Run> Runs() const;
+  std::vector<SortedRun> Runs() const;
 
   TableTotals Totals() const;
 

@@ -76,10 +76,10 @@ std::vector<uint64_t> CountMissedInAll(const Databases& databases,
   return missed;
 }
 
-std::vector<Result> Run(const Options& options, const KeySet& keys,
-                        Workspace* workspace, Clock::time_point start) {
-  const std::vector<Competitor> competitors =
-      MakeCompetitors(options.bits_per_key);
+std::vector<Result> Run(const Options& options,
+                        const std::vector<Competitor>& competitors,
+                        const KeySet& keys, Workspace* workspace,
+                        Clock::time_point start) {
   workspace->RequireFreeBytes(EstimateDiskBytes(keys, competitors.size()));
   const bool direct_io = workspace->SupportsDirectIo();
   Print(FormatSetting(keys.size(), options.bits_per_key,
@@ -140,6 +140,8 @@ std::vector<Result> Run(const Options& options, const KeySet& keys,
 int Main(const Options& options) {
   const Clock::time_point start = Clock::now();
   CatchInterrupts();
+  const std::vector<Competitor> competitors =
+      MakeCompetitors(options.bits_per_key, options.layouts);
   Workspace workspace(options.db);
   std::optional<OutputFile> json, plot;
   if (!options.json.empty()) json.emplace("--json", options.json);
@@ -148,7 +150,8 @@ int Main(const Options& options) {
     RequirePlotting();
   }
   const KeySet keys(KeySet::ReadWords(kWordFile), options.keys, options.seed);
-  const std::vector<Result> results = Run(options, keys, &workspace, start);
+  const std::vector<Result> results =
+      Run(options, competitors, keys, &workspace, start);
   Print(FormatTable(results) + "\n" + FormatSummary(results));
 
   const std::string text = FormatJson(results);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <initializer_list>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "db_bench_ext/demo/errors.h"
@@ -42,6 +43,11 @@ bool ParseOptions(int argc, char** argv, Options* options, std::string* help) {
   app.add_option("--bits-per-key", bits_per_key,
                  "Filter size that each policy is asked for, 1 to 100 [10]")
       ->type_name("BITS");
+  app.add_option("--layout", options->layouts,
+                 "Deltabloom's layouts to run, separated by commas [classic]")
+      ->type_name("LAYOUT")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--lookups", lookups,
                  "Lookups of absent and of present keys per database\n"
                  "[30000, fewer where the disk is slow]")
@@ -98,6 +104,12 @@ bool ParseOptions(int argc, char** argv, Options* options, std::string* help) {
                                      {plot, &options->plot}}) {
     if (option->count() > 0 && text->empty()) {
       throw UsageError(option->get_name() + ": the name is empty");
+    }
+  }
+  std::set<std::string> layouts;
+  for (const std::string& layout : options->layouts) {
+    if (!layouts.insert(layout).second) {
+      throw UsageError("--layout: '" + layout + "' is named twice");
     }
   }
   if (plot->count() > 0 &&

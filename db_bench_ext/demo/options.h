@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace deltabloom::demo {
 
 struct Options {
   uint64_t keys = 2'000'000;
   double bits_per_key = 10;
+  std::vector<std::string> layouts = {"classic"};
   std::string db;  // empty: a temporary folder
   uint64_t seed = 1;
   uint64_t lookups = 0;  // 0: kDefaultLookups, fewer if time runs short

@@ -97,13 +97,13 @@ std::string FormatRuns(
     rows[0].push_back("MB");
     rows[1].push_back(database->name());
   }
-  const std::vector<Run> shape = databases.front()->Runs();
-  for (const Run& run : shape) {
+  const std::vector<SortedRun> shape = databases.front()->Runs();
+  for (const SortedRun& run : shape) {
     rows.push_back({"level " + std::to_string(run.level), Grouped(run.files),
                     Grouped(run.keys)});
   }
   for (const std::unique_ptr<Database>& database : databases) {
-    const std::vector<Run> runs = database->Runs();
+    const std::vector<SortedRun> runs = database->Runs();
     for (size_t i = 0; i < runs.size(); ++i) {
       rows[i + 2].push_back(Fixed(static_cast<double>(runs[i].bytes) / 1e6, 1));
     }

@@ -1,0 +1,177 @@
+#include "db_bench_ext/demo/database.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "db_bench_ext/demo/errors.h"
+#include "db_bench_ext/demo/measure.h"
+#include "db_bench_ext/demo/workspace.h"
+
+namespace deltabloom::demo {
+namespace {
+
+constexpr uint64_t kKeys = 5000;
+
+KeySet MakeKeys(uint64_t size) {
+  std::vector<std::string> words;
+  for (int i = 0; i < 2000; ++i) words.push_back("w" + std::to_string(i));
+  return KeySet(words, size, 3);
+}
+
+class DatabaseTest : public ::testing::Test {
+ protected:
+  // Number `index` of the competitors, loaded with these runs and open.
+  std::unique_ptr<Database> MakeDatabase(size_t index, const KeySet& keys,
+                                         const std::vector<RunPlan>& plan) {
+    const Competitor competitor = competitors_[index];
+    auto database = std::make_unique<Database>(
+        competitor, workspace_.Add(competitor.name + std::to_string(made_++)),
+        false);
+    database->Load(keys, plan, &progress_);
+    database->OpenForMeasuring();
+    return database;
+  }
+
+  Workspace workspace_{""};
+  std::vector<Competitor> competitors_ = MakeCompetitors(10, {"classic"});
+  Progress progress_{1};
+  int made_ = 0;
+};
+
+TEST(PlanRuns, MakesFiveRunsOfAllKeys) {
+  for (const uint64_t keys : {1000u, 1337u, 2000000u, 100000000u}) {
+    const std::vector<RunPlan> plan = PlanRuns(keys);
+    ASSERT_EQ(plan.size(), 5u);
+    uint64_t sum = 0;
+    for (const RunPlan& run : plan) {
+      EXPECT_GT(run.keys, 0u);
+      sum += run.keys;
+    }
+    EXPECT_EQ(sum, keys);
+  }
+}
+
+TEST_F(DatabaseTest, EveryFilterSettlesToThePlannedTree) {
+  const KeySet keys = MakeKeys(kKeys);
+  const std::vector<RunPlan> plan = PlanRuns(kKeys);
+  std::vector<std::unique_ptr<Database>> databases;
+  for (size_t i = 0; i < competitors_.size(); ++i) {
+    databases.push_back(MakeDatabase(i, keys, plan));
+    const std::vector<SortedRun> runs = databases.back()->Runs();
+    ASSERT_EQ(runs.size(), plan.size());
+    for (size_t r = 0; r < runs.size(); ++r) {
+      const RunPlan& planned = plan[plan.size() - 1 - r];
+      EXPECT_EQ(runs[r].level, planned.level);
+      EXPECT_EQ(runs[r].keys, planned.keys);
+    }
+    const TableTotals totals = databases.back()->Totals();
+    EXPECT_EQ(totals.filter_entries, i == 0 ? 0 : kKeys);
+    EXPECT_EQ(totals.filter_bytes > 0, i != 0);
+  }
+  RequireSameTree(databases);
+}
+
+TEST_F(DatabaseTest, DifferentTreesAreRefused) {
+  const KeySet keys = MakeKeys(kKeys);
+  std::vector<std::unique_ptr<Database>> databases;
+  databases.push_back(MakeDatabase(0, keys, {{1, 4000}, {0, 1000}}));
+  databases.push_back(MakeDatabase(1, keys, {{1, 3999}, {0, 1001}}));
+  EXPECT_THROW(RequireSameTree(databases), std::runtime_error);
+}
+
+TEST_F(DatabaseTest, TablesWithoutTheirFilterAreRefused) {
+  const KeySet keys = MakeKeys(kKeys);
+  const std::filesystem::path path = workspace_.Add("mixed");
+  for (const auto& [written, opened] :
+       {std::pair<size_t, size_t>{0, 1}, std::pair<size_t, size_t>{3, 0}}) {
+    std::filesystem::remove_all(path);
+    Database(competitors_[written], path, false)
+        .Load(keys, {{0, kKeys}}, &progress_);
+    Database database(competitors_[opened], path, false);
+    EXPECT_THROW(database.OpenForMeasuring(), std::runtime_error);
+  }
+}
+
+TEST_F(DatabaseTest, MissedKeysAreCounted) {
+  const KeySet keys = MakeKeys(kKeys);
+  const auto database = MakeDatabase(3, keys, {{1, 4000}, {0, 1000}});
+  EXPECT_EQ(CountMissedKeys(*database, kKeys, &progress_), 0u);
+  EXPECT_EQ(CountMissedKeys(*database, kKeys + 7, &progress_), 7u);
+  // A wrong value is a miss, too.
+  ASSERT_TRUE(database->db()
+                  ->Put(rocksdb::WriteOptions(), keys.Key(11), "something else")
+                  .ok());
+  EXPECT_EQ(CountMissedKeys(*database, kKeys, &progress_), 1u);
+  EXPECT_EQ(LookUp(*database, {keys.Key(10), keys.Key(11)}).found, 1u);
+}
+
+TEST_F(DatabaseTest, LookupsOfPresentKeysThatAreMissedAreCounted) {
+  const KeySet keys = MakeKeys(kKeys);
+  std::vector<std::unique_ptr<Database>> databases;
+  databases.push_back(MakeDatabase(3, keys, {{1, 2500}}));  // the first half
+  LookupKeys lookup_keys(keys, "", "x", 5);
+  MeasurePlan plan;
+  plan.lookups = 2000;
+  plan.max_seconds = std::numeric_limits<double>::infinity();
+  const Measurement measurement =
+      Measure(databases, &lookup_keys, plan, &progress_).front();
+  EXPECT_EQ(measurement.present.lookups, 2000u);
+  // Half of 2000 plus or minus eight standard deviations.
+  EXPECT_GT(measurement.missed_present_keys, 1000u - 8 * 23);
+  EXPECT_LT(measurement.missed_present_keys, 1000u + 8 * 23);
+}
+
+TEST_F(DatabaseTest, AbsentLookupsStayInsideTheKeyRange) {
+  const KeySet keys = MakeKeys(kKeys);
+  LookupKeys lookup_keys(keys, "w3", "w4", 5);
+  for (const std::string& key : lookup_keys.Absent(500)) {
+    EXPECT_LT("w3", key);
+    EXPECT_LT(key, "w4");
+  }
+}
+
+TEST_F(DatabaseTest, CountersAddUp) {
+  const KeySet keys = MakeKeys(kKeys);
+  const auto database = MakeDatabase(3, keys, PlanRuns(kKeys));
+  LookupKeys lookup_keys(keys, database->SmallestKey(), database->LargestKey(),
+                         5);
+  const LookupStats stats = LookUp(*database, lookup_keys.Absent(3000));
+  EXPECT_EQ(stats.lookups, 3000u);
+  EXPECT_EQ(stats.found, 0u);
+  EXPECT_GT(stats.filter_useful, 3u * 3000);
+  EXPECT_LE(stats.filter_useful + stats.filter_false_positives, 5u * 3000);
+  EXPECT_GT(stats.filter_false_positives, 0u);
+  // Only a false positive can make it read a block.
+  EXPECT_LE(stats.data_block_reads, stats.filter_false_positives);
+}
+
+TEST(Workspace, SaysHowMuchSpaceIsMissing) {
+  const Workspace workspace("");
+  EXPECT_NO_THROW(workspace.RequireFreeBytes(1));
+  try {
+    workspace.RequireFreeBytes(uint64_t{1} << 60);
+    FAIL() << "no error";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("free some, lower --keys"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Competitors, AnUnknownLayoutIsNamed) {
+  try {
+    MakeCompetitors(10, {"nonsense"});
+    FAIL() << "no error";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("nonsense"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom::demo

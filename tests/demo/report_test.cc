@@ -1,0 +1,74 @@
+#include "db_bench_ext/demo/report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace deltabloom::demo {
+namespace {
+
+std::vector<Result> MakeResults() {
+  Result none, ours;
+  none.filter = "none";
+  ours.filter = "deltabloom";
+  none.keys = ours.keys = 1000;
+  none.measurement.absent = {100, 0, 5000, 400, 0, 0};
+  none.measurement.present = {200, 200, 9000, 500, 0, 0};
+  ours.tables = {1250, 1000};
+  ours.load_seconds = 2.5;
+  ours.measurement.absent = {100, 0, 300, 4, 396, 4};
+  ours.measurement.present = {200, 200, 7000, 210, 600, 3};
+  return {none, ours};
+}
+
+TEST(Report, JsonHoldsTheFigures) {
+  const auto document = nlohmann::json::parse(FormatJson(MakeResults()));
+  const auto& none = document["runs"][0];
+  const auto& ours = document["runs"][1];
+  EXPECT_EQ(document["runs"].size(), 2u);
+  EXPECT_EQ(none["filter"], "none");
+  EXPECT_TRUE(none["false_positive_rate"].is_null());
+  EXPECT_EQ(none["bits_per_key"], 0.0);
+  EXPECT_EQ(none["absent_data_block_reads_per_lookup"], 4.0);
+  EXPECT_EQ(none["present_data_block_reads_per_lookup"], 2.5);
+  EXPECT_EQ(ours["filter"], "deltabloom");
+  EXPECT_EQ(ours["keys"], 1000);
+  EXPECT_EQ(ours["bits_per_key"], 10.0);
+  EXPECT_EQ(ours["filter_bytes"], 1250);
+  EXPECT_EQ(ours["false_positive_rate"], 0.01);
+  EXPECT_EQ(ours["absent_data_block_reads_per_lookup"], 0.04);
+  EXPECT_EQ(ours["present_data_block_reads_per_lookup"], 1.05);
+  EXPECT_EQ(ours["absent_micros_per_lookup"], 3.0);
+  EXPECT_EQ(ours["present_micros_per_lookup"], 35.0);
+  EXPECT_EQ(ours["load_seconds"], 2.5);
+  EXPECT_EQ(ours["missed_present_keys"], 0);
+}
+
+TEST(Report, AMissedKeyIsExitCode1AndSaid) {
+  std::vector<Result> results = MakeResults();
+  EXPECT_EQ(ExitCode(results), 0);
+  EXPECT_EQ(FormatSummary(results).find("WRONG"), std::string::npos);
+  results[0].measurement.missed_present_keys = 1;
+  EXPECT_EQ(ExitCode(results), 1);
+  EXPECT_NE(FormatSummary(results).find("WRONG: none missed 1"),
+            std::string::npos);
+}
+
+TEST(Report, SummarySaysWhatIsSaved) {
+  EXPECT_NE(FormatSummary(MakeResults())
+                .find("deltabloom reads 0.0400 data blocks instead of 4.0000: "
+                      "99.0 % fewer"),
+            std::string::npos);
+}
+
+TEST(Report, TableLinesUp) {
+  const std::string table = FormatTable(MakeResults());
+  EXPECT_NE(table.find("deltabloom"), std::string::npos);
+  EXPECT_NE(table.find("1.000 %"), std::string::npos);
+  EXPECT_NE(table.find("1,250"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace deltabloom::demo
