@@ -10,6 +10,11 @@ if(DELTABLOOM_SANITIZE)
     -fsanitize=${DELTABLOOM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(deltabloom_build_flags INTERFACE -fsanitize=${DELTABLOOM_SANITIZE})
 endif()
+if(DELTABLOOM_FUZZ)
+  # Coverage for the fuzzer; only its own programs link its main().
+  target_compile_options(deltabloom_build_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(deltabloom_build_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # A floor: object files that the libraries above it are made of. Includes are
 # written from the top of the tree.

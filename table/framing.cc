@@ -22,7 +22,7 @@ constexpr uint32_t kCheckSeed = 0xde17ab10;
 uint32_t Check(const unsigned char* end, uint64_t total_size) {
   char covered[kSealedFramingSize + 8];
   for (size_t i = 0; i < kSealedFramingSize; ++i) {
-    covered[i] = static_cast<char>(end[i - kSealedFramingSize]);
+    covered[i] = static_cast<char>((end - kSealedFramingSize)[i]);
   }
   StoreFixed32(covered + (kSealedFramingSize - kCheckAt), 0);
   StoreFixed64(covered + kSealedFramingSize, total_size);
