@@ -2,63 +2,61 @@
 
 #include <algorithm>
 
+#include "util/classic_kernels.h"
 #include "util/hash.h"
 
 namespace deltabloom::internal {
 namespace {
 
 constexpr uint64_t kMinBits = 64;
-constexpr uint32_t kMaxProbes = 30;
 
 // Positions are 32-bit hashes modulo the number of bits, so bits from here on
 // would never be set.
 constexpr uint64_t kMaxUsefulBits = uint64_t{1} << 32;
 
-using HashFn = uint32_t (*)(const char* data, size_t size, uint32_t seed);
+const ClassicKernels& Kernels(Hash hash, [[maybe_unused]] CpuLevel level) {
+#if defined(__x86_64__)
+  if (level == CpuLevel::kAvx512) return ClassicAvx512(hash);
+  if (level == CpuLevel::kAvx2) return ClassicAvx2(hash);
+#endif
+  return ClassicPortable(hash);
+}
 
-inline uint32_t Delta(uint32_t hash) { return hash >> 17 | hash << 15; }
+template <uint32_t (*kHash)(const char* data, size_t size, uint32_t seed)>
+uint64_t HashKey(std::string_view key) {
+  return kHash(key.data(), key.size(), kBloomHashSeed);
+}
 
-// geometry[0]: bits, geometry[1]: probes.
-template <HashFn kHash>
-struct Classic {
-  static uint64_t HashKey(std::string_view key) {
-    return kHash(key.data(), key.size(), kBloomHashSeed);
-  }
-
-  static bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash) {
-    const uint64_t bits = parsed.geometry[0];
-    auto position_hash = static_cast<uint32_t>(hash);
-    const uint32_t delta = Delta(position_hash);
-    for (uint64_t i = 0; i < parsed.geometry[1]; ++i) {
-      const uint64_t position = position_hash % bits;
-      if ((parsed.payload[position / 8] >> (position % 8) & 1) == 0) {
-        return false;
-      }
-      position_hash += delta;
-    }
+template <Hash kHash>
+bool Parse(uint8_t last_byte, CpuLevel level, ParsedFilter* parsed) {
+  if (last_byte > kMaxClassicProbes || parsed->payload_size == 0) return false;
+  const uint64_t bits = parsed->payload_size * 8;
+  const Modulo modulo = MakeModulo(bits);
+  parsed->geometry[kClassicBits] = bits;
+  parsed->geometry[kClassicProbes] = last_byte;
+  parsed->geometry[kClassicDivisor] = modulo.divisor;
+  parsed->geometry[kClassicInverse] = modulo.inverse;
+  if (last_byte == 0) {
+    SetAlwaysMatch(parsed);
     return true;
   }
+  const ClassicKernels& kernels = Kernels(kHash, level);
+  parsed->may_match = kernels.may_match[last_byte];
+  parsed->may_match_many = kernels.may_match_many[last_byte];
+  return true;
+}
 
-  static bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
-    return MayMatchHash(parsed, HashKey(key));
+bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash) {
+  const Modulo modulo = ClassicModulo(parsed);
+  auto position_hash = static_cast<uint32_t>(hash);
+  const uint32_t delta = ClassicDelta(position_hash);
+  for (uint64_t i = 0; i < parsed.geometry[kClassicProbes]; ++i) {
+    const uint32_t position = Remainder(position_hash, modulo);
+    if ((parsed.payload[position / 8] >> (position % 8) & 1) == 0) return false;
+    position_hash += delta;
   }
-
-  static void MayMatchMany(const ParsedFilter& parsed,
-                           const std::string_view* keys, size_t n,
-                           bool* may_match) {
-    for (size_t i = 0; i < n; ++i) may_match[i] = MayMatch(parsed, keys[i]);
-  }
-
-  static bool Parse(uint8_t last_byte, CpuLevel, ParsedFilter* parsed) {
-    // Zero probes is legal and matches everything.
-    if (last_byte > kMaxProbes || parsed->payload_size == 0) return false;
-    parsed->geometry[0] = parsed->payload_size * 8;
-    parsed->geometry[1] = last_byte;
-    parsed->may_match = MayMatch;
-    parsed->may_match_many = MayMatchMany;
-    return true;
-  }
-};
+  return true;
+}
 
 // floor(keys * millibits / 1000), or the largest value when it overflows.
 uint64_t BitsFor(uint64_t keys, uint32_t millibits) {
@@ -78,8 +76,8 @@ Plan PlanWithin(uint64_t keys, uint32_t millibits, uint64_t max_bits) {
   plan.keys = keys;
   plan.payload_size = bits / 8 + (bits % 8 != 0);
   // 0.69 ~ ln 2, the number of probes that minimises the false positives.
-  plan.parameter = static_cast<uint32_t>(
-      std::clamp<uint64_t>(uint64_t{millibits} * 69 / 100000, 1, kMaxProbes));
+  plan.parameter = static_cast<uint32_t>(std::clamp<uint64_t>(
+      uint64_t{millibits} * 69 / 100000, 1, kMaxClassicProbes));
   plan.last_byte = static_cast<uint8_t>(plan.parameter);
   return plan;
 }
@@ -98,27 +96,20 @@ void Grow(Plan* plan, uint64_t payload_limit) {
       std::max(plan->payload_size, std::min(payload_limit, kMaxUsefulBits / 8));
 }
 
-bool Build(HashList* hashes, bool, const Plan& plan, CpuLevel,
+bool Build(HashList* hashes, bool, const Plan& plan, CpuLevel level,
            unsigned char* payload) {
-  const uint64_t bits = plan.payload_size * 8;
+  const Modulo modulo = MakeModulo(plan.payload_size * 8);
+  // Setting bits is the same for both hashes.
+  const auto set_bits = Kernels(Hash::kMurmurHash2, level).set_bits;
   hashes->ForEachChunk<uint32_t>([&](const uint32_t* chunk, size_t n) {
-    for (size_t i = 0; i < n; ++i) {
-      uint32_t hash = chunk[i];
-      const uint32_t delta = Delta(hash);
-      for (uint32_t probe = 0; probe < plan.parameter; ++probe) {
-        const uint64_t position = hash % bits;
-        payload[position / 8] |=
-            static_cast<unsigned char>(1u << (position % 8));
-        hash += delta;
-      }
-    }
+    set_bits(chunk, n, modulo, plan.parameter, payload);
   });
   return true;
 }
 
 std::string Describe(const ParsedFilter& parsed) {
-  return "classic, " + std::to_string(parsed.geometry[1]) + " probes, " +
-         std::to_string(parsed.geometry[0]) + " bits";
+  return "classic, " + std::to_string(parsed.geometry[kClassicProbes]) +
+         " probes, " + std::to_string(parsed.geometry[kClassicBits]) + " bits";
 }
 
 }  // namespace
@@ -128,15 +119,15 @@ const LayoutRow kClassicMurmurHash2 = {
     Hash::kMurmurHash2,
     "classic",
     0,
-    kMaxProbes,
+    kMaxClassicProbes,
     sizeof(uint32_t),
     nullptr,
-    Classic<MurmurHash2>::HashKey,
+    HashKey<MurmurHash2>,
     PlanMurmurHash2,
     Grow,
     Build,
-    Classic<MurmurHash2>::Parse,
-    Classic<MurmurHash2>::MayMatchHash,
+    Parse<Hash::kMurmurHash2>,
+    MayMatchHash,
     Describe,
 };
 
@@ -145,15 +136,15 @@ const LayoutRow kClassicLevelDBHash = {
     Hash::kLevelDB,
     "classic-leveldb",
     0,
-    kMaxProbes,
+    kMaxClassicProbes,
     sizeof(uint32_t),
     nullptr,
-    Classic<LevelDBHash>::HashKey,
+    HashKey<LevelDBHash>,
     PlanLevelDBHash,
     Grow,
     Build,
-    Classic<LevelDBHash>::Parse,
-    Classic<LevelDBHash>::MayMatchHash,
+    Parse<Hash::kLevelDB>,
+    MayMatchHash,
     Describe,
 };
 

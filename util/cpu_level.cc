@@ -22,8 +22,8 @@ CpuLevel DetectedCpuLevel() {
   // The compiler's runtime also asks the operating system whether it saves
   // the wide registers.
   __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2") ||
-      !__builtin_cpu_supports("popcnt")) {
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
+      !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("popcnt")) {
     return CpuLevel::kPortable;
   }
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

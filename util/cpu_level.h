@@ -9,7 +9,7 @@ namespace deltabloom::internal {
 
 enum class CpuLevel : uint8_t {
   kPortable,  // what the compiler assumes for the architecture
-  kAvx2,      // AVX2, BMI2, POPCNT
+  kAvx2,      // AVX2, BMI1, BMI2, POPCNT
   kAvx512,    // AVX-512 F, BW, DQ, VL, CD and VPOPCNTDQ
 };
 

@@ -38,7 +38,7 @@ TEST(CpuLevel, IsTheOneTheSystemReports) {
     }
     return true;
   };
-  const bool avx2 = has("avx2 bmi2 popcnt");
+  const bool avx2 = has("avx2 bmi1 bmi2 popcnt");
   const bool avx512 = avx2 && has("avx512f avx512bw avx512dq avx512vl avx512cd "
                                   "avx512_vpopcntdq");
   EXPECT_EQ(internal::DetectedCpuLevel(), avx512 ? CpuLevel::kAvx512

@@ -15,6 +15,8 @@
 
 namespace deltabloom::test {
 
+#if !defined(DELTABLOOM_EMULATED_AVX512)
+
 inline std::vector<const internal::LayoutRow*> AllRows() {
   std::vector<const internal::LayoutRow*> rows;
   for (auto* row = internal::kLayouts; *row != nullptr; ++row) {
@@ -31,6 +33,25 @@ inline std::vector<internal::CpuLevel> AllLevels() {
   }
   return levels;
 }
+
+#else
+
+// In avx512_emulated.cc.
+bool IsEmulated(const internal::LayoutRow& row);
+
+inline std::vector<const internal::LayoutRow*> AllRows() {
+  std::vector<const internal::LayoutRow*> rows;
+  for (auto* row = internal::kLayouts; *row != nullptr; ++row) {
+    if (IsEmulated(**row)) rows.push_back(*row);
+  }
+  return rows;
+}
+
+inline std::vector<internal::CpuLevel> AllLevels() {
+  return {internal::CpuLevel::kAvx512};
+}
+
+#endif  // !defined(DELTABLOOM_EMULATED_AVX512)
 
 // The raw filter, or nothing where the layout gives up and its fallback is to
 // be built. extra_bytes: room beyond the plan for grow() to use.

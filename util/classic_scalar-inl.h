@@ -1,0 +1,78 @@
+// The classic kernels one key at a time, compiled once per CPU level.
+//
+// The including file defines DELTABLOOM_TARGET, the function attribute of its
+// level. No lambdas: they would not inherit it.
+#ifndef DELTABLOOM_UTIL_CLASSIC_SCALAR_INL_H_
+#define DELTABLOOM_UTIL_CLASSIC_SCALAR_INL_H_
+
+#include <algorithm>
+
+#include "util/classic_kernels.h"
+#include "util/hash.h"
+
+namespace deltabloom::internal {
+namespace {
+
+using ClassicHash = uint32_t (*)(const char* data, size_t size, uint32_t seed);
+
+// Probes tested before the first branch. A probe of an absent key finds its
+// bit set about every second time, so that three leave one key in eight; a
+// branch per probe would be mispredicted far more often.
+constexpr uint32_t kFirstProbes = 3;
+
+DELTABLOOM_TARGET inline uint32_t MissingBit(const unsigned char* payload,
+                                             uint32_t position) {
+  return ~(uint32_t{payload[position / 8]} >> (position % 8)) & 1;
+}
+
+// kProbes = 0: as many as the filter says.
+template <uint32_t kProbes>
+DELTABLOOM_TARGET inline bool TestProbes(const ParsedFilter& parsed,
+                                         uint32_t hash) {
+  const Modulo modulo = ClassicModulo(parsed);
+  const unsigned char* const payload = parsed.payload;
+  const uint32_t delta = ClassicDelta(hash);
+  const uint32_t probes =
+      kProbes > 0 ? kProbes
+                  : static_cast<uint32_t>(parsed.geometry[kClassicProbes]);
+  const uint32_t first = std::min(probes, kFirstProbes);
+  uint32_t missing = 0;
+  for (uint32_t i = 0; i < first; ++i) {
+    missing |= MissingBit(payload, Remainder(hash + i * delta, modulo));
+  }
+  if (missing != 0) return false;
+  for (uint32_t i = first; i < probes; ++i) {
+    missing |= MissingBit(payload, Remainder(hash + i * delta, modulo));
+  }
+  return missing == 0;
+}
+
+template <ClassicHash kHash, uint32_t kProbes>
+DELTABLOOM_TARGET bool MayMatchOne(const ParsedFilter& parsed,
+                                   std::string_view key) {
+  return TestProbes<kProbes>(parsed,
+                             kHash(key.data(), key.size(), kBloomHashSeed));
+}
+
+DELTABLOOM_TARGET inline void SetBitsOfOne(uint32_t hash, const Modulo& modulo,
+                                           uint32_t probes,
+                                           unsigned char* payload) {
+  const uint32_t delta = ClassicDelta(hash);
+  for (uint32_t i = 0; i < probes; ++i) {
+    const uint32_t position = Remainder(hash, modulo);
+    payload[position / 8] = static_cast<unsigned char>(payload[position / 8] |
+                                                       1u << (position % 8));
+    hash += delta;
+  }
+}
+
+// Functions are compiled for these numbers of probes (up to 24 bits per key);
+// beyond, one function (0) serves them all.
+constexpr uint32_t Specialised(uint32_t probes) {
+  return probes <= 16 ? probes : 0;
+}
+
+}  // namespace
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_UTIL_CLASSIC_SCALAR_INL_H_

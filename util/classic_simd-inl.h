@@ -1,0 +1,274 @@
+// The classic kernels many keys at a time, over the vector type of a level.
+//
+// The including file defines DELTABLOOM_TARGET, the function attribute of its
+// level, includes classic_scalar-inl.h, and defines in namespace
+// deltabloom::internal a struct Vector: kLanes lanes of 32 bits and the
+// operations used below. No lambdas: they would not inherit the attribute.
+#ifndef DELTABLOOM_UTIL_CLASSIC_SIMD_INL_H_
+#define DELTABLOOM_UTIL_CLASSIC_SIMD_INL_H_
+
+#include <utility>
+
+#include "util/classic_simd_hash-inl.h"
+
+namespace deltabloom::internal {
+namespace {
+
+// Keys looked up together; RocksDB asks for at most this many.
+constexpr size_t kBatch = 32;
+
+// Beyond this size a payload is not expected in the nearer caches, and lines
+// are fetched ahead of their use.
+constexpr uint64_t kCachedPayload = uint64_t{384} << 10;
+
+struct VectorModulo {
+  Lanes divisor;
+  Lanes inverse;
+};
+
+DELTABLOOM_TARGET inline VectorModulo MakeVectorModulo(const Modulo& modulo) {
+  return {Vector::Set(modulo.narrow_divisor()),
+          Vector::Set(modulo.narrow_inverse())};
+}
+
+// The narrow way of classic_modulo.h.
+DELTABLOOM_TARGET inline Lanes Remainders(Lanes hashes,
+                                          const VectorModulo& modulo) {
+  const Lanes quotients = Vector::MulHigh(hashes, modulo.inverse);
+  const Lanes remainders =
+      Vector::Sub(hashes, Vector::Mul(quotients, modulo.divisor));
+  return Vector::Min(remainders, Vector::Sub(remainders, modulo.divisor));
+}
+
+alignas(64) constexpr uint32_t kLaneNumbers[16] = {
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+// Positions of bits, split into the byte and the bit in it.
+template <size_t kCount>
+struct Spots {
+  alignas(64) uint32_t byte[kCount];
+  alignas(64) uint32_t mask[kCount];
+};
+
+DELTABLOOM_TARGET inline void Split(Lanes positions, uint32_t* byte,
+                                    uint32_t* mask) {
+  Vector::Store(byte, Vector::template ShiftRight<3>(positions));
+  Vector::Store(mask,
+                Vector::PowerOfTwo(Vector::And(positions, Vector::Set(7))));
+}
+
+// --- Lookups ---------------------------------------------------------------
+
+// Missing bits of key i among the probes kept in spots.
+template <uint32_t kCount>
+DELTABLOOM_TARGET inline uint32_t Missing(const unsigned char* payload,
+                                          const Spots<kBatch>* spots,
+                                          uint32_t count, size_t i) {
+  uint32_t missing = 0;
+  for (uint32_t p = 0; p < (kCount > 0 ? kCount : count); ++p) {
+    missing |= ~uint32_t{payload[spots[p].byte[i]]} & spots[p].mask[i];
+  }
+  return missing;
+}
+
+// Spots of `count` probes, from probe `first` on, of n hashes.
+template <bool kPrefetch>
+DELTABLOOM_TARGET inline void Locate(const uint32_t* hashes, size_t n,
+                                     uint32_t first, uint32_t count,
+                                     const VectorModulo& modulo,
+                                     const unsigned char* payload,
+                                     Spots<kBatch>* spots) {
+  for (size_t from = 0; from < n; from += kLanes) {
+    Lanes h = Vector::Load(hashes + from);
+    const Lanes delta = Vector::template RotateRight<17>(h);
+    h = Vector::Add(h, Vector::Mul(delta, Vector::Set(first)));
+    for (uint32_t p = 0; p < count; ++p) {
+      Split(Remainders(h, modulo), spots[p].byte + from, spots[p].mask + from);
+      h = Vector::Add(h, delta);
+    }
+  }
+  if (!kPrefetch) return;
+  for (uint32_t p = 0; p < count; ++p) {
+    for (size_t i = 0; i < n; ++i) {
+      __builtin_prefetch(payload + spots[p].byte[i]);
+    }
+  }
+}
+
+// The probes of one key, side by side in a vector.
+template <typename H, uint32_t kProbes>
+DELTABLOOM_TARGET bool MayMatchAcross(const ParsedFilter& parsed,
+                                      std::string_view key) {
+  static_assert(kProbes <= kLanes);
+  constexpr uint32_t kFirst = std::min(kProbes, kFirstProbes);
+  const VectorModulo modulo = MakeVectorModulo(ClassicModulo(parsed));
+  const unsigned char* const payload = parsed.payload;
+  const uint32_t hash = H::kScalar(key.data(), key.size(), kBloomHashSeed);
+  const Lanes hashes = Vector::Add(
+      Vector::Set(hash),
+      Vector::Mul(Vector::Set(ClassicDelta(hash)), Vector::Load(kLaneNumbers)));
+  Spots<kLanes> spots;
+  Split(Remainders(hashes, modulo), spots.byte, spots.mask);
+  uint32_t missing = 0;
+  for (uint32_t i = 0; i < kFirst; ++i) {
+    missing |= ~uint32_t{payload[spots.byte[i]]} & spots.mask[i];
+  }
+  if (missing != 0) return false;
+  for (uint32_t i = kFirst; i < kProbes; ++i) {
+    missing |= ~uint32_t{payload[spots.byte[i]]} & spots.mask[i];
+  }
+  return missing == 0;
+}
+
+// Across 16 lanes; 8 are slower than one probe after the other
+// (docs/design.md, classic).
+template <typename H, uint32_t kProbes>
+constexpr ClassicKernels::MayMatch OneKeyKernel() {
+  if constexpr (kLanes == 16 && kProbes > 0 && kProbes <= kLanes) {
+    return MayMatchAcross<H, kProbes>;
+  } else {
+    return MayMatchOne<H::kScalar, kProbes>;
+  }
+}
+
+// Two stages: the first probes of all keys, then the others of the keys that
+// are left.
+template <typename H, uint32_t kProbes, bool kPrefetch>
+DELTABLOOM_TARGET inline void MayMatchBatch(const ParsedFilter& parsed,
+                                            const std::string_view* keys,
+                                            size_t n, bool* may_match) {
+  const VectorModulo modulo = MakeVectorModulo(ClassicModulo(parsed));
+  const unsigned char* const payload = parsed.payload;
+  const uint32_t probes =
+      kProbes > 0 ? kProbes
+                  : static_cast<uint32_t>(parsed.geometry[kClassicProbes]);
+  constexpr uint32_t kFirst =
+      kProbes > 0 ? std::min(kProbes, kFirstProbes) : kFirstProbes;
+  alignas(64) uint32_t hashes[kBatch];
+  alignas(64) uint32_t left[kBatch + kLanes];
+  uint32_t left_key[kBatch + 1];
+  Spots<kBatch> spots[kProbes > 0 ? kProbes : kMaxClassicProbes];
+
+  HashMany<H>(keys, n, hashes);
+  Locate<kPrefetch>(hashes, n, 0, kFirst, modulo, payload, spots);
+  size_t lefts = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const bool match = Missing<kFirst>(payload, spots, kFirst, i) == 0;
+    may_match[i] = match;
+    left[lefts] = hashes[i];
+    left_key[lefts] = static_cast<uint32_t>(i);
+    lefts += match;
+  }
+  if (probes <= kFirst || lefts == 0) return;
+  // Lanes behind the last: any hash will do, all have positions inside the
+  // payload.
+  for (size_t i = lefts; i % kLanes != 0; ++i) left[i] = 0;
+  const uint32_t others = probes - kFirst;
+  Locate<kPrefetch>(left, lefts, kFirst, others, modulo, payload, spots);
+  for (size_t i = 0; i < lefts; ++i) {
+    may_match[left_key[i]] = Missing<(kProbes > kFirst ? kProbes - kFirst : 0)>(
+                                 payload, spots, others, i) == 0;
+  }
+}
+
+template <typename H, uint32_t kProbes>
+DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed,
+                                    const std::string_view* keys, size_t n,
+                                    bool* may_match) {
+  const bool cached = parsed.payload_size <= kCachedPayload;
+  while (n > 0) {
+    const size_t batch = std::min(n, kBatch);
+    if (batch < 3) {
+      for (size_t i = 0; i < batch; ++i) {
+        may_match[i] = OneKeyKernel<H, kProbes>()(parsed, keys[i]);
+      }
+    } else if (cached) {
+      MayMatchBatch<H, kProbes, false>(parsed, keys, batch, may_match);
+    } else {
+      MayMatchBatch<H, kProbes, true>(parsed, keys, batch, may_match);
+    }
+    keys += batch;
+    may_match += batch;
+    n -= batch;
+  }
+}
+
+// --- Building --------------------------------------------------------------
+
+struct SpotsOfHashes {
+  Spots<kLanes> probe[kMaxClassicProbes];
+};
+
+DELTABLOOM_TARGET inline void LocateAll(const uint32_t* hashes, uint32_t probes,
+                                        const VectorModulo& modulo,
+                                        SpotsOfHashes* spots) {
+  Lanes h = Vector::LoadUnaligned(hashes);
+  const Lanes delta = Vector::template RotateRight<17>(h);
+  for (uint32_t p = 0; p < probes; ++p) {
+    Split(Remainders(h, modulo), spots->probe[p].byte, spots->probe[p].mask);
+    h = Vector::Add(h, delta);
+  }
+}
+
+DELTABLOOM_TARGET inline void SetAll(const SpotsOfHashes& spots,
+                                     uint32_t probes, unsigned char* payload) {
+  for (uint32_t p = 0; p < probes; ++p) {
+    for (size_t i = 0; i < kLanes; ++i) {
+      unsigned char* const byte = payload + spots.probe[p].byte[i];
+      *byte = static_cast<unsigned char>(*byte | spots.probe[p].mask[i]);
+    }
+  }
+}
+
+DELTABLOOM_TARGET inline void PrefetchAll(const SpotsOfHashes& spots,
+                                          uint32_t probes,
+                                          const unsigned char* payload) {
+  for (uint32_t p = 0; p < probes; ++p) {
+    for (size_t i = 0; i < kLanes; ++i) {
+      __builtin_prefetch(payload + spots.probe[p].byte[i], /*rw=*/1);
+    }
+  }
+}
+
+DELTABLOOM_TARGET void SetBits(const uint32_t* hashes, size_t n,
+                               const Modulo& scalar_modulo, uint32_t probes,
+                               unsigned char* payload) {
+  const VectorModulo modulo = MakeVectorModulo(scalar_modulo);
+  const bool cached = scalar_modulo.divisor / 8 <= kCachedPayload;
+  // With prefetching, bits are set one group of hashes behind.
+  SpotsOfHashes spots[2];
+  size_t done = 0;
+  for (; done + kLanes <= n; done += kLanes) {
+    SpotsOfHashes& now = spots[done / kLanes % 2];
+    LocateAll(hashes + done, probes, modulo, &now);
+    if (cached) {
+      SetAll(now, probes, payload);
+      continue;
+    }
+    PrefetchAll(now, probes, payload);
+    if (done > 0) SetAll(spots[(done / kLanes + 1) % 2], probes, payload);
+  }
+  if (!cached && done > 0) {
+    SetAll(spots[(done / kLanes + 1) % 2], probes, payload);
+  }
+  for (; done < n; ++done)
+    SetBitsOfOne(hashes[done], scalar_modulo, probes, payload);
+}
+
+template <typename H, uint32_t... kProbes>
+constexpr ClassicKernels MakeKernels(
+    std::integer_sequence<uint32_t, kProbes...>) {
+  return {{OneKeyKernel<H, Specialised(kProbes)>()...},
+          {MayMatchMany<H, Specialised(kProbes)>...},
+          SetBits};
+}
+
+constexpr ClassicKernels kMurmurHash2Kernels = MakeKernels<VectorMurmurHash2>(
+    std::make_integer_sequence<uint32_t, kMaxClassicProbes + 1>());
+constexpr ClassicKernels kLevelDBHashKernels = MakeKernels<VectorLevelDBHash>(
+    std::make_integer_sequence<uint32_t, kMaxClassicProbes + 1>());
+
+}  // namespace
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_UTIL_CLASSIC_SIMD_INL_H_
