@@ -2,16 +2,16 @@
 
 #include "util/classic.h"
 #include "util/layout.h"
+#include "util/local.h"
 
 namespace deltabloom::internal {
 
 const LayoutRow* const kLayouts[] = {&kClassicMurmurHash2, &kClassicLevelDBHash,
-                                     nullptr};
+                                     &kLocal, nullptr};
 
 const LayoutRow* FindLayout(Layout layout, Hash hash) {
   for (const LayoutRow* const* row = kLayouts; *row != nullptr; ++row) {
-    if ((*row)->layout != layout) continue;
-    if (layout != Layout::kClassic || (*row)->classic_hash == hash) return *row;
+    if ((*row)->layout == layout && (*row)->classic_hash == hash) return *row;
   }
   return nullptr;
 }

@@ -24,6 +24,7 @@ namespace deltabloom {
 // The bytes a filter is made of (docs/format.md has a chapter for each).
 enum class Layout : uint8_t {
   kClassic,  // LevelDB-style Bloom filter, for compatibility and small filters
+  kLocal,    // Bloom filter in blocks of 64 bytes: the fastest
 };
 
 // The hash of a classic filter. The bytes do not tell it: the name under which

@@ -19,9 +19,9 @@ const ClassicKernels& ClassicAvx512(Hash hash) {
 
 namespace deltabloom::test {
 
-// The layouts whose kernels are above.
+// The layouts whose kernels are above and in avx512_emulated_local.cc.
 bool IsEmulated(const internal::LayoutRow& row) {
-  return row.layout == Layout::kClassic;
+  return row.layout == Layout::kClassic || row.layout == Layout::kLocal;
 }
 
 }  // namespace deltabloom::test

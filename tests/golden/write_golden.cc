@@ -1,7 +1,8 @@
-// Writes the golden file of the classic layout with MurmurHash2 to standard
-// output, from the naive reference:
+// Writes the golden file of a layout to standard output, from the naive
+// reference:
 //
-//   write_golden > tests/golden/classic_murmurhash2.csv
+//   write_golden classic > tests/golden/classic_murmurhash2.csv
+//   write_golden local > tests/golden/local.csv
 //
 // Only for a change of the format that is meant: the committed file is what
 // keeps filters on disk readable.
@@ -10,9 +11,14 @@
 #include "tests/golden/golden.h"
 #include "tests/reference/reference.h"
 
-int main() {
+int main(int argc, char** argv) {
   using namespace deltabloom;
-  const reference::Reference& classic = reference::kClassicMurmurHash2;
+  const reference::Reference* layout =
+      argc == 2 ? reference::FindReference(argv[1]) : nullptr;
+  if (layout == nullptr || layout->build == nullptr) {
+    std::fputs("usage: write_golden LAYOUT\n", stderr);
+    return 2;
+  }
   std::puts("millibits_per_key,keys,n,size,fnv1a64,bytes");
   for (const char* kind : {"le32", "user", "golden"}) {
     for (uint32_t millibits : {0u, 500u, 1000u, 3300u, 7000u, 9900u, 10000u,
@@ -21,7 +27,7 @@ int main() {
         std::vector<std::string> keys;
         for (size_t i = 0; i < n; ++i) keys.push_back(test::GoldenKey(kind, i));
         const std::string filter =
-            classic.build(keys, millibits, classic.payload_size(n, millibits));
+            layout->build(keys, millibits, layout->payload_size(n, millibits));
         std::printf("%u,%s,%zu,%zu,%016llx,", millibits, kind, n, filter.size(),
                     static_cast<unsigned long long>(test::Fnv1a64(filter)));
         if (filter.size() <= 40) {

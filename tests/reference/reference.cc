@@ -6,6 +6,7 @@ namespace {
 const Reference* const kReferences[] = {
     &kClassicMurmurHash2,
     &kClassicLevelDBHash,
+    &kLocal,
 };
 
 }  // namespace

@@ -37,6 +37,7 @@ struct Reference {
 
 extern const Reference kClassicMurmurHash2;
 extern const Reference kClassicLevelDBHash;
+extern const Reference kLocal;
 
 // Null if no reference has that name.
 const Reference* FindReference(std::string_view name);

@@ -1,23 +1,25 @@
-// Classic filters equal committed ones: with LevelDB's hash those that LevelDB
-// 1.23 itself wrote, with MurmurHash2 those of the naive reference
+// Filters equal committed ones: classic ones with LevelDB's hash those that
+// LevelDB 1.23 itself wrote, all others those of the naive reference
 // (write_golden.cc).
+#include "tests/golden/golden.h"
+
 #include <gtest/gtest.h>
 
 #include "deltabloom/filter.h"
 #include "tests/csv.h"
-#include "tests/golden/golden.h"
 
 namespace deltabloom {
 namespace {
 
 // row: bits per key, kind of keys, n, size, FNV-1a 64, bytes where short.
 void CheckRow(const std::vector<std::string>& row, double bits_per_key,
-              Hash hash) {
+              Hash hash, Layout layout) {
   SCOPED_TRACE("bits_per_key " + row.at(0) + " keys " + row.at(1) + " n " +
                row.at(2));
   FilterOptions options;
   options.bits_per_key = bits_per_key;
   options.hash = hash;
+  options.layout = layout;
   FilterBuilder builder(options);
   const uint64_t n = std::stoull(row[2]);
   for (uint64_t i = 0; i < n; ++i) builder.AddKey(test::GoldenKey(row[1], i));
@@ -36,13 +38,20 @@ void CheckRow(const std::vector<std::string>& row, double bits_per_key,
 
 TEST(ClassicGolden, EqualsLevelDB) {
   for (const auto& row : test::ReadCsv("leveldb_bloom.csv")) {
-    CheckRow(row, std::stod(row[0]), Hash::kLevelDB);
+    CheckRow(row, std::stod(row[0]), Hash::kLevelDB, Layout::kClassic);
   }
 }
 
 TEST(ClassicGolden, EqualsTheReference) {
   for (const auto& row : test::ReadCsv("../golden/classic_murmurhash2.csv")) {
-    CheckRow(row, std::stod(row[0]) / 1000, Hash::kMurmurHash2);
+    CheckRow(row, std::stod(row[0]) / 1000, Hash::kMurmurHash2,
+             Layout::kClassic);
+  }
+}
+
+TEST(LocalGolden, EqualsTheReference) {
+  for (const auto& row : test::ReadCsv("../golden/local.csv")) {
+    CheckRow(row, std::stod(row[0]) / 1000, Hash::kMurmurHash2, Layout::kLocal);
   }
 }
 

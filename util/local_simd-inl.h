@@ -1,0 +1,109 @@
+// The kernels of the layout local over the rounds of a level.
+//
+// The including file defines DELTABLOOM_TARGET, the function attribute of its
+// level, and in namespace deltabloom::internal the functions TestRound and
+// SetRound. No lambdas: they would not inherit the attribute.
+#ifndef DELTABLOOM_UTIL_LOCAL_SIMD_INL_H_
+#define DELTABLOOM_UTIL_LOCAL_SIMD_INL_H_
+
+#include <algorithm>
+
+#include "util/local_kernels.h"
+
+namespace deltabloom::internal {
+namespace {
+
+// Keys looked up together; RocksDB asks for at most this many.
+constexpr size_t kBatch = 32;
+
+// Blocks fetched ahead while bits are set.
+constexpr size_t kWindow = 16;
+
+DELTABLOOM_TARGET inline const unsigned char* Block(const ParsedFilter& parsed,
+                                                    uint64_t hash) {
+  return parsed.payload +
+         ScaleHash(hash, parsed.geometry[kLocalBlocks]) * kLocalBlockSize;
+}
+
+// `block` is the first of the key with this hash.
+template <size_t kRounds>
+DELTABLOOM_TARGET inline bool Test(const ParsedFilter& parsed,
+                                   const unsigned char* block, uint64_t hash) {
+  const bool first = TestRound(block, hash, 0, parsed.geometry[kLocalFirst]);
+  if (kRounds == 1 || !first) return first;
+  const unsigned char* next = block + kLocalBlockSize;
+  if (next == parsed.payload + parsed.payload_size) next = parsed.payload;
+  return TestRound(next, hash, 1, parsed.geometry[kLocalSecond]);
+}
+
+template <size_t kRounds>
+DELTABLOOM_TARGET bool MayMatch(const ParsedFilter& parsed,
+                                std::string_view key) {
+  const uint64_t hash = Hash64(key);
+  return Test<kRounds>(parsed, Block(parsed, hash), hash);
+}
+
+template <size_t kRounds>
+DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed,
+                                    const std::string_view* keys, size_t n,
+                                    bool* may_match) {
+  const unsigned char* blocks[kBatch];
+  uint64_t hashes[kBatch];
+  for (size_t begin = 0; begin < n; begin += kBatch) {
+    const size_t batch = std::min(kBatch, n - begin);
+    for (size_t i = 0; i < batch; ++i) {
+      hashes[i] = Hash64(keys[begin + i]);
+      blocks[i] = Block(parsed, hashes[i]);
+      __builtin_prefetch(blocks[i]);
+      __builtin_prefetch(blocks[i] + kLocalBlockSize - 1);
+    }
+    for (size_t i = 0; i < batch; ++i) {
+      may_match[begin + i] = Test<kRounds>(parsed, blocks[i], hashes[i]);
+    }
+  }
+}
+
+template <size_t kRounds, bool kFetch>
+DELTABLOOM_TARGET void SetBitsOf(const uint64_t* hashes, size_t n,
+                                 const LocalShape& shape,
+                                 unsigned char* payload) {
+  const LocalShape local = shape;
+  for (size_t i = 0; i < n; ++i) {
+    if (kFetch && n - i > kWindow) {
+      const unsigned char* ahead =
+          payload +
+          ScaleHash(hashes[i + kWindow], local.blocks) * kLocalBlockSize;
+      __builtin_prefetch(ahead, 1);
+      __builtin_prefetch(ahead + kRounds * kLocalBlockSize - 1, 1);
+    }
+    const uint64_t block = ScaleHash(hashes[i], local.blocks);
+    SetRound(payload + block * kLocalBlockSize, hashes[i], 0, local.first);
+    if (kRounds == 2) {
+      const uint64_t next = block + 1 == local.blocks ? 0 : block + 1;
+      SetRound(payload + next * kLocalBlockSize, hashes[i], 1, local.second);
+    }
+  }
+}
+
+DELTABLOOM_TARGET void SetBits(const uint64_t* hashes, size_t n,
+                               const LocalShape& shape,
+                               unsigned char* payload) {
+  const bool fetch = shape.blocks > kCachedLocalBlocks;
+  if (shape.second == 0) {
+    if (fetch) return SetBitsOf<1, true>(hashes, n, shape, payload);
+    return SetBitsOf<1, false>(hashes, n, shape, payload);
+  }
+  if (fetch) return SetBitsOf<2, true>(hashes, n, shape, payload);
+  return SetBitsOf<2, false>(hashes, n, shape, payload);
+}
+
+constexpr LocalKernels kKernels = {
+    {MayMatch<1>, MayMatch<2>},
+    {MayMatchMany<1>, MayMatchMany<2>},
+    SetBits,
+};
+
+}  // namespace
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_UTIL_LOCAL_SIMD_INL_H_
