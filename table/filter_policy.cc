@@ -1,7 +1,7 @@
 #include "deltabloom/filter_policy.h"
 
 #include "deltabloom/filter.h"
-#include "table/single_lookup.h"
+#include "table/single_use.h"
 
 namespace deltabloom {
 namespace {
@@ -17,9 +17,8 @@ class OptionsPolicy : public FilterPolicy {
 
   void CreateFilter(const std::string_view* keys, size_t n,
                     std::string* dst) const override {
-    FilterBuilder builder(options_);
-    for (size_t i = 0; i < n; ++i) builder.AddKey(keys[i]);
-    builder.Finish(dst);
+    internal::CreateFilterAtOnce(
+        options_, n, [keys](size_t i) { return keys[i]; }, dst);
   }
 
   bool KeyMayMatch(std::string_view key,

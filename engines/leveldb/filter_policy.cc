@@ -9,7 +9,7 @@
 
 #include "deltabloom/filter.h"
 #include "deltabloom/leveldb.h"
-#include "table/single_lookup.h"
+#include "table/single_use.h"
 
 namespace deltabloom {
 namespace {
@@ -29,9 +29,9 @@ class LevelDBPolicy : public leveldb::FilterPolicy {
                     std::string* dst) const override {
     const size_t start = dst->size();
     try {
-      FilterBuilder builder(options_);
-      for (int i = 0; i < n; ++i) builder.AddKey(View(keys[i]));
-      builder.Finish(dst);
+      internal::CreateFilterAtOnce(
+          options_, static_cast<size_t>(n),
+          [keys](size_t i) { return View(keys[i]); }, dst);
     } catch (const std::bad_alloc&) {
       // LevelDB is built without exceptions: go on without this filter. Two
       // zero bytes match every key.

@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "deltabloom/leveldb.h"
 
@@ -33,17 +35,20 @@ namespace {
 
 TEST(LevelDBPolicy, OutOfMemory) {
   const auto policy = NewLevelDBBloomFilterPolicy(10);
-  const leveldb::Slice keys[] = {"a", "b", "c"};
+  // So many that building allocates.
+  constexpr int kKeys = 3000;
+  const std::vector<leveldb::Slice> keys(kKeys, "key");
   std::string complete = "before";
-  policy->CreateFilter(keys, 3, &complete);
+  policy->CreateFilter(keys.data(), kKeys, &complete);
 
   std::string dst;
-  dst.reserve(64);  // LevelDB's own string, which may not fail here
+  dst.reserve(
+      2 * complete.size());  // LevelDB's own string, which may not fail here
   int failures = 0;
   for (int allowed = 0; allowed < 100; ++allowed) {
     dst = "before";
     allocations_left = allowed;
-    policy->CreateFilter(keys, 3, &dst);
+    policy->CreateFilter(keys.data(), kKeys, &dst);
     allocations_left = -1;
     if (dst == complete) break;
     ++failures;

@@ -1,5 +1,6 @@
-// The short way to ask a filter once gives the answers of the long one.
-#include "table/single_lookup.h"
+// The short ways to build and ask a filter give the bytes and answers of the
+// long ones.
+#include "table/single_use.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +9,7 @@
 namespace deltabloom::internal {
 namespace {
 
-TEST(SingleLookup, RemainderIsExact) {
+TEST(SingleUse, RemainderIsExact) {
   const uint64_t seed = test::SeedOfThisRun();
   SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
   test::Random random(seed);
@@ -36,7 +37,7 @@ TEST(SingleLookup, RemainderIsExact) {
   }
 }
 
-TEST(SingleLookup, AnswersAsFilter) {
+TEST(SingleUse, AnswersAsFilter) {
   const uint64_t seed = test::SeedOfThisRun();
   SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
   test::Random random(seed);
@@ -61,6 +62,32 @@ TEST(SingleLookup, AnswersAsFilter) {
     }
     EXPECT_GT(absent, 5000);
     EXPECT_LT(absent, 75000);
+  }
+}
+
+TEST(SingleUse, BuildsAsFilterBuilder) {
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
+  test::Random random(seed);
+  for (const Hash hash : {Hash::kMurmurHash2, Hash::kLevelDB}) {
+    for (const size_t n : {0u, 1u, 2u, 7u, 100u, 1638u, 1639u, 1640u, 3000u}) {
+      // 1638 keys of 10 bits are the last that are built directly.
+      for (const double bits_per_key : {0.0, 0.5, 1.0, 7.77, 10.0, 43.0}) {
+        FilterOptions options;
+        options.bits_per_key = bits_per_key;
+        options.hash = hash;
+        const auto keys = random.Keys(n, 1 + random.Below(30));
+        FilterBuilder builder(options);
+        for (const std::string& key : keys) builder.AddKey(key);
+        std::string expected = "before";
+        builder.Finish(&expected);
+        std::string filter = "before";
+        CreateFilterAtOnce(
+            options, n, [&](size_t i) -> std::string_view { return keys[i]; },
+            &filter);
+        ASSERT_EQ(filter, expected) << n << " keys of " << bits_per_key;
+      }
+    }
   }
 }
 

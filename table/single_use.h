@@ -1,18 +1,23 @@
-// One lookup in a raw filter that is seen for the first time, as in engines
-// that hand over filter bytes with every key.
+// Raw filters in engines that hand over all keys of a small filter at once,
+// and its bytes with every lookup.
 //
-// Parsing for many lookups divides 64-bit numbers and picks a kernel; for one
-// lookup that costs as much as the lookup itself. Here a classic filter is
-// asked at once, everything else through Filter.
-#ifndef DELTABLOOM_TABLE_SINGLE_LOOKUP_H_
-#define DELTABLOOM_TABLE_SINGLE_LOOKUP_H_
+// For one lookup, parsing a filter for many costs as much as the lookup
+// itself; for a few keys, so do a builder's allocations. Here a classic filter
+// is asked and built directly, everything else through Filter and
+// FilterBuilder: the same answers and bytes.
+#ifndef DELTABLOOM_TABLE_SINGLE_USE_H_
+#define DELTABLOOM_TABLE_SINGLE_USE_H_
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <string>
 #include <string_view>
 
 #include "deltabloom/filter.h"
+#include "util/coding.h"
 #include "util/hash.h"
+#include "util/layout.h"
 
 namespace deltabloom::internal {
 
@@ -35,6 +40,12 @@ class Remainder32 {
   const uint32_t divisor_;
   const uint32_t inverse_;
 };
+
+inline uint32_t ClassicHash(Hash hash, std::string_view key) {
+  return hash == Hash::kLevelDB
+             ? LevelDBHash(key.data(), key.size(), kBloomHashSeed)
+             : MurmurHash2(key.data(), key.size(), kBloomHashSeed);
+}
 
 // A classic filter of `bits` bits; `probes` is at least 1.
 inline bool ClassicMayMatchOnce(const unsigned char* payload, uint32_t bits,
@@ -76,15 +87,49 @@ inline bool MayMatchOnce(std::string_view filter, Hash hash,
       payload_size > kMaxPayload) {
     return Filter(filter, hash).MayMatch(key);
   }
-  const uint32_t key_hash =
-      hash == Hash::kLevelDB
-          ? LevelDBHash(key.data(), key.size(), kBloomHashSeed)
-          : MurmurHash2(key.data(), key.size(), kBloomHashSeed);
   return ClassicMayMatchOnce(
       reinterpret_cast<const unsigned char*>(filter.data()),
-      static_cast<uint32_t>(payload_size * 8), last_byte, key_hash);
+      static_cast<uint32_t>(payload_size * 8), last_byte,
+      ClassicHash(hash, key));
+}
+
+// Appends the filter that a FilterBuilder makes of key_of(0 .. n-1).
+template <typename KeyOf>
+void CreateFilterAtOnce(const FilterOptions& options, size_t n,
+                        const KeyOf& key_of, std::string* dst) {
+  constexpr size_t kMaxBits = size_t{16} << 10;
+  const LayoutRow* row = FindLayout(options.layout, options.hash);
+  const Plan plan = row->plan(n, ToMillibits(options.bits_per_key));
+  if (options.layout != Layout::kClassic || plan.payload_size > kMaxBits / 8) {
+    FilterBuilder builder(options);
+    for (size_t i = 0; i < n; ++i) builder.AddKey(key_of(i));
+    builder.Finish(dst);
+    return;
+  }
+
+  // A byte per bit, packed in the end. Setting bits in place would read many
+  // bytes that were written just before, and wait for each.
+  unsigned char flags[kMaxBits];
+  const auto bits = static_cast<uint32_t>(plan.payload_size * 8);
+  std::memset(flags, 0, bits);
+  const Remainder32 remainder(bits);
+  for (size_t i = 0; i < n; ++i) {
+    uint32_t h = ClassicHash(options.hash, key_of(i));
+    const uint32_t delta = h >> 17 | h << 15;
+    for (uint32_t probe = 0; probe < plan.parameter; ++probe, h += delta) {
+      flags[remainder(h)] = 1;
+    }
+  }
+  const size_t start = dst->size();
+  dst->resize(start + plan.payload_size + 1);
+  char* to = &(*dst)[start];
+  for (const unsigned char* from = flags; from < flags + bits; from += 8) {
+    // Byte i is 0 or 1; the product has it as bit 56 + i, without carries.
+    *to++ = static_cast<char>(LoadFixed64(from) * 0x0102040810204080 >> 56);
+  }
+  *to = static_cast<char>(plan.last_byte);
 }
 
 }  // namespace deltabloom::internal
 
-#endif  // DELTABLOOM_TABLE_SINGLE_LOOKUP_H_
+#endif  // DELTABLOOM_TABLE_SINGLE_USE_H_
