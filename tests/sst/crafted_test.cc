@@ -198,6 +198,8 @@ TEST(CraftedTables, HandlesToTheWrongPlace) {
   const uint64_t end = Crafted(table).Finish(empty, empty).size() - 53;
   ExpectError(Crafted(table).Finish(empty, {0, end - 4}),
               "in front of the footer at " + std::to_string(end));
+  ExpectError(Crafted(table).Finish(empty, {1, end - 5}),
+              "in front of the footer at " + std::to_string(end));
   SstFile file;
   EXPECT_EQ(Walk(Crafted(table).Finish(empty, {0, end - 5}), &file), "");
 }
