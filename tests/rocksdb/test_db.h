@@ -19,11 +19,13 @@
 #include <vector>
 
 #include "deltabloom/rocksdb.h"
+#include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/options.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
+#include "util/layout.h"
 
 namespace deltabloom::testing {
 
@@ -50,6 +52,30 @@ inline PolicyPtr Deltabloom(
   PolicyPtr policy = NewRocksDBFilterPolicy(options, &error);
   EXPECT_NE(policy, nullptr) << error;
   return policy;
+}
+
+// As from an OPTIONS file or the command line of a tool.
+inline PolicyPtr PolicyFromString(const std::string& text) {
+  std::string error;
+  EXPECT_TRUE(RegisterRocksDB(&error)) << error;
+  PolicyPtr policy;
+  const rocksdb::Status status = rocksdb::FilterPolicy::CreateFromString(
+      rocksdb::ConfigOptions(), text, &policy);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_NE(policy, nullptr) << text;
+  return policy;
+}
+
+// Every layout that a sealed filter can have.
+inline std::vector<std::string> LayoutNames() {
+  std::vector<std::string> names;
+  for (const internal::LayoutRow* const* row = internal::kLayouts;
+       *row != nullptr; ++row) {
+    if ((*row)->classic_hash == Hash::kMurmurHash2) {
+      names.push_back((*row)->name);
+    }
+  }
+  return names;
 }
 
 inline PolicyPtr RocksDBBloom(double bits_per_key = 10) {

@@ -1,0 +1,355 @@
+// The builder alone, without a database.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "engines/rocksdb/bits_builder.h"
+#include "engines/rocksdb/bits_reader.h"
+#include "engines/rocksdb/filter_buffer.h"
+#include "rocksdb/env.h"
+#include "table/framing.h"
+#include "tests/rocksdb/test_db.h"
+
+namespace deltabloom::testing {
+namespace {
+
+using internal::BitsBuilder;
+using internal::BuilderSettings;
+using internal::FilterKind;
+using internal::LayoutRow;
+using rocksdb::FilterBitsReader;
+using rocksdb::Slice;
+using rocksdb::Status;
+
+class BuilderTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  static BuilderSettings Settings() {
+    BuilderSettings settings;
+    settings.layout = internal::FindLayoutOfName(GetParam());
+    settings.millibits_per_key = 10000;
+    settings.level_at_creation = 3;
+    return settings;
+  }
+
+  static void AddKeys(BitsBuilder* builder, int begin, int end) {
+    for (int i = begin; i < end; ++i) builder->AddKey(Key(2 * i));
+  }
+
+  // Absent keys that match; fails if an added one does not.
+  static int FalsePositives(const Slice& filter, int begin, int end) {
+    const std::unique_ptr<FilterBitsReader> reader(
+        internal::NewSealedBitsReader(filter, nullptr));
+    int positives = 0;
+    for (int i = begin; i < end; ++i) {
+      EXPECT_TRUE(reader->MayMatch(Key(2 * i))) << i;
+      positives += reader->MayMatch(Key(2 * i + 1));
+    }
+    return positives;
+  }
+
+  std::unique_ptr<const char[]> owner_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Layouts, BuilderTest,
+                         ::testing::ValuesIn(LayoutNames()));
+
+TEST_P(BuilderTest, OneObjectFinishesManyPartitions) {
+  BitsBuilder builder(Settings());
+  int begin = 0;
+  for (const int size : {1000, 1, 0, 5000, 2}) {
+    AddKeys(&builder, begin, begin + size);
+    EXPECT_EQ(builder.EstimateEntriesAdded(), static_cast<size_t>(size));
+    Status status = Status::Aborted();
+    const Slice filter = builder.Finish(&owner_, &status);
+    ASSERT_ROCKSDB_OK(status);
+    ASSERT_ROCKSDB_OK(builder.MaybePostVerify(filter));
+    EXPECT_EQ(builder.EstimateEntriesAdded(), 0u);
+    EXPECT_EQ(filter.data(), owner_.get());
+    // Of 10 bits per key; a layout with a floor is allowed it.
+    EXPECT_LE(filter.size(), static_cast<size_t>(size) * 10 / 8 + 300);
+    // 1 % expected.
+    EXPECT_LE(FalsePositives(filter, begin, begin + size), size / 20 + 1);
+    // Keys of the filter before must be gone.
+    const std::unique_ptr<FilterBitsReader> reader(
+        internal::NewSealedBitsReader(filter, nullptr));
+    int left = 0;
+    for (int i = 0; i < begin; ++i) left += reader->MayMatch(Key(2 * i));
+    EXPECT_LE(left, begin / 20);
+    begin += size;
+  }
+}
+
+TEST_P(BuilderTest, WithoutKeysMatchesNothing) {
+  BitsBuilder builder(Settings());
+  const Slice filter = builder.Finish(&owner_);
+  EXPECT_EQ(filter.size(), internal::kSealedFramingSize);
+  const std::unique_ptr<FilterBitsReader> reader(
+      internal::NewSealedBitsReader(filter, nullptr));
+  EXPECT_FALSE(reader->MayMatch("key"));
+  EXPECT_FALSE(reader->MayMatch(""));
+}
+
+TEST_P(BuilderTest, SealsLevel) {
+  for (const int level : {0, 3, 254, 255}) {
+    BuilderSettings settings = Settings();
+    settings.level_at_creation = static_cast<uint8_t>(level);
+    BitsBuilder builder(settings);
+    builder.AddKey("key");
+    const Slice filter = builder.Finish(&owner_);
+    EXPECT_EQ(internal::SealedLevel({filter.data(), filter.size()}), level);
+  }
+}
+
+TEST_P(BuilderTest, DropsAdjacentDuplicates) {
+  BitsBuilder once(Settings());
+  BitsBuilder repeated(Settings());
+  for (int i = 0; i < 100; ++i) {
+    once.AddKey(Key(i));
+    for (int k = 0; k <= i % 4; ++k) repeated.AddKey(Key(i));
+  }
+  EXPECT_EQ(repeated.EstimateEntriesAdded(), 100u);
+  std::unique_ptr<const char[]> other_owner;
+  EXPECT_EQ(once.Finish(&owner_), repeated.Finish(&other_owner));
+  // A repetition across Finish is a key of the next filter.
+  repeated.AddKey(Key(99));
+  EXPECT_EQ(repeated.EstimateEntriesAdded(), 1u);
+}
+
+// Call by call: what AddKeyAndAlt leaves out must be in through another call.
+TEST_P(BuilderTest, AddKeyAndAltDropsNeighbours) {
+  BitsBuilder builder(Settings());
+  const auto entries = [&builder] { return builder.EstimateEntriesAdded(); };
+  builder.AddKey("a");
+  builder.AddKeyAndAlt("b", "a");  // the alt is the key before
+  EXPECT_EQ(entries(), 2u);
+  builder.AddKeyAndAlt("c", "c");  // each other
+  EXPECT_EQ(entries(), 3u);
+  builder.AddKeyAndAlt("ca", "c");  // the alt before
+  EXPECT_EQ(entries(), 4u);
+  builder.AddKeyAndAlt("ca", "d");  // the key before
+  EXPECT_EQ(entries(), 5u);
+  builder.AddKeyAndAlt("d", "e");  // the key is the alt before
+  EXPECT_EQ(entries(), 6u);
+  builder.AddKey("d");  // the key before
+  EXPECT_EQ(entries(), 6u);
+  builder.AddKey("e");  // not held against the alt before
+  EXPECT_EQ(entries(), 7u);
+  builder.AddKeyAndAlt("f", "g");
+  EXPECT_EQ(entries(), 9u);
+  const Slice filter = builder.Finish(&owner_);
+  const std::unique_ptr<FilterBitsReader> reader(
+      internal::NewSealedBitsReader(filter, nullptr));
+  for (const char* key : {"a", "b", "c", "ca", "d", "e", "f", "g"}) {
+    EXPECT_TRUE(reader->MayMatch(key)) << key;
+  }
+}
+
+TEST_P(BuilderTest, KeysOfAnyBytesAndLength) {
+  std::vector<std::string> keys = {"", std::string(1, '\0'),
+                                   std::string(100'000, '\xff')};
+  for (int byte = 0; byte < 256; ++byte) {
+    for (size_t size = 1; size < 40; ++size) {
+      keys.push_back(std::string(size, static_cast<char>(byte)));
+    }
+  }
+  BitsBuilder builder(Settings());
+  for (const std::string& key : keys) builder.AddKey(key);
+  const Slice filter = builder.Finish(&owner_);
+  const std::unique_ptr<FilterBitsReader> reader(
+      internal::NewSealedBitsReader(filter, nullptr));
+  for (const std::string& key : keys) EXPECT_TRUE(reader->MayMatch(key));
+}
+
+TEST_P(BuilderTest, ApproximateNumEntriesFits) {
+  BitsBuilder builder(Settings());
+  for (const size_t bytes : {0, 1, 15, 16, 17, 100, 512, 4096, 1 << 20}) {
+    const size_t entries = builder.ApproximateNumEntries(bytes);
+    if (entries > 0) {
+      EXPECT_LE(builder.CalculateSpace(entries), bytes);
+    }
+    EXPECT_GT(builder.CalculateSpace(entries + 1), bytes);
+  }
+  // Sized right, not merely small.
+  EXPECT_GT(builder.ApproximateNumEntries(4096), 3000u);
+  // Above every size: still fits the 32 bits that RocksDB keeps.
+  EXPECT_LE(builder.ApproximateNumEntries(~size_t{0}), 0xffffffffu);
+  EXPECT_GT(builder.ApproximateNumEntries(~size_t{0}), 0x7fffffffu);
+}
+
+TEST_P(BuilderTest, ApproximateNumEntriesAtExtremeBitsPerKey) {
+  for (const uint32_t millibits : {500u, 1'000'000u}) {
+    BuilderSettings settings = Settings();
+    settings.millibits_per_key = millibits;
+    BitsBuilder builder(settings);
+    const size_t entries = builder.ApproximateNumEntries(4096);
+    EXPECT_GT(entries, 0u);
+    EXPECT_LE(entries, 0xffffffffu);
+  }
+}
+
+TEST_P(BuilderTest, EstimatedRateFallsWithBytes) {
+  BitsBuilder builder(Settings());
+  EXPECT_EQ(builder.EstimatedFpRate(0, 0), 0);
+  EXPECT_EQ(builder.EstimatedFpRate(1, 16), 1);
+  EXPECT_NEAR(builder.EstimatedFpRate(1000, 1250 + 16), 0.0082, 0.0001);
+  EXPECT_LT(builder.EstimatedFpRate(1000, 2000), 0.001);
+}
+
+TEST_P(BuilderTest, CountIsSafeFromAnotherThread) {
+  BitsBuilder builder(Settings());
+  std::atomic<bool> done{false};
+  std::thread watcher([&] {
+    while (!done) EXPECT_LE(builder.EstimateEntriesAdded(), 20'000u);
+  });
+  for (int round = 0; round < 3; ++round) {
+    AddKeys(&builder, 0, 20'000);
+    builder.Finish(&owner_);
+  }
+  done = true;
+  watcher.join();
+  EXPECT_EQ(builder.EstimateEntriesAdded(), 0u);
+}
+
+// A builder in which a test can flip a bit of a hash.
+class DamagedBuilder : public BitsBuilder {
+ public:
+  using BitsBuilder::BitsBuilder;
+  void FlipHash() {
+    const auto flip = [](const auto* hashes, size_t n) {
+      auto& hash = const_cast<
+          std::remove_const_t<std::remove_reference_t<decltype(*hashes)>>&>(
+          hashes[n / 2]);
+      hash ^= 0x100;
+    };
+    if (hashes_.hash_size() == 4) {
+      hashes_.ForEachChunk<uint32_t>(flip);
+    } else {
+      hashes_.ForEachChunk<uint64_t>(flip);
+    }
+  }
+};
+
+TEST_P(BuilderTest, DetectsFlippedHash) {
+  BuilderSettings settings = Settings();
+  settings.detect_corruption = true;
+  DamagedBuilder builder(settings);
+  AddKeys(&builder, 0, 100);
+  builder.FlipHash();
+  Status status;
+  const Slice filter = builder.Finish(&owner_, &status);
+  EXPECT_TRUE(status.IsCorruption()) << status.ToString();
+  // Whoever ignores the status loses nothing.
+  FalsePositives(filter, 0, 100);
+
+  // The next filter is sound again.
+  AddKeys(&builder, 0, 100);
+  const Slice sound = builder.Finish(&owner_, &status);
+  ASSERT_ROCKSDB_OK(status);
+  EXPECT_ROCKSDB_OK(builder.MaybePostVerify(sound));
+}
+
+TEST_P(BuilderTest, DetectsFlippedByte) {
+  BuilderSettings settings = Settings();
+  settings.detect_corruption = true;
+  BitsBuilder builder(settings);
+  AddKeys(&builder, 0, 1000);
+  const Slice first = builder.Finish(&owner_);
+  const std::string sound = first.ToString();
+  EXPECT_ROCKSDB_OK(builder.MaybePostVerify(first));
+
+  // In the payload, and in each byte of the trailer.
+  std::vector<size_t> places = {sound.size() / 2};
+  for (size_t i = 1; i <= internal::kSealedFramingSize; ++i) {
+    places.push_back(sound.size() - i);
+  }
+  for (const size_t place : places) {
+    AddKeys(&builder, 0, 1000);
+    ASSERT_EQ(builder.Finish(&owner_).ToString(), sound);
+    std::string damaged = sound;
+    damaged[place] = static_cast<char>(~damaged[place]);
+    EXPECT_TRUE(builder.MaybePostVerify(damaged).IsCorruption()) << place;
+  }
+}
+
+TEST_P(BuilderTest, VerifiesEmptyFilter) {
+  BuilderSettings settings = Settings();
+  settings.detect_corruption = true;
+  BitsBuilder builder(settings);
+  const Slice empty = builder.Finish(&owner_);
+  EXPECT_ROCKSDB_OK(builder.MaybePostVerify(empty));
+  AddKeys(&builder, 0, 10);
+  builder.Finish(&owner_);
+  EXPECT_TRUE(builder.MaybePostVerify(empty).IsCorruption());
+}
+
+TEST_P(BuilderTest, RoundedSizesKeepTheirAverage) {
+  std::atomic<int64_t> balance{0};
+  BuilderSettings settings = Settings();
+  settings.rounding_balance = &balance;
+  BitsBuilder builder(settings);
+  double rounded_rate = 0;
+  double planned_rate = 0;
+  uint64_t different = 0;
+  int filters = 0;
+  for (int keys = 500; keys < 5000; keys += 37, ++filters) {
+    AddKeys(&builder, 0, keys);
+    const size_t planned = builder.CalculateSpace(static_cast<size_t>(keys));
+    const Slice filter = builder.Finish(&owner_);
+    different += filter.size() != planned;
+    rounded_rate +=
+        builder.EstimatedFpRate(static_cast<size_t>(keys), filter.size());
+    planned_rate += builder.EstimatedFpRate(static_cast<size_t>(keys), planned);
+    EXPECT_LE(FalsePositives(filter, 0, keys), keys / 10);
+  }
+  EXPECT_GT(different, 0u);
+  EXPECT_NEAR(rounded_rate / filters, planned_rate / filters,
+              0.02 * planned_rate / filters);
+  EXPECT_NEAR(static_cast<double>(balance) / 4294967296.0,
+              rounded_rate - planned_rate, 1e-6);
+}
+
+class LineLogger : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char* format, va_list arguments) override {
+    char line[1000];
+    std::vsnprintf(line, sizeof(line), format, arguments);
+    lines.push_back(line);
+  }
+  std::vector<std::string> lines;
+};
+
+TEST(ClassicBuilderTest, WarnsOnceOfManyKeys) {
+  LineLogger log;
+  std::atomic<bool> warned{false};
+  BuilderSettings settings;
+  settings.layout = internal::FindLayoutOfName("classic");
+  settings.millibits_per_key = 500;
+  settings.log = &log;
+  settings.warned_of_many_keys = &warned;
+  BitsBuilder builder(settings);
+  std::unique_ptr<const char[]> owner;
+  for (int round = 0; round < 2; ++round) {
+    std::string key = "12345678";
+    for (uint64_t i = 0; i < internal::kManyClassicKeys + 100'000; ++i) {
+      std::memcpy(key.data(), &i, sizeof(i));
+      builder.AddKey(key);
+    }
+    builder.Finish(&owner);
+    ASSERT_EQ(log.lines.size(), 1u);
+  }
+  EXPECT_NE(log.lines[0].find("use another layout or partitioned"),
+            std::string::npos)
+      << log.lines[0];
+}
+
+}  // namespace
+}  // namespace deltabloom::testing

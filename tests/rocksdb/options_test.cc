@@ -1,0 +1,296 @@
+// The policy as text: URIs, named options, OPTIONS files, SetOptions, LOG.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engines/rocksdb/private_abi.h"
+#include "rocksdb/utilities/options_util.h"
+#include "tests/rocksdb/test_db.h"
+
+namespace deltabloom::testing {
+namespace {
+
+using rocksdb::ConfigOptions;
+using rocksdb::FilterPolicy;
+using rocksdb::Status;
+
+Status Create(const std::string& text, PolicyPtr* policy) {
+  EXPECT_TRUE(RegisterRocksDB());
+  policy->reset();
+  return FilterPolicy::CreateFromString(ConfigOptions(), text, policy);
+}
+
+std::string Option(const FilterPolicy& policy, const std::string& name) {
+  std::string value;
+  EXPECT_ROCKSDB_OK(policy.GetOption(ConfigOptions(), name, &value));
+  return value;
+}
+
+void ExpectOptions(const FilterPolicy& policy, const std::string& bits_per_key,
+                   const std::string& layout,
+                   const std::string& compatibility) {
+  EXPECT_EQ(policy.GetId(), "deltabloom");
+  EXPECT_EQ(Option(policy, "bits_per_key"), bits_per_key);
+  EXPECT_EQ(Option(policy, "layout"), layout);
+  EXPECT_EQ(Option(policy, "compatibility"), compatibility);
+}
+
+TEST(OptionsTest, GoodText) {
+  struct Case {
+    const char* text;
+    const char* bits_per_key;
+    const char* compatibility;
+  };
+  for (const Case& good : std::initializer_list<Case>{
+           {"deltabloom", "10", "builtin"},
+           {"deltabloom:10", "10", "builtin"},
+           {"deltabloom:9.9", "9.9", "builtin"},
+           {"deltabloom:9.9:classic", "9.9", "builtin"},
+           {"deltabloom:1e1", "10", "builtin"},
+           {"deltabloom:0", "0", "builtin"},
+           {"deltabloom:1000", "1000", "builtin"},
+           {"deltabloom:0.0004", "0", "builtin"},
+           {"deltabloom:12.3456", "12.346", "builtin"},
+           {"id=deltabloom;bits_per_key=9.99", "9.99", "builtin"},
+           {"{id=deltabloom;bits_per_key=7;compatibility=own;}", "7", "own"},
+           {"id=deltabloom:12:classic;compatibility=own", "12", "own"},
+           {"id=deltabloom:12;bits_per_key=13", "13", "builtin"},
+       }) {
+    PolicyPtr policy;
+    ASSERT_ROCKSDB_OK(Create(good.text, &policy));
+    ASSERT_NE(policy, nullptr) << good.text;
+    ExpectOptions(*policy, good.bits_per_key, "classic", good.compatibility);
+  }
+}
+
+TEST(OptionsTest, EveryLayoutByName) {
+  for (const std::string& layout : LayoutNames()) {
+    ExpectOptions(*PolicyFromString("deltabloom:9.9:" + layout), "9.9", layout,
+                  "builtin");
+    ExpectOptions(*PolicyFromString("id=deltabloom;layout=" + layout), "10",
+                  layout, "builtin");
+  }
+}
+
+// Each is an error whose text says what to do; none is a silent null policy.
+TEST(OptionsTest, BadText) {
+  const std::string range = "use 0 to 1000; 10 gives about 1 %";
+  struct Case {
+    std::string text;
+    std::string answer;
+  };
+  for (const Case& bad : std::vector<Case>{
+           {"deltabloom:", "bits_per_key '' is not a number: " + range},
+           {"deltabloom:nan", "bits_per_key 'nan' is out of range: " + range},
+           {"deltabloom:-nan", "bits_per_key '-nan' is out of range: " + range},
+           {"deltabloom:inf", "bits_per_key 'inf' is out of range: " + range},
+           {"deltabloom:-inf", "bits_per_key '-inf' is out of range: " + range},
+           {"deltabloom:-1", "bits_per_key '-1' is out of range: " + range},
+           {"deltabloom:1000.1",
+            "bits_per_key '1000.1' is out of range: " + range},
+           {"deltabloom:1e300",
+            "bits_per_key '1e300' is out of range: " + range},
+           {"deltabloom:1e999",
+            "bits_per_key '1e999' is not a number: " + range},
+           {"deltabloom:ten", "bits_per_key 'ten' is not a number: " + range},
+           {"deltabloom:10x", "bits_per_key '10x' is not a number: " + range},
+           {"deltabloom: 10", "bits_per_key ' 10' is not a number: " + range},
+           {"deltabloom:0x10", "bits_per_key '0x10' is not a number: " + range},
+           {"deltabloom:10,5", "bits_per_key '10,5' is not a number: " + range},
+           {"deltabloom:classic",
+            "bits_per_key 'classic' is not a number: " + range},
+           {"deltabloom::classic", "bits_per_key '' is not a number: " + range},
+           {"deltabloom:10:", "layout '' is unknown: use classic"},
+           {"deltabloom:10:cuckoo", "layout 'cuckoo' is unknown: use classic"},
+           {"deltabloom:10:Classic",
+            "layout 'Classic' is unknown: use classic"},
+           // LevelDB's hash is for LevelDB.
+           {"deltabloom:10:classic-leveldb", "is unknown: use classic"},
+           {"deltabloom:10:classic:own",
+            "cannot read ':own': use deltabloom:BITS_PER_KEY:LAYOUT"},
+           {"deltabloom:10:classic:", "cannot read ':': use deltabloom:BITS"},
+           {"id=deltabloom;bits_per_key=nan",
+            "bits_per_key 'nan' is out of range: " + range},
+           {"id=deltabloom;bits_per_key=",
+            "bits_per_key '' is not a number: " + range},
+           {"id=deltabloom;layout=cuckoo",
+            "layout 'cuckoo' is unknown: use classic"},
+           {"id=deltabloom;compatibility=both",
+            "compatibility 'both' is unknown: use builtin or own"},
+           {"id=deltabloom;bits=10", "Could not find option"},
+       }) {
+    PolicyPtr policy;
+    const Status status = Create(bad.text, &policy);
+    EXPECT_FALSE(status.ok()) << bad.text;
+    EXPECT_NE(status.ToString().find(bad.answer), std::string::npos)
+        << bad.text << "\n  " << status.ToString();
+    EXPECT_EQ(status.ToString().find('\n'), std::string::npos);
+  }
+}
+
+TEST(OptionsTest, BadOptionsInCode) {
+  for (const double bits_per_key :
+       {std::nan(""), std::numeric_limits<double>::infinity(),
+        -std::numeric_limits<double>::infinity(), -0.001, 1000.001, 1e300}) {
+    RocksDBFilterOptions options;
+    options.bits_per_key = bits_per_key;
+    EXPECT_NE(options.Validate(), "");
+    std::string error;
+    EXPECT_EQ(NewRocksDBFilterPolicy(options, &error), nullptr);
+    EXPECT_NE(error.find("out of range: use 0 to 1000"), std::string::npos)
+        << error;
+    EXPECT_EQ(NewRocksDBFilterPolicy(options, nullptr), nullptr);
+  }
+  RocksDBFilterOptions options;
+  options.layout = static_cast<Layout>(200);
+  EXPECT_EQ(NewRocksDBFilterPolicy(options), nullptr);
+}
+
+TEST(OptionsTest, OptionsInCode) {
+  RocksDBFilterOptions options;
+  options.bits_per_key = 7.125;
+  options.compatibility = RocksDBCompatibility::kOwn;
+  std::string error = "untouched";
+  const PolicyPtr policy = NewRocksDBFilterPolicy(options, &error);
+  ASSERT_NE(policy, nullptr);
+  EXPECT_EQ(error, "untouched");
+  ExpectOptions(*policy, "7.125", "classic", "own");
+}
+
+TEST(OptionsTest, CompatibilityNames) {
+  EXPECT_STREQ(Deltabloom()->CompatibilityName(),
+               RocksDBBloom()->CompatibilityName());
+  EXPECT_STREQ(Deltabloom(10, RocksDBCompatibility::kOwn)->CompatibilityName(),
+               "deltabloom.SealedFilter");
+}
+
+TEST(OptionsTest, FewBitsMeanNoFilter) {
+  for (const double bits_per_key : {0.0, 0.3, 0.499}) {
+    EXPECT_EQ(internal::NewBitsBuilder(*Deltabloom(bits_per_key)), nullptr);
+  }
+  for (const double bits_per_key : {0.5, 1.0, 1000.0}) {
+    EXPECT_NE(internal::NewBitsBuilder(*Deltabloom(bits_per_key)), nullptr);
+  }
+  TempDir dir;
+  const auto db =
+      Open(MakeOptions({Deltabloom(0.4), false, nullptr}), dir.Path("db"));
+  Load(db.get(), 0, 100);
+  const Lookups lookups = GetAll(db.get(), 0, 100);
+  ExpectNoneMissed(lookups);
+  EXPECT_EQ(lookups.useful, 0u);
+}
+
+PolicyPtr PolicyOf(const rocksdb::Options& options) {
+  return options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()
+      ->filter_policy;
+}
+
+TEST(OptionsTest, OptionsFileRoundTrip) {
+  for (const std::string& layout : LayoutNames()) {
+    TempDir dir;
+    const PolicyPtr policy =
+        PolicyFromString("id=deltabloom:9.9:" + layout + ";compatibility=own");
+    auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
+    Load(db.get(), 0, 1000);
+    db.reset();
+
+    rocksdb::DBOptions db_options;
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    ConfigOptions strict;
+    strict.ignore_unknown_options = false;
+    strict.ignore_unsupported_options = false;
+    ASSERT_ROCKSDB_OK(rocksdb::LoadLatestOptions(strict, dir.Path("db"),
+                                                 &db_options, &families));
+    rocksdb::Options loaded(db_options, families[0].options);
+    ASSERT_NE(PolicyOf(loaded), nullptr);
+    ExpectOptions(*PolicyOf(loaded), "9.9", layout, "own");
+
+    loaded.statistics = rocksdb::CreateDBStatistics();
+    db = Open(loaded, dir.Path("db"));
+    ExpectFiltered(GetAll(db.get(), 0, 1000), 1000);
+    Load(db.get(), 1000, 2000);
+    ExpectFiltered(GetAll(db.get(), 1000, 2000), 1000);
+
+    // And once more, from what was written by what was read.
+    db.reset();
+    ASSERT_ROCKSDB_OK(rocksdb::LoadLatestOptions(strict, dir.Path("db"),
+                                                 &db_options, &families));
+    ExpectOptions(*PolicyOf(rocksdb::Options(db_options, families[0].options)),
+                  "9.9", layout, "own");
+    EXPECT_ROCKSDB_OK(rocksdb::CheckOptionsCompatibility(strict, dir.Path("db"),
+                                                         db_options, families));
+  }
+}
+
+TEST(OptionsTest, SetOptionsChangesWhatMayChange) {
+  TempDir dir;
+  const PolicyPtr policy = Deltabloom(10);
+  const auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
+  Load(db.get(), 0, 1000);
+  const auto set = [&](const std::string& options) {
+    return db->SetOptions(
+        {{"block_based_table_factory", "{filter_policy={" + options + "}}"}});
+  };
+  ASSERT_ROCKSDB_OK(set("bits_per_key=20;layout=classic"));
+  EXPECT_EQ(Option(*policy, "bits_per_key"), "20");
+  EXPECT_FALSE(set("bits_per_key=nan").ok());
+  EXPECT_FALSE(set("compatibility=own").ok());
+  EXPECT_EQ(Option(*policy, "bits_per_key"), "20");
+  EXPECT_EQ(Option(*policy, "compatibility"), "builtin");
+
+  Load(db.get(), 1000, 2000);
+  ExpectFiltered(GetAll(db.get(), 0, 2000), 2000);
+  rocksdb::TablePropertiesCollection tables;
+  ASSERT_ROCKSDB_OK(db->GetPropertiesOfAllTables(&tables));
+  ASSERT_EQ(tables.size(), 2u);
+  std::vector<uint64_t> sizes;
+  for (const auto& [name, properties] : tables) {
+    sizes.push_back(properties->filter_size);
+    EXPECT_EQ(properties->num_filter_entries, 1000u);
+    EXPECT_EQ(properties->filter_policy_name, "deltabloom");
+  }
+  EXPECT_GT(std::max(sizes[0], sizes[1]), std::min(sizes[0], sizes[1]) * 3 / 2);
+}
+
+int Count(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (size_t at = text.find(part); at != std::string::npos;
+       at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+TEST(OptionsTest, OneLogLineWithTheConfiguration) {
+  TempDir dir;
+  const PolicyPtr policy = PolicyFromString("deltabloom:9.9");
+  auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
+  for (int i = 0; i < 3; ++i) Load(db.get(), 10 * i, 10 * i + 10);
+  const std::string line =
+      "[deltabloom] version 0.1.0: bits_per_key=9.9 layout=classic "
+      "compatibility=builtin name=rocksdb.BuiltinBloomFilter cpu=";
+  EXPECT_EQ(Count(ReadFile(dir.Path("db/LOG")), line), 1);
+  ASSERT_ROCKSDB_OK(db->SetOptions(
+      {{"block_based_table_factory", "{filter_policy={bits_per_key=12;}}"}}));
+  Load(db.get(), 100, 200);
+  const std::string log = ReadFile(dir.Path("db/LOG"));
+  EXPECT_EQ(Count(log, line), 1);
+  EXPECT_EQ(Count(log, "[deltabloom] version"), 2);
+  EXPECT_EQ(Count(log, "bits_per_key=12 layout=classic"), 1);
+}
+
+TEST(OptionsTest, RegisteringAgainDoesNoHarm) {
+  std::string error;
+  EXPECT_TRUE(RegisterRocksDB(&error)) << error;
+  EXPECT_TRUE(RegisterRocksDB());
+  PolicyPtr policy;
+  EXPECT_ROCKSDB_OK(Create("deltabloom:5", &policy));
+}
+
+}  // namespace
+}  // namespace deltabloom::testing
