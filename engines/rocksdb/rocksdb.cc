@@ -26,7 +26,7 @@ const FilterPolicy* CreatePolicy(const std::string& uri,
     auto policy = std::make_unique<SealedFilterPolicy>();
     const std::string problem = internal::ParseUri(uri, &policy->settings());
     if (!problem.empty()) {
-      *error = "deltabloom: " + problem;
+      *error = internal::Report(problem);
       return nullptr;
     }
     *guard = std::move(policy);

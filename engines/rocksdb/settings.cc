@@ -95,6 +95,8 @@ std::string CompatibilityText(const Settings& settings) {
                                                               : "builtin";
 }
 
+std::atomic<ProblemReporter> problem_reporter{nullptr};
+
 using Parser = std::string (*)(std::string_view text, Settings* settings);
 using Printer = std::string (*)(const Settings& settings);
 
@@ -108,9 +110,8 @@ OptionTypeInfo Option(OptionType type, OptionTypeFlags flags, Parser parse,
               void* settings) {
         const std::string problem =
             parse(text, static_cast<Settings*>(settings));
-        return problem.empty()
-                   ? Status::OK()
-                   : Status::InvalidArgument("deltabloom: " + problem);
+        return problem.empty() ? Status::OK()
+                               : Status::InvalidArgument(Report(problem));
       },
       [print](const ConfigOptions&, const std::string&, const void* settings,
               std::string* text) {
@@ -152,6 +153,17 @@ std::string ParseUri(std::string_view uri, Settings* settings) {
   return "cannot read " + Quote(rest) +
          ": use deltabloom:BITS_PER_KEY:LAYOUT, and name other options, as in "
          "id=deltabloom;bits_per_key=10;compatibility=own";
+}
+
+void SetProblemReporter(ProblemReporter reporter) {
+  problem_reporter = reporter;
+}
+
+std::string Report(const std::string& problem) {
+  std::string line = "deltabloom: " + problem;
+  const ProblemReporter reporter = problem_reporter;
+  if (reporter != nullptr) reporter(line);
+  return line;
 }
 
 std::string ToText(const Settings& settings) {

@@ -34,6 +34,14 @@ void SetSettings(const RocksDBFilterOptions& options, Settings* settings);
 // when all went well; else one line that says what is wrong and what is legal.
 std::string ParseUri(std::string_view uri, Settings* settings);
 
+// Called with every line that ParseUri or an option's parser has to say, if
+// set. For programs that drop the Status and go on without a filter.
+using ProblemReporter = void (*)(const std::string& line);
+void SetProblemReporter(ProblemReporter reporter);
+
+// "deltabloom: <problem>", reported as above.
+std::string Report(const std::string& problem);
+
 // "bits_per_key=9.9 layout=classic compatibility=builtin"
 std::string ToText(const Settings& settings);
 

@@ -4,14 +4,24 @@
 #include <string>
 
 #include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/settings.h"
 
 namespace {
 
+void Print(const std::string& line) {
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
 const bool registered = [] {
   std::string error;
-  if (deltabloom::RegisterRocksDB(&error)) return true;
-  std::fprintf(stderr, "%s\n", error.c_str());
-  return false;
+  if (!deltabloom::RegisterRocksDB(&error)) {
+    Print(error);
+    return false;
+  }
+  // db_bench, for one, runs on without a filter when its OPTIONS file names a
+  // policy that cannot be made.
+  deltabloom::internal::SetProblemReporter(Print);
+  return true;
 }();
 
 }  // namespace
