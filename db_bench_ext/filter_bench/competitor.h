@@ -34,6 +34,11 @@ class Competitor {
   // of `keys` keys, if they are known.
   virtual std::optional<double> TheoreticalRate(const Slice& filter,
                                                 uint64_t keys) const = 0;
+
+  // What a database is opened with; null if RocksDB has no such policy.
+  virtual std::shared_ptr<const rocksdb::FilterPolicy> Policy() const {
+    return nullptr;
+  }
 };
 
 struct CompetitorEntry {
@@ -41,6 +46,8 @@ struct CompetitorEntry {
   // Not a filter but a lower bound: what any filter has to pay for. Floors have
   // no builder.
   bool is_floor;
+  // A database can be opened with it.
+  bool has_policy;
   // An upper estimate of the temporary memory of a build.
   std::function<double(size_t key_size)> build_bytes_per_key;
   // Throws std::runtime_error if it cannot be had here.

@@ -44,6 +44,10 @@ class DeltabloomCompetitor : public Competitor {
     return BloomRate(bits, last_byte, static_cast<double>(keys), 32);
   }
 
+  std::shared_ptr<const rocksdb::FilterPolicy> Policy() const override {
+    return policy_;
+  }
+
  private:
   std::shared_ptr<const rocksdb::FilterPolicy> policy_;
 };
@@ -59,7 +63,7 @@ std::vector<CompetitorEntry> DeltabloomCompetitors() {
     const Layout layout = (*row)->layout;
     // A layout that keeps long hashes also works on them.
     const double build_bytes = (*row)->hash_size == 4 ? 6 : 40;
-    entries.push_back({std::string("deltabloom-") + (*row)->name, false,
+    entries.push_back({std::string("deltabloom-") + (*row)->name, false, true,
                        [build_bytes](size_t) { return build_bytes; },
                        [layout](double bits_per_key) {
                          return std::make_unique<DeltabloomCompetitor>(

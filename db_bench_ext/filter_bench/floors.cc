@@ -95,7 +95,7 @@ class FloorCompetitor : public Competitor {
 };
 
 CompetitorEntry EntryOf(const char* name, Floor floor) {
-  return {name, true, [](size_t) { return 0.0; },
+  return {name, true, false, [](size_t) { return 0.0; },
           [floor](double) { return std::make_unique<FloorCompetitor>(floor); }};
 }
 

@@ -7,7 +7,7 @@
 namespace deltabloom::bench {
 namespace {
 
-constexpr size_t kMinChunkKeys = 512;
+constexpr size_t kMinChunkKeys = 128;
 
 }  // namespace
 

@@ -91,7 +91,7 @@ class LevelDBCompetitor : public Competitor {
 }  // namespace
 
 std::vector<CompetitorEntry> LevelDBCompetitors() {
-  return {{"leveldb-bloom", false,
+  return {{"leveldb-bloom", false, false,
            [](size_t key_size) {
              // Growing string and vector, each up to old and new together.
              return 3.0 * static_cast<double>(key_size + sizeof(size_t)) +

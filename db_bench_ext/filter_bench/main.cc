@@ -10,7 +10,11 @@
 #include <iostream>
 #include <memory>
 
+#include "db_bench_ext/filter_bench/collector.h"
+#include "db_bench_ext/filter_bench/database.h"
+#include "db_bench_ext/filter_bench/interrupt.h"
 #include "db_bench_ext/filter_bench/options.h"
+#include "db_bench_ext/filter_bench/parse.h"
 #include "db_bench_ext/filter_bench/progress.h"
 #include "db_bench_ext/filter_bench/python.h"
 #include "db_bench_ext/filter_bench/results.h"
@@ -55,59 +59,69 @@ std::unique_ptr<benchmark::BenchmarkReporter> NewReporter(
 }
 
 // All runs at once in one of Google Benchmark's formats.
-void Replay(const Session& session, const std::string& format,
+void Replay(const Collector& collector, const std::string& format,
             std::ostream* out) {
   const auto reporter = NewReporter(format);
   reporter->SetOutputStream(out);
   reporter->SetErrorStream(&std::cerr);
   benchmark::BenchmarkReporter::Context context;
-  context.name_field_width = session.NameWidth();
+  context.name_field_width = collector.name_width();
   if (!reporter->ReportContext(context)) return;
-  if (!session.Runs().empty()) reporter->ReportRuns(session.Runs());
+  if (!collector.runs().empty()) reporter->ReportRuns(collector.runs());
   reporter->Finalize();
 }
 
-bool WriteResults(const Options& options, const std::vector<Row>& rows,
-                  const Session& session) {
+bool WriteResults(const Options& options, const Results& results,
+                  const Collector& collector) {
   bool written = true;
   if (options.json) {
     written &= WriteTo(*options.json, [&](std::ostream* out) {
-      WriteJson(rows, options, out);
+      WriteJson(results, options, out);
     });
   }
   if (options.csv) {
-    written &=
-        WriteTo(*options.csv, [&](std::ostream* out) { WriteCsv(rows, out); });
+    written &= WriteTo(*options.csv,
+                       [&](std::ostream* out) { WriteCsv(results.rows, out); });
   }
   if (!options.benchmark_format.empty()) {
-    Replay(session, options.benchmark_format, &std::cout);
+    Replay(collector, options.benchmark_format, &std::cout);
   }
   if (!options.benchmark_out.empty()) {
     written &= WriteTo(options.benchmark_out, [&](std::ostream* out) {
-      Replay(session, options.benchmark_out_format, out);
+      Replay(collector, options.benchmark_out_format, out);
     });
   }
-  if (options.plot) written &= DrawPlots(rows, options);
+  if (options.plot) written &= DrawPlots(results, options);
   return written;
 }
 
-int Measure(const Options& options, char* program) {
-  if (!InitializeBenchmark(options, program)) return 2;
-  Session session(options);
+void MeasureFilters(const Options& options, Collector* collector,
+                    Results* results) {
+  Session session(options, collector);
   const std::string error = session.CheckMemory();
-  if (!error.empty()) {
-    std::fprintf(stderr, "filter_bench: %s\n", error.c_str());
-    return 1;
-  }
-  std::vector<Row> all_rows;
+  if (!error.empty()) throw std::runtime_error(error);
   session.Run([&](const std::vector<Row>& rows) {
     if (!options.StdoutTaken()) {
       PrintTables(rows, options.baseline, &std::cout);
     }
-    all_rows.insert(all_rows.end(), rows.begin(), rows.end());
+    results->rows.insert(results->rows.end(), rows.begin(), rows.end());
   });
-  if (!WriteResults(options, all_rows, session)) return 1;
-  for (const Row& row : all_rows) {
+}
+
+int Measure(const Options& options, char* program) {
+  if (!InitializeBenchmark(options, program)) return 2;
+  Collector collector;
+  Results results;
+  if (options.database) {
+    results.database = MeasureDatabases(options, &collector);
+    if (!options.StdoutTaken()) {
+      PrintDatabaseTables(results.database, &std::cout);
+    }
+  } else {
+    MeasureFilters(options, &collector, &results);
+  }
+  if (!WriteResults(options, results, collector)) return 1;
+  for (const Row& row : results.rows) {
     if (row.false_negatives == 0) continue;
     std::fprintf(stderr, "filter_bench: %s denied %s added keys of %s\n",
                  row.competitor.c_str(),

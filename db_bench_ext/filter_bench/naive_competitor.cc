@@ -98,7 +98,7 @@ class NaiveCompetitor : public Competitor {
 }  // namespace
 
 std::vector<CompetitorEntry> NaiveCompetitors() {
-  return {{"naive-classic", false, [](size_t) { return 12.0; },
+  return {{"naive-classic", false, false, [](size_t) { return 12.0; },
            [](double bits_per_key) {
              return std::make_unique<NaiveCompetitor>(bits_per_key);
            }}};

@@ -2,13 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
 
 #include "db_bench_ext/filter_bench/competitor.h"
+#include "db_bench_ext/filter_bench/parse.h"
 
 namespace deltabloom::bench {
 namespace {
@@ -34,69 +34,6 @@ included: see the floors.
 
 Exit codes: 0 done; 1 a filter lost a key, or a run failed; 2 bad usage;
 130 interrupted.)";
-
-struct BadUsage : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-std::vector<std::string> SplitList(const std::string& list) {
-  std::vector<std::string> parts;
-  std::string part;
-  for (std::stringstream stream(list); std::getline(stream, part, ',');) {
-    if (!part.empty()) parts.push_back(part);
-  }
-  return parts;
-}
-
-uint64_t ParseCount(const char* option, std::string text, uint64_t least,
-                    uint64_t most) {
-  const std::string given = text;
-  uint64_t unit = 1;
-  if (!text.empty() && (text.back() == 'k' || text.back() == 'K')) unit = 1000;
-  if (!text.empty() && (text.back() == 'm' || text.back() == 'M')) {
-    unit = 1'000'000;
-  }
-  if (unit > 1) text.pop_back();
-  uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [parsed, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || parsed != end || value > most / unit ||
-      value * unit < least) {
-    throw BadUsage(std::string(option) + ": '" + given +
-                   "' is not a whole number from " + WithThousands(least) +
-                   " to " + WithThousands(most));
-  }
-  return value * unit;
-}
-
-template <typename T>
-void ParseCounts(const char* option, const std::string& list, uint64_t least,
-                 uint64_t most, std::vector<T>* values) {
-  values->clear();
-  for (const std::string& text : SplitList(list)) {
-    const T value = static_cast<T>(ParseCount(option, text, least, most));
-    if (std::find(values->begin(), values->end(), value) == values->end()) {
-      values->push_back(value);
-    }
-  }
-  if (values->empty()) throw BadUsage(std::string(option) + ": an empty list");
-}
-
-void ParseBits(const std::string& list, std::vector<double>* values) {
-  values->clear();
-  for (const std::string& text : SplitList(list)) {
-    double value = 0;
-    const char* end = text.data() + text.size();
-    const auto [parsed, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || parsed != end ||
-        !(value >= 1 && value <= 100)) {
-      throw BadUsage("--bits-per-key: '" + text +
-                     "' is not a number from 1 to 100");
-    }
-    values->push_back(value);
-  }
-  if (values->empty()) throw BadUsage("--bits-per-key: an empty list");
-}
 
 std::vector<std::string> FilterNames() {
   std::vector<std::string> names;
@@ -253,6 +190,9 @@ void Declare(CLI::App* app, RawOptions* raw, Options* options) {
                 "Leave out the floors: empty call, hash, cache line");
   app->add_flag("--rates-only", options->rates_only,
                 "No timing: sizes, memory and false positives");
+  app->add_flag("--database", options->database,
+                "Measure Get and MultiGet in RocksDB databases instead, with "
+                "full and with partitioned filters, all in the block cache");
   app->add_flag("--quick", options->quick,
                 "Fewer and shorter runs: less than a minute with the defaults");
   app->add_option("--json", raw->json,
@@ -362,15 +302,6 @@ std::optional<Options> ParseOptions(int argc, char** argv, int* exit_code) {
     *exit_code = 2;
   }
   return std::nullopt;
-}
-
-std::string WithThousands(uint64_t number) {
-  std::string text = std::to_string(number);
-  for (size_t at = text.size(); at > 3;) {
-    at -= 3;
-    text.insert(at, ",");
-  }
-  return text;
 }
 
 }  // namespace deltabloom::bench

@@ -28,6 +28,7 @@ struct Options {
   bool floors = true;
   bool quick = false;
   bool rates_only = false;
+  bool database = false;  // measure databases, not bare filters
 
   // Where results go: a file, "-" for standard output, or nowhere.
   std::optional<std::string> json;
@@ -51,9 +52,6 @@ struct Options {
 // Null where the program has to end with *exit_code: after --help, and after a
 // bad option, of which one line has been printed.
 std::optional<Options> ParseOptions(int argc, char** argv, int* exit_code);
-
-// "100,000,000"
-std::string WithThousands(uint64_t number);
 
 }  // namespace deltabloom::bench
 

@@ -5,10 +5,10 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <stdexcept>
+
+#include "db_bench_ext/filter_bench/interrupt.h"
 
 namespace deltabloom::bench {
 namespace {
@@ -27,6 +27,7 @@ std::string Script(const char* name) {
 }
 
 [[noreturn]] void Become(std::vector<std::string> words) {
+  ForgetInterrupts();
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -38,18 +39,11 @@ std::string Script(const char* name) {
 
 }  // namespace
 
-bool DrawPlots(const std::vector<Row>& rows, const Options& options) {
-  std::string file =
-      (std::filesystem::temp_directory_path() / "filter_bench.XXXXXX").string();
-  const int descriptor = mkstemp(file.data());
-  if (descriptor < 0) {
-    std::fprintf(stderr, "filter_bench: cannot write %s: %s\n", file.c_str(),
-                 std::strerror(errno));
-    return false;
-  }
-  close(descriptor);
-  bool drawn =
-      WriteTo(file, [&](std::ostream* out) { WriteJson(rows, options, out); });
+bool DrawPlots(const Results& results, const Options& options) {
+  const ScratchDirectory scratch;
+  const std::string file = scratch.path() + "/results.json";
+  bool drawn = WriteTo(
+      file, [&](std::ostream* out) { WriteJson(results, options, out); });
   if (drawn) {
     const pid_t child = fork();
     if (child == 0) Become({Python(), Script("plots.py"), file, *options.plot});
@@ -57,7 +51,6 @@ bool DrawPlots(const std::vector<Row>& rows, const Options& options) {
     if (child > 0) waitpid(child, &status, 0);
     drawn = status == 0;
   }
-  unlink(file.c_str());
   return drawn;
 }
 

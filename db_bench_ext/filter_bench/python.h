@@ -10,7 +10,7 @@
 namespace deltabloom::bench {
 
 // Draws *options.plot. False after an error, which has been printed.
-bool DrawPlots(const std::vector<Row>& rows, const Options& options);
+bool DrawPlots(const Results& results, const Options& options);
 
 // Makes *options.report by running this program part by part. The exit code.
 int WriteReport(const Options& options, int argc, char** argv);

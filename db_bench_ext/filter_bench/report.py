@@ -68,6 +68,12 @@ def parts(quick, levels, known, cpus):
             "--benchmark_filter": "^(miss|hit|batch_miss)_ns",
         },
     }
+    options["database"] = {
+        "--database": None,
+        "--keys": "100k" if quick else "1M",
+        "--repetitions": "5",
+        "--benchmark_min_time": "0.02",
+    }
     for kind in ("sequential", "decimal"):
         options[kind] = {
             "--keys": "1k,100k,1M",
@@ -205,6 +211,8 @@ def main():
     ):
         results[name] = runner.run(name, options, environment)
 
+    words = ["script/bench", "--report"] + ["--quick"] * arguments.quick + rest
+    context["report_command"] = " ".join(words)
     text = report_tables.fill(frame, results, context)
     images = arguments.to / "performance"
     images.mkdir(exist_ok=True)

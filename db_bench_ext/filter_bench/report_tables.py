@@ -99,7 +99,8 @@ def machine(results, context):
         "rocksdb": "RocksDB",
         "leveldb": "LevelDB",
     }
-    return table(["", ""], [[title, context[key]] for key, title in names.items()])
+    lines = [[title, context[key]] for key, title in names.items()]
+    return table(["", ""], lines + [["Command", f"`{context['report_command']}`"]])
 
 
 def times(results, context):
@@ -241,8 +242,26 @@ def target_tables(results, context):
     return "\n\n".join(parts)
 
 
-def command(results, context):
-    return "Made with `script/bench --report`."
+def database(results, context):
+    rows = results["database"]["database"]
+    figures = {
+        "get_miss_ns": "Get, absent",
+        "multiget_miss_ns": "MultiGet, absent",
+        "get_hit_ns": "Get, added",
+        "multiget_hit_ns": "MultiGet, added",
+    }
+    baselines = {row["filter"]: row for row in rows if row["competitor"] == BASELINE}
+    lines = []
+    for row in sorted(rows, key=lambda row: row["filter"]):
+        base = baselines.get(row["filter"])
+        cells = [row["competitor"], row["filter"], f"{row['stored_bits_per_key']:.2f}"]
+        for key in figures:
+            cells.append(with_ratio(row[key], None if base in (None, row) else base[key]))
+        asked = row["batched_share"] > 0
+        cells.append(f"{100 * row['batched_share']:.0f} % in {row['keys_per_batch']:.1f}" if asked else "-")
+        lines.append(cells)
+    header = ["ns per key", "filter", "bits per key", *figures.values(), "asked in batches of"]
+    return table(header, lines)
 
 
 SECTIONS = {
@@ -255,6 +274,7 @@ SECTIONS = {
     "key_bytes": key_bytes,
     "threads": threads,
     "kinds": kinds,
+    "database": database,
 }
 
 

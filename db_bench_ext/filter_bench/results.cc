@@ -11,6 +11,7 @@
 
 #include "db_bench_ext/filter_bench/lookups.h"
 #include "db_bench_ext/filter_bench/machine.h"
+#include "db_bench_ext/filter_bench/parse.h"
 
 namespace deltabloom::bench {
 namespace {
@@ -173,7 +174,42 @@ Json ToJson(const Row& row) {
   return json;
 }
 
+Json ToJson(const DatabaseRow& row) {
+  Json json;
+  json["competitor"] = row.competitor;
+  json["filter"] = row.partitioned ? "partitioned" : "full";
+  json["keys"] = row.setting.keys;
+  json["key_bytes"] = row.setting.key_bytes;
+  json["bits_per_key"] = row.setting.bits_per_key;
+  json["stored_bits_per_key"] = row.stored_bits_per_key;
+  json["batched_share"] = row.batched_share;
+  json["keys_per_batch"] = row.keys_per_batch;
+  for (const char* figure : AllDatabaseFigures()) {
+    const auto time = row.times.find(figure);
+    json[figure] = time == row.times.end() ? Json(nullptr) : Json(time->second);
+  }
+  return json;
+}
+
 }  // namespace
+
+std::vector<Setting> SettingsOf(const Options& options) {
+  std::vector<Setting> settings;
+  for (uint64_t key_bytes : options.key_bytes) {
+    for (double bits_per_key : options.bits_per_key) {
+      for (uint64_t keys : options.keys) {
+        settings.push_back({keys, key_bytes, bits_per_key});
+      }
+    }
+  }
+  return settings;
+}
+
+const std::vector<const char*>& AllDatabaseFigures() {
+  static const std::vector<const char*> figures = {
+      "get_miss_ns", "get_hit_ns", "multiget_miss_ns", "multiget_hit_ns"};
+  return figures;
+}
 
 std::optional<double> Row::Time(const std::string& name) const {
   const auto found = times.find(name);
@@ -200,13 +236,41 @@ void PrintTables(const std::vector<Row>& rows, const std::string& baseline,
   out->flush();
 }
 
-void WriteJson(const std::vector<Row>& rows, const Options& options,
+void PrintDatabaseTables(const std::vector<DatabaseRow>& rows,
+                         std::ostream* out) {
+  std::vector<std::string> header = {"ns per key", "filter",    "keys",
+                                     "bits/key",   "batched %", "keys/batch"};
+  for (const char* figure : AllDatabaseFigures()) header.push_back(figure);
+  Table table(header);
+  for (const DatabaseRow& row : rows) {
+    std::vector<std::string> cells = {row.competitor,
+                                      row.partitioned ? "partitioned" : "full",
+                                      WithThousands(row.setting.keys),
+                                      Fixed(row.stored_bits_per_key, 2),
+                                      Fixed(row.batched_share * 100, 1),
+                                      Fixed(row.keys_per_batch, 1)};
+    for (const char* figure : AllDatabaseFigures()) {
+      const auto time = row.times.find(figure);
+      cells.push_back(time == row.times.end() ? "-" : Fixed(time->second, 0));
+    }
+    table.Add(cells);
+  }
+  *out << '\n';
+  table.Print(out);
+  out->flush();
+}
+
+void WriteJson(const Results& results, const Options& options,
                std::ostream* out) {
   Json json;
   json["rows"] = Json::array();
   json["floors"] = Json::array();
-  for (const Row& row : rows) {
+  for (const Row& row : results.rows) {
     json[row.is_floor ? "floors" : "rows"].push_back(ToJson(row));
+  }
+  json["database"] = Json::array();
+  for (const DatabaseRow& row : results.database) {
+    json["database"].push_back(ToJson(row));
   }
   Json& context = json["context"];
   for (const auto& [name, value] : DescribeMachine()) context[name] = value;

@@ -21,6 +21,9 @@ struct Setting {
   double bits_per_key = 0;
 };
 
+// All combinations that the options ask for.
+std::vector<Setting> SettingsOf(const Options& options);
+
 // One competitor in one setting, with one number of threads.
 struct Row {
   std::string competitor;
@@ -46,12 +49,37 @@ struct Row {
 
 inline constexpr char kBuildTime[] = "build_ns_per_key";
 
+// One competitor in one database.
+struct DatabaseRow {
+  std::string competitor;  // or "none"
+  bool partitioned = false;
+  Setting setting;
+  double stored_bits_per_key = 0;
+  // Of the keys for which MultiGet asked a filter, the share for which it asked
+  // in batches, and the keys per batch.
+  double batched_share = 0;
+  double keys_per_batch = 0;
+  // Medians in ns per key, by the names of AllDatabaseFigures().
+  std::map<std::string, double> times;
+};
+
+// get_miss_ns, get_hit_ns, multiget_miss_ns, multiget_hit_ns.
+const std::vector<const char*>& AllDatabaseFigures();
+
+struct Results {
+  std::vector<Row> rows;
+  std::vector<DatabaseRow> database;
+};
+
 // Tables of one setting and number of threads: figures, and ratios to the
 // baseline.
 void PrintTables(const std::vector<Row>& rows, const std::string& baseline,
                  std::ostream* out);
 
-void WriteJson(const std::vector<Row>& rows, const Options& options,
+void PrintDatabaseTables(const std::vector<DatabaseRow>& rows,
+                         std::ostream* out);
+
+void WriteJson(const Results& results, const Options& options,
                std::ostream* out);
 void WriteCsv(const std::vector<Row>& rows, std::ostream* out);
 

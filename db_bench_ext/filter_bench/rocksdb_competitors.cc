@@ -26,22 +26,26 @@ class RocksDBCompetitor : public Competitor {
     return RocksDBRate(filter, keys);
   }
 
+  std::shared_ptr<const rocksdb::FilterPolicy> Policy() const override {
+    return policy_;
+  }
+
  private:
-  std::unique_ptr<const rocksdb::FilterPolicy> policy_;
+  std::shared_ptr<const rocksdb::FilterPolicy> policy_;
 };
 
 }  // namespace
 
 std::vector<CompetitorEntry> RocksDBCompetitors() {
   std::vector<CompetitorEntry> entries;
-  entries.push_back({"rocksdb-bloom", false, [](size_t) { return 9.0; },
+  entries.push_back({"rocksdb-bloom", false, true, [](size_t) { return 9.0; },
                      [](double bits_per_key) {
                        return std::make_unique<RocksDBCompetitor>(
                            rocksdb::NewBloomFilterPolicy(bits_per_key));
                      }});
   // Ribbon takes the bits per key of the Bloom filter with the same
   // false-positive rate. The second argument asks for it at every level.
-  entries.push_back({"rocksdb-ribbon", false, [](size_t) { return 36.0; },
+  entries.push_back({"rocksdb-ribbon", false, true, [](size_t) { return 36.0; },
                      [](double bits_per_key) {
                        return std::make_unique<RocksDBCompetitor>(
                            rocksdb::NewRibbonFilterPolicy(bits_per_key, -1));

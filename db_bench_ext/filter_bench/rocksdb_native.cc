@@ -141,7 +141,7 @@ class NativeCompetitor : public Competitor {
 
 std::vector<CompetitorEntry> NativeRocksDBCompetitors() {
   if (internal::DetectedCpuLevel() < internal::CpuLevel::kAvx2) return {};
-  return {{"rocksdb-bloom-native", false, [](size_t) { return 9.0; },
+  return {{"rocksdb-bloom-native", false, false, [](size_t) { return 9.0; },
            [](double bits_per_key) {
              return std::make_unique<NativeCompetitor>(bits_per_key);
            }}};

@@ -11,15 +11,12 @@
 #include "db_bench_ext/filter_bench/filters.h"
 #include "db_bench_ext/filter_bench/lookups.h"
 #include "db_bench_ext/filter_bench/machine.h"
+#include "db_bench_ext/filter_bench/parse.h"
 #include "db_bench_ext/filter_bench/progress.h"
 #include "db_bench_ext/filter_bench/theory.h"
 
 namespace deltabloom::bench {
 namespace {
-
-using TimedRun = benchmark::BenchmarkReporter::Run;
-
-constexpr char kCounter[] = "ns_per_key";
 
 // A filter of few keys is luckier or less lucky than the next one: the rate is
 // taken over so many keys in several filters.
@@ -36,33 +33,6 @@ constexpr uint64_t kFirstOfBuilds = uint64_t{1} << 42;
 
 constexpr uint64_t kMaxFalseNegativeSamples = 1'000'000;
 constexpr double kTellBytes = 1e9;
-
-// Keeps what Google Benchmark reports.
-class Collector : public benchmark::BenchmarkReporter {
- public:
-  Collector(std::vector<TimedRun>* runs, size_t* name_width)
-      : runs_(runs), name_width_(name_width) {}
-
-  bool ReportContext(const Context& context) override {
-    *name_width_ = std::max(*name_width_, context.name_field_width);
-    return true;
-  }
-
-  void ReportRuns(const std::vector<TimedRun>& runs) override {
-    runs_->insert(runs_->end(), runs.begin(), runs.end());
-  }
-
- private:
-  std::vector<TimedRun>* runs_;
-  size_t* name_width_;
-};
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle]
-                                : (values[middle - 1] + values[middle]) / 2;
-}
 
 std::string BenchmarkName(const std::string& figure,
                           const std::string& competitor,
@@ -87,7 +57,8 @@ struct Session::Contestant {
   Row counted;
 };
 
-Session::Session(const Options& options) : options_(options) {
+Session::Session(const Options& options, Collector* collector)
+    : options_(options), collector_(collector) {
   for (const std::string& option : options.benchmark_options) {
     only_list_ |= option == "--benchmark_list_tests" ||
                   option == "--benchmark_list_tests=true";
@@ -95,18 +66,6 @@ Session::Session(const Options& options) : options_(options) {
 }
 
 Session::~Session() { benchmark::ClearRegisteredBenchmarks(); }
-
-std::vector<Setting> Session::Settings() const {
-  std::vector<Setting> settings;
-  for (uint64_t key_bytes : options_.key_bytes) {
-    for (double bits_per_key : options_.bits_per_key) {
-      for (uint64_t keys : options_.keys) {
-        settings.push_back({keys, key_bytes, bits_per_key});
-      }
-    }
-  }
-  return settings;
-}
 
 uint64_t Session::RateFilters(const Setting& setting) const {
   return std::clamp<uint64_t>(kRateKeys / setting.keys, 1, kMaxRateFilters);
@@ -140,7 +99,7 @@ double Session::MemoryOf(const Setting& setting) const {
 std::string Session::CheckMemory() const {
   double most = 0;
   Setting largest;
-  for (const Setting& setting : Settings()) {
+  for (const Setting& setting : SettingsOf(options_)) {
     if (MemoryOf(setting) <= most) continue;
     most = MemoryOf(setting);
     largest = setting;
@@ -272,7 +231,7 @@ void Session::RegisterLookups(Contestant* contestant) {
             state.SkipWithError("an added key was denied");
           }
           benchmark::DoNotOptimize(loop.Matches());
-          state.counters[kCounter] = benchmark::Counter(
+          state.counters[kNsPerKey] = benchmark::Counter(
               Median(std::move(chunk_ns)), benchmark::Counter::kAvgThreads);
         });
     benchmark->UseManualTime();
@@ -298,7 +257,7 @@ void Session::Register(Contestant* contestant) {
           state.SetIterationTime(seconds);
           build_ns.push_back(seconds * 1e9 / static_cast<double>(keys));
         }
-        state.counters[kCounter] = Median(std::move(build_ns));
+        state.counters[kNsPerKey] = Median(std::move(build_ns));
       });
   benchmark->UseManualTime()->Threads(1);
   // Large builds are long enough to be measured fewer times.
@@ -310,44 +269,29 @@ void Session::Register(Contestant* contestant) {
 void Session::Time() {
   benchmark::ClearRegisteredBenchmarks();
   for (const auto& contestant : contestants_) Register(contestant.get());
-  first_run_ = runs_.size();
-  Collector collector(&runs_, &name_width_);
-  benchmark::RunSpecifiedBenchmarks(&collector);
+  benchmark::RunSpecifiedBenchmarks(collector_);
 }
 
-std::vector<Row> Session::Rows(int threads) const {
-  std::map<std::string, std::vector<double>> found;
-  for (size_t i = first_run_; i < runs_.size(); ++i) {
-    const TimedRun& run = runs_[i];
-    if (run.error_occurred) throw std::runtime_error(run.error_message);
-    const auto counter = run.counters.find(kCounter);
-    // With --benchmark_report_aggregates_only the median is all there is.
-    const bool single = run.run_type == TimedRun::RT_Iteration;
-    if (counter == run.counters.end()) continue;
-    if (!single && run.aggregate_name != "median") continue;
-    const std::string& name = run.run_name.function_name;
-    const bool build = name.compare(0, sizeof(kBuildTime) - 1, kBuildTime) == 0;
-    if (!build && run.threads != threads) continue;
-    found[name].push_back(counter->second.value);
-  }
+std::vector<Row> Session::Rows(int threads, const Medians& medians) const {
   std::vector<Row> rows;
   for (const auto& contestant : contestants_) {
     Row row = contestant->counted;
     row.threads = threads;
-    const auto take = [&](const std::string& figure) {
-      const auto values = found.find(
-          BenchmarkName(figure, row.competitor, contestant->setting));
-      if (values != found.end()) row.times[figure] = Median(values->second);
+    const auto take = [&](const std::string& figure, int figure_threads) {
+      const auto median = medians.find(
+          {BenchmarkName(figure, row.competitor, contestant->setting),
+           figure_threads});
+      if (median != medians.end()) row.times[figure] = median->second;
     };
-    take(kBuildTime);
-    for (const LookupKind& kind : AllLookupKinds()) take(kind.name);
+    take(kBuildTime, 1);
+    for (const LookupKind& kind : AllLookupKinds()) take(kind.name, threads);
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
 void Session::Run(const std::function<void(const std::vector<Row>&)>& on_rows) {
-  const std::vector<Setting> settings = Settings();
+  const std::vector<Setting> settings = SettingsOf(options_);
   for (size_t i = 0; i < settings.size(); ++i) {
     std::ostringstream progress;
     progress << '[' << i + 1 << '/' << settings.size() << "] "
@@ -360,7 +304,8 @@ void Session::Run(const std::function<void(const std::vector<Row>&)>& on_rows) {
     }
     ShowProgress("");
     if (only_list_) continue;
-    for (int threads : options_.threads) on_rows(Rows(threads));
+    const Medians medians = collector_->TakeMedians();
+    for (int threads : options_.threads) on_rows(Rows(threads, medians));
   }
   contestants_.clear();
 }

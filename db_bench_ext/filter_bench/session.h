@@ -4,13 +4,14 @@
 #ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_SESSION_H_
 #define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_SESSION_H_
 
-#include <benchmark/benchmark.h>
-
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "db_bench_ext/filter_bench/collector.h"
 #include "db_bench_ext/filter_bench/options.h"
 #include "db_bench_ext/filter_bench/results.h"
 
@@ -18,7 +19,7 @@ namespace deltabloom::bench {
 
 class Session {
  public:
-  explicit Session(const Options& options);
+  Session(const Options& options, Collector* collector);
   ~Session();
 
   // Empty if the memory of this machine is enough for every setting; else one
@@ -29,16 +30,10 @@ class Session {
   // come. Throws std::runtime_error if a competitor cannot run here.
   void Run(const std::function<void(const std::vector<Row>&)>& on_rows);
 
-  // Everything Google Benchmark reported, for its own formats.
-  const std::vector<benchmark::BenchmarkReporter::Run>& Runs() const {
-    return runs_;
-  }
-  size_t NameWidth() const { return name_width_; }
-
  private:
   struct Contestant;
+  using Medians = std::map<std::pair<std::string, int>, double>;
 
-  std::vector<Setting> Settings() const;
   uint64_t RateFilters(const Setting& setting) const;
   uint64_t ManyFilters(const Setting& setting) const;
   double MemoryOf(const Setting& setting) const;
@@ -48,14 +43,12 @@ class Session {
   void Register(Contestant* contestant);
   void RegisterLookups(Contestant* contestant);
   void Time();
-  std::vector<Row> Rows(int threads) const;
+  std::vector<Row> Rows(int threads, const Medians& medians) const;
 
   const Options options_;
+  Collector* const collector_;
   bool only_list_ = false;
   std::vector<std::unique_ptr<Contestant>> contestants_;
-  std::vector<benchmark::BenchmarkReporter::Run> runs_;
-  size_t first_run_ = 0;  // of the current setting
-  size_t name_width_ = 0;
 };
 
 }  // namespace deltabloom::bench

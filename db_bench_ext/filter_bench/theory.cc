@@ -3,20 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "util/false_positive.h"
+
 namespace deltabloom::bench {
 namespace {
 
 // Either of two independent events.
 double Either(double a, double b) { return a + b - a * b; }
-
-double SameHashRate(double keys, int hash_bits) {
-  return -std::expm1(-keys * std::ldexp(1.0, -hash_bits));
-}
-
-double BloomRateAlone(double bits, double probes, double keys) {
-  const double zero = std::exp(keys * probes * std::log1p(-1 / bits));
-  return std::pow(1 - zero, probes);
-}
 
 // Ribbon keeps each answer in `upper` columns of bits, or one less: the first
 // blocks of 128 rows have the smaller number, and the stored size tells where
@@ -36,13 +29,13 @@ double RibbonRate(const rocksdb::Slice& filter, double blocks) {
 
 }  // namespace
 
-double BloomRate(double bits, double probes, double keys, int hash_bits) {
-  return Either(BloomRateAlone(bits, probes, keys),
-                SameHashRate(keys, hash_bits));
+double BloomRate(double bits, double probes, double keys, unsigned hash_bits) {
+  return Either(internal::BloomRateFinite(bits, keys, probes),
+                internal::HashCollisionRate(keys, hash_bits));
 }
 
 double BlockedBloomRate(double blocks, double block_bits, double probes,
-                        double keys, int hash_bits) {
+                        double keys, unsigned hash_bits) {
   const double mean = keys / blocks;
   const double spread = 12 * std::sqrt(mean) + 12;
   const double first = std::max(0.0, std::floor(mean - spread));
@@ -50,9 +43,9 @@ double BlockedBloomRate(double blocks, double block_bits, double probes,
   for (double in_block = first; in_block <= mean + spread; ++in_block) {
     const double share =
         std::exp(in_block * std::log(mean) - mean - std::lgamma(in_block + 1));
-    rate += share * BloomRateAlone(block_bits, probes, in_block);
+    rate += share * internal::BloomRateFinite(block_bits, in_block, probes);
   }
-  return Either(rate, SameHashRate(keys, hash_bits));
+  return Either(rate, internal::HashCollisionRate(keys, hash_bits));
 }
 
 std::optional<double> RocksDBRate(const rocksdb::Slice& filter, uint64_t keys) {
@@ -68,7 +61,8 @@ std::optional<double> RocksDBRate(const rocksdb::Slice& filter, uint64_t keys) {
     const auto blocks = static_cast<double>(
         uint32_t{tail[2]} | uint32_t{tail[3]} << 8 | uint32_t{tail[4]} << 16);
     if (blocks < 2) return std::nullopt;
-    return Either(RibbonRate(filter, blocks), SameHashRate(key_count, 64));
+    return Either(RibbonRate(filter, blocks),
+                  internal::HashCollisionRate(key_count, 64));
   }
   return std::nullopt;
 }

@@ -12,12 +12,12 @@ namespace deltabloom::bench {
 // A Bloom filter of `bits` bits and `probes` independent probes, with a hash of
 // `hash_bits` bits: (1 - (1 - 1/bits)^(keys * probes))^probes, and the chance
 // that a key shares its whole hash with one of the keys.
-double BloomRate(double bits, double probes, double keys, int hash_bits);
+double BloomRate(double bits, double probes, double keys, unsigned hash_bits);
 
 // A Bloom filter in which all probes of a key fall into one of `blocks` blocks
 // of `block_bits` bits: the keys per block are Poisson distributed.
 double BlockedBloomRate(double blocks, double block_bits, double probes,
-                        double keys, int hash_bits);
+                        double keys, unsigned hash_bits);
 
 // The filters of RocksDB, told apart by their last five bytes; nothing if they
 // are of another kind.

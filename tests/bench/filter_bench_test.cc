@@ -1,10 +1,11 @@
-// filter_bench run small: its results are complete and true, its bad usage is
-// answered in one line. No test looks at how long anything took.
+// filter_bench run small: its results are complete and true. No test looks at
+// how long anything took.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -30,18 +31,6 @@ const std::vector<std::string> kRowKeys = {"competitor",
                                            "batch_hit_ns",
                                            "build_ns_per_key",
                                            "build_bytes_per_key"};
-
-std::vector<std::string> Tiny(std::vector<std::string> more) {
-  std::vector<std::string> arguments = {"--repetitions",
-                                        "1",
-                                        "--benchmark_min_time=0.0001",
-                                        "--many-filter-keys",
-                                        "100k",
-                                        "--samples",
-                                        "1M"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
 
 std::set<std::string> Competitors(const Json& rows) {
   std::set<std::string> names;
@@ -244,6 +233,79 @@ TEST(FilterBench, RatesOnlyTakesNoTimes) {
   EXPECT_GT(row["false_positive_rate"], 0);
 }
 
+TEST(FilterBench, DatabasesAskTheirFiltersInBatches) {
+  const Finished run = RunBench({"--database", "--keys", "20k", "--repetitions",
+                                 "1", "--benchmark_min_time=0.0001", "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json json = Json::parse(run.out);
+  std::set<std::string> seen;
+  for (const Json& row : json["database"]) {
+    const std::string name = row["competitor"];
+    seen.insert(name + " " + row["filter"].get<std::string>());
+    for (const char* figure :
+         {"get_miss_ns", "get_hit_ns", "multiget_miss_ns", "multiget_hit_ns"}) {
+      EXPECT_GT(row[figure].get<double>(), 0) << row;
+    }
+    if (name == "none") {
+      EXPECT_EQ(row["stored_bits_per_key"], 0.0);
+      continue;
+    }
+    EXPECT_GT(row["stored_bits_per_key"], 6) << row;
+    EXPECT_EQ(row["batched_share"], 1.0) << row;
+    EXPECT_GE(row["keys_per_batch"], row["filter"] == "full" ? 31 : 1) << row;
+  }
+  for (const char* name :
+       {"rocksdb-bloom", "rocksdb-ribbon", "deltabloom-classic", "none"}) {
+    EXPECT_EQ(seen.count(std::string(name) + " full"), 1u) << name;
+    EXPECT_EQ(seen.count(std::string(name) + " partitioned"), 1u) << name;
+  }
+}
+
+TEST(FilterBench, DrawsPlots) {
+  const std::string directory = ScratchFile("plots");
+  const Finished run =
+      RunBench(Tiny({"--competitors", "rocksdb-bloom,naive-classic", "--keys",
+                     "1k,2k", "--bits-per-key", "8,10", "--plot", directory}));
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  for (const char* name : {"lookup_ns.png", "false_positives.png"}) {
+    EXPECT_EQ(ReadFile(directory + "/" + name).substr(1, 3), "PNG") << name;
+  }
+  std::filesystem::remove_all(directory);
+}
+
+// Every part, made tiny; then every section of the document has a table.
+TEST(FilterBench, ReportFillsTheDocument) {
+  const std::string directory = ScratchFile("report");
+  const Finished run = RunBench(
+      {"--report", directory, "--quick", "--competitors",
+       "rocksdb-bloom,deltabloom-classic", "--keys", "1k,3k", "--samples",
+       "10k", "--repetitions", "1", "--benchmark_min_time=0.0001"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "");
+  const std::string text = ReadFile(directory + "/performance.md");
+  std::istringstream lines(text);
+  int sections = 0;
+  std::string section;
+  bool has_table = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.compare(0, 11, "<!-- begin ") == 0) {
+      section = line;
+      has_table = false;
+    } else if (line.compare(0, 9, "<!-- end ") == 0) {
+      EXPECT_TRUE(has_table) << section;
+      ++sections;
+    } else {
+      has_table |= line.compare(0, 2, "| ") == 0;
+    }
+  }
+  EXPECT_GE(sections, 10);
+  EXPECT_NE(text.find("### deltabloom-classic"), std::string::npos);
+  for (const char* name : {"lookup_ns.png", "false_positives.png"}) {
+    EXPECT_EQ(ReadFile(directory + "/performance/" + name).substr(1, 3), "PNG");
+  }
+  std::filesystem::remove_all(directory);
+}
+
 TEST(FilterBench, GoogleBenchmarksOptionsWork) {
   const std::vector<std::string> common = {
       "--competitors", "rocksdb-bloom,naive-classic", "--keys", "1k"};
@@ -272,105 +334,6 @@ TEST(FilterBench, GoogleBenchmarksOptionsWork) {
   EXPECT_GT(json["benchmarks"][0]["ns_per_key"], 0);
   EXPECT_NE(ReadFile(file).find("miss_ns/naive-classic"), std::string::npos);
   unlink(file.c_str());
-}
-
-TEST(FilterBench, InterruptLeavesNothingBehind) {
-  const std::string file = ScratchFile("interrupted");
-  const Finished run = RunBenchUntilOutputThenInterrupt(
-      Tiny({"--competitors", "naive-classic", "--keys", "1k,100M",
-            "--no-floors", "--json", file}));
-  EXPECT_EQ(run.exit_code, 130);
-  EXPECT_NE(run.err.find("filter_bench: interrupted\n"), std::string::npos);
-  EXPECT_NE(access(file.c_str(), F_OK), 0);
-  EXPECT_NE(access((file + ".unfinished").c_str(), F_OK), 0);
-}
-
-TEST(FilterBench, HelpNamesEveryOption) {
-  const Finished run = RunBench({"--help"});
-  EXPECT_EQ(run.exit_code, 0);
-  for (const char* option : {"--competitors",
-                             "--baseline",
-                             "--keys",
-                             "--bits-per-key",
-                             "--key-bytes",
-                             "--key-kind",
-                             "--threads",
-                             "--batch",
-                             "--many-filter-keys",
-                             "--samples",
-                             "--repetitions",
-                             "--seed",
-                             "--no-floors",
-                             "--rates-only",
-                             "--quick",
-                             "--json",
-                             "--csv",
-                             "--plot",
-                             "--report",
-                             "--benchmark_filter",
-                             "deltabloom-classic",
-                             "DELTABLOOM_CPU"}) {
-    EXPECT_NE(run.out.find(option), std::string::npos) << option;
-  }
-}
-
-struct BadUsage {
-  std::vector<std::string> arguments;
-  std::string named;  // must be in the message
-};
-
-TEST(FilterBench, BadUsageGetsOneLine) {
-  const std::vector<BadUsage> cases = {
-      {{"--competitors", "rocksdb-blom"}, "'rocksdb-blom'"},
-      {{"--competitors", "floor-call"}, "'floor-call'"},
-      {{"--competitors", ","}, "empty"},
-      {{"--competitors", "naive-classic", "--baseline", "rocksdb-bloom"},
-       "--baseline"},
-      {{"--keys", "0"}, "'0'"},
-      {{"--keys", "1x"}, "'1x'"},
-      {{"--keys", "-5"}, "-5"},
-      {{"--keys", "3000M"}, "'3000M'"},
-      {{"--keys", "99999999999999999999"}, "'99999999999999999999'"},
-      {{"--keys", ""}, "--keys"},
-      {{"--bits-per-key", "nan"}, "'nan'"},
-      {{"--bits-per-key", "0.5"}, "'0.5'"},
-      {{"--bits-per-key", "1e9"}, "'1e9'"},
-      {{"--key-bytes", "4"}, "'4'"},
-      {{"--key-bytes", "8", "--key-kind", "decimal"}, "16"},
-      {{"--key-kind", "pretty"}, "--key-kind"},
-      {{"--threads", "0"}, "'0'"},
-      {{"--batch", "33"}, "'33'"},
-      {{"--repetitions", "0"}, "'0'"},
-      {{"--json", "--csv"}, "standard output"},
-      {{"--json", "--benchmark_format=json"}, "standard output"},
-      {{"--benchmark_format=xml"}, "'xml'"},
-      {{"--no-such-option"}, "--no-such-option"},
-      {{"surplus"}, "surplus"},
-  };
-  for (const BadUsage& bad : cases) {
-    const Finished run = RunBench(bad.arguments);
-    EXPECT_EQ(run.exit_code, 2) << bad.named << run.err;
-    EXPECT_EQ(run.out, "") << bad.named;
-    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
-    EXPECT_EQ(run.err.substr(0, 14), "filter_bench: ") << run.err;
-    EXPECT_NE(run.err.find(bad.named), std::string::npos) << run.err;
-  }
-  EXPECT_NE(RunBench({"--competitors", "x"}).err.find("use rocksdb-bloom, "),
-            std::string::npos);
-}
-
-TEST(FilterBench, WhatCannotRunSaysWhy) {
-  const Finished unwritable =
-      RunBench(Tiny({"--rates-only", "--competitors", "naive-classic", "--keys",
-                     "1k", "--json", "/nonexistent/dir/x.json"}));
-  EXPECT_EQ(unwritable.exit_code, 1);
-  EXPECT_NE(unwritable.err.find("/nonexistent/dir/x.json"), std::string::npos);
-
-  const Finished huge = RunBench({"--keys", "2000M", "--key-bytes", "1024"});
-  EXPECT_EQ(huge.exit_code, 1);
-  EXPECT_NE(huge.err.find("2,000,000,000 keys per filter need up to"),
-            std::string::npos)
-      << huge.err;
 }
 
 }  // namespace

@@ -54,6 +54,18 @@ Finished Run(const std::vector<std::string>& arguments, bool interrupt) {
 
 }  // namespace
 
+std::vector<std::string> Tiny(std::vector<std::string> more) {
+  std::vector<std::string> arguments = {"--repetitions",
+                                        "1",
+                                        "--benchmark_min_time=0.0001",
+                                        "--many-filter-keys",
+                                        "100k",
+                                        "--samples",
+                                        "1M"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
 Finished RunBench(const std::vector<std::string>& arguments) {
   return Run(arguments, false);
 }

@@ -13,6 +13,9 @@ struct Finished {
   std::string err;
 };
 
+// With options that make a run short.
+std::vector<std::string> Tiny(std::vector<std::string> more);
+
 Finished RunBench(const std::vector<std::string>& arguments);
 
 // Sends SIGINT as soon as something appears on standard output.

@@ -1,0 +1,116 @@
+// The command line of filter_bench: help, interrupts, and bad usage, which is
+// answered in one line.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/bench/program.h"
+
+namespace deltabloom::test {
+namespace {
+
+TEST(Usage, InterruptLeavesNothingBehind) {
+  const std::string file = ScratchFile("interrupted");
+  const Finished run = RunBenchUntilOutputThenInterrupt(
+      Tiny({"--competitors", "naive-classic", "--keys", "1k,100M",
+            "--no-floors", "--json", file}));
+  EXPECT_EQ(run.exit_code, 130);
+  EXPECT_NE(run.err.find("filter_bench: interrupted\n"), std::string::npos);
+  EXPECT_NE(access(file.c_str(), F_OK), 0);
+  EXPECT_NE(access((file + ".unfinished").c_str(), F_OK), 0);
+}
+
+TEST(Usage, HelpNamesEveryOption) {
+  const Finished run = RunBench({"--help"});
+  EXPECT_EQ(run.exit_code, 0);
+  for (const char* option : {"--competitors",
+                             "--baseline",
+                             "--keys",
+                             "--bits-per-key",
+                             "--key-bytes",
+                             "--key-kind",
+                             "--threads",
+                             "--batch",
+                             "--many-filter-keys",
+                             "--samples",
+                             "--repetitions",
+                             "--seed",
+                             "--no-floors",
+                             "--rates-only",
+                             "--quick",
+                             "--json",
+                             "--csv",
+                             "--plot",
+                             "--report",
+                             "--benchmark_filter",
+                             "deltabloom-classic",
+                             "DELTABLOOM_CPU"}) {
+    EXPECT_NE(run.out.find(option), std::string::npos) << option;
+  }
+}
+
+struct BadUsage {
+  std::vector<std::string> arguments;
+  std::string named;  // must be in the message
+};
+
+TEST(Usage, BadUsageGetsOneLine) {
+  const std::vector<BadUsage> cases = {
+      {{"--competitors", "rocksdb-blom"}, "'rocksdb-blom'"},
+      {{"--competitors", "floor-call"}, "'floor-call'"},
+      {{"--competitors", ","}, "empty"},
+      {{"--competitors", "naive-classic", "--baseline", "rocksdb-bloom"},
+       "--baseline"},
+      {{"--keys", "0"}, "'0'"},
+      {{"--keys", "1x"}, "'1x'"},
+      {{"--keys", "-5"}, "-5"},
+      {{"--keys", "3000M"}, "'3000M'"},
+      {{"--keys", "99999999999999999999"}, "'99999999999999999999'"},
+      {{"--keys", ""}, "--keys"},
+      {{"--bits-per-key", "nan"}, "'nan'"},
+      {{"--bits-per-key", "0.5"}, "'0.5'"},
+      {{"--bits-per-key", "1e9"}, "'1e9'"},
+      {{"--key-bytes", "4"}, "'4'"},
+      {{"--key-bytes", "8", "--key-kind", "decimal"}, "16"},
+      {{"--key-kind", "pretty"}, "--key-kind"},
+      {{"--threads", "0"}, "'0'"},
+      {{"--batch", "33"}, "'33'"},
+      {{"--repetitions", "0"}, "'0'"},
+      {{"--json", "--csv"}, "standard output"},
+      {{"--report", "--csv"}, "--report"},
+      {{"--json", "--benchmark_format=json"}, "standard output"},
+      {{"--benchmark_format=xml"}, "'xml'"},
+      {{"--no-such-option"}, "--no-such-option"},
+      {{"surplus"}, "surplus"},
+  };
+  for (const BadUsage& bad : cases) {
+    const Finished run = RunBench(bad.arguments);
+    EXPECT_EQ(run.exit_code, 2) << bad.named << run.err;
+    EXPECT_EQ(run.out, "") << bad.named;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    EXPECT_EQ(run.err.substr(0, 14), "filter_bench: ") << run.err;
+    EXPECT_NE(run.err.find(bad.named), std::string::npos) << run.err;
+  }
+  EXPECT_NE(RunBench({"--competitors", "x"}).err.find("use rocksdb-bloom, "),
+            std::string::npos);
+}
+
+TEST(Usage, WhatCannotRunSaysWhy) {
+  const Finished unwritable =
+      RunBench(Tiny({"--rates-only", "--competitors", "naive-classic", "--keys",
+                     "1k", "--json", "/nonexistent/dir/x.json"}));
+  EXPECT_EQ(unwritable.exit_code, 1);
+  EXPECT_NE(unwritable.err.find("/nonexistent/dir/x.json"), std::string::npos);
+
+  const Finished huge = RunBench({"--keys", "2000M", "--key-bytes", "1024"});
+  EXPECT_EQ(huge.exit_code, 1);
+  EXPECT_NE(huge.err.find("2,000,000,000 keys per filter need up to"),
+            std::string::npos)
+      << huge.err;
+}
+
+}  // namespace
+}  // namespace deltabloom::test
