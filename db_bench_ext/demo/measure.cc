@@ -113,8 +113,8 @@ LookupStats LookUp(const Database& database,
   return stats;
 }
 
-uint64_t CountMissedKeys(const Database& database, uint64_t expected_keys,
-                         Progress* progress) {
+KeyCheck CheckKeys(const Database& database, uint64_t expected_keys,
+                   double max_seconds, Progress* progress) {
   constexpr size_t kStep = 256;
   rocksdb::DB* const db = database.db();
   const rocksdb::ReadOptions read_options;
@@ -122,7 +122,8 @@ uint64_t CountMissedKeys(const Database& database, uint64_t expected_keys,
       db->NewIterator(read_options));
   std::vector<std::string> keys(kStep);
   std::vector<rocksdb::Slice> slices(kStep);
-  uint64_t found = 0;
+  KeyCheck check;
+  const Clock::time_point start = Clock::now();
   for (iterator->SeekToFirst(); iterator->Valid();) {
     size_t n = 0;
     for (; iterator->Valid() && n < kStep; iterator->Next(), ++n) {
@@ -134,16 +135,19 @@ uint64_t CountMissedKeys(const Database& database, uint64_t expected_keys,
     db->MultiGet(read_options, db->DefaultColumnFamily(), n, slices.data(),
                  values.data(), statuses.data(), /*sorted_input=*/true);
     for (size_t i = 0; i < n; ++i) {
-      found += statuses[i].ok() && values[i] == KeySet::Value(keys[i]);
+      check.missed += !statuses[i].ok() || values[i] != KeySet::Value(keys[i]);
     }
+    check.looked_up += n;
     progress->Advance(static_cast<double>(n));
     ThrowIfInterrupted();
+    if (SecondsSince(start) > max_seconds) return check;
   }
   if (!iterator->status().ok()) {
     throw std::runtime_error(database.name() + ": cannot read all keys: " +
                              iterator->status().ToString());
   }
-  return expected_keys - std::min(found, expected_keys);
+  check.missed += expected_keys - std::min(check.looked_up, expected_keys);
+  return check;
 }
 
 LookupKeys::LookupKeys(const KeySet& keys, std::string smallest,

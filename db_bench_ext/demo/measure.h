@@ -29,18 +29,24 @@ struct LookupStats {
 struct Measurement {
   LookupStats absent;
   LookupStats present;
-  uint64_t missed_present_keys = 0;  // of every key and of present lookups
+  uint64_t checked_keys = 0;         // by CheckKeys, beside the lookups
+  uint64_t missed_present_keys = 0;  // of these and of present lookups
 };
 
 // Looks up `keys` one by one. Throws std::runtime_error if RocksDB fails.
 LookupStats LookUp(const Database& database,
                    const std::vector<std::string>& keys);
 
-// How many of the inserted keys MultiGet does not find with the right value.
-// An iterator, which asks no filter, tells the keys in an order in which few
-// blocks are read twice.
-uint64_t CountMissedKeys(const Database& database, uint64_t expected_keys,
-                         Progress* progress);
+struct KeyCheck {
+  uint64_t looked_up = 0;
+  uint64_t missed = 0;
+};
+
+// Looks up every key with MultiGet, or as many as time allows; misses are keys
+// not found with the right value. An iterator, which asks no filter, tells the
+// keys in an order in which few blocks are read twice.
+KeyCheck CheckKeys(const Database& database, uint64_t expected_keys,
+                   double max_seconds, Progress* progress);
 
 // Draws the keys to look up: present ones among all inserted, absent ones
 // between the smallest and the largest inserted.

@@ -135,11 +135,17 @@ std::string FormatSummary(const std::vector<Result>& results) {
   const Result& first = results.front();
   const Result& last = results.back();
   const LookupStats& absent = last.measurement.absent;
+  uint64_t checked = last.keys;
+  for (const Result& result : results) {
+    checked = std::min(checked, result.measurement.checked_keys);
+  }
   std::string text =
-      Grouped(absent.lookups) + " lookups of absent keys and " +
-      Grouped(last.measurement.present.lookups) +
-      " of present ones in each database, and one of each of its " +
-      Grouped(last.keys) + " keys.\n";
+      "In each database: " + Grouped(absent.lookups) +
+      " lookups of absent keys, " + Grouped(last.measurement.present.lookups) +
+      " of present ones, and one of " +
+      (checked == last.keys
+           ? "every key.\n"
+           : Grouped(checked) + " keys or more, as time allowed.\n");
   const double before = Reads(first.measurement.absent);
   const double after = Reads(absent);
   if (before > 0) {

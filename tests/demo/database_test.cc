@@ -101,13 +101,19 @@ TEST_F(DatabaseTest, TablesWithoutTheirFilterAreRefused) {
 TEST_F(DatabaseTest, MissedKeysAreCounted) {
   const KeySet keys = MakeKeys(kKeys);
   const auto database = MakeDatabase(3, keys, {{1, 4000}, {0, 1000}});
-  EXPECT_EQ(CountMissedKeys(*database, kKeys, &progress_), 0u);
-  EXPECT_EQ(CountMissedKeys(*database, kKeys + 7, &progress_), 7u);
+  KeyCheck check = CheckKeys(*database, kKeys, 60, &progress_);
+  EXPECT_EQ(check.looked_up, kKeys);
+  EXPECT_EQ(check.missed, 0u);
+  EXPECT_EQ(CheckKeys(*database, kKeys + 7, 60, &progress_).missed, 7u);
   // A wrong value is a miss, too.
   ASSERT_TRUE(database->db()
                   ->Put(rocksdb::WriteOptions(), keys.Key(11), "something else")
                   .ok());
-  EXPECT_EQ(CountMissedKeys(*database, kKeys, &progress_), 1u);
+  EXPECT_EQ(CheckKeys(*database, kKeys, 60, &progress_).missed, 1u);
+  // Keys for which there is no time are not missed ones.
+  check = CheckKeys(*database, kKeys + 7, 0, &progress_);
+  EXPECT_LT(check.looked_up, kKeys);
+  EXPECT_LE(check.missed, 1u);
   EXPECT_EQ(LookUp(*database, {keys.Key(10), keys.Key(11)}).found, 1u);
 }
 

@@ -79,6 +79,7 @@ class Results(DemoTest):
         for name in FILTERS:
             self.assertIn(f"\n{name} ", done.stdout)
         self.assertEqual(done.stdout.count("\nlevel "), SORTED_RUNS)
+        self.assertIn("one of every key.", done.stdout)
         self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         self.assertGreater(picture.stat().st_size, 20000)
         self.assert_nothing_left()

@@ -56,6 +56,16 @@ TEST(Report, AMissedKeyIsExitCode1AndSaid) {
             std::string::npos);
 }
 
+TEST(Report, SummarySaysWhetherEveryKeyWasLookedUp) {
+  std::vector<Result> results = MakeResults();
+  results[0].measurement.checked_keys = results[1].measurement.checked_keys =
+      1000;
+  EXPECT_NE(FormatSummary(results).find("one of every key"), std::string::npos);
+  results[0].measurement.checked_keys = 999;
+  EXPECT_NE(FormatSummary(results).find("one of 999 keys or more"),
+            std::string::npos);
+}
+
 TEST(Report, SummarySaysWhatIsSaved) {
   EXPECT_NE(FormatSummary(MakeResults())
                 .find("deltabloom reads 0.0400 data blocks instead of 4.0000: "
