@@ -36,7 +36,7 @@ class CompactBand {
   // Takes the keys with these hashes, all of the current bucket. False if
   // they contradict the equations there; some of them are then in, Undo must
   // follow.
-  bool Insert(const CompactLayer& layer, unsigned seed, unsigned layer_index,
+  bool Insert(const CompactLayer& layer, uint64_t stream,
               const uint64_t* hashes, size_t n);
 
   // Rows taken since BeginBucket, and the way back to an earlier number.
@@ -54,12 +54,6 @@ class CompactBand {
   const Fingerprint* fingerprints() const { return fingerprints_.get(); }
 
  private:
-  struct Lane {
-    uint64_t row;
-    uint64_t coefficients;
-    uint32_t fingerprint;
-  };
-
   struct Free {
     void operator()(void* memory) const { std::free(memory); }
   };
@@ -71,29 +65,7 @@ class CompactBand {
     return std::unique_ptr<T[], Free>(static_cast<T*>(memory));
   }
 
-  enum class StepResult { kMoved, kDone, kContradiction };
-
-  // One XOR, or the end of a lane.
-  StepResult Step(Lane* lane) {
-    const uint64_t there = coefficients_[lane->row];
-    if (there == 0) {
-      coefficients_[lane->row] = lane->coefficients;
-      fingerprints_[lane->row] = static_cast<Fingerprint>(lane->fingerprint);
-      taken_[taken_size_++] = lane->row;
-      return StepResult::kDone;
-    }
-    const uint64_t rest = lane->coefficients ^ there;
-    lane->fingerprint ^= fingerprints_[lane->row];
-    if (__builtin_expect(rest == 0, 0)) {
-      // Nothing but the fingerprint is left. It is 0 for a duplicate.
-      return lane->fingerprint == 0 ? StepResult::kDone
-                                    : StepResult::kContradiction;
-    }
-    const auto shift = static_cast<unsigned>(__builtin_ctzll(rest));
-    lane->coefficients = rest >> shift;
-    lane->row += shift;
-    return StepResult::kMoved;
-  }
+  enum Step { kMoved, kDone, kContradiction };
 
   std::unique_ptr<uint64_t[], Free> coefficients_;
   std::unique_ptr<Fingerprint[], Free> fingerprints_;
@@ -104,55 +76,86 @@ class CompactBand {
   size_t taken_size_ = 0;
 };
 
+// Each XOR waits for the one before it. Keys of one bucket may overtake each
+// other, so several are under way at a time, each in a lane. Everything is in
+// local variables: a store to the arrays could change any member.
 template <typename Fingerprint>
-bool CompactBand<Fingerprint>::Insert(const CompactLayer& layer, unsigned seed,
-                                      unsigned layer_index,
-                                      const uint64_t* hashes, size_t n) {
-  // Each XOR waits for the one before it. Keys of one bucket may overtake each
-  // other, so several are under way at a time.
+bool CompactBand<Fingerprint>::Insert(const CompactLayer& layer,
+                                      uint64_t stream, const uint64_t* hashes,
+                                      size_t n) {
   constexpr unsigned kLanes = 4;
-  Lane lanes[kLanes];
-  size_t next = 0;
-  const auto load = [&](Lane* lane) {
-    const uint64_t hash = CompactLayerHash(hashes[next++], seed, layer_index);
-    const CompactEquation equation = EquationOf(hash);
-    lane->row = layer.first_row + ScaleHash(hash, layer.starts);
-    lane->coefficients = equation.coefficients;
-    lane->fingerprint = equation.fingerprint & fingerprint_mask_;
+  uint64_t* const coefficients = coefficients_.get();
+  Fingerprint* const fingerprints = fingerprints_.get();
+  const uint32_t mask = fingerprint_mask_;
+  const uint64_t first_row = layer.first_row;
+  const uint64_t starts = layer.starts;
+  uint64_t* taken = taken_ + taken_size_;
+  const uint64_t* const end = hashes + n;
+  uint64_t row[kLanes];
+  uint64_t equation[kLanes];
+  uint32_t fingerprint[kLanes];
+
+  const auto load = [&](unsigned lane) __attribute__((always_inline)) {
+    const uint64_t hash = CompactLayerHash(*hashes++, stream);
+    const CompactEquation loaded = EquationOf(hash);
+    row[lane] = first_row + ScaleHash(hash, starts);
+    equation[lane] = loaded.coefficients;
+    fingerprint[lane] = loaded.fingerprint & mask;
   };
-  unsigned finished = kLanes;  // a lane that is, with no key left for it
+  // One XOR, or the end of a lane.
+  const auto step = [&](unsigned lane) __attribute__((always_inline)) {
+    const uint64_t there = coefficients[row[lane]];
+    if (there == 0) {
+      coefficients[row[lane]] = equation[lane];
+      fingerprints[row[lane]] = static_cast<Fingerprint>(fingerprint[lane]);
+      *taken++ = row[lane];
+      return kDone;
+    }
+    const uint64_t rest = equation[lane] ^ there;
+    fingerprint[lane] ^= fingerprints[row[lane]];
+    if (__builtin_expect(rest == 0, 0)) {
+      // Nothing but the fingerprint is left. It is 0 for a duplicate.
+      return fingerprint[lane] == 0 ? kDone : kContradiction;
+    }
+    const auto shift = static_cast<unsigned>(__builtin_ctzll(rest));
+    equation[lane] = rest >> shift;
+    row[lane] += shift;
+    return kMoved;
+  };
+
+  Step result = kDone;
   if (n >= kLanes) {
-    for (unsigned i = 0; i < kLanes; ++i) load(&lanes[i]);
+    unsigned finished = kLanes;  // a lane for which no key is left
+#pragma GCC unroll 4
+    for (unsigned lane = 0; lane < kLanes; ++lane) load(lane);
     do {
 #pragma GCC unroll 4
-      for (unsigned i = 0; i < kLanes; ++i) {
-        const StepResult result = Step(&lanes[i]);
-        if (result == StepResult::kMoved) continue;
-        if (result == StepResult::kContradiction) return false;
-        if (next == n) {
-          finished = i;
+      for (unsigned lane = 0; lane < kLanes; ++lane) {
+        result = step(lane);
+        if (result == kMoved) continue;
+        if (result == kContradiction || hashes == end) {
+          finished = lane;
           break;
         }
-        load(&lanes[i]);
+        load(lane);
       }
     } while (finished == kLanes);
-  }
-  const auto run = [&](Lane* lane) {
-    for (;;) {
-      const StepResult result = Step(lane);
-      if (result != StepResult::kMoved) return result == StepResult::kDone;
-    }
-  };
-  if (n >= kLanes) {
-    for (unsigned i = 0; i < kLanes; ++i) {
-      if (i != finished && !run(&lanes[i])) return false;
+#pragma GCC unroll 4
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      if (lane == finished || result == kContradiction) continue;
+      do {
+        result = step(lane);
+      } while (result == kMoved);
     }
   }
-  while (next < n) {
-    load(&lanes[0]);
-    if (!run(&lanes[0])) return false;
+  while (hashes != end && result == kDone) {
+    load(0);
+    do {
+      result = step(0);
+    } while (result == kMoved);
   }
-  return true;
+  taken_size_ = static_cast<size_t>(taken - taken_);
+  return result == kDone;
 }
 
 }  // namespace deltabloom::internal

@@ -27,6 +27,12 @@ unsigned GroupLog2(uint64_t starts) {
   return log2;
 }
 
+// Hashes in the buffer through which groups are sorted, twice as fast as in
+// place. Larger groups, which random hashes do not form, are sorted in place.
+uint64_t BufferSize(uint64_t keys, uint64_t starts) {
+  return std::min(keys, uint64_t{2} << GroupLog2(starts));
+}
+
 // Reorders hashes[0 .. end.back()) so that those with category_of(hash) = c
 // end at end[c]; end comes in right. In place, one swap per hash.
 template <typename CategoryOf>
@@ -75,18 +81,27 @@ class Construction {
   bool InsertBucket(unsigned index, uint64_t bucket, const uint64_t* hashes,
                     const uint64_t* class_end);
 
+  // Sorts by category, each of which then ends at end_[category]; returns
+  // where the sorted hashes are. end_ comes in with one 0 per category.
+  template <typename CategoryOf>
+  const uint64_t* Sort(uint64_t* hashes, uint64_t n, CategoryOf category_of);
+
   uint64_t StartOf(uint64_t hash, unsigned index) const {
-    return ScaleHash(CompactLayerHash(hash, geometry_.seed, index),
-                     geometry_.layer[index].starts);
+    return ScaleHash(
+        CompactLayerHash(hash, CompactStream(geometry_.seed, index)),
+        geometry_.layer[index].starts);
   }
 
   const CompactGeometry& geometry_;
   CompactBand<Fingerprint> band_;
   unsigned char* thresholds_;
-  std::vector<uint64_t> hashes_;  // of all keys, by group of the first layer
+  std::unique_ptr<uint64_t[]> hashes_;  // of all keys, by group of layer 0
+  uint64_t size_ = 0;
   std::vector<uint64_t> group_end_;
   std::vector<uint64_t> bumped_;  // hashes that the current layer passes on
-  // Working space of InsertGroup.
+  // Working space of Sort.
+  std::unique_ptr<uint64_t[]> buffer_;
+  uint64_t buffer_size_ = 0;
   std::vector<uint64_t> end_;
   std::vector<uint64_t> next_;
 };
@@ -107,10 +122,14 @@ void Construction<Fingerprint>::Gather(HashList* hashes, bool keep_hashes) {
   CountsToEnds(&group_end_);
   std::vector<uint64_t> next(1, 0);
   next.insert(next.end(), group_end_.begin(), group_end_.end() - 1);
-  hashes_.resize(hashes->size());
+  size_ = hashes->size();
+  buffer_size_ = BufferSize(size_, starts);
+  buffer_.reset(new uint64_t[buffer_size_]);
+  hashes_.reset(new uint64_t[size_]);
+  uint64_t* const to = hashes_.get();
   const auto scatter = [&](const uint64_t* chunk, size_t n) {
     for (size_t i = 0; i < n; ++i) {
-      hashes_[next[StartOf(chunk[i], 0) >> log2]++] = chunk[i];
+      to[next[StartOf(chunk[i], 0) >> log2]++] = chunk[i];
     }
   };
   if (keep_hashes) {
@@ -122,12 +141,12 @@ void Construction<Fingerprint>::Gather(HashList* hashes, bool keep_hashes) {
 
 template <typename Fingerprint>
 void Construction<Fingerprint>::Restore(HashList* hashes) {
-  for (uint64_t hash : hashes_) hashes->Add(hash);
+  for (uint64_t i = 0; i < size_; ++i) hashes->Add(hashes_[i]);
 }
 
 template <typename Fingerprint>
 bool Construction<Fingerprint>::InsertAll() {
-  if (!InsertLayer(0, hashes_.data(), group_end_)) return false;
+  if (!InsertLayer(0, hashes_.get(), group_end_)) return false;
   std::vector<uint64_t> passed;
   for (unsigned index = 1; index < geometry_.layers; ++index) {
     passed.swap(bumped_);
@@ -163,6 +182,25 @@ bool Construction<Fingerprint>::InsertLayer(
 }
 
 template <typename Fingerprint>
+template <typename CategoryOf>
+const uint64_t* Construction<Fingerprint>::Sort(uint64_t* hashes, uint64_t n,
+                                                CategoryOf category_of) {
+  for (uint64_t i = 0; i < n; ++i) ++end_[category_of(hashes[i])];
+  CountsToEnds(&end_);
+  if (n > buffer_size_) {
+    Partition(hashes, end_, &next_, category_of);
+    return hashes;
+  }
+  next_.assign(1, 0);
+  next_.insert(next_.end(), end_.begin(), end_.end() - 1);
+  uint64_t* const next = next_.data();
+  uint64_t* const to = buffer_.get();
+  for (uint64_t i = 0; i < n; ++i)
+    to[next[category_of(hashes[i])]++] = hashes[i];
+  return to;
+}
+
+template <typename Fingerprint>
 bool Construction<Fingerprint>::InsertGroup(unsigned index,
                                             uint64_t first_bucket,
                                             uint64_t* hashes, uint64_t n) {
@@ -176,16 +214,14 @@ bool Construction<Fingerprint>::InsertGroup(unsigned index,
     return (start / kBucketStarts - first_bucket) * kClasses + ClassOf(start);
   };
   end_.assign((end_bucket - first_bucket) * kClasses, 0);
-  for (uint64_t i = 0; i < n; ++i) ++end_[category_of(hashes[i])];
-  CountsToEnds(&end_);
-  Partition(hashes, end_, &next_, category_of);
+  const uint64_t* sorted = Sort(hashes, n, category_of);
   uint64_t begin = 0;
   for (uint64_t bucket = first_bucket; bucket < end_bucket; ++bucket) {
     uint64_t class_end[kClasses];
     for (unsigned i = 0; i < kClasses; ++i) {
       class_end[i] = end_[(bucket - first_bucket) * kClasses + i] - begin;
     }
-    if (!InsertBucket(index, bucket, hashes + begin, class_end)) return false;
+    if (!InsertBucket(index, bucket, sorted + begin, class_end)) return false;
     begin += class_end[kClasses - 1];
   }
   return true;
@@ -196,17 +232,18 @@ bool Construction<Fingerprint>::InsertBucket(unsigned index, uint64_t bucket,
                                              const uint64_t* hashes,
                                              const uint64_t* class_end) {
   const CompactLayer& layer = geometry_.layer[index];
+  const uint64_t stream = CompactStream(geometry_.seed, index);
   const uint64_t n = class_end[kClasses - 1];
   band_.BeginBucket();
   // Most buckets keep all their keys.
-  if (band_.Insert(layer, geometry_.seed, index, hashes, n)) return true;
+  if (band_.Insert(layer, stream, hashes, n)) return true;
   if (index + 1 == geometry_.layers) return false;
   band_.Undo(0);
   uint64_t kept = 0;
   unsigned kept_classes = 0;
   for (; kept_classes < kClasses; ++kept_classes) {
     const size_t taken = band_.taken();
-    if (!band_.Insert(layer, geometry_.seed, index, hashes + kept,
+    if (!band_.Insert(layer, stream, hashes + kept,
                       class_end[kept_classes] - kept)) {
       band_.Undo(taken);
       break;
@@ -267,7 +304,10 @@ uint64_t CompactBuildBytes(uint64_t keys, const CompactGeometry& geometry) {
   for (unsigned i = 1; i < geometry.layers; ++i) {
     bumped += 2 * (geometry.layer[i].starts + kBlockRows);
   }
-  return keys * 8 + geometry.blocks * kBlockRows * (8 + fingerprint_bytes) +
+  const uint64_t groups =
+      (geometry.layer[0].starts >> GroupLog2(geometry.layer[0].starts)) + 1;
+  return keys * 8 + BufferSize(keys, geometry.layer[0].starts) * 8 +
+         groups * 16 + geometry.blocks * kBlockRows * (8 + fingerprint_bytes) +
          bumped * 8;
 }
 

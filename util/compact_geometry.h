@@ -85,9 +85,11 @@ uint64_t CompactFixedBytes(const CompactSizes& sizes);
 void StoreCompactSizes(const CompactSizes& sizes, unsigned char* to);
 CompactSizes LoadCompactSizes(const unsigned char* from);
 
-// The hash that a layer uses of a key.
-inline uint64_t CompactLayerHash(uint64_t hash, unsigned seed, unsigned layer) {
-  const unsigned stream = seed * 4 + layer;
+// The hash that a layer uses of a key, by the layer's stream.
+constexpr uint64_t CompactStream(unsigned seed, unsigned layer) {
+  return seed * 4 + layer;
+}
+inline uint64_t CompactLayerHash(uint64_t hash, uint64_t stream) {
   return stream == 0 ? hash : Remix64(hash, stream);
 }
 

@@ -1,6 +1,6 @@
 #include "util/compact_solve.h"
 
-#include "util/compact_kernels.h"
+#include <utility>
 
 namespace deltabloom::internal {
 namespace {
@@ -12,10 +12,8 @@ using SolveFn = void (*)(const CompactGeometry&, const uint64_t*,
 // A column word under construction holds the 64 rows from the current one on;
 // after the first row of a block that is the block's word.
 template <unsigned kColumns, typename Fingerprint>
-DELTABLOOM_ALWAYS_INLINE void Solve(const CompactGeometry& geometry,
-                                    const uint64_t* coefficients,
-                                    const Fingerprint* fingerprints,
-                                    unsigned char* columns) {
+inline void Solve(const CompactGeometry& geometry, const uint64_t* coefficients,
+                  const Fingerprint* fingerprints, unsigned char* columns) {
   uint64_t column[kColumns] = {};
   for (uint64_t block = geometry.blocks; block-- > 0;) {
     for (uint64_t row = (block + 1) * kBlockRows; row-- > block * kBlockRows;) {
@@ -23,7 +21,10 @@ DELTABLOOM_ALWAYS_INLINE void Solve(const CompactGeometry& geometry,
       const uint64_t fingerprint = fingerprints[row];
       for (unsigned j = 0; j < kColumns; ++j) {
         column[j] <<= 1;
-        column[j] |= (Parity(column[j] & equation) ^ (fingerprint >> j)) & 1;
+        column[j] |=
+            (static_cast<uint64_t>(__builtin_parityll(column[j] & equation)) ^
+             fingerprint >> j) &
+            1;
       }
     }
     unsigned char* to = columns + geometry.FirstWord(block) * 8;
@@ -33,18 +34,18 @@ DELTABLOOM_ALWAYS_INLINE void Solve(const CompactGeometry& geometry,
 }
 
 template <unsigned kColumns, typename Fingerprint>
-void SolvePortable(const CompactGeometry& geometry,
-                   const uint64_t* coefficients,
-                   const Fingerprint* fingerprints, unsigned char* columns) {
+__attribute__((flatten)) void SolvePortable(const CompactGeometry& geometry,
+                                            const uint64_t* coefficients,
+                                            const Fingerprint* fingerprints,
+                                            unsigned char* columns) {
   Solve<kColumns>(geometry, coefficients, fingerprints, columns);
 }
 
 #if defined(__x86_64__)
 template <unsigned kColumns, typename Fingerprint>
-DELTABLOOM_TARGET_AVX2 void SolveAvx2(const CompactGeometry& geometry,
-                                      const uint64_t* coefficients,
-                                      const Fingerprint* fingerprints,
-                                      unsigned char* columns) {
+__attribute__((target("avx2,bmi,bmi2,popcnt"))) __attribute__((flatten)) void
+SolveAvx2(const CompactGeometry& geometry, const uint64_t* coefficients,
+          const Fingerprint* fingerprints, unsigned char* columns) {
   Solve<kColumns>(geometry, coefficients, fingerprints, columns);
 }
 #endif

@@ -1,0 +1,84 @@
+// The comparison of the layout compact in vectors of 256 bits. The including
+// file defines DELTABLOOM_TARGET, the function attribute of its level.
+#include "util/compact_terms.h"
+
+namespace deltabloom::internal {
+namespace {
+
+// Four columns from `at` on, before their parity is taken.
+DELTABLOOM_TARGET inline __m256i Rows(const CompactTerms& terms, unsigned at,
+                                      __m256i low, __m256i high) {
+  const __m256i first = _mm256_loadu_si256(
+      reinterpret_cast<const __m256i*>(terms.first + at * 8));
+  const __m256i second = _mm256_loadu_si256(
+      reinterpret_cast<const __m256i*>(terms.second + at * 8));
+  return _mm256_xor_si256(_mm256_and_si256(first, low),
+                          _mm256_and_si256(second, high));
+}
+
+// Compares columns kFrom .. kFrom + 3 and kThen .. kThen + 3. `skip` is 1 to
+// leave out the last of them.
+template <unsigned kFrom, unsigned kThen>
+DELTABLOOM_TARGET inline bool HoldsEight(const CompactTerms& terms,
+                                         uint32_t skip) {
+  alignas(32) static constexpr uint32_t kColumn[8] = {
+      kFrom,     kFrom + 1, kThen,     kThen + 1,
+      kFrom + 2, kFrom + 3, kThen + 2, kThen + 3};
+  static constexpr uint32_t kCompared[9] = {1, 1, 1, 1, 1, 1, 1, 1, 0};
+  const __m256i low = _mm256_set1_epi64x(static_cast<long long>(terms.low));
+  const __m256i high = _mm256_set1_epi64x(static_cast<long long>(terms.high));
+  __m256i from = Rows(terms, kFrom, low, high);
+  __m256i then = Rows(terms, kThen, low, high);
+  // Fold 64 bits to 32, both vectors into one, and on to the lowest 4.
+  from = _mm256_xor_si256(from, _mm256_srli_epi64(from, 32));
+  then = _mm256_xor_si256(then, _mm256_srli_epi64(then, 32));
+  __m256i rows = _mm256_castps_si256(_mm256_shuffle_ps(
+      _mm256_castsi256_ps(from), _mm256_castsi256_ps(then), 0x88));
+  rows = _mm256_xor_si256(rows, _mm256_srli_epi32(rows, 16));
+  rows = _mm256_xor_si256(rows, _mm256_srli_epi32(rows, 8));
+  rows = _mm256_xor_si256(rows, _mm256_srli_epi32(rows, 4));
+  // Bit i of 0x6996 is the parity of i.
+  const __m256i parity = _mm256_srlv_epi32(
+      _mm256_set1_epi32(0x6996), _mm256_and_si256(rows, _mm256_set1_epi32(15)));
+  const __m256i fingerprint = _mm256_srlv_epi32(
+      _mm256_set1_epi32(static_cast<int>(terms.fingerprint)),
+      _mm256_load_si256(reinterpret_cast<const __m256i*>(kColumn)));
+  const __m256i compared =
+      _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kCompared + skip));
+  return _mm256_testz_si256(_mm256_xor_si256(parity, fingerprint), compared) !=
+         0;
+}
+
+template <unsigned kColumns>
+DELTABLOOM_TARGET inline bool HoldsFew(const CompactTerms& terms) {
+  uint64_t differs = 0;
+#pragma GCC unroll 4
+  for (unsigned j = 0; j < kColumns; ++j) {
+    const uint64_t rows = (LoadFixed64(terms.first + j * 8) & terms.low) ^
+                          (LoadFixed64(terms.second + j * 8) & terms.high);
+    const uint64_t differs_here =
+        static_cast<uint64_t>(__builtin_popcountll(rows)) ^
+        terms.fingerprint >> j;
+    differs |=
+        j + 1 < kColumns ? differs_here : differs_here & (terms.narrow ^ 1);
+  }
+  return (differs & 1) == 0;
+}
+
+// Vectors overlap where the columns are no multiple of four.
+template <unsigned kColumns, unsigned kFrom = 0>
+DELTABLOOM_TARGET inline bool Holds(const CompactTerms& terms) {
+  if constexpr (kColumns <= 4) {
+    return HoldsFew<kColumns>(terms);
+  } else if constexpr (kColumns <= kFrom + 8) {
+    constexpr unsigned kLast = kColumns - 4;
+    return HoldsEight < kFrom < kLast ? kFrom : kLast - 1,
+           kLast > (terms, terms.narrow);
+  } else {
+    return HoldsEight<kFrom, kFrom + 4>(terms, 0) &&
+           Holds<kColumns, kFrom + 8>(terms);
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom::internal

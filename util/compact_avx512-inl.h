@@ -1,0 +1,34 @@
+// The comparison of the layout compact in vectors of 512 bits, which can count
+// bits. The including file defines DELTABLOOM_TARGET, the function attribute of
+// its level.
+#include "util/compact_terms.h"
+
+namespace deltabloom::internal {
+namespace {
+
+// Eight columns at a time; reads those of the block only.
+template <unsigned kColumns, unsigned kFrom = 0>
+DELTABLOOM_TARGET inline bool Holds(const CompactTerms& terms) {
+  constexpr bool kEnd = kColumns <= kFrom + 8;
+  const uint32_t columns =
+      kEnd ? 0xffu >> (8 - (kColumns - kFrom)) >> terms.narrow : 0xffu;
+  const auto mask = static_cast<__mmask8>(columns);
+  const __m512i first = _mm512_maskz_loadu_epi64(mask, terms.first + kFrom * 8);
+  const __m512i second =
+      _mm512_maskz_loadu_epi64(mask, terms.second + kFrom * 8);
+  const __m512i low = _mm512_set1_epi64(static_cast<long long>(terms.low));
+  const __m512i high = _mm512_set1_epi64(static_cast<long long>(terms.high));
+  const __m512i rows = _mm512_xor_si512(_mm512_and_si512(first, low),
+                                        _mm512_and_si512(second, high));
+  const uint32_t parity =
+      _mm512_test_epi64_mask(_mm512_popcnt_epi64(rows), _mm512_set1_epi64(1));
+  const bool holds = ((parity ^ terms.fingerprint >> kFrom) & columns) == 0;
+  if constexpr (kEnd) {
+    return holds;
+  } else {
+    return holds && Holds<kColumns, kFrom + 8>(terms);
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom::internal
