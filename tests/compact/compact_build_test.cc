@@ -6,7 +6,6 @@
 
 #include "tests/compact/compact_filter.h"
 #include "tests/conformance/subject.h"
-#include "util/compact_band.h"
 #include "util/hash64.h"
 
 namespace deltabloom {

@@ -1,0 +1,76 @@
+// The AVX-512 lookups of the layout compact, with each instruction emulated,
+// answer what the portable ones do, and read nothing behind the payload. Says
+// nothing about their speed.
+#define SIMDE_NO_NATIVE
+#define SIMDE_ENABLE_NATIVE_ALIASES
+#include <simde/x86/avx512.h>
+
+#define DELTABLOOM_TARGET
+#include <gtest/gtest.h>
+
+#include "tests/compact/compact_filter.h"
+
+// What SIMDe lacks.
+using __mmask8 = simde__mmask8;
+inline __m512i _mm512_maskz_loadu_epi64(__mmask8 mask, const void* from) {
+  uint64_t words[8] = {};
+  for (int i = 0; i < 8; ++i) {
+    if ((mask >> i & 1) == 0) continue;
+    std::memcpy(&words[i], static_cast<const char*>(from) + i * 8, 8);
+  }
+  return _mm512_loadu_si512(words);
+}
+
+#include "util/compact_avx512-inl.h"
+#include "util/compact_lookup-inl.h"
+
+namespace deltabloom::internal {
+namespace {
+
+// Few keys, so that many lookups end in each column.
+TEST(CompactAvx512, EqualsPortable) {
+  test::Random random(20260503);
+  for (unsigned columns = 1; columns <= kMaxCompactColumns; ++columns) {
+    for (uint64_t missing : {0, 1, 9, 21}) {
+      SCOPED_TRACE(testing::Message()
+                   << columns << " columns, " << missing << " words missing");
+      const auto keys = random.Keys(1100, 16);
+      std::vector<uint64_t> hashes;
+      for (const auto& key : keys) hashes.push_back(Hash64(key));
+      const reference::CompactBlocks blocks = {17, 2, 1};
+      const uint64_t size =
+          test::PayloadSize(blocks, columns, columns == 1 ? 0 : missing);
+      const std::string payload =
+          test::Build(hashes, blocks, size, CpuLevel::kPortable);
+      ASSERT_FALSE(payload.empty());
+
+      // An allocation that ends where the payload ends.
+      const std::unique_ptr<unsigned char[]> bytes(new unsigned char[size]);
+      std::memcpy(bytes.get(), payload.data(), size);
+      ParsedFilter parsed{};
+      parsed.payload = bytes.get();
+      parsed.payload_size = size;
+      CompactGeometry geometry;
+      ASSERT_TRUE(MakeCompactGeometry(
+          LoadCompactSizes(bytes.get() + size - kCompactSizesBytes), size,
+          &geometry));
+      SetCompactLookup(geometry, CpuLevel::kPortable, &parsed);
+
+      auto asked = random.Keys(1000, 12);
+      asked.insert(asked.end(), keys.begin(), keys.end());
+      const std::vector<std::string_view> views(asked.begin(), asked.end());
+      const std::unique_ptr<bool[]> many(new bool[views.size()]);
+      const CompactLookup& lookup = Lookups()[geometry.columns - 1];
+      lookup.may_match_many(parsed, views.data(), views.size(), many.get());
+      for (size_t i = 0; i < views.size(); ++i) {
+        const bool answer = parsed.may_match(parsed, views[i]);
+        ASSERT_TRUE(answer || i < 1000);
+        ASSERT_EQ(lookup.may_match(parsed, views[i]), answer);
+        ASSERT_EQ(many[i], answer);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom::internal
