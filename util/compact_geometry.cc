@@ -26,10 +26,10 @@ CompactSizes CompactSizesFor(uint64_t keys) {
   CompactSizes sizes;
   // More than any legal first layer, and no sum below overflows.
   if (keys / kBlockRows > kMaxFirstBlocks) return sizes;
-  const uint64_t rows = keys + keys / 100 + 24;
+  const uint64_t rows = keys + keys / 100 + 14;
   const uint64_t blocks =
       std::max<uint64_t>(CeilDivide(rows, kBlockRows), 2) - 1;
-  if (blocks <= 12) {
+  if (blocks <= 8) {
     sizes.blocks[0] = blocks;
   } else if (blocks < 40) {
     sizes.blocks[0] = blocks - 1;

@@ -1,13 +1,14 @@
 #include <cmath>
 
 #include "util/classic.h"
+#include "util/compact.h"
 #include "util/layout.h"
 #include "util/local.h"
 
 namespace deltabloom::internal {
 
 const LayoutRow* const kLayouts[] = {&kClassicMurmurHash2, &kClassicLevelDBHash,
-                                     &kLocal, nullptr};
+                                     &kLocal, &kCompact, nullptr};
 
 const LayoutRow* FindLayout(Layout layout, Hash hash) {
   for (const LayoutRow* const* row = kLayouts; *row != nullptr; ++row) {

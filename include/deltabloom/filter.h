@@ -25,6 +25,7 @@ namespace deltabloom {
 enum class Layout : uint8_t {
   kClassic,  // LevelDB-style Bloom filter, for compatibility and small filters
   kLocal,    // Bloom filter in blocks of 64 bytes: the fastest
+  kCompact,  // bumped ribbon: the smallest; local where that pays too little
 };
 
 // The hash of a classic filter. The bytes do not tell it: the name under which

@@ -9,18 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/compact/compact_filter.h"
-
-// What SIMDe lacks.
-using __mmask8 = simde__mmask8;
-inline __m512i _mm512_maskz_loadu_epi64(__mmask8 mask, const void* from) {
-  uint64_t words[8] = {};
-  for (int i = 0; i < 8; ++i) {
-    if ((mask >> i & 1) == 0) continue;
-    std::memcpy(&words[i], static_cast<const char*>(from) + i * 8, 8);
-  }
-  return _mm512_loadu_si512(words);
-}
-
+#include "tests/compact/simde_masked_load.h"
 #include "util/compact_avx512-inl.h"
 #include "util/compact_lookup-inl.h"
 

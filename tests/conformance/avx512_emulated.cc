@@ -19,9 +19,11 @@ const ClassicKernels& ClassicAvx512(Hash hash) {
 
 namespace deltabloom::test {
 
-// The layouts whose kernels are above and in avx512_emulated_local.cc.
+// The layouts whose kernels are above, in avx512_emulated_local.cc and in
+// avx512_emulated_compact.cc.
 bool IsEmulated(const internal::LayoutRow& row) {
-  return row.layout == Layout::kClassic || row.layout == Layout::kLocal;
+  return row.layout == Layout::kClassic || row.layout == Layout::kLocal ||
+         row.layout == Layout::kCompact;
 }
 
 }  // namespace deltabloom::test

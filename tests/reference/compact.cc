@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bitset>
-#include <map>
 #include <optional>
 
 #include "tests/reference/reference.h"
@@ -84,7 +83,7 @@ std::optional<Shape> ShapeOf(const CompactBlocks& blocks,
 
 struct Equation {
   std::bitset<64> coefficients;
-  uint64_t fingerprint;
+  uint64_t fingerprint = 0;
 };
 
 // Where a key goes in one layer.
@@ -104,9 +103,11 @@ Place PlaceOf(uint64_t hash, uint64_t seed, uint64_t layer, uint64_t starts) {
            static_cast<uint64_t>(product >> 64) & 0xffffffff}};
 }
 
-// Accepted equations by their first row.
+// Accepted equations by their first row; a free row has no coefficients.
 class System {
  public:
+  explicit System(uint64_t rows) : rows_(rows) {}
+
   // All of the equations or, if there is no solution then, none.
   bool Add(const std::vector<std::pair<uint64_t, Equation>>& equations) {
     std::vector<uint64_t> added;
@@ -117,17 +118,16 @@ class System {
           ++row;
           continue;
         }
-        const auto there = rows_.find(row);
-        if (there == rows_.end()) {
+        if (rows_[row].coefficients.none()) {
           rows_[row] = equation;
           added.push_back(row);
           break;
         }
-        equation.coefficients ^= there->second.coefficients;
-        equation.fingerprint ^= there->second.fingerprint;
+        equation.coefficients ^= rows_[row].coefficients;
+        equation.fingerprint ^= rows_[row].fingerprint;
       }
       if (equation.coefficients.none() && equation.fingerprint != 0) {
-        for (uint64_t taken : added) rows_.erase(taken);
+        for (uint64_t taken : added) rows_[taken] = {};
         return false;
       }
     }
@@ -135,20 +135,19 @@ class System {
   }
 
   // Rows of the table, free ones 0.
-  std::vector<uint64_t> Solve(uint64_t rows) const {
-    std::vector<uint64_t> table(rows + 64, 0);
-    for (auto it = rows_.rbegin(); it != rows_.rend(); ++it) {
-      uint64_t sum = it->second.fingerprint;
+  std::vector<uint64_t> Solve() const {
+    std::vector<uint64_t> table(rows_.size() + 64, 0);
+    for (size_t row = rows_.size(); row-- > 0;) {
+      table[row] = rows_[row].fingerprint;
       for (size_t i = 1; i < 64; ++i) {
-        if (it->second.coefficients[i]) sum ^= table[it->first + i];
+        if (rows_[row].coefficients[i]) table[row] ^= table[row + i];
       }
-      table[it->first] = sum;
     }
     return table;
   }
 
  private:
-  std::map<uint64_t, Equation> rows_;
+  std::vector<Equation> rows_;
 };
 
 // One seed; thresholds by bucket.
@@ -233,10 +232,10 @@ std::optional<Shape> Read(std::string_view payload) {
 
 CompactBlocks CompactBlocksFor(uint64_t keys) {
   if (keys / 64 > 0xffffffff) return {0, 0, 0};
-  const uint64_t rows = keys + keys / 100 + 24;
+  const uint64_t rows = keys + keys / 100 + 14;
   const uint64_t count = std::max<uint64_t>((rows + 63) / 64, 2) - 1;
   CompactBlocks blocks = {count, 0, 0};
-  if (count > 12) blocks = {count - 1, 1, 0};
+  if (count > 8) blocks = {count - 1, 1, 0};
   if (count >= 40) {
     const uint64_t rest = 2 + count / 64;
     uint64_t last = 1;
@@ -256,11 +255,10 @@ std::string BuildCompact(const std::vector<uint64_t>& hashes,
   const std::optional<Shape> shape = ShapeOf(blocks, payload_size);
   if (!shape) return {};
   for (uint64_t seed = 0; seed < 16; ++seed) {
-    System system;
+    System system(shape->blocks * 64);
     std::vector<uint64_t> thresholds;
     if (Insert(hashes, *shape, seed, &system, &thresholds)) {
-      return Payload(*shape, blocks, seed, system.Solve(shape->blocks * 64),
-                     thresholds);
+      return Payload(*shape, blocks, seed, system.Solve(), thresholds);
     }
   }
   return {};
@@ -286,15 +284,59 @@ bool CompactMayMatch(std::string_view payload, uint64_t hash) {
   const uint64_t first = shape->first_row[i] + place.start;
   for (uint64_t j = 0; j < shape->Width(first / 64); ++j) {
     uint64_t sum = 0;
+    const uint64_t words[] = {
+        Number(payload, 8 * shape->Word(first / 64, j), 8),
+        Number(payload, 8 * shape->Word(first / 64 + 1, j), 8)};
     for (uint64_t k = 0; k < 64; ++k) {
-      const uint64_t row = first + k;
       if (!place.equation.coefficients[k]) continue;
-      const uint64_t word = Number(payload, 8 * shape->Word(row / 64, j), 8);
-      sum ^= (word >> (row % 64)) % 2;
+      const uint64_t row = first % 64 + k;
+      sum ^= (words[row / 64] >> (row % 64)) % 2;
     }
     if (sum != (place.equation.fingerprint >> j) % 2) return false;
   }
   return true;
 }
+
+namespace {
+
+// Bytes of the payload, or 0 where the layout local is to be built.
+uint64_t CompactSize(uint64_t keys, uint32_t millibits) {
+  const CompactBlocks blocks = CompactBlocksFor(keys);
+  if (blocks[0] == 0) return 0;
+  const uint64_t budget = keys * millibits / 8000;
+  const uint64_t fixed = CompactFixedBytes(blocks);
+  if (budget < fixed) return 0;
+  const uint64_t all = blocks[0] + blocks[1] + blocks[2] + 1;
+  const uint64_t words = std::min((budget - fixed) / 8, 32 * all);
+  if (words < all) return 0;
+  if (4000 * words < 3 * std::min<uint64_t>(millibits, 32000) * all) return 0;
+  return words * 8 + fixed;
+}
+
+uint64_t PayloadSize(uint64_t keys, uint32_t millibits) {
+  const uint64_t size = CompactSize(keys, millibits);
+  return size != 0 ? size : kLocal.payload_size(keys, millibits);
+}
+
+std::string BuildRaw(const std::vector<std::string>& keys, uint32_t millibits,
+                     uint64_t payload_size) {
+  if (CompactSize(keys.size(), millibits) == 0) return {};
+  std::vector<uint64_t> hashes;
+  for (const std::string& key : keys) hashes.push_back(kLocal.hash(key));
+  const std::string payload =
+      BuildCompact(hashes, CompactBlocksFor(keys.size()), payload_size);
+  return payload.empty() ? payload : payload + '\x80';
+}
+
+bool MayMatchRaw(std::string_view filter, std::string_view key) {
+  return CompactMayMatch(filter.substr(0, filter.size() - 1), kLocal.hash(key));
+}
+
+uint64_t HashOf(std::string_view key) { return kLocal.hash(key); }
+
+}  // namespace
+
+const Reference kCompact = {"compact", HashOf, PayloadSize, BuildRaw,
+                            MayMatchRaw};
 
 }  // namespace deltabloom::reference

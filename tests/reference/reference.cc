@@ -7,6 +7,7 @@ const Reference* const kReferences[] = {
     &kClassicMurmurHash2,
     &kClassicLevelDBHash,
     &kLocal,
+    &kCompact,
 };
 
 }  // namespace

@@ -38,6 +38,7 @@ struct Reference {
 extern const Reference kClassicMurmurHash2;
 extern const Reference kClassicLevelDBHash;
 extern const Reference kLocal;
+extern const Reference kCompact;
 
 // Null if no reference has that name.
 const Reference* FindReference(std::string_view name);
