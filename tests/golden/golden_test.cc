@@ -55,5 +55,12 @@ TEST(LocalGolden, EqualsTheReference) {
   }
 }
 
+TEST(CompactGolden, EqualsTheReference) {
+  for (const auto& row : test::ReadCsv("../golden/compact.csv")) {
+    CheckRow(row, std::stod(row[0]) / 1000, Hash::kMurmurHash2,
+             Layout::kCompact);
+  }
+}
+
 }  // namespace
 }  // namespace deltabloom
