@@ -19,7 +19,12 @@ std::string FilterOptions::Validate() const {
            "positives";
   }
   if (internal::FindLayout(layout, hash) == nullptr) {
-    return "no such layout with this hash";
+    if (hash == Hash::kLevelDB) {
+      return "LevelDB's hash goes with layout classic only: use MurmurHash2 "
+             "for another layout";
+    }
+    return "layout " + std::to_string(static_cast<int>(layout)) +
+           " is unknown: use " + internal::LayoutNames();
   }
   return {};
 }
@@ -28,10 +33,18 @@ struct FilterBuilder::Rep {
   explicit Rep(const FilterOptions& options)
       : row(internal::FindLayout(options.layout, options.hash)),
         millibits(internal::ToMillibits(options.bits_per_key)),
+        max_build_bytes(options.max_build_bytes),
         hashes(row->hash_size) {}
+
+  const LayoutRow* Affordable() const {
+    return internal::FindAffordableLayout(row, hashes.size(), millibits,
+                                          hashes.MemorySize(), max_build_bytes);
+  }
+  Plan PlanNow() const { return Affordable()->plan(hashes.size(), millibits); }
 
   const LayoutRow* row;
   uint32_t millibits;
+  uint64_t max_build_bytes;
   internal::HashList hashes;
 };
 
@@ -52,13 +65,17 @@ void FilterBuilder::AddKey(std::string_view key) {
 uint64_t FilterBuilder::KeysAdded() const { return rep_->hashes.size(); }
 
 uint64_t FilterBuilder::FilterSize() const {
-  return rep_->row->plan(KeysAdded(), rep_->millibits).payload_size +
-         internal::kRawFramingSize;
+  return rep_->PlanNow().payload_size + internal::kRawFramingSize;
+}
+
+uint64_t FilterBuilder::BuildBytes() const {
+  return rep_->hashes.MemorySize() + rep_->PlanNow().build_bytes;
 }
 
 void FilterBuilder::Finish(std::string* dst) {
   const size_t start = dst->size();
-  for (const LayoutRow* row = rep_->row; row != nullptr; row = row->fallback) {
+  for (const LayoutRow* row = rep_->Affordable(); row != nullptr;
+       row = row->fallback) {
     const Plan plan = row->plan(KeysAdded(), rep_->millibits);
     dst->resize(start);
     dst->resize(start + plan.payload_size + internal::kRawFramingSize, '\0');

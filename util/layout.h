@@ -68,8 +68,23 @@ struct LayoutRow {
 // All layouts, ended by a null pointer.
 extern const LayoutRow* const kLayouts[];
 
-// The row that writes `layout`; `hash` matters for classic only.
-const LayoutRow* FindLayout(Layout layout, Hash hash);
+// The level of a table in the LSM tree when it is not known.
+inline constexpr int kNoLevel = -1;
+
+// The row that writes `layout`, or null: `hash` is an option of classic. A
+// layout of kAuto depends on the level that the table is written for.
+const LayoutRow* FindLayout(Layout layout, Hash hash, int level = kNoLevel);
+
+// The first of `row` and its fallbacks that builds in at most max_build_bytes
+// of temporary memory, of which the list of hashes takes hash_list_size; the
+// last of them if none does. 0: no limit.
+const LayoutRow* FindAffordableLayout(const LayoutRow* row, uint64_t keys,
+                                      uint32_t millibits_per_key,
+                                      uint64_t hash_list_size,
+                                      uint64_t max_build_bytes);
+
+// "classic, local, compact, auto": the names that ParseLayout knows.
+std::string LayoutNames();
 
 // The row whose filters end in `last_byte`, or null. With Hash::kLevelDB only
 // what LevelDB itself reads.

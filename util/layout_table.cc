@@ -7,14 +7,49 @@
 
 namespace deltabloom::internal {
 
+constexpr char kAutoName[] = "auto";
+
 const LayoutRow* const kLayouts[] = {&kClassicMurmurHash2, &kClassicLevelDBHash,
                                      &kLocal, &kCompact, nullptr};
 
-const LayoutRow* FindLayout(Layout layout, Hash hash) {
+namespace {
+
+// Tables at level 0 are short-lived and written all the time: the layout that
+// builds fastest. Below, fewer false positives are worth more than the time to
+// build (docs/tuning.md).
+Layout AutoLayout(int level) {
+  return level == 0 ? Layout::kLocal : Layout::kCompact;
+}
+
+}  // namespace
+
+const LayoutRow* FindLayout(Layout layout, Hash hash, int level) {
+  if (layout == Layout::kAuto) layout = AutoLayout(level);
   for (const LayoutRow* const* row = kLayouts; *row != nullptr; ++row) {
     if ((*row)->layout == layout && (*row)->classic_hash == hash) return *row;
   }
   return nullptr;
+}
+
+const LayoutRow* FindAffordableLayout(const LayoutRow* row, uint64_t keys,
+                                      uint32_t millibits_per_key,
+                                      uint64_t hash_list_size,
+                                      uint64_t max_build_bytes) {
+  while (max_build_bytes != 0 && row->fallback != nullptr &&
+         row->plan(keys, millibits_per_key).build_bytes + hash_list_size >
+             max_build_bytes) {
+    row = row->fallback;
+  }
+  return row;
+}
+
+std::string LayoutNames() {
+  std::string names;
+  for (const LayoutRow* const* row = kLayouts; *row != nullptr; ++row) {
+    if ((*row)->classic_hash != Hash::kMurmurHash2) continue;
+    names += std::string((*row)->name) + ", ";
+  }
+  return names + kAutoName;
 }
 
 const LayoutRow* FindLayoutOfLastByte(uint8_t last_byte, Hash hash) {
@@ -64,3 +99,25 @@ uint32_t ToMillibits(double bits_per_key) {
 }
 
 }  // namespace deltabloom::internal
+
+namespace deltabloom {
+
+const char* LayoutName(Layout layout) {
+  if (layout == Layout::kAuto) return internal::kAutoName;
+  const internal::LayoutRow* row =
+      internal::FindLayout(layout, Hash::kMurmurHash2);
+  return row == nullptr ? nullptr : row->name;
+}
+
+bool ParseLayout(std::string_view name, Layout* layout) {
+  if (name == internal::kAutoName) {
+    *layout = Layout::kAuto;
+    return true;
+  }
+  const internal::LayoutRow* row = internal::FindLayoutOfName(name);
+  if (row == nullptr || row->classic_hash != Hash::kMurmurHash2) return false;
+  *layout = row->layout;
+  return true;
+}
+
+}  // namespace deltabloom

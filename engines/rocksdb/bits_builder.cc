@@ -138,8 +138,10 @@ Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
     *owner = std::move(bytes);
     return {owner->get(), kSealedFramingSize};
   }
-  for (const LayoutRow* row = settings_.layout; row != nullptr;
-       row = row->fallback) {
+  const LayoutRow* affordable = FindAffordableLayout(
+      settings_.layout, hashes_.size(), settings_.millibits_per_key,
+      hashes_.MemorySize(), settings_.max_build_bytes);
+  for (const LayoutRow* row = affordable; row != nullptr; row = row->fallback) {
     FilterBuffer buffer =
         AllocateFilter(*row, hashes_.size(), settings_.millibits_per_key,
                        settings_.rounding_balance);

@@ -18,6 +18,7 @@ namespace deltabloom::internal {
 struct BuilderSettings {
   const LayoutRow* layout = nullptr;
   uint32_t millibits_per_key = 0;
+  uint64_t max_build_bytes = 0;   // as in RocksDBFilterOptions
   uint8_t level_at_creation = 0;  // as Seal() takes it
   // optimize_filters_for_memory: where the policy keeps account of the sizes
   // it rounded; null when the option is off.

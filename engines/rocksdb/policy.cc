@@ -35,7 +35,6 @@ uint8_t LevelByte(int level) {
 
 SealedFilterPolicy::SealedFilterPolicy()
     : builtin_(ROCKSDB_NAMESPACE::NewBloomFilterPolicy(10)) {
-  settings_.layout = FindLayout(Layout::kClassic, Hash::kMurmurHash2);
   RegisterOptions(&settings_, &SettingsTypeInfo());
 }
 
@@ -50,7 +49,9 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
   try {
     LogConfiguration(context.info_log);
     BuilderSettings builder;
-    builder.layout = settings_.layout;
+    builder.layout = FindLayout(settings_.layout, Hash::kMurmurHash2,
+                                context.level_at_creation);
+    builder.max_build_bytes = settings_.max_build_bytes;
     builder.millibits_per_key = settings_.millibits_per_key;
     if (builder.millibits_per_key < kMinMillibitsPerKey) return nullptr;
     builder.level_at_creation = LevelByte(context.level_at_creation);

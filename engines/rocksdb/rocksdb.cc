@@ -63,6 +63,7 @@ std::string RocksDBFilterOptions::Validate() const {
   FilterOptions core;
   core.bits_per_key = bits_per_key;
   core.layout = layout;
+  core.max_build_bytes = max_build_bytes;
   return core.Validate();
 }
 

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "util/layout.h"
+
 namespace deltabloom::internal {
 namespace {
 
@@ -15,23 +17,6 @@ using ROCKSDB_NAMESPACE::Status;
 constexpr char kLegalBitsPerKey[] =
     "use 0 to 1000; 10 gives about 1 % false positives, less than 0.5 no "
     "filter";
-
-// A sealed classic filter always has MurmurHash2.
-const LayoutRow* FindSealedLayout(std::string_view name) {
-  const LayoutRow* row = FindLayoutOfName(name);
-  return row != nullptr && row->classic_hash == Hash::kMurmurHash2 ? row
-                                                                   : nullptr;
-}
-
-std::string LegalLayouts() {
-  std::string names;
-  for (const LayoutRow* const* row = kLayouts; *row != nullptr; ++row) {
-    if (FindSealedLayout((*row)->name) == nullptr) continue;
-    names += names.empty() ? "use " : ", ";
-    names += (*row)->name;
-  }
-  return names;
-}
 
 std::string Quote(std::string_view text) {
   return "'" + std::string(text) + "'";
@@ -56,12 +41,24 @@ std::string ParseBitsPerKey(std::string_view text, Settings* settings) {
   return {};
 }
 
-std::string ParseLayout(std::string_view text, Settings* settings) {
-  const LayoutRow* row = FindSealedLayout(text);
-  if (row == nullptr) {
-    return "layout " + Quote(text) + " is unknown: " + LegalLayouts();
+std::string ParseLayoutName(std::string_view text, Settings* settings) {
+  Layout layout;
+  if (!ParseLayout(text, &layout)) {
+    return "layout " + Quote(text) + " is unknown: use " + LayoutNames();
   }
-  settings->layout = row;
+  settings->layout = layout;
+  return {};
+}
+
+std::string ParseMaxBuildBytes(std::string_view text, Settings* settings) {
+  uint64_t bytes = 0;
+  const char* const end = text.data() + text.size();
+  const auto [next, status] = std::from_chars(text.data(), end, bytes);
+  if (status != std::errc() || next != end) {
+    return "max_build_bytes " + Quote(text) +
+           " is not a number of bytes: use 0 for no limit";
+  }
+  settings->max_build_bytes = bytes;
   return {};
 }
 
@@ -87,7 +84,11 @@ std::string BitsPerKeyText(const Settings& settings) {
 }
 
 std::string LayoutText(const Settings& settings) {
-  return settings.layout.load()->name;
+  return LayoutName(settings.layout);
+}
+
+std::string MaxBuildBytesText(const Settings& settings) {
+  return std::to_string(settings.max_build_bytes);
 }
 
 std::string CompatibilityText(const Settings& settings) {
@@ -133,12 +134,13 @@ OptionTypeInfo Option(OptionType type, OptionTypeFlags flags, Parser parse,
 
 void SetSettings(const RocksDBFilterOptions& options, Settings* settings) {
   settings->millibits_per_key = ToMillibits(options.bits_per_key);
-  settings->layout = FindLayout(options.layout, Hash::kMurmurHash2);
+  settings->layout = options.layout;
+  settings->max_build_bytes = options.max_build_bytes;
   settings->compatibility = options.compatibility;
 }
 
 std::string ParseUri(std::string_view uri, Settings* settings) {
-  constexpr Parser kParsers[] = {ParseBitsPerKey, ParseLayout};
+  constexpr Parser kParsers[] = {ParseBitsPerKey, ParseLayoutName};
   constexpr std::string_view kName = kPolicyName;
   std::string_view rest = uri.substr(kName.size());
   for (const Parser parse : kParsers) {
@@ -169,7 +171,8 @@ std::string Report(const std::string& problem) {
 std::string ToText(const Settings& settings) {
   return "bits_per_key=" + BitsPerKeyText(settings) +
          " layout=" + LayoutText(settings) +
-         " compatibility=" + CompatibilityText(settings);
+         " compatibility=" + CompatibilityText(settings) +
+         " max_build_bytes=" + MaxBuildBytesText(settings);
 }
 
 const std::unordered_map<std::string, OptionTypeInfo>& SettingsTypeInfo() {
@@ -180,7 +183,10 @@ const std::unordered_map<std::string, OptionTypeInfo>& SettingsTypeInfo() {
            Option(OptionType::kDouble, OptionTypeFlags::kMutable,
                   ParseBitsPerKey, BitsPerKeyText)},
           {"layout", Option(OptionType::kEnum, OptionTypeFlags::kMutable,
-                            ParseLayout, LayoutText)},
+                            ParseLayoutName, LayoutText)},
+          {"max_build_bytes",
+           Option(OptionType::kUInt64T, OptionTypeFlags::kMutable,
+                  ParseMaxBuildBytes, MaxBuildBytesText)},
           {"compatibility", Option(OptionType::kEnum, OptionTypeFlags::kNone,
                                    ParseCompatibility, CompatibilityText)},
       };

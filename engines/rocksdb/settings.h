@@ -8,22 +8,23 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
 #include "rocksdb/utilities/options_type.h"
-#include "util/layout.h"
 
 namespace deltabloom::internal {
 
 // The name of the policy in URIs, OPTIONS files and table properties.
 inline constexpr char kPolicyName[] = "deltabloom";
 
-// SetOptions may change the first two in place while builders are made, hence
-// atomics; each value goes with every value of the others.
+// SetOptions may change the atomics in place while builders are made; each
+// value goes with every value of the others.
 struct Settings {
   static const char* kName() { return "DeltabloomOptions"; }
 
   std::atomic<uint32_t> millibits_per_key{10000};
-  std::atomic<const LayoutRow*> layout{nullptr};  // never null in a policy
+  std::atomic<Layout> layout{Layout::kClassic};
+  std::atomic<uint64_t> max_build_bytes{0};
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
 };
 
@@ -42,7 +43,7 @@ void SetProblemReporter(ProblemReporter reporter);
 // "deltabloom: <problem>", reported as above.
 std::string Report(const std::string& problem);
 
-// "bits_per_key=9.9 layout=classic compatibility=builtin"
+// "bits_per_key=9.9 layout=classic compatibility=builtin max_build_bytes=0"
 std::string ToText(const Settings& settings);
 
 // What Configurable::RegisterOptions takes, for an object of type Settings.

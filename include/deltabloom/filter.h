@@ -26,7 +26,14 @@ enum class Layout : uint8_t {
   kClassic,  // LevelDB-style Bloom filter, for compatibility and small filters
   kLocal,    // Bloom filter in blocks of 64 bytes: the fastest
   kCompact,  // bumped ribbon: the smallest; local where that pays too little
+  kAuto = 255,  // for writers only: see docs/tuning.md for what it chooses
 };
+
+// "classic", "local", "compact", "auto"; null for a value that is none of them.
+DELTABLOOM_EXPORT const char* LayoutName(Layout layout);
+
+// The layout of that name. False, and *layout stays, if there is none.
+DELTABLOOM_EXPORT bool ParseLayout(std::string_view name, Layout* layout);
 
 // The hash of a classic filter. The bytes do not tell it: the name under which
 // they are stored must (see FilterPolicy::Name). Never mix the two.
@@ -43,7 +50,14 @@ struct DELTABLOOM_EXPORT FilterOptions {
 
   Layout layout = Layout::kClassic;
 
+  // With Hash::kLevelDB only the classic layout is legal.
   Hash hash = Hash::kMurmurHash2;
+
+  // The most temporary memory that building a filter may take, list of hashes
+  // included; 0: no limit. A layout that would take more is replaced by its
+  // fallback, at last a filter that needs nothing but that list: 4 bytes per
+  // key for classic, 8 for the others.
+  uint64_t max_build_bytes = 0;
 
   // Empty when the options can be built with; else one line that names the
   // offending option, its value and the legal range.
@@ -69,8 +83,12 @@ class DELTABLOOM_EXPORT FilterBuilder {
   // Keys added since construction or the last Finish.
   uint64_t KeysAdded() const;
 
-  // Bytes that Finish would append now.
+  // Bytes that Finish would append now, if the layout does not give up.
   uint64_t FilterSize() const;
+
+  // The most temporary memory, in bytes, that Finish would hold at a time now:
+  // the list of hashes and what the layout needs besides.
+  uint64_t BuildBytes() const;
 
   // Appends the filter to *dst and leaves the builder empty.
   void Finish(std::string* dst);

@@ -38,7 +38,12 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // 0.5: no filter is written.
   double bits_per_key = 10;
 
+  // kAuto: by the level the table is written for (docs/tuning.md).
   Layout layout = Layout::kClassic;
+
+  // The most temporary memory for building a filter, as in FilterOptions; 0:
+  // no limit.
+  uint64_t max_build_bytes = 0;
 
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
 
@@ -59,7 +64,8 @@ NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
 //
 //   deltabloom                 the defaults above
 //   deltabloom:9.9             bits per key
-//   deltabloom:9.9:classic     bits per key and layout
+//   deltabloom:9.9:local       bits per key and layout: classic, local,
+//                              compact, auto
 //   id=deltabloom;bits_per_key=9.9;layout=classic;compatibility=own
 //
 // Call it before a database is opened; again does no harm. False, with *error

@@ -69,7 +69,9 @@ TEST(OptionsTest, GoodText) {
 }
 
 TEST(OptionsTest, EveryLayoutByName) {
-  for (const std::string& layout : LayoutNames()) {
+  std::vector<std::string> layouts = LayoutNames();
+  layouts.push_back("auto");
+  for (const std::string& layout : layouts) {
     ExpectOptions(*PolicyFromString("deltabloom:9.9:" + layout), "9.9", layout,
                   "builtin");
     ExpectOptions(*PolicyFromString("id=deltabloom;layout=" + layout), "10",
@@ -122,6 +124,10 @@ TEST(OptionsTest, BadText) {
             "layout 'cuckoo' is unknown: use classic"},
            {"id=deltabloom;compatibility=both",
             "compatibility 'both' is unknown: use builtin or own"},
+           {"id=deltabloom;max_build_bytes=-1",
+            "max_build_bytes '-1' is not a number of bytes: use 0 for no"},
+           {"id=deltabloom;max_build_bytes=1M",
+            "max_build_bytes '1M' is not a number of bytes: use 0 for no"},
            {"id=deltabloom;bits=10", "Could not find option"},
        }) {
     PolicyPtr policy;
@@ -273,7 +279,8 @@ TEST(OptionsTest, OneLogLineWithTheConfiguration) {
   for (int i = 0; i < 3; ++i) Load(db.get(), 10 * i, 10 * i + 10);
   const std::string line =
       "[deltabloom] version 0.1.0: bits_per_key=9.9 layout=classic "
-      "compatibility=builtin name=rocksdb.BuiltinBloomFilter cpu=";
+      "compatibility=builtin max_build_bytes=0 "
+      "name=rocksdb.BuiltinBloomFilter cpu=";
   EXPECT_EQ(Count(ReadFile(dir.Path("db/LOG")), line), 1);
   ASSERT_ROCKSDB_OK(db->SetOptions(
       {{"block_based_table_factory", "{filter_policy={bits_per_key=12;}}"}}));
@@ -282,6 +289,26 @@ TEST(OptionsTest, OneLogLineWithTheConfiguration) {
   EXPECT_EQ(Count(log, line), 1);
   EXPECT_EQ(Count(log, "[deltabloom] version"), 2);
   EXPECT_EQ(Count(log, "bits_per_key=12 layout=classic"), 1);
+}
+
+// Layout auto: the level a table is written for decides.
+TEST(OptionsTest, AutoChoosesByLevel) {
+  const PolicyPtr policy =
+      PolicyFromString("id=deltabloom:10:auto;max_build_bytes=100000000");
+  for (int level : {-1, 0, 1, 6}) {
+    const ROCKSDB_NAMESPACE::BlockBasedTableOptions table_options;
+    ROCKSDB_NAMESPACE::FilterBuildingContext context(table_options);
+    context.level_at_creation = level;
+    const std::unique_ptr<ROCKSDB_NAMESPACE::FilterBitsBuilder> builder(
+        policy->GetBuilderWithContext(context));
+    for (int i = 0; i < 5000; ++i) builder->AddKey(Key(i));
+    std::unique_ptr<const char[]> owner;
+    const auto filter = builder->Finish(&owner);
+    const internal::LayoutRow* row = internal::FindLayoutOfLastByte(
+        static_cast<uint8_t>(filter[filter.size() - 1]), Hash::kMurmurHash2);
+    EXPECT_EQ(row,
+              internal::FindLayout(Layout::kAuto, Hash::kMurmurHash2, level));
+  }
 }
 
 TEST(OptionsTest, RegisteringAgainDoesNoHarm) {

@@ -1,0 +1,159 @@
+// Choosing a layout: by name, automatically, and within a limit of memory.
+#include <gtest/gtest.h>
+
+#include "deltabloom/filter.h"
+#include "deltabloom/filter_policy.h"
+#include "tests/conformance/subject.h"
+#include "tests/random.h"
+#include "util/layout.h"
+
+namespace deltabloom {
+namespace {
+
+using internal::FindAffordableLayout;
+using internal::FindLayout;
+using internal::LayoutRow;
+using internal::Plan;
+
+constexpr Layout kUnknown = static_cast<Layout>(200);
+
+TEST(Selection, NamesGoThereAndBack) {
+  std::string names;
+  for (const char* name : {"classic", "local", "auto"}) {
+    Layout layout = kUnknown;
+    EXPECT_TRUE(ParseLayout(name, &layout)) << name;
+    EXPECT_STREQ(LayoutName(layout), name);
+    EXPECT_NE(internal::LayoutNames().find(name), std::string::npos);
+  }
+  for (const char* name :
+       {"", "Classic", "local ", "classic-leveldb", "automatic"}) {
+    Layout layout = kUnknown;
+    EXPECT_FALSE(ParseLayout(name, &layout)) << name;
+    EXPECT_EQ(layout, kUnknown);
+  }
+  EXPECT_EQ(LayoutName(kUnknown), nullptr);
+}
+
+TEST(Selection, EveryNamedRowIsALayout) {
+  for (const LayoutRow* row : test::AllRows()) {
+    Layout layout = kUnknown;
+    const bool found = ParseLayout(row->name, &layout);
+    EXPECT_EQ(found, row->classic_hash == Hash::kMurmurHash2) << row->name;
+    if (found) {
+      EXPECT_EQ(FindLayout(layout, Hash::kMurmurHash2), row);
+    }
+  }
+}
+
+TEST(Selection, AutoIsLocalAtLevelZeroAndAlwaysKnown) {
+  EXPECT_EQ(FindLayout(Layout::kAuto, Hash::kMurmurHash2, 0),
+            FindLayout(Layout::kLocal, Hash::kMurmurHash2));
+  for (int level = internal::kNoLevel; level < 8; ++level) {
+    const LayoutRow* row = FindLayout(Layout::kAuto, Hash::kMurmurHash2, level);
+    ASSERT_NE(row, nullptr);
+    EXPECT_NE(row->layout, Layout::kClassic);
+  }
+  EXPECT_EQ(FindLayout(Layout::kAuto, Hash::kLevelDB), nullptr);
+}
+
+TEST(Selection, UnknownLayoutsAreRefusedWithTheLegalNames) {
+  FilterOptions options;
+  options.layout = kUnknown;
+  EXPECT_EQ(options.Validate(),
+            "layout 200 is unknown: use " + internal::LayoutNames());
+  EXPECT_EQ(NewFilterPolicy(options), nullptr);
+  for (Layout layout : {Layout::kLocal, Layout::kAuto}) {
+    options.layout = layout;
+    EXPECT_EQ(options.Validate(), "");
+    options.hash = Hash::kLevelDB;
+    EXPECT_NE(options.Validate(), "");
+    options.hash = Hash::kMurmurHash2;
+  }
+}
+
+// Whatever a policy is configured to write, it reads every layout.
+TEST(Selection, PoliciesReadEveryLayout) {
+  test::Random random(20261121);
+  const auto keys = random.MixedKeys(500);
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  for (const char* writer : {"classic", "local", "auto"}) {
+    FilterOptions options;
+    ASSERT_TRUE(ParseLayout(writer, &options.layout));
+    std::string filter;
+    NewFilterPolicy(options)->CreateFilter(views.data(), views.size(), &filter);
+    for (const char* reader : {"classic", "local", "auto"}) {
+      ASSERT_TRUE(ParseLayout(reader, &options.layout));
+      const auto policy = NewFilterPolicy(options);
+      int absent = 0;
+      for (const auto& key : keys) {
+        ASSERT_TRUE(policy->KeyMayMatch(key, filter));
+        absent += !policy->KeyMayMatch(key + "x", filter);
+      }
+      EXPECT_GT(absent, 450) << writer << " read by " << reader;
+    }
+  }
+}
+
+// Rows of which each needs a tenth of the memory of the one before.
+struct Ladder {
+  Ladder() {
+    rows[2].plan = [](uint64_t, uint32_t) { return Plan{}; };
+    rows[1].plan = [](uint64_t keys, uint32_t) {
+      Plan plan;
+      plan.build_bytes = keys;
+      return plan;
+    };
+    rows[0].plan = [](uint64_t keys, uint32_t) {
+      Plan plan;
+      plan.build_bytes = 10 * keys;
+      return plan;
+    };
+    rows[0].fallback = &rows[1];
+    rows[1].fallback = &rows[2];
+  }
+
+  LayoutRow rows[3]{};
+};
+
+TEST(Selection, MemoryLimitDescendsTheFallbacks) {
+  const Ladder ladder;
+  const auto chosen = [&](uint64_t limit) {
+    return FindAffordableLayout(&ladder.rows[0], 100, 10000, 50, limit) -
+           ladder.rows;
+  };
+  EXPECT_EQ(chosen(0), 0);
+  EXPECT_EQ(chosen(1050), 0);
+  EXPECT_EQ(chosen(1049), 1);
+  EXPECT_EQ(chosen(150), 1);
+  EXPECT_EQ(chosen(149), 2);
+  EXPECT_EQ(chosen(1), 2);
+}
+
+TEST(Selection, BuildersReportTheirMemory) {
+  for (const LayoutRow* row : test::AllRows()) {
+    FilterOptions options;
+    options.layout = row->layout;
+    options.hash = row->classic_hash;
+    FilterBuilder builder(options);
+    EXPECT_EQ(builder.BuildBytes(), row->plan(0, 10000).build_bytes);
+    for (int i = 0; i < 100000; ++i) builder.AddKey(std::to_string(i));
+    const uint64_t unlimited = builder.BuildBytes();
+    EXPECT_GE(unlimited,
+              100000u * row->hash_size + row->plan(100000, 10000).build_bytes);
+
+    options.max_build_bytes = 1;
+    FilterBuilder limited(options);
+    for (int i = 0; i < 100000; ++i) limited.AddKey(std::to_string(i));
+    // The list, an eighth more at most for its growth, and nothing else.
+    EXPECT_LE(limited.BuildBytes(), 100000u * row->hash_size * 9 / 8 + 8192);
+    std::string filter;
+    limited.Finish(&filter);
+    const Filter view(filter, options.hash);
+    for (int i = 0; i < 100000; ++i) {
+      ASSERT_TRUE(view.MayMatch(std::to_string(i))) << row->name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom
