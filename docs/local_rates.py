@@ -144,6 +144,7 @@ def draw(path):
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
     figure.tight_layout()
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
 
 

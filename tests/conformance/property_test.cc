@@ -1,6 +1,7 @@
 // No false negative: random keys, sizes, levels and layouts. The seed is
 // printed; DELTABLOOM_SEED repeats a run, DELTABLOOM_ROUNDS makes it longer
-// (200 rounds by default).
+// (200 rounds by default). With DELTABLOOM_LONG_TESTS set, filters are larger
+// and rounds more: billions of lookups of added keys, in minutes.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -21,8 +22,14 @@ const T& Pick(const std::vector<T>& values, Random* random) {
   return values[random->Below(values.size())];
 }
 
+bool LongTests() { return std::getenv("DELTABLOOM_LONG_TESTS") != nullptr; }
+
+// Lookups of added keys so far.
+uint64_t lookups = 0;
+
 std::vector<std::string> RandomKeys(Random* random) {
-  const size_t n = random->Below(uint64_t{1} << random->Below(15));
+  const size_t n =
+      random->Below(uint64_t{1} << random->Below(LongTests() ? 21 : 15));
   switch (random->Below(3)) {
     case 0:
       return random->MixedKeys(n);
@@ -64,6 +71,7 @@ void Round(uint64_t seed) {
       ASSERT_TRUE(reader.MayMatch(key)) << CpuLevelName(level);
       ASSERT_TRUE(reader.MayMatchHash(key)) << CpuLevelName(level);
     }
+    lookups += 3 * keys.size();
     const std::vector<int> many = reader.MayMatchMany(keys, 0, keys.size());
     for (size_t i = 0; i < keys.size(); ++i) {
       ASSERT_EQ(many[i], 1) << "key " << i << " " << CpuLevelName(level);
@@ -73,8 +81,8 @@ void Round(uint64_t seed) {
 
 TEST(Property, NoFalseNegative) {
   const char* wish = std::getenv("DELTABLOOM_ROUNDS");
-  const uint64_t rounds =
-      wish == nullptr ? 200 : std::strtoull(wish, nullptr, 10);
+  const uint64_t rounds = wish != nullptr ? std::strtoull(wish, nullptr, 10)
+                                          : (LongTests() ? 12000 : 200);
   const uint64_t seed = test::SeedOfThisRun();
   std::printf("DELTABLOOM_SEED=%llu\n", static_cast<unsigned long long>(seed));
   for (uint64_t i = 0; i < rounds; ++i) {
@@ -83,6 +91,8 @@ TEST(Property, NoFalseNegative) {
     Round(seed + i);
     if (testing::Test::HasFatalFailure()) return;
   }
+  std::printf("%llu lookups of added keys\n",
+              static_cast<unsigned long long>(lookups));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ constexpr Layout kUnknown = static_cast<Layout>(200);
 
 TEST(Selection, NamesGoThereAndBack) {
   std::string names;
-  for (const char* name : {"classic", "local", "auto"}) {
+  for (const char* name : {"classic", "local", "compact", "auto"}) {
     Layout layout = kUnknown;
     EXPECT_TRUE(ParseLayout(name, &layout)) << name;
     EXPECT_STREQ(LayoutName(layout), name);
@@ -45,13 +45,11 @@ TEST(Selection, EveryNamedRowIsALayout) {
   }
 }
 
-TEST(Selection, AutoIsLocalAtLevelZeroAndAlwaysKnown) {
-  EXPECT_EQ(FindLayout(Layout::kAuto, Hash::kMurmurHash2, 0),
-            FindLayout(Layout::kLocal, Hash::kMurmurHash2));
+TEST(Selection, AutoIsLocalAtLevelZeroElseCompact) {
   for (int level = internal::kNoLevel; level < 8; ++level) {
     const LayoutRow* row = FindLayout(Layout::kAuto, Hash::kMurmurHash2, level);
     ASSERT_NE(row, nullptr);
-    EXPECT_NE(row->layout, Layout::kClassic);
+    EXPECT_EQ(row->layout, level == 0 ? Layout::kLocal : Layout::kCompact);
   }
   EXPECT_EQ(FindLayout(Layout::kAuto, Hash::kLevelDB), nullptr);
 }
@@ -76,12 +74,12 @@ TEST(Selection, PoliciesReadEveryLayout) {
   test::Random random(20261121);
   const auto keys = random.MixedKeys(500);
   const std::vector<std::string_view> views(keys.begin(), keys.end());
-  for (const char* writer : {"classic", "local", "auto"}) {
+  for (const char* writer : {"classic", "local", "compact", "auto"}) {
     FilterOptions options;
     ASSERT_TRUE(ParseLayout(writer, &options.layout));
     std::string filter;
     NewFilterPolicy(options)->CreateFilter(views.data(), views.size(), &filter);
-    for (const char* reader : {"classic", "local", "auto"}) {
+    for (const char* reader : {"classic", "local", "compact", "auto"}) {
       ASSERT_TRUE(ParseLayout(reader, &options.layout));
       const auto policy = NewFilterPolicy(options);
       int absent = 0;
@@ -91,6 +89,24 @@ TEST(Selection, PoliciesReadEveryLayout) {
       }
       EXPECT_GT(absent, 450) << writer << " read by " << reader;
     }
+  }
+}
+
+// compact needs more than its list of hashes, local does not.
+TEST(Selection, MemoryLimitTurnsCompactIntoLocal) {
+  FilterOptions options;
+  options.layout = Layout::kCompact;
+  for (uint64_t limit : {0, 1 << 30, 1 << 20}) {
+    options.max_build_bytes = limit;
+    FilterBuilder builder(options);
+    for (int i = 0; i < 100000; ++i) builder.AddKey(std::to_string(i));
+    EXPECT_LE(builder.BuildBytes(), limit == 0 ? ~uint64_t{0} : limit);
+    const uint64_t size = builder.FilterSize();
+    std::string filter;
+    builder.Finish(&filter);
+    EXPECT_EQ(filter.size(), size);
+    EXPECT_EQ(DescribeFilter(filter).substr(0, 5),
+              limit == 1 << 20 ? "local" : "compa");
   }
 }
 
