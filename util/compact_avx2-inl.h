@@ -1,25 +1,29 @@
 // The comparison of the layout compact in vectors of 256 bits. The including
 // file defines DELTABLOOM_TARGET, the function attribute of its level.
+#ifndef DELTABLOOM_UTIL_COMPACT_AVX2_INL_H_
+#define DELTABLOOM_UTIL_COMPACT_AVX2_INL_H_
+
 #include "util/compact_terms.h"
 
 namespace deltabloom::internal {
 namespace {
 
 // Four columns from `at` on, before their parity is taken.
-DELTABLOOM_TARGET inline __m256i Rows(const CompactTerms& terms, unsigned at,
-                                      __m256i low, __m256i high) {
-  const __m256i first = _mm256_loadu_si256(
-      reinterpret_cast<const __m256i*>(terms.first + at * 8));
-  const __m256i second = _mm256_loadu_si256(
-      reinterpret_cast<const __m256i*>(terms.second + at * 8));
-  return _mm256_xor_si256(_mm256_and_si256(first, low),
-                          _mm256_and_si256(second, high));
+DELTABLOOM_TARGET inline __m256i Rows(const unsigned char* first,
+                                      const unsigned char* second, __m256i low,
+                                      __m256i high) {
+  return _mm256_xor_si256(
+      _mm256_and_si256(
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(first)), low),
+      _mm256_and_si256(
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(second)), high));
 }
 
 // Compares columns kFrom .. kFrom + 3 and kThen .. kThen + 3. `skip` is 1 to
 // leave out the last of them.
 template <unsigned kFrom, unsigned kThen>
 DELTABLOOM_TARGET inline bool HoldsEight(const CompactTerms& terms,
+                                         const unsigned char* second,
                                          uint32_t skip) {
   alignas(32) static constexpr uint32_t kColumn[8] = {
       kFrom,     kFrom + 1, kThen,     kThen + 1,
@@ -27,8 +31,8 @@ DELTABLOOM_TARGET inline bool HoldsEight(const CompactTerms& terms,
   static constexpr uint32_t kCompared[9] = {1, 1, 1, 1, 1, 1, 1, 1, 0};
   const __m256i low = _mm256_set1_epi64x(static_cast<long long>(terms.low));
   const __m256i high = _mm256_set1_epi64x(static_cast<long long>(terms.high));
-  __m256i from = Rows(terms, kFrom, low, high);
-  __m256i then = Rows(terms, kThen, low, high);
+  __m256i from = Rows(terms.first + kFrom * 8, second + kFrom * 8, low, high);
+  __m256i then = Rows(terms.first + kThen * 8, second + kThen * 8, low, high);
   // Fold 64 bits to 32, both vectors into one, and on to the lowest 4.
   from = _mm256_xor_si256(from, _mm256_srli_epi64(from, 32));
   then = _mm256_xor_si256(then, _mm256_srli_epi64(then, 32));
@@ -51,11 +55,12 @@ DELTABLOOM_TARGET inline bool HoldsEight(const CompactTerms& terms,
 
 template <unsigned kColumns>
 DELTABLOOM_TARGET inline bool HoldsFew(const CompactTerms& terms) {
+  const unsigned char* second = terms.Second<kColumns>();
   uint64_t differs = 0;
 #pragma GCC unroll 4
   for (unsigned j = 0; j < kColumns; ++j) {
     const uint64_t rows = (LoadFixed64(terms.first + j * 8) & terms.low) ^
-                          (LoadFixed64(terms.second + j * 8) & terms.high);
+                          (LoadFixed64(second + j * 8) & terms.high);
     const uint64_t differs_here =
         static_cast<uint64_t>(__builtin_popcountll(rows)) ^
         terms.fingerprint >> j;
@@ -72,13 +77,16 @@ DELTABLOOM_TARGET inline bool Holds(const CompactTerms& terms) {
     return HoldsFew<kColumns>(terms);
   } else if constexpr (kColumns <= kFrom + 8) {
     constexpr unsigned kLast = kColumns - 4;
-    return HoldsEight < kFrom < kLast ? kFrom : kLast - 1,
-           kLast > (terms, terms.narrow);
+    constexpr unsigned kFirst = kFrom < kLast ? kFrom : kLast - 1;
+    return HoldsEight<kFirst, kLast>(terms, terms.Second<kColumns>(),
+                                     terms.narrow);
   } else {
-    return HoldsEight<kFrom, kFrom + 4>(terms, 0) &&
+    return HoldsEight<kFrom, kFrom + 4>(terms, terms.Second<kColumns>(), 0) &&
            Holds<kColumns, kFrom + 8>(terms);
   }
 }
 
 }  // namespace
 }  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_UTIL_COMPACT_AVX2_INL_H_

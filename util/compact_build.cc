@@ -235,21 +235,27 @@ bool Construction<Fingerprint>::InsertBucket(unsigned index, uint64_t bucket,
   const uint64_t stream = CompactStream(geometry_.seed, index);
   const uint64_t n = class_end[kClasses - 1];
   band_.BeginBucket();
-  // Most buckets keep all their keys.
-  if (band_.Insert(layer, stream, hashes, n)) return true;
-  if (index + 1 == geometry_.layers) return false;
-  band_.Undo(0);
+  // Most buckets that cannot keep all keep all but the last class, so that is
+  // tried before the classes one by one.
   uint64_t kept = 0;
   unsigned kept_classes = 0;
-  for (; kept_classes < kClasses; ++kept_classes) {
+  const auto keep = [&](unsigned classes) {
     const size_t taken = band_.taken();
-    if (!band_.Insert(layer, stream, hashes + kept,
-                      class_end[kept_classes] - kept)) {
+    const uint64_t end = class_end[classes - 1];
+    if (!band_.Insert(layer, stream, hashes + kept, end - kept)) {
       band_.Undo(taken);
-      break;
+      return false;
     }
-    kept = class_end[kept_classes];
+    kept = end;
+    kept_classes = classes;
+    return true;
+  };
+  if (keep(kClasses - 1)) {
+    if (keep(kClasses)) return true;
+  } else {
+    for (unsigned classes = 1; keep(classes);) ++classes;
   }
+  if (index + 1 == geometry_.layers) return false;
   const uint64_t at = layer.first_bucket + bucket;
   thresholds_[at / 4] |=
       static_cast<unsigned char>((kClasses - kept_classes) << (at % 4 * 2));

@@ -3,6 +3,9 @@
 // The including file defines DELTABLOOM_TARGET, the function attribute of its
 // level, and in namespace deltabloom::internal the function Holds<kColumns>.
 // No lambdas: they would not inherit the attribute.
+#ifndef DELTABLOOM_UTIL_COMPACT_LOOKUP_INL_H_
+#define DELTABLOOM_UTIL_COMPACT_LOOKUP_INL_H_
+
 #include <algorithm>
 #include <utility>
 
@@ -18,7 +21,7 @@ template <unsigned kColumns>
 DELTABLOOM_TARGET inline void Fetch(const CompactTerms& terms) {
   __builtin_prefetch(terms.first);
   if (kColumns > 4) __builtin_prefetch(terms.first + 64);
-  __builtin_prefetch(terms.second + kColumns * 8 - 1);
+  __builtin_prefetch(terms.Second<kColumns>() + kColumns * 8 - 1);
 }
 
 // Flattened: the hash and all else that a lookup needs is part of it.
@@ -60,3 +63,5 @@ const CompactLookups& Lookups() {
 
 }  // namespace
 }  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_UTIL_COMPACT_LOOKUP_INL_H_

@@ -28,16 +28,22 @@ void SetCompactLookup(const CompactGeometry& geometry, CpuLevel level,
 }
 
 CompactProbe LocateBumpedCompact(const ParsedFilter& parsed, uint64_t hash) {
-  const CompactGeometry geometry = CompactGeometryOf(parsed);
+  // Not the whole geometry: that takes divisions.
+  const CompactSizes sizes = LoadCompactSizes(
+      parsed.payload + parsed.payload_size - kCompactSizesBytes);
+  const uint64_t layers = parsed.geometry[kCompactLayersColumns] / 256;
+  uint64_t first_block = 0;
+  uint64_t first_bucket = 0;
   for (unsigned i = 1;; ++i) {
-    const CompactLayer& layer = geometry.layer[i];
+    first_block += sizes.blocks[i - 1];
+    first_bucket += (sizes.blocks[i - 1] + 1) / 2;
     const uint64_t layer_hash =
-        CompactLayerHash(hash, CompactStream(geometry.seed, i));
-    const uint64_t start = ScaleHash(layer_hash, layer.starts);
-    if (i + 1 == geometry.layers ||
-        !CompactBumped(parsed.payload + geometry.thresholds_at,
-                       layer.first_bucket, start)) {
-      return {layer.first_row + start, EquationOf(layer_hash)};
+        CompactLayerHash(hash, CompactStream(sizes.seed, i));
+    const uint64_t start = ScaleHash(layer_hash, sizes.blocks[i] * kBlockRows);
+    if (i + 1 == layers ||
+        !CompactBumped(parsed.payload + parsed.geometry[kCompactThresholdsAt],
+                       first_bucket, start)) {
+      return {first_block * kBlockRows + start, EquationOf(layer_hash)};
     }
   }
 }

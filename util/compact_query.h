@@ -40,12 +40,10 @@ struct CompactProbe {
 // True if the key went to a later layer.
 inline bool CompactBumped(const unsigned char* thresholds,
                           uint64_t first_bucket, uint64_t start) {
-  constexpr uint32_t kPacked =
-      kThresholds[1] << 8 | kThresholds[2] << 16 | kThresholds[3] << 24;
   const uint64_t bucket = first_bucket + start / kBucketStarts;
   const unsigned threshold =
       static_cast<unsigned>(thresholds[bucket / 4]) >> (bucket % 4 * 2) & 3;
-  return start % kBucketStarts < (kPacked >> (threshold * 8) & 0xff);
+  return start % kBucketStarts < kThresholds[threshold];
 }
 
 // The probe of a key that the first layer passed on: one in a hundred.

@@ -50,17 +50,27 @@ SolveAvx2(const CompactGeometry& geometry, const uint64_t* coefficients,
 }
 #endif
 
-template <typename Fingerprint, size_t... kColumns>
+// The columns that need a Fingerprint and no narrower one.
+template <typename Fingerprint>
+constexpr unsigned kMostColumns = sizeof(Fingerprint) * 8;
+template <typename Fingerprint>
+constexpr unsigned kFewestColumns = sizeof(Fingerprint) == 1
+                                        ? 1
+                                        : kMostColumns<Fingerprint> / 2 + 1;
+
+template <typename Fingerprint, size_t... kIndex>
 SolveFn<Fingerprint> Choose(unsigned columns, CpuLevel level,
-                            std::index_sequence<kColumns...>) {
+                            std::index_sequence<kIndex...>) {
+  constexpr unsigned kFewest = kFewestColumns<Fingerprint>;
   static constexpr SolveFn<Fingerprint> kPortable[] = {
-      SolvePortable<kColumns + 1, Fingerprint>...};
+      SolvePortable<kFewest + kIndex, Fingerprint>...};
 #if defined(__x86_64__)
   static constexpr SolveFn<Fingerprint> kAvx2[] = {
-      SolveAvx2<kColumns + 1, Fingerprint>...};
-  if (level >= CpuLevel::kAvx2) return kAvx2[columns - 1];
+      SolveAvx2<kFewest + kIndex, Fingerprint>...};
+  if (level >= CpuLevel::kAvx2) return kAvx2[columns - kFewest];
 #endif
-  return kPortable[columns - 1];
+  static_cast<void>(level);
+  return kPortable[columns - kFewest];
 }
 
 }  // namespace
@@ -69,8 +79,10 @@ template <typename Fingerprint>
 void SolveCompact(const CompactGeometry& geometry, CpuLevel level,
                   const uint64_t* coefficients, const Fingerprint* fingerprints,
                   unsigned char* columns) {
-  const auto solve = Choose<Fingerprint>(
-      geometry.columns, level, std::make_index_sequence<kMaxCompactColumns>());
+  constexpr size_t kWidths =
+      kMostColumns<Fingerprint> - kFewestColumns<Fingerprint> + 1;
+  const auto solve = Choose<Fingerprint>(geometry.columns, level,
+                                         std::make_index_sequence<kWidths>());
   solve(geometry, coefficients, fingerprints, columns);
 }
 

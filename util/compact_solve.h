@@ -9,6 +9,8 @@
 
 namespace deltabloom::internal {
 
+// Fingerprint: the smallest unsigned integer of at least geometry.columns bits.
+//
 // Solves the triangular system from the last row to the first, free rows
 // being 0, and writes the columns of every block.
 template <typename Fingerprint>

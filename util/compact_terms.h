@@ -9,17 +9,22 @@
 
 namespace deltabloom::internal {
 
-// Column j holds if the parity of (word j of first & low) ^ (word j of second
-// & high) is bit j of fingerprint.
+// Column j holds if the parity of (word j of first() & low) ^ (word j of
+// second() & high) is bit j of fingerprint.
 struct CompactTerms {
-  const unsigned char* first;   // words of the block in which the rows begin
-  const unsigned char* second;  // and of the one behind it
+  const unsigned char* first;  // words of the block in which the rows begin
   uint64_t low;
   uint64_t high;
   uint32_t fingerprint;
   // 1 if the first block lacks the last column. A word can be read there all
   // the same: the next block's, which exists, as the last block is wide.
   uint32_t narrow;
+
+  // Words of the block behind it.
+  template <unsigned kColumns>
+  const unsigned char* Second() const {
+    return first + (kColumns - narrow) * 8;
+  }
 };
 
 template <unsigned kColumns>
@@ -29,13 +34,9 @@ inline CompactTerms TermsOf(const ParsedFilter& parsed,
   const uint64_t block = probe.row / kBlockRows;
   const unsigned shift = probe.row % kBlockRows;
   const uint64_t first = block * kColumns - std::min(block, narrow);
-  const uint64_t second = (block + 1) * kColumns - std::min(block + 1, narrow);
-  return {parsed.payload + first * 8,
-          parsed.payload + second * 8,
-          probe.equation.coefficients << shift,
+  return {parsed.payload + first * 8, probe.equation.coefficients << shift,
           probe.equation.coefficients >> 1 >> (63 - shift),
-          probe.equation.fingerprint,
-          block < narrow ? 1u : 0u};
+          probe.equation.fingerprint, block < narrow ? 1u : 0u};
 }
 
 }  // namespace deltabloom::internal
