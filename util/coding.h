@@ -1,22 +1,31 @@
-// Fixed-width little-endian integers, read and written byte by byte so that
-// any alignment and any byte order of the machine work. Compilers turn each
-// into a single load or store where the machine allows.
+// Fixed-width little-endian integers at any alignment, on machines of any byte
+// order. Each is a single load or store where the machine allows.
 #ifndef DELTABLOOM_UTIL_CODING_H_
 #define DELTABLOOM_UTIL_CODING_H_
 
 #include <cstdint>
+#include <cstring>
 
 namespace deltabloom::internal {
 
+// Copies, not bytes put together: gcc 12 does not always make one load of
+// those, which took a third of the time of a 40-byte key's hash.
 inline uint32_t LoadFixed32(const void* from) {
-  const auto* b = static_cast<const unsigned char*>(from);
-  return uint32_t{b[0]} | uint32_t{b[1]} << 8 | uint32_t{b[2]} << 16 |
-         uint32_t{b[3]} << 24;
+  uint32_t value;
+  std::memcpy(&value, from, sizeof(value));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  value = __builtin_bswap32(value);
+#endif
+  return value;
 }
 
 inline uint64_t LoadFixed64(const void* from) {
-  const auto* b = static_cast<const unsigned char*>(from);
-  return uint64_t{LoadFixed32(b)} | uint64_t{LoadFixed32(b + 4)} << 32;
+  uint64_t value;
+  std::memcpy(&value, from, sizeof(value));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  value = __builtin_bswap64(value);
+#endif
+  return value;
 }
 
 inline void StoreFixed32(void* to, uint32_t value) {

@@ -66,23 +66,49 @@ inline uint64_t Hash64Finish(uint64_t a, uint64_t b, uint64_t size) {
   return product.low ^ product.high;
 }
 
-// Hash64 for keys of less than 8 or more than 32 bytes; right for every size.
+// Keys of which the inline functions below make short work: 8 to 16 bytes, 17
+// to 32 bytes.
+inline bool IsHash64Short(size_t size) { return size - 8 <= 16 - 8; }
+inline bool IsHash64Medium(size_t size) { return size - 17 <= 32 - 17; }
+
+inline uint64_t Hash64Short(const char* data, size_t size) {
+  const Pair64 x = Hash64Step(LoadFixed64(data) ^ kHash64Lanes[0],
+                              LoadFixed64(data + size - 8) ^ kHash64Lanes[1]);
+  return Hash64Finish(x.low, x.high, size);
+}
+
+inline uint64_t Hash64Medium(const char* data, size_t size) {
+  const char* last = data + size - 16;
+  const Pair64 x = Hash64Step(LoadFixed64(data) ^ kHash64Lanes[0],
+                              LoadFixed64(data + 8) ^ kHash64Lanes[1]);
+  const Pair64 y = Hash64Step(LoadFixed64(last) ^ kHash64Lanes[2],
+                              LoadFixed64(last + 8) ^ kHash64Lanes[3]);
+  return Hash64Finish(x.low ^ y.high, x.high ^ y.low, size);
+}
+
+// More than 32 bytes.
+inline uint64_t Hash64Long(const char* data, size_t size) {
+  Pair64 x{kHash64Lanes[0], kHash64Lanes[1]};
+  Pair64 y{kHash64Lanes[2], kHash64Lanes[3]};
+  const char* const last = data + size - 32;
+  do {
+    x = Hash64Step(LoadFixed64(data) ^ x.low, LoadFixed64(data + 8) ^ x.high);
+    y = Hash64Step(LoadFixed64(data + 16) ^ y.low,
+                   LoadFixed64(data + 24) ^ y.high);
+    data += 32;
+  } while (data < last);
+  x = Hash64Step(LoadFixed64(last) ^ x.low, LoadFixed64(last + 8) ^ x.high);
+  y = Hash64Step(LoadFixed64(last + 16) ^ y.low,
+                 LoadFixed64(last + 24) ^ y.high);
+  return Hash64Finish(x.low ^ y.high, x.high ^ y.low, size);
+}
+
+// For keys of any size.
 uint64_t Hash64AnySize(const char* data, size_t size);
 
 inline uint64_t Hash64(const char* data, size_t size) {
-  if (size - 8 <= 16 - 8) {
-    const Pair64 x = Hash64Step(LoadFixed64(data) ^ kHash64Lanes[0],
-                                LoadFixed64(data + size - 8) ^ kHash64Lanes[1]);
-    return Hash64Finish(x.low, x.high, size);
-  }
-  if (size - 17 <= 32 - 17) {
-    const char* last = data + size - 16;
-    const Pair64 x = Hash64Step(LoadFixed64(data) ^ kHash64Lanes[0],
-                                LoadFixed64(data + 8) ^ kHash64Lanes[1]);
-    const Pair64 y = Hash64Step(LoadFixed64(last) ^ kHash64Lanes[2],
-                                LoadFixed64(last + 8) ^ kHash64Lanes[3]);
-    return Hash64Finish(x.low ^ y.high, x.high ^ y.low, size);
-  }
+  if (IsHash64Short(size)) return Hash64Short(data, size);
+  if (IsHash64Medium(size)) return Hash64Medium(data, size);
   return Hash64AnySize(data, size);
 }
 

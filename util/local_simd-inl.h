@@ -36,29 +36,65 @@ DELTABLOOM_TARGET inline bool Test(const ParsedFilter& parsed,
   return TestRound(next, hash, 1, parsed.geometry[kLocalSecond]);
 }
 
+DELTABLOOM_TARGET inline uint64_t RareHash(std::string_view key) {
+  return key.size() > 32 ? Hash64Long(key.data(), key.size())
+                         : Hash64AnySize(key.data(), key.size());
+}
+
+// Apart, so that the common sizes need no room for its registers.
+template <size_t kRounds>
+DELTABLOOM_TARGET __attribute__((noinline)) bool MayMatchRare(
+    const ParsedFilter& parsed, std::string_view key) {
+  const uint64_t hash = RareHash(key);
+  return Test<kRounds>(parsed, Block(parsed, hash), hash);
+}
+
+DELTABLOOM_TARGET __attribute__((noinline)) uint64_t RareHashApart(
+    std::string_view key) {
+  return RareHash(key);
+}
+
 template <size_t kRounds>
 DELTABLOOM_TARGET bool MayMatch(const ParsedFilter& parsed,
                                 std::string_view key) {
-  const uint64_t hash = Hash64(key);
+  uint64_t hash;
+  if (IsHash64Short(key.size())) {
+    hash = Hash64Short(key.data(), key.size());
+  } else if (IsHash64Medium(key.size())) {
+    hash = Hash64Medium(key.data(), key.size());
+  } else {
+    return MayMatchRare<kRounds>(parsed, key);
+  }
   return Test<kRounds>(parsed, Block(parsed, hash), hash);
+}
+
+DELTABLOOM_TARGET inline uint64_t HashOf(std::string_view key) {
+  if (IsHash64Short(key.size())) return Hash64Short(key.data(), key.size());
+  if (IsHash64Medium(key.size())) return Hash64Medium(key.data(), key.size());
+  return RareHashApart(key);
 }
 
 template <size_t kRounds>
 DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed,
                                     const std::string_view* keys, size_t n,
                                     bool* may_match) {
-  const unsigned char* blocks[kBatch];
+  // Within the caches fetching only takes time.
+  const bool fetch = parsed.geometry[kLocalBlocks] > kCachedLocalBlocks;
   uint64_t hashes[kBatch];
   for (size_t begin = 0; begin < n; begin += kBatch) {
     const size_t batch = std::min(kBatch, n - begin);
     for (size_t i = 0; i < batch; ++i) {
-      hashes[i] = Hash64(keys[begin + i]);
-      blocks[i] = Block(parsed, hashes[i]);
-      __builtin_prefetch(blocks[i]);
-      __builtin_prefetch(blocks[i] + kLocalBlockSize - 1);
+      hashes[i] = HashOf(keys[begin + i]);
+      if (fetch) {
+        const unsigned char* block = Block(parsed, hashes[i]);
+        __builtin_prefetch(block);
+        __builtin_prefetch(block + kLocalBlockSize - 1);
+      }
     }
+    // Where a block is takes less time to compute again than to keep.
     for (size_t i = 0; i < batch; ++i) {
-      may_match[begin + i] = Test<kRounds>(parsed, blocks[i], hashes[i]);
+      may_match[begin + i] =
+          Test<kRounds>(parsed, Block(parsed, hashes[i]), hashes[i]);
     }
   }
 }
