@@ -133,5 +133,29 @@ TEST(LevelDBPolicy, OwnHash) {
   }
 }
 
+// LevelDB could not read another layout under its own name; under ours any
+// layout does.
+TEST(LevelDBPolicy, OtherLayouts) {
+  const auto keys = test::Random(3).MixedKeys(2000);
+  FilterOptions options;
+  options.layout = Layout::kLocal;
+  const PolicyPointer policy = NewLevelDBFilterPolicy(options);
+  const std::string filter = Create(*policy, keys);
+  for (const std::string& key : keys) {
+    ASSERT_TRUE(policy->KeyMayMatch(key, filter));
+    // Policies of one name read each other's filters, whatever they write.
+    ASSERT_TRUE(NewLevelDBFilterPolicy({})->KeyMayMatch(key, filter));
+    ASSERT_TRUE(LevelDBs(10)->KeyMayMatch(key, filter));
+  }
+  int positives = 0;
+  for (const std::string& key : test::Random(4).Keys(1000, 20)) {
+    positives += policy->KeyMayMatch(key, filter);
+  }
+  EXPECT_LT(positives, 100);
+
+  options.hash = Hash::kLevelDB;
+  EXPECT_EQ(NewLevelDBFilterPolicy(options), nullptr);
+}
+
 }  // namespace
 }  // namespace deltabloom

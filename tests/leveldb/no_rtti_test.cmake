@@ -1,0 +1,11 @@
+foreach(object ${OBJECTS})
+  execute_process(COMMAND ${NM} -C ${object}
+    OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+  string(APPEND all "${symbols}")
+endforeach()
+if(NOT all MATCHES "leveldb::FilterPolicy::~FilterPolicy")
+  message(FATAL_ERROR "not the LevelDB policy:\n${all}")
+endif()
+if(all MATCHES "typeinfo for leveldb::")
+  message(FATAL_ERROR "needs RTTI of LevelDB: ${CMAKE_MATCH_0}")
+endif()
