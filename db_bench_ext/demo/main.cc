@@ -81,6 +81,26 @@ std::vector<KeyCheck> CheckKeysInAll(const Databases& databases, uint64_t keys,
   return checks;
 }
 
+std::vector<Result> CollectResults(
+    uint64_t keys, const Databases& databases,
+    const std::vector<KeyCheck>& checks,
+    const std::vector<Measurement>& measurements) {
+  std::vector<Result> results;
+  for (size_t i = 0; i < databases.size(); ++i) {
+    Result result;
+    result.filter = databases[i]->name();
+    result.keys = keys;
+    result.tables = databases[i]->Totals();
+    result.load_seconds = databases[i]->load_seconds();
+    result.measurement = measurements[i];
+    result.measurement.checked_keys = checks[i].looked_up;
+    result.measurement.missed_present_keys += checks[i].missed;
+    results.push_back(result);
+    databases[i]->Close();
+  }
+  return results;
+}
+
 std::vector<Result> Run(const Options& options,
                         const std::vector<Competitor>& competitors,
                         const KeySet& keys, Workspace* workspace,
@@ -129,20 +149,7 @@ std::vector<Result> Run(const Options& options,
       Measure(databases, &lookup_keys, measure_plan, &progress);
   progress.Clear();
 
-  std::vector<Result> results;
-  for (size_t i = 0; i < databases.size(); ++i) {
-    Result result;
-    result.filter = databases[i]->name();
-    result.keys = keys.size();
-    result.tables = databases[i]->Totals();
-    result.load_seconds = databases[i]->load_seconds();
-    result.measurement = measurements[i];
-    result.measurement.checked_keys = checks[i].looked_up;
-    result.measurement.missed_present_keys += checks[i].missed;
-    results.push_back(result);
-    databases[i]->Close();
-  }
-  return results;
+  return CollectResults(keys.size(), databases, checks, measurements);
 }
 
 int Main(const Options& options) {
