@@ -55,7 +55,7 @@ DELTABLOOM_TARGET inline bool HoldsEight(const CompactTerms& terms,
 
 template <unsigned kColumns>
 DELTABLOOM_TARGET inline bool HoldsFew(const CompactTerms& terms) {
-  const unsigned char* second = terms.Second<kColumns>();
+  const unsigned char* second = terms.Second(kColumns);
   uint64_t differs = 0;
 #pragma GCC unroll 4
   for (unsigned j = 0; j < kColumns; ++j) {
@@ -78,10 +78,10 @@ DELTABLOOM_TARGET inline bool Holds(const CompactTerms& terms) {
   } else if constexpr (kColumns <= kFrom + 8) {
     constexpr unsigned kLast = kColumns - 4;
     constexpr unsigned kFirst = kFrom < kLast ? kFrom : kLast - 1;
-    return HoldsEight<kFirst, kLast>(terms, terms.Second<kColumns>(),
+    return HoldsEight<kFirst, kLast>(terms, terms.Second(kColumns),
                                      terms.narrow);
   } else {
-    return HoldsEight<kFrom, kFrom + 4>(terms, terms.Second<kColumns>(), 0) &&
+    return HoldsEight<kFrom, kFrom + 4>(terms, terms.Second(kColumns), 0) &&
            Holds<kColumns, kFrom + 8>(terms);
   }
 }

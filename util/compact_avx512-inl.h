@@ -18,7 +18,7 @@ DELTABLOOM_TARGET inline bool Holds(const CompactTerms& terms) {
   const auto mask = static_cast<__mmask8>(columns);
   const __m512i first = _mm512_maskz_loadu_epi64(mask, terms.first + kFrom * 8);
   const __m512i second =
-      _mm512_maskz_loadu_epi64(mask, terms.Second<kColumns>() + kFrom * 8);
+      _mm512_maskz_loadu_epi64(mask, terms.Second(kColumns) + kFrom * 8);
   const __m512i low = _mm512_set1_epi64(static_cast<long long>(terms.low));
   const __m512i high = _mm512_set1_epi64(static_cast<long long>(terms.high));
   const __m512i rows = _mm512_xor_si512(_mm512_and_si512(first, low),

@@ -17,19 +17,12 @@ namespace {
 // Keys looked up together; RocksDB asks for at most this many.
 constexpr size_t kBatch = 32;
 
-template <unsigned kColumns>
-DELTABLOOM_TARGET inline void Fetch(const CompactTerms& terms) {
-  __builtin_prefetch(terms.first);
-  if (kColumns > 4) __builtin_prefetch(terms.first + 64);
-  __builtin_prefetch(terms.Second<kColumns>() + kColumns * 8 - 1);
-}
-
 // Flattened: the hash and all else that a lookup needs is part of it.
 template <unsigned kColumns>
 DELTABLOOM_TARGET __attribute__((flatten)) bool MayMatch(
     const ParsedFilter& parsed, std::string_view key) {
   return Holds<kColumns>(
-      TermsOf<kColumns>(parsed, LocateCompact(parsed, Hash64(key))));
+      TermsOf(parsed, kColumns, LocateCompact(parsed, Hash64(key))));
 }
 
 template <unsigned kColumns>
@@ -40,9 +33,9 @@ DELTABLOOM_TARGET __attribute__((flatten)) void MayMatchMany(
   for (size_t begin = 0; begin < n; begin += kBatch) {
     const size_t batch = std::min(kBatch, n - begin);
     for (size_t i = 0; i < batch; ++i) {
-      terms[i] = TermsOf<kColumns>(
-          parsed, LocateCompact(parsed, Hash64(keys[begin + i])));
-      Fetch<kColumns>(terms[i]);
+      terms[i] = TermsOf(parsed, kColumns,
+                         LocateCompact(parsed, Hash64(keys[begin + i])));
+      terms[i].Fetch(kColumns);
     }
     for (size_t i = 0; i < batch; ++i) {
       may_match[begin + i] = Holds<kColumns>(terms[i]);

@@ -1,10 +1,16 @@
-// The lookups of the layout compact for any CPU.
+// The lookups of the layout compact for any CPU: one pair of functions for any
+// number of columns.
 #include "util/compact_terms.h"
-
-#define DELTABLOOM_TARGET
 
 namespace deltabloom::internal {
 namespace {
+
+// Keys looked up together.
+constexpr size_t kBatch = 32;
+
+unsigned ColumnsOf(const ParsedFilter& parsed) {
+  return parsed.geometry[kCompactLayersColumns] % 256;
+}
 
 // Bit 0: column j contradicts the fingerprint.
 inline uint64_t Differs(const CompactTerms& terms, const unsigned char* second,
@@ -15,27 +21,49 @@ inline uint64_t Differs(const CompactTerms& terms, const unsigned char* second,
          terms.fingerprint >> j;
 }
 
-template <unsigned kColumns>
-inline bool Holds(const CompactTerms& terms) {
-  const unsigned char* second = terms.Second<kColumns>();
+// Nearly all absent keys end at the first four columns.
+inline bool Holds(const CompactTerms& terms, unsigned columns) {
+  const unsigned char* second = terms.Second(columns);
   uint64_t differs = 0;
-#pragma GCC unroll 32
-  for (unsigned j = 0; j + 1 < kColumns; ++j) {
-    differs |= Differs(terms, second, j);
-    // Nearly all absent keys end here.
-    if (j % 4 == 3 && j + 2 < kColumns && (differs & 1) != 0) return false;
+  unsigned j = 0;
+  for (; j + 4 < columns; j += 4) {
+    differs = Differs(terms, second, j) | Differs(terms, second, j + 1) |
+              Differs(terms, second, j + 2) | Differs(terms, second, j + 3);
+    if ((differs & 1) != 0) return false;
   }
-  differs |= Differs(terms, second, kColumns - 1) & (terms.narrow ^ 1);
+  for (; j + 1 < columns; ++j) differs |= Differs(terms, second, j);
+  differs |= Differs(terms, second, j) & (terms.narrow ^ 1);
   return (differs & 1) == 0;
 }
 
+bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
+  const unsigned columns = ColumnsOf(parsed);
+  return Holds(TermsOf(parsed, columns, LocateCompact(parsed, Hash64(key))),
+               columns);
+}
+
+void MayMatchMany(const ParsedFilter& parsed, const std::string_view* keys,
+                  size_t n, bool* may_match) {
+  const unsigned columns = ColumnsOf(parsed);
+  CompactTerms terms[kBatch];
+  for (size_t begin = 0; begin < n; begin += kBatch) {
+    const size_t batch = std::min(kBatch, n - begin);
+    for (size_t i = 0; i < batch; ++i) {
+      terms[i] = TermsOf(parsed, columns,
+                         LocateCompact(parsed, Hash64(keys[begin + i])));
+      terms[i].Fetch(columns);
+    }
+    for (size_t i = 0; i < batch; ++i) {
+      may_match[begin + i] = Holds(terms[i], columns);
+    }
+  }
+}
+
 }  // namespace
-}  // namespace deltabloom::internal
 
-#include "util/compact_lookup-inl.h"
-
-namespace deltabloom::internal {
-
-const CompactLookups& CompactPortable() { return Lookups(); }
+const CompactLookup& CompactPortable() {
+  static constexpr CompactLookup kLookup = {MayMatch, MayMatchMany};
+  return kLookup;
+}
 
 }  // namespace deltabloom::internal

@@ -3,12 +3,13 @@
 namespace deltabloom::internal {
 namespace {
 
-const CompactLookups& LookupsOf(CpuLevel level) {
+const CompactLookup& LookupOf(CpuLevel level, unsigned columns) {
 #if defined(__x86_64__)
-  if (level >= CpuLevel::kAvx512) return CompactAvx512();
-  if (level >= CpuLevel::kAvx2) return CompactAvx2();
+  if (level >= CpuLevel::kAvx512) return CompactAvx512()[columns - 1];
+  if (level >= CpuLevel::kAvx2) return CompactAvx2()[columns - 1];
 #endif
   static_cast<void>(level);
+  static_cast<void>(columns);
   return CompactPortable();
 }
 
@@ -22,7 +23,7 @@ void SetCompactLookup(const CompactGeometry& geometry, CpuLevel level,
   parsed->geometry[kCompactStream] = CompactStream(geometry.seed, 0);
   parsed->geometry[kCompactLayersColumns] =
       geometry.layers * 256 + geometry.columns;
-  const CompactLookup& lookup = LookupsOf(level)[geometry.columns - 1];
+  const CompactLookup& lookup = LookupOf(level, geometry.columns);
   parsed->may_match = lookup.may_match;
   parsed->may_match_many = lookup.may_match_many;
 }

@@ -69,7 +69,8 @@ struct CompactLookup {
 };
 using CompactLookups = CompactLookup[kMaxCompactColumns];
 
-const CompactLookups& CompactPortable();
+// Any number of columns.
+const CompactLookup& CompactPortable();
 #if defined(__x86_64__)
 const CompactLookups& CompactAvx2();
 const CompactLookups& CompactAvx512();

@@ -21,19 +21,23 @@ struct CompactTerms {
   uint32_t narrow;
 
   // Words of the block behind it.
-  template <unsigned kColumns>
-  const unsigned char* Second() const {
-    return first + (kColumns - narrow) * 8;
+  const unsigned char* Second(unsigned columns) const {
+    return first + (columns - narrow) * 8;
+  }
+
+  void Fetch(unsigned columns) const {
+    __builtin_prefetch(first);
+    if (columns > 4) __builtin_prefetch(first + 64);
+    __builtin_prefetch(Second(columns) + columns * 8 - 1);
   }
 };
 
-template <unsigned kColumns>
-inline CompactTerms TermsOf(const ParsedFilter& parsed,
+inline CompactTerms TermsOf(const ParsedFilter& parsed, unsigned columns,
                             const CompactProbe& probe) {
   const uint64_t narrow = parsed.geometry[kCompactNarrow];
   const uint64_t block = probe.row / kBlockRows;
   const unsigned shift = probe.row % kBlockRows;
-  const uint64_t first = block * kColumns - std::min(block, narrow);
+  const uint64_t first = block * columns - std::min(block, narrow);
   return {parsed.payload + first * 8, probe.equation.coefficients << shift,
           probe.equation.coefficients >> 1 >> (63 - shift),
           probe.equation.fingerprint, block < narrow ? 1u : 0u};
