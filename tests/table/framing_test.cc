@@ -184,7 +184,8 @@ TEST(SealedFraming, UnknownFieldsWithAValidCheckMatchEverything) {
   const std::string filter = SealedFilterOf({"a"});
   ParsedFilter parsed;
   std::string why;
-  for (size_t at : {2, 3, 4, 5, 11, 12}) {  // reserved, zero, flags, version
+  // Reserved, zero, flags, version.
+  for (size_t at : std::initializer_list<size_t>{2, 3, 4, 5, 11, 12}) {
     for (int value = 0; value < 256; ++value) {
       const std::string odd = Resealed(filter, at, static_cast<char>(value));
       if (odd == filter) continue;

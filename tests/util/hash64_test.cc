@@ -86,7 +86,8 @@ TEST(Hash64, Avalanche) {
         const uint64_t changed = hash ^ Hash64(key);
         byte = static_cast<char>(byte ^ (1 << (bit % 8)));
         for (int out = 0; out < 64; ++out) {
-          flips[bit][static_cast<size_t>(out)] += changed >> out & 1;
+          flips[bit][static_cast<size_t>(out)] +=
+              static_cast<int>(changed >> out & 1);
         }
       }
     }
