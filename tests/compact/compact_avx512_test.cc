@@ -20,7 +20,7 @@ namespace {
 TEST(CompactAvx512, EqualsPortable) {
   test::Random random(20260503);
   for (unsigned columns = 1; columns <= kMaxCompactColumns; ++columns) {
-    for (uint64_t missing : {0, 1, 9, 21}) {
+    for (uint64_t missing : {0u, 1u, 9u, 21u}) {
       SCOPED_TRACE(testing::Message()
                    << columns << " columns, " << missing << " words missing");
       const auto keys = random.Keys(1100, 16);

@@ -64,9 +64,9 @@ TEST(CompactBuild, EqualsReferenceInAnyShape) {
   Seen seen;
   for (const CompactBlocks& blocks : kShapes) {
     const uint64_t rows = (blocks[0] + blocks[1] + blocks[2] + 1) * 64;
-    for (uint64_t columns : {1, 2, 7, 8, 9, 16, 17, 32}) {
+    for (uint64_t columns : {1u, 2u, 7u, 8u, 9u, 16u, 17u, 32u}) {
       // From loose to too full, which the reference takes long to find out.
-      for (uint64_t percent : {0, 1, 30, 80, 90, 96, 100}) {
+      for (uint64_t percent : {0u, 1u, 30u, 80u, 90u, 96u, 100u}) {
         if (percent == 100 && rows > 400) continue;
         const uint64_t missing = columns == 1 ? 0 : random.Below(rows / 64);
         Compare(test::RandomHashes(&random, rows * percent / 100), blocks,
@@ -128,7 +128,7 @@ TEST(CompactBuild, OrderDoesNotMatter) {
 TEST(CompactBuild, DuplicatesTakeNoRoom) {
   Random random(kSeed);
   Seen seen;
-  for (size_t different : {1, 2, 100, 5000}) {
+  for (size_t different : {1u, 2u, 100u, 5000u}) {
     std::vector<uint64_t> hashes = test::RandomHashes(&random, different);
     for (size_t i = 0; hashes.size() < 20000; ++i) hashes.push_back(hashes[i]);
     const CompactBlocks blocks = reference::CompactBlocksFor(hashes.size());

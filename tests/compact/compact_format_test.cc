@@ -218,7 +218,7 @@ TEST(CompactFormat, SizesRoundTrip) {
 // No false negative, and false positives as the columns promise.
 TEST(CompactFormat, HoldsItsKeysAndFewOthers) {
   Random random(kSeed);
-  for (uint64_t missing : {0, 100, 300}) {
+  for (uint64_t missing : {0u, 100u, 300u}) {
     const auto keys = random.Keys(30000, 16);
     std::vector<uint64_t> hashes;
     for (const std::string& key : keys) hashes.push_back(internal::Hash64(key));

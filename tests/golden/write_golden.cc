@@ -24,7 +24,8 @@ int main(int argc, char** argv) {
   for (const char* kind : {"le32", "user", "golden"}) {
     for (uint32_t millibits : {0u, 500u, 1000u, 3300u, 7000u, 9900u, 10000u,
                                16000u, 24000u, 44000u}) {
-      for (size_t n : {0, 1, 2, 3, 7, 8, 9, 64, 100, 1000, 10000, 100000}) {
+      for (size_t n :
+           {0u, 1u, 2u, 3u, 7u, 8u, 9u, 64u, 100u, 1000u, 10000u, 100000u}) {
         std::vector<std::string> keys;
         for (size_t i = 0; i < n; ++i) keys.push_back(test::GoldenKey(kind, i));
         const std::string filter =

@@ -96,7 +96,7 @@ TEST(Selection, PoliciesReadEveryLayout) {
 TEST(Selection, MemoryLimitTurnsCompactIntoLocal) {
   FilterOptions options;
   options.layout = Layout::kCompact;
-  for (uint64_t limit : {0, 1 << 30, 1 << 20}) {
+  for (uint64_t limit : {0u, 1u << 30, 1u << 20}) {
     options.max_build_bytes = limit;
     FilterBuilder builder(options);
     for (int i = 0; i < 100000; ++i) builder.AddKey(std::to_string(i));

@@ -170,7 +170,8 @@ TEST_P(BuilderTest, KeysOfAnyBytesAndLength) {
 
 TEST_P(BuilderTest, ApproximateNumEntriesFits) {
   BitsBuilder builder(Settings());
-  for (const size_t bytes : {0, 1, 15, 16, 17, 100, 512, 4096, 1 << 20}) {
+  for (const size_t bytes :
+       {0u, 1u, 15u, 16u, 17u, 100u, 512u, 4096u, 1u << 20}) {
     const size_t entries = builder.ApproximateNumEntries(bytes);
     if (entries > 0) {
       EXPECT_LE(builder.CalculateSpace(entries), bytes);

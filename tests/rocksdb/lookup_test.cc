@@ -306,7 +306,7 @@ TEST_P(LookupTest, UserDefinedTimestamps) {
     options->comparator = &comparator;
   };
   const auto db = Open(MakeOptions(config), dir_.Path("db"));
-  for (const uint64_t time : {1, 5}) {
+  for (const uint64_t time : {1u, 5u}) {
     for (int i = 0; i < kKeys; ++i) {
       ASSERT_ROCKSDB_OK(db->Put({}, Key(2 * i), Timestamp(time),
                                 Value(std::to_string(time))));
@@ -315,7 +315,7 @@ TEST_P(LookupTest, UserDefinedTimestamps) {
   ASSERT_ROCKSDB_OK(db->Flush({}));
   const auto statistics = db->GetOptions().statistics;
   statistics->Reset();
-  for (const uint64_t time : {1, 3, 9}) {
+  for (const uint64_t time : {1u, 3u, 9u}) {
     const std::string timestamp = Timestamp(time);
     const rocksdb::Slice slice(timestamp);
     rocksdb::ReadOptions read;

@@ -154,7 +154,8 @@ TEST_P(LayoutReaderTest, BatchesAnswerAsSingleKeys) {
     std::vector<std::string> names;
     // Lengths differ within a batch; half of the keys are there.
     for (int i = 0; i < n; ++i) {
-      names.push_back(Key(i * 7 % 2000) + std::string(i % 5 / 4, 'x'));
+      names.push_back(Key(i * 7 % 2000) +
+                      std::string(static_cast<size_t>(i % 5 / 4), 'x'));
     }
     std::vector<Slice> keys(names.begin(), names.end());
     std::vector<Slice*> pointers;
@@ -164,7 +165,8 @@ TEST_P(LayoutReaderTest, BatchesAnswerAsSingleKeys) {
       std::fill(std::begin(answers), std::end(answers), before);
       reader->MayMatch(n, pointers.data(), answers);
       for (int i = 0; i < n; ++i) {
-        EXPECT_EQ(answers[i], reader->MayMatch(keys[i])) << n << " " << i;
+        EXPECT_EQ(answers[i], reader->MayMatch(keys[static_cast<size_t>(i)]))
+            << n << " " << i;
       }
       EXPECT_EQ(answers[n], before);  // nothing is written past the batch
     }

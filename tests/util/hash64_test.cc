@@ -72,7 +72,8 @@ TEST(Hash64, PortableProductEqualsTheCompilers) {
 // Each input bit must flip each output bit half of the time.
 TEST(Hash64, Avalanche) {
   constexpr int kTrials = 2048;
-  for (size_t size : {2, 3, 4, 7, 8, 9, 15, 16, 17, 24, 32, 33, 40, 64, 100}) {
+  for (size_t size :
+       {2u, 3u, 4u, 7u, 8u, 9u, 15u, 16u, 17u, 24u, 32u, 33u, 40u, 64u, 100u}) {
     std::vector<std::vector<int>> flips(8 * size, std::vector<int>(64));
     std::string key(size, '\0');
     for (uint64_t trial = 0; trial < kTrials; ++trial) {
