@@ -84,8 +84,8 @@ TEST(CompactBuild, EqualsReferenceInAnyShape) {
 TEST(CompactBuild, EqualsReferenceInThePlannedShape) {
   Random random(kSeed);
   Seen seen;
-  for (uint64_t n :
-       {0, 1, 2, 100, 489, 490, 1000, 1024, 2521, 2522, 10000, 30000, 100000}) {
+  for (uint64_t n : {0u, 1u, 2u, 100u, 489u, 490u, 1000u, 1024u, 2521u, 2522u,
+                     10000u, 30000u, 100000u}) {
     const CompactBlocks blocks = reference::CompactBlocksFor(n);
     Compare(test::RandomHashes(&random, n), blocks, PayloadSize(blocks, 7, 1),
             &seen);

@@ -164,9 +164,10 @@ TEST(CompactFormat, RandomBytesOfEveryWidth) {
                                     last == 0 ? 0 : uint64_t{1} << (last - 1)};
       const uint64_t all = blocks[0] + blocks[1] + blocks[2] + 1;
       const uint64_t missing = columns == 1 ? 0 : random.Below(all);
-      Check(WithSizes(&random, test::PayloadSize(blocks, columns, missing),
-                      blocks0, blocks1, last, round % 16u),
-            &random, &counts);
+      Check(
+          WithSizes(&random, test::PayloadSize(blocks, columns, missing),
+                    blocks0, blocks1, last, static_cast<unsigned>(round) % 16),
+          &random, &counts);
       if (testing::Test::HasFatalFailure()) return;
     }
   }
