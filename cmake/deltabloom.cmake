@@ -7,7 +7,9 @@ target_compile_options(deltabloom_build_flags INTERFACE
   $<$<BOOL:${DELTABLOOM_WERROR}>:-Werror>)
 if(DELTABLOOM_SANITIZE)
   target_compile_options(deltabloom_build_flags INTERFACE
-    -fsanitize=${DELTABLOOM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -fsanitize=${DELTABLOOM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+    # The RocksDB engine has no RTTI, which is what this check looks at.
+    -fno-sanitize=vptr)
   target_link_options(deltabloom_build_flags INTERFACE -fsanitize=${DELTABLOOM_SANITIZE})
 endif()
 if(DELTABLOOM_FUZZ)

@@ -196,7 +196,8 @@ TEST(SealedFraming, UnknownFieldsWithAValidCheckMatchEverything) {
     }
   }
   // The level is information only.
-  EXPECT_EQ(Sealed(Resealed(filter, 10, '\x07'), &parsed), FilterKind::kFilter);
+  const std::string other_level = Resealed(filter, 10, '\x07');
+  EXPECT_EQ(Sealed(other_level, &parsed), FilterKind::kFilter);
   EXPECT_FALSE(MayMatch(parsed, "c"));
 }
 
