@@ -284,7 +284,7 @@ TEST_P(BuilderTest, VerifiesEmptyFilter) {
   BuilderSettings settings = Settings();
   settings.detect_corruption = true;
   BitsBuilder builder(settings);
-  const Slice empty = builder.Finish(&owner_);
+  const std::string empty = builder.Finish(&owner_).ToString();
   EXPECT_ROCKSDB_OK(builder.MaybePostVerify(empty));
   AddKeys(&builder, 0, 10);
   builder.Finish(&owner_);
