@@ -29,6 +29,9 @@ std::string FilterOptions::Validate() const {
   return {};
 }
 
+// Finish needs the hashes once only.
+constexpr bool kKeepHashes = false;
+
 struct FilterBuilder::Rep {
   explicit Rep(const FilterOptions& options)
       : row(internal::FindLayout(options.layout, options.hash)),
@@ -38,7 +41,8 @@ struct FilterBuilder::Rep {
 
   const LayoutRow* Affordable() const {
     return internal::FindAffordableLayout(row, hashes.size(), millibits,
-                                          hashes.MemorySize(), max_build_bytes);
+                                          hashes.MemorySize(), kKeepHashes,
+                                          max_build_bytes);
   }
   Plan PlanNow() const { return Affordable()->plan(hashes.size(), millibits); }
 
@@ -69,7 +73,8 @@ uint64_t FilterBuilder::FilterSize() const {
 }
 
 uint64_t FilterBuilder::BuildBytes() const {
-  return rep_->hashes.MemorySize() + rep_->PlanNow().build_bytes;
+  return internal::PeakBuildBytes(rep_->PlanNow(), rep_->hashes.MemorySize(),
+                                  kKeepHashes);
 }
 
 void FilterBuilder::Finish(std::string* dst) {
@@ -80,7 +85,7 @@ void FilterBuilder::Finish(std::string* dst) {
     dst->resize(start);
     dst->resize(start + plan.payload_size + internal::kRawFramingSize, '\0');
     auto* payload = reinterpret_cast<unsigned char*>(&(*dst)[start]);
-    if (row->build(&rep_->hashes, /*keep_hashes=*/false, plan, ActiveCpuLevel(),
+    if (row->build(&rep_->hashes, kKeepHashes, plan, ActiveCpuLevel(),
                    payload)) {
       dst->back() = static_cast<char>(plan.last_byte);
       break;

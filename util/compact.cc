@@ -38,7 +38,7 @@ void SetWords(const CompactSizes& sizes, uint64_t words, Plan* plan) {
   CompactGeometry geometry;
   MakeCompactGeometry(sizes, plan->payload_size, &geometry);
   plan->parameter = geometry.columns;
-  plan->build_bytes = CompactBuildBytes(plan->keys, geometry);
+  SetCompactBuildBytes(geometry, plan);
 }
 
 // Plan::parameter is the number of columns, or 0 where the fallback is to be
@@ -59,6 +59,7 @@ Plan MakePlan(uint64_t keys, uint32_t millibits) {
   const Plan fallback = Fallback().plan(keys, millibits);
   plan.payload_size = fallback.payload_size;
   plan.build_bytes = fallback.build_bytes;
+  plan.late_build_bytes = fallback.late_build_bytes;
   return plan;
 }
 

@@ -1,5 +1,6 @@
 #include "util/compact_build.h"
 
+#include <optional>
 #include <vector>
 
 #include "util/compact_band.h"
@@ -56,12 +57,11 @@ template <typename Fingerprint>
 class Construction {
  public:
   Construction(const CompactGeometry& geometry, unsigned char* payload)
-      : geometry_(geometry),
-        band_(geometry.blocks * kBlockRows, geometry.columns),
-        thresholds_(payload + geometry.thresholds_at) {}
+      : geometry_(geometry), thresholds_(payload + geometry.thresholds_at) {}
 
   // Gathers the hashes of the list by group. With keep_hashes false the list
-  // ends empty and Restore brings it back.
+  // ends empty, before the equations take their memory; Restore brings it back
+  // once they are gone.
   void Gather(HashList* hashes, bool keep_hashes);
   void Restore(HashList* hashes);
 
@@ -69,7 +69,7 @@ class Construction {
   bool InsertAll();
 
   void Solve(CpuLevel level, unsigned char* payload) {
-    SolveCompact(geometry_, level, band_.coefficients(), band_.fingerprints(),
+    SolveCompact(geometry_, level, band_->coefficients(), band_->fingerprints(),
                  payload);
   }
 
@@ -93,7 +93,7 @@ class Construction {
   }
 
   const CompactGeometry& geometry_;
-  CompactBand<Fingerprint> band_;
+  std::optional<CompactBand<Fingerprint>> band_;
   unsigned char* thresholds_;
   std::unique_ptr<uint64_t[]> hashes_;  // of all keys, by group of layer 0
   uint64_t size_ = 0;
@@ -137,10 +137,12 @@ void Construction<Fingerprint>::Gather(HashList* hashes, bool keep_hashes) {
   } else {
     hashes->ConsumeChunks<uint64_t>(scatter);
   }
+  band_.emplace(geometry_.blocks * kBlockRows, geometry_.columns);
 }
 
 template <typename Fingerprint>
 void Construction<Fingerprint>::Restore(HashList* hashes) {
+  band_.reset();
   for (uint64_t i = 0; i < size_; ++i) hashes->Add(hashes_[i]);
 }
 
@@ -234,16 +236,16 @@ bool Construction<Fingerprint>::InsertBucket(unsigned index, uint64_t bucket,
   const CompactLayer& layer = geometry_.layer[index];
   const uint64_t stream = CompactStream(geometry_.seed, index);
   const uint64_t n = class_end[kClasses - 1];
-  band_.BeginBucket();
+  band_->BeginBucket();
   // Most buckets that cannot keep all keep all but the last class, so that is
   // tried before the classes one by one.
   uint64_t kept = 0;
   unsigned kept_classes = 0;
   const auto keep = [&](unsigned classes) {
-    const size_t taken = band_.taken();
+    const size_t taken = band_->taken();
     const uint64_t end = class_end[classes - 1];
-    if (!band_.Insert(layer, stream, hashes + kept, end - kept)) {
-      band_.Undo(taken);
+    if (!band_->Insert(layer, stream, hashes + kept, end - kept)) {
+      band_->Undo(taken);
       return false;
     }
     kept = end;
@@ -302,7 +304,7 @@ bool BuildCompact(HashList* hashes, bool keep_hashes, CompactSizes sizes,
   return false;
 }
 
-uint64_t CompactBuildBytes(uint64_t keys, const CompactGeometry& geometry) {
+void SetCompactBuildBytes(const CompactGeometry& geometry, Plan* plan) {
   const unsigned fingerprint_bytes = geometry.columns <= 8    ? 1
                                      : geometry.columns <= 16 ? 2
                                                               : 4;
@@ -312,9 +314,11 @@ uint64_t CompactBuildBytes(uint64_t keys, const CompactGeometry& geometry) {
   }
   const uint64_t groups =
       (geometry.layer[0].starts >> GroupLog2(geometry.layer[0].starts)) + 1;
-  return keys * 8 + BufferSize(keys, geometry.layer[0].starts) * 8 +
-         groups * 16 + geometry.blocks * kBlockRows * (8 + fingerprint_bytes) +
-         bumped * 8;
+  plan->late_build_bytes =
+      geometry.blocks * kBlockRows * (8 + fingerprint_bytes) + bumped * 8;
+  plan->build_bytes = plan->keys * 8 +
+                      BufferSize(plan->keys, geometry.layer[0].starts) * 8 +
+                      groups * 16 + plan->late_build_bytes;
 }
 
 }  // namespace deltabloom::internal

@@ -7,6 +7,7 @@
 #include "util/compact_geometry.h"
 #include "util/cpu_level.h"
 #include "util/hash_list.h"
+#include "util/layout.h"
 
 namespace deltabloom::internal {
 
@@ -18,8 +19,8 @@ bool BuildCompact(HashList* hashes, bool keep_hashes, CompactSizes sizes,
                   uint64_t payload_size, CpuLevel level,
                   unsigned char* payload);
 
-// The most that BuildCompact allocates beyond the hash list.
-uint64_t CompactBuildBytes(uint64_t keys, const CompactGeometry& geometry);
+// Sets what BuildCompact allocates for plan->keys keys.
+void SetCompactBuildBytes(const CompactGeometry& geometry, Plan* plan);
 
 }  // namespace deltabloom::internal
 

@@ -18,10 +18,12 @@ namespace deltabloom::internal {
 struct Plan {
   uint64_t keys = 0;
   uint64_t payload_size = 0;  // bytes in front of the framing
-  uint64_t build_bytes = 0;   // peak temporary memory of build(), without the
-                              // hash list
-  uint32_t parameter = 0;     // the layout's own: probes, columns
-  uint8_t last_byte = 0;      // k or marker
+  uint64_t build_bytes = 0;   // temporary memory of build(), without the hash
+                              // list
+  uint64_t late_build_bytes = 0;  // of these, what it takes only when it has
+                                  // freed a list that it need not keep
+  uint32_t parameter = 0;         // the layout's own: probes, columns
+  uint8_t last_byte = 0;          // k or marker
 };
 
 struct LayoutRow {
@@ -75,12 +77,16 @@ inline constexpr int kNoLevel = -1;
 // layout of kAuto depends on the level that the table is written for.
 const LayoutRow* FindLayout(Layout layout, Hash hash, int level = kNoLevel);
 
-// The first of `row` and its fallbacks that builds in at most max_build_bytes
-// of temporary memory, of which the list of hashes takes hash_list_size; the
-// last of them if none does. 0: no limit.
+// The most temporary memory that building holds at a time, in bytes, the list
+// of hashes included, which takes hash_list_size.
+uint64_t PeakBuildBytes(const Plan& plan, uint64_t hash_list_size,
+                        bool keep_hashes);
+
+// The first of `row` and its fallbacks with PeakBuildBytes of at most
+// max_build_bytes; the last of them if none does. 0: no limit.
 const LayoutRow* FindAffordableLayout(const LayoutRow* row, uint64_t keys,
                                       uint32_t millibits_per_key,
-                                      uint64_t hash_list_size,
+                                      uint64_t hash_list_size, bool keep_hashes,
                                       uint64_t max_build_bytes);
 
 // "classic, local, compact, auto": the names that ParseLayout knows.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "util/classic.h"
@@ -31,13 +32,20 @@ const LayoutRow* FindLayout(Layout layout, Hash hash, int level) {
   return nullptr;
 }
 
+uint64_t PeakBuildBytes(const Plan& plan, uint64_t hash_list_size,
+                        bool keep_hashes) {
+  if (keep_hashes) return hash_list_size + plan.build_bytes;
+  return plan.build_bytes - plan.late_build_bytes +
+         std::max(hash_list_size, plan.late_build_bytes);
+}
+
 const LayoutRow* FindAffordableLayout(const LayoutRow* row, uint64_t keys,
                                       uint32_t millibits_per_key,
-                                      uint64_t hash_list_size,
+                                      uint64_t hash_list_size, bool keep_hashes,
                                       uint64_t max_build_bytes) {
   while (max_build_bytes != 0 && row->fallback != nullptr &&
-         row->plan(keys, millibits_per_key).build_bytes + hash_list_size >
-             max_build_bytes) {
+         PeakBuildBytes(row->plan(keys, millibits_per_key), hash_list_size,
+                        keep_hashes) > max_build_bytes) {
     row = row->fallback;
   }
   return row;

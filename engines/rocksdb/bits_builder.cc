@@ -138,16 +138,17 @@ Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
     *owner = std::move(bytes);
     return {owner->get(), kSealedFramingSize};
   }
+  const bool keep_hashes = settings_.detect_corruption;
   const LayoutRow* affordable = FindAffordableLayout(
       settings_.layout, hashes_.size(), settings_.millibits_per_key,
-      hashes_.MemorySize(), settings_.max_build_bytes);
+      hashes_.MemorySize(), keep_hashes, settings_.max_build_bytes);
   for (const LayoutRow* row = affordable; row != nullptr; row = row->fallback) {
     FilterBuffer buffer =
         AllocateFilter(*row, hashes_.size(), settings_.millibits_per_key,
                        settings_.rounding_balance);
     auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
-    if (!row->build(&hashes_, /*keep_hashes=*/settings_.detect_corruption,
-                    buffer.plan, ActiveCpuLevel(), payload)) {
+    if (!row->build(&hashes_, keep_hashes, buffer.plan, ActiveCpuLevel(),
+                    payload)) {
       continue;
     }
     Seal(payload, buffer.plan.payload_size, buffer.plan.last_byte,

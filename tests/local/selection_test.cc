@@ -1,6 +1,8 @@
 // Choosing a layout: by name, automatically, and within a limit of memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "deltabloom/filter.h"
 #include "deltabloom/filter_policy.h"
 #include "tests/conformance/subject.h"
@@ -132,9 +134,9 @@ struct Ladder {
 };
 
 TEST(Selection, MemoryLimitDescendsTheFallbacks) {
-  const Ladder ladder;
-  const auto chosen = [&](uint64_t limit) {
-    return FindAffordableLayout(&ladder.rows[0], 100, 10000, 50, limit) -
+  Ladder ladder;
+  const auto chosen = [&](uint64_t limit, bool keep = false) {
+    return FindAffordableLayout(&ladder.rows[0], 100, 10000, 50, keep, limit) -
            ladder.rows;
   };
   EXPECT_EQ(chosen(0), 0);
@@ -143,6 +145,18 @@ TEST(Selection, MemoryLimitDescendsTheFallbacks) {
   EXPECT_EQ(chosen(150), 1);
   EXPECT_EQ(chosen(149), 2);
   EXPECT_EQ(chosen(1), 2);
+
+  // The list of 50 bytes makes room for as much of the other memory.
+  ladder.rows[0].plan = [](uint64_t keys, uint32_t) {
+    Plan plan;
+    plan.build_bytes = 10 * keys;
+    plan.late_build_bytes = 2 * keys;
+    return plan;
+  };
+  EXPECT_EQ(chosen(1000), 0);
+  EXPECT_EQ(chosen(999), 1);
+  EXPECT_EQ(chosen(1050, true), 0);
+  EXPECT_EQ(chosen(1049, true), 1);
 }
 
 TEST(Selection, BuildersReportTheirMemory) {
@@ -154,8 +168,11 @@ TEST(Selection, BuildersReportTheirMemory) {
     EXPECT_EQ(builder.BuildBytes(), row->plan(0, 10000).build_bytes);
     for (int i = 0; i < 100000; ++i) builder.AddKey(std::to_string(i));
     const uint64_t unlimited = builder.BuildBytes();
+    const Plan plan = row->plan(100000, 10000);
     EXPECT_GE(unlimited,
-              100000u * row->hash_size + row->plan(100000, 10000).build_bytes);
+              std::max<uint64_t>(100000u * row->hash_size + plan.build_bytes -
+                                     plan.late_build_bytes,
+                                 plan.build_bytes));
 
     options.max_build_bytes = 1;
     FilterBuilder limited(options);
