@@ -1,4 +1,3 @@
-#include <cstring>
 #include <stdexcept>
 #include <string_view>
 
@@ -7,10 +6,45 @@
 #include "deltabloom/rocksdb.h"
 #include "rocksdb/filter_policy.h"
 #include "table/framing.h"
+#include "util/classic_kernels.h"
+#include "util/compact_query.h"
 #include "util/layout.h"
+#include "util/local_kernels.h"
 
 namespace deltabloom::bench {
 namespace {
+
+std::optional<double> SealedRate(std::string_view filter, double keys) {
+  internal::ParsedFilter parsed;
+  if (internal::ParseSealed(filter, internal::CpuLevel::kPortable, &parsed,
+                            nullptr) != internal::FilterKind::kFilter) {
+    return std::nullopt;
+  }
+  const auto geometry = [&parsed](unsigned field) {
+    return static_cast<double>(parsed.geometry[field]);
+  };
+  const auto last_byte = static_cast<unsigned char>(filter.back());
+  switch (
+      internal::FindLayoutOfLastByte(last_byte, Hash::kMurmurHash2)->layout) {
+    case Layout::kClassic:
+      return BloomRate(geometry(internal::kClassicBits), last_byte, keys, 32);
+    case Layout::kLocal:
+      return LocalRate(geometry(internal::kLocalBlocks),
+                       geometry(internal::kLocalFirst),
+                       geometry(internal::kLocalSecond), keys);
+    case Layout::kCompact: {
+      const internal::CompactGeometry shape =
+          internal::CompactGeometryOf(parsed);
+      return CompactRate(
+          shape.columns,
+          static_cast<double>(shape.narrow) / static_cast<double>(shape.blocks),
+          keys);
+    }
+    case Layout::kAuto:
+      break;
+  }
+  return std::nullopt;
+}
 
 class DeltabloomCompetitor : public Competitor {
  public:
@@ -34,14 +68,7 @@ class DeltabloomCompetitor : public Competitor {
 
   std::optional<double> TheoreticalRate(const Slice& filter,
                                         uint64_t keys) const override {
-    const auto last_byte =
-        static_cast<unsigned char>(filter[filter.size() - 1]);
-    const internal::LayoutRow* row =
-        internal::FindLayoutOfLastByte(last_byte, Hash::kMurmurHash2);
-    if (row == nullptr || row->layout != Layout::kClassic) return std::nullopt;
-    const auto bits =
-        static_cast<double>(filter.size() - internal::kSealedFramingSize) * 8;
-    return BloomRate(bits, last_byte, static_cast<double>(keys), 32);
+    return SealedRate(filter.ToStringView(), static_cast<double>(keys));
   }
 
   std::shared_ptr<const rocksdb::FilterPolicy> Policy() const override {

@@ -19,7 +19,7 @@ import sys
 import plots
 import report_tables
 
-COUNTS = "1k,3k,10k,30k,100k,300k,1M,3M,10M,30M,100M"
+COUNTS = "1k,3k,10k,30k,100k,300k,1M,3M,10M,100M"
 MAIN_FIGURES = "^(miss|hit|batch_miss|batch_hit|build)_ns"
 
 
@@ -44,7 +44,7 @@ def parts(quick, levels, known, cpus):
         },
         "bits": {
             "--keys": "100k",
-            "--bits-per-key": "5,10,16" if quick else "5,6,8,10,12,14,16,20,24",
+            "--bits-per-key": "5,10,16" if quick else "5,6,7,8,9,10,11,12,13,14,16,18,20,22,24",
             "--samples": "1M" if quick else "20M",
             "--many-filter-keys": "0",
             "--repetitions": "3",

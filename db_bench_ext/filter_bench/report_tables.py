@@ -110,16 +110,23 @@ def times(results, context):
     return "\n\n".join(parts)
 
 
+def plain_cell(key, digits):
+    return lambda row, base: "-" if row is None or row[key] is None else f"{row[key]:.{digits}f}"
+
+
+def grids(rows, parts, column, heading):
+    return "\n\n".join(
+        f"### {title}\n\n" + grid(rows, None, column, cell, heading) for title, cell in parts
+    )
+
+
 def space(results, context):
-    rows = [row for row in results["keys"]["rows"]]
+    rows = results["keys"]["rows"]
 
     def rate(row, base):
         if row is None:
             return "-"
         return f"{percent(row['false_positive_rate'])} ± {percent(row['false_positive_error'])}"
-
-    def plain(key, digits):
-        return lambda row, base: "-" if row is None or row[key] is None else f"{row[key]:.{digits}f}"
 
     def theory(row, base):
         return "-" if row is None else percent(row["theoretical_false_positive_rate"])
@@ -127,13 +134,11 @@ def space(results, context):
     parts = [
         ("False positives, %", rate),
         ("The same in theory, %", theory),
-        ("Stored bits per key", plain("stored_bits_per_key", 2)),
-        ("Stored bits per bit of information", plain("bits_per_information_bit", 3)),
-        ("Temporary bytes per key while building", plain("build_bytes_per_key", 1)),
+        ("Stored bits per key", plain_cell("stored_bits_per_key", 2)),
+        ("Stored bits per bit of information", plain_cell("bits_per_information_bit", 3)),
+        ("Temporary bytes per key while building", plain_cell("build_bytes_per_key", 1)),
     ]
-    return "\n\n".join(
-        f"### {title}\n\n" + grid(rows, None, "keys", cell, "keys") for title, cell in parts
-    )
+    return grids(rows, parts, "keys", "keys")
 
 
 def bits(results, context):
@@ -142,11 +147,23 @@ def bits(results, context):
     def rate(row, base):
         if row is None:
             return "-"
-        return f"{percent(row['false_positive_rate'])} in {row['stored_bits_per_key']:.2f}"
+        ratio = "" if base in (None, row) else f" ({row['false_positive_rate'] / base['false_positive_rate']:.2f})"
+        return percent(row["false_positive_rate"]) + ratio
 
-    text = "### False positives, %, in stored bits per key\n\n"
-    text += grid(rows, None, "bits_per_key", rate, "bits per key asked for")
-    for key in ("miss_ns", "build_ns_per_key"):
+    def to_theory(row, base):
+        if row is None or not row["theoretical_false_positive_rate"]:
+            return "-"
+        error = row["false_positive_error"] / row["theoretical_false_positive_rate"]
+        return f"{row['false_positive_rate'] / row['theoretical_false_positive_rate']:.3f} ± {error:.3f}"
+
+    parts = [
+        ("False positives, %", rate),
+        ("Stored bits per key", plain_cell("stored_bits_per_key", 2)),
+        ("False positives measured over those in theory", to_theory),
+        ("Stored bits per bit of information", plain_cell("bits_per_information_bit", 3)),
+    ]
+    text = grids(rows, parts, "bits_per_key", "bits per key asked for")
+    for key in ("miss_ns", "hit_ns", "batch_miss_ns", "batch_hit_ns", "build_ns_per_key"):
         text += f"\n\n### {TIMES[key]}\n\n"
         text += time_grid(results["bits"], key, "bits_per_key", "ns per key")
     return text
@@ -160,7 +177,7 @@ def many(results, context):
 
 def key_bytes(results, context):
     parts = []
-    for key in ("miss_ns", "batch_miss_ns", "build_ns_per_key"):
+    for key in ("miss_ns", "hit_ns", "batch_miss_ns", "batch_hit_ns", "build_ns_per_key"):
         text = time_grid(results["key_bytes"], key, "key_bytes", "bytes per key")
         parts.append(f"### {TIMES[key]}\n\n" + text)
     return "\n\n".join(parts)

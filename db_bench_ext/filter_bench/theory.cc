@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "util/false_positive.h"
 
@@ -27,6 +28,24 @@ double RibbonRate(const rocksdb::Slice& filter, double blocks) {
   return lower * std::exp2(1 - upper) + (1 - lower) * std::exp2(-upper);
 }
 
+// How likely a block has so many keys.
+struct InBlock {
+  double keys;
+  double share;
+};
+
+// Poisson distributed, but for tails of no weight.
+std::vector<InBlock> KeysInBlock(double mean) {
+  const double spread = 12 * std::sqrt(mean) + 12;
+  std::vector<InBlock> distribution;
+  for (double keys = std::max(0.0, std::floor(mean - spread));
+       keys <= mean + spread; ++keys) {
+    distribution.push_back(
+        {keys, std::exp(keys * std::log(mean) - mean - std::lgamma(keys + 1))});
+  }
+  return distribution;
+}
+
 }  // namespace
 
 double BloomRate(double bits, double probes, double keys, unsigned hash_bits) {
@@ -36,16 +55,39 @@ double BloomRate(double bits, double probes, double keys, unsigned hash_bits) {
 
 double BlockedBloomRate(double blocks, double block_bits, double probes,
                         double keys, unsigned hash_bits) {
-  const double mean = keys / blocks;
-  const double spread = 12 * std::sqrt(mean) + 12;
-  const double first = std::max(0.0, std::floor(mean - spread));
   double rate = 0;
-  for (double in_block = first; in_block <= mean + spread; ++in_block) {
-    const double share =
-        std::exp(in_block * std::log(mean) - mean - std::lgamma(in_block + 1));
-    rate += share * internal::BloomRateFinite(block_bits, in_block, probes);
+  for (const InBlock& in_block : KeysInBlock(keys / blocks)) {
+    rate += in_block.share *
+            internal::BloomRateFinite(block_bits, in_block.keys, probes);
   }
   return Either(rate, internal::HashCollisionRate(keys, hash_bits));
+}
+
+double LocalRate(double blocks, double first, double second, double keys) {
+  const std::vector<InBlock> distribution = KeysInBlock(keys / blocks);
+  // The share of set bits in a block for which `own` keys and `neighbours`
+  // are in their first and in their second block.
+  const auto fill = [&](double own, double neighbours) {
+    constexpr double kBlockBits = 512;
+    return -std::expm1(own * std::log1p(-first / kBlockBits) +
+                       neighbours * std::log1p(-second / kBlockBits));
+  };
+  double rate = 0;
+  for (const InBlock& own : distribution) {
+    double in_first = 0;
+    double in_second = 0;
+    for (const InBlock& other : distribution) {
+      in_first += other.share * std::pow(fill(own.keys, other.keys), first);
+      in_second += other.share * std::pow(fill(other.keys, own.keys), second);
+    }
+    rate += own.share * in_first * in_second;
+  }
+  return Either(rate, internal::HashCollisionRate(keys, 64));
+}
+
+double CompactRate(double columns, double narrow_share, double keys) {
+  return Either(std::exp2(-columns) * (1 + narrow_share),
+                internal::HashCollisionRate(keys, 64));
 }
 
 std::optional<double> RocksDBRate(const rocksdb::Slice& filter, uint64_t keys) {

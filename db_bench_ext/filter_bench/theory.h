@@ -19,6 +19,15 @@ double BloomRate(double bits, double probes, double keys, unsigned hash_bits);
 double BlockedBloomRate(double blocks, double block_bits, double probes,
                         double keys, unsigned hash_bits);
 
+// The layout local: the `first` probes of a key in different sectors of its
+// block, the `second` (0 or more) likewise in the next block. Sectors of one
+// block are taken for independent.
+double LocalRate(double blocks, double first, double second, double keys);
+
+// The layout compact: one bit of fingerprint per column, one column less in
+// `narrow_share` of the blocks.
+double CompactRate(double columns, double narrow_share, double keys);
+
 // The filters of RocksDB, told apart by their last five bytes; nothing if they
 // are of another kind.
 std::optional<double> RocksDBRate(const rocksdb::Slice& filter, uint64_t keys);
