@@ -17,6 +17,14 @@ using ROCKSDB_NAMESPACE::Slice;
 // RocksDB's trailer; filters of no more bytes hold no key for its reader.
 constexpr size_t kBuiltinTrailerSize = 5;
 
+constexpr int kBatch = 32;  // MultiGet's largest
+
+// Not zeroed first: that takes as long as several lookups.
+union Batch {
+  Batch() {}
+  std::string_view keys[kBatch];
+};
+
 class SealedBitsReader final : public FilterBitsReader {
  public:
   explicit SealedBitsReader(const ParsedFilter& parsed) : parsed_(parsed) {}
@@ -26,14 +34,13 @@ class SealedBitsReader final : public FilterBitsReader {
   }
 
   void MayMatch(int n, Slice** keys, bool* may_match) override {
-    constexpr int kBatch = 32;  // MultiGet's largest
-    std::string_view batch[kBatch];
+    Batch batch;
     while (n > 0) {
       const int size = std::min(n, kBatch);
       for (int i = 0; i < size; ++i) {
-        batch[i] = {keys[i]->data(), keys[i]->size()};
+        new (&batch.keys[i]) std::string_view(keys[i]->data(), keys[i]->size());
       }
-      parsed_.may_match_many(parsed_, batch, static_cast<size_t>(size),
+      parsed_.may_match_many(parsed_, batch.keys, static_cast<size_t>(size),
                              may_match);
       keys += size;
       may_match += size;
