@@ -22,7 +22,7 @@ inline constexpr uint32_t kLocalSectors = 8;
 inline constexpr uint32_t kMaxLocalProbes = 2 * kLocalSectors;
 
 // Beyond this size a payload is not expected in the nearer caches, and lines
-// are fetched ahead of their use.
+// are fetched ahead of their use while building.
 inline constexpr uint64_t kCachedLocalBlocks =
     (uint64_t{256} << 10) / kLocalBlockSize;
 

@@ -16,6 +16,10 @@ namespace {
 // Keys looked up together; RocksDB asks for at most this many.
 constexpr size_t kBatch = 32;
 
+// Payloads up to this size are looked up without fetching ahead: the CPU
+// overlaps as many keys as matter there.
+constexpr uint64_t kFewBlocks = (uint64_t{64} << 10) / kLocalBlockSize;
+
 // Blocks fetched ahead while bits are set.
 constexpr size_t kWindow = 16;
 
@@ -78,18 +82,21 @@ template <size_t kRounds>
 DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed,
                                     const std::string_view* keys, size_t n,
                                     bool* may_match) {
-  // Within the caches fetching only takes time.
-  const bool fetch = parsed.geometry[kLocalBlocks] > kCachedLocalBlocks;
+  if (parsed.geometry[kLocalBlocks] <= kFewBlocks) {
+    for (size_t i = 0; i < n; ++i) {
+      const uint64_t hash = HashOf(keys[i]);
+      may_match[i] = Test<kRounds>(parsed, Block(parsed, hash), hash);
+    }
+    return;
+  }
   uint64_t hashes[kBatch];
   for (size_t begin = 0; begin < n; begin += kBatch) {
     const size_t batch = std::min(kBatch, n - begin);
     for (size_t i = 0; i < batch; ++i) {
       hashes[i] = HashOf(keys[begin + i]);
-      if (fetch) {
-        const unsigned char* block = Block(parsed, hashes[i]);
-        __builtin_prefetch(block);
-        __builtin_prefetch(block + kLocalBlockSize - 1);
-      }
+      const unsigned char* block = Block(parsed, hashes[i]);
+      __builtin_prefetch(block);
+      __builtin_prefetch(block + kLocalBlockSize - 1);
     }
     // Where a block is takes less time to compute again than to keep.
     for (size_t i = 0; i < batch; ++i) {
