@@ -17,24 +17,55 @@ namespace {
 // Keys looked up together; RocksDB asks for at most this many.
 constexpr size_t kBatch = 32;
 
+// Payloads up to this size are expected in the nearer caches, where fetching
+// lines ahead of their use only takes time.
+constexpr uint64_t kCachedCompactBytes = uint64_t{24} << 10;
+
+// Apart, so that all other keys need no room for its registers.
+template <unsigned kColumns>
+DELTABLOOM_TARGET __attribute__((noinline)) bool MayMatchApart(
+    const ParsedFilter& parsed, uint64_t hash) {
+  return Holds<kColumns>(
+      TermsOf(parsed, kColumns, LocateCompact(parsed, hash)));
+}
+
+template <unsigned kColumns>
+DELTABLOOM_TARGET inline bool MayMatchHash(const ParsedFilter& parsed,
+                                           uint64_t hash) {
+  CompactProbe probe;
+  if (__builtin_expect(!LocatePlainCompact(parsed, hash, &probe), 0)) {
+    return MayMatchApart<kColumns>(parsed, hash);
+  }
+  return Holds<kColumns>(TermsOf(parsed, kColumns, probe));
+}
+
 // Flattened: the hash and all else that a lookup needs is part of it.
 template <unsigned kColumns>
 DELTABLOOM_TARGET __attribute__((flatten)) bool MayMatch(
     const ParsedFilter& parsed, std::string_view key) {
-  return Holds<kColumns>(
-      TermsOf(parsed, kColumns, LocateCompact(parsed, Hash64(key))));
+  return MayMatchHash<kColumns>(parsed, Hash64(key));
 }
 
 template <unsigned kColumns>
 DELTABLOOM_TARGET __attribute__((flatten)) void MayMatchMany(
     const ParsedFilter& parsed, const std::string_view* keys, size_t n,
     bool* may_match) {
+  if (parsed.payload_size <= kCachedCompactBytes) {
+    for (size_t i = 0; i < n; ++i) {
+      may_match[i] = MayMatchHash<kColumns>(parsed, Hash64(keys[i]));
+    }
+    return;
+  }
   CompactTerms terms[kBatch];
   for (size_t begin = 0; begin < n; begin += kBatch) {
     const size_t batch = std::min(kBatch, n - begin);
     for (size_t i = 0; i < batch; ++i) {
-      terms[i] = TermsOf(parsed, kColumns,
-                         LocateCompact(parsed, Hash64(keys[begin + i])));
+      const uint64_t hash = Hash64(keys[begin + i]);
+      CompactProbe probe;
+      if (!LocatePlainCompact(parsed, hash, &probe)) {
+        probe = LocateCompact(parsed, hash);
+      }
+      terms[i] = TermsOf(parsed, kColumns, probe);
       terms[i].Fetch(kColumns);
     }
     for (size_t i = 0; i < batch; ++i) {

@@ -8,10 +8,6 @@ namespace {
 // Keys looked up together.
 constexpr size_t kBatch = 32;
 
-unsigned ColumnsOf(const ParsedFilter& parsed) {
-  return parsed.geometry[kCompactLayersColumns] % 256;
-}
-
 // Bit 0: column j contradicts the fingerprint.
 inline uint64_t Differs(const CompactTerms& terms, const unsigned char* second,
                         unsigned j) {
@@ -36,21 +32,29 @@ inline bool Holds(const CompactTerms& terms, unsigned columns) {
   return (differs & 1) == 0;
 }
 
+inline CompactTerms TermsOfKey(const ParsedFilter& parsed, unsigned columns,
+                               std::string_view key) {
+  const uint64_t hash = Hash64(key);
+  CompactProbe probe;
+  if (!LocatePlainCompact(parsed, hash, &probe)) {
+    probe = LocateCompact(parsed, hash);
+  }
+  return TermsOf(parsed, columns, probe);
+}
+
 bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
-  const unsigned columns = ColumnsOf(parsed);
-  return Holds(TermsOf(parsed, columns, LocateCompact(parsed, Hash64(key))),
-               columns);
+  const unsigned columns = CompactColumns(parsed);
+  return Holds(TermsOfKey(parsed, columns, key), columns);
 }
 
 void MayMatchMany(const ParsedFilter& parsed, const std::string_view* keys,
                   size_t n, bool* may_match) {
-  const unsigned columns = ColumnsOf(parsed);
+  const unsigned columns = CompactColumns(parsed);
   CompactTerms terms[kBatch];
   for (size_t begin = 0; begin < n; begin += kBatch) {
     const size_t batch = std::min(kBatch, n - begin);
     for (size_t i = 0; i < batch; ++i) {
-      terms[i] = TermsOf(parsed, columns,
-                         LocateCompact(parsed, Hash64(keys[begin + i])));
+      terms[i] = TermsOfKey(parsed, columns, keys[begin + i]);
       terms[i].Fetch(columns);
     }
     for (size_t i = 0; i < batch; ++i) {

@@ -20,32 +20,33 @@ void SetCompactLookup(const CompactGeometry& geometry, CpuLevel level,
   parsed->geometry[kCompactStarts] = geometry.layer[0].starts;
   parsed->geometry[kCompactNarrow] = geometry.narrow;
   parsed->geometry[kCompactThresholdsAt] = geometry.thresholds_at;
-  parsed->geometry[kCompactStream] = CompactStream(geometry.seed, 0);
-  parsed->geometry[kCompactLayersColumns] =
-      geometry.layers * 256 + geometry.columns;
+  const uint64_t stream = CompactStream(geometry.seed, 0);
+  parsed->geometry[kCompactPlain] = geometry.layers > 1 && stream == 0;
+  parsed->geometry[kCompactShape] =
+      (stream * 4 + geometry.layers) * 64 + geometry.columns;
   const CompactLookup& lookup = LookupOf(level, geometry.columns);
   parsed->may_match = lookup.may_match;
   parsed->may_match_many = lookup.may_match_many;
 }
 
-CompactProbe LocateBumpedCompact(const ParsedFilter& parsed, uint64_t hash) {
+CompactProbe LocateCompact(const ParsedFilter& parsed, uint64_t hash) {
   // Not the whole geometry: that takes divisions.
   const CompactSizes sizes = LoadCompactSizes(
       parsed.payload + parsed.payload_size - kCompactSizesBytes);
-  const uint64_t layers = parsed.geometry[kCompactLayersColumns] / 256;
+  const unsigned layers = CompactLayers(parsed);
+  const uint64_t stream = CompactFirstStream(parsed);
   uint64_t first_block = 0;
   uint64_t first_bucket = 0;
-  for (unsigned i = 1;; ++i) {
-    first_block += sizes.blocks[i - 1];
-    first_bucket += (sizes.blocks[i - 1] + 1) / 2;
-    const uint64_t layer_hash =
-        CompactLayerHash(hash, CompactStream(sizes.seed, i));
+  for (unsigned i = 0;; ++i) {
+    const uint64_t layer_hash = CompactLayerHash(hash, stream + i);
     const uint64_t start = ScaleHash(layer_hash, sizes.blocks[i] * kBlockRows);
     if (i + 1 == layers ||
         !CompactBumped(parsed.payload + parsed.geometry[kCompactThresholdsAt],
                        first_bucket, start)) {
       return {first_block * kBlockRows + start, EquationOf(layer_hash)};
     }
+    first_block += sizes.blocks[i];
+    first_bucket += (sizes.blocks[i] + 1) / 2;
   }
 }
 

@@ -27,9 +27,20 @@ enum CompactParsed : unsigned {
   kCompactStarts,        // of the first layer
   kCompactNarrow,        // blocks with one column less
   kCompactThresholdsAt,  // offset in bytes
-  kCompactStream,        // of the first layer's hash
-  kCompactLayersColumns  // layers * 256 + columns
+  kCompactPlain,         // 1: more layers than one, and the hash as it is
+  kCompactShape          // (stream of the first layer * 4 + layers) * 64 +
+                         // columns
 };
+
+inline unsigned CompactColumns(const ParsedFilter& parsed) {
+  return parsed.geometry[kCompactShape] % 64;
+}
+inline unsigned CompactLayers(const ParsedFilter& parsed) {
+  return parsed.geometry[kCompactShape] / 64 % 4;
+}
+inline uint64_t CompactFirstStream(const ParsedFilter& parsed) {
+  return parsed.geometry[kCompactShape] / 256;
+}
 
 // Where the equation of a key begins, and the equation.
 struct CompactProbe {
@@ -46,19 +57,19 @@ inline bool CompactBumped(const unsigned char* thresholds,
   return start % kBucketStarts < kThresholds[threshold];
 }
 
-// The probe of a key that the first layer passed on: one in a hundred.
-CompactProbe LocateBumpedCompact(const ParsedFilter& parsed, uint64_t hash);
+// The probe of any key.
+CompactProbe LocateCompact(const ParsedFilter& parsed, uint64_t hash);
 
-inline CompactProbe LocateCompact(const ParsedFilter& parsed, uint64_t hash) {
-  const uint64_t layer_hash =
-      CompactLayerHash(hash, parsed.geometry[kCompactStream]);
-  const uint64_t start = ScaleHash(layer_hash, parsed.geometry[kCompactStarts]);
-  if (parsed.geometry[kCompactLayersColumns] >= 2 * 256 &&
-      CompactBumped(parsed.payload + parsed.geometry[kCompactThresholdsAt], 0,
-                    start)) {
-    return LocateBumpedCompact(parsed, hash);
-  }
-  return {start, EquationOf(layer_hash)};
+// The same where it takes little: *probe is that of nearly every key in nearly
+// every filter. False for the others.
+inline bool LocatePlainCompact(const ParsedFilter& parsed, uint64_t hash,
+                               CompactProbe* probe) {
+  if (__builtin_expect(parsed.geometry[kCompactPlain] == 0, 0)) return false;
+  const uint64_t start = ScaleHash(hash, parsed.geometry[kCompactStarts]);
+  *probe = {start, EquationOf(hash)};
+  const bool bumped = CompactBumped(
+      parsed.payload + parsed.geometry[kCompactThresholdsAt], 0, start);
+  return __builtin_expect(!bumped, 1);
 }
 
 // The lookups of one CPU level for filters of 1, 2, 3, ... columns.
