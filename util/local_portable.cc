@@ -1,8 +1,16 @@
+#include <algorithm>
+
 #include "util/coding.h"
 #include "util/local_kernels.h"
 
 namespace deltabloom::internal {
 namespace {
+
+// Keys looked up together.
+constexpr size_t kBatch = 32;
+
+// Probes tested before the first branch.
+constexpr uint32_t kFirstProbes = 4;
 
 // Of the probe in `sector`: the byte of the block and the bit in it.
 struct Spot {
@@ -28,13 +36,40 @@ inline uint32_t Sector(uint64_t hash, uint32_t probe) {
   return (probe + kLocalSectors - FirstSector(hash)) % kLocalSectors;
 }
 
-bool TestRound(const unsigned char* block, uint64_t hash, uint32_t round,
-               uint64_t probes) {
-  for (uint32_t probe = 0; probe < probes; ++probe) {
-    const Spot spot = MakeSpot(hash, round, Sector(hash, probe));
-    if ((block[spot.byte] >> spot.bit & 1) == 0) return false;
+// Are the bits of probes begin .. end - 1 set? Without a branch between them.
+inline bool TestProbes(const unsigned char* block, uint64_t hash,
+                       uint32_t round, uint32_t begin, uint32_t end) {
+  uint32_t all = 1;
+  for (uint32_t probe = begin; probe < end; ++probe) {
+    const uint32_t sector = Sector(hash, probe);
+    const uint32_t product = static_cast<uint32_t>(hash) *
+                             kLocalMultipliers[round * kLocalSectors + sector];
+    const uint32_t upper = (product >> 26) % 2 * (kLocalBlockSize / 2);
+    all &= LoadFixed32(block + 4 * sector + upper) >> (product >> 27);
   }
-  return true;
+  return all != 0;
+}
+
+// A branch per probe would be mispredicted: half of the bits are set.
+inline bool TestRound(const unsigned char* block, uint64_t hash, uint32_t round,
+                      uint64_t probes) {
+  const auto end = static_cast<uint32_t>(probes);
+  const uint32_t few = std::min(end, kFirstProbes);
+  return TestProbes(block, hash, round, 0, few) &&
+         (few == end || TestProbes(block, hash, round, few, end));
+}
+
+// `block` is that of the key with this hash.
+bool Test(const ParsedFilter& parsed, uint64_t block, uint64_t hash) {
+  if (!TestRound(parsed.payload + block * kLocalBlockSize, hash, 0,
+                 parsed.geometry[kLocalFirst])) {
+    return false;
+  }
+  if (parsed.geometry[kLocalSecond] == 0) return true;
+  const uint64_t next =
+      block + 1 == parsed.geometry[kLocalBlocks] ? 0 : block + 1;
+  return TestRound(parsed.payload + next * kLocalBlockSize, hash, 1,
+                   parsed.geometry[kLocalSecond]);
 }
 
 bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
@@ -43,7 +78,21 @@ bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
 
 void MayMatchMany(const ParsedFilter& parsed, const std::string_view* keys,
                   size_t n, bool* may_match) {
-  for (size_t i = 0; i < n; ++i) may_match[i] = MayMatch(parsed, keys[i]);
+  uint64_t hashes[kBatch];
+  for (size_t begin = 0; begin < n; begin += kBatch) {
+    const size_t batch = std::min(kBatch, n - begin);
+    for (size_t i = 0; i < batch; ++i) {
+      hashes[i] = Hash64(keys[begin + i]);
+      const unsigned char* block =
+          parsed.payload +
+          ScaleHash(hashes[i], parsed.geometry[kLocalBlocks]) * kLocalBlockSize;
+      __builtin_prefetch(block);
+      __builtin_prefetch(block + kLocalBlockSize - 1);
+    }
+    for (size_t i = 0; i < batch; ++i) {
+      may_match[begin + i] = LocalMayMatchHash(parsed, hashes[i]);
+    }
+  }
 }
 
 void SetRound(unsigned char* block, uint64_t hash, uint32_t round,
@@ -71,15 +120,7 @@ constexpr LocalKernels kKernels = {
 }  // namespace
 
 bool LocalMayMatchHash(const ParsedFilter& parsed, uint64_t hash) {
-  const uint64_t blocks = parsed.geometry[kLocalBlocks];
-  const uint64_t block = ScaleHash(hash, blocks);
-  if (!TestRound(parsed.payload + block * kLocalBlockSize, hash, 0,
-                 parsed.geometry[kLocalFirst])) {
-    return false;
-  }
-  const uint64_t next = block + 1 == blocks ? 0 : block + 1;
-  return TestRound(parsed.payload + next * kLocalBlockSize, hash, 1,
-                   parsed.geometry[kLocalSecond]);
+  return Test(parsed, ScaleHash(hash, parsed.geometry[kLocalBlocks]), hash);
 }
 
 const LocalKernels& LocalPortable() { return kKernels; }
