@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "util/classic_kernels.h"
+#include "util/classic_size.h"
 #include "util/hash.h"
 
 namespace deltabloom::internal {
@@ -83,7 +84,10 @@ Plan PlanWithin(uint64_t keys, uint32_t millibits, uint64_t max_bits) {
 }
 
 Plan PlanMurmurHash2(uint64_t keys, uint32_t millibits) {
-  return PlanWithin(keys, millibits, kMaxUsefulBits);
+  Plan plan = PlanWithin(keys, millibits, kMaxUsefulBits);
+  plan.payload_size =
+      std::min(GoodClassicSizeFrom(plan.payload_size), kMaxUsefulBits / 8);
+  return plan;
 }
 
 // As LevelDB, which knows no upper end.
@@ -92,8 +96,9 @@ Plan PlanLevelDBHash(uint64_t keys, uint32_t millibits) {
 }
 
 void Grow(Plan* plan, uint64_t payload_limit) {
-  plan->payload_size =
-      std::max(plan->payload_size, std::min(payload_limit, kMaxUsefulBits / 8));
+  plan->payload_size = std::max(
+      plan->payload_size,
+      GoodClassicSizeUpTo(std::min(payload_limit, kMaxUsefulBits / 8)));
 }
 
 bool Build(HashList* hashes, bool, const Plan& plan, CpuLevel level,

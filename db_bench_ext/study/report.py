@@ -84,7 +84,8 @@ k is the best of 1 to 8 by theory; rates in %, with the 95 % error of the measur
 
 The ideal filter stays on the formula everywhere: the formula is right, and so is the measurement.
 The classic one leaves it as filters get better: at 10 bits per key and k = 6 it has {percent(ten["classic"])} % where theory says {percent(ten["theory"])} %.
-Two keys whose hashes agree modulo the number of bits, or nearly so, share most of their probes; the fewer false positives there should be, the more of them are of that kind.
+Its third probe can fall on no more than 196,606 places, and on far fewer at some sizes, here at 10, 15, 19 and 30 bits per key ([design.md](design.md), chapter classic).
+These filters have exactly as many bits as the table says; a writer takes the next size that probes well, as in the other tables here.
 """
 
 

@@ -1,4 +1,4 @@
-// The three studies. Each returns its rows as a JSON array of flat objects, so
+// The studies. Each returns its rows as a JSON array of flat objects, so
 // that one printer and one report serve all.
 #ifndef DELTABLOOM_DB_BENCH_EXT_STUDY_STUDIES_H_
 #define DELTABLOOM_DB_BENCH_EXT_STUDY_STUDIES_H_
@@ -28,6 +28,12 @@ Rows StudyRates(uint64_t keys, uint64_t queries, uint64_t seed,
 // per key: how the rate grows with the filter.
 Rows StudyGrowth(uint64_t max_keys, uint64_t queries, uint64_t seed,
                  const Progress& progress);
+
+// One row per bits per key and number of keys: the rates of classic filters of
+// every size within half a percent (32 of them), and of the good sizes that a
+// writer takes instead (docs/format.md), `bytes_added` larger on average.
+Rows StudySizes(uint64_t max_keys, uint64_t queries, uint64_t seed,
+                const Progress& progress);
 
 // One row per key set and hash: nanoseconds per key, collisions against the
 // birthday expectation, avalanche, false positives of a filter made with it.

@@ -45,7 +45,8 @@ enum class Hash : uint8_t {
 struct DELTABLOOM_EXPORT FilterOptions {
   // Bits of filter per added key, used to a thousandth. Legal: 0 to 1000.
   // A classic filter has max(64, keys * bits_per_key) bits and
-  // k = bits_per_key * 0.69 probes (0.69 ~ ln 2), clamped to 1..30.
+  // k = bits_per_key * 0.69 probes (0.69 ~ ln 2), clamped to 1..30; with
+  // MurmurHash2, from 32 KiB on, up to 36 bytes more, where it probes better.
   double bits_per_key = 10;
 
   Layout layout = Layout::kClassic;

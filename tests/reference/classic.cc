@@ -60,9 +60,34 @@ uint64_t PayloadSize(uint64_t keys, uint32_t millibits, uint64_t limit) {
   return bytes > limit ? limit : static_cast<uint64_t>(bytes);
 }
 
+// inverse[a] * a = 1 modulo 65537. Every a is a power of 3, and 3 to the
+// 65536th is 1.
+std::vector<uint64_t> Inverses() {
+  std::vector<uint64_t> power(65537);
+  power[0] = 1;
+  for (size_t i = 1; i <= 65536; ++i) power[i] = power[i - 1] * 3 % 65537;
+  std::vector<uint64_t> inverse(65537);
+  for (size_t i = 0; i <= 65536; ++i) inverse[power[i]] = power[65536 - i];
+  return inverse;
+}
+
+bool IsGoodSize(uint64_t bytes) {
+  static const std::vector<uint64_t> inverse = Inverses();
+  if (bytes % 3 == 0 || bytes % 5 == 0 || bytes % 65537 == 0) return false;
+  const uint64_t x = inverse[bytes * 8 % 65537];
+  for (uint64_t y : {x, 2 * x % 65537, 3 * x % 65537}) {
+    if (y < 8192 || y > 57345) return false;
+  }
+  return true;
+}
+
 // Positions have 32 bits, so a larger filter would be a waste.
 uint64_t PayloadSizeMurmurHash2(uint64_t keys, uint32_t millibits) {
-  return PayloadSize(keys, millibits, kTwoTo32 / 8);
+  uint64_t bytes = PayloadSize(keys, millibits, kTwoTo32 / 8);
+  if (bytes >= 32768) {
+    while (!IsGoodSize(bytes) && bytes < kTwoTo32 / 8) ++bytes;
+  }
+  return bytes;
 }
 
 // LevelDB has no upper limit but the number of bits being a 64-bit one.
