@@ -20,31 +20,45 @@ using ClassicHash = uint32_t (*)(const char* data, size_t size, uint32_t seed);
 // branch per probe would be mispredicted far more often.
 constexpr uint32_t kFirstProbes = 3;
 
-DELTABLOOM_TARGET inline uint32_t MissingBit(const unsigned char* payload,
-                                             uint32_t position) {
-  return ~(uint32_t{payload[position / 8]} >> (position % 8)) & 1;
+// The same for the keys of a batch, where no branch waits for a hash.
+constexpr uint32_t kFirstProbesOfBatch = 2;
+
+// Keys looked up together; RocksDB asks for at most this many.
+constexpr size_t kBatch = 32;
+
+// Beyond this size a payload is not expected in the nearer caches, and lines
+// are fetched ahead of their use.
+constexpr uint64_t kCachedPayload = uint64_t{384} << 10;
+
+// In the lowest bit; the others are any.
+DELTABLOOM_TARGET inline uint32_t Bit(const unsigned char* payload,
+                                      uint32_t position) {
+  return uint32_t{payload[position / 8]} >> (position % 8);
+}
+
+// Whether the bits of probes from .. to - 1 are all set.
+DELTABLOOM_TARGET inline bool TestRange(const ParsedFilter& parsed,
+                                        uint32_t hash, uint32_t from,
+                                        uint32_t to) {
+  const Modulo modulo = ClassicModulo(parsed);
+  const uint32_t delta = ClassicDelta(hash);
+  uint32_t bits = 1;
+  for (uint32_t i = from; i < to; ++i) {
+    bits &= Bit(parsed.payload, Remainder(hash + i * delta, modulo));
+  }
+  return bits != 0;
 }
 
 // kProbes = 0: as many as the filter says.
 template <uint32_t kProbes>
 DELTABLOOM_TARGET inline bool TestProbes(const ParsedFilter& parsed,
                                          uint32_t hash) {
-  const Modulo modulo = ClassicModulo(parsed);
-  const unsigned char* const payload = parsed.payload;
-  const uint32_t delta = ClassicDelta(hash);
   const uint32_t probes =
       kProbes > 0 ? kProbes
                   : static_cast<uint32_t>(parsed.geometry[kClassicProbes]);
   const uint32_t first = std::min(probes, kFirstProbes);
-  uint32_t missing = 0;
-  for (uint32_t i = 0; i < first; ++i) {
-    missing |= MissingBit(payload, Remainder(hash + i * delta, modulo));
-  }
-  if (missing != 0) return false;
-  for (uint32_t i = first; i < probes; ++i) {
-    missing |= MissingBit(payload, Remainder(hash + i * delta, modulo));
-  }
-  return missing == 0;
+  return TestRange(parsed, hash, 0, first) &&
+         TestRange(parsed, hash, first, probes);
 }
 
 template <ClassicHash kHash, uint32_t kProbes>

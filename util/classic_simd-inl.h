@@ -14,12 +14,9 @@
 namespace deltabloom::internal {
 namespace {
 
-// Keys looked up together; RocksDB asks for at most this many.
-constexpr size_t kBatch = 32;
-
-// Beyond this size a payload is not expected in the nearer caches, and lines
-// are fetched ahead of their use.
-constexpr uint64_t kCachedPayload = uint64_t{384} << 10;
+// So many probes of a cached payload are all made for every key of a batch:
+// to find out which keys need the last of them takes as long.
+constexpr uint32_t kProbesAtOnce = 8;
 
 struct VectorModulo {
   Lanes divisor;
@@ -71,26 +68,17 @@ DELTABLOOM_TARGET inline uint32_t Missing(const unsigned char* payload,
   return missing;
 }
 
-// Spots of `count` probes, from probe `first` on, of n hashes.
-template <bool kPrefetch>
+// Spots of all probes of n hashes.
 DELTABLOOM_TARGET inline void Locate(const uint32_t* hashes, size_t n,
-                                     uint32_t first, uint32_t count,
+                                     uint32_t probes,
                                      const VectorModulo& modulo,
-                                     const unsigned char* payload,
                                      Spots<kBatch>* spots) {
   for (size_t from = 0; from < n; from += kLanes) {
     Lanes h = Vector::Load(hashes + from);
     const Lanes delta = Vector::template RotateRight<17>(h);
-    h = Vector::Add(h, Vector::Mul(delta, Vector::Set(first)));
-    for (uint32_t p = 0; p < count; ++p) {
+    for (uint32_t p = 0; p < probes; ++p) {
       Split(Remainders(h, modulo), spots[p].byte + from, spots[p].mask + from);
       h = Vector::Add(h, delta);
-    }
-  }
-  if (!kPrefetch) return;
-  for (uint32_t p = 0; p < count; ++p) {
-    for (size_t i = 0; i < n; ++i) {
-      __builtin_prefetch(payload + spots[p].byte[i]);
     }
   }
 }
@@ -131,8 +119,8 @@ constexpr ClassicKernels::MayMatch OneKeyKernel() {
   }
 }
 
-// Two stages: the first probes of all keys, then the others of the keys that
-// are left.
+// At most two stages: the first probes of all keys, then the others of the
+// keys that are left.
 template <typename H, uint32_t kProbes, bool kPrefetch>
 DELTABLOOM_TARGET inline void MayMatchBatch(const ParsedFilter& parsed,
                                             const std::string_view* keys,
@@ -142,32 +130,38 @@ DELTABLOOM_TARGET inline void MayMatchBatch(const ParsedFilter& parsed,
   const uint32_t probes =
       kProbes > 0 ? kProbes
                   : static_cast<uint32_t>(parsed.geometry[kClassicProbes]);
+  constexpr bool kAtOnce =
+      !kPrefetch && kProbes > 0 && kProbes <= kProbesAtOnce;
   constexpr uint32_t kFirst =
-      kProbes > 0 ? std::min(kProbes, kFirstProbes) : kFirstProbes;
+      kAtOnce || kProbes == 1 ? kProbes : kFirstProbesOfBatch;
   alignas(64) uint32_t hashes[kBatch];
-  alignas(64) uint32_t left[kBatch + kLanes];
-  uint32_t left_key[kBatch + 1];
+  size_t left[kBatch + 1];
   Spots<kBatch> spots[kProbes > 0 ? kProbes : kMaxClassicProbes];
 
   HashMany<H>(keys, n, hashes);
-  Locate<kPrefetch>(hashes, n, 0, kFirst, modulo, payload, spots);
+  Locate(hashes, n, probes, modulo, spots);
+  for (uint32_t p = 0; kPrefetch && p < kFirst; ++p) {
+    for (size_t i = 0; i < n; ++i) {
+      __builtin_prefetch(payload + spots[p].byte[i]);
+    }
+  }
   size_t lefts = 0;
   for (size_t i = 0; i < n; ++i) {
     const bool match = Missing<kFirst>(payload, spots, kFirst, i) == 0;
     may_match[i] = match;
-    left[lefts] = hashes[i];
-    left_key[lefts] = static_cast<uint32_t>(i);
+    left[lefts] = i;
     lefts += match;
   }
-  if (probes <= kFirst || lefts == 0) return;
-  // Lanes behind the last: any hash will do, all have positions inside the
-  // payload.
-  for (size_t i = lefts; i % kLanes != 0; ++i) left[i] = 0;
-  const uint32_t others = probes - kFirst;
-  Locate<kPrefetch>(left, lefts, kFirst, others, modulo, payload, spots);
+  if (probes <= kFirst) return;
+  for (uint32_t p = kFirst; kPrefetch && p < probes; ++p) {
+    for (size_t i = 0; i < lefts; ++i) {
+      __builtin_prefetch(payload + spots[p].byte[left[i]]);
+    }
+  }
   for (size_t i = 0; i < lefts; ++i) {
-    may_match[left_key[i]] = Missing<(kProbes > kFirst ? kProbes - kFirst : 0)>(
-                                 payload, spots, others, i) == 0;
+    may_match[left[i]] =
+        Missing<(kProbes > kFirst ? kProbes - kFirst : 0)>(
+            payload, spots + kFirst, probes - kFirst, left[i]) == 0;
   }
 }
 
