@@ -43,7 +43,9 @@ inline void TestWithPrefetch(const ParsedFilter& parsed, const uint32_t* hashes,
   const uint32_t probes =
       kProbes > 0 ? kProbes
                   : static_cast<uint32_t>(parsed.geometry[kClassicProbes]);
-  constexpr uint32_t kFirst = kProbes == 1 ? 1 : kFirstProbesOfBatch;
+  constexpr uint32_t kFirst = kProbes > 0
+                                  ? std::min(kProbes, kFirstProbesOfBatch)
+                                  : kFirstProbesOfBatch;
   size_t left[kBatch + 1];
   Positions<kProbes> positions[kBatch];
   for (size_t i = 0; i < n; ++i) {

@@ -132,8 +132,10 @@ DELTABLOOM_TARGET inline void MayMatchBatch(const ParsedFilter& parsed,
                   : static_cast<uint32_t>(parsed.geometry[kClassicProbes]);
   constexpr bool kAtOnce =
       !kPrefetch && kProbes > 0 && kProbes <= kProbesAtOnce;
-  constexpr uint32_t kFirst =
-      kAtOnce || kProbes == 1 ? kProbes : kFirstProbesOfBatch;
+  constexpr uint32_t kFirst = kAtOnce ? kProbes
+                              : kProbes > 0
+                                  ? std::min(kProbes, kFirstProbesOfBatch)
+                                  : kFirstProbesOfBatch;
   alignas(64) uint32_t hashes[kBatch];
   size_t left[kBatch + 1];
   Spots<kBatch> spots[kProbes > 0 ? kProbes : kMaxClassicProbes];
