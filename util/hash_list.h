@@ -76,9 +76,9 @@ class HashList {
   };
 
   void AddChunk() {
-    // An eighth of what is there keeps the unused part small at every size.
+    // A small part of what is there keeps the unused part small at every size.
     const size_t bytes =
-        std::clamp(static_cast<size_t>(memory_size_ / 8) & ~size_t{7},
+        std::clamp(static_cast<size_t>(memory_size_ / 32) & ~size_t{7},
                    kFirstChunkBytes, kLargestChunkBytes);
     Chunk chunk{std::unique_ptr<uint64_t[]>(new uint64_t[bytes / 8]),
                 bytes / hash_size_};

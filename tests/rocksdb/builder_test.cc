@@ -7,7 +7,6 @@
 #include <cstring>
 #include <memory>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -202,21 +201,6 @@ TEST_P(BuilderTest, EstimatedRateFallsWithBytes) {
   EXPECT_EQ(builder.EstimatedFpRate(1, 16), 1);
   EXPECT_NEAR(builder.EstimatedFpRate(1000, 1250 + 16), 0.0082, 0.0001);
   EXPECT_LT(builder.EstimatedFpRate(1000, 2000), 0.001);
-}
-
-TEST_P(BuilderTest, CountIsSafeFromAnotherThread) {
-  BitsBuilder builder(Settings());
-  std::atomic<bool> done{false};
-  std::thread watcher([&] {
-    while (!done) EXPECT_LE(builder.EstimateEntriesAdded(), 20'000u);
-  });
-  for (int round = 0; round < 3; ++round) {
-    AddKeys(&builder, 0, 20'000);
-    builder.Finish(&owner_);
-  }
-  done = true;
-  watcher.join();
-  EXPECT_EQ(builder.EstimateEntriesAdded(), 0u);
 }
 
 // A builder in which a test can flip a bit of a hash.
