@@ -8,65 +8,49 @@
 namespace deltabloom::internal {
 namespace {
 
-// Of every byte of columns kFrom .. kFrom + 3 the parity, times `scale`.
-template <unsigned kFrom, uint8_t kScale>
-DELTABLOOM_TARGET inline __m256i ByteParities(const CompactTerms& terms,
-                                              const unsigned char* second) {
-  constexpr uint8_t s = kScale;
-  // The parities of 16 numbers of four bits, for each half of a vector.
-  alignas(32) static constexpr uint8_t kParities[32] = {
-      0, s, s, 0, s, 0, 0, s, s, 0, 0, s, 0, s, s, 0,
-      0, s, s, 0, s, 0, 0, s, s, 0, 0, s, 0, s, s, 0};
-  const auto* first_words =
-      reinterpret_cast<const __m256i*>(terms.first + kFrom * 8);
-  const auto* second_words =
-      reinterpret_cast<const __m256i*>(second + kFrom * 8);
-  const __m256i low = _mm256_set1_epi64x(static_cast<long long>(terms.low));
-  const __m256i high = _mm256_set1_epi64x(static_cast<long long>(terms.high));
-  const __m256i rows = _mm256_xor_si256(
-      _mm256_and_si256(_mm256_loadu_si256(first_words), low),
-      _mm256_and_si256(_mm256_loadu_si256(second_words), high));
-  const __m256i folded = _mm256_and_si256(
-      _mm256_xor_si256(rows, _mm256_srli_epi64(rows, 4)), _mm256_set1_epi8(15));
-  return _mm256_shuffle_epi8(
-      _mm256_load_si256(reinterpret_cast<const __m256i*>(kParities)), folded);
+// Four columns from `at` on, before their parity is taken.
+DELTABLOOM_TARGET inline __m256i Rows(const unsigned char* first,
+                                      const unsigned char* second, __m256i low,
+                                      __m256i high) {
+  return _mm256_xor_si256(
+      _mm256_and_si256(
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(first)), low),
+      _mm256_and_si256(
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(second)), high));
 }
 
-// Compares columns kFrom .. kFrom + 3. `skip` is 1 to leave out the last.
-template <unsigned kFrom>
-DELTABLOOM_TARGET inline bool HoldsFour(const CompactTerms& terms,
-                                        const unsigned char* second,
-                                        uint32_t skip) {
-  const __m256i sums = _mm256_sad_epu8(ByteParities<kFrom, 1>(terms, second),
-                                       _mm256_setzero_si256());
-  const auto parities = static_cast<uint32_t>(
-      _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_slli_epi64(sums, 63))));
-  return ((parities ^ terms.fingerprint >> kFrom) & 0xfu >> skip) == 0;
-}
-
-// Compares columns kFrom .. kFrom + 3 and kThen .. kThen + 3, the parities of
-// the former in bit 0 of sums of 8 bytes, those of the latter in bit 4. `skip`
-// is 1 to leave out the last of them.
+// Compares columns kFrom .. kFrom + 3 and kThen .. kThen + 3. `skip` is 1 to
+// leave out the last of them.
 template <unsigned kFrom, unsigned kThen>
 DELTABLOOM_TARGET inline bool HoldsEight(const CompactTerms& terms,
                                          const unsigned char* second,
                                          uint32_t skip) {
-  alignas(32) static constexpr uint64_t kColumn[4] = {0, 1, 2, 3};
-  static constexpr uint64_t kCompared[5] = {0x11, 0x11, 0x11, 0x11, 1};
-  const uint32_t fingerprint =
-      kThen == kFrom + 4
-          ? terms.fingerprint >> kFrom
-          : (terms.fingerprint >> kFrom & 15) | terms.fingerprint >> kThen << 4;
-  const __m256i sums =
-      _mm256_sad_epu8(_mm256_or_si256(ByteParities<kFrom, 1>(terms, second),
-                                      ByteParities<kThen, 16>(terms, second)),
-                      _mm256_setzero_si256());
-  const __m256i expected = _mm256_srlv_epi64(
-      _mm256_set1_epi64x(fingerprint),
+  alignas(32) static constexpr uint32_t kColumn[8] = {
+      kFrom,     kFrom + 1, kThen,     kThen + 1,
+      kFrom + 2, kFrom + 3, kThen + 2, kThen + 3};
+  static constexpr uint32_t kCompared[9] = {1, 1, 1, 1, 1, 1, 1, 1, 0};
+  const __m256i low = _mm256_set1_epi64x(static_cast<long long>(terms.low));
+  const __m256i high = _mm256_set1_epi64x(static_cast<long long>(terms.high));
+  __m256i from = Rows(terms.first + kFrom * 8, second + kFrom * 8, low, high);
+  __m256i then = Rows(terms.first + kThen * 8, second + kThen * 8, low, high);
+  // Fold 64 bits to 32, both vectors into one, and on to the lowest 4.
+  from = _mm256_xor_si256(from, _mm256_srli_epi64(from, 32));
+  then = _mm256_xor_si256(then, _mm256_srli_epi64(then, 32));
+  __m256i rows = _mm256_castps_si256(_mm256_shuffle_ps(
+      _mm256_castsi256_ps(from), _mm256_castsi256_ps(then), 0x88));
+  rows = _mm256_xor_si256(rows, _mm256_srli_epi32(rows, 16));
+  rows = _mm256_xor_si256(rows, _mm256_srli_epi32(rows, 8));
+  rows = _mm256_xor_si256(rows, _mm256_srli_epi32(rows, 4));
+  // Bit i of 0x6996 is the parity of i.
+  const __m256i parity = _mm256_srlv_epi32(
+      _mm256_set1_epi32(0x6996), _mm256_and_si256(rows, _mm256_set1_epi32(15)));
+  const __m256i fingerprint = _mm256_srlv_epi32(
+      _mm256_set1_epi32(static_cast<int>(terms.fingerprint)),
       _mm256_load_si256(reinterpret_cast<const __m256i*>(kColumn)));
-  return _mm256_testz_si256(_mm256_xor_si256(sums, expected),
-                            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(
-                                kCompared + skip))) != 0;
+  const __m256i compared =
+      _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kCompared + skip));
+  return _mm256_testz_si256(_mm256_xor_si256(parity, fingerprint), compared) !=
+         0;
 }
 
 template <unsigned kColumns>
@@ -89,13 +73,13 @@ DELTABLOOM_TARGET inline bool HoldsFew(const CompactTerms& terms) {
 // Vectors overlap where the columns are no multiple of four.
 template <unsigned kColumns, unsigned kFrom = 0>
 DELTABLOOM_TARGET inline bool Holds(const CompactTerms& terms) {
-  if constexpr (kColumns < 4) {
+  if constexpr (kColumns <= 4) {
     return HoldsFew<kColumns>(terms);
-  } else if constexpr (kColumns <= kFrom + 4) {
-    return HoldsFour<kColumns - 4>(terms, terms.Second(kColumns), terms.narrow);
   } else if constexpr (kColumns <= kFrom + 8) {
-    return HoldsEight<kFrom, kColumns - 4>(terms, terms.Second(kColumns),
-                                           terms.narrow);
+    constexpr unsigned kLast = kColumns - 4;
+    constexpr unsigned kFirst = kFrom < kLast ? kFrom : kLast - 1;
+    return HoldsEight<kFirst, kLast>(terms, terms.Second(kColumns),
+                                     terms.narrow);
   } else {
     return HoldsEight<kFrom, kFrom + 4>(terms, terms.Second(kColumns), 0) &&
            Holds<kColumns, kFrom + 8>(terms);
