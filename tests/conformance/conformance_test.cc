@@ -197,6 +197,23 @@ TEST_P(Conformance, HashEqualsReference) {
   }
 }
 
+#if !defined(DELTABLOOM_EMULATED_AVX512)
+
+// Equal answers do not tell whether a level's own kernels gave them.
+TEST_P(Conformance, KernelsAreNotThePortableOnes) {
+  if (level_ == CpuLevel::kPortable) return;
+  Random random(kSeed);
+  const auto filter =
+      test::BuildFilter(row_, level_, random.Keys(3000, 16), 10000);
+  ASSERT_TRUE(filter);
+  const test::Reader own(row_, level_, *filter);
+  const test::Reader portable(row_, CpuLevel::kPortable, *filter);
+  EXPECT_NE(own.parsed().may_match, portable.parsed().may_match);
+  EXPECT_NE(own.parsed().may_match_many, portable.parsed().may_match_many);
+}
+
+#endif  // !defined(DELTABLOOM_EMULATED_AVX512)
+
 std::string NameOf(const testing::TestParamInfo<Param>& param) {
   std::string name = std::get<0>(param.param)->name;
   for (char& c : name) {
