@@ -9,6 +9,7 @@ matplotlib.use("Agg")
 matplotlib.rcParams["svg.fonttype"] = "path"
 matplotlib.rcParams["svg.hashsalt"] = "deltabloom"
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.ticker import EngFormatter, MaxNLocator  # noqa: E402
 
 COLOURS = {
     "none": "#9a9a9a",
@@ -49,10 +50,13 @@ def bars(rows, field, title, unit, log=False):
     axes.barh(names, values, xerr=errors, color=[colour(name) for name in names], ecolor=INK)
     if log and min(values) > 0:
         axes.set_xscale("log")
-    for place, value in enumerate(values):
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    for place, (value, error) in enumerate(zip(values, errors)):
         axes.annotate(
-            f"{value:,.0f}" if value >= 1000 else f"{value:.4g}", (value, place), va="center", fontsize=9, color=INK,
-            xytext=(4, 0), textcoords="offset points",
+            f"{value:,.0f}" if value >= 1000 else f"{value:.4g}", (value + error, place), va="center", fontsize=9,
+            color=INK, xytext=(4, 0), textcoords="offset points",
         )
     axes.margins(x=0.22)
     axes.set_xlabel(unit)
@@ -93,10 +97,14 @@ def reads_over_bits(rows, stored):
     for name, line in points.items():
         bits, reads = zip(*sorted(line))
         axes.plot(bits, reads, marker="o", color=colour(name), label=name)
+    for row in chosen:
+        if row["filter"] == "none":
+            axes.axhline(row["data_block_reads_per_lookup"], linestyle="--", color=colour("none"), label="none")
+            break
     axes.set_yscale("log")
     axes.set_xlabel("stored bits per key")
-    axes.set_ylabel("data-block reads per absent lookup")
-    axes.set_title("What the bits buy", fontsize=11, loc="left")
+    axes.set_ylabel("data-block reads")
+    axes.set_title("Data-block reads left per lookup of an absent key", fontsize=11, loc="left")
     axes.grid(alpha=0.25)
     axes.legend(frameon=False, fontsize=8)
     return drawn(figure, [axes])

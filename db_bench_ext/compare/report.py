@@ -76,7 +76,8 @@ def groups(rows):
 
 def title(group):
     workload, shape, bits, cache = group.split("/")
-    return f"{workload}: {shape} filters, {bits} bits per key, {cache} cache"
+    cache = cache.replace("MiB", " MiB")
+    return f"{workload}: {shape} filters, {bits} bits per key, {cache} of block cache"
 
 
 def group_plots(group, rows):

@@ -53,8 +53,9 @@ def filter_cache_bytes(figures):
 
 
 def compaction_cpu_s(figures):
+    """None where nothing was compacted."""
     total = figures["histograms"].get("rocksdb.compaction.times.cpu_micros", {"sum": 0})["sum"]
-    return total / 1e6
+    return total / 1e6 if total else None
 
 
 FIGURES = {

@@ -30,6 +30,8 @@ void Check(const rocksdb::Status& status) {
   if (!status.ok()) throw std::runtime_error("RocksDB: " + status.ToString());
 }
 
+enum class Keys : uint8_t { kAbsent, kAbsentNeighbours, kPresent };
+
 // One table file at the bottom, all of it in the block cache.
 class Database {
  public:
@@ -50,12 +52,14 @@ class Database {
   // Counts the calls of MultiGet to the filter, and what it lets through.
   void Count(DatabaseRow* row);
 
-  double TimeGets(bool present);
-  double TimeMultiGets(bool present);
+  double TimeGets(Keys kind);
+  double TimeMultiGets(Keys kind);
 
  private:
   void OpenWith(std::shared_ptr<const rocksdb::FilterPolicy> policy);
-  void SetKeys(bool present);
+  void SetKeys(Keys kind);
+  void CheckFound(uint64_t found, Keys kind) const;
+  double KeysPerBatch(Keys kind, const FilterCalls& calls);
   uint64_t MultiGetAll();
 
   std::string path_;
@@ -108,7 +112,18 @@ void Database::Load() {
   Check(db_->IngestExternalFile({file}, ingest));
 }
 
-void Database::SetKeys(bool present) {
+void Database::SetKeys(Keys kind) {
+  if (kind == Keys::kAbsentNeighbours) {
+    for (size_t i = 0; i < chunk_.capacity(); i += kBatch) {
+      const uint64_t first = TakeAbsent(kBatch);
+      for (size_t j = 0; j < kBatch; ++j) {
+        maker_.WriteNeighbour(first, j,
+                              chunk_.data() + (i + j) * maker_.size());
+      }
+    }
+    return;
+  }
+  const bool present = kind == Keys::kPresent;
   for (size_t i = 0; i < chunk_.capacity(); ++i) {
     random_ += 0x9e3779b97f4a7c15u;
     const uint64_t number =
@@ -117,8 +132,15 @@ void Database::SetKeys(bool present) {
   }
 }
 
-double Database::TimeGets(bool present) {
-  SetKeys(present);
+void Database::CheckFound(uint64_t found, Keys kind) const {
+  if (found != (kind == Keys::kPresent ? chunk_.capacity() : 0)) {
+    throw std::runtime_error(
+        "the database lost a key, or found one that was never put");
+  }
+}
+
+double Database::TimeGets(Keys kind) {
+  SetKeys(kind);
   const rocksdb::ReadOptions options;
   rocksdb::ColumnFamilyHandle* family = db_->DefaultColumnFamily();
   rocksdb::PinnableSlice value;
@@ -130,9 +152,7 @@ double Database::TimeGets(bool present) {
   }
   const std::chrono::duration<double, std::nano> spent =
       std::chrono::steady_clock::now() - start;
-  if (found != (present ? chunk_.capacity() : 0)) {
-    throw std::runtime_error("Get lost a key");
-  }
+  CheckFound(found, kind);
   return spent.count() / static_cast<double>(chunk_.capacity());
 }
 
@@ -155,16 +175,27 @@ uint64_t Database::MultiGetAll() {
   return found;
 }
 
-double Database::TimeMultiGets(bool present) {
-  SetKeys(present);
+double Database::TimeMultiGets(Keys kind) {
+  SetKeys(kind);
   const auto start = std::chrono::steady_clock::now();
   const uint64_t found = MultiGetAll();
   const std::chrono::duration<double, std::nano> spent =
       std::chrono::steady_clock::now() - start;
-  if (found != (present ? chunk_.capacity() : 0)) {
-    throw std::runtime_error("MultiGet lost a key");
-  }
+  CheckFound(found, kind);
   return spent.count() / static_cast<double>(chunk_.capacity());
+}
+
+// What the filters count in `calls` while MultiGet asks for such keys.
+double Database::KeysPerBatch(Keys kind, const FilterCalls& calls) {
+  const uint64_t keys_before = calls.batch_keys;
+  const uint64_t batches_before = calls.batches;
+  for (uint64_t done = 0; done < kWarmLookups; done += chunk_.capacity()) {
+    TimeMultiGets(kind);
+  }
+  const uint64_t batches = calls.batches - batches_before;
+  if (batches == 0) return 0;
+  return static_cast<double>(calls.batch_keys - keys_before) /
+         static_cast<double>(batches);
 }
 
 void Database::Count(DatabaseRow* row) {
@@ -180,21 +211,17 @@ void Database::Count(DatabaseRow* row) {
     if (row->stored_bits_per_key == 0) {
       throw std::runtime_error(row->competitor + " wrote no filter");
     }
-    for (uint64_t done = 0; done < kWarmLookups; done += chunk_.capacity()) {
-      TimeMultiGets(false);
-    }
-    const auto batch_keys = static_cast<double>(calls.batch_keys);
-    const auto single_keys = static_cast<double>(calls.single_keys);
-    if (batch_keys > 0) {
-      row->batched_share = batch_keys / (batch_keys + single_keys);
-      row->keys_per_batch = batch_keys / static_cast<double>(calls.batches);
-    }
+    row->keys_per_batch = KeysPerBatch(Keys::kAbsent, calls);
+    row->neighbours_per_batch = KeysPerBatch(Keys::kAbsentNeighbours, calls);
+    const auto batched = static_cast<double>(calls.batch_keys);
+    const auto single = static_cast<double>(calls.single_keys);
+    if (batched > 0) row->batched_share = batched / (batched + single);
     OpenWith(policy_);
   }
   // So that everything is in the cache.
   for (uint64_t done = 0; done < std::max(setting_.keys, kWarmLookups);
        done += chunk_.capacity()) {
-    TimeMultiGets(true);
+    TimeMultiGets(Keys::kPresent);
   }
 }
 
@@ -216,17 +243,20 @@ std::string NameOf(const std::string& figure, const DatabaseRow& row) {
 void Register(Contestant* contestant) {
   for (const char* figure : AllDatabaseFigures()) {
     const std::string_view name = figure;
-    const bool present = name.find("hit") != std::string_view::npos;
     const bool multi = name.find("multi") == 0;
+    const Keys kind = name.find("hit") != name.npos ? Keys::kPresent
+                      : name.find("neighbours") != name.npos
+                          ? Keys::kAbsentNeighbours
+                          : Keys::kAbsent;
     Database* database = contestant->database.get();
     benchmark::RegisterBenchmark(
         NameOf(figure, contestant->row).c_str(),
-        [database, present, multi](benchmark::State& state) {
+        [database, kind, multi](benchmark::State& state) {
           std::vector<double> chunk_ns;
           for (auto unused : state) {
             static_cast<void>(unused);
-            const double ns = multi ? database->TimeMultiGets(present)
-                                    : database->TimeGets(present);
+            const double ns = multi ? database->TimeMultiGets(kind)
+                                    : database->TimeGets(kind);
             chunk_ns.push_back(ns);
             state.SetIterationTime(ns * 1e-9);
           }

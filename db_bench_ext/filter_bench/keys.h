@@ -53,6 +53,10 @@ class KeyMaker {
   // Writes size() bytes.
   void Write(uint64_t number, bool present, char* key) const;
 
+  // Absent key number first + i, such that those of one `first` and i from 0
+  // up lie side by side in key order.
+  void WriteNeighbour(uint64_t first, uint64_t i, char* key) const;
+
  private:
   void WriteRandom(uint64_t x, char* key) const;
 

@@ -264,6 +264,7 @@ def database(results, context):
     figures = {
         "get_miss_ns": "Get, absent",
         "multiget_miss_ns": "MultiGet, absent",
+        "multiget_neighbours_miss_ns": "MultiGet, absent neighbours",
         "get_hit_ns": "Get, added",
         "multiget_hit_ns": "MultiGet, added",
     }
@@ -275,7 +276,8 @@ def database(results, context):
         for key in figures:
             cells.append(with_ratio(row[key], None if base in (None, row) else base[key]))
         asked = row["batched_share"] > 0
-        cells.append(f"{100 * row['batched_share']:.0f} % in {row['keys_per_batch']:.1f}" if asked else "-")
+        batches = f"{row['keys_per_batch']:.1f}, {row['neighbours_per_batch']:.1f}"
+        cells.append(f"{100 * row['batched_share']:.0f} % in {batches}" if asked else "-")
         lines.append(cells)
     header = ["ns per key", "filter", "bits per key", *figures.values(), "asked in batches of"]
     return table(header, lines)

@@ -184,6 +184,7 @@ Json ToJson(const DatabaseRow& row) {
   json["stored_bits_per_key"] = row.stored_bits_per_key;
   json["batched_share"] = row.batched_share;
   json["keys_per_batch"] = row.keys_per_batch;
+  json["neighbours_per_batch"] = row.neighbours_per_batch;
   for (const char* figure : AllDatabaseFigures()) {
     const auto time = row.times.find(figure);
     json[figure] = time == row.times.end() ? Json(nullptr) : Json(time->second);
@@ -207,7 +208,8 @@ std::vector<Setting> SettingsOf(const Options& options) {
 
 const std::vector<const char*>& AllDatabaseFigures() {
   static const std::vector<const char*> figures = {
-      "get_miss_ns", "get_hit_ns", "multiget_miss_ns", "multiget_hit_ns"};
+      "get_miss_ns", "get_hit_ns", "multiget_miss_ns", "multiget_hit_ns",
+      "multiget_neighbours_miss_ns"};
   return figures;
 }
 
@@ -239,7 +241,8 @@ void PrintTables(const std::vector<Row>& rows, const std::string& baseline,
 void PrintDatabaseTables(const std::vector<DatabaseRow>& rows,
                          std::ostream* out) {
   std::vector<std::string> header = {"ns per key", "filter",    "keys",
-                                     "bits/key",   "batched %", "keys/batch"};
+                                     "bits/key",   "batched %", "keys/batch",
+                                     "near/batch"};
   for (const char* figure : AllDatabaseFigures()) header.push_back(figure);
   Table table(header);
   for (const DatabaseRow& row : rows) {
@@ -248,7 +251,8 @@ void PrintDatabaseTables(const std::vector<DatabaseRow>& rows,
                                       WithThousands(row.setting.keys),
                                       Fixed(row.stored_bits_per_key, 2),
                                       Fixed(row.batched_share * 100, 1),
-                                      Fixed(row.keys_per_batch, 1)};
+                                      Fixed(row.keys_per_batch, 1),
+                                      Fixed(row.neighbours_per_batch, 1)};
     for (const char* figure : AllDatabaseFigures()) {
       const auto time = row.times.find(figure);
       cells.push_back(time == row.times.end() ? "-" : Fixed(time->second, 0));

@@ -56,14 +56,16 @@ struct DatabaseRow {
   Setting setting;
   double stored_bits_per_key = 0;
   // Of the keys for which MultiGet asked a filter, the share for which it asked
-  // in batches, and the keys per batch.
+  // in batches, and the keys per batch: for random keys and for neighbours.
   double batched_share = 0;
   double keys_per_batch = 0;
+  double neighbours_per_batch = 0;
   // Medians in ns per key, by the names of AllDatabaseFigures().
   std::map<std::string, double> times;
 };
 
-// get_miss_ns, get_hit_ns, multiget_miss_ns, multiget_hit_ns.
+// get_miss_ns, get_hit_ns, multiget_miss_ns, multiget_hit_ns, and
+// multiget_neighbours_miss_ns: of absent keys that lie side by side.
 const std::vector<const char*>& AllDatabaseFigures();
 
 struct Results {

@@ -243,7 +243,8 @@ TEST(FilterBench, DatabasesAskTheirFiltersInBatches) {
     const std::string name = row["competitor"];
     seen.insert(name + " " + row["filter"].get<std::string>());
     for (const char* figure :
-         {"get_miss_ns", "get_hit_ns", "multiget_miss_ns", "multiget_hit_ns"}) {
+         {"get_miss_ns", "get_hit_ns", "multiget_miss_ns", "multiget_hit_ns",
+          "multiget_neighbours_miss_ns"}) {
       EXPECT_GT(row[figure].get<double>(), 0) << row;
     }
     if (name == "none") {
@@ -253,6 +254,7 @@ TEST(FilterBench, DatabasesAskTheirFiltersInBatches) {
     EXPECT_GT(row["stored_bits_per_key"], 6) << row;
     EXPECT_EQ(row["batched_share"], 1.0) << row;
     EXPECT_GE(row["keys_per_batch"], row["filter"] == "full" ? 31 : 1) << row;
+    EXPECT_GE(row["neighbours_per_batch"], 31) << row;
   }
   for (const char* name :
        {"rocksdb-bloom", "rocksdb-ribbon", "deltabloom-classic", "none"}) {
