@@ -4,6 +4,7 @@
 
 #include "table/framing.h"
 #include "util/hash_list.h"
+#include "util/key_refs.h"
 #include "util/layout.h"
 
 namespace deltabloom {
@@ -96,6 +97,11 @@ void FilterBuilder::Finish(std::string* dst) {
 
 Filter::Filter(std::string_view filter, Hash hash) {
   internal::ParseRaw(filter, hash, ActiveCpuLevel(), &parsed_, nullptr);
+}
+
+void Filter::MayMatch(const std::string_view* keys, size_t n,
+                      bool* may_match) const {
+  internal::MayMatchViews(parsed_, keys, n, may_match);
 }
 
 std::string DescribeFilter(std::string_view filter) {

@@ -31,8 +31,7 @@ inline uint32_t ClassicDelta(uint32_t hash) { return hash >> 17 | hash << 15; }
 
 struct ClassicKernels {
   using MayMatch = bool (*)(const ParsedFilter&, std::string_view);
-  using MayMatchMany = void (*)(const ParsedFilter&, const std::string_view*,
-                                size_t, bool*);
+  using MayMatchMany = void (*)(const ParsedFilter&, KeyRefs, size_t, bool*);
 
   // By the number of probes.
   MayMatch may_match[kMaxClassicProbes + 1];

@@ -71,14 +71,15 @@ inline void TestWithPrefetch(const ParsedFilter& parsed, const uint32_t* hashes,
 // The hashes of a batch come first: each is one chain of dependent steps, and
 // the CPU overlaps them best when nothing stands between.
 template <ClassicHash kHash, uint32_t kProbes>
-void MayMatchMany(const ParsedFilter& parsed, const std::string_view* keys,
-                  size_t n, bool* may_match) {
+void MayMatchMany(const ParsedFilter& parsed, KeyRefs keys, size_t n,
+                  bool* may_match) {
   const bool cached = parsed.payload_size <= kCachedPayload;
   uint32_t hashes[kBatch];
   while (n > 0) {
     const size_t batch = std::min(n, kBatch);
     for (size_t i = 0; i < batch; ++i) {
-      hashes[i] = kHash(keys[i].data(), keys[i].size(), kBloomHashSeed);
+      const std::string_view key = keys[i];
+      hashes[i] = kHash(key.data(), key.size(), kBloomHashSeed);
     }
     if (cached) {
       for (size_t i = 0; i < batch; ++i) {
@@ -87,7 +88,7 @@ void MayMatchMany(const ParsedFilter& parsed, const std::string_view* keys,
     } else {
       TestWithPrefetch<kProbes>(parsed, hashes, batch, may_match);
     }
-    keys += batch;
+    keys = keys.From(batch);
     may_match += batch;
     n -= batch;
   }

@@ -9,6 +9,7 @@
 
 #include "util/classic_kernels.h"
 #include "util/hash.h"
+#include "util/key_refs.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -22,9 +23,6 @@ constexpr uint32_t kFirstProbes = 3;
 
 // The same for the keys of a batch, where no branch waits for a hash.
 constexpr uint32_t kFirstProbesOfBatch = 2;
-
-// Keys looked up together; RocksDB asks for at most this many.
-constexpr size_t kBatch = 32;
 
 // Beyond this size a payload is not expected in the nearer caches, and lines
 // are fetched ahead of their use.

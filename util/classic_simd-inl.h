@@ -123,8 +123,8 @@ constexpr ClassicKernels::MayMatch OneKeyKernel() {
 // keys that are left.
 template <typename H, uint32_t kProbes, bool kPrefetch>
 DELTABLOOM_TARGET inline void MayMatchBatch(const ParsedFilter& parsed,
-                                            const std::string_view* keys,
-                                            size_t n, bool* may_match) {
+                                            KeyRefs keys, size_t n,
+                                            bool* may_match) {
   const VectorModulo modulo = MakeVectorModulo(ClassicModulo(parsed));
   const unsigned char* const payload = parsed.payload;
   const uint32_t probes =
@@ -168,9 +168,8 @@ DELTABLOOM_TARGET inline void MayMatchBatch(const ParsedFilter& parsed,
 }
 
 template <typename H, uint32_t kProbes>
-DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed,
-                                    const std::string_view* keys, size_t n,
-                                    bool* may_match) {
+DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed, KeyRefs keys,
+                                    size_t n, bool* may_match) {
   const bool cached = parsed.payload_size <= kCachedPayload;
   while (n > 0) {
     const size_t batch = std::min(n, kBatch);
@@ -183,7 +182,7 @@ DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed,
     } else {
       MayMatchBatch<H, kProbes, true>(parsed, keys, batch, may_match);
     }
-    keys += batch;
+    keys = keys.From(batch);
     may_match += batch;
     n -= batch;
   }

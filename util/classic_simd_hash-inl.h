@@ -127,14 +127,14 @@ DELTABLOOM_TARGET inline Lanes HashOfEqualSizes(const char* const* keys,
 
 // hashes has room for kBatch. n <= kBatch; hashes behind n are any.
 template <typename H>
-DELTABLOOM_TARGET inline void HashMany(const std::string_view* keys, size_t n,
+DELTABLOOM_TARGET inline void HashMany(KeyRefs keys, size_t n,
                                        uint32_t* hashes) {
   for (size_t from = 0; from < n; from += kLanes) {
     const size_t size = keys[from].size();
     const char* data[kLanes];
     size_t differences = 0;
     for (size_t i = 0; i < kLanes; ++i) {
-      const std::string_view& key = keys[std::min(from + i, n - 1)];
+      const std::string_view key = keys[std::min(from + i, n - 1)];
       differences |= key.size() ^ size;
       data[i] = key.data();
     }
@@ -143,7 +143,8 @@ DELTABLOOM_TARGET inline void HashMany(const std::string_view* keys, size_t n,
       continue;
     }
     for (size_t i = from; i < std::min(from + kLanes, n); ++i) {
-      hashes[i] = H::kScalar(keys[i].data(), keys[i].size(), kBloomHashSeed);
+      const std::string_view key = keys[i];
+      hashes[i] = H::kScalar(key.data(), key.size(), kBloomHashSeed);
     }
     for (size_t i = n; i < from + kLanes; ++i) hashes[i] = 0;
   }

@@ -10,12 +10,10 @@
 #include <utility>
 
 #include "util/compact_query.h"
+#include "util/key_refs.h"
 
 namespace deltabloom::internal {
 namespace {
-
-// Keys looked up together; RocksDB asks for at most this many.
-constexpr size_t kBatch = 32;
 
 // Payloads up to this size are expected in the nearer caches, where fetching
 // lines ahead of their use only takes time.
@@ -48,8 +46,7 @@ DELTABLOOM_TARGET __attribute__((flatten)) bool MayMatch(
 
 template <unsigned kColumns>
 DELTABLOOM_TARGET __attribute__((flatten)) void MayMatchMany(
-    const ParsedFilter& parsed, const std::string_view* keys, size_t n,
-    bool* may_match) {
+    const ParsedFilter& parsed, KeyRefs keys, size_t n, bool* may_match) {
   if (parsed.payload_size <= kCachedCompactBytes) {
     for (size_t i = 0; i < n; ++i) {
       may_match[i] = MayMatchHash<kColumns>(parsed, Hash64(keys[i]));

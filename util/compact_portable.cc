@@ -1,12 +1,12 @@
 // The lookups of the layout compact for any CPU: one pair of functions for any
 // number of columns.
+#include <algorithm>
+
 #include "util/compact_terms.h"
+#include "util/key_refs.h"
 
 namespace deltabloom::internal {
 namespace {
-
-// Keys looked up together.
-constexpr size_t kBatch = 32;
 
 // Bit 0: column j contradicts the fingerprint.
 inline uint64_t Differs(const CompactTerms& terms, const unsigned char* second,
@@ -47,8 +47,8 @@ bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
   return Holds(TermsOfKey(parsed, columns, key), columns);
 }
 
-void MayMatchMany(const ParsedFilter& parsed, const std::string_view* keys,
-                  size_t n, bool* may_match) {
+void MayMatchMany(const ParsedFilter& parsed, KeyRefs keys, size_t n,
+                  bool* may_match) {
   const unsigned columns = CompactColumns(parsed);
   CompactTerms terms[kBatch];
   for (size_t begin = 0; begin < n; begin += kBatch) {

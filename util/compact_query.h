@@ -75,8 +75,7 @@ inline bool LocatePlainCompact(const ParsedFilter& parsed, uint64_t hash,
 // The lookups of one CPU level for filters of 1, 2, 3, ... columns.
 struct CompactLookup {
   bool (*may_match)(const ParsedFilter&, std::string_view);
-  void (*may_match_many)(const ParsedFilter&, const std::string_view*, size_t,
-                         bool*);
+  void (*may_match_many)(const ParsedFilter&, KeyRefs, size_t, bool*);
 };
 using CompactLookups = CompactLookup[kMaxCompactColumns];
 

@@ -3,6 +3,7 @@
 
 #include "util/classic.h"
 #include "util/compact.h"
+#include "util/key_refs.h"
 #include "util/layout.h"
 #include "util/local.h"
 
@@ -81,8 +82,8 @@ void SetAlwaysMatch(ParsedFilter* parsed) {
   parsed->may_match = [](const ParsedFilter&, std::string_view) {
     return true;
   };
-  parsed->may_match_many = [](const ParsedFilter&, const std::string_view*,
-                              size_t n, bool* may_match) {
+  parsed->may_match_many = [](const ParsedFilter&, KeyRefs, size_t n,
+                              bool* may_match) {
     for (size_t i = 0; i < n; ++i) may_match[i] = true;
   };
 }
@@ -91,8 +92,8 @@ void SetNeverMatch(ParsedFilter* parsed) {
   parsed->may_match = [](const ParsedFilter&, std::string_view) {
     return false;
   };
-  parsed->may_match_many = [](const ParsedFilter&, const std::string_view*,
-                              size_t n, bool* may_match) {
+  parsed->may_match_many = [](const ParsedFilter&, KeyRefs, size_t n,
+                              bool* may_match) {
     for (size_t i = 0; i < n; ++i) may_match[i] = false;
   };
 }

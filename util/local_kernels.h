@@ -67,8 +67,7 @@ inline const uint32_t* LocalMasks(uint64_t hash, uint64_t probes) {
 
 struct LocalKernels {
   using MayMatch = bool (*)(const ParsedFilter&, std::string_view);
-  using MayMatchMany = void (*)(const ParsedFilter&, const std::string_view*,
-                                size_t, bool*);
+  using MayMatchMany = void (*)(const ParsedFilter&, KeyRefs, size_t, bool*);
 
   // By the number of rounds, less one.
   MayMatch may_match[2];

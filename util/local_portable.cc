@@ -1,13 +1,11 @@
 #include <algorithm>
 
 #include "util/coding.h"
+#include "util/key_refs.h"
 #include "util/local_kernels.h"
 
 namespace deltabloom::internal {
 namespace {
-
-// Keys looked up together.
-constexpr size_t kBatch = 32;
 
 // Probes tested before the first branch.
 constexpr uint32_t kFirstProbes = 4;
@@ -76,8 +74,8 @@ bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
   return LocalMayMatchHash(parsed, Hash64(key));
 }
 
-void MayMatchMany(const ParsedFilter& parsed, const std::string_view* keys,
-                  size_t n, bool* may_match) {
+void MayMatchMany(const ParsedFilter& parsed, KeyRefs keys, size_t n,
+                  bool* may_match) {
   uint64_t hashes[kBatch];
   for (size_t begin = 0; begin < n; begin += kBatch) {
     const size_t batch = std::min(kBatch, n - begin);

@@ -8,13 +8,11 @@
 
 #include <algorithm>
 
+#include "util/key_refs.h"
 #include "util/local_kernels.h"
 
 namespace deltabloom::internal {
 namespace {
-
-// Keys looked up together; RocksDB asks for at most this many.
-constexpr size_t kBatch = 32;
 
 // Payloads up to this size are looked up without fetching ahead: the CPU
 // overlaps as many keys as matter there.
@@ -79,9 +77,8 @@ DELTABLOOM_TARGET inline uint64_t HashOf(std::string_view key) {
 }
 
 template <size_t kRounds>
-DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed,
-                                    const std::string_view* keys, size_t n,
-                                    bool* may_match) {
+DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed, KeyRefs keys,
+                                    size_t n, bool* may_match) {
   if (parsed.geometry[kLocalBlocks] <= kFewBlocks) {
     for (size_t i = 0; i < n; ++i) {
       const uint64_t hash = HashOf(keys[i]);

@@ -5,6 +5,7 @@
 #include "deltabloom/filter.h"
 #include "deltabloom/sizing.h"
 #include "util/coding.h"
+#include "util/key_refs.h"
 #include "util/layout.h"
 
 namespace deltabloom::study {
@@ -87,7 +88,7 @@ uint64_t CountMatches(const ParsedFilter& parsed, uint64_t first,
       keys.emplace_back(first + i + j, seed);
       views[j] = keys.back().view();
     }
-    parsed.may_match_many(parsed, views, n, match);
+    internal::MayMatchViews(parsed, views, n, match);
     for (size_t j = 0; j < n; ++j) hits += match[j];
   }
   return hits;

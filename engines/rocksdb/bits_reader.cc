@@ -1,11 +1,12 @@
 #include "engines/rocksdb/bits_reader.h"
 
-#include <algorithm>
+#include <cstddef>
 #include <new>
-#include <string_view>
+#include <type_traits>
 
 #include "table/framing.h"
 #include "util/cpu_level.h"
+#include "util/key_refs.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -17,13 +18,11 @@ using ROCKSDB_NAMESPACE::Slice;
 // RocksDB's trailer; filters of no more bytes hold no key for its reader.
 constexpr size_t kBuiltinTrailerSize = 5;
 
-constexpr int kBatch = 32;  // MultiGet's largest
-
-// Not zeroed first: that takes as long as several lookups.
-union Batch {
-  Batch() {}
-  std::string_view keys[kBatch];
-};
+// A Slice lies in memory like a KeyRef; slice.h declares both members public.
+static_assert(std::is_trivially_copyable<Slice>::value &&
+              sizeof(Slice) == sizeof(KeyRef) &&
+              offsetof(Slice, data_) == offsetof(KeyRef, data) &&
+              offsetof(Slice, size_) == offsetof(KeyRef, size));
 
 class SealedBitsReader final : public FilterBitsReader {
  public:
@@ -34,18 +33,9 @@ class SealedBitsReader final : public FilterBitsReader {
   }
 
   void MayMatch(int n, Slice** keys, bool* may_match) override {
-    Batch batch;
-    while (n > 0) {
-      const int size = std::min(n, kBatch);
-      for (int i = 0; i < size; ++i) {
-        new (&batch.keys[i]) std::string_view(keys[i]->data(), keys[i]->size());
-      }
-      parsed_.may_match_many(parsed_, batch.keys, static_cast<size_t>(size),
-                             may_match);
-      keys += size;
-      may_match += size;
-      n -= size;
-    }
+    if (n <= 0) return;
+    parsed_.may_match_many(parsed_, KeyRefs(keys), static_cast<size_t>(n),
+                           may_match);
   }
 
  private:

@@ -101,12 +101,14 @@ class DELTABLOOM_EXPORT FilterBuilder {
 
 namespace internal {
 
+class KeyRefs;
+
 // Filter bytes after parsing: the layout's functions for this CPU, and what
 // they need to know. Not for use outside Deltabloom.
 struct ParsedFilter {
   bool (*may_match)(const ParsedFilter&, std::string_view key);
-  void (*may_match_many)(const ParsedFilter&, const std::string_view* keys,
-                         size_t n, bool* may_match);
+  void (*may_match_many)(const ParsedFilter&, KeyRefs keys, size_t n,
+                         bool* may_match);
   const unsigned char* payload;
   uint64_t payload_size;  // bytes
   uint64_t geometry[5];   // meaning belongs to the layout
@@ -128,9 +130,7 @@ class DELTABLOOM_EXPORT Filter {
 
   // may_match[i] = MayMatch(keys[i]) for every i in [0, n), faster than one by
   // one: the memory of many keys is fetched at the same time.
-  void MayMatch(const std::string_view* keys, size_t n, bool* may_match) const {
-    parsed_.may_match_many(parsed_, keys, n, may_match);
-  }
+  void MayMatch(const std::string_view* keys, size_t n, bool* may_match) const;
 
  private:
   internal::ParsedFilter parsed_;

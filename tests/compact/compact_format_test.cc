@@ -6,6 +6,7 @@
 
 #include "tests/compact/compact_filter.h"
 #include "tests/conformance/subject.h"
+#include "util/key_refs.h"
 
 namespace deltabloom {
 namespace {
@@ -72,7 +73,7 @@ void Check(const std::string& bytes, Random* random, Counts* counts) {
       ASSERT_EQ(internal::CompactMayMatchHash(parsed, hash), expected);
       const std::string_view many[] = {key, key, key};
       bool answers[3];
-      parsed.may_match_many(parsed, many, 3, answers);
+      internal::MayMatchViews(parsed, many, 3, answers);
       ASSERT_EQ(answers[2], expected);
     }
     // The lowest and the highest places.

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "util/key_refs.h"
 #include "util/layout.h"
 
 namespace deltabloom::test {
@@ -104,12 +105,16 @@ class Reader {
   // unless something wrote there.
   std::vector<int> MayMatchMany(const std::vector<std::string>& keys,
                                 size_t from, size_t n) const {
-    std::vector<std::string_view> views(
-        keys.begin() + static_cast<long>(from),
-        keys.begin() + static_cast<long>(from + n));
+    std::vector<internal::KeyRef> refs;
+    std::vector<const internal::KeyRef*> pointers;
+    refs.reserve(n);
+    for (size_t i = from; i < from + n; ++i) {
+      refs.push_back({keys[i].data(), keys[i].size()});
+      pointers.push_back(&refs.back());
+    }
     std::vector<unsigned char> answers(n + 1, 2);
     static_assert(sizeof(bool) == 1);
-    parsed_.may_match_many(parsed_, views.data(), n,
+    parsed_.may_match_many(parsed_, internal::KeyRefs(pointers.data()), n,
                            reinterpret_cast<bool*>(answers.data()));
     return std::vector<int>(answers.begin(), answers.end());
   }

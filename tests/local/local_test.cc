@@ -11,6 +11,7 @@
 #include "tests/csv.h"
 #include "tests/random.h"
 #include "util/hash64.h"
+#include "util/key_refs.h"
 
 namespace deltabloom {
 namespace {
@@ -59,7 +60,7 @@ FilterKind KindOfRaw(size_t payload_size, int marker) {
   // Zero bits match nothing; what is malformed matches everything.
   const std::string_view view = "key";
   bool many = false;
-  parsed.may_match_many(parsed, &view, 1, &many);
+  MayMatchViews(parsed, &view, 1, &many);
   EXPECT_EQ(parsed.may_match(parsed, view), kind == FilterKind::kAlways);
   EXPECT_EQ(many, kind == FilterKind::kAlways);
   return kind;

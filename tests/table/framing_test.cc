@@ -9,6 +9,7 @@
 #include "deltabloom/filter.h"
 #include "util/coding.h"
 #include "util/hash.h"
+#include "util/key_refs.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -27,7 +28,7 @@ FilterKind Sealed(const std::string& filter, ParsedFilter* parsed,
 
 bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
   bool many = false;
-  parsed.may_match_many(parsed, &key, 1, &many);
+  MayMatchViews(parsed, &key, 1, &many);
   EXPECT_EQ(parsed.may_match(parsed, key), many);
   return many;
 }

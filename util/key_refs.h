@@ -1,0 +1,54 @@
+// The keys of a batch, wherever they lie.
+#ifndef DELTABLOOM_UTIL_KEY_REFS_H_
+#define DELTABLOOM_UTIL_KEY_REFS_H_
+
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include "deltabloom/filter.h"
+
+namespace deltabloom::internal {
+
+// Keys looked up together; RocksDB asks for at most this many.
+inline constexpr size_t kBatch = 32;
+
+struct KeyRef {
+  const char* data;
+  size_t size;
+};
+
+// What RocksDB's MultiGet hands over: an array of pointers to objects that lie
+// in memory like a KeyRef. To copy the keys into an array of views first would
+// take a tenth of the time of a lookup.
+class KeyRefs {
+ public:
+  // `pointers`: the array. Its bytes are copied, so the objects' type does not
+  // matter.
+  explicit KeyRefs(const void* pointers)
+      : pointers_(static_cast<const char*>(pointers)) {}
+
+  std::string_view operator[](size_t i) const {
+    const void* object;
+    std::memcpy(&object, pointers_ + i * sizeof(object), sizeof(object));
+    KeyRef key;
+    std::memcpy(&key, object, sizeof(key));
+    return {key.data, key.size};
+  }
+
+  // The keys from the i-th on.
+  KeyRefs From(size_t i) const {
+    return KeyRefs(pointers_ + i * sizeof(const void*));
+  }
+
+ private:
+  const char* pointers_;
+};
+
+// parsed.may_match_many for keys that lie in an array.
+void MayMatchViews(const ParsedFilter& parsed, const std::string_view* keys,
+                   size_t n, bool* may_match);
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_UTIL_KEY_REFS_H_
