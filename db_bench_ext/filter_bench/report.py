@@ -33,7 +33,7 @@ def parts(quick, levels, known, cpus):
         "keys": {
             "--keys": "1k,3k,100k" if quick else COUNTS,
             "--many-filter-keys": "0",
-            "--repetitions": "5",
+            "--repetitions": "9",
             "--benchmark_min_time": "0.01",
         },
         "many": {
@@ -48,7 +48,7 @@ def parts(quick, levels, known, cpus):
             "--bits-per-key": "5,10,16" if quick else "5,6,7,8,9,10,11,12,13,14,16,18,20,22,24",
             "--samples": "1M" if quick else "20M",
             "--many-filter-keys": "0",
-            "--repetitions": "3",
+            "--repetitions": "5",
             "--benchmark_min_time": "0.01",
             "--benchmark_filter": MAIN_FIGURES,
         },
@@ -92,7 +92,7 @@ def parts(quick, levels, known, cpus):
                     "--keys": "3k,100k" if quick else "3k,100k,1M,10M",
                     "--competitors": against,
                     "--many-filter-keys": "0",
-                    "--repetitions": "5",
+                    "--repetitions": "9",
                     "--benchmark_min_time": "0.01",
                     "--benchmark_filter": MAIN_FIGURES,
                 },
