@@ -210,7 +210,7 @@ void Declare(CLI::App* app, RawOptions* raw, Options* options) {
   app->add_option(
          "--report", raw->report,
          "Measure what docs/performance.md shows and write its tables "
-         "and plots, there or into DIR; about twenty minutes. Interrupted "
+         "and plots, there or into DIR; about 25 minutes. Interrupted "
          "reports continue when started again. With --quick: a "
          "small one, to try it")
       ->expected(0, 1)
