@@ -207,12 +207,11 @@ void Declare(CLI::App* app, RawOptions* raw, Options* options) {
                   "Draw lookup_ns.png (over key counts) and "
                   "false_positives.png (over bits per key) into DIR")
       ->type_name("DIR");
-  app->add_option(
-         "--report", raw->report,
-         "Measure what docs/performance.md shows and write its tables "
-         "and plots, there or into DIR; about 25 minutes. Interrupted "
-         "reports continue when started again. With --quick: a "
-         "small one, to try it")
+  app->add_option("--report", raw->report,
+                  "Measure what docs/performance.md shows and write its tables "
+                  "and plots, there or into DIR; about 25 minutes. Interrupted "
+                  "reports continue when started again. With --quick: a "
+                  "small one, to try it")
       ->expected(0, 1)
       ->type_name("[DIR]");
 }
