@@ -75,7 +75,8 @@ class HashList {
     size_t capacity;  // hashes
   };
 
-  void AddChunk() {
+  // Apart, so that Add needs few registers.
+  __attribute__((noinline)) void AddChunk() {
     // A small part of what is there keeps the unused part small at every size.
     const size_t bytes =
         std::clamp(static_cast<size_t>(memory_size_ / 32) & ~size_t{7},

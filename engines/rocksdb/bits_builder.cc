@@ -46,7 +46,7 @@ BitsBuilder::BitsBuilder(const BuilderSettings& settings)
       settings_(settings),
       finished_hashes_(settings.layout->hash_size) {}
 
-void BitsBuilder::AddHash(uint64_t hash) {
+inline void BitsBuilder::AddHash(uint64_t hash) {
   try {
     hashes_.Add(hash);
   } catch (const std::bad_alloc&) {
