@@ -43,31 +43,37 @@ DELTABLOOM_TARGET inline uint64_t RareHash(std::string_view key) {
                          : Hash64AnySize(key.data(), key.size());
 }
 
-// Apart, so that the common sizes need no room for its registers.
 template <size_t kRounds>
-DELTABLOOM_TARGET __attribute__((noinline)) bool MayMatchRare(
-    const ParsedFilter& parsed, std::string_view key) {
-  const uint64_t hash = RareHash(key);
+DELTABLOOM_TARGET inline bool TestHash(const ParsedFilter& parsed,
+                                       uint64_t hash) {
   return Test<kRounds>(parsed, Block(parsed, hash), hash);
 }
 
-DELTABLOOM_TARGET __attribute__((noinline)) uint64_t RareHashApart(
-    std::string_view key) {
-  return RareHash(key);
+// Apart from each other, so that shorter keys need no room for the registers
+// of longer ones.
+template <size_t kRounds>
+DELTABLOOM_TARGET __attribute__((noinline)) bool MayMatchRare(
+    const ParsedFilter& parsed, std::string_view key) {
+  return TestHash<kRounds>(parsed, RareHash(key));
+}
+
+template <size_t kRounds>
+DELTABLOOM_TARGET __attribute__((noinline)) bool MayMatchMedium(
+    const ParsedFilter& parsed, std::string_view key) {
+  if (!IsHash64Medium(key.size())) return MayMatchRare<kRounds>(parsed, key);
+  return TestHash<kRounds>(parsed, Hash64Medium(key.data(), key.size()));
 }
 
 template <size_t kRounds>
 DELTABLOOM_TARGET bool MayMatch(const ParsedFilter& parsed,
                                 std::string_view key) {
-  uint64_t hash;
-  if (IsHash64Short(key.size())) {
-    hash = Hash64Short(key.data(), key.size());
-  } else if (IsHash64Medium(key.size())) {
-    hash = Hash64Medium(key.data(), key.size());
-  } else {
-    return MayMatchRare<kRounds>(parsed, key);
-  }
-  return Test<kRounds>(parsed, Block(parsed, hash), hash);
+  if (!IsHash64Short(key.size())) return MayMatchMedium<kRounds>(parsed, key);
+  return TestHash<kRounds>(parsed, Hash64Short(key.data(), key.size()));
+}
+
+DELTABLOOM_TARGET __attribute__((noinline)) uint64_t RareHashApart(
+    std::string_view key) {
+  return RareHash(key);
 }
 
 DELTABLOOM_TARGET inline uint64_t HashOf(std::string_view key) {
