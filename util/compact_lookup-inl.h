@@ -17,7 +17,7 @@ namespace {
 
 // Payloads up to this size are expected in the nearer caches, where fetching
 // lines ahead of their use only takes time.
-constexpr uint64_t kCachedCompactBytes = uint64_t{24} << 10;
+constexpr uint64_t kCachedCompactBytes = uint64_t{128} << 10;
 
 // Apart, so that all other keys need no room for its registers.
 template <unsigned kColumns>
@@ -37,11 +37,19 @@ DELTABLOOM_TARGET inline bool MayMatchHash(const ParsedFilter& parsed,
   return Holds<kColumns>(TermsOf(parsed, kColumns, probe));
 }
 
-// Flattened: the hash and all else that a lookup needs is part of it.
+// Flattened: the hash and all else that a lookup needs is part of it. Longer
+// keys are apart, like those above.
+template <unsigned kColumns>
+DELTABLOOM_TARGET __attribute__((flatten, noinline)) bool MayMatchLonger(
+    const ParsedFilter& parsed, std::string_view key) {
+  return MayMatchHash<kColumns>(parsed, Hash64(key));
+}
+
 template <unsigned kColumns>
 DELTABLOOM_TARGET __attribute__((flatten)) bool MayMatch(
     const ParsedFilter& parsed, std::string_view key) {
-  return MayMatchHash<kColumns>(parsed, Hash64(key));
+  if (!IsHash64Short(key.size())) return MayMatchLonger<kColumns>(parsed, key);
+  return MayMatchHash<kColumns>(parsed, Hash64Short(key.data(), key.size()));
 }
 
 template <unsigned kColumns>

@@ -181,6 +181,7 @@ TEST_P(Conformance, KeysOfEqualBytesAndDuplicates) {
 TEST_P(Conformance, ManyKeysAndTheirFalsePositives) {
   Random random(kSeed);
   Check(random.Keys(60000, 16), random.Keys(20000, 16), 10000);
+  Check(random.Keys(120000, 16), random.Keys(5000, 16), 9900);
   Check(random.Keys(400000, 11), random.Keys(5000, 11), 20000);
 }
 
