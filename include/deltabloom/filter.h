@@ -128,8 +128,10 @@ class DELTABLOOM_EXPORT Filter {
     return parsed_.may_match(parsed_, key);
   }
 
-  // may_match[i] = MayMatch(keys[i]) for every i in [0, n), faster than one by
-  // one: the memory of many keys is fetched at the same time.
+  // may_match[i] = MayMatch(keys[i]) for every i in [0, n). The memory of many
+  // keys is fetched at the same time: about twice as fast as one by one with
+  // classic, and in filters beyond the near caches; local and compact are a
+  // little slower than one by one where the filter is a few KiB.
   void MayMatch(const std::string_view* keys, size_t n, bool* may_match) const;
 
  private:
