@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -12,6 +11,7 @@
 #include "db_bench_ext/filter_bench/lookups.h"
 #include "db_bench_ext/filter_bench/machine.h"
 #include "db_bench_ext/filter_bench/parse.h"
+#include "db_bench_ext/write_file.h"
 
 namespace deltabloom::bench {
 namespace {
@@ -312,17 +312,10 @@ bool WriteTo(const std::string& target,
     std::cout.flush();
     return static_cast<bool>(std::cout);
   }
-  const std::string unfinished = target + ".unfinished";
-  std::ofstream file(unfinished);
-  if (file) write(&file);
-  file.close();
-  if (!file || std::rename(unfinished.c_str(), target.c_str()) != 0) {
-    std::fprintf(stderr, "filter_bench: cannot write %s: %s\n", target.c_str(),
-                 std::strerror(errno));
-    std::remove(unfinished.c_str());
-    return false;
-  }
-  return true;
+  if (WriteFile(target, write)) return true;
+  std::fprintf(stderr, "filter_bench: cannot write %s: %s\n", target.c_str(),
+               std::strerror(errno));
+  return false;
 }
 
 }  // namespace deltabloom::bench

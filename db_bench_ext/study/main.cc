@@ -7,10 +7,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 
 #include "db_bench_ext/study/string_hashes.h"
 #include "db_bench_ext/study/studies.h"
+#include "db_bench_ext/write_file.h"
 
 namespace deltabloom::study {
 namespace {
@@ -168,18 +168,11 @@ Rows RunAll(const Settings& settings, const KeySet& own) {
   return result;
 }
 
-// Complete or not there: a reader never meets half a file.
 bool WriteJson(const std::string& path, const Rows& result) {
-  const std::string part = path + ".part";
-  std::ofstream file(part);
-  file << result.dump(1) << '\n';
-  file.close();
-  if (!file || std::rename(part.c_str(), path.c_str()) != 0) {
-    std::perror(("study: --json " + path).c_str());
-    std::remove(part.c_str());
-    return false;
-  }
-  return true;
+  const auto write = [&](std::ostream* out) { *out << result.dump(1) << '\n'; };
+  if (bench::WriteFile(path, write)) return true;
+  std::perror(("study: --json " + path).c_str());
+  return false;
 }
 
 bool MissedKeys(const Rows& result) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -104,6 +105,17 @@ TEST(Usage, WhatCannotRunSaysWhy) {
                      "1k", "--json", "/nonexistent/dir/x.json"}));
   EXPECT_EQ(unwritable.exit_code, 1);
   EXPECT_NE(unwritable.err.find("/nonexistent/dir/x.json"), std::string::npos);
+
+  // A device is not replaced by a file; by a link, lest a failure do harm.
+  const std::string link = ScratchFile("full");
+  ASSERT_EQ(symlink("/dev/full", link.c_str()), 0);
+  const Finished full =
+      RunBench(Tiny({"--rates-only", "--competitors", "naive-classic", "--keys",
+                     "1k", "--json", link}));
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_NE(full.err.find("No space left"), std::string::npos) << full.err;
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  unlink(link.c_str());
 
   const Finished huge = RunBench({"--keys", "2000M", "--key-bytes", "1024"});
   EXPECT_EQ(huge.exit_code, 1);
