@@ -46,7 +46,7 @@ FilterKind Empty(ParsedFilter* parsed, std::string* why) {
 }
 
 // The part that both framings share; parsed->payload and payload_size are set.
-FilterKind ParsePayload(uint8_t last_byte, Hash hash, CpuLevel level,
+FilterKind ParsePayload(uint8_t last_byte, Hash hash, Cpu cpu,
                         ParsedFilter* parsed, std::string* why) {
   if (last_byte == 0) return Always(parsed, why, "it has no probes");
   const LayoutRow* row = FindLayoutOfLastByte(last_byte, hash);
@@ -54,7 +54,7 @@ FilterKind ParsePayload(uint8_t last_byte, Hash hash, CpuLevel level,
     return Always(parsed, why,
                   "unknown last byte " + std::to_string(last_byte));
   }
-  if (!row->parse(last_byte, level, parsed)) {
+  if (!row->parse(last_byte, cpu, parsed)) {
     return Always(parsed, why,
                   std::string("inconsistent fields of layout ") + row->name);
   }
@@ -64,18 +64,18 @@ FilterKind ParsePayload(uint8_t last_byte, Hash hash, CpuLevel level,
 
 }  // namespace
 
-FilterKind ParseRaw(std::string_view filter, Hash hash, CpuLevel level,
+FilterKind ParseRaw(std::string_view filter, Hash hash, Cpu cpu,
                     ParsedFilter* parsed, std::string* why) {
   *parsed = {};
   if (filter.size() <= kRawFramingSize) return Empty(parsed, why);
   parsed->payload = reinterpret_cast<const unsigned char*>(filter.data());
   parsed->payload_size = filter.size() - kRawFramingSize;
-  return ParsePayload(static_cast<uint8_t>(filter.back()), hash, level, parsed,
+  return ParsePayload(static_cast<uint8_t>(filter.back()), hash, cpu, parsed,
                       why);
 }
 
-FilterKind ParseSealed(std::string_view filter, CpuLevel level,
-                       ParsedFilter* parsed, std::string* why) {
+FilterKind ParseSealed(std::string_view filter, Cpu cpu, ParsedFilter* parsed,
+                       std::string* why) {
   *parsed = {};
   const unsigned char* end = End(filter);
   if (filter.size() < kSealedFramingSize ||
@@ -100,7 +100,7 @@ FilterKind ParseSealed(std::string_view filter, CpuLevel level,
     if (end[-1] == kEmptyLastByte) return Empty(parsed, why);
     return Always(parsed, why, "it has no payload");
   }
-  return ParsePayload(end[-1], Hash::kMurmurHash2, level, parsed, why);
+  return ParsePayload(end[-1], Hash::kMurmurHash2, cpu, parsed, why);
 }
 
 void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,

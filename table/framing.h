@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "util/cpu_level.h"
+#include "util/cpu.h"
 #include "util/layout.h"
 
 namespace deltabloom::internal {
@@ -36,10 +36,10 @@ enum class FilterKind : uint8_t {
 
 // Fill *parsed for the answers that docs/format.md requires. The bytes must
 // outlive it. `why` may be null; else it receives one line about the bytes.
-FilterKind ParseRaw(std::string_view filter, Hash hash, CpuLevel level,
+FilterKind ParseRaw(std::string_view filter, Hash hash, Cpu cpu,
                     ParsedFilter* parsed, std::string* why);
-FilterKind ParseSealed(std::string_view filter, CpuLevel level,
-                       ParsedFilter* parsed, std::string* why);
+FilterKind ParseSealed(std::string_view filter, Cpu cpu, ParsedFilter* parsed,
+                       std::string* why);
 
 // Writes the kSealedFramingSize bytes behind payload[0 .. payload_size).
 // level_at_creation: 0..254 or kUnknownLevel.

@@ -9,7 +9,7 @@
 
 #include "engines/rocksdb/filter_buffer.h"
 #include "rocksdb/env.h"
-#include "util/cpu_level.h"
+#include "util/cpu.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -68,7 +68,8 @@ void BitsBuilder::AddKey(const Slice& key) {
 void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
   const uint64_t key_hash = settings_.layout->hash({key.data(), key.size()});
   const uint64_t alt_hash = settings_.layout->hash({alt.data(), alt.size()});
-  // What is left out equals a neighbour that is in.
+  // RocksDB hands over sorted keys, each with its prefix, so that a repeated
+  // hash equals the one before it, or that of the last pair.
   if (alt_hash != key_hash && !last_alt_.Is(alt_hash) &&
       !last_key_.Is(alt_hash)) {
     AddHash(alt_hash);
@@ -142,13 +143,15 @@ Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
   const LayoutRow* affordable = FindAffordableLayout(
       settings_.layout, hashes_.size(), settings_.millibits_per_key,
       hashes_.MemorySize(), keep_hashes, settings_.max_build_bytes);
-  for (const LayoutRow* row = affordable; row != nullptr; row = row->fallback) {
+  const LayoutRow* row = affordable;
+  while (row != nullptr) {
     FilterBuffer buffer =
         AllocateFilter(*row, hashes_.size(), settings_.millibits_per_key,
                        settings_.rounding_balance);
     auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
-    if (!row->build(&hashes_, keep_hashes, buffer.plan, ActiveCpuLevel(),
-                    payload)) {
+    if (!buffer.plan.layout->build(&hashes_, keep_hashes, buffer.plan,
+                                   ActiveCpu(), payload)) {
+      row = buffer.plan.layout->fallback;
       continue;
     }
     Seal(payload, buffer.plan.payload_size, buffer.plan.last_byte,
@@ -174,7 +177,7 @@ Status BitsBuilder::MaybePostVerify(const Slice& filter) {
   if (!settings_.detect_corruption) return Status::OK();
   ParsedFilter parsed;
   const FilterKind kind = ParseSealed({filter.data(), filter.size()},
-                                      ActiveCpuLevel(), &parsed, nullptr);
+                                      ActiveCpu(), &parsed, nullptr);
   bool intact = kind == finished_kind_;
   if (intact && kind == FilterKind::kFilter) {
     const LayoutRow* row = FindLayoutOfLastByte(
@@ -202,7 +205,7 @@ size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
 
 size_t BitsBuilder::CalculateSpace(size_t entries) {
   if (entries == 0) return kSealedFramingSize;
-  return settings_.layout->plan(entries, settings_.millibits_per_key)
+  return PlanFilter(settings_.layout, entries, settings_.millibits_per_key)
              .payload_size +
          kSealedFramingSize;
 }
@@ -213,17 +216,17 @@ double BitsBuilder::EstimatedFpRate(size_t entries, size_t bytes) {
 }
 
 void BitsBuilder::WarnOfManyKeys() const {
-  if (hashes_.size() <= kManyClassicKeys || settings_.log == nullptr ||
-      settings_.layout->layout != Layout::kClassic ||
+  const uint64_t many = settings_.layout->many_keys;
+  if (many == 0 || hashes_.size() <= many || settings_.log == nullptr ||
       settings_.warned_of_many_keys->exchange(true)) {
     return;
   }
   ROCKSDB_NAMESPACE::Warn(
       settings_.log,
-      "[deltabloom] %llu keys in one classic filter: beyond some 20 million "
-      "its 32-bit hash adds false positives; use another layout or partitioned "
-      "filters",
-      static_cast<unsigned long long>(hashes_.size()));
+      "[deltabloom] %llu keys in one %s filter: beyond some %llu million its "
+      "hash adds false positives; use another layout or partitioned filters",
+      static_cast<unsigned long long>(hashes_.size()), settings_.layout->name,
+      static_cast<unsigned long long>(many / 1'000'000));
 }
 
 }  // namespace deltabloom::internal

@@ -29,9 +29,6 @@ struct BuilderSettings {
   std::atomic<bool>* warned_of_many_keys = nullptr;
 };
 
-// Keys in one filter above which a classic filter's 32-bit hash shows.
-inline constexpr uint64_t kManyClassicKeys = 20'000'000;
-
 // (AddKey* Finish MaybePostVerify?)*, by one thread at a time;
 // EstimateEntriesAdded by any thread. Nothing throws: without memory the
 // filter is one that matches every key.

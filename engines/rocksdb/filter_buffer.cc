@@ -37,7 +37,7 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
                             uint32_t millibits_per_key,
                             const std::atomic<int64_t>* balance) {
   FilterBuffer buffer;
-  buffer.plan = layout.plan(keys, millibits_per_key);
+  buffer.plan = PlanFilter(&layout, keys, millibits_per_key);
   if (balance != nullptr) {
     const double planned_rate =
         ModelledFalsePositiveRate(keys, buffer.plan.payload_size);
@@ -45,8 +45,9 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
         planned_rate - static_cast<double>(balance->load()) / kBalanceUnit;
     // Smaller by up to a quarter, as in RocksDB.
     for (uint64_t sixteenths = 12; sixteenths < 16; ++sixteenths) {
-      const Plan smaller = layout.plan(
-          keys, static_cast<uint32_t>(millibits_per_key * sixteenths / 16));
+      const Plan smaller = PlanFilter(
+          &layout, keys,
+          static_cast<uint32_t>(millibits_per_key * sixteenths / 16));
       if (ModelledFalsePositiveRate(keys, smaller.payload_size) <=
           allowed_rate) {
         buffer.plan = smaller;
@@ -57,7 +58,7 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
     const uint64_t usable = UsableSize(wanted);
     // More than a third above would buy little accuracy for its bytes on disk.
     if (usable > wanted && usable - usable / 4 <= wanted) {
-      layout.grow(&buffer.plan, usable - kOverhead);
+      buffer.plan.layout->grow(&buffer.plan, usable - kOverhead);
     }
     buffer.balance_change = static_cast<int64_t>(
         (ModelledFalsePositiveRate(keys, buffer.plan.payload_size) -

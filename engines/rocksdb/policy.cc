@@ -9,7 +9,7 @@
 #include "engines/rocksdb/library_check.h"
 #include "rocksdb/env.h"
 #include "table/framing.h"
-#include "util/cpu_level.h"
+#include "util/cpu.h"
 #include "util/version.h"
 
 namespace deltabloom::internal {
@@ -78,10 +78,11 @@ FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
 // SetOptions changed something.
 void SealedFilterPolicy::LogConfiguration(Logger* log) const {
   if (log == nullptr) return;
-  const std::string line =
-      std::string("[deltabloom] version ") + kVersion + ": " +
-      ToText(settings_) + " name=" + CompatibilityName() +
-      " cpu=" + CpuLevelName(ActiveCpuLevel()) + " rocksdb=" + HeadersVersion();
+  const std::string line = std::string("[deltabloom] version ") + kVersion +
+                           ": " + ToText(settings_) +
+                           " name=" + CompatibilityName() +
+                           " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
+                           " rocksdb=" + HeadersVersion();
   {
     const std::lock_guard<std::mutex> lock(logged_mutex_);
     std::string& last = logged_[log];

@@ -9,7 +9,7 @@
 #include "deltabloom/filter.h"
 #include "util/coding.h"
 #include "util/hash.h"
-#include "util/key_refs.h"
+#include "util/key_batch.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -18,12 +18,12 @@ constexpr uint8_t kLevel = 2;
 
 FilterKind Raw(const std::string& filter, ParsedFilter* parsed,
                Hash hash = Hash::kMurmurHash2, std::string* why = nullptr) {
-  return ParseRaw(filter, hash, ActiveCpuLevel(), parsed, why);
+  return ParseRaw(filter, hash, ActiveCpu(), parsed, why);
 }
 
 FilterKind Sealed(const std::string& filter, ParsedFilter* parsed,
                   std::string* why = nullptr) {
-  return ParseSealed(filter, ActiveCpuLevel(), parsed, why);
+  return ParseSealed(filter, ActiveCpu(), parsed, why);
 }
 
 bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
