@@ -143,9 +143,10 @@ Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
       settings_.layout, hashes_.size(), settings_.millibits_per_key,
       hashes_.MemorySize(), keep_hashes, settings_.max_build_bytes);
   for (const LayoutRow* row = affordable; row != nullptr; row = row->fallback) {
-    FilterBuffer buffer =
-        AllocateFilter(*row, hashes_.size(), settings_.millibits_per_key,
-                       settings_.rounding_balance);
+    FilterBuffer buffer = AllocateFilter(
+        *row, hashes_.size(), settings_.millibits_per_key,
+        settings_.optimize_for_memory ? &settings_.tally->rounding_balance
+                                      : nullptr);
     auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
     if (!row->build(&hashes_, keep_hashes, buffer.plan, ActiveCpuLevel(),
                     payload)) {
@@ -153,9 +154,7 @@ Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
     }
     Seal(payload, buffer.plan.payload_size, buffer.plan.last_byte,
          settings_.level_at_creation);
-    if (settings_.rounding_balance != nullptr) {
-      *settings_.rounding_balance += buffer.balance_change;
-    }
+    settings_.tally->rounding_balance += buffer.balance_change;
     finished_kind_ = FilterKind::kFilter;
     *owner = std::move(buffer.bytes);
     return {owner->get(),
@@ -215,7 +214,7 @@ double BitsBuilder::EstimatedFpRate(size_t entries, size_t bytes) {
 void BitsBuilder::WarnOfManyKeys() const {
   if (hashes_.size() <= kManyClassicKeys || settings_.log == nullptr ||
       settings_.layout->layout != Layout::kClassic ||
-      settings_.warned_of_many_keys->exchange(true)) {
+      settings_.tally->warned_of_many_keys.exchange(true)) {
     return;
   }
   ROCKSDB_NAMESPACE::Warn(
