@@ -125,7 +125,7 @@ TEST(OptionsTest, BadText) {
             "max_build_bytes '-1' is not a number of bytes: use 0 for no"},
            {"id=deltabloom;max_build_bytes=1M",
             "max_build_bytes '1M' is not a number of bytes: use 0 for no"},
-           {"id=deltabloom;bits=10", "Could not find option"},
+           {"id=deltabloom;bits=10", ": bits"},
        }) {
     PolicyPtr policy;
     const Status status = Create(bad.text, &policy);
