@@ -145,9 +145,10 @@ Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
       hashes_.MemorySize(), keep_hashes, settings_.max_build_bytes);
   const LayoutRow* row = affordable;
   while (row != nullptr) {
-    FilterBuffer buffer =
-        AllocateFilter(*row, hashes_.size(), settings_.millibits_per_key,
-                       settings_.rounding_balance);
+    FilterBuffer buffer = AllocateFilter(
+        *row, hashes_.size(), settings_.millibits_per_key,
+        settings_.optimize_for_memory ? &settings_.tally->rounding_balance
+                                      : nullptr);
     auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
     if (!buffer.plan.layout->build(&hashes_, keep_hashes, buffer.plan,
                                    ActiveCpu(), payload)) {
@@ -156,9 +157,7 @@ Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
     }
     Seal(payload, buffer.plan.payload_size, buffer.plan.last_byte,
          settings_.level_at_creation);
-    if (settings_.rounding_balance != nullptr) {
-      *settings_.rounding_balance += buffer.balance_change;
-    }
+    settings_.tally->rounding_balance += buffer.balance_change;
     finished_kind_ = FilterKind::kFilter;
     *owner = std::move(buffer.bytes);
     return {owner->get(),
@@ -218,7 +217,7 @@ double BitsBuilder::EstimatedFpRate(size_t entries, size_t bytes) {
 void BitsBuilder::WarnOfManyKeys() const {
   const uint64_t many = settings_.layout->many_keys;
   if (many == 0 || hashes_.size() <= many || settings_.log == nullptr ||
-      settings_.warned_of_many_keys->exchange(true)) {
+      settings_.tally->warned_of_many_keys.exchange(true)) {
     return;
   }
   ROCKSDB_NAMESPACE::Warn(

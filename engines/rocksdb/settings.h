@@ -19,6 +19,9 @@ inline constexpr char kPolicyName[] = "deltabloom";
 
 // SetOptions may change the atomics in place while builders are made; each
 // value goes with every value of the others.
+//
+// While a policy is made, `problem` is what was first found wrong in its text.
+// From then on, `made`, an error leaves no trace but its Status.
 struct Settings {
   static const char* kName() { return "DeltabloomOptions"; }
 
@@ -26,7 +29,13 @@ struct Settings {
   std::atomic<Layout> layout{Layout::kClassic};
   std::atomic<uint64_t> max_build_bytes{0};
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
+  std::string problem;
+  std::atomic<bool> made{false};
 };
+
+// Less writes no filter, as in RocksDB.
+inline constexpr double kMinBitsPerKey = 0.5;
+inline constexpr uint32_t kMinMillibitsPerKey = 500;
 
 // Takes over options that Validate() accepts.
 void SetSettings(const RocksDBFilterOptions& options, Settings* settings);
