@@ -44,7 +44,7 @@ endfunction()
 file(GLOB deltabloom_core_headers RELATIVE ${PROJECT_SOURCE_DIR}/include/deltabloom
   CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/deltabloom/*.h)
 set(deltabloom_shared_headers
-  go_murmur3_filter.h guava_filter.h guava_funnels.h)
+  concurrent_filter.h go_murmur3_filter.h guava_filter.h guava_funnels.h)
 list(REMOVE_ITEM deltabloom_core_headers rocksdb.h leveldb.h
   ${deltabloom_shared_headers})
 
