@@ -1,5 +1,5 @@
 # cmake --install: headers, libraries, find_package(deltabloom COMPONENTS
-# core rocksdb leveldb) and one pkg-config file per component.
+# core shared rocksdb leveldb) and one pkg-config file per component.
 
 include(CMakePackageConfigHelpers)
 
@@ -43,12 +43,19 @@ endfunction()
 
 file(GLOB deltabloom_core_headers RELATIVE ${PROJECT_SOURCE_DIR}/include/deltabloom
   CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/deltabloom/*.h)
-list(REMOVE_ITEM deltabloom_core_headers rocksdb.h leveldb.h)
+set(deltabloom_shared_headers
+  concurrent_filter.h go_murmur3_filter.h guava_filter.h guava_funnels.h)
+list(REMOVE_ITEM deltabloom_core_headers rocksdb.h leveldb.h
+  ${deltabloom_shared_headers})
 
 deltabloom_install(deltabloom core
   DESCRIPTION "Filters for sorted string tables"
   LIBS_PRIVATE "-lstdc++ -lm"
   HEADERS ${deltabloom_core_headers})
+deltabloom_install(deltabloom_shared shared
+  DESCRIPTION "Filters shared with other languages and between threads"
+  LIBS_PRIVATE "-lstdc++ -lm"
+  HEADERS ${deltabloom_shared_headers})
 deltabloom_install(deltabloom_rocksdb rocksdb
   DESCRIPTION "Deltabloom as a RocksDB filter policy"
   LIBS "-lrocksdb"

@@ -18,8 +18,18 @@ MAY_INCLUDE = {
     "table": {"include", "util"},
     "engines/leveldb": {"include", "util", "table"},
     "engines/rocksdb": {"include", "util", "table"},
-    "tools": {"include", "util", "table"},
-    "db_bench_ext": {"include", "util", "table", "engines/leveldb", "engines/rocksdb"},
+    "shared_filters": {"include", "util", "table"},
+    "shared_filters/redis": {"include", "util", "table", "shared_filters"},
+    "tools": {"include", "util", "table", "shared_filters", "shared_filters/redis"},
+    "db_bench_ext": {
+        "include",
+        "util",
+        "table",
+        "engines/leveldb",
+        "engines/rocksdb",
+        "shared_filters",
+        "shared_filters/redis",
+    },
     "examples": {"include"},
 }
 PRIVATE_CLASSES = re.compile(r"\bclass FilterBits(Builder|Reader)\b")

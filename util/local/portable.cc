@@ -11,32 +11,12 @@ namespace {
 // Probes tested before the first branch.
 constexpr uint32_t kFirstProbes = 4;
 
-// Of the probe in `sector`: the byte of the block and the bit in it.
-struct Spot {
-  uint32_t byte;
-  uint32_t bit;
-};
-
-inline Spot MakeSpot(uint64_t hash, uint32_t round, uint32_t sector) {
-  const uint32_t product =
-      static_cast<uint32_t>(hash) * kMultipliers[round * kSectors + sector];
-  const uint32_t word = sector + (product >> 26) % 2 * kSectors;
-  const uint32_t bit = product >> 27;
-  return {4 * word + bit / 8, bit % 8};
-}
-
-// Masks of n ones begin at [r], so that the sectors taken are those i with
-// (i + r) mod 8 < n.
-inline uint32_t Sector(uint64_t hash, uint32_t probe) {
-  return (probe + kSectors - FirstSector(hash)) % kSectors;
-}
-
 // Are the bits of probes begin .. end - 1 set? Without a branch between them.
 inline bool TestProbes(const unsigned char* block, uint64_t hash,
                        uint32_t round, uint32_t begin, uint32_t end) {
   uint32_t all = 1;
   for (uint32_t probe = begin; probe < end; ++probe) {
-    const uint32_t sector = Sector(hash, probe);
+    const uint32_t sector = SectorOf(hash, probe);
     const uint32_t product =
         static_cast<uint32_t>(hash) * kMultipliers[round * kSectors + sector];
     const uint32_t upper = (product >> 26) % 2 * (kBlockSize / 2);
@@ -79,9 +59,9 @@ void MayMatchMany(const ParsedFilter& parsed, KeyBatch keys, size_t n,
 void SetRound(unsigned char* block, uint64_t hash, uint32_t round,
               uint32_t probes) {
   for (uint32_t probe = 0; probe < probes; ++probe) {
-    const Spot spot = MakeSpot(hash, round, Sector(hash, probe));
-    block[spot.byte] =
-        static_cast<unsigned char>(block[spot.byte] | (1u << spot.bit));
+    const uint32_t bit = BitOf(hash, round, SectorOf(hash, probe));
+    block[bit / 8] =
+        static_cast<unsigned char>(block[bit / 8] | 1u << (bit % 8));
   }
 }
 

@@ -53,6 +53,20 @@ inline uint32_t FirstSector(uint64_t hash) {
   return static_cast<uint32_t>(hash >> 32) % kSectors;
 }
 
+// The sector of a probe: masks of n ones begin at [r], so the sectors taken are
+// those i with (i + r) mod 8 < n.
+inline uint32_t SectorOf(uint64_t hash, uint32_t probe) {
+  return (probe + kSectors - FirstSector(hash)) % kSectors;
+}
+
+// The bit of a block, 0..511, that a probe in `sector` looks at.
+inline uint32_t BitOf(uint64_t hash, uint32_t round, uint32_t sector) {
+  const uint32_t product =
+      static_cast<uint32_t>(hash) * kMultipliers[round * kSectors + sector];
+  const uint32_t word = sector + (product >> 26) % 2 * kSectors;
+  return 32 * word + (product >> 27);
+}
+
 // The sector masks of a round of `probes` for the key with this hash.
 inline const uint32_t* MasksOf(uint64_t hash, uint32_t probes) {
   return &kSectorMasks.row[probes][FirstSector(hash)];

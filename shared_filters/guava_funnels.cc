@@ -1,0 +1,138 @@
+#include "deltabloom/guava_funnels.h"
+
+#include "util/coding.h"
+
+namespace deltabloom {
+namespace {
+
+constexpr char16_t kReplacement = 0xFFFD;
+
+bool IsHighSurrogate(char16_t unit) { return unit >> 10 == 0xD800 >> 10; }
+bool IsLowSurrogate(char16_t unit) { return unit >> 10 == 0xDC00 >> 10; }
+
+char32_t CodePoint(char16_t high, char16_t low) {
+  return 0x10000 + ((high & char32_t{0x3FF}) << 10 | (low & char32_t{0x3FF}));
+}
+
+void AppendUtf8(char32_t code_point, std::string* to) {
+  const auto append = [to](char32_t byte) {
+    to->push_back(static_cast<char>(byte));
+  };
+  const auto continuation = [&](unsigned shift) {
+    append(0x80 | (code_point >> shift & 0x3F));
+  };
+  if (code_point < 0x80) {
+    append(code_point);
+  } else if (code_point < 0x800) {
+    append(0xC0 | code_point >> 6);
+    continuation(0);
+  } else if (code_point < 0x10000) {
+    append(0xE0 | code_point >> 12);
+    continuation(6);
+    continuation(0);
+  } else {
+    append(0xF0 | code_point >> 18);
+    continuation(12);
+    continuation(6);
+    continuation(0);
+  }
+}
+
+void AppendUtf16(char32_t code_point, std::u16string* to) {
+  if (code_point < 0x10000) {
+    to->push_back(static_cast<char16_t>(code_point));
+    return;
+  }
+  code_point -= 0x10000;
+  to->push_back(static_cast<char16_t>(0xD800 | code_point >> 10));
+  to->push_back(static_cast<char16_t>(0xDC00 | (code_point & 0x3FF)));
+}
+
+// Bytes in a sequence that begins with `lead`; 0 if none does. F5 to F7 lead
+// to code points that do not exist, which MayFollow finds out.
+unsigned SequenceSize(unsigned char lead) {
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2) return 0;
+  if (lead < 0xE0) return 2;
+  if (lead < 0xF0) return 3;
+  return lead < 0xF5 ? 4 : 0;
+}
+
+// Can byte number `at` (1 or more) of a sequence be this one? Surrogates pass,
+// as they do in Java until a sequence is whole.
+bool MayFollow(unsigned char lead, unsigned at, unsigned char byte) {
+  if ((byte & 0xC0) != 0x80) return false;
+  if (at != 1) return true;
+  if (lead == 0xE0) return byte >= 0xA0;
+  if (lead == 0xF0) return byte >= 0x90;
+  if (lead == 0xF4) return byte < 0x90;
+  return true;
+}
+
+}  // namespace
+
+std::string GuavaIntegerFunnel(int32_t value) {
+  std::string bytes(sizeof(value), '\0');
+  internal::StoreFixed32(bytes.data(), static_cast<uint32_t>(value));
+  return bytes;
+}
+
+std::string GuavaLongFunnel(int64_t value) {
+  std::string bytes(sizeof(value), '\0');
+  internal::StoreFixed64(bytes.data(), static_cast<uint64_t>(value));
+  return bytes;
+}
+
+std::string GuavaStringFunnel(std::u16string_view text) {
+  std::string bytes;
+  bytes.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char16_t unit = text[i];
+    if (IsHighSurrogate(unit) && i + 1 < text.size() &&
+        IsLowSurrogate(text[i + 1])) {
+      AppendUtf8(CodePoint(unit, text[++i]), &bytes);
+    } else if (IsHighSurrogate(unit) || IsLowSurrogate(unit)) {
+      bytes.push_back('?');
+    } else {
+      AppendUtf8(unit, &bytes);
+    }
+  }
+  return bytes;
+}
+
+std::string GuavaUnencodedCharsFunnel(std::u16string_view text) {
+  std::string bytes;
+  bytes.reserve(2 * text.size());
+  for (const char16_t unit : text) {
+    bytes.push_back(static_cast<char>(unit & 0xFF));
+    bytes.push_back(static_cast<char>(unit >> 8));
+  }
+  return bytes;
+}
+
+std::u16string JavaUtf16(std::string_view utf8) {
+  std::u16string text;
+  text.reserve(utf8.size());
+  const auto byte = [utf8](size_t i) {
+    return static_cast<unsigned char>(utf8[i]);
+  };
+  for (size_t i = 0; i < utf8.size();) {
+    const unsigned char lead = byte(i);
+    const unsigned size = SequenceSize(lead);
+    unsigned whole = 1;
+    char32_t code_point = size == 1 ? lead : lead & (0x7Fu >> size);
+    while (whole < size && i + whole < utf8.size() &&
+           MayFollow(lead, whole, byte(i + whole))) {
+      code_point = code_point << 6 | (byte(i + whole) & 0x3Fu);
+      ++whole;
+    }
+    // What fits so far and goes no further is one replacement.
+    const bool is_surrogate = code_point >> 11 == 0xD800 >> 11;
+    AppendUtf16(whole == size && !is_surrogate ? code_point : kReplacement,
+                &text);
+    i += whole;
+  }
+  return text;
+}
+
+}  // namespace deltabloom

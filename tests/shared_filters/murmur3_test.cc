@@ -1,0 +1,88 @@
+// Murmur3 and the offsets made of it, against answers of other languages.
+#include "shared_filters/murmur3.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "shared_filters/offsets.h"
+#include "tests/csv.h"
+#include "tests/random.h"
+
+namespace deltabloom::internal {
+namespace {
+
+// Guava's Hashing.murmur3_128() of keys of 0 to 70 bytes; GuavaSide.java
+// writes the file.
+TEST(Murmur3, EqualsGuava) {
+  const auto rows = test::ReadCsv("murmur3.csv");
+  ASSERT_EQ(rows.size(), 71u);
+  for (const auto& row : rows) {
+    const Murmur3Hash hash = HashMurmur3(test::FromHex(row[0]));
+    EXPECT_EQ(hash.low, std::stoull(row[1], nullptr, 16)) << row[0];
+    EXPECT_EQ(hash.high, std::stoull(row[2], nullptr, 16)) << row[0];
+  }
+}
+
+// From the tests of Go's github.com/spaolacci/murmur3, seed 0.
+TEST(Murmur3, EqualsGo) {
+  const Murmur3Hash fox =
+      HashMurmur3("The quick brown fox jumps over the lazy dog.");
+  EXPECT_EQ(fox.low, 0xcd99481f9ee902c9u);
+  EXPECT_EQ(fox.high, 0x695da1a38987b6e7u);
+  EXPECT_EQ(HashMurmur3("hello").low, 0xcbd8a7b341bd9b02u);
+  EXPECT_EQ(HashMurmur3({}).low, 0u);
+}
+
+TEST(Murmur3, OneByteMoreIsThatKeyWithTheByte) {
+  test::Random random(1);
+  for (size_t size = 0; size <= 70; ++size) {
+    const std::string key = random.Key(size);
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const Murmur3Hash hash =
+          Murmur3(key).FinishWith(static_cast<uint8_t>(byte));
+      const Murmur3Hash expected = HashMurmur3(key + static_cast<char>(byte));
+      ASSERT_EQ(hash.low, expected.low) << size << " " << byte;
+      ASSERT_EQ(hash.high, expected.high) << size << " " << byte;
+    }
+  }
+}
+
+// By hand, from the definitions in docs/shared_filters.md.
+TEST(Offsets, GuavaMitz32) {
+  // 5 + 1 * 3, 5 + 2 * 3: low half first.
+  const Murmur3Hash small{3ull << 32 | 5, 999};
+  EXPECT_EQ(GuavaMitz32Offset(small, 0, 1000), 8u);
+  EXPECT_EQ(GuavaMitz32Offset(small, 1, 1000), 11u);
+  EXPECT_EQ(GuavaMitz32Offset(small, 1, 10), 1u);
+  // 0x7fffffff + 1 is negative: its complement is 0x7fffffff.
+  const Murmur3Hash wraps{1ull << 32 | 0x7fffffff, 0};
+  EXPECT_EQ(GuavaMitz32Offset(wraps, 0, uint64_t{1} << 40), 0x7fffffffu);
+  // 0xffffffff + 2 wraps to 1.
+  const Murmur3Hash passes_zero{1ull << 32 | 0xffffffff, 0};
+  EXPECT_EQ(GuavaMitz32Offset(passes_zero, 1, uint64_t{1} << 40), 1u);
+}
+
+TEST(Offsets, GuavaMitz64) {
+  const Murmur3Hash small{5, 3};
+  EXPECT_EQ(GuavaMitz64Offset(small, 0, 1000), 5u);
+  EXPECT_EQ(GuavaMitz64Offset(small, 2, 1000), 11u);
+  // The sign bit is dropped, not complemented.
+  const Murmur3Hash negative{0x8000000000000007, 1};
+  EXPECT_EQ(GuavaMitz64Offset(negative, 0, 1000), 7u);
+  const Murmur3Hash wraps{UINT64_MAX, 2};
+  EXPECT_EQ(GuavaMitz64Offset(wraps, 0, uint64_t{1} << 63), INT64_MAX + 0ull);
+  EXPECT_EQ(GuavaMitz64Offset(wraps, 1, 1000), 1u);
+}
+
+TEST(Offsets, GoMurmur3HashesTheKeyWithTheNumberOfTheProbe) {
+  const Murmur3 key("hello");
+  for (unsigned probe = 0; probe < 14; ++probe) {
+    const std::string with = "hello" + std::string(1, static_cast<char>(probe));
+    EXPECT_EQ(GoMurmur3Offset(key, static_cast<uint8_t>(probe), 1000003),
+              HashMurmur3(with).low % 1000003);
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom::internal
