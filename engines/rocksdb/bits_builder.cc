@@ -20,7 +20,7 @@ using ROCKSDB_NAMESPACE::Status;
 // A sealed filter without probes. Static, since it answers for lack of memory.
 struct AlwaysMatchFilter {
   AlwaysMatchFilter() {
-    Seal(bytes.data(), kPayloadSize, /*last_byte=*/0, kUnknownLevel);
+    Seal(bytes.data(), kPayloadSize, /*last_byte=*/0, SealOptions());
   }
 
   static constexpr size_t kPayloadSize = 1;
@@ -44,6 +44,7 @@ void ForEachHash(const HashList& hashes, Fn fn) {
 BitsBuilder::BitsBuilder(const BuilderSettings& settings)
     : hashes_(settings.layout->hash_size),
       settings_(settings),
+      framing_size_(SealedFramingSize(settings.seal)),
       finished_hashes_(settings.layout->hash_size) {}
 
 inline void BitsBuilder::AddHash(uint64_t hash) {
@@ -132,12 +133,12 @@ Slice BitsBuilder::AlwaysMatch(std::unique_ptr<const char[]>* owner) {
 
 Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
   if (hashes_.size() == 0) {
-    std::unique_ptr<char[]> bytes(new char[kSealedFramingSize]());
+    std::unique_ptr<char[]> bytes(new char[framing_size_]());
     Seal(reinterpret_cast<unsigned char*>(bytes.get()), 0, kEmptyLastByte,
-         settings_.level_at_creation);
+         settings_.seal);
     finished_kind_ = FilterKind::kEmpty;
     *owner = std::move(bytes);
-    return {owner->get(), kSealedFramingSize};
+    return {owner->get(), framing_size_};
   }
   const bool keep_hashes = settings_.detect_corruption;
   const LayoutRow* affordable = FindAffordableLayout(
@@ -146,7 +147,7 @@ Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
   const LayoutRow* row = affordable;
   while (row != nullptr) {
     FilterBuffer buffer = AllocateFilter(
-        *row, hashes_.size(), settings_.millibits_per_key,
+        *row, hashes_.size(), settings_.millibits_per_key, framing_size_,
         settings_.optimize_for_memory ? &settings_.tally->rounding_balance
                                       : nullptr);
     auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
@@ -156,12 +157,12 @@ Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
       continue;
     }
     Seal(payload, buffer.plan.payload_size, buffer.plan.last_byte,
-         settings_.level_at_creation);
+         settings_.seal);
     settings_.tally->rounding_balance += buffer.balance_change;
     finished_kind_ = FilterKind::kFilter;
     *owner = std::move(buffer.bytes);
     return {owner->get(),
-            static_cast<size_t>(buffer.plan.payload_size) + kSealedFramingSize};
+            static_cast<size_t>(buffer.plan.payload_size) + framing_size_};
   }
   return AlwaysMatch(owner);
 }
@@ -203,15 +204,15 @@ size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
 }
 
 size_t BitsBuilder::CalculateSpace(size_t entries) {
-  if (entries == 0) return kSealedFramingSize;
+  if (entries == 0) return framing_size_;
   return PlanFilter(settings_.layout, entries, settings_.millibits_per_key)
              .payload_size +
-         kSealedFramingSize;
+         framing_size_;
 }
 
 double BitsBuilder::EstimatedFpRate(size_t entries, size_t bytes) {
-  if (bytes <= kSealedFramingSize) return entries == 0 ? 0 : 1;
-  return ModelledFalsePositiveRate(entries, bytes - kSealedFramingSize);
+  if (bytes <= framing_size_) return entries == 0 ? 0 : 1;
+  return ModelledFalsePositiveRate(entries, bytes - framing_size_);
 }
 
 void BitsBuilder::WarnOfManyKeys() const {

@@ -27,8 +27,8 @@ struct SharedTally {
 struct BuilderSettings {
   const LayoutRow* layout = nullptr;
   uint32_t millibits_per_key = 0;
-  uint64_t max_build_bytes = 0;      // as in RocksDBFilterOptions
-  uint8_t level_at_creation = 0;     // as Seal() takes it
+  uint64_t max_build_bytes = 0;  // as in RocksDBFilterOptions
+  SealOptions seal;
   bool optimize_for_memory = false;  // optimize_filters_for_memory
   bool detect_corruption = false;
   ROCKSDB_NAMESPACE::Logger* log = nullptr;  // where to warn, if anywhere
@@ -85,6 +85,7 @@ class BitsBuilder : public ROCKSDB_NAMESPACE::FilterBitsBuilder {
   void WarnOfManyKeys() const;
 
   const BuilderSettings settings_;
+  const size_t framing_size_;
   LastHash last_key_;
   LastHash last_alt_;
   uint64_t checksum_ = 0;   // of the hashes, if corruption is to be detected

@@ -4,15 +4,11 @@
 
 #include <cmath>
 
-#include "table/framing.h"
-
 namespace deltabloom::internal {
 namespace {
 
 // What RocksDB keeps behind a filter in its block cache.
 constexpr uint64_t kBlockTrailerSize = 5;
-
-constexpr uint64_t kOverhead = kSealedFramingSize + kBlockTrailerSize;
 
 constexpr double kBalanceUnit = 4294967296.0;  // 2^32
 
@@ -34,8 +30,9 @@ double ModelledFalsePositiveRate(uint64_t keys, uint64_t payload_size) {
 }
 
 FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
-                            uint32_t millibits_per_key,
+                            uint32_t millibits_per_key, uint64_t framing_size,
                             const std::atomic<int64_t>* balance) {
+  const uint64_t overhead = framing_size + kBlockTrailerSize;
   FilterBuffer buffer;
   buffer.plan = PlanFilter(&layout, keys, millibits_per_key);
   if (balance != nullptr) {
@@ -54,18 +51,18 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
         break;
       }
     }
-    const uint64_t wanted = buffer.plan.payload_size + kOverhead;
+    const uint64_t wanted = buffer.plan.payload_size + overhead;
     const uint64_t usable = UsableSize(wanted);
     // More than a third above would buy little accuracy for its bytes on disk.
     if (usable > wanted && usable - usable / 4 <= wanted) {
-      buffer.plan.layout->grow(&buffer.plan, usable - kOverhead);
+      buffer.plan.layout->grow(&buffer.plan, usable - overhead);
     }
     buffer.balance_change = static_cast<int64_t>(
         (ModelledFalsePositiveRate(keys, buffer.plan.payload_size) -
          planned_rate) *
         kBalanceUnit);
   }
-  buffer.bytes.reset(new char[buffer.plan.payload_size + kSealedFramingSize]());
+  buffer.bytes.reset(new char[buffer.plan.payload_size + framing_size]());
   return buffer;
 }
 

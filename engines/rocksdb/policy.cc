@@ -55,7 +55,8 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     builder.max_build_bytes = settings_.max_build_bytes;
     builder.millibits_per_key = settings_.millibits_per_key;
     if (builder.millibits_per_key < kMinMillibitsPerKey) return nullptr;
-    builder.level_at_creation = LevelByte(context.level_at_creation);
+    builder.seal.level_at_creation = LevelByte(context.level_at_creation);
+    builder.seal.payload_check = settings_.payload_check;
     builder.optimize_for_memory =
         context.table_options.optimize_filters_for_memory;
     builder.detect_corruption =

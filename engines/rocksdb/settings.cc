@@ -72,6 +72,15 @@ std::string ParseMaxBuildBytes(std::string_view text, Settings* settings) {
   return {};
 }
 
+std::string ParsePayloadCheck(std::string_view text, Settings* settings) {
+  const bool on = text == "true" || text == "1";
+  if (!on && text != "false" && text != "0") {
+    return "payload_check " + Quote(text) + " is unknown: use true or false";
+  }
+  settings->payload_check = on;
+  return {};
+}
+
 std::string ParseCompatibility(std::string_view text, Settings* settings) {
   const bool own = text == "own";
   if (!own && text != "builtin") {
@@ -102,6 +111,10 @@ std::string LayoutText(const Settings& settings) {
 
 std::string MaxBuildBytesText(const Settings& settings) {
   return std::to_string(settings.max_build_bytes);
+}
+
+std::string PayloadCheckText(const Settings& settings) {
+  return settings.payload_check ? "true" : "false";
 }
 
 std::string CompatibilityText(const Settings& settings) {
@@ -159,6 +172,7 @@ void SetSettings(const RocksDBFilterOptions& options, Settings* settings) {
   settings->layout = options.layout;
   settings->max_build_bytes = options.max_build_bytes;
   settings->compatibility = options.compatibility;
+  settings->payload_check = options.payload_check;
 }
 
 std::string ParseUri(std::string_view uri, Settings* settings) {
@@ -194,7 +208,8 @@ std::string ToText(const Settings& settings) {
   return "bits_per_key=" + BitsPerKeyText(settings) +
          " layout=" + LayoutText(settings) +
          " compatibility=" + CompatibilityText(settings) +
-         " max_build_bytes=" + MaxBuildBytesText(settings);
+         " max_build_bytes=" + MaxBuildBytesText(settings) +
+         " payload_check=" + PayloadCheckText(settings);
 }
 
 const std::unordered_map<std::string, OptionTypeInfo>& SettingsTypeInfo() {
@@ -209,6 +224,9 @@ const std::unordered_map<std::string, OptionTypeInfo>& SettingsTypeInfo() {
           {"max_build_bytes",
            Option(OptionType::kUInt64T, OptionTypeFlags::kMutable,
                   ParseMaxBuildBytes, MaxBuildBytesText)},
+          {"payload_check",
+           Option(OptionType::kBoolean, OptionTypeFlags::kMutable,
+                  ParsePayloadCheck, PayloadCheckText)},
           {"compatibility", Option(OptionType::kEnum, OptionTypeFlags::kNone,
                                    ParseCompatibility, CompatibilityText)},
       };

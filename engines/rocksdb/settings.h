@@ -28,6 +28,7 @@ struct Settings {
   std::atomic<uint32_t> millibits_per_key{10000};
   std::atomic<Layout> layout{Layout::kClassic};
   std::atomic<uint64_t> max_build_bytes{0};
+  std::atomic<bool> payload_check{false};
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
   std::string problem;
   std::atomic<bool> made{false};
@@ -52,7 +53,8 @@ void SetProblemReporter(ProblemReporter reporter);
 // "deltabloom: <problem>", reported as above.
 std::string Report(const std::string& problem);
 
-// "bits_per_key=9.9 layout=classic compatibility=builtin max_build_bytes=0"
+// "bits_per_key=9.9 layout=classic compatibility=builtin max_build_bytes=0
+// payload_check=false"
 std::string ToText(const Settings& settings);
 
 // What Configurable::RegisterOptions takes, for an object of type Settings.

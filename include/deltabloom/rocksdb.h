@@ -47,6 +47,11 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
 
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
 
+  // 8 more bytes per filter, by which a reader that opens it notices that its
+  // bits were changed, and takes it for "may match". Off by default: RocksDB's
+  // block checksum guards what is read from a file.
+  bool payload_check = false;
+
   // Empty when the options can be used; else one line that names the offending
   // option, its value and the legal range.
   std::string Validate() const;
