@@ -238,6 +238,56 @@ TEST_P(LookupTest, PrefixSeeks) {
   }
 }
 
+// Every way in which RocksDB sizes filters and cuts partitions; prefixes and
+// whole keys, so that from 9.6.1 on they come through AddKeyAndAlt.
+TEST_P(LookupTest, SizesAndPartitions) {
+  constexpr int kPrefixes = 100;
+  constexpr int kKeysPerPrefix = 8;
+  for (const bool optimize : {false, true}) {
+    for (const bool decouple : {false, true}) {
+      DbConfig config = MakeConfig();
+      config.change = [&](rocksdb::Options* options,
+                          rocksdb::BlockBasedTableOptions* table) {
+        options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(12));
+        table->optimize_filters_for_memory = optimize;
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 906
+        table->decouple_partitioned_filters = decouple;
+#endif
+        table->block_size = 256;
+        table->metadata_block_size = 128;
+      };
+      const auto db =
+          Open(MakeOptions(config),
+               dir_.Path(std::to_string(optimize) + std::to_string(decouple)));
+      const auto key = [](int prefix, int k) {
+        return Key(prefix) + "/" + std::to_string(k);
+      };
+      for (int i = 0; i < kPrefixes; ++i) {
+        for (int k = 0; k < kKeysPerPrefix; ++k) {
+          ASSERT_ROCKSDB_OK(db->Put({}, key(2 * i, k), Value(key(2 * i, k))));
+        }
+      }
+      ASSERT_ROCKSDB_OK(db->Flush({}));
+      for (int round = 0; round < 2; ++round) {
+        SeekPrefixes(db.get(), kPrefixes, kKeysPerPrefix);
+        const auto statistics = db->GetOptions().statistics;
+        statistics->Reset();
+        std::string value;
+        for (int i = 0; i < 2 * kPrefixes; ++i) {
+          for (int k = 0; k < kKeysPerPrefix; ++k) {
+            const rocksdb::Status status = db->Get({}, key(i, k), &value);
+            EXPECT_EQ(status.ok(), i % 2 == 0) << key(i, k);
+            EXPECT_TRUE(status.ok() || status.IsNotFound());
+          }
+        }
+        EXPECT_GT(statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL),
+                  uint64_t{kPrefixes} * kKeysPerPrefix * 9 / 10);
+        ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
+      }
+    }
+  }
+}
+
 // One prefix over many partitions, all but the first without a key of its own.
 TEST_P(LookupTest, PartitionsOfOnePrefix) {
   DbConfig config = MakeConfig();

@@ -136,6 +136,43 @@ TEST(OptionsTest, BadText) {
   }
 }
 
+// RocksDB drops errors of the policy where it parses table options, and values
+// with errors where unknown options are ignored.
+TEST(OptionsTest, BadTextOpensNoDatabase) {
+  EXPECT_TRUE(RegisterRocksDB());
+  for (const bool ignore_unknown : {false, true}) {
+    for (const std::string text :
+         {"deltabloom:nan", "deltabloom:10:cuckoo",
+          "{id=deltabloom;layout=cuckoo;compatibility=own;}",
+          "{id=deltabloom;bits_per_key=nan;}"}) {
+      for (const bool prepare : {true, false}) {
+        ConfigOptions config;
+        config.ignore_unknown_options = ignore_unknown;
+        config.invoke_prepare_options = prepare;
+        rocksdb::BlockBasedTableOptions table;
+        Status status = rocksdb::GetBlockBasedTableOptionsFromString(
+            config, {}, "filter_policy=" + text, &table);
+        EXPECT_EQ(status.ok(), !prepare) << text;
+        if (status.ok()) {
+          ASSERT_NE(table.filter_policy, nullptr) << text;
+          rocksdb::Options options;
+          options.create_if_missing = true;
+          options.table_factory.reset(
+              rocksdb::NewBlockBasedTableFactory(table));
+          TempDir dir;
+          std::unique_ptr<rocksdb::DB> db;
+          status = rocksdb::DB::Open(options, dir.Path("db"), OpensInto(&db));
+        }
+        EXPECT_FALSE(status.ok()) << text;
+        EXPECT_NE(status.ToString().find("deltabloom: "), std::string::npos)
+            << text << "\n  " << status.ToString();
+        EXPECT_NE(status.ToString().find(": use "), std::string::npos)
+            << text << "\n  " << status.ToString();
+      }
+    }
+  }
+}
+
 TEST(OptionsTest, BadOptionsInCode) {
   for (const double bits_per_key :
        {std::nan(""), std::numeric_limits<double>::infinity(),

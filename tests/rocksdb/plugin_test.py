@@ -106,12 +106,13 @@ class Preload(unittest.TestCase):
         self.assertTrue(run(*get, preload=False).stdout.startswith("0x"))
 
     def test_bad_policy_is_told(self):
-        """db_bench drops the Status and runs on."""
         for policy, answer in (
             ("deltabloom:nan", "deltabloom: bits_per_key 'nan' is out of range: use 0 to 1000"),
             ("{id=deltabloom;layout=cuckoo;}", "deltabloom: layout 'cuckoo' is unknown: use classic"),
         ):
-            self.assertIn(answer, self.bench(policy, "fillseq", check=False).stderr)
+            result = self.bench(policy, "fillseq", check=False)
+            self.assertIn(answer, result.stderr)
+            self.assertNotEqual(result.returncode, 0)
 
     def test_without_the_plugin_there_is_no_filter_and_no_error(self):
         """What docs/compatibility.md warns of."""
