@@ -31,7 +31,7 @@ class BuilderTest : public ::testing::TestWithParam<std::string> {
     BuilderSettings settings;
     settings.layout = internal::FindLayoutOfName(GetParam());
     settings.millibits_per_key = 10000;
-    settings.level_at_creation = 3;
+    settings.seal.level_at_creation = 3;
     return settings;
   }
 
@@ -83,6 +83,32 @@ TEST_P(BuilderTest, OneObjectFinishesManyPartitions) {
   }
 }
 
+// Every size that the builder tells counts the optional field.
+TEST_P(BuilderTest, PayloadCheckTakesEightBytesAndSeesAFlippedBit) {
+  BuilderSettings plain = Settings();
+  BuilderSettings checked = Settings();
+  checked.seal.payload_check = true;
+  size_t sizes[2] = {};
+  for (bool check : {false, true}) {
+    BitsBuilder builder(check ? checked : plain);
+    for (int i = 0; i < 1000; ++i) builder.AddKey(Key(2 * i));
+    const Slice filter = builder.Finish(&owner_);
+    sizes[check ? 1 : 0] = filter.size();
+    EXPECT_EQ(builder.CalculateSpace(1000), filter.size());
+    EXPECT_GE(builder.ApproximateNumEntries(filter.size()), 1000u);
+    EXPECT_LT(builder.ApproximateNumEntries(filter.size() - 1), 1000u);
+    EXPECT_TRUE(builder.MaybePostVerify(filter).ok());
+    std::string flipped = filter.ToString();
+    flipped[100] = static_cast<char>(flipped[100] ^ 1);
+    const std::unique_ptr<FilterBitsReader> reader(
+        internal::NewSealedBitsReader(flipped, nullptr));
+    int matches = 0;
+    for (int i = 0; i < 1000; ++i) matches += reader->MayMatch(Key(2 * i + 1));
+    EXPECT_EQ(matches == 1000, check);
+  }
+  EXPECT_EQ(sizes[1], sizes[0] + 8);
+}
+
 TEST_P(BuilderTest, WithoutKeysMatchesNothing) {
   BitsBuilder builder(Settings());
   const Slice filter = builder.Finish(&owner_);
@@ -96,7 +122,7 @@ TEST_P(BuilderTest, WithoutKeysMatchesNothing) {
 TEST_P(BuilderTest, SealsLevel) {
   for (const int level : {0, 3, 254, 255}) {
     BuilderSettings settings = Settings();
-    settings.level_at_creation = static_cast<uint8_t>(level);
+    settings.seal.level_at_creation = static_cast<uint8_t>(level);
     BitsBuilder builder(settings);
     builder.AddKey("key");
     const Slice filter = builder.Finish(&owner_);
@@ -302,10 +328,12 @@ TEST_P(BuilderTest, BalanceDecidesTheSize) {
   const uint64_t planned = PlanFilter(&layout, 10'000, 10'000).payload_size;
   const auto size = [&](int64_t start) {
     const std::atomic<int64_t> balance{start};
-    return internal::AllocateFilter(layout, 10'000, 10'000, &balance)
+    return internal::AllocateFilter(layout, 10'000, 10'000,
+                                    internal::kSealedFramingSize, &balance)
         .plan.payload_size;
   };
-  EXPECT_EQ(internal::AllocateFilter(layout, 10'000, 10'000, nullptr)
+  EXPECT_EQ(internal::AllocateFilter(layout, 10'000, 10'000,
+                                     internal::kSealedFramingSize, nullptr)
                 .plan.payload_size,
             planned);
   EXPECT_LT(size(-(int64_t{1} << 31)), planned * 7 / 8);

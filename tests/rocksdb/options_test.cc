@@ -125,6 +125,8 @@ TEST(OptionsTest, BadText) {
             "max_build_bytes '-1' is not a number of bytes: use 0 for no"},
            {"id=deltabloom;max_build_bytes=1M",
             "max_build_bytes '1M' is not a number of bytes: use 0 for no"},
+           {"id=deltabloom;payload_check=maybe",
+            "payload_check 'maybe' is unknown: use true or false"},
            {"id=deltabloom;bits=10", ": bits"},
        }) {
     PolicyPtr policy;

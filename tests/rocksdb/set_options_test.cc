@@ -109,7 +109,9 @@ TEST_F(SetOptionsTest, FieldByItsWholeName) {
   ExpectNextFilters(20);
   ASSERT_ROCKSDB_OK(SetField("layout", "classic"));
   ASSERT_ROCKSDB_OK(SetField("max_build_bytes", "0"));
+  ASSERT_ROCKSDB_OK(SetField("payload_check", "true"));
   ExpectInUse("20", "classic", "own", "0");
+  EXPECT_EQ(Option(*InOptionsFile(), "payload_check"), "true");
   EXPECT_EQ(Option(*InOptionsFile(), "bits_per_key"), "20");
   EXPECT_EQ(Option(*InOptionsFile(), "layout"), "classic");
 }
@@ -127,6 +129,7 @@ TEST_F(SetOptionsTest, BadFieldByItsWholeNameIsRefused) {
            {"bits_per_key", "ten", "bits_per_key 'ten' is not a number: use 0"},
            {"layout", "cuckoo", "layout 'cuckoo' is unknown: use classic"},
            {"max_build_bytes", "1M", "max_build_bytes '1M' is not a number"},
+           {"payload_check", "2", "payload_check '2' is unknown: use true"},
            {"compatibility", "builtin", "compatibility"},
            {"bits", "10", ""},
        }) {
