@@ -80,7 +80,7 @@ std::vector<Case> Cases() {
   size_t number = 0;
   for (const char* funnel : {"BYTES", "STRING", "CHARS", "INT", "LONG"}) {
     for (const int strategy : {0, 1}) {
-      for (const uint64_t keys : {1, 2, 7, 63, 1000, 30000}) {
+      for (const uint64_t keys : {1u, 2u, 7u, 63u, 1000u, 30000u}) {
         cases.push_back({funnel, strategy, keys, rates[number++ % 4]});
       }
     }
