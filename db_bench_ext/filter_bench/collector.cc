@@ -4,6 +4,24 @@
 #include <stdexcept>
 
 namespace deltabloom::bench {
+namespace {
+
+// Why a run has no result; null if it has one. Google Benchmark 1.8 gave the
+// fields new names, and a way to skip that is no error: the first overload is
+// for versions before it, the second for it and later ones.
+template <typename Run>
+auto ProblemOf(const Run& run, int)
+    -> decltype(run.error_occurred, static_cast<const std::string*>(nullptr)) {
+  return run.error_occurred ? &run.error_message : nullptr;
+}
+
+template <typename Run>
+auto ProblemOf(const Run& run, long)
+    -> decltype(run.skipped, static_cast<const std::string*>(nullptr)) {
+  return run.skipped ? &run.skip_message : nullptr;
+}
+
+}  // namespace
 
 bool Collector::ReportContext(const Context& context) {
   name_width_ = std::max(name_width_, context.name_field_width);
@@ -18,7 +36,8 @@ std::map<std::pair<std::string, int>, double> Collector::TakeMedians() {
   std::map<std::pair<std::string, int>, std::vector<double>> found;
   for (; taken_ < runs_.size(); ++taken_) {
     const TimedRun& run = runs_[taken_];
-    if (run.error_occurred) throw std::runtime_error(run.error_message);
+    const std::string* const problem = ProblemOf(run, 0);
+    if (problem != nullptr) throw std::runtime_error(*problem);
     const auto counter = run.counters.find(kNsPerKey);
     if (counter == run.counters.end()) continue;
     // With --benchmark_report_aggregates_only the median is all there is.

@@ -2,9 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdarg>
-#include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -276,9 +273,8 @@ TEST_P(BuilderTest, VerifiesEmptyFilter) {
 }
 
 TEST_P(BuilderTest, RoundedSizesKeepTheirAverage) {
-  std::atomic<int64_t> balance{0};
   BuilderSettings settings = Settings();
-  settings.rounding_balance = &balance;
+  settings.optimize_for_memory = true;
   BitsBuilder builder(settings);
   double rounded_rate = 0;
   double planned_rate = 0;
@@ -294,15 +290,16 @@ TEST_P(BuilderTest, RoundedSizesKeepTheirAverage) {
   }
   EXPECT_NEAR(rounded_rate / filters, planned_rate / filters,
               0.02 * planned_rate / filters);
-  EXPECT_NEAR(static_cast<double>(balance) / 4294967296.0,
-              rounded_rate - planned_rate, 1e-6);
+  EXPECT_NEAR(
+      static_cast<double>(settings.tally->rounding_balance) / 4294967296.0,
+      rounded_rate - planned_rate, 1e-6);
 }
 
 // A credit of false positives is spent on a smaller filter, a debt is not made
 // larger; what the allocator adds depends on the allocator.
 TEST_P(BuilderTest, BalanceDecidesTheSize) {
   const LayoutRow& layout = *internal::FindLayoutOfName(GetParam());
-  const uint64_t planned = layout.plan(10'000, 10'000).payload_size;
+  const uint64_t planned = PlanFilter(&layout, 10'000, 10'000).payload_size;
   const auto size = [&](int64_t start) {
     const std::atomic<int64_t> balance{start};
     return internal::AllocateFilter(layout, 10'000, 10'000, &balance)
@@ -316,41 +313,6 @@ TEST_P(BuilderTest, BalanceDecidesTheSize) {
   EXPECT_GE(size(0), planned);
   EXPECT_LE(size(0), planned * 4 / 3);
   EXPECT_GE(size(int64_t{1} << 31), planned);
-}
-
-class LineLogger : public rocksdb::Logger {
- public:
-  using rocksdb::Logger::Logv;
-  void Logv(const char* format, va_list arguments) override {
-    char line[1000];
-    std::vsnprintf(line, sizeof(line), format, arguments);
-    lines.push_back(line);
-  }
-  std::vector<std::string> lines;
-};
-
-TEST(ClassicBuilderTest, WarnsOnceOfManyKeys) {
-  LineLogger log;
-  std::atomic<bool> warned{false};
-  BuilderSettings settings;
-  settings.layout = internal::FindLayoutOfName("classic");
-  settings.millibits_per_key = 500;
-  settings.log = &log;
-  settings.warned_of_many_keys = &warned;
-  BitsBuilder builder(settings);
-  std::unique_ptr<const char[]> owner;
-  for (int round = 0; round < 2; ++round) {
-    std::string key = "12345678";
-    for (uint64_t i = 0; i < internal::kManyClassicKeys + 100'000; ++i) {
-      std::memcpy(key.data(), &i, sizeof(i));
-      builder.AddKey(key);
-    }
-    builder.Finish(&owner);
-    ASSERT_EQ(log.lines.size(), 1u);
-  }
-  EXPECT_NE(log.lines[0].find("use another layout or partitioned"),
-            std::string::npos)
-      << log.lines[0];
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ void ExpectDeltabloomFilters(const std::string& path, uint64_t keys) {
     internal::ParsedFilter parsed;
     std::string why;
     ASSERT_EQ(
-        internal::ParseSealed(bytes, internal::ActiveCpuLevel(), &parsed, &why),
+        internal::ParseSealed(bytes, internal::ActiveCpu(), &parsed, &why),
         internal::FilterKind::kFilter)
         << why;
     for (; key < keys && test::TableKey(key) <= part.last_key; ++key) {

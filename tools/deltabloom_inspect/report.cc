@@ -57,7 +57,7 @@ std::string DescribeTableFilter(const std::string& policy,
   internal::ParsedFilter parsed;
   std::string why;
   const FilterKind kind =
-      internal::ParseSealed(filter, internal::ActiveCpuLevel(), &parsed, &why);
+      internal::ParseSealed(filter, internal::ActiveCpu(), &parsed, &why);
   if (kind != FilterKind::kForeign) {
     const uint8_t level = internal::SealedLevel(filter);
     return "Deltabloom " + why +
