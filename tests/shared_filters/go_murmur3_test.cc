@@ -90,7 +90,7 @@ TEST(GoMurmur3, BitmapsThereAndBack) {
   const uint64_t seed = test::SeedOfThisRun();
   SCOPED_TRACE("seed " + std::to_string(seed));
   test::Random random(seed);
-  for (const uint64_t bits : {1, 7, 8, 9, 63, 64, 65, 1000, 1023}) {
+  for (const uint64_t bits : {1u, 7u, 8u, 9u, 63u, 64u, 65u, 1000u, 1023u}) {
     SCOPED_TRACE(bits);
     GoMurmur3Filter filter(Options(bits, 3));
     const auto keys = random.MixedKeys(1 + random.Below(40));
@@ -128,6 +128,17 @@ TEST(GoMurmur3, RefusesWhatCannotBe) {
   EXPECT_EQ(Options(1, 256).Validate(), "");
   EXPECT_THROW(GoMurmur3Filter{Options(0, 14)}, std::invalid_argument);
   EXPECT_THROW(GoMurmur3Filter{Options(64, 0)}, std::invalid_argument);
+}
+
+TEST(GoMurmur3, KeysOfAnySize) {
+  test::Random random(7);
+  GoMurmur3Filter filter(Options(8000, kGoZeroProbes));
+  std::vector<std::string> keys = {"", std::string(1, '\0'),
+                                   std::string(1 << 20, 'x')};
+  for (size_t size = 1; size < 100; ++size) keys.push_back(random.Key(size));
+  for (const std::string& key : keys) filter.Add(key);
+  for (const std::string& key : keys) EXPECT_TRUE(filter.MayMatch(key));
+  EXPECT_FALSE(filter.MayMatch(std::string((1 << 20) - 1, 'x')));
 }
 
 // go-zero's own figure: 20 bits per key and 14 probes.
