@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "table/sst/block.h"
+#include "table/sst/read_block.h"
 #include "util/coding.h"
 
 namespace deltabloom::internal {
@@ -96,28 +98,9 @@ std::string DecodeHandles(std::string_view handles, SstFile* file) {
 
 }  // namespace
 
-bool TakeHandle(Cursor* cursor, BlockHandle* handle) {
-  return cursor->Varint64(&handle->offset) && cursor->Varint64(&handle->size);
-}
-
-std::string CheckHandle(const SstFile& file, const BlockHandle& handle) {
-  const uint64_t end = file.footer_offset;
-  if (handle.size <= end && kBlockTrailerSize <= end - handle.size &&
-      handle.offset <= end - handle.size - kBlockTrailerSize) {
-    return {};
-  }
-  return "expected a block that ends in front of the footer at " +
-         std::to_string(end) + ", found a handle to " +
-         std::to_string(handle.size) + " bytes at " +
-         std::to_string(handle.offset);
-}
-
 std::string ReadFooter(const SstSource& source, SstFile* file) {
-  const auto at = [&source](uint64_t offset) {
-    return source.Name() + ": offset " + std::to_string(offset) + ": ";
-  };
   if (source.Size() < kOldFooterSize) {
-    return at(0) + "expected a table of at least " +
+    return At(source, 0) + "expected a table of at least " +
            std::to_string(kOldFooterSize) + " bytes, found " +
            std::to_string(source.Size());
   }
@@ -129,7 +112,7 @@ std::string ReadFooter(const SstSource& source, SstFile* file) {
   size_t footer_size = 0;
   error = DecodeMagic(tail, file, &footer_size);
   if (!error.empty()) {
-    return at(source.Size() - std::min(tail.size(), kNewFooterSize)) +
+    return At(source, source.Size() - std::min(tail.size(), kNewFooterSize)) +
            "footer: " + error;
   }
   file->footer_offset = source.Size() - footer_size;
@@ -137,7 +120,8 @@ std::string ReadFooter(const SstSource& source, SstFile* file) {
       tail.size() - footer_size + (footer_size == kNewFooterSize ? 1 : 0);
   error = DecodeHandles(std::string_view(tail).substr(handles_at, kHandlesSize),
                         file);
-  if (!error.empty()) return at(file->footer_offset) + "footer: " + error;
+  if (!error.empty())
+    return At(source, file->footer_offset) + "footer: " + error;
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include "table/framing.h"
 #include "table/sst/sst.h"
 #include "tests/sst/memory_source.h"
+#include "tests/sst/partitions.h"
 #include "tests/sst/real_tables.h"
 
 namespace deltabloom {
@@ -41,13 +42,15 @@ void ExpectAsRocksDBSays(const std::string& path,
             raised ? 1u : static_cast<uint32_t>(table.format_version));
   EXPECT_EQ(static_cast<int>(file.checksum), static_cast<int>(table.checksum));
   uint64_t value = 0;
-  ASSERT_TRUE(file.Property("rocksdb.num.filter_entries", &value));
+  ASSERT_TRUE(file.properties.Number("rocksdb.num.filter_entries", &value));
   EXPECT_EQ(value, properties.num_filter_entries);
   EXPECT_EQ(value, table.keys);
-  EXPECT_EQ(file.properties.at("rocksdb.comparator"),
-            properties.comparator_name);
-  EXPECT_FALSE(file.Property("rocksdb.no.such.property", &value));
-  EXPECT_FALSE(file.Property("rocksdb.comparator", &value));
+  std::string_view comparator;
+  ASSERT_TRUE(file.properties.Text("rocksdb.comparator", &comparator));
+  EXPECT_EQ(comparator, properties.comparator_name);
+  EXPECT_FALSE(file.properties.Text("rocksdb.no.such.property", &comparator));
+  EXPECT_FALSE(file.properties.Number("rocksdb.no.such.property", &value));
+  EXPECT_FALSE(file.properties.Number("rocksdb.comparator", &value));
 
   ASSERT_EQ(file.filters.size(), 1u);
   const SstFilter& filter = file.filters[0];
@@ -56,24 +59,23 @@ void ExpectAsRocksDBSays(const std::string& path,
   if (!table.partitioned) {
     EXPECT_EQ(filter.scope, FilterScope::kFull);
     EXPECT_EQ(filter.handle.size, properties.filter_size);
-    EXPECT_TRUE(filter.partitions.empty());
+    EXPECT_EQ(filter.partitions, 0u);
+    EXPECT_EQ(filter.bytes, properties.filter_size);
     EXPECT_EQ(internal::ReadBlock(*source, file, filter.handle, &bytes), "");
     EXPECT_EQ(bytes.size(), properties.filter_size);
     return;
   }
   EXPECT_EQ(filter.scope, FilterScope::kPartitioned);
-  EXPECT_GT(filter.partitions.size(), 2u);
-  EXPECT_EQ(filter.partitions.size(), properties.index_partitions);
-  uint64_t total = filter.handle.size;
+  EXPECT_GT(filter.partitions, 2u);
+  EXPECT_EQ(filter.partitions, properties.index_partitions);
+  EXPECT_EQ(filter.handle.size + filter.bytes, properties.filter_size);
   std::string last_key;
-  for (const internal::FilterPartition& partition : filter.partitions) {
+  for (const auto& partition : test::PartitionsOf(*source, file, filter)) {
     EXPECT_EQ(internal::ReadBlock(*source, file, partition.handle, &bytes), "");
     EXPECT_EQ(bytes.size(), partition.handle.size);
-    total += bytes.size();
     EXPECT_LT(last_key, partition.last_key);
     last_key = partition.last_key;
   }
-  EXPECT_EQ(total, properties.filter_size);
   EXPECT_GE(last_key, test::TableKey(table.keys - 1));
 }
 
@@ -133,11 +135,12 @@ void ExpectDeltabloomFilters(const std::string& path, uint64_t keys) {
   SstFile file;
   ASSERT_EQ(internal::WalkSst(*source, &file), "");
   const SstFilter& filter = file.filters.at(0);
-  std::vector<internal::FilterPartition> parts = filter.partitions;
+  std::vector<test::Partition> parts =
+      test::PartitionsOf(*source, file, filter);
   if (parts.empty()) parts.push_back({"~", filter.handle});
   uint64_t absent = 0;
   uint64_t key = 0;
-  for (const internal::FilterPartition& part : parts) {
+  for (const test::Partition& part : parts) {
     std::string bytes;
     ASSERT_EQ(internal::ReadBlock(*source, file, part.handle, &bytes), "");
     internal::ParsedFilter parsed;
@@ -233,7 +236,7 @@ TEST(RealTables, RocksDBIngestedFile) {
   SstFile file;
   EXPECT_EQ(internal::WalkSst(*Open(ingested), &file), "");
   uint64_t keys = 0;
-  EXPECT_TRUE(file.Property("rocksdb.num.filter_entries", &keys));
+  EXPECT_TRUE(file.properties.Number("rocksdb.num.filter_entries", &keys));
   EXPECT_EQ(keys, table.keys);
 }
 

@@ -113,10 +113,12 @@ FilterReport InspectFilter(const internal::SstSource& source,
   report.policy = filter.policy;
   if (filter.scope == FilterScope::kPartitioned) {
     report.index = IndexPart{filter.handle.offset, filter.handle.size};
-    for (const internal::FilterPartition& partition : filter.partitions) {
-      report.parts.push_back(
-          InspectPart(source, file, filter, partition.handle));
-    }
+    internal::ForEachPartition(
+        source, file, filter,
+        [&](std::string_view, const internal::BlockHandle& handle) {
+          report.parts.push_back(InspectPart(source, file, filter, handle));
+          return std::string();
+        });
   } else {
     report.parts.push_back(InspectPart(source, file, filter, filter.handle));
   }
@@ -160,7 +162,7 @@ FileReport Inspect(const std::string& path) {
   report.checksum = internal::ChecksumName(file.checksum);
   report.has_checksums = file.checksum != internal::ChecksumType::kNone;
   uint64_t keys;
-  if (file.Property("rocksdb.num.filter_entries", &keys)) report.keys = keys;
+  if (file.properties.Number("rocksdb.num.filter_entries", &keys)) report.keys = keys;
   for (const internal::SstFilter& filter : file.filters) {
     report.filters.push_back(InspectFilter(*source, file, filter, report.keys));
   }
