@@ -8,6 +8,9 @@
 
 namespace deltabloom::internal {
 
+// Whether the metaindex tells where the index is, and not the footer.
+bool IndexIsInMetaindex(const SstFile& file);
+
 // Fills in everything of *file that the footer tells; its handles are checked.
 std::string ReadFooter(const SstSource& source, SstFile* file);
 

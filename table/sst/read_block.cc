@@ -39,9 +39,11 @@ std::string ReadStored(const SstSource& source, const SstFile& file,
   return source.Read(handle.offset, stored->size(), stored->data());
 }
 
-bool ChecksumHolds(const SstFile& file, const std::string& stored) {
+bool ChecksumHolds(const SstFile& file, uint64_t offset,
+                   const std::string& stored) {
   const size_t checked = stored.size() - 4;
-  return BlockChecksum(file.checksum, {stored.data(), checked}) ==
+  return BlockChecksum(file.checksum, {stored.data(), checked}) +
+             ChecksumContext(file.checksum_base, offset) ==
          LoadFixed32(stored.data() + checked);
 }
 
@@ -84,7 +86,7 @@ std::string ReadBlock(const SstSource& source, const SstFile& file,
                       const BlockHandle& handle, std::string* contents) {
   const std::string error = ReadStored(source, file, handle, contents);
   if (!error.empty()) return error;
-  if (!ChecksumHolds(file, *contents)) {
+  if (!ChecksumHolds(file, handle.offset, *contents)) {
     return ChecksumError(source, file, handle);
   }
   return Unpack(source, handle, contents);

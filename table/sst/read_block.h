@@ -28,8 +28,10 @@ std::string At(const SstSource& source, uint64_t offset);
 std::string ReadStored(const SstSource& source, const SstFile& file,
                        const BlockHandle& handle, std::string* stored);
 
-// Whether the checksum of what ReadStored gave holds; and what to say if not.
-bool ChecksumHolds(const SstFile& file, const std::string& stored);
+// Whether the checksum of what ReadStored gave from this offset holds; and what
+// to say if not.
+bool ChecksumHolds(const SstFile& file, uint64_t offset,
+                   const std::string& stored);
 std::string ChecksumError(const SstSource& source, const SstFile& file,
                           const BlockHandle& handle);
 

@@ -8,6 +8,7 @@ namespace deltabloom::internal {
 namespace {
 
 constexpr char kPropertiesName[] = "rocksdb.properties";
+constexpr char kIndexName[] = "rocksdb.index";
 
 // What may still be found. Filters do not overlap, so that all of them fit into
 // the file; and their names, which share prefixes in the metaindex, must not
@@ -56,6 +57,7 @@ bool ScopeOfName(std::string_view* name, FilterScope* scope) {
 struct OtherBlocks {
   BlockHandle properties;
   bool has_properties = false;
+  bool has_index = false;
 };
 
 std::string TakeEntry(std::string_view name, Cursor* value, SstFile* file,
@@ -69,6 +71,9 @@ std::string TakeEntry(std::string_view name, Cursor* value, SstFile* file,
   if (name == kPropertiesName) {
     others->properties = filter.handle;
     others->has_properties = true;
+  } else if (name == kIndexName && IndexIsInMetaindex(*file)) {
+    file->index = filter.handle;
+    others->has_index = true;
   } else if (ScopeOfName(&name, &filter.scope)) {
     error = TakeFilter(filter.handle, budget);
     if (error.empty()) {
@@ -93,6 +98,9 @@ std::string ReadMetaindex(const SstSource& source, SstFile* file,
                        [&](std::string_view name, bool, Cursor* value) {
                          return TakeEntry(name, value, file, others, budget);
                        });
+  if (error.empty() && IndexIsInMetaindex(*file) && !others->has_index) {
+    error = std::string("expected the name ") + kIndexName + ", found none";
+  }
   if (!error.empty()) {
     return At(source, file->metaindex.offset) + "metaindex: " + error;
   }
@@ -104,7 +112,7 @@ std::string ReadProperties(const SstSource& source, const BlockHandle& handle,
   std::string stored;
   std::string error = ReadStored(source, *file, handle, &stored);
   if (!error.empty()) return error;
-  if (!ChecksumHolds(*file, stored)) {
+  if (!ChecksumHolds(*file, handle.offset, stored)) {
     const std::string_view number = FindGlobalSequenceNumber(
         std::string_view(stored).substr(0, handle.size));
     std::string as_written = stored;
@@ -112,7 +120,7 @@ std::string ReadProperties(const SstSource& source, const BlockHandle& handle,
       as_written.replace(static_cast<size_t>(number.data() - stored.data()),
                          number.size(), number.size(), '\0');
     }
-    if (!ChecksumHolds(*file, as_written)) {
+    if (!ChecksumHolds(*file, handle.offset, as_written)) {
       return ChecksumError(source, *file, handle);
     }
   }
@@ -160,7 +168,7 @@ std::string WalkSst(const SstSource& source, SstFile* file) {
 
   std::string index;
   error = ReadStored(source, *file, file->index, &index);
-  if (error.empty() && !ChecksumHolds(*file, index)) {
+  if (error.empty() && !ChecksumHolds(*file, file->index.offset, index)) {
     error = ChecksumError(source, *file, file->index);
   }
   return error;

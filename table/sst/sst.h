@@ -1,6 +1,6 @@
 // From the footer of a table file through its metaindex to its filters
 // (docs/format.md, chapter "Filters inside an SST"): tables of LevelDB, and
-// block-based tables of RocksDB with format_version 0 to 5. Uses neither
+// block-based tables of RocksDB with format_version 0 to 7. Uses neither
 // engine.
 //
 // Any bytes are safe, and what is held in memory stays in proportion to the
@@ -48,17 +48,18 @@ struct SstFilter {
 struct SstFile {
   uint32_t format_version = 0;  // 0: LevelDB's footer, also of old RocksDB
   ChecksumType checksum = ChecksumType::kCrc32c;
+  uint32_t checksum_base = 0;  // of ChecksumContext; from format_version 6 on
   uint64_t footer_offset = 0;
   BlockHandle metaindex;
-  BlockHandle index;
+  BlockHandle index;  // the footer tells it, from format_version 6 the metaindex
   SstProperties properties;  // LevelDB has none
   std::vector<SstFilter> filters;
 };
 
 // Finds the filters of a table. Verifies the footer, the metaindex, the
 // properties, the indexes of partitions, the checksum of the table's own index
-// block (so that no field of the footer goes unchecked), and that every handle
-// lies in the file; not the filters, which ReadBlock does.
+// block (so that no handle goes unchecked), and that every handle lies in the
+// file; not the filters, which ReadBlock does.
 std::string WalkSst(const SstSource& source, SstFile* file);
 
 // Calls fn for each partition of a partitioned filter, in order, until it

@@ -44,7 +44,7 @@ const uint64_t kExtremes[] = {0,
                               UINT64_MAX};
 
 TEST(CraftedTables, WellFormed) {
-  for (const uint32_t version : {0u, 1u, 5u}) {
+  for (const uint32_t version : {0u, 1u, 5u, 6u, 7u}) {
     Crafted table(version, ChecksumType::kCrc32c);
     const BlockHandle filter = table.Add("filter bytes");
     SstFile file;
@@ -166,8 +166,9 @@ TEST(CraftedTables, Footers) {
   ExpectError(with(8, Fixed(0x8242229663bf9564, 8)), "RocksDB's plain table");
   ExpectError(with(8, Fixed(0x4f3418eb7a8f13b8, 8)), "RocksDB's plain table");
   ExpectError(with(8, Fixed(0x926789d0c5f17873, 8)), "RocksDB's cuckoo table");
-  ExpectError(with(12, Fixed(0, 4)), "format_version 1 to 5, found 0");
-  ExpectError(with(12, Fixed(6, 4)), "format_version 1 to 5, found 6");
+  ExpectError(with(12, Fixed(0, 4)), "format_version 1 to 7, found 0");
+  ExpectError(with(12, Fixed(8, 4)), "format_version 1 to 7, found 8");
+  ExpectError(with(12, Fixed(6, 4)), "expected the bytes 3e 00 7a 00");
   ExpectError(with(12, Fixed(UINT32_MAX, 4)), "found 4294967295");
   ExpectError(with(53, Fixed(5, 1)), "checksum type of 0 to 4, found 5");
   ExpectError(with(53, Fixed(255, 1)), "found 255");

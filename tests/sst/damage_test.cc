@@ -52,8 +52,10 @@ std::vector<Sample> Samples() {
   rocks.keys = 300;
   const rocksdb::ChecksumType checksums[] = {
       rocksdb::kCRC32c,   rocksdb::kCRC32c,     rocksdb::kxxHash,
-      rocksdb::kxxHash64, rocksdb::kNoChecksum, rocksdb::kXXH3};
-  for (rocks.format_version = 0; rocks.format_version <= 5;
+      rocksdb::kxxHash64, rocksdb::kNoChecksum, rocksdb::kXXH3,
+      rocksdb::kxxHash,   rocksdb::kXXH3};
+  for (rocks.format_version = test::kFirstFormatVersion;
+       rocks.format_version <= test::kLastFormatVersion;
        ++rocks.format_version) {
     rocks.checksum = checksums[rocks.format_version];
     for (const bool partitioned : {false, true}) {
@@ -62,6 +64,12 @@ std::vector<Sample> Samples() {
       take("RocksDB format_version " + std::to_string(rocks.format_version) +
            (partitioned ? " partitioned" : " full"));
     }
+  }
+  for (const char* name : {"full_xxh3", "full_none", "partitioned_crc32c"}) {
+    std::filesystem::copy_file(
+        DELTABLOOM_TEST_DATA "/sst/rocksdb_9.10_" + std::string(name) + ".sst",
+        path, std::filesystem::copy_options::overwrite_existing);
+    take(std::string("RocksDB 9.10 ") + name);
   }
   return samples;
 }

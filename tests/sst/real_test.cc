@@ -84,7 +84,8 @@ TEST(RealTables, RocksDBEveryVersionChecksumAndCompression) {
   const std::string path = directory.File("table.sst");
   test::RocksTable table;
   table.policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  for (table.format_version = 0; table.format_version <= 5;
+  for (table.format_version = test::kFirstFormatVersion;
+       table.format_version <= test::kLastFormatVersion;
        ++table.format_version) {
     for (const auto checksum :
          {rocksdb::kNoChecksum, rocksdb::kCRC32c, rocksdb::kxxHash,
@@ -172,7 +173,8 @@ TEST(RealTables, DeltabloomInRocksDB) {
     for (const bool partitioned : {false, true}) {
       SCOPED_TRACE(partitioned);
       table.partitioned = partitioned;
-      for (table.format_version = 0; table.format_version <= 5;
+      for (table.format_version = test::kFirstFormatVersion;
+           table.format_version <= test::kLastFormatVersion;
            ++table.format_version) {
         SCOPED_TRACE(table.format_version);
         table.checksum =
