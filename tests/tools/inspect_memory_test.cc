@@ -23,7 +23,7 @@ using test::Fixed;
 using test::Handle;
 using test::Varint;
 
-constexpr rlim_t kMemory = 64 << 20;
+constexpr rlim_t kMemory = 256 << 20;
 
 class InspectMemory : public ::testing::Test {
  protected:
