@@ -45,6 +45,9 @@ struct RocksTable {
   rocksdb::CompressionType compression = rocksdb::kNoCompression;
   bool partitioned = false;
   uint64_t metadata_block_size = 512;
+  // Partitions end where a filter is full, not where those of the index do.
+  // Without effect before RocksDB 9.7, which may not know of it.
+  bool decoupled = false;
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
   uint64_t keys = 2000;
 
