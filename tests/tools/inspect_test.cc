@@ -1,7 +1,11 @@
-// deltabloom_inspect from the outside: what it prints and how it exits.
+// deltabloom inspect from the outside: what it prints and how it exits.
 #include <gtest/gtest.h>
 #include <rocksdb/filter_policy.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -24,9 +28,13 @@ struct Result {
 class Inspect : public ::testing::Test {
  protected:
   Result Run(const std::string& arguments) const {
+    return RunProgram(std::string(DELTABLOOM_TOOL) + " inspect " + arguments);
+  }
+
+  // A shell's command line.
+  Result RunProgram(const std::string& program) const {
     const std::string err = directory_.File("stderr");
-    const std::string command =
-        std::string(DELTABLOOM_INSPECT) + " " + arguments + " 2>" + err;
+    const std::string command = program + " 2>" + err;
     Result result;
     FILE* pipe = ::popen(command.c_str(), "r");
     if (pipe == nullptr) return result;
@@ -178,29 +186,137 @@ TEST_F(Inspect, BadFilesAreErrorsOthersAreStillListed) {
   const std::string good = Level("good.ldb");
   const std::string text = directory_.File("notes.txt");
   Write(text, std::string(100, 'n'));
-  const std::string files = directory_.File("missing") + " " + text + " " +
-                            directory_.File("") + " " + good;
+  const std::string empty = directory_.File("empty.sst");
+  Write(empty, "");
+  const std::string files =
+      directory_.File("missing") + " " + text + " " + empty + " " + good;
   Result result = Run(files);
   EXPECT_EQ(result.status, 1);
   ExpectHas(result.err, "missing: cannot be opened: No such file");
   ExpectHas(result.err, "notes.txt: offset 47: footer: expected the magic ");
-  ExpectHas(result.err, "expected a file, found a directory");
+  ExpectHas(result.err, "a table of at least 48 bytes, found 0");
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 3);
   ExpectHas(result.out, good + ": LevelDB table");
+  ExpectHas(result.out,
+            "\n4 files: 1 with sound filters, 0 without a filter, 3 not sound\n"
+            "  not sound: " +
+                directory_.File("missing") + "\n  not sound: " + text);
 
   result = Run("--json " + files);
   EXPECT_EQ(result.status, 1);
-  const auto json = nlohmann::json::parse(result.out).at("files");
-  ASSERT_EQ(json.size(), 4u);
-  EXPECT_TRUE(json[0].contains("error"));
-  EXPECT_FALSE(json[0].contains("filters"));
-  EXPECT_TRUE(json[3].contains("filters"));
+  const auto json = nlohmann::json::parse(result.out);
+  ASSERT_EQ(json.at("files").size(), 4u);
+  EXPECT_TRUE(json["files"][0].contains("error"));
+  EXPECT_FALSE(json["files"][0].contains("filters"));
+  EXPECT_TRUE(json["files"][3].contains("filters"));
+  EXPECT_EQ(json["summary"]["sound"], 1);
+  EXPECT_EQ(json["summary"]["not_sound"].size(), 3u);
+  EXPECT_EQ(json["summary"]["not_sound"][1], text);
+}
+
+// Neither waits for someone to write into a FIFO, nor reads a device.
+TEST_F(Inspect, NoFiles) {
+  const std::string fifo = directory_.File("fifo.sst");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const std::string path = directory_.File("socket.sst");
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  path.copy(address.sun_path, path.size());
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(
+      ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
+      0);
+  const Result result =
+      Run(fifo + " " + path + " /dev/zero /dev/null " + Level("good.ldb"));
+  ::close(socket);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.err, fifo + ": expected a file, found a FIFO\n" + path +
+                            ": expected a file, found a socket\n"
+                            "/dev/zero: expected a file, found a character "
+                            "device\n"
+                            "/dev/null: expected a file, found a character "
+                            "device\n");
+  ExpectHas(result.out, "good.ldb: LevelDB table");
+}
+
+TEST_F(Inspect, Directories) {
+  const std::string database = directory_.File("database");
+  std::filesystem::create_directories(database + "/below.sst");
+  const std::string full = Rocks("database/b.sst", false);
+  test::LevelTable().Write(database + "/a.ldb");
+  Level("database/below.sst/not-listed.ldb");
+  Write(database + "/LOG", "not a table");
+  Result result = Run(database);
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(result.out.rfind(database + "/a.ldb: ", 0), 0u) << result.out;
+  ExpectHas(result.out, "\n" + full + ": RocksDB table");
+  ExpectHas(result.out,
+            "\n2 files: 1 with sound filters, 1 without a filter, 0 not sound\n"
+            "  without a filter: " +
+                database + "/a.ldb\n");
+  result = Run("--json " + database);
+  EXPECT_EQ(nlohmann::json::parse(result.out).at("summary").dump(),
+            "{\"not_sound\":[],\"sound\":1,\"without_filter\":[\"" + database +
+                "/a.ldb\"]}");
+
+  std::filesystem::create_directory(directory_.File("empty"));
+  result = Run(directory_.File("empty") + " " + full);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.err, directory_.File("empty") +
+                            ": expected table files (*.sst, *.ldb), found "
+                            "none\n");
+  ExpectHas(result.out, full + ": RocksDB table");
+}
+
+// Names of a file, of the policy in it, and of what is not there, cannot reach
+// the terminal.
+class EvilPolicy : public leveldb::FilterPolicy {
+ public:
+  const char* Name() const override {
+    return "\x1b]0;owned\x07\nforged.sst: RocksDB table\xff\\";
+  }
+  void CreateFilter(const leveldb::Slice*, int,
+                    std::string* dst) const override {
+    *dst += "filter";
+  }
+  bool KeyMayMatch(const leveldb::Slice&,
+                   const leveldb::Slice&) const override {
+    return true;
+  }
+};
+
+TEST_F(Inspect, NamesAreEscaped) {
+  const EvilPolicy policy;
+  test::LevelTable table;
+  table.policy = &policy;
+  table.Write(directory_.File("\x1b[31m\n\xfe.ldb"));
+  Write(directory_.File("\x1b[32m.sst"), "");
+  const std::string file = directory_.File("\\x1b[31m\\x0a\\xfe.ldb");
+  const std::string name =
+      "\\x1b]0;owned\\x07\\x0aforged.sst: RocksDB table\\xff\\\\";
+  Result result = Run(directory_.File(""));
+  EXPECT_EQ(result.status, 1);
+  ExpectHas(result.out, file + ": LevelDB table");
+  ExpectHas(result.out, "  per-block filter " + name + ": ");
+  ExpectHas(result.err, "/\\x1b[32m.sst: offset 0: expected a table");
+  for (const std::string* text : {&result.out, &result.err}) {
+    EXPECT_EQ(text->find('\x1b'), std::string::npos);
+    EXPECT_EQ(text->find('\x07'), std::string::npos);
+    EXPECT_EQ(text->find('\xff'), std::string::npos);
+  }
+  result = Run("--json " + directory_.File(""));
+  EXPECT_EQ(result.out.find('\x1b'), std::string::npos);
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json.at("files").at(0).at("file"), file);
+  EXPECT_EQ(json["files"][0].at("filters").at(0).at("policy"), name);
 }
 
 TEST_F(Inspect, Usage) {
   const Result help = Run("--help");
   EXPECT_EQ(help.status, 0);
-  ExpectHas(help.out, "FILE");
+  ExpectHas(help.out, "PATH");
   ExpectHas(help.out, "--json");
   ExpectHas(help.out, "Exit status");
   for (const char* arguments : {"", "--json", "--nonsense x"}) {
@@ -209,7 +325,23 @@ TEST_F(Inspect, Usage) {
     EXPECT_NE(result.err, "");
     EXPECT_EQ(result.out, "");
   }
-  EXPECT_EQ(Run(Level("level.ldb") + " >/dev/full").status, 1);
+  const std::string file = Level("level.ldb");
+  const Result full = Run(file + " >/dev/full");
+  EXPECT_EQ(full.status, 1);
+  EXPECT_EQ(full.err,
+            "deltabloom inspect: standard output: cannot be written\n");
+}
+
+TEST_F(Inspect, OldName) {
+  const std::string file = Level("level.ldb");
+  for (const std::string& arguments : {file, "--json " + file}) {
+    const Result now = Run(arguments);
+    const Result before = RunProgram(DELTABLOOM_TOOL "_inspect " + arguments);
+    EXPECT_EQ(before.status, 0);
+    EXPECT_EQ(before.out, now.out);
+    EXPECT_EQ(before.err.rfind("deltabloom_inspect: deprecated", 0), 0u);
+    EXPECT_EQ(std::count(before.err.begin(), before.err.end(), '\n'), 1);
+  }
 }
 
 }  // namespace

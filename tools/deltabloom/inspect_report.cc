@@ -1,6 +1,6 @@
-#include "tools/deltabloom_inspect/report.h"
+#include "tools/deltabloom/inspect_report.h"
 
-#include <algorithm>
+#include <new>
 
 #include "deltabloom/filter.h"
 #include "deltabloom/filter_block.h"
@@ -95,64 +95,66 @@ FilterPart InspectPart(const internal::SstSource& source,
   FilterPart part;
   part.offset = handle.offset;
   part.bytes = handle.size;
-  std::string bytes;
-  part.error = internal::ReadBlock(source, file, handle, &bytes);
-  if (!part.error.empty()) return part;
-  part.layout = filter.scope == FilterScope::kPerBlock
-                    ? DescribeFilterBlock(bytes)
-                    : DescribeTableFilter(filter.policy, bytes);
+  try {
+    std::string bytes;
+    part.error = internal::ReadBlock(source, file, handle, &bytes);
+    if (part.error.empty()) {
+      part.layout = filter.scope == FilterScope::kPerBlock
+                        ? DescribeFilterBlock(bytes)
+                        : DescribeTableFilter(filter.policy, bytes);
+    }
+  } catch (const std::bad_alloc&) {
+    part.error = source.Name() + ": offset " + std::to_string(handle.offset) +
+                 ": no memory for a filter of " + std::to_string(handle.size) +
+                 " bytes";
+  }
   return part;
 }
 
-FilterReport InspectFilter(const internal::SstSource& source,
-                           const internal::SstFile& file,
-                           const internal::SstFilter& filter,
-                           std::optional<uint64_t> keys) {
+std::string InspectFilter(const internal::SstSource& source,
+                          const internal::SstFile& file,
+                          const internal::SstFilter& filter,
+                          std::optional<uint64_t> keys,
+                          InspectListener* listener) {
   FilterReport report;
   report.kind = KindName(filter.scope);
   report.policy = filter.policy;
-  if (filter.scope == FilterScope::kPartitioned) {
-    report.index = IndexPart{filter.handle.offset, filter.handle.size};
-    for (const internal::FilterPartition& partition : filter.partitions) {
-      report.parts.push_back(
-          InspectPart(source, file, filter, partition.handle));
-    }
-  } else {
-    report.parts.push_back(InspectPart(source, file, filter, filter.handle));
+  report.bytes = filter.bytes;
+  report.partitioned = filter.scope == FilterScope::kPartitioned;
+  if (report.partitioned) {
+    report.index_offset = filter.handle.offset;
+    report.index_bytes = filter.handle.size;
+    report.parts = filter.partitions;
   }
   if (keys.has_value() && *keys > 0) {
     report.bits_per_key =
-        static_cast<double>(report.Bytes()) * 8 / static_cast<double>(*keys);
+        static_cast<double>(report.bytes) * 8 / static_cast<double>(*keys);
   }
-  return report;
+  listener->Filter(report);
+  std::string error;
+  if (report.partitioned) {
+    error = internal::ForEachPartition(
+        source, file, filter,
+        [&](std::string_view, const internal::BlockHandle& handle) {
+          listener->Part(InspectPart(source, file, filter, handle));
+          return std::string();
+        });
+  } else {
+    listener->Part(InspectPart(source, file, filter, filter.handle));
+  }
+  listener->EndFilter();
+  return error;
 }
 
-}  // namespace
-
-uint64_t FilterReport::Bytes() const {
-  uint64_t bytes = 0;
-  for (const FilterPart& part : parts) bytes += part.bytes;
-  return bytes;
-}
-
-bool FileReport::Sound() const {
-  return error.empty() &&
-         std::all_of(filters.begin(), filters.end(), [](const auto& filter) {
-           return std::all_of(
-               filter.parts.begin(), filter.parts.end(),
-               [](const FilterPart& part) { return part.error.empty(); });
-         });
-}
-
-FileReport Inspect(const std::string& path) {
-  FileReport report;
-  report.file = path;
-  const auto source = internal::OpenSstFile(path, &report.error);
-  if (source == nullptr) return report;
+std::string InspectFile(const std::string& path, InspectListener* listener) {
+  std::string error;
+  const auto source = internal::OpenSstFile(path, &error);
+  if (source == nullptr) return error;
   internal::SstFile file;
-  report.error = internal::WalkSst(*source, &file);
-  if (!report.error.empty()) return report;
+  error = internal::WalkSst(*source, &file);
+  if (!error.empty()) return error;
 
+  FileReport report;
   report.engine = file.format_version > 0 || !file.properties.empty()
                       ? "RocksDB"
                       : "LevelDB";
@@ -160,11 +162,26 @@ FileReport Inspect(const std::string& path) {
   report.checksum = internal::ChecksumName(file.checksum);
   report.has_checksums = file.checksum != internal::ChecksumType::kNone;
   uint64_t keys;
-  if (file.Property("rocksdb.num.filter_entries", &keys)) report.keys = keys;
-  for (const internal::SstFilter& filter : file.filters) {
-    report.filters.push_back(InspectFilter(*source, file, filter, report.keys));
+  if (file.properties.Number("rocksdb.num.filter_entries", &keys)) {
+    report.keys = keys;
   }
-  return report;
+  report.filters = file.filters.size();
+  listener->File(report);
+  for (const internal::SstFilter& filter : file.filters) {
+    error = InspectFilter(*source, file, filter, report.keys, listener);
+    if (!error.empty()) return error;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string Inspect(const std::string& path, InspectListener* listener) {
+  try {
+    return InspectFile(path, listener);
+  } catch (const std::bad_alloc&) {
+    return path + ": no memory for what this file claims to hold";
+  }
 }
 
 }  // namespace deltabloom::tools
