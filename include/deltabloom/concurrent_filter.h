@@ -1,6 +1,6 @@
 // A filter in memory for many threads: sized in advance, filled over time,
 // asked meanwhile. For a memtable, or a service that asks "seen before?". Its
-// bytes can become a classic filter at any time.
+// bytes can become a filter of layout local at any time. In deltabloom::shared.
 #ifndef DELTABLOOM_CONCURRENT_FILTER_H_
 #define DELTABLOOM_CONCURRENT_FILTER_H_
 
@@ -16,13 +16,12 @@
 namespace deltabloom {
 
 struct DELTABLOOM_EXPORT ConcurrentFilterOptions {
-  // Keys that the filter is made for.
+  // Keys that the filter is made for: up to 2^40.
   uint64_t expected_keys = 0;
 
-  // The rate with that many keys, in theory (see FalsePositiveRate below).
-  // Legal: above 0, below 1, and such that the filter has at most 2^32 bits
-  // (512 MiB) and the 32-bit hash leaves room for it: with n keys no rate is
-  // below n / 2^32. Ten million keys at 1 % need 13 MB, 400 million do not fit.
+  // The rate that a filter with that many different keys has on average. Legal:
+  // 1e-9 to less than 1. With 0.01, a million keys take 1.24 MB; with 0.001,
+  // 1.97 MB.
   double false_positive_rate = 0.01;
 
   // Empty when the options can be built with; else one line that names the
@@ -55,9 +54,10 @@ class DELTABLOOM_EXPORT ConcurrentFilter {
   // below lie between those before and those after them.
   uint64_t KeysAdded() const;
 
-  // How many different keys explain the bits that are set: an estimate, good
-  // to about a percent until the filter is far beyond its capacity. UINT64_MAX
-  // when every bit is set.
+  // How many different keys explain the bits that are set: an estimate. Its
+  // error is a percent or two with a thousand keys, falls with the square root
+  // of their number, and grows when the filter is far beyond its capacity.
+  // UINT64_MAX when every bit is set.
   uint64_t DistinctKeysEstimate() const;
 
   // It was made for this many keys at this rate.
@@ -67,21 +67,19 @@ class DELTABLOOM_EXPORT ConcurrentFilter {
   // Holds more keys than it was made for, duplicates counted.
   bool IsOverfull() const { return KeysAdded() > ExpectedKeys(); }
 
-  // The rate that the present contents mean: (set bits / bits)^k, and the
-  // chance that hashes are equal. As all theory of Bloom filters it takes
-  // probes for independent; those of a classic filter are not. Measured over
-  // 40 sizes from 3,000 to 1,000,000 keys, for rates of 0.1, 0.01 and 0.001
-  // each, false positives were 1.6 to 1.8 times this on average and at the
-  // worst size 3.3, 2.5 and 5 times.
+  // The rate that the present contents mean: computed from how full the blocks
+  // are, up to 65,536 of them, so it is exact up to 4 MiB and beyond good to
+  // half a percent of itself. Reads up to 4 MiB: milliseconds, not for each
+  // key.
   double FalsePositiveRate() const;
 
   BloomSize Size() const;
 
-  // Appends the raw bytes of a classic filter with MurmurHash2 (see
-  // deltabloom/filter.h): Filter reads them, with the same answers. It holds
-  // every key whose Add happened before, and those that run beside it or not.
-  // Size().bits / 8 + 1 bytes. FilterBuilder writes the same bytes for the same
-  // keys when it arrives at the same size and probes.
+  // Appends the raw bytes of a filter of layout local (deltabloom/filter.h):
+  // Filter reads them, with the same answers. It holds every key whose Add
+  // happened before, and those that run beside it or not. Size().bits / 8 + 1
+  // bytes. FilterBuilder writes the same bytes for the same keys when it
+  // arrives at the same size and probes.
   void AppendTo(std::string* dst) const;
 
  private:

@@ -1,10 +1,17 @@
 #include <cstdio>
 #include <string>
 
+#include "deltabloom/guava_filter.h"
 #include "deltabloom/guava_funnels.h"
 
 int main() {
-  const std::string bytes = deltabloom::GuavaLongFunnel(1);
+  deltabloom::GuavaFilterOptions options;
+  options.expected_insertions = 100;
+  deltabloom::GuavaFilter filter(options);
+  filter.Put(deltabloom::GuavaLongFunnel(1));
+  std::string bytes;
+  filter.AppendTo(&bytes);
+  const auto read = deltabloom::GuavaFilter::FromBytes(bytes);
   std::printf("%zu bytes\n", bytes.size());
-  return bytes == std::string("\1\0\0\0\0\0\0\0", 8) ? 0 : 1;
+  return read->MightContain(deltabloom::GuavaLongFunnel(1)) ? 0 : 1;
 }

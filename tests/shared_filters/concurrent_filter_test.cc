@@ -1,5 +1,5 @@
-// The concurrent filter against a naive classic filter of the same size, from
-// one thread and from many.
+// The concurrent filter against a naive filter of layout local of the same
+// size, from one thread and from many.
 #include "deltabloom/concurrent_filter.h"
 
 #include <gtest/gtest.h>
@@ -12,44 +12,54 @@
 #include <vector>
 
 #include "deltabloom/filter.h"
+#include "shared_filters/local_rate.h"
 #include "tests/random.h"
+#include "tests/reference/reference.h"
 #include "util/coding.h"
-#include "util/hash.h"
 
 namespace deltabloom {
 namespace {
 
-// Keys of 0 to 19 bytes, all different from 8 bytes on.
+// Keys of 8 to 19 bytes, all different.
 std::string Key(uint64_t i) {
   char fixed[8];
   internal::StoreFixed64(fixed, i * 0x9E3779B97F4A7C15u);
   return std::string(fixed, 8) + std::string(i % 12, static_cast<char>(i));
 }
 
-// docs/format.md, chapter "classic", taken literally.
-std::string NaiveFilter(const BloomSize& size, uint64_t keys) {
+// docs/format.md, chapter "local", taken literally.
+std::string NaiveFilter(const BloomSize& size, uint8_t marker, uint64_t keys) {
+  constexpr uint64_t kMultipliers[16] = {
+      0x428a2f99, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
+      0x923f82a5, 0xab1c5ed5, 0xd807aa99, 0x12835b01, 0x243185bf, 0x550c7dc3,
+      0x72be5d75, 0x80deb1ff, 0x9bdc06a7, 0xc19bf175};
+  const uint64_t blocks = size.bits / 512;
+  const uint32_t first = marker <= 40 ? marker - 32 : (marker - 40 + 1) / 2;
   std::string filter(size.bits / 8 + 1, '\0');
   for (uint64_t i = 0; i < keys; ++i) {
-    const std::string key = Key(i);
-    uint32_t hash = internal::MurmurHash2(key.data(), key.size(), 0xbc9f1d34);
-    const uint32_t delta = hash >> 17 | hash << 15;
-    for (uint32_t probe = 0; probe < size.probes; ++probe, hash += delta) {
-      const uint64_t position = hash % size.bits;
-      filter[position / 8] =
-          static_cast<char>(filter[position / 8] | 1 << position % 8);
+    const uint64_t hash = reference::kLocal.hash(Key(i));
+    __extension__ using Uint128 = unsigned __int128;
+    const auto block = static_cast<uint64_t>(Uint128{hash} * blocks >> 64);
+    for (uint32_t probe = 0; probe < size.probes; ++probe) {
+      const uint32_t round = probe >= first ? 1 : 0;
+      const uint64_t begin = hash >> 32 & 7;
+      const uint64_t sector = (probe - round * first + 8 - begin) % 8;
+      const uint64_t product =
+          (hash & 0xffffffff) * kMultipliers[8 * round + sector] & 0xffffffff;
+      const uint64_t word = sector + 8 * (product >> 26 & 1);
+      const uint64_t bit =
+          (block + round) % blocks * 512 + 32 * word + (product >> 27);
+      filter[bit / 8] = static_cast<char>(filter[bit / 8] | 1 << bit % 8);
     }
   }
-  filter.back() = static_cast<char>(size.probes);
+  filter.back() = static_cast<char>(marker);
   return filter;
 }
 
-uint64_t SetBits(const std::string& filter) {
-  uint64_t bits = 0;
-  for (size_t i = 0; i + 1 < filter.size(); ++i) {
-    bits += static_cast<uint64_t>(
-        __builtin_popcount(static_cast<unsigned char>(filter[i])));
-  }
-  return bits;
+// One block of up to 8 probes, or two of 8 each: nothing else is made.
+std::string NaiveFilter(const BloomSize& size, uint64_t keys) {
+  const uint32_t marker = size.probes <= 8 ? 32 + size.probes : 56;
+  return NaiveFilter(size, static_cast<uint8_t>(marker), keys);
 }
 
 std::string Bytes(const ConcurrentFilter& filter) {
@@ -69,15 +79,16 @@ TEST(ConcurrentFilter, EqualsNaiveFilterAtEverySize) {
   const uint64_t seed = test::SeedOfThisRun();
   SCOPED_TRACE("seed " + std::to_string(seed));
   test::Random random(seed);
-  for (int round = 0; round < 120; ++round) {
+  uint32_t probes_seen = 0;
+  for (int round = 0; round < 150; ++round) {
     const uint64_t keys = random.Below(round % 10 == 0 ? 20000 : 300);
     const double rate =
-        std::pow(10, -0.1 * static_cast<double>(1 + random.Below(49)));
+        std::pow(10, -0.1 * static_cast<double>(1 + random.Below(85)));
     SCOPED_TRACE(std::to_string(keys) + " keys at " + std::to_string(rate));
     ConcurrentFilter filter(Options(keys, rate));
     for (uint64_t i = 0; i < keys; ++i) filter.Add(Key(i));
     const BloomSize size = filter.Size();
-    EXPECT_LE(FalsePositiveRate(size.bits, keys, size.probes), rate);
+    probes_seen |= 1u << size.probes;
 
     std::string bytes = "in front";
     filter.AppendTo(&bytes);
@@ -91,17 +102,20 @@ TEST(ConcurrentFilter, EqualsNaiveFilterAtEverySize) {
       ASSERT_TRUE(may_match || i >= keys) << i;
     }
   }
+  EXPECT_GE(__builtin_popcount(probes_seen), 7);
 }
 
-// 9 bits per key: FilterBuilder's 57,600 bits and 6 probes are also what sizing
+// 10 bits per key: FilterBuilder's 125 blocks and 6 probes are also what sizing
 // makes of the rate that they have.
 TEST(ConcurrentFilter, EqualsFilterBuilder) {
   constexpr uint64_t kKeys = 6400;
-  const double rate = FalsePositiveRate(57600, kKeys, 6) + kKeys / 4294967296.0;
+  const double rate = internal::LocalRate({6, 0})(kKeys, 125);
   ConcurrentFilter filter(Options(kKeys, rate * 1.000001));
-  ASSERT_EQ(filter.Size().bits, 57600u);
+  ASSERT_EQ(filter.Size().bits, 64000u);
+  ASSERT_EQ(filter.Size().probes, 6u);
   FilterOptions options;
-  options.bits_per_key = 9;
+  options.layout = Layout::kLocal;
+  options.bits_per_key = 10;
   FilterBuilder builder(options);
   for (uint64_t i = 0; i < kKeys; ++i) {
     builder.AddKey(Key(i));
@@ -128,24 +142,10 @@ TEST(ConcurrentFilter, TellsHowFullItIs) {
     for (; added < until; ++added) filter.Add(Key(added));
     EXPECT_EQ(filter.KeysAdded(), until);
     EXPECT_EQ(filter.IsOverfull(), until > kKeys);
-    // Exactly what its bits say ...
-    const BloomSize size = filter.Size();
-    const double filled = static_cast<double>(SetBits(Bytes(filter))) /
-                          static_cast<double>(size.bits);
-    const double by_bits = std::pow(filled, size.probes);
-    const double rate = filter.FalsePositiveRate();
-    const double same_hash = static_cast<double>(until) / 4294967296.0;
-    EXPECT_NEAR(rate, by_bits + (1 - by_bits) * same_hash, 0.05 * same_hash);
-    // ... and near to what the keys say: the standard deviation of the filled
-    // share is at most 1/2 sqrt(bits).
-    const double deviations =
-        5 * 0.5 / std::sqrt(static_cast<double>(size.bits)) / filled;
-    const double expected = FalsePositiveRate(size.bits, until, size.probes);
-    EXPECT_NEAR(rate, expected, expected * deviations * size.probes);
     EXPECT_NEAR(static_cast<double>(filter.DistinctKeysEstimate()),
                 static_cast<double>(until), 0.02 * static_cast<double>(until));
   }
-  EXPECT_GT(filter.FalsePositiveRate(), 0.3);
+  EXPECT_GT(filter.FalsePositiveRate(), 0.2);
 }
 
 TEST(ConcurrentFilter, DuplicatesCountButChangeNothing) {
@@ -163,8 +163,8 @@ TEST(ConcurrentFilter, DuplicatesCountButChangeNothing) {
 
 TEST(ConcurrentFilter, FullOfOnes) {
   ConcurrentFilter filter(Options(0, 0.9));
-  EXPECT_EQ(filter.Size().bits, 64u);
-  for (uint64_t i = 0; i < 5000; ++i) filter.Add(Key(i));
+  EXPECT_EQ(filter.Size().bits, 512u);
+  for (uint64_t i = 0; i < 50000; ++i) filter.Add(Key(i));
   EXPECT_EQ(filter.DistinctKeysEstimate(), UINT64_MAX);
   EXPECT_EQ(filter.FalsePositiveRate(), 1);
   EXPECT_TRUE(filter.IsOverfull());
@@ -172,21 +172,18 @@ TEST(ConcurrentFilter, FullOfOnes) {
 
 TEST(ConcurrentFilter, RefusesWhatCannotBe) {
   const double nan = std::nan("");
-  for (const double rate : {0.0, 1.0, -0.5, 2.0, nan}) {
+  for (const double rate : {0.0, 1.0, -0.5, 2.0, nan, 9e-10}) {
     EXPECT_NE(Options(10, rate).Validate().find("false_positive_rate"),
               std::string::npos)
         << rate;
     EXPECT_THROW(ConcurrentFilter{Options(10, rate)}, std::invalid_argument);
   }
-  EXPECT_EQ(Options(10000000, 0.01).Validate(), "");
-  EXPECT_EQ(Options(500000000, 0.2).Validate(), "");
-  for (const auto& options :
-       {Options(400000000, 0.01),    // more than one in 2^32/100 hashes taken
-        Options(600000000, 0.1401),  // hash leaves room, 2^32 bits do not
-        Options(UINT64_MAX, 0.5), Options(10, 1e-18)}) {
-    EXPECT_NE(options.Validate().find("expected_keys"), std::string::npos)
-        << options.expected_keys;
-    EXPECT_THROW(ConcurrentFilter{options}, std::invalid_argument);
+  EXPECT_EQ(Options(10, 1e-9).Validate(), "");
+  EXPECT_EQ(Options(uint64_t{1} << 40, 0.01).Validate(), "");
+  for (const uint64_t keys : {(uint64_t{1} << 40) + 1, UINT64_MAX}) {
+    EXPECT_NE(Options(keys, 0.5).Validate().find("expected_keys"),
+              std::string::npos);
+    EXPECT_THROW(ConcurrentFilter{Options(keys, 0.5)}, std::invalid_argument);
   }
 }
 
@@ -243,11 +240,6 @@ TEST(ConcurrentFilter, ManyThreads) {
   // No set bit was lost and none was counted twice.
   const std::string bytes = Bytes(filter);
   EXPECT_EQ(bytes, NaiveFilter(filter.Size(), kWriters * kKeysEach));
-  const BloomSize size = filter.Size();
-  EXPECT_GE(filter.FalsePositiveRate(),
-            std::pow(static_cast<double>(SetBits(bytes)) /
-                         static_cast<double>(size.bits),
-                     size.probes));
   // A new key that changes nothing is a false positive of its time.
   EXPECT_LE(said_new.load(), kWriters * kKeysEach);
   EXPECT_GE(said_new.load(), kWriters * kKeysEach * 98 / 100);

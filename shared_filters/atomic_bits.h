@@ -1,0 +1,115 @@
+// An array of bits that many threads set and read without locks, and that
+// knows how many of them are set.
+//
+// Relaxed order is enough everywhere: bits are only ever set, by
+// read-modify-writes, so whoever a set happens before reads that bit or a later
+// value of its word, which still has it. Nothing is read through a bit.
+#ifndef DELTABLOOM_SHARED_FILTERS_ATOMIC_BITS_H_
+#define DELTABLOOM_SHARED_FILTERS_ATOMIC_BITS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+namespace deltabloom::internal {
+
+// A sum of what threads add. Each adds in a cache line that few others use, so
+// that counting does not serialise them.
+class StripedCounter {
+ public:
+  void Add(uint64_t n) {
+    stripes_[StripeOfThisThread()].sum.fetch_add(n, std::memory_order_relaxed);
+  }
+
+  uint64_t Sum() const {
+    uint64_t sum = 0;
+    for (const Stripe& stripe : stripes_) {
+      sum += stripe.sum.load(std::memory_order_relaxed);
+    }
+    return sum;
+  }
+
+ private:
+  static constexpr size_t kStripes = 16;
+
+  struct alignas(64) Stripe {
+    std::atomic<uint64_t> sum{0};
+  };
+
+  static size_t StripeOfThisThread() {
+    static std::atomic<size_t> threads{0};
+    thread_local const size_t mine =
+        threads.fetch_add(1, std::memory_order_relaxed) % kStripes;
+    return mine;
+  }
+
+  Stripe stripes_[kStripes];
+};
+
+class AtomicBits {
+ public:
+  static constexpr uint64_t kWordBits = 64;
+
+  // All zeros. Throws std::bad_alloc.
+  explicit AtomicBits(uint64_t words) : words_(words), array_(Allocate(words)) {
+    for (uint64_t i = 0; i < words; ++i) {
+      new (&array_[i]) std::atomic<uint64_t>(0);
+    }
+  }
+
+  uint64_t words() const { return words_; }
+  uint64_t bits() const { return words_ * kWordBits; }
+
+  uint64_t Word(uint64_t i) const {
+    return array_[i].load(std::memory_order_relaxed);
+  }
+
+  bool Get(uint64_t bit) const {
+    return (Word(bit / kWordBits) >> (bit % kWordBits) & 1) != 0;
+  }
+
+  // Sets the bits of `mask` in word i. Returns how many of them this call set:
+  // give the sum of what a key set to CountSet.
+  unsigned Or(uint64_t i, uint64_t mask) {
+    // Reading first leaves the cache line shared when the bits are set, as
+    // half of them are in a full filter and all are for a key that is in.
+    if ((Word(i) & mask) == mask) return 0;
+    const uint64_t before = array_[i].fetch_or(mask, std::memory_order_relaxed);
+    return static_cast<unsigned>(__builtin_popcountll(mask & ~before));
+  }
+
+  unsigned Set(uint64_t bit) {
+    return Or(bit / kWordBits, uint64_t{1} << (bit % kWordBits));
+  }
+
+  void CountSet(uint64_t newly_set) {
+    if (newly_set != 0) set_bits_.Add(newly_set);
+  }
+
+  // Beside running calls of Or, somewhere between before and after them.
+  uint64_t SetBits() const { return set_bits_.Sum(); }
+
+ private:
+  // Words lie so that each 8 of them are one cache line.
+  struct Free {
+    void operator()(std::atomic<uint64_t>* array) const {
+      ::operator delete[](array, std::align_val_t{64});
+    }
+  };
+
+  static std::atomic<uint64_t>* Allocate(uint64_t words) {
+    if (words > SIZE_MAX / sizeof(uint64_t)) throw std::bad_alloc();
+    return static_cast<std::atomic<uint64_t>*>(
+        ::operator new[](words * sizeof(uint64_t), std::align_val_t{64}));
+  }
+
+  const uint64_t words_;
+  const std::unique_ptr<std::atomic<uint64_t>[], Free> array_;
+  StripedCounter set_bits_;
+};
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_SHARED_FILTERS_ATOMIC_BITS_H_

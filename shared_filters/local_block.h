@@ -1,0 +1,95 @@
+// The layout local (docs/format.md) in bits that other threads set meanwhile:
+// where the bits of a key are, in words of 64 bits. The words, as little-endian
+// bytes, are the payload of a filter of that layout.
+#ifndef DELTABLOOM_SHARED_FILTERS_LOCAL_BLOCK_H_
+#define DELTABLOOM_SHARED_FILTERS_LOCAL_BLOCK_H_
+
+#include <cstdint>
+
+#include "shared_filters/atomic_bits.h"
+#include "shared_filters/local_rate.h"
+#include "util/local_kernels.h"
+
+namespace deltabloom::internal {
+
+inline constexpr uint64_t kLocalBlockWords = 8;
+inline constexpr uint64_t kLocalBlockBits =
+    kLocalBlockWords * AtomicBits::kWordBits;
+
+// Of a probe: the word of its block, and the bit in it.
+struct LocalPlace {
+  uint64_t word;
+  unsigned bit;
+};
+
+inline LocalPlace LocalPlaceOf(uint64_t hash, uint32_t round, uint32_t probe) {
+  const auto begin = static_cast<uint32_t>(hash >> 32);
+  const uint32_t sector = (probe - begin) % kLocalSectors;
+  const uint32_t product = static_cast<uint32_t>(hash) *
+                           kLocalMultipliers[round * kLocalSectors + sector];
+  // Words of 32 bits: sector i has number i and number i + 8.
+  const uint32_t half_word = sector + (product >> 26) % 2 * kLocalSectors;
+  return {half_word / 2, half_word % 2 * 32 + (product >> 27)};
+}
+
+// A key's blocks: the first word of each.
+struct LocalWords {
+  LocalWords(uint64_t hash, uint64_t blocks) {
+    const uint64_t block = ScaleHash(hash, blocks);
+    first = block * kLocalBlockWords;
+    second = block + 1 == blocks ? 0 : first + kLocalBlockWords;
+  }
+  uint64_t first;
+  uint64_t second;
+};
+
+// Sets the bits of one round; returns how many of them this call set.
+inline unsigned SetLocalRound(AtomicBits* bits, uint64_t first_word,
+                              uint64_t hash, uint32_t round, uint32_t probes) {
+  uint64_t masks[kLocalBlockWords] = {};
+  for (uint32_t probe = 0; probe < probes; ++probe) {
+    const LocalPlace place = LocalPlaceOf(hash, round, probe);
+    masks[place.word] |= uint64_t{1} << place.bit;
+  }
+  unsigned newly_set = 0;
+  for (uint64_t i = 0; i < kLocalBlockWords; ++i) {
+    if (masks[i] != 0) newly_set += bits->Or(first_word + i, masks[i]);
+  }
+  return newly_set;
+}
+
+// Are the bits of probes begin .. end - 1 of one round set? Without a branch
+// between them: half of the bits are set, so each would be mispredicted.
+inline bool TestLocalProbes(const AtomicBits& bits, uint64_t first_word,
+                            uint64_t hash, uint32_t round, uint32_t begin,
+                            uint32_t end) {
+  uint64_t all = 1;
+  for (uint32_t probe = begin; probe < end; ++probe) {
+    const LocalPlace place = LocalPlaceOf(hash, round, probe);
+    all &= bits.Word(first_word + place.word) >> place.bit;
+  }
+  return all != 0;
+}
+
+inline bool TestLocalRound(const AtomicBits& bits, uint64_t first_word,
+                           uint64_t hash, uint32_t round, uint32_t probes) {
+  constexpr uint32_t kFirstProbes = 4;
+  const uint32_t few = probes < kFirstProbes ? probes : kFirstProbes;
+  return TestLocalProbes(bits, first_word, hash, round, 0, few) &&
+         TestLocalProbes(bits, first_word, hash, round, few, probes);
+}
+
+// The last byte of a filter with these probes.
+inline uint8_t LocalMarker(LocalProbes probes) {
+  return static_cast<uint8_t>((probes.second == 0 ? 32 : 40) + probes.first +
+                              probes.second);
+}
+
+// The chance that a key's bits are all set, over all keys whose first block is
+// `block`.
+double LocalBlockRate(const AtomicBits& bits, uint64_t block, uint64_t blocks,
+                      LocalProbes probes);
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_SHARED_FILTERS_LOCAL_BLOCK_H_
