@@ -94,7 +94,8 @@ struct DELTABLOOM_EXPORT RedisOptions {
 };
 
 struct DELTABLOOM_EXPORT RedisFilterOptions {
-  // The key of the bitmap. 1 to 1024 bytes; '}' only as the end of a hash tag.
+  // The key of the bitmap. 1 to 1024 bytes; '}' only as the end of a hash tag,
+  // and more than a hash tag.
   std::string name;
 
   // Which bits belong to a key:

@@ -126,8 +126,9 @@ RedisError ClassifyError(std::string_view reply) {
     }
   }
   if (reply.find("invalid password") != reply.npos ||
-      reply.find("without any password configured") != reply.npos) {
-    return RedisError::kAuthentication;  // before Redis 6
+      reply.find("without any password configured") != reply.npos ||
+      reply.find("unauthenticated ") != reply.npos) {
+    return RedisError::kAuthentication;
   }
   return RedisError::kServer;
 }

@@ -1,73 +1,22 @@
-// Asking and filling.
+// Asking.
 #include <algorithm>
 
+#include "shared_filters/redis/batch.h"
 #include "shared_filters/redis/filter_rep.h"
 
 namespace deltabloom {
 
+using internal::Batch;
 using internal::Descriptor;
 using internal::MakeStatus;
 using internal::Reply;
 using internal::Request;
 using internal::Retry;
+using internal::Spots;
 using internal::View;
 using internal::ViewRef;
 
 namespace {
-
-constexpr size_t kMaxKey = size_t{1} << 20;  // bytes
-
-// A filter that is replaced under a client again and again is looked for this
-// often.
-constexpr int kAttempts = 4;
-
-// Keys in one call of the script, which blocks the server that long.
-constexpr size_t kKeysPerScript = 128;
-
-RedisStatus CheckSizes(const std::string& name, const std::string_view* keys,
-                       size_t n) {
-  for (size_t i = 0; i < n; ++i) {
-    if (keys[i].size() > kMaxKey) {
-      return MakeStatus(RedisError::kInvalidArgument, name,
-                        "a key of " + std::to_string(keys[i].size()) +
-                            " bytes: it may have 1 MiB");
-    }
-  }
-  return {};
-}
-
-// The bits of one key, in the shard that has them.
-struct Spots {
-  uint32_t shard;
-  uint64_t marker;
-  const uint64_t* offsets;
-};
-
-// The bits of a batch of keys.
-class Batch {
- public:
-  Batch(const Descriptor& descriptor, const std::string_view* keys, size_t n)
-      : spots_(n), offsets_(n * descriptor.scheme.probes) {
-    const uint32_t probes = descriptor.scheme.probes;
-    for (size_t i = 0; i < n; ++i) {
-      uint64_t* const offsets = &offsets_[i * probes];
-      descriptor.scheme.Offsets(keys[i], offsets);
-      spots_[i].shard = descriptor.ShardOf(offsets[0]);
-      for (uint32_t p = 0; p < probes; ++p) {
-        offsets[p] = descriptor.OffsetInShard(offsets[p]);
-      }
-      spots_[i].marker = descriptor.MarkerOf(offsets[0]);
-      spots_[i].offsets = offsets;
-    }
-  }
-
-  const std::vector<Spots>& spots() const { return spots_; }
-  const Spots& operator[](size_t i) const { return spots_[i]; }
-
- private:
-  std::vector<Spots> spots_;
-  std::vector<uint64_t> offsets_;
-};
 
 Request AskBits(const Descriptor& descriptor, const std::string& bitmap,
                 const Spots& spots) {
@@ -127,11 +76,6 @@ RedisStatus LostStatus(const internal::Client& client, const std::string& key) {
                     "the filter, or delete and create it");
 }
 
-RedisStatus OddReply(const internal::Client& client, const std::string& key) {
-  return MakeStatus(RedisError::kServer, client.EndpointOf(key), key,
-                    "a reply of an unexpected form");
-}
-
 RedisStatus StatusOf(Answer answer, const internal::Client& client,
                      const std::string& key) {
   switch (answer) {
@@ -146,7 +90,7 @@ RedisStatus StatusOf(Answer answer, const internal::Client& client,
     case Answer::kNonsense:
       break;
   }
-  return OddReply(client, key);
+  return internal::OddReply(client, key);
 }
 
 // One question for each shard that the batch touches: is it the filter that
@@ -167,81 +111,29 @@ void AskIdentity(const View& seen, const Batch& batch,
   }
 }
 
-// Calls of the script, and which keys each of them adds; none: a WAIT.
-struct Adds {
-  std::vector<Request> requests;
-  std::vector<std::vector<size_t>> keys;
-};
+}  // namespace
 
-Request MakeAdd(const View& seen, const internal::ShardKeys& names,
-                const Batch& batch, const std::vector<size_t>& keys) {
-  const Descriptor& descriptor = seen.descriptor;
-  const uint32_t probes = descriptor.scheme.probes;
-  Request request(internal::kAddScript, 2);
-  request.Key(names.live).Key(names.descriptor).Word(descriptor.id);
-  request.Word(names.rebuild).Number(descriptor.adopted() ? 0 : 1);
-  request.Number(probes);
-  for (const size_t i : keys) {
-    request.Number(batch[i].marker);
-    for (uint32_t p = 0; p < probes; ++p) request.Number(batch[i].offsets[p]);
-  }
-  return request;
-}
+namespace internal {
 
-Adds MakeAdds(const View& seen, const std::string_view* keys, size_t n,
-              const RedisOptions& options) {
-  const Batch batch(seen.descriptor, keys, n);
-  std::vector<std::vector<size_t>> keys_of(seen.descriptor.shards);
-  for (size_t i = 0; i < n; ++i) keys_of[batch[i].shard].push_back(i);
-  Adds adds;
-  for (uint32_t shard = 0; shard < seen.descriptor.shards; ++shard) {
-    const std::vector<size_t>& mine = keys_of[shard];
-    const internal::ShardKeys& names = seen.shards[shard];
-    for (size_t from = 0; from < mine.size(); from += kKeysPerScript) {
-      const size_t to = std::min(mine.size(), from + kKeysPerScript);
-      adds.keys.emplace_back(mine.begin() + static_cast<ptrdiff_t>(from),
-                             mine.begin() + static_cast<ptrdiff_t>(to));
-      adds.requests.push_back(MakeAdd(seen, names, batch, adds.keys.back()));
+RedisStatus CheckKeySizes(const std::string& filter,
+                          const std::string_view* keys, size_t n) {
+  constexpr size_t kMaxKey = size_t{1} << 20;  // bytes
+  for (size_t i = 0; i < n; ++i) {
+    if (keys[i].size() > kMaxKey) {
+      return MakeStatus(RedisError::kInvalidArgument, filter,
+                        "a key of " + std::to_string(keys[i].size()) +
+                            " bytes: it may have 1 MiB");
     }
-    if (options.wait_replicas > 0 && !mine.empty()) {
-      adds.requests.emplace_back("WAIT");
-      adds.requests.back()
-          .Number(options.wait_replicas)
-          .Number(static_cast<uint64_t>(options.replica_timeout.count()))
-          .Route(names.live);
-      adds.keys.emplace_back();
-    }
-  }
-  return adds;
-}
-
-RedisStatus StatusOfWait(const internal::Client& client, const Request& request,
-                         const redisReply& reply) {
-  const uint32_t wanted = client.options().wait_replicas;
-  if (reply.integer >= static_cast<long long>(wanted)) return {};
-  return MakeStatus(RedisError::kNotReplicated,
-                    client.EndpointOf(request.key()), request.key(),
-                    std::to_string(reply.integer) + " of " +
-                        std::to_string(wanted) +
-                        " replicas have it; it is added");
-}
-
-RedisStatus ReadAdded(const internal::Client& client, const Request& request,
-                      const redisReply& reply, const std::vector<size_t>& keys,
-                      bool* is_new) {
-  if (reply.type == REDIS_REPLY_INTEGER) {
-    return internal::StatusOfAnswer(client, request, reply);
-  }
-  if (reply.type != REDIS_REPLY_ARRAY || reply.elements != keys.size()) {
-    return OddReply(client, request.key());
-  }
-  for (size_t i = 0; is_new != nullptr && i < keys.size(); ++i) {
-    is_new[keys[i]] = reply.element[i]->integer > 0;
   }
   return {};
 }
 
-}  // namespace
+RedisStatus OddReply(const internal::Client& client, const std::string& key) {
+  return MakeStatus(RedisError::kServer, client.EndpointOf(key), key,
+                    "a reply of an unexpected form");
+}
+
+}  // namespace internal
 
 void RedisFilter::Rep::CountError(const RedisStatus& status) {
   if (status.ok()) return;
@@ -316,9 +208,9 @@ RedisStatus RedisFilter::Rep::Check(const std::string_view* keys, size_t n,
   std::fill(may_match, may_match + n, true);
   if (n == 0) return {};
   checks += n;
-  RedisStatus status = CheckSizes(opened_name, keys, n);
+  RedisStatus status = internal::CheckKeySizes(opened_name, keys, n);
   bool other_filter = status.ok();
-  for (int i = 0; other_filter && i < kAttempts; ++i) {
+  for (int i = 0; other_filter && i < internal::kReplacedAttempts; ++i) {
     const ViewRef seen = CurrentView();
     other_filter = false;
     status = CheckOnce(*seen, keys, n, may_match, &other_filter);
@@ -340,66 +232,6 @@ RedisStatus RedisFilter::Rep::Check(const std::string_view* keys, size_t n,
   return status;
 }
 
-RedisStatus RedisFilter::Rep::AddOnce(const View& seen,
-                                      const std::string_view* keys, size_t n,
-                                      bool* is_new, bool* other_filter) {
-  const uint32_t wait = client->options().wait_replicas;
-  const Adds adds_of = MakeAdds(seen, keys, n, client->options());
-  const std::vector<Request>& requests = adds_of.requests;
-  std::vector<Reply> replies;
-  int rounds = 0;
-  RedisStatus status = client->Run(requests, Retry::kSafe, &replies, &rounds);
-  if (!status.ok()) return status;
-  if (wait > 0 && rounds > 1) {
-    // WAIT may have come before its writes. They are made again, in order.
-    std::vector<Reply> in_order;
-    status = client->Run(requests, Retry::kSafe, &in_order);
-    if (!status.ok()) return status;
-    for (size_t i = 0; i < requests.size(); ++i) {
-      if (adds_of.keys[i].empty()) replies[i] = std::move(in_order[i]);
-    }
-  }
-  for (size_t i = 0; i < requests.size(); ++i) {
-    const redisReply& reply = *replies[i];
-    RedisStatus one = client->ErrorOf(requests[i], reply);
-    if (one.ok() && adds_of.keys[i].empty()) {
-      one = StatusOfWait(*client, requests[i], reply);
-    } else if (one.ok()) {
-      if (reply.type == REDIS_REPLY_INTEGER &&
-          reply.integer == internal::kOtherFilter) {
-        *other_filter = true;
-      }
-      one = ReadAdded(*client, requests[i], reply, adds_of.keys[i], is_new);
-    }
-    if (status.ok()) status = one;
-  }
-  return status;
-}
-
-RedisStatus RedisFilter::Rep::Add(const std::string_view* keys, size_t n,
-                                  bool* is_new) {
-  if (n == 0) return {};
-  RedisStatus status = CheckSizes(opened_name, keys, n);
-  bool again = status.ok();
-  for (int i = 0; again && i < kAttempts; ++i) {
-    const ViewRef seen = CurrentView();
-    again = false;
-    status = AddOnce(*seen, keys, n, is_new, &again);
-    if (!again) break;
-    const RedisStatus reloaded = Reload(seen);
-    if (!reloaded.ok()) {
-      status = reloaded;
-      break;
-    }
-  }
-  if (status.ok()) {
-    adds += n;
-  } else {
-    CountError(status);
-  }
-  return status;
-}
-
 bool RedisFilter::MayMatch(std::string_view key) {
   bool may_match = true;
   MayMatch(&key, 1, &may_match);
@@ -418,15 +250,6 @@ RedisStatus RedisFilter::Check(std::string_view key, bool* may_match) {
 RedisStatus RedisFilter::Check(const std::string_view* keys, size_t n,
                                bool* may_match) {
   return rep_->Check(keys, n, may_match);
-}
-
-RedisStatus RedisFilter::Add(std::string_view key, bool* is_new) {
-  return rep_->Add(&key, 1, is_new);
-}
-
-RedisStatus RedisFilter::Add(const std::string_view* keys, size_t n,
-                             bool* is_new) {
-  return rep_->Add(keys, n, is_new);
 }
 
 }  // namespace deltabloom

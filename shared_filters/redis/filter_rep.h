@@ -46,6 +46,8 @@ RedisStatus ReadDescriptor(Client* client, const std::string& name,
 RedisStatus StatusOfAnswer(const Client& client, const Request& request,
                            const redisReply& reply);
 
+RedisStatus OddReply(const Client& client, const std::string& key);
+
 // Long enough for what takes a server a while.
 std::chrono::milliseconds LongTimeout(const RedisOptions& options);
 

@@ -26,6 +26,11 @@ std::string CheckName(std::string_view name) {
            "': without a hash tag it must have no '}', or its other keys could "
            "not be on the same slot";
   }
+  if (name.front() == '{' && HashTag(name).size() + 2 == name.size()) {
+    return "name is '" + Printable(name) +
+           "': nothing but a hash tag, it would share its other keys with the "
+           "filter named like the tag";
+  }
   return "";
 }
 

@@ -45,7 +45,7 @@ bool ParseRedirection(std::string_view error, const Endpoint& from,
   }
   std::string target(error.substr(next + 1));
   target = target.substr(0, target.find(' '));
-  if (!target.empty() && target[0] == ':') target = from.host + target;
+  if (target.rfind(':') == 0) target = from.host + target;
   return ParseEndpoint(target, &redirection->endpoint);
 }
 

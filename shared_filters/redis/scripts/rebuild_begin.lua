@@ -8,6 +8,7 @@ local other = redis.call('HGET', KEYS[1], 'rebuild')
 if other and other ~= ARGV[2] and ARGV[4] ~= '1' and redis.call('EXISTS', KEYS[2]) == 1 then
   return -3
 end
+if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('UNLINK', KEYS[2]) end
 empty_bitmap(KEYS[2], tonumber(ARGV[5]), ARGV[6])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
 redis.call('HSET', KEYS[1], 'rebuild', ARGV[2])

@@ -14,8 +14,9 @@ if tonumber(now) - tonumber(state[3]) < tonumber(ARGV[2]) then return 0 end
 for i = 3, #KEYS do
   if redis.call('EXISTS', KEYS[i]) == 0 then return -2 end
 end
+empty_bitmap(KEYS[2], tonumber(ARGV[3]), ARGV[4])
 for i = #KEYS, 4, -1 do redis.call('RENAME', KEYS[i - 1], KEYS[i]) end
-empty_bitmap(KEYS[3], tonumber(ARGV[3]), ARGV[4])
+redis.call('RENAME', KEYS[2], KEYS[3])
 local ttl = redis.call('PTTL', KEYS[1])
 if ttl > 0 then redis.call('PEXPIRE', KEYS[3], ttl) end
 redis.call('HSET', KEYS[1], 'rotated_ms', now)
