@@ -27,13 +27,17 @@ struct LoadResult {
   double keys_per_second = 0;
   double p50_us = 0;  // of a call
   double p99_us = 0;
+  double server_us = 0;  // of its CPU, per key
+  double client_us = 0;  // of ours
   uint64_t keys = 0;
   uint64_t errors = 0;
   uint64_t not_found = 0;
 };
 
+// `server_seconds` tells the CPU time that the server has taken so far.
 LoadResult Run(const Operation& operation, const Load& load,
-               const std::vector<std::string_view>& keys);
+               const std::vector<std::string_view>& keys,
+               const std::function<double()>& server_seconds);
 
 // The element-wise median by keys_per_second; sums of errors and not_found.
 LoadResult Median(std::vector<LoadResult> results);

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <memory>
 
@@ -142,11 +144,28 @@ void Fill(RedisFilter* filter, const std::vector<std::string_view>& keys,
               100 * info.false_positive_rate);
 }
 
+// The CPU time of the server: what its "INFO cpu" says.
+double ServerSeconds(internal::Client* client) {
+  internal::Reply reply;
+  internal::Request request("INFO");
+  request.Word("cpu");
+  Demand(client->RunOne(request, internal::Retry::kSafe, &reply));
+  double seconds = 0;
+  const std::string text(internal::TextOf(*reply));
+  for (const char* field : {"used_cpu_sys:", "used_cpu_user:"}) {
+    const size_t at = text.find(field);
+    if (at == text.npos) continue;
+    seconds += std::strtod(text.c_str() + at + std::strlen(field), nullptr);
+  }
+  return seconds;
+}
+
 // Interleaves the repetitions of all variants, so that what disturbs the
 // machine disturbs them alike. Returns errors and keys not found.
-uint64_t Table(const Settings& settings, const char* title,
-               const std::vector<Variant>& variants, unsigned connections,
-               size_t batch, const std::vector<std::string_view>& keys) {
+uint64_t Table(const Settings& settings, const Subject& subject,
+               const char* title, const std::vector<Variant>& variants,
+               unsigned connections, size_t batch,
+               const std::vector<std::string_view>& keys) {
   Load load;
   load.connections = connections;
   load.batch = batch;
@@ -156,24 +175,28 @@ uint64_t Table(const Settings& settings, const char* title,
   for (unsigned i = 0; i < settings.repeat; ++i) {
     for (size_t v = 0; v < variants.size(); ++v) {
       if (batch > 1 && !variants[v].batches) continue;
-      results[v].push_back(Run(variants[v].operation, load, keys));
+      results[v].push_back(Run(variants[v].operation, load, keys, [&] {
+        return ServerSeconds(subject.client.get());
+      }));
     }
   }
   std::printf("\n%s, %u connection%s, %zu key%s per call:\n\n", title,
               connections, connections == 1 ? "" : "s", batch,
               batch == 1 ? "" : "s");
-  std::printf("| | keys per second | ratio | us per call, p50 | p99 |\n");
-  std::printf("|---|---|---|---|---|\n");
+  std::printf(
+      "| | keys per second | ratio | us per call, p50 | p99 | server's CPU, us "
+      "per key | ratio | client's CPU |\n|---|---|---|---|---|---|---|---|\n");
   uint64_t wrong = 0;
-  double base = 0;  // of the pipeline, the second row
-  if (!results[1].empty()) base = Median(results[1]).keys_per_second;
+  const LoadResult base = Median(results[1]);  // of the pipeline
   for (size_t v = 0; v < variants.size(); ++v) {
     if (results[v].empty()) continue;
     const LoadResult median = Median(results[v]);
     wrong += median.errors + median.not_found;
-    std::printf("| %s | %.0f | %.2f | %.1f | %.1f |\n",
+    std::printf("| %s | %.0f | %.2f | %.1f | %.1f | %.2f | %.2f | %.2f |\n",
                 variants[v].name.c_str(), median.keys_per_second,
-                median.keys_per_second / base, median.p50_us, median.p99_us);
+                median.keys_per_second / base.keys_per_second, median.p50_us,
+                median.p99_us, median.server_us,
+                base.server_us / median.server_us, median.client_us);
   }
   std::fflush(stdout);
   return wrong;
@@ -236,19 +259,19 @@ int Main(int argc, char** argv) {
   Fill(subject.go.get(), views, nullptr);
   std::printf(
       "%zu keys of 15 bytes, all of them present; go-murmur3 with k = "
-      "%u, local with k = %u.\nRatio: to k commands in one pipeline.\n",
+      "%u, local with k = %u.\nRatios are to k commands in one pipeline; above 1 is better.\n",
       keys.size(), subject.go_scheme.probes, subject.local_scheme.probes);
   uint64_t wrong = 0;
   for (const size_t batch : {size_t{1}, settings.batch}) {
     for (const unsigned connections : settings.connections) {
-      wrong +=
-          Table(settings, "Checks", Checks(subject), connections, batch, views);
+      wrong += Table(settings, subject, "Checks", Checks(subject), connections,
+                     batch, views);
     }
   }
   for (const size_t batch : {size_t{1}, settings.batch}) {
     for (const unsigned connections : settings.connections) {
-      wrong +=
-          Table(settings, "Adds", Adds(subject), connections, batch, views);
+      wrong += Table(settings, subject, "Adds", Adds(subject), connections,
+                     batch, views);
     }
   }
   Floors(views, subject.go_scheme);

@@ -33,10 +33,16 @@ Request MakeAdd(const View& seen, const internal::ShardKeys& names,
   Request request(internal::kAddScript, 2);
   request.Key(names.live).Key(names.descriptor).Word(descriptor.id);
   request.Word(names.rebuild).Number(descriptor.adopted() ? 0 : 1);
-  request.Number(probes);
+  // All bitmaps but those of local have one marker for all keys.
+  const size_t markers = descriptor.scheme.is_local() ? keys.size() : 1;
+  request.Number(probes).Number(markers);
+  for (size_t i = 0; i < markers; ++i) {
+    request.Word("GET").Word("u1").Number(batch[keys[i]].marker);
+  }
   for (const size_t i : keys) {
-    request.Number(batch[i].marker);
-    for (uint32_t p = 0; p < probes; ++p) request.Number(batch[i].offsets[p]);
+    for (uint32_t p = 0; p < probes; ++p) {
+      request.Word("SET").Word("u1").Number(batch[i].offsets[p]).Word("1");
+    }
   }
   return request;
 }

@@ -325,7 +325,7 @@ TEST(Failures, PasswordsAndUsers) {
   EXPECT_EQ(status.error, RedisError::kNoPermission) << status.message;
   EXPECT_EQ(with_users.Run({"ACL", "SETUSER", "writer", "on", ">pw", "~f",
                             "~{f}:*", "+hgetall", "+strlen", "+evalsha",
-                            "+eval", "+hmget", "+getbit", "+setbit"}),
+                            "+eval", "+hmget", "+bitfield"}),
             "OK");
   redis.username = "writer";
   std::unique_ptr<RedisFilter> writer;
