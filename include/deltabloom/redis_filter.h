@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -197,6 +198,10 @@ struct DELTABLOOM_EXPORT RedisRebuildOptions {
 
   // Go on although another rebuild seems to run; that one will fail.
   bool take_over = false;
+
+  // Called by Finish from time to time with the bytes of the bitmap that are
+  // done, and all of them. Must not throw.
+  std::function<void(uint64_t done, uint64_t all)> progress;
 };
 
 struct DELTABLOOM_EXPORT RedisRebuildResult {

@@ -136,7 +136,13 @@ RedisStatus RedisRebuild::Rep::FinishShard(uint32_t shard,
   const uint64_t count = internal::CountBits(bytes, ShardSize(shard));
   const RedisStatus status = internal::Upload(
       client.get(), upload, bytes, ShardSize(shard), options.lease,
-      [this] { return RenewIfDue(); }, &result->uploaded_bytes);
+      [&](uint64_t done) {
+        if (options.progress) {
+          options.progress(ShardBegin(shard) + done, bitmap.size());
+        }
+        return RenewIfDue();
+      },
+      &result->uploaded_bytes);
   if (!status.ok()) return status;
   result->set_bits += count;
   if (!replace) {
@@ -202,6 +208,9 @@ RedisStatus RedisRebuild::Finish(RedisRebuildResult* result) {
        ++shard) {
     status = rep_->FinishShard(shard, result);
     if (status.ok()) rep_->done_shards = shard + 1;
+  }
+  if (status.ok() && rep_->options.progress) {
+    rep_->options.progress(rep_->bitmap.size(), rep_->bitmap.size());
   }
   result->keys = rep_->keys;
   result->replaced = status.ok() && rep_->replace;

@@ -53,7 +53,7 @@ uint64_t CountBits(const unsigned char* bytes, size_t size) {
 RedisStatus Upload(Client* client, const std::string& key,
                    const unsigned char* bytes, size_t size,
                    std::chrono::milliseconds lease,
-                   const std::function<RedisStatus()>& between,
+                   const std::function<RedisStatus(uint64_t)>& between,
                    uint64_t* sent) {
   const auto lease_ms = static_cast<uint64_t>(lease.count());
   std::vector<Request> requests;
@@ -74,7 +74,7 @@ RedisStatus Upload(Client* client, const std::string& key,
     requests.emplace_back("PEXPIRE");
     requests.back().Key(key).Number(lease_ms);
     RedisStatus status = RunAll(client, requests, &replies);
-    if (status.ok()) status = between();
+    if (status.ok()) status = between(at + piece);
     if (!status.ok()) return status;
     requests.clear();
   }

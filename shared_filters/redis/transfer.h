@@ -28,11 +28,13 @@ uint64_t CountBits(const unsigned char* bytes, size_t size);
 
 // Writes `size` bytes to the string `key`, which must not exist and will expire
 // after `lease`; stretches of zeros are left out. `between` is called after
-// every few MiB: an error of it ends the upload. *sent: bytes.
+// every few MiB with the bytes that are done: an error of it ends the upload.
+// *sent: bytes, added to.
 RedisStatus Upload(Client* client, const std::string& key,
                    const unsigned char* bytes, size_t size,
                    std::chrono::milliseconds lease,
-                   const std::function<RedisStatus()>& between, uint64_t* sent);
+                   const std::function<RedisStatus(uint64_t)>& between,
+                   uint64_t* sent);
 
 // Reads the first `size` bytes of a string; what it has not, is zero.
 RedisStatus Download(Client* client, const std::string& key, size_t size,

@@ -35,9 +35,34 @@ TEST(Adopted, TheWeakerPromise) {
             RedisError::kMismatch);
 }
 
-// 512 MiB in Redis, and the last offset it has.
+// 512 MiB in Redis, and the last offset it has: of a bitmap of ours the marker
+// is there.
 TEST(Adopted, PhpReachesTheLastBit) {
   Server server;
+  {
+    RedisFilterOptions ours;
+    ours.name = "ours";
+    ours.scheme = "php-named-hashes";
+    auto filter = Create(server.Options(), ours);
+    EXPECT_EQ(server.Run({"BITPOS", "ours", "1"}), "4294967295");
+    ASSERT_TRUE(filter->Add("user:1").ok());
+    RedisFilterInfo info;
+    ASSERT_TRUE(filter->Info(&info).ok());
+    EXPECT_EQ(info.set_bits, 3u);
+    EXPECT_EQ(info.hashes, (std::vector<std::string>{"BKDR", "SDBM", "JS"}));
+    EXPECT_LT(info.occupancy, 0.5);
+    std::unique_ptr<RedisFilter> again;
+    const RedisStatus status =
+        RedisFilter::Open(server.Options(), "ours", &again);
+    ASSERT_TRUE(status.ok()) << status.message;
+    bool found = false;
+    ASSERT_TRUE(again->Check("user:1", &found).ok());
+    EXPECT_TRUE(found);
+    ASSERT_TRUE(again->Check("user:2", &found).ok());
+    EXPECT_FALSE(found);
+    server.Run({"DEL", "ours"});
+    EXPECT_EQ(again->Check("user:2", &found).error, RedisError::kMissing);
+  }
   RedisFilterOptions options;
   options.name = "php";
   options.scheme = "php-named-hashes";

@@ -127,6 +127,32 @@ TEST(Redirections, AreParsed) {
   }
 }
 
+// Any text: no crash, and whatever is accepted is in range.
+TEST(Redirections, TakeAnyText) {
+  const uint64_t seed = test::SeedOfThisRun();
+  std::cout << "seed " << seed << "\n";
+  test::Random random(seed);
+  const std::string pieces[] = {"MOVED", "ASK", " ",  ":",     "@", "[",
+                                "]",     "-1",  "16", "99999", "a", "::"};
+  size_t accepted = 0;
+  for (int i = 0; i < 200000; ++i) {
+    std::string text = random.Below(2) == 0 ? "MOVED 1 a:7" : "";
+    for (uint64_t n = random.Below(8); n > 0; --n) {
+      text += random.Below(10) == 0 ? random.Key(random.Below(4))
+                                    : pieces[random.Below(12)];
+    }
+    Redirection redirection;
+    if (ParseRedirection(text, {"h", 1, ""}, &redirection)) {
+      ++accepted;
+      EXPECT_LT(redirection.slot, kSlots);
+      EXPECT_NE(redirection.endpoint.port, 0);
+    }
+    ClassifyError(text);
+    Printable(text);
+  }
+  EXPECT_GT(accepted, 100u);
+}
+
 TEST(Errors, AreClassified) {
   const struct {
     const char* reply;

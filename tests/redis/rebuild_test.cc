@@ -201,10 +201,19 @@ TEST_F(RebuildTest, TakesBitsFromElsewhere) {
   std::string bits;
   ASSERT_TRUE(source->ReadBits(&bits).ok());
   auto copy = Create(OptionsOf("copy", "guava-helper", 5000));
-  auto rebuild = Start(copy.get());
+  RedisRebuildOptions options;
+  uint64_t done = 0, all = 0;
+  options.progress = [&](uint64_t part, uint64_t whole) {
+    EXPECT_LE(done, part);
+    done = part;
+    all = whole;
+  };
+  auto rebuild = Start(copy.get(), options);
   EXPECT_FALSE(rebuild->AddBits(bits + "x"));
   EXPECT_TRUE(rebuild->AddBits(bits));
   ASSERT_TRUE(rebuild->Finish().ok());
+  EXPECT_EQ(all, bits.size());
+  EXPECT_EQ(done, all);
   EXPECT_EQ(TheServer().Run({"GET", "copy"}),
             TheServer().Run({"GET", "source"}));
 }
