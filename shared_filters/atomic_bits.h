@@ -48,6 +48,11 @@ class StripedCounter {
   Stripe stripes_[kStripes];
 };
 
+// The number of bits that are set in a word.
+inline unsigned BitsIn(uint64_t word) {
+  return static_cast<unsigned>(__builtin_popcountll(word));
+}
+
 class AtomicBits {
  public:
   static constexpr uint64_t kWordBits = 64;
@@ -70,18 +75,22 @@ class AtomicBits {
     return (Word(bit / kWordBits) >> (bit % kWordBits) & 1) != 0;
   }
 
-  // Sets the bits of `mask` in word i. Returns how many of them this call set:
-  // give the sum of what a key set to CountSet.
-  unsigned Or(uint64_t i, uint64_t mask) {
+  // Sets the bits of `mask` in word i. Returns those of them that this call
+  // set: give the number of bits that a key set to CountSet.
+  uint64_t Or(uint64_t i, uint64_t mask) {
     // Reading first leaves the cache line shared when the bits are set, as
     // half of them are in a full filter and all are for a key that is in.
-    if ((Word(i) & mask) == mask) return 0;
-    const uint64_t before = array_[i].fetch_or(mask, std::memory_order_relaxed);
-    return static_cast<unsigned>(__builtin_popcountll(mask & ~before));
+    return (Word(i) & mask) == mask ? 0 : OrUnread(i, mask);
   }
 
-  unsigned Set(uint64_t bit) {
-    return Or(bit / kWordBits, uint64_t{1} << (bit % kWordBits));
+  // The same for who has read the word just now.
+  uint64_t OrUnread(uint64_t i, uint64_t mask) {
+    return mask & ~array_[i].fetch_or(mask, std::memory_order_relaxed);
+  }
+
+  // Sets one bit. True if this call did.
+  bool Set(uint64_t bit) {
+    return Or(bit / kWordBits, uint64_t{1} << (bit % kWordBits)) != 0;
   }
 
   void CountSet(uint64_t newly_set) {

@@ -69,8 +69,9 @@ bool GoMurmur3Filter::Add(std::string_view key) {
   const internal::Murmur3 hash(key);
   uint64_t newly_set = 0;
   for (uint32_t probe = 0; probe < rep_->options.probes; ++probe) {
-    newly_set += rep_->bits.Set(internal::GoMurmur3Offset(
-        hash, static_cast<uint8_t>(probe), rep_->divisor));
+    const uint64_t bit = internal::GoMurmur3Offset(
+        hash, static_cast<uint8_t>(probe), rep_->divisor);
+    newly_set += rep_->bits.Set(bit) ? 1 : 0;
   }
   rep_->bits.CountSet(newly_set);
   return newly_set != 0;
@@ -119,7 +120,8 @@ std::string GoMurmur3Filter::MergeBitmap(std::string_view bitmap) {
     uint64_t byte = ReverseBits(static_cast<unsigned char>(bitmap[i]));
     const uint64_t bits_left = Bits() - 8 * i;
     if (bits_left < 8) byte &= (uint64_t{1} << bits_left) - 1;
-    newly_set += rep_->bits.Or(i / kWordBytes, byte << (i % kWordBytes * 8));
+    newly_set += internal::BitsIn(
+        rep_->bits.Or(i / kWordBytes, byte << (i % kWordBytes * 8)));
   }
   rep_->bits.CountSet(newly_set);
   return {};

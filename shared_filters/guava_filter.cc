@@ -14,6 +14,7 @@
 namespace deltabloom {
 
 using internal::AtomicBits;
+using internal::BitsIn;
 using internal::Murmur3Hash;
 
 struct GuavaFilter::Rep {
@@ -61,7 +62,7 @@ std::unique_ptr<GuavaFilter> GuavaFilter::FromBytes(std::string_view bytes,
   auto rep = std::make_unique<Rep>(shape);
   uint64_t set = 0;
   for (uint64_t i = 0; i < shape.words; ++i) {
-    set += rep->bits.Or(i, internal::GuavaWord(bytes, i));
+    set += BitsIn(rep->bits.Or(i, internal::GuavaWord(bytes, i)));
   }
   rep->bits.CountSet(set);
   return std::unique_ptr<GuavaFilter>(new GuavaFilter(std::move(rep)));
@@ -71,7 +72,7 @@ bool GuavaFilter::Put(std::string_view key) {
   AtomicBits& bits = rep_->bits;
   uint64_t newly_set = 0;
   rep_->ForEachBit(key, [&](uint64_t bit) {
-    newly_set += bits.Set(bit);
+    newly_set += bits.Set(bit) ? 1 : 0;
     return true;
   });
   bits.CountSet(newly_set);
@@ -117,7 +118,7 @@ void GuavaFilter::PutAll(const GuavaFilter& other) {
   }
   uint64_t newly_set = 0;
   for (uint64_t i = 0; i < rep_->bits.words(); ++i) {
-    newly_set += rep_->bits.Or(i, other.rep_->bits.Word(i));
+    newly_set += BitsIn(rep_->bits.Or(i, other.rep_->bits.Word(i)));
   }
   rep_->bits.CountSet(newly_set);
 }

@@ -16,21 +16,48 @@ inline constexpr uint64_t kLocalBlockWords = 8;
 inline constexpr uint64_t kLocalBlockBits =
     kLocalBlockWords * AtomicBits::kWordBits;
 
-// Of a probe: the word of its block, and the bit in it.
+// Of a probe: the word of its block, and the bit in it. Sector i of a block is
+// its words of 32 bits number i and i + 8.
 struct LocalPlace {
   uint64_t word;
   unsigned bit;
 };
 
+inline uint32_t LocalProduct(uint64_t hash, uint32_t round, uint32_t sector) {
+  return static_cast<uint32_t>(hash) *
+         kLocalMultipliers[round * kLocalSectors + sector];
+}
+
 inline LocalPlace LocalPlaceOf(uint64_t hash, uint32_t round, uint32_t probe) {
   const auto begin = static_cast<uint32_t>(hash >> 32);
   const uint32_t sector = (probe - begin) % kLocalSectors;
-  const uint32_t product = static_cast<uint32_t>(hash) *
-                           kLocalMultipliers[round * kLocalSectors + sector];
-  // Words of 32 bits: sector i has number i and number i + 8.
+  const uint32_t product = LocalProduct(hash, round, sector);
   const uint32_t half_word = sector + (product >> 26) % 2 * kLocalSectors;
   return {half_word / 2, half_word % 2 * 32 + (product >> 27)};
 }
+
+// The bits of one round in the words of its block. All sectors, taken or not:
+// quicker than a store for each probe.
+struct LocalRoundMasks {
+  LocalRoundMasks(uint64_t hash, uint32_t round, uint32_t probes) {
+    const auto begin = static_cast<uint32_t>(hash >> 32);
+    constexpr uint32_t kHalf = kLocalBlockWords / 2;
+    for (uint32_t i = 0; i < kHalf; ++i) {
+      word[i] = 0;
+      word[kHalf + i] = 0;
+      for (uint32_t sector = 2 * i; sector <= 2 * i + 1; ++sector) {
+        const uint32_t product = LocalProduct(hash, round, sector);
+        const bool taken = (sector + begin) % kLocalSectors < probes;
+        const uint64_t bit = uint64_t{taken} << (product >> 27)
+                                             << sector % 2 * 32;
+        const uint64_t in_upper = 0 - uint64_t{product >> 26 & 1};
+        word[i] |= bit & ~in_upper;
+        word[kHalf + i] |= bit & in_upper;
+      }
+    }
+  }
+  uint64_t word[kLocalBlockWords];
+};
 
 // A key's blocks: the first word of each.
 struct LocalWords {
@@ -43,17 +70,23 @@ struct LocalWords {
   uint64_t second;
 };
 
-// Sets the bits of one round; returns how many of them this call set.
+// Sets the bits of one round; returns how many of them this call set. Branches
+// on which words have a bit, or miss one, would be mispredicted.
 inline unsigned SetLocalRound(AtomicBits* bits, uint64_t first_word,
                               uint64_t hash, uint32_t round, uint32_t probes) {
-  uint64_t masks[kLocalBlockWords] = {};
-  for (uint32_t probe = 0; probe < probes; ++probe) {
-    const LocalPlace place = LocalPlaceOf(hash, round, probe);
-    masks[place.word] |= uint64_t{1} << place.bit;
+  const LocalRoundMasks masks(hash, round, probes);
+  uint64_t incomplete[kLocalBlockWords];
+  unsigned count = 0;
+  for (uint64_t i = 0; i < kLocalBlockWords; ++i) {
+    incomplete[count] = i;
+    count += (masks.word[i] & ~bits->Word(first_word + i)) != 0 ? 1 : 0;
   }
   unsigned newly_set = 0;
-  for (uint64_t i = 0; i < kLocalBlockWords; ++i) {
-    if (masks[i] != 0) newly_set += bits->Or(first_word + i, masks[i]);
+  for (unsigned i = 0; i < count; ++i) {
+    const uint64_t word = incomplete[i];
+    const uint64_t set = bits->OrUnread(first_word + word, masks.word[word]);
+    // Two sectors reach into a word: two bits at most.
+    newly_set += (set != 0 ? 1 : 0) + ((set & (set - 1)) != 0 ? 1 : 0);
   }
   return newly_set;
 }

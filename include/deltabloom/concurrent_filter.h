@@ -67,10 +67,10 @@ class DELTABLOOM_EXPORT ConcurrentFilter {
   // Holds more keys than it was made for, duplicates counted.
   bool IsOverfull() const { return KeysAdded() > ExpectedKeys(); }
 
-  // The rate that the present contents mean: computed from how full the blocks
-  // are, up to 65,536 of them, so it is exact up to 4 MiB and beyond good to
-  // half a percent of itself. Reads up to 4 MiB: milliseconds, not for each
-  // key.
+  // The rate that the present contents mean. Up to 4 MiB, exactly: computed
+  // from how full each block is, in up to some milliseconds. In larger filters
+  // from the number of set bits, within half a percent of itself, and nearer
+  // the larger they are.
   double FalsePositiveRate() const;
 
   BloomSize Size() const;

@@ -13,15 +13,16 @@ namespace {
 TEST(AtomicBits, CountsWhatItSet) {
   AtomicBits bits(2);
   EXPECT_EQ(bits.bits(), 128u);
-  EXPECT_EQ(bits.Or(1, 0b0011), 2u);
+  EXPECT_EQ(bits.Or(1, 0b0011), 0b0011u);
   // Half of the mask is there already: only what fetch_or found missing counts.
-  EXPECT_EQ(bits.Or(1, 0b0110), 1u);
+  EXPECT_EQ(bits.Or(1, 0b0110), 0b0100u);
+  EXPECT_EQ(bits.OrUnread(1, 0b0111), 0u);
   EXPECT_EQ(bits.Or(1, 0b0111), 0u);
   EXPECT_EQ(bits.Or(1, 0), 0u);
   EXPECT_EQ(bits.Word(0), 0u);
   EXPECT_EQ(bits.Word(1), 0b0111u);
-  EXPECT_EQ(bits.Set(127), 1u);
-  EXPECT_EQ(bits.Set(127), 0u);
+  EXPECT_TRUE(bits.Set(127));
+  EXPECT_FALSE(bits.Set(127));
   EXPECT_TRUE(bits.Get(127));
   EXPECT_TRUE(bits.Get(64));
   EXPECT_FALSE(bits.Get(63));
@@ -42,7 +43,8 @@ TEST(AtomicBits, ConcurrentSettersCountEachBitOnce) {
       ++started;
       while (started < 2) std::this_thread::yield();
       uint64_t mine = 0;
-      for (uint64_t bit = 0; bit < bits.bits(); ++bit) mine += bits.Set(bit);
+      for (uint64_t bit = 0; bit < bits.bits(); ++bit)
+        mine += bits.Set(bit) ? 1 : 0;
       bits.CountSet(mine);
     };
     std::thread other(run);

@@ -187,6 +187,17 @@ TEST(ConcurrentFilter, RefusesWhatCannotBe) {
   }
 }
 
+TEST(ConcurrentFilter, KeysOfAnySize) {
+  test::Random random(7);
+  ConcurrentFilter filter(Options(200, 1e-6));
+  std::vector<std::string> keys = {"", std::string(1, '\0'),
+                                   std::string(1 << 20, 'x')};
+  for (size_t size = 1; size < 100; ++size) keys.push_back(random.Key(size));
+  for (const std::string& key : keys) filter.Add(key);
+  for (const std::string& key : keys) EXPECT_TRUE(filter.MayMatch(key));
+  EXPECT_FALSE(filter.MayMatch(std::string((1 << 20) - 1, 'x')));
+}
+
 // Writers add; each publishes how far it got. Readers must find everything
 // published, at once.
 TEST(ConcurrentFilter, ManyThreads) {

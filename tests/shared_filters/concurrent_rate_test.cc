@@ -51,11 +51,13 @@ void ExpectRate(const Measured& measured, double rate, double error) {
       << measured.found / measured.asked << " measured, " << rate;
 }
 
-// A filter of few blocks is a draw of its own: the spread of its rate, as a
-// share, is about 0.8 / sqrt(blocks) at 1 %, more at lower rates.
+// A filter of few blocks is a draw of its own. The spread of its rate, as a
+// share, from how its keys fall on blocks: with L keys in a block, the rate of
+// a block goes like (1 - e^(-k L / 512))^k, and L spreads by its square root.
+// That makes 0.6 / sqrt(blocks) with 6 probes at 1 %, 1.5 with 16 at .005 %.
 double SpreadOfRate(const ConcurrentFilter& filter) {
   const double blocks = static_cast<double>(filter.Size().bits) / 512;
-  return 0.3 * filter.Size().probes / std::sqrt(blocks);
+  return 0.15 * filter.Size().probes / std::sqrt(blocks);
 }
 
 struct Case {
@@ -71,7 +73,9 @@ std::vector<Case> Cases() {
       cases.push_back({keys, rate, rate < 0.001 ? 4000000u : 1000000u});
     }
   }
+#if !defined(__SANITIZE_ADDRESS__)  // it makes this one slow
   cases.push_back({10000000, 0.01, 2000000});
+#endif
   if (std::getenv("DELTABLOOM_LONG_TESTS") != nullptr) {
     cases.push_back({10000000, 0.0001, 100000000});
     cases.push_back({100000000, 0.01, 100000000});
@@ -88,7 +92,8 @@ TEST(ConcurrentRate, ReportedIsMeasured) {
     for (uint64_t i = 0; i < at.keys; ++i) filter.Add(Key(i));
     const Measured measured = Ask(filter, uint64_t{1} << 40, at.asked);
     const double reported = filter.FalsePositiveRate();
-    ExpectRate(measured, reported, filter.Size().bits > 1u << 25 ? 0.004 : 0);
+    const bool by_theory = filter.Size().bits > 1u << 25;
+    ExpectRate(measured, reported, by_theory ? SpreadOfRate(filter) : 0);
     // The size was right: no key too many, no block too many.
     const double planned = internal::LocalRate(
         filter.Size().probes <= 8

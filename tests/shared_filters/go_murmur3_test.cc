@@ -130,6 +130,17 @@ TEST(GoMurmur3, RefusesWhatCannotBe) {
   EXPECT_THROW(GoMurmur3Filter{Options(64, 0)}, std::invalid_argument);
 }
 
+TEST(GoMurmur3, KeysOfAnySize) {
+  test::Random random(7);
+  GoMurmur3Filter filter(Options(8000, kGoZeroProbes));
+  std::vector<std::string> keys = {"", std::string(1, '\0'),
+                                   std::string(1 << 20, 'x')};
+  for (size_t size = 1; size < 100; ++size) keys.push_back(random.Key(size));
+  for (const std::string& key : keys) filter.Add(key);
+  for (const std::string& key : keys) EXPECT_TRUE(filter.MayMatch(key));
+  EXPECT_FALSE(filter.MayMatch(std::string((1 << 20) - 1, 'x')));
+}
+
 // go-zero's own figure: 20 bits per key and 14 probes.
 TEST(GoMurmur3, RateOfGoZero) {
   constexpr uint64_t kKeys = 20000, kAsked = 2000000;

@@ -226,6 +226,32 @@ TEST(GuavaFilter, KeysOfAnySize) {
   EXPECT_FALSE(filter.MightContain(std::string((1 << 20) - 1, 'x')));
 }
 
+// As JDK 17 decodes and encodes.
+TEST(GuavaFunnels, TextThatIsNotWellFormed) {
+  const struct {
+    const char* bytes;
+    std::u16string text;
+  } cases[] = {
+      {"", u""},
+      {"\xF0\x9F\x98\x80\x41", u"\U0001F600A"},
+      {"\xED\xA0\x80\xF0", u"\uFFFD\uFFFD"},  // a surrogate is one
+      {"\xC0\x80", u"\uFFFD\uFFFD"},
+      {"\xE2\x82\x41", u"\uFFFDA"},
+      {"\xF0\x9F\x98", u"\uFFFD"},
+      {"\xF4\x90\x80\x80", u"\uFFFD\uFFFD\uFFFD\uFFFD"},
+      {"\x80\xFF", u"\uFFFD\uFFFD"},
+  };
+  for (const auto& [bytes, text] : cases) {
+    EXPECT_EQ(JavaUtf16(bytes), text) << bytes;
+  }
+  const std::u16string alone = {0xD83D, u'A', 0xDE00, 0xD83D};
+  EXPECT_EQ(GuavaStringFunnel(alone), "?A??");
+  EXPECT_EQ(GuavaStringFunnel(u"\u00e9\U0001F600"), "\xC3\xA9\xF0\x9F\x98\x80");
+  const char units[] = "\x3D\xD8\x41\0\0\xDE\x3D\xD8";
+  EXPECT_EQ(GuavaUnencodedCharsFunnel(alone), std::string(units, 8));
+  EXPECT_EQ(GuavaIntegerFunnel(-2), "\xFE\xFF\xFF\xFF");
+}
+
 // The same keys from four threads beside readers: the bytes of one thread, no
 // bit counted twice or lost, no published key missed.
 TEST(GuavaFilter, ManyThreads) {

@@ -1,0 +1,74 @@
+// Any bytes as a filter of Guava's, as a Redis bitmap and as text: refused with
+// one line that says why, or a filter that writes the same bytes again.
+//
+// Input: the bytes.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deltabloom/go_murmur3_filter.h"
+#include "deltabloom/guava_filter.h"
+#include "deltabloom/guava_funnels.h"
+
+namespace {
+
+using namespace deltabloom;
+
+void Check(bool condition) {
+  if (!condition) std::abort();
+}
+
+void ReadFilter(std::string_view bytes) {
+  std::string error;
+  const auto filter = GuavaFilter::FromBytes(bytes, &error);
+  Check((filter == nullptr) == !error.empty());
+  Check(error.find('\n') == std::string::npos);
+  if (filter == nullptr) return;
+  Check(bytes.size() == 6 + filter->Bits() / 8);
+  std::string copy;
+  filter->AppendTo(&copy);
+  Check(copy == bytes);
+  const double before = filter->ExpectedFpp();
+  const bool there = filter->MightContain("key");
+  Check(filter->Put("key") == !there);
+  Check(filter->MightContain("key"));
+  Check(filter->ExpectedFpp() >= before && filter->ExpectedFpp() <= 1);
+  filter->ApproximateElementCount();
+}
+
+void ReadBitmap(std::string_view bitmap) {
+  GoMurmur3FilterOptions options;
+  options.bits = 1 + 8 * bitmap.size() / 2;
+  GoMurmur3Filter filter(options);
+  const std::string error = filter.MergeBitmap(bitmap);
+  Check(error.empty() || filter.SetBits() == 0);
+  std::string copy;
+  filter.AppendBitmap(&copy);
+  GoMurmur3Filter again(options);
+  Check(again.MergeBitmap(copy).empty());
+  Check(again.SetBits() == filter.SetBits());
+}
+
+// What was replaced once is well-formed from then on.
+void ReadText(std::string_view bytes) {
+  const std::u16string text = JavaUtf16(bytes);
+  Check(text.size() <= bytes.size());
+  const std::string utf8 = GuavaStringFunnel(text);
+  Check(JavaUtf16(utf8) == text);
+  Check(GuavaUnencodedCharsFunnel(text).size() == 2 * text.size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  // A copy of its own, so that ASan sees its end.
+  const std::vector<char> copy(data, data + size);
+  const std::string_view bytes(copy.data(), copy.size());
+  ReadFilter(bytes);
+  ReadBitmap(bytes);
+  ReadText(bytes);
+  return 0;
+}
