@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "deltabloom/sizing.h"
+#include "shared_filters/local_rate.h"
 #include "shared_filters/offsets.h"
 #include "util/false_positive.h"
 #include "util/hash64.h"
@@ -51,37 +52,51 @@ uint64_t JavaInt(double value) {
   return static_cast<uint64_t>(value);
 }
 
-// The fewest bits per key of a local filter at this rate with `probes`, or
-// infinity.
-double LocalBitsPerKey(double rate, uint32_t probes) {
-  double low = 0.5, high = 64;
-  const auto rate_at = [&](double bits_per_key) {
-    return LocalRate(kBlockBits / bits_per_key, probes);
+double WithMarkers(double rate, uint32_t probes) {
+  if (rate <= 0) return 0;
+  const double share_set = std::pow(rate, 1.0 / probes);
+  return rate * (1 + probes / double{kBlockBits} * (1 / share_set - 1));
+}
+
+// The fewest blocks at which the rate is met, or 0 if not below `end`.
+uint64_t FewestBlocks(uint64_t keys, double rate, uint32_t probes,
+                      uint64_t end) {
+  const LocalRate rate_at({probes, 0});
+  const auto fits = [&](uint64_t blocks) {
+    return WithMarkers(rate_at(keys, blocks), probes) <= rate;
   };
-  if (rate_at(high) > rate) return std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 40; ++i) {
-    const double middle = (low + high) / 2;
-    (rate_at(middle) > rate ? low : high) = middle;
+  uint64_t low = 1;
+  uint64_t high = 1;
+  while (high < end && !fits(high)) {
+    low = high + 1;
+    high = std::min(end, 2 * high);
   }
-  return high;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (fits(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low < end ? low : 0;
 }
 
 bool SizeLocal(uint64_t keys, double rate, Scheme* scheme) {
-  double best = std::numeric_limits<double>::infinity();
+  constexpr uint64_t kMaxBitsPerKey = 64;
+  if (keys > kMaxLocalBits) return false;
+  uint64_t fewest = std::min(kMaxLocalBits, keys * kMaxBitsPerKey) / kBlockBits;
+  fewest += 2;
+  bool found = false;
   for (uint32_t probes = 1; probes <= kMaxBlockProbes; ++probes) {
-    const double bits_per_key = LocalBitsPerKey(rate, probes);
-    if (bits_per_key < best) {
-      best = bits_per_key;
-      scheme->probes = probes;
-    }
+    const uint64_t blocks = FewestBlocks(keys, rate, probes, fewest);
+    if (blocks == 0) continue;
+    fewest = blocks;
+    scheme->probes = probes;
+    found = true;
   }
-  const double blocks =
-      std::ceil(static_cast<double>(keys) * best / double{kBlockBits});
-  if (!(blocks * kBlockBits <= static_cast<double>(kMaxLocalBits))) {
-    return false;
-  }
-  scheme->bits = static_cast<uint64_t>(std::max(blocks, 1.0)) * kBlockBits;
-  return true;
+  scheme->bits = fewest * kBlockBits;
+  return found;
 }
 
 bool SizeGo(uint64_t keys, double rate, uint32_t fixed_probes, Scheme* scheme) {
@@ -202,21 +217,8 @@ std::string Scheme::Validate() const {
   return "";
 }
 
-double LocalRate(double keys_per_block, uint32_t probes) {
-  // Terms beyond 12 standard deviations add nothing.
-  const double spread = 12 * std::sqrt(keys_per_block) + 12;
-  const double first = std::max(0.0, std::floor(keys_per_block - spread));
-  const double last = std::ceil(keys_per_block + spread);
-  const double clear_by_one =
-      std::log1p(-static_cast<double>(probes) / kBlockBits);
-  double rate = 0;
-  for (double i = first; i <= last; ++i) {
-    const double chance = std::exp(i * std::log(keys_per_block) -
-                                   keys_per_block - std::lgamma(i + 1));
-    const double clear = std::exp(i * clear_by_one) * (1 - 1.0 / kBlockBits);
-    rate += chance * std::pow(1 - clear, probes);
-  }
-  return rate;
+double RedisLocalRate(uint64_t keys, uint64_t blocks, uint32_t probes) {
+  return WithMarkers(LocalRate({probes, 0})(keys, blocks), probes);
 }
 
 bool SizeScheme(uint64_t keys, double rate, uint32_t fixed_probes,
@@ -238,9 +240,9 @@ bool SizeScheme(uint64_t keys, double rate, uint32_t fixed_probes,
 double RateOfOccupancy(const Scheme& scheme, double occupancy) {
   if (!scheme.is_local()) return std::pow(occupancy, scheme.probes);
   if (occupancy >= 1) return 1;
-  const double blocks = static_cast<double>(scheme.bits) / kBlockBits;
-  return LocalRate(KeysOfOccupancy(scheme, occupancy) / blocks + 1e-12,
-                   scheme.probes);
+  const double keys = KeysOfOccupancy(scheme, occupancy);
+  return RedisLocalRate(static_cast<uint64_t>(std::llround(keys)),
+                        scheme.bits / kBlockBits, scheme.probes);
 }
 
 double KeysOfOccupancy(const Scheme& scheme, double occupancy) {

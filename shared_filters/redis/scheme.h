@@ -56,11 +56,10 @@ struct Scheme {
   std::string Validate() const;
 };
 
-// The rate of a local filter in Redis with that many keys per block on average:
-// blocks have Poisson loads; a key of i in a block leaves a bit of its sector
-// of 64 clear with probability (1 - probes / 512)^i; the marker is a bit in
-// 512.
-double LocalRate(double keys_per_block, uint32_t probes);
+// The rate of a local filter in Redis: that of the layout (local_rate.h), and
+// what the markers add, which a probe finds set in place of a bit that is set
+// as seldom as others.
+double RedisLocalRate(uint64_t keys, uint64_t blocks, uint32_t probes);
 
 // Sets bits and probes for that many keys at this rate. False: the scheme
 // cannot reach it.

@@ -85,6 +85,10 @@ TEST_P(SchemesTest, FindsEveryKeyAtTheRateAskedFor) {
   constexpr size_t kKeys = 4000;
   auto writer = Create(OptionsOf(GetParam(), "f", kKeys));
   auto reader = Open("f");
+  RedisFilterInfo empty;
+  ASSERT_TRUE(reader->Info(&empty).ok());
+  EXPECT_EQ(empty.keys_estimate, 0);
+  EXPECT_EQ(empty.false_positive_rate, 0);
   const auto keys = random.Keys(kKeys, 12);
   const auto views = Views(keys);
   const auto is_new = std::make_unique<bool[]>(kKeys);

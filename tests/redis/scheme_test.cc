@@ -148,7 +148,7 @@ TEST(Schemes, AllOffsetsAreInRange) {
   }
 }
 
-// LocalRate against blocks that are filled for it.
+// RedisLocalRate against blocks that are filled for it.
 TEST(Schemes, LocalRateIsMeasured) {
   for (const uint32_t probes : {1u, 4u, 6u, 8u}) {
     Scheme scheme;
@@ -171,7 +171,7 @@ TEST(Schemes, LocalRateIsMeasured) {
       for (uint32_t p = 0; p < probes; ++p) all = all && bits[offsets[p]];
       found += all ? 1 : 0;
     }
-    const double rate = LocalRate(double{kKeys} / 2000, probes);
+    const double rate = RedisLocalRate(kKeys, 2000, probes);
     EXPECT_NEAR(static_cast<double>(found) / kOthers, rate,
                 5 * std::sqrt(rate / kOthers) + 0.02 * rate)
         << probes;
