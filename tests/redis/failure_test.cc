@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "shared_filters/redis/scripts.h"
-#include "shared_filters/redis/tls.h"
 #include "tests/redis/expect_failure.h"
 #include "tests/redis/server.h"
 
@@ -332,16 +331,6 @@ TEST(Failures, PasswordsAndUsers) {
   ASSERT_TRUE(RedisFilter::Open(redis, "f", &writer).ok());
   status = writer->Add("b");
   EXPECT_TRUE(status.ok()) << status.message;
-}
-
-TEST(Failures, TlsWithoutIt) {
-  RedisOptions redis;
-  redis.tls.enabled = true;
-  std::unique_ptr<RedisFilter> filter;
-  const RedisStatus status = RedisFilter::Open(redis, "f", &filter);
-  if (internal::WhyNoTls().empty()) GTEST_SKIP() << "this build has TLS";
-  EXPECT_EQ(status.error, RedisError::kUnsupported);
-  EXPECT_NE(status.message.find("hiredis 1.0"), std::string::npos);
 }
 
 // EVALSHA would never find a script whose name is not its text's.
