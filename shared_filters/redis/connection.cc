@@ -1,6 +1,8 @@
 #include "shared_filters/redis/connection.h"
 
 #include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -30,6 +32,33 @@ timeval ToTimeval(milliseconds time) {
   value.tv_usec = static_cast<suseconds_t>(time.count() % 1000 * 1000);
   return value;
 }
+
+// While it lives, this thread gets no SIGPIPE: OpenSSL writes without a way to
+// say so.
+class SigpipeBlocked {
+ public:
+  SigpipeBlocked() {
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    sigemptyset(&sigpipe_);
+    sigaddset(&sigpipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &sigpipe_, &before_);
+  }
+  ~SigpipeBlocked() {
+    const int error_number = errno;
+    const timespec at_once{};
+    if (!was_pending_) sigtimedwait(&sigpipe_, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error_number;
+  }
+  SigpipeBlocked(const SigpipeBlocked&) = delete;
+  SigpipeBlocked& operator=(const SigpipeBlocked&) = delete;
+
+ private:
+  sigset_t sigpipe_, before_;
+  bool was_pending_;
+};
 
 bool IsTimeout(int error_number) {
   return error_number == EAGAIN || error_number == EWOULDBLOCK ||
@@ -124,12 +153,41 @@ RedisStatus Connection::Broken(const std::string& key,
 
 RedisStatus Connection::Send(const std::string& commands,
                              const std::string& key, Deadline deadline) {
-  // Two system calls, so only where the last setting will not do.
-  const milliseconds left = Left(deadline);
-  if (tls_ || left > socket_timeout_ || 2 * left < socket_timeout_) {
-    redisSetTimeout(context_.get(), ToTimeval(left));
-    socket_timeout_ = left;
+  return tls_ ? SendTls(commands, key, deadline)
+              : SendPlain(commands, key, deadline);
+}
+
+// Not through hiredis: its write() to a server that has gone raises SIGPIPE,
+// of which most programs die.
+RedisStatus Connection::SendPlain(const std::string& commands,
+                                  const std::string& key, Deadline deadline) {
+  size_t sent = 0;
+  while (sent < commands.size()) {
+    const ssize_t n = send(context_->fd, commands.data() + sent,
+                           commands.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n >= 0) {
+      sent += static_cast<size_t>(n);
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN && errno != EWOULDBLOCK) {
+      return MakeStatus(RedisError::kUnavailable, endpoint_, key,
+                        std::string("connection lost: ") + strerror(errno));
+    }
+    pollfd descriptor{context_->fd, POLLOUT, 0};
+    if (IsOver(deadline) ||
+        poll(&descriptor, 1, static_cast<int>(Left(deadline).count())) == 0) {
+      return MakeStatus(RedisError::kTimeout, endpoint_, key,
+                        "does not take the request in time");
+    }
   }
+  return {};
+}
+
+RedisStatus Connection::SendTls(const std::string& commands,
+                                const std::string& key, Deadline deadline) {
+  const SigpipeBlocked blocked;
+  redisSetTimeout(context_.get(), ToTimeval(Left(deadline)));
   redisAppendFormattedCommand(context_.get(), commands.data(), commands.size());
   int done = 0;
   while (done == 0) {

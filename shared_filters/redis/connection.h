@@ -46,11 +46,14 @@ class Connection {
       : endpoint_(std::move(endpoint)), context_(context) {}
 
   RedisStatus LogIn(const RedisOptions& options, Deadline deadline);
+  RedisStatus SendPlain(const std::string& commands, const std::string& key,
+                        Deadline deadline);
+  RedisStatus SendTls(const std::string& commands, const std::string& key,
+                      Deadline deadline);
   RedisStatus Broken(const std::string& key, Deadline deadline) const;
 
   Endpoint endpoint_;
   std::unique_ptr<redisContext, FreeContext> context_;
-  std::chrono::milliseconds socket_timeout_{0};
   bool tls_ = false;
   bool reused_ = false;
 };

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "shared_filters/redis/scripts.h"
 #include "tests/redis/expect_failure.h"
@@ -53,6 +55,30 @@ TEST(Failures, AwayAndBackAgain) {
   bool found = false;
   EXPECT_TRUE(again->Check("c", &found).ok());
   EXPECT_TRUE(found);
+}
+
+// Requests too large for the socket's buffer meet a server that dies: no
+// SIGPIPE may end the program.
+TEST(Failures, LargeBatchesOnADeadConnection) {
+  Server server;
+  RedisOptions redis = server.Options();
+  redis.circuit_failures = 0;
+  auto filter = Create(redis, Small());
+  const std::vector<std::string_view> keys(50000, "key");
+  const auto found = std::make_unique<bool[]>(keys.size());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(filter->Check(keys.data(), keys.size(), found.get()).ok());
+    std::thread killer([&] {
+      std::this_thread::sleep_for(milliseconds(5 * i));
+      server.Stop();
+    });
+    while (filter->Check(keys.data(), keys.size(), found.get()).ok()) {
+    }
+    killer.join();
+    for (size_t k = 0; k < keys.size(); ++k) ASSERT_TRUE(found[k]);
+    server.Start();
+    Create(redis, Small());
+  }
 }
 
 // A restart between two calls is nobody's failure: connections and scripts are
