@@ -1,5 +1,5 @@
 # cmake --install: headers, libraries, find_package(deltabloom COMPONENTS
-# core shared rocksdb leveldb) and one pkg-config file per component.
+# core shared redis rocksdb leveldb) and one pkg-config file per component.
 
 include(CMakePackageConfigHelpers)
 
@@ -45,7 +45,7 @@ file(GLOB deltabloom_core_headers RELATIVE ${PROJECT_SOURCE_DIR}/include/deltabl
   CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/deltabloom/*.h)
 set(deltabloom_shared_headers
   concurrent_filter.h go_murmur3_filter.h guava_filter.h guava_funnels.h)
-list(REMOVE_ITEM deltabloom_core_headers rocksdb.h leveldb.h
+list(REMOVE_ITEM deltabloom_core_headers rocksdb.h leveldb.h redis_filter.h
   ${deltabloom_shared_headers})
 
 deltabloom_install(deltabloom core
@@ -56,6 +56,12 @@ deltabloom_install(deltabloom_shared shared
   DESCRIPTION "Filters shared with other languages and between threads"
   LIBS_PRIVATE "-lstdc++ -lm"
   HEADERS ${deltabloom_shared_headers})
+list(TRANSFORM deltabloom_redis_libraries PREPEND "-l" OUTPUT_VARIABLE redis_libs)
+list(JOIN redis_libs " " redis_libs)
+deltabloom_install(deltabloom_redis redis
+  DESCRIPTION "Bloom filters in Redis, shared with other languages"
+  LIBS_PRIVATE "${redis_libs} -lstdc++ -lm"
+  HEADERS redis_filter.h)
 deltabloom_install(deltabloom_rocksdb rocksdb
   DESCRIPTION "Deltabloom as a RocksDB filter policy"
   LIBS "-lrocksdb"

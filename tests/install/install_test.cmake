@@ -20,7 +20,7 @@ if(KIND STREQUAL "shared")
   set(shared ON)
 endif()
 set(components core shared)
-foreach(engine rocksdb leveldb)
+foreach(engine redis rocksdb leveldb)
   string(TOUPPER ${engine} variable)
   if(${variable})
     list(APPEND components ${engine})
@@ -32,7 +32,8 @@ run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja
   -DBUILD_SHARED_LIBS=${shared} -DCMAKE_INSTALL_PREFIX=${prefix}
   -DCMAKE_INSTALL_LIBDIR=lib -DDELTABLOOM_TESTS=OFF -DDELTABLOOM_EXAMPLES=OFF
   -DDELTABLOOM_DB_BENCH_EXT=OFF -DDELTABLOOM_TOOLS=OFF
-  -DDELTABLOOM_ROCKSDB=${ROCKSDB} -DDELTABLOOM_LEVELDB=${LEVELDB})
+  -DDELTABLOOM_ROCKSDB=${ROCKSDB} -DDELTABLOOM_LEVELDB=${LEVELDB}
+  -DDELTABLOOM_REDIS=${REDIS})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${CMAKE_COMMAND} --install ${WORK}/build)
 

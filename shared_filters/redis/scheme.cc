@@ -1,0 +1,258 @@
+#include "shared_filters/redis/scheme.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "deltabloom/sizing.h"
+#include "shared_filters/local_rate.h"
+#include "shared_filters/offsets.h"
+#include "util/false_positive.h"
+#include "util/hash64.h"
+#include "util/local_kernels.h"
+
+namespace deltabloom::internal {
+namespace {
+
+struct Named {
+  std::string_view name;
+  SchemeKind kind;
+  uint32_t fixed_probes;
+};
+constexpr Named kSchemes[] = {
+    {"local", SchemeKind::kLocal, 0},
+    {"go-murmur3", SchemeKind::kGoMurmur3, 0},
+    {"go-murmur3-14", SchemeKind::kGoMurmur3, kGoZeroProbes},
+    {"guava-helper", SchemeKind::kGuavaHelper, 0},
+    {"php-named-hashes", SchemeKind::kPhpNamedHashes, 0},
+};
+
+constexpr uint64_t kPhpBits = uint64_t{1} << 32;
+constexpr uint64_t kMaxLocalBits = uint64_t{1} << 48;
+constexpr uint64_t kMaxJavaInt = INT32_MAX;
+
+// docs/format.md, "Local", the first round.
+void LocalOffsets(std::string_view key, uint64_t blocks, uint32_t probes,
+                  uint64_t* offsets) {
+  const uint64_t hash = Hash64(key);
+  const uint64_t block = ScaleHash(hash, blocks);
+  const auto turn = static_cast<uint32_t>(hash >> 32) % kLocalSectors;
+  for (uint32_t probe = 0; probe < probes; ++probe) {
+    const uint32_t sector = (probe + kLocalSectors - turn) % kLocalSectors;
+    const uint32_t product =
+        static_cast<uint32_t>(hash) * kLocalMultipliers[sector];
+    const uint32_t word = sector + kLocalSectors * (product >> 26 & 1);
+    offsets[probe] = kBlockBits * block + 32 * word + (product >> 27);
+  }
+}
+
+// Java's (int) of a double that is not negative.
+uint64_t JavaInt(double value) {
+  if (!(value < static_cast<double>(kMaxJavaInt))) return kMaxJavaInt;
+  return static_cast<uint64_t>(value);
+}
+
+double WithMarkers(double rate, uint32_t probes) {
+  if (rate <= 0) return 0;
+  const double share_set = std::pow(rate, 1.0 / probes);
+  return rate * (1 + probes / double{kBlockBits} * (1 / share_set - 1));
+}
+
+// The fewest blocks at which the rate is met, or 0 if not below `end`.
+uint64_t FewestBlocks(uint64_t keys, double rate, uint32_t probes,
+                      uint64_t end) {
+  const LocalRate rate_at({probes, 0});
+  const auto fits = [&](uint64_t blocks) {
+    return WithMarkers(rate_at(keys, blocks), probes) <= rate;
+  };
+  uint64_t low = 1;
+  uint64_t high = 1;
+  while (high < end && !fits(high)) {
+    low = high + 1;
+    high = std::min(end, 2 * high);
+  }
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (fits(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low < end ? low : 0;
+}
+
+bool SizeLocal(uint64_t keys, double rate, Scheme* scheme) {
+  constexpr uint64_t kMaxBitsPerKey = 64;
+  if (keys > kMaxLocalBits) return false;
+  uint64_t fewest = std::min(kMaxLocalBits, keys * kMaxBitsPerKey) / kBlockBits;
+  fewest += 2;
+  bool found = false;
+  for (uint32_t probes = 1; probes <= kMaxBlockProbes; ++probes) {
+    const uint64_t blocks = FewestBlocks(keys, rate, probes, fewest);
+    if (blocks == 0) continue;
+    fewest = blocks;
+    scheme->probes = probes;
+    found = true;
+  }
+  scheme->bits = fewest * kBlockBits;
+  return found;
+}
+
+bool SizeGo(uint64_t keys, double rate, uint32_t fixed_probes, Scheme* scheme) {
+  const auto n = static_cast<double>(std::max<uint64_t>(keys, 1));
+  if (fixed_probes == 0) {
+    const BloomSize size = SizeForRate(keys, rate);
+    scheme->probes = size.probes;
+  } else {
+    scheme->probes = fixed_probes;
+  }
+  const double bits = std::ceil(BloomBits(n, rate, scheme->probes));
+  if (!(bits <= static_cast<double>(kMaxRedisOffset))) return false;
+  scheme->bits = std::max<uint64_t>(static_cast<uint64_t>(bits), 64);
+  return true;
+}
+
+// Guava's formulas, with the sizes of an int.
+bool SizeGuava(uint64_t keys, double rate, Scheme* scheme) {
+  const auto n = static_cast<double>(std::max<uint64_t>(keys, 1));
+  const double ln2 = std::log(2.0);
+  scheme->bits = JavaInt(-n * std::log(rate) / (ln2 * ln2));
+  const double probes =
+      std::floor(static_cast<double>(scheme->bits) / n * ln2 + 0.5);
+  scheme->probes =
+      static_cast<uint32_t>(std::clamp(probes, 1.0, double{kMaxProbes} + 1));
+  return scheme->bits > 0 && scheme->probes <= kMaxProbes;
+}
+
+}  // namespace
+
+bool FindScheme(std::string_view name, SchemeKind* kind,
+                uint32_t* fixed_probes) {
+  for (const Named& one : kSchemes) {
+    if (one.name != name) continue;
+    *kind = one.kind;
+    *fixed_probes = one.fixed_probes;
+    return true;
+  }
+  return false;
+}
+
+std::string SchemeNames() {
+  std::string names;
+  for (const Named& one : kSchemes) {
+    if (!names.empty()) names += ", ";
+    names += one.name;
+  }
+  return names;
+}
+
+std::string Scheme::Name() const {
+  for (const Named& one : kSchemes) {
+    if (one.kind == kind && one.fixed_probes == 0) return std::string(one.name);
+  }
+  return "";
+}
+
+void Scheme::Offsets(std::string_view key, uint64_t* offsets) const {
+  switch (kind) {
+    case SchemeKind::kLocal:
+      LocalOffsets(key, bits / kBlockBits, probes, offsets);
+      return;
+    case SchemeKind::kGoMurmur3: {
+      const Murmur3 hash(key);
+      for (uint32_t i = 0; i < probes; ++i) {
+        offsets[i] = GoMurmur3Offset(hash, static_cast<uint8_t>(i), bits);
+      }
+      return;
+    }
+    case SchemeKind::kGuavaHelper: {
+      std::string twice;
+      if (doubled_string) {
+        twice.reserve(2 * key.size());
+        twice += key;
+        twice += key;
+        key = twice;
+      }
+      const Murmur3Hash hash = HashMurmur3(key);
+      for (uint32_t i = 0; i < probes; ++i) {
+        offsets[i] = GuavaMitz32Offset(hash, i, bits);
+      }
+      return;
+    }
+    case SchemeKind::kPhpNamedHashes:
+      for (uint32_t i = 0; i < probes; ++i) {
+        offsets[i] = hash_functions[i](key);
+      }
+      return;
+  }
+}
+
+std::string Scheme::Validate() const {
+  const auto bad_bits = [this](const std::string& legal) {
+    return "bits is " + std::to_string(bits) + ": with scheme " + Name() +
+           " it must be " + legal;
+  };
+  const uint32_t most = is_local() ? kMaxBlockProbes : kMaxProbes;
+  if (probes == 0 || probes > most) {
+    return "probes is " + std::to_string(probes) + ": with scheme " + Name() +
+           " it must be 1 to " + std::to_string(most);
+  }
+  switch (kind) {
+    case SchemeKind::kLocal:
+      if (bits == 0 || bits % kBlockBits != 0 || bits > kMaxLocalBits) {
+        return bad_bits("a multiple of 512 from 512 to 2^48");
+      }
+      break;
+    case SchemeKind::kGoMurmur3:
+      if (bits == 0 || bits > kMaxRedisOffset) return bad_bits("1 to 2^32 - 1");
+      break;
+    case SchemeKind::kGuavaHelper:
+      if (bits == 0 || bits > kMaxJavaInt) return bad_bits("1 to 2^31 - 1");
+      break;
+    case SchemeKind::kPhpNamedHashes:
+      if (bits != kPhpBits) return bad_bits("2^32, or 0 for the same");
+      break;
+  }
+  return "";
+}
+
+double RedisLocalRate(uint64_t keys, uint64_t blocks, uint32_t probes) {
+  return WithMarkers(LocalRate({probes, 0})(keys, blocks), probes);
+}
+
+bool SizeScheme(uint64_t keys, double rate, uint32_t fixed_probes,
+                Scheme* scheme) {
+  switch (scheme->kind) {
+    case SchemeKind::kLocal:
+      return SizeLocal(keys, rate, scheme);
+    case SchemeKind::kGoMurmur3:
+      return SizeGo(keys, rate, fixed_probes, scheme);
+    case SchemeKind::kGuavaHelper:
+      return SizeGuava(keys, rate, scheme);
+    case SchemeKind::kPhpNamedHashes:
+      scheme->bits = kPhpBits;
+      return true;
+  }
+  return false;
+}
+
+double RateOfOccupancy(const Scheme& scheme, double occupancy) {
+  if (!scheme.is_local()) return std::pow(occupancy, scheme.probes);
+  if (occupancy >= 1) return 1;
+  const double keys = KeysOfOccupancy(scheme, occupancy);
+  return RedisLocalRate(static_cast<uint64_t>(std::llround(keys)),
+                        scheme.bits / kBlockBits, scheme.probes);
+}
+
+double KeysOfOccupancy(const Scheme& scheme, double occupancy) {
+  const auto m = static_cast<double>(scheme.bits);
+  if (occupancy >= 1) return std::numeric_limits<double>::infinity();
+  if (!scheme.is_local()) {
+    return KeysFromSetBits(m, occupancy * m, scheme.probes);
+  }
+  // A clear bit is e^(-load * probes / 512) likely, over Poisson loads.
+  return -std::log1p(-occupancy) * m / scheme.probes;
+}
+
+}  // namespace deltabloom::internal

@@ -1,0 +1,77 @@
+// Which bits of a bitmap belong to a key, for each scheme by name
+// (docs/shared_filters.md).
+#ifndef DELTABLOOM_SHARED_FILTERS_REDIS_SCHEME_H_
+#define DELTABLOOM_SHARED_FILTERS_REDIS_SCHEME_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deltabloom/redis_filter.h"
+#include "shared_filters/redis/php_hashes.h"
+
+namespace deltabloom::internal {
+
+enum class SchemeKind : uint8_t {
+  kLocal,
+  kGoMurmur3,
+  kGuavaHelper,
+  kPhpNamedHashes,
+};
+
+inline constexpr uint32_t kMaxProbes = 255;
+inline constexpr uint32_t kGoZeroProbes = 14;
+inline constexpr uint64_t kBlockBits = 512;  // of local
+inline constexpr uint64_t kBlockBytes = 64;
+inline constexpr uint32_t kMaxBlockProbes = 8;
+// Beyond this offset Redis has no bit.
+inline constexpr uint64_t kMaxRedisOffset = UINT32_MAX;
+
+// "go-murmur3-14" is go-murmur3, with *fixed_probes set to 14; else it is 0.
+bool FindScheme(std::string_view name, SchemeKind* kind,
+                uint32_t* fixed_probes);
+
+// "local, go-murmur3, ...".
+std::string SchemeNames();
+
+// A scheme with all its numbers: a plain value.
+struct Scheme {
+  SchemeKind kind = SchemeKind::kLocal;
+  uint64_t bits = 0;
+  uint32_t probes = 0;
+  bool doubled_string = false;
+  std::vector<std::string> hashes;      // their names
+  std::vector<PhpHash> hash_functions;  // the same, found
+
+  // The name without a number of probes.
+  std::string Name() const;
+
+  bool is_local() const { return kind == SchemeKind::kLocal; }
+
+  // offsets[0 .. probes): bits of the key, each in [0, bits).
+  void Offsets(std::string_view key, uint64_t* offsets) const;
+
+  // Empty if the numbers fit each other; else what is wrong.
+  std::string Validate() const;
+};
+
+// The rate of a local filter in Redis: that of the layout (local_rate.h), and
+// what the markers add, which a probe finds set in place of a bit that is set
+// as seldom as others.
+double RedisLocalRate(uint64_t keys, uint64_t blocks, uint32_t probes);
+
+// Sets bits and probes for that many keys at this rate. False: the scheme
+// cannot reach it.
+bool SizeScheme(uint64_t keys, double rate, uint32_t fixed_probes,
+                Scheme* scheme);
+
+// The rate that a share of set bits means.
+double RateOfOccupancy(const Scheme& scheme, double occupancy);
+
+// How many keys explain that share. Infinite if all bits are set.
+double KeysOfOccupancy(const Scheme& scheme, double occupancy);
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_SHARED_FILTERS_REDIS_SCHEME_H_

@@ -1,0 +1,21 @@
+-- A bitmap that holds no key: nothing but markers, the first bit of each block
+-- of 64 bytes, or the bit at `marker`. The key must not exist. To be the first
+-- write of a script: later ones Redis does not refuse for lack of memory.
+local function empty_bitmap(key, blocks, marker)
+  if blocks == 0 then
+    redis.call('SETBIT', key, marker, 1)
+    return
+  end
+  local block = '\128' .. string.rep('\0', 63)
+  -- The last block first, so that the string gets its size at once.
+  redis.call('SETRANGE', key, string.format('%.0f', (blocks - 1) * 64), block)
+  local most = math.min(blocks, 16384)
+  local piece = string.rep(block, most)
+  local at = 0
+  while at < blocks do
+    local n = math.min(most, blocks - at)
+    if n < most then piece = string.sub(piece, 1, n * 64) end
+    redis.call('SETRANGE', key, string.format('%.0f', at * 64), piece)
+    at = at + n
+  end
+end

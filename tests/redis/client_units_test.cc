@@ -1,0 +1,235 @@
+// The parts of the client that need no server.
+#include <gtest/gtest.h>
+#include <hiredis.h>
+
+#include <iostream>
+
+#include "shared_filters/redis/circuit.h"
+#include "shared_filters/redis/errors.h"
+#include "shared_filters/redis/keys.h"
+#include "shared_filters/redis/request.h"
+#include "shared_filters/redis/slots.h"
+#include "shared_filters/redis/transfer.h"
+#include "tests/random.h"
+
+namespace deltabloom::internal {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(Circuit, OpensAfterFailuresInARow) {
+  Circuit circuit(3, milliseconds(100));
+  Circuit::Clock::time_point now{};
+  EXPECT_FALSE(circuit.Failed(now));
+  EXPECT_FALSE(circuit.Failed(now));
+  circuit.Succeeded();
+  EXPECT_FALSE(circuit.Failed(now));
+  EXPECT_FALSE(circuit.Failed(now));
+  EXPECT_TRUE(circuit.Allow(now));
+  EXPECT_TRUE(circuit.Failed(now));
+  EXPECT_FALSE(circuit.Allow(now));
+  EXPECT_FALSE(circuit.Allow(now + milliseconds(99)));
+}
+
+TEST(Circuit, LetsOneTryAndClosesWhenItSucceeds) {
+  Circuit circuit(1, milliseconds(100));
+  Circuit::Clock::time_point now{};
+  EXPECT_TRUE(circuit.Failed(now));
+  now += milliseconds(100);
+  EXPECT_TRUE(circuit.Allow(now));
+  EXPECT_FALSE(circuit.Allow(now));  // one at a time
+  EXPECT_FALSE(circuit.Failed(now)) << "it was open already";
+  EXPECT_FALSE(circuit.Allow(now + milliseconds(99)));
+  now += milliseconds(100);
+  EXPECT_TRUE(circuit.Allow(now));
+  circuit.Succeeded();
+  EXPECT_TRUE(circuit.Allow(now));
+  EXPECT_TRUE(circuit.Allow(now));
+}
+
+// One that tried and never reported back must not keep it open for ever.
+TEST(Circuit, AnotherMayTryAfterAWhile) {
+  Circuit circuit(1, milliseconds(100));
+  Circuit::Clock::time_point now{};
+  circuit.Failed(now);
+  EXPECT_TRUE(circuit.Allow(now + milliseconds(100)));
+  EXPECT_TRUE(circuit.Allow(now + milliseconds(200)));
+}
+
+TEST(Circuit, ZeroNeverOpens) {
+  Circuit circuit(0, milliseconds(100));
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(circuit.Failed({}));
+  EXPECT_TRUE(circuit.Allow({}));
+}
+
+// From the Redis Cluster specification.
+TEST(Slots, Crc16) {
+  EXPECT_EQ(Crc16("123456789"), 0x31c3);
+  EXPECT_EQ(Crc16(""), 0);
+}
+
+TEST(Slots, HashTags) {
+  EXPECT_EQ(HashTag("{user1000}.following"), "user1000");
+  EXPECT_EQ(HashTag("foo{}{bar}"), "foo{}{bar}");
+  EXPECT_EQ(HashTag("foo{{bar}}zap"), "{bar");
+  EXPECT_EQ(HashTag("foo{bar}{zap}"), "bar");
+  EXPECT_EQ(HashTag("}foo{"), "}foo{");
+  EXPECT_EQ(HashTag(""), "");
+}
+
+TEST(Keys, CompanionsAreOnTheSameSlot) {
+  const uint64_t seed = test::SeedOfThisRun();
+  std::cout << "seed " << seed << "\n";
+  test::Random random(seed);
+  size_t legal = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string name;
+    for (uint64_t n = random.Below(8); n > 0; --n) {
+      name += "ab{}:"[random.Below(5)];
+    }
+    if (!CheckName(name).empty()) continue;
+    ++legal;
+    EXPECT_EQ(SlotOf(Companion(name, ":deltabloom")), SlotOf(name)) << name;
+    const bool tagged = HashTag(name).size() != name.size();
+    for (const bool spread : {false, true}) {
+      if (spread && tagged) continue;  // refused
+      const ShardKeys keys = MakeShardKeys(name, 3, 5, spread);
+      for (const std::string& key : {keys.descriptor, keys.rebuild,
+                                     keys.Generation(2), keys.Upload("t")}) {
+        EXPECT_EQ(SlotOf(key), SlotOf(keys.live)) << name << " " << key;
+      }
+      if (!spread) {
+        EXPECT_EQ(SlotOf(keys.live), SlotOf(name)) << name;
+      }
+    }
+  }
+  EXPECT_GT(legal, 5000u);
+}
+
+TEST(Redirections, AreParsed) {
+  const Endpoint from{"here", 1, ""};
+  Redirection redirection;
+  ASSERT_TRUE(
+      ParseRedirection("MOVED 3999 127.0.0.1:6381", from, &redirection));
+  EXPECT_FALSE(redirection.ask);
+  EXPECT_EQ(redirection.slot, 3999u);
+  EXPECT_EQ(redirection.endpoint.Text(), "127.0.0.1:6381");
+  ASSERT_TRUE(ParseRedirection("ASK 16383 ::1:7", from, &redirection));
+  EXPECT_TRUE(redirection.ask);
+  EXPECT_EQ(redirection.endpoint.Text(), "[::1]:7");
+  ASSERT_TRUE(ParseRedirection("MOVED 0 :6381", from, &redirection));
+  EXPECT_EQ(redirection.endpoint.Text(), "here:6381");
+  for (const char* bad :
+       {"", "MOVED", "MOVED ", "MOVED 1", "MOVED 16384 a:1", "MOVED x a:1",
+        "MOVED 1 a", "MOVED 1 a:0", "MOVED 1 a:65536", "MOVED -1 a:1",
+        "MOVED 1 a:1x", "OTHER 1 a:1", "moved 1 a:1"}) {
+    EXPECT_FALSE(ParseRedirection(bad, from, &redirection)) << bad;
+  }
+}
+
+// Any text: no crash, and whatever is accepted is in range.
+TEST(Redirections, TakeAnyText) {
+  const uint64_t seed = test::SeedOfThisRun();
+  std::cout << "seed " << seed << "\n";
+  test::Random random(seed);
+  const std::string pieces[] = {"MOVED", "ASK", " ",  ":",     "@", "[",
+                                "]",     "-1",  "16", "99999", "a", "::"};
+  size_t accepted = 0;
+  for (int i = 0; i < 200000; ++i) {
+    std::string text = random.Below(2) == 0 ? "MOVED 1 a:7" : "";
+    for (uint64_t n = random.Below(8); n > 0; --n) {
+      text += random.Below(10) == 0 ? random.Key(random.Below(4))
+                                    : pieces[random.Below(12)];
+    }
+    Redirection redirection;
+    if (ParseRedirection(text, {"h", 1, ""}, &redirection)) {
+      ++accepted;
+      EXPECT_LT(redirection.slot, kSlots);
+      EXPECT_NE(redirection.endpoint.port, 0);
+    }
+    ClassifyError(text);
+    Printable(text);
+  }
+  EXPECT_GT(accepted, 100u);
+}
+
+TEST(Errors, AreClassified) {
+  const struct {
+    const char* reply;
+    RedisError error;
+  } cases[] = {
+      {"WRONGTYPE Operation against a key holding the wrong kind of value",
+       RedisError::kWrongType},
+      {"OOM command not allowed when used memory > 'maxmemory'.",
+       RedisError::kOutOfMemory},
+      {"READONLY You can't write against a read only replica.",
+       RedisError::kReadOnly},
+      {"NOAUTH Authentication required.", RedisError::kAuthentication},
+      {"WRONGPASS invalid username-password pair or user is disabled.",
+       RedisError::kAuthentication},
+      {"ERR invalid password", RedisError::kAuthentication},
+      {"ERR Protocol error: unauthenticated multibulk length",
+       RedisError::kAuthentication},
+      {"NOPERM this user has no permissions", RedisError::kNoPermission},
+      {"LOADING Redis is loading the dataset in memory",
+       RedisError::kUnavailable},
+      {"CLUSTERDOWN Hash slot not served", RedisError::kClusterDown},
+      {"ERR Error running script (call to f_1): @user_script:1: -OOM command "
+       "not allowed",
+       RedisError::kOutOfMemory},
+      {"ERR Error running script (call to f_1): @user_script: 1: WRONGTYPE "
+       "Operation",
+       RedisError::kWrongType},
+      {"ERR syntax error", RedisError::kServer},
+      {"ERR the BOOM word", RedisError::kServer},
+      {"", RedisError::kServer},
+  };
+  for (const auto& one : cases) {
+    EXPECT_EQ(ClassifyError(one.reply), one.error) << one.reply;
+  }
+}
+
+TEST(Errors, HaveTheirPlaceInOneLine) {
+  const RedisStatus status =
+      MakeStatus(RedisError::kTimeout, {"h", 7, ""}, "a\nb", "no answer");
+  EXPECT_EQ(status.message, "redis h:7, key 'a\\x0ab': no answer");
+  EXPECT_EQ(Printable(std::string(200, 'x')), std::string(100, 'x') + "...");
+}
+
+TEST(Requests, AreTheProtocol) {
+  std::string bytes;
+  Request request("GET");
+  request.Key("k").Number(10).Word("");
+  request.AppendTo(&bytes, false);
+  EXPECT_EQ(bytes, "*4\r\n$3\r\nGET\r\n$1\r\nk\r\n$2\r\n10\r\n$0\r\n\r\n");
+  EXPECT_EQ(request.key(), "k");
+  constexpr Script kScript = {"s", "return 1",
+                              "0123456789012345678901234567890123456789"};
+  bytes.clear();
+  Request call(kScript, 1);
+  call.Key("k").AppendTo(&bytes, false);
+  EXPECT_EQ(bytes,
+            "*4\r\n$7\r\nEVALSHA\r\n$40\r\n"
+            "0123456789012345678901234567890123456789\r\n"
+            "$1\r\n1\r\n$1\r\nk\r\n");
+  bytes.clear();
+  call.AppendTo(&bytes, true);
+  EXPECT_EQ(bytes,
+            "*4\r\n$4\r\nEVAL\r\n$8\r\nreturn 1\r\n$1\r\n1\r\n$1\r\nk\r\n");
+}
+
+TEST(Bits, AreInRedisOrder) {
+  unsigned char bitmap[2] = {0, 0};
+  SetRedisBit(bitmap, 0);
+  SetRedisBit(bitmap, 15);
+  EXPECT_EQ(bitmap[0], 0x80);
+  EXPECT_EQ(bitmap[1], 0x01);
+  EXPECT_EQ(ReverseBits(0x80), 0x01);
+  EXPECT_EQ(ReverseBits(0x35), 0xac);
+  const unsigned char bytes[11] = {0xff, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0x80};
+  EXPECT_EQ(CountBits(bytes, 11), 12u);
+  EXPECT_EQ(CountBits(bytes, 0), 0u);
+}
+
+}  // namespace
+}  // namespace deltabloom::internal
