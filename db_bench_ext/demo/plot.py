@@ -52,7 +52,7 @@ def draw_panel(axes, title, filters, values, form):
 def draw(document):
     runs = document["runs"]
     filters = [run["filter"] for run in runs]
-    figure, all_axes = drawing.figure(2, 2, 10, 2.6 + 0.75 * len(runs), layout="constrained")
+    figure, all_axes = drawing.figure(2, 2, 10, 2.6 + 0.75 * len(runs))
     figure.suptitle(
         f"What a filter saves: {runs[0]['keys']:,} keys in RocksDB, one database per filter",
         x=0.02, ha="left", fontsize=13, fontweight="bold", color=INK)  # fmt: skip
@@ -62,6 +62,8 @@ def draw(document):
             values = [value or None for value in values]
         values = [None if value is None else value * factor for value in values]
         draw_panel(axes, title, filters, values, form)
+    figure.subplots_adjust(hspace=0.5, wspace=0.4)
+    drawing.margins(figure, 1.6, 0.1, 0.3, 1.05)
     return drawing.as_png(figure)
 
 

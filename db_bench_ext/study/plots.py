@@ -1,7 +1,7 @@
 """The plots of the studies."""
 
 from common import drawing
-from common.colours import of_filter
+from common.colours import MUTED, of_filter
 
 
 def axes(count, width, height):
@@ -79,7 +79,7 @@ def hashes(rows, path):
     words = sorted(words, key=lambda row: row["ns_per_key"], reverse=True)
     names = [row["hash"] for row in words]
     figure, (left, right) = axes(2, 10.5, 5)
-    left.barh(names, [row["ns_per_key"] for row in words], color=of_filter("local"))
+    left.barh(names, [row["ns_per_key"] for row in words], color=MUTED)
     left.set_xlabel("ns per key (words)")
     right.barh(names, [100 * row["false_positive_rate"] for row in words], color=of_filter("classic"))
     right.set_xscale("log")
