@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "db_bench_ext/common/statistics.h"
+
 namespace deltabloom::bench {
 namespace {
 
@@ -32,7 +34,7 @@ void Collector::ReportRuns(const std::vector<TimedRun>& runs) {
   runs_.insert(runs_.end(), runs.begin(), runs.end());
 }
 
-std::map<std::pair<std::string, int>, double> Collector::TakeMedians() {
+Medians Collector::TakeMedians() {
   std::map<std::pair<std::string, int>, std::vector<double>> found;
   for (; taken_ < runs_.size(); ++taken_) {
     const TimedRun& run = runs_[taken_];
@@ -46,16 +48,28 @@ std::map<std::pair<std::string, int>, double> Collector::TakeMedians() {
     found[{run.run_name.function_name, static_cast<int>(run.threads)}]
         .push_back(counter->second.value);
   }
-  std::map<std::pair<std::string, int>, double> medians;
+  Medians medians;
   for (auto& [name, values] : found) medians[name] = Median(std::move(values));
   return medians;
 }
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle]
-                                : (values[middle - 1] + values[middle]) / 2;
+void RegisterMeasurement(const std::string& name, uint64_t keys,
+                         std::function<double()> measure,
+                         int most_repetitions) {
+  auto* const benchmark = benchmark::RegisterBenchmark(
+      name.c_str(),
+      [keys, measure = std::move(measure)](benchmark::State& state) {
+        std::vector<double> ns_per_key;
+        for (auto unused : state) {
+          static_cast<void>(unused);
+          ns_per_key.push_back(measure());
+          state.SetIterationTime(ns_per_key.back() * 1e-9 *
+                                 static_cast<double>(keys));
+        }
+        state.counters[kNsPerKey] = Median(std::move(ns_per_key));
+      });
+  benchmark->UseManualTime()->Threads(1);
+  if (most_repetitions > 0) benchmark->Repetitions(most_repetitions);
 }
 
 }  // namespace deltabloom::bench

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <memory>
 
+#include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/study/studies.h"
 #include "deltabloom/filter.h"
 #include "deltabloom/sizing.h"
@@ -12,20 +13,13 @@
 namespace deltabloom::study {
 namespace {
 
+using bench::Mix;
 using internal::HashList;
 using internal::LayoutRow;
 using internal::ParsedFilter;
 using internal::Plan;
 
-// The finaliser of SplitMix64: a bijection, so distinct numbers give distinct
-// keys.
-uint64_t Mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
+// Distinct numbers give distinct keys.
 struct NumberKey {
   char bytes[16];
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <random>
 
+#include "db_bench_ext/common/statistics.h"
 #include "db_bench_ext/study/studies.h"
 #include "deltabloom/sizing.h"
 #include "util/classic/good_size.h"
@@ -14,6 +15,7 @@
 namespace deltabloom::study {
 namespace {
 
+using bench::Median;
 using internal::Plan;
 
 // Spread over half a percent.
@@ -35,11 +37,6 @@ double MeasureRate(const internal::LayoutRow& row, internal::HashList* hashes,
     hits += row.may_match_hash(parsed, random() >> 32);
   }
   return static_cast<double>(hits) / static_cast<double>(queries);
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 double Largest(const std::vector<double>& values) {
