@@ -10,8 +10,13 @@ Needs numpy, and matplotlib for the figure.
 """
 import argparse
 import os
+import sys
 
 import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "db_bench_ext"))
+
+from common.colours import of_filter  # noqa: E402
 
 BLOCKS = 20000
 SECTORS = 8
@@ -130,11 +135,11 @@ def draw(path):
     one = np.min([rates for key, rates in curves.items() if key[0] == 1], axis=0)
     two = np.min([rates for key, rates in curves.items() if key[0] == 2], axis=0)
     figure, axis = plt.subplots(figsize=(7.2, 4.2))
-    axis.plot(bits_per_key, plain / theory, color="#888888", label="one block, any bit (RocksDB's Bloom)")
-    axis.plot(bits_per_key, one / theory, color="#c0504d", linestyle=":", label="one block, 8 sectors")
-    axis.plot(bits_per_key, two / theory, color="#1f5f9f", linestyle=":", label="two blocks, 8 sectors")
+    axis.plot(bits_per_key, plain / theory, color=of_filter("rocksdb-bloom"), label="one block, any bit (RocksDB's Bloom)")
+    axis.plot(bits_per_key, one / theory, color="#5f6c7b", linestyle=":", label="one block, 8 sectors")
+    axis.plot(bits_per_key, two / theory, color=of_filter("local"), linestyle=":", label="two blocks, 8 sectors")
     chosen = [curves[key][i] for i, key in enumerate(choices(curves, bits_per_key))]
-    axis.plot(bits_per_key, chosen / theory, color="#1f5f9f", linewidth=2.4, label="local")
+    axis.plot(bits_per_key, chosen / theory, color=of_filter("local"), linewidth=2.4, label="local")
     axis.axhline(1, color="black", linewidth=0.8)
     axis.set_xlabel("bits per key")
     axis.set_ylabel("false positives relative to a Bloom filter\nwithout blocks, at equal bits")

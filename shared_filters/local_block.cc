@@ -5,7 +5,7 @@ namespace {
 
 // The share of bits that are set in each sector of a block.
 struct Fill {
-  double sector[kLocalSectors];
+  double sector[local::kSectors];
 };
 
 Fill FillOf(const AtomicBits& bits, uint64_t block) {
@@ -26,7 +26,7 @@ Fill FillOf(const AtomicBits& bits, uint64_t block) {
 double Chance(const Fill& fill, uint32_t sector, uint32_t probes) {
   double chance = 1;
   for (uint32_t probe = 0; probe < probes; ++probe) {
-    chance *= fill.sector[(sector + probe) % kLocalSectors];
+    chance *= fill.sector[(sector + probe) % local::kSectors];
   }
   return chance;
 }
@@ -38,13 +38,13 @@ double LocalBlockRate(const AtomicBits& bits, uint64_t block, uint64_t blocks,
   const Fill first = FillOf(bits, block);
   const Fill second = probes.second == 0
                           ? Fill{}
-                          : FillOf(bits, block + 1 == blocks ? 0 : block + 1);
+                          : FillOf(bits, local::NextBlock(block, blocks));
   double sum = 0;
-  for (uint32_t sector = 0; sector < kLocalSectors; ++sector) {
+  for (uint32_t sector = 0; sector < local::kSectors; ++sector) {
     sum += Chance(first, sector, probes.first) *
            Chance(second, sector, probes.second);
   }
-  return sum / kLocalSectors;
+  return sum / local::kSectors;
 }
 
 }  // namespace deltabloom::internal

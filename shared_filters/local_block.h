@@ -8,49 +8,41 @@
 
 #include "shared_filters/atomic_bits.h"
 #include "shared_filters/local_rate.h"
-#include "util/local_kernels.h"
+#include "util/local/probes.h"
 
 namespace deltabloom::internal {
 
-inline constexpr uint64_t kLocalBlockWords = 8;
+inline constexpr uint64_t kLocalBlockWords = local::kBlockSize / 8;
 inline constexpr uint64_t kLocalBlockBits =
     kLocalBlockWords * AtomicBits::kWordBits;
 
-// Of a probe: the word of its block, and the bit in it. Sector i of a block is
-// its words of 32 bits number i and i + 8.
+// Of a probe: the word of its block, and the bit in it.
 struct LocalPlace {
   uint64_t word;
   unsigned bit;
 };
 
-inline uint32_t LocalProduct(uint64_t hash, uint32_t round, uint32_t sector) {
-  return static_cast<uint32_t>(hash) *
-         kLocalMultipliers[round * kLocalSectors + sector];
-}
-
 inline LocalPlace LocalPlaceOf(uint64_t hash, uint32_t round, uint32_t probe) {
-  const auto begin = static_cast<uint32_t>(hash >> 32);
-  const uint32_t sector = (probe - begin) % kLocalSectors;
-  const uint32_t product = LocalProduct(hash, round, sector);
-  const uint32_t half_word = sector + (product >> 26) % 2 * kLocalSectors;
-  return {half_word / 2, half_word % 2 * 32 + (product >> 27)};
+  const uint32_t bit = local::BitOf(hash, round, local::SectorOf(hash, probe));
+  return {bit / AtomicBits::kWordBits,
+          bit % static_cast<unsigned>(AtomicBits::kWordBits)};
 }
 
 // The bits of one round in the words of its block. All sectors, taken or not:
 // quicker than a store for each probe.
 struct LocalRoundMasks {
   LocalRoundMasks(uint64_t hash, uint32_t round, uint32_t probes) {
-    const auto begin = static_cast<uint32_t>(hash >> 32);
     constexpr uint32_t kHalf = kLocalBlockWords / 2;
+    const uint32_t* taken = local::MasksOf(hash, probes);
     for (uint32_t i = 0; i < kHalf; ++i) {
       word[i] = 0;
       word[kHalf + i] = 0;
       for (uint32_t sector = 2 * i; sector <= 2 * i + 1; ++sector) {
-        const uint32_t product = LocalProduct(hash, round, sector);
-        const bool taken = (sector + begin) % kLocalSectors < probes;
-        const uint64_t bit = uint64_t{taken} << (product >> 27)
-                                             << sector % 2 * 32;
-        const uint64_t in_upper = 0 - uint64_t{product >> 26 & 1};
+        const uint32_t place = local::BitOf(hash, round, sector);
+        const uint64_t bit = uint64_t{taken[sector]}
+                             << place % AtomicBits::kWordBits;
+        const uint64_t in_upper =
+            0 - uint64_t{place / (kHalf * AtomicBits::kWordBits)};
         word[i] |= bit & ~in_upper;
         word[kHalf + i] |= bit & in_upper;
       }
@@ -62,9 +54,9 @@ struct LocalRoundMasks {
 // A key's blocks: the first word of each.
 struct LocalWords {
   LocalWords(uint64_t hash, uint64_t blocks) {
-    const uint64_t block = ScaleHash(hash, blocks);
+    const uint64_t block = local::BlockOf(hash, blocks);
     first = block * kLocalBlockWords;
-    second = block + 1 == blocks ? 0 : first + kLocalBlockWords;
+    second = local::NextBlock(block, blocks) * kLocalBlockWords;
   }
   uint64_t first;
   uint64_t second;
@@ -114,8 +106,9 @@ inline bool TestLocalRound(const AtomicBits& bits, uint64_t first_word,
 
 // The last byte of a filter with these probes.
 inline uint8_t LocalMarker(LocalProbes probes) {
-  return static_cast<uint8_t>((probes.second == 0 ? 32 : 40) + probes.first +
-                              probes.second);
+  return static_cast<uint8_t>(
+      (probes.second == 0 ? local::kOneBlock : local::kTwoBlocks) +
+      probes.first + probes.second);
 }
 
 // The chance that a key's bits are all set, over all keys whose first block is

@@ -4,12 +4,12 @@
 
 #include "table/framing.h"
 #include "util/hash_list.h"
-#include "util/key_refs.h"
+#include "util/key_batch.h"
 #include "util/layout.h"
 
 namespace deltabloom {
 
-using internal::ActiveCpuLevel;
+using internal::ActiveCpu;
 using internal::LayoutRow;
 using internal::Plan;
 
@@ -45,7 +45,9 @@ struct FilterBuilder::Rep {
                                           hashes.MemorySize(), kKeepHashes,
                                           max_build_bytes);
   }
-  Plan PlanNow() const { return Affordable()->plan(hashes.size(), millibits); }
+  Plan PlanNow() const {
+    return internal::PlanFilter(Affordable(), hashes.size(), millibits);
+  }
 
   const LayoutRow* row;
   uint32_t millibits;
@@ -80,14 +82,15 @@ uint64_t FilterBuilder::BuildBytes() const {
 
 void FilterBuilder::Finish(std::string* dst) {
   const size_t start = dst->size();
+  Plan plan;
   for (const LayoutRow* row = rep_->Affordable(); row != nullptr;
-       row = row->fallback) {
-    const Plan plan = row->plan(KeysAdded(), rep_->millibits);
+       row = plan.layout->fallback) {
+    plan = internal::PlanFilter(row, KeysAdded(), rep_->millibits);
     dst->resize(start);
     dst->resize(start + plan.payload_size + internal::kRawFramingSize, '\0');
     auto* payload = reinterpret_cast<unsigned char*>(&(*dst)[start]);
-    if (row->build(&rep_->hashes, kKeepHashes, plan, ActiveCpuLevel(),
-                   payload)) {
+    if (plan.layout->build(&rep_->hashes, kKeepHashes, plan, ActiveCpu(),
+                           payload)) {
       dst->back() = static_cast<char>(plan.last_byte);
       break;
     }
@@ -96,7 +99,7 @@ void FilterBuilder::Finish(std::string* dst) {
 }
 
 Filter::Filter(std::string_view filter, Hash hash) {
-  internal::ParseRaw(filter, hash, ActiveCpuLevel(), &parsed_, nullptr);
+  internal::ParseRaw(filter, hash, ActiveCpu(), &parsed_, nullptr);
 }
 
 void Filter::MayMatch(const std::string_view* keys, size_t n,
@@ -107,8 +110,7 @@ void Filter::MayMatch(const std::string_view* keys, size_t n,
 std::string DescribeFilter(std::string_view filter) {
   std::string why;
   internal::ParsedFilter parsed;
-  internal::ParseRaw(filter, Hash::kMurmurHash2, ActiveCpuLevel(), &parsed,
-                     &why);
+  internal::ParseRaw(filter, Hash::kMurmurHash2, ActiveCpu(), &parsed, &why);
   return why;
 }
 

@@ -1,7 +1,7 @@
 #include "deltabloom/filter_policy.h"
 
 #include "deltabloom/filter.h"
-#include "table/single_use.h"
+#include "table/small_filter.h"
 
 namespace deltabloom {
 namespace {
@@ -17,13 +17,13 @@ class OptionsPolicy : public FilterPolicy {
 
   void CreateFilter(const std::string_view* keys, size_t n,
                     std::string* dst) const override {
-    internal::CreateFilterAtOnce(
+    internal::AppendFilter(
         options_, n, [keys](size_t i) { return keys[i]; }, dst);
   }
 
   bool KeyMayMatch(std::string_view key,
                    std::string_view filter) const override {
-    return internal::MayMatchOnce(filter, options_.hash, key);
+    return internal::MayMatchUnparsed(filter, options_.hash, key);
   }
 
  private:

@@ -1,7 +1,10 @@
 #include "table/framing.h"
 
+#include <cstring>
+
 #include "util/coding.h"
 #include "util/hash.h"
+#include "util/hash64.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -18,15 +21,29 @@ constexpr uint32_t kMagic = 0x4d6c62ce;  // ce 62 6c 4d
 constexpr uint8_t kVersion = 1;
 constexpr uint32_t kCheckSeed = 0xde17ab10;
 
-// Covers the trailer, the last byte and the total length.
-uint32_t Check(const unsigned char* end, uint64_t total_size) {
-  char covered[kSealedFramingSize + 8];
-  for (size_t i = 0; i < kSealedFramingSize; ++i) {
-    covered[i] = static_cast<char>((end - kSealedFramingSize)[i]);
-  }
-  StoreFixed32(covered + (kSealedFramingSize - kCheckAt), 0);
-  StoreFixed64(covered + kSealedFramingSize, total_size);
-  return MurmurHash2(covered, sizeof(covered), kCheckSeed);
+// Flags of the optional fields that this version writes and reads.
+constexpr uint8_t kPayloadCheckFlag = 1 << 2;
+constexpr uint8_t kKnownFlags = kPayloadCheckFlag;
+constexpr size_t kPayloadCheckSize = 8;
+constexpr size_t kMaxFramingSize = kSealedFramingSize + kPayloadCheckSize;
+
+size_t FramingSizeOf(uint8_t flags) {
+  return kSealedFramingSize +
+         ((flags & kPayloadCheckFlag) != 0 ? kPayloadCheckSize : 0);
+}
+
+// Covers the framing and the total length.
+uint32_t Check(const unsigned char* end, size_t framing_size,
+               uint64_t total_size) {
+  char covered[kMaxFramingSize + 8];
+  std::memcpy(covered, end - framing_size, framing_size);
+  StoreFixed32(covered + (framing_size - kCheckAt), 0);
+  StoreFixed64(covered + framing_size, total_size);
+  return MurmurHash2(covered, framing_size + 8, kCheckSeed);
+}
+
+uint64_t PayloadCheck(const unsigned char* payload, uint64_t payload_size) {
+  return Hash64(reinterpret_cast<const char*>(payload), payload_size);
 }
 
 const unsigned char* End(std::string_view filter) {
@@ -46,7 +63,7 @@ FilterKind Empty(ParsedFilter* parsed, std::string* why) {
 }
 
 // The part that both framings share; parsed->payload and payload_size are set.
-FilterKind ParsePayload(uint8_t last_byte, Hash hash, CpuLevel level,
+FilterKind ParsePayload(uint8_t last_byte, Hash hash, Cpu cpu,
                         ParsedFilter* parsed, std::string* why) {
   if (last_byte == 0) return Always(parsed, why, "it has no probes");
   const LayoutRow* row = FindLayoutOfLastByte(last_byte, hash);
@@ -54,7 +71,7 @@ FilterKind ParsePayload(uint8_t last_byte, Hash hash, CpuLevel level,
     return Always(parsed, why,
                   "unknown last byte " + std::to_string(last_byte));
   }
-  if (!row->parse(last_byte, level, parsed)) {
+  if (!row->parse(last_byte, cpu, parsed)) {
     return Always(parsed, why,
                   std::string("inconsistent fields of layout ") + row->name);
   }
@@ -64,18 +81,18 @@ FilterKind ParsePayload(uint8_t last_byte, Hash hash, CpuLevel level,
 
 }  // namespace
 
-FilterKind ParseRaw(std::string_view filter, Hash hash, CpuLevel level,
+FilterKind ParseRaw(std::string_view filter, Hash hash, Cpu cpu,
                     ParsedFilter* parsed, std::string* why) {
   *parsed = {};
   if (filter.size() <= kRawFramingSize) return Empty(parsed, why);
   parsed->payload = reinterpret_cast<const unsigned char*>(filter.data());
   parsed->payload_size = filter.size() - kRawFramingSize;
-  return ParsePayload(static_cast<uint8_t>(filter.back()), hash, level, parsed,
+  return ParsePayload(static_cast<uint8_t>(filter.back()), hash, cpu, parsed,
                       why);
 }
 
-FilterKind ParseSealed(std::string_view filter, CpuLevel level,
-                       ParsedFilter* parsed, std::string* why) {
+FilterKind ParseSealed(std::string_view filter, Cpu cpu, ParsedFilter* parsed,
+                       std::string* why) {
   *parsed = {};
   const unsigned char* end = End(filter);
   if (filter.size() < kSealedFramingSize ||
@@ -87,33 +104,49 @@ FilterKind ParseSealed(std::string_view filter, CpuLevel level,
   if (end[-static_cast<int>(kVersionAt)] != kVersion) {
     return Always(parsed, why, "written by another version of the format");
   }
-  if (LoadFixed32(end - kCheckAt) != Check(end, filter.size())) {
+  const uint8_t flags = end[-static_cast<int>(kFlagsAt)];
+  if ((flags & ~kKnownFlags) != 0 || LoadFixed32(end - kZerosAt) != 0) {
+    return Always(parsed, why, "it has fields this version does not know");
+  }
+  const size_t framing_size = FramingSizeOf(flags);
+  if (filter.size() < framing_size ||
+      LoadFixed32(end - kCheckAt) != Check(end, framing_size, filter.size())) {
     return Always(parsed, why, "damaged, the check of its trailer fails");
   }
-  if (end[-static_cast<int>(kFlagsAt)] != 0 ||
-      LoadFixed32(end - kZerosAt) != 0) {
-    return Always(parsed, why, "it has flags this version does not know");
-  }
   parsed->payload = reinterpret_cast<const unsigned char*>(filter.data());
-  parsed->payload_size = filter.size() - kSealedFramingSize;
+  parsed->payload_size = filter.size() - framing_size;
+  if ((flags & kPayloadCheckFlag) != 0 &&
+      LoadFixed64(end - framing_size) !=
+          PayloadCheck(parsed->payload, parsed->payload_size)) {
+    return Always(parsed, why, "damaged, the check of its payload fails");
+  }
   if (parsed->payload_size == 0) {
     if (end[-1] == kEmptyLastByte) return Empty(parsed, why);
     return Always(parsed, why, "it has no payload");
   }
-  return ParsePayload(end[-1], Hash::kMurmurHash2, level, parsed, why);
+  return ParsePayload(end[-1], Hash::kMurmurHash2, cpu, parsed, why);
+}
+
+size_t SealedFramingSize(const SealOptions& options) {
+  return FramingSizeOf(options.payload_check ? kPayloadCheckFlag : 0);
 }
 
 void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,
-          uint8_t level_at_creation) {
-  const uint64_t total_size = payload_size + kSealedFramingSize;
+          const SealOptions& options) {
+  const size_t framing_size = SealedFramingSize(options);
+  const uint64_t total_size = payload_size + framing_size;
   unsigned char* end = payload + total_size;
+  if (options.payload_check) {
+    StoreFixed64(end - framing_size, PayloadCheck(payload, payload_size));
+  }
   StoreFixed32(end - kMagicAt, kMagic);
   end[-static_cast<int>(kVersionAt)] = kVersion;
-  end[-static_cast<int>(kFlagsAt)] = 0;
-  end[-static_cast<int>(kLevelAt)] = level_at_creation;
+  end[-static_cast<int>(kFlagsAt)] =
+      options.payload_check ? kPayloadCheckFlag : uint8_t{0};
+  end[-static_cast<int>(kLevelAt)] = options.level_at_creation;
   StoreFixed32(end - kZerosAt, 0);
   end[-1] = last_byte;
-  StoreFixed32(end - kCheckAt, Check(end, total_size));
+  StoreFixed32(end - kCheckAt, Check(end, framing_size, total_size));
 }
 
 uint8_t SealedLevel(std::string_view filter) {

@@ -2,7 +2,7 @@
 // caller names the one it has; nothing guesses.
 //
 //   raw     payload | last byte               for everything but RocksDB
-//   sealed  payload | trailer | last byte     for RocksDB
+//   sealed  payload | optional fields | trailer | last byte     for RocksDB
 //
 // A sealed filter is safe under every reader that may meet it: RocksDB's own,
 // which looks at the byte five from the end, takes it for "always match".
@@ -14,12 +14,13 @@
 #include <string>
 #include <string_view>
 
-#include "util/cpu_level.h"
+#include "util/cpu.h"
 #include "util/layout.h"
 
 namespace deltabloom::internal {
 
-// Bytes that framing adds to a payload, the last byte included.
+// Bytes that framing adds to a payload, the last byte included; a sealed filter
+// with optional fields has more (SealedFramingSize).
 inline constexpr size_t kRawFramingSize = 1;
 inline constexpr size_t kSealedFramingSize = 16;
 
@@ -36,15 +37,23 @@ enum class FilterKind : uint8_t {
 
 // Fill *parsed for the answers that docs/format.md requires. The bytes must
 // outlive it. `why` may be null; else it receives one line about the bytes.
-FilterKind ParseRaw(std::string_view filter, Hash hash, CpuLevel level,
+FilterKind ParseRaw(std::string_view filter, Hash hash, Cpu cpu,
                     ParsedFilter* parsed, std::string* why);
-FilterKind ParseSealed(std::string_view filter, CpuLevel level,
-                       ParsedFilter* parsed, std::string* why);
+FilterKind ParseSealed(std::string_view filter, Cpu cpu, ParsedFilter* parsed,
+                       std::string* why);
 
-// Writes the kSealedFramingSize bytes behind payload[0 .. payload_size).
-// level_at_creation: 0..254 or kUnknownLevel.
+// What a sealed filter says beside its payload.
+struct SealOptions {
+  uint8_t level_at_creation = kUnknownLevel;  // or 0..254
+  bool payload_check = false;
+};
+
+// Bytes that Seal writes.
+size_t SealedFramingSize(const SealOptions& options);
+
+// Writes the framing behind payload[0 .. payload_size).
 void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,
-          uint8_t level_at_creation);
+          const SealOptions& options);
 
 // A sealed filter that holds no key is its framing alone, with this last byte.
 inline constexpr uint8_t kEmptyLastByte = 0;

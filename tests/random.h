@@ -57,6 +57,13 @@ inline uint64_t SeedOfThisRun() {
   return std::random_device()();
 }
 
+// `usual`, or a seed made of it and DELTABLOOM_SEED: for tests that are the
+// same at every run unless somebody asks for others.
+inline uint64_t SeedOr(uint64_t usual) {
+  const char* wish = std::getenv("DELTABLOOM_SEED");
+  return wish == nullptr ? usual : usual + std::strtoull(wish, nullptr, 10);
+}
+
 }  // namespace deltabloom::test
 
 #endif  // DELTABLOOM_TESTS_RANDOM_H_

@@ -1,5 +1,12 @@
 // A layout is one way to lay a set of hashes out in bytes. Each is a row of
-// functions in one table (layout_table.cc); nothing else knows which exist.
+// functions; kLayouts (layout.cc) lists the rows. Code above asks rows and does
+// not know which layouts there are, but for table/small_filter.h, a short cut
+// to one of them.
+//
+// A folder each, with the same files: row (the functions below), shape (what
+// the bytes of a filter say, and planning), kernels (the table of functions per
+// CPU), portable, avx2 and avx512 with the body they share in simd-inl.h, and
+// build. Files beside these are the layout's own parts.
 #ifndef DELTABLOOM_UTIL_LAYOUT_H_
 #define DELTABLOOM_UTIL_LAYOUT_H_
 
@@ -9,21 +16,24 @@
 #include <string_view>
 
 #include "deltabloom/filter.h"
-#include "util/cpu_level.h"
+#include "util/cpu.h"
 #include "util/hash_list.h"
 
 namespace deltabloom::internal {
 
+struct LayoutRow;
+
 // What a filter of some keys will look like, known before it is built.
 struct Plan {
+  const LayoutRow* layout = nullptr;  // that builds it
   uint64_t keys = 0;
   uint64_t payload_size = 0;  // bytes in front of the framing
   uint64_t build_bytes = 0;   // temporary memory of build(), without the hash
                               // list
   uint64_t late_build_bytes = 0;  // of these, what it takes only when it has
                                   // freed a list that it need not keep
-  uint32_t parameter = 0;         // the layout's own: probes, columns
   uint8_t last_byte = 0;          // k or marker
+  AnyShape shape;                 // the layout's own
 };
 
 struct LayoutRow {
@@ -35,14 +45,19 @@ struct LayoutRow {
   uint8_t last_marker;
   // Bytes of hash kept per key while building, 4 or 8.
   unsigned hash_size;
-  // What is built instead when build() gives up; null when it never does.
-  // Shares hash and hash_size.
+  // Keys in one filter above which the hash itself adds false positives that
+  // show; 0: no number of keys does that.
+  uint64_t many_keys;
+  // What is built instead when plan() or build() gives up; null when neither
+  // ever does. Shares hash and hash_size.
   const LayoutRow* fallback;
 
   uint64_t (*hash)(std::string_view key);
 
-  // Plan for `keys` keys at millibits_per_key thousandths of a bit each.
-  Plan (*plan)(uint64_t keys, uint32_t millibits_per_key);
+  // Fills in all of a plan but `layout` and `keys`, which come in set, for
+  // plan->keys keys at millibits_per_key thousandths of a bit each. False: the
+  // layout does not reach so many keys or pays too little, use the fallback.
+  bool (*plan)(uint32_t millibits_per_key, Plan* plan);
 
   // Enlarges the plan to the largest payload of at most `payload_limit` bytes
   // that the layout can use (an allocator's slack, for instance); never
@@ -53,12 +68,12 @@ struct LayoutRow {
   // up, use the fallback; the hashes are then still there and the payload's
   // content is undefined. When `keep_hashes` is false, a build that succeeds
   // may free the hashes as it goes.
-  bool (*build)(HashList* hashes, bool keep_hashes, const Plan& plan,
-                CpuLevel level, unsigned char* payload);
+  bool (*build)(HashList* hashes, bool keep_hashes, const Plan& plan, Cpu cpu,
+                unsigned char* payload);
 
   // `parsed` comes in with payload and payload_size set. Fills in the rest, or
   // returns false when the fields are inconsistent.
-  bool (*parse)(uint8_t last_byte, CpuLevel level, ParsedFilter* parsed);
+  bool (*parse)(uint8_t last_byte, Cpu cpu, ParsedFilter* parsed);
 
   // For a filter that parse() accepted: may_match by the hash of a key.
   bool (*may_match_hash)(const ParsedFilter& parsed, uint64_t hash);
@@ -77,13 +92,17 @@ inline constexpr int kNoLevel = -1;
 // layout of kAuto depends on the level that the table is written for.
 const LayoutRow* FindLayout(Layout layout, Hash hash, int level = kNoLevel);
 
+// The plan of the first of `row` and its fallbacks that has one.
+Plan PlanFilter(const LayoutRow* row, uint64_t keys,
+                uint32_t millibits_per_key);
+
 // The most temporary memory that building holds at a time, in bytes, the list
 // of hashes included, which takes hash_list_size.
 uint64_t PeakBuildBytes(const Plan& plan, uint64_t hash_list_size,
                         bool keep_hashes);
 
-// The first of `row` and its fallbacks with PeakBuildBytes of at most
-// max_build_bytes; the last of them if none does. 0: no limit.
+// The first of `row` and its fallbacks whose plan has PeakBuildBytes of at most
+// max_build_bytes; the last of them if none has. 0: no limit.
 const LayoutRow* FindAffordableLayout(const LayoutRow* row, uint64_t keys,
                                       uint32_t millibits_per_key,
                                       uint64_t hash_list_size, bool keep_hashes,

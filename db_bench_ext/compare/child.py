@@ -7,36 +7,12 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
 from errors import CellError, CompareError
 
 TAIL_LINES = 3
 TOO_FEW = re.compile(r"n is too small to fill (\d+) levels")
-
-
-class Display:
-    """One line on the terminal that says what runs; nothing elsewhere."""
-
-    def __init__(self, stream=sys.stderr):
-        self.stream = stream
-        self.live = stream.isatty()
-        self.label = ""
-
-    def show(self, text):
-        if self.live:
-            width = shutil.get_terminal_size().columns - 1
-            self.stream.write("\r\033[K" + text[:width])
-            self.stream.flush()
-
-    def clear(self):
-        self.show("")
-
-    def say(self, text):
-        """A line that stays."""
-        self.clear()
-        print(text, file=self.stream, flush=True)
 
 
 def tool(name, override=None):

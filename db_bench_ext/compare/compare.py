@@ -10,14 +10,17 @@ import os
 import pathlib
 import platform
 import shutil
-import signal
 import sys
 
-import child
-import matrix
-import parse
-from errors import CompareError
-from measure import Measurement, write_whole
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import child  # noqa: E402
+import matrix  # noqa: E402
+import parse  # noqa: E402
+from errors import CompareError  # noqa: E402
+from measure import Measurement  # noqa: E402
+
+from common import machine, terminal, whole_file  # noqa: E402
 
 SUPPORTED = (7, 0)
 
@@ -129,13 +132,6 @@ def library_version(settings, folder, display):
     return found
 
 
-def cpu_name():
-    for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()
-
-
 def check_same_comparison(chosen, folder):
     """A folder holds the runs of one comparison; another would mix figures."""
     # What a run depends on beside its own cell.
@@ -145,7 +141,7 @@ def check_same_comparison(chosen, folder):
         identity["plugin"] = hashlib.sha256(chosen.plugin.read_bytes()).hexdigest()
     path = folder / "comparison.json"
     if not path.exists():
-        write_whole(path, json.dumps(identity, indent=1))
+        whole_file.write(path, json.dumps(identity, indent=1))
         return
     before = json.loads(path.read_text(encoding="utf-8"))
     for name, value in identity.items():
@@ -171,7 +167,7 @@ def prepare(chosen, folder, display):
 def about(chosen):
     return {
         "date": datetime.date.today().isoformat(),
-        "machine": f"{cpu_name()}, {os.cpu_count()} cores, {platform.system()}",
+        "machine": f"{machine.cpu_name()}, {os.cpu_count()} cores, {platform.system()}",
         "RocksDB": f"{chosen.version}, stock db_bench",
         "data": f"{chosen.keys:,} keys of 16 bytes, values of {chosen.value_bytes} bytes, seed {chosen.seed}",
         "lookups per run": f"{chosen.reads:,}",
@@ -182,7 +178,7 @@ def about(chosen):
 
 def compare(chosen):
     folder = chosen.output.resolve()
-    display = child.Display()
+    display = terminal.Display()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         prepare(chosen, folder, display)
@@ -201,26 +197,18 @@ def compare(chosen):
     return 1 if measurement.failures else 0
 
 
-def interrupted(_signal, _frame):
-    raise KeyboardInterrupt
-
-
-def main(argv):
-    chosen = arguments(argv)
+def main():
+    chosen = arguments(sys.argv[1:])
     if chosen.list:
         print("\n".join(cell.name for cell in chosen.cells))
         return 0
-    signal.signal(signal.SIGTERM, interrupted)
     try:
         return compare(chosen)
-    except CompareError as error:
-        print(f"\r\033[Kcompare: {error}" if sys.stderr.isatty() else f"compare: {error}", file=sys.stderr)
-        return 1
     except KeyboardInterrupt:
-        print(f"\ncompare: interrupted; finished runs are kept in {chosen.output}, "
-              "the same command goes on from there", file=sys.stderr)
-        return 130
+        terminal.Display().say(f"compare: interrupted; finished runs are kept in {chosen.output}, "
+                               "the same command goes on from there")
+        return terminal.INTERRUPTED
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    terminal.run("compare", main, errors=(CompareError,))

@@ -2,7 +2,6 @@
 an interrupted comparison goes on where it stopped."""
 
 import json
-import os
 import pathlib
 import shutil
 
@@ -11,16 +10,7 @@ import parse
 from child import run
 from errors import CellError, CompareError
 
-
-def write_whole(path, text):
-    """A file that is complete or not there."""
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise CompareError(f"writing {path}: {error.strerror}") from error
+from common import whole_file
 
 
 class Runs:
@@ -40,7 +30,7 @@ class Runs:
         return json.loads(path.read_text(encoding="utf-8"))
 
     def save(self, cell, repetition, figures):
-        write_whole(self.path(cell, repetition), json.dumps(figures, indent=1))
+        whole_file.write(self.path(cell, repetition), json.dumps(figures, indent=1))
 
 
 def check_use(cell, figures):

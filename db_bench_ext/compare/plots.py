@@ -1,41 +1,15 @@
 """The plots of a report, as SVG that stands in the page itself."""
 
-import io
-import re
+from matplotlib.ticker import EngFormatter, MaxNLocator
 
-import matplotlib
-
-matplotlib.use("Agg")
-matplotlib.rcParams["svg.fonttype"] = "path"
-matplotlib.rcParams["svg.hashsalt"] = "deltabloom"
-import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.ticker import EngFormatter, MaxNLocator  # noqa: E402
-
-COLOURS = {
-    "none": "#9a9a9a",
-    "rocksdb-bloom": "#e9a23b",
-    "rocksdb-ribbon": "#8d5a97",
-    "deltabloom-classic": "#d1495b",
-    "deltabloom-local": "#2a6fbb",
-    "deltabloom-compact": "#2a9d8f",
-}
-INK = "#333333"
+from common import drawing
+from common.colours import INK, of_filter
 
 
-def colour(name):
-    return COLOURS.get(name, INK)
-
-
-def drawn(figure, axes):
-    for one in axes:
-        one.spines[["top", "right"]].set_visible(False)
-        one.tick_params(colors=INK)
-    out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None})
-    plt.close(figure)
-    text = out.getvalue()
-    # The metadata says which matplotlib drew it, with addresses.
-    return re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+def figure(height, left):
+    made, (axes,) = drawing.figure(1, 1, 6.4, height)
+    drawing.margins(made, left, 0.1, 0.55, 0.35)
+    return made, axes
 
 
 def bars(rows, field, title, unit, log=False):
@@ -43,13 +17,13 @@ def bars(rows, field, title, unit, log=False):
     rows = [row for row in rows if row[field] is not None]
     if not rows:
         return None
-    figure, axes = plt.subplots(figsize=(6.4, 1.1 + 0.34 * len(rows)), layout="constrained")
+    made, axes = figure(1.1 + 0.34 * len(rows), left=1.7)
     names = [row["filter"] for row in rows][::-1]
     values = [row[field] for row in rows][::-1]
     errors = [row[field + "_spread"] or 0 for row in rows][::-1]
-    axes.barh(names, values, xerr=errors, color=[colour(name) for name in names], ecolor=INK)
+    axes.barh(names, values, xerr=errors, color=[of_filter(name) for name in names], ecolor=INK)
     if log and min(values) > 0:
-        axes.set_xscale("log")
+        drawing.logarithmic(axes, "x", steps=(1,))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
@@ -61,24 +35,25 @@ def bars(rows, field, title, unit, log=False):
     axes.margins(x=0.22)
     axes.set_xlabel(unit)
     axes.set_title(title, fontsize=11, loc="left")
-    return drawn(figure, [axes])
+    drawing.tidy(axes, grid=False)
+    return drawing.as_svg(made)
 
 
 def percentiles(rows, title):
     rows = [row for row in rows if row["p50_micros"] is not None]
     if not rows:
         return None
-    figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
+    made, axes = figure(3.2, left=0.75)
     for row in rows:
         values = [row["p50_micros"], row["p99_micros"], row["p999_micros"]]
-        axes.plot(range(3), values, marker="o", color=colour(row["filter"]), label=row["filter"])
+        axes.plot(range(3), values, marker="o", color=of_filter(row["filter"]), label=row["filter"])
     axes.set_xticks(range(3), ["50 %", "99 %", "99.9 %"])
-    axes.set_yscale("log")
+    drawing.logarithmic(axes, "y")
     axes.set_ylabel("microseconds")
     axes.set_title(title, fontsize=11, loc="left")
-    axes.grid(alpha=0.25)
+    drawing.tidy(axes)
     axes.legend(frameon=False, fontsize=8)
-    return drawn(figure, [axes])
+    return drawing.as_svg(made)
 
 
 def reads_over_bits(rows, stored):
@@ -93,18 +68,18 @@ def reads_over_bits(rows, stored):
             points.setdefault(row["filter"], set()).add(point)
     if not points or max(map(len, points.values())) < 2:
         return None
-    figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+    made, axes = figure(3.6, left=0.9)
     for name, line in points.items():
         bits, reads = zip(*sorted(line))
-        axes.plot(bits, reads, marker="o", color=colour(name), label=name)
+        axes.plot(bits, reads, marker="o", color=of_filter(name), label=name)
     for row in chosen:
         if row["filter"] == "none":
-            axes.axhline(row["data_block_reads_per_lookup"], linestyle="--", color=colour("none"), label="none")
+            axes.axhline(row["data_block_reads_per_lookup"], linestyle="--", color=of_filter("none"), label="none")
             break
-    axes.set_yscale("log")
+    drawing.logarithmic(axes, "y")
     axes.set_xlabel("stored bits per key")
     axes.set_ylabel("data-block reads")
     axes.set_title("Data-block reads left per lookup of an absent key", fontsize=11, loc="left")
-    axes.grid(alpha=0.25)
+    drawing.tidy(axes)
     axes.legend(frameon=False, fontsize=8)
-    return drawn(figure, [axes])
+    return drawing.as_svg(made)

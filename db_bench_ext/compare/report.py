@@ -10,7 +10,8 @@ import shlex
 
 import plots
 import tables
-from measure import write_whole
+
+from common import markdown, whole_file
 
 CELL_COLUMNS = {
     "filter": "filter",
@@ -132,13 +133,13 @@ class Report:
         return shlex.join(words).replace(str(self.folder), "DIR")
 
     def write(self):
-        write_whole(self.folder / "report.json", self.as_json())
-        write_whole(self.folder / "report.csv", self.as_csv())
-        write_whole(self.folder / "report.md", self.as_markdown())
-        write_whole(self.folder / "report.html", self.as_html())
         overview = plots.reads_over_bits(self.rows, self.stored)
+        whole_file.write(self.folder / "report.json", self.as_json())
+        whole_file.write(self.folder / "report.csv", self.as_csv())
+        whole_file.write(self.folder / "report.md", self.as_markdown())
+        whole_file.write(self.folder / "report.html", self.as_html(overview))
         if overview:
-            write_whole(self.folder / "reads_over_bits.svg", overview)
+            whole_file.write(self.folder / "reads_over_bits.svg", overview)
 
     def as_json(self):
         return json.dumps(
@@ -165,21 +166,19 @@ class Report:
 
     def as_markdown(self):
         def table(rows, columns):
-            lines = ["| " + " | ".join(columns.values()) + " |", "|---" + "|---:" * (len(columns) - 1) + "|"]
-            lines += ["| " + " | ".join(cells_of(row, columns)) + " |" for row in rows]
-            return lines
+            return markdown.table(list(columns.values()), [cells_of(row, columns) for row in rows])
 
         lines = ["# Filters compared with db_bench", "", headline(self.rows), ""]
         lines += [f"- {fact}" for fact in self.facts()]
         lines += [f"- failed: {text}" for text in self.failures.values()]
         for group, rows in groups(self.rows).items():
-            lines += ["", f"## {title(group)}", ""] + table(rows, CELL_COLUMNS)
-        lines += ["", "## Databases", ""] + table(self.databases, DATABASE_COLUMNS)
+            lines += ["", f"## {title(group)}", "", table(rows, CELL_COLUMNS)]
+        lines += ["", "## Databases", "", table(self.databases, DATABASE_COLUMNS)]
         lines += ["", "## Commands", "", COMMANDS_NOTE, "", "```"]
         lines += [f"# {name}\n{command}" for name, command in self.commands.items()]
         return "\n".join(lines + ["```", ""])
 
-    def as_html(self):
+    def as_html(self, overview):
         def table(rows, columns):
             head = "".join(f"<th>{html.escape(name)}</th>" for name in columns.values())
             body = "".join(
@@ -198,7 +197,6 @@ class Report:
             *(f"<li class='failed'>failed: {html.escape(text)}</li>" for text in self.failures.values()),
             "</ul>",
         ]
-        overview = plots.reads_over_bits(self.rows, self.stored)
         if overview:
             parts.append(f'<div class="plots">{overview}</div>')
         for group, rows in groups(self.rows).items():

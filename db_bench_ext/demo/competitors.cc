@@ -2,10 +2,10 @@
 
 #include <rocksdb/convenience.h>
 
-#include <cstdio>
 #include <stdexcept>
 
-#include "db_bench_ext/demo/errors.h"
+#include "db_bench_ext/common/errors.h"
+#include "db_bench_ext/common/format.h"
 #include "deltabloom/rocksdb.h"
 
 namespace deltabloom::demo {
@@ -19,8 +19,9 @@ Competitor MakeDeltabloom(const std::string& bits, const std::string& layout) {
       rocksdb::ConfigOptions(), uri, &policy);
   if (!status.ok() || policy == nullptr) {
     const char* const reason = status.getState();
-    throw UsageError("--layout: '" + layout + "': " +
-                     (reason != nullptr ? reason : "no such filter policy"));
+    throw bench::UsageError(
+        "--layout: '" + layout +
+        "': " + (reason != nullptr ? reason : "no such filter policy"));
   }
   return {layout == "classic" ? "deltabloom" : "deltabloom-" + layout, policy};
 }
@@ -40,8 +41,7 @@ std::vector<Competitor> MakeCompetitors(
   competitors.push_back(
       {"rocksdb-ribbon", std::shared_ptr<const FilterPolicy>(
                              rocksdb::NewRibbonFilterPolicy(bits_per_key))});
-  char bits[32];
-  std::snprintf(bits, sizeof(bits), "%.10g", bits_per_key);
+  const std::string bits = bench::Significant(bits_per_key, 10);
   for (const std::string& layout : layouts) {
     competitors.push_back(MakeDeltabloom(bits, layout));
   }

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "db_bench_ext/common/progress.h"
 #include "db_bench_ext/demo/competitors.h"
 #include "db_bench_ext/demo/keys.h"
-#include "db_bench_ext/demo/progress.h"
 
 namespace deltabloom::demo {
 
@@ -52,9 +52,9 @@ class Database {
   uint64_t Ticker(rocksdb::Tickers ticker) const;
 
   // Inserts every key and settles the tree; takes the time. Throws
-  // std::runtime_error, or Interrupted.
+  // std::runtime_error.
   void Load(const KeySet& keys, const std::vector<RunPlan>& plan,
-            Progress* progress);
+            bench::ProgressBar* progress);
   double load_seconds() const { return load_seconds_; }
 
   // Opens it afresh, all filters in memory, to be measured. Throws
@@ -78,7 +78,7 @@ class Database {
   rocksdb::Options MakeOptions(Purpose purpose) const;
   void Open(Purpose purpose);
   void Insert(const KeySet& keys, uint64_t begin, uint64_t end,
-              Progress* progress);
+              bench::ProgressBar* progress);
   void CompactRunTo(int level);
   void CheckFilters() const;
   [[noreturn]] void Fail(const std::string& doing,

@@ -6,7 +6,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "db_bench_ext/common/mixing.h"
+
 namespace deltabloom::demo {
+
+using bench::Mix;
 
 namespace {
 
@@ -17,13 +21,6 @@ int HalfBits(uint64_t size) {
 }
 
 }  // namespace
-
-uint64_t Mix(uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
 
 Permutation::Permutation(uint64_t size, uint64_t seed)
     : size_(size), seed_(Mix(seed)), half_bits_(HalfBits(size)) {}
@@ -52,7 +49,8 @@ std::vector<std::string> KeySet::ReadWords(const std::string& path) {
       words.push_back(std::move(word));
     }
   }
-  std::sort(words.begin(), words.end());
+  // The file is nearly in order, which merging makes use of.
+  std::stable_sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
   if (words.size() < 1000) {
     throw std::runtime_error(path + ": found " + std::to_string(words.size()) +

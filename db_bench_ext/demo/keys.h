@@ -29,9 +29,6 @@ class Permutation {
   int half_bits_;
 };
 
-// A well-mixed 64-bit function of x.
-uint64_t Mix(uint64_t x);
-
 class KeySet {
  public:
   // The distinct words of a file with one word per line; throws

@@ -3,30 +3,30 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <exception>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "db_bench_ext/common/output_file.h"
+#include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/progress.h"
+#include "db_bench_ext/common/python.h"
 #include "db_bench_ext/demo/competitors.h"
 #include "db_bench_ext/demo/database.h"
-#include "db_bench_ext/demo/errors.h"
-#include "db_bench_ext/demo/interrupt.h"
 #include "db_bench_ext/demo/keys.h"
 #include "db_bench_ext/demo/measure.h"
 #include "db_bench_ext/demo/options.h"
-#include "db_bench_ext/demo/output_file.h"
-#include "db_bench_ext/demo/plot.h"
-#include "db_bench_ext/demo/progress.h"
 #include "db_bench_ext/demo/report.h"
 #include "db_bench_ext/demo/workspace.h"
 
 namespace deltabloom::demo {
+
+using bench::OutputFile;
+using bench::Print;
 
 namespace {
 
@@ -44,15 +44,10 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void Print(const std::string& text) {
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
-    throw std::runtime_error("cannot write to standard output");
-  }
-}
-
 // Not timed, so as many databases at a time as there are processors.
 std::vector<KeyCheck> CheckKeysInAll(const Databases& databases, uint64_t keys,
-                                     double max_seconds, Progress* progress) {
+                                     double max_seconds,
+                                     bench::ProgressBar* progress) {
   // Databases that one thread checks one after the other share its time.
   const size_t processors = std::max(1u, std::thread::hardware_concurrency());
   const size_t rounds = (databases.size() + processors - 1) / processors;
@@ -113,7 +108,7 @@ std::vector<Result> Run(const Options& options,
   const uint64_t lookups =
       options.lookups != 0 ? options.lookups : kDefaultLookups;
   const double all_keys = static_cast<double>(keys.size() * competitors.size());
-  Progress progress(3 * all_keys);  // loading, every key, measuring
+  bench::ProgressBar progress(3 * all_keys);  // loading, every key, measuring
 
   const std::vector<RunPlan> plan = PlanRuns(keys.size());
   Databases databases;
@@ -154,7 +149,6 @@ std::vector<Result> Run(const Options& options,
 
 int Main(const Options& options) {
   const Clock::time_point start = Clock::now();
-  CatchInterrupts();
   const std::vector<Competitor> competitors =
       MakeCompetitors(options.bits_per_key, options.layouts);
   Workspace workspace(options.db);
@@ -162,7 +156,7 @@ int Main(const Options& options) {
   if (!options.json.empty()) json.emplace("--json", options.json);
   if (!options.plot.empty()) {
     plot.emplace("--plot", options.plot);
-    RequirePlotting();
+    bench::RequirePlotting("--plot");
   }
   const KeySet keys(KeySet::ReadWords(kWordFile), options.keys, options.seed);
   const std::vector<Result> results =
@@ -171,36 +165,15 @@ int Main(const Options& options) {
 
   const std::string text = FormatJson(results);
   if (json) {
-    json->Write(text);
+    json->Write([&](std::ostream* out) { *out << text; });
     json->Publish();
   }
   if (plot) {
-    DrawPlot(text, plot->writing_path());
+    bench::RunPython("demo/plot.py", {plot->writing_path()}, text);
     plot->Publish();
   }
   workspace.Keep();
   return ExitCode(results);
-}
-
-int MainWithErrors(int argc, char** argv) {
-  try {
-    Options options;
-    std::string help;
-    if (!ParseOptions(argc, argv, &options, &help)) {
-      Print(help);
-      return 0;
-    }
-    return Main(options);
-  } catch (const UsageError& error) {
-    std::fprintf(stderr, "demo: %s (see --help)\n", error.what());
-    return 2;
-  } catch (const Interrupted&) {
-    std::fprintf(stderr, "demo: interrupted, nothing was kept\n");
-    return 128 + PendingInterrupt();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "demo: %s\n", error.what());
-    return 1;
-  }
 }
 
 }  // namespace
@@ -208,5 +181,9 @@ int MainWithErrors(int argc, char** argv) {
 }  // namespace deltabloom::demo
 
 int main(int argc, char** argv) {
-  return deltabloom::demo::MainWithErrors(argc, argv);
+  return deltabloom::bench::RunProgram("demo", [argc, argv] {
+    deltabloom::demo::Options options;
+    if (!deltabloom::demo::ParseOptions(argc, argv, &options)) return 0;
+    return deltabloom::demo::Main(options);
+  });
 }

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "db_bench_ext/demo/interrupt.h"
+#include "db_bench_ext/common/mixing.h"
 
 namespace deltabloom::demo {
 
@@ -44,7 +44,6 @@ void TakeTurn(const std::vector<std::unique_ptr<Database>>& databases,
     const size_t at = (first + i) % databases.size();
     (*measurements)[at].absent += LookUp(*databases[at], absent);
     (*measurements)[at].present += LookUp(*databases[at], present);
-    ThrowIfInterrupted();
   }
 }
 
@@ -114,7 +113,7 @@ LookupStats LookUp(const Database& database,
 }
 
 KeyCheck CheckKeys(const Database& database, uint64_t expected_keys,
-                   double max_seconds, Progress* progress) {
+                   double max_seconds, bench::ProgressBar* progress) {
   constexpr size_t kStep = 256;
   rocksdb::DB* const db = database.db();
   const rocksdb::ReadOptions read_options;
@@ -139,7 +138,6 @@ KeyCheck CheckKeys(const Database& database, uint64_t expected_keys,
     }
     check.looked_up += n;
     progress->Advance(static_cast<double>(n));
-    ThrowIfInterrupted();
     if (SecondsSince(start) > max_seconds) return check;
   }
   if (!iterator->status().ok()) {
@@ -155,7 +153,7 @@ LookupKeys::LookupKeys(const KeySet& keys, std::string smallest,
     : keys_(keys),
       smallest_(std::move(smallest)),
       largest_(std::move(largest)),
-      seed_(Mix(seed)) {}
+      seed_(bench::Mix(seed)) {}
 
 std::vector<std::string> LookupKeys::Absent(size_t n) {
   std::vector<std::string> keys;
@@ -169,14 +167,16 @@ std::vector<std::string> LookupKeys::Absent(size_t n) {
 std::vector<std::string> LookupKeys::Present(size_t n) {
   std::vector<std::string> keys;
   while (keys.size() < n) {
-    keys.push_back(keys_.Key(Mix(seed_ + present_drawn_++) % keys_.size()));
+    keys.push_back(
+        keys_.Key(bench::Mix(seed_ + present_drawn_++) % keys_.size()));
   }
   return keys;
 }
 
 std::vector<Measurement> Measure(
     const std::vector<std::unique_ptr<Database>>& databases,
-    LookupKeys* lookup_keys, const MeasurePlan& plan, Progress* progress) {
+    LookupKeys* lookup_keys, const MeasurePlan& plan,
+    bench::ProgressBar* progress) {
   std::vector<Measurement> measurements(databases.size());
   TakeTurn(databases, 0, lookup_keys->Absent(kWarmUpKeys),
            lookup_keys->Present(kWarmUpKeys), &measurements);

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "db_bench_ext/common/progress.h"
 #include "db_bench_ext/demo/database.h"
 #include "db_bench_ext/demo/keys.h"
-#include "db_bench_ext/demo/progress.h"
 
 namespace deltabloom::demo {
 
@@ -46,7 +46,7 @@ struct KeyCheck {
 // not found with the right value. An iterator, which asks no filter, tells the
 // keys in an order in which few blocks are read twice.
 KeyCheck CheckKeys(const Database& database, uint64_t expected_keys,
-                   double max_seconds, Progress* progress);
+                   double max_seconds, bench::ProgressBar* progress);
 
 // Draws the keys to look up: present ones among all inserted, absent ones
 // between the smallest and the largest inserted.
@@ -74,10 +74,11 @@ struct MeasurePlan {
 };
 
 // One element per database. The lookups of both kinds that were done are the
-// same in all of them. Throws std::runtime_error, or Interrupted.
+// same in all of them. Throws std::runtime_error.
 std::vector<Measurement> Measure(
     const std::vector<std::unique_ptr<Database>>& databases,
-    LookupKeys* lookup_keys, const MeasurePlan& plan, Progress* progress);
+    LookupKeys* lookup_keys, const MeasurePlan& plan,
+    bench::ProgressBar* progress);
 
 }  // namespace deltabloom::demo
 

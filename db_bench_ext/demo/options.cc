@@ -1,34 +1,18 @@
 #include "db_bench_ext/demo/options.h"
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <filesystem>
-#include <initializer_list>
 #include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "db_bench_ext/demo/errors.h"
+#include "db_bench_ext/common/parse.h"
+#include "db_bench_ext/common/program.h"
 
 namespace deltabloom::demo {
 
 namespace {
-
-// Accepts `text` as a number from `low` to `high`, whole if T is.
-template <typename T>
-void ParseNumber(const std::string& option, const std::string& text, T low,
-                 T high, const char* range, T* value) {
-  T parsed{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, parsed);
-  // Written so that NaN fails.
-  if (error != std::errc() || stop != end ||
-      !(parsed >= low && parsed <= high)) {
-    throw UsageError(option + ": '" + text + "' is not " + range);
-  }
-  *value = parsed;
-}
 
 // Numbers are taken as text, so that all of them are refused in the same words.
 void Declare(CLI::App* app, std::map<std::string, std::string>* numbers,
@@ -61,25 +45,17 @@ void Declare(CLI::App* app, std::map<std::string, std::string>* numbers,
 
 void ParseNumbers(const std::map<std::string, std::string>& numbers,
                   const CLI::App& app, Options* options) {
-  const auto given = [&](const char* name) { return app.count(name) > 0; };
-  if (given("--keys")) {
-    ParseNumber<uint64_t>("--keys", numbers.at("--keys"), 1000, 100'000'000,
-                          "a whole number from 1000 to 100000000",
-                          &options->keys);
-  }
-  if (given("--bits-per-key")) {
-    ParseNumber("--bits-per-key", numbers.at("--bits-per-key"), 1.0, 100.0,
-                "a number from 1 to 100", &options->bits_per_key);
-  }
-  if (given("--seed")) {
-    ParseNumber<uint64_t>(
-        "--seed", numbers.at("--seed"), 0, std::numeric_limits<uint64_t>::max(),
-        "a whole number from 0 to 18446744073709551615", &options->seed);
-  }
-  if (given("--lookups")) {
-    ParseNumber<uint64_t>(
-        "--lookups", numbers.at("--lookups"), 100, 1'000'000'000,
-        "a whole number from 100 to 1000000000", &options->lookups);
+  const auto count = [&](const char* name, uint64_t least, uint64_t most,
+                         uint64_t* value) {
+    if (app.count(name) == 0) return;
+    *value = bench::ParseCount(name, numbers.at(name), least, most);
+  };
+  count("--keys", 1000, 100'000'000, &options->keys);
+  count("--seed", 0, std::numeric_limits<uint64_t>::max(), &options->seed);
+  count("--lookups", 100, 1'000'000'000, &options->lookups);
+  if (app.count("--bits-per-key") > 0) {
+    options->bits_per_key = bench::ParseNumber(
+        "--bits-per-key", numbers.at("--bits-per-key"), 1, 100);
   }
 }
 
@@ -88,43 +64,38 @@ void CheckNames(const CLI::App& app, const Options& options) {
                                    {"--json", options.json},
                                    {"--plot", options.plot}}) {
     if (app.count(name) > 0 && text.empty()) {
-      throw UsageError(std::string(name) + ": the name is empty");
+      throw bench::UsageError(std::string(name) + ": the name is empty");
     }
   }
   std::set<std::string> layouts;
   for (const std::string& layout : options.layouts) {
     if (!layouts.insert(layout).second) {
-      throw UsageError("--layout: '" + layout + "' is named twice");
+      throw bench::UsageError("--layout: '" + layout + "' is named twice");
     }
   }
   if (!options.plot.empty() &&
       std::filesystem::path(options.plot).extension() != ".png") {
-    throw UsageError("--plot: " + options.plot + " does not end in .png");
+    throw bench::UsageError("--plot: " + options.plot +
+                            " does not end in .png");
   }
 }
 
 }  // namespace
 
-bool ParseOptions(int argc, char** argv, Options* options, std::string* help) {
+bool ParseOptions(int argc, char** argv, Options* options) {
   CLI::App app(
       "Loads the same keys into a RocksDB database per filter and shows what "
       "each filter saves:\ndata-block reads per lookup, false positives, time. "
       "Takes at most about two minutes.");
   app.name("script/demo");
+  app.footer(
+      "Counts may end in k or M: 100k, 10M.\n"
+      "Exit code: 0, 1 if a present key was missed or the run failed, 2 for "
+      "bad "
+      "usage.");
   std::map<std::string, std::string> numbers;
   Declare(&app, &numbers, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    *help = app.help() +
-            "\nExit code: 0, 1 if a present key was missed or the run failed, "
-            "2 for bad usage.\n";
-    return false;
-  } catch (const CLI::ExtrasError&) {
-    throw UsageError("unknown option or argument: " + app.remaining().front());
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what());
-  }
+  if (!bench::ParseCommandLine({argv + 1, argv + argc}, &app)) return false;
   ParseNumbers(numbers, app, options);
   CheckNames(app, *options);
   return true;

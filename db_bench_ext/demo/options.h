@@ -21,8 +21,9 @@ struct Options {
 
 inline constexpr uint64_t kDefaultLookups = 30'000;
 
-// Returns false if help was asked for; *help then holds it. Throws UsageError.
-bool ParseOptions(int argc, char** argv, Options* options, std::string* help);
+// False if help was asked for, which has been printed. Throws
+// bench::UsageError.
+bool ParseOptions(int argc, char** argv, Options* options);
 
 }  // namespace deltabloom::demo
 

@@ -3,28 +3,18 @@
 #include <rocksdb/version.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
+
+#include "db_bench_ext/common/format.h"
+#include "db_bench_ext/common/text_table.h"
 
 namespace deltabloom::demo {
 
+using bench::Fixed;
+using bench::TextTable;
+using bench::WithThousands;
+
 namespace {
-
-std::string Fixed(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.*f", decimals, value);
-  return text;
-}
-
-// 1234567 as 1,234,567.
-std::string Grouped(uint64_t value) {
-  std::string text = std::to_string(value);
-  for (size_t at = text.size(); at > 3;) {
-    at -= 3;
-    text.insert(at, 1, ',');
-  }
-  return text;
-}
 
 double PerLookup(double sum, const LookupStats& stats) {
   return stats.lookups == 0 ? 0 : sum / static_cast<double>(stats.lookups);
@@ -36,29 +26,6 @@ double Reads(const LookupStats& stats) {
 
 double Micros(const LookupStats& stats) {
   return PerLookup(stats.micros, stats);
-}
-
-// Pads cells to their column's width: the first column to the left, the others
-// to the right.
-std::string Align(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
-  for (const std::vector<std::string>& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], row[i].size());
-    }
-  }
-  std::string text;
-  for (const std::vector<std::string>& row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i) {
-      const std::string padding(widths[i] - row[i].size(), ' ');
-      line += i == 0 ? row[i] + padding : "  " + padding + row[i];
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
 }
 
 }  // namespace
@@ -79,11 +46,10 @@ std::optional<double> Result::FalsePositiveRate() const {
 
 std::string FormatSetting(uint64_t keys, double bits_per_key,
                           const std::string& folder, bool direct_io) {
-  char bits[32];
-  std::snprintf(bits, sizeof(bits), "%.10g", bits_per_key);
   return "RocksDB " + rocksdb::GetRocksVersionAsString() + ", " +
-         Grouped(keys) + " keys (English words and pairs of them), " +
-         std::to_string(KeySet::kValueBytes) + "-byte values, " + bits +
+         WithThousands(keys) + " keys (English words and pairs of them), " +
+         std::to_string(KeySet::kValueBytes) + "-byte values, " +
+         bench::Significant(bits_per_key, 10) +
          " bits per key asked for.\nDatabases in " + folder +
          (direct_io ? "; direct reads, past the page cache.\n\n"
                     : "; no direct reads there, the page cache helps.\n\n");
@@ -91,44 +57,41 @@ std::string FormatSetting(uint64_t keys, double bits_per_key,
 
 std::string FormatRuns(
     const std::vector<std::unique_ptr<Database>>& databases) {
-  std::vector<std::vector<std::string>> rows = {{"run", "files", "keys"},
-                                                {"", "", ""}};
-  for (const std::unique_ptr<Database>& database : databases) {
-    rows[0].push_back("MB");
-    rows[1].push_back(database->name());
-  }
-  const std::vector<SortedRun> shape = databases.front()->Runs();
-  for (const SortedRun& run : shape) {
-    rows.push_back({"level " + std::to_string(run.level), Grouped(run.files),
-                    Grouped(run.keys)});
+  TextTable table({"run", "files", "keys"});
+  table.Add({"", "", ""});
+  for (const SortedRun& run : databases.front()->Runs()) {
+    table.Add({"level " + std::to_string(run.level), WithThousands(run.files),
+               WithThousands(run.keys)});
   }
   for (const std::unique_ptr<Database>& database : databases) {
+    table.Extend(0, "MB");
+    table.Extend(1, database->name());
     const std::vector<SortedRun> runs = database->Runs();
     for (size_t i = 0; i < runs.size(); ++i) {
-      rows[i + 2].push_back(Fixed(static_cast<double>(runs[i].bytes) / 1e6, 1));
+      table.Extend(i + 2, Fixed(static_cast<double>(runs[i].bytes) / 1e6, 1));
     }
   }
-  return Align(rows);
+  return table.Text();
 }
 
 std::string FormatTable(const std::vector<Result>& results) {
-  std::vector<std::vector<std::string>> rows = {
-      {"filter", "bits/key", "filter", "false", "block reads per Get", "",
-       "microseconds per Get", "", "load", "missed"},
-      {"", "stored", "bytes", "positives", "absent", "present", "absent",
-       "present", "seconds", "keys"}};
+  TextTable table({"filter", "bits/key", "filter", "false",
+                   "block reads per Get", "", "microseconds per Get", "",
+                   "load", "missed"});
+  table.Add({"", "stored", "bytes", "positives", "absent", "present", "absent",
+             "present", "seconds", "keys"});
   for (const Result& result : results) {
     const std::optional<double> rate = result.FalsePositiveRate();
     const Measurement& m = result.measurement;
-    rows.push_back({result.filter, Fixed(result.BitsPerKey(), 2),
-                    Grouped(result.tables.filter_bytes),
-                    rate ? Fixed(*rate * 100, 3) + " %" : "-",
-                    Fixed(Reads(m.absent), 4), Fixed(Reads(m.present), 4),
-                    Fixed(Micros(m.absent), 1), Fixed(Micros(m.present), 1),
-                    Fixed(result.load_seconds, 1),
-                    Grouped(m.missed_present_keys)});
+    table.Add({result.filter, Fixed(result.BitsPerKey(), 2),
+               WithThousands(result.tables.filter_bytes),
+               rate ? Fixed(*rate * 100, 3) + " %" : "-",
+               Fixed(Reads(m.absent), 4), Fixed(Reads(m.present), 4),
+               Fixed(Micros(m.absent), 1), Fixed(Micros(m.present), 1),
+               Fixed(result.load_seconds, 1),
+               WithThousands(m.missed_present_keys)});
   }
-  return Align(rows);
+  return table.Text();
 }
 
 std::string FormatSummary(const std::vector<Result>& results) {
@@ -140,12 +103,13 @@ std::string FormatSummary(const std::vector<Result>& results) {
     checked = std::min(checked, result.measurement.checked_keys);
   }
   std::string text =
-      "In each database: " + Grouped(absent.lookups) +
-      " lookups of absent keys, " + Grouped(last.measurement.present.lookups) +
+      "In each database: " + WithThousands(absent.lookups) +
+      " lookups of absent keys, " +
+      WithThousands(last.measurement.present.lookups) +
       " of present ones, and one of " +
       (checked == last.keys
            ? "every key.\n"
-           : Grouped(checked) + " keys or more, as time allowed.\n");
+           : WithThousands(checked) + " keys or more, as time allowed.\n");
   const double before = Reads(first.measurement.absent);
   const double after = Reads(absent);
   if (before > 0) {
@@ -156,7 +120,7 @@ std::string FormatSummary(const std::vector<Result>& results) {
   for (const Result& result : results) {
     const uint64_t missed = result.measurement.missed_present_keys;
     if (missed > 0) {
-      text += "WRONG: " + result.filter + " missed " + Grouped(missed) +
+      text += "WRONG: " + result.filter + " missed " + WithThousands(missed) +
               " lookups of present keys.\n";
     }
   }

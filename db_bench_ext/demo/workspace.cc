@@ -3,11 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <system_error>
+
+#include "db_bench_ext/common/errors.h"
 
 namespace deltabloom::demo {
 
@@ -15,41 +16,29 @@ namespace fs = std::filesystem;
 
 namespace {
 
-fs::path MakeTemporaryFolder() {
-  const char* parent = std::getenv("TMPDIR");
-  if (parent == nullptr || *parent == '\0') parent = "/tmp";
-  std::string name = std::string(parent) + "/deltabloom-demo.XXXXXX";
-  if (mkdtemp(name.data()) == nullptr) {
-    throw std::runtime_error(std::string(parent) +
-                             ": cannot make a folder for the databases: " +
-                             std::strerror(errno) + "; set TMPDIR or use --db");
-  }
-  return name;
-}
-
 // True if it had to be made.
 bool UseFolder(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::exists(status)) {
     if (!fs::is_directory(status)) {
-      throw UsageError("--db: " + path.string() + " is not a folder");
+      throw bench::UsageError("--db: " + path.string() + " is not a folder");
     }
     const bool empty = fs::is_empty(path, error);
     if (error) {
-      throw UsageError("--db: cannot read " + path.string() + ": " +
-                       error.message());
+      throw bench::UsageError("--db: cannot read " + path.string() + ": " +
+                              error.message());
     }
     if (!empty) {
-      throw UsageError("--db: " + path.string() +
-                       " is not empty; name a new or empty folder");
+      throw bench::UsageError("--db: " + path.string() +
+                              " is not empty; name a new or empty folder");
     }
     return false;
   }
   fs::create_directories(path, error);
   if (error) {
-    throw UsageError("--db: cannot make " + path.string() + ": " +
-                     error.message());
+    throw bench::UsageError("--db: cannot make " + path.string() + ": " +
+                            error.message());
   }
   return true;
 }
@@ -62,23 +51,23 @@ std::string Megabytes(uint64_t bytes) {
 
 Workspace::Workspace(const std::string& dir) {
   if (dir.empty()) {
-    path_ = MakeTemporaryFolder();
-    temporary_ = created_ = true;
-  } else {
-    path_ = dir;
-    created_ = UseFolder(path_);
+    scratch_ = std::make_unique<bench::ScratchDirectory>("deltabloom-demo");
+    path_ = scratch_->path();
+    return;
+  }
+  path_ = dir;
+  if (UseFolder(path_)) {
+    added_.push_back(std::make_unique<bench::Temporary>(
+        dir, bench::Temporary::Removal::kIfEmpty));
   }
 }
 
 Workspace::~Workspace() {
-  if (keep_ && !temporary_) return;
-  std::error_code ignored;
-  for (const fs::path& path : added_) fs::remove_all(path, ignored);
-  if (temporary_) {
-    fs::remove_all(path_, ignored);
-  } else if (created_) {
-    fs::remove(path_, ignored);  // only if nobody put anything else there
-  }
+  while (!added_.empty()) added_.pop_back();
+}
+
+void Workspace::Keep() {
+  for (const auto& added : added_) added->Keep();
 }
 
 bool Workspace::SupportsDirectIo() const {
@@ -114,7 +103,9 @@ void Workspace::RequireFreeBytes(uint64_t bytes) const {
 
 fs::path Workspace::Add(const std::string& name) {
   const fs::path path = path_ / name;
-  added_.push_back(path);
+  if (scratch_ == nullptr) {
+    added_.push_back(std::make_unique<bench::Temporary>(path.string()));
+  }
   fs::create_directory(path);
   return path;
 }

@@ -4,27 +4,27 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/demo/errors.h"
+#include "db_bench_ext/common/interrupt.h"
 
 namespace deltabloom::demo {
 
 // Either a fresh temporary folder under $TMPDIR (or /tmp), removed at the end,
 // or a folder of the user's, of which only what this run put there is removed,
-// and only if the run did not get to its end.
+// and only if the run did not get to its end. An interrupt is such an end.
 class Workspace {
  public:
-  // Empty `dir` means a temporary folder. Throws UsageError if `dir` exists and
-  // is not an empty folder, std::runtime_error if it cannot be made.
+  // Empty `dir` means a temporary folder. Throws bench::UsageError if `dir`
+  // exists and is not an empty folder, std::runtime_error if it cannot be made.
   explicit Workspace(const std::string& dir);
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  bool temporary() const { return temporary_; }
 
   // Whether files here can be read and written past the page cache.
   bool SupportsDirectIo() const;
@@ -36,14 +36,12 @@ class Workspace {
   std::filesystem::path Add(const std::string& name);
 
   // The run got to its end: the user's folder keeps its databases.
-  void Keep() { keep_ = true; }
+  void Keep();
 
  private:
   std::filesystem::path path_;
-  std::vector<std::filesystem::path> added_;
-  bool temporary_ = false;
-  bool created_ = false;
-  bool keep_ = false;
+  std::unique_ptr<bench::ScratchDirectory> scratch_;  // or
+  std::vector<std::unique_ptr<bench::Temporary>> added_;
 };
 
 }  // namespace deltabloom::demo

@@ -6,6 +6,8 @@
 #include <benchmark/benchmark.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -18,6 +20,9 @@ using TimedRun = benchmark::BenchmarkReporter::Run;
 // The counter that is the result of a benchmark.
 inline constexpr char kNsPerKey[] = "ns_per_key";
 
+// By name of the benchmark and number of threads.
+using Medians = std::map<std::pair<std::string, int>, double>;
+
 class Collector : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context& context) override;
@@ -26,9 +31,9 @@ class Collector : public benchmark::BenchmarkReporter {
   const std::vector<TimedRun>& runs() const { return runs_; }
   size_t name_width() const { return name_width_; }
 
-  // By name of the benchmark and number of threads, of the runs since the last
-  // call. Throws std::runtime_error if one of them failed.
-  std::map<std::pair<std::string, int>, double> TakeMedians();
+  // Of the runs since the last call. Throws std::runtime_error if one of them
+  // failed.
+  Medians TakeMedians();
 
  private:
   std::vector<TimedRun> runs_;
@@ -36,8 +41,12 @@ class Collector : public benchmark::BenchmarkReporter {
   size_t name_width_ = 0;
 };
 
-// REQUIRES: values is not empty.
-double Median(std::vector<double> values);
+// A benchmark in one thread whose iterations return the nanoseconds per key of
+// `keys` keys each. Their median is its result: what interrupts one of them for
+// long does not count. At most so many repetitions if that is not 0.
+void RegisterMeasurement(const std::string& name, uint64_t keys,
+                         std::function<double()> measure,
+                         int most_repetitions = 0);
 
 }  // namespace deltabloom::bench
 

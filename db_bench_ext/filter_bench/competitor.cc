@@ -30,7 +30,7 @@ const std::vector<CompetitorEntry>& AllCompetitors() {
     std::vector<CompetitorEntry> entries;
     for (auto part :
          {RocksDBCompetitors, NativeRocksDBCompetitors, LevelDBCompetitors,
-          NaiveCompetitors, DeltabloomCompetitors, Floors}) {
+          NaiveCompetitors, DeltabloomCompetitors, LevelDBAdapters, Floors}) {
       for (CompetitorEntry& entry : part()) entries.push_back(std::move(entry));
     }
     return entries;

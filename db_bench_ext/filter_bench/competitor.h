@@ -45,13 +45,15 @@ struct CompetitorEntry {
   std::string name;
   // Not a filter but a lower bound: what any filter has to pay for. Floors have
   // no builder.
-  bool is_floor;
-  // A database can be opened with it.
-  bool has_policy;
+  bool is_floor = false;
+  // A RocksDB database can be opened with it.
+  bool has_policy = false;
   // An upper estimate of the temporary memory of a build.
   std::function<double(size_t key_size)> build_bytes_per_key;
   // Throws std::runtime_error if it cannot be had here.
   std::function<std::unique_ptr<Competitor>(double bits_per_key)> make;
+  // Takes part only where its name is given.
+  bool only_named = false;
 };
 
 // All, floors last, in the order of tables.
@@ -63,6 +65,7 @@ std::vector<CompetitorEntry> NativeRocksDBCompetitors();  // none without AVX2
 std::vector<CompetitorEntry> LevelDBCompetitors();
 std::vector<CompetitorEntry> NaiveCompetitors();
 std::vector<CompetitorEntry> DeltabloomCompetitors();
+std::vector<CompetitorEntry> LevelDBAdapters();  // Deltabloom's for LevelDB
 std::vector<CompetitorEntry> Floors();
 
 // What a builder outside RocksDB need not know to be measured.

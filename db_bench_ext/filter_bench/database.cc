@@ -9,12 +9,12 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "db_bench_ext/common/format.h"
+#include "db_bench_ext/common/interrupt.h"
+#include "db_bench_ext/common/progress.h"
 #include "db_bench_ext/filter_bench/competitor.h"
 #include "db_bench_ext/filter_bench/counting_policy.h"
-#include "db_bench_ext/filter_bench/interrupt.h"
 #include "db_bench_ext/filter_bench/keys.h"
-#include "db_bench_ext/filter_bench/parse.h"
-#include "db_bench_ext/filter_bench/progress.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/sst_file_writer.h"
@@ -25,7 +25,7 @@ namespace {
 
 constexpr size_t kValueBytes = 32;
 constexpr size_t kBatch = 32;
-constexpr uint64_t kWarmLookups = 50'000;
+constexpr uint64_t kMostWarmLookups = 50'000;
 
 void Check(const rocksdb::Status& status) {
   if (!status.ok()) throw std::runtime_error("RocksDB: " + status.ToString());
@@ -44,6 +44,7 @@ class Database {
         policy_(std::move(policy)),
         partitioned_(partitioned),
         setting_(setting),
+        warm_lookups_(std::min(options.samples, kMostWarmLookups)),
         maker_(options.key_kind, setting.key_bytes, options.seed) {
     OpenWith(policy_);
   }
@@ -67,11 +68,12 @@ class Database {
   std::shared_ptr<const rocksdb::FilterPolicy> policy_;
   bool partitioned_;
   Setting setting_;
+  uint64_t warm_lookups_;
   KeyMaker maker_;
   std::unique_ptr<rocksdb::DB> db_;
   // Few: the less time a chunk takes, the fewer of them are interrupted.
   KeyChunk chunk_{maker_, 1};
-  uint64_t random_ = 1;
+  MixedNumbers random_{1};
 };
 
 void Database::OpenWith(std::shared_ptr<const rocksdb::FilterPolicy> policy) {
@@ -126,9 +128,8 @@ void Database::SetKeys(Keys kind) {
   }
   const bool present = kind == Keys::kPresent;
   for (size_t i = 0; i < chunk_.capacity(); ++i) {
-    random_ += 0x9e3779b97f4a7c15u;
     const uint64_t number =
-        present ? Scale(Mix(random_), setting_.keys) : TakeAbsent(1);
+        present ? random_.Below(setting_.keys) : TakeAbsent(1);
     chunk_.Set(i, maker_, number, present);
   }
 }
@@ -190,7 +191,7 @@ double Database::TimeMultiGets(Keys kind) {
 double Database::KeysPerBatch(Keys kind, const FilterCalls& calls) {
   const uint64_t keys_before = calls.batch_keys;
   const uint64_t batches_before = calls.batches;
-  for (uint64_t done = 0; done < kWarmLookups; done += chunk_.capacity()) {
+  for (uint64_t done = 0; done < warm_lookups_; done += chunk_.capacity()) {
     TimeMultiGets(kind);
   }
   const uint64_t batches = calls.batches - batches_before;
@@ -220,7 +221,7 @@ void Database::Count(DatabaseRow* row) {
     OpenWith(policy_);
   }
   // So that everything is in the cache.
-  for (uint64_t done = 0; done < std::max(setting_.keys, kWarmLookups);
+  for (uint64_t done = 0; done < std::max(setting_.keys, warm_lookups_);
        done += chunk_.capacity()) {
     TimeMultiGets(Keys::kPresent);
   }
@@ -250,20 +251,12 @@ void Register(Contestant* contestant) {
                           ? Keys::kAbsentNeighbours
                           : Keys::kAbsent;
     Database* database = contestant->database.get();
-    benchmark::RegisterBenchmark(
-        NameOf(figure, contestant->row).c_str(),
-        [database, kind, multi](benchmark::State& state) {
-          std::vector<double> chunk_ns;
-          for (auto unused : state) {
-            static_cast<void>(unused);
-            const double ns = multi ? database->TimeMultiGets(kind)
-                                    : database->TimeGets(kind);
-            chunk_ns.push_back(ns);
-            state.SetIterationTime(ns * 1e-9);
-          }
-          state.counters[kNsPerKey] = Median(std::move(chunk_ns));
-        })
-        ->UseManualTime();
+    // Per key, so that few keys make a repetition.
+    RegisterMeasurement(NameOf(figure, contestant->row), 1,
+                        [database, kind, multi] {
+                          return multi ? database->TimeMultiGets(kind)
+                                       : database->TimeGets(kind);
+                        });
   }
 }
 
@@ -324,7 +317,7 @@ class Bench {
 
   const Options& options_;
   Collector* collector_;
-  ScratchDirectory scratch_;
+  ScratchDirectory scratch_{"filter_bench"};
   std::string progress_;
   int next_ = 0;
   std::vector<std::unique_ptr<Contestant>> contestants_;

@@ -6,10 +6,10 @@
 #include "deltabloom/rocksdb.h"
 #include "rocksdb/filter_policy.h"
 #include "table/framing.h"
-#include "util/classic_kernels.h"
-#include "util/compact_query.h"
+#include "util/classic/shape.h"
+#include "util/compact/shape.h"
 #include "util/layout.h"
-#include "util/local_kernels.h"
+#include "util/local/shape.h"
 
 namespace deltabloom::bench {
 namespace {
@@ -20,25 +20,24 @@ std::optional<double> SealedRate(std::string_view filter, double keys) {
                             nullptr) != internal::FilterKind::kFilter) {
     return std::nullopt;
   }
-  const auto geometry = [&parsed](unsigned field) {
-    return static_cast<double>(parsed.geometry[field]);
-  };
   const auto last_byte = static_cast<unsigned char>(filter.back());
   switch (
       internal::FindLayoutOfLastByte(last_byte, Hash::kMurmurHash2)->layout) {
-    case Layout::kClassic:
-      return BloomRate(geometry(internal::kClassicBits), last_byte, keys, 32);
-    case Layout::kLocal:
-      return LocalRate(geometry(internal::kLocalBlocks),
-                       geometry(internal::kLocalFirst),
-                       geometry(internal::kLocalSecond), keys);
+    case Layout::kClassic: {
+      const auto& shape = parsed.shape.As<internal::classic::Shape>();
+      return BloomRate(static_cast<double>(shape.bits), shape.probes, keys, 32);
+    }
+    case Layout::kLocal: {
+      const auto& shape = parsed.shape.As<internal::local::Shape>();
+      return LocalRate(static_cast<double>(shape.blocks), shape.first,
+                       shape.second, keys);
+    }
     case Layout::kCompact: {
-      const internal::CompactGeometry shape =
-          internal::CompactGeometryOf(parsed);
-      return CompactRate(
-          shape.columns,
-          static_cast<double>(shape.narrow) / static_cast<double>(shape.blocks),
-          keys);
+      const auto& shape = parsed.shape.As<internal::compact::Shape>();
+      return CompactRate(shape.columns,
+                         static_cast<double>(shape.narrow) /
+                             static_cast<double>(shape.blocks()),
+                         keys);
     }
     case Layout::kAuto:
       break;

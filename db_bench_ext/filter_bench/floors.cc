@@ -56,8 +56,7 @@ class CacheLineReader : public FilterBitsReader {
   const char* LineOf(const Slice& key) const {
     uint64_t word = 0;
     std::memcpy(&word, key.data() + key.size() - sizeof(word), sizeof(word));
-    return memory_.data() +
-           Scale(word * 0x9e3779b97f4a7c15u, memory_.size() / 64) * 64;
+    return memory_.data() + Scale(word * kGolden, memory_.size() / 64) * 64;
   }
 
   Slice memory_;

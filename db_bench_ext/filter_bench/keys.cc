@@ -15,7 +15,7 @@ void KeyMaker::WriteRandom(uint64_t x, char* key) const {
   uint64_t word = Mix(x ^ seed_);
   for (size_t at = 0; at < size_; at += sizeof(word)) {
     std::memcpy(key + at, &word, std::min(sizeof(word), size_ - at));
-    word = Mix(word + 0x9e3779b97f4a7c15u);
+    word = Mix(word);
   }
 }
 

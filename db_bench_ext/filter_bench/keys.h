@@ -10,23 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "db_bench_ext/common/mixing.h"
 #include "rocksdb/slice.h"
 
 namespace deltabloom::bench {
-
-// A bijection of 64-bit numbers in which every bit of the result depends on
-// every bit of x.
-inline uint64_t Mix(uint64_t x) {
-  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
-  x = (x ^ (x >> 29)) * 0x9fb21c651e98df25u;
-  return x ^ (x >> 32);
-}
-
-// A number in [0, bound) from a random one.
-inline uint64_t Scale(uint64_t random, uint64_t bound) {
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<uint64_t>((Wide{random} * bound) >> 64);
-}
 
 enum class KeyKind : uint8_t {
   kRandom,      // all bytes random

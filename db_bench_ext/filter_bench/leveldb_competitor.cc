@@ -6,11 +6,12 @@
 
 #include "db_bench_ext/filter_bench/competitor.h"
 #include "db_bench_ext/filter_bench/theory.h"
+#include "deltabloom/leveldb.h"
 
 namespace deltabloom::bench {
 namespace {
 
-// LevelDB's policy wants all keys at once, so they are kept until then, end to
+// A LevelDB policy wants all keys at once, so they are kept until then, end to
 // end, as LevelDB's own filter block does.
 class LevelDBBuilder : public PlainBuilder {
  public:
@@ -64,10 +65,9 @@ class LevelDBReader : public OneByOneReader {
 
 class LevelDBCompetitor : public Competitor {
  public:
-  // LevelDB knows whole bits per key only.
-  explicit LevelDBCompetitor(double bits_per_key)
-      : policy_(leveldb::NewBloomFilterPolicy(static_cast<int>(bits_per_key))) {
-  }
+  explicit LevelDBCompetitor(
+      std::unique_ptr<const leveldb::FilterPolicy> policy)
+      : policy_(std::move(policy)) {}
 
   std::unique_ptr<FilterBitsBuilder> NewBuilder() const override {
     return std::make_unique<LevelDBBuilder>(*policy_);
@@ -88,18 +88,49 @@ class LevelDBCompetitor : public Competitor {
   std::unique_ptr<const leveldb::FilterPolicy> policy_;
 };
 
+using NewPolicy =
+    std::unique_ptr<const leveldb::FilterPolicy> (*)(double bits_per_key);
+
+CompetitorEntry EntryOf(const char* name, NewPolicy new_policy) {
+  CompetitorEntry entry;
+  entry.name = name;
+  entry.build_bytes_per_key = [](size_t key_size) {
+    // Growing string and vector, each up to old and new together.
+    return 3.0 * static_cast<double>(key_size + sizeof(size_t)) +
+           sizeof(leveldb::Slice);
+  };
+  entry.make = [new_policy](double bits_per_key) {
+    return std::make_unique<LevelDBCompetitor>(new_policy(bits_per_key));
+  };
+  return entry;
+}
+
+std::unique_ptr<const leveldb::FilterPolicy> NewLevelDBsOwn(
+    double bits_per_key) {
+  // It knows whole bits per key only.
+  return std::unique_ptr<const leveldb::FilterPolicy>(
+      leveldb::NewBloomFilterPolicy(static_cast<int>(bits_per_key)));
+}
+
+std::unique_ptr<const leveldb::FilterPolicy> NewMurmurHash2(
+    double bits_per_key) {
+  FilterOptions options;
+  options.bits_per_key = bits_per_key;
+  return NewLevelDBFilterPolicy(options);
+}
+
 }  // namespace
 
 std::vector<CompetitorEntry> LevelDBCompetitors() {
-  return {{"leveldb-bloom", false, false,
-           [](size_t key_size) {
-             // Growing string and vector, each up to old and new together.
-             return 3.0 * static_cast<double>(key_size + sizeof(size_t)) +
-                    sizeof(leveldb::Slice);
-           },
-           [](double bits_per_key) {
-             return std::make_unique<LevelDBCompetitor>(bits_per_key);
-           }}};
+  return {EntryOf("leveldb-bloom", NewLevelDBsOwn)};
+}
+
+std::vector<CompetitorEntry> LevelDBAdapters() {
+  std::vector<CompetitorEntry> entries = {
+      EntryOf("deltabloom-leveldb", NewLevelDBBloomFilterPolicy),
+      EntryOf("deltabloom-leveldb-murmurhash2", NewMurmurHash2)};
+  for (CompetitorEntry& entry : entries) entry.only_named = true;
+  return entries;
 }
 
 }  // namespace deltabloom::bench

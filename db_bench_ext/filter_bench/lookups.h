@@ -16,6 +16,7 @@ enum class Presence : uint8_t { kMiss, kHit, kMixed };
 
 enum class Form : uint8_t {
   kOneByOne,
+  kBranching,  // the caller does something else for each answer
   kDependent,  // the next key is known when the answer is
   kBatch,
 };
@@ -60,10 +61,10 @@ class LookupLoop {
   uint64_t Matches() const { return matches_; }
 
  private:
-  uint64_t NextRandom();
   size_t NextFilter();
   void SetKey(size_t i, size_t filter);
   uint64_t RunOneByOne();
+  uint64_t RunBranching();
   uint64_t RunDependent();
   uint64_t RunBatch(size_t first, FilterBitsReader* reader);
   uint64_t RunBatches();
@@ -77,7 +78,7 @@ class LookupLoop {
   KeyChunk chunk_;
   uint64_t lookups_;
   uint64_t matches_ = 0;
-  uint64_t random_;
+  MixedNumbers random_;
   // For every key, or for every batch.
   std::vector<FilterBitsReader*> readers_;
   // The keys of batches, as the interface wants them.

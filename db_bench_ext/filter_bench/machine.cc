@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "rocksdb/version.h"
-#include "util/cpu_level.h"
+#include "util/cpu.h"
 
 namespace deltabloom::bench {
 namespace {
@@ -70,9 +70,10 @@ std::vector<std::pair<std::string, std::string>> DescribeMachine() {
         {"cpu_family", Field("/proc/cpuinfo", "cpu family")},
         {"cpus", std::to_string(benchmark::CPUInfo::Get().num_cpus)},
         {"caches", Caches()},
-        {"cpu_level", internal::CpuLevelName(internal::ActiveCpuLevel())},
+        {"cpu_level",
+         internal::CpuLevelName(internal::LevelOf(internal::ActiveCpu()))},
         {"cpu_level_detected",
-         internal::CpuLevelName(internal::DetectedCpuLevel())},
+         internal::CpuLevelName(internal::LevelOf(internal::DetectedCpu()))},
         {"system", OperatingSystem()}, {"compiler", compiler},
 #if defined(NDEBUG)
         {"build", "release"},

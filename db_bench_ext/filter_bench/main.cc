@@ -1,22 +1,15 @@
 // filter_bench: what filters cost and what they let through, side by side.
-#include <unistd.h>
+#include <filesystem>
+#include <stdexcept>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <exception>
-#include <fstream>
-#include <iostream>
-#include <memory>
-
+#include "db_bench_ext/common/format.h"
+#include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/python.h"
+#include "db_bench_ext/filter_bench/arrangements.h"
 #include "db_bench_ext/filter_bench/collector.h"
 #include "db_bench_ext/filter_bench/database.h"
-#include "db_bench_ext/filter_bench/interrupt.h"
 #include "db_bench_ext/filter_bench/options.h"
-#include "db_bench_ext/filter_bench/parse.h"
-#include "db_bench_ext/filter_bench/progress.h"
-#include "db_bench_ext/filter_bench/python.h"
+#include "db_bench_ext/filter_bench/outputs.h"
 #include "db_bench_ext/filter_bench/results.h"
 #include "db_bench_ext/filter_bench/session.h"
 
@@ -44,92 +37,62 @@ bool InitializeBenchmark(const Options& options, char* program) {
   return !benchmark::ReportUnrecognizedArguments(count, arguments.data());
 }
 
-std::unique_ptr<benchmark::BenchmarkReporter> NewReporter(
-    const std::string& format) {
-  if (format == "json") return std::make_unique<benchmark::JSONReporter>();
-  if (format == "csv") {
-// Deprecated there, but offered as long as it exists.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    return std::make_unique<benchmark::CSVReporter>();
-#pragma GCC diagnostic pop
-  }
-  return std::make_unique<benchmark::ConsoleReporter>(
-      benchmark::ConsoleReporter::OO_Tabular);
-}
-
-// All runs at once in one of Google Benchmark's formats.
-void Replay(const Collector& collector, const std::string& format,
-            std::ostream* out) {
-  const auto reporter = NewReporter(format);
-  reporter->SetOutputStream(out);
-  reporter->SetErrorStream(&std::cerr);
-  benchmark::BenchmarkReporter::Context context;
-  context.name_field_width = collector.name_width();
-  if (!reporter->ReportContext(context)) return;
-  if (!collector.runs().empty()) reporter->ReportRuns(collector.runs());
-  reporter->Finalize();
-}
-
-bool WriteResults(const Options& options, const Results& results,
-                  const Collector& collector) {
-  bool written = true;
-  if (options.json) {
-    written &= WriteTo(*options.json, [&](std::ostream* out) {
-      WriteJson(results, options, out);
-    });
-  }
-  if (options.csv) {
-    written &= WriteTo(*options.csv,
-                       [&](std::ostream* out) { WriteCsv(results.rows, out); });
-  }
-  if (!options.benchmark_format.empty()) {
-    Replay(collector, options.benchmark_format, &std::cout);
-  }
-  if (!options.benchmark_out.empty()) {
-    written &= WriteTo(options.benchmark_out, [&](std::ostream* out) {
-      Replay(collector, options.benchmark_out_format, out);
-    });
-  }
-  if (options.plot) written &= DrawPlots(results, options);
-  return written;
-}
-
 void MeasureFilters(const Options& options, Collector* collector,
                     Results* results) {
   Session session(options, collector);
-  const std::string error = session.CheckMemory();
-  if (!error.empty()) throw std::runtime_error(error);
+  session.CheckMemory();
   session.Run([&](const std::vector<Row>& rows) {
-    if (!options.StdoutTaken()) {
-      PrintTables(rows, options.baseline, &std::cout);
-    }
+    if (!options.StdoutTaken()) Print(Tables(rows, options.baseline));
     results->rows.insert(results->rows.end(), rows.begin(), rows.end());
   });
 }
 
 int Measure(const Options& options, char* program) {
   if (!InitializeBenchmark(options, program)) return 2;
+  Outputs outputs(options);
   Collector collector;
   Results results;
+  std::string tables;
   if (options.database) {
     results.database = MeasureDatabases(options, &collector);
-    if (!options.StdoutTaken()) {
-      PrintDatabaseTables(results.database, &std::cout);
-    }
+    tables = DatabaseTables(results.database);
+  } else if (options.arrangements) {
+    results.arrangements = MeasureArrangements(options, &collector);
+    tables = ArrangementTables(results.arrangements);
   } else {
     MeasureFilters(options, &collector, &results);
   }
-  if (!WriteResults(options, results, collector)) return 1;
+  if (!options.StdoutTaken()) Print(tables);
+  outputs.Write(results, collector);
   for (const Row& row : results.rows) {
     if (row.false_negatives == 0) continue;
-    std::fprintf(stderr, "filter_bench: %s denied %s added keys of %s\n",
-                 row.competitor.c_str(),
-                 WithThousands(row.false_negatives).c_str(),
-                 WithThousands(row.setting.keys).c_str());
-    return 1;
+    throw std::runtime_error(
+        row.competitor + " denied " + WithThousands(row.false_negatives) +
+        " added keys of " + WithThousands(row.setting.keys));
   }
   return 0;
+}
+
+// The script runs this program part by part.
+[[noreturn]] void WriteReport(const Options& options, int argc, char** argv) {
+  constexpr char kSources[] = DELTABLOOM_SOURCE_DIR;
+  const std::string target = options.report->empty()
+                                 ? std::string(kSources) + "/docs"
+                                 : *options.report;
+  std::vector<std::string> words = {
+      "--bench",  std::filesystem::canonical("/proc/self/exe").string(),
+      "--source", kSources,
+      "--to",     target};
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.compare(0, 9, "--report=") == 0) continue;
+    if (word == "--report") {
+      if (i + 1 < argc && *options.report == argv[i + 1]) ++i;
+      continue;
+    }
+    words.push_back(word);
+  }
+  BecomePython("filter_bench/report.py", words);
 }
 
 }  // namespace
@@ -137,19 +100,11 @@ int Measure(const Options& options, char* program) {
 
 int main(int argc, char** argv) {
   using deltabloom::bench::Options;
-  int exit_code = 0;
-  const std::optional<Options> options =
-      deltabloom::bench::ParseOptions(argc, argv, &exit_code);
-  if (!options) return exit_code;
-  deltabloom::bench::HandleInterrupts();
-  try {
-    if (options->report) {
-      return deltabloom::bench::WriteReport(*options, argc, argv);
-    }
+  return deltabloom::bench::RunProgram("filter_bench", [argc, argv] {
+    const std::optional<Options> options =
+        deltabloom::bench::ParseOptions(argc, argv);
+    if (!options) return 0;
+    if (options->report) deltabloom::bench::WriteReport(*options, argc, argv);
     return deltabloom::bench::Measure(*options, argv[0]);
-  } catch (const std::exception& error) {
-    deltabloom::bench::ShowProgress("");
-    std::fprintf(stderr, "filter_bench: %s\n", error.what());
-    return 1;
-  }
+  });
 }

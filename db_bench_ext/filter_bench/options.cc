@@ -2,13 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
-#include <sstream>
-#include <stdexcept>
-#include <string_view>
+#include <type_traits>
 
+#include "db_bench_ext/common/parse.h"
+#include "db_bench_ext/common/program.h"
 #include "db_bench_ext/filter_bench/competitor.h"
-#include "db_bench_ext/filter_bench/parse.h"
 
 namespace deltabloom::bench {
 namespace {
@@ -43,19 +41,20 @@ std::vector<std::string> FilterNames() {
   return names;
 }
 
-std::string Joined(const std::vector<std::string>& names) {
-  std::string joined;
-  for (const std::string& name : names) {
-    joined += (joined.empty() ? "" : ", ") + name;
+// Those that take part unless others are named.
+std::vector<std::string> DefaultNames() {
+  std::vector<std::string> names;
+  for (const CompetitorEntry& entry : AllCompetitors()) {
+    if (!entry.is_floor && !entry.only_named) names.push_back(entry.name);
   }
-  return joined;
+  return names;
 }
 
 void CheckCompetitor(const char* option, const std::string& name,
                      const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), name) == known.end()) {
-    throw BadUsage(std::string(option) + ": unknown competitor '" + name +
-                   "': use " + Joined(known));
+    throw UsageError(std::string(option) + ": unknown competitor '" + name +
+                     "': use " + JoinList(known));
   }
 }
 
@@ -63,7 +62,7 @@ std::vector<std::string> ParseCompetitors(const std::string& list) {
   const std::vector<std::string> known = FilterNames();
   std::vector<std::string> names = SplitList(list);
   if (names.empty()) {
-    throw BadUsage("--competitors: an empty list: use " + Joined(known));
+    throw UsageError("--competitors: an empty list: use " + JoinList(known));
   }
   for (const std::string& name : names) {
     CheckCompetitor("--competitors", name, known);
@@ -75,8 +74,8 @@ KeyKind ParseKeyKind(const std::string& name) {
   if (name == "random") return KeyKind::kRandom;
   if (name == "sequential") return KeyKind::kSequential;
   if (name == "decimal") return KeyKind::kDecimal;
-  throw BadUsage("--key-kind: '" + name +
-                 "' is not random, sequential or decimal");
+  throw UsageError("--key-kind: '" + name +
+                   "' is not random, sequential or decimal");
 }
 
 // Takes Google Benchmark's options out of *arguments.
@@ -105,8 +104,8 @@ void TakeBenchmarkOptions(std::vector<std::string>* arguments,
        {options->benchmark_format, options->benchmark_out_format}) {
     if (!format.empty() && format != "json" && format != "csv" &&
         format != "console") {
-      throw BadUsage("--benchmark_format: '" + format +
-                     "' is not json, csv or console");
+      throw UsageError("--benchmark_format: '" + format +
+                       "' is not json, csv or console");
     }
   }
   *arguments = rest;
@@ -116,23 +115,26 @@ void CheckTogether(const Options& options) {
   const size_t smallest = KeyMaker::SmallestSize(options.key_kind);
   for (uint64_t size : options.key_bytes) {
     if (size < smallest) {
-      throw BadUsage("--key-bytes: " + std::to_string(size) +
-                     " is too short for keys of this kind: use " +
-                     std::to_string(smallest) + " or more");
+      throw UsageError("--key-bytes: " + std::to_string(size) +
+                       " is too short for keys of this kind: use " +
+                       std::to_string(smallest) + " or more");
     }
   }
   if (options.report &&
       (options.json || options.csv || options.plot ||
        !options.benchmark_format.empty() || !options.benchmark_out.empty())) {
-    throw BadUsage(
+    throw UsageError(
         "--report writes files of its own: leave out --json, --csv, --plot and "
         "Google Benchmark's formats");
+  }
+  if (options.database && options.arrangements) {
+    throw UsageError("--database and --arrangements: use one at a time");
   }
   const int takers = (options.json == "-" ? 1 : 0) +
                      (options.csv == "-" ? 1 : 0) +
                      (options.benchmark_format.empty() ? 0 : 1);
   if (takers > 1) {
-    throw BadUsage(
+    throw UsageError(
         "--json, --csv and --benchmark_format: only one of them can have "
         "standard output: name a file");
   }
@@ -159,9 +161,9 @@ struct RawOptions {
 
 void Declare(CLI::App* app, RawOptions* raw, Options* options) {
   app->footer(kFooter);
-  app->add_option(
-      "--competitors", raw->competitors,
-      "Which filters, by name (default: all): " + Joined(FilterNames()));
+  app->add_option("--competitors", raw->competitors,
+                  "Which filters, by name: " + JoinList(FilterNames()) +
+                      " (default: all but deltabloom-leveldb and its like)");
   app->add_option("--baseline", options->baseline,
                   "The competitor that ratios refer to (default: the first)");
   app->add_option("--keys", raw->keys,
@@ -193,6 +195,9 @@ void Declare(CLI::App* app, RawOptions* raw, Options* options) {
   app->add_flag("--database", options->database,
                 "Measure Get and MultiGet in RocksDB databases instead, with "
                 "full and with partitioned filters, all in the block cache");
+  app->add_flag("--arrangements", options->arrangements,
+                "Measure the filters of one table instead, arranged per block, "
+                "in partitions and as a whole (default keys: 10k,100k,1M)");
   app->add_flag("--quick", options->quick,
                 "Fewer and shorter runs: less than a minute with the defaults");
   app->add_option("--json", raw->json,
@@ -224,10 +229,11 @@ void Check(const CLI::App& app, const RawOptions& raw, Options* options) {
     options->repetitions = 3;
     options->min_seconds = 0.005;
   }
+  if (options->arrangements) options->keys = {10'000, 100'000, 1'000'000};
   const auto given = [&app](const char* option) {
     return app.count(option) > 0;
   };
-  options->competitors = FilterNames();
+  options->competitors = DefaultNames();
   if (given("--competitors")) {
     options->competitors = ParseCompetitors(raw.competitors);
   }
@@ -242,7 +248,14 @@ void Check(const CLI::App& app, const RawOptions& raw, Options* options) {
   counts("--key-bytes", raw.key_bytes, 8, 1024, &options->key_bytes);
   counts("--threads", raw.threads, 1, 256, &options->threads);
   if (given("--bits-per-key")) {
-    ParseBits(raw.bits_per_key, &options->bits_per_key);
+    options->bits_per_key.clear();
+    for (const std::string& text : SplitList(raw.bits_per_key)) {
+      options->bits_per_key.push_back(
+          ParseNumber("--bits-per-key", text, 1, 100));
+    }
+    if (options->bits_per_key.empty()) {
+      throw UsageError("--bits-per-key: an empty list");
+    }
   }
   const auto count = [&given](const char* option, const std::string& text,
                               uint64_t least, uint64_t most, auto* value) {
@@ -272,35 +285,23 @@ void Check(const CLI::App& app, const RawOptions& raw, Options* options) {
 
 }  // namespace
 
-std::optional<Options> ParseOptions(int argc, char** argv, int* exit_code) {
+std::optional<Options> ParseOptions(int argc, char** argv) {
   Options options;
   RawOptions raw;
   CLI::App app(
       "Measures filters side by side: building, size, false positives "
       "and lookups.",
       "script/bench");
-  try {
-    Declare(&app, &raw, &options);
-    options.command_line = "script/bench";
-    std::vector<std::string> arguments;
-    for (int i = 1; i < argc; ++i) {
-      arguments.push_back(argv[i]);
-      options.command_line += std::string(" ") + argv[i];
-    }
-    TakeBenchmarkOptions(&arguments, &options);
-    std::reverse(arguments.begin(), arguments.end());
-    app.parse(arguments);
-    Check(app, raw, &options);
-    return options;
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    *exit_code = 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "filter_bench: %s (--help lists all options)\n",
-                 error.what());
-    *exit_code = 2;
+  Declare(&app, &raw, &options);
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  options.command_line = "script/bench";
+  for (const std::string& argument : arguments) {
+    options.command_line += " " + argument;
   }
-  return std::nullopt;
+  TakeBenchmarkOptions(&arguments, &options);
+  if (!ParseCommandLine(std::move(arguments), &app)) return std::nullopt;
+  Check(app, raw, &options);
+  return options;
 }
 
 }  // namespace deltabloom::bench

@@ -28,7 +28,8 @@ struct Options {
   bool floors = true;
   bool quick = false;
   bool rates_only = false;
-  bool database = false;  // measure databases, not bare filters
+  bool database = false;      // measure databases, not bare filters
+  bool arrangements = false;  // measure the filters of a table
 
   // Where results go: a file, "-" for standard output, or nowhere.
   std::optional<std::string> json;
@@ -49,9 +50,8 @@ struct Options {
   }
 };
 
-// Null where the program has to end with *exit_code: after --help, and after a
-// bad option, of which one line has been printed.
-std::optional<Options> ParseOptions(int argc, char** argv, int* exit_code);
+// Null if help was asked for, which has been printed. Throws UsageError.
+std::optional<Options> ParseOptions(int argc, char** argv);
 
 }  // namespace deltabloom::bench
 

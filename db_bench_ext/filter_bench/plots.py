@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the results of filter_bench.
 
-    plots.py RESULTS.json DIR
+    plots.py DIR < RESULTS.json
 
 writes DIR/lookup_ns.png (time over key count) and DIR/false_positives.png
 (false positives over bits per key)."""
@@ -10,21 +10,12 @@ import json
 import pathlib
 import sys
 
-import matplotlib
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+from common import drawing, terminal  # noqa: E402
+from common.colours import of_filter  # noqa: E402
+from matplotlib.ticker import NullLocator  # noqa: E402
 
-COLOURS = {
-    "rocksdb-bloom": "#4c72b0",
-    "rocksdb-bloom-native": "#64a4d8",
-    "rocksdb-ribbon": "#8172b3",
-    "leveldb-bloom": "#937860",
-    "naive-classic": "#8c8c8c",
-    "deltabloom-classic": "#dd8452",
-    "deltabloom-local": "#c44e52",
-    "deltabloom-compact": "#55a868",
-}
 MARKERS = {"rocksdb": "o", "leveldb": "s", "naive": "x", "deltabloom": "D"}
 FLOORS = {"floor-call": ":", "floor-hash": "--", "floor-cache-line": "-."}
 PANELS = [
@@ -37,7 +28,7 @@ PANELS = [
 
 def style(name):
     return {
-        "color": COLOURS.get(name, "#333333"),
+        "color": of_filter(name),
         "marker": MARKERS.get(name.split("-")[0], "^"),
         "markersize": 4,
         "linewidth": 1.6 if name.startswith("deltabloom") else 1.1,
@@ -84,9 +75,10 @@ def draw_lookups(results, path):
         return
     like = rows[0]
     same = ("threads", "bits_per_key", "key_bytes")
+    counts = sorted({row["keys"] for row in rows})
     floors = [f for f in results["floors"] if all(f[key] == like[key] for key in same)]
-    figure, axes = plt.subplots(2, 2, figsize=(11, 8), sharex=True)
-    for axis, (key, title) in zip(axes.flat, PANELS):
+    figure, axes = drawing.figure(2, 2, 11, 8, sharex=True)
+    for axis, (key, title) in zip(axes, PANELS):
         for name in names_of(rows):
             xs, ys = series(rows, name, "keys", key)
             axis.plot(xs, ys, **style(name))
@@ -95,25 +87,24 @@ def draw_lookups(results, path):
             if any(ys):
                 axis.plot(xs, ys, FLOORS.get(name, ":"), color="black", linewidth=0.8, label=name)
         axis.set_xscale("log")
-        axis.set_yscale("log")
         axis.set_title(title, fontsize=10)
         axis.set_ylabel("ns per key")
-        axis.grid(True, which="both", alpha=0.25, linewidth=0.5)
-        axis.yaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
-        axis.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
-        axis.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
-    for axis in axes[1]:
+        drawing.logarithmic(axis, "y")
+        axis.set_xticks(counts, [plain(count) for count in counts])
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.grid(True, alpha=0.35, linewidth=0.5)
+    for axis in axes[2:]:
         axis.set_xlabel("keys in the filter")
     figure.suptitle(
         f"{like['bits_per_key']:g} bits per key, keys of {like['key_bytes']} bytes: "
         f"{results['context']['cpu']}, {results['context']['cpu_level']}",
         fontsize=11,
     )
-    handles, labels = axes[0][0].get_legend_handles_labels()
+    handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower center", ncol=4, fontsize=8, frameon=False)
-    figure.tight_layout(rect=(0, 0.09, 1, 1))
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    figure.subplots_adjust(hspace=0.13, wspace=0.17)
+    drawing.margins(figure, 0.75, 0.2, 1.2, 0.65)
+    drawing.write_png(figure, path)
 
 
 def draw_false_positives(results, path):
@@ -121,7 +112,7 @@ def draw_false_positives(results, path):
     rows = [row for row in rows if row["false_positive_rate"]]
     if not rows:
         return
-    figure, axis = plt.subplots(figsize=(9, 6.5))
+    figure, (axis,) = drawing.figure(1, 1, 9, 6.5)
     for name in names_of(rows):
         own = sorted(
             (row for row in rows if row["competitor"] == name),
@@ -137,42 +128,33 @@ def draw_false_positives(results, path):
         )
         theory = [(x, row["theoretical_false_positive_rate"]) for x, row in zip(xs, own)]
         theory = [(x, 100 * rate) for x, rate in theory if rate]
-        axis.plot(*zip(*theory), ":", color=COLOURS.get(name, "#333333"), linewidth=0.8) if theory else None
+        if theory:
+            axis.plot(*zip(*theory), ":", color=of_filter(name), linewidth=0.8)
     low = min(row["stored_bits_per_key"] for row in rows)
     high = max(row["stored_bits_per_key"] for row in rows)
     bits = [low + (high - low) * i / 50 for i in range(51)]
     axis.plot(bits, [100 * 2**-b for b in bits], "k--", linewidth=0.8, label="least possible")
-    axis.set_yscale("log")
     axis.set_xlabel("stored bits per key")
     axis.set_ylabel("false positives, %")
     axis.set_title(
         f"{rows[0]['keys']:,} keys; bars: three standard errors; dotted: theory", fontsize=10
     )
-    axis.grid(True, which="both", alpha=0.25, linewidth=0.5)
-    axis.yaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
+    drawing.logarithmic(axis, "y")
+    axis.grid(True, alpha=0.35, linewidth=0.5)
     axis.legend(fontsize=8, frameon=False)
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    drawing.margins(figure, 0.8, 0.2, 0.6, 0.4)
+    drawing.write_png(figure, path)
 
 
-def draw(results, directory):
-    directory = pathlib.Path(directory)
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: plots.py DIR < RESULTS.json")
+    results = json.load(sys.stdin)
+    directory = pathlib.Path(sys.argv[1])
     directory.mkdir(parents=True, exist_ok=True)
     draw_lookups(results, directory / "lookup_ns.png")
     draw_false_positives(results, directory / "false_positives.png")
 
 
-def main():
-    try:
-        with open(sys.argv[1], encoding="utf-8") as file:
-            results = json.load(file)
-        draw(results, sys.argv[2])
-    except OSError as error:
-        sys.exit(f"filter_bench: cannot write the plots: {error}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-
-
 if __name__ == "__main__":
-    main()
+    terminal.run("--plot", main)

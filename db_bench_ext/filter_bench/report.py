@@ -19,6 +19,8 @@ import sys
 import plots
 import report_tables
 
+from common import terminal, whole_file
+
 COUNTS = "1k,3k,10k,30k,100k,300k,1M,3M,10M,100M"
 MAIN_FIGURES = "^(miss|hit|batch_miss|batch_hit|build)_ns"
 
@@ -127,15 +129,11 @@ def command_of(bench, options, output):
     return command + ["--json", str(output)]
 
 
-def say(text):
-    if sys.stderr.isatty():
-        print(text, file=sys.stderr)
-
-
 class Runner:
     """Runs parts, and remembers those that are done."""
 
     def __init__(self, bench, asked, quick):
+        self.display = terminal.Display()
         self.bench = bench
         self.asked = asked
         self.quick = quick
@@ -153,18 +151,28 @@ class Runner:
         stamp = hashlib.sha256(identity.encode()).hexdigest()[:24]
         file = self.done / f"{stamp}.json"
         if not file.exists():
-            say(f"measuring: {name}")
-            unfinished = file.with_suffix(".new")
-            finished = subprocess.run(
-                command_of(self.bench, options, unfinished),
-                env={**os.environ, **environment},
-                stdout=subprocess.DEVNULL,
-                check=False,
-            )
-            if finished.returncode != 0:
-                sys.exit(finished.returncode)
-            unfinished.rename(file)
+            self.say(f"measuring: {name}")
+            # --json makes the file whole or not at all.
+            self.run_bench(command_of(self.bench, options, file), environment)
         return json.loads(file.read_text(encoding="utf-8"))
+
+    def run_bench(self, command, environment):
+        process = subprocess.Popen(
+            command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL
+        )
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:
+            # It cleans up, too.
+            process.terminate()
+            process.wait()
+            raise
+        if code != 0:
+            sys.exit(code)
+
+    def say(self, text):
+        if self.display.live:
+            self.display.say(text)
 
     def forget(self):
         for file in self.done.iterdir():
@@ -184,12 +192,6 @@ def describe(bench):
         sys.exit(output.stderr.strip())
     result = json.loads(output.stdout)
     return plots.names_of(result["rows"]), result["context"]
-
-
-def write(path, text):
-    new = path.with_suffix(".new")
-    new.write_text(text, encoding="utf-8")
-    new.rename(path)
 
 
 def main():
@@ -220,15 +222,10 @@ def main():
     images.mkdir(exist_ok=True)
     plots.draw_lookups(results["keys"], images / "lookup_ns.png")
     plots.draw_false_positives(results["bits"], images / "false_positives.png")
-    write(arguments.to / "performance.md", text)
+    whole_file.write(arguments.to / "performance.md", text)
     runner.forget()
-    say(f"wrote {arguments.to / 'performance.md'}")
+    runner.say(f"wrote {arguments.to / 'performance.md'}")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except OSError as error:
-        sys.exit(f"filter_bench: the report cannot be written: {error}")
-    except KeyboardInterrupt:
-        sys.exit(130)
+    terminal.run("filter_bench", main)

@@ -5,6 +5,8 @@ import re
 import plots
 import targets
 
+from common.markdown import percent, percent_and_error, table
+
 BASELINE = "rocksdb-bloom"
 TIMES = {
     "miss_ns": "Lookups of absent keys",
@@ -36,28 +38,16 @@ FIGURES = {
 LEVELS = ("avx512", "avx2", "portable")
 
 
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" + "---:|" * (len(header) - 1)]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines)
-
-
 def ns(value):
     if value is None:
         return "-"
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
 
 
-def percent(rate):
-    if rate is None:
-        return "-"
-    return f"{100 * rate:.3g}"
-
-
-def with_ratio(value, base):
+def with_ratio(value, base, shown=ns):
     if value is None:
         return "-"
-    return ns(value) if not base else f"{ns(value)} ({value / base:.2f})"
+    return shown(value) if not base else f"{shown(value)} ({value / base:.2f})"
 
 
 def grid(rows, key, column, cell, heading):
@@ -126,7 +116,7 @@ def space(results, context):
     def rate(row, base):
         if row is None:
             return "-"
-        return f"{percent(row['false_positive_rate'])} ± {percent(row['false_positive_error'])}"
+        return percent_and_error(row["false_positive_rate"], row["false_positive_error"])
 
     def theory(row, base):
         return "-" if row is None else percent(row["theoretical_false_positive_rate"])
@@ -147,8 +137,8 @@ def bits(results, context):
     def rate(row, base):
         if row is None:
             return "-"
-        ratio = "" if base in (None, row) else f" ({row['false_positive_rate'] / base['false_positive_rate']:.2f})"
-        return percent(row["false_positive_rate"]) + ratio
+        key = "false_positive_rate"
+        return with_ratio(row[key], None if base in (None, row) else base[key], percent)
 
     def to_theory(row, base):
         if row is None or not row["theoretical_false_positive_rate"]:

@@ -1,72 +1,24 @@
 #include "db_bench_ext/filter_bench/results.h"
 
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "db_bench_ext/common/format.h"
+#include "db_bench_ext/common/text_table.h"
 #include "db_bench_ext/filter_bench/lookups.h"
 #include "db_bench_ext/filter_bench/machine.h"
-#include "db_bench_ext/filter_bench/parse.h"
-#include "db_bench_ext/write_file.h"
 
 namespace deltabloom::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string Fixed(std::optional<double> value, int digits) {
-  if (!value) return "-";
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.*f", digits, *value);
-  return text;
+std::optional<double> Find(const Times& times, const std::string& name) {
+  const auto found = times.find(name);
+  if (found == times.end()) return std::nullopt;
+  return found->second;
 }
-
-// Three digits that matter.
-std::string Significant(std::optional<double> value) {
-  if (!value) return "-";
-  const double size = std::fabs(*value);
-  return Fixed(value, size < 1 ? 2 : size < 100 ? 1 : 0);
-}
-
-// A rate in percent: 0.838, 0.0098, 1.2e-05.
-std::string Percent(std::optional<double> rate) {
-  if (!rate) return "-";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", *rate * 100);
-  return text;
-}
-
-class Table {
- public:
-  explicit Table(std::vector<std::string> header) { Add(std::move(header)); }
-
-  void Add(std::vector<std::string> cells) {
-    rows_.push_back(std::move(cells));
-  }
-
-  void Print(std::ostream* out) const {
-    std::vector<size_t> widths(rows_[0].size(), 0);
-    for (const auto& row : rows_) {
-      for (size_t i = 0; i < row.size(); ++i) {
-        widths[i] = std::max(widths[i], row[i].size());
-      }
-    }
-    for (const auto& row : rows_) {
-      for (size_t i = 0; i < row.size(); ++i) {
-        const std::string space(widths[i] - row[i].size(), ' ');
-        *out << (i == 0 ? row[i] + space : "  " + space + row[i]);
-      }
-      *out << '\n';
-    }
-  }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
 
 std::string TitleOf(const Row& row) {
   std::ostringstream title;
@@ -97,8 +49,8 @@ std::vector<std::pair<std::string, std::string>> TimeColumns(
   return present;
 }
 
-void PrintCounts(const std::vector<Row>& rows, std::ostream* out) {
-  Table table(
+std::string CountTable(const std::vector<Row>& rows) {
+  TextTable table(
       {"", "bits/key", "fp %", "+/-", "theory %", "b/inf", "build B/key"});
   for (const Row& row : rows) {
     if (row.is_floor) continue;
@@ -108,24 +60,24 @@ void PrintCounts(const std::vector<Row>& rows, std::ostream* out) {
                Fixed(row.BitsPerInformationBit(), 3),
                Fixed(row.build_bytes_per_key, 1)});
   }
-  table.Print(out);
+  return table.Text();
 }
 
-void PrintTimes(const std::vector<Row>& rows, const Row* baseline,
-                std::ostream* out) {
+// Empty without times; ratios if there is a baseline.
+std::string TimeTable(const std::vector<Row>& rows, const Row* baseline) {
   const auto columns = TimeColumns(rows);
-  if (columns.empty()) return;
+  if (columns.empty()) return {};
   std::vector<std::string> header = {
       baseline == nullptr ? "ns per key" : "ratio to " + baseline->competitor};
   for (const auto& column : columns) header.push_back(column.second);
-  Table table(header);
+  TextTable table(header);
   for (const Row& row : rows) {
     if (baseline != nullptr && row.is_floor) continue;
     std::vector<std::string> cells = {row.competitor};
     for (const auto& column : columns) {
       std::optional<double> time = row.Time(column.first);
       if (baseline == nullptr) {
-        cells.push_back(Significant(time));
+        cells.push_back(Nanoseconds(time));
         continue;
       }
       const std::optional<double> base = baseline->Time(column.first);
@@ -134,8 +86,7 @@ void PrintTimes(const std::vector<Row>& rows, const Row* baseline,
     }
     table.Add(cells);
   }
-  *out << '\n';
-  table.Print(out);
+  return "\n" + table.Text();
 }
 
 Json Number(std::optional<double> value) {
@@ -186,9 +137,31 @@ Json ToJson(const DatabaseRow& row) {
   json["keys_per_batch"] = row.keys_per_batch;
   json["neighbours_per_batch"] = row.neighbours_per_batch;
   for (const char* figure : AllDatabaseFigures()) {
-    const auto time = row.times.find(figure);
-    json[figure] = time == row.times.end() ? Json(nullptr) : Json(time->second);
+    json[figure] = Number(Find(row.times, figure));
   }
+  return json;
+}
+
+Json ToJson(const ArrangementRow& row) {
+  Json json;
+  json["arrangement"] = row.arrangement;
+  json["keys"] = row.setting.keys;
+  json["key_bytes"] = row.setting.key_bytes;
+  json["bits_per_key"] = row.setting.bits_per_key;
+  json["stored_bits_per_key"] = row.stored_bits_per_key;
+  json["lookup_bytes"] = row.lookup_bytes;
+  json["false_positive_rate"] = row.false_positive_rate;
+  json["false_positive_error"] = row.false_positive_error;
+  for (const char* figure : {kMissTime, kHitTime, kBuildTime}) {
+    json[figure] = Number(Find(row.times, figure));
+  }
+  return json;
+}
+
+template <typename Row>
+Json ToJsonArray(const std::vector<Row>& rows) {
+  Json json = Json::array();
+  for (const Row& row : rows) json.push_back(ToJson(row));
   return json;
 }
 
@@ -214,9 +187,7 @@ const std::vector<const char*>& AllDatabaseFigures() {
 }
 
 std::optional<double> Row::Time(const std::string& name) const {
-  const auto found = times.find(name);
-  if (found == times.end()) return std::nullopt;
-  return found->second;
+  return Find(times, name);
 }
 
 std::optional<double> Row::BitsPerInformationBit() const {
@@ -226,25 +197,22 @@ std::optional<double> Row::BitsPerInformationBit() const {
   return stored_bits_per_key / -std::log2(false_positive_rate);
 }
 
-void PrintTables(const std::vector<Row>& rows, const std::string& baseline,
-                 std::ostream* out) {
-  if (rows.empty()) return;
-  *out << '\n' << TitleOf(rows.front()) << "\n\n";
-  PrintCounts(rows, out);
-  PrintTimes(rows, nullptr, out);
+std::string Tables(const std::vector<Row>& rows, const std::string& baseline) {
+  if (rows.empty()) return {};
+  std::string text = "\n" + TitleOf(rows.front()) + "\n\n" + CountTable(rows) +
+                     TimeTable(rows, nullptr);
   for (const Row& row : rows) {
-    if (row.competitor == baseline) PrintTimes(rows, &row, out);
+    if (row.competitor == baseline) text += TimeTable(rows, &row);
   }
-  out->flush();
+  return text;
 }
 
-void PrintDatabaseTables(const std::vector<DatabaseRow>& rows,
-                         std::ostream* out) {
+std::string DatabaseTables(const std::vector<DatabaseRow>& rows) {
   std::vector<std::string> header = {"ns per key", "filter",    "keys",
                                      "bits/key",   "batched %", "keys/batch",
                                      "near/batch"};
   for (const char* figure : AllDatabaseFigures()) header.push_back(figure);
-  Table table(header);
+  TextTable table(header);
   for (const DatabaseRow& row : rows) {
     std::vector<std::string> cells = {row.competitor,
                                       row.partitioned ? "partitioned" : "full",
@@ -254,14 +222,26 @@ void PrintDatabaseTables(const std::vector<DatabaseRow>& rows,
                                       Fixed(row.keys_per_batch, 1),
                                       Fixed(row.neighbours_per_batch, 1)};
     for (const char* figure : AllDatabaseFigures()) {
-      const auto time = row.times.find(figure);
-      cells.push_back(time == row.times.end() ? "-" : Fixed(time->second, 0));
+      cells.push_back(Fixed(Find(row.times, figure), 0));
     }
     table.Add(cells);
   }
-  *out << '\n';
-  table.Print(out);
-  out->flush();
+  return "\n" + table.Text();
+}
+
+std::string ArrangementTables(const std::vector<ArrangementRow>& rows) {
+  TextTable table({"ns per key", "keys", "bits/key", "needed B", "fp %", "+/-",
+                   "absent", "present", "build"});
+  for (const ArrangementRow& row : rows) {
+    table.Add({row.arrangement, WithThousands(row.setting.keys),
+               Fixed(row.stored_bits_per_key, 2), Fixed(row.lookup_bytes, 0),
+               Percent(row.false_positive_rate),
+               Percent(row.false_positive_error),
+               Nanoseconds(Find(row.times, kMissTime)),
+               Nanoseconds(Find(row.times, kHitTime)),
+               Nanoseconds(Find(row.times, kBuildTime))});
+  }
+  return "\n" + table.Text();
 }
 
 void WriteJson(const Results& results, const Options& options,
@@ -272,10 +252,8 @@ void WriteJson(const Results& results, const Options& options,
   for (const Row& row : results.rows) {
     json[row.is_floor ? "floors" : "rows"].push_back(ToJson(row));
   }
-  json["database"] = Json::array();
-  for (const DatabaseRow& row : results.database) {
-    json["database"].push_back(ToJson(row));
-  }
+  json["database"] = ToJsonArray(results.database);
+  json["arrangements"] = ToJsonArray(results.arrangements);
   Json& context = json["context"];
   for (const auto& [name, value] : DescribeMachine()) context[name] = value;
   context["command"] = options.command_line;
@@ -303,19 +281,6 @@ void WriteCsv(const std::vector<Row>& rows, std::ostream* out) {
     first = false;
     *out << line << '\n';
   }
-}
-
-bool WriteTo(const std::string& target,
-             const std::function<void(std::ostream*)>& write) {
-  if (target == "-") {
-    write(&std::cout);
-    std::cout.flush();
-    return static_cast<bool>(std::cout);
-  }
-  if (WriteFile(target, write)) return true;
-  std::fprintf(stderr, "filter_bench: cannot write %s: %s\n", target.c_str(),
-               std::strerror(errno));
-  return false;
 }
 
 }  // namespace deltabloom::bench

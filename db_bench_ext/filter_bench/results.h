@@ -3,7 +3,6 @@
 #define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_RESULTS_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -24,6 +23,13 @@ struct Setting {
 // All combinations that the options ask for.
 std::vector<Setting> SettingsOf(const Options& options);
 
+// Medians in ns per key, by the names of figures. What was not run is missing.
+using Times = std::map<std::string, double>;
+
+inline constexpr char kMissTime[] = "miss_ns";
+inline constexpr char kHitTime[] = "hit_ns";
+inline constexpr char kBuildTime[] = "build_ns_per_key";
+
 // One competitor in one setting, with one number of threads.
 struct Row {
   std::string competitor;
@@ -38,16 +44,12 @@ struct Row {
   std::optional<double> theoretical_rate;
   double build_bytes_per_key = 0;
   uint64_t false_negatives = 0;
-  // Medians in ns per key and thread, by the name of a LookupKind or
-  // kBuildTime. What was not run is missing.
-  std::map<std::string, double> times;
+  Times times;  // per thread, by the name of a LookupKind or kBuildTime
 
   std::optional<double> Time(const std::string& name) const;
   // Stored bits per bit of information, log2(1 / false_positive_rate).
   std::optional<double> BitsPerInformationBit() const;
 };
-
-inline constexpr char kBuildTime[] = "build_ns_per_key";
 
 // One competitor in one database.
 struct DatabaseRow {
@@ -60,36 +62,39 @@ struct DatabaseRow {
   double batched_share = 0;
   double keys_per_batch = 0;
   double neighbours_per_batch = 0;
-  // Medians in ns per key, by the names of AllDatabaseFigures().
-  std::map<std::string, double> times;
+  Times times;  // by the names of AllDatabaseFigures()
 };
 
 // get_miss_ns, get_hit_ns, multiget_miss_ns, multiget_hit_ns, and
 // multiget_neighbours_miss_ns: of absent keys that lie side by side.
 const std::vector<const char*>& AllDatabaseFigures();
 
+// One arrangement of the filters of a table.
+struct ArrangementRow {
+  std::string arrangement;
+  Setting setting;
+  double stored_bits_per_key = 0;  // of the filters and what finds them
+  double lookup_bytes = 0;         // of them, what one lookup needs in memory
+  double false_positive_rate = 0;
+  double false_positive_error = 0;  // one standard deviation
+  Times times;                      // kMissTime, kHitTime and kBuildTime
+};
+
 struct Results {
   std::vector<Row> rows;
   std::vector<DatabaseRow> database;
+  std::vector<ArrangementRow> arrangements;
 };
 
-// Tables of one setting and number of threads: figures, and ratios to the
-// baseline.
-void PrintTables(const std::vector<Row>& rows, const std::string& baseline,
-                 std::ostream* out);
-
-void PrintDatabaseTables(const std::vector<DatabaseRow>& rows,
-                         std::ostream* out);
+// Tables as text. The first has one setting and number of threads: figures, and
+// ratios to the baseline.
+std::string Tables(const std::vector<Row>& rows, const std::string& baseline);
+std::string DatabaseTables(const std::vector<DatabaseRow>& rows);
+std::string ArrangementTables(const std::vector<ArrangementRow>& rows);
 
 void WriteJson(const Results& results, const Options& options,
                std::ostream* out);
 void WriteCsv(const std::vector<Row>& rows, std::ostream* out);
-
-// Writes what `write` writes to standard output if target is "-", else to that
-// file, which is there afterwards as a whole or not at all. False after an
-// error, of which one line has been printed.
-bool WriteTo(const std::string& target,
-             const std::function<void(std::ostream*)>& write);
 
 }  // namespace deltabloom::bench
 

@@ -8,7 +8,7 @@
 #include "db_bench_ext/filter_bench/competitor.h"
 #include "db_bench_ext/filter_bench/theory.h"
 #include "rocksdb/filter_policy.h"
-#include "util/cpu_level.h"
+#include "util/cpu.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -140,7 +140,7 @@ class NativeCompetitor : public Competitor {
 }  // namespace
 
 std::vector<CompetitorEntry> NativeRocksDBCompetitors() {
-  if (internal::DetectedCpuLevel() < internal::CpuLevel::kAvx2) return {};
+  if (!internal::DetectedCpu().Has(internal::CpuLevel::kAvx2)) return {};
   return {{"rocksdb-bloom-native", false, false, [](size_t) { return 9.0; },
            [](double bits_per_key) {
              return std::make_unique<NativeCompetitor>(bits_per_key);

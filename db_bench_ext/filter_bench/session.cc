@@ -7,19 +7,20 @@
 #include <stdexcept>
 #include <utility>
 
+#include "db_bench_ext/common/format.h"
+#include "db_bench_ext/common/progress.h"
+#include "db_bench_ext/common/statistics.h"
 #include "db_bench_ext/filter_bench/competitor.h"
 #include "db_bench_ext/filter_bench/filters.h"
 #include "db_bench_ext/filter_bench/lookups.h"
 #include "db_bench_ext/filter_bench/machine.h"
-#include "db_bench_ext/filter_bench/parse.h"
-#include "db_bench_ext/filter_bench/progress.h"
 #include "db_bench_ext/filter_bench/theory.h"
 
 namespace deltabloom::bench {
 namespace {
 
 // A filter of few keys is luckier or less lucky than the next one: the rate is
-// taken over so many keys in several filters.
+// taken over so many keys in several filters, but for few samples over fewer.
 constexpr uint64_t kRateKeys = 200'000;
 constexpr uint64_t kMaxRateFilters = 256;
 
@@ -68,7 +69,8 @@ Session::Session(const Options& options, Collector* collector)
 Session::~Session() { benchmark::ClearRegisteredBenchmarks(); }
 
 uint64_t Session::RateFilters(const Setting& setting) const {
-  return std::clamp<uint64_t>(kRateKeys / setting.keys, 1, kMaxRateFilters);
+  const uint64_t keys = std::min(kRateKeys, options_.samples);
+  return std::clamp<uint64_t>(keys / setting.keys, 1, kMaxRateFilters);
 }
 
 uint64_t Session::ManyFilters(const Setting& setting) const {
@@ -96,7 +98,7 @@ double Session::MemoryOf(const Setting& setting) const {
   return kept + building;
 }
 
-std::string Session::CheckMemory() const {
+void Session::CheckMemory() const {
   double most = 0;
   Setting largest;
   for (const Setting& setting : SettingsOf(options_)) {
@@ -111,12 +113,12 @@ std::string Session::CheckMemory() const {
   const std::string text =
       WithThousands(largest.keys) + " keys per filter need " + sizes;
   if (most > available) {
-    return text + ": use fewer --keys or --competitors at a time";
+    throw std::runtime_error(text +
+                             ": use fewer --keys or --competitors at a time");
   }
   if (most > kTellBytes && !only_list_) {
     std::fprintf(stderr, "filter_bench: %s\n", text.c_str());
   }
-  return {};
 }
 
 void Session::Count(Contestant* contestant) {
@@ -245,25 +247,18 @@ void Session::Register(Contestant* contestant) {
   static std::atomic<uint64_t> next_first{kFirstOfBuilds};
   const std::string name =
       BenchmarkName(kBuildTime, contestant->entry->name, contestant->setting);
-  auto* benchmark = benchmark::RegisterBenchmark(
-      name.c_str(), [contestant](benchmark::State& state) {
-        const uint64_t keys = contestant->setting.keys;
-        std::vector<double> build_ns;
-        for (auto unused : state) {
-          static_cast<void>(unused);
-          double seconds = 0;
-          BuildFilter(*contestant->competitor, contestant->maker,
-                      next_first.fetch_add(keys), keys, &seconds);
-          state.SetIterationTime(seconds);
-          build_ns.push_back(seconds * 1e9 / static_cast<double>(keys));
-        }
-        state.counters[kNsPerKey] = Median(std::move(build_ns));
-      });
-  benchmark->UseManualTime()->Threads(1);
-  // Large builds are long enough to be measured fewer times.
   const uint64_t keys = contestant->setting.keys;
+  // Large builds are long enough to be measured fewer times.
   const int most = keys >= 20'000'000 ? 1 : keys >= 5'000'000 ? 3 : 1000;
-  if (most < options_.repetitions) benchmark->Repetitions(most);
+  RegisterMeasurement(
+      name, keys,
+      [contestant, keys] {
+        double seconds = 0;
+        BuildFilter(*contestant->competitor, contestant->maker,
+                    next_first.fetch_add(keys), keys, &seconds);
+        return seconds * 1e9 / static_cast<double>(keys);
+      },
+      most < options_.repetitions ? most : 0);
 }
 
 void Session::Time() {

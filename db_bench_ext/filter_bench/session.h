@@ -5,10 +5,8 @@
 #define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_SESSION_H_
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "db_bench_ext/filter_bench/collector.h"
@@ -22,9 +20,9 @@ class Session {
   Session(const Options& options, Collector* collector);
   ~Session();
 
-  // Empty if the memory of this machine is enough for every setting; else one
-  // line. Says on standard error how much a large run may take.
-  std::string CheckMemory() const;
+  // Says on standard error how much memory a large run may take. Throws
+  // std::runtime_error if this machine has not enough for a setting.
+  void CheckMemory() const;
 
   // Calls on_rows with the rows of each setting and number of threads as they
   // come. Throws std::runtime_error if a competitor cannot run here.
@@ -32,7 +30,6 @@ class Session {
 
  private:
   struct Contestant;
-  using Medians = std::map<std::pair<std::string, int>, double>;
 
   uint64_t RateFilters(const Setting& setting) const;
   uint64_t ManyFilters(const Setting& setting) const;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "db_bench_ext/common/statistics.h"
 #include "db_bench_ext/study/string_hashes.h"
 #include "db_bench_ext/study/studies.h"
 
@@ -65,9 +66,9 @@ struct Avalanche {
 };
 
 Avalanche MeasureAvalanche(const StringHash& hash,
-                           const std::vector<std::string>& keys) {
-  constexpr size_t kSample = 2000;
-  const size_t stride = std::max<size_t>(1, keys.size() / kSample);
+                           const std::vector<std::string>& keys,
+                           size_t sample) {
+  const size_t stride = std::max<size_t>(1, keys.size() / sample);
   uint64_t flips[32] = {};
   uint64_t trials = 0;
   for (size_t i = 0; i < keys.size(); i += stride) {
@@ -116,17 +117,10 @@ double NanosecondsPerKey(const StringHash& hash,
   return took / static_cast<double>(rounds * keys.size());
 }
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle]
-                                : (values[middle - 1] + values[middle]) / 2;
-}
-
 }  // namespace
 
 Rows StudyHashes(const std::vector<KeySet>& sets, int repetitions,
-                 const Progress& progress) {
+                 size_t flipped_keys, const Progress& progress) {
   Rows rows = Rows::array();
   const std::vector<StringHash>& hashes = StringHashes();
   for (const KeySet& set : sets) {
@@ -147,12 +141,13 @@ Rows StudyHashes(const std::vector<KeySet>& sets, int repetitions,
       const auto hits = static_cast<uint64_t>(std::count_if(
           set.absent.begin(), set.absent.end(),
           [&](const std::string& key) { return filter.MayMatch(key); }));
-      const Avalanche avalanche = MeasureAvalanche(hashes[h], set.keys);
+      const Avalanche avalanche =
+          MeasureAvalanche(hashes[h], set.keys, flipped_keys);
       rows.push_back({
           {"dataset", set.name},
           {"hash", hashes[h].name},
           {"keys", set.keys.size()},
-          {"ns_per_key", Median(times[h])},
+          {"ns_per_key", bench::Median(times[h])},
           {"collisions", Collisions(hashes[h], set.keys)},
           {"expected_collisions", ExpectedCollisions(set.keys.size())},
           {"mean_flips", avalanche.mean_flips},

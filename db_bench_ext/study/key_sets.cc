@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -31,15 +32,14 @@ std::string Letters(Random* random, size_t size) {
   return text;
 }
 
-// Draws until there are `count` keys and a million absent ones, all distinct.
+// Draws until there are `count` keys and the absent ones, all distinct.
 KeySet Generate(std::string name, std::string origin, size_t count,
-                uint64_t seed,
+                size_t absent, uint64_t seed,
                 const std::function<std::string(Random*)>& draw) {
-  constexpr size_t kAbsent = 1000000;
   KeySet set{std::move(name), std::move(origin), {}, {}};
   Random random(seed);
   std::unordered_set<std::string> seen;
-  while (set.absent.size() < kAbsent) {
+  while (set.absent.size() < absent) {
     std::string key = draw(&random);
     if (!seen.insert(key).second) continue;
     auto& side = set.keys.size() < count ? set.keys : set.absent;
@@ -81,28 +81,28 @@ uint64_t KeySet::KeyBytes() const {
   return bytes;
 }
 
-KeySet RandomStrings(size_t count, uint64_t seed) {
+KeySet RandomStrings(size_t count, size_t absent, uint64_t seed) {
   return Generate(
       "random_strings", "generated: 8 to 32 letters and digits at random",
-      count, seed,
+      count, absent, seed,
       [](Random* random) { return Letters(random, Uniform(random, 8, 32)); });
 }
 
-KeySet VideoIds(size_t count, uint64_t seed) {
+KeySet VideoIds(size_t count, size_t absent, uint64_t seed) {
   // The published ids take 8.9 bytes on average: nearly all have nine digits.
   return Generate("video_ids", "generated: numbers of 1 to 9 digits", count,
-                  seed, [](Random* random) {
+                  absent, seed, [](Random* random) {
                     const uint64_t id = (*random)() % 1000000000;
                     const bool old = (*random)() % 25 == 0;
                     return std::to_string(old ? id % 10000000 : id);
                   });
 }
 
-KeySet AppAccounts(size_t count, uint64_t seed) {
+KeySet AppAccounts(size_t count, size_t absent, uint64_t seed) {
   // The published accounts take 8 bytes on average; lengths fall off slowly.
   return Generate("app_accounts",
                   "generated: 2 to 28 letters and digits, 8 on average", count,
-                  seed, [](Random* random) {
+                  absent, seed, [](Random* random) {
                     std::binomial_distribution<size_t> length(26, 0.235);
                     std::string name = Letters(random, 2 + length(*random));
                     // Names that people choose seldom mix cases.
@@ -155,15 +155,13 @@ KeySet Urls() {
   ForEachLine("/var/lib/dpkg/status", take);
   // Reads apt's lists whether it keeps them compressed or not.
   if (FILE* apt = popen("apt-cache dumpavail 2>/dev/null", "r")) {
-    std::string line;
-    for (int c; (c = std::getc(apt)) != EOF;) {
-      if (c != '\n') {
-        line += static_cast<char>(c);
-        continue;
-      }
-      take(line);
-      line.clear();
+    char* line = nullptr;
+    size_t capacity = 0;
+    for (ssize_t n; (n = getline(&line, &capacity, apt)) > 0;) {
+      take(std::string(line,
+                       static_cast<size_t>(line[n - 1] == '\n' ? n - 1 : n)));
     }
+    std::free(line);
     pclose(apt);
   }
   Split(std::move(lines), &set);

@@ -19,10 +19,14 @@ struct KeySet {
   uint64_t KeyBytes() const;
 };
 
-// `count` keys of a published shape, reproducible from the seed.
-KeySet RandomStrings(size_t count, uint64_t seed);  // 8..32 letters and digits
-KeySet VideoIds(size_t count, uint64_t seed);       // numbers of 1..9 digits
-KeySet AppAccounts(size_t count, uint64_t seed);    // 2..28 characters
+// `count` keys of a published shape and `absent` ones that are not in the set,
+// reproducible from the seed.
+KeySet RandomStrings(size_t count, size_t absent,
+                     uint64_t seed);  // 8..32 letters and digits
+KeySet VideoIds(size_t count, size_t absent,
+                uint64_t seed);  // numbers of 1..9 digits
+KeySet AppAccounts(size_t count, size_t absent,
+                   uint64_t seed);  // 2..28 characters
 
 // Real keys: every second line is a key, the others are the absent ones. Empty
 // sets where the system has none (the origin says what was looked for).

@@ -1,19 +1,23 @@
 // study: the reasoning behind the filters, measured. Prints tables; --json
 // writes everything for report.py.
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <csignal>
-#include <cstdio>
+#include <optional>
+#include <stdexcept>
 
+#include "db_bench_ext/common/errors.h"
+#include "db_bench_ext/common/format.h"
+#include "db_bench_ext/common/output_file.h"
+#include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/progress.h"
+#include "db_bench_ext/common/text_table.h"
 #include "db_bench_ext/study/string_hashes.h"
 #include "db_bench_ext/study/studies.h"
-#include "db_bench_ext/write_file.h"
 
 namespace deltabloom::study {
 namespace {
+
+using bench::Print;
+using bench::ShowProgress;
 
 struct Settings {
   std::string which = "all";
@@ -27,56 +31,32 @@ struct Settings {
   bool quick = false;
 };
 
-volatile std::sig_atomic_t interrupted = 0;
-
-struct Interrupted {};
-
-void ShowProgress(const std::string& doing) {
-  if (interrupted != 0) throw Interrupted();
-  if (isatty(STDERR_FILENO)) {
-    std::fprintf(stderr, "\r\033[K%s", doing.c_str());
-    std::fflush(stderr);
-  }
-}
-
-void EndProgress() {
-  if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K");
-}
+// Absent keys of a generated set, and keys whose bits are flipped.
+constexpr size_t kAbsent = 1000000;
+constexpr size_t kFlippedKeys = 2000;
 
 std::string Cell(const Rows& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_number_float()) return value.dump();
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4g", value.get<double>());
-  return text;
+  return bench::Significant(value.get<double>(), 4);
 }
 
-// One line per row, columns as wide as they need.
+// Takes the progress away first.
 void PrintTable(const std::string& title, const Rows& rows) {
-  std::printf("\n%s\n", title.c_str());
+  ShowProgress("");
   if (rows.empty()) {
-    std::printf("  (no keys to study)\n");
+    Print("\n" + title + "\n  (no keys to study)\n");
     return;
   }
-  std::vector<std::vector<std::string>> cells(1);
-  for (const auto& item : rows[0].items()) cells[0].push_back(item.key());
+  std::vector<std::string> header;
+  for (const auto& item : rows[0].items()) header.push_back(item.key());
+  bench::TextTable table(std::move(header));
   for (const auto& row : rows) {
-    cells.emplace_back();
-    for (const auto& value : row) cells.back().push_back(Cell(value));
+    std::vector<std::string> cells;
+    for (const auto& value : row) cells.push_back(Cell(value));
+    table.Add(std::move(cells));
   }
-  std::vector<size_t> widths(cells[0].size());
-  for (const auto& line : cells) {
-    for (size_t i = 0; i < line.size(); ++i) {
-      widths[i] = std::max(widths[i], line[i].size());
-    }
-  }
-  for (const auto& line : cells) {
-    for (size_t i = 0; i < line.size(); ++i) {
-      std::printf("%s%*s", i == 0 ? "" : "  ", static_cast<int>(widths[i]),
-                  line[i].c_str());
-    }
-    std::printf("\n");
-  }
+  Print("\n" + title + "\n" + table.Text());
 }
 
 Rows Origins(const std::vector<KeySet>& sets) {
@@ -99,33 +79,36 @@ Rows HashSources() {
   return rows;
 }
 
-// For --quick: a tenth of everything.
-std::vector<KeySet> Thinned(std::vector<KeySet> sets) {
-  for (KeySet& set : sets) {
-    for (auto* keys : {&set.keys, &set.absent}) {
-      keys->resize((keys->size() + 9) / 10);
-    }
+// --quick takes a tenth of everything.
+size_t Share(const Settings& settings, size_t count) {
+  return settings.quick ? (count + 9) / 10 : count;
+}
+
+KeySet Thinned(const Settings& settings, KeySet set) {
+  for (auto* keys : {&set.keys, &set.absent}) {
+    keys->resize(Share(settings, keys->size()));
   }
-  return sets;
+  return set;
 }
 
 // The user's keys, or the published shapes and the real ones.
 std::vector<KeySet> HashSets(const Settings& settings, const KeySet& own) {
   if (!settings.keys_file.empty()) return {own};
-  std::vector<KeySet> sets = {RandomStrings(1000000, settings.seed),
-                              VideoIds(40000, settings.seed),
-                              AppAccounts(45402, settings.seed),
-                              Words(),
-                              FilePaths(),
-                              Urls()};
-  return settings.quick ? Thinned(std::move(sets)) : sets;
+  const auto share = [&](size_t count) { return Share(settings, count); };
+  return {RandomStrings(share(1000000), share(kAbsent), settings.seed),
+          VideoIds(share(40000), share(kAbsent), settings.seed),
+          AppAccounts(share(45402), share(kAbsent), settings.seed),
+          Thinned(settings, Words()),
+          Thinned(settings, FilePaths()),
+          Thinned(settings, Urls())};
 }
 
 std::vector<KeySet> SpaceSets(const Settings& settings, const KeySet& own) {
   if (!settings.keys_file.empty()) return {own};
-  std::vector<KeySet> sets = {VideoIds(80000, settings.seed),
-                              AppAccounts(45402, settings.seed), Words()};
-  return settings.quick ? Thinned(std::move(sets)) : sets;
+  const auto share = [&](size_t count) { return Share(settings, count); };
+  return {VideoIds(share(80000), share(kAbsent), settings.seed),
+          AppAccounts(share(45402), share(kAbsent), settings.seed),
+          Thinned(settings, Words())};
 }
 
 Rows RunAll(const Settings& settings, const KeySet& own) {
@@ -136,8 +119,8 @@ Rows RunAll(const Settings& settings, const KeySet& own) {
     const std::vector<KeySet> sets = HashSets(settings, own);
     result["hash_keys"] = Origins(sets);
     result["hash_sources"] = HashSources();
-    result["hashes"] = StudyHashes(sets, settings.repetitions, ShowProgress);
-    EndProgress();
+    result["hashes"] = StudyHashes(sets, settings.repetitions,
+                                   Share(settings, kFlippedKeys), ShowProgress);
     PrintTable("Keys", result["hash_keys"]);
     PrintTable("Hashes", result["hashes"]);
   }
@@ -145,7 +128,6 @@ Rows RunAll(const Settings& settings, const KeySet& own) {
     const std::vector<KeySet> sets = SpaceSets(settings, own);
     result["space_keys"] = Origins(sets);
     result["space"] = StudySpace(sets, ShowProgress);
-    EndProgress();
     PrintTable("Space", result["space"]);
   }
   // Rates do not depend on whose keys they are.
@@ -154,7 +136,6 @@ Rows RunAll(const Settings& settings, const KeySet& own) {
                                  settings.seed, ShowProgress);
     result["growth"] = StudyGrowth(settings.max_keys, settings.queries,
                                    settings.seed, ShowProgress);
-    EndProgress();
     PrintTable("Rates", result["rates"]);
     PrintTable("Growth at 10 bits per key", result["growth"]);
   }
@@ -162,17 +143,9 @@ Rows RunAll(const Settings& settings, const KeySet& own) {
   if (settings.which == "sizes") {
     result["sizes"] = StudySizes(settings.max_keys, settings.queries,
                                  settings.seed, ShowProgress);
-    EndProgress();
     PrintTable("Sizes of classic filters", result["sizes"]);
   }
   return result;
-}
-
-bool WriteJson(const std::string& path, const Rows& result) {
-  const auto write = [&](std::ostream* out) { *out << result.dump(1) << '\n'; };
-  if (bench::WriteFile(path, write)) return true;
-  std::perror(("study: --json " + path).c_str());
-  return false;
 }
 
 bool MissedKeys(const Rows& result) {
@@ -182,95 +155,85 @@ bool MissedKeys(const Rows& result) {
   return false;
 }
 
-int Run(const Settings& settings) {
+// The keys of --keys; of none if there is no such option.
+KeySet OwnKeys(const Settings& settings) {
   KeySet own;
-  if (!settings.keys_file.empty()) {
-    FileSummary summary;
-    const std::string error = ReadKeys(settings.keys_file, &own, &summary);
-    if (!error.empty()) {
-      std::fprintf(stderr, "study: %s\n", error.c_str());
-      return 2;
-    }
-    std::printf(
-        "%s: %llu lines, %llu duplicates dropped, %llu empty, longest "
-        "%llu bytes; every second key is asked for, not added\n",
-        settings.keys_file.c_str(),
-        static_cast<unsigned long long>(summary.lines),
-        static_cast<unsigned long long>(summary.duplicates),
-        static_cast<unsigned long long>(summary.empty),
-        static_cast<unsigned long long>(summary.longest));
-  }
+  if (settings.keys_file.empty()) return own;
+  FileSummary summary;
+  const std::string error = ReadKeys(settings.keys_file, &own, &summary);
+  if (!error.empty()) throw bench::UsageError(error);
+  Print(settings.keys_file + ": " + std::to_string(summary.lines) + " lines, " +
+        std::to_string(summary.duplicates) + " duplicates dropped, " +
+        std::to_string(summary.empty) + " empty, longest " +
+        std::to_string(summary.longest) +
+        " bytes; every second key is asked for, not added\n");
+  return own;
+}
+
+int Run(const Settings& settings) {
+  const KeySet own = OwnKeys(settings);
+  std::optional<bench::OutputFile> json;
+  if (!settings.json_file.empty()) json.emplace("--json", settings.json_file);
   const Rows result = RunAll(settings, own);
-  if (!settings.json_file.empty() && !WriteJson(settings.json_file, result)) {
-    return 1;
+  if (json) {
+    json->Write([&](std::ostream* out) { *out << result.dump(1) << '\n'; });
+    json->Publish();
   }
   if (MissedKeys(result)) {
-    std::fprintf(stderr, "study: a filter missed a key that was added\n");
-    return 1;
+    throw std::runtime_error("a filter missed a key that was added");
   }
   return 0;
+}
+
+// False if help was asked for, which has been printed.
+bool ParseSettings(int argc, char** argv, Settings* settings) {
+  CLI::App app{
+      "Measures what the design of a filter rests on: hashes, false-positive\n"
+      "rates, space. Without --keys on generated and real keys."};
+  app.name("script/study");
+  app.add_option("study", settings->which,
+                 "What to run; all runs everything but sizes")
+      ->check(CLI::IsMember({"all", "rates", "hashes", "space", "sizes"}))
+      ->capture_default_str();
+  app.add_option("--keys", settings->keys_file,
+                 "Run hashes and space on the keys of this file, one per line");
+  app.add_option("--json", settings->json_file, "Write all rows to this file");
+  app.add_option("--seed", settings->seed, "Seed of everything drawn at random")
+      ->capture_default_str();
+  app.add_option("--rate-keys", settings->rate_keys,
+                 "Keys per filter in the study of rates")
+      ->check(CLI::Range(uint64_t{1000}, uint64_t{100000000}))
+      ->capture_default_str();
+  app.add_option("--max-keys", settings->max_keys,
+                 "Largest filter in the studies of growth and sizes")
+      ->check(CLI::Range(uint64_t{1000}, uint64_t{1000000000}))
+      ->capture_default_str();
+  app.add_option("--queries", settings->queries, "Absent keys asked per filter")
+      ->check(CLI::Range(uint64_t{1000}, uint64_t{1000000000}))
+      ->capture_default_str();
+  app.add_option("--repetitions", settings->repetitions,
+                 "Timings of each hash; the median counts")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_flag("--quick", settings->quick,
+               "A tenth of the keys and queries, for a first look");
+  if (!bench::ParseCommandLine({argv + 1, argv + argc}, &app)) return false;
+  if (settings->quick) {
+    settings->rate_keys = std::min<uint64_t>(settings->rate_keys, 10000);
+    settings->max_keys = std::min<uint64_t>(settings->max_keys, 100000);
+    settings->queries = std::min<uint64_t>(settings->queries, 100000);
+    settings->repetitions = std::min(settings->repetitions, 3);
+  }
+  return true;
 }
 
 }  // namespace
 }  // namespace deltabloom::study
 
 int main(int argc, char** argv) {
-  using deltabloom::study::Settings;
-  Settings settings;
-  CLI::App app{
-      "Measures what the design of a filter rests on: hashes, false-positive\n"
-      "rates, space. Without --keys on generated and real keys."};
-  app.name("study");
-  app.add_option("study", settings.which,
-                 "What to run; all runs everything but sizes")
-      ->check(CLI::IsMember({"all", "rates", "hashes", "space", "sizes"}))
-      ->capture_default_str();
-  app.add_option("--keys", settings.keys_file,
-                 "Run hashes and space on the keys of this file, one per line");
-  app.add_option("--json", settings.json_file, "Write all rows to this file");
-  app.add_option("--seed", settings.seed, "Seed of everything drawn at random")
-      ->capture_default_str();
-  app.add_option("--rate-keys", settings.rate_keys,
-                 "Keys per filter in the study of rates")
-      ->check(CLI::Range(uint64_t{1000}, uint64_t{100000000}))
-      ->capture_default_str();
-  app.add_option("--max-keys", settings.max_keys,
-                 "Largest filter in the studies of growth and sizes")
-      ->check(CLI::Range(uint64_t{1000}, uint64_t{1000000000}))
-      ->capture_default_str();
-  app.add_option("--queries", settings.queries, "Absent keys asked per filter")
-      ->check(CLI::Range(uint64_t{1000}, uint64_t{1000000000}))
-      ->capture_default_str();
-  app.add_option("--repetitions", settings.repetitions,
-                 "Timings of each hash; the median counts")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app.add_flag("--quick", settings.quick,
-               "A tenth of the keys and queries, for a first look");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    std::fprintf(stderr, "study: %s; see --help\n", error.what());
-    return 2;
-  }
-  if (settings.quick) {
-    settings.rate_keys = std::min<uint64_t>(settings.rate_keys, 10000);
-    settings.max_keys = std::min<uint64_t>(settings.max_keys, 100000);
-    settings.queries = std::min<uint64_t>(settings.queries, 100000);
-    settings.repetitions = std::min(settings.repetitions, 3);
-  }
-  for (int signal : {SIGINT, SIGTERM}) {
-    std::signal(signal, [](int) { deltabloom::study::interrupted = 1; });
-  }
-  try {
+  return deltabloom::bench::RunProgram("study", [argc, argv] {
+    deltabloom::study::Settings settings;
+    if (!deltabloom::study::ParseSettings(argc, argv, &settings)) return 0;
     return deltabloom::study::Run(settings);
-  } catch (const deltabloom::study::Interrupted&) {
-    deltabloom::study::EndProgress();
-    std::fprintf(stderr, "study: interrupted; nothing written\n");
-    return 130;
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "study: out of memory; try a lower --max-keys\n");
-    return 1;
-  }
+  });
 }

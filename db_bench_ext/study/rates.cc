@@ -1,30 +1,25 @@
 #include <cmath>
 #include <memory>
 
+#include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/study/studies.h"
 #include "deltabloom/filter.h"
 #include "deltabloom/sizing.h"
+#include "util/classic/shape.h"
 #include "util/coding.h"
-#include "util/key_refs.h"
+#include "util/key_batch.h"
 #include "util/layout.h"
 
 namespace deltabloom::study {
 namespace {
 
+using bench::Mix;
 using internal::HashList;
 using internal::LayoutRow;
 using internal::ParsedFilter;
 using internal::Plan;
 
-// The finaliser of SplitMix64: a bijection, so distinct numbers give distinct
-// keys.
-uint64_t Mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
+// Distinct numbers give distinct keys.
 struct NumberKey {
   char bytes[16];
 
@@ -102,17 +97,15 @@ uint64_t CountClassic(uint64_t keys, uint64_t queries, uint64_t bits,
   HashList hashes(row->hash_size);
   for (uint64_t i = 0; i < keys; ++i)
     hashes.Add(row->hash(NumberKey(i, seed).view()));
-  Plan plan = row->plan(keys, 1000);
-  plan.payload_size = bits / 8;
-  plan.parameter = k;
-  plan.last_byte = static_cast<uint8_t>(k);
+  Plan plan;
+  internal::classic::SetSize(bits / 8, k, &plan);
   std::string payload(plan.payload_size, '\0');
   auto* bytes = reinterpret_cast<unsigned char*>(&payload[0]);
-  row->build(&hashes, false, plan, internal::ActiveCpuLevel(), bytes);
+  row->build(&hashes, false, plan, internal::ActiveCpu(), bytes);
   ParsedFilter parsed{};
   parsed.payload = bytes;
   parsed.payload_size = plan.payload_size;
-  row->parse(plan.last_byte, internal::ActiveCpuLevel(), &parsed);
+  row->parse(plan.last_byte, internal::ActiveCpu(), &parsed);
   return CountMatches(parsed, keys, queries, seed);
 }
 

@@ -6,42 +6,25 @@ import csv
 import datetime
 import json
 import pathlib
-import platform
 import sys
 
-import plots
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import plots  # noqa: E402
+
+from common import machine, terminal, whole_file  # noqa: E402
+from common.markdown import percent, percent_and_error, table  # noqa: E402
 
 PUBLISHED = pathlib.Path(__file__).resolve().parents[2] / "tests" / "data"
 
 
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def percent(value, digits=3):
-    return f"{100 * value:.{digits}g}"
-
-
 def with_error(row, rate="false_positive_rate", error="error"):
-    return f"{percent(row[rate])} ± {percent(row[error], 2)}"
+    return percent_and_error(row[rate], row[error])
 
 
 def published(name):
     with open(PUBLISHED / name, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
-
-
-def cpu_name():
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            for line in file:
-                if line.startswith("model name"):
-                    return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.machine()
 
 
 def select(rows, **fields):
@@ -125,6 +108,7 @@ def hashes_chapter(data):
                 (row["dataset"], row["origin"], f"{row['keys']:,}", f"{row['key_bytes']:,}")
                 for row in data["hash_keys"]
             ],
+            text_columns=2,
         )
     ]
     for name in sets:
@@ -160,7 +144,7 @@ def hashes_chapter(data):
                 rows,
             )
         )
-    defined = table(("hash", "definition"), [(name, sources[name]) for name in names])
+    defined = table(("hash", "definition"), [(name, sources[name]) for name in names], text_columns=2)
     return f"""## Hashes: which one
 
 Seventeen string hashes of a published study and two of today, each from its public definition.
@@ -221,7 +205,7 @@ def space_chapter(data):
 Bytes of the keys, bytes of their filter, and the rate among absent keys of the same kind.
 The published rates divide a count by a fixed 10,000 whatever was asked; these divide by the absent keys asked.
 
-{table(("keys", "layout", "bits per key", "key bytes", "filter bytes", "published", "space saved, %", "false positives, %"), rows)}
+{table(("keys", "layout", "bits per key", "key bytes", "filter bytes", "published", "space saved, %", "false positives, %"), rows, text_columns=2)}
 """
 
 
@@ -285,11 +269,11 @@ def main():
 
 Which hash, how many bits, what k, and when classic stops being the right layout: measured, on keys one can make again.
 
-Written by `script/study` on {datetime.date.today().isoformat()}, {cpu_name()}, seed {data["seed"]}. On your own keys: `script/study --keys FILE`.
+Written by `script/study` on {datetime.date.today().isoformat()}, {machine.cpu_name()}, seed {data["seed"]}. On your own keys: `script/study --keys FILE`.
 
 """
-    (arguments.docs / "studies.md").write_text(front + "\n".join(chapters), encoding="utf-8")
+    whole_file.write(arguments.docs / "studies.md", front + "\n".join(chapters))
 
 
 if __name__ == "__main__":
-    main()
+    terminal.run("report.py", main)

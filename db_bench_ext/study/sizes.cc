@@ -5,14 +5,17 @@
 #include <memory>
 #include <random>
 
+#include "db_bench_ext/common/statistics.h"
 #include "db_bench_ext/study/studies.h"
 #include "deltabloom/sizing.h"
-#include "util/classic_size.h"
+#include "util/classic/good_size.h"
+#include "util/classic/shape.h"
 #include "util/layout.h"
 
 namespace deltabloom::study {
 namespace {
 
+using bench::Median;
 using internal::Plan;
 
 // Spread over half a percent.
@@ -22,23 +25,18 @@ double MeasureRate(const internal::LayoutRow& row, internal::HashList* hashes,
                    const Plan& plan, uint64_t queries, uint64_t seed) {
   std::unique_ptr<unsigned char[]> payload(
       new unsigned char[plan.payload_size]());
-  row.build(hashes, /*keep_hashes=*/true, plan, internal::ActiveCpuLevel(),
+  row.build(hashes, /*keep_hashes=*/true, plan, internal::ActiveCpu(),
             payload.get());
   internal::ParsedFilter parsed{};
   parsed.payload = payload.get();
   parsed.payload_size = plan.payload_size;
-  row.parse(plan.last_byte, internal::ActiveCpuLevel(), &parsed);
+  row.parse(plan.last_byte, internal::ActiveCpu(), &parsed);
   std::mt19937_64 random(seed);
   uint64_t hits = 0;
   for (uint64_t i = 0; i < queries; ++i) {
     hits += row.may_match_hash(parsed, random() >> 32);
   }
   return static_cast<double>(hits) / static_cast<double>(queries);
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 double Largest(const std::vector<double>& values) {
@@ -57,15 +55,17 @@ Rows StudySize(uint64_t keys, uint32_t bits_per_key, uint64_t queries,
   std::vector<double> plain;
   std::vector<double> chosen;
   uint64_t added = 0;
-  Plan plan = row.plan(keys, bits_per_key * 1000);
+  Plan plan = PlanFilter(&row, keys, bits_per_key * 1000);
+  const uint32_t probes = plan.shape.As<internal::classic::Shape>().probes;
   for (int i = 0; i < kSizes; ++i) {
     progress("sizes, " + std::to_string(keys) + " keys at " +
              std::to_string(bits_per_key) + " bits per key, " +
              std::to_string(i) + " of " + std::to_string(kSizes));
     const uint64_t size = bytes + static_cast<uint64_t>(i) * step;
-    plan.payload_size = size;
+    internal::classic::SetSize(size, probes, &plan);
     plain.push_back(MeasureRate(row, &hashes, plan, queries, seed + 1));
-    plan.payload_size = internal::GoodClassicSizeFrom(size);
+    internal::classic::SetSize(internal::classic::GoodSizeFrom(size), probes,
+                               &plan);
     added += plan.payload_size - size;
     chosen.push_back(plan.payload_size == size
                          ? plain.back()
@@ -74,7 +74,7 @@ Rows StudySize(uint64_t keys, uint32_t bits_per_key, uint64_t queries,
   return {
       {"bits_per_key", bits_per_key},
       {"keys", keys},
-      {"theory", FalsePositiveRate(8 * bytes, keys, plan.parameter)},
+      {"theory", FalsePositiveRate(8 * bytes, keys, probes)},
       {"any_size_median", Median(plain)},
       {"any_size_worst", Largest(plain)},
       {"good_size_median", Median(chosen)},

@@ -15,7 +15,7 @@ namespace deltabloom::study {
 
 using Rows = nlohmann::ordered_json;
 
-// Called now and then with what is being done; throws Interrupted to stop.
+// Called now and then with what is being done.
 using Progress = std::function<void(const std::string& doing)>;
 
 // One row per bits per key 2..32 and k 1..8: the two formulas, and the rates
@@ -36,9 +36,10 @@ Rows StudySizes(uint64_t max_keys, uint64_t queries, uint64_t seed,
                 const Progress& progress);
 
 // One row per key set and hash: nanoseconds per key, collisions against the
-// birthday expectation, avalanche, false positives of a filter made with it.
+// birthday expectation, avalanche (of some `flipped_keys` keys, every bit in
+// turn), false positives of a filter made with it.
 Rows StudyHashes(const std::vector<KeySet>& sets, int repetitions,
-                 const Progress& progress);
+                 size_t flipped_keys, const Progress& progress);
 
 // One row per key set, layout and bits per key 10, 15, 20: bytes of keys and
 // of the filter, space saved, false positives with their error.

@@ -9,7 +9,7 @@
 
 #include "deltabloom/filter.h"
 #include "deltabloom/leveldb.h"
-#include "table/single_use.h"
+#include "table/small_filter.h"
 
 namespace deltabloom {
 namespace {
@@ -29,7 +29,7 @@ class LevelDBPolicy : public leveldb::FilterPolicy {
                     std::string* dst) const override {
     const size_t start = dst->size();
     try {
-      internal::CreateFilterAtOnce(
+      internal::AppendFilter(
           options_, static_cast<size_t>(n),
           [keys](size_t i) { return View(keys[i]); }, dst);
     } catch (const std::bad_alloc&) {
@@ -42,7 +42,7 @@ class LevelDBPolicy : public leveldb::FilterPolicy {
 
   bool KeyMayMatch(const leveldb::Slice& key,
                    const leveldb::Slice& filter) const override {
-    return internal::MayMatchOnce(View(filter), options_.hash, View(key));
+    return internal::MayMatchUnparsed(View(filter), options_.hash, View(key));
   }
 
  private:

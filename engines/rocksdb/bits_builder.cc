@@ -9,7 +9,7 @@
 
 #include "engines/rocksdb/filter_buffer.h"
 #include "rocksdb/env.h"
-#include "util/cpu_level.h"
+#include "util/cpu.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -20,7 +20,7 @@ using ROCKSDB_NAMESPACE::Status;
 // A sealed filter without probes. Static, since it answers for lack of memory.
 struct AlwaysMatchFilter {
   AlwaysMatchFilter() {
-    Seal(bytes.data(), kPayloadSize, /*last_byte=*/0, kUnknownLevel);
+    Seal(bytes.data(), kPayloadSize, /*last_byte=*/0, SealOptions());
   }
 
   static constexpr size_t kPayloadSize = 1;
@@ -44,6 +44,7 @@ void ForEachHash(const HashList& hashes, Fn fn) {
 BitsBuilder::BitsBuilder(const BuilderSettings& settings)
     : hashes_(settings.layout->hash_size),
       settings_(settings),
+      framing_size_(SealedFramingSize(settings.seal)),
       finished_hashes_(settings.layout->hash_size) {}
 
 inline void BitsBuilder::AddHash(uint64_t hash) {
@@ -68,7 +69,8 @@ void BitsBuilder::AddKey(const Slice& key) {
 void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
   const uint64_t key_hash = settings_.layout->hash({key.data(), key.size()});
   const uint64_t alt_hash = settings_.layout->hash({alt.data(), alt.size()});
-  // What is left out equals a neighbour that is in.
+  // RocksDB hands over sorted keys, each with its prefix, so that a repeated
+  // hash equals the one before it, or that of the last pair.
   if (alt_hash != key_hash && !last_alt_.Is(alt_hash) &&
       !last_key_.Is(alt_hash)) {
     AddHash(alt_hash);
@@ -131,35 +133,36 @@ Slice BitsBuilder::AlwaysMatch(std::unique_ptr<const char[]>* owner) {
 
 Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
   if (hashes_.size() == 0) {
-    std::unique_ptr<char[]> bytes(new char[kSealedFramingSize]());
+    std::unique_ptr<char[]> bytes(new char[framing_size_]());
     Seal(reinterpret_cast<unsigned char*>(bytes.get()), 0, kEmptyLastByte,
-         settings_.level_at_creation);
+         settings_.seal);
     finished_kind_ = FilterKind::kEmpty;
     *owner = std::move(bytes);
-    return {owner->get(), kSealedFramingSize};
+    return {owner->get(), framing_size_};
   }
   const bool keep_hashes = settings_.detect_corruption;
   const LayoutRow* affordable = FindAffordableLayout(
       settings_.layout, hashes_.size(), settings_.millibits_per_key,
       hashes_.MemorySize(), keep_hashes, settings_.max_build_bytes);
-  for (const LayoutRow* row = affordable; row != nullptr; row = row->fallback) {
-    FilterBuffer buffer =
-        AllocateFilter(*row, hashes_.size(), settings_.millibits_per_key,
-                       settings_.rounding_balance);
+  const LayoutRow* row = affordable;
+  while (row != nullptr) {
+    FilterBuffer buffer = AllocateFilter(
+        *row, hashes_.size(), settings_.millibits_per_key, framing_size_,
+        settings_.optimize_for_memory ? &settings_.tally->rounding_balance
+                                      : nullptr);
     auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
-    if (!row->build(&hashes_, keep_hashes, buffer.plan, ActiveCpuLevel(),
-                    payload)) {
+    if (!buffer.plan.layout->build(&hashes_, keep_hashes, buffer.plan,
+                                   ActiveCpu(), payload)) {
+      row = buffer.plan.layout->fallback;
       continue;
     }
     Seal(payload, buffer.plan.payload_size, buffer.plan.last_byte,
-         settings_.level_at_creation);
-    if (settings_.rounding_balance != nullptr) {
-      *settings_.rounding_balance += buffer.balance_change;
-    }
+         settings_.seal);
+    settings_.tally->rounding_balance += buffer.balance_change;
     finished_kind_ = FilterKind::kFilter;
     *owner = std::move(buffer.bytes);
     return {owner->get(),
-            static_cast<size_t>(buffer.plan.payload_size) + kSealedFramingSize};
+            static_cast<size_t>(buffer.plan.payload_size) + framing_size_};
   }
   return AlwaysMatch(owner);
 }
@@ -174,7 +177,7 @@ Status BitsBuilder::MaybePostVerify(const Slice& filter) {
   if (!settings_.detect_corruption) return Status::OK();
   ParsedFilter parsed;
   const FilterKind kind = ParseSealed({filter.data(), filter.size()},
-                                      ActiveCpuLevel(), &parsed, nullptr);
+                                      ActiveCpu(), &parsed, nullptr);
   bool intact = kind == finished_kind_;
   if (intact && kind == FilterKind::kFilter) {
     const LayoutRow* row = FindLayoutOfLastByte(
@@ -201,29 +204,29 @@ size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
 }
 
 size_t BitsBuilder::CalculateSpace(size_t entries) {
-  if (entries == 0) return kSealedFramingSize;
-  return settings_.layout->plan(entries, settings_.millibits_per_key)
+  if (entries == 0) return framing_size_;
+  return PlanFilter(settings_.layout, entries, settings_.millibits_per_key)
              .payload_size +
-         kSealedFramingSize;
+         framing_size_;
 }
 
 double BitsBuilder::EstimatedFpRate(size_t entries, size_t bytes) {
-  if (bytes <= kSealedFramingSize) return entries == 0 ? 0 : 1;
-  return ModelledFalsePositiveRate(entries, bytes - kSealedFramingSize);
+  if (bytes <= framing_size_) return entries == 0 ? 0 : 1;
+  return ModelledFalsePositiveRate(entries, bytes - framing_size_);
 }
 
 void BitsBuilder::WarnOfManyKeys() const {
-  if (hashes_.size() <= kManyClassicKeys || settings_.log == nullptr ||
-      settings_.layout->layout != Layout::kClassic ||
-      settings_.warned_of_many_keys->exchange(true)) {
+  const uint64_t many = settings_.layout->many_keys;
+  if (many == 0 || hashes_.size() <= many || settings_.log == nullptr ||
+      settings_.tally->warned_of_many_keys.exchange(true)) {
     return;
   }
   ROCKSDB_NAMESPACE::Warn(
       settings_.log,
-      "[deltabloom] %llu keys in one classic filter: beyond some 20 million "
-      "its 32-bit hash adds false positives; use another layout or partitioned "
-      "filters",
-      static_cast<unsigned long long>(hashes_.size()));
+      "[deltabloom] %llu keys in one %s filter: beyond some %llu million its "
+      "hash adds false positives; use another layout or partitioned filters",
+      static_cast<unsigned long long>(hashes_.size()), settings_.layout->name,
+      static_cast<unsigned long long>(many / 1'000'000));
 }
 
 }  // namespace deltabloom::internal

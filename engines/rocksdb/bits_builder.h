@@ -14,23 +14,26 @@
 
 namespace deltabloom::internal {
 
+// What the builders of one policy know of each other. Builders own it together
+// with the policy, for RocksDB does not say which of them it drops first.
+struct SharedTally {
+  // optimize_filters_for_memory: what the sizes rounded so far add up to, see
+  // AllocateFilter().
+  std::atomic<int64_t> rounding_balance{0};
+  std::atomic<bool> warned_of_many_keys{false};
+};
+
 // What a builder needs of its policy and of RocksDB's context.
 struct BuilderSettings {
   const LayoutRow* layout = nullptr;
   uint32_t millibits_per_key = 0;
-  uint64_t max_build_bytes = 0;   // as in RocksDBFilterOptions
-  uint8_t level_at_creation = 0;  // as Seal() takes it
-  // optimize_filters_for_memory: where the policy keeps account of the sizes
-  // it rounded; null when the option is off.
-  std::atomic<int64_t>* rounding_balance = nullptr;
+  uint64_t max_build_bytes = 0;  // as in RocksDBFilterOptions
+  SealOptions seal;
+  bool optimize_for_memory = false;  // optimize_filters_for_memory
   bool detect_corruption = false;
-  // May be null. Where to warn, and whether that was done.
-  ROCKSDB_NAMESPACE::Logger* log = nullptr;
-  std::atomic<bool>* warned_of_many_keys = nullptr;
+  ROCKSDB_NAMESPACE::Logger* log = nullptr;  // where to warn, if anywhere
+  std::shared_ptr<SharedTally> tally = std::make_shared<SharedTally>();
 };
-
-// Keys in one filter above which a classic filter's 32-bit hash shows.
-inline constexpr uint64_t kManyClassicKeys = 20'000'000;
 
 // (AddKey* Finish MaybePostVerify?)*, by one thread at a time;
 // EstimateEntriesAdded by any thread. Nothing throws: without memory the
@@ -82,6 +85,7 @@ class BitsBuilder : public ROCKSDB_NAMESPACE::FilterBitsBuilder {
   void WarnOfManyKeys() const;
 
   const BuilderSettings settings_;
+  const size_t framing_size_;
   LastHash last_key_;
   LastHash last_alt_;
   uint64_t checksum_ = 0;   // of the hashes, if corruption is to be detected

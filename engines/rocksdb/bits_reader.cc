@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "table/framing.h"
-#include "util/cpu_level.h"
-#include "util/key_refs.h"
+#include "util/cpu.h"
+#include "util/key_batch.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -18,11 +18,11 @@ using ROCKSDB_NAMESPACE::Slice;
 // RocksDB's trailer; filters of no more bytes hold no key for its reader.
 constexpr size_t kBuiltinTrailerSize = 5;
 
-// A Slice lies in memory like a KeyRef; slice.h declares both members public.
+// A Slice lies in memory like a KeyBytes; slice.h declares both members public.
 static_assert(std::is_trivially_copyable<Slice>::value &&
-              sizeof(Slice) == sizeof(KeyRef) &&
-              offsetof(Slice, data_) == offsetof(KeyRef, data) &&
-              offsetof(Slice, size_) == offsetof(KeyRef, size));
+              sizeof(Slice) == sizeof(KeyBytes) &&
+              offsetof(Slice, data_) == offsetof(KeyBytes, data) &&
+              offsetof(Slice, size_) == offsetof(KeyBytes, size));
 
 class SealedBitsReader final : public FilterBitsReader {
  public:
@@ -34,7 +34,7 @@ class SealedBitsReader final : public FilterBitsReader {
 
   void MayMatch(int n, Slice** keys, bool* may_match) override {
     if (n <= 0) return;
-    parsed_.may_match_many(parsed_, KeyRefs(keys), static_cast<size_t>(n),
+    parsed_.may_match_many(parsed_, KeyBatch(keys), static_cast<size_t>(n),
                            may_match);
   }
 
@@ -48,7 +48,7 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
                                       const FilterPolicy* builtin) {
   ParsedFilter parsed;
   const FilterKind kind = ParseSealed({filter.data(), filter.size()},
-                                      ActiveCpuLevel(), &parsed, nullptr);
+                                      ActiveCpu(), &parsed, nullptr);
   if (kind == FilterKind::kForeign && builtin != nullptr &&
       filter.size() > kBuiltinTrailerSize) {
     return builtin->GetFilterBitsReader(filter);

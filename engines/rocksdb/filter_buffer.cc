@@ -4,15 +4,11 @@
 
 #include <cmath>
 
-#include "table/framing.h"
-
 namespace deltabloom::internal {
 namespace {
 
 // What RocksDB keeps behind a filter in its block cache.
 constexpr uint64_t kBlockTrailerSize = 5;
-
-constexpr uint64_t kOverhead = kSealedFramingSize + kBlockTrailerSize;
 
 constexpr double kBalanceUnit = 4294967296.0;  // 2^32
 
@@ -34,10 +30,11 @@ double ModelledFalsePositiveRate(uint64_t keys, uint64_t payload_size) {
 }
 
 FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
-                            uint32_t millibits_per_key,
+                            uint32_t millibits_per_key, uint64_t framing_size,
                             const std::atomic<int64_t>* balance) {
+  const uint64_t overhead = framing_size + kBlockTrailerSize;
   FilterBuffer buffer;
-  buffer.plan = layout.plan(keys, millibits_per_key);
+  buffer.plan = PlanFilter(&layout, keys, millibits_per_key);
   if (balance != nullptr) {
     const double planned_rate =
         ModelledFalsePositiveRate(keys, buffer.plan.payload_size);
@@ -45,26 +42,27 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
         planned_rate - static_cast<double>(balance->load()) / kBalanceUnit;
     // Smaller by up to a quarter, as in RocksDB.
     for (uint64_t sixteenths = 12; sixteenths < 16; ++sixteenths) {
-      const Plan smaller = layout.plan(
-          keys, static_cast<uint32_t>(millibits_per_key * sixteenths / 16));
+      const Plan smaller = PlanFilter(
+          &layout, keys,
+          static_cast<uint32_t>(millibits_per_key * sixteenths / 16));
       if (ModelledFalsePositiveRate(keys, smaller.payload_size) <=
           allowed_rate) {
         buffer.plan = smaller;
         break;
       }
     }
-    const uint64_t wanted = buffer.plan.payload_size + kOverhead;
+    const uint64_t wanted = buffer.plan.payload_size + overhead;
     const uint64_t usable = UsableSize(wanted);
     // More than a third above would buy little accuracy for its bytes on disk.
     if (usable > wanted && usable - usable / 4 <= wanted) {
-      layout.grow(&buffer.plan, usable - kOverhead);
+      buffer.plan.layout->grow(&buffer.plan, usable - overhead);
     }
     buffer.balance_change = static_cast<int64_t>(
         (ModelledFalsePositiveRate(keys, buffer.plan.payload_size) -
          planned_rate) *
         kBalanceUnit);
   }
-  buffer.bytes.reset(new char[buffer.plan.payload_size + kSealedFramingSize]());
+  buffer.bytes.reset(new char[buffer.plan.payload_size + framing_size]());
   return buffer;
 }
 

@@ -13,7 +13,7 @@ namespace deltabloom::internal {
 
 struct FilterBuffer {
   Plan plan;
-  std::unique_ptr<char[]> bytes;  // zeroed, with room for the framing
+  std::unique_ptr<char[]> bytes;  // zeroed, with room for framing_size bytes
   // To be added to the balance once the filter is built.
   int64_t balance_change = 0;
 };
@@ -27,7 +27,7 @@ struct FilterBuffer {
 //
 // Throws std::bad_alloc.
 FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
-                            uint32_t millibits_per_key,
+                            uint32_t millibits_per_key, uint64_t framing_size,
                             const std::atomic<int64_t>* balance);
 
 // Estimated false positives of a filter with `payload_size` bytes: 0.6185 to

@@ -36,6 +36,9 @@ bool ParseVersion(std::string_view text, Version* version) {
   return at == end;
 }
 
+// FilterPolicy has CompatibilityName from here on.
+constexpr int kOldestRocksDB = DELTABLOOM_ROCKSDB_VERSION(7, 0, 3);
+
 constexpr bool HasAddKeyAndAlt(int major, int minor, int patch) {
   return DELTABLOOM_ROCKSDB_VERSION(major, minor, patch) >=
          DELTABLOOM_ROCKSDB_VERSION(9, 6, 1);
@@ -52,6 +55,8 @@ std::string VersionProblem(std::string_view loaded_version) {
   Version loaded;
   if (ParseVersion(loaded_version, &loaded) && loaded.major == ROCKSDB_MAJOR &&
       loaded.minor == ROCKSDB_MINOR &&
+      DELTABLOOM_ROCKSDB_VERSION(loaded.major, loaded.minor, loaded.patch) >=
+          kOldestRocksDB &&
       HasAddKeyAndAlt(loaded.major, loaded.minor, loaded.patch) ==
           DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT) {
     return {};

@@ -3,28 +3,29 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <unordered_map>
 
-#include "engines/rocksdb/bits_builder.h"
 #include "engines/rocksdb/bits_reader.h"
 #include "engines/rocksdb/library_check.h"
 #include "rocksdb/env.h"
 #include "table/framing.h"
-#include "util/cpu_level.h"
+#include "util/cpu.h"
 #include "util/version.h"
 
 namespace deltabloom::internal {
 namespace {
 
+using ROCKSDB_NAMESPACE::ColumnFamilyOptions;
+using ROCKSDB_NAMESPACE::ConfigOptions;
+using ROCKSDB_NAMESPACE::DBOptions;
 using ROCKSDB_NAMESPACE::FilterBitsBuilder;
 using ROCKSDB_NAMESPACE::FilterBitsReader;
 using ROCKSDB_NAMESPACE::FilterBuildingContext;
 using ROCKSDB_NAMESPACE::Logger;
 using ROCKSDB_NAMESPACE::Slice;
+using ROCKSDB_NAMESPACE::Status;
 
 constexpr char kOwnCompatibilityName[] = "deltabloom.SealedFilter";
-
-// Less writes no filter, as in RocksDB.
-constexpr uint32_t kMinMillibitsPerKey = 500;
 
 uint8_t LevelByte(int level) {
   return level >= 0 && level < kUnknownLevel ? static_cast<uint8_t>(level)
@@ -54,14 +55,14 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     builder.max_build_bytes = settings_.max_build_bytes;
     builder.millibits_per_key = settings_.millibits_per_key;
     if (builder.millibits_per_key < kMinMillibitsPerKey) return nullptr;
-    builder.level_at_creation = LevelByte(context.level_at_creation);
-    if (context.table_options.optimize_filters_for_memory) {
-      builder.rounding_balance = &rounding_balance_;
-    }
+    builder.seal.level_at_creation = LevelByte(context.level_at_creation);
+    builder.seal.payload_check = settings_.payload_check;
+    builder.optimize_for_memory =
+        context.table_options.optimize_filters_for_memory;
     builder.detect_corruption =
         context.table_options.detect_filter_construct_corruption;
     builder.log = context.info_log;
-    builder.warned_of_many_keys = &warned_of_many_keys_;
+    builder.tally = tally_;
     return new BitsBuilder(builder);
   } catch (const std::exception&) {
     return nullptr;  // out of memory: no filter
@@ -74,21 +75,72 @@ FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
   return NewSealedBitsReader(filter, own ? nullptr : builtin_.get());
 }
 
-// RocksDB itself logs only our name. One line per log, and one more whenever
-// SetOptions changed something.
-void SealedFilterPolicy::LogConfiguration(Logger* log) const {
-  if (log == nullptr) return;
-  const std::string line =
-      std::string("[deltabloom] version ") + kVersion + ": " +
-      ToText(settings_) + " name=" + CompatibilityName() +
-      " cpu=" + CpuLevelName(ActiveCpuLevel()) + " rocksdb=" + HeadersVersion();
+// After an error RocksDB puts back what was there before, as it should where it
+// tells the error. Where it drops it (SetOptions from 9.8 on) the new policy
+// takes the place of the old one: what could be read, above all the
+// compatibility, then is better than the defaults.
+Status SealedFilterPolicy::ConfigureOptions(
+    const ConfigOptions& config,
+    const std::unordered_map<std::string, std::string>& options,
+    std::unordered_map<std::string, std::string>* unused) {
+  if (settings_.made) {
+    return FilterPolicy::ConfigureOptions(config, options, unused);
+  }
+  if (configuring_) return Status::OK();
+  configuring_ = true;
+  Status status = FilterPolicy::ConfigureOptions(config, options, unused);
+  configuring_ = false;
+  if (!status.ok() && settings_.problem.empty()) {
+    settings_.problem = Report(status.ToString());
+  }
+  return status;
+}
+
+Status SealedFilterPolicy::PrepareOptions(const ConfigOptions& config) {
+  if (!settings_.problem.empty()) {
+    return Status::InvalidArgument(settings_.problem);
+  }
+  settings_.made = true;
+  return FilterPolicy::PrepareOptions(config);
+}
+
+Status SealedFilterPolicy::ValidateOptions(
+    const DBOptions& db, const ColumnFamilyOptions& family) const {
+  if (!settings_.problem.empty()) {
+    return Status::InvalidArgument(settings_.problem);
+  }
   {
     const std::lock_guard<std::mutex> lock(logged_mutex_);
-    std::string& last = logged_[log];
-    if (last == line) return;
-    last = line;
+    logged_.clear();
+  }
+  return FilterPolicy::ValidateOptions(db, family);
+}
+
+// RocksDB itself logs only our name. All that tells one LOG from another here
+// is the address of its logger, which a later database may get again: every
+// address is forgotten when a database is opened, and one whose log became
+// shorter is another's, or its log was rolled.
+void SealedFilterPolicy::LogConfiguration(Logger* log) const {
+  if (log == nullptr) return;
+  const std::string line = std::string("[deltabloom] version ") + kVersion +
+                           ": " + ToText(settings_) +
+                           " name=" + CompatibilityName() +
+                           " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
+                           " rocksdb=" + HeadersVersion();
+  {
+    const std::lock_guard<std::mutex> lock(logged_mutex_);
+    Logged& last = logged_[log];
+    const size_t log_size = log->GetLogFileSize();
+    const bool done = last.line == line && log_size >= last.log_size;
+    last.log_size = log_size;
+    if (done) return;
+    last.line = line;
   }
   ROCKSDB_NAMESPACE::Info(log, "%s", line.c_str());
+  if (!settings_.problem.empty()) {
+    ROCKSDB_NAMESPACE::Error(log, "[deltabloom] not as it was set: %s",
+                             settings_.problem.c_str());
+  }
 }
 
 }  // namespace deltabloom::internal

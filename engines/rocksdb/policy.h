@@ -2,13 +2,14 @@
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_POLICY_H_
 
-#include <atomic>
-#include <cstdint>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 
+#include "engines/rocksdb/bits_builder.h"
 #include "engines/rocksdb/private_abi.h"
 #include "engines/rocksdb/settings.h"
 
@@ -28,19 +29,40 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   ROCKSDB_NAMESPACE::FilterBitsReader* GetFilterBitsReader(
       const ROCKSDB_NAMESPACE::Slice& filter) const override;
 
+  // Return what was wrong with the text the policy was made from. RocksDB drops
+  // errors in that text where it parses table options.
+  ROCKSDB_NAMESPACE::Status PrepareOptions(
+      const ROCKSDB_NAMESPACE::ConfigOptions& config) override;
+  // Also called whenever a database is opened.
+  ROCKSDB_NAMESPACE::Status ValidateOptions(
+      const ROCKSDB_NAMESPACE::DBOptions& db,
+      const ROCKSDB_NAMESPACE::ColumnFamilyOptions& family) const override;
+
   Settings& settings() { return settings_; }
   const Settings& settings() const { return settings_; }
 
+ protected:
+  ROCKSDB_NAMESPACE::Status ConfigureOptions(
+      const ROCKSDB_NAMESPACE::ConfigOptions& config,
+      const std::unordered_map<std::string, std::string>& options,
+      std::unordered_map<std::string, std::string>* unused) override;
+
  private:
+  // The last line that a LOG got from us, and the size it had then or later.
+  struct Logged {
+    std::string line;
+    size_t log_size = 0;
+  };
+
   void LogConfiguration(ROCKSDB_NAMESPACE::Logger* log) const;
 
   Settings settings_;
+  bool configuring_ = false;  // for the first time
   // Reads what is not ours, and knows its name.
   const std::unique_ptr<const ROCKSDB_NAMESPACE::FilterPolicy> builtin_;
-  mutable std::atomic<int64_t> rounding_balance_{0};
-  mutable std::atomic<bool> warned_of_many_keys_{false};
+  const std::shared_ptr<SharedTally> tally_ = std::make_shared<SharedTally>();
   mutable std::mutex logged_mutex_;
-  mutable std::map<const void*, std::string> logged_;  // last line by logger
+  mutable std::map<const void*, Logged> logged_;  // by logger
 };
 
 }  // namespace deltabloom::internal

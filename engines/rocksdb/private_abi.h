@@ -4,8 +4,8 @@
 // unmodified shared library. This is the only file that names them; everything
 // else includes it.
 //
-// FilterBitsBuilder has two shapes. Declared from RocksDB's sources, tags
-// v7.0.3 to v11.8.1:
+// FilterBitsBuilder has two shapes. Declared from RocksDB's sources: tags
+// v7.0.3 to v11.8.1, and 11.9 as developed at 1dfa7297 (August 2026):
 //
 //   7.0.3 .. 9.5.x   without AddKeyAndAlt
 //   9.6.1 ..         with AddKeyAndAlt second
@@ -35,9 +35,9 @@
 #if DELTABLOOM_ROCKSDB_HEADERS < DELTABLOOM_ROCKSDB_VERSION(7, 0, 3)
 #error "Deltabloom needs RocksDB 7.0.3 or later"
 #endif
-#if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(11, 9, 0)
+#if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(11, 10, 0)
 #error \
-    "This Deltabloom knows RocksDB up to 11.8: compare FilterBitsBuilder in \
+    "This Deltabloom knows RocksDB up to 11.9: compare FilterBitsBuilder in \
 table/block_based/filter_policy_internal.h with the declaration below, then \
 raise this limit"
 #endif

@@ -17,8 +17,10 @@ using internal::SealedFilterPolicy;
 using ROCKSDB_NAMESPACE::FilterPolicy;
 using ROCKSDB_NAMESPACE::ObjectLibrary;
 
-// The factory RocksDB calls with a URI: null with a text in *error, or a
-// policy in *guard.
+// The factory RocksDB calls with a URI: a policy in *guard, or null with a text
+// in *error. Parsing table options RocksDB drops that text and goes on with no
+// filter, so a policy with a wrong URI is made, and refused when it is
+// prepared.
 const FilterPolicy* CreatePolicy(const std::string& uri,
                                  std::unique_ptr<const FilterPolicy>* guard,
                                  std::string* error) {
@@ -26,8 +28,7 @@ const FilterPolicy* CreatePolicy(const std::string& uri,
     auto policy = std::make_unique<SealedFilterPolicy>();
     const std::string problem = internal::ParseUri(uri, &policy->settings());
     if (!problem.empty()) {
-      *error = internal::Report(problem);
-      return nullptr;
+      policy->settings().problem = internal::Report(problem);
     }
     *guard = std::move(policy);
     return guard->get();
@@ -77,6 +78,9 @@ std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
   }
   auto policy = std::make_unique<SealedFilterPolicy>();
   internal::SetSettings(options, &policy->settings());
+  policy->settings().made = true;
+  // From RocksDB 9.8 on SetOptions makes a new policy, by name.
+  RegisterRocksDB();
   return policy;
 }
 

@@ -1,5 +1,6 @@
 #include "engines/rocksdb/settings.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "util/layout.h"
@@ -17,6 +18,15 @@ using ROCKSDB_NAMESPACE::Status;
 constexpr char kLegalBitsPerKey[] =
     "use 0 to 1000; 10 gives about 1 % false positives, less than 0.5 no "
     "filter";
+
+// The thousandths that stand for bits_per_key. What is below the least that
+// writes a filter stays there.
+uint32_t Millibits(double bits_per_key) {
+  const uint32_t rounded = ToMillibits(bits_per_key);
+  return bits_per_key < kMinBitsPerKey
+             ? std::min(rounded, kMinMillibitsPerKey - 1)
+             : rounded;
+}
 
 std::string Quote(std::string_view text) {
   return "'" + std::string(text) + "'";
@@ -37,7 +47,7 @@ std::string ParseBitsPerKey(std::string_view text, Settings* settings) {
     return "bits_per_key " + Quote(text) +
            " is out of range: " + kLegalBitsPerKey;
   }
-  settings->millibits_per_key = ToMillibits(bits_per_key);
+  settings->millibits_per_key = Millibits(bits_per_key);
   return {};
 }
 
@@ -62,14 +72,26 @@ std::string ParseMaxBuildBytes(std::string_view text, Settings* settings) {
   return {};
 }
 
+std::string ParsePayloadCheck(std::string_view text, Settings* settings) {
+  const bool on = text == "true" || text == "1";
+  if (!on && text != "false" && text != "0") {
+    return "payload_check " + Quote(text) + " is unknown: use true or false";
+  }
+  settings->payload_check = on;
+  return {};
+}
+
 std::string ParseCompatibility(std::string_view text, Settings* settings) {
-  if (text == "builtin") {
-    settings->compatibility = RocksDBCompatibility::kBuiltin;
-  } else if (text == "own") {
-    settings->compatibility = RocksDBCompatibility::kOwn;
-  } else {
+  const bool own = text == "own";
+  if (!own && text != "builtin") {
     return "compatibility " + Quote(text) + " is unknown: use builtin or own";
   }
+  const auto compatibility =
+      own ? RocksDBCompatibility::kOwn : RocksDBCompatibility::kBuiltin;
+  if (settings->made && settings->compatibility != compatibility) {
+    return "compatibility is fixed when a policy is made: make another policy";
+  }
+  settings->compatibility = compatibility;
   return {};
 }
 
@@ -91,6 +113,10 @@ std::string MaxBuildBytesText(const Settings& settings) {
   return std::to_string(settings.max_build_bytes);
 }
 
+std::string PayloadCheckText(const Settings& settings) {
+  return settings.payload_check ? "true" : "false";
+}
+
 std::string CompatibilityText(const Settings& settings) {
   return settings.compatibility == RocksDBCompatibility::kOwn ? "own"
                                                               : "builtin";
@@ -108,24 +134,33 @@ OptionTypeInfo Option(OptionType type, OptionTypeFlags flags, Parser parse,
   return OptionTypeInfo(
       0, type, OptionVerificationType::kNormal, flags,
       [parse](const ConfigOptions&, const std::string&, const std::string& text,
-              void* settings) {
-        const std::string problem =
-            parse(text, static_cast<Settings*>(settings));
-        return problem.empty() ? Status::OK()
-                               : Status::InvalidArgument(Report(problem));
+              void* object) {
+        auto* const settings = static_cast<Settings*>(object);
+        const std::string problem = parse(text, settings);
+        if (problem.empty()) return Status::OK();
+        const std::string line = Report(problem);
+        if (!settings->made && settings->problem.empty()) {
+          settings->problem = line;
+        }
+        return Status::InvalidArgument(line);
       },
-      [print](const ConfigOptions&, const std::string&, const void* settings,
+      // RocksDB reads an OPTIONS file again before the file takes the place of
+      // an older one, and compares. A policy with an error that RocksDB dropped
+      // equals no other, and does not even look as it will when it is read.
+      [print](const ConfigOptions&, const std::string&, const void* object,
               std::string* text) {
-        *text = print(*static_cast<const Settings*>(settings));
+        const auto& settings = *static_cast<const Settings*>(object);
+        *text = print(settings);
+        if (!settings.problem.empty()) *text += ' ';
         return Status::OK();
       },
-      [print](const ConfigOptions&, const std::string& name, const void* a,
-              const void* b, std::string* mismatch) {
-        if (print(*static_cast<const Settings*>(a)) ==
-            print(*static_cast<const Settings*>(b))) {
-          return true;
-        }
-        *mismatch = name;
+      [print](const ConfigOptions&, const std::string& name, const void* left,
+              const void* right, std::string* mismatch) {
+        const auto& a = *static_cast<const Settings*>(left);
+        const auto& b = *static_cast<const Settings*>(right);
+        const std::string& problem = a.problem.empty() ? b.problem : a.problem;
+        if (problem.empty() && print(a) == print(b)) return true;
+        *mismatch = problem.empty() ? name : problem;
         return false;
       });
 }
@@ -133,10 +168,11 @@ OptionTypeInfo Option(OptionType type, OptionTypeFlags flags, Parser parse,
 }  // namespace
 
 void SetSettings(const RocksDBFilterOptions& options, Settings* settings) {
-  settings->millibits_per_key = ToMillibits(options.bits_per_key);
+  settings->millibits_per_key = Millibits(options.bits_per_key);
   settings->layout = options.layout;
   settings->max_build_bytes = options.max_build_bytes;
   settings->compatibility = options.compatibility;
+  settings->payload_check = options.payload_check;
 }
 
 std::string ParseUri(std::string_view uri, Settings* settings) {
@@ -172,7 +208,8 @@ std::string ToText(const Settings& settings) {
   return "bits_per_key=" + BitsPerKeyText(settings) +
          " layout=" + LayoutText(settings) +
          " compatibility=" + CompatibilityText(settings) +
-         " max_build_bytes=" + MaxBuildBytesText(settings);
+         " max_build_bytes=" + MaxBuildBytesText(settings) +
+         " payload_check=" + PayloadCheckText(settings);
 }
 
 const std::unordered_map<std::string, OptionTypeInfo>& SettingsTypeInfo() {
@@ -187,6 +224,9 @@ const std::unordered_map<std::string, OptionTypeInfo>& SettingsTypeInfo() {
           {"max_build_bytes",
            Option(OptionType::kUInt64T, OptionTypeFlags::kMutable,
                   ParseMaxBuildBytes, MaxBuildBytesText)},
+          {"payload_check",
+           Option(OptionType::kBoolean, OptionTypeFlags::kMutable,
+                  ParsePayloadCheck, PayloadCheckText)},
           {"compatibility", Option(OptionType::kEnum, OptionTypeFlags::kNone,
                                    ParseCompatibility, CompatibilityText)},
       };

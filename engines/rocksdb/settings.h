@@ -19,14 +19,24 @@ inline constexpr char kPolicyName[] = "deltabloom";
 
 // SetOptions may change the atomics in place while builders are made; each
 // value goes with every value of the others.
+//
+// While a policy is made, `problem` is what was first found wrong in its text.
+// From then on, `made`, an error leaves no trace but its Status.
 struct Settings {
   static const char* kName() { return "DeltabloomOptions"; }
 
   std::atomic<uint32_t> millibits_per_key{10000};
   std::atomic<Layout> layout{Layout::kClassic};
   std::atomic<uint64_t> max_build_bytes{0};
+  std::atomic<bool> payload_check{false};
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
+  std::string problem;
+  std::atomic<bool> made{false};
 };
+
+// Less writes no filter, as in RocksDB.
+inline constexpr double kMinBitsPerKey = 0.5;
+inline constexpr uint32_t kMinMillibitsPerKey = 500;
 
 // Takes over options that Validate() accepts.
 void SetSettings(const RocksDBFilterOptions& options, Settings* settings);
@@ -43,7 +53,8 @@ void SetProblemReporter(ProblemReporter reporter);
 // "deltabloom: <problem>", reported as above.
 std::string Report(const std::string& problem);
 
-// "bits_per_key=9.9 layout=classic compatibility=builtin max_build_bytes=0"
+// "bits_per_key=9.9 layout=classic compatibility=builtin max_build_bytes=0
+// payload_check=false"
 std::string ToText(const Settings& settings);
 
 // What Configurable::RegisterOptions takes, for an object of type Settings.

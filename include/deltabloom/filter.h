@@ -14,8 +14,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "deltabloom/export.h"
 
@@ -101,17 +103,36 @@ class DELTABLOOM_EXPORT FilterBuilder {
 
 namespace internal {
 
-class KeyRefs;
+class KeyBatch;
+
+// A plain struct of a layout's own: what the bytes of a filter say.
+class AnyShape {
+ public:
+  template <typename Shape>
+  void Set(const Shape& shape) {
+    static_assert(sizeof(Shape) <= sizeof(bytes_) && alignof(Shape) <= 8 &&
+                  std::is_trivially_copyable<Shape>::value);
+    ::new (static_cast<void*>(bytes_)) Shape(shape);
+  }
+  // The type must be that of the last Set.
+  template <typename Shape>
+  const Shape& As() const {
+    return *std::launder(reinterpret_cast<const Shape*>(bytes_));
+  }
+
+ private:
+  alignas(8) unsigned char bytes_[40];
+};
 
 // Filter bytes after parsing: the layout's functions for this CPU, and what
 // they need to know. Not for use outside Deltabloom.
 struct ParsedFilter {
   bool (*may_match)(const ParsedFilter&, std::string_view key);
-  void (*may_match_many)(const ParsedFilter&, KeyRefs keys, size_t n,
+  void (*may_match_many)(const ParsedFilter&, KeyBatch keys, size_t n,
                          bool* may_match);
   const unsigned char* payload;
   uint64_t payload_size;  // bytes
-  uint64_t geometry[5];   // meaning belongs to the layout
+  AnyShape shape;
 };
 
 }  // namespace internal

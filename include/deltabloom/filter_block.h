@@ -54,9 +54,6 @@ class DELTABLOOM_EXPORT FilterBlockBuilder {
   const std::string& error() const;
 
  private:
-  friend struct FilterBlockBuilderTestPeer;
-  void SetMaxBlockSize(uint64_t size);  // tests reach the limit with it
-
   struct Rep;
   std::unique_ptr<Rep> rep_;
 };

@@ -34,8 +34,8 @@ enum class RocksDBCompatibility : uint8_t {
 };
 
 struct DELTABLOOM_EXPORT RocksDBFilterOptions {
-  // Bits of filter per key, used to a thousandth. Legal: 0 to 1000. Less than
-  // 0.5: no filter is written.
+  // Bits of filter per key, used to the nearest thousandth. Legal: 0 to 1000.
+  // Less than 0.5, as given here: no filter is written.
   double bits_per_key = 10;
 
   // kAuto: by the level the table is written for (docs/tuning.md).
@@ -47,6 +47,11 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
 
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
 
+  // 8 more bytes per filter, by which a reader that opens it notices that its
+  // bits were changed, and takes it for "may match". Off by default: RocksDB's
+  // block checksum guards what is read from a file.
+  bool payload_check = false;
+
   // Empty when the options can be used; else one line that names the offending
   // option, its value and the legal range.
   std::string Validate() const;
@@ -54,7 +59,8 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
 
 // A policy, or null: then *error, which may be null, says in one line what is
 // wrong (an option, or a RocksDB library that does not fit the headers
-// Deltabloom was compiled with) and what to do. Thread-safe.
+// Deltabloom was compiled with) and what to do. Registers as RegisterRocksDB()
+// does, for SetOptions and OPTIONS files name the policy. Thread-safe.
 DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
                        std::string* error = nullptr);

@@ -9,7 +9,7 @@
 #include "shared_filters/offsets.h"
 #include "util/false_positive.h"
 #include "util/hash64.h"
-#include "util/local_kernels.h"
+#include "util/local/probes.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -35,14 +35,10 @@ constexpr uint64_t kMaxJavaInt = INT32_MAX;
 void LocalOffsets(std::string_view key, uint64_t blocks, uint32_t probes,
                   uint64_t* offsets) {
   const uint64_t hash = Hash64(key);
-  const uint64_t block = ScaleHash(hash, blocks);
-  const auto turn = static_cast<uint32_t>(hash >> 32) % kLocalSectors;
+  const uint64_t first_bit = kBlockBits * local::BlockOf(hash, blocks);
   for (uint32_t probe = 0; probe < probes; ++probe) {
-    const uint32_t sector = (probe + kLocalSectors - turn) % kLocalSectors;
-    const uint32_t product =
-        static_cast<uint32_t>(hash) * kLocalMultipliers[sector];
-    const uint32_t word = sector + kLocalSectors * (product >> 26 & 1);
-    offsets[probe] = kBlockBits * block + 32 * word + (product >> 27);
+    offsets[probe] =
+        first_bit + local::BitOf(hash, 0, local::SectorOf(hash, probe));
   }
 }
 

@@ -71,4 +71,9 @@ uint32_t BlockChecksum(ChecksumType type, std::string_view block) {
   return 0;
 }
 
+uint32_t ChecksumContext(uint32_t base, uint64_t offset) {
+  if (base == 0) return 0;
+  return base ^ static_cast<uint32_t>(offset + (offset >> 32));
+}
+
 }  // namespace deltabloom::internal

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "table/sst/block.h"
+#include "table/sst/read_block.h"
 #include "util/coding.h"
 
 namespace deltabloom::internal {
@@ -10,10 +12,13 @@ namespace {
 constexpr uint64_t kLevelDBMagic = 0xdb4775248b80fb57;
 constexpr uint64_t kBlockBasedMagic = 0x88e241b785f4cff7;
 
-constexpr uint32_t kLastFormatVersion = 5;
+constexpr uint32_t kLastFormatVersion = 7;
 
-// Two handles, filled up with zeros to their greatest length.
+// Two handles, filled up with zeros to their greatest length; or, from
+// kFirstExtendedVersion on, the fields of DecodeExtended.
 constexpr size_t kHandlesSize = 40;
+constexpr uint32_t kFirstExtendedVersion = 6;
+constexpr uint32_t kExtendedMagic = 0x007a003e;
 constexpr size_t kMagicSize = 8;
 constexpr size_t kVersionSize = 4;
 constexpr size_t kOldFooterSize = kHandlesSize + kMagicSize;
@@ -94,30 +99,51 @@ std::string DecodeHandles(std::string_view handles, SstFile* file) {
   return {};
 }
 
-}  // namespace
-
-bool TakeHandle(Cursor* cursor, BlockHandle* handle) {
-  return cursor->Varint64(&handle->offset) && cursor->Varint64(&handle->size);
+// The footer from kFirstExtendedVersion on, which checks itself and finds the
+// metaindex right in front of it. It does not tell the index.
+std::string DecodeExtended(std::string_view footer, SstFile* file) {
+  const auto number = [&footer](size_t at) {
+    return LoadFixed32(footer.data() + at);
+  };
+  if (number(1) != kExtendedMagic) {
+    return "expected the bytes 3e 00 7a 00 behind the checksum type, found "
+           "others";
+  }
+  file->checksum_base = number(9);
+  if (file->checksum_base == 0) {
+    return "expected a base of context checksums other than 0, found 0";
+  }
+  std::string cleared(footer);
+  cleared.replace(5, 4, 4, '\0');
+  if (BlockChecksum(file->checksum, cleared) +
+          ChecksumContext(file->checksum_base, file->footer_offset) !=
+      number(5)) {
+    return std::string("expected a footer whose checksum (") +
+           ChecksumName(file->checksum) + ") holds, found one that does not";
+  }
+  if (LoadFixed64(footer.data() + 33) != 0) {
+    return "expected zeros in the last 8 reserved bytes, found a feature of a "
+           "later version";
+  }
+  const uint64_t size = number(13) + kBlockTrailerSize;
+  if (size > file->footer_offset) {
+    return "expected a metaindex of at most " +
+           std::to_string(file->footer_offset) +
+           " bytes with its trailer, found " + std::to_string(size);
+  }
+  file->metaindex = {file->footer_offset - size, size - kBlockTrailerSize};
+  return {};
 }
 
-std::string CheckHandle(const SstFile& file, const BlockHandle& handle) {
-  const uint64_t end = file.footer_offset;
-  if (handle.size <= end && kBlockTrailerSize <= end - handle.size &&
-      handle.offset <= end - handle.size - kBlockTrailerSize) {
-    return {};
-  }
-  return "expected a block that ends in front of the footer at " +
-         std::to_string(end) + ", found a handle to " +
-         std::to_string(handle.size) + " bytes at " +
-         std::to_string(handle.offset);
+}  // namespace
+
+bool IndexIsInMetaindex(const SstFile& file) {
+  return file.format_version >= kFirstExtendedVersion;
 }
 
 std::string ReadFooter(const SstSource& source, SstFile* file) {
-  const auto at = [&source](uint64_t offset) {
-    return source.Name() + ": offset " + std::to_string(offset) + ": ";
-  };
   if (source.Size() < kOldFooterSize) {
-    return at(0) + "expected a table of at least " +
+    return At(source, 0) + "expected a table of at least " +
            std::to_string(kOldFooterSize) + " bytes, found " +
            std::to_string(source.Size());
   }
@@ -129,15 +155,20 @@ std::string ReadFooter(const SstSource& source, SstFile* file) {
   size_t footer_size = 0;
   error = DecodeMagic(tail, file, &footer_size);
   if (!error.empty()) {
-    return at(source.Size() - std::min(tail.size(), kNewFooterSize)) +
+    return At(source, source.Size() - std::min(tail.size(), kNewFooterSize)) +
            "footer: " + error;
   }
   file->footer_offset = source.Size() - footer_size;
-  const size_t handles_at =
-      tail.size() - footer_size + (footer_size == kNewFooterSize ? 1 : 0);
-  error = DecodeHandles(std::string_view(tail).substr(handles_at, kHandlesSize),
-                        file);
-  if (!error.empty()) return at(file->footer_offset) + "footer: " + error;
+  const auto footer = std::string_view(tail).substr(tail.size() - footer_size);
+  if (IndexIsInMetaindex(*file)) {
+    error = DecodeExtended(footer, file);
+  } else {
+    error = DecodeHandles(
+        footer.substr(footer_size == kNewFooterSize ? 1 : 0, kHandlesSize),
+        file);
+  }
+  if (!error.empty())
+    return At(source, file->footer_offset) + "footer: " + error;
   return {};
 }
 

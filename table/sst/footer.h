@@ -4,19 +4,12 @@
 
 #include <string>
 
-#include "table/sst/block.h"
 #include "table/sst/sst.h"
 
 namespace deltabloom::internal {
 
-// The bytes behind each block: its compression, and its checksum.
-inline constexpr uint64_t kBlockTrailerSize = 5;
-
-// Takes two varint64 off the cursor.
-bool TakeHandle(Cursor* cursor, BlockHandle* handle);
-
-// Empty if the block and its trailer lie in front of the footer.
-std::string CheckHandle(const SstFile& file, const BlockHandle& handle);
+// Whether the metaindex tells where the index is, and not the footer.
+bool IndexIsInMetaindex(const SstFile& file);
 
 // Fills in everything of *file that the footer tells; its handles are checked.
 std::string ReadFooter(const SstSource& source, SstFile* file);

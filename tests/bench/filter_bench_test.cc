@@ -1,17 +1,16 @@
-// filter_bench run small: its results are complete and true. No test looks at
-// how long anything took.
+// One small run of filter_bench: its results are complete and true. No test
+// looks at how long anything took.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "tests/bench/program.h"
+#include "tests/random.h"
 
 namespace deltabloom::test {
 namespace {
@@ -42,14 +41,25 @@ std::set<std::string> Competitors(const Json& rows) {
 class TinyRun : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    const std::string json_file = ScratchFile("json");
-    const std::string csv_file = ScratchFile("csv");
-    run_ = RunBench(Tiny({"--keys", "2k,100k", "--key-bytes", "24", "--json",
-                          json_file, "--csv", csv_file}));
+    folder_ = ScratchFile("folder");
+    std::filesystem::create_directory(folder_);
+    const std::string json_file = folder_ + "/json";
+    const std::string csv_file = folder_ + "/csv";
+    run_ = RunBench(Tiny({"--keys", "2k,100k", "--key-bytes", "24", "--seed",
+                          std::to_string(SeedOfThisRun()), "--json", json_file,
+                          "--csv", csv_file, "--plot", folder_ + "/plots"}));
     json_ = Json::parse(ReadFile(json_file), nullptr, false);
     csv_ = ReadFile(csv_file);
-    unlink(json_file.c_str());
-    unlink(csv_file.c_str());
+  }
+
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder_); }
+
+  // A failure tells the command, with its seed.
+  TinyRun() : trace_(__FILE__, __LINE__, CommandOf(json_)) {}
+
+  static std::string CommandOf(const Json& json) {
+    if (json.is_discarded()) return "no JSON";
+    return json["context"]["command"];
   }
 
   static Json RowOf(const std::string& competitor, uint64_t keys) {
@@ -60,11 +70,14 @@ class TinyRun : public ::testing::Test {
     return Json::object();
   }
 
+  const ::testing::ScopedTrace trace_;
+  static std::string folder_;
   static Finished run_;
   static Json json_;
   static std::string csv_;
 };
 
+std::string TinyRun::folder_;
 Finished TinyRun::run_;
 Json TinyRun::json_;
 std::string TinyRun::csv_;
@@ -150,6 +163,20 @@ TEST_F(TinyRun, StoredBitsAreThoseOfTheFormats) {
   EXPECT_LT(ribbon, 7.3);
 }
 
+TEST_F(TinyRun, DrawsPlotsAndLeavesNothingElse) {
+  std::set<std::string> names;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(folder_)) {
+    names.insert(entry.path().filename());
+  }
+  EXPECT_EQ(names,
+            (std::set<std::string>{"json", "csv", "plots", "lookup_ns.png",
+                                   "false_positives.png"}));
+  for (const char* name : {"lookup_ns.png", "false_positives.png"}) {
+    EXPECT_EQ(ReadFile(folder_ + "/plots/" + name).substr(1, 3), "PNG") << name;
+  }
+}
+
 // Five standard deviations: one run in a million fails by chance.
 TEST_F(TinyRun, FalsePositivesFitTheory) {
   for (const std::string& name : Competitors(json_["rows"])) {
@@ -203,139 +230,6 @@ TEST_F(TinyRun, BuildBytesCountWhatBuildersKeep) {
   EXPECT_LT(bloom, 10);
   // LevelDB's policy needs the keys themselves.
   EXPECT_GT(RowOf("leveldb-bloom", 100'000)["build_bytes_per_key"], 24 + 8);
-}
-
-TEST(FilterBench, ListsMayChooseAnyPart) {
-  const Finished run =
-      RunBench(Tiny({"--competitors", "deltabloom-classic,rocksdb-bloom",
-                     "--keys", "1k", "--bits-per-key", "5,9.9", "--threads",
-                     "1,2", "--no-floors", "--key-kind", "decimal", "--json"}));
-  ASSERT_EQ(run.exit_code, 0) << run.err;
-  const Json json = Json::parse(run.out);
-  EXPECT_EQ(json["rows"].size(), 2 * 2 * 2u);
-  EXPECT_EQ(json["floors"].size(), 0u);
-  std::map<double, int> threads_of_bits;
-  for (const Json& row : json["rows"]) {
-    threads_of_bits[row["bits_per_key"]] += row["threads"].get<int>();
-    EXPECT_GT(row["miss_ns"], 0);
-  }
-  EXPECT_EQ(threads_of_bits, (std::map<double, int>{{5, 6}, {9.9, 6}}));
-}
-
-TEST(FilterBench, RatesOnlyTakesNoTimes) {
-  const Finished run =
-      RunBench(Tiny({"--rates-only", "--competitors", "rocksdb-bloom", "--keys",
-                     "1k", "--json"}));
-  ASSERT_EQ(run.exit_code, 0) << run.err;
-  const Json row = Json::parse(run.out)["rows"][0];
-  EXPECT_TRUE(row["miss_ns"].is_null());
-  EXPECT_TRUE(row["build_ns_per_key"].is_null());
-  EXPECT_GT(row["false_positive_rate"], 0);
-}
-
-TEST(FilterBench, DatabasesAskTheirFiltersInBatches) {
-  const Finished run = RunBench({"--database", "--keys", "20k", "--repetitions",
-                                 "1", "--benchmark_min_time=0.0001", "--json"});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
-  const Json json = Json::parse(run.out);
-  std::set<std::string> seen;
-  for (const Json& row : json["database"]) {
-    const std::string name = row["competitor"];
-    seen.insert(name + " " + row["filter"].get<std::string>());
-    for (const char* figure :
-         {"get_miss_ns", "get_hit_ns", "multiget_miss_ns", "multiget_hit_ns",
-          "multiget_neighbours_miss_ns"}) {
-      EXPECT_GT(row[figure].get<double>(), 0) << row;
-    }
-    if (name == "none") {
-      EXPECT_EQ(row["stored_bits_per_key"], 0.0);
-      continue;
-    }
-    EXPECT_GT(row["stored_bits_per_key"], 6) << row;
-    EXPECT_EQ(row["batched_share"], 1.0) << row;
-    EXPECT_GE(row["keys_per_batch"], row["filter"] == "full" ? 31 : 1) << row;
-    EXPECT_GE(row["neighbours_per_batch"], 31) << row;
-  }
-  for (const char* name :
-       {"rocksdb-bloom", "rocksdb-ribbon", "deltabloom-classic", "none"}) {
-    EXPECT_EQ(seen.count(std::string(name) + " full"), 1u) << name;
-    EXPECT_EQ(seen.count(std::string(name) + " partitioned"), 1u) << name;
-  }
-}
-
-TEST(FilterBench, DrawsPlots) {
-  const std::string directory = ScratchFile("plots");
-  const Finished run =
-      RunBench(Tiny({"--competitors", "rocksdb-bloom,naive-classic", "--keys",
-                     "1k,2k", "--bits-per-key", "8,10", "--plot", directory}));
-  EXPECT_EQ(run.exit_code, 0) << run.err;
-  for (const char* name : {"lookup_ns.png", "false_positives.png"}) {
-    EXPECT_EQ(ReadFile(directory + "/" + name).substr(1, 3), "PNG") << name;
-  }
-  std::filesystem::remove_all(directory);
-}
-
-// Every part, made tiny; then every section of the document has a table.
-TEST(FilterBench, ReportFillsTheDocument) {
-  const std::string directory = ScratchFile("report");
-  const Finished run = RunBench(
-      {"--report", directory, "--quick", "--competitors",
-       "rocksdb-bloom,deltabloom-classic", "--keys", "1k,3k", "--samples",
-       "10k", "--repetitions", "1", "--benchmark_min_time=0.0001"});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_EQ(run.out, "");
-  const std::string text = ReadFile(directory + "/performance.md");
-  std::istringstream lines(text);
-  int sections = 0;
-  std::string section;
-  bool has_table = false;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.compare(0, 11, "<!-- begin ") == 0) {
-      section = line;
-      has_table = false;
-    } else if (line.compare(0, 9, "<!-- end ") == 0) {
-      EXPECT_TRUE(has_table) << section;
-      ++sections;
-    } else {
-      has_table |= line.compare(0, 2, "| ") == 0;
-    }
-  }
-  EXPECT_GE(sections, 10);
-  EXPECT_NE(text.find("### deltabloom-classic"), std::string::npos);
-  for (const char* name : {"lookup_ns.png", "false_positives.png"}) {
-    EXPECT_EQ(ReadFile(directory + "/performance/" + name).substr(1, 3), "PNG");
-  }
-  std::filesystem::remove_all(directory);
-}
-
-TEST(FilterBench, GoogleBenchmarksOptionsWork) {
-  const std::vector<std::string> common = {
-      "--competitors", "rocksdb-bloom,naive-classic", "--keys", "1k"};
-  std::vector<std::string> list = Tiny(common);
-  list.push_back("--benchmark_list_tests");
-  const Finished listed = RunBench(list);
-  EXPECT_EQ(listed.exit_code, 0) << listed.err;
-  EXPECT_NE(listed.out.find("batch_miss_ns/naive-classic/keys:1000"),
-            std::string::npos)
-      << listed.out;
-
-  std::vector<std::string> filtered = Tiny(common);
-  const std::string file = ScratchFile("gbench");
-  for (const std::string& word :
-       {std::string("--benchmark_filter=^miss_ns/naive"),
-        std::string("--benchmark_format=json"), "--benchmark_out=" + file,
-        std::string("--benchmark_out_format=csv")}) {
-    filtered.push_back(word);
-  }
-  const Finished run = RunBench(filtered);
-  ASSERT_EQ(run.exit_code, 0) << run.err;
-  const Json json = Json::parse(run.out);
-  ASSERT_EQ(json["benchmarks"].size(), 1u);
-  EXPECT_EQ(json["benchmarks"][0]["name"].get<std::string>().substr(0, 21),
-            "miss_ns/naive-classic");
-  EXPECT_GT(json["benchmarks"][0]["ns_per_key"], 0);
-  EXPECT_NE(ReadFile(file).find("miss_ns/naive-classic"), std::string::npos);
-  unlink(file.c_str());
 }
 
 }  // namespace

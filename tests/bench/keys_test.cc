@@ -6,6 +6,9 @@
 #include <set>
 #include <string>
 
+#include "db_bench_ext/filter_bench/sorted_table.h"
+#include "tests/random.h"
+
 namespace deltabloom::test {
 namespace {
 
@@ -13,12 +16,17 @@ using bench::KeyChunk;
 using bench::KeyKind;
 using bench::KeyMaker;
 
-class Keys : public ::testing::TestWithParam<KeyKind> {};
+class Keys : public ::testing::TestWithParam<KeyKind> {
+ protected:
+  const uint64_t seed_ = SeedOfThisRun();
+  const ::testing::ScopedTrace trace_{
+      __FILE__, __LINE__, "DELTABLOOM_SEED=" + std::to_string(seed_)};
+};
 
 TEST_P(Keys, AreDistinct) {
   for (size_t size : {KeyMaker::SmallestSize(GetParam()), size_t{17},
                       size_t{24}, size_t{100}}) {
-    const KeyMaker maker(GetParam(), size, 1);
+    const KeyMaker maker(GetParam(), size, seed_);
     KeyChunk chunk(maker);
     std::set<std::string> keys;
     constexpr uint64_t kCount = 20'000;
@@ -36,8 +44,8 @@ TEST_P(Keys, AreDistinct) {
 }
 
 TEST_P(Keys, DependOnNothingButTheirNumberAndSeed) {
-  const KeyMaker maker(GetParam(), 24, 1);
-  const KeyMaker again(GetParam(), 24, 1);
+  const KeyMaker maker(GetParam(), 24, seed_);
+  const KeyMaker again(GetParam(), 24, seed_);
   KeyChunk chunk(maker);
   KeyChunk other(again);
   for (uint64_t i = 0; i < 100; ++i) {
@@ -54,7 +62,9 @@ INSTANTIATE_TEST_SUITE_P(AllKinds, Keys,
 
 TEST(Keys, RandomOnesHaveNoEmptyBytes) {
   // Every bit of every byte is set in about half of the keys.
-  const KeyMaker maker(KeyKind::kRandom, 43, 7);
+  const uint64_t seed = SeedOfThisRun();
+  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
+  const KeyMaker maker(KeyKind::kRandom, 43, seed);
   KeyChunk chunk(maker);
   constexpr int kKeys = 4096;
   std::vector<int> set_bits(43 * 8, 0);
@@ -80,6 +90,39 @@ TEST(Keys, MixIsABijectionOnASample) {
   std::set<uint64_t> values;
   for (uint64_t i = 0; i < 100'000; ++i) values.insert(bench::Mix(i << 20));
   EXPECT_EQ(values.size(), 100'000u);
+}
+
+// The first numbers of SplitMix64 from the state 0, as its authors' program
+// prints them.
+TEST(Keys, MixIsSplitMix64) {
+  bench::MixedNumbers numbers(0);
+  EXPECT_EQ(numbers.Next(), 0xe220a8397b1dcdafu);
+  EXPECT_EQ(numbers.Next(), 0x6e789e6aa1b965f4u);
+  EXPECT_EQ(numbers.Next(), 0x06c45d188009454fu);
+}
+
+TEST(Keys, TablesHaveTheirKeysInOrder) {
+  const uint64_t seed = SeedOfThisRun();
+  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
+  constexpr uint64_t kCount = 1000;
+  const KeyMaker maker(KeyKind::kRandom, 16, seed);
+  const bench::SortedTable table(maker, kCount);
+  ASSERT_EQ(table.keys.size(), kCount);
+  KeyChunk chunk(maker);
+  for (uint64_t i = 0; i < kCount; ++i) {
+    if (i > 0) {
+      EXPECT_LT(table.keys[i - 1], table.keys[i]);
+    }
+    chunk.Set(0, maker, i, true);
+    const size_t at = table.keys.Find(chunk[0].ToStringView());
+    ASSERT_LT(at, kCount);
+    EXPECT_EQ(table.keys[at], chunk[0].ToStringView());
+    const bench::DataBlock& block =
+        table.blocks.at(table.index.Find(chunk[0].ToStringView()));
+    EXPECT_LE(block.first, at);
+    EXPECT_LT(at, block.end);
+  }
+  EXPECT_EQ(table.keys.Find(std::string(17, '\xff')), kCount);
 }
 
 }  // namespace

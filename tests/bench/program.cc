@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -55,13 +56,13 @@ Finished Run(const std::vector<std::string>& arguments, bool interrupt) {
 }  // namespace
 
 std::vector<std::string> Tiny(std::vector<std::string> more) {
-  std::vector<std::string> arguments = {"--repetitions",
-                                        "1",
-                                        "--benchmark_min_time=0.0001",
-                                        "--many-filter-keys",
-                                        "100k",
-                                        "--samples",
-                                        "1M"};
+  std::vector<std::string> arguments = {"--benchmark_min_time=0.0001"};
+  for (const auto& [option, value] : {std::pair{"--repetitions", "1"},
+                                      {"--many-filter-keys", "100k"},
+                                      {"--samples", "1M"}}) {
+    if (std::find(more.begin(), more.end(), option) != more.end()) continue;
+    arguments.insert(arguments.end(), {option, value});
+  }
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }

@@ -13,7 +13,8 @@ struct Finished {
   std::string err;
 };
 
-// With options that make a run short.
+// With options that make a run short; those that `more` sets, too, are left to
+// it.
 std::vector<std::string> Tiny(std::vector<std::string> more);
 
 Finished RunBench(const std::vector<std::string>& arguments);

@@ -16,12 +16,13 @@ class PlanTest : public testing::TestWithParam<const LayoutRow*> {
   void SetUp() override { ASSERT_NE(reference_, nullptr); }
 
   void Check(uint64_t keys, uint32_t millibits) {
-    const Plan plan = row_.plan(keys, millibits);
+    const Plan plan = PlanFilter(&row_, keys, millibits);
     ASSERT_EQ(plan.keys, keys);
     ASSERT_EQ(plan.payload_size, reference_->payload_size(keys, millibits))
         << keys << " keys, millibits per key " << millibits;
-    ASSERT_GE(plan.last_byte, row_.first_marker);
-    ASSERT_LE(plan.last_byte, row_.last_marker);
+    ASSERT_GE(plan.last_byte, plan.layout->first_marker);
+    ASSERT_LE(plan.last_byte, plan.layout->last_marker);
+    ASSERT_TRUE(plan.layout == &row_ || plan.layout == row_.fallback);
   }
 
   const LayoutRow& row_ = *GetParam();
@@ -30,7 +31,7 @@ class PlanTest : public testing::TestWithParam<const LayoutRow*> {
 };
 
 TEST_P(PlanTest, SizeEqualsReference) {
-  test::Random random(20260101);
+  test::Random random(test::SeedOr(20260101));
   for (uint32_t millibits : {0u, 1u, 500u, 999u, 1000u, 1449u, 1450u, 9900u,
                              10000u, 10001u, 43478u, 99999u, 1000000u}) {
     for (uint64_t keys = 0; keys < 3000; ++keys) Check(keys, millibits);
@@ -48,13 +49,14 @@ TEST_P(PlanTest, SizeEqualsReference) {
 }
 
 TEST_P(PlanTest, GrowNeverShrinksNorExceedsTheLimit) {
-  test::Random random(20260102);
+  test::Random random(test::SeedOr(20260102));
   for (int i = 0; i < 10000; ++i) {
     const auto millibits = static_cast<uint32_t>(random.Below(30000));
-    const Plan plan = row_.plan(random.Next() >> random.Below(64), millibits);
+    const Plan plan =
+        PlanFilter(&row_, random.Next() >> random.Below(64), millibits);
     const uint64_t limit = plan.payload_size + random.Below(1000) - 500;
     Plan grown = plan;
-    row_.grow(&grown, limit);
+    plan.layout->grow(&grown, limit);
     ASSERT_GE(grown.payload_size, plan.payload_size);
     ASSERT_LE(grown.payload_size, std::max(limit, plan.payload_size));
   }

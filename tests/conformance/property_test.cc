@@ -79,7 +79,7 @@ void Round(uint64_t seed) {
   }
 }
 
-TEST(Property, NoFalseNegative) {
+TEST(LayoutProperty, NoFalseNegative) {
   const char* wish = std::getenv("DELTABLOOM_ROUNDS");
   const uint64_t rounds = wish != nullptr ? std::strtoull(wish, nullptr, 10)
                                           : (LongTests() ? 25000 : 200);

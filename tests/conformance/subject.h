@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "util/key_refs.h"
+#include "util/key_batch.h"
 #include "util/layout.h"
 
 namespace deltabloom::test {
@@ -30,22 +30,16 @@ inline std::vector<const internal::LayoutRow*> AllRows() {
 inline std::vector<internal::CpuLevel> AllLevels() {
   std::vector<internal::CpuLevel> levels;
   for (internal::CpuLevel level : internal::kAllCpuLevels) {
-    if (level <= internal::DetectedCpuLevel()) levels.push_back(level);
+    if (internal::DetectedCpu().Has(level)) levels.push_back(level);
   }
   return levels;
 }
 
 #else
 
-// In avx512_emulated.cc.
-bool IsEmulated(const internal::LayoutRow& row);
-
+// The one that has kernels for AVX-512 (tests/compact/avx512_emulated.cc).
 inline std::vector<const internal::LayoutRow*> AllRows() {
-  std::vector<const internal::LayoutRow*> rows;
-  for (auto* row = internal::kLayouts; *row != nullptr; ++row) {
-    if (IsEmulated(**row)) rows.push_back(*row);
-  }
-  return rows;
+  return {internal::FindLayoutOfName("compact")};
 }
 
 inline std::vector<internal::CpuLevel> AllLevels() {
@@ -62,7 +56,8 @@ inline std::optional<std::string> BuildFilter(
     uint64_t extra_bytes = 0) {
   internal::HashList hashes(row.hash_size);
   for (const std::string& key : keys) hashes.Add(row.hash(key));
-  internal::Plan plan = row.plan(keys.size(), millibits);
+  internal::Plan plan = PlanFilter(&row, keys.size(), millibits);
+  if (plan.layout != &row) return std::nullopt;
   if (extra_bytes > 0) row.grow(&plan, plan.payload_size + extra_bytes);
   // An exact allocation lets AddressSanitizer see the ends.
   const std::unique_ptr<unsigned char[]> payload(
@@ -80,7 +75,7 @@ inline std::optional<std::string> BuildFilter(
 // address and ends where its allocation ends.
 class Reader {
  public:
-  Reader(const internal::LayoutRow& row, internal::CpuLevel level,
+  Reader(const internal::LayoutRow& row, internal::Cpu cpu,
          std::string_view filter, size_t offset = 0)
       : row_(row),
         bytes_(new unsigned char[offset + filter.size() - 1]),
@@ -88,7 +83,7 @@ class Reader {
     std::memcpy(bytes_.get() + offset, filter.data(), filter.size() - 1);
     parsed_.payload = bytes_.get() + offset;
     parsed_.payload_size = filter.size() - 1;
-    valid_ = row.parse(static_cast<uint8_t>(filter.back()), level, &parsed_);
+    valid_ = row.parse(static_cast<uint8_t>(filter.back()), cpu, &parsed_);
   }
 
   bool valid() const { return valid_; }
@@ -105,8 +100,8 @@ class Reader {
   // unless something wrote there.
   std::vector<int> MayMatchMany(const std::vector<std::string>& keys,
                                 size_t from, size_t n) const {
-    std::vector<internal::KeyRef> refs;
-    std::vector<const internal::KeyRef*> pointers;
+    std::vector<internal::KeyBytes> refs;
+    std::vector<const internal::KeyBytes*> pointers;
     refs.reserve(n);
     for (size_t i = from; i < from + n; ++i) {
       refs.push_back({keys[i].data(), keys[i].size()});
@@ -114,7 +109,7 @@ class Reader {
     }
     std::vector<unsigned char> answers(n + 1, 2);
     static_assert(sizeof(bool) == 1);
-    parsed_.may_match_many(parsed_, internal::KeyRefs(pointers.data()), n,
+    parsed_.may_match_many(parsed_, internal::KeyBatch(pointers.data()), n,
                            reinterpret_cast<bool*>(answers.data()));
     return std::vector<int>(answers.begin(), answers.end());
   }

@@ -9,19 +9,20 @@
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/demo/errors.h"
+#include "db_bench_ext/common/errors.h"
 #include "db_bench_ext/demo/measure.h"
 #include "db_bench_ext/demo/workspace.h"
+#include "tests/random.h"
 
 namespace deltabloom::demo {
 namespace {
 
 constexpr uint64_t kKeys = 5000;
 
-KeySet MakeKeys(uint64_t size) {
+KeySet MakeKeys(uint64_t size, uint64_t seed) {
   std::vector<std::string> words;
   for (int i = 0; i < 2000; ++i) words.push_back("w" + std::to_string(i));
-  return KeySet(words, size, 3);
+  return KeySet(words, size, seed);
 }
 
 class DatabaseTest : public ::testing::Test {
@@ -38,9 +39,12 @@ class DatabaseTest : public ::testing::Test {
     return database;
   }
 
+  const uint64_t seed_ = test::SeedOfThisRun();
+  const ::testing::ScopedTrace trace_{
+      __FILE__, __LINE__, "DELTABLOOM_SEED=" + std::to_string(seed_)};
   Workspace workspace_{""};
   std::vector<Competitor> competitors_ = MakeCompetitors(10, {"classic"});
-  Progress progress_{1};
+  bench::ProgressBar progress_{1};
   int made_ = 0;
 };
 
@@ -58,7 +62,7 @@ TEST(PlanRuns, MakesFiveRunsOfAllKeys) {
 }
 
 TEST_F(DatabaseTest, EveryFilterSettlesToThePlannedTree) {
-  const KeySet keys = MakeKeys(kKeys);
+  const KeySet keys = MakeKeys(kKeys, seed_);
   const std::vector<RunPlan> plan = PlanRuns(kKeys);
   std::vector<std::unique_ptr<Database>> databases;
   for (size_t i = 0; i < competitors_.size(); ++i) {
@@ -78,7 +82,7 @@ TEST_F(DatabaseTest, EveryFilterSettlesToThePlannedTree) {
 }
 
 TEST_F(DatabaseTest, DifferentTreesAreRefused) {
-  const KeySet keys = MakeKeys(kKeys);
+  const KeySet keys = MakeKeys(kKeys, seed_);
   std::vector<std::unique_ptr<Database>> databases;
   databases.push_back(MakeDatabase(0, keys, {{1, 4000}, {0, 1000}}));
   databases.push_back(MakeDatabase(1, keys, {{1, 3999}, {0, 1001}}));
@@ -86,7 +90,7 @@ TEST_F(DatabaseTest, DifferentTreesAreRefused) {
 }
 
 TEST_F(DatabaseTest, TablesWithoutTheirFilterAreRefused) {
-  const KeySet keys = MakeKeys(kKeys);
+  const KeySet keys = MakeKeys(kKeys, seed_);
   const std::filesystem::path path = workspace_.Add("mixed");
   for (const auto& [written, opened] :
        {std::pair<size_t, size_t>{0, 1}, std::pair<size_t, size_t>{3, 0}}) {
@@ -99,7 +103,7 @@ TEST_F(DatabaseTest, TablesWithoutTheirFilterAreRefused) {
 }
 
 TEST_F(DatabaseTest, MissedKeysAreCounted) {
-  const KeySet keys = MakeKeys(kKeys);
+  const KeySet keys = MakeKeys(kKeys, seed_);
   const auto database = MakeDatabase(3, keys, {{1, 4000}, {0, 1000}});
   KeyCheck check = CheckKeys(*database, kKeys, 60, &progress_);
   EXPECT_EQ(check.looked_up, kKeys);
@@ -118,10 +122,10 @@ TEST_F(DatabaseTest, MissedKeysAreCounted) {
 }
 
 TEST_F(DatabaseTest, LookupsOfPresentKeysThatAreMissedAreCounted) {
-  const KeySet keys = MakeKeys(kKeys);
+  const KeySet keys = MakeKeys(kKeys, seed_);
   std::vector<std::unique_ptr<Database>> databases;
   databases.push_back(MakeDatabase(3, keys, {{1, 2500}}));  // the first half
-  LookupKeys lookup_keys(keys, "", "x", 5);
+  LookupKeys lookup_keys(keys, "", "x", seed_);
   MeasurePlan plan;
   plan.lookups = 2000;
   plan.max_seconds = std::numeric_limits<double>::infinity();
@@ -134,8 +138,8 @@ TEST_F(DatabaseTest, LookupsOfPresentKeysThatAreMissedAreCounted) {
 }
 
 TEST_F(DatabaseTest, AbsentLookupsStayInsideTheKeyRange) {
-  const KeySet keys = MakeKeys(kKeys);
-  LookupKeys lookup_keys(keys, "w3", "w4", 5);
+  const KeySet keys = MakeKeys(kKeys, seed_);
+  LookupKeys lookup_keys(keys, "w3", "w4", seed_);
   for (const std::string& key : lookup_keys.Absent(500)) {
     EXPECT_LT("w3", key);
     EXPECT_LT(key, "w4");
@@ -143,10 +147,10 @@ TEST_F(DatabaseTest, AbsentLookupsStayInsideTheKeyRange) {
 }
 
 TEST_F(DatabaseTest, CountersAddUp) {
-  const KeySet keys = MakeKeys(kKeys);
+  const KeySet keys = MakeKeys(kKeys, seed_);
   const auto database = MakeDatabase(3, keys, PlanRuns(kKeys));
   LookupKeys lookup_keys(keys, database->SmallestKey(), database->LargestKey(),
-                         5);
+                         seed_);
   const LookupStats stats = LookUp(*database, lookup_keys.Absent(3000));
   EXPECT_EQ(stats.lookups, 3000u);
   EXPECT_EQ(stats.found, 0u);
@@ -174,7 +178,7 @@ TEST(Competitors, AnUnknownLayoutIsNamed) {
   try {
     MakeCompetitors(10, {"nonsense"});
     FAIL() << "no error";
-  } catch (const UsageError& error) {
+  } catch (const bench::UsageError& error) {
     EXPECT_NE(std::string(error.what()).find("nonsense"), std::string::npos);
   }
 }

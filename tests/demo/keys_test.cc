@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/random.h"
+
 namespace deltabloom::demo {
 namespace {
 
@@ -16,9 +18,19 @@ std::vector<std::string> Words(size_t n) {
   return words;
 }
 
-TEST(Permutation, HitsEveryNumberOnce) {
+class Drawn : public ::testing::Test {
+ protected:
+  const uint64_t seed_ = test::SeedOfThisRun();
+  const ::testing::ScopedTrace trace_{
+      __FILE__, __LINE__, "DELTABLOOM_SEED=" + std::to_string(seed_)};
+};
+
+using Permutations = Drawn;
+using KeySets = Drawn;
+
+TEST_F(Permutations, HitEveryNumberOnce) {
   for (const uint64_t size : {1u, 2u, 3u, 4u, 5u, 16u, 17u, 1000u, 65537u}) {
-    for (const uint64_t seed : {0u, 1u, 99u}) {
+    for (const uint64_t seed : {uint64_t{0}, seed_, ~seed_}) {
       const Permutation permutation(size, seed);
       std::vector<bool> hit(size);
       for (uint64_t i = 0; i < size; ++i) {
@@ -31,17 +43,17 @@ TEST(Permutation, HitsEveryNumberOnce) {
   }
 }
 
-TEST(Permutation, DependsOnTheSeed) {
-  const Permutation a(1000, 1), b(1000, 2);
+TEST_F(Permutations, DependOnTheSeed) {
+  const Permutation a(1000, seed_), b(1000, seed_ + 1);
   int same = 0;
   for (uint64_t i = 0; i < 1000; ++i) same += a(i) == b(i);
   EXPECT_LT(same, 50);  // 1 expected
 }
 
 // More keys than five times the words, and fewer: words run out or do not.
-TEST(KeySet, KeysAreDistinctAndAbsentKeysAreNone) {
+TEST_F(KeySets, KeysAreDistinctAndAbsentKeysAreNone) {
   for (const uint64_t size : {1000u, 4000u, 20000u}) {
-    const KeySet keys(Words(2000), size, 7);
+    const KeySet keys(Words(2000), size, seed_);
     std::set<std::string> inserted;
     for (uint64_t i = 0; i < size; ++i) inserted.insert(keys.Key(i));
     EXPECT_EQ(inserted.size(), size);
@@ -52,8 +64,8 @@ TEST(KeySet, KeysAreDistinctAndAbsentKeysAreNone) {
   }
 }
 
-TEST(KeySet, MixesWordsAndPairs) {
-  const KeySet keys(Words(2000), 5000, 7);
+TEST_F(KeySets, MixWordsAndPairs) {
+  const KeySet keys(Words(2000), 5000, seed_);
   int words = 0;
   for (uint64_t i = 0; i < 5000; ++i) {
     words += keys.Key(i).find(' ') == std::string::npos;
@@ -61,9 +73,9 @@ TEST(KeySet, MixesWordsAndPairs) {
   EXPECT_EQ(words, 1000);
 }
 
-TEST(KeySet, DependsOnTheSeedAlone) {
-  const KeySet a(Words(2000), 1000, 1), same(Words(2000), 1000, 1),
-      other(Words(2000), 1000, 2);
+TEST_F(KeySets, DependOnTheSeedAlone) {
+  const KeySet a(Words(2000), 1000, seed_), same(Words(2000), 1000, seed_),
+      other(Words(2000), 1000, seed_ + 1);
   int differ = 0;
   for (uint64_t i = 0; i < 1000; ++i) {
     EXPECT_EQ(a.Key(i), same.Key(i));

@@ -39,8 +39,8 @@ void AskRaw(std::string_view filter, std::string_view key, Hash hash) {
 
 void AskSealed(std::string_view filter, std::string_view key) {
   internal::ParsedFilter parsed;
-  const internal::FilterKind kind = internal::ParseSealed(
-      filter, internal::ActiveCpuLevel(), &parsed, nullptr);
+  const internal::FilterKind kind =
+      internal::ParseSealed(filter, internal::ActiveCpu(), &parsed, nullptr);
   const bool answer = parsed.may_match(parsed, key);
   if (kind == internal::FilterKind::kEmpty) Check(!answer);
   if (kind == internal::FilterKind::kAlways) Check(answer);

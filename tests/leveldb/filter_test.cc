@@ -83,7 +83,7 @@ TEST(LevelDBPolicy, SameBytesAndAnswersAsLevelDB) {
 }
 
 TEST(LevelDBPolicy, LevelDBReadsFractionalBitsPerKey) {
-  const auto keys = test::Random(1).MixedKeys(999);
+  const auto keys = test::Random(test::SeedOr(1)).MixedKeys(999);
   const PolicyPointer theirs = LevelDBs(10);
   const std::string filter = Create(*NewLevelDBBloomFilterPolicy(9.7), keys);
   EXPECT_EQ(filter.size(), (999 * 9700 / 1000 + 7) / 8 + 1);
@@ -119,7 +119,7 @@ TEST(LevelDBPolicy, SameAnswersAsLevelDBForAnyBytes) {
 }
 
 TEST(LevelDBPolicy, OwnHash) {
-  const auto keys = test::Random(2).MixedKeys(5000);
+  const auto keys = test::Random(test::SeedOr(2)).MixedKeys(5000);
   FilterOptions options;
   options.bits_per_key = 12;
   const PolicyPointer policy = NewLevelDBFilterPolicy(options);
@@ -136,7 +136,7 @@ TEST(LevelDBPolicy, OwnHash) {
 // LevelDB could not read another layout under its own name; under ours any
 // layout does.
 TEST(LevelDBPolicy, OtherLayouts) {
-  const auto keys = test::Random(3).MixedKeys(2000);
+  const auto keys = test::Random(test::SeedOr(3)).MixedKeys(2000);
   FilterOptions options;
   options.layout = Layout::kLocal;
   const PolicyPointer policy = NewLevelDBFilterPolicy(options);
@@ -148,7 +148,7 @@ TEST(LevelDBPolicy, OtherLayouts) {
     ASSERT_TRUE(LevelDBs(10)->KeyMayMatch(key, filter));
   }
   int positives = 0;
-  for (const std::string& key : test::Random(4).Keys(1000, 20)) {
+  for (const std::string& key : test::Random(test::SeedOr(4)).Keys(1000, 20)) {
     positives += policy->KeyMayMatch(key, filter);
   }
   EXPECT_LT(positives, 100);

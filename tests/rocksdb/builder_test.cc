@@ -2,9 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdarg>
-#include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -34,7 +31,7 @@ class BuilderTest : public ::testing::TestWithParam<std::string> {
     BuilderSettings settings;
     settings.layout = internal::FindLayoutOfName(GetParam());
     settings.millibits_per_key = 10000;
-    settings.level_at_creation = 3;
+    settings.seal.level_at_creation = 3;
     return settings;
   }
 
@@ -86,6 +83,32 @@ TEST_P(BuilderTest, OneObjectFinishesManyPartitions) {
   }
 }
 
+// Every size that the builder tells counts the optional field.
+TEST_P(BuilderTest, PayloadCheckTakesEightBytesAndSeesAFlippedBit) {
+  BuilderSettings plain = Settings();
+  BuilderSettings checked = Settings();
+  checked.seal.payload_check = true;
+  size_t sizes[2] = {};
+  for (bool check : {false, true}) {
+    BitsBuilder builder(check ? checked : plain);
+    for (int i = 0; i < 1000; ++i) builder.AddKey(Key(2 * i));
+    const Slice filter = builder.Finish(&owner_);
+    sizes[check ? 1 : 0] = filter.size();
+    EXPECT_EQ(builder.CalculateSpace(1000), filter.size());
+    EXPECT_GE(builder.ApproximateNumEntries(filter.size()), 1000u);
+    EXPECT_LT(builder.ApproximateNumEntries(filter.size() - 1), 1000u);
+    EXPECT_TRUE(builder.MaybePostVerify(filter).ok());
+    std::string flipped = filter.ToString();
+    flipped[100] = static_cast<char>(flipped[100] ^ 1);
+    const std::unique_ptr<FilterBitsReader> reader(
+        internal::NewSealedBitsReader(flipped, nullptr));
+    int matches = 0;
+    for (int i = 0; i < 1000; ++i) matches += reader->MayMatch(Key(2 * i + 1));
+    EXPECT_EQ(matches == 1000, check);
+  }
+  EXPECT_EQ(sizes[1], sizes[0] + 8);
+}
+
 TEST_P(BuilderTest, WithoutKeysMatchesNothing) {
   BitsBuilder builder(Settings());
   const Slice filter = builder.Finish(&owner_);
@@ -99,7 +122,7 @@ TEST_P(BuilderTest, WithoutKeysMatchesNothing) {
 TEST_P(BuilderTest, SealsLevel) {
   for (const int level : {0, 3, 254, 255}) {
     BuilderSettings settings = Settings();
-    settings.level_at_creation = static_cast<uint8_t>(level);
+    settings.seal.level_at_creation = static_cast<uint8_t>(level);
     BitsBuilder builder(settings);
     builder.AddKey("key");
     const Slice filter = builder.Finish(&owner_);
@@ -276,9 +299,8 @@ TEST_P(BuilderTest, VerifiesEmptyFilter) {
 }
 
 TEST_P(BuilderTest, RoundedSizesKeepTheirAverage) {
-  std::atomic<int64_t> balance{0};
   BuilderSettings settings = Settings();
-  settings.rounding_balance = &balance;
+  settings.optimize_for_memory = true;
   BitsBuilder builder(settings);
   double rounded_rate = 0;
   double planned_rate = 0;
@@ -294,21 +316,24 @@ TEST_P(BuilderTest, RoundedSizesKeepTheirAverage) {
   }
   EXPECT_NEAR(rounded_rate / filters, planned_rate / filters,
               0.02 * planned_rate / filters);
-  EXPECT_NEAR(static_cast<double>(balance) / 4294967296.0,
-              rounded_rate - planned_rate, 1e-6);
+  EXPECT_NEAR(
+      static_cast<double>(settings.tally->rounding_balance) / 4294967296.0,
+      rounded_rate - planned_rate, 1e-6);
 }
 
 // A credit of false positives is spent on a smaller filter, a debt is not made
 // larger; what the allocator adds depends on the allocator.
 TEST_P(BuilderTest, BalanceDecidesTheSize) {
   const LayoutRow& layout = *internal::FindLayoutOfName(GetParam());
-  const uint64_t planned = layout.plan(10'000, 10'000).payload_size;
+  const uint64_t planned = PlanFilter(&layout, 10'000, 10'000).payload_size;
   const auto size = [&](int64_t start) {
     const std::atomic<int64_t> balance{start};
-    return internal::AllocateFilter(layout, 10'000, 10'000, &balance)
+    return internal::AllocateFilter(layout, 10'000, 10'000,
+                                    internal::kSealedFramingSize, &balance)
         .plan.payload_size;
   };
-  EXPECT_EQ(internal::AllocateFilter(layout, 10'000, 10'000, nullptr)
+  EXPECT_EQ(internal::AllocateFilter(layout, 10'000, 10'000,
+                                     internal::kSealedFramingSize, nullptr)
                 .plan.payload_size,
             planned);
   EXPECT_LT(size(-(int64_t{1} << 31)), planned * 7 / 8);
@@ -316,41 +341,6 @@ TEST_P(BuilderTest, BalanceDecidesTheSize) {
   EXPECT_GE(size(0), planned);
   EXPECT_LE(size(0), planned * 4 / 3);
   EXPECT_GE(size(int64_t{1} << 31), planned);
-}
-
-class LineLogger : public rocksdb::Logger {
- public:
-  using rocksdb::Logger::Logv;
-  void Logv(const char* format, va_list arguments) override {
-    char line[1000];
-    std::vsnprintf(line, sizeof(line), format, arguments);
-    lines.push_back(line);
-  }
-  std::vector<std::string> lines;
-};
-
-TEST(ClassicBuilderTest, WarnsOnceOfManyKeys) {
-  LineLogger log;
-  std::atomic<bool> warned{false};
-  BuilderSettings settings;
-  settings.layout = internal::FindLayoutOfName("classic");
-  settings.millibits_per_key = 500;
-  settings.log = &log;
-  settings.warned_of_many_keys = &warned;
-  BitsBuilder builder(settings);
-  std::unique_ptr<const char[]> owner;
-  for (int round = 0; round < 2; ++round) {
-    std::string key = "12345678";
-    for (uint64_t i = 0; i < internal::kManyClassicKeys + 100'000; ++i) {
-      std::memcpy(key.data(), &i, sizeof(i));
-      builder.AddKey(key);
-    }
-    builder.Finish(&owner);
-    ASSERT_EQ(log.lines.size(), 1u);
-  }
-  EXPECT_NE(log.lines[0].find("use another layout or partitioned"),
-            std::string::npos)
-      << log.lines[0];
 }
 
 }  // namespace

@@ -29,7 +29,9 @@ TEST(LibraryCheckTest, RefusesEveryOther) {
   for (const std::string& loaded :
        {Version(6, 29, 5), Version(7, 0, 2),
         Version(ROCKSDB_MAJOR, ROCKSDB_MINOR + 1, 0),
-        Version(ROCKSDB_MAJOR, ROCKSDB_MINOR - 1, ROCKSDB_PATCH),
+        ROCKSDB_MINOR > 0
+            ? Version(ROCKSDB_MAJOR, ROCKSDB_MINOR - 1, ROCKSDB_PATCH)
+            : Version(ROCKSDB_MAJOR - 1, 10, 2),
         Version(ROCKSDB_MAJOR + 1, ROCKSDB_MINOR, ROCKSDB_PATCH),
         Version(ROCKSDB_MAJOR + 1, 0, 0), std::string("12.0.0")}) {
     const std::string problem = VersionProblem(loaded);

@@ -75,19 +75,18 @@ TEST_P(LookupTest, ReadOnlyAndSecondaryInstances) {
   const rocksdb::Options options = MakeOptions(MakeConfig());
   const auto db = Open(options, dir_.Path("db"));
   Load(db.get(), 0, kKeys);
-  rocksdb::DB* opened = nullptr;
   rocksdb::Options other = options;
   other.statistics = rocksdb::CreateDBStatistics();
-  ASSERT_ROCKSDB_OK(
-      rocksdb::DB::OpenForReadOnly(other, dir_.Path("db"), &opened));
-  const std::unique_ptr<rocksdb::DB> read_only(opened);
+  std::unique_ptr<rocksdb::DB> read_only;
+  ASSERT_ROCKSDB_OK(rocksdb::DB::OpenForReadOnly(other, dir_.Path("db"),
+                                                 OpensInto(&read_only)));
   ExpectFiltered(GetAll(read_only.get(), 0, kKeys), kKeys);
 
   other.statistics = rocksdb::CreateDBStatistics();
   other.max_open_files = -1;
+  std::unique_ptr<rocksdb::DB> secondary;
   ASSERT_ROCKSDB_OK(rocksdb::DB::OpenAsSecondary(
-      other, dir_.Path("db"), dir_.Path("secondary"), &opened));
-  const std::unique_ptr<rocksdb::DB> secondary(opened);
+      other, dir_.Path("db"), dir_.Path("secondary"), OpensInto(&secondary)));
   Load(db.get(), kKeys, 2 * kKeys);
   ASSERT_ROCKSDB_OK(secondary->TryCatchUpWithPrimary());
   ExpectFiltered(GetAll(secondary.get(), 0, 2 * kKeys), 2 * kKeys);
@@ -174,6 +173,16 @@ TEST_P(LookupTest, ColumnFamilies) {
   }
 }
 
+// Seeks that a filter answered.
+uint64_t FilteredSeeks(const rocksdb::Statistics& statistics) {
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 803
+  return statistics.getTickerCount(rocksdb::LAST_LEVEL_SEEK_FILTERED) +
+         statistics.getTickerCount(rocksdb::NON_LAST_LEVEL_SEEK_FILTERED);
+#else
+  return statistics.getTickerCount(rocksdb::BLOOM_FILTER_PREFIX_USEFUL);
+#endif
+}
+
 // Seeks to every prefix; of those without keys, filters must skip most.
 void SeekPrefixes(rocksdb::DB* db, int prefixes, size_t keys_per_prefix) {
   const auto statistics = db->GetOptions().statistics;
@@ -192,7 +201,7 @@ void SeekPrefixes(rocksdb::DB* db, int prefixes, size_t keys_per_prefix) {
     for (; it->Valid(); it->Prev()) ++found;
     EXPECT_EQ(found, i % 2 == 0 ? keys_per_prefix : 0u) << i;
   }
-  EXPECT_GT(statistics->getTickerCount(rocksdb::BLOOM_FILTER_PREFIX_USEFUL),
+  EXPECT_GT(FilteredSeeks(*statistics),
             static_cast<uint64_t>(prefixes) * 8 / 10);
 }
 
@@ -225,6 +234,56 @@ TEST_P(LookupTest, PrefixSeeks) {
     std::string value;
     for (int i = 0; i < kPrefixes; ++i) {
       ASSERT_ROCKSDB_OK(db->Get({}, Key(2 * i) + "/3", &value));
+    }
+  }
+}
+
+// Every way in which RocksDB sizes filters and cuts partitions; prefixes and
+// whole keys, so that from 9.6.1 on they come through AddKeyAndAlt.
+TEST_P(LookupTest, SizesAndPartitions) {
+  constexpr int kPrefixes = 100;
+  constexpr int kKeysPerPrefix = 8;
+  for (const bool optimize : {false, true}) {
+    for (const bool decouple : {false, true}) {
+      DbConfig config = MakeConfig();
+      config.change = [&](rocksdb::Options* options,
+                          rocksdb::BlockBasedTableOptions* table) {
+        options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(12));
+        table->optimize_filters_for_memory = optimize;
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 906
+        table->decouple_partitioned_filters = decouple;
+#endif
+        table->block_size = 256;
+        table->metadata_block_size = 128;
+      };
+      const auto db =
+          Open(MakeOptions(config),
+               dir_.Path(std::to_string(optimize) + std::to_string(decouple)));
+      const auto key = [](int prefix, int k) {
+        return Key(prefix) + "/" + std::to_string(k);
+      };
+      for (int i = 0; i < kPrefixes; ++i) {
+        for (int k = 0; k < kKeysPerPrefix; ++k) {
+          ASSERT_ROCKSDB_OK(db->Put({}, key(2 * i, k), Value(key(2 * i, k))));
+        }
+      }
+      ASSERT_ROCKSDB_OK(db->Flush({}));
+      for (int round = 0; round < 2; ++round) {
+        SeekPrefixes(db.get(), kPrefixes, kKeysPerPrefix);
+        const auto statistics = db->GetOptions().statistics;
+        statistics->Reset();
+        std::string value;
+        for (int i = 0; i < 2 * kPrefixes; ++i) {
+          for (int k = 0; k < kKeysPerPrefix; ++k) {
+            const rocksdb::Status status = db->Get({}, key(i, k), &value);
+            EXPECT_EQ(status.ok(), i % 2 == 0) << key(i, k);
+            EXPECT_TRUE(status.ok() || status.IsNotFound());
+          }
+        }
+        EXPECT_GT(statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL),
+                  uint64_t{kPrefixes} * kKeysPerPrefix * 9 / 10);
+        ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
+      }
     }
   }
 }

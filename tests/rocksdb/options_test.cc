@@ -25,12 +25,6 @@ Status Create(const std::string& text, PolicyPtr* policy) {
   return FilterPolicy::CreateFromString(ConfigOptions(), text, policy);
 }
 
-std::string Option(const FilterPolicy& policy, const std::string& name) {
-  std::string value;
-  EXPECT_ROCKSDB_OK(policy.GetOption(ConfigOptions(), name, &value));
-  return value;
-}
-
 void ExpectOptions(const FilterPolicy& policy, const std::string& bits_per_key,
                    const std::string& layout,
                    const std::string& compatibility) {
@@ -55,6 +49,9 @@ TEST(OptionsTest, GoodText) {
            {"deltabloom:0", "0", "builtin"},
            {"deltabloom:1000", "1000", "builtin"},
            {"deltabloom:0.0004", "0", "builtin"},
+           {"deltabloom:0.4994", "0.499", "builtin"},
+           {"deltabloom:0.4999", "0.499", "builtin"},
+           {"deltabloom:0.5", "0.5", "builtin"},
            {"deltabloom:12.3456", "12.346", "builtin"},
            {"id=deltabloom;bits_per_key=9.99", "9.99", "builtin"},
            {"{id=deltabloom;bits_per_key=7;compatibility=own;}", "7", "own"},
@@ -128,7 +125,9 @@ TEST(OptionsTest, BadText) {
             "max_build_bytes '-1' is not a number of bytes: use 0 for no"},
            {"id=deltabloom;max_build_bytes=1M",
             "max_build_bytes '1M' is not a number of bytes: use 0 for no"},
-           {"id=deltabloom;bits=10", "Could not find option"},
+           {"id=deltabloom;payload_check=maybe",
+            "payload_check 'maybe' is unknown: use true or false"},
+           {"id=deltabloom;bits=10", ": bits"},
        }) {
     PolicyPtr policy;
     const Status status = Create(bad.text, &policy);
@@ -136,6 +135,43 @@ TEST(OptionsTest, BadText) {
     EXPECT_NE(status.ToString().find(bad.answer), std::string::npos)
         << bad.text << "\n  " << status.ToString();
     EXPECT_EQ(status.ToString().find('\n'), std::string::npos);
+  }
+}
+
+// RocksDB drops errors of the policy where it parses table options, and values
+// with errors where unknown options are ignored.
+TEST(OptionsTest, BadTextOpensNoDatabase) {
+  EXPECT_TRUE(RegisterRocksDB());
+  for (const bool ignore_unknown : {false, true}) {
+    for (const std::string text :
+         {"deltabloom:nan", "deltabloom:10:cuckoo",
+          "{id=deltabloom;layout=cuckoo;compatibility=own;}",
+          "{id=deltabloom;bits_per_key=nan;}"}) {
+      for (const bool prepare : {true, false}) {
+        ConfigOptions config;
+        config.ignore_unknown_options = ignore_unknown;
+        config.invoke_prepare_options = prepare;
+        rocksdb::BlockBasedTableOptions table;
+        Status status = rocksdb::GetBlockBasedTableOptionsFromString(
+            config, {}, "filter_policy=" + text, &table);
+        EXPECT_EQ(status.ok(), !prepare) << text;
+        if (status.ok()) {
+          ASSERT_NE(table.filter_policy, nullptr) << text;
+          rocksdb::Options options;
+          options.create_if_missing = true;
+          options.table_factory.reset(
+              rocksdb::NewBlockBasedTableFactory(table));
+          TempDir dir;
+          std::unique_ptr<rocksdb::DB> db;
+          status = rocksdb::DB::Open(options, dir.Path("db"), OpensInto(&db));
+        }
+        EXPECT_FALSE(status.ok()) << text;
+        EXPECT_NE(status.ToString().find("deltabloom: "), std::string::npos)
+            << text << "\n  " << status.ToString();
+        EXPECT_NE(status.ToString().find(": use "), std::string::npos)
+            << text << "\n  " << status.ToString();
+      }
+    }
   }
 }
 
@@ -176,7 +212,8 @@ TEST(OptionsTest, CompatibilityNames) {
 }
 
 TEST(OptionsTest, FewBitsMeanNoFilter) {
-  for (const double bits_per_key : {0.0, 0.3, 0.499}) {
+  for (const double bits_per_key :
+       {0.0, 0.3, 0.499, 0.4999, std::nextafter(0.5, 0.0)}) {
     EXPECT_EQ(internal::NewBitsBuilder(*Deltabloom(bits_per_key)), nullptr);
   }
   for (const double bits_per_key : {0.5, 1.0, 1000.0}) {
@@ -189,11 +226,6 @@ TEST(OptionsTest, FewBitsMeanNoFilter) {
   const Lookups lookups = GetAll(db.get(), 0, 100);
   ExpectNoneMissed(lookups);
   EXPECT_EQ(lookups.useful, 0u);
-}
-
-PolicyPtr PolicyOf(const rocksdb::Options& options) {
-  return options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()
-      ->filter_policy;
 }
 
 TEST(OptionsTest, OptionsFileRoundTrip) {
@@ -213,8 +245,8 @@ TEST(OptionsTest, OptionsFileRoundTrip) {
     ASSERT_ROCKSDB_OK(rocksdb::LoadLatestOptions(strict, dir.Path("db"),
                                                  &db_options, &families));
     rocksdb::Options loaded(db_options, families[0].options);
-    ASSERT_NE(PolicyOf(loaded), nullptr);
-    ExpectOptions(*PolicyOf(loaded), "9.9", layout, "own");
+    ASSERT_NE(PolicyIn(loaded), nullptr);
+    ExpectOptions(*PolicyIn(loaded), "9.9", layout, "own");
 
     loaded.statistics = rocksdb::CreateDBStatistics();
     db = Open(loaded, dir.Path("db"));
@@ -226,69 +258,23 @@ TEST(OptionsTest, OptionsFileRoundTrip) {
     db.reset();
     ASSERT_ROCKSDB_OK(rocksdb::LoadLatestOptions(strict, dir.Path("db"),
                                                  &db_options, &families));
-    ExpectOptions(*PolicyOf(rocksdb::Options(db_options, families[0].options)),
+    ExpectOptions(*PolicyIn(rocksdb::Options(db_options, families[0].options)),
                   "9.9", layout, "own");
     EXPECT_ROCKSDB_OK(rocksdb::CheckOptionsCompatibility(strict, dir.Path("db"),
                                                          db_options, families));
   }
 }
 
-TEST(OptionsTest, SetOptionsChangesWhatMayChange) {
-  TempDir dir;
-  const PolicyPtr policy = Deltabloom(10);
-  const auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
-  Load(db.get(), 0, 1000);
-  const auto set = [&](const std::string& options) {
-    return db->SetOptions(
-        {{"block_based_table_factory", "{filter_policy={" + options + "}}"}});
-  };
-  ASSERT_ROCKSDB_OK(set("bits_per_key=20;layout=classic"));
-  EXPECT_EQ(Option(*policy, "bits_per_key"), "20");
-  EXPECT_FALSE(set("bits_per_key=nan").ok());
-  EXPECT_FALSE(set("compatibility=own").ok());
-  EXPECT_EQ(Option(*policy, "bits_per_key"), "20");
-  EXPECT_EQ(Option(*policy, "compatibility"), "builtin");
-
-  Load(db.get(), 1000, 2000);
-  ExpectFiltered(GetAll(db.get(), 0, 2000), 2000);
-  rocksdb::TablePropertiesCollection tables;
-  ASSERT_ROCKSDB_OK(db->GetPropertiesOfAllTables(&tables));
-  ASSERT_EQ(tables.size(), 2u);
-  std::vector<uint64_t> sizes;
-  for (const auto& [name, properties] : tables) {
-    sizes.push_back(properties->filter_size);
-    EXPECT_EQ(properties->num_filter_entries, 1000u);
-    EXPECT_EQ(properties->filter_policy_name, "deltabloom");
+// Whose 32-bit hash bounds how many keys it may have, at whatever level.
+TEST(OptionsTest, AutoNeverChoosesClassic) {
+  for (int level = -1; level < 300; ++level) {
+    const internal::LayoutRow* row =
+        internal::FindLayout(Layout::kAuto, Hash::kMurmurHash2, level);
+    for (; row != nullptr; row = row->fallback) {
+      EXPECT_NE(row->layout, Layout::kClassic) << level;
+      EXPECT_EQ(row->hash_size, sizeof(uint64_t)) << level;
+    }
   }
-  EXPECT_GT(std::max(sizes[0], sizes[1]), std::min(sizes[0], sizes[1]) * 3 / 2);
-}
-
-int Count(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (size_t at = text.find(part); at != std::string::npos;
-       at = text.find(part, at + 1)) {
-    ++count;
-  }
-  return count;
-}
-
-TEST(OptionsTest, OneLogLineWithTheConfiguration) {
-  TempDir dir;
-  const PolicyPtr policy = PolicyFromString("deltabloom:9.9");
-  auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
-  for (int i = 0; i < 3; ++i) Load(db.get(), 10 * i, 10 * i + 10);
-  const std::string line =
-      "[deltabloom] version 0.1.0: bits_per_key=9.9 layout=classic "
-      "compatibility=builtin max_build_bytes=0 "
-      "name=rocksdb.BuiltinBloomFilter cpu=";
-  EXPECT_EQ(Count(ReadFile(dir.Path("db/LOG")), line), 1);
-  ASSERT_ROCKSDB_OK(db->SetOptions(
-      {{"block_based_table_factory", "{filter_policy={bits_per_key=12;}}"}}));
-  Load(db.get(), 100, 200);
-  const std::string log = ReadFile(dir.Path("db/LOG"));
-  EXPECT_EQ(Count(log, line), 1);
-  EXPECT_EQ(Count(log, "[deltabloom] version"), 2);
-  EXPECT_EQ(Count(log, "bits_per_key=12 layout=classic"), 1);
 }
 
 // Layout auto: the level a table is written for decides.

@@ -77,7 +77,8 @@ TEST(ReaderTest, EveryPayloadSizeAndLastByteSealed) {
     for (int last = 0; last < 256; ++last) {
       std::string filter(payload + internal::kSealedFramingSize, '\xff');
       internal::Seal(reinterpret_cast<unsigned char*>(filter.data()), payload,
-                     static_cast<uint8_t>(last), 0);
+                     static_cast<uint8_t>(last),
+                     internal::SealOptions{0, false});
       const int matches = Matches(*policy, filter, 0, 20, 0);
       if (payload == 0 && last == 0) {
         EXPECT_EQ(matches, 0);

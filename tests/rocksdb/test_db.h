@@ -25,6 +25,7 @@
 #include "rocksdb/options.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
+#include "rocksdb/version.h"
 #include "util/layout.h"
 
 namespace deltabloom::testing {
@@ -147,12 +148,47 @@ inline rocksdb::Options MakeOptions(const DbConfig& config) {
   return options;
 }
 
+// Where DB::Open and its kin leave a database: a raw pointer until RocksDB 10,
+// a unique_ptr from 11 on. Open(..., OpensInto(&db)) fills db with either.
+class OpensInto {
+ public:
+  using Owner = std::unique_ptr<rocksdb::DB>;
+  explicit OpensInto(Owner* owner) : owner_(owner) {}
+  OpensInto(const OpensInto&) = delete;
+  OpensInto& operator=(const OpensInto&) = delete;
+#if ROCKSDB_MAJOR >= 11
+  operator Owner*() const { return owner_; }
+#else
+  ~OpensInto() { owner_->reset(raw_); }
+  operator rocksdb::DB**() { return &raw_; }
+#endif
+
+ private:
+  Owner* owner_;
+#if ROCKSDB_MAJOR < 11
+  rocksdb::DB* raw_ = nullptr;
+#endif
+};
+
 inline std::unique_ptr<rocksdb::DB> Open(const rocksdb::Options& options,
                                          const std::string& path) {
-  rocksdb::DB* db = nullptr;
-  const rocksdb::Status status = rocksdb::DB::Open(options, path, &db);
+  std::unique_ptr<rocksdb::DB> db;
+  const rocksdb::Status status =
+      rocksdb::DB::Open(options, path, OpensInto(&db));
   EXPECT_TRUE(status.ok()) << status.ToString();
-  return std::unique_ptr<rocksdb::DB>(db);
+  return db;
+}
+
+inline PolicyPtr PolicyIn(const rocksdb::Options& options) {
+  return options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()
+      ->filter_policy;
+}
+
+inline std::string Option(const rocksdb::FilterPolicy& policy,
+                          const std::string& name) {
+  std::string value;
+  EXPECT_ROCKSDB_OK(policy.GetOption(rocksdb::ConfigOptions(), name, &value));
+  return value;
 }
 
 // Puts Key(2 * i) for i in [begin, end) and flushes them into a table.

@@ -68,7 +68,7 @@ struct Case {
 
 std::vector<Case> Cases() {
   std::vector<Case> cases;
-  for (const uint64_t keys : {1000, 3000, 10000, 100000, 1000000}) {
+  for (const uint64_t keys : {1000u, 3000u, 10000u, 100000u, 1000000u}) {
     for (const double rate : {0.3, 0.03, 0.01, 0.001, 0.00005}) {
       cases.push_back({keys, rate, rate < 0.001 ? 4000000u : 1000000u});
     }
@@ -114,7 +114,7 @@ TEST(ConcurrentRate, ReportedIsMeasured) {
 TEST(ConcurrentRate, ReportedIsMeasuredAtAnyLoad) {
   ConcurrentFilter filter(Options(200000, 0.01));
   uint64_t added = 0;
-  for (const uint64_t until : {50000, 100000, 200000, 400000, 800000}) {
+  for (const uint64_t until : {50000u, 100000u, 200000u, 400000u, 800000u}) {
     SCOPED_TRACE(until);
     for (; added < until; ++added) filter.Add(Key(added));
     ExpectRate(Ask(filter, uint64_t{1} << 40, 1000000),

@@ -90,7 +90,7 @@ TEST(GoMurmur3, BitmapsThereAndBack) {
   const uint64_t seed = test::SeedOfThisRun();
   SCOPED_TRACE("seed " + std::to_string(seed));
   test::Random random(seed);
-  for (const uint64_t bits : {1, 7, 8, 9, 63, 64, 65, 1000, 1023}) {
+  for (const uint64_t bits : {1u, 7u, 8u, 9u, 63u, 64u, 65u, 1000u, 1023u}) {
     SCOPED_TRACE(bits);
     GoMurmur3Filter filter(Options(bits, 3));
     const auto keys = random.MixedKeys(1 + random.Below(40));

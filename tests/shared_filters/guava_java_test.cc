@@ -2,6 +2,7 @@
 // key by key, text that is not well-formed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <sstream>
@@ -80,7 +81,7 @@ std::vector<Case> Cases() {
   size_t number = 0;
   for (const char* funnel : {"BYTES", "STRING", "CHARS", "INT", "LONG"}) {
     for (const int strategy : {0, 1}) {
-      for (const uint64_t keys : {1, 2, 7, 63, 1000, 30000}) {
+      for (const uint64_t keys : {1u, 2u, 7u, 63u, 1000u, 30000u}) {
         cases.push_back({funnel, strategy, keys, rates[number++ % 4]});
       }
     }
@@ -250,6 +251,21 @@ TEST_F(AgainstGuava, BytesThatAreNotUtf8) {
   }
 }
 
+uint64_t Distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
+
+// Java's logarithm and ours may differ in the last digit. By how many bits of a
+// filter that may make them differ: none, but where the size is a hair from a
+// whole number, or has more digits than a double.
+uint64_t SpareBits(const Case& at) {
+  const long double log_2 = std::log(2.0L);
+  const long double size = -std::max(static_cast<long double>(at.keys), 1.0L) *
+                           std::log(static_cast<long double>(at.rate)) /
+                           (log_2 * log_2);
+  const long double hair = 1e-15L * size;
+  if (std::floor(size - hair) == std::floor(size + hair)) return 0;
+  return 1 + static_cast<uint64_t>(hair);
+}
+
 TEST_F(AgainstGuava, SizesFollowItsFormulas) {
   const uint64_t seed = test::SeedOfThisRun();
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -270,15 +286,24 @@ TEST_F(AgainstGuava, SizesFollowItsFormulas) {
     lines.push_back(line.str());
   }
   const std::vector<std::string> answers = java_->Obey(lines);
+  size_t inexact = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
     const GuavaFilterOptions options = OptionsOf(cases[i]);
     const uint64_t bits = internal::GuavaBits(options.expected_insertions,
                                               options.false_positive_rate);
+    const uint64_t their_bits = std::stoull(answers[i]);
+    if (their_bits != bits) {
+      // Only for the last digit of a logarithm.
+      ASSERT_LE(Distance(their_bits, bits), SpareBits(cases[i])) << lines[i];
+      ++inexact;
+      continue;
+    }
     ASSERT_EQ(answers[i],
               std::to_string(bits) + " " +
                   std::to_string(internal::GuavaHashFunctions(options, bits)))
         << lines[i];
   }
+  EXPECT_LT(inexact, cases.size() / 50);
 }
 
 TEST_F(AgainstGuava, PutAllMakesTheSameBytes) {

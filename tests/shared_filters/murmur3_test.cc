@@ -52,9 +52,9 @@ TEST(Murmur3, OneByteMoreIsThatKeyWithTheByte) {
 TEST(Offsets, GuavaMitz32) {
   // 5 + 1 * 3, 5 + 2 * 3: low half first.
   const Murmur3Hash small{3ull << 32 | 5, 999};
-  EXPECT_EQ(GuavaMitz32Offset(small, 0, 1000), 8u);
-  EXPECT_EQ(GuavaMitz32Offset(small, 1, 1000), 11u);
-  EXPECT_EQ(GuavaMitz32Offset(small, 1, 10), 1u);
+  EXPECT_EQ(GuavaMitz32Offset(small, 0, 1000u), 8u);
+  EXPECT_EQ(GuavaMitz32Offset(small, 1, 1000u), 11u);
+  EXPECT_EQ(GuavaMitz32Offset(small, 1, 10u), 1u);
   // 0x7fffffff + 1 is negative: its complement is 0x7fffffff.
   const Murmur3Hash wraps{1ull << 32 | 0x7fffffff, 0};
   EXPECT_EQ(GuavaMitz32Offset(wraps, 0, uint64_t{1} << 40), 0x7fffffffu);
@@ -65,21 +65,21 @@ TEST(Offsets, GuavaMitz32) {
 
 TEST(Offsets, GuavaMitz64) {
   const Murmur3Hash small{5, 3};
-  EXPECT_EQ(GuavaMitz64Offset(small, 0, 1000), 5u);
-  EXPECT_EQ(GuavaMitz64Offset(small, 2, 1000), 11u);
+  EXPECT_EQ(GuavaMitz64Offset(small, 0, 1000u), 5u);
+  EXPECT_EQ(GuavaMitz64Offset(small, 2, 1000u), 11u);
   // The sign bit is dropped, not complemented.
   const Murmur3Hash negative{0x8000000000000007, 1};
-  EXPECT_EQ(GuavaMitz64Offset(negative, 0, 1000), 7u);
+  EXPECT_EQ(GuavaMitz64Offset(negative, 0, 1000u), 7u);
   const Murmur3Hash wraps{UINT64_MAX, 2};
   EXPECT_EQ(GuavaMitz64Offset(wraps, 0, uint64_t{1} << 63), INT64_MAX + 0ull);
-  EXPECT_EQ(GuavaMitz64Offset(wraps, 1, 1000), 1u);
+  EXPECT_EQ(GuavaMitz64Offset(wraps, 1, 1000u), 1u);
 }
 
 TEST(Offsets, GoMurmur3HashesTheKeyWithTheNumberOfTheProbe) {
   const Murmur3 key("hello");
   for (unsigned probe = 0; probe < 14; ++probe) {
     const std::string with = "hello" + std::string(1, static_cast<char>(probe));
-    EXPECT_EQ(GoMurmur3Offset(key, static_cast<uint8_t>(probe), 1000003),
+    EXPECT_EQ(GoMurmur3Offset(key, static_cast<uint8_t>(probe), 1000003u),
               HashMurmur3(with).low % 1000003);
   }
 }

@@ -1,79 +1,24 @@
 // Tables made by hand: right checksums around wrong content, which no engine
 // writes and no damage of a real file reaches.
+#include "tests/sst/crafted.h"
+
 #include <gtest/gtest.h>
 #include <snappy.h>
 
 #include "table/sst/sst.h"
 #include "tests/csv.h"
 #include "tests/sst/memory_source.h"
-#include "util/coding.h"
+#include "tests/sst/partitions.h"
 
 namespace deltabloom::internal {
 namespace {
 
-std::string Varint(uint64_t value) {
-  std::string bytes;
-  for (; value >= 128; value >>= 7) {
-    bytes.push_back(static_cast<char>(value | 128));
-  }
-  bytes.push_back(static_cast<char>(value));
-  return bytes;
-}
-
-std::string Handle(const BlockHandle& handle) {
-  return Varint(handle.offset) + Varint(handle.size);
-}
-
-std::string Fixed(uint64_t value, size_t size) {
-  char bytes[8];
-  StoreFixed64(bytes, value);
-  return std::string(bytes, size);
-}
-
-std::string Entry(const std::string& key, const std::string& value) {
-  return Varint(0) + Varint(key.size()) + Varint(value.size()) + key + value;
-}
-
-std::string Block(const std::string& entries) {
-  return entries + Fixed(0, 4) + Fixed(1, 4);
-}
-
-class Crafted {
- public:
-  explicit Crafted(uint32_t format_version = 5,
-                   ChecksumType checksum = ChecksumType::kXxh3)
-      : format_version_(format_version), checksum_(checksum) {}
-
-  BlockHandle Add(std::string block, uint8_t compression = 0) {
-    const BlockHandle handle{bytes_.size(), block.size()};
-    block.push_back(static_cast<char>(compression));
-    bytes_ += block + Fixed(BlockChecksum(checksum_, block), 4);
-    return handle;
-  }
-
-  // Gives the whole table, with these handles in the footer.
-  std::string Finish(const BlockHandle& metaindex, const BlockHandle& index) {
-    std::string handles = Handle(metaindex) + Handle(index);
-    handles.resize(40);
-    if (format_version_ == 0) {
-      return bytes_ + handles + Fixed(0xdb4775248b80fb57, 8);
-    }
-    return bytes_ + Fixed(static_cast<uint64_t>(checksum_), 1) + handles +
-           Fixed(format_version_, 4) + Fixed(0x88e241b785f4cff7, 8);
-  }
-
-  // With a metaindex of these entries and an index of no entries.
-  std::string FinishWith(const std::string& metaindex_entries) {
-    const BlockHandle metaindex = Add(Block(metaindex_entries));
-    const BlockHandle index = Add(Block(""));
-    return Finish(metaindex, index);
-  }
-
- private:
-  const uint32_t format_version_;
-  const ChecksumType checksum_;
-  std::string bytes_;
-};
+using test::Block;
+using test::Crafted;
+using test::Entry;
+using test::Fixed;
+using test::Handle;
+using test::Varint;
 
 std::string Walk(const std::string& bytes, SstFile* file) {
   return WalkSst(test::MemorySource(bytes), file);
@@ -99,7 +44,7 @@ const uint64_t kExtremes[] = {0,
                               UINT64_MAX};
 
 TEST(CraftedTables, WellFormed) {
-  for (const uint32_t version : {0u, 1u, 5u}) {
+  for (const uint32_t version : {0u, 1u, 5u, 6u, 7u}) {
     Crafted table(version, ChecksumType::kCrc32c);
     const BlockHandle filter = table.Add("filter bytes");
     SstFile file;
@@ -151,7 +96,7 @@ TEST(CraftedTables, FiltersOfNoBytes) {
     SstFile file;
     ASSERT_EQ(WalkSst(source, &file), "");
     ASSERT_EQ(file.filters.size(), 2u);
-    EXPECT_TRUE(file.filters[1].partitions.empty());
+    EXPECT_EQ(file.filters[1].partitions, 0u);
     std::string bytes = "old";
     EXPECT_EQ(ReadBlock(source, file, file.filters[0].handle, &bytes), "");
     EXPECT_EQ(bytes, "");
@@ -221,8 +166,9 @@ TEST(CraftedTables, Footers) {
   ExpectError(with(8, Fixed(0x8242229663bf9564, 8)), "RocksDB's plain table");
   ExpectError(with(8, Fixed(0x4f3418eb7a8f13b8, 8)), "RocksDB's plain table");
   ExpectError(with(8, Fixed(0x926789d0c5f17873, 8)), "RocksDB's cuckoo table");
-  ExpectError(with(12, Fixed(0, 4)), "format_version 1 to 5, found 0");
-  ExpectError(with(12, Fixed(6, 4)), "format_version 1 to 5, found 6");
+  ExpectError(with(12, Fixed(0, 4)), "format_version 1 to 7, found 0");
+  ExpectError(with(12, Fixed(8, 4)), "format_version 1 to 7, found 8");
+  ExpectError(with(12, Fixed(6, 4)), "expected the bytes 3e 00 7a 00");
   ExpectError(with(12, Fixed(UINT32_MAX, 4)), "found 4294967295");
   ExpectError(with(53, Fixed(5, 1)), "checksum type of 0 to 4, found 5");
   ExpectError(with(53, Fixed(255, 1)), "found 255");
@@ -276,21 +222,23 @@ class PartitionIndex : public ::testing::Test {
 };
 
 TEST_F(PartitionIndex, Differences) {
+  const test::MemorySource source(
+      Table(Delta(false, Handle(first_)) + Delta(true, Varint(5)) +  // 3 less
+            Delta(true, Varint(166)) +                               // 83 more
+            Delta(false, Handle(second_))));  // not shared: whole
   SstFile file;
-  ASSERT_EQ(Walk(Table(Delta(false, Handle(first_)) +
-                       Delta(true, Varint(5)) +        // 3 less
-                       Delta(true, Varint(166)) +      // 83 more
-                       Delta(false, Handle(first_))),  // not shared: whole
-                 &file),
-            "");
-  const auto& partitions = file.filters.at(0).partitions;
+  ASSERT_EQ(WalkSst(source, &file), "");
+  const auto partitions = test::PartitionsOf(source, file, file.filters.at(0));
   ASSERT_EQ(partitions.size(), 4u);
-  const BlockHandle expected[] = {first_, second_, third_, first_};
+  const BlockHandle expected[] = {first_, second_, third_, second_};
+  uint64_t bytes = 0;
   for (size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(partitions[i].handle.offset, expected[i].offset);
     EXPECT_EQ(partitions[i].handle.size, expected[i].size);
     EXPECT_EQ(partitions[i].last_key, i == 0 || i == 3 ? "kx" : "ky");
+    bytes += expected[i].size;
   }
+  EXPECT_EQ(file.filters[0].bytes, bytes);
 }
 
 TEST_F(PartitionIndex, BadDifferences) {
@@ -379,7 +327,7 @@ TEST(CraftedTables, GlobalSequenceNumber) {
     EXPECT_EQ(Walk(with(number_at + i, 8), &file), "");
   }
   uint64_t value = 0;
-  EXPECT_TRUE(file.Property("a", &value));
+  EXPECT_TRUE(file.properties.Number("a", &value));
   EXPECT_EQ(value, 7u);
   ExpectError(with(number_at - 1, 8), "whose checksum (XXH3)");
   ExpectError(with(number_at + 8, 8), "whose checksum (XXH3)");

@@ -8,12 +8,14 @@
 #include "table/sst/sst.h"
 #include "tests/random.h"
 #include "tests/sst/memory_source.h"
+#include "tests/sst/partitions.h"
 #include "tests/sst/real_tables.h"
 
 namespace deltabloom {
 namespace {
 
 using internal::BlockHandle;
+using internal::FilterScope;
 using internal::SstFile;
 
 constexpr uint64_t kTrailer = 5;
@@ -50,8 +52,10 @@ std::vector<Sample> Samples() {
   rocks.keys = 300;
   const rocksdb::ChecksumType checksums[] = {
       rocksdb::kCRC32c,   rocksdb::kCRC32c,     rocksdb::kxxHash,
-      rocksdb::kxxHash64, rocksdb::kNoChecksum, rocksdb::kXXH3};
-  for (rocks.format_version = 0; rocks.format_version <= 5;
+      rocksdb::kxxHash64, rocksdb::kNoChecksum, rocksdb::kXXH3,
+      rocksdb::kxxHash,   rocksdb::kXXH3};
+  for (rocks.format_version = test::kFirstFormatVersion;
+       rocks.format_version <= test::kLastFormatVersion;
        ++rocks.format_version) {
     rocks.checksum = checksums[rocks.format_version];
     for (const bool partitioned : {false, true}) {
@@ -61,16 +65,23 @@ std::vector<Sample> Samples() {
            (partitioned ? " partitioned" : " full"));
     }
   }
+  for (const char* name : {"full_xxh3", "full_none", "partitioned_crc32c"}) {
+    std::filesystem::copy_file(
+        DELTABLOOM_TEST_DATA "/sst/rocksdb_9.10_" + std::string(name) + ".sst",
+        path, std::filesystem::copy_options::overwrite_existing);
+    take(std::string("RocksDB 9.10 ") + name);
+  }
   return samples;
 }
 
 // What a walk found, for comparison.
-std::string Found(const SstFile& file) {
+std::string Found(const std::string& bytes, const SstFile& file) {
+  const test::MemorySource source(bytes);
   std::string text;
   for (const internal::SstFilter& filter : file.filters) {
     text += filter.policy + " " + std::to_string(filter.handle.offset) + "+" +
             std::to_string(filter.handle.size);
-    for (const auto& partition : filter.partitions) {
+    for (const auto& partition : test::PartitionsOf(source, file, filter)) {
       text += " " + std::to_string(partition.handle.offset) + "+" +
               std::to_string(partition.handle.size);
     }
@@ -86,10 +97,11 @@ std::string WalkAndRead(const std::string& bytes, SstFile* file) {
     const internal::SstFilter& filter = file->filters[i];
     std::string contents;
     error = internal::ReadBlock(source, *file, filter.handle, &contents);
-    for (const auto& partition : filter.partitions) {
-      if (!error.empty()) break;
-      error = internal::ReadBlock(source, *file, partition.handle, &contents);
-    }
+    if (!error.empty() || filter.scope != FilterScope::kPartitioned) continue;
+    error = internal::ForEachPartition(
+        source, *file, filter, [&](std::string_view, const BlockHandle& part) {
+          return internal::ReadBlock(source, *file, part, &contents);
+        });
   }
   return error;
 }
@@ -119,7 +131,7 @@ void FlipEveryBit(const Sample& sample, uint64_t begin, uint64_t end) {
           sample.file.format_version > 0 && at == version_at && error.empty();
       if (other_version) {
         EXPECT_NE(file.format_version, sample.file.format_version);
-        EXPECT_EQ(Found(file), Found(sample.file));
+        EXPECT_EQ(Found(bytes, file), Found(sample.bytes, sample.file));
       } else if (guarded || !error.empty()) {
         EXPECT_NE(error, "") << "byte " << at << " bit " << bit;
         ExpectUseful(error);
@@ -146,7 +158,8 @@ TEST(DamagedTables, EveryBitOfFiltersAndPartitionIndex) {
     SCOPED_TRACE(sample.name);
     for (const internal::SstFilter& filter : sample.file.filters) {
       FlipEveryBitOf(sample, filter.handle);
-      for (const auto& partition : filter.partitions) {
+      for (const auto& partition : test::PartitionsOf(
+               test::MemorySource(sample.bytes), sample.file, filter)) {
         FlipEveryBit(sample, partition.handle.offset,
                      partition.handle.offset + 1);
         const uint64_t end = partition.handle.offset + partition.handle.size;

@@ -53,9 +53,13 @@ rocksdb::Options RocksTable::Options() const {
   if (partitioned) {
     table.partition_filters = true;
     table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
-    table.metadata_block_size = 512;
+    table.metadata_block_size = metadata_block_size;
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 907
+    table.decouple_partitioned_filters = decoupled;
+#endif
   }
   rocksdb::Options options;
+  options.db_host_id = "";  // else the tables name the machine
   options.compression = compression;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return options;

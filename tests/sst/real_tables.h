@@ -7,6 +7,7 @@
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 #include <rocksdb/table_properties.h>
+#include <rocksdb/version.h>
 
 #include <filesystem>
 #include <memory>
@@ -31,11 +32,22 @@ class TemporaryDirectory {
 // "key000000".. in order; values are compressible.
 std::string TableKey(uint64_t i);
 
+// What this RocksDB writes.
+inline constexpr int kRocksDB = ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR;
+inline constexpr int kFirstFormatVersion = kRocksDB >= 1001 ? 2 : 0;
+inline constexpr int kLastFormatVersion = kRocksDB >= 1004  ? 7
+                                          : kRocksDB >= 806 ? 6
+                                                            : 5;
+
 struct RocksTable {
   int format_version = 5;
   rocksdb::ChecksumType checksum = rocksdb::kXXH3;
   rocksdb::CompressionType compression = rocksdb::kNoCompression;
   bool partitioned = false;
+  uint64_t metadata_block_size = 512;
+  // Partitions end where a filter is full, not where those of the index do.
+  // Without effect before RocksDB 9.7, which may not know of it.
+  bool decoupled = false;
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
   uint64_t keys = 2000;
 

@@ -1,7 +1,6 @@
 // Finds in real files what the engines say is there.
 #include <gtest/gtest.h>
 #include <rocksdb/convenience.h>
-#include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/sst_file_reader.h>
 
@@ -9,7 +8,9 @@
 #include "deltabloom/rocksdb.h"
 #include "table/framing.h"
 #include "table/sst/sst.h"
+#include "tests/rocksdb/test_db.h"
 #include "tests/sst/memory_source.h"
+#include "tests/sst/partitions.h"
 #include "tests/sst/real_tables.h"
 
 namespace deltabloom {
@@ -41,13 +42,15 @@ void ExpectAsRocksDBSays(const std::string& path,
             raised ? 1u : static_cast<uint32_t>(table.format_version));
   EXPECT_EQ(static_cast<int>(file.checksum), static_cast<int>(table.checksum));
   uint64_t value = 0;
-  ASSERT_TRUE(file.Property("rocksdb.num.filter_entries", &value));
+  ASSERT_TRUE(file.properties.Number("rocksdb.num.filter_entries", &value));
   EXPECT_EQ(value, properties.num_filter_entries);
   EXPECT_EQ(value, table.keys);
-  EXPECT_EQ(file.properties.at("rocksdb.comparator"),
-            properties.comparator_name);
-  EXPECT_FALSE(file.Property("rocksdb.no.such.property", &value));
-  EXPECT_FALSE(file.Property("rocksdb.comparator", &value));
+  std::string_view comparator;
+  ASSERT_TRUE(file.properties.Text("rocksdb.comparator", &comparator));
+  EXPECT_EQ(comparator, properties.comparator_name);
+  EXPECT_FALSE(file.properties.Text("rocksdb.no.such.property", &comparator));
+  EXPECT_FALSE(file.properties.Number("rocksdb.no.such.property", &value));
+  EXPECT_FALSE(file.properties.Number("rocksdb.comparator", &value));
 
   ASSERT_EQ(file.filters.size(), 1u);
   const SstFilter& filter = file.filters[0];
@@ -56,24 +59,25 @@ void ExpectAsRocksDBSays(const std::string& path,
   if (!table.partitioned) {
     EXPECT_EQ(filter.scope, FilterScope::kFull);
     EXPECT_EQ(filter.handle.size, properties.filter_size);
-    EXPECT_TRUE(filter.partitions.empty());
+    EXPECT_EQ(filter.partitions, 0u);
+    EXPECT_EQ(filter.bytes, properties.filter_size);
     EXPECT_EQ(internal::ReadBlock(*source, file, filter.handle, &bytes), "");
     EXPECT_EQ(bytes.size(), properties.filter_size);
     return;
   }
   EXPECT_EQ(filter.scope, FilterScope::kPartitioned);
-  EXPECT_GT(filter.partitions.size(), 2u);
-  EXPECT_EQ(filter.partitions.size(), properties.index_partitions);
-  uint64_t total = filter.handle.size;
+  EXPECT_GT(filter.partitions, 2u);
+  if (!table.decoupled) {
+    EXPECT_EQ(filter.partitions, properties.index_partitions);
+  }
+  EXPECT_EQ(filter.handle.size + filter.bytes, properties.filter_size);
   std::string last_key;
-  for (const internal::FilterPartition& partition : filter.partitions) {
+  for (const auto& partition : test::PartitionsOf(*source, file, filter)) {
     EXPECT_EQ(internal::ReadBlock(*source, file, partition.handle, &bytes), "");
     EXPECT_EQ(bytes.size(), partition.handle.size);
-    total += bytes.size();
     EXPECT_LT(last_key, partition.last_key);
     last_key = partition.last_key;
   }
-  EXPECT_EQ(total, properties.filter_size);
   EXPECT_GE(last_key, test::TableKey(table.keys - 1));
 }
 
@@ -82,16 +86,14 @@ TEST(RealTables, RocksDBEveryVersionChecksumAndCompression) {
   const std::string path = directory.File("table.sst");
   test::RocksTable table;
   table.policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  for (table.format_version = 0; table.format_version <= 5;
+  for (table.format_version = test::kFirstFormatVersion;
+       table.format_version <= test::kLastFormatVersion;
        ++table.format_version) {
     for (const auto checksum :
          {rocksdb::kNoChecksum, rocksdb::kCRC32c, rocksdb::kxxHash,
           rocksdb::kxxHash64, rocksdb::kXXH3}) {
       table.checksum = checksum;
-      for (const auto compression :
-           {rocksdb::kNoCompression, rocksdb::kSnappyCompression,
-            rocksdb::kZlibCompression, rocksdb::kBZip2Compression,
-            rocksdb::kLZ4Compression, rocksdb::kZSTD}) {
+      for (const auto compression : rocksdb::GetSupportedCompressions()) {
         table.compression = compression;
         for (const bool partitioned : {false, true}) {
           table.partitioned = partitioned;
@@ -121,6 +123,7 @@ TEST(RealTables, RocksDBOtherFilters) {
     ASSERT_NE(table.policy, nullptr);
     for (const bool partitioned : {false, true}) {
       table.partitioned = partitioned;
+      table.decoupled = partitioned;
       table.Write(path);
       ExpectAsRocksDBSays(path, table);
     }
@@ -133,17 +136,18 @@ void ExpectDeltabloomFilters(const std::string& path, uint64_t keys) {
   SstFile file;
   ASSERT_EQ(internal::WalkSst(*source, &file), "");
   const SstFilter& filter = file.filters.at(0);
-  std::vector<internal::FilterPartition> parts = filter.partitions;
+  std::vector<test::Partition> parts =
+      test::PartitionsOf(*source, file, filter);
   if (parts.empty()) parts.push_back({"~", filter.handle});
   uint64_t absent = 0;
   uint64_t key = 0;
-  for (const internal::FilterPartition& part : parts) {
+  for (const test::Partition& part : parts) {
     std::string bytes;
     ASSERT_EQ(internal::ReadBlock(*source, file, part.handle, &bytes), "");
     internal::ParsedFilter parsed;
     std::string why;
     ASSERT_EQ(
-        internal::ParseSealed(bytes, internal::ActiveCpuLevel(), &parsed, &why),
+        internal::ParseSealed(bytes, internal::ActiveCpu(), &parsed, &why),
         internal::FilterKind::kFilter)
         << why;
     for (; key < keys && test::TableKey(key) <= part.last_key; ++key) {
@@ -169,7 +173,8 @@ TEST(RealTables, DeltabloomInRocksDB) {
     for (const bool partitioned : {false, true}) {
       SCOPED_TRACE(partitioned);
       table.partitioned = partitioned;
-      for (table.format_version = 0; table.format_version <= 5;
+      for (table.format_version = test::kFirstFormatVersion;
+           table.format_version <= test::kLastFormatVersion;
            ++table.format_version) {
         SCOPED_TRACE(table.format_version);
         table.checksum =
@@ -208,10 +213,8 @@ TEST(RealTables, RocksDBIngestedFile) {
 
   rocksdb::Options options = table.Options();
   options.create_if_missing = true;
-  rocksdb::DB* opened = nullptr;
-  ASSERT_TRUE(
-      rocksdb::DB::Open(options, directory.File("database"), &opened).ok());
-  std::unique_ptr<rocksdb::DB> database(opened);
+  const auto database = testing::Open(options, directory.File("database"));
+  ASSERT_NE(database, nullptr);
   // A newer file needs a number if an older key is covered by it.
   ASSERT_TRUE(database->Put({}, test::TableKey(5), "old").ok());
   rocksdb::IngestExternalFileOptions ingest;
@@ -222,10 +225,7 @@ TEST(RealTables, RocksDBIngestedFile) {
   std::string ingested;
   for (const auto& file : files) {
     const std::string candidate = file.db_path + file.name;
-    if (file.file_type == rocksdb::kTableFile &&
-        file.num_entries == table.keys) {
-      ingested = candidate;
-    }
+    if (file.num_entries == table.keys) ingested = candidate;
   }
   ASSERT_NE(ingested, "");
   EXPECT_NE(test::ReadFile(ingested), before);
@@ -233,7 +233,7 @@ TEST(RealTables, RocksDBIngestedFile) {
   SstFile file;
   EXPECT_EQ(internal::WalkSst(*Open(ingested), &file), "");
   uint64_t keys = 0;
-  EXPECT_TRUE(file.Property("rocksdb.num.filter_entries", &keys));
+  EXPECT_TRUE(file.properties.Number("rocksdb.num.filter_entries", &keys));
   EXPECT_EQ(keys, table.keys);
 }
 

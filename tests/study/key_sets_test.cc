@@ -8,6 +8,7 @@
 #include <set>
 
 #include "db_bench_ext/study/studies.h"
+#include "tests/random.h"
 
 namespace deltabloom::study {
 namespace {
@@ -54,20 +55,26 @@ TEST(ReadKeys, ErrorsNameTheFile) {
 }
 
 TEST(KeySets, PublishedShapes) {
-  const KeySet videos = VideoIds(80000, 1);
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
+  const KeySet videos = VideoIds(80000, 1000, seed);
   EXPECT_EQ(videos.keys.size(), 80000u);
-  EXPECT_EQ(videos.absent.size(), 1000000u);
+  EXPECT_EQ(videos.absent.size(), 1000u);
   AllOf(videos);
   // 710,519 and 363,646 bytes are published; generated keys come near.
   EXPECT_NEAR(static_cast<double>(videos.KeyBytes()), 710519, 710519 * 0.03);
-  const KeySet accounts = AppAccounts(45402, 1);
+  const KeySet accounts = AppAccounts(45402, 1000, seed);
   EXPECT_NEAR(static_cast<double>(accounts.KeyBytes()), 363646, 363646 * 0.03);
   for (const std::string& key : accounts.keys) {
     ASSERT_GE(key.size(), 2u);
     ASSERT_LE(key.size(), 28u);
   }
-  EXPECT_EQ(VideoIds(80000, 1).keys, videos.keys);
-  EXPECT_NE(VideoIds(80000, 2).keys, videos.keys);
+  const KeySet few = VideoIds(2000, 3000, seed);
+  EXPECT_EQ(VideoIds(2000, 3000, seed).absent, few.absent);
+  EXPECT_NE(VideoIds(2000, 3000, seed + 1).absent, few.absent);
+  // How many absent keys are wanted does not change the keys.
+  EXPECT_EQ(VideoIds(2000, 10, seed).keys, few.keys);
+  AllOf(RandomStrings(2000, 3000, seed));
 }
 
 TEST(RateError, KnownValuesAndNoHit) {
@@ -79,7 +86,7 @@ TEST(RateError, KnownValuesAndNoHit) {
 // The measured rates against the formula: the ideal filter must agree with it,
 // or the study measures something else.
 TEST(StudyRates, IdealFilterFollowsTheFormula) {
-  const uint64_t seed = 7;
+  const uint64_t seed = test::SeedOfThisRun();
   const Rows rows = StudyRates(4000, 20000, seed, [](const std::string&) {});
   ASSERT_EQ(rows.size(), 31u * 8u);
   int outside = 0;

@@ -3,13 +3,20 @@
 
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from seed import seed_of_this_run  # noqa: E402
 
 REPORT = sys.argv.pop()
 STUDY = sys.argv.pop()
+SEED = str(seed_of_this_run())
 
 
 def study(*arguments):
@@ -17,6 +24,20 @@ def study(*arguments):
 
 
 class Study(unittest.TestCase):
+    def test_interrupt_leaves_nothing_behind(self):
+        with tempfile.TemporaryDirectory() as folder:
+            process = subprocess.Popen(
+                [STUDY, "rates", "--rate-keys", "100000000", "--json", folder + "/out.json"],
+                stderr=subprocess.PIPE, text=True)
+            deadline = time.monotonic() + 60
+            while not list(pathlib.Path(folder).iterdir()) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 130)
+            self.assertEqual(errors, "study: interrupted, nothing was kept\n")
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+
     def test_bad_use_is_one_line_and_exit_2(self):
         for arguments in (
             ["--no-such-option"],
@@ -40,7 +61,7 @@ class Study(unittest.TestCase):
             keys = pathlib.Path(folder, "keys")
             keys.write_bytes(b"\n".join(b"own\xff%d" % i for i in range(4000)))
             out = pathlib.Path(folder, "out.json")
-            done = study("--keys", str(keys), "--repetitions", "1", "--json", str(out))
+            done = study("--keys", str(keys), "--repetitions", "1", "--seed", SEED, "--json", str(out))
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertNotIn("\r", done.stderr)
             self.assertIn("4000 lines", done.stdout)
@@ -54,13 +75,17 @@ class Study(unittest.TestCase):
             keys = pathlib.Path(folder, "keys")
             keys.write_text("\n".join(map(str, range(1000))))
             done = study("space", "--keys", str(keys), "--json", folder + "/no/out.json")
-            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.returncode, 2)
             self.assertIn("out.json", done.stderr)
+            done = study("space", "--keys", str(keys), "--json", "/dev/full")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("/dev/full", done.stderr)
 
     def test_report_from_a_quick_run(self):
         with tempfile.TemporaryDirectory() as folder:
             out = folder + "/out.json"
-            done = study("--quick", "--json", out)
+            done = study("--quick", "--seed", SEED, "--repetitions", "1", "--queries", "20000",
+                         "--rate-keys", "2000", "--max-keys", "10000", "--json", out)
             self.assertEqual(done.returncode, 0, done.stderr)
             subprocess.run(["/usr/bin/python3", REPORT, out, "--docs", folder], check=True)
             text = pathlib.Path(folder, "studies.md").read_text()

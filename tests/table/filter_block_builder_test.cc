@@ -2,15 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "deltabloom/filter_block.h"
+#include "table/filter_block_assembly.h"
 #include "tests/table/filter_block_util.h"
 
 namespace deltabloom {
-
-struct FilterBlockBuilderTestPeer {
-  static void SetMaxBlockSize(FilterBlockBuilder* builder, uint64_t size) {
-    builder->SetMaxBlockSize(size);
-  }
-};
 
 namespace {
 
@@ -182,16 +177,14 @@ TEST(FilterBlockBuilder, SizeLimit) {
   ListPolicy policy;
   // One window of "/abcd" takes 5 + 4 + 5 bytes.
   for (uint64_t limit : {uint64_t{13}, uint64_t{14}}) {
-    FilterBlockBuilder builder(&policy);
-    FilterBlockBuilderTestPeer::SetMaxBlockSize(&builder, limit);
+    internal::FilterBlockAssembly builder(&policy, 11, limit);
     builder.StartBlock(0);
     builder.AddKey("abcd");
     EXPECT_EQ(builder.Finish().size(), limit < 14 ? 0 : 14);
     EXPECT_EQ(builder.error().empty(), limit == 14) << builder.error();
   }
   // The limit is also seen while windows are closed, not only at the end.
-  FilterBlockBuilder builder(&policy);
-  FilterBlockBuilderTestPeer::SetMaxBlockSize(&builder, 18);
+  internal::FilterBlockAssembly builder(&policy, 11, 18);
   builder.StartBlock(0);
   builder.AddKey("abcd");
   builder.StartBlock(2048);

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "deltabloom/filter.h"
+#include "tests/csv.h"
 #include "util/coding.h"
 #include "util/hash.h"
-#include "util/key_refs.h"
+#include "util/key_batch.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -18,12 +19,12 @@ constexpr uint8_t kLevel = 2;
 
 FilterKind Raw(const std::string& filter, ParsedFilter* parsed,
                Hash hash = Hash::kMurmurHash2, std::string* why = nullptr) {
-  return ParseRaw(filter, hash, ActiveCpuLevel(), parsed, why);
+  return ParseRaw(filter, hash, ActiveCpu(), parsed, why);
 }
 
 FilterKind Sealed(const std::string& filter, ParsedFilter* parsed,
                   std::string* why = nullptr) {
-  return ParseSealed(filter, ActiveCpuLevel(), parsed, why);
+  return ParseSealed(filter, ActiveCpu(), parsed, why);
 }
 
 bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
@@ -33,22 +34,28 @@ bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
   return many;
 }
 
-std::string RawFilterOf(const std::vector<std::string>& keys) {
-  FilterBuilder builder;
+std::string RawFilterOf(const std::vector<std::string>& keys,
+                        Layout layout = Layout::kClassic) {
+  FilterOptions options;
+  options.layout = layout;
+  FilterBuilder builder(options);
   for (const std::string& key : keys) builder.AddKey(key);
   std::string filter;
   builder.Finish(&filter);
   return filter;
 }
 
-std::string SealedFilterOf(const std::vector<std::string>& keys) {
-  std::string filter = RawFilterOf(keys);
+std::string SealedFilterOf(const std::vector<std::string>& keys,
+                           bool payload_check = false,
+                           Layout layout = Layout::kClassic) {
+  std::string filter = RawFilterOf(keys, layout);
   const auto last_byte = static_cast<uint8_t>(filter.back());
   filter.pop_back();
   const size_t payload_size = filter.size();
-  filter.resize(payload_size + kSealedFramingSize);
+  const SealOptions options{kLevel, payload_check};
+  filter.resize(payload_size + SealedFramingSize(options));
   Seal(reinterpret_cast<unsigned char*>(&filter[0]), payload_size, last_byte,
-       kLevel);
+       options);
   return filter;
 }
 
@@ -132,7 +139,7 @@ TEST(SealedFraming, RoundTrip) {
 TEST(SealedFraming, NoKey) {
   std::string filter(kSealedFramingSize, '\0');
   Seal(reinterpret_cast<unsigned char*>(&filter[0]), 0, kEmptyLastByte,
-       kUnknownLevel);
+       SealOptions());
   ParsedFilter parsed;
   EXPECT_EQ(Sealed(filter, &parsed), FilterKind::kEmpty);
   EXPECT_FALSE(MayMatch(parsed, "a"));
@@ -200,6 +207,74 @@ TEST(SealedFraming, UnknownFieldsWithAValidCheckMatchEverything) {
   const std::string other_level = Resealed(filter, 10, '\x07');
   EXPECT_EQ(Sealed(other_level, &parsed), FilterKind::kFilter);
   EXPECT_FALSE(MayMatch(parsed, "c"));
+}
+
+TEST(PayloadCheck, WorkedExample) {
+  EXPECT_EQ(SealedFilterOf({"a"}, true),
+            test::FromHex("0000000000004992"
+                          "485bdfa2be99e633"
+                          "ce626c4d0104023dc8cb0000000000"
+                          "06"));
+}
+
+TEST(PayloadCheck, RoundTripWithEveryLayoutAndWithoutKeys) {
+  ParsedFilter parsed;
+  std::vector<std::string> keys;
+  for (int i = 0; i < 3000; ++i) keys.push_back(std::to_string(i));
+  for (Layout layout : {Layout::kClassic, Layout::kLocal, Layout::kCompact}) {
+    const std::string filter = SealedFilterOf(keys, true, layout);
+    EXPECT_EQ(filter.size(), SealedFilterOf(keys, false, layout).size() + 8);
+    ASSERT_EQ(Sealed(filter, &parsed), FilterKind::kFilter);
+    EXPECT_EQ(SealedLevel(filter), kLevel);
+    for (const std::string& key : keys) EXPECT_TRUE(MayMatch(parsed, key));
+  }
+  std::string filter(kSealedFramingSize + 8, '\0');
+  SealOptions options;
+  options.payload_check = true;
+  ASSERT_EQ(SealedFramingSize(options), filter.size());
+  Seal(reinterpret_cast<unsigned char*>(&filter[0]), 0, kEmptyLastByte,
+       options);
+  EXPECT_EQ(Sealed(filter, &parsed), FilterKind::kEmpty);
+}
+
+TEST(PayloadCheck, EveryFlippedBitAndEveryTruncationIsNoticed) {
+  ParsedFilter parsed;
+  std::string why;
+  for (Layout layout : {Layout::kClassic, Layout::kLocal, Layout::kCompact}) {
+    std::vector<std::string> keys;
+    for (int i = 0; i < 300; ++i) keys.push_back(std::to_string(i));
+    const std::string filter = SealedFilterOf(keys, true, layout);
+    for (size_t bit = 0; bit < 8 * filter.size(); ++bit) {
+      std::string flipped = filter;
+      flipped[bit / 8] ^= static_cast<char>(1 << bit % 8);
+      const FilterKind kind = Sealed(flipped, &parsed, &why);
+      const bool in_magic =
+          filter.size() - bit / 8 >= 13 && filter.size() - bit / 8 <= 16;
+      ASSERT_EQ(kind, in_magic ? FilterKind::kForeign : FilterKind::kAlways)
+          << "bit " << bit;
+      ASSERT_TRUE(MayMatch(parsed, "absent"));
+      if (bit / 8 < filter.size() - 24) {
+        ASSERT_NE(why.find("payload"), std::string::npos) << why;
+      }
+    }
+    for (size_t size = kSealedFramingSize; size < filter.size(); ++size) {
+      ASSERT_EQ(Sealed(filter.substr(filter.size() - size), &parsed),
+                FilterKind::kAlways)
+          << size;
+      ASSERT_NE(Sealed(filter.substr(0, size), &parsed), FilterKind::kFilter);
+    }
+  }
+}
+
+// A flag for a field that the bytes have no room for.
+TEST(PayloadCheck, NoRoomForTheField) {
+  ParsedFilter parsed;
+  for (size_t payload_size = 0; payload_size < 8; ++payload_size) {
+    std::string filter(payload_size + kSealedFramingSize, '\0');
+    Seal(reinterpret_cast<unsigned char*>(&filter[0]), payload_size, 6,
+         SealOptions());
+    EXPECT_EQ(Sealed(Resealed(filter, 11, 4), &parsed), FilterKind::kAlways);
+  }
 }
 
 TEST(SealedFraming, EveryLastByte) {

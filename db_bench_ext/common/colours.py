@@ -1,0 +1,31 @@
+"""The one table of colours: a filter looks the same on every page."""
+
+INK = "#333333"
+MUTED = "#5f6c7b"
+GRID = "#e3e8ee"
+
+FILTERS = {
+    "none": "#9aa5b1",
+    "rocksdb-bloom": "#4c72b0",
+    "rocksdb-bloom-native": "#64a4d8",
+    "rocksdb-ribbon": "#8172b3",
+    "leveldb-bloom": "#937860",
+    "naive-classic": "#8c8c8c",
+    "deltabloom-classic": "#dd8452",
+    "deltabloom-local": "#c44e52",
+    "deltabloom-compact": "#55a868",
+    "deltabloom-auto": "#2f7f73",
+    "deltabloom-leveldb": "#e3ab3c",
+    "deltabloom-leveldb-murmurhash2": "#b07c1e",
+    # Not filters that one could use.
+    "theory": "#999999",
+    "ideal": "#2a9d8f",
+}
+
+
+def of_filter(name):
+    """By the name that a page gives it: "classic" and "deltabloom" (which is
+    classic by default) are deltabloom-classic. INK for a name without colour."""
+    if name == "deltabloom":
+        name = "deltabloom-classic"
+    return FILTERS.get(name) or FILTERS.get(f"deltabloom-{name}", INK)

@@ -1,0 +1,101 @@
+#include "table/filter_block_assembly.h"
+
+#include "table/filter_block_format.h"
+#include "util/coding.h"
+
+namespace deltabloom::internal {
+
+FilterBlockAssembly::FilterBlockAssembly(const FilterPolicy* policy,
+                                         unsigned base_lg, uint64_t max_size)
+    : policy_(policy), base_lg_(base_lg), max_size_(max_size) {
+  if (base_lg > kMaxBaseLg) {
+    Fail("base_lg = " + std::to_string(base_lg) +
+         " is out of range: use 0 to 63, LevelDB has 11");
+  }
+}
+
+void FilterBlockAssembly::StartBlock(uint64_t block_offset) {
+  if (finished_) Fail("StartBlock after Finish");
+  if (started_ && block_offset < block_offset_) {
+    Fail("StartBlock(" + std::to_string(block_offset) + ") after StartBlock(" +
+         std::to_string(block_offset_) + "): offsets must not decrease");
+  }
+  if (!error_.empty()) return;
+
+  started_ = true;
+  block_offset_ = block_offset;
+  const uint64_t window = block_offset >> base_lg_;
+  if (!CheckSize(window)) return;
+  while (offsets_.size() < window && error_.empty()) CloseWindow();
+}
+
+void FilterBlockAssembly::AddKey(std::string_view key) {
+  if (finished_) {
+    Fail("AddKey after Finish");
+  } else if (!started_) {
+    Fail("AddKey before the first StartBlock");
+  }
+  if (!error_.empty()) return;
+
+  keys_.append(key);
+  key_ends_.push_back(keys_.size());
+}
+
+std::string_view FilterBlockAssembly::Finish() {
+  if (finished_) Fail("Finish after Finish");
+  finished_ = true;
+  if (error_.empty() && !key_ends_.empty()) CloseWindow();
+  if (!error_.empty()) return {};
+
+  const auto array_offset = static_cast<uint32_t>(filters_.size());
+  offsets_.push_back(array_offset);
+  filters_.resize(array_offset + offsets_.size() * kFilterOffsetSize + 1);
+  char* to = &filters_[array_offset];
+  for (uint32_t offset : offsets_) {
+    StoreFixed32(to, offset);
+    to += kFilterOffsetSize;
+  }
+  *to = static_cast<char>(base_lg_);
+  return filters_;
+}
+
+void FilterBlockAssembly::Fail(std::string text) {
+  if (error_.empty()) error_ = std::move(text);
+}
+
+bool FilterBlockAssembly::CheckSize(uint64_t windows) {
+  // The division keeps the sum from wrapping around.
+  if (windows <= max_size_ / kFilterOffsetSize &&
+      filters_.size() + windows * kFilterOffsetSize + kFilterBlockFooterSize <=
+          max_size_) {
+    return true;
+  }
+  Fail("the filter block would be larger than " + std::to_string(max_size_) +
+       " bytes: use a larger base_lg, fewer bits per key or smaller tables");
+  return false;
+}
+
+void FilterBlockAssembly::CloseWindow() {
+  const size_t start = filters_.size();
+  offsets_.push_back(static_cast<uint32_t>(start));
+  if (key_ends_.empty()) return;
+
+  views_.clear();
+  size_t key_start = 0;
+  for (size_t key_end : key_ends_) {
+    views_.emplace_back(keys_.data() + key_start, key_end - key_start);
+    key_start = key_end;
+  }
+  policy_->CreateFilter(views_.data(), views_.size(), &filters_);
+  if (filters_.size() < start + kNoFilterSize) {
+    // No filter: as two zero bytes it matches every key; as fewer it would
+    // match none.
+    filters_.resize(start);
+    filters_.append(kNoFilterSize, '\0');
+  }
+  keys_.clear();
+  key_ends_.clear();
+  CheckSize(offsets_.size());
+}
+
+}  // namespace deltabloom::internal

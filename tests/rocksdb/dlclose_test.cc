@@ -1,0 +1,26 @@
+// RocksDB's registry keeps the factory of a plugin that is closed, so the code
+// must stay.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "rocksdb/convenience.h"
+#include "rocksdb/filter_policy.h"
+
+namespace {
+
+TEST(DlcloseTest, RegisteredPolicyStays) {
+  void* const plugin = dlopen(DELTABLOOM_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(plugin, nullptr) << dlerror();
+  ASSERT_EQ(dlclose(plugin), 0) << dlerror();
+  std::shared_ptr<const rocksdb::FilterPolicy> policy;
+  const rocksdb::Status status = rocksdb::FilterPolicy::CreateFromString(
+      rocksdb::ConfigOptions(), "deltabloom:9.9", &policy);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  ASSERT_NE(policy, nullptr);
+  EXPECT_EQ(policy->GetId(), "deltabloom");
+}
+
+}  // namespace

@@ -1,0 +1,107 @@
+// Tables that say little and mean much: a long name, and thousands of entries
+// that share it. What a walk holds must stay in proportion to the file.
+#include <gtest/gtest.h>
+
+#include "table/sst/sst.h"
+#include "tests/sst/crafted.h"
+#include "tests/sst/memory_source.h"
+#include "tests/util/counted_new.h"
+
+namespace deltabloom::internal {
+namespace {
+
+using test::Block;
+using test::Crafted;
+using test::Entry;
+using test::Handle;
+using test::Varint;
+
+constexpr size_t kNameSize = 60000;
+constexpr size_t kEntries = 8000;
+// The file in memory itself is one; a copy of every name would be a thousand.
+constexpr size_t kTimesTheFile = 10;
+
+// Entries whose names are all `prefix` and many letters, one more each time.
+std::string SharedNames(const std::string& prefix, const std::string& value) {
+  const std::string first = prefix + std::string(kNameSize, 'n');
+  std::string entries = Entry(first, value);
+  for (size_t i = 0; i < kEntries; ++i) {
+    entries += Varint(first.size() + i) + Varint(1) + Varint(value.size()) +
+               "n" + value;
+  }
+  return entries;
+}
+
+// Walks, and expects little memory. Returns the error.
+std::string WalkInLittleMemory(const std::string& bytes) {
+  const test::MemorySource source(bytes);
+  SstFile file;
+  test::ResetPeak();
+  const size_t before = test::LiveBytes();
+  const std::string error = WalkSst(source, &file);
+  EXPECT_LT(test::PeakBytes() - before, kTimesTheFile * bytes.size());
+  EXPECT_LT(error.size(), 1000u);
+  return error;
+}
+
+TEST(BoundedMemory, NamesInTheMetaindex) {
+  for (const char* scope : {"filter.", "fullfilter.", "partitionedfilter."}) {
+    SCOPED_TRACE(scope);
+    Crafted table;
+    const BlockHandle filter = table.Add("");
+    const std::string error = WalkInLittleMemory(
+        table.FinishWith(SharedNames(scope, Handle(filter))));
+    EXPECT_NE(error.find("expected names of filters of at most "),
+              std::string::npos)
+        << error;
+  }
+}
+
+TEST(BoundedMemory, NamesThatAreNotFilters) {
+  Crafted table;
+  const BlockHandle block = table.Add("");
+  EXPECT_EQ(
+      WalkInLittleMemory(table.FinishWith(SharedNames("other", Handle(block)))),
+      "");
+}
+
+TEST(BoundedMemory, KeysInAPartitionIndex) {
+  Crafted table(3);
+  table.Add(std::string(5 * kEntries, 'd'));  // room for so many filters
+  const BlockHandle filter = table.Add("");
+  const BlockHandle index = table.Add(Block(SharedNames("", Handle(filter))));
+  EXPECT_EQ(WalkInLittleMemory(
+                table.FinishWith(Entry("partitionedfilter.p", Handle(index)))),
+            "");
+}
+
+// The same large block again and again would take long to read.
+TEST(BoundedMemory, FiltersThatDoNotFitIntoTheFileTogether) {
+  const std::string large(200000, 'f');
+  const char* expected = "expected filters of at most ";
+  Crafted table;
+  const BlockHandle filter = table.Add(large);
+  const std::string entries =
+      Entry("a", Handle(filter)) + Entry("b", Handle(filter));
+  const BlockHandle index = table.Add(Block(entries));
+  std::string error = WalkInLittleMemory(Crafted(table).FinishWith(
+      Entry("filter.a", Handle(filter)) + Entry("filter.b", Handle(filter))));
+  EXPECT_NE(error.find(expected), std::string::npos) << error;
+  error = WalkInLittleMemory(
+      Crafted(table).FinishWith(Entry("partitionedfilter.p", Handle(index))));
+  EXPECT_NE(error.find(expected), std::string::npos) << error;
+  error =
+      WalkInLittleMemory(table.FinishWith(Entry("filter.a", Handle(filter))));
+  EXPECT_EQ(error, "");
+}
+
+TEST(BoundedMemory, NamesInTheProperties) {
+  Crafted table;
+  const BlockHandle properties = table.Add(Block(SharedNames("", Varint(7))));
+  EXPECT_EQ(WalkInLittleMemory(table.FinishWith(
+                Entry("rocksdb.properties", Handle(properties)))),
+            "");
+}
+
+}  // namespace
+}  // namespace deltabloom::internal

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""The manual pages and the completion of deltabloom as they are built, and
+what is installed.
+
+usage: documents_test.py TOOL_DIR BUILD_DIR CMAKE [unittest options]
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL_DIR, BUILD_DIR, CMAKE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
+PAGES = ["deltabloom.1", "deltabloom-inspect.1"]
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+
+
+class ManPages(unittest.TestCase):
+    def test_no_warnings(self):
+        for page in PAGES:
+            result = run("groff", "-man", "-ww", "-z", str(TOOL_DIR / page))
+            self.assertEqual(result.stdout + result.stderr, "", page)
+
+    def test_options_are_those_of_help(self):
+        text = run("groff", "-man", "-Tascii", "-P-cbou", str(TOOL_DIR / PAGES[1])).stdout
+        shown = run(str(TOOL_DIR / "deltabloom"), "inspect", "--help").stdout
+        for word in ("--help", "--json", "PATH...", "deltabloom inspect /var/lib/db"):
+            self.assertIn(word, text)
+            self.assertIn(word, shown)
+
+
+class Completion(unittest.TestCase):
+    def complete(self, *words):
+        """What Bash offers for the last of the words."""
+        script = (
+            'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+            '_deltabloom; printf "%s\\n" "${COMPREPLY[@]}"'
+        )
+        result = run("bash", "-uc", script, "bash", str(TOOL_DIR / "deltabloom.bash"), *words)
+        self.assertEqual(result.stderr, "")
+        return result.stdout.split()
+
+    def test_offers(self):
+        self.assertIn("inspect", self.complete("deltabloom", ""))
+        self.assertEqual(self.complete("deltabloom", "ins"), ["inspect"])
+        self.assertEqual(self.complete("deltabloom", "--v"), ["--version"])
+        self.assertEqual(self.complete("deltabloom", "inspect", "--j"), ["--json"])
+        self.assertEqual(self.complete("deltabloom", "inspect", "a.sst", "--j"), ["--json"])
+        # Files are left to Bash itself.
+        self.assertEqual(self.complete("deltabloom", "inspect", "a"), [])
+        self.assertEqual(self.complete("deltabloom", "nonsense", "--"), [])
+
+
+class Installed(unittest.TestCase):
+    def test_program_pages_and_completion(self):
+        with tempfile.TemporaryDirectory() as name:
+            prefix = pathlib.Path(name)
+            run(str(CMAKE), "--install", str(BUILD_DIR), "--prefix", name,
+                "--component", "deltabloom_tools")
+            files = {
+                path.relative_to(prefix).as_posix()
+                for path in prefix.rglob("*") if not path.is_dir()
+            }
+            expected = {"bin/deltabloom", "bin/deltabloom_inspect",
+                        "share/bash-completion/completions/deltabloom"}
+            expected |= {f"share/man/man1/{page}" for page in PAGES}
+            self.assertEqual(files, expected)
+            self.assertIn("deltabloom ", run(str(prefix / "bin/deltabloom"), "--version").stdout)
+            old = run(str(prefix / "bin/deltabloom_inspect"), "--help")
+            self.assertIn("Usage: deltabloom inspect", old.stdout)
+            self.assertIn("deprecated", old.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,165 @@
+// deltabloom inspect with little memory: files that ask for more than there is
+// do not keep it from the others.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/sst/crafted.h"
+#include "tests/sst/memory_source.h"
+
+namespace deltabloom {
+namespace {
+
+using test::Block;
+using test::BlockHandle;
+using test::Crafted;
+using test::Entry;
+using test::Fixed;
+using test::Handle;
+using test::Varint;
+
+constexpr rlim_t kMemory = 256 << 20;
+
+class InspectMemory : public ::testing::Test {
+ protected:
+  InspectMemory() {
+    std::string name = ::testing::TempDir() + "inspect_memory_testXXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    directory_ = name;
+  }
+  ~InspectMemory() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+
+  std::string Path(const std::string& name) const { return directory_ / name; }
+
+  void Write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(Path(name), std::ios::binary) << bytes;
+  }
+
+  // Inspects the whole directory as JSON. Returns the exit status.
+  int Run(nlohmann::json* json, std::string* errors) const {
+    const std::string out = directory_.string() + ".out";
+    const std::string err = directory_.string() + ".err";
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const rlimit limit = {kMemory, kMemory};
+      ::setrlimit(RLIMIT_AS, &limit);
+      if (std::freopen(out.c_str(), "w", stdout) == nullptr ||
+          std::freopen(err.c_str(), "w", stderr) == nullptr) {
+        ::_exit(126);
+      }
+      ::execl(DELTABLOOM_TOOL, DELTABLOOM_TOOL, "inspect", "--json",
+              directory_.c_str(), nullptr);
+      ::_exit(127);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    *json = nlohmann::json::parse(test::ReadFile(out), nullptr, false);
+    *errors = test::ReadFile(err);
+    ::unlink(out.c_str());
+    ::unlink(err.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  std::filesystem::path directory_;
+};
+
+// A table with one good filter.
+std::string GoodTable() {
+  Crafted table;
+  const BlockHandle filter = table.Add("filter bytes");
+  return table.FinishWith(Entry("fullfilter.p", Handle(filter)));
+}
+
+// Thousands of names of many letters each, in a small file.
+std::string SharedNames(const std::string& prefix, const std::string& value) {
+  std::string entries = Entry(prefix + std::string(60000, 'n'), value);
+  for (size_t i = 0; i < 8000; ++i) {
+    entries += Varint(60000) + Varint(1) + Varint(value.size()) + "n" + value;
+  }
+  return entries;
+}
+
+TEST_F(InspectMemory, SmallFilesOfManyLongNames) {
+  Crafted names;
+  Write("a.sst",
+        names.FinishWith(SharedNames("fullfilter.", Handle(names.Add("")))));
+  Crafted partitions(3);
+  partitions.Add(std::string(50000, 'd'));
+  const BlockHandle empty = partitions.Add("");
+  const BlockHandle index =
+      partitions.Add(Block(SharedNames("", Handle(empty))));
+  Write("b.sst",
+        partitions.FinishWith(Entry("partitionedfilter.p", Handle(index))));
+  Crafted properties;
+  const BlockHandle block = properties.Add(Block(SharedNames("", Varint(1))));
+  Write("c.sst",
+        properties.FinishWith(Entry("rocksdb.properties", Handle(block))));
+  Write("d.sst", GoodTable());
+
+  nlohmann::json json;
+  std::string errors;
+  EXPECT_EQ(Run(&json, &errors), 1);
+  ASSERT_FALSE(json.is_discarded());
+  const auto& files = json.at("files");
+  ASSERT_EQ(files.size(), 4u);
+  EXPECT_NE(files[0].at("error").get<std::string>().find("names of filters"),
+            std::string::npos);
+  EXPECT_EQ(files[1].at("filters").at(0).at("parts").size(), 8001u);
+  EXPECT_EQ(json.at("summary").at("without_filter").at(0), Path("c.sst"));
+  EXPECT_EQ(json["summary"].at("not_sound").size(), 1u);
+  EXPECT_EQ(json["summary"].at("sound"), 2);
+}
+
+// Sparse files that claim blocks as large as themselves.
+TEST_F(InspectMemory, BlocksLargerThanMemory) {
+  constexpr uint64_t kSize = uint64_t{8} << 30;
+  const auto write_sparse = [this](const std::string& name,
+                                   const std::string& end) {
+    Write(name, "");
+    std::filesystem::resize_file(Path(name), kSize);
+    std::ofstream(Path(name), std::ios::binary | std::ios::app) << end;
+  };
+  // A metaindex of 8 GiB, and a filter of 8 GiB in front of a good metaindex.
+  std::string footer = Handle({0, kSize - 5}) + Handle({0, 0});
+  footer.resize(40);
+  write_sparse("a.sst", footer + Fixed(0xdb4775248b80fb57, 8));
+  std::string metaindex = Block(Entry("filter.p", Handle({0, kSize - 5})));
+  metaindex.push_back('\0');
+  const BlockHandle handle{kSize, metaindex.size() - 1};
+  const auto checksum = [](const std::string& block) {
+    return Fixed(
+        internal::BlockChecksum(internal::ChecksumType::kCrc32c, block), 4);
+  };
+  footer = Handle(handle) + Handle(handle);
+  footer.resize(40);
+  write_sparse("b.sst", metaindex + checksum(metaindex) + footer +
+                            Fixed(0xdb4775248b80fb57, 8));
+  Write("c.sst", GoodTable());
+
+  nlohmann::json json;
+  std::string errors;
+  EXPECT_EQ(Run(&json, &errors), 1);
+  ASSERT_FALSE(json.is_discarded());
+  const auto& files = json.at("files");
+  ASSERT_EQ(files.size(), 3u);
+  EXPECT_EQ(files[0].at("error"),
+            Path("a.sst") + ": no memory for what this file claims to hold");
+  const std::string part = Path("b.sst") +
+                           ": offset 0: no memory for a filter of " +
+                           std::to_string(kSize - 5) + " bytes";
+  EXPECT_EQ(files[1].at("filters").at(0).at("parts").at(0).at("error"), part);
+  EXPECT_EQ(errors,
+            files[0].at("error").get<std::string>() + "\n" + part + "\n");
+  EXPECT_EQ(json.at("summary").at("sound"), 1);
+}
+
+}  // namespace
+}  // namespace deltabloom

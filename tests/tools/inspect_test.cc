@@ -1,0 +1,348 @@
+// deltabloom inspect from the outside: what it prints and how it exits.
+#include <gtest/gtest.h>
+#include <rocksdb/filter_policy.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "deltabloom/rocksdb.h"
+#include "tests/sst/memory_source.h"
+#include "tests/sst/real_tables.h"
+
+namespace deltabloom {
+namespace {
+
+struct Result {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+class Inspect : public ::testing::Test {
+ protected:
+  Result Run(const std::string& arguments) const {
+    return RunProgram(std::string(DELTABLOOM_TOOL) + " inspect " + arguments);
+  }
+
+  // A shell's command line.
+  Result RunProgram(const std::string& program) const {
+    const std::string err = directory_.File("stderr");
+    const std::string command = program + " 2>" + err;
+    Result result;
+    FILE* pipe = ::popen(command.c_str(), "r");
+    if (pipe == nullptr) return result;
+    std::array<char, 4096> buffer;
+    while (const size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+      result.out.append(buffer.data(), n);
+    }
+    const int status = ::pclose(pipe);
+    result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    result.err = test::ReadFile(err);
+    return result;
+  }
+
+  std::string Rocks(const std::string& name, bool partitioned) const {
+    test::RocksTable table;
+    table.partitioned = partitioned;
+    table.policy.reset(rocksdb::NewBloomFilterPolicy(10));
+    table.Write(directory_.File(name));
+    return directory_.File(name);
+  }
+
+  std::string Level(const std::string& name) const {
+    const std::unique_ptr<const leveldb::FilterPolicy> policy(
+        leveldb::NewBloomFilterPolicy(10));
+    test::LevelTable table;
+    table.policy = policy.get();
+    table.Write(directory_.File(name));
+    return directory_.File(name);
+  }
+
+  void Write(const std::string& path, const std::string& bytes) const {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+
+  const test::TemporaryDirectory directory_;
+};
+
+void ExpectHas(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << part << "\nin: " << text;
+}
+
+TEST_F(Inspect, Text) {
+  const std::string full = Rocks("full.sst", false);
+  const std::string partitioned = Rocks("partitioned.sst", true);
+  const std::string level = Level("level.ldb");
+  const Result result = Run(full + " " + partitioned + " " + level);
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.err, "");
+  ExpectHas(result.out, full +
+                            ": RocksDB table, format_version 5, checksums "
+                            "XXH3, 2000 keys in filters\n"
+                            "  full filter rocksdb.BuiltinBloomFilter: ");
+  ExpectHas(result.out, "checksum ok: RocksDB Bloom, 6 probes, ");
+  ExpectHas(result.out, "  partitioned filter rocksdb.BuiltinBloomFilter: ");
+  ExpectHas(result.out, " partitions, index of ");
+  ExpectHas(result.out, level +
+                            ": LevelDB table, format_version 0, checksums "
+                            "CRC32c\n"
+                            "  per-block filter leveldb.BuiltinBloomFilter2: ");
+  ExpectHas(result.out, "first filter: classic, 6 probes, ");
+}
+
+TEST_F(Inspect, Json) {
+  const std::string full = Rocks("full.sst", false);
+  const std::string partitioned = Rocks("partitioned.sst", true);
+  const std::string level = Level("level.ldb");
+  const Result result = Run("--json " + full + " " + partitioned + " " + level);
+  ASSERT_EQ(result.status, 0) << result.err;
+  const auto files = nlohmann::json::parse(result.out).at("files");
+  ASSERT_EQ(files.size(), 3u);
+
+  const auto properties = test::PropertiesOf(full);
+  EXPECT_EQ(files[0].at("file"), full);
+  EXPECT_EQ(files[0].at("engine"), "RocksDB");
+  EXPECT_EQ(files[0].at("format_version"), 5);
+  EXPECT_EQ(files[0].at("checksum"), "XXH3");
+  EXPECT_EQ(files[0].at("keys"), 2000);
+  const auto& filter = files[0].at("filters").at(0);
+  EXPECT_EQ(filter.at("kind"), "full");
+  EXPECT_EQ(filter.at("policy"), "rocksdb.BuiltinBloomFilter");
+  EXPECT_EQ(filter.at("bytes"), properties.filter_size);
+  EXPECT_DOUBLE_EQ(filter.at("bits_per_key"),
+                   static_cast<double>(properties.filter_size) * 8 / 2000);
+  EXPECT_EQ(filter.at("parts").size(), 1u);
+  EXPECT_EQ(filter.at("parts").at(0).at("checksum"), "ok");
+
+  const auto split = test::PropertiesOf(partitioned);
+  const auto& parts = files[1].at("filters").at(0);
+  EXPECT_EQ(parts.at("kind"), "partitioned");
+  EXPECT_EQ(parts.at("parts").size(), split.index_partitions);
+  uint64_t total = parts.at("index").at("bytes");
+  for (const auto& part : parts.at("parts")) {
+    total += part.at("bytes").get<uint64_t>();
+  }
+  EXPECT_EQ(total, split.filter_size);
+
+  EXPECT_EQ(files[2].at("engine"), "LevelDB");
+  EXPECT_TRUE(files[2].at("keys").is_null());
+  EXPECT_TRUE(files[2].at("filters").at(0).at("bits_per_key").is_null());
+}
+
+TEST_F(Inspect, DeltabloomFilters) {
+  test::RocksTable table;
+  table.policy = NewRocksDBFilterPolicy();
+  ASSERT_NE(table.policy, nullptr);
+  table.Write(directory_.File("table.sst"));
+  const Result result = Run(directory_.File("table.sst"));
+  EXPECT_EQ(result.status, 0);
+  ExpectHas(result.out, "checksum ok: Deltabloom classic, 6 probes, ");
+  ExpectHas(result.out, " bits per key\n");
+}
+
+TEST_F(Inspect, NoFilterIsNoError) {
+  test::LevelTable().Write(directory_.File("plain.ldb"));
+  const Result result = Run(directory_.File("plain.ldb"));
+  EXPECT_EQ(result.status, 0);
+  ExpectHas(result.out, "checksums CRC32c, no filter\n");
+}
+
+TEST_F(Inspect, DamagedFilterIsReportedAmongSoundOnes) {
+  const std::string path = Rocks("damaged.sst", true);
+  std::string bytes = test::ReadFile(path);
+  const auto before = nlohmann::json::parse(Run("--json " + path).out);
+  const auto part = before["files"][0]["filters"][0]["parts"][1];
+  const uint64_t at = part.at("offset");
+  bytes[at] = static_cast<char>(bytes[at] ^ 1);
+  Write(path, bytes);
+
+  Result result = Run(path);
+  EXPECT_EQ(result.status, 1);
+  ExpectHas(result.out, "offset " + std::to_string(at) + ", ");
+  ExpectHas(result.out, "checksum failed\n");
+  ExpectHas(result.out, "checksum ok: ");
+  ExpectHas(result.err,
+            path + ": offset " + std::to_string(at) + ": expected a block of ");
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+
+  result = Run("--json " + path);
+  EXPECT_EQ(result.status, 1);
+  const auto after = nlohmann::json::parse(result.out);
+  const auto& parts = after["files"][0]["filters"][0]["parts"];
+  EXPECT_EQ(parts[0]["checksum"], "ok");
+  EXPECT_EQ(parts[1]["checksum"], "failed");
+  EXPECT_TRUE(parts[1].contains("error"));
+  EXPECT_FALSE(parts[1].contains("layout"));
+}
+
+TEST_F(Inspect, BadFilesAreErrorsOthersAreStillListed) {
+  const std::string good = Level("good.ldb");
+  const std::string text = directory_.File("notes.txt");
+  Write(text, std::string(100, 'n'));
+  const std::string empty = directory_.File("empty.sst");
+  Write(empty, "");
+  const std::string files =
+      directory_.File("missing") + " " + text + " " + empty + " " + good;
+  Result result = Run(files);
+  EXPECT_EQ(result.status, 1);
+  ExpectHas(result.err, "missing: cannot be opened: No such file");
+  ExpectHas(result.err, "notes.txt: offset 47: footer: expected the magic ");
+  ExpectHas(result.err, "a table of at least 48 bytes, found 0");
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 3);
+  ExpectHas(result.out, good + ": LevelDB table");
+  ExpectHas(result.out,
+            "\n4 files: 1 with sound filters, 0 without a filter, 3 not sound\n"
+            "  not sound: " +
+                directory_.File("missing") + "\n  not sound: " + text);
+
+  result = Run("--json " + files);
+  EXPECT_EQ(result.status, 1);
+  const auto json = nlohmann::json::parse(result.out);
+  ASSERT_EQ(json.at("files").size(), 4u);
+  EXPECT_TRUE(json["files"][0].contains("error"));
+  EXPECT_FALSE(json["files"][0].contains("filters"));
+  EXPECT_TRUE(json["files"][3].contains("filters"));
+  EXPECT_EQ(json["summary"]["sound"], 1);
+  EXPECT_EQ(json["summary"]["not_sound"].size(), 3u);
+  EXPECT_EQ(json["summary"]["not_sound"][1], text);
+}
+
+// Neither waits for someone to write into a FIFO, nor reads a device.
+TEST_F(Inspect, NoFiles) {
+  const std::string fifo = directory_.File("fifo.sst");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const std::string path = directory_.File("socket.sst");
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  path.copy(address.sun_path, path.size());
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(
+      ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
+      0);
+  const Result result =
+      Run(fifo + " " + path + " /dev/zero /dev/null " + Level("good.ldb"));
+  ::close(socket);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.err, fifo + ": expected a file, found a FIFO\n" + path +
+                            ": expected a file, found a socket\n"
+                            "/dev/zero: expected a file, found a character "
+                            "device\n"
+                            "/dev/null: expected a file, found a character "
+                            "device\n");
+  ExpectHas(result.out, "good.ldb: LevelDB table");
+}
+
+TEST_F(Inspect, Directories) {
+  const std::string database = directory_.File("database");
+  std::filesystem::create_directories(database + "/below.sst");
+  const std::string full = Rocks("database/b.sst", false);
+  test::LevelTable().Write(database + "/a.ldb");
+  Level("database/below.sst/not-listed.ldb");
+  Write(database + "/LOG", "not a table");
+  Result result = Run(database);
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(result.out.rfind(database + "/a.ldb: ", 0), 0u) << result.out;
+  ExpectHas(result.out, "\n" + full + ": RocksDB table");
+  ExpectHas(result.out,
+            "\n2 files: 1 with sound filters, 1 without a filter, 0 not sound\n"
+            "  without a filter: " +
+                database + "/a.ldb\n");
+  result = Run("--json " + database);
+  EXPECT_EQ(nlohmann::json::parse(result.out).at("summary").dump(),
+            "{\"not_sound\":[],\"sound\":1,\"without_filter\":[\"" + database +
+                "/a.ldb\"]}");
+
+  std::filesystem::create_directory(directory_.File("empty"));
+  result = Run(directory_.File("empty") + " " + full);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.err, directory_.File("empty") +
+                            ": expected table files (*.sst, *.ldb), found "
+                            "none\n");
+  ExpectHas(result.out, full + ": RocksDB table");
+}
+
+// Names of a file, of the policy in it, and of what is not there, cannot reach
+// the terminal.
+class EvilPolicy : public leveldb::FilterPolicy {
+ public:
+  const char* Name() const override {
+    return "\x1b]0;owned\x07\nforged.sst: RocksDB table\xff\\";
+  }
+  void CreateFilter(const leveldb::Slice*, int,
+                    std::string* dst) const override {
+    *dst += "filter";
+  }
+  bool KeyMayMatch(const leveldb::Slice&,
+                   const leveldb::Slice&) const override {
+    return true;
+  }
+};
+
+TEST_F(Inspect, NamesAreEscaped) {
+  const EvilPolicy policy;
+  test::LevelTable table;
+  table.policy = &policy;
+  table.Write(directory_.File("\x1b[31m\n\xfe.ldb"));
+  Write(directory_.File("\x1b[32m.sst"), "");
+  const std::string file = directory_.File("\\x1b[31m\\x0a\\xfe.ldb");
+  const std::string name =
+      "\\x1b]0;owned\\x07\\x0aforged.sst: RocksDB table\\xff\\\\";
+  Result result = Run(directory_.File(""));
+  EXPECT_EQ(result.status, 1);
+  ExpectHas(result.out, file + ": LevelDB table");
+  ExpectHas(result.out, "  per-block filter " + name + ": ");
+  ExpectHas(result.err, "/\\x1b[32m.sst: offset 0: expected a table");
+  for (const std::string* text : {&result.out, &result.err}) {
+    EXPECT_EQ(text->find('\x1b'), std::string::npos);
+    EXPECT_EQ(text->find('\x07'), std::string::npos);
+    EXPECT_EQ(text->find('\xff'), std::string::npos);
+  }
+  result = Run("--json " + directory_.File(""));
+  EXPECT_EQ(result.out.find('\x1b'), std::string::npos);
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json.at("files").at(0).at("file"), file);
+  EXPECT_EQ(json["files"][0].at("filters").at(0).at("policy"), name);
+}
+
+TEST_F(Inspect, Usage) {
+  const Result help = Run("--help");
+  EXPECT_EQ(help.status, 0);
+  ExpectHas(help.out, "PATH");
+  ExpectHas(help.out, "--json");
+  ExpectHas(help.out, "Exit status");
+  for (const char* arguments : {"", "--json", "--nonsense x"}) {
+    const Result result = Run(arguments);
+    EXPECT_EQ(result.status, 2) << arguments;
+    EXPECT_NE(result.err, "");
+    EXPECT_EQ(result.out, "");
+  }
+  const std::string file = Level("level.ldb");
+  const Result full = Run(file + " >/dev/full");
+  EXPECT_EQ(full.status, 1);
+  EXPECT_EQ(full.err,
+            "deltabloom inspect: standard output: cannot be written\n");
+}
+
+TEST_F(Inspect, OldName) {
+  const std::string file = Level("level.ldb");
+  for (const std::string& arguments : {file, "--json " + file}) {
+    const Result now = Run(arguments);
+    const Result before = RunProgram(DELTABLOOM_TOOL "_inspect " + arguments);
+    EXPECT_EQ(before.status, 0);
+    EXPECT_EQ(before.out, now.out);
+    EXPECT_EQ(before.err.rfind("deltabloom_inspect: deprecated", 0), 0u);
+    EXPECT_EQ(std::count(before.err.begin(), before.err.end(), '\n'), 1);
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom

@@ -1,0 +1,52 @@
+#include "tests/util/failing_new.h"
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+long allocations_left = -1;
+bool failed = false;
+
+}  // namespace
+
+// All forms that end in one another by default: a sanitizer's do not.
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  if (allocations_left >= 0 && allocations_left-- == 0) {
+    failed = true;
+    return nullptr;
+  }
+  return std::malloc(size);
+}
+
+void* operator new(size_t size) {
+  void* const memory = operator new(size, std::nothrow);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void* operator new[](size_t size) { return operator new(size); }
+
+void* operator new[](size_t size, const std::nothrow_t&) noexcept {
+  return operator new(size, std::nothrow);
+}
+
+void operator delete(void* memory) noexcept { std::free(memory); }
+
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+void operator delete[](void* memory) noexcept { std::free(memory); }
+
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+
+namespace deltabloom::test {
+
+void FailAllocation(long number) {
+  allocations_left = number;
+  failed = false;
+}
+
+bool AllocationFailed() { return failed; }
+
+}  // namespace deltabloom::test

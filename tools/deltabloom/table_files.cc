@@ -1,0 +1,61 @@
+#include "tools/deltabloom/table_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+namespace deltabloom::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsTableName(const fs::path& path) {
+  return path.extension() == ".sst" || path.extension() == ".ldb";
+}
+
+// Appends the tables in a directory. Returns what went wrong.
+std::string ListDirectory(const std::string& path,
+                          std::vector<TableFile>* files) {
+  std::error_code error;
+  fs::directory_iterator entry(path, error);
+  const size_t before = files->size();
+  while (!error && entry != fs::directory_iterator()) {
+    std::error_code unknown;  // such an entry is listed, and told of when read
+    if (IsTableName(entry->path()) && !entry->is_directory(unknown)) {
+      files->push_back({entry->path().string(), true, {}});
+    }
+    entry.increment(error);
+  }
+  if (error) return path + ": cannot be read: " + error.message();
+  if (files->size() == before) {
+    return path + ": expected table files (*.sst, *.ldb), found none";
+  }
+  std::sort(
+      files->begin() + static_cast<std::ptrdiff_t>(before), files->end(),
+      [](const TableFile& a, const TableFile& b) { return a.path < b.path; });
+  return {};
+}
+
+}  // namespace
+
+std::vector<TableFile> TableFiles(const std::vector<std::string>& paths) {
+  std::vector<TableFile> files;
+  for (const std::string& path : paths) {
+    std::error_code unknown;
+    if (!fs::is_directory(path, unknown)) {
+      files.push_back({path, false, {}});
+      continue;
+    }
+    std::string error = ListDirectory(path, &files);
+    if (!error.empty()) files.push_back({path, false, std::move(error)});
+  }
+  return files;
+}
+
+bool IsGone(const TableFile& file) {
+  std::error_code unknown;
+  return file.from_directory && fs::symlink_status(file.path, unknown).type() ==
+                                    fs::file_type::not_found;
+}
+
+}  // namespace deltabloom::tools
