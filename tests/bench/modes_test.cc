@@ -49,7 +49,7 @@ TEST(FilterBench, RatesOnlyTakesNoTimes) {
 
 TEST(FilterBench, DatabasesAskTheirFiltersInBatches) {
   const Finished run =
-      RunBench({"--database", "--keys", "20k", "--samples", "2000",
+      RunBench({"--database", "--keys", "8k", "--samples", "2000",
                 "--repetitions", "1", "--benchmark_min_time=0.0001", "--json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const Json json = Json::parse(run.out);
