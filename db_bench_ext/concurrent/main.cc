@@ -1,9 +1,7 @@
 // Filters that many threads share: operations per second from one thread to
 // many, as the table in docs/shared_filters.md.
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "db_bench_ext/common/statistics.h"
 #include "db_bench_ext/concurrent/filters.h"
 #include "util/coding.h"
 
@@ -69,11 +68,6 @@ struct Samples {
   double false_positives = 0;
 };
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 void MeasureOnce(const Contender& contender, const Settings& settings,
                  unsigned threads, Samples* samples) {
   const auto filter = contender.make(settings.keys, settings.rate);
@@ -129,9 +123,9 @@ void Report(const Settings& settings) {
     for (size_t i = 0; i < samples.size(); ++i) {
       std::printf("| %u | %s |", threads, Contenders()[i].name.c_str());
       for (int work = 0; work < kWorks; ++work) {
-        const double mops = Median(samples[i].mops[work]);
+        const double mops = bench::Median(samples[i].mops[work]);
         std::printf(" %.1f (%.2f) |", mops,
-                    mops / Median(samples[0].mops[work]));
+                    mops / bench::Median(samples[0].mops[work]));
       }
       std::printf(" %.2f %% |\n", 100 * samples[i].false_positives);
     }
