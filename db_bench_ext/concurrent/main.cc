@@ -4,11 +4,13 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "db_bench_ext/common/program.h"
 #include "db_bench_ext/common/statistics.h"
 #include "db_bench_ext/concurrent/filters.h"
 #include "util/coding.h"
@@ -93,9 +95,8 @@ void MeasureOnce(const Contender& contender, const Settings& settings,
   };
   add(ask(0), kPresent);
   if (found != settings.keys) {
-    std::fprintf(stderr, "%s lost %llu keys\n", contender.name.c_str(),
-                 static_cast<unsigned long long>(settings.keys - found));
-    std::exit(1);
+    throw std::runtime_error(contender.name + " lost " +
+                             std::to_string(settings.keys - found) + " keys");
   }
   add(ask(kAbsent), kAbsentKeys);
   samples->false_positives =
@@ -133,29 +134,40 @@ void Report(const Settings& settings) {
   }
 }
 
-}  // namespace
-}  // namespace deltabloom::concurrent_bench
-
-int main(int argc, char** argv) {
-  deltabloom::concurrent_bench::Settings settings;
+// False if help was asked for, which has been printed.
+bool ParseSettings(int argc, char** argv, Settings* settings) {
   CLI::App app(
       "Measures filters that many threads fill and ask at the same time, "
       "beside a mutex and beside what RocksDB's memtable does. The default "
       "takes about half a minute.");
-  app.add_option("--keys", settings.keys, "Keys added and asked for")
+  app.name("concurrent_bench");
+  app.add_option("--keys", settings->keys, "Keys added and asked for")
       ->check(CLI::Range(uint64_t{1000}, uint64_t{1000000000}))
       ->capture_default_str();
-  app.add_option("--rate", settings.rate, "False-positive rate to size for")
+  app.add_option("--rate", settings->rate, "False-positive rate to size for")
       ->check(CLI::Range(1e-9, 0.5))
       ->capture_default_str();
-  app.add_option("--repetitions", settings.repetitions,
+  app.add_option("--repetitions", settings->repetitions,
                  "Runs of which the median is printed")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--threads", settings.threads, "Numbers of threads")
+  app.add_option("--threads", settings->threads, "Numbers of threads")
+      ->delimiter(',')
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  deltabloom::concurrent_bench::Report(settings);
-  return 0;
+  return bench::ParseCommandLine({argv + 1, argv + argc}, &app);
+}
+
+}  // namespace
+}  // namespace deltabloom::concurrent_bench
+
+int main(int argc, char** argv) {
+  using namespace deltabloom;
+  return bench::RunProgram("concurrent_bench", [&] {
+    concurrent_bench::Settings settings;
+    if (concurrent_bench::ParseSettings(argc, argv, &settings)) {
+      concurrent_bench::Report(settings);
+    }
+    return 0;
+  });
 }
