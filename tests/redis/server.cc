@@ -1,6 +1,7 @@
 #include "tests/redis/server.h"
 
 #include <arpa/inet.h>
+#include <gtest/gtest.h>
 #include <hiredis.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -204,6 +205,36 @@ uint32_t Cluster::SlotOf(const std::string& key) const {
 size_t Cluster::NodeOf(const std::string& key) const {
   const uint32_t slot = SlotOf(key);
   return slot <= 5460 ? 0 : slot <= 10922 ? 1 : 2;
+}
+
+void Cluster::GiveSlot(const std::string& key, size_t to) {
+  const std::string slot = std::to_string(SlotOf(key));
+  const std::string address = ":" + std::to_string(nodes_[to]->port());
+  const auto agreed = [&] {
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const std::string reply = nodes_[i]->Run({"EXISTS", key});
+      const bool moved = reply.find("MOVED") != std::string::npos;
+      if (moved != (i != to)) return false;
+      if (moved && reply.find(address) == std::string::npos) return false;
+    }
+    return true;
+  };
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  do {
+    nodes_[to]->Run({"CLUSTER", "SETSLOT", slot, "NODE", IdOf(to)});
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (i != to) {
+        nodes_[i]->Run({"CLUSTER", "SETSLOT", slot, "NODE", IdOf(to)});
+      }
+    }
+    bool lasts = agreed();
+    for (int check = 0; lasts && check < 3; ++check) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      lasts = agreed();
+    }
+    if (lasts) return;
+  } while (std::chrono::steady_clock::now() < end);
+  ADD_FAILURE() << "the cluster does not agree on slot " << slot;
 }
 
 std::string Cluster::IdOf(size_t node) const {

@@ -58,6 +58,10 @@ class Cluster {
   // The node that has the slot of a key, and that slot.
   size_t NodeOf(const std::string& key) const;
   uint32_t SlotOf(const std::string& key) const;
+  // Ends a move of the key's slot: tells every node that `to` has it, and waits
+  // until they agree. On a busy machine a message that was sent before can make
+  // a node forget again what it was told.
+  void GiveSlot(const std::string& key, size_t to);
   std::string IdOf(size_t node) const;
 
  private:
