@@ -40,6 +40,7 @@ enum class RedisError : uint8_t {
   kBusy,             // another rebuild is running
   kNotReplicated,    // done, but fewer replicas than asked for have it
   kServer,           // any other error of the server
+  kCancelled,        // the caller's own wish
 };
 
 // "timeout", "wrong type", ...
@@ -202,6 +203,12 @@ struct DELTABLOOM_EXPORT RedisRebuildOptions {
   // Called by Finish from time to time with the bytes of the bitmap that are
   // done, and all of them. Must not throw.
   std::function<void(uint64_t done, uint64_t all)> progress;
+
+  // Asked several times a second while StartRebuild waits and Finish uploads:
+  // true, and they give up with kCancelled, and the live bitmap is as it was
+  // (but see Finish). Must not throw. The switch from one bitmap to the other
+  // is not interrupted.
+  std::function<bool()> cancelled;
 };
 
 struct DELTABLOOM_EXPORT RedisRebuildResult {
