@@ -145,8 +145,7 @@ TEST_F(RebuildTest, CancelledLeavesNothing) {
   RedisFilterOptions theirs = OptionsOf("g", "go-murmur3", 0);
   theirs.bits = 100000;
   theirs.probes = 3;
-  ASSERT_TRUE(
-      RedisFilter::Adopt(TheServer().Options(), theirs, &filter).ok());
+  ASSERT_TRUE(RedisFilter::Adopt(TheServer().Options(), theirs, &filter).ok());
   stop = false;
   rebuild = Start(filter.get(), options);
   rebuild->Add("comes");
