@@ -118,42 +118,6 @@ TEST_F(RebuildTest, GivenUpLeavesNothing) {
   EXPECT_TRUE(Finds(filter.get(), "k"));
 }
 
-TEST_F(RebuildTest, CancelledLeavesNothing) {
-  RedisRebuildOptions options;
-  bool stop = false;
-  options.cancelled = [&stop] { return stop; };
-  auto filter = Create(OptionsOf("f", "local", 1000));
-  ASSERT_TRUE(filter->Add("stays").ok());
-  const std::string before = TheServer().Run({"KEYS", "*"});
-  auto rebuild = Start(filter.get(), options);
-  rebuild->Add("comes");
-  stop = true;
-  EXPECT_EQ(rebuild->Finish().error, RedisError::kCancelled);
-  EXPECT_EQ(TheServer().Run({"KEYS", "*"}), before);
-  EXPECT_TRUE(Finds(filter.get(), "stays"));
-  EXPECT_FALSE(Finds(filter.get(), "comes"));
-
-  options.settle = milliseconds(3600000);
-  const RedisStatus status = filter->StartRebuild(options, &rebuild);
-  EXPECT_EQ(status.error, RedisError::kCancelled);
-  EXPECT_NE(status.message.find("cancelled"), std::string::npos);
-  EXPECT_EQ(TheServer().Run({"KEYS", "*"}), before);
-
-  // A bitmap of others, which would only have been added to.
-  options.settle = milliseconds(0);
-  TheServer().Run({"FLUSHALL"});
-  RedisFilterOptions theirs = OptionsOf("g", "go-murmur3", 0);
-  theirs.bits = 100000;
-  theirs.probes = 3;
-  ASSERT_TRUE(RedisFilter::Adopt(TheServer().Options(), theirs, &filter).ok());
-  stop = false;
-  rebuild = Start(filter.get(), options);
-  rebuild->Add("comes");
-  stop = true;
-  EXPECT_EQ(rebuild->Finish().error, RedisError::kCancelled);
-  EXPECT_EQ(TheServer().Run({"KEYS", "*"}), "[]");
-}
-
 TEST_F(RebuildTest, OneAtATime) {
   auto filter = Create(OptionsOf("f", "go-murmur3", 1000));
   auto first = Start(filter.get());

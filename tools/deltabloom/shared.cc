@@ -23,7 +23,8 @@ void AddingOptions(CLI::App* app, SharedOptions* options) {
   AddKeyOptions(app, options);
   app->add_option("--wait-replicas", options->redis.wait_replicas,
                   "An add that fewer replicas have is an error")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(NotNegative());
   AddAdoptOptions(app, options);
 }
 
@@ -33,8 +34,13 @@ void CheckOptions(CLI::App* app, SharedOptions* options) {
                   "absent or may-match: print the keys of this answer and "
                   "nothing else, as they were read")
       ->type_name("ANSWER")
-      ->check(CLI::IsMember({"absent", "may-match"}))
-      ->type_name("ANSWER");
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return std::string(text == "absent" || text == "may-match"
+                                   ? ""
+                                   : "absent or may-match, not " + text);
+          },
+          ""));
   app->add_flag("--fail-closed", options->fail_closed,
                 "When Redis is away or the bits are lost: an error, instead "
                 "of the answer may match");

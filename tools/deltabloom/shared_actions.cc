@@ -93,13 +93,26 @@ void InfoAsText(const RedisFilterInfo& info, Console* console) {
                        (info.rebuilding ? ", one is running" : ""));
 }
 
+RedisStatus CheckSize(const SharedOptions& options) {
+  const RedisFilterOptions& filter = options.filter;
+  if (filter.expected_keys > 0 || filter.bits > 0 ||
+      filter.scheme == "php-named-hashes") {
+    return {};
+  }
+  return {RedisError::kInvalidArgument,
+          filter.name + ": how large? Give --keys, or --bits and --probes"};
+}
+
 }  // namespace
 
 RedisStatus OpenFilter(const SharedOptions& options,
                        std::unique_ptr<RedisFilter>* filter) {
-  return options.adopt
-             ? RedisFilter::Adopt(options.redis, options.filter, filter)
-             : RedisFilter::Open(options.redis, options.filter.name, filter);
+  if (!options.adopt) {
+    return RedisFilter::Open(options.redis, options.filter.name, filter);
+  }
+  const RedisStatus status = CheckSize(options);
+  return status.ok() ? RedisFilter::Adopt(options.redis, options.filter, filter)
+                     : status;
 }
 
 ExitCode Fail(const SharedContext& context, const RedisStatus& status) {
@@ -130,8 +143,11 @@ RedisRebuildOptions RebuildOptions(const SharedContext& context) {
 
 ExitCode SharedCreate(const SharedContext& context) {
   std::unique_ptr<RedisFilter> filter;
-  RedisStatus status = RedisFilter::Create(context.options.redis,
-                                           context.options.filter, &filter);
+  RedisStatus status = CheckSize(context.options);
+  if (status.ok()) {
+    status = RedisFilter::Create(context.options.redis, context.options.filter,
+                                 &filter);
+  }
   RedisFilterInfo info;
   if (status.ok()) status = filter->Info(&info);
   if (!status.ok()) return Fail(context, status);
@@ -157,10 +173,15 @@ ExitCode SharedInfo(const SharedContext& context) {
   } else {
     InfoAsText(info, context.console);
   }
-  if (info.occupancy > 0.5) {
+  // With many probes more than half of the bits may be meant to be set.
+  const bool overfull =
+      info.expected_keys > 0
+          ? info.keys_estimate > 1.1 * static_cast<double>(info.expected_keys)
+          : info.occupancy > 0.5;
+  if (overfull) {
     context.console->Error(context.who + ": " + info.name +
-                           ": more than half of the bits are set: rebuild it, "
-                           "rotate it, or move to a larger one");
+                           ": overfull: rebuild it, rotate it, or move to a "
+                           "larger one");
   }
   return kSuccess;
 }

@@ -25,6 +25,10 @@ void ShowKeys(const KeyReader& reader, Console* console) {
   }
 }
 
+std::string Keys(uint64_t n) {
+  return std::to_string(n) + (n == 1 ? " key" : " keys");
+}
+
 // Redis is away, in whichever way: what fail open is for. A name or a password
 // that is wrong stays an error.
 bool IsAway(RedisError error) {
@@ -131,8 +135,8 @@ ExitCode SharedAdd(const SharedContext& context) {
       ShowKeys(*reader, context.console);
     }
   } catch (const std::exception&) {
-    context.console->Error(context.who + ": " + std::to_string(added) +
-                           " keys were added; to add them again does no harm");
+    context.console->Error(context.who + ": " + Keys(added) +
+                           " added; to add them again does no harm");
     throw;
   }
   if (JsonOutput* json = context.console->json()) {
@@ -140,9 +144,8 @@ ExitCode SharedAdd(const SharedContext& context) {
     json->Number("added", added);
     json->Number("new", fresh);
   } else {
-    context.console->Line(context.options.filter.name + ": " +
-                          std::to_string(added) + " keys added, " +
-                          std::to_string(fresh) + " of them new");
+    context.console->Line(context.options.filter.name + ": " + Keys(added) +
+                          " added, " + std::to_string(fresh) + " of them new");
   }
   return status.ok() ? kSuccess : Fail(context, status);
 }
@@ -212,7 +215,7 @@ ExitCode SharedRebuild(const SharedContext& context) {
                  static_cast<uint64_t>(result.upload_time.count()));
   } else {
     context.console->Line(context.options.filter.name + ": " + how + ": " +
-                          std::to_string(result.keys) + " keys, " +
+                          Keys(result.keys) + ", " +
                           std::to_string(result.set_bits) + " bits set");
   }
   return kSuccess;

@@ -52,6 +52,15 @@ bool ParseDuration(const std::string& text, milliseconds* time) {
   return false;
 }
 
+CLI::Validator NotNegative() {
+  return {[](const std::string& text) {
+            return std::string(text.find('-') == std::string::npos
+                                   ? ""
+                                   : "must not be negative");
+          },
+          ""};
+}
+
 void AddNameOption(CLI::App* app, SharedOptions* options) {
   app->add_option("NAME", options->filter.name,
                   "The filter: the key of its bitmap in Redis")
@@ -83,7 +92,8 @@ void AddRedisOptions(CLI::App* app, SharedOptions* options) {
                       kPasswordVariable)
       ->type_name("FILE");
   app->add_option("--db", redis->database, "Number of the database; default: 0")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(NotNegative());
   AddDuration(app, "--timeout", &redis->command_timeout,
               "The longest that a batch of keys may take; default: 5s. Long "
               "work on the server has 10s at least",
@@ -116,6 +126,7 @@ void AddSizeOptions(CLI::App* app, SharedOptions* options) {
   app->add_option("--keys", filter->expected_keys,
                   "Size it for this many keys, with --rate")
       ->type_name("N")
+      ->check(NotNegative())
       ->group(kSizeGroup);
   app->add_option(
          "--rate", filter->false_positive_rate,
@@ -124,9 +135,11 @@ void AddSizeOptions(CLI::App* app, SharedOptions* options) {
       ->group(kSizeGroup);
   app->add_option("--bits", filter->bits, "The size itself, instead of --keys")
       ->type_name("N")
+      ->check(NotNegative())
       ->group(kSizeGroup);
   app->add_option("--probes", filter->probes, "Bits per key, with --bits")
       ->type_name("N")
+      ->check(NotNegative())
       ->group(kSizeGroup);
   app->add_flag("--doubled-string", filter->doubled_string,
                 "guava-helper: the funnel puts the string twice")
@@ -150,6 +163,7 @@ void AddCreateOptions(CLI::App* app, SharedOptions* options) {
                   "2 to 16: deltabloom shared rotate lets keys go that are "
                   "older than --max-age")
       ->type_name("N")
+      ->check(NotNegative())
       ->group(kSizeGroup);
   AddDuration(app, "--max-age", &filter->max_age,
               "See --generations and rotate", kSizeGroup);
@@ -157,6 +171,7 @@ void AddCreateOptions(CLI::App* app, SharedOptions* options) {
                   "local: cut what is larger into shards of so many bytes; "
                   "default: 536870912")
       ->type_name("N")
+      ->check(NotNegative())
       ->group(kSizeGroup);
   app->add_flag("--spread", filter->spread,
                 "local: shards over the slots of a cluster, instead of all on "

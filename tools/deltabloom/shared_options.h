@@ -37,6 +37,9 @@ inline constexpr char kPasswordVariable[] = "DELTABLOOM_REDIS_PASSWORD";
 // it is none of these or more than 100 years.
 bool ParseDuration(const std::string& text, std::chrono::milliseconds* time);
 
+// CLI11 takes -1 for the largest number.
+CLI::Validator NotNegative();
+
 void AddNameOption(CLI::App* app, SharedOptions* options);
 
 // How to reach Redis: the same for all actions, in a group of its own.
