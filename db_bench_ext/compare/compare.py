@@ -19,6 +19,7 @@ import matrix  # noqa: E402
 import parse  # noqa: E402
 from errors import CompareError  # noqa: E402
 from measure import Measurement  # noqa: E402
+from report import Report  # noqa: E402
 
 from common import machine, terminal, whole_file  # noqa: E402
 
@@ -184,9 +185,6 @@ def compare(chosen):
         prepare(chosen, folder, display)
         measurement = Measurement(chosen, folder, display)
         done = measurement.run_all(chosen.cells, chosen.repetitions)
-        # Draws, and so loads matplotlib, which a refusal does not need.
-        from report import Report
-
         report = Report(folder, about(chosen), done, measurement.databases.loaded, measurement.failures)
         report.write()
     except OSError as error:

@@ -4,6 +4,7 @@ filter asked for is really in it."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import time
 
@@ -135,7 +136,9 @@ class Databases:
                 f"{database.filter.policy(database.bits_per_key)}"
             )
         log = (path / "LOG").read_text(encoding="utf-8", errors="replace")
-        if database.filter.ours != ("deltabloom" in log.lower()):
+        # Paths may hold our name, too.
+        policies = re.findall(r"^ *filter_policy: (\S+)", log, re.MULTILINE)
+        if database.filter.ours != ("deltabloom" in policies):
             raise CellError(f"{path.name}: {path / 'LOG'} does not name the policy asked for")
 
     def checkpoint(self, database, prefix, target):

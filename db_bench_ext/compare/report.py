@@ -8,7 +8,6 @@ import json
 import pathlib
 import shlex
 
-import plots
 import tables
 
 from common import markdown, whole_file
@@ -82,6 +81,8 @@ def title(group):
 
 
 def group_plots(group, rows):
+    import plots  # loads matplotlib, which a report of failures does not need
+
     drawn = [
         plots.bars(rows, "ops_per_second", "Throughput", "operations per second"),
         plots.percentiles(rows, "Latency"),
@@ -132,8 +133,15 @@ class Report:
         words = [pathlib.Path(command[0]).name, *command[1:]]
         return shlex.join(words).replace(str(self.folder), "DIR")
 
+    def overview(self):
+        if not self.rows:
+            return None
+        import plots
+
+        return plots.reads_over_bits(self.rows, self.stored)
+
     def write(self):
-        overview = plots.reads_over_bits(self.rows, self.stored)
+        overview = self.overview()
         whole_file.write(self.folder / "report.json", self.as_json())
         whole_file.write(self.folder / "report.csv", self.as_csv())
         whole_file.write(self.folder / "report.md", self.as_markdown())

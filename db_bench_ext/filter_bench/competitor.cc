@@ -4,6 +4,15 @@
 
 namespace deltabloom::bench {
 
+std::unique_ptr<FilterBitsBuilder> PolicyCompetitor::NewBuilder() const {
+  return internal::NewBitsBuilder(*policy_);
+}
+
+std::unique_ptr<FilterBitsReader> PolicyCompetitor::NewReader(
+    const Slice& filter) const {
+  return internal::NewBitsReader(*policy_, filter);
+}
+
 #if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
 void PlainBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
   AddKey(key);

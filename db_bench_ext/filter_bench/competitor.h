@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engines/rocksdb/private_abi.h"
@@ -39,6 +40,22 @@ class Competitor {
   virtual std::shared_ptr<const rocksdb::FilterPolicy> Policy() const {
     return nullptr;
   }
+};
+
+// What a RocksDB policy builds and reads.
+class PolicyCompetitor : public Competitor {
+ public:
+  explicit PolicyCompetitor(std::shared_ptr<const rocksdb::FilterPolicy> policy)
+      : policy_(std::move(policy)) {}
+
+  std::unique_ptr<FilterBitsBuilder> NewBuilder() const final;
+  std::unique_ptr<FilterBitsReader> NewReader(const Slice& filter) const final;
+  std::shared_ptr<const rocksdb::FilterPolicy> Policy() const final {
+    return policy_;
+  }
+
+ private:
+  std::shared_ptr<const rocksdb::FilterPolicy> policy_;
 };
 
 struct CompetitorEntry {

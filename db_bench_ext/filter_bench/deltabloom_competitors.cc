@@ -45,37 +45,26 @@ std::optional<double> SealedRate(std::string_view filter, double keys) {
   return std::nullopt;
 }
 
-class DeltabloomCompetitor : public Competitor {
+std::shared_ptr<const rocksdb::FilterPolicy> NewPolicy(Layout layout,
+                                                       double bits_per_key) {
+  RocksDBFilterOptions options;
+  options.layout = layout;
+  options.bits_per_key = bits_per_key;
+  std::string error;
+  std::shared_ptr<const rocksdb::FilterPolicy> policy =
+      NewRocksDBFilterPolicy(options, &error);
+  if (policy == nullptr) throw std::runtime_error(error);
+  return policy;
+}
+
+class DeltabloomCompetitor : public PolicyCompetitor {
  public:
-  DeltabloomCompetitor(Layout layout, double bits_per_key) {
-    RocksDBFilterOptions options;
-    options.layout = layout;
-    options.bits_per_key = bits_per_key;
-    std::string error;
-    policy_ = NewRocksDBFilterPolicy(options, &error);
-    if (policy_ == nullptr) throw std::runtime_error(error);
-  }
-
-  std::unique_ptr<FilterBitsBuilder> NewBuilder() const override {
-    return internal::NewBitsBuilder(*policy_);
-  }
-
-  std::unique_ptr<FilterBitsReader> NewReader(
-      const Slice& filter) const override {
-    return internal::NewBitsReader(*policy_, filter);
-  }
+  using PolicyCompetitor::PolicyCompetitor;
 
   std::optional<double> TheoreticalRate(const Slice& filter,
                                         uint64_t keys) const override {
     return SealedRate(filter.ToStringView(), static_cast<double>(keys));
   }
-
-  std::shared_ptr<const rocksdb::FilterPolicy> Policy() const override {
-    return policy_;
-  }
-
- private:
-  std::shared_ptr<const rocksdb::FilterPolicy> policy_;
 };
 
 }  // namespace
@@ -93,7 +82,7 @@ std::vector<CompetitorEntry> DeltabloomCompetitors() {
                        [build_bytes](size_t) { return build_bytes; },
                        [layout](double bits_per_key) {
                          return std::make_unique<DeltabloomCompetitor>(
-                             layout, bits_per_key);
+                             NewPolicy(layout, bits_per_key));
                        }});
   }
   return entries;

@@ -1,4 +1,5 @@
 // filter_bench: what filters cost and what they let through, side by side.
+#include <cctype>
 #include <filesystem>
 #include <stdexcept>
 
@@ -29,6 +30,16 @@ bool InitializeBenchmark(const Options& options, char* program) {
   };
   words.insert(words.end(), options.benchmark_options.begin(),
                options.benchmark_options.end());
+  // A number of seconds. From 1.8 on Google Benchmark warns of one without its
+  // unit, which older ones do not take.
+  if (DELTABLOOM_BENCHMARK_WANTS_UNITS) {
+    for (std::string& word : words) {
+      const bool seconds =
+          word.rfind("--benchmark_min_time=", 0) == 0 &&
+          std::isdigit(static_cast<unsigned char>(word.back())) != 0;
+      if (seconds) word += 's';
+    }
+  }
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

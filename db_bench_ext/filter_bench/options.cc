@@ -200,6 +200,9 @@ void Declare(CLI::App* app, RawOptions* raw, Options* options) {
                 "in partitions and as a whole (default keys: 10k,100k,1M)");
   app->add_flag("--quick", options->quick,
                 "Fewer and shorter runs: less than a minute with the defaults");
+}
+
+void DeclareOutputs(CLI::App* app, RawOptions* raw, Options* options) {
   app->add_option("--json", raw->json,
                   "Write results as JSON to FILE or standard output")
       ->expected(0, 1)
@@ -293,6 +296,7 @@ std::optional<Options> ParseOptions(int argc, char** argv) {
       "and lookups.",
       "script/bench");
   Declare(&app, &raw, &options);
+  DeclareOutputs(&app, &raw, &options);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   options.command_line = "script/bench";
   for (const std::string& argument : arguments) {

@@ -1,4 +1,4 @@
-#include <utility>
+#include <memory>
 
 #include "db_bench_ext/filter_bench/competitor.h"
 #include "db_bench_ext/filter_bench/theory.h"
@@ -7,31 +7,16 @@
 namespace deltabloom::bench {
 namespace {
 
-class RocksDBCompetitor : public Competitor {
+class RocksDBCompetitor : public PolicyCompetitor {
  public:
   explicit RocksDBCompetitor(const rocksdb::FilterPolicy* policy)
-      : policy_(policy) {}
-
-  std::unique_ptr<FilterBitsBuilder> NewBuilder() const override {
-    return internal::NewBitsBuilder(*policy_);
-  }
-
-  std::unique_ptr<FilterBitsReader> NewReader(
-      const Slice& filter) const override {
-    return internal::NewBitsReader(*policy_, filter);
+      : PolicyCompetitor(std::shared_ptr<const rocksdb::FilterPolicy>(policy)) {
   }
 
   std::optional<double> TheoreticalRate(const Slice& filter,
                                         uint64_t keys) const override {
     return RocksDBRate(filter, keys);
   }
-
-  std::shared_ptr<const rocksdb::FilterPolicy> Policy() const override {
-    return policy_;
-  }
-
- private:
-  std::shared_ptr<const rocksdb::FilterPolicy> policy_;
 };
 
 }  // namespace

@@ -259,7 +259,8 @@ int Main(int argc, char** argv) {
   Fill(subject.go.get(), views, nullptr);
   std::printf(
       "%zu keys of 15 bytes, all of them present; go-murmur3 with k = "
-      "%u, local with k = %u.\nRatios are to k commands in one pipeline; above 1 is better.\n",
+      "%u, local with k = %u.\nRatios are to k commands in one pipeline; above "
+      "1 is better.\n",
       keys.size(), subject.go_scheme.probes, subject.local_scheme.probes);
   uint64_t wrong = 0;
   for (const size_t batch : {size_t{1}, settings.batch}) {

@@ -4,8 +4,9 @@ from common import drawing
 from common.colours import MUTED, of_filter
 
 
-def axes(count, width, height):
-    figure, all_axes = drawing.figure(1, count, width, height, layout="constrained")
+def axes(count, width, height, left=0.8):
+    figure, all_axes = drawing.figure(1, count, width, height)
+    drawing.margins(figure, left, 0.15, 0.55, 0.4)
     for one in all_axes:
         drawing.tidy(one)
     return figure, all_axes
@@ -30,7 +31,7 @@ def rates(rows, path):
             color=of_filter(name),
             label=name + " (measured)",
         )
-    left.set_yscale("log")
+    drawing.logarithmic(left, "y", steps=(1,))
     left.set_xlabel("bits per key")
     left.set_ylabel("false-positive rate")
     left.set_title("Best k of 1 to 8")
@@ -65,7 +66,9 @@ def growth(rows, path):
             color=of_filter(layout),
             label=layout,
         )
-    one.set_xscale("log")
+    drawing.logarithmic(one, "x", steps=(1,))
+    decades = [keys for keys in {row["keys"] for row in rows} if str(keys).strip("0") == "1"]
+    one.set_xticks(decades, [f"{keys:,}" for keys in decades])
     one.set_ylim(bottom=0)
     one.set_xlabel("keys in one filter")
     one.set_ylabel("false positives, %")
@@ -78,11 +81,11 @@ def hashes(rows, path):
     words = [row for row in rows if row["dataset"] == "words"] or rows
     words = sorted(words, key=lambda row: row["ns_per_key"], reverse=True)
     names = [row["hash"] for row in words]
-    figure, (left, right) = axes(2, 10.5, 5)
+    figure, (left, right) = axes(2, 10.5, 5, left=1.4)
     left.barh(names, [row["ns_per_key"] for row in words], color=MUTED)
     left.set_xlabel("ns per key (words)")
     right.barh(names, [100 * row["false_positive_rate"] for row in words], color=of_filter("classic"))
-    right.set_xscale("log")
+    drawing.logarithmic(right, "x", steps=(1,))
     right.set_yticklabels([])
     right.set_xlabel("false positives at 10 bits per key, % (words)")
     drawing.write_png(figure, path)

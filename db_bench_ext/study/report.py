@@ -243,7 +243,7 @@ def answers_chapter(data):
     return f"""## Answers
 
 - **Which hash?** MurmurHash2 for the classic format: as even as an ideal hash on every kind of key here, quick, and with known answers everywhere. The newer layouts use a 64-bit hash that is faster and does not run out of values.
-- **How many bits?** 10 per key is {percent(ten["false_positive_rate"])} % false positives and leaves {100 * ten["space_saved"]:.0f} % of the space even of nine-digit keys; 20 bits buy {ten["false_positive_rate"] / twenty["false_positive_rate"]:.0f} times fewer for twice the bytes. Each lookup that is spared costs a disk read otherwise, so 10 is a sane default and more pays on the levels that are asked most.
+- **How many bits?** 10 per key is {percent(ten["false_positive_rate"])} % false positives and leaves {100 * ten["space_saved"]:.0f} % of the space even of nine-digit keys; 20 bits buy {ten["false_positive_rate"] / twenty["false_positive_rate"]:.0f} times fewer for twice the bytes. A false positive costs a disk read, so 10 is a sane default and more pays on the levels that are asked most.
 - **What k?** {probes_finding(data["rates"])}
 - **When does classic stop being the right one?** At {small["keys"]:,} keys it has {percent(small["false_positive_rate"])} % at 10 bits per key, at {large["keys"]:,} it has {percent(large["false_positive_rate"])} %{" (" + ", ".join(others) + " at the same count)" if others else ""}. Up to some 30,000 keys in one filter (blocks, partitions, small tables) it is right; above 100,000 use a newer layout, or partitioned filters.
 """

@@ -37,8 +37,10 @@ struct BuilderSettings {
 
 // (AddKey* Finish MaybePostVerify?)*, by one thread at a time;
 // EstimateEntriesAdded by any thread. Nothing throws: without memory the
-// filter is one that matches every key.
-class BitsBuilder : public ROCKSDB_NAMESPACE::FilterBitsBuilder {
+// filter is one that matches every key. Hidden, as what it derives from, also
+// in RocksDB's own build.
+class __attribute__((visibility("hidden"))) BitsBuilder
+    : public ROCKSDB_NAMESPACE::FilterBitsBuilder {
  public:
   using Slice = ROCKSDB_NAMESPACE::Slice;
   using Status = ROCKSDB_NAMESPACE::Status;

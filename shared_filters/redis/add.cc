@@ -1,5 +1,6 @@
 // Filling.
 #include <algorithm>
+#include <map>
 
 #include "shared_filters/redis/batch.h"
 #include "shared_filters/redis/filter_rep.h"
@@ -50,11 +51,10 @@ Request MakeAdd(const View& seen, const internal::ShardKeys& names,
 Adds MakeAdds(const View& seen, const std::string_view* keys, size_t n,
               const RedisOptions& options) {
   const Batch batch(seen.descriptor, keys, n);
-  std::vector<std::vector<size_t>> keys_of(seen.descriptor.shards);
+  std::map<uint32_t, std::vector<size_t>> keys_of;
   for (size_t i = 0; i < n; ++i) keys_of[batch[i].shard].push_back(i);
   Adds adds;
-  for (uint32_t shard = 0; shard < seen.descriptor.shards; ++shard) {
-    const std::vector<size_t>& mine = keys_of[shard];
+  for (const auto& [shard, mine] : keys_of) {
     const internal::ShardKeys& names = seen.shards[shard];
     for (size_t from = 0; from < mine.size(); from += kKeysPerScript) {
       const size_t to = std::min(mine.size(), from + kKeysPerScript);
@@ -62,7 +62,7 @@ Adds MakeAdds(const View& seen, const std::string_view* keys, size_t n,
                              mine.begin() + static_cast<ptrdiff_t>(to));
       adds.requests.push_back(MakeAdd(seen, names, batch, adds.keys.back()));
     }
-    if (options.wait_replicas > 0 && !mine.empty()) {
+    if (options.wait_replicas > 0) {
       adds.requests.emplace_back("WAIT");
       adds.requests.back()
           .Number(options.wait_replicas)

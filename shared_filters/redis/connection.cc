@@ -109,6 +109,11 @@ RedisStatus Connection::Open(const RedisOptions& options,
   return status;
 }
 
+bool Connection::LooksAlive() const {
+  pollfd descriptor{context_->fd, POLLIN, 0};
+  return poll(&descriptor, 1, 0) == 0;
+}
+
 RedisStatus Connection::LogIn(const RedisOptions& options, Deadline deadline) {
   std::string commands;
   int replies = 0;

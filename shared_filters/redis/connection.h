@@ -33,6 +33,9 @@ class Connection {
   // Reads one reply, which may be a server's error.
   RedisStatus Receive(const std::string& key, Deadline deadline, Reply* reply);
 
+  // False if the server has closed it, or says what nobody asked for.
+  bool LooksAlive() const;
+
   // Has it been used since it was opened? Then it may have died since.
   bool reused() const { return reused_; }
   void set_reused() { reused_ = true; }

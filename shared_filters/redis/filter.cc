@@ -1,5 +1,6 @@
 // Asking.
 #include <algorithm>
+#include <set>
 
 #include "shared_filters/redis/batch.h"
 #include "shared_filters/redis/filter_rep.h"
@@ -97,10 +98,9 @@ RedisStatus StatusOf(Answer answer, const internal::Client& client,
 // was opened, or, of an adopted one, is there any?
 void AskIdentity(const View& seen, const Batch& batch,
                  std::vector<Request>* requests) {
-  std::vector<bool> touched(seen.descriptor.shards);
-  for (const Spots& one : batch.spots()) touched[one.shard] = true;
-  for (uint32_t shard = 0; shard < seen.descriptor.shards; ++shard) {
-    if (!touched[shard]) continue;
+  std::set<uint32_t> touched;
+  for (const Spots& one : batch.spots()) touched.insert(one.shard);
+  for (const uint32_t shard : touched) {
     if (seen.descriptor.adopted()) {
       requests->emplace_back("EXISTS");
       requests->back().Key(seen.shards[shard].live);

@@ -53,7 +53,7 @@ std::chrono::milliseconds LongTimeout(const RedisOptions& options);
 
 }  // namespace internal
 
-struct RedisFilter::Rep {
+struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
   Rep(std::shared_ptr<internal::Client> the_client, std::string name,
       internal::Descriptor descriptor)
       : client(std::move(the_client)),

@@ -19,6 +19,7 @@ Pool::Server* Pool::Find(const Endpoint& endpoint) {
 
 RedisStatus Pool::Take(const Endpoint& endpoint, bool fresh, Deadline deadline,
                        std::unique_ptr<Connection>* connection) {
+  bool dropped = fresh;
   {
     const std::lock_guard lock(mutex_);
     Server* const server = Find(endpoint);
@@ -29,10 +30,14 @@ RedisStatus Pool::Take(const Endpoint& endpoint, bool fresh, Deadline deadline,
                             " times in a row just before");
     }
     if (fresh) server->idle.clear();
-    if (!server->idle.empty()) {
-      *connection = std::move(server->idle.back());
+    while (!server->idle.empty()) {
+      std::unique_ptr<Connection> idle = std::move(server->idle.back());
       server->idle.pop_back();
-      return {};
+      if (idle->LooksAlive()) {
+        *connection = std::move(idle);
+        return {};
+      }
+      dropped = true;  // a restart, or idle for longer than the server likes
     }
   }
   const RedisStatus status =
@@ -43,7 +48,7 @@ RedisStatus Pool::Take(const Endpoint& endpoint, bool fresh, Deadline deadline,
   }
   const std::lock_guard lock(mutex_);
   Server* const server = Find(endpoint);
-  if (fresh && server->was_connected) ++reconnects_;
+  if (dropped && server->was_connected) ++reconnects_;
   server->was_connected = true;
   return status;
 }

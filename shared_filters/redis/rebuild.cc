@@ -17,7 +17,7 @@ using internal::ViewRef;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-struct RedisRebuild::Rep {
+struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
   Rep(std::shared_ptr<internal::Client> the_client, ViewRef the_view,
       const RedisRebuildOptions& the_options)
       : client(std::move(the_client)),

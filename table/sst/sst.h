@@ -51,7 +51,7 @@ struct SstFile {
   uint32_t checksum_base = 0;  // of ChecksumContext; from format_version 6 on
   uint64_t footer_offset = 0;
   BlockHandle metaindex;
-  BlockHandle index;  // the footer tells it, from format_version 6 the metaindex
+  BlockHandle index;  // in the footer; from format_version 6, the metaindex
   SstProperties properties;  // LevelDB has none
   std::vector<SstFilter> filters;
 };

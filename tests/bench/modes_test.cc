@@ -48,9 +48,9 @@ TEST(FilterBench, RatesOnlyTakesNoTimes) {
 }
 
 TEST(FilterBench, DatabasesAskTheirFiltersInBatches) {
-  const Finished run =
-      RunBench({"--database", "--keys", "20k", "--samples", "2000",
-                "--repetitions", "1", "--benchmark_min_time=0.0001", "--json"});
+  const Finished run = RunBench({"--database", "--keys", "8k", "--samples",
+                                 "2000", "--repetitions", "1",
+                                 "--benchmark_min_time=0.00001", "--json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const Json json = Json::parse(run.out);
   std::set<std::string> seen;
@@ -144,7 +144,7 @@ TEST(FilterBench, ReportFillsTheDocument) {
       RunBench({"--report", directory, "--quick", "--competitors",
                 "rocksdb-bloom,deltabloom-classic", "--keys", "1k,3k",
                 "--samples", "1000", "--many-filter-keys", "20k",
-                "--repetitions", "1", "--benchmark_min_time=0.0001"});
+                "--repetitions", "1", "--benchmark_min_time=0.00001"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.out, "");
   const std::string text = ReadFile(directory + "/performance.md");

@@ -1,6 +1,7 @@
-# Builds and installs Deltabloom into a fresh prefix, then builds and runs the
-# consumer project through find_package and through pkg-config, and looks at
-# what the shared libraries export.
+# Builds and installs Deltabloom into fresh prefixes, first with static
+# libraries, then with shared ones, which are made of the same object files;
+# builds and runs the consumer project from each, through find_package and
+# through pkg-config, and looks at what the shared libraries export.
 cmake_minimum_required(VERSION 3.22)
 
 function(run)
@@ -13,12 +14,6 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-set(prefix ${WORK}/prefix)
-file(REMOVE_RECURSE ${WORK})
-set(shared OFF)
-if(KIND STREQUAL "shared")
-  set(shared ON)
-endif()
 set(components core shared)
 foreach(engine redis rocksdb leveldb)
   string(TOUPPER ${engine} variable)
@@ -27,51 +22,63 @@ foreach(engine redis rocksdb leveldb)
   endif()
 endforeach()
 
-run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja
-  -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=${CXX}
-  -DBUILD_SHARED_LIBS=${shared} -DCMAKE_INSTALL_PREFIX=${prefix}
-  -DCMAKE_INSTALL_LIBDIR=lib -DDELTABLOOM_TESTS=OFF -DDELTABLOOM_EXAMPLES=OFF
-  -DDELTABLOOM_DB_BENCH_EXT=OFF -DDELTABLOOM_TOOLS=OFF
-  -DDELTABLOOM_ROCKSDB=${ROCKSDB} -DDELTABLOOM_LEVELDB=${LEVELDB}
-  -DDELTABLOOM_REDIS=${REDIS})
-run(${CMAKE_COMMAND} --build ${WORK}/build)
-run(${CMAKE_COMMAND} --install ${WORK}/build)
+function(install kind)
+  set(prefix ${WORK}/${kind})
+  set(shared OFF)
+  if(kind STREQUAL "shared")
+    set(shared ON)
+  endif()
+  run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja
+    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=${CXX}
+    -DBUILD_SHARED_LIBS=${shared} -DCMAKE_INSTALL_PREFIX=${prefix}
+    -DCMAKE_INSTALL_LIBDIR=lib -DDELTABLOOM_TESTS=OFF -DDELTABLOOM_EXAMPLES=OFF
+    -DDELTABLOOM_DB_BENCH_EXT=OFF -DDELTABLOOM_TOOLS=OFF
+    -DDELTABLOOM_ROCKSDB=${ROCKSDB} -DDELTABLOOM_LEVELDB=${LEVELDB}
+    -DDELTABLOOM_REDIS=${REDIS})
+  run(${CMAKE_COMMAND} --build ${WORK}/build)
+  run(${CMAKE_COMMAND} --install ${WORK}/build)
+endfunction()
 
 # No header of the promise may be missing or need one that is not installed.
-file(GLOB headers RELATIVE ${prefix}/include ${prefix}/include/deltabloom/*.h)
-list(LENGTH headers count)
-if(count LESS 3)
-  message(FATAL_ERROR "headers missing: ${headers}")
-endif()
-foreach(header ${headers})
-  file(WRITE ${WORK}/header.cc "#include \"${header}\"\n")
-  run(${CXX} -std=c++17 -Wall -Wextra -Werror -I${prefix}/include
-    -fsyntax-only ${WORK}/header.cc)
-endforeach()
-
-string(REPLACE ";" "," comma_components "${components}")
-run(${CMAKE_COMMAND} -S ${SOURCE}/tests/install/consumer -B ${WORK}/consumer
-  -G Ninja -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${prefix}
-  -DCOMPONENTS=${comma_components})
-run(${CMAKE_COMMAND} --build ${WORK}/consumer)
-foreach(component ${components})
-  run(${WORK}/consumer/use_${component})
-  message(STATUS "find_package, ${component}: ${output}")
-
-  set(package deltabloom-${component})
-  if(component STREQUAL core)
-    set(package deltabloom)
+function(check_headers prefix)
+  file(GLOB headers RELATIVE ${prefix}/include ${prefix}/include/deltabloom/*.h)
+  list(LENGTH headers count)
+  if(count LESS 3)
+    message(FATAL_ERROR "headers missing: ${headers}")
   endif()
-  set(ENV{PKG_CONFIG_PATH} ${prefix}/lib/pkgconfig)
-  run(pkg-config --cflags --libs ${package})
-  separate_arguments(flags UNIX_COMMAND "${output}")
-  run(${CXX} -std=c++17 ${SOURCE}/tests/install/consumer/use_${component}.cc
-    -o ${WORK}/pkg_${component} ${flags} -Wl,-rpath,${prefix}/lib)
-  run(${WORK}/pkg_${component})
-  message(STATUS "pkg-config, ${component}: ${output}")
-endforeach()
+  foreach(header ${headers})
+    file(WRITE ${WORK}/header.cc "#include \"${header}\"\n")
+    run(${CXX} -std=c++17 -Wall -Wextra -Werror -I${prefix}/include
+      -fsyntax-only ${WORK}/header.cc)
+  endforeach()
+endfunction()
 
-if(KIND STREQUAL "shared")
+function(check_consumers kind)
+  set(prefix ${WORK}/${kind})
+  string(REPLACE ";" "," comma_components "${components}")
+  run(${CMAKE_COMMAND} -S ${SOURCE}/tests/install/consumer -B ${WORK}/consumer_${kind}
+    -G Ninja -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${prefix}
+    -DCOMPONENTS=${comma_components})
+  run(${CMAKE_COMMAND} --build ${WORK}/consumer_${kind})
+  foreach(component ${components})
+    run(${WORK}/consumer_${kind}/use_${component})
+    message(STATUS "${kind}, find_package, ${component}: ${output}")
+
+    set(package deltabloom-${component})
+    if(component STREQUAL core)
+      set(package deltabloom)
+    endif()
+    set(ENV{PKG_CONFIG_PATH} ${prefix}/lib/pkgconfig)
+    run(pkg-config --cflags --libs ${package})
+    separate_arguments(flags UNIX_COMMAND "${output}")
+    run(${CXX} -std=c++17 ${SOURCE}/tests/install/consumer/use_${component}.cc
+      -o ${WORK}/pkg_${kind}_${component} ${flags} -Wl,-rpath,${prefix}/lib)
+    run(${WORK}/pkg_${kind}_${component})
+    message(STATUS "${kind}, pkg-config, ${component}: ${output}")
+  endforeach()
+endfunction()
+
+function(check_exports prefix)
   file(GLOB libraries ${prefix}/lib/libdeltabloom*.so)
   list(FILTER libraries EXCLUDE REGEX _plugin)
   foreach(library ${libraries})
@@ -94,17 +101,28 @@ if(KIND STREQUAL "shared")
       endif()
     endforeach()
   endforeach()
-endif()
+endfunction()
 
 # The plugin for LD_PRELOAD: one name, and RocksDB among what it loads.
-set(plugin ${prefix}/lib/libdeltabloom_rocksdb_plugin.so)
-if("rocksdb" IN_LIST components)
-  run(nm -D --defined-only ${plugin})
-  if(NOT output MATCHES "^[0-9a-f]+ T deltabloom_register\n$")
-    message(FATAL_ERROR "${plugin} exports more than its function:\n${output}")
+function(check_plugin prefix)
+  set(plugin ${prefix}/lib/libdeltabloom_rocksdb_plugin.so)
+  if("rocksdb" IN_LIST components)
+    run(nm -D --defined-only ${plugin})
+    if(NOT output MATCHES "^[0-9a-f]+ T deltabloom_register\n$")
+      message(FATAL_ERROR "${plugin} exports more than its function:\n${output}")
+    endif()
+    run(readelf -d ${plugin})
+    if(NOT output MATCHES "NEEDED[^\n]*librocksdb")
+      message(FATAL_ERROR "${plugin} does not load RocksDB:\n${output}")
+    endif()
   endif()
-  run(readelf -d ${plugin})
-  if(NOT output MATCHES "NEEDED[^\n]*librocksdb")
-    message(FATAL_ERROR "${plugin} does not load RocksDB:\n${output}")
-  endif()
-endif()
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+foreach(kind static shared)
+  install(${kind})
+  check_headers(${WORK}/${kind})
+  check_consumers(${kind})
+  check_plugin(${WORK}/${kind})
+endforeach()
+check_exports(${WORK}/shared)

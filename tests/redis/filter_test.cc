@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <thread>
@@ -205,6 +206,28 @@ TEST_F(RedisFilterTest, LocalIsTheLayoutLocal) {
   for (size_t i = 0; i < 20; ++i) expected[64 * i] |= 1;  // markers
   ASSERT_TRUE(filter->ReadBits(&bits).ok());
   EXPECT_EQ(bits, expected.substr(0, bits.size()));
+}
+
+// More words than a script can hand to a command at once.
+TEST_F(RedisFilterTest, TheMostProbesInLargeBatches) {
+  RedisFilterOptions options;
+  options.name = "many";
+  options.scheme = "go-murmur3";
+  options.bits = 1000003;
+  options.probes = 255;
+  auto filter = Create(options);
+  const auto keys = Random(8).Keys(300, 6);
+  const auto views = Views(keys);
+  ASSERT_TRUE(filter->Add(views.data(), views.size()).ok());
+  const auto found = std::make_unique<bool[]>(views.size());
+  ASSERT_TRUE(filter->Check(views.data(), views.size(), found.get()).ok());
+  for (size_t i = 0; i < views.size(); ++i) EXPECT_TRUE(found[i]);
+  RedisFilterInfo info;
+  ASSERT_TRUE(filter->Info(&info).ok());
+  EXPECT_NEAR(info.keys_estimate, 300, 5);
+  bool is_new = true;
+  ASSERT_TRUE(filter->Add(keys[0], &is_new).ok());
+  EXPECT_FALSE(is_new);
 }
 
 TEST_F(RedisFilterTest, ExistingNamesAreLeftAlone) {

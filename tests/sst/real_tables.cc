@@ -50,6 +50,7 @@ rocksdb::Options RocksTable::Options() const {
   table.checksum = checksum;
   table.filter_policy = policy;
   table.block_size = 512;
+  table.optimize_filters_for_memory = false;  // the default since 9.2 is true
   if (partitioned) {
     table.partition_filters = true;
     table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;

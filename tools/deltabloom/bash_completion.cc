@@ -73,13 +73,13 @@ std::string BashCompletion(const Program& program) {
          "    words='" +
          names + OptionWords(program.options()) +
          "'\n"
-         "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+         "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
          "    return\n"
          "  fi\n"
          "  case ${COMP_WORDS[1]} in\n" +
          cases + "  esac\n" + ActionPart(actions) +
          "  if [[ $word == -* ]]; then\n"
-         "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+         "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
          "  fi\n"
          "}\n"
          "complete -o bashdefault -o default -F _" +

@@ -15,7 +15,7 @@ std::string ManPage(const Program& program);
 // deltabloom-COMMAND(1). REQUIRES: the command is in this build.
 std::string ManPage(const Program::Entry& entry);
 
-// A script for Bash, version 4 or later: commands, their options, files.
+// A script for Bash: commands, their options, files.
 std::string BashCompletion(const Program& program);
 
 }  // namespace deltabloom::tools

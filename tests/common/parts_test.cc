@@ -1,0 +1,214 @@
+// The parts that all measuring programs share: text, numbers, files. Interrupts
+// are tested with the programs.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "db_bench_ext/common/errors.h"
+#include "db_bench_ext/common/format.h"
+#include "db_bench_ext/common/interrupt.h"
+#include "db_bench_ext/common/mixing.h"
+#include "db_bench_ext/common/output_file.h"
+#include "db_bench_ext/common/parse.h"
+#include "db_bench_ext/common/statistics.h"
+#include "db_bench_ext/common/text_table.h"
+
+namespace deltabloom::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Format, Numbers) {
+  EXPECT_EQ(Fixed(1.25, 1), "1.2");
+  EXPECT_EQ(Fixed(std::nullopt, 1), "-");
+  EXPECT_EQ(Significant(9.9, 10), "9.9");
+  EXPECT_EQ(Significant(10, 10), "10");
+  EXPECT_EQ(Nanoseconds(0.513), "0.51");
+  EXPECT_EQ(Nanoseconds(51.34), "51.3");
+  EXPECT_EQ(Nanoseconds(513.4), "513");
+  EXPECT_EQ(Percent(0.00838), "0.838");
+  EXPECT_EQ(Percent(std::nullopt), "-");
+  EXPECT_EQ(WithThousands(0), "0");
+  EXPECT_EQ(WithThousands(999), "999");
+  EXPECT_EQ(WithThousands(1000), "1,000");
+  EXPECT_EQ(WithThousands(std::numeric_limits<uint64_t>::max()),
+            "18,446,744,073,709,551,615");
+}
+
+TEST(TextTable, ColumnsAreAsWideAsTheyNeed) {
+  TextTable table({"name", "a"});
+  table.Add({"x", "12", "ragged"});
+  table.Add({"", "3", ""});
+  table.Extend(0, "b");
+  EXPECT_EQ(table.Text(),
+            "name   a       b\n"
+            "x     12  ragged\n"
+            "       3\n");
+}
+
+TEST(Statistics, MedianOfOddAndEvenNumbers) {
+  EXPECT_EQ(Median({7}), 7);
+  EXPECT_EQ(Median({9, 1, 2}), 2);
+  EXPECT_EQ(Median({9, 1, 2, 3}), 2.5);
+}
+
+TEST(Mixing, ScaleStaysBelowItsBound) {
+  const uint64_t most = std::numeric_limits<uint64_t>::max();
+  EXPECT_EQ(Scale(0, 10), 0u);
+  EXPECT_EQ(Scale(most, 10), 9u);
+  EXPECT_EQ(Scale(most, 1), 0u);
+  EXPECT_EQ(Scale(uint64_t{1} << 63, 10), 5u);
+}
+
+TEST(Parse, CountsWithUnits) {
+  const uint64_t most = std::numeric_limits<uint64_t>::max();
+  EXPECT_EQ(ParseCount("--n", "100k", 0, most), 100'000u);
+  EXPECT_EQ(ParseCount("--n", "10M", 0, most), 10'000'000u);
+  EXPECT_EQ(ParseCount("--n", "18446744073709551615", 0, most), most);
+  // The last two would overflow.
+  for (const char* text :
+       {"", "k", "-1", "1e3", "1.5", " 1", "1 ", "0x10", "+1", "1kk",
+        "18446744073709551616", "18446744073709552k"}) {
+    EXPECT_THROW(ParseCount("--n", text, 0, most), UsageError) << text;
+  }
+  EXPECT_THROW(ParseCount("--n", "9", 10, 20), UsageError);
+  EXPECT_THROW(ParseCount("--n", "21", 10, 20), UsageError);
+  try {
+    ParseCount("--n", "21", 10, 2000);
+    ParseCount("--n", "x21", 10, 2000);
+    FAIL() << "no error";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "--n: 'x21' is not a whole number from 10 to 2,000");
+  }
+}
+
+TEST(Parse, NumbersInARange) {
+  EXPECT_EQ(ParseNumber("--x", "9.9", 1, 100), 9.9);
+  for (const char* text : {"", "nan", "inf", "0.99", "100.1", "1,5", "ten"}) {
+    EXPECT_THROW(ParseNumber("--x", text, 1, 100), UsageError) << text;
+  }
+}
+
+TEST(Parse, Lists) {
+  EXPECT_EQ(SplitList("a,,b"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(JoinList({"a", "b"}), "a, b");
+  std::vector<int> values;
+  ParseCounts("--n", "3,1k,3", 1, 1000, &values);
+  EXPECT_EQ(values, (std::vector<int>{3, 1000}));
+  EXPECT_THROW(ParseCounts("--n", ",", 1, 1000, &values), UsageError);
+}
+
+std::string Content(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+size_t Entries(const fs::path& folder) {
+  return static_cast<size_t>(
+      std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+class Files : public ::testing::Test {
+ protected:
+  static void Put(const std::string& text, OutputFile* file) {
+    file->Write([&](std::ostream* out) { *out << text; });
+  }
+
+  ScratchDirectory scratch_{"parts_test"};
+  const fs::path folder_ = scratch_.path();
+  const fs::path path_ = folder_ / "file";
+};
+
+TEST_F(Files, AppearWhenTheyArePublished) {
+  std::ofstream(path_) << "old";
+  {
+    OutputFile file("--out", path_);
+    EXPECT_EQ(Entries(folder_), 2u);
+    EXPECT_EQ(fs::path(file.writing_path()).extension(), ".unfinished");
+    Put("first", &file);
+    Put("new", &file);
+    EXPECT_EQ(Content(path_), "old");
+    file.Publish();
+    EXPECT_EQ(Content(path_), "new");
+  }
+  EXPECT_EQ(Content(path_), "new");
+  EXPECT_EQ(Entries(folder_), 1u);
+}
+
+TEST_F(Files, WhatIsNotPublishedIsGone) {
+  {
+    OutputFile file("--out", path_);
+    Put("half", &file);
+  }
+  EXPECT_EQ(Entries(folder_), 0u);
+}
+
+TEST_F(Files, LinksAreFollowedAndStay) {
+  std::ofstream(path_) << "old";
+  const fs::path link = folder_ / "link";
+  fs::create_symlink(path_, link);
+  OutputFile file("--out", link);
+  Put("new", &file);
+  file.Publish();
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(Content(path_), "new");
+}
+
+TEST_F(Files, DevicesAreWrittenToDirectly) {
+  OutputFile null("--out", "/dev/null");
+  EXPECT_EQ(null.writing_path(), "/dev/null");
+  Put("text", &null);
+  null.Publish();
+  OutputFile full("--out", "/dev/full");
+  try {
+    Put("text", &full);
+    FAIL() << "no error";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(),
+                 "--out: cannot write /dev/full: No space left on device");
+  }
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+TEST_F(Files, PlacesThatCannotBeWrittenToAreRefusedAtOnce) {
+  for (const std::string& path :
+       {std::string(), folder_.string(), std::string("/nonexistent/file"),
+        std::string("/dev/null/file")}) {
+    EXPECT_THROW(OutputFile("--out", path), UsageError) << path;
+  }
+  EXPECT_EQ(Entries(folder_), 0u);
+}
+
+TEST_F(Files, TemporaryFoldersGoUnlessTheyAreKept) {
+  const fs::path kept = folder_ / "kept";
+  const fs::path gone = folder_ / "gone";
+  const fs::path used = folder_ / "used";
+  {
+    Temporary keep(kept);
+    const Temporary drop(gone);
+    const Temporary if_empty(used, Temporary::Removal::kIfEmpty);
+    for (const fs::path& path : {kept, gone, used}) {
+      fs::create_directory(path);
+      std::ofstream(path / "content") << "content";
+    }
+    keep.Keep();
+  }
+  EXPECT_TRUE(fs::exists(kept / "content"));
+  EXPECT_FALSE(fs::exists(gone));
+  EXPECT_TRUE(fs::exists(used / "content"));
+  fs::remove(used / "content");
+  { const Temporary if_empty(used, Temporary::Removal::kIfEmpty); }
+  EXPECT_FALSE(fs::exists(used));
+}
+
+}  // namespace
+}  // namespace deltabloom::bench

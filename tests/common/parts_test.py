@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""What the programs' scripts share. Nothing here draws."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[2] / "db_bench_ext"
+sys.path[:0] = [str(TOP), str(TOP / "compare")]
+
+import matrix  # noqa: E402
+
+from common import colours, markdown, whole_file  # noqa: E402
+
+
+class Colours(unittest.TestCase):
+    def test_every_filter_has_one_of_its_own(self):
+        self.assertEqual(len(set(colours.FILTERS.values())), len(colours.FILTERS))
+        for one in matrix.FILTERS:
+            self.assertIn(one.name, colours.FILTERS)
+
+    def test_a_filter_has_the_same_under_each_of_its_names(self):
+        classic = colours.FILTERS["deltabloom-classic"]
+        for name in ("classic", "deltabloom", "deltabloom-classic"):
+            self.assertEqual(colours.of_filter(name), classic)
+        self.assertEqual(colours.of_filter("local"), colours.of_filter("deltabloom-local"))
+        self.assertEqual(colours.of_filter("no such filter"), colours.INK)
+
+
+class WholeFile(unittest.TestCase):
+    def test_a_file_is_whole_or_as_before(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "file")
+            whole_file.write(path, "täxt")
+            self.assertEqual(path.read_text(encoding="utf-8"), "täxt")
+            whole_file.write(path, b"\0bytes")
+            self.assertEqual(path.read_bytes(), b"\0bytes")
+            with self.assertRaises(UnicodeEncodeError):
+                whole_file.write(path, "half \ud800")
+            self.assertEqual(path.read_bytes(), b"\0bytes")
+            self.assertEqual([one.name for one in pathlib.Path(folder).iterdir()], ["file"])
+
+    def test_errors_name_the_file(self):
+        with self.assertRaises(OSError) as caught:
+            whole_file.write("/nonexistent/file", "")
+        self.assertEqual(caught.exception.filename, "/nonexistent/file")
+
+
+class Markdown(unittest.TestCase):
+    def test_a_table(self):
+        self.assertEqual(
+            markdown.table(["name", "what", "n"], [["a", "b", 1]], text_columns=2),
+            "| name | what | n |\n|---|---|---:|\n| a | b | 1 |",
+        )
+
+    def test_rates(self):
+        self.assertEqual(markdown.percent(0.00838), "0.838")
+        self.assertEqual(markdown.percent(None), "-")
+        self.assertEqual(markdown.percent_and_error(0.01, 0.00021), "1 ± 0.021")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,71 @@
+"""What README lets a user paste compiles, and RocksDB takes its policies.
+
+Usage: readme_test.py SOURCE CXX CREATE_POLICY [unittest options]
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv[1])
+CXX = sys.argv[2]
+CREATE_POLICY = sys.argv[3]
+README = (SOURCE / "README.md").read_text()
+
+# What stands around a block of C++ in the program that it is pasted into, by a
+# name that only this block has.
+SURROUNDINGS = {
+    "NewRocksDBFilterPolicy": "#include <stdexcept>\n",
+    "FilterBuilder": "#include <deltabloom/filter.h>\n",
+    "GuavaFilter": (
+        "#include <deltabloom/guava_filter.h>\n"
+        "void NotFound();\nstd::string bytes, error, id;\n"
+    ),
+    "RedisFilter": (
+        "#include <deltabloom/redis_filter.h>\n"
+        "void NotFound();\nstd::string id;\ndeltabloom::RedisOptions redis;\n"
+    ),
+}
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+class ReadmeTest(unittest.TestCase):
+    def test_blocks_of_cpp_compile(self):
+        found = blocks("cpp")
+        self.assertGreaterEqual(len(found), 2)
+        for block in found:
+            names = [name for name in SURROUNDINGS if name in block]
+            self.assertEqual(len(names), 1, block)
+            lines = block.splitlines()
+            includes = [line for line in lines if line.startswith("#include")]
+            body = [line for line in lines if not line.startswith("#include")]
+            program = "\n".join(
+                [*includes, SURROUNDINGS[names[0]], "void Paste() {", *body, "}", ""]
+            )
+            with self.subTest(names[0]), tempfile.TemporaryDirectory() as folder:
+                file = pathlib.Path(folder) / "paste.cc"
+                file.write_text(program)
+                done = subprocess.run(
+                    [CXX, "-std=c++17", "-Wall", "-Wno-unused", "-fsyntax-only"]
+                    + [f"-I{SOURCE}/include", str(file)],
+                    capture_output=True,
+                    text=True,
+                )
+                self.assertEqual(done.returncode, 0, program + done.stderr)
+
+    def test_policies_of_options_files_are_taken(self):
+        policies = re.findall(r"filter_policy=([^\s`]+)", README)
+        policies += re.findall(r"`(deltabloom:\d[^`]*)`", README)
+        self.assertGreaterEqual(len(policies), 3)
+        done = subprocess.run([CREATE_POLICY, *policies], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
