@@ -2,7 +2,9 @@
 """examples/guard_a_store: the service, with Redis there, away and emptied, and
 clients in Java, PHP and Go of the same bitmap.
 
-usage: guard_test.py GUARD_A_STORE REDIS_SERVER [unittest options]
+usage: guard_test.py GUARD_A_STORE DELTABLOOM REDIS_SERVER [unittest options]
+
+DELTABLOOM: the command, or nothing where it is not built.
 """
 
 import os
@@ -19,7 +21,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "redis"))
 from redis_process import RedisProcess, repository_file  # noqa: E402
 
-GUARD, REDIS_SERVER = sys.argv.pop(1), sys.argv.pop(1)
+GUARD, TOOL, REDIS_SERVER = (sys.argv.pop(1) for _ in range(3))
 CLIENTS = repository_file("examples", "guard_a_store")
 GUAVA = "/usr/share/java/guava.jar"
 
@@ -201,9 +203,29 @@ class Test(unittest.TestCase):
     def test_java(self):
         self.share("guava-helper", "java", "-cp", GUAVA, str(CLIENTS / "GuavaClient.java"))
 
-    @unittest.skipUnless(shutil.which("php"), "no PHP")
+    @unittest.skipUnless(shutil.which("php") and TOOL, "no PHP, or no deltabloom")
     def test_php(self):
-        self.share("php-named-hashes", "php", str(CLIENTS / "php_client.php"))
+        """Without the guard, whose rebuild takes four times 512 MiB."""
+        port = str(self.redis.port)
+        client = ["php", str(CLIENTS / "php_client.php")]
+        words = ["127.0.0.1", port, "shared"]
+        shared = [TOOL, "shared"]
+        self.client(*shared, "create", "shared", "--scheme", "php-named-hashes", "--port", port)
+        self.client(*shared, "add", "shared", "--key", "a", "--key", "caf\u00e9", "--port", port)
+        self.assertEqual(self.client(*client, *words, "check", "a", "caf\u00e9", "b"),
+                         ["may match a", "may match caf\u00e9", "absent b"])
+        self.assertEqual(self.client(*client, *words, "add", "b", "x" * 100), ["added 2"])
+        self.assertEqual(
+            self.client(*shared, "check", "shared", "--key", "b", "--key", "x" * 100,
+                        "--key", "c", "--only", "may-match", "--port", port),
+            ["b", "x" * 100])
+        self.redis.run("DEL", "shared")
+        self.assertEqual(self.client(*client, *words, "check", "no"), ["may match no"])
+        # What only PHP fills.
+        adopted = [*client, "--adopted", "127.0.0.1", port, "own"]
+        self.assertEqual(self.client(*adopted, "check", "a"), ["may match a"])  # not there
+        self.assertEqual(self.client(*adopted, "add", "a"), ["added 1"])
+        self.assertEqual(self.client(*adopted, "check", "a", "b"), ["may match a", "absent b"])
 
     @unittest.skipUnless(shutil.which("go"), "no Go")
     def test_go(self):

@@ -28,7 +28,7 @@ std::string ActionPart(const std::string& cases) {
          cases +
          "  esac\n"
          "  if [ \"$COMP_CWORD\" -eq 2 ] && [[ $words != --* ]]; then\n"
-         "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+         "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
          "    return\n"
          "  fi\n";
 }
