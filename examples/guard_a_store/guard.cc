@@ -124,8 +124,6 @@ std::string Guard::OpenFilter(std::shared_ptr<RedisFilter>* filter) {
   std::unique_ptr<RedisFilter> opened;
   RedisStatus status = RedisFilter::Open(redis_, options_.name, &opened);
   if (status.error == RedisError::kMissing) {
-    // Empty for a moment, it would refuse every id of ours to neighbours that
-    // ask it now. They are told to start after the guard.
     status = RedisFilter::Create(redis_, options_, &opened);
     if (status.error == RedisError::kExists) {  // another one was faster
       status = RedisFilter::Open(redis_, options_.name, &opened);

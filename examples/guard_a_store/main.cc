@@ -48,6 +48,9 @@ bool ParseNumber(const char* text, uint64_t max, uint64_t* number) {
 bool Parse(int argc, char** argv, Settings* settings) {
   settings->filter.name = "guard:ids";
   settings->filter.expected_keys = 1000000;
+  // Empty, it would refuse our ids to the neighbours before the warm-up is
+  // done.
+  settings->filter.filled_by_rebuild = true;
   // A lookup that waits longer than this asks the store instead.
   settings->redis.connect_timeout = std::chrono::milliseconds(200);
   settings->redis.command_timeout = std::chrono::milliseconds(200);

@@ -128,6 +128,12 @@ struct DELTABLOOM_EXPORT RedisFilterOptions {
   // The filter vanishes that long after its creation. 0: never.
   std::chrono::milliseconds expire_after{0};
 
+  // There are no bits before the first rebuild has finished: until then checks
+  // are answered "may match" with kMissing, as where bits were lost, and adds
+  // fail. For filters of keys that exist already: empty, they would refuse
+  // them all. One generation only.
+  bool filled_by_rebuild = false;
+
   // 2 to 16: Rotate() lets keys go that are older than max_age. Each
   // generation is a bitmap of the full size; only Deltabloom reads all.
   uint32_t generations = 1;
@@ -288,6 +294,8 @@ class DELTABLOOM_EXPORT RedisFilter {
   RedisStatus Add(const std::string_view* keys, size_t n,
                   bool* is_new = nullptr);
 
+  // kMissing if the bits are lost: *info then says what the filter is, and not
+  // what it holds.
   RedisStatus Info(RedisFilterInfo* info);
 
   // Deletes every key of the filter. OK if there was none.

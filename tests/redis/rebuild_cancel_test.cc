@@ -1,4 +1,4 @@
-// Rebuilds that their caller wants no more.
+// Rebuilds that their caller wants no more, and those that a filter waits for.
 #include <gtest/gtest.h>
 
 #include "tests/redis/server.h"
@@ -76,6 +76,40 @@ TEST_F(RebuildCancelTest, AnUploadToAnAdoptedBitmap) {
   ASSERT_TRUE(status.ok()) << status.message;
   EXPECT_EQ(CancelInFinish(), RedisError::kCancelled);
   EXPECT_EQ(AllKeys(), "[]");
+}
+
+// Made for keys that exist already, it refuses none before it has them all.
+TEST(FilledByRebuild, MayMatchUntilItIs) {
+  const Server server;
+  for (const char* scheme : {"local", "go-murmur3", "guava-helper"}) {
+    RedisFilterOptions options;
+    options.name = scheme;
+    options.scheme = scheme;
+    options.expected_keys = 1000;
+    options.expire_after = milliseconds(3600000);
+    options.filled_by_rebuild = true;
+    std::unique_ptr<RedisFilter> filter;
+    std::unique_ptr<RedisFilter> reader;
+    RedisStatus status =
+        RedisFilter::Create(server.Options(), options, &filter);
+    ASSERT_TRUE(status.ok()) << status.message;
+    status = RedisFilter::Open(server.Options(), scheme, &reader);
+    ASSERT_TRUE(status.ok()) << status.message;
+    std::unique_ptr<RedisRebuild> rebuild;
+    ASSERT_TRUE(filter->StartRebuild({}, &rebuild).ok());
+    bool may_match = false;
+    EXPECT_EQ(reader->Check("any", &may_match).error, RedisError::kMissing);
+    EXPECT_TRUE(may_match);
+    EXPECT_EQ(reader->Add("any").error, RedisError::kMissing);
+    rebuild->Add("key");
+    ASSERT_TRUE(rebuild->Finish().ok());
+    EXPECT_TRUE(reader->Check("any", &may_match).ok());
+    EXPECT_FALSE(may_match);
+    EXPECT_TRUE(reader->MayMatch("key"));
+    EXPECT_TRUE(reader->Add("any").ok());
+    EXPECT_TRUE(reader->MayMatch("any"));
+    EXPECT_GT(std::stol(server.Run({"PTTL", scheme})), 3000000);
+  }
 }
 
 }  // namespace

@@ -154,6 +154,14 @@ class Shared(unittest.TestCase):
         self.assertLess(info["expires_in_ms"], 3600001)
         self.assertEqual(self.redis.keys(), ["f", "{f}:deltabloom"])
 
+    def test_filled_by_rebuild(self):
+        self.assertIn("f: created: local", self.done("create", "f", "--keys", "10",
+                                                     "--filled-by-rebuild"))
+        self.assertEqual(self.call("check", "f", "--key", "x").stdout, b"may match  x\n")
+        self.fails(1, "lost", "check", "f", "--key", "x", "--fail-closed")
+        self.done("rebuild", "f", "--key", "a")
+        self.assertIn("absent     x", self.done("check", "f", "--key", "a", "--key", "x"))
+
     def test_adopted(self):
         theirs = ("--adopt", "--scheme", "go-murmur3-14", "--bits", "20000")
         result = self.call("check", "g", "--key", "a", *theirs)

@@ -149,7 +149,14 @@ ExitCode SharedCreate(const SharedContext& context) {
                                  &filter);
   }
   RedisFilterInfo info;
-  if (status.ok()) status = filter->Info(&info);
+  if (status.ok()) {
+    status = filter->Info(&info);
+    // It has no bits yet, and that is as it should be.
+    if (context.options.filter.filled_by_rebuild &&
+        status.error == RedisError::kMissing) {
+      status = {};
+    }
+  }
   if (!status.ok()) return Fail(context, status);
   if (JsonOutput* json = context.console->json()) {
     json->Text("result", "created");

@@ -23,6 +23,19 @@ std::string WhyNotGuava(const RedisFilterInfo& info) {
   return "";
 }
 
+// Why the filter cannot hold the bits of the file, or nothing.
+std::string WhyNot(const RedisFilterInfo& info, const GuavaFilter& guava) {
+  std::string why = WhyNotGuava(info);
+  if (why.empty() &&
+      (info.bits != guava.Bits() || info.probes != guava.HashFunctions())) {
+    why = "it has " + std::to_string(info.bits) + " bits and " +
+          std::to_string(info.probes) + " per key, the file " +
+          std::to_string(guava.Bits()) + " and " +
+          std::to_string(guava.HashFunctions());
+  }
+  return why;
+}
+
 ExitCode Refuse(const SharedContext& context, const std::string& what,
                 const std::string& why) {
   context.console->Error(context.who + ": " + what + ": " + why);
@@ -45,8 +58,10 @@ RedisStatus OpenOrCreate(const SharedOptions& options, bool* created,
                          std::unique_ptr<RedisFilter>* filter) {
   *created = false;
   if (options.replace || options.adopt) return OpenFilter(options, filter);
+  RedisFilterOptions filter_options = options.filter;
+  filter_options.filled_by_rebuild = true;
   const RedisStatus status =
-      RedisFilter::Create(options.redis, options.filter, filter);
+      RedisFilter::Create(options.redis, filter_options, filter);
   *created = status.ok();
   return status;
 }
@@ -124,23 +139,18 @@ ExitCode SharedImport(const SharedContext& context) {
 
   bool created = false;
   std::unique_ptr<RedisFilter> filter;
-  RedisFilterInfo info;
   RedisStatus status = OpenOrCreate(options, &created, &filter);
-  if (status.ok()) status = filter->Info(&info);
   if (!status.ok()) return Fail(context, status);
-  const std::string why = WhyNotGuava(info);
-  if (!why.empty()) return Refuse(context, options.filter.name, why);
-  if (info.bits != guava->Bits() || info.probes != guava->HashFunctions()) {
-    return Refuse(context, options.filter.name,
-                  "it has " + std::to_string(info.bits) + " bits and " +
-                      std::to_string(info.probes) + " per key, the file " +
-                      std::to_string(guava->Bits()) + " and " +
-                      std::to_string(guava->HashFunctions()));
+  if (options.replace) {
+    RedisFilterInfo info;
+    status = filter->Info(&info);
+    if (!status.ok()) return Fail(context, status);
+    const std::string why = WhyNot(info, *guava);
+    if (!why.empty()) return Refuse(context, options.filter.name, why);
   }
   RedisRebuildResult result;
   status = Replace(context, BitsOfGuava(bytes), filter.get(), &result);
   if (!status.ok()) {
-    // Empty, it would refuse every key.
     if (created) filter->Delete();
     return Fail(context, status);
   }

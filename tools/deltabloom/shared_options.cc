@@ -159,6 +159,10 @@ void AddCreateOptions(CLI::App* app, SharedOptions* options) {
               "The filter vanishes that long after its creation; default: "
               "never",
               kSizeGroup);
+  app->add_flag("--filled-by-rebuild", filter->filled_by_rebuild,
+                "Until 'rebuild' has finished, all keys may match and none can "
+                "be added: for keys that exist already")
+      ->group(kSizeGroup);
   app->add_option("--generations", filter->generations,
                   "2 to 16: deltabloom shared rotate lets keys go that are "
                   "older than --max-age")
