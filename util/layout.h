@@ -1,12 +1,14 @@
 // A layout is one way to lay a set of hashes out in bytes. Each is a row of
-// functions; kLayouts (layout.cc) lists the rows. Code above asks rows and does
-// not know which layouts there are, but for table/small_filter.h, a short cut
-// to one of them.
+// functions; layout.cc lists the rows, and says which one "auto" takes. The
+// filters of table/ and of the engines ask rows and do not know which layouts
+// there are, but for table/small_filter.h, a short cut to classic. (The shared
+// filters set the bits of local, by its probes.h; programs that measure look
+// into shapes.)
 //
 // A folder each, with the same files: row (the functions below), shape (what
 // the bytes of a filter say, and planning), kernels (the table of functions per
-// CPU), portable, avx2 and avx512 with the body they share in simd-inl.h, and
-// build. Files beside these are the layout's own parts.
+// set of instructions), portable, avx2 and where it pays avx512, which share a
+// body in simd-inl.h, and build. Files beside these are the layout's own parts.
 #ifndef DELTABLOOM_UTIL_LAYOUT_H_
 #define DELTABLOOM_UTIL_LAYOUT_H_
 
@@ -38,7 +40,7 @@ struct Plan {
 
 struct LayoutRow {
   Layout layout;
-  Hash classic_hash;  // meaningful for classic only
+  Hash classic_hash;  // kMurmurHash2 for layouts that have no choice of hash
   const char* name;
   // The last bytes of its filters: first_marker..last_marker.
   uint8_t first_marker;

@@ -1,16 +1,17 @@
 // Filters that many threads share: operations per second from one thread to
 // many, as the table in docs/shared_filters.md.
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/statistics.h"
 #include "db_bench_ext/concurrent/filters.h"
 #include "util/coding.h"
 
@@ -69,11 +70,6 @@ struct Samples {
   double false_positives = 0;
 };
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 void MeasureOnce(const Contender& contender, const Settings& settings,
                  unsigned threads, Samples* samples) {
   const auto filter = contender.make(settings.keys, settings.rate);
@@ -99,9 +95,8 @@ void MeasureOnce(const Contender& contender, const Settings& settings,
   };
   add(ask(0), kPresent);
   if (found != settings.keys) {
-    std::fprintf(stderr, "%s lost %llu keys\n", contender.name.c_str(),
-                 static_cast<unsigned long long>(settings.keys - found));
-    std::exit(1);
+    throw std::runtime_error(contender.name + " lost " +
+                             std::to_string(settings.keys - found) + " keys");
   }
   add(ask(kAbsent), kAbsentKeys);
   samples->false_positives =
@@ -129,9 +124,9 @@ void Report(const Settings& settings) {
     for (size_t i = 0; i < samples.size(); ++i) {
       std::printf("| %u | %s |", threads, Contenders()[i].name.c_str());
       for (int work = 0; work < kWorks; ++work) {
-        const double mops = Median(samples[i].mops[work]);
+        const double mops = bench::Median(samples[i].mops[work]);
         std::printf(" %.1f (%.2f) |", mops,
-                    mops / Median(samples[0].mops[work]));
+                    mops / bench::Median(samples[0].mops[work]));
       }
       std::printf(" %.2f %% |\n", 100 * samples[i].false_positives);
     }
@@ -139,29 +134,40 @@ void Report(const Settings& settings) {
   }
 }
 
-}  // namespace
-}  // namespace deltabloom::concurrent_bench
-
-int main(int argc, char** argv) {
-  deltabloom::concurrent_bench::Settings settings;
+// False if help was asked for, which has been printed.
+bool ParseSettings(int argc, char** argv, Settings* settings) {
   CLI::App app(
       "Measures filters that many threads fill and ask at the same time, "
       "beside a mutex and beside what RocksDB's memtable does. The default "
       "takes about half a minute.");
-  app.add_option("--keys", settings.keys, "Keys added and asked for")
+  app.name("concurrent_bench");
+  app.add_option("--keys", settings->keys, "Keys added and asked for")
       ->check(CLI::Range(uint64_t{1000}, uint64_t{1000000000}))
       ->capture_default_str();
-  app.add_option("--rate", settings.rate, "False-positive rate to size for")
+  app.add_option("--rate", settings->rate, "False-positive rate to size for")
       ->check(CLI::Range(1e-9, 0.5))
       ->capture_default_str();
-  app.add_option("--repetitions", settings.repetitions,
+  app.add_option("--repetitions", settings->repetitions,
                  "Runs of which the median is printed")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--threads", settings.threads, "Numbers of threads")
+  app.add_option("--threads", settings->threads, "Numbers of threads")
+      ->delimiter(',')
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  deltabloom::concurrent_bench::Report(settings);
-  return 0;
+  return bench::ParseCommandLine({argv + 1, argv + argc}, &app);
+}
+
+}  // namespace
+}  // namespace deltabloom::concurrent_bench
+
+int main(int argc, char** argv) {
+  using namespace deltabloom;
+  return bench::RunProgram("concurrent_bench", [&] {
+    concurrent_bench::Settings settings;
+    if (concurrent_bench::ParseSettings(argc, argv, &settings)) {
+      concurrent_bench::Report(settings);
+    }
+    return 0;
+  });
 }

@@ -3,11 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <iostream>
 #include <memory>
+#include <stdexcept>
+#include <string>
 
+#include "db_bench_ext/common/program.h"
 #include "db_bench_ext/redis_bench/load.h"
 #include "db_bench_ext/redis_bench/variants.h"
 #include "deltabloom/filter.h"
@@ -32,7 +33,8 @@ double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-bool Parse(int argc, char** argv, Settings* settings, int* exit_code) {
+// False if help was asked for, which has been printed.
+bool Parse(int argc, char** argv, Settings* settings) {
   CLI::App app(
       "Measures filters in Redis: checks and adds per second and per call, "
       "the\n"
@@ -64,23 +66,18 @@ bool Parse(int argc, char** argv, Settings* settings, int* exit_code) {
       ->capture_default_str()
       ->delimiter(',')
       ->check(CLI::Range(1, 1000));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    *exit_code = app.exit(error) == 0 ? 0 : 2;
-    return false;
-  }
+  app.name("script/redis_bench");
+  if (!ParseCommandLine({argv + 1, argv + argc}, &app)) return false;
   settings->redis.connect_timeout = settings->redis.command_timeout =
       std::chrono::seconds(20);
   return true;
 }
 
-// Says what failed and ends the program.
+// Ends the program unless all went well.
 void Demand(const RedisStatus& status) {
   if (status.ok()) return;
-  std::cerr << "redis_bench: " << RedisErrorName(status.error) << ": "
-            << status.message << "\n";
-  std::exit(1);
+  throw std::runtime_error(std::string(RedisErrorName(status.error)) + ": " +
+                           status.message);
 }
 
 std::vector<std::string> MakeKeys(uint64_t n) {
@@ -241,8 +238,7 @@ void Floors(const std::vector<std::string_view>& keys,
 
 int Main(int argc, char** argv) {
   Settings settings;
-  int exit_code = 0;
-  if (!Parse(argc, argv, &settings, &exit_code)) return exit_code;
+  if (!Parse(argc, argv, &settings)) return 0;
   const auto keys = MakeKeys(settings.keys);
   const std::vector<std::string_view> views(keys.begin(), keys.end());
   Subject subject;
@@ -299,4 +295,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace deltabloom::bench
 
-int main(int argc, char** argv) { return deltabloom::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return deltabloom::bench::RunProgram(
+      "redis_bench", [&] { return deltabloom::bench::Main(argc, argv); });
+}

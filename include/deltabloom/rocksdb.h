@@ -1,5 +1,5 @@
-// Deltabloom's filters in RocksDB: a FilterPolicy for unmodified RocksDB 7.0.3
-// and later.
+// Deltabloom's filters in RocksDB: a FilterPolicy for unmodified RocksDB, 7.0.3
+// to 11.9.
 //
 //   rocksdb::BlockBasedTableOptions table_options;
 //   table_options.filter_policy = deltabloom::NewRocksDBFilterPolicy();

@@ -195,7 +195,7 @@ TEST_F(RedisFilterTest, LocalIsTheLayoutLocal) {
   layout.layout = Layout::kLocal;
   layout.bits_per_key = 10;
   FilterBuilder builder(layout);
-  Random random(1);
+  Random random(SeedOr(1));
   for (const std::string& key : random.Keys(1024, 9)) {
     builder.AddKey(key);
     ASSERT_TRUE(filter->Add(key).ok());
@@ -216,7 +216,7 @@ TEST_F(RedisFilterTest, TheMostProbesInLargeBatches) {
   options.bits = 1000003;
   options.probes = 255;
   auto filter = Create(options);
-  const auto keys = Random(8).Keys(300, 6);
+  const auto keys = Random(SeedOr(8)).Keys(300, 6);
   const auto views = Views(keys);
   ASSERT_TRUE(filter->Add(views.data(), views.size()).ok());
   const auto found = std::make_unique<bool[]>(views.size());

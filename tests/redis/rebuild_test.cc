@@ -194,7 +194,7 @@ TEST_F(RebuildTest, AdoptedBitmapsAreAddedToUnlessWritersRest) {
 
 TEST_F(RebuildTest, TakesBitsFromElsewhere) {
   auto source = Create(OptionsOf("source", "guava-helper", 5000));
-  Random random(4);
+  Random random(SeedOr(4));
   const auto keys = random.Keys(3000, 8);
   const std::vector<std::string_view> views(keys.begin(), keys.end());
   ASSERT_TRUE(source->Add(views.data(), views.size()).ok());

@@ -157,7 +157,7 @@ TEST(Schemes, LocalRateIsMeasured) {
     constexpr size_t kKeys = 100000;
     std::vector<bool> bits(scheme.bits);
     for (size_t block = 0; block < 2000; ++block) bits[512 * block] = true;
-    test::Random random(3);
+    test::Random random(test::SeedOr(3));
     uint64_t offsets[kMaxProbes];
     for (size_t i = 0; i < kKeys; ++i) {
       scheme.Offsets(random.Key(10), offsets);

@@ -188,7 +188,7 @@ TEST(ConcurrentFilter, RefusesWhatCannotBe) {
 }
 
 TEST(ConcurrentFilter, KeysOfAnySize) {
-  test::Random random(7);
+  test::Random random(test::SeedOr(7));
   ConcurrentFilter filter(Options(200, 1e-6));
   std::vector<std::string> keys = {"", std::string(1, '\0'),
                                    std::string(1 << 20, 'x')};
@@ -222,7 +222,7 @@ TEST(ConcurrentFilter, ManyThreads) {
   }
   for (unsigned reader = 0; reader < kReaders; ++reader) {
     threads.emplace_back([&, reader] {
-      test::Random random(reader);
+      test::Random random(test::SeedOr(reader));
       uint64_t last_count = 0;
       do {
         for (unsigned writer = 0; writer < kWriters; ++writer) {

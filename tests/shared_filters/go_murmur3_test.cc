@@ -131,7 +131,7 @@ TEST(GoMurmur3, RefusesWhatCannotBe) {
 }
 
 TEST(GoMurmur3, KeysOfAnySize) {
-  test::Random random(7);
+  test::Random random(test::SeedOr(7));
   GoMurmur3Filter filter(Options(8000, kGoZeroProbes));
   std::vector<std::string> keys = {"", std::string(1, '\0'),
                                    std::string(1 << 20, 'x')};

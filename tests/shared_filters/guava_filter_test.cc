@@ -216,7 +216,7 @@ TEST(GuavaFilter, FullOfOnes) {
 }
 
 TEST(GuavaFilter, KeysOfAnySize) {
-  test::Random random(7);
+  test::Random random(test::SeedOr(7));
   GuavaFilter filter(Options(200, 1e-6));
   std::vector<std::string> keys = {"", std::string(1, '\0'),
                                    std::string(1 << 20, 'x')};

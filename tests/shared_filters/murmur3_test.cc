@@ -35,7 +35,7 @@ TEST(Murmur3, EqualsGo) {
 }
 
 TEST(Murmur3, OneByteMoreIsThatKeyWithTheByte) {
-  test::Random random(1);
+  test::Random random(test::SeedOr(1));
   for (size_t size = 0; size <= 70; ++size) {
     const std::string key = random.Key(size);
     for (unsigned byte = 0; byte < 256; ++byte) {

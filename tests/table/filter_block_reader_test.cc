@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <random>
 #include <set>
 
 #include "deltabloom/filter_block.h"
 #include "tests/filter_block_golden.h"
+#include "tests/random.h"
 #include "tests/table/filter_block_util.h"
 
 namespace deltabloom {
@@ -122,10 +122,10 @@ TEST(FilterBlockReader, Describe) {
 
 // Random tables against a plain map from window to keys.
 TEST(FilterBlock, RandomTables) {
-  const unsigned seed = std::random_device{}();
+  const uint64_t seed = test::SeedOfThisRun();
   SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
-  const auto below = [&](uint64_t n) { return random() % n; };
+  test::Random random(seed);
+  const auto below = [&](uint64_t n) { return random.Below(n); };
   ListPolicy policy;
   for (int table = 0; table < 100; ++table) {
     const unsigned base_lg = static_cast<unsigned>(below(16));

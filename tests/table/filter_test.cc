@@ -6,12 +6,12 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "deltabloom/filter_policy.h"
+#include "tests/random.h"
 
 namespace deltabloom {
 namespace {
@@ -100,15 +100,12 @@ TEST(FilterBuilder, AppendsAndStartsAnew) {
 }
 
 TEST(Filter, KeysOfAnyBytesAndLength) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::SeedOfThisRun();
   SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
+  test::Random random(seed);
   std::vector<std::string> keys;
   for (size_t size = 0; size < 300; ++size) {
-    std::string key;
-    for (size_t i = 0; i < size; ++i)
-      key.push_back(static_cast<char>(random()));
-    keys.push_back(key);
+    keys.push_back(random.Key(size));
   }
   keys.push_back(std::string(1 << 20, '\0'));
   const std::vector<std::string_view> views(keys.begin(), keys.end());

@@ -3,8 +3,8 @@
 //
 // The including file defines DELTABLOOM_TARGET, the function attribute of its
 // instructions, includes scalar-inl.h, and defines in namespace
-// deltabloom::internal a struct Vector: kLanes lanes of 32 bits and the
-// operations used below. No lambdas: they would not inherit the attribute.
+// deltabloom::internal::classic a struct Vector: kLanes lanes of 32 bits and
+// the operations used below. No lambdas: they would not inherit the attribute.
 #ifndef DELTABLOOM_UTIL_CLASSIC_SIMD_INL_H_
 #define DELTABLOOM_UTIL_CLASSIC_SIMD_INL_H_
 

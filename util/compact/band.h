@@ -27,9 +27,6 @@ class Band {
         fingerprints_(Zeroed<Fingerprint>(rows)),
         fingerprint_mask_(~uint32_t{0} >> (32 - columns)) {}
 
-  // Bytes per row.
-  static constexpr uint64_t kRowBytes = 8 + sizeof(Fingerprint);
-
   // Begins a bucket: Undo reaches back to here.
   void BeginBucket() { taken_size_ = 0; }
 

@@ -2,7 +2,7 @@
 // instructions.
 //
 // The including file defines DELTABLOOM_TARGET, the function attribute of its
-// instructions, and in namespace deltabloom::internal the function
+// instructions, and in namespace deltabloom::internal::compact the function
 // Holds<kColumns>. No lambdas: they would not inherit the attribute.
 #ifndef DELTABLOOM_UTIL_COMPACT_SIMD_INL_H_
 #define DELTABLOOM_UTIL_COMPACT_SIMD_INL_H_

@@ -1,8 +1,8 @@
 // The kernels of the layout local over the rounds of a set of instructions.
 //
 // The including file defines DELTABLOOM_TARGET, the function attribute of its
-// instructions, and in namespace deltabloom::internal the functions TestRound
-// and SetRound. No lambdas: they would not inherit the attribute.
+// instructions, and in namespace deltabloom::internal::local the functions
+// TestRound and SetRound. No lambdas: they would not inherit the attribute.
 #ifndef DELTABLOOM_UTIL_LOCAL_SIMD_INL_H_
 #define DELTABLOOM_UTIL_LOCAL_SIMD_INL_H_
 
