@@ -40,6 +40,7 @@ enum class RedisError : uint8_t {
   kBusy,             // another rebuild is running
   kNotReplicated,    // done, but fewer replicas than asked for have it
   kServer,           // any other error of the server
+  kCancelled,        // the caller's own wish
 };
 
 // "timeout", "wrong type", ...
@@ -127,6 +128,12 @@ struct DELTABLOOM_EXPORT RedisFilterOptions {
   // The filter vanishes that long after its creation. 0: never.
   std::chrono::milliseconds expire_after{0};
 
+  // There are no bits before the first rebuild has finished: until then checks
+  // are answered "may match" with kMissing, as where bits were lost, and adds
+  // fail. For filters of keys that exist already: empty, they would refuse
+  // them all. One generation only.
+  bool filled_by_rebuild = false;
+
   // 2 to 16: Rotate() lets keys go that are older than max_age. Each
   // generation is a bitmap of the full size; only Deltabloom reads all.
   uint32_t generations = 1;
@@ -202,6 +209,12 @@ struct DELTABLOOM_EXPORT RedisRebuildOptions {
   // Called by Finish from time to time with the bytes of the bitmap that are
   // done, and all of them. Must not throw.
   std::function<void(uint64_t done, uint64_t all)> progress;
+
+  // Asked several times a second while StartRebuild waits and Finish uploads:
+  // true, and they give up with kCancelled, and the live bitmap is as it was
+  // (but see Finish). Must not throw. The switch from one bitmap to the other
+  // is not interrupted.
+  std::function<bool()> cancelled;
 };
 
 struct DELTABLOOM_EXPORT RedisRebuildResult {
@@ -281,6 +294,8 @@ class DELTABLOOM_EXPORT RedisFilter {
   RedisStatus Add(const std::string_view* keys, size_t n,
                   bool* is_new = nullptr);
 
+  // kMissing if the bits are lost: *info then says what the filter is, and not
+  // what it holds.
   RedisStatus Info(RedisFilterInfo* info);
 
   // Deletes every key of the filter. OK if there was none.

@@ -44,6 +44,8 @@ const char* RedisErrorName(RedisError error) {
       return "not replicated";
     case RedisError::kServer:
       return "server error";
+    case RedisError::kCancelled:
+      return "cancelled";
   }
   return "unknown";
 }

@@ -107,12 +107,14 @@ RedisStatus Connect(const RedisOptions& redis, const std::string& name,
 }
 
 Request MakeCreate(const Descriptor& descriptor, const std::string& key,
-                   const std::vector<std::string>& bitmaps, uint32_t shard) {
+                   const std::vector<std::string>& bitmaps, uint32_t shard,
+                   bool filled_by_rebuild) {
   Request request(kCreateScript, static_cast<uint32_t>(1 + bitmaps.size()));
   request.Key(key);
   for (const std::string& bitmap : bitmaps) request.Key(bitmap);
   request.Number(descriptor.BlocksOf(shard)).Number(descriptor.MarkerOf(0));
   request.Number(static_cast<uint64_t>(descriptor.expire_after.count()));
+  request.Number(filled_by_rebuild ? 1 : 0);
   for (const auto& [field, value] : descriptor.Fields()) {
     request.Word(field).Word(value);
   }
@@ -217,9 +219,9 @@ RedisStatus RedisFilter::Create(const RedisOptions& redis,
   const ViewRef view = rep->CurrentView();
   if (descriptor.shards > 1) {
     const std::string root = internal::RootDescriptor(descriptor.name);
-    status = internal::RunCreate(client.get(),
-                                 internal::MakeCreate(descriptor, root, {}, 0),
-                                 descriptor);
+    status = internal::RunCreate(
+        client.get(), internal::MakeCreate(descriptor, root, {}, 0, false),
+        descriptor);
     if (!status.ok()) return status;
   }
   for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
@@ -228,7 +230,8 @@ RedisStatus RedisFilter::Create(const RedisOptions& redis,
     status = internal::RunCreate(
         client.get(),
         internal::MakeCreate(descriptor, view->shards[shard].descriptor,
-                             {first, first + descriptor.generations}, shard),
+                             {first, first + descriptor.generations}, shard,
+                             options.filled_by_rebuild),
         descriptor);
     if (!status.ok()) {
       if (descriptor.shards > 1) internal::Retire(client.get(), *view, "");

@@ -177,6 +177,10 @@ std::string Resolve(const RedisFilterOptions& options, Descriptor* descriptor) {
     return "generations beyond 1 and max_age need each other";
   }
   descriptor->max_age = options.max_age;
+  if (options.filled_by_rebuild && options.generations > 1) {
+    return "filled_by_rebuild does not go with generations: they are not "
+           "rebuilt";
+  }
   return "";
 }
 

@@ -32,6 +32,7 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
   RedisStatus Begin();
   RedisStatus Renew();
   RedisStatus RenewIfDue();
+  RedisStatus Cancelled() const;
   RedisStatus Settle();
   RedisStatus FinishShard(uint32_t shard, RedisRebuildResult* result);
   void Abort();
@@ -56,6 +57,7 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
   uint64_t keys = 0;
   uint32_t done_shards = 0;
   bool begun = false;
+  bool uploading = false;
   RedisStatus lost;  // of a renewal
   Clock::time_point renewed_at;
 };
@@ -117,12 +119,21 @@ RedisStatus RedisRebuild::Rep::RenewIfDue() {
   return lost;
 }
 
+RedisStatus RedisRebuild::Rep::Cancelled() const {
+  if (!options.cancelled || !options.cancelled()) return {};
+  return MakeStatus(RedisError::kCancelled, descriptor().name,
+                    "the rebuild was cancelled");
+}
+
 RedisStatus RedisRebuild::Rep::Settle() {
   const Clock::time_point until = Clock::now() + options.settle;
+  const milliseconds nap =
+      std::min(options.lease / 4, milliseconds(options.cancelled ? 100 : 1000));
   while (Clock::now() < until) {
     std::this_thread::sleep_for(
-        std::min<Clock::duration>(until - Clock::now(), options.lease / 4));
-    const RedisStatus status = RenewIfDue();
+        std::min<Clock::duration>(until - Clock::now(), nap));
+    RedisStatus status = Cancelled();
+    if (status.ok()) status = RenewIfDue();
     if (!status.ok()) return status;
   }
   return {};
@@ -134,13 +145,15 @@ RedisStatus RedisRebuild::Rep::FinishShard(uint32_t shard,
   const std::string upload = names.Upload(token);
   const unsigned char* bytes = bitmap.data() + ShardBegin(shard);
   const uint64_t count = internal::CountBits(bytes, ShardSize(shard));
+  uploading = true;
   const RedisStatus status = internal::Upload(
       client.get(), upload, bytes, ShardSize(shard), options.lease,
       [&](uint64_t done) {
         if (options.progress) {
           options.progress(ShardBegin(shard) + done, bitmap.size());
         }
-        return RenewIfDue();
+        const RedisStatus wish = Cancelled();
+        return wish.ok() ? RenewIfDue() : wish;
       },
       &result->uploaded_bytes);
   if (!status.ok()) return status;
@@ -158,6 +171,14 @@ RedisStatus RedisRebuild::Rep::FinishShard(uint32_t shard,
 }
 
 void RedisRebuild::Rep::Abort() {
+  if (!replace) {
+    Request request("UNLINK");
+    request.Key(view->shards[0].Upload(token));
+    Reply reply;
+    if (uploading) client->RunOne(request, Retry::kSafe, &reply);
+    uploading = false;
+    return;
+  }
   if (!begun) return;
   begun = false;
   for (uint32_t shard = done_shards; shard < descriptor().shards; ++shard) {
@@ -217,7 +238,7 @@ RedisStatus RedisRebuild::Finish(RedisRebuildResult* result) {
   result->upload_time =
       std::chrono::duration_cast<milliseconds>(Clock::now() - start);
   if (status.ok()) {
-    rep_->begun = false;
+    rep_->begun = rep_->uploading = false;
   } else {
     rep_->Abort();
   }

@@ -215,6 +215,12 @@ TEST(Options, BadOnesAreNamed) {
       {With([](auto* o) { o->generations = 2; }), "max_age"},
       {With([](auto* o) { o->max_age = std::chrono::milliseconds(5); }),
        "max_age"},
+      {With([](auto* o) {
+         o->generations = 2;
+         o->max_age = std::chrono::milliseconds(5);
+         o->filled_by_rebuild = true;
+       }),
+       "filled_by_rebuild"},
       {With([](auto* o) { o->expire_after = std::chrono::milliseconds(-5); }),
        "expire_after"},
       {With([](auto* o) { o->shard_bytes = 0; }), "shard_bytes"},

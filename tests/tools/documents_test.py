@@ -13,6 +13,9 @@ import unittest
 
 TOOL_DIR, BUILD_DIR, CMAKE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
 PAGES = ["deltabloom.1", "deltabloom-inspect.1"]
+# Only in builds with hiredis.
+if (TOOL_DIR / "deltabloom-shared.1").exists():
+    PAGES.append("deltabloom-shared.1")
 
 
 def run(*command):
@@ -33,6 +36,21 @@ class ManPages(unittest.TestCase):
             self.assertIn(word, shown)
 
 
+    @unittest.skipUnless("deltabloom-shared.1" in PAGES, "a build without hiredis")
+    def test_actions_of_shared(self):
+        text = run("groff", "-man", "-Tascii", "-P-cbou", str(TOOL_DIR / PAGES[2])).stdout
+        own, common = text.split("OPTIONS OF ALL ACTIONS")
+        shown = run(str(TOOL_DIR / "deltabloom"), "shared", "check", "--help").stdout
+        for word in ("--fail-closed", "--only", "--adopt"):
+            self.assertIn(word, own)
+            self.assertNotIn(word, common.split("EXAMPLES")[0])
+            self.assertIn(word, shown)
+        for word in ("--host", "--password-file", "--json"):
+            self.assertIn(word, common)
+            self.assertIn(word, shown)
+        self.assertNotIn("--host", own)
+
+
 class Completion(unittest.TestCase):
     def complete(self, *words):
         """What Bash offers for the last of the words."""
@@ -50,6 +68,13 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.complete("deltabloom", "--v"), ["--version"])
         self.assertEqual(self.complete("deltabloom", "inspect", "--j"), ["--json"])
         self.assertEqual(self.complete("deltabloom", "inspect", "a.sst", "--j"), ["--json"])
+        if "deltabloom-shared.1" in PAGES:
+            self.assertIn("rebuild", self.complete("deltabloom", "shared", ""))
+            self.assertEqual(self.complete("deltabloom", "shared", "exp"), ["export"])
+            self.assertEqual(self.complete("deltabloom", "shared", "check", "--fail"),
+                             ["--fail-closed"])
+            self.assertEqual(self.complete("deltabloom", "shared", "info", "--fail"), [])
+            self.assertEqual(self.complete("deltabloom", "shared", "check", "n"), [])
         # Files are left to Bash itself.
         self.assertEqual(self.complete("deltabloom", "inspect", "a"), [])
         self.assertEqual(self.complete("deltabloom", "nonsense", "--"), [])

@@ -24,6 +24,14 @@ void Console::Line(std::string_view text) {
   *streams_.out << Escaped(text) << '\n';
 }
 
+void Console::Raw(std::string_view bytes, char end) {
+  if (streams_.out_is_terminal) {
+    Line(bytes);
+  } else {
+    *streams_.out << bytes << end;
+  }
+}
+
 void Console::Error(std::string_view text) {
   progress_.Clear();
   streams_.out

@@ -43,7 +43,11 @@ class Console {
   // Only where results are not JSON.
   void Line(std::string_view text);
 
-  // The same on standard error.
+  // The bytes of others as they are, for another program; escaped if standard
+  // output is a terminal. Only where results are not JSON.
+  void Raw(std::string_view bytes, char end);
+
+  // A line on standard error.
   void Error(std::string_view text);
 
   // See Progress.

@@ -37,6 +37,11 @@ void JsonOutput::Number(std::string_view key, double value) {
   *out_ << nlohmann::json(value).dump();
 }
 
+void JsonOutput::Boolean(std::string_view key, bool value) {
+  Begin(key);
+  *out_ << (value ? "true" : "false");
+}
+
 void JsonOutput::Null(std::string_view key) {
   Begin(key);
   *out_ << "null";

@@ -41,6 +41,7 @@ class JsonOutput {
   void Text(std::string_view key, std::string_view value);
   void Number(std::string_view key, uint64_t value);
   void Number(std::string_view key, double value);
+  void Boolean(std::string_view key, bool value);
   void Null(std::string_view key);
 
  private:

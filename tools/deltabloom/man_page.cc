@@ -68,16 +68,59 @@ std::string Term(const CLI::Option& option) {
   return term;
 }
 
-// Positional ones first, as one gives them last but thinks of them first.
-std::string Options(const CLI::App& app) {
+// Positional ones first, as one gives them last but thinks of them first. Only
+// those for which `wanted` is true.
+template <typename Wanted>
+std::string Options(const CLI::App& app, const Wanted& wanted) {
   std::string text;
   for (const bool positional : {true, false}) {
     for (const CLI::Option* option : app.get_options()) {
-      if (option->get_positional() != positional) continue;
+      if (option->get_positional() != positional || !wanted(*option)) continue;
       text += Item(Term(*option), option->get_description() + ".");
     }
   }
   return text;
+}
+
+std::string Options(const CLI::App& app) {
+  return Options(app, [](const CLI::Option&) { return true; });
+}
+
+using Actions = std::vector<const CLI::App*>;
+
+Actions ActionsOf(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+// Do all actions have the same option?
+bool IsCommon(const CLI::Option& option, const Actions& actions) {
+  for (const CLI::App* action : actions) {
+    const CLI::Option* same = action->get_option_no_throw(option.get_name());
+    if (same == nullptr ||
+        same->get_description() != option.get_description()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// A section of each action with what is its own, then what is the same for all.
+std::string ActionSections(const Actions& actions) {
+  std::string text = Section("ACTIONS");
+  for (const CLI::App* action : actions) {
+    std::string synopsis = Bold(action->get_name());
+    for (const CLI::Option* option : action->get_options()) {
+      if (option->get_positional()) synopsis += " " + Term(*option);
+    }
+    text += ".SS " + synopsis + "\n" + Roff(action->get_description()) + ".\n";
+    text += Options(*action, [&actions](const CLI::Option& option) {
+      return !IsCommon(option, actions);
+    });
+  }
+  return text + Section("OPTIONS OF ALL ACTIONS") +
+         Options(*actions.front(), [&actions](const CLI::Option& option) {
+           return IsCommon(option, actions);
+         });
 }
 
 std::string ExitStatus(const std::string& success, const std::string& failure) {
@@ -131,7 +174,8 @@ std::string ManPage(const Program::Entry& entry) {
   const std::string name = std::string(kProgramName) + "-" + entry.command.name;
   std::string page =
       Title(name, entry.command.summary) + Section("SYNOPSIS") +
-      Bold(std::string(kProgramName) + " " + entry.command.name) + " [" +
+      Bold(std::string(kProgramName) + " " + entry.command.name) +
+      (ActionsOf(*entry.options).empty() ? "" : " " + Italic("ACTION")) + " [" +
       Italic("OPTIONS") + "]";
   for (const CLI::Option* option : entry.options->get_options()) {
     if (option->get_positional()) page += " " + Term(*option);
@@ -140,7 +184,10 @@ std::string ManPage(const Program::Entry& entry) {
   for (size_t i = 0; i < entry.manual.description.size(); ++i) {
     page += (i == 0 ? "" : ".PP\n") + Roff(entry.manual.description[i]) + "\n";
   }
-  page += Section("OPTIONS") + Options(*entry.options) + Section("EXAMPLES");
+  const Actions actions = ActionsOf(*entry.options);
+  page += actions.empty() ? Section("OPTIONS") + Options(*entry.options)
+                          : ActionSections(actions);
+  page += Section("EXAMPLES");
   for (const Example& example : entry.manual.examples) {
     page += Item(Bold(example.command), example.does);
   }

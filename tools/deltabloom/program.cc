@@ -64,6 +64,11 @@ Program::Program(const std::vector<Command>& commands)
     options->add_flag("--json", entry.json,
                       "Print one JSON document instead of text");
     entry.run = implementation.add_options(options);
+    for (CLI::App* action : options->get_subcommands({})) {
+      action->set_help_flag("-h,--help", "Print this help and exit");
+      action->add_flag("--json", entry.json,
+                       "Print one JSON document instead of text");
+    }
     options->formatter(std::make_shared<HelpFormatter>(entry.manual));
   }
 }

@@ -14,7 +14,7 @@ namespace deltabloom::tools {
 
 inline constexpr char kProgramName[] = "deltabloom";
 inline constexpr char kProgramSummary[] =
-    "Look into the filters of table files of LevelDB and RocksDB";
+    "Look into the filters of table files, and keep those that services share";
 
 // The sentence on exit status 2, which is the same for all subcommands.
 inline constexpr char kUsageMeaning[] =

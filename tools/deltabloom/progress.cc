@@ -25,9 +25,11 @@ void Progress::Show(uint64_t done, uint64_t total, std::string_view unit,
   std::string bar(static_cast<size_t>(std::clamp(share, 0.0, 1.0) * kWidth),
                   '#');
   bar.resize(kWidth, ' ');
-  std::string line = "[" + bar + "] " + std::to_string(done) + " of " +
-                     std::to_string(total) + " " + std::string(unit) + ": " +
-                     Escaped(name);
+  std::string line = std::to_string(done) + " ";
+  if (total != kUnknown) {
+    line = "[" + bar + "] " + line + "of " + std::to_string(total) + " ";
+  }
+  line += std::string(unit) + ": " + Escaped(name);
   if (line.size() > columns_) {
     // Not within a character of several bytes.
     size_t end = columns_;

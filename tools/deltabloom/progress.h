@@ -21,7 +21,11 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // "[####      ] 3 of 8 files: name", where 3 are done and `name` is next.
+  // The total of what has no end in sight.
+  static constexpr uint64_t kUnknown = UINT64_MAX;
+
+  // "[####      ] 3 of 8 files: name", where 3 are done and `name` is next; of
+  // an unknown total "3 files: name".
   void Show(uint64_t done, uint64_t total, std::string_view unit,
             std::string_view name);
 

@@ -1,0 +1,268 @@
+// Asks and fills a filter of scheme go-murmur3, from Go with nothing but its
+// standard library:
+//
+//	go run go_client.go HOST PORT NAME check|add KEY...
+//	go run go_client.go --bits M --probes K HOST PORT NAME check|add KEY...
+//
+// The first form is for filters that Deltabloom made: it reads bits and probes
+// from Redis. The second is for bitmaps that only programs like this one fill
+// (go-zero: 14 probes). Prints "absent KEY" or "may match KEY", or how many
+// keys were added.
+package main
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	c1 = 0x87c37b91114253d5
+	c2 = 0x4cf5ad432745937f
+)
+
+func finish(h uint64) uint64 {
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+// murmur3 is the low half of MurmurHash3_x64_128 with seed 0.
+func murmur3(data []byte) uint64 {
+	var h1, h2 uint64
+	size := uint64(len(data))
+	for ; len(data) >= 16; data = data[16:] {
+		k1 := binary.LittleEndian.Uint64(data)
+		k2 := binary.LittleEndian.Uint64(data[8:])
+		h1 ^= bits.RotateLeft64(k1*c1, 31) * c2
+		h1 = (bits.RotateLeft64(h1, 27)+h2)*5 + 0x52dce729
+		h2 ^= bits.RotateLeft64(k2*c2, 33) * c1
+		h2 = (bits.RotateLeft64(h2, 31)+h1)*5 + 0x38495ab5
+	}
+	var tail [16]byte
+	copy(tail[:], data)
+	h1 ^= bits.RotateLeft64(binary.LittleEndian.Uint64(tail[:])*c1, 31) * c2
+	h2 ^= bits.RotateLeft64(binary.LittleEndian.Uint64(tail[8:])*c2, 33) * c1
+	h1 ^= size
+	h2 ^= size
+	h1 += h2
+	h2 += h1
+	return finish(h1) + finish(h2)
+}
+
+// Redis is one connection; the protocol, as far as it is needed.
+type Redis struct {
+	connection net.Conn
+	in         *bufio.Reader
+}
+
+// Run sends many commands in one round trip.
+func (r *Redis) Run(commands ...[]string) ([]any, error) {
+	var out strings.Builder
+	for _, words := range commands {
+		fmt.Fprintf(&out, "*%d\r\n", len(words))
+		for _, word := range words {
+			fmt.Fprintf(&out, "$%d\r\n%s\r\n", len(word), word)
+		}
+	}
+	r.connection.SetDeadline(time.Now().Add(time.Second))
+	if _, err := io.WriteString(r.connection, out.String()); err != nil {
+		return nil, err
+	}
+	replies := make([]any, len(commands))
+	var first error
+	for i := range replies {
+		reply, err := r.read()
+		if err != nil {
+			return nil, err
+		}
+		if refused, is := reply.(error); is && first == nil {
+			first = refused
+		}
+		replies[i] = reply
+	}
+	return replies, first
+}
+
+func (r *Redis) read() (any, error) {
+	line, err := r.in.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	rest := strings.TrimRight(line[1:], "\r\n")
+	switch line[0] {
+	case '-':
+		return errors.New(rest), nil
+	case ':':
+		return strconv.ParseInt(rest, 10, 64)
+	case '$':
+		size, err := strconv.Atoi(rest)
+		if err != nil || size < 0 {
+			return nil, err
+		}
+		bytes := make([]byte, size+2)
+		_, err = io.ReadFull(r.in, bytes)
+		return string(bytes[:size]), err
+	case '*':
+		size, err := strconv.Atoi(rest)
+		list := []any{}
+		for ; err == nil && size > 0; size-- {
+			var one any
+			one, err = r.read()
+			list = append(list, one)
+		}
+		return list, err
+	}
+	return rest, nil
+}
+
+// add sets the bits in the bitmap and in that of a rebuild, if one runs: both
+// or neither. -1: the bits were lost.
+const add = `
+local function whole(key) return ARGV[2] == '-1' or redis.call('GETBIT', key, ARGV[2]) == 1 end
+local function set(key) for i = 3, #ARGV do redis.call('SETBIT', key, ARGV[i], 1) end end
+if not whole(KEYS[1]) then return -1 end
+set(KEYS[1])
+if redis.call('HGET', KEYS[2], 'rebuild') and whole(ARGV[1]) then set(ARGV[1]) end
+return 0`
+
+// Filter is a bitmap in Redis.
+type Filter struct {
+	redis           *Redis
+	name, companion string
+	bits, probes    uint64
+	marker          string // the bit behind the last one; "-1": of Deltabloom's only
+}
+
+// Open reads from Redis what bits = 0 leaves open.
+func Open(redis *Redis, name string, bits, probes uint64) (*Filter, error) {
+	f := &Filter{redis, name, "{" + name + "}", bits, probes, "-1"}
+	if strings.Contains(name, "{") {
+		f.companion = name
+	}
+	if bits != 0 {
+		return f, nil
+	}
+	replies, err := redis.Run([]string{"HMGET", f.companion + ":deltabloom",
+		"scheme", "bits", "probes", "generations"})
+	if err != nil {
+		return nil, err
+	}
+	fields := replies[0].([]any)
+	if fields[0] != "go-murmur3" || fields[3] != nil {
+		return nil, errors.New(name + ": no filter that this program can read")
+	}
+	if f.bits, err = strconv.ParseUint(fields[1].(string), 10, 32); err != nil {
+		return nil, err
+	}
+	f.marker = fields[1].(string)
+	f.probes, err = strconv.ParseUint(fields[2].(string), 10, 8)
+	return f, err
+}
+
+func (f *Filter) offsets(key string) []string {
+	data := append([]byte(key), 0)
+	offsets := make([]string, f.probes)
+	for i := range offsets {
+		data[len(data)-1] = byte(i)
+		offsets[i] = strconv.FormatUint(murmur3(data)%f.bits, 10)
+	}
+	return offsets
+}
+
+// MayMatch is false only if the key was not added. One round trip.
+func (f *Filter) MayMatch(key string) (bool, error) {
+	commands := [][]string{{"GETBIT", f.name, f.marker}}
+	if f.marker == "-1" {
+		commands[0] = []string{"EXISTS", f.name}
+	}
+	for _, offset := range f.offsets(key) {
+		commands = append(commands, []string{"GETBIT", f.name, offset})
+	}
+	replies, err := f.redis.Run(commands...)
+	if err != nil || replies[0] == int64(0) {
+		return true, err // lost bits, which read as zeros, say nothing
+	}
+	for _, bit := range replies[1:] {
+		if bit == int64(0) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Add is done when it returns nil.
+func (f *Filter) Add(key string) error {
+	words := []string{"EVAL", add, "2", f.name, f.companion + ":deltabloom",
+		f.companion + ":rebuild", f.marker}
+	replies, err := f.redis.Run(append(words, f.offsets(key)...))
+	if err == nil && replies[0] != int64(0) {
+		err = errors.New(f.name + ": the bits are lost; rebuild the filter")
+	}
+	return err
+}
+
+func run(arguments []string) error {
+	var m, k uint64
+	var err error
+	if len(arguments) > 4 && arguments[0] == "--bits" && arguments[2] == "--probes" {
+		if m, err = strconv.ParseUint(arguments[1], 10, 32); err != nil {
+			return err
+		}
+		if k, err = strconv.ParseUint(arguments[3], 10, 8); err != nil {
+			return err
+		}
+		arguments = arguments[4:]
+	}
+	if len(arguments) < 4 || arguments[3] != "check" && arguments[3] != "add" {
+		return errors.New("usage: go_client [--bits M --probes K] HOST PORT NAME check|add KEY...")
+	}
+	address := net.JoinHostPort(arguments[0], arguments[1])
+	connection, err := net.DialTimeout("tcp", address, time.Second)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	redis := &Redis{connection, bufio.NewReader(connection)}
+	filter, err := Open(redis, arguments[2], m, k)
+	if err != nil {
+		return err
+	}
+	keys := arguments[4:]
+	for _, key := range keys {
+		if arguments[3] == "add" {
+			if err := filter.Add(key); err != nil {
+				return err
+			}
+			continue
+		}
+		found, err := filter.MayMatch(key)
+		if err != nil {
+			return err
+		}
+		answer := "absent"
+		if found {
+			answer = "may match"
+		}
+		fmt.Println(answer, key)
+	}
+	if arguments[3] == "add" {
+		fmt.Println("added", len(keys))
+	}
+	return nil
+}
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "go_client:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,155 @@
+#include "guard.h"
+
+#include <rocksdb/options.h>
+
+#include <functional>
+#include <stdexcept>
+
+using deltabloom::RedisError;
+using deltabloom::RedisFilter;
+using deltabloom::RedisStatus;
+
+Guard::Guard(const std::string& path, const deltabloom::RedisOptions& redis,
+             const deltabloom::RedisFilterOptions& filter)
+    : redis_(redis), options_(filter) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  rocksdb::DB* store = nullptr;
+  const rocksdb::Status status = rocksdb::DB::Open(options, path, &store);
+  if (!status.ok()) throw std::runtime_error(path + ": " + status.ToString());
+  store_.reset(store);
+}
+
+Guard::Found Guard::Get(const std::string& id, std::string* value) {
+  ++lookups_;
+  if (!MayExist(id)) return Found::kNo;
+  return Read(id, value);
+}
+
+Guard::Stored Guard::Put(const std::string& id, const std::string& value) {
+  return Write(id, value);
+}
+
+Guard::Claimed Guard::Claim(const std::string& order) {
+  const std::lock_guard<std::mutex> lock(
+      claims_[std::hash<std::string>()(order) % claims_.size()]);
+  ++lookups_;
+  if (MayExist(order)) {
+    std::string value;
+    const Found found = Read(order, &value);
+    if (found == Found::kError) return Claimed::kError;
+    if (found == Found::kYes) return Claimed::kUsed;
+  }
+  return Write(order, "used") == Stored::kError ? Claimed::kError
+                                                : Claimed::kNew;
+}
+
+// False: the filter knows every id of the store, and not this one.
+bool Guard::MayExist(const std::string& id) {
+  if (behind_) return true;
+  bool may_match = true;
+  const RedisStatus status = Filter()->Check(id, &may_match);
+  if (!status.ok()) ++failed_open_;
+  // Evicted, flushed or deleted: only a rebuild brings the bits back.
+  if (status.error == RedisError::kMissing) behind_ = true;
+  // An add that failed while we asked may have been that of this id.
+  if (may_match || behind_) return true;
+  ++refused_;
+  return false;
+}
+
+Guard::Found Guard::Read(const std::string& id, std::string* value) {
+  ++store_reads_;
+  const rocksdb::Status status = store_->Get({}, id, value);
+  if (status.ok()) return Found::kYes;
+  if (!status.IsNotFound()) return Found::kError;
+  ++false_maybes_;
+  return Found::kNo;
+}
+
+// First the store, then the filter: what a rebuild does not read in the store,
+// because it came later, is added to the bitmap that the rebuild makes, too. So
+// rebuilds need no `settle`.
+Guard::Stored Guard::Write(const std::string& id, const std::string& value) {
+  if (!store_->Put({}, id, value).ok()) return Stored::kError;
+  const auto filter = Filter();
+  if (filter != nullptr && filter->Add(id).ok()) return Stored::kYes;
+  ++failed_adds_;  // before behind_: Rebuild reads them the other way round
+  behind_ = true;
+  return Stored::kBehind;
+}
+
+std::string Guard::Rebuild() {
+  const std::lock_guard<std::mutex> lock(rebuild_mutex_);
+  // RocksDB lets one process open the store, so another rebuild is a dead one.
+  deltabloom::RedisRebuildOptions options;
+  options.take_over = true;
+  const uint64_t failed_before = failed_adds_;
+  std::shared_ptr<RedisFilter> filter = Filter();
+  std::string error;
+  if (filter == nullptr) error = OpenFilter(&filter);
+  std::unique_ptr<deltabloom::RedisRebuild> rebuild;
+  RedisStatus status;
+  if (error.empty()) status = filter->StartRebuild(options, &rebuild);
+  if (status.error == RedisError::kMissing ||
+      status.error == RedisError::kMismatch) {  // deleted: made anew
+    error = OpenFilter(&filter);
+    status =
+        error.empty() ? filter->StartRebuild(options, &rebuild) : RedisStatus();
+  }
+  if (error.empty() && status.ok()) {
+    const std::unique_ptr<rocksdb::Iterator> all(store_->NewIterator({}));
+    for (all->SeekToFirst(); all->Valid(); all->Next()) {
+      rebuild->Add({all->key().data(), all->key().size()});
+    }
+    if (all->status().ok()) {
+      status = rebuild->Finish();
+    } else {
+      error = all->status().ToString();  // the filter would lack keys
+    }
+  }
+  if (error.empty()) error = status.message;
+  if (!error.empty()) {
+    ++failed_rebuilds_;
+    return error;
+  }
+  ++rebuilds_;
+  behind_ = false;
+  // One that failed meanwhile may be missing again.
+  if (failed_adds_ != failed_before) behind_ = true;
+  return "";
+}
+
+std::string Guard::OpenFilter(std::shared_ptr<RedisFilter>* filter) {
+  std::unique_ptr<RedisFilter> opened;
+  RedisStatus status = RedisFilter::Open(redis_, options_.name, &opened);
+  if (status.error == RedisError::kMissing) {
+    status = RedisFilter::Create(redis_, options_, &opened);
+    if (status.error == RedisError::kExists) {  // another one was faster
+      status = RedisFilter::Open(redis_, options_.name, &opened);
+    }
+  }
+  if (!status.ok()) return status.message;
+  *filter = std::move(opened);
+  const std::lock_guard<std::mutex> lock(filter_mutex_);
+  filter_ = *filter;
+  return "";
+}
+
+std::shared_ptr<RedisFilter> Guard::Filter() const {
+  const std::lock_guard<std::mutex> lock(filter_mutex_);
+  return filter_;
+}
+
+GuardStatistics Guard::Statistics() const {
+  GuardStatistics s;
+  s.lookups = lookups_;
+  s.refused = refused_;
+  s.store_reads = store_reads_;
+  s.false_maybes = false_maybes_;
+  s.failed_open = failed_open_;
+  s.rebuilds = rebuilds_;
+  s.failed_rebuilds = failed_rebuilds_;
+  s.behind = behind_;
+  return s;
+}

@@ -1,0 +1,106 @@
+#include "tools/deltabloom/key_reader.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace deltabloom::tools {
+namespace {
+
+constexpr size_t kMaxKey = size_t{1} << 20;
+constexpr size_t kPiece = size_t{256} << 10;
+
+std::runtime_error SystemError(const std::string& path) {
+  return std::runtime_error(path + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+KeyReader::KeyReader(const std::string& path, char separator,
+                     Interrupt* interrupt)
+    : name_(path == "-" ? "standard input" : path),
+      separator_(separator),
+      interrupt_(interrupt) {
+  descriptor_ = path == "-" ? dup(STDIN_FILENO)
+                            : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) throw SystemError(name_);
+  struct stat status = {};
+  if (fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) {
+    size_ = static_cast<uint64_t>(status.st_size);
+  }
+}
+
+KeyReader::KeyReader(const std::vector<std::string>& keys)
+    : name_("--key"), at_end_(true), given_(keys) {
+  for (const std::string& key : given_) {
+    if (key.size() > kMaxKey) {
+      throw std::runtime_error("--key: a key of more than 1 MiB");
+    }
+  }
+}
+
+KeyReader::~KeyReader() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+const std::vector<std::string_view>& KeyReader::Next() {
+  batch_.clear();
+  if (descriptor_ < 0) {
+    if (keys_ == 0) batch_.assign(given_.begin(), given_.end());
+  } else {
+    buffer_.erase(0, used_);
+    used_ = seen_ = 0;
+    do {
+      interrupt_->Check();
+      Split();
+      // Whoever types keys, or waits for an answer in a pipe, has it now.
+    } while (batch_.empty() && Read());
+  }
+  keys_ += batch_.size();
+  return batch_;
+}
+
+// False at the end of the input.
+bool KeyReader::Read() {
+  if (at_end_) return false;
+  pollfd waited[] = {{descriptor_, POLLIN, 0},
+                     {interrupt_->descriptor(), POLLIN, 0}};
+  while (poll(waited, 2, -1) < 0) {
+    if (errno != EINTR) throw SystemError(name_);
+  }
+  interrupt_->Check();
+  const size_t before = buffer_.size();
+  buffer_.resize(before + kPiece);
+  const ssize_t got = read(descriptor_, buffer_.data() + before, kPiece);
+  if (got < 0 && errno != EINTR && errno != EAGAIN) throw SystemError(name_);
+  buffer_.resize(before + static_cast<size_t>(got < 0 ? 0 : got));
+  bytes_ += static_cast<size_t>(got < 0 ? 0 : got);
+  if (got == 0) at_end_ = true;
+  return true;
+}
+
+void KeyReader::Split() {
+  while (batch_.size() < kMaxBatch) {
+    size_t end = buffer_.find(separator_, seen_);
+    const bool last = end == std::string::npos;
+    if (last) end = buffer_.size();
+    if (end - used_ > kMaxKey) {
+      throw std::runtime_error(
+          name_ + ": key " + std::to_string(keys_ + batch_.size() + 1) +
+          " has more than 1 MiB: are keys separated otherwise (--null)?");
+    }
+    if (last) {
+      seen_ = end;
+      if (!at_end_ || end == used_) return;
+    }
+    batch_.emplace_back(buffer_.data() + used_, end - used_);
+    used_ = seen_ = last ? end : end + 1;
+  }
+}
+
+}  // namespace deltabloom::tools
