@@ -65,6 +65,30 @@ FilterKind KindOfRaw(size_t payload_size, int marker) {
   return kind;
 }
 
+// The table of docs/format.md, on both sides of every line.
+TEST(LocalFormat, MarkersOfEveryBitsPerKey) {
+  struct Line {
+    uint32_t from_millibits;
+    uint8_t marker;
+  };
+  constexpr Line kLines[] = {
+      {0, 33},     {2100, 34},  {3600, 35},  {5100, 36},
+      {6700, 37},  {8400, 38},  {10300, 39}, {12000, 48},
+      {12500, 49}, {14200, 50}, {16000, 51}, {18500, 52},
+      {20500, 53}, {22500, 54}, {25000, 55}, {27500, 56}};
+  const auto marker = [](uint32_t millibits) {
+    return PlanFilter(&kRow, 1000, millibits).last_byte;
+  };
+  for (const Line& line : kLines) {
+    EXPECT_EQ(marker(line.from_millibits), line.marker) << line.from_millibits;
+    if (line.from_millibits > 0) {
+      EXPECT_LT(marker(line.from_millibits - 1), line.marker)
+          << line.from_millibits;
+    }
+  }
+  EXPECT_EQ(marker(1000000), 56);
+}
+
 TEST(LocalFormat, MalformedFieldsMayMatch) {
   for (int marker = 33; marker <= 56; ++marker) {
     SCOPED_TRACE(marker);
