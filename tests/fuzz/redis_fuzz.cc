@@ -6,6 +6,7 @@
 // byte; the text; or the tree.
 #include <hiredis.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -102,10 +103,12 @@ void MakeTree(std::string_view* bytes, int depth, Node* node) {
     }
   } else if (kind % 4 == 1) {
     node->reply.type = REDIS_REPLY_INTEGER;
-    node->reply.integer = take() | take() << 8;
+    const int low = take();
+    node->reply.integer = low | take() << 8;
     if (kind >= 128) node->reply.integer = -node->reply.integer;
   } else if (kind % 4 == 2) {
-    const size_t size = std::min<size_t>(take() % 20, bytes->size());
+    const size_t wish = take() % 20;
+    const size_t size = std::min(wish, bytes->size());
     node->SetText(REDIS_REPLY_STRING, bytes->substr(0, size));
     bytes->remove_prefix(size);
   } else {
