@@ -95,6 +95,24 @@ TEST(BoundedMemory, FiltersThatDoNotFitIntoTheFileTogether) {
   EXPECT_EQ(error, "");
 }
 
+// 4,000 bytes that claim to yield 25 times as many, where Snappy yields 22
+// times at most: nothing of that size may be allocated.
+TEST(BoundedMemory, SnappyThatClaimsTooMuch) {
+  constexpr size_t kSize = 4000;
+  constexpr size_t kClaim = 25 * kSize;
+  Crafted table(0, ChecksumType::kCrc32c);
+  const BlockHandle empty = table.Add("");
+  const BlockHandle handle =
+      table.Add(Varint(kClaim) + std::string(kSize, 'x'), 1);
+  const std::string bytes = table.Finish(handle, empty);
+  const test::MemorySource source(bytes);
+  SstFile file;
+  test::ResetPeak();
+  const std::string error = WalkSst(source, &file);
+  EXPECT_LT(test::LargestBlock(), kClaim);
+  EXPECT_NE(error.find("Snappy cannot decompress"), std::string::npos) << error;
+}
+
 TEST(BoundedMemory, NamesInTheProperties) {
   Crafted table;
   const BlockHandle properties = table.Add(Block(SharedNames("", Varint(7))));
