@@ -11,6 +11,7 @@ LAYOUTS = [
     "classic_good_size_test", "local_format_test", "compact_build_test",
     "compact_format_test", "layout_conformance_test", "layout_plan_test",
     "layout_property_test", "layout_selection_test", "layout_adversarial_test",
+    "layout_bounds_test",
     "filter_test", "framing_test", "filter_block_test", "classic_small_filter_test",
     "golden_test", "filter_fuzz_replay", "filter_block_fuzz_replay",
 ]  # fmt: skip

@@ -75,6 +75,14 @@ TEST(Cpu, LevelIsTheHighestOfWhichNothingIsMissing) {
   }
 }
 
+TEST(Cpu, AndHasWhatBothHave) {
+  const Cpu both = Cpu(Cpu::kAvx2 | Cpu::kAvx512)
+                       .And(Cpu(Cpu::kAvx512 | Cpu::kAvx512Vpopcntdq));
+  EXPECT_TRUE(both.Has(Cpu(Cpu::kAvx512)));
+  EXPECT_FALSE(both.Has(Cpu(Cpu::kAvx2)));
+  EXPECT_FALSE(both.Has(Cpu(Cpu::kAvx512Vpopcntdq)));
+}
+
 // The public classes use the active level.
 TEST(Cpu, PublicClassesEqualTheReference) {
   test::Random random(test::SeedOr(20260101));
