@@ -2,7 +2,8 @@
 
 An entry is three paragraphs without blank lines between them: the file, the
 lines before (-) and after (+) the change on one line each with single spaces,
-and the reason, indented. Entries are separated by blank lines; # begins a
+and the reason, indented. A + with * stands for every change of that line.
+Entries are separated by blank lines; # begins a
 comment. Lines are found by their text, so that entries survive edits around
 them.
 """
@@ -43,12 +44,12 @@ def read(path):
 
 def find(entries, mutant):
     for entry in entries:
-        if (entry.file, entry.before, entry.after) == (mutant.file, mutant.before, mutant.after):
+        if (entry.file, entry.before) == (mutant.file, mutant.before) and entry.after in (
+            "*", mutant.after):  # fmt: skip
             return entry
     return None
 
 
 def stale(entries, every):
     """Entries that fit no change of today's sources."""
-    texts = {(mutant.file, mutant.before, mutant.after) for mutant in every}
-    return [e for e in entries if (e.file, e.before, e.after) not in texts]
+    return [entry for entry in entries if not any(find([entry], mutant) for mutant in every)]

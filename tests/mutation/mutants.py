@@ -140,7 +140,7 @@ def name_of_declaration(head):
 
 
 def units_of(tokens):
-    """For each token the (name, is_function) of what it belongs to, or None."""
+    """For each token what it belongs to, as (name, is_function, in_body), or None."""
     units = [None] * len(tokens)
     stack = []  # names of classes and namespaces around
 
@@ -173,7 +173,7 @@ def units_of(tokens):
                     close + 1 < end and tokens[close + 1].text in (",", "{")
                     and any(t.text == ":" for t in tokens[head:i])
                 ):
-                    mark(head, close + 1, name, True)
+                    mark(head, close + 1, name, True, body=i)
                     i = close + 1
                     head = i
                 else:
@@ -181,10 +181,10 @@ def units_of(tokens):
             else:
                 i += 1
 
-    def mark(start, end, name, is_function):
+    def mark(start, end, name, is_function, body=None):
         qualified = "::".join([*(part for part in stack if part), name])
         for k in range(start, end):
-            units[k] = (qualified, is_function)
+            units[k] = (qualified, is_function, body is not None and k > body)
 
     walk(0, len(tokens), False)
     return units
@@ -235,7 +235,7 @@ class Maker:
     def add(self, i, start, end, replacement, change):
         if self.units[i] is None or self.silent[i]:
             return
-        name, is_function = self.units[i]
+        name, is_function, _ = self.units[i]
         first = self.source.rfind("\n", 0, start) + 1
         last = self.source.find("\n", end)
         last = len(self.source) if last < 0 else last
@@ -288,7 +288,7 @@ class Maker:
                 self.add(i, token.start, token.end, other, "operator")
 
     def begins_statement(self, i):
-        if i == 0 or self.units[i] is None or not self.units[i][1]:
+        if i == 0 or self.units[i] is None or not self.units[i][2]:
             return False
         previous = self.tokens[i - 1].text
         if previous in (";", "{", "}", "else", "do"):

@@ -132,6 +132,12 @@ class Equivalents(unittest.TestCase):
         self.assertEqual(equivalents.stale(entries, found), [])
         self.assertEqual(equivalents.stale(entries, []), entries)
 
+    def test_any_change_of_a_line(self):
+        entries = equivalents.parse("file.cc\n- return -1;\n+ *\n  Nobody looks.\n")
+        found = [m for m in mutants.mutants_of("file.cc", SOURCE) if equivalents.find(entries, m)]
+        self.assertEqual({m.before for m in found}, {"return -1;"})
+        self.assertGreater(len(found), 2)
+
     def test_an_entry_without_a_reason_is_refused(self):
         with self.assertRaisesRegex(ValueError, "file.cc"):
             equivalents.parse("file.cc\n- a\n+ b\n")

@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import pathlib
-import random
 import resource
 import shutil
 import signal
@@ -93,16 +92,17 @@ def choose(every, sample, seed):
     """One change per function first, in random order, then a second and so on:
     all functions, and so all files, are changed about equally often. Also
     returns what is left of each, to take when one does not compile."""
-    generator = random.Random(seed)
+    # By hashes and not by drawing, so that an edit changes the choice there
+    # and nowhere else.
+    by_seed = lambda *names: hashlib.sha256(repr((seed, *names)).encode()).digest()
     units = collections.defaultdict(list)
     for mutant in every:
         units[(mutant.file, mutant.unit, mutant.is_function)].append(mutant)
     for unit in units.values():
-        generator.shuffle(unit)
-    functions = [unit for (_, _, is_function), unit in sorted(units.items()) if is_function]
-    constants = [unit for (_, _, is_function), unit in sorted(units.items()) if not is_function]
-    generator.shuffle(functions)
-    generator.shuffle(constants)
+        unit.sort(key=lambda m: by_seed(m.identity))
+    ordered = sorted(units.items(), key=lambda item: by_seed(*item[0]))
+    functions = [unit for (_, _, is_function), unit in ordered if is_function]
+    constants = [unit for (_, _, is_function), unit in ordered if not is_function]
     chosen = []
     wanted = len(functions) if sample is None else min(sample, len(every))
     turn = 0
@@ -264,7 +264,7 @@ class Tree:
                 if self.digest(target) == self.digests[target]:
                     continue
                 same = False
-                failure = self.run(test, int(self.seconds[test] * 5) + 5)
+                failure = self.run(test, int(self.seconds[test] * 4) + 2)
                 if failure:
                     return "killed", test + (" (time)" if failure == "time" else "")
         finally:
