@@ -62,6 +62,9 @@ def arguments():
                         help="leave out what results.jsonl has an answer for")
     parser.add_argument("--again", action="store_true",
                         help="run what results.jsonl has as survived, and nothing else")
+    parser.add_argument("--sanitize", action="store_true",
+                        help="build with AddressSanitizer and UBSan, in a tree of its own; slow: "
+                             "for survivors that read or write where nothing is")
     parser.add_argument("--list", action="store_true", help="print the changes, run nothing")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N",
                         help="compilers at a time")
@@ -121,11 +124,12 @@ def choose(every, sample, seed):
 class Tree:
     """The copy of the sources and its build."""
 
-    def __init__(self, folder, jobs):
+    def __init__(self, folder, jobs, sanitize):
+        self.sanitize = sanitize
         self.tree = folder / "tree"
-        self.build = folder / "build"
+        self.build = folder / ("build-sanitized" if sanitize else "build")
         self.cache = folder / "ccache"
-        self.times = folder / "times.json"
+        self.times = self.build.with_suffix(".json")
         self.jobs = jobs
         self.environment = dict(
             os.environ, CCACHE_DIR=str(self.cache), CCACHE_MAXSIZE="4G", GTEST_FAIL_FAST="1",
@@ -153,6 +157,7 @@ class Tree:
             "cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
             "-DCMAKE_CXX_FLAGS=-O1 -DNDEBUG", "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold",
             "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",
+            f"-DDELTABLOOM_SANITIZE={'address,undefined' if self.sanitize else ''}",
             *[f"-DDELTABLOOM_{part}=OFF" for part in SWITCHED_OFF]]  # fmt: skip
         self.run_or_exit(command, "CMake cannot configure the copy")
         self.read_tests()
@@ -195,7 +200,8 @@ class Tree:
         def limit():
             os.setsid()
             resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+            if not self.sanitize:  # which reserves terabytes
+                resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
         process = subprocess.Popen(
@@ -242,7 +248,9 @@ class Tree:
     def covering(self, file):
         for pattern, names in coverage_table.TESTS:
             if fnmatch.fnmatch(file, pattern):
-                return sorted({test for name in names for test in fnmatch.filter(self.tests, name)})
+                found = {test for name in names for test in fnmatch.filter(self.tests, name)}
+                return sorted(test for test in found if not (
+                    self.sanitize and "plain-only" in self.tests[test][1].get("LABELS", [])))
         sys.exit(f"script/mutate: tests/mutation/coverage_table.py names no tests for {file}")
 
     def judge(self, mutant):
@@ -327,7 +335,7 @@ def main():
         earlier = {}
     elif not chosen.resume and not chosen.only:
         log.unlink(missing_ok=True)
-    tree = Tree(folder, chosen.jobs)
+    tree = Tree(folder, chosen.jobs, chosen.sanitize)
     tree.synchronise()
     tree.configure()
     todo = [m for m in selected if m.identity not in earlier and not equivalents.find(listed, m)]
