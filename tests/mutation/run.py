@@ -331,7 +331,9 @@ def main():
     log = folder / "results.jsonl"
     earlier = read_results(log) if chosen.resume or chosen.again else {}
     if chosen.again:
-        selected = [m for m in selected if earlier.get(m.identity, {}).get("status") == "survived"]
+        selected = [m for m in every if fits(m.file, chosen.files)
+                    and not fits(m.file, chosen.not_files)
+                    and earlier.get(m.identity, {}).get("status") == "survived"]
         earlier = {}
     elif not chosen.resume and not chosen.only:
         log.unlink(missing_ok=True)
