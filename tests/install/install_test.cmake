@@ -60,6 +60,15 @@ function(check_consumers kind)
     -G Ninja -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${prefix}
     -DCOMPONENTS=${comma_components})
   run(${CMAKE_COMMAND} --build ${WORK}/consumer_${kind})
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} -S ${SOURCE}/tests/install/consumer
+      -B ${WORK}/consumer_missing -G Ninja -DCMAKE_CXX_COMPILER=${CXX}
+      -DCMAKE_PREFIX_PATH=${prefix} -DCOMPONENTS=none
+    RESULT_VARIABLE result OUTPUT_QUIET ERROR_VARIABLE output)
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")
+  if(result EQUAL 0 OR NOT output MATCHES "installed without none: configure")
+    message(FATAL_ERROR "a component that is not installed: ${output}")
+  endif()
   foreach(component ${components})
     run(${WORK}/consumer_${kind}/use_${component})
     message(STATUS "${kind}, find_package, ${component}: ${output}")
