@@ -98,7 +98,7 @@ TEST(EstimateRates, OfRocksDBBloomAreThoseMeasured) {
     EXPECT_NEAR(RocksDBBloomRate(bits) / (percent / 100), 1, .03) << bits;
   }
   EXPECT_EQ(RocksDBBloomRate(0), 1);
-  EXPECT_LT(RocksDBBloomRate(60), 1e-8);
+  EXPECT_LT(RocksDBBloomRate(60), 1e-7);
   EXPECT_NEAR(RocksDBRibbonRate(7.02), .00954, .0003);
   EXPECT_NEAR(RocksDBRibbonRate(9.59), .00171, .00006);
 }

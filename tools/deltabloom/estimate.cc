@@ -1,5 +1,9 @@
 // deltabloom estimate: what filters cost and save before there is a database.
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -7,6 +11,7 @@
 #include "tools/deltabloom/command.h"
 #include "tools/deltabloom/estimate_filters.h"
 #include "tools/deltabloom/estimate_output.h"
+#include "tools/deltabloom/estimate_page.h"
 #include "tools/deltabloom/estimate_tree.h"
 
 namespace deltabloom::tools {
@@ -15,6 +20,7 @@ namespace {
 struct Options {
   TreeOptions tree;
   Budget budget;
+  std::string page;  // the file to write it to, or none
 };
 
 // "1000000", "1e9", "10M", "64MiB". False if it is none, or not from `least` to
@@ -72,7 +78,24 @@ CLI::Option* AddAmount(CLI::App* app, const std::string& name, double* amount,
       ->type_name("N");
 }
 
+ExitCode WritePage(const std::string& path, Console* console) {
+  const std::string page = EstimatePage();
+  std::ofstream file(path, std::ios::binary);
+  file << page;
+  file.close();
+  if (!file) {
+    console->Error(path + ": " + std::strerror(errno));
+    return kFailure;
+  }
+  if (console->json() == nullptr) console->Line("Written: " + path);
+  return kSuccess;
+}
+
 ExitCode Run(const Options& options, Console* console) {
+  if (!options.page.empty()) {
+    const ExitCode written = WritePage(options.page, console);
+    if (written != kSuccess || options.tree.keys == 0) return written;
+  }
   const std::vector<TreeLevel> tree = BuildTree(options.tree);
   Budget budget = options.budget;
   if (budget.bytes == 0 && budget.absent_reads == 0 &&
@@ -84,8 +107,7 @@ ExitCode Run(const Options& options, Console* console) {
 }
 
 void AddTreeOptions(CLI::App* app, TreeOptions* tree) {
-  AddAmount(app, "--keys", &tree->keys, 1, 1e15, "Keys in the database")
-      ->required();
+  AddAmount(app, "--keys", &tree->keys, 1, 1e15, "Keys in the database");
   AddAmount(app, "--entry-size", &tree->entry_bytes, 1, 1e9,
             "Bytes of a key and its value, as stored [100]");
   AddAmount(app, "--size-ratio", &tree->size_ratio, 2, 1000,
@@ -120,6 +142,16 @@ RunFn AddOptions(CLI::App* app) {
   memory->excludes(bits);
   rate->excludes(bits);
   rate->excludes(memory);
+  auto* const page =
+      app->add_option("--html", options->page,
+                      "Write a page to FILE that computes the same, with "
+                      "sliders; it needs no other file")
+          ->type_name("FILE");
+  app->callback([app, page] {
+    if (app->count("--keys") == 0 && page->count() == 0) {
+      throw CLI::RequiredError("--keys or --html");
+    }
+  });
   return [options](Console* console) { return Run(*options, console); };
 }
 
@@ -146,7 +178,9 @@ Implementation EstimateCommand() {
       {"deltabloom estimate --keys 500M --entry-size 1000 --memory 500MiB",
        "what a given memory buys"},
       {"deltabloom estimate --keys 10G --rate 0.01",
-       "the memory for one wasted read in a hundred lookups"}};
+       "the memory for one wasted read in a hundred lookups"},
+      {"deltabloom estimate --html filters.html",
+       "a page to try other numbers in"}};
   command.manual.success = "the estimate was printed";
   command.manual.failure = "it could not be written";
   command.add_options = AddOptions;

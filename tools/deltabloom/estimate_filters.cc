@@ -111,12 +111,16 @@ struct Row {
   MakeFilter make;
 };
 
+const char* AllocationName(const Row& row) {
+  return row.levels ? "levels" : "uniform";
+}
+
 // `bits` per key on average.
 FilterEstimate Estimate(const Row& row, const std::vector<TreeLevel>& tree,
                         double bits) {
   FilterEstimate estimate;
   estimate.filter = row.filter;
-  estimate.allocation = row.levels ? "levels" : "uniform";
+  estimate.allocation = AllocationName(row);
   std::vector<double> given(tree.size(), bits);
   if (row.levels) {
     const Allocation allocation = internal::AllocateBits(
@@ -192,6 +196,21 @@ std::string Remark(const Row& row, const std::vector<TreeLevel>& tree,
   return {};
 }
 
+const std::vector<Row>& Rows() {
+  static const std::vector<Row> rows = {
+      {"rocksdb-bloom", false, Layout::kAuto, RocksDBBloom},
+      {"rocksdb-ribbon", false, Layout::kAuto, RocksDBRibbon},
+      {"classic", false, Layout::kClassic, Uniform(Layout::kClassic)},
+      {"local", false, Layout::kLocal, Uniform(Layout::kLocal)},
+      {"compact", false, Layout::kCompact, Uniform(Layout::kCompact)},
+      {"auto", false, Layout::kAuto, Uniform(Layout::kAuto)},
+      {"local", true, Layout::kLocal, Best(Layout::kLocal)},
+      {"compact", true, Layout::kCompact, Best(Layout::kCompact)},
+      {"auto", true, Layout::kAuto, Best(Layout::kAuto)},
+  };
+  return rows;
+}
+
 }  // namespace
 
 double RocksDBBloomRate(double bits_per_key) {
@@ -228,21 +247,25 @@ double RocksDBRibbonRate(double stored_bits_per_key) {
   return std::min(1.0, std::exp2(-stored_bits_per_key / 1.045));
 }
 
+double UniformRate(Layout layout, double bits_per_key) {
+  constexpr uint64_t kKeys = 100'000;
+  return internal::RateForMillibits(
+      internal::FindLayout(layout, Hash::kMurmurHash2), kKeys,
+      internal::ToMillibits(bits_per_key));
+}
+
+std::vector<FilterName> FilterNames() {
+  std::vector<FilterName> names;
+  for (const Row& row : Rows()) {
+    names.push_back({row.filter, AllocationName(row)});
+  }
+  return names;
+}
+
 std::vector<FilterEstimate> EstimateFilters(const std::vector<TreeLevel>& tree,
                                             const Budget& budget) {
-  const Row rows[] = {
-      {"rocksdb-bloom", false, Layout::kAuto, RocksDBBloom},
-      {"rocksdb-ribbon", false, Layout::kAuto, RocksDBRibbon},
-      {"classic", false, Layout::kClassic, Uniform(Layout::kClassic)},
-      {"local", false, Layout::kLocal, Uniform(Layout::kLocal)},
-      {"compact", false, Layout::kCompact, Uniform(Layout::kCompact)},
-      {"auto", false, Layout::kAuto, Uniform(Layout::kAuto)},
-      {"local", true, Layout::kLocal, Best(Layout::kLocal)},
-      {"compact", true, Layout::kCompact, Best(Layout::kCompact)},
-      {"auto", true, Layout::kAuto, Best(Layout::kAuto)},
-  };
   std::vector<FilterEstimate> estimates;
-  for (const Row& row : rows) {
+  for (const Row& row : Rows()) {
     FilterEstimate estimate = Within(row, tree, budget);
     estimate.remark = Remark(row, tree, estimate, budget);
     estimates.push_back(std::move(estimate));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "deltabloom/filter.h"
 #include "tools/deltabloom/estimate_tree.h"
 
 namespace deltabloom::tools {
@@ -39,6 +40,14 @@ struct Budget {
   double absent_reads = 0;  // at most so many; the fewest bits that do
 };
 
+struct FilterName {
+  std::string filter;
+  std::string allocation;
+};
+
+// Those of EstimateFilters(), in its order.
+std::vector<FilterName> FilterNames();
+
 // A row for each filter and allocation, RocksDB's Bloom filter first. For a
 // budget of bytes or reads each row has its own bits.
 std::vector<FilterEstimate> EstimateFilters(const std::vector<TreeLevel>& tree,
@@ -49,6 +58,9 @@ std::vector<FilterEstimate> EstimateFilters(const std::vector<TreeLevel>& tree,
 // variance of the set bits. Within 2 % of what docs/tuning.md measured from 5
 // to 24 bits per key.
 double RocksDBBloomRate(double bits_per_key);
+
+// Of a filter of 100,000 keys.
+double UniformRate(Layout layout, double bits_per_key);
 
 // That of RocksDB's Ribbon by the bits it stores: 1.045 of them for each bit of
 // information, as measured at 7.0 and 9.6.
