@@ -86,7 +86,7 @@ std::string RocksDBFilterOptions::Validate() const {
     return "allocation " + std::to_string(static_cast<int>(allocation)) +
            " is unknown: use RocksDBAllocation::kUniform or kLevels";
   }
-  return {};
+  return internal::KeyTransformProblem(key_transform);
 }
 
 std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
