@@ -7,6 +7,9 @@
 
 #include "engines/rocksdb/bits_reader.h"
 #include "engines/rocksdb/library_check.h"
+#include "engines/rocksdb/random_seed.h"
+#include "engines/rocksdb/transform_conflicts.h"
+#include "engines/rocksdb/tree_listener.h"
 #include "rocksdb/env.h"
 #include "table/framing.h"
 #include "util/cpu.h"
@@ -26,6 +29,11 @@ using ROCKSDB_NAMESPACE::Slice;
 using ROCKSDB_NAMESPACE::Status;
 
 constexpr char kOwnCompatibilityName[] = "deltabloom.SealedFilter";
+
+constexpr char kNoListener[] =
+    "[deltabloom] allocation=levels without its listener: all tables get "
+    "bits_per_key; add listeners=deltabloom to the DBOptions of the OPTIONS "
+    "file, or NewRocksDBFilterListener() to DBOptions::listeners";
 
 uint8_t LevelByte(int level) {
   return level >= 0 && level < kUnknownLevel ? static_cast<uint8_t>(level)
@@ -48,13 +56,14 @@ const char* SealedFilterPolicy::CompatibilityName() const {
 FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     const FilterBuildingContext& context) const {
   try {
-    LogConfiguration(context.info_log);
+    const LevelBits bits = ChooseBits(context);
+    LogUnaskedFilters(context.info_log);
     BuilderSettings builder;
-    builder.layout = FindLayout(settings_.layout, Hash::kMurmurHash2,
-                                context.level_at_creation);
+    builder.layout = bits.layout;
     builder.max_build_bytes = settings_.max_build_bytes;
-    builder.millibits_per_key = settings_.millibits_per_key;
+    builder.millibits_per_key = bits.millibits_per_key;
     if (builder.millibits_per_key < kMinMillibitsPerKey) return nullptr;
+    if (!MapKeys(context.info_log, &builder.mapping)) return nullptr;
     builder.seal.level_at_creation = LevelByte(context.level_at_creation);
     builder.seal.payload_check = settings_.payload_check;
     builder.optimize_for_memory =
@@ -69,10 +78,54 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
   }
 }
 
+LevelBits SealedFilterPolicy::ChooseBits(
+    const FilterBuildingContext& context) const {
+  if (settings_.allocation != RocksDBAllocation::kLevels) {
+    LogConfiguration(context.info_log, "");
+    return {FindLayout(settings_.layout, Hash::kMurmurHash2,
+                       context.level_at_creation),
+            settings_.millibits_per_key};
+  }
+  const LevelChoice choice = ChooseByLevel(settings_, context);
+  LogConfiguration(context.info_log, choice.no_listener ? kNoListener : "");
+  if (!choice.log_line.empty() && context.info_log != nullptr) {
+    ROCKSDB_NAMESPACE::Info(context.info_log, "%s", choice.log_line.c_str());
+  }
+  return choice.bits;
+}
+
+// False: there can be no filter.
+bool SealedFilterPolicy::MapKeys(Logger* log, KeyMapping* mapping) const {
+  if (!settings_.unknown_key_transform.empty()) return false;  // is in the LOG
+  HashedKeys keys;
+  keys.seeded = settings_.seeded;
+  if (keys.seeded && !RandomSeed(&keys.seed)) {
+    if (log != nullptr) {
+      ROCKSDB_NAMESPACE::Error(log,
+                               "[deltabloom] the system gives no random bytes "
+                               "for a seed: this table gets no filter");
+    }
+    return false;
+  }
+  *mapping = KeyMapping(settings_.key_transform, keys);
+  return true;
+}
+
 FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
     const Slice& filter) const {
-  const bool own = settings_.compatibility == RocksDBCompatibility::kOwn;
-  return NewSealedBitsReader(filter, own ? nullptr : builtin_.get());
+  // No filter can be made out without its transform, not even an empty one.
+  if (!settings_.unknown_key_transform.empty()) {
+    return NewSealedBitsReader({}, {});
+  }
+  ReaderSettings reader;
+  if (settings_.compatibility == RocksDBCompatibility::kBuiltin) {
+    reader.builtin = builtin_.get();
+  }
+  reader.transform = settings_.key_transform;
+  OtherKeys other;
+  FilterBitsReader* const bits = NewSealedBitsReader(filter, reader, &other);
+  if (other.found) unasked_.Note(other);
+  return bits;
 }
 
 // After an error RocksDB puts back what was there before, as it should where it
@@ -109,18 +162,38 @@ Status SealedFilterPolicy::ValidateOptions(
   if (!settings_.problem.empty()) {
     return Status::InvalidArgument(settings_.problem);
   }
+  if (settings_.key_transform != nullptr) {
+    const std::string conflict = TransformConflict(family);
+    if (!conflict.empty()) {
+      return Status::InvalidArgument("deltabloom: " + conflict);
+    }
+  }
   {
     const std::lock_guard<std::mutex> lock(logged_mutex_);
     logged_.clear();
   }
+  // Here the LOG is not always open yet; the first table tells again.
+  if (settings_.allocation == RocksDBAllocation::kLevels &&
+      !HasTreeListener(db.listeners)) {
+    LogConfiguration(db.info_log.get(), kNoListener);
+  }
   return FilterPolicy::ValidateOptions(db, family);
+}
+
+void SealedFilterPolicy::LogUnaskedFilters(Logger* log) const {
+  if (log == nullptr) return;
+  const std::string line = unasked_.Tell(settings_.key_transform);
+  if (!line.empty()) {
+    ROCKSDB_NAMESPACE::Warn(log, "[deltabloom] %s", line.c_str());
+  }
 }
 
 // RocksDB itself logs only our name. All that tells one LOG from another here
 // is the address of its logger, which a later database may get again: every
 // address is forgotten when a database is opened, and one whose log became
 // shorter is another's, or its log was rolled.
-void SealedFilterPolicy::LogConfiguration(Logger* log) const {
+void SealedFilterPolicy::LogConfiguration(Logger* log,
+                                          const char* warning) const {
   if (log == nullptr) return;
   const std::string line = std::string("[deltabloom] version ") + kVersion +
                            ": " + ToText(settings_) +
@@ -131,12 +204,14 @@ void SealedFilterPolicy::LogConfiguration(Logger* log) const {
     const std::lock_guard<std::mutex> lock(logged_mutex_);
     Logged& last = logged_[log];
     const size_t log_size = log->GetLogFileSize();
-    const bool done = last.line == line && log_size >= last.log_size;
+    const std::string lines = line + warning;
+    const bool done = last.line == lines && log_size >= last.log_size;
     last.log_size = log_size;
     if (done) return;
-    last.line = line;
+    last.line = lines;
   }
   ROCKSDB_NAMESPACE::Info(log, "%s", line.c_str());
+  if (*warning != '\0') ROCKSDB_NAMESPACE::Warn(log, "%s", warning);
   if (!settings_.problem.empty()) {
     ROCKSDB_NAMESPACE::Error(log, "[deltabloom] not as it was set: %s",
                              settings_.problem.c_str());
