@@ -13,6 +13,7 @@ LAYOUTS = [
     "layout_plan_test",
     "layout_property_test", "layout_selection_test", "layout_adversarial_test",
     "layout_bounds_test", "layout_grow_test",
+    "layout_large_batches_test",
     "filter_test", "describe_test", "framing_test", "filter_block_test", "classic_small_filter_test",
     "golden_test", "filter_fuzz_replay", "filter_block_fuzz_replay",
 ]  # fmt: skip
