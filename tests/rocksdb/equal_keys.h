@@ -96,9 +96,11 @@ inline bool RegisterForTest(const std::string& name, uint32_t version,
   KeyTransform transform;
   transform.name = name;
   transform.version = version;
-  transform.function = [counts](std::string_view key, std::string* scratch) {
-    *scratch = counts(key);
-    return std::string_view(*scratch);
+  transform.function = [counts](std::string_view key, KeyScratch* scratch) {
+    const std::string bytes = counts(key);
+    char* const copy = scratch->Reserve(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), copy);
+    return std::string_view(copy, bytes.size());
   };
   return RegisterKeyTransform(transform, error);
 }

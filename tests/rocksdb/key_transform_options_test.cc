@@ -34,7 +34,7 @@ std::string Build(const rocksdb::FilterPolicy& policy,
 }
 
 std::string Apply(const char* name, const std::string& key) {
-  std::string scratch = "left over";
+  KeyScratch scratch;
   return std::string(
       internal::FindKeyTransform(name)->transform.function(key, &scratch));
 }
@@ -134,6 +134,16 @@ TEST(KeyTransformRegistryTest, TwoNamesOfOneId) {
   EXPECT_FALSE(RegisterForTest(second, 1, Lower, &error));
   EXPECT_TRUE(Contains(error, "has the id of " + first)) << error;
   EXPECT_EQ(internal::FindKeyTransform(second), nullptr);
+}
+
+// A scratch is of any size, and a larger key leaves nothing to a smaller one.
+TEST(KeyTransformRegistryTest, ScratchOfAnySize) {
+  const auto* lower = internal::FindKeyTransform("ascii_lowercase");
+  KeyScratch scratch;
+  for (size_t size : {0, 1, 255, 256, 257, 100000, 300, 0, 256}) {
+    EXPECT_EQ(lower->transform.function(std::string(size, 'A'), &scratch),
+              std::string(size, 'a'));
+  }
 }
 
 TEST(KeyTransformOptionsTest, ByCallAndByName) {
@@ -313,7 +323,7 @@ TEST(KeyTransformOptionsTest, ATransformThatThrows) {
   static bool throws = false;
   KeyTransform transform;
   transform.name = "test.throws";
-  transform.function = [](std::string_view key, std::string*) {
+  transform.function = [](std::string_view key, KeyScratch*) {
     if (throws && key == "bad") throw 7;
     return key;
   };
