@@ -107,6 +107,20 @@ TEST(TransformConflictsTest, WhereRocksDBHashesBytes) {
   }
 }
 
+// RocksDB asks when it opens a database only: what a program calls before
+// CreateColumnFamily.
+TEST(TransformConflictsTest, AskedByTheProgram) {
+  for (const Refused& refused : kRefused) {
+    const Options options =
+        MakeOptions({PolicyWith("ascii_lowercase"), false, refused.change});
+    EXPECT_TRUE(options.table_factory->ValidateOptions(options, options)
+                    .IsInvalidArgument())
+        << refused.option;
+    EXPECT_ROCKSDB_OK(MakeOptions({PolicyWith("none"), false, refused.change})
+                          .table_factory->ValidateOptions(options, options));
+  }
+}
+
 TEST(TransformConflictsTest, WithoutATransformNothingIsRefused) {
   for (const Refused& refused : kRefused) {
     TempDir dir;
