@@ -140,7 +140,7 @@ TEST(KeyTransformRegistryTest, TwoNamesOfOneId) {
 TEST(KeyTransformRegistryTest, ScratchOfAnySize) {
   const auto* lower = internal::FindKeyTransform("ascii_lowercase");
   KeyScratch scratch;
-  for (size_t size : {0, 1, 255, 256, 257, 100000, 300, 0, 256}) {
+  for (size_t size : {0u, 1u, 255u, 256u, 257u, 100000u, 300u, 0u, 256u}) {
     EXPECT_EQ(lower->transform.function(std::string(size, 'A'), &scratch),
               std::string(size, 'a'));
   }

@@ -280,7 +280,7 @@ TEST(KeyTransformWithTimestampsTest, EveryKeyInEverySpelling) {
     const auto at = [](uint64_t time) {
       return std::string(reinterpret_cast<const char*>(&time), sizeof(time));
     };
-    for (uint64_t time : {1, 2, 3}) {
+    for (uint64_t time : {1u, 2u, 3u}) {
       for (int i = 0; i < kKeys; ++i) {
         ASSERT_ROCKSDB_OK(db->Put(
             {}, kIgnoreCase.spell(Key(2 * i), static_cast<unsigned>(time)),
