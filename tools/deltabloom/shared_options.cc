@@ -4,7 +4,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "tools/deltabloom/duration.h"
+#include "tools/deltabloom/option_types.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -14,15 +14,6 @@ using std::chrono::milliseconds;
 constexpr char kSizeGroup[] = "Size and scheme";
 
 }  // namespace
-
-CLI::Validator NotNegative() {
-  return {[](const std::string& text) {
-            return std::string(text.find('-') == std::string::npos
-                                   ? ""
-                                   : "must not be negative");
-          },
-          ""};
-}
 
 void AddNameOption(CLI::App* app, SharedOptions* options) {
   app->add_option("NAME", options->filter.name,

@@ -33,9 +33,6 @@ struct SharedOptions {
 // The password comes from here, or from a file.
 inline constexpr char kPasswordVariable[] = "DELTABLOOM_REDIS_PASSWORD";
 
-// CLI11 takes -1 for the largest number.
-CLI::Validator NotNegative();
-
 void AddNameOption(CLI::App* app, SharedOptions* options);
 
 // How to reach Redis: the same for all actions, in a group of its own.

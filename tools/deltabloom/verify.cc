@@ -3,12 +3,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "tools/deltabloom/command.h"
-#include "tools/deltabloom/duration.h"
+#include "tools/deltabloom/option_types.h"
 #include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify_output.h"
 #include "tools/deltabloom/verify_report.h"
@@ -16,6 +19,7 @@
 namespace deltabloom::tools {
 namespace {
 
+namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 struct VerifyOptions {
@@ -25,9 +29,28 @@ struct VerifyOptions {
   uint64_t show = 10;
 };
 
+// What changes while a table is being written.
+struct Stamp {
+  uint64_t size = 0;
+  fs::file_time_type time;
+  bool operator==(const Stamp& other) const {
+    return size == other.size && time == other.time;
+  }
+};
+
+// Nothing for what is no file.
+std::optional<Stamp> StampOf(const TableFile& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file.path, error)) return std::nullopt;
+  Stamp stamp;
+  stamp.size = fs::file_size(file.path, error);
+  if (!error) stamp.time = fs::last_write_time(file.path, error);
+  return error ? std::nullopt : std::optional(stamp);
+}
+
 uint64_t SizeOf(const TableFile& file) {
   std::error_code error;
-  const uint64_t size = std::filesystem::file_size(file.path, error);
+  const uint64_t size = fs::file_size(file.path, error);
   return error ? 0 : size;
 }
 
@@ -51,6 +74,7 @@ class Run : public VerifyListener {
       One(files[i]);
       done_bytes_ += size_;
     }
+    if (!unfinished_.empty()) LookAgain();
     output_->Summary(summary_);
     if (!summary_.false_negatives.empty()) return kFailure;
     return summary_.not_checked.empty() ? kSuccess : kUndecided;
@@ -85,28 +109,60 @@ class Run : public VerifyListener {
   }
 
   void One(const TableFile& file) {
+    if (IsGone(file)) {
+      ++summary_.gone;
+    } else if (file.error.empty() && !IsCovered()) {
+      summary_.not_covered.push_back(file.path);
+    } else if (Look(file)) {
+      output_->Table(table_);
+      Note();
+    }
+  }
+
+  // Fills table_. False if there is nothing to tell of it, or not yet.
+  bool Look(const TableFile& file) {
     table_ = {};
     table_.path = file.path;
     table_.error = file.error;
+    if (!file.error.empty()) return true;
+    GoOn(0);
+    const std::optional<Stamp> before = StampOf(file);
+    table_.error = VerifyTable(file.path, this, &table_.report);
+    if (table_.error.empty() || table_.report.false_negatives > 0) return true;
     if (IsGone(file)) {
       ++summary_.gone;
-      return;
+      return false;
     }
-    if (table_.error.empty() && !IsCovered()) {
-      summary_.not_covered.push_back(file.path);
-      return;
+    if (!MayBeUnfinished(file, before)) return true;
+    unfinished_.push_back({file, *before});
+    return false;
+  }
+
+  // A database that runs may be writing it.
+  bool MayBeUnfinished(const TableFile& file,
+                       const std::optional<Stamp>& stamp) const {
+    constexpr std::chrono::seconds kYoung(10);
+    return !again_ && file.from_directory && stamp.has_value() &&
+           fs::file_time_type::clock::now() - stamp->time < kYoung;
+  }
+
+  // Tables that could not be read and were young: those that have changed
+  // since are being written, or are complete now.
+  void LookAgain() {
+    constexpr std::chrono::seconds kPatience(1);
+    std::this_thread::sleep_for(kPatience);
+    again_ = true;
+    for (const auto& [file, stamp] : unfinished_) {
+      size_ = 0;
+      if (!Look(file)) continue;
+      const std::optional<Stamp> now = StampOf(file);
+      if (!table_.error.empty() && now.has_value() && !(*now == stamp)) {
+        summary_.not_covered.push_back(file.path);
+        continue;
+      }
+      output_->Table(table_);
+      Note();
     }
-    if (table_.error.empty()) {
-      GoOn(0);
-      table_.error = VerifyTable(file.path, this, &table_.report);
-    }
-    if (!table_.error.empty() && table_.report.false_negatives == 0 &&
-        IsGone(file)) {
-      ++summary_.gone;
-      return;
-    }
-    output_->Table(table_);
-    Note();
   }
 
   void Note() {
@@ -129,6 +185,8 @@ class Run : public VerifyListener {
   const std::unique_ptr<VerifyOutput> output_;
   const Clock::time_point end_;
   VerifySummary summary_;
+  std::vector<std::pair<TableFile, Stamp>> unfinished_;
+  bool again_ = false;
   VerifiedTable table_;      // the one that is being read
   uint64_t size_ = 0;        // of it
   uint64_t done_bytes_ = 0;  // of the tables in front of it
@@ -149,11 +207,13 @@ RunFn AddOptions(CLI::App* app) {
                   "that together; 64M and 2G are sizes, too, of powers of "
                   "1024; default: 0, no limit")
       ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(NotNegative());  // comes first
   app->add_option("--show", options->show,
                   "False negatives to print of each table; default: 10. All "
                   "are counted")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(NotNegative());
   return [options](Console* console) { return Run(*options, console).All(); };
 }
 
@@ -179,8 +239,11 @@ Manual MakeManual() {
       "directories (db_paths, cf_paths) are checked if these are named.",
       "Nothing is written and no database is opened: files of a running "
       "database, copies and read-only media can be checked. A table that "
-      "vanishes meanwhile is counted as gone. One that is still being written "
-      "has no end yet and counts as not checked.",
+      "vanishes meanwhile is counted as gone. One that cannot be read, and "
+      "that "
+      "was written to in the last ten seconds, is looked at again after the "
+      "others: if it has changed by then, it is being written and counts as "
+      "not covered.",
       "The document of --json has \"files\", in the order of the text, and "
       "\"summary\". A file has \"file\", its path, and unless it is no table "
       "\"engine\", \"column_family\", \"filter\", \"entries\" (read), "

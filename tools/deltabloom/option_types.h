@@ -1,6 +1,6 @@
-// Lengths of time on a command line.
-#ifndef DELTABLOOM_TOOLS_DELTABLOOM_DURATION_H_
-#define DELTABLOOM_TOOLS_DELTABLOOM_DURATION_H_
+// Kinds of values on a command line that CLI11 does not know.
+#ifndef DELTABLOOM_TOOLS_DELTABLOOM_OPTION_TYPES_H_
+#define DELTABLOOM_TOOLS_DELTABLOOM_OPTION_TYPES_H_
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -17,6 +17,9 @@ CLI::Option* AddDuration(CLI::App* app, const std::string& name,
                          std::chrono::milliseconds* time,
                          const std::string& what);
 
+// CLI11 takes -1 for the largest number.
+CLI::Validator NotNegative();
+
 }  // namespace deltabloom::tools
 
-#endif  // DELTABLOOM_TOOLS_DELTABLOOM_DURATION_H_
+#endif  // DELTABLOOM_TOOLS_DELTABLOOM_OPTION_TYPES_H_

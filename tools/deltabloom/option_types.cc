@@ -1,4 +1,4 @@
-#include "tools/deltabloom/duration.h"
+#include "tools/deltabloom/option_types.h"
 
 #include <charconv>
 
@@ -41,6 +41,15 @@ CLI::Option* AddDuration(CLI::App* app, const std::string& name,
           },
           what)
       ->type_name("DURATION");
+}
+
+CLI::Validator NotNegative() {
+  return {[](const std::string& text) {
+            return std::string(text.find('-') == std::string::npos
+                                   ? ""
+                                   : "must not be negative");
+          },
+          ""};
 }
 
 }  // namespace deltabloom::tools
