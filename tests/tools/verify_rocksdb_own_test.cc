@@ -2,6 +2,9 @@
 // prefix extractors that are not the usual ones.
 #include <rocksdb/comparator.h>
 
+#include <algorithm>
+
+#include "deltabloom/key_transform.h"
 #include "tests/tools/verify_rocksdb.h"
 
 namespace deltabloom {
@@ -164,6 +167,26 @@ TEST_F(VerifyOwn, PrefixesOfOnesOwn) {
   EXPECT_EQ(file.at("prefixes_asked"), 0);
   EXPECT_EQ(file.at("false_negatives"), 0);
   ExpectHas(err_, "prefixes: no prefix extractor known here has the name ");
+}
+
+// Which keys a filter holds is up to the function.
+TEST_F(VerifyOwn, KeyTransformOfOnesOwn) {
+  KeyTransform transform;
+  transform.name = "verify_test";
+  transform.function = [](std::string_view key, std::string*) {
+    return key.substr(0, key.size() - 1);
+  };
+  ASSERT_TRUE(RegisterKeyTransform(transform));
+  for (const bool partitioned : {false, true}) {
+    const std::string path = NewPath();
+    Load(testing::MakeOptions(Config("id=deltabloom;key_transform=verify_test",
+                                     partitioned, Filtering::kWholeKeys)),
+         path);
+    const json file = RunJson(path, 2).at("files").at(0);
+    EXPECT_EQ(file.at("keys_asked"), 0);
+    ExpectHas(err_, ": not checked: filter: no key transform known here has ");
+    EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1);
+  }
 }
 
 }  // namespace

@@ -88,6 +88,9 @@ TEST_F(VerifyRocksDB, FindsAFlippedBitInEveryKindOfFilter) {
     policies.push_back("deltabloom:10:" + layout);
   }
   policies.push_back("id=deltabloom;layout=local;compatibility=own");
+  policies.push_back("id=deltabloom;layout=local;seeded=true");
+  policies.push_back(
+      "id=deltabloom;layout=compact;key_transform=ascii_lowercase");
   for (const std::string& policy : policies) {
     for (const bool partitioned : {false, true}) {
       for (const Filtering filtering :

@@ -2,30 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <utility>
 
-#include "shared_filters/local_rate.h"
 #include "table/framing.h"
-#include "util/classic/shape.h"
-#include "util/compact/shape.h"
 #include "util/false_positive.h"
-#include "util/local/shape.h"
+#include "util/layout.h"
 
 namespace deltabloom::tools {
 namespace {
 
 using internal::FilterKind;
 using internal::ParsedFilter;
-
-double LocalRateOf(const internal::local::Shape& shape, uint64_t keys) {
-  // Its terms take a while, and a table has many partitions.
-  static std::map<std::pair<uint32_t, uint32_t>, internal::LocalRate> rates;
-  const auto rate =
-      rates.try_emplace({shape.first, shape.second},
-                        internal::LocalProbes{shape.first, shape.second});
-  return rate.first->second(keys, shape.blocks);
-}
 
 // Each key falls on a block with equal chance; one in `narrow` of them has a
 // bit less to compare.
@@ -35,30 +21,13 @@ double ColumnsRate(uint64_t blocks, uint64_t narrow, unsigned columns) {
   return std::ldexp(1 + share, -static_cast<int>(columns));
 }
 
+// Of a filter that was parsed.
 std::optional<double> RateOf(const ParsedFilter& parsed, uint8_t last_byte,
                              Hash hash, uint64_t keys) {
   const internal::LayoutRow* row =
       internal::FindLayoutOfLastByte(last_byte, hash);
   if (row == nullptr) return std::nullopt;
-  switch (row->layout) {
-    case Layout::kClassic: {
-      const auto& shape = parsed.shape.As<internal::classic::Shape>();
-      const double by_bits =
-          internal::BloomRateFinite(static_cast<double>(shape.bits),
-                                    static_cast<double>(keys), shape.probes);
-      return by_bits + (1 - by_bits) * internal::HashCollisionRate(
-                                           static_cast<double>(keys), 32);
-    }
-    case Layout::kLocal:
-      return LocalRateOf(parsed.shape.As<internal::local::Shape>(), keys);
-    case Layout::kCompact: {
-      const auto& shape = parsed.shape.As<internal::compact::Shape>();
-      return ColumnsRate(shape.blocks(), shape.narrow, shape.columns);
-    }
-    case Layout::kAuto:
-      break;
-  }
-  return std::nullopt;
+  return keys == 0 ? 0 : row->rate(parsed.shape, keys);
 }
 
 // The rate of a block of 512 bits with j keys, over all j: the keys of a block

@@ -2,19 +2,16 @@
 
 #include <rocksdb/comparator.h>
 #include <rocksdb/convenience.h>
-#include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 
-#include "deltabloom/rocksdb.h"
-#include "engines/rocksdb/private_abi.h"
 #include "table/sst/read_block.h"
 #include "tools/deltabloom/expected_rate.h"
 #include "tools/deltabloom/rocksdb_entries.h"
+#include "tools/deltabloom/rocksdb_filter.h"
 #include "tools/deltabloom/rocksdb_partitions.h"
 #include "tools/deltabloom/verify_questions.h"
 
@@ -91,73 +88,25 @@ Content FindContent(const SstFile& file, TableReport* report) {
   return content;
 }
 
-// The policy under whose name the filter is, or null.
-std::shared_ptr<const rocksdb::FilterPolicy> FindPolicy(const std::string& name,
-                                                        std::string* error) {
-  for (const auto compatibility :
-       {RocksDBCompatibility::kBuiltin, RocksDBCompatibility::kOwn}) {
-    RocksDBFilterOptions options;
-    options.compatibility = compatibility;
-    auto policy = NewRocksDBFilterPolicy(options, error);
-    if (policy == nullptr || policy->CompatibilityName() == name) return policy;
-  }
-  return nullptr;
-}
-
-// A filter, asked through the reader that the policy gives the database.
-class ReaderFilter : public AskedFilter {
- public:
-  bool Open(const rocksdb::FilterPolicy& policy, std::string bytes) {
-    bytes_ = std::move(bytes);
-    reader_ = internal::NewBitsReader(policy, bytes_);
-    return reader_ != nullptr;
-  }
-  const std::string& bytes() const { return bytes_; }
-
-  bool MayMatch(std::string_view key) override {
-    return reader_->MayMatch(ToSlice(key));
-  }
-  bool MayMatch(const std::string_view* keys, size_t n,
-                bool* may_match) override {
-    constexpr size_t kMost = 32;
-    std::array<Slice, kMost> slices;
-    std::array<Slice*, kMost> pointers;
-    for (size_t done = 0; done < n;) {
-      const size_t now = std::min(n - done, kMost);
-      for (size_t i = 0; i < now; ++i) {
-        slices[i] = ToSlice(keys[done + i]);
-        pointers[i] = &slices[i];
-      }
-      reader_->MayMatch(static_cast<int>(now), pointers.data(),
-                        may_match + done);
-      done += now;
-    }
-    return true;
-  }
-
- private:
-  std::string bytes_;
-  std::unique_ptr<rocksdb::FilterBitsReader> reader_;
-};
-
 // Goes through the entries and the partitions side by side.
 class Walk {
  public:
-  Walk(const SstSource& source, const SstFile& file, const Content& content,
-       const rocksdb::FilterPolicy& policy, VerifyListener* listener,
-       TableReport* report)
+  Walk(const SstSource& source, const SstFile& file, const SstFilter& filter,
+       const Content& content, VerifyListener* listener, TableReport* report)
       : source_(source),
         file_(file),
         content_(content),
-        policy_(policy),
         listener_(listener),
         report_(report),
-        questions_(listener, report) {}
+        questions_(listener, report),
+        filter_(filter.policy) {}
 
   RocksDBPartitions* partitions() { return &partitions_; }
   void set_entries(uint64_t entries) { all_ = entries; }
   uint64_t entries() const { return entries_; }
   const std::string& error() const { return error_; }
+  // The filter cannot be asked, which the report tells.
+  bool refused() const { return refused_; }
 
   // False: stop.
   bool Entry(std::string_view key) {
@@ -227,9 +176,11 @@ class Walk {
     std::string bytes;
     error_ = internal::ReadBlock(source_, file_, handle, &bytes);
     if (!error_.empty()) return false;
-    if (!filter_.Open(policy_, std::move(bytes))) {
-      return Fail("no memory for a filter of " + std::to_string(handle.size) +
-                  " bytes");
+    const std::string why = filter_.Open(std::move(bytes));
+    if (!why.empty()) {
+      report_->not_checked.push_back("filter: " + why);
+      refused_ = true;
+      return false;
     }
     questions_.Begin(&filter_, handle.offset);
     open_ = true;
@@ -265,16 +216,16 @@ class Walk {
   const SstSource& source_;
   const SstFile& file_;
   const Content& content_;
-  const rocksdb::FilterPolicy& policy_;
   VerifyListener* const listener_;
   TableReport* const report_;
   Questions questions_;
   AbsentKeys absent_keys_;
   RocksDBPartitions partitions_;
-  ReaderFilter filter_;
+  RocksDBFilter filter_;
   uint64_t entries_ = 0;
   uint64_t all_ = 0;
   std::string error_;
+  bool refused_ = false;
   size_t partition_ = 0;
   bool open_ = false;          // the filter of partition_
   bool in_partition_ = false;  // the last key is
@@ -295,15 +246,6 @@ std::string VerifyRocksDB(const SstSource& source, const SstFile& file,
         "filter: RocksDB 7.0 and later does not ask filters of data blocks");
     return {};
   }
-  std::string error;
-  const auto policy = FindPolicy(filter.policy, &error);
-  if (policy == nullptr) {
-    if (!error.empty()) return source.Name() + ": " + error;
-    report->not_checked.push_back(
-        "filter: no policy known here has the compatibility name " +
-        filter.policy);
-    return {};
-  }
   const Content content = FindContent(file, report);
   if (content.order == nullptr && filter.partitions > 1) {
     report->not_checked.push_back(
@@ -312,9 +254,9 @@ std::string VerifyRocksDB(const SstSource& source, const SstFile& file,
         content.comparator);
     return {};
   }
-  Walk walk(source, file, content, *policy, listener, report);
-  error = walk.partitions()->Open(source, file, filter, content.timestamp_size,
-                                  content.order);
+  Walk walk(source, file, filter, content, listener, report);
+  std::string error = walk.partitions()->Open(
+      source, file, filter, content.timestamp_size, content.order);
   if (!error.empty()) return error;
   RocksDBEntries entries;
   error = entries.Open(source.Name(), content.comparator);
@@ -326,7 +268,8 @@ std::string VerifyRocksDB(const SstSource& source, const SstFile& file,
   walk.End();
   if (!error.empty()) return source.Name() + ": RocksDB says: " + error;
   if (!walk.error().empty()) return walk.error();
-  if (!report->cut_short && !entries.IsComplete(walk.entries())) {
+  if (!report->cut_short && !walk.refused() &&
+      !entries.IsComplete(walk.entries())) {
     return source.Name() + ": expected " + std::to_string(entries.size()) +
            " entries, as its properties tell, found " +
            std::to_string(walk.entries());
