@@ -55,9 +55,10 @@ void VerifyRocksDB::ExpectFinds(const std::string& policy, bool partitioned,
   const std::set<std::string> lost =
       LostKeys(testing::MakeOptions(config), path);
   EXPECT_FALSE(lost.empty());
-  for (const char* cpu : {"portable", "avx2", "avx512"}) {
-    file = RunJson("--show 100000 " + path, 1,
-                   std::string("DELTABLOOM_CPU=") + cpu)
+  std::vector<std::string> cpus = {"as it is"};
+  if (filtering == Filtering::kWholeKeys) cpus = {"portable", "avx2", "avx512"};
+  for (const std::string& cpu : cpus) {
+    file = RunJson("--show 100000 " + path, 1, "DELTABLOOM_CPU='" + cpu + "'")
                .at("files")
                .at(0);
     EXPECT_GT(file.at("false_negatives"), 0);
@@ -95,6 +96,12 @@ TEST_F(VerifyRocksDB, FindsAFlippedBitInEveryKindOfFilter) {
     for (const bool partitioned : {false, true}) {
       for (const Filtering filtering :
            {Filtering::kWholeKeys, Filtering::kPrefixes, Filtering::kBoth}) {
+        // What is asked depends on the filtering, not on the layout.
+        if (filtering != Filtering::kWholeKeys && policy != "bloomfilter:10" &&
+            policy != "deltabloom:10:local" &&
+            policy.find("key_transform") == std::string::npos) {
+          continue;
+        }
         SCOPED_TRACE(policy + (partitioned ? " partitioned " : " full ") +
                      std::to_string(static_cast<int>(filtering)));
         ExpectFinds(policy, partitioned, filtering);
