@@ -237,8 +237,8 @@ TEST_F(Inspect, Directories) {
                 database + "/a.ldb\n");
   result = Run("--json " + database);
   EXPECT_EQ(nlohmann::json::parse(result.out).at("summary").dump(),
-            "{\"not_sound\":[],\"sound\":1,\"without_filter\":[\"" + database +
-                "/a.ldb\"]}");
+            "{\"gone\":0,\"not_sound\":[],\"sound\":1,\"without_filter\":[\"" +
+                database + "/a.ldb\"]}");
 
   std::filesystem::create_directory(directory_.File("empty"));
   result = Run(directory_.File("empty") + " " + full);

@@ -19,7 +19,7 @@ namespace {
 // Sequence number and type behind a key.
 constexpr size_t kTagSize = 8;
 
-// The iterator over all entries that SstFileReader has since RocksDB 9.5; null
+// The iterator over all entries that SstFileReader has since RocksDB 9.2; null
 // before.
 template <typename Reader>
 auto TableIterator(Reader* reader, int)

@@ -24,7 +24,7 @@ class RocksDBEntries {
 
   // Calls fn with the key of each entry, of puts, merges and deletions of all
   // kinds, until it returns false: the user's key with its timestamp, if it has
-  // one, without sequence number. With RocksDB before 9.5, entries that lie
+  // one, without sequence number. With RocksDB before 9.2, entries that lie
   // behind a merge of the same key are left out. Returns what went wrong. fn
   // may throw.
   using KeyFn = std::function<bool(std::string_view key)>;
