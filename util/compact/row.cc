@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "util/compact/build.h"
+#include "util/compact/estimate.h"
 #include "util/compact/kernels.h"
 #include "util/compact/shape.h"
 #include "util/hash64.h"
@@ -49,6 +50,7 @@ constexpr LayoutRow MakeRow() {
   row.build = Build;
   row.parse = Parse;
   row.may_match_hash = MayMatchHash;
+  row.estimate = EstimateFilter;
   row.describe = Describe;
   return row;
 }

@@ -2,6 +2,7 @@
 
 #include "util/hash64.h"
 #include "util/local/build.h"
+#include "util/local/estimate.h"
 #include "util/local/kernels.h"
 #include "util/local/shape.h"
 
@@ -40,6 +41,7 @@ constexpr LayoutRow MakeRow() {
   row.build = Build;
   row.parse = Parse;
   row.may_match_hash = MayMatchHash;
+  row.estimate = EstimateFilter;
   row.describe = Describe;
   return row;
 }
