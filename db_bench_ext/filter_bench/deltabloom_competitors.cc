@@ -46,8 +46,10 @@ std::optional<double> SealedRate(std::string_view filter, double keys) {
 }
 
 std::shared_ptr<const rocksdb::FilterPolicy> NewPolicy(Layout layout,
-                                                       double bits_per_key) {
+                                                       double bits_per_key,
+                                                       bool counted) {
   RocksDBFilterOptions options;
+  options.statistics = counted;
   options.layout = layout;
   options.bits_per_key = bits_per_key;
   std::string error;
@@ -67,23 +69,38 @@ class DeltabloomCompetitor : public PolicyCompetitor {
   }
 };
 
+// Filters alone, or as a policy has them by default, with its statistics.
+CompetitorEntry EntryOf(const internal::LayoutRow& row, bool counted) {
+  const Layout layout = row.layout;
+  CompetitorEntry entry;
+  entry.name = std::string("deltabloom-") + row.name;
+  entry.has_policy = true;
+  // A layout that keeps long hashes also works on them.
+  const double build_bytes = row.hash_size == 4 ? 6 : 40;
+  entry.build_bytes_per_key = [build_bytes](size_t) { return build_bytes; };
+  entry.make = [layout, counted](double bits_per_key) {
+    return std::make_unique<DeltabloomCompetitor>(
+        NewPolicy(layout, bits_per_key, counted));
+  };
+  if (counted) {
+    entry.name += "-counted";
+    entry.only_named = true;
+  }
+  return entry;
+}
+
 }  // namespace
 
-// One of every layout that the table lists and RocksDB can store.
+// Those of every layout that the table lists and RocksDB can store.
 std::vector<CompetitorEntry> DeltabloomCompetitors() {
   std::vector<CompetitorEntry> entries;
-  for (const internal::LayoutRow* const* row = internal::kLayouts;
-       *row != nullptr; ++row) {
-    if ((*row)->classic_hash != Hash::kMurmurHash2) continue;
-    const Layout layout = (*row)->layout;
-    // A layout that keeps long hashes also works on them.
-    const double build_bytes = (*row)->hash_size == 4 ? 6 : 40;
-    entries.push_back({std::string("deltabloom-") + (*row)->name, false, true,
-                       [build_bytes](size_t) { return build_bytes; },
-                       [layout](double bits_per_key) {
-                         return std::make_unique<DeltabloomCompetitor>(
-                             NewPolicy(layout, bits_per_key));
-                       }});
+  for (const bool counted : {false, true}) {
+    for (const internal::LayoutRow* const* row = internal::kLayouts;
+         *row != nullptr; ++row) {
+      if ((*row)->classic_hash == Hash::kMurmurHash2) {
+        entries.push_back(EntryOf(**row, counted));
+      }
+    }
   }
   return entries;
 }

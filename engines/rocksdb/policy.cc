@@ -37,7 +37,10 @@ uint8_t LevelByte(int level) {
 SealedFilterPolicy::SealedFilterPolicy()
     : builtin_(ROCKSDB_NAMESPACE::NewBloomFilterPolicy(10)) {
   RegisterOptions(&settings_, &SettingsTypeInfo());
+  AddPolicy(this, statistics_);
 }
+
+SealedFilterPolicy::~SealedFilterPolicy() { RemovePolicy(this); }
 
 const char* SealedFilterPolicy::CompatibilityName() const {
   return settings_.compatibility == RocksDBCompatibility::kOwn
@@ -63,6 +66,11 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
         context.table_options.detect_filter_construct_corruption;
     builder.log = context.info_log;
     builder.tally = tally_;
+    if (settings_.statistics) {
+      builder.statistics = statistics_;
+      statistics_log_.Write(*statistics_, settings_.statistics_log_seconds,
+                            context.info_log);
+    }
     return new BitsBuilder(builder);
   } catch (const std::exception&) {
     return nullptr;  // out of memory: no filter
@@ -72,7 +80,8 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
 FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
     const Slice& filter) const {
   const bool own = settings_.compatibility == RocksDBCompatibility::kOwn;
-  return NewSealedBitsReader(filter, own ? nullptr : builtin_.get());
+  return NewSealedBitsReader(filter, own ? nullptr : builtin_.get(),
+                             settings_.statistics ? statistics_ : nullptr);
 }
 
 // After an error RocksDB puts back what was there before, as it should where it

@@ -12,6 +12,8 @@
 #include "engines/rocksdb/bits_builder.h"
 #include "engines/rocksdb/private_abi.h"
 #include "engines/rocksdb/settings.h"
+#include "engines/rocksdb/statistics.h"
+#include "engines/rocksdb/statistics_log.h"
 
 namespace deltabloom::internal {
 
@@ -19,6 +21,7 @@ namespace deltabloom::internal {
 class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
  public:
   SealedFilterPolicy();
+  ~SealedFilterPolicy() override;
 
   static const char* kClassName() { return kPolicyName; }
   const char* Name() const override { return kPolicyName; }
@@ -61,6 +64,9 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   // Reads what is not ours, and knows its name.
   const std::unique_ptr<const ROCKSDB_NAMESPACE::FilterPolicy> builtin_;
   const std::shared_ptr<SharedTally> tally_ = std::make_shared<SharedTally>();
+  const std::shared_ptr<PolicyStatistics> statistics_ =
+      std::make_shared<PolicyStatistics>();
+  mutable StatisticsLog statistics_log_;
   mutable std::mutex logged_mutex_;
   mutable std::map<const void*, Logged> logged_;  // by logger
 };

@@ -70,6 +70,8 @@ void SetSettings(const RocksDBFilterOptions& options, Settings* settings) {
   settings->max_build_bytes = options.max_build_bytes;
   settings->compatibility = options.compatibility;
   settings->payload_check = options.payload_check;
+  settings->statistics = options.statistics;
+  settings->statistics_log_seconds = options.statistics_log_seconds;
 }
 
 std::string ParseUri(std::string_view uri, Settings* settings) {

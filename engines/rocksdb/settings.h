@@ -29,6 +29,8 @@ struct Settings {
   std::atomic<Layout> layout{Layout::kClassic};
   std::atomic<uint64_t> max_build_bytes{0};
   std::atomic<bool> payload_check{false};
+  std::atomic<bool> statistics{true};
+  std::atomic<uint64_t> statistics_log_seconds{600};
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
   std::string problem;
   std::atomic<bool> made{false};
@@ -54,7 +56,7 @@ void SetProblemReporter(ProblemReporter reporter);
 std::string Report(const std::string& problem);
 
 // "bits_per_key=9.9 layout=classic compatibility=builtin max_build_bytes=0
-// payload_check=false"
+// payload_check=false statistics=true statistics_log_seconds=600"
 std::string ToText(const Settings& settings);
 
 // What Configurable::RegisterOptions takes, for an object of type Settings.
