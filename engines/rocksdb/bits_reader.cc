@@ -82,6 +82,7 @@ class OpenFilter {
     group_->filters_open.fetch_add(1, std::memory_order_relaxed);
     group_->bytes_open.fetch_add(bytes_, std::memory_order_relaxed);
     group_->keys_open.fetch_add(keys_, std::memory_order_relaxed);
+    Tick();
   }
   ~OpenFilter() {
     group_->filters_open.fetch_sub(1, std::memory_order_relaxed);

@@ -50,13 +50,18 @@ LookupTotals FreeLookupSlot(uint32_t slot);
 // not.
 LookupTotals SumLookups(uint32_t slot);
 
-// Called by CountLookups now and then, if set: by the lookup in which a
-// thread's number of lookups in a slot passes a multiple of kLookupsPerTick.
-// Must not throw; may count.
+// Called now and then, if set, with no lock held: by the lookup in which a
+// thread's number of lookups in a slot passes a multiple of kLookupsPerTick,
+// and whenever a filter is opened or built. Must not throw.
 using TickFunction = void (*)();
 inline constexpr uint64_t kLookupsPerTick = 64;
 extern std::atomic<TickFunction> lookup_tick
     __attribute__((visibility("hidden")));
+
+inline void Tick() {
+  const TickFunction tick = lookup_tick.load(std::memory_order_relaxed);
+  if (tick != nullptr) tick();
+}
 
 // For a thread that has no cell for this slot yet.
 void CountLookupsSlowly(uint32_t slot, uint64_t lookups, uint64_t negatives,
@@ -81,8 +86,7 @@ inline void CountLookups(uint32_t slot, uint64_t lookups, uint64_t negatives,
                        std::memory_order_release);
   if (__builtin_expect(((before + lookups) ^ before) & ~(kLookupsPerTick - 1),
                        0)) {
-    const TickFunction tick = lookup_tick.load(kRelaxed);
-    if (tick != nullptr) tick();
+    Tick();
   }
 }
 

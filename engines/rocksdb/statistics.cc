@@ -1,5 +1,7 @@
 #include "engines/rocksdb/statistics.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <exception>
 #include <set>
@@ -101,6 +103,8 @@ struct Process {
   }
 };
 
+std::atomic<pid_t> counting_process{0};
+
 // Never destroyed: readers may outlive static objects.
 Process& TheProcess() {
   static Process& process = *new Process;
@@ -128,7 +132,10 @@ FilterClass ClassOf(std::string_view filter, FilterKind kind) {
                      ->name};
 }
 
+bool CountsInThisProcess() { return counting_process == getpid(); }
+
 PolicyStatistics::PolicyStatistics() : since_(steady_clock::now()) {
+  counting_process = getpid();
   Process& process = TheProcess();
   const std::lock_guard<std::mutex> lock(process.mutex);
   process.counting.insert(this);
@@ -167,6 +174,7 @@ void PolicyStatistics::CountBuilt(std::string_view filter, FilterKind kind,
     group.filters_built.fetch_add(1, kRelaxed);
     group.bytes_built.fetch_add(filter.size(), kRelaxed);
     group.keys_built.fetch_add(keys, kRelaxed);
+    Tick();
   } catch (const std::exception&) {
     // Out of memory, at the first filter of a class.
   }

@@ -89,6 +89,10 @@ class PolicyStatistics {
   std::chrono::steady_clock::time_point since_;
 };
 
+// Whether a policy was made here, and not before a fork: the counters of a
+// child are its parent's. Takes no lock.
+bool CountsInThisProcess();
+
 // By which the functions of the header find a policy's statistics.
 void AddPolicy(const ROCKSDB_NAMESPACE::FilterPolicy* policy,
                const std::shared_ptr<PolicyStatistics>& statistics);
