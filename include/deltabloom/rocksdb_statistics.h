@@ -62,7 +62,8 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
   bool rate_known = false;
 
   // Gauges: what is open now; reset leaves them alone. RocksDB opens a filter
-  // with its table, or when it comes into the block cache.
+  // with its table, or when it comes into the block cache, where it may stay
+  // for some time after its table is gone.
   //
   // A filter does not store how many keys it has. keys_open is estimated when a
   // filter is opened, as is its rate: for local and classic from a sample of
