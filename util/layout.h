@@ -87,6 +87,11 @@ struct LayoutRow {
   // For a filter that parse() accepted: may_match by the hash of a key.
   bool (*may_match_hash)(const ParsedFilter& parsed, uint64_t hash);
 
+  // The expected false-positive rate of a filter of `keys` keys, 1 or more,
+  // whose plan or parse() gave this shape; for classic, whose rate depends on
+  // the exact size, that of the worst sizes. util/rate.h has what callers need.
+  double (*rate)(const AnyShape& shape, uint64_t keys);
+
   // For a filter that parse() accepted: its keys and its rate, from a sample of
   // its own bits or from its shape. estimate.h of the layout says how near. Some
   // microseconds, and no allocation.
@@ -139,6 +144,7 @@ void SetNeverMatch(ParsedFilter* parsed);
 // The legal range of bits_per_key, and its conversion; NaN and values out of
 // range are not valid.
 inline constexpr double kMaxBitsPerKey = 1000;
+inline constexpr uint32_t kMaxMillibits = 1'000'000;
 bool ValidBitsPerKey(double bits_per_key);
 uint32_t ToMillibits(double bits_per_key);
 

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
 
-#include "table/framing.h"
+#include "engines/rocksdb/counting_reader.h"
+#include "engines/rocksdb/key_mapping.h"
 #include "util/cpu.h"
 #include "util/key_batch.h"
 
@@ -46,111 +48,86 @@ class SealedBitsReader final : public FilterBitsReader {
   const ParsedFilter parsed_;
 };
 
+// Of filters that hold something else than the keys as they are.
+class MappedBitsReader final : public FilterBitsReader {
+ public:
+  MappedBitsReader(const ParsedFilter& parsed, const KeyMapping& mapping)
+      : parsed_(parsed), mapping_(mapping) {}
+
+  bool MayMatch(const Slice& key) override {
+    try {
+      KeyMapping::Space space;
+      return parsed_.may_match(parsed_,
+                               mapping_.Map({key.data(), key.size()}, &space));
+    } catch (...) {
+      return true;
+    }
+  }
+
+  // What is transformed and not seeded may be of any size, and is not kept for
+  // a batch: the transform takes more time than a batch would save.
+  void MayMatch(int n, Slice** keys, bool* may_match) override {
+    if (n <= 0) return;
+    const auto size = static_cast<size_t>(n);
+    if (!mapping_.keys().seeded) {
+      for (size_t i = 0; i < size; ++i) may_match[i] = MayMatch(*keys[i]);
+      return;
+    }
+    try {
+      for (size_t begin = 0; begin < size; begin += kBatch) {
+        MayMatchSeeded(std::min(kBatch, size - begin), keys + begin,
+                       may_match + begin);
+      }
+    } catch (...) {
+      std::fill_n(may_match, size, true);
+    }
+  }
+
+ private:
+  void MayMatchSeeded(size_t n, Slice** keys, bool* may_match) {
+    KeyMapping::Space space;
+    char seeded[kBatch][kSeededKeySize];
+    KeyBytes bytes[kBatch];
+    const KeyBytes* pointers[kBatch];
+    for (size_t i = 0; i < n; ++i) {
+      mapping_.Map({keys[i]->data(), keys[i]->size()}, &space);
+      std::memcpy(seeded[i], space.seeded, kSeededKeySize);
+      bytes[i] = {seeded[i], kSeededKeySize};
+      pointers[i] = &bytes[i];
+    }
+    parsed_.may_match_many(parsed_, KeyBatch(pointers), n, may_match);
+  }
+
+  const ParsedFilter parsed_;
+  const KeyMapping mapping_;
+};
+
 // A reader of RocksDB's, by which filters that are not ours are asked.
-class ForeignReader final {
+class ForeignReader final : public FilterBitsReader {
  public:
   explicit ForeignReader(std::unique_ptr<FilterBitsReader> reader)
       : reader_(std::move(reader)) {}
 
-  bool MayMatch(const Slice& key) { return reader_->MayMatch(key); }
-  void MayMatch(int n, Slice** keys, bool* may_match) {
+  bool MayMatch(const Slice& key) override { return reader_->MayMatch(key); }
+  void MayMatch(int n, Slice** keys, bool* may_match) override {
     reader_->MayMatch(n, keys, may_match);
   }
 
  private:
-  std::unique_ptr<FilterBitsReader> reader_;
+  const std::unique_ptr<FilterBitsReader> reader_;
 };
 
-// A filter that is open, and its lookups.
-class OpenFilter {
- public:
-  // Throws std::bad_alloc.
-  OpenFilter(const Slice& filter, FilterKind kind, const ParsedFilter& parsed,
-             std::shared_ptr<PolicyStatistics> statistics)
-      : statistics_(std::move(statistics)),
-        group_(&statistics_->Group(ClassOf(filter.ToStringView(), kind))),
-        bytes_(filter.size()) {
-    if (kind == FilterKind::kFilter) {
-      const auto last_byte = static_cast<uint8_t>(filter[filter.size() - 1]);
-      const FilterEstimate estimate =
-          FindLayoutOfLastByte(last_byte, Hash::kMurmurHash2)->estimate(parsed);
-      keys_ = static_cast<uint64_t>(estimate.keys + 0.5);
-      // A rate of 1 leaves nothing to divide by, and no negatives.
-      const double rate = std::min(estimate.rate, 0.999999);
-      expected_[0] = rate / (1 - rate);
-    }
-    group_->filters_open.fetch_add(1, std::memory_order_relaxed);
-    group_->bytes_open.fetch_add(bytes_, std::memory_order_relaxed);
-    group_->keys_open.fetch_add(keys_, std::memory_order_relaxed);
-    Tick();
+// A `Reader`, in what counts if `statistics` are to be. Null without memory.
+template <typename Reader, typename... Arguments>
+FilterBitsReader* NewReader(const std::shared_ptr<PolicyStatistics>& statistics,
+                            const FilterToCount& filter,
+                            Arguments&&... arguments) {
+  if (statistics == nullptr) {
+    return new (std::nothrow) Reader(std::forward<Arguments>(arguments)...);
   }
-  ~OpenFilter() {
-    group_->filters_open.fetch_sub(1, std::memory_order_relaxed);
-    group_->bytes_open.fetch_sub(bytes_, std::memory_order_relaxed);
-    group_->keys_open.fetch_sub(keys_, std::memory_order_relaxed);
-  }
-  OpenFilter(const OpenFilter&) = delete;
-  OpenFilter& operator=(const OpenFilter&) = delete;
-
-  // Without a branch on the answer, which the caller will make anyway.
-  void Count(bool may_match) {
-    CountLookups(group_->slot, 1, may_match ? 0 : 1,
-                 expected_[may_match ? 1 : 0]);
-  }
-
-  void Count(const bool* may_match, size_t n) {
-    uint64_t matches = 0;
-    for (size_t i = 0; i < n; ++i) matches += may_match[i] ? 1 : 0;
-    const uint64_t negatives = n - matches;
-    CountLookups(group_->slot, n, negatives,
-                 static_cast<double>(negatives) * expected_[0]);
-  }
-
- private:
-  const std::shared_ptr<PolicyStatistics> statistics_;
-  FilterGroup* const group_;
-  const uint64_t bytes_;
-  uint64_t keys_ = 0;
-  // False positives expected for a negative, and for a match: none.
-  double expected_[2] = {0, 0};
-};
-
-// `Reader` with its lookups counted.
-template <typename Reader>
-class CountingReader final : public FilterBitsReader {
- public:
-  template <typename Argument>
-  CountingReader(Argument&& argument, const Slice& filter, FilterKind kind,
-                 const ParsedFilter& parsed,
-                 std::shared_ptr<PolicyStatistics> statistics)
-      : open_(filter, kind, parsed, std::move(statistics)),
-        reader_(std::forward<Argument>(argument)) {}
-
-  bool MayMatch(const Slice& key) override {
-    const bool may_match = reader_.MayMatch(key);
-    open_.Count(may_match);
-    return may_match;
-  }
-
-  void MayMatch(int n, Slice** keys, bool* may_match) override {
-    if (n <= 0) return;
-    reader_.MayMatch(n, keys, may_match);
-    open_.Count(may_match, static_cast<size_t>(n));
-  }
-
- private:
-  OpenFilter open_;
-  Reader reader_;
-};
-
-// Null when memory has run out.
-template <typename Reader, typename Argument>
-FilterBitsReader* NewCountingReader(
-    Argument&& argument, const Slice& filter, FilterKind kind,
-    const ParsedFilter& parsed, std::shared_ptr<PolicyStatistics> statistics) {
   try {
-    return new CountingReader<Reader>(std::forward<Argument>(argument), filter,
-                                      kind, parsed, std::move(statistics));
+    return new CountingReader<Reader>(statistics, filter,
+                                      std::forward<Arguments>(arguments)...);
   } catch (const std::exception&) {
     return nullptr;
   }
@@ -158,25 +135,41 @@ FilterBitsReader* NewCountingReader(
 
 }  // namespace
 
-FilterBitsReader* NewSealedBitsReader(
-    const Slice& filter, const FilterPolicy* builtin,
-    std::shared_ptr<PolicyStatistics> statistics) {
+FilterBitsReader* NewSealedBitsReader(const Slice& filter,
+                                      const ReaderSettings& settings,
+                                      OtherKeys* other) {
   ParsedFilter parsed;
+  HashedKeys keys;
   const FilterKind kind = ParseSealed({filter.data(), filter.size()},
-                                      ActiveCpu(), &parsed, nullptr);
-  if (kind == FilterKind::kForeign && builtin != nullptr &&
+                                      ActiveCpu(), &keys, &parsed, nullptr);
+  const RegisteredTransform* const transform = settings.transform;
+  FilterToCount to_count{filter.ToStringView(), kind, &parsed};
+  const bool foreign = kind == FilterKind::kForeign;
+  if (foreign && transform == nullptr && settings.builtin != nullptr &&
       filter.size() > kBuiltinTrailerSize) {
     std::unique_ptr<FilterBitsReader> reader(
-        builtin->GetFilterBitsReader(filter));
-    if (statistics == nullptr || reader == nullptr) return reader.release();
-    return NewCountingReader<ForeignReader>(std::move(reader), filter, kind,
-                                            parsed, std::move(statistics));
+        settings.builtin->GetFilterBitsReader(filter));
+    if (settings.statistics == nullptr || reader == nullptr) {
+      return reader.release();
+    }
+    return NewReader<ForeignReader>(settings.statistics, to_count,
+                                    std::move(reader));
   }
-  if (statistics == nullptr) {
-    return new (std::nothrow) SealedBitsReader(parsed);
+  if (keys.transformed != (transform != nullptr) ||
+      (transform != nullptr && keys.transform_id != transform->id)) {
+    if (other != nullptr && kind != FilterKind::kAlways) {
+      *other = {true, foreign, keys};
+    }
+    SetAlwaysMatch(&parsed);
+    keys = HashedKeys();
+    to_count.kind = FilterKind::kAlways;
   }
-  return NewCountingReader<SealedBitsReader>(parsed, filter, kind, parsed,
-                                             std::move(statistics));
+  if (foreign) to_count.kind = FilterKind::kAlways;
+  if (kind != FilterKind::kFilter || keys.AsTheyAre()) {
+    return NewReader<SealedBitsReader>(settings.statistics, to_count, parsed);
+  }
+  return NewReader<MappedBitsReader>(settings.statistics, to_count, parsed,
+                                     KeyMapping(transform, keys));
 }
 
 }  // namespace deltabloom::internal

@@ -14,6 +14,7 @@
 #include "engines/rocksdb/settings.h"
 #include "engines/rocksdb/statistics.h"
 #include "engines/rocksdb/statistics_log.h"
+#include "engines/rocksdb/unasked_filters.h"
 
 namespace deltabloom::internal {
 
@@ -58,12 +59,15 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   };
 
   void LogConfiguration(ROCKSDB_NAMESPACE::Logger* log) const;
+  void LogUnaskedFilters(ROCKSDB_NAMESPACE::Logger* log) const;
+  bool MapKeys(ROCKSDB_NAMESPACE::Logger* log, KeyMapping* mapping) const;
 
   Settings settings_;
   bool configuring_ = false;  // for the first time
   // Reads what is not ours, and knows its name.
   const std::unique_ptr<const ROCKSDB_NAMESPACE::FilterPolicy> builtin_;
   const std::shared_ptr<SharedTally> tally_ = std::make_shared<SharedTally>();
+  mutable UnaskedFilters unasked_;
   const std::shared_ptr<PolicyStatistics> statistics_ =
       std::make_shared<PolicyStatistics>();
   mutable StatisticsLog statistics_log_;

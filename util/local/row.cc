@@ -4,6 +4,7 @@
 #include "util/local/build.h"
 #include "util/local/estimate.h"
 #include "util/local/kernels.h"
+#include "util/local/rate.h"
 #include "util/local/shape.h"
 
 namespace deltabloom::internal::local {
@@ -41,6 +42,7 @@ constexpr LayoutRow MakeRow() {
   row.build = Build;
   row.parse = Parse;
   row.may_match_hash = MayMatchHash;
+  row.rate = Rate;
   row.estimate = EstimateFilter;
   row.describe = Describe;
   return row;
