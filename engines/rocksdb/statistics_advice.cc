@@ -17,6 +17,8 @@ constexpr uint64_t kFewestNegatives = 1000;
 constexpr double kFewestReadsPerSecond = 1;
 constexpr double kLeastShare = 0.1;  // of all false positives
 constexpr double kLeastBits = 0.5;   // per key
+// More than this spares nothing that anybody would notice.
+constexpr double kMostBits = 24;
 // Below, compact is mostly its fallback.
 constexpr double kFewestKeysPerFilter = 1000;
 
@@ -39,7 +41,7 @@ struct Share {
     const double slope = absent * rate * -std::log(fall) / keys;
     const double best = bits + std::log(price / slope) / std::log(fall);
     const double none = std::max(0.0, bits - std::log(rate) / std::log(fall));
-    return std::max(none, best);
+    return std::clamp(best, none, std::max(kMostBits, bits));
   }
 };
 
