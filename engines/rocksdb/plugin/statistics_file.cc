@@ -93,7 +93,7 @@ class StatisticsFile {
       const std::string whole = path + "." + process + ".tmp";
       if (!WriteWhole(whole, json_ ? statistics.ToJson() + "\n"
                                    : statistics.ToPrometheus())) {
-        Failed("cannot write", whole);
+        Failed("cannot write", path);
       } else if (std::rename(whole.c_str(), path.c_str()) != 0) {
         Failed("cannot replace", path);
         unlink(whole.c_str());
