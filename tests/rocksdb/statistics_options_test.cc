@@ -2,6 +2,8 @@
 // and at run time, and the table in the LOG.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -138,40 +140,29 @@ size_t Count(const std::string& text, const std::string& part) {
 // The first table of a LOG comes when the interval has passed, with the next
 // filter that is built.
 TEST(StatisticsOptionsTest, TableInTheLogAtAnInterval) {
-  const std::string first_line =
-      "[deltabloom] Filters, by the level their tables were written for";
-  for (const char* const seconds : {"1", "0", "600"}) {
-    TempDir dir;
-    const PolicyPtr policy =
-        PolicyFromString("id=deltabloom;layout=local;statistics_log_seconds=" +
-                         std::string(seconds));
-    const auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
-    Load(db.get(), 0, 100);
-    EXPECT_EQ(Count(ReadFile(dir.Path("db/LOG")), first_line), 0u);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1100));
-    Load(db.get(), 100, 200);
-    Load(db.get(), 200, 300);
-    const std::string log = ReadFile(dir.Path("db/LOG"));
-    const bool due = std::string(seconds) == "1";
-    EXPECT_GE(Count(log, first_line), due ? 1u : 0u);
-    EXPECT_EQ(Count(log, first_line) != 0, due) << seconds;
-    if (due) {
-      EXPECT_NE(log.find("[deltabloom] level  layout  open"),
-                std::string::npos);
-      EXPECT_NE(log.find("[deltabloom] all "), std::string::npos);
-    }
-  }
-}
-
-TEST(StatisticsOptionsTest, NoTableWithoutStatistics) {
   TempDir dir;
-  const PolicyPtr policy = PolicyFromString(
-      "id=deltabloom;statistics=false;statistics_log_seconds=1");
-  const auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
-  Load(db.get(), 0, 100);
+  const std::string due = "statistics_log_seconds=1";
+  const std::vector<std::string> all = {
+      due, "statistics_log_seconds=0", "statistics_log_seconds=600",
+      "statistics=false;statistics_log_seconds=1"};
+  std::vector<std::unique_ptr<rocksdb::DB>> databases;
+  for (const std::string& options : all) {
+    const PolicyPtr policy = PolicyFromString("id=deltabloom;" + options);
+    databases.push_back(
+        Open(MakeOptions({policy, false, nullptr}), dir.Path(options)));
+    Load(databases.back().get(), 0, 100);
+  }
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));
-  Load(db.get(), 100, 200);
-  EXPECT_EQ(Count(ReadFile(dir.Path("db/LOG")), "[deltabloom] Filters"), 0u);
+  for (size_t i = 0; i < all.size(); ++i) {
+    Load(databases[i].get(), 100, 200);
+    const std::string log = ReadFile(dir.Path(all[i]) + "/LOG");
+    const bool here = all[i] == due;
+    EXPECT_EQ(Count(log, "[deltabloom] Filters, by the level their tables"),
+              here ? 1u : 0u)
+        << all[i];
+    EXPECT_EQ(Count(log, "[deltabloom] level  layout   open"), here ? 1u : 0u);
+    EXPECT_EQ(Count(log, "[deltabloom] all "), here ? 1u : 0u);
+  }
 }
 
 }  // namespace
