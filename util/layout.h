@@ -93,8 +93,8 @@ struct LayoutRow {
   double (*rate)(const AnyShape& shape, uint64_t keys);
 
   // For a filter that parse() accepted: its keys and its rate, from a sample of
-  // its own bits or from its shape. estimate.h of the layout says how near. Some
-  // microseconds, and no allocation.
+  // its own bits or from its shape. estimate.h of the layout says how near.
+  // Some microseconds, and no allocation.
   FilterEstimate (*estimate)(const ParsedFilter& parsed);
 
   // "classic, 6 probes, 80 bits" for a filter that parse() accepted.
