@@ -132,6 +132,10 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner,
           "built");
     }
   }
+  if (settings_.statistics != nullptr) {
+    settings_.statistics->CountBuilt(filter.ToStringView(), finished_kind_,
+                                     entries_.load(std::memory_order_relaxed));
+  }
   finished_hashes_.Clear();
   if (finished_kind_ == FilterKind::kFilter && settings_.detect_corruption) {
     std::swap(finished_hashes_, hashes_);

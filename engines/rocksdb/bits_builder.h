@@ -9,6 +9,7 @@
 
 #include "engines/rocksdb/key_mapping.h"
 #include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/statistics.h"
 #include "table/framing.h"
 #include "util/hash_list.h"
 #include "util/layout.h"
@@ -35,6 +36,7 @@ struct BuilderSettings {
   bool detect_corruption = false;
   ROCKSDB_NAMESPACE::Logger* log = nullptr;  // where to warn, if anywhere
   std::shared_ptr<SharedTally> tally = std::make_shared<SharedTally>();
+  std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
 };
 
 // (AddKey* Finish MaybePostVerify?)*, by one thread at a time;

@@ -45,7 +45,10 @@ uint8_t LevelByte(int level) {
 SealedFilterPolicy::SealedFilterPolicy()
     : builtin_(ROCKSDB_NAMESPACE::NewBloomFilterPolicy(10)) {
   RegisterOptions(&settings_, &SettingsTypeInfo());
+  AddPolicy(this, statistics_);
 }
+
+SealedFilterPolicy::~SealedFilterPolicy() { RemovePolicy(this); }
 
 const char* SealedFilterPolicy::CompatibilityName() const {
   return settings_.compatibility == RocksDBCompatibility::kOwn
@@ -72,6 +75,11 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
         context.table_options.detect_filter_construct_corruption;
     builder.log = context.info_log;
     builder.tally = tally_;
+    if (settings_.statistics) {
+      builder.statistics = statistics_;
+      statistics_log_.Write(*statistics_, settings_.statistics_log_seconds,
+                            context.info_log);
+    }
     return new BitsBuilder(builder);
   } catch (const std::exception&) {
     return nullptr;  // out of memory: no filter
@@ -122,6 +130,7 @@ FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
     reader.builtin = builtin_.get();
   }
   reader.transform = settings_.key_transform;
+  if (settings_.statistics) reader.statistics = statistics_;
   OtherKeys other;
   FilterBitsReader* const bits = NewSealedBitsReader(filter, reader, &other);
   if (other.found) unasked_.Note(other);

@@ -83,6 +83,16 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // filters of this transform are asked.
   std::string key_transform = "none";
 
+  // Count what the filters do (deltabloom/rocksdb_statistics.h). Costs a lookup
+  // one to two nanoseconds, and nothing when off. A change at run time is for
+  // filters that are built or opened from then on.
+  bool statistics = true;
+
+  // Every so many seconds the LOG gets a table of what was counted, where
+  // tables are being built: flushes and compactions write it, not lookups.
+  // Legal: 0 (never) to 2^32 - 1.
+  uint32_t statistics_log_seconds = 600;
+
   // Empty when the options can be used; else one line that names the offending
   // option, its value and the legal range.
   std::string Validate() const;
