@@ -78,6 +78,8 @@ NewTable TableOf(const FilterBuildingContext& context,
   NewTable table;
   table.level = context.level_at_creation;
   table.bottommost = context.is_bottommost;
+  table.whole_run =
+      context.compaction_style != ROCKSDB_NAMESPACE::kCompactionStyleLevel;
   const auto it = trees.jobs.find(job);
   if (context.reason == TableFileCreationReason::kCompaction &&
       it != trees.jobs.end()) {
