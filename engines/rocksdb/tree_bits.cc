@@ -24,6 +24,12 @@ constexpr double kMaxIntegral = 0.07;
 // rewritten, the others get no more than keeps the average below this.
 constexpr double kMaxExcess = 0.04;
 
+// No table gets more than what is asked where the average on disk is above that
+// by the first of these, and less and less of what it should get from the
+// second below it on.
+constexpr double kNoExcess = 0.05;
+constexpr double kRoom = 0.02;
+
 // Where more of an origin's keys than this are moved, all that were moved count
 // as of that origin; where fewer are, in proportion.
 constexpr double kOftenMoved = 0.02;
@@ -316,8 +322,12 @@ TableBits TreeBits::BitsFor(const NewTable& table,
     given.slope =
         std::max(price, LeastPrice(now, curve)) * SizeOf(table, profile);
     given.bits_per_key = curve.BitsAtSlope(given.slope);
-    if (given.bits_per_key < asked_) {
-      given.bits_per_key = asked_;
+    // Those written before may have more than their part, too.
+    const double room =
+        (asked_ * (1 + kNoExcess) - now.bits) / (asked_ * kRoom);
+    if (given.bits_per_key < asked_ || room < 1) {
+      given.bits_per_key = asked_ + std::max(given.bits_per_key - asked_, 0.0) *
+                                        std::clamp(room, 0.0, 1.0);
       given.slope = 0;
     }
   }
