@@ -214,7 +214,7 @@ TEST(TreeBitsTest, AutoTakesTheLayoutOfLevel0ByWhatItGets) {
     TreeBits tree;
     std::vector<LiveTable> live;
     for (uint64_t file = 1; file <= 4; ++file) {
-      tree.Learn(file, {1000, 20'000, 0});
+      tree.Learn(file, {1000, 10'000, 0});
       tree.Flushed(1000);
       live.push_back({file, 0, 0});
     }
