@@ -16,7 +16,9 @@ namespace {
 
 std::optional<double> SealedRate(std::string_view filter, double keys) {
   internal::ParsedFilter parsed;
-  if (internal::ParseSealed(filter, internal::CpuLevel::kPortable, &parsed,
+  internal::HashedKeys hashed;
+  if (internal::ParseSealed(filter, internal::CpuLevel::kPortable, &hashed,
+                            &parsed,
                             nullptr) != internal::FilterKind::kFilter) {
     return std::nullopt;
   }
@@ -45,11 +47,25 @@ std::optional<double> SealedRate(std::string_view filter, double keys) {
   return std::nullopt;
 }
 
+// What is done to keys before they are hashed.
+struct KeyOptions {
+  const char* suffix;  // of the competitor's name
+  bool seeded;
+  const char* key_transform;
+};
+
+constexpr KeyOptions kAsTheyAre = {"", false, "none"};
+constexpr KeyOptions kMapped[] = {{"-seeded", true, "none"},
+                                  {"-lowercase", false, "ascii_lowercase"}};
+
 std::shared_ptr<const rocksdb::FilterPolicy> NewPolicy(Layout layout,
+                                                       const KeyOptions& keys,
                                                        double bits_per_key) {
   RocksDBFilterOptions options;
   options.layout = layout;
   options.bits_per_key = bits_per_key;
+  options.seeded = keys.seeded;
+  options.key_transform = keys.key_transform;
   std::string error;
   std::shared_ptr<const rocksdb::FilterPolicy> policy =
       NewRocksDBFilterPolicy(options, &error);
@@ -67,23 +83,34 @@ class DeltabloomCompetitor : public PolicyCompetitor {
   }
 };
 
-}  // namespace
-
-// One of every layout that the table lists and RocksDB can store.
-std::vector<CompetitorEntry> DeltabloomCompetitors() {
-  std::vector<CompetitorEntry> entries;
+void AddCompetitors(const KeyOptions& keys, bool only_named,
+                    std::vector<CompetitorEntry>* entries) {
   for (const internal::LayoutRow* const* row = internal::kLayouts;
        *row != nullptr; ++row) {
     if ((*row)->classic_hash != Hash::kMurmurHash2) continue;
     const Layout layout = (*row)->layout;
     // A layout that keeps long hashes also works on them.
     const double build_bytes = (*row)->hash_size == 4 ? 6 : 40;
-    entries.push_back({std::string("deltabloom-") + (*row)->name, false, true,
-                       [build_bytes](size_t) { return build_bytes; },
-                       [layout](double bits_per_key) {
-                         return std::make_unique<DeltabloomCompetitor>(
-                             NewPolicy(layout, bits_per_key));
-                       }});
+    entries->push_back({std::string("deltabloom-") + (*row)->name + keys.suffix,
+                        false, true,
+                        [build_bytes](size_t) { return build_bytes; },
+                        [layout, keys](double bits_per_key) {
+                          return std::make_unique<DeltabloomCompetitor>(
+                              NewPolicy(layout, keys, bits_per_key));
+                        },
+                        only_named});
+  }
+}
+
+}  // namespace
+
+// One of every layout that the table lists and RocksDB can store; named, with
+// its keys seeded or transformed.
+std::vector<CompetitorEntry> DeltabloomCompetitors() {
+  std::vector<CompetitorEntry> entries;
+  AddCompetitors(kAsTheyAre, /*only_named=*/false, &entries);
+  for (const KeyOptions& keys : kMapped) {
+    AddCompetitors(keys, /*only_named=*/true, &entries);
   }
   return entries;
 }

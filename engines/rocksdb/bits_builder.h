@@ -93,7 +93,7 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   const BuilderSettings settings_;
   const SealOptions seal_;
   const size_t framing_size_;
-  KeyMapping::Space key_space_;
+  const bool maps_keys_;
   LastHash last_key_;
   LastHash last_alt_;
   uint64_t checksum_ = 0;   // of the hashes, if corruption is to be detected
@@ -102,6 +102,7 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   // The last filter, for MaybePostVerify.
   HashList finished_hashes_;
   FilterKind finished_kind_ = FilterKind::kEmpty;
+  KeyMapping::Space key_space_;
 };
 
 }  // namespace deltabloom::internal

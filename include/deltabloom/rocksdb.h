@@ -70,12 +70,12 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // block checksum guards what is read from a file.
   bool payload_check = false;
 
-  // A filter of this policy cannot be filled with, or asked for, keys that were
-  // chosen to collide, by one who cannot read the database's files or memory:
-  // every table's filters have a random seed of 16 bytes, in the filter alone,
-  // and a keyed hash, which takes about twice the time of a lookup
-  // (docs/tuning.md). Where the system gives no random bytes there is no
-  // filter, and the LOG says so.
+  // Against keys that somebody chooses to collide who cannot read the files or
+  // the memory of the database: the filters of every table have a random seed
+  // of 16 bytes, stored in them alone, and a keyed hash. Takes some 18 ns more
+  // for each lookup and each added key (docs/tuning.md; SECURITY.md has what is
+  // promised). Where the system gives no random bytes there is no filter, and
+  // the LOG says so.
   bool seeded = false;
 
   // "none", or the key transform that the comparator needs (key_transform.h):

@@ -55,9 +55,10 @@ std::string DescribeRocksDBFilter(std::string_view filter) {
 std::string DescribeTableFilter(const std::string& policy,
                                 std::string_view filter) {
   internal::ParsedFilter parsed;
+  internal::HashedKeys keys;
   std::string why;
-  const FilterKind kind =
-      internal::ParseSealed(filter, internal::ActiveCpu(), &parsed, &why);
+  const FilterKind kind = internal::ParseSealed(filter, internal::ActiveCpu(),
+                                                &keys, &parsed, &why);
   if (kind != FilterKind::kForeign) {
     const internal::LevelAtCreation made =
         internal::ParseLevelByte(internal::SealedLevel(filter));
