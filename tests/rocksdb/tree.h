@@ -20,7 +20,7 @@ struct MeasuredTree {
   std::string text;  // one line per run
   size_t runs = 0;
   double keys = 0;
-  double bits = 0;   // per key, on disk
+  double bits = 0;          // per key, on disk
   double payload_bits = 0;  // of these, what answers
   double rates = 0;  // summed over the runs of a lookup, from each file's bits
   double best = 0;   // the least that so many bits could have on this tree

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engines/rocksdb/level_bits.h"
-#include "engines/rocksdb/rate_curves.h"
 #include "tests/random.h"
+#include "util/rate_curves.h"
 
 namespace deltabloom::internal {
 namespace {
