@@ -35,11 +35,6 @@ constexpr char kNoListener[] =
     "bits_per_key; add listeners=deltabloom to the DBOptions of the OPTIONS "
     "file, or NewRocksDBFilterListener() to DBOptions::listeners";
 
-uint8_t LevelByte(int level) {
-  return level >= 0 && level < kUnknownLevel ? static_cast<uint8_t>(level)
-                                             : kUnknownLevel;
-}
-
 }  // namespace
 
 SealedFilterPolicy::SealedFilterPolicy()
@@ -67,7 +62,8 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     builder.millibits_per_key = bits.millibits_per_key;
     if (builder.millibits_per_key < kMinMillibitsPerKey) return nullptr;
     if (!MapKeys(context.info_log, &builder.mapping)) return nullptr;
-    builder.seal.level_at_creation = LevelByte(context.level_at_creation);
+    builder.seal.level_at_creation =
+        LevelByte({context.level_at_creation, context.is_bottommost});
     builder.seal.payload_check = settings_.payload_check;
     builder.optimize_for_memory =
         context.table_options.optimize_filters_for_memory;
