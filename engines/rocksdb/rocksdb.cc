@@ -9,6 +9,8 @@
 #include "engines/rocksdb/policy.h"
 #include "engines/rocksdb/register.h"
 #include "engines/rocksdb/settings.h"
+#include "engines/rocksdb/settings_fields.h"
+#include "util/rate.h"
 
 namespace deltabloom {
 namespace {
@@ -65,7 +67,23 @@ std::string RocksDBFilterOptions::Validate() const {
   core.bits_per_key = bits_per_key;
   core.layout = layout;
   core.max_build_bytes = max_build_bytes;
-  return core.Validate();
+  std::string problem = core.Validate();
+  if (!problem.empty()) return problem;
+  if (false_positive_rate != 0 && !internal::ValidRate(false_positive_rate)) {
+    return "false_positive_rate = " + std::to_string(false_positive_rate) +
+           " is out of range: " + internal::kLegalRates;
+  }
+  if (false_positive_rate != 0 &&
+      bits_per_key != RocksDBFilterOptions().bits_per_key) {
+    return "bits_per_key = " + std::to_string(bits_per_key) +
+           " and false_positive_rate = " + std::to_string(false_positive_rate) +
+           " are both given: use one of them";
+  }
+  if (max_filter_bytes == 0) {
+    return "max_filter_bytes = 0 leaves no room for a filter: use more, or "
+           "kUnlimited for no limit";
+  }
+  return {};
 }
 
 std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(

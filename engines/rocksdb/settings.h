@@ -26,11 +26,15 @@ struct Settings {
   static const char* kName() { return "DeltabloomOptions"; }
 
   std::atomic<uint32_t> millibits_per_key{10000};
+  // Not 0: bits go by it, and millibits_per_key stands by.
+  std::atomic<double> false_positive_rate{0};
   std::atomic<Layout> layout{Layout::kClassic};
   std::atomic<uint64_t> max_build_bytes{0};
+  std::atomic<uint64_t> max_filter_bytes{kUnlimited};
   std::atomic<bool> payload_check{false};
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
   std::string problem;
+  bool bits_given = false;  // in the text that a policy is made from
   std::atomic<bool> made{false};
 };
 
@@ -40,6 +44,12 @@ inline constexpr uint32_t kMinMillibitsPerKey = 500;
 
 // Takes over options that Validate() accepts.
 void SetSettings(const RocksDBFilterOptions& options, Settings* settings);
+
+// What is wrong with options that are given together; empty if nothing is.
+// RocksDB hands over those that were not named in a call, too, as they are.
+std::string ConflictIn(
+    const Settings& settings,
+    const std::unordered_map<std::string, std::string>& options);
 
 // Sets from "deltabloom", "deltabloom:9.9" or "deltabloom:9.9:classic". Empty
 // when all went well; else one line that says what is wrong and what is legal.
@@ -53,8 +63,8 @@ void SetProblemReporter(ProblemReporter reporter);
 // "deltabloom: <problem>", reported as above.
 std::string Report(const std::string& problem);
 
-// "bits_per_key=9.9 layout=classic compatibility=builtin max_build_bytes=0
-// payload_check=false"
+// "bits_per_key=9.9 false_positive_rate=0 layout=classic compatibility=builtin
+// ..."
 std::string ToText(const Settings& settings);
 
 // What Configurable::RegisterOptions takes, for an object of type Settings.

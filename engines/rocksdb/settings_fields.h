@@ -38,6 +38,11 @@ extern const size_t kFieldCount;
 inline constexpr const char* kUriFields[] = {"bits_per_key", "layout"};
 inline constexpr char kUriForm[] = "deltabloom:BITS_PER_KEY:LAYOUT";
 
+// As kLeastRate says.
+inline constexpr char kLegalRates[] =
+    "use 0.000000001 to less than 1, 0.01 takes about 10 bits per key, or 0 to "
+    "go by bits_per_key";
+
 // The thousandths that stand for bits_per_key. What is below the least that
 // writes a filter stays there.
 uint32_t Millibits(double bits_per_key);
