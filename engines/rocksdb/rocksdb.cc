@@ -69,21 +69,21 @@ std::string RocksDBFilterOptions::Validate() const {
   core.max_build_bytes = max_build_bytes;
   std::string problem = core.Validate();
   if (!problem.empty()) return problem;
+  const std::string rate =
+      "false_positive_rate = " + internal::RateText(false_positive_rate);
   if (false_positive_rate != 0 && !internal::ValidRate(false_positive_rate)) {
-    return "false_positive_rate = " + std::to_string(false_positive_rate) +
-           " is out of range: " + internal::kLegalRates;
+    return rate + " is out of range: " + internal::kLegalRates;
   }
   if (false_positive_rate != 0 &&
       bits_per_key != RocksDBFilterOptions().bits_per_key) {
-    return "bits_per_key = " + std::to_string(bits_per_key) +
-           " and false_positive_rate = " + std::to_string(false_positive_rate) +
+    return "bits_per_key = " + std::to_string(bits_per_key) + " and " + rate +
            " are both given: use one of them";
   }
   if (max_filter_bytes == 0) {
     return "max_filter_bytes = 0 leaves no room for a filter: use more, or "
            "kUnlimited for no limit";
   }
-  return {};
+  return internal::KeyTransformProblem(key_transform);
 }
 
 std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(

@@ -10,6 +10,7 @@
 
 #include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/key_transforms.h"
 #include "rocksdb/utilities/options_type.h"
 
 namespace deltabloom::internal {
@@ -32,6 +33,11 @@ struct Settings {
   std::atomic<uint64_t> max_build_bytes{0};
   std::atomic<uint64_t> max_filter_bytes{kUnlimited};
   std::atomic<bool> payload_check{false};
+  std::atomic<bool> seeded{false};
+  const RegisteredTransform* key_transform = nullptr;
+  // The text of one that is not registered, if that is the problem: no filter
+  // may be written or asked then.
+  std::string unknown_key_transform;
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
   std::string problem;
   bool bits_given = false;  // in the text that a policy is made from
@@ -63,7 +69,8 @@ void SetProblemReporter(ProblemReporter reporter);
 // "deltabloom: <problem>", reported as above.
 std::string Report(const std::string& problem);
 
-// "bits_per_key=9.9 false_positive_rate=0 layout=classic compatibility=builtin
+// "bits_per_key=9.9 layout=classic compatibility=builtin max_build_bytes=0
+// payload_check=false seeded=false key_transform=none false_positive_rate=0
 // ..."
 std::string ToText(const Settings& settings);
 

@@ -129,6 +129,29 @@ std::string ParseCompatibility(std::string_view name, std::string_view text,
   return {};
 }
 
+std::string ParseKeyTransform(std::string_view name, std::string_view text,
+                              Settings* settings) {
+  const RegisteredTransform* const transform = KeyTransformOf(text);
+  const std::string problem = KeyTransformProblem(text);
+  if (settings->made) {
+    if (problem.empty() && transform == settings->key_transform) return {};
+    return std::string(name) +
+           " is fixed when a policy is made: make another policy";
+  }
+  settings->key_transform = transform;
+  settings->unknown_key_transform =
+      problem.empty() ? std::string() : std::string(text);
+  return problem;
+}
+
+std::string KeyTransformText(const Settings& settings) {
+  if (!settings.unknown_key_transform.empty()) {
+    return settings.unknown_key_transform;
+  }
+  const RegisteredTransform* const transform = settings.key_transform;
+  return transform == nullptr ? kNoTransform : transform->text;
+}
+
 std::string BitsPerKeyText(const Settings& settings) {
   if (settings.false_positive_rate != 0) return kUnset;
   const uint32_t millibits = settings.millibits_per_key;
@@ -140,13 +163,8 @@ std::string BitsPerKeyText(const Settings& settings) {
   return text;
 }
 
-// As short as gives the same number when it is read.
-std::string RateText(const Settings& settings) {
-  char text[32];
-  const auto end =
-      std::to_chars(text, text + sizeof(text), settings.false_positive_rate)
-          .ptr;
-  return {text, end};
+std::string RateField(const Settings& settings) {
+  return RateText(settings.false_positive_rate);
 }
 
 std::string MaxFilterBytesText(const Settings& settings) {
@@ -186,8 +204,12 @@ const Field kFields[] = {
      LimitText<&Settings::max_build_bytes>},
     {"payload_check", OptionType::kBoolean, kMayChange,
      ParseBool<&Settings::payload_check>, BoolText<&Settings::payload_check>},
+    {"seeded", OptionType::kBoolean, kMayChange, ParseBool<&Settings::seeded>,
+     BoolText<&Settings::seeded>},
+    {"key_transform", OptionType::kString, kFixed, ParseKeyTransform,
+     KeyTransformText},
     {"false_positive_rate", OptionType::kDouble, kMayChange, ParseRate,
-     RateText},
+     RateField},
     {"max_filter_bytes", OptionType::kUInt64T, kMayChange, ParseMaxFilterBytes,
      MaxFilterBytesText},
 };
@@ -215,6 +237,11 @@ std::string ConflictIn(
   return "bits_per_key=" + bits + " and false_positive_rate=" + rate +
          " are both given: use one of them, with bits_per_key=unset or "
          "false_positive_rate=0 where the other is set already";
+}
+
+std::string RateText(double rate) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), rate).ptr};
 }
 
 std::string Quote(std::string_view text) {

@@ -47,6 +47,9 @@ inline constexpr char kLegalRates[] =
 // writes a filter stays there.
 uint32_t Millibits(double bits_per_key);
 
+// As short as gives the same number when it is read.
+std::string RateText(double rate);
+
 // In single quotes.
 std::string Quote(std::string_view text);
 
