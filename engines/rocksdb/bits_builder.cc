@@ -256,7 +256,7 @@ Status BitsBuilder::MaybePostVerify(const Slice& filter) {
       "deltabloom: a filter changed in memory after it was built");
 }
 
-// Partitions are cut by it: by the limit, too, so that it lowers no bits.
+// Partitions are cut by it: by the limit, too, so that it lowers few bits.
 size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
   const uint64_t limit = std::min<uint64_t>(bytes, settings_.max_filter_bytes);
   // The most keys whose filter fits, by bisection: sizes grow with keys.

@@ -241,7 +241,9 @@ std::string ConflictIn(
 
 std::string RateText(double rate) {
   char text[32];
-  return {text, std::to_chars(text, text + sizeof(text), rate).ptr};
+  return {text, std::to_chars(text, text + sizeof(text), rate,
+                              std::chars_format::general)
+                    .ptr};
 }
 
 std::string Quote(std::string_view text) {

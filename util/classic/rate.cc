@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kKeys = std::size(kMeasuredKeys);
 constexpr size_t kProbes = std::size(kMeasuredProbes);
 
-// `script/study classic`: the measured rate, of the worst of twelve sizes, as a
+// `script/study classic`: the measured rate, of the worst of eight sizes, as a
 // multiple of RateWithoutExcess.
 constexpr double kExcess[kKeys][kProbes] = {
     {1.000, 1.000, 1.000, 1.000, 1.000, 1.000, 1.000, 1.000, 1.000, 1.000,
