@@ -30,6 +30,7 @@ struct Settings {
   // Not 0: bits go by it, and millibits_per_key stands by.
   std::atomic<double> false_positive_rate{0};
   std::atomic<Layout> layout{Layout::kClassic};
+  std::atomic<RocksDBAllocation> allocation{RocksDBAllocation::kUniform};
   std::atomic<uint64_t> max_build_bytes{0};
   std::atomic<uint64_t> max_filter_bytes{kUnlimited};
   std::atomic<bool> payload_check{false};
@@ -57,7 +58,8 @@ std::string ConflictIn(
     const Settings& settings,
     const std::unordered_map<std::string, std::string>& options);
 
-// Sets from "deltabloom", "deltabloom:9.9" or "deltabloom:9.9:classic". Empty
+// Sets from "deltabloom", "deltabloom:9.9", "deltabloom:9.9:classic" or
+// "deltabloom:9.9:classic:levels". Empty
 // when all went well; else one line that says what is wrong and what is legal.
 std::string ParseUri(std::string_view uri, Settings* settings);
 
@@ -69,9 +71,9 @@ void SetProblemReporter(ProblemReporter reporter);
 // "deltabloom: <problem>", reported as above.
 std::string Report(const std::string& problem);
 
-// "bits_per_key=9.9 layout=classic compatibility=builtin max_build_bytes=0
-// payload_check=false seeded=false key_transform=none false_positive_rate=0
-// ..."
+// "bits_per_key=9.9 layout=classic allocation=uniform compatibility=builtin
+// max_build_bytes=0 payload_check=false seeded=false key_transform=none
+// false_positive_rate=0 max_filter_bytes=unlimited"
 std::string ToText(const Settings& settings);
 
 // What Configurable::RegisterOptions takes, for an object of type Settings.

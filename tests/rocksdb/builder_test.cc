@@ -239,7 +239,7 @@ TEST_P(BuilderTest, EstimatedRateFallsWithBytes) {
             RateForMillibits(row, 1000, 10000));
   EXPECT_LT(builder.EstimatedFpRate(1000, 2000), 0.001);
   EXPECT_GT(builder.EstimatedFpRate(1000, 100), 0.5);
-  EXPECT_LT(builder.EstimatedFpRate(1, 1000000), 0.001);
+  EXPECT_LT(builder.EstimatedFpRate(1000, 1000000), 0.001);
 }
 
 // A builder in which a test can flip a bit of a hash.
