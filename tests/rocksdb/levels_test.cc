@@ -119,6 +119,20 @@ TEST_F(LevelsTest, RandomLoadGetsTheGainAtTheBytesAsked) {
   EXPECT_EQ(RocksDBFilterLevelsJson(), "{\"databases\":[]}");
 }
 
+// Half of it and twice as much at most, for the tree grows.
+TEST_F(LevelsTest, ByRateAllRunsTogetherHaveIt) {
+  RocksDBFilterOptions filters = LevelsOptions();
+  filters.false_positive_rate = 0.004;
+  Open(SmallTrees(), filters);
+  for (uint64_t i = 0; i < 100'000; ++i) Put(Scattered(i));
+  Settle();
+  const MeasuredTree tree = Measured();
+  SCOPED_TRACE(tree.text);
+  EXPECT_GE(tree.runs, 3u);
+  EXPECT_GT(tree.rates, 0.002);
+  EXPECT_LT(tree.rates, 0.008);
+}
+
 TEST_F(LevelsTest, SequentialLoadGetsWhatWasAsked) {
   Open(SmallTrees(), LevelsOptions());
   for (uint64_t i = 0; i < 100'000; ++i) Put(Name(i));
