@@ -195,7 +195,8 @@ def other_numbers(text):
     match = re.fullmatch(r"(0[xX][0-9a-fA-F']+|[0-9']+)([uUlL]*)", text)
     if match:
         digits, suffix = match.group(1).replace("'", ""), match.group(2)
-        value = int(digits, 0)
+        octal = len(digits) > 1 and digits.isdigit() and digits[0] == "0"
+        value = int(digits, 8 if octal else 0)
         results = [value + 1] + ([value - 1] if value > 0 else [])
         return [(f"0x{v:x}" if digits[:2] in ("0x", "0X") else str(v)) + suffix for v in results]
     match = re.fullmatch(r"([0-9']*\.?[0-9]*(?:[eE][+-]?[0-9]+)?)([fFlL]?)", text)

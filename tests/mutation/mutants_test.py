@@ -63,6 +63,7 @@ class Mutants(unittest.TestCase):
                             "constexpr int kLimit = 8;", "constexpr int kLimit = 6;")  # fmt: skip
         self.assertEqual(mutants.other_numbers("0x10"), ["0x11", "0xf"])
         self.assertEqual(mutants.other_numbers("0"), ["1"])
+        self.assertEqual(mutants.other_numbers("0644"), ["421", "419"])
         self.assertEqual(mutants.other_numbers("1'000u"), ["1001u", "999u"])
         self.assertEqual(mutants.other_numbers("0.5"), ["0.625"])
         self.assertEqual(mutants.other_numbers("2e3f"), ["2500.0f"])
