@@ -7,6 +7,8 @@
 
 #include "engines/rocksdb/bits_reader.h"
 #include "engines/rocksdb/library_check.h"
+#include "engines/rocksdb/random_seed.h"
+#include "engines/rocksdb/transform_conflicts.h"
 #include "rocksdb/env.h"
 #include "table/framing.h"
 #include "util/cpu.h"
@@ -49,12 +51,14 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     const FilterBuildingContext& context) const {
   try {
     LogConfiguration(context.info_log);
+    LogUnaskedFilters(context.info_log);
     BuilderSettings builder;
     builder.layout = FindLayout(settings_.layout, Hash::kMurmurHash2,
                                 context.level_at_creation);
     builder.max_build_bytes = settings_.max_build_bytes;
     builder.millibits_per_key = settings_.millibits_per_key;
     if (builder.millibits_per_key < kMinMillibitsPerKey) return nullptr;
+    if (!MapKeys(context.info_log, &builder.mapping)) return nullptr;
     builder.seal.level_at_creation = LevelByte(context.level_at_creation);
     builder.seal.payload_check = settings_.payload_check;
     builder.optimize_for_memory =
@@ -69,10 +73,38 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
   }
 }
 
+// False: there can be no filter.
+bool SealedFilterPolicy::MapKeys(Logger* log, KeyMapping* mapping) const {
+  if (!settings_.unknown_key_transform.empty()) return false;  // is in the LOG
+  HashedKeys keys;
+  keys.seeded = settings_.seeded;
+  if (keys.seeded && !RandomSeed(&keys.seed)) {
+    if (log != nullptr) {
+      ROCKSDB_NAMESPACE::Error(log,
+                               "[deltabloom] the system gives no random bytes "
+                               "for a seed: this table gets no filter");
+    }
+    return false;
+  }
+  *mapping = KeyMapping(settings_.key_transform, keys);
+  return true;
+}
+
 FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
     const Slice& filter) const {
-  const bool own = settings_.compatibility == RocksDBCompatibility::kOwn;
-  return NewSealedBitsReader(filter, own ? nullptr : builtin_.get());
+  // No filter can be made out without its transform, not even an empty one.
+  if (!settings_.unknown_key_transform.empty()) {
+    return NewSealedBitsReader({}, {});
+  }
+  ReaderSettings reader;
+  if (settings_.compatibility == RocksDBCompatibility::kBuiltin) {
+    reader.builtin = builtin_.get();
+  }
+  reader.transform = settings_.key_transform;
+  OtherKeys other;
+  FilterBitsReader* const bits = NewSealedBitsReader(filter, reader, &other);
+  if (other.found) unasked_.Note(other);
+  return bits;
 }
 
 // After an error RocksDB puts back what was there before, as it should where it
@@ -109,11 +141,25 @@ Status SealedFilterPolicy::ValidateOptions(
   if (!settings_.problem.empty()) {
     return Status::InvalidArgument(settings_.problem);
   }
+  if (settings_.key_transform != nullptr) {
+    const std::string conflict = TransformConflict(family);
+    if (!conflict.empty()) {
+      return Status::InvalidArgument("deltabloom: " + conflict);
+    }
+  }
   {
     const std::lock_guard<std::mutex> lock(logged_mutex_);
     logged_.clear();
   }
   return FilterPolicy::ValidateOptions(db, family);
+}
+
+void SealedFilterPolicy::LogUnaskedFilters(Logger* log) const {
+  if (log == nullptr) return;
+  const std::string line = unasked_.Tell(settings_.key_transform);
+  if (!line.empty()) {
+    ROCKSDB_NAMESPACE::Warn(log, "[deltabloom] %s", line.c_str());
+  }
 }
 
 // RocksDB itself logs only our name. All that tells one LOG from another here

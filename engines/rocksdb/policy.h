@@ -12,6 +12,7 @@
 #include "engines/rocksdb/bits_builder.h"
 #include "engines/rocksdb/private_abi.h"
 #include "engines/rocksdb/settings.h"
+#include "engines/rocksdb/unasked_filters.h"
 
 namespace deltabloom::internal {
 
@@ -55,12 +56,15 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   };
 
   void LogConfiguration(ROCKSDB_NAMESPACE::Logger* log) const;
+  void LogUnaskedFilters(ROCKSDB_NAMESPACE::Logger* log) const;
+  bool MapKeys(ROCKSDB_NAMESPACE::Logger* log, KeyMapping* mapping) const;
 
   Settings settings_;
   bool configuring_ = false;  // for the first time
   // Reads what is not ours, and knows its name.
   const std::unique_ptr<const ROCKSDB_NAMESPACE::FilterPolicy> builtin_;
   const std::shared_ptr<SharedTally> tally_ = std::make_shared<SharedTally>();
+  mutable UnaskedFilters unasked_;
   mutable std::mutex logged_mutex_;
   mutable std::map<const void*, Logged> logged_;  // by logger
 };

@@ -65,7 +65,9 @@ std::string RocksDBFilterOptions::Validate() const {
   core.bits_per_key = bits_per_key;
   core.layout = layout;
   core.max_build_bytes = max_build_bytes;
-  return core.Validate();
+  const std::string problem = core.Validate();
+  return problem.empty() ? internal::KeyTransformProblem(key_transform)
+                         : problem;
 }
 
 std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(

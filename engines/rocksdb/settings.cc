@@ -70,6 +70,8 @@ void SetSettings(const RocksDBFilterOptions& options, Settings* settings) {
   settings->max_build_bytes = options.max_build_bytes;
   settings->compatibility = options.compatibility;
   settings->payload_check = options.payload_check;
+  settings->seeded = options.seeded;
+  settings->key_transform = KeyTransformOf(options.key_transform);
 }
 
 std::string ParseUri(std::string_view uri, Settings* settings) {

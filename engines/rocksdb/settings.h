@@ -10,6 +10,7 @@
 
 #include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/key_transforms.h"
 #include "rocksdb/utilities/options_type.h"
 
 namespace deltabloom::internal {
@@ -29,6 +30,11 @@ struct Settings {
   std::atomic<Layout> layout{Layout::kClassic};
   std::atomic<uint64_t> max_build_bytes{0};
   std::atomic<bool> payload_check{false};
+  std::atomic<bool> seeded{false};
+  const RegisteredTransform* key_transform = nullptr;
+  // The text of one that is not registered, if that is the problem: no filter
+  // may be written or asked then.
+  std::string unknown_key_transform;
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
   std::string problem;
   std::atomic<bool> made{false};
@@ -54,7 +60,7 @@ void SetProblemReporter(ProblemReporter reporter);
 std::string Report(const std::string& problem);
 
 // "bits_per_key=9.9 layout=classic compatibility=builtin max_build_bytes=0
-// payload_check=false"
+// payload_check=false seeded=false key_transform=none"
 std::string ToText(const Settings& settings);
 
 // What Configurable::RegisterOptions takes, for an object of type Settings.

@@ -88,6 +88,29 @@ std::string ParseCompatibility(std::string_view name, std::string_view text,
   return {};
 }
 
+std::string ParseKeyTransform(std::string_view name, std::string_view text,
+                              Settings* settings) {
+  const RegisteredTransform* const transform = KeyTransformOf(text);
+  const std::string problem = KeyTransformProblem(text);
+  if (settings->made) {
+    if (problem.empty() && transform == settings->key_transform) return {};
+    return std::string(name) +
+           " is fixed when a policy is made: make another policy";
+  }
+  settings->key_transform = transform;
+  settings->unknown_key_transform =
+      problem.empty() ? std::string() : std::string(text);
+  return problem;
+}
+
+std::string KeyTransformText(const Settings& settings) {
+  if (!settings.unknown_key_transform.empty()) {
+    return settings.unknown_key_transform;
+  }
+  const RegisteredTransform* const transform = settings.key_transform;
+  return transform == nullptr ? kNoTransform : transform->text;
+}
+
 std::string BitsPerKeyText(const Settings& settings) {
   const uint32_t millibits = settings.millibits_per_key;
   std::string text = std::to_string(millibits / 1000);
@@ -130,6 +153,10 @@ const Field kFields[] = {
      LimitText<&Settings::max_build_bytes>},
     {"payload_check", OptionType::kBoolean, kMayChange,
      ParseBool<&Settings::payload_check>, BoolText<&Settings::payload_check>},
+    {"seeded", OptionType::kBoolean, kMayChange, ParseBool<&Settings::seeded>,
+     BoolText<&Settings::seeded>},
+    {"key_transform", OptionType::kString, kFixed, ParseKeyTransform,
+     KeyTransformText},
 };
 const size_t kFieldCount = std::size(kFields);
 

@@ -52,6 +52,19 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // block checksum guards what is read from a file.
   bool payload_check = false;
 
+  // A filter of this policy cannot be filled with, or asked for, keys that were
+  // chosen to collide, by one who cannot read the database's files or memory:
+  // every table's filters have a random seed of 16 bytes, in the filter alone,
+  // and a keyed hash, which takes about twice the time of a lookup
+  // (docs/tuning.md). Where the system gives no random bytes there is no
+  // filter, and the LOG says so.
+  bool seeded = false;
+
+  // "none", or the key transform that the comparator needs (key_transform.h):
+  // NAME@VERSION, or NAME for the highest version that is registered. Only
+  // filters of this transform are asked.
+  std::string key_transform = "none";
+
   // Empty when the options can be used; else one line that names the offending
   // option, its value and the legal range.
   std::string Validate() const;
@@ -73,6 +86,8 @@ NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
 //   deltabloom:9.9:local       bits per key and layout: classic, local,
 //                              compact, auto
 //   id=deltabloom;bits_per_key=9.9;layout=classic;compatibility=own
+//
+// A key transform that such a text names must be registered before.
 //
 // Call it before a database is opened; again does no harm. False, with *error
 // as above, if the RocksDB library does not fit.

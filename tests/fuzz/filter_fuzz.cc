@@ -45,6 +45,24 @@ void AskSealed(std::string_view filter, std::string_view key) {
   if (kind == internal::FilterKind::kEmpty) Check(!answer);
   if (kind == internal::FilterKind::kAlways) Check(answer);
   if (kind == internal::FilterKind::kForeign) Check(answer);
+
+  // The same by a reader that maps keys.
+  internal::HashedKeys keys;
+  internal::ParsedFilter mapped;
+  const internal::FilterKind mapped_kind = internal::ParseSealed(
+      filter, internal::ActiveCpu(), &keys, &mapped, nullptr);
+  if (keys.AsTheyAre()) {
+    Check(mapped_kind == kind);
+    Check(mapped.may_match(mapped, key) == answer);
+  } else {
+    Check(kind == internal::FilterKind::kAlways);
+    char seeded[internal::kSeededKeySize];
+    internal::SeededKey(keys.seed, key, seeded);
+    const std::string_view seeded_key(seeded, sizeof(seeded));
+    const bool may_match = mapped.may_match(mapped, seeded_key);
+    if (mapped_kind == internal::FilterKind::kEmpty) Check(!may_match);
+    if (mapped_kind == internal::FilterKind::kAlways) Check(may_match);
+  }
 }
 
 }  // namespace

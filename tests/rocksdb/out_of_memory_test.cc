@@ -69,7 +69,7 @@ TEST_P(OutOfMemoryTest, BuilderLosesNoKey) {
     ASSERT_ROCKSDB_OK(status);
     ASSERT_ROCKSDB_OK(builder.MaybePostVerify(filter));
     const std::unique_ptr<rocksdb::FilterBitsReader> reader(
-        internal::NewSealedBitsReader(filter, nullptr));
+        internal::NewSealedBitsReader(filter, {}));
     for (const std::string& key : keys) {
       ASSERT_TRUE(reader->MayMatch(key)) << key << ", failure " << failures;
     }

@@ -136,6 +136,7 @@ TEST(PolicyTest, OneLogLineWithTheConfiguration) {
                            "0.1.0: bits_per_key=9.9 layout=classic "
                            "compatibility=builtin max_build_bytes=0 "
                            "payload_check=false "
+                           "seeded=false key_transform=none "
                            "name=rocksdb.BuiltinBloomFilter cpu=";
   EXPECT_EQ(Count(ReadFile(dir.Path("db/LOG")), line), 1);
   ASSERT_ROCKSDB_OK(db->SetOptions(

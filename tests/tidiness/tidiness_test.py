@@ -87,7 +87,8 @@ class Tidiness(unittest.TestCase):
                 continue
             for name in re.findall(r"#include <([^>]+)>", path.read_text(encoding="utf-8")):
                 self.assertNotIn("/", name, here)
-                self.assertFalse(name.endswith(".h"), f"{here} includes <{name}>")
+                c_names = name.endswith(".h") and here != "include/deltabloom/c.h"
+                self.assertFalse(c_names, f"{here} includes <{name}>")
 
     def test_one_file_names_private_classes_of_rocksdb(self):
         for path in files("*.h", "*.cc"):
