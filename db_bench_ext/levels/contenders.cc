@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <stdexcept>
 
 #include "db_bench_ext/levels/allocation.h"
+#include "deltabloom/rocksdb.h"
 
 namespace deltabloom::levels {
 namespace {
@@ -108,6 +110,16 @@ MadePolicy MakeByHand(const Contender& contender, const Tree& tree,
   return made;
 }
 
+MadePolicy MakeLevels(const Contender& contender, double bits_per_key) {
+  MadePolicy made;
+  made.bits_asked = {bits_per_key};
+  made.policy = FindKind(contender.filter)->make_levels(bits_per_key);
+  std::string error;
+  made.listener = NewRocksDBFilterListener(&error);
+  if (made.listener == nullptr) throw std::runtime_error(error);
+  return made;
+}
+
 double SumOfRates(const std::vector<AllocationRun>& runs,
                   const std::vector<double>& bits) {
   double sum = 0;
@@ -131,6 +143,10 @@ const std::vector<Contender>& Contenders() {
     for (const std::string& filter : filters) {
       list->push_back({filter + "-by-hand", filter, Allocation::kByHand});
     }
+    for (const std::string& filter : filters) {
+      if (FindKind(filter)->make_levels == nullptr) continue;
+      list->push_back({filter + "-levels", filter, Allocation::kLevels});
+    }
     return list;
   }();
   return *all;
@@ -143,6 +159,8 @@ MadePolicy MakePolicy(const Contender& contender, const Tree& tree,
       return MakeUniform(contender, tree, bits_per_key, rates);
     case Allocation::kByHand:
       return MakeByHand(contender, tree, bits_per_key, rates);
+    case Allocation::kLevels:
+      return MakeLevels(contender, bits_per_key);
     case Allocation::kNone:
       break;
   }

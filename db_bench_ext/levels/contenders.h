@@ -15,6 +15,7 @@ enum class Allocation {
   kNone,     // no filter
   kUniform,  // as many bits per key everywhere
   kByHand,   // the best for a tree that is known beforehand, set from outside
+  kLevels,   // by the policy itself, which learns the tree
 };
 
 struct Contender {
@@ -29,6 +30,7 @@ const std::vector<Contender>& Contenders();
 // A policy and what it is asked for.
 struct MadePolicy {
   PolicyPointer policy;            // null: no filter
+  ListenerPointer listener;        // null: none
   std::vector<double> bits_asked;  // one, or of each run, newest first
 };
 

@@ -69,8 +69,11 @@ std::vector<uint64_t> SettledRuns(const TreePlan& plan) {
   return runs;
 }
 
-Database::Database(std::string path, PolicyPointer policy)
-    : path_(std::move(path)), policy_(std::move(policy)) {}
+Database::Database(std::string path, PolicyPointer policy,
+                   ListenerPointer listener)
+    : path_(std::move(path)),
+      policy_(std::move(policy)),
+      listener_(std::move(listener)) {}
 
 Database::~Database() {
   if (db_ != nullptr) (void)db_->Close();
@@ -106,6 +109,7 @@ rocksdb::Options Database::CommonOptions() const {
   options.max_open_files = -1;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
+  if (listener_ != nullptr) options.listeners.push_back(listener_);
   return options;
 }
 
@@ -146,7 +150,10 @@ void Database::Settle(const TreePlan& plan, bench::ProgressBar* progress) {
     Insert(next, next + keys, plan.seed, progress);
     next += keys;
     Check(db_->Flush(rocksdb::FlushOptions()), "flush");
-    if (i > 1) MoveToLevel(static_cast<int>(i - 1));
+    if (i > 1) CompactLevel(0, static_cast<int>(i - 1));
+  }
+  for (size_t i = runs.size(); i > 1 && listener_ != nullptr; --i) {
+    CompactLevel(static_cast<int>(i - 1), static_cast<int>(i - 1));
   }
   present_.resize(next);
   std::iota(present_.begin(), present_.end(), uint64_t{0});
@@ -167,19 +174,20 @@ void Database::Insert(uint64_t begin, uint64_t end, uint64_t seed,
   }
 }
 
-// All of level 0 becomes one sorted run on `level`, which is empty, as are the
-// levels between.
-void Database::MoveToLevel(int level) {
+// All of a level becomes one sorted run on level `to`, which is the same or
+// empty, as are the levels between.
+void Database::CompactLevel(int from, int to) {
   rocksdb::ColumnFamilyMetaData metadata;
   db_->GetColumnFamilyMetaData(&metadata);
   std::vector<std::string> inputs;
-  for (const rocksdb::SstFileMetaData& file : metadata.levels[0].files) {
+  const auto& level = metadata.levels[static_cast<size_t>(from)];
+  for (const rocksdb::SstFileMetaData& file : level.files) {
     inputs.push_back(file.name);
   }
   rocksdb::CompactionOptions options;
   options.compression = rocksdb::kNoCompression;
   options.output_file_size_limit = kTableFileBytes;
-  Check(db_->CompactFiles(options, inputs, level), "compact");
+  Check(db_->CompactFiles(options, inputs, to), "compact");
 }
 
 void Database::Grow(const TreePlan& plan, bench::ProgressBar* progress) {

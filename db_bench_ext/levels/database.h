@@ -37,11 +37,13 @@ std::vector<uint64_t> SettledRuns(const TreePlan& plan);
 
 class Database {
  public:
-  Database(std::string path, PolicyPointer policy);
+  Database(std::string path, PolicyPointer policy, ListenerPointer listener);
   ~Database();
 
   // Both leave it open for lookups only: no table changes any more. Throw
-  // std::runtime_error.
+  // std::runtime_error. With a listener a settled tree is written once more,
+  // level by level, when it is complete: a policy that learns from it has then
+  // seen it, as it has in a database that lives.
   void Settle(const TreePlan& plan, bench::ProgressBar* progress);
   void Grow(const TreePlan& plan, bench::ProgressBar* progress);
 
@@ -57,13 +59,14 @@ class Database {
   rocksdb::Options CommonOptions() const;
   void Insert(uint64_t begin, uint64_t end, uint64_t seed,
               bench::ProgressBar* progress);
-  void MoveToLevel(int level);
+  void CompactLevel(int from, int to);
   void WriteHistory(const TreePlan& plan, bench::ProgressBar* progress);
   void WaitForCompactions();
   void Check(const rocksdb::Status& status, const char* doing) const;
 
   const std::string path_;
   const PolicyPointer policy_;
+  const ListenerPointer listener_;
   std::shared_ptr<rocksdb::Statistics> statistics_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<uint64_t> present_;

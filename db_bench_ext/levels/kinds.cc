@@ -8,32 +8,45 @@
 namespace deltabloom::levels {
 namespace {
 
-template <Layout kLayout>
+template <Layout kLayout,
+          RocksDBAllocation kAllocation = RocksDBAllocation::kUniform>
 PolicyPointer MakeDeltabloom(double bits) {
   RocksDBFilterOptions options;
   options.bits_per_key = bits;
   options.layout = kLayout;
+  options.allocation = kAllocation;
   std::string error;
   PolicyPointer policy = NewRocksDBFilterPolicy(options, &error);
   if (policy == nullptr) throw std::runtime_error(error);
   return policy;
 }
 
+template <Layout kLayout>
+PolicyPointer MakeLevels(double bits) {
+  return MakeDeltabloom<kLayout, RocksDBAllocation::kLevels>(bits);
+}
+
 const Kind kKinds[] = {
     {"rocksdb-bloom", 1,
      [](double bits) {
        return PolicyPointer(rocksdb::NewBloomFilterPolicy(bits));
-     }},
+     },
+     nullptr},
     // Ribbon at every level: by default RocksDB 7 flushes with Bloom.
     {"rocksdb-ribbon", 0.7,
      [](double bits) {
        return PolicyPointer(
            rocksdb::NewRibbonFilterPolicy(bits, /*bloom_before_level=*/-1));
-     }},
-    {"deltabloom-classic", 1, MakeDeltabloom<Layout::kClassic>},
-    {"deltabloom-local", 1, MakeDeltabloom<Layout::kLocal>},
-    {"deltabloom-compact", 1, MakeDeltabloom<Layout::kCompact>},
-    {"deltabloom-auto", 1, MakeDeltabloom<Layout::kAuto>},
+     },
+     nullptr},
+    {"deltabloom-classic", 1, MakeDeltabloom<Layout::kClassic>,
+     MakeLevels<Layout::kClassic>},
+    {"deltabloom-local", 1, MakeDeltabloom<Layout::kLocal>,
+     MakeLevels<Layout::kLocal>},
+    {"deltabloom-compact", 1, MakeDeltabloom<Layout::kCompact>,
+     MakeLevels<Layout::kCompact>},
+    {"deltabloom-auto", 1, MakeDeltabloom<Layout::kAuto>,
+     MakeLevels<Layout::kAuto>},
 };
 
 class LevelPolicy final : public rocksdb::FilterPolicy {

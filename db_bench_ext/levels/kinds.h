@@ -3,6 +3,7 @@
 #define DELTABLOOM_DB_BENCH_EXT_LEVELS_KINDS_H_
 
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 
 #include <functional>
 #include <memory>
@@ -11,6 +12,7 @@
 namespace deltabloom::levels {
 
 using PolicyPointer = std::shared_ptr<const rocksdb::FilterPolicy>;
+using ListenerPointer = std::shared_ptr<rocksdb::EventListener>;
 
 // How filter bytes are made. `bits` is what the policy is asked for, which need
 // not be what it stores: RocksDB's Ribbon is asked for the bits of a Bloom
@@ -19,6 +21,9 @@ struct Kind {
   const char* name;
   double stored_share;  // of the bits asked for, roughly
   PolicyPointer (*make)(double bits);
+  // The same bits on average, spread by the policy itself; null where the
+  // policy cannot.
+  PolicyPointer (*make_levels)(double bits);
 };
 
 // "rocksdb-bloom", "rocksdb-ribbon", "deltabloom-classic", "deltabloom-local",

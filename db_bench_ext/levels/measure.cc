@@ -180,6 +180,17 @@ Prediction PredictAbsent(const Tree& tree, Rates* rates) {
   return Predict(tree, asked, rates);
 }
 
+std::optional<double> FormulaAbsent(const Tree& tree) {
+  double reads = 0;
+  for (const Run& run : tree.runs) {
+    for (const Table& table : run.tables) {
+      if (table.filter.bytes != 0 && !table.formula_rate) return std::nullopt;
+      reads += table.share() * table.formula_rate.value_or(1);
+    }
+  }
+  return tree.FilterBytes() == 0 ? std::nullopt : std::optional(reads);
+}
+
 Prediction PredictMixed(const Tree& tree, const LookupCounts& counts,
                         Rates* rates) {
   constexpr int kPlaces = 20'000;

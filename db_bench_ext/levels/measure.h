@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "db_bench_ext/common/progress.h"
 #include "db_bench_ext/levels/database.h"
@@ -46,6 +47,9 @@ struct Prediction {
 
 // Sums of the rates of the filters as built. Filters of no bytes are passed.
 Prediction PredictAbsent(const Tree& tree, Rates* rates);
+// The same by what the layouts' own tables say; none if a filter is not
+// Deltabloom's.
+std::optional<double> FormulaAbsent(const Tree& tree);
 // `counts` tells on which levels the present keys are.
 Prediction PredictMixed(const Tree& tree, const LookupCounts& counts,
                         Rates* rates);

@@ -41,7 +41,7 @@ void Declare(CLI::App* app, Texts* texts, Options* options) {
        "Filter bytes that every filter gets, 1 to 50 bits per key [10]");
   text("--filters", "LIST", "Of " + ContenderNames() + " [all]");
   text("--lookups", "N",
-       "Of absent keys, and as many of a mix of absent and present ones\n"
+       "Of absent keys; a fourth as many of absent and present ones in turn\n"
        "[2000000]");
   text("--seed", "N", "Choice of the keys [1]");
   app->add_flag("--dynamic-levels", "Let trees grow with dynamic level sizes");

@@ -64,9 +64,9 @@ TextTable FilterTable(const TreeResults& tree) {
 }
 
 TextTable ReadTable(const TreeResults& tree) {
-  TextTable table({"filter", "absent", "+-", "model", "differs", "fewer",
-                   "of best", "half exist", "model", "differs", "ns absent",
-                   "ns half"});
+  TextTable table({"filter", "absent", "+-", "model", "differs", "formula",
+                   "fewer", "of best", "half exist", "model", "differs",
+                   "ns absent", "ns half"});
   const Result* const reference = FindReference(tree);
   for (const Result& one : tree.results) {
     table.Add({one.contender.name, Significant(one.absent.Reads(), 4),
@@ -117,6 +117,7 @@ nlohmann::json JsonOf(const Result& result, const Result* reference) {
   json["entries"] = result.tree.Entries();
   json["bits_per_key"] = result.tree.BitsPerKey();
   json["absent"] = JsonOf(result.absent, result.predicted_absent);
+  json["absent"]["formula"] = number(result.formula_absent);
   json["half_exist"] = JsonOf(result.mixed, result.predicted_mixed);
   json["times_fewer_than_rocksdb_bloom"] = number(Fewer(result, reference));
   json["uniform_reads"] = number(result.uniform_reads);
@@ -131,18 +132,22 @@ nlohmann::json JsonOf(const Result& result, const Result* reference) {
 std::string FormatSetting(const Options& options) {
   return "RocksDB " + rocksdb::GetRocksVersionAsString() + ", " +
          Significant(options.bits_per_key, 10) +
-         " bits per key of filter in every database, seed " +
-         std::to_string(options.seed) + ".\n" + WithThousands(options.lookups) +
-         " lookups of absent keys, and of a mix in which half exist, in each "
-         "database (a twentieth\nwithout a filter). Reads are data blocks "
-         "asked for per lookup: hits and misses of the block cache\n"
-         "(BLOCK_CACHE_DATA_HIT + BLOCK_CACHE_DATA_MISS). \"+-\" is the "
-         "standard error of counting; \"model\" the\nsum of the rates of the "
-         "filters as built, measured outside of databases; \"differs\" is in "
-         "standard\nerrors of both. \"fewer\": times fewer than rocksdb-bloom. "
-         "\"of best\": the reads that the best allocation\nof the same bytes "
-         "in that tree would leave, over those measured. Nanoseconds include "
-         "all counters.\n";
+         " bits per key of filter in every database, " +
+         WithThousands(options.lookups) + " lookups of absent keys, seed " +
+         std::to_string(options.seed) + R"(.
+
+absent      data blocks asked for per lookup of an absent key: hits and misses
+            of the block cache (BLOCK_CACHE_DATA_HIT + BLOCK_CACHE_DATA_MISS)
++-          standard error of counting
+model       sum of the rates of the filters as built, measured outside databases
+differs     absent - model, in standard errors of both
+formula     the same sum by the tables of Deltabloom's layouts
+fewer       reads of rocksdb-bloom over these
+of best     reads that the best spread of the same bytes over this tree would
+            leave, over these
+half exist  as absent, of lookups of which every second key exists
+ns          nanoseconds per lookup, with all counters on
+)";
 }
 
 std::string FormatTree(const TreeResults& tree) {
@@ -156,7 +161,7 @@ std::string FormatTree(const TreeResults& tree) {
 
 void WriteCsv(const std::vector<TreeResults>& trees, std::ostream* out) {
   *out << "tree,filter,filter_bytes,entries,bits_per_key,lookups,absent_reads,"
-          "absent_error,absent_predicted,absent_standard_errors,"
+          "absent_error,absent_predicted,absent_standard_errors,absent_formula,"
           "times_fewer_than_rocksdb_bloom,share_of_gain,half_exist_reads,"
           "half_exist_predicted,half_exist_standard_errors,absent_ns,"
           "half_exist_ns,runs\n";
@@ -173,8 +178,9 @@ void WriteCsv(const std::vector<TreeResults>& trees, std::ostream* out) {
            << number(CountingError(one.absent, one.predicted_absent)) << ','
            << number(one.predicted_absent.reads) << ','
            << number(StandardErrors(one.absent, one.predicted_absent)) << ','
-           << number(Fewer(one, reference)) << ',' << number(ShareOfGain(one))
-           << ',' << number(one.mixed.Reads()) << ','
+           << number(one.formula_absent) << ',' << number(Fewer(one, reference))
+           << ',' << number(ShareOfGain(one)) << ','
+           << number(one.mixed.Reads()) << ','
            << number(one.predicted_mixed.reads) << ','
            << number(StandardErrors(one.mixed, one.predicted_mixed)) << ','
            << number(one.absent.Nanoseconds()) << ','

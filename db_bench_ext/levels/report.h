@@ -21,6 +21,7 @@ struct Result {
   Tree tree;
   LookupCounts absent;
   Prediction predicted_absent;
+  std::optional<double> formula_absent;
   LookupCounts mixed;
   Prediction predicted_mixed;
   // Reads per absent lookup that the same filter bytes in this very tree would

@@ -8,6 +8,7 @@
 
 #include "db_bench_ext/common/format.h"
 #include "db_bench_ext/levels/keys.h"
+#include "table/framing.h"
 #include "table/sst/source.h"
 #include "table/sst/sst.h"
 #include "util/layout.h"
@@ -17,27 +18,36 @@ namespace {
 
 constexpr char kOurs[] = "deltabloom-";
 
-// The layout that a filter of a table has: its last byte says.
-std::string LayoutOf(const std::string& path) {
+// The filter of a table as its bytes are.
+std::string ReadFilter(const std::string& path) {
   std::string problem;
   const auto source = internal::OpenSstFile(path, &problem);
   internal::SstFile file;
   if (source != nullptr) problem = internal::WalkSst(*source, &file);
+  if (problem.empty() && file.filters.size() != 1) problem = "not one filter";
   std::string bytes;
-  if (problem.empty() && !file.filters.empty()) {
+  if (problem.empty()) {
     problem =
         internal::ReadBlock(*source, file, file.filters[0].handle, &bytes);
   }
-  if (!problem.empty()) throw std::runtime_error(problem);
-  const internal::LayoutRow* row =
-      bytes.empty()
-          ? nullptr
-          : internal::FindLayoutOfLastByte(static_cast<uint8_t>(bytes.back()),
-                                           Hash::kMurmurHash2);
-  if (row == nullptr) {
-    throw std::runtime_error(path + ": its filter is not Deltabloom's");
+  if (!problem.empty()) throw std::runtime_error(path + ": " + problem);
+  return bytes;
+}
+
+// Fills in what a filter of Deltabloom says of itself.
+void ReadOurs(const std::string& path, Table* table) {
+  const std::string bytes = ReadFilter(path);
+  internal::ParsedFilter parsed;
+  std::string why;
+  const internal::LayoutRow* row = nullptr;
+  if (internal::ParseSealed(bytes, internal::ActiveCpu(), nullptr, &parsed,
+                            &why) == internal::FilterKind::kFilter) {
+    row = internal::FindLayoutOfLastByte(static_cast<uint8_t>(bytes.back()),
+                                         Hash::kMurmurHash2);
   }
-  return row->name;
+  if (row == nullptr) throw std::runtime_error(path + ": its filter is " + why);
+  table->filter.kind = FindKind(std::string(kOurs) + row->name);
+  table->formula_rate = row->rate(parsed.shape, table->filter.keys);
 }
 
 Table ReadTable(const rocksdb::SstFileMetaData& file,
@@ -50,14 +60,13 @@ Table ReadTable(const rocksdb::SstFileMetaData& file,
   if (properties.filter_size == 0) return table;
   table.filter.bytes = properties.filter_size;
   table.filter.keys = properties.num_filter_entries;
-  const bool ours = kind_name.rfind(kOurs, 0) == 0;
-  const std::string name =
-      ours ? kOurs + LayoutOf(file.db_path + "/" + file.relative_filename)
-           : kind_name;
-  table.filter.kind = FindKind(name);
+  if (kind_name.rfind(kOurs, 0) == 0) {
+    ReadOurs(file.directory + "/" + file.relative_filename, &table);
+  } else {
+    table.filter.kind = FindKind(kind_name);
+  }
   if (table.filter.kind == nullptr) {
-    throw std::runtime_error(file.name + ": a filter of " + name +
-                             " was not expected");
+    throw std::runtime_error(file.relative_filename + ": an unknown filter");
   }
   return table;
 }

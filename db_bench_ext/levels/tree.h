@@ -6,6 +6,7 @@
 #include <rocksdb/db.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct Table {
   uint64_t entries = 0;
   double begin = 0, end = 0;  // the part of the key space that it covers
   BuiltFilter filter;         // no bytes: none
+  // What Deltabloom's own tables say of its filter (LayoutRow::rate), by which
+  // the policy allocates bits; none of others' filters.
+  std::optional<double> formula_rate;
 
   double share() const { return end - begin; }
 };
