@@ -8,13 +8,14 @@
 namespace deltabloom::internal {
 namespace {
 
-// Bits at which rates are looked at: eighths up to 64, where rates of one part
-// in 10^13 and less matter to nobody, then ever coarser.
+// Bits at which rates are looked at: fine where most filters are, ever coarser
+// where a rate of one part in 10^10 and less matters to nobody.
 std::vector<double> Grid(const std::vector<RateOption>& options) {
   std::vector<double> grid;
-  for (double bits = RateCurve::kMinBits; bits < 64; bits += 0.125) {
+  for (double bits = RateCurve::kMinBits; bits < 32; bits += 1.0 / 32) {
     grid.push_back(bits);
   }
+  for (double bits = 32; bits < 64; bits += 0.125) grid.push_back(bits);
   for (double bits = 64; bits < RateCurve::kMaxBits; bits *= 1.125) {
     grid.push_back(bits);
   }
@@ -37,14 +38,16 @@ bool Counts(const SortedRun& run) {
 }
 
 // Bits per key of each run at a price; `total` receives those of all keys.
-std::vector<double> BitsOfRuns(const RateCurve& curve,
+using BitsAt = double (RateCurve::*)(double slope) const;
+
+std::vector<double> BitsOfRuns(const RateCurve& curve, BitsAt bits_at,
                                const std::vector<SortedRun>& runs, double price,
                                double* total) {
   std::vector<double> bits(runs.size(), 0);
   *total = 0;
   for (size_t i = 0; i < runs.size(); ++i) {
     if (!Counts(runs[i])) continue;
-    bits[i] = BitsAtPrice(curve, runs[i], price);
+    bits[i] = (curve.*bits_at)(price * (runs[i].keys / runs[i].weight));
     *total += bits[i] * runs[i].keys;
   }
   return bits;
@@ -80,12 +83,12 @@ struct Prices {
 // The two next to each other between which `budget` bits of all keys are
 // spent: at the low one more, at the high one no more. Both 0 if all bits that
 // gain anything cost no more, both infinite for no budget and no keys.
-Prices PricesAround(const RateCurve& curve, const std::vector<SortedRun>& runs,
-                    double budget) {
+Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
+                    const std::vector<SortedRun>& runs, double budget) {
   const double infinity = std::numeric_limits<double>::infinity();
   if (!(budget > 0)) return {infinity, infinity};
   double total = 0;
-  BitsOfRuns(curve, runs, 0, &total);
+  BitsOfRuns(curve, bits_at, runs, 0, &total);
   if (total <= budget) return {0, 0};
   double least = infinity;
   double most = 0;
@@ -99,11 +102,11 @@ Prices PricesAround(const RateCurve& curve, const std::vector<SortedRun>& runs,
                    curve.FirstSlope() * most * 2};
   // Geometric, for prices span hundreds of powers of two. No two slopes of the
   // hull that matter are nearer to each other than the end.
-  while (prices.high > prices.low * (1 + 1e-12)) {
+  while (prices.high > prices.low * (1 + 1e-10)) {
     const double middle =
         std::exp((std::log(prices.low) + std::log(prices.high)) / 2);
     if (!(middle > prices.low && middle < prices.high)) break;
-    BitsOfRuns(curve, runs, middle, &total);
+    BitsOfRuns(curve, bits_at, runs, middle, &total);
     (total > budget ? prices.low : prices.high) = middle;
   }
   return prices;
@@ -158,33 +161,57 @@ RunBits RateCurve::At(double bits_per_key) const {
   return best;
 }
 
-double RateCurve::BitsAtSlope(double slope) const {
-  if (std::isnan(slope)) return 0;
-  // The vertices up to which the hull falls more steeply than slope.
+size_t RateCurve::VertexAtSlope(double slope) const {
   size_t first = 0;
   size_t last = hull_.size() - 1;
   while (first < last) {
     const size_t middle = (first + last) / 2;
-    const Vertex& a = hull_[middle];
-    const Vertex& b = hull_[middle + 1];
-    if (a.rate - b.rate > slope * (b.bits - a.bits)) {
+    if (SlopeBefore(middle + 1) > slope) {
       first = middle + 1;
     } else {
       last = middle;
     }
   }
-  return hull_[first].bits;
+  return first;
+}
+
+double RateCurve::SlopeBefore(size_t vertex) const {
+  const Vertex& a = hull_[vertex - 1];
+  const Vertex& b = hull_[vertex];
+  return (a.rate - b.rate) / (b.bits - a.bits);
+}
+
+double RateCurve::BestBitsAtSlope(double slope) const {
+  return std::isnan(slope) ? 0 : hull_[VertexAtSlope(slope)].bits;
+}
+
+double RateCurve::BitsAtSlope(double slope) const {
+  // Where there is no filter at one end of the octave, or no more to gain,
+  // there is nothing to take the mean of.
+  if (!(slope * 2 < FirstSlope() && slope > LastSlope() * 2)) {
+    return BestBitsAtSlope(slope);
+  }
+  const double steepest = std::log2(slope) + 0.5;
+  const double flattest = steepest - 1;
+  const size_t last = VertexAtSlope(std::exp2(flattest));
+  double from = steepest;
+  double sum = 0;
+  for (size_t i = VertexAtSlope(std::exp2(steepest)); i < last; ++i) {
+    // The best bits down to the slope of the side after the vertex.
+    const double to = std::clamp(std::log2(SlopeBefore(i + 1)), flattest, from);
+    sum += hull_[i].bits * (from - to);
+    from = to;
+  }
+  return sum + hull_[last].bits * (from - flattest);
 }
 
 double RateCurve::FirstSlope() const {
-  return hull_.size() < 2 ? 0 : (1 - hull_[1].rate) / hull_[1].bits;
+  return hull_.size() < 2 ? 0 : SlopeBefore(1);
 }
 
 double RateCurve::LastSlope() const {
   if (hull_.size() < 2) return 0;
-  const Vertex& a = hull_[hull_.size() - 2];
-  const Vertex& b = hull_.back();
-  return std::max((a.rate - b.rate) / (b.bits - a.bits),
+  return std::max(SlopeBefore(hull_.size() - 1),
                   std::numeric_limits<double>::min());
 }
 
@@ -197,7 +224,9 @@ double BitsAtPrice(const RateCurve& curve, const SortedRun& run, double price) {
 
 double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
                    double bits_per_key) {
-  return PricesAround(curve, runs, bits_per_key * KeysOf(runs)).high;
+  return PricesAround(curve, &RateCurve::BitsAtSlope, runs,
+                      bits_per_key * KeysOf(runs))
+      .high;
 }
 
 Allocation AllocateBits(const RateCurve& curve,
@@ -205,14 +234,16 @@ Allocation AllocateBits(const RateCurve& curve,
                         double bits_per_key) {
   const double wish = std::min(bits_per_key, RateCurve::kMaxBits);
   const double budget = wish * KeysOf(runs);
-  const Prices prices = PricesAround(curve, runs, budget);
+  constexpr BitsAt kBest = &RateCurve::BestBitsAtSlope;
+  const Prices prices = PricesAround(curve, kBest, runs, budget);
   double total = 0;
-  std::vector<double> bits = BitsOfRuns(curve, runs, prices.high, &total);
+  std::vector<double> bits =
+      BitsOfRuns(curve, kBest, runs, prices.high, &total);
   // What is left goes towards what the next lower price would buy; where no
   // price buys more, to all alike.
   double next_total = 0;
   std::vector<double> next =
-      prices.high > 0 ? BitsOfRuns(curve, runs, prices.low, &next_total)
+      prices.high > 0 ? BitsOfRuns(curve, kBest, runs, prices.low, &next_total)
                       : std::vector<double>(runs.size(), RateCurve::kMaxBits);
   if (prices.high == 0) next_total = RateCurve::kMaxBits * KeysOf(runs);
   if (next_total > total && budget > total) {

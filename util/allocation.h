@@ -56,6 +56,12 @@ class RateCurve {
   // A vertex of the hull that minimises rate + slope * bits_per_key: the one
   // with the fewest bits. All bits that gain anything for slopes of 0 or less;
   // none for NaN.
+  double BestBitsAtSlope(double slope) const;
+
+  // The mean of the former over the slopes within half an octave: without the
+  // steps of a filter of bumped ribbons, which has a vertex at each whole bit
+  // and between them rates on nearly a straight line, so that a small change of
+  // the slope is a small one of the bits.
   double BitsAtSlope(double slope) const;
 
   // The slope at which the first bit is bought.
@@ -72,6 +78,11 @@ class RateCurve {
   };
 
   double RateOf(size_t option, double bits) const;
+
+  // The first vertex after which the hull falls no more steeply than that.
+  size_t VertexAtSlope(double slope) const;
+  // Of the side of the hull that ends in a vertex, the first one excepted.
+  double SlopeBefore(size_t vertex) const;
 
   std::vector<RateOption> options_;
   std::vector<Vertex> hull_;  // from 0 bits on; rates fall ever less steeply
@@ -94,12 +105,12 @@ struct Allocation {
 };
 
 // What a run of so many keys gets at a price: BitsAtSlope(price * keys /
-// weight).
+// weight), without steps.
 double BitsAtPrice(const RateCurve& curve, const SortedRun& run, double price);
 
-// The price at which the runs together take bits_per_key on average, or less
-// where a step of the hull is in the way. 0 if that is more than gains
-// anything; infinite for no bits, NaN and no keys.
+// The price at which the runs together take bits_per_key on average by
+// BitsAtPrice(), or less where a step is in the way. 0 if that is more than
+// gains anything; infinite for no bits, NaN and no keys.
 double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
                    double bits_per_key);
 

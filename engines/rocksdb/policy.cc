@@ -9,6 +9,7 @@
 #include "engines/rocksdb/library_check.h"
 #include "engines/rocksdb/random_seed.h"
 #include "engines/rocksdb/transform_conflicts.h"
+#include "engines/rocksdb/tree_listener.h"
 #include "rocksdb/env.h"
 #include "table/framing.h"
 #include "util/cpu.h"
@@ -28,6 +29,11 @@ using ROCKSDB_NAMESPACE::Slice;
 using ROCKSDB_NAMESPACE::Status;
 
 constexpr char kOwnCompatibilityName[] = "deltabloom.SealedFilter";
+
+constexpr char kNoListener[] =
+    "[deltabloom] allocation=levels without its listener: all tables get "
+    "bits_per_key; add listeners=deltabloom to the DBOptions of the OPTIONS "
+    "file, or NewRocksDBFilterListener() to DBOptions::listeners";
 
 uint8_t LevelByte(int level) {
   return level >= 0 && level < kUnknownLevel ? static_cast<uint8_t>(level)
@@ -50,13 +56,12 @@ const char* SealedFilterPolicy::CompatibilityName() const {
 FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     const FilterBuildingContext& context) const {
   try {
-    LogConfiguration(context.info_log);
+    const LevelBits bits = ChooseBits(context);
     LogUnaskedFilters(context.info_log);
     BuilderSettings builder;
-    builder.layout = FindLayout(settings_.layout, Hash::kMurmurHash2,
-                                context.level_at_creation);
+    builder.layout = bits.layout;
     builder.max_build_bytes = settings_.max_build_bytes;
-    builder.millibits_per_key = settings_.millibits_per_key;
+    builder.millibits_per_key = bits.millibits_per_key;
     if (builder.millibits_per_key < kMinMillibitsPerKey) return nullptr;
     if (!MapKeys(context.info_log, &builder.mapping)) return nullptr;
     builder.seal.level_at_creation = LevelByte(context.level_at_creation);
@@ -71,6 +76,22 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
   } catch (const std::exception&) {
     return nullptr;  // out of memory: no filter
   }
+}
+
+LevelBits SealedFilterPolicy::ChooseBits(
+    const FilterBuildingContext& context) const {
+  if (settings_.allocation != RocksDBAllocation::kLevels) {
+    LogConfiguration(context.info_log, "");
+    return {FindLayout(settings_.layout, Hash::kMurmurHash2,
+                       context.level_at_creation),
+            settings_.millibits_per_key};
+  }
+  const LevelChoice choice = ChooseByLevel(settings_, context);
+  LogConfiguration(context.info_log, choice.no_listener ? kNoListener : "");
+  if (!choice.log_line.empty() && context.info_log != nullptr) {
+    ROCKSDB_NAMESPACE::Info(context.info_log, "%s", choice.log_line.c_str());
+  }
+  return choice.bits;
 }
 
 // False: there can be no filter.
@@ -151,6 +172,11 @@ Status SealedFilterPolicy::ValidateOptions(
     const std::lock_guard<std::mutex> lock(logged_mutex_);
     logged_.clear();
   }
+  // Here the LOG is not always open yet; the first table tells again.
+  if (settings_.allocation == RocksDBAllocation::kLevels &&
+      !HasTreeListener(db.listeners)) {
+    LogConfiguration(db.info_log.get(), kNoListener);
+  }
   return FilterPolicy::ValidateOptions(db, family);
 }
 
@@ -166,7 +192,8 @@ void SealedFilterPolicy::LogUnaskedFilters(Logger* log) const {
 // is the address of its logger, which a later database may get again: every
 // address is forgotten when a database is opened, and one whose log became
 // shorter is another's, or its log was rolled.
-void SealedFilterPolicy::LogConfiguration(Logger* log) const {
+void SealedFilterPolicy::LogConfiguration(Logger* log,
+                                          const char* warning) const {
   if (log == nullptr) return;
   const std::string line = std::string("[deltabloom] version ") + kVersion +
                            ": " + ToText(settings_) +
@@ -177,12 +204,14 @@ void SealedFilterPolicy::LogConfiguration(Logger* log) const {
     const std::lock_guard<std::mutex> lock(logged_mutex_);
     Logged& last = logged_[log];
     const size_t log_size = log->GetLogFileSize();
-    const bool done = last.line == line && log_size >= last.log_size;
+    const std::string lines = line + warning;
+    const bool done = last.line == lines && log_size >= last.log_size;
     last.log_size = log_size;
     if (done) return;
-    last.line = line;
+    last.line = lines;
   }
   ROCKSDB_NAMESPACE::Info(log, "%s", line.c_str());
+  if (*warning != '\0') ROCKSDB_NAMESPACE::Warn(log, "%s", warning);
   if (!settings_.problem.empty()) {
     ROCKSDB_NAMESPACE::Error(log, "[deltabloom] not as it was set: %s",
                              settings_.problem.c_str());

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "engines/rocksdb/bits_builder.h"
+#include "engines/rocksdb/level_bits.h"
 #include "engines/rocksdb/private_abi.h"
 #include "engines/rocksdb/settings.h"
 #include "engines/rocksdb/unasked_filters.h"
@@ -55,7 +56,11 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
     size_t log_size = 0;
   };
 
-  void LogConfiguration(ROCKSDB_NAMESPACE::Logger* log) const;
+  LevelBits ChooseBits(
+      const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const;
+  // With a warning behind it, if that is not empty.
+  void LogConfiguration(ROCKSDB_NAMESPACE::Logger* log,
+                        const char* warning) const;
   void LogUnaskedFilters(ROCKSDB_NAMESPACE::Logger* log) const;
   bool MapKeys(ROCKSDB_NAMESPACE::Logger* log, KeyMapping* mapping) const;
 

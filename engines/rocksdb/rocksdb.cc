@@ -5,15 +5,23 @@
 #include <mutex>
 #include <string>
 
+#include "engines/rocksdb/levels_json.h"
 #include "engines/rocksdb/library_check.h"
 #include "engines/rocksdb/policy.h"
 #include "engines/rocksdb/register.h"
 #include "engines/rocksdb/settings.h"
+#include "engines/rocksdb/tree_listener.h"
+#include "rocksdb/options.h"
+#include "rocksdb/table.h"
 
 namespace deltabloom {
 namespace {
 
 using internal::SealedFilterPolicy;
+using ROCKSDB_NAMESPACE::BlockBasedTableOptions;
+using ROCKSDB_NAMESPACE::ColumnFamilyOptions;
+using ROCKSDB_NAMESPACE::DBOptions;
+using ROCKSDB_NAMESPACE::EventListener;
 using ROCKSDB_NAMESPACE::FilterPolicy;
 using ROCKSDB_NAMESPACE::ObjectLibrary;
 
@@ -55,7 +63,13 @@ int AddFactories(ObjectLibrary& library) {
       ObjectLibrary::PatternEntry(kPolicyName, /*optional=*/true)
           .AddSeparator(":", /*at_least_one=*/false),
       CreatePolicy);
-  return 1;
+  library.AddFactory<EventListener>(
+      kPolicyName, [](const std::string&, std::unique_ptr<EventListener>* guard,
+                      std::string*) {
+        guard->reset(new TreeListener);
+        return guard->get();
+      });
+  return 2;
 }
 
 }  // namespace internal
@@ -66,8 +80,13 @@ std::string RocksDBFilterOptions::Validate() const {
   core.layout = layout;
   core.max_build_bytes = max_build_bytes;
   const std::string problem = core.Validate();
-  return problem.empty() ? internal::KeyTransformProblem(key_transform)
-                         : problem;
+  if (!problem.empty()) return problem;
+  if (allocation != RocksDBAllocation::kUniform &&
+      allocation != RocksDBAllocation::kLevels) {
+    return "allocation " + std::to_string(static_cast<int>(allocation)) +
+           " is unknown: use RocksDBAllocation::kUniform or kLevels";
+  }
+  return internal::KeyTransformProblem(key_transform);
 }
 
 std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
@@ -85,6 +104,37 @@ std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
   RegisterRocksDB();
   return policy;
 }
+
+std::shared_ptr<EventListener> NewRocksDBFilterListener(std::string* error) {
+  if (!RegisterRocksDB(error)) return nullptr;
+  return std::make_shared<internal::TreeListener>();
+}
+
+bool AddRocksDBFilters(const RocksDBFilterOptions& options, DBOptions* db,
+                       ColumnFamilyOptions* family, std::string* error) {
+  const auto* table =
+      family->table_factory == nullptr
+          ? nullptr
+          : family->table_factory->GetOptions<BlockBasedTableOptions>();
+  if (table == nullptr) {
+    if (error != nullptr) {
+      *error =
+          "deltabloom: the table factory is not that of block-based tables: "
+          "use NewBlockBasedTableFactory";
+    }
+    return false;
+  }
+  BlockBasedTableOptions changed = *table;
+  changed.filter_policy = NewRocksDBFilterPolicy(options, error);
+  if (changed.filter_policy == nullptr) return false;
+  family->table_factory.reset(NewBlockBasedTableFactory(changed));
+  if (!internal::HasTreeListener(db->listeners)) {
+    db->listeners.push_back(std::make_shared<internal::TreeListener>());
+  }
+  return true;
+}
+
+std::string RocksDBFilterLevelsJson() { return internal::LevelsJson(); }
 
 bool RegisterRocksDB(std::string* error) {
   if (!Fits(error)) return false;

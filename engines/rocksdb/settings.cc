@@ -67,6 +67,7 @@ const Field& FieldOfName(std::string_view name) {
 void SetSettings(const RocksDBFilterOptions& options, Settings* settings) {
   settings->millibits_per_key = Millibits(options.bits_per_key);
   settings->layout = options.layout;
+  settings->allocation = options.allocation;
   settings->max_build_bytes = options.max_build_bytes;
   settings->compatibility = options.compatibility;
   settings->payload_check = options.payload_check;

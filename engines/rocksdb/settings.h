@@ -28,6 +28,7 @@ struct Settings {
 
   std::atomic<uint32_t> millibits_per_key{10000};
   std::atomic<Layout> layout{Layout::kClassic};
+  std::atomic<RocksDBAllocation> allocation{RocksDBAllocation::kUniform};
   std::atomic<uint64_t> max_build_bytes{0};
   std::atomic<bool> payload_check{false};
   std::atomic<bool> seeded{false};
@@ -47,7 +48,8 @@ inline constexpr uint32_t kMinMillibitsPerKey = 500;
 // Takes over options that Validate() accepts.
 void SetSettings(const RocksDBFilterOptions& options, Settings* settings);
 
-// Sets from "deltabloom", "deltabloom:9.9" or "deltabloom:9.9:classic". Empty
+// Sets from "deltabloom", "deltabloom:9.9", "deltabloom:9.9:classic" or
+// "deltabloom:9.9:classic:levels". Empty
 // when all went well; else one line that says what is wrong and what is legal.
 std::string ParseUri(std::string_view uri, Settings* settings);
 
@@ -59,8 +61,8 @@ void SetProblemReporter(ProblemReporter reporter);
 // "deltabloom: <problem>", reported as above.
 std::string Report(const std::string& problem);
 
-// "bits_per_key=9.9 layout=classic compatibility=builtin max_build_bytes=0
-// payload_check=false seeded=false key_transform=none"
+// "bits_per_key=9.9 layout=classic allocation=uniform compatibility=builtin
+// max_build_bytes=0 payload_check=false seeded=false key_transform=none"
 std::string ToText(const Settings& settings);
 
 // What Configurable::RegisterOptions takes, for an object of type Settings.

@@ -44,6 +44,18 @@ std::string ParseLayoutName(std::string_view name, std::string_view text,
   return {};
 }
 
+std::string ParseAllocation(std::string_view name, std::string_view text,
+                            Settings* settings) {
+  const bool levels = text == "levels";
+  if (!levels && text != "uniform") {
+    return std::string(name) + " " + Quote(text) +
+           " is unknown: use uniform or levels";
+  }
+  settings->allocation =
+      levels ? RocksDBAllocation::kLevels : RocksDBAllocation::kUniform;
+  return {};
+}
+
 // A number of bytes, 0 for no limit.
 template <std::atomic<uint64_t> Settings::*kMember>
 std::string ParseLimit(std::string_view name, std::string_view text,
@@ -125,6 +137,11 @@ std::string LayoutText(const Settings& settings) {
   return LayoutName(settings.layout);
 }
 
+std::string AllocationText(const Settings& settings) {
+  return settings.allocation == RocksDBAllocation::kLevels ? "levels"
+                                                           : "uniform";
+}
+
 template <std::atomic<uint64_t> Settings::*kMember>
 std::string LimitText(const Settings& settings) {
   return std::to_string(settings.*kMember);
@@ -146,6 +163,8 @@ const Field kFields[] = {
     {"bits_per_key", OptionType::kDouble, kMayChange, ParseBitsPerKey,
      BitsPerKeyText},
     {"layout", OptionType::kEnum, kMayChange, ParseLayoutName, LayoutText},
+    {"allocation", OptionType::kEnum, kMayChange, ParseAllocation,
+     AllocationText},
     {"compatibility", OptionType::kEnum, kFixed, ParseCompatibility,
      CompatibilityText},
     {"max_build_bytes", OptionType::kUInt64T, kMayChange,

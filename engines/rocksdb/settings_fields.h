@@ -34,9 +34,10 @@ struct Field {
 extern const Field kFields[];
 extern const size_t kFieldCount;
 
-// Those that a URI sets by their place: deltabloom:BITS_PER_KEY:LAYOUT.
-inline constexpr const char* kUriFields[] = {"bits_per_key", "layout"};
-inline constexpr char kUriForm[] = "deltabloom:BITS_PER_KEY:LAYOUT";
+// Those that a URI sets by their place.
+inline constexpr const char* kUriFields[] = {"bits_per_key", "layout",
+                                             "allocation"};
+inline constexpr char kUriForm[] = "deltabloom:BITS_PER_KEY:LAYOUT:ALLOCATION";
 
 // The thousandths that stand for bits_per_key. What is below the least that
 // writes a filter stays there.

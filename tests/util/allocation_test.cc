@@ -330,11 +330,37 @@ TEST(AllocationTest, SenselessInputHasAnAnswer) {
   EXPECT_EQ(free.rates, 0);
 }
 
+// Whole columns and a mixture between: straight lines from bit to bit.
+double Columns(double bits) {
+  const double whole = std::floor(bits);
+  return std::exp2(-whole) * (1 - (bits - whole) / 2);
+}
+
+TEST(AllocationTest, PricesSpendTheBudgetWithoutSteps) {
+  const RateCurve curve = CurveOf(Columns);
+  for (double asked = 3; asked < 20; asked += 0.3) {
+    const std::vector<SortedRun> runs = Geometric(4, 7);
+    const double price = PriceOfBits(curve, runs, asked);
+    double bits = 0;
+    double keys = 0;
+    double rates = 0;
+    for (const SortedRun& run : runs) {
+      const double one = BitsAtPrice(curve, run, price);
+      bits += run.keys * one;
+      keys += run.keys;
+      rates += curve.At(one).rate;
+    }
+    EXPECT_NEAR(bits / keys, asked, 0.01);
+    EXPECT_LT(rates, AllocateBits(curve, runs, asked).rates * 1.04) << asked;
+  }
+}
+
 TEST(AllocationTest, PriceBuysWhatTheAllocationHas) {
   const RateCurve curve = CurveOf(Ideal);
   const std::vector<SortedRun> runs = Geometric(5, 4);
   const Allocation allocation = AllocateBits(curve, runs, 10);
-  EXPECT_EQ(allocation.price, PriceOfBits(curve, runs, 10));
+  EXPECT_NEAR(allocation.price, PriceOfBits(curve, runs, 10),
+              allocation.price * 0.05);
   for (size_t i = 0; i < runs.size(); ++i) {
     EXPECT_NEAR(BitsAtPrice(curve, runs[i], allocation.price),
                 allocation.runs[i].bits_per_key, 0.13);
