@@ -46,12 +46,12 @@ uint64_t LookupsOf(const Options& options, const Contender& contender) {
 // A settled tree has the same runs in every database.
 void RequireSame(const Contender& contender, const Tree& tree,
                  const Tree& bare) {
-  const bool same = std::equal(
-      tree.runs.begin(), tree.runs.end(), bare.runs.begin(), bare.runs.end(),
-      [](const Run& a, const Run& b) {
-        return a.level == b.level && a.Entries() == b.Entries() &&
-               a.tables.size() == b.tables.size();
-      });
+  const bool same =
+      std::equal(tree.runs.begin(), tree.runs.end(), bare.runs.begin(),
+                 bare.runs.end(), [](const Run& a, const Run& b) {
+                   return a.level == b.level && a.Entries() == b.Entries() &&
+                          a.tables.size() == b.tables.size();
+                 });
   if (same) return;
   throw std::runtime_error(
       contender.name + ": the tree differs from the one without a filter: " +
@@ -196,8 +196,8 @@ double Steps(const Options& options) {
   double steps = 0;
   for (const TreePlan& plan : options.trees) {
     for (const Contender& contender : options.contenders) {
-      steps +=
-          static_cast<double>(plan.keys + LookupsOf(options, contender) * (kMixShare + 1) / kMixShare);
+      steps += static_cast<double>(plan.keys + LookupsOf(options, contender) *
+                                                   (kMixShare + 1) / kMixShare);
     }
   }
   return steps;

@@ -73,6 +73,7 @@ TextTable ReadTable(const TreeResults& tree) {
                Significant(CountingError(one.absent, one.predicted_absent), 2),
                Significant(one.predicted_absent.reads, 4),
                Fixed(StandardErrors(one.absent, one.predicted_absent), 1),
+               Significant(one.formula_absent, 4),
                Fixed(Fewer(one, reference), 2), Fixed(ShareOfGain(one), 2),
                Significant(one.mixed.Reads(), 5),
                Significant(one.predicted_mixed.reads, 5),
