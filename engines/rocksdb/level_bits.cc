@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "engines/rocksdb/rate_curves.h"
+#include "util/rate_curves.h"
 
 namespace deltabloom::internal {
 namespace {

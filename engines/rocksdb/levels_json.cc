@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engines/rocksdb/level_bits.h"
-#include "engines/rocksdb/rate_curves.h"
 #include "engines/rocksdb/trees.h"
+#include "util/rate_curves.h"
 
 namespace deltabloom::internal {
 namespace {

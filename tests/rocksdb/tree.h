@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "engines/rocksdb/rate_curves.h"
 #include "tests/rocksdb/test_db.h"
 #include "util/allocation.h"
+#include "util/rate_curves.h"
 
 namespace deltabloom::testing {
 

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 TOOL_DIR, BUILD_DIR, CMAKE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
-PAGES = ["deltabloom.1", "deltabloom-inspect.1"]
+PAGES = ["deltabloom.1", "deltabloom-inspect.1", "deltabloom-estimate.1"]
 # Only in builds with hiredis.
 if (TOOL_DIR / "deltabloom-shared.1").exists():
     PAGES.append("deltabloom-shared.1")
@@ -38,7 +38,7 @@ class ManPages(unittest.TestCase):
 
     @unittest.skipUnless("deltabloom-shared.1" in PAGES, "a build without hiredis")
     def test_actions_of_shared(self):
-        text = run("groff", "-man", "-Tascii", "-P-cbou", str(TOOL_DIR / PAGES[2])).stdout
+        text = run("groff", "-man", "-Tascii", "-P-cbou", str(TOOL_DIR / "deltabloom-shared.1")).stdout
         own, common = text.split("OPTIONS OF ALL ACTIONS")
         shown = run(str(TOOL_DIR / "deltabloom"), "shared", "check", "--help").stdout
         for word in ("--fail-closed", "--only", "--adopt"):

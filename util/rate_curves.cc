@@ -1,4 +1,4 @@
-#include "engines/rocksdb/rate_curves.h"
+#include "util/rate_curves.h"
 
 #include <cstdint>
 #include <utility>

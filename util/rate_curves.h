@@ -1,6 +1,6 @@
-// The rates of the layouts that a policy may use under allocation=levels.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_RATE_CURVES_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_RATE_CURVES_H_
+// The rates of the layouts, for those who spread bits over sorted runs.
+#ifndef DELTABLOOM_UTIL_RATE_CURVES_H_
+#define DELTABLOOM_UTIL_RATE_CURVES_H_
 
 #include <vector>
 
@@ -26,4 +26,4 @@ const LayoutCurve& CurveOf(Layout layout);
 
 }  // namespace deltabloom::internal
 
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_RATE_CURVES_H_
+#endif  // DELTABLOOM_UTIL_RATE_CURVES_H_
