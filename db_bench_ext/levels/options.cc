@@ -34,12 +34,16 @@ void Declare(CLI::App* app, Texts* texts, Options* options) {
   text("--trees", "LIST",
        "settled: each level holds its share exactly. insert, overwrite,\n"
        "delete, mixed: grown by RocksDB from such writes [settled]");
-  text("--runs", "LIST", "Sorted runs of a settled tree, 1 to 7 [5]");
+  text("--runs", "LIST",
+       "Sorted runs, 1 to 7; where a tree grows, levels, 3 to 7 [5]");
   text("--size-ratio", "LIST", "Of a level to the one above, 2 to 100 [10]");
   text("--keys", "N", "Keys, or writes where a tree grows [2222200]");
   text("--bits-per-key", "BITS",
        "Filter bytes that every filter gets, 1 to 50 bits per key [10]");
-  text("--filters", "LIST", "Of " + ContenderNames() + " [all]");
+  text("--filters", "LIST",
+       "Of none, rocksdb-bloom, rocksdb-ribbon, deltabloom-local,\n"
+       "deltabloom-compact, deltabloom-auto; each but none also with -by-hand\n"
+       "behind it, Deltabloom's with -levels [all]");
   text("--lookups", "N",
        "Of absent keys; a fourth as many of absent and present ones in turn\n"
        "[2000000]");
@@ -130,9 +134,10 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   CLI::App app(
       "Measures what filters save on trees of several levels, all with the "
       "same filter bytes:\ndata blocks asked for per lookup, beside what the "
-      "rates of the filters predict.\nBits are spread uniformly or, by a "
-      "policy that delegates per level, as is best for the tree.");
-  app.name("levels_bench");
+      "rates of the filters predict.\nBits are the same everywhere; or, by a "
+      "policy that delegates per level, as is best for\nthe tree "
+      "(-by-hand); or as the policy spreads them itself (-levels).");
+  app.name("script/levels");
   app.footer(
       "Counts may end in k or M: 100k, 10M. Lists are separated by commas.\n"
       "Exit code: 0, 1 if the run failed, 2 for bad usage.");

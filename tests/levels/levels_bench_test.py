@@ -141,7 +141,7 @@ class Usage(Case):
         done = self.run_bench("--help")
         self.assertEqual(done.returncode, 0)
         for word in ("--trees", "--runs", "--size-ratio", "--filters", "--lookups", "--quick",
-                     "--csv", "--json", "rocksdb-bloom-by-hand"):
+                     "--csv", "--json", "-by-hand", "-levels"):
             self.assertIn(word, done.stdout)
 
     def test_bad_values_are_named(self):
