@@ -142,22 +142,48 @@ void Database::Settle(const TreePlan& plan, bench::ProgressBar* progress) {
   options.target_file_size_base = kTableFileBytes;
   options.level_compaction_dynamic_level_bytes = false;
   options.max_compaction_bytes = std::numeric_limits<uint64_t>::max() / 2;
+  options.listeners.clear();
   Open(options);
   const std::vector<uint64_t> runs = SettledRuns(plan);
   uint64_t next = 0;
-  for (size_t i = runs.size(); i > 0; --i) {
-    const uint64_t keys = runs[i - 1];
+  const auto fill = [&](uint64_t keys) {
     Insert(next, next + keys, plan.seed, progress);
     next += keys;
     Check(db_->Flush(rocksdb::FlushOptions()), "flush");
-    if (i > 1) CompactLevel(0, static_cast<int>(i - 1));
+  };
+  for (size_t i = runs.size(); i-- > 2;) {
+    fill(runs[i]);
+    CompactLevel(0, static_cast<int>(i));
   }
-  for (size_t i = runs.size(); i > 1 && listener_ != nullptr; --i) {
-    CompactLevel(static_cast<int>(i - 1), static_cast<int>(i - 1));
+  if (listener_ != nullptr) {
+    Check(db_->Close(), "close");
+    options.listeners.push_back(listener_);
+    Open(options);
   }
+  if (runs.size() > 1) {
+    // Flushes that are like those of level 0.
+    for (uint64_t left = runs[1]; left > 0;) {
+      const uint64_t keys = std::min(left, runs[0]);
+      fill(keys);
+      left -= keys;
+    }
+    CompactLevel(0, 1);
+    if (listener_ != nullptr) WriteAgain(runs.size());
+  }
+  fill(runs[0]);
   present_.resize(next);
   std::iota(present_.begin(), present_.end(), uint64_t{0});
   OpenForLookups();
+}
+
+void Database::WriteAgain(size_t levels) {
+  // Until a policy that learns from compactions comes to rest.
+  constexpr int kTimes = 2;
+  for (int time = 0; time < kTimes; ++time) {
+    for (size_t level = levels; level-- > 1;) {
+      CompactLevel(static_cast<int>(level), static_cast<int>(level));
+    }
+  }
 }
 
 void Database::Insert(uint64_t begin, uint64_t end, uint64_t seed,

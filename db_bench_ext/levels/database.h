@@ -41,9 +41,9 @@ class Database {
   ~Database();
 
   // Both leave it open for lookups only: no table changes any more. Throw
-  // std::runtime_error. With a listener a settled tree is written once more,
-  // level by level, when it is complete: a policy that learns from it has then
-  // seen it, as it has in a database that lives.
+  // std::runtime_error. With a listener a settled tree is an existing database
+  // which the policy meets when the lower levels are there; all levels but
+  // level 0 are then written again, twice, as compactions do in time.
   void Settle(const TreePlan& plan, bench::ProgressBar* progress);
   void Grow(const TreePlan& plan, bench::ProgressBar* progress);
 
@@ -60,6 +60,7 @@ class Database {
   void Insert(uint64_t begin, uint64_t end, uint64_t seed,
               bench::ProgressBar* progress);
   void CompactLevel(int from, int to);
+  void WriteAgain(size_t levels);
   void WriteHistory(const TreePlan& plan, bench::ProgressBar* progress);
   void WaitForCompactions();
   void Check(const rocksdb::Status& status, const char* doing) const;

@@ -56,7 +56,8 @@ class Settled(Case):
         cls.case = cls("test_equal_bytes_in_the_planned_runs")
         cls.case.setUp()
         cls.addClassCleanup(cls.case.doCleanups)
-        filters = ["none", *UNIFORM, *(name + "-by-hand" for name in UNIFORM)]
+        filters = ["none", *UNIFORM, *(name + "-by-hand" for name in UNIFORM),
+                   "deltabloom-compact-levels"]
         cls.csv = cls.case.top / "figures.csv"
         cls.done, cls.json = cls.case.figures(
             *SMALL, *LOOKUPS, "--filters", ",".join(filters), "--csv", cls.csv)
@@ -99,6 +100,13 @@ class Settled(Case):
                 bits = [8 * run["filter_bytes"] / run["entries"] for run in runs]
                 self.assertEqual(bits, sorted(bits, reverse=True))
                 self.assertGreater(self.databases[name + "-by-hand"]["share_of_gain"], 0.8)
+
+    def test_the_policy_spreads_bits_as_well_as_a_hand(self):
+        by_hand, levels = (self.databases["deltabloom-compact" + tail]
+                           for tail in ("-by-hand", "-levels"))
+        self.assertLess(levels["absent"]["predicted"], 1.2 * by_hand["absent"]["predicted"])
+        self.assertAlmostEqual(levels["absent"]["formula"], levels["absent"]["predicted"],
+                               delta=0.1 * levels["absent"]["predicted"])
 
     def test_compact_beats_bloom(self):
         compact = self.databases["deltabloom-compact-by-hand"]
