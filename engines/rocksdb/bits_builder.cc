@@ -51,6 +51,7 @@ BitsBuilder::BitsBuilder(const BuilderSettings& settings)
       settings_(settings),
       seal_(WithKeys(settings.seal, settings.mapping)),
       framing_size_(SealedFramingSize(seal_)),
+      maps_keys_(settings.mapping.IsNeeded()),
       finished_hashes_(settings.layout->hash_size) {}
 
 inline void BitsBuilder::AddHash(uint64_t hash) {
@@ -66,7 +67,7 @@ inline void BitsBuilder::AddHash(uint64_t hash) {
 
 // False: the key is lost.
 inline bool BitsBuilder::HashOf(const Slice& key, uint64_t* hash) {
-  if (settings_.mapping.IsNeeded()) return HashMapped(key, hash);
+  if (__builtin_expect(maps_keys_, false)) return HashMapped(key, hash);
   *hash = settings_.layout->hash({key.data(), key.size()});
   return true;
 }
@@ -130,6 +131,10 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner,
           "deltabloom: the hashes of a filter changed in memory while it was "
           "built");
     }
+  }
+  if (settings_.statistics != nullptr) {
+    settings_.statistics->CountBuilt(filter.ToStringView(), finished_kind_,
+                                     entries_.load(std::memory_order_relaxed));
   }
   finished_hashes_.Clear();
   if (finished_kind_ == FilterKind::kFilter && settings_.detect_corruption) {

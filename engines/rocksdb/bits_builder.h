@@ -9,6 +9,7 @@
 
 #include "engines/rocksdb/key_mapping.h"
 #include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/statistics.h"
 #include "table/framing.h"
 #include "util/hash_list.h"
 #include "util/layout.h"
@@ -35,6 +36,7 @@ struct BuilderSettings {
   bool detect_corruption = false;
   ROCKSDB_NAMESPACE::Logger* log = nullptr;  // where to warn, if anywhere
   std::shared_ptr<SharedTally> tally = std::make_shared<SharedTally>();
+  std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
 };
 
 // (AddKey* Finish MaybePostVerify?)*, by one thread at a time;
@@ -93,7 +95,7 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   const BuilderSettings settings_;
   const SealOptions seal_;
   const size_t framing_size_;
-  KeyMapping::Space key_space_;
+  const bool maps_keys_;
   LastHash last_key_;
   LastHash last_alt_;
   uint64_t checksum_ = 0;   // of the hashes, if corruption is to be detected
@@ -102,6 +104,7 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   // The last filter, for MaybePostVerify.
   HashList finished_hashes_;
   FilterKind finished_kind_ = FilterKind::kEmpty;
+  KeyMapping::Space key_space_;
 };
 
 }  // namespace deltabloom::internal

@@ -17,7 +17,7 @@ using ROCKSDB_NAMESPACE::TableFileCreationReason;
 // Under layout=auto a table of level 0 is built as local, the layout that
 // builds fastest, if that adds no more than this to all false positives of a
 // lookup. It does so where the table has few of the tree's keys.
-constexpr double kPriceOfLocal = 0.0025;
+constexpr double kPriceOfLocal = 0.005;
 
 // A change of bits per key that is worth a line in the LOG.
 constexpr double kNews = 0.5;
@@ -78,6 +78,8 @@ NewTable TableOf(const FilterBuildingContext& context,
   NewTable table;
   table.level = context.level_at_creation;
   table.bottommost = context.is_bottommost;
+  table.whole_run =
+      context.compaction_style != ROCKSDB_NAMESPACE::kCompactionStyleLevel;
   const auto it = trees.jobs.find(job);
   if (context.reason == TableFileCreationReason::kCompaction &&
       it != trees.jobs.end()) {

@@ -35,17 +35,15 @@ constexpr char kNoListener[] =
     "bits_per_key; add listeners=deltabloom to the DBOptions of the OPTIONS "
     "file, or NewRocksDBFilterListener() to DBOptions::listeners";
 
-uint8_t LevelByte(int level) {
-  return level >= 0 && level < kUnknownLevel ? static_cast<uint8_t>(level)
-                                             : kUnknownLevel;
-}
-
 }  // namespace
 
 SealedFilterPolicy::SealedFilterPolicy()
     : builtin_(ROCKSDB_NAMESPACE::NewBloomFilterPolicy(10)) {
   RegisterOptions(&settings_, &SettingsTypeInfo());
+  AddPolicy(this, statistics_);
 }
+
+SealedFilterPolicy::~SealedFilterPolicy() { RemovePolicy(this); }
 
 const char* SealedFilterPolicy::CompatibilityName() const {
   return settings_.compatibility == RocksDBCompatibility::kOwn
@@ -64,7 +62,8 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     builder.millibits_per_key = bits.millibits_per_key;
     if (builder.millibits_per_key < kMinMillibitsPerKey) return nullptr;
     if (!MapKeys(context.info_log, &builder.mapping)) return nullptr;
-    builder.seal.level_at_creation = LevelByte(context.level_at_creation);
+    builder.seal.level_at_creation =
+        LevelByte({context.level_at_creation, context.is_bottommost});
     builder.seal.payload_check = settings_.payload_check;
     builder.optimize_for_memory =
         context.table_options.optimize_filters_for_memory;
@@ -72,6 +71,11 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
         context.table_options.detect_filter_construct_corruption;
     builder.log = context.info_log;
     builder.tally = tally_;
+    if (settings_.statistics) {
+      builder.statistics = statistics_;
+      statistics_log_.Write(*statistics_, settings_.statistics_log_seconds,
+                            context.info_log);
+    }
     return new BitsBuilder(builder);
   } catch (const std::exception&) {
     return nullptr;  // out of memory: no filter
@@ -122,6 +126,7 @@ FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
     reader.builtin = builtin_.get();
   }
   reader.transform = settings_.key_transform;
+  if (settings_.statistics) reader.statistics = statistics_;
   OtherKeys other;
   FilterBitsReader* const bits = NewSealedBitsReader(filter, reader, &other);
   if (other.found) unasked_.Note(other);

@@ -73,6 +73,8 @@ void SetSettings(const RocksDBFilterOptions& options, Settings* settings) {
   settings->payload_check = options.payload_check;
   settings->seeded = options.seeded;
   settings->key_transform = KeyTransformOf(options.key_transform);
+  settings->statistics = options.statistics;
+  settings->statistics_log_seconds = options.statistics_log_seconds;
 }
 
 std::string ParseUri(std::string_view uri, Settings* settings) {

@@ -36,6 +36,8 @@ struct Settings {
   // The text of one that is not registered, if that is the problem: no filter
   // may be written or asked then.
   std::string unknown_key_transform;
+  std::atomic<bool> statistics{true};
+  std::atomic<uint64_t> statistics_log_seconds{600};
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
   std::string problem;
   std::atomic<bool> made{false};
@@ -62,7 +64,8 @@ void SetProblemReporter(ProblemReporter reporter);
 std::string Report(const std::string& problem);
 
 // "bits_per_key=9.9 layout=classic allocation=uniform compatibility=builtin
-// max_build_bytes=0 payload_check=false seeded=false key_transform=none"
+// max_build_bytes=0 payload_check=false seeded=false key_transform=none
+// statistics=true statistics_log_seconds=600"
 std::string ToText(const Settings& settings);
 
 // What Configurable::RegisterOptions takes, for an object of type Settings.

@@ -71,6 +71,19 @@ std::string ParseLimit(std::string_view name, std::string_view text,
   return {};
 }
 
+std::string ParseLogSeconds(std::string_view name, std::string_view text,
+                            Settings* settings) {
+  uint32_t seconds = 0;
+  const char* const end = text.data() + text.size();
+  const auto [next, status] = std::from_chars(text.data(), end, seconds);
+  if (status != std::errc() || next != end) {
+    return std::string(name) + " " + Quote(text) +
+           " is not a number of seconds: use 0 to 4294967295; 0 writes nothing";
+  }
+  settings->statistics_log_seconds = seconds;
+  return {};
+}
+
 template <std::atomic<bool> Settings::*kMember>
 std::string ParseBool(std::string_view name, std::string_view text,
                       Settings* settings) {
@@ -176,6 +189,10 @@ const Field kFields[] = {
      BoolText<&Settings::seeded>},
     {"key_transform", OptionType::kString, kFixed, ParseKeyTransform,
      KeyTransformText},
+    {"statistics", OptionType::kBoolean, kMayChange,
+     ParseBool<&Settings::statistics>, BoolText<&Settings::statistics>},
+    {"statistics_log_seconds", OptionType::kUInt64T, kMayChange,
+     ParseLogSeconds, LimitText<&Settings::statistics_log_seconds>},
 };
 const size_t kFieldCount = std::size(kFields);
 

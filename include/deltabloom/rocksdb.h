@@ -70,18 +70,28 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // block checksum guards what is read from a file.
   bool payload_check = false;
 
-  // A filter of this policy cannot be filled with, or asked for, keys that were
-  // chosen to collide, by one who cannot read the database's files or memory:
-  // every table's filters have a random seed of 16 bytes, in the filter alone,
-  // and a keyed hash, which takes about twice the time of a lookup
-  // (docs/tuning.md). Where the system gives no random bytes there is no
-  // filter, and the LOG says so.
+  // Against keys that somebody chooses to collide who cannot read the files or
+  // the memory of the database: the filters of every table have a random seed
+  // of 16 bytes, stored in them alone, and a keyed hash. Takes some 18 ns more
+  // for each lookup and each added key (docs/tuning.md; SECURITY.md has what is
+  // promised). Where the system gives no random bytes there is no filter, and
+  // the LOG says so.
   bool seeded = false;
 
   // "none", or the key transform that the comparator needs (key_transform.h):
   // NAME@VERSION, or NAME for the highest version that is registered. Only
   // filters of this transform are asked.
   std::string key_transform = "none";
+
+  // Count what the filters do (deltabloom/rocksdb_statistics.h). Costs a lookup
+  // one to two nanoseconds, and nothing when off. A change at run time is for
+  // filters that are built or opened from then on.
+  bool statistics = true;
+
+  // Every so many seconds the LOG gets a table of what was counted, where
+  // tables are being built: flushes and compactions write it, not lookups.
+  // Legal: 0 (never) to 2^32 - 1.
+  uint32_t statistics_log_seconds = 600;
 
   // Empty when the options can be used; else one line that names the offending
   // option, its value and the legal range.

@@ -20,7 +20,14 @@ MAY_INCLUDE = {
     "engines/rocksdb": {"include", "util", "table"},
     "shared_filters": {"include", "util", "table"},
     "shared_filters/redis": {"include", "util", "table", "shared_filters"},
-    "tools": {"include", "util", "table", "shared_filters", "shared_filters/redis"},
+    "tools": {
+        "include",
+        "util",
+        "table",
+        "engines/rocksdb",
+        "shared_filters",
+        "shared_filters/redis",
+    },
     "db_bench_ext": {
         "include",
         "util",
