@@ -59,8 +59,13 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     BuilderSettings builder;
     builder.layout = bits.layout;
     builder.max_build_bytes = settings_.max_build_bytes;
+    builder.max_filter_bytes = settings_.max_filter_bytes;
     builder.millibits_per_key = bits.millibits_per_key;
-    if (builder.millibits_per_key < kMinMillibitsPerKey) return nullptr;
+    builder.false_positive_rate = bits.false_positive_rate;
+    if (builder.false_positive_rate == 0 &&
+        builder.millibits_per_key < kMinMillibitsPerKey) {
+      return nullptr;
+    }
     if (!MapKeys(context.info_log, &builder.mapping)) return nullptr;
     builder.seal.level_at_creation =
         LevelByte({context.level_at_creation, context.is_bottommost});
@@ -69,6 +74,7 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
         context.table_options.optimize_filters_for_memory;
     builder.detect_corruption =
         context.table_options.detect_filter_construct_corruption;
+    builder.charged_cache = CacheToCharge(context.table_options);
     builder.log = context.info_log;
     builder.tally = tally_;
     if (settings_.statistics) {
@@ -88,7 +94,7 @@ LevelBits SealedFilterPolicy::ChooseBits(
     LogConfiguration(context.info_log, "");
     return {FindLayout(settings_.layout, Hash::kMurmurHash2,
                        context.level_at_creation),
-            settings_.millibits_per_key};
+            settings_.millibits_per_key, settings_.false_positive_rate};
   }
   const LevelChoice choice = ChooseByLevel(settings_, context);
   LogConfiguration(context.info_log, choice.no_listener ? kNoListener : "");
@@ -141,13 +147,19 @@ Status SealedFilterPolicy::ConfigureOptions(
     const ConfigOptions& config,
     const std::unordered_map<std::string, std::string>& options,
     std::unordered_map<std::string, std::string>* unused) {
+  const std::string conflict = ConflictIn(settings_, options);
   if (settings_.made) {
+    if (!conflict.empty()) return Status::InvalidArgument(Report(conflict));
     return FilterPolicy::ConfigureOptions(config, options, unused);
   }
   if (configuring_) return Status::OK();
   configuring_ = true;
   Status status = FilterPolicy::ConfigureOptions(config, options, unused);
   configuring_ = false;
+  if (status.ok() && !conflict.empty()) {
+    settings_.problem = Report(conflict);
+    return Status::InvalidArgument(settings_.problem);
+  }
   if (!status.ok() && settings_.problem.empty()) {
     settings_.problem = Report(status.ToString());
   }
