@@ -315,6 +315,9 @@ TableBits TreeBits::BitsFor(const NewTable& table,
     given.bits_per_key = corrected;
     return given;
   }
+  // A compaction that no listener was told of, as DB::CompactFiles runs them,
+  // fills an empty level with nobody knows how many keys.
+  if (!(SizeOf(table, profile) > 0)) return given;
   const double price = PriceOfBits(curve, runs, corrected);
   given.slope = price * SizeOf(table, profile);
   given.bits_per_key = curve.BitsAtSlope(given.slope);

@@ -1,4 +1,4 @@
-#include "db_bench_ext/demo/workspace.h"
+#include "db_bench_ext/common/workspace.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 #include "db_bench_ext/common/errors.h"
 
-namespace deltabloom::demo {
+namespace deltabloom::bench {
 
 namespace fs = std::filesystem;
 
@@ -22,23 +22,23 @@ bool UseFolder(const fs::path& path) {
   const fs::file_status status = fs::status(path, error);
   if (fs::exists(status)) {
     if (!fs::is_directory(status)) {
-      throw bench::UsageError("--db: " + path.string() + " is not a folder");
+      throw UsageError("--db: " + path.string() + " is not a folder");
     }
     const bool empty = fs::is_empty(path, error);
     if (error) {
-      throw bench::UsageError("--db: cannot read " + path.string() + ": " +
-                              error.message());
+      throw UsageError("--db: cannot read " + path.string() + ": " +
+                       error.message());
     }
     if (!empty) {
-      throw bench::UsageError("--db: " + path.string() +
-                              " is not empty; name a new or empty folder");
+      throw UsageError("--db: " + path.string() +
+                       " is not empty; name a new or empty folder");
     }
     return false;
   }
   fs::create_directories(path, error);
   if (error) {
-    throw bench::UsageError("--db: cannot make " + path.string() + ": " +
-                            error.message());
+    throw UsageError("--db: cannot make " + path.string() + ": " +
+                     error.message());
   }
   return true;
 }
@@ -49,16 +49,16 @@ std::string Megabytes(uint64_t bytes) {
 
 }  // namespace
 
-Workspace::Workspace(const std::string& dir) {
+Workspace::Workspace(const std::string& dir, const std::string& name) {
   if (dir.empty()) {
-    scratch_ = std::make_unique<bench::ScratchDirectory>("deltabloom-demo");
+    scratch_ = std::make_unique<ScratchDirectory>(name);
     path_ = scratch_->path();
     return;
   }
   path_ = dir;
   if (UseFolder(path_)) {
-    added_.push_back(std::make_unique<bench::Temporary>(
-        dir, bench::Temporary::Removal::kIfEmpty));
+    added_.push_back(
+        std::make_unique<Temporary>(dir, Temporary::Removal::kIfEmpty));
   }
 }
 
@@ -104,10 +104,19 @@ void Workspace::RequireFreeBytes(uint64_t bytes) const {
 fs::path Workspace::Add(const std::string& name) {
   const fs::path path = path_ / name;
   if (scratch_ == nullptr) {
-    added_.push_back(std::make_unique<bench::Temporary>(path.string()));
+    added_.push_back(std::make_unique<Temporary>(path.string()));
   }
   fs::create_directory(path);
   return path;
 }
 
-}  // namespace deltabloom::demo
+void Workspace::Remove(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) {
+    throw std::runtime_error("cannot remove " + path.string() + ": " +
+                             error.message());
+  }
+}
+
+}  // namespace deltabloom::bench
