@@ -47,25 +47,30 @@ std::optional<double> SealedRate(std::string_view filter, double keys) {
   return std::nullopt;
 }
 
-// What is done to keys before they are hashed.
-struct KeyOptions {
+// A layout with options of the policy.
+struct Variant {
   const char* suffix;  // of the competitor's name
   bool seeded;
   const char* key_transform;
+  bool statistics;
 };
 
-constexpr KeyOptions kAsTheyAre = {"", false, "none"};
-constexpr KeyOptions kMapped[] = {{"-seeded", true, "none"},
-                                  {"-lowercase", false, "ascii_lowercase"}};
+// The filters alone; the others take part only where they are named.
+constexpr Variant kVariants[] = {
+    {"", false, "none", false},
+    {"-seeded", true, "none", false},
+    {"-lowercase", false, "ascii_lowercase", false},
+    {"-counted", false, "none", true}};
 
 std::shared_ptr<const rocksdb::FilterPolicy> NewPolicy(Layout layout,
-                                                       const KeyOptions& keys,
+                                                       const Variant& variant,
                                                        double bits_per_key) {
   RocksDBFilterOptions options;
   options.layout = layout;
   options.bits_per_key = bits_per_key;
-  options.seeded = keys.seeded;
-  options.key_transform = keys.key_transform;
+  options.seeded = variant.seeded;
+  options.key_transform = variant.key_transform;
+  options.statistics = variant.statistics;
   std::string error;
   std::shared_ptr<const rocksdb::FilterPolicy> policy =
       NewRocksDBFilterPolicy(options, &error);
@@ -83,34 +88,36 @@ class DeltabloomCompetitor : public PolicyCompetitor {
   }
 };
 
-void AddCompetitors(const KeyOptions& keys, bool only_named,
-                    std::vector<CompetitorEntry>* entries) {
-  for (const internal::LayoutRow* const* row = internal::kLayouts;
-       *row != nullptr; ++row) {
-    if ((*row)->classic_hash != Hash::kMurmurHash2) continue;
-    const Layout layout = (*row)->layout;
-    // A layout that keeps long hashes also works on them.
-    const double build_bytes = (*row)->hash_size == 4 ? 6 : 40;
-    entries->push_back({std::string("deltabloom-") + (*row)->name + keys.suffix,
-                        false, true,
-                        [build_bytes](size_t) { return build_bytes; },
-                        [layout, keys](double bits_per_key) {
-                          return std::make_unique<DeltabloomCompetitor>(
-                              NewPolicy(layout, keys, bits_per_key));
-                        },
-                        only_named});
-  }
+CompetitorEntry EntryOf(const internal::LayoutRow& row,
+                        const Variant& variant) {
+  const Layout layout = row.layout;
+  CompetitorEntry entry;
+  entry.name = std::string("deltabloom-") + row.name + variant.suffix;
+  entry.has_policy = true;
+  // A layout that keeps long hashes also works on them.
+  const double build_bytes = row.hash_size == 4 ? 6 : 40;
+  entry.build_bytes_per_key = [build_bytes](size_t) { return build_bytes; };
+  entry.make = [layout, variant](double bits_per_key) {
+    return std::make_unique<DeltabloomCompetitor>(
+        NewPolicy(layout, variant, bits_per_key));
+  };
+  entry.only_named = *variant.suffix != '\0';
+  return entry;
 }
 
 }  // namespace
 
-// One of every layout that the table lists and RocksDB can store; named, with
-// its keys seeded or transformed.
+// One of every layout that the table lists and RocksDB can store, and its
+// variants.
 std::vector<CompetitorEntry> DeltabloomCompetitors() {
   std::vector<CompetitorEntry> entries;
-  AddCompetitors(kAsTheyAre, /*only_named=*/false, &entries);
-  for (const KeyOptions& keys : kMapped) {
-    AddCompetitors(keys, /*only_named=*/true, &entries);
+  for (const Variant& variant : kVariants) {
+    for (const internal::LayoutRow* const* row = internal::kLayouts;
+         *row != nullptr; ++row) {
+      if ((*row)->classic_hash == Hash::kMurmurHash2) {
+        entries.push_back(EntryOf(**row, variant));
+      }
+    }
   }
   return entries;
 }

@@ -40,7 +40,10 @@ constexpr char kNoListener[] =
 SealedFilterPolicy::SealedFilterPolicy()
     : builtin_(ROCKSDB_NAMESPACE::NewBloomFilterPolicy(10)) {
   RegisterOptions(&settings_, &SettingsTypeInfo());
+  AddPolicy(this, statistics_);
 }
+
+SealedFilterPolicy::~SealedFilterPolicy() { RemovePolicy(this); }
 
 const char* SealedFilterPolicy::CompatibilityName() const {
   return settings_.compatibility == RocksDBCompatibility::kOwn
@@ -56,8 +59,13 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     BuilderSettings builder;
     builder.layout = bits.layout;
     builder.max_build_bytes = settings_.max_build_bytes;
+    builder.max_filter_bytes = settings_.max_filter_bytes;
     builder.millibits_per_key = bits.millibits_per_key;
-    if (builder.millibits_per_key < kMinMillibitsPerKey) return nullptr;
+    builder.false_positive_rate = bits.false_positive_rate;
+    if (builder.false_positive_rate == 0 &&
+        builder.millibits_per_key < kMinMillibitsPerKey) {
+      return nullptr;
+    }
     if (!MapKeys(context.info_log, &builder.mapping)) return nullptr;
     builder.seal.level_at_creation =
         LevelByte({context.level_at_creation, context.is_bottommost});
@@ -66,8 +74,14 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
         context.table_options.optimize_filters_for_memory;
     builder.detect_corruption =
         context.table_options.detect_filter_construct_corruption;
+    builder.charged_cache = CacheToCharge(context.table_options);
     builder.log = context.info_log;
     builder.tally = tally_;
+    if (settings_.statistics) {
+      builder.statistics = statistics_;
+      statistics_log_.Write(*statistics_, settings_.statistics_log_seconds,
+                            context.info_log);
+    }
     return new BitsBuilder(builder);
   } catch (const std::exception&) {
     return nullptr;  // out of memory: no filter
@@ -80,7 +94,7 @@ LevelBits SealedFilterPolicy::ChooseBits(
     LogConfiguration(context.info_log, "");
     return {FindLayout(settings_.layout, Hash::kMurmurHash2,
                        context.level_at_creation),
-            settings_.millibits_per_key};
+            settings_.millibits_per_key, settings_.false_positive_rate};
   }
   const LevelChoice choice = ChooseByLevel(settings_, context);
   LogConfiguration(context.info_log, choice.no_listener ? kNoListener : "");
@@ -118,6 +132,7 @@ FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
     reader.builtin = builtin_.get();
   }
   reader.transform = settings_.key_transform;
+  if (settings_.statistics) reader.statistics = statistics_;
   OtherKeys other;
   FilterBitsReader* const bits = NewSealedBitsReader(filter, reader, &other);
   if (other.found) unasked_.Note(other);
@@ -132,13 +147,19 @@ Status SealedFilterPolicy::ConfigureOptions(
     const ConfigOptions& config,
     const std::unordered_map<std::string, std::string>& options,
     std::unordered_map<std::string, std::string>* unused) {
+  const std::string conflict = ConflictIn(settings_, options);
   if (settings_.made) {
+    if (!conflict.empty()) return Status::InvalidArgument(Report(conflict));
     return FilterPolicy::ConfigureOptions(config, options, unused);
   }
   if (configuring_) return Status::OK();
   configuring_ = true;
   Status status = FilterPolicy::ConfigureOptions(config, options, unused);
   configuring_ = false;
+  if (status.ok() && !conflict.empty()) {
+    settings_.problem = Report(conflict);
+    return Status::InvalidArgument(settings_.problem);
+  }
   if (!status.ok() && settings_.problem.empty()) {
     settings_.problem = Report(status.ToString());
   }

@@ -69,6 +69,21 @@ TEST(LevelsTest, ReadBackAsJsonAndInTheLog) {
   EXPECT_EQ(RocksDBFilterLevelsJson(), "{\"databases\":[]}");
 }
 
+// Half of it and twice as much at most, for the tree grows.
+TEST(LevelsTest, ByRateAllRunsTogetherHaveIt) {
+  RocksDBFilterOptions filters = LevelsOptions();
+  filters.false_positive_rate = 0.004;
+  LevelsDb db;
+  db.Open(SmallTrees(), filters);
+  for (uint64_t i = 0; i < 100'000; ++i) db.Put(Scattered(i));
+  db.Settle();
+  const MeasuredTree tree = db.Measured();
+  SCOPED_TRACE(tree.text);
+  EXPECT_GE(tree.runs, 3u);
+  EXPECT_GT(tree.rates, 0.002);
+  EXPECT_LT(tree.rates, 0.008);
+}
+
 TEST(LevelsTest, WithoutTheListenerBitsAreUniformAndTheLogSaysWhatToAdd) {
   Options options = SmallTrees();
   rocksdb::BlockBasedTableOptions table;
