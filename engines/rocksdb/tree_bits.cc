@@ -81,6 +81,7 @@ void TreeBits::Flushed(uint64_t keys) {
 }
 
 void TreeBits::Place(File* file, int level) {
+  now_valid_ = false;
   file->level = level;
   const auto keys = static_cast<double>(file->facts.keys);
   keys_ += keys;
@@ -89,6 +90,7 @@ void TreeBits::Place(File* file, int level) {
 }
 
 void TreeBits::Unplace(const File& file) {
+  now_valid_ = false;
   const auto keys = static_cast<double>(file.facts.keys);
   keys_ -= keys;
   level_keys_[file.level] -= keys;
@@ -104,6 +106,7 @@ void TreeBits::Left(const File& file, bool moved) {
   if (origin == kUnknownOrigin || origin == kBottommost) return;
   const auto keys = static_cast<double>(file.facts.keys);
   const double part = keys / (keys + std::max(8 * keys, 0.02 * keys_) + 1);
+  now_valid_ = false;
   double& lately = moved_[origin];
   lately += part * ((moved ? 1 : 0) - lately);
 }
@@ -160,7 +163,13 @@ double TreeBits::MovedPart(int origin) const {
   return it == moved_.end() ? 0 : std::min(it->second / kOftenMoved, 1.0);
 }
 
-TreeBits::Shares TreeBits::SharesNow(double assumed) const {
+const TreeBits::Shares& TreeBits::Now() const {
+  if (!now_valid_) now_ = CountShares();
+  now_valid_ = true;
+  return now_;
+}
+
+TreeBits::Shares TreeBits::CountShares() const {
   Shares shares;
   if (!(keys_ > 0)) return shares;
   const int deepest = DeepestLevel();
@@ -174,7 +183,7 @@ TreeBits::Shares TreeBits::SharesNow(double assumed) const {
     const double run = file.level == 0 ? keys : level_keys(file.level);
     const double weight = keys / run;
     const double bits =
-        file.facts.filter_bits < 0 ? assumed * keys : file.facts.filter_bits;
+        file.facts.filter_bits < 0 ? asked_ * keys : file.facts.filter_bits;
     shares.bits += bits / keys_;
     // As what it counts, and as what the rest.
     const int here =
@@ -218,7 +227,7 @@ void TreeBits::Changed() {
     share.keys *= 1 - part;
     share.weight *= 1 - part;
   }
-  for (const auto& [origin, share] : SharesNow(asked_).of) {
+  for (const auto& [origin, share] : Now().of) {
     Share& lately = profile_[origin];
     lately.keys += part * share.keys;
     lately.weight += part * share.weight;
@@ -271,7 +280,10 @@ TreeBits::Profile TreeBits::MixedProfile(const Shares& now) const {
 // Like a controller with a proportional and an integral part: the one follows
 // what is found on disk, the other takes out what remains.
 void TreeBits::Ask(double bits_per_key) {
-  if (std::fabs(bits_per_key - asked_) > 0.001) integral_ = 0;
+  if (std::fabs(bits_per_key - asked_) > 0.001) {
+    integral_ = 0;
+    now_valid_ = false;
+  }
   asked_ = bits_per_key;
   correction_ = 0;
   if (!(asked_ > 0) || !(keys_ > 0)) return;
@@ -304,7 +316,7 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   const double corrected = asked_ * (1 + correction_);
   std::vector<SortedRun> runs;
   double bottommost_keys = 0;
-  const Shares now = SharesNow(asked_);
+  const Shares& now = Now();
   const Profile profile = MixedProfile(now);
   for (const auto& [origin, share] : profile) {
     runs.push_back({share.keys, share.weight});

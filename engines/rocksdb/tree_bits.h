@@ -95,7 +95,7 @@ class TreeBits {
 
   // Over all filters on disk; those that are not known count as having what is
   // asked.
-  double AverageBits() const { return SharesNow(asked_).bits; }
+  double AverageBits() const { return Now().bits; }
 
   // From above. Filters that are not known count as having what is asked.
   std::vector<TreeRun> Runs() const;
@@ -130,7 +130,8 @@ class TreeBits {
   void Changed();
   Origin OriginOf(int origin, double run_keys) const;
   double MovedPart(int origin) const;
-  Shares SharesNow(double assumed) const;
+  const Shares& Now() const;
+  Shares CountShares() const;
   Profile MixedProfile(const Shares& now) const;
   double SizeOf(const NewTable& table, const Profile& profile) const;
   double LeastPrice(const Shares& now, const RateCurve& curve) const;
@@ -146,6 +147,8 @@ class TreeBits {
   double inflow_ = 0;            // keys since profile_ was brought up to date
   double profiled_keys_ = 0;     // keys_ at that time
   Profile profile_;              // lately, in parts of all keys
+  mutable Shares now_;           // Now(), while it is valid
+  mutable bool now_valid_ = false;
   double asked_ = 0;
   double rewritten_ = 0;   // part of the tree since the last correction
   double integral_ = 0;    // of the correction: adds up while tables are

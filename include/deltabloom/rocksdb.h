@@ -127,8 +127,8 @@ NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
 
 // What a policy with RocksDBAllocation::kLevels needs among
 // DBOptions::listeners: learns the trees of the databases it is given to, any
-// number of them. One per database is enough for all its column families. Does
-// nothing for other policies. Null as above. Thread-safe.
+// number of them. One per database is enough for all its column families, and
+// does no harm beside other policies. Null as above. Thread-safe.
 DELTABLOOM_EXPORT std::shared_ptr<rocksdb::EventListener>
 NewRocksDBFilterListener(std::string* error = nullptr);
 

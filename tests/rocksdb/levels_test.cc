@@ -95,8 +95,9 @@ TEST(LevelsTest, WithoutTheListenerBitsAreUniformAndTheLogSaysWhatToAdd) {
   db.Settle();
   const MeasuredTree tree = db.Measured();
   SCOPED_TRACE(tree.text);
-  EXPECT_NEAR(tree.payload_bits, 10, 0.05);
-  EXPECT_NEAR(tree.Gain(), 1, 0.1);
+  // optimize_filters_for_memory, on by default from 9.2 on, varies sizes.
+  EXPECT_NEAR(tree.payload_bits, 10, 0.3);
+  EXPECT_NEAR(tree.Gain(), 1, 0.25);
   EXPECT_EQ(CountIn(db.Log(), kWhatToAdd), 1u);
 }
 
@@ -198,7 +199,7 @@ TEST(LevelsTest, EachColumnFamilyHasItsTree) {
   EXPECT_NEAR(third.bits, 16, 0.8) << third.text;
   EXPECT_GT(third.Gain(), 0.75 * third.BestGain()) << third.text;
   const MeasuredTree fourth = Measure(db.db(), handles[2], Layout::kCompact);
-  EXPECT_NEAR(fourth.payload_bits, 10, 0.05) << fourth.text;
+  EXPECT_NEAR(fourth.payload_bits, 10, 0.3) << fourth.text;
   const std::string json = RocksDBFilterLevelsJson();
   EXPECT_NE(json.find("\"name\":\"uniform\",\"allocation\":null"),
             std::string::npos)
@@ -265,7 +266,7 @@ TEST(LevelsTest, SstFileWriterGetsWhatWasAsked) {
   ASSERT_ROCKSDB_OK(reader.Open(path));
   EXPECT_NEAR(
       static_cast<double>(reader.GetTableProperties()->filter_size) * 8 / 1000,
-      10.1, 0.1);
+      10.1, 1);
   EXPECT_EQ(db.Log().find(kWhatToAdd), std::string::npos);
 }
 
