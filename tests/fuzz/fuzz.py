@@ -21,7 +21,7 @@ from libfuzzer import Harness, Outcome  # noqa: E402
 
 from common import terminal, whole_file  # noqa: E402
 
-# Seconds of a turn in a run of hours, so that all harnesses get on.
+# The most seconds of a turn in a run of hours, so that all harnesses get on.
 TURN = 60
 # One harness that breaks all the time must not fill the disk.
 MAX_FINDINGS = 20
@@ -53,7 +53,7 @@ def arguments(argv):
     length.add_argument("--seconds", type=positive, default=60, metavar="N",
                         help="by the clock, for each harness (default %(default)s)")
     length.add_argument("--hours", type=positive, metavar="N",
-                        help=f"by the clock, for all together, in turns of {TURN} seconds")
+                        help=f"by the clock, for all together, in turns of {TURN} seconds at most")
     parser.add_argument("--jobs", type=int, choices=range(1, 65), default=1, metavar="N",
                         help="harnesses at a time (default %(default)s)")
     parser.add_argument("--fast", action="store_true",
@@ -115,7 +115,9 @@ class Campaign:
         self.display = terminal.Display()
         self.running = set()
         self.lock = threading.Lock()
-        self.end = time.monotonic() + (chosen.hours or 0) * 3600
+        seconds = (chosen.hours or 0) * 3600
+        self.end = time.monotonic() + seconds
+        self.turn = min(TURN, seconds * chosen.jobs / len(harnesses)) if chosen.hours else chosen.seconds
         self.waiting = queue.Queue()
 
     def _turn_of(self, harness, seconds):
@@ -147,9 +149,9 @@ class Campaign:
                 harness = self.waiting.get_nowait()
             except queue.Empty:
                 return
-            seconds = self.chosen.seconds
+            seconds = self.turn
             if self.chosen.hours:
-                seconds = min(TURN, self.end - time.monotonic())
+                seconds = min(seconds, self.end - time.monotonic())
                 if seconds < 1:
                     return
             with self.lock:
@@ -175,8 +177,8 @@ class Campaign:
         try:
             while any(worker.is_alive() for worker in workers):
                 self._show()
-                for worker in workers:
-                    worker.join(timeout=.5)
+                # Not by join: an interrupt there may make the thread look ended.
+                time.sleep(.2)
         except KeyboardInterrupt:
             # Their statistics are to be counted.
             self.stopped.set()

@@ -99,7 +99,8 @@ class Harness:
         with open(log, "wb") as out:
             self.child = subprocess.Popen(
                 command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                env={**SANITIZERS, **os.environ})
+                # An interrupt at the terminal is ours to pass on.
+                env={**SANITIZERS, **os.environ}, start_new_session=True)
             _, status, usage = os.wait4(self.child.pid, 0)
             self.child.returncode = os.waitstatus_to_exitcode(status)
         return usage.ru_utime + usage.ru_stime
