@@ -1,7 +1,6 @@
 #include "engines/rocksdb/policy.h"
 
 #include <exception>
-#include <new>
 #include <string>
 #include <unordered_map>
 
@@ -47,8 +46,8 @@ const char* SealedFilterPolicy::CompatibilityName() const {
 
 FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     const FilterBuildingContext& context) const {
+  LogConfiguration(context.info_log);
   try {
-    LogConfiguration(context.info_log);
     BuilderSettings builder;
     builder.layout = FindLayout(settings_.layout, Hash::kMurmurHash2,
                                 context.level_at_creation);
@@ -72,7 +71,11 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
 FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
     const Slice& filter) const {
   const bool own = settings_.compatibility == RocksDBCompatibility::kOwn;
-  return NewSealedBitsReader(filter, own ? nullptr : builtin_.get());
+  try {
+    return NewSealedBitsReader(filter, own ? nullptr : builtin_.get());
+  } catch (const std::exception&) {
+    return nullptr;  // out of memory, in RocksDB's reader: may match
+  }
 }
 
 // After an error RocksDB puts back what was there before, as it should where it
@@ -80,6 +83,19 @@ FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
 // takes the place of the old one: what could be read, above all the
 // compatibility, then is better than the defaults.
 Status SealedFilterPolicy::ConfigureOptions(
+    const ConfigOptions& config,
+    const std::unordered_map<std::string, std::string>& options,
+    std::unordered_map<std::string, std::string>* unused) {
+  try {
+    return Configure(config, options, unused);
+  } catch (const std::exception&) {
+    configuring_ = false;
+    if (!settings_.made) settings_.problem = kOutOfMemory;
+    return Status::MemoryLimit();
+  }
+}
+
+Status SealedFilterPolicy::Configure(
     const ConfigOptions& config,
     const std::unordered_map<std::string, std::string>& options,
     std::unordered_map<std::string, std::string>* unused) {
@@ -96,19 +112,26 @@ Status SealedFilterPolicy::ConfigureOptions(
   return status;
 }
 
-Status SealedFilterPolicy::PrepareOptions(const ConfigOptions& config) {
-  if (!settings_.problem.empty()) {
+Status SealedFilterPolicy::Problem() const {
+  if (settings_.problem.empty()) return Status::OK();
+  try {
     return Status::InvalidArgument(settings_.problem);
+  } catch (const std::exception&) {
+    return Status::MemoryLimit();
   }
+}
+
+Status SealedFilterPolicy::PrepareOptions(const ConfigOptions& config) {
+  Status problem = Problem();
+  if (!problem.ok()) return problem;
   settings_.made = true;
   return FilterPolicy::PrepareOptions(config);
 }
 
 Status SealedFilterPolicy::ValidateOptions(
     const DBOptions& db, const ColumnFamilyOptions& family) const {
-  if (!settings_.problem.empty()) {
-    return Status::InvalidArgument(settings_.problem);
-  }
+  Status problem = Problem();
+  if (!problem.ok()) return problem;
   {
     const std::lock_guard<std::mutex> lock(logged_mutex_);
     logged_.clear();
@@ -120,26 +143,36 @@ Status SealedFilterPolicy::ValidateOptions(
 // is the address of its logger, which a later database may get again: every
 // address is forgotten when a database is opened, and one whose log became
 // shorter is another's, or its log was rolled.
-void SealedFilterPolicy::LogConfiguration(Logger* log) const {
+bool SealedFilterPolicy::NewConfiguration(Logger* log,
+                                          const std::string& line) const {
+  const std::lock_guard<std::mutex> lock(logged_mutex_);
+  Logged& last = logged_[log];
+  const size_t log_size = log->GetLogFileSize();
+  const bool done = last.line == line && log_size >= last.log_size;
+  last.log_size = log_size;
+  if (!done) last.line = line;
+  return !done;
+}
+
+// A line for which there is no memory comes with the next builder: it is not
+// worth a filter.
+void SealedFilterPolicy::LogConfiguration(Logger* log) const noexcept {
   if (log == nullptr) return;
-  const std::string line = std::string("[deltabloom] version ") + kVersion +
-                           ": " + ToText(settings_) +
-                           " name=" + CompatibilityName() +
-                           " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
-                           " rocksdb=" + HeadersVersion();
-  {
+  try {
+    const std::string line = std::string("[deltabloom] version ") + kVersion +
+                             ": " + ToText(settings_) +
+                             " name=" + CompatibilityName() +
+                             " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
+                             " rocksdb=" + HeadersVersion();
+    if (!NewConfiguration(log, line)) return;
+    ROCKSDB_NAMESPACE::Info(log, "%s", line.c_str());
+    if (!settings_.problem.empty()) {
+      ROCKSDB_NAMESPACE::Error(log, "[deltabloom] not as it was set: %s",
+                               settings_.problem.c_str());
+    }
+  } catch (const std::exception&) {
     const std::lock_guard<std::mutex> lock(logged_mutex_);
-    Logged& last = logged_[log];
-    const size_t log_size = log->GetLogFileSize();
-    const bool done = last.line == line && log_size >= last.log_size;
-    last.log_size = log_size;
-    if (done) return;
-    last.line = line;
-  }
-  ROCKSDB_NAMESPACE::Info(log, "%s", line.c_str());
-  if (!settings_.problem.empty()) {
-    ROCKSDB_NAMESPACE::Error(log, "[deltabloom] not as it was set: %s",
-                             settings_.problem.c_str());
+    logged_.erase(log);
   }
 }
 

@@ -15,7 +15,9 @@
 
 namespace deltabloom::internal {
 
-// Made only where LibraryProblem() is empty. Thread-safe.
+// Made only where LibraryProblem() is empty. Thread-safe. Once made nothing
+// throws: without memory there is no builder or reader, which is no filter and
+// "may match" for RocksDB, and a Status is MemoryLimit.
 class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
  public:
   SealedFilterPolicy();
@@ -54,7 +56,14 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
     size_t log_size = 0;
   };
 
-  void LogConfiguration(ROCKSDB_NAMESPACE::Logger* log) const;
+  ROCKSDB_NAMESPACE::Status Configure(
+      const ROCKSDB_NAMESPACE::ConfigOptions& config,
+      const std::unordered_map<std::string, std::string>& options,
+      std::unordered_map<std::string, std::string>* unused);
+  ROCKSDB_NAMESPACE::Status Problem() const;
+  bool NewConfiguration(ROCKSDB_NAMESPACE::Logger* log,
+                        const std::string& line) const;
+  void LogConfiguration(ROCKSDB_NAMESPACE::Logger* log) const noexcept;
 
   Settings settings_;
   bool configuring_ = false;  // for the first time

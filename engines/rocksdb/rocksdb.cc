@@ -17,6 +17,16 @@ using internal::SealedFilterPolicy;
 using ROCKSDB_NAMESPACE::FilterPolicy;
 using ROCKSDB_NAMESPACE::ObjectLibrary;
 
+// "deltabloom: <what>", or what there is memory for.
+void SetError(const char* what, std::string* error) noexcept {
+  if (error == nullptr) return;
+  try {
+    *error = std::string("deltabloom: ") + what;
+  } catch (const std::exception&) {
+    *error = internal::kOutOfMemory;
+  }
+}
+
 // The factory RocksDB calls with a URI: a policy in *guard, or null with a text
 // in *error. Parsing table options RocksDB drops that text and goes on with no
 // filter, so a policy with a wrong URI is made, and refused when it is
@@ -32,16 +42,23 @@ const FilterPolicy* CreatePolicy(const std::string& uri,
     }
     *guard = std::move(policy);
     return guard->get();
-  } catch (const std::exception& failure) {
-    *error = std::string("deltabloom: ") + failure.what();
+  } catch (const std::exception&) {
+    SetError(internal::kOutOfMemory, error);
     return nullptr;
   }
 }
 
+// False with *error set if the RocksDB library does not fit.
 bool Fits(std::string* error) {
   const std::string& problem = internal::LibraryProblem();
   if (!problem.empty() && error != nullptr) *error = problem;
   return problem.empty();
+}
+
+void Register() {
+  static std::once_flag once;
+  std::call_once(once,
+                 [] { internal::AddFactories(*ObjectLibrary::Default()); });
 }
 
 }  // namespace
@@ -70,26 +87,34 @@ std::string RocksDBFilterOptions::Validate() const {
 
 std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
     const RocksDBFilterOptions& options, std::string* error) {
-  if (!Fits(error)) return nullptr;
-  const std::string problem = options.Validate();
-  if (!problem.empty()) {
-    if (error != nullptr) *error = "deltabloom: " + problem;
+  try {
+    if (!Fits(error)) return nullptr;
+    const std::string problem = options.Validate();
+    if (!problem.empty()) {
+      SetError(problem.c_str(), error);
+      return nullptr;
+    }
+    auto policy = std::make_unique<SealedFilterPolicy>();
+    internal::SetSettings(options, &policy->settings());
+    policy->settings().made = true;
+    // From RocksDB 9.8 on SetOptions makes a new policy, by name.
+    Register();
+    return policy;
+  } catch (const std::exception&) {
+    SetError(internal::kOutOfMemory, error);
     return nullptr;
   }
-  auto policy = std::make_unique<SealedFilterPolicy>();
-  internal::SetSettings(options, &policy->settings());
-  policy->settings().made = true;
-  // From RocksDB 9.8 on SetOptions makes a new policy, by name.
-  RegisterRocksDB();
-  return policy;
 }
 
 bool RegisterRocksDB(std::string* error) {
-  if (!Fits(error)) return false;
-  static std::once_flag once;
-  std::call_once(once,
-                 [] { internal::AddFactories(*ObjectLibrary::Default()); });
-  return true;
+  try {
+    if (!Fits(error)) return false;
+    Register();
+    return true;
+  } catch (const std::exception&) {
+    SetError(internal::kOutOfMemory, error);
+    return false;
+  }
 }
 
 }  // namespace deltabloom

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <exception>
 
 #include "util/layout.h"
 
@@ -127,6 +128,49 @@ std::atomic<ProblemReporter> problem_reporter{nullptr};
 using Parser = std::string (*)(std::string_view text, Settings* settings);
 using Printer = std::string (*)(const Settings& settings);
 
+// What RocksDB calls for an option. Without memory, an option is not set, and a
+// policy in the making is refused: RocksDB may drop the Status.
+
+Status ParseOption(Parser parse, const std::string& text, Settings* settings) {
+  try {
+    const std::string problem = parse(text, settings);
+    if (problem.empty()) return Status::OK();
+    const std::string line = Report(problem);
+    if (!settings->made && settings->problem.empty()) settings->problem = line;
+    return Status::InvalidArgument(line);
+  } catch (const std::exception&) {
+    if (!settings->made && settings->problem.empty()) {
+      settings->problem = kOutOfMemory;
+    }
+    return Status::MemoryLimit();
+  }
+}
+
+// RocksDB reads an OPTIONS file again before the file takes the place of an
+// older one, and compares. A policy with an error that RocksDB dropped equals
+// no other, and does not even look as it will when it is read.
+Status PrintOption(Printer print, const Settings& settings, std::string* text) {
+  try {
+    *text = print(settings);
+    if (!settings.problem.empty()) *text += ' ';
+    return Status::OK();
+  } catch (const std::exception&) {
+    return Status::MemoryLimit();
+  }
+}
+
+bool EqualOption(Printer print, const std::string& name, const Settings& a,
+                 const Settings& b, std::string* mismatch) {
+  try {
+    const std::string& problem = a.problem.empty() ? b.problem : a.problem;
+    if (problem.empty() && print(a) == print(b)) return true;
+    *mismatch = problem.empty() ? name : problem;
+  } catch (const std::exception&) {
+    *mismatch = kOutOfMemory;
+  }
+  return false;
+}
+
 // All options lie at offset 0, the Settings as a whole: parser and printer
 // know their field.
 OptionTypeInfo Option(OptionType type, OptionTypeFlags flags, Parser parse,
@@ -135,33 +179,16 @@ OptionTypeInfo Option(OptionType type, OptionTypeFlags flags, Parser parse,
       0, type, OptionVerificationType::kNormal, flags,
       [parse](const ConfigOptions&, const std::string&, const std::string& text,
               void* object) {
-        auto* const settings = static_cast<Settings*>(object);
-        const std::string problem = parse(text, settings);
-        if (problem.empty()) return Status::OK();
-        const std::string line = Report(problem);
-        if (!settings->made && settings->problem.empty()) {
-          settings->problem = line;
-        }
-        return Status::InvalidArgument(line);
+        return ParseOption(parse, text, static_cast<Settings*>(object));
       },
-      // RocksDB reads an OPTIONS file again before the file takes the place of
-      // an older one, and compares. A policy with an error that RocksDB dropped
-      // equals no other, and does not even look as it will when it is read.
       [print](const ConfigOptions&, const std::string&, const void* object,
               std::string* text) {
-        const auto& settings = *static_cast<const Settings*>(object);
-        *text = print(settings);
-        if (!settings.problem.empty()) *text += ' ';
-        return Status::OK();
+        return PrintOption(print, *static_cast<const Settings*>(object), text);
       },
       [print](const ConfigOptions&, const std::string& name, const void* left,
               const void* right, std::string* mismatch) {
-        const auto& a = *static_cast<const Settings*>(left);
-        const auto& b = *static_cast<const Settings*>(right);
-        const std::string& problem = a.problem.empty() ? b.problem : a.problem;
-        if (problem.empty() && print(a) == print(b)) return true;
-        *mismatch = problem.empty() ? name : problem;
-        return false;
+        return EqualOption(print, name, *static_cast<const Settings*>(left),
+                           *static_cast<const Settings*>(right), mismatch);
       });
 }
 
