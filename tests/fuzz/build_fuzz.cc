@@ -51,7 +51,7 @@ void TakeOptions(fuzz::Input* input, Case* made, size_t* made_up) {
       (flags & 64) != 0 ? bits / 50.0 : bits % 65536 / 1000.0;
   // Mostly few, for they cost the most time; enough for compact now and then.
   const uint32_t wish = input->Number();
-  *made_up = wish % 64 == 63 ? wish / 64 : wish / 64 % 16;
+  *made_up = wish % 64 == 63 ? wish / 64 % 512 : wish / 64 % 16;
   const uint32_t limit = input->Number();
   if ((flags & 128) != 0) made->options.max_build_bytes = limit;
 }

@@ -30,7 +30,7 @@ def end(code, number):
     print("stat::average_exec_per_sec:     7")
     print("stat::peak_rss_mb:              31", flush=True)
     sys.exit(code)
-if "merge" in options:
+if "set_cover_merge" in options:
     for path in pathlib.Path(inputs[1]).iterdir():
         (pathlib.Path(inputs[0]) / path.name).write_bytes(path.read_bytes())
     sys.exit(0)

@@ -5,7 +5,6 @@
 // Input: the table. The fuzzer's own changes are followed by a repair of the
 // checksums, mostly, so that they are seen behind them.
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "deltabloom/filter_block.h"
@@ -109,6 +108,6 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size,
   if (seed % 8 == 0) return size;
   std::string table(reinterpret_cast<const char*>(data), size);
   fuzz::RepairTable(&table);
-  std::memcpy(data, table.data(), size);
+  std::copy(table.begin(), table.end(), data);
   return size;
 }
