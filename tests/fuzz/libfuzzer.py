@@ -148,7 +148,9 @@ class Harness:
     def minimise(self, folder):
         """Adds to the inputs in `folder` those of the grown corpus that reach
         code which these do not."""
-        self._call(self.command("-set_cover_merge=1", "-use_counters=0", str(folder), str(self.grown)),
+        # What is slow was found and judged before.
+        self._call(self.command("-set_cover_merge=1", "-use_counters=0", "-timeout=600",
+                                f"-artifact_prefix={self.findings}/", str(folder), str(self.grown)),
                    self.log)
         if self.child.returncode != 0:
             raise OSError(f"{self.name} could not merge its corpora: see {self.log}")
