@@ -72,7 +72,7 @@ struct ConcurrentFilter::Rep {
 
   const ConcurrentFilterOptions options;
   const LocalSize size;
-  const internal::LocalRate rate;
+  const internal::local::RateOfProbes rate;
   AtomicBits bits;
   internal::StripedCounter keys;
 };
@@ -140,7 +140,7 @@ double ConcurrentFilter::FalsePositiveRate() const {
         internal::LocalBlockRate(rep_->bits, block, blocks, rep_->size.probes);
   }
   const double by_bits = sum / static_cast<double>(blocks);
-  return by_bits + (1 - by_bits) * internal::LocalHashRate(
+  return by_bits + (1 - by_bits) * internal::local::HashRate(
                                        static_cast<double>(keys), blocks);
 }
 

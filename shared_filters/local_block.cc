@@ -34,7 +34,7 @@ double Chance(const Fill& fill, uint32_t sector, uint32_t probes) {
 }  // namespace
 
 double LocalBlockRate(const AtomicBits& bits, uint64_t block, uint64_t blocks,
-                      LocalProbes probes) {
+                      local::Probes probes) {
   const Fill first = FillOf(bits, block);
   const Fill second = probes.second == 0
                           ? Fill{}

@@ -105,7 +105,7 @@ inline bool TestLocalRound(const AtomicBits& bits, uint64_t first_word,
 }
 
 // The last byte of a filter with these probes.
-inline uint8_t LocalMarker(LocalProbes probes) {
+inline uint8_t LocalMarker(local::Probes probes) {
   return static_cast<uint8_t>(
       (probes.second == 0 ? local::kOneBlock : local::kTwoBlocks) +
       probes.first + probes.second);
@@ -114,7 +114,7 @@ inline uint8_t LocalMarker(LocalProbes probes) {
 // The chance that a key's bits are all set, over all keys whose first block is
 // `block`.
 double LocalBlockRate(const AtomicBits& bits, uint64_t block, uint64_t blocks,
-                      LocalProbes probes);
+                      local::Probes probes);
 
 }  // namespace deltabloom::internal
 

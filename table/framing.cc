@@ -1,5 +1,6 @@
 #include "table/framing.h"
 
+#include <cstdio>
 #include <cstring>
 
 #include "util/coding.h"
@@ -21,15 +22,54 @@ constexpr uint32_t kMagic = 0x4d6c62ce;  // ce 62 6c 4d
 constexpr uint8_t kVersion = 1;
 constexpr uint32_t kCheckSeed = 0xde17ab10;
 
-// Flags of the optional fields that this version writes and reads.
-constexpr uint8_t kPayloadCheckFlag = 1 << 2;
-constexpr uint8_t kKnownFlags = kPayloadCheckFlag;
+// Flags of the optional fields that this version writes and reads. A field
+// stands in front of those with lower flags.
+constexpr unsigned kSeedFlag = 1 << 0;
+constexpr unsigned kTransformFlag = 1 << 1;
+constexpr unsigned kPayloadCheckFlag = 1 << 2;
+constexpr unsigned kKnownFlags = kSeedFlag | kTransformFlag | kPayloadCheckFlag;
+constexpr size_t kTransformSize = 4;
 constexpr size_t kPayloadCheckSize = 8;
-constexpr size_t kMaxFramingSize = kSealedFramingSize + kPayloadCheckSize;
 
-size_t FramingSizeOf(uint8_t flags) {
-  return kSealedFramingSize +
+constexpr size_t FramingSizeOf(unsigned flags) {
+  return kSealedFramingSize + ((flags & kSeedFlag) != 0 ? kSipHashKeySize : 0) +
+         ((flags & kTransformFlag) != 0 ? kTransformSize : 0) +
          ((flags & kPayloadCheckFlag) != 0 ? kPayloadCheckSize : 0);
+}
+
+constexpr size_t kMaxFramingSize = FramingSizeOf(kKnownFlags);
+
+// Where the field of `flag` begins, from the end, if it is among `flags`.
+size_t FieldAt(unsigned flags, unsigned flag) {
+  return FramingSizeOf(flags & (2 * flag - 1));
+}
+
+unsigned FlagsOf(const SealOptions& options) {
+  return (options.keys.seeded ? kSeedFlag : 0) |
+         (options.keys.transformed ? kTransformFlag : 0) |
+         (options.payload_check ? kPayloadCheckFlag : 0);
+}
+
+HashedKeys LoadHashedKeys(const unsigned char* end, unsigned flags) {
+  HashedKeys keys;
+  keys.transformed = (flags & kTransformFlag) != 0;
+  if (keys.transformed) {
+    keys.transform_id = LoadFixed32(end - FieldAt(flags, kTransformFlag));
+  }
+  keys.seeded = (flags & kSeedFlag) != 0;
+  if (keys.seeded) keys.seed = LoadSipHashKey(end - FieldAt(flags, kSeedFlag));
+  return keys;
+}
+
+std::string Describe(const HashedKeys& keys) {
+  std::string text;
+  if (keys.transformed) {
+    char id[16];
+    std::snprintf(id, sizeof(id), "%08x", keys.transform_id);
+    text += std::string(", key transform ") + id;
+  }
+  if (keys.seeded) text += ", seeded";
+  return text;
 }
 
 // Covers the framing and the total length.
@@ -95,9 +135,15 @@ FilterKind ParseRaw(std::string_view filter, Hash hash, Cpu cpu,
                       why);
 }
 
-FilterKind ParseSealed(std::string_view filter, Cpu cpu, ParsedFilter* parsed,
-                       std::string* why) {
+void SeededKey(const SipHashKey& seed, std::string_view key,
+               char seeded_key[kSeededKeySize]) {
+  StoreFixed64(seeded_key, SipHash(seed, key));
+}
+
+FilterKind ParseSealed(std::string_view filter, Cpu cpu, HashedKeys* keys,
+                       ParsedFilter* parsed, std::string* why) {
   *parsed = {};
+  if (keys != nullptr) *keys = {};
   const unsigned char* end = End(filter);
   if (filter.size() < kSealedFramingSize ||
       LoadFixed32(end - kMagicAt) != kMagic) {
@@ -108,7 +154,7 @@ FilterKind ParseSealed(std::string_view filter, Cpu cpu, ParsedFilter* parsed,
   if (end[-static_cast<int>(kVersionAt)] != kVersion) {
     return Always(parsed, why, "written by another version of the format");
   }
-  const uint8_t flags = end[-static_cast<int>(kFlagsAt)];
+  const unsigned flags = end[-static_cast<int>(kFlagsAt)];
   if ((flags & ~kKnownFlags) != 0 || LoadFixed32(end - kZerosAt) != 0) {
     return Always(parsed, why, "it has fields this version does not know");
   }
@@ -120,33 +166,49 @@ FilterKind ParseSealed(std::string_view filter, Cpu cpu, ParsedFilter* parsed,
   parsed->payload = reinterpret_cast<const unsigned char*>(filter.data());
   parsed->payload_size = filter.size() - framing_size;
   if ((flags & kPayloadCheckFlag) != 0 &&
-      LoadFixed64(end - framing_size) !=
+      LoadFixed64(end - FieldAt(flags, kPayloadCheckFlag)) !=
           PayloadCheck(parsed->payload, parsed->payload_size)) {
     return Always(parsed, why, "damaged, the check of its payload fails");
+  }
+  const HashedKeys hashed = LoadHashedKeys(end, flags);
+  if (keys != nullptr) *keys = hashed;
+  if (keys == nullptr && !hashed.AsTheyAre()) {
+    return Always(parsed, why, "not of the keys as they are",
+                  why == nullptr ? std::string() : Describe(hashed));
   }
   if (parsed->payload_size == 0) {
     if (end[-1] == kEmptyLastByte) return Empty(parsed, why);
     return Always(parsed, why, "it has no payload");
   }
-  return ParsePayload(end[-1], Hash::kMurmurHash2, cpu, parsed, why);
+  const FilterKind kind =
+      ParsePayload(end[-1], Hash::kMurmurHash2, cpu, parsed, why);
+  if (why != nullptr) *why += Describe(hashed);
+  return kind;
 }
 
 size_t SealedFramingSize(const SealOptions& options) {
-  return FramingSizeOf(options.payload_check ? kPayloadCheckFlag : 0);
+  return FramingSizeOf(FlagsOf(options));
 }
 
 void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,
           const SealOptions& options) {
-  const size_t framing_size = SealedFramingSize(options);
+  const unsigned flags = FlagsOf(options);
+  const size_t framing_size = FramingSizeOf(flags);
   const uint64_t total_size = payload_size + framing_size;
   unsigned char* end = payload + total_size;
   if (options.payload_check) {
     StoreFixed64(end - framing_size, PayloadCheck(payload, payload_size));
   }
+  if (options.keys.transformed) {
+    StoreFixed32(end - FieldAt(flags, kTransformFlag),
+                 options.keys.transform_id);
+  }
+  if (options.keys.seeded) {
+    StoreSipHashKey(end - FieldAt(flags, kSeedFlag), options.keys.seed);
+  }
   StoreFixed32(end - kMagicAt, kMagic);
   end[-static_cast<int>(kVersionAt)] = kVersion;
-  end[-static_cast<int>(kFlagsAt)] =
-      options.payload_check ? kPayloadCheckFlag : uint8_t{0};
+  end[-static_cast<int>(kFlagsAt)] = static_cast<uint8_t>(flags);
   end[-static_cast<int>(kLevelAt)] = options.level_at_creation;
   StoreFixed32(end - kZerosAt, 0);
   end[-1] = last_byte;

@@ -16,6 +16,7 @@
 
 #include "util/cpu.h"
 #include "util/layout.h"
+#include "util/siphash.h"
 
 namespace deltabloom::internal {
 
@@ -35,17 +36,40 @@ enum class FilterKind : uint8_t {
   kForeign,  // sealed framing only: not Deltabloom's
 };
 
+// What the layout of a sealed filter was given instead of the keys; the
+// default: the keys.
+struct HashedKeys {
+  bool transformed = false;  // by the key transform of this id
+  uint32_t transform_id = 0;
+  bool seeded = false;  // then by SeededKey under this seed
+  SipHashKey seed;
+
+  bool AsTheyAre() const { return !transformed && !seeded; }
+};
+
+// A key of a seeded filter, as its layout hashes it.
+inline constexpr size_t kSeededKeySize = 8;
+void SeededKey(const SipHashKey& seed, std::string_view key,
+               char seeded_key[kSeededKeySize]);
+
 // Fill *parsed for the answers that docs/format.md requires. The bytes must
 // outlive it. `why` may be null; else it receives one line about the bytes.
 FilterKind ParseRaw(std::string_view filter, Hash hash, Cpu cpu,
                     ParsedFilter* parsed, std::string* why);
-FilterKind ParseSealed(std::string_view filter, Cpu cpu, ParsedFilter* parsed,
-                       std::string* why);
+// *parsed is to be asked for what *keys says. Without `keys` a filter of
+// anything but the keys as they are always matches.
+FilterKind ParseSealed(std::string_view filter, Cpu cpu, HashedKeys* keys,
+                       ParsedFilter* parsed, std::string* why);
+inline FilterKind ParseSealed(std::string_view filter, Cpu cpu,
+                              ParsedFilter* parsed, std::string* why) {
+  return ParseSealed(filter, cpu, nullptr, parsed, why);
+}
 
 // What a sealed filter says beside its payload.
 struct SealOptions {
   uint8_t level_at_creation = kUnknownLevel;  // or 0..254
   bool payload_check = false;
+  HashedKeys keys = {};
 };
 
 // Bytes that Seal writes.

@@ -80,6 +80,11 @@ struct LayoutRow {
   // For a filter that parse() accepted: may_match by the hash of a key.
   bool (*may_match_hash)(const ParsedFilter& parsed, uint64_t hash);
 
+  // The expected false-positive rate of a filter of `keys` keys, 1 or more,
+  // whose plan or parse() gave this shape; for classic, whose rate depends on
+  // the exact size, that of the worst sizes. util/rate.h has what callers need.
+  double (*rate)(const AnyShape& shape, uint64_t keys);
+
   // "classic, 6 probes, 80 bits" for a filter that parse() accepted.
   std::string (*describe)(const ParsedFilter& parsed);
 };
@@ -127,6 +132,7 @@ void SetNeverMatch(ParsedFilter* parsed);
 // The legal range of bits_per_key, and its conversion; NaN and values out of
 // range are not valid.
 inline constexpr double kMaxBitsPerKey = 1000;
+inline constexpr uint32_t kMaxMillibits = 1'000'000;
 bool ValidBitsPerKey(double bits_per_key);
 uint32_t ToMillibits(double bits_per_key);
 

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "util/false_positive.h"
+#include "util/layout.h"
+#include "util/rate.h"
 
 namespace deltabloom {
 namespace {
@@ -80,6 +82,26 @@ uint64_t KeysForRate(const BloomSize& size, double rate) {
       (1 + 1e-12);
   return keys >= 18446744073709551615.0 ? UINT64_MAX
                                         : static_cast<uint64_t>(keys);
+}
+
+double RateForBitsPerKey(Layout layout, double bits_per_key, uint64_t keys) {
+  const internal::LayoutRow* row =
+      internal::FindLayout(layout, Hash::kMurmurHash2);
+  if (row == nullptr || !internal::ValidBitsPerKey(bits_per_key)) {
+    return std::nan("");
+  }
+  return internal::RateForMillibits(row, keys,
+                                    internal::ToMillibits(bits_per_key));
+}
+
+double BitsPerKeyForRate(Layout layout, double rate, uint64_t keys) {
+  const internal::LayoutRow* row =
+      internal::FindLayout(layout, Hash::kMurmurHash2);
+  if (row == nullptr || std::isnan(rate)) return std::nan("");
+  if (rate <= 0) return HUGE_VAL;
+  const internal::MillibitsAndRate found =
+      internal::MillibitsForRate(row, keys, rate);
+  return found.rate > rate ? HUGE_VAL : found.millibits / 1000.0;
 }
 
 }  // namespace deltabloom

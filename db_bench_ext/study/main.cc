@@ -161,6 +161,11 @@ Rows RunAll(const Settings& settings, const KeySet& own) {
         settings.max_keys, settings.seed, settings.repetitions, ShowProgress);
     PrintTable("Cost of payload_check", result["payload_check"]);
   }
+  if (settings.which == "classic") {
+    result["classic"] =
+        StudyClassicRates(settings.max_keys, settings.seed, ShowProgress);
+    PrintTable("Excess of classic filters", result["classic"]);
+  }
   return result;
 }
 
@@ -210,7 +215,7 @@ bool ParseSettings(int argc, char** argv, Settings* settings) {
   app.add_option("study", settings->which,
                  "What to run; all runs rates, hashes and space")
       ->check(CLI::IsMember({"all", "rates", "hashes", "space", "sizes",
-                             "damage", "payload_check"}))
+                             "classic", "damage", "payload_check"}))
       ->capture_default_str();
   app.add_option("--keys", settings->keys_file,
                  "Run hashes and space on the keys of this file, one per line");
@@ -221,9 +226,9 @@ bool ParseSettings(int argc, char** argv, Settings* settings) {
                  "Keys per filter in the study of rates")
       ->check(CLI::Range(uint64_t{1000}, uint64_t{100000000}))
       ->capture_default_str();
-  app.add_option(
-         "--max-keys", settings->max_keys,
-         "Largest filter in the studies of growth, sizes and payload_check")
+  app.add_option("--max-keys", settings->max_keys,
+                 "Largest filter in the studies of growth, sizes, classic and "
+                 "payload_check")
       ->check(CLI::Range(uint64_t{1000}, uint64_t{1000000000}))
       ->capture_default_str();
   app.add_option("--damage-keys", settings->damage_keys,

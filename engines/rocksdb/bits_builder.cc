@@ -48,36 +48,61 @@ void ForEachHash(const HashList& hashes, Fn fn) {
   }
 }
 
+SealOptions WithKeys(SealOptions seal, const KeyMapping& mapping) {
+  seal.keys = mapping.keys();
+  return seal;
+}
+
 }  // namespace
 
 BitsBuilder::BitsBuilder(const BuilderSettings& settings)
     : hashes_(settings.layout->hash_size),
       settings_(settings),
-      framing_size_(SealedFramingSize(settings.seal)),
+      seal_(WithKeys(settings.seal, settings.mapping)),
+      framing_size_(SealedFramingSize(seal_)),
       finished_hashes_(settings.layout->hash_size) {}
 
 inline void BitsBuilder::AddHash(uint64_t hash) {
   try {
     hashes_.Add(hash);
   } catch (const std::bad_alloc&) {
-    no_memory_ = true;
+    keys_lost_ = true;
   }
   checksum_ ^= hash;
   entries_.store(entries_.load(std::memory_order_relaxed) + 1,
                  std::memory_order_relaxed);
 }
 
-// Keys come sorted, so a repeated one follows itself.
+// False: the key is lost.
+inline bool BitsBuilder::HashOf(const Slice& key, uint64_t* hash) {
+  if (settings_.mapping.IsNeeded()) return HashMapped(key, hash);
+  *hash = settings_.layout->hash({key.data(), key.size()});
+  return true;
+}
+
+bool BitsBuilder::HashMapped(const Slice& key, uint64_t* hash) {
+  try {
+    *hash = settings_.layout->hash(
+        settings_.mapping.Map({key.data(), key.size()}, &key_space_));
+    return true;
+  } catch (...) {  // what a key transform throws is not known
+    keys_lost_ = true;
+    return false;
+  }
+}
+
+// Keys come sorted, so a repeated one follows itself, as do keys that a
+// comparator with a key transform calls equal.
 void BitsBuilder::AddKey(const Slice& key) {
-  const uint64_t hash = settings_.layout->hash({key.data(), key.size()});
-  if (last_key_.Is(hash)) return;
+  uint64_t hash;
+  if (!HashOf(key, &hash) || last_key_.Is(hash)) return;
   AddHash(hash);
   last_key_.Set(hash);
 }
 
 void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
-  const uint64_t key_hash = settings_.layout->hash({key.data(), key.size()});
-  const uint64_t alt_hash = settings_.layout->hash({alt.data(), alt.size()});
+  uint64_t key_hash, alt_hash;
+  if (!HashOf(key, &key_hash) || !HashOf(alt, &alt_hash)) return;
   // RocksDB hands over sorted keys, each with its prefix, so that a repeated
   // hash equals the one before it, or that of the last pair.
   if (alt_hash != key_hash && !last_alt_.Is(alt_hash) &&
@@ -103,11 +128,11 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner,
   WarnOfManyKeys();
   Slice filter;
   try {
-    filter = no_memory_ ? AlwaysMatch(owner) : Build(owner);
+    filter = keys_lost_ ? AlwaysMatch(owner) : Build(owner);
   } catch (const std::bad_alloc&) {
     filter = AlwaysMatch(owner);
   }
-  if (settings_.detect_corruption && !no_memory_ && !HashesIntact()) {
+  if (settings_.detect_corruption && !keys_lost_ && !HashesIntact()) {
     filter = AlwaysMatch(owner);
     if (status != nullptr) {
       *status = Corruption(
@@ -128,7 +153,7 @@ void BitsBuilder::Reset() {
   last_key_ = {};
   last_alt_ = {};
   checksum_ = 0;
-  no_memory_ = false;
+  keys_lost_ = false;
   entries_.store(0, std::memory_order_relaxed);
 }
 
@@ -144,7 +169,7 @@ Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
   if (hashes_.size() == 0) {
     std::unique_ptr<char[]> bytes(new char[framing_size_]());
     Seal(reinterpret_cast<unsigned char*>(bytes.get()), 0, kEmptyLastByte,
-         settings_.seal);
+         seal_);
     finished_kind_ = FilterKind::kEmpty;
     *owner = std::move(bytes);
     return {owner->get(), framing_size_};
@@ -165,8 +190,7 @@ Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
       row = buffer.plan.layout->fallback;
       continue;
     }
-    Seal(payload, buffer.plan.payload_size, buffer.plan.last_byte,
-         settings_.seal);
+    Seal(payload, buffer.plan.payload_size, buffer.plan.last_byte, seal_);
     settings_.tally->rounding_balance += buffer.balance_change;
     finished_kind_ = FilterKind::kFilter;
     *owner = std::move(buffer.bytes);
@@ -185,8 +209,9 @@ bool BitsBuilder::HashesIntact() const {
 Status BitsBuilder::MaybePostVerify(const Slice& filter) {
   if (!settings_.detect_corruption) return Status::OK();
   ParsedFilter parsed;
+  HashedKeys keys;
   const FilterKind kind = ParseSealed({filter.data(), filter.size()},
-                                      ActiveCpu(), &parsed, nullptr);
+                                      ActiveCpu(), &keys, &parsed, nullptr);
   bool intact = kind == finished_kind_;
   if (intact && kind == FilterKind::kFilter) {
     const LayoutRow* row = FindLayoutOfLastByte(

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "engines/rocksdb/key_mapping.h"
 #include "engines/rocksdb/private_abi.h"
 #include "table/framing.h"
 #include "util/hash_list.h"
@@ -28,7 +29,8 @@ struct BuilderSettings {
   const LayoutRow* layout = nullptr;
   uint32_t millibits_per_key = 0;
   uint64_t max_build_bytes = 0;  // as in RocksDBFilterOptions
-  SealOptions seal;
+  KeyMapping mapping;
+  SealOptions seal;                  // but for what the mapping says
   bool optimize_for_memory = false;  // optimize_filters_for_memory
   bool detect_corruption = false;
   ROCKSDB_NAMESPACE::Logger* log = nullptr;  // where to warn, if anywhere
@@ -36,9 +38,9 @@ struct BuilderSettings {
 };
 
 // (AddKey* Finish MaybePostVerify?)*, by one thread at a time;
-// EstimateEntriesAdded by any thread. Nothing throws: without memory the
-// filter is one that matches every key. Hidden, as what it derives from, also
-// in RocksDB's own build.
+// EstimateEntriesAdded by any thread. Nothing throws: without memory, or when a
+// key transform throws, the filter is one that matches every key. Hidden, as
+// what it derives from, also in RocksDB's own build.
 class __attribute__((visibility("hidden"))) BitsBuilder
     : public ROCKSDB_NAMESPACE::FilterBitsBuilder {
  public:
@@ -79,6 +81,8 @@ class __attribute__((visibility("hidden"))) BitsBuilder
     uint64_t value = 0;
   };
 
+  bool HashOf(const Slice& key, uint64_t* hash);
+  bool HashMapped(const Slice& key, uint64_t* hash);
   void AddHash(uint64_t hash);
   void Reset();
   Slice Build(std::unique_ptr<const char[]>* owner);
@@ -87,11 +91,13 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   void WarnOfManyKeys() const;
 
   const BuilderSettings settings_;
+  const SealOptions seal_;
   const size_t framing_size_;
+  KeyMapping::Space key_space_;
   LastHash last_key_;
   LastHash last_alt_;
   uint64_t checksum_ = 0;   // of the hashes, if corruption is to be detected
-  bool no_memory_ = false;  // keys were lost
+  bool keys_lost_ = false;  // for lack of memory, or by a key transform
   std::atomic<size_t> entries_{0};
   // The last filter, for MaybePostVerify.
   HashList finished_hashes_;

@@ -1,5 +1,5 @@
-# Defines RocksDB::rocksdb-shared: from DELTABLOOM_ROCKSDB_PREFIX, or else as
-# find_package finds it. Who links it is compiled with the C++ standard that its
+# Defines RocksDB::rocksdb-shared, if there is one: from
+# DELTABLOOM_ROCKSDB_PREFIX, or else as find_package finds it. Who links it is compiled with the C++ standard that its
 # headers need.
 if(DELTABLOOM_ROCKSDB_PREFIX)
   find_path(deltabloom_rocksdb_include rocksdb/version.h NO_CACHE NO_DEFAULT_PATH
@@ -20,9 +20,7 @@ if(DELTABLOOM_ROCKSDB_PREFIX)
 else()
   find_package(RocksDB CONFIG QUIET)
   if(NOT TARGET RocksDB::rocksdb-shared)
-    message(FATAL_ERROR "No shared RocksDB 7.0.3 or later found: install "
-      "librocksdb-dev, set DELTABLOOM_ROCKSDB_PREFIX or CMAKE_PREFIX_PATH, or "
-      "pass -DDELTABLOOM_ROCKSDB=OFF")
+    return()
   endif()
   # All of them, or another find_package(RocksDB) would find half of a set.
   set_target_properties(RocksDB::rocksdb RocksDB::rocksdb-shared PROPERTIES

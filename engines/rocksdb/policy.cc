@@ -1,11 +1,15 @@
 #include "engines/rocksdb/policy.h"
 
 #include <exception>
+#include <new>
 #include <string>
 #include <unordered_map>
 
 #include "engines/rocksdb/bits_reader.h"
 #include "engines/rocksdb/library_check.h"
+#include "engines/rocksdb/random_seed.h"
+#include "engines/rocksdb/transform_conflicts.h"
+#include "engines/rocksdb/tree_listener.h"
 #include "rocksdb/env.h"
 #include "table/framing.h"
 #include "util/cpu.h"
@@ -25,6 +29,11 @@ using ROCKSDB_NAMESPACE::Slice;
 using ROCKSDB_NAMESPACE::Status;
 
 constexpr char kOwnCompatibilityName[] = "deltabloom.SealedFilter";
+
+constexpr char kNoListener[] =
+    "[deltabloom] allocation=levels without its listener: all tables get "
+    "bits_per_key; add listeners=deltabloom to the DBOptions of the OPTIONS "
+    "file, or NewRocksDBFilterListener() to DBOptions::listeners";
 
 uint8_t LevelByte(int level) {
   return level >= 0 && level < kUnknownLevel ? static_cast<uint8_t>(level)
@@ -46,14 +55,15 @@ const char* SealedFilterPolicy::CompatibilityName() const {
 
 FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     const FilterBuildingContext& context) const {
-  LogConfiguration(context.info_log);
   try {
+    const LevelBits bits = ChooseBits(context);
+    LogUnaskedFilters(context.info_log);
     BuilderSettings builder;
-    builder.layout = FindLayout(settings_.layout, Hash::kMurmurHash2,
-                                context.level_at_creation);
+    builder.layout = bits.layout;
     builder.max_build_bytes = settings_.max_build_bytes;
-    builder.millibits_per_key = settings_.millibits_per_key;
+    builder.millibits_per_key = bits.millibits_per_key;
     if (builder.millibits_per_key < kMinMillibitsPerKey) return nullptr;
+    if (!MapKeys(context.info_log, &builder.mapping)) return nullptr;
     builder.seal.level_at_creation = LevelByte(context.level_at_creation);
     builder.seal.payload_check = settings_.payload_check;
     builder.optimize_for_memory =
@@ -68,11 +78,59 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
   }
 }
 
+LevelBits SealedFilterPolicy::ChooseBits(
+    const FilterBuildingContext& context) const {
+  if (settings_.allocation != RocksDBAllocation::kLevels) {
+    LogConfiguration(context.info_log, "");
+    return {FindLayout(settings_.layout, Hash::kMurmurHash2,
+                       context.level_at_creation),
+            settings_.millibits_per_key};
+  }
+  const LevelChoice choice = ChooseByLevel(settings_, context);
+  LogConfiguration(context.info_log, choice.no_listener ? kNoListener : "");
+  if (!choice.log_line.empty() && context.info_log != nullptr) {
+    try {
+      ROCKSDB_NAMESPACE::Info(context.info_log, "%s", choice.log_line.c_str());
+    } catch (const std::bad_alloc&) {
+      // Not worth a filter; the next change of the tree has a line again.
+    }
+  }
+  return choice.bits;
+}
+
+// False: there can be no filter.
+bool SealedFilterPolicy::MapKeys(Logger* log, KeyMapping* mapping) const {
+  if (!settings_.unknown_key_transform.empty()) return false;  // is in the LOG
+  HashedKeys keys;
+  keys.seeded = settings_.seeded;
+  if (keys.seeded && !RandomSeed(&keys.seed)) {
+    if (log != nullptr) {
+      ROCKSDB_NAMESPACE::Error(log,
+                               "[deltabloom] the system gives no random bytes "
+                               "for a seed: this table gets no filter");
+    }
+    return false;
+  }
+  *mapping = KeyMapping(settings_.key_transform, keys);
+  return true;
+}
+
 FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
     const Slice& filter) const {
-  const bool own = settings_.compatibility == RocksDBCompatibility::kOwn;
   try {
-    return NewSealedBitsReader(filter, own ? nullptr : builtin_.get());
+    // No filter can be made out without its transform, not even an empty one.
+    if (!settings_.unknown_key_transform.empty()) {
+      return NewSealedBitsReader({}, {});
+    }
+    ReaderSettings reader;
+    if (settings_.compatibility == RocksDBCompatibility::kBuiltin) {
+      reader.builtin = builtin_.get();
+    }
+    reader.transform = settings_.key_transform;
+    OtherKeys other;
+    FilterBitsReader* const bits = NewSealedBitsReader(filter, reader, &other);
+    if (other.found) unasked_.Note(other);
+    return bits;
   } catch (const std::exception&) {
     return nullptr;  // out of memory, in RocksDB's reader: may match
   }
@@ -112,17 +170,25 @@ Status SealedFilterPolicy::Configure(
   return status;
 }
 
-Status SealedFilterPolicy::Problem() const {
-  if (settings_.problem.empty()) return Status::OK();
+// `family` may be null.
+Status SealedFilterPolicy::Problem(const ColumnFamilyOptions* family) const {
   try {
-    return Status::InvalidArgument(settings_.problem);
+    if (!settings_.problem.empty()) {
+      return Status::InvalidArgument(settings_.problem);
+    }
+    if (family == nullptr || settings_.key_transform == nullptr) {
+      return Status::OK();
+    }
+    const std::string conflict = TransformConflict(*family);
+    if (conflict.empty()) return Status::OK();
+    return Status::InvalidArgument("deltabloom: " + conflict);
   } catch (const std::exception&) {
     return Status::MemoryLimit();
   }
 }
 
 Status SealedFilterPolicy::PrepareOptions(const ConfigOptions& config) {
-  Status problem = Problem();
+  Status problem = Problem(nullptr);
   if (!problem.ok()) return problem;
   settings_.made = true;
   return FilterPolicy::PrepareOptions(config);
@@ -130,13 +196,30 @@ Status SealedFilterPolicy::PrepareOptions(const ConfigOptions& config) {
 
 Status SealedFilterPolicy::ValidateOptions(
     const DBOptions& db, const ColumnFamilyOptions& family) const {
-  Status problem = Problem();
+  Status problem = Problem(&family);
   if (!problem.ok()) return problem;
   {
     const std::lock_guard<std::mutex> lock(logged_mutex_);
     logged_.clear();
   }
+  // Here the LOG is not always open yet; the first table tells again.
+  if (settings_.allocation == RocksDBAllocation::kLevels &&
+      !HasTreeListener(db.listeners)) {
+    LogConfiguration(db.info_log.get(), kNoListener);
+  }
   return FilterPolicy::ValidateOptions(db, family);
+}
+
+void SealedFilterPolicy::LogUnaskedFilters(Logger* log) const noexcept {
+  if (log == nullptr) return;
+  try {
+    const std::string line = unasked_.Tell(settings_.key_transform);
+    if (!line.empty()) {
+      ROCKSDB_NAMESPACE::Warn(log, "[deltabloom] %s", line.c_str());
+    }
+  } catch (const std::exception&) {
+    unasked_.TellAgain();
+  }
 }
 
 // RocksDB itself logs only our name. All that tells one LOG from another here
@@ -156,7 +239,8 @@ bool SealedFilterPolicy::NewConfiguration(Logger* log,
 
 // A line for which there is no memory comes with the next builder: it is not
 // worth a filter.
-void SealedFilterPolicy::LogConfiguration(Logger* log) const noexcept {
+void SealedFilterPolicy::LogConfiguration(Logger* log,
+                                          const char* warning) const noexcept {
   if (log == nullptr) return;
   try {
     const std::string line = std::string("[deltabloom] version ") + kVersion +
@@ -164,8 +248,9 @@ void SealedFilterPolicy::LogConfiguration(Logger* log) const noexcept {
                              " name=" + CompatibilityName() +
                              " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
                              " rocksdb=" + HeadersVersion();
-    if (!NewConfiguration(log, line)) return;
+    if (!NewConfiguration(log, line + warning)) return;
     ROCKSDB_NAMESPACE::Info(log, "%s", line.c_str());
+    if (*warning != '\0') ROCKSDB_NAMESPACE::Warn(log, "%s", warning);
     if (!settings_.problem.empty()) {
       ROCKSDB_NAMESPACE::Error(log, "[deltabloom] not as it was set: %s",
                                settings_.problem.c_str());

@@ -10,8 +10,10 @@
 #include <unordered_map>
 
 #include "engines/rocksdb/bits_builder.h"
+#include "engines/rocksdb/level_bits.h"
 #include "engines/rocksdb/private_abi.h"
 #include "engines/rocksdb/settings.h"
+#include "engines/rocksdb/unasked_filters.h"
 
 namespace deltabloom::internal {
 
@@ -60,16 +62,24 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
       const ROCKSDB_NAMESPACE::ConfigOptions& config,
       const std::unordered_map<std::string, std::string>& options,
       std::unordered_map<std::string, std::string>* unused);
-  ROCKSDB_NAMESPACE::Status Problem() const;
+  ROCKSDB_NAMESPACE::Status Problem(
+      const ROCKSDB_NAMESPACE::ColumnFamilyOptions* family) const;
+  LevelBits ChooseBits(
+      const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const;
   bool NewConfiguration(ROCKSDB_NAMESPACE::Logger* log,
                         const std::string& line) const;
-  void LogConfiguration(ROCKSDB_NAMESPACE::Logger* log) const noexcept;
+  // With a warning behind it, if that is not empty.
+  void LogConfiguration(ROCKSDB_NAMESPACE::Logger* log,
+                        const char* warning) const noexcept;
+  void LogUnaskedFilters(ROCKSDB_NAMESPACE::Logger* log) const noexcept;
+  bool MapKeys(ROCKSDB_NAMESPACE::Logger* log, KeyMapping* mapping) const;
 
   Settings settings_;
   bool configuring_ = false;  // for the first time
   // Reads what is not ours, and knows its name.
   const std::unique_ptr<const ROCKSDB_NAMESPACE::FilterPolicy> builtin_;
   const std::shared_ptr<SharedTally> tally_ = std::make_shared<SharedTally>();
+  mutable UnaskedFilters unasked_;
   mutable std::mutex logged_mutex_;
   mutable std::map<const void*, Logged> logged_;  // by logger
 };

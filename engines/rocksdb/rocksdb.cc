@@ -3,19 +3,30 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
+#include <utility>
 
+#include "engines/rocksdb/levels_json.h"
 #include "engines/rocksdb/library_check.h"
 #include "engines/rocksdb/policy.h"
 #include "engines/rocksdb/register.h"
 #include "engines/rocksdb/settings.h"
+#include "engines/rocksdb/tree_listener.h"
+#include "rocksdb/options.h"
+#include "rocksdb/table.h"
 
 namespace deltabloom {
 namespace {
 
 using internal::SealedFilterPolicy;
+using ROCKSDB_NAMESPACE::BlockBasedTableOptions;
+using ROCKSDB_NAMESPACE::ColumnFamilyOptions;
+using ROCKSDB_NAMESPACE::DBOptions;
+using ROCKSDB_NAMESPACE::EventListener;
 using ROCKSDB_NAMESPACE::FilterPolicy;
 using ROCKSDB_NAMESPACE::ObjectLibrary;
+using ROCKSDB_NAMESPACE::TableFactory;
 
 // "deltabloom: <what>", or what there is memory for.
 void SetError(const char* what, std::string* error) noexcept {
@@ -72,7 +83,14 @@ int AddFactories(ObjectLibrary& library) {
       ObjectLibrary::PatternEntry(kPolicyName, /*optional=*/true)
           .AddSeparator(":", /*at_least_one=*/false),
       CreatePolicy);
-  return 1;
+  library.AddFactory<EventListener>(
+      kPolicyName, [](const std::string&, std::unique_ptr<EventListener>* guard,
+                      std::string* error) {
+        guard->reset(new (std::nothrow) TreeListener);
+        if (*guard == nullptr) SetError(kOutOfMemory, error);
+        return guard->get();
+      });
+  return 2;
 }
 
 }  // namespace internal
@@ -82,7 +100,14 @@ std::string RocksDBFilterOptions::Validate() const {
   core.bits_per_key = bits_per_key;
   core.layout = layout;
   core.max_build_bytes = max_build_bytes;
-  return core.Validate();
+  const std::string problem = core.Validate();
+  if (!problem.empty()) return problem;
+  if (allocation != RocksDBAllocation::kUniform &&
+      allocation != RocksDBAllocation::kLevels) {
+    return "allocation " + std::to_string(static_cast<int>(allocation)) +
+           " is unknown: use RocksDBAllocation::kUniform or kLevels";
+  }
+  return internal::KeyTransformProblem(key_transform);
 }
 
 std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
@@ -105,6 +130,47 @@ std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
     return nullptr;
   }
 }
+
+std::shared_ptr<EventListener> NewRocksDBFilterListener(std::string* error) {
+  if (!RegisterRocksDB(error)) return nullptr;
+  try {
+    return std::make_shared<internal::TreeListener>();
+  } catch (const std::exception&) {
+    SetError(internal::kOutOfMemory, error);
+    return nullptr;
+  }
+}
+
+bool AddRocksDBFilters(const RocksDBFilterOptions& options, DBOptions* db,
+                       ColumnFamilyOptions* family, std::string* error) {
+  try {
+    const auto* table =
+        family->table_factory == nullptr
+            ? nullptr
+            : family->table_factory->GetOptions<BlockBasedTableOptions>();
+    if (table == nullptr) {
+      SetError(
+          "the table factory is not that of block-based tables: use "
+          "NewBlockBasedTableFactory",
+          error);
+      return false;
+    }
+    BlockBasedTableOptions changed = *table;
+    changed.filter_policy = NewRocksDBFilterPolicy(options, error);
+    if (changed.filter_policy == nullptr) return false;
+    std::shared_ptr<TableFactory> factory(NewBlockBasedTableFactory(changed));
+    if (!internal::HasTreeListener(db->listeners)) {
+      db->listeners.push_back(std::make_shared<internal::TreeListener>());
+    }
+    family->table_factory = std::move(factory);
+    return true;
+  } catch (const std::exception&) {
+    SetError(internal::kOutOfMemory, error);
+    return false;
+  }
+}
+
+std::string RocksDBFilterLevelsJson() { return internal::LevelsJson(); }
 
 bool RegisterRocksDB(std::string* error) {
   try {

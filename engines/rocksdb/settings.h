@@ -10,6 +10,7 @@
 
 #include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/key_transforms.h"
 #include "rocksdb/utilities/options_type.h"
 
 namespace deltabloom::internal {
@@ -30,8 +31,14 @@ struct Settings {
 
   std::atomic<uint32_t> millibits_per_key{10000};
   std::atomic<Layout> layout{Layout::kClassic};
+  std::atomic<RocksDBAllocation> allocation{RocksDBAllocation::kUniform};
   std::atomic<uint64_t> max_build_bytes{0};
   std::atomic<bool> payload_check{false};
+  std::atomic<bool> seeded{false};
+  const RegisteredTransform* key_transform = nullptr;
+  // The text of one that is not registered, if that is the problem: no filter
+  // may be written or asked then.
+  std::string unknown_key_transform;
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
   std::string problem;
   std::atomic<bool> made{false};
@@ -44,7 +51,8 @@ inline constexpr uint32_t kMinMillibitsPerKey = 500;
 // Takes over options that Validate() accepts.
 void SetSettings(const RocksDBFilterOptions& options, Settings* settings);
 
-// Sets from "deltabloom", "deltabloom:9.9" or "deltabloom:9.9:classic". Empty
+// Sets from "deltabloom", "deltabloom:9.9", "deltabloom:9.9:classic" or
+// "deltabloom:9.9:classic:levels". Empty
 // when all went well; else one line that says what is wrong and what is legal.
 std::string ParseUri(std::string_view uri, Settings* settings);
 
@@ -56,8 +64,8 @@ void SetProblemReporter(ProblemReporter reporter);
 // "deltabloom: <problem>", reported as above.
 std::string Report(const std::string& problem);
 
-// "bits_per_key=9.9 layout=classic compatibility=builtin max_build_bytes=0
-// payload_check=false"
+// "bits_per_key=9.9 layout=classic allocation=uniform compatibility=builtin
+// max_build_bytes=0 payload_check=false seeded=false key_transform=none"
 std::string ToText(const Settings& settings);
 
 // What Configurable::RegisterOptions takes, for an object of type Settings.

@@ -17,7 +17,10 @@
 #include "deltabloom/filter.h"
 
 namespace rocksdb {
+class EventListener;
 class FilterPolicy;
+struct ColumnFamilyOptions;
+struct DBOptions;
 }  // namespace rocksdb
 
 namespace deltabloom {
@@ -33,6 +36,19 @@ enum class RocksDBCompatibility : uint8_t {
   kOwn,
 };
 
+// Which tables get how many of the bits.
+enum class RocksDBAllocation : uint8_t {
+  // All tables bits_per_key.
+  kUniform,
+  // What minimises the false positives of a lookup, summed over the sorted runs
+  // of the tree, with bits_per_key on average: more for the upper levels, which
+  // hold few keys, a little less for the last. Needs the listener of
+  // NewRocksDBFilterListener(), which learns the tree; without it, and as long
+  // as the tree is not known: uniform. Tables of SstFileWriter get
+  // bits_per_key. See docs/tuning.md.
+  kLevels,
+};
+
 struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // Bits of filter per key, used to the nearest thousandth. Legal: 0 to 1000.
   // Less than 0.5, as given here: no filter is written.
@@ -40,6 +56,8 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
 
   // kAuto: by the level the table is written for (docs/tuning.md).
   Layout layout = Layout::kClassic;
+
+  RocksDBAllocation allocation = RocksDBAllocation::kUniform;
 
   // The most temporary memory for building a filter, as in FilterOptions; 0:
   // no limit.
@@ -51,6 +69,19 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // bits were changed, and takes it for "may match". Off by default: RocksDB's
   // block checksum guards what is read from a file.
   bool payload_check = false;
+
+  // A filter of this policy cannot be filled with, or asked for, keys that were
+  // chosen to collide, by one who cannot read the database's files or memory:
+  // every table's filters have a random seed of 16 bytes, in the filter alone,
+  // and a keyed hash, which takes about twice the time of a lookup
+  // (docs/tuning.md). Where the system gives no random bytes there is no
+  // filter, and the LOG says so.
+  bool seeded = false;
+
+  // "none", or the key transform that the comparator needs (key_transform.h):
+  // NAME@VERSION, or NAME for the highest version that is registered. Only
+  // filters of this transform are asked.
+  std::string key_transform = "none";
 
   // Empty when the options can be used; else one line that names the offending
   // option, its value and the legal range.
@@ -68,6 +99,36 @@ DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
                        std::string* error = nullptr);
 
+// What a policy with RocksDBAllocation::kLevels needs among
+// DBOptions::listeners: learns the trees of the databases it is given to, any
+// number of them. One per database is enough for all its column families. Does
+// nothing for other policies. Null as above. Thread-safe.
+DELTABLOOM_EXPORT std::shared_ptr<rocksdb::EventListener>
+NewRocksDBFilterListener(std::string* error = nullptr);
+
+// Policy and listener by one call: sets the filter policy in
+// family->table_factory, whose other options stay as they are, and adds the
+// listener to db->listeners unless one is there. For one column family,
+//
+//   rocksdb::Options options;
+//   deltabloom::AddRocksDBFilters(filters, &options, &options, &error);
+//
+// False with *error as above, and if the table factory is not that of
+// block-based tables; then nothing is changed.
+DELTABLOOM_EXPORT bool AddRocksDBFilters(const RocksDBFilterOptions& options,
+                                         rocksdb::DBOptions* db,
+                                         rocksdb::ColumnFamilyOptions* family,
+                                         std::string* error = nullptr);
+
+// What RocksDBAllocation::kLevels does in the databases that are open in this
+// process and have a listener, as JSON: for each database and column family the
+// bits per key asked for and those on disk, the sorted runs with their files,
+// keys and bits, the false positives expected per lookup of an absent key, and
+// what a table written now would get, by level (docs/tuning.md has an example).
+// Column families whose policy is another are listed with their runs. Returns
+// {"databases":[]} if there is none. Thread-safe.
+DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();
+
 // Makes the policy known to RocksDB by name, for
 // FilterPolicy::CreateFromString, OPTIONS files and the options of tools:
 //
@@ -75,7 +136,14 @@ NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
 //   deltabloom:9.9             bits per key
 //   deltabloom:9.9:local       bits per key and layout: classic, local,
 //                              compact, auto
+//   deltabloom:9.9:auto:levels also the allocation: uniform, levels
 //   id=deltabloom;bits_per_key=9.9;layout=classic;compatibility=own
+//
+// and the listener, for EventListener::CreateFromString and OPTIONS files:
+//
+//   listeners=deltabloom
+//
+// A key transform that such a text names must be registered before.
 //
 // Call it before a database is opened; again does no harm. False, with *error
 // as above, if the RocksDB library does not fit.

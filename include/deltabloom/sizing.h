@@ -1,12 +1,14 @@
-// How large a Bloom filter must be for a false-positive rate, and back.
+// How large a filter must be for a false-positive rate, and back: a Bloom
+// filter in theory, and the filters that are really built.
 //
 // m bits, n keys, k probes. With the best number of probes, k = m/n ln 2, a
 // filter needs m = -n ln p / ln^2 2 bits for a rate of p (Bloom 1970; Broder
 // and Mitzenmacher, "Network Applications of Bloom Filters: A Survey", 2004).
 //
-// These are the figures of theory: probes that are independent of each other.
-// The probes of a classic filter are not (docs/studies.md measures by how
-// much), so its rate lies above them.
+// The functions that name no layout have the figures of theory: probes that are
+// independent of each other. The probes of a classic filter are not
+// (docs/studies.md measures by how much), so its rate lies above them; the
+// other layouts are no Bloom filters of that kind.
 //
 // All functions are total and thread-safe. NaN gives NaN; rates outside of
 // (0, 1) and sizes of 0 give the limits named here, never an error.
@@ -16,6 +18,7 @@
 #include <cstdint>
 
 #include "deltabloom/export.h"
+#include "deltabloom/filter.h"
 
 namespace deltabloom {
 
@@ -58,6 +61,27 @@ DELTABLOOM_EXPORT BloomSize SizeForRate(uint64_t keys, double rate);
 // less, rounded down: the inverse of SizeForRate. 0 without bits or probes, for
 // rates of 0 or less, and for NaN; UINT64_MAX for 1 or more.
 DELTABLOOM_EXPORT uint64_t KeysForRate(const BloomSize& size, double rate);
+
+// The false-positive rate to expect of a filter that FilterBuilder makes of
+// `keys` keys at `bits_per_key`, with the fallback of its layout and its whole
+// blocks; kAuto as FilterBuilder takes it, compact. Sources:
+//   classic  theory times an excess measured for up to 10 million keys
+//            (`script/study classic`), of the worst sizes; beyond 10 million
+//            the excess stays what it was, beyond 43 bits per key, where there
+//            are no more probes, theory goes on. Plus keys / 2^32.
+//   local    an exact formula for its probes (docs/design.md)
+//   compact  one bit of fingerprint for each column, 32 at most
+// 0 without keys, NaN for NaN, for less than 0 and more than 1000 bits per key
+// and for an unknown layout.
+DELTABLOOM_EXPORT double RateForBitsPerKey(Layout layout, double bits_per_key,
+                                           uint64_t keys);
+
+// The fewest bits per key, up to a thousandth of them more, with which that
+// rate is at most `rate`. Infinite where 1000 bits per key do not reach it: for
+// rates of 0, and with layout classic for less than some keys / 2^32. 0 for
+// rates of 1 or more.
+DELTABLOOM_EXPORT double BitsPerKeyForRate(Layout layout, double rate,
+                                           uint64_t keys);
 
 }  // namespace deltabloom
 

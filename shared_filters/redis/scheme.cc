@@ -57,7 +57,7 @@ double WithMarkers(double rate, uint32_t probes) {
 // The fewest blocks at which the rate is met, or 0 if not below `end`.
 uint64_t FewestBlocks(uint64_t keys, double rate, uint32_t probes,
                       uint64_t end) {
-  const LocalRate rate_at({probes, 0});
+  const local::RateOfProbes rate_at({probes, 0});
   const auto fits = [&](uint64_t blocks) {
     return WithMarkers(rate_at(keys, blocks), probes) <= rate;
   };
@@ -214,7 +214,7 @@ std::string Scheme::Validate() const {
 }
 
 double RedisLocalRate(uint64_t keys, uint64_t blocks, uint32_t probes) {
-  return WithMarkers(LocalRate({probes, 0})(keys, blocks), probes);
+  return WithMarkers(local::RateOfProbes({probes, 0})(keys, blocks), probes);
 }
 
 bool SizeScheme(uint64_t keys, double rate, uint32_t fixed_probes,

@@ -64,6 +64,32 @@ Answers AskRaw(std::string_view filter, Hash hash,
   return answers;
 }
 
+// As a reader that maps keys asks, from what one that does not was told.
+void AskMapped(std::string_view filter, FilterKind plain_kind,
+               const std::vector<std::string_view>& keys) {
+  internal::HashedKeys hashed;
+  const Answers answers = AskAtEveryLevel(
+      [&](Cpu cpu, ParsedFilter* parsed) {
+        return internal::ParseSealed(filter, cpu, &hashed, parsed, nullptr);
+      },
+      keys);
+  if (hashed.AsTheyAre()) {
+    Check(answers.kind == plain_kind);
+  } else {
+    Check(plain_kind == FilterKind::kAlways);
+  }
+  if (answers.kind == FilterKind::kEmpty) Check(All(answers, false));
+  if (answers.kind == FilterKind::kAlways) Check(All(answers, true));
+  if (!hashed.seeded) return;
+  char seeded[internal::kSeededKeySize];
+  internal::SeededKey(hashed.seed, keys[0], seeded);
+  AskAtEveryLevel(
+      [&](Cpu cpu, ParsedFilter* parsed) {
+        return internal::ParseSealed(filter, cpu, &hashed, parsed, nullptr);
+      },
+      {std::string_view(seeded, sizeof(seeded))});
+}
+
 Answers AskSealed(std::string_view filter,
                   const std::vector<std::string_view>& keys) {
   const Answers answers = AskAtEveryLevel(
@@ -74,6 +100,7 @@ Answers AskSealed(std::string_view filter,
   if (answers.kind == FilterKind::kEmpty) Check(All(answers, false));
   if (answers.kind == FilterKind::kAlways) Check(All(answers, true));
   if (answers.kind == FilterKind::kForeign) Check(All(answers, true));
+  AskMapped(filter, answers.kind, keys);
   return answers;
 }
 

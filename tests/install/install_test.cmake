@@ -51,6 +51,9 @@ function(check_headers prefix)
     run(${CXX} -std=c++17 -Wall -Wextra -Werror -I${prefix}/include
       -fsyntax-only ${WORK}/header.cc)
   endforeach()
+  file(WRITE ${WORK}/header.c "#include \"deltabloom/c.h\"\n")
+  run(${CXX} -x c -std=c99 -Wall -Wextra -Wpedantic -Werror -I${prefix}/include
+    -fsyntax-only ${WORK}/header.c)
 endfunction()
 
 function(check_consumers kind)
@@ -60,6 +63,15 @@ function(check_consumers kind)
     -G Ninja -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${prefix}
     -DCOMPONENTS=${comma_components})
   run(${CMAKE_COMMAND} --build ${WORK}/consumer_${kind})
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} -S ${SOURCE}/tests/install/consumer
+      -B ${WORK}/consumer_missing -G Ninja -DCMAKE_CXX_COMPILER=${CXX}
+      -DCMAKE_PREFIX_PATH=${prefix} -DCOMPONENTS=none
+    RESULT_VARIABLE result OUTPUT_QUIET ERROR_VARIABLE output)
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")
+  if(result EQUAL 0 OR NOT output MATCHES "installed without none: configure")
+    message(FATAL_ERROR "a component that is not installed: ${output}")
+  endif()
   foreach(component ${components})
     run(${WORK}/consumer_${kind}/use_${component})
     message(STATUS "${kind}, find_package, ${component}: ${output}")
@@ -103,6 +115,32 @@ function(check_exports prefix)
   endforeach()
 endfunction()
 
+# The libraries export the functions of deltabloom/c.h, each in its own, and no
+# others without C++ names.
+function(check_c_functions prefix)
+  file(READ ${prefix}/include/deltabloom/c.h header)
+  string(REGEX MATCHALL "deltabloom_[a-z_]+\\(" declared "${header}")
+  list(TRANSFORM declared REPLACE "\\(" "")
+  list(REMOVE_DUPLICATES declared)
+  if(NOT "rocksdb" IN_LIST components)
+    list(FILTER declared EXCLUDE REGEX "^deltabloom_rocksdb_")
+  endif()
+  set(exported)
+  foreach(library deltabloom deltabloom_rocksdb)
+    if(EXISTS ${prefix}/lib/lib${library}.so)
+      run(nm -D --defined-only ${prefix}/lib/lib${library}.so)
+      string(REGEX MATCHALL "T deltabloom_[a-z_]+" symbols "${output}")
+      list(TRANSFORM symbols REPLACE "^T " "")
+      list(APPEND exported ${symbols})
+    endif()
+  endforeach()
+  list(SORT declared)
+  list(SORT exported)
+  if(NOT declared STREQUAL exported)
+    message(FATAL_ERROR "c.h declares ${declared}\nexported are ${exported}")
+  endif()
+endfunction()
+
 # The plugin for LD_PRELOAD: one name, and RocksDB among what it loads.
 function(check_plugin prefix)
   set(plugin ${prefix}/lib/libdeltabloom_rocksdb_plugin.so)
@@ -126,3 +164,4 @@ foreach(kind static shared)
   check_plugin(${WORK}/${kind})
 endforeach()
 check_exports(${WORK}/shared)
+check_c_functions(${WORK}/shared)

@@ -42,7 +42,7 @@ class BuilderTest : public ::testing::TestWithParam<std::string> {
   // Absent keys that match; fails if an added one does not.
   static int FalsePositives(const Slice& filter, int begin, int end) {
     const std::unique_ptr<FilterBitsReader> reader(
-        internal::NewSealedBitsReader(filter, nullptr));
+        internal::NewSealedBitsReader(filter, {}));
     int positives = 0;
     for (int i = begin; i < end; ++i) {
       EXPECT_TRUE(reader->MayMatch(Key(2 * i))) << i;
@@ -75,7 +75,7 @@ TEST_P(BuilderTest, OneObjectFinishesManyPartitions) {
     EXPECT_LE(FalsePositives(filter, begin, begin + size), size / 20 + 1);
     // Keys of the filter before must be gone.
     const std::unique_ptr<FilterBitsReader> reader(
-        internal::NewSealedBitsReader(filter, nullptr));
+        internal::NewSealedBitsReader(filter, {}));
     int left = 0;
     for (int i = 0; i < begin; ++i) left += reader->MayMatch(Key(2 * i));
     EXPECT_LE(left, begin / 20);
@@ -101,7 +101,7 @@ TEST_P(BuilderTest, PayloadCheckTakesEightBytesAndSeesAFlippedBit) {
     std::string flipped = filter.ToString();
     flipped[100] = static_cast<char>(flipped[100] ^ 1);
     const std::unique_ptr<FilterBitsReader> reader(
-        internal::NewSealedBitsReader(flipped, nullptr));
+        internal::NewSealedBitsReader(flipped, {}));
     int matches = 0;
     for (int i = 0; i < 1000; ++i) matches += reader->MayMatch(Key(2 * i + 1));
     EXPECT_EQ(matches == 1000, check);
@@ -114,7 +114,7 @@ TEST_P(BuilderTest, WithoutKeysMatchesNothing) {
   const Slice filter = builder.Finish(&owner_);
   EXPECT_EQ(filter.size(), internal::kSealedFramingSize);
   const std::unique_ptr<FilterBitsReader> reader(
-      internal::NewSealedBitsReader(filter, nullptr));
+      internal::NewSealedBitsReader(filter, {}));
   EXPECT_FALSE(reader->MayMatch("key"));
   EXPECT_FALSE(reader->MayMatch(""));
 }
@@ -168,7 +168,7 @@ TEST_P(BuilderTest, AddKeyAndAltDropsNeighbours) {
   EXPECT_EQ(entries(), 9u);
   const Slice filter = builder.Finish(&owner_);
   const std::unique_ptr<FilterBitsReader> reader(
-      internal::NewSealedBitsReader(filter, nullptr));
+      internal::NewSealedBitsReader(filter, {}));
   for (const char* key : {"a", "b", "c", "ca", "d", "e", "f", "g"}) {
     EXPECT_TRUE(reader->MayMatch(key)) << key;
   }
@@ -186,7 +186,7 @@ TEST_P(BuilderTest, KeysOfAnyBytesAndLength) {
   for (const std::string& key : keys) builder.AddKey(key);
   const Slice filter = builder.Finish(&owner_);
   const std::unique_ptr<FilterBitsReader> reader(
-      internal::NewSealedBitsReader(filter, nullptr));
+      internal::NewSealedBitsReader(filter, {}));
   for (const std::string& key : keys) EXPECT_TRUE(reader->MayMatch(key));
 }
 

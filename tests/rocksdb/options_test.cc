@@ -65,6 +65,21 @@ TEST(OptionsTest, GoodText) {
   }
 }
 
+TEST(OptionsTest, AllocationByName) {
+  for (const std::string text :
+       {"deltabloom:9.9:auto:levels",
+        "id=deltabloom:9.9:auto;allocation=levels",
+        "id=deltabloom;bits_per_key=9.9;layout=auto;allocation=levels"}) {
+    const PolicyPtr policy = PolicyFromString(text);
+    ExpectOptions(*policy, "9.9", "auto", "builtin");
+    EXPECT_EQ(Option(*policy, "allocation"), "levels");
+  }
+  EXPECT_EQ(
+      Option(*PolicyFromString("deltabloom:9.9:auto:uniform"), "allocation"),
+      "uniform");
+  EXPECT_EQ(Option(*Deltabloom(), "allocation"), "uniform");
+}
+
 TEST(OptionsTest, EveryLayoutByName) {
   std::vector<std::string> layouts = LayoutNames();
   layouts.push_back("auto");
@@ -111,8 +126,16 @@ TEST(OptionsTest, BadText) {
            // LevelDB's hash is for LevelDB.
            {"deltabloom:10:classic-leveldb", "is unknown: use classic"},
            {"deltabloom:10:classic:own",
-            "cannot read ':own': use deltabloom:BITS_PER_KEY:LAYOUT"},
-           {"deltabloom:10:classic:", "cannot read ':': use deltabloom:BITS"},
+            "allocation 'own' is unknown: use uniform or levels"},
+           {"deltabloom:10:classic:",
+            "allocation '' is unknown: use uniform or levels"},
+           {"deltabloom:10:classic:levels:own",
+            "cannot read ':own': use "
+            "deltabloom:BITS_PER_KEY:LAYOUT:ALLOCATION"},
+           {"deltabloom:10:classic:uniform:",
+            "cannot read ':': use deltabloom"},
+           {"id=deltabloom;allocation=Levels",
+            "allocation 'Levels' is unknown: use uniform or levels"},
            {"id=deltabloom;bits_per_key=nan",
             "bits_per_key 'nan' is out of range: " + range},
            {"id=deltabloom;bits_per_key=",
@@ -191,6 +214,13 @@ TEST(OptionsTest, BadOptionsInCode) {
   RocksDBFilterOptions options;
   options.layout = static_cast<Layout>(200);
   EXPECT_EQ(NewRocksDBFilterPolicy(options), nullptr);
+  options = RocksDBFilterOptions();
+  options.allocation = static_cast<RocksDBAllocation>(2);
+  std::string error;
+  EXPECT_EQ(NewRocksDBFilterPolicy(options, &error), nullptr);
+  EXPECT_EQ(error,
+            "deltabloom: allocation 2 is unknown: use "
+            "RocksDBAllocation::kUniform or kLevels");
 }
 
 TEST(OptionsTest, OptionsInCode) {

@@ -71,7 +71,7 @@ TEST_P(OutOfMemoryTest, BuilderLosesNoKey) {
     ASSERT_ROCKSDB_OK(status);
     ASSERT_ROCKSDB_OK(builder.MaybePostVerify(filter));
     const std::unique_ptr<rocksdb::FilterBitsReader> reader(
-        internal::NewSealedBitsReader(filter, nullptr));
+        internal::NewSealedBitsReader(filter, {}));
     for (const std::string& key : keys) {
       ASSERT_TRUE(reader->MayMatch(key)) << key << ", failure " << failures;
     }
@@ -121,7 +121,7 @@ TEST(BuilderOutOfMemoryTest, ErrorsAreTold) {
     failed = FailsAt(number, [&] { filter = builder.Finish(&owner, &status); });
     EXPECT_TRUE(status.IsCorruption()) << status.ToString();
     const std::unique_ptr<rocksdb::FilterBitsReader> reader(
-        internal::NewSealedBitsReader(filter, nullptr));
+        internal::NewSealedBitsReader(filter, {}));
     for (int i = 0; i < 100; ++i) EXPECT_TRUE(reader->MayMatch(Key(i)));
   }
 }

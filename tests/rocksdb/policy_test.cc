@@ -132,11 +132,12 @@ TEST(PolicyTest, OneLogLineWithTheConfiguration) {
   const PolicyPtr policy = PolicyFromString("deltabloom:9.9");
   auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
   for (int i = 0; i < 3; ++i) Load(db.get(), 10 * i, 10 * i + 10);
-  const std::string line = std::string(kConfigurationLine) +
-                           "0.1.0: bits_per_key=9.9 layout=classic "
-                           "compatibility=builtin max_build_bytes=0 "
-                           "payload_check=false "
-                           "name=rocksdb.BuiltinBloomFilter cpu=";
+  const std::string line =
+      std::string(kConfigurationLine) +
+      "0.1.0: bits_per_key=9.9 layout=classic "
+      "allocation=uniform compatibility=builtin max_build_bytes=0 "
+      "payload_check=false seeded=false key_transform=none "
+      "name=rocksdb.BuiltinBloomFilter cpu=";
   EXPECT_EQ(Count(ReadFile(dir.Path("db/LOG")), line), 1);
   ASSERT_ROCKSDB_OK(db->SetOptions(
       {{"block_based_table_factory", "{filter_policy={bits_per_key=12;}}"}}));

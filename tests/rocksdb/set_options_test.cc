@@ -110,6 +110,8 @@ TEST_F(SetOptionsTest, FieldByItsWholeName) {
   ASSERT_ROCKSDB_OK(SetField("layout", "classic"));
   ASSERT_ROCKSDB_OK(SetField("max_build_bytes", "0"));
   ASSERT_ROCKSDB_OK(SetField("payload_check", "true"));
+  ASSERT_ROCKSDB_OK(SetField("allocation", "levels"));
+  EXPECT_EQ(Option(*InOptionsFile(), "allocation"), "levels");
   ExpectInUse("20", "classic", "own", "0");
   EXPECT_EQ(Option(*InOptionsFile(), "payload_check"), "true");
   EXPECT_EQ(Option(*InOptionsFile(), "bits_per_key"), "20");
@@ -130,6 +132,7 @@ TEST_F(SetOptionsTest, BadFieldByItsWholeNameIsRefused) {
            {"layout", "cuckoo", "layout 'cuckoo' is unknown: use classic"},
            {"max_build_bytes", "1M", "max_build_bytes '1M' is not a number"},
            {"payload_check", "2", "payload_check '2' is unknown: use true"},
+           {"allocation", "all", "allocation 'all' is unknown: use uniform"},
            {"compatibility", "builtin", "compatibility"},
            {"bits", "10", ""},
        }) {

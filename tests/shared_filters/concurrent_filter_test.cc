@@ -109,7 +109,7 @@ TEST(ConcurrentFilter, EqualsNaiveFilterAtEverySize) {
 // makes of the rate that they have.
 TEST(ConcurrentFilter, EqualsFilterBuilder) {
   constexpr uint64_t kKeys = 6400;
-  const double rate = internal::LocalRate({6, 0})(kKeys, 125);
+  const double rate = internal::local::RateOfProbes({6, 0})(kKeys, 125);
   ConcurrentFilter filter(Options(kKeys, rate * 1.000001));
   ASSERT_EQ(filter.Size().bits, 64000u);
   ASSERT_EQ(filter.Size().probes, 6u);

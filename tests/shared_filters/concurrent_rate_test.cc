@@ -95,10 +95,10 @@ TEST(ConcurrentRate, ReportedIsMeasured) {
     const bool by_theory = filter.Size().bits > 1u << 25;
     ExpectRate(measured, reported, by_theory ? SpreadOfRate(filter) : 0);
     // The size was right: no key too many, no block too many.
-    const double planned = internal::LocalRate(
+    const double planned = internal::local::RateOfProbes(
         filter.Size().probes <= 8
-            ? internal::LocalProbes{filter.Size().probes, 0}
-            : internal::LocalProbes{8, 8})(at.keys, filter.Size().bits / 512);
+            ? internal::local::Probes{filter.Size().probes, 0}
+            : internal::local::Probes{8, 8})(at.keys, filter.Size().bits / 512);
     EXPECT_LE(planned, at.rate);
     ExpectRate(measured, planned, SpreadOfRate(filter));
     EXPECT_EQ(filter.KeysAdded(), at.keys);
@@ -127,11 +127,13 @@ TEST(ConcurrentRate, ReportedIsMeasuredAtAnyLoad) {
 // its sector (1 of 8) and its bit (1 of 64).
 TEST(ConcurrentRate, TheoryByHand) {
   const double both_miss = std::pow(1 - 1.0 / 512, 2);
-  EXPECT_NEAR(internal::LocalRate({1, 0})(2, 1), 1 - both_miss, 1e-10);
+  EXPECT_NEAR(internal::local::RateOfProbes({1, 0})(2, 1), 1 - both_miss,
+              1e-10);
   // 8 probes take every sector: 8 independent bits of 64.
   const double taken = 1 - std::pow(63.0 / 64, 5);
-  EXPECT_NEAR(internal::LocalRate({8, 0})(5, 1), std::pow(taken, 8), 1e-9);
-  EXPECT_EQ(internal::LocalRate({6, 0})(0, 10), 0);
+  EXPECT_NEAR(internal::local::RateOfProbes({8, 0})(5, 1), std::pow(taken, 8),
+              1e-9);
+  EXPECT_EQ(internal::local::RateOfProbes({6, 0})(0, 10), 0);
 }
 
 // Over many sizes and rates, filled to capacity.

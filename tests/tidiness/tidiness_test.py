@@ -20,7 +20,14 @@ MAY_INCLUDE = {
     "engines/rocksdb": {"include", "util", "table"},
     "shared_filters": {"include", "util", "table"},
     "shared_filters/redis": {"include", "util", "table", "shared_filters"},
-    "tools": {"include", "util", "table", "shared_filters", "shared_filters/redis"},
+    "tools": {
+        "include",
+        "util",
+        "table",
+        "engines/rocksdb",
+        "shared_filters",
+        "shared_filters/redis",
+    },
     "db_bench_ext": {
         "include",
         "util",
@@ -87,7 +94,8 @@ class Tidiness(unittest.TestCase):
                 continue
             for name in re.findall(r"#include <([^>]+)>", path.read_text(encoding="utf-8")):
                 self.assertNotIn("/", name, here)
-                self.assertFalse(name.endswith(".h"), f"{here} includes <{name}>")
+                c_names = name.endswith(".h") and here != "include/deltabloom/c.h"
+                self.assertFalse(c_names, f"{here} includes <{name}>")
 
     def test_one_file_names_private_classes_of_rocksdb(self):
         for path in files("*.h", "*.cc"):

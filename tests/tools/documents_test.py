@@ -12,10 +12,11 @@ import tempfile
 import unittest
 
 TOOL_DIR, BUILD_DIR, CMAKE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
-PAGES = ["deltabloom.1", "deltabloom-inspect.1"]
+PAGES = ["deltabloom.1", "deltabloom-inspect.1", "deltabloom-estimate.1"]
 # Only in builds with hiredis.
 if (TOOL_DIR / "deltabloom-shared.1").exists():
     PAGES.append("deltabloom-shared.1")
+PAGES.append("deltabloom-verify.1")
 
 
 def run(*command):
@@ -35,10 +36,18 @@ class ManPages(unittest.TestCase):
             self.assertIn(word, text)
             self.assertIn(word, shown)
 
+    def test_environment_and_exit_status_of_verify(self):
+        page = str(TOOL_DIR / "deltabloom-verify.1")
+        text = run("groff", "-man", "-Tascii", "-P-cbou", page).stdout
+        status, environment = text.split("EXIT STATUS")[1].split("ENVIRONMENT")
+        self.assertIn("could not be checked", status)
+        self.assertIn("DELTABLOOM_CPU", environment)
+        for word in ("--time-limit DURATION", "--byte-limit SIZE", "--show N"):
+            self.assertIn(word, text)
 
     @unittest.skipUnless("deltabloom-shared.1" in PAGES, "a build without hiredis")
     def test_actions_of_shared(self):
-        text = run("groff", "-man", "-Tascii", "-P-cbou", str(TOOL_DIR / PAGES[2])).stdout
+        text = run("groff", "-man", "-Tascii", "-P-cbou", str(TOOL_DIR / "deltabloom-shared.1")).stdout
         own, common = text.split("OPTIONS OF ALL ACTIONS")
         shown = run(str(TOOL_DIR / "deltabloom"), "shared", "check", "--help").stdout
         for word in ("--fail-closed", "--only", "--adopt"):

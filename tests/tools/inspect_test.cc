@@ -4,26 +4,21 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "deltabloom/rocksdb.h"
 #include "tests/sst/memory_source.h"
 #include "tests/sst/real_tables.h"
+#include "tests/tools/run_tool.h"
 
 namespace deltabloom {
 namespace {
 
-struct Result {
-  int status = -1;
-  std::string out;
-  std::string err;
-};
+using test::ExpectHas;
+using test::Result;
 
 class Inspect : public ::testing::Test {
  protected:
@@ -33,19 +28,7 @@ class Inspect : public ::testing::Test {
 
   // A shell's command line.
   Result RunProgram(const std::string& program) const {
-    const std::string err = directory_.File("stderr");
-    const std::string command = program + " 2>" + err;
-    Result result;
-    FILE* pipe = ::popen(command.c_str(), "r");
-    if (pipe == nullptr) return result;
-    std::array<char, 4096> buffer;
-    while (const size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-      result.out.append(buffer.data(), n);
-    }
-    const int status = ::pclose(pipe);
-    result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    result.err = test::ReadFile(err);
-    return result;
+    return test::RunProgram(program, directory_.File("stderr"));
   }
 
   std::string Rocks(const std::string& name, bool partitioned) const {
@@ -71,10 +54,6 @@ class Inspect : public ::testing::Test {
 
   const test::TemporaryDirectory directory_;
 };
-
-void ExpectHas(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << part << "\nin: " << text;
-}
 
 TEST_F(Inspect, Text) {
   const std::string full = Rocks("full.sst", false);
@@ -258,8 +237,8 @@ TEST_F(Inspect, Directories) {
                 database + "/a.ldb\n");
   result = Run("--json " + database);
   EXPECT_EQ(nlohmann::json::parse(result.out).at("summary").dump(),
-            "{\"not_sound\":[],\"sound\":1,\"without_filter\":[\"" + database +
-                "/a.ldb\"]}");
+            "{\"gone\":0,\"not_sound\":[],\"sound\":1,\"without_filter\":[\"" +
+                database + "/a.ldb\"]}");
 
   std::filesystem::create_directory(directory_.File("empty"));
   result = Run(directory_.File("empty") + " " + full);

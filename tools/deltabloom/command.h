@@ -16,6 +16,12 @@ struct Example {
   std::string does;
 };
 
+// Of the environment, which the command heeds.
+struct Variable {
+  std::string name;
+  std::string does;
+};
+
 // For --help and the manual page, which add what is the same everywhere. Plain
 // ASCII; paragraphs are filled.
 struct Manual {
@@ -23,6 +29,10 @@ struct Manual {
   std::vector<Example> examples;
   std::string success;  // what exit status 0 means
   std::string failure;  // and 1
+  // And 2, besides a wrong command line; an error of the program itself then
+  // ends with 2, not with 1. Mostly nothing.
+  std::string undecided;
+  std::vector<Variable> environment;
 };
 
 // Does the work after the command line was read. Exceptions are reported and

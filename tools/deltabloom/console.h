@@ -17,6 +17,8 @@ enum ExitCode : int {
   kSuccess = 0,
   kFailure = 1,  // something was found to be wrong, or could not be done
   kUsage = 2,    // a wrong command line; nothing was done
+  // Where a manual says so: neither 0 nor 1 can be told.
+  kUndecided = kUsage,
 };
 
 // Where the two outputs go.

@@ -41,7 +41,11 @@ std::string HelpFormatter::make_footer(const CLI::App*) const {
   }
   text += "\nExit status:\n" + Filled("0  " + manual_.success, 2) +
           Filled("1  " + manual_.failure, 2) +
-          Filled(std::string("2  ") + kUsageMeaning, 2);
+          Filled("2  " + UsageMeaning(manual_), 2);
+  if (!manual_.environment.empty()) text += "\nEnvironment:\n";
+  for (const Variable& variable : manual_.environment) {
+    text += "  " + variable.name + "\n" + Filled(variable.does, 6);
+  }
   return text;
 }
 

@@ -41,6 +41,11 @@ void InspectOne(const TableFile& file, InspectOutput* output,
   output->BeginFile(file.path);
   const std::string error =
       file.error.empty() ? Inspect(file.path, &judge) : file.error;
+  if (!error.empty() && IsGone(file)) {
+    output->Gone();
+    ++summary->gone;
+    return;
+  }
   output->EndFile(error);
   if (!error.empty() || !judge.sound) {
     summary->not_sound.push_back(file.path);
@@ -57,7 +62,11 @@ ExitCode RunInspect(const std::vector<std::string>& paths, Console* console) {
   const auto output = NewInspectOutput(console);
   for (size_t i = 0; i < files.size(); ++i) {
     console->ShowProgress(i, files.size(), "files", files[i].path);
-    if (!IsGone(files[i])) InspectOne(files[i], output.get(), &summary);
+    if (IsGone(files[i])) {
+      ++summary.gone;
+    } else {
+      InspectOne(files[i], output.get(), &summary);
+    }
   }
   output->Summary(summary);
   return summary.not_sound.empty() ? kSuccess : kFailure;
@@ -82,16 +91,16 @@ Implementation InspectCommand() {
       "nothing: files of a running database can be looked at, too. One that is "
       "still being written has no end yet and is reported as not sound.",
       "A summary follows if there are several files. It names the tables "
-      "without a filter.",
+      "without a filter, and counts those that vanished from their directories "
+      "meanwhile.",
       "The document of --json has \"files\", in the order of the text, and "
       "\"summary\". A file has \"file\", its path, and \"error\" if it could "
-      "not "
-      "be read, else \"engine\", \"format_version\", \"checksum\", \"keys\" "
-      "and "
-      "\"filters\"; a filter has \"kind\", \"policy\", \"bytes\", "
-      "\"bits_per_key\", \"index\" if it is partitioned, and \"parts\"; a part "
-      "has \"offset\", \"bytes\", \"checksum\" (ok, failed or none) and "
-      "\"layout\" or \"error\". Numbers that a file does not tell are null."};
+      "not be read, \"gone\" if it vanished, else \"engine\", "
+      "\"format_version\", \"checksum\", \"keys\" and \"filters\"; a filter "
+      "has \"kind\", \"policy\", \"bytes\", \"bits_per_key\", \"index\" if it "
+      "is partitioned, and \"parts\"; a part has \"offset\", \"bytes\", "
+      "\"checksum\" (ok, failed or none) and \"layout\" or \"error\". Numbers "
+      "that a file does not tell are null."};
   command.manual.examples = {
       {"deltabloom inspect 000012.sst", "the filters of one table"},
       {"deltabloom inspect /var/lib/db",

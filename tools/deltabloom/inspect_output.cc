@@ -63,16 +63,21 @@ class TextOutput : public InspectOutput {
     if (!error.empty()) console_->Error(error);
   }
 
+  void Gone() override {}
+
   // Of a single file everything was said.
   void Summary(const InspectSummary& summary) override {
     const uint64_t files = summary.sound + summary.without_filter.size() +
-                           summary.not_sound.size();
+                           summary.not_sound.size() + summary.gone;
     if (files < 2) return;
     console_->Line(
         std::to_string(files) + " files: " + std::to_string(summary.sound) +
         " with sound filters, " +
         std::to_string(summary.without_filter.size()) + " without a filter, " +
-        std::to_string(summary.not_sound.size()) + " not sound");
+        std::to_string(summary.not_sound.size()) + " not sound" +
+        (summary.gone == 0
+             ? ""
+             : ", " + std::to_string(summary.gone) + " gone meanwhile"));
     for (const std::string& path : summary.without_filter) {
       console_->Line("  without a filter: " + path);
     }
@@ -159,12 +164,20 @@ class DocumentOutput : public InspectOutput {
     file_.reset();
   }
 
+  void Gone() override {
+    EndFilter();
+    filters_.reset();
+    json_->Boolean("gone", true);
+    file_.reset();
+  }
+
   void Summary(const InspectSummary& summary) override {
     files_.reset();
     const auto object = json_->Object("summary");
     json_->Number("sound", summary.sound);
     List("without_filter", summary.without_filter);
     List("not_sound", summary.not_sound);
+    json_->Number("gone", summary.gone);
   }
 
  private:

@@ -123,9 +123,10 @@ std::string ActionSections(const Actions& actions) {
          });
 }
 
-std::string ExitStatus(const std::string& success, const std::string& failure) {
+std::string ExitStatus(const std::string& success, const std::string& failure,
+                       const std::string& usage) {
   return Section("EXIT STATUS") + Item(Bold("0"), success) +
-         Item(Bold("1"), failure) + Item(Bold("2"), kUsageMeaning);
+         Item(Bold("1"), failure) + Item(Bold("2"), usage);
 }
 
 }  // namespace
@@ -159,7 +160,8 @@ std::string ManPage(const Program& program) {
       "hexadecimal digits for each byte, a backslash as \\\\; in JSON, too, "
       "inside its own escapes.");
   page += "\n";
-  page += ExitStatus("all is well", "something is not, or could not be done");
+  page += ExitStatus("all is well", "something is not, or could not be done",
+                     kUsageMeaning);
   page += Section("SEE ALSO");
   std::string others;
   for (const Program::Entry& entry : program.entries()) {
@@ -191,7 +193,12 @@ std::string ManPage(const Program::Entry& entry) {
   for (const Example& example : entry.manual.examples) {
     page += Item(Bold(example.command), example.does);
   }
-  page += ExitStatus(entry.manual.success, entry.manual.failure);
+  page += ExitStatus(entry.manual.success, entry.manual.failure,
+                     UsageMeaning(entry.manual));
+  if (!entry.manual.environment.empty()) page += Section("ENVIRONMENT");
+  for (const Variable& variable : entry.manual.environment) {
+    page += Item(Bold(variable.name), variable.does);
+  }
   return page + Section("SEE ALSO") + Bold(kProgramName) + "(1)\n";
 }
 

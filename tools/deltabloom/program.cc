@@ -32,13 +32,19 @@ std::string InOneLine(std::string message) {
 }
 
 // The end of all output.
-ExitCode End(const std::string& who, ExitCode code, Console* console) {
+ExitCode End(const std::string& who, ExitCode code, ExitCode on_error,
+             Console* console) {
   if (console->Finish()) return code;
   console->Error(who + ": standard output: cannot be written");
-  return kFailure;
+  return on_error;
 }
 
 }  // namespace
+
+std::string UsageMeaning(const Manual& manual) {
+  if (manual.undecided.empty()) return kUsageMeaning;
+  return kUsageMeaning + std::string("; or ") + manual.undecided;
+}
 
 Program::Program(const std::vector<Command>& commands)
     : app_(kProgramSummary, kProgramName) {
@@ -106,7 +112,7 @@ ExitCode Program::Run(const std::vector<std::string>& arguments,
     app_.parse(std::move(words));
   } catch (const CLI::Success& asked) {  // for help or the version
     app_.exit(asked, *streams.out, *streams.err);
-    return End(who, kSuccess, &console);
+    return End(who, kSuccess, kFailure, &console);
   } catch (const CLI::ParseError& error) {
     UsageError(who, InOneLine(error.what()), &console);
     return kUsage;
@@ -116,7 +122,9 @@ ExitCode Program::Run(const std::vector<std::string>& arguments,
 
 ExitCode Program::RunCommand(Entry* entry, Console* console) {
   const std::string who = std::string(kProgramName) + " " + entry->command.name;
-  ExitCode code = kFailure;
+  const ExitCode on_error =
+      entry->manual.undecided.empty() ? kFailure : kUndecided;
+  ExitCode code = on_error;
   try {
     if (entry->json) console->StartJson();
     code = entry->run(console);
@@ -125,7 +133,7 @@ ExitCode Program::RunCommand(Entry* entry, Console* console) {
   } catch (const std::exception& error) {
     console->Error(who + ": " + error.what());
   }
-  return End(who, code, console);
+  return End(who, code, on_error, console);
 }
 
 }  // namespace deltabloom::tools

@@ -16,10 +16,13 @@ inline constexpr char kProgramName[] = "deltabloom";
 inline constexpr char kProgramSummary[] =
     "Look into the filters of table files, and keep those that services share";
 
-// The sentence on exit status 2, which is the same for all subcommands.
+// The sentence on exit status 2 that is the same for all subcommands.
 inline constexpr char kUsageMeaning[] =
     "the command line was wrong, or names a command that is not in this build; "
     "nothing was done";
+
+// All that exit status 2 of a subcommand means.
+std::string UsageMeaning(const Manual& manual);
 
 class Program {
  public:

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "tools/deltabloom/command.h"
+#include "tools/deltabloom/option_types.h"
 #include "tools/deltabloom/shared_actions.h"
 
 namespace deltabloom::tools {

@@ -1,9 +1,10 @@
 #include "tools/deltabloom/shared_options.h"
 
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
+
+#include "tools/deltabloom/option_types.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -11,55 +12,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr char kSizeGroup[] = "Size and scheme";
-constexpr char kPlainGroup[] = "Options";  // CLI11's own name for it
-constexpr char kDuration[] = "DURATION";
-
-void AddDuration(CLI::App* app, const std::string& name, milliseconds* time,
-                 const std::string& what, const std::string& group) {
-  app->add_option_function<std::string>(
-         name,
-         [name, time](const std::string& text) {
-           if (!ParseDuration(text, time)) {
-             throw CLI::ValidationError(
-                 name, "'" + text +
-                           "' is no duration: 500ms, 90s, 5m, 12h and 30d are");
-           }
-         },
-         what)
-      ->type_name(kDuration)
-      ->group(group);
-}
 
 }  // namespace
-
-bool ParseDuration(const std::string& text, milliseconds* time) {
-  constexpr struct {
-    const char* name;
-    uint64_t ms;
-  } kUnits[] = {{"", 1000},   {"ms", 1},      {"s", 1000},
-                {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
-  constexpr uint64_t kMaxMs = uint64_t{100} * 366 * 86400000;
-  uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc()) return false;
-  for (const auto& unit : kUnits) {
-    if (std::string(parsed.ptr, end) != unit.name) continue;
-    if (number > kMaxMs / unit.ms) return false;
-    *time = milliseconds(number * unit.ms);
-    return true;
-  }
-  return false;
-}
-
-CLI::Validator NotNegative() {
-  return {[](const std::string& text) {
-            return std::string(text.find('-') == std::string::npos
-                                   ? ""
-                                   : "must not be negative");
-          },
-          ""};
-}
 
 void AddNameOption(CLI::App* app, SharedOptions* options) {
   app->add_option("NAME", options->filter.name,
@@ -96,8 +50,8 @@ void AddRedisOptions(CLI::App* app, SharedOptions* options) {
       ->check(NotNegative());
   AddDuration(app, "--timeout", &redis->command_timeout,
               "The longest that a batch of keys may take; default: 5s. Long "
-              "work on the server has 10s at least",
-              kRedisGroup);
+              "work on the server has 10s at least")
+      ->group(kRedisGroup);
   CLI::Option* tls =
       app->add_flag("--tls", redis->tls.enabled,
                     "Encrypt; needs a build with hiredis 1.0 or later");
@@ -157,8 +111,8 @@ void AddCreateOptions(CLI::App* app, SharedOptions* options) {
   RedisFilterOptions* filter = &options->filter;
   AddDuration(app, "--expire", &filter->expire_after,
               "The filter vanishes that long after its creation; default: "
-              "never",
-              kSizeGroup);
+              "never")
+      ->group(kSizeGroup);
   app->add_flag("--filled-by-rebuild", filter->filled_by_rebuild,
                 "Until 'rebuild' has finished, all keys may match and none can "
                 "be added: for keys that exist already")
@@ -170,7 +124,8 @@ void AddCreateOptions(CLI::App* app, SharedOptions* options) {
       ->check(NotNegative())
       ->group(kSizeGroup);
   AddDuration(app, "--max-age", &filter->max_age,
-              "See --generations and rotate", kSizeGroup);
+              "See --generations and rotate")
+      ->group(kSizeGroup);
   app->add_option("--shard-bytes", filter->shard_bytes,
                   "local: cut what is larger into shards of so many bytes; "
                   "default: 536870912")
@@ -217,12 +172,10 @@ void AddRebuildOptions(CLI::App* app, SharedOptions* options) {
                 "and the new ones are added");
   AddDuration(app, "--settle", &rebuild->settle,
               "Wait that long before the first key is read: longer than a "
-              "writer takes from adding a key to storing it; default: 0s",
-              kPlainGroup);
+              "writer takes from adding a key to storing it; default: 0s");
   AddDuration(app, "--lease", &rebuild->lease,
               "How long the temporary bitmap outlives a killed rebuild; "
-              "default: 60s",
-              kPlainGroup);
+              "default: 60s");
   app->add_flag("--take-over", rebuild->take_over,
                 "Go on although another rebuild seems to run: that one fails");
 }

@@ -33,13 +33,6 @@ struct SharedOptions {
 // The password comes from here, or from a file.
 inline constexpr char kPasswordVariable[] = "DELTABLOOM_REDIS_PASSWORD";
 
-// "90", "90s", "500ms", "5m", "12h", "30d"; a number alone is seconds. False if
-// it is none of these or more than 100 years.
-bool ParseDuration(const std::string& text, std::chrono::milliseconds* time);
-
-// CLI11 takes -1 for the largest number.
-CLI::Validator NotNegative();
-
 void AddNameOption(CLI::App* app, SharedOptions* options);
 
 // How to reach Redis: the same for all actions, in a group of its own.

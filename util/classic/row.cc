@@ -2,6 +2,7 @@
 
 #include "util/classic/build.h"
 #include "util/classic/kernels.h"
+#include "util/classic/rate.h"
 #include "util/classic/shape.h"
 
 namespace deltabloom::internal::classic {
@@ -42,6 +43,7 @@ constexpr LayoutRow MakeRow(const char* name) {
   row.build = Build;
   row.parse = Parse<kHash>;
   row.may_match_hash = MayMatchHash;
+  row.rate = Rate;
   row.describe = Describe;
   return row;
 }

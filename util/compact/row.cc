@@ -49,6 +49,7 @@ constexpr LayoutRow MakeRow() {
   row.build = Build;
   row.parse = Parse;
   row.may_match_hash = MayMatchHash;
+  row.rate = Rate;
   row.describe = Describe;
   return row;
 }

@@ -1,5 +1,7 @@
 #include "util/compact/shape.h"
 
+#include <cmath>
+
 #include "util/coding.h"
 #include "util/compact/build.h"
 
@@ -152,6 +154,17 @@ void Grow(Plan* plan, uint64_t payload_limit) {
   Shape shape = plan->shape.As<Shape>();
   SetWords(WordsWithin(shape, payload_limit), &shape);
   SetPlan(shape, plan);
+}
+
+// A bit of fingerprint for each column of the block in which a key starts. Of
+// the absent keys those whose starts are bumped go to the next layer, about as
+// many as it has starts; the narrow blocks are the first ones.
+double Rate(const AnyShape& any_shape, uint64_t) {
+  const Shape& shape = any_shape.As<Shape>();
+  const uint64_t starts = shape.blocks() - 1;  // the last one has none
+  const double narrow = static_cast<double>(std::min(shape.narrow, starts)) /
+                        static_cast<double>(starts);
+  return std::ldexp(1 + narrow, -int{shape.columns});
 }
 
 }  // namespace deltabloom::internal::compact

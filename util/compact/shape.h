@@ -97,6 +97,7 @@ Sizes SizesOf(const Shape& shape);
 // For the row, which says what they do.
 bool MakePlan(uint32_t millibits_per_key, Plan* plan);
 void Grow(Plan* plan, uint64_t payload_limit);
+double Rate(const AnyShape& shape, uint64_t keys);
 
 }  // namespace deltabloom::internal::compact
 

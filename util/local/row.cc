@@ -3,6 +3,7 @@
 #include "util/hash64.h"
 #include "util/local/build.h"
 #include "util/local/kernels.h"
+#include "util/local/rate.h"
 #include "util/local/shape.h"
 
 namespace deltabloom::internal::local {
@@ -40,6 +41,7 @@ constexpr LayoutRow MakeRow() {
   row.build = Build;
   row.parse = Parse;
   row.may_match_hash = MayMatchHash;
+  row.rate = Rate;
   row.describe = Describe;
   return row;
 }

@@ -1,0 +1,193 @@
+#include "engines/rocksdb/settings_fields.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+#include "util/layout.h"
+
+namespace deltabloom::internal {
+namespace {
+
+using ROCKSDB_NAMESPACE::OptionType;
+
+constexpr char kLegalBitsPerKey[] =
+    "use 0 to 1000; 10 gives about 1 % false positives, less than 0.5 no "
+    "filter";
+
+std::string ParseBitsPerKey(std::string_view name, std::string_view text,
+                            Settings* settings) {
+  double bits_per_key = 0;
+  const char* const end = text.data() + text.size();
+  // from_chars knows no locale.
+  const auto [next, status] = std::from_chars(text.data(), end, bits_per_key);
+  if (status != std::errc() || next != end) {
+    return std::string(name) + " " + Quote(text) +
+           " is not a number: " + kLegalBitsPerKey;
+  }
+  if (!ValidBitsPerKey(bits_per_key)) {
+    return std::string(name) + " " + Quote(text) +
+           " is out of range: " + kLegalBitsPerKey;
+  }
+  settings->millibits_per_key = Millibits(bits_per_key);
+  return {};
+}
+
+std::string ParseLayoutName(std::string_view name, std::string_view text,
+                            Settings* settings) {
+  Layout layout;
+  if (!ParseLayout(text, &layout)) {
+    return std::string(name) + " " + Quote(text) + " is unknown: use " +
+           LayoutNames();
+  }
+  settings->layout = layout;
+  return {};
+}
+
+std::string ParseAllocation(std::string_view name, std::string_view text,
+                            Settings* settings) {
+  const bool levels = text == "levels";
+  if (!levels && text != "uniform") {
+    return std::string(name) + " " + Quote(text) +
+           " is unknown: use uniform or levels";
+  }
+  settings->allocation =
+      levels ? RocksDBAllocation::kLevels : RocksDBAllocation::kUniform;
+  return {};
+}
+
+// A number of bytes, 0 for no limit.
+template <std::atomic<uint64_t> Settings::*kMember>
+std::string ParseLimit(std::string_view name, std::string_view text,
+                       Settings* settings) {
+  uint64_t bytes = 0;
+  const char* const end = text.data() + text.size();
+  const auto [next, status] = std::from_chars(text.data(), end, bytes);
+  if (status != std::errc() || next != end) {
+    return std::string(name) + " " + Quote(text) +
+           " is not a number of bytes: use 0 for no limit";
+  }
+  settings->*kMember = bytes;
+  return {};
+}
+
+template <std::atomic<bool> Settings::*kMember>
+std::string ParseBool(std::string_view name, std::string_view text,
+                      Settings* settings) {
+  const bool on = text == "true" || text == "1";
+  if (!on && text != "false" && text != "0") {
+    return std::string(name) + " " + Quote(text) +
+           " is unknown: use true or false";
+  }
+  settings->*kMember = on;
+  return {};
+}
+
+std::string ParseCompatibility(std::string_view name, std::string_view text,
+                               Settings* settings) {
+  const bool own = text == "own";
+  if (!own && text != "builtin") {
+    return std::string(name) + " " + Quote(text) +
+           " is unknown: use builtin or own";
+  }
+  const auto compatibility =
+      own ? RocksDBCompatibility::kOwn : RocksDBCompatibility::kBuiltin;
+  if (settings->made && settings->compatibility != compatibility) {
+    return std::string(name) +
+           " is fixed when a policy is made: make another policy";
+  }
+  settings->compatibility = compatibility;
+  return {};
+}
+
+std::string ParseKeyTransform(std::string_view name, std::string_view text,
+                              Settings* settings) {
+  const RegisteredTransform* const transform = KeyTransformOf(text);
+  const std::string problem = KeyTransformProblem(text);
+  if (settings->made) {
+    if (problem.empty() && transform == settings->key_transform) return {};
+    return std::string(name) +
+           " is fixed when a policy is made: make another policy";
+  }
+  settings->key_transform = transform;
+  settings->unknown_key_transform =
+      problem.empty() ? std::string() : std::string(text);
+  return problem;
+}
+
+std::string KeyTransformText(const Settings& settings) {
+  if (!settings.unknown_key_transform.empty()) {
+    return settings.unknown_key_transform;
+  }
+  const RegisteredTransform* const transform = settings.key_transform;
+  return transform == nullptr ? kNoTransform : transform->text;
+}
+
+std::string BitsPerKeyText(const Settings& settings) {
+  const uint32_t millibits = settings.millibits_per_key;
+  std::string text = std::to_string(millibits / 1000);
+  if (millibits % 1000 != 0) {
+    text += "." + std::to_string(1000 + millibits % 1000).substr(1);
+    text.erase(text.find_last_not_of('0') + 1);
+  }
+  return text;
+}
+
+std::string LayoutText(const Settings& settings) {
+  return LayoutName(settings.layout);
+}
+
+std::string AllocationText(const Settings& settings) {
+  return settings.allocation == RocksDBAllocation::kLevels ? "levels"
+                                                           : "uniform";
+}
+
+template <std::atomic<uint64_t> Settings::*kMember>
+std::string LimitText(const Settings& settings) {
+  return std::to_string(settings.*kMember);
+}
+
+template <std::atomic<bool> Settings::*kMember>
+std::string BoolText(const Settings& settings) {
+  return settings.*kMember ? "true" : "false";
+}
+
+std::string CompatibilityText(const Settings& settings) {
+  return settings.compatibility == RocksDBCompatibility::kOwn ? "own"
+                                                              : "builtin";
+}
+
+}  // namespace
+
+const Field kFields[] = {
+    {"bits_per_key", OptionType::kDouble, kMayChange, ParseBitsPerKey,
+     BitsPerKeyText},
+    {"layout", OptionType::kEnum, kMayChange, ParseLayoutName, LayoutText},
+    {"allocation", OptionType::kEnum, kMayChange, ParseAllocation,
+     AllocationText},
+    {"compatibility", OptionType::kEnum, kFixed, ParseCompatibility,
+     CompatibilityText},
+    {"max_build_bytes", OptionType::kUInt64T, kMayChange,
+     ParseLimit<&Settings::max_build_bytes>,
+     LimitText<&Settings::max_build_bytes>},
+    {"payload_check", OptionType::kBoolean, kMayChange,
+     ParseBool<&Settings::payload_check>, BoolText<&Settings::payload_check>},
+    {"seeded", OptionType::kBoolean, kMayChange, ParseBool<&Settings::seeded>,
+     BoolText<&Settings::seeded>},
+    {"key_transform", OptionType::kString, kFixed, ParseKeyTransform,
+     KeyTransformText},
+};
+const size_t kFieldCount = std::size(kFields);
+
+uint32_t Millibits(double bits_per_key) {
+  const uint32_t rounded = ToMillibits(bits_per_key);
+  return bits_per_key < kMinBitsPerKey
+             ? std::min(rounded, kMinMillibitsPerKey - 1)
+             : rounded;
+}
+
+std::string Quote(std::string_view text) {
+  return "'" + std::string(text) + "'";
+}
+
+}  // namespace deltabloom::internal

@@ -1,0 +1,51 @@
+// The parameters of a policy, one row each: how each is called, read and
+// printed. What sets them (a URI, an OPTIONS file, SetOptions) goes by the
+// rows.
+#ifndef DELTABLOOM_ENGINES_ROCKSDB_SETTINGS_FIELDS_H_
+#define DELTABLOOM_ENGINES_ROCKSDB_SETTINGS_FIELDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engines/rocksdb/settings.h"
+#include "rocksdb/utilities/options_type.h"
+
+namespace deltabloom::internal {
+
+// May SetOptions change it while the policy is used?
+inline constexpr bool kMayChange = true;
+inline constexpr bool kFixed = false;
+
+struct Field {
+  const char* name;
+  ROCKSDB_NAMESPACE::OptionType type;
+  bool may_change;
+  // Returns what is wrong and what is legal, or nothing; then it is set.
+  // Comes with the name above.
+  std::string (*parse)(std::string_view name, std::string_view text,
+                       Settings* settings);
+  // As parse() reads it.
+  std::string (*print)(const Settings& settings);
+};
+
+// In the order in which they are printed.
+extern const Field kFields[];
+extern const size_t kFieldCount;
+
+// Those that a URI sets by their place.
+inline constexpr const char* kUriFields[] = {"bits_per_key", "layout",
+                                             "allocation"};
+inline constexpr char kUriForm[] = "deltabloom:BITS_PER_KEY:LAYOUT:ALLOCATION";
+
+// The thousandths that stand for bits_per_key. What is below the least that
+// writes a filter stays there.
+uint32_t Millibits(double bits_per_key);
+
+// In single quotes.
+std::string Quote(std::string_view text);
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_ENGINES_ROCKSDB_SETTINGS_FIELDS_H_

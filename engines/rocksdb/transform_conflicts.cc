@@ -1,0 +1,51 @@
+#include "engines/rocksdb/transform_conflicts.h"
+
+#include <string_view>
+
+#include "rocksdb/memtablerep.h"
+#include "rocksdb/table.h"
+
+namespace deltabloom::internal {
+namespace {
+
+using ROCKSDB_NAMESPACE::BlockBasedTableOptions;
+using ROCKSDB_NAMESPACE::ColumnFamilyOptions;
+
+// Memtables that keep keys in buckets by the hash of their prefix.
+bool HashesPrefixes(const ColumnFamilyOptions& family) {
+  if (family.memtable_factory == nullptr) return false;
+  const std::string_view name = family.memtable_factory->Name();
+  return name == "HashSkipListRepFactory" || name == "HashLinkListRepFactory";
+}
+
+bool HasHashIndex(const ColumnFamilyOptions& family) {
+  if (family.table_factory == nullptr) return false;
+  const auto* table =
+      family.table_factory->GetOptions<BlockBasedTableOptions>();
+  return table != nullptr &&
+         table->index_type == BlockBasedTableOptions::kHashSearch;
+}
+
+}  // namespace
+
+std::string TransformConflict(const ColumnFamilyOptions& family) {
+  std::string option;
+  if (family.memtable_whole_key_filtering &&
+      family.memtable_prefix_bloom_size_ratio > 0) {
+    option = "memtable_whole_key_filtering";
+  } else if (family.memtable_prefix_bloom_size_ratio > 0 &&
+             family.prefix_extractor != nullptr) {
+    option = "memtable_prefix_bloom_size_ratio with a prefix_extractor";
+  } else if (HashesPrefixes(family)) {
+    option = std::string("memtable_factory ") + family.memtable_factory->Name();
+  } else if (HasHashIndex(family)) {
+    option = "index_type kHashSearch";
+  }
+  if (option.empty()) return {};
+  return option +
+         " hashes the bytes of keys in RocksDB, where a key transform does not "
+         "reach, and would lose keys that are equal but differ in bytes: do "
+         "without it, or without key_transform";
+}
+
+}  // namespace deltabloom::internal

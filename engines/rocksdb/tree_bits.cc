@@ -1,0 +1,355 @@
+#include "engines/rocksdb/tree_bits.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace deltabloom::internal {
+namespace {
+
+// How much of the tree's keys must flow in until what it looked like before is
+// half forgotten: levels fill and empty in cycles, universal compaction in ones
+// of the size of the tree.
+constexpr double kMemory = 0.5;
+
+// What the tree is now counts for so much of the profile.
+constexpr double kPartOfNow = 0.5;
+
+// The most by which the asked average is corrected for what is found on disk,
+// and how much of it the part that adds up may be.
+constexpr double kMaxCorrection = 0.10;
+constexpr double kMaxIntegral = 0.07;
+
+// While tables of the last run that have more bits than their part wait to be
+// rewritten, the others get no more than keeps the average below this.
+constexpr double kMaxExcess = 0.02;
+
+// Where more of an origin's keys than this are moved, all that were moved count
+// as of that origin; where fewer are, in proportion.
+constexpr double kOftenMoved = 0.02;
+
+int Octave(double keys) {
+  return keys > 1 ? static_cast<int>(std::log2(keys)) : 0;
+}
+
+}  // namespace
+
+void TreeBits::Learn(uint64_t file, const TableFacts& facts) {
+  File& known = files_[file];
+  const int level = known.level;
+  if (level >= 0) Unplace(known);
+  const int origin = known.facts.origin;
+  known.facts = facts;
+  if (facts.origin == kUnknownOrigin) known.facts.origin = origin;
+  if (level >= 0) Place(&known, level);
+  rewritten_ += static_cast<double>(facts.keys) / std::max(keys_, 1.0);
+}
+
+uint64_t TreeBits::KeysOf(uint64_t file) const {
+  const auto it = files_.find(file);
+  return it == files_.end() ? 0 : it->second.facts.keys;
+}
+
+bool TreeBits::Knows(uint64_t file) const {
+  const auto it = files_.find(file);
+  return it != files_.end() && it->second.facts.filter_bits >= 0;
+}
+
+void TreeBits::Forget(uint64_t file) {
+  const auto it = files_.find(file);
+  if (it == files_.end()) return;
+  if (it->second.level >= 0) Unplace(it->second);
+  files_.erase(it);
+}
+
+void TreeBits::Flushed(uint64_t keys) {
+  const auto n = static_cast<double>(keys);
+  inflow_ += n;
+  // A large one counts for more: the last flush before a database is closed may
+  // have any size.
+  const double part = n / (n + 2 * flush_keys_ + 1);
+  flush_keys_ += part * (n - flush_keys_);
+}
+
+void TreeBits::Place(File* file, int level) {
+  file->level = level;
+  const auto keys = static_cast<double>(file->facts.keys);
+  keys_ += keys;
+  level_keys_[level] += keys;
+  ++level_files_[level];
+}
+
+void TreeBits::Unplace(const File& file) {
+  const auto keys = static_cast<double>(file.facts.keys);
+  keys_ -= keys;
+  level_keys_[file.level] -= keys;
+  if (--level_files_[file.level] == 0) {
+    level_files_.erase(file.level);
+    level_keys_.erase(file.level);
+  }
+}
+
+// What leaves the level it was written for has been moved or rewritten.
+void TreeBits::Left(const File& file, bool moved) {
+  const int origin = file.facts.origin;
+  if (origin == kUnknownOrigin || origin == kBottommost) return;
+  const auto keys = static_cast<double>(file.facts.keys);
+  const double part = keys / (keys + std::max(8 * keys, 0.02 * keys_) + 1);
+  double& lately = moved_[origin];
+  lately += part * ((moved ? 1 : 0) - lately);
+}
+
+void TreeBits::Edit(const std::vector<uint64_t>& removed,
+                    const std::vector<LiveTable>& added) {
+  // A table that is moved is both.
+  std::unordered_map<uint64_t, int> levels;
+  for (const LiveTable& table : added) levels[table.file] = table.level;
+  for (const uint64_t number : removed) {
+    const auto it = files_.find(number);
+    if (it == files_.end() || it->second.level < 0) continue;
+    if (levels.count(number) != 0) continue;
+    if (it->second.level == it->second.facts.origin) Left(it->second, false);
+    Unplace(it->second);
+    files_.erase(it);
+  }
+  for (const LiveTable& table : added) {
+    File& file = files_[table.file];
+    if (file.level == table.level) continue;
+    if (file.level < 0 && file.facts.origin == kUnknownOrigin &&
+        file.facts.keys == 0) {
+      file.facts.keys = table.keys;
+    }
+    const bool left = file.level < 0 ? table.level != file.facts.origin
+                                     : file.level == file.facts.origin;
+    if (left) Left(file, true);
+    if (file.level >= 0) Unplace(file);
+    Place(&file, table.level);
+  }
+  Changed();
+}
+
+void TreeBits::SetTree(const std::vector<LiveTable>& tables) {
+  std::unordered_map<uint64_t, int> live;
+  for (const LiveTable& table : tables) live[table.file] = table.level;
+  std::vector<uint64_t> removed;
+  for (const auto& [number, file] : files_) {
+    if (file.level >= 0 && live.count(number) == 0) removed.push_back(number);
+  }
+  Edit(removed, tables);
+}
+
+int TreeBits::DeepestLevel() const {
+  return level_files_.empty() ? 0 : level_files_.rbegin()->first;
+}
+
+TreeBits::Origin TreeBits::OriginOf(int origin, double run_keys) const {
+  return {origin, origin == kBottommost ? 0 : Octave(run_keys)};
+}
+
+double TreeBits::MovedPart(int origin) const {
+  const auto it = moved_.find(origin);
+  return it == moved_.end() ? 0 : std::min(it->second / kOftenMoved, 1.0);
+}
+
+TreeBits::Shares TreeBits::SharesNow(double assumed) const {
+  Shares shares;
+  if (!(keys_ > 0)) return shares;
+  const int deepest = DeepestLevel();
+  const auto level_keys = [this](int level) {
+    const auto it = level_keys_.find(level);
+    return it == level_keys_.end() ? 0 : it->second;
+  };
+  for (const auto& [number, file] : files_) {
+    if (file.level < 0 || file.facts.keys == 0) continue;
+    const auto keys = static_cast<double>(file.facts.keys);
+    const double run = file.level == 0 ? keys : level_keys(file.level);
+    const double weight = keys / run;
+    const double bits =
+        file.facts.filter_bits < 0 ? assumed * keys : file.facts.filter_bits;
+    shares.bits += bits / keys_;
+    // As what it counts, and as what the rest.
+    const int here =
+        file.level == deepest && deepest > 0 ? kBottommost : file.level;
+    int origin = file.facts.origin;
+    double part = 1;
+    if (origin == kUnknownOrigin || origin == file.level) {
+      origin = origin == kUnknownOrigin ? here : origin;
+    } else if (origin != kBottommost) {
+      part = MovedPart(origin);
+    }
+    const auto add = [&](int as, double how_much) {
+      if (how_much <= 0) return;
+      const double size = as == 0            ? keys
+                          : as == file.level ? run
+                                             : level_keys(as);
+      Share& share = shares.of[OriginOf(as, size)];
+      share.keys += how_much * keys / keys_;
+      share.weight += how_much * weight;
+      if (as == kBottommost) shares.bottommost_bits += how_much * bits / keys_;
+    };
+    add(origin, part);
+    add(here, 1 - part);
+  }
+  return shares;
+}
+
+// Brings the profile up to date, by as much as flowed in.
+void TreeBits::Changed() {
+  if (!(keys_ > 0)) {
+    profile_.clear();
+    profiled_keys_ = 0;
+    return;
+  }
+  const double change = std::max(inflow_, std::fabs(keys_ - profiled_keys_));
+  const double part =
+      profile_.empty() ? 1 : 1 - std::exp2(-change / (kMemory * keys_));
+  inflow_ = 0;
+  profiled_keys_ = keys_;
+  for (auto& [origin, share] : profile_) {
+    share.keys *= 1 - part;
+    share.weight *= 1 - part;
+  }
+  for (const auto& [origin, share] : SharesNow(asked_).of) {
+    Share& lately = profile_[origin];
+    lately.keys += part * share.keys;
+    lately.weight += part * share.weight;
+  }
+  for (auto it = profile_.begin(); it != profile_.end();) {
+    it = it->second.keys < 1e-9 ? profile_.erase(it) : std::next(it);
+  }
+}
+
+// In parts of all keys of the tree, as it will be with the table.
+double TreeBits::SizeOf(const NewTable& table) const {
+  const auto level = level_keys_.find(table.level);
+  const double there = level == level_keys_.end() ? 0 : level->second;
+  double run = there + table.keys_from_above;
+  double runs = 1;
+  if (table.level == 0) {
+    run = table.keys_read > 0 ? table.keys_read : std::max(flush_keys_, 1.0);
+    if (table.keys_read == 0) {
+      const auto files = level_files_.find(0);
+      runs +=
+          files == level_files_.end() ? 0 : static_cast<double>(files->second);
+    }
+  }
+  const double all = std::max(keys_, run);
+  if (table.bottommost) {
+    double largest = run;
+    for (const auto& [number, keys] : level_keys_) {
+      if (number > 0) largest = std::max(largest, keys);
+    }
+    return largest / all;
+  }
+  // With those of its origin that lie elsewhere.
+  Share moved;
+  const double part = MovedPart(table.level);
+  if (part > 0 && (table.level > 0 || table.keys_read == 0)) {
+    for (const auto& [number, file] : files_) {
+      if (file.level <= table.level || file.facts.origin != table.level) {
+        continue;
+      }
+      const auto keys = static_cast<double>(file.facts.keys);
+      moved.keys += part * keys;
+      moved.weight += part * keys / level_keys_.at(file.level);
+    }
+  }
+  return (moved.keys + runs * run) / (moved.weight + runs) / all;
+}
+
+// Like a controller with a proportional and an integral part: the one follows
+// what is found on disk, the other takes out what remains.
+void TreeBits::Ask(double bits_per_key) {
+  if (std::fabs(bits_per_key - asked_) > 0.001) integral_ = 0;
+  asked_ = bits_per_key;
+  correction_ = 0;
+  if (!(asked_ > 0) || !(keys_ > 0)) return;
+  const double error = std::clamp((asked_ - AverageBits()) / asked_, -1.0, 1.0);
+  integral_ = std::clamp(integral_ + 0.25 * error * std::min(rewritten_, 1.0),
+                         -kMaxIntegral, kMaxIntegral);
+  rewritten_ = 0;
+  correction_ = std::clamp(integral_ + error, -kMaxCorrection, kMaxCorrection);
+}
+
+// Below it tables that are not bottommost would, together with those of the
+// last run as they are now, take the average above what was asked.
+double TreeBits::LeastPrice(const RateCurve& curve) const {
+  const Shares now = SharesNow(asked_);
+  std::vector<SortedRun> others;
+  double keys = 0;
+  for (const auto& [origin, share] : now.of) {
+    if (origin.first == kBottommost) continue;
+    others.push_back({share.keys, share.weight});
+    keys += share.keys;
+  }
+  const double left = asked_ * (1 + kMaxExcess) - now.bottommost_bits;
+  return keys > 0 ? PriceOfBits(curve, others, left / keys) : 0;
+}
+
+TableBits TreeBits::BitsFor(const NewTable& table,
+                            const RateCurve& curve) const {
+  TableBits given;
+  given.bits_per_key = asked_;
+  if (profile_.empty() || !(asked_ >= RateCurve::kMinBits)) return given;
+  const double corrected = asked_ * (1 + correction_);
+  std::vector<SortedRun> runs;
+  double bottommost_keys = 0;
+  const Shares now = SharesNow(asked_);
+  std::map<Origin, Share> profile = profile_;
+  for (auto& [origin, share] : profile) {
+    share.keys *= 1 - kPartOfNow;
+    share.weight *= 1 - kPartOfNow;
+  }
+  for (const auto& [origin, share] : now.of) {
+    profile[origin].keys += kPartOfNow * share.keys;
+    profile[origin].weight += kPartOfNow * share.weight;
+  }
+  for (const auto& [origin, share] : profile) {
+    runs.push_back({share.keys, share.weight});
+    if (origin.first == kBottommost) bottommost_keys += share.keys;
+  }
+  // The first of its kind: how deep the tree will be is not known.
+  if (table.bottommost && bottommost_keys < 0.2) {
+    given.bits_per_key = corrected;
+    return given;
+  }
+  const double price = PriceOfBits(curve, runs, corrected);
+  given.slope = price * SizeOf(table);
+  given.bits_per_key = curve.BitsAtSlope(given.slope);
+  if (!table.bottommost && given.bits_per_key > asked_) {
+    given.slope = std::max(price, LeastPrice(curve)) * SizeOf(table);
+    given.bits_per_key = curve.BitsAtSlope(given.slope);
+    if (given.bits_per_key < asked_) {
+      given.bits_per_key = asked_;
+      given.slope = 0;
+    }
+  }
+  for (const SortedRun& run : runs) {
+    given.rates += run.weight * curve.At(BitsAtPrice(curve, run, price)).rate;
+  }
+  return given;
+}
+
+std::vector<TreeRun> TreeBits::Runs() const {
+  std::vector<TreeRun> runs;
+  std::map<int, TreeRun> levels;
+  // Newest first: files of level 0 by number.
+  std::map<uint64_t, const File*> newest;
+  for (const auto& [number, file] : files_) {
+    if (file.level >= 0) newest[~number] = &file;
+  }
+  for (const auto& [number, file] : newest) {
+    const auto keys = static_cast<double>(file->facts.keys);
+    TreeRun added;
+    TreeRun& run = file->level == 0 ? added : levels[file->level];
+    run.level = file->level;
+    ++run.files;
+    run.keys += keys;
+    run.filter_bits +=
+        file->facts.filter_bits < 0 ? asked_ * keys : file->facts.filter_bits;
+    if (file->level == 0) runs.push_back(run);
+  }
+  for (const auto& [level, run] : levels) runs.push_back(run);
+  return runs;
+}
+
+}  // namespace deltabloom::internal

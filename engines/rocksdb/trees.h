@@ -1,0 +1,77 @@
+// The trees of all open databases, process-wide: a listener feeds them, every
+// policy asks them. Not kept by policies, for databases share policies, a
+// database has several, and SetOptions may copy them.
+#ifndef DELTABLOOM_ENGINES_ROCKSDB_TREES_H_
+#define DELTABLOOM_ENGINES_ROCKSDB_TREES_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "deltabloom/filter.h"
+#include "engines/rocksdb/tree_bits.h"
+
+namespace deltabloom::internal {
+
+// The tree of a column family, and what its policy did last.
+struct FamilyTree {
+  TreeBits bits;
+  double asked = 0;  // bits per key; 0: by no policy of levels so far
+  Layout layout = Layout::kClassic;
+  // By level, with kBottommost: what tables got, and what the LOG was told.
+  std::map<int, double> given;
+  std::map<int, double> logged;
+};
+
+// A compaction that runs.
+struct CompactionJob {
+  int output_level = 0;
+  double keys_read = 0;
+  double keys_from_above = 0;
+};
+
+struct DatabaseTrees {
+  std::string name;
+  // Which database, should another one of the name be opened.
+  const void* default_family = nullptr;
+
+  // Held while RocksDB is asked for the tree and the answer is taken over.
+  // Before `mutex`.
+  std::mutex order;
+  uint64_t events = 0;  // since RocksDB was asked; under `order`
+
+  std::mutex mutex;  // the rest
+  std::map<std::string, FamilyTree> families;
+  std::unordered_map<int, CompactionJob> jobs;
+  std::unordered_map<std::string, int> origins;  // of tables being written
+};
+
+// Those of the database, made if need be.
+std::shared_ptr<DatabaseTrees> TreesOf(const std::string& name,
+                                       const void* default_family);
+// Null if there are none.
+std::shared_ptr<DatabaseTrees> FindTrees(const std::string& name);
+// When the database is closed.
+void ForgetTrees(const void* default_family);
+std::map<std::string, std::shared_ptr<DatabaseTrees>> AllTrees();
+
+// What a listener told of the table whose builder this thread is about to make.
+// RocksDB tells the listener of database and column family, and just then, on
+// the same thread, asks the policy, whom it tells neither.
+struct TableNote {
+  std::string family;
+  std::string path;
+  int job = 0;
+  std::shared_ptr<DatabaseTrees> trees;  // null: nothing is known yet
+};
+
+void LeaveNote(TableNote note);
+// False if there is none for this column family. It is gone in any case.
+bool TakeNote(const std::string& family, TableNote* note);
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_ENGINES_ROCKSDB_TREES_H_

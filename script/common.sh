@@ -1,0 +1,40 @@
+# For the scripts beside it, which source it.
+set -euo pipefail
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+script=script/$(basename "$0")
+
+# If help is asked for: the head of the script, and the options of its program
+# as FILE has them, which a test holds against the program's own. Needs nothing
+# that must be installed or built.
+#
+#   help_with FILE "$@"
+help_with() {
+  local file=$1 argument
+  shift
+  for argument in "$@"; do
+    case "$argument" in
+      -h | --help)
+        sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0"
+        [ "$file" = - ] || { echo && cat "$top/$file"; }
+        exit 0
+        ;;
+    esac
+  done
+}
+
+# Builds TARGET in DIR, silently; shows the end of the log if that fails.
+#
+#   build_target DIR TARGET [CMake options]
+build_target() {
+  local dir=$1 target=$2 log
+  shift 2
+  log=$(mktemp)
+  if ! { cmake -S "$top" -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDELTABLOOM_TESTS=OFF "$@" &&
+    cmake --build "$dir" -j "${JOBS:-$(nproc)}" --target "$target"; } >"$log" 2>&1; then
+    tail -n 30 "$log" >&2
+    rm -f "$log"
+    echo "$script: the build failed; its last lines are above" >&2
+    exit 1
+  fi
+  rm -f "$log"
+}

@@ -1,0 +1,146 @@
+/* The core from a C program: keys are found, errors are told and freed. */
+#include <deltabloom/c.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition)                                               \
+  do {                                                                 \
+    if (!(condition)) {                                                \
+      fprintf(stderr, "line %d: %s is false\n", __LINE__, #condition); \
+      exit(1);                                                         \
+    }                                                                  \
+  } while (0)
+
+enum { kKeys = 1000 };
+
+static size_t Key(char* buffer, size_t size, int i) {
+  return (size_t)snprintf(buffer, size, "key%d", i);
+}
+
+static void Fill(deltabloom_builder_t* builder) {
+  char key[16];
+  char* error = NULL;
+  for (int i = 0; i < kKeys; ++i) {
+    deltabloom_builder_add(builder, key, Key(key, sizeof(key), i), &error);
+    CHECK(error == NULL);
+  }
+  CHECK(deltabloom_builder_keys_added(builder) == kKeys);
+}
+
+static void CheckLayout(const char* layout, const char* description) {
+  char* error = NULL;
+  deltabloom_options_t* const options = deltabloom_options_create();
+  deltabloom_options_set_bits_per_key(options, 12);
+  deltabloom_options_set_layout(options, layout, &error);
+  deltabloom_options_set_max_build_bytes(options, 1 << 20);
+  CHECK(error == NULL);
+  deltabloom_builder_t* const builder =
+      deltabloom_builder_create(options, &error);
+  deltabloom_options_destroy(options);
+  CHECK(builder != NULL && error == NULL);
+  Fill(builder);
+  const uint64_t expected = deltabloom_builder_filter_size(builder);
+  size_t size = 0;
+  char* const bytes = deltabloom_builder_finish(builder, &size, &error);
+  CHECK(bytes != NULL && error == NULL && size == expected);
+  CHECK(deltabloom_builder_keys_added(builder) == 0);
+  deltabloom_builder_destroy(builder);
+
+  char* const text = deltabloom_filter_describe(bytes, size);
+  CHECK(strncmp(text, description, strlen(description)) == 0);
+  deltabloom_free(text);
+
+  deltabloom_filter_t* const filter =
+      deltabloom_filter_create(bytes, size, NULL, &error);
+  CHECK(filter != NULL && error == NULL);
+  char names[2 * kKeys][16];
+  const char* keys[2 * kKeys];
+  size_t lengths[2 * kKeys];
+  unsigned char answers[2 * kKeys];
+  int positives = 0;
+  for (int i = 0; i < 2 * kKeys; ++i) {
+    keys[i] = names[i];
+    lengths[i] = Key(names[i], sizeof(names[i]), i);
+  }
+  deltabloom_filter_may_match_many(filter, 2 * kKeys, keys, lengths, answers);
+  for (int i = 0; i < 2 * kKeys; ++i) {
+    CHECK(deltabloom_filter_may_match(filter, keys[i], lengths[i]) ==
+          answers[i]);
+    if (i < kKeys) CHECK(answers[i] == 1);
+    positives += i < kKeys ? 0 : answers[i];
+  }
+  CHECK(positives < kKeys / 20);
+  deltabloom_filter_may_match(filter, NULL, 0);
+  deltabloom_filter_destroy(filter);
+  deltabloom_free(bytes);
+}
+
+static void CheckError(const char* error, const char* text) {
+  CHECK(error != NULL);
+  if (strstr(error, text) == NULL) {
+    fprintf(stderr, "'%s' is not in '%s'\n", text, error);
+    exit(1);
+  }
+}
+
+static void CheckErrors(void) {
+  char* error = NULL;
+  deltabloom_options_t* const options = deltabloom_options_create();
+  deltabloom_options_set_layout(options, "ribbon", &error);
+  CheckError(error, "layout 'ribbon' is unknown: use classic, local");
+  deltabloom_free(error);
+  error = NULL;
+  deltabloom_options_set_hash(options, "md5", &error);
+  CheckError(error, "hash 'md5' is unknown: use murmurhash2 or leveldb");
+  deltabloom_free(error);
+  error = NULL;
+  deltabloom_options_set_hash(options, "md5", NULL);
+
+  deltabloom_options_set_bits_per_key(options, -1);
+  CHECK(deltabloom_builder_create(options, &error) == NULL);
+  CheckError(error, "bits_per_key");
+  deltabloom_free(error);
+  error = NULL;
+  CHECK(deltabloom_builder_create(options, NULL) == NULL);
+  deltabloom_options_destroy(options);
+
+  CHECK(deltabloom_filter_create("x", 1, "sha1", &error) == NULL);
+  CheckError(error, "hash 'sha1'");
+  deltabloom_free(error);
+
+  deltabloom_options_destroy(NULL);
+  deltabloom_builder_destroy(NULL);
+  deltabloom_filter_destroy(NULL);
+  deltabloom_free(NULL);
+}
+
+/* Any bytes are a filter; these match all. */
+static void CheckForeignBytes(void) {
+  deltabloom_filter_t* const filter =
+      deltabloom_filter_create("\xff\xff\xff", 3, "leveldb", NULL);
+  CHECK(deltabloom_filter_may_match(filter, "k", 1) == 1);
+  deltabloom_filter_destroy(filter);
+}
+
+static void CheckSizing(void) {
+  uint64_t bits = 0;
+  uint32_t probes = 0;
+  deltabloom_size_for_rate(1000, 0.01, &bits, &probes);
+  CHECK(bits > 9500 && bits < 9700 && probes == 7);
+  CHECK(deltabloom_bits_per_key_for_rate(0.01) > 9.5);
+  CHECK(deltabloom_rate_for_bits_per_key(10) < 0.01);
+}
+
+int main(void) {
+  CHECK(strlen(deltabloom_version()) >= 5);
+  CheckLayout("classic", "classic, 8 probes");
+  CheckLayout("local", "local");
+  CheckLayout("compact", "compact");
+  CheckLayout("auto", "compact");
+  CheckErrors();
+  CheckForeignBytes();
+  CheckSizing();
+  puts("ok");
+  return 0;
+}

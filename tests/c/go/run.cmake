@@ -1,0 +1,18 @@
+# Builds SOURCE with GO against LIBRARY and runs it in a fresh folder.
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+cmake_path(GET LIBRARY PARENT_PATH folder)
+set(ENV{CGO_CFLAGS} -I${INCLUDE})
+set(ENV{CGO_LDFLAGS} "${LIBRARY} -lrocksdb -Wl,-rpath,${folder}")
+set(ENV{CGO_LDFLAGS_ALLOW} ".*")
+set(ENV{GO111MODULE} off)
+if(NOT DEFINED ENV{HOME})
+  set(ENV{GOCACHE} ${WORK}/cache)
+endif()
+foreach(step "${GO};build;-o;${WORK}/program;${SOURCE}" "${WORK}/program;${WORK}/database")
+  execute_process(COMMAND ${step} RESULT_VARIABLE result
+    OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${step}\n${output}")
+  endif()
+endforeach()

@@ -1,0 +1,135 @@
+/* The policy in a database that is used through RocksDB's C interface. */
+#include <deltabloom/c.h>
+#include <rocksdb/c.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition)                                               \
+  do {                                                                 \
+    if (!(condition)) {                                                \
+      fprintf(stderr, "line %d: %s is false\n", __LINE__, #condition); \
+      exit(1);                                                         \
+    }                                                                  \
+  } while (0)
+
+enum { kKeys = 2000 };
+
+static void CheckNoError(char* error) {
+  if (error != NULL) {
+    fprintf(stderr, "%s\n", error);
+    exit(1);
+  }
+}
+
+static rocksdb_t* Open(const char* path, const char* policy_text,
+                       rocksdb_options_t* options) {
+  char* error = NULL;
+  rocksdb_filterpolicy_t* const policy =
+      deltabloom_rocksdb_filterpolicy(policy_text, &error);
+  CheckNoError(error);
+  CHECK(policy != NULL);
+  rocksdb_block_based_table_options_t* const table =
+      rocksdb_block_based_options_create();
+  rocksdb_block_based_options_set_filter_policy(table, policy);
+  rocksdb_options_set_block_based_table_factory(options, table);
+  rocksdb_block_based_options_destroy(table);
+  rocksdb_options_set_create_if_missing(options, 1);
+  rocksdb_options_enable_statistics(options);
+  rocksdb_t* const db = rocksdb_open(options, path, &error);
+  CheckNoError(error);
+  return db;
+}
+
+static void Write(rocksdb_t* db) {
+  char* error = NULL;
+  rocksdb_writeoptions_t* const write = rocksdb_writeoptions_create();
+  for (int i = 0; i < kKeys; ++i) {
+    char key[16];
+    const int length = snprintf(key, sizeof(key), "%06d", 2 * i);
+    rocksdb_put(db, write, key, (size_t)length, "v", 1, &error);
+    CheckNoError(error);
+  }
+  rocksdb_writeoptions_destroy(write);
+  rocksdb_flushoptions_t* const flush = rocksdb_flushoptions_create();
+  rocksdb_flush(db, flush, &error);
+  CheckNoError(error);
+  rocksdb_flushoptions_destroy(flush);
+}
+
+static void Read(rocksdb_t* db) {
+  char* error = NULL;
+  rocksdb_readoptions_t* const read = rocksdb_readoptions_create();
+  for (int i = 0; i < 2 * kKeys - 1; ++i) {
+    char key[16];
+    size_t size = 0;
+    const int length = snprintf(key, sizeof(key), "%06d", i);
+    char* const value =
+        rocksdb_get(db, read, key, (size_t)length, &size, &error);
+    CheckNoError(error);
+    CHECK((value != NULL) == (i % 2 == 0));
+    rocksdb_free(value);
+  }
+  rocksdb_readoptions_destroy(read);
+}
+
+/* The value of a line "NAME COUNT : n" of RocksDB's statistics. */
+static long Ticker(rocksdb_options_t* options, const char* name) {
+  char* const text = rocksdb_options_statistics_get_string(options);
+  const char* const at = strstr(text, name);
+  CHECK(at != NULL);
+  const long value = strtol(strchr(at, ':') + 1, NULL, 10);
+  rocksdb_free(text);
+  return value;
+}
+
+static void CheckRefused(const char* text, const char* wanted) {
+  char* error = NULL;
+  CHECK(deltabloom_rocksdb_filterpolicy(text, &error) == NULL);
+  CHECK(error != NULL);
+  if (strstr(error, wanted) == NULL) {
+    fprintf(stderr, "'%s' is not in '%s'\n", wanted, error);
+    exit(1);
+  }
+  free(error);
+  CHECK(deltabloom_rocksdb_filterpolicy(text, NULL) == NULL);
+}
+
+int main(int argc, char** argv) {
+  CHECK(argc == 2);
+  char* error = NULL;
+  CHECK(deltabloom_rocksdb_register(&error) == 1);
+  CheckNoError(error);
+
+  /* One that nobody takes. */
+  rocksdb_filterpolicy_destroy(deltabloom_rocksdb_filterpolicy(NULL, NULL));
+
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksdb_t* db = Open(argv[1], "deltabloom:12:local", options);
+  Write(db);
+  Read(db);
+  CHECK(Ticker(options, "rocksdb.bloom.filter.useful") > kKeys / 2);
+  rocksdb_close(db);
+  rocksdb_options_destroy(options);
+
+  /* Again, with options by name, and over the first one's filters. */
+  options = rocksdb_options_create();
+  db = Open(argv[1], "id=deltabloom:10;layout=compact;payload_check=true",
+            options);
+  Read(db);
+  Write(db);
+  Read(db);
+  CHECK(Ticker(options, "rocksdb.bloom.filter.useful") > kKeys / 2);
+  rocksdb_close(db);
+  rocksdb_options_destroy(options);
+
+  CheckRefused("deltabloom:nan", "bits_per_key 'nan'");
+  CheckRefused("deltabloom:10:ribbon", "layout 'ribbon' is unknown");
+  CheckRefused("bits_per_key=-1", "bits_per_key '-1' is out of range");
+  CheckRefused("id=bloomfilter:10;layout=local", "cannot read");
+  CheckRefused("ribbonfilter:10", "cannot read");
+  CheckRefused("deltabloomy", "cannot read");
+  CheckRefused("no_such_option=1", "no_such_option");
+  puts("ok");
+  return 0;
+}

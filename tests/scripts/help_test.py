@@ -1,0 +1,63 @@
+"""--help of every script, without anything installed or built.
+
+Usage: help_test.py SOURCE PROGRAM...
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv[1])
+PROGRAMS = [pathlib.Path(path) for path in sys.argv[2:]]
+
+
+def run(command, **options):
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
+
+
+class HelpTest(unittest.TestCase):
+    def test_every_script_tells_how_it_is_used(self):
+        # A copy that cannot be written to shows that nothing is built, and a PATH
+        # of nothing but these that nothing is installed.
+        with tempfile.TemporaryDirectory() as folder:
+            top = pathlib.Path(folder) / "top"
+            top.mkdir()
+            for name in ["script", "db_bench_ext"]:
+                shutil.copytree(SOURCE / name, top / name)
+            tools = pathlib.Path(folder) / "bin"
+            tools.mkdir()
+            for tool in ["bash", "env", "cat", "sed", "dirname", "basename"]:
+                (tools / tool).symlink_to(shutil.which(tool))
+            scripts = sorted(
+                path.name
+                for path in (SOURCE / "script").iterdir()
+                if path.is_file() and path.name != "common.sh"
+            )
+            self.assertGreater(len(scripts), 6)
+            for script in scripts:
+                with self.subTest(script):
+                    done = run(
+                        ["/usr/bin/env", "bash", str(top / "script" / script), "--help"],
+                        cwd=folder,
+                        env={"PATH": str(tools)},
+                    )
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertEqual(done.stderr, "")
+                    self.assertIn(f"script/{script}", done.stdout)
+                    self.assertGreaterEqual(len(done.stdout.splitlines()), 4)
+            self.assertFalse((top / "build").exists())
+
+    def test_help_of_programs_is_what_the_scripts_show(self):
+        for program in PROGRAMS:
+            with self.subTest(program.name):
+                folder = program.parent.name
+                file = SOURCE / "db_bench_ext" / folder / "help.txt"
+                said = run([str(program), "--help"]).stdout
+                self.assertEqual(said, file.read_text(), f"write it anew: --help > {file}")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,202 @@
+// The arithmetic of deltabloom estimate: trees, filters, budgets.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "tools/deltabloom/estimate_filters.h"
+#include "tools/deltabloom/estimate_tree.h"
+#include "util/layout.h"
+#include "util/rate.h"
+
+namespace deltabloom::tools {
+namespace {
+
+TreeOptions Keys(double keys) {
+  TreeOptions options;
+  options.keys = keys;
+  return options;
+}
+
+double Sum(const std::vector<TreeLevel>& tree) {
+  double keys = 0;
+  for (const TreeLevel& level : tree) keys += level.keys;
+  return keys;
+}
+
+const FilterEstimate& Find(const std::vector<FilterEstimate>& estimates,
+                           const std::string& filter,
+                           const std::string& allocation) {
+  for (const FilterEstimate& estimate : estimates) {
+    if (estimate.filter == filter && estimate.allocation == allocation) {
+      return estimate;
+    }
+  }
+  throw std::out_of_range(filter);
+}
+
+TEST(EstimateTree, HoldsAllKeysFromTenThousandToATrillion) {
+  for (double keys = 1e4; keys <= 1e12; keys *= 10) {
+    for (const double ratio : {2.0, 4.0, 10.0}) {
+      TreeOptions options = Keys(keys);
+      options.size_ratio = ratio;
+      const std::vector<TreeLevel> tree = BuildTree(options);
+      ASSERT_FALSE(tree.empty());
+      EXPECT_NEAR(Sum(tree), keys, keys * 1e-9);
+      for (size_t i = 0; i < tree.size(); ++i) {
+        EXPECT_GT(tree[i].keys, 0);
+        EXPECT_GE(tree[i].tables, 1);
+        EXPECT_EQ(tree[i].runs, tree[i].name == "level 0" ? tree[i].tables : 1);
+        if (i > 0 && tree[i - 1].name != "level 0") {
+          EXPECT_NEAR(tree[i].keys / tree[i - 1].keys, ratio, 1e-9);
+        }
+      }
+    }
+  }
+}
+
+TEST(EstimateTree, FitsLevelsToTheBase) {
+  TreeOptions options = Keys(1e9);
+  const std::vector<TreeLevel> tree = BuildTree(options);
+  ASSERT_EQ(tree.size(), 5u);
+  EXPECT_EQ(tree[0].name, "level 0");
+  EXPECT_EQ(tree[0].runs, 2);
+  EXPECT_EQ(tree[4].name, "last level");
+  EXPECT_LE(tree[1].keys * options.entry_bytes, options.level_base_bytes);
+  EXPECT_GT(tree[2].keys * options.entry_bytes, options.level_base_bytes);
+}
+
+TEST(EstimateTree, SmallDatabasesAreInLevel0) {
+  TreeOptions options = Keys(1000);
+  ASSERT_EQ(BuildTree(options).size(), 1u);
+  EXPECT_EQ(BuildTree(options)[0].name, "level 0");
+  EXPECT_EQ(BuildTree(options)[0].tables, 1);
+  options.level0_tables = 0;
+  ASSERT_EQ(BuildTree(options).size(), 1u);
+  EXPECT_EQ(BuildTree(options)[0].name, "last level");
+  options.keys = 0;
+  EXPECT_TRUE(BuildTree(options).empty());
+}
+
+TEST(EstimateTree, TakesLevelsAsAsked) {
+  TreeOptions options = Keys(2.2e6);
+  options.level0_tables = 0;
+  options.levels = 5;
+  const std::vector<TreeLevel> tree = BuildTree(options);
+  ASSERT_EQ(tree.size(), 5u);
+  EXPECT_NEAR(tree[0].keys, 2.2e6 / 11111, 1);
+}
+
+TEST(EstimateRates, OfRocksDBBloomAreThoseMeasured) {
+  // docs/tuning.md, in percent; at least 100 million lookups where it is rare.
+  const std::map<double, double> kMeasured = {
+      {5, 9.315},  {6, 5.779},  {7, 3.661},  {8, 2.322},  {9, 1.483},
+      {10, .9687}, {11, .6275}, {12, .4131}, {13, .2738}, {14, .1842},
+      {16, .0845}, {18, .0406}, {20, .0198}, {22, .0103}, {24, .00544}};
+  for (const auto& [bits, percent] : kMeasured) {
+    EXPECT_NEAR(RocksDBBloomRate(bits) / (percent / 100), 1, .03) << bits;
+  }
+  EXPECT_EQ(RocksDBBloomRate(0), 1);
+  EXPECT_LT(RocksDBBloomRate(60), 1e-7);
+  EXPECT_NEAR(RocksDBRibbonRate(7.02), .00954, .0003);
+  EXPECT_NEAR(RocksDBRibbonRate(9.59), .00171, .00006);
+}
+
+TEST(EstimateFilters, OneRunReadsItsRate) {
+  TreeOptions options = Keys(1e5);
+  const auto estimates = EstimateFilters(BuildTree(options), {10, 0, 0});
+  for (const char* filter : {"classic", "local", "compact"}) {
+    const FilterEstimate& estimate = Find(estimates, filter, "uniform");
+    const double rate = internal::RateForMillibits(
+        internal::FindLayoutOfName(filter), 100'000, 10'000);
+    EXPECT_DOUBLE_EQ(estimate.absent_reads, rate);
+    EXPECT_DOUBLE_EQ(estimate.present_reads, 1);
+    EXPECT_NEAR(estimate.BitsPerKey(), 10, .02);
+  }
+  // Nothing to spread.
+  EXPECT_NEAR(Find(estimates, "compact", "levels").absent_reads /
+                  Find(estimates, "compact", "uniform").absent_reads,
+              1, .02);
+}
+
+// The mean over both tables of level 0, one of which is newer.
+TEST(EstimateFilters, PresentKeysPayForNewerRuns) {
+  TreeOptions options = Keys(100'000);
+  options.write_buffer_bytes = 5e6;
+  const std::vector<TreeLevel> tree = BuildTree(options);
+  ASSERT_EQ(tree.size(), 1u);
+  ASSERT_EQ(tree[0].runs, 2);
+  const FilterEstimate estimate =
+      Find(EstimateFilters(tree, {10, 0, 0}), "local", "uniform");
+  const double rate = estimate.levels[0].rate;
+  EXPECT_DOUBLE_EQ(estimate.absent_reads, 2 * rate);
+  EXPECT_DOUBLE_EQ(estimate.present_reads, 1 + rate / 2);
+}
+
+TEST(EstimateFilters, LevelsReadLessForTheSameBytes) {
+  for (const double keys : {1e7, 1e9, 1e12}) {
+    const auto estimates = EstimateFilters(BuildTree(Keys(keys)), {10, 0, 0});
+    EXPECT_EQ(estimates.front().filter, "rocksdb-bloom");
+    for (const char* layout : {"local", "compact"}) {
+      const FilterEstimate& uniform = Find(estimates, layout, "uniform");
+      const FilterEstimate& levels = Find(estimates, layout, "levels");
+      EXPECT_LT(levels.absent_reads, uniform.absent_reads);
+      EXPECT_NEAR(levels.bytes / uniform.bytes, 1, .01) << keys << layout;
+      EXPECT_GE(levels.levels.front().bits_per_key,
+                levels.levels.back().bits_per_key);
+    }
+  }
+}
+
+TEST(EstimateFilters, KeepWithinABudgetOfBytes) {
+  const std::vector<TreeLevel> tree = BuildTree(Keys(1e8));
+  for (const double bytes : {1e8, 2e8, 3e8}) {
+    for (const FilterEstimate& estimate :
+         EstimateFilters(tree, {0, bytes, 0})) {
+      EXPECT_LE(estimate.bytes, bytes) << estimate.filter;
+      EXPECT_GT(estimate.bytes, bytes * .97) << estimate.filter;
+    }
+  }
+}
+
+TEST(EstimateFilters, ReachARateWithTheFewestBits) {
+  const std::vector<TreeLevel> tree = BuildTree(Keys(1e8));
+  for (const double reads : {.1, .01, .001}) {
+    for (const FilterEstimate& estimate :
+         EstimateFilters(tree, {0, 0, reads})) {
+      if (!estimate.remark.empty()) {
+        EXPECT_EQ(estimate.remark, "does not reach the rate");
+        EXPECT_EQ(estimate.filter, "classic");
+        continue;
+      }
+      EXPECT_LE(estimate.absent_reads, reads * 1.0001) << estimate.filter;
+      EXPECT_GT(estimate.absent_reads, reads * .5) << estimate.filter;
+    }
+  }
+}
+
+TEST(EstimateFilters, SayWhereClassicEnds) {
+  TreeOptions options = Keys(1e9);
+  options.table_bytes = 1e10;
+  const auto estimates = EstimateFilters(BuildTree(options), {10, 0, 0});
+  EXPECT_EQ(Find(estimates, "classic", "uniform").remark,
+            "too many keys in a filter for its 32-bit hash");
+  EXPECT_EQ(Find(estimates, "local", "uniform").remark, "");
+}
+
+TEST(EstimateFilters, AreTotal) {
+  EXPECT_TRUE(
+      Find(EstimateFilters({}, {10, 0, 0}), "local", "levels").levels.empty());
+  for (const Budget& budget : {Budget{.5, 0, 0}, Budget{100, 0, 0},
+                               Budget{0, 1, 0}, Budget{0, 0, 1e-9}}) {
+    for (const FilterEstimate& estimate :
+         EstimateFilters(BuildTree(Keys(1e6)), budget)) {
+      EXPECT_TRUE(std::isfinite(estimate.absent_reads));
+      EXPECT_GE(estimate.present_reads, 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom::tools

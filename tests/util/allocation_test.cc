@@ -1,0 +1,373 @@
+// The allocation of bits to runs against brute force, and on inputs that make
+// no sense.
+#include "util/allocation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tests/random.h"
+
+namespace deltabloom::internal {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// As of an ideal filter, and of a Bloom filter.
+double Ideal(double bits) { return std::exp2(-bits); }
+double Bloom(double bits) { return std::pow(0.6185, bits); }
+// Whole probes, LevelDB's rounding: steps and dents.
+double Stepped(double bits) {
+  const double k = std::clamp(std::floor(bits * 0.69), 1.0, 30.0);
+  return std::pow(1 - std::exp(-k / bits), k);
+}
+// A hash of 32 bits over ten million keys: more bits soon gain nothing.
+double Floored(double bits) { return Bloom(bits) + 0.0023; }
+
+RateCurve CurveOf(double (*rate)(double)) { return RateCurve({{rate}}); }
+
+std::vector<SortedRun> Runs(const std::vector<double>& keys) {
+  std::vector<SortedRun> runs;
+  for (const double n : keys) runs.push_back({n, 1});
+  return runs;
+}
+
+std::vector<SortedRun> Geometric(int levels, double ratio, double last = 1e8) {
+  std::vector<SortedRun> runs(static_cast<size_t>(levels));
+  for (size_t i = runs.size(); i-- > 0; last /= ratio) runs[i].keys = last;
+  return runs;
+}
+
+// The least sum of rates over all ways to spend the budget in steps.
+double BruteForce(const RateCurve& curve, const std::vector<SortedRun>& runs,
+                  size_t run, double budget, double step) {
+  const double keys = runs[run].keys;
+  if (run + 1 == runs.size()) {
+    double best = 1;
+    for (double bits = 0; bits * keys <= budget * (1 + 1e-9); bits += step) {
+      best = std::min(best, curve.At(bits).rate);
+    }
+    return runs[run].weight * best;
+  }
+  double best = kInfinity;
+  for (double bits = 0; bits * keys <= budget * (1 + 1e-9); bits += step) {
+    best = std::min(
+        best, runs[run].weight * curve.At(bits).rate +
+                  BruteForce(curve, runs, run + 1, budget - bits * keys, step));
+    if (bits >= 24) break;
+  }
+  return best;
+}
+
+// What every allocation must be.
+void ExpectSane(const RateCurve& curve, const std::vector<SortedRun>& runs,
+                double bits_per_key, const Allocation& allocation) {
+  ASSERT_EQ(allocation.runs.size(), runs.size());
+  double bits = 0;
+  double rates = 0;
+  double keys = 0;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const RunBits& run = allocation.runs[i];
+    ASSERT_TRUE(run.bits_per_key == 0 ||
+                (run.bits_per_key >= 0.5 && run.bits_per_key <= 1000))
+        << run.bits_per_key;
+    ASSERT_GE(run.rate, 0);
+    ASSERT_LE(run.rate, 1);
+    if (!(runs[i].keys > 0) || !(runs[i].weight > 0)) {
+      EXPECT_EQ(run.bits_per_key, 0);
+      continue;
+    }
+    EXPECT_EQ(run.rate, curve.At(run.bits_per_key).rate);
+    bits += run.bits_per_key * runs[i].keys;
+    rates += run.rate * runs[i].weight;
+    keys += runs[i].keys;
+  }
+  EXPECT_NEAR(allocation.bits, bits, bits * 1e-9);
+  EXPECT_NEAR(allocation.rates, rates, rates * 1e-9 + 1e-300);
+  EXPECT_LE(bits, std::max(bits_per_key, 0.0) * keys * (1 + 1e-9));
+}
+
+TEST(AllocationTest, IdealFiltersHaveTheKnownAnswer) {
+  // Rates in proportion to keys: log2(T) more bits for each run above.
+  for (const double ratio : {2.0, 4.0, 10.0}) {
+    const RateCurve curve = CurveOf(Ideal);
+    const Allocation allocation = AllocateBits(curve, Geometric(4, ratio), 10);
+    for (size_t i = 1; i < 4; ++i) {
+      EXPECT_NEAR(
+          allocation.runs[i - 1].bits_per_key - allocation.runs[i].bits_per_key,
+          std::log2(ratio), 0.13);
+    }
+    EXPECT_NEAR(allocation.bits / allocation.keys, 10, 0.001);
+  }
+}
+
+// docs/design.md has the gains: 3.5 and 2.8 for five and four runs at T =
+// 10, 2.4 for five at T = 4.
+TEST(AllocationTest, GainOverUniformIsTheKnownOne) {
+  struct Case {
+    int levels;
+    double ratio;
+    double gain;
+  };
+  for (const Case& one : {Case{5, 10, 3.5}, {4, 10, 2.8}, {5, 4, 2.4}}) {
+    const RateCurve curve = CurveOf(Ideal);
+    const std::vector<SortedRun> runs = Geometric(one.levels, one.ratio);
+    const double gain = UniformBits(curve, runs, 10).rates /
+                        AllocateBits(curve, runs, 10).rates;
+    EXPECT_NEAR(gain, one.gain, 0.1) << one.levels << " " << one.ratio;
+  }
+}
+
+TEST(AllocationTest, BruteForceFindsNothingBetter) {
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  test::Random random(seed);
+  for (int round = 0; round < 30; ++round) {
+    const RateCurve curve = CurveOf(round % 3 == 0   ? Ideal
+                                    : round % 3 == 1 ? Bloom
+                                                     : Floored);
+    std::vector<SortedRun> runs(2 + round % 2);
+    for (SortedRun& run : runs) {
+      run.keys = std::exp2(static_cast<double>(random.Below(80)) / 8);
+      run.weight = 1.0 / static_cast<double>(1 + random.Below(3));
+    }
+    // Not where a run is at the step from no filter to one.
+    const double asked = 4 + static_cast<double>(random.Below(80)) / 8;
+    double keys = 0;
+    for (const SortedRun& run : runs) keys += run.keys;
+    const Allocation allocation = AllocateBits(curve, runs, asked);
+    ExpectSane(curve, runs, asked, allocation);
+    EXPECT_LE(allocation.rates,
+              BruteForce(curve, runs, 0, asked * keys, 0.25) * 1.02);
+  }
+}
+
+// With steps and dents the answer is as good as the hull, but for the run at
+// whose step the budget ends.
+TEST(AllocationTest, SteppedRatesLoseLittle) {
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  test::Random random(seed);
+  const RateCurve curve = CurveOf(Stepped);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<SortedRun> runs(3);
+    for (SortedRun& run : runs) {
+      run.keys = std::exp2(static_cast<double>(random.Below(48)) / 8);
+    }
+    const double asked = 3 + static_cast<double>(random.Below(72)) / 8;
+    double keys = 0;
+    for (const SortedRun& run : runs) keys += run.keys;
+    const Allocation allocation = AllocateBits(curve, runs, asked);
+    ExpectSane(curve, runs, asked, allocation);
+    EXPECT_LE(allocation.rates,
+              BruteForce(curve, runs, 0, asked * keys, 0.25) * 1.08);
+  }
+}
+
+TEST(AllocationTest, EveryShapeIsSaneAndMonotone) {
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  test::Random random(seed);
+  for (int round = 0; round < 60; ++round) {
+    const RateCurve curve = CurveOf(round % 3 == 0   ? Stepped
+                                    : round % 3 == 1 ? Ideal
+                                                     : Floored);
+    std::vector<SortedRun> runs(1 + random.Below(12));
+    for (SortedRun& run : runs) {
+      run.keys = std::exp2(static_cast<double>(random.Below(300)) / 8);
+    }
+    std::sort(
+        runs.begin(), runs.end(),
+        [](const SortedRun& a, const SortedRun& b) { return a.keys < b.keys; });
+    Allocation before;
+    for (const double asked :
+         {0.1, 0.4, 0.5, 0.9, 1.7, 2.0, 5.0, 10.0, 10.01, 16.0, 40.0, 999.0}) {
+      const Allocation allocation = AllocateBits(curve, runs, asked);
+      ExpectSane(curve, runs, asked, allocation);
+      for (size_t i = 0; i < runs.size(); ++i) {
+        if (i > 0) {
+          EXPECT_LE(allocation.runs[i].bits_per_key,
+                    allocation.runs[i - 1].bits_per_key + 1e-9);
+        }
+        if (!before.runs.empty()) {
+          EXPECT_GE(allocation.runs[i].bits_per_key,
+                    before.runs[i].bits_per_key - 1e-9)
+              << asked;
+        }
+      }
+      before = allocation;
+    }
+  }
+}
+
+TEST(AllocationTest, OneRunGetsWhatWasAsked) {
+  for (double (*rate)(double) : {Ideal, Bloom, Stepped}) {
+    for (const double asked : {0.5, 1.0, 2.25, 9.9, 10.0, 24.0, 500.0}) {
+      const Allocation allocation =
+          AllocateBits(CurveOf(rate), Runs({1e6}), asked);
+      EXPECT_NEAR(allocation.runs[0].bits_per_key, asked, asked * 1e-3);
+    }
+  }
+  EXPECT_EQ(AllocateBits(CurveOf(Ideal), Runs({1e6}), 0.4).runs[0].bits_per_key,
+            0);
+  EXPECT_EQ(
+      AllocateBits(CurveOf(Ideal), Runs({1e6}), 2000).runs[0].bits_per_key,
+      1000);
+}
+
+TEST(AllocationTest, RunsOfOneSizeGetTheSame) {
+  for (double (*rate)(double) : {Ideal, Bloom, Stepped}) {
+    const RateCurve curve = CurveOf(rate);
+    const Allocation allocation = AllocateBits(
+        curve, std::vector<SortedRun>(5000, SortedRun{1000, 1}), 9.7);
+    ExpectSane(curve, std::vector<SortedRun>(5000, SortedRun{1000, 1}), 9.7,
+               allocation);
+    for (const RunBits& run : allocation.runs) {
+      EXPECT_NEAR(run.bits_per_key, 9.7, 0.01);
+    }
+  }
+}
+
+// So few bits that the last run is better off without a filter.
+TEST(AllocationTest, ARunMayGetNone) {
+  const Allocation allocation =
+      AllocateBits(CurveOf(Bloom), Geometric(4, 10), 0.6);
+  EXPECT_EQ(allocation.runs[3].bits_per_key, 0);
+  EXPECT_GT(allocation.runs[0].bits_per_key, 8);
+  EXPECT_LT(allocation.rates, 1.2);
+}
+
+TEST(AllocationTest, OptionsTakeOverWhereTheyAreAllowed) {
+  // The better one up to 15 bits only.
+  const RateCurve curve({{Ideal, 0, 15}, {Bloom, 0, 1000}});
+  EXPECT_EQ(curve.At(10).option, 0u);
+  EXPECT_EQ(curve.At(15).option, 0u);
+  EXPECT_EQ(curve.At(15.01).option, 1u);
+  EXPECT_EQ(curve.At(15.01).rate, Bloom(15.01));
+  const std::vector<SortedRun> runs = Geometric(6, 10);
+  const Allocation allocation = AllocateBits(curve, runs, 10);
+  ExpectSane(curve, runs, 10, allocation);
+  EXPECT_EQ(allocation.runs[0].option, 1u);
+  EXPECT_GT(allocation.runs[0].bits_per_key, 15);
+  EXPECT_EQ(allocation.runs[5].option, 0u);
+  // No option for so many bits: no filter.
+  EXPECT_EQ(RateCurve({{Ideal, 0, 15}}).At(16).bits_per_key, 0);
+  EXPECT_EQ(RateCurve({}).At(10).bits_per_key, 0);
+  EXPECT_EQ(AllocateBits(RateCurve({}), Runs({1, 2}), 10).rates, 2);
+}
+
+TEST(AllocationTest, WeightsAreSharesOfLookups) {
+  const RateCurve curve = CurveOf(Ideal);
+  // A run that a hundredth of the lookups ask is worth log2(100) bits less.
+  const Allocation allocation =
+      AllocateBits(curve, {{1e6, 1}, {1e6, 0.01}}, 10);
+  EXPECT_NEAR(allocation.runs[0].bits_per_key - allocation.runs[1].bits_per_key,
+              std::log2(100), 0.15);
+  // Five runs as one entry.
+  const Allocation together = AllocateBits(curve, {{5e4, 5}, {1e6, 1}}, 10);
+  const Allocation apart =
+      AllocateBits(curve, Runs({1e4, 1e4, 1e4, 1e4, 1e4, 1e6}), 10);
+  EXPECT_NEAR(together.rates, apart.rates, apart.rates * 1e-6);
+  EXPECT_NEAR(together.runs[0].bits_per_key, apart.runs[0].bits_per_key, 1e-6);
+}
+
+TEST(AllocationTest, AllocateForRatesIsTheInverse) {
+  for (double (*rate)(double) : {Ideal, Bloom, Stepped}) {
+    const RateCurve curve = CurveOf(rate);
+    const std::vector<SortedRun> runs = Geometric(5, 10);
+    for (const double rates : {0.5, 0.05, 0.001, 0.00001}) {
+      const Allocation allocation = AllocateForRates(curve, runs, rates);
+      EXPECT_LE(allocation.rates, rates);
+      // A little less does not do.
+      EXPECT_GT(
+          AllocateBits(curve, runs, allocation.bits / allocation.keys - 0.2)
+              .rates,
+          rates);
+    }
+    EXPECT_EQ(AllocateForRates(curve, runs, 5).bits, 0);
+    EXPECT_EQ(AllocateForRates(curve, runs, kNaN).bits, 0);
+    EXPECT_EQ(AllocateForRates(curve, {}, 0.1).bits, 0);
+  }
+  // Out of reach: all that gains anything.
+  const RateCurve curve = CurveOf(Floored);
+  const Allocation most = AllocateForRates(curve, Geometric(5, 10), 0.0001);
+  EXPECT_GT(most.rates, 0.0001);
+  EXPECT_NEAR(most.runs[4].bits_per_key, curve.MostUsefulBits(), 1e-9);
+}
+
+TEST(AllocationTest, SenselessInputHasAnAnswer) {
+  const RateCurve curve = CurveOf(Ideal);
+  for (const double asked : {0.0, -1.0, kNaN, -kInfinity, 1e300, kInfinity}) {
+    for (const std::vector<SortedRun>& runs :
+         {std::vector<SortedRun>(), Runs({0}), Runs({kNaN, -1, 0, kInfinity}),
+          Runs({kNaN, 1e6, 0}), Runs({1, 1e-300, 1e300}),
+          std::vector<SortedRun>{{1e6, 0}, {1e6, kNaN}, {1e6, -1}, {1e6, 1}}}) {
+      const Allocation allocation = AllocateBits(curve, runs, asked);
+      ASSERT_EQ(allocation.runs.size(), runs.size());
+      for (const RunBits& run : allocation.runs) {
+        EXPECT_TRUE(run.bits_per_key >= 0 && run.bits_per_key <= 1000);
+        EXPECT_TRUE(asked > 0 || run.bits_per_key == 0);
+      }
+      EXPECT_FALSE(std::isnan(PriceOfBits(curve, runs, asked)));
+    }
+  }
+  EXPECT_EQ(AllocateBits(curve, Runs({kNaN, 1e6, 0}), 10).runs[1].bits_per_key,
+            10);
+  // Functions that are none.
+  for (double (*rate)(double) :
+       {+[](double) { return kNaN; }, +[](double) { return 7.0; },
+        +[](double) { return kInfinity; }, +[](double) { return 1.0; }}) {
+    const Allocation none = AllocateBits(CurveOf(rate), Geometric(3, 10), 10);
+    EXPECT_EQ(none.bits, 0);
+    EXPECT_EQ(none.rates, 3);
+  }
+  const Allocation free =
+      AllocateBits(CurveOf([](double) { return -1.0; }), Geometric(3, 10), 10);
+  EXPECT_EQ(free.rates, 0);
+}
+
+// Whole columns and a mixture between: straight lines from bit to bit.
+double Columns(double bits) {
+  const double whole = std::floor(bits);
+  return std::exp2(-whole) * (1 - (bits - whole) / 2);
+}
+
+TEST(AllocationTest, PricesSpendTheBudgetWithoutSteps) {
+  const RateCurve curve = CurveOf(Columns);
+  for (double asked = 3; asked < 20; asked += 0.3) {
+    const std::vector<SortedRun> runs = Geometric(4, 7);
+    const double price = PriceOfBits(curve, runs, asked);
+    double bits = 0;
+    double keys = 0;
+    double rates = 0;
+    for (const SortedRun& run : runs) {
+      const double one = BitsAtPrice(curve, run, price);
+      bits += run.keys * one;
+      keys += run.keys;
+      rates += curve.At(one).rate;
+    }
+    EXPECT_NEAR(bits / keys, asked, 0.01);
+    EXPECT_LT(rates, AllocateBits(curve, runs, asked).rates * 1.04) << asked;
+  }
+}
+
+TEST(AllocationTest, PriceBuysWhatTheAllocationHas) {
+  const RateCurve curve = CurveOf(Ideal);
+  const std::vector<SortedRun> runs = Geometric(5, 4);
+  const Allocation allocation = AllocateBits(curve, runs, 10);
+  EXPECT_NEAR(allocation.price, PriceOfBits(curve, runs, 10),
+              allocation.price * 0.05);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    EXPECT_NEAR(BitsAtPrice(curve, runs[i], allocation.price),
+                allocation.runs[i].bits_per_key, 0.13);
+  }
+  EXPECT_EQ(BitsAtPrice(curve, {1e6, 1}, kNaN), 0);
+  EXPECT_EQ(BitsAtPrice(curve, {1e6, 1}, kInfinity), 0);
+}
+
+}  // namespace
+}  // namespace deltabloom::internal

@@ -1,0 +1,201 @@
+// The rates that layouts tell, held against filters of random hashes; every
+// bound is the binomial error of what was counted. The seed is printed;
+// DELTABLOOM_SEED repeats a run.
+#include "util/rate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+
+#include "deltabloom/sizing.h"
+#include "tests/random.h"
+
+namespace deltabloom {
+namespace {
+
+using internal::LayoutRow;
+using internal::MillibitsAndRate;
+using internal::Plan;
+
+constexpr Layout kBuilt[] = {Layout::kClassic, Layout::kLocal,
+                             Layout::kCompact};
+
+const LayoutRow& Row(Layout layout) {
+  return *internal::FindLayout(layout, Hash::kMurmurHash2);
+}
+
+// Four and a half deviations: one of 100,000 honest comparisons fails.
+double Error(double expected) { return 4.5 * std::sqrt(expected) + 4.5; }
+
+struct Case {
+  uint64_t keys;
+  double bits_per_key;
+};
+
+uint64_t Seed() {
+  static const uint64_t seed = [] {
+    const uint64_t drawn = test::SeedOfThisRun();
+    std::printf("DELTABLOOM_SEED=%llu\n",
+                static_cast<unsigned long long>(drawn));
+    return drawn;
+  }();
+  return seed;
+}
+
+// The positives among `asked` absent hashes of one filter. False if its keys
+// cannot be built.
+bool CountHits(const Plan& plan, uint64_t asked, test::Random* random,
+               double* hits) {
+  const LayoutRow& row = *plan.layout;
+  const unsigned shift = row.hash_size == 4 ? 32 : 0;
+  internal::HashList hashes(row.hash_size);
+  for (uint64_t i = 0; i < plan.keys; ++i) hashes.Add(random->Next() >> shift);
+  std::unique_ptr<unsigned char[]> payload(
+      new unsigned char[plan.payload_size]());
+  if (!row.build(&hashes, false, plan, internal::ActiveCpu(), payload.get())) {
+    return false;
+  }
+  internal::ParsedFilter parsed{};
+  parsed.payload = payload.get();
+  parsed.payload_size = plan.payload_size;
+  EXPECT_TRUE(row.parse(plan.last_byte, internal::ActiveCpu(), &parsed));
+  EXPECT_EQ(row.rate(parsed.shape, plan.keys), RateOfPlan(plan));
+  for (uint64_t i = 0; i < asked; ++i) {
+    *hits += row.may_match_hash(parsed, random->Next() >> shift);
+  }
+  return true;
+}
+
+// Holds the rate of the layout against filters, as many as make up some 50,000
+// keys: it lies between `least_share` of what is told and what is told.
+void Check(Layout layout, const Case& at, double least_share) {
+  const Plan plan =
+      PlanFilter(&Row(layout), at.keys, internal::ToMillibits(at.bits_per_key));
+  const uint64_t filters = std::max<uint64_t>(1, 50000 / at.keys);
+  const uint64_t asked_each = 1000000 / filters;
+  test::Random random(Seed() ^ at.keys);
+  double hits = 0;
+  double asked = 0;
+  for (uint64_t i = 0; i < filters; ++i) {
+    if (CountHits(plan, asked_each, &random, &hits)) {
+      asked += static_cast<double>(asked_each);
+    }
+  }
+  SCOPED_TRACE(testing::Message()
+               << LayoutName(layout) << ", " << at.keys << " keys, "
+               << at.bits_per_key << " bits, DELTABLOOM_SEED=" << Seed());
+  EXPECT_GE(asked, 500000);
+  const double most = RateOfPlan(plan) * asked;
+  EXPECT_LE(hits, most + Error(most));
+  EXPECT_GE(hits, least_share * most - Error(least_share * most));
+}
+
+TEST(Rate, OfLocalIsExact) {
+  for (const double bits :
+       {.5, 1., 3., 5., 7., 9.6, 10.3, 12., 13., 15., 20.}) {
+    Check(Layout::kLocal, {50000, bits}, 1);
+  }
+  // Few blocks, and probes in a block that is its own neighbour.
+  for (const Case& at :
+       {Case{1000, 10}, Case{100, 10}, Case{300, 16}, Case{60, 16},
+        Case{42, 12}, Case{30, 16}, Case{3, 4}}) {
+    Check(Layout::kLocal, at, 1);
+  }
+}
+
+TEST(Rate, OfCompactIsExact) {
+  for (const double bits : {1.5, 2., 3.3, 5., 7.7, 10., 12.5, 15., 17.}) {
+    Check(Layout::kCompact, {50000, bits}, 1);
+  }
+  // Its fallback is counted: here local is built.
+  for (const Case& at :
+       {Case{1000, 10}, Case{300, 9}, Case{100, 10}, Case{50000, .5}}) {
+    Check(Layout::kCompact, at, 1);
+  }
+}
+
+TEST(Rate, OfNoKeysIsNone) {
+  for (const Layout layout : kBuilt) {
+    EXPECT_EQ(RateForMillibits(&Row(layout), 0, 10000), 0);
+    EXPECT_EQ(MillibitsForRate(&Row(layout), 0, 0.01).millibits, 0u);
+  }
+}
+
+// Of any number of keys and bits a rate, which grows with the keys.
+TEST(Rate, IsOneForAllSizes) {
+  for (const Layout layout : kBuilt) {
+    for (const uint32_t millibits :
+         {0u, 1u, 500u, 2000u, 10000u, 31000u, internal::kMaxMillibits}) {
+      double last = 0;
+      for (uint64_t keys = 1; keys != 0; keys *= 2) {
+        const double rate = RateForMillibits(&Row(layout), keys, millibits);
+        ASSERT_GE(rate, 0) << keys << " keys, " << millibits;
+        ASSERT_LE(rate, 1) << keys << " keys, " << millibits;
+        // Beyond its reach compact is local, which has no end at 32 bits.
+        if (keys > 10000000 && millibits < 32000) {
+          ASSERT_GE(rate, last * 0.99) << keys << " keys, " << millibits;
+        }
+        last = rate;
+      }
+    }
+  }
+}
+
+TEST(MillibitsForRate, IsTheFewest) {
+  for (const Layout layout : kBuilt) {
+    const LayoutRow& row = Row(layout);
+    for (const uint64_t keys : {1u, 40u, 300u, 5000u, 60000u, 1000000u}) {
+      for (double rate = 0.9; rate > 1e-5; rate *= 0.8) {
+        const MillibitsAndRate found = MillibitsForRate(&row, keys, rate);
+        SCOPED_TRACE(testing::Message()
+                     << row.name << ", " << keys << " keys, rate " << rate);
+        EXPECT_EQ(found.rate, RateForMillibits(&row, keys, found.millibits));
+        if (found.rate > rate) {
+          // The hash of classic does not reach it.
+          EXPECT_EQ(layout, Layout::kClassic);
+          EXPECT_LT(found.millibits, 50000u);
+          const double least =
+              RateForMillibits(&row, keys, internal::kMaxMillibits);
+          EXPECT_GT(least, rate);
+          EXPECT_LE(found.rate, 1.1 * least);
+          continue;
+        }
+        if (found.millibits == 0) continue;
+        const auto fewer =
+            static_cast<uint32_t>(found.millibits - 1 - found.millibits / 1000);
+        EXPECT_GT(RateForMillibits(&row, keys, fewer), rate);
+      }
+    }
+  }
+}
+
+TEST(Sizing, OfLayouts) {
+  const double nan = std::nan("");
+  for (const Layout layout : kBuilt) {
+    const double bits = BitsPerKeyForRate(layout, 0.001, 100000);
+    EXPECT_LE(RateForBitsPerKey(layout, bits, 100000), 0.001);
+    EXPECT_GT(RateForBitsPerKey(layout, bits * 0.99, 100000), 0.001);
+    EXPECT_EQ(BitsPerKeyForRate(layout, 1, 100000), 0);
+    EXPECT_EQ(BitsPerKeyForRate(layout, 2, 100000), 0);
+    EXPECT_EQ(BitsPerKeyForRate(layout, 0, 100000), HUGE_VAL);
+    EXPECT_EQ(BitsPerKeyForRate(layout, -1, 100000), HUGE_VAL);
+    EXPECT_TRUE(std::isnan(BitsPerKeyForRate(layout, nan, 100000)));
+    for (const double illegal : {nan, -1.0, 1000.5, HUGE_VAL}) {
+      EXPECT_TRUE(std::isnan(RateForBitsPerKey(layout, illegal, 100000)));
+    }
+  }
+  // 32 columns at most; some 2^-32 of the keys share a hash of 32 bits.
+  EXPECT_EQ(RateForBitsPerKey(Layout::kCompact, 1000, 100000),
+            std::ldexp(1, -32));
+  EXPECT_EQ(BitsPerKeyForRate(Layout::kClassic, 1e-4, 10000000), HUGE_VAL);
+  EXPECT_EQ(RateForBitsPerKey(Layout::kAuto, 10, 100000),
+            RateForBitsPerKey(Layout::kCompact, 10, 100000));
+  EXPECT_TRUE(std::isnan(RateForBitsPerKey(static_cast<Layout>(9), 10, 1)));
+  EXPECT_TRUE(std::isnan(BitsPerKeyForRate(static_cast<Layout>(9), .1, 1)));
+}
+
+}  // namespace
+}  // namespace deltabloom

@@ -1,0 +1,276 @@
+#include "tools/deltabloom/estimate_filters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+
+#include "table/framing.h"
+#include "util/allocation.h"
+#include "util/layout.h"
+#include "util/rate.h"
+#include "util/rate_curves.h"
+
+namespace deltabloom::tools {
+namespace {
+
+using internal::Allocation;
+using internal::LayoutRow;
+using internal::Plan;
+using internal::SortedRun;
+
+constexpr double kMostBits = 100;
+
+// Bytes and rate of a filter that a policy writes.
+struct Filter {
+  double bytes = 0;
+  double rate = 1;
+  double build_bytes = 0;
+  std::string layout;
+};
+
+// One filter of so many keys in a tree; `level` is that of its table.
+using MakeFilter =
+    std::function<Filter(double keys, double bits_per_key, int level)>;
+
+Filter RocksDBBloom(double keys, double bits, int) {
+  constexpr double kLine = 64;
+  constexpr double kTrailer = 5;
+  constexpr double kHashBytes = 8;
+  if (bits < 0.5) return {};
+  bits = std::max(bits, 1.0);
+  return {std::ceil(keys * bits / 8 / kLine) * kLine + kTrailer,
+          RocksDBBloomRate(bits), keys * kHashBytes, ""};
+}
+
+// Its band takes 16 bytes per slot and 4 of result while it is solved.
+Filter RocksDBRibbon(double keys, double bits, int) {
+  constexpr double kBuildBytes = 28.5;  // per key, docs/performance.md
+  if (bits < 0.5) return {};
+  return {std::ceil(keys * bits / 8), RocksDBRibbonRate(bits),
+          keys * kBuildBytes, ""};
+}
+
+Filter OfLayout(const LayoutRow* row, double keys, double bits) {
+  if (bits < 0.5) return {};
+  const auto count = static_cast<uint64_t>(std::max(1.0, std::round(keys)));
+  const Plan plan =
+      internal::PlanFilter(row, count, internal::ToMillibits(bits));
+  Filter filter;
+  filter.bytes =
+      static_cast<double>(plan.payload_size + internal::kSealedFramingSize);
+  filter.rate = internal::RateOfPlan(plan);
+  filter.build_bytes = static_cast<double>(
+      internal::PeakBuildBytes(plan, count * row->hash_size, false));
+  filter.layout = plan.layout->name;
+  return filter;
+}
+
+MakeFilter Uniform(Layout layout) {
+  return [layout](double keys, double bits, int level) {
+    return OfLayout(internal::FindLayout(layout, Hash::kMurmurHash2, level),
+                    keys, bits);
+  };
+}
+
+// The best of the layouts that allocation=levels may choose from.
+MakeFilter Best(Layout layout) {
+  return [layout](double keys, double bits, int) {
+    const internal::LayoutCurve& curve = internal::CurveOf(layout);
+    return OfLayout(curve.rows[curve.curve.At(bits).option], keys, bits);
+  };
+}
+
+std::vector<SortedRun> RunsOf(const std::vector<TreeLevel>& tree) {
+  std::vector<SortedRun> runs;
+  for (const TreeLevel& level : tree) runs.push_back({level.keys, level.runs});
+  return runs;
+}
+
+// Data blocks that a lookup of a present key reads: its own, and one for each
+// false positive of a newer run. Within level 0 half of the other tables are
+// newer.
+double PresentReads(const std::vector<TreeLevel>& tree,
+                    const FilterEstimate& estimate) {
+  double newer = 0;
+  double reads = 1;
+  for (size_t i = 0; i < tree.size(); ++i) {
+    const double rate = estimate.levels[i].rate;
+    reads +=
+        tree[i].keys / estimate.keys * (newer + (tree[i].runs - 1) / 2 * rate);
+    newer += tree[i].runs * rate;
+  }
+  return reads;
+}
+
+struct Row {
+  const char* filter;
+  bool levels;  // allocation=levels
+  Layout layout;
+  MakeFilter make;
+};
+
+const char* AllocationName(const Row& row) {
+  return row.levels ? "levels" : "uniform";
+}
+
+// `bits` per key on average.
+FilterEstimate Estimate(const Row& row, const std::vector<TreeLevel>& tree,
+                        double bits) {
+  FilterEstimate estimate;
+  estimate.filter = row.filter;
+  estimate.allocation = AllocationName(row);
+  std::vector<double> given(tree.size(), bits);
+  if (row.levels) {
+    const Allocation allocation = internal::AllocateBits(
+        internal::CurveOf(row.layout).curve, RunsOf(tree), bits);
+    for (size_t i = 0; i < tree.size(); ++i) {
+      given[i] = allocation.runs[i].bits_per_key;
+    }
+  }
+  for (size_t i = 0; i < tree.size(); ++i) {
+    const TreeLevel& level = tree[i];
+    const Filter filter =
+        row.make(level.keys / level.tables, given[i],
+                 level.name == "level 0" ? 0 : static_cast<int>(i) + 1);
+    LevelFilters filters;
+    filters.bits_per_key = given[i] < 0.5 ? 0 : given[i];
+    filters.layout = filter.layout;
+    filters.rate = filter.rate;
+    filters.bytes = filter.bytes * level.tables;
+    estimate.keys += level.keys;
+    estimate.bytes += filters.bytes;
+    estimate.absent_reads += level.runs * filter.rate;
+    estimate.build_bytes = std::max(estimate.build_bytes, filter.build_bytes);
+    estimate.levels.push_back(filters);
+  }
+  estimate.present_reads = PresentReads(tree, estimate);
+  return estimate;
+}
+
+// The most bits per key, on a grid of thousandths, whose estimate is not too
+// much; `too_much` holds from some point on.
+double MostBits(const std::function<bool(double)>& too_much) {
+  uint32_t fits = 0;
+  uint32_t exceeds = static_cast<uint32_t>(kMostBits * 1000) + 1;
+  while (exceeds - fits > 1) {
+    const uint32_t middle = fits + (exceeds - fits) / 2;
+    (too_much(middle / 1000.0) ? exceeds : fits) = middle;
+  }
+  return fits / 1000.0;
+}
+
+FilterEstimate Within(const Row& row, const std::vector<TreeLevel>& tree,
+                      const Budget& budget) {
+  if (budget.bits_per_key > 0) return Estimate(row, tree, budget.bits_per_key);
+  double bits = 0;
+  if (budget.bytes > 0) {
+    bits = MostBits([&](double tried) {
+      return Estimate(row, tree, tried).bytes > budget.bytes;
+    });
+  } else {
+    // The first that has few enough reads follows the last that has not.
+    bits =
+        MostBits([&](double tried) {
+          return Estimate(row, tree, tried).absent_reads <= budget.absent_reads;
+        }) +
+        0.001;
+  }
+  return Estimate(row, tree, bits);
+}
+
+// Keys in one classic filter that add more to its rate than all else.
+std::string Remark(const Row& row, const std::vector<TreeLevel>& tree,
+                   const FilterEstimate& estimate, const Budget& budget) {
+  if (budget.absent_reads > 0 && estimate.absent_reads > budget.absent_reads) {
+    return "does not reach the rate";
+  }
+  const LayoutRow* layout = internal::FindLayoutOfName(row.filter);
+  if (layout == nullptr || layout->many_keys == 0) return {};
+  for (const TreeLevel& level : tree) {
+    if (level.keys / level.tables > static_cast<double>(layout->many_keys)) {
+      return "too many keys in a filter for its 32-bit hash";
+    }
+  }
+  return {};
+}
+
+const std::vector<Row>& Rows() {
+  static const std::vector<Row> rows = {
+      {"rocksdb-bloom", false, Layout::kAuto, RocksDBBloom},
+      {"rocksdb-ribbon", false, Layout::kAuto, RocksDBRibbon},
+      {"classic", false, Layout::kClassic, Uniform(Layout::kClassic)},
+      {"local", false, Layout::kLocal, Uniform(Layout::kLocal)},
+      {"compact", false, Layout::kCompact, Uniform(Layout::kCompact)},
+      {"auto", false, Layout::kAuto, Uniform(Layout::kAuto)},
+      {"local", true, Layout::kLocal, Best(Layout::kLocal)},
+      {"compact", true, Layout::kCompact, Best(Layout::kCompact)},
+      {"auto", true, Layout::kAuto, Best(Layout::kAuto)},
+  };
+  return rows;
+}
+
+}  // namespace
+
+double RocksDBBloomRate(double bits_per_key) {
+  // The most bits per key, in thousandths, for 1, 2, ... probes
+  // (FastLocalBloomImpl::ChooseNumProbes in RocksDB's util/bloom_impl.h).
+  constexpr double kMost[] = {2.080,  3.580,  5.100,  6.640,  8.300,  10.070,
+                              11.720, 14.001, 16.050, 18.300, 22.001, 25.501};
+  if (!(bits_per_key > 0)) return 1;
+  int probes = 1;
+  for (const double most : kMost) probes += bits_per_key > most ? 1 : 0;
+  if (probes == 13) {
+    probes = bits_per_key > 50 ? 24 : static_cast<int>(bits_per_key / 2 - 1);
+  }
+  constexpr double kBits = 512;
+  const double keys = kBits / bits_per_key;
+  const double end = keys + 40 * std::sqrt(keys) + 60;
+  double chance = std::exp(-keys);
+  double rate = 0;
+  for (int n = 1; n < end; ++n) {
+    chance *= keys / n;
+    // Of a bit, and of two, that all probes of n keys leave them clear.
+    const double clear = std::pow(1 - 1 / kBits, probes * n);
+    const double both = std::pow(1 - 2 / kBits, probes * n);
+    const double set = 1 - clear;
+    const double variance = both - clear * clear + (clear - both) / kBits;
+    rate += chance *
+            (std::pow(set, probes) + probes * (probes - 1) / 2.0 *
+                                         std::pow(set, probes - 2) * variance);
+  }
+  return std::min(rate, 1.0);
+}
+
+double RocksDBRibbonRate(double stored_bits_per_key) {
+  return std::min(1.0, std::exp2(-stored_bits_per_key / 1.045));
+}
+
+double UniformRate(Layout layout, double bits_per_key) {
+  constexpr uint64_t kKeys = 100'000;
+  return internal::RateForMillibits(
+      internal::FindLayout(layout, Hash::kMurmurHash2), kKeys,
+      internal::ToMillibits(bits_per_key));
+}
+
+std::vector<FilterName> FilterNames() {
+  std::vector<FilterName> names;
+  for (const Row& row : Rows()) {
+    names.push_back({row.filter, AllocationName(row)});
+  }
+  return names;
+}
+
+std::vector<FilterEstimate> EstimateFilters(const std::vector<TreeLevel>& tree,
+                                            const Budget& budget) {
+  std::vector<FilterEstimate> estimates;
+  for (const Row& row : Rows()) {
+    FilterEstimate estimate = Within(row, tree, budget);
+    estimate.remark = Remark(row, tree, estimate, budget);
+    estimates.push_back(std::move(estimate));
+  }
+  return estimates;
+}
+
+}  // namespace deltabloom::tools

@@ -1,0 +1,279 @@
+#include "tools/deltabloom/verify_leveldb.h"
+
+#include <memory>
+#include <optional>
+
+#include "deltabloom/filter_policy.h"
+#include "table/filter_block_format.h"
+#include "table/sst/read_block.h"
+#include "tools/deltabloom/expected_rate.h"
+#include "tools/deltabloom/verify_questions.h"
+#include "util/coding.h"
+
+namespace deltabloom::tools {
+namespace {
+
+using internal::BlockHandle;
+using internal::Cursor;
+using internal::LoadFixed32;
+using internal::LoadFixed64;
+
+// A database's keys end in 8 bytes: 256 times the sequence number, plus 1 for a
+// value, 0 for a deletion. Its filters do not have them.
+constexpr size_t kTagSize = 8;
+
+bool MayHaveTag(std::string_view key) {
+  return key.size() >= kTagSize &&
+         static_cast<unsigned char>(key[key.size() - kTagSize]) <= 1;
+}
+
+uint64_t Tag(std::string_view key) {
+  return LoadFixed64(key.data() + key.size() - kTagSize);
+}
+
+std::string_view WithoutTag(std::string_view key) {
+  return key.substr(0, key.size() - kTagSize);
+}
+
+// The filter of a window, asked by LevelDB's own rules for the block around it
+// (table/filter_block.cc there): bytes that are damaged may make it deny keys
+// where FilterBlockReader does not.
+class WindowFilter : public AskedFilter {
+ public:
+  WindowFilter(std::string block, Hash hash) : block_(std::move(block)) {
+    hash_ = hash;
+    FilterOptions options;
+    options.hash = hash;
+    policy_ = NewFilterPolicy(options);  // one name, one way to read
+    if (block_.size() < internal::kFilterBlockFooterSize) return;
+    const size_t end = block_.size() - internal::kFilterBlockFooterSize;
+    const uint32_t array = LoadFixed32(&block_[end]);
+    base_lg_ = static_cast<unsigned char>(block_.back());
+    if (array > end || base_lg_ > internal::kMaxBaseLg) return;
+    array_ = array;
+    windows_ = (end - array) / internal::kFilterOffsetSize;
+  }
+
+  // The window of the data block at this offset.
+  uint64_t WindowOf(uint64_t block_offset) const {
+    return windows_ == 0 ? 0 : block_offset >> base_lg_;
+  }
+
+  void Select(uint64_t window) {
+    filter_.reset();  // every key may match
+    begin_ = 0;
+    if (window >= windows_) return;
+    const uint64_t at = array_ + window * internal::kFilterOffsetSize;
+    const uint32_t begin = LoadFixed32(&block_[at]);
+    const uint32_t end = LoadFixed32(&block_[at + internal::kFilterOffsetSize]);
+    begin_ = begin;
+    if (begin <= end && end <= array_) {
+      filter_ = std::string_view(block_).substr(begin, end - begin);
+    } else if (begin == end) {
+      filter_ = std::string_view();
+    }
+  }
+
+  // Of the filter in the block.
+  uint64_t begin() const { return begin_; }
+
+  std::optional<double> ExpectedRate(uint64_t keys) const {
+    if (!filter_.has_value()) return 1;
+    return ExpectedRateOfRaw(*filter_, hash_, keys);
+  }
+
+  bool MayMatch(std::string_view key) override {
+    return !filter_.has_value() || policy_->KeyMayMatch(key, *filter_);
+  }
+  bool MayMatch(const std::string_view*, size_t, bool*) override {
+    return false;
+  }
+
+ private:
+  const std::string block_;
+  Hash hash_ = Hash::kLevelDB;
+  std::unique_ptr<const FilterPolicy> policy_;
+  uint64_t array_ = 0;
+  uint64_t windows_ = 0;
+  unsigned base_lg_ = 0;
+  uint64_t begin_ = 0;
+  std::optional<std::string_view> filter_;
+};
+
+// The data blocks that the index names, in order.
+using BlockFn = std::function<std::string(std::string_view index_key,
+                                          const BlockHandle& handle)>;
+std::string ForEachBlock(const internal::SstSource& source,
+                         const internal::SstFile& file, const BlockFn& fn) {
+  std::string index;
+  std::string error = internal::ReadBlock(source, file, file.index, &index);
+  if (!error.empty()) return error;
+  uint64_t end = 0;  // of the block before
+  std::string of_block;
+  error = internal::ForEachEntry(
+      index, true, [&](std::string_view key, bool, Cursor* value) {
+        BlockHandle handle;
+        if (!internal::TakeHandle(value, &handle) || value->Left() > 0) {
+          return std::string("expected a handle, found other bytes");
+        }
+        std::string wrong = internal::CheckHandle(file, handle);
+        if (wrong.empty() && handle.offset < end) {
+          // Else a few bytes could ask for the same block thousands of times.
+          wrong = "expected a block from " + std::to_string(end) +
+                  " on, found one at " + std::to_string(handle.offset);
+        }
+        if (!wrong.empty()) return wrong;
+        end = handle.offset + handle.size + internal::kBlockTrailerSize;
+        of_block = fn(key, handle);
+        return of_block.empty() ? std::string() : std::string("stop");
+      });
+  if (!of_block.empty()) return of_block;
+  if (error.empty()) return {};
+  return internal::At(source, file.index.offset) + "index: " + error;
+}
+
+using KeyFn = std::function<void(std::string_view key)>;
+std::string ForEachKey(const internal::SstSource& source,
+                       const internal::SstFile& file, const BlockHandle& handle,
+                       const KeyFn& fn) {
+  std::string block;
+  std::string error = internal::ReadBlock(source, file, handle, &block);
+  if (!error.empty()) return error;
+  error = internal::ForEachEntry(block, true,
+                                 [&](std::string_view key, bool, Cursor*) {
+                                   fn(key);
+                                   return std::string();
+                                 });
+  if (error.empty()) return {};
+  return internal::At(source, handle.offset) + "data block: " + error;
+}
+
+// Whether the keys are those of a database, by all keys of the index and all of
+// the first data block. A table that was written without one (by TableBuilder)
+// has keys that end as they like.
+std::string FindTags(const internal::SstSource& source,
+                     const internal::SstFile& file, bool* tags) {
+  bool all = true;
+  BlockHandle first;
+  std::string error = ForEachBlock(
+      source, file, [&](std::string_view key, const BlockHandle& handle) {
+        all = all && MayHaveTag(key);
+        if (first.size == 0) first = handle;
+        return std::string();
+      });
+  std::string last;
+  if (error.empty() && all && first.size > 0) {
+    error = ForEachKey(source, file, first, [&](std::string_view key) {
+      all = all && MayHaveTag(key);
+      // Of a key the newest version comes first.
+      if (all && !last.empty() && WithoutTag(key) == WithoutTag(last)) {
+        all = Tag(key) < Tag(last);
+      }
+      last.assign(key);
+    });
+  }
+  *tags = all;
+  return error;
+}
+
+// Asks the windows one after another.
+class Windows {
+ public:
+  Windows(WindowFilter* filter, uint64_t offset, Questions* questions)
+      : filter_(filter), offset_(offset), questions_(questions) {}
+
+  void Enter(uint64_t block_offset) {
+    const uint64_t window = filter_->WindowOf(block_offset);
+    if (window_ == window) return;
+    Leave();
+    filter_->Select(window);
+    window_ = window;
+    questions_->Begin(filter_, offset_ + filter_->begin());
+  }
+  void Leave() {
+    if (!window_.has_value()) return;
+    questions_->End(filter_->ExpectedRate(questions_->keys_in_filter()));
+    window_.reset();
+  }
+
+ private:
+  WindowFilter* const filter_;
+  const uint64_t offset_;
+  Questions* const questions_;
+  std::optional<uint64_t> window_;
+};
+
+// One data block.
+std::string AskBlock(const internal::SstSource& source,
+                     const internal::SstFile& file, const BlockHandle& handle,
+                     bool tags, AbsentKeys* absent_keys, Questions* questions,
+                     TableReport* report) {
+  std::string last;
+  std::string absent;
+  bool first = true;
+  bool untagged = false;
+  std::string error =
+      ForEachKey(source, file, handle, [&](std::string_view key) {
+        ++report->entries;
+        if (tags && !MayHaveTag(key)) {
+          untagged = true;
+          return;
+        }
+        if (tags) key = WithoutTag(key);
+        if (!first && key == last) return;
+        questions->Key(key);
+        if (!first && absent_keys->Between(last, key, &absent)) {
+          questions->Absent(absent);
+        }
+        first = false;
+        last.assign(key);
+      });
+  if (error.empty() && untagged) {
+    error = internal::At(source, handle.offset) +
+            "data block: expected keys with the sequence numbers of a "
+            "database, as in the first block, found others";
+  }
+  return error;
+}
+
+}  // namespace
+
+std::string VerifyLevelDB(const internal::SstSource& source,
+                          const internal::SstFile& file,
+                          const internal::SstFilter& filter,
+                          VerifyListener* listener, TableReport* report) {
+  Hash hash = Hash::kLevelDB;
+  if (filter.policy == "deltabloom.Filter.MurmurHash2") {
+    hash = Hash::kMurmurHash2;
+  } else if (filter.policy != "leveldb.BuiltinBloomFilter2") {
+    report->not_checked.push_back("filter: no policy known here has the name " +
+                                  filter.policy);
+    return {};
+  }
+  std::string block;
+  std::string error = internal::ReadBlock(source, file, filter.handle, &block);
+  bool tags = true;
+  if (error.empty()) error = FindTags(source, file, &tags);
+  if (!error.empty()) return error;
+
+  WindowFilter window(std::move(block), hash);
+  Questions questions(listener, report);
+  Windows windows(&window, filter.handle.offset, &questions);
+  AbsentKeys absent_keys;
+  error = ForEachBlock(
+      source, file, [&](std::string_view, const BlockHandle& handle) {
+        const double share = static_cast<double>(handle.offset) /
+                             static_cast<double>(file.footer_offset);
+        if (report->cut_short || !listener->GoOn(share)) {
+          report->cut_short = true;
+          return std::string();
+        }
+        windows.Enter(handle.offset);
+        return AskBlock(source, file, handle, tags, &absent_keys, &questions,
+                        report);
+      });
+  windows.Leave();
+  return error;
+}
+
+}  // namespace deltabloom::tools

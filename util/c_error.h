@@ -1,0 +1,41 @@
+// Errors at the border to C: one line in *errptr, which the caller frees.
+#ifndef DELTABLOOM_UTIL_C_ERROR_H_
+#define DELTABLOOM_UTIL_C_ERROR_H_
+
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string_view>
+
+namespace deltabloom::internal {
+
+// A copy that deltabloom_free() takes; null without memory.
+inline char* CopyForC(std::string_view text) {
+  auto* const copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy == nullptr) return nullptr;
+  if (!text.empty()) std::memcpy(copy, text.data(), text.size());
+  copy[text.size()] = '\0';
+  return copy;
+}
+
+// The first error stays.
+inline void SetError(char** errptr, std::string_view text) {
+  if (errptr != nullptr && *errptr == nullptr) *errptr = CopyForC(text);
+}
+
+// fn(), or `failed` and *errptr if it throws.
+template <typename Result, typename Fn>
+Result CatchForC(char** errptr, Result failed, Fn fn) {
+  try {
+    return fn();
+  } catch (const std::bad_alloc&) {
+    SetError(errptr, "deltabloom: out of memory");
+  } catch (const std::exception& failure) {
+    SetError(errptr, failure.what());
+  }
+  return failed;
+}
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_UTIL_C_ERROR_H_

@@ -1,0 +1,154 @@
+#include "util/local/rate.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "util/local/shape.h"
+
+namespace deltabloom::internal::local {
+namespace {
+
+constexpr unsigned kHashBitsInBlock = 35;
+constexpr double kMissOfSector = 63.0 / 64;  // a key's bit there is another
+
+// How many sectors of a set the probes of a key take, for each of the 8 places
+// where a key's probes may begin.
+using Overlaps = std::array<unsigned, kSectors>;
+
+Overlaps OverlapsOf(unsigned set, unsigned probes) {
+  Overlaps overlaps{};
+  for (unsigned place = 0; place < kSectors; ++place) {
+    for (unsigned probe = 0; probe < probes; ++probe) {
+      overlaps[place] += set >> ((place + probe) % kSectors) & 1;
+    }
+  }
+  return overlaps;
+}
+
+// Sets of sectors that an absent key asks for in one block, by what the two
+// rounds of a stored key take of them.
+struct SetClass {
+  Overlaps same_round;
+  Overlaps other_round;
+  bool operator<(const SetClass& other) const {
+    return same_round != other.same_round ? same_round < other.same_round
+                                          : other_round < other.other_round;
+  }
+};
+
+// Each class with the number of its sets, even ones less odd ones.
+std::map<SetClass, double> ClassesOf(unsigned same, unsigned other) {
+  std::map<SetClass, double> classes;
+  for (unsigned set = 0; set < 1u << same; ++set) {
+    const bool odd = __builtin_popcount(set) % 2 != 0;
+    classes[{OverlapsOf(set, same), OverlapsOf(set, other)}] += odd ? -1 : 1;
+  }
+  return classes;
+}
+
+double Miss(const Overlaps& a, const Overlaps& b) {
+  double sum = 0;
+  for (unsigned place = 0; place < kSectors; ++place) {
+    sum += std::pow(kMissOfSector, a[place] + b[place]);
+  }
+  return sum / kSectors;
+}
+
+// In how many of the blocks, on average, a key sets a bit of a set.
+double TouchedBlocks(const SetClass& in_first, const SetClass& in_second,
+                     uint64_t blocks) {
+  constexpr Overlaps kNone{};
+  // Keys of the same block as the absent key, of the one in front, of the one
+  // behind; with two blocks these are one, with one block all are.
+  if (blocks == 1) {
+    Overlaps both_rounds_of_first = in_first.same_round;
+    Overlaps both_rounds_of_second = in_second.same_round;
+    for (unsigned i = 0; i < kSectors; ++i) {
+      both_rounds_of_first[i] += in_first.other_round[i];
+      both_rounds_of_second[i] += in_second.other_round[i];
+    }
+    return 1 - Miss(both_rounds_of_first, both_rounds_of_second);
+  }
+  const double same = 1 - Miss(in_first.same_round, in_second.same_round);
+  if (blocks == 2) {
+    return same + 1 - Miss(in_first.other_round, in_second.other_round);
+  }
+  return same + (1 - Miss(in_first.other_round, kNone)) +
+         (1 - Miss(in_second.other_round, kNone));
+}
+
+// Made when first asked for: some take milliseconds.
+const RateOfProbes& RateOf(const Shape& shape) {
+  struct Kept {
+    std::once_flag once;
+    std::optional<RateOfProbes> rate;
+  };
+  using KeptBySecond = std::array<Kept, kSectors + 1>;
+  using KeptByProbes = std::array<KeptBySecond, kSectors + 1>;
+  // Never destroyed: policies may outlive static objects.
+  static auto& kept = *new std::array<KeptByProbes, kApartFromBlocks>;
+  const uint64_t blocks =
+      shape.second == 0 ? kApartFromBlocks
+                        : std::min<uint64_t>(shape.blocks, kApartFromBlocks);
+  Kept& its = kept[blocks - 1][shape.first][shape.second];
+  std::call_once(its.once, [&] {
+    its.rate.emplace(Probes{shape.first, shape.second}, blocks);
+  });
+  return *its.rate;
+}
+
+}  // namespace
+
+RateOfProbes::RateOfProbes(Probes probes, uint64_t blocks) {
+  std::map<int64_t, Term> terms;
+  for (const auto& [in_first, n] : ClassesOf(probes.first, probes.second)) {
+    for (const auto& [in_second, m] : ClassesOf(probes.second, probes.first)) {
+      const double c = TouchedBlocks(in_first, in_second, blocks);
+      Term& term = terms[std::llround(std::ldexp(c, 40))];
+      term.weight += n * m;
+      term.c = c;
+    }
+  }
+  for (const auto& [rounded, term] : terms) {
+    if (term.weight != 0) terms_.push_back(term);
+  }
+}
+
+template <typename Real>
+double RateOfProbes::RateByBits(Real keys, Real blocks) const {
+  Real rate = 0;
+  for (const Term& term : terms_) {
+    rate += static_cast<Real>(term.weight) *
+            std::exp(keys * std::log1p(-static_cast<Real>(term.c) / blocks));
+  }
+  return std::clamp(static_cast<double>(rate), 0.0, 1.0);
+}
+
+double RateOfProbes::operator()(uint64_t keys, uint64_t blocks) const {
+  // Large terms of both signs make a small sum, so that a small one needs more
+  // digits, which cost five times the time.
+  constexpr double kSmall = 1e-6;
+  double by_bits =
+      RateByBits(static_cast<double>(keys), static_cast<double>(blocks));
+  if (by_bits < kSmall) {
+    by_bits = RateByBits(static_cast<long double>(keys),
+                         static_cast<long double>(blocks));
+  }
+  return by_bits + (1 - by_bits) * HashRate(static_cast<double>(keys), blocks);
+}
+
+double HashRate(double keys, uint64_t blocks) {
+  return -std::expm1(-std::ldexp(keys / static_cast<double>(blocks),
+                                 -static_cast<int>(kHashBitsInBlock)));
+}
+
+double Rate(const AnyShape& any_shape, uint64_t keys) {
+  const Shape& shape = any_shape.As<Shape>();
+  return RateOf(shape)(keys, shape.blocks);
+}
+
+}  // namespace deltabloom::internal::local
