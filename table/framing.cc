@@ -15,6 +15,7 @@ constexpr size_t kMagicAt = 16;
 constexpr size_t kVersionAt = 12;
 constexpr size_t kFlagsAt = 11;
 constexpr size_t kLevelAt = 10;
+constexpr int kBottommostBit = 128;  // of the level byte
 constexpr size_t kCheckAt = 9;
 constexpr size_t kZerosAt = 5;
 
@@ -213,6 +214,19 @@ void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,
   StoreFixed32(end - kZerosAt, 0);
   end[-1] = last_byte;
   StoreFixed32(end - kCheckAt, Check(end, framing_size, total_size));
+}
+
+LevelAtCreation ParseLevelByte(uint8_t byte) {
+  if (byte == kUnknownLevel) return {};
+  return {byte % kBottommostBit, byte >= kBottommostBit};
+}
+
+uint8_t LevelByte(const LevelAtCreation& level) {
+  // Of bottommost ones the last has the value of an unknown level.
+  const int most = kBottommostBit - (level.bottommost ? 2 : 1);
+  if (level.level < 0 || level.level > most) return kUnknownLevel;
+  return static_cast<uint8_t>(level.level +
+                              (level.bottommost ? kBottommostBit : 0));
 }
 
 uint8_t SealedLevel(std::string_view filter) {

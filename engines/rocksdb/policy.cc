@@ -35,17 +35,15 @@ constexpr char kNoListener[] =
     "bits_per_key; add listeners=deltabloom to the DBOptions of the OPTIONS "
     "file, or NewRocksDBFilterListener() to DBOptions::listeners";
 
-uint8_t LevelByte(int level) {
-  return level >= 0 && level < kUnknownLevel ? static_cast<uint8_t>(level)
-                                             : kUnknownLevel;
-}
-
 }  // namespace
 
 SealedFilterPolicy::SealedFilterPolicy()
     : builtin_(ROCKSDB_NAMESPACE::NewBloomFilterPolicy(10)) {
   RegisterOptions(&settings_, &SettingsTypeInfo());
+  AddPolicy(this, statistics_);
 }
+
+SealedFilterPolicy::~SealedFilterPolicy() { RemovePolicy(this); }
 
 const char* SealedFilterPolicy::CompatibilityName() const {
   return settings_.compatibility == RocksDBCompatibility::kOwn
@@ -61,17 +59,29 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     BuilderSettings builder;
     builder.layout = bits.layout;
     builder.max_build_bytes = settings_.max_build_bytes;
+    builder.max_filter_bytes = settings_.max_filter_bytes;
     builder.millibits_per_key = bits.millibits_per_key;
-    if (builder.millibits_per_key < kMinMillibitsPerKey) return nullptr;
+    builder.false_positive_rate = bits.false_positive_rate;
+    if (builder.false_positive_rate == 0 &&
+        builder.millibits_per_key < kMinMillibitsPerKey) {
+      return nullptr;
+    }
     if (!MapKeys(context.info_log, &builder.mapping)) return nullptr;
-    builder.seal.level_at_creation = LevelByte(context.level_at_creation);
+    builder.seal.level_at_creation =
+        LevelByte({context.level_at_creation, context.is_bottommost});
     builder.seal.payload_check = settings_.payload_check;
     builder.optimize_for_memory =
         context.table_options.optimize_filters_for_memory;
     builder.detect_corruption =
         context.table_options.detect_filter_construct_corruption;
+    builder.charged_cache = CacheToCharge(context.table_options);
     builder.log = context.info_log;
     builder.tally = tally_;
+    if (settings_.statistics) {
+      builder.statistics = statistics_;
+      statistics_log_.Write(*statistics_, settings_.statistics_log_seconds,
+                            context.info_log);
+    }
     return new BitsBuilder(builder);
   } catch (const std::exception&) {
     return nullptr;  // out of memory: no filter
@@ -84,7 +94,7 @@ LevelBits SealedFilterPolicy::ChooseBits(
     LogConfiguration(context.info_log, "");
     return {FindLayout(settings_.layout, Hash::kMurmurHash2,
                        context.level_at_creation),
-            settings_.millibits_per_key};
+            settings_.millibits_per_key, settings_.false_positive_rate};
   }
   const LevelChoice choice = ChooseByLevel(settings_, context);
   LogConfiguration(context.info_log, choice.no_listener ? kNoListener : "");
@@ -127,6 +137,7 @@ FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
       reader.builtin = builtin_.get();
     }
     reader.transform = settings_.key_transform;
+    if (settings_.statistics) reader.statistics = statistics_;
     OtherKeys other;
     FilterBitsReader* const bits = NewSealedBitsReader(filter, reader, &other);
     if (other.found) unasked_.Note(other);
@@ -157,13 +168,19 @@ Status SealedFilterPolicy::Configure(
     const ConfigOptions& config,
     const std::unordered_map<std::string, std::string>& options,
     std::unordered_map<std::string, std::string>* unused) {
+  const std::string conflict = ConflictIn(settings_, options);
   if (settings_.made) {
+    if (!conflict.empty()) return Status::InvalidArgument(Report(conflict));
     return FilterPolicy::ConfigureOptions(config, options, unused);
   }
   if (configuring_) return Status::OK();
   configuring_ = true;
   Status status = FilterPolicy::ConfigureOptions(config, options, unused);
   configuring_ = false;
+  if (status.ok() && !conflict.empty()) {
+    settings_.problem = Report(conflict);
+    return Status::InvalidArgument(settings_.problem);
+  }
   if (!status.ok() && settings_.problem.empty()) {
     settings_.problem = Report(status.ToString());
   }

@@ -13,6 +13,8 @@
 #include "engines/rocksdb/level_bits.h"
 #include "engines/rocksdb/private_abi.h"
 #include "engines/rocksdb/settings.h"
+#include "engines/rocksdb/statistics.h"
+#include "engines/rocksdb/statistics_log.h"
 #include "engines/rocksdb/unasked_filters.h"
 
 namespace deltabloom::internal {
@@ -23,6 +25,7 @@ namespace deltabloom::internal {
 class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
  public:
   SealedFilterPolicy();
+  ~SealedFilterPolicy() override;
 
   static const char* kClassName() { return kPolicyName; }
   const char* Name() const override { return kPolicyName; }
@@ -80,6 +83,9 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   const std::unique_ptr<const ROCKSDB_NAMESPACE::FilterPolicy> builtin_;
   const std::shared_ptr<SharedTally> tally_ = std::make_shared<SharedTally>();
   mutable UnaskedFilters unasked_;
+  const std::shared_ptr<PolicyStatistics> statistics_ =
+      std::make_shared<PolicyStatistics>();
+  mutable StatisticsLog statistics_log_;
   mutable std::mutex logged_mutex_;
   mutable std::map<const void*, Logged> logged_;  // by logger
 };

@@ -12,9 +12,11 @@
 #include "engines/rocksdb/policy.h"
 #include "engines/rocksdb/register.h"
 #include "engines/rocksdb/settings.h"
+#include "engines/rocksdb/settings_fields.h"
 #include "engines/rocksdb/tree_listener.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
+#include "util/rate.h"
 
 namespace deltabloom {
 namespace {
@@ -100,8 +102,22 @@ std::string RocksDBFilterOptions::Validate() const {
   core.bits_per_key = bits_per_key;
   core.layout = layout;
   core.max_build_bytes = max_build_bytes;
-  const std::string problem = core.Validate();
+  std::string problem = core.Validate();
   if (!problem.empty()) return problem;
+  const std::string rate =
+      "false_positive_rate = " + internal::RateText(false_positive_rate);
+  if (false_positive_rate != 0 && !internal::ValidRate(false_positive_rate)) {
+    return rate + " is out of range: " + internal::kLegalRates;
+  }
+  if (false_positive_rate != 0 &&
+      bits_per_key != RocksDBFilterOptions().bits_per_key) {
+    return "bits_per_key = " + std::to_string(bits_per_key) + " and " + rate +
+           " are both given: use one of them";
+  }
+  if (max_filter_bytes == 0) {
+    return "max_filter_bytes = 0 leaves no room for a filter: use more, or "
+           "kUnlimited for no limit";
+  }
   if (allocation != RocksDBAllocation::kUniform &&
       allocation != RocksDBAllocation::kLevels) {
     return "allocation " + std::to_string(static_cast<int>(allocation)) +

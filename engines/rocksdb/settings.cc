@@ -93,13 +93,17 @@ const Field& FieldOfName(std::string_view name) {
 
 void SetSettings(const RocksDBFilterOptions& options, Settings* settings) {
   settings->millibits_per_key = Millibits(options.bits_per_key);
+  settings->false_positive_rate = options.false_positive_rate;
   settings->layout = options.layout;
   settings->allocation = options.allocation;
   settings->max_build_bytes = options.max_build_bytes;
+  settings->max_filter_bytes = options.max_filter_bytes;
   settings->compatibility = options.compatibility;
   settings->payload_check = options.payload_check;
   settings->seeded = options.seeded;
   settings->key_transform = KeyTransformOf(options.key_transform);
+  settings->statistics = options.statistics;
+  settings->statistics_log_seconds = options.statistics_log_seconds;
 }
 
 std::string ParseUri(std::string_view uri, Settings* settings) {

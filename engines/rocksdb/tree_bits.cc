@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace deltabloom::internal {
 namespace {
@@ -21,11 +22,20 @@ constexpr double kMaxIntegral = 0.07;
 
 // While tables of the last run that have more bits than their part wait to be
 // rewritten, the others get no more than keeps the average below this.
-constexpr double kMaxExcess = 0.02;
+constexpr double kMaxExcess = 0.04;
+
+// No table gets more than what is asked where the average on disk is above that
+// by the first of these, and less and less of what it should get from the
+// second below it on.
+constexpr double kNoExcess = 0.05;
+constexpr double kRoom = 0.02;
 
 // Where more of an origin's keys than this are moved, all that were moved count
 // as of that origin; where fewer are, in proportion.
 constexpr double kOftenMoved = 0.02;
+
+// So little weight in the profile is forgotten history.
+constexpr double kEnough = 0.02;
 
 int Octave(double keys) {
   return keys > 1 ? static_cast<int>(std::log2(keys)) : 0;
@@ -218,42 +228,44 @@ void TreeBits::Changed() {
   }
 }
 
-// In parts of all keys of the tree, as it will be with the table.
-double TreeBits::SizeOf(const NewTable& table) const {
+// In parts of all keys of the tree.
+double TreeBits::SizeOf(const NewTable& table, const Profile& profile) const {
   const auto level = level_keys_.find(table.level);
-  const double there = level == level_keys_.end() ? 0 : level->second;
-  double run = there + table.keys_from_above;
-  double runs = 1;
+  double run = level == level_keys_.end() ? 0 : level->second;
+  run += table.keys_from_above;
   if (table.level == 0) {
     run = table.keys_read > 0 ? table.keys_read : std::max(flush_keys_, 1.0);
-    if (table.keys_read == 0) {
-      const auto files = level_files_.find(0);
-      runs +=
-          files == level_files_.end() ? 0 : static_cast<double>(files->second);
-    }
   }
   const double all = std::max(keys_, run);
-  if (table.bottommost) {
-    double largest = run;
-    for (const auto& [number, keys] : level_keys_) {
-      if (number > 0) largest = std::max(largest, keys);
-    }
-    return largest / all;
+  const bool flush = table.level == 0 && table.keys_read == 0;
+  if (!flush && !table.bottommost && (table.level == 0 || table.whole_run)) {
+    return run / all;
   }
-  // With those of its origin that lie elsewhere.
-  Share moved;
-  const double part = MovedPart(table.level);
-  if (part > 0 && (table.level > 0 || table.keys_read == 0)) {
-    for (const auto& [number, file] : files_) {
-      if (file.level <= table.level || file.facts.origin != table.level) {
-        continue;
-      }
-      const auto keys = static_cast<double>(file.facts.keys);
-      moved.keys += part * keys;
-      moved.weight += part * keys / level_keys_.at(file.level);
-    }
+  // As those of its origin have been lately, wherever they lie by now. A level
+  // that is just being written to is larger than it will mostly be.
+  const int as = table.bottommost ? kBottommost : table.level;
+  Share lately;
+  for (const auto& [origin, share] : profile) {
+    if (origin.first != as) continue;
+    if (flush && std::abs(origin.second - Octave(run)) > 1) continue;
+    lately.keys += share.keys;
+    lately.weight += share.weight;
   }
-  return (moved.keys + runs * run) / (moved.weight + runs) / all;
+  return lately.weight > kEnough ? lately.keys / lately.weight : run / all;
+}
+
+// What the tree has been lately and what it is now.
+TreeBits::Profile TreeBits::MixedProfile(const Shares& now) const {
+  Profile profile = profile_;
+  for (auto& [origin, share] : profile) {
+    share.keys *= 1 - kPartOfNow;
+    share.weight *= 1 - kPartOfNow;
+  }
+  for (const auto& [origin, share] : now.of) {
+    profile[origin].keys += kPartOfNow * share.keys;
+    profile[origin].weight += kPartOfNow * share.weight;
+  }
+  return profile;
 }
 
 // Like a controller with a proportional and an integral part: the one follows
@@ -272,8 +284,7 @@ void TreeBits::Ask(double bits_per_key) {
 
 // Below it tables that are not bottommost would, together with those of the
 // last run as they are now, take the average above what was asked.
-double TreeBits::LeastPrice(const RateCurve& curve) const {
-  const Shares now = SharesNow(asked_);
+double TreeBits::LeastPrice(const Shares& now, const RateCurve& curve) const {
   std::vector<SortedRun> others;
   double keys = 0;
   for (const auto& [origin, share] : now.of) {
@@ -294,15 +305,7 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   std::vector<SortedRun> runs;
   double bottommost_keys = 0;
   const Shares now = SharesNow(asked_);
-  std::map<Origin, Share> profile = profile_;
-  for (auto& [origin, share] : profile) {
-    share.keys *= 1 - kPartOfNow;
-    share.weight *= 1 - kPartOfNow;
-  }
-  for (const auto& [origin, share] : now.of) {
-    profile[origin].keys += kPartOfNow * share.keys;
-    profile[origin].weight += kPartOfNow * share.weight;
-  }
+  const Profile profile = MixedProfile(now);
   for (const auto& [origin, share] : profile) {
     runs.push_back({share.keys, share.weight});
     if (origin.first == kBottommost) bottommost_keys += share.keys;
@@ -313,13 +316,18 @@ TableBits TreeBits::BitsFor(const NewTable& table,
     return given;
   }
   const double price = PriceOfBits(curve, runs, corrected);
-  given.slope = price * SizeOf(table);
+  given.slope = price * SizeOf(table, profile);
   given.bits_per_key = curve.BitsAtSlope(given.slope);
   if (!table.bottommost && given.bits_per_key > asked_) {
-    given.slope = std::max(price, LeastPrice(curve)) * SizeOf(table);
+    given.slope =
+        std::max(price, LeastPrice(now, curve)) * SizeOf(table, profile);
     given.bits_per_key = curve.BitsAtSlope(given.slope);
-    if (given.bits_per_key < asked_) {
-      given.bits_per_key = asked_;
+    // Those written before may have more than their part, too.
+    const double room =
+        (asked_ * (1 + kNoExcess) - now.bits) / (asked_ * kRoom);
+    if (given.bits_per_key < asked_ || room < 1) {
+      given.bits_per_key = asked_ + std::max(given.bits_per_key - asked_, 0.0) *
+                                        std::clamp(room, 0.0, 1.0);
       given.slope = 0;
     }
   }

@@ -16,15 +16,6 @@ namespace {
 
 constexpr int kKeys = 2000;
 
-DbConfig ConfigFor(const rocksdb::Comparator& comparator, PolicyPtr policy,
-                   bool partitioned) {
-  return {policy, partitioned,
-          [&comparator](rocksdb::Options* options,
-                        rocksdb::BlockBasedTableOptions*) {
-            options->comparator = &comparator;
-          }};
-}
-
 std::string Ask(rocksdb::DB* db, const std::string& key) {
   std::string value;
   const rocksdb::Status status = db->Get({}, key, &value);
@@ -212,6 +203,13 @@ TEST_P(KeyTransformTest, Prefixes) {
   }
 }
 
+std::string NameOf(const ::testing::TestParamInfo<Parameters>& instance) {
+  const auto& [equality, variant] = instance.param;
+  return std::string(equality.name) + "_" + variant.layout +
+         (variant.partitioned ? "_partitioned" : "_full") +
+         (variant.seeded ? "_seeded" : "");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, KeyTransformTest,
     ::testing::Combine(::testing::Values(kIgnoreCase, kPadSpace,
@@ -220,12 +218,7 @@ INSTANTIATE_TEST_SUITE_P(
                                          Variant{"classic", true, false},
                                          Variant{"compact", true, true},
                                          Variant{"auto", false, true})),
-    [](const auto& instance) {
-      const auto [equality, variant] = instance.param;
-      return std::string(equality.name) + "_" + variant.layout +
-             (variant.partitioned ? "_partitioned" : "_full") +
-             (variant.seeded ? "_seeded" : "");
-    });
+    NameOf);
 
 // What the tests above would see if the transform were not applied.
 TEST(NoKeyTransformTest, KeysOfOtherSpellingsAreLost) {

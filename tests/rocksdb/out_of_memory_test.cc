@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/bits_builder.h"
 #include "engines/rocksdb/bits_reader.h"
 #include "rocksdb/env.h"
@@ -240,6 +241,35 @@ TEST(ReaderOutOfMemoryTest, LookupsTakeNoMemory) {
     EXPECT_TRUE(single);
     for (const bool answer : answers) EXPECT_TRUE(answer);
   }
+}
+
+// Each at the first filter of its policy, which makes room for the counters,
+// and in lookups that make more.
+TEST(PolicyOutOfMemoryTest, CountingReaderIsNoneOrASoundOne) {
+  const PolicyPtr builds = Deltabloom();
+  const auto builder = internal::NewBitsBuilder(*builds);
+  builder->AddKey("key");
+  std::unique_ptr<const char[]> owner;
+  const Slice filter = builder->Finish(&owner);
+  long failures = 0;
+  for (bool failed = true; failed; ++failures) {
+    ASSERT_LT(failures, 200);
+    const PolicyPtr policy = Deltabloom();
+    std::unique_ptr<rocksdb::FilterBitsReader> reader;
+    bool found = true;
+    failed = FailsAt(failures, [&] {
+      reader = internal::NewBitsReader(*policy, filter);
+      // In a thread's first lookup it gets its counters.
+      if (reader != nullptr) found = reader->MayMatch("key");
+    });
+    EXPECT_TRUE(found);
+    if (reader == nullptr) continue;
+    EXPECT_TRUE(reader->MayMatch("key"));
+    RocksDBFilterStatistics statistics;
+    ASSERT_TRUE(GetRocksDBFilterStatistics(*policy, &statistics));
+    EXPECT_EQ(statistics.Total().lookups, 2u) << failures;
+  }
+  EXPECT_GT(failures, 2);
 }
 
 }  // namespace
