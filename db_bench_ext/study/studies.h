@@ -52,6 +52,19 @@ Rows StudyHashes(const std::vector<KeySet>& sets, int repetitions,
 // of the filter, space saved, false positives with their error.
 Rows StudySpace(const std::vector<KeySet>& sets, const Progress& progress);
 
+// One row per kind of filter (filter_kinds.h), of filters of each of these
+// numbers of keys: how many flips of a bit in the payload and in the framing
+// behind it, and how many truncations to each length, there are; and how many
+// of them make the filter miss a key that was added.
+Rows StudyDamage(const std::vector<size_t>& numbers_of_keys, uint64_t seed,
+                 const Progress& progress);
+
+// One row per layout of sealed filters and number of keys up to `max_keys`:
+// bytes, nanoseconds per opening and per lookup of an absent key, without
+// payload_check and with it, medians of `repetitions` in turns.
+Rows StudyPayloadCheck(uint64_t max_keys, uint64_t seed, int repetitions,
+                       const Progress& progress);
+
 // Half the width of the 95 % interval of a rate measured as hits / queries
 // (Wilson's score interval, so that no hit does not look like no error).
 double RateError(uint64_t hits, uint64_t queries);

@@ -29,6 +29,15 @@ struct AlwaysMatchFilter {
   std::array<unsigned char, kSize> bytes{};
 };
 
+// Without its text if there is no memory for it.
+Status Corruption(const char* text) {
+  try {
+    return Status::Corruption(text);
+  } catch (const std::bad_alloc&) {
+    return Status::Corruption();
+  }
+}
+
 template <typename Fn>
 void ForEachHash(const HashList& hashes, Fn fn) {
   const auto chunk = [&fn](const auto* words, size_t n) {
@@ -131,7 +140,7 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner,
   if (settings_.detect_corruption && !keys_lost_ && !HashesIntact()) {
     filter = AlwaysMatch(owner);
     if (status != nullptr) {
-      *status = Status::Corruption(
+      *status = Corruption(
           "deltabloom: the hashes of a filter changed in memory while it was "
           "built");
     }
@@ -257,7 +266,7 @@ Status BitsBuilder::MaybePostVerify(const Slice& filter) {
   }
   finished_hashes_.Clear();
   if (intact) return Status::OK();
-  return Status::Corruption(
+  return Corruption(
       "deltabloom: a filter changed in memory after it was built");
 }
 
@@ -302,12 +311,16 @@ void BitsBuilder::WarnOfManyKeys() const {
       settings_.tally->warned_of_many_keys.exchange(true)) {
     return;
   }
-  ROCKSDB_NAMESPACE::Warn(
-      settings_.log,
-      "[deltabloom] %llu keys in one %s filter: beyond some %llu million its "
-      "hash adds false positives; use another layout or partitioned filters",
-      static_cast<unsigned long long>(hashes_.size()), settings_.layout->name,
-      static_cast<unsigned long long>(many / 1'000'000));
+  try {
+    ROCKSDB_NAMESPACE::Warn(
+        settings_.log,
+        "[deltabloom] %llu keys in one %s filter: beyond some %llu million its "
+        "hash adds false positives; use another layout or partitioned filters",
+        static_cast<unsigned long long>(hashes_.size()), settings_.layout->name,
+        static_cast<unsigned long long>(many / 1'000'000));
+  } catch (const std::bad_alloc&) {
+    settings_.tally->warned_of_many_keys = false;  // the next filter says it
+  }
 }
 
 // Once each, for they would stand in the LOG for every table.

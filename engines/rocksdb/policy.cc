@@ -99,7 +99,11 @@ LevelBits SealedFilterPolicy::ChooseBits(
   const LevelChoice choice = ChooseByLevel(settings_, context);
   LogConfiguration(context.info_log, choice.no_listener ? kNoListener : "");
   if (!choice.log_line.empty() && context.info_log != nullptr) {
-    ROCKSDB_NAMESPACE::Info(context.info_log, "%s", choice.log_line.c_str());
+    try {
+      ROCKSDB_NAMESPACE::Info(context.info_log, "%s", choice.log_line.c_str());
+    } catch (const std::bad_alloc&) {
+      // Not worth a filter; the next change of the tree has a line again.
+    }
   }
   return choice.bits;
 }
@@ -123,20 +127,24 @@ bool SealedFilterPolicy::MapKeys(Logger* log, KeyMapping* mapping) const {
 
 FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
     const Slice& filter) const {
-  // No filter can be made out without its transform, not even an empty one.
-  if (!settings_.unknown_key_transform.empty()) {
-    return NewSealedBitsReader({}, {});
+  try {
+    // No filter can be made out without its transform, not even an empty one.
+    if (!settings_.unknown_key_transform.empty()) {
+      return NewSealedBitsReader({}, {});
+    }
+    ReaderSettings reader;
+    if (settings_.compatibility == RocksDBCompatibility::kBuiltin) {
+      reader.builtin = builtin_.get();
+    }
+    reader.transform = settings_.key_transform;
+    if (settings_.statistics) reader.statistics = statistics_;
+    OtherKeys other;
+    FilterBitsReader* const bits = NewSealedBitsReader(filter, reader, &other);
+    if (other.found) unasked_.Note(other);
+    return bits;
+  } catch (const std::exception&) {
+    return nullptr;  // out of memory, in RocksDB's reader: may match
   }
-  ReaderSettings reader;
-  if (settings_.compatibility == RocksDBCompatibility::kBuiltin) {
-    reader.builtin = builtin_.get();
-  }
-  reader.transform = settings_.key_transform;
-  if (settings_.statistics) reader.statistics = statistics_;
-  OtherKeys other;
-  FilterBitsReader* const bits = NewSealedBitsReader(filter, reader, &other);
-  if (other.found) unasked_.Note(other);
-  return bits;
 }
 
 // After an error RocksDB puts back what was there before, as it should where it
@@ -144,6 +152,19 @@ FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
 // takes the place of the old one: what could be read, above all the
 // compatibility, then is better than the defaults.
 Status SealedFilterPolicy::ConfigureOptions(
+    const ConfigOptions& config,
+    const std::unordered_map<std::string, std::string>& options,
+    std::unordered_map<std::string, std::string>* unused) {
+  try {
+    return Configure(config, options, unused);
+  } catch (const std::exception&) {
+    configuring_ = false;
+    if (!settings_.made) settings_.problem = kOutOfMemory;
+    return Status::MemoryLimit();
+  }
+}
+
+Status SealedFilterPolicy::Configure(
     const ConfigOptions& config,
     const std::unordered_map<std::string, std::string>& options,
     std::unordered_map<std::string, std::string>* unused) {
@@ -166,25 +187,34 @@ Status SealedFilterPolicy::ConfigureOptions(
   return status;
 }
 
-Status SealedFilterPolicy::PrepareOptions(const ConfigOptions& config) {
-  if (!settings_.problem.empty()) {
-    return Status::InvalidArgument(settings_.problem);
+// `family` may be null.
+Status SealedFilterPolicy::Problem(const ColumnFamilyOptions* family) const {
+  try {
+    if (!settings_.problem.empty()) {
+      return Status::InvalidArgument(settings_.problem);
+    }
+    if (family == nullptr || settings_.key_transform == nullptr) {
+      return Status::OK();
+    }
+    const std::string conflict = TransformConflict(*family);
+    if (conflict.empty()) return Status::OK();
+    return Status::InvalidArgument("deltabloom: " + conflict);
+  } catch (const std::exception&) {
+    return Status::MemoryLimit();
   }
+}
+
+Status SealedFilterPolicy::PrepareOptions(const ConfigOptions& config) {
+  Status problem = Problem(nullptr);
+  if (!problem.ok()) return problem;
   settings_.made = true;
   return FilterPolicy::PrepareOptions(config);
 }
 
 Status SealedFilterPolicy::ValidateOptions(
     const DBOptions& db, const ColumnFamilyOptions& family) const {
-  if (!settings_.problem.empty()) {
-    return Status::InvalidArgument(settings_.problem);
-  }
-  if (settings_.key_transform != nullptr) {
-    const std::string conflict = TransformConflict(family);
-    if (!conflict.empty()) {
-      return Status::InvalidArgument("deltabloom: " + conflict);
-    }
-  }
+  Status problem = Problem(&family);
+  if (!problem.ok()) return problem;
   {
     const std::lock_guard<std::mutex> lock(logged_mutex_);
     logged_.clear();
@@ -197,11 +227,15 @@ Status SealedFilterPolicy::ValidateOptions(
   return FilterPolicy::ValidateOptions(db, family);
 }
 
-void SealedFilterPolicy::LogUnaskedFilters(Logger* log) const {
+void SealedFilterPolicy::LogUnaskedFilters(Logger* log) const noexcept {
   if (log == nullptr) return;
-  const std::string line = unasked_.Tell(settings_.key_transform);
-  if (!line.empty()) {
-    ROCKSDB_NAMESPACE::Warn(log, "[deltabloom] %s", line.c_str());
+  try {
+    const std::string line = unasked_.Tell(settings_.key_transform);
+    if (!line.empty()) {
+      ROCKSDB_NAMESPACE::Warn(log, "[deltabloom] %s", line.c_str());
+    }
+  } catch (const std::exception&) {
+    unasked_.TellAgain();
   }
 }
 
@@ -209,29 +243,38 @@ void SealedFilterPolicy::LogUnaskedFilters(Logger* log) const {
 // is the address of its logger, which a later database may get again: every
 // address is forgotten when a database is opened, and one whose log became
 // shorter is another's, or its log was rolled.
+bool SealedFilterPolicy::NewConfiguration(Logger* log,
+                                          const std::string& line) const {
+  const std::lock_guard<std::mutex> lock(logged_mutex_);
+  Logged& last = logged_[log];
+  const size_t log_size = log->GetLogFileSize();
+  const bool done = last.line == line && log_size >= last.log_size;
+  last.log_size = log_size;
+  if (!done) last.line = line;
+  return !done;
+}
+
+// A line for which there is no memory comes with the next builder: it is not
+// worth a filter.
 void SealedFilterPolicy::LogConfiguration(Logger* log,
-                                          const char* warning) const {
+                                          const char* warning) const noexcept {
   if (log == nullptr) return;
-  const std::string line = std::string("[deltabloom] version ") + kVersion +
-                           ": " + ToText(settings_) +
-                           " name=" + CompatibilityName() +
-                           " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
-                           " rocksdb=" + HeadersVersion();
-  {
+  try {
+    const std::string line = std::string("[deltabloom] version ") + kVersion +
+                             ": " + ToText(settings_) +
+                             " name=" + CompatibilityName() +
+                             " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
+                             " rocksdb=" + HeadersVersion();
+    if (!NewConfiguration(log, line + warning)) return;
+    ROCKSDB_NAMESPACE::Info(log, "%s", line.c_str());
+    if (*warning != '\0') ROCKSDB_NAMESPACE::Warn(log, "%s", warning);
+    if (!settings_.problem.empty()) {
+      ROCKSDB_NAMESPACE::Error(log, "[deltabloom] not as it was set: %s",
+                               settings_.problem.c_str());
+    }
+  } catch (const std::exception&) {
     const std::lock_guard<std::mutex> lock(logged_mutex_);
-    Logged& last = logged_[log];
-    const size_t log_size = log->GetLogFileSize();
-    const std::string lines = line + warning;
-    const bool done = last.line == lines && log_size >= last.log_size;
-    last.log_size = log_size;
-    if (done) return;
-    last.line = lines;
-  }
-  ROCKSDB_NAMESPACE::Info(log, "%s", line.c_str());
-  if (*warning != '\0') ROCKSDB_NAMESPACE::Warn(log, "%s", warning);
-  if (!settings_.problem.empty()) {
-    ROCKSDB_NAMESPACE::Error(log, "[deltabloom] not as it was set: %s",
-                             settings_.problem.c_str());
+    logged_.erase(log);
   }
 }
 

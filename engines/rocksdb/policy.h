@@ -19,7 +19,9 @@
 
 namespace deltabloom::internal {
 
-// Made only where LibraryProblem() is empty. Thread-safe.
+// Made only where LibraryProblem() is empty. Thread-safe. Once made nothing
+// throws: without memory there is no builder or reader, which is no filter and
+// "may match" for RocksDB, and a Status is MemoryLimit.
 class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
  public:
   SealedFilterPolicy();
@@ -59,12 +61,20 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
     size_t log_size = 0;
   };
 
+  ROCKSDB_NAMESPACE::Status Configure(
+      const ROCKSDB_NAMESPACE::ConfigOptions& config,
+      const std::unordered_map<std::string, std::string>& options,
+      std::unordered_map<std::string, std::string>* unused);
+  ROCKSDB_NAMESPACE::Status Problem(
+      const ROCKSDB_NAMESPACE::ColumnFamilyOptions* family) const;
   LevelBits ChooseBits(
       const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const;
+  bool NewConfiguration(ROCKSDB_NAMESPACE::Logger* log,
+                        const std::string& line) const;
   // With a warning behind it, if that is not empty.
   void LogConfiguration(ROCKSDB_NAMESPACE::Logger* log,
-                        const char* warning) const;
-  void LogUnaskedFilters(ROCKSDB_NAMESPACE::Logger* log) const;
+                        const char* warning) const noexcept;
+  void LogUnaskedFilters(ROCKSDB_NAMESPACE::Logger* log) const noexcept;
   bool MapKeys(ROCKSDB_NAMESPACE::Logger* log, KeyMapping* mapping) const;
 
   Settings settings_;

@@ -15,6 +15,9 @@
 
 namespace deltabloom::internal {
 
+// Fits a std::string that allocates nothing, when no longer text can be had.
+inline constexpr char kOutOfMemory[] = "out of memory";
+
 // The name of the policy in URIs, OPTIONS files and table properties.
 inline constexpr char kPolicyName[] = "deltabloom";
 

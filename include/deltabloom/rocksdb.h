@@ -119,8 +119,11 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
 
 // A policy, or null: then *error, which may be null, says in one line what is
 // wrong (an option, or a RocksDB library that does not fit the headers
-// Deltabloom was compiled with) and what to do. Registers as RegisterRocksDB()
-// does, for SetOptions and OPTIONS files name the policy. Thread-safe.
+// Deltabloom was compiled with) and what to do, or "out of memory". Registers
+// as RegisterRocksDB() does, for SetOptions and OPTIONS files name the policy.
+// Nothing throws, nor does anything that RocksDB calls: where there is no
+// memory for a filter none is written, or one that matches every key.
+// Thread-safe.
 DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
                        std::string* error = nullptr);
