@@ -69,7 +69,7 @@ void Ingest(uint64_t first, uint64_t n, LevelsDb* db) {
 }
 
 constexpr Workload kWorkloads[] = {
-    {"random", 0.85,
+    {"random", 0.8,
      [](uint64_t i, uint64_t, test::Random*, LevelsDb* db) {
        db->Put(Scattered(i));
      }},
@@ -77,7 +77,7 @@ constexpr Workload kWorkloads[] = {
      [](uint64_t i, uint64_t, test::Random*, LevelsDb* db) {
        db->Put(InOrder(i));
      }},
-    {"overwrite", 0.85,
+    {"overwrite", 0.8,
      [](uint64_t, uint64_t keys, test::Random* random, LevelsDb* db) {
        db->Put(Scattered(random->Below(keys / 2)));
      }},
@@ -87,7 +87,7 @@ constexpr Workload kWorkloads[] = {
        const uint64_t half = keys / 2;
        db->Put(InOrder((i < half ? i : random->Below(half)) << 40));
      }},
-    {"deletes", 0.85,
+    {"deletes", 0.8,
      [](uint64_t i, uint64_t, test::Random* random, LevelsDb* db) {
        db->Put(Scattered(i));
        if (i % 3 == 0) db->Delete(Scattered(random->Below(i + 1)));
