@@ -43,7 +43,11 @@ bool Admin::Step() {
   if (draw < 50) return Sync();
   if (draw < 62) return Compact(slot);
   if (draw < 85) return SetOptions(slot);
-  if (draw < 93) return slot == 0 || RemakeFamily(slot);
+  // In WritePrepared RocksDB cannot recover prepared transactions on a dropped
+  // column family.
+  const bool may_drop =
+      slot != 0 && work_->database->engine() != Engine::kWritePrepared;
+  if (draw < 93) return !may_drop || RemakeFamily(slot);
   if (draw < 97) return MakeCheckpoint();
   return MakeBackup();
 }
@@ -96,7 +100,7 @@ bool Admin::SetOptions(uint32_t slot) {
       policy.find("deltabloom") == std::string::npos) {
     status = work_->database->db()->SetOptions(
         family,
-        {{"write_buffer_size", std::to_string(32768 << numbers_.Below(4))}});
+        {{"write_buffer_size", std::to_string(65536 << numbers_.Below(4))}});
   } else {
     status = work_->database->db()->SetOptions(
         family, {{"block_based_table_factory",

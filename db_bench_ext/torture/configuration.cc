@@ -121,7 +121,7 @@ rocksdb::ColumnFamilyOptions DrawFamily(MixedNumbers* numbers, uint32_t slot,
   rocksdb::ColumnFamilyOptions family;
   family.merge_operator = AppendingMergeOperator();
   family.write_buffer_size =
-      Pick<size_t>(numbers, {32 << 10, 64 << 10, 1 << 20});
+      Pick<size_t>(numbers, {64 << 10, 128 << 10, 1 << 20});
   family.target_file_size_base = Pick<uint64_t>(numbers, {16 << 10, 64 << 10});
   family.max_bytes_for_level_base =
       Pick<uint64_t>(numbers, {64 << 10, 256 << 10});

@@ -35,7 +35,6 @@ constexpr size_t kLookups = 120;
 struct Block {
   const char* what;
   BlockHandle handle;
-  bool opens = false;  // the table can be opened without it
 };
 
 // The blocks of filters and of the index of a table; none if it cannot be read.
@@ -47,7 +46,7 @@ std::vector<Block> FilterAndIndexBlocks(const std::string& path) {
   if (source == nullptr || !WalkSst(*source, &file).empty()) return blocks;
   for (const SstFilter& filter : file.filters) {
     if (filter.scope != FilterScope::kPartitioned) {
-      blocks.push_back({"the filter", filter.handle, true});
+      blocks.push_back({"the filter", filter.handle});
       continue;
     }
     blocks.push_back({"the index of filters", filter.handle});
@@ -79,7 +78,6 @@ bool DrawFault(const std::string& folder, bench::MixedNumbers* numbers,
   fault->kind =
       numbers->Below(3) == 0 ? Fault::Kind::kReadError : Fault::Kind::kBitFlip;
   fault->block = block.what;
-  fault->opens = block.opens;
   fault->offset = block.handle.offset;
   fault->size = size;
   if (fault->kind == Fault::Kind::kBitFlip) {
@@ -91,8 +89,8 @@ bool DrawFault(const std::string& folder, bench::MixedNumbers* numbers,
 }
 
 // What is wrong, if anything.
-std::string LookUp(Database* database, const State& state, bool iterate,
-                   Totals* totals, uint64_t seed, uint64_t* errors) {
+std::string LookUp(Database* database, const State& state, Totals* totals,
+                   uint64_t seed, uint64_t* errors) {
   Reader reader(database, totals, seed, true);
   bench::MixedNumbers numbers(seed);
   std::string problem;
@@ -105,7 +103,7 @@ std::string LookUp(Database* database, const State& state, bool iterate,
     }
     problem = reader.Get(slot, keys, values);
     if (problem.empty()) problem = reader.MultiGet(slot, keys, values);
-    for (size_t i = 0; i < 10 && iterate && problem.empty(); ++i) {
+    for (size_t i = 0; i < 10 && kIteratorsReport && problem.empty(); ++i) {
       problem = reader.IterateGroup(slot, keys[i], values);
     }
   }
@@ -136,8 +134,7 @@ void CheckDamaged(const Plan& plan, const Folders& folders,
     const rocksdb::Status opened = database.Open(Database::Mode::kReadOnly);
     if (opened.ok()) {
       const std::string problem =
-          LookUp(&database, state, fault.opens || kIteratorsReport, totals,
-                 numbers.Next(), &errors);
+          LookUp(&database, state, totals, numbers.Next(), &errors);
       if (!problem.empty()) {
         journal->Fail("with " + fault.Describe() + ": " + problem +
                       "\nopened for reading with\n" +

@@ -17,7 +17,6 @@ struct Fault {
   Kind kind = Kind::kBitFlip;
   std::string file;     // without its folder
   std::string block;    // what it is in
-  bool opens = false;   // RocksDB opens the file all the same
   uint64_t offset = 0;  // of the byte, or of the bytes that cannot be read
   uint64_t size = 1;
   int bit = 0;

@@ -38,6 +38,9 @@ class Reader {
   uint64_t lookups() const { return lookups_; }
 
  private:
+  std::vector<rocksdb::Status> GetMany(rocksdb::ColumnFamilyHandle* family,
+                                       const std::vector<rocksdb::Slice>& keys,
+                                       std::vector<std::string>* values);
   std::string Text(uint32_t slot, uint32_t key);
   std::string Compare(const char* by, uint32_t slot, uint32_t key,
                       const rocksdb::Status& status, const std::string& found,
