@@ -136,7 +136,7 @@ IOStatus Disk::Turn() {
   }
   if (plan_.fail_at != 0 && operation >= plan_.fail_at &&
       operation < plan_.fail_at + plan_.failures) {
-    failed_ = true;
+    journal_->write_failed = true;
     ++journal_->totals.write_errors;
     return IOStatus::IOError("a write fails", "by the torture");
   }

@@ -69,7 +69,6 @@ class Disk : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus Turn();
   void NoteSync(const std::string& path, uint64_t size);
   void NoteFolderSync(const std::string& path);
-  bool has_failed() const { return failed_; }
 
  private:
   bool Watches(const std::string& path) const;
@@ -81,7 +80,6 @@ class Disk : public rocksdb::FileSystemWrapper {
   int notes_ = -1;
   uint64_t undo_files_ = 0;
   std::atomic<uint64_t> operations_{0};
-  std::atomic<bool> failed_{false};
 };
 
 // Of bytes that were not synced, the share that reached the disk all the same,

@@ -28,6 +28,7 @@ void Journal::Clear() {
   failed_ = false;
   failure_[0] = '\0';
   wants_to_die = false;
+  write_failed = false;
   acknowledged = 0;
 }
 

@@ -75,6 +75,8 @@ class Journal {
 
   // The working process cannot go on where it shall be killed: do it.
   std::atomic<bool> wants_to_die{false};
+  // A file operation has failed, on purpose.
+  std::atomic<bool> write_failed{false};
   // Writes acknowledged in this cycle.
   std::atomic<uint64_t> acknowledged{0};
 

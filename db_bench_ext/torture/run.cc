@@ -7,11 +7,15 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "db_bench_ext/common/interrupt.h"
 #include "db_bench_ext/torture/check.h"
@@ -28,7 +32,9 @@ using Clock = std::chrono::steady_clock;
 // A child process. Forked, not executed: it shares the journal.
 class Process {
  public:
-  Process(Journal* journal, const std::function<void()>& body) {
+  // What it says on standard error goes to the file `said`.
+  Process(Journal* journal, std::string said, const std::function<void()>& body)
+      : said_(std::move(said)) {
     pid_ = fork();
     if (pid_ < 0) {
       throw std::runtime_error(std::string("no process: ") +
@@ -37,6 +43,7 @@ class Process {
     if (pid_ == 0) {
       bench::ForgetInterrupts();
       prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (std::freopen(said_.c_str(), "w", stderr) == nullptr) _exit(1);
       try {
         body();
       } catch (const std::exception& error) {
@@ -62,16 +69,23 @@ class Process {
     waitpid(pid_, &status_, 0);
     Forget();
   }
+  bool Aborted() const {
+    return WIFSIGNALED(status_) && WTERMSIG(status_) == SIGABRT;
+  }
   // Empty if it ended by itself or by Kill().
   std::string Problem(bool killed) const {
     if (WIFEXITED(status_) && WEXITSTATUS(status_) == 0) return "";
+    std::string problem =
+        "ended with exit code " + std::to_string(WEXITSTATUS(status_));
     if (WIFSIGNALED(status_)) {
-      if (killed && WTERMSIG(status_) == SIGKILL) return "";
-      return std::string("ended by signal ") +
-             std::to_string(WTERMSIG(status_)) + " (" +
-             strsignal(WTERMSIG(status_)) + ")";
+      const int signal = WTERMSIG(status_);
+      if (killed && signal == SIGKILL) return "";
+      problem = "ended by signal " + std::to_string(signal) + " (" +
+                strsignal(signal) + ")";
     }
-    return "ended with exit code " + std::to_string(WEXITSTATUS(status_));
+    std::stringstream said;
+    said << std::ifstream(said_).rdbuf();
+    return problem + "\n" + said.str();
   }
 
  private:
@@ -80,6 +94,7 @@ class Process {
     bench::SetChild(0);
   }
 
+  const std::string said_;
   pid_t pid_ = 0;
   int status_ = 0;
   bool ended_ = false;
@@ -119,7 +134,7 @@ class Cycle {
   }
 
   std::string Work() {
-    Process process(journal_, [&] {
+    Process process(journal_, folders_.notes + "/stderr", [&] {
       RunWork(plan_, folders_, options_.sabotage, journal_);
     });
     const Time limit = Limit();
@@ -142,6 +157,11 @@ class Cycle {
       }
     }
     if (journal_->failed()) return journal_->failure();
+    // RocksDB asserts that a file is not written to after an error.
+    if (journal_->write_failed && process.Aborted()) {
+      ++journal_->totals.aborts;
+      return "";
+    }
     const std::string problem = process.Problem(killed);
     if (!problem.empty()) return "the working process " + problem;
     if (killed) {
@@ -156,7 +176,7 @@ class Cycle {
   }
 
   std::string Judge(Ending ending) {
-    Process process(journal_, [&] {
+    Process process(journal_, folders_.notes + "/stderr", [&] {
       RunCheck(plan_, ending, folders_, options_.sabotage, journal_);
     });
     const Time limit = Limit();

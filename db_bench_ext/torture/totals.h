@@ -13,6 +13,7 @@ namespace deltabloom::torture {
   X(cycles, "cycles")                                                       \
   X(kills, "processes killed by SIGKILL")                                   \
   X(kills_in_file_system, "of them in the midst of a file operation")       \
+  X(aborts, "processes that RocksDB ended after a failed write")            \
   X(closes, "databases closed instead")                                     \
   X(power_losses, "power losses")                                           \
   X(files_cut, "files that lost unsynced bytes or their name")              \

@@ -40,7 +40,6 @@ void RunWork(const Plan& plan, const Folders& folders, const Sabotage& sabotage,
   work.folders = &folders;
   work.sabotage = &sabotage;
   work.database = &database;
-  work.disk = disk.get();
   work.journal = journal;
   work.before = &before;
   const rocksdb::Status opened = database.Open(Database::Mode::kReadWrite);

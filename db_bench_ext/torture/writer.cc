@@ -38,7 +38,7 @@ Status Apply(const Record& record, rocksdb::ColumnFamilyHandle* family,
 
 void Workplace::Fail(const std::string& what) {
   // Errors follow from one that was made on purpose.
-  if (!disk->has_failed()) journal->Fail(what);
+  if (!journal->write_failed) journal->Fail(what);
 }
 
 Writer::Writer(Workplace* work, uint32_t number)

@@ -22,7 +22,6 @@ struct Workplace {
   const Folders* folders;
   const Sabotage* sabotage;
   Database* database;
-  Disk* disk;
   Journal* journal;
   const State* before;
   std::atomic<bool> stop{false};
