@@ -2,6 +2,8 @@
 
 #include <rocksdb/version.h>
 
+#include <chrono>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -104,7 +106,12 @@ Status Database::Close() {
     if (family.handle != nullptr) db_->DestroyColumnFamilyHandle(family.handle);
     family.handle = nullptr;
   }
-  const Status status = db_->Close();
+  Status status = db_->Close();
+  // A compaction of WritePrepared holds a snapshot, and then it is refused.
+  for (int i = 0; i < 6000 && status.IsAborted(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    status = db_->Close();
+  }
   db_.reset();
   transactions_ = nullptr;
   return status;

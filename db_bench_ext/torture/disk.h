@@ -86,6 +86,7 @@ class Disk : public rocksdb::FileSystemWrapper {
 // in the first log that has any; elsewhere none did.
 struct PowerLoss {
   double log_tail_kept = 0;
+  bool forget_syncs = false;  // of logs: a broken disk
 };
 
 // What the loss of power does to the files, when the process that had the Disk

@@ -91,9 +91,10 @@ uint64_t LosePower(const DiskPlan& plan, const PowerLoss& loss) {
       ++changed;
       continue;
     }
-    if (size <= watched.synced) continue;
-    uint64_t kept = watched.synced;
-    if (fs::path(path).extension() == ".log" && !tail_kept) {
+    const bool is_log = fs::path(path).extension() == ".log";
+    uint64_t kept = is_log && loss.forget_syncs ? 0 : watched.synced;
+    if (size <= kept) continue;
+    if (is_log && !tail_kept) {
       tail_kept = true;
       kept += static_cast<uint64_t>(static_cast<double>(size - kept) *
                                     loss.log_tail_kept);

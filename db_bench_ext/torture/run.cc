@@ -120,7 +120,9 @@ class Cycle {
     if (plan_.power_loss) {
       ending = Ending::kPowerLost;
       ++journal_->totals.power_losses;
-      journal_->totals.files_cut += LosePower(plan_.disk, plan_.loss);
+      PowerLoss loss = plan_.loss;
+      loss.forget_syncs = options_.sabotage.forget_syncs;
+      journal_->totals.files_cut += LosePower(plan_.disk, loss);
     }
     problem = Judge(ending);
     if (problem.empty()) ++journal_->totals.cycles;

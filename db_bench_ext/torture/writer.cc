@@ -146,6 +146,12 @@ bool Writer::End(const std::vector<Change>& changes, const Status& status,
   return true;
 }
 
+void Writer::TakeBack(const std::vector<Change>& changes) {
+  for (const Change& change : changes) {
+    work_->journal->End(change.record, Outcome::kUndone);
+  }
+}
+
 WriteOptions Writer::Options(uint32_t slot, bool synced) const {
   WriteOptions options;
   options.disableWAL = work_->plan->no_log[slot];
@@ -267,9 +273,7 @@ bool Writer::Prepare(Transaction* transaction,
   if (status.ok() && *committed) return true;
   if (status.ok()) status = transaction->Rollback();
   if (!status.ok()) return End(changes, status, "a prepared transaction");
-  for (const Change& change : changes) {
-    work_->journal->End(change.record, Outcome::kUndone);
-  }
+  TakeBack(changes);
   return true;
 }
 
@@ -302,6 +306,11 @@ bool Writer::Ingest(uint32_t slot) {
   Begin(changes);
   status = work_->database->db()->IngestExternalFile(
       work_->database->family(slot).handle, {path}, ingestion);
+  // RocksDB may say so when others write at the same time: nothing was done.
+  if (status.IsTryAgain()) {
+    TakeBack(changes);
+    return true;
+  }
   if (status.ok()) ++work_->journal->totals.files_ingested;
   return End(changes, status, "an ingestion");
 }

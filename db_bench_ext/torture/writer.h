@@ -67,6 +67,8 @@ class Writer {
   // Takes the changes over; false if the write failed.
   bool End(const std::vector<Change>& changes, const rocksdb::Status& status,
            const char* what);
+  // They have not been done after all.
+  void TakeBack(const std::vector<Change>& changes);
   rocksdb::WriteOptions Options(uint32_t slot, bool synced) const;
 
   Workplace* const work_;
