@@ -30,7 +30,7 @@ constexpr bool kIteratorsReport = false;
 #endif
 
 constexpr int kFaults = 6;
-constexpr size_t kLookups = 120;
+constexpr size_t kLookups = 400;
 
 struct Block {
   const char* what;
@@ -88,19 +88,45 @@ bool DrawFault(const std::string& folder, bench::MixedNumbers* numbers,
   return true;
 }
 
+// Keys of a slot in the range of the table; from anywhere, if it is none of the
+// slot's.
+std::vector<uint32_t> DrawKeys(Database* database, const std::string& table,
+                               uint32_t slot, bench::MixedNumbers* numbers) {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  database->db()->GetLiveFilesMetaData(&files);
+  uint32_t first = 0;
+  uint32_t last = kKeys - 1;
+  size_t n = kLookups / 10;
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    uint32_t its_slot = 0;
+    uint32_t generation = 0;
+    if (std::filesystem::path(file.name).filename() == table &&
+        ParseFamilyName(file.column_family_name, &its_slot, &generation) &&
+        its_slot == slot && ParseKey(slot, file.smallestkey, &first) &&
+        ParseKey(slot, file.largestkey, &last)) {
+      n = kLookups;
+    }
+  }
+  std::vector<uint32_t> keys;
+  for (size_t i = 0; i < n; ++i) {
+    keys.push_back(first + static_cast<uint32_t>(
+                               numbers->Below(uint64_t{last} - first + 1)));
+  }
+  return keys;
+}
+
 // What is wrong, if anything.
-std::string LookUp(Database* database, const State& state, Totals* totals,
-                   uint64_t seed, uint64_t* errors) {
+std::string LookUp(Database* database, const State& state,
+                   const std::string& table, Totals* totals, uint64_t seed,
+                   uint64_t* errors) {
   Reader reader(database, totals, seed, true);
   bench::MixedNumbers numbers(seed);
   std::string problem;
   for (uint32_t slot = 0; slot < kSlots && problem.empty(); ++slot) {
     if (database->family(slot).handle == nullptr) continue;
     const std::vector<Value>& values = state.slots[slot].values;
-    std::vector<uint32_t> keys;
-    for (size_t i = 0; i < kLookups; ++i) {
-      keys.push_back(static_cast<uint32_t>(numbers.Below(kKeys)));
-    }
+    const std::vector<uint32_t> keys =
+        DrawKeys(database, table, slot, &numbers);
     problem = reader.Get(slot, keys, values);
     if (problem.empty()) problem = reader.MultiGet(slot, keys, values);
     for (size_t i = 0; i < 10 && kIteratorsReport && problem.empty(); ++i) {
@@ -134,7 +160,7 @@ void CheckDamaged(const Plan& plan, const Folders& folders,
     const rocksdb::Status opened = database.Open(Database::Mode::kReadOnly);
     if (opened.ok()) {
       const std::string problem =
-          LookUp(&database, state, totals, numbers.Next(), &errors);
+          LookUp(&database, state, fault.file, totals, numbers.Next(), &errors);
       if (!problem.empty()) {
         journal->Fail("with " + fault.Describe() + ": " + problem +
                       "\nopened for reading with\n" +
