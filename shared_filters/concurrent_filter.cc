@@ -140,8 +140,9 @@ double ConcurrentFilter::FalsePositiveRate() const {
         internal::LocalBlockRate(rep_->bits, block, blocks, rep_->size.probes);
   }
   const double by_bits = sum / static_cast<double>(blocks);
-  return by_bits + (1 - by_bits) * internal::local::HashRate(
-                                       static_cast<double>(keys), blocks);
+  return by_bits +
+         (1 - by_bits) * internal::local::HashRate(static_cast<double>(keys),
+                                                   static_cast<double>(blocks));
 }
 
 BloomSize ConcurrentFilter::Size() const {

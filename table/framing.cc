@@ -15,6 +15,7 @@ constexpr size_t kMagicAt = 16;
 constexpr size_t kVersionAt = 12;
 constexpr size_t kFlagsAt = 11;
 constexpr size_t kLevelAt = 10;
+constexpr int kBottommostBit = 128;  // of the level byte
 constexpr size_t kCheckAt = 9;
 constexpr size_t kZerosAt = 5;
 
@@ -90,9 +91,14 @@ const unsigned char* End(std::string_view filter) {
   return reinterpret_cast<const unsigned char*>(filter.data()) + filter.size();
 }
 
-FilterKind Always(ParsedFilter* parsed, std::string* why, std::string text) {
+// Without `why` nothing is allocated, so that no lookup can fail.
+FilterKind Always(ParsedFilter* parsed, std::string* why, const char* text,
+                  std::string_view detail = {}) {
   SetAlwaysMatch(parsed);
-  if (why != nullptr) *why = "always matches: " + std::move(text);
+  if (why != nullptr) {
+    *why = std::string("always matches: ") + text;
+    why->append(detail);
+  }
   return FilterKind::kAlways;
 }
 
@@ -108,12 +114,11 @@ FilterKind ParsePayload(uint8_t last_byte, Hash hash, Cpu cpu,
   if (last_byte == 0) return Always(parsed, why, "it has no probes");
   const LayoutRow* row = FindLayoutOfLastByte(last_byte, hash);
   if (row == nullptr) {
-    return Always(parsed, why,
-                  "unknown last byte " + std::to_string(last_byte));
+    return Always(parsed, why, "unknown last byte ",
+                  why == nullptr ? std::string() : std::to_string(last_byte));
   }
   if (!row->parse(last_byte, cpu, parsed)) {
-    return Always(parsed, why,
-                  std::string("inconsistent fields of layout ") + row->name);
+    return Always(parsed, why, "inconsistent fields of layout ", row->name);
   }
   if (why != nullptr) *why = row->describe(*parsed);
   return FilterKind::kFilter;
@@ -169,8 +174,8 @@ FilterKind ParseSealed(std::string_view filter, Cpu cpu, HashedKeys* keys,
   const HashedKeys hashed = LoadHashedKeys(end, flags);
   if (keys != nullptr) *keys = hashed;
   if (keys == nullptr && !hashed.AsTheyAre()) {
-    return Always(parsed, why,
-                  "not of the keys as they are" + Describe(hashed));
+    return Always(parsed, why, "not of the keys as they are",
+                  why == nullptr ? std::string() : Describe(hashed));
   }
   if (parsed->payload_size == 0) {
     if (end[-1] == kEmptyLastByte) return Empty(parsed, why);
@@ -209,6 +214,19 @@ void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,
   StoreFixed32(end - kZerosAt, 0);
   end[-1] = last_byte;
   StoreFixed32(end - kCheckAt, Check(end, framing_size, total_size));
+}
+
+LevelAtCreation ParseLevelByte(uint8_t byte) {
+  if (byte == kUnknownLevel) return {};
+  return {byte % kBottommostBit, byte >= kBottommostBit};
+}
+
+uint8_t LevelByte(const LevelAtCreation& level) {
+  // Of bottommost ones the last has the value of an unknown level.
+  const int most = kBottommostBit - (level.bottommost ? 2 : 1);
+  if (level.level < 0 || level.level > most) return kUnknownLevel;
+  return static_cast<uint8_t>(level.level +
+                              (level.bottommost ? kBottommostBit : 0));
 }
 
 uint8_t SealedLevel(std::string_view filter) {

@@ -67,7 +67,7 @@ inline FilterKind ParseSealed(std::string_view filter, Cpu cpu,
 
 // What a sealed filter says beside its payload.
 struct SealOptions {
-  uint8_t level_at_creation = kUnknownLevel;  // or 0..254
+  uint8_t level_at_creation = kUnknownLevel;  // or of LevelByte()
   bool payload_check = false;
   HashedKeys keys = {};
 };
@@ -82,8 +82,19 @@ void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,
 // A sealed filter that holds no key is its framing alone, with this last byte.
 inline constexpr uint8_t kEmptyLastByte = 0;
 
-// The level stored in a sealed filter that ParseSealed did not call foreign.
+// The level byte of a sealed filter that ParseSealed did not call foreign.
 uint8_t SealedLevel(std::string_view filter);
+
+// What a level byte says: for which level of the LSM tree the filter was built,
+// negative if that is not known, and whether no older data of its keys lay
+// below.
+struct LevelAtCreation {
+  int level = -1;
+  bool bottommost = false;
+};
+LevelAtCreation ParseLevelByte(uint8_t byte);
+// kUnknownLevel for a level that the byte has no room for.
+uint8_t LevelByte(const LevelAtCreation& level);
 
 }  // namespace deltabloom::internal
 

@@ -8,7 +8,8 @@
 // A folder each, with the same files: row (the functions below), shape (what
 // the bytes of a filter say, and planning), kernels (the table of functions per
 // set of instructions), portable, avx2 and where it pays avx512, which share a
-// body in simd-inl.h, and build. Files beside these are the layout's own parts.
+// body in simd-inl.h, build, and estimate (what a filter's own bits tell of its
+// keys). Files beside these are the layout's own parts.
 #ifndef DELTABLOOM_UTIL_LAYOUT_H_
 #define DELTABLOOM_UTIL_LAYOUT_H_
 
@@ -24,6 +25,12 @@
 namespace deltabloom::internal {
 
 struct LayoutRow;
+
+// What the bytes of a filter tell of it beside their size.
+struct FilterEstimate {
+  double keys = 0;
+  double rate = 0;  // of false positives, over all keys that were not added
+};
 
 // What a filter of some keys will look like, known before it is built.
 struct Plan {
@@ -84,6 +91,11 @@ struct LayoutRow {
   // whose plan or parse() gave this shape; for classic, whose rate depends on
   // the exact size, that of the worst sizes. util/rate.h has what callers need.
   double (*rate)(const AnyShape& shape, uint64_t keys);
+
+  // For a filter that parse() accepted: its keys and its rate, from a sample of
+  // its own bits or from its shape. estimate.h of the layout says how near.
+  // Some microseconds, and no allocation.
+  FilterEstimate (*estimate)(const ParsedFilter& parsed);
 
   // "classic, 6 probes, 80 bits" for a filter that parse() accepted.
   std::string (*describe)(const ParsedFilter& parsed);

@@ -15,6 +15,8 @@ FILTERS = {
     "deltabloom-local": "#c44e52",
     "deltabloom-compact": "#55a868",
     "deltabloom-auto": "#2f7f73",
+    "deltabloom-compact-levels": "#1f6f3d",
+    "deltabloom-auto-levels": "#123f3a",
     "deltabloom-leveldb": "#e3ab3c",
     "deltabloom-leveldb-murmurhash2": "#b07c1e",
     # Not filters that one could use.

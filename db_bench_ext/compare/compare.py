@@ -40,7 +40,7 @@ def positive(text):
 
 
 def arguments(argv):
-    names = [one.name for one in matrix.FILTERS]
+    names = [one.name for one in matrix.FILTERS + matrix.LEVELS_FILTERS]
     parser = Parser(prog="script/compare", description=__doc__)
     parser.add_argument("--preset", choices=("quick", "full"), default="quick",
                         help="quick: three workloads in under three minutes; full: some sixty cells in under an hour")
@@ -84,22 +84,27 @@ def numbers(text, option):
 
 def cells(chosen):
     """The cells asked for; fills in the preset's sizes where none were given."""
-    filters = matrix.FILTERS
+    everything = matrix.FILTERS + matrix.LEVELS_FILTERS
     if chosen.filters:
-        filters = matrix.by_name(filters, chosen.filters.split(","), "--filters")
-    wanted, keys, reads, repetitions = matrix.preset(chosen.preset, filters)
+        everything = matrix.by_name(everything, chosen.filters.split(","), "--filters")
+    filters = [one for one in everything if not one.levels]
+    levels = [one for one in everything if one.levels]
+    wanted, keys, reads, repetitions = matrix.preset(chosen.preset, filters, levels)
     if chosen.workloads:
         shapes = (chosen.shapes or "full").split(",")
         for shape in shapes:
             if shape not in ("full", "partitioned"):
                 raise ValueError(f"--shapes {shape}: unknown; use full, partitioned")
-        wanted = matrix.product(
-            filters,
-            matrix.by_name(matrix.WORKLOADS, chosen.workloads.split(","), "--workloads"),
-            numbers(chosen.bits_per_key or "10", "--bits-per-key"),
-            [int(size * matrix.MIB) for size in numbers(chosen.cache_mib or "8", "--cache-mib")],
-            shapes,
-        )
+        workloads = matrix.by_name(matrix.WORKLOADS, chosen.workloads.split(","), "--workloads")
+        bits = numbers(chosen.bits_per_key or "10", "--bits-per-key")
+        caches = [int(size * matrix.MIB) for size in numbers(chosen.cache_mib or "8", "--cache-mib")]
+        wanted = []
+        for workload in workloads:
+            # A tree that is settled at once teaches a listener nothing.
+            some = filters + levels if workload.grown else filters
+            wanted += matrix.product(some, [workload], bits, caches, shapes)
+    if not wanted:
+        raise ValueError(f"--filters {chosen.filters}: only on trees that grow; add readmissing-grown to --workloads")
     chosen.keys = int(chosen.keys or keys)
     chosen.reads = int(chosen.reads or reads)
     chosen.repetitions = int(chosen.repetitions or repetitions)

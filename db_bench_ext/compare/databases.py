@@ -78,10 +78,14 @@ class Databases:
     def load_anew(self, database, prefix, path):
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
-        options = self.write_options(database, frozen=True, prefix=prefix)
-        benchmark = "filluniquerandomdeterministic"
+        options = self.write_options(database, frozen=not database.grown, prefix=prefix)
         command = self.base_command(path, options, 64 << 20)
-        command += [f"--benchmarks={benchmark},levelstats", "--disable_auto_compactions=true"]
+        if database.grown:
+            benchmark = "filluniquerandom"
+            command += [f"--benchmarks={benchmark},flush,waitforcompaction,levelstats"]
+        else:
+            benchmark = "filluniquerandomdeterministic"
+            command += [f"--benchmarks={benchmark},levelstats", "--disable_auto_compactions=true"]
         if prefix:
             command += prefix_flags()
         what = f"loading {path.name}"

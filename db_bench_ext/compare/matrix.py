@@ -12,6 +12,8 @@ class Filter:
 
     name: str
     uri: str = ""
+    # Spreads its bits over the tree, which a listener learns as it grows.
+    levels: bool = False
 
     @property
     def ours(self):
@@ -30,6 +32,12 @@ FILTERS = [
     Filter("deltabloom-compact", "deltabloom:{bits}:compact"),
 ]
 
+# On trees that grow, these beside them.
+LEVELS_FILTERS = [
+    Filter("deltabloom-compact-levels", "deltabloom:{bits}:compact:levels", levels=True),
+    Filter("deltabloom-auto-levels", "deltabloom:{bits}:auto:levels", levels=True),
+]
+
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
@@ -41,6 +49,12 @@ class Workload:
     writes: bool = False  # runs on a checkpoint, or on a fresh database
     fresh: bool = False
     prefix: bool = False  # the filter is asked for prefixes, not for keys
+    grown: bool = False  # on a tree that RocksDB's own compactions made
+    of: str = ""  # the benchmark, where its name is another
+
+    @property
+    def benchmark(self):
+        return self.of or self.name
 
 
 # The parameters of mixgraph are those of its authors' all-random example
@@ -69,6 +83,7 @@ WORKLOADS = [
     Workload("readwhilewriting", ("--benchmark_write_rate_limit=2097152",), writes=True),
     Workload("mixgraph", MIXGRAPH, writes=True),
     Workload("fillrandom", writes=True, fresh=True),
+    Workload("readmissing-grown", grown=True, of="readmissing"),
 ]
 
 
@@ -79,13 +94,15 @@ class Database:
     filter: Filter
     bits_per_key: float
     partitioned: bool
+    grown: bool = False
 
     @property
     def name(self):
+        tail = "-grown" if self.grown else ""
         if not self.filter.uri:
-            return self.filter.name
+            return self.filter.name + tail
         shape = "partitioned" if self.partitioned else "full"
-        return f"{self.filter.name}-{self.bits_per_key:g}-{shape}"
+        return f"{self.filter.name}-{self.bits_per_key:g}-{shape}{tail}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,22 +140,26 @@ def product(filters, workloads, bits_per_key, caches, shapes):
     cells = []
     for bits, shape, cache, workload in itertools.product(bits_per_key, shapes, caches, workloads):
         for one in filters:
-            database = Database(one, bits, shape == "partitioned")
+            database = Database(one, bits, shape == "partitioned", workload.grown)
             cells.append(Cell(database, workload, cache))
     return cells
 
 
-def preset(name, filters):
-    """(cells, keys, reads, repetitions) of a preset."""
+def preset(name, filters, levels):
+    """(cells, keys, reads, repetitions) of a preset; `levels` are filters that
+    take part on grown trees only."""
     workloads = {workload.name: workload for workload in WORKLOADS}
     if name == "quick":
         chosen = [workloads[one] for one in ("readmissing", "readrandom", "multireadrandom")]
         return product(filters, chosen, [10], [8 * MIB], ["full"]), 200000, 40000, 2
     with_filter = [one for one in filters if one.uri]
-    cells = product(filters, WORKLOADS, [10], [8 * MIB], ["full"])
+    settled = [workload for workload in WORKLOADS if not workload.grown]
+    cells = product(filters, settled, [10], [8 * MIB], ["full"])
     missing = [workloads["readmissing"]]
     cells += product(with_filter, missing, [5, 16], [8 * MIB], ["full"])
     partitioned = [workloads["readmissing"], workloads["multireadrandom"]]
     cells += product(with_filter, partitioned, [10], [8 * MIB], ["partitioned"])
     cells += product(filters, [workloads["readrandom"]], [10], [64 * MIB], ["full"])
+    grown = [workloads["readmissing-grown"]]
+    cells += product(with_filter + levels, grown, [10], [8 * MIB], ["full"])
     return cells, 500000, 100000, 3

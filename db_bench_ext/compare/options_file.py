@@ -11,7 +11,7 @@ TEMPLATE = """\
   use_direct_reads={direct}
   max_open_files=-1
   max_background_jobs=2
-
+{listener}
 [CFOptions "default"]
   num_levels=5
   compression=kNoCompression
@@ -45,6 +45,7 @@ def text(version, database, frozen, direct, prefix):
         version=version,
         direct="true" if direct else "false",
         frozen="true" if frozen else "false",
+        listener="  listeners=deltabloom\n" if database.filter.levels else "",
         prefix=f"  prefix_extractor=rocksdb.FixedPrefix.{PREFIX_SIZE}\n" if prefix else "",
         table=table,
     )

@@ -15,18 +15,19 @@
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/common/progress.h"
 #include "db_bench_ext/common/python.h"
+#include "db_bench_ext/common/workspace.h"
 #include "db_bench_ext/demo/competitors.h"
 #include "db_bench_ext/demo/database.h"
 #include "db_bench_ext/demo/keys.h"
 #include "db_bench_ext/demo/measure.h"
 #include "db_bench_ext/demo/options.h"
 #include "db_bench_ext/demo/report.h"
-#include "db_bench_ext/demo/workspace.h"
 
 namespace deltabloom::demo {
 
 using bench::OutputFile;
 using bench::Print;
+using bench::Workspace;
 
 namespace {
 
@@ -151,7 +152,7 @@ int Main(const Options& options) {
   const Clock::time_point start = Clock::now();
   const std::vector<Competitor> competitors =
       MakeCompetitors(options.bits_per_key, options.layouts);
-  Workspace workspace(options.db);
+  Workspace workspace(options.db, "deltabloom-demo");
   std::optional<OutputFile> json, plot;
   if (!options.json.empty()) json.emplace("--json", options.json);
   if (!options.plot.empty()) {

@@ -163,7 +163,8 @@ void Declare(CLI::App* app, RawOptions* raw, Options* options) {
   app->footer(kFooter);
   app->add_option("--competitors", raw->competitors,
                   "Which filters, by name: " + JoinList(FilterNames()) +
-                      " (default: all but deltabloom-leveldb and its like)");
+                      " (default: all but deltabloom-leveldb and its like, "
+                      "-seeded and -lowercase)");
   app->add_option("--baseline", options->baseline,
                   "The competitor that ratios refer to (default: the first)");
   app->add_option("--keys", raw->keys,

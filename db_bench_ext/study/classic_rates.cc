@@ -19,51 +19,66 @@ using internal::LayoutRow;
 using internal::Plan;
 
 // Sizes that share a number of probes, of which the worst counts.
-constexpr uint32_t kSizes = 12;
+constexpr uint32_t kSizes = 8;
 // Few keys need many filters.
-constexpr uint64_t kKeysAtLeast = 20000;
-// Hits that make a rate good to a percent, and the queries that are too many
+constexpr uint64_t kKeysAtLeast = 10000;
+// Hits that make a rate good to two per cent, and the queries that are too many
 // to wait for them.
-constexpr double kHits = 10000;
-constexpr double kMostQueries = 1e8;
+constexpr uint64_t kHits = 2500;
+constexpr uint64_t kMostQueries = 5000000;
+// Of a filter of few keys at a time.
+constexpr uint64_t kQueriesOfSmall = 1000;
 
 const LayoutRow& Classic() {
   return *internal::FindLayout(Layout::kClassic, Hash::kMurmurHash2);
 }
 
-uint64_t CountHits(const Plan& plan, uint64_t queries,
-                   bench::MixedNumbers* random) {
-  internal::HashList hashes(Classic().hash_size);
-  for (uint64_t i = 0; i < plan.keys; ++i) hashes.Add(random->Next() >> 32);
-  std::unique_ptr<unsigned char[]> payload(
-      new unsigned char[plan.payload_size]());
-  Classic().build(&hashes, /*keep_hashes=*/false, plan, internal::ActiveCpu(),
-                  payload.get());
-  internal::ParsedFilter parsed{};
-  parsed.payload = payload.get();
-  parsed.payload_size = plan.payload_size;
-  Classic().parse(plan.last_byte, internal::ActiveCpu(), &parsed);
-  uint64_t hits = 0;
-  for (uint64_t i = 0; i < queries; ++i) {
-    hits += Classic().may_match_hash(parsed, random->Next() >> 32);
+// A filter of random hashes.
+class Built {
+ public:
+  Built(const Plan& plan, bench::MixedNumbers* random)
+      : payload_(new unsigned char[plan.payload_size]()) {
+    internal::HashList hashes(Classic().hash_size);
+    for (uint64_t i = 0; i < plan.keys; ++i) hashes.Add(random->Next() >> 32);
+    Classic().build(&hashes, /*keep_hashes=*/false, plan, internal::ActiveCpu(),
+                    payload_.get());
+    parsed_.payload = payload_.get();
+    parsed_.payload_size = plan.payload_size;
+    Classic().parse(plan.last_byte, internal::ActiveCpu(), &parsed_);
   }
-  return hits;
-}
+
+  uint64_t CountHits(uint64_t queries, bench::MixedNumbers* random) const {
+    uint64_t hits = 0;
+    for (uint64_t i = 0; i < queries; ++i) {
+      hits += Classic().may_match_hash(parsed_, random->Next() >> 32);
+    }
+    return hits;
+  }
+
+ private:
+  std::unique_ptr<unsigned char[]> payload_;
+  internal::ParsedFilter parsed_{};
+};
 
 // The rate measured, as a multiple of what it would be without the excess.
 double MeasureExcess(const Plan& plan, uint64_t seed) {
-  const double plain =
-      internal::classic::RateWithoutExcess(plan.shape, plan.keys);
-  const uint64_t filters = (kKeysAtLeast + plan.keys - 1) / plan.keys;
-  const auto queries = static_cast<uint64_t>(
-      std::min(kHits / plain, kMostQueries) / static_cast<double>(filters));
   bench::MixedNumbers random(seed);
+  const uint64_t filters = (kKeysAtLeast + plan.keys - 1) / plan.keys;
+  // One filter will do where it has many keys.
+  const uint64_t queries_each = filters == 1 ? kMostQueries : kQueriesOfSmall;
   uint64_t hits = 0;
-  for (uint64_t i = 0; i < filters; ++i) {
-    hits += CountHits(plan, queries, &random);
+  uint64_t queries = 0;
+  for (uint64_t built = 0;
+       built < filters || (hits < kHits && queries < kMostQueries); ++built) {
+    const Built filter(plan, &random);
+    for (uint64_t asked = 0; asked < queries_each && hits < kHits * (built + 1);
+         asked += kQueriesOfSmall) {
+      hits += filter.CountHits(kQueriesOfSmall, &random);
+      queries += kQueriesOfSmall;
+    }
   }
-  return static_cast<double>(hits) /
-         (static_cast<double>(queries) * static_cast<double>(filters)) / plain;
+  return static_cast<double>(hits) / static_cast<double>(queries) /
+         internal::classic::RateWithoutExcess(plan.shape, plan.keys);
 }
 
 double WorstExcess(uint64_t keys, uint32_t probes, uint64_t seed) {

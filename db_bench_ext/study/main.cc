@@ -1,6 +1,7 @@
 // study: the reasoning behind the filters, measured. Prints tables; --json
 // writes everything for report.py.
 #include <CLI/CLI.hpp>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 
@@ -26,6 +27,7 @@ struct Settings {
   uint64_t seed = 1;
   uint64_t rate_keys = 100000;
   uint64_t max_keys = 10000000;
+  uint64_t damage_keys = 300;
   uint64_t queries = 1000000;
   int repetitions = 5;
   bool quick = false;
@@ -145,6 +147,20 @@ Rows RunAll(const Settings& settings, const KeySet& own) {
                                  settings.seed, ShowProgress);
     PrintTable("Sizes of classic filters", result["sizes"]);
   }
+  if (settings.which == "damage") {
+    std::vector<size_t> numbers(settings.damage_keys + 1);
+    std::iota(numbers.begin(), numbers.end(), size_t{0});
+    result["damage"] = StudyDamage(numbers, settings.seed, ShowProgress);
+    PrintTable("Flips and truncations of filters of 0 to " +
+                   std::to_string(settings.damage_keys) +
+                   " keys that lose a key",
+               result["damage"]);
+  }
+  if (settings.which == "payload_check") {
+    result["payload_check"] = StudyPayloadCheck(
+        settings.max_keys, settings.seed, settings.repetitions, ShowProgress);
+    PrintTable("Cost of payload_check", result["payload_check"]);
+  }
   if (settings.which == "classic") {
     result["classic"] =
         StudyClassicRates(settings.max_keys, settings.seed, ShowProgress);
@@ -197,9 +213,9 @@ bool ParseSettings(int argc, char** argv, Settings* settings) {
       "rates, space. Without --keys on generated and real keys."};
   app.name("script/study");
   app.add_option("study", settings->which,
-                 "What to run; all runs everything but sizes and classic")
-      ->check(CLI::IsMember(
-          {"all", "rates", "hashes", "space", "sizes", "classic"}))
+                 "What to run; all runs rates, hashes and space")
+      ->check(CLI::IsMember({"all", "rates", "hashes", "space", "sizes",
+                             "classic", "damage", "payload_check"}))
       ->capture_default_str();
   app.add_option("--keys", settings->keys_file,
                  "Run hashes and space on the keys of this file, one per line");
@@ -211,8 +227,13 @@ bool ParseSettings(int argc, char** argv, Settings* settings) {
       ->check(CLI::Range(uint64_t{1000}, uint64_t{100000000}))
       ->capture_default_str();
   app.add_option("--max-keys", settings->max_keys,
-                 "Largest filter in the studies of growth, sizes and classic")
+                 "Largest filter in the studies of growth, sizes, classic and "
+                 "payload_check")
       ->check(CLI::Range(uint64_t{1000}, uint64_t{1000000000}))
+      ->capture_default_str();
+  app.add_option("--damage-keys", settings->damage_keys,
+                 "Largest filter in the study of damage")
+      ->check(CLI::Range(uint64_t{0}, uint64_t{10000}))
       ->capture_default_str();
   app.add_option("--queries", settings->queries, "Absent keys asked per filter")
       ->check(CLI::Range(uint64_t{1000}, uint64_t{1000000000}))
@@ -227,6 +248,7 @@ bool ParseSettings(int argc, char** argv, Settings* settings) {
   if (settings->quick) {
     settings->rate_keys = std::min<uint64_t>(settings->rate_keys, 10000);
     settings->max_keys = std::min<uint64_t>(settings->max_keys, 100000);
+    settings->damage_keys = std::min<uint64_t>(settings->damage_keys, 30);
     settings->queries = std::min<uint64_t>(settings->queries, 100000);
     settings->repetitions = std::min(settings->repetitions, 3);
   }

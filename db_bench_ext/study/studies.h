@@ -36,7 +36,7 @@ Rows StudySizes(uint64_t max_keys, uint64_t queries, uint64_t seed,
                 const Progress& progress);
 
 // One row per number of keys up to `max_keys`, with the excess of classic
-// filters for each number of probes: the rate of the worst of a dozen sizes, as
+// filters for each number of probes: the rate of the worst of eight sizes, as
 // a multiple of what theory and the collisions of their hash say. What
 // util/classic/rate.cc holds.
 Rows StudyClassicRates(uint64_t max_keys, uint64_t seed,
@@ -51,6 +51,19 @@ Rows StudyHashes(const std::vector<KeySet>& sets, int repetitions,
 // One row per key set, layout and bits per key 10, 15, 20: bytes of keys and
 // of the filter, space saved, false positives with their error.
 Rows StudySpace(const std::vector<KeySet>& sets, const Progress& progress);
+
+// One row per kind of filter (filter_kinds.h), of filters of each of these
+// numbers of keys: how many flips of a bit in the payload and in the framing
+// behind it, and how many truncations to each length, there are; and how many
+// of them make the filter miss a key that was added.
+Rows StudyDamage(const std::vector<size_t>& numbers_of_keys, uint64_t seed,
+                 const Progress& progress);
+
+// One row per layout of sealed filters and number of keys up to `max_keys`:
+// bytes, nanoseconds per opening and per lookup of an absent key, without
+// payload_check and with it, medians of `repetitions` in turns.
+Rows StudyPayloadCheck(uint64_t max_keys, uint64_t seed, int repetitions,
+                       const Progress& progress);
 
 // Half the width of the 95 % interval of a rate measured as hits / queries
 // (Wilson's score interval, so that no hit does not look like no error).

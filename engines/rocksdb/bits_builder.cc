@@ -10,6 +10,7 @@
 #include "engines/rocksdb/filter_buffer.h"
 #include "rocksdb/env.h"
 #include "util/cpu.h"
+#include "util/rate.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -24,8 +25,18 @@ struct AlwaysMatchFilter {
   }
 
   static constexpr size_t kPayloadSize = 1;
-  std::array<unsigned char, kPayloadSize + kSealedFramingSize> bytes{};
+  static constexpr size_t kSize = kPayloadSize + kSealedFramingSize;
+  std::array<unsigned char, kSize> bytes{};
 };
+
+// Without its text if there is no memory for it.
+Status Corruption(const char* text) {
+  try {
+    return Status::Corruption(text);
+  } catch (const std::bad_alloc&) {
+    return Status::Corruption();
+  }
+}
 
 template <typename Fn>
 void ForEachHash(const HashList& hashes, Fn fn) {
@@ -51,7 +62,9 @@ BitsBuilder::BitsBuilder(const BuilderSettings& settings)
       settings_(settings),
       seal_(WithKeys(settings.seal, settings.mapping)),
       framing_size_(SealedFramingSize(seal_)),
-      finished_hashes_(settings.layout->hash_size) {}
+      maps_keys_(settings.mapping.IsNeeded()),
+      finished_hashes_(settings.layout->hash_size),
+      charge_(settings.charged_cache) {}
 
 inline void BitsBuilder::AddHash(uint64_t hash) {
   try {
@@ -59,6 +72,7 @@ inline void BitsBuilder::AddHash(uint64_t hash) {
   } catch (const std::bad_alloc&) {
     keys_lost_ = true;
   }
+  if (charge_.on() && hashes_.MemorySize() != charged_hashes_) Charge();
   checksum_ ^= hash;
   entries_.store(entries_.load(std::memory_order_relaxed) + 1,
                  std::memory_order_relaxed);
@@ -66,7 +80,7 @@ inline void BitsBuilder::AddHash(uint64_t hash) {
 
 // False: the key is lost.
 inline bool BitsBuilder::HashOf(const Slice& key, uint64_t* hash) {
-  if (settings_.mapping.IsNeeded()) return HashMapped(key, hash);
+  if (__builtin_expect(maps_keys_, false)) return HashMapped(key, hash);
   *hash = settings_.layout->hash({key.data(), key.size()});
   return true;
 }
@@ -126,10 +140,14 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner,
   if (settings_.detect_corruption && !keys_lost_ && !HashesIntact()) {
     filter = AlwaysMatch(owner);
     if (status != nullptr) {
-      *status = Status::Corruption(
+      *status = Corruption(
           "deltabloom: the hashes of a filter changed in memory while it was "
           "built");
     }
+  }
+  if (settings_.statistics != nullptr) {
+    settings_.statistics->CountBuilt(filter.ToStringView(), finished_kind_,
+                                     entries_.load(std::memory_order_relaxed));
   }
   finished_hashes_.Clear();
   if (finished_kind_ == FilterKind::kFilter && settings_.detect_corruption) {
@@ -146,6 +164,20 @@ void BitsBuilder::Reset() {
   checksum_ = 0;
   keys_lost_ = false;
   entries_.store(0, std::memory_order_relaxed);
+  Charge();
+}
+
+void BitsBuilder::Charge(uint64_t more) {
+  charged_hashes_ = hashes_.MemorySize();
+  charge_.Set(charged_hashes_ + finished_hashes_.MemorySize() +
+              finished_bytes_ + more);
+}
+
+FilterBits BitsBuilder::BitsOf(const LayoutRow& row, uint64_t keys,
+                               uint64_t max_filter_bytes) const {
+  return BitsFor({settings_.millibits_per_key, settings_.false_positive_rate,
+                  max_filter_bytes},
+                 row, keys, framing_size_);
 }
 
 Slice BitsBuilder::AlwaysMatch(std::unique_ptr<const char[]>* owner) {
@@ -157,38 +189,59 @@ Slice BitsBuilder::AlwaysMatch(std::unique_ptr<const char[]>* owner) {
 }
 
 Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
-  if (hashes_.size() == 0) {
-    std::unique_ptr<char[]> bytes(new char[framing_size_]());
-    Seal(reinterpret_cast<unsigned char*>(bytes.get()), 0, kEmptyLastByte,
-         seal_);
-    finished_kind_ = FilterKind::kEmpty;
-    *owner = std::move(bytes);
-    return {owner->get(), framing_size_};
-  }
-  const bool keep_hashes = settings_.detect_corruption;
-  const LayoutRow* affordable = FindAffordableLayout(
-      settings_.layout, hashes_.size(), settings_.millibits_per_key,
-      hashes_.MemorySize(), keep_hashes, settings_.max_build_bytes);
-  const LayoutRow* row = affordable;
+  if (hashes_.size() == 0) return BuildEmpty(owner);
+  const LayoutRow* row = settings_.layout;
   while (row != nullptr) {
-    FilterBuffer buffer = AllocateFilter(
-        *row, hashes_.size(), settings_.millibits_per_key, framing_size_,
-        settings_.optimize_for_memory ? &settings_.tally->rounding_balance
-                                      : nullptr);
-    auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
-    if (!buffer.plan.layout->build(&hashes_, keep_hashes, buffer.plan,
-                                   ActiveCpu(), payload)) {
-      row = buffer.plan.layout->fallback;
-      continue;
+    const FilterBits bits =
+        BitsOf(*row, hashes_.size(), settings_.max_filter_bytes);
+    if (bits.millibits_per_key != 0) {
+      const LayoutRow* affordable = FindAffordableLayout(
+          row, hashes_.size(), bits.millibits_per_key, hashes_.MemorySize(),
+          settings_.detect_corruption, settings_.max_build_bytes);
+      if (affordable != row) {  // which may need other bits for the rate
+        row = affordable;
+        continue;
+      }
     }
-    Seal(payload, buffer.plan.payload_size, buffer.plan.last_byte, seal_);
-    settings_.tally->rounding_balance += buffer.balance_change;
-    finished_kind_ = FilterKind::kFilter;
-    *owner = std::move(buffer.bytes);
-    return {owner->get(),
-            static_cast<size_t>(buffer.plan.payload_size) + framing_size_};
+    TellOf(bits);
+    if (bits.millibits_per_key == 0) break;
+    const Slice filter = BuildWith(*row, bits.millibits_per_key, owner);
+    if (!filter.empty()) return filter;
+    row = row->fallback;
   }
   return AlwaysMatch(owner);
+}
+
+Slice BitsBuilder::BuildEmpty(std::unique_ptr<const char[]>* owner) {
+  std::unique_ptr<char[]> bytes(new char[framing_size_]());
+  Seal(reinterpret_cast<unsigned char*>(bytes.get()), 0, kEmptyLastByte, seal_);
+  finished_kind_ = FilterKind::kEmpty;
+  *owner = std::move(bytes);
+  return {owner->get(), framing_size_};
+}
+
+Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
+                             std::unique_ptr<const char[]>* owner) {
+  FilterBuffer buffer = AllocateFilter(
+      row, hashes_.size(), millibits_per_key, framing_size_,
+      settings_.max_filter_bytes,
+      settings_.optimize_for_memory ? &settings_.tally->rounding_balance
+                                    : nullptr);
+  const Plan& plan = buffer.plan;
+  const uint64_t size = plan.payload_size + framing_size_;
+  const bool keep_hashes = settings_.detect_corruption;
+  Charge(size + PeakBuildBytes(plan, hashes_.MemorySize(), keep_hashes) -
+         hashes_.MemorySize());
+  auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
+  if (!plan.layout->build(&hashes_, keep_hashes, plan, ActiveCpu(), payload)) {
+    return {};
+  }
+  Seal(payload, plan.payload_size, plan.last_byte, seal_);
+  settings_.tally->rounding_balance += buffer.balance_change;
+  finished_kind_ = FilterKind::kFilter;
+  finished_bytes_ += size;
+  *owner = std::move(buffer.bytes);
+  return {owner->get(), static_cast<size_t>(size)};
 }
 
 bool BitsBuilder::HashesIntact() const {
@@ -213,31 +266,43 @@ Status BitsBuilder::MaybePostVerify(const Slice& filter) {
   }
   finished_hashes_.Clear();
   if (intact) return Status::OK();
-  return Status::Corruption(
+  return Corruption(
       "deltabloom: a filter changed in memory after it was built");
 }
 
+// Partitions are cut by it: by the limit, too, so that it lowers few bits.
 size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
+  const uint64_t limit = std::min<uint64_t>(bytes, settings_.max_filter_bytes);
   // The most keys whose filter fits, by bisection: sizes grow with keys.
   uint64_t fits = 0;
   uint64_t exceeds = uint64_t{1} << 32;
   while (exceeds - fits > 1) {
     const uint64_t keys = fits + (exceeds - fits) / 2;
-    (CalculateSpace(keys) <= bytes ? fits : exceeds) = keys;
+    (SizeFor(keys, kUnlimited) <= limit ? fits : exceeds) = keys;
   }
   return fits;
 }
 
 size_t BitsBuilder::CalculateSpace(size_t entries) {
-  if (entries == 0) return framing_size_;
-  return PlanFilter(settings_.layout, entries, settings_.millibits_per_key)
-             .payload_size +
+  return SizeFor(entries, settings_.max_filter_bytes);
+}
+
+size_t BitsBuilder::SizeFor(uint64_t keys, uint64_t max_filter_bytes) const {
+  if (keys == 0) return framing_size_;
+  const uint32_t millibits =
+      BitsOf(*settings_.layout, keys, max_filter_bytes).millibits_per_key;
+  if (millibits == 0) return AlwaysMatchFilter::kSize;
+  return PlanFilter(settings_.layout, keys, millibits).payload_size +
          framing_size_;
 }
 
 double BitsBuilder::EstimatedFpRate(size_t entries, size_t bytes) {
-  if (bytes <= framing_size_) return entries == 0 ? 0 : 1;
-  return ModelledFalsePositiveRate(entries, bytes - framing_size_);
+  if (entries == 0) return 0;
+  if (bytes <= framing_size_) return 1;
+  const double bits_per_key = 8 * static_cast<double>(bytes - framing_size_) /
+                              static_cast<double>(entries);
+  return RateForMillibits(settings_.layout, entries,
+                          ToMillibits(std::min(bits_per_key, kMaxBitsPerKey)));
 }
 
 void BitsBuilder::WarnOfManyKeys() const {
@@ -246,12 +311,48 @@ void BitsBuilder::WarnOfManyKeys() const {
       settings_.tally->warned_of_many_keys.exchange(true)) {
     return;
   }
-  ROCKSDB_NAMESPACE::Warn(
-      settings_.log,
-      "[deltabloom] %llu keys in one %s filter: beyond some %llu million its "
-      "hash adds false positives; use another layout or partitioned filters",
-      static_cast<unsigned long long>(hashes_.size()), settings_.layout->name,
-      static_cast<unsigned long long>(many / 1'000'000));
+  try {
+    ROCKSDB_NAMESPACE::Warn(
+        settings_.log,
+        "[deltabloom] %llu keys in one %s filter: beyond some %llu million its "
+        "hash adds false positives; use another layout or partitioned filters",
+        static_cast<unsigned long long>(hashes_.size()), settings_.layout->name,
+        static_cast<unsigned long long>(many / 1'000'000));
+  } catch (const std::bad_alloc&) {
+    settings_.tally->warned_of_many_keys = false;  // the next filter says it
+  }
+}
+
+// Once each, for they would stand in the LOG for every table.
+void BitsBuilder::TellOf(const FilterBits& bits) const {
+  if (settings_.log == nullptr) return;
+  SharedTally& tally = *settings_.tally;
+  const auto keys = static_cast<unsigned long long>(hashes_.size());
+  const auto limit =
+      static_cast<unsigned long long>(settings_.max_filter_bytes);
+  if (bits.rate_missed && !tally.told_of_missed_rate.exchange(true)) {
+    ROCKSDB_NAMESPACE::Warn(
+        settings_.log,
+        "[deltabloom] a filter of %llu keys has a higher rate than "
+        "false_positive_rate=%g, which its layout cannot reach: use another "
+        "layout or partitioned filters",
+        keys, settings_.false_positive_rate);
+  }
+  if (bits.millibits_per_key == 0) {
+    if (tally.told_of_no_filter.exchange(true)) return;
+    ROCKSDB_NAMESPACE::Warn(
+        settings_.log,
+        "[deltabloom] no filter for %llu keys, max_filter_bytes=%llu leaves "
+        "less than 2 bits per key: use a higher limit, smaller tables or "
+        "partitioned filters",
+        keys, limit);
+  } else if (bits.lowered && !tally.told_of_lowered_bits.exchange(true)) {
+    ROCKSDB_NAMESPACE::Warn(
+        settings_.log,
+        "[deltabloom] %.3f bits per key in a filter of %llu keys, which has to "
+        "fit max_filter_bytes=%llu",
+        bits.millibits_per_key / 1000.0, keys, limit);
+  }
 }
 
 }  // namespace deltabloom::internal

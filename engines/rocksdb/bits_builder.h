@@ -7,8 +7,12 @@
 #include <cstdint>
 #include <memory>
 
+#include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/construction_charge.h"
+#include "engines/rocksdb/filter_bits.h"
 #include "engines/rocksdb/key_mapping.h"
 #include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/statistics.h"
 #include "table/framing.h"
 #include "util/hash_list.h"
 #include "util/layout.h"
@@ -21,20 +25,30 @@ struct SharedTally {
   // optimize_filters_for_memory: what the sizes rounded so far add up to, see
   // AllocateFilter().
   std::atomic<int64_t> rounding_balance{0};
+  // What the LOG was told.
   std::atomic<bool> warned_of_many_keys{false};
+  std::atomic<bool> told_of_lowered_bits{false};
+  std::atomic<bool> told_of_no_filter{false};
+  std::atomic<bool> told_of_missed_rate{false};
 };
 
 // What a builder needs of its policy and of RocksDB's context.
 struct BuilderSettings {
   const LayoutRow* layout = nullptr;
   uint32_t millibits_per_key = 0;
-  uint64_t max_build_bytes = 0;  // as in RocksDBFilterOptions
+  // As in RocksDBFilterOptions. The rate, if not 0, comes before the bits.
+  double false_positive_rate = 0;
+  uint64_t max_build_bytes = 0;
+  uint64_t max_filter_bytes = kUnlimited;
   KeyMapping mapping;
   SealOptions seal;                  // but for what the mapping says
   bool optimize_for_memory = false;  // optimize_filters_for_memory
   bool detect_corruption = false;
+  // Where building is charged, or null.
+  std::shared_ptr<ROCKSDB_NAMESPACE::Cache> charged_cache;
   ROCKSDB_NAMESPACE::Logger* log = nullptr;  // where to warn, if anywhere
   std::shared_ptr<SharedTally> tally = std::make_shared<SharedTally>();
+  std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
 };
 
 // (AddKey* Finish MaybePostVerify?)*, by one thread at a time;
@@ -85,15 +99,25 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   bool HashMapped(const Slice& key, uint64_t* hash);
   void AddHash(uint64_t hash);
   void Reset();
+  // What is held now, and `more`, is charged.
+  void Charge(uint64_t more = 0);
+  FilterBits BitsOf(const LayoutRow& row, uint64_t keys,
+                    uint64_t max_filter_bytes) const;
+  size_t SizeFor(uint64_t keys, uint64_t max_filter_bytes) const;
   Slice Build(std::unique_ptr<const char[]>* owner);
+  Slice BuildEmpty(std::unique_ptr<const char[]>* owner);
+  // With no bytes if the layout gave up.
+  Slice BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
+                  std::unique_ptr<const char[]>* owner);
   Slice AlwaysMatch(std::unique_ptr<const char[]>* owner);
   bool HashesIntact() const;
   void WarnOfManyKeys() const;
+  void TellOf(const FilterBits& bits) const;
 
   const BuilderSettings settings_;
   const SealOptions seal_;
   const size_t framing_size_;
-  KeyMapping::Space key_space_;
+  const bool maps_keys_;
   LastHash last_key_;
   LastHash last_alt_;
   uint64_t checksum_ = 0;   // of the hashes, if corruption is to be detected
@@ -102,6 +126,10 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   // The last filter, for MaybePostVerify.
   HashList finished_hashes_;
   FilterKind finished_kind_ = FilterKind::kEmpty;
+  KeyMapping::Space key_space_;
+  ConstructionCharge charge_;
+  uint64_t finished_bytes_ = 0;  // of filters, which RocksDB keeps for a while
+  uint64_t charged_hashes_ = 0;  // bytes of hashes_ when it was last charged
 };
 
 }  // namespace deltabloom::internal

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <exception>
+#include <memory>
 #include <new>
 #include <type_traits>
+#include <utility>
 
+#include "engines/rocksdb/counting_reader.h"
 #include "engines/rocksdb/key_mapping.h"
 #include "util/cpu.h"
 #include "util/key_batch.h"
@@ -98,6 +102,37 @@ class MappedBitsReader final : public FilterBitsReader {
   const KeyMapping mapping_;
 };
 
+// A reader of RocksDB's, by which filters that are not ours are asked.
+class ForeignReader final : public FilterBitsReader {
+ public:
+  explicit ForeignReader(std::unique_ptr<FilterBitsReader> reader)
+      : reader_(std::move(reader)) {}
+
+  bool MayMatch(const Slice& key) override { return reader_->MayMatch(key); }
+  void MayMatch(int n, Slice** keys, bool* may_match) override {
+    reader_->MayMatch(n, keys, may_match);
+  }
+
+ private:
+  const std::unique_ptr<FilterBitsReader> reader_;
+};
+
+// A `Reader`, in what counts if `statistics` are to be. Null without memory.
+template <typename Reader, typename... Arguments>
+FilterBitsReader* NewReader(const std::shared_ptr<PolicyStatistics>& statistics,
+                            const FilterToCount& filter,
+                            Arguments&&... arguments) {
+  if (statistics == nullptr) {
+    return new (std::nothrow) Reader(std::forward<Arguments>(arguments)...);
+  }
+  try {
+    return new CountingReader<Reader>(statistics, filter,
+                                      std::forward<Arguments>(arguments)...);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 FilterBitsReader* NewSealedBitsReader(const Slice& filter,
@@ -108,10 +143,17 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
   const FilterKind kind = ParseSealed({filter.data(), filter.size()},
                                       ActiveCpu(), &keys, &parsed, nullptr);
   const RegisteredTransform* const transform = settings.transform;
+  FilterToCount to_count{filter.ToStringView(), kind, &parsed};
   const bool foreign = kind == FilterKind::kForeign;
   if (foreign && transform == nullptr && settings.builtin != nullptr &&
       filter.size() > kBuiltinTrailerSize) {
-    return settings.builtin->GetFilterBitsReader(filter);
+    std::unique_ptr<FilterBitsReader> reader(
+        settings.builtin->GetFilterBitsReader(filter));
+    if (settings.statistics == nullptr || reader == nullptr) {
+      return reader.release();
+    }
+    return NewReader<ForeignReader>(settings.statistics, to_count,
+                                    std::move(reader));
   }
   if (keys.transformed != (transform != nullptr) ||
       (transform != nullptr && keys.transform_id != transform->id)) {
@@ -120,12 +162,14 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
     }
     SetAlwaysMatch(&parsed);
     keys = HashedKeys();
+    to_count.kind = FilterKind::kAlways;
   }
+  if (foreign) to_count.kind = FilterKind::kAlways;
   if (kind != FilterKind::kFilter || keys.AsTheyAre()) {
-    return new (std::nothrow) SealedBitsReader(parsed);
+    return NewReader<SealedBitsReader>(settings.statistics, to_count, parsed);
   }
-  return new (std::nothrow)
-      MappedBitsReader(parsed, KeyMapping(transform, keys));
+  return NewReader<MappedBitsReader>(settings.statistics, to_count, parsed,
+                                     KeyMapping(transform, keys));
 }
 
 }  // namespace deltabloom::internal

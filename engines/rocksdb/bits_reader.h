@@ -2,8 +2,11 @@
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_BITS_READER_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_BITS_READER_H_
 
+#include <memory>
+
 #include "engines/rocksdb/key_transforms.h"
 #include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/statistics.h"
 #include "table/framing.h"
 
 namespace deltabloom::internal {
@@ -14,6 +17,7 @@ struct ReaderSettings {
   const ROCKSDB_NAMESPACE::FilterPolicy* builtin = nullptr;
   // That of the policy. Only filters of this one are asked; null: of none.
   const RegisteredTransform* transform = nullptr;
+  std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
 };
 
 // A filter that is not asked, for it holds other keys than the policy's.

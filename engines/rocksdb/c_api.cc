@@ -1,11 +1,13 @@
 // The policy from C.
 #include <exception>
 #include <memory>
+#include <new>
 #include <string>
 #include <unordered_map>
 
 #include "deltabloom/c.h"
 #include "deltabloom/rocksdb.h"
+#include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/policy.h"
 #include "engines/rocksdb/settings.h"
 #include "rocksdb/convenience.h"
@@ -14,6 +16,7 @@
 namespace {
 
 using deltabloom::internal::CatchForC;
+using deltabloom::internal::CopyForC;
 using deltabloom::internal::kPolicyName;
 using deltabloom::internal::ParseUri;
 using deltabloom::internal::Report;
@@ -94,6 +97,25 @@ unsigned char deltabloom_rocksdb_register(char** errptr) {
     if (deltabloom::RegisterRocksDB(&problem)) return 1;
     SetError(errptr, problem);
     return 0;
+  });
+}
+
+char* deltabloom_rocksdb_statistics(const char* format, char** errptr) {
+  return CatchForC<char*>(errptr, nullptr, [&]() -> char* {
+    const std::string wanted = format == nullptr ? "" : format;
+    const bool json = wanted == "json";
+    const bool prometheus = wanted == "prometheus";
+    if (!json && !prometheus && wanted != "text") {
+      SetError(errptr, "deltabloom: format '" + wanted +
+                           "' is unknown: use json, prometheus or text");
+      return nullptr;
+    }
+    const auto statistics = deltabloom::GetRocksDBFilterStatistics();
+    char* const text = CopyForC(json         ? statistics.ToJson()
+                                : prometheus ? statistics.ToPrometheus()
+                                             : statistics.ToText());
+    if (text == nullptr) throw std::bad_alloc();
+    return text;
   });
 }
 

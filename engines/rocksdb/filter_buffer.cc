@@ -2,7 +2,9 @@
 
 #include <malloc.h>
 
-#include <cmath>
+#include <algorithm>
+
+#include "util/rate.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -22,22 +24,15 @@ uint64_t UsableSize(uint64_t size) {
 
 }  // namespace
 
-double ModelledFalsePositiveRate(uint64_t keys, uint64_t payload_size) {
-  constexpr double kLn2Squared = 0.480453013918201;
-  if (keys == 0) return 0;
-  return std::exp(-kLn2Squared * 8 * static_cast<double>(payload_size) /
-                  static_cast<double>(keys));
-}
-
 FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
                             uint32_t millibits_per_key, uint64_t framing_size,
+                            uint64_t max_filter_bytes,
                             const std::atomic<int64_t>* balance) {
   const uint64_t overhead = framing_size + kBlockTrailerSize;
   FilterBuffer buffer;
   buffer.plan = PlanFilter(&layout, keys, millibits_per_key);
   if (balance != nullptr) {
-    const double planned_rate =
-        ModelledFalsePositiveRate(keys, buffer.plan.payload_size);
+    const double planned_rate = RateOfPlan(buffer.plan);
     const double allowed_rate =
         planned_rate - static_cast<double>(balance->load()) / kBalanceUnit;
     // Smaller by up to a quarter, as in RocksDB.
@@ -45,8 +40,7 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
       const Plan smaller = PlanFilter(
           &layout, keys,
           static_cast<uint32_t>(millibits_per_key * sixteenths / 16));
-      if (ModelledFalsePositiveRate(keys, smaller.payload_size) <=
-          allowed_rate) {
+      if (RateOfPlan(smaller) <= allowed_rate) {
         buffer.plan = smaller;
         break;
       }
@@ -55,12 +49,12 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
     const uint64_t usable = UsableSize(wanted);
     // More than a third above would buy little accuracy for its bytes on disk.
     if (usable > wanted && usable - usable / 4 <= wanted) {
-      buffer.plan.layout->grow(&buffer.plan, usable - overhead);
+      buffer.plan.layout->grow(
+          &buffer.plan,
+          std::min(usable - overhead, max_filter_bytes - framing_size));
     }
     buffer.balance_change = static_cast<int64_t>(
-        (ModelledFalsePositiveRate(keys, buffer.plan.payload_size) -
-         planned_rate) *
-        kBalanceUnit);
+        (RateOfPlan(buffer.plan) - planned_rate) * kBalanceUnit);
   }
   buffer.bytes.reset(new char[buffer.plan.payload_size + framing_size]());
   return buffer;

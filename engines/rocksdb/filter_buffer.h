@@ -25,15 +25,14 @@ struct FilterBuffer {
 // over all filters of (rate of the size taken - rate of the size planned), in
 // units of 2^-32; it may be shared by many threads.
 //
+// Room that an allocator has is used for filters of up to max_filter_bytes,
+// framing included.
+//
 // Throws std::bad_alloc.
 FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
                             uint32_t millibits_per_key, uint64_t framing_size,
+                            uint64_t max_filter_bytes,
                             const std::atomic<int64_t>* balance);
-
-// Estimated false positives of a filter with `payload_size` bytes: 0.6185 to
-// the power of bits per key, the optimum of Bloom filters. Serves to compare
-// sizes, not to promise a rate.
-double ModelledFalsePositiveRate(uint64_t keys, uint64_t payload_size);
 
 }  // namespace deltabloom::internal
 

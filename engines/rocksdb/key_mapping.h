@@ -2,7 +2,6 @@
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_KEY_MAPPING_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_KEY_MAPPING_H_
 
-#include <string>
 #include <string_view>
 
 #include "engines/rocksdb/key_transforms.h"
@@ -27,7 +26,7 @@ class KeyMapping {
 
   // Where Map puts what is not part of the key.
   struct Space {
-    std::string transformed;
+    KeyScratch transformed;
     char seeded[kSeededKeySize];
   };
 

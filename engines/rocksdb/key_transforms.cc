@@ -13,15 +13,16 @@ namespace {
 
 constexpr size_t kMaxNameSize = 64;
 
-std::string_view AsciiLowercase(std::string_view key, std::string* scratch) {
-  scratch->assign(key.data(), key.size());
-  for (char& c : *scratch) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+std::string_view AsciiLowercase(std::string_view key, KeyScratch* scratch) {
+  char* const lower = scratch->Reserve(key.size());
+  for (size_t i = 0; i < key.size(); ++i) {
+    const bool upper = key[i] >= 'A' && key[i] <= 'Z';
+    lower[i] = static_cast<char>(upper ? key[i] + ('a' - 'A') : key[i]);
   }
-  return *scratch;
+  return {lower, key.size()};
 }
 
-std::string_view TrimTrailingSpaces(std::string_view key, std::string*) {
+std::string_view TrimTrailingSpaces(std::string_view key, KeyScratch*) {
   return key.substr(0, key.find_last_not_of(' ') + 1);
 }
 

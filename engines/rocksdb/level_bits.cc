@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "util/rate_curves.h"
 
@@ -17,7 +18,7 @@ using ROCKSDB_NAMESPACE::TableFileCreationReason;
 // Under layout=auto a table of level 0 is built as local, the layout that
 // builds fastest, if that adds no more than this to all false positives of a
 // lookup. It does so where the table has few of the tree's keys.
-constexpr double kPriceOfLocal = 0.0025;
+constexpr double kPriceOfLocal = 0.005;
 
 // A change of bits per key that is worth a line in the LOG.
 constexpr double kNews = 0.5;
@@ -28,7 +29,21 @@ constexpr size_t kMaxOrigins = 10'000;
 
 LevelBits Uniform(const Settings& settings, int level) {
   return {FindLayout(settings.layout, Hash::kMurmurHash2, level),
-          settings.millibits_per_key};
+          settings.millibits_per_key, settings.false_positive_rate};
+}
+
+// The average that is asked for: as bits, or those with which the runs of the
+// tree together have the rate. In tenths then, for every flush changes it. 0
+// if no tree is known.
+double AskedBits(const Settings& settings, const TreeBits& tree) {
+  const double rate = settings.false_positive_rate;
+  if (rate == 0) return settings.millibits_per_key / 1000.0;
+  std::vector<SortedRun> runs;
+  for (const TreeRun& run : tree.Runs()) runs.push_back({run.keys, 1});
+  const Allocation least =
+      AllocateForRates(CurveOf(settings.layout).curve, runs, rate);
+  if (!(least.keys > 0)) return 0;
+  return std::max(kMinBitsPerKey, std::ceil(10 * least.bits / least.keys) / 10);
 }
 
 uint32_t MillibitsOf(double bits_per_key) {
@@ -78,6 +93,8 @@ NewTable TableOf(const FilterBuildingContext& context,
   NewTable table;
   table.level = context.level_at_creation;
   table.bottommost = context.is_bottommost;
+  table.whole_run =
+      context.compaction_style != ROCKSDB_NAMESPACE::kCompactionStyleLevel;
   const auto it = trees.jobs.find(job);
   if (context.reason == TableFileCreationReason::kCompaction &&
       it != trees.jobs.end()) {
@@ -128,7 +145,7 @@ LevelChoice ChooseByLevel(const Settings& settings,
   const auto it = note.trees->families.find(context.column_family_name);
   if (it == note.trees->families.end()) return choice;
   FamilyTree& family = it->second;
-  family.asked = settings.millibits_per_key / 1000.0;
+  family.asked = AskedBits(settings, family.bits);
   family.layout = settings.layout;
   if (family.asked < kMinBitsPerKey) return choice;
   family.bits.Ask(family.asked);

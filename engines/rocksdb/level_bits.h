@@ -15,6 +15,8 @@ namespace deltabloom::internal {
 struct LevelBits {
   const LayoutRow* layout = nullptr;
   uint32_t millibits_per_key = 0;
+  // Not 0: the rate of the filter, from which its bits follow.
+  double false_positive_rate = 0;
 };
 
 struct LevelChoice {

@@ -2,12 +2,14 @@
 
 #include <exception>
 #include <new>
+#include <set>
 #include <string>
 #include <unordered_map>
 
 #include "engines/rocksdb/bits_reader.h"
 #include "engines/rocksdb/library_check.h"
 #include "engines/rocksdb/random_seed.h"
+#include "engines/rocksdb/settings_fields.h"
 #include "engines/rocksdb/transform_conflicts.h"
 #include "engines/rocksdb/tree_listener.h"
 #include "rocksdb/env.h"
@@ -35,17 +37,15 @@ constexpr char kNoListener[] =
     "bits_per_key; add listeners=deltabloom to the DBOptions of the OPTIONS "
     "file, or NewRocksDBFilterListener() to DBOptions::listeners";
 
-uint8_t LevelByte(int level) {
-  return level >= 0 && level < kUnknownLevel ? static_cast<uint8_t>(level)
-                                             : kUnknownLevel;
-}
-
 }  // namespace
 
 SealedFilterPolicy::SealedFilterPolicy()
     : builtin_(ROCKSDB_NAMESPACE::NewBloomFilterPolicy(10)) {
   RegisterOptions(&settings_, &SettingsTypeInfo());
+  AddPolicy(this, statistics_);
 }
+
+SealedFilterPolicy::~SealedFilterPolicy() { RemovePolicy(this); }
 
 const char* SealedFilterPolicy::CompatibilityName() const {
   return settings_.compatibility == RocksDBCompatibility::kOwn
@@ -61,17 +61,29 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     BuilderSettings builder;
     builder.layout = bits.layout;
     builder.max_build_bytes = settings_.max_build_bytes;
+    builder.max_filter_bytes = settings_.max_filter_bytes;
     builder.millibits_per_key = bits.millibits_per_key;
-    if (builder.millibits_per_key < kMinMillibitsPerKey) return nullptr;
+    builder.false_positive_rate = bits.false_positive_rate;
+    if (builder.false_positive_rate == 0 &&
+        builder.millibits_per_key < kMinMillibitsPerKey) {
+      return nullptr;
+    }
     if (!MapKeys(context.info_log, &builder.mapping)) return nullptr;
-    builder.seal.level_at_creation = LevelByte(context.level_at_creation);
+    builder.seal.level_at_creation =
+        LevelByte({context.level_at_creation, context.is_bottommost});
     builder.seal.payload_check = settings_.payload_check;
     builder.optimize_for_memory =
         context.table_options.optimize_filters_for_memory;
     builder.detect_corruption =
         context.table_options.detect_filter_construct_corruption;
+    builder.charged_cache = CacheToCharge(context.table_options);
     builder.log = context.info_log;
     builder.tally = tally_;
+    if (settings_.statistics) {
+      builder.statistics = statistics_;
+      statistics_log_.Write(*statistics_, settings_.statistics_log_seconds,
+                            context.info_log);
+    }
     return new BitsBuilder(builder);
   } catch (const std::exception&) {
     return nullptr;  // out of memory: no filter
@@ -84,12 +96,16 @@ LevelBits SealedFilterPolicy::ChooseBits(
     LogConfiguration(context.info_log, "");
     return {FindLayout(settings_.layout, Hash::kMurmurHash2,
                        context.level_at_creation),
-            settings_.millibits_per_key};
+            settings_.millibits_per_key, settings_.false_positive_rate};
   }
   const LevelChoice choice = ChooseByLevel(settings_, context);
   LogConfiguration(context.info_log, choice.no_listener ? kNoListener : "");
   if (!choice.log_line.empty() && context.info_log != nullptr) {
-    ROCKSDB_NAMESPACE::Info(context.info_log, "%s", choice.log_line.c_str());
+    try {
+      ROCKSDB_NAMESPACE::Info(context.info_log, "%s", choice.log_line.c_str());
+    } catch (const std::bad_alloc&) {
+      // Not worth a filter; the next change of the tree has a line again.
+    }
   }
   return choice.bits;
 }
@@ -113,19 +129,24 @@ bool SealedFilterPolicy::MapKeys(Logger* log, KeyMapping* mapping) const {
 
 FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
     const Slice& filter) const {
-  // No filter can be made out without its transform, not even an empty one.
-  if (!settings_.unknown_key_transform.empty()) {
-    return NewSealedBitsReader({}, {});
+  try {
+    // No filter can be made out without its transform, not even an empty one.
+    if (!settings_.unknown_key_transform.empty()) {
+      return NewSealedBitsReader({}, {});
+    }
+    ReaderSettings reader;
+    if (settings_.compatibility == RocksDBCompatibility::kBuiltin) {
+      reader.builtin = builtin_.get();
+    }
+    reader.transform = settings_.key_transform;
+    if (settings_.statistics) reader.statistics = statistics_;
+    OtherKeys other;
+    FilterBitsReader* const bits = NewSealedBitsReader(filter, reader, &other);
+    if (other.found) unasked_.Note(other);
+    return bits;
+  } catch (const std::exception&) {
+    return nullptr;  // out of memory, in RocksDB's reader: may match
   }
-  ReaderSettings reader;
-  if (settings_.compatibility == RocksDBCompatibility::kBuiltin) {
-    reader.builtin = builtin_.get();
-  }
-  reader.transform = settings_.key_transform;
-  OtherKeys other;
-  FilterBitsReader* const bits = NewSealedBitsReader(filter, reader, &other);
-  if (other.found) unasked_.Note(other);
-  return bits;
 }
 
 // After an error RocksDB puts back what was there before, as it should where it
@@ -136,38 +157,84 @@ Status SealedFilterPolicy::ConfigureOptions(
     const ConfigOptions& config,
     const std::unordered_map<std::string, std::string>& options,
     std::unordered_map<std::string, std::string>* unused) {
+  try {
+    return Configure(config, options, unused);
+  } catch (const std::exception&) {
+    configuring_ = false;
+    if (!settings_.made) settings_.problem = kOutOfMemory;
+    return Status::MemoryLimit();
+  }
+}
+
+Status SealedFilterPolicy::Configure(
+    const ConfigOptions& config,
+    const std::unordered_map<std::string, std::string>& options,
+    std::unordered_map<std::string, std::string>* unused) {
+  const std::string conflict = ConflictIn(settings_, options);
   if (settings_.made) {
+    if (!conflict.empty()) return Status::InvalidArgument(Report(conflict));
     return FilterPolicy::ConfigureOptions(config, options, unused);
   }
   if (configuring_) return Status::OK();
   configuring_ = true;
   Status status = FilterPolicy::ConfigureOptions(config, options, unused);
   configuring_ = false;
+  if (status.ok() && !conflict.empty()) {
+    settings_.problem = Report(conflict);
+    return Status::InvalidArgument(settings_.problem);
+  }
   if (!status.ok() && settings_.problem.empty()) {
     settings_.problem = Report(status.ToString());
   }
+  if (status.ok()) NoteIgnored(options);
   return status;
 }
 
-Status SealedFilterPolicy::PrepareOptions(const ConfigOptions& config) {
-  if (!settings_.problem.empty()) {
-    return Status::InvalidArgument(settings_.problem);
+// `family` may be null.
+Status SealedFilterPolicy::Problem(const ColumnFamilyOptions* family) const {
+  try {
+    if (!settings_.problem.empty()) {
+      return Status::InvalidArgument(settings_.problem);
+    }
+    if (family == nullptr || settings_.key_transform == nullptr) {
+      return Status::OK();
+    }
+    const std::string conflict = TransformConflict(*family);
+    if (conflict.empty()) return Status::OK();
+    return Status::InvalidArgument("deltabloom: " + conflict);
+  } catch (const std::exception&) {
+    return Status::MemoryLimit();
   }
+}
+
+// RocksDB ignores what nobody knows where ignore_unknown_options says so, as
+// for the OPTIONS file of a later version. It does not say which.
+void SealedFilterPolicy::NoteIgnored(
+    const std::unordered_map<std::string, std::string>& options) {
+  std::set<std::string> names;
+  for (const auto& [name, value] : options) {
+    if (name != "id" && FindField(name) == nullptr) names.insert(Quote(name));
+  }
+  for (const std::string& name : names) {
+    settings_.ignored += (settings_.ignored.empty() ? "" : ", ") + name;
+  }
+  if (!names.empty()) {
+    Report("ignored, as version " + std::string(kVersion) +
+           " does not know them: " + settings_.ignored);
+  }
+}
+
+Status SealedFilterPolicy::PrepareOptions(const ConfigOptions& config) {
+  Status problem = Problem(nullptr);
+  if (!problem.ok()) return problem;
   settings_.made = true;
   return FilterPolicy::PrepareOptions(config);
 }
 
 Status SealedFilterPolicy::ValidateOptions(
     const DBOptions& db, const ColumnFamilyOptions& family) const {
-  if (!settings_.problem.empty()) {
-    return Status::InvalidArgument(settings_.problem);
-  }
-  if (settings_.key_transform != nullptr) {
-    const std::string conflict = TransformConflict(family);
-    if (!conflict.empty()) {
-      return Status::InvalidArgument("deltabloom: " + conflict);
-    }
-  }
+  Status problem = Problem(&family);
+  if (!problem.ok()) return problem;
   {
     const std::lock_guard<std::mutex> lock(logged_mutex_);
     logged_.clear();
@@ -180,11 +247,15 @@ Status SealedFilterPolicy::ValidateOptions(
   return FilterPolicy::ValidateOptions(db, family);
 }
 
-void SealedFilterPolicy::LogUnaskedFilters(Logger* log) const {
+void SealedFilterPolicy::LogUnaskedFilters(Logger* log) const noexcept {
   if (log == nullptr) return;
-  const std::string line = unasked_.Tell(settings_.key_transform);
-  if (!line.empty()) {
-    ROCKSDB_NAMESPACE::Warn(log, "[deltabloom] %s", line.c_str());
+  try {
+    const std::string line = unasked_.Tell(settings_.key_transform);
+    if (!line.empty()) {
+      ROCKSDB_NAMESPACE::Warn(log, "[deltabloom] %s", line.c_str());
+    }
+  } catch (const std::exception&) {
+    unasked_.TellAgain();
   }
 }
 
@@ -192,29 +263,44 @@ void SealedFilterPolicy::LogUnaskedFilters(Logger* log) const {
 // is the address of its logger, which a later database may get again: every
 // address is forgotten when a database is opened, and one whose log became
 // shorter is another's, or its log was rolled.
+bool SealedFilterPolicy::NewConfiguration(Logger* log,
+                                          const std::string& line) const {
+  const std::lock_guard<std::mutex> lock(logged_mutex_);
+  Logged& last = logged_[log];
+  const size_t log_size = log->GetLogFileSize();
+  const bool done = last.line == line && log_size >= last.log_size;
+  last.log_size = log_size;
+  if (!done) last.line = line;
+  return !done;
+}
+
+// A line for which there is no memory comes with the next builder: it is not
+// worth a filter.
 void SealedFilterPolicy::LogConfiguration(Logger* log,
-                                          const char* warning) const {
+                                          const char* warning) const noexcept {
   if (log == nullptr) return;
-  const std::string line = std::string("[deltabloom] version ") + kVersion +
-                           ": " + ToText(settings_) +
-                           " name=" + CompatibilityName() +
-                           " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
-                           " rocksdb=" + HeadersVersion();
-  {
+  try {
+    const std::string line = std::string("[deltabloom] version ") + kVersion +
+                             ": " + ToText(settings_) +
+                             " name=" + CompatibilityName() +
+                             " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
+                             " rocksdb=" + HeadersVersion();
+    if (!NewConfiguration(log, line + warning)) return;
+    ROCKSDB_NAMESPACE::Info(log, "%s", line.c_str());
+    if (*warning != '\0') ROCKSDB_NAMESPACE::Warn(log, "%s", warning);
+    if (!settings_.ignored.empty()) {
+      ROCKSDB_NAMESPACE::Warn(log,
+                              "[deltabloom] ignored, as this version does not "
+                              "know them: %s",
+                              settings_.ignored.c_str());
+    }
+    if (!settings_.problem.empty()) {
+      ROCKSDB_NAMESPACE::Error(log, "[deltabloom] not as it was set: %s",
+                               settings_.problem.c_str());
+    }
+  } catch (const std::exception&) {
     const std::lock_guard<std::mutex> lock(logged_mutex_);
-    Logged& last = logged_[log];
-    const size_t log_size = log->GetLogFileSize();
-    const std::string lines = line + warning;
-    const bool done = last.line == lines && log_size >= last.log_size;
-    last.log_size = log_size;
-    if (done) return;
-    last.line = lines;
-  }
-  ROCKSDB_NAMESPACE::Info(log, "%s", line.c_str());
-  if (*warning != '\0') ROCKSDB_NAMESPACE::Warn(log, "%s", warning);
-  if (!settings_.problem.empty()) {
-    ROCKSDB_NAMESPACE::Error(log, "[deltabloom] not as it was set: %s",
-                             settings_.problem.c_str());
+    logged_.erase(log);
   }
 }
 

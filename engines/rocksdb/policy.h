@@ -13,14 +13,19 @@
 #include "engines/rocksdb/level_bits.h"
 #include "engines/rocksdb/private_abi.h"
 #include "engines/rocksdb/settings.h"
+#include "engines/rocksdb/statistics.h"
+#include "engines/rocksdb/statistics_log.h"
 #include "engines/rocksdb/unasked_filters.h"
 
 namespace deltabloom::internal {
 
-// Made only where LibraryProblem() is empty. Thread-safe.
+// Made only where LibraryProblem() is empty. Thread-safe. Once made nothing
+// throws: without memory there is no builder or reader, which is no filter and
+// "may match" for RocksDB, and a Status is MemoryLimit.
 class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
  public:
   SealedFilterPolicy();
+  ~SealedFilterPolicy() override;
 
   static const char* kClassName() { return kPolicyName; }
   const char* Name() const override { return kPolicyName; }
@@ -56,12 +61,21 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
     size_t log_size = 0;
   };
 
+  ROCKSDB_NAMESPACE::Status Configure(
+      const ROCKSDB_NAMESPACE::ConfigOptions& config,
+      const std::unordered_map<std::string, std::string>& options,
+      std::unordered_map<std::string, std::string>* unused);
+  void NoteIgnored(const std::unordered_map<std::string, std::string>& options);
+  ROCKSDB_NAMESPACE::Status Problem(
+      const ROCKSDB_NAMESPACE::ColumnFamilyOptions* family) const;
   LevelBits ChooseBits(
       const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const;
+  bool NewConfiguration(ROCKSDB_NAMESPACE::Logger* log,
+                        const std::string& line) const;
   // With a warning behind it, if that is not empty.
   void LogConfiguration(ROCKSDB_NAMESPACE::Logger* log,
-                        const char* warning) const;
-  void LogUnaskedFilters(ROCKSDB_NAMESPACE::Logger* log) const;
+                        const char* warning) const noexcept;
+  void LogUnaskedFilters(ROCKSDB_NAMESPACE::Logger* log) const noexcept;
   bool MapKeys(ROCKSDB_NAMESPACE::Logger* log, KeyMapping* mapping) const;
 
   Settings settings_;
@@ -70,6 +84,9 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   const std::unique_ptr<const ROCKSDB_NAMESPACE::FilterPolicy> builtin_;
   const std::shared_ptr<SharedTally> tally_ = std::make_shared<SharedTally>();
   mutable UnaskedFilters unasked_;
+  const std::shared_ptr<PolicyStatistics> statistics_ =
+      std::make_shared<PolicyStatistics>();
+  mutable StatisticsLog statistics_log_;
   mutable std::mutex logged_mutex_;
   mutable std::map<const void*, Logged> logged_;  // by logger
 };

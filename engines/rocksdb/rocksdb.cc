@@ -3,16 +3,20 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
+#include <utility>
 
 #include "engines/rocksdb/levels_json.h"
 #include "engines/rocksdb/library_check.h"
 #include "engines/rocksdb/policy.h"
 #include "engines/rocksdb/register.h"
 #include "engines/rocksdb/settings.h"
+#include "engines/rocksdb/settings_fields.h"
 #include "engines/rocksdb/tree_listener.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
+#include "util/rate.h"
 
 namespace deltabloom {
 namespace {
@@ -24,6 +28,17 @@ using ROCKSDB_NAMESPACE::DBOptions;
 using ROCKSDB_NAMESPACE::EventListener;
 using ROCKSDB_NAMESPACE::FilterPolicy;
 using ROCKSDB_NAMESPACE::ObjectLibrary;
+using ROCKSDB_NAMESPACE::TableFactory;
+
+// "deltabloom: <what>", or what there is memory for.
+void SetError(const char* what, std::string* error) noexcept {
+  if (error == nullptr) return;
+  try {
+    *error = std::string("deltabloom: ") + what;
+  } catch (const std::exception&) {
+    *error = internal::kOutOfMemory;
+  }
+}
 
 // The factory RocksDB calls with a URI: a policy in *guard, or null with a text
 // in *error. Parsing table options RocksDB drops that text and goes on with no
@@ -40,16 +55,23 @@ const FilterPolicy* CreatePolicy(const std::string& uri,
     }
     *guard = std::move(policy);
     return guard->get();
-  } catch (const std::exception& failure) {
-    *error = std::string("deltabloom: ") + failure.what();
+  } catch (const std::exception&) {
+    SetError(internal::kOutOfMemory, error);
     return nullptr;
   }
 }
 
+// False with *error set if the RocksDB library does not fit.
 bool Fits(std::string* error) {
   const std::string& problem = internal::LibraryProblem();
   if (!problem.empty() && error != nullptr) *error = problem;
   return problem.empty();
+}
+
+void Register() {
+  static std::once_flag once;
+  std::call_once(once,
+                 [] { internal::AddFactories(*ObjectLibrary::Default()); });
 }
 
 }  // namespace
@@ -65,8 +87,9 @@ int AddFactories(ObjectLibrary& library) {
       CreatePolicy);
   library.AddFactory<EventListener>(
       kPolicyName, [](const std::string&, std::unique_ptr<EventListener>* guard,
-                      std::string*) {
-        guard->reset(new TreeListener);
+                      std::string* error) {
+        guard->reset(new (std::nothrow) TreeListener);
+        if (*guard == nullptr) SetError(kOutOfMemory, error);
         return guard->get();
       });
   return 2;
@@ -79,8 +102,22 @@ std::string RocksDBFilterOptions::Validate() const {
   core.bits_per_key = bits_per_key;
   core.layout = layout;
   core.max_build_bytes = max_build_bytes;
-  const std::string problem = core.Validate();
+  std::string problem = core.Validate();
   if (!problem.empty()) return problem;
+  const std::string rate =
+      "false_positive_rate = " + internal::RateText(false_positive_rate);
+  if (false_positive_rate != 0 && !internal::ValidRate(false_positive_rate)) {
+    return rate + " is out of range: " + internal::kLegalRates;
+  }
+  if (false_positive_rate != 0 &&
+      bits_per_key != RocksDBFilterOptions().bits_per_key) {
+    return "bits_per_key = " + std::to_string(bits_per_key) + " and " + rate +
+           " are both given: use one of them";
+  }
+  if (max_filter_bytes == 0) {
+    return "max_filter_bytes = 0 leaves no room for a filter: use more, or "
+           "kUnlimited for no limit";
+  }
   if (allocation != RocksDBAllocation::kUniform &&
       allocation != RocksDBAllocation::kLevels) {
     return "allocation " + std::to_string(static_cast<int>(allocation)) +
@@ -91,57 +128,75 @@ std::string RocksDBFilterOptions::Validate() const {
 
 std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
     const RocksDBFilterOptions& options, std::string* error) {
-  if (!Fits(error)) return nullptr;
-  const std::string problem = options.Validate();
-  if (!problem.empty()) {
-    if (error != nullptr) *error = "deltabloom: " + problem;
+  try {
+    if (!Fits(error)) return nullptr;
+    const std::string problem = options.Validate();
+    if (!problem.empty()) {
+      SetError(problem.c_str(), error);
+      return nullptr;
+    }
+    auto policy = std::make_unique<SealedFilterPolicy>();
+    internal::SetSettings(options, &policy->settings());
+    policy->settings().made = true;
+    // From RocksDB 9.8 on SetOptions makes a new policy, by name.
+    Register();
+    return policy;
+  } catch (const std::exception&) {
+    SetError(internal::kOutOfMemory, error);
     return nullptr;
   }
-  auto policy = std::make_unique<SealedFilterPolicy>();
-  internal::SetSettings(options, &policy->settings());
-  policy->settings().made = true;
-  // From RocksDB 9.8 on SetOptions makes a new policy, by name.
-  RegisterRocksDB();
-  return policy;
 }
 
 std::shared_ptr<EventListener> NewRocksDBFilterListener(std::string* error) {
   if (!RegisterRocksDB(error)) return nullptr;
-  return std::make_shared<internal::TreeListener>();
+  try {
+    return std::make_shared<internal::TreeListener>();
+  } catch (const std::exception&) {
+    SetError(internal::kOutOfMemory, error);
+    return nullptr;
+  }
 }
 
 bool AddRocksDBFilters(const RocksDBFilterOptions& options, DBOptions* db,
                        ColumnFamilyOptions* family, std::string* error) {
-  const auto* table =
-      family->table_factory == nullptr
-          ? nullptr
-          : family->table_factory->GetOptions<BlockBasedTableOptions>();
-  if (table == nullptr) {
-    if (error != nullptr) {
-      *error =
-          "deltabloom: the table factory is not that of block-based tables: "
-          "use NewBlockBasedTableFactory";
+  try {
+    const auto* table =
+        family->table_factory == nullptr
+            ? nullptr
+            : family->table_factory->GetOptions<BlockBasedTableOptions>();
+    if (table == nullptr) {
+      SetError(
+          "the table factory is not that of block-based tables: use "
+          "NewBlockBasedTableFactory",
+          error);
+      return false;
     }
+    BlockBasedTableOptions changed = *table;
+    changed.filter_policy = NewRocksDBFilterPolicy(options, error);
+    if (changed.filter_policy == nullptr) return false;
+    std::shared_ptr<TableFactory> factory(NewBlockBasedTableFactory(changed));
+    if (!internal::HasTreeListener(db->listeners)) {
+      db->listeners.push_back(std::make_shared<internal::TreeListener>());
+    }
+    family->table_factory = std::move(factory);
+    return true;
+  } catch (const std::exception&) {
+    SetError(internal::kOutOfMemory, error);
     return false;
   }
-  BlockBasedTableOptions changed = *table;
-  changed.filter_policy = NewRocksDBFilterPolicy(options, error);
-  if (changed.filter_policy == nullptr) return false;
-  family->table_factory.reset(NewBlockBasedTableFactory(changed));
-  if (!internal::HasTreeListener(db->listeners)) {
-    db->listeners.push_back(std::make_shared<internal::TreeListener>());
-  }
-  return true;
 }
 
 std::string RocksDBFilterLevelsJson() { return internal::LevelsJson(); }
 
 bool RegisterRocksDB(std::string* error) {
-  if (!Fits(error)) return false;
-  static std::once_flag once;
-  std::call_once(once,
-                 [] { internal::AddFactories(*ObjectLibrary::Default()); });
-  return true;
+  try {
+    if (!Fits(error)) return false;
+    Register();
+    return true;
+  } catch (const std::exception&) {
+    SetError(internal::kOutOfMemory, error);
+    return false;
+  }
 }
 
 }  // namespace deltabloom

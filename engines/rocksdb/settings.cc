@@ -1,6 +1,7 @@
 #include "engines/rocksdb/settings.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "engines/rocksdb/settings_fields.h"
 
@@ -15,64 +16,88 @@ using ROCKSDB_NAMESPACE::Status;
 
 std::atomic<ProblemReporter> problem_reporter{nullptr};
 
+// What RocksDB calls for an option. Without memory, an option is not set, and a
+// policy in the making is refused: RocksDB may drop the Status.
+
+Status ParseOption(const Field& field, const std::string& text,
+                   Settings* settings) {
+  try {
+    const std::string problem = field.parse(field.name, text, settings);
+    if (problem.empty()) return Status::OK();
+    const std::string line = Report(problem);
+    if (!settings->made && settings->problem.empty()) settings->problem = line;
+    return Status::InvalidArgument(line);
+  } catch (const std::exception&) {
+    if (!settings->made && settings->problem.empty()) {
+      settings->problem = kOutOfMemory;
+    }
+    return Status::MemoryLimit();
+  }
+}
+
+// RocksDB reads an OPTIONS file again before the file takes the place of an
+// older one, and compares. A policy with an error that RocksDB dropped equals
+// no other, and does not even look as it will when it is read.
+Status PrintOption(const Field& field, const Settings& settings,
+                   std::string* text) {
+  try {
+    *text = field.print(settings);
+    if (!settings.problem.empty()) *text += ' ';
+    return Status::OK();
+  } catch (const std::exception&) {
+    return Status::MemoryLimit();
+  }
+}
+
+bool EqualOption(const Field& field, const std::string& name, const Settings& a,
+                 const Settings& b, std::string* mismatch) {
+  try {
+    const std::string& problem = a.problem.empty() ? b.problem : a.problem;
+    if (problem.empty() && field.print(a) == field.print(b)) return true;
+    *mismatch = problem.empty() ? name : problem;
+  } catch (const std::exception&) {
+    *mismatch = kOutOfMemory;
+  }
+  return false;
+}
+
 // All options lie at offset 0, the Settings as a whole: parser and printer
-// know their field.
+// know their field. `field` is one of kFields.
 OptionTypeInfo Option(const Field& field) {
-  const char* const field_name = field.name;
-  const auto parse = field.parse;
-  const auto print = field.print;
+  const Field* const of = &field;
   return OptionTypeInfo(
       0, field.type, OptionVerificationType::kNormal,
       field.may_change ? OptionTypeFlags::kMutable : OptionTypeFlags::kNone,
-      [field_name, parse](const ConfigOptions&, const std::string&,
-                          const std::string& text, void* object) {
-        auto* const settings = static_cast<Settings*>(object);
-        const std::string problem = parse(field_name, text, settings);
-        if (problem.empty()) return Status::OK();
-        const std::string line = Report(problem);
-        if (!settings->made && settings->problem.empty()) {
-          settings->problem = line;
-        }
-        return Status::InvalidArgument(line);
+      [of](const ConfigOptions&, const std::string&, const std::string& text,
+           void* object) {
+        return ParseOption(*of, text, static_cast<Settings*>(object));
       },
-      // RocksDB reads an OPTIONS file again before the file takes the place of
-      // an older one, and compares. A policy with an error that RocksDB dropped
-      // equals no other, and does not even look as it will when it is read.
-      [print](const ConfigOptions&, const std::string&, const void* object,
-              std::string* text) {
-        const auto& settings = *static_cast<const Settings*>(object);
-        *text = print(settings);
-        if (!settings.problem.empty()) *text += ' ';
-        return Status::OK();
+      [of](const ConfigOptions&, const std::string&, const void* object,
+           std::string* text) {
+        return PrintOption(*of, *static_cast<const Settings*>(object), text);
       },
-      [print](const ConfigOptions&, const std::string& name, const void* left,
-              const void* right, std::string* mismatch) {
-        const auto& a = *static_cast<const Settings*>(left);
-        const auto& b = *static_cast<const Settings*>(right);
-        const std::string& problem = a.problem.empty() ? b.problem : a.problem;
-        if (problem.empty() && print(a) == print(b)) return true;
-        *mismatch = problem.empty() ? name : problem;
-        return false;
+      [of](const ConfigOptions&, const std::string& name, const void* left,
+           const void* right, std::string* mismatch) {
+        return EqualOption(*of, name, *static_cast<const Settings*>(left),
+                           *static_cast<const Settings*>(right), mismatch);
       });
-}
-
-const Field& FieldOfName(std::string_view name) {
-  return *std::find_if(
-      kFields, kFields + kFieldCount,
-      [name](const Field& field) { return field.name == name; });
 }
 
 }  // namespace
 
 void SetSettings(const RocksDBFilterOptions& options, Settings* settings) {
   settings->millibits_per_key = Millibits(options.bits_per_key);
+  settings->false_positive_rate = options.false_positive_rate;
   settings->layout = options.layout;
   settings->allocation = options.allocation;
   settings->max_build_bytes = options.max_build_bytes;
+  settings->max_filter_bytes = options.max_filter_bytes;
   settings->compatibility = options.compatibility;
   settings->payload_check = options.payload_check;
   settings->seeded = options.seeded;
   settings->key_transform = KeyTransformOf(options.key_transform);
+  settings->statistics = options.statistics;
+  settings->statistics_log_seconds = options.statistics_log_seconds;
 }
 
 std::string ParseUri(std::string_view uri, Settings* settings) {
@@ -82,7 +107,7 @@ std::string ParseUri(std::string_view uri, Settings* settings) {
     if (rest.empty()) return {};
     rest.remove_prefix(1);  // the colon
     const std::string_view field = rest.substr(0, rest.find(':'));
-    const std::string problem = FieldOfName(name).parse(name, field, settings);
+    const std::string problem = FindField(name)->parse(name, field, settings);
     if (!problem.empty()) return problem;
     rest.remove_prefix(field.size());
   }

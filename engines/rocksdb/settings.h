@@ -15,6 +15,9 @@
 
 namespace deltabloom::internal {
 
+// Fits a std::string that allocates nothing, when no longer text can be had.
+inline constexpr char kOutOfMemory[] = "out of memory";
+
 // The name of the policy in URIs, OPTIONS files and table properties.
 inline constexpr char kPolicyName[] = "deltabloom";
 
@@ -27,17 +30,26 @@ struct Settings {
   static const char* kName() { return "DeltabloomOptions"; }
 
   std::atomic<uint32_t> millibits_per_key{10000};
+  // Not 0: bits go by it, and millibits_per_key stands by.
+  std::atomic<double> false_positive_rate{0};
   std::atomic<Layout> layout{Layout::kClassic};
   std::atomic<RocksDBAllocation> allocation{RocksDBAllocation::kUniform};
   std::atomic<uint64_t> max_build_bytes{0};
+  std::atomic<uint64_t> max_filter_bytes{kUnlimited};
   std::atomic<bool> payload_check{false};
   std::atomic<bool> seeded{false};
   const RegisteredTransform* key_transform = nullptr;
   // The text of one that is not registered, if that is the problem: no filter
   // may be written or asked then.
   std::string unknown_key_transform;
+  std::atomic<bool> statistics{true};
+  std::atomic<uint64_t> statistics_log_seconds{600};
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
   std::string problem;
+  // Options of the text that this version does not know, where RocksDB was told
+  // to ignore such: "'name', 'name'".
+  std::string ignored;
+  bool bits_given = false;  // in the text that a policy is made from
   std::atomic<bool> made{false};
 };
 
@@ -47,6 +59,12 @@ inline constexpr uint32_t kMinMillibitsPerKey = 500;
 
 // Takes over options that Validate() accepts.
 void SetSettings(const RocksDBFilterOptions& options, Settings* settings);
+
+// What is wrong with options that are given together; empty if nothing is.
+// RocksDB hands over those that were not named in a call, too, as they are.
+std::string ConflictIn(
+    const Settings& settings,
+    const std::unordered_map<std::string, std::string>& options);
 
 // Sets from "deltabloom", "deltabloom:9.9", "deltabloom:9.9:classic" or
 // "deltabloom:9.9:classic:levels". Empty
@@ -62,7 +80,9 @@ void SetProblemReporter(ProblemReporter reporter);
 std::string Report(const std::string& problem);
 
 // "bits_per_key=9.9 layout=classic allocation=uniform compatibility=builtin
-// max_build_bytes=0 payload_check=false seeded=false key_transform=none"
+// max_build_bytes=0 payload_check=false seeded=false key_transform=none
+// statistics=true statistics_log_seconds=600
+// false_positive_rate=0 max_filter_bytes=unlimited"
 std::string ToText(const Settings& settings);
 
 // What Configurable::RegisterOptions takes, for an object of type Settings.

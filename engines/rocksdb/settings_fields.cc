@@ -5,23 +5,34 @@
 #include <iterator>
 
 #include "util/layout.h"
+#include "util/rate.h"
 
 namespace deltabloom::internal {
 namespace {
 
 using ROCKSDB_NAMESPACE::OptionType;
 
+// bits_per_key where a rate is set instead.
+constexpr char kUnset[] = "unset";
+constexpr char kUnlimitedText[] = "unlimited";
+
 constexpr char kLegalBitsPerKey[] =
     "use 0 to 1000; 10 gives about 1 % false positives, less than 0.5 no "
     "filter";
 
-std::string ParseBitsPerKey(std::string_view name, std::string_view text,
-                            Settings* settings) {
-  double bits_per_key = 0;
+template <typename Number>
+bool ParseNumber(std::string_view text, Number* number) {
   const char* const end = text.data() + text.size();
   // from_chars knows no locale.
-  const auto [next, status] = std::from_chars(text.data(), end, bits_per_key);
-  if (status != std::errc() || next != end) {
+  const auto [next, status] = std::from_chars(text.data(), end, *number);
+  return status == std::errc() && next == end;
+}
+
+std::string ParseBitsPerKey(std::string_view name, std::string_view text,
+                            Settings* settings) {
+  if (text == kUnset) return {};
+  double bits_per_key = 0;
+  if (!ParseNumber(text, &bits_per_key)) {
     return std::string(name) + " " + Quote(text) +
            " is not a number: " + kLegalBitsPerKey;
   }
@@ -30,6 +41,26 @@ std::string ParseBitsPerKey(std::string_view name, std::string_view text,
            " is out of range: " + kLegalBitsPerKey;
   }
   settings->millibits_per_key = Millibits(bits_per_key);
+  if (settings->made) {
+    settings->false_positive_rate = 0;
+  } else {
+    settings->bits_given = true;
+  }
+  return {};
+}
+
+std::string ParseRate(std::string_view name, std::string_view text,
+                      Settings* settings) {
+  double rate = 0;
+  if (!ParseNumber(text, &rate)) {
+    return std::string(name) + " " + Quote(text) +
+           " is not a number: " + kLegalRates;
+  }
+  if (rate != 0 && !ValidRate(rate)) {
+    return std::string(name) + " " + Quote(text) +
+           " is out of range: " + kLegalRates;
+  }
+  settings->false_positive_rate = rate;
   return {};
 }
 
@@ -61,13 +92,34 @@ template <std::atomic<uint64_t> Settings::*kMember>
 std::string ParseLimit(std::string_view name, std::string_view text,
                        Settings* settings) {
   uint64_t bytes = 0;
-  const char* const end = text.data() + text.size();
-  const auto [next, status] = std::from_chars(text.data(), end, bytes);
-  if (status != std::errc() || next != end) {
+  if (!ParseNumber(text, &bytes)) {
     return std::string(name) + " " + Quote(text) +
            " is not a number of bytes: use 0 for no limit";
   }
   settings->*kMember = bytes;
+  return {};
+}
+
+std::string ParseLogSeconds(std::string_view name, std::string_view text,
+                            Settings* settings) {
+  uint32_t seconds = 0;
+  if (!ParseNumber(text, &seconds)) {
+    return std::string(name) + " " + Quote(text) +
+           " is not a number of seconds: use 0 to 4294967295; 0 writes nothing";
+  }
+  settings->statistics_log_seconds = seconds;
+  return {};
+}
+
+std::string ParseMaxFilterBytes(std::string_view name, std::string_view text,
+                                Settings* settings) {
+  uint64_t bytes = kUnlimited;
+  if (text != kUnlimitedText && (!ParseNumber(text, &bytes) || bytes == 0)) {
+    return std::string(name) + " " + Quote(text) +
+           " is no number of bytes above 0: use " + kUnlimitedText +
+           " for no limit";
+  }
+  settings->max_filter_bytes = bytes;
   return {};
 }
 
@@ -124,6 +176,7 @@ std::string KeyTransformText(const Settings& settings) {
 }
 
 std::string BitsPerKeyText(const Settings& settings) {
+  if (settings.false_positive_rate != 0) return kUnset;
   const uint32_t millibits = settings.millibits_per_key;
   std::string text = std::to_string(millibits / 1000);
   if (millibits % 1000 != 0) {
@@ -131,6 +184,15 @@ std::string BitsPerKeyText(const Settings& settings) {
     text.erase(text.find_last_not_of('0') + 1);
   }
   return text;
+}
+
+std::string RateField(const Settings& settings) {
+  return RateText(settings.false_positive_rate);
+}
+
+std::string MaxFilterBytesText(const Settings& settings) {
+  const uint64_t bytes = settings.max_filter_bytes;
+  return bytes == kUnlimited ? kUnlimitedText : std::to_string(bytes);
 }
 
 std::string LayoutText(const Settings& settings) {
@@ -176,14 +238,53 @@ const Field kFields[] = {
      BoolText<&Settings::seeded>},
     {"key_transform", OptionType::kString, kFixed, ParseKeyTransform,
      KeyTransformText},
+    {"statistics", OptionType::kBoolean, kMayChange,
+     ParseBool<&Settings::statistics>, BoolText<&Settings::statistics>},
+    {"statistics_log_seconds", OptionType::kUInt64T, kMayChange,
+     ParseLogSeconds, LimitText<&Settings::statistics_log_seconds>},
+    {"false_positive_rate", OptionType::kDouble, kMayChange, ParseRate,
+     RateField},
+    {"max_filter_bytes", OptionType::kUInt64T, kMayChange, ParseMaxFilterBytes,
+     MaxFilterBytesText},
 };
 const size_t kFieldCount = std::size(kFields);
+
+const Field* FindField(std::string_view name) {
+  const Field* const end = kFields + kFieldCount;
+  const Field* const found = std::find_if(
+      kFields, end, [name](const Field& field) { return field.name == name; });
+  return found == end ? nullptr : found;
+}
 
 uint32_t Millibits(double bits_per_key) {
   const uint32_t rounded = ToMillibits(bits_per_key);
   return bits_per_key < kMinBitsPerKey
              ? std::min(rounded, kMinMillibitsPerKey - 1)
              : rounded;
+}
+
+std::string ConflictIn(
+    const Settings& settings,
+    const std::unordered_map<std::string, std::string>& options) {
+  const auto text_of = [&](const char* name, const char* unset) {
+    const auto found = options.find(name);
+    return found == options.end() ? std::string(unset) : found->second;
+  };
+  std::string bits = text_of("bits_per_key", kUnset);
+  if (bits == kUnset && settings.bits_given) bits = BitsPerKeyText(settings);
+  const std::string rate = text_of("false_positive_rate", "0");
+  double number = 0;
+  if (bits == kUnset || (ParseNumber(rate, &number) && number == 0)) return {};
+  return "bits_per_key=" + bits + " and false_positive_rate=" + rate +
+         " are both given: use one of them, with bits_per_key=unset or "
+         "false_positive_rate=0 where the other is set already";
+}
+
+std::string RateText(double rate) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), rate,
+                              std::chars_format::general)
+                    .ptr};
 }
 
 std::string Quote(std::string_view text) {

@@ -34,14 +34,25 @@ struct Field {
 extern const Field kFields[];
 extern const size_t kFieldCount;
 
+// The row of that name, or null.
+const Field* FindField(std::string_view name);
+
 // Those that a URI sets by their place.
 inline constexpr const char* kUriFields[] = {"bits_per_key", "layout",
                                              "allocation"};
 inline constexpr char kUriForm[] = "deltabloom:BITS_PER_KEY:LAYOUT:ALLOCATION";
 
+// As kLeastRate says.
+inline constexpr char kLegalRates[] =
+    "use 0.000000001 to less than 1, 0.01 takes about 10 bits per key, or 0 to "
+    "go by bits_per_key";
+
 // The thousandths that stand for bits_per_key. What is below the least that
 // writes a filter stays there.
 uint32_t Millibits(double bits_per_key);
+
+// As short as gives the same number when it is read.
+std::string RateText(double rate);
 
 // In single quotes.
 std::string Quote(std::string_view text);

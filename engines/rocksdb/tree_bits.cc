@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace deltabloom::internal {
 namespace {
@@ -21,11 +22,20 @@ constexpr double kMaxIntegral = 0.07;
 
 // While tables of the last run that have more bits than their part wait to be
 // rewritten, the others get no more than keeps the average below this.
-constexpr double kMaxExcess = 0.02;
+constexpr double kMaxExcess = 0.04;
+
+// No table gets more than what is asked where the average on disk is above that
+// by the first of these, and less and less of what it should get from the
+// second below it on.
+constexpr double kNoExcess = 0.05;
+constexpr double kRoom = 0.02;
 
 // Where more of an origin's keys than this are moved, all that were moved count
 // as of that origin; where fewer are, in proportion.
 constexpr double kOftenMoved = 0.02;
+
+// So little weight in the profile is forgotten history.
+constexpr double kEnough = 0.02;
 
 int Octave(double keys) {
   return keys > 1 ? static_cast<int>(std::log2(keys)) : 0;
@@ -71,6 +81,7 @@ void TreeBits::Flushed(uint64_t keys) {
 }
 
 void TreeBits::Place(File* file, int level) {
+  now_valid_ = false;
   file->level = level;
   const auto keys = static_cast<double>(file->facts.keys);
   keys_ += keys;
@@ -79,6 +90,7 @@ void TreeBits::Place(File* file, int level) {
 }
 
 void TreeBits::Unplace(const File& file) {
+  now_valid_ = false;
   const auto keys = static_cast<double>(file.facts.keys);
   keys_ -= keys;
   level_keys_[file.level] -= keys;
@@ -94,6 +106,7 @@ void TreeBits::Left(const File& file, bool moved) {
   if (origin == kUnknownOrigin || origin == kBottommost) return;
   const auto keys = static_cast<double>(file.facts.keys);
   const double part = keys / (keys + std::max(8 * keys, 0.02 * keys_) + 1);
+  now_valid_ = false;
   double& lately = moved_[origin];
   lately += part * ((moved ? 1 : 0) - lately);
 }
@@ -150,7 +163,13 @@ double TreeBits::MovedPart(int origin) const {
   return it == moved_.end() ? 0 : std::min(it->second / kOftenMoved, 1.0);
 }
 
-TreeBits::Shares TreeBits::SharesNow(double assumed) const {
+const TreeBits::Shares& TreeBits::Now() const {
+  if (!now_valid_) now_ = CountShares();
+  now_valid_ = true;
+  return now_;
+}
+
+TreeBits::Shares TreeBits::CountShares() const {
   Shares shares;
   if (!(keys_ > 0)) return shares;
   const int deepest = DeepestLevel();
@@ -164,7 +183,7 @@ TreeBits::Shares TreeBits::SharesNow(double assumed) const {
     const double run = file.level == 0 ? keys : level_keys(file.level);
     const double weight = keys / run;
     const double bits =
-        file.facts.filter_bits < 0 ? assumed * keys : file.facts.filter_bits;
+        file.facts.filter_bits < 0 ? asked_ * keys : file.facts.filter_bits;
     shares.bits += bits / keys_;
     // As what it counts, and as what the rest.
     const int here =
@@ -208,7 +227,7 @@ void TreeBits::Changed() {
     share.keys *= 1 - part;
     share.weight *= 1 - part;
   }
-  for (const auto& [origin, share] : SharesNow(asked_).of) {
+  for (const auto& [origin, share] : Now().of) {
     Share& lately = profile_[origin];
     lately.keys += part * share.keys;
     lately.weight += part * share.weight;
@@ -218,48 +237,53 @@ void TreeBits::Changed() {
   }
 }
 
-// In parts of all keys of the tree, as it will be with the table.
-double TreeBits::SizeOf(const NewTable& table) const {
+// In parts of all keys of the tree.
+double TreeBits::SizeOf(const NewTable& table, const Profile& profile) const {
   const auto level = level_keys_.find(table.level);
-  const double there = level == level_keys_.end() ? 0 : level->second;
-  double run = there + table.keys_from_above;
-  double runs = 1;
+  double run = level == level_keys_.end() ? 0 : level->second;
+  run += table.keys_from_above;
   if (table.level == 0) {
     run = table.keys_read > 0 ? table.keys_read : std::max(flush_keys_, 1.0);
-    if (table.keys_read == 0) {
-      const auto files = level_files_.find(0);
-      runs +=
-          files == level_files_.end() ? 0 : static_cast<double>(files->second);
-    }
   }
   const double all = std::max(keys_, run);
-  if (table.bottommost) {
-    double largest = run;
-    for (const auto& [number, keys] : level_keys_) {
-      if (number > 0) largest = std::max(largest, keys);
-    }
-    return largest / all;
+  const bool flush = table.level == 0 && table.keys_read == 0;
+  if (!flush && !table.bottommost && (table.level == 0 || table.whole_run)) {
+    return run / all;
   }
-  // With those of its origin that lie elsewhere.
-  Share moved;
-  const double part = MovedPart(table.level);
-  if (part > 0 && (table.level > 0 || table.keys_read == 0)) {
-    for (const auto& [number, file] : files_) {
-      if (file.level <= table.level || file.facts.origin != table.level) {
-        continue;
-      }
-      const auto keys = static_cast<double>(file.facts.keys);
-      moved.keys += part * keys;
-      moved.weight += part * keys / level_keys_.at(file.level);
-    }
+  // As those of its origin have been lately, wherever they lie by now. A level
+  // that is just being written to is larger than it will mostly be.
+  const int as = table.bottommost ? kBottommost : table.level;
+  Share lately;
+  for (const auto& [origin, share] : profile) {
+    if (origin.first != as) continue;
+    if (flush && std::abs(origin.second - Octave(run)) > 1) continue;
+    lately.keys += share.keys;
+    lately.weight += share.weight;
   }
-  return (moved.keys + runs * run) / (moved.weight + runs) / all;
+  return lately.weight > kEnough ? lately.keys / lately.weight : run / all;
+}
+
+// What the tree has been lately and what it is now.
+TreeBits::Profile TreeBits::MixedProfile(const Shares& now) const {
+  Profile profile = profile_;
+  for (auto& [origin, share] : profile) {
+    share.keys *= 1 - kPartOfNow;
+    share.weight *= 1 - kPartOfNow;
+  }
+  for (const auto& [origin, share] : now.of) {
+    profile[origin].keys += kPartOfNow * share.keys;
+    profile[origin].weight += kPartOfNow * share.weight;
+  }
+  return profile;
 }
 
 // Like a controller with a proportional and an integral part: the one follows
 // what is found on disk, the other takes out what remains.
 void TreeBits::Ask(double bits_per_key) {
-  if (std::fabs(bits_per_key - asked_) > 0.001) integral_ = 0;
+  if (std::fabs(bits_per_key - asked_) > 0.001) {
+    integral_ = 0;
+    now_valid_ = false;
+  }
   asked_ = bits_per_key;
   correction_ = 0;
   if (!(asked_ > 0) || !(keys_ > 0)) return;
@@ -272,8 +296,7 @@ void TreeBits::Ask(double bits_per_key) {
 
 // Below it tables that are not bottommost would, together with those of the
 // last run as they are now, take the average above what was asked.
-double TreeBits::LeastPrice(const RateCurve& curve) const {
-  const Shares now = SharesNow(asked_);
+double TreeBits::LeastPrice(const Shares& now, const RateCurve& curve) const {
   std::vector<SortedRun> others;
   double keys = 0;
   for (const auto& [origin, share] : now.of) {
@@ -293,16 +316,8 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   const double corrected = asked_ * (1 + correction_);
   std::vector<SortedRun> runs;
   double bottommost_keys = 0;
-  const Shares now = SharesNow(asked_);
-  std::map<Origin, Share> profile = profile_;
-  for (auto& [origin, share] : profile) {
-    share.keys *= 1 - kPartOfNow;
-    share.weight *= 1 - kPartOfNow;
-  }
-  for (const auto& [origin, share] : now.of) {
-    profile[origin].keys += kPartOfNow * share.keys;
-    profile[origin].weight += kPartOfNow * share.weight;
-  }
+  const Shares& now = Now();
+  const Profile profile = MixedProfile(now);
   for (const auto& [origin, share] : profile) {
     runs.push_back({share.keys, share.weight});
     if (origin.first == kBottommost) bottommost_keys += share.keys;
@@ -312,14 +327,22 @@ TableBits TreeBits::BitsFor(const NewTable& table,
     given.bits_per_key = corrected;
     return given;
   }
+  // A compaction that no listener was told of, as DB::CompactFiles runs them,
+  // fills an empty level with nobody knows how many keys.
+  if (!(SizeOf(table, profile) > 0)) return given;
   const double price = PriceOfBits(curve, runs, corrected);
-  given.slope = price * SizeOf(table);
+  given.slope = price * SizeOf(table, profile);
   given.bits_per_key = curve.BitsAtSlope(given.slope);
   if (!table.bottommost && given.bits_per_key > asked_) {
-    given.slope = std::max(price, LeastPrice(curve)) * SizeOf(table);
+    given.slope =
+        std::max(price, LeastPrice(now, curve)) * SizeOf(table, profile);
     given.bits_per_key = curve.BitsAtSlope(given.slope);
-    if (given.bits_per_key < asked_) {
-      given.bits_per_key = asked_;
+    // Those written before may have more than their part, too.
+    const double room =
+        (asked_ * (1 + kNoExcess) - now.bits) / (asked_ * kRoom);
+    if (given.bits_per_key < asked_ || room < 1) {
+      given.bits_per_key = asked_ + std::max(given.bits_per_key - asked_, 0.0) *
+                                        std::clamp(room, 0.0, 1.0);
       given.slope = 0;
     }
   }

@@ -51,6 +51,9 @@ struct NewTable {
   // than the one it writes to. 0 for a flush.
   double keys_read = 0;
   double keys_from_above = 0;
+  // The compaction writes a run as a whole, as universal ones do; else it
+  // merges into a level.
+  bool whole_run = false;
 };
 
 struct TableBits {
@@ -92,7 +95,7 @@ class TreeBits {
 
   // Over all filters on disk; those that are not known count as having what is
   // asked.
-  double AverageBits() const { return SharesNow(asked_).bits; }
+  double AverageBits() const { return Now().bits; }
 
   // From above. Filters that are not known count as having what is asked.
   std::vector<TreeRun> Runs() const;
@@ -114,8 +117,9 @@ class TreeBits {
   };
   // By origin and size: sizes within a factor of two are one.
   using Origin = std::pair<int, int>;
+  using Profile = std::map<Origin, Share>;
   struct Shares {
-    std::map<Origin, Share> of;
+    Profile of;
     double bottommost_bits = 0;
     double bits = 0;
   };
@@ -126,9 +130,11 @@ class TreeBits {
   void Changed();
   Origin OriginOf(int origin, double run_keys) const;
   double MovedPart(int origin) const;
-  Shares SharesNow(double assumed) const;
-  double SizeOf(const NewTable& table) const;
-  double LeastPrice(const RateCurve& curve) const;
+  const Shares& Now() const;
+  Shares CountShares() const;
+  Profile MixedProfile(const Shares& now) const;
+  double SizeOf(const NewTable& table, const Profile& profile) const;
+  double LeastPrice(const Shares& now, const RateCurve& curve) const;
   int DeepestLevel() const;
 
   std::unordered_map<uint64_t, File> files_;
@@ -140,7 +146,9 @@ class TreeBits {
   double flush_keys_ = 0;        // of a flush, lately
   double inflow_ = 0;            // keys since profile_ was brought up to date
   double profiled_keys_ = 0;     // keys_ at that time
-  std::map<Origin, Share> profile_;  // lately, in parts of all keys
+  Profile profile_;              // lately, in parts of all keys
+  mutable Shares now_;           // Now(), while it is valid
+  mutable bool now_valid_ = false;
   double asked_ = 0;
   double rewritten_ = 0;   // part of the tree since the last correction
   double integral_ = 0;    // of the correction: adds up while tables are

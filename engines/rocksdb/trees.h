@@ -46,7 +46,7 @@ struct DatabaseTrees {
   std::mutex mutex;  // the rest
   std::map<std::string, FamilyTree> families;
   std::unordered_map<int, CompactionJob> jobs;
-  std::unordered_map<std::string, int> origins;  // of tables being written
+  std::map<std::string, int> origins;  // of tables being written, by path
 };
 
 // Those of the database, made if need be.

@@ -35,4 +35,9 @@ std::string UnaskedFilters::Tell(const RegisteredTransform* own) {
          NameOf(first_);
 }
 
+void UnaskedFilters::TellAgain() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  told_ = false;
+}
+
 }  // namespace deltabloom::internal

@@ -17,6 +17,8 @@ class UnaskedFilters {
 
   // One line about the first, the first time; else nothing.
   std::string Tell(const RegisteredTransform* own);
+  // The line was not written.
+  void TellAgain();
 
  private:
   std::mutex mutex_;

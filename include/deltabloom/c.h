@@ -131,6 +131,12 @@ deltabloom_rocksdb_filterpolicy(const char* options, char** errptr);
  * strings: before a database is opened. 1 if so; 0 on error. */
 DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_register(char** errptr);
 
+/* What the filters of all policies of this process do
+ * (deltabloom/rocksdb_statistics.h), as `format` says: "json", "prometheus" or
+ * "text". The caller frees it with free(). Null on error. Thread-safe. */
+DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_statistics(const char* format,
+                                                        char** errptr);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

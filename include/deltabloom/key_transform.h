@@ -8,7 +8,7 @@
 //
 //   deltabloom::KeyTransform transform;
 //   transform.name = "drop_timestamp";
-//   transform.function = [](std::string_view key, std::string*) {
+//   transform.function = [](std::string_view key, deltabloom::KeyScratch*) {
 //     return key.substr(0, key.size() - std::min<size_t>(key.size(), 8));
 //   };
 //   deltabloom::RegisterKeyTransform(transform, &error);
@@ -19,8 +19,10 @@
 #ifndef DELTABLOOM_KEY_TRANSFORM_H_
 #define DELTABLOOM_KEY_TRANSFORM_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -28,10 +30,28 @@
 
 namespace deltabloom {
 
-struct DELTABLOOM_EXPORT KeyTransform {
-  // What is hashed instead of `key`: a view of the key, of bytes that live as
-  // long as the process, or of *scratch, which comes in with any content and is
-  // the function's to fill. The contract:
+// Room for what a transform returns, where it is not a part of the key.
+class KeyScratch {
+ public:
+  // At least `size` bytes with any content. They stay until the next call.
+  char* Reserve(size_t size) {
+    if (size <= sizeof(small_)) return small_;
+    if (size > large_size_) {
+      large_.reset(new char[size]);
+      large_size_ = size;
+    }
+    return large_.get();
+  }
+
+ private:
+  char small_[256];
+  std::unique_ptr<char[]> large_;
+  size_t large_size_ = 0;
+};
+
+struct KeyTransform {
+  // What is hashed instead of `key`: a view of the key, of what *scratch
+  // reserved, or of bytes that live as long as the process. The contract:
   //
   // - It takes any bytes, also those that are no key: none, parts of keys,
   //   bounds of iterators. RocksDB strips timestamps of its own before.
@@ -42,7 +62,7 @@ struct DELTABLOOM_EXPORT KeyTransform {
   // - Many threads call it at the same time. It must not use RocksDB.
   // - If it throws, the filter being built or asked matches every key.
   using Function = std::function<std::string_view(std::string_view key,
-                                                  std::string* scratch)>;
+                                                  KeyScratch* scratch)>;
 
   // 1 to 64 letters, digits, '_', '-' and '.'; not "none".
   std::string name;

@@ -49,10 +49,23 @@ enum class RocksDBAllocation : uint8_t {
   kLevels,
 };
 
+// A limit that there is not.
+inline constexpr uint64_t kUnlimited = UINT64_MAX;
+
 struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // Bits of filter per key, used to the nearest thousandth. Legal: 0 to 1000.
   // Less than 0.5, as given here: no filter is written.
   double bits_per_key = 10;
+
+  // Instead of bits_per_key, which then has to be left as it is: the share of
+  // absent keys that a filter lets through. Each filter, once its keys are
+  // known, gets the fewest bits per key, at least 0.5, that its layout needs
+  // for it (deltabloom/sizing.h). 0: unset, else legal from 1e-9 to less than
+  // 1. Classic does not get below some keys / 2^32, compact not below 2^-32:
+  // there a filter has what comes within a tenth of the least, and the LOG
+  // says so, once. With RocksDBAllocation::kLevels, and once the tree is known,
+  // it is the sum of the rates of all runs that a lookup asks.
+  double false_positive_rate = 0;
 
   // kAuto: by the level the table is written for (docs/tuning.md).
   Layout layout = Layout::kClassic;
@@ -63,6 +76,12 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // no limit.
   uint64_t max_build_bytes = 0;
 
+  // The most bytes of a filter (of each partition where filters are
+  // partitioned). Where a filter would have more, it gets fewer bits per key;
+  // where fewer than 2 would be left, none: in its place stand 17 bytes that
+  // match every key. The LOG says either, once. Legal: 1 and more.
+  uint64_t max_filter_bytes = kUnlimited;
+
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
 
   // 8 more bytes per filter, by which a reader that opens it notices that its
@@ -70,18 +89,28 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // block checksum guards what is read from a file.
   bool payload_check = false;
 
-  // A filter of this policy cannot be filled with, or asked for, keys that were
-  // chosen to collide, by one who cannot read the database's files or memory:
-  // every table's filters have a random seed of 16 bytes, in the filter alone,
-  // and a keyed hash, which takes about twice the time of a lookup
-  // (docs/tuning.md). Where the system gives no random bytes there is no
-  // filter, and the LOG says so.
+  // Against keys that somebody chooses to collide who cannot read the files or
+  // the memory of the database: the filters of every table have a random seed
+  // of 16 bytes, stored in them alone, and a keyed hash. Takes some 18 ns more
+  // for each lookup and each added key (docs/tuning.md; SECURITY.md has what is
+  // promised). Where the system gives no random bytes there is no filter, and
+  // the LOG says so.
   bool seeded = false;
 
   // "none", or the key transform that the comparator needs (key_transform.h):
   // NAME@VERSION, or NAME for the highest version that is registered. Only
   // filters of this transform are asked.
   std::string key_transform = "none";
+
+  // Count what the filters do (deltabloom/rocksdb_statistics.h). Costs a lookup
+  // one to two nanoseconds, and nothing when off. A change at run time is for
+  // filters that are built or opened from then on.
+  bool statistics = true;
+
+  // Every so many seconds the LOG gets a table of what was counted, where
+  // tables are being built: flushes and compactions write it, not lookups.
+  // Legal: 0 (never) to 2^32 - 1.
+  uint32_t statistics_log_seconds = 600;
 
   // Empty when the options can be used; else one line that names the offending
   // option, its value and the legal range.
@@ -90,16 +119,19 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
 
 // A policy, or null: then *error, which may be null, says in one line what is
 // wrong (an option, or a RocksDB library that does not fit the headers
-// Deltabloom was compiled with) and what to do. Registers as RegisterRocksDB()
-// does, for SetOptions and OPTIONS files name the policy. Thread-safe.
+// Deltabloom was compiled with) and what to do, or "out of memory". Registers
+// as RegisterRocksDB() does, for SetOptions and OPTIONS files name the policy.
+// Nothing throws, nor does anything that RocksDB calls: where there is no
+// memory for a filter none is written, or one that matches every key.
+// Thread-safe.
 DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
                        std::string* error = nullptr);
 
 // What a policy with RocksDBAllocation::kLevels needs among
 // DBOptions::listeners: learns the trees of the databases it is given to, any
-// number of them. One per database is enough for all its column families. Does
-// nothing for other policies. Null as above. Thread-safe.
+// number of them. One per database is enough for all its column families, and
+// does no harm beside other policies. Null as above. Thread-safe.
 DELTABLOOM_EXPORT std::shared_ptr<rocksdb::EventListener>
 NewRocksDBFilterListener(std::string* error = nullptr);
 
@@ -135,6 +167,10 @@ DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();
 //                              compact, auto
 //   deltabloom:9.9:auto:levels also the allocation: uniform, levels
 //   id=deltabloom;bits_per_key=9.9;layout=classic;compatibility=own
+//   id=deltabloom;false_positive_rate=0.01;max_filter_bytes=1048576
+//
+// In text bits_per_key=unset stands beside a false_positive_rate, and
+// max_filter_bytes=unlimited for no limit.
 //
 // and the listener, for EventListener::CreateFromString and OPTIONS files:
 //

@@ -65,8 +65,8 @@ DELTABLOOM_EXPORT uint64_t KeysForRate(const BloomSize& size, double rate);
 // The false-positive rate to expect of a filter that FilterBuilder makes of
 // `keys` keys at `bits_per_key`, with the fallback of its layout and its whole
 // blocks; kAuto as FilterBuilder takes it, compact. Sources:
-//   classic  theory times an excess measured for up to 10 million keys
-//            (`script/study classic`), of the worst sizes; beyond 10 million
+//   classic  theory times an excess measured for up to a million keys
+//            (`script/study classic`), of the worst sizes; beyond a million
 //            the excess stays what it was, beyond 43 bits per key, where there
 //            are no more probes, theory goes on. Plus keys / 2^32.
 //   local    an exact formula for its probes (docs/design.md)

@@ -95,6 +95,25 @@ static void CheckRefused(const char* text, const char* wanted) {
   CHECK(deltabloom_rocksdb_filterpolicy(text, NULL) == NULL);
 }
 
+static void CheckStatistics(const char* format, const char* wanted) {
+  char* error = NULL;
+  char* const text = deltabloom_rocksdb_statistics(format, &error);
+  CheckNoError(error);
+  CHECK(text != NULL);
+  if (strstr(text, wanted) == NULL) {
+    fprintf(stderr, "'%s' is not in '%s'\n", wanted, text);
+    exit(1);
+  }
+  free(text);
+}
+
+static void CheckStatisticsRefused(const char* format) {
+  char* error = NULL;
+  CHECK(deltabloom_rocksdb_statistics(format, &error) == NULL);
+  CHECK(error != NULL && strstr(error, "use json, prometheus or text"));
+  free(error);
+}
+
 int main(int argc, char** argv) {
   CHECK(argc == 2);
   char* error = NULL;
@@ -122,6 +141,15 @@ int main(int argc, char** argv) {
   CHECK(Ticker(options, "rocksdb.bloom.filter.useful") > kKeys / 2);
   rocksdb_close(db);
   rocksdb_options_destroy(options);
+
+  /* Their policies are gone, what they counted is not. */
+  CheckStatistics("json", "\"layout\":\"local\",\"filters_built\":1,");
+  CheckStatistics("prometheus",
+                  "# TYPE deltabloom_filter_lookups_total counter");
+  CheckStatistics("text", "level  layout ");
+  CheckStatisticsRefused("xml");
+  CheckStatisticsRefused("");
+  CheckStatisticsRefused(NULL);
 
   CheckRefused("deltabloom:nan", "bits_per_key 'nan'");
   CheckRefused("deltabloom:10:ribbon", "layout 'ribbon' is unknown");

@@ -122,6 +122,31 @@ class Finished(Case):
         self.assertEqual(len(list(runs.glob("*@1.json"))), 4)
 
 
+class GrownTrees(Case):
+    def test_the_listener_is_named_where_it_is_needed(self):
+        done = self.compare(
+            "--filters", "rocksdb-bloom,deltabloom-compact,deltabloom-auto-levels",
+            "--workloads", "readmissing-grown", "--plugin", str(self.plugin), "--keep-databases",
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        options = {
+            path.name: path.read_text() for path in (self.out / "databases").glob("*-grown*.options")
+        }
+        self.assertEqual(len(options), 6, options.keys())  # grown live, read frozen
+        for name, text in options.items():
+            self.assertEqual("listeners=deltabloom" in text, "levels" in name, name)
+            self.assertEqual("disable_auto_compactions=false" in text, "-live" in name, name)
+        cells = json.loads((self.out / "report.json").read_text())["cells"]
+        self.assertEqual({row["workload"] for row in cells}, {"readmissing-grown"})
+
+    def test_levels_take_part_on_grown_trees_only(self):
+        done = self.compare("--workloads", "readmissing,readmissing-grown", "--list")
+        for name in done.stdout.split():
+            if "levels" in name:
+                self.assertTrue(name.startswith("readmissing-grown/"), name)
+        self.assertIn("readmissing-grown/full/10/8MiB/deltabloom-compact-levels", done.stdout)
+
+
 class Choices(Case):
     def test_presets_have_distinct_cells(self):
         for preset, least, most in (("quick", 12, 20), ("full", 55, 75)):
@@ -149,6 +174,7 @@ class Failures(Case):
             (["--workloads", "readrandom", "--bits-per-key", "ten"], "--bits-per-key ten"),
             (["--workloads", "readrandom", "--shapes", "round"], "--shapes round"),
             (["--no-such-option"], "--no-such-option"),
+            (["--workloads", "readmissing", "--filters", "deltabloom-auto-levels"], "readmissing-grown"),
         ):
             self.one_line(self.compare(*arguments), 2, word)
 
@@ -233,6 +259,26 @@ class Real(Case):
             if name != "none":
                 # Four runs at about 1 %: ten times that would be no filter.
                 self.assertLess(value, 0.4, name)
+
+
+    @unittest.skipUnless("DELTABLOOM_PLUGIN" in os.environ or sys.argv[1:], "no plugin named")
+    def test_stock_db_bench_with_the_listener(self):
+        done = subprocess.run(
+            ["/usr/bin/python3", str(COMPARE), "--output", str(self.out), "--filters",
+             "rocksdb-bloom,deltabloom-compact-levels", "--workloads", "readmissing-grown",
+             "--keys", "150000", "--reads", "20000", "--repetitions", "1", "--seed", str(SEED),
+             "--plugin", os.environ["DELTABLOOM_PLUGIN"], "--keep-databases"],
+            capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        log = self.out / "databases" / "deltabloom-compact-levels-10-full-grown" / "LOG"
+        logs = "".join(path.read_text() for path in log.parent.glob("LOG*"))
+        self.assertIn("[deltabloom] levels of column family default", logs)
+        report = json.loads((self.out / "report.json").read_text())
+        bloom, levels = (row["data_block_reads_per_lookup"] for row in report["cells"])
+        self.assertLess(levels, bloom)
+        stored = {row["database"]: row["bits_per_key"] for row in report["databases"]}
+        self.assertLess(stored["deltabloom-compact-levels-10-full-grown"], 11)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "db_bench_ext/common/errors.h"
+#include "db_bench_ext/common/workspace.h"
 #include "db_bench_ext/demo/measure.h"
-#include "db_bench_ext/demo/workspace.h"
 #include "tests/random.h"
 
 namespace deltabloom::demo {
@@ -42,7 +42,7 @@ class DatabaseTest : public ::testing::Test {
   const uint64_t seed_ = test::SeedOfThisRun();
   const ::testing::ScopedTrace trace_{
       __FILE__, __LINE__, "DELTABLOOM_SEED=" + std::to_string(seed_)};
-  Workspace workspace_{""};
+  bench::Workspace workspace_{"", "deltabloom-demo"};
   std::vector<Competitor> competitors_ = MakeCompetitors(10, {"classic"});
   bench::ProgressBar progress_{1};
   int made_ = 0;
@@ -162,7 +162,7 @@ TEST_F(DatabaseTest, CountersAddUp) {
 }
 
 TEST(Workspace, SaysHowMuchSpaceIsMissing) {
-  const Workspace workspace("");
+  const bench::Workspace workspace("", "deltabloom-demo");
   EXPECT_NO_THROW(workspace.RequireFreeBytes(1));
   try {
     workspace.RequireFreeBytes(uint64_t{1} << 60);

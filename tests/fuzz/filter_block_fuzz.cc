@@ -4,7 +4,6 @@
 // Input: 8 bytes of block offset, the filter block.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,15 +11,13 @@
 
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"
+#include "tests/fuzz/harness.h"
 #include "util/coding.h"
 
 namespace {
 
 using namespace deltabloom;
-
-void Check(bool condition) {
-  if (!condition) std::abort();
-}
+using fuzz::Check;
 
 void Read(uint64_t offset, std::string_view block) {
   const auto policy = NewBloomFilterPolicy(10);

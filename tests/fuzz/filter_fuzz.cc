@@ -1,68 +1,125 @@
-// Any bytes as a filter: no read out of bounds, and every way to ask gives the
-// same answer.
+// Any bytes as a filter, raw and sealed: no read out of bounds, and every way
+// to ask, at every CPU level, gives the same answer.
 //
 // Input: size of the key, the key, the filter.
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
 #include "deltabloom/filter.h"
 #include "deltabloom/filter_policy.h"
 #include "table/framing.h"
+#include "tests/fuzz/harness.h"
 
 namespace {
 
 using namespace deltabloom;
+using fuzz::Ask;
+using fuzz::Check;
+using internal::Cpu;
+using internal::FilterKind;
+using internal::ParsedFilter;
 
-void Check(bool condition) {
-  if (!condition) std::abort();
+struct Answers {
+  FilterKind kind = FilterKind::kAlways;
+  std::vector<bool> of_keys;
+};
+
+// parse(Cpu, ParsedFilter*) at every level.
+template <typename Parse>
+Answers AskAtEveryLevel(const Parse& parse,
+                        const std::vector<std::string_view>& keys) {
+  Answers first;
+  for (const Cpu cpu : fuzz::Levels()) {
+    ParsedFilter parsed;
+    const FilterKind kind = parse(cpu, &parsed);
+    const Answers now = {kind, Ask(parsed, keys)};
+    if (first.of_keys.empty()) first = now;
+    Check(now.kind == first.kind && now.of_keys == first.of_keys);
+  }
+  return first;
 }
 
-void AskRaw(std::string_view filter, std::string_view key, Hash hash) {
-  const Filter view(filter, hash);
-  const bool answer = view.MayMatch(key);
-  const std::string_view keys[] = {key, "", key, "another key", key};
-  bool answers[5];
-  view.MayMatch(keys, 5, answers);
-  Check(answers[0] == answer && answers[2] == answer && answers[4] == answer);
-  Check(answers[1] == view.MayMatch(""));
+bool All(const Answers& answers, bool wanted) {
+  return std::count(answers.of_keys.begin(), answers.of_keys.end(), !wanted) ==
+         0;
+}
 
+Answers AskRaw(std::string_view filter, Hash hash,
+               const std::vector<std::string_view>& keys) {
+  const Answers answers = AskAtEveryLevel(
+      [&](Cpu cpu, ParsedFilter* parsed) {
+        return internal::ParseRaw(filter, hash, cpu, parsed, nullptr);
+      },
+      keys);
+  // What is documented to match every key or none.
+  if (filter.size() <= 1) Check(All(answers, false));
+  if (filter.size() > 1 && filter.back() == 0) Check(All(answers, true));
+
+  Check(Filter(filter, hash).MayMatch(keys[0]) == answers.of_keys[0]);
   FilterOptions options;
   options.hash = hash;
-  Check(NewFilterPolicy(options)->KeyMayMatch(key, filter) == answer);
-  // What is documented to match every key or none.
-  if (filter.size() <= 1) Check(!answer);
-  if (filter.size() > 1 && filter.back() == 0) Check(answer);
+  Check(NewFilterPolicy(options)->KeyMayMatch(keys[0], filter) ==
+        answers.of_keys[0]);
+  return answers;
 }
 
-void AskSealed(std::string_view filter, std::string_view key) {
-  internal::ParsedFilter parsed;
-  const internal::FilterKind kind =
-      internal::ParseSealed(filter, internal::ActiveCpu(), &parsed, nullptr);
-  const bool answer = parsed.may_match(parsed, key);
-  if (kind == internal::FilterKind::kEmpty) Check(!answer);
-  if (kind == internal::FilterKind::kAlways) Check(answer);
-  if (kind == internal::FilterKind::kForeign) Check(answer);
-
-  // The same by a reader that maps keys.
-  internal::HashedKeys keys;
-  internal::ParsedFilter mapped;
-  const internal::FilterKind mapped_kind = internal::ParseSealed(
-      filter, internal::ActiveCpu(), &keys, &mapped, nullptr);
-  if (keys.AsTheyAre()) {
-    Check(mapped_kind == kind);
-    Check(mapped.may_match(mapped, key) == answer);
+// As a reader that maps keys asks, from what one that does not was told.
+void AskMapped(std::string_view filter, FilterKind plain_kind,
+               const std::vector<std::string_view>& keys) {
+  internal::HashedKeys hashed;
+  const Answers answers = AskAtEveryLevel(
+      [&](Cpu cpu, ParsedFilter* parsed) {
+        return internal::ParseSealed(filter, cpu, &hashed, parsed, nullptr);
+      },
+      keys);
+  if (hashed.AsTheyAre()) {
+    Check(answers.kind == plain_kind);
   } else {
-    Check(kind == internal::FilterKind::kAlways);
-    char seeded[internal::kSeededKeySize];
-    internal::SeededKey(keys.seed, key, seeded);
-    const std::string_view seeded_key(seeded, sizeof(seeded));
-    const bool may_match = mapped.may_match(mapped, seeded_key);
-    if (mapped_kind == internal::FilterKind::kEmpty) Check(!may_match);
-    if (mapped_kind == internal::FilterKind::kAlways) Check(may_match);
+    Check(plain_kind == FilterKind::kAlways);
   }
+  if (answers.kind == FilterKind::kEmpty) Check(All(answers, false));
+  if (answers.kind == FilterKind::kAlways) Check(All(answers, true));
+  if (!hashed.seeded) return;
+  char seeded[internal::kSeededKeySize];
+  internal::SeededKey(hashed.seed, keys[0], seeded);
+  AskAtEveryLevel(
+      [&](Cpu cpu, ParsedFilter* parsed) {
+        return internal::ParseSealed(filter, cpu, &hashed, parsed, nullptr);
+      },
+      {std::string_view(seeded, sizeof(seeded))});
+}
+
+Answers AskSealed(std::string_view filter,
+                  const std::vector<std::string_view>& keys) {
+  const Answers answers = AskAtEveryLevel(
+      [&](Cpu cpu, ParsedFilter* parsed) {
+        return internal::ParseSealed(filter, cpu, parsed, nullptr);
+      },
+      keys);
+  if (answers.kind == FilterKind::kEmpty) Check(All(answers, false));
+  if (answers.kind == FilterKind::kAlways) Check(All(answers, true));
+  if (answers.kind == FilterKind::kForeign) Check(All(answers, true));
+  AskMapped(filter, answers.kind, keys);
+  return answers;
+}
+
+// The raw filter under a trailer that is right, so that its payload is asked.
+void Reseal(std::string_view raw, const Answers& of_raw, bool payload_check,
+            const std::vector<std::string_view>& keys) {
+  const size_t payload_size = raw.size() - 1;
+  internal::SealOptions options;
+  options.payload_check = payload_check;
+  std::vector<char> sealed(raw.begin(), raw.end() - 1);
+  sealed.resize(payload_size + internal::SealedFramingSize(options));
+  internal::Seal(reinterpret_cast<unsigned char*>(sealed.data()), payload_size,
+                 static_cast<uint8_t>(raw.back()), options);
+  const Answers answers = AskSealed(fuzz::View(sealed), keys);
+  if (payload_size == 0) return;
+  Check(answers.kind == of_raw.kind && answers.of_keys == of_raw.of_keys);
+  if (!payload_check) return;
+  sealed[payload_size / 2] ^= 1;
+  Check(AskSealed(fuzz::View(sealed), keys).kind == FilterKind::kAlways);
 }
 
 }  // namespace
@@ -70,14 +127,19 @@ void AskSealed(std::string_view filter, std::string_view key) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const size_t key_size = data[0] % size;
-  // Copies of their own, so that ASan sees the ends of both.
-  const std::vector<char> key(data + 1, data + 1 + key_size);
-  const std::vector<char> filter(data + 1 + key_size, data + size);
-  const std::string_view key_view(key.data(), key.size());
-  const std::string_view filter_view(filter.data(), filter.size());
-  AskRaw(filter_view, key_view, Hash::kMurmurHash2);
-  AskRaw(filter_view, key_view, Hash::kLevelDB);
-  AskSealed(filter_view, key_view);
-  DescribeFilter(filter_view);
+  fuzz::Input input(data + 1, size - 1);
+  const std::vector<char> key = input.Bytes(key_size);
+  const std::vector<char> filter_bytes = input.Rest();
+  const std::string_view filter = fuzz::View(filter_bytes);
+  // Batches that end within the vectors of kernels, and beyond them.
+  std::vector<std::string_view> keys = {fuzz::View(key), "", "another key"};
+  for (size_t i = 0; i < key_size % 16; ++i)
+    keys.push_back(keys[0].substr(std::min(i * i, keys[0].size())));
+
+  const Answers raw = AskRaw(filter, Hash::kMurmurHash2, keys);
+  AskRaw(filter, Hash::kLevelDB, keys);
+  AskSealed(filter, keys);
+  if (!filter.empty()) Reseal(filter, raw, data[0] % 2 == 1, keys);
+  DescribeFilter(filter);
   return 0;
 }

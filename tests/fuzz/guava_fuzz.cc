@@ -4,7 +4,6 @@
 // Input: the bytes.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,14 +11,12 @@
 #include "deltabloom/go_murmur3_filter.h"
 #include "deltabloom/guava_filter.h"
 #include "deltabloom/guava_funnels.h"
+#include "tests/fuzz/harness.h"
 
 namespace {
 
 using namespace deltabloom;
-
-void Check(bool condition) {
-  if (!condition) std::abort();
-}
+using fuzz::Check;
 
 void ReadFilter(std::string_view bytes) {
   std::string error;

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,14 +16,12 @@
 
 #include "shared_filters/redis/descriptor.h"
 #include "shared_filters/redis/slots.h"
+#include "tests/fuzz/harness.h"
 
 namespace {
 
 using namespace deltabloom::internal;
-
-void Check(bool condition) {
-  if (!condition) std::abort();
-}
+using deltabloom::fuzz::Check;
 
 // A reply with all that it points to.
 struct Node {

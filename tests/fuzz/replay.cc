@@ -3,8 +3,8 @@
 //   <harness>_replay FOLDER
 //
 // Each input is also given cut short at every length, and with every byte
-// changed.
-#include <algorithm>
+// changed; a harness with a mutator of its own gets these a second time as the
+// mutator leaves them, checksums repaired for instance.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -13,18 +13,37 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data,
+                                                                size_t size,
+                                                                size_t max_size,
+                                                                unsigned seed);
+
+// libFuzzer's changes, which a mutator starts from: here they are made already.
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+size_t LLVMFuzzerMutate(uint8_t*, size_t size, size_t) { return size; }
 
 namespace {
 
+// One that lets a mutator do its work.
+constexpr unsigned kMutatorSeed = 1;
+
+void Run(const uint8_t* data, size_t size) {
+  LLVMFuzzerTestOneInput(data, size);
+  if (LLVMFuzzerCustomMutator == nullptr) return;
+  std::vector<uint8_t> copy(data, data + size);
+  copy.resize(LLVMFuzzerCustomMutator(copy.data(), size, size, kMutatorSeed));
+  LLVMFuzzerTestOneInput(copy.data(), copy.size());
+}
+
 void RunAround(std::vector<uint8_t> input) {
   for (size_t size = 0; size <= input.size(); ++size) {
-    LLVMFuzzerTestOneInput(input.data(), size);
+    Run(input.data(), size);
   }
   for (size_t i = 0; i < input.size(); ++i) {
     const uint8_t before = input[i];
     for (unsigned change : {1u, 0x80u, 0xffu, unsigned{before}}) {
       input[i] = static_cast<uint8_t>(before ^ change);
-      LLVMFuzzerTestOneInput(input.data(), input.size());
+      Run(input.data(), input.size());
     }
     input[i] = before;
   }

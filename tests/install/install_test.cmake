@@ -48,8 +48,10 @@ function(check_headers prefix)
   endif()
   foreach(header ${headers})
     file(WRITE ${WORK}/header.cc "#include \"${header}\"\n")
-    run(${CXX} -std=c++17 -Wall -Wextra -Werror -I${prefix}/include
-      -fsyntax-only ${WORK}/header.cc)
+    foreach(flags "" "-fno-exceptions;-fno-rtti")
+      run(${CXX} -std=c++17 -Wall -Wextra -Werror ${flags} -I${prefix}/include
+        -fsyntax-only ${WORK}/header.cc)
+    endforeach()
   endforeach()
   file(WRITE ${WORK}/header.c "#include \"deltabloom/c.h\"\n")
   run(${CXX} -x c -std=c99 -Wall -Wextra -Wpedantic -Werror -I${prefix}/include
@@ -87,6 +89,13 @@ function(check_consumers kind)
       -o ${WORK}/pkg_${kind}_${component} ${flags} -Wl,-rpath,${prefix}/lib)
     run(${WORK}/pkg_${kind}_${component})
     message(STATUS "${kind}, pkg-config, ${component}: ${output}")
+
+    # Programs that have neither exceptions nor RTTI.
+    run(${CXX} -std=c++17 -fno-exceptions -fno-rtti
+      ${SOURCE}/tests/install/consumer/use_${component}.cc
+      -o ${WORK}/bare_${kind}_${component} ${flags} -Wl,-rpath,${prefix}/lib)
+    run(${WORK}/bare_${kind}_${component})
+    message(STATUS "${kind}, -fno-exceptions -fno-rtti, ${component}: ${output}")
   endforeach()
 endfunction()
 

@@ -33,13 +33,14 @@ void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 namespace deltabloom {
 namespace {
 
-TEST(LevelDBPolicy, OutOfMemory) {
-  const auto policy = NewLevelDBBloomFilterPolicy(10);
+void CheckOutOfMemory(const leveldb::FilterPolicy& policy) {
   // So many that building allocates.
   constexpr int kKeys = 3000;
-  const std::vector<leveldb::Slice> keys(kKeys, "key");
+  std::vector<std::string> texts;
+  for (int i = 0; i < kKeys; ++i) texts.push_back("key" + std::to_string(i));
+  const std::vector<leveldb::Slice> keys(texts.begin(), texts.end());
   std::string complete = "before";
-  policy->CreateFilter(keys.data(), kKeys, &complete);
+  policy.CreateFilter(keys.data(), kKeys, &complete);
 
   std::string dst;
   dst.reserve(
@@ -48,7 +49,7 @@ TEST(LevelDBPolicy, OutOfMemory) {
   for (int allowed = 0; allowed < 100; ++allowed) {
     dst = "before";
     allocations_left = allowed;
-    policy->CreateFilter(keys.data(), kKeys, &dst);
+    policy.CreateFilter(keys.data(), kKeys, &dst);
     allocations_left = -1;
     if (dst == complete) break;
     ++failures;
@@ -56,6 +57,17 @@ TEST(LevelDBPolicy, OutOfMemory) {
   }
   EXPECT_GT(failures, 0);
   EXPECT_LT(failures, 100);
+}
+
+TEST(LevelDBPolicy, OutOfMemory) {
+  CheckOutOfMemory(*NewLevelDBBloomFilterPolicy(10));
+}
+
+// Fails when its payload is there already.
+TEST(LevelDBPolicy, OutOfMemoryCompact) {
+  FilterOptions options;
+  options.layout = Layout::kCompact;
+  CheckOutOfMemory(*NewLevelDBFilterPolicy(options));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "rocksdb/env.h"
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"
+#include "util/rate.h"
 
 namespace deltabloom::testing {
 namespace {
@@ -49,6 +50,17 @@ class BuilderTest : public ::testing::TestWithParam<std::string> {
       positives += reader->MayMatch(Key(2 * i + 1));
     }
     return positives;
+  }
+
+  // As the layout tells it.
+  static double RateOf(const Slice& filter, uint64_t keys) {
+    internal::ParsedFilter parsed;
+    EXPECT_EQ(internal::ParseSealed({filter.data(), filter.size()},
+                                    internal::ActiveCpu(), &parsed, nullptr),
+              FilterKind::kFilter);
+    const LayoutRow* row = internal::FindLayoutOfLastByte(
+        static_cast<uint8_t>(filter[filter.size() - 1]), Hash::kMurmurHash2);
+    return row->rate(parsed.shape, keys);
   }
 
   std::unique_ptr<const char[]> owner_;
@@ -222,8 +234,12 @@ TEST_P(BuilderTest, EstimatedRateFallsWithBytes) {
   BitsBuilder builder(Settings());
   EXPECT_EQ(builder.EstimatedFpRate(0, 0), 0);
   EXPECT_EQ(builder.EstimatedFpRate(1, 16), 1);
-  EXPECT_NEAR(builder.EstimatedFpRate(1000, 1250 + 16), 0.0082, 0.0001);
+  const LayoutRow* row = internal::FindLayoutOfName(GetParam());
+  EXPECT_EQ(builder.EstimatedFpRate(1000, 1250 + 16),
+            RateForMillibits(row, 1000, 10000));
   EXPECT_LT(builder.EstimatedFpRate(1000, 2000), 0.001);
+  EXPECT_GT(builder.EstimatedFpRate(1000, 100), 0.5);
+  EXPECT_LT(builder.EstimatedFpRate(1000, 1000000), 0.001);
 }
 
 // A builder in which a test can flip a bit of a hash.
@@ -307,11 +323,10 @@ TEST_P(BuilderTest, RoundedSizesKeepTheirAverage) {
   int filters = 0;
   for (int keys = 500; keys < 5000; keys += 37, ++filters) {
     AddKeys(&builder, 0, keys);
-    const size_t planned = builder.CalculateSpace(static_cast<size_t>(keys));
     const Slice filter = builder.Finish(&owner_);
-    rounded_rate +=
-        builder.EstimatedFpRate(static_cast<size_t>(keys), filter.size());
-    planned_rate += builder.EstimatedFpRate(static_cast<size_t>(keys), planned);
+    rounded_rate += RateOf(filter, static_cast<uint64_t>(keys));
+    planned_rate +=
+        RateForMillibits(settings.layout, static_cast<uint64_t>(keys), 10000);
     EXPECT_LE(FalsePositives(filter, 0, keys), keys / 10);
   }
   EXPECT_NEAR(rounded_rate / filters, planned_rate / filters,
@@ -329,11 +344,13 @@ TEST_P(BuilderTest, BalanceDecidesTheSize) {
   const auto size = [&](int64_t start) {
     const std::atomic<int64_t> balance{start};
     return internal::AllocateFilter(layout, 10'000, 10'000,
-                                    internal::kSealedFramingSize, &balance)
+                                    internal::kSealedFramingSize, kUnlimited,
+                                    &balance)
         .plan.payload_size;
   };
   EXPECT_EQ(internal::AllocateFilter(layout, 10'000, 10'000,
-                                     internal::kSealedFramingSize, nullptr)
+                                     internal::kSealedFramingSize, kUnlimited,
+                                     nullptr)
                 .plan.payload_size,
             planned);
   EXPECT_LT(size(-(int64_t{1} << 31)), planned * 7 / 8);

@@ -96,9 +96,11 @@ inline bool RegisterForTest(const std::string& name, uint32_t version,
   KeyTransform transform;
   transform.name = name;
   transform.version = version;
-  transform.function = [counts](std::string_view key, std::string* scratch) {
-    *scratch = counts(key);
-    return std::string_view(*scratch);
+  transform.function = [counts](std::string_view key, KeyScratch* scratch) {
+    const std::string bytes = counts(key);
+    char* const copy = scratch->Reserve(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), copy);
+    return std::string_view(copy, bytes.size());
   };
   return RegisterKeyTransform(transform, error);
 }
@@ -119,6 +121,33 @@ inline PolicyPtr PolicyWith(const std::string& key_transform,
   return PolicyFromString("id=deltabloom:10:" + layout +
                           ";key_transform=" + key_transform +
                           ";seeded=" + (seeded ? "true" : "false"));
+}
+
+inline DbConfig ConfigFor(const rocksdb::Comparator& comparator,
+                          PolicyPtr policy, bool partitioned = false) {
+  return {policy, partitioned,
+          [&comparator](rocksdb::Options* options,
+                        rocksdb::BlockBasedTableOptions*) {
+            options->comparator = &comparator;
+          }};
+}
+
+// GetAll of the first keys, in upper case.
+inline Lookups GetUpper(rocksdb::DB* db, int keys) {
+  Lookups result;
+  const auto statistics = db->GetOptions().statistics;
+  statistics->Reset();
+  const auto upper = [](std::string key) {
+    for (char& c : key) c = static_cast<char>(std::toupper(c));
+    return key;
+  };
+  for (int i = 0; i < keys; ++i) {
+    std::string value;
+    result.missed += !db->Get({}, upper(Key(2 * i)), &value).ok();
+    result.phantom += !db->Get({}, upper(Key(2 * i + 1)), &value).IsNotFound();
+  }
+  result.useful = statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL);
+  return result;
 }
 
 }  // namespace deltabloom::testing

@@ -16,15 +16,6 @@ namespace {
 
 constexpr int kKeys = 2000;
 
-DbConfig ConfigFor(const rocksdb::Comparator& comparator, PolicyPtr policy,
-                   bool partitioned) {
-  return {policy, partitioned,
-          [&comparator](rocksdb::Options* options,
-                        rocksdb::BlockBasedTableOptions*) {
-            options->comparator = &comparator;
-          }};
-}
-
 std::string Ask(rocksdb::DB* db, const std::string& key) {
   std::string value;
   const rocksdb::Status status = db->Get({}, key, &value);
@@ -208,8 +199,19 @@ TEST_P(KeyTransformTest, Prefixes) {
           db->Get({}, equality_.spell(Key(1000000 + 10000 * i), 9), &value)
               .IsNotFound());
     }
-    EXPECT_GT(statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL), 380u);
+    // Without whole keys newer releases count a Get as one of a prefix.
+    EXPECT_GT(
+        statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL) +
+            statistics->getTickerCount(rocksdb::BLOOM_FILTER_PREFIX_USEFUL),
+        380u);
   }
+}
+
+std::string NameOf(const ::testing::TestParamInfo<Parameters>& instance) {
+  const auto& [equality, variant] = instance.param;
+  return std::string(equality.name) + "_" + variant.layout +
+         (variant.partitioned ? "_partitioned" : "_full") +
+         (variant.seeded ? "_seeded" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -220,12 +222,7 @@ INSTANTIATE_TEST_SUITE_P(
                                          Variant{"classic", true, false},
                                          Variant{"compact", true, true},
                                          Variant{"auto", false, true})),
-    [](const auto& instance) {
-      const auto [equality, variant] = instance.param;
-      return std::string(equality.name) + "_" + variant.layout +
-             (variant.partitioned ? "_partitioned" : "_full") +
-             (variant.seeded ? "_seeded" : "");
-    });
+    NameOf);
 
 // What the tests above would see if the transform were not applied.
 TEST(NoKeyTransformTest, KeysOfOtherSpellingsAreLost) {
@@ -287,7 +284,7 @@ TEST(KeyTransformWithTimestampsTest, EveryKeyInEverySpelling) {
     const auto at = [](uint64_t time) {
       return std::string(reinterpret_cast<const char*>(&time), sizeof(time));
     };
-    for (uint64_t time : {1, 2, 3}) {
+    for (uint64_t time : {1u, 2u, 3u}) {
       for (int i = 0; i < kKeys; ++i) {
         ASSERT_ROCKSDB_OK(db->Put(
             {}, kIgnoreCase.spell(Key(2 * i), static_cast<unsigned>(time)),
@@ -311,8 +308,9 @@ TEST(KeyTransformWithTimestampsTest, EveryKeyInEverySpelling) {
       EXPECT_TRUE(db->Get(read, absent, &value).IsNotFound());
     }
     EXPECT_EQ(missed, 0);
+    // Newer releases leave out tables that are younger than the timestamp.
     EXPECT_GT(statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL),
-              uint64_t{3 * kKeys * 9 / 10});
+              uint64_t{2 * kKeys * 9 / 10});
   }
 }
 

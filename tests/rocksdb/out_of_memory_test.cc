@@ -1,14 +1,17 @@
-// Out of memory in the policy and while a filter is built: RocksDB sees no
-// exception, and no added key is lost.
+// Out of memory while a filter is built and read: RocksDB sees no exception,
+// and no added key is lost. Making policies is in policy_out_of_memory_test.cc.
 #include <gtest/gtest.h>
 
+#include <cstdarg>
 #include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/bits_builder.h"
 #include "engines/rocksdb/bits_reader.h"
+#include "rocksdb/env.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/util/failing_new.h"
 
@@ -96,20 +99,177 @@ TEST(PolicyOutOfMemoryTest, PolicyMakesNoBuilderOrASoundOne) {
   EXPECT_GT(failures, 1);
 }
 
-TEST(PolicyOutOfMemoryTest, ReaderIsNoneOrASoundOne) {
-  const PolicyPtr policy = Deltabloom();
-  const auto builder = internal::NewBitsBuilder(*policy);
+// The error that a builder has to tell, and its warning, without memory.
+TEST(BuilderOutOfMemoryTest, ErrorsAreTold) {
+  class Damaged : public BitsBuilder {
+   public:
+    using BitsBuilder::BitsBuilder;
+    void Damage() { hashes_.Add(42); }
+  };
+  BuilderSettings settings;
+  settings.layout = internal::FindLayoutOfName("local");
+  settings.millibits_per_key = 10000;
+  settings.detect_corruption = true;
+  bool failed = true;
+  for (long number = 0; failed; ++number) {
+    ASSERT_LT(number, 200);
+    Damaged builder(settings);
+    for (int i = 0; i < 100; ++i) builder.AddKey(Key(i));
+    builder.Damage();
+    std::unique_ptr<const char[]> owner;
+    rocksdb::Status status;
+    Slice filter;
+    failed = FailsAt(number, [&] { filter = builder.Finish(&owner, &status); });
+    EXPECT_TRUE(status.IsCorruption()) << status.ToString();
+    const std::unique_ptr<rocksdb::FilterBitsReader> reader(
+        internal::NewSealedBitsReader(filter, {}));
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(reader->MayMatch(Key(i)));
+  }
+}
+
+TEST(BuilderOutOfMemoryTest, FilterChangedBehindIt) {
+  BuilderSettings settings;
+  settings.layout = internal::FindLayoutOfName("classic");
+  settings.millibits_per_key = 10000;
+  settings.detect_corruption = true;
+  bool failed = true;
+  for (long number = 0; failed; ++number) {
+    ASSERT_LT(number, 200);
+    BitsBuilder builder(settings);
+    builder.AddKey("key");
+    std::unique_ptr<const char[]> owner;
+    const Slice filter = builder.Finish(&owner);
+    const_cast<char*>(filter.data())[filter.size() - 9] ^= 1;
+    rocksdb::Status status;
+    failed = FailsAt(number, [&] { status = builder.MaybePostVerify(filter); });
+    EXPECT_TRUE(status.IsCorruption()) << status.ToString();
+  }
+}
+
+// A logger that allocates, as one of a user's may.
+class Lines final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override { lines.emplace_back(100, 'x'); }
+
+  std::vector<std::string> lines;
+};
+
+TEST(BuilderOutOfMemoryTest, WarningComesWithTheNextFilter) {
+  internal::LayoutRow row = *internal::FindLayoutOfName("classic");
+  row.many_keys = 50;
+  BuilderSettings settings;
+  settings.layout = &row;
+  settings.millibits_per_key = 10000;
+  bool failed = true;
+  long number = 0;
+  for (; failed; ++number) {
+    ASSERT_LT(number, 200);
+    Lines log;
+    settings.log = &log;
+    settings.tally = std::make_shared<internal::SharedTally>();
+    BitsBuilder builder(settings);
+    std::unique_ptr<const char[]> owner;
+    for (int i = 0; i < 100; ++i) builder.AddKey(Key(i));
+    failed = FailsAt(number, [&] { builder.Finish(&owner); });
+    for (int i = 0; i < 100; ++i) builder.AddKey(Key(i));
+    builder.Finish(&owner);
+    EXPECT_EQ(log.lines.size(), 1u);
+  }
+  EXPECT_GT(number, 2);
+}
+
+// Sealed filters of ours, sound and damaged in each way there is, filters of
+// RocksDB's own, and other bytes.
+std::vector<std::string> FiltersToRead(const PolicyPtr& policy) {
+  std::vector<std::string> filters = {"", "abc", std::string(100, 'x')};
+  for (const PolicyPtr& writer : {policy, RocksDBBloom(), RocksDBRibbon()}) {
+    const auto builder = internal::NewBitsBuilder(*writer);
+    builder->AddKey("key");
+    std::unique_ptr<const char[]> owner;
+    filters.push_back(builder->Finish(&owner).ToString());
+  }
+  const std::string ours = filters[3];
+  for (size_t i = 0; i < ours.size(); ++i) {
+    filters.push_back(ours);
+    filters.back()[i] = static_cast<char>(filters.back()[i] ^ 0x55);
+  }
+  return filters;
+}
+
+TEST(ReaderOutOfMemoryTest, IsNoneOrASoundOne) {
+  RocksDBFilterOptions options;
+  options.payload_check = true;
+  const PolicyPtr policy = NewRocksDBFilterPolicy(options);
+  for (const std::string& filter : FiltersToRead(policy)) {
+    SCOPED_TRACE(::testing::PrintToString(filter));
+    const bool sound =
+        internal::NewBitsReader(*policy, filter)->MayMatch("key");
+    std::unique_ptr<rocksdb::FilterBitsReader> reader;
+    bool failed = true;
+    for (long number = 0; failed; ++number) {
+      ASSERT_LT(number, 20);
+      failed = FailsAt(
+          number, [&] { reader = internal::NewBitsReader(*policy, filter); });
+      EXPECT_TRUE(number > 0 || reader == nullptr);
+      EXPECT_TRUE(reader == nullptr || reader->MayMatch("key") == sound);
+    }
+    EXPECT_NE(reader, nullptr);
+  }
+}
+
+// Lookups have nothing that could fail.
+TEST(ReaderOutOfMemoryTest, LookupsTakeNoMemory) {
+  for (const std::string& layout : LayoutNames()) {
+    const PolicyPtr policy = PolicyFromString("deltabloom:10:" + layout);
+    const auto builder = internal::NewBitsBuilder(*policy);
+    for (int i = 0; i < 2000; ++i) builder->AddKey(Key(i));
+    std::unique_ptr<const char[]> owner;
+    const auto reader =
+        internal::NewBitsReader(*policy, builder->Finish(&owner));
+    std::vector<std::string> keys;
+    for (int i = 0; i < 32; ++i) keys.push_back(Key(i));
+    std::vector<Slice> slices(keys.begin(), keys.end());
+    std::vector<Slice*> pointers;
+    for (Slice& slice : slices) pointers.push_back(&slice);
+    bool answers[32] = {};
+    bool single = false;
+    EXPECT_FALSE(FailsAt(0, [&] {
+      single = reader->MayMatch(slices[0]);
+      reader->MayMatch(32, pointers.data(), answers);
+    }));
+    EXPECT_TRUE(single);
+    for (const bool answer : answers) EXPECT_TRUE(answer);
+  }
+}
+
+// Each at the first filter of its policy, which makes room for the counters,
+// and in lookups that make more.
+TEST(PolicyOutOfMemoryTest, CountingReaderIsNoneOrASoundOne) {
+  const PolicyPtr builds = Deltabloom();
+  const auto builder = internal::NewBitsBuilder(*builds);
   builder->AddKey("key");
   std::unique_ptr<const char[]> owner;
   const Slice filter = builder->Finish(&owner);
-  std::unique_ptr<rocksdb::FilterBitsReader> reader;
-  EXPECT_TRUE(
-      FailsAt(0, [&] { reader = internal::NewBitsReader(*policy, filter); }));
-  EXPECT_EQ(reader, nullptr);
-  EXPECT_FALSE(
-      FailsAt(1, [&] { reader = internal::NewBitsReader(*policy, filter); }));
-  ASSERT_NE(reader, nullptr);
-  EXPECT_TRUE(reader->MayMatch("key"));
+  long failures = 0;
+  for (bool failed = true; failed; ++failures) {
+    ASSERT_LT(failures, 200);
+    const PolicyPtr policy = Deltabloom();
+    std::unique_ptr<rocksdb::FilterBitsReader> reader;
+    bool found = true;
+    failed = FailsAt(failures, [&] {
+      reader = internal::NewBitsReader(*policy, filter);
+      // In a thread's first lookup it gets its counters.
+      if (reader != nullptr) found = reader->MayMatch("key");
+    });
+    EXPECT_TRUE(found);
+    if (reader == nullptr) continue;
+    EXPECT_TRUE(reader->MayMatch("key"));
+    RocksDBFilterStatistics statistics;
+    ASSERT_TRUE(GetRocksDBFilterStatistics(*policy, &statistics));
+    EXPECT_EQ(statistics.Total().lookups, 2u) << failures;
+  }
+  EXPECT_GT(failures, 2);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ using rocksdb::Slice;
 struct Context {
   BlockBasedTableOptions table;
   int level = 0;
+  bool bottommost = false;
   rocksdb::Logger* log = nullptr;
 };
 
@@ -31,6 +32,7 @@ std::unique_ptr<FilterBitsBuilder> NewBuilder(
     const rocksdb::FilterPolicy& policy, const Context& context) {
   FilterBuildingContext building(context.table);
   building.level_at_creation = context.level;
+  building.is_bottommost = context.bottommost;
   building.info_log = context.log;
   return std::unique_ptr<FilterBitsBuilder>(
       policy.GetBuilderWithContext(building));
@@ -38,15 +40,20 @@ std::unique_ptr<FilterBitsBuilder> NewBuilder(
 
 TEST(PolicyTest, SealsTheLevelOfTheTable) {
   const PolicyPtr policy = Deltabloom();
-  for (const int level : {0, 1, 3, 6, 63, 254, 255, 1000, -1}) {
-    Context context;
-    context.level = level;
-    const auto builder = NewBuilder(*policy, context);
-    builder->AddKey("key");
-    std::unique_ptr<const char[]> owner;
-    const Slice filter = builder->Finish(&owner);
-    EXPECT_EQ(internal::SealedLevel({filter.data(), filter.size()}),
-              level >= 0 && level < 255 ? level : 255);
+  for (const int level : {0, 1, 3, 6, 63, 126, 127, 128, 255, 1000, -1}) {
+    for (const bool bottommost : {false, true}) {
+      Context context;
+      context.level = level;
+      context.bottommost = bottommost;
+      const auto builder = NewBuilder(*policy, context);
+      builder->AddKey("key");
+      std::unique_ptr<const char[]> owner;
+      const Slice filter = builder->Finish(&owner);
+      const int most = bottommost ? 126 : 127;
+      EXPECT_EQ(
+          internal::SealedLevel({filter.data(), filter.size()}),
+          level < 0 || level > most ? 255 : level + (bottommost ? 128 : 0));
+    }
   }
 }
 
@@ -137,6 +144,8 @@ TEST(PolicyTest, OneLogLineWithTheConfiguration) {
       "0.1.0: bits_per_key=9.9 layout=classic "
       "allocation=uniform compatibility=builtin max_build_bytes=0 "
       "payload_check=false seeded=false key_transform=none "
+      "statistics=true statistics_log_seconds=600 "
+      "false_positive_rate=0 max_filter_bytes=unlimited "
       "name=rocksdb.BuiltinBloomFilter cpu=";
   EXPECT_EQ(Count(ReadFile(dir.Path("db/LOG")), line), 1);
   ASSERT_ROCKSDB_OK(db->SetOptions(

@@ -20,7 +20,8 @@ struct MeasuredTree {
   std::string text;  // one line per run
   size_t runs = 0;
   double keys = 0;
-  double bits = 0;   // per key, on disk
+  double bits = 0;          // per key, on disk
+  double payload_bits = 0;  // of these, what answers
   double rates = 0;  // summed over the runs of a lookup, from each file's bits
   double best = 0;   // the least that so many bits could have on this tree
   double uniform = 0;  // with the same bits for each file
@@ -45,6 +46,8 @@ inline MeasuredTree Measure(rocksdb::DB* db,
   MeasuredTree tree;
   std::vector<internal::SortedRun> runs;
   double bits = 0;
+  double payload = 0;
+  constexpr double kFraming = 8 * 16;
   const auto add_run = [&](int level, size_t files, double keys,
                            double run_bits, double rate) {
     if (keys == 0) return;
@@ -70,13 +73,14 @@ inline MeasuredTree Measure(rocksdb::DB* db,
                                              ? properties.num_filter_entries
                                              : properties.num_entries);
       const double filter = 8 * static_cast<double>(properties.filter_size);
-      // The sealed framing answers nothing.
-      const double file_rate = curve.At((filter - 128) / n).rate;
+      const double file_rate = curve.At((filter - kFraming) / n).rate;
       if (level.level == 0) {
         add_run(0, 1, n, filter, file_rate);
+        payload += filter - kFraming;
       } else {
         keys += n;
         level_bits += filter;
+        payload += filter - kFraming;
         rate += n * file_rate;
       }
     }
@@ -86,8 +90,9 @@ inline MeasuredTree Measure(rocksdb::DB* db,
   }
   tree.runs = runs.size();
   tree.bits = tree.keys > 0 ? bits / tree.keys : 0;
-  tree.best = internal::AllocateBits(curve, runs, tree.bits).rates;
-  tree.uniform = internal::UniformBits(curve, runs, tree.bits).rates;
+  tree.payload_bits = tree.keys > 0 ? payload / tree.keys : 0;
+  tree.best = internal::AllocateBits(curve, runs, tree.payload_bits).rates;
+  tree.uniform = internal::UniformBits(curve, runs, tree.payload_bits).rates;
   char line[160];
   std::snprintf(line, sizeof(line),
                 "  %.0f keys, %.3f bits on disk; rates: %.6f, best %.6f, "

@@ -25,7 +25,7 @@ class HelpTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             top = pathlib.Path(folder) / "top"
             top.mkdir()
-            for name in ["script", "db_bench_ext"]:
+            for name in ["script", "db_bench_ext", "tests/fuzz"]:
                 shutil.copytree(SOURCE / name, top / name)
             tools = pathlib.Path(folder) / "bin"
             tools.mkdir()

@@ -154,5 +154,17 @@ TEST(FilterPolicy, NoKeys) {
   EXPECT_FALSE(Filter(filter).MayMatch("a"));
 }
 
+TEST(FilterBuilder, IsAssignedByMoving) {
+  FilterBuilder builder;
+  builder.AddKey("lost");
+  FilterBuilder other;
+  other.AddKey("kept");
+  builder = std::move(other);
+  EXPECT_EQ(builder.KeysAdded(), 1u);
+  std::string filter;
+  builder.Finish(&filter);
+  EXPECT_TRUE(Filter(filter).MayMatch("kept"));
+}
+
 }  // namespace
 }  // namespace deltabloom

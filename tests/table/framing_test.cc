@@ -217,6 +217,18 @@ TEST(PayloadCheck, WorkedExample) {
                           "06"));
 }
 
+TEST(LevelByteTest, EveryByteHasOneMeaning) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const LevelAtCreation made = ParseLevelByte(static_cast<uint8_t>(byte));
+    EXPECT_EQ(made.level, byte == 255 ? -1 : byte % 128);
+    EXPECT_EQ(made.bottommost, byte >= 128 && byte != 255);
+    EXPECT_EQ(LevelByte(made), byte);
+  }
+  EXPECT_EQ(LevelByte({128, false}), kUnknownLevel);
+  EXPECT_EQ(LevelByte({127, true}), kUnknownLevel);
+  EXPECT_EQ(LevelByte({-7, true}), kUnknownLevel);
+}
+
 TEST(PayloadCheck, RoundTripWithEveryLayoutAndWithoutKeys) {
   ParsedFilter parsed;
   std::vector<std::string> keys;

@@ -126,6 +126,21 @@ TEST_F(Inspect, DeltabloomFilters) {
   ExpectHas(result.out, " bits per key\n");
 }
 
+TEST_F(Inspect, FiltersOfTransformedOrSeededKeys) {
+  RocksDBFilterOptions options;
+  options.layout = Layout::kLocal;
+  options.key_transform = "ascii_lowercase";
+  options.seeded = true;
+  test::RocksTable table;
+  table.policy = NewRocksDBFilterPolicy(options);
+  ASSERT_NE(table.policy, nullptr);
+  table.Write(directory_.File("table.sst"));
+  const Result result = Run(directory_.File("table.sst"));
+  EXPECT_EQ(result.status, 0);
+  ExpectHas(result.out, "checksum ok: Deltabloom local, 6 probes, ");
+  ExpectHas(result.out, ", key transform 7802baa7, seeded");
+}
+
 TEST_F(Inspect, NoFilterIsNoError) {
   test::LevelTable().Write(directory_.File("plain.ldb"));
   const Result result = Run(directory_.File("plain.ldb"));

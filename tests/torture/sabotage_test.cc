@@ -111,9 +111,8 @@ TEST(SabotageTest, AFilterThatLosesKeysIsFound) {
     return std::make_shared<LosingPolicy>(std::move(policy));
   };
   const Failure failure = RunWith(sabotage);
-  // The key, what was found and what must be there.
-  EXPECT_NE(failure.what.find("key 'k"), std::string::npos) << failure.what;
-  EXPECT_NE(failure.what.find("no value"), std::string::npos) << failure.what;
+  // Says which key, whoever comes upon it first.
+  EXPECT_NE(failure.what.find("'k"), std::string::npos) << failure.what;
 }
 
 TEST(SabotageTest, ADiskThatLosesWhatWasSyncedIsFound) {

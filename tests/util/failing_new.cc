@@ -9,15 +9,24 @@ namespace {
 long allocations_left = -1;
 bool failed = false;
 
+bool FailsNow() {
+  if (allocations_left < 0 || allocations_left-- != 0) return false;
+  failed = true;
+  return true;
+}
+
 }  // namespace
+
+// In programs linked with --wrap=calloc.
+extern "C" void* __real_calloc(size_t n, size_t size) __attribute__((weak));
+extern "C" void* __wrap_calloc(size_t n, size_t size);
+void* __wrap_calloc(size_t n, size_t size) {
+  return FailsNow() ? nullptr : __real_calloc(n, size);
+}
 
 // All forms that end in one another by default: a sanitizer's do not.
 void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  if (allocations_left >= 0 && allocations_left-- == 0) {
-    failed = true;
-    return nullptr;
-  }
-  return std::malloc(size);
+  return FailsNow() ? nullptr : std::malloc(size);
 }
 
 void* operator new(size_t size) {

@@ -1,4 +1,5 @@
-// Allocations that fail on request.
+// Allocations by operator new that fail on request; in programs linked with
+// --wrap=calloc those by calloc too.
 #ifndef DELTABLOOM_TESTS_UTIL_FAILING_NEW_H_
 #define DELTABLOOM_TESTS_UTIL_FAILING_NEW_H_
 

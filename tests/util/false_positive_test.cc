@@ -159,5 +159,13 @@ TEST(Sizing, LimitsAndClamps) {
   EXPECT_EQ(KeysForRate({9586, 7}, 0.01), 999u);
 }
 
+// Nothing divided by nothing, which the formula has there.
+TEST(FalsePositiveRate, OfNoBitsIsOneWithoutKeysToo) {
+  EXPECT_EQ(FalsePositiveRate(0, 0, 5), 1);
+  EXPECT_EQ(FalsePositiveRateFinite(0, 0, 5), 1);
+  EXPECT_EQ(FalsePositiveRate(64, 0, 0), 1);
+  EXPECT_EQ(FalsePositiveRateFinite(64, 0, 0), 1);
+}
+
 }  // namespace
 }  // namespace deltabloom

@@ -34,14 +34,47 @@ struct Filter {
 using MakeFilter =
     std::function<Filter(double keys, double bits_per_key, int level)>;
 
+// RocksDB's numbers of probes, by the most bits per key for 1, 2, ... of them
+// (FastLocalBloomImpl::ChooseNumProbes in its util/bloom_impl.h).
+int ProbesFor(double bits_per_key) {
+  constexpr double kMost[] = {2.080,  3.580,  5.100,  6.640,  8.300,  10.070,
+                              11.720, 14.001, 16.050, 18.300, 22.001, 25.501};
+  int probes = 1;
+  for (const double most : kMost) probes += bits_per_key > most ? 1 : 0;
+  if (probes <= 12) return probes;
+  return bits_per_key > 50 ? 24 : static_cast<int>(bits_per_key / 2 - 1);
+}
+
+// The rate of filters of cache lines with a Poisson number of keys in each.
+double LineRate(double bits_per_key, int probes) {
+  constexpr double kBits = 512;
+  const double keys = kBits / bits_per_key;
+  const double end = keys + 40 * std::sqrt(keys) + 60;
+  double chance = std::exp(-keys);
+  double rate = 0;
+  for (int n = 1; n < end; ++n) {
+    chance *= keys / n;
+    // Of a bit, and of two, that all probes of n keys leave them clear.
+    const double clear = std::pow(1 - 1 / kBits, probes * n);
+    const double both = std::pow(1 - 2 / kBits, probes * n);
+    const double set = 1 - clear;
+    const double variance = both - clear * clear + (clear - both) / kBits;
+    rate += chance *
+            (std::pow(set, probes) + probes * (probes - 1) / 2.0 *
+                                         std::pow(set, probes - 2) * variance);
+  }
+  return std::min(rate, 1.0);
+}
+
 Filter RocksDBBloom(double keys, double bits, int) {
   constexpr double kLine = 64;
   constexpr double kTrailer = 5;
   constexpr double kHashBytes = 8;
   if (bits < 0.5) return {};
   bits = std::max(bits, 1.0);
-  return {std::ceil(keys * bits / 8 / kLine) * kLine + kTrailer,
-          RocksDBBloomRate(bits), keys * kHashBytes, ""};
+  const double payload = std::ceil(keys * bits / 8 / kLine) * kLine;
+  return {payload + kTrailer, LineRate(8 * payload / keys, ProbesFor(bits)),
+          keys * kHashBytes, ""};
 }
 
 // Its band takes 16 bytes per slot and 4 of result while it is solved.
@@ -214,33 +247,7 @@ const std::vector<Row>& Rows() {
 }  // namespace
 
 double RocksDBBloomRate(double bits_per_key) {
-  // The most bits per key, in thousandths, for 1, 2, ... probes
-  // (FastLocalBloomImpl::ChooseNumProbes in RocksDB's util/bloom_impl.h).
-  constexpr double kMost[] = {2.080,  3.580,  5.100,  6.640,  8.300,  10.070,
-                              11.720, 14.001, 16.050, 18.300, 22.001, 25.501};
-  if (!(bits_per_key > 0)) return 1;
-  int probes = 1;
-  for (const double most : kMost) probes += bits_per_key > most ? 1 : 0;
-  if (probes == 13) {
-    probes = bits_per_key > 50 ? 24 : static_cast<int>(bits_per_key / 2 - 1);
-  }
-  constexpr double kBits = 512;
-  const double keys = kBits / bits_per_key;
-  const double end = keys + 40 * std::sqrt(keys) + 60;
-  double chance = std::exp(-keys);
-  double rate = 0;
-  for (int n = 1; n < end; ++n) {
-    chance *= keys / n;
-    // Of a bit, and of two, that all probes of n keys leave them clear.
-    const double clear = std::pow(1 - 1 / kBits, probes * n);
-    const double both = std::pow(1 - 2 / kBits, probes * n);
-    const double set = 1 - clear;
-    const double variance = both - clear * clear + (clear - both) / kBits;
-    rate += chance *
-            (std::pow(set, probes) + probes * (probes - 1) / 2.0 *
-                                         std::pow(set, probes - 2) * variance);
-  }
-  return std::min(rate, 1.0);
+  return bits_per_key > 0 ? LineRate(bits_per_key, ProbesFor(bits_per_key)) : 1;
 }
 
 double RocksDBRibbonRate(double stored_bits_per_key) {

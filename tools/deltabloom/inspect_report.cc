@@ -55,15 +55,17 @@ std::string DescribeRocksDBFilter(std::string_view filter) {
 std::string DescribeTableFilter(const std::string& policy,
                                 std::string_view filter) {
   internal::ParsedFilter parsed;
+  internal::HashedKeys keys;
   std::string why;
-  const FilterKind kind =
-      internal::ParseSealed(filter, internal::ActiveCpu(), &parsed, &why);
+  const FilterKind kind = internal::ParseSealed(filter, internal::ActiveCpu(),
+                                                &keys, &parsed, &why);
   if (kind != FilterKind::kForeign) {
-    const uint8_t level = internal::SealedLevel(filter);
+    const internal::LevelAtCreation made =
+        internal::ParseLevelByte(internal::SealedLevel(filter));
     return "Deltabloom " + why +
-           (level == internal::kUnknownLevel
-                ? std::string()
-                : ", for level " + std::to_string(level));
+           (made.level < 0 ? std::string()
+                           : ", for level " + std::to_string(made.level)) +
+           (made.bottommost ? ", nothing older below" : "");
   }
   if (policy.compare(0, 8, "rocksdb.") == 0) {
     return DescribeRocksDBFilter(filter);

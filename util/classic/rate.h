@@ -12,8 +12,7 @@ namespace deltabloom::internal::classic {
 
 // Numbers of keys and of probes that were measured, ascending.
 inline constexpr uint64_t kMeasuredKeys[] = {
-    1,     3,     10,     30,     100,     300,     1000,    3000,
-    10000, 30000, 100000, 300000, 1000000, 3000000, 10000000};
+    1, 10, 100, 1000, 10000, 30000, 100000, 300000, 1000000};
 inline constexpr uint32_t kMeasuredProbes[] = {2,  3,  4,  5,  6,  7,  8, 9,
                                                10, 11, 12, 14, 17, 22, 30};
 

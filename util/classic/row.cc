@@ -1,6 +1,7 @@
 #include "util/classic/row.h"
 
 #include "util/classic/build.h"
+#include "util/classic/estimate.h"
 #include "util/classic/kernels.h"
 #include "util/classic/rate.h"
 #include "util/classic/shape.h"
@@ -44,6 +45,7 @@ constexpr LayoutRow MakeRow(const char* name) {
   row.parse = Parse<kHash>;
   row.may_match_hash = MayMatchHash;
   row.rate = Rate;
+  row.estimate = EstimateFilter;
   row.describe = Describe;
   return row;
 }

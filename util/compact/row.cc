@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "util/compact/build.h"
+#include "util/compact/estimate.h"
 #include "util/compact/kernels.h"
 #include "util/compact/shape.h"
 #include "util/hash64.h"
@@ -50,6 +51,7 @@ constexpr LayoutRow MakeRow() {
   row.parse = Parse;
   row.may_match_hash = MayMatchHash;
   row.rate = Rate;
+  row.estimate = EstimateFilter;
   row.describe = Describe;
   return row;
 }

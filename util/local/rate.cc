@@ -81,25 +81,82 @@ double TouchedBlocks(const SetClass& in_first, const SetClass& in_second,
          (1 - Miss(in_second.other_round, kNone));
 }
 
-// Made when first asked for: some take milliseconds.
-const RateOfProbes& RateOf(const Shape& shape) {
-  struct Kept {
+// The rates of one number of probes, of which some take tens of microseconds
+// to compute, as a table: of filters with many blocks it is a smooth function
+// of the keys per block, less a share in inverse proportion to the blocks.
+class RateTable {
+ public:
+  explicit RateTable(Probes probes) : exact_(probes) {
+    for (int i = 0; i < kPoints; ++i) {
+      const double keys_per_block = std::exp2(kFirst + i * kStep);
+      many_[i] = LogRate(keys_per_block, kMany);
+      slope_[i] = (LogRate(keys_per_block, kFew) - many_[i]) * kFew;
+    }
+  }
+
+  double operator()(uint64_t keys, uint64_t blocks) const {
+    const double place =
+        (std::log2(static_cast<double>(keys) / static_cast<double>(blocks)) -
+         kFirst) /
+        kStep;
+    if (blocks < kLeastBlocks || !(place >= 1) || place >= kPoints - 2) {
+      return exact_(keys, blocks);
+    }
+    const int point = static_cast<int>(place);
+    const double way = place - point;
+    return std::exp(Between(many_, point, way) +
+                    Between(slope_, point, way) / static_cast<double>(blocks));
+  }
+
+ private:
+  static constexpr uint64_t kLeastBlocks = 8;
+  static constexpr double kFew = 32;
+  static constexpr double kMany = 1099511627776;  // 2^40
+  // Keys per block as powers of two, a quarter apart, up to 215.
+  static constexpr double kFirst = -1.5;
+  static constexpr double kStep = 0.25;
+  static constexpr int kPoints = 38;
+  using Points = std::array<double, kPoints>;
+
+  double LogRate(double keys_per_block, double blocks) const {
+    return std::log(exact_.At(keys_per_block * blocks, blocks));
+  }
+
+  // The cubic through the points beside and one further (Lagrange).
+  static double Between(const Points& points, int i, double way) {
+    const double before = points[i - 1], left = points[i];
+    const double right = points[i + 1], behind = points[i + 2];
+    const double to_right = 1 - way;
+    return -before * way * to_right * (1 + to_right) / 6 +
+           left * (1 + way) * to_right * (1 + to_right) / 2 +
+           right * (1 + way) * way * (1 + to_right) / 2 -
+           behind * (1 + way) * way * to_right / 6;
+  }
+
+  RateOfProbes exact_;
+  Points many_;
+  Points slope_;
+};
+
+// Made when first asked for, in some milliseconds, and never destroyed:
+// policies may outlive static objects.
+template <typename Made>
+class ByProbes {
+ public:
+  template <typename... Args>
+  const Made& Of(Probes probes, Args... args) {
+    Entry& entry = entries_[probes.first][probes.second];
+    std::call_once(entry.once, [&] { entry.made.emplace(probes, args...); });
+    return *entry.made;
+  }
+
+ private:
+  struct Entry {
     std::once_flag once;
-    std::optional<RateOfProbes> rate;
+    std::optional<Made> made;
   };
-  using KeptBySecond = std::array<Kept, kSectors + 1>;
-  using KeptByProbes = std::array<KeptBySecond, kSectors + 1>;
-  // Never destroyed: policies may outlive static objects.
-  static auto& kept = *new std::array<KeptByProbes, kApartFromBlocks>;
-  const uint64_t blocks =
-      shape.second == 0 ? kApartFromBlocks
-                        : std::min<uint64_t>(shape.blocks, kApartFromBlocks);
-  Kept& its = kept[blocks - 1][shape.first][shape.second];
-  std::call_once(its.once, [&] {
-    its.rate.emplace(Probes{shape.first, shape.second}, blocks);
-  });
-  return *its.rate;
-}
+  Entry entries_[kSectors + 1][kSectors + 1];
+};
 
 }  // namespace
 
@@ -128,27 +185,34 @@ double RateOfProbes::RateByBits(Real keys, Real blocks) const {
   return std::clamp(static_cast<double>(rate), 0.0, 1.0);
 }
 
-double RateOfProbes::operator()(uint64_t keys, uint64_t blocks) const {
+double RateOfProbes::At(double keys, double blocks) const {
   // Large terms of both signs make a small sum, so that a small one needs more
   // digits, which cost five times the time.
   constexpr double kSmall = 1e-6;
-  double by_bits =
-      RateByBits(static_cast<double>(keys), static_cast<double>(blocks));
+  double by_bits = RateByBits(keys, blocks);
   if (by_bits < kSmall) {
     by_bits = RateByBits(static_cast<long double>(keys),
                          static_cast<long double>(blocks));
   }
-  return by_bits + (1 - by_bits) * HashRate(static_cast<double>(keys), blocks);
+  return by_bits + (1 - by_bits) * HashRate(keys, blocks);
 }
 
-double HashRate(double keys, uint64_t blocks) {
-  return -std::expm1(-std::ldexp(keys / static_cast<double>(blocks),
-                                 -static_cast<int>(kHashBitsInBlock)));
+double HashRate(double keys, double blocks) {
+  return -std::expm1(
+      -std::ldexp(keys / blocks, -static_cast<int>(kHashBitsInBlock)));
 }
 
 double Rate(const AnyShape& any_shape, uint64_t keys) {
+  static auto& tables = *new ByProbes<RateTable>;
+  static auto& of_one_block = *new ByProbes<RateOfProbes>;
+  static auto& of_two_blocks = *new ByProbes<RateOfProbes>;
   const Shape& shape = any_shape.As<Shape>();
-  return RateOf(shape)(keys, shape.blocks);
+  const Probes probes{shape.first, shape.second};
+  if (shape.second == 0 || shape.blocks >= kApartFromBlocks) {
+    return tables.Of(probes)(keys, shape.blocks);
+  }
+  auto& few = shape.blocks == 1 ? of_one_block : of_two_blocks;
+  return few.Of(probes, shape.blocks)(keys, shape.blocks);
 }
 
 }  // namespace deltabloom::internal::local

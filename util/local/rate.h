@@ -32,7 +32,10 @@ class RateOfProbes {
   // For filters of `blocks` blocks, which counts only up to kApartFromBlocks.
   explicit RateOfProbes(Probes probes, uint64_t blocks = kApartFromBlocks);
 
-  double operator()(uint64_t keys, uint64_t blocks) const;
+  double operator()(uint64_t keys, uint64_t blocks) const {
+    return At(static_cast<double>(keys), static_cast<double>(blocks));
+  }
+  double At(double keys, double blocks) const;
 
  private:
   // Sets T of equal c(T) together.
@@ -48,7 +51,7 @@ class RateOfProbes {
 
 // The chance that a key has the very bits of another in its block: of the 64
 // bits of its hash, 35 choose them.
-double HashRate(double keys, uint64_t blocks);
+double HashRate(double keys, double blocks);
 
 // For the row, which says what it does.
 double Rate(const AnyShape& shape, uint64_t keys);

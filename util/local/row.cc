@@ -2,6 +2,7 @@
 
 #include "util/hash64.h"
 #include "util/local/build.h"
+#include "util/local/estimate.h"
 #include "util/local/kernels.h"
 #include "util/local/rate.h"
 #include "util/local/shape.h"
@@ -42,6 +43,7 @@ constexpr LayoutRow MakeRow() {
   row.parse = Parse;
   row.may_match_hash = MayMatchHash;
   row.rate = Rate;
+  row.estimate = EstimateFilter;
   row.describe = Describe;
   return row;
 }

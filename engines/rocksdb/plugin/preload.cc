@@ -4,6 +4,7 @@
 #include <string>
 
 #include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/plugin/statistics_file.h"
 #include "engines/rocksdb/settings.h"
 
 namespace {
@@ -21,6 +22,7 @@ const bool registered = [] {
   // db_bench, for one, runs on without a filter when its OPTIONS file names a
   // policy that cannot be made.
   deltabloom::internal::SetProblemReporter(Print);
+  deltabloom::internal::StartStatisticsFile();
   return true;
 }();
 

@@ -1,0 +1,132 @@
+// What the filters of a RocksDB policy do: how many there are, how many lookups
+// they spared, how many false positives they let through, by the level that
+// their tables were written for and by layout.
+//
+//   deltabloom::RocksDBFilterStatistics statistics;
+//   if (deltabloom::GetRocksDBFilterStatistics(*policy, &statistics)) {
+//     std::cout << statistics.ToPrometheus();
+//   }
+//
+// Counting is on unless RocksDBFilterOptions::statistics is false.
+// docs/statistics.md explains the figures, with the sources of the formulas.
+#ifndef DELTABLOOM_ROCKSDB_STATISTICS_H_
+#define DELTABLOOM_ROCKSDB_STATISTICS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "deltabloom/export.h"
+
+namespace rocksdb {
+class FilterPolicy;
+}  // namespace rocksdb
+
+namespace deltabloom {
+
+// Filters of one layout whose tables were written for one level. A partition
+// of a partitioned filter is a filter.
+struct DELTABLOOM_EXPORT RocksDBFilterRow {
+  // The level that the table was written for, which may since have been moved
+  // down as it is; -1: not known (SstFileWriter, RocksDB's own filters).
+  int level = -1;
+
+  // "classic", "local", "compact"; or one of
+  //   "empty"    a filter that holds no key, as some partitions do
+  //   "always"   answers "may match" to every key: memory ran out when it was
+  //              built, or it is damaged, or of a later version
+  //   "rocksdb"  one of RocksDB's own, in tables written before the switch
+  std::string layout;
+
+  // Counters since the start or the last reset.
+
+  // Filters built, their bytes, and the entries added to them: whole keys and
+  // prefixes, equal neighbours once. Exact.
+  uint64_t filters_built = 0;
+  uint64_t bytes_built = 0;
+  uint64_t keys_built = 0;
+
+  // Keys that filters were asked for, and those of them that were answered
+  // "absent". Exact. Each negative is a read of a data block spared.
+  uint64_t lookups = 0;
+  uint64_t negatives = 0;
+
+  // Of the lookups that were answered "may match", those expected to be of an
+  // absent key: the sum over the filters of negatives * p / (1 - p), with p the
+  // rate of each (below). What happens lies around it with a standard deviation
+  // of its square root.
+  double expected_false_positives = 0;
+
+  // False where no rate is known, for "always" and "rocksdb":
+  // expected_false_positives then is 0.
+  bool rate_known = false;
+
+  // Gauges: what is open now; reset leaves them alone. RocksDB opens a filter
+  // with its table, or when it comes into the block cache, where it may stay
+  // for some time after its table is gone.
+  //
+  // A filter does not store how many keys it has. keys_open is estimated when a
+  // filter is opened, as is its rate: for local and classic from a sample of
+  // its bits, to within 2 and 6 % (one standard error, per filter), for compact
+  // from its shape, to within 32 keys, with an exact rate. 0 where there is no
+  // telling.
+  uint64_t filters_open = 0;
+  uint64_t bytes_open = 0;
+  uint64_t keys_open = 0;
+
+  // expected / (expected + negatives): the rate that absent keys met. 0 without
+  // negatives.
+  double FalsePositiveRate() const;
+
+  // Bits per key of the open filters. 0 if no keys are known.
+  double BitsPerKey() const;
+};
+
+struct DELTABLOOM_EXPORT RocksDBFilterStatistics {
+  // Time that the counters cover.
+  double seconds = 0;
+
+  // By level, the unknown one last, then by layout.
+  std::vector<RocksDBFilterRow> rows;
+
+  // The sum of all rows; level -1 and layout "". rate_known if it is for any
+  // row: expected_false_positives then is the sum over those.
+  RocksDBFilterRow Total() const;
+
+  // What would spare reads, one plain line each: "level 6, compact: 4.1 bits
+  // per key; 9.6 would save 120 reads per second". Empty where the figures do
+  // not carry it. docs/statistics.md has the rule.
+  std::vector<std::string> Advice() const;
+
+  // One JSON object, in one line.
+  std::string ToJson() const;
+
+  // The text exposition format of Prometheus, version 0.0.4.
+  std::string ToPrometheus() const;
+
+  // A table for people, with the advice below it. Lines end in '\n'.
+  std::string ToText() const;
+};
+
+// What the filters of `policy` did, in every database and column family that
+// shares it. False, and *statistics stays, if it is not a policy of this
+// library. The policy itself is meant, not a copy: where SetOptions replaces
+// it, as it may from RocksDB 9.8 on, the new one counts from then on. Throws
+// std::bad_alloc only. Thread-safe, as all functions here; what is counted
+// meanwhile is in it or not.
+DELTABLOOM_EXPORT bool GetRocksDBFilterStatistics(
+    const rocksdb::FilterPolicy& policy, RocksDBFilterStatistics* statistics);
+
+// The sum over all policies of this process, those that are gone included.
+DELTABLOOM_EXPORT RocksDBFilterStatistics GetRocksDBFilterStatistics();
+
+// Begins counting from 0: for one policy (false as above), or for the sum of
+// all. Neither touches the other. No lookup is lost between the figures before
+// a reset and after it.
+DELTABLOOM_EXPORT bool ResetRocksDBFilterStatistics(
+    const rocksdb::FilterPolicy& policy);
+DELTABLOOM_EXPORT void ResetRocksDBFilterStatistics();
+
+}  // namespace deltabloom
+
+#endif  // DELTABLOOM_ROCKSDB_STATISTICS_H_

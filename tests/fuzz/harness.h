@@ -1,0 +1,91 @@
+// What the fuzz harnesses share.
+#ifndef DELTABLOOM_TESTS_FUZZ_HARNESS_H_
+#define DELTABLOOM_TESTS_FUZZ_HARNESS_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "util/cpu.h"
+#include "util/key_batch.h"
+#include "util/layout.h"
+
+namespace deltabloom::fuzz {
+
+// Stays in builds with NDEBUG, and leaves a backtrace.
+inline void Check(bool condition) {
+  if (!condition) std::abort();
+}
+
+// The sets of instructions up to each level that this CPU has.
+inline const std::vector<internal::Cpu>& Levels() {
+  static const auto& levels = *new std::vector<internal::Cpu>([] {
+    std::vector<internal::Cpu> usable;
+    for (const internal::CpuLevel level : internal::kAllCpuLevels) {
+      if (internal::DetectedCpu().Has(level)) usable.emplace_back(level);
+    }
+    return usable;
+  }());
+  return levels;
+}
+
+// Takes values off the front of an input; one that is used up gives zeros.
+class Input {
+ public:
+  Input(const uint8_t* data, size_t size)
+      : bytes_(reinterpret_cast<const char*>(data), size) {}
+
+  bool empty() const { return bytes_.empty(); }
+  uint8_t Byte() {
+    if (bytes_.empty()) return 0;
+    const auto byte = static_cast<uint8_t>(bytes_.front());
+    bytes_.remove_prefix(1);
+    return byte;
+  }
+  uint32_t Number() {
+    const uint32_t low = Byte();
+    return low | uint32_t{Byte()} << 8;
+  }
+  // At most `size` bytes: memory of their own, so that ASan sees their end.
+  std::vector<char> Bytes(size_t size) {
+    const std::string_view taken = bytes_.substr(0, size);
+    bytes_.remove_prefix(taken.size());
+    return {taken.begin(), taken.end()};
+  }
+  // A size of one byte, and as many bytes, less than `end`.
+  std::string Key(size_t end) {
+    const std::vector<char> key = Bytes(Byte() % end);
+    return {key.begin(), key.end()};
+  }
+  std::vector<char> Rest() { return Bytes(bytes_.size()); }
+
+ private:
+  std::string_view bytes_;
+};
+
+inline std::string_view View(const std::vector<char>& bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+// The answers for `keys`, asked one by one and in one batch, which must agree.
+inline std::vector<bool> Ask(const internal::ParsedFilter& parsed,
+                             const std::vector<std::string_view>& keys) {
+  // As RocksDB does, into memory that ends with the last answer.
+  const auto batch = std::make_unique<bool[]>(keys.size());
+  internal::MayMatchViews(parsed, keys.data(), keys.size(), batch.get());
+  std::vector<bool> answers;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    answers.push_back(parsed.may_match(parsed, keys[i]));
+    Check(answers[i] == batch[i]);
+  }
+  return answers;
+}
+
+}  // namespace deltabloom::fuzz
+
+#endif  // DELTABLOOM_TESTS_FUZZ_HARNESS_H_

@@ -1,0 +1,166 @@
+// Any text as a policy of RocksDB's: as a URI, as options by name, within the
+// options of a table, or as a change of a policy that there is. It is refused
+// with one line, or gives a policy that RocksDB can write down and read again,
+// and whose filters hold every key.
+//
+// Input: a byte that chooses among these, the text, a zero byte, a byte of the
+// table's options, and keys: a size of 1 byte and the bytes.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/private_abi.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/options.h"
+#include "rocksdb/table.h"
+#include "tests/fuzz/harness.h"
+
+namespace {
+
+using namespace deltabloom;
+using fuzz::Check;
+using rocksdb::ConfigOptions;
+using rocksdb::FilterPolicy;
+using rocksdb::Slice;
+using rocksdb::Status;
+using PolicyPtr = std::shared_ptr<const FilterPolicy>;
+
+ConfigOptions Strict() {
+  ConfigOptions config;
+  config.ignore_unknown_options = false;
+  config.ignore_unsupported_options = false;
+  return config;
+}
+
+// One line, if the text was one.
+void ExpectError(const Status& status, const std::string& text) {
+  Check(status.ToString().size() > 5);
+  if (text.find('\n') == std::string::npos) {
+    Check(status.ToString().find('\n') == std::string::npos);
+  }
+}
+
+PolicyPtr FromString(const std::string& text) {
+  PolicyPtr policy;
+  const Status status = FilterPolicy::CreateFromString(Strict(), text, &policy);
+  if (!status.ok()) {
+    ExpectError(status, text);
+    return nullptr;
+  }
+  return policy;
+}
+
+PolicyPtr FromTableOptions(const std::string& text, bool ignore_unknown) {
+  ConfigOptions config = Strict();
+  config.ignore_unknown_options = ignore_unknown;
+  rocksdb::BlockBasedTableOptions table;
+  const Status status = rocksdb::GetBlockBasedTableOptionsFromString(
+      config, {}, "filter_policy={id=deltabloom;" + text + "}", &table);
+  if (!status.ok()) ExpectError(status, text);
+  return status.ok() ? table.filter_policy : nullptr;
+}
+
+// Refused or not, the policy stays one that works.
+PolicyPtr Changed(const std::string& text) {
+  std::string error;
+  PolicyPtr policy = NewRocksDBFilterPolicy({}, &error);
+  Check(policy != nullptr && error.empty());
+  const Status status = const_cast<FilterPolicy*>(policy.get())
+                            ->ConfigureFromString(Strict(), text);
+  if (!status.ok()) ExpectError(status, text);
+  return policy;
+}
+
+double BitsPerKey(const FilterPolicy& policy) {
+  std::string text;
+  Check(policy.GetOption(Strict(), "bits_per_key", &text).ok());
+  return std::stod(text);
+}
+
+// What RocksDB writes into an OPTIONS file reads as the same.
+void WriteAndRead(const FilterPolicy& policy) {
+  const std::string text = policy.ToString(Strict());
+  const PolicyPtr again = FromString(text);
+  Check(again != nullptr && again->ToString(Strict()) == text);
+  std::string mismatch;
+  Check(policy.AreEquivalent(Strict(), again.get(), &mismatch));
+}
+
+void BuildAndAsk(const FilterPolicy& policy, unsigned flags,
+                 const std::vector<std::string>& keys) {
+  rocksdb::BlockBasedTableOptions table;
+  table.optimize_filters_for_memory = (flags & 1) != 0;
+  table.detect_filter_construct_corruption = (flags & 2) != 0;
+  const auto builder = internal::NewBitsBuilder(policy, table);
+  Check((builder == nullptr) == (BitsPerKey(policy) < .5));
+  if (builder == nullptr) return;
+  // One builder makes many filters.
+  for (int turn = 0; turn < 2; ++turn) {
+    for (const std::string& key : keys) builder->AddKey(key);
+    std::unique_ptr<const char[]> owner;
+    Status status;
+    const Slice filter = builder->Finish(&owner, &status);
+    Check(status.ok() && builder->MaybePostVerify(filter).ok());
+    const auto reader = internal::NewBitsReader(policy, filter);
+    std::vector<Slice> slices(keys.begin(), keys.end());
+    std::vector<Slice*> pointers;
+    for (Slice& slice : slices) pointers.push_back(&slice);
+    const auto batch = std::make_unique<bool[]>(keys.size());
+    reader->MayMatch(static_cast<int>(keys.size()), pointers.data(),
+                     batch.get());
+    for (size_t i = 0; i < keys.size(); ++i) {
+      Check(batch[i] && reader->MayMatch(slices[i]));
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const bool registered = RegisterRocksDB();
+  Check(registered);
+  fuzz::Input input(data, size);
+  const unsigned kind = input.Byte();
+  std::string text;
+  while (!input.empty()) {
+    const char c = static_cast<char>(input.Byte());
+    if (c == '\0') break;
+    text.push_back(c);
+  }
+  PolicyPtr policy;
+  bool sound = true;
+  switch (kind % 5) {
+    case 0:
+      policy = FromString("deltabloom" + text);
+      break;
+    case 1:
+      policy = FromString("id=deltabloom;" + text);
+      break;
+    case 2:
+    case 3:
+      policy = FromTableOptions(text, kind % 5 == 3);
+      // An error that RocksDB drops stays in the policy.
+      sound = policy != nullptr &&
+              policy
+                  ->ValidateOptions(rocksdb::DBOptions(),
+                                    rocksdb::ColumnFamilyOptions())
+                  .ok();
+      break;
+    default:
+      policy = Changed(text);
+  }
+  if (policy == nullptr || std::string(policy->Name()) != "deltabloom") {
+    return 0;
+  }
+  const double bits_per_key = BitsPerKey(*policy);
+  Check(bits_per_key >= 0 && bits_per_key <= 1000);
+  if (sound) WriteAndRead(*policy);
+  const unsigned flags = input.Byte();
+  std::vector<std::string> keys;
+  while (!input.empty()) keys.push_back(input.Key(32));
+  for (unsigned i = 0; i < flags; ++i) keys.push_back(std::to_string(i));
+  BuildAndAsk(*policy, flags, keys);
+  return 0;
+}

@@ -1,0 +1,42 @@
+"""Which tests cover which files: the first line whose pattern fits counts.
+
+Patterns are those of fnmatch, where * also stands for slashes. The order of a
+list means nothing: tests run fastest first, and the first failure ends a
+mutant.
+"""
+
+LAYOUTS = [
+    "hash_test", "hash64_test", "hash_list_test", "cpu_test", "cpu_test_portable",
+    "cpu_test_avx2", "cpu_test_avx512", "cpu_test_unknown", "classic_modulo_test",
+    "classic_good_size_test", "local_format_test", "compact_build_test",
+    "compact_format_test", "compact_build_bytes_test", "layout_conformance_test",
+    "layout_plan_test",
+    "layout_property_test", "layout_selection_test", "layout_adversarial_test",
+    "layout_bounds_test", "layout_grow_test",
+    "layout_large_batches_test",
+    "filter_test", "describe_test", "framing_test", "filter_block_test", "classic_small_filter_test",
+    "golden_test", "filter_fuzz_replay", "filter_block_fuzz_replay",
+]  # fmt: skip
+SST = [
+    "sst_block_test", "sst_source_test", "sst_crafted_test", "sst_bounded_memory_test", "inspect_memory_test",
+    "inspect_test", "sst_damage_test", "sst_real_test",
+]  # fmt: skip
+LEVELDB = [
+    "leveldb_filter_test", "leveldb_filter_block_test", "leveldb_database_test",
+    "leveldb_out_of_memory_test",
+]  # fmt: skip
+
+# (pattern of the file, tests: names, or patterns of them)
+TESTS = [
+    ("table/sst/*", SST),
+    ("engines/leveldb/*", LEVELDB),
+    ("engines/rocksdb/plugin/*", ["rocksdb_dlclose_test", "rocksdb_plugin_test"]),
+    ("engines/rocksdb/*", ["rocksdb_*_test"]),
+    ("util/false_positive.*", ["false_positive_test", "concurrent_rate_test", "guava_filter_test",
+                               "rocksdb_builder_test"]),
+    ("util/sizing.cc", ["false_positive_test", "concurrent_rate_test", "guava_filter_test",
+                        "go_murmur3_test", "concurrent_filter_test"]),
+    ("table/small_filter.h", [*LAYOUTS, *LEVELDB]),
+    ("util/*", LAYOUTS),
+    ("table/*", LAYOUTS),
+]  # fmt: skip

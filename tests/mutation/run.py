@@ -1,0 +1,373 @@
+"""script/mutate: changes one line of meaning at a time and sees whether a test
+notices. See docs/trust.md for what the words mean."""
+
+import argparse
+import collections
+import fnmatch
+import hashlib
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import coverage_table
+import equivalents
+import mutants
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ["util", "table", "engines"]
+MEMORY_LIMIT = 8 << 30
+WALL_LIMIT_SECONDS = 300
+SWITCHED_OFF = ["INSTALL", "EXAMPLES", "REDIS", "DB_BENCH_EXT"]
+STATUSES = ["killed", "survived", "equivalent", "same code", "did not compile"]
+
+HELP = """Changes one line of meaning of util/, table/ and engines/ at a time (a comparison,
+a boundary, a constant, an operator, a condition, a return value, a statement),
+builds the tests that cover the file, and runs them until one fails. Names the
+changes that no test noticed, and exits with 1 if there are any.
+
+  script/mutate                        one change for every function
+  script/mutate --sample 500 --seed 7  more of them, others
+  script/mutate --files 'util/local/*'
+  script/mutate --resume               goes on where a run was stopped
+  script/mutate --again                those that survived, once more"""
+EPILOG = """killed: a test failed, crashed or ran out of time. survived: no test noticed.
+equivalent: listed in tests/mutation/equivalents.txt, with the reason; not run.
+same code: the compiler made the same machine code of it. did not compile: no
+mutant at all; does not count.
+
+Everything happens in a copy of the tree in build/mutation (from the
+environment: BUILD_DIR), which has its own compiler cache. Results are written
+to results.jsonl there, as they come."""
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        prog="script/mutate", description=HELP, epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("--sample", type=int, metavar="N",
+                        help="number of changes; default: one for every function")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="which changes; default 1")
+    parser.add_argument("--files", nargs="+", default=["*"], metavar="PATTERN",
+                        help="only these files, e.g. 'table/*' util/layout.cc")
+    parser.add_argument("--not-files", nargs="+", default=[], metavar="PATTERN",
+                        help="all but these")
+    parser.add_argument("--only", nargs="+", metavar="ID", help="these changes, by their id")
+    parser.add_argument("--resume", action="store_true",
+                        help="leave out what results.jsonl has an answer for")
+    parser.add_argument("--again", action="store_true",
+                        help="run what results.jsonl has as survived, and nothing else")
+    parser.add_argument("--sanitize", action="store_true",
+                        help="build with AddressSanitizer and UBSan, in a tree of its own; slow: "
+                             "for survivors that read or write where nothing is")
+    parser.add_argument("--list", action="store_true", help="print the changes, run nothing")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N",
+                        help="compilers at a time")
+    chosen = parser.parse_args()
+    if chosen.sample is not None and chosen.sample < 1:
+        parser.error("--sample must be at least 1")
+    return parser, chosen
+
+
+def fits(file, patterns):
+    return any(fnmatch.fnmatch(file, pattern) for pattern in patterns)
+
+
+def tracked_files():
+    # Those of the working tree: what is new and not ignored is there, too.
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                            cwd=ROOT, check=True, capture_output=True)
+    return [name for name in listed.stdout.decode().split("\0") if name]
+
+
+def sources():
+    return sorted(
+        name for name in tracked_files()
+        if name.split("/")[0] in FOLDERS and name.endswith((".h", ".cc")))  # fmt: skip
+
+
+def choose(every, sample, seed):
+    """One change per function first, in random order, then a second and so on:
+    all functions, and so all files, are changed about equally often. Also
+    returns what is left of each, to take when one does not compile."""
+    # By hashes and not by drawing, so that an edit changes the choice there
+    # and nowhere else.
+    by_seed = lambda *names: hashlib.sha256(repr((seed, *names)).encode()).digest()
+    units = collections.defaultdict(list)
+    for mutant in every:
+        units[(mutant.file, mutant.unit, mutant.is_function)].append(mutant)
+    for unit in units.values():
+        unit.sort(key=lambda m: by_seed(m.identity))
+    ordered = sorted(units.items(), key=lambda item: by_seed(*item[0]))
+    functions = [unit for (_, _, is_function), unit in ordered if is_function]
+    constants = [unit for (_, _, is_function), unit in ordered if not is_function]
+    chosen = []
+    wanted = len(functions) if sample is None else min(sample, len(every))
+    turn = 0
+    while len(chosen) < wanted:
+        for unit in functions + constants:
+            if turn < len(unit):
+                chosen.append(unit[turn])
+        turn += 1
+    chosen = chosen[:wanted]
+    taken = {mutant.identity for mutant in chosen}
+    spare = {key: [m for m in unit if m.identity not in taken] for key, unit in units.items()}
+    # In this order, so that a run that is stopped has been everywhere, too.
+    return chosen, spare
+
+
+class Tree:
+    """The copy of the sources and its build."""
+
+    def __init__(self, folder, jobs, sanitize):
+        self.sanitize = sanitize
+        self.tree = folder / "tree"
+        self.build = folder / ("build-sanitized" if sanitize else "build")
+        self.cache = folder / "ccache"
+        self.times = self.build.with_suffix(".json")
+        self.jobs = jobs
+        self.environment = dict(
+            os.environ, CCACHE_DIR=str(self.cache), CCACHE_MAXSIZE="4G", GTEST_FAIL_FAST="1",
+            GTEST_BRIEF="1", DELTABLOOM_SEED="20260101")  # fmt: skip
+        self.tests = {}
+        self.digests = {}  # of the unchanged programs
+        self.seconds = {}
+
+    def synchronise(self):
+        names = set(tracked_files())
+        for path in [p for p in self.tree.rglob("*") if p.is_file()]:
+            if path.relative_to(self.tree).as_posix() not in names:
+                path.unlink()
+        for name in names:
+            source, copy = ROOT / name, self.tree / name
+            if not source.exists():
+                continue
+            if not copy.exists() or copy.read_bytes() != source.read_bytes():
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, copy)
+                shutil.copymode(source, copy)
+
+    def configure(self):
+        command = [
+            "cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
+            "-DCMAKE_CXX_FLAGS=-O1 -DNDEBUG", "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold",
+            "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",
+            f"-DDELTABLOOM_SANITIZE={'address,undefined' if self.sanitize else ''}",
+            *[f"-DDELTABLOOM_{part}=OFF" for part in SWITCHED_OFF]]  # fmt: skip
+        self.run_or_exit(command, "CMake cannot configure the copy")
+        self.read_tests()
+
+    def read_tests(self):
+        listed = subprocess.run(["ctest", "--test-dir", self.build, "--show-only=json-v1"],
+                                check=True, capture_output=True, text=True)
+        for test in json.loads(listed.stdout)["tests"]:
+            properties = {p["name"]: p["value"] for p in test.get("properties", [])}
+            # Without a command while its program is not built.
+            self.tests[test["name"]] = (test.get("command"), properties)
+
+    def run_or_exit(self, command, problem):
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.stderr.write(done.stdout[-4000:] + done.stderr[-4000:])
+            sys.exit(f"script/mutate: {problem}")
+
+    def target(self, test):
+        command, _ = self.tests[test]
+        programs = [a for a in command if a.startswith(str(self.build))]
+        return str(pathlib.Path(programs[0]).relative_to(self.build))
+
+    def compile(self, target):
+        done = subprocess.run(["ninja", "-C", self.build, f"-j{self.jobs}", target],
+                              env=self.environment, capture_output=True)
+        return done.returncode == 0
+
+    def digest(self, target):
+        return hashlib.sha256((self.build / target).read_bytes()).hexdigest()
+
+    def run(self, test, cpu_seconds):
+        """None if it passed, else how it failed."""
+        command, properties = self.tests[test]
+        environment = dict(self.environment)
+        for setting in properties.get("ENVIRONMENT", []):
+            name, _, value = setting.partition("=")
+            environment[name] = value
+
+        def limit():
+            os.setsid()
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
+            if not self.sanitize:  # which reserves terabytes
+                resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        process = subprocess.Popen(
+            command, env=environment, cwd=properties.get("WORKING_DIRECTORY"), preexec_fn=limit,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+        try:
+            code = process.wait(timeout=WALL_LIMIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return "time"
+        if code == 0:
+            return None
+        return "time" if code in (-signal.SIGXCPU, -signal.SIGKILL) else "failed"
+
+    def baseline(self, tests):
+        """Builds and runs every test unchanged: their times, and that they pass."""
+        listed = subprocess.run(["ninja", "-C", self.build, "-t", "targets", "all"], check=True,
+                                capture_output=True, text=True).stdout.splitlines()
+        known = {line.partition(":")[0] for line in listed}
+        # Most tests are named like their programs.
+        targets = sorted({test for test in tests if test in known} | {"deltabloom_rocksdb_plugin"})
+        print(f"Building {len(targets)} programs without a change.", flush=True)
+        self.run_or_exit(["ninja", "-C", str(self.build), f"-j{self.jobs}", *targets],
+                         "the tests do not build without a change")
+        self.read_tests()
+        known = json.loads(self.times.read_text()) if self.times.exists() else {}
+        for test in sorted(tests):
+            digest = self.digest(self.target(test))
+            self.digests[self.target(test)] = digest
+            if known.get(test, [""])[0] == digest:
+                self.seconds[test] = known[test][1]
+                continue
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            failure = self.run(test, 600)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            if failure:
+                sys.exit(f"script/mutate: {test} fails without a change: run script/test first")
+            self.seconds[test] = (after.ru_utime + after.ru_stime
+                                  - before.ru_utime - before.ru_stime)
+            known[test] = [digest, self.seconds[test]]
+            self.times.write_text(json.dumps(known))
+
+    def covering(self, file):
+        for pattern, names in coverage_table.TESTS:
+            if fnmatch.fnmatch(file, pattern):
+                found = {test for name in names for test in fnmatch.filter(self.tests, name)}
+                return sorted(test for test in found if not (
+                    self.sanitize and "plain-only" in self.tests[test][1].get("LABELS", [])))
+        sys.exit(f"script/mutate: tests/mutation/coverage_table.py names no tests for {file}")
+
+    def judge(self, mutant):
+        """(status, by what)"""
+        path = self.tree / mutant.file
+        source = path.read_text(encoding="utf-8")
+        changed = source[: mutant.start] + mutant.replacement + source[mutant.end :]
+        # The tests of the file's own folder come first among equals.
+        folder = pathlib.Path(mutant.file).parent.name
+        tests = sorted(self.covering(mutant.file),
+                       key=lambda t: (self.seconds[t] * (0.1 if t.startswith(folder) else 1), t))
+        same = True
+        try:
+            path.write_text(changed, encoding="utf-8")
+            for test in tests:
+                target = self.target(test)
+                if not self.compile(target):
+                    return "did not compile", ""
+                if self.digest(target) == self.digests[target]:
+                    continue
+                same = False
+                failure = self.run(test, int(self.seconds[test] * 4) + 2)
+                if failure:
+                    return "killed", test + (" (time)" if failure == "time" else "")
+        finally:
+            path.write_text(source, encoding="utf-8")
+        return ("same code" if same else "survived"), ""
+
+
+def describe(mutant):
+    return (f"{mutant.file}:{mutant.line} {mutant.unit} [{mutant.identity}] {mutant.change}\n"
+            f"  - {mutant.before}\n  + {mutant.after}")
+
+
+def read_results(path):
+    results = {}
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            result = json.loads(line)
+            results[result["id"]] = result
+    return results
+
+
+def summary(results):
+    counts = collections.Counter(result["status"] for result in results)
+    print(f"\n{len(results)} changes: " + ", ".join(f"{counts[s]} {s}" for s in STATUSES))
+    for status in ("same code", "survived"):
+        for result in results:
+            if result["status"] == status:
+                print(f"\n{status}: {result['text']}")
+    return counts["survived"]
+
+
+def main():
+    parser, chosen = arguments()
+    every = []
+    for file in sources():
+        every += mutants.mutants_of(file, (ROOT / file).read_text(encoding="utf-8"))
+    spare = {}
+    if chosen.only:
+        selected = [m for m in every if m.identity in chosen.only]
+    else:
+        selected, spare = choose([m for m in every if fits(m.file, chosen.files)
+                                  and not fits(m.file, chosen.not_files)],
+                                 chosen.sample, chosen.seed)
+    if not selected:
+        parser.error("there is no such change: see script/mutate --list")
+    listed = equivalents.read(ROOT / "tests/mutation/equivalents.txt")
+    for entry in equivalents.stale(listed, every):
+        print(f"equivalents.txt: no change of today fits: {entry.file}: {entry.before}")
+    if chosen.list:
+        print("\n".join(describe(m) for m in selected))
+        print(f"\n{len(selected)} of {len(every)} changes in {len({m.file for m in selected})} files")
+        return 0
+
+    folder = pathlib.Path(os.environ.get("BUILD_DIR", ROOT / "build/mutation")).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder / "results.jsonl"
+    earlier = read_results(log) if chosen.resume or chosen.again else {}
+    if chosen.again:
+        selected = [m for m in every if fits(m.file, chosen.files)
+                    and not fits(m.file, chosen.not_files)
+                    and earlier.get(m.identity, {}).get("status") == "survived"]
+        earlier = {}
+    elif not chosen.resume and not chosen.only:
+        log.unlink(missing_ok=True)
+    tree = Tree(folder, chosen.jobs, chosen.sanitize)
+    tree.synchronise()
+    tree.configure()
+    todo = [m for m in selected if m.identity not in earlier and not equivalents.find(listed, m)]
+    tree.baseline({test for m in todo for test in tree.covering(m.file)})
+    results = []
+    started = time.monotonic()
+    done = 0
+    for mutant in selected:  # grows
+        entry = equivalents.find(listed, mutant)
+        result = earlier.get(mutant.identity)
+        if entry:
+            result = dict(id=mutant.identity, status="equivalent", by=entry.reason)
+        elif result is None:
+            status, by = tree.judge(mutant)
+            done += 1
+            result = dict(id=mutant.identity, status=status, by=by)
+            spent = time.monotonic() - started
+            print(f"{done}/{len(todo)} {status:9} {mutant.file}:{mutant.line} {by} "
+                  f"({spent:.0f} s, {spent / done * (len(todo) - done):.0f} s to go)", flush=True)
+        result["text"] = describe(mutant)
+        if result["status"] == "did not compile" and not chosen.only and not chosen.again:
+            others = spare.get((mutant.file, mutant.unit, mutant.is_function), [])
+            selected += others[:1]
+            todo += others[:1]
+            del others[:1]
+        results.append(result)
+        with log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(result) + "\n")
+    return 1 if summary(results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

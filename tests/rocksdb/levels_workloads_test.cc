@@ -1,0 +1,166 @@
+// allocation=levels in workloads and under compaction styles that shape the
+// tree in different ways: the bytes that were asked for, and the gain where the
+// tree is deep.
+//
+// DELTABLOOM_LEVELS_KEYS sets how many keys are written, 50,000 else; with it,
+// every workload runs under every style.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "rocksdb/sst_file_writer.h"
+#include "tests/random.h"
+#include "tests/rocksdb/levels_db.h"
+
+namespace deltabloom::testing {
+namespace {
+
+using rocksdb::Options;
+
+struct Style {
+  const char* name;
+  void (*change)(Options* options);
+};
+
+void Leveled(double ratio, bool dynamic, Options* options) {
+  options->max_bytes_for_level_multiplier = ratio;
+  options->level_compaction_dynamic_level_bytes = dynamic;
+}
+
+constexpr Style kStyles[] = {
+    {"leveled4", [](Options* o) { Leveled(4, false, o); }},
+    {"leveled4dynamic", [](Options* o) { Leveled(4, true, o); }},
+    {"leveled10", [](Options* o) { Leveled(10, false, o); }},
+    {"leveled10dynamic", [](Options* o) { Leveled(10, true, o); }},
+    {"universal",
+     [](Options* o) {
+       o->compaction_style = rocksdb::kCompactionStyleUniversal;
+     }},
+    {"fifo",
+     [](Options* o) { o->compaction_style = rocksdb::kCompactionStyleFIFO; }},
+};
+
+struct Workload {
+  const char* name;
+  // How much of the best gain must be had. 0 where runs do not overlap, so that
+  // a lookup does not ask them all.
+  double gain;
+  void (*step)(uint64_t i, uint64_t keys, test::Random* random, LevelsDb* db);
+};
+
+void Ingest(uint64_t first, uint64_t n, LevelsDb* db) {
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), db->options());
+  const std::string path = db->Path("ingested.sst");
+  ASSERT_ROCKSDB_OK(writer.Open(path));
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < n; ++i) keys.push_back(Scattered(first + i));
+  std::sort(keys.begin(), keys.end());
+  for (const std::string& key : keys) {
+    ASSERT_ROCKSDB_OK(writer.Put(key, "0123456789abcdef"));
+  }
+  ASSERT_ROCKSDB_OK(writer.Finish());
+  rocksdb::IngestExternalFileOptions move;
+  move.move_files = true;
+  ASSERT_ROCKSDB_OK(db->db()->IngestExternalFile({path}, move));
+}
+
+constexpr Workload kWorkloads[] = {
+    {"random", 0.8,
+     [](uint64_t i, uint64_t, test::Random*, LevelsDb* db) {
+       db->Put(Scattered(i));
+     }},
+    {"sequential", 0,
+     [](uint64_t i, uint64_t, test::Random*, LevelsDb* db) {
+       db->Put(InOrder(i));
+     }},
+    {"overwrite", 0.8,
+     [](uint64_t, uint64_t keys, test::Random* random, LevelsDb* db) {
+       db->Put(Scattered(random->Below(keys / 2)));
+     }},
+    // The tables of the first half are still there.
+    {"sequential_then_random", 0.5,
+     [](uint64_t i, uint64_t keys, test::Random* random, LevelsDb* db) {
+       const uint64_t half = keys / 2;
+       db->Put(InOrder((i < half ? i : random->Below(half)) << 40));
+     }},
+    {"deletes", 0.8,
+     [](uint64_t i, uint64_t, test::Random* random, LevelsDb* db) {
+       db->Put(Scattered(i));
+       if (i % 3 == 0) db->Delete(Scattered(random->Below(i + 1)));
+     }},
+    {"mixed", 0,
+     [](uint64_t i, uint64_t keys, test::Random* random, LevelsDb* db) {
+       db->Put(i % 2 == 0 ? InOrder((uint64_t{1} << 60) + i)
+                          : Scattered(random->Below(keys / 2)));
+     }},
+    // Half of the keys by files of 5,000 that are written elsewhere.
+    {"ingestion", 0.7,
+     [](uint64_t i, uint64_t keys, test::Random*, LevelsDb* db) {
+       if (i % 5000 == 0) Ingest(keys + i, 5000, db);
+       db->Put(Scattered(i));
+     }},
+};
+
+class LevelsWorkloadsTest : public ::testing::Test {
+ protected:
+  static bool All() { return std::getenv("DELTABLOOM_LEVELS_KEYS") != nullptr; }
+  static uint64_t Keys() {
+    return All() ? std::strtoull(std::getenv("DELTABLOOM_LEVELS_KEYS"), nullptr,
+                                 10)
+                 : 50'000;
+  }
+
+  void Run(const Style& style, const Workload& workload) {
+    SCOPED_TRACE(std::string(style.name) + " " + workload.name);
+    const uint64_t seed = test::SeedOr(1);
+    test::Random random(seed);
+    LevelsDb db;
+    Options options = SmallTrees();
+    style.change(&options);
+    db.Open(options, LevelsOptions());
+    // What is on disk in the second half, on average over time.
+    double sum = 0;
+    double samples = 0;
+    for (uint64_t i = 0; i < Keys(); ++i) {
+      workload.step(i, Keys(), &random, &db);
+      if (i > Keys() / 2 && i % (Keys() / 100) == 0) {
+        sum += db.Measured().bits;
+        ++samples;
+      }
+    }
+    db.Settle();
+    const MeasuredTree tree = db.Measured();
+    SCOPED_TRACE(tree.text);
+    const double average = sum / samples;
+    EXPECT_NEAR(average, 10, 0.5);
+    EXPECT_LT(tree.bits, 10.5);
+    if (All()) {
+      std::printf("%-17s %-23s %5.2f bits on average, gain %.2f of %.2f\n",
+                  style.name, workload.name, average, tree.Gain(),
+                  tree.BestGain());
+    }
+    if (tree.BestGain() > 1.3) {
+      EXPECT_GT(tree.Gain(), workload.gain * tree.BestGain());
+    }
+  }
+};
+
+TEST_F(LevelsWorkloadsTest, EachWorkload) {
+  for (const Workload& workload : kWorkloads) {
+    for (const Style& style : kStyles) {
+      if (All() || &style == &kStyles[1]) Run(style, workload);
+    }
+  }
+}
+
+TEST_F(LevelsWorkloadsTest, EachStyle) {
+  if (All()) return;  // done
+  for (const Style& style : kStyles) Run(style, kWorkloads[0]);
+}
+
+}  // namespace
+}  // namespace deltabloom::testing

@@ -1,0 +1,285 @@
+// Every allocation fails once in turn, in all that makes a policy and in all
+// that RocksDB calls of it: a policy as asked for, or an error; no exception
+// where RocksDB would meet it; and the next try, with memory, goes well.
+//
+// Making a policy through RocksDB's text runs RocksDB's own code, which throws
+// bad_alloc; there the policy must be as asked for or not be.
+#include <gtest/gtest.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/register.h"
+#include "rocksdb/env.h"
+#include "tests/rocksdb/test_db.h"
+#include "tests/util/failing_new.h"
+
+namespace deltabloom::testing {
+namespace {
+
+using rocksdb::ConfigOptions;
+using rocksdb::FilterPolicy;
+using rocksdb::Slice;
+using rocksdb::Status;
+
+constexpr long kMostAllocations = 5000;
+
+// Calls `action`, then `check`, with each allocation of `action` failing in
+// turn, until it has no more. Returns how many it had.
+long ForEachFailure(const std::function<void()>& action,
+                    const std::function<void()>& check) {
+  for (long number = 0; number < kMostAllocations; ++number) {
+    SCOPED_TRACE("allocation " + std::to_string(number));
+    test::FailAllocation(number);
+    action();
+    const bool failed = test::AllocationFailed();
+    test::FailAllocation(-1);
+    check();
+    if (!failed || ::testing::Test::HasFatalFailure()) return number;
+  }
+  ADD_FAILURE() << "no end";
+  return kMostAllocations;
+}
+
+std::string Serialized(const FilterPolicy& policy) {
+  return policy.ToString(ConfigOptions());
+}
+
+RocksDBFilterOptions AskedFor() {
+  RocksDBFilterOptions options;
+  options.bits_per_key = 12.5;
+  options.layout = Layout::kLocal;
+  options.compatibility = RocksDBCompatibility::kOwn;
+  options.payload_check = true;
+  return options;
+}
+
+constexpr char kAskedFor[] =
+    "id=deltabloom;bits_per_key=12.5;layout=local;compatibility=own;"
+    "payload_check=true";
+
+void ExpectOutOfMemory(const std::string& error) {
+  EXPECT_NE(error.find("out of memory"), std::string::npos) << error;
+}
+
+TEST(PolicyOutOfMemoryTest, ByCall) {
+  const PolicyPtr whole = NewRocksDBFilterPolicy(AskedFor());
+  PolicyPtr policy;
+  std::string error;
+  const auto make = [&] {
+    error.clear();
+    policy = NewRocksDBFilterPolicy(AskedFor(), &error);
+  };
+  EXPECT_GT(ForEachFailure(make,
+                           [&] {
+                             if (policy == nullptr) {
+                               ExpectOutOfMemory(error);
+                             } else {
+                               EXPECT_EQ(error, "");
+                               EXPECT_EQ(Serialized(*policy),
+                                         Serialized(*whole));
+                             }
+                           }),
+            5);
+  EXPECT_NE(policy, nullptr);
+}
+
+// The error that the options deserve may give way to that of no memory.
+TEST(PolicyOutOfMemoryTest, ByCallWithWrongOptions) {
+  RocksDBFilterOptions wrong;
+  wrong.bits_per_key = -1;
+  PolicyPtr policy;
+  std::string error;
+  ForEachFailure(
+      [&] {
+        error.clear();
+        policy = NewRocksDBFilterPolicy(wrong, &error);
+      },
+      [&] {
+        EXPECT_EQ(policy, nullptr);
+        if (error.find("out of range") == std::string::npos) {
+          ExpectOutOfMemory(error);
+        }
+      });
+  EXPECT_NE(error.find("out of range"), std::string::npos) << error;
+}
+
+// RocksDB's calls into the factory.
+TEST(PolicyOutOfMemoryTest, Factory) {
+  rocksdb::ObjectLibrary library("test");
+  ASSERT_GE(internal::AddFactories(library), 1);
+  for (const std::string uri :
+       {"deltabloom:12.5:compact", "deltabloom:12.5:no_such_layout"}) {
+    const auto factory = library.FindFactory<const FilterPolicy>(uri);
+    ASSERT_TRUE(factory);
+    std::unique_ptr<const FilterPolicy> guard;
+    const FilterPolicy* policy = nullptr;
+    std::string error;
+    ForEachFailure(
+        [&] {
+          guard.reset();
+          error.clear();
+          policy = factory(uri, &guard, &error);
+        },
+        [&] {
+          EXPECT_EQ(policy, guard.get());
+          if (policy == nullptr) ExpectOutOfMemory(error);
+        });
+    ASSERT_NE(policy, nullptr);
+  }
+}
+
+// Through RocksDB, by URI and by names.
+TEST(PolicyOutOfMemoryTest, ByText) {
+  for (const std::string text : {"deltabloom:12.5:local", kAskedFor}) {
+    SCOPED_TRACE(text);
+    const std::string whole = Serialized(*PolicyFromString(text));
+    PolicyPtr policy;
+    Status status;
+    ForEachFailure(
+        [&] {
+          policy.reset();
+          try {
+            status =
+                FilterPolicy::CreateFromString(ConfigOptions(), text, &policy);
+          } catch (const std::bad_alloc&) {
+            status = Status::MemoryLimit();
+          }
+        },
+        [&] {
+          if (!status.ok()) return;
+          ASSERT_NE(policy, nullptr);
+          EXPECT_EQ(Serialized(*policy), whole);
+        });
+    EXPECT_ROCKSDB_OK(status);
+  }
+}
+
+// Where RocksDB drops the errors of a policy's text.
+TEST(PolicyOutOfMemoryTest, WithinTableOptions) {
+  const std::string whole = Serialized(*PolicyFromString(kAskedFor));
+  rocksdb::BlockBasedTableOptions table;
+  Status status;
+  ForEachFailure(
+      [&] {
+        try {
+          status = rocksdb::GetBlockBasedTableOptionsFromString(
+              ConfigOptions(), {},
+              "filter_policy={" + std::string(kAskedFor) + "}", &table);
+        } catch (const std::bad_alloc&) {
+          status = Status::MemoryLimit();
+        }
+      },
+      [&] {
+        if (!status.ok() || table.filter_policy == nullptr) return;
+        const Status valid = table.filter_policy->ValidateOptions({}, {});
+        if (valid.ok()) {
+          EXPECT_EQ(Serialized(*table.filter_policy), whole);
+        } else {
+          ExpectOutOfMemory(valid.ToString());
+        }
+      });
+  ASSERT_ROCKSDB_OK(status);
+}
+
+// A change that fails leaves each option as it was or as it is to be.
+TEST(PolicyOutOfMemoryTest, Changes) {
+  Status status;
+  for (long number = 0; number < kMostAllocations; ++number) {
+    const PolicyPtr policy = Deltabloom(10);
+    test::FailAllocation(number);
+    try {
+      status = const_cast<FilterPolicy*>(policy.get())
+                   ->ConfigureFromString(ConfigOptions(),
+                                         "bits_per_key=7;layout=compact");
+    } catch (const std::bad_alloc&) {
+      status = Status::MemoryLimit();
+    }
+    const bool failed = test::AllocationFailed();
+    test::FailAllocation(-1);
+    EXPECT_ROCKSDB_OK(policy->ValidateOptions({}, {}));
+    const std::string text = Serialized(*policy);
+    if (status.ok()) {
+      EXPECT_NE(text.find("bits_per_key=7;"), std::string::npos) << text;
+      EXPECT_NE(text.find("layout=compact;"), std::string::npos) << text;
+    }
+    EXPECT_NE(internal::NewBitsBuilder(*policy), nullptr);
+    if (!failed) break;
+  }
+  EXPECT_ROCKSDB_OK(status);
+}
+
+// A logger that allocates for each line, as one of a user's may.
+class Lines final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char* format, va_list arguments) override {
+    char text[500];
+    std::vsnprintf(text, sizeof(text), format, arguments);
+    lines.emplace_back(text);
+  }
+  size_t GetLogFileSize() const override { return 100 * lines.size(); }
+
+  std::vector<std::string> lines;
+};
+
+// No memory for the line costs no filter, and the line comes with the next.
+TEST(PolicyOutOfMemoryTest, LinesInTheLog) {
+  long builders = 0;
+  for (long number = 0; number < kMostAllocations; ++number) {
+    SCOPED_TRACE("allocation " + std::to_string(number));
+    const PolicyPtr policy = Deltabloom();
+    Lines log;
+    const rocksdb::BlockBasedTableOptions table;
+    rocksdb::FilterBuildingContext context(table);
+    context.info_log = &log;
+    test::FailAllocation(number);
+    std::unique_ptr<rocksdb::FilterBitsBuilder> builder(
+        policy->GetBuilderWithContext(context));
+    const bool failed = test::AllocationFailed();
+    test::FailAllocation(-1);
+    if (log.lines.empty()) {
+      EXPECT_NE(builder, nullptr);
+    }
+    builders += builder != nullptr;
+    for (int i = 0; i < 2; ++i) {
+      builder.reset(policy->GetBuilderWithContext(context));
+      EXPECT_NE(builder, nullptr);
+      ASSERT_EQ(log.lines.size(), 1u);
+      EXPECT_NE(log.lines[0].find("[deltabloom] version"), std::string::npos);
+    }
+    if (!failed) break;
+  }
+  EXPECT_GT(builders, 3);
+}
+
+// An error that is told where the policy is prepared or validated.
+TEST(PolicyOutOfMemoryTest, Validation) {
+  rocksdb::BlockBasedTableOptions table;
+  ConfigOptions config;
+  config.invoke_prepare_options = false;
+  ASSERT_ROCKSDB_OK(rocksdb::GetBlockBasedTableOptionsFromString(
+      config, {}, "filter_policy=deltabloom:nan", &table));
+  ASSERT_NE(table.filter_policy, nullptr);
+  const rocksdb::DBOptions db;
+  const rocksdb::ColumnFamilyOptions family;
+  Status status;
+  EXPECT_GT(
+      ForEachFailure(
+          [&] { status = table.filter_policy->ValidateOptions(db, family); },
+          [&] {
+            EXPECT_TRUE(status.IsInvalidArgument() || status.IsMemoryLimit())
+                << status.ToString();
+          }),
+      0);
+  EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+}
+
+}  // namespace
+}  // namespace deltabloom::testing
