@@ -39,16 +39,16 @@ bool Admin::Step() {
     return RemakeFamily(slot);
   }
   const uint64_t draw = numbers_.Below(100);
-  if (draw < 35) return Flush(slot);
-  if (draw < 50) return Sync();
-  if (draw < 62) return Compact(slot);
-  if (draw < 85) return SetOptions(slot);
+  if (draw < 30) return Flush(slot);
+  if (draw < 44) return Sync();
+  if (draw < 56) return Compact(slot);
+  if (draw < 80) return SetOptions(slot);
   // In WritePrepared RocksDB cannot recover prepared transactions on a dropped
   // column family.
   const bool may_drop =
       slot != 0 && work_->database->engine() != Engine::kWritePrepared;
-  if (draw < 93) return !may_drop || RemakeFamily(slot);
-  if (draw < 97) return MakeCheckpoint();
+  if (draw < 89) return !may_drop || RemakeFamily(slot);
+  if (draw < 95) return MakeCheckpoint();
   return MakeBackup();
 }
 

@@ -17,7 +17,6 @@ class Check {
   Check(const Plan& plan, Ending ending, const Folders& folders,
         const Sabotage& sabotage, Journal* journal)
       : plan_(plan),
-        folders_(folders),
         journal_(journal),
         before_(State::Load(folders.state)),
         ending_(ending),
@@ -181,7 +180,6 @@ class Check {
   }
 
   const Plan& plan_;
-  const Folders& folders_;
   Journal* const journal_;
   const State before_;
   const Ending ending_;

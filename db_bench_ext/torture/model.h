@@ -61,7 +61,6 @@ class Model {
     bool must;  // be there
   };
 
-  bool Happened(const Record& record) const;
   bool MustBeThere(const Record& record) const;
   std::vector<Value> MayHave(uint32_t slot, uint32_t generation, uint32_t key,
                              std::vector<Step>* steps) const;

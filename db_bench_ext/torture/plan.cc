@@ -35,10 +35,10 @@ Plan DrawPlan(uint64_t seed, uint64_t cycle, const Folders& folders) {
     case 1:
     case 2:
     case 3:
-      plan.disk.stop_at = 1 + numbers.Below(4000);
+      plan.disk.stop_at = 1 + numbers.Below(3000);
       break;
     case 4:
-      plan.disk.fail_at = 1 + numbers.Below(4000);
+      plan.disk.fail_at = 1 + numbers.Below(1500);
       plan.disk.failures = 1 + numbers.Below(3);
       break;
     case 5:
