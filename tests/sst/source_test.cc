@@ -60,8 +60,8 @@ TEST_F(SourceTest, ReadsAnyPart) {
   ASSERT_NE(source, nullptr) << error;
   EXPECT_EQ(source->Size(), 10000u);
   EXPECT_EQ(source->Name(), Path("file"));
-  for (const size_t offset : {0, 1, 4096, 9999}) {
-    for (const size_t n : {0, 1, 17, 10000}) {
+  for (const size_t offset : {0u, 1u, 4096u, 9999u}) {
+    for (const size_t n : {0u, 1u, 17u, 10000u}) {
       if (offset + n > bytes.size()) continue;
       std::string read(n, 'x');
       EXPECT_EQ(source->Read(offset, n, read.data()), "");

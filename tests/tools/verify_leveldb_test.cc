@@ -22,7 +22,7 @@ using nlohmann::json;
 using test::ExpectHas;
 using test::Result;
 
-constexpr int kKeys = 5000;
+constexpr uint64_t kKeys = 5000;
 
 class VerifyLevelDB : public ::testing::Test {
  protected:
@@ -56,7 +56,7 @@ class VerifyLevelDB : public ::testing::Test {
                    leveldb::CompressionType compression) {
     std::filesystem::remove_all(Path());
     const auto db = Open(policy, compression);
-    for (int i = 0; i < kKeys; ++i) {
+    for (uint64_t i = 0; i < kKeys; ++i) {
       const std::string key = test::TableKey(2 * i);
       if (i % 50 == 0) {
         EXPECT_TRUE(db->Put({}, key, "before").ok());
@@ -77,14 +77,14 @@ class VerifyLevelDB : public ::testing::Test {
     return tables.at(0);
   }
 
-  static bool IsDeleted(int i) { return i % 7 == 3; }
+  static bool IsDeleted(uint64_t i) { return i % 7 == 3; }
 
   // Keys that the database does not find any more.
   std::set<std::string> LostKeys(const leveldb::FilterPolicy* policy) {
     const auto db = Open(policy, leveldb::kNoCompression);
     std::set<std::string> lost;
     std::string value;
-    for (int i = 0; i < kKeys; ++i) {
+    for (uint64_t i = 0; i < kKeys; ++i) {
       if (IsDeleted(i)) continue;
       const std::string key = test::TableKey(2 * i);
       const leveldb::Status status = db->Get({}, key, &value);
@@ -160,7 +160,7 @@ TEST_F(VerifyLevelDB, ReadsTheFilterBlockAsLevelDBDoes) {
     // The filters of the first windows become empty, one of them beyond the
     // end of the block.
     const uint32_t array = internal::LoadFixed32(bytes + n - 5);
-    for (const uint32_t window : {1, 2, 3}) {
+    for (const uint32_t window : {1u, 2u, 3u}) {
       internal::StoreFixed32(bytes + array + 4 * window,
                              window < 3 ? 0 : 0x7fffffff);
       internal::StoreFixed32(bytes + array + 4 * window + 4,
