@@ -1,6 +1,7 @@
 #include "engines/rocksdb/settings.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <exception>
 
 #include "engines/rocksdb/settings_fields.h"
@@ -35,14 +36,26 @@ Status ParseOption(const Field& field, const std::string& text,
   }
 }
 
+// Spaces at the end of a value, which RocksDB drops where it reads one: those
+// of an object differ from those of every other that is alive.
+std::string SpacesOf(const Settings& settings) {
+  std::string spaces = " ";
+  for (uintptr_t rest = reinterpret_cast<uintptr_t>(&settings); rest != 0;
+       rest >>= 1) {
+    spaces += rest % 2 == 0 ? ' ' : '\t';
+  }
+  return spaces;
+}
+
 // RocksDB reads an OPTIONS file again before the file takes the place of an
-// older one, and compares. A policy with an error that RocksDB dropped equals
-// no other, and does not even look as it will when it is read.
+// older one, and compares: the policies first, then their texts. A policy with
+// an error that RocksDB dropped equals no other, and looks like no other, not
+// even like one with the same error that was read from its text.
 Status PrintOption(const Field& field, const Settings& settings,
                    std::string* text) {
   try {
     *text = field.print(settings);
-    if (!settings.problem.empty()) *text += ' ';
+    if (!settings.problem.empty()) *text += SpacesOf(settings);
     return Status::OK();
   } catch (const std::exception&) {
     return Status::MemoryLimit();

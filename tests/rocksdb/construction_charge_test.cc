@@ -8,6 +8,10 @@
 #include "rocksdb/cache.h"
 #include "rocksdb/sst_file_writer.h"
 #include "tests/rocksdb/test_db.h"
+// Where newer releases declare what a Cache can do.
+#if __has_include("rocksdb/advanced_cache.h")
+#include "rocksdb/advanced_cache.h"
+#endif
 
 namespace deltabloom::testing {
 namespace {

@@ -256,15 +256,24 @@ TEST(KeyTransformOptionsTest, SetOptions) {
   EXPECT_FALSE(set(field + "seeded", "maybe").ok());
   const Status unknown = set("block_based_table_factory",
                              "{filter_policy={key_transform=nobody;}}");
+  EXPECT_FALSE(unknown.ok());
   const std::string now = Option(*PolicyIn(db->GetOptions()), "key_transform");
   EXPECT_ROCKSDB_OK(db->Put({}, Key(0), Value(Key(0))));
   EXPECT_ROCKSDB_OK(db->Flush({}));
   if (Contains(now, "nobody")) {
-    // RocksDB took over the new policy, and may even have answered OK.
+    // RocksDB took over the new policy, but no OPTIONS file has it.
+    EXPECT_TRUE(Contains(unknown.ToString(), "Unable to persist options"));
+    rocksdb::DBOptions db_options;
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    ASSERT_ROCKSDB_OK(rocksdb::LoadLatestOptions(
+        rocksdb::ConfigOptions(), dir.Path("db"), &db_options, &families));
+    EXPECT_EQ(
+        Option(*PolicyIn(rocksdb::Options(db_options, families.at(0).options)),
+               "key_transform"),
+        "ascii_lowercase@1");
     EXPECT_TRUE(Contains(ReadFile(dir.Path("db/LOG")),
                          "key_transform 'nobody' is not registered"));
   } else {
-    EXPECT_FALSE(unknown.ok());
     EXPECT_EQ(now, "ascii_lowercase@1");
   }
   ExpectNoneMissed(GetUpper(db.get(), kKeys));
