@@ -84,8 +84,8 @@ inline void CountLookups(uint32_t slot, uint64_t lookups, uint64_t negatives,
   // Last, and read first: never more than the lookups.
   cell.negatives.store(cell.negatives.load(kRelaxed) + negatives,
                        std::memory_order_release);
-  if (__builtin_expect(((before + lookups) ^ before) & ~(kLookupsPerTick - 1),
-                       0)) {
+  const uint64_t changed = (before + lookups) ^ before;
+  if (__builtin_expect(changed >= kLookupsPerTick, 0)) {
     Tick();
   }
 }

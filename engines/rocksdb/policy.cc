@@ -2,12 +2,14 @@
 
 #include <exception>
 #include <new>
+#include <set>
 #include <string>
 #include <unordered_map>
 
 #include "engines/rocksdb/bits_reader.h"
 #include "engines/rocksdb/library_check.h"
 #include "engines/rocksdb/random_seed.h"
+#include "engines/rocksdb/settings_fields.h"
 #include "engines/rocksdb/transform_conflicts.h"
 #include "engines/rocksdb/tree_listener.h"
 #include "rocksdb/env.h"
@@ -184,6 +186,7 @@ Status SealedFilterPolicy::Configure(
   if (!status.ok() && settings_.problem.empty()) {
     settings_.problem = Report(status.ToString());
   }
+  if (status.ok()) NoteIgnored(options);
   return status;
 }
 
@@ -201,6 +204,23 @@ Status SealedFilterPolicy::Problem(const ColumnFamilyOptions* family) const {
     return Status::InvalidArgument("deltabloom: " + conflict);
   } catch (const std::exception&) {
     return Status::MemoryLimit();
+  }
+}
+
+// RocksDB ignores what nobody knows where ignore_unknown_options says so, as
+// for the OPTIONS file of a later version. It does not say which.
+void SealedFilterPolicy::NoteIgnored(
+    const std::unordered_map<std::string, std::string>& options) {
+  std::set<std::string> names;
+  for (const auto& [name, value] : options) {
+    if (name != "id" && FindField(name) == nullptr) names.insert(Quote(name));
+  }
+  for (const std::string& name : names) {
+    settings_.ignored += (settings_.ignored.empty() ? "" : ", ") + name;
+  }
+  if (!names.empty()) {
+    Report("ignored, as version " + std::string(kVersion) +
+           " does not know them: " + settings_.ignored);
   }
 }
 
@@ -268,6 +288,12 @@ void SealedFilterPolicy::LogConfiguration(Logger* log,
     if (!NewConfiguration(log, line + warning)) return;
     ROCKSDB_NAMESPACE::Info(log, "%s", line.c_str());
     if (*warning != '\0') ROCKSDB_NAMESPACE::Warn(log, "%s", warning);
+    if (!settings_.ignored.empty()) {
+      ROCKSDB_NAMESPACE::Warn(log,
+                              "[deltabloom] ignored, as this version does not "
+                              "know them: %s",
+                              settings_.ignored.c_str());
+    }
     if (!settings_.problem.empty()) {
       ROCKSDB_NAMESPACE::Error(log, "[deltabloom] not as it was set: %s",
                                settings_.problem.c_str());

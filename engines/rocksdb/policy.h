@@ -65,6 +65,7 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
       const ROCKSDB_NAMESPACE::ConfigOptions& config,
       const std::unordered_map<std::string, std::string>& options,
       std::unordered_map<std::string, std::string>* unused);
+  void NoteIgnored(const std::unordered_map<std::string, std::string>& options);
   ROCKSDB_NAMESPACE::Status Problem(
       const ROCKSDB_NAMESPACE::ColumnFamilyOptions* family) const;
   LevelBits ChooseBits(

@@ -83,12 +83,6 @@ OptionTypeInfo Option(const Field& field) {
       });
 }
 
-const Field& FieldOfName(std::string_view name) {
-  return *std::find_if(
-      kFields, kFields + kFieldCount,
-      [name](const Field& field) { return field.name == name; });
-}
-
 }  // namespace
 
 void SetSettings(const RocksDBFilterOptions& options, Settings* settings) {
@@ -113,7 +107,7 @@ std::string ParseUri(std::string_view uri, Settings* settings) {
     if (rest.empty()) return {};
     rest.remove_prefix(1);  // the colon
     const std::string_view field = rest.substr(0, rest.find(':'));
-    const std::string problem = FieldOfName(name).parse(name, field, settings);
+    const std::string problem = FindField(name)->parse(name, field, settings);
     if (!problem.empty()) return problem;
     rest.remove_prefix(field.size());
   }

@@ -46,6 +46,9 @@ struct Settings {
   std::atomic<uint64_t> statistics_log_seconds{600};
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
   std::string problem;
+  // Options of the text that this version does not know, where RocksDB was told
+  // to ignore such: "'name', 'name'".
+  std::string ignored;
   bool bits_given = false;  // in the text that a policy is made from
   std::atomic<bool> made{false};
 };

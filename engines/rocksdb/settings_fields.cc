@@ -249,6 +249,13 @@ const Field kFields[] = {
 };
 const size_t kFieldCount = std::size(kFields);
 
+const Field* FindField(std::string_view name) {
+  const Field* const end = kFields + kFieldCount;
+  const Field* const found = std::find_if(
+      kFields, end, [name](const Field& field) { return field.name == name; });
+  return found == end ? nullptr : found;
+}
+
 uint32_t Millibits(double bits_per_key) {
   const uint32_t rounded = ToMillibits(bits_per_key);
   return bits_per_key < kMinBitsPerKey

@@ -34,6 +34,9 @@ struct Field {
 extern const Field kFields[];
 extern const size_t kFieldCount;
 
+// The row of that name, or null.
+const Field* FindField(std::string_view name);
+
 // Those that a URI sets by their place.
 inline constexpr const char* kUriFields[] = {"bits_per_key", "layout",
                                              "allocation"};

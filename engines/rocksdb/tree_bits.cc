@@ -195,11 +195,10 @@ TreeBits::Shares TreeBits::CountShares() const {
     } else if (origin != kBottommost) {
       part = MovedPart(origin);
     }
-    const auto add = [&](int as, double how_much) {
+    const int level = file.level;
+    const auto add = [&, level](int as, double how_much) {
       if (how_much <= 0) return;
-      const double size = as == 0            ? keys
-                          : as == file.level ? run
-                                             : level_keys(as);
+      const double size = as == 0 ? keys : as == level ? run : level_keys(as);
       Share& share = shares.of[OriginOf(as, size)];
       share.keys += how_much * keys / keys_;
       share.weight += how_much * weight;

@@ -94,7 +94,7 @@ class Bounds : public testing::Test {
 TEST_F(Bounds, WholeFilters) {
   test::Random random(test::SeedOr(20261102));
   for (const internal::LayoutRow* row : test::AllRows()) {
-    for (const size_t n : {0, 1, 7, 100, 1000, 20000}) {
+    for (const size_t n : {0u, 1u, 7u, 100u, 1000u, 20000u}) {
       std::vector<std::string> keys = keys_;
       while (keys.size() < n) keys.push_back(random.Key(12));
       const bool all_in = n >= keys_.size();
@@ -118,7 +118,7 @@ TEST_F(Bounds, WholeFilters) {
 TEST_F(Bounds, PartsOfFilters) {
   test::Random random(test::SeedOr(20261103));
   for (const internal::LayoutRow* row : test::AllRows()) {
-    for (const size_t n : {1, 300, 2000}) {
+    for (const size_t n : {1u, 300u, 2000u}) {
       const auto keys = random.MixedKeys(n);
       for (const internal::CpuLevel level : test::AllLevels()) {
         const auto filter = test::BuildFilter(*row, level, keys, 8000);

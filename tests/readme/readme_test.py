@@ -18,7 +18,7 @@ README = (SOURCE / "README.md").read_text()
 # What stands around a block of C++ in the program that it is pasted into, by a
 # name that only this block has.
 SURROUNDINGS = {
-    "NewRocksDBFilterPolicy": "#include <stdexcept>\n",
+    "AddRocksDBFilters": "",
     "FilterBuilder": "#include <deltabloom/filter.h>\n",
     "GuavaFilter": (
         "#include <deltabloom/guava_filter.h>\n"
@@ -45,9 +45,9 @@ class ReadmeTest(unittest.TestCase):
             lines = block.splitlines()
             includes = [line for line in lines if line.startswith("#include")]
             body = [line for line in lines if not line.startswith("#include")]
-            program = "\n".join(
-                [*includes, SURROUNDINGS[names[0]], "void Paste() {", *body, "}", ""]
-            )
+            if "int main() {" not in body:
+                body = ["void Paste() {", *body, "}"]
+            program = "\n".join([*includes, SURROUNDINGS[names[0]], *body, ""])
             with self.subTest(names[0]), tempfile.TemporaryDirectory() as folder:
                 file = pathlib.Path(folder) / "paste.cc"
                 file.write_text(program)

@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, ConstructionChargeTest,
 TEST_P(ConstructionChargeTest, FollowsABuilder) {
   const auto table = TableOptions(true);
   BuilderPtr builder = NewBuilder(table);
-  for (int filter = 0; filter < 2; ++filter) {
+  for (uint64_t filter = 0; filter < 2; ++filter) {
     // Filters that are finished stay charged while the builder lives.
     const uint64_t filters = uint64_t{kKeys} * 10 / 8 * filter;
     AddKeys(builder.get(), kKeys);

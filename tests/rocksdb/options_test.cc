@@ -161,6 +161,33 @@ TEST(OptionsTest, BadText) {
   }
 }
 
+// What a later version wrote is refused, with its name; or taken without what
+// nobody knows where RocksDB is told to, and the LOG says so.
+TEST(OptionsTest, OptionsOfALaterVersion) {
+  EXPECT_TRUE(RegisterRocksDB());
+  const std::string text = "{id=deltabloom;bits_per_key=9;swiftness=3;}";
+  PolicyPtr policy;
+  const Status refused = Create(text, &policy);
+  EXPECT_FALSE(refused.ok());
+  EXPECT_NE(refused.ToString().find("swiftness"), std::string::npos);
+
+  ConfigOptions lenient;
+  lenient.ignore_unknown_options = true;
+  rocksdb::BlockBasedTableOptions table;
+  ASSERT_ROCKSDB_OK(rocksdb::GetBlockBasedTableOptionsFromString(
+      lenient, {}, "filter_policy=" + text, &table));
+  ASSERT_NE(table.filter_policy, nullptr);
+  EXPECT_EQ(Option(*table.filter_policy, "bits_per_key"), "9");
+  TempDir dir;
+  const auto db =
+      Open(MakeOptions({table.filter_policy, false, nullptr}), dir.Path("db"));
+  Load(db.get(), 0, 100);
+  EXPECT_NE(ReadFile(dir.Path("db/LOG"))
+                .find("ignored, as this version does not know them: "
+                      "'swiftness'"),
+            std::string::npos);
+}
+
 // RocksDB drops errors of the policy where it parses table options, and values
 // with errors where unknown options are ignored.
 TEST(OptionsTest, BadTextOpensNoDatabase) {

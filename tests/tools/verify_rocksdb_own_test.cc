@@ -173,7 +173,7 @@ TEST_F(VerifyOwn, PrefixesOfOnesOwn) {
 TEST_F(VerifyOwn, KeyTransformOfOnesOwn) {
   KeyTransform transform;
   transform.name = "verify_test";
-  transform.function = [](std::string_view key, std::string*) {
+  transform.function = [](std::string_view key, KeyScratch*) {
     return key.substr(0, key.size() - 1);
   };
   ASSERT_TRUE(RegisterKeyTransform(transform));

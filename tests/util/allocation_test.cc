@@ -130,7 +130,7 @@ TEST(AllocationTest, BruteForceFindsNothingBetter) {
     const RateCurve curve = CurveOf(round % 3 == 0   ? Ideal
                                     : round % 3 == 1 ? Bloom
                                                      : Floored);
-    std::vector<SortedRun> runs(2 + round % 2);
+    std::vector<SortedRun> runs(round % 2 == 0 ? 2 : 3);
     for (SortedRun& run : runs) {
       run.keys = std::exp2(static_cast<double>(random.Below(80)) / 8);
       run.weight = 1.0 / static_cast<double>(1 + random.Below(3));

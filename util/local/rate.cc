@@ -87,8 +87,9 @@ double TouchedBlocks(const SetClass& in_first, const SetClass& in_second,
 class RateTable {
  public:
   explicit RateTable(Probes probes) : exact_(probes) {
-    for (int i = 0; i < kPoints; ++i) {
-      const double keys_per_block = std::exp2(kFirst + i * kStep);
+    for (size_t i = 0; i < kPoints; ++i) {
+      const double keys_per_block =
+          std::exp2(kFirst + static_cast<double>(i) * kStep);
       many_[i] = LogRate(keys_per_block, kMany);
       slope_[i] = (LogRate(keys_per_block, kFew) - many_[i]) * kFew;
     }
@@ -102,8 +103,8 @@ class RateTable {
     if (blocks < kLeastBlocks || !(place >= 1) || place >= kPoints - 2) {
       return exact_(keys, blocks);
     }
-    const int point = static_cast<int>(place);
-    const double way = place - point;
+    const auto point = static_cast<size_t>(place);
+    const double way = place - static_cast<double>(point);
     return std::exp(Between(many_, point, way) +
                     Between(slope_, point, way) / static_cast<double>(blocks));
   }
@@ -115,7 +116,7 @@ class RateTable {
   // Keys per block as powers of two, a quarter apart, up to 215.
   static constexpr double kFirst = -1.5;
   static constexpr double kStep = 0.25;
-  static constexpr int kPoints = 38;
+  static constexpr size_t kPoints = 38;
   using Points = std::array<double, kPoints>;
 
   double LogRate(double keys_per_block, double blocks) const {
@@ -123,7 +124,7 @@ class RateTable {
   }
 
   // The cubic through the points beside and one further (Lagrange).
-  static double Between(const Points& points, int i, double way) {
+  static double Between(const Points& points, size_t i, double way) {
     const double before = points[i - 1], left = points[i];
     const double right = points[i + 1], behind = points[i + 2];
     const double to_right = 1 - way;
