@@ -125,6 +125,9 @@ void Database::OpenForLookups() {
   db_.reset();
   rocksdb::Options options = CommonOptions();
   options.create_if_missing = false;
+  // Any limit will do: without one RocksDB reads a database of a single run in
+  // another way (CompactedDBImpl), which counts no blocks.
+  options.max_open_files = 1 << 20;
   statistics_ = rocksdb::CreateDBStatistics();
   options.statistics = statistics_;
   rocksdb::DB* db = nullptr;

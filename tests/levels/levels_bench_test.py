@@ -127,6 +127,21 @@ class Settled(Case):
         self.assertIn("L0:500 L1:2,000 L2:8,000 L3:32,000", self.done.stdout)
 
 
+class OneRun(Case):
+    def test_reads_are_counted_and_as_with_uniform_bits(self):
+        _, data = self.figures(
+            "--quick", "--runs", 1, "--keys", 20000, "--lookups", 50000, "--filters",
+            "none,deltabloom-local,deltabloom-local-levels")
+        bare, uniform, levels = data["trees"][0]["databases"]
+        self.assertEqual(bare["absent"]["reads_per_lookup"], 1)
+        # A rate of 1 % in 50,000 lookups: six standard errors of the difference.
+        self.assertAlmostEqual(uniform["absent"]["reads_per_lookup"],
+                               levels["absent"]["reads_per_lookup"], delta=0.004)
+        self.assertLess(abs(uniform["bits_per_key"] / levels["bits_per_key"] - 1), 0.01)
+        for one in (uniform, levels):
+            self.assertLess(abs(one["absent"]["standard_errors"]), 6)
+
+
 class Grown(Case):
     def test_trees_grow_and_are_measured(self):
         _, data = self.figures(

@@ -77,12 +77,27 @@ Filter RocksDBBloom(double keys, double bits, int) {
           keys * kHashBytes, ""};
 }
 
-// Its band takes 16 bytes per slot and 4 of result while it is solved.
+// Bits of information that a Ribbon filter of many keys has for those it
+// stores.
+double RibbonInformation(double stored_bits_per_key) {
+  return stored_bits_per_key / 1.045;
+}
+
+// Its band takes 16 bytes per slot and 4 of result while it is solved. Slots
+// come in blocks of 128, each of which takes 16 bytes for a bit of information:
+// few keys leave much of the last block empty, and pay for it.
 Filter RocksDBRibbon(double keys, double bits, int) {
   constexpr double kBuildBytes = 28.5;  // per key, docs/performance.md
+  constexpr double kBlock = 128;
+  constexpr double kTrailer = 5;
   if (bits < 0.5) return {};
-  return {std::ceil(keys * bits / 8), RocksDBRibbonRate(bits),
-          keys * kBuildBytes, ""};
+  const double blocks = std::ceil(keys / kBlock);
+  const double pieces = std::ceil(blocks * RibbonInformation(bits));
+  const double whole = pieces * kBlock / 8 + kTrailer;
+  const double stored = std::ceil(keys * bits / 8);
+  const double rate =
+      whole > stored ? std::exp2(-pieces / blocks) : RocksDBRibbonRate(bits);
+  return {std::max(whole, stored), rate, keys * kBuildBytes, ""};
 }
 
 Filter OfLayout(const LayoutRow* row, double keys, double bits) {
@@ -251,7 +266,7 @@ double RocksDBBloomRate(double bits_per_key) {
 }
 
 double RocksDBRibbonRate(double stored_bits_per_key) {
-  return std::min(1.0, std::exp2(-stored_bits_per_key / 1.045));
+  return std::min(1.0, std::exp2(-RibbonInformation(stored_bits_per_key)));
 }
 
 double UniformRate(Layout layout, double bits_per_key) {
