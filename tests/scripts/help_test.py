@@ -25,7 +25,7 @@ class HelpTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             top = pathlib.Path(folder) / "top"
             top.mkdir()
-            for name in ["script", "db_bench_ext", "tests/fuzz"]:
+            for name in ["script", "db_bench_ext", "tests/fuzz", "tests/mutation"]:
                 shutil.copytree(SOURCE / name, top / name)
             tools = pathlib.Path(folder) / "bin"
             tools.mkdir()
