@@ -54,7 +54,8 @@ Table ReadTable(const rocksdb::SstFileMetaData& file,
                 const rocksdb::TableProperties& properties,
                 const std::string& kind_name) {
   Table table;
-  table.entries = file.num_entries;
+  // A database that may not open all files does not know file.num_entries.
+  table.entries = properties.num_entries;
   table.begin = Position(file.smallestkey);
   table.end = Position(file.largestkey);
   if (properties.filter_size == 0) return table;
