@@ -164,7 +164,7 @@ void Declare(CLI::App* app, RawOptions* raw, Options* options) {
   app->add_option("--competitors", raw->competitors,
                   "Which filters, by name: " + JoinList(FilterNames()) +
                       " (default: all but deltabloom-leveldb and its like, "
-                      "-seeded and -lowercase)");
+                      "-seeded, -lowercase and -counted)");
   app->add_option("--baseline", options->baseline,
                   "The competitor that ratios refer to (default: the first)");
   app->add_option("--keys", raw->keys,

@@ -84,7 +84,7 @@ class Preload(unittest.TestCase):
         self.assertRegex(properties, r"filter policy name: deltabloom\b")
         self.assertRegex(properties, r"filter block size: [1-9]")
         self.assertRegex(properties, rf"entries for filter: {KEYS}\b")
-        line = r"\[deltabloom\] version \S+: bits_per_key=9.9 layout=classic compatibility=builtin"
+        line = r"\[deltabloom\] version \S+: bits_per_key=9.9 layout=classic allocation=uniform compatibility=builtin"
         self.assertEqual(len(re.findall(line, self.log())), 1)
 
     def test_short_uri_and_partitions(self):
