@@ -147,7 +147,7 @@ TEST(AllocationTest, BruteForceFindsNothingBetter) {
 }
 
 // With steps and dents the answer is as good as the hull, but for the run at
-// whose step the budget ends.
+// whose step the budget ends: a bit of its keys may be left over.
 TEST(AllocationTest, SteppedRatesLoseLittle) {
   const uint64_t seed = test::SeedOfThisRun();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -160,11 +160,15 @@ TEST(AllocationTest, SteppedRatesLoseLittle) {
     }
     const double asked = 3 + static_cast<double>(random.Below(72)) / 8;
     double keys = 0;
-    for (const SortedRun& run : runs) keys += run.keys;
+    double largest = 0;
+    for (const SortedRun& run : runs) {
+      keys += run.keys;
+      largest = std::max(largest, run.keys);
+    }
     const Allocation allocation = AllocateBits(curve, runs, asked);
     ExpectSane(curve, runs, asked, allocation);
     EXPECT_LE(allocation.rates,
-              BruteForce(curve, runs, 0, asked * keys, 0.25) * 1.08);
+              BruteForce(curve, runs, 0, asked * keys - largest, 0.25) * 1.02);
   }
 }
 
