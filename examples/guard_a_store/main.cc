@@ -216,7 +216,7 @@ void Serve(const Settings& settings, int stop) {
   const std::string error = guard.Rebuild();  // the warm-up
   std::fprintf(stderr, "%s\n",
                error.empty() ? "the filter has every id of the store"
-                             : ("without a filter for now: " + error).c_str());
+                             : ("without a filter until Redis answers: " + error).c_str());
   const Schedule schedule(&guard,
                           std::chrono::seconds(settings.rebuild_every_s));
   ServeLines(

@@ -146,6 +146,18 @@ std::string CountPartitions(const SstSource& source, const SstFile& file,
 
 }  // namespace
 
+const char* ScopeName(FilterScope scope) {
+  switch (scope) {
+    case FilterScope::kPerBlock:
+      return "per-block";
+    case FilterScope::kFull:
+      return "full";
+    case FilterScope::kPartitioned:
+      return "partitioned";
+  }
+  return "unknown";
+}
+
 std::string WalkSst(const SstSource& source, SstFile* file) {
   *file = {};
   std::string error = ReadFooter(source, file);

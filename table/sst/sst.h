@@ -36,6 +36,9 @@ enum class FilterScope : uint8_t {
   kPartitioned,  // "partitionedfilter.": an index of filters
 };
 
+// "per-block", "full", "partitioned".
+const char* ScopeName(FilterScope scope);
+
 struct SstFilter {
   FilterScope scope = FilterScope::kFull;
   std::string policy;  // the name behind the prefix

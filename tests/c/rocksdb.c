@@ -5,13 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition)                                               \
-  do {                                                                 \
-    if (!(condition)) {                                                \
-      fprintf(stderr, "line %d: %s is false\n", __LINE__, #condition); \
-      exit(1);                                                         \
-    }                                                                  \
-  } while (0)
+#include "check.h"
 
 enum { kKeys = 2000 };
 

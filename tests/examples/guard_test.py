@@ -153,7 +153,7 @@ class Test(unittest.TestCase):
     def test_starts_without_redis(self):
         self.redis.stop()
         guard = self.guard()
-        self.assertIn("without a filter for now: redis 127.0.0.1:", guard.said())
+        self.assertIn("without a filter until Redis answers: redis 127.0.0.1:", guard.said())
         self.assertEqual(guard.ask("PUT a 1"), "OK filter behind")
         self.assertEqual(guard.ask("GET a"), "VALUE 1")
         self.redis.start()

@@ -53,6 +53,7 @@ class Estimate(unittest.TestCase):
             ("--keys", "1M", "--bits-per-key", "9", "--memory", "1M"): "excludes",
             ("--keys", "1M", "--rate", "0"): "--rate",
             ("--keys", "1M", "more"): "more",
+            ("--html", ""): "needs the name of a file",
         }.items():
             done = run(*arguments)
             self.assertEqual(done.returncode, 2, arguments)

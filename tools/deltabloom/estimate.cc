@@ -146,7 +146,10 @@ RunFn AddOptions(CLI::App* app) {
       app->add_option("--html", options->page,
                       "Write a page to FILE that computes the same, with "
                       "sliders; it needs no other file")
-          ->type_name("FILE");
+          ->type_name("FILE")
+          ->check([](const std::string& file) {
+            return std::string(file.empty() ? "needs the name of a file" : "");
+          });
   app->callback([app, page] {
     if (app->count("--keys") == 0 && page->count() == 0) {
       throw CLI::RequiredError("--keys or --html");

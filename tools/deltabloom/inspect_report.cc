@@ -12,19 +12,6 @@ namespace deltabloom::tools {
 namespace {
 
 using internal::FilterKind;
-using internal::FilterScope;
-
-const char* KindName(FilterScope scope) {
-  switch (scope) {
-    case FilterScope::kPerBlock:
-      return "per-block";
-    case FilterScope::kFull:
-      return "full";
-    case FilterScope::kPartitioned:
-      return "partitioned";
-  }
-  return "unknown";
-}
 
 // RocksDB's own filters: the five bytes at the end tell which
 // (table/block_based/filter_policy.cc there).
@@ -101,7 +88,7 @@ FilterPart InspectPart(const internal::SstSource& source,
     std::string bytes;
     part.error = internal::ReadBlock(source, file, handle, &bytes);
     if (part.error.empty()) {
-      part.layout = filter.scope == FilterScope::kPerBlock
+      part.layout = filter.scope == internal::FilterScope::kPerBlock
                         ? DescribeFilterBlock(bytes)
                         : DescribeTableFilter(filter.policy, bytes);
     }
@@ -119,10 +106,10 @@ std::string InspectFilter(const internal::SstSource& source,
                           std::optional<uint64_t> keys,
                           InspectListener* listener) {
   FilterReport report;
-  report.kind = KindName(filter.scope);
+  report.kind = internal::ScopeName(filter.scope);
   report.policy = filter.policy;
   report.bytes = filter.bytes;
-  report.partitioned = filter.scope == FilterScope::kPartitioned;
+  report.partitioned = filter.scope == internal::FilterScope::kPartitioned;
   if (report.partitioned) {
     report.index_offset = filter.handle.offset;
     report.index_bytes = filter.handle.size;

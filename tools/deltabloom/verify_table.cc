@@ -9,20 +9,6 @@
 namespace deltabloom::tools {
 namespace {
 
-using internal::FilterScope;
-
-const char* KindName(FilterScope scope) {
-  switch (scope) {
-    case FilterScope::kPerBlock:
-      return "per-block filter ";
-    case FilterScope::kFull:
-      return "full filter ";
-    case FilterScope::kPartitioned:
-      return "partitioned filter ";
-  }
-  return "filter ";
-}
-
 std::string Verify(const std::string& path, VerifyListener* listener,
                    TableReport* report) {
   std::string error;
@@ -38,8 +24,9 @@ std::string Verify(const std::string& path, VerifyListener* listener,
     report->column_family = column_family;
   }
   for (const internal::SstFilter& filter : file.filters) {
-    report->filter += (report->filter.empty() ? "" : ", ") +
-                      (KindName(filter.scope) + filter.policy);
+    report->filter +=
+        (report->filter.empty() ? "" : ", ") +
+        (internal::ScopeName(filter.scope) + (" filter " + filter.policy));
     error = (rocksdb ? VerifyRocksDB : VerifyLevelDB)(*source, file, filter,
                                                       listener, report);
     if (!error.empty()) return error;
