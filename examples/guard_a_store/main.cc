@@ -214,9 +214,11 @@ int StopDescriptor() {
 void Serve(const Settings& settings, int stop) {
   Guard guard(settings.store, settings.redis, settings.filter);
   const std::string error = guard.Rebuild();  // the warm-up
-  std::fprintf(stderr, "%s\n",
-               error.empty() ? "the filter has every id of the store"
-                             : ("without a filter until Redis answers: " + error).c_str());
+  std::fprintf(
+      stderr, "%s\n",
+      error.empty()
+          ? "the filter has every id of the store"
+          : ("without a filter until Redis answers: " + error).c_str());
   const Schedule schedule(&guard,
                           std::chrono::seconds(settings.rebuild_every_s));
   ServeLines(
