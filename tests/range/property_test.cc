@@ -55,9 +55,9 @@ TEST(RangeProperty, NoKeyIsLost) {
   for (const KeyKind& kind : KeyKinds()) {
     uint64_t no = 0;
     for (const double bits : kBits) {
-      for (const uint64_t n : {1, 2, 3, 30, 300, 3000}) {
+      for (const unsigned n : {1, 2, 3, 30, 300, 3000}) {
         KeySet keys;
-        for (uint64_t i = 0; i < n; ++i) keys.insert(kind.key(&random));
+        for (unsigned i = 0; i < n; ++i) keys.insert(kind.key(&random));
         no += CheckAnswers(keys, kind, bits, &random);
         if (testing::Test::HasFailure()) return;
       }
