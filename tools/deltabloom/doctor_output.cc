@@ -69,6 +69,7 @@ class Text {
                           : "filter_policy=" + family.policy));
     }
     if (!database.groups.empty()) Groups(database);
+    Counted(database.unused, "not part of the database, or not yet");
     Counted(database.gone, "gone meanwhile");
     Counted(database.unfinished, "being written");
   }
@@ -84,17 +85,18 @@ class Text {
   }
 
  private:
-  void Row(const std::string& family, const std::string& filter,
-           const std::string& tables, const std::string& bytes,
-           const std::string& filters, const std::string& written) {
+  void Row(const std::string& family, const std::string& level,
+           const std::string& filter, const std::string& tables,
+           const std::string& bytes, const std::string& filters,
+           const std::string& written) {
     const auto padded = [](const std::string& text, size_t width, bool right) {
       const std::string spaces(width - std::min(width, text.size()), ' ');
       return right ? spaces + text : text + spaces;
     };
-    console_->Line("  " + padded(family, family_width_, false) + "  " +
-                   padded(filter, 12, false) + padded(tables, 8, true) +
-                   padded(bytes, 11, true) + padded(filters, 11, true) + "  " +
-                   written);
+    console_->Line("  " + padded(family, family_width_, false) +
+                   padded(level, 7, true) + "  " + padded(filter, 12, false) +
+                   padded(tables, 8, true) + padded(bytes, 11, true) +
+                   padded(filters, 11, true) + "  " + written);
   }
 
   void Groups(const DatabaseReport& database) {
@@ -103,9 +105,10 @@ class Text {
     for (const auto& [key, group] : database.groups) {
       family_width_ = std::max(family_width_, key.family.size());
     }
-    Row(header, "filters", "tables", "MB", "filter MB", "written");
+    Row(header, "level", "filters", "tables", "MB", "filter MB", "written");
     for (const auto& [key, group] : database.groups) {
       Row(key.family.empty() ? "-" : key.family,
+          key.level < 0 ? "-" : std::to_string(key.level),
           key.filter.empty() ? "none" : key.filter,
           std::to_string(group.tables), Megabytes(group.bytes),
           Megabytes(group.filter_bytes), TimeText(group.oldest, group.newest));
@@ -163,7 +166,9 @@ class Document {
       const auto array = json_->Array("tables");
       for (const auto& [key, group] : database.groups) Group(key, group);
     }
+    json_->Number("unused", database.unused);
     json_->Number("gone", database.gone);
+    json_->Number("elsewhere", database.elsewhere);
     json_->Number("being_written", database.unfinished);
   }
 
@@ -182,6 +187,11 @@ class Document {
   void Group(const GroupKey& key, const TableGroup& group) {
     const auto object = json_->Object();
     TextOrNull("column_family", key.family);
+    if (key.level < 0) {
+      json_->Null("level");
+    } else {
+      json_->Number("level", static_cast<uint64_t>(key.level));
+    }
     TextOrNull("filter", key.filter);
     TextOrNull("compatibility_name", key.compatibility_name);
     json_->Number("tables", group.tables);
