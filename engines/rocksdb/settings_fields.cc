@@ -62,8 +62,11 @@ std::string ParseRate(std::string_view name, std::string_view text,
     return std::string(name) + " " + Quote(text) +
            " is out of range: " + kLegalRates;
   }
-  settings->false_positive_rate = rate;
-  return {};
+  const std::string conflict =
+      settings->made ? RangeConflictIn(settings->range, false, rate != 0)
+                     : std::string();
+  if (conflict.empty()) settings->false_positive_rate = rate;
+  return conflict;
 }
 
 std::string ParseRange(std::string_view name, std::string_view text,
@@ -72,8 +75,13 @@ std::string ParseRange(std::string_view name, std::string_view text,
   if (!on && text != "off") {
     return std::string(name) + " " + Quote(text) + " is unknown: use on or off";
   }
-  settings->range = on;
-  return {};
+  // While a policy is made ConflictIn() sees its whole text.
+  const std::string conflict =
+      settings->made ? RangeConflictIn(on, settings->key_transform != nullptr,
+                                       settings->false_positive_rate != 0)
+                     : std::string();
+  if (conflict.empty()) settings->range = on;
+  return conflict;
 }
 
 std::string ParseLayoutName(std::string_view name, std::string_view text,
