@@ -129,6 +129,8 @@ class __attribute__((visibility("hidden"))) BitsBuilder
                   const Beside& beside, std::unique_ptr<const char[]>* owner);
   Slice AlwaysMatch(std::unique_ptr<const char[]>* owner);
   bool HashesIntact() const;
+  template <typename Warning>
+  void WarnOnce(std::atomic<bool>* told, const Warning& warning) const;
   void WarnOfManyKeys() const;
   void TellOf(const FilterBits& bits) const;
   void TellOfNoRangePart(RangeKeys::State why) const;
