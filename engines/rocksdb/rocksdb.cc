@@ -10,6 +10,7 @@
 #include "engines/rocksdb/levels_json.h"
 #include "engines/rocksdb/library_check.h"
 #include "engines/rocksdb/policy.h"
+#include "engines/rocksdb/print_once.h"
 #include "engines/rocksdb/range_check.h"
 #include "engines/rocksdb/range_extractor.h"
 #include "engines/rocksdb/register.h"
@@ -33,13 +34,25 @@ using ROCKSDB_NAMESPACE::ObjectLibrary;
 using ROCKSDB_NAMESPACE::SliceTransform;
 using ROCKSDB_NAMESPACE::TableFactory;
 
-// "deltabloom: <what>", or what there is memory for.
-void SetError(const char* what, std::string* error) noexcept {
-  if (error == nullptr) return;
+// A line to *error, or else to standard error.
+void TellLine(const char* line, std::string* error) noexcept {
+  if (error == nullptr) {
+    internal::PrintOnce(line);
+    return;
+  }
   try {
-    *error = std::string("deltabloom: ") + what;
+    *error = line;
   } catch (const std::exception&) {
     *error = internal::kOutOfMemory;
+  }
+}
+
+// "deltabloom: <what>", or what there is memory for.
+void SetError(const char* what, std::string* error) noexcept {
+  try {
+    TellLine((std::string("deltabloom: ") + what).c_str(), error);
+  } catch (const std::exception&) {
+    TellLine(internal::kOutOfMemory, error);
   }
 }
 
@@ -67,7 +80,7 @@ const FilterPolicy* CreatePolicy(const std::string& uri,
 // False with *error set if the RocksDB library does not fit.
 bool Fits(std::string* error) {
   const std::string& problem = internal::LibraryProblem();
-  if (!problem.empty() && error != nullptr) *error = problem;
+  if (!problem.empty()) TellLine(problem.c_str(), error);
   return problem.empty();
 }
 

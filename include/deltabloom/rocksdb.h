@@ -2,7 +2,11 @@
 // to 11.9.
 //
 //   rocksdb::BlockBasedTableOptions table_options;
-//   table_options.filter_policy = deltabloom::NewRocksDBFilterPolicy();
+//   table_options.filter_policy = deltabloom::NewRocksDBFilterPolicyOrThrow();
+//
+// RocksDB takes a null policy for "no filters", and says nothing: functions
+// here that can fail tell why in *error, and where `error` is null on standard
+// error, each line once in a process.
 //
 // A database may switch to this policy and back at any time: see
 // docs/compatibility.md.
@@ -11,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "deltabloom/export.h"
@@ -131,7 +136,7 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   std::string Validate() const;
 };
 
-// A policy, or null: then *error, which may be null, says in one line what is
+// A policy, or null: then *error, or standard error, says in one line what is
 // wrong (an option, or a RocksDB library that does not fit the headers
 // Deltabloom was compiled with) and what to do, or "out of memory". Registers
 // as RegisterRocksDB() does, for SetOptions and OPTIONS files name the policy.
@@ -194,6 +199,27 @@ DELTABLOOM_EXPORT bool CheckRocksDBFilters(
 // Column families whose policy is another are listed with their runs. Returns
 // {"databases":[]} if there is none. Thread-safe.
 DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();
+
+// The same where exceptions are in use: std::runtime_error with that line
+// instead of null or false. Not there in code compiled with -fno-exceptions.
+#ifdef __cpp_exceptions
+inline std::shared_ptr<const rocksdb::FilterPolicy>
+NewRocksDBFilterPolicyOrThrow(const RocksDBFilterOptions& options = {}) {
+  std::string error;
+  auto policy = NewRocksDBFilterPolicy(options, &error);
+  if (policy == nullptr) throw std::runtime_error(error);
+  return policy;
+}
+
+inline void AddRocksDBFiltersOrThrow(const RocksDBFilterOptions& options,
+                                     rocksdb::DBOptions* db,
+                                     rocksdb::ColumnFamilyOptions* family) {
+  std::string error;
+  if (!AddRocksDBFilters(options, db, family, &error)) {
+    throw std::runtime_error(error);
+  }
+}
+#endif
 
 // Makes the policy known to RocksDB by name, for
 // FilterPolicy::CreateFromString, OPTIONS files and the options of tools:
