@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import EngFormatter, FormatStrFormatter, LogLocator, MaxNLocator, NullLocator  # noqa: E402
 
 from common import svg, whole_file  # noqa: E402
-from common.colours import GRID, INK, MUTED, of_filter  # noqa: E402
+from common.colours import GRID, INK, MUTED, has_levels, of_filter  # noqa: E402
 
 DOTS_PER_INCH = 110
 
@@ -70,7 +70,10 @@ def filter_bars(axes, names, values, label, errors=None):
             for place in (0.96, 0.99):
                 slash = [place * end - 0.01 * top, place * end + 0.01 * top]
                 axes.plot(slash, [row + 0.4, row - 0.4], color="white", lw=1.5, zorder=3)
-        axes.barh(row, end, height=0.62, xerr=error or None, color=of_filter(name), ecolor=INK, zorder=2)
+        axes.barh(
+            row, end, height=0.62, xerr=error or None, color=of_filter(name), ecolor=INK, zorder=2,
+            hatch="///" if has_levels(name) else None, edgecolor="white", linewidth=0,
+        )  # fmt: skip
         axes.text(
             end + error + top * 0.02, row, text, va="center", fontsize=9.5, color=MUTED if value is None else INK,
         )  # fmt: skip
