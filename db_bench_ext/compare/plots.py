@@ -43,11 +43,12 @@ def percentiles(rows, title, unit):
             range(3), values, marker="o", color=of_filter(row["filter"]), ls=line, label=row["filter"]
         )
     axes.set_xticks(range(3), ["50 %", "99 %", "99.9 %"])
+    axes.set_xlim(-0.15, 3.4)  # room for the names
     drawing.logarithmic(axes, "y")
     axes.set_ylabel(f"{unit}, {LOGARITHMIC}")
     axes.set_title(title, fontsize=11, loc="left")
     drawing.tidy(axes)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, loc="center right")
     return drawing.as_svg(made)
 
 

@@ -34,12 +34,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Databases = std::vector<std::unique_ptr<Database>>;
 
-// Two minutes should do for building, which takes up to 50 seconds, and for
-// this. Where loading takes long, fewer keys are looked up.
-constexpr double kAimCheckSeconds = 45;
-constexpr double kMinCheckSeconds = 7;
-constexpr double kAimSeconds = 70;
-constexpr double kMinMeasureSeconds = 15;
+// Two minutes should do for building, which takes 65 seconds, and for this.
+// Where loading takes long, fewer keys are looked up.
+constexpr double kAimCheckSeconds = 38;
+constexpr double kMinCheckSeconds = 5;
+constexpr double kAimSeconds = 52;
+constexpr double kMinMeasureSeconds = 12;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();

@@ -88,7 +88,7 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   CLI::App app(
       "Loads the same keys into a RocksDB database per filter and shows what "
       "each filter saves:\ndata-block reads per lookup, false positives, time. "
-      "Takes at most about two minutes.");
+      "Takes about a minute.");
   app.name("script/demo");
   app.footer(
       "Counts may end in k or M: 100k, 10M.\n"
