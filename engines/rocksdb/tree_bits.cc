@@ -64,6 +64,11 @@ bool TreeBits::Knows(uint64_t file) const {
   return it != files_.end() && it->second.facts.filter_bits >= 0;
 }
 
+bool TreeBits::HasInTree(uint64_t file) const {
+  const auto it = files_.find(file);
+  return it != files_.end() && it->second.level >= 0;
+}
+
 void TreeBits::Forget(uint64_t file) {
   const auto it = files_.find(file);
   if (it == files_.end()) return;
@@ -169,6 +174,33 @@ const TreeBits::Shares& TreeBits::Now() const {
   return now_;
 }
 
+void TreeBits::SetLimits(const TreeLimits& limits) {
+  if (limits == limits_) return;
+  limits_ = limits;
+  now_valid_ = false;
+}
+
+// Of what a level holds, the part that compactions will leave there.
+double TreeBits::KeptPart(int level) const {
+  const int deepest = DeepestLevel();
+  if (!(limits_.level0_files > 0 && limits_.base_keys > 0 &&
+        limits_.ratio >= 1) ||
+      level >= deepest) {
+    return 1;
+  }
+  if (level == 0) {
+    const auto files = static_cast<double>(level_files_.at(0));
+    return std::min(limits_.level0_files / files, 1.0);
+  }
+  double limit = limits_.base_keys * std::pow(limits_.ratio, level - 1);
+  if (limits_.dynamic) {
+    limit = std::max(
+        level_keys_.at(deepest) * std::pow(limits_.ratio, level - deepest),
+        limits_.base_keys / limits_.ratio);
+  }
+  return std::min(limit / std::max(level_keys_.at(level), 1.0), 1.0);
+}
+
 TreeBits::Shares TreeBits::CountShares() const {
   Shares shares;
   if (!(keys_ > 0)) return shares;
@@ -177,6 +209,13 @@ TreeBits::Shares TreeBits::CountShares() const {
     const auto it = level_keys_.find(level);
     return it == level_keys_.end() ? 0 : it->second;
   };
+  std::map<int, double> kept;
+  for (const auto& level : level_files_) {
+    kept[level.first] = KeptPart(level.first);
+  }
+  double waiting = 0;  // keys, to be merged into the last run
+  double waiting_bits = 0;
+  double bottommost_keys = 0;
   for (const auto& [number, file] : files_) {
     if (file.level < 0 || file.facts.keys == 0) continue;
     const auto keys = static_cast<double>(file.facts.keys);
@@ -185,6 +224,9 @@ TreeBits::Shares TreeBits::CountShares() const {
     const double bits =
         file.facts.filter_bits < 0 ? asked_ * keys : file.facts.filter_bits;
     shares.bits += bits / keys_;
+    const double stays = kept[file.level];
+    waiting += (1 - stays) * keys / keys_;
+    waiting_bits += (1 - stays) * bits / keys_;
     // As what it counts, and as what the rest.
     const int here =
         file.level == deepest && deepest > 0 ? kBottommost : file.level;
@@ -199,13 +241,29 @@ TreeBits::Shares TreeBits::CountShares() const {
     const auto add = [&, level](int as, double how_much) {
       if (how_much <= 0) return;
       const double size = as == 0 ? keys : as == level ? run : level_keys(as);
-      Share& share = shares.of[OriginOf(as, size)];
+      const Origin key = OriginOf(as, size);
+      Share& share = shares.of[key];
       share.keys += how_much * keys / keys_;
       share.weight += how_much * weight;
-      if (as == kBottommost) shares.bottommost_bits += how_much * bits / keys_;
+      Share& settled = shares.settled[key];
+      settled.keys += stays * how_much * keys / keys_;
+      // Fewer runs of level 0, smaller ones elsewhere.
+      settled.weight += (level == 0 ? stays : 1) * how_much * weight;
+      if (as != kBottommost) return;
+      shares.bottommost_bits += how_much * bits / keys_;
+      bottommost_keys += how_much * keys / keys_;
     };
     add(origin, part);
     add(here, 1 - part);
+  }
+  // Where nothing is written as the last run, what waits will be moved.
+  if (bottommost_keys > kEnough) {
+    shares.settled[OriginOf(kBottommost, 0)].keys += waiting;
+    shares.settled_bits = shares.bits - waiting_bits +
+                          waiting * shares.bottommost_bits / bottommost_keys;
+  } else {
+    shares.settled = shares.of;
+    shares.settled_bits = shares.bits;
   }
   return shares;
 }
@@ -226,7 +284,7 @@ void TreeBits::Changed() {
     share.keys *= 1 - part;
     share.weight *= 1 - part;
   }
-  for (const auto& [origin, share] : Now().of) {
+  for (const auto& [origin, share] : Now().settled) {
     Share& lately = profile_[origin];
     lately.keys += part * share.keys;
     lately.weight += part * share.weight;
@@ -269,7 +327,7 @@ TreeBits::Profile TreeBits::MixedProfile(const Shares& now) const {
     share.keys *= 1 - kPartOfNow;
     share.weight *= 1 - kPartOfNow;
   }
-  for (const auto& [origin, share] : now.of) {
+  for (const auto& [origin, share] : now.settled) {
     profile[origin].keys += kPartOfNow * share.keys;
     profile[origin].weight += kPartOfNow * share.weight;
   }
@@ -286,7 +344,8 @@ void TreeBits::Ask(double bits_per_key) {
   asked_ = bits_per_key;
   correction_ = 0;
   if (!(asked_ > 0) || !(keys_ > 0)) return;
-  const double error = std::clamp((asked_ - AverageBits()) / asked_, -1.0, 1.0);
+  const double error =
+      std::clamp((asked_ - Now().settled_bits) / asked_, -1.0, 1.0);
   integral_ = std::clamp(integral_ + 0.25 * error * std::min(rewritten_, 1.0),
                          -kMaxIntegral, kMaxIntegral);
   rewritten_ = 0;
@@ -300,7 +359,10 @@ double TreeBits::LeastPrice(const Shares& now, const RateCurve& curve) const {
   double keys = 0;
   for (const auto& [origin, share] : now.of) {
     if (origin.first == kBottommost) continue;
-    others.push_back({share.keys, share.weight});
+    // All keys that are there, at what BitsFor() gives for the size that the
+    // run will have once it has settled.
+    const Share& settled = now.settled.at(origin);
+    others.push_back({share.keys, share.keys * settled.weight / settled.keys});
     keys += share.keys;
   }
   const double left = asked_ * (1 + kMaxExcess) - now.bottommost_bits;
@@ -332,10 +394,13 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   const double price = PriceOfBits(curve, runs, corrected);
   given.slope = price * SizeOf(table, profile);
   given.bits_per_key = curve.BitsAtSlope(given.slope);
-  if (!table.bottommost && given.bits_per_key > asked_) {
-    given.slope =
-        std::max(price, LeastPrice(now, curve)) * SizeOf(table, profile);
-    given.bits_per_key = curve.BitsAtSlope(given.slope);
+  if (given.bits_per_key > asked_) {
+    // What waits is there, and is to be paid for.
+    if (!table.bottommost) {
+      given.slope = std::max(given.slope,
+                             LeastPrice(now, curve) * SizeOf(table, profile));
+      given.bits_per_key = curve.BitsAtSlope(given.slope);
+    }
     // Those written before may have more than their part, too.
     const double room =
         (asked_ * (1 + kNoExcess) - now.bits) / (asked_ * kRoom);

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "deltabloom/filter.h"
+#include "engines/rocksdb/compaction_aims.h"
 #include "engines/rocksdb/tree_bits.h"
 
 namespace deltabloom::internal {
@@ -33,6 +34,16 @@ struct CompactionJob {
   double keys_from_above = 0;
 };
 
+struct WrittenAs {
+  int origin = kUnknownOrigin;
+  int level = 0;
+};
+
+struct UnannouncedTable {
+  std::string family;
+  int level = 0;
+};
+
 struct DatabaseTrees {
   std::string name;
   // Which database, should another one of the name be opened.
@@ -42,11 +53,20 @@ struct DatabaseTrees {
   // Before `mutex`.
   std::mutex order;
   uint64_t events = 0;  // since RocksDB was asked; under `order`
+  // The OPTIONS file that was read last, and what it says; under `order`.
+  std::string options_file;
+  AimsByFamily aims;
 
   std::mutex mutex;  // the rest
   std::map<std::string, FamilyTree> families;
   std::unordered_map<int, CompactionJob> jobs;
-  std::map<std::string, int> origins;  // of tables being written, by path
+  std::map<std::string, WrittenAs> origins;  // of tables being written, by path
+  // Tables of compactions that no event tells of, as DB::CompactFiles runs
+  // them, by number. They are in the tree once tables of it are deleted.
+  std::map<uint64_t, UnannouncedTable> unannounced;
+  // Changes that no event tells of; RocksDB is asked at the next event.
+  uint64_t silent_changes = 0;
+  uint64_t silent_changes_seen = 0;
 };
 
 // Those of the database, made if need be.
