@@ -63,6 +63,8 @@ def arguments(argv):
     parser.add_argument("--sst-dump", help="sst_dump to run (default: the one in PATH)")
     parser.add_argument("--plugin", type=pathlib.Path, help="libdeltabloom_rocksdb_plugin.so")
     parser.add_argument("--keep-databases", action="store_true", help="do not remove the databases at the end")
+    parser.add_argument("--redraw", action="store_true",
+                        help="measure nothing: write the report in --output anew from its report.json")
     parser.add_argument("--list", action="store_true", help="print the names of the cells and end")
     chosen = parser.parse_args(argv)
     for option in ("bits_per_key", "cache_mib", "shapes"):
@@ -190,8 +192,7 @@ def compare(chosen):
         prepare(chosen, folder, display)
         measurement = Measurement(chosen, folder, display)
         done = measurement.run_all(chosen.cells, chosen.repetitions)
-        report = Report(folder, about(chosen), done, measurement.databases.loaded, measurement.failures)
-        report.write()
+        Report.of_runs(folder, about(chosen), done, measurement.databases.loaded, measurement.failures).write()
     except OSError as error:
         raise CompareError(f"{error.filename}: {error.strerror}") from error
     if not chosen.keep_databases and not measurement.failures:
@@ -200,8 +201,20 @@ def compare(chosen):
     return 1 if measurement.failures else 0
 
 
+def redraw(chosen):
+    folder = chosen.output.resolve()
+    try:
+        Report.of_folder(folder).write()
+    except OSError as error:
+        raise CompareError(f"{error.filename}: {error.strerror}") from error
+    print(f"Written anew: {folder / 'report.html'}")
+    return 0
+
+
 def main():
     chosen = arguments(sys.argv[1:])
+    if chosen.redraw:
+        return redraw(chosen)
     if chosen.list:
         print("\n".join(cell.name for cell in chosen.cells))
         return 0

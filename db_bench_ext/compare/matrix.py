@@ -51,6 +51,7 @@ class Workload:
     prefix: bool = False  # the filter is asked for prefixes, not for keys
     grown: bool = False  # on a tree that RocksDB's own compactions made
     of: str = ""  # the benchmark, where its name is another
+    latency_of: str = "lookup"  # what the percentiles are of
 
     @property
     def benchmark(self):
@@ -74,15 +75,24 @@ MIXGRAPH = (
     "--iter_sigma=14.236",
 )
 
+BATCH_KEYS = 32
+
 WORKLOADS = [
     Workload("readmissing"),
     # Nearly every lookup of a present key waits for the disk.
     Workload("readrandom", reads=0.5),
-    Workload("multireadrandom", ("--batch_size=32", "--multiread_batched=true"), reads=0.5),
-    Workload("seekrandom", ("--prefix_same_as_start=true",), reads=0.5, prefix=True),
+    Workload(
+        "multireadrandom",
+        (f"--batch_size={BATCH_KEYS}", "--multiread_batched=true"),
+        reads=0.5,
+        latency_of=f"batch of {BATCH_KEYS} lookups",
+    ),
+    Workload(
+        "seekrandom", ("--prefix_same_as_start=true",), reads=0.5, prefix=True, latency_of="seek"
+    ),
     Workload("readwhilewriting", ("--benchmark_write_rate_limit=2097152",), writes=True),
     Workload("mixgraph", MIXGRAPH, writes=True),
-    Workload("fillrandom", writes=True, fresh=True),
+    Workload("fillrandom", writes=True, fresh=True, latency_of="write"),
     Workload("readmissing-grown", grown=True, of="readmissing"),
 ]
 
@@ -123,6 +133,11 @@ class Cell:
     @property
     def name(self):
         return f"{self.group}/{self.database.filter.name}"
+
+
+def latency_of(workload):
+    """Of what, in the workload of this name, the percentiles are."""
+    return next((one.latency_of for one in WORKLOADS if one.name == workload), "operation")
 
 
 def by_name(things, names, option):

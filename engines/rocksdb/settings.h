@@ -32,7 +32,7 @@ struct Settings {
   std::atomic<uint32_t> millibits_per_key{10000};
   // Not 0: bits go by it, and millibits_per_key stands by.
   std::atomic<double> false_positive_rate{0};
-  std::atomic<Layout> layout{Layout::kClassic};
+  std::atomic<Layout> layout{Layout::kAuto};
   std::atomic<RocksDBAllocation> allocation{RocksDBAllocation::kUniform};
   std::atomic<uint64_t> max_build_bytes{0};
   std::atomic<uint64_t> max_filter_bytes{kUnlimited};
@@ -67,7 +67,7 @@ std::string ConflictIn(
     const std::unordered_map<std::string, std::string>& options);
 
 // Sets from "deltabloom", "deltabloom:9.9", "deltabloom:9.9:classic" or
-// "deltabloom:9.9:classic:levels". Empty
+// "deltabloom:9.9:classic:levels". What is not named keeps its default. Empty
 // when all went well; else one line that says what is wrong and what is legal.
 std::string ParseUri(std::string_view uri, Settings* settings);
 

@@ -67,8 +67,9 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // it is the sum of the rates of all runs that a lookup asks.
   double false_positive_rate = 0;
 
-  // kAuto: by the level the table is written for (docs/tuning.md).
-  Layout layout = Layout::kClassic;
+  // kAuto: by the level the table is written for, kLocal in level 0 and
+  // kCompact below (docs/tuning.md). The core's own default is kClassic.
+  Layout layout = Layout::kAuto;
 
   RocksDBAllocation allocation = RocksDBAllocation::kUniform;
 
@@ -162,7 +163,7 @@ DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();
 // FilterPolicy::CreateFromString, OPTIONS files and the options of tools:
 //
 //   deltabloom                 the defaults above
-//   deltabloom:9.9             bits per key
+//   deltabloom:9.9             bits per key; layout auto
 //   deltabloom:9.9:local       bits per key and layout: classic, local,
 //                              compact, auto
 //   deltabloom:9.9:auto:levels also the allocation: uniform, levels
