@@ -143,6 +143,7 @@ LevelChoice ChooseByLevel(const Settings& settings,
   const int origin =
       context.is_bottommost ? kBottommost : context.level_at_creation;
   origins[note.path] = {origin, context.level_at_creation};
+  TakeSilentChanges(note.trees.get());
   const auto it = note.trees->families.find(context.column_family_name);
   if (it == note.trees->families.end()) return choice;
   FamilyTree& family = it->second;

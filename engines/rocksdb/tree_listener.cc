@@ -139,22 +139,6 @@ void ExpectFamily(DatabaseTrees* trees, const std::string& name) {
   if (FindFamily(trees, name) == nullptr) ++trees->silent_changes;
 }
 
-// A table of the tree was deleted of which no event said that it would be: by
-// now those are in its place that were written for that.
-void PlaceUnannounced(DatabaseTrees* trees, const std::string& family,
-                      TreeBits* bits) {
-  std::vector<LiveTable> added;
-  for (auto it = trees->unannounced.begin(); it != trees->unannounced.end();) {
-    if (it->second.family != family) {
-      ++it;
-      continue;
-    }
-    added.push_back({it->first, it->second.level, 0});
-    it = trees->unannounced.erase(it);
-  }
-  bits->Edit({}, added);
-}
-
 void TakeNotice(DB* db, const std::string& family_name,
                 const std::vector<uint64_t>& removed,
                 const std::vector<LiveTable>& added) {
@@ -163,6 +147,7 @@ void TakeNotice(DB* db, const std::string& family_name,
   ExpectFamily(trees.get(), family_name);
   if (Refresh(db, trees.get())) return;
   const std::lock_guard<std::mutex> lock(trees->mutex);
+  TakeSilentChanges(trees.get());
   FamilyTree* const family = FindFamily(trees.get(), family_name);
   if (family == nullptr) return;
   family->bits.Edit(removed, added);
@@ -297,12 +282,14 @@ void TreeListener::OnTableFileDeleted(const TableFileDeletionInfo& info) {
     const std::lock_guard<std::mutex> lock(trees->mutex);
     trees->origins.erase(info.file_path);
     trees->unannounced.erase(file);
-    for (auto& [name, family] : trees->families) {
-      if (family.bits.HasInTree(file)) {
-        ++trees->silent_changes;
-        PlaceUnannounced(trees.get(), name, &family.bits);
+    for (auto& entry : trees->families) {
+      FamilyTree& family = entry.second;
+      if (!family.bits.HasInTree(file)) {
+        family.bits.Forget(file);
+        continue;
       }
-      family.bits.Forget(file);
+      ++trees->silent_changes;
+      family.silently_deleted.push_back(file);
     }
   });
 }
