@@ -6,6 +6,7 @@
 #include "util/coding.h"
 #include "util/hash.h"
 #include "util/hash64.h"
+#include "util/range/range_part.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -28,14 +29,18 @@ constexpr uint32_t kCheckSeed = 0xde17ab10;
 constexpr unsigned kSeedFlag = 1 << 0;
 constexpr unsigned kTransformFlag = 1 << 1;
 constexpr unsigned kPayloadCheckFlag = 1 << 2;
-constexpr unsigned kKnownFlags = kSeedFlag | kTransformFlag | kPayloadCheckFlag;
+constexpr unsigned kRangeFlag = 1 << 3;
+constexpr unsigned kKnownFlags =
+    kSeedFlag | kTransformFlag | kPayloadCheckFlag | kRangeFlag;
 constexpr size_t kTransformSize = 4;
 constexpr size_t kPayloadCheckSize = 8;
 
+// Of a range part, which may have any size, only that is of the framing.
 constexpr size_t FramingSizeOf(unsigned flags) {
   return kSealedFramingSize + ((flags & kSeedFlag) != 0 ? kSipHashKeySize : 0) +
          ((flags & kTransformFlag) != 0 ? kTransformSize : 0) +
-         ((flags & kPayloadCheckFlag) != 0 ? kPayloadCheckSize : 0);
+         ((flags & kPayloadCheckFlag) != 0 ? kPayloadCheckSize : 0) +
+         ((flags & kRangeFlag) != 0 ? kRangePartSizeSize : 0);
 }
 
 constexpr size_t kMaxFramingSize = FramingSizeOf(kKnownFlags);
@@ -48,7 +53,8 @@ size_t FieldAt(unsigned flags, unsigned flag) {
 unsigned FlagsOf(const SealOptions& options) {
   return (options.keys.seeded ? kSeedFlag : 0) |
          (options.keys.transformed ? kTransformFlag : 0) |
-         (options.payload_check ? kPayloadCheckFlag : 0);
+         (options.payload_check ? kPayloadCheckFlag : 0) |
+         (options.range_part.empty() ? 0 : kRangeFlag);
 }
 
 HashedKeys LoadHashedKeys(const unsigned char* end, unsigned flags) {
@@ -83,8 +89,16 @@ uint32_t Check(const unsigned char* end, size_t framing_size,
   return MurmurHash2(covered, framing_size + 8, kCheckSeed);
 }
 
-uint64_t PayloadCheck(const unsigned char* payload, uint64_t payload_size) {
-  return Hash64(reinterpret_cast<const char*>(payload), payload_size);
+// Of all bytes in front of it.
+uint64_t PayloadCheck(const unsigned char* begin, const unsigned char* end) {
+  return Hash64(reinterpret_cast<const char*>(begin),
+                static_cast<size_t>(end - begin));
+}
+
+// Of the range part without its size; 0 if there is none.
+uint64_t RangeBodySize(const unsigned char* end, unsigned flags) {
+  if ((flags & kRangeFlag) == 0) return 0;
+  return LoadFixed64(end - FieldAt(flags, kRangeFlag));
 }
 
 const unsigned char* End(std::string_view filter) {
@@ -164,12 +178,20 @@ FilterKind ParseSealed(std::string_view filter, Cpu cpu, HashedKeys* keys,
       LoadFixed32(end - kCheckAt) != Check(end, framing_size, filter.size())) {
     return Always(parsed, why, "damaged, the check of its trailer fails");
   }
+  const uint64_t range_size = RangeBodySize(end, flags);
+  if (range_size > filter.size() - framing_size) {
+    return Always(parsed, why, "too short for its range part");
+  }
   parsed->payload = reinterpret_cast<const unsigned char*>(filter.data());
-  parsed->payload_size = filter.size() - framing_size;
-  if ((flags & kPayloadCheckFlag) != 0 &&
-      LoadFixed64(end - FieldAt(flags, kPayloadCheckFlag)) !=
-          PayloadCheck(parsed->payload, parsed->payload_size)) {
-    return Always(parsed, why, "damaged, the check of its payload fails");
+  parsed->payload_size = filter.size() - framing_size - range_size;
+  if ((flags & kPayloadCheckFlag) != 0) {
+    const unsigned char* check = end - FieldAt(flags, kPayloadCheckFlag);
+    if (LoadFixed64(check) != PayloadCheck(parsed->payload, check)) {
+      return Always(parsed, why, "damaged, the check of its payload fails");
+    }
+  }
+  if ((flags & kRangeFlag) != 0 && (flags & kTransformFlag) != 0) {
+    return Always(parsed, why, "it has a range part of transformed keys");
   }
   const HashedKeys hashed = LoadHashedKeys(end, flags);
   if (keys != nullptr) *keys = hashed;
@@ -178,27 +200,49 @@ FilterKind ParseSealed(std::string_view filter, Cpu cpu, HashedKeys* keys,
                   why == nullptr ? std::string() : Describe(hashed));
   }
   if (parsed->payload_size == 0) {
-    if (end[-1] == kEmptyLastByte) return Empty(parsed, why);
+    if (end[-1] == kEmptyLastByte && (flags & kRangeFlag) == 0) {
+      return Empty(parsed, why);
+    }
     return Always(parsed, why, "it has no payload");
   }
   const FilterKind kind =
       ParsePayload(end[-1], Hash::kMurmurHash2, cpu, parsed, why);
-  if (why != nullptr) *why += Describe(hashed);
+  if (why != nullptr) {
+    *why += Describe(hashed);
+    if ((flags & kRangeFlag) != 0) *why += ", with ranges";
+  }
   return kind;
 }
 
 size_t SealedFramingSize(const SealOptions& options) {
-  return FramingSizeOf(FlagsOf(options));
+  return FramingSizeOf(FlagsOf(options)) +
+         (options.range_part.empty()
+              ? 0
+              : options.range_part.size() - kRangePartSizeSize);
+}
+
+std::string_view RangePartOf(std::string_view filter) {
+  const unsigned char* end = End(filter);
+  const unsigned flags = end[-static_cast<int>(kFlagsAt)];
+  if ((flags & kRangeFlag) == 0) return {};
+  const uint64_t size = RangeBodySize(end, flags) + kRangePartSizeSize;
+  const size_t behind = FramingSizeOf(flags) - kRangePartSizeSize;
+  return filter.substr(filter.size() - behind - size, size);
 }
 
 void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,
           const SealOptions& options) {
   const unsigned flags = FlagsOf(options);
   const size_t framing_size = FramingSizeOf(flags);
-  const uint64_t total_size = payload_size + framing_size;
+  const uint64_t total_size = payload_size + SealedFramingSize(options);
   unsigned char* end = payload + total_size;
+  if (!options.range_part.empty()) {
+    std::memcpy(payload + payload_size, options.range_part.data(),
+                options.range_part.size());
+  }
   if (options.payload_check) {
-    StoreFixed64(end - framing_size, PayloadCheck(payload, payload_size));
+    unsigned char* check = end - FieldAt(flags, kPayloadCheckFlag);
+    StoreFixed64(check, PayloadCheck(payload, check));
   }
   if (options.keys.transformed) {
     StoreFixed32(end - FieldAt(flags, kTransformFlag),

@@ -1,0 +1,44 @@
+// Bits of a word, without instructions that some CPUs lack.
+#ifndef DELTABLOOM_UTIL_RANGE_BITS_H_
+#define DELTABLOOM_UTIL_RANGE_BITS_H_
+
+#include <cstdint>
+
+namespace deltabloom::internal::range {
+
+// In each byte the number of its ones.
+inline uint64_t CountOnesPerByte(uint64_t word) {
+  word -= word >> 1 & 0x5555555555555555;
+  word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333);
+  return (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;
+}
+
+inline unsigned CountOnes(uint64_t word) {
+  return static_cast<unsigned>(CountOnesPerByte(word) * 0x0101010101010101 >>
+                               56);
+}
+
+// REQUIRES: word != 0.
+inline unsigned TrailingZeros(uint64_t word) {
+  return static_cast<unsigned>(__builtin_ctzll(word));
+}
+
+// The place of the i-th one, counted from 0 (Vigna: "Broadword Implementation
+// of Rank/Select Queries", 2008).
+// REQUIRES: i < CountOnes(word).
+inline unsigned SelectOne(uint64_t word, unsigned i) {
+  // In each byte the ones up to its end; flags where they are i or fewer.
+  const uint64_t sums = CountOnesPerByte(word) * 0x0101010101010101;
+  const uint64_t flags =
+      ((i * 0x0101010101010101 | 0x8080808080808080) - sums) >> 7 &
+      0x0101010101010101;
+  const auto byte = static_cast<unsigned>(flags * 0x0101010101010101 >> 56) * 8;
+  i -= static_cast<unsigned>(sums << 8 >> byte & 0xff);
+  word >>= byte;
+  for (; i > 0; --i) word &= word - 1;
+  return byte + TrailingZeros(word);
+}
+
+}  // namespace deltabloom::internal::range
+
+#endif  // DELTABLOOM_UTIL_RANGE_BITS_H_

@@ -1,0 +1,76 @@
+// Keys in ascending order, kept until the range part of a filter is built.
+#ifndef DELTABLOOM_UTIL_RANGE_KEY_STORE_H_
+#define DELTABLOOM_UTIL_RANGE_KEY_STORE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deltabloom::internal::range {
+
+// Bytes that two keys have in common at their front.
+size_t CommonPrefix(std::string_view a, std::string_view b);
+
+// Of each key it keeps what tells it from its neighbours and
+// kBytesBehindDifference more, and not again what it shares with the key
+// before.
+class KeyStore {
+ public:
+  static constexpr size_t kBytesBehindDifference = 16;
+  // Of keys that are all of one size up to here, what bytes they have at each
+  // place is known, too.
+  static constexpr size_t kMaxWidth = 255;
+
+  // Equal neighbours count once. False if the key is smaller than the last.
+  bool Add(std::string_view key);
+  // Must come before reading; nothing may be added then.
+  void Close();
+  void Clear();
+
+  uint64_t size() const { return size_; }
+  size_t MemorySize() const;
+
+  // Whether all keys have Width() bytes, no more than kMaxWidth.
+  bool OneWidth() const { return size_ > 0 && one_width_; }
+  size_t Width() const { return width_; }
+  unsigned char LeastAt(size_t i) const { return least_[i]; }
+  unsigned char MostAt(size_t i) const { return most_[i]; }
+  // The first so many bytes of every key are kept, if it has them.
+  size_t KeptOfEach() const { return kept_of_each_; }
+
+  // Reads what is kept, from the first key on.
+  class Cursor {
+   public:
+    explicit Cursor(const KeyStore& store) : store_(&store) {}
+    bool Next();
+    std::string_view key() const { return key_; }
+    // Bytes that it shares with the key before; of whole keys.
+    size_t shared() const { return shared_; }
+
+   private:
+    const KeyStore* store_;
+    size_t chunk_ = 0;
+    size_t at_ = 0;
+    size_t shared_ = 0;
+    std::string key_;
+  };
+
+ private:
+  void NoteBytes(std::string_view key, size_t from);
+  void Keep(size_t shared_with_next);
+
+  std::vector<std::string> chunks_;  // of records: shared, size of rest, rest
+  uint64_t size_ = 0;
+  std::string last_;  // not in a chunk yet
+  size_t shared_of_last_ = 0;
+  bool one_width_ = true;
+  size_t width_ = 0;
+  std::vector<unsigned char> least_, most_;
+  size_t kept_of_each_ = ~size_t{0};
+};
+
+}  // namespace deltabloom::internal::range
+
+#endif  // DELTABLOOM_UTIL_RANGE_KEY_STORE_H_

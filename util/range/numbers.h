@@ -1,0 +1,77 @@
+// The shape "numbers" of a range part, for keys of one size that are numbers in
+// some base: integers, decimal digits, times, and several of them in a row.
+//
+// A key's number is reduced as in Grafite (Costa, Ferragina, Vinciguerra:
+// "Grafite: Taming Adversarial Queries with Optimal Range Filters", 2024),
+// which keeps near numbers near and spreads far ones:
+//
+//   y = number >> unit      h(y) = (q(floor(y / r)) + y) mod r
+//
+// and the codes h of all keys are kept in Elias-Fano form. A range of l numbers
+// is one of at most l / 2^unit + 1 codes in a row; for n keys each of them is
+// taken with a probability of at most n / r, which is 1 / 2^(B-2) at B bits per
+// key. That is the rate of ranges with no key within 2^unit of their ends,
+// whatever the keys and wherever the range lies. Where the numbers from the
+// first key to the last fit into r codes, only what is that near matters.
+#ifndef DELTABLOOM_UTIL_RANGE_NUMBERS_H_
+#define DELTABLOOM_UTIL_RANGE_NUMBERS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "util/range/codes.h"
+#include "util/range/key_store.h"
+
+namespace deltabloom::internal::range {
+
+// Ranges of so many numbers shall be answered well: see UnitOf.
+inline constexpr uint64_t kRangeLength = 1024;
+
+// Keys of one size, each byte of which is between two bounds.
+struct Digits {
+  const unsigned char* least = nullptr;
+  const unsigned char* most = nullptr;
+  size_t width = 0;
+  size_t constant = 0;  // bytes at the front whose bounds are equal
+
+  // False if there are more than 2^64 keys of this form.
+  bool Count() const;
+  // How many of them are smaller than `bound`, bytewise. False: 2^64 or all.
+  bool Below(std::string_view bound, uint64_t* keys) const;
+
+ private:
+  uint64_t CountFrom(size_t i) const;
+};
+
+class Numbers {
+ public:
+  // False, and nothing else may be called then, if the body makes no sense.
+  bool Parse(std::string_view body);
+
+  bool MayMatch(std::string_view lower, std::string_view upper) const;
+  bool HasKeyFrom(std::string_view bound) const;
+  std::string Describe() const;
+
+ private:
+  bool AnyCode(uint64_t first, uint64_t last) const;
+
+  Digits digits_;
+  uint64_t base_ = 0;
+  uint64_t span_ = 0;
+  unsigned unit_ = 0;
+  uint64_t universe_ = 0;
+  Codes codes_;
+};
+
+// Whether the keys are of this shape.
+bool AreNumbers(const KeyStore& keys);
+// What AppendNumbers allocates per key.
+inline constexpr uint64_t kNumbersBytesPerKey = 16;
+// Appends the body. False, and nothing appended, if it would take more bytes.
+bool AppendNumbers(const KeyStore& keys, uint64_t bytes, uint64_t range_length,
+                   std::string* dst);
+
+}  // namespace deltabloom::internal::range
+
+#endif  // DELTABLOOM_UTIL_RANGE_NUMBERS_H_

@@ -1,0 +1,106 @@
+// The range part of a filter: answers "is any key in [lower, upper)?".
+// docs/format.md, chapter "range", defines its bytes.
+#ifndef DELTABLOOM_UTIL_RANGE_RANGE_PART_H_
+#define DELTABLOOM_UTIL_RANGE_RANGE_PART_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "util/range/key_store.h"
+#include "util/range/numbers.h"
+#include "util/range/texts.h"
+
+namespace deltabloom::internal {
+
+// The size that ends a range part: that of the bytes in front of it.
+inline constexpr size_t kRangePartSizeSize = 8;
+
+// A range part may take so many bytes, however few keys it has.
+inline constexpr uint64_t kRangePartFreeBytes = 160;
+
+// How a policy's bits_per_key are shared.
+//
+// Elias-Fano codes spend 2 bits per key before the first one that halves the
+// rate of empty ranges; each bit more halves it, as each bit of a point part
+// about halves that of absent keys. Equal rates make the least sum of the two,
+// so the range part gets those 2 bits and half of the others.
+constexpr double RangeBitsPerKey(double bits_per_key) {
+  return 2 + (bits_per_key - 2) / 2;
+}
+constexpr double PointBitsPerKey(double bits_per_key) {
+  return bits_per_key - RangeBitsPerKey(bits_per_key);
+}
+// With fewer there is no range part, and the point part has them all.
+inline constexpr double kMinBitsPerKeyWithRanges = 6;
+
+// The most bytes of a range part of so many distinct keys.
+uint64_t MaxRangePartSize(uint64_t keys, double bits_per_key);
+
+// Builds the range part of one filter, and is empty again after Finish. Keys
+// must come in ascending bytewise order; equal neighbours are allowed and count
+// once. Without memory it gives up: it throws nothing.
+class RangePartBuilder {
+ public:
+  // Bits of the range part alone. `range_length`: for how long ranges of
+  // numbers it is made (numbers.h).
+  explicit RangePartBuilder(double bits_per_key,
+                            uint64_t range_length = range::kRangeLength);
+
+  void AddKey(std::string_view key) noexcept;
+
+  // Distinct keys since construction or the last Finish; 0 once it gave up.
+  uint64_t KeysAdded() const { return keys_.size(); }
+
+  // The most memory that Finish would hold at a time now, without what it
+  // appends.
+  size_t EstimatedBuildBytes() const;
+
+  // Appends the range part, ending in its own size, to *dst. False, and nothing
+  // appended, if there is none: keys out of order, no key, too little memory,
+  // too few bits.
+  bool Finish(std::string* dst) noexcept;
+
+ private:
+  bool AppendBody(std::string* dst) const;
+
+  double bits_per_key_;
+  uint64_t range_length_;
+  range::KeyStore keys_;
+  bool gave_up_ = false;
+};
+
+// A view over a range part, parsed once; the bytes must outlive it. Any bytes
+// are safe: damaged ones and those of a later version always match.
+class RangePart {
+ public:
+  explicit RangePart(std::string_view range_part);
+
+  // False only if no added key k has lower <= k < upper, bytewise; true if
+  // lower >= upper.
+  bool MayMatch(std::string_view lower, std::string_view upper) const;
+
+  // True only if some added key k has k >= bound. What comes behind the last
+  // key of a partition may be in the next one.
+  bool HasKeyFrom(std::string_view bound) const;
+
+  // Whether these bytes can ever say no.
+  bool AlwaysMatches() const {
+    return std::holds_alternative<std::monostate>(shape_);
+  }
+  // One line about them.
+  std::string Describe() const;
+
+ private:
+  std::variant<std::monostate, range::Numbers, range::Texts> shape_;
+};
+
+// The same for bytes that are asked once.
+bool RangeMayMatch(std::string_view range_part, std::string_view lower,
+                   std::string_view upper);
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_UTIL_RANGE_RANGE_PART_H_
