@@ -84,9 +84,9 @@ std::string DrawPolicy(MixedNumbers* numbers, uint32_t slot) {
     if (folded && value.rfind("key_transform=", 0) == 0) {
       value = "key_transform=ascii_lowercase@1";
     }
-    // Refused beside a rate or, drawn last, a transform.
+    // Refused beside a rate, another order or, drawn last, a transform.
     if (value == "range=on" &&
-        text.find(";false_positive_rate=") != std::string::npos) {
+        (folded || text.find(";false_positive_rate=") != std::string::npos)) {
       value = "range=off";
     }
     if (value.find('@') != std::string::npos &&
