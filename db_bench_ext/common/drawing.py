@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import EngFormatter, FormatStrFormatter, LogLocator, MaxNLocator, NullLocator  # noqa: E402
 
 from common import svg, whole_file  # noqa: E402
-from common.colours import GRID, INK, MUTED, of_filter  # noqa: E402
+from common.colours import GRID, INK, MUTED, has_levels, of_filter  # noqa: E402
 
 DOTS_PER_INCH = 110
 
@@ -61,6 +61,7 @@ def filter_bars(axes, names, values, label, errors=None):
     cut = 0 < max(filters, default=0) < top / 4
     if cut:
         top = max(filters)
+    furthest = top
     for row, (name, value, error) in enumerate(zip(names, values, errors)):
         end = value or 0
         missing = "no filter" if name == "none" else "-"
@@ -70,11 +71,15 @@ def filter_bars(axes, names, values, label, errors=None):
             for place in (0.96, 0.99):
                 slash = [place * end - 0.01 * top, place * end + 0.01 * top]
                 axes.plot(slash, [row + 0.4, row - 0.4], color="white", lw=1.5, zorder=3)
-        axes.barh(row, end, height=0.62, xerr=error or None, color=of_filter(name), ecolor=INK, zorder=2)
+        furthest = max(furthest, end + error)
+        axes.barh(
+            row, end, height=0.62, xerr=error or None, color=of_filter(name), ecolor=INK, zorder=2,
+            hatch="///" if has_levels(name) else None, edgecolor="white", linewidth=0,
+        )  # fmt: skip
         axes.text(
             end + error + top * 0.02, row, text, va="center", fontsize=9.5, color=MUTED if value is None else INK,
         )  # fmt: skip
-    axes.set_xlim(0, top * 1.45)
+    axes.set_xlim(0, 1.5 * furthest)
     axes.set_yticks(range(len(names)), names, fontsize=10, color=INK)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.xaxis.set_major_locator(MaxNLocator(5))

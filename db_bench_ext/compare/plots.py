@@ -1,7 +1,7 @@
 """The plots of a report, as SVG that stands in the page itself."""
 
 from common import drawing
-from common.colours import of_filter
+from common.colours import has_levels, of_filter
 
 LOGARITHMIC = "log scale"
 
@@ -38,13 +38,17 @@ def percentiles(rows, title, unit):
     made, axes = figure(3.2, left=0.75)
     for row in rows:
         values = [row["p50_micros"], row["p99_micros"], row["p999_micros"]]
-        axes.plot(range(3), values, marker="o", color=of_filter(row["filter"]), label=row["filter"])
+        line = "--" if has_levels(row["filter"]) else "-"
+        axes.plot(
+            range(3), values, marker="o", color=of_filter(row["filter"]), ls=line, label=row["filter"]
+        )
     axes.set_xticks(range(3), ["50 %", "99 %", "99.9 %"])
+    axes.set_xlim(-0.15, 3.4)  # room for the names
     drawing.logarithmic(axes, "y")
     axes.set_ylabel(f"{unit}, {LOGARITHMIC}")
     axes.set_title(title, fontsize=11, loc="left")
     drawing.tidy(axes)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, loc="center right")
     return drawing.as_svg(made)
 
 

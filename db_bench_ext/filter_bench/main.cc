@@ -11,6 +11,7 @@
 #include "db_bench_ext/filter_bench/database.h"
 #include "db_bench_ext/filter_bench/options.h"
 #include "db_bench_ext/filter_bench/outputs.h"
+#include "db_bench_ext/filter_bench/ranges.h"
 #include "db_bench_ext/filter_bench/results.h"
 #include "db_bench_ext/filter_bench/session.h"
 
@@ -70,6 +71,9 @@ int Measure(const Options& options, char* program) {
   } else if (options.arrangements) {
     results.arrangements = MeasureArrangements(options, &collector);
     tables = ArrangementTables(results.arrangements);
+  } else if (options.ranges) {
+    results.ranges = MeasureRanges(options);
+    tables = RangeTables(results.ranges);
   } else {
     MeasureFilters(options, &collector, &results);
   }

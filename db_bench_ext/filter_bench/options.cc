@@ -127,8 +127,9 @@ void CheckTogether(const Options& options) {
         "--report writes files of its own: leave out --json, --csv, --plot and "
         "Google Benchmark's formats");
   }
-  if (options.database && options.arrangements) {
-    throw UsageError("--database and --arrangements: use one at a time");
+  if (options.database + options.arrangements + options.ranges > 1) {
+    throw UsageError(
+        "--database, --arrangements and --ranges: use one at a time");
   }
   const int takers = (options.json == "-" ? 1 : 0) +
                      (options.csv == "-" ? 1 : 0) +
@@ -199,6 +200,11 @@ void Declare(CLI::App* app, RawOptions* raw, Options* options) {
   app->add_flag("--arrangements", options->arrangements,
                 "Measure the filters of one table instead, arranged per block, "
                 "in partitions and as a whole (default keys: 10k,100k,1M)");
+  app->add_flag(
+      "--ranges", options->ranges,
+      "Measure range filters instead: empty ranges over their length, "
+      "beside Bloom filters of prefixes (default: 1M keys, 8 to 24 "
+      "bits per key, 100k samples)");
   app->add_flag("--quick", options->quick,
                 "Fewer and shorter runs: less than a minute with the defaults");
 }
@@ -214,7 +220,8 @@ void DeclareOutputs(CLI::App* app, RawOptions* raw, Options* options) {
       ->type_name("[FILE]");
   app->add_option("--plot", options->plot,
                   "Draw lookup_ns.png (over key counts) and "
-                  "false_positives.png (over bits per key) into DIR")
+                  "false_positives.png (over bits per key) into DIR; of ranges "
+                  "ranges.png")
       ->type_name("DIR");
   app->add_option("--report", raw->report,
                   "Measure what docs/performance.md shows and write its tables "
@@ -234,6 +241,11 @@ void Check(const CLI::App& app, const RawOptions& raw, Options* options) {
     options->min_seconds = 0.005;
   }
   if (options->arrangements) options->keys = {10'000, 100'000, 1'000'000};
+  if (options->ranges) {
+    options->keys = {options->quick ? uint64_t{100'000} : 1'000'000};
+    options->samples = options->quick ? 20'000 : 100'000;
+    options->bits_per_key = {8, 10, 12, 14, 16, 18, 20, 24};
+  }
   const auto given = [&app](const char* option) {
     return app.count(option) > 0;
   };

@@ -30,6 +30,7 @@ struct Options {
   bool rates_only = false;
   bool database = false;      // measure databases, not bare filters
   bool arrangements = false;  // measure the filters of a table
+  bool ranges = false;        // measure range filters
 
   // Where results go: a file, "-" for standard output, or nowhere.
   std::optional<std::string> json;

@@ -254,6 +254,7 @@ void WriteJson(const Results& results, const Options& options,
   }
   json["database"] = ToJsonArray(results.database);
   json["arrangements"] = ToJsonArray(results.arrangements);
+  json["ranges"] = RangesToJson(results.ranges);
   Json& context = json["context"];
   for (const auto& [name, value] : DescribeMachine()) context[name] = value;
   context["command"] = options.command_line;

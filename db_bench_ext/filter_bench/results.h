@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -80,10 +81,29 @@ struct ArrangementRow {
   Times times;                      // kMissTime, kHitTime and kBuildTime
 };
 
+// One filter and ranges of one length, none of which holds a key.
+struct RangeRow {
+  std::string set;  // of keys and ranges
+  uint64_t keys = 0;
+  double bits_per_key = 0;  // asked for, a point part beside it included
+  std::string filter;
+  double stored_bits_per_key = 0;  // of what answers ranges
+  uint64_t length = 0;
+  double false_positive_rate = 0;
+  double false_positive_error = 0;  // one standard deviation
+  uint64_t samples = 0;
+  double bound = 0;  // Grafite's for so many bits and any numbers; NaN: none
+  // Medians; 0: not measured.
+  double question_ns = 0;
+  double build_ns_per_key = 0;
+  double compact_build_ns_per_key = 0;  // of a point part that goes with it
+};
+
 struct Results {
   std::vector<Row> rows;
   std::vector<DatabaseRow> database;
   std::vector<ArrangementRow> arrangements;
+  std::vector<RangeRow> ranges;
 };
 
 // Tables as text. The first has one setting and number of threads: figures, and
@@ -91,6 +111,9 @@ struct Results {
 std::string Tables(const std::vector<Row>& rows, const std::string& baseline);
 std::string DatabaseTables(const std::vector<DatabaseRow>& rows);
 std::string ArrangementTables(const std::vector<ArrangementRow>& rows);
+std::string RangeTables(const std::vector<RangeRow>& rows);
+
+nlohmann::ordered_json RangesToJson(const std::vector<RangeRow>& rows);
 
 void WriteJson(const Results& results, const Options& options,
                std::ostream* out);

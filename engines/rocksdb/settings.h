@@ -38,6 +38,7 @@ struct Settings {
   std::atomic<uint64_t> max_filter_bytes{kUnlimited};
   std::atomic<bool> payload_check{false};
   std::atomic<bool> seeded{false};
+  std::atomic<bool> range{false};
   const RegisteredTransform* key_transform = nullptr;
   // The text of one that is not registered, if that is the problem: no filter
   // may be written or asked then.
@@ -82,7 +83,7 @@ std::string Report(const std::string& problem);
 // "bits_per_key=9.9 layout=classic allocation=uniform compatibility=builtin
 // max_build_bytes=0 payload_check=false seeded=false key_transform=none
 // statistics=true statistics_log_seconds=600
-// false_positive_rate=0 max_filter_bytes=unlimited"
+// false_positive_rate=0 max_filter_bytes=unlimited range=off"
 std::string ToText(const Settings& settings);
 
 // What Configurable::RegisterOptions takes, for an object of type Settings.

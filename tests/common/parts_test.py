@@ -19,12 +19,12 @@ from common import colours, markdown, svg, whole_file  # noqa: E402
 class Colours(unittest.TestCase):
     def test_every_filter_has_one_of_its_own(self):
         self.assertEqual(len(set(colours.FILTERS.values())), len(colours.FILTERS))
-        for one in matrix.FILTERS:
-            self.assertIn(one.name, colours.FILTERS)
+        for one in matrix.FILTERS + matrix.LEVELS_FILTERS + matrix.RANGE_FILTERS:
+            self.assertNotEqual(colours.of_filter(one.name), colours.INK)
 
     def test_a_filter_has_the_same_under_each_of_its_names(self):
         classic = colours.FILTERS["deltabloom-classic"]
-        for name in ("classic", "deltabloom", "deltabloom-classic"):
+        for name in ("classic", "deltabloom-classic", "deltabloom-classic-levels"):
             self.assertEqual(colours.of_filter(name), classic)
         self.assertEqual(colours.of_filter("local"), colours.of_filter("deltabloom-local"))
         self.assertEqual(colours.of_filter("no such filter"), colours.INK)

@@ -145,7 +145,7 @@ TEST(PolicyTest, OneLogLineWithTheConfiguration) {
       "allocation=uniform compatibility=builtin max_build_bytes=0 "
       "payload_check=false seeded=false key_transform=none "
       "statistics=true statistics_log_seconds=600 "
-      "false_positive_rate=0 max_filter_bytes=unlimited "
+      "false_positive_rate=0 max_filter_bytes=unlimited range=off "
       "name=rocksdb.BuiltinBloomFilter cpu=";
   EXPECT_EQ(Count(ReadFile(dir.Path("db/LOG")), line), 1);
   ASSERT_ROCKSDB_OK(db->SetOptions(
