@@ -1,6 +1,7 @@
 // What deltabloom doctor makes of what it has seen.
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <map>
 #include <string>
@@ -35,7 +36,10 @@ class Doctor {
   std::vector<Finding> TakeFindings() {
     std::stable_sort(findings_.begin(), findings_.end(),
                      [](const Finding& a, const Finding& b) {
-                       return a.severity > b.severity;
+                       if (a.severity != b.severity) {
+                         return a.severity > b.severity;
+                       }
+                       return std::strcmp(a.code, b.code) < 0;
                      });
     return std::move(findings_);
   }
@@ -113,8 +117,7 @@ class Doctor {
           "LD_PRELOAD, programs with a RocksDB of their own linked into them. "
           "Then open the database with the policy by a call; or, while no "
           "program has it open, write filter_policy=deltabloom:10:auto into "
-          "the file, in [TableOptions/BlockBasedTable \"" +
-              family.name + "\"]");
+          "the newest OPTIONS file, in its [TableOptions/BlockBasedTable]");
     } else if (!family.NamesDeltabloom()) {
       Add(Severity::kNote, "other_policy",
           who + ": the policy is " + family.policy + ", not Deltabloom's", "");
@@ -150,7 +153,7 @@ class Doctor {
       const std::pair<std::string, bool> which(key.family, chosen);
       without[which].Add(group);
       if (key.level >= 0) {
-        levels[which] += (levels[which].empty() ? " in level " : ", ") +
+        levels[which] += (levels[which].empty() ? " in level " : " and ") +
                          std::to_string(key.level);
       }
     }

@@ -77,10 +77,13 @@ class Text {
   void All(const std::vector<Finding>& findings) {
     console_->Line("");
     if (findings.empty()) console_->Line("no problem found");
-    for (const Finding& finding : findings) {
-      console_->Line(std::string(SeverityName(finding.severity)) + ": " +
-                     finding.what);
-      if (!finding.to_do.empty()) console_->Line("  to do: " + finding.to_do);
+    for (size_t i = 0; i < findings.size(); ++i) {
+      const std::string& to_do = findings[i].to_do;
+      console_->Line(std::string(SeverityName(findings[i].severity)) + ": " +
+                     findings[i].what);
+      // Once for all column families.
+      if (i + 1 < findings.size() && findings[i + 1].to_do == to_do) continue;
+      if (!to_do.empty()) console_->Line("  to do: " + to_do);
     }
   }
 

@@ -80,7 +80,7 @@ DatabaseReport LookAtDatabase(const std::string& path, DoctorProgress progress,
 // In a build without RocksDB built_for is empty.
 ProcessReport LookAtProcess();
 
-// The worst first. `database` may be null.
+// The worst first, those of the same kind together. `database` may be null.
 std::vector<Finding> Findings(const ProcessReport& process,
                               const DatabaseReport* database);
 
