@@ -17,7 +17,8 @@ awk '/^```cpp/ {keep = 1; text = ""; next}
      /^```/ {if (keep && text ~ /AddRocksDBFilters/) printf "%s", text; keep = 0}
      keep {text = text $0 "\n"}' README.md >/tmp/your_program.cc
 (cd /tmp && sh -exc "$(grep '^c++ .*deltabloom-rocksdb' /deltabloom/README.md)" && ./your_program | grep '^OK$')
-grep -a '\[deltabloom\]' /tmp/example.db/LOG
+grep 'filter_policy={id=deltabloom' /tmp/example.db/OPTIONS-*
+deltabloom doctor --db /tmp/example.db
 
 # A project of somebody else's.
 cmake -S tests/install/consumer -B /tmp/consumer -DCOMPONENTS=core,shared,redis,rocksdb,leveldb
