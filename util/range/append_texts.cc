@@ -11,7 +11,7 @@ namespace {
 
 // Blocks are as small as lets the directory be such a part of all bytes.
 constexpr uint64_t kDirectoryPart = 4;
-constexpr uint64_t kSmallestBlock = 32;
+constexpr uint64_t kSmallestBlock = 16;
 constexpr uint64_t kLargestBlock = 64;
 // Of the bits for the cells, of all; and what a next guess is less.
 constexpr double kFirstGuess = 0.85;

@@ -102,7 +102,11 @@ std::vector<CellStart> ChooseCells(const std::vector<uint32_t>& branches,
       if (sum <= bits) most = price;
     }
   }
-  std::vector<CellStart> cells = {{0, 0}};
+  std::vector<CellStart> cells;
+  cells.reserve(static_cast<size_t>(
+      std::count_if(prices.begin(), prices.end(),
+                    [most](uint8_t price) { return price <= most; })));
+  cells.push_back({0, 0});
   for (size_t i = 1; i < branches.size(); ++i) {
     if (prices[i] <= most) cells.push_back({i, branches[i]});
   }
