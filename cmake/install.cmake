@@ -74,7 +74,7 @@ deltabloom_install(deltabloom_leveldb leveldb
   HEADERS leveldb.h)
 
 if(TARGET deltabloom_rocksdb_plugin)
-  install(TARGETS deltabloom_rocksdb_plugin
+  install(TARGETS deltabloom_rocksdb_plugin deltabloom_rocksdb_plugin_policy
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 

@@ -45,7 +45,6 @@ def lines(program):
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    drawing.matplotlib.rcParams["svg.fonttype"] = "none"
     figure, (axes,) = drawing.figure(1, 1, 8, 4.4)
     drawing.logarithmic(axes, "y", (1,))
     for key, points in lines(sys.argv[1]).items():

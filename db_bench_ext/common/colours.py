@@ -15,8 +15,8 @@ FILTERS = {
     "deltabloom-local": "#c44e52",
     "deltabloom-compact": "#55a868",
     "deltabloom-auto": "#2f7f73",
-    "deltabloom-compact-levels": "#1f6f3d",
-    "deltabloom-auto-levels": "#123f3a",
+    "deltabloom-range": "#7a9a01",
+    "rocksdb-bloom-prefix": "#b5498c",
     "deltabloom-leveldb": "#e3ab3c",
     "deltabloom-leveldb-murmurhash2": "#b07c1e",
     # Not filters that one could use.
@@ -25,9 +25,14 @@ FILTERS = {
 }
 
 
+def has_levels(name):
+    """With allocation=levels a filter keeps its colour: lines are dashed and bars
+    are hatched."""
+    return name.endswith("-levels")
+
+
 def of_filter(name):
-    """By the name that a page gives it: "classic" and "deltabloom" (which is
-    classic by default) are deltabloom-classic. INK for a name without colour."""
-    if name == "deltabloom":
-        name = "deltabloom-classic"
+    """By the name that a page gives it: "local" is deltabloom-local. INK for a
+    name without colour."""
+    name = name.removesuffix("-levels")
     return FILTERS.get(name) or FILTERS.get(f"deltabloom-{name}", INK)

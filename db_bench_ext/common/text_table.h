@@ -18,11 +18,6 @@ class TextTable {
     rows_.push_back(std::move(cells));
   }
 
-  // Adds a cell at the end of row `row`; the header is row 0.
-  void Extend(size_t row, std::string cell) {
-    rows_[row].push_back(std::move(cell));
-  }
-
   // The first column to the left, the others to the right, no blanks at the
   // end of a line; ends in a newline.
   std::string Text() const;

@@ -40,7 +40,7 @@ def positive(text):
 
 
 def arguments(argv):
-    names = [one.name for one in matrix.FILTERS + matrix.LEVELS_FILTERS]
+    names = [one.name for one in matrix.FILTERS + matrix.LEVELS_FILTERS + matrix.RANGE_FILTERS]
     parser = Parser(prog="script/compare", description=__doc__)
     parser.add_argument("--preset", choices=("quick", "full"), default="quick",
                         help="quick: three workloads in under three minutes; full: some sixty cells in under an hour")
@@ -63,6 +63,8 @@ def arguments(argv):
     parser.add_argument("--sst-dump", help="sst_dump to run (default: the one in PATH)")
     parser.add_argument("--plugin", type=pathlib.Path, help="libdeltabloom_rocksdb_plugin.so")
     parser.add_argument("--keep-databases", action="store_true", help="do not remove the databases at the end")
+    parser.add_argument("--redraw", action="store_true",
+                        help="measure nothing: write the report in --output anew from its report.json")
     parser.add_argument("--list", action="store_true", help="print the names of the cells and end")
     chosen = parser.parse_args(argv)
     for option in ("bits_per_key", "cache_mib", "shapes"):
@@ -84,12 +86,13 @@ def numbers(text, option):
 
 def cells(chosen):
     """The cells asked for; fills in the preset's sizes where none were given."""
-    everything = matrix.FILTERS + matrix.LEVELS_FILTERS
+    everything = matrix.FILTERS + matrix.LEVELS_FILTERS + matrix.RANGE_FILTERS
     if chosen.filters:
         everything = matrix.by_name(everything, chosen.filters.split(","), "--filters")
-    filters = [one for one in everything if not one.levels]
+    filters = [one for one in everything if not one.levels and not one.extractor]
     levels = [one for one in everything if one.levels]
-    wanted, keys, reads, repetitions = matrix.preset(chosen.preset, filters, levels)
+    ranges = [one for one in everything if one.extractor]
+    wanted, keys, reads, repetitions = matrix.preset(chosen.preset, filters, levels, ranges)
     if chosen.workloads:
         shapes = (chosen.shapes or "full").split(",")
         for shape in shapes:
@@ -102,9 +105,13 @@ def cells(chosen):
         for workload in workloads:
             # A tree that is settled at once teaches a listener nothing.
             some = filters + levels if workload.grown else filters
+            if workload.sparse:
+                # Other filters are not asked there.
+                some = [one for one in filters if not one.uri] + ranges
             wanted += matrix.product(some, [workload], bits, caches, shapes)
     if not wanted:
-        raise ValueError(f"--filters {chosen.filters}: only on trees that grow; add readmissing-grown to --workloads")
+        raise ValueError(f"--filters {chosen.filters}: not asked in these workloads; "
+                         "levels need readmissing-grown, ranges need seekempty or seekfull among --workloads")
     chosen.keys = int(chosen.keys or keys)
     chosen.reads = int(chosen.reads or reads)
     chosen.repetitions = int(chosen.repetitions or repetitions)
@@ -190,8 +197,7 @@ def compare(chosen):
         prepare(chosen, folder, display)
         measurement = Measurement(chosen, folder, display)
         done = measurement.run_all(chosen.cells, chosen.repetitions)
-        report = Report(folder, about(chosen), done, measurement.databases.loaded, measurement.failures)
-        report.write()
+        Report.of_runs(folder, about(chosen), done, measurement.databases.loaded, measurement.failures).write()
     except OSError as error:
         raise CompareError(f"{error.filename}: {error.strerror}") from error
     if not chosen.keep_databases and not measurement.failures:
@@ -200,8 +206,20 @@ def compare(chosen):
     return 1 if measurement.failures else 0
 
 
+def redraw(chosen):
+    folder = chosen.output.resolve()
+    try:
+        Report.of_folder(folder).write()
+    except OSError as error:
+        raise CompareError(f"{error.filename}: {error.strerror}") from error
+    print(f"Written anew: {folder / 'report.html'}")
+    return 0
+
+
 def main():
     chosen = arguments(sys.argv[1:])
+    if chosen.redraw:
+        return redraw(chosen)
     if chosen.list:
         print("\n".join(cell.name for cell in chosen.cells))
         return 0

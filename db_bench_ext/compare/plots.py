@@ -1,58 +1,54 @@
 """The plots of a report, as SVG that stands in the page itself."""
 
-from matplotlib.ticker import EngFormatter, MaxNLocator
-
 from common import drawing
-from common.colours import INK, of_filter
+from common.colours import has_levels, of_filter
+
+LOGARITHMIC = "log scale"
 
 
 def figure(height, left):
-    made, (axes,) = drawing.figure(1, 1, 6.4, height)
+    made, (axes,) = drawing.figure(1, 1, 5.2, height)
     drawing.margins(made, left, 0.1, 0.55, 0.35)
     return made, axes
 
 
-def bars(rows, field, title, unit, log=False):
+def bars(rows, field, title, unit):
     """One bar per filter, one panel: the rows of one group."""
     rows = [row for row in rows if row[field] is not None]
     if not rows:
         return None
-    made, axes = figure(1.1 + 0.34 * len(rows), left=1.7)
-    names = [row["filter"] for row in rows][::-1]
-    values = [row[field] for row in rows][::-1]
-    errors = [row[field + "_spread"] or 0 for row in rows][::-1]
-    axes.barh(names, values, xerr=errors, color=[of_filter(name) for name in names], ecolor=INK)
-    if log and min(values) > 0:
-        drawing.logarithmic(axes, "x", steps=(1,))
-    else:
-        axes.xaxis.set_major_locator(MaxNLocator(5))
-        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    for place, (value, error) in enumerate(zip(values, errors)):
-        axes.annotate(
-            f"{value:,.0f}" if value >= 1000 else f"{value:.4g}", (value + error, place), va="center", fontsize=9,
-            color=INK, xytext=(4, 0), textcoords="offset points",
-        )
-    axes.margins(x=0.22)
+    made, axes = figure(1.1 + 0.34 * len(rows), left=1.9)
+    names = [row["filter"] for row in rows]
+    values = [row[field] for row in rows]
+    errors = [row[field + "_spread"] or 0 for row in rows]
+
+    def label(value):
+        return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+    drawing.filter_bars(axes, names, values, label, errors)
     axes.set_xlabel(unit)
     axes.set_title(title, fontsize=11, loc="left")
-    drawing.tidy(axes, grid=False)
     return drawing.as_svg(made)
 
 
-def percentiles(rows, title):
+def percentiles(rows, title, unit):
     rows = [row for row in rows if row["p50_micros"] is not None]
     if not rows:
         return None
     made, axes = figure(3.2, left=0.75)
     for row in rows:
         values = [row["p50_micros"], row["p99_micros"], row["p999_micros"]]
-        axes.plot(range(3), values, marker="o", color=of_filter(row["filter"]), label=row["filter"])
+        line = "--" if has_levels(row["filter"]) else "-"
+        axes.plot(
+            range(3), values, marker="o", color=of_filter(row["filter"]), ls=line, label=row["filter"]
+        )
     axes.set_xticks(range(3), ["50 %", "99 %", "99.9 %"])
+    axes.set_xlim(-0.15, 3.4)  # room for the names
     drawing.logarithmic(axes, "y")
-    axes.set_ylabel("microseconds")
+    axes.set_ylabel(f"{unit}, {LOGARITHMIC}")
     axes.set_title(title, fontsize=11, loc="left")
     drawing.tidy(axes)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, loc="center right")
     return drawing.as_svg(made)
 
 
@@ -78,7 +74,7 @@ def reads_over_bits(rows, stored):
             break
     drawing.logarithmic(axes, "y")
     axes.set_xlabel("stored bits per key")
-    axes.set_ylabel("data-block reads")
+    axes.set_ylabel(f"data-block reads, {LOGARITHMIC}")
     axes.set_title("Data-block reads left per lookup of an absent key", fontsize=11, loc="left")
     drawing.tidy(axes)
     axes.legend(frameon=False, fontsize=8)

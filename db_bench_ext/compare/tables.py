@@ -3,12 +3,17 @@
 import statistics
 
 
+def six_digits(value):
+    """As many as a figure can have that repeats within a percent, and more."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
 def median_and_spread(values):
     """(median, half the distance between smallest and largest)."""
     values = [value for value in values if value is not None]
     if not values:
         return None, None
-    return statistics.median(values), (max(values) - min(values)) / 2
+    return six_digits(statistics.median(values)), six_digits((max(values) - min(values)) / 2)
 
 
 def lookups(figures):
@@ -101,9 +106,9 @@ def database_rows(loaded):
                 "runs": " ".join(f"L{level}:{files}" for level, files in facts["levels"]),
                 "keys": facts["entries"],
                 "filter_bytes": facts["filter_bytes"],
-                "bits_per_key": facts["bits_per_key"],
-                "load_seconds": facts["load_seconds"],
-                "compaction_cpu_seconds": facts["compaction_cpu_seconds"],
+                "bits_per_key": six_digits(facts["bits_per_key"]),
+                "load_seconds": six_digits(facts["load_seconds"]),
+                "compaction_cpu_seconds": six_digits(facts["compaction_cpu_seconds"]),
             }
         )
     return rows

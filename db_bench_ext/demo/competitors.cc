@@ -2,6 +2,7 @@
 
 #include <rocksdb/convenience.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "db_bench_ext/common/errors.h"
@@ -11,6 +12,11 @@
 namespace deltabloom::demo {
 
 namespace {
+
+bool EndsWith(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() &&
+         text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
 
 Competitor MakeDeltabloom(const std::string& bits, const std::string& layout) {
   const std::string uri = "deltabloom:" + bits + ":" + layout;
@@ -23,7 +29,14 @@ Competitor MakeDeltabloom(const std::string& bits, const std::string& layout) {
         "--layout: '" + layout +
         "': " + (reason != nullptr ? reason : "no such filter policy"));
   }
-  return {layout == "classic" ? "deltabloom" : "deltabloom-" + layout, policy};
+  Competitor competitor{"deltabloom-" + layout, policy, nullptr};
+  std::replace(competitor.name.begin(), competitor.name.end(), ':', '-');
+  if (EndsWith(layout, ":levels")) {
+    std::string error;
+    competitor.listener = NewRocksDBFilterListener(&error);
+    if (competitor.listener == nullptr) throw std::runtime_error(error);
+  }
+  return competitor;
 }
 
 }  // namespace
@@ -34,13 +47,15 @@ std::vector<Competitor> MakeCompetitors(
   std::string error;
   if (!RegisterRocksDB(&error)) throw std::runtime_error(error);
   std::vector<Competitor> competitors;
-  competitors.push_back({"none", nullptr});
-  competitors.push_back(
-      {"rocksdb-bloom", std::shared_ptr<const FilterPolicy>(
-                            rocksdb::NewBloomFilterPolicy(bits_per_key))});
-  competitors.push_back(
-      {"rocksdb-ribbon", std::shared_ptr<const FilterPolicy>(
-                             rocksdb::NewRibbonFilterPolicy(bits_per_key))});
+  competitors.push_back({"none", nullptr, nullptr});
+  competitors.push_back({kRocksDBBloom,
+                         std::shared_ptr<const FilterPolicy>(
+                             rocksdb::NewBloomFilterPolicy(bits_per_key)),
+                         nullptr});
+  competitors.push_back({"rocksdb-ribbon",
+                         std::shared_ptr<const FilterPolicy>(
+                             rocksdb::NewRibbonFilterPolicy(bits_per_key)),
+                         nullptr});
   const std::string bits = bench::Significant(bits_per_key, 10);
   for (const std::string& layout : layouts) {
     competitors.push_back(MakeDeltabloom(bits, layout));

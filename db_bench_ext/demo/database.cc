@@ -73,6 +73,7 @@ rocksdb::Options Database::MakeOptions(Purpose purpose) const {
   options.statistics = statistics_;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
+  if (listening_) options.listeners.push_back(competitor_.listener);
   return options;
 }
 
@@ -104,18 +105,44 @@ uint64_t Database::Ticker(rocksdb::Tickers ticker) const {
 
 void Database::Load(const KeySet& keys, const std::vector<RunPlan>& plan,
                     bench::ProgressBar* progress) {
-  const auto start = std::chrono::steady_clock::now();
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
   Open(Purpose::kLoad);
   uint64_t begin = 0;
   for (const RunPlan& run : plan) {
-    Insert(keys, begin, begin + run.keys, progress);
-    begin += run.keys;
-    if (run.level > 0) CompactRunTo(run.level);
+    if (run.level == 1) Listen();
+    const uint64_t end = begin + run.keys;
+    // Level 1 comes of flushes that are like those that stay in level 0.
+    const uint64_t flush = run.level == 1 ? plan.back().keys : run.keys;
+    for (; begin < end; begin += std::min(flush, end - begin)) {
+      Insert(keys, begin, std::min(begin + flush, end), progress);
+    }
+    if (run.level > 0) CompactLevel(0, run.level);
+    if (run.level == 1 && listening_) {
+      const Clock::time_point stopped = Clock::now();
+      WriteAgain(plan);
+      start += Clock::now() - stopped;
+    }
   }
   Close();
-  load_seconds_ =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
+  load_seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void Database::Listen() {
+  if (competitor_.listener == nullptr) return;
+  Close();
+  listening_ = true;
+  Open(Purpose::kLoad);
+}
+
+void Database::WriteAgain(const std::vector<RunPlan>& plan) {
+  // Until the policy, which learns from compactions, comes to rest.
+  constexpr int kTimes = 2;
+  for (int time = 0; time < kTimes; ++time) {
+    for (const RunPlan& run : plan) {
+      if (run.level > 0) CompactLevel(run.level, run.level);
+    }
+  }
 }
 
 void Database::Insert(const KeySet& keys, uint64_t begin, uint64_t end,
@@ -137,20 +164,24 @@ void Database::Insert(const KeySet& keys, uint64_t begin, uint64_t end,
   if (!status.ok()) Fail("flush", status);
 }
 
-// Everything on level 0 becomes one sorted run on `level`, which is empty, as
-// are the levels between.
-void Database::CompactRunTo(int level) {
+void Database::CompactLevel(int from, int to) {
   rocksdb::ColumnFamilyMetaData metadata;
   db_->GetColumnFamilyMetaData(&metadata);
   std::vector<std::string> inputs;
-  for (const rocksdb::SstFileMetaData& file : metadata.levels[0].files) {
+  const auto& level = metadata.levels[static_cast<size_t>(from)];
+  for (const rocksdb::SstFileMetaData& file : level.files) {
     inputs.push_back(file.name);
   }
   rocksdb::CompactionOptions options;
   options.compression = rocksdb::kNoCompression;
   options.output_file_size_limit = kTableFileBytes;
-  const rocksdb::Status status = db_->CompactFiles(options, inputs, level);
+  rocksdb::CompactionJobInfo done;
+  const rocksdb::Status status =
+      db_->CompactFiles(options, inputs, to, /*output_path_id=*/-1,
+                        /*output_file_names=*/nullptr, &done);
   if (!status.ok()) Fail("compact", status);
+  // RocksDB tells listeners of its own compactions only.
+  if (listening_) competitor_.listener->OnCompactionCompleted(db_.get(), done);
 }
 
 void Database::OpenForMeasuring() {

@@ -51,7 +51,10 @@ class Database {
   rocksdb::DB* db() const { return db_.get(); }
   uint64_t Ticker(rocksdb::Tickers ticker) const;
 
-  // Inserts every key and settles the tree; takes the time. Throws
+  // Inserts every key and settles the tree; takes the time. A listener meets it
+  // as an existing database, before level 1 is written, and the levels are then
+  // written again, untimed, as RocksDB's own compactions would in time: only
+  // then their filters are those for the tree that has become known. Throws
   // std::runtime_error.
   void Load(const KeySet& keys, const std::vector<RunPlan>& plan,
             bench::ProgressBar* progress);
@@ -79,7 +82,11 @@ class Database {
   void Open(Purpose purpose);
   void Insert(const KeySet& keys, uint64_t begin, uint64_t end,
               bench::ProgressBar* progress);
-  void CompactRunTo(int level);
+  // All of level `from` becomes one sorted run on level `to`, which is the same
+  // or empty, as are the levels between.
+  void CompactLevel(int from, int to);
+  void Listen();
+  void WriteAgain(const std::vector<RunPlan>& plan);
   void CheckFilters() const;
   [[noreturn]] void Fail(const std::string& doing,
                          const rocksdb::Status& status) const;
@@ -87,6 +94,7 @@ class Database {
   Competitor competitor_;
   std::filesystem::path path_;
   bool direct_io_;
+  bool listening_ = false;
   double load_seconds_ = 0;
   std::shared_ptr<rocksdb::Statistics> statistics_;
   std::unique_ptr<rocksdb::DB> db_;

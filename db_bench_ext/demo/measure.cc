@@ -34,6 +34,10 @@ LookupStats ReadTickers(const Database& database) {
   return stats;
 }
 
+size_t PresentFor(size_t absent) {
+  return (absent + kAbsentPerPresent - 1) / kAbsentPerPresent;
+}
+
 // One turn: each database gets the same keys, and each goes first as often as
 // the others.
 void TakeTurn(const std::vector<std::unique_ptr<Database>>& databases,
@@ -179,7 +183,7 @@ std::vector<Measurement> Measure(
     bench::ProgressBar* progress) {
   std::vector<Measurement> measurements(databases.size());
   TakeTurn(databases, 0, lookup_keys->Absent(kWarmUpKeys),
-           lookup_keys->Present(kWarmUpKeys), &measurements);
+           lookup_keys->Present(PresentFor(kWarmUpKeys)), &measurements);
   measurements.assign(databases.size(), Measurement());
   std::vector<uint64_t> compaction_bytes;
   for (const std::unique_ptr<Database>& database : databases) {
@@ -192,7 +196,7 @@ std::vector<Measurement> Measure(
     const size_t n = static_cast<size_t>(
         std::min<uint64_t>(kKeysPerTurn, plan.lookups - done));
     TakeTurn(databases, turn % databases.size(), lookup_keys->Absent(n),
-             lookup_keys->Present(n), &measurements);
+             lookup_keys->Present(PresentFor(n)), &measurements);
     done += n;
     progress->Advance(static_cast<double>(n) * plan.steps_per_lookup);
     if (SecondsSince(start) > plan.max_seconds) break;

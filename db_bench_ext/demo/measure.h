@@ -67,14 +67,17 @@ class LookupKeys {
   uint64_t present_drawn_ = 0;
 };
 
+inline constexpr uint64_t kAbsentPerPresent = 5;
+
 struct MeasurePlan {
-  uint64_t lookups = 0;         // of each kind, in each database
+  uint64_t lookups = 0;         // of absent keys, in each database
   double max_seconds = 0;       // stop after this time even if fewer are done
   double steps_per_lookup = 0;  // of the progress
 };
 
-// One element per database. The lookups of both kinds that were done are the
-// same in all of them. Throws std::runtime_error.
+// One element per database. For kAbsentPerPresent lookups of absent keys there
+// is one of a present one, which waits for the disk whatever the filter. Those
+// that were done are the same in all databases. Throws std::runtime_error.
 std::vector<Measurement> Measure(
     const std::vector<std::unique_ptr<Database>>& databases,
     LookupKeys* lookup_keys, const MeasurePlan& plan,

@@ -20,18 +20,20 @@ void Declare(CLI::App* app, std::map<std::string, std::string>* numbers,
   const auto number = [&](const char* name, const char* description) {
     return app->add_option(name, (*numbers)[name], description)->type_name("N");
   };
-  number("--keys", "Keys to insert, 1000 to 100000000 [2000000]");
+  number("--keys", "Keys to insert, 1000 to 100000000 [1000000]");
   number("--bits-per-key",
          "Filter size that each policy is asked for, 1 to 100 [10]")
       ->type_name("BITS");
-  app->add_option("--layout", options->layouts,
-                  "Deltabloom's layouts to run, separated by commas [classic]")
+  app->add_option(
+         "--layout", options->layouts,
+         "Deltabloom's layouts to run, separated by commas; LAYOUT:levels:\n"
+         "with allocation=levels [classic,local,auto,auto:levels]")
       ->type_name("LAYOUT")
       ->delimiter(',')
       ->allow_extra_args(false);
   number("--lookups",
-         "Lookups of absent and of present keys per database\n"
-         "[30000, fewer where the disk is slow]");
+         "Lookups of absent keys per database, and a fifth as many of\n"
+         "present ones [40000, fewer where the disk is slow]");
   number("--seed", "Choice and order of the keys [1]");
   app->add_option("--db", options->db,
                   "Keep the databases in DIR, which must be new or empty\n"
@@ -86,7 +88,7 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   CLI::App app(
       "Loads the same keys into a RocksDB database per filter and shows what "
       "each filter saves:\ndata-block reads per lookup, false positives, time. "
-      "Takes at most about two minutes.");
+      "Takes about a minute.");
   app.name("script/demo");
   app.footer(
       "Counts may end in k or M: 100k, 10M.\n"

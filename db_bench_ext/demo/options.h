@@ -9,9 +9,10 @@
 namespace deltabloom::demo {
 
 struct Options {
-  uint64_t keys = 2'000'000;
+  uint64_t keys = 1'000'000;
   double bits_per_key = 10;
-  std::vector<std::string> layouts = {"classic"};
+  std::vector<std::string> layouts = {"classic", "local", "auto",
+                                      "auto:levels"};
   std::string db;  // empty: a temporary folder
   uint64_t seed = 1;
   uint64_t lookups = 0;  // 0: kDefaultLookups, fewer if time runs short
@@ -19,7 +20,7 @@ struct Options {
   std::string plot;      // empty: none
 };
 
-inline constexpr uint64_t kDefaultLookups = 30'000;
+inline constexpr uint64_t kDefaultLookups = 40'000;
 
 // False if help was asked for, which has been printed. Throws
 // bench::UsageError.

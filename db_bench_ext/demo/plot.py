@@ -10,43 +10,18 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from common import drawing, terminal  # noqa: E402
-from common.colours import GRID, INK, MUTED, of_filter  # noqa: E402
-from matplotlib.ticker import MaxNLocator  # noqa: E402
+from common.colours import INK  # noqa: E402
 
 # Title, key in the JSON file, factor, and how a value is written.
 PANELS = [
     ("Data-block reads per lookup\nof an absent key",
-     "absent_data_block_reads_per_lookup", 1, "{:.3f}"),
+     "absent_data_block_reads_per_lookup", 1, "{:.4f}"),
     ("Microseconds per lookup\nof an absent key",
      "absent_micros_per_lookup", 1, "{:.1f}"),
     ("False positives\nper filter asked", "false_positive_rate", 100,
-     "{:.2f} %"),
+     "{:.3f} %"),
     ("Filter bits stored\nper key", "bits_per_key", 1, "{:.2f}"),
 ]  # fmt: skip
-
-
-def draw_panel(axes, title, filters, values, form):
-    """One bar per filter from top to bottom, its value at the bar's end."""
-    top = max((value for value in values if value is not None), default=0) or 1
-    rows = range(len(filters))
-    colours = [of_filter(name) for name in filters]
-    axes.barh(rows, [value or 0 for value in values], height=0.62, color=colours, zorder=2)
-    for row, value in zip(rows, values):
-        text = "no filter" if value is None else form.format(value)
-        axes.text((value or 0) + top * 0.02, row, text, va="center",
-                  fontsize=9.5, color=MUTED if value is None else INK)  # fmt: skip
-    axes.set_xlim(0, top * 1.3)
-    axes.set_yticks(list(rows))
-    axes.set_yticklabels(filters, fontsize=10, color=INK)
-    axes.invert_yaxis()
-    axes.set_title(title, loc="left", fontsize=11, color=INK, pad=10)
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    drawing.tidy(axes, grid=False)
-    axes.tick_params(axis="x", colors=MUTED, labelsize=8.5, length=0)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", color=GRID, zorder=0)
-    axes.spines["bottom"].set_visible(False)
-    axes.spines["left"].set_color(MUTED)
 
 
 def draw(document):
@@ -61,9 +36,10 @@ def draw(document):
         if key == "bits_per_key":
             values = [value or None for value in values]
         values = [None if value is None else value * factor for value in values]
-        draw_panel(axes, title, filters, values, form)
-    figure.subplots_adjust(hspace=0.5, wspace=0.4)
-    drawing.margins(figure, 1.6, 0.1, 0.3, 1.05)
+        drawing.filter_bars(axes, filters, values, form.format)
+        axes.set_title(title, loc="left", fontsize=11, color=INK, pad=10)
+    figure.subplots_adjust(hspace=0.5, wspace=0.45)
+    drawing.margins(figure, 1.75, 0.1, 0.3, 1.05)
     return drawing.as_png(figure)
 
 

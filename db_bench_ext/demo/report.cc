@@ -7,6 +7,7 @@
 
 #include "db_bench_ext/common/format.h"
 #include "db_bench_ext/common/text_table.h"
+#include "db_bench_ext/demo/competitors.h"
 
 namespace deltabloom::demo {
 
@@ -26,6 +27,61 @@ double Reads(const LookupStats& stats) {
 
 double Micros(const LookupStats& stats) {
   return PerLookup(stats.micros, stats);
+}
+
+const Result* Find(const std::vector<Result>& results, const char* filter) {
+  const auto found = std::find_if(
+      results.begin(), results.end(),
+      [&](const Result& result) { return result.filter == filter; });
+  return found == results.end() ? nullptr : &*found;
+}
+
+// The one with the fewest reads for an absent key of those with at most as many
+// bytes as `bloom`, but for a hundredth; `bloom` itself if none has fewer.
+const Result& BestAtEqualBytes(const std::vector<Result>& results,
+                               const Result& bloom) {
+  const double bytes = 1.01 * static_cast<double>(bloom.tables.filter_bytes);
+  const Result* best = &bloom;
+  for (const Result& result : results) {
+    if (result.tables.filter_bytes > 0 &&
+        static_cast<double>(result.tables.filter_bytes) <= bytes &&
+        Reads(result.measurement.absent) < Reads(best->measurement.absent)) {
+      best = &result;
+    }
+  }
+  return *best;
+}
+
+std::string FormatBest(const std::vector<Result>& results) {
+  const Result* const bloom = Find(results, kRocksDBBloom);
+  if (bloom == nullptr) return "";
+  const double before = Reads(bloom->measurement.absent);
+  const Result& best = BestAtEqualBytes(results, *bloom);
+  std::string text;
+  if (&best == bloom) {
+    text = "With the bytes of " + bloom->filter +
+           " no filter reads fewer data blocks for an absent key than its " +
+           Fixed(before, 4) + ".\n";
+  } else {
+    const double after = Reads(best.measurement.absent);
+    text = "With the bytes of " + bloom->filter + ", " + best.filter +
+           " reads the fewest: " + Fixed(after, 4) +
+           " data blocks for an absent key\ninstead of " + Fixed(before, 4);
+    if (after > 0) {
+      text += ", " + Fixed(before / after, before < 10 * after ? 1 : 0) +
+              " times fewer";
+    }
+    text += ", in " + Fixed(Micros(best.measurement.absent), 1) +
+            " microseconds instead of " +
+            Fixed(Micros(bloom->measurement.absent), 1) + ".\n";
+  }
+  const Result& none = results.front();
+  if (none.tables.filter_bytes == 0) {
+    text += "Without a filter: " + Fixed(Reads(none.measurement.absent), 4) +
+            " data blocks, " + Fixed(Micros(none.measurement.absent), 1) +
+            " microseconds.\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -55,21 +111,12 @@ std::string FormatSetting(uint64_t keys, double bits_per_key,
                     : "; no direct reads there, the page cache helps.\n\n");
 }
 
-std::string FormatRuns(
-    const std::vector<std::unique_ptr<Database>>& databases) {
-  TextTable table({"run", "files", "keys"});
-  table.Add({"", "", ""});
-  for (const SortedRun& run : databases.front()->Runs()) {
+std::string FormatRuns(const std::vector<SortedRun>& runs) {
+  TextTable table({"run", "files", "keys", "MB"});
+  for (const SortedRun& run : runs) {
     table.Add({"level " + std::to_string(run.level), WithThousands(run.files),
-               WithThousands(run.keys)});
-  }
-  for (const std::unique_ptr<Database>& database : databases) {
-    table.Extend(0, "MB");
-    table.Extend(1, database->name());
-    const std::vector<SortedRun> runs = database->Runs();
-    for (size_t i = 0; i < runs.size(); ++i) {
-      table.Extend(i + 2, Fixed(static_cast<double>(runs[i].bytes) / 1e6, 1));
-    }
+               WithThousands(run.keys),
+               Fixed(static_cast<double>(run.bytes) / 1e6, 1)});
   }
   return table.Text();
 }
@@ -95,7 +142,6 @@ std::string FormatTable(const std::vector<Result>& results) {
 }
 
 std::string FormatSummary(const std::vector<Result>& results) {
-  const Result& first = results.front();
   const Result& last = results.back();
   const LookupStats& absent = last.measurement.absent;
   uint64_t checked = last.keys;
@@ -110,13 +156,7 @@ std::string FormatSummary(const std::vector<Result>& results) {
       (checked == last.keys
            ? "every key.\n"
            : WithThousands(checked) + " keys or more, as time allowed.\n");
-  const double before = Reads(first.measurement.absent);
-  const double after = Reads(absent);
-  if (before > 0) {
-    text += "For an absent key " + last.filter + " reads " + Fixed(after, 4) +
-            " data blocks instead of " + Fixed(before, 4) + ": " +
-            Fixed((1 - after / before) * 100, 1) + " % fewer.\n";
-  }
+  text += FormatBest(results);
   for (const Result& result : results) {
     const uint64_t missed = result.measurement.missed_present_keys;
     if (missed > 0) {

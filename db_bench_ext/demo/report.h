@@ -29,13 +29,14 @@ struct Result {
 std::string FormatSetting(uint64_t keys, double bits_per_key,
                           const std::string& folder, bool direct_io);
 
-// The runs of each database, newest first, side by side.
-std::string FormatRuns(const std::vector<std::unique_ptr<Database>>& databases);
+// Newest first.
+std::string FormatRuns(const std::vector<SortedRun>& runs);
 
 // One line per filter.
 std::string FormatTable(const std::vector<Result>& results);
 
-// How much was looked up, and what the last filter saves against the first.
+// How much was looked up, and what the filter that saves most saves, of those
+// with no more bytes than RocksDB's Bloom filter.
 std::string FormatSummary(const std::vector<Result>& results);
 
 std::string FormatJson(const std::vector<Result>& results);

@@ -7,6 +7,7 @@
 #include "db_bench_ext/common/statistics.h"
 #include "db_bench_ext/study/string_hashes.h"
 #include "db_bench_ext/study/studies.h"
+#include "util/classic/good_size.h"
 
 namespace deltabloom::study {
 namespace {
@@ -14,12 +15,14 @@ namespace {
 constexpr uint32_t kBitsPerKey = 10;
 constexpr uint32_t kProbes = 6;
 
-// The classic filter (docs/format.md), with any hash.
+// The classic filter (docs/format.md), with any hash: with its own, it has the
+// bits that the filter of StudySpace has.
 class HashedFilter {
  public:
   HashedFilter(const StringHash& hash, const std::vector<std::string>& keys)
       : hash_(hash.hash),
-        bits_(std::max<uint64_t>(64, (keys.size() * kBitsPerKey + 7) / 8 * 8)),
+        bits_(8 * internal::classic::GoodSizeFrom(std::max<uint64_t>(
+                      8, (keys.size() * kBitsPerKey + 7) / 8))),
         set_(bits_) {
     for (const std::string& key : keys) {
       uint32_t h = hash_(key);

@@ -11,6 +11,7 @@
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/common/progress.h"
 #include "db_bench_ext/common/text_table.h"
+#include "db_bench_ext/study/advice.h"
 #include "db_bench_ext/study/string_hashes.h"
 #include "db_bench_ext/study/studies.h"
 
@@ -196,6 +197,10 @@ int Run(const Settings& settings) {
   std::optional<bench::OutputFile> json;
   if (!settings.json_file.empty()) json.emplace("--json", settings.json_file);
   const Rows result = RunAll(settings, own);
+  if (!settings.keys_file.empty()) {
+    Print(Advice(result.value("hashes", Rows::array()),
+                 result.value("space", Rows::array())));
+  }
   if (json) {
     json->Write([&](std::ostream* out) { *out << result.dump(1) << '\n'; });
     json->Publish();
@@ -217,8 +222,10 @@ bool ParseSettings(int argc, char** argv, Settings* settings) {
       ->check(CLI::IsMember({"all", "rates", "hashes", "space", "sizes",
                              "classic", "damage", "payload_check"}))
       ->capture_default_str();
-  app.add_option("--keys", settings->keys_file,
-                 "Run hashes and space on the keys of this file, one per line");
+  app.add_option(
+      "--keys", settings->keys_file,
+      "Run hashes and space on the keys of this file, one per line;\n"
+      "ends in advice for them");
   app.add_option("--json", settings->json_file, "Write all rows to this file");
   app.add_option("--seed", settings->seed, "Seed of everything drawn at random")
       ->capture_default_str();
@@ -245,6 +252,14 @@ bool ParseSettings(int argc, char** argv, Settings* settings) {
   app.add_flag("--quick", settings->quick,
                "A tenth of the keys and queries, for a first look");
   if (!bench::ParseCommandLine({argv + 1, argv + argc}, &app)) return false;
+  const std::string& which = settings->which;
+  if (!settings->keys_file.empty() && which != "all" && which != "hashes" &&
+      which != "space") {
+    throw bench::UsageError(
+        "--keys: the study of " + which +
+        " does not depend on whose keys they are; leave it out, or run all, "
+        "hashes or space");
+  }
   if (settings->quick) {
     settings->rate_keys = std::min<uint64_t>(settings->rate_keys, 10000);
     settings->max_keys = std::min<uint64_t>(settings->max_keys, 100000);

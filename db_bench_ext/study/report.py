@@ -150,7 +150,7 @@ def hashes_chapter(data):
 Seventeen string hashes of a published study and two of today, each from its public definition.
 Collisions are keys less distinct 32-bit values; "published" is that study's figure on its own keys of the same number.
 Flips is the share of output bits that change with one input bit (ideal 0.5), worst bias how far the worst single output bit is from changing half the time (ideal 0, useless 0.5).
-False positives are those of a classic filter at 10 bits per key, k = 6, made with that hash.
+False positives are those of a classic filter at 10 bits per key, k = 6, of the size that its writer takes, made with that hash.
 Times are CPU time, medians of interleaved repetitions.
 
 {defined}

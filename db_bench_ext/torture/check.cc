@@ -27,6 +27,7 @@ class Check {
 
   // False after a failure.
   bool Run(State* state) {
+    journal_->Begin("opening the database");
     if (!Ok(database_.Open(Database::Mode::kReadWrite), "opening it") ||
         !ResolveTransactions()) {
       return false;
@@ -36,13 +37,18 @@ class Check {
     for (uint32_t slot = 0; slot < kSlots; ++slot) {
       if (!JudgeSlot(model, slot, &state->slots[slot])) return false;
     }
-    if (!LookUpAll(*state) || !Settle() || !LookUpAll(*state)) return false;
+    journal_->Begin("lookups before the flush");
+    if (!LookUpAll(*state) || !Settle()) return false;
+    journal_->Begin("lookups after the flush");
+    if (!LookUpAll(*state)) return false;
+    journal_->Begin("making column families");
     for (uint32_t slot = 1; slot < kSlots; ++slot) {
       if (!MakeIfMissing(slot, &state->slots[slot])) return false;
     }
     CountTables();
     database_.CountFilters(&journal_->totals);
     journal_->totals.lookups += reader_.lookups();
+    journal_->Begin("closing the database");
     return Ok(database_.Close(), "closing it");
   }
 
@@ -59,6 +65,7 @@ class Check {
 
   bool ResolveTransactions() {
     if (database_.transactions() == nullptr) return true;
+    journal_->Begin("ending prepared transactions");
     const Model model(&before_, journal_, ending_);
     std::vector<rocksdb::Transaction*> prepared;
     database_.transactions()->GetAllPreparedTransactions(&prepared);
@@ -86,6 +93,7 @@ class Check {
   }
 
   bool JudgeSlot(const Model& model, uint32_t slot, SlotState* state) {
+    journal_->Begin("reading slot " + std::to_string(slot));
     const Family& family = database_.family(slot);
     state->exists = family.handle != nullptr;
     state->generation = family.generation;
@@ -140,11 +148,13 @@ class Check {
     for (uint32_t slot = 0; slot < kSlots; ++slot) {
       rocksdb::ColumnFamilyHandle* const family = database_.family(slot).handle;
       if (family == nullptr) continue;
+      journal_->Begin("a flush of slot " + std::to_string(slot));
       if (!Ok(database_.db()->Flush(rocksdb::FlushOptions(), family),
               "a flush")) {
         return false;
       }
       if (numbers_.Below(6) != 0) continue;
+      journal_->Begin("a compaction of slot " + std::to_string(slot));
       if (!Ok(database_.db()->CompactRange(rocksdb::CompactRangeOptions(),
                                            family, nullptr, nullptr),
               "a compaction")) {

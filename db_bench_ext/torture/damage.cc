@@ -157,6 +157,7 @@ void CheckDamaged(const Plan& plan, const Folders& folders,
     const bool flip = fault.kind == Fault::Kind::kBitFlip;
     ++(flip ? totals->bit_flips : totals->read_errors);
     uint64_t errors = 0;
+    journal->Begin("reading with " + fault.Describe());
     const rocksdb::Status opened = database.Open(Database::Mode::kReadOnly);
     if (opened.ok()) {
       const std::string problem =

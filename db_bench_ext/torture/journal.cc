@@ -10,6 +10,18 @@
 
 namespace deltabloom::torture {
 
+namespace {
+
+// What does not fit is cut off.
+template <size_t kSize>
+void Copy(const std::string& text, char (&to)[kSize]) {
+  const size_t size = std::min(text.size(), kSize - 1);
+  std::memcpy(to, text.data(), size);
+  to[size] = '\0';
+}
+
+}  // namespace
+
 Journal* Journal::Create() {
   void* const memory = mmap(nullptr, sizeof(Journal), PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -27,6 +39,7 @@ void Journal::Clear() {
   failing_ = false;
   failed_ = false;
   failure_[0] = '\0';
+  step_[0] = '\0';
   wants_to_die = false;
   write_failed = false;
   acknowledged = 0;
@@ -50,10 +63,10 @@ uint32_t Journal::size() const { return std::min(size_.load(), kCapacity); }
 
 void Journal::Fail(const std::string& what) {
   if (failing_.exchange(true)) return;
-  const size_t size = std::min(what.size(), sizeof(failure_) - 1);
-  std::memcpy(failure_, what.data(), size);
-  failure_[size] = '\0';
+  Copy(what, failure_);
   failed_ = true;
 }
+
+void Journal::Begin(const std::string& step) { Copy(step, step_); }
 
 }  // namespace deltabloom::torture

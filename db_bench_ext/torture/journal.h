@@ -73,6 +73,10 @@ class Journal {
   bool failed() const { return failed_; }
   std::string failure() const { return failure_; }
 
+  // What the checking process is at, should it never come back. By one thread.
+  void Begin(const std::string& step);
+  std::string step() const { return step_; }
+
   // The working process cannot go on where it shall be killed: do it.
   std::atomic<bool> wants_to_die{false};
   // A file operation has failed, on purpose.
@@ -90,6 +94,7 @@ class Journal {
   std::atomic<bool> failing_{false};
   std::atomic<bool> failed_{false};
   char failure_[8192] = {};
+  char step_[256] = {};
   Record records_[kCapacity];
 };
 

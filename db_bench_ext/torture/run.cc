@@ -184,8 +184,11 @@ class Cycle {
     const Time limit = Limit();
     while (!process.HasEnded()) {
       if (Clock::now() > limit) {
+        // What it has found may be why it does not end.
+        if (journal_->failed()) return journal_->failure();
         return "the check has not ended after " +
-               std::to_string(options_.timeout_seconds) + " s";
+               std::to_string(options_.timeout_seconds) +
+               " s; it was at: " + journal_->step();
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

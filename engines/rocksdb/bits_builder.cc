@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "engines/rocksdb/filter_buffer.h"
-#include "rocksdb/env.h"
 #include "util/cpu.h"
+#include "util/hash64.h"
 #include "util/rate.h"
 
 namespace deltabloom::internal {
@@ -17,6 +17,9 @@ namespace {
 
 using ROCKSDB_NAMESPACE::Slice;
 using ROCKSDB_NAMESPACE::Status;
+
+// The keys of a range part take memory bit by bit.
+constexpr uint64_t kChargeStep = uint64_t{64} << 10;
 
 // A sealed filter without probes. Static, since it answers for lack of memory.
 struct AlwaysMatchFilter {
@@ -55,14 +58,23 @@ SealOptions WithKeys(SealOptions seal, const KeyMapping& mapping) {
   return seal;
 }
 
+// Of the range part; 0: there is to be none.
+double RangeBits(const BuilderSettings& settings) {
+  const double bits_per_key = settings.millibits_per_key / 1000.0;
+  return settings.range && bits_per_key >= kMinBitsPerKeyWithRanges
+             ? RangeBitsPerKey(bits_per_key)
+             : 0;
+}
+
 }  // namespace
 
 BitsBuilder::BitsBuilder(const BuilderSettings& settings)
     : hashes_(settings.layout->hash_size),
       settings_(settings),
       seal_(WithKeys(settings.seal, settings.mapping)),
-      framing_size_(SealedFramingSize(seal_)),
       maps_keys_(settings.mapping.IsNeeded()),
+      range_bits_per_key_(RangeBits(settings)),
+      range_keys_(range_bits_per_key_),
       finished_hashes_(settings.layout->hash_size),
       charge_(settings.charged_cache) {}
 
@@ -72,7 +84,11 @@ inline void BitsBuilder::AddHash(uint64_t hash) {
   } catch (const std::bad_alloc&) {
     keys_lost_ = true;
   }
-  if (charge_.on() && hashes_.MemorySize() != charged_hashes_) Charge();
+  if (charge_.on() &&
+      (hashes_.MemorySize() != charged_hashes_ ||
+       range_keys_.BuildBytes() > charged_range_keys_ + kChargeStep)) {
+    Charge();
+  }
   checksum_ ^= hash;
   entries_.store(entries_.load(std::memory_order_relaxed) + 1,
                  std::memory_order_relaxed);
@@ -99,6 +115,7 @@ bool BitsBuilder::HashMapped(const Slice& key, uint64_t* hash) {
 // Keys come sorted, so a repeated one follows itself, as do keys that a
 // comparator with a key transform calls equal.
 void BitsBuilder::AddKey(const Slice& key) {
+  range_keys_.Add(key);
   uint64_t hash;
   if (!HashOf(key, &hash) || last_key_.Is(hash)) return;
   AddHash(hash);
@@ -106,6 +123,7 @@ void BitsBuilder::AddKey(const Slice& key) {
 }
 
 void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
+  range_keys_.AddKeyAndAlt(key, alt);
   uint64_t key_hash, alt_hash;
   if (!HashOf(key, &key_hash) || !HashOf(alt, &alt_hash)) return;
   // RocksDB hands over sorted keys, each with its prefix, so that a repeated
@@ -161,6 +179,7 @@ void BitsBuilder::Reset() {
   hashes_.Clear();
   last_key_ = {};
   last_alt_ = {};
+  range_keys_.Reset();
   checksum_ = 0;
   keys_lost_ = false;
   entries_.store(0, std::memory_order_relaxed);
@@ -169,15 +188,17 @@ void BitsBuilder::Reset() {
 
 void BitsBuilder::Charge(uint64_t more) {
   charged_hashes_ = hashes_.MemorySize();
-  charge_.Set(charged_hashes_ + finished_hashes_.MemorySize() +
-              finished_bytes_ + more);
+  charged_range_keys_ = range_keys_.BuildBytes();
+  charge_.Set(charged_hashes_ + charged_range_keys_ +
+              finished_hashes_.MemorySize() + finished_bytes_ + more);
 }
 
 FilterBits BitsBuilder::BitsOf(const LayoutRow& row, uint64_t keys,
+                               const Beside& beside,
                                uint64_t max_filter_bytes) const {
-  return BitsFor({settings_.millibits_per_key, settings_.false_positive_rate,
+  return BitsFor({beside.millibits_per_key, settings_.false_positive_rate,
                   max_filter_bytes},
-                 row, keys, framing_size_);
+                 row, keys, beside.size);
 }
 
 Slice BitsBuilder::AlwaysMatch(std::unique_ptr<const char[]>* owner) {
@@ -188,16 +209,60 @@ Slice BitsBuilder::AlwaysMatch(std::unique_ptr<const char[]>* owner) {
           filter.bytes.size()};
 }
 
+BitsBuilder::Beside BitsBuilder::NothingBeside() const {
+  return {{}, SealedFramingSize(seal_), settings_.millibits_per_key};
+}
+
+BitsBuilder::Beside BitsBuilder::RangePartBeside(
+    uint64_t range_part_size) const {
+  const double bits_per_key = settings_.millibits_per_key / 1000.0;
+  return {{},
+          SealedFramingSize(seal_) + range_part_size,
+          ToMillibits(PointBitsPerKey(bits_per_key))};
+}
+
+// False if there is none.
+bool BitsBuilder::BuildRangePart(Beside* beside) {
+  const uint64_t bytes = hashes_.MemorySize() + range_keys_.BuildBytes();
+  const uint64_t limit = settings_.max_build_bytes;
+  if (limit != 0 && bytes > limit) range_keys_.Drop();
+  Charge();
+  std::string range_part;
+  if (!range_keys_.Finish(&range_part)) {
+    TellOfNoRangePart(range_keys_.state());
+    return false;
+  }
+  *beside = RangePartBeside(range_part.size());
+  beside->range_part = std::move(range_part);
+  return true;
+}
+
 Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
   if (hashes_.size() == 0) return BuildEmpty(owner);
+  Slice filter;
+  Beside beside;
+  if (BuildRangePart(&beside)) {
+    filter = BuildBeside(beside, owner);
+    if (filter.empty()) TellOfNoRangePart(RangeKeys::State::kTooLarge);
+  }
+  if (filter.empty()) filter = BuildBeside(NothingBeside(), owner);
+  return filter.empty() ? AlwaysMatch(owner) : filter;
+}
+
+Slice BitsBuilder::BuildBeside(const Beside& beside,
+                               std::unique_ptr<const char[]>* owner) {
+  const uint64_t limit = settings_.max_build_bytes;
+  const uint64_t range_size = beside.range_part.size();
   const LayoutRow* row = settings_.layout;
   while (row != nullptr) {
     const FilterBits bits =
-        BitsOf(*row, hashes_.size(), settings_.max_filter_bytes);
+        BitsOf(*row, hashes_.size(), beside, settings_.max_filter_bytes);
+    if (range_size > 0 && bits.lowered) return {};
     if (bits.millibits_per_key != 0) {
-      const LayoutRow* affordable = FindAffordableLayout(
-          row, hashes_.size(), bits.millibits_per_key, hashes_.MemorySize(),
-          settings_.detect_corruption, settings_.max_build_bytes);
+      const LayoutRow* affordable =
+          FindAffordableLayout(row, hashes_.size(), bits.millibits_per_key,
+                               hashes_.MemorySize() + range_size,
+                               settings_.detect_corruption, limit);
       if (affordable != row) {  // which may need other bits for the rate
         row = affordable;
         continue;
@@ -205,40 +270,47 @@ Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
     }
     TellOf(bits);
     if (bits.millibits_per_key == 0) break;
-    const Slice filter = BuildWith(*row, bits.millibits_per_key, owner);
+    const Slice filter = BuildWith(*row, bits.millibits_per_key, beside, owner);
     if (!filter.empty()) return filter;
     row = row->fallback;
   }
-  return AlwaysMatch(owner);
+  return {};
 }
 
 Slice BitsBuilder::BuildEmpty(std::unique_ptr<const char[]>* owner) {
-  std::unique_ptr<char[]> bytes(new char[framing_size_]());
+  const size_t size = SealedFramingSize(seal_);
+  std::unique_ptr<char[]> bytes(new char[size]());
   Seal(reinterpret_cast<unsigned char*>(bytes.get()), 0, kEmptyLastByte, seal_);
   finished_kind_ = FilterKind::kEmpty;
   *owner = std::move(bytes);
-  return {owner->get(), framing_size_};
+  return {owner->get(), size};
 }
 
 Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
+                             const Beside& beside,
                              std::unique_ptr<const char[]>* owner) {
-  FilterBuffer buffer = AllocateFilter(
-      row, hashes_.size(), millibits_per_key, framing_size_,
-      settings_.max_filter_bytes,
-      settings_.optimize_for_memory ? &settings_.tally->rounding_balance
-                                    : nullptr);
+  FilterBuffer buffer = AllocateFilter(row, hashes_.size(), millibits_per_key,
+                                       beside.size, settings_.max_filter_bytes,
+                                       settings_.optimize_for_memory
+                                           ? &settings_.tally->rounding_balance
+                                           : nullptr);
   const Plan& plan = buffer.plan;
-  const uint64_t size = plan.payload_size + framing_size_;
+  const uint64_t size = plan.payload_size + beside.size;
   const bool keep_hashes = settings_.detect_corruption;
-  Charge(size + PeakBuildBytes(plan, hashes_.MemorySize(), keep_hashes) -
+  Charge(size + beside.range_part.size() +
+         PeakBuildBytes(plan, hashes_.MemorySize(), keep_hashes) -
          hashes_.MemorySize());
   auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
   if (!plan.layout->build(&hashes_, keep_hashes, plan, ActiveCpu(), payload)) {
     return {};
   }
-  Seal(payload, plan.payload_size, plan.last_byte, seal_);
+  SealOptions seal = seal_;
+  seal.range_part = beside.range_part;
+  Seal(payload, plan.payload_size, plan.last_byte, seal);
   settings_.tally->rounding_balance += buffer.balance_change;
   finished_kind_ = FilterKind::kFilter;
+  finished_range_hash_ =
+      Hash64(beside.range_part.data(), beside.range_part.size());
   finished_bytes_ += size;
   *owner = std::move(buffer.bytes);
   return {owner->get(), static_cast<size_t>(size)};
@@ -258,6 +330,9 @@ Status BitsBuilder::MaybePostVerify(const Slice& filter) {
                                       ActiveCpu(), &keys, &parsed, nullptr);
   bool intact = kind == finished_kind_;
   if (intact && kind == FilterKind::kFilter) {
+    const std::string_view range_part = RangePartOf(filter.ToStringView());
+    intact =
+        finished_range_hash_ == Hash64(range_part.data(), range_part.size());
     const LayoutRow* row = FindLayoutOfLastByte(
         static_cast<uint8_t>(filter[filter.size() - 1]), Hash::kMurmurHash2);
     ForEachHash(finished_hashes_, [&](uint64_t hash) {
@@ -278,81 +353,47 @@ size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
   uint64_t exceeds = uint64_t{1} << 32;
   while (exceeds - fits > 1) {
     const uint64_t keys = fits + (exceeds - fits) / 2;
-    (SizeFor(keys, kUnlimited) <= limit ? fits : exceeds) = keys;
+    (SizeFor(keys, /*limited=*/false) <= limit ? fits : exceeds) = keys;
   }
   return fits;
 }
 
 size_t BitsBuilder::CalculateSpace(size_t entries) {
-  return SizeFor(entries, settings_.max_filter_bytes);
+  return SizeFor(entries, /*limited=*/true);
 }
 
-size_t BitsBuilder::SizeFor(uint64_t keys, uint64_t max_filter_bytes) const {
-  if (keys == 0) return framing_size_;
-  const uint32_t millibits =
-      BitsOf(*settings_.layout, keys, max_filter_bytes).millibits_per_key;
-  if (millibits == 0) return AlwaysMatchFilter::kSize;
-  return PlanFilter(settings_.layout, keys, millibits).payload_size +
-         framing_size_;
+// `limited` by max_filter_bytes.
+size_t BitsBuilder::SizeFor(uint64_t keys, bool limited) const {
+  if (keys == 0) return SealedFramingSize(seal_);
+  const uint64_t limit = limited ? settings_.max_filter_bytes : kUnlimited;
+  const LayoutRow& row = *settings_.layout;
+  Beside beside = NothingBeside();
+  FilterBits bits = BitsOf(row, keys, beside, limit);
+  if (range_bits_per_key_ > 0) {
+    const Beside with =
+        RangePartBeside(MaxRangePartSize(keys, range_bits_per_key_));
+    const FilterBits point_bits = BitsOf(row, keys, with, limit);
+    if (!point_bits.lowered) {
+      beside = with;
+      bits = point_bits;
+    }
+  }
+  if (bits.millibits_per_key == 0) return AlwaysMatchFilter::kSize;
+  return PlanFilter(&row, keys, bits.millibits_per_key).payload_size +
+         beside.size;
 }
 
 double BitsBuilder::EstimatedFpRate(size_t entries, size_t bytes) {
   if (entries == 0) return 0;
-  if (bytes <= framing_size_) return 1;
-  const double bits_per_key = 8 * static_cast<double>(bytes - framing_size_) /
-                              static_cast<double>(entries);
+  const size_t framing_size = SealedFramingSize(seal_);
+  if (bytes <= framing_size) return 1;
+  double bits_per_key = 8 * static_cast<double>(bytes - framing_size) /
+                        static_cast<double>(entries);
+  if (range_bits_per_key_ > 0) {
+    bits_per_key = std::max(0.0, PointBitsPerKey(bits_per_key));
+  }
   return RateForMillibits(settings_.layout, entries,
                           ToMillibits(std::min(bits_per_key, kMaxBitsPerKey)));
-}
-
-void BitsBuilder::WarnOfManyKeys() const {
-  const uint64_t many = settings_.layout->many_keys;
-  if (many == 0 || hashes_.size() <= many || settings_.log == nullptr ||
-      settings_.tally->warned_of_many_keys.exchange(true)) {
-    return;
-  }
-  try {
-    ROCKSDB_NAMESPACE::Warn(
-        settings_.log,
-        "[deltabloom] %llu keys in one %s filter: beyond some %llu million its "
-        "hash adds false positives; use another layout or partitioned filters",
-        static_cast<unsigned long long>(hashes_.size()), settings_.layout->name,
-        static_cast<unsigned long long>(many / 1'000'000));
-  } catch (const std::bad_alloc&) {
-    settings_.tally->warned_of_many_keys = false;  // the next filter says it
-  }
-}
-
-// Once each, for they would stand in the LOG for every table.
-void BitsBuilder::TellOf(const FilterBits& bits) const {
-  if (settings_.log == nullptr) return;
-  SharedTally& tally = *settings_.tally;
-  const auto keys = static_cast<unsigned long long>(hashes_.size());
-  const auto limit =
-      static_cast<unsigned long long>(settings_.max_filter_bytes);
-  if (bits.rate_missed && !tally.told_of_missed_rate.exchange(true)) {
-    ROCKSDB_NAMESPACE::Warn(
-        settings_.log,
-        "[deltabloom] a filter of %llu keys has a higher rate than "
-        "false_positive_rate=%g, which its layout cannot reach: use another "
-        "layout or partitioned filters",
-        keys, settings_.false_positive_rate);
-  }
-  if (bits.millibits_per_key == 0) {
-    if (tally.told_of_no_filter.exchange(true)) return;
-    ROCKSDB_NAMESPACE::Warn(
-        settings_.log,
-        "[deltabloom] no filter for %llu keys, max_filter_bytes=%llu leaves "
-        "less than 2 bits per key: use a higher limit, smaller tables or "
-        "partitioned filters",
-        keys, limit);
-  } else if (bits.lowered && !tally.told_of_lowered_bits.exchange(true)) {
-    ROCKSDB_NAMESPACE::Warn(
-        settings_.log,
-        "[deltabloom] %.3f bits per key in a filter of %llu keys, which has to "
-        "fit max_filter_bytes=%llu",
-        bits.millibits_per_key / 1000.0, keys, limit);
-  }
 }
 
 }  // namespace deltabloom::internal

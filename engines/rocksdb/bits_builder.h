@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/construction_charge.h"
 #include "engines/rocksdb/filter_bits.h"
 #include "engines/rocksdb/key_mapping.h"
 #include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/range_keys.h"
 #include "engines/rocksdb/statistics.h"
 #include "table/framing.h"
 #include "util/hash_list.h"
@@ -30,12 +32,16 @@ struct SharedTally {
   std::atomic<bool> told_of_lowered_bits{false};
   std::atomic<bool> told_of_no_filter{false};
   std::atomic<bool> told_of_missed_rate{false};
+  std::atomic<bool> told_of_no_range_part{false};
 };
 
 // What a builder needs of its policy and of RocksDB's context.
 struct BuilderSettings {
   const LayoutRow* layout = nullptr;
+  // Of both parts together.
   uint32_t millibits_per_key = 0;
+  // With a range part. By bits per key then, and without a key transform.
+  bool range = false;
   // As in RocksDBFilterOptions. The rate, if not 0, comes before the bits.
   double false_positive_rate = 0;
   uint64_t max_build_bytes = 0;
@@ -95,29 +101,45 @@ class __attribute__((visibility("hidden"))) BitsBuilder
     uint64_t value = 0;
   };
 
+  // What stands beside the payload of a filter, and what is left for that.
+  struct Beside {
+    std::string range_part;  // empty: none
+    uint64_t size = 0;       // of the range part and the framing
+    uint32_t millibits_per_key = 0;
+  };
+
   bool HashOf(const Slice& key, uint64_t* hash);
   bool HashMapped(const Slice& key, uint64_t* hash);
   void AddHash(uint64_t hash);
   void Reset();
   // What is held now, and `more`, is charged.
   void Charge(uint64_t more = 0);
-  FilterBits BitsOf(const LayoutRow& row, uint64_t keys,
+  Beside NothingBeside() const;
+  Beside RangePartBeside(uint64_t range_part_size) const;
+  bool BuildRangePart(Beside* beside);
+  FilterBits BitsOf(const LayoutRow& row, uint64_t keys, const Beside& beside,
                     uint64_t max_filter_bytes) const;
-  size_t SizeFor(uint64_t keys, uint64_t max_filter_bytes) const;
+  size_t SizeFor(uint64_t keys, bool limited) const;
   Slice Build(std::unique_ptr<const char[]>* owner);
   Slice BuildEmpty(std::unique_ptr<const char[]>* owner);
+  // With no bytes if there can be none, or not with so much beside it.
+  Slice BuildBeside(const Beside& beside, std::unique_ptr<const char[]>* owner);
   // With no bytes if the layout gave up.
   Slice BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
-                  std::unique_ptr<const char[]>* owner);
+                  const Beside& beside, std::unique_ptr<const char[]>* owner);
   Slice AlwaysMatch(std::unique_ptr<const char[]>* owner);
   bool HashesIntact() const;
+  template <typename Warning>
+  void WarnOnce(std::atomic<bool>* told, const Warning& warning) const;
   void WarnOfManyKeys() const;
   void TellOf(const FilterBits& bits) const;
+  void TellOfNoRangePart(RangeKeys::State why) const;
 
   const BuilderSettings settings_;
   const SealOptions seal_;
-  const size_t framing_size_;
   const bool maps_keys_;
+  const double range_bits_per_key_;  // 0: no range part is asked for
+  RangeKeys range_keys_;
   LastHash last_key_;
   LastHash last_alt_;
   uint64_t checksum_ = 0;   // of the hashes, if corruption is to be detected
@@ -126,10 +148,13 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   // The last filter, for MaybePostVerify.
   HashList finished_hashes_;
   FilterKind finished_kind_ = FilterKind::kEmpty;
+  uint64_t finished_range_hash_ = 0;
   KeyMapping::Space key_space_;
   ConstructionCharge charge_;
   uint64_t finished_bytes_ = 0;  // of filters, which RocksDB keeps for a while
-  uint64_t charged_hashes_ = 0;  // bytes of hashes_ when it was last charged
+  // Bytes of hashes_ and range_keys_ when they were last charged.
+  uint64_t charged_hashes_ = 0;
+  uint64_t charged_range_keys_ = 0;
 };
 
 }  // namespace deltabloom::internal

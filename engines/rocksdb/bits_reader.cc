@@ -11,6 +11,7 @@
 
 #include "engines/rocksdb/counting_reader.h"
 #include "engines/rocksdb/key_mapping.h"
+#include "engines/rocksdb/range_reader.h"
 #include "util/cpu.h"
 #include "util/key_batch.h"
 
@@ -117,16 +118,40 @@ class ForeignReader final : public FilterBitsReader {
   const std::unique_ptr<FilterBitsReader> reader_;
 };
 
-// A `Reader`, in what counts if `statistics` are to be. Null without memory.
+// What readers are made with beside their filter.
+struct Around {
+  const std::shared_ptr<PolicyStatistics>& statistics;  // null: no counting
+  FilterToCount to_count;
+  std::string_view range_part;  // empty: none
+};
+
 template <typename Reader, typename... Arguments>
-FilterBitsReader* NewReader(const std::shared_ptr<PolicyStatistics>& statistics,
-                            const FilterToCount& filter,
-                            Arguments&&... arguments) {
-  if (statistics == nullptr) {
-    return new (std::nothrow) Reader(std::forward<Arguments>(arguments)...);
+FilterBitsReader* NewRangeReader(const Around& around,
+                                 Arguments&&... arguments) {
+  if (around.statistics == nullptr) {
+    return new RangeReader<Reader>(around.range_part, nullptr,
+                                   std::forward<Arguments>(arguments)...);
   }
+  const FilterGroup& group = around.statistics->Group(
+      ClassOf(around.to_count.filter, around.to_count.kind));
+  return new RangeReader<CountingReader<Reader>>(
+      around.range_part, &group, around.statistics, around.to_count,
+      std::forward<Arguments>(arguments)...);
+}
+
+// A `Reader`, in what counts and what answers ranges where they are to be. Null
+// without memory.
+template <typename Reader, typename... Arguments>
+FilterBitsReader* NewReader(const Around& around, Arguments&&... arguments) {
   try {
-    return new CountingReader<Reader>(statistics, filter,
+    if (!around.range_part.empty()) {
+      return NewRangeReader<Reader>(around,
+                                    std::forward<Arguments>(arguments)...);
+    }
+    if (around.statistics == nullptr) {
+      return new Reader(std::forward<Arguments>(arguments)...);
+    }
+    return new CountingReader<Reader>(around.statistics, around.to_count,
                                       std::forward<Arguments>(arguments)...);
   } catch (const std::exception&) {
     return nullptr;
@@ -143,7 +168,8 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
   const FilterKind kind = ParseSealed({filter.data(), filter.size()},
                                       ActiveCpu(), &keys, &parsed, nullptr);
   const RegisteredTransform* const transform = settings.transform;
-  FilterToCount to_count{filter.ToStringView(), kind, &parsed};
+  Around around{
+      settings.statistics, {filter.ToStringView(), kind, &parsed}, {}};
   const bool foreign = kind == FilterKind::kForeign;
   if (foreign && transform == nullptr && settings.builtin != nullptr &&
       filter.size() > kBuiltinTrailerSize) {
@@ -152,8 +178,7 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
     if (settings.statistics == nullptr || reader == nullptr) {
       return reader.release();
     }
-    return NewReader<ForeignReader>(settings.statistics, to_count,
-                                    std::move(reader));
+    return NewReader<ForeignReader>(around, std::move(reader));
   }
   if (keys.transformed != (transform != nullptr) ||
       (transform != nullptr && keys.transform_id != transform->id)) {
@@ -162,13 +187,17 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
     }
     SetAlwaysMatch(&parsed);
     keys = HashedKeys();
-    to_count.kind = FilterKind::kAlways;
+    around.to_count.kind = FilterKind::kAlways;
   }
-  if (foreign) to_count.kind = FilterKind::kAlways;
+  if (foreign) around.to_count.kind = FilterKind::kAlways;
+  if (settings.range && transform == nullptr &&
+      around.to_count.kind == FilterKind::kFilter) {
+    around.range_part = RangePartOf(around.to_count.filter);
+  }
   if (kind != FilterKind::kFilter || keys.AsTheyAre()) {
-    return NewReader<SealedBitsReader>(settings.statistics, to_count, parsed);
+    return NewReader<SealedBitsReader>(around, parsed);
   }
-  return NewReader<MappedBitsReader>(settings.statistics, to_count, parsed,
+  return NewReader<MappedBitsReader>(around, parsed,
                                      KeyMapping(transform, keys));
 }
 

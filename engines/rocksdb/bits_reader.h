@@ -18,6 +18,7 @@ struct ReaderSettings {
   // That of the policy. Only filters of this one are asked; null: of none.
   const RegisteredTransform* transform = nullptr;
   std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
+  bool range = false;  // whether range parts are asked
 };
 
 // A filter that is not asked, for it holds other keys than the policy's.

@@ -9,6 +9,7 @@
 #include "engines/rocksdb/bits_reader.h"
 #include "engines/rocksdb/library_check.h"
 #include "engines/rocksdb/random_seed.h"
+#include "engines/rocksdb/range_check.h"
 #include "engines/rocksdb/settings_fields.h"
 #include "engines/rocksdb/transform_conflicts.h"
 #include "engines/rocksdb/tree_listener.h"
@@ -72,6 +73,7 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     builder.seal.level_at_creation =
         LevelByte({context.level_at_creation, context.is_bottommost});
     builder.seal.payload_check = settings_.payload_check;
+    builder.range = AnswersRanges();
     builder.optimize_for_memory =
         context.table_options.optimize_filters_for_memory;
     builder.detect_corruption =
@@ -81,13 +83,18 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     builder.tally = tally_;
     if (settings_.statistics) {
       builder.statistics = statistics_;
-      statistics_log_.Write(*statistics_, settings_.statistics_log_seconds,
-                            context.info_log);
+      LogStatistics(context.info_log);
     }
     return new BitsBuilder(builder);
   } catch (const std::exception&) {
     return nullptr;  // out of memory: no filter
   }
+}
+
+// Throws std::bad_alloc.
+bool SealedFilterPolicy::AnswersRanges() const {
+  return settings_.range && settings_.key_transform == nullptr &&
+         settings_.false_positive_rate == 0 && RangeProblem().empty();
 }
 
 LevelBits SealedFilterPolicy::ChooseBits(
@@ -108,6 +115,14 @@ LevelBits SealedFilterPolicy::ChooseBits(
     }
   }
   return choice.bits;
+}
+
+void SealedFilterPolicy::LogStatistics(Logger* log) const noexcept {
+  try {
+    statistics_log_.Write(*statistics_, settings_.statistics_log_seconds, log);
+  } catch (const std::exception&) {
+    // Out of memory: not worth a filter; the next interval has a table again.
+  }
 }
 
 // False: there can be no filter.
@@ -140,6 +155,7 @@ FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
     }
     reader.transform = settings_.key_transform;
     if (settings_.statistics) reader.statistics = statistics_;
+    reader.range = AnswersRanges();
     OtherKeys other;
     FilterBitsReader* const bits = NewSealedBitsReader(filter, reader, &other);
     if (other.found) unasked_.Note(other);
@@ -196,10 +212,10 @@ Status SealedFilterPolicy::Problem(const ColumnFamilyOptions* family) const {
     if (!settings_.problem.empty()) {
       return Status::InvalidArgument(settings_.problem);
     }
-    if (family == nullptr || settings_.key_transform == nullptr) {
-      return Status::OK();
-    }
-    const std::string conflict = TransformConflict(*family);
+    if (family == nullptr) return Status::OK();
+    const std::string conflict = settings_.key_transform != nullptr
+                                     ? TransformConflict(*family)
+                                     : RangeConflict(*family, settings_.range);
     if (conflict.empty()) return Status::OK();
     return Status::InvalidArgument("deltabloom: " + conflict);
   } catch (const std::exception&) {
@@ -228,6 +244,11 @@ Status SealedFilterPolicy::PrepareOptions(const ConfigOptions& config) {
   Status problem = Problem(nullptr);
   if (!problem.ok()) return problem;
   settings_.made = true;
+  try {
+    if (settings_.range) RangeProblem();  // tries it out
+  } catch (const std::exception&) {
+    return Status::MemoryLimit();
+  }
   return FilterPolicy::PrepareOptions(config);
 }
 
@@ -293,6 +314,9 @@ void SealedFilterPolicy::LogConfiguration(Logger* log,
                               "[deltabloom] ignored, as this version does not "
                               "know them: %s",
                               settings_.ignored.c_str());
+    }
+    if (settings_.range && !RangeProblem().empty()) {
+      ROCKSDB_NAMESPACE::Warn(log, "[deltabloom] %s", RangeProblem().c_str());
     }
     if (!settings_.problem.empty()) {
       ROCKSDB_NAMESPACE::Error(log, "[deltabloom] not as it was set: %s",

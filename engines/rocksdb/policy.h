@@ -68,6 +68,7 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   void NoteIgnored(const std::unordered_map<std::string, std::string>& options);
   ROCKSDB_NAMESPACE::Status Problem(
       const ROCKSDB_NAMESPACE::ColumnFamilyOptions* family) const;
+  bool AnswersRanges() const;
   LevelBits ChooseBits(
       const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const;
   bool NewConfiguration(ROCKSDB_NAMESPACE::Logger* log,
@@ -76,6 +77,7 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   void LogConfiguration(ROCKSDB_NAMESPACE::Logger* log,
                         const char* warning) const noexcept;
   void LogUnaskedFilters(ROCKSDB_NAMESPACE::Logger* log) const noexcept;
+  void LogStatistics(ROCKSDB_NAMESPACE::Logger* log) const noexcept;
   bool MapKeys(ROCKSDB_NAMESPACE::Logger* log, KeyMapping* mapping) const;
 
   Settings settings_;

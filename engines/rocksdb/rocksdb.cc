@@ -10,6 +10,9 @@
 #include "engines/rocksdb/levels_json.h"
 #include "engines/rocksdb/library_check.h"
 #include "engines/rocksdb/policy.h"
+#include "engines/rocksdb/print_once.h"
+#include "engines/rocksdb/range_check.h"
+#include "engines/rocksdb/range_extractor.h"
 #include "engines/rocksdb/register.h"
 #include "engines/rocksdb/settings.h"
 #include "engines/rocksdb/settings_fields.h"
@@ -28,15 +31,28 @@ using ROCKSDB_NAMESPACE::DBOptions;
 using ROCKSDB_NAMESPACE::EventListener;
 using ROCKSDB_NAMESPACE::FilterPolicy;
 using ROCKSDB_NAMESPACE::ObjectLibrary;
+using ROCKSDB_NAMESPACE::SliceTransform;
 using ROCKSDB_NAMESPACE::TableFactory;
+
+// A line to *error, or else to standard error.
+void TellLine(const char* line, std::string* error) noexcept {
+  if (error == nullptr) {
+    internal::PrintOnce(line);
+    return;
+  }
+  try {
+    *error = line;
+  } catch (const std::exception&) {
+    *error = internal::kOutOfMemory;
+  }
+}
 
 // "deltabloom: <what>", or what there is memory for.
 void SetError(const char* what, std::string* error) noexcept {
-  if (error == nullptr) return;
   try {
-    *error = std::string("deltabloom: ") + what;
+    TellLine((std::string("deltabloom: ") + what).c_str(), error);
   } catch (const std::exception&) {
-    *error = internal::kOutOfMemory;
+    TellLine(internal::kOutOfMemory, error);
   }
 }
 
@@ -64,8 +80,26 @@ const FilterPolicy* CreatePolicy(const std::string& uri,
 // False with *error set if the RocksDB library does not fit.
 bool Fits(std::string* error) {
   const std::string& problem = internal::LibraryProblem();
-  if (!problem.empty() && error != nullptr) *error = problem;
+  if (!problem.empty()) TellLine(problem.c_str(), error);
   return problem.empty();
+}
+
+// Gives *family what ranges need; one line about what does not go with them, or
+// nothing.
+std::string PrepareForRanges(const RocksDBFilterOptions& options,
+                             ColumnFamilyOptions* family) {
+  if (options.range) {
+    if (family->prefix_extractor == nullptr) {
+      family->prefix_extractor = std::make_shared<internal::RangeExtractor>();
+    }
+    if (internal::AsRangeExtractor(family->prefix_extractor.get()) == nullptr) {
+      return std::string("prefix_extractor ") +
+             family->prefix_extractor->Name() + " is set, and range=on needs " +
+             internal::kRangeExtractorName +
+             " in its place: reset it, or do without ranges";
+    }
+  }
+  return internal::RangeConflict(*family, options.range);
 }
 
 void Register() {
@@ -92,7 +126,18 @@ int AddFactories(ObjectLibrary& library) {
         if (*guard == nullptr) SetError(kOutOfMemory, error);
         return guard->get();
       });
-  return 2;
+  library.AddFactory<const SliceTransform>(
+      kRangeExtractorName,
+      [](const std::string&, std::unique_ptr<const SliceTransform>* guard,
+         std::string* error) {
+        try {
+          guard->reset(new RangeExtractor);
+        } catch (const std::exception&) {
+          SetError(kOutOfMemory, error);
+        }
+        return guard->get();
+      });
+  return 3;
 }
 
 }  // namespace internal
@@ -123,6 +168,9 @@ std::string RocksDBFilterOptions::Validate() const {
     return "allocation " + std::to_string(static_cast<int>(allocation)) +
            " is unknown: use RocksDBAllocation::kUniform or kLevels";
   }
+  const std::string conflict = internal::RangeConflictIn(
+      range, key_transform != internal::kNoTransform, false_positive_rate != 0);
+  if (!conflict.empty()) return conflict;
   return internal::KeyTransformProblem(key_transform);
 }
 
@@ -137,6 +185,7 @@ std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
     }
     auto policy = std::make_unique<SealedFilterPolicy>();
     internal::SetSettings(options, &policy->settings());
+    if (options.range) internal::RangeProblem();  // tries it out
     policy->settings().made = true;
     // From RocksDB 9.8 on SetOptions makes a new policy, by name.
     Register();
@@ -171,15 +220,50 @@ bool AddRocksDBFilters(const RocksDBFilterOptions& options, DBOptions* db,
           error);
       return false;
     }
+    ColumnFamilyOptions with = *family;
+    const std::string conflict = PrepareForRanges(options, &with);
+    if (!conflict.empty()) {
+      SetError(conflict.c_str(), error);
+      return false;
+    }
     BlockBasedTableOptions changed = *table;
     changed.filter_policy = NewRocksDBFilterPolicy(options, error);
     if (changed.filter_policy == nullptr) return false;
     std::shared_ptr<TableFactory> factory(NewBlockBasedTableFactory(changed));
-    if (!internal::HasTreeListener(db->listeners)) {
+    if (db != nullptr && !internal::HasTreeListener(db->listeners)) {
       db->listeners.push_back(std::make_shared<internal::TreeListener>());
     }
     family->table_factory = std::move(factory);
+    family->prefix_extractor = std::move(with.prefix_extractor);
     return true;
+  } catch (const std::exception&) {
+    SetError(internal::kOutOfMemory, error);
+    return false;
+  }
+}
+
+std::shared_ptr<const SliceTransform> NewRocksDBRangeExtractor(
+    std::string* error) {
+  if (!RegisterRocksDB(error)) return nullptr;
+  try {
+    return std::make_shared<internal::RangeExtractor>();
+  } catch (const std::exception&) {
+    SetError(internal::kOutOfMemory, error);
+    return nullptr;
+  }
+}
+
+bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
+                         std::string* error) {
+  try {
+    if (family.table_factory == nullptr) {
+      SetError("there is no table factory", error);
+      return false;
+    }
+    const ROCKSDB_NAMESPACE::Status status =
+        family.table_factory->ValidateOptions(DBOptions(), family);
+    if (!status.ok() && error != nullptr) *error = status.ToString();
+    return status.ok();
   } catch (const std::exception&) {
     SetError(internal::kOutOfMemory, error);
     return false;

@@ -108,6 +108,7 @@ void SetSettings(const RocksDBFilterOptions& options, Settings* settings) {
   settings->compatibility = options.compatibility;
   settings->payload_check = options.payload_check;
   settings->seeded = options.seeded;
+  settings->range = options.range;
   settings->key_transform = KeyTransformOf(options.key_transform);
   settings->statistics = options.statistics;
   settings->statistics_log_seconds = options.statistics_log_seconds;

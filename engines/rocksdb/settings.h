@@ -32,12 +32,13 @@ struct Settings {
   std::atomic<uint32_t> millibits_per_key{10000};
   // Not 0: bits go by it, and millibits_per_key stands by.
   std::atomic<double> false_positive_rate{0};
-  std::atomic<Layout> layout{Layout::kClassic};
+  std::atomic<Layout> layout{Layout::kAuto};
   std::atomic<RocksDBAllocation> allocation{RocksDBAllocation::kUniform};
   std::atomic<uint64_t> max_build_bytes{0};
   std::atomic<uint64_t> max_filter_bytes{kUnlimited};
   std::atomic<bool> payload_check{false};
   std::atomic<bool> seeded{false};
+  std::atomic<bool> range{false};
   const RegisteredTransform* key_transform = nullptr;
   // The text of one that is not registered, if that is the problem: no filter
   // may be written or asked then.
@@ -67,7 +68,7 @@ std::string ConflictIn(
     const std::unordered_map<std::string, std::string>& options);
 
 // Sets from "deltabloom", "deltabloom:9.9", "deltabloom:9.9:classic" or
-// "deltabloom:9.9:classic:levels". Empty
+// "deltabloom:9.9:classic:levels". What is not named keeps its default. Empty
 // when all went well; else one line that says what is wrong and what is legal.
 std::string ParseUri(std::string_view uri, Settings* settings);
 
@@ -82,7 +83,7 @@ std::string Report(const std::string& problem);
 // "bits_per_key=9.9 layout=classic allocation=uniform compatibility=builtin
 // max_build_bytes=0 payload_check=false seeded=false key_transform=none
 // statistics=true statistics_log_seconds=600
-// false_positive_rate=0 max_filter_bytes=unlimited"
+// false_positive_rate=0 max_filter_bytes=unlimited range=off"
 std::string ToText(const Settings& settings);
 
 // What Configurable::RegisterOptions takes, for an object of type Settings.

@@ -15,6 +15,8 @@ using ROCKSDB_NAMESPACE::OptionType;
 // bits_per_key where a rate is set instead.
 constexpr char kUnset[] = "unset";
 constexpr char kUnlimitedText[] = "unlimited";
+// Stands for auto with range=on.
+constexpr char kRangeLayout[] = "range";
 
 constexpr char kLegalBitsPerKey[] =
     "use 0 to 1000; 10 gives about 1 % false positives, less than 0.5 no "
@@ -60,16 +62,38 @@ std::string ParseRate(std::string_view name, std::string_view text,
     return std::string(name) + " " + Quote(text) +
            " is out of range: " + kLegalRates;
   }
-  settings->false_positive_rate = rate;
-  return {};
+  const std::string conflict =
+      settings->made ? RangeConflictIn(settings->range, false, rate != 0)
+                     : std::string();
+  if (conflict.empty()) settings->false_positive_rate = rate;
+  return conflict;
+}
+
+std::string ParseRange(std::string_view name, std::string_view text,
+                       Settings* settings) {
+  const bool on = text == "on";
+  if (!on && text != "off") {
+    return std::string(name) + " " + Quote(text) + " is unknown: use on or off";
+  }
+  // While a policy is made ConflictIn() sees its whole text.
+  const std::string conflict =
+      settings->made ? RangeConflictIn(on, settings->key_transform != nullptr,
+                                       settings->false_positive_rate != 0)
+                     : std::string();
+  if (conflict.empty()) settings->range = on;
+  return conflict;
 }
 
 std::string ParseLayoutName(std::string_view name, std::string_view text,
                             Settings* settings) {
+  if (text == kRangeLayout) {
+    settings->layout = Layout::kAuto;
+    return ParseRange("range", "on", settings);
+  }
   Layout layout;
   if (!ParseLayout(text, &layout)) {
     return std::string(name) + " " + Quote(text) + " is unknown: use " +
-           LayoutNames();
+           LayoutNames() + ", or " + kRangeLayout + " for auto with range=on";
   }
   settings->layout = layout;
   return {};
@@ -214,6 +238,10 @@ std::string BoolText(const Settings& settings) {
   return settings.*kMember ? "true" : "false";
 }
 
+std::string RangeText(const Settings& settings) {
+  return settings.range ? "on" : "off";
+}
+
 std::string CompatibilityText(const Settings& settings) {
   return settings.compatibility == RocksDBCompatibility::kOwn ? "own"
                                                               : "builtin";
@@ -246,6 +274,7 @@ const Field kFields[] = {
      RateField},
     {"max_filter_bytes", OptionType::kUInt64T, kMayChange, ParseMaxFilterBytes,
      MaxFilterBytesText},
+    {"range", OptionType::kEnum, kMayChange, ParseRange, RangeText},
 };
 const size_t kFieldCount = std::size(kFields);
 
@@ -263,18 +292,45 @@ uint32_t Millibits(double bits_per_key) {
              : rounded;
 }
 
+std::string RangeConflictIn(bool range, bool transformed, bool by_rate) {
+  if (!range || (!transformed && !by_rate)) return {};
+  if (transformed) {
+    return "range=on and a key_transform are both given, which does not keep "
+           "the order of keys: use one of them";
+  }
+  return "range=on and false_positive_rate are both given: use bits_per_key "
+         "with ranges, of which each part gets its share";
+}
+
 std::string ConflictIn(
     const Settings& settings,
     const std::unordered_map<std::string, std::string>& options) {
-  const auto text_of = [&](const char* name, const char* unset) {
+  const auto text_of = [&](const char* name, const std::string& unset) {
     const auto found = options.find(name);
-    return found == options.end() ? std::string(unset) : found->second;
+    return found == options.end() ? unset : found->second;
   };
+  const std::string layout = text_of("layout", "");
+  const std::string range =
+      text_of("range", layout == kRangeLayout || settings.range ? "on" : "off");
+  if (layout == kRangeLayout && range == "off") {
+    return "layout=range and range=off are both given: use layout=auto";
+  }
+  const std::string transform =
+      text_of("key_transform", KeyTransformText(settings));
   std::string bits = text_of("bits_per_key", kUnset);
-  if (bits == kUnset && settings.bits_given) bits = BitsPerKeyText(settings);
+  const bool bits_set = bits != kUnset;
+  if (!bits_set && settings.bits_given) bits = BitsPerKeyText(settings);
   const std::string rate = text_of("false_positive_rate", "0");
   double number = 0;
-  if (bits == kUnset || (ParseNumber(rate, &number) && number == 0)) return {};
+  const bool rate_given = !ParseNumber(rate, &number) || number != 0;
+  const bool by_rate =
+      rate_given || (settings.made && !bits_set &&
+                     options.count("false_positive_rate") == 0 &&
+                     settings.false_positive_rate != 0);
+  const std::string conflict =
+      RangeConflictIn(range == "on", transform != kNoTransform, by_rate);
+  if (!conflict.empty()) return conflict;
+  if (bits == kUnset || !rate_given) return {};
   return "bits_per_key=" + bits + " and false_positive_rate=" + rate +
          " are both given: use one of them, with bits_per_key=unset or "
          "false_positive_rate=0 where the other is set already";

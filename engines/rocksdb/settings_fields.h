@@ -54,6 +54,10 @@ uint32_t Millibits(double bits_per_key);
 // As short as gives the same number when it is read.
 std::string RateText(double rate);
 
+// What is wrong with a range part beside a key transform, or beside a rate
+// instead of bits per key; empty if there is no such.
+std::string RangeConflictIn(bool range, bool transformed, bool by_rate);
+
 // In single quotes.
 std::string Quote(std::string_view text);
 

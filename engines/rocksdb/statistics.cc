@@ -20,9 +20,10 @@ constexpr auto kRelaxed = std::memory_order_relaxed;
 // The members of a row that only grow, so that a difference of two sums is what
 // happened between them; unsigned ones may wrap.
 constexpr uint64_t RocksDBFilterRow::*kCounters[] = {
-    &RocksDBFilterRow::filters_built, &RocksDBFilterRow::bytes_built,
-    &RocksDBFilterRow::keys_built, &RocksDBFilterRow::lookups,
-    &RocksDBFilterRow::negatives};
+    &RocksDBFilterRow::filters_built,  &RocksDBFilterRow::bytes_built,
+    &RocksDBFilterRow::keys_built,     &RocksDBFilterRow::lookups,
+    &RocksDBFilterRow::negatives,      &RocksDBFilterRow::range_lookups,
+    &RocksDBFilterRow::range_negatives};
 constexpr uint64_t RocksDBFilterRow::*kGauges[] = {
     &RocksDBFilterRow::filters_open, &RocksDBFilterRow::bytes_open,
     &RocksDBFilterRow::keys_open};
@@ -58,6 +59,7 @@ void SubtractCounters(const FilterRows& rows, FilterRows* from) {
         0.0, of.expected_false_positives - row.expected_false_positives);
     // A sum that was taken amid a lookup may lack its negative.
     of.negatives = std::min(of.negatives, of.lookups);
+    of.range_negatives = std::min(of.range_negatives, of.range_lookups);
   }
 }
 
@@ -67,6 +69,9 @@ RocksDBFilterRow RowOfGroup(const FilterGroup& group) {
   row.lookups = totals.lookups;
   row.negatives = totals.negatives;
   row.expected_false_positives = totals.expected;
+  const LookupTotals ranges = SumLookups(group.range_slot);
+  row.range_lookups = ranges.lookups;
+  row.range_negatives = ranges.negatives;
   row.filters_built = group.filters_built.load(kRelaxed);
   row.bytes_built = group.bytes_built.load(kRelaxed);
   row.keys_built = group.keys_built.load(kRelaxed);
@@ -150,7 +155,10 @@ PolicyStatistics::~PolicyStatistics() {
   } catch (const std::exception&) {
     // Out of memory: the sum lacks what this policy counted.
   }
-  for (const auto& [filter_class, group] : groups_) FreeLookupSlot(group->slot);
+  for (const auto& [filter_class, group] : groups_) {
+    FreeLookupSlot(group->slot);
+    FreeLookupSlot(group->range_slot);
+  }
 }
 
 FilterGroup& PolicyStatistics::Group(const FilterClass& filter_class) {

@@ -45,9 +45,12 @@ FilterClass ClassOf(std::string_view filter, FilterKind kind);
 
 // The counters of one class of filters of one policy.
 struct FilterGroup {
-  FilterGroup() : slot(NewLookupSlot()) {}
+  FilterGroup() : slot(NewLookupSlot()), range_slot(NewLookupSlot()) {}
 
-  const uint32_t slot;  // of its lookups; given back by PolicyStatistics
+  // Of its lookups and its questions about ranges; given back by
+  // PolicyStatistics.
+  const uint32_t slot;
+  const uint32_t range_slot;
   std::atomic<uint64_t> filters_built{0};
   std::atomic<uint64_t> bytes_built{0};
   std::atomic<uint64_t> keys_built{0};

@@ -40,6 +40,8 @@ std::string JsonOfRow(const Row& row) {
        row.rate_known ? NumberText(row.expected_false_positives) : "null"},
       {"false_positive_rate",
        row.rate_known ? NumberText(row.FalsePositiveRate()) : "null"},
+      {"range_lookups", std::to_string(row.range_lookups)},
+      {"range_negatives", std::to_string(row.range_negatives)},
   };
   std::string json;
   for (const auto& [name, value] : members) {
@@ -90,6 +92,12 @@ const Metric kMetrics[] = {
        return row.rate_known ? NumberText(row.expected_false_positives)
                              : std::string();
      }},
+    {"deltabloom_filter_range_lookups_total", "counter",
+     "Seeks that filters were asked about as ranges.",
+     Member<&Row::range_lookups>},
+    {"deltabloom_filter_range_negatives_total", "counter",
+     "Ranges that filters turned away: each a read of a data block spared.",
+     Member<&Row::range_negatives>},
 };
 
 // A table whose columns are as wide as they need; the first two to the left.
@@ -148,6 +156,8 @@ RocksDBFilterRow RocksDBFilterStatistics::Total() const {
     total.keys_built += row.keys_built;
     total.lookups += row.lookups;
     total.negatives += row.negatives;
+    total.range_lookups += row.range_lookups;
+    total.range_negatives += row.range_negatives;
     total.expected_false_positives += row.expected_false_positives;
     total.rate_known = total.rate_known || row.rate_known;
     total.filters_open += row.filters_open;
@@ -200,6 +210,11 @@ std::string RocksDBFilterStatistics::ToText() const {
   std::string text = "Filters, by the level their tables were written for, " +
                      NumberText(seconds, 0) +
                      " s; false positives as expected:\n" + Aligned(lines);
+  const RocksDBFilterRow total = Total();
+  if (total.range_lookups != 0) {
+    text += "Ranges: " + std::to_string(total.range_lookups) + " asked, " +
+            std::to_string(total.range_negatives) + " turned away\n";
+  }
   for (const std::string& line : Advice()) text += line + "\n";
   return text;
 }

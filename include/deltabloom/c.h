@@ -121,9 +121,9 @@ struct rocksdb_filterpolicy_t;
 /* A policy for rocksdb_block_based_options_set_filter_policy(), which takes
  * ownership; else rocksdb_filterpolicy_destroy() ends it. `options` is what
  * FilterPolicy::CreateFromString takes ("deltabloom:10:auto",
- * "bits_per_key=10;layout=auto"), null or "" for the defaults. Null on error: a
- * wrong option, or a RocksDB that does not fit. Also registers the policy, as
- * below. */
+ * "bits_per_key=10;layout=auto"), null or "" for the defaults: 10 bits per key,
+ * layout auto. Null on error: a wrong option, or a RocksDB that does not fit;
+ * RocksDB would take it for no filters. Also registers the policy, as below. */
 DELTABLOOM_C_EXPORT struct rocksdb_filterpolicy_t*
 deltabloom_rocksdb_filterpolicy(const char* options, char** errptr);
 

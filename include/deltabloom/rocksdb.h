@@ -2,7 +2,11 @@
 // to 11.9.
 //
 //   rocksdb::BlockBasedTableOptions table_options;
-//   table_options.filter_policy = deltabloom::NewRocksDBFilterPolicy();
+//   table_options.filter_policy = deltabloom::NewRocksDBFilterPolicyOrThrow();
+//
+// RocksDB takes a null policy for "no filters", and says nothing: functions
+// here that can fail tell why in *error, and where `error` is null on standard
+// error, each line once in a process.
 //
 // A database may switch to this policy and back at any time: see
 // docs/compatibility.md.
@@ -11,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "deltabloom/export.h"
@@ -19,6 +24,7 @@
 namespace rocksdb {
 class EventListener;
 class FilterPolicy;
+class SliceTransform;
 struct ColumnFamilyOptions;
 struct DBOptions;
 }  // namespace rocksdb
@@ -67,8 +73,9 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // it is the sum of the rates of all runs that a lookup asks.
   double false_positive_rate = 0;
 
-  // kAuto: by the level the table is written for (docs/tuning.md).
-  Layout layout = Layout::kClassic;
+  // kAuto: by the level the table is written for, kLocal in level 0 and
+  // kCompact below (docs/tuning.md). The core's own default is kClassic.
+  Layout layout = Layout::kAuto;
 
   RocksDBAllocation allocation = RocksDBAllocation::kUniform;
 
@@ -97,6 +104,18 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // the LOG says so.
   bool seeded = false;
 
+  // Beside the part of a filter that is asked for keys one that is asked for
+  // ranges: seeks with auto_prefix_mode and an iterate_upper_bound then skip
+  // tables without a key between the two (docs/range.md). bits_per_key counts
+  // both; with less than 6 there is no range part. Works with the prefix
+  // extractor that AddRocksDBFilters sets, or NewRocksDBRangeExtractor() makes,
+  // and with whole_key_filtering; otherwise there is no range part, and the LOG
+  // says so. Needs keys in the order of their bytes: DB::Open refuses other
+  // comparators than BytewiseComparator, with timestamps or without. Does not
+  // go with false_positive_rate or a key_transform. When off, range parts that
+  // there are already are not asked.
+  bool range = false;
+
   // "none", or the key transform that the comparator needs (key_transform.h):
   // NAME@VERSION, or NAME for the highest version that is registered. Only
   // filters of this transform are asked.
@@ -117,7 +136,7 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   std::string Validate() const;
 };
 
-// A policy, or null: then *error, which may be null, says in one line what is
+// A policy, or null: then *error, or standard error, says in one line what is
 // wrong (an option, or a RocksDB library that does not fit the headers
 // Deltabloom was compiled with) and what to do, or "out of memory". Registers
 // as RegisterRocksDB() does, for SetOptions and OPTIONS files name the policy.
@@ -142,12 +161,35 @@ NewRocksDBFilterListener(std::string* error = nullptr);
 //   rocksdb::Options options;
 //   deltabloom::AddRocksDBFilters(filters, &options, &options, &error);
 //
+// `db` may be null for a column family of a database that is open already.
+// With RocksDBFilterOptions::range also sets family->prefix_extractor, if it is
+// not set, and checks the comparator and what else ranges need.
+//
 // False with *error as above, and if the table factory is not that of
-// block-based tables; then nothing is changed.
+// block-based tables or something does not go with ranges; then nothing is
+// changed.
 DELTABLOOM_EXPORT bool AddRocksDBFilters(const RocksDBFilterOptions& options,
                                          rocksdb::DBOptions* db,
                                          rocksdb::ColumnFamilyOptions* family,
                                          std::string* error = nullptr);
+
+// The prefix extractor that RocksDBFilterOptions::range needs, named
+// deltabloom.Range: every key has the same, empty prefix. Null as above.
+//
+// RocksDB does not tell it the order of keys. So it does its work only in
+// column families of which AddRocksDBFilters, DB::Open or CheckRocksDBFilters
+// saw the comparator. Do not give one to column families of different
+// comparators. Thread-safe.
+DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::SliceTransform>
+NewRocksDBRangeExtractor(std::string* error = nullptr);
+
+// Makes the checks that RocksDB makes in DB::Open, and nowhere else, for the
+// options of a column family before CreateColumnFamily, DB::OpenForReadOnly,
+// OpenAsSecondary or SetOptions of the prefix extractor: that comparator, index
+// and prefix extractor go with the filter policy. False with *error as above if
+// they do not. Thread-safe.
+DELTABLOOM_EXPORT bool CheckRocksDBFilters(
+    const rocksdb::ColumnFamilyOptions& family, std::string* error = nullptr);
 
 // What RocksDBAllocation::kLevels does in the databases that are open in this
 // process and have a listener, as JSON: for each database and column family the
@@ -158,13 +200,34 @@ DELTABLOOM_EXPORT bool AddRocksDBFilters(const RocksDBFilterOptions& options,
 // {"databases":[]} if there is none. Thread-safe.
 DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();
 
+// The same where exceptions are in use: std::runtime_error with that line
+// instead of null or false. Not there in code compiled with -fno-exceptions.
+#ifdef __cpp_exceptions
+inline std::shared_ptr<const rocksdb::FilterPolicy>
+NewRocksDBFilterPolicyOrThrow(const RocksDBFilterOptions& options = {}) {
+  std::string error;
+  auto policy = NewRocksDBFilterPolicy(options, &error);
+  if (policy == nullptr) throw std::runtime_error(error);
+  return policy;
+}
+
+inline void AddRocksDBFiltersOrThrow(const RocksDBFilterOptions& options,
+                                     rocksdb::DBOptions* db,
+                                     rocksdb::ColumnFamilyOptions* family) {
+  std::string error;
+  if (!AddRocksDBFilters(options, db, family, &error)) {
+    throw std::runtime_error(error);
+  }
+}
+#endif
+
 // Makes the policy known to RocksDB by name, for
 // FilterPolicy::CreateFromString, OPTIONS files and the options of tools:
 //
 //   deltabloom                 the defaults above
-//   deltabloom:9.9             bits per key
+//   deltabloom:9.9             bits per key; layout auto
 //   deltabloom:9.9:local       bits per key and layout: classic, local,
-//                              compact, auto
+//                              compact, auto; range for auto with range=on
 //   deltabloom:9.9:auto:levels also the allocation: uniform, levels
 //   id=deltabloom;bits_per_key=9.9;layout=classic;compatibility=own
 //   id=deltabloom;false_positive_rate=0.01;max_filter_bytes=1048576
@@ -175,6 +238,11 @@ DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();
 // and the listener, for EventListener::CreateFromString and OPTIONS files:
 //
 //   listeners=deltabloom
+//
+// and the prefix extractor of ranges, for SliceTransform::CreateFromString and
+// OPTIONS files:
+//
+//   prefix_extractor=deltabloom.Range
 //
 // A key transform that such a text names must be registered before.
 //

@@ -51,6 +51,12 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
   uint64_t lookups = 0;
   uint64_t negatives = 0;
 
+  // Seeks that filters were asked about as ranges
+  // (RocksDBFilterOptions::range), and those of them that were answered
+  // "absent": each a read of a data block spared. Not among the lookups.
+  uint64_t range_lookups = 0;
+  uint64_t range_negatives = 0;
+
   // Of the lookups that were answered "may match", those expected to be of an
   // absent key: the sum over the filters of negatives * p / (1 - p), with p the
   // rate of each (below). What happens lies around it with a standard deviation

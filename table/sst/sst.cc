@@ -158,7 +158,7 @@ const char* ScopeName(FilterScope scope) {
   return "unknown";
 }
 
-std::string WalkSst(const SstSource& source, SstFile* file) {
+std::string FindFilters(const SstSource& source, SstFile* file) {
   *file = {};
   std::string error = ReadFooter(source, file);
   if (!error.empty()) return error;
@@ -177,7 +177,12 @@ std::string WalkSst(const SstSource& source, SstFile* file) {
     error = CountPartitions(source, *file, &filter, &budget);
     if (!error.empty()) return error;
   }
+  return {};
+}
 
+std::string WalkSst(const SstSource& source, SstFile* file) {
+  std::string error = FindFilters(source, file);
+  if (!error.empty()) return error;
   std::string index;
   error = ReadStored(source, *file, file->index, &index);
   if (error.empty() && !ChecksumHolds(*file, file->index.offset, index)) {

@@ -65,6 +65,10 @@ struct SstFile {
 // file; not the filters, which ReadBlock does.
 std::string WalkSst(const SstSource& source, SstFile* file);
 
+// The same but for the table's own index block, which is not read: it may be
+// hundreds of kilobytes, where all else takes a few.
+std::string FindFilters(const SstSource& source, SstFile* file);
+
 // Calls fn for each partition of a partitioned filter, in order, until it
 // returns an error. `last_key` is the last key of the partition, or one between
 // it and the next partition's first, as the index has it; `handle` lies in the

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -93,10 +94,61 @@ class Finished(Case):
         links = set(re.findall(r"https?://[^\s\"']+", page))
         self.assertLessEqual(links, {"http://www.w3.org/1999/xlink", "http://www.w3.org/2000/svg"})
         self.assertGreater(page.count("<svg"), 3)
+        self.check_contents(page)
+        self.check_pictures(page)
         self.assertFalse(str(self.first.out) in page, "the report names the folder it was made in")
         html.parser.HTMLParser().feed(page)
         self.assertFalse((self.out / "databases").exists())
         self.assertEqual(list(self.out.rglob("*.unfinished")), [])
+
+    def check_contents(self, page):
+        """Every chapter is in the table of contents, and nothing else."""
+        chapters = re.findall(r'<h2 id="([^"]+)">', page)
+        self.assertEqual(len(chapters), 4)  # two groups, databases, commands
+        self.assertEqual(re.findall(r'<a href="#([^"]+)">', page), chapters)
+        self.assertEqual(page.count('<p class="hint">'), page.count("<table>"))
+
+    def check_pictures(self, page):
+        """Text is text, and no digits that nobody sees."""
+        pictures = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+        for picture in pictures:
+            root = xml.etree.ElementTree.fromstring(picture)
+            words = [one.text for one in root.iter("{http://www.w3.org/2000/svg}text")]
+            self.assertIn("rocksdb-bloom", words)
+            self.assertFalse([word for word in words if re.fullmatch(r"[\d.]+m", word)])
+            self.assertNotRegex(re.sub(r">[^<]*<", "", picture), r"\d\.\d\d")
+            self.assertLess(len(picture), 9000)
+        self.assertIn("Latency of a seek", page)
+        self.assertEqual(page.count("log scale"), page.count("Latency of a "))
+
+    def test_columns_of_nothing_are_left_out(self):
+        text = (self.out / "report.md").read_text()
+        seek = text[text.index("## seekrandom") :]
+        self.assertIn("p99.9 of a seek, µs", seek.splitlines()[2])
+        for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+            rows = [line.strip("|").split("|") for line in table.splitlines()]
+            for column in zip(*rows[2:]):
+                self.assertNotEqual({cell.strip() for cell in column}, {"-"}, rows[0])
+
+    def test_redraw_writes_the_same_report(self):
+        names = ["report.html", "report.md", "report.csv", "report.json"]
+        before = {name: (self.out / name).read_bytes() for name in names}
+        for name in names[:3]:
+            (self.out / name).unlink()
+        done = self.compare("--redraw")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({name: (self.out / name).read_bytes() for name in names}, before)
+        self.assertEqual(self.made_calls(), [])
+
+    def test_redraw_needs_a_report(self):
+        for text, words in ((None, "does not exist"), ("{}", "is not a report"), ("x", "is not a report")):
+            (self.out / "report.json").unlink()
+            if text is not None:
+                (self.out / "report.json").write_text(text)
+            done = self.compare("--redraw")
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, f"^compare: --redraw: .*{words}.*\n$")
+            (self.out / "report.json").touch()
 
     def test_finished_runs_are_not_run_again(self):
         before = (self.out / "report.csv").read_text()
@@ -120,6 +172,27 @@ class Finished(Case):
         self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
         self.assertIn("disk full", done.stderr)
         self.assertEqual(len(list(runs.glob("*@1.json"))), 4)
+
+
+class Names(Case):
+    def test_a_folder_of_our_name_does_not_make_a_filter_ours(self):
+        self.out = self.folder / "deltabloom" / "filter_policy: deltabloom"
+        done = self.compare(
+            "--filters", "rocksdb-bloom,rocksdb-ribbon,deltabloom-local",
+            "--workloads", "readmissing", "--plugin", str(self.plugin),
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        cells = json.loads((self.out / "report.json").read_text())["cells"]
+        self.assertEqual(len(cells), 3)
+
+    def test_a_filter_of_another_name_is_not_ours(self):
+        self.out = self.folder / "deltabloom"
+        done = self.compare(
+            "--filters", "deltabloom-local", "--workloads", "readmissing",
+            "--plugin", str(self.plugin), fake="misnamed",
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("LOG does not name the policy asked for", done.stderr)
 
 
 class GrownTrees(Case):

@@ -34,7 +34,17 @@ if benchmark == "levelstats":
     print("" if failure == "mute" else f"RocksDB:    version {version}")
     sys.exit(0)
 ours = "filter_policy=deltabloom" in pathlib.Path(flags["options_file"]).read_text()
-(database / "LOG").write_text("filter_policy: deltabloom\n" if ours else "\n")
+policy = "deltabloom" if ours and failure != "misnamed" else "bloomfilter"
+# As RocksDB 7.8.3 writes it; every path may hold any name.
+(database / "LOG").write_text(
+    f"2026/11/21-12:00:00.000000 7fe0 DB SUMMARY\n"
+    f"2026/11/21-12:00:00.000001 7fe0 SST files in {database} dir, Total Num: 0, files: \n"
+    f"2026/11/21-12:00:00.000002 7fe0                           Options.wal_dir: {database}\n"
+    f"2026/11/21-12:00:00.000003 7fe0   table_factory options:   flush_block_policy_factory: FlushBlock (0x1)\n"
+    f"  cache_index_and_filter_blocks: 1\n"
+    f"  filter_policy: {policy}\n"
+    f"  whole_key_filtering: 1\n"
+)
 (database / "000007.sst").write_text("table")
 (database / "CURRENT").write_text("MANIFEST\n")
 if benchmark == "filluniquerandom":

@@ -43,7 +43,8 @@ class DatabaseTest : public ::testing::Test {
   const ::testing::ScopedTrace trace_{
       __FILE__, __LINE__, "DELTABLOOM_SEED=" + std::to_string(seed_)};
   bench::Workspace workspace_{"", "deltabloom-demo"};
-  std::vector<Competitor> competitors_ = MakeCompetitors(10, {"classic"});
+  std::vector<Competitor> competitors_ =
+      MakeCompetitors(10, {"classic", "auto", "auto:levels"});
   bench::ProgressBar progress_{1};
   int made_ = 0;
 };
@@ -79,6 +80,28 @@ TEST_F(DatabaseTest, EveryFilterSettlesToThePlannedTree) {
     EXPECT_EQ(totals.filter_bytes > 0, i != 0);
   }
   RequireSameTree(databases);
+}
+
+TEST_F(DatabaseTest, LevelsSpreadsTheBytesOfTheTree) {
+  constexpr uint64_t kMany = 40000;
+  const KeySet keys = MakeKeys(kMany, seed_);
+  const auto bloom = MakeDatabase(1, keys, PlanRuns(kMany));
+  const auto uniform = MakeDatabase(4, keys, PlanRuns(kMany));
+  const auto levels = MakeDatabase(5, keys, PlanRuns(kMany));
+  ASSERT_EQ(levels->name().substr(0, 22), "deltabloom-auto-levels");
+  const auto bytes = [](const auto& database) {
+    return static_cast<double>(database->Totals().filter_bytes);
+  };
+  EXPECT_NEAR(bytes(levels) / bytes(uniform), 1, 0.03);
+  LookupKeys lookup_keys(keys, levels->SmallestKey(), levels->LargestKey(),
+                         seed_);
+  const std::vector<std::string> absent = lookup_keys.Absent(20000);
+  const auto counted = [&](const auto& database) {
+    return LookUp(*database, absent).filter_false_positives;
+  };
+  // By the formulas some 50, 400 and 950.
+  EXPECT_LT(2 * counted(levels), counted(uniform));
+  EXPECT_LT(counted(uniform), 0.8 * static_cast<double>(counted(bloom)));
 }
 
 TEST_F(DatabaseTest, DifferentTreesAreRefused) {
@@ -127,10 +150,11 @@ TEST_F(DatabaseTest, LookupsOfPresentKeysThatAreMissedAreCounted) {
   databases.push_back(MakeDatabase(3, keys, {{1, 2500}}));  // the first half
   LookupKeys lookup_keys(keys, "", "x", seed_);
   MeasurePlan plan;
-  plan.lookups = 2000;
+  plan.lookups = 2000 * kAbsentPerPresent;
   plan.max_seconds = std::numeric_limits<double>::infinity();
   const Measurement measurement =
       Measure(databases, &lookup_keys, plan, &progress_).front();
+  EXPECT_EQ(measurement.absent.lookups, 10000u);
   EXPECT_EQ(measurement.present.lookups, 2000u);
   // Half of 2000 plus or minus eight standard deviations.
   EXPECT_GT(measurement.missed_present_keys, 1000u - 8 * 23);
@@ -180,6 +204,18 @@ TEST(Competitors, AnUnknownLayoutIsNamed) {
     FAIL() << "no error";
   } catch (const bench::UsageError& error) {
     EXPECT_NE(std::string(error.what()).find("nonsense"), std::string::npos);
+  }
+  EXPECT_THROW(MakeCompetitors(10, {"auto:nonsense"}), bench::UsageError);
+}
+
+TEST(Competitors, AListenerGoesWithLevelsAlone) {
+  const std::vector<Competitor> competitors =
+      MakeCompetitors(10, {"auto", "local:levels"});
+  ASSERT_EQ(competitors.size(), 5u);
+  EXPECT_EQ(competitors[3].name, "deltabloom-auto");
+  EXPECT_EQ(competitors[4].name, "deltabloom-local-levels");
+  for (const Competitor& competitor : competitors) {
+    EXPECT_EQ(competitor.listener != nullptr, &competitor == &competitors[4]);
   }
 }
 

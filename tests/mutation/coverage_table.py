@@ -30,7 +30,9 @@ LEVELDB = [
 TESTS = [
     ("table/sst/*", SST),
     ("engines/leveldb/*", LEVELDB),
-    ("engines/rocksdb/plugin/*", ["rocksdb_dlclose_test", "rocksdb_plugin_test"]),
+    ("engines/rocksdb/plugin/*", ["rocksdb_dlclose_test", "rocksdb_plugin_test",
+                                  "rocksdb_preload_test",
+                                  "rocksdb_statistics_file_test"]),
     ("engines/rocksdb/*", ["rocksdb_*_test"]),
     ("util/false_positive.*", ["false_positive_test", "concurrent_rate_test", "guava_filter_test",
                                "rocksdb_builder_test"]),

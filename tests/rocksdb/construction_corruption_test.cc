@@ -4,77 +4,29 @@
 
 #include <memory>
 #include <string>
-#include <utility>
+#include <tuple>
 
-#include "engines/rocksdb/private_abi.h"
+#include "tests/rocksdb/delegating_policy.h"
 #include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {
 namespace {
 
-using rocksdb::FilterBitsBuilder;
-using rocksdb::FilterBitsReader;
-using rocksdb::FilterPolicy;
 using rocksdb::Slice;
 using rocksdb::Status;
 
 // Flips a byte of the filter between Finish and MaybePostVerify.
-class FlippingBuilder : public FilterBitsBuilder {
+class FlippingBuilder : public DelegatingBuilder {
  public:
-  explicit FlippingBuilder(FilterBitsBuilder* builder) : builder_(builder) {}
+  using DelegatingBuilder::DelegatingBuilder;
+  using DelegatingBuilder::Finish;
 
-  void AddKey(const Slice& key) override { builder_->AddKey(key); }
-#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
-  void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
-    builder_->AddKeyAndAlt(key, alt);
-  }
-#endif
-  size_t EstimateEntriesAdded() override {
-    return builder_->EstimateEntriesAdded();
-  }
-  Slice Finish(std::unique_ptr<const char[]>* owner) override {
-    return Finish(owner, nullptr);
-  }
   Slice Finish(std::unique_ptr<const char[]>* owner, Status* status) override {
-    const Slice filter = builder_->Finish(owner, status);
+    const Slice filter = DelegatingBuilder::Finish(owner, status);
     char& byte = const_cast<char&>(filter.data()[filter.size() / 2]);
     byte = static_cast<char>(~byte);
     return filter;
   }
-  Status MaybePostVerify(const Slice& filter) override {
-    return builder_->MaybePostVerify(filter);
-  }
-  size_t ApproximateNumEntries(size_t bytes) override {
-    return builder_->ApproximateNumEntries(bytes);
-  }
-  size_t CalculateSpace(size_t entries) override {
-    return builder_->CalculateSpace(entries);
-  }
-  double EstimatedFpRate(size_t entries, size_t bytes) override {
-    return builder_->EstimatedFpRate(entries, bytes);
-  }
-
- private:
-  const std::unique_ptr<FilterBitsBuilder> builder_;
-};
-
-class FlippingPolicy : public FilterPolicy {
- public:
-  explicit FlippingPolicy(PolicyPtr policy) : policy_(std::move(policy)) {}
-  const char* Name() const override { return "flipping"; }
-  const char* CompatibilityName() const override {
-    return policy_->CompatibilityName();
-  }
-  FilterBitsBuilder* GetBuilderWithContext(
-      const rocksdb::FilterBuildingContext& context) const override {
-    return new FlippingBuilder(policy_->GetBuilderWithContext(context));
-  }
-  FilterBitsReader* GetFilterBitsReader(const Slice& filter) const override {
-    return policy_->GetFilterBitsReader(filter);
-  }
-
- private:
-  const PolicyPtr policy_;
 };
 
 // Parameters: partitioned, layout.
@@ -86,7 +38,10 @@ class ConstructionCorruptionTest
     config.partitioned = std::get<0>(GetParam());
     config.policy =
         PolicyFromString("deltabloom:10:" + std::get<1>(GetParam()));
-    if (flip) config.policy = std::make_shared<FlippingPolicy>(config.policy);
+    if (flip) {
+      config.policy =
+          std::make_shared<DelegatingPolicy<FlippingBuilder>>(config.policy);
+    }
     config.change = [detect](rocksdb::Options*,
                              rocksdb::BlockBasedTableOptions* table) {
       table->detect_filter_construct_corruption = detect;

@@ -38,30 +38,33 @@ TEST(OptionsTest, GoodText) {
   struct Case {
     const char* text;
     const char* bits_per_key;
+    const char* layout;
     const char* compatibility;
   };
   for (const Case& good : std::initializer_list<Case>{
-           {"deltabloom", "10", "builtin"},
-           {"deltabloom:10", "10", "builtin"},
-           {"deltabloom:9.9", "9.9", "builtin"},
-           {"deltabloom:9.9:classic", "9.9", "builtin"},
-           {"deltabloom:1e1", "10", "builtin"},
-           {"deltabloom:0", "0", "builtin"},
-           {"deltabloom:1000", "1000", "builtin"},
-           {"deltabloom:0.0004", "0", "builtin"},
-           {"deltabloom:0.4994", "0.499", "builtin"},
-           {"deltabloom:0.4999", "0.499", "builtin"},
-           {"deltabloom:0.5", "0.5", "builtin"},
-           {"deltabloom:12.3456", "12.346", "builtin"},
-           {"id=deltabloom;bits_per_key=9.99", "9.99", "builtin"},
-           {"{id=deltabloom;bits_per_key=7;compatibility=own;}", "7", "own"},
-           {"id=deltabloom:12:classic;compatibility=own", "12", "own"},
-           {"id=deltabloom:12;bits_per_key=13", "13", "builtin"},
+           {"deltabloom", "10", "auto", "builtin"},
+           {"deltabloom:10", "10", "auto", "builtin"},
+           {"deltabloom:9.9", "9.9", "auto", "builtin"},
+           {"deltabloom:9.9:classic", "9.9", "classic", "builtin"},
+           {"deltabloom:1e1", "10", "auto", "builtin"},
+           {"deltabloom:0", "0", "auto", "builtin"},
+           {"deltabloom:1000", "1000", "auto", "builtin"},
+           {"deltabloom:0.0004", "0", "auto", "builtin"},
+           {"deltabloom:0.4994", "0.499", "auto", "builtin"},
+           {"deltabloom:0.4999", "0.499", "auto", "builtin"},
+           {"deltabloom:0.5", "0.5", "auto", "builtin"},
+           {"deltabloom:12.3456", "12.346", "auto", "builtin"},
+           {"id=deltabloom;bits_per_key=9.99", "9.99", "auto", "builtin"},
+           {"{id=deltabloom;bits_per_key=7;compatibility=own;}", "7", "auto",
+            "own"},
+           {"id=deltabloom:12:classic;compatibility=own", "12", "classic",
+            "own"},
+           {"id=deltabloom:12;bits_per_key=13", "13", "auto", "builtin"},
        }) {
     PolicyPtr policy;
     ASSERT_ROCKSDB_OK(Create(good.text, &policy));
     ASSERT_NE(policy, nullptr) << good.text;
-    ExpectOptions(*policy, good.bits_per_key, "classic", good.compatibility);
+    ExpectOptions(*policy, good.bits_per_key, good.layout, good.compatibility);
   }
 }
 
@@ -78,6 +81,19 @@ TEST(OptionsTest, AllocationByName) {
       Option(*PolicyFromString("deltabloom:9.9:auto:uniform"), "allocation"),
       "uniform");
   EXPECT_EQ(Option(*Deltabloom(), "allocation"), "uniform");
+}
+
+TEST(OptionsTest, InStepsBeforeItIsPrepared) {
+  EXPECT_TRUE(RegisterRocksDB());
+  ConfigOptions config;
+  config.invoke_prepare_options = false;
+  PolicyPtr policy;
+  ASSERT_ROCKSDB_OK(
+      FilterPolicy::CreateFromString(config, "deltabloom:12", &policy));
+  auto* const unprepared = const_cast<FilterPolicy*>(policy.get());
+  ASSERT_ROCKSDB_OK(unprepared->ConfigureFromString(config, "layout=local"));
+  ASSERT_ROCKSDB_OK(unprepared->PrepareOptions(config));
+  ExpectOptions(*policy, "12", "local", "builtin");
 }
 
 TEST(OptionsTest, EveryLayoutByName) {
@@ -258,7 +274,7 @@ TEST(OptionsTest, OptionsInCode) {
   const PolicyPtr policy = NewRocksDBFilterPolicy(options, &error);
   ASSERT_NE(policy, nullptr);
   EXPECT_EQ(error, "untouched");
-  ExpectOptions(*policy, "7.125", "classic", "own");
+  ExpectOptions(*policy, "7.125", "auto", "own");
 }
 
 TEST(OptionsTest, CompatibilityNames) {
@@ -286,7 +302,9 @@ TEST(OptionsTest, FewBitsMeanNoFilter) {
 }
 
 TEST(OptionsTest, OptionsFileRoundTrip) {
-  for (const std::string& layout : LayoutNames()) {
+  std::vector<std::string> layouts = LayoutNames();
+  layouts.push_back("auto");
+  for (const std::string& layout : layouts) {
     TempDir dir;
     const PolicyPtr policy =
         PolicyFromString("id=deltabloom:9.9:" + layout + ";compatibility=own");
@@ -320,6 +338,34 @@ TEST(OptionsTest, OptionsFileRoundTrip) {
     EXPECT_ROCKSDB_OK(rocksdb::CheckOptionsCompatibility(strict, dir.Path("db"),
                                                          db_options, families));
   }
+}
+
+// Releases before auto was the default named the layout in every OPTIONS file;
+// people do not.
+TEST(OptionsTest, OptionsFileOfNoLayoutMeansAuto) {
+  for (const std::string layout : {"layout=classic;", ""}) {
+    ROCKSDB_NAMESPACE::BlockBasedTableOptions table;
+    ASSERT_ROCKSDB_OK(ROCKSDB_NAMESPACE::GetBlockBasedTableOptionsFromString(
+        ConfigOptions(), {},
+        "filter_policy={id=deltabloom;bits_per_key=9.9;" + layout +
+            "compatibility=builtin;max_build_bytes=0;}",
+        &table));
+    ASSERT_NE(table.filter_policy, nullptr);
+    ExpectOptions(*table.filter_policy, "9.9",
+                  layout.empty() ? "auto" : "classic", "builtin");
+  }
+}
+
+TEST(OptionsTest, DefaultsInCodeAreThoseByName) {
+  const auto text = [](const ROCKSDB_NAMESPACE::FilterPolicy& policy) {
+    std::string options;
+    EXPECT_ROCKSDB_OK(policy.GetOptionString(ConfigOptions(), &options));
+    return options;
+  };
+  const std::string by_name = text(*PolicyFromString("deltabloom"));
+  EXPECT_NE(by_name.find("layout=auto"), std::string::npos) << by_name;
+  EXPECT_EQ(text(*NewRocksDBFilterPolicy()), by_name);
+  EXPECT_EQ(text(*PolicyFromString("deltabloom:10:auto:uniform")), by_name);
 }
 
 // Whose 32-bit hash bounds how many keys it may have, at whatever level.

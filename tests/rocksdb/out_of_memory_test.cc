@@ -155,28 +155,61 @@ class Lines final : public rocksdb::Logger {
   std::vector<std::string> lines;
 };
 
+struct WarnedFilter {
+  bool failed;  // there was such an allocation
+  bool warned;  // at once
+  size_t size;
+};
+
+// Builds a filter, with allocation `number` of Finish failing, and another one,
+// and tells of the first.
+WarnedFilter FinishTwice(BuilderSettings settings, long number, Lines* log) {
+  settings.log = log;
+  settings.tally = std::make_shared<internal::SharedTally>();
+  BitsBuilder builder(settings);
+  std::unique_ptr<const char[]> owner;
+  for (int i = 0; i < 100; ++i) builder.AddKey(Key(i));
+  WarnedFilter first;
+  first.failed =
+      FailsAt(number, [&] { first.size = builder.Finish(&owner).size(); });
+  first.warned = !log->lines.empty();
+  for (int i = 0; i < 100; ++i) builder.AddKey(Key(i));
+  builder.Finish(&owner);
+  return first;
+}
+
 TEST(BuilderOutOfMemoryTest, WarningComesWithTheNextFilter) {
-  internal::LayoutRow row = *internal::FindLayoutOfName("classic");
-  row.many_keys = 50;
-  BuilderSettings settings;
-  settings.layout = &row;
-  settings.millibits_per_key = 10000;
-  bool failed = true;
-  long number = 0;
-  for (; failed; ++number) {
-    ASSERT_LT(number, 200);
-    Lines log;
-    settings.log = &log;
-    settings.tally = std::make_shared<internal::SharedTally>();
-    BitsBuilder builder(settings);
-    std::unique_ptr<const char[]> owner;
-    for (int i = 0; i < 100; ++i) builder.AddKey(Key(i));
-    failed = FailsAt(number, [&] { builder.Finish(&owner); });
-    for (int i = 0; i < 100; ++i) builder.AddKey(Key(i));
-    builder.Finish(&owner);
-    EXPECT_EQ(log.lines.size(), 1u);
+  internal::LayoutRow few_keys = *internal::FindLayoutOfName("classic");
+  few_keys.many_keys = 50;
+  BuilderSettings usual;
+  usual.layout = internal::FindLayoutOfName("local");
+  usual.millibits_per_key = 10000;
+  std::vector<BuilderSettings> warned(4, usual);
+  warned[0].layout = &few_keys;
+  warned[1].max_filter_bytes = 100;  // lowers the bits per key
+  warned[2].max_filter_bytes = 30;   // leaves too few for a filter
+  warned[3].false_positive_rate = 1e-12;
+  for (const BuilderSettings& settings : warned) {
+    SCOPED_TRACE(&settings - warned.data());
+    Lines sound_log;
+    const WarnedFilter sound = FinishTwice(settings, -1, &sound_log);
+    EXPECT_TRUE(sound.warned);
+    EXPECT_EQ(sound_log.lines.size(), 1u);
+    bool failed = true;
+    long number = 0;
+    for (; failed; ++number) {
+      ASSERT_LT(number, 200);
+      Lines log;
+      const WarnedFilter filter = FinishTwice(settings, number, &log);
+      failed = filter.failed;
+      EXPECT_EQ(log.lines.size(), 1u);
+      // A line that the LOG lacks costs no filter.
+      if (!filter.warned) {
+        EXPECT_EQ(filter.size, sound.size) << number;
+      }
+    }
+    EXPECT_GT(number, 2);
   }
-  EXPECT_GT(number, 2);
 }
 
 // Sealed filters of ours, sound and damaged in each way there is, filters of

@@ -141,11 +141,11 @@ TEST(PolicyTest, OneLogLineWithTheConfiguration) {
   for (int i = 0; i < 3; ++i) Load(db.get(), 10 * i, 10 * i + 10);
   const std::string line =
       std::string(kConfigurationLine) +
-      "0.1.0: bits_per_key=9.9 layout=classic "
+      "0.1.0: bits_per_key=9.9 layout=auto "
       "allocation=uniform compatibility=builtin max_build_bytes=0 "
       "payload_check=false seeded=false key_transform=none "
       "statistics=true statistics_log_seconds=600 "
-      "false_positive_rate=0 max_filter_bytes=unlimited "
+      "false_positive_rate=0 max_filter_bytes=unlimited range=off "
       "name=rocksdb.BuiltinBloomFilter cpu=";
   EXPECT_EQ(Count(ReadFile(dir.Path("db/LOG")), line), 1);
   ASSERT_ROCKSDB_OK(db->SetOptions(
@@ -154,7 +154,7 @@ TEST(PolicyTest, OneLogLineWithTheConfiguration) {
   const std::string log = ReadFile(dir.Path("db/LOG"));
   EXPECT_EQ(Count(log, line), 1);
   EXPECT_EQ(Count(log, kConfigurationLine), 2);
-  EXPECT_EQ(Count(log, "bits_per_key=12 layout=classic"), 1);
+  EXPECT_EQ(Count(log, "bits_per_key=12 layout=auto"), 1);
 }
 
 // One after the other, so that the loggers' addresses come again. Each LOG is

@@ -204,7 +204,7 @@ TEST_F(SetOptionsTest, WholePolicy) {
   const Status status = Set("deltabloom:20:local");
   EXPECT_EQ(status.ok(), kNewPolicy) << status.ToString();
   if (!kNewPolicy) {
-    ExpectInUse("10", "classic", "builtin", "0");
+    ExpectInUse("10", "auto", "builtin", "0");
     return;
   }
   ExpectInUse("20", "local", "builtin", "0");

@@ -248,7 +248,7 @@ TEST(StatisticsRowsTest, LevelIsNotKnownInIngestedFiles) {
   ASSERT_ROCKSDB_OK(writer.Finish());
   ASSERT_ROCKSDB_OK(db->IngestExternalFile({dir.Path("external.sst")}, {}));
   const Lookups lookups = GetAll(db.get(), 0, kKeys);
-  const RocksDBFilterRow row = RowOf(StatisticsOf(policy), -1, "classic");
+  const RocksDBFilterRow row = RowOf(StatisticsOf(policy), -1, "compact");
   EXPECT_EQ(row.negatives, lookups.useful);
   EXPECT_EQ(row.keys_built, uint64_t{kKeys});
 }

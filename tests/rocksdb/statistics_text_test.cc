@@ -44,6 +44,8 @@ RocksDBFilterStatistics Example() {
   six.lookups = 1001;
   six.negatives = 999;
   six.expected_false_positives = 1;
+  six.range_lookups = 70;
+  six.range_negatives = 60;
   RocksDBFilterRow foreign = Row(-1, "rocksdb");
   foreign.filters_open = 3;
   foreign.lookups = 18446744073709551615u;
@@ -58,12 +60,14 @@ TEST(StatisticsTextTest, Json) {
             "\"bytes_built\":2500,\"keys_built\":2000,\"filters_open\":1,"
             "\"bytes_open\":1250,\"keys_open\":1000,\"lookups\":1001,"
             "\"negatives\":999,\"expected_false_positives\":1,"
-            "\"false_positive_rate\":0.001},"
+            "\"false_positive_rate\":0.001,\"range_lookups\":70,"
+            "\"range_negatives\":60},"
             "{\"level\":null,\"layout\":\"rocksdb\",\"filters_built\":0,"
             "\"bytes_built\":0,\"keys_built\":0,\"filters_open\":3,"
             "\"bytes_open\":0,\"keys_open\":0,\"lookups\":18446744073709551615,"
             "\"negatives\":0,\"expected_false_positives\":null,"
-            "\"false_positive_rate\":null}],\"advice\":[]}");
+            "\"false_positive_rate\":null,\"range_lookups\":0,"
+            "\"range_negatives\":0}],\"advice\":[]}");
   EXPECT_EQ(RocksDBFilterStatistics().ToJson(),
             "{\"version\":\"0.1.0\",\"seconds\":0,\"rows\":[],\"advice\":[]}");
 }
@@ -82,7 +86,12 @@ TEST(StatisticsTextTest, Prometheus) {
         "18446744073709551615",
         "deltabloom_filter_negatives_total{level=\"6\",layout=\"compact\"} 999",
         "deltabloom_filter_expected_false_positives_total{level=\"6\",layout="
-        "\"compact\"} 1"}) {
+        "\"compact\"} 1",
+        "# TYPE deltabloom_filter_range_lookups_total counter",
+        "deltabloom_filter_range_lookups_total{level=\"6\",layout="
+        "\"compact\"} 70",
+        "deltabloom_filter_range_negatives_total{level=\"6\",layout="
+        "\"compact\"} 60"}) {
     EXPECT_NE(text.find("\n" + std::string(line) + "\n"), std::string::npos)
         << line;
   }
@@ -104,7 +113,8 @@ TEST(StatisticsTextTest, Text) {
       "unknown  rocksdb     3  0.000     0         -      0  "
       "18446744073709551615          0                -       -\n"
       "all                  4  0.001  1000     10.00      2                  "
-      "1000        999              1.0  0.1000\n");
+      "1000        999              1.0  0.1000\n"
+      "Ranges: 70 asked, 60 turned away\n");
 }
 
 TEST(StatisticsTextTest, FiguresOfARow) {

@@ -45,6 +45,8 @@ class Study(unittest.TestCase):
             ["--repetitions", "0"],
             ["--rate-keys", "ten"],
             ["--keys", "/no/such/file"],
+            ["rates", "--keys", __file__],
+            ["sizes", "--keys", __file__],
         ):
             done = study(*arguments)
             self.assertEqual(done.returncode, 2, arguments)
@@ -68,7 +70,51 @@ class Study(unittest.TestCase):
             data = json.loads(out.read_text())
             self.assertEqual({row["keys"] for row in data["hashes"]}, {2000})
             self.assertEqual(len(data["hashes"]), 19)
+            self.assert_advice(done.stdout)
             self.assertTrue(all(row["missed_keys"] == 0 for row in data["space"]))
+
+    def assert_advice(self, text):
+        advice = text[text.index("\nFor these keys, in filters of 2,000:\n") :]
+        self.assertTrue(text.endswith(advice))
+        for words in (
+            "- Fewest false positives at 10 bits per key: compact, ",
+            "- Bits per key for 1 %: classic 9.",
+            "- Bits per key for 0.1 %: classic ",
+            "- MurMurHash2, the hash of classic, is even on these keys: ",
+            "- Deltabloom64, the hash of local and compact, is even",
+            "filter_policy=deltabloom:10:auto",
+        ):
+            self.assertIn(words, advice)
+
+    def test_the_table_of_hashes_agrees_with_the_rates_beside_it(self):
+        # So many keys that a classic filter takes a size that probes well.
+        with tempfile.TemporaryDirectory() as folder:
+            keys = pathlib.Path(folder, "keys")
+            keys.write_text("\n".join(f"{SEED} {i}" for i in range(80000)))
+            out = pathlib.Path(folder, "out.json")
+            done = study("--keys", str(keys), "--repetitions", "1", "--json", str(out))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            data = json.loads(out.read_text())
+            by_hash = {row["hash"]: row["false_positive_rate"] for row in data["hashes"]}
+            (classic,) = (
+                row["false_positive_rate"]
+                for row in data["space"]
+                if row["layout"] == "classic" and row["bits_per_key"] == 10
+            )
+            self.assertEqual(by_hash["MurMurHash2"], classic)
+
+    def test_the_advice_of_one_study_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            keys = pathlib.Path(folder, "keys")
+            keys.write_text("\n".join(map(str, range(1000))))
+            done = study("space", "--keys", str(keys))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("MurMurHash2", done.stdout)
+            self.assertIn("- A filter of 10 bits per key takes ", done.stdout)
+            done = study("hashes", "--keys", str(keys), "--repetitions", "1")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("\nFor these keys:\n- MurMurHash2", done.stdout)
+            self.assertNotIn("bits per key takes", done.stdout)
 
     def test_json_that_cannot_be_written(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -16,7 +16,7 @@ PAGES = ["deltabloom.1", "deltabloom-inspect.1", "deltabloom-estimate.1"]
 # Only in builds with hiredis.
 if (TOOL_DIR / "deltabloom-shared.1").exists():
     PAGES.append("deltabloom-shared.1")
-PAGES.append("deltabloom-verify.1")
+PAGES += ["deltabloom-verify.1", "deltabloom-doctor.1"]
 
 
 def run(*command):

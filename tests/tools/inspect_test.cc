@@ -117,7 +117,9 @@ TEST_F(Inspect, Json) {
 
 TEST_F(Inspect, DeltabloomFilters) {
   test::RocksTable table;
-  table.policy = NewRocksDBFilterPolicy();
+  RocksDBFilterOptions options;
+  options.layout = Layout::kClassic;
+  table.policy = NewRocksDBFilterPolicy(options);
   ASSERT_NE(table.policy, nullptr);
   table.Write(directory_.File("table.sst"));
   const Result result = Run(directory_.File("table.sst"));

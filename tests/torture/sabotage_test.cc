@@ -1,60 +1,37 @@
-// The torture finds a filter that loses keys, and a disk that loses what was
-// synced.
+// The torture finds a filter that loses keys, a disk that loses what was
+// synced, and a check that never ends.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
-#include <filesystem>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "db_bench_ext/common/interrupt.h"
 #include "db_bench_ext/torture/run.h"
-#include "engines/rocksdb/private_abi.h"
 #include "tests/random.h"
+#include "tests/rocksdb/delegating_policy.h"
 
 namespace deltabloom::torture {
 namespace {
 
-using rocksdb::FilterBitsBuilder;
 using rocksdb::FilterPolicy;
 using rocksdb::Slice;
-using rocksdb::Status;
 
 // Leaves out one key of forty.
-class __attribute__((visibility("hidden"))) LosingBuilder
-    : public FilterBitsBuilder {
+class LosingBuilder : public testing::DelegatingBuilder {
  public:
-  explicit LosingBuilder(FilterBitsBuilder* builder) : builder_(builder) {}
+  using DelegatingBuilder::DelegatingBuilder;
 
   void AddKey(const Slice& key) override {
-    if (!Loses(key)) builder_->AddKey(key);
+    if (!Loses(key)) DelegatingBuilder::AddKey(key);
   }
 #if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
   void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
-    if (!Loses(key)) builder_->AddKeyAndAlt(key, alt);
+    if (!Loses(key)) DelegatingBuilder::AddKeyAndAlt(key, alt);
   }
 #endif
-  size_t EstimateEntriesAdded() override {
-    return builder_->EstimateEntriesAdded();
-  }
-  Slice Finish(std::unique_ptr<const char[]>* owner) override {
-    return builder_->Finish(owner);
-  }
-  Slice Finish(std::unique_ptr<const char[]>* owner, Status* status) override {
-    return builder_->Finish(owner, status);
-  }
-  Status MaybePostVerify(const Slice& filter) override {
-    return builder_->MaybePostVerify(filter);
-  }
-  size_t ApproximateNumEntries(size_t bytes) override {
-    return builder_->ApproximateNumEntries(bytes);
-  }
-  size_t CalculateSpace(size_t entries) override {
-    return builder_->CalculateSpace(entries);
-  }
-  double EstimatedFpRate(size_t entries, size_t bytes) override {
-    return builder_->EstimatedFpRate(entries, bytes);
-  }
 
  private:
   // By the digits at the end of its number and what follows.
@@ -65,38 +42,28 @@ class __attribute__((visibility("hidden"))) LosingBuilder
     }
     return sum % 40 == 0;
   }
-
-  const std::unique_ptr<FilterBitsBuilder> builder_;
 };
 
-class LosingPolicy : public FilterPolicy {
+// Never comes back from a lookup.
+class HangingPolicy
+    : public testing::DelegatingPolicy<testing::DelegatingBuilder> {
  public:
-  explicit LosingPolicy(std::shared_ptr<const FilterPolicy> policy)
-      : policy_(std::move(policy)) {}
+  using DelegatingPolicy::DelegatingPolicy;
 
-  const char* Name() const override { return "losing"; }
-  const char* CompatibilityName() const override {
-    return policy_->CompatibilityName();
+  rocksdb::FilterBitsReader* GetFilterBitsReader(const Slice&) const override {
+    while (true) pause();
   }
-  FilterBitsBuilder* GetBuilderWithContext(
-      const rocksdb::FilterBuildingContext& context) const override {
-    FilterBitsBuilder* const builder = policy_->GetBuilderWithContext(context);
-    return builder == nullptr ? nullptr : new LosingBuilder(builder);
-  }
-  rocksdb::FilterBitsReader* GetFilterBitsReader(
-      const Slice& filter) const override {
-    return policy_->GetFilterBitsReader(filter);
-  }
-
- private:
-  const std::shared_ptr<const FilterPolicy> policy_;
 };
 
-Failure RunWith(const Sabotage& sabotage) {
-  const bench::ScratchDirectory folder("torture-test");
+RunOptions Drawn() {
   RunOptions options;
   options.seed = test::SeedOr(3);
   options.cycles = 20;
+  return options;
+}
+
+Failure RunWith(const Sabotage& sabotage, RunOptions options = Drawn()) {
+  const bench::ScratchDirectory folder("torture-test");
   options.folder = folder.path();
   options.sabotage = sabotage;
   Journal* const journal = Journal::Create();
@@ -108,7 +75,8 @@ Failure RunWith(const Sabotage& sabotage) {
 TEST(SabotageTest, AFilterThatLosesKeysIsFound) {
   Sabotage sabotage;
   sabotage.policy = [](std::shared_ptr<const FilterPolicy> policy) {
-    return std::make_shared<LosingPolicy>(std::move(policy));
+    return std::make_shared<testing::DelegatingPolicy<LosingBuilder>>(
+        std::move(policy));
   };
   const Failure failure = RunWith(sabotage);
   // Says which key, whoever comes upon it first.
@@ -122,6 +90,21 @@ TEST(SabotageTest, ADiskThatLosesWhatWasSyncedIsFound) {
   // Whoever comes upon it first: the model finds a key that must be there, a
   // transaction that was committed, or RocksDB itself what its tables tell of.
   EXPECT_NE(failure.what.find("then power is lost"), std::string::npos)
+      << failure.what;
+}
+
+TEST(SabotageTest, ACheckThatHangsIsFound) {
+  Sabotage sabotage;
+  sabotage.policy = [](std::shared_ptr<const FilterPolicy> policy) {
+    return std::make_shared<HangingPolicy>(std::move(policy));
+  };
+  RunOptions options = Drawn();
+  // Who works is killed before that, unless he shall close the database.
+  options.timeout_seconds = 2;
+  while (DrawPlan(options.seed, 0, Folders("")).closes) ++options.seed;
+  const Failure failure = RunWith(sabotage, options);
+  EXPECT_NE(failure.what.find("the check has not ended after 2 s; it was at: "),
+            std::string::npos)
       << failure.what;
 }
 

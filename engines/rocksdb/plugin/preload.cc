@@ -1,29 +1,89 @@
-// Registers the policy when the shared object is loaded, which LD_PRELOAD does
-// before main.
-#include <cstdio>
-#include <string>
+// What LD_PRELOAD puts into a program. It knows nothing of RocksDB: a second
+// version of it in one process is fatal before any code of ours could run, for
+// the names of both are the same, and either calls what it finds first. (Seen:
+// the constructors of global objects in 7.8 called destructors of 8.11, 9.10
+// and 10.10, which free members that 7.8's objects do not have.) So this looks
+// which RocksDB the program runs with, and loads the policy, which brings its
+// own, only if that is the one.
+#include <dlfcn.h>
+#include <unistd.h>
 
-#include "deltabloom/rocksdb.h"
-#include "engines/rocksdb/plugin/statistics_file.h"
-#include "engines/rocksdb/settings.h"
+#include <cstdio>
+#include <cstring>
+
+#include "engines/rocksdb/plugin/find_rocksdb.h"
 
 namespace {
 
-void Print(const std::string& line) {
-  std::fprintf(stderr, "%s\n", line.c_str());
+using deltabloom::internal::LoadedRocksDB;
+
+constexpr char kPolicyModule[] = "libdeltabloom_rocksdb_plugin_policy.so";
+
+struct Found {
+  bool ours = false;
+  bool other = false;
+  LoadedRocksDB which{};  // the first of the others
+};
+
+void Note(const LoadedRocksDB& rocksdb, void* argument) {
+  auto* const found = static_cast<Found*>(argument);
+  if (rocksdb.soname != nullptr &&
+      std::strcmp(rocksdb.soname, DELTABLOOM_ROCKSDB_SONAME) == 0) {
+    found->ours = true;
+  } else if (!found->other) {
+    found->other = true;
+    found->which = rocksdb;
+  }
 }
 
-const bool registered = [] {
-  std::string error;
-  if (!deltabloom::RegisterRocksDB(&error)) {
-    Print(error);
-    return false;
+void Refuse(const LoadedRocksDB& rocksdb) {
+  char program[4096];
+  const ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+  std::strcpy(program + (size < 0 ? 0 : size), size < 0 ? "this program" : "");
+  if (*rocksdb.path == '\0') {
+    std::fprintf(stderr,
+                 "deltabloom: no filters of Deltabloom in %s: it has a RocksDB "
+                 "linked into it, which a preloaded plugin does not reach; use "
+                 "a program that runs with %s, or build Deltabloom into this "
+                 "one\n",
+                 program, DELTABLOOM_ROCKSDB_SONAME);
+  } else {
+    std::fprintf(stderr,
+                 "deltabloom: no filters of Deltabloom in %s: it runs with the "
+                 "RocksDB in %s, and this plugin was built for %s; use one "
+                 "that was built for the program's RocksDB\n",
+                 program, rocksdb.path, DELTABLOOM_ROCKSDB_SONAME);
   }
-  // db_bench, for one, runs on without a filter when its OPTIONS file names a
-  // policy that cannot be made.
-  deltabloom::internal::SetProblemReporter(Print);
-  deltabloom::internal::StartStatisticsFile();
-  return true;
-}();
+}
+
+// The policy lies beside this file.
+void LoadPolicy() {
+  Dl_info self;
+  char path[4096];
+  if (dladdr(kPolicyModule, &self) == 0) return;
+  const char* const slash = std::strrchr(self.dli_fname, '/');
+  const int folder =
+      slash == nullptr ? 0 : static_cast<int>(slash - self.dli_fname) + 1;
+  const int size = std::snprintf(path, sizeof(path), "%.*s%s", folder,
+                                 self.dli_fname, kPolicyModule);
+  if (size < 0 || static_cast<size_t>(size) >= sizeof(path)) return;
+  // RocksDB, should it not be initialised yet, is before the policy registers.
+  if (dlopen(path, RTLD_NOW | RTLD_LOCAL) == nullptr) {
+    std::fprintf(stderr,
+                 "deltabloom: no filters of Deltabloom: %s; install the plugin "
+                 "with both of its files, as built for this RocksDB\n",
+                 dlerror());
+  }
+}
+
+__attribute__((constructor)) void Start() {
+  Found found;
+  deltabloom::internal::ForEachRocksDB(Note, &found);
+  if (found.other) {
+    Refuse(found.which);
+  } else if (found.ours) {
+    LoadPolicy();
+  }
+}
 
 }  // namespace

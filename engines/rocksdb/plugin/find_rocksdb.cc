@@ -1,0 +1,101 @@
+#include "engines/rocksdb/plugin/find_rocksdb.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace deltabloom::internal {
+namespace {
+
+// In the constants of every RocksDB from 6.18 on, static or shared, stripped or
+// not (util/build_version.cc.in): symbols would not show one that a program has
+// linked into it, as it need not export them.
+constexpr char kMark[] = "rocksdb_build_git_sha:";
+
+struct Search {
+  void (*fn)(const LoadedRocksDB& rocksdb, void* argument);
+  void* argument;
+};
+
+const char* At(const dl_phdr_info& object, ElfW(Addr) address) {
+  return reinterpret_cast<const char*>(object.dlpi_addr + address);
+}
+
+bool IsLoadedAs(const ElfW(Phdr) & segment, unsigned flags) {
+  return segment.p_type == PT_LOAD &&
+         (segment.p_flags & (PF_R | PF_W | PF_X)) == flags;
+}
+
+// Constants lie with the code where the linker made no segment of their own.
+unsigned FlagsOfConstants(const dl_phdr_info& object) {
+  for (size_t i = 0; i < object.dlpi_phnum; ++i) {
+    if (IsLoadedAs(object.dlpi_phdr[i], PF_R)) return PF_R;
+  }
+  return PF_R | PF_X;
+}
+
+bool HasMark(const dl_phdr_info& object) {
+  const unsigned flags = FlagsOfConstants(object);
+  for (size_t i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+    if (IsLoadedAs(segment, flags) &&
+        memmem(At(object, segment.p_vaddr), segment.p_filesz, kMark,
+               sizeof(kMark) - 1) != nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool HasAddress(const dl_phdr_info& object, const void* address) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  for (size_t i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+    const auto start = object.dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD && at >= start &&
+        at - start < segment.p_memsz) {
+      return true;
+    }
+  }
+  return false;
+}
+
+const char* SonameOf(const dl_phdr_info& object) {
+  for (size_t i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+    if (segment.p_type != PT_DYNAMIC) continue;
+    const char* strings = nullptr;
+    ElfW(Xword) soname = 0;
+    for (const auto* entry =
+             reinterpret_cast<const ElfW(Dyn)*>(At(object, segment.p_vaddr));
+         entry->d_tag != DT_NULL; ++entry) {
+      // The C library has relocated this address.
+      if (entry->d_tag == DT_STRTAB) {
+        strings = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+      }
+      if (entry->d_tag == DT_SONAME) soname = entry->d_un.d_val;
+    }
+    if (strings != nullptr && soname != 0) return strings + soname;
+  }
+  return nullptr;
+}
+
+int Visit(dl_phdr_info* object, size_t /*size*/, void* argument) {
+  const auto& search = *static_cast<const Search*>(argument);
+  if (HasAddress(*object, kMark) || !HasMark(*object)) return 0;
+  search.fn({object->dlpi_name, SonameOf(*object)}, search.argument);
+  return 0;
+}
+
+}  // namespace
+
+void ForEachRocksDB(void (*fn)(const LoadedRocksDB& rocksdb, void* argument),
+                    void* argument) {
+  Search search = {fn, argument};
+  dl_iterate_phdr(Visit, &search);
+}
+
+}  // namespace deltabloom::internal

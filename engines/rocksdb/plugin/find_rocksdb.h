@@ -1,0 +1,20 @@
+// Which RocksDB this process runs with, told without calling it.
+#ifndef DELTABLOOM_ENGINES_ROCKSDB_PLUGIN_FIND_ROCKSDB_H_
+#define DELTABLOOM_ENGINES_ROCKSDB_PLUGIN_FIND_ROCKSDB_H_
+
+namespace deltabloom::internal {
+
+// RocksDB in a program or shared object that is loaded.
+struct LoadedRocksDB {
+  const char* path;    // empty: the program itself
+  const char* soname;  // null: it has none
+};
+
+// Calls fn for each RocksDB that is loaded, the caller's own shared object
+// aside. Allocates nothing; the strings live as long as the objects do.
+void ForEachRocksDB(void (*fn)(const LoadedRocksDB& rocksdb, void* argument),
+                    void* argument);
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_ENGINES_ROCKSDB_PLUGIN_FIND_ROCKSDB_H_

@@ -1,0 +1,37 @@
+// Any bytes as an OPTIONS file of RocksDB: refused with one line, or column
+// families of different names, of which what names Deltabloom names a policy.
+//
+// Input: the bytes.
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/fuzz/harness.h"
+#include "tools/deltabloom/options_file.h"
+
+using deltabloom::fuzz::Check;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  // A copy of its own, so that ASan sees its end.
+  const std::vector<char> copy(data, data + size);
+  const std::string_view text(copy.data(), copy.size());
+  deltabloom::tools::OptionsFile file;
+  const std::string error = deltabloom::tools::ParseOptionsFile(text, &file);
+  Check(error.find('\n') == std::string::npos);
+  Check(!error.empty() || !file.families.empty());
+  std::set<std::string> names;
+  for (const auto& family : file.families) {
+    Check(names.insert(family.name).second);
+    Check(text.find(family.name) != std::string_view::npos);
+    Check(text.find(family.policy) != std::string_view::npos);
+    Check(!family.NamesDeltabloom() || family.NamesPolicy());
+    Check(!family.OwnCompatibility() || family.NamesDeltabloom());
+    Check(!family.AllocatesByLevels() || family.NamesDeltabloom());
+  }
+  uint64_t number = 0;
+  if (deltabloom::tools::ParseOptionsFileName(text, &number)) {
+    Check(text.substr(0, 8) == "OPTIONS-" && size > 8);
+  }
+  return 0;
+}

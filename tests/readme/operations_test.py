@@ -1,0 +1,122 @@
+"""What docs/operations.md tells an operator to do works: its commands run in
+their order in one shell, its C++ compiles, its alerts and tickers have names
+that exist.
+
+Usage: operations_test.py SOURCE CXX ROCKSDB_INCLUDE TOOL PLUGIN [unittest options]
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from paste import blocks, compile_error
+
+SOURCE, CXX, ROCKSDB, TOOL, PLUGIN = sys.argv[1:6]
+TEXT = (pathlib.Path(SOURCE) / "docs/operations.md").read_text()
+INSTALLED = "/usr/local/lib/libdeltabloom_rocksdb_plugin.so"
+BREAK = "--- the next block ---"
+# The first RocksDB that counts filtered seeks apart.
+SEEKS_SINCE = (8, 3)
+
+
+class Commands(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.commands = blocks(TEXT, "sh")
+        script = f"\necho '{BREAK}'\n".join(cls.commands).replace(INSTALLED, PLUGIN)
+        environment = dict(os.environ)
+        environment["PATH"] = f"{pathlib.Path(TOOL).parent}:{environment['PATH']}"
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script],
+            env=environment,
+            cwd=cls.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=500,
+        )
+        cls.outputs = done.stdout.split(BREAK + "\n")
+        if done.returncode != 0:
+            failed = cls.commands[len(cls.outputs) - 1]
+            raise AssertionError(f"{failed}\nended with {done.returncode}:\n{cls.outputs[-1]}")
+
+    def output(self, words):
+        """What the only block that has `words` printed."""
+        found = [i for i, block in enumerate(self.commands) if words in block]
+        self.assertEqual(len(found), 1, words)
+        return self.outputs[found[0]]
+
+    def kinds(self, words):
+        """The kinds of filters that a block counted last."""
+        lines = self.output(words).splitlines()
+        return {match[1] for line in lines if (match := re.fullmatch(r" +\d+ ([A-Za-z][\w ]*)", line))}
+
+    def test_filters_are_those_of_each_step(self):
+        first = next(i for i, block in enumerate(self.commands) if block.startswith("deltabloom inspect"))
+        self.assertRegex(self.outputs[first], r"^ +\d+ RocksDB Bloom\n$")
+        self.assertEqual(self.kinds("--checkpoint_dir=copy"), {"Deltabloom compact"})
+        canary = self.kinds("version' \"$db/LOG\"")
+        self.assertTrue(canary & {"Deltabloom local", "Deltabloom compact"}, canary)
+        whole = self.kinds("LD_PRELOAD=$plugin ldb --db=\"$db\" --try_load_options compact")
+        self.assertNotIn("RocksDB Bloom", whole)
+        self.assertEqual(self.kinds("filter_policy=bloomfilter:10:false|' "), {"RocksDB Bloom"})
+
+    def test_copy_loses_no_key(self):
+        self.assertRegex(self.output("--checkpoint_dir=copy"), r"\b0 with false negatives")
+
+    def test_rolled_back_nothing_is_filtered(self):
+        self.assertRegex(self.output("| grep 'bloom.filter.useful'\n"), r"useful COUNT : 0\n")
+
+    def test_alerts_name_what_exists(self):
+        rules = blocks(TEXT, "yaml")
+        self.assertEqual(len(rules), 1)
+        text = (self.folder / "filters.prom").read_text()
+        written = set(re.findall(r"^(deltabloom_\w+)\{", text, re.MULTILINE))
+        used = set(re.findall(r"\b(deltabloom_\w+)", rules[0]))
+        self.assertGreaterEqual(len(used), 4)
+        self.assertLessEqual(used, written)
+        labels = set(re.findall(r'[{,](\w+)="', text)) | {"instance", "file"}
+        for clause in re.findall(r"by \(([^)]*)\)", rules[0]):
+            self.assertLessEqual(set(clause.split(", ")), labels)
+        layouts = re.findall(r'layout!?[=~]+"([^"]*)"', rules[0])
+        self.assertLessEqual({"always", "rocksdb"}, set("|".join(layouts).split("|")))
+        if shutil.which("promtool"):
+            (self.folder / "rules.yml").write_text(rules[0])
+            done = subprocess.run(
+                ["promtool", "check", "rules", self.folder / "rules.yml"],
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+class Text(unittest.TestCase):
+    def test_cpp_compiles(self):
+        found = blocks(TEXT, "cpp")
+        self.assertEqual(len(found), 2)
+        for block in found:
+            self.assertEqual(compile_error(CXX, f"{SOURCE}/include", block), "", block)
+
+    def test_tickers_exist(self):
+        header = pathlib.Path(ROCKSDB)
+        version = (header / "rocksdb/version.h").read_text()
+        major, minor = (int(re.search(rf"ROCKSDB_{x} (\d+)", version)[1]) for x in ("MAJOR", "MINOR"))
+        known = (header / "rocksdb/statistics.h").read_text()
+        named = set(re.findall(r"`((?:BLOOM|BLOCK_CACHE|LAST|NON_LAST)_[A-Z_]+)`", TEXT))
+        self.assertGreaterEqual(len(named), 8)
+        for ticker in named:
+            if "_LEVEL_SEEK_" in ticker and (major, minor) < SEEKS_SINCE:
+                continue
+            self.assertRegex(known, rf"\b{ticker}\b")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[6:])

@@ -1,0 +1,22 @@
+// Stands in for another version of RocksDB: has its mark, and one function that
+// both versions have. Where two versions are in one process, the constructors
+// of global objects in one call it in the other.
+#include <unistd.h>
+
+#pragma GCC visibility push(default)
+
+extern "C" {
+
+extern const char deltabloom_test_mark[];
+const char deltabloom_test_mark[] = "rocksdb_build_git_sha:other";
+
+void Destroy() __asm__("_ZN7rocksdb22BlockBasedTableOptionsD1Ev");
+void DestroyBase() __asm__("_ZN7rocksdb22BlockBasedTableOptionsD2Ev");
+
+// As an end of the process that nothing else brings about.
+void Destroy() { _exit(99); }
+void DestroyBase() { _exit(99); }
+
+}  // extern "C"
+
+#pragma GCC visibility pop

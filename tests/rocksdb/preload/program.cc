@@ -1,0 +1,19 @@
+// Prints which librocksdb is in the process.
+#include <link.h>
+
+#include <cstdio>
+#include <cstring>
+
+extern "C" const char deltabloom_test_mark[];
+
+int main() {
+  dl_iterate_phdr(
+      [](dl_phdr_info* object, size_t, void*) {
+        if (std::strstr(object->dlpi_name, "librocksdb.so") != nullptr) {
+          std::printf("loaded: %s\n", object->dlpi_name);
+        }
+        return 0;
+      },
+      nullptr);
+  std::printf("ran with %s\n", deltabloom_test_mark);
+}

@@ -1,0 +1,275 @@
+// Random ranges in random databases, beside a std::map: no key may be lost,
+// whatever RocksDB does between.
+//
+// DELTABLOOM_RANGES is how many ranges there are in all, 100,000 if unset.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/random.h"
+#include "tests/rocksdb/range_db.h"
+
+namespace deltabloom::testing {
+namespace {
+
+using test::Random;
+
+struct Case {
+  const char* name;
+  const char* policy;
+  bool partitioned = false;
+  bool texts = false;  // keys are texts, not numbers
+  bool timestamps = false;
+  rocksdb::CompactionStyle style = rocksdb::kCompactionStyleLevel;
+  const char* other_extractor = nullptr;  // that comes and goes
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& that) {
+  return out << that.name;
+}
+
+const Case kCases[] = {
+    {"Numbers", "deltabloom:18:range"},
+    {"NumbersPartitioned", "deltabloom:18:range", true},
+    {"Texts", "id=deltabloom:18:compact;range=on", false, true},
+    {"TextsPartitioned", "id=deltabloom:18:local;range=on", true, true},
+    {"Universal", "id=deltabloom:20:classic;range=on", true, true, false,
+     rocksdb::kCompactionStyleUniversal},
+    {"Fifo", "deltabloom:24:range", false, false, false,
+     rocksdb::kCompactionStyleFIFO},
+    {"Timestamps", "id=deltabloom:18:range;payload_check=true", false, false,
+     true},
+    {"TimestampsPartitioned", "id=deltabloom:18:range;seeded=true", true, true,
+     true},
+    {"Levels", "id=deltabloom:18:auto:levels;range=on", false, false, false,
+     rocksdb::kCompactionStyleLevel, nullptr},
+    {"ExtractorChanges", "deltabloom:18:range", true, true, false,
+     rocksdb::kCompactionStyleLevel, "rocksdb.CappedPrefix.2"},
+};
+
+size_t RangesPerCase() {
+  const char* const wish = std::getenv("DELTABLOOM_RANGES");
+  const size_t all =
+      wish == nullptr ? 100'000 : std::strtoull(wish, nullptr, 10);
+  return all / std::size(kCases);
+}
+
+class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
+ protected:
+  RangeDifferentialTest() : seed_(test::SeedOfThisRun()), random_(seed_) {
+    RecordProperty("seed", std::to_string(seed_));
+    options_ = RangeOptions(GetParam().policy, GetParam().partitioned);
+    options_.disable_auto_compactions = false;
+    options_.write_buffer_size = 64 << 10;
+    options_.target_file_size_base = 32 << 10;
+    options_.max_bytes_for_level_base = 128 << 10;
+    options_.level0_file_num_compaction_trigger = 3;
+    options_.compaction_style = GetParam().style;
+    if (options_.compaction_style == rocksdb::kCompactionStyleFIFO) {
+      options_.max_open_files = -1;
+      options_.compaction_options_fifo.max_table_files_size = 1 << 30;
+    }
+    if (GetParam().timestamps) options_.comparator = TimestampComparator();
+    db_ = Open(options_, dir_.Path("db"));
+  }
+
+  std::string Timestamp() {
+    std::string text(8, '\0');
+    for (size_t i = 0; i < 8; ++i) {
+      text[i] = static_cast<char>(clock_ >> (8 * i));
+    }
+    return text;
+  }
+
+  // Near keys that are there, or anywhere.
+  std::string AnyKey() {
+    if (GetParam().texts) return AnyText();
+    if (!model_.empty() && random_.Below(2) == 0) {
+      const auto near = model_.lower_bound(NumberKey(random_.Next()));
+      uint64_t number = 0;
+      for (const char byte :
+           (near == model_.end() ? model_.begin() : near)->first) {
+        number = number << 8 | static_cast<uint8_t>(byte);
+      }
+      const uint64_t far = uint64_t{1} << random_.Below(40);
+      return NumberKey(number + random_.Below(2 * far) - far);
+    }
+    return NumberKey(random_.Below(2) == 0 ? random_.Next()
+                                           : random_.Below(1 << 24) << 20);
+  }
+
+  std::string AnyText() {
+    static const char* const kParts[] = {"",     "a", "user/", "http://w", "zz",
+                                         "\xff", "k", "user",  "b"};
+    std::string text;
+    for (uint64_t parts = random_.Below(5); parts > 0; --parts) {
+      text += kParts[random_.Below(std::size(kParts))];
+      if (random_.Below(3) == 0) text += std::to_string(random_.Below(300));
+      if (random_.Below(20) == 0) text += '\0';
+    }
+    return text;
+  }
+
+  void Write() {
+    const bool with_time = GetParam().timestamps;
+    ++clock_;
+    const std::string time = Timestamp();
+    const std::string key = AnyKey();
+    const uint64_t kind = random_.Below(100);
+    if (kind < 75) {
+      const std::string value = std::to_string(random_.Next());
+      model_[key] = value;
+      ASSERT_ROCKSDB_OK(with_time ? db_->Put({}, key, time, value)
+                                  : db_->Put({}, key, value));
+    } else if (kind < 99 || with_time) {
+      const auto found = model_.lower_bound(key);
+      const std::string gone = found == model_.end() ? key : found->first;
+      model_.erase(gone);
+      ASSERT_ROCKSDB_OK(with_time ? db_->Delete({}, gone, time)
+                                  : db_->Delete({}, gone));
+    } else {
+      auto begin = model_.lower_bound(key);
+      const std::string first = key;
+      for (uint64_t n = random_.Below(30); n > 0 && begin != model_.end();
+           --n) {
+        ++begin;
+      }
+      const std::string last = begin == model_.end() ? first : begin->first;
+      if (last <= first) return;
+      model_.erase(model_.lower_bound(first), model_.lower_bound(last));
+      ASSERT_ROCKSDB_OK(
+          db_->DeleteRange({}, db_->DefaultColumnFamily(), first, last));
+    }
+  }
+
+  void ChangeTree() {
+    switch (random_.Below(8)) {
+      case 0:
+      case 1:
+      case 2:
+        ASSERT_ROCKSDB_OK(db_->Flush({}));
+        break;
+      case 3:
+        if (options_.compaction_style != rocksdb::kCompactionStyleFIFO) {
+          ASSERT_ROCKSDB_OK(db_->CompactRange({}, nullptr, nullptr));
+        }
+        break;
+      case 4:
+        db_.reset();
+        db_ = Open(options_, dir_.Path("db"));
+        break;
+      case 5:
+        if (GetParam().other_extractor != nullptr) {
+          ASSERT_ROCKSDB_OK(db_->SetOptions(
+              {{"prefix_extractor", GetParam().other_extractor}}));
+        }
+        break;
+      default:
+        break;
+    }
+  }
+
+  std::string Upper(const std::string& lower) {
+    if (random_.Below(4) == 0) return AnyKey();
+    if (GetParam().texts) {
+      return lower + static_cast<char>(random_.Below(256));
+    }
+    uint64_t number = 0;
+    for (const char byte : lower) {
+      number = number << 8 | static_cast<uint8_t>(byte);
+    }
+    return NumberKey(number + random_.Below(uint64_t{1} << random_.Below(40)));
+  }
+
+  // What an iterator finds has to be what is in the model from `at` on.
+  void ExpectAt(rocksdb::Iterator* iterator, Model::const_iterator at,
+                const std::string& upper, const std::string& what) {
+    ASSERT_ROCKSDB_OK(iterator->status());
+    const bool there = at != model_.end() && at->first < upper;
+    ASSERT_EQ(iterator->Valid(), there) << what << ", seed " << seed_;
+    if (!there) return;
+    ASSERT_EQ(iterator->key().ToString(), at->first) << what << seed_;
+    ASSERT_EQ(iterator->value().ToString(), at->second) << what << seed_;
+  }
+
+  void LookAround(rocksdb::Iterator* iterator, const std::string& lower,
+                  const std::string& upper) {
+    iterator->Seek(lower);
+    auto at = model_.lower_bound(lower);
+    ExpectAt(iterator, at, upper, "Seek");
+    if (HasFatalFailure()) return;
+    for (uint64_t n = random_.Below(6); n > 0 && iterator->Valid(); --n) {
+      iterator->Next();
+      ExpectAt(iterator, ++at, upper, "Next");
+      if (HasFatalFailure()) return;
+    }
+    if (iterator->Valid() && random_.Below(4) == 0) {
+      iterator->Prev();
+      const bool there = at != model_.begin();
+      ASSERT_EQ(iterator->Valid(), there);
+      if (there) ExpectAt(iterator, --at, upper, "Prev");
+    }
+    if (HasFatalFailure() || random_.Below(8) != 0 || !(lower < upper)) return;
+    iterator->SeekForPrev(lower);
+    auto before = model_.upper_bound(lower);
+    ASSERT_EQ(iterator->Valid(), before != model_.begin());
+    if (before != model_.begin()) {
+      ExpectAt(iterator, --before, upper, "SeekForPrev");
+    }
+  }
+
+  // Some ranges by one iterator, whose bound moves between seeks.
+  void AskRanges(size_t ranges) {
+    rocksdb::ReadOptions read;
+    read.auto_prefix_mode = random_.Below(8) != 0;
+    read.total_order_seek = !read.auto_prefix_mode;
+    ++clock_;
+    const std::string time = Timestamp();
+    const rocksdb::Slice at_time = time;
+    if (GetParam().timestamps) read.timestamp = &at_time;
+    std::string upper;
+    rocksdb::Slice bound;
+    read.iterate_upper_bound = &bound;
+    const std::unique_ptr<rocksdb::Iterator> iterator(db_->NewIterator(read));
+    for (size_t i = 0; i < ranges && !HasFatalFailure(); ++i) {
+      const std::string lower = AnyKey();
+      upper = Upper(lower);
+      bound = upper;
+      LookAround(iterator.get(), lower, upper);
+    }
+  }
+
+  TempDir dir_;
+  const uint64_t seed_;
+  Random random_;
+  rocksdb::Options options_;
+  std::unique_ptr<rocksdb::DB> db_;
+  Model model_;
+  uint64_t clock_ = 1;
+};
+
+INSTANTIATE_TEST_SUITE_P(Cases, RangeDifferentialTest,
+                         ::testing::ValuesIn(kCases), [](const auto& that) {
+                           return std::string(that.param.name);
+                         });
+
+TEST_P(RangeDifferentialTest, FindsWhatIsThere) {
+  constexpr size_t kAtATime = 20;
+  const size_t ranges = RangesPerCase();
+  for (size_t asked = 0; asked < ranges; asked += kAtATime) {
+    for (uint64_t writes = random_.Below(40); writes > 0; --writes) Write();
+    if (random_.Below(8) == 0) ChangeTree();
+    if (HasFatalFailure()) return;
+    AskRanges(kAtATime);
+    if (HasFatalFailure()) return;
+  }
+  if (ranges < 10'000 || GetParam().other_extractor != nullptr) return;
+  if (GetParam().partitioned && ROCKSDB_MAJOR == 7 && ROCKSDB_MINOR < 3) return;
+  EXPECT_GT(CountedBy(options_).range_negatives, ranges / 10);
+}
+
+}  // namespace
+}  // namespace deltabloom::testing

@@ -1,0 +1,246 @@
+"""deltabloom doctor from the outside: on databases of the distribution's ldb and
+db_bench, with the plugin and without it.
+
+Usage: doctor_test.py DELTABLOOM PLUGIN [unittest options]
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL, PLUGIN = sys.argv[1:3]
+OPTIONS = """
+[Version]
+  rocksdb_version=7.8.3
+  options_file_version=1.1
+[DBOptions]
+  create_if_missing=true
+[CFOptions "default"]
+  compression=kNoCompression
+[TableOptions/BlockBasedTable "default"]
+  filter_policy=%s
+"""
+
+
+def run(*command, preload=False):
+    environment = dict(os.environ)
+    if preload:
+        environment["LD_PRELOAD"] = PLUGIN
+    return subprocess.run(
+        [str(word) for word in command],
+        env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def doctor(database, *arguments):
+    return run(TOOL, "doctor", "--db", database, *arguments)
+
+
+def listed(folder):
+    return {
+        path.name: (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.iterdir()
+    }
+
+
+class Doctor(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.made = {}
+
+    def database(self, policy="deltabloom"):
+        """A copy, for each test, of a database of one table."""
+        if policy not in self.made:
+            original = self.folder / f"original-{len(self.made)}"
+            options = self.folder / "options"
+            options.write_text(OPTIONS % policy)
+            done = run(
+                "db_bench", f"--options_file={options}", f"--db={original}", "--num=2000",
+                "--benchmarks=fillseq,flush", "--cache_size=8388608", "--seed=1", preload=True,
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.made[policy] = original
+        return shutil.copytree(self.made[policy], self.folder / self.id())
+
+    def options_file(self, database):
+        return max(database.glob("OPTIONS-*"))
+
+    def edit_options(self, database, pattern, replacement):
+        file = self.options_file(database)
+        text, changes = re.subn(pattern, replacement, file.read_text())
+        self.assertEqual(changes, 1, pattern)
+        file.write_text(text)
+
+    def diagnose(self, database, status):
+        """{code: finding} of the JSON document, which the text agrees with."""
+        before = listed(database)
+        done = doctor(database, "--json")
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        document = json.loads(done.stdout)
+        text = doctor(database)
+        self.assertEqual((text.returncode, text.stderr), (status, ""))
+        for finding in document["findings"]:
+            self.assertIn(finding["severity"] + ": " + finding["what"], text.stdout)
+            if finding["to_do"] is not None:
+                self.assertIn("  to do: " + finding["to_do"], text.stdout)
+        self.assertEqual("no problem found" in text.stdout, not document["findings"])
+        self.assertEqual(listed(database), before)  # nothing is written
+        self.document = document
+        return {finding["code"]: finding for finding in document["findings"]}
+
+    def tables(self):
+        return {
+            (row["column_family"], row["filter"]): row["tables"]
+            for row in self.document["database"]["tables"]
+        }
+
+    def test_process_alone(self):
+        done = run(TOOL, "doctor")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("filter policy in this process: can be made", done.stdout)
+        document = json.loads(run(TOOL, "doctor", "--json").stdout)
+        process = document["process"]
+        self.assertTrue(process["policy_can_be_made"])
+        self.assertEqual(process["built_for_rocksdb"], process["loaded_rocksdb"])
+        self.assertEqual(len(process["libraries"]), 1)
+        self.assertTrue(pathlib.Path(process["libraries"][0]).name.startswith("librocksdb.so"))
+        self.assertNotIn("database", document)
+        portable = subprocess.run(
+            [TOOL, "doctor"], env=dict(os.environ, DELTABLOOM_CPU="portable"),
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        self.assertIn("kernels for this CPU: portable\n", portable.stdout)
+
+    def test_all_is_well(self):
+        self.assertEqual(self.diagnose(self.database(), 0), {})
+        self.assertEqual(self.tables(), {("default", "deltabloom"): 1})
+        row = self.document["database"]["tables"][0]
+        self.assertEqual(row["compatibility_name"], "rocksdb.BuiltinBloomFilter")
+        self.assertEqual(row["entries"], 2000)
+        self.assertGreater(row["filter_bytes"], 2000)
+        self.assertEqual(row["oldest"], row["newest"])
+        (family,) = self.document["database"]["column_families"]
+        self.assertTrue(family["names_deltabloom"])
+        self.assertIn("layout=auto", family["filter_policy"])
+
+    def test_stock_ldb_leaves_a_database_without_filters(self):
+        database = self.database()
+        ldb = ["ldb", f"--db={database}", "--try_load_options"]
+        self.assertEqual(run(*ldb, "put", "key", "value").stdout, "OK\n")
+        self.assertIn("filter_policy=nullptr", self.options_file(database).read_text())
+        found = self.diagnose(database, 1)
+        # The key went into a table of its own when ldb opened the database, or is in the WAL.
+        self.assertEqual(found.pop("options_without_policy")["severity"], "problem")
+        self.assertLessEqual(set(found), {"tables_without_filter"})
+
+        self.assertEqual(run(*ldb, "compact").returncode, 0)
+        found = self.diagnose(database, 1)
+        self.assertEqual(set(found), {"options_without_policy", "tables_without_filter"})
+        self.assertEqual(self.tables(), {("default", None): 1})
+        self.assertIn("no filter in 1 table of ", found["tables_without_filter"]["what"])
+
+        # What it says is to be done helps.
+        self.assertIn("filter_policy=deltabloom:10:auto", found["options_without_policy"]["to_do"])
+        self.edit_options(database, "filter_policy=nullptr", "filter_policy=deltabloom:10:auto")
+        self.assertEqual(set(self.diagnose(database, 1)), {"tables_without_filter"})
+        self.assertEqual(run(*ldb, "compact", preload=True).returncode, 0)
+        self.assertEqual(self.diagnose(database, 0), {})
+        self.assertEqual(self.tables(), {("default", "deltabloom"): 1})
+
+    def test_filters_of_rocksdb_are_filters(self):
+        found = self.diagnose(self.database("bloomfilter:10:false"), 0)
+        self.assertEqual(set(found), {"other_policy"})
+        self.assertEqual(self.tables(), {("default", "bloomfilter"): 1})
+        # Deltabloom uses them; not under a name of its own.
+        database = self.folder / self.id()
+        policy = "filter_policy=.*"
+        self.edit_options(database, policy, "filter_policy=deltabloom:10")
+        self.assertEqual(self.diagnose(database, 0), {})
+        self.edit_options(database, policy, "filter_policy={id=deltabloom;compatibility=own;}")
+        self.assertEqual(set(self.diagnose(database, 1)), {"filters_not_asked"})
+
+    def test_own_filters_are_not_asked_by_others(self):
+        database = self.database("{id=deltabloom;compatibility=own;}")
+        self.assertEqual(self.diagnose(database, 0), {})
+        self.edit_options(database, "compatibility=own", "compatibility=builtin")
+        found = self.diagnose(database, 1)
+        self.assertIn("deltabloom.SealedFilter", found["filters_not_asked"]["what"])
+
+    def test_levels_need_their_listener(self):
+        database = self.database()
+        self.edit_options(database, "allocation=uniform", "allocation=levels")
+        self.assertEqual(set(self.diagnose(database, 1)), {"levels_without_listener"})
+        self.edit_options(database, "listeners=.*", "listeners={deltabloom}")
+        self.assertEqual(self.diagnose(database, 0), {})
+
+    def test_left_out_by_choice(self):
+        database = self.database("nullptr")
+        self.edit_options(database, "filter_policy=nullptr", "filter_policy=deltabloom")
+        self.assertEqual(set(self.diagnose(database, 1)), {"tables_without_filter"})
+        self.edit_options(
+            database, "optimize_filters_for_hits=false", "optimize_filters_for_hits=true"
+        )
+        self.assertEqual(set(self.diagnose(database, 0)), {"no_filter_by_choice"})
+
+    def test_what_cannot_be_read(self):
+        database = self.database()
+        (database / "a\x1b[2J.sst").write_bytes(b"no table")
+        found = self.diagnose(database, 2)
+        self.assertEqual(set(found), {"unreadable"})
+        self.assertIn("a\\x1b[2J.sst", found["unreadable"]["what"])
+        self.assertEqual(self.tables(), {("default", "deltabloom"): 1})
+
+        self.options_file(database).write_text("[CFOptions")
+        self.assertIn("line 1: expected ]", json.dumps(doctor(database, "--json").stdout))
+        for file in database.glob("*"):
+            file.unlink()
+        self.assertEqual(set(self.diagnose(database, 2)), {"no_options_file"})
+        self.assertEqual(doctor(database / "none").returncode, 2)
+
+    def test_names_are_escaped(self):
+        database = self.database()
+        with self.options_file(database).open("a") as file:
+            file.write('[CFOptions "a\x1b]0;b"]\n')
+        done = doctor(database)
+        self.assertEqual(done.returncode, 1)
+        self.assertNotIn("\x1b", done.stdout)
+        self.assertIn("column family a\\x1b]0;b", done.stdout)
+
+    def test_a_database_without_tables(self):
+        database = self.database()
+        for table in database.glob("*.sst"):
+            table.unlink()
+        self.assertEqual(self.diagnose(database, 0), {})
+
+    def test_a_running_database(self):
+        database = self.database()
+        options = self.folder / "running"
+        options.write_text(
+            (OPTIONS % "deltabloom").replace('"default"]', '"default"]\n  write_buffer_size=65536', 1)
+        )
+        with subprocess.Popen(
+            ["db_bench", f"--options_file={options}", f"--db={database}", "--num=1000000",
+             "--use_existing_db", "--benchmarks=overwrite", "--duration=2"],
+            env=dict(os.environ, LD_PRELOAD=PLUGIN),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        ) as bench:  # fmt: skip
+            seen = 0
+            while bench.poll() is None:
+                done = doctor(database, "--json")
+                self.assertEqual(done.returncode, 0, done.stdout)
+                seen = max(seen, sum(row["tables"] for row in
+                                     json.loads(done.stdout)["database"]["tables"]))  # fmt: skip
+            self.assertEqual(bench.returncode, 0)
+            self.assertGreater(seen, 1)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])

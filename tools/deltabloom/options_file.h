@@ -1,0 +1,41 @@
+// What an OPTIONS file of RocksDB says about filters.
+#ifndef DELTABLOOM_TOOLS_DELTABLOOM_OPTIONS_FILE_H_
+#define DELTABLOOM_TOOLS_DELTABLOOM_OPTIONS_FILE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deltabloom::tools {
+
+struct FamilyOptions {
+  std::string name;
+  std::string table_factory;  // "BlockBasedTable"; empty: not said
+  // The value of filter_policy, as "nullptr"; empty: not said.
+  std::string policy;
+  bool optimize_filters_for_hits = false;
+
+  bool BlockBased() const;
+  bool NamesPolicy() const;
+  bool NamesDeltabloom() const;
+  bool OwnCompatibility() const;  // of Deltabloom's policy
+  bool AllocatesByLevels() const;
+};
+
+struct OptionsFile {
+  std::string rocksdb_version;          // that wrote it
+  bool has_listener = false;            // Deltabloom's
+  std::vector<FamilyOptions> families;  // in the order of the file
+};
+
+// Returns what is wrong, in a line without a file name, or nothing. Any bytes
+// are safe.
+std::string ParseOptionsFile(std::string_view text, OptionsFile* file);
+
+// The number in a name like "OPTIONS-000012"; false for other names.
+bool ParseOptionsFileName(std::string_view name, uint64_t* number);
+
+}  // namespace deltabloom::tools
+
+#endif  // DELTABLOOM_TOOLS_DELTABLOOM_OPTIONS_FILE_H_
