@@ -84,8 +84,7 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     builder.tally = tally_;
     if (settings_.statistics) {
       builder.statistics = statistics_;
-      statistics_log_.Write(*statistics_, settings_.statistics_log_seconds,
-                            context.info_log);
+      LogStatistics(context.info_log);
     }
     return new BitsBuilder(builder);
   } catch (const std::exception&) {
@@ -117,6 +116,14 @@ LevelBits SealedFilterPolicy::ChooseBits(
     }
   }
   return choice.bits;
+}
+
+void SealedFilterPolicy::LogStatistics(Logger* log) const noexcept {
+  try {
+    statistics_log_.Write(*statistics_, settings_.statistics_log_seconds, log);
+  } catch (const std::exception&) {
+    // Out of memory: not worth a filter; the next interval has a table again.
+  }
 }
 
 // False: there can be no filter.
