@@ -3,7 +3,8 @@
 // tree is deep.
 //
 // DELTABLOOM_LEVELS_KEYS sets how many keys are written, 50,000 else; with it,
-// every workload runs under every style.
+// every workload runs under every style, or those that
+// DELTABLOOM_LEVELS_WORKLOADS lists.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -114,6 +115,13 @@ class LevelsWorkloadsTest : public ::testing::Test {
                  : 50'000;
   }
 
+  static bool IsWanted(const Workload& workload) {
+    const char* const list = std::getenv("DELTABLOOM_LEVELS_WORKLOADS");
+    if (list == nullptr) return true;
+    const std::string name = std::string(",") + workload.name + ",";
+    return ("," + std::string(list) + ",").find(name) != std::string::npos;
+  }
+
   void Run(const Style& style, const Workload& workload) {
     SCOPED_TRACE(std::string(style.name) + " " + workload.name);
     const uint64_t seed = test::SeedOr(1);
@@ -151,6 +159,7 @@ class LevelsWorkloadsTest : public ::testing::Test {
 
 TEST_F(LevelsWorkloadsTest, EachWorkload) {
   for (const Workload& workload : kWorkloads) {
+    if (!IsWanted(workload)) continue;
     for (const Style& style : kStyles) {
       if (All() || &style == &kStyles[1]) Run(style, workload);
     }
