@@ -15,6 +15,8 @@ FILTERS = {
     "deltabloom-local": "#c44e52",
     "deltabloom-compact": "#55a868",
     "deltabloom-auto": "#2f7f73",
+    "deltabloom-range": "#7a9a01",
+    "rocksdb-bloom-prefix": "#b5498c",
     "deltabloom-leveldb": "#e3ab3c",
     "deltabloom-leveldb-murmurhash2": "#b07c1e",
     # Not filters that one could use.

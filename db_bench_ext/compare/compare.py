@@ -40,7 +40,7 @@ def positive(text):
 
 
 def arguments(argv):
-    names = [one.name for one in matrix.FILTERS + matrix.LEVELS_FILTERS]
+    names = [one.name for one in matrix.FILTERS + matrix.LEVELS_FILTERS + matrix.RANGE_FILTERS]
     parser = Parser(prog="script/compare", description=__doc__)
     parser.add_argument("--preset", choices=("quick", "full"), default="quick",
                         help="quick: three workloads in under three minutes; full: some sixty cells in under an hour")
@@ -86,12 +86,13 @@ def numbers(text, option):
 
 def cells(chosen):
     """The cells asked for; fills in the preset's sizes where none were given."""
-    everything = matrix.FILTERS + matrix.LEVELS_FILTERS
+    everything = matrix.FILTERS + matrix.LEVELS_FILTERS + matrix.RANGE_FILTERS
     if chosen.filters:
         everything = matrix.by_name(everything, chosen.filters.split(","), "--filters")
-    filters = [one for one in everything if not one.levels]
+    filters = [one for one in everything if not one.levels and not one.extractor]
     levels = [one for one in everything if one.levels]
-    wanted, keys, reads, repetitions = matrix.preset(chosen.preset, filters, levels)
+    ranges = [one for one in everything if one.extractor]
+    wanted, keys, reads, repetitions = matrix.preset(chosen.preset, filters, levels, ranges)
     if chosen.workloads:
         shapes = (chosen.shapes or "full").split(",")
         for shape in shapes:
@@ -104,9 +105,13 @@ def cells(chosen):
         for workload in workloads:
             # A tree that is settled at once teaches a listener nothing.
             some = filters + levels if workload.grown else filters
+            if workload.sparse:
+                # Other filters are not asked there.
+                some = [one for one in filters if not one.uri] + ranges
             wanted += matrix.product(some, [workload], bits, caches, shapes)
     if not wanted:
-        raise ValueError(f"--filters {chosen.filters}: only on trees that grow; add readmissing-grown to --workloads")
+        raise ValueError(f"--filters {chosen.filters}: not asked in these workloads; "
+                         "levels need readmissing-grown, ranges need seekempty or seekfull among --workloads")
     chosen.keys = int(chosen.keys or keys)
     chosen.reads = int(chosen.reads or reads)
     chosen.repetitions = int(chosen.repetitions or repetitions)

@@ -8,6 +8,7 @@ import re
 import shutil
 import time
 
+import matrix
 import options_file
 import parse
 from child import run
@@ -26,18 +27,20 @@ class Databases:
         self.display = display
         self.loaded = {}
 
-    def base_command(self, path, options, cache_bytes):
+    def base_command(self, path, options, cache_bytes, database=None, seed_offset=0):
         settings = self.settings
+        gap = matrix.SPARSE_GAP if database and database.sparse else 1
         command = [
             settings.db_bench,
             f"--options_file={options}",
             f"--db={path}",
-            f"--num={settings.keys}",
+            f"--num={settings.keys * gap}",
             "--key_size=16",
             "--compression_type=none",
             f"--value_size={settings.value_bytes}",
             f"--cache_size={cache_bytes}",
-            f"--seed={settings.seed}",
+            # Seeks of the numbers that were drawn for keys would find them.
+            f"--seed={settings.seed + seed_offset}",
             "--statistics=true",
             "--histogram=true",
         ]
@@ -78,10 +81,14 @@ class Databases:
     def load_anew(self, database, prefix, path):
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
-        options = self.write_options(database, frozen=not database.grown, prefix=prefix)
-        command = self.base_command(path, options, 64 << 20)
-        if database.grown:
+        grows = database.grown or database.sparse
+        options = self.write_options(database, frozen=not grows, prefix=prefix)
+        command = self.base_command(path, options, 64 << 20, database)
+        if grows:
             benchmark = "filluniquerandom"
+            if database.sparse:
+                benchmark = "fillrandom"
+                command.append(f"--writes={self.settings.keys}")
             command += [f"--benchmarks={benchmark},flush,waitforcompaction,levelstats"]
         else:
             benchmark = "filluniquerandomdeterministic"

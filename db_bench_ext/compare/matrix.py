@@ -14,6 +14,8 @@ class Filter:
     uri: str = ""
     # Spreads its bits over the tree, which a listener learns as it grows.
     levels: bool = False
+    # Asked about ranges, with this prefix extractor.
+    extractor: str = ""
 
     @property
     def ours(self):
@@ -38,6 +40,12 @@ LEVELS_FILTERS = [
     Filter("deltabloom-auto-levels", "deltabloom:{bits}:auto:levels", levels=True),
 ]
 
+# Where ranges are asked, these and none.
+RANGE_FILTERS = [
+    Filter("rocksdb-bloom-prefix", "bloomfilter:{bits}:false", extractor="rocksdb.FixedPrefix.6"),
+    Filter("deltabloom-range", "deltabloom:{bits}:range", extractor="deltabloom.Range"),
+]
+
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
@@ -50,6 +58,7 @@ class Workload:
     fresh: bool = False
     prefix: bool = False  # the filter is asked for prefixes, not for keys
     grown: bool = False  # on a tree that RocksDB's own compactions made
+    sparse: bool = False  # on keys that lie SPARSE_GAP numbers apart
     of: str = ""  # the benchmark, where its name is another
     latency_of: str = "lookup"  # what the percentiles are of
 
@@ -77,6 +86,21 @@ MIXGRAPH = (
 
 BATCH_KEYS = 32
 
+# So far lie the numbers that are keys from each other, on average, where empty
+# ranges are asked.
+SPARSE_GAP = 100000
+
+
+def seek_range(name, distance, nexts=0):
+    """Seeks from a random number with an upper bound `distance` behind it."""
+    flags = (
+        f"--max_scan_distance={distance}",
+        f"--seek_nexts={nexts}",
+        "--auto_prefix_mode=true",
+    )
+    return Workload(name, flags, reads=0.5, sparse=True, of="seekrandom")
+
+
 WORKLOADS = [
     Workload("readmissing"),
     # Nearly every lookup of a present key waits for the disk.
@@ -94,6 +118,9 @@ WORKLOADS = [
     Workload("mixgraph", MIXGRAPH, writes=True),
     Workload("fillrandom", writes=True, fresh=True, latency_of="write"),
     Workload("readmissing-grown", grown=True, of="readmissing"),
+    seek_range("seekempty-10", 10),
+    seek_range("seekempty-1024", 1024),
+    seek_range("seekfull", 10 * SPARSE_GAP, nexts=10),
 ]
 
 
@@ -105,10 +132,11 @@ class Database:
     bits_per_key: float
     partitioned: bool
     grown: bool = False
+    sparse: bool = False
 
     @property
     def name(self):
-        tail = "-grown" if self.grown else ""
+        tail = "-grown" if self.grown else "-sparse" if self.sparse else ""
         if not self.filter.uri:
             return self.filter.name + tail
         shape = "partitioned" if self.partitioned else "full"
@@ -155,20 +183,22 @@ def product(filters, workloads, bits_per_key, caches, shapes):
     cells = []
     for bits, shape, cache, workload in itertools.product(bits_per_key, shapes, caches, workloads):
         for one in filters:
-            database = Database(one, bits, shape == "partitioned", workload.grown)
+            partitioned = shape == "partitioned"
+            database = Database(one, bits, partitioned, workload.grown, workload.sparse)
             cells.append(Cell(database, workload, cache))
     return cells
 
 
-def preset(name, filters, levels):
+def preset(name, filters, levels, ranges):
     """(cells, keys, reads, repetitions) of a preset; `levels` are filters that
-    take part on grown trees only."""
+    take part on grown trees only, `ranges` those that do where ranges are
+    asked, with none."""
     workloads = {workload.name: workload for workload in WORKLOADS}
     if name == "quick":
         chosen = [workloads[one] for one in ("readmissing", "readrandom", "multireadrandom")]
         return product(filters, chosen, [10], [8 * MIB], ["full"]), 200000, 40000, 2
     with_filter = [one for one in filters if one.uri]
-    settled = [workload for workload in WORKLOADS if not workload.grown]
+    settled = [one for one in WORKLOADS if not one.grown and not one.sparse]
     cells = product(filters, settled, [10], [8 * MIB], ["full"])
     missing = [workloads["readmissing"]]
     cells += product(with_filter, missing, [5, 16], [8 * MIB], ["full"])
@@ -177,4 +207,7 @@ def preset(name, filters, levels):
     cells += product(filters, [workloads["readrandom"]], [10], [64 * MIB], ["full"])
     grown = [workloads["readmissing-grown"]]
     cells += product(with_filter + levels, grown, [10], [8 * MIB], ["full"])
+    sparse = [workload for workload in WORKLOADS if workload.sparse]
+    without = [one for one in filters if not one.uri]
+    cells += product(without + ranges, sparse, [18], [8 * MIB], ["full"])
     return cells, 500000, 100000, 3

@@ -45,7 +45,9 @@ def check_use(cell, figures):
             "bloom.filter.prefix.checked",
         )
     )
-    if database.filter.uri and not workload.fresh and not asked:
+    # Ranges wider than its prefix a prefix filter cannot be asked about.
+    always_asked = not workload.fresh and (database.filter.ours or not workload.sparse)
+    if database.filter.uri and always_asked and not asked:
         raise CellError(f"{cell.name}: the filter was never asked")
     if not database.filter.uri and asked:
         raise CellError(f"{cell.name}: a filter was asked although there is none")
@@ -71,7 +73,9 @@ class Measurement:
         options = self.databases.write_options(
             cell.database, frozen=not workload.writes, prefix=workload.prefix
         )
-        command = self.databases.base_command(path, options, cell.cache_bytes)
+        command = self.databases.base_command(
+            path, options, cell.cache_bytes, cell.database, seed_offset=int(workload.sparse)
+        )
         command += [f"--benchmarks={workload.benchmark}", *workload.flags]
         if workload.fresh:
             return command
@@ -130,11 +134,14 @@ class Measurement:
         those that grew, whose shapes the report shows."""
         shapes = {}
         for cell in cells:
-            if cell.workload.fresh or cell.workload.grown or cell.database.name in self.failures:
+            workload = cell.workload
+            if workload.fresh or workload.grown or workload.sparse:
                 continue
-            facts = self.databases.load(cell.database, cell.workload.prefix)
+            if cell.database.name in self.failures:
+                continue
+            facts = self.databases.load(cell.database, workload.prefix)
             levels = tuple(level for level, _ in facts["levels"])
-            shapes.setdefault(cell.workload.prefix, {})[cell.database.name] = levels
+            shapes.setdefault(workload.prefix, {})[cell.database.name] = levels
         for by_name in shapes.values():
             if len(set(by_name.values())) > 1:
                 text = ", ".join(f"{name}: levels {list(shape)}" for name, shape in by_name.items())

@@ -41,11 +41,12 @@ def text(version, database, frozen, direct, prefix):
     if database.partitioned:
         table += "  partition_filters=true\n  index_type=kTwoLevelIndexSearch\n"
         table += "  metadata_block_size=4096\n"
+    extractor = f"rocksdb.FixedPrefix.{PREFIX_SIZE}" if prefix else database.filter.extractor
     return TEMPLATE.format(
         version=version,
         direct="true" if direct else "false",
         frozen="true" if frozen else "false",
         listener="  listeners=deltabloom\n" if database.filter.levels else "",
-        prefix=f"  prefix_extractor=rocksdb.FixedPrefix.{PREFIX_SIZE}\n" if prefix else "",
+        prefix=f"  prefix_extractor={extractor}\n" if extractor else "",
         table=table,
     )

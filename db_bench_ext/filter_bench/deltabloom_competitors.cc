@@ -7,9 +7,7 @@
 #include "rocksdb/filter_policy.h"
 #include "table/framing.h"
 #include "util/classic/shape.h"
-#include "util/compact/shape.h"
 #include "util/layout.h"
-#include "util/local/shape.h"
 
 namespace deltabloom::bench {
 namespace {
@@ -22,29 +20,14 @@ std::optional<double> SealedRate(std::string_view filter, double keys) {
                             nullptr) != internal::FilterKind::kFilter) {
     return std::nullopt;
   }
-  const auto last_byte = static_cast<unsigned char>(filter.back());
-  switch (
-      internal::FindLayoutOfLastByte(last_byte, Hash::kMurmurHash2)->layout) {
-    case Layout::kClassic: {
-      const auto& shape = parsed.shape.As<internal::classic::Shape>();
-      return BloomRate(static_cast<double>(shape.bits), shape.probes, keys, 32);
-    }
-    case Layout::kLocal: {
-      const auto& shape = parsed.shape.As<internal::local::Shape>();
-      return LocalRate(static_cast<double>(shape.blocks), shape.first,
-                       shape.second, keys);
-    }
-    case Layout::kCompact: {
-      const auto& shape = parsed.shape.As<internal::compact::Shape>();
-      return CompactRate(shape.columns,
-                         static_cast<double>(shape.narrow) /
-                             static_cast<double>(shape.blocks()),
-                         keys);
-    }
-    case Layout::kAuto:
-      break;
+  const internal::LayoutRow* const row = internal::FindLayoutOfLastByte(
+      static_cast<unsigned char>(filter.back()), Hash::kMurmurHash2);
+  if (row->layout == Layout::kClassic) {
+    // Its row has what the worst sizes were measured to have.
+    const auto& shape = parsed.shape.As<internal::classic::Shape>();
+    return BloomRate(static_cast<double>(shape.bits), shape.probes, keys, 32);
   }
-  return std::nullopt;
+  return row->rate(parsed.shape, static_cast<uint64_t>(keys));
 }
 
 // A layout with options of the policy.

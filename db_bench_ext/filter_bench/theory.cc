@@ -63,33 +63,6 @@ double BlockedBloomRate(double blocks, double block_bits, double probes,
   return Either(rate, internal::HashCollisionRate(keys, hash_bits));
 }
 
-double LocalRate(double blocks, double first, double second, double keys) {
-  const std::vector<InBlock> distribution = KeysInBlock(keys / blocks);
-  // The share of set bits in a block for which `own` keys and `neighbours`
-  // are in their first and in their second block.
-  const auto fill = [&](double own, double neighbours) {
-    constexpr double kBlockBits = 512;
-    return -std::expm1(own * std::log1p(-first / kBlockBits) +
-                       neighbours * std::log1p(-second / kBlockBits));
-  };
-  double rate = 0;
-  for (const InBlock& own : distribution) {
-    double in_first = 0;
-    double in_second = 0;
-    for (const InBlock& other : distribution) {
-      in_first += other.share * std::pow(fill(own.keys, other.keys), first);
-      in_second += other.share * std::pow(fill(other.keys, own.keys), second);
-    }
-    rate += own.share * in_first * in_second;
-  }
-  return Either(rate, internal::HashCollisionRate(keys, 64));
-}
-
-double CompactRate(double columns, double narrow_share, double keys) {
-  return Either(std::exp2(-columns) * (1 + narrow_share),
-                internal::HashCollisionRate(keys, 64));
-}
-
 std::optional<double> RocksDBRate(const rocksdb::Slice& filter, uint64_t keys) {
   if (filter.size() <= 5) return std::nullopt;
   const auto* tail = reinterpret_cast<const unsigned char*>(filter.data()) +

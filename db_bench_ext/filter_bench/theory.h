@@ -1,4 +1,5 @@
-// False-positive rates from the mathematics of each layout.
+// False-positive rates of Bloom filters and of RocksDB's filters from their
+// mathematics. Those of local and compact: LayoutRow::rate.
 #ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_THEORY_H_
 #define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_THEORY_H_
 
@@ -18,15 +19,6 @@ double BloomRate(double bits, double probes, double keys, unsigned hash_bits);
 // of `block_bits` bits: the keys per block are Poisson distributed.
 double BlockedBloomRate(double blocks, double block_bits, double probes,
                         double keys, unsigned hash_bits);
-
-// The layout local: the `first` probes of a key in different sectors of its
-// block, the `second` (0 or more) likewise in the next block. Sectors of one
-// block are taken for independent.
-double LocalRate(double blocks, double first, double second, double keys);
-
-// The layout compact: one bit of fingerprint per column, one column less in
-// `narrow_share` of the blocks.
-double CompactRate(double columns, double narrow_share, double keys);
 
 // The filters of RocksDB, told apart by their last five bytes; nothing if they
 // are of another kind.

@@ -216,12 +216,7 @@ void Database::CompactLevel(int from, int to) {
   rocksdb::CompactionOptions options;
   options.compression = rocksdb::kNoCompression;
   options.output_file_size_limit = kTableFileBytes;
-  rocksdb::CompactionJobInfo done;
-  Check(db_->CompactFiles(options, inputs, to, /*output_path_id=*/-1,
-                          /*output_file_names=*/nullptr, &done),
-        "compact");
-  // RocksDB tells listeners of its own compactions only.
-  if (listener_ != nullptr) listener_->OnCompactionCompleted(db_.get(), done);
+  Check(db_->CompactFiles(options, inputs, to), "compact");
 }
 
 void Database::Grow(const TreePlan& plan, bench::ProgressBar* progress) {

@@ -44,6 +44,7 @@ const std::vector<Row>& PolicyRows() {
       {Row::kAtRunTime, {"statistics=true", "statistics=false"}},
       {Row::kAtRunTime,
        {"statistics_log_seconds=600", "statistics_log_seconds=1"}},
+      {Row::kAtOpening, {"range=off", "range=on"}},
       {Row::kAtOpening,
        {"key_transform=none", "key_transform=ascii_lowercase@1",
         "key_transform=trim_trailing_spaces@1"}},
@@ -82,6 +83,15 @@ std::string DrawPolicy(MixedNumbers* numbers, uint32_t slot) {
     std::string value = PickValue(numbers, row);
     if (folded && value.rfind("key_transform=", 0) == 0) {
       value = "key_transform=ascii_lowercase@1";
+    }
+    // Refused beside a rate, another order or, drawn last, a transform.
+    if (value == "range=on" &&
+        (folded || text.find(";false_positive_rate=") != std::string::npos)) {
+      value = "range=off";
+    }
+    if (value.find('@') != std::string::npos &&
+        text.find(";range=on") != std::string::npos) {
+      value = "key_transform=none";
     }
     text += ";" + value;
   }
@@ -146,8 +156,12 @@ rocksdb::ColumnFamilyOptions DrawFamily(MixedNumbers* numbers, uint32_t slot,
     family.comparator = FoldingComparator();
     return family;
   }
-  switch (numbers->Below(4)) {
+  switch (numbers->Below(6)) {
     case 0:
+      break;
+    case 4:
+    case 5:
+      family.prefix_extractor = NewRocksDBRangeExtractor();
       break;
     case 1:
       family.prefix_extractor.reset(rocksdb::NewCappedPrefixTransform(4));
@@ -227,6 +241,10 @@ Configuration DrawConfiguration(uint64_t seed, const PolicyHook& hook) {
     with_policy.filter_policy = hook && policy ? hook(policy) : policy;
     configuration.families[slot].table_factory.reset(
         rocksdb::NewBlockBasedTableFactory(with_policy));
+    // For column families that are made later.
+    if (!CheckRocksDBFilters(configuration.families[slot], &error)) {
+      throw std::runtime_error(error);
+    }
   }
   return configuration;
 }

@@ -195,7 +195,54 @@ std::string Reader::IterateGroup(uint32_t slot, uint32_t key,
                 found[i].value_or(""), values[first + i]);
     if (!problem.empty()) return problem;
   }
-  return IterateOn(slot, key, values);
+  const std::string problem = IterateRange(slot, key, values);
+  return problem.empty() ? IterateOn(slot, key, values) : problem;
+}
+
+std::string Reader::IterateRange(uint32_t slot, uint32_t key,
+                                 const std::vector<Value>& values) {
+  const bool with_first = numbers_.Below(2) == 0;
+  const bool with_last = numbers_.Below(2) == 0;
+  const uint32_t last = std::min<uint32_t>(
+      kKeys - 1, key + static_cast<uint32_t>(numbers_.Below(4)));
+  const std::string lower =
+      with_first ? KeyText(slot, key) : AbsentKeyText(slot, key);
+  const std::string upper =
+      with_last ? AbsentKeyText(slot, last) : KeyText(slot, last);
+  const Slice bound = upper;
+  ReadOptions options;
+  options.auto_prefix_mode = true;
+  options.iterate_upper_bound = &bound;
+  const std::unique_ptr<Iterator> iterator(
+      database_->db()->NewIterator(options, database_->family(slot).handle));
+  uint32_t expected = key + (with_first ? 0 : 1);
+  const uint32_t end = last + (with_last ? 1 : 0);
+  const auto skip_absent = [&] {
+    while (expected < end && !values[expected]) ++expected;
+  };
+  skip_absent();
+  for (iterator->Seek(lower); iterator->Valid(); iterator->Next()) {
+    uint32_t at = 0;
+    if (!ParseKey(slot, iterator->key().ToStringView(), &at) ||
+        at != expected || values[at] != iterator->value().ToString()) {
+      return "an iterator from '" + lower + "' to '" + upper + "' comes to '" +
+             iterator->key().ToString() + "' where key number " +
+             std::to_string(expected) + " is next";
+    }
+    ++totals_->entries_iterated;
+    ++expected;
+    skip_absent();
+  }
+  ++lookups_;
+  if (!iterator->status().ok()) {
+    ++errors_;
+    if (errors_allowed_) return "";
+    return "an iterator from '" + lower + "' to '" + upper +
+           "' fails: " + iterator->status().ToString();
+  }
+  if (expected >= end) return "";
+  return "an iterator from '" + lower + "' to '" + upper +
+         "' ends before key number " + std::to_string(expected);
 }
 
 std::string Reader::IterateOn(uint32_t slot, uint32_t key,

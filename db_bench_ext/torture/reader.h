@@ -47,6 +47,9 @@ class Reader {
                       const Value& expected);
   std::string CompareAbsent(const char* by, uint32_t slot, uint32_t key,
                             const rocksdb::Status& status);
+  // A range from the key on that filters may be asked about.
+  std::string IterateRange(uint32_t slot, uint32_t key,
+                           const std::vector<Value>& values);
   std::string IterateOn(uint32_t slot, uint32_t key,
                         const std::vector<Value>& values);
 

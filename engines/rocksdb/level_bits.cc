@@ -140,8 +140,10 @@ LevelChoice ChooseByLevel(const Settings& settings,
   const std::lock_guard<std::mutex> lock(note.trees->mutex);
   auto& origins = note.trees->origins;
   while (origins.size() >= kMaxOrigins) origins.erase(origins.begin());
-  origins[note.path] =
+  const int origin =
       context.is_bottommost ? kBottommost : context.level_at_creation;
+  origins[note.path] = {origin, context.level_at_creation};
+  TakeSilentChanges(note.trees.get());
   const auto it = note.trees->families.find(context.column_family_name);
   if (it == note.trees->families.end()) return choice;
   FamilyTree& family = it->second;
@@ -151,9 +153,7 @@ LevelChoice ChooseByLevel(const Settings& settings,
   family.bits.Ask(family.asked);
   choice.bits = BitsOf(family.bits, TableOf(context, *note.trees, note.job),
                        family.layout);
-  family
-      .given[context.is_bottommost ? kBottommost : context.level_at_creation] =
-      choice.bits.millibits_per_key / 1000.0;
+  family.given[origin] = choice.bits.millibits_per_key / 1000.0;
   choice.log_line = NewsOf(it->first, &family);
   return choice;
 }

@@ -134,6 +134,7 @@ std::string LevelsJson() {
   std::vector<std::string> databases;
   for (const auto& [name, trees] : AllTrees()) {
     const std::lock_guard<std::mutex> lock(trees->mutex);
+    TakeSilentChanges(trees.get());
     std::vector<std::string> families;
     for (const auto& [family_name, family] : trees->families) {
       families.push_back(FamilyJson(family_name, family));

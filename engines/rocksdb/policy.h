@@ -77,6 +77,7 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   void LogConfiguration(ROCKSDB_NAMESPACE::Logger* log,
                         const char* warning) const noexcept;
   void LogUnaskedFilters(ROCKSDB_NAMESPACE::Logger* log) const noexcept;
+  void LogStatistics(ROCKSDB_NAMESPACE::Logger* log) const noexcept;
   bool MapKeys(ROCKSDB_NAMESPACE::Logger* log, KeyMapping* mapping) const;
 
   Settings settings_;

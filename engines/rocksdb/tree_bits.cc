@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 namespace deltabloom::internal {
 namespace {
@@ -12,30 +11,13 @@ namespace {
 // of the size of the tree.
 constexpr double kMemory = 0.5;
 
-// What the tree is now counts for so much of the profile.
-constexpr double kPartOfNow = 0.5;
-
-// The most by which the asked average is corrected for what is found on disk,
-// and how much of it the part that adds up may be.
-constexpr double kMaxCorrection = 0.10;
-constexpr double kMaxIntegral = 0.07;
-
-// While tables of the last run that have more bits than their part wait to be
-// rewritten, the others get no more than keeps the average below this.
-constexpr double kMaxExcess = 0.04;
-
-// No table gets more than what is asked where the average on disk is above that
-// by the first of these, and less and less of what it should get from the
-// second below it on.
-constexpr double kNoExcess = 0.05;
-constexpr double kRoom = 0.02;
-
 // Where more of an origin's keys than this are moved, all that were moved count
 // as of that origin; where fewer are, in proportion.
 constexpr double kOftenMoved = 0.02;
 
-// So little weight in the profile is forgotten history.
-constexpr double kEnough = 0.02;
+// With fewer keys in tables that were written as the last run than this part,
+// tables are moved there as they are.
+constexpr double kWrittenAsLast = 0.02;
 
 int Octave(double keys) {
   return keys > 1 ? static_cast<int>(std::log2(keys)) : 0;
@@ -62,6 +44,11 @@ uint64_t TreeBits::KeysOf(uint64_t file) const {
 bool TreeBits::Knows(uint64_t file) const {
   const auto it = files_.find(file);
   return it != files_.end() && it->second.facts.filter_bits >= 0;
+}
+
+bool TreeBits::HasInTree(uint64_t file) const {
+  const auto it = files_.find(file);
+  return it != files_.end() && it->second.level >= 0;
 }
 
 void TreeBits::Forget(uint64_t file) {
@@ -169,6 +156,33 @@ const TreeBits::Shares& TreeBits::Now() const {
   return now_;
 }
 
+void TreeBits::SetLimits(const TreeLimits& limits) {
+  if (limits == limits_) return;
+  limits_ = limits;
+  now_valid_ = false;
+}
+
+// Of what a level holds, the part that compactions will leave there.
+double TreeBits::KeptPart(int level) const {
+  const int deepest = DeepestLevel();
+  if (!(limits_.level0_files > 0 && limits_.base_keys > 0 &&
+        limits_.ratio >= 1) ||
+      level >= deepest) {
+    return 1;
+  }
+  if (level == 0) {
+    const auto files = static_cast<double>(level_files_.at(0));
+    return std::min(limits_.level0_files / files, 1.0);
+  }
+  double limit = limits_.base_keys * std::pow(limits_.ratio, level - 1);
+  if (limits_.dynamic) {
+    limit = std::max(
+        level_keys_.at(deepest) * std::pow(limits_.ratio, level - deepest),
+        limits_.base_keys / limits_.ratio);
+  }
+  return std::min(limit / std::max(level_keys_.at(level), 1.0), 1.0);
+}
+
 TreeBits::Shares TreeBits::CountShares() const {
   Shares shares;
   if (!(keys_ > 0)) return shares;
@@ -177,6 +191,13 @@ TreeBits::Shares TreeBits::CountShares() const {
     const auto it = level_keys_.find(level);
     return it == level_keys_.end() ? 0 : it->second;
   };
+  std::map<int, double> kept;
+  for (const auto& level : level_files_) {
+    kept[level.first] = KeptPart(level.first);
+  }
+  double waiting = 0;  // keys, to be merged into the last run
+  double waiting_bits = 0;
+  double bottommost_keys = 0;
   for (const auto& [number, file] : files_) {
     if (file.level < 0 || file.facts.keys == 0) continue;
     const auto keys = static_cast<double>(file.facts.keys);
@@ -185,6 +206,9 @@ TreeBits::Shares TreeBits::CountShares() const {
     const double bits =
         file.facts.filter_bits < 0 ? asked_ * keys : file.facts.filter_bits;
     shares.bits += bits / keys_;
+    const double stays = kept[file.level];
+    waiting += (1 - stays) * keys / keys_;
+    waiting_bits += (1 - stays) * bits / keys_;
     // As what it counts, and as what the rest.
     const int here =
         file.level == deepest && deepest > 0 ? kBottommost : file.level;
@@ -199,13 +223,29 @@ TreeBits::Shares TreeBits::CountShares() const {
     const auto add = [&, level](int as, double how_much) {
       if (how_much <= 0) return;
       const double size = as == 0 ? keys : as == level ? run : level_keys(as);
-      Share& share = shares.of[OriginOf(as, size)];
+      const Origin key = OriginOf(as, size);
+      Share& share = shares.of[key];
       share.keys += how_much * keys / keys_;
       share.weight += how_much * weight;
-      if (as == kBottommost) shares.bottommost_bits += how_much * bits / keys_;
+      Share& settled = shares.settled[key];
+      settled.keys += stays * how_much * keys / keys_;
+      // Fewer runs of level 0, smaller ones elsewhere.
+      settled.weight += (level == 0 ? stays : 1) * how_much * weight;
+      if (as != kBottommost) return;
+      shares.bottommost_bits += how_much * bits / keys_;
+      bottommost_keys += how_much * keys / keys_;
     };
     add(origin, part);
     add(here, 1 - part);
+  }
+  // Where nothing is written as the last run, what waits will be moved.
+  if (bottommost_keys > kWrittenAsLast) {
+    shares.settled[OriginOf(kBottommost, 0)].keys += waiting;
+    shares.settled_bits = shares.bits - waiting_bits +
+                          waiting * shares.bottommost_bits / bottommost_keys;
+  } else {
+    shares.settled = shares.of;
+    shares.settled_bits = shares.bits;
   }
   return shares;
 }
@@ -226,7 +266,7 @@ void TreeBits::Changed() {
     share.keys *= 1 - part;
     share.weight *= 1 - part;
   }
-  for (const auto& [origin, share] : Now().of) {
+  for (const auto& [origin, share] : Now().settled) {
     Share& lately = profile_[origin];
     lately.keys += part * share.keys;
     lately.weight += part * share.weight;
@@ -234,121 +274,6 @@ void TreeBits::Changed() {
   for (auto it = profile_.begin(); it != profile_.end();) {
     it = it->second.keys < 1e-9 ? profile_.erase(it) : std::next(it);
   }
-}
-
-// In parts of all keys of the tree.
-double TreeBits::SizeOf(const NewTable& table, const Profile& profile) const {
-  const auto level = level_keys_.find(table.level);
-  double run = level == level_keys_.end() ? 0 : level->second;
-  run += table.keys_from_above;
-  if (table.level == 0) {
-    run = table.keys_read > 0 ? table.keys_read : std::max(flush_keys_, 1.0);
-  }
-  const double all = std::max(keys_, run);
-  const bool flush = table.level == 0 && table.keys_read == 0;
-  if (!flush && !table.bottommost && (table.level == 0 || table.whole_run)) {
-    return run / all;
-  }
-  // As those of its origin have been lately, wherever they lie by now. A level
-  // that is just being written to is larger than it will mostly be.
-  const int as = table.bottommost ? kBottommost : table.level;
-  Share lately;
-  for (const auto& [origin, share] : profile) {
-    if (origin.first != as) continue;
-    if (flush && std::abs(origin.second - Octave(run)) > 1) continue;
-    lately.keys += share.keys;
-    lately.weight += share.weight;
-  }
-  return lately.weight > kEnough ? lately.keys / lately.weight : run / all;
-}
-
-// What the tree has been lately and what it is now.
-TreeBits::Profile TreeBits::MixedProfile(const Shares& now) const {
-  Profile profile = profile_;
-  for (auto& [origin, share] : profile) {
-    share.keys *= 1 - kPartOfNow;
-    share.weight *= 1 - kPartOfNow;
-  }
-  for (const auto& [origin, share] : now.of) {
-    profile[origin].keys += kPartOfNow * share.keys;
-    profile[origin].weight += kPartOfNow * share.weight;
-  }
-  return profile;
-}
-
-// Like a controller with a proportional and an integral part: the one follows
-// what is found on disk, the other takes out what remains.
-void TreeBits::Ask(double bits_per_key) {
-  if (std::fabs(bits_per_key - asked_) > 0.001) {
-    integral_ = 0;
-    now_valid_ = false;
-  }
-  asked_ = bits_per_key;
-  correction_ = 0;
-  if (!(asked_ > 0) || !(keys_ > 0)) return;
-  const double error = std::clamp((asked_ - AverageBits()) / asked_, -1.0, 1.0);
-  integral_ = std::clamp(integral_ + 0.25 * error * std::min(rewritten_, 1.0),
-                         -kMaxIntegral, kMaxIntegral);
-  rewritten_ = 0;
-  correction_ = std::clamp(integral_ + error, -kMaxCorrection, kMaxCorrection);
-}
-
-// Below it tables that are not bottommost would, together with those of the
-// last run as they are now, take the average above what was asked.
-double TreeBits::LeastPrice(const Shares& now, const RateCurve& curve) const {
-  std::vector<SortedRun> others;
-  double keys = 0;
-  for (const auto& [origin, share] : now.of) {
-    if (origin.first == kBottommost) continue;
-    others.push_back({share.keys, share.weight});
-    keys += share.keys;
-  }
-  const double left = asked_ * (1 + kMaxExcess) - now.bottommost_bits;
-  return keys > 0 ? PriceOfBits(curve, others, left / keys) : 0;
-}
-
-TableBits TreeBits::BitsFor(const NewTable& table,
-                            const RateCurve& curve) const {
-  TableBits given;
-  given.bits_per_key = asked_;
-  if (profile_.empty() || !(asked_ >= RateCurve::kMinBits)) return given;
-  const double corrected = asked_ * (1 + correction_);
-  std::vector<SortedRun> runs;
-  double bottommost_keys = 0;
-  const Shares& now = Now();
-  const Profile profile = MixedProfile(now);
-  for (const auto& [origin, share] : profile) {
-    runs.push_back({share.keys, share.weight});
-    if (origin.first == kBottommost) bottommost_keys += share.keys;
-  }
-  // The first of its kind: how deep the tree will be is not known.
-  if (table.bottommost && bottommost_keys < 0.2) {
-    given.bits_per_key = corrected;
-    return given;
-  }
-  // A compaction that no listener was told of, as DB::CompactFiles runs them,
-  // fills an empty level with nobody knows how many keys.
-  if (!(SizeOf(table, profile) > 0)) return given;
-  const double price = PriceOfBits(curve, runs, corrected);
-  given.slope = price * SizeOf(table, profile);
-  given.bits_per_key = curve.BitsAtSlope(given.slope);
-  if (!table.bottommost && given.bits_per_key > asked_) {
-    given.slope =
-        std::max(price, LeastPrice(now, curve)) * SizeOf(table, profile);
-    given.bits_per_key = curve.BitsAtSlope(given.slope);
-    // Those written before may have more than their part, too.
-    const double room =
-        (asked_ * (1 + kNoExcess) - now.bits) / (asked_ * kRoom);
-    if (given.bits_per_key < asked_ || room < 1) {
-      given.bits_per_key = asked_ + std::max(given.bits_per_key - asked_, 0.0) *
-                                        std::clamp(room, 0.0, 1.0);
-      given.slope = 0;
-    }
-  }
-  for (const SortedRun& run : runs) {
-    given.rates += run.weight * curve.At(BitsAtPrice(curve, run, price)).rate;
-  }
-  return given;
 }
 
 std::vector<TreeRun> TreeBits::Runs() const {

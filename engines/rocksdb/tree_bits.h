@@ -72,12 +72,27 @@ struct TreeRun {
   double filter_bits = 0;  // unknown filters counted as assumed
 };
 
+// What compactions let the levels hold, as far as it is known. What there is
+// beyond that in an upper level waits to be merged downwards.
+struct TreeLimits {
+  double level0_files = 0;  // that start a compaction; 0: nothing is known
+  double base_keys = 0;     // of the first level below level 0
+  double ratio = 0;         // of a level to the one above
+  bool dynamic = false;     // levels are sized from the last one upwards
+
+  bool operator==(const TreeLimits& other) const {
+    return level0_files == other.level0_files && base_keys == other.base_keys &&
+           ratio == other.ratio && dynamic == other.dynamic;
+  }
+};
+
 // Not thread-safe.
 class TreeBits {
  public:
   // A table was written, or read of. It counts once it is in the tree.
   void Learn(uint64_t file, const TableFacts& facts);
   bool Knows(uint64_t file) const;
+  bool HasInTree(uint64_t file) const;
   void Forget(uint64_t file);
   // A flush wrote so many keys.
   void Flushed(uint64_t keys);
@@ -86,6 +101,8 @@ class TreeBits {
   void SetTree(const std::vector<LiveTable>& tables);
   void Edit(const std::vector<uint64_t>& removed,
             const std::vector<LiveTable>& added);
+
+  void SetLimits(const TreeLimits& limits);
 
   // Takes notice of what the average of the tree is to be, and by how much the
   // filters on disk miss it. Before BitsFor(), for each table that is written.
@@ -118,10 +135,15 @@ class TreeBits {
   // By origin and size: sizes within a factor of two are one.
   using Origin = std::pair<int, int>;
   using Profile = std::map<Origin, Share>;
+  // Bits are per key of the tree.
   struct Shares {
     Profile of;
     double bottommost_bits = 0;
     double bits = 0;
+    // Once compactions have caught up: what upper levels hold beyond their
+    // limits is merged into the last run and has the bits of that.
+    Profile settled;
+    double settled_bits = 0;
   };
 
   void Place(File* file, int level);
@@ -132,6 +154,7 @@ class TreeBits {
   double MovedPart(int origin) const;
   const Shares& Now() const;
   Shares CountShares() const;
+  double KeptPart(int level) const;
   Profile MixedProfile(const Shares& now) const;
   double SizeOf(const NewTable& table, const Profile& profile) const;
   double LeastPrice(const Shares& now, const RateCurve& curve) const;
@@ -149,6 +172,7 @@ class TreeBits {
   Profile profile_;              // lately, in parts of all keys
   mutable Shares now_;           // Now(), while it is valid
   mutable bool now_valid_ = false;
+  TreeLimits limits_;
   double asked_ = 0;
   double rewritten_ = 0;   // part of the tree since the last correction
   double integral_ = 0;    // of the correction: adds up while tables are

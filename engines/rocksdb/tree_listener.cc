@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "engines/rocksdb/range_check.h"
+#include "engines/rocksdb/range_extractor.h"
 #include "rocksdb/db.h"
 #include "rocksdb/metadata.h"
 
@@ -74,14 +76,20 @@ std::shared_ptr<DatabaseTrees> TreesOf(DB* db) {
 bool Refresh(DB* db, DatabaseTrees* trees) {
   size_t files = 0;
   size_t families = 0;
+  uint64_t silent_changes = 0;
+  bool changed = false;
   {
     const std::lock_guard<std::mutex> lock(trees->mutex);
+    silent_changes = trees->silent_changes;
+    changed = silent_changes != trees->silent_changes_seen;
     families = trees->families.size();
     for (const auto& family : trees->families) {
       files += family.second.bits.files();
     }
   }
-  if (families != 0 && ++trees->events * kFilesPerEvent < files) return false;
+  if (families != 0 && !changed && ++trees->events * kFilesPerEvent < files) {
+    return false;
+  }
   std::vector<ColumnFamilyMetaData> all;
   db->GetAllColumnFamilyMetaData(&all);
   // Tables that were there when the database was opened: their properties are
@@ -91,8 +99,10 @@ bool Refresh(DB* db, DatabaseTrees* trees) {
   if (families == 0 && db->GetDBOptions().max_open_files == -1) {
     db->GetPropertiesOfAllTables(&properties).PermitUncheckedError();
   }
+  ReadAims(db, &trees->options_file, &trees->aims);
   const std::lock_guard<std::mutex> lock(trees->mutex);
   trees->events = 0;
+  trees->silent_changes_seen = silent_changes;
   std::map<std::string, FamilyTree> kept;
   for (const ColumnFamilyMetaData& metadata : all) {
     FamilyTree& family = kept[metadata.name];
@@ -102,12 +112,19 @@ bool Refresh(DB* db, DatabaseTrees* trees) {
       LearnTables(properties, &family.bits);
     }
     std::vector<LiveTable> tables;
+    double bytes = 0;
     for (const auto& level : metadata.levels) {
+      bytes += static_cast<double>(level.size);
       for (const auto& file : level.files) {
         tables.push_back({file.file_number, level.level, file.num_entries});
       }
     }
     family.bits.SetTree(tables);
+    const auto aims = trees->aims.find(metadata.name);
+    family.bits.SetLimits(
+        aims == trees->aims.end() || bytes == 0
+            ? TreeLimits()
+            : aims->second.Limits(family.bits.keys() / bytes));
   }
   trees->families = std::move(kept);
   return true;
@@ -118,34 +135,45 @@ FamilyTree* FindFamily(DatabaseTrees* trees, const std::string& name) {
   return it == trees->families.end() ? nullptr : &it->second;
 }
 
+// A column family may have been created, which no event tells.
+void ExpectFamily(DatabaseTrees* trees, const std::string& name) {
+  const std::lock_guard<std::mutex> lock(trees->mutex);
+  if (FindFamily(trees, name) == nullptr) ++trees->silent_changes;
+}
+
 void TakeNotice(DB* db, const std::string& family_name,
                 const std::vector<uint64_t>& removed,
                 const std::vector<LiveTable>& added) {
   const auto trees = TreesOf(db);
   const std::lock_guard<std::mutex> order(trees->order);
+  ExpectFamily(trees.get(), family_name);
   if (Refresh(db, trees.get())) return;
   const std::lock_guard<std::mutex> lock(trees->mutex);
+  TakeSilentChanges(trees.get());
   FamilyTree* const family = FindFamily(trees.get(), family_name);
   if (family == nullptr) return;
   family->bits.Edit(removed, added);
 }
 
-// Before the first table is written.
-void GetToKnow(DB* db) {
-  if (FindTrees(db->GetName()) != nullptr) {
-    const auto trees = TreesOf(db);
-    const std::lock_guard<std::mutex> lock(trees->mutex);
-    if (!trees->families.empty()) return;
-  }
+// Before a table is written: what is not known yet, or no longer.
+void GetToKnow(DB* db, const std::string& family_name) {
   const auto trees = TreesOf(db);
+  {
+    const std::lock_guard<std::mutex> lock(trees->mutex);
+    if (FindFamily(trees.get(), family_name) != nullptr &&
+        trees->silent_changes == trees->silent_changes_seen) {
+      return;
+    }
+  }
   const std::lock_guard<std::mutex> order(trees->order);
+  ExpectFamily(trees.get(), family_name);
   Refresh(db, trees.get());
 }
 
 }  // namespace
 
-void TreeListener::OnFlushBegin(DB* db, const FlushJobInfo&) {
-  WithoutThrowing([&] { GetToKnow(db); });
+void TreeListener::OnFlushBegin(DB* db, const FlushJobInfo& info) {
+  WithoutThrowing([&] { GetToKnow(db, info.cf_name); });
 }
 
 void TreeListener::OnFlushCompleted(DB* db, const FlushJobInfo& info) {
@@ -157,7 +185,7 @@ void TreeListener::OnFlushCompleted(DB* db, const FlushJobInfo& info) {
 
 void TreeListener::OnCompactionBegin(DB* db, const CompactionJobInfo& info) {
   WithoutThrowing([&] {
-    GetToKnow(db);
+    GetToKnow(db, info.cf_name);
     const auto trees = TreesOf(db);
     const std::lock_guard<std::mutex> lock(trees->mutex);
     FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
@@ -206,9 +234,8 @@ void TreeListener::OnExternalFileIngested(
         family->bits.Learn(file,
                            FactsOf(info.table_properties, kUnknownOrigin));
       }
+      ++trees->silent_changes;  // the level is not told
     }
-    // The level is not told.
-    trees->events = UINT64_MAX / kFilesPerEvent - 1;
     Refresh(db, trees.get());
   });
 }
@@ -222,23 +249,34 @@ void TreeListener::OnTableFileCreationStarted(
 }
 
 void TreeListener::OnTableFileCreated(const TableFileCreationInfo& info) {
+  // Before the table is read: nobody may have looked at its comparator.
+  if (info.table_properties.prefix_extractor_name == kRangeExtractorName &&
+      !IsBytewiseName(info.table_properties.comparator_name)) {
+    StopRanges();
+  }
   WithoutThrowing([&] {
     const auto trees = FindTrees(info.db_name);
     const uint64_t file = FileNumber(info.file_path);
     if (trees == nullptr || file == 0) return;
     const std::lock_guard<std::mutex> lock(trees->mutex);
-    int origin = kUnknownOrigin;
+    WrittenAs as;
+    bool known = false;
     const auto it = trees->origins.find(info.file_path);
     if (it != trees->origins.end()) {
-      origin = it->second;
+      known = true;
+      as = it->second;
       trees->origins.erase(it);
     }
     FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
     if (family == nullptr || !info.status.ok()) return;
-    const TableFacts facts = FactsOf(info.table_properties, origin);
+    const TableFacts facts = FactsOf(info.table_properties, as.origin);
     family->bits.Learn(file, facts);
     if (info.reason == TableFileCreationReason::kFlush) {
       family->bits.Flushed(facts.keys);
+    } else if (info.reason == TableFileCreationReason::kCompaction &&
+               trees->jobs.count(info.job_id) == 0) {
+      ++trees->silent_changes;
+      if (known) trees->unannounced[file] = {info.cf_name, as.level};
     }
   });
 }
@@ -250,7 +288,16 @@ void TreeListener::OnTableFileDeleted(const TableFileDeletionInfo& info) {
     const uint64_t file = FileNumber(info.file_path);
     const std::lock_guard<std::mutex> lock(trees->mutex);
     trees->origins.erase(info.file_path);
-    for (auto& family : trees->families) family.second.bits.Forget(file);
+    trees->unannounced.erase(file);
+    for (auto& entry : trees->families) {
+      FamilyTree& family = entry.second;
+      if (!family.bits.HasInTree(file)) {
+        family.bits.Forget(file);
+        continue;
+      }
+      ++trees->silent_changes;
+      family.silently_deleted.push_back(file);
+    }
   });
 }
 

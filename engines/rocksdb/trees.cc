@@ -28,6 +28,27 @@ LeftNote& NoteOfThisThread() {
 
 }  // namespace
 
+void TakeSilentChanges(DatabaseTrees* trees) {
+  for (auto& [name, family] : trees->families) {
+    if (family.silently_deleted.empty()) continue;
+    std::vector<LiveTable> added;
+    auto it = trees->unannounced.begin();
+    while (it != trees->unannounced.end()) {
+      if (it->second.family != name) {
+        ++it;
+        continue;
+      }
+      // An event may have told of it since then.
+      if (!family.bits.HasInTree(it->first)) {
+        added.push_back({it->first, it->second.level, 0});
+      }
+      it = trees->unannounced.erase(it);
+    }
+    family.bits.Edit(family.silently_deleted, added);
+    family.silently_deleted.clear();
+  }
+}
+
 std::shared_ptr<DatabaseTrees> TreesOf(const std::string& name,
                                        const void* default_family) {
   Registry& registry = TheRegistry();

@@ -10,8 +10,10 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "deltabloom/filter.h"
+#include "engines/rocksdb/compaction_aims.h"
 #include "engines/rocksdb/tree_bits.h"
 
 namespace deltabloom::internal {
@@ -24,6 +26,8 @@ struct FamilyTree {
   // By level, with kBottommost: what tables got, and what the LOG was told.
   std::map<int, double> given;
   std::map<int, double> logged;
+  // Tables of the tree that were deleted without an event that removed them.
+  std::vector<uint64_t> silently_deleted;
 };
 
 // A compaction that runs.
@@ -31,6 +35,16 @@ struct CompactionJob {
   int output_level = 0;
   double keys_read = 0;
   double keys_from_above = 0;
+};
+
+struct WrittenAs {
+  int origin = kUnknownOrigin;
+  int level = 0;
+};
+
+struct UnannouncedTable {
+  std::string family;
+  int level = 0;
 };
 
 struct DatabaseTrees {
@@ -42,12 +56,26 @@ struct DatabaseTrees {
   // Before `mutex`.
   std::mutex order;
   uint64_t events = 0;  // since RocksDB was asked; under `order`
+  // The OPTIONS file that was read last, and what it says; under `order`.
+  std::string options_file;
+  AimsByFamily aims;
 
   std::mutex mutex;  // the rest
   std::map<std::string, FamilyTree> families;
   std::unordered_map<int, CompactionJob> jobs;
-  std::map<std::string, int> origins;  // of tables being written, by path
+  std::map<std::string, WrittenAs> origins;  // of tables being written, by path
+  // Tables of compactions that no event tells of, as DB::CompactFiles runs
+  // them, by number.
+  std::map<uint64_t, UnannouncedTable> unannounced;
+  // Changes that no event tells of; RocksDB is asked at the next event.
+  uint64_t silent_changes = 0;
+  uint64_t silent_changes_seen = 0;
 };
+
+// Takes over what is known of changes that no event tells of: tables that were
+// deleted, in whose place are those that were written for that. With `mutex`
+// held, before anybody looks at a tree. Throws std::bad_alloc.
+void TakeSilentChanges(DatabaseTrees* trees);
 
 // Those of the database, made if need be.
 std::shared_ptr<DatabaseTrees> TreesOf(const std::string& name,

@@ -8,6 +8,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from paste import blocks, compile_error
@@ -52,7 +53,7 @@ class ReadmeTest(unittest.TestCase):
                 self.assertEqual(error, "", program)
 
     def test_the_options_file_makes_the_difference_it_promises(self):
-        (options,), (commands,) = blocks("ini"), blocks("sh")
+        (options,), (commands,) = blocks(README, "ini"), blocks(README, "sh")
         # Another place for the plugin, and fewer keys; else as it stands.
         installed = "/usr/local/lib/libdeltabloom_rocksdb_plugin.so"
         for text in (installed, "--num=500000"):

@@ -1,5 +1,6 @@
 // The builder alone, without a database.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <atomic>
 #include <memory>
@@ -358,6 +359,25 @@ TEST_P(BuilderTest, BalanceDecidesTheSize) {
   EXPECT_GE(size(0), planned);
   EXPECT_LE(size(0), planned * 4 / 3);
   EXPECT_GE(size(int64_t{1} << 31), planned);
+}
+
+TEST(FilterBufferTest, TakesTheRoomThatTheAllocatorGives) {
+  const LayoutRow& classic = *internal::FindLayoutOfName("classic");
+  constexpr uint64_t kBlockTrailerSize = 5;  // RocksDB's, behind the filter
+  constexpr uint64_t kOverhead =
+      internal::kSealedFramingSize + kBlockTrailerSize;
+  for (uint64_t keys = 500; keys < 600; ++keys) {
+    const uint64_t wanted =
+        PlanFilter(&classic, keys, 10'000).payload_size + kOverhead;
+    const std::unique_ptr<char[]> probe(new char[wanted]);
+    const std::atomic<int64_t> balance{0};
+    EXPECT_EQ(internal::AllocateFilter(classic, keys, 10'000,
+                                       internal::kSealedFramingSize, kUnlimited,
+                                       &balance)
+                  .plan.payload_size,
+              malloc_usable_size(probe.get()) - kOverhead)
+        << keys;
+  }
 }
 
 }  // namespace

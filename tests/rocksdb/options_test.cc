@@ -83,6 +83,19 @@ TEST(OptionsTest, AllocationByName) {
   EXPECT_EQ(Option(*Deltabloom(), "allocation"), "uniform");
 }
 
+TEST(OptionsTest, InStepsBeforeItIsPrepared) {
+  EXPECT_TRUE(RegisterRocksDB());
+  ConfigOptions config;
+  config.invoke_prepare_options = false;
+  PolicyPtr policy;
+  ASSERT_ROCKSDB_OK(
+      FilterPolicy::CreateFromString(config, "deltabloom:12", &policy));
+  auto* const unprepared = const_cast<FilterPolicy*>(policy.get());
+  ASSERT_ROCKSDB_OK(unprepared->ConfigureFromString(config, "layout=local"));
+  ASSERT_ROCKSDB_OK(unprepared->PrepareOptions(config));
+  ExpectOptions(*policy, "12", "local", "builtin");
+}
+
 TEST(OptionsTest, EveryLayoutByName) {
   std::vector<std::string> layouts = LayoutNames();
   layouts.push_back("auto");

@@ -6,12 +6,15 @@
 // bad_alloc; there the policy must be as asked for or not be.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
 #include <functional>
 #include <memory>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engines/rocksdb/private_abi.h"
@@ -263,6 +266,44 @@ TEST(PolicyOutOfMemoryTest, LinesInTheLog) {
     if (!failed) break;
   }
   EXPECT_GT(builders, 3);
+}
+
+// Allocations of a builder without which there is none, if the n-th fails with
+// the n-th of these logs, each of which is due for a table of statistics.
+long BuildersLost(uint32_t log_seconds, std::vector<Lines>* logs) {
+  RocksDBFilterOptions options;
+  options.statistics_log_seconds = log_seconds;
+  const PolicyPtr policy = NewRocksDBFilterPolicy(options);
+  const rocksdb::BlockBasedTableOptions table;
+  rocksdb::FilterBuildingContext context(table);
+  using BuilderPtr = std::unique_ptr<rocksdb::FilterBitsBuilder>;
+  for (Lines& log : *logs) {
+    context.info_log = &log;
+    BuilderPtr(policy->GetBuilderWithContext(context));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  long lost = 0;
+  for (size_t number = 0; number < logs->size(); ++number) {
+    context.info_log = &(*logs)[number];
+    test::FailAllocation(static_cast<long>(number));
+    const BuilderPtr builder(policy->GetBuilderWithContext(context));
+    const bool failed = test::AllocationFailed();
+    test::FailAllocation(-1);
+    lost += builder == nullptr;
+    if (!failed) return lost;
+  }
+  ADD_FAILURE() << "no end";
+  return lost;
+}
+
+// Nor does no memory for the table of statistics.
+TEST(PolicyOutOfMemoryTest, StatisticsInTheLog) {
+  std::vector<Lines> silent(1000);
+  std::vector<Lines> told(1000);
+  EXPECT_EQ(BuildersLost(1, &told), BuildersLost(0, &silent));
+  const auto has_table = [](const Lines& log) { return log.lines.size() > 1; };
+  EXPECT_GT(std::count_if(told.begin(), told.end(), has_table), 0);
+  EXPECT_EQ(std::count_if(silent.begin(), silent.end(), has_table), 0);
 }
 
 // An error that is told where the policy is prepared or validated.

@@ -190,6 +190,22 @@ TEST(ReaderTest, BatchesOfConstantAnswers) {
   }
 }
 
+TEST(ReaderTest, BatchesOfNoKeys) {
+  for (const char* text : {"id=deltabloom", "id=deltabloom;statistics=false",
+                           "id=deltabloom;seeded=true",
+                           "id=deltabloom;key_transform=ascii_lowercase"}) {
+    const PolicyPtr policy = PolicyFromString(text);
+    for (const auto& [filter, answer] :
+         {std::make_pair(Build(*policy, 0), false),
+          std::make_pair(Build(*policy, 1000), true),
+          std::make_pair(std::string(3, 'x'), true)}) {
+      const auto reader = NewBitsReader(*policy, filter);
+      for (const int n : {0, -1}) reader->MayMatch(n, nullptr, nullptr);
+      EXPECT_EQ(reader->MayMatch(Key(0)), answer) << text;
+    }
+  }
+}
+
 TEST(ReaderTest, HandsRocksDBsFiltersOn) {
   const PolicyPtr policy = Deltabloom();
   const PolicyPtr own = Deltabloom(10, RocksDBCompatibility::kOwn);

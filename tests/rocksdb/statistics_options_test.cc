@@ -160,7 +160,7 @@ TEST(StatisticsOptionsTest, TableInTheLogAtAnInterval) {
     EXPECT_EQ(Count(log, "[deltabloom] Filters, by the level their tables"),
               here ? 1u : 0u)
         << all[i];
-    EXPECT_EQ(Count(log, "[deltabloom] level  layout   open"), here ? 1u : 0u);
+    EXPECT_EQ(Count(log, "[deltabloom] level  layout  "), here ? 1u : 0u);
     EXPECT_EQ(Count(log, "[deltabloom] all "), here ? 1u : 0u);
   }
 }

@@ -250,6 +250,28 @@ TEST(TreeBitsTest, AutoTakesTheLayoutOfLevel0ByWhatItGets) {
   }
 }
 
+TEST(TreeBitsTest, LimitsThatMakeNoSenseAreNone) {
+  TreeBits tree;
+  tree.Learn(1, {1000, 10'000, 0});
+  tree.Learn(2, {100'000, 1'000'000, kBottommost});
+  tree.SetTree({{1, 0, 0}, {2, 6, 0}});
+  tree.Ask(10);
+  const double without = tree.BitsFor(NewTable(), Curve()).bits_per_key;
+  const double infinite = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double bad : {0.0, -1.0, nan}) {
+    for (const TreeLimits& limits :
+         {TreeLimits{bad, 1000, 4, false}, TreeLimits{4, bad, 4, false},
+          TreeLimits{4, 1000, bad, true}}) {
+      tree.SetLimits(limits);
+      EXPECT_EQ(tree.BitsFor(NewTable(), Curve()).bits_per_key, without);
+    }
+  }
+  tree.SetLimits({4, infinite, infinite, true});
+  const double bits = tree.BitsFor(NewTable(), Curve()).bits_per_key;
+  EXPECT_TRUE(bits >= 10 && bits <= 1000) << bits;
+}
+
 TEST(TreeBitsTest, AnEmptyTreeAndWhatMakesNoSense) {
   TreeBits tree;
   NewTable table;
@@ -305,6 +327,10 @@ TEST(TreeBitsTest, RandomEventsGiveLegalBits) {
                    static_cast<std::ptrdiff_t>(random.Below(live.size())));
       }
       tree.SetTree(live);
+      tree.SetLimits({static_cast<double>(random.Below(6)),
+                      static_cast<double>(random.Below(1'000'000)),
+                      static_cast<double>(random.Below(12)),
+                      random.Below(2) == 0});
       tree.Ask(1 + static_cast<double>(random.Below(300)) / 10);
       NewTable table;
       table.level = static_cast<int>(random.Below(8));
