@@ -10,6 +10,7 @@
 #include "engines/rocksdb/library_check.h"
 #include "engines/rocksdb/random_seed.h"
 #include "engines/rocksdb/range_check.h"
+#include "engines/rocksdb/range_extractor.h"
 #include "engines/rocksdb/settings_fields.h"
 #include "engines/rocksdb/transform_conflicts.h"
 #include "engines/rocksdb/tree_listener.h"
@@ -318,7 +319,10 @@ void SealedFilterPolicy::LogConfiguration(Logger* log,
                              " name=" + CompatibilityName() +
                              " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
                              " rocksdb=" + HeadersVersion();
-    if (!NewConfiguration(log, line + warning)) return;
+    const bool stopped = settings_.range && RangesStopped();
+    if (!NewConfiguration(log, line + warning + (stopped ? "stopped" : ""))) {
+      return;
+    }
     ROCKSDB_NAMESPACE::Info(log, "%s", line.c_str());
     if (*warning != '\0') ROCKSDB_NAMESPACE::Warn(log, "%s", warning);
     if (!settings_.ignored.empty()) {
@@ -326,6 +330,14 @@ void SealedFilterPolicy::LogConfiguration(Logger* log,
                               "[deltabloom] ignored, as this version does not "
                               "know them: %s",
                               settings_.ignored.c_str());
+    }
+    if (stopped) {
+      ROCKSDB_NAMESPACE::Warn(
+          log,
+          "[deltabloom] no filter of this process is asked about ranges any "
+          "more: a column family with prefix_extractor=deltabloom.Range has "
+          "keys in another order than that of their bytes; use "
+          "CheckRocksDBFilters before CreateColumnFamily");
     }
     if (settings_.range && !RangeProblem().empty()) {
       ROCKSDB_NAMESPACE::Warn(log, "[deltabloom] %s", RangeProblem().c_str());

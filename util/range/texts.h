@@ -1,60 +1,79 @@
 // The shape "texts" of a range part, for keys of any bytes and sizes.
 //
-// The keys are cut into blocks of neighbours. Of each block is kept what all
-// its keys have in common at the front, and a few bytes of the first and the
-// last key behind that. What follows in a key is taken for digits in the base
-// of the bytes that occur, and placed between first and last in proportion: one
-// of a number of cells, the same for each block. The cells of all keys ascend
-// and are kept in Elias-Fano form (codes.h).
+// Keys become strings of bits (alphabet.h), and of each is kept what tells it
+// from its neighbours and a few bits more: cells that do not overlap and have
+// all keys in them, small where keys are dense, as in SuRF (Zhang and others:
+// "SuRF: Practical Range Query Filtering with Fast Succinct Tries", 2018).
+// Where a few keys have much in common that no others have, telling them apart
+// may cost more than it is worth: they share a cell then.
 //
-// So long common beginnings cost once per block, and blocks are dense where
-// keys are. The idea of infixes between sampled keys is Diva's (Eslami,
-// Dayan: "Diva: Dynamic Range Filter for Var-Length Keys and Queries", 2025).
+// Cells are written in order, each as its difference from the one before, in
+// blocks that begin with the text of a key, as in a sorted table: a question
+// bisects those and reads one block.
 #ifndef DELTABLOOM_UTIL_RANGE_TEXTS_H_
 #define DELTABLOOM_UTIL_RANGE_TEXTS_H_
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "util/range/codes.h"
+#include "util/range/alphabet.h"
+#include "util/range/bit_stream.h"
 #include "util/range/key_store.h"
 
 namespace deltabloom::internal::range {
 
-// The bytes that occur in keys, and what is behind a block's common beginning
-// as a number.
-class Alphabet {
- public:
-  static constexpr size_t kSize = 32;  // a bit for each byte
-  // A key's digits: more of it were not kept.
-  static constexpr unsigned kMaxDigits = KeyStore::kBytesBehindDifference;
-
-  explicit Alphabet() = default;
-  explicit Alphabet(const unsigned char bits[kSize]);
-
-  // Texts from `text` on in bytewise order have this number or more, if only
-  // bytes that occur are in them. It is that of `text` itself then.
-  uint64_t NumberFrom(std::string_view text) const;
-  // Texts in front of `text` have numbers below this one.
-  uint64_t NumberBelow(std::string_view text) const;
-  // Texts that begin with `text` have numbers below this one.
-  uint64_t NumberBehind(std::string_view text) const;
-
- private:
-  unsigned digits_ = 0;
-  std::array<uint64_t, kMaxDigits + 1> powers_ = {};  // of the base
-  std::array<uint16_t, 256> below_ = {};  // bytes that occur, below this one
-  std::array<bool, 256> occurs_ = {};
+// How cells are written: of each, `suffix_bits` behind what tells it from its
+// neighbours.
+struct CellCoding {
+  unsigned suffix_bits = 0;
+  unsigned rise_bits = 0;   // low bits of the Rice codes of rises
+  unsigned zeros_bits = 0;  // and of zeros
 };
+
+inline constexpr unsigned kMaxSuffixBits = 24;
+
+// In a directory, sizes below it have one byte, others two more.
+inline constexpr size_t kLongTextSize = 255;
 
 // What a directory says of a block; views into it.
 struct TextBlock {
   std::string_view prefix;  // of all its keys
   std::string_view first;   // prefix and more of the first key: behind the
                             // last key of the block before
-  std::string_view last;    // behind the prefix, some more of the last key
+  unsigned cells = 0;
+  std::string_view stream;
+};
+
+// Reads the cells of a block.
+class CellReader {
+ public:
+  CellReader(const Alphabet& alphabet, const CellCoding& coding,
+             const TextBlock& block);
+
+  // False behind the last, and where bytes contradict themselves: damaged().
+  bool Next();
+  bool damaged() const { return damaged_; }
+
+  // Negative, 0 or positive: the cell is in front of these bits, they are in it
+  // or in front of it.
+  int Compare(TextBits* bits) const;
+
+ private:
+  void Write(unsigned at, unsigned n, uint64_t bits);
+  bool SkipZeros(uint64_t zeros);
+  bool Rise();
+
+  CellCoding coding_;
+  BitReader stream_;
+  unsigned cells_left_;
+  unsigned known_;       // bits of the cell before its rise
+  unsigned branch_ = 0;  // where the next cell has its first other bit
+  unsigned depth_ = 0;
+  bool first_ = true;
+  bool damaged_ = false;
+  // One more than needed, for bits that reach into it.
+  uint64_t words_[kMaxDepth / 64 + 1];
 };
 
 class Texts {
@@ -67,27 +86,24 @@ class Texts {
   std::string Describe() const;
 
  private:
-  enum class Side { kFrom, kBelow };
-
   bool Block(uint64_t i, TextBlock* block) const;
   bool BlocksUpTo(std::string_view bound, uint64_t* blocks) const;
-  bool Place(std::string_view bound, Side side, uint64_t* cell) const;
+  bool CellMayReach(const CellReader& cell, const TextBlock& block,
+                    std::string_view upper) const;
+  bool MayHaveKeyFrom(std::string_view bound) const;
+  bool MayMatchFrom(uint64_t i, std::string_view lower,
+                    std::string_view upper) const;
 
   std::string_view prefix_;
   Alphabet alphabet_;
+  CellCoding coding_;
   uint64_t blocks_ = 0;
-  uint64_t cells_ = 0;
   const unsigned char* offsets_ = nullptr;
   std::string_view records_;
-  Codes codes_;
 };
 
-// Of `cells` cells for the numbers from `first` to `last`, that of `number`.
-// REQUIRES: first <= number <= last, cells < 2^32.
-uint64_t CellOf(uint64_t number, uint64_t first, uint64_t last, uint64_t cells);
-
 // What AppendTexts allocates per key.
-inline constexpr uint64_t kTextsBytesPerKey = 12;
+inline constexpr uint64_t kTextsBytesPerKey = 24;
 // Appends the body. False, and nothing appended, if it would take more bytes.
 bool AppendTexts(const KeyStore& keys, uint64_t bytes, std::string* dst);
 

@@ -1,0 +1,171 @@
+// What the builder refuses, how much it takes, and bytes that may not change.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/range/subject.h"
+#include "tests/util/counted_new.h"
+#include "util/hash64.h"
+
+namespace deltabloom::test {
+namespace {
+
+using internal::RangePart;
+using internal::RangePartBuilder;
+
+std::vector<std::string> Integers(uint64_t n) {
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < n; ++i) {
+    keys.push_back(BigEndian(internal::Remix64(i, 0)));
+  }
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+std::vector<std::string> Decimals(uint64_t n) {
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < n; ++i) {
+    const std::string digits =
+        std::to_string(internal::Remix64(i, 0) % 9999999);
+    keys.push_back("user" + std::string(8 - digits.size(), '0') + digits);
+  }
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+std::vector<std::string> Paths(uint64_t n) {
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < n; ++i) {
+    const uint64_t h = internal::Remix64(i, 0);
+    keys.push_back("https://" + std::to_string(h % 50) + ".org/" +
+                   std::to_string(h / 50 % 100) + "/" +
+                   std::to_string(h >> 48));
+  }
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+std::string Built(const std::vector<std::string>& keys, double bits) {
+  RangePartBuilder builder(bits);
+  for (const std::string& key : keys) builder.AddKey(key);
+  std::string part;
+  EXPECT_TRUE(builder.Finish(&part));
+  return part;
+}
+
+TEST(RangeBuilder, BytesStayTheSame) {
+  struct Golden {
+    std::vector<std::string> keys;
+    double bits;
+    size_t size;
+    uint64_t hash;
+  };
+  const Golden goldens[] = {
+      {Integers(2000), 10, 2653, 0xefacc8f612384626},
+      {Integers(2000), 18, 4653, 0x643473298e235434},
+      {Integers(2000), 5.5, 1497, 0x77708b604c37d2b9},
+      {Decimals(2000), 10, 2421, 0xe3048e4071e83810},
+      {Paths(2000), 4, 836, 0x50ed72cafcb71731},
+      {Paths(2000), 10, 2468, 0xd068d7620a3ae104},
+      {Paths(2000), 30, 7589, 0xc04144f65386175a},
+  };
+  for (const Golden& golden : goldens) {
+    const std::string part = Built(golden.keys, golden.bits);
+    EXPECT_EQ(part.size(), golden.size) << golden.keys[0] << golden.bits;
+    EXPECT_EQ(internal::Hash64(part), golden.hash)
+        << golden.keys[0] << golden.bits << " " << part.size() << " 0x"
+        << std::hex << internal::Hash64(part);
+  }
+}
+
+// The bytes of docs/format.md.
+TEST(RangeBuilder, WorkedExample) {
+  const std::string part = Built({BigEndian(5), BigEndian(7)}, 10);
+  std::string expected(
+      "\x01\x01"
+      "\x08"
+      "\0\0\0\0\0\0\0\x05"
+      "\0\0\0\0\0\0\0\x07"
+      "\0\0\0\0\0\0\0\0"
+      "\x02\0\0\0\0\0\0\0"
+      "\0"
+      "\0"
+      "\x02\0\0\0"
+      "\x03\0\0\0"
+      "\0\0\0\0"
+      "\x09\0\0\0\0\0\0\0"
+      "\0\0\0\0\0\0\0\0",
+      2 + 1 + 16 + 16 + 1 + 9 + 4 + 8 + 8);
+  expected += std::string("\x41\0\0\0\0\0\0\0", 8);
+  EXPECT_EQ(part, expected) << testing::PrintToString(part);
+}
+
+TEST(RangeBuilder, RefusesWhatIsNotInOrder) {
+  RangePartBuilder builder(10);
+  std::string part = "before";
+  for (const char* key : {"b", "bb", "ba"}) builder.AddKey(key);
+  EXPECT_EQ(builder.KeysAdded(), 0u);
+  builder.AddKey("c");
+  EXPECT_FALSE(builder.Finish(&part));
+  EXPECT_EQ(part, "before");
+  // Bytes are unsigned, and it is empty again.
+  builder.AddKey("\x7f");
+  builder.AddKey("\x80");
+  builder.AddKey("\x80");
+  EXPECT_EQ(builder.KeysAdded(), 2u);
+  EXPECT_TRUE(builder.Finish(&part));
+  EXPECT_TRUE(RangePart(part.substr(6)).MayMatch("\x80", "\x81"));
+}
+
+TEST(RangeBuilder, RefusesNoKeysAndNoBits) {
+  std::string part;
+  EXPECT_FALSE(RangePartBuilder(10).Finish(&part));
+  for (const double bits : {0.0, -1.0, 0.5, 1.9}) {
+    RangePartBuilder builder(bits);
+    for (const std::string& key : Integers(5000)) builder.AddKey(key);
+    EXPECT_FALSE(builder.Finish(&part)) << bits;
+  }
+  EXPECT_EQ(part, "");
+}
+
+TEST(RangeBuilder, SizesAreWithinWhatIsAskedFor) {
+  for (const auto& keys : {Integers(3000), Decimals(3000), Paths(3000)}) {
+    for (const double bits : {3.0, 7.5, 12.0, 20.0}) {
+      const std::string part = Built(keys, bits);
+      EXPECT_LE(part.size(), internal::MaxRangePartSize(keys.size(), bits));
+    }
+  }
+}
+
+// All keys near each other, all numbers exact: no more bytes than that takes.
+TEST(RangeBuilder, DenseNumbersTakeFewBytes) {
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < 10'000; ++i) keys.push_back(BigEndian(7 * i));
+  const std::string part = Built(keys, 20);
+  EXPECT_LT(part.size(), 10'000 * 51 / 80);
+  const RangePart range(part);
+  for (uint64_t i = 0; i < 60'000; ++i) {
+    EXPECT_EQ(range.MayMatch(BigEndian(i), BigEndian(i + 1)), i % 7 == 0);
+  }
+}
+
+TEST(RangeBuilder, MemoryIsWhatItSays) {
+  for (const auto& keys : {Integers(200'000), Paths(200'000)}) {
+    std::string part;
+    part.reserve(keys.size() * 3);
+    const size_t before = LiveBytes();
+    ResetPeak();
+    RangePartBuilder builder(10);
+    for (const std::string& key : keys) builder.AddKey(key);
+    const uint64_t said = builder.EstimatedBuildBytes();
+    EXPECT_TRUE(builder.Finish(&part));
+    const size_t peak = PeakBytes() - before;
+    EXPECT_LE(peak, said + said / 8) << keys[0];
+    EXPECT_GE(peak, said / 2) << keys[0];
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom::test
