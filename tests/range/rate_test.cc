@@ -60,7 +60,7 @@ TEST_F(UniformKeys, NoMoreThanTheBound) {
   for (const double bits : {8.0, 12.0, 16.5}) {
     Build(bits, 1);
     EXPECT_EQ(unit_, 0u);
-    for (const uint64_t length : {1, 4, 16, 64, 1024}) {
+    for (const unsigned length : {1u, 4u, 16u, 64u, 1024u}) {
       const double bound = std::min(
           1.0, static_cast<double>(length) / std::exp2(BitsPerKey() - 2));
       // Directory and header take a part of the bits.
@@ -74,7 +74,7 @@ TEST_F(UniformKeys, NoMoreThanTheBound) {
 TEST_F(UniformKeys, UnitsServeLongerRanges) {
   Build(10, 1024);
   EXPECT_GT(unit_, 0u);
-  for (const uint64_t length : {1, 64, 1024, 4096}) {
+  for (const unsigned length : {1u, 64u, 1024u, 4096u}) {
     const double codes =
         static_cast<double>(length) / std::exp2(static_cast<double>(unit_)) + 1;
     const double bound = codes / std::exp2(BitsPerKey() - 2);
