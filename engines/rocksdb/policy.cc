@@ -10,6 +10,7 @@
 #include "engines/rocksdb/library_check.h"
 #include "engines/rocksdb/random_seed.h"
 #include "engines/rocksdb/range_check.h"
+#include "engines/rocksdb/range_extractor.h"
 #include "engines/rocksdb/settings_fields.h"
 #include "engines/rocksdb/transform_conflicts.h"
 #include "engines/rocksdb/tree_listener.h"
@@ -37,6 +38,17 @@ constexpr char kNoListener[] =
     "[deltabloom] allocation=levels without its listener: all tables get "
     "bits_per_key; add listeners=deltabloom to the DBOptions of the OPTIONS "
     "file, or NewRocksDBFilterListener() to DBOptions::listeners";
+
+class WhileTrue {
+ public:
+  explicit WhileTrue(bool* flag) : flag_(flag) { *flag_ = true; }
+  ~WhileTrue() { *flag_ = false; }
+  WhileTrue(const WhileTrue&) = delete;
+  WhileTrue& operator=(const WhileTrue&) = delete;
+
+ private:
+  bool* const flag_;
+};
 
 }  // namespace
 
@@ -176,7 +188,6 @@ Status SealedFilterPolicy::ConfigureOptions(
   try {
     return Configure(config, options, unused);
   } catch (const std::exception&) {
-    configuring_ = false;
     if (!settings_.made) settings_.problem = kOutOfMemory;
     return Status::MemoryLimit();
   }
@@ -192,9 +203,11 @@ Status SealedFilterPolicy::Configure(
     return FilterPolicy::ConfigureOptions(config, options, unused);
   }
   if (configuring_) return Status::OK();
-  configuring_ = true;
-  Status status = FilterPolicy::ConfigureOptions(config, options, unused);
-  configuring_ = false;
+  Status status;
+  {
+    const WhileTrue configuring(&configuring_);
+    status = FilterPolicy::ConfigureOptions(config, options, unused);
+  }
   if (status.ok() && !conflict.empty()) {
     settings_.problem = Report(conflict);
     return Status::InvalidArgument(settings_.problem);
@@ -306,7 +319,10 @@ void SealedFilterPolicy::LogConfiguration(Logger* log,
                              " name=" + CompatibilityName() +
                              " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
                              " rocksdb=" + HeadersVersion();
-    if (!NewConfiguration(log, line + warning)) return;
+    const bool stopped = settings_.range && RangesStopped();
+    if (!NewConfiguration(log, line + warning + (stopped ? "stopped" : ""))) {
+      return;
+    }
     ROCKSDB_NAMESPACE::Info(log, "%s", line.c_str());
     if (*warning != '\0') ROCKSDB_NAMESPACE::Warn(log, "%s", warning);
     if (!settings_.ignored.empty()) {
@@ -314,6 +330,14 @@ void SealedFilterPolicy::LogConfiguration(Logger* log,
                               "[deltabloom] ignored, as this version does not "
                               "know them: %s",
                               settings_.ignored.c_str());
+    }
+    if (stopped) {
+      ROCKSDB_NAMESPACE::Warn(
+          log,
+          "[deltabloom] no filter of this process is asked about ranges any "
+          "more: a column family with prefix_extractor=deltabloom.Range has "
+          "keys in another order than that of their bytes; use "
+          "CheckRocksDBFilters before CreateColumnFamily");
     }
     if (settings_.range && !RangeProblem().empty()) {
       ROCKSDB_NAMESPACE::Warn(log, "[deltabloom] %s", RangeProblem().c_str());

@@ -160,19 +160,21 @@ const char* WhatIsWrong(bool partitioned) {
   SstFileReader reader(options);
   if (!reader.Open(kFile).ok()) return "it cannot read a table in memory";
   if (!SeeksAreRight(&reader)) return "a seek misses keys";
-  // From 7.0 to 7.2 partitions are not asked.
+  // RocksDB 7.0 does not ask partitions.
   if (!partitioned && policy->negatives() < kKeys) {
     return "its seeks do not tell a filter their bounds";
   }
   return nullptr;
 }
 
+constexpr char kWithTimestamps[] = "leveldb.BytewiseComparator.u64ts";
+
 bool IsBytewise(const Comparator* comparator) {
   if (comparator == ROCKSDB_NAMESPACE::BytewiseComparator()) return true;
   // By name, for the older headers do not declare the function.
   const Comparator* with_timestamps = nullptr;
   const Status status = Comparator::CreateFromString(
-      ConfigOptions(), "leveldb.BytewiseComparator.u64ts", &with_timestamps);
+      ConfigOptions(), kWithTimestamps, &with_timestamps);
   return status.ok() && comparator == with_timestamps;
 }
 
@@ -204,6 +206,11 @@ const std::string& RangeProblem() {
     return text.empty() ? RangeProblemIn(/*partitioned=*/true) : text;
   }();
   return problem;
+}
+
+bool IsBytewiseName(std::string_view comparator) {
+  return comparator == ROCKSDB_NAMESPACE::BytewiseComparator()->Name() ||
+         comparator == kWithTimestamps;
 }
 
 std::string RangeConflict(const ColumnFamilyOptions& family, bool range) {

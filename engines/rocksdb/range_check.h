@@ -3,6 +3,7 @@
 #define DELTABLOOM_ENGINES_ROCKSDB_RANGE_CHECK_H_
 
 #include <string>
+#include <string_view>
 
 #include "rocksdb/options.h"
 
@@ -15,6 +16,10 @@ const std::string& RangeProblem();
 
 // The same for tables of full filters, or partitioned ones. For tests.
 std::string RangeProblemIn(bool partitioned);
+
+// Whether tables may have a RangeExtractor whose keys a comparator of this name
+// orders.
+bool IsBytewiseName(std::string_view comparator);
 
 // One line about what in the column family does not go with ranges, or nothing.
 // `range` is whether its policy writes range parts. Decides whether its

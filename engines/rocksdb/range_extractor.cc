@@ -17,6 +17,8 @@ constexpr uint32_t kChunks = 256;
 char places[kChunks * kChunkSize];
 std::atomic<uint32_t> next_chunk{0};
 
+std::atomic<bool> ranges_stopped{false};
+
 // A call of Transform.
 struct Call {
   const char* place;
@@ -115,6 +117,10 @@ const RangeExtractor* AsRangeExtractor(const SliceTransform* extractor) {
   return static_cast<const RangeExtractor*>(extractor);
 }
 
+void StopRanges() { ranges_stopped = true; }
+
+bool RangesStopped() { return ranges_stopped; }
+
 bool TakeBounds(const Slice& prefix, Bounds* bounds) {
   Calls& calls = this_threads_calls;
   const bool are_bounds = calls.are_bounds;
@@ -122,7 +128,7 @@ bool TakeBounds(const Slice& prefix, Bounds* bounds) {
   const Call& lower = calls.last_but_one;
   const Call& upper = calls.last;
   if (!are_bounds || prefix.size() != 0 || prefix.data() != lower.place ||
-      lower.by == nullptr || lower.by != upper.by) {
+      lower.by == nullptr || lower.by != upper.by || RangesStopped()) {
     return false;
   }
   bounds->lower = {lower.key, lower.key_size};

@@ -7,7 +7,7 @@
 //   InDomain(upper), Transform(upper)
 //
 // and then, as both prefixes are equal, asks the filter for `prefix`
-// (FilterBlockReaderCommon::RangeMayExist, from 7.0 to 7.2
+// (FilterBlockReaderCommon::RangeMayExist; in RocksDB 7.0
 // FullFilterBlockReader::RangeMayExist). This extractor gives every key the
 // empty prefix, for which RocksDB's contract holds trivially: a seek never
 // leaves it. What it gives away is where the prefix lies, an address that no
@@ -61,6 +61,12 @@ class __attribute__((visibility("hidden"))) RangeExtractor final
 // `extractor`, which may be null, if it is one of this library's, else null.
 const RangeExtractor* AsRangeExtractor(
     const ROCKSDB_NAMESPACE::SliceTransform* extractor);
+
+// A table of keys in another order than that of their bytes was written with a
+// RangeExtractor, in a column family that nobody looked at. From now on no
+// extractor of this process hands over bounds.
+void StopRanges();
+bool RangesStopped();
 
 struct Bounds {
   std::string_view lower;

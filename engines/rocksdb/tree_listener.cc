@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "engines/rocksdb/range_check.h"
+#include "engines/rocksdb/range_extractor.h"
 #include "rocksdb/db.h"
 #include "rocksdb/metadata.h"
 
@@ -247,6 +249,11 @@ void TreeListener::OnTableFileCreationStarted(
 }
 
 void TreeListener::OnTableFileCreated(const TableFileCreationInfo& info) {
+  // Before the table is read: nobody may have looked at its comparator.
+  if (info.table_properties.prefix_extractor_name == kRangeExtractorName &&
+      !IsBytewiseName(info.table_properties.comparator_name)) {
+    StopRanges();
+  }
   WithoutThrowing([&] {
     const auto trees = FindTrees(info.db_name);
     const uint64_t file = FileNumber(info.file_path);

@@ -1,15 +1,16 @@
-// Any bytes as a range part: no read out of bounds; and a range part of keys
-// taken from the same bytes finds each of them.
+// Range parts. Any bytes as one: no read out of bounds, and ranges that are
+// none always match. Keys that are built into one are found in every range that
+// holds one of them.
 //
-// Input: a byte of bits per key; keys of a size of one byte each; a byte of
-// 255; a range part.
-#include <cstddef>
-#include <cstdint>
-#include <set>
+// Input: what to do, two bounds, then a range part, or bits per key and keys.
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "table/framing.h"
 #include "tests/fuzz/harness.h"
+#include "util/coding.h"
 #include "util/range/range_part.h"
 
 namespace {
@@ -18,33 +19,87 @@ using namespace deltabloom;
 using fuzz::Check;
 using internal::RangePart;
 
-void AskAll(const RangePart& range, const std::vector<std::string>& bounds) {
+using Bounds = std::vector<std::string>;
+
+void Ask(std::string_view bytes, const Bounds& bounds) {
+  // A copy of its own, so that ASan sees its end.
+  const std::vector<char> copy(bytes.begin(), bytes.end());
+  const RangePart part(fuzz::View(copy));
   for (const std::string& lower : bounds) {
     for (const std::string& upper : bounds) {
-      const bool may_match = range.MayMatch(lower, upper);
-      if (lower >= upper || range.AlwaysMatches()) Check(may_match);
+      const bool may_match = part.MayMatch(lower, upper);
+      Check(may_match || (lower < upper && !part.AlwaysMatches()));
+      Check(may_match == internal::RangeMayMatch(bytes, lower, upper));
     }
-    range.HasKeyFrom(lower);
+    Check(!part.HasKeyFrom(lower) || !part.AlwaysMatches());
   }
-  range.Describe();
+  const std::string description = part.Describe();
+  Check(!description.empty() && description.find('\n') == std::string::npos);
 }
 
-void BuildAndAsk(double bits, const std::set<std::string>& keys) {
-  internal::RangePartBuilder builder(bits);
+// The range part comes out of a sealed filter as it went in. `bytes` end in
+// their size.
+void AskSealed(std::string_view bytes) {
+  constexpr size_t kPayloadSize = 8;
+  constexpr uint8_t kSixProbes = 6;  // of layout classic
+  internal::SealOptions options;
+  options.range_part = bytes;
+  std::vector<char> sealed(kPayloadSize + internal::SealedFramingSize(options));
+  internal::Seal(reinterpret_cast<unsigned char*>(sealed.data()), kPayloadSize,
+                 kSixProbes, options);
+  const std::string_view filter = fuzz::View(sealed);
+  internal::ParsedFilter parsed;
+  Check(internal::ParseSealed(filter, fuzz::Levels().front(), &parsed,
+                              nullptr) == internal::FilterKind::kFilter);
+  Check(internal::RangePartOf(filter) == bytes);
+}
+
+// As they are, and with their size behind them.
+void AskBytes(fuzz::Input* input, const Bounds& bounds) {
+  const std::vector<char> bytes = input->Rest();
+  Ask(fuzz::View(bytes), bounds);
+  std::string whole(bytes.begin(), bytes.end());
+  char size[internal::kRangePartSizeSize];
+  internal::StoreFixed64(size, whole.size());
+  whole.append(size, sizeof(size));
+  Ask(whole, bounds);
+  AskSealed(whole);
+}
+
+void Build(fuzz::Input* input, bool numbers, Bounds bounds) {
+  const double bits_per_key = 1 + input->Byte() / 4.0;
+  const uint64_t range_length = uint64_t{1} << input->Byte() % 40;
+  std::vector<std::string> keys;
+  while (!input->empty()) {
+    std::string key = input->Key(20);
+    if (numbers) key.resize(8);
+    keys.push_back(std::move(key));
+  }
+  std::sort(keys.begin(), keys.end());
+  internal::RangePartBuilder builder(bits_per_key, range_length);
   for (const std::string& key : keys) builder.AddKey(key);
-  std::string part;
-  if (!builder.Finish(&part)) {
-    Check(part.empty());
+  const uint64_t added = builder.KeysAdded();
+  std::string bytes = "in front";
+  const size_t front = bytes.size();
+  if (!builder.Finish(&bytes)) {
+    Check(bytes.size() == front);
     return;
   }
-  Check(part.size() <= internal::MaxRangePartSize(keys.size(), bits));
-  const RangePart range(part);
-  Check(!range.AlwaysMatches());
+  const std::string_view written = std::string_view(bytes).substr(front);
+  Check(written.size() <= internal::MaxRangePartSize(added, bits_per_key));
+  Ask(written, bounds);
+  const RangePart part(written);
   for (const std::string& key : keys) {
-    Check(range.MayMatch(key, key + '\0'));
-    Check(range.MayMatch(key, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"));
-    Check(range.MayMatch("", key + '\0'));
-    if (range.HasKeyFrom(key)) Check(key <= *keys.rbegin());
+    Check(part.MayMatch(key, key + '\0'));
+    Check(part.MayMatch("", key + '\0'));
+    bounds.push_back(key);
+  }
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    const std::string& lower = bounds[i];
+    const std::string& upper = bounds[(i * 7 + 1) % bounds.size()];
+    const auto next = std::lower_bound(keys.begin(), keys.end(), lower);
+    if (next != keys.end() && *next < upper) Check(part.MayMatch(lower, upper));
+    Check(!part.HasKeyFrom(lower) || next != keys.end());
   }
 }
 
@@ -52,23 +107,14 @@ void BuildAndAsk(double bits, const std::set<std::string>& keys) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
-  const double bits = input.Byte() / 8.0;
-  std::set<std::string> keys;
-  while (!input.empty()) {
-    const uint8_t key_size = input.Byte();
-    if (key_size == 255) break;
-    const std::vector<char> key = input.Bytes(key_size % 11);
-    keys.insert(std::string(key.begin(), key.end()));
+  const uint8_t what = input.Byte();
+  Bounds bounds = {"", input.Key(20), input.Key(20)};
+  bounds.push_back(bounds[1] + '\0');
+  bounds.push_back(std::string(24, '\xff'));
+  if (what % 4 == 0) {
+    AskBytes(&input, bounds);
+  } else {
+    Build(&input, what % 4 == 1, bounds);
   }
-  // 0xff bytes beyond the bound above would be behind it.
-  keys.erase(keys.lower_bound(std::string(10, '\xff')), keys.end());
-  BuildAndAsk(bits, keys);
-  std::vector<std::string> bounds = {"", "a", std::string(8, '\0'),
-                                     std::string(8, '\x7f'), "\xff"};
-  for (const std::string& key : keys) {
-    if (bounds.size() < 12) bounds.push_back(key);
-  }
-  const std::vector<char> part = input.Rest();
-  AskAll(RangePart(fuzz::View(part)), bounds);
   return 0;
 }

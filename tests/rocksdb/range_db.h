@@ -2,6 +2,8 @@
 #ifndef DELTABLOOM_TESTS_ROCKSDB_RANGE_DB_H_
 #define DELTABLOOM_TESTS_ROCKSDB_RANGE_DB_H_
 
+#include <gtest/gtest.h>
+
 #include <map>
 #include <memory>
 #include <string>
@@ -81,6 +83,68 @@ class Scan {
   std::string upper_;
   rocksdb::Slice bound_;
   std::unique_ptr<rocksdb::Iterator> at_;
+};
+
+// Keys that lie kStep apart.
+inline constexpr uint64_t kStep = 1'000'000;
+inline constexpr uint64_t kKeys = 2000;
+inline constexpr int64_t kHalf = kStep / 2;
+inline constexpr char kPolicy[] = "deltabloom:24:range";
+
+inline std::string Nth(uint64_t i, int64_t offset = 0) {
+  return NumberKey(i * kStep + static_cast<uint64_t>(offset));
+}
+
+inline void LoadNumbers(rocksdb::DB* db,
+                        rocksdb::ColumnFamilyHandle* family = nullptr,
+                        uint64_t begin = 1, uint64_t step = 1) {
+  if (family == nullptr) family = db->DefaultColumnFamily();
+  for (uint64_t i = begin; i <= kKeys; i += step) {
+    ASSERT_ROCKSDB_OK(db->Put({}, family, Nth(i), "value"));
+  }
+  ASSERT_ROCKSDB_OK(db->Flush({}, family));
+}
+
+// That empty ranges are empty, and others not; returns how many were asked and
+// turned away.
+inline RocksDBFilterRow ScanAll(rocksdb::DB* db,
+                                const rocksdb::Options& options,
+                                rocksdb::ColumnFamilyHandle* family = nullptr) {
+  const RocksDBFilterRow before = CountedBy(options);
+  for (uint64_t i = 1; i <= kKeys; ++i) {
+    EXPECT_EQ(Scan(db, Nth(i, kHalf + 1000), family).First(Nth(i, kHalf)),
+              "none");
+    EXPECT_EQ(Scan(db, Nth(i, 1000), family).First(Nth(i, 1)), "none") << i;
+    EXPECT_EQ(Scan(db, Nth(i, 1), family).First(Nth(i, -1000)), Nth(i)) << i;
+    EXPECT_EQ(Scan(db, Nth(i, 1), family).First(Nth(i)), Nth(i)) << i;
+    if (i < kKeys) {
+      EXPECT_EQ(Scan(db, Nth(i + 2), family).First(Nth(i, 1)), Nth(i + 1)) << i;
+    }
+  }
+  RocksDBFilterRow counted = CountedBy(options);
+  counted.range_lookups -= before.range_lookups;
+  counted.range_negatives -= before.range_negatives;
+  return counted;
+}
+
+// RocksDB 7.0.3 does not ask partitions, 7.8.3 does.
+inline bool AsksPartitions() { return ROCKSDB_MAJOR > 7 || ROCKSDB_MINOR >= 8; }
+
+inline void ExpectAnswers(const RocksDBFilterRow& counted,
+                          bool partitioned = false) {
+  if (partitioned && !AsksPartitions()) return;
+  EXPECT_GE(counted.range_lookups, kKeys);
+  EXPECT_GT(counted.range_negatives, kKeys * 9 / 10);
+}
+
+class RangeTest : public ::testing::TestWithParam<bool> {
+ protected:
+  rocksdb::Options MakeRangeOptions() {
+    return RangeOptions(kPolicy, GetParam());
+  }
+  std::string Path() { return dir_.Path("db"); }
+
+  TempDir dir_;
 };
 
 }  // namespace deltabloom::testing
