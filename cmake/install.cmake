@@ -8,20 +8,23 @@ set(deltabloom_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # Installs library `target` under its component's name. `headers` are the
 # public headers that only this component has. For pkg-config, LIBS is what its
-# users call themselves, LIBS_PRIVATE what a static copy needs besides.
+# users call themselves, LIBS_PRIVATE what a static copy needs besides. PACKAGE
+# names the package that a shared one is in (packages.cmake); all else is in
+# that of development.
 function(deltabloom_install target component)
-  cmake_parse_arguments(arg "" "DESCRIPTION;LIBS;LIBS_PRIVATE" "HEADERS" ${ARGN})
+  cmake_parse_arguments(arg "" "PACKAGE;DESCRIPTION;LIBS;LIBS_PRIVATE" "HEADERS" ${ARGN})
   if(NOT TARGET ${target})
     return()
   endif()
   install(TARGETS ${target} EXPORT deltabloom-${component}
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT deltabloom_${arg_PACKAGE}
+      NAMELINK_COMPONENT deltabloom_development
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT deltabloom_development)
   install(EXPORT deltabloom-${component} NAMESPACE deltabloom::
-    DESTINATION ${deltabloom_config_dir})
+    DESTINATION ${deltabloom_config_dir} COMPONENT deltabloom_development)
   foreach(header ${arg_HEADERS})
     install(FILES ${PROJECT_SOURCE_DIR}/include/deltabloom/${header}
-      DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/deltabloom)
+      DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/deltabloom COMPONENT deltabloom_development)
   endforeach()
   string(REPLACE "_" "-" pc_name ${target})
   set(pc_description "${arg_DESCRIPTION}")
@@ -38,7 +41,7 @@ function(deltabloom_install target component)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/deltabloom.pc.in
     ${PROJECT_BINARY_DIR}/${pc_name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${pc_name}.pc
-    DESTINATION ${deltabloom_pkgconfig_dir})
+    DESTINATION ${deltabloom_pkgconfig_dir} COMPONENT deltabloom_development)
 endfunction()
 
 file(GLOB deltabloom_core_headers RELATIVE ${PROJECT_SOURCE_DIR}/include/deltabloom
@@ -49,33 +52,43 @@ list(REMOVE_ITEM deltabloom_core_headers key_transform.h rocksdb.h rocksdb_stati
   ${deltabloom_shared_headers})
 
 deltabloom_install(deltabloom core
+  PACKAGE runtime
   DESCRIPTION "Filters for sorted string tables"
   LIBS_PRIVATE "-lstdc++ -lm"
   HEADERS ${deltabloom_core_headers})
 deltabloom_install(deltabloom_shared shared
+  PACKAGE runtime
   DESCRIPTION "Filters shared with other languages and between threads"
   LIBS_PRIVATE "-lstdc++ -lm"
   HEADERS ${deltabloom_shared_headers})
 list(TRANSFORM deltabloom_redis_libraries PREPEND "-l" OUTPUT_VARIABLE redis_libs)
 list(JOIN redis_libs " " redis_libs)
 deltabloom_install(deltabloom_redis redis
+  PACKAGE redis
   DESCRIPTION "Bloom filters in Redis, shared with other languages"
   LIBS_PRIVATE "${redis_libs} -lstdc++ -lm"
   HEADERS redis_filter.h)
 deltabloom_install(deltabloom_rocksdb rocksdb
+  PACKAGE rocksdb
   DESCRIPTION "Deltabloom as a RocksDB filter policy"
   LIBS "-lrocksdb"
   LIBS_PRIVATE "-lstdc++ -lm"
   HEADERS rocksdb.h rocksdb_statistics.h key_transform.h)
 deltabloom_install(deltabloom_leveldb leveldb
+  PACKAGE leveldb
   DESCRIPTION "Deltabloom as a LevelDB filter policy"
   LIBS "-lleveldb"
   LIBS_PRIVATE "-lstdc++ -lm"
   HEADERS leveldb.h)
 
 if(TARGET deltabloom_rocksdb_plugin)
+  # Programs name it by its path, which in packages tells the RocksDB it is for.
+  set(DELTABLOOM_PLUGIN_DIR ${CMAKE_INSTALL_LIBDIR})
+  if(DELTABLOOM_PACKAGES)
+    set(DELTABLOOM_PLUGIN_DIR lib/deltabloom/rocksdb${deltabloom_rocksdb_minor})
+  endif()
   install(TARGETS deltabloom_rocksdb_plugin deltabloom_rocksdb_plugin_policy
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    LIBRARY DESTINATION ${DELTABLOOM_PLUGIN_DIR} COMPONENT deltabloom_plugin)
 endif()
 
 configure_package_config_file(cmake/deltabloomConfig.cmake.in
@@ -87,4 +100,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/deltabloomConfigVersion.c
 install(FILES
   ${PROJECT_BINARY_DIR}/deltabloomConfig.cmake
   ${PROJECT_BINARY_DIR}/deltabloomConfigVersion.cmake
-  DESTINATION ${deltabloom_config_dir})
+  DESTINATION ${deltabloom_config_dir} COMPONENT deltabloom_development)
+
+if(DELTABLOOM_PACKAGES)
+  include(cmake/packages.cmake)
+endif()

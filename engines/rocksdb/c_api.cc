@@ -9,6 +9,7 @@
 #include "deltabloom/rocksdb.h"
 #include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/policy.h"
+#include "engines/rocksdb/print_once.h"
 #include "engines/rocksdb/settings.h"
 #include "rocksdb/convenience.h"
 #include "util/c_error.h"
@@ -61,6 +62,14 @@ std::string Configure(const std::string& text, SealedFilterPolicy* policy) {
   return status.ok() ? "" : Report(status.ToString());
 }
 
+void Tell(char** errptr, const std::string& problem) {
+  if (errptr == nullptr) {
+    deltabloom::internal::PrintOnce(problem.c_str());
+  } else {
+    SetError(errptr, problem);
+  }
+}
+
 }  // namespace
 
 extern "C" {
@@ -70,20 +79,20 @@ extern "C" {
 // Whoever receives a pointer to one turns it into a pointer to FilterPolicy,
 // its first base, or deletes it through the virtual destructor; so a
 // FilterPolicy takes its place. Read in 7.0.3, 7.8.3, 8.11.4, 9.10.0, 10.10.1,
-// 11.8.1 and 11.9; tests/rocksdb/c_api_test.c runs it.
+// 11.8.1 and 11.9; tests/c/rocksdb.c runs it.
 rocksdb_filterpolicy_t* deltabloom_rocksdb_filterpolicy(const char* options,
                                                         char** errptr) {
   using Policy = rocksdb_filterpolicy_t;
   return CatchForC<Policy*>(errptr, nullptr, [&]() -> Policy* {
     std::string problem;
     if (!deltabloom::RegisterRocksDB(&problem)) {
-      SetError(errptr, problem);
+      Tell(errptr, problem);
       return nullptr;
     }
     auto policy = std::make_unique<SealedFilterPolicy>();
     problem = Configure(options == nullptr ? "" : options, policy.get());
     if (!problem.empty()) {
-      SetError(errptr, problem);
+      Tell(errptr, problem);
       return nullptr;
     }
     ROCKSDB_NAMESPACE::FilterPolicy* const base = policy.release();
@@ -95,7 +104,7 @@ unsigned char deltabloom_rocksdb_register(char** errptr) {
   return CatchForC<unsigned char>(errptr, 0, [&]() -> unsigned char {
     std::string problem;
     if (deltabloom::RegisterRocksDB(&problem)) return 1;
-    SetError(errptr, problem);
+    Tell(errptr, problem);
     return 0;
   });
 }

@@ -33,6 +33,7 @@ file(STRINGS ${deltabloom_rocksdb_include}/rocksdb/version.h
   deltabloom_rocksdb_version REGEX "define ROCKSDB_(MAJOR|MINOR|PATCH) ")
 list(TRANSFORM deltabloom_rocksdb_version REPLACE "[^0-9]*([0-9]+).*" "\\1")
 string(REPLACE ";" "." deltabloom_rocksdb_version "${deltabloom_rocksdb_version}")
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" deltabloom_rocksdb_minor ${deltabloom_rocksdb_version})
 # As RocksDB itself is built.
 if(deltabloom_rocksdb_version VERSION_GREATER_EQUAL 10.7)
   target_compile_features(RocksDB::rocksdb-shared INTERFACE cxx_std_20)

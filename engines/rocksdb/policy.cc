@@ -39,6 +39,17 @@ constexpr char kNoListener[] =
     "bits_per_key; add listeners=deltabloom to the DBOptions of the OPTIONS "
     "file, or NewRocksDBFilterListener() to DBOptions::listeners";
 
+class WhileTrue {
+ public:
+  explicit WhileTrue(bool* flag) : flag_(flag) { *flag_ = true; }
+  ~WhileTrue() { *flag_ = false; }
+  WhileTrue(const WhileTrue&) = delete;
+  WhileTrue& operator=(const WhileTrue&) = delete;
+
+ private:
+  bool* const flag_;
+};
+
 }  // namespace
 
 SealedFilterPolicy::SealedFilterPolicy()
@@ -177,7 +188,6 @@ Status SealedFilterPolicy::ConfigureOptions(
   try {
     return Configure(config, options, unused);
   } catch (const std::exception&) {
-    configuring_ = false;
     if (!settings_.made) settings_.problem = kOutOfMemory;
     return Status::MemoryLimit();
   }
@@ -193,9 +203,11 @@ Status SealedFilterPolicy::Configure(
     return FilterPolicy::ConfigureOptions(config, options, unused);
   }
   if (configuring_) return Status::OK();
-  configuring_ = true;
-  Status status = FilterPolicy::ConfigureOptions(config, options, unused);
-  configuring_ = false;
+  Status status;
+  {
+    const WhileTrue configuring(&configuring_);
+    status = FilterPolicy::ConfigureOptions(config, options, unused);
+  }
   if (status.ok() && !conflict.empty()) {
     settings_.problem = Report(conflict);
     return Status::InvalidArgument(settings_.problem);

@@ -123,7 +123,8 @@ struct rocksdb_filterpolicy_t;
  * FilterPolicy::CreateFromString takes ("deltabloom:10:auto",
  * "bits_per_key=10;layout=auto"), null or "" for the defaults: 10 bits per key,
  * layout auto. Null on error: a wrong option, or a RocksDB that does not fit;
- * RocksDB would take it for no filters. Also registers the policy, as below. */
+ * RocksDB would take it for no filters, so without an errptr standard error has
+ * the line, once. Also registers the policy, as below. */
 DELTABLOOM_C_EXPORT struct rocksdb_filterpolicy_t*
 deltabloom_rocksdb_filterpolicy(const char* options, char** errptr);
 

@@ -115,7 +115,9 @@ int main(int argc, char** argv) {
   CheckNoError(error);
 
   /* One that nobody takes. */
-  rocksdb_filterpolicy_destroy(deltabloom_rocksdb_filterpolicy(NULL, NULL));
+  rocksdb_filterpolicy_t* unused = deltabloom_rocksdb_filterpolicy(NULL, NULL);
+  CHECK(unused != NULL);
+  rocksdb_filterpolicy_destroy(unused);
 
   rocksdb_options_t* options = rocksdb_options_create();
   rocksdb_t* db = Open(argv[1], "deltabloom:12:local", options);

@@ -39,6 +39,7 @@ TESTS = [
     ("util/sizing.cc", ["false_positive_test", "concurrent_rate_test", "guava_filter_test",
                         "go_murmur3_test", "concurrent_filter_test"]),
     ("table/small_filter.h", [*LAYOUTS, *LEVELDB]),
+    ("util/range/*", ["range_*_test", "range_fuzz_replay"]),
     ("util/*", LAYOUTS),
     ("table/*", LAYOUTS),
 ]  # fmt: skip

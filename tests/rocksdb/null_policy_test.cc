@@ -1,9 +1,11 @@
 // Who does not ask why there is no policy hears it all the same.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
+#include "deltabloom/c.h"
 #include "deltabloom/rocksdb.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
@@ -59,6 +61,23 @@ TEST(NullPolicyTest, AddIsTold) {
   EXPECT_NE(heard.find(Bits(-2).Validate()), std::string::npos) << heard;
   EXPECT_NE(heard.find("use NewBlockBasedTableFactory"), std::string::npos)
       << heard;
+}
+
+TEST(NullPolicyTest, CIsTold) {
+  EXPECT_NE(Heard([] {
+              EXPECT_EQ(
+                  deltabloom_rocksdb_filterpolicy("deltabloom:x", nullptr),
+                  nullptr);
+            }).find("bits_per_key 'x' is not a number"),
+            std::string::npos);
+  char* error = nullptr;
+  EXPECT_EQ(Heard([&] {
+              EXPECT_EQ(deltabloom_rocksdb_filterpolicy("deltabloom:y", &error),
+                        nullptr);
+            }),
+            "");
+  ASSERT_NE(error, nullptr);
+  std::free(error);
 }
 
 std::string Thrown(double bits, bool add) {

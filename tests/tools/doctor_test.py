@@ -145,7 +145,7 @@ class Doctor(unittest.TestCase):
         found = self.diagnose(database, 1)
         self.assertEqual(set(found), {"options_without_policy", "tables_without_filter"})
         self.assertEqual(self.tables(), {("default", None): 1})
-        self.assertIn("no filter in 1 table of ", found["tables_without_filter"]["what"])
+        self.assertIn("no filter in 1 table in level ", found["tables_without_filter"]["what"])
 
         # What it says is to be done helps.
         self.assertIn("filter_policy=deltabloom:10:auto", found["options_without_policy"]["to_do"])
@@ -192,17 +192,20 @@ class Doctor(unittest.TestCase):
 
     def test_what_cannot_be_read(self):
         database = self.database()
-        (database / "a\x1b[2J.sst").write_bytes(b"no table")
+        (database / "a.sst").write_bytes(b"no table")  # not the database's
+        self.assertEqual(self.diagnose(database, 0), {})
+        (table,) = set(database.glob("*.sst")) - {database / "a.sst"}
+        table.write_bytes(table.read_bytes()[:-10])
         found = self.diagnose(database, 2)
         self.assertEqual(set(found), {"unreadable"})
-        self.assertIn("a\\x1b[2J.sst", found["unreadable"]["what"])
-        self.assertEqual(self.tables(), {("default", "deltabloom"): 1})
+        self.assertIn(table.name, found["unreadable"]["what"])
+        self.assertEqual(self.tables(), {})
 
         self.options_file(database).write_text("[CFOptions")
         self.assertIn("line 1: expected ]", json.dumps(doctor(database, "--json").stdout))
         for file in database.glob("*"):
             file.unlink()
-        self.assertEqual(set(self.diagnose(database, 2)), {"no_options_file"})
+        self.assertEqual(set(self.diagnose(database, 2)), {"no_options_file", "unreadable"})
         self.assertEqual(doctor(database / "none").returncode, 2)
 
     def test_names_are_escaped(self):
@@ -214,11 +217,21 @@ class Doctor(unittest.TestCase):
         self.assertNotIn("\x1b", done.stdout)
         self.assertIn("column family a\\x1b]0;b", done.stdout)
 
-    def test_a_database_without_tables(self):
+    def test_tables_that_are_not_where_they_are_looked_for(self):
         database = self.database()
         for table in database.glob("*.sst"):
+            shutil.copy(table, database / "999999.sst")
             table.unlink()
-        self.assertEqual(self.diagnose(database, 0), {})
+        self.assertEqual(set(self.diagnose(database, 2)), {"tables_elsewhere"})
+        self.assertEqual(self.document["database"]["unused"], 1)
+        self.assertEqual(self.document["database"]["elsewhere"], 1)
+
+    def test_no_manifest(self):
+        database = self.database()
+        (database / "CURRENT").write_text("MANIFEST-123456\n")
+        self.assertIn("MANIFEST-123456", self.diagnose(database, 2)["unreadable"]["what"])
+        self.assertEqual(self.document["database"]["tables"][0]["level"], None)
+        self.assertEqual(self.tables(), {("default", "deltabloom"): 1})
 
     def test_a_running_database(self):
         database = self.database()

@@ -60,11 +60,12 @@ Manual MakeManual() {
       "with the same libraries can then, too.",
       "Of the database: the newest OPTIONS file, which RocksDB writes whenever "
       "it opens a database or changes its options, and so the policy that each "
-      "column family was last opened with; and of each table, by its footer "
-      "and properties, who wrote its filter, or that it has none, its size, "
-      "and when it was written. Filters themselves are not read: that is "
-      "deltabloom inspect and verify. Tables in other directories (db_paths, "
-      "cf_paths) are not looked at.",
+      "column family was last opened with; the MANIFEST, and so the tables it "
+      "has and their levels; and of each table, by its footer and properties, "
+      "who wrote its filter, or that it has none, its size, and when it was "
+      "written. Filters themselves are not read: that is deltabloom inspect "
+      "and verify. Tables in other directories (db_paths, cf_paths) are "
+      "counted, not looked at.",
       "Programs that do not know the policy leave a database without: ldb "
       "--try_load_options put or compact without the plugin, say, or one with "
       "RocksDB linked into it, writes filter_policy=nullptr into the OPTIONS "
@@ -74,7 +75,8 @@ Manual MakeManual() {
       "are being written are counted.",
       "The document of --json has \"process\", \"database\" (with --db: "
       "\"column_families\" and \"tables\", the latter counted by column "
-      "family and by who wrote their filters; times are seconds since 1970) "
+      "family, level and who wrote their filters; times are seconds since "
+      "1970) "
       "and \"findings\", the worst first. A finding has \"severity\": "
       "\"problem\", \"unknown\" or \"note\", a \"code\" that stays the same "
       "over releases, \"what\" and \"to_do\". Codes of problems are "

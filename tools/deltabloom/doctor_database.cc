@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <new>
+#include <set>
 #include <sstream>
 #include <system_error>
 #include <thread>
@@ -16,6 +19,7 @@
 
 #include "table/sst/sst.h"
 #include "tools/deltabloom/doctor_report.h"
+#include "tools/deltabloom/manifest.h"
 #include "tools/deltabloom/table_files.h"
 
 namespace deltabloom::tools {
@@ -102,17 +106,48 @@ uint64_t WhenWritten(const internal::SstFile& file) {
   return time != 0 ? time : NumberOf(file, "rocksdb.creation.time");
 }
 
+// Reads tables into a report, with what the MANIFEST says of them.
+class Tables {
+ public:
+  Tables(const Manifest* manifest, DatabaseReport* report)
+      : manifest_(manifest), report_(report) {}
+
+  void AddAll(const std::vector<TableFile>& files, DoctorProgress progress,
+              void* data);
+
+ private:
+  std::string Add(const TableFile& file);
+  std::string TryToAdd(const TableFile& file);
+  void CountElsewhere();
+
+  const Manifest* const manifest_;  // null: not known
+  DatabaseReport* const report_;
+};
+
+// The number in "000012.sst"; 0 in other names.
+uint64_t NumberOfName(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  uint64_t number = 0;
+  const char* const end = name.data() + name.size();
+  const auto [next, status] = std::from_chars(name.data(), end, number);
+  return status == std::errc() && next != end && *next == '.' ? number : 0;
+}
+
 // Returns what went wrong.
-std::string AddTable(const std::string& path, DatabaseReport* report) {
+std::string Tables::Add(const TableFile& table) {
   std::string error;
-  const auto source = internal::OpenSstFile(path, &error);
+  const auto source = internal::OpenSstFile(table.path, &error);
   if (source == nullptr) return error;
   internal::SstFile file;
   error = internal::FindFilters(*source, &file);
   if (!error.empty()) return error;
-  const uint64_t entries = NumberOf(file, "rocksdb.num.entries");
   GroupKey key;
   key.family = TextOf(file, "rocksdb.column.family.name");
+  if (manifest_ != nullptr) {
+    const LiveTable& live = manifest_->tables().at(NumberOfName(table.path));
+    key.level = static_cast<int>(std::min(live.level, 1000u));
+    key.family = manifest_->FamilyName(live.family);
+  }
   uint64_t filter_bytes = 0;
   for (const internal::SstFilter& filter : file.filters) {
     filter_bytes += filter.bytes;
@@ -122,30 +157,26 @@ std::string AddTable(const std::string& path, DatabaseReport* report) {
     key.filter = TextOf(file, "rocksdb.filter.policy");
     if (key.filter.empty()) key.filter = key.compatibility_name;
   }
-  TableGroup& group = report->groups[key];
-  ++group.tables;
-  group.bytes += source->Size();
-  group.entries += entries;
-  group.filter_bytes += filter_bytes;
-  const uint64_t written = WhenWritten(file);
-  if (written != 0) {
-    group.oldest =
-        group.oldest == 0 ? written : std::min(group.oldest, written);
-    group.newest = std::max(group.newest, written);
-  }
+  TableGroup table_alone;
+  table_alone.tables = 1;
+  table_alone.bytes = source->Size();
+  table_alone.entries = NumberOf(file, "rocksdb.num.entries");
+  table_alone.filter_bytes = filter_bytes;
+  table_alone.oldest = table_alone.newest = WhenWritten(file);
+  report_->groups[key].Add(table_alone);
   return {};
 }
 
 // Returns what went wrong; nothing if the table is gone, which is counted.
-std::string TryTable(const TableFile& file, DatabaseReport* report) {
+std::string Tables::TryToAdd(const TableFile& file) {
   std::string error;
   try {
-    error = AddTable(file.path, report);
+    error = Add(file);
   } catch (const std::bad_alloc&) {
     error = file.path + ": no memory for what this file claims to hold";
   }
   if (error.empty() || !IsGone(file)) return error;
-  ++report->gone;
+  ++report_->gone;
   return {};
 }
 
@@ -155,34 +186,89 @@ uint64_t SizeOf(const TableFile& file) {
   return error ? 0 : size;
 }
 
-void AddTables(DoctorProgress progress, void* data, DatabaseReport* report) {
-  const std::vector<TableFile> files = TableFiles({report->path});
+void Tables::AddAll(const std::vector<TableFile>& files,
+                    DoctorProgress progress, void* data) {
   std::vector<std::pair<TableFile, uint64_t>> again;
   for (size_t i = 0; i < files.size(); ++i) {
     if (!files[i].from_directory) continue;  // the directory, without tables
+    if (manifest_ != nullptr &&
+        manifest_->tables().count(NumberOfName(files[i].path)) == 0) {
+      ++report_->unused;
+      continue;
+    }
     progress(i, files.size(), files[i].path, data);
     const uint64_t size = SizeOf(files[i]);
-    if (!TryTable(files[i], report).empty()) again.emplace_back(files[i], size);
+    if (!TryToAdd(files[i]).empty()) again.emplace_back(files[i], size);
   }
+  if (manifest_ != nullptr) CountElsewhere();
   if (again.empty()) return;
   // Tables that a running database is writing have no end yet, and grow.
   std::this_thread::sleep_for(std::chrono::seconds(1));
   for (const auto& [file, size] : again) {
-    const std::string error = TryTable(file, report);
+    const std::string error = TryToAdd(file);
     if (error.empty()) continue;
     if (SizeOf(file) != size) {
-      ++report->unfinished;
+      ++report_->unfinished;
     } else {
-      report->problems.push_back(error);
+      report_->problems.push_back(error);
     }
   }
+}
+
+// Of the tables in the MANIFEST. Those that compactions have just removed are
+// in a newer state of it.
+void Tables::CountElsewhere() {
+  const auto missing = [&](const Manifest& manifest) {
+    std::set<uint64_t> numbers;
+    for (const auto& [number, table] : manifest.tables()) {
+      char name[32];
+      std::snprintf(name, sizeof(name), "%06llu.sst",
+                    static_cast<unsigned long long>(number));
+      const fs::path path = fs::path(report_->path) / name;
+      std::error_code error;
+      if (!fs::exists(path, error) &&
+          !fs::exists(fs::path(path).replace_extension(".ldb"), error)) {
+        numbers.insert(number);
+      }
+    }
+    return numbers;
+  };
+  const std::set<uint64_t> before = missing(*manifest_);
+  Manifest now;
+  if (before.empty() || !ReadManifest(report_->path, &now).empty()) return;
+  for (const uint64_t number : missing(now)) {
+    report_->elsewhere += before.count(number);
+  }
+}
+
+// A table that is listed before the MANIFEST is read, and is not in it, is not
+// used any more, or not yet.
+void AddTables(DoctorProgress progress, void* data, DatabaseReport* report) {
+  const std::vector<TableFile> files = TableFiles({report->path});
+  Manifest manifest;
+  const std::string problem = ReadManifest(report->path, &manifest);
+  if (!problem.empty()) report->problems.push_back(problem);
+  Tables(problem.empty() ? &manifest : nullptr, report)
+      .AddAll(files, progress, data);
 }
 
 }  // namespace
 
 bool GroupKey::operator<(const GroupKey& other) const {
-  return std::tie(family, filter, compatibility_name) <
-         std::tie(other.family, other.filter, other.compatibility_name);
+  return std::tie(family, level, filter, compatibility_name) <
+         std::tie(other.family, other.level, other.filter,
+                  other.compatibility_name);
+}
+
+void TableGroup::Add(const TableGroup& other) {
+  tables += other.tables;
+  bytes += other.bytes;
+  entries += other.entries;
+  filter_bytes += other.filter_bytes;
+  if (other.oldest != 0) {
+    oldest = oldest == 0 ? other.oldest : std::min(oldest, other.oldest);
+  }
+  newest = std::max(newest, other.newest);
 }
 
 DatabaseReport LookAtDatabase(const std::string& path, DoctorProgress progress,

@@ -1,7 +1,9 @@
 // What deltabloom doctor makes of what it has seen.
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -20,6 +22,10 @@ std::string Megabytes(uint64_t bytes) {
   return text;
 }
 
+std::string Tables(uint64_t tables) {
+  return std::to_string(tables) + (tables == 1 ? " table" : " tables");
+}
+
 std::string FamilyText(const std::string& name) {
   return name.empty() ? "tables that name no column family"
                       : "column family " + name;
@@ -30,7 +36,10 @@ class Doctor {
   std::vector<Finding> TakeFindings() {
     std::stable_sort(findings_.begin(), findings_.end(),
                      [](const Finding& a, const Finding& b) {
-                       return a.severity > b.severity;
+                       if (a.severity != b.severity) {
+                         return a.severity > b.severity;
+                       }
+                       return std::strcmp(a.code, b.code) < 0;
                      });
     return std::move(findings_);
   }
@@ -55,7 +64,7 @@ class Doctor {
           "see that this user may read it; a damaged table is to be restored "
           "from a backup");
     }
-    if (database.options_file.empty() && database.problems.empty()) {
+    if (database.options_file.empty()) {
       Add(Severity::kUnknown, "no_options_file",
           database.path +
               ": has no OPTIONS file, so which policy it was last "
@@ -65,13 +74,14 @@ class Doctor {
     for (const FamilyOptions& family : database.options.families) {
       Family(family);
     }
-    for (const auto& [key, group] : database.groups) {
-      if (key.filter.empty()) {
-        WithoutFilter(key.family, group);
-      } else {
-        WithFilter(key, group);
-      }
+    if (database.elsewhere > 0) {
+      Add(Severity::kUnknown, "tables_elsewhere",
+          database.path + ": " + Tables(database.elsewhere) +
+              " not in this directory",
+          "if they are in others (db_paths, cf_paths), deltabloom inspect "
+          "lists their filters; else they are lost");
     }
+    Groups();
   }
 
  private:
@@ -107,8 +117,7 @@ class Doctor {
           "LD_PRELOAD, programs with a RocksDB of their own linked into them. "
           "Then open the database with the policy by a call; or, while no "
           "program has it open, write filter_policy=deltabloom:10:auto into "
-          "the file, in [TableOptions/BlockBasedTable \"" +
-              family.name + "\"]");
+          "the newest OPTIONS file, in its [TableOptions/BlockBasedTable]");
     } else if (!family.NamesDeltabloom()) {
       Add(Severity::kNote, "other_policy",
           who + ": the policy is " + family.policy + ", not Deltabloom's", "");
@@ -122,15 +131,49 @@ class Doctor {
     }
   }
 
-  void WithoutFilter(const std::string& name, const TableGroup& group) {
+  // Tables without filters of each column family, those together that
+  // optimize_filters_for_hits leaves without.
+  void Groups() {
+    std::map<std::string, int> last_level;
+    for (const auto& [key, group] : database_->groups) {
+      last_level[key.family] = key.level;  // the highest comes last
+    }
+    std::map<std::pair<std::string, bool>, TableGroup> without;
+    std::map<std::pair<std::string, bool>, std::string> levels;
+    std::map<std::pair<std::string, std::string>, TableGroup> with;
+    for (const auto& [key, group] : database_->groups) {
+      if (!key.filter.empty()) {
+        with[{key.family, key.compatibility_name}].Add(group);
+        continue;
+      }
+      const FamilyOptions* const family = OptionsOf(key.family);
+      const bool chosen = family != nullptr &&
+                          family->optimize_filters_for_hits &&
+                          key.level == last_level[key.family];
+      const std::pair<std::string, bool> which(key.family, chosen);
+      without[which].Add(group);
+      if (key.level >= 0) {
+        levels[which] += (levels[which].empty() ? " in level " : " and ") +
+                         std::to_string(key.level);
+      }
+    }
+    for (const auto& [which, group] : without) {
+      WithoutFilter(which.first, group, levels[which], which.second);
+    }
+    for (const auto& [which, group] : with) {
+      WithFilter(which.first, which.second, group);
+    }
+  }
+
+  void WithoutFilter(const std::string& name, const TableGroup& group,
+                     const std::string& levels, bool chosen) {
     const FamilyOptions* const family = OptionsOf(name);
     if (family != nullptr && !family->BlockBased()) return;
     const std::string what = FamilyText(name) + ": no filter in " +
-                             std::to_string(group.tables) +
-                             (group.tables == 1 ? " table" : " tables") +
-                             " of " + Megabytes(group.bytes) + ", written " +
+                             Tables(group.tables) + levels + ", of " +
+                             Megabytes(group.bytes) + ", written " +
                              TimeText(group.oldest, group.newest);
-    if (family != nullptr && family->optimize_filters_for_hits) {
+    if (chosen) {
       Add(Severity::kNote, "no_filter_by_choice",
           what +
               "; optimize_filters_for_hits leaves them out of the last level",
@@ -148,17 +191,16 @@ class Doctor {
   }
 
   // A policy looks for filters under its own name only.
-  void WithFilter(const GroupKey& key, const TableGroup& group) {
-    const FamilyOptions* const family = OptionsOf(key.family);
+  void WithFilter(const std::string& name, const std::string& compatibility,
+                  const TableGroup& group) {
+    const FamilyOptions* const family = OptionsOf(name);
     if (family == nullptr || !family->NamesPolicy()) return;
-    const bool own = key.compatibility_name == kOwnName;
+    const bool own = compatibility == kOwnName;
     if (own == family->OwnCompatibility()) return;
     Add(Severity::kProblem, "filters_not_asked",
-        FamilyText(key.family) + ": the filters of " +
-            std::to_string(group.tables) +
-            (group.tables == 1 ? " table" : " tables") + " of " +
-            Megabytes(group.bytes) + " are under the name " +
-            key.compatibility_name + ", where the policy " +
+        FamilyText(name) + ": the filters of " + Tables(group.tables) + " of " +
+            Megabytes(group.bytes) + " are under the name " + compatibility +
+            ", where the policy " +
             (own ? "does not look" : "with compatibility=own does not look"),
         "they are not asked until a compaction rewrites them; or go back to "
         "the compatibility they were written with");

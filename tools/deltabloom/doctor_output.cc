@@ -69,6 +69,7 @@ class Text {
                           : "filter_policy=" + family.policy));
     }
     if (!database.groups.empty()) Groups(database);
+    Counted(database.unused, "not part of the database, or not yet");
     Counted(database.gone, "gone meanwhile");
     Counted(database.unfinished, "being written");
   }
@@ -76,25 +77,29 @@ class Text {
   void All(const std::vector<Finding>& findings) {
     console_->Line("");
     if (findings.empty()) console_->Line("no problem found");
-    for (const Finding& finding : findings) {
-      console_->Line(std::string(SeverityName(finding.severity)) + ": " +
-                     finding.what);
-      if (!finding.to_do.empty()) console_->Line("  to do: " + finding.to_do);
+    for (size_t i = 0; i < findings.size(); ++i) {
+      const std::string& to_do = findings[i].to_do;
+      console_->Line(std::string(SeverityName(findings[i].severity)) + ": " +
+                     findings[i].what);
+      // Once for all column families.
+      if (i + 1 < findings.size() && findings[i + 1].to_do == to_do) continue;
+      if (!to_do.empty()) console_->Line("  to do: " + to_do);
     }
   }
 
  private:
-  void Row(const std::string& family, const std::string& filter,
-           const std::string& tables, const std::string& bytes,
-           const std::string& filters, const std::string& written) {
+  void Row(const std::string& family, const std::string& level,
+           const std::string& filter, const std::string& tables,
+           const std::string& bytes, const std::string& filters,
+           const std::string& written) {
     const auto padded = [](const std::string& text, size_t width, bool right) {
       const std::string spaces(width - std::min(width, text.size()), ' ');
       return right ? spaces + text : text + spaces;
     };
-    console_->Line("  " + padded(family, family_width_, false) + "  " +
-                   padded(filter, 12, false) + padded(tables, 8, true) +
-                   padded(bytes, 11, true) + padded(filters, 11, true) + "  " +
-                   written);
+    console_->Line("  " + padded(family, family_width_, false) +
+                   padded(level, 7, true) + "  " + padded(filter, 12, false) +
+                   padded(tables, 8, true) + padded(bytes, 11, true) +
+                   padded(filters, 11, true) + "  " + written);
   }
 
   void Groups(const DatabaseReport& database) {
@@ -103,9 +108,10 @@ class Text {
     for (const auto& [key, group] : database.groups) {
       family_width_ = std::max(family_width_, key.family.size());
     }
-    Row(header, "filters", "tables", "MB", "filter MB", "written");
+    Row(header, "level", "filters", "tables", "MB", "filter MB", "written");
     for (const auto& [key, group] : database.groups) {
       Row(key.family.empty() ? "-" : key.family,
+          key.level < 0 ? "-" : std::to_string(key.level),
           key.filter.empty() ? "none" : key.filter,
           std::to_string(group.tables), Megabytes(group.bytes),
           Megabytes(group.filter_bytes), TimeText(group.oldest, group.newest));
@@ -163,7 +169,9 @@ class Document {
       const auto array = json_->Array("tables");
       for (const auto& [key, group] : database.groups) Group(key, group);
     }
+    json_->Number("unused", database.unused);
     json_->Number("gone", database.gone);
+    json_->Number("elsewhere", database.elsewhere);
     json_->Number("being_written", database.unfinished);
   }
 
@@ -182,6 +190,11 @@ class Document {
   void Group(const GroupKey& key, const TableGroup& group) {
     const auto object = json_->Object();
     TextOrNull("column_family", key.family);
+    if (key.level < 0) {
+      json_->Null("level");
+    } else {
+      json_->Number("level", static_cast<uint64_t>(key.level));
+    }
     TextOrNull("filter", key.filter);
     TextOrNull("compatibility_name", key.compatibility_name);
     json_->Number("tables", group.tables);

@@ -20,7 +20,7 @@ struct ProcessReport {
   std::string problem;                 // why there can be no policy
 };
 
-// Tables that have the same kind of filter, of one column family.
+// Tables that have the same kind of filter, of one level of a column family.
 struct TableGroup {
   uint64_t tables = 0;
   uint64_t bytes = 0;
@@ -29,10 +29,13 @@ struct TableGroup {
   // When they were written, in seconds since 1970; 0: not known.
   uint64_t oldest = 0;
   uint64_t newest = 0;
+
+  void Add(const TableGroup& other);
 };
 
 struct GroupKey {
   std::string family;
+  int level = -1;  // -1: not known
   // Who wrote the filter, "deltabloom" or another policy; empty: no filter.
   std::string filter;
   // Under which it is found in the table; empty without a filter.
@@ -48,6 +51,8 @@ struct DatabaseReport {
   OptionsFile options;
   std::map<GroupKey, TableGroup> groups;
   uint64_t gone = 0;                  // tables that vanished meanwhile
+  uint64_t unused = 0;                // tables that the database does not have
+  uint64_t elsewhere = 0;             // tables in other directories, or lost
   uint64_t unfinished = 0;            // tables that are being written
   std::vector<std::string> problems;  // what could not be read; lines
 };
@@ -75,7 +80,7 @@ DatabaseReport LookAtDatabase(const std::string& path, DoctorProgress progress,
 // In a build without RocksDB built_for is empty.
 ProcessReport LookAtProcess();
 
-// The worst first. `database` may be null.
+// The worst first, those of the same kind together. `database` may be null.
 std::vector<Finding> Findings(const ProcessReport& process,
                               const DatabaseReport* database);
 

@@ -1,0 +1,120 @@
+// Range parts. Any bytes as one: no read out of bounds, and ranges that are
+// none always match. Keys that are built into one are found in every range that
+// holds one of them.
+//
+// Input: what to do, two bounds, then a range part, or bits per key and keys.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "table/framing.h"
+#include "tests/fuzz/harness.h"
+#include "util/coding.h"
+#include "util/range/range_part.h"
+
+namespace {
+
+using namespace deltabloom;
+using fuzz::Check;
+using internal::RangePart;
+
+using Bounds = std::vector<std::string>;
+
+void Ask(std::string_view bytes, const Bounds& bounds) {
+  // A copy of its own, so that ASan sees its end.
+  const std::vector<char> copy(bytes.begin(), bytes.end());
+  const RangePart part(fuzz::View(copy));
+  for (const std::string& lower : bounds) {
+    for (const std::string& upper : bounds) {
+      const bool may_match = part.MayMatch(lower, upper);
+      Check(may_match || (lower < upper && !part.AlwaysMatches()));
+      Check(may_match == internal::RangeMayMatch(bytes, lower, upper));
+    }
+    Check(!part.HasKeyFrom(lower) || !part.AlwaysMatches());
+  }
+  const std::string description = part.Describe();
+  Check(!description.empty() && description.find('\n') == std::string::npos);
+}
+
+// The range part comes out of a sealed filter as it went in. `bytes` end in
+// their size.
+void AskSealed(std::string_view bytes) {
+  constexpr size_t kPayloadSize = 8;
+  constexpr uint8_t kSixProbes = 6;  // of layout classic
+  internal::SealOptions options;
+  options.range_part = bytes;
+  std::vector<char> sealed(kPayloadSize + internal::SealedFramingSize(options));
+  internal::Seal(reinterpret_cast<unsigned char*>(sealed.data()), kPayloadSize,
+                 kSixProbes, options);
+  const std::string_view filter = fuzz::View(sealed);
+  internal::ParsedFilter parsed;
+  Check(internal::ParseSealed(filter, fuzz::Levels().front(), &parsed,
+                              nullptr) == internal::FilterKind::kFilter);
+  Check(internal::RangePartOf(filter) == bytes);
+}
+
+// As they are, and with their size behind them.
+void AskBytes(fuzz::Input* input, const Bounds& bounds) {
+  const std::vector<char> bytes = input->Rest();
+  Ask(fuzz::View(bytes), bounds);
+  std::string whole(bytes.begin(), bytes.end());
+  char size[internal::kRangePartSizeSize];
+  internal::StoreFixed64(size, whole.size());
+  whole.append(size, sizeof(size));
+  Ask(whole, bounds);
+  AskSealed(whole);
+}
+
+void Build(fuzz::Input* input, bool numbers, Bounds bounds) {
+  const double bits_per_key = 1 + input->Byte() / 4.0;
+  const uint64_t range_length = uint64_t{1} << input->Byte() % 40;
+  std::vector<std::string> keys;
+  while (!input->empty()) {
+    std::string key = input->Key(20);
+    if (numbers) key.resize(8);
+    keys.push_back(std::move(key));
+  }
+  std::sort(keys.begin(), keys.end());
+  internal::RangePartBuilder builder(bits_per_key, range_length);
+  for (const std::string& key : keys) builder.AddKey(key);
+  const uint64_t added = builder.KeysAdded();
+  std::string bytes = "in front";
+  const size_t front = bytes.size();
+  if (!builder.Finish(&bytes)) {
+    Check(bytes.size() == front);
+    return;
+  }
+  const std::string_view written = std::string_view(bytes).substr(front);
+  Check(written.size() <= internal::MaxRangePartSize(added, bits_per_key));
+  Ask(written, bounds);
+  const RangePart part(written);
+  for (const std::string& key : keys) {
+    Check(part.MayMatch(key, key + '\0'));
+    Check(part.MayMatch("", key + '\0'));
+    bounds.push_back(key);
+  }
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    const std::string& lower = bounds[i];
+    const std::string& upper = bounds[(i * 7 + 1) % bounds.size()];
+    const auto next = std::lower_bound(keys.begin(), keys.end(), lower);
+    if (next != keys.end() && *next < upper) Check(part.MayMatch(lower, upper));
+    Check(!part.HasKeyFrom(lower) || next != keys.end());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::Input input(data, size);
+  const uint8_t what = input.Byte();
+  Bounds bounds = {"", input.Key(20), input.Key(20)};
+  bounds.push_back(bounds[1] + '\0');
+  bounds.push_back(std::string(24, '\xff'));
+  if (what % 4 == 0) {
+    AskBytes(&input, bounds);
+  } else {
+    Build(&input, what % 4 == 1, bounds);
+  }
+  return 0;
+}

@@ -1,0 +1,167 @@
+// deltabloom doctor on databases that RocksDB makes here: the levels and column
+// families that it reads from the MANIFEST are those that RocksDB knows.
+#include <gtest/gtest.h>
+#include <rocksdb/db.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "rocksdb/sst_file_writer.h"
+#include "tests/random.h"
+#include "tests/rocksdb/test_db.h"
+#include "tests/tools/run_tool.h"
+
+namespace deltabloom {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using rocksdb::ColumnFamilyHandle;
+using testing::Key;
+
+// (column family, level, whether there are filters): number of tables.
+using Counts = std::map<std::tuple<std::string, int, bool>, uint64_t>;
+
+class DoctorRocksDB : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    options_.create_if_missing = true;
+    options_.disable_auto_compactions = true;
+    options_.target_file_size_base = 4096;
+    options_.max_manifest_file_size = 50000;  // so that new ones are begun
+    SetPolicy(testing::Deltabloom());
+    db_ = testing::Open(options_, path_);
+  }
+
+  void TearDown() override {
+    for (const auto& [name, family] : families_) {
+      ASSERT_ROCKSDB_OK(db_->DestroyColumnFamilyHandle(family));
+    }
+  }
+
+  void SetPolicy(const testing::PolicyPtr& policy) {
+    rocksdb::BlockBasedTableOptions table;
+    table.filter_policy = policy;
+    options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  }
+
+  ColumnFamilyHandle* Add(const std::string& name) {
+    EXPECT_ROCKSDB_OK(
+        db_->CreateColumnFamily(options_, name, &families_[name]));
+    return families_[name];
+  }
+
+  void Load(ColumnFamilyHandle* family, int from, int to) {
+    for (int i = from; i < to; ++i) {
+      ASSERT_ROCKSDB_OK(db_->Put({}, family, Key(i) + suffix_, "v"));
+    }
+    ASSERT_ROCKSDB_OK(db_->Flush({}, family));
+  }
+
+  void Compact(ColumnFamilyHandle* family) {
+    ASSERT_ROCKSDB_OK(db_->CompactRange({}, family, nullptr, nullptr));
+  }
+
+  // As RocksDB knows them. `without`: column families without a policy.
+  Counts Known(const std::string& without) {
+    std::vector<rocksdb::LiveFileMetaData> files;
+    db_->GetLiveFilesMetaData(&files);
+    Counts counts;
+    for (const auto& file : files) {
+      ++counts[{file.column_family_name, file.level,
+                file.column_family_name != without}];
+    }
+    return counts;
+  }
+
+  Counts Seen(int status) {
+    const test::Result result = test::RunProgram(
+        std::string(DELTABLOOM_TOOL) + " doctor --json --db " + path_,
+        folder_.Path("stderr"));
+    EXPECT_EQ(result.status, status) << result.out << result.err;
+    const json document = json::parse(result.out);
+    Counts counts;
+    for (const json& row : document.at("database").at("tables")) {
+      counts[{row.at("column_family"), row.at("level"),
+              !row.at("filter").is_null()}] += row.at("tables").get<uint64_t>();
+    }
+    EXPECT_EQ(document.at("database").at("elsewhere"), 0u);
+    return counts;
+  }
+
+  std::string ManifestName() const {
+    std::string name = test::ReadFile(path_ + "/CURRENT");
+    name.pop_back();
+    return name;
+  }
+
+  std::string suffix_ = std::string(50, 's');  // of every key
+  const testing::TempDir folder_;
+  const std::string path_ = folder_.Path("db");
+  rocksdb::Options options_;
+  std::map<std::string, ColumnFamilyHandle*> families_;
+  std::unique_ptr<rocksdb::DB> db_;
+};
+
+TEST_F(DoctorRocksDB, LevelsAndColumnFamilies) {
+  EXPECT_TRUE(Seen(0).empty());
+  ColumnFamilyHandle* const first = db_->DefaultColumnFamily();
+  ColumnFamilyHandle* const second = Add("second");
+  SetPolicy(nullptr);
+  Load(Add("bare"), 0, 500);
+  SetPolicy(testing::Deltabloom());
+  Load(first, 0, 2000);
+  Load(second, 0, 100);
+  EXPECT_EQ(Seen(1), Known("bare"));
+  Compact(first);
+  Load(first, 500, 700);
+  EXPECT_EQ(Seen(1), Known("bare"));
+  EXPECT_GT(Known("bare").size(), 3u);
+  ASSERT_ROCKSDB_OK(db_->DropColumnFamily(families_["bare"]));
+  EXPECT_EQ(Seen(0), Known(""));
+  for (const auto& row : Seen(0)) EXPECT_NE(std::get<0>(row.first), "bare");
+}
+
+TEST_F(DoctorRocksDB, IngestedTables) {
+  const std::string path = folder_.Path("external.sst");
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options_);
+  ASSERT_ROCKSDB_OK(writer.Open(path));
+  ASSERT_ROCKSDB_OK(writer.Put(Key(1), "v"));
+  ASSERT_ROCKSDB_OK(writer.Finish());
+  ASSERT_ROCKSDB_OK(db_->IngestExternalFile(Add("other"), {path}, {}));
+  EXPECT_EQ(Seen(0), Known(""));
+  EXPECT_EQ(std::get<0>(Seen(0).begin()->first), "other");
+}
+
+// At random, until the MANIFEST had more than a block and was begun anew.
+TEST_F(DoctorRocksDB, AfterManyChanges) {
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
+  test::Random random(seed);
+  std::vector<ColumnFamilyHandle*> families = {db_->DefaultColumnFamily()};
+  for (int i = 0; i < 3; ++i) families.push_back(Add("f" + std::to_string(i)));
+  suffix_.assign(1000, 's');  // the MANIFEST has two keys of each table
+  const std::string first = ManifestName();
+  uintmax_t largest = 0;
+  for (int i = 0; ManifestName() == first; ++i) {
+    ASSERT_LT(i, 1000);
+    ColumnFamilyHandle* const family = families[random.Below(families.size())];
+    const int from = static_cast<int>(random.Below(30));
+    Load(family, from, from + 20);
+    if (random.Below(2) == 0) Compact(family);
+    largest = std::max(largest, fs::file_size(path_ + "/" + ManifestName()));
+    if (i % 8 == 0) {
+      EXPECT_EQ(Seen(0), Known("")) << i;
+    }
+  }
+  EXPECT_GT(largest, 32768u);
+  EXPECT_EQ(Seen(0), Known(""));
+}
+
+}  // namespace
+}  // namespace deltabloom

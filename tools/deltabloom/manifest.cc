@@ -1,0 +1,202 @@
+#include "tools/deltabloom/manifest.h"
+
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "table/sst/block.h"
+#include "table/sst/checksum.h"
+#include "util/coding.h"
+
+namespace deltabloom::tools {
+namespace {
+
+using internal::Cursor;
+
+// Of a record of the log.
+constexpr size_t kHeaderSize = 7;
+constexpr uint8_t kFull = 1;
+constexpr uint8_t kFirst = 2;
+constexpr uint8_t kMiddle = 3;
+constexpr uint8_t kLast = 4;
+
+// Tags of changes.
+constexpr uint32_t kCompactCursor = 5;
+constexpr uint32_t kDeletedFile = 6;
+constexpr uint32_t kNewFile = 7;
+constexpr uint32_t kNewFile2 = 100;
+constexpr uint32_t kNewFile3 = 102;
+constexpr uint32_t kNewFile4 = 103;
+constexpr uint32_t kColumnFamily = 200;
+constexpr uint32_t kColumnFamilyAdd = 201;
+constexpr uint32_t kColumnFamilyDrop = 202;
+constexpr uint32_t kBlobFileAddition = 400;
+constexpr uint32_t kBlobFileGarbage = 401;
+// Set in tags whose text may be skipped by who does not know them.
+constexpr uint32_t kMayBeSkipped = 1 << 13;
+
+bool Text(Cursor* cursor, std::string_view* text) {
+  uint32_t size;
+  return cursor->Varint32(&size) && cursor->Bytes(size, text);
+}
+
+bool Skip(Cursor* cursor, int numbers, int texts) {
+  uint64_t number;
+  std::string_view text;
+  for (; numbers > 0; --numbers) {
+    if (!cursor->Varint64(&number)) return false;
+  }
+  for (; texts > 0; --texts) {
+    if (!Text(cursor, &text)) return false;
+  }
+  return true;
+}
+
+// Pairs of a tag and a text, up to the tag that ends them.
+bool SkipFields(Cursor* cursor, uint32_t end) {
+  for (;;) {
+    uint32_t tag;
+    if (!cursor->Varint32(&tag)) return false;
+    if (tag == end) return true;
+    if (!Skip(cursor, 0, 1)) return false;
+  }
+}
+
+// One change: it names its column family behind its tables.
+struct Edit {
+  uint32_t family = 0;
+  bool dropped = false;
+  bool added = false;
+  std::string_view name;
+  std::vector<uint64_t> deleted;
+  std::vector<std::pair<uint64_t, uint32_t>> tables;  // number, level
+};
+
+bool TakeTable(Cursor* cursor, uint32_t tag, Edit* edit) {
+  uint32_t level;
+  uint64_t number;
+  if (!cursor->Varint32(&level) || !cursor->Varint64(&number)) return false;
+  if (tag == kDeletedFile) {
+    edit->deleted.push_back(number);
+    return true;
+  }
+  edit->tables.emplace_back(number, level);
+  constexpr uint32_t kEndOfFields = 1;
+  // The path, of kNewFile3; size; the first and the last key; sequence numbers.
+  return Skip(cursor, tag == kNewFile3 ? 2 : 1, 2) &&
+         (tag == kNewFile || Skip(cursor, 2, 0)) &&
+         (tag != kNewFile4 || SkipFields(cursor, kEndOfFields));
+}
+
+bool TakeTag(Cursor* cursor, uint32_t tag, Edit* edit) {
+  constexpr uint32_t kEndOfBlobFields = 0;
+  switch (tag) {
+    case 1:  // comparator
+      return Skip(cursor, 0, 1);
+    case 2:    // number of the WAL
+    case 3:    // next file number
+    case 4:    // last sequence number
+    case 9:    // number of the WAL before
+    case 10:   // least number of a WAL to keep
+    case 203:  // highest column family
+    case 300:  // changes that are still to come in this group
+      return Skip(cursor, 1, 0);
+    case kCompactCursor:
+      return Skip(cursor, 1, 1);
+    case kDeletedFile:
+    case kNewFile:
+    case kNewFile2:
+    case kNewFile3:
+    case kNewFile4:
+      return TakeTable(cursor, tag, edit);
+    case kColumnFamily:
+      return cursor->Varint32(&edit->family);
+    case kColumnFamilyAdd:
+      edit->added = true;
+      return Text(cursor, &edit->name);
+    case kColumnFamilyDrop:
+      edit->dropped = true;
+      return true;
+    case kBlobFileAddition:
+      return Skip(cursor, 3, 2) && SkipFields(cursor, kEndOfBlobFields);
+    case kBlobFileGarbage:
+      return Skip(cursor, 3, 0) && SkipFields(cursor, kEndOfBlobFields);
+    default:
+      return (tag & kMayBeSkipped) != 0 && Skip(cursor, 0, 1);
+  }
+}
+
+}  // namespace
+
+bool Manifest::Add(std::string_view block) {
+  while (block.size() >= kHeaderSize) {
+    const uint32_t checksum = internal::LoadFixed32(block.data());
+    const size_t size =
+        static_cast<unsigned char>(block[4]) |
+        static_cast<size_t>(static_cast<unsigned char>(block[5])) << 8;
+    const auto type = static_cast<uint8_t>(block[6]);
+    if (type == 0 && size == 0) return false;  // room for what is to come
+    if (size > block.size() - kHeaderSize ||
+        internal::BlockChecksum(internal::ChecksumType::kCrc32c,
+                                block.substr(6, 1 + size)) != checksum) {
+      return false;  // not written yet
+    }
+    if (!Record(type, block.substr(kHeaderSize, size))) return false;
+    block.remove_prefix(kHeaderSize + size);
+  }
+  return true;
+}
+
+bool Manifest::Record(uint8_t type, std::string_view payload) {
+  switch (type) {
+    case kFull:
+      record_.clear();
+      return Apply(payload);
+    case kFirst:
+      record_ = payload;
+      return true;
+    case kMiddle:
+      record_ += payload;
+      return true;
+    case kLast: {
+      record_ += payload;
+      const std::string edit = std::move(record_);
+      record_.clear();
+      return Apply(edit);
+    }
+    default:
+      error_ = "a record of type " + std::to_string(type) + " is not known";
+      return false;
+  }
+}
+
+bool Manifest::Apply(std::string_view bytes) {
+  Cursor cursor(bytes);
+  Edit edit;
+  while (cursor.Left() > 0) {
+    uint32_t tag = 0;
+    if (!cursor.Varint32(&tag) || !TakeTag(&cursor, tag, &edit)) {
+      error_ = "a change with the tag " + std::to_string(tag) + " is not known";
+      return false;
+    }
+  }
+  if (edit.added) families_[edit.family] = edit.name;
+  for (const uint64_t number : edit.deleted) tables_.erase(number);
+  for (const auto& [number, level] : edit.tables) {
+    tables_[number] = {edit.family, level};
+  }
+  if (!edit.dropped) return true;
+  families_.erase(edit.family);
+  for (auto table = tables_.begin(); table != tables_.end();) {
+    table = table->second.family == edit.family ? tables_.erase(table)
+                                                : std::next(table);
+  }
+  return true;
+}
+
+std::string Manifest::FamilyName(uint32_t family) const {
+  const auto found = families_.find(family);
+  return found == families_.end() ? std::string() : found->second;
+}
+
+}  // namespace deltabloom::tools
