@@ -4,7 +4,7 @@
     plots.py DIR < RESULTS.json
 
 writes DIR/lookup_ns.png (time over key count) and DIR/false_positives.png
-(false positives over bits per key)."""
+(false positives over bits per key); of --ranges DIR/ranges.png."""
 
 import json
 import pathlib
@@ -14,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from common import drawing, terminal  # noqa: E402
 from common.colours import of_filter  # noqa: E402
+from filter_bench import range_plots  # noqa: E402
 from matplotlib.ticker import NullLocator  # noqa: E402
 
 MARKERS = {"rocksdb": "o", "leveldb": "s", "naive": "x", "deltabloom": "D"}
@@ -154,6 +155,7 @@ def main():
     directory.mkdir(parents=True, exist_ok=True)
     draw_lookups(results, directory / "lookup_ns.png")
     draw_false_positives(results, directory / "false_positives.png")
+    range_plots.draw(results, directory / "ranges.png")
 
 
 if __name__ == "__main__":

@@ -120,6 +120,34 @@ TEST(FilterBench, ArrangementsOfATable) {
               0.005);
 }
 
+// Every set has rows over all lengths; the shorter of uniform keys are nearly
+// all answered no.
+TEST(FilterBench, RangesOfEverySet) {
+  const Finished run = RunBench(
+      {"--ranges", "--keys", "2k", "--samples", "1000", "--bits-per-key", "18",
+       "--rates-only", "--seed", std::to_string(SeedOfThisRun()), "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json json = Json::parse(run.out);
+  SCOPED_TRACE(json["context"]["command"].get<std::string>());
+  std::set<std::string> sets;
+  for (const Json& row : json["ranges"]) {
+    sets.insert(row["set"]);
+    const double rate = row["false_positive_rate"];
+    EXPECT_TRUE(row["question_ns"].is_null());
+    if (row["filter"] == "deltabloom" && row["set"] == "uniform" &&
+        row["length"] <= 1024) {
+      EXPECT_LT(rate, 0.08) << row;
+    }
+    EXPECT_EQ(row["bound"].is_null(),
+              row["set"] == "urls" || row["set"] == "words" ||
+                  row["filter"].get<std::string>().rfind("prefix", 0) == 0)
+        << row;
+  }
+  for (const char* set : {"uniform", "correlated", "clustered", "urls"}) {
+    EXPECT_EQ(sets.count(set), 1u) << set;
+  }
+}
+
 // LevelDB's own policy and ours write the same bits; another hash does not.
 TEST(FilterBench, AdaptersForLevelDB) {
   const Finished run = RunBench(

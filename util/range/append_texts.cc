@@ -13,9 +13,9 @@ namespace {
 constexpr uint64_t kDirectoryPart = 4;
 constexpr uint64_t kSmallestBlock = 16;
 constexpr uint64_t kLargestBlock = 64;
-// Of the bits for the cells, of all; and what a next guess is less.
+// Of the bits for the cells, of all; and what each next guess is less.
 constexpr double kFirstGuess = 0.85;
-constexpr double kCaution = 0.97;
+constexpr double kCaution = 0.03;
 constexpr int kAttempts = 16;
 constexpr size_t kMaxTextSize = 0xffff;
 constexpr uint64_t kMaxRecordsSize = 0xffffffff;
@@ -176,6 +176,8 @@ CellCoding CodingFor(const std::vector<CellStart>& cells,
       if (zeros.size() <= passed + 16) zeros.resize(passed + 16);
     }
   }
+  // In the first cell of a block less is known, by the bits of a byte.
+  paths.resize(paths.size() + 16);
   return {suffix_bits, LowBitsFor(paths), LowBitsFor(zeros)};
 }
 
@@ -331,7 +333,8 @@ bool AppendTexts(const KeyStore& keys, uint64_t bytes, std::string* dst) {
     const uint64_t size = dst->size() - start;
     if (size <= bytes) return true;
     dst->resize(start);
-    bits *= kCaution * static_cast<double>(bytes) / static_cast<double>(size);
+    bits *= (1 - kCaution * (attempt + 1)) * static_cast<double>(bytes) /
+            static_cast<double>(size);
   }
   dst->resize(start);
   return false;

@@ -1,0 +1,100 @@
+// Range filters as plain bytes: build them from sorted keys, ask them for
+// ranges.
+//
+// A range filter answers "may a key k with lower <= k < upper have been
+// added?". It never answers no for a range that holds a key. It is made for
+// scans of short ranges that mostly hold none, each of which it spares a read;
+// docs/range.md says what it lets through, docs/format.md, chapter "Range
+// part", defines every byte.
+//
+// Keys are in the order of their bytes, taken for unsigned numbers. Integers
+// that shall be in their order are stored with their highest byte first, signed
+// ones with their highest bit flipped.
+//
+// Store the bytes where a checksum guards them: what they recognise as damaged
+// may match, but not every changed bit can be noticed.
+#ifndef DELTABLOOM_RANGE_FILTER_H_
+#define DELTABLOOM_RANGE_FILTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "deltabloom/export.h"
+
+namespace deltabloom {
+
+struct DELTABLOOM_EXPORT RangeFilterOptions {
+  // Bits of filter per added key. Legal: above 0, to 1000. From 4 or so on a
+  // filter is of use; a small one may take 160 bytes more.
+  double bits_per_key = 16;
+
+  // Of keys that are numbers of one size: for ranges of how many numbers. Up to
+  // so many, as far as bits_per_key allows, one in twenty empty ranges or less
+  // shall match that do not lie next to a key. 1 keeps as much as possible of
+  // those that do. Legal: 1 or more.
+  uint64_t range_length = 1024;
+
+  // Empty when the options can be built with; else one line that names the
+  // offending option, its value and the legal range.
+  std::string Validate() const;
+};
+
+// Collects keys and turns them into one range filter; usable again after
+// Finish. Not thread-safe.
+//
+// Errors: the constructor throws std::invalid_argument with the text of
+// Validate(), or std::bad_alloc. Nothing else throws: without memory there is
+// no filter.
+class DELTABLOOM_EXPORT RangeFilterBuilder {
+ public:
+  explicit RangeFilterBuilder(const RangeFilterOptions& options = {});
+  ~RangeFilterBuilder();
+  RangeFilterBuilder(RangeFilterBuilder&&) noexcept;
+  RangeFilterBuilder& operator=(RangeFilterBuilder&&) noexcept;
+
+  // REQUIRES: key >= every key added since construction or the last Finish.
+  // Any bytes and any length, including none. Equal keys count once.
+  void AddKey(std::string_view key) noexcept;
+
+  // Bytes of memory that Finish would hold at a time now, without the filter.
+  uint64_t BuildBytes() const;
+
+  // Appends the filter to *dst and leaves the builder empty. False, and nothing
+  // appended, if there is none: keys that were not in order, no key, too little
+  // memory, or too few bits for these keys. Every range may match then.
+  bool Finish(std::string* dst) noexcept;
+
+ private:
+  struct Rep;
+  std::unique_ptr<Rep> rep_;
+};
+
+// A view over the bytes of a range filter, parsed once; the bytes must outlive
+// it. Any bytes are safe; those that are none of this version's may match.
+// Thread-safe.
+class DELTABLOOM_EXPORT RangeFilter {
+ public:
+  // Throws std::bad_alloc.
+  explicit RangeFilter(std::string_view filter);
+  ~RangeFilter();
+  RangeFilter(RangeFilter&&) noexcept;
+  RangeFilter& operator=(RangeFilter&&) noexcept;
+
+  // False only if no added key k has lower <= k < upper. True if lower >=
+  // upper.
+  bool MayMatch(std::string_view lower, std::string_view upper) const;
+
+  // What the bytes are, in one line.
+  std::string Describe() const;
+
+ private:
+  struct Rep;
+  std::unique_ptr<Rep> rep_;
+};
+
+}  // namespace deltabloom
+
+#endif  // DELTABLOOM_RANGE_FILTER_H_

@@ -1,0 +1,68 @@
+#include "deltabloom/range_filter.h"
+
+#include <stdexcept>
+
+#include "util/range/range_part.h"
+
+namespace deltabloom {
+
+std::string RangeFilterOptions::Validate() const {
+  if (!(bits_per_key > 0 && bits_per_key <= 1000)) {
+    return "bits_per_key = " + std::to_string(bits_per_key) +
+           " is out of range: use more than 0, to 1000; 16 answers most empty "
+           "ranges";
+  }
+  if (range_length == 0) {
+    return "range_length = 0 is out of range: use 1 or more, the length of "
+           "usual ranges";
+  }
+  return {};
+}
+
+struct RangeFilterBuilder::Rep {
+  internal::RangePartBuilder part;
+};
+
+RangeFilterBuilder::RangeFilterBuilder(const RangeFilterOptions& options) {
+  const std::string error = options.Validate();
+  if (!error.empty()) throw std::invalid_argument(error);
+  rep_ = std::make_unique<Rep>(Rep{
+      internal::RangePartBuilder(options.bits_per_key, options.range_length)});
+}
+
+RangeFilterBuilder::~RangeFilterBuilder() = default;
+RangeFilterBuilder::RangeFilterBuilder(RangeFilterBuilder&&) noexcept = default;
+RangeFilterBuilder& RangeFilterBuilder::operator=(
+    RangeFilterBuilder&&) noexcept = default;
+
+void RangeFilterBuilder::AddKey(std::string_view key) noexcept {
+  rep_->part.AddKey(key);
+}
+
+uint64_t RangeFilterBuilder::BuildBytes() const {
+  return rep_->part.EstimatedBuildBytes();
+}
+
+bool RangeFilterBuilder::Finish(std::string* dst) noexcept {
+  return rep_->part.Finish(dst);
+}
+
+struct RangeFilter::Rep {
+  internal::RangePart part;
+};
+
+RangeFilter::RangeFilter(std::string_view filter)
+    : rep_(std::make_unique<Rep>(Rep{internal::RangePart(filter)})) {}
+
+RangeFilter::~RangeFilter() = default;
+RangeFilter::RangeFilter(RangeFilter&&) noexcept = default;
+RangeFilter& RangeFilter::operator=(RangeFilter&&) noexcept = default;
+
+bool RangeFilter::MayMatch(std::string_view lower,
+                           std::string_view upper) const {
+  return rep_->part.MayMatch(lower, upper);
+}
+
+std::string RangeFilter::Describe() const { return rep_->part.Describe(); }
+
+}  // namespace deltabloom

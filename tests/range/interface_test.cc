@@ -1,0 +1,80 @@
+// The public interface.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "deltabloom/range_filter.h"
+#include "tests/range/subject.h"
+
+namespace deltabloom::test {
+namespace {
+
+TEST(RangeFilter, BuildsAndAsks) {
+  RangeFilterBuilder builder;
+  for (uint64_t i = 0; i < 1000; ++i) builder.AddKey(BigEndian(i << 32));
+  EXPECT_GT(builder.BuildBytes(), 1000 * 8u);
+  std::string bytes;
+  ASSERT_TRUE(builder.Finish(&bytes));
+  EXPECT_LE(bytes.size(), 1000 * 2 + 160u);
+  RangeFilter filter(bytes);
+  EXPECT_TRUE(filter.MayMatch(BigEndian(5ull << 32), BigEndian(6ull << 32)));
+  EXPECT_FALSE(filter.MayMatch(BigEndian(2000ull << 32), "\xff"));
+  EXPECT_TRUE(filter.MayMatch("b", "a"));
+  EXPECT_NE(filter.Describe().find("numbers of 8 bytes"), std::string::npos);
+  EXPECT_FALSE(builder.Finish(&bytes));
+
+  RangeFilterBuilder moved = std::move(builder);
+  moved.AddKey("x");
+  EXPECT_TRUE(moved.Finish(&bytes));
+  const RangeFilter other("no filter");
+  EXPECT_TRUE(other.MayMatch("a", "b"));
+  EXPECT_EQ(other.Describe(), "damaged or of another version");
+}
+
+TEST(RangeFilter, RangeLengthOneKeepsRangesNextToKeys) {
+  // The bound of Grafite at 12 bits per key: 1 / 2^10 for each number.
+  for (const uint64_t length : {uint64_t{1}, uint64_t{1024}}) {
+    RangeFilterOptions options;
+    options.bits_per_key = 12;
+    options.range_length = length;
+    RangeFilterBuilder builder(options);
+    KeySet keys;
+    Random random(SeedOr(1));
+    for (int i = 0; i < 20'000; ++i) keys.insert(random.Key(8));
+    for (const std::string& key : keys) builder.AddKey(key);
+    std::string bytes;
+    ASSERT_TRUE(builder.Finish(&bytes));
+    const RangeFilter filter(bytes);
+    int matches = 0;
+    for (const std::string& key : keys) {
+      std::string next = key;
+      if (++next.back() == '\0') continue;
+      matches += filter.MayMatch(next, next + '\0') ? 1 : 0;
+    }
+    // About 20 expected, with a standard deviation below 5.
+    if (length == 1) {
+      EXPECT_LT(matches, 60);
+    } else {
+      EXPECT_GT(matches, 15'000);
+    }
+  }
+}
+
+TEST(RangeFilter, RefusesWhatMakesNoSense) {
+  for (const double bits :
+       {0.0, -1.0, 1001.0, std::numeric_limits<double>::quiet_NaN()}) {
+    RangeFilterOptions options;
+    options.bits_per_key = bits;
+    EXPECT_NE(options.Validate().find("bits_per_key"), std::string::npos);
+    EXPECT_THROW(RangeFilterBuilder builder(options), std::invalid_argument);
+  }
+  RangeFilterOptions options;
+  options.range_length = 0;
+  EXPECT_NE(options.Validate().find("range_length"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace deltabloom::test
