@@ -119,6 +119,9 @@ TEST(StatisticsOptionsTest, SetOptions) {
   ASSERT_ROCKSDB_OK(set("statistics_log_seconds", "7"));
   for (const Bad& bad : BadValues()) {
     const Status status = set(bad.name, bad.value);
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 908
+    if (bad.value.empty()) continue;  // left out by RocksDB: changes nothing
+#endif
     EXPECT_FALSE(status.ok()) << bad.name << " " << bad.value;
     EXPECT_NE(status.ToString().find(bad.answer), std::string::npos)
         << status.ToString();
