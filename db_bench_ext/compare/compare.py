@@ -43,7 +43,7 @@ def arguments(argv):
     names = [one.name for one in matrix.FILTERS + matrix.LEVELS_FILTERS + matrix.RANGE_FILTERS]
     parser = Parser(prog="script/compare", description=__doc__)
     parser.add_argument("--preset", choices=("quick", "full"), default="quick",
-                        help="quick: three workloads in under three minutes; full: some sixty cells in under an hour")
+                        help="quick: three workloads in under three minutes; full: some eighty cells in under an hour")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("compare-report"), metavar="DIR",
                         help="the report and the finished runs; a comparison that was interrupted goes on there (default %(default)s)")
     parser.add_argument("--filters", help="comma-separated, default all: " + ",".join(names))

@@ -27,8 +27,9 @@ struct Workplace {
   std::atomic<bool> stop{false};
   std::atomic<uint32_t> transactions{0};  // numbers given
 
-  // Reports a failure, unless a file operation failed on purpose before; the
-  // thread must not go on in either case.
+  // Reports a failure, unless a file operation failed on purpose before or
+  // RocksDB refuses to write for a defect of its own; the thread must not go on
+  // in any case.
   void Fail(const std::string& what);
 };
 

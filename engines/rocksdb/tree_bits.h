@@ -103,6 +103,7 @@ class TreeBits {
             const std::vector<LiveTable>& added);
 
   void SetLimits(const TreeLimits& limits);
+  const TreeLimits& limits() const { return limits_; }
 
   // Takes notice of what the average of the tree is to be, and by how much the
   // filters on disk miss it. Before BitsFor(), for each table that is written.

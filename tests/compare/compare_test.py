@@ -219,10 +219,33 @@ class GrownTrees(Case):
                 self.assertTrue(name.startswith("readmissing-grown/"), name)
         self.assertIn("readmissing-grown/full/10/8MiB/deltabloom-compact-levels", done.stdout)
 
+    def test_ranges_are_asked_of_keys_that_lie_apart(self):
+        done = self.compare("--workloads", "readmissing,seekempty-10", "--list")
+        names = done.stdout.split()
+        apart = [name for name in names if name.startswith("seekempty-10/")]
+        filters = {name.split("/")[-1] for name in apart}
+        self.assertEqual(filters, {"none", "rocksdb-bloom-prefix", "deltabloom-range"})
+        for name in set(names) - set(apart):
+            self.assertNotIn("range", name)
+
+    def test_ranges_have_their_extractor_and_keys_apart(self):
+        done = self.compare(
+            "--filters", "none,deltabloom-range", "--workloads", "seekempty-1024",
+            "--bits-per-key", "18", "--plugin", str(self.plugin), "--keep-databases",
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for path in (self.out / "databases").glob("*-sparse*.options"):
+            text = path.read_text()
+            ours = "deltabloom" in path.name
+            self.assertEqual("prefix_extractor=deltabloom.Range" in text, ours, path.name)
+            self.assertEqual("filter_policy=deltabloom:18:range" in text, ours, path.name)
+        report = json.loads((self.out / "report.json").read_text())
+        self.assertEqual({row["workload"] for row in report["cells"]}, {"seekempty-1024"})
+
 
 class Choices(Case):
     def test_presets_have_distinct_cells(self):
-        for preset, least, most in (("quick", 12, 20), ("full", 55, 75)):
+        for preset, least, most in (("quick", 12, 20), ("full", 65, 90)):
             done = self.compare("--preset", preset, "--list")
             names = done.stdout.split()
             self.assertEqual(len(names), len(set(names)))
@@ -352,6 +375,23 @@ class Real(Case):
         self.assertLess(levels, bloom)
         stored = {row["database"]: row["bits_per_key"] for row in report["databases"]}
         self.assertLess(stored["deltabloom-compact-levels-10-full-grown"], 11)
+
+    @unittest.skipUnless("DELTABLOOM_PLUGIN" in os.environ or sys.argv[1:], "no plugin named")
+    def test_stock_db_bench_asks_about_ranges(self):
+        done = subprocess.run(
+            ["/usr/bin/python3", str(COMPARE), "--output", str(self.out), "--filters",
+             "none,deltabloom-range", "--workloads", "seekempty-1024", "--bits-per-key", "18",
+             "--keys", "30000", "--reads", "4000", "--repetitions", "1", "--seed", str(SEED),
+             "--plugin", os.environ["DELTABLOOM_PLUGIN"]],
+            capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads((self.out / "report.json").read_text())
+        none, ranges = (row["data_block_reads_per_lookup"] for row in report["cells"])
+        # One range in a hundred holds a key, and is read of necessity; the cache
+        # has most of so small a database in the end.
+        self.assertGreater(none, 0.2)
+        self.assertLess(ranges, none / 5)
 
 
 if __name__ == "__main__":

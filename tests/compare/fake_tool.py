@@ -47,7 +47,7 @@ policy = "deltabloom" if ours and failure != "misnamed" else "bloomfilter"
 )
 (database / "000007.sst").write_text("table")
 (database / "CURRENT").write_text("MANIFEST\n")
-if benchmark == "filluniquerandom":
+if benchmark == "filluniquerandom" or "fillrandom,flush" in flags["benchmarks"]:
     # A tree that grows: the lines of a load under the other benchmark's name.
     text = (RECORDED / "load.txt").read_text()
     print(text.replace("filluniquerandomdeterministic", benchmark))

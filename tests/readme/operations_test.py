@@ -69,6 +69,9 @@ class Commands(unittest.TestCase):
         self.assertNotIn("RocksDB Bloom", whole)
         self.assertEqual(self.kinds("filter_policy=bloomfilter:10:false|' "), {"RocksDB Bloom"})
 
+    def test_doctor_tells_a_database_without_policy(self):
+        self.assertIn("doctor: exit status 1\n", self.output("put zz 1"))
+
     def test_copy_loses_no_key(self):
         self.assertRegex(self.output("--checkpoint_dir=copy"), r"\b0 with false negatives")
 

@@ -107,6 +107,29 @@ TEST_F(LevelsSilentChangesTest, DeletedRanges) {
   EXPECT_EQ(Tree(), "L0:100 L0:100");
 }
 
+// What compactions aim at, and that it is taken over.
+TEST_F(LevelsSilentChangesTest, SetOptions) {
+  Open();
+  Fill(2);
+  const auto limits = [this] {
+    const auto trees = internal::FindTrees(db_.path());
+    const std::lock_guard<std::mutex> lock(trees->mutex);
+    return trees->families.at("default").bits.limits();
+  };
+  EXPECT_EQ(limits().level0_files, 0);  // nothing is compacted
+  ASSERT_ROCKSDB_OK(
+      db_.db()->SetOptions({{"disable_auto_compactions", "false"},
+                            {"level0_file_num_compaction_trigger", "7"},
+                            {"max_bytes_for_level_base", "20000"}}));
+  Fill(1);
+  EXPECT_EQ(limits().level0_files, 7);
+  EXPECT_EQ(limits().ratio, 4);
+  ColumnFamilyMetaData metadata;
+  db_.db()->GetColumnFamilyMetaData(&metadata);
+  EXPECT_NEAR(limits().base_keys,
+              20'000 * 300 / static_cast<double>(metadata.size), 1);
+}
+
 // From its first table on.
 TEST_F(LevelsSilentChangesTest, NewColumnFamilies) {
   Open();

@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -12,8 +13,10 @@
 #include "engines/rocksdb/bits_builder.h"
 #include "engines/rocksdb/bits_reader.h"
 #include "rocksdb/env.h"
+#include "table/framing.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/util/failing_new.h"
+#include "util/range/range_part.h"
 
 namespace deltabloom::testing {
 namespace {
@@ -82,6 +85,60 @@ TEST_P(OutOfMemoryTest, BuilderLosesNoKey) {
     EXPECT_GT(sound.size(), size_t{kKeys}) << failures;
   }
   EXPECT_GT(failures, 3);
+}
+
+// A range part that memory lacks for is left out, and no range with a key is
+// denied. Lookups in it need none.
+TEST(BuilderOutOfMemoryTest, RangesLoseNoKey) {
+  constexpr int kKeys = 2000;
+  std::vector<std::string> keys = {""};  // the extractor's prefix
+  for (int i = 0; i < kKeys; ++i) keys.push_back(Key(2 * i));
+  BuilderSettings settings;
+  settings.layout = internal::FindLayoutOfName("local");
+  settings.millibits_per_key = 16000;
+  settings.range = true;
+  int with_ranges = 0;
+  int without = 0;
+  bool failed = true;
+  for (long number = 0; failed; ++number) {
+    ASSERT_LT(number, 1000);
+    BitsBuilder builder(settings);
+    std::unique_ptr<const char[]> owner;
+    Slice filter;
+    failed = FailsAt(number, [&] {
+      for (const std::string& key : keys) builder.AddKey(key);
+      filter = builder.Finish(&owner);
+    });
+    const std::unique_ptr<rocksdb::FilterBitsReader> reader(
+        internal::NewSealedBitsReader(filter, {}));
+    for (const std::string& key : keys) ASSERT_TRUE(reader->MayMatch(key));
+    internal::ParsedFilter parsed;
+    std::string_view range_part;
+    if (internal::ParseSealed(filter.ToStringView(), internal::ActiveCpu(),
+                              &parsed,
+                              nullptr) == internal::FilterKind::kFilter) {
+      range_part = internal::RangePartOf(filter.ToStringView());
+    }
+    if (range_part.empty()) {
+      ++without;
+      continue;
+    }
+    ++with_ranges;
+    const std::string absent = Key(7);
+    const std::string behind_absent = Key(8);
+    std::vector<std::string> ends;
+    for (const std::string& key : keys) ends.push_back(key + '\0');
+    EXPECT_FALSE(FailsAt(0, [&] {
+      const internal::RangePart part(range_part);
+      for (size_t i = 1; i < keys.size(); ++i) {
+        ASSERT_TRUE(part.MayMatch(keys[i], ends[i]));
+        ASSERT_TRUE(part.HasKeyFrom(keys[0]));
+      }
+      static_cast<void>(part.MayMatch(absent, behind_absent));
+    }));
+  }
+  EXPECT_GT(with_ranges, 0);
+  EXPECT_GT(without, 0);
 }
 
 TEST(PolicyOutOfMemoryTest, PolicyMakesNoBuilderOrASoundOne) {
