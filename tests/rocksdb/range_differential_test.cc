@@ -50,6 +50,9 @@ const Case kCases[] = {
      rocksdb::kCompactionStyleLevel, "rocksdb.CappedPrefix.2"},
 };
 
+constexpr uint64_t kPuts = 75;  // of a hundred writes
+constexpr size_t kManyKeys = 3000;
+
 size_t RangesPerCase() {
   const char* const wish = std::getenv("DELTABLOOM_RANGES");
   const size_t all =
@@ -71,6 +74,7 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
     if (options_.compaction_style == rocksdb::kCompactionStyleFIFO) {
       options_.max_open_files = -1;
       options_.compaction_options_fifo.max_table_files_size = 1 << 30;
+      options_.compaction_options_fifo.allow_compaction = true;
     }
     if (GetParam().timestamps) options_.comparator = TimestampComparator();
     db_ = Open(options_, dir_.Path("db"));
@@ -118,8 +122,12 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
     ++clock_;
     const std::string time = Timestamp();
     const std::string key = AnyKey();
-    const uint64_t kind = random_.Below(100);
-    if (kind < 75) {
+    uint64_t kind = random_.Below(100);
+    // So that a long run is no longer than its ranges.
+    if (model_.size() > kManyKeys && random_.Below(2) == 0) {
+      kind = kPuts + random_.Below(100 - kPuts);
+    }
+    if (kind < kPuts) {
       const std::string value = std::to_string(random_.Next());
       model_[key] = value;
       ASSERT_ROCKSDB_OK(with_time ? db_->Put({}, key, time, value)
