@@ -13,7 +13,8 @@
 // leaves it. What it gives away is where the prefix lies, an address that no
 // other call of the thread has lately had. A filter that is asked for a prefix
 // at the address of the last call but one thereby knows both bounds, and that
-// they are those of this very question.
+// they are those of this very question: calls of another one in its midst,
+// while the filter is read, come from elsewhere on the stack.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_RANGE_EXTRACTOR_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_RANGE_EXTRACTOR_H_
 

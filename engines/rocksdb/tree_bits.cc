@@ -145,6 +145,13 @@ TreeBits::Origin TreeBits::OriginOf(int origin, double run_keys) const {
   return {origin, origin == kBottommost ? 0 : Octave(run_keys)};
 }
 
+// What part of a table counts as of its origin; the rest as where it lies.
+double TreeBits::PartOfOrigin(const File& file) const {
+  const int origin = file.facts.origin;
+  if (origin == kUnknownOrigin) return 0;
+  return origin == file.level || origin == kBottommost ? 1 : MovedPart(origin);
+}
+
 double TreeBits::MovedPart(int origin) const {
   const auto it = moved_.find(origin);
   return it == moved_.end() ? 0 : std::min(it->second / kOftenMoved, 1.0);
@@ -209,16 +216,9 @@ TreeBits::Shares TreeBits::CountShares() const {
     const double stays = kept[file.level];
     waiting += (1 - stays) * keys / keys_;
     waiting_bits += (1 - stays) * bits / keys_;
-    // As what it counts, and as what the rest.
     const int here =
         file.level == deepest && deepest > 0 ? kBottommost : file.level;
-    int origin = file.facts.origin;
-    double part = 1;
-    if (origin == kUnknownOrigin || origin == file.level) {
-      origin = origin == kUnknownOrigin ? here : origin;
-    } else if (origin != kBottommost) {
-      part = MovedPart(origin);
-    }
+    const double part = PartOfOrigin(file);
     const int level = file.level;
     const auto add = [&, level](int as, double how_much) {
       if (how_much <= 0) return;
@@ -235,7 +235,7 @@ TreeBits::Shares TreeBits::CountShares() const {
       shares.bottommost_bits += how_much * bits / keys_;
       bottommost_keys += how_much * keys / keys_;
     };
-    add(origin, part);
+    add(file.facts.origin, part);
     add(here, 1 - part);
   }
   // Where nothing is written as the last run, what waits will be moved.

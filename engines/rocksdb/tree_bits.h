@@ -152,6 +152,7 @@ class TreeBits {
   void Left(const File& file, bool moved);
   void Changed();
   Origin OriginOf(int origin, double run_keys) const;
+  double PartOfOrigin(const File& file) const;
   double MovedPart(int origin) const;
   const Shares& Now() const;
   Shares CountShares() const;

@@ -1,6 +1,4 @@
 // The public interface.
-#include "deltabloom/range_filter.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -8,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "deltabloom/range_filter.h"
 #include "tests/range/subject.h"
 
 namespace deltabloom::test {

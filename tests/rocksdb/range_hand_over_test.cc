@@ -109,6 +109,25 @@ TEST_F(RangeHandOverTest, TwoGetsAreNoSeek) {
   EXPECT_FALSE(IsRange(extractor_.Transform(upper_)));
 }
 
+// A call from deeper in the stack than any of a seek's second one.
+[[gnu::noinline]] void CallFromBeneath(const RangeExtractor& extractor,
+                                       const std::string& key) {
+  volatile char space[4096];
+  space[0] = 1;
+  extractor.InDomain(key);
+  extractor.Transform(key);
+  space[4095] = space[0];
+}
+
+// While a filter is read that is asked for a prefix, a Get or Put of something
+// else in the same thread makes the calls of an upper bound.
+TEST_F(RangeHandOverTest, NotFromBeneath) {
+  extractor_.InDomain(lower_);
+  const Slice prefix = extractor_.Transform(lower_);
+  CallFromBeneath(extractor_, upper_);
+  EXPECT_FALSE(IsRange(prefix));
+}
+
 TEST_F(RangeHandOverTest, BoundsOutOfOrderAreNone) {
   std::swap(lower_, upper_);
   EXPECT_FALSE(IsRange(Seek()));

@@ -122,7 +122,7 @@ class StatisticsFile(unittest.TestCase):
         expected = metrics["deltabloom_filter_expected_false_positives_total"][labels]
         self.assertGreaterEqual(lookups, 2 * KEYS - 10)  # those outside are not asked
         self.assertLess(abs(lookups - KEYS - negatives - expected), 6 * expected**0.5 + expected / 3)
-        self.assertEqual(len(metrics), 9)
+        self.assertEqual(len(metrics), 11)
 
     def test_written_while_the_program_runs(self):
         ini = self.folder / "options.ini"
