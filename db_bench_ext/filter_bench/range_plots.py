@@ -26,9 +26,11 @@ def draw_panel(axis, rows):
         axis.plot(
             xs, [100 * rate for rate in least], markersize=3.5, label=name, **style(name, names)
         )
-    bounds = [(row["length"], 100 * row["bound"]) for row in rows if row["filter"] == names[1]]
-    if not texts and len(names) > 1:
-        axis.plot(*zip(*bounds), ":", color=INK, linewidth=0.8, label="Grafite's bound, all bits")
+    alone = [row for row in rows if row["filter"] == names[1] and row["bound"] is not None]
+    if alone:
+        xs = [row["length"] for row in alone]
+        bounds = [100 * row["bound"] for row in alone]
+        axis.plot(xs, bounds, ":", color=INK, linewidth=0.8, label="Grafite's bound, all bits")
     drawing.logarithmic(axis, "y", steps=(1,))
     if texts:
         axis.set_xlabel("bytes at the end that are free")
