@@ -110,8 +110,8 @@ void Reseal(std::string_view raw, const Answers& of_raw, bool payload_check,
   const size_t payload_size = raw.size() - 1;
   internal::SealOptions options;
   options.payload_check = payload_check;
-  std::vector<char> sealed(raw.begin(), raw.end() - 1);
-  sealed.resize(payload_size + internal::SealedFramingSize(options));
+  std::vector<char> sealed(payload_size + internal::SealedFramingSize(options));
+  std::copy_n(raw.begin(), payload_size, sealed.begin());
   internal::Seal(reinterpret_cast<unsigned char*>(sealed.data()), payload_size,
                  static_cast<uint8_t>(raw.back()), options);
   const Answers answers = AskSealed(fuzz::View(sealed), keys);
