@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "tools/deltabloom/estimate_filters.h"
 #include "tools/deltabloom/estimate_tree.h"
@@ -26,14 +27,14 @@ double Sum(const std::vector<TreeLevel>& tree) {
 }
 
 const FilterEstimate& Find(const std::vector<FilterEstimate>& estimates,
-                           const std::string& filter,
-                           const std::string& allocation) {
+                           std::string_view filter,
+                           std::string_view allocation) {
   for (const FilterEstimate& estimate : estimates) {
     if (estimate.filter == filter && estimate.allocation == allocation) {
       return estimate;
     }
   }
-  throw std::out_of_range(filter);
+  throw std::out_of_range(std::string(filter));
 }
 
 TEST(EstimateTree, HoldsAllKeysFromTenThousandToATrillion) {
