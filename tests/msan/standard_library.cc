@@ -10,6 +10,7 @@
 
 #include <ios>
 #include <locale>
+#include <map>
 
 template class std::num_put<char>;
 template class std::num_get<char>;
@@ -43,6 +44,21 @@ void __wrap__ZNKSt5ctypeIcE13_M_widen_initEv(const std::ctype<char>* facet) {
   __msan_scoped_disable_interceptor_checks();
   __real__ZNKSt5ctypeIcE13_M_widen_initEv(facet);
   __msan_scoped_enable_interceptor_checks();
+}
+
+// Of maps and sets: links a node in.
+void __real__ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(
+    bool left, std::_Rb_tree_node_base* node, std::_Rb_tree_node_base* parent,
+    std::_Rb_tree_node_base* header);
+void __wrap__ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(
+    bool left, std::_Rb_tree_node_base* node, std::_Rb_tree_node_base* parent,
+    std::_Rb_tree_node_base* header);
+void __wrap__ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(
+    bool left, std::_Rb_tree_node_base* node, std::_Rb_tree_node_base* parent,
+    std::_Rb_tree_node_base* header) {
+  __real__ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(
+      left, node, parent, header);
+  __msan_unpoison(node, sizeof(*node));
 }
 
 }  // extern "C"
