@@ -48,7 +48,9 @@ def check_use(cell, figures):
     # Ranges wider than its prefix a prefix filter cannot be asked about.
     always_asked = not workload.fresh and (database.filter.ours or not workload.sparse)
     if database.filter.uri and always_asked and not asked:
-        raise CellError(f"{cell.name}: the filter was never asked")
+        hint = (" (db_bench of newer versions than 7 leaves out the prefix extractor of the "
+                "OPTIONS file: use one of RocksDB 7)" if workload.sparse else "")
+        raise CellError(f"{cell.name}: the filter was never asked{hint}")
     if not database.filter.uri and asked:
         raise CellError(f"{cell.name}: a filter was asked although there is none")
     complete = workload.name in ("readrandom", "multireadrandom", "readwhilewriting")

@@ -385,6 +385,10 @@ class Real(Case):
              "--plugin", os.environ["DELTABLOOM_PLUGIN"]],
             capture_output=True, text=True, timeout=300,
         )  # fmt: skip
+        if "leaves out the prefix extractor" in done.stderr:
+            version = subprocess.run(["db_bench", "--version"], capture_output=True, text=True)
+            self.assertNotIn("version 7.", version.stdout)
+            self.skipTest("this db_bench cannot ask about ranges")
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads((self.out / "report.json").read_text())
         none, ranges = (row["data_block_reads_per_lookup"] for row in report["cells"])
