@@ -100,7 +100,11 @@ TEST_F(DamageTest, CostOfThePayloadCheck) {
       StudyPayloadCheck(1000, seed_, 1, [](const std::string&) {});
   ASSERT_EQ(rows.size(), 3u);
   for (const auto& row : rows) {
-    EXPECT_EQ(row["bytes_with"].get<int>(), row["bytes"].get<int>() + 8);
+    // 8; where optimize_filters_for_memory is the default (RocksDB 9.10), the
+    // whole is what the allocator gives.
+    const int more = row["bytes_with"].get<int>() - row["bytes"].get<int>();
+    EXPECT_GE(more, 8);
+    EXPECT_LE(more, 24);
     EXPECT_GT(row["open_ns"], 0);
     EXPECT_GT(row["lookup_ns"], 0);
   }
