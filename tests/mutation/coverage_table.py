@@ -33,6 +33,13 @@ TESTS = [
     ("engines/rocksdb/plugin/*", ["rocksdb_dlclose_test", "rocksdb_plugin_test",
                                   "rocksdb_preload_test",
                                   "rocksdb_statistics_file_test"]),
+    # Narrower where a folder's worth of links for each survivor would be waste.
+    ("engines/rocksdb/range_*", ["rocksdb_range_*_test", "rocksdb_key_transform_test",
+                                 "rocksdb_out_of_memory_test", "rocksdb_policy_test"]),
+    ("engines/rocksdb/tree*", ["rocksdb_levels_*_test", "rocksdb_levels_test",
+                               "rocksdb_tree*_test", "rocksdb_compaction_aims_test"]),
+    ("engines/rocksdb/compaction_aims.*", ["rocksdb_levels_*_test", "rocksdb_levels_test",
+                                           "rocksdb_tree*_test", "rocksdb_compaction_aims_test"]),
     ("engines/rocksdb/*", ["rocksdb_*_test"]),
     ("util/false_positive.*", ["false_positive_test", "concurrent_rate_test", "guava_filter_test",
                                "rocksdb_builder_test"]),
