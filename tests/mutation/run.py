@@ -263,10 +263,12 @@ class Tree:
         path = self.tree / mutant.file
         source = path.read_text(encoding="utf-8")
         changed = source[: mutant.start] + mutant.replacement + source[mutant.end :]
-        # The tests of the file's own folder come first among equals.
+        # Those named like the file come first, and those of its folder among equals.
         folder = pathlib.Path(mutant.file).parent.name
+        words = pathlib.Path(mutant.file).stem.split("_")
         tests = sorted(self.covering(mutant.file),
-                       key=lambda t: (self.seconds[t] * (0.1 if t.startswith(folder) else 1), t))
+                       key=lambda t: (-sum(word.rstrip("s") in t for word in words),
+                                      self.seconds[t] * (0.1 if t.startswith(folder) else 1), t))
         same = True
         try:
             path.write_text(changed, encoding="utf-8")
