@@ -228,9 +228,10 @@ uint64_t FirstOfDatabase(uint64_t cycle) {
 
 Failure Run(const RunOptions& options, Journal* journal) {
   const Folders folders(options.folder);
+  bool begins = true;
   for (uint64_t i = 0; i < options.cycles; ++i) {
     const uint64_t cycle = options.first + i;
-    if (i == 0 || cycle == FirstOfDatabase(cycle)) BeginDatabase(folders);
+    if (begins || cycle == FirstOfDatabase(cycle)) BeginDatabase(folders);
     const Plan plan = DrawPlan(options.seed, cycle, folders);
     if (options.before_cycle) options.before_cycle(plan.Describe());
     const std::string problem = Cycle(options, folders, plan, journal).Run();
@@ -238,6 +239,7 @@ Failure Run(const RunOptions& options, Journal* journal) {
       ++journal->totals.failures;
       return {cycle, plan.Describe() + "\n" + problem};
     }
+    begins = journal->abandoned;
     if (options.after_cycle) options.after_cycle();
   }
   return {};
