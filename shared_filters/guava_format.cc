@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
+
+#include "util/number_text.h"
 
 namespace deltabloom {
 namespace {
@@ -13,14 +14,6 @@ constexpr size_t kWordSize = 8;
 
 bool IsStrategy(uint8_t ordinal) {
   return ordinal <= static_cast<uint8_t>(GuavaStrategy::kMurmur128Mitz64);
-}
-
-// An option's value to enough digits to tell it from its neighbours.
-std::string RateText(double rate) {
-  std::ostringstream text;
-  text.precision(17);
-  text << "false_positive_rate = " << rate;
-  return text.str();
 }
 
 uint64_t LoadBigEndian(const char* from, size_t size) {
@@ -50,7 +43,8 @@ const char* GuavaStrategyName(GuavaStrategy strategy) {
 }
 
 std::string GuavaFilterOptions::Validate() const {
-  const std::string rate = RateText(false_positive_rate);
+  const std::string rate =
+      "false_positive_rate = " + internal::NumberText(false_positive_rate);
   const std::string keys =
       "expected_insertions = " + std::to_string(expected_insertions);
   // Written so that NaN fails.

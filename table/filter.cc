@@ -6,6 +6,7 @@
 #include "util/hash_list.h"
 #include "util/key_batch.h"
 #include "util/layout.h"
+#include "util/number_text.h"
 
 namespace deltabloom {
 
@@ -15,7 +16,7 @@ using internal::Plan;
 
 std::string FilterOptions::Validate() const {
   if (!internal::ValidBitsPerKey(bits_per_key)) {
-    return "bits_per_key = " + std::to_string(bits_per_key) +
+    return "bits_per_key = " + internal::NumberText(bits_per_key) +
            " is out of range: use 0 to 1000, 10 gives about 1 % false "
            "positives";
   }

@@ -2,13 +2,14 @@
 
 #include <stdexcept>
 
+#include "util/number_text.h"
 #include "util/range/range_part.h"
 
 namespace deltabloom {
 
 std::string RangeFilterOptions::Validate() const {
   if (!(bits_per_key > 0 && bits_per_key <= 1000)) {
-    return "bits_per_key = " + std::to_string(bits_per_key) +
+    return "bits_per_key = " + internal::NumberText(bits_per_key) +
            " is out of range: use more than 0, to 1000; 16 answers most empty "
            "ranges";
   }

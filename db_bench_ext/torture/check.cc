@@ -58,6 +58,11 @@ class Check {
     return problem.empty();
   }
   bool Ok(const Status& status, const char* what) {
+    if (TellsOfMisorder(status.ToString())) {
+      ++journal_->totals.abandoned;
+      journal_->abandoned = true;
+      return false;
+    }
     return Fail(status.ok() ? ""
                             : std::string("after the end of the process, ") +
                                   what + " fails: " + status.ToString());

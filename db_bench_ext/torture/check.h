@@ -9,7 +9,7 @@
 namespace deltabloom::torture {
 
 // Leaves the database closed, everything in its tables, and the new state in
-// its file. Failures are in the journal.
+// its file, unless it had to be abandoned. Failures are in the journal.
 void RunCheck(const Plan& plan, Ending ending, const Folders& folders,
               const Sabotage& sabotage, Journal* journal);
 

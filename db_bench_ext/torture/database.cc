@@ -33,6 +33,13 @@ Status Own(std::unique_ptr<DB>* owner, const Opener& open) {
 
 }  // namespace
 
+bool TellsOfMisorder(const std::string& error) {
+  constexpr bool kMended = ROCKSDB_MAJOR > 7 || ROCKSDB_MINOR >= 10;
+  return !kMended &&
+         error.find("force_consistency_checks") != std::string::npos &&
+         error.find("L0 file") != std::string::npos;
+}
+
 Database::Database(std::string path, Engine engine, Configuration configuration,
                    rocksdb::Env* env)
     : path_(std::move(path)),

@@ -23,6 +23,12 @@ struct Family {
   std::shared_mutex mutex;
 };
 
+// Whether it says that RocksDB refuses its own order of level 0. Before 7.10 it
+// may compact ingested files there into one whose sequence numbers lie within
+// those of another; then it notices, and refuses further writes or to open the
+// database again (facebook/rocksdb#10922).
+bool TellsOfMisorder(const std::string& error);
+
 class Database {
  public:
   enum class Mode { kReadWrite, kReadOnly };

@@ -42,6 +42,7 @@ void Journal::Clear() {
   step_[0] = '\0';
   wants_to_die = false;
   write_failed = false;
+  abandoned = false;
   acknowledged = 0;
 }
 

@@ -81,6 +81,9 @@ class Journal {
   std::atomic<bool> wants_to_die{false};
   // A file operation has failed, on purpose.
   std::atomic<bool> write_failed{false};
+  // RocksDB refuses the database for an order that is its own doing: nobody can
+  // judge it, and the next cycle begins another.
+  std::atomic<bool> abandoned{false};
   // Writes acknowledged in this cycle.
   std::atomic<uint64_t> acknowledged{0};
 

@@ -20,6 +20,7 @@
 #include "db_bench_ext/common/interrupt.h"
 #include "db_bench_ext/torture/check.h"
 #include "db_bench_ext/torture/model.h"
+#include "db_bench_ext/torture/starvation.h"
 #include "db_bench_ext/torture/worker.h"
 
 namespace deltabloom::torture {
@@ -60,6 +61,15 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  // Whether it has had so long. What it waits for a processor does not count:
+  // on a busy machine that may be all of the time.
+  bool HasHad(std::chrono::seconds limit) {
+    const auto now = Clock::now();
+    if (now < look_again_) return false;
+    const auto had = now - start_ - WaitedForProcessor(pid_);
+    look_again_ = now + (limit - had);
+    return had > limit;
+  }
   bool HasEnded() {
     if (!ended_ && waitpid(pid_, &status_, WNOHANG) == pid_) Forget();
     return ended_;
@@ -95,6 +105,8 @@ class Process {
   }
 
   const std::string said_;
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point look_again_ = start_;
   pid_t pid_ = 0;
   int status_ = 0;
   bool ended_ = false;
@@ -130,28 +142,26 @@ class Cycle {
   }
 
  private:
-  using Time = Clock::time_point;
-  Time Limit() const {
-    return Clock::now() + std::chrono::seconds(options_.timeout_seconds);
+  std::chrono::seconds Limit() const {
+    return std::chrono::seconds(options_.timeout_seconds);
   }
 
   std::string Work() {
     Process process(journal_, folders_.notes + "/stderr", [&] {
       RunWork(plan_, folders_, options_.sabotage, journal_);
     });
-    const Time limit = Limit();
     // The child may still be opening the database, or be in an operation that
     // never ends.
-    const Time kill =
+    const auto kill =
         Clock::now() + std::chrono::milliseconds(plan_.max_millis);
     bool killed = false;
     while (!process.HasEnded()) {
-      const Time now = Clock::now();
+      const auto now = Clock::now();
       if (journal_->failed() || journal_->wants_to_die ||
           (!plan_.closes && now > kill)) {
         killed = true;
         process.Kill();
-      } else if (now > limit) {
+      } else if (process.HasHad(Limit())) {
         return "the working process has not ended after " +
                std::to_string(options_.timeout_seconds) + " s";
       } else {
@@ -181,9 +191,8 @@ class Cycle {
     Process process(journal_, folders_.notes + "/stderr", [&] {
       RunCheck(plan_, ending, folders_, options_.sabotage, journal_);
     });
-    const Time limit = Limit();
     while (!process.HasEnded()) {
-      if (Clock::now() > limit) {
+      if (process.HasHad(Limit())) {
         // What it has found may be why it does not end.
         if (journal_->failed()) return journal_->failure();
         return "the check has not ended after " +
@@ -228,9 +237,10 @@ uint64_t FirstOfDatabase(uint64_t cycle) {
 
 Failure Run(const RunOptions& options, Journal* journal) {
   const Folders folders(options.folder);
+  bool begins = true;
   for (uint64_t i = 0; i < options.cycles; ++i) {
     const uint64_t cycle = options.first + i;
-    if (i == 0 || cycle == FirstOfDatabase(cycle)) BeginDatabase(folders);
+    if (begins || cycle == FirstOfDatabase(cycle)) BeginDatabase(folders);
     const Plan plan = DrawPlan(options.seed, cycle, folders);
     if (options.before_cycle) options.before_cycle(plan.Describe());
     const std::string problem = Cycle(options, folders, plan, journal).Run();
@@ -238,6 +248,7 @@ Failure Run(const RunOptions& options, Journal* journal) {
       ++journal->totals.failures;
       return {cycle, plan.Describe() + "\n" + problem};
     }
+    begins = journal->abandoned;
     if (options.after_cycle) options.after_cycle();
   }
   return {};

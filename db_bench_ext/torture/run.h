@@ -19,7 +19,8 @@ struct RunOptions {
   uint64_t seed = 1;
   uint64_t first = 0;  // cycle
   uint64_t cycles = 20;
-  // A process that takes longer is a failure.
+  // A process that takes longer is a failure; what it waits for a processor
+  // does not count.
   uint64_t timeout_seconds = 300;
   std::string folder;  // must exist; is emptied
   Sabotage sabotage;

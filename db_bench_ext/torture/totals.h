@@ -15,6 +15,7 @@ namespace deltabloom::torture {
   X(kills_in_file_system, "of them in the midst of a file operation")       \
   X(aborts, "processes that RocksDB ended after a failed write")            \
   X(misorders, "databases that RocksDB stopped for its order of level 0")   \
+  X(abandoned, "databases that it refused for that when opened again")      \
   X(closes, "databases closed instead")                                     \
   X(power_losses, "power losses")                                           \
   X(files_cut, "files that lost unsynced bytes or their name")              \

@@ -45,6 +45,7 @@ void RunWork(const Plan& plan, const Folders& folders, const Sabotage& sabotage,
   const rocksdb::Status opened = database.Open(Database::Mode::kReadWrite);
   if (!opened.ok()) {
     work.Fail("the database cannot be opened: " + opened.ToString());
+    journal->wants_to_die = true;
     WaitForDeath();
   }
   std::vector<std::thread> threads;

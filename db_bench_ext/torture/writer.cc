@@ -1,7 +1,6 @@
 #include "db_bench_ext/torture/writer.h"
 
 #include <rocksdb/sst_file_writer.h>
-#include <rocksdb/version.h>
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
@@ -35,20 +34,10 @@ Status Apply(const Record& record, rocksdb::ColumnFamilyHandle* family,
   }
 }
 
-// Before 7.10 RocksDB may compact ingested files of level 0 into one whose
-// sequence numbers lie within those of another; it notices and refuses further
-// writes (facebook/rocksdb#10922).
-bool IsMisorderOfRocksDB(const std::string& what) {
-  constexpr bool kMended = ROCKSDB_MAJOR > 7 || ROCKSDB_MINOR >= 10;
-  return !kMended &&
-         what.find("force_consistency_checks") != std::string::npos &&
-         what.find("L0 file") != std::string::npos;
-}
-
 }  // namespace
 
 void Workplace::Fail(const std::string& what) {
-  if (IsMisorderOfRocksDB(what) && !journal->write_failed.exchange(true)) {
+  if (TellsOfMisorder(what) && !journal->write_failed.exchange(true)) {
     ++journal->totals.misorders;
   }
   // Errors follow from one that was made on purpose, or is RocksDB's own.

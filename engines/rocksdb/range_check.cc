@@ -5,6 +5,7 @@
 
 #include "engines/rocksdb/bits_builder.h"
 #include "engines/rocksdb/bits_reader.h"
+#include "engines/rocksdb/hash_index.h"
 #include "engines/rocksdb/private_abi.h"
 #include "engines/rocksdb/range_extractor.h"
 #include "rocksdb/comparator.h"
@@ -178,14 +179,6 @@ bool IsBytewise(const Comparator* comparator) {
   return status.ok() && comparator == with_timestamps;
 }
 
-bool HasHashIndex(const ColumnFamilyOptions& family) {
-  if (family.table_factory == nullptr) return false;
-  const auto* table =
-      family.table_factory->GetOptions<BlockBasedTableOptions>();
-  return table != nullptr &&
-         table->index_type == BlockBasedTableOptions::kHashSearch;
-}
-
 }  // namespace
 
 std::string RangeProblemIn(bool partitioned) {
@@ -221,10 +214,16 @@ std::string RangeConflict(const ColumnFamilyOptions& family, bool range) {
       range ? "range=on"
             : std::string("prefix_extractor=") + kRangeExtractorName;
   if (family.comparator == nullptr || !IsBytewise(family.comparator)) {
+    // For good: who got this error may go on all the same, by a call in which
+    // RocksDB does not look.
     if (extractor != nullptr) extractor->Distrust();
     return what + " needs keys in the order of their bytes, and comparator " +
            (family.comparator == nullptr ? "" : family.comparator->Name()) +
-           " has another: use BytewiseComparator, or do without ranges";
+           " has another: use BytewiseComparator, or do without ranges" +
+           (extractor == nullptr
+                ? ""
+                : "; this prefix_extractor answers no ranges from now on, "
+                  "wherever else it is used: restart, or make a new one");
   }
   if (extractor == nullptr) return {};
   if (HasHashIndex(family)) {

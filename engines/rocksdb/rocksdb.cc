@@ -19,6 +19,7 @@
 #include "engines/rocksdb/tree_listener.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
+#include "util/number_text.h"
 #include "util/rate.h"
 
 namespace deltabloom {
@@ -90,6 +91,8 @@ std::string PrepareForRanges(const RocksDBFilterOptions& options,
                              ColumnFamilyOptions* family) {
   if (options.range) {
     if (family->prefix_extractor == nullptr) {
+      const std::string conflict = internal::RangeConflict(*family, true);
+      if (!conflict.empty()) return conflict;
       family->prefix_extractor = std::make_shared<internal::RangeExtractor>();
     }
     if (internal::AsRangeExtractor(family->prefix_extractor.get()) == nullptr) {
@@ -156,8 +159,8 @@ std::string RocksDBFilterOptions::Validate() const {
   }
   if (false_positive_rate != 0 &&
       bits_per_key != RocksDBFilterOptions().bits_per_key) {
-    return "bits_per_key = " + std::to_string(bits_per_key) + " and " + rate +
-           " are both given: use one of them";
+    return "bits_per_key = " + internal::NumberText(bits_per_key) + " and " +
+           rate + " are both given: use one of them";
   }
   if (max_filter_bytes == 0) {
     return "max_filter_bytes = 0 leaves no room for a filter: use more, or "

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "deltabloom/rocksdb_statistics.h"
-#include "engines/rocksdb/number_text.h"
+#include "util/number_text.h"
 #include "util/version.h"
 
 namespace deltabloom {

@@ -2,13 +2,12 @@
 
 #include <string_view>
 
+#include "engines/rocksdb/hash_index.h"
 #include "rocksdb/memtablerep.h"
-#include "rocksdb/table.h"
 
 namespace deltabloom::internal {
 namespace {
 
-using ROCKSDB_NAMESPACE::BlockBasedTableOptions;
 using ROCKSDB_NAMESPACE::ColumnFamilyOptions;
 
 // Memtables that keep keys in buckets by the hash of their prefix.
@@ -16,14 +15,6 @@ bool HashesPrefixes(const ColumnFamilyOptions& family) {
   if (family.memtable_factory == nullptr) return false;
   const std::string_view name = family.memtable_factory->Name();
   return name == "HashSkipListRepFactory" || name == "HashLinkListRepFactory";
-}
-
-bool HasHashIndex(const ColumnFamilyOptions& family) {
-  if (family.table_factory == nullptr) return false;
-  const auto* table =
-      family.table_factory->GetOptions<BlockBasedTableOptions>();
-  return table != nullptr &&
-         table->index_type == BlockBasedTableOptions::kHashSearch;
 }
 
 }  // namespace

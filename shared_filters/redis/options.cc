@@ -4,6 +4,7 @@
 #include "shared_filters/redis/keys.h"
 #include "shared_filters/redis/slots.h"
 #include "shared_filters/redis/tls.h"
+#include "util/number_text.h"
 
 namespace deltabloom {
 
@@ -97,13 +98,13 @@ std::string ResolveScheme(const RedisFilterOptions& options, Scheme* scheme) {
     }
     const double rate = options.false_positive_rate;
     if (!(rate > 0 && rate < 1)) {
-      return "false_positive_rate is " + std::to_string(rate) +
+      return "false_positive_rate is " + internal::NumberText(rate) +
              ": it must be above 0 and below 1";
     }
     if (!SizeScheme(options.expected_keys, rate, fixed_probes, scheme)) {
       return "scheme " + scheme->Name() + " cannot hold " +
              std::to_string(options.expected_keys) + " keys at a rate of " +
-             std::to_string(rate);
+             internal::NumberText(rate);
     }
   }
   if (fixed_probes != 0 && scheme->probes != fixed_probes) {

@@ -25,6 +25,23 @@ LEVELDB = [
     "leveldb_filter_test", "leveldb_filter_block_test", "leveldb_database_test",
     "leveldb_out_of_memory_test",
 ]  # fmt: skip
+# Of engines/rocksdb/, for its files: all its tests for each survivor would take
+# minutes.
+POLICY = [
+    "rocksdb_policy_*test", "rocksdb_*out_of_memory_test", "rocksdb_*options_test",
+    "rocksdb_plugin_test", "rocksdb_c_test",
+]  # fmt: skip
+BUILDING = [
+    "rocksdb_builder_*test", "rocksdb_construction_*_test", "rocksdb_reader_test",
+    "rocksdb_rate_*test", "rocksdb_default_layout_test", "rocksdb_lookup_test",
+    "rocksdb_seeded_test", "rocksdb_range_filter_test", "rocksdb_range_keys_test",
+    "rocksdb_key_transform_test", "rocksdb_statistics_test", "rocksdb_migration_test",
+]  # fmt: skip
+STATISTICS = ["rocksdb_statistics_*test", "rocksdb_lookup_counters_test", "rocksdb_lookup_test"]
+LEVELS = [
+    "rocksdb_levels_*test", "rocksdb_tree*_test", "rocksdb_compaction_aims_test",
+    "rocksdb_statistics_text_test",
+]  # fmt: skip
 
 # (pattern of the file, tests: names, or patterns of them)
 TESTS = [
@@ -33,6 +50,23 @@ TESTS = [
     ("engines/rocksdb/plugin/*", ["rocksdb_dlclose_test", "rocksdb_plugin_test",
                                   "rocksdb_preload_test",
                                   "rocksdb_statistics_file_test"]),
+    ("engines/rocksdb/range_*", [*POLICY, "rocksdb_range_*_test", "rocksdb_key_transform_test"]),
+    ("engines/rocksdb/tree*", LEVELS),
+    ("engines/rocksdb/compaction_aims.*", LEVELS),
+    ("engines/rocksdb/level*", [*LEVELS, *POLICY, "rocksdb_default_layout_test"]),
+    ("engines/rocksdb/statistics*", [*POLICY, *STATISTICS]),
+    ("engines/rocksdb/*count*", [*POLICY, *STATISTICS]),
+    ("engines/rocksdb/unasked_*", [*POLICY, *STATISTICS]),
+    ("engines/rocksdb/key_*", [*POLICY, "rocksdb_key_*_test", "rocksdb_seeded_test",
+                               "rocksdb_transform_conflicts_test"]),
+    ("engines/rocksdb/transform_*", [*POLICY, "rocksdb_key_*_test",
+                                     "rocksdb_transform_conflicts_test"]),
+    ("engines/rocksdb/*builder*", [*POLICY, *BUILDING]),
+    ("engines/rocksdb/*reader*", [*POLICY, *BUILDING, *STATISTICS]),
+    ("engines/rocksdb/construction_*", [*POLICY, *BUILDING]),
+    ("engines/rocksdb/filter_*", [*POLICY, *BUILDING]),
+    ("engines/rocksdb/settings*", [*POLICY, "rocksdb_key_transform_*test",
+                                   "rocksdb_range_test", "rocksdb_seeded_test"]),
     ("engines/rocksdb/*", ["rocksdb_*_test"]),
     ("util/false_positive.*", ["false_positive_test", "concurrent_rate_test", "guava_filter_test",
                                "rocksdb_builder_test"]),

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -178,7 +179,8 @@ class Tree:
 
     def target(self, test):
         command, _ = self.tests[test]
-        programs = [a for a in command if a.startswith(str(self.build))]
+        # Or in a setting for the script that runs it: -DPROGRAM=...
+        programs = [a[a.index(str(self.build)) :] for a in command if str(self.build) in a]
         return str(pathlib.Path(programs[0]).relative_to(self.build))
 
     def compile(self, target):
@@ -223,7 +225,10 @@ class Tree:
                                 capture_output=True, text=True).stdout.splitlines()
         known = {line.partition(":")[0] for line in listed}
         # Most tests are named like their programs.
-        targets = sorted({test for test in tests if test in known} | {"deltabloom_rocksdb_plugin"})
+        targets = {test for test in tests if test in known} | {"deltabloom_rocksdb_plugin"}
+        if "rocksdb_preload_test" in tests:
+            targets |= {name for name in known if re.fullmatch(r"rocksdb_preload_[a-z]+", name)}
+        targets = sorted(targets)
         print(f"Building {len(targets)} programs without a change.", flush=True)
         self.run_or_exit(["ninja", "-C", str(self.build), f"-j{self.jobs}", *targets],
                          "the tests do not build without a change")
@@ -258,10 +263,12 @@ class Tree:
         path = self.tree / mutant.file
         source = path.read_text(encoding="utf-8")
         changed = source[: mutant.start] + mutant.replacement + source[mutant.end :]
-        # The tests of the file's own folder come first among equals.
+        # Those named like the file come first, and those of its folder among equals.
         folder = pathlib.Path(mutant.file).parent.name
+        words = pathlib.Path(mutant.file).stem.split("_")
         tests = sorted(self.covering(mutant.file),
-                       key=lambda t: (self.seconds[t] * (0.1 if t.startswith(folder) else 1), t))
+                       key=lambda t: (-sum(word.rstrip("s") in t for word in words),
+                                      self.seconds[t] * (0.1 if t.startswith(folder) else 1), t))
         same = True
         try:
             path.write_text(changed, encoding="utf-8")

@@ -252,6 +252,7 @@ TEST(OptionsTest, BadOptionsInCode) {
     EXPECT_EQ(NewRocksDBFilterPolicy(options, &error), nullptr);
     EXPECT_NE(error.find("out of range: use 0 to 1000"), std::string::npos)
         << error;
+    EXPECT_LT(error.size(), 140u) << error;
     EXPECT_EQ(NewRocksDBFilterPolicy(options, nullptr), nullptr);
   }
   RocksDBFilterOptions options;

@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdarg>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <new>
@@ -19,7 +17,7 @@
 
 #include "engines/rocksdb/private_abi.h"
 #include "engines/rocksdb/register.h"
-#include "rocksdb/env.h"
+#include "tests/rocksdb/line_logger.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/util/failing_new.h"
 
@@ -225,17 +223,9 @@ TEST(PolicyOutOfMemoryTest, Changes) {
 }
 
 // A logger that allocates for each line, as one of a user's may.
-class Lines final : public rocksdb::Logger {
+class Lines final : public LineLogger {
  public:
-  using rocksdb::Logger::Logv;
-  void Logv(const char* format, va_list arguments) override {
-    char text[500];
-    std::vsnprintf(text, sizeof(text), format, arguments);
-    lines.emplace_back(text);
-  }
   size_t GetLogFileSize() const override { return 100 * lines.size(); }
-
-  std::vector<std::string> lines;
 };
 
 // No memory for the line costs no filter, and the line comes with the next.

@@ -1,16 +1,14 @@
 // What a policy hands to its builders, and what it writes into LOGs.
 #include <gtest/gtest.h>
 
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "engines/rocksdb/private_abi.h"
-#include "rocksdb/env.h"
 #include "table/framing.h"
+#include "tests/rocksdb/line_logger.h"
 #include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {
@@ -70,25 +68,6 @@ TEST(PolicyTest, BuilderMayOutliveThePolicy) {
     for (int i = 0; i < 1000; ++i) EXPECT_TRUE(reader->MayMatch(Key(i)));
   }
 }
-
-class LineLogger : public rocksdb::Logger {
- public:
-  using rocksdb::Logger::Logv;
-  void Logv(const char* format, va_list arguments) override {
-    char line[1000];
-    std::vsnprintf(line, sizeof(line), format, arguments);
-    lines.push_back(line);
-  }
-  // Those that hold `part`.
-  std::vector<std::string> Lines(const std::string& part) const {
-    std::vector<std::string> found;
-    for (const std::string& line : lines) {
-      if (line.find(part) != std::string::npos) found.push_back(line);
-    }
-    return found;
-  }
-  std::vector<std::string> lines;
-};
 
 // The number that the documents name, once per policy.
 TEST(PolicyTest, WarnsOnceOfMoreThan20MillionClassicKeys) {

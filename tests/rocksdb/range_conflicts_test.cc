@@ -44,6 +44,10 @@ TEST(RangeConflictTest, OtherOrdersAreRefused) {
     EXPECT_TRUE(status.IsInvalidArgument());
     EXPECT_NE(status.ToString().find(text), std::string::npos)
         << status.ToString();
+    EXPECT_NE(status.ToString().find(
+                  "this prefix_extractor answers no ranges from now on"),
+              std::string::npos)
+        << status.ToString();
     EXPECT_FALSE(CheckRocksDBFilters(options, &error));
     EXPECT_NE(error.find(text), std::string::npos) << error;
 
@@ -53,6 +57,7 @@ TEST(RangeConflictTest, OtherOrdersAreRefused) {
     unchanged.comparator = comparator;
     EXPECT_FALSE(AddRocksDBFilters(filters, &unchanged, &unchanged, &error));
     EXPECT_NE(error.find(text), std::string::npos) << error;
+    EXPECT_EQ(error.find("from now on"), std::string::npos) << error;
     EXPECT_EQ(unchanged.prefix_extractor, nullptr);
     EXPECT_TRUE(unchanged.listeners.empty());
   }

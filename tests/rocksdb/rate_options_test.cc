@@ -111,7 +111,7 @@ TEST(RateOptions, BadOptionsInCode) {
   options.false_positive_rate = 0.01;
   options.bits_per_key = 9;
   expect_refused(options,
-                 "bits_per_key = 9.000000 and false_positive_rate = 0.01 are "
+                 "bits_per_key = 9 and false_positive_rate = 0.01 are "
                  "both given: use one of them");
   options = {};
   options.max_filter_bytes = 0;

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "db_bench_ext/common/interrupt.h"
+#include "db_bench_ext/torture/database.h"
 #include "db_bench_ext/torture/run.h"
 #include "tests/random.h"
 #include "tests/rocksdb/delegating_policy.h"
@@ -55,6 +57,30 @@ class HangingPolicy
   }
 };
 
+// Lets no database open, with what RocksDB says of its order of level 0.
+class MisorderedPolicy
+    : public testing::DelegatingPolicy<testing::DelegatingBuilder> {
+ public:
+  using DelegatingPolicy::DelegatingPolicy;
+
+  rocksdb::Status ValidateOptions(
+      const rocksdb::DBOptions&,
+      const rocksdb::ColumnFamilyOptions&) const override {
+    const bool is_open = asked_.exchange(true);
+    return is_open ? rocksdb::Status::Corruption(kMisorder)
+                   : rocksdb::Status::OK();
+  }
+
+  // RocksDB 7.8.3's words (db/version_builder.cc), with other numbers.
+  static constexpr char kMisorder[] =
+      "force_consistency_checks(VersionBuilder): L0 file #27 with seqno "
+      "158 175 vs. file #24 with global_seqno 170 with fileNumber 27";
+
+ private:
+  // First when options are drawn.
+  mutable std::atomic<bool> asked_{false};
+};
+
 RunOptions Drawn() {
   RunOptions options;
   options.seed = test::SeedOr(3);
@@ -91,6 +117,33 @@ TEST(SabotageTest, ADiskThatLosesWhatWasSyncedIsFound) {
   // transaction that was committed, or RocksDB itself what its tables tell of.
   EXPECT_NE(failure.what.find("then power is lost"), std::string::npos)
       << failure.what;
+}
+
+// RocksDB's own doing, before 7.10: counted, and the run goes on.
+TEST(SabotageTest, ADatabaseThatRocksDBRefusesIsAbandoned) {
+  if (!TellsOfMisorder(std::string("Corruption: ") +
+                       MisorderedPolicy::kMisorder)) {
+    GTEST_SKIP() << "this RocksDB keeps its order";
+  }
+  const bench::ScratchDirectory folder("torture-test");
+  RunOptions options = Drawn();
+  options.cycles = 3;
+  options.folder = folder.path();
+  options.sabotage.policy = [](std::shared_ptr<const FilterPolicy> policy) {
+    return std::make_shared<MisorderedPolicy>(std::move(policy));
+  };
+  Journal* const journal = Journal::Create();
+  EXPECT_EQ(torture::Run(options, journal).what, "");
+  EXPECT_EQ(journal->totals.cycles, 3u);
+  EXPECT_EQ(journal->totals.abandoned, 3u);
+  EXPECT_EQ(journal->totals.keys_checked, 0u);
+}
+
+TEST(SabotageTest, OtherErrorsAreNotTakenForMisorder) {
+  EXPECT_FALSE(TellsOfMisorder("Corruption: block checksum mismatch"));
+  EXPECT_FALSE(TellsOfMisorder(
+      "Corruption: force_consistency_checks(VersionBuilder): L1 has "
+      "overlapping ranges"));
 }
 
 TEST(SabotageTest, ACheckThatHangsIsFound) {

@@ -1,6 +1,6 @@
 // Numbers as text, in no locale.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_NUMBER_TEXT_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_NUMBER_TEXT_H_
+#ifndef DELTABLOOM_UTIL_NUMBER_TEXT_H_
+#define DELTABLOOM_UTIL_NUMBER_TEXT_H_
 
 #include <charconv>
 #include <string>
@@ -23,4 +23,4 @@ inline std::string NumberText(double number, int decimals) {
 
 }  // namespace deltabloom::internal
 
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_NUMBER_TEXT_H_
+#endif  // DELTABLOOM_UTIL_NUMBER_TEXT_H_
