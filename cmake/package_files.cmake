@@ -2,6 +2,7 @@
 # wants in it, copyright and changelogs, and compresses manual pages. The CPACK_
 # variables are those of packages.cmake.
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
+string(TIMESTAMP year "%Y" UTC)
 
 function(compress file)
   execute_process(COMMAND gzip -9nf ${file} COMMAND_ERROR_IS_FATAL ANY)
@@ -20,7 +21,7 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   file(WRITE ${documents}/copyright
     "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
     "Upstream-Name: Deltabloom\n\n"
-    "Files: *\nCopyright: the authors of Deltabloom\nLicense: Apache-2.0\n\n"
+    "Files: *\nCopyright: ${year} the authors of Deltabloom\nLicense: Apache-2.0\n\n"
     "License: Apache-2.0\n"
     " On Debian systems, the Apache License 2.0 is in\n"
     " /usr/share/common-licenses/Apache-2.0.\n")

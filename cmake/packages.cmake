@@ -4,7 +4,7 @@
 # and its paths: those for two versions install beside each other.
 # script/package runs it.
 
-set(DELTABLOOM_PACKAGE_MAINTAINER "Deltabloom <root@localhost>" CACHE STRING
+set(DELTABLOOM_PACKAGE_MAINTAINER "Local build <local-build@deltabloom.invalid>" CACHE STRING
   "Maintainer of the packages: Name <address>")
 set(DELTABLOOM_PACKAGE_REVISION 1 CACHE STRING "What follows the version in that of the packages")
 

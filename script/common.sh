@@ -3,6 +3,8 @@ set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 script=script/$(basename "$0")
 
+head_of_script() { sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0"; }
+
 # If help is asked for: the head of the script, and the options of its program
 # as FILE has them, which a test holds against the program's own. Needs nothing
 # that must be installed or built.
@@ -14,9 +16,32 @@ help_with() {
   for argument in "$@"; do
     case "$argument" in
       -h | --help)
-        sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0"
+        head_of_script
         [ "$file" = - ] || { echo && cat "$top/$file"; }
         exit 0
+        ;;
+    esac
+  done
+}
+
+# The same for a program in Python, FILE, which says its options itself, and
+# what it has with --list; a system without Python has the head of the script.
+#
+#   help_of_python FILE "$@"
+help_of_python() {
+  local file=$1 argument
+  shift
+  for argument in "$@"; do
+    case "$argument" in
+      -h | --help | --list)
+        if [ -x /usr/bin/python3 ]; then
+          exec /usr/bin/python3 "$top/$file" "$@"
+        elif [ "$argument" != --list ]; then
+          head_of_script
+          echo
+          echo "All options, once Python is installed: apt-get install python3"
+          exit 0
+        fi
         ;;
     esac
   done

@@ -33,7 +33,7 @@ def rates(rows, path):
         )
     drawing.logarithmic(left, "y", steps=(1,))
     left.set_xlabel("bits per key")
-    left.set_ylabel("false-positive rate")
+    left.set_ylabel("false-positive rate, log scale")
     left.set_title("Best k of 1 to 8")
     left.legend(frameon=False)
     for k in (1, 2, 4, 6, 8):
@@ -70,7 +70,7 @@ def growth(rows, path):
     decades = [keys for keys in {row["keys"] for row in rows} if str(keys).strip("0") == "1"]
     one.set_xticks(decades, [f"{keys:,}" for keys in decades])
     one.set_ylim(bottom=0)
-    one.set_xlabel("keys in one filter")
+    one.set_xlabel("keys in one filter, log scale")
     one.set_ylabel("false positives, %")
     one.set_title("10 bits per key")
     one.legend(frameon=False)
@@ -87,5 +87,5 @@ def hashes(rows, path):
     right.barh(names, [100 * row["false_positive_rate"] for row in words], color=of_filter("classic"))
     drawing.logarithmic(right, "x", steps=(1,))
     right.set_yticklabels([])
-    right.set_xlabel("false positives at 10 bits per key, % (words)")
+    right.set_xlabel("false positives at 10 bits per key, % (words), log scale")
     drawing.write_png(figure, path)

@@ -67,9 +67,9 @@ TEST(RangeBuilder, BytesStayTheSame) {
       {Integers(2000), 18, 4653, 0x643473298e235434},
       {Integers(2000), 5.5, 1497, 0x77708b604c37d2b9},
       {Decimals(2000), 10, 2421, 0xe3048e4071e83810},
-      {Paths(2000), 4, 836, 0x50ed72cafcb71731},
-      {Paths(2000), 10, 2468, 0xd068d7620a3ae104},
-      {Paths(2000), 30, 7589, 0xc04144f65386175a},
+      {Paths(2000), 4, 1117, 0xe24175b61b5f92ac},
+      {Paths(2000), 10, 2465, 0xd6af090a7073ef35},
+      {Paths(2000), 30, 7589, 0xcf6e47ba3da9be31},
   };
   for (const Golden& golden : goldens) {
     const std::string part = Built(golden.keys, golden.bits);

@@ -78,6 +78,25 @@ class Commands(unittest.TestCase):
     def test_rolled_back_nothing_is_filtered(self):
         self.assertRegex(self.output("| grep 'bloom.filter.useful'\n"), r"useful COUNT : 0\n")
 
+    def test_tables_are_rewritten_in_their_levels(self):
+        (block,) = [block for block in blocks(TEXT, "cpp") if "RewriteTables" in block]
+        main = (pathlib.Path(__file__).parent / "rewrite_tables.cc").read_text()
+        (self.folder / "rewrite_tables.cc").write_text(block + main)
+        sed = "s|filter_policy=.*|filter_policy=deltabloom:10:auto|"
+        commands = f"""
+            db_bench --options_file=before.options --db=levels --num=100000 --seed=1 --cache_size=8388608 \
+              --benchmarks=fillrandom,waitforcompaction >/dev/null 2>&1
+            sed '{sed}' before.options > auto.options
+            {CXX} -std=c++17 -I{ROCKSDB} rewrite_tables.cc -o rewrite_tables -lrocksdb
+            LD_PRELOAD={PLUGIN} ./rewrite_tables levels auto.options
+            """
+        done = subprocess.run(
+            ["bash", "-euc", commands], cwd=self.folder, capture_output=True, text=True, timeout=300
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rewritten = re.fullmatch(r"(\d+) of other policies, then 0\n", done.stdout)
+        self.assertTrue(rewritten and int(rewritten[1]) > 0, done.stdout)
+
     def test_alerts_name_what_exists(self):
         rules = blocks(TEXT, "yaml")
         self.assertEqual(len(rules), 1)
@@ -104,7 +123,7 @@ class Commands(unittest.TestCase):
 class Text(unittest.TestCase):
     def test_cpp_compiles(self):
         found = blocks(TEXT, "cpp")
-        self.assertEqual(len(found), 2)
+        self.assertEqual(len(found), 3)
         for block in found:
             self.assertEqual(compile_error(CXX, f"{SOURCE}/include", block), "", block)
 

@@ -44,17 +44,26 @@ class HelpTest(unittest.TestCase):
             )
             self.assertGreater(len(scripts), 6)
             for script in scripts:
-                with self.subTest(script):
-                    done = run(
-                        ["/usr/bin/env", "bash", str(top / "script" / script), "--help"],
-                        cwd=folder,
-                        env={"PATH": str(tools)},
-                    )
-                    self.assertEqual(done.returncode, 0, done.stderr)
-                    self.assertEqual(done.stderr, "")
-                    self.assertIn(f"script/{script}", done.stdout)
-                    self.assertGreaterEqual(len(done.stdout.splitlines()), 4)
+                self.check_help(top / "script" / script, tools)
+            common = top / "script/common.sh"
+            common.write_text(common.read_text().replace("/usr/bin/python3", "/no/python3"))
+            without = [self.check_help(top / "script" / script, tools) for script in scripts]
+            said = [help for help in without if "once Python is installed" in help]
+            self.assertEqual(len(said), 3)
             self.assertFalse((top / "build").exists())
+
+    def check_help(self, script, tools):
+        with self.subTest(script.name):
+            done = run(
+                ["/usr/bin/env", "bash", str(script), "--help"],
+                cwd=tools,
+                env={"PATH": str(tools)},
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stderr, "")
+            self.assertIn(f"script/{script.name}", done.stdout)
+            self.assertGreaterEqual(len(done.stdout.splitlines()), 4)
+            return done.stdout
 
     def test_help_of_programs_is_what_the_scripts_show(self):
         for program in PROGRAMS:

@@ -1,184 +1,147 @@
 // Writing texts.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "util/coding.h"
+#include "util/range/bits.h"
 #include "util/range/prune.h"
+#include "util/range/text_plan.h"
 #include "util/range/texts.h"
 
 namespace deltabloom::internal::range {
 namespace {
 
-// Blocks are as small as lets the directory be such a part of all bytes.
-constexpr uint64_t kDirectoryPart = 4;
-constexpr uint64_t kSmallestBlock = 16;
-constexpr uint64_t kLargestBlock = 64;
-// Of the bits for the cells, of all; and what each next guess is less.
-constexpr double kFirstGuess = 0.85;
-constexpr double kCaution = 0.03;
-constexpr int kAttempts = 16;
-constexpr size_t kMaxTextSize = 0xffff;
 constexpr uint64_t kMaxRecordsSize = 0xffffffff;
-// That of cells, with a reserve for what estimates miss.
+// That of cells, with a reserve for their suffixes.
 constexpr unsigned kMaxBranch = kMaxDepth - 64;
-constexpr uint32_t kNoBranch = 0xffffffff;
+// By which samples may be off.
+constexpr double kSampleError = 0.03;
 
-struct Survey {
+// What stands in front of the blocks.
+struct Header {
   std::string prefix;  // of all keys
   unsigned char alphabet[Alphabet::kSize] = {};
+
+  uint64_t size() const {
+    return 4 + prefix.size() + Alphabet::kSize + 1 + 1 + 1 + 4;
+  }
 };
 
-void AddBytes(std::string_view text, unsigned char alphabet[]) {
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    alphabet[byte / 8] =
-        static_cast<unsigned char>(alphabet[byte / 8] | 1 << byte % 8);
-  }
+Header HeaderFor(const KeyStore& keys) {
+  Header header;
+  KeyStore::Cursor cursor(keys);
+  cursor.Next();
+  header.prefix = cursor.key().substr(0, keys.SharedByAll());
+  keys.MarkBytes(keys.SharedByAll(), header.alphabet);
+  return header;
 }
 
-Survey SurveyOf(const KeyStore& keys) {
-  Survey survey;
-  std::string first;
-  size_t prefix = 0;
-  bool is_first = true;
-  for (KeyStore::Cursor cursor(keys); cursor.Next(); is_first = false) {
-    if (is_first) {
-      first = cursor.key();
-      // A key alone may not be kept whole.
-      prefix = keys.size() == 1 ? 0 : first.size();
-    } else {
-      prefix = std::min(prefix, cursor.shared());
-      AddBytes(cursor.key().substr(cursor.shared()), survey.alphabet);
+// The zeros among the first bits of texts that come in order. Bits that a text
+// has in common with the one before are not counted again.
+class ZerosOfTexts {
+ public:
+  explicit ZerosOfTexts(const Alphabet& alphabet)
+      : width_(alphabet.width()), up_to_(kMaxDepth / width_ + 1) {
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      of_byte_[byte] = static_cast<uint16_t>(
+          width_ - CountOnes(alphabet.CodeOf(static_cast<char>(byte))));
     }
   }
-  AddBytes(std::string_view(first).substr(prefix), survey.alphabet);
-  survey.prefix = first.substr(0, prefix);
-  return survey;
-}
 
-// For each key the bits behind the common prefix that it has in common with the
-// key before; none if they are too many for a cell.
-std::vector<uint32_t> BranchesOf(const KeyStore& keys, size_t prefix,
-                                 const Alphabet& alphabet) {
-  std::vector<uint32_t> branches;
+  // Of the first `bytes` bytes, which it shares with the text before.
+  unsigned Count(std::string_view text, size_t bytes) {
+    for (; counted_ < bytes; ++counted_) {
+      up_to_[counted_ + 1] = static_cast<uint16_t>(
+          up_to_[counted_] +
+          of_byte_[static_cast<unsigned char>(text[counted_])]);
+    }
+    counted_ = bytes;
+    return up_to_[bytes];
+  }
+
+ private:
+  const unsigned width_;
+  uint16_t of_byte_[256];
+  std::vector<uint16_t> up_to_;  // so many bytes
+  size_t counted_ = 0;           // bytes
+};
+
+// None if texts have more in common than cells can.
+std::vector<Branch> BranchesOf(const KeyStore& keys, size_t prefix,
+                               const Alphabet& alphabet) {
+  const unsigned width = alphabet.width();
+  ZerosOfTexts zeros(alphabet);
+  std::vector<Branch> branches;
   branches.reserve(keys.size());
-  std::string before;
-  for (KeyStore::Cursor cursor(keys); cursor.Next();) {
-    const std::string_view key = cursor.key();
-    const size_t at = cursor.shared();
-    uint32_t branch = 0;
-    if (!branches.empty()) {
-      if (at - prefix > kMaxBranch / alphabet.width() - 1) return {};
-      const unsigned code_before =
-          at < before.size() ? alphabet.CodeOf(before[at]) : 0;
-      const unsigned difference = code_before ^ alphabet.CodeOf(key[at]);
-      const auto bits = 32 - static_cast<unsigned>(__builtin_clz(difference));
-      branch = static_cast<uint32_t>((at - prefix) * alphabet.width() +
-                                     alphabet.width() - bits);
-    }
-    branches.push_back(branch);
-    before = key;
+  KeyStore::Cursor cursor(keys);
+  cursor.Next();
+  branches.emplace_back();
+  while (cursor.Next()) {
+    const size_t at = cursor.shared() - prefix;
+    if (at > kMaxBranch / width - 1) return {};
+    const std::string_view key = cursor.key().substr(prefix);
+    const unsigned code = alphabet.CodeOf(key[at]);
+    const unsigned before =
+        cursor.replaced() < 0
+            ? 0
+            : alphabet.CodeOf(static_cast<char>(cursor.replaced()));
+    const auto other = 32 - static_cast<unsigned>(__builtin_clz(code ^ before));
+    const unsigned same = width - other;
+    branches.push_back({static_cast<uint16_t>(at * width + same),
+                        static_cast<uint16_t>(zeros.Count(key, at) + same -
+                                              CountOnes(code >> other))});
   }
   return branches;
 }
 
-// Of cells, by their number.
-struct Block {
-  size_t begin = 0;
-  size_t end = 0;
-  size_t prefix = 0;  // bytes of its keys, without the common prefix
-  size_t first = 0;   // and of the key that it begins with
-};
-
-Block MakeBlock(const std::vector<CellStart>& cells, size_t begin, size_t end,
-                unsigned width) {
-  uint32_t shared = kNoBranch;
-  for (size_t i = begin + 1; i < end; ++i) {
-    shared = std::min(shared, cells[i].branch);
-  }
-  if (shared == kNoBranch) shared = cells[begin].branch;
-  Block block{begin, end, shared / width, 0};
-  if (begin > 0) block.first = cells[begin].branch / width + 1;
-  block.first = std::max(block.first, block.prefix);
-  return block;
+// A cell for each key, without suffixes.
+TextPlan PlanForAll(const std::vector<Branch>& branches, unsigned width,
+                    uint64_t bytes) {
+  std::vector<CellStart> cells(branches.size());
+  for (uint32_t i = 0; i < cells.size(); ++i) cells[i] = {i, branches[i]};
+  return PlanTexts(std::move(cells), width, bytes);
 }
 
-// Blocks of half of `most` cells to `most`, cut where neighbours differ most.
-std::vector<Block> CutBlocks(const std::vector<CellStart>& cells, size_t most,
-                             unsigned width) {
-  std::vector<Block> blocks;
-  for (size_t begin = 0; begin < cells.size();) {
-    size_t cut = cells.size();
-    if (cut - begin > most) {
-      cut = begin + most;
-      for (size_t i = cut; i >= begin + most / 2; --i) {
-        if (cells[i].branch < cells[cut].branch) cut = i;
-      }
-    }
-    blocks.push_back(MakeBlock(cells, begin, cut, width));
-    begin = cut;
+// The highest price at which cells fit, or 0.
+unsigned BestPrice(const Pruning& pruning, unsigned width, double bytes) {
+  unsigned fits = 0, too_high = Pruning::kPrices;
+  unsigned price = pruning.PriceFor(8 * bytes);
+  while (fits + 1 < too_high) {
+    price = std::clamp(price, fits + 1, too_high - 1);
+    const auto size = static_cast<double>(
+        PlanTexts(pruning.Cells(price), width, static_cast<uint64_t>(bytes))
+            .size);
+    (size <= bytes ? fits : too_high) = price;
+    price = pruning.PriceFor(pruning.BitsAt(price) * bytes / size);
   }
-  return blocks;
+  return fits;
 }
 
-uint64_t DirectorySize(const std::vector<Block>& blocks) {
-  constexpr uint64_t kSizes = 4 + 3;  // with the offset
-  uint64_t size = 0;
-  for (const Block& block : blocks) {
-    size += kSizes + block.first + (block.first >= kLongTextSize ? 4 : 0);
-  }
-  return size;
-}
-
-// The smallest blocks whose directory takes no more bytes, or the largest.
-std::vector<Block> ChooseBlocks(const std::vector<CellStart>& cells,
-                                uint64_t bytes, unsigned width) {
-  for (uint64_t most = kSmallestBlock;; most *= 2) {
-    std::vector<Block> blocks = CutBlocks(cells, most, width);
-    if (most >= kLargestBlock || DirectorySize(blocks) <= bytes) return blocks;
-  }
-}
-
-// The low bits with which Rice codes of these numbers are shortest.
-unsigned LowBitsFor(const std::vector<uint64_t>& of_number) {
-  unsigned best = 0;
-  uint64_t least = ~uint64_t{0};
-  for (unsigned low = 0; low <= kMaxRiceLowBits; ++low) {
-    if ((of_number.size() - 1) >> low > kMaxRiceOnes) continue;
-    uint64_t bits = 0;
-    for (size_t i = 0; i < of_number.size(); ++i) {
-      bits += of_number[i] * ((i >> low) + 1 + low);
-    }
-    if (bits < least) {
-      least = bits;
-      best = low;
+// Cells for all keys, with suffixes, or as many as fit; of none if not even
+// one does. A sample tells which of them it comes to.
+TextPlan LargestPlan(const std::vector<Branch>& branches, unsigned width,
+                     uint64_t bytes) {
+  const std::vector<Branch> some = SampleOf(branches);
+  const double bytes_of_some = static_cast<double>(bytes) *
+                               static_cast<double>(some.size()) /
+                               static_cast<double>(branches.size());
+  const auto size_of_some = static_cast<double>(
+      PlanForAll(some, width, static_cast<uint64_t>(bytes_of_some)).size);
+  if (size_of_some <= (1 + kSampleError) * bytes_of_some) {
+    TextPlan plan = PlanForAll(branches, width, bytes);
+    if (plan.size <= bytes) {
+      AddSuffixes(width, bytes, &plan);
+      return plan;
     }
   }
-  return best;
-}
-
-void Count(uint64_t number, std::vector<uint64_t>* of_number) {
-  if (of_number->size() <= number) of_number->resize(number + 1);
-  ++(*of_number)[number];
-}
-
-CellCoding CodingFor(const std::vector<CellStart>& cells,
-                     unsigned suffix_bits) {
-  std::vector<uint64_t> paths(1), zeros(1);
-  for (size_t i = 1; i < cells.size(); ++i) {
-    const uint32_t known = i == 1 ? 0 : cells[i - 1].branch + 1;
-    if (cells[i].branch >= known) {
-      Count(cells[i].branch - known, &paths);
-    } else {
-      // Of the bits from the end on about a half are zeros, at most all.
-      const uint32_t passed = known - 1 - cells[i].branch;
-      Count(passed / 2, &zeros);
-      if (zeros.size() <= passed + 16) zeros.resize(passed + 16);
-    }
+  const Pruning pruning(branches);
+  for (unsigned price = BestPrice(pruning.Sample(), width, bytes_of_some);;
+       --price) {
+    TextPlan plan = PlanTexts(pruning.Cells(price), width, bytes);
+    if (plan.size <= bytes) return plan;
+    if (price == 0) return {};
   }
-  // In the first cell of a block less is known, by the bits of a byte.
-  paths.resize(paths.size() + 16);
-  return {suffix_bits, LowBitsFor(paths), LowBitsFor(zeros)};
 }
 
 void AppendNumber32(uint64_t number, std::string* dst) {
@@ -194,150 +157,152 @@ void AppendTextSize(size_t size, std::string* dst) {
   dst->push_back(static_cast<char>(size >> 8));
 }
 
-class Writer {
+// The bits of keys in order, made as far as they are asked for.
+class BitsOfKeys {
  public:
-  Writer(const KeyStore& keys, size_t prefix, const Alphabet& alphabet,
-         const CellCoding& coding)
-      : cursor_(keys), prefix_(prefix), alphabet_(alphabet), coding_(coding) {}
+  BitsOfKeys(const KeyStore& keys, size_t prefix, const Alphabet& alphabet)
+      : cursor_(keys), prefix_(prefix), alphabet_(alphabet) {}
 
-  // False if a number in it has no code.
-  bool AppendBlock(const std::vector<CellStart>& cells, const Block& block,
-                   std::string* dst) {
-    stream_.Clear();
-    const size_t origin = block.prefix * alphabet_.width();
-    std::string first;
-    size_t known = (block.first - block.prefix) * alphabet_.width();
-    if (known > 0) known -= alphabet_.width() - 1;
-    for (size_t i = block.begin; i < block.end; ++i) {
-      while (next_key_ <= cells[i].key) {
-        cursor_.Next();
-        ++next_key_;
-      }
-      const std::string_view key = cursor_.key().substr(prefix_);
-      if (i == block.begin) {
-        first = key.substr(0, block.first);
-      } else {
-        known = cells[i].branch + 1 - origin;
-      }
-      TextBits bits(alphabet_, key.substr(block.prefix), TextBits::Side::kFrom);
-      if (i + 1 < block.end &&
-          !PutBranch(cells[i + 1].branch - origin, &known, &bits)) {
-        return false;
-      }
-      if (known + kMaxSuffixBits >= kMaxDepth) return false;
-      PutBits(known, coding_.suffix_bits, &bits);
+  // REQUIRES: not in front of the one before.
+  void GoTo(uint32_t key) {
+    for (; next_key_ <= key; ++next_key_) {
+      cursor_.Next();
+      made_ = std::min(made_, std::max(cursor_.shared(), prefix_) - prefix_);
     }
-    if (block.first > kMaxTextSize) return false;
-    AppendTextSize(block.prefix, dst);
-    AppendTextSize(first.size() - block.prefix, dst);
-    AppendTextSize(block.end - block.begin, dst);
-    dst->append(first);
-    dst->append(stream_.bytes());
-    return true;
+  }
+  std::string_view key() const { return cursor_.key().substr(prefix_); }
+
+  // REQUIRES: 0 < n <= 64.
+  uint64_t Take(unsigned from, unsigned n) {
+    Make(from + n);
+    const unsigned word = from / 64, offset = from % 64;
+    uint64_t bits = words_[word] << offset;
+    if (offset + n > 64) bits |= words_[word + 1] >> (64 - offset);
+    return bits >> (64 - n);
   }
 
  private:
-  static bool BitAt(size_t at, TextBits* bits) {
-    return (bits->Word(static_cast<unsigned>(at / 64)) >> (63 - at % 64) & 1) !=
-           0;
+  void Make(unsigned bits) {
+    const unsigned width = alphabet_.width();
+    const std::string_view key = this->key();
+    for (; made_ * width < bits; ++made_) {
+      const uint64_t code =
+          made_ < key.size() ? alphabet_.CodeOf(key[made_]) : 0;
+      const size_t at = made_ * width;
+      const size_t word = at / 64;
+      const auto offset = static_cast<unsigned>(at % 64);
+      const uint64_t kept =
+          offset == 0 ? 0 : words_[word] & ~(~uint64_t{0} >> offset);
+      const uint64_t first = code << (64 - width);
+      words_[word] = kept | first >> offset;
+      if (offset + width > 64) words_[word + 1] = first << (64 - offset);
+    }
   }
 
-  void PutBits(size_t from, size_t n, TextBits* bits) {
-    for (size_t i = from; i < from + n; ++i) {
-      stream_.Put(BitAt(i, bits) ? 1 : 0, 1);
+  KeyStore::Cursor cursor_;
+  uint32_t next_key_ = 0;
+  const size_t prefix_;
+  const Alphabet& alphabet_;
+  size_t made_ = 0;  // of bytes
+  uint64_t words_[kMaxDepth / 64 + 2];
+};
+
+class Writer {
+ public:
+  Writer(const TextPlan& plan, unsigned width, BitsOfKeys* keys)
+      : plan_(plan), width_(width), keys_(keys) {}
+
+  void AppendBlock(const CellBlock& block, std::string* dst) {
+    keys_->GoTo(plan_.cells[block.begin].key);
+    AppendTextSize(block.prefix, dst);
+    AppendTextSize(block.first - block.prefix, dst);
+    AppendTextSize(block.cells(), dst);
+    dst->append(keys_->key(), 0, block.first);
+    BitWriter stream(dst);
+    unsigned known = KnownAtStart(block, width_);
+    for (uint32_t i = block.begin; i < block.end; ++i) {
+      keys_->GoTo(plan_.cells[i].key);
+      if (i > block.begin) known = plan_.cells[i].branch.bits + 1u;
+      if (i + 1 < block.end) {
+        PutBranch(plan_.cells[i + 1].branch.bits, &known, &stream);
+      }
+      PutBits(known, plan_.coding.suffix_bits, &stream);
+    }
+    stream.Finish();
+  }
+
+ private:
+  void PutBits(unsigned from, unsigned n, BitWriter* stream) {
+    while (n > 0) {
+      const unsigned some = std::min(n, 56u);
+      stream->Put(keys_->Take(from, some), some);
+      from += some;
+      n -= some;
     }
   }
 
   // Where the next cell branches off.
-  bool PutBranch(size_t branch, size_t* known, TextBits* bits) {
+  void PutBranch(unsigned branch, unsigned* known, BitWriter* stream) {
     if (branch >= *known) {
-      const size_t path = branch - *known;
-      if (path >> coding_.rise_bits > kMaxRiceOnes) return false;
-      stream_.Put(1, 1);
-      stream_.PutRice(path, coding_.rise_bits);
-      PutBits(*known, path, bits);
+      const unsigned path = branch - *known;
+      stream->Put(1, 1);
+      stream->PutRice(path, plan_.coding.rise_bits);
+      PutBits(*known, path, stream);
       *known = branch + 1;
-      return true;
+      return;
     }
-    uint64_t zeros = 0;
-    for (size_t i = branch + 1; i < *known; ++i) {
-      if (!BitAt(i, bits)) ++zeros;
+    unsigned zeros = *known - (branch + 1);
+    for (unsigned i = branch + 1; i < *known;) {
+      const unsigned some = std::min(*known - i, 64u);
+      zeros -= CountOnes(keys_->Take(i, some));
+      i += some;
     }
-    if (zeros >> coding_.zeros_bits > kMaxRiceOnes) return false;
-    stream_.Put(0, 1);
-    stream_.PutRice(zeros, coding_.zeros_bits);
-    return true;
+    stream->Put(0, 1);
+    stream->PutRice(zeros, plan_.coding.zeros_bits);
   }
 
-  KeyStore::Cursor cursor_;
-  uint64_t next_key_ = 0;
-  const size_t prefix_;
-  const Alphabet& alphabet_;
-  const CellCoding coding_;
-  BitWriter stream_;
+  const TextPlan& plan_;
+  const unsigned width_;
+  BitsOfKeys* const keys_;
 };
 
-// Cells for about so many bits. False if they cannot be written.
-bool AppendCells(const KeyStore& keys, const Survey& survey,
-                 const std::vector<uint32_t>& branches, uint64_t bits,
-                 uint64_t bytes, std::string* dst) {
-  const Alphabet alphabet(survey.alphabet);
-  const unsigned width = alphabet.width();
-  const uint64_t cost = CostOfAllCells(branches);
-  const uint64_t left = (bits > cost ? bits - cost : 0) / branches.size();
-  const unsigned most = std::min(kMaxSuffixBits, 14 * width);
-  const auto suffix_bits =
-      static_cast<unsigned>(std::min<uint64_t>(left, most));
-  const std::vector<CellStart> cells = ChooseCells(branches, suffix_bits, bits);
-  const std::vector<Block> blocks =
-      ChooseBlocks(cells, bytes / kDirectoryPart, width);
-  const CellCoding coding = CodingFor(cells, suffix_bits);
-
-  AppendNumber32(survey.prefix.size(), dst);
-  dst->append(survey.prefix);
-  dst->append(reinterpret_cast<const char*>(survey.alphabet), Alphabet::kSize);
-  dst->push_back(static_cast<char>(coding.suffix_bits));
-  dst->push_back(static_cast<char>(coding.rise_bits));
-  dst->push_back(static_cast<char>(coding.zeros_bits));
-  AppendNumber32(blocks.size(), dst);
+void AppendPlan(const Header& header, const TextPlan& plan, unsigned width,
+                BitsOfKeys* keys, std::string* dst) {
+  AppendNumber32(header.prefix.size(), dst);
+  dst->append(header.prefix);
+  dst->append(reinterpret_cast<const char*>(header.alphabet), Alphabet::kSize);
+  dst->push_back(static_cast<char>(plan.coding.suffix_bits));
+  dst->push_back(static_cast<char>(plan.coding.rise_bits));
+  dst->push_back(static_cast<char>(plan.coding.zeros_bits));
+  AppendNumber32(plan.blocks.size(), dst);
   const size_t offsets = dst->size();
-  dst->resize(offsets + 4 * blocks.size());
+  dst->resize(offsets + 4 * plan.blocks.size());
   const size_t records = dst->size();
-  Writer writer(keys, survey.prefix.size(), alphabet, coding);
-  for (size_t i = 0; i < blocks.size(); ++i) {
+  Writer writer(plan, width, keys);
+  for (size_t i = 0; i < plan.blocks.size(); ++i) {
     StoreFixed32(&(*dst)[offsets + 4 * i],
                  static_cast<uint32_t>(dst->size() - records));
-    if (!writer.AppendBlock(cells, blocks[i], dst) ||
-        dst->size() - records > kMaxRecordsSize) {
-      return false;
-    }
+    writer.AppendBlock(plan.blocks[i], dst);
   }
-  return true;
 }
 
 }  // namespace
 
 bool AppendTexts(const KeyStore& keys, uint64_t bytes, std::string* dst) {
-  const Survey survey = SurveyOf(keys);
-  const std::vector<uint32_t> branches =
-      BranchesOf(keys, survey.prefix.size(), Alphabet(survey.alphabet));
+  if (keys.size() > kMaxTexts) return false;
+  const Header header = HeaderFor(keys);
+  if (header.size() > bytes) return false;
+  const Alphabet alphabet(header.alphabet);
+  const std::vector<Branch> branches =
+      BranchesOf(keys, header.prefix.size(), alphabet);
   if (branches.empty()) return false;
-  // What cells and directory take is known only when they are written.
-  const size_t start = dst->size();
-  double bits = kFirstGuess * 8 * static_cast<double>(bytes);
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (!AppendCells(keys, survey, branches, static_cast<uint64_t>(bits), bytes,
-                     dst)) {
-      break;
-    }
-    const uint64_t size = dst->size() - start;
-    if (size <= bytes) return true;
-    dst->resize(start);
-    bits *= (1 - kCaution * (attempt + 1)) * static_cast<double>(bytes) /
-            static_cast<double>(size);
-  }
-  dst->resize(start);
-  return false;
+  const uint64_t left = std::min(bytes - header.size(), kMaxRecordsSize);
+  const TextPlan plan = LargestPlan(branches, alphabet.width(), left);
+  if (plan.blocks.empty()) return false;
+  dst->reserve(dst->size() + header.size() + plan.size);
+  BitsOfKeys bits(keys, header.prefix.size(), alphabet);
+  AppendPlan(header, plan, alphabet.width(), &bits, dst);
+  return true;
 }
 
 }  // namespace deltabloom::internal::range

@@ -62,16 +62,23 @@ class BitReader {
 inline constexpr uint64_t kMaxRiceOnes = 55;
 inline constexpr unsigned kMaxRiceLowBits = 12;
 
+// Appends to a string; what it holds at last only by Finish().
 class BitWriter {
  public:
-  // The lowest n bits.
+  explicit BitWriter(std::string* dst) : dst_(dst) {}
+
+  // The lowest n bits. REQUIRES: n <= 63.
   void Put(uint64_t bits, unsigned n) {
-    while (n-- > 0) {
-      if (bits_ % 8 == 0) bytes_.push_back('\0');
-      const auto bit = static_cast<int>(bits >> n & 1);
-      bytes_.back() = static_cast<char>(bytes_.back() | bit << (7 - bits_ % 8));
-      ++bits_;
+    bits &= (uint64_t{1} << n) - 1;
+    if (n <= 64 - used_) {
+      used_ += n;
+      word_ |= bits << (64 - used_) % 64;
+      return;
     }
+    const unsigned over = n - (64 - used_);
+    AppendWord(word_ | bits >> over, 8);
+    word_ = bits << (64 - over);
+    used_ = over;
   }
   // REQUIRES: number >> low_bits <= kMaxRiceOnes.
   void PutRice(uint64_t number, unsigned low_bits) {
@@ -79,15 +86,22 @@ class BitWriter {
     Put((uint64_t{1} << (high + 1)) - 2, high + 1);
     Put(number, low_bits);
   }
-  const std::string& bytes() const { return bytes_; }
-  void Clear() {
-    bytes_.clear();
-    bits_ = 0;
+  void Finish() {
+    AppendWord(word_, (used_ + 7) / 8);
+    word_ = 0;
+    used_ = 0;
   }
 
  private:
-  std::string bytes_;
-  size_t bits_ = 0;
+  void AppendWord(uint64_t word, size_t size) {
+    char bytes[8];
+    StoreFixed64(bytes, ReverseBytes(word));
+    dst_->append(bytes, size);
+  }
+
+  std::string* const dst_;
+  uint64_t word_ = 0;  // bits from the highest on
+  unsigned used_ = 0;  // of them
 };
 
 }  // namespace deltabloom::internal::range

@@ -11,16 +11,17 @@ namespace {
 constexpr size_t kChunkSize = 64 << 10;
 constexpr size_t kMaxNumberSize = 10;
 
-void AppendNumber(size_t number, std::string* to) {
-  for (; number >= 128; number >>= 7) {
-    to->push_back(static_cast<char>(number | 128));
-  }
-  to->push_back(static_cast<char>(number));
+char* PutNumber(size_t number, char* to) {
+  for (; number >= 128; number >>= 7) *to++ = static_cast<char>(number | 128);
+  *to++ = static_cast<char>(number);
+  return to;
 }
 
-size_t TakeNumber(const std::string& from, size_t* at) {
-  size_t number = 0;
-  for (unsigned shift = 0;; shift += 7) {
+size_t TakeNumber(const char* from, size_t* at) {
+  size_t number = static_cast<unsigned char>(from[(*at)++]);
+  if (number < 128) return number;
+  number &= 127;
+  for (unsigned shift = 7;; shift += 7) {
     const auto byte = static_cast<unsigned char>(from[(*at)++]);
     number |= static_cast<size_t>(byte & 127) << shift;
     if (byte < 128) return number;
@@ -46,15 +47,17 @@ size_t CommonPrefix(std::string_view a, std::string_view b) {
 bool KeyStore::Add(std::string_view key) {
   size_t shared = 0;
   if (size_ > 0) {
-    shared = CommonPrefix(last_, key);
-    if (shared == key.size()) return shared == last_.size();
-    if (shared < last_.size() && static_cast<unsigned char>(key[shared]) <
-                                     static_cast<unsigned char>(last_[shared]))
+    const std::string_view last = last_.view();
+    shared = CommonPrefix(last, key);
+    if (shared == key.size()) return shared == last.size();
+    if (shared < last.size() && static_cast<unsigned char>(key[shared]) <
+                                    static_cast<unsigned char>(last[shared]))
       return false;
     Keep(shared);
+    shared_by_all_ = std::min(shared_by_all_, shared);
   }
   NoteBytes(key, shared);
-  last_.assign(key);
+  last_.Replace(shared, key.substr(shared));
   shared_of_last_ = shared;
   ++size_;
   return true;
@@ -78,23 +81,27 @@ void KeyStore::NoteBytes(std::string_view key, size_t from) {
 }
 
 void KeyStore::Keep(size_t shared_with_next) {
+  const std::string_view last = last_.view();
   const size_t different = std::max(shared_of_last_, shared_with_next);
-  size_t kept = last_.size();
+  size_t kept = last.size();
   if (kept - different > kBytesBehindDifference) {
     kept = different + kBytesBehindDifference;
     kept_of_each_ = std::min(kept_of_each_, kept);
   }
   const size_t rest = kept - shared_of_last_;
   const size_t most = 2 * kMaxNumberSize + rest;
-  if (chunks_.empty() ||
-      chunks_.back().capacity() - chunks_.back().size() < most) {
-    chunks_.emplace_back();
-    chunks_.back().reserve(std::max(kChunkSize, most));
+  if (chunks_.empty() || chunks_.back().capacity - chunks_.back().size < most) {
+    const size_t capacity = std::max(kChunkSize, most);
+    // Not make_unique: that would clear it.
+    chunks_.push_back(
+        {std::unique_ptr<char[]>(new char[capacity]), 0, capacity});
   }
-  std::string* chunk = &chunks_.back();
-  AppendNumber(shared_of_last_, chunk);
-  AppendNumber(rest, chunk);
-  chunk->append(last_, shared_of_last_, rest);
+  Chunk* const chunk = &chunks_.back();
+  char* const begin = chunk->bytes.get();
+  char* to = PutNumber(shared_of_last_, begin + chunk->size);
+  to = PutNumber(rest, to);
+  std::memcpy(to, last.data() + shared_of_last_, rest);
+  chunk->size = static_cast<size_t>(to - begin) + rest;
 }
 
 void KeyStore::Close() {
@@ -104,25 +111,49 @@ void KeyStore::Close() {
 void KeyStore::Clear() { *this = KeyStore(); }
 
 size_t KeyStore::MemorySize() const {
-  size_t sum = last_.capacity() + chunks_.capacity() * sizeof(chunks_[0]);
+  size_t sum = last_.MemorySize() + chunks_.capacity() * sizeof(chunks_[0]);
   if (chunks_.empty()) return sum;
   // All but the last are of one size, but for those of a single long key.
-  for (const std::string& chunk : chunks_) sum += chunk.capacity();
+  for (const Chunk& chunk : chunks_) sum += chunk.capacity;
   return sum;
+}
+
+void KeyStore::MarkBytes(size_t prefix, unsigned char bits[32]) const {
+  bool occurs[256] = {};
+  for (const Chunk& chunk : chunks_) {
+    const char* const bytes = chunk.bytes.get();
+    for (size_t at = 0; at < chunk.size;) {
+      const size_t shared = TakeNumber(bytes, &at);
+      const size_t end = TakeNumber(bytes, &at) + at;
+      if (shared < prefix) at += prefix - shared;
+      for (; at < end; ++at) {
+        occurs[static_cast<unsigned char>(bytes[at])] = true;
+      }
+    }
+  }
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (occurs[byte]) {
+      bits[byte / 8] =
+          static_cast<unsigned char>(bits[byte / 8] | 1 << byte % 8);
+    }
+  }
 }
 
 bool KeyStore::Cursor::Next() {
   while (chunk_ < store_->chunks_.size() &&
-         at_ == store_->chunks_[chunk_].size()) {
+         at_ == store_->chunks_[chunk_].size) {
     ++chunk_;
     at_ = 0;
   }
   if (chunk_ == store_->chunks_.size()) return false;
-  const std::string& chunk = store_->chunks_[chunk_];
-  shared_ = TakeNumber(chunk, &at_);
-  const size_t rest = TakeNumber(chunk, &at_);
-  key_.resize(shared_);
-  key_.append(chunk, at_, rest);
+  const char* const bytes = store_->chunks_[chunk_].bytes.get();
+  shared_ = TakeNumber(bytes, &at_);
+  const size_t rest = TakeNumber(bytes, &at_);
+  const std::string_view before = key_.view();
+  replaced_ = shared_ < before.size()
+                  ? static_cast<unsigned char>(before[shared_])
+                  : -1;
+  key_.Replace(shared_, {bytes + at_, rest});
   at_ += rest;
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,23 @@ namespace deltabloom::internal::range {
 
 // Bytes that two keys have in common at their front.
 size_t CommonPrefix(std::string_view a, std::string_view b);
+
+// A text of which only the end changes.
+class GrowingText {
+ public:
+  std::string_view view() const { return {bytes_.data(), size_}; }
+  size_t MemorySize() const { return bytes_.capacity(); }
+  // Keeps the first `shared` bytes, and puts others behind.
+  void Replace(size_t shared, std::string_view rest) {
+    size_ = shared + rest.size();
+    if (bytes_.size() < size_) bytes_.resize(2 * size_);
+    rest.copy(&bytes_[shared], rest.size());
+  }
+
+ private:
+  std::string bytes_;
+  size_t size_ = 0;
+};
 
 // Of each key it keeps what tells it from its neighbours and
 // kBytesBehindDifference more, and not again what it shares with the key
@@ -39,36 +57,52 @@ class KeyStore {
   unsigned char MostAt(size_t i) const { return most_[i]; }
   // The first so many bytes of every key are kept, if it has them.
   size_t KeptOfEach() const { return kept_of_each_; }
+  // What all keys begin with; nothing of one that is alone.
+  size_t SharedByAll() const { return size_ > 1 ? shared_by_all_ : 0; }
+  // Sets the bit of every byte that is kept, but for the first `prefix` bytes,
+  // which all keys share.
+  void MarkBytes(size_t prefix, unsigned char bits[32]) const;
 
   // Reads what is kept, from the first key on.
   class Cursor {
    public:
     explicit Cursor(const KeyStore& store) : store_(&store) {}
     bool Next();
-    std::string_view key() const { return key_; }
+    std::string_view key() const { return key_.view(); }
     // Bytes that it shares with the key before; of whole keys.
     size_t shared() const { return shared_; }
+    // The byte of the key before that is behind these; -1 if it has none.
+    int replaced() const { return replaced_; }
 
    private:
     const KeyStore* store_;
     size_t chunk_ = 0;
     size_t at_ = 0;
     size_t shared_ = 0;
-    std::string key_;
+    int replaced_ = -1;
+    GrowingText key_;
   };
 
  private:
+  // Of records: shared, size of rest, rest.
+  struct Chunk {
+    std::unique_ptr<char[]> bytes;
+    size_t size = 0;
+    size_t capacity = 0;
+  };
+
   void NoteBytes(std::string_view key, size_t from);
   void Keep(size_t shared_with_next);
 
-  std::vector<std::string> chunks_;  // of records: shared, size of rest, rest
+  std::vector<Chunk> chunks_;
   uint64_t size_ = 0;
-  std::string last_;  // not in a chunk yet
+  GrowingText last_;  // not in a chunk yet
   size_t shared_of_last_ = 0;
   bool one_width_ = true;
   size_t width_ = 0;
   std::vector<unsigned char> least_, most_;
   size_t kept_of_each_ = ~size_t{0};
+  size_t shared_by_all_ = ~size_t{0};
 };
 
 }  // namespace deltabloom::internal::range

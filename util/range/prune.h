@@ -2,27 +2,75 @@
 #ifndef DELTABLOOM_UTIL_RANGE_PRUNE_H_
 #define DELTABLOOM_UTIL_RANGE_PRUNE_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "util/range/alphabet.h"
+
 namespace deltabloom::internal::range {
+
+// Bits that a key has in common with the key before, behind what all begin
+// with. None for the first key.
+struct Branch {
+  uint16_t bits = 0;
+  uint16_t zeros = 0;  // among them
+};
+static_assert(kMaxDepth <= 0xffff);
 
 // A key that begins another cell than the key before.
 struct CellStart {
-  uint64_t key = 0;
-  uint32_t branch = 0;  // bits that the two have in common; 0 for the first
+  uint32_t key = 0;
+  Branch branch;
 };
 
-// What cells would cost if all keys had one of their own, without suffixes, in
-// bits. branches[i]: bits that key i has in common with the key before.
-uint64_t CostOfAllCells(const std::vector<uint32_t>& branches);
+// Some runs of all, a few thousand at least if there are so many.
+template <typename T>
+std::vector<T> SampleOf(const std::vector<T>& all) {
+  constexpr size_t kRun = 512;
+  constexpr size_t kPart = 8;
+  if (all.size() < 2 * kPart * kRun) return all;
+  std::vector<T> sample;
+  sample.reserve(all.size() / kPart + kRun);
+  for (size_t at = 0; at < all.size(); at += kPart * kRun) {
+    const size_t end = std::min(all.size(), at + kRun);
+    sample.insert(sample.end(), all.begin() + static_cast<ptrdiff_t>(at),
+                  all.begin() + static_cast<ptrdiff_t>(end));
+  }
+  return sample;
+}
 
-// Starts of cells that cost about so many bits, suffixes included: all keys if
-// that is enough. Else groups of keys stay together that have most in common
-// for their number; never less than suffix_bits beyond what they share with the
-// keys around them, so that a cell with its suffix holds all of them.
-std::vector<CellStart> ChooseCells(const std::vector<uint32_t>& branches,
-                                   unsigned suffix_bits, uint64_t bits);
+// Groups of keys that stay together: those first that have most in common for
+// their number. The price of a key says how much it has with the key before.
+class Pruning {
+ public:
+  static constexpr unsigned kPrices = 64;
+
+  // Of all keys in order, no more than 2^32 - 1.
+  explicit Pruning(const std::vector<Branch>& branches);
+
+  // Of some of the keys, at the same prices.
+  Pruning Sample() const;
+
+  size_t size() const { return branches_.size(); }
+
+  // The highest price at which cells without suffixes cost about so many bits,
+  // or 0; and the bits that they cost.
+  unsigned PriceFor(double bits) const;
+  double BitsAt(unsigned price) const;
+
+  // Starts of the cells of no higher price.
+  std::vector<CellStart> Cells(unsigned price) const;
+
+ private:
+  Pruning(std::vector<Branch> branches, std::vector<uint8_t> prices);
+
+  std::vector<Branch> branches_;
+  std::vector<uint8_t> prices_;
+  uint64_t keys_at_[kPrices] = {};  // and at lower prices
+  uint64_t bits_at_[kPrices] = {};
+};
 
 }  // namespace deltabloom::internal::range
 

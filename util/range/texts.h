@@ -102,8 +102,10 @@ class Texts {
   std::string_view records_;
 };
 
+// More keys cannot be written.
+inline constexpr uint64_t kMaxTexts = 0xffffffff;
 // What AppendTexts allocates per key.
-inline constexpr uint64_t kTextsBytesPerKey = 24;
+inline constexpr uint64_t kTextsBytesPerKey = 22;
 // Appends the body. False, and nothing appended, if it would take more bytes.
 bool AppendTexts(const KeyStore& keys, uint64_t bytes, std::string* dst);
 
