@@ -18,6 +18,17 @@ if(DELTABLOOM_FUZZ)
   target_link_options(deltabloom_build_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# With DELTABLOOM_COVERAGE, counts what runs of a target's code. Tests are not
+# counted: they compile and run as ever.
+if(DELTABLOOM_COVERAGE)
+  target_link_options(deltabloom_build_flags INTERFACE --coverage)
+endif()
+function(deltabloom_count_lines name)
+  if(DELTABLOOM_COVERAGE)
+    target_compile_options(${name} PRIVATE -O1 --coverage -fprofile-update=atomic)
+  endif()
+endfunction()
+
 # A floor: object files that the libraries above it are made of. Includes are
 # written from the top of the tree.
 function(deltabloom_floor name)
@@ -26,6 +37,7 @@ function(deltabloom_floor name)
   target_include_directories(${name} PUBLIC
     ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(${name} PRIVATE deltabloom_build_flags)
+  deltabloom_count_lines(${name})
   foreach(floor ${arg_FLOORS})
     target_include_directories(${name} PUBLIC
       $<TARGET_PROPERTY:${floor},INTERFACE_INCLUDE_DIRECTORIES>)

@@ -97,7 +97,7 @@ endif()
 deltabloom_package(development libdeltabloom-dev libdevel
   "filters for sorted string tables: headers"
   DEPENDS "${development_depends}"
-  SUGGESTS "deltabloom-tools, pkg-config, cmake"
+  SUGGESTS "deltabloom-tools, pkgconf, cmake"
   DESCRIPTION
     "Headers and links of Deltabloom's libraries, with files for CMake's"
     "find_package and for pkg-config.")

@@ -272,6 +272,38 @@ TEST(TreeBitsTest, LimitsThatMakeNoSenseAreNone) {
   EXPECT_TRUE(bits >= 10 && bits <= 1000) << bits;
 }
 
+TEST(TreeBitsTest, AnyLimitThatChangesCounts) {
+  TreeBits tree;
+  const TreeLimits limits = {4, 1000, 10, false};
+  std::vector<TreeLimits> others(4, limits);
+  others[0].level0_files = 5;
+  others[1].base_keys = 2000;
+  others[2].ratio = 8;
+  others[3].dynamic = true;
+  for (const TreeLimits& other : others) {
+    tree.SetLimits(limits);
+    EXPECT_TRUE(tree.limits() == limits);
+    tree.SetLimits(other);
+    EXPECT_EQ(tree.limits().level0_files, other.level0_files);
+    EXPECT_EQ(tree.limits().base_keys, other.base_keys);
+    EXPECT_EQ(tree.limits().ratio, other.ratio);
+    EXPECT_EQ(tree.limits().dynamic, other.dynamic);
+  }
+}
+
+TEST(TreeBitsTest, ForgottenTablesAreGoneFromAnyLevel) {
+  TreeBits tree;
+  for (const int level : {0, 1, 6}) {
+    tree.Learn(1, {1000, 10'000, level});
+    tree.SetTree({{1, level, 0}});
+    EXPECT_EQ(tree.keys(), 1000);
+    tree.Forget(1);
+    EXPECT_EQ(tree.keys(), 0) << level;
+    EXPECT_EQ(tree.files(), 0u);
+    EXPECT_TRUE(tree.Runs().empty());
+  }
+}
+
 TEST(TreeBitsTest, AnEmptyTreeAndWhatMakesNoSense) {
   TreeBits tree;
   NewTable table;

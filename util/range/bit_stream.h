@@ -22,7 +22,24 @@ class BitReader {
 
   bool PastEnd() const { return at_ > 8 * bytes_.size(); }
 
-  // REQUIRES: n <= 56.
+  // The next bits, kPeekBits of them at least, from the highest on.
+  static constexpr unsigned kPeekBits = 57;
+  uint64_t Peek() const {
+    const size_t byte = at_ / 8;
+    uint64_t word = 0;
+    if (byte + 8 <= bytes_.size()) {
+      word = LoadFixed64(bytes_.data() + byte);
+    } else {
+      for (size_t i = byte; i < bytes_.size(); ++i) {
+        word |= uint64_t{static_cast<unsigned char>(bytes_[i])}
+                << (8 * (i - byte));
+      }
+    }
+    return ReverseBytes(word) << (at_ % 8);
+  }
+  void Skip(unsigned n) { at_ += n; }
+
+  // REQUIRES: n <= kPeekBits.
   uint64_t Take(unsigned n) {
     if (n == 0) return 0;
     const uint64_t bits = Peek() >> (64 - n);
@@ -39,21 +56,6 @@ class BitReader {
   }
 
  private:
-  // The next bits, 57 of them at least.
-  uint64_t Peek() const {
-    const size_t byte = at_ / 8;
-    uint64_t word = 0;
-    if (byte + 8 <= bytes_.size()) {
-      word = LoadFixed64(bytes_.data() + byte);
-    } else {
-      for (size_t i = byte; i < bytes_.size(); ++i) {
-        word |= uint64_t{static_cast<unsigned char>(bytes_[i])}
-                << (8 * (i - byte));
-      }
-    }
-    return ReverseBytes(word) << (at_ % 8);
-  }
-
   std::string_view bytes_;
   size_t at_ = 0;  // in bits
 };

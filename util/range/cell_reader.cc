@@ -7,7 +7,10 @@ namespace deltabloom::internal::range {
 
 CellReader::CellReader(const Alphabet& alphabet, const CellCoding& coding,
                        const TextBlock& block)
-    : coding_(coding), stream_(block.stream), cells_left_(block.cells) {
+    : coding_(coding),
+      stream_(block.stream),
+      suffix_(block.stream),
+      cells_left_(block.cells) {
   std::string_view text = block.first.substr(block.prefix.size());
   // Of damaged bytes: Next() sees that it is too much.
   text = text.substr(0, kMaxDepth / alphabet.width());
@@ -47,9 +50,8 @@ inline bool CellReader::SkipZeros(uint64_t zeros) {
   return true;
 }
 
-// The branch is behind the known bits.
-inline bool CellReader::Rise() {
-  uint64_t path = stream_.TakeRice(coding_.rise_bits);
+// The branch is behind the known bits and so many more.
+inline bool CellReader::Rise(uint64_t path) {
   if (path >= kMaxDepth - known_ - kMaxSuffixBits) return false;
   while (path > 0) {
     const auto n = static_cast<unsigned>(std::min<uint64_t>(path, 48));
@@ -62,39 +64,88 @@ inline bool CellReader::Rise() {
   return true;
 }
 
+// Most often one look at the stream has it all.
+inline bool CellReader::ReadBranch() {
+  const uint64_t bits = stream_.Peek();
+  const bool rises = bits >> 63 != 0;
+  const unsigned low = rises ? coding_.rise_bits : coding_.zeros_bits;
+  const auto ones = static_cast<unsigned>(__builtin_clzll(~(bits << 1)));
+  const unsigned size = 1 + ones + 1 + low;
+  if (size > BitReader::kPeekBits) {
+    stream_.Skip(1);
+    const uint64_t number = stream_.TakeRice(low);
+    return rises ? Rise(number) : SkipZeros(number);
+  }
+  const uint64_t number =
+      uint64_t{ones} << low | bits << (ones + 2) >> 1 >> (63 - low);
+  if (!rises) {
+    stream_.Skip(size);
+    return SkipZeros(number);
+  }
+  if (size + number > BitReader::kPeekBits ||
+      number >= kMaxDepth - known_ - kMaxSuffixBits) {
+    stream_.Skip(size);
+    return Rise(number);
+  }
+  const auto path = static_cast<unsigned>(number);
+  stream_.Skip(size + path);
+  // With the zero behind it.
+  Write(known_, path + 1, bits << size >> 1 >> (63 - path) << 1);
+  known_ += path + 1;
+  branch_ = known_ - 1;
+  return true;
+}
+
 bool CellReader::Next() {
   if (cells_left_ == 0) return false;
   --cells_left_;
   if (!first_) {
     Write(branch_, 1, 1);
     known_ = branch_ + 1;
+    own_branch_ = branch_;
   }
   first_ = false;
-  damaged_ = known_ + kMaxSuffixBits >= kMaxDepth;
+  damaged_ = known_ + kMaxSuffixBits >= kMaxDepth ||
+             (cells_left_ > 0 && !ReadBranch());
   if (damaged_) return false;
-  if (cells_left_ > 0) {
-    damaged_ = !(stream_.Take(1) != 0
-                     ? Rise()
-                     : SkipZeros(stream_.TakeRice(coding_.zeros_bits)));
-    if (damaged_) return false;
-  }
-  Write(known_, coding_.suffix_bits, stream_.Take(coding_.suffix_bits));
-  depth_ = known_ + coding_.suffix_bits;
+  suffix_ = stream_;
+  stream_.Skip(coding_.suffix_bits);
   damaged_ = stream_.PastEnd();
   return !damaged_;
 }
 
-int CellReader::Compare(TextBits* bits) const {
-  unsigned i = 0;
-  for (; (i + 1) * 64 <= depth_; ++i) {
-    const uint64_t other = bits->Word(i);
-    if (words_[i] != other) return words_[i] < other ? -1 : 1;
+// Behind the cell if none of its bits does.
+unsigned CellReader::FirstDifference(TextBits* bits) {
+  BitReader suffix = suffix_;
+  Write(known_, coding_.suffix_bits, suffix.Take(coding_.suffix_bits));
+  const unsigned depth = known_ + coding_.suffix_bits;
+  for (unsigned i = 0; i * 64 < depth; ++i) {
+    const uint64_t difference = words_[i] ^ bits->Word(i);
+    if (difference == 0) continue;
+    const auto zeros = static_cast<unsigned>(__builtin_clzll(difference));
+    return std::min(depth, i * 64 + zeros);
   }
-  const unsigned rest = depth_ % 64;
-  if (rest == 0) return 0;
-  const uint64_t own = words_[i] >> (64 - rest);
-  const uint64_t other = bits->Word(i) >> (64 - rest);
-  return own == other ? 0 : own < other ? -1 : 1;
+  return depth;
+}
+
+int CellReader::Compare(TextBits* bits) {
+  const unsigned at = FirstDifference(bits);
+  if (at == known_ + coding_.suffix_bits) return 0;
+  return (words_[at / 64] >> (63 - at % 64) & 1) == 0 ? -1 : 1;
+}
+
+bool CellReader::Seek(TextBits* bits) {
+  if (!Next()) return false;
+  while (Compare(bits) < 0) {
+    // The cell has a 0 where the bits have a 1; so do cells that branch off
+    // behind, and those that do before are larger.
+    const unsigned at = FirstDifference(bits);
+    do {
+      if (!Next()) return false;
+    } while (own_branch_ > at);
+    if (own_branch_ < at) return true;
+  }
+  return true;
 }
 
 }  // namespace deltabloom::internal::range

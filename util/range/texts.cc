@@ -95,13 +95,13 @@ bool Texts::BlocksUpTo(std::string_view bound, uint64_t* blocks) const {
 }
 
 // Whether something in the cell may be in front of the bound.
-bool Texts::CellMayReach(const CellReader& cell, const TextBlock& block,
+bool Texts::CellMayReach(CellReader* cell, const TextBlock& block,
                          std::string_view upper) const {
   const int order = ComparePrefix(upper, block.prefix);
   if (order != 0) return order > 0;
   TextBits bits(alphabet_, upper.substr(block.prefix.size()),
                 TextBits::Side::kUpTo);
-  return cell.Compare(&bits) <= 0;
+  return cell->Compare(&bits) <= 0;
 }
 
 // The first cell from `lower` on is in block i, or is the first of the next.
@@ -115,16 +115,14 @@ bool Texts::MayMatchFrom(uint64_t i, std::string_view lower,
     TextBits bits(alphabet_, lower.substr(block.prefix.size()),
                   TextBits::Side::kFrom);
     CellReader cell(alphabet_, coding_, block);
-    while (cell.Next()) {
-      if (cell.Compare(&bits) >= 0) return CellMayReach(cell, block, upper);
-    }
+    if (cell.Seek(&bits)) return CellMayReach(&cell, block, upper);
     if (cell.damaged()) return true;
   }
   if (i + 1 == blocks_) return false;
   if (!Block(i + 1, &block)) return true;
   if (upper <= block.first) return false;
   CellReader cell(alphabet_, coding_, block);
-  return !cell.Next() || CellMayReach(cell, block, upper);
+  return !cell.Next() || CellMayReach(&cell, block, upper);
 }
 
 bool Texts::MayMatch(std::string_view lower, std::string_view upper) const {
@@ -150,10 +148,7 @@ bool Texts::MayHaveKeyFrom(std::string_view bound) const {
   TextBits bits(alphabet_, bound.substr(block.prefix.size()),
                 TextBits::Side::kFrom);
   CellReader cell(alphabet_, coding_, block);
-  while (cell.Next()) {
-    if (cell.Compare(&bits) >= 0) return true;
-  }
-  return cell.damaged();
+  return cell.Seek(&bits) || cell.damaged();
 }
 
 bool Texts::HasKeyFrom(std::string_view bound) const {

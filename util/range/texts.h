@@ -55,21 +55,27 @@ class CellReader {
   bool Next();
   bool damaged() const { return damaged_; }
 
+  // To the first cell that is not in front of these bits. False as Next().
+  bool Seek(TextBits* bits);
+
   // Negative, 0 or positive: the cell is in front of these bits, they are in it
   // or in front of it.
-  int Compare(TextBits* bits) const;
+  int Compare(TextBits* bits);
 
  private:
   void Write(unsigned at, unsigned n, uint64_t bits);
+  bool ReadBranch();
   bool SkipZeros(uint64_t zeros);
-  bool Rise();
+  bool Rise(uint64_t path);
+  unsigned FirstDifference(TextBits* bits);
 
   CellCoding coding_;
   BitReader stream_;
+  BitReader suffix_;  // where that of the cell is
   unsigned cells_left_;
-  unsigned known_;       // bits of the cell before its rise
-  unsigned branch_ = 0;  // where the next cell has its first other bit
-  unsigned depth_ = 0;
+  unsigned known_;           // bits of the cell before its rise
+  unsigned branch_ = 0;      // where the next cell has its first other bit
+  unsigned own_branch_ = 0;  // and where this one has
   bool first_ = true;
   bool damaged_ = false;
   // One more than needed, for bits that reach into it.
@@ -88,7 +94,7 @@ class Texts {
  private:
   bool Block(uint64_t i, TextBlock* block) const;
   bool BlocksUpTo(std::string_view bound, uint64_t* blocks) const;
-  bool CellMayReach(const CellReader& cell, const TextBlock& block,
+  bool CellMayReach(CellReader* cell, const TextBlock& block,
                     std::string_view upper) const;
   bool MayHaveKeyFrom(std::string_view bound) const;
   bool MayMatchFrom(uint64_t i, std::string_view lower,
