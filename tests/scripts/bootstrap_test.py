@@ -42,10 +42,13 @@ class Bootstrap(unittest.TestCase):
         path.chmod(0o755)
 
     def bootstrap(self, *groups, **streams):
+        return self.script("bootstrap", *groups, **streams)
+
+    def script(self, name, *arguments, **streams):
         streams.setdefault("stdin", subprocess.DEVNULL)
         streams.setdefault("stderr", subprocess.PIPE)
         return subprocess.run(
-            [shutil.which("bash"), str(SOURCE / "script" / "bootstrap"), *groups],
+            [shutil.which("bash"), str(SOURCE / "script" / name), *arguments],
             env={"PATH": str(self.bin), "CALLS": str(self.calls), "TMPDIR": str(self.folder)},
             stdout=subprocess.PIPE,
             text=True,
@@ -71,6 +74,13 @@ class Bootstrap(unittest.TestCase):
         for name in ("librocksdb-dev", "wamerican-huge", "rocksdb-tools", "chromium"):
             self.assertIn(name, names)
         self.assertEqual(self.calls.read_text(), "")
+
+    def test_demo_needs_what_draws_only_to_draw(self):
+        told = "no right to install them"
+        self.assertNotIn("python3-matplotlib", self.assert_tells_what_to_run(self.script("demo"), told))
+        for arguments in (["--plot", "demo.png"], ["--plot=demo.png"]):
+            names = self.assert_tells_what_to_run(self.script("demo", *arguments), told)
+            self.assertIn("python3-matplotlib", names)
 
     def test_sudo_that_cannot_ask_is_not_waited_for(self):
         self.stand_in("sudo", NO_PASSWORD)
