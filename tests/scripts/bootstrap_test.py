@@ -89,7 +89,10 @@ class Bootstrap(unittest.TestCase):
 
     def test_sudo_that_refuses_on_a_terminal(self):
         self.stand_in("sudo", NO_PASSWORD)
-        main, other = pty.openpty()
+        try:
+            main, other = pty.openpty()
+        except OSError as error:  # a chroot without /dev/pts
+            self.skipTest(str(error))
         try:
             done = self.bootstrap("demo", stdin=other)
         finally:
