@@ -29,10 +29,7 @@ class RangeReader final : public ROCKSDB_NAMESPACE::FilterBitsReader {
         points_(std::forward<Arguments>(arguments)...) {}
 
   bool MayMatch(const Slice& key) override {
-    Bounds bounds;
-    if (__builtin_expect(key.size() == 0, false) && TakeBounds(key, &bounds)) {
-      return RangeMayMatch(bounds);
-    }
+    if (__builtin_expect(key.size() == 0, false)) return EmptyMayMatch(key);
     return points_.MayMatch(key);
   }
 
@@ -41,6 +38,13 @@ class RangeReader final : public ROCKSDB_NAMESPACE::FilterBitsReader {
   }
 
  private:
+  // Apart, so that a lookup of a key needs no room for bounds.
+  __attribute__((noinline)) bool EmptyMayMatch(const Slice& key) {
+    Bounds bounds;
+    return TakeBounds(key, &bounds) ? RangeMayMatch(bounds)
+                                    : points_.MayMatch(key);
+  }
+
   // The empty key may be there: builders do not tell it from a prefix.
   //
   // RocksDB asks a partition for a range that may go on in the next one. The

@@ -67,8 +67,8 @@ TEST(RangeBuilder, BytesStayTheSame) {
       {Integers(2000), 18, 4653, 0x643473298e235434},
       {Integers(2000), 5.5, 1497, 0x77708b604c37d2b9},
       {Decimals(2000), 10, 2421, 0xe3048e4071e83810},
-      {Paths(2000), 4, 1117, 0xe24175b61b5f92ac},
-      {Paths(2000), 10, 2465, 0xd6af090a7073ef35},
+      {Paths(2000), 4, 1013, 0x2a97065d0d9cff0c},
+      {Paths(2000), 10, 2594, 0xb14f30ed5ea79b20},
       {Paths(2000), 30, 7589, 0xcf6e47ba3da9be31},
   };
   for (const Golden& golden : goldens) {
@@ -136,6 +136,17 @@ TEST(RangeBuilder, SizesAreWithinWhatIsAskedFor) {
       const std::string part = Built(keys, bits);
       EXPECT_LE(part.size(), internal::MaxRangePartSize(keys.size(), bits));
     }
+  }
+}
+
+// What is chosen by a sample comes near to what is asked for.
+TEST(RangeBuilder, TextsUseTheirBytes) {
+  const std::vector<std::string> keys = Paths(30'000);
+  for (const double bits : {4.0, 7.5, 9.0, 12.0, 20.0}) {
+    const std::string part = Built(keys, bits);
+    const auto most = internal::MaxRangePartSize(keys.size(), bits);
+    EXPECT_LE(part.size(), most) << bits;
+    EXPECT_GE(part.size(), most * 9 / 10) << bits;
   }
 }
 

@@ -126,12 +126,13 @@ TEST(StatisticsTextTest, FiguresOfARow) {
 }
 
 // Levels 4, 5 and 6 of a tree that grows tenfold per level, asked alike.
-RocksDBFilterStatistics UniformTree(double absent_per_second) {
+RocksDBFilterStatistics UniformTree(double absent_per_second,
+                                    const char* layout = "compact") {
   RocksDBFilterStatistics statistics;
   statistics.seconds = 100;
   const double rate = std::exp2(-9.8);
   for (int level = 4; level <= 6; ++level) {
-    statistics.rows.push_back(Asked(level, "compact",
+    statistics.rows.push_back(Asked(level, layout,
                                     1e5 * std::pow(10, level - 4), 10,
                                     100 * absent_per_second, rate));
   }
@@ -170,6 +171,17 @@ TEST(StatisticsAdviceTest, BitsPerLevel) {
   EXPECT_NEAR(NumberAfter(advice[2], "MB: "), now - then, 0.05 * now);
   EXPECT_NEAR(NumberAfter(advice[0], "would save "),
               now / 3 - 1e6 * std::exp2(-(four - 0.2)), 0.01 * now);
+}
+
+// A bit more or less halves no rate there: one and a half do.
+TEST(StatisticsAdviceTest, BitsOfBloomFiltersCountForLess) {
+  for (const char* layout : {"local", "classic"}) {
+    const auto advice = UniformTree(1e6, layout).Advice();
+    ASSERT_GE(advice.size(), 2u);
+    EXPECT_NEAR(NumberAfter(advice[0], "per key; ") -
+                    NumberAfter(advice[1], "per key; "),
+                1.5 * std::log2(10), 0.11);
+  }
 }
 
 // Nothing is said of what would not matter or is not known.

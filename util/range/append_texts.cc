@@ -15,8 +15,14 @@ namespace {
 constexpr uint64_t kMaxRecordsSize = 0xffffffff;
 // That of cells, with a reserve for their suffixes.
 constexpr unsigned kMaxBranch = kMaxDepth - 64;
-// By which samples may be off.
-constexpr double kSampleError = 0.03;
+// Samples for the choice of cells, one key in so many in runs of so many, and
+// the part by which they may be off.
+constexpr size_t kRun = 512;
+constexpr size_t kPart = 8;
+constexpr uint64_t kSampleError = 64;
+// And for the choice of suffixes.
+constexpr size_t kRunForSuffix = 64;
+constexpr size_t kPartForSuffix = 16;
 
 // What stands in front of the blocks.
 struct Header {
@@ -95,53 +101,105 @@ std::vector<Branch> BranchesOf(const KeyStore& keys, size_t prefix,
   return branches;
 }
 
-// A cell for each key, without suffixes.
+// At the highest price at which it fits, nearly, which is set. None if it never
+// does.
+TextPlan BestPlan(const Pruning& pruning, unsigned width, unsigned suffix_bits,
+                  uint64_t bytes, unsigned* price) {
+  TextPlan best;
+  unsigned fits = 0, too_high = Pruning::kPrices;  // from `fits` down
+  unsigned next = pruning.PriceFor(8 * static_cast<double>(bytes));
+  while (fits < too_high) {
+    TextPlan plan = PlanTexts(pruning.Cells(next), width, suffix_bits, bytes);
+    const double ratio =
+        static_cast<double>(bytes) / static_cast<double>(plan.size);
+    if (plan.size <= bytes) {
+      best = std::move(plan);
+      *price = next;
+      fits = next + 1;
+      if (best.size >= bytes - bytes / kSampleError) break;
+    } else {
+      too_high = next;
+    }
+    if (fits == too_high) break;
+    next = std::clamp(pruning.PriceFor(pruning.BitsAt(next) * ratio), fits,
+                      too_high - 1);
+  }
+  return best;
+}
+
+uint64_t BytesFor(size_t some, size_t all, uint64_t bytes) {
+  return static_cast<uint64_t>(static_cast<double>(bytes) *
+                               static_cast<double>(some) /
+                               static_cast<double>(all));
+}
+
+// The bits behind what tells keys apart with which fewest ranges match: the
+// more they are, the fewer cells fit. By a sample.
+unsigned BestSuffixBits(const std::vector<Branch>& branches, unsigned width,
+                        uint64_t bytes) {
+  const std::vector<Branch> some =
+      SampleOf(branches, kRunForSuffix, kPartForSuffix);
+  const uint64_t bytes_of_some = BytesFor(some.size(), branches.size(), bytes);
+  unsigned best = 0;
+  double least = 2;
+  for (unsigned bits = 0; bits <= width + 1; bits += 2) {
+    unsigned price = 0;
+    const TextPlan plan =
+        BestPlan(Pruning(some, bits), width, bits, bytes_of_some, &price);
+    if (plan.blocks.empty()) break;
+    const double rate = RateOfPlan(plan, some.size());
+    if (rate > least) break;
+    least = rate;
+    best = bits;
+  }
+  return best;
+}
+
+// A cell for each key.
 TextPlan PlanForAll(const std::vector<Branch>& branches, unsigned width,
-                    uint64_t bytes) {
+                    unsigned suffix_bits, uint64_t bytes) {
   std::vector<CellStart> cells(branches.size());
   for (uint32_t i = 0; i < cells.size(); ++i) cells[i] = {i, branches[i]};
-  return PlanTexts(std::move(cells), width, bytes);
+  return PlanTexts(std::move(cells), width, suffix_bits, bytes);
 }
 
-// The highest price at which cells fit, or 0.
-unsigned BestPrice(const Pruning& pruning, unsigned width, double bytes) {
-  unsigned fits = 0, too_high = Pruning::kPrices;
-  unsigned price = pruning.PriceFor(8 * bytes);
-  while (fits + 1 < too_high) {
-    price = std::clamp(price, fits + 1, too_high - 1);
-    const auto size = static_cast<double>(
-        PlanTexts(pruning.Cells(price), width, static_cast<uint64_t>(bytes))
-            .size);
-    (size <= bytes ? fits : too_high) = price;
-    price = pruning.PriceFor(pruning.BitsAt(price) * bytes / size);
+// As many cells with so many bits of suffix as fit; none if not even one does.
+TextPlan PrunedPlan(const std::vector<Branch>& branches, unsigned width,
+                    unsigned suffix_bits, uint64_t bytes) {
+  const Pruning pruning(branches, suffix_bits);
+  const Pruning some = pruning.Sample(kRun, kPart);
+  unsigned price = 0;
+  BestPlan(some, width, suffix_bits,
+           BytesFor(some.size(), branches.size(), bytes), &price);
+  for (;; --price) {
+    TextPlan plan = PlanTexts(pruning.Cells(price), width, suffix_bits, bytes);
+    if (plan.size <= bytes) return plan;
+    if (price == 0) return {};
   }
-  return fits;
 }
 
-// Cells for all keys, with suffixes, or as many as fit; of none if not even
-// one does. A sample tells which of them it comes to.
+// Cells for all keys, with bits of a character behind what tells them apart or
+// more, or the best of fewer; none if not even one fits.
 TextPlan LargestPlan(const std::vector<Branch>& branches, unsigned width,
                      uint64_t bytes) {
-  const std::vector<Branch> some = SampleOf(branches);
-  const double bytes_of_some = static_cast<double>(bytes) *
-                               static_cast<double>(some.size()) /
-                               static_cast<double>(branches.size());
-  const auto size_of_some = static_cast<double>(
-      PlanForAll(some, width, static_cast<uint64_t>(bytes_of_some)).size);
-  if (size_of_some <= (1 + kSampleError) * bytes_of_some) {
-    TextPlan plan = PlanForAll(branches, width, bytes);
+  const std::vector<Branch> some = SampleOf(branches, kRun, kPart);
+  const uint64_t bytes_of_some = BytesFor(some.size(), branches.size(), bytes);
+  const uint64_t size_of_some =
+      PlanForAll(some, width, width, bytes_of_some).size;
+  if (size_of_some <= bytes_of_some + bytes_of_some / kSampleError) {
+    TextPlan plan = PlanForAll(branches, width, width, bytes);
     if (plan.size <= bytes) {
       AddSuffixes(width, bytes, &plan);
       return plan;
     }
   }
-  const Pruning pruning(branches);
-  for (unsigned price = BestPrice(pruning.Sample(), width, bytes_of_some);;
-       --price) {
-    TextPlan plan = PlanTexts(pruning.Cells(price), width, bytes);
-    if (plan.size <= bytes) return plan;
-    if (price == 0) return {};
+  const unsigned suffix_bits = BestSuffixBits(branches, width, bytes);
+  TextPlan plan = PrunedPlan(branches, width, suffix_bits, bytes);
+  if (plan.blocks.empty() && suffix_bits > 0) {
+    plan = PrunedPlan(branches, width, 0, bytes);
   }
+  if (plan.cells.size() == branches.size()) AddSuffixes(width, bytes, &plan);
+  return plan;
 }
 
 void AppendNumber32(uint64_t number, std::string* dst) {

@@ -7,7 +7,7 @@
 namespace deltabloom::internal::range {
 namespace {
 
-// Of a cell, beside its path: the codes that say where it branches.
+// Of a cell, beside its path and suffix: the codes that say where it branches.
 constexpr uint64_t kCodeBits = 4;
 
 // Of a normal number: e for 2^e <= number < 2^(e + 1).
@@ -17,20 +17,21 @@ int ExponentOf(double number) {
   return static_cast<int>(bits >> 52 & 0x7ff) - 1023;
 }
 
-// Bits of path per key, by the logarithm: four prices from one power of 2 to
-// the next.
+// Bits of path per key, by the logarithm: eight prices from one power of 2
+// to the next.
 unsigned PriceOf(unsigned path, uint32_t keys) {
   const double ratio = static_cast<double>(path) / static_cast<double>(keys);
-  const double square = ratio * ratio;
+  const double square = ratio * ratio, fourth = square * square;
   return static_cast<unsigned>(
-      std::clamp(16 + ExponentOf(square * square), 1,
+      std::clamp(32 + ExponentOf(fourth * fourth), 1,
                  static_cast<int>(Pruning::kPrices) - 1));
 }
 
 // The price of each branch. Branches are a binary tree, each above those that
 // are deeper: its keys are told apart only after all keys above. So no price is
 // less than one above.
-std::vector<uint8_t> PricesOf(const std::vector<Branch>& branches) {
+std::vector<uint8_t> PricesOf(const std::vector<Branch>& branches,
+                              unsigned suffix_bits) {
   const auto size = static_cast<uint32_t>(branches.size());
   std::vector<uint8_t> prices(size);
   std::vector<uint32_t> above(size), done, open;
@@ -50,7 +51,7 @@ std::vector<uint8_t> PricesOf(const std::vector<Branch>& branches) {
       }
       if (above[at] == 0) continue;
       const unsigned path = branches[at].bits - branches[above[at]].bits;
-      if (path > 0) {
+      if (path > suffix_bits) {
         prices[at] = static_cast<uint8_t>(PriceOf(path, i - before));
       }
     }
@@ -64,16 +65,19 @@ std::vector<uint8_t> PricesOf(const std::vector<Branch>& branches) {
 
 }  // namespace
 
-Pruning::Pruning(const std::vector<Branch>& branches)
-    : Pruning(branches, PricesOf(branches)) {}
+Pruning::Pruning(const std::vector<Branch>& branches, unsigned suffix_bits)
+    : Pruning(branches, PricesOf(branches, suffix_bits), suffix_bits) {}
 
-Pruning::Pruning(std::vector<Branch> branches, std::vector<uint8_t> prices)
-    : branches_(std::move(branches)), prices_(std::move(prices)) {
+Pruning::Pruning(std::vector<Branch> branches, std::vector<uint8_t> prices,
+                 unsigned suffix_bits)
+    : branches_(std::move(branches)),
+      prices_(std::move(prices)),
+      suffix_bits_(suffix_bits) {
   for (size_t i = 1; i < branches_.size(); ++i) {
     const int rise = branches_[i].bits - branches_[i - 1].bits;
     ++keys_at_[prices_[i]];
     bits_at_[prices_[i]] +=
-        kCodeBits + static_cast<unsigned>(std::max(rise, 0));
+        kCodeBits + suffix_bits + static_cast<unsigned>(std::max(rise, 0));
   }
   for (unsigned price = 1; price < kPrices; ++price) {
     keys_at_[price] += keys_at_[price - 1];
@@ -81,8 +85,9 @@ Pruning::Pruning(std::vector<Branch> branches, std::vector<uint8_t> prices)
   }
 }
 
-Pruning Pruning::Sample() const {
-  return {SampleOf(branches_), SampleOf(prices_)};
+Pruning Pruning::Sample(size_t run, size_t part) const {
+  return {SampleOf(branches_, run, part), SampleOf(prices_, run, part),
+          suffix_bits_};
 }
 
 unsigned Pruning::PriceFor(double bits) const {

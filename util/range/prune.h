@@ -25,16 +25,14 @@ struct CellStart {
   Branch branch;
 };
 
-// Some runs of all, a few thousand at least if there are so many.
+// One in `part` of all, in runs; all if they are few.
 template <typename T>
-std::vector<T> SampleOf(const std::vector<T>& all) {
-  constexpr size_t kRun = 512;
-  constexpr size_t kPart = 8;
-  if (all.size() < 2 * kPart * kRun) return all;
+std::vector<T> SampleOf(const std::vector<T>& all, size_t run, size_t part) {
+  if (all.size() < 2 * part * run) return all;
   std::vector<T> sample;
-  sample.reserve(all.size() / kPart + kRun);
-  for (size_t at = 0; at < all.size(); at += kPart * kRun) {
-    const size_t end = std::min(all.size(), at + kRun);
+  sample.reserve(all.size() / part + run);
+  for (size_t at = 0; at < all.size(); at += part * run) {
+    const size_t end = std::min(all.size(), at + run);
     sample.insert(sample.end(), all.begin() + static_cast<ptrdiff_t>(at),
                   all.begin() + static_cast<ptrdiff_t>(end));
   }
@@ -43,20 +41,22 @@ std::vector<T> SampleOf(const std::vector<T>& all) {
 
 // Groups of keys that stay together: those first that have most in common for
 // their number. The price of a key says how much it has with the key before.
+// Groups have more than suffix_bits beyond what tells them from others, so that
+// a cell with its suffix holds all of them.
 class Pruning {
  public:
-  static constexpr unsigned kPrices = 64;
+  static constexpr unsigned kPrices = 128;
 
   // Of all keys in order, no more than 2^32 - 1.
-  explicit Pruning(const std::vector<Branch>& branches);
+  Pruning(const std::vector<Branch>& branches, unsigned suffix_bits);
 
   // Of some of the keys, at the same prices.
-  Pruning Sample() const;
+  Pruning Sample(size_t run, size_t part) const;
 
   size_t size() const { return branches_.size(); }
 
-  // The highest price at which cells without suffixes cost about so many bits,
-  // or 0; and the bits that they cost.
+  // The highest price at which cells cost about so many bits, or 0; and the
+  // bits that they cost.
   unsigned PriceFor(double bits) const;
   double BitsAt(unsigned price) const;
 
@@ -64,10 +64,12 @@ class Pruning {
   std::vector<CellStart> Cells(unsigned price) const;
 
  private:
-  Pruning(std::vector<Branch> branches, std::vector<uint8_t> prices);
+  Pruning(std::vector<Branch> branches, std::vector<uint8_t> prices,
+          unsigned suffix_bits);
 
   std::vector<Branch> branches_;
   std::vector<uint8_t> prices_;
+  unsigned suffix_bits_;
   uint64_t keys_at_[kPrices] = {};  // and at lower prices
   uint64_t bits_at_[kPrices] = {};
 };

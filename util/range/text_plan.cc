@@ -174,7 +174,7 @@ uint64_t SizeOf(const TextPlan& plan, unsigned suffix_bits) {
 }  // namespace
 
 TextPlan PlanTexts(std::vector<CellStart> cells, unsigned width,
-                   uint64_t bytes) {
+                   unsigned suffix_bits, uint64_t bytes) {
   TextPlan plan;
   plan.blocks = ChooseBlocks(cells, bytes / kDirectoryPart, width);
   plan.cells = std::move(cells);
@@ -184,19 +184,42 @@ TextPlan PlanTexts(std::vector<CellStart> cells, unsigned width,
     plan.coding = CodingFor(plan, width, 1);
     CountBits(width, &plan);
   }
-  plan.size = SizeOf(plan, 0);
+  plan.coding.suffix_bits = suffix_bits;
+  plan.size = SizeOf(plan, suffix_bits);
   return plan;
 }
 
 void AddSuffixes(unsigned width, uint64_t bytes, TextPlan* plan) {
   unsigned bits = std::min(kMaxSuffixBits, 14 * width);
   if (bytes > plan->size) {
-    const uint64_t each = 8 * (bytes - plan->size) / plan->cells.size();
-    bits = static_cast<unsigned>(std::min<uint64_t>(bits, each + 1));
+    const uint64_t more = 8 * (bytes - plan->size) / plan->cells.size() + 1;
+    bits = static_cast<unsigned>(
+        std::min<uint64_t>(bits, plan->coding.suffix_bits + more));
   }
-  while (bits > 0 && SizeOf(*plan, bits) > bytes) --bits;
+  while (bits > plan->coding.suffix_bits && SizeOf(*plan, bits) > bytes) --bits;
   plan->coding.suffix_bits = bits;
   plan->size = SizeOf(*plan, bits);
+}
+
+double RateOfPlan(const TextPlan& plan, size_t keys) {
+  const std::vector<CellStart>& cells = plan.cells;
+  const auto bits_at = [&](size_t i) {
+    return i > 0 && i < cells.size() ? cells[i].branch.bits : 0u;
+  };
+  size_t matching = 0;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const size_t end = i + 1 < cells.size() ? cells[i + 1].key : keys;
+    const size_t in_cell = end - cells[i].key;
+    // Without a key the cell of its nearer neighbour reaches further.
+    const unsigned left = bits_at(i), right = bits_at(i + 1);
+    const unsigned other = left < right
+                               ? std::max(left, bits_at(i + 2))
+                               : std::max(right, i > 0 ? bits_at(i - 1) : 0u);
+    const bool matches =
+        std::max(left, right) > other + plan.coding.suffix_bits;
+    if (in_cell > 1 || matches) matching += in_cell;
+  }
+  return static_cast<double>(matching) / static_cast<double>(keys);
 }
 
 }  // namespace deltabloom::internal::range

@@ -43,10 +43,14 @@ inline unsigned TextSizeBytes(size_t size) {
 // A plan for these cells in about so many bytes, which it may exceed. `width`:
 // that of the alphabet.
 TextPlan PlanTexts(std::vector<CellStart> cells, unsigned width,
-                   uint64_t bytes);
+                   unsigned suffix_bits, uint64_t bytes);
 
-// Gives all cells as many bits of suffix as fit.
+// Gives cells that hold a key each as many bits of suffix as fit.
 void AddSuffixes(unsigned width, uint64_t bytes, TextPlan* plan);
+
+// Of so many keys that a plan is for, those that would match, in parts of all,
+// if they had not been there: about the rate of empty ranges near keys.
+double RateOfPlan(const TextPlan& plan, size_t keys);
 
 }  // namespace deltabloom::internal::range
 
