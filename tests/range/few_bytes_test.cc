@@ -42,5 +42,32 @@ TEST(FewBytesTest, NeverMoreThanThereAre) {
   EXPECT_LT(fewest, 200u);
 }
 
+// What some texts have in common, and all have not, may be as long as cells can
+// tell; beyond that there is no part.
+TEST(FewBytesTest, TextsWithMuchInCommon) {
+  bool done = true;
+  for (size_t common = 1; common < 100'000; common += 1 + common / 3) {
+    const std::string part(common, 'x');
+    KeyStore keys;
+    for (const std::string& text : {std::string("a"), "b" + part + "1",
+                                    "b" + part + "2", std::string("c")}) {
+      keys.Add(text);
+    }
+    keys.Close();
+    std::string body;
+    const bool made = AppendTexts(keys, 1'000'000, &body);
+    EXPECT_TRUE(done || !made) << "longer ones fit";
+    done = made;
+    if (!made) continue;
+    Texts texts;
+    ASSERT_TRUE(texts.Parse(body));
+    for (const char* end : {"1", "2"}) {
+      const std::string key = "b" + part + end;
+      EXPECT_TRUE(texts.MayMatch(key, key + "0")) << common;
+    }
+  }
+  EXPECT_FALSE(done);
+}
+
 }  // namespace
 }  // namespace deltabloom::internal::range
