@@ -8,6 +8,7 @@
 
 #include "engines/rocksdb/key_transforms.h"
 #include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/settings_fields.h"
 #include "rocksdb/utilities/options_util.h"
 #include "tests/rocksdb/equal_keys.h"
 
@@ -239,6 +240,24 @@ TEST(KeyTransformOptionsTest, ATransformThatThrows) {
 
 // SetOptions: fixed in a policy; from RocksDB 9.8 on a new one is made, whose
 // unknown transform is an error, not none.
+// Whoever comes to change them, and says why not.
+TEST(KeyTransformOptionsTest, FixedWhenAPolicyIsMade) {
+  internal::Settings settings;
+  settings.made = true;
+  const auto set = [&settings](const char* name, const char* value) {
+    return internal::FindField(name)->parse(name, value, &settings);
+  };
+  const std::string fixed =
+      " is fixed when a policy is made: make another policy";
+  EXPECT_EQ(set("key_transform", "none"), "");
+  EXPECT_EQ(set("key_transform", "ascii_lowercase"), "key_transform" + fixed);
+  EXPECT_EQ(set("key_transform", "nobody"), "key_transform" + fixed);
+  EXPECT_EQ(settings.key_transform, nullptr);
+  EXPECT_EQ(set("compatibility", "builtin"), "");
+  EXPECT_EQ(set("compatibility", "own"), "compatibility" + fixed);
+  EXPECT_EQ(settings.compatibility, RocksDBCompatibility::kBuiltin);
+}
+
 TEST(KeyTransformOptionsTest, SetOptions) {
   const EqualityComparator comparator(kIgnoreCase);
   TempDir dir;

@@ -174,7 +174,7 @@ TEST(TreeBitsTest, SequentialLoadGetsWhatWasAsked) {
     live.push_back({file, 0, 0});
     if (live.size() >= 2) live[live.size() - 2].level = 6;
     tree.SetTree(live);
-    ASSERT_NEAR(bits / keys, 10, 0.5) << file;
+    ASSERT_NEAR(bits / keys, 10, 0.05) << file;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "rocksdb/listener.h"
+#include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -77,6 +78,34 @@ TEST_F(TreeListenerTest, DeletedTablesAreForgotten) {
   EXPECT_EQ(trees_->silent_changes, 1u);
   TakeSilentChanges(trees_.get());
   EXPECT_EQ(tree().files(), 0u);
+}
+
+// RocksDB is asked for the whole tree rarely where there are many tables, but
+// at once about a column family that is new.
+TEST(TreeListenerOfADatabaseTest, NewFamilies) {
+  testing::TempDir dir;
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.disable_auto_compactions = true;
+  options.listeners.push_back(std::make_shared<TreeListener>());
+  const auto db = testing::Open(options, dir.Path("db"));
+  const auto flush = [&db](rocksdb::ColumnFamilyHandle* family) {
+    ASSERT_ROCKSDB_OK(db->Put({}, family, "key", "value"));
+    ASSERT_ROCKSDB_OK(db->Flush({}, family));
+  };
+  for (int i = 0; i < 40; ++i) flush(db->DefaultColumnFamily());
+  const auto trees = FindTrees(dir.Path("db"));
+  ASSERT_NE(trees, nullptr);
+  EXPECT_EQ(trees->families["default"].bits.files(), 40u);
+  const uint64_t silent = trees->silent_changes;
+  flush(db->DefaultColumnFamily());
+  EXPECT_EQ(trees->silent_changes, silent);
+  rocksdb::ColumnFamilyHandle* family = nullptr;
+  ASSERT_ROCKSDB_OK(db->CreateColumnFamily(options, "new", &family));
+  flush(family);
+  EXPECT_EQ(trees->families.count("new"), 1u);
+  EXPECT_EQ(trees->families["new"].bits.files(), 1u);
+  ASSERT_ROCKSDB_OK(db->DestroyColumnFamilyHandle(family));
 }
 
 }  // namespace

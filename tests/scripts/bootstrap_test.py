@@ -6,13 +6,16 @@ Usage: bootstrap_test.py SOURCE
 
 import os
 import pathlib
-import pty
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from terminal import open_terminal  # noqa: E402
 
 SOURCE = pathlib.Path(sys.argv.pop(1))
 TOOLS = "bash env cat sed dirname basename sort grep mktemp rm tail tr cut".split()
@@ -89,7 +92,7 @@ class Bootstrap(unittest.TestCase):
 
     def test_sudo_that_refuses_on_a_terminal(self):
         self.stand_in("sudo", NO_PASSWORD)
-        main, other = pty.openpty()
+        main, other = open_terminal(self)
         try:
             done = self.bootstrap("demo", stdin=other)
         finally:
