@@ -7,7 +7,6 @@ import json
 import math
 import os
 import pathlib
-import pty
 import resource
 import signal
 import subprocess
@@ -19,6 +18,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from seed import seed_of_this_run  # noqa: E402
+from terminal import open_terminal  # noqa: E402
 
 PROGRAM = sys.argv.pop(1)
 SEED = seed_of_this_run()
@@ -315,7 +315,7 @@ class Interrupts(DemoTest):
 class Terminal(DemoTest):
     def output_on_terminal(self, **only):
         """What reaches a terminal when stdout, stderr or both are one."""
-        master, slave = pty.openpty()
+        master, slave = open_terminal(self)
         self.addCleanup(os.close, master)
         streams = {"stdout": slave, "stderr": slave, **only}
         process = self.start_demo(

@@ -47,6 +47,17 @@ std::vector<std::string> Paths(uint64_t n) {
   return keys;
 }
 
+// Of one size, but no numbers.
+std::vector<std::string> Hashes(uint64_t n) {
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < n; ++i) {
+    keys.push_back(BigEndian(internal::Remix64(i, 0)) +
+                   BigEndian(internal::Remix64(i, 1)));
+  }
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
 std::string Built(const std::vector<std::string>& keys, double bits) {
   RangePartBuilder builder(bits);
   for (const std::string& key : keys) builder.AddKey(key);
@@ -163,7 +174,8 @@ TEST(RangeBuilder, DenseNumbersTakeFewBytes) {
 }
 
 TEST(RangeBuilder, MemoryIsWhatItSays) {
-  for (const auto& keys : {Integers(200'000), Paths(200'000)}) {
+  for (const auto& keys :
+       {Integers(200'000), Paths(200'000), Hashes(200'000)}) {
     std::string part;
     part.reserve(keys.size() * 3);
     const size_t before = LiveBytes();

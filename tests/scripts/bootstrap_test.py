@@ -6,13 +6,16 @@ Usage: bootstrap_test.py SOURCE
 
 import os
 import pathlib
-import pty
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from terminal import open_terminal  # noqa: E402
 
 SOURCE = pathlib.Path(sys.argv.pop(1))
 TOOLS = "bash env cat sed dirname basename sort grep mktemp rm tail tr cut".split()
@@ -42,10 +45,13 @@ class Bootstrap(unittest.TestCase):
         path.chmod(0o755)
 
     def bootstrap(self, *groups, **streams):
+        return self.script("bootstrap", *groups, **streams)
+
+    def script(self, name, *arguments, **streams):
         streams.setdefault("stdin", subprocess.DEVNULL)
         streams.setdefault("stderr", subprocess.PIPE)
         return subprocess.run(
-            [shutil.which("bash"), str(SOURCE / "script" / "bootstrap"), *groups],
+            [shutil.which("bash"), str(SOURCE / "script" / name), *arguments],
             env={"PATH": str(self.bin), "CALLS": str(self.calls), "TMPDIR": str(self.folder)},
             stdout=subprocess.PIPE,
             text=True,
@@ -72,6 +78,13 @@ class Bootstrap(unittest.TestCase):
             self.assertIn(name, names)
         self.assertEqual(self.calls.read_text(), "")
 
+    def test_demo_needs_what_draws_only_to_draw(self):
+        told = "no right to install them"
+        self.assertNotIn("python3-matplotlib", self.assert_tells_what_to_run(self.script("demo"), told))
+        for arguments in (["--plot", "demo.png"], ["--plot=demo.png"]):
+            names = self.assert_tells_what_to_run(self.script("demo", *arguments), told)
+            self.assertIn("python3-matplotlib", names)
+
     def test_sudo_that_cannot_ask_is_not_waited_for(self):
         self.stand_in("sudo", NO_PASSWORD)
         self.assert_tells_what_to_run(self.bootstrap("demo"), "a password that nobody can type here")
@@ -79,7 +92,7 @@ class Bootstrap(unittest.TestCase):
 
     def test_sudo_that_refuses_on_a_terminal(self):
         self.stand_in("sudo", NO_PASSWORD)
-        main, other = pty.openpty()
+        main, other = open_terminal(self)
         try:
             done = self.bootstrap("demo", stdin=other)
         finally:

@@ -7,7 +7,6 @@ usage: shared_test.py DELTABLOOM REDIS_SERVER [unittest options]
 import json
 import os
 import pathlib
-import pty
 import re
 import select
 import signal
@@ -17,8 +16,10 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "redis"))
 from redis_process import RedisProcess, free_port, repository_file  # noqa: E402
+from terminal import open_terminal  # noqa: E402
 
 TOOL, REDIS_SERVER = os.path.abspath(sys.argv.pop(1)), sys.argv.pop(1)
 PASSWORD = "DELTABLOOM_REDIS_PASSWORD"
@@ -296,7 +297,7 @@ class Shared(unittest.TestCase):
 
     def test_progress(self):
         self.done("create", "f", "--keys", "1000")
-        master, slave = pty.openpty()
+        master, slave = open_terminal(self)
         process = self.start("rebuild", "f", stdin=subprocess.PIPE, stderr=slave,
                              env={**os.environ, "TERM": "xterm"})
         os.close(slave)

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "deltabloom/key_transform.h"
+#include "table/framing.h"
 #include "tests/tools/verify_rocksdb.h"
 
 namespace deltabloom {
@@ -145,6 +146,43 @@ TEST_F(VerifyOwn, ComparatorOfOnesOwn) {
   ExpectHas(err_, ": not checked: filter: ");
   ExpectHas(err_, "\\x1b[31mlast digit");
   EXPECT_EQ(err_.find('\x1b'), std::string::npos);
+}
+
+// Sound ones first; then a bit of each range part is flipped, and nothing else.
+TEST_F(VerifyOwn, RangeParts) {
+  for (const bool partitioned : {false, true}) {
+    rocksdb::Options options = testing::MakeOptions(
+        Config("deltabloom:18:range", partitioned, Filtering::kWholeKeys));
+    ASSERT_ROCKSDB_OK(rocksdb::SliceTransform::CreateFromString(
+        rocksdb::ConfigOptions(), "deltabloom.Range",
+        &options.prefix_extractor));
+    const std::string path = NewPath();
+    const std::string table = Load(options, path);
+    json file = RunJson(path, 0).at("files").at(0);
+    EXPECT_EQ(err_, "");
+    EXPECT_EQ(file.at("keys_asked"), kKeys);
+    EXPECT_EQ(file.at("false_negatives"), 0);
+    ExpectRate(file);
+
+    const auto blocks = test::FilterBlocks(table);
+    EXPECT_EQ(blocks.size() > 1, partitioned);
+    for (const internal::BlockHandle& block : blocks) {
+      test::ChangeBlock(table, block, [](char* bytes, size_t n) {
+        const std::string_view part = internal::RangePartOf({bytes, n});
+        ASSERT_GT(part.size(), 16u);
+        bytes[part.data() - bytes + static_cast<ptrdiff_t>(part.size() / 2)] ^=
+            0x55;
+      });
+    }
+    file = RunJson("--show 100000 " + path, 1).at("files").at(0);
+    EXPECT_GT(file.at("false_negatives"), 0);
+    for (const json& missed : file.at("missed")) {
+      EXPECT_FALSE(missed.at("alone"));
+      EXPECT_FALSE(missed.at("in_batch"));
+      EXPECT_TRUE(missed.at("in_range"));
+    }
+    ExpectHas(Run(path).out, ", key, only by the range part: user");
+  }
 }
 
 class FirstHalf : public rocksdb::SliceTransform {

@@ -67,6 +67,7 @@ void VerifyRocksDB::ExpectFinds(const std::string& policy, bool partitioned,
       EXPECT_EQ(missed.at("offset"), block.offset);
       EXPECT_TRUE(missed.at("alone"));
       EXPECT_TRUE(missed.at("in_batch"));
+      EXPECT_FALSE(missed.at("in_range"));
     }
     if (keys) {
       EXPECT_EQ(Missed(file, "key"), lost);

@@ -20,7 +20,8 @@ Slice ToSlice(std::string_view key) { return {key.data(), key.size()}; }
 std::string RocksDBFilter::Open(std::string bytes) {
   internal::ParsedFilter parsed;
   internal::HashedKeys keys;
-  internal::ParseSealed(bytes, internal::ActiveCpu(), &keys, &parsed, nullptr);
+  const internal::FilterKind kind = internal::ParseSealed(
+      bytes, internal::ActiveCpu(), &keys, &parsed, nullptr);
   std::string key_transform = internal::kNoTransform;
   if (keys.transformed) {
     const auto* transform = internal::FindKeyTransform(keys.transform_id);
@@ -36,6 +37,11 @@ std::string RocksDBFilter::Open(std::string bytes) {
   bytes_ = std::move(bytes);
   reader_ = internal::NewBitsReader(*policy_, bytes_);
   if (reader_ == nullptr) throw std::bad_alloc();
+  range_part_.reset();
+  if (kind == internal::FilterKind::kFilter) {
+    const std::string_view range_part = internal::RangePartOf(bytes_);
+    if (!range_part.empty()) range_part_.emplace(range_part);
+  }
   return {};
 }
 
@@ -59,6 +65,14 @@ std::string RocksDBFilter::FindPolicy(const std::string& key_transform) {
 
 bool RocksDBFilter::MayMatch(std::string_view key) {
   return reader_->MayMatch(ToSlice(key));
+}
+
+bool RocksDBFilter::RangeOfKeyMayMatch(std::string_view key) {
+  if (!range_part_.has_value()) return true;
+  std::string upper(key);
+  upper.push_back('\0');
+  // The empty key counts as present, as for the policy's reader.
+  return key.empty() || range_part_->MayMatch(key, upper);
 }
 
 bool RocksDBFilter::MayMatch(const std::string_view* keys, size_t n,

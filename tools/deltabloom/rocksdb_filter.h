@@ -4,10 +4,12 @@
 #define DELTABLOOM_TOOLS_DELTABLOOM_ROCKSDB_FILTER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engines/rocksdb/private_abi.h"
 #include "tools/deltabloom/verify_questions.h"
+#include "util/range/range_part.h"
 
 namespace deltabloom::tools {
 
@@ -25,6 +27,7 @@ class RocksDBFilter : public AskedFilter {
   bool MayMatch(std::string_view key) override;
   bool MayMatch(const std::string_view* keys, size_t n,
                 bool* may_match) override;
+  bool RangeOfKeyMayMatch(std::string_view key) override;
 
  private:
   std::string FindPolicy(const std::string& key_transform);
@@ -34,6 +37,7 @@ class RocksDBFilter : public AskedFilter {
   std::shared_ptr<const ROCKSDB_NAMESPACE::FilterPolicy> policy_;
   std::string bytes_;
   std::unique_ptr<ROCKSDB_NAMESPACE::FilterBitsReader> reader_;
+  std::optional<internal::RangePart> range_part_;
 };
 
 }  // namespace deltabloom::tools

@@ -223,7 +223,9 @@ Manual MakeManual() {
       "Reads every key of each table and asks the table's filter for it, the "
       "way the database does: the filter bytes in the file, through the policy "
       "that reads them there, with the kernels for this CPU, each key alone "
-      "and among others. A key that a filter denies is a false negative: the "
+      "and among others, and where it has a range part, for the range that "
+      "holds this key and no other. A key that a filter denies is a false "
+      "negative: the "
       "database would not find it. It is told with the file, the offset of the "
       "filter in it, and the key.",
       "Keys that the table does not have, made from those that follow each "
@@ -248,8 +250,9 @@ Manual MakeManual() {
       "\"summary\". A file has \"file\", its path, and unless it is no table "
       "\"engine\", \"column_family\", \"filter\", \"entries\" (read), "
       "\"keys_asked\", \"prefixes_asked\", \"false_negatives\", \"missed\" "
-      "(the first of these: \"offset\", \"key\" or \"prefix\", \"alone\" and "
-      "\"in_batch\" for the ways of asking), \"absent_asked\", "
+      "(the first of these: \"offset\", \"key\" or \"prefix\", \"alone\", "
+      "\"in_batch\" and \"in_range\" for the ways of asking that deny it), "
+      "\"absent_asked\", "
       "\"false_positives\", \"rate\", \"expected_rate\", \"cut_short\" and "
       "\"not_checked\"; and \"error\" where there was one. What is not known "
       "is null."};

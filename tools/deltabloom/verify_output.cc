@@ -22,6 +22,7 @@ double Rate(const TableReport& report) {
 }
 
 const char* HowAsked(const MissedKey& missed) {
+  if (!missed.alone && !missed.batched) return ", only by the range part";
   if (missed.alone && missed.batched) return "";
   return missed.alone ? ", only when asked alone"
                       : ", only when asked in a batch";
@@ -172,6 +173,7 @@ class DocumentOutput : public VerifyOutput {
     json_->Text(missed.prefix ? "prefix" : "key", missed.key);
     json_->Boolean("alone", missed.alone);
     json_->Boolean("in_batch", missed.batched);
+    json_->Boolean("in_range", missed.in_range);
   }
 
   void TextOrNull(const char* key, const std::string& text) {

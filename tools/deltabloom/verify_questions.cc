@@ -30,12 +30,14 @@ void Questions::Ask() {
       filter_->MayMatch(views.data(), size_, batched.data());
   for (size_t i = 0; i < size_; ++i) {
     const bool alone = filter_->MayMatch(views[i]);
-    Judge(i, alone, has_batches ? batched[i] : alone);
+    const bool in_range =
+        kinds_[i] != Kind::kKey || filter_->RangeOfKeyMayMatch(views[i]);
+    Judge(i, alone, has_batches ? batched[i] : alone, in_range);
   }
   size_ = 0;
 }
 
-void Questions::Judge(size_t i, bool alone, bool batched) {
+void Questions::Judge(size_t i, bool alone, bool batched, bool in_range) {
   if (kinds_[i] == Kind::kAbsent) {
     ++report_->absent;
     if (alone || batched) ++report_->false_positives;
@@ -43,9 +45,9 @@ void Questions::Judge(size_t i, bool alone, bool batched) {
   }
   const bool prefix = kinds_[i] == Kind::kPrefix;
   ++(prefix ? report_->prefixes : report_->keys);
-  if (alone && batched) return;
+  if (alone && batched && in_range) return;
   ++report_->false_negatives;
-  listener_->Missed({offset_, keys_[i], prefix, !alone, !batched});
+  listener_->Missed({offset_, keys_[i], prefix, !alone, !batched, !in_range});
 }
 
 void Questions::End(std::optional<double> expected_rate) {

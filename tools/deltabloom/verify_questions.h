@@ -21,6 +21,8 @@ class AskedFilter {
   // The same of several keys at once. False if there is no such way.
   virtual bool MayMatch(const std::string_view* keys, size_t n,
                         bool* may_match) = 0;
+  // The range that holds this key and no other. True if there is no range part.
+  virtual bool RangeOfKeyMayMatch(std::string_view) { return true; }
 };
 
 // The calls must match
@@ -49,7 +51,7 @@ class Questions {
 
   void Add(std::string_view key, Kind kind);
   void Ask();
-  void Judge(size_t i, bool alone, bool batched);
+  void Judge(size_t i, bool alone, bool batched, bool in_range);
 
   VerifyListener* const listener_;
   TableReport* const report_;

@@ -15,9 +15,11 @@ struct MissedKey {
   uint64_t offset = 0;  // of the filter that was asked, in the file
   std::string key;  // as it was asked: without timestamp and sequence number
   bool prefix = false;  // the prefix of a key, and not a key
-  // The two ways of asking, with kernels of their own (Get and MultiGet).
+  // The ways of asking that deny it: those of Get and MultiGet, with kernels of
+  // their own, and that of a scan, by the range part.
   bool alone = false;
   bool batched = false;
+  bool in_range = false;
 };
 
 struct TableReport {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "deltabloom/rocksdb.h"
 #include "table/sst/read_block.h"
 #include "tools/deltabloom/expected_rate.h"
 #include "tools/deltabloom/rocksdb_entries.h"
@@ -51,6 +52,9 @@ void FindPrefixes(const SstFile& file, Content* content, TableReport* report) {
       name.empty() || name == "nullptr") {
     return;
   }
+  // With the extractor of range=on. An error comes again with the policy.
+  std::string ignored;
+  RegisterRocksDB(&ignored);
   const rocksdb::Status status = rocksdb::SliceTransform::CreateFromString(
       rocksdb::ConfigOptions(), std::string(name), &content->prefixes);
   if (status.ok() && content->prefixes != nullptr) return;

@@ -171,10 +171,14 @@ TextPlan PrunedPlan(const std::vector<Branch>& branches, unsigned width,
   unsigned price = 0;
   BestPlan(some, width, suffix_bits,
            BytesFor(some.size(), branches.size(), bytes), &price);
-  for (;; --price) {
+  for (;;) {
     TextPlan plan = PlanTexts(pruning.Cells(price), width, suffix_bits, bytes);
     if (plan.size <= bytes) return plan;
     if (price == 0) return {};
+    const double ratio =
+        static_cast<double>(bytes) / static_cast<double>(plan.size);
+    price =
+        std::min(price - 1, pruning.PriceFor(pruning.BitsAt(price) * ratio));
   }
 }
 

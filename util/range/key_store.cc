@@ -89,7 +89,7 @@ void KeyStore::Keep(size_t shared_with_next) {
     kept_of_each_ = std::min(kept_of_each_, kept);
   }
   const size_t rest = kept - shared_of_last_;
-  const size_t most = 2 * kMaxNumberSize + rest;
+  const size_t most = 2 * kMaxNumberSize + rest + kSlack;
   if (chunks_.empty() || chunks_.back().capacity - chunks_.back().size < most) {
     const size_t capacity = std::max(kChunkSize, most);
     // Not make_unique: that would clear it.
@@ -100,7 +100,7 @@ void KeyStore::Keep(size_t shared_with_next) {
   char* const begin = chunk->bytes.get();
   char* to = PutNumber(shared_of_last_, begin + chunk->size);
   to = PutNumber(rest, to);
-  std::memcpy(to, last.data() + shared_of_last_, rest);
+  CopyWithSlack(last.data() + shared_of_last_, rest, to);
   chunk->size = static_cast<size_t>(to - begin) + rest;
 }
 
@@ -153,7 +153,7 @@ bool KeyStore::Cursor::Next() {
   replaced_ = shared_ < before.size()
                   ? static_cast<unsigned char>(before[shared_])
                   : -1;
-  key_.Replace(shared_, {bytes + at_, rest});
+  key_.ReplaceWithSlack(shared_, bytes + at_, rest);
   at_ += rest;
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +15,16 @@ namespace deltabloom::internal::range {
 // Bytes that two keys have in common at their front.
 size_t CommonPrefix(std::string_view a, std::string_view b);
 
+// Buffers have so many bytes more than is in them: what is short is copied at
+// once, by a size that is known to the compiler.
+inline constexpr size_t kSlack = 16;
+
+// REQUIRES: kSlack bytes at both.
+inline void CopyWithSlack(const char* from, size_t size, char* to) {
+  std::memcpy(to, from, kSlack);
+  if (size > kSlack) std::memcpy(to, from, size);
+}
+
 // A text of which only the end changes.
 class GrowingText {
  public:
@@ -21,13 +32,22 @@ class GrowingText {
   size_t MemorySize() const { return bytes_.capacity(); }
   // Keeps the first `shared` bytes, and puts others behind.
   void Replace(size_t shared, std::string_view rest) {
-    size_ = shared + rest.size();
-    if (bytes_.size() < size_) bytes_.resize(2 * size_);
+    Resize(shared + rest.size());
     rest.copy(&bytes_[shared], rest.size());
+  }
+  // REQUIRES: kSlack bytes at `rest`.
+  void ReplaceWithSlack(size_t shared, const char* rest, size_t size) {
+    Resize(shared + size);
+    CopyWithSlack(rest, size, &bytes_[shared]);
   }
 
  private:
-  std::string bytes_;
+  void Resize(size_t size) {
+    size_ = size;
+    if (bytes_.size() < size + kSlack) bytes_.resize(2 * size + kSlack);
+  }
+
+  std::string bytes_;  // and slack
   size_t size_ = 0;
 };
 

@@ -41,8 +41,9 @@ void RangePartBuilder::AddKey(std::string_view key) noexcept {
 }
 
 size_t RangePartBuilder::EstimatedBuildBytes() const {
+  // Keys of one size may turn out to be no numbers.
   const uint64_t per_key =
-      keys_.OneWidth() ? range::kNumbersBytesPerKey : range::kTextsBytesPerKey;
+      std::max(range::kNumbersBytesPerKey, range::kTextsBytesPerKey);
   return keys_.MemorySize() + static_cast<size_t>(per_key * keys_.size());
 }
 
