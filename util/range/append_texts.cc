@@ -15,14 +15,10 @@ namespace {
 constexpr uint64_t kMaxRecordsSize = 0xffffffff;
 // That of cells, with a reserve for their suffixes.
 constexpr unsigned kMaxBranch = kMaxDepth - 64;
-// Samples for the choice of cells, one key in so many in runs of so many, and
-// the part by which they may be off.
-constexpr size_t kRun = 512;
-constexpr size_t kPart = 8;
+// For the choice of cells, and the part by which it may be off.
+constexpr Sampling kCellSampling{512, 8, 2048};
 constexpr uint64_t kSampleError = 64;
-// And for the choice of suffixes.
-constexpr size_t kRunForSuffix = 64;
-constexpr size_t kPartForSuffix = 16;
+constexpr Sampling kSuffixSampling{64, 16, 512};
 
 // What stands in front of the blocks.
 struct Header {
@@ -137,8 +133,7 @@ uint64_t BytesFor(size_t some, size_t all, uint64_t bytes) {
 // more they are, the fewer cells fit. By a sample.
 unsigned BestSuffixBits(const std::vector<Branch>& branches, unsigned width,
                         uint64_t bytes) {
-  const std::vector<Branch> some =
-      SampleOf(branches, kRunForSuffix, kPartForSuffix);
+  const std::vector<Branch> some = SampleOf(branches, kSuffixSampling);
   const uint64_t bytes_of_some = BytesFor(some.size(), branches.size(), bytes);
   unsigned best = 0;
   double least = 2;
@@ -167,7 +162,7 @@ TextPlan PlanForAll(const std::vector<Branch>& branches, unsigned width,
 TextPlan PrunedPlan(const std::vector<Branch>& branches, unsigned width,
                     unsigned suffix_bits, uint64_t bytes) {
   const Pruning pruning(branches, suffix_bits);
-  const Pruning some = pruning.Sample(kRun, kPart);
+  const Pruning some = pruning.Sample(kCellSampling);
   unsigned price = 0;
   BestPlan(some, width, suffix_bits,
            BytesFor(some.size(), branches.size(), bytes), &price);
@@ -186,7 +181,7 @@ TextPlan PrunedPlan(const std::vector<Branch>& branches, unsigned width,
 // more, or the best of fewer; none if not even one fits.
 TextPlan LargestPlan(const std::vector<Branch>& branches, unsigned width,
                      uint64_t bytes) {
-  const std::vector<Branch> some = SampleOf(branches, kRun, kPart);
+  const std::vector<Branch> some = SampleOf(branches, kCellSampling);
   const uint64_t bytes_of_some = BytesFor(some.size(), branches.size(), bytes);
   const uint64_t size_of_some =
       PlanForAll(some, width, width, bytes_of_some).size;

@@ -85,8 +85,8 @@ Pruning::Pruning(std::vector<Branch> branches, std::vector<uint8_t> prices,
   }
 }
 
-Pruning Pruning::Sample(size_t run, size_t part) const {
-  return {SampleOf(branches_, run, part), SampleOf(prices_, run, part),
+Pruning Pruning::Sample(const Sampling& sampling) const {
+  return {SampleOf(branches_, sampling), SampleOf(prices_, sampling),
           suffix_bits_};
 }
 

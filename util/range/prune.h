@@ -25,14 +25,21 @@ struct CellStart {
   Branch branch;
 };
 
-// One in `part` of all, in runs; all if they are few.
+// A sample: one in `part` of all, in runs of `run`, but `least` or all of them.
+struct Sampling {
+  size_t run;
+  size_t part;
+  size_t least;
+};
+
 template <typename T>
-std::vector<T> SampleOf(const std::vector<T>& all, size_t run, size_t part) {
-  if (all.size() < 2 * part * run) return all;
+std::vector<T> SampleOf(const std::vector<T>& all, const Sampling& sampling) {
+  const size_t part = std::min(sampling.part, all.size() / sampling.least);
+  if (part < 2) return all;
   std::vector<T> sample;
-  sample.reserve(all.size() / part + run);
-  for (size_t at = 0; at < all.size(); at += part * run) {
-    const size_t end = std::min(all.size(), at + run);
+  sample.reserve(all.size() / part + sampling.run);
+  for (size_t at = 0; at < all.size(); at += part * sampling.run) {
+    const size_t end = std::min(all.size(), at + sampling.run);
     sample.insert(sample.end(), all.begin() + static_cast<ptrdiff_t>(at),
                   all.begin() + static_cast<ptrdiff_t>(end));
   }
@@ -51,7 +58,7 @@ class Pruning {
   Pruning(const std::vector<Branch>& branches, unsigned suffix_bits);
 
   // Of some of the keys, at the same prices.
-  Pruning Sample(size_t run, size_t part) const;
+  Pruning Sample(const Sampling& sampling) const;
 
   size_t size() const { return branches_.size(); }
 
