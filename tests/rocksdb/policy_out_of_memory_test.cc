@@ -97,6 +97,61 @@ TEST(PolicyOutOfMemoryTest, ByCall) {
   EXPECT_NE(policy, nullptr);
 }
 
+// Policy, listener and extractor at once: all of them or none.
+TEST(PolicyOutOfMemoryTest, AllByOneCall) {
+  RocksDBFilterOptions filters;
+  filters.range = true;
+  rocksdb::Options options;
+  ASSERT_TRUE(AddRocksDBFilters(filters, &options, &options));
+  bool added = false;
+  std::string error;
+  const auto add = [&] {
+    error.clear();
+    added = AddRocksDBFilters(filters, &options, &options, &error);
+  };
+  const auto reset = [&] {
+    options = rocksdb::Options();
+    added = false;
+  };
+  reset();
+  EXPECT_GT(ForEachFailure(add,
+                           [&] {
+                             EXPECT_EQ(added, error.empty());
+                             EXPECT_EQ(options.prefix_extractor != nullptr,
+                                       added);
+                             EXPECT_EQ(options.listeners.size(), added ? 1 : 0);
+                             if (!added) ExpectOutOfMemory(error);
+                             reset();
+                           }),
+            5);
+}
+
+TEST(PolicyOutOfMemoryTest, ListenerExtractorAndCheck) {
+  rocksdb::Options options;
+  RocksDBFilterOptions filters;
+  filters.range = true;
+  ASSERT_TRUE(AddRocksDBFilters(filters, &options, &options));
+  bool done = false;
+  std::string error;
+  const auto expect_error_or_done = [&] {
+    EXPECT_EQ(done, error.empty());
+    // Status::MemoryLimit, as RocksDB prints it.
+    if (error.find("Memory limit reached") != std::string::npos) return;
+    if (!done) ExpectOutOfMemory(error);
+  };
+  for (const std::function<bool()>& call : std::vector<std::function<bool()>>{
+           [&] { return NewRocksDBFilterListener(&error) != nullptr; },
+           [&] { return NewRocksDBRangeExtractor(&error) != nullptr; },
+           [&] { return CheckRocksDBFilters(options, &error); }}) {
+    const auto try_it = [&] {
+      error.clear();
+      done = call();
+    };
+    EXPECT_GT(ForEachFailure(try_it, expect_error_or_done), 0);
+    EXPECT_TRUE(done);
+  }
+}
+
 // The error that the options deserve may give way to that of no memory.
 TEST(PolicyOutOfMemoryTest, ByCallWithWrongOptions) {
   RocksDBFilterOptions wrong;
