@@ -190,8 +190,14 @@ TEST(ClusterFilters, LoseNothingWhileSlotsMove) {
   auto filter = Create(Small("wander", "local"));
   std::atomic<bool> stop{false};
   std::atomic<int> added{0};
+  // However fast it is, there is something left to add after each move.
+  constexpr int kBetweenMoves = 300;
+  std::atomic<int> allowed{kBetweenMoves};
   std::thread writer([&] {
-    for (int i = 0; !stop && i < 2000; ++i) {
+    for (int i = 0; !stop; ++i) {
+      while (!stop && i >= allowed) {
+        std::this_thread::sleep_for(milliseconds(1));
+      }
       const RedisStatus status = filter->Add("key" + std::to_string(i));
       if (!status.ok()) {
         ADD_FAILURE() << status.message;
@@ -218,7 +224,8 @@ TEST(ClusterFilters, LoseNothingWhileSlotsMove) {
     TheCluster().GiveSlot("wander", to);
     at = to;
     const int target = added + 20;
-    while (!stop && added < target && added < 2000) {
+    allowed += kBetweenMoves;
+    while (!stop && added < target) {
       std::this_thread::sleep_for(milliseconds(1));
     }
   }
