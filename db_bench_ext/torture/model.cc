@@ -160,6 +160,10 @@ std::vector<Value> Model::MayHave(uint32_t slot, uint32_t generation,
   const SlotState& before = before_->slots[slot];
   const bool same = before.exists && before.generation == generation;
   std::vector<Value> values = {same ? before.values[key] : std::nullopt};
+  // Of the last change in front of a record: more than one behind an ingested
+  // file that may be missing while later writes are there. RocksDB copies the
+  // log of a checkpoint or backup after the list of its files.
+  std::vector<Value> last = values;
   for (const Record* record : by_key_[slot][key]) {
     if (record->generation != generation) continue;
     if (record->outcome == Outcome::kUndone) {
@@ -167,9 +171,15 @@ std::vector<Value> Model::MayHave(uint32_t slot, uint32_t generation,
       continue;
     }
     const bool must = MustBeThere(*record);
-    const Value next = After(values.back(), *record);
+    std::vector<Value> next;
+    for (const Value& value : last) next.push_back(After(value, *record));
     if (must) values.clear();
-    values.push_back(next);
+    values.insert(values.end(), next.begin(), next.end());
+    if (record->stays && !must) {
+      last.insert(last.end(), next.begin(), next.end());
+    } else {
+      last = std::move(next);
+    }
     if (steps != nullptr) steps->push_back({record, must});
   }
   return values;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "db_bench_ext/common/interrupt.h"
 
@@ -122,6 +123,26 @@ TEST_F(TortureModelTest, ACopyHasWhatWasDoneBeforeAndNothingFromAfterwards) {
   EXPECT_EQ(model.Judge(0, 0, kKey, ValueText(1)), "");
   EXPECT_EQ(model.Judge(0, 0, kKey, ValueText(2)), "");
   EXPECT_NE(model.Judge(0, 0, kKey, ValueText(3)), "");
+}
+
+// Of an ingested file the log says nothing.
+TEST_F(TortureModelTest, ACopyMayMissAnIngestedFileAndHaveLaterWrites) {
+  Do(Kind::kPut, 1);
+  const uint64_t from = journal_->Now();
+  Do(Kind::kPut, 2)->stays = true;
+  Do(Kind::kMerge, 3);
+  const uint64_t until = journal_->Now();
+  const Model model(&before_, journal_, Ending::kKilled, from, until);
+  const std::vector<Value> may = {ValueText(1), ValueText(2),
+                                  Merged(ValueText(1), ValueText(3)),
+                                  Merged(ValueText(2), ValueText(3))};
+  for (const Value& value : may) {
+    EXPECT_EQ(model.Judge(0, 0, kKey, value), "");
+  }
+  EXPECT_NE(model.Judge(0, 0, kKey, Merged("old", ValueText(3))), "");
+  EXPECT_NE(model.Judge(0, 0, kKey, ValueText(3)), "");
+  const Model after(&before_, journal_, Ending::kKilled);
+  EXPECT_NE(after.Judge(0, 0, kKey, Merged(ValueText(1), ValueText(3))), "");
 }
 
 TEST_F(TortureModelTest, AFailureSaysWhatWasLost) {
