@@ -8,6 +8,7 @@
 // an array of their own to have it not looked at.
 #include <sanitizer/msan_interface.h>
 
+#include <charconv>
 #include <ios>
 #include <locale>
 #include <map>
@@ -44,6 +45,19 @@ void __wrap__ZNKSt5ctypeIcE13_M_widen_initEv(const std::ctype<char>* facet) {
   __msan_scoped_disable_interceptor_checks();
   __real__ZNKSt5ctypeIcE13_M_widen_initEv(facet);
   __msan_scoped_enable_interceptor_checks();
+}
+
+// to_chars(char*, char*, double).
+std::to_chars_result __real__ZSt8to_charsPcS_d(char* first, char* last,
+                                               double number);
+std::to_chars_result __wrap__ZSt8to_charsPcS_d(char* first, char* last,
+                                               double number);
+std::to_chars_result __wrap__ZSt8to_charsPcS_d(char* first, char* last,
+                                               double number) {
+  std::to_chars_result result = __real__ZSt8to_charsPcS_d(first, last, number);
+  __msan_unpoison(&result, sizeof(result));
+  __msan_unpoison(first, static_cast<size_t>(result.ptr - first));
+  return result;
 }
 
 // Of maps and sets: links a node in.
