@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "util/local/shape.h"
+#include "util/layouts/local/shape.h"
 
 namespace deltabloom::internal {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "util/local/rate.h"
+#include "util/layouts/local/rate.h"
 
 namespace deltabloom::internal {
 

@@ -5,7 +5,7 @@
 #include "table/framing.h"
 #include "util/hash_list.h"
 #include "util/key_batch.h"
-#include "util/layout.h"
+#include "util/layouts/layout.h"
 #include "util/number_text.h"
 
 namespace deltabloom {

@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "util/cpu.h"
-#include "util/layout.h"
+#include "util/layouts/layout.h"
 #include "util/siphash.h"
 
 namespace deltabloom::internal {

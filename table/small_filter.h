@@ -1,7 +1,7 @@
 // Raw filters in engines that hand over all keys of a small filter at once,
 // and its bytes with every lookup: classic ones are asked and built directly
-// (util/classic/small.h), all others through Filter and FilterBuilder, with the
-// same answers and bytes.
+// (util/layouts/classic/small.h), all others through Filter and FilterBuilder,
+// with the same answers and bytes.
 #ifndef DELTABLOOM_TABLE_SMALL_FILTER_H_
 #define DELTABLOOM_TABLE_SMALL_FILTER_H_
 
@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "deltabloom/filter.h"
-#include "util/classic/small.h"
-#include "util/layout.h"
+#include "util/layouts/classic/small.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::internal {
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/test_data.h"
+
 namespace deltabloom::test {
 
 // Rows without the header; throws if the file is missing or has none.

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/policy/private_abi.h"
 
 namespace deltabloom::bench {
 

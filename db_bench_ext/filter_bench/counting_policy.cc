@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/policy/private_abi.h"
 
 namespace deltabloom::bench {
 namespace {

@@ -6,8 +6,8 @@
 #include "deltabloom/rocksdb.h"
 #include "rocksdb/filter_policy.h"
 #include "table/framing.h"
-#include "util/classic/shape.h"
-#include "util/layout.h"
+#include "util/layouts/classic/shape.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "util/false_positive.h"
+#include "util/rates/false_positive.h"
 
 namespace deltabloom::bench {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "db_bench_ext/levels/keys.h"
-#include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/policy/private_abi.h"
 
 namespace deltabloom::levels {
 namespace {

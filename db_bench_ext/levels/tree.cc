@@ -11,7 +11,7 @@
 #include "table/framing.h"
 #include "table/sst/source.h"
 #include "table/sst/sst.h"
-#include "util/layout.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::levels {
 namespace {

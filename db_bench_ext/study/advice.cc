@@ -5,7 +5,7 @@
 
 #include "db_bench_ext/common/format.h"
 #include "deltabloom/sizing.h"
-#include "util/layout.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::study {
 namespace {

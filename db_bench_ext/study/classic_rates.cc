@@ -1,7 +1,7 @@
-// What util/classic/rate.cc knows by measurement: how many times more false
-// positives classic filters have than theory and the width of their hash say.
-// All that counts is what becomes of a 32-bit hash, so hashes are drawn and no
-// key is hashed.
+// What util/layouts/classic/rate.cc knows by measurement: how many times more
+// false positives classic filters have than theory and the width of their hash
+// say. All that counts is what becomes of a 32-bit hash, so hashes are drawn
+// and no key is hashed.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -9,8 +9,8 @@
 
 #include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/study/studies.h"
-#include "util/classic/rate.h"
-#include "util/layout.h"
+#include "util/layouts/classic/rate.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::study {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "deltabloom/filter.h"
 #include "deltabloom/rocksdb.h"
-#include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
-#include "util/layout.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::study {
 namespace {

@@ -5,10 +5,10 @@
 #include "db_bench_ext/study/studies.h"
 #include "deltabloom/filter.h"
 #include "deltabloom/sizing.h"
-#include "util/classic/shape.h"
 #include "util/coding.h"
 #include "util/key_batch.h"
-#include "util/layout.h"
+#include "util/layouts/classic/shape.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::study {
 namespace {

@@ -8,9 +8,9 @@
 #include "db_bench_ext/common/statistics.h"
 #include "db_bench_ext/study/studies.h"
 #include "deltabloom/sizing.h"
-#include "util/classic/good_size.h"
-#include "util/classic/shape.h"
-#include "util/layout.h"
+#include "util/layouts/classic/good_size.h"
+#include "util/layouts/classic/shape.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::study {
 namespace {

@@ -1,6 +1,6 @@
 #include "db_bench_ext/study/studies.h"
 #include "deltabloom/filter.h"
-#include "util/layout.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::study {
 

@@ -38,7 +38,7 @@ Rows StudySizes(uint64_t max_keys, uint64_t queries, uint64_t seed,
 // One row per number of keys up to `max_keys`, with the excess of classic
 // filters for each number of probes: the rate of the worst of eight sizes, as
 // a multiple of what theory and the collisions of their hash say. What
-// util/classic/rate.cc holds.
+// util/layouts/classic/rate.cc holds.
 Rows StudyClassicRates(uint64_t max_keys, uint64_t seed,
                        const Progress& progress);
 

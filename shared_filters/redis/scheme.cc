@@ -7,9 +7,9 @@
 #include "deltabloom/sizing.h"
 #include "shared_filters/local_rate.h"
 #include "shared_filters/offsets.h"
-#include "util/false_positive.h"
 #include "util/hash64.h"
-#include "util/local/probes.h"
+#include "util/layouts/local/probes.h"
+#include "util/rates/false_positive.h"
 
 namespace deltabloom::internal {
 namespace {

@@ -1,6 +1,6 @@
 // Good sizes: the rule is the reference's business, here is what users of it
 // rely on.
-#include "util/classic/good_size.h"
+#include "util/layouts/classic/good_size.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The reciprocals give exact remainders.
-#include "util/classic/modulo.h"
+#include "util/layouts/classic/modulo.h"
 
 #include <gtest/gtest.h>
 

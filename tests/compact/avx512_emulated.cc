@@ -7,9 +7,9 @@
 #define DELTABLOOM_TARGET
 
 #include "tests/compact/simde_masked_load.h"
-#include "util/compact/avx512-inl.h"
+#include "util/layouts/compact/avx512-inl.h"
 //
-#include "util/compact/simd-inl.h"
+#include "util/layouts/compact/simd-inl.h"
 
 namespace deltabloom::internal::compact {
 

@@ -10,9 +10,9 @@
 
 #include "tests/compact/filter_of_hashes.h"
 #include "tests/compact/simde_masked_load.h"
-#include "util/compact/avx512-inl.h"
-#include "util/compact/row.h"
-#include "util/compact/simd-inl.h"
+#include "util/layouts/compact/avx512-inl.h"
+#include "util/layouts/compact/row.h"
+#include "util/layouts/compact/simd-inl.h"
 
 namespace deltabloom::internal::compact {
 namespace {

@@ -3,7 +3,7 @@
 // it with what the allocator saw, within its bounds.
 #include <gtest/gtest.h>
 
-#include "util/layout.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom {
 namespace {

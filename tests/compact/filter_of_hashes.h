@@ -15,8 +15,8 @@
 
 #include "tests/random.h"
 #include "tests/reference/compact.h"
-#include "util/compact/build.h"
-#include "util/compact/shape.h"
+#include "util/layouts/compact/build.h"
+#include "util/layouts/compact/shape.h"
 
 namespace deltabloom::test {
 

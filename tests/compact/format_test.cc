@@ -7,9 +7,9 @@
 #include "tests/compact/filter_of_hashes.h"
 #include "tests/conformance/subject.h"
 #include "util/coding.h"
-#include "util/compact/row.h"
 #include "util/hash64.h"
 #include "util/key_batch.h"
+#include "util/layouts/compact/row.h"
 
 namespace deltabloom {
 namespace {

@@ -3,7 +3,7 @@
 // that fewer bytes are left than a word of each block takes.
 #include <gtest/gtest.h>
 
-#include "util/layout.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom {
 namespace {

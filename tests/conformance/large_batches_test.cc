@@ -4,9 +4,9 @@
 
 #include "tests/conformance/subject.h"
 #include "tests/random.h"
-#include "util/classic/kernels.h"
-#include "util/compact/kernels.h"
-#include "util/local/kernels.h"
+#include "util/layouts/classic/kernels.h"
+#include "util/layouts/compact/kernels.h"
+#include "util/layouts/local/kernels.h"
 
 namespace deltabloom {
 namespace {

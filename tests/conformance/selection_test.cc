@@ -7,7 +7,7 @@
 #include "deltabloom/filter_policy.h"
 #include "tests/conformance/subject.h"
 #include "tests/random.h"
-#include "util/layout.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom {
 namespace {

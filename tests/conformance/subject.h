@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "util/key_batch.h"
-#include "util/layout.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::test {
 

@@ -13,7 +13,7 @@
 
 #include "util/cpu.h"
 #include "util/key_batch.h"
-#include "util/layout.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::fuzz {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "deltabloom/rocksdb.h"
-#include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/options.h"

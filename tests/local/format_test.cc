@@ -10,7 +10,7 @@
 #include "tests/random.h"
 #include "util/hash64.h"
 #include "util/key_batch.h"
-#include "util/local/row.h"
+#include "util/layouts/local/row.h"
 
 namespace deltabloom {
 namespace {

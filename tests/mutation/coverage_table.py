@@ -70,7 +70,7 @@ TESTS = [
     ("engines/rocksdb/*", ["rocksdb_*_test"]),
     ("util/false_positive.*", ["false_positive_test", "concurrent_rate_test", "guava_filter_test",
                                "rocksdb_builder_test"]),
-    ("util/sizing.cc", ["false_positive_test", "concurrent_rate_test", "guava_filter_test",
+    ("util/rates/sizing.cc", ["false_positive_test", "concurrent_rate_test", "guava_filter_test",
                         "go_murmur3_test", "concurrent_filter_test"]),
     ("table/small_filter.h", [*LAYOUTS, *LEVELDB]),
     ("util/range/*", ["range_*_test", "range_fuzz_replay"]),

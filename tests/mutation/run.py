@@ -34,7 +34,7 @@ changes that no test noticed, and exits with 1 if there are any.
 
   script/mutate                        one change for every function
   script/mutate --sample 500 --seed 7  more of them, others
-  script/mutate --files 'util/local/*'
+  script/mutate --files 'util/layouts/local/*'
   script/mutate --resume               goes on where a run was stopped
   script/mutate --again                those that survived, once more"""
 EPILOG = """killed: a test failed, crashed or ran out of time. survived: no test noticed.
@@ -55,7 +55,7 @@ def arguments():
                         help="number of changes; default: one for every function")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="which changes; default 1")
     parser.add_argument("--files", nargs="+", default=["*"], metavar="PATTERN",
-                        help="only these files, e.g. 'table/*' util/layout.cc")
+                        help="only these files, e.g. 'table/*' util/layouts/layout.cc")
     parser.add_argument("--not-files", nargs="+", default=[], metavar="PATTERN",
                         help="all but these")
     parser.add_argument("--only", nargs="+", metavar="ID", help="these changes, by their id")

@@ -8,13 +8,13 @@
 #include <type_traits>
 #include <vector>
 
-#include "engines/rocksdb/bits_builder.h"
-#include "engines/rocksdb/bits_reader.h"
-#include "engines/rocksdb/filter_buffer.h"
+#include "engines/rocksdb/policy/bits_builder.h"
+#include "engines/rocksdb/policy/bits_reader.h"
+#include "engines/rocksdb/policy/filter_buffer.h"
 #include "rocksdb/env.h"
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"
-#include "util/rate.h"
+#include "util/rates/rate.h"
 
 namespace deltabloom::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "engines/rocksdb/bits_builder.h"
+#include "engines/rocksdb/policy/bits_builder.h"
 
 namespace deltabloom::testing {
 namespace {

@@ -1,6 +1,6 @@
 // How large levels may grow, from OPTIONS files: made up ones, and those of
 // RocksDB.
-#include "engines/rocksdb/compaction_aims.h"
+#include "engines/rocksdb/levels/compaction_aims.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // The memory of building filters as the block cache sees it, while tables are
 // built.
-#include "engines/rocksdb/construction_charge.h"
+#include "engines/rocksdb/policy/construction_charge.h"
 
 #include <gtest/gtest.h>
 
-#include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/sst_file_writer.h"
 #include "tests/rocksdb/test_db.h"

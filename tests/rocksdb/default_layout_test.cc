@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "rocksdb/convenience.h"
 #include "tests/rocksdb/test_db.h"
 

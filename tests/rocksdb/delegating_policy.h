@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/policy/private_abi.h"
 
 namespace deltabloom::testing {
 

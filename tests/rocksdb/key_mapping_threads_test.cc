@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "rocksdb/convenience.h"
 #include "tests/rocksdb/equal_keys.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "engines/rocksdb/key_transforms.h"
-#include "engines/rocksdb/private_abi.h"
-#include "engines/rocksdb/settings_fields.h"
+#include "engines/rocksdb/policy/key_transforms.h"
+#include "engines/rocksdb/policy/private_abi.h"
+#include "engines/rocksdb/policy/settings_fields.h"
 #include "rocksdb/utilities/options_util.h"
 #include "tests/rocksdb/equal_keys.h"
 

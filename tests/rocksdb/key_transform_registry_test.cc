@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "engines/rocksdb/key_transforms.h"
+#include "engines/rocksdb/policy/key_transforms.h"
 #include "tests/random.h"
 #include "tests/rocksdb/equal_keys.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engines/rocksdb/trees.h"
+#include "engines/rocksdb/levels/trees.h"
 #include "rocksdb/convenience.h"
 #include "tests/rocksdb/levels_db.h"
 

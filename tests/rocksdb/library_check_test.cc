@@ -1,11 +1,11 @@
 // Which RocksDB the policy accepts, and how it refuses.
-#include "engines/rocksdb/library_check.h"
+#include "engines/rocksdb/policy/library_check.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "util/version.h"
 
 namespace deltabloom::internal {

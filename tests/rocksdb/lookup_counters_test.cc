@@ -1,6 +1,6 @@
 // Counters of threads' own: sums, wraps, slots that are used again, threads
 // that come and go; and all of it at once, for ThreadSanitizer.
-#include "engines/rocksdb/lookup_counters.h"
+#include "engines/rocksdb/statistics/lookup_counters.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "deltabloom/rocksdb.h"
-#include "engines/rocksdb/private_abi.h"
-#include "engines/rocksdb/statistics.h"
+#include "engines/rocksdb/policy/private_abi.h"
+#include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/convenience.h"
 
 namespace deltabloom::testing {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "rocksdb/utilities/options_util.h"
 #include "tests/rocksdb/test_db.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "deltabloom/rocksdb_statistics.h"
-#include "engines/rocksdb/bits_builder.h"
-#include "engines/rocksdb/bits_reader.h"
+#include "engines/rocksdb/policy/bits_builder.h"
+#include "engines/rocksdb/policy/bits_reader.h"
 #include "rocksdb/env.h"
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"

@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "engines/rocksdb/private_abi.h"
-#include "engines/rocksdb/register.h"
+#include "engines/rocksdb/policy/private_abi.h"
+#include "engines/rocksdb/policy/register.h"
 #include "tests/rocksdb/line_logger.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/util/failing_new.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
 #include "tests/rocksdb/line_logger.h"
 #include "tests/rocksdb/test_db.h"

@@ -1,13 +1,13 @@
 // That the RocksDB the tests run with asks about ranges: on another that does
 // not, range parts stay off, and this says so.
-#include "engines/rocksdb/range_check.h"
+#include "engines/rocksdb/range/range_check.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <string>
 
-#include "engines/rocksdb/range_extractor.h"
+#include "engines/rocksdb/range/range_extractor.h"
 
 namespace deltabloom::internal {
 namespace {

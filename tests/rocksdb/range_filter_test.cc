@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engines/rocksdb/bits_builder.h"
-#include "engines/rocksdb/bits_reader.h"
+#include "engines/rocksdb/policy/bits_builder.h"
+#include "engines/rocksdb/policy/bits_reader.h"
 #include "tests/random.h"
 #include "tests/rocksdb/seek_calls.h"
 

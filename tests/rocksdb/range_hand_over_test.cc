@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "engines/rocksdb/range_extractor.h"
+#include "engines/rocksdb/range/range_extractor.h"
 #include "tests/rocksdb/seek_calls.h"
 
 namespace deltabloom::internal {

@@ -1,5 +1,5 @@
 // Which keys make a range part, and what is said when they make none.
-#include "engines/rocksdb/range_keys.h"
+#include "engines/rocksdb/range/range_keys.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engines/rocksdb/bits_builder.h"
+#include "engines/rocksdb/policy/bits_builder.h"
 #include "tests/rocksdb/line_logger.h"
 #include "tests/rocksdb/test_db.h"
 

@@ -1,11 +1,11 @@
 // Filters by false_positive_rate and max_filter_bytes, on disk.
-#include "util/rate.h"
+#include "util/rates/rate.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "engines/rocksdb/filter_bits.h"
+#include "engines/rocksdb/policy/filter_bits.h"
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engines/rocksdb/bits_reader.h"
+#include "engines/rocksdb/policy/bits_reader.h"
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "engines/rocksdb/private_abi.h"
-#include "engines/rocksdb/random_seed.h"
+#include "engines/rocksdb/policy/private_abi.h"
+#include "engines/rocksdb/policy/random_seed.h"
 #include "table/framing.h"
 #include "tests/random.h"
 #include "tests/rocksdb/test_db.h"

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "engines/rocksdb/range_extractor.h"
+#include "engines/rocksdb/range/range_extractor.h"
 
 namespace deltabloom::internal {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "engines/rocksdb/tree_bits.h"
-#include "util/rate_curves.h"
+#include "engines/rocksdb/levels/tree_bits.h"
+#include "util/rates/rate_curves.h"
 
 namespace deltabloom::testing {
 

@@ -26,7 +26,7 @@
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
 #include "rocksdb/version.h"
-#include "util/layout.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::testing {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "tests/rocksdb/test_db.h"
-#include "util/allocation.h"
-#include "util/rate_curves.h"
+#include "util/rates/allocation.h"
+#include "util/rates/rate_curves.h"
 
 namespace deltabloom::testing {
 

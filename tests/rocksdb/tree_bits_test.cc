@@ -1,6 +1,6 @@
 // What tables get, in trees that are told as events: no database, so many
 // shapes.
-#include "engines/rocksdb/tree_bits.h"
+#include "engines/rocksdb/levels/tree_bits.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <limits>
 #include <vector>
 
-#include "engines/rocksdb/level_bits.h"
+#include "engines/rocksdb/levels/level_bits.h"
 #include "tests/random.h"
-#include "util/rate_curves.h"
+#include "util/rates/rate_curves.h"
 
 namespace deltabloom::internal {
 namespace {

@@ -1,5 +1,5 @@
 // What a listener learns of single events, of tables that no database has.
-#include "engines/rocksdb/tree_listener.h"
+#include "engines/rocksdb/levels/tree_listener.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The trees of a process: found by name, forgotten with their database, handed
 // from listener to policy on one thread.
-#include "engines/rocksdb/trees.h"
+#include "engines/rocksdb/levels/trees.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 
 #include "tools/deltabloom/estimate_filters.h"
 #include "tools/deltabloom/estimate_tree.h"
-#include "util/layout.h"
-#include "util/rate.h"
+#include "util/layouts/layout.h"
+#include "util/rates/rate.h"
 
 namespace deltabloom::tools {
 namespace {

@@ -1,6 +1,6 @@
 // The allocation of bits to runs against brute force, and on inputs that make
 // no sense.
-#include "util/allocation.h"
+#include "util/rates/allocation.h"
 
 #include <gtest/gtest.h>
 

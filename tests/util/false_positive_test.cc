@@ -1,5 +1,5 @@
 // The formulas against the published table, and against each other.
-#include "util/false_positive.h"
+#include "util/rates/false_positive.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The rates that layouts tell, held against filters of random hashes; every
 // bound is the binomial error of what was counted. The seed is printed;
 // DELTABLOOM_SEED repeats a run.
-#include "util/rate.h"
+#include "util/rates/rate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // What a process that uses the policy has: this one, for example.
 #include <string>
 
-#include "engines/rocksdb/library_check.h"
 #include "engines/rocksdb/plugin/find_rocksdb.h"
+#include "engines/rocksdb/policy/library_check.h"
 #include "rocksdb/version.h"
 #include "tools/deltabloom/doctor_report.h"
 #include "util/cpu.h"

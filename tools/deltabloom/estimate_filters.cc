@@ -7,10 +7,10 @@
 #include <limits>
 
 #include "table/framing.h"
-#include "util/allocation.h"
-#include "util/layout.h"
-#include "util/rate.h"
-#include "util/rate_curves.h"
+#include "util/layouts/layout.h"
+#include "util/rates/allocation.h"
+#include "util/rates/rate.h"
+#include "util/rates/rate_curves.h"
 
 namespace deltabloom::tools {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/deltabloom/estimate_filters.h"
-#include "util/rate_curves.h"
+#include "util/rates/rate_curves.h"
 #include "util/version.h"
 
 namespace deltabloom::tools {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "table/framing.h"
-#include "util/false_positive.h"
-#include "util/layout.h"
+#include "util/layouts/layout.h"
+#include "util/rates/false_positive.h"
 
 namespace deltabloom::tools {
 namespace {

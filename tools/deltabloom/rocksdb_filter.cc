@@ -5,7 +5,7 @@
 #include <new>
 
 #include "deltabloom/rocksdb.h"
-#include "engines/rocksdb/key_transforms.h"
+#include "engines/rocksdb/policy/key_transforms.h"
 #include "table/framing.h"
 
 namespace deltabloom::tools {

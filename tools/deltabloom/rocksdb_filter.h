@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "engines/rocksdb/private_abi.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "tools/deltabloom/verify_questions.h"
 #include "util/range/range_part.h"
 

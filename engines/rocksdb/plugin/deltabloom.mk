@@ -3,7 +3,7 @@
 #
 # ":=" hides this list from RocksDB's CMake build, which reads the line with
 # "= " from this file, too, and finds the sources in CMakeLists.txt.
-deltabloom_FILES := $(foreach folder,util util/classic util/local util/compact util/range \
+deltabloom_FILES := $(foreach folder,util util/layouts/classic util/layouts/local util/layouts/compact util/range \
     table engines/rocksdb,\
   $(wildcard plugin/deltabloom/source/$(folder)/*.cc)) \
   $(wildcard plugin/deltabloom/source/engines/rocksdb/plugin/*_function.cc)

@@ -5,7 +5,7 @@
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/plugin/statistics_file.h"
-#include "engines/rocksdb/settings.h"
+#include "engines/rocksdb/policy/settings.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "deltabloom/export.h"
-#include "engines/rocksdb/library_check.h"
-#include "engines/rocksdb/register.h"
+#include "engines/rocksdb/policy/library_check.h"
+#include "engines/rocksdb/policy/register.h"
 
 extern "C" DELTABLOOM_EXPORT int deltabloom_register(
     ROCKSDB_NAMESPACE::ObjectLibrary& library, const std::string& argument);

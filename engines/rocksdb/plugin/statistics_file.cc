@@ -17,8 +17,8 @@
 #include <string>
 #include <string_view>
 
-#include "engines/rocksdb/lookup_counters.h"
-#include "engines/rocksdb/statistics.h"
+#include "engines/rocksdb/statistics/lookup_counters.h"
+#include "engines/rocksdb/statistics/statistics.h"
 
 namespace deltabloom::internal {
 namespace {

@@ -1,0 +1,399 @@
+#include "engines/rocksdb/policy/bits_builder.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "engines/rocksdb/policy/filter_buffer.h"
+#include "util/cpu.h"
+#include "util/hash64.h"
+#include "util/rates/rate.h"
+
+namespace deltabloom::internal {
+namespace {
+
+using ROCKSDB_NAMESPACE::Slice;
+using ROCKSDB_NAMESPACE::Status;
+
+// The keys of a range part take memory bit by bit.
+constexpr uint64_t kChargeStep = uint64_t{64} << 10;
+
+// A sealed filter without probes. Static, since it answers for lack of memory.
+struct AlwaysMatchFilter {
+  AlwaysMatchFilter() {
+    Seal(bytes.data(), kPayloadSize, /*last_byte=*/0, SealOptions());
+  }
+
+  static constexpr size_t kPayloadSize = 1;
+  static constexpr size_t kSize = kPayloadSize + kSealedFramingSize;
+  std::array<unsigned char, kSize> bytes{};
+};
+
+// Without its text if there is no memory for it.
+Status Corruption(const char* text) {
+  try {
+    return Status::Corruption(text);
+  } catch (const std::bad_alloc&) {
+    return Status::Corruption();
+  }
+}
+
+template <typename Fn>
+void ForEachHash(const HashList& hashes, Fn fn) {
+  const auto chunk = [&fn](const auto* words, size_t n) {
+    for (size_t i = 0; i < n; ++i) fn(uint64_t{words[i]});
+  };
+  if (hashes.hash_size() == sizeof(uint32_t)) {
+    hashes.ForEachChunk<uint32_t>(chunk);
+  } else {
+    hashes.ForEachChunk<uint64_t>(chunk);
+  }
+}
+
+SealOptions WithKeys(SealOptions seal, const KeyMapping& mapping) {
+  seal.keys = mapping.keys();
+  return seal;
+}
+
+// Of the range part; 0: there is to be none.
+double RangeBits(const BuilderSettings& settings) {
+  const double bits_per_key = settings.millibits_per_key / 1000.0;
+  return settings.range && bits_per_key >= kMinBitsPerKeyWithRanges
+             ? RangeBitsPerKey(bits_per_key)
+             : 0;
+}
+
+}  // namespace
+
+BitsBuilder::BitsBuilder(const BuilderSettings& settings)
+    : hashes_(settings.layout->hash_size),
+      settings_(settings),
+      seal_(WithKeys(settings.seal, settings.mapping)),
+      maps_keys_(settings.mapping.IsNeeded()),
+      range_bits_per_key_(RangeBits(settings)),
+      range_keys_(range_bits_per_key_),
+      finished_hashes_(settings.layout->hash_size),
+      charge_(settings.charged_cache) {}
+
+inline void BitsBuilder::AddHash(uint64_t hash) {
+  try {
+    hashes_.Add(hash);
+  } catch (const std::bad_alloc&) {
+    keys_lost_ = true;
+  }
+  if (charge_.on() &&
+      (hashes_.MemorySize() != charged_hashes_ ||
+       range_keys_.BuildBytes() > charged_range_keys_ + kChargeStep)) {
+    Charge();
+  }
+  checksum_ ^= hash;
+  entries_.store(entries_.load(std::memory_order_relaxed) + 1,
+                 std::memory_order_relaxed);
+}
+
+// False: the key is lost.
+inline bool BitsBuilder::HashOf(const Slice& key, uint64_t* hash) {
+  if (__builtin_expect(maps_keys_, false)) return HashMapped(key, hash);
+  *hash = settings_.layout->hash({key.data(), key.size()});
+  return true;
+}
+
+bool BitsBuilder::HashMapped(const Slice& key, uint64_t* hash) {
+  try {
+    *hash = settings_.layout->hash(
+        settings_.mapping.Map({key.data(), key.size()}, &key_space_));
+    return true;
+  } catch (...) {  // what a key transform throws is not known
+    keys_lost_ = true;
+    return false;
+  }
+}
+
+// Keys come sorted, so a repeated one follows itself, as do keys that a
+// comparator with a key transform calls equal.
+void BitsBuilder::AddKey(const Slice& key) {
+  range_keys_.Add(key);
+  uint64_t hash;
+  if (!HashOf(key, &hash) || last_key_.Is(hash)) return;
+  AddHash(hash);
+  last_key_.Set(hash);
+}
+
+void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
+  range_keys_.AddKeyAndAlt(key, alt);
+  uint64_t key_hash, alt_hash;
+  if (!HashOf(key, &key_hash) || !HashOf(alt, &alt_hash)) return;
+  // RocksDB hands over sorted keys, each with its prefix, so that a repeated
+  // hash equals the one before it, or that of the last pair.
+  if (alt_hash != key_hash && !last_alt_.Is(alt_hash) &&
+      !last_key_.Is(alt_hash)) {
+    AddHash(alt_hash);
+  }
+  if (!last_key_.Is(key_hash) && !last_alt_.Is(key_hash)) AddHash(key_hash);
+  last_key_.Set(key_hash);
+  last_alt_.Set(alt_hash);
+}
+
+size_t BitsBuilder::EstimateEntriesAdded() {
+  return entries_.load(std::memory_order_relaxed);
+}
+
+Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner) {
+  return Finish(owner, nullptr);
+}
+
+Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner,
+                          Status* status) {
+  if (status != nullptr) *status = Status::OK();
+  WarnOfManyKeys();
+  Slice filter;
+  try {
+    filter = keys_lost_ ? AlwaysMatch(owner) : Build(owner);
+  } catch (const std::bad_alloc&) {
+    filter = AlwaysMatch(owner);
+  }
+  if (settings_.detect_corruption && !keys_lost_ && !HashesIntact()) {
+    filter = AlwaysMatch(owner);
+    if (status != nullptr) {
+      *status = Corruption(
+          "deltabloom: the hashes of a filter changed in memory while it was "
+          "built");
+    }
+  }
+  if (settings_.statistics != nullptr) {
+    settings_.statistics->CountBuilt(filter.ToStringView(), finished_kind_,
+                                     entries_.load(std::memory_order_relaxed));
+  }
+  finished_hashes_.Clear();
+  if (finished_kind_ == FilterKind::kFilter && settings_.detect_corruption) {
+    std::swap(finished_hashes_, hashes_);
+  }
+  Reset();
+  return filter;
+}
+
+void BitsBuilder::Reset() {
+  hashes_.Clear();
+  last_key_ = {};
+  last_alt_ = {};
+  range_keys_.Reset();
+  checksum_ = 0;
+  keys_lost_ = false;
+  entries_.store(0, std::memory_order_relaxed);
+  Charge();
+}
+
+void BitsBuilder::Charge(uint64_t more) {
+  charged_hashes_ = hashes_.MemorySize();
+  charged_range_keys_ = range_keys_.BuildBytes();
+  charge_.Set(charged_hashes_ + charged_range_keys_ +
+              finished_hashes_.MemorySize() + finished_bytes_ + more);
+}
+
+FilterBits BitsBuilder::BitsOf(const LayoutRow& row, uint64_t keys,
+                               const Beside& beside,
+                               uint64_t max_filter_bytes) const {
+  return BitsFor({beside.millibits_per_key, settings_.false_positive_rate,
+                  max_filter_bytes},
+                 row, keys, beside.size);
+}
+
+Slice BitsBuilder::AlwaysMatch(std::unique_ptr<const char[]>* owner) {
+  static const AlwaysMatchFilter filter;
+  owner->reset();
+  finished_kind_ = FilterKind::kAlways;
+  return {reinterpret_cast<const char*>(filter.bytes.data()),
+          filter.bytes.size()};
+}
+
+BitsBuilder::Beside BitsBuilder::NothingBeside() const {
+  return {{}, SealedFramingSize(seal_), settings_.millibits_per_key};
+}
+
+BitsBuilder::Beside BitsBuilder::RangePartBeside(
+    uint64_t range_part_size) const {
+  const double bits_per_key = settings_.millibits_per_key / 1000.0;
+  return {{},
+          SealedFramingSize(seal_) + range_part_size,
+          ToMillibits(PointBitsPerKey(bits_per_key))};
+}
+
+// False if there is none.
+bool BitsBuilder::BuildRangePart(Beside* beside) {
+  const uint64_t bytes = hashes_.MemorySize() + range_keys_.BuildBytes();
+  const uint64_t limit = settings_.max_build_bytes;
+  if (limit != 0 && bytes > limit) range_keys_.Drop();
+  Charge();
+  std::string range_part;
+  if (!range_keys_.Finish(&range_part)) {
+    TellOfNoRangePart(range_keys_.state());
+    return false;
+  }
+  *beside = RangePartBeside(range_part.size());
+  beside->range_part = std::move(range_part);
+  return true;
+}
+
+Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
+  if (hashes_.size() == 0) return BuildEmpty(owner);
+  Slice filter;
+  Beside beside;
+  if (BuildRangePart(&beside)) {
+    filter = BuildBeside(beside, owner);
+    if (filter.empty()) TellOfNoRangePart(RangeKeys::State::kTooLarge);
+  }
+  if (filter.empty()) filter = BuildBeside(NothingBeside(), owner);
+  return filter.empty() ? AlwaysMatch(owner) : filter;
+}
+
+Slice BitsBuilder::BuildBeside(const Beside& beside,
+                               std::unique_ptr<const char[]>* owner) {
+  const uint64_t limit = settings_.max_build_bytes;
+  const uint64_t range_size = beside.range_part.size();
+  const LayoutRow* row = settings_.layout;
+  while (row != nullptr) {
+    const FilterBits bits =
+        BitsOf(*row, hashes_.size(), beside, settings_.max_filter_bytes);
+    if (range_size > 0 && bits.lowered) return {};
+    if (bits.millibits_per_key != 0) {
+      const LayoutRow* affordable =
+          FindAffordableLayout(row, hashes_.size(), bits.millibits_per_key,
+                               hashes_.MemorySize() + range_size,
+                               settings_.detect_corruption, limit);
+      if (affordable != row) {  // which may need other bits for the rate
+        row = affordable;
+        continue;
+      }
+    }
+    TellOf(bits);
+    if (bits.millibits_per_key == 0) break;
+    const Slice filter = BuildWith(*row, bits.millibits_per_key, beside, owner);
+    if (!filter.empty()) return filter;
+    row = row->fallback;
+  }
+  return {};
+}
+
+Slice BitsBuilder::BuildEmpty(std::unique_ptr<const char[]>* owner) {
+  const size_t size = SealedFramingSize(seal_);
+  std::unique_ptr<char[]> bytes(new char[size]());
+  Seal(reinterpret_cast<unsigned char*>(bytes.get()), 0, kEmptyLastByte, seal_);
+  finished_kind_ = FilterKind::kEmpty;
+  *owner = std::move(bytes);
+  return {owner->get(), size};
+}
+
+Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
+                             const Beside& beside,
+                             std::unique_ptr<const char[]>* owner) {
+  FilterBuffer buffer = AllocateFilter(row, hashes_.size(), millibits_per_key,
+                                       beside.size, settings_.max_filter_bytes,
+                                       settings_.optimize_for_memory
+                                           ? &settings_.tally->rounding_balance
+                                           : nullptr);
+  const Plan& plan = buffer.plan;
+  const uint64_t size = plan.payload_size + beside.size;
+  const bool keep_hashes = settings_.detect_corruption;
+  Charge(size + beside.range_part.size() +
+         PeakBuildBytes(plan, hashes_.MemorySize(), keep_hashes) -
+         hashes_.MemorySize());
+  auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
+  if (!plan.layout->build(&hashes_, keep_hashes, plan, ActiveCpu(), payload)) {
+    return {};
+  }
+  SealOptions seal = seal_;
+  seal.range_part = beside.range_part;
+  Seal(payload, plan.payload_size, plan.last_byte, seal);
+  settings_.tally->rounding_balance += buffer.balance_change;
+  finished_kind_ = FilterKind::kFilter;
+  finished_range_hash_ =
+      Hash64(beside.range_part.data(), beside.range_part.size());
+  finished_bytes_ += size;
+  *owner = std::move(buffer.bytes);
+  return {owner->get(), static_cast<size_t>(size)};
+}
+
+bool BitsBuilder::HashesIntact() const {
+  uint64_t checksum = 0;
+  ForEachHash(hashes_, [&checksum](uint64_t hash) { checksum ^= hash; });
+  return checksum == checksum_;
+}
+
+Status BitsBuilder::MaybePostVerify(const Slice& filter) {
+  if (!settings_.detect_corruption) return Status::OK();
+  ParsedFilter parsed;
+  HashedKeys keys;
+  const FilterKind kind = ParseSealed({filter.data(), filter.size()},
+                                      ActiveCpu(), &keys, &parsed, nullptr);
+  bool intact = kind == finished_kind_;
+  if (intact && kind == FilterKind::kFilter) {
+    const std::string_view range_part = RangePartOf(filter.ToStringView());
+    intact =
+        finished_range_hash_ == Hash64(range_part.data(), range_part.size());
+    const LayoutRow* row = FindLayoutOfLastByte(
+        static_cast<uint8_t>(filter[filter.size() - 1]), Hash::kMurmurHash2);
+    ForEachHash(finished_hashes_, [&](uint64_t hash) {
+      intact = intact && row->may_match_hash(parsed, hash);
+    });
+  }
+  finished_hashes_.Clear();
+  if (intact) return Status::OK();
+  return Corruption(
+      "deltabloom: a filter changed in memory after it was built");
+}
+
+// Partitions are cut by it: by the limit, too, so that it lowers few bits.
+size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
+  const uint64_t limit = std::min<uint64_t>(bytes, settings_.max_filter_bytes);
+  // The most keys whose filter fits, by bisection: sizes grow with keys.
+  uint64_t fits = 0;
+  uint64_t exceeds = uint64_t{1} << 32;
+  while (exceeds - fits > 1) {
+    const uint64_t keys = fits + (exceeds - fits) / 2;
+    (SizeFor(keys, /*limited=*/false) <= limit ? fits : exceeds) = keys;
+  }
+  return fits;
+}
+
+size_t BitsBuilder::CalculateSpace(size_t entries) {
+  return SizeFor(entries, /*limited=*/true);
+}
+
+// `limited` by max_filter_bytes.
+size_t BitsBuilder::SizeFor(uint64_t keys, bool limited) const {
+  if (keys == 0) return SealedFramingSize(seal_);
+  const uint64_t limit = limited ? settings_.max_filter_bytes : kUnlimited;
+  const LayoutRow& row = *settings_.layout;
+  Beside beside = NothingBeside();
+  FilterBits bits = BitsOf(row, keys, beside, limit);
+  if (range_bits_per_key_ > 0) {
+    const Beside with =
+        RangePartBeside(MaxRangePartSize(keys, range_bits_per_key_));
+    const FilterBits point_bits = BitsOf(row, keys, with, limit);
+    if (!point_bits.lowered) {
+      beside = with;
+      bits = point_bits;
+    }
+  }
+  if (bits.millibits_per_key == 0) return AlwaysMatchFilter::kSize;
+  return PlanFilter(&row, keys, bits.millibits_per_key).payload_size +
+         beside.size;
+}
+
+double BitsBuilder::EstimatedFpRate(size_t entries, size_t bytes) {
+  if (entries == 0) return 0;
+  const size_t framing_size = SealedFramingSize(seal_);
+  if (bytes <= framing_size) return 1;
+  double bits_per_key = 8 * static_cast<double>(bytes - framing_size) /
+                        static_cast<double>(entries);
+  if (range_bits_per_key_ > 0) {
+    bits_per_key = std::max(0.0, PointBitsPerKey(bits_per_key));
+  }
+  return RateForMillibits(settings_.layout, entries,
+                          ToMillibits(std::min(bits_per_key, kMaxBitsPerKey)));
+}
+
+}  // namespace deltabloom::internal

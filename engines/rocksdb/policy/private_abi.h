@@ -1,0 +1,112 @@
+// The two classes of RocksDB that its public headers only name. They are
+// abstract, so a declaration with the same virtual functions in the same order
+// is all it takes to implement them, or to call RocksDB's own, against an
+// unmodified shared library. This is the only file that names them; everything
+// else includes it.
+//
+// FilterBitsBuilder has two shapes. Declared from RocksDB's sources: tags
+// v7.0.3 to v11.8.1, and 11.9 as developed at 1dfa7297 (August 2026):
+//
+//   7.0.3 .. 9.5.x   without AddKeyAndAlt
+//   9.6.1 ..         with AddKeyAndAlt second
+//   10.9.1 ..        also CalculateSpace and EstimatedFpRate at the end, which
+//                    an older library never calls: they are always declared
+//
+// The shape follows the headers that are compiled against, so the library that
+// is loaded must fit them: see library_check.h.
+#ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_PRIVATE_ABI_H_
+#define DELTABLOOM_ENGINES_ROCKSDB_POLICY_PRIVATE_ABI_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/rocksdb_namespace.h"
+#include "rocksdb/slice.h"
+#include "rocksdb/status.h"
+#include "rocksdb/table.h"
+#include "rocksdb/version.h"
+
+#define DELTABLOOM_ROCKSDB_VERSION(major, minor, patch) \
+  ((major)*1000000 + (minor)*1000 + (patch))
+#define DELTABLOOM_ROCKSDB_HEADERS \
+  DELTABLOOM_ROCKSDB_VERSION(ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH)
+
+#if DELTABLOOM_ROCKSDB_HEADERS < DELTABLOOM_ROCKSDB_VERSION(7, 0, 3)
+#error "Deltabloom needs RocksDB 7.0.3 or later"
+#endif
+#if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(11, 10, 0)
+#error \
+    "This Deltabloom knows RocksDB up to 11.9: compare FilterBitsBuilder in \
+table/block_based/filter_policy_internal.h with the declaration below, then \
+raise this limit"
+#endif
+
+// True if the headers declare the shape with AddKeyAndAlt.
+#define DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT \
+  (DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(9, 6, 1))
+
+namespace ROCKSDB_NAMESPACE {
+
+// Hidden, or the weak symbols of a preloaded plugin could take the place of the
+// library's own.
+class __attribute__((visibility("hidden"))) FilterBitsBuilder {
+ public:
+  virtual ~FilterBitsBuilder() = default;
+
+  virtual void AddKey(const Slice& key) = 0;
+#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
+  // A key and its prefix; repetitions of either are dropped.
+  virtual void AddKeyAndAlt(const Slice& key, const Slice& alt) = 0;
+#endif
+  // Keys since the last Finish. May be called while another thread adds.
+  virtual size_t EstimateEntriesAdded() = 0;
+  // The filter; *owner receives its memory, if it has any of its own. Leaves
+  // the builder empty. RocksDB calls the second.
+  virtual Slice Finish(std::unique_ptr<const char[]>* owner) = 0;
+  virtual Slice Finish(std::unique_ptr<const char[]>* owner,
+                       Status* status) = 0;
+  // Called straight after a Finish that went well, with what it returned.
+  virtual Status MaybePostVerify(const Slice& filter) = 0;
+  // Keys for which a filter has at most `bytes` bytes.
+  virtual size_t ApproximateNumEntries(size_t bytes) = 0;
+
+  // Never call these on a builder of RocksDB before 10.9.1.
+  virtual size_t CalculateSpace(size_t entries) = 0;
+  virtual double EstimatedFpRate(size_t entries, size_t bytes) = 0;
+};
+
+class __attribute__((visibility("hidden"))) FilterBitsReader {
+ public:
+  virtual ~FilterBitsReader() = default;
+
+  virtual bool MayMatch(const Slice& key) = 0;
+  // Writes may_match[i] for every i in [0, n); n is 0 to 32 in MultiGet.
+  virtual void MayMatch(int n, Slice** keys, bool* may_match) = 0;
+};
+
+}  // namespace ROCKSDB_NAMESPACE
+
+namespace deltabloom::internal {
+
+// Builder and reader of any policy, RocksDB's own among them, outside a
+// database. Null where the policy builds no filter. `filter` must outlive the
+// reader.
+inline std::unique_ptr<ROCKSDB_NAMESPACE::FilterBitsBuilder> NewBitsBuilder(
+    const ROCKSDB_NAMESPACE::FilterPolicy& policy,
+    const ROCKSDB_NAMESPACE::BlockBasedTableOptions& options = {}) {
+  const ROCKSDB_NAMESPACE::FilterBuildingContext context(options);
+  return std::unique_ptr<ROCKSDB_NAMESPACE::FilterBitsBuilder>(
+      policy.GetBuilderWithContext(context));
+}
+
+inline std::unique_ptr<ROCKSDB_NAMESPACE::FilterBitsReader> NewBitsReader(
+    const ROCKSDB_NAMESPACE::FilterPolicy& policy,
+    const ROCKSDB_NAMESPACE::Slice& filter) {
+  return std::unique_ptr<ROCKSDB_NAMESPACE::FilterBitsReader>(
+      policy.GetFilterBitsReader(filter));
+}
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_ENGINES_ROCKSDB_POLICY_PRIVATE_ABI_H_

@@ -1,0 +1,95 @@
+// Counters of lookups that no two threads share: each thread adds to cells of
+// its own, by loads and stores alone, and a reader of the counters sums them
+// up.
+//
+// A *slot* is one set of counters; cell i of every thread belongs to slot i.
+// Sums are of unsigned 64-bit numbers and wrap around; differences of two sums
+// are right across a wrap.
+#ifndef DELTABLOOM_ENGINES_ROCKSDB_STATISTICS_LOOKUP_COUNTERS_H_
+#define DELTABLOOM_ENGINES_ROCKSDB_STATISTICS_LOOKUP_COUNTERS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace deltabloom::internal {
+
+struct LookupTotals {
+  uint64_t lookups = 0;
+  uint64_t negatives = 0;  // lookups answered "absent"
+  double expected = 0;     // false positives expected, see CountLookups
+};
+
+// One thread's part of a slot. Written by that thread alone.
+struct alignas(32) LookupCell {
+  std::atomic<uint64_t> lookups{0};
+  std::atomic<uint64_t> negatives{0};
+  std::atomic<double> expected{0};
+};
+
+// The cells of this thread.
+struct LookupCells {
+  LookupCell* cells;
+  uint32_t size;
+};
+
+// Initial-exec: one instruction where the general model calls a function. It
+// takes 16 bytes of the room that the C library keeps for libraries loaded
+// later. __thread, unlike thread_local, promises that nothing initialises it.
+extern __thread LookupCells this_threads_cells
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// A slot whose counters are 0. Throws std::bad_alloc. Thread-safe, as all of
+// this.
+uint32_t NewLookupSlot();
+
+// Returns what was counted. The slot must not be counted in any more.
+LookupTotals FreeLookupSlot(uint32_t slot);
+
+// Never more negatives than lookups. Lookups that go on meanwhile are in it or
+// not.
+LookupTotals SumLookups(uint32_t slot);
+
+// Called now and then, if set, with no lock held: by the lookup in which a
+// thread's number of lookups in a slot passes a multiple of kLookupsPerTick,
+// and whenever a filter is opened or built. Must not throw.
+using TickFunction = void (*)();
+inline constexpr uint64_t kLookupsPerTick = 64;
+extern std::atomic<TickFunction> lookup_tick
+    __attribute__((visibility("hidden")));
+
+inline void Tick() {
+  const TickFunction tick = lookup_tick.load(std::memory_order_relaxed);
+  if (tick != nullptr) tick();
+}
+
+// For a thread that has no cell for this slot yet.
+void CountLookupsSlowly(uint32_t slot, uint64_t lookups, uint64_t negatives,
+                        double expected);
+
+// `expected` is, for a filter of rate p, negatives * p / (1 - p): of the absent
+// keys it was asked for, a share of 1 - p are the negatives.
+inline void CountLookups(uint32_t slot, uint64_t lookups, uint64_t negatives,
+                         double expected) {
+  const LookupCells mine = this_threads_cells;
+  if (__builtin_expect(slot >= mine.size, 0)) {
+    CountLookupsSlowly(slot, lookups, negatives, expected);
+    return;
+  }
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  LookupCell& cell = mine.cells[slot];
+  const uint64_t before = cell.lookups.load(kRelaxed);
+  cell.lookups.store(before + lookups, kRelaxed);
+  cell.expected.store(cell.expected.load(kRelaxed) + expected, kRelaxed);
+  // Last, and read first: never more than the lookups.
+  cell.negatives.store(cell.negatives.load(kRelaxed) + negatives,
+                       std::memory_order_release);
+  const uint64_t changed = (before + lookups) ^ before;
+  if (__builtin_expect(changed >= kLookupsPerTick, 0)) {
+    Tick();
+  }
+}
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_ENGINES_ROCKSDB_STATISTICS_LOOKUP_COUNTERS_H_

@@ -1,0 +1,91 @@
+#include "util/layouts/classic/rate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "util/layouts/classic/shape.h"
+#include "util/rates/false_positive.h"
+
+namespace deltabloom::internal::classic {
+namespace {
+
+constexpr size_t kKeys = std::size(kMeasuredKeys);
+constexpr size_t kProbes = std::size(kMeasuredProbes);
+
+// `script/study classic`: the measured rate, of the worst of eight sizes, as a
+// multiple of RateWithoutExcess.
+constexpr double kExcess[kKeys][kProbes] = {
+    {1.022, 12.588, 109.640, 718.299, 3788, 1.808e+04, 8.422e+04, 2.828e+05,
+     8.395e+05, 2.183e+06, 4.792e+06, 1.448e+07, 5.05e+07, 6.085e+07, 1.01e+08},
+    {1.011, 1.102, 1.262, 1.399, 1.802, 2.940, 5.565, 5.629, 8.693, 15.640,
+     31.736, 64.860, 1163, 1.258e+04, 3.14e+05},
+    {1.201, 1.130, 1.171, 1.105, 1.159, 1.198, 1.373, 1.551, 1.732, 2.133,
+     2.526, 8.524, 26.576, 472.136, 1557},
+    {1.163, 1.115, 1.072, 1.099, 1.093, 1.061, 1.088, 1.154, 1.108, 1.176,
+     1.169, 1.484, 3.515, 19.634, 18.843},
+    {1.170, 1.141, 1.124, 1.085, 1.091, 1.125, 1.127, 1.134, 1.097, 1.167,
+     1.139, 1.260, 1.326, 1.385, 1.460},
+    {1.161, 1.344, 1.414, 1.370, 1.202, 1.136, 1.138, 1.122, 1.140, 1.130,
+     1.148, 1.164, 1.195, 1.209, 1.238},
+    {1.012, 1.404, 1.413, 1.384, 1.408, 1.404, 1.391, 1.408, 1.440, 1.401,
+     1.453, 1.340, 1.161, 1.053, 1.048},
+    {1.033, 1.607, 1.686, 1.696, 1.711, 1.717, 1.901, 1.747, 1.952, 1.836,
+     1.825, 1.709, 1.307, 1.096, 1.029},
+    {1.034, 1.563, 1.456, 1.485, 1.480, 1.485, 1.493, 1.523, 1.485, 1.558,
+     1.417, 1.473, 1.148, 1.095, 1.058},
+};
+
+// The row at or before `value`, but the last, and how far behind it `value` is
+// on the way to the next, 0 to 1; the ends beyond them.
+struct Place {
+  size_t row;
+  double way;
+};
+
+template <typename T, size_t kSize, typename Scale>
+Place PlaceOf(const T (&at)[kSize], T value, Scale scale) {
+  if (value <= at[0]) return {0, 0};
+  if (value >= at[kSize - 1]) return {kSize - 2, 1};
+  const auto row =
+      static_cast<size_t>(std::upper_bound(at, at + kSize, value) - at - 1);
+  return {row, (scale(value) - scale(at[row])) /
+                   (scale(at[row + 1]) - scale(at[row]))};
+}
+
+// Between what was measured, geometrically.
+double Excess(uint64_t keys, uint32_t probes) {
+  const Place of_keys = PlaceOf(kMeasuredKeys, keys, [](uint64_t n) {
+    return std::log(static_cast<double>(n));
+  });
+  const Place of_probes = PlaceOf(kMeasuredProbes, probes, [](uint32_t k) {
+    return static_cast<double>(k);
+  });
+  const auto between = [&](size_t row) {
+    const double* excess = kExcess[row] + of_probes.row;
+    return std::log(excess[0]) * (1 - of_probes.way) +
+           std::log(excess[1]) * of_probes.way;
+  };
+  return std::exp(between(of_keys.row) * (1 - of_keys.way) +
+                  between(of_keys.row + 1) * of_keys.way);
+}
+
+}  // namespace
+
+double RateWithoutExcess(const AnyShape& any_shape, uint64_t key_count) {
+  const Shape& shape = any_shape.As<Shape>();
+  const auto keys = static_cast<double>(key_count);
+  const double by_bits =
+      BloomRateFinite(static_cast<double>(shape.bits), keys, shape.probes);
+  return by_bits + (1 - by_bits) * HashCollisionRate(keys, 32);
+}
+
+double Rate(const AnyShape& any_shape, uint64_t keys) {
+  const Shape& shape = any_shape.As<Shape>();
+  const double plain = RateWithoutExcess(any_shape, keys);
+  // One probe depends on nothing.
+  if (shape.probes < kMeasuredProbes[0]) return plain;
+  return std::min(1.0, plain * Excess(keys, shape.probes));
+}
+
+}  // namespace deltabloom::internal::classic

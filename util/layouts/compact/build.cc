@@ -1,0 +1,320 @@
+#include "util/layouts/compact/build.h"
+
+#include <optional>
+#include <vector>
+
+#include "util/layouts/compact/band.h"
+#include "util/layouts/compact/solve.h"
+
+namespace deltabloom::internal::compact {
+namespace {
+
+// Keys are first gathered by ranges of starts ("groups") that fit the cache,
+// then, group by group, by bucket and class. A class is a range of starts of a
+// bucket between two thresholds, from the right: class 0 stays longest.
+constexpr unsigned kClasses = 3;
+constexpr unsigned kSmallestGroupLog2 = 12;
+constexpr uint64_t kMostGroups = 1024;
+
+unsigned ClassOf(uint64_t start) {
+  const uint64_t offset = start % kBucketStarts;
+  return (offset < kThresholds[2] ? 1u : 0u) +
+         (offset < kThresholds[1] ? 1u : 0u);
+}
+
+unsigned GroupLog2(uint64_t starts) {
+  unsigned log2 = kSmallestGroupLog2;
+  while (starts >> log2 >= kMostGroups) ++log2;
+  return log2;
+}
+
+// Hashes in the buffer through which groups are sorted, twice as fast as in
+// place. Larger groups, which random hashes do not form, are sorted in place.
+uint64_t BufferSize(uint64_t keys, uint64_t starts) {
+  return std::min(keys, uint64_t{2} << GroupLog2(starts));
+}
+
+// Reorders hashes[0 .. end.back()) so that those with category_of(hash) = c
+// end at end[c]; end comes in right. In place, one swap per hash.
+template <typename CategoryOf>
+void Partition(uint64_t* hashes, const std::vector<uint64_t>& end,
+               std::vector<uint64_t>* next, CategoryOf category_of) {
+  next->assign(1, 0);
+  next->insert(next->end(), end.begin(), end.end() - 1);
+  for (size_t category = 0; category < end.size(); ++category) {
+    uint64_t& to = (*next)[category];
+    while (to < end[category]) {
+      uint64_t hash = hashes[to];
+      for (size_t its; (its = category_of(hash)) != category;) {
+        std::swap(hash, hashes[(*next)[its]++]);
+      }
+      hashes[to++] = hash;
+    }
+  }
+}
+
+template <typename Fingerprint>
+class Construction {
+ public:
+  Construction(const Shape& shape, unsigned char* payload)
+      : shape_(shape), thresholds_(payload + shape.thresholds_at) {}
+
+  // Gathers the hashes of the list by group. With keep_hashes false the list
+  // ends empty, before the equations take their memory; Restore brings it back
+  // once they are gone.
+  void Gather(HashList* hashes, bool keep_hashes);
+  void Restore(HashList* hashes);
+
+  // False if this seed does not work.
+  bool InsertAll();
+
+  void SolveInto(unsigned char* payload, Cpu cpu) {
+    Solve(shape_, cpu, band_->coefficients(), band_->fingerprints(), payload);
+  }
+
+ private:
+  bool InsertLayer(unsigned index, uint64_t* hashes,
+                   const std::vector<uint64_t>& group_end);
+  bool InsertGroup(unsigned index, uint64_t first_bucket, uint64_t* hashes,
+                   uint64_t n);
+  bool InsertBucket(unsigned index, uint64_t bucket, const uint64_t* hashes,
+                    const uint64_t* class_end);
+
+  // Sorts by category, each of which then ends at end_[category]; returns
+  // where the sorted hashes are. end_ comes in with one 0 per category.
+  template <typename CategoryOf>
+  const uint64_t* Sort(uint64_t* hashes, uint64_t n, CategoryOf category_of);
+
+  uint64_t StartIn(unsigned layer, uint64_t hash) const {
+    return StartOf(LayerHash(hash, shape_.seed, layer), shape_.starts(layer));
+  }
+
+  const Shape& shape_;
+  std::optional<Band<Fingerprint>> band_;
+  unsigned char* thresholds_;
+  std::unique_ptr<uint64_t[]> hashes_;  // of all keys, by group of layer 0
+  uint64_t size_ = 0;
+  std::vector<uint64_t> group_end_;
+  std::vector<uint64_t> bumped_;  // hashes that the current layer passes on
+  // Working space of Sort.
+  std::unique_ptr<uint64_t[]> buffer_;
+  uint64_t buffer_size_ = 0;
+  std::vector<uint64_t> end_;
+  std::vector<uint64_t> next_;
+};
+
+void CountsToEnds(std::vector<uint64_t>* counts) {
+  uint64_t sum = 0;
+  for (uint64_t& count : *counts) count = sum += count;
+}
+
+template <typename Fingerprint>
+void Construction<Fingerprint>::Gather(HashList* hashes, bool keep_hashes) {
+  const uint64_t starts = shape_.starts(0);
+  const unsigned log2 = GroupLog2(starts);
+  group_end_.assign((starts >> log2) + 1, 0);
+  hashes->ForEachChunk<uint64_t>([&](const uint64_t* chunk, size_t n) {
+    for (size_t i = 0; i < n; ++i) ++group_end_[StartIn(0, chunk[i]) >> log2];
+  });
+  CountsToEnds(&group_end_);
+  std::vector<uint64_t> next(1, 0);
+  next.insert(next.end(), group_end_.begin(), group_end_.end() - 1);
+  size_ = hashes->size();
+  buffer_size_ = BufferSize(size_, starts);
+  buffer_.reset(new uint64_t[buffer_size_]);
+  hashes_.reset(new uint64_t[size_]);
+  uint64_t* const to = hashes_.get();
+  const auto scatter = [&](const uint64_t* chunk, size_t n) {
+    for (size_t i = 0; i < n; ++i) {
+      to[next[StartIn(0, chunk[i]) >> log2]++] = chunk[i];
+    }
+  };
+  if (keep_hashes) {
+    hashes->ForEachChunk<uint64_t>(scatter);
+  } else {
+    hashes->ConsumeChunks<uint64_t>(scatter);
+  }
+  band_.emplace(shape_.blocks() * kBlockRows, shape_.columns);
+}
+
+template <typename Fingerprint>
+void Construction<Fingerprint>::Restore(HashList* hashes) {
+  band_.reset();
+  for (uint64_t i = 0; i < size_; ++i) hashes->Add(hashes_[i]);
+}
+
+template <typename Fingerprint>
+bool Construction<Fingerprint>::InsertAll() {
+  if (!InsertLayer(0, hashes_.get(), group_end_)) return false;
+  std::vector<uint64_t> passed;
+  for (unsigned index = 1; index < shape_.layers; ++index) {
+    passed.swap(bumped_);
+    bumped_.clear();
+    const uint64_t starts = shape_.starts(index);
+    const unsigned log2 = GroupLog2(starts);
+    std::vector<uint64_t> group_end((starts >> log2) + 1);
+    const auto group_of = [&](uint64_t hash) {
+      return StartIn(index, hash) >> log2;
+    };
+    for (uint64_t hash : passed) ++group_end[group_of(hash)];
+    CountsToEnds(&group_end);
+    Partition(passed.data(), group_end, &next_, group_of);
+    if (!InsertLayer(index, passed.data(), group_end)) return false;
+  }
+  return true;
+}
+
+template <typename Fingerprint>
+bool Construction<Fingerprint>::InsertLayer(
+    unsigned index, uint64_t* hashes, const std::vector<uint64_t>& group_end) {
+  const uint64_t group_buckets =
+      (uint64_t{1} << GroupLog2(shape_.starts(index))) / kBucketStarts;
+  uint64_t begin = 0;
+  for (size_t group = 0; group < group_end.size(); ++group) {
+    if (!InsertGroup(index, group * group_buckets, hashes + begin,
+                     group_end[group] - begin)) {
+      return false;
+    }
+    begin = group_end[group];
+  }
+  return true;
+}
+
+template <typename Fingerprint>
+template <typename CategoryOf>
+const uint64_t* Construction<Fingerprint>::Sort(uint64_t* hashes, uint64_t n,
+                                                CategoryOf category_of) {
+  for (uint64_t i = 0; i < n; ++i) ++end_[category_of(hashes[i])];
+  CountsToEnds(&end_);
+  if (n > buffer_size_) {
+    Partition(hashes, end_, &next_, category_of);
+    return hashes;
+  }
+  next_.assign(1, 0);
+  next_.insert(next_.end(), end_.begin(), end_.end() - 1);
+  uint64_t* const next = next_.data();
+  uint64_t* const to = buffer_.get();
+  for (uint64_t i = 0; i < n; ++i)
+    to[next[category_of(hashes[i])]++] = hashes[i];
+  return to;
+}
+
+template <typename Fingerprint>
+bool Construction<Fingerprint>::InsertGroup(unsigned index,
+                                            uint64_t first_bucket,
+                                            uint64_t* hashes, uint64_t n) {
+  const uint64_t group_buckets =
+      (uint64_t{1} << GroupLog2(shape_.starts(index))) / kBucketStarts;
+  const uint64_t end_bucket =
+      std::min(first_bucket + group_buckets, shape_.buckets(index));
+  if (first_bucket >= end_bucket) return true;
+  const auto category_of = [&](uint64_t hash) {
+    const uint64_t start = StartIn(index, hash);
+    return (start / kBucketStarts - first_bucket) * kClasses + ClassOf(start);
+  };
+  end_.assign((end_bucket - first_bucket) * kClasses, 0);
+  const uint64_t* sorted = Sort(hashes, n, category_of);
+  uint64_t begin = 0;
+  for (uint64_t bucket = first_bucket; bucket < end_bucket; ++bucket) {
+    uint64_t class_end[kClasses];
+    for (unsigned i = 0; i < kClasses; ++i) {
+      class_end[i] = end_[(bucket - first_bucket) * kClasses + i] - begin;
+    }
+    if (!InsertBucket(index, bucket, sorted + begin, class_end)) return false;
+    begin += class_end[kClasses - 1];
+  }
+  return true;
+}
+
+template <typename Fingerprint>
+bool Construction<Fingerprint>::InsertBucket(unsigned index, uint64_t bucket,
+                                             const uint64_t* hashes,
+                                             const uint64_t* class_end) {
+  const uint64_t n = class_end[kClasses - 1];
+  band_->BeginBucket();
+  // Most buckets that cannot keep all keep all but the last class, so that is
+  // tried before the classes one by one.
+  uint64_t kept = 0;
+  unsigned kept_classes = 0;
+  const auto keep = [&](unsigned classes) {
+    const size_t taken = band_->taken();
+    const uint64_t end = class_end[classes - 1];
+    if (!band_->Insert(shape_, index, hashes + kept, end - kept)) {
+      band_->Undo(taken);
+      return false;
+    }
+    kept = end;
+    kept_classes = classes;
+    return true;
+  };
+  if (keep(kClasses - 1)) {
+    if (keep(kClasses)) return true;
+  } else {
+    for (unsigned classes = 1; keep(classes);) ++classes;
+  }
+  if (index + 1u == shape_.layers) return false;
+  const uint64_t at = shape_.first_bucket(index) + bucket;
+  thresholds_[at / 4] |=
+      static_cast<unsigned char>((kClasses - kept_classes) << (at % 4 * 2));
+  // More than this cannot find room in the next layer; only keys chosen to
+  // collide, many times over, come here.
+  const uint64_t most = 2 * (shape_.starts(index + 1) + kBlockRows);
+  if (bumped_.size() + (n - kept) > most) return false;
+  bumped_.insert(bumped_.end(), hashes + kept, hashes + n);
+  return true;
+}
+
+template <typename Fingerprint>
+bool BuildWith(HashList* hashes, bool keep_hashes, const Shape& shape, Cpu cpu,
+               unsigned char* payload) {
+  Construction<Fingerprint> construction(shape, payload);
+  construction.Gather(hashes, keep_hashes);
+  if (construction.InsertAll()) {
+    construction.SolveInto(payload, cpu);
+    return true;
+  }
+  if (!keep_hashes) construction.Restore(hashes);
+  return false;
+}
+
+}  // namespace
+
+bool Build(HashList* hashes, bool keep_hashes, const Plan& plan, Cpu cpu,
+           unsigned char* payload) {
+  return BuildShape(hashes, keep_hashes, plan.shape.As<Shape>(), cpu, payload);
+}
+
+bool BuildShape(HashList* hashes, bool keep_hashes, Shape shape, Cpu cpu,
+                unsigned char* payload) {
+  const auto build = shape.columns <= 8    ? BuildWith<uint8_t>
+                     : shape.columns <= 16 ? BuildWith<uint16_t>
+                                           : BuildWith<uint32_t>;
+  for (unsigned seed = 0; seed < kSeeds; ++seed) {
+    SetSeed(seed, &shape);
+    std::fill_n(payload + shape.thresholds_at, shape.thresholds_bytes(),
+                static_cast<unsigned char>(0));
+    if (build(hashes, keep_hashes, shape, cpu, payload)) {
+      StoreSizes(SizesOf(shape), payload + shape.payload_size() - kSizesBytes);
+      return true;
+    }
+  }
+  return false;
+}
+
+void SetBuildBytes(const Shape& shape, Plan* plan) {
+  const unsigned fingerprint_bytes = shape.columns <= 8    ? 1
+                                     : shape.columns <= 16 ? 2
+                                                           : 4;
+  uint64_t bumped = 0;
+  for (unsigned i = 1; i < shape.layers; ++i) {
+    bumped += 2 * (shape.starts(i) + kBlockRows);
+  }
+  const uint64_t starts = shape.starts(0);
+  const uint64_t groups = (starts >> GroupLog2(starts)) + 1;
+  plan->late_build_bytes =
+      shape.blocks() * kBlockRows * (8 + fingerprint_bytes) + bumped * 8;
+  plan->build_bytes = plan->keys * 8 + BufferSize(plan->keys, starts) * 8 +
+                      groups * 16 + plan->late_build_bytes;
+}
+
+}  // namespace deltabloom::internal::compact

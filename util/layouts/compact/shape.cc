@@ -1,0 +1,170 @@
+#include "util/layouts/compact/shape.h"
+
+#include <cmath>
+
+#include "util/coding.h"
+#include "util/layouts/compact/build.h"
+
+namespace deltabloom::internal::compact {
+namespace {
+
+constexpr uint64_t kMaxFirstBlocks = 0xffffffff;
+constexpr uint64_t kMaxSecondBlocks = 0xffffff;
+
+// The last layer of three has a power of two of blocks.
+constexpr unsigned kMaxLastLayerLog2 = 14;
+
+uint64_t CeilDivide(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
+
+// The shape but for its columns. False if the sizes contradict each other.
+bool SetLayers(const Sizes& sizes, Shape* shape) {
+  *shape = {};
+  if (sizes.blocks[0] == 0) return false;
+  if (sizes.blocks[1] == 0 && sizes.blocks[2] != 0) return false;
+  for (unsigned i = 0; i < kMaxLayers; ++i) {
+    shape->layer_blocks[i] = static_cast<uint32_t>(sizes.blocks[i]);
+    if (sizes.blocks[i] != 0) ++shape->layers;
+  }
+  SetSeed(sizes.seed, shape);
+  return true;
+}
+
+bool SetWords(uint64_t words, Shape* shape) {
+  const uint64_t blocks = shape->blocks();
+  if (words < blocks || words > blocks * kMaxColumns) return false;
+  shape->columns = static_cast<uint8_t>(CeilDivide(words, blocks));
+  shape->narrow = blocks * shape->columns - words;
+  shape->thresholds_at = words * 8;
+  return true;
+}
+
+// Bytes of a payload but for its columns.
+uint64_t FixedBytes(const Shape& shape) {
+  return shape.thresholds_bytes() + kSizesBytes;
+}
+
+// Words of columns within payload_size bytes.
+uint64_t WordsWithin(const Shape& shape, uint64_t payload_size) {
+  const uint64_t fixed_bytes = FixedBytes(shape);
+  if (payload_size < fixed_bytes) return 0;
+  return std::min((payload_size - fixed_bytes) / 8,
+                  shape.blocks() * kMaxColumns);
+}
+
+// Three quarters of the bits per key have to become columns: with less, local
+// answers twice as fast and nearly as well.
+bool Pays(uint64_t words, uint64_t blocks, uint32_t millibits) {
+  constexpr uint32_t kMostMillibits = kMaxColumns * 1000;
+  return words >= blocks &&
+         words * 4000 >=
+             uint64_t{3} * blocks * std::min(millibits, kMostMillibits);
+}
+
+void SetPlan(const Shape& shape, Plan* plan) {
+  plan->payload_size = shape.payload_size();
+  plan->last_byte = kMarker;
+  plan->shape.Set(shape);
+  SetBuildBytes(shape, plan);
+}
+
+}  // namespace
+
+void StoreSizes(const Sizes& sizes, unsigned char* to) {
+  unsigned last = 0;  // 0 for none, else 1 + the logarithm
+  while (last < 15 && sizes.blocks[2] >> last != 0) ++last;
+  StoreFixed32(to, static_cast<uint32_t>(sizes.blocks[0]));
+  StoreFixed32(to + 4,
+               static_cast<uint32_t>(sizes.blocks[1] | uint64_t{last} << 24 |
+                                     uint64_t{sizes.seed} << 28));
+}
+
+Sizes LoadSizes(const unsigned char* from) {
+  const uint32_t rest = LoadFixed32(from + 4);
+  const unsigned last = rest >> 24 & 15;
+  Sizes sizes;
+  sizes.blocks[0] = LoadFixed32(from);
+  sizes.blocks[1] = rest & kMaxSecondBlocks;
+  sizes.blocks[2] = last == 0 ? 0 : uint64_t{1} << (last - 1);
+  sizes.seed = rest >> 28;
+  return sizes;
+}
+
+Sizes SizesFor(uint64_t keys) {
+  Sizes sizes;
+  // More than any legal first layer, and no sum below overflows.
+  if (keys / kBlockRows > kMaxFirstBlocks) return sizes;
+  const uint64_t rows = keys + keys / 100 + 14;
+  const uint64_t blocks =
+      std::max<uint64_t>(CeilDivide(rows, kBlockRows), 2) - 1;
+  if (blocks <= 8) {
+    sizes.blocks[0] = blocks;
+  } else if (blocks < 40) {
+    sizes.blocks[0] = blocks - 1;
+    sizes.blocks[1] = 1;
+  } else {
+    const uint64_t rest = 2 + blocks / 64;
+    unsigned last_log2 = 0;
+    while (last_log2 < kMaxLastLayerLog2 && (rest >> last_log2) > 32) {
+      ++last_log2;
+    }
+    sizes.blocks[2] = uint64_t{1} << last_log2;
+    sizes.blocks[1] = rest - sizes.blocks[2];
+    sizes.blocks[0] = blocks - rest;
+  }
+  if (sizes.blocks[0] > kMaxFirstBlocks || sizes.blocks[1] > kMaxSecondBlocks) {
+    return {};
+  }
+  return sizes;
+}
+
+bool ShapeOf(const Sizes& sizes, uint64_t payload_size, Shape* shape) {
+  if (!SetLayers(sizes, shape)) return false;
+  const uint64_t fixed_bytes = FixedBytes(*shape);
+  return payload_size >= fixed_bytes && (payload_size - fixed_bytes) % 8 == 0 &&
+         SetWords((payload_size - fixed_bytes) / 8, shape);
+}
+
+void SetSeed(unsigned seed, Shape* shape) {
+  shape->seed = static_cast<uint8_t>(seed);
+  shape->plain = seed == 0 && shape->layers > 1;
+}
+
+Sizes SizesOf(const Shape& shape) {
+  Sizes sizes;
+  std::copy(std::begin(shape.layer_blocks), std::end(shape.layer_blocks),
+            sizes.blocks);
+  sizes.seed = shape.seed;
+  return sizes;
+}
+
+bool MakePlan(uint32_t millibits_per_key, Plan* plan) {
+  Shape shape;
+  if (!SetLayers(SizesFor(plan->keys), &shape)) return false;
+  // Fits: there are less than 2^39 keys.
+  const uint64_t words =
+      WordsWithin(shape, plan->keys * millibits_per_key / 8000);
+  if (!Pays(words, shape.blocks(), millibits_per_key)) return false;
+  SetWords(words, &shape);
+  SetPlan(shape, plan);
+  return true;
+}
+
+void Grow(Plan* plan, uint64_t payload_limit) {
+  if (payload_limit <= plan->payload_size) return;
+  Shape shape = plan->shape.As<Shape>();
+  SetWords(WordsWithin(shape, payload_limit), &shape);
+  SetPlan(shape, plan);
+}
+
+// A bit of fingerprint for each column of the block in which a key starts. Of
+// the absent keys those whose starts are bumped go to the next layer, about as
+// many as it has starts; the narrow blocks are the first ones.
+double Rate(const AnyShape& any_shape, uint64_t) {
+  const Shape& shape = any_shape.As<Shape>();
+  const uint64_t starts = shape.blocks() - 1;  // the last one has none
+  const double narrow = static_cast<double>(std::min(shape.narrow, starts)) /
+                        static_cast<double>(starts);
+  return std::ldexp(1 + narrow, -int{shape.columns});
+}
+
+}  // namespace deltabloom::internal::compact

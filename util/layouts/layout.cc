@@ -1,0 +1,139 @@
+#include "util/layouts/layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "util/kernels.h"
+#include "util/key_batch.h"
+#include "util/layouts/classic/row.h"
+#include "util/layouts/compact/row.h"
+#include "util/layouts/local/row.h"
+
+namespace deltabloom::internal {
+
+constexpr char kAutoName[] = "auto";
+
+const LayoutRow* const kLayouts[] = {&classic::kMurmurHash2Row,
+                                     &classic::kLevelDBHashRow, &local::kRow,
+                                     &compact::kRow, nullptr};
+
+namespace {
+
+// Tables at level 0 are short-lived and written all the time: the layout that
+// builds fastest. Below, fewer false positives are worth more than the time to
+// build (docs/tuning.md).
+Layout AutoLayout(int level) {
+  return level == 0 ? Layout::kLocal : Layout::kCompact;
+}
+
+// The same answer for every key.
+template <bool kAnswer>
+constexpr Lookup kAlways = {
+    [](const ParsedFilter&, std::string_view) { return kAnswer; },
+    [](const ParsedFilter&, KeyBatch, size_t n, bool* may_match) {
+      std::fill_n(may_match, n, kAnswer);
+    }};
+
+}  // namespace
+
+const LayoutRow* FindLayout(Layout layout, Hash hash, int level) {
+  if (layout == Layout::kAuto) layout = AutoLayout(level);
+  for (const LayoutRow* const* row = kLayouts; *row != nullptr; ++row) {
+    if ((*row)->layout == layout && (*row)->classic_hash == hash) return *row;
+  }
+  return nullptr;
+}
+
+Plan PlanFilter(const LayoutRow* row, uint64_t keys,
+                uint32_t millibits_per_key) {
+  Plan plan;
+  do {
+    plan = Plan();
+    plan.layout = row;
+    plan.keys = keys;
+    row = row->fallback;
+  } while (!plan.layout->plan(millibits_per_key, &plan));
+  return plan;
+}
+
+uint64_t PeakBuildBytes(const Plan& plan, uint64_t hash_list_size,
+                        bool keep_hashes) {
+  if (keep_hashes) return hash_list_size + plan.build_bytes;
+  return plan.build_bytes - plan.late_build_bytes +
+         std::max(hash_list_size, plan.late_build_bytes);
+}
+
+const LayoutRow* FindAffordableLayout(const LayoutRow* row, uint64_t keys,
+                                      uint32_t millibits_per_key,
+                                      uint64_t hash_list_size, bool keep_hashes,
+                                      uint64_t max_build_bytes) {
+  while (max_build_bytes != 0 && row->fallback != nullptr &&
+         PeakBuildBytes(PlanFilter(row, keys, millibits_per_key),
+                        hash_list_size, keep_hashes) > max_build_bytes) {
+    row = row->fallback;
+  }
+  return row;
+}
+
+std::string LayoutNames() {
+  std::string names;
+  for (const LayoutRow* const* row = kLayouts; *row != nullptr; ++row) {
+    if ((*row)->classic_hash != Hash::kMurmurHash2) continue;
+    names += std::string((*row)->name) + ", ";
+  }
+  return names + kAutoName;
+}
+
+const LayoutRow* FindLayoutOfLastByte(uint8_t last_byte, Hash hash) {
+  for (const LayoutRow* const* row = kLayouts; *row != nullptr; ++row) {
+    if ((*row)->classic_hash == hash && last_byte >= (*row)->first_marker &&
+        last_byte <= (*row)->last_marker) {
+      return *row;
+    }
+  }
+  return nullptr;
+}
+
+const LayoutRow* FindLayoutOfName(std::string_view name) {
+  for (const LayoutRow* const* row = kLayouts; *row != nullptr; ++row) {
+    if (name == (*row)->name) return *row;
+  }
+  return nullptr;
+}
+
+void SetAlwaysMatch(ParsedFilter* parsed) { SetLookup(kAlways<true>, parsed); }
+
+void SetNeverMatch(ParsedFilter* parsed) { SetLookup(kAlways<false>, parsed); }
+
+bool ValidBitsPerKey(double bits_per_key) {
+  // Written so that NaN fails.
+  return bits_per_key >= 0 && bits_per_key <= kMaxBitsPerKey;
+}
+
+uint32_t ToMillibits(double bits_per_key) {
+  return static_cast<uint32_t>(std::lround(bits_per_key * 1000));
+}
+
+}  // namespace deltabloom::internal
+
+namespace deltabloom {
+
+const char* LayoutName(Layout layout) {
+  if (layout == Layout::kAuto) return internal::kAutoName;
+  const internal::LayoutRow* row =
+      internal::FindLayout(layout, Hash::kMurmurHash2);
+  return row == nullptr ? nullptr : row->name;
+}
+
+bool ParseLayout(std::string_view name, Layout* layout) {
+  if (name == internal::kAutoName) {
+    *layout = Layout::kAuto;
+    return true;
+  }
+  const internal::LayoutRow* row = internal::FindLayoutOfName(name);
+  if (row == nullptr || row->classic_hash != Hash::kMurmurHash2) return false;
+  *layout = row->layout;
+  return true;
+}
+
+}  // namespace deltabloom

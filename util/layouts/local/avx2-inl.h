@@ -1,0 +1,70 @@
+// Rounds in vectors of 256 bits. The including file defines DELTABLOOM_TARGET,
+// the function attribute of its instructions.
+#ifndef DELTABLOOM_UTIL_LAYOUTS_LOCAL_AVX2_INL_H_
+#define DELTABLOOM_UTIL_LAYOUTS_LOCAL_AVX2_INL_H_
+
+#include "util/layouts/local/probes.h"
+
+namespace deltabloom::internal::local {
+namespace {
+
+// Where the bits of one key are: in lane i, bit number `bit` of word i, or of
+// word i + 8 where the sign bit of `upper` is set.
+struct Probes {
+  __m256i bit;
+  __m256i upper;
+};
+
+DELTABLOOM_TARGET inline Probes MakeProbes(uint64_t hash, size_t round) {
+  const auto* multipliers =
+      reinterpret_cast<const __m256i*>(kMultipliers + round * kSectors);
+  const __m256i products =
+      _mm256_mullo_epi32(_mm256_set1_epi32(static_cast<int>(hash)),
+                         _mm256_load_si256(multipliers));
+  return {_mm256_srli_epi32(products, 27), _mm256_slli_epi32(products, 5)};
+}
+
+// One bit for each sector that is taken.
+DELTABLOOM_TARGET inline __m256i Bits(const Probes& probes,
+                                      const uint32_t* masks) {
+  const __m256i ones =
+      _mm256_loadu_si256(reinterpret_cast<const __m256i*>(masks));
+  return _mm256_sllv_epi32(ones, probes.bit);
+}
+
+DELTABLOOM_TARGET inline bool AllSet(const unsigned char* block, __m256i bits,
+                                     __m256i upper) {
+  const auto* words = reinterpret_cast<const __m256i*>(block);
+  const __m256 chosen =
+      _mm256_blendv_ps(_mm256_castsi256_ps(_mm256_loadu_si256(words)),
+                       _mm256_castsi256_ps(_mm256_loadu_si256(words + 1)),
+                       _mm256_castsi256_ps(upper));
+  return _mm256_testc_si256(_mm256_castps_si256(chosen), bits) != 0;
+}
+
+// Are the bits of a round set in `block`?
+DELTABLOOM_TARGET inline bool TestRound(const unsigned char* block,
+                                        uint64_t hash, size_t round,
+                                        uint32_t probes) {
+  const Probes positions = MakeProbes(hash, round);
+  return AllSet(block, Bits(positions, MasksOf(hash, probes)), positions.upper);
+}
+
+// Sets the bits of a round in `block`.
+DELTABLOOM_TARGET inline void SetRound(unsigned char* block, uint64_t hash,
+                                       size_t round, uint32_t probes) {
+  const Probes positions = MakeProbes(hash, round);
+  const __m256i bits = Bits(positions, MasksOf(hash, probes));
+  const __m256i upper = _mm256_srai_epi32(positions.upper, 31);
+  auto* words = reinterpret_cast<__m256i*>(block);
+  _mm256_storeu_si256(words, _mm256_or_si256(_mm256_loadu_si256(words),
+                                             _mm256_andnot_si256(upper, bits)));
+  _mm256_storeu_si256(words + 1,
+                      _mm256_or_si256(_mm256_loadu_si256(words + 1),
+                                      _mm256_and_si256(upper, bits)));
+}
+
+}  // namespace
+}  // namespace deltabloom::internal::local
+
+#endif  // DELTABLOOM_UTIL_LAYOUTS_LOCAL_AVX2_INL_H_

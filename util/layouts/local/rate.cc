@@ -1,0 +1,219 @@
+#include "util/layouts/local/rate.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "util/layouts/local/shape.h"
+
+namespace deltabloom::internal::local {
+namespace {
+
+constexpr unsigned kHashBitsInBlock = 35;
+constexpr double kMissOfSector = 63.0 / 64;  // a key's bit there is another
+
+// How many sectors of a set the probes of a key take, for each of the 8 places
+// where a key's probes may begin.
+using Overlaps = std::array<unsigned, kSectors>;
+
+Overlaps OverlapsOf(unsigned set, unsigned probes) {
+  Overlaps overlaps{};
+  for (unsigned place = 0; place < kSectors; ++place) {
+    for (unsigned probe = 0; probe < probes; ++probe) {
+      overlaps[place] += set >> ((place + probe) % kSectors) & 1;
+    }
+  }
+  return overlaps;
+}
+
+// Sets of sectors that an absent key asks for in one block, by what the two
+// rounds of a stored key take of them.
+struct SetClass {
+  Overlaps same_round;
+  Overlaps other_round;
+  bool operator<(const SetClass& other) const {
+    return same_round != other.same_round ? same_round < other.same_round
+                                          : other_round < other.other_round;
+  }
+};
+
+// Each class with the number of its sets, even ones less odd ones.
+std::map<SetClass, double> ClassesOf(unsigned same, unsigned other) {
+  std::map<SetClass, double> classes;
+  for (unsigned set = 0; set < 1u << same; ++set) {
+    const bool odd = __builtin_popcount(set) % 2 != 0;
+    classes[{OverlapsOf(set, same), OverlapsOf(set, other)}] += odd ? -1 : 1;
+  }
+  return classes;
+}
+
+double Miss(const Overlaps& a, const Overlaps& b) {
+  double sum = 0;
+  for (unsigned place = 0; place < kSectors; ++place) {
+    sum += std::pow(kMissOfSector, a[place] + b[place]);
+  }
+  return sum / kSectors;
+}
+
+// In how many of the blocks, on average, a key sets a bit of a set.
+double TouchedBlocks(const SetClass& in_first, const SetClass& in_second,
+                     uint64_t blocks) {
+  constexpr Overlaps kNone{};
+  // Keys of the same block as the absent key, of the one in front, of the one
+  // behind; with two blocks these are one, with one block all are.
+  if (blocks == 1) {
+    Overlaps both_rounds_of_first = in_first.same_round;
+    Overlaps both_rounds_of_second = in_second.same_round;
+    for (unsigned i = 0; i < kSectors; ++i) {
+      both_rounds_of_first[i] += in_first.other_round[i];
+      both_rounds_of_second[i] += in_second.other_round[i];
+    }
+    return 1 - Miss(both_rounds_of_first, both_rounds_of_second);
+  }
+  const double same = 1 - Miss(in_first.same_round, in_second.same_round);
+  if (blocks == 2) {
+    return same + 1 - Miss(in_first.other_round, in_second.other_round);
+  }
+  return same + (1 - Miss(in_first.other_round, kNone)) +
+         (1 - Miss(in_second.other_round, kNone));
+}
+
+// The rates of one number of probes, of which some take tens of microseconds
+// to compute, as a table: of filters with many blocks it is a smooth function
+// of the keys per block, less a share in inverse proportion to the blocks.
+class RateTable {
+ public:
+  explicit RateTable(Probes probes) : exact_(probes) {
+    for (size_t i = 0; i < kPoints; ++i) {
+      const double keys_per_block =
+          std::exp2(kFirst + static_cast<double>(i) * kStep);
+      many_[i] = LogRate(keys_per_block, kMany);
+      slope_[i] = (LogRate(keys_per_block, kFew) - many_[i]) * kFew;
+    }
+  }
+
+  double operator()(uint64_t keys, uint64_t blocks) const {
+    const double place =
+        (std::log2(static_cast<double>(keys) / static_cast<double>(blocks)) -
+         kFirst) /
+        kStep;
+    if (blocks < kLeastBlocks || !(place >= 1) || place >= kPoints - 2) {
+      return exact_(keys, blocks);
+    }
+    const auto point = static_cast<size_t>(place);
+    const double way = place - static_cast<double>(point);
+    return std::exp(Between(many_, point, way) +
+                    Between(slope_, point, way) / static_cast<double>(blocks));
+  }
+
+ private:
+  static constexpr uint64_t kLeastBlocks = 8;
+  static constexpr double kFew = 32;
+  static constexpr double kMany = 1099511627776;  // 2^40
+  // Keys per block as powers of two, a quarter apart, up to 215.
+  static constexpr double kFirst = -1.5;
+  static constexpr double kStep = 0.25;
+  static constexpr size_t kPoints = 38;
+  using Points = std::array<double, kPoints>;
+
+  double LogRate(double keys_per_block, double blocks) const {
+    return std::log(exact_.At(keys_per_block * blocks, blocks));
+  }
+
+  // The cubic through the points beside and one further (Lagrange).
+  static double Between(const Points& points, size_t i, double way) {
+    const double before = points[i - 1], left = points[i];
+    const double right = points[i + 1], behind = points[i + 2];
+    const double to_right = 1 - way;
+    return -before * way * to_right * (1 + to_right) / 6 +
+           left * (1 + way) * to_right * (1 + to_right) / 2 +
+           right * (1 + way) * way * (1 + to_right) / 2 -
+           behind * (1 + way) * way * to_right / 6;
+  }
+
+  RateOfProbes exact_;
+  Points many_;
+  Points slope_;
+};
+
+// Made when first asked for, in some milliseconds, and never destroyed:
+// policies may outlive static objects.
+template <typename Made>
+class ByProbes {
+ public:
+  template <typename... Args>
+  const Made& Of(Probes probes, Args... args) {
+    Entry& entry = entries_[probes.first][probes.second];
+    std::call_once(entry.once, [&] { entry.made.emplace(probes, args...); });
+    return *entry.made;
+  }
+
+ private:
+  struct Entry {
+    std::once_flag once;
+    std::optional<Made> made;
+  };
+  Entry entries_[kSectors + 1][kSectors + 1];
+};
+
+}  // namespace
+
+RateOfProbes::RateOfProbes(Probes probes, uint64_t blocks) {
+  std::map<int64_t, Term> terms;
+  for (const auto& [in_first, n] : ClassesOf(probes.first, probes.second)) {
+    for (const auto& [in_second, m] : ClassesOf(probes.second, probes.first)) {
+      const double c = TouchedBlocks(in_first, in_second, blocks);
+      Term& term = terms[std::llround(std::ldexp(c, 40))];
+      term.weight += n * m;
+      term.c = c;
+    }
+  }
+  for (const auto& [rounded, term] : terms) {
+    if (term.weight != 0) terms_.push_back(term);
+  }
+}
+
+template <typename Real>
+double RateOfProbes::RateByBits(Real keys, Real blocks) const {
+  Real rate = 0;
+  for (const Term& term : terms_) {
+    rate += static_cast<Real>(term.weight) *
+            std::exp(keys * std::log1p(-static_cast<Real>(term.c) / blocks));
+  }
+  return std::clamp(static_cast<double>(rate), 0.0, 1.0);
+}
+
+double RateOfProbes::At(double keys, double blocks) const {
+  // Large terms of both signs make a small sum, so that a small one needs more
+  // digits, which cost five times the time.
+  constexpr double kSmall = 1e-6;
+  double by_bits = RateByBits(keys, blocks);
+  if (by_bits < kSmall) {
+    by_bits = RateByBits(static_cast<long double>(keys),
+                         static_cast<long double>(blocks));
+  }
+  return by_bits + (1 - by_bits) * HashRate(keys, blocks);
+}
+
+double HashRate(double keys, double blocks) {
+  return -std::expm1(
+      -std::ldexp(keys / blocks, -static_cast<int>(kHashBitsInBlock)));
+}
+
+double Rate(const AnyShape& any_shape, uint64_t keys) {
+  static auto& tables = *new ByProbes<RateTable>;
+  static auto& of_one_block = *new ByProbes<RateOfProbes>;
+  static auto& of_two_blocks = *new ByProbes<RateOfProbes>;
+  const Shape& shape = any_shape.As<Shape>();
+  const Probes probes{shape.first, shape.second};
+  if (shape.second == 0 || shape.blocks >= kApartFromBlocks) {
+    return tables.Of(probes)(keys, shape.blocks);
+  }
+  auto& few = shape.blocks == 1 ? of_one_block : of_two_blocks;
+  return few.Of(probes, shape.blocks)(keys, shape.blocks);
+}
+
+}  // namespace deltabloom::internal::local

@@ -1,0 +1,288 @@
+#include "util/rates/allocation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace deltabloom::internal {
+namespace {
+
+// Bits at which rates are looked at: fine where most filters are, ever coarser
+// where a rate of one part in 10^10 and less matters to nobody.
+std::vector<double> Grid(const std::vector<RateOption>& options) {
+  std::vector<double> grid;
+  for (double bits = RateCurve::kMinBits; bits < 32; bits += 1.0 / 32) {
+    grid.push_back(bits);
+  }
+  for (double bits = 32; bits < 64; bits += 0.125) grid.push_back(bits);
+  for (double bits = 64; bits < RateCurve::kMaxBits; bits *= 1.125) {
+    grid.push_back(bits);
+  }
+  grid.push_back(RateCurve::kMaxBits);
+  // The ends of options, where rates jump.
+  for (const RateOption& option : options) {
+    for (const double end : {option.min_bits, option.max_bits}) {
+      if (end > RateCurve::kMinBits && end < RateCurve::kMaxBits) {
+        grid.push_back(end);
+      }
+    }
+  }
+  std::sort(grid.begin(), grid.end());
+  return grid;
+}
+
+bool Counts(const SortedRun& run) {
+  return run.keys > 0 && run.weight > 0 && std::isfinite(run.keys) &&
+         std::isfinite(run.weight);
+}
+
+// Bits per key of each run at a price; `total` receives those of all keys.
+using BitsAt = double (RateCurve::*)(double slope) const;
+
+std::vector<double> BitsOfRuns(const RateCurve& curve, BitsAt bits_at,
+                               const std::vector<SortedRun>& runs, double price,
+                               double* total) {
+  std::vector<double> bits(runs.size(), 0);
+  *total = 0;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (!Counts(runs[i])) continue;
+    bits[i] = (curve.*bits_at)(price * (runs[i].keys / runs[i].weight));
+    *total += bits[i] * runs[i].keys;
+  }
+  return bits;
+}
+
+double KeysOf(const std::vector<SortedRun>& runs) {
+  double keys = 0;
+  for (const SortedRun& run : runs) keys += Counts(run) ? run.keys : 0;
+  return keys;
+}
+
+Allocation Allocate(const RateCurve& curve, const std::vector<SortedRun>& runs,
+                    const std::vector<double>& bits, double price) {
+  Allocation allocation;
+  allocation.price = price;
+  allocation.runs.resize(runs.size());
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (!Counts(runs[i])) continue;
+    const RunBits given = curve.At(bits[i]);
+    allocation.runs[i] = given;
+    allocation.keys += runs[i].keys;
+    allocation.bits += runs[i].keys * given.bits_per_key;
+    allocation.rates += runs[i].weight * given.rate;
+  }
+  return allocation;
+}
+
+struct Prices {
+  double low;
+  double high;
+};
+
+// The two next to each other between which `budget` bits of all keys are
+// spent: at the low one more, at the high one no more. Both 0 if all bits that
+// gain anything cost no more, both infinite for no budget and no keys.
+Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
+                    const std::vector<SortedRun>& runs, double budget) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (!(budget > 0)) return {infinity, infinity};
+  double total = 0;
+  BitsOfRuns(curve, bits_at, runs, 0, &total);
+  if (total <= budget) return {0, 0};
+  double least = infinity;
+  double most = 0;
+  for (const SortedRun& run : runs) {
+    if (!Counts(run)) continue;
+    least = std::min(least, run.weight / run.keys);
+    most = std::max(most, run.weight / run.keys);
+  }
+  Prices prices = {std::max(curve.LastSlope() * least / 2,
+                            std::numeric_limits<double>::min()),
+                   curve.FirstSlope() * most * 2};
+  // Geometric, for prices span hundreds of powers of two. No two slopes of the
+  // hull that matter are nearer to each other than the end.
+  while (prices.high > prices.low * (1 + 1e-10)) {
+    const double middle =
+        std::exp((std::log(prices.low) + std::log(prices.high)) / 2);
+    if (!(middle > prices.low && middle < prices.high)) break;
+    BitsOfRuns(curve, bits_at, runs, middle, &total);
+    (total > budget ? prices.low : prices.high) = middle;
+  }
+  return prices;
+}
+
+}  // namespace
+
+RateCurve::RateCurve(std::vector<RateOption> options)
+    : options_(std::move(options)) {
+  hull_.push_back({0, 1});
+  for (const double bits : Grid(options_)) {
+    double rate = 1;
+    for (size_t i = 0; i < options_.size(); ++i) {
+      rate = std::min(rate, RateOf(i, bits));
+    }
+    if (!(rate < hull_.back().rate)) continue;
+    // Andrew's monotone chain: a vertex goes that lies above the line from the
+    // one before it to the new point.
+    while (hull_.size() >= 2) {
+      const Vertex& a = hull_[hull_.size() - 2];
+      const Vertex& b = hull_.back();
+      if ((a.rate - b.rate) * (bits - b.bits) >
+          (b.rate - rate) * (b.bits - a.bits)) {
+        break;
+      }
+      hull_.pop_back();
+    }
+    hull_.push_back({bits, rate});
+  }
+}
+
+double RateCurve::RateOf(size_t option, double bits) const {
+  const RateOption& row = options_[option];
+  if (!(bits >= row.min_bits && bits <= row.max_bits)) return 1;
+  const double rate = row.rate(bits);
+  return std::isnan(rate) ? 1 : std::clamp(rate, 0.0, 1.0);
+}
+
+RunBits RateCurve::At(double bits_per_key) const {
+  RunBits best;
+  if (!(bits_per_key >= kMinBits)) return best;
+  best.bits_per_key = std::min(bits_per_key, kMaxBits);
+  for (size_t i = 0; i < options_.size(); ++i) {
+    const double rate = RateOf(i, best.bits_per_key);
+    if (rate < best.rate) {
+      best.rate = rate;
+      best.option = i;
+    }
+  }
+  // Bits that no option takes, or that gain nothing.
+  if (best.rate >= 1) best.bits_per_key = 0;
+  return best;
+}
+
+size_t RateCurve::VertexAtSlope(double slope) const {
+  size_t first = 0;
+  size_t last = hull_.size() - 1;
+  while (first < last) {
+    const size_t middle = (first + last) / 2;
+    if (SlopeBefore(middle + 1) > slope) {
+      first = middle + 1;
+    } else {
+      last = middle;
+    }
+  }
+  return first;
+}
+
+double RateCurve::SlopeBefore(size_t vertex) const {
+  const Vertex& a = hull_[vertex - 1];
+  const Vertex& b = hull_[vertex];
+  return (a.rate - b.rate) / (b.bits - a.bits);
+}
+
+double RateCurve::BestBitsAtSlope(double slope) const {
+  return std::isnan(slope) ? 0 : hull_[VertexAtSlope(slope)].bits;
+}
+
+double RateCurve::BitsAtSlope(double slope) const {
+  // Where there is no filter at one end of the octave, or no more to gain,
+  // there is nothing to take the mean of.
+  if (!(slope * 2 < FirstSlope() && slope > LastSlope() * 2)) {
+    return BestBitsAtSlope(slope);
+  }
+  const double steepest = std::log2(slope) + 0.5;
+  const double flattest = steepest - 1;
+  const size_t last = VertexAtSlope(std::exp2(flattest));
+  double from = steepest;
+  double sum = 0;
+  for (size_t i = VertexAtSlope(std::exp2(steepest)); i < last; ++i) {
+    // The best bits down to the slope of the side after the vertex.
+    const double to = std::clamp(std::log2(SlopeBefore(i + 1)), flattest, from);
+    sum += hull_[i].bits * (from - to);
+    from = to;
+  }
+  return sum + hull_[last].bits * (from - flattest);
+}
+
+double RateCurve::FirstSlope() const {
+  return hull_.size() < 2 ? 0 : SlopeBefore(1);
+}
+
+double RateCurve::LastSlope() const {
+  if (hull_.size() < 2) return 0;
+  return std::max(SlopeBefore(hull_.size() - 1),
+                  std::numeric_limits<double>::min());
+}
+
+double RateCurve::MostUsefulBits() const { return hull_.back().bits; }
+
+double BitsAtPrice(const RateCurve& curve, const SortedRun& run, double price) {
+  if (!Counts(run)) return 0;
+  return curve.BitsAtSlope(price * (run.keys / run.weight));
+}
+
+double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
+                   double bits_per_key) {
+  return PricesAround(curve, &RateCurve::BitsAtSlope, runs,
+                      bits_per_key * KeysOf(runs))
+      .high;
+}
+
+Allocation AllocateBits(const RateCurve& curve,
+                        const std::vector<SortedRun>& runs,
+                        double bits_per_key) {
+  const double wish = std::min(bits_per_key, RateCurve::kMaxBits);
+  const double budget = wish * KeysOf(runs);
+  constexpr BitsAt kBest = &RateCurve::BestBitsAtSlope;
+  const Prices prices = PricesAround(curve, kBest, runs, budget);
+  double total = 0;
+  std::vector<double> bits =
+      BitsOfRuns(curve, kBest, runs, prices.high, &total);
+  // What is left goes towards what the next lower price would buy; where no
+  // price buys more, to all alike.
+  double next_total = 0;
+  std::vector<double> next =
+      prices.high > 0 ? BitsOfRuns(curve, kBest, runs, prices.low, &next_total)
+                      : std::vector<double>(runs.size(), RateCurve::kMaxBits);
+  if (prices.high == 0) next_total = RateCurve::kMaxBits * KeysOf(runs);
+  if (next_total > total && budget > total) {
+    const double share = std::min((budget - total) / (next_total - total), 1.0);
+    for (size_t i = 0; i < runs.size(); ++i) {
+      bits[i] += share * (next[i] - bits[i]);
+    }
+  }
+  return Allocate(curve, runs, bits, prices.high);
+}
+
+Allocation UniformBits(const RateCurve& curve,
+                       const std::vector<SortedRun>& runs,
+                       double bits_per_key) {
+  return Allocate(curve, runs, std::vector<double>(runs.size(), bits_per_key),
+                  0);
+}
+
+Allocation AllocateForRates(const RateCurve& curve,
+                            const std::vector<SortedRun>& runs, double rates) {
+  if (std::isnan(rates) || KeysOf(runs) == 0) {
+    return UniformBits(curve, runs, 0);
+  }
+  // More bits never have a higher sum on the hull, on which a budget is spent
+  // but for its last step.
+  double low = 0;
+  double high = RateCurve::kMaxBits;
+  if (UniformBits(curve, runs, 0).rates <= rates) {
+    return UniformBits(curve, runs, 0);
+  }
+  if (AllocateBits(curve, runs, curve.MostUsefulBits()).rates > rates) {
+    return AllocateBits(curve, runs, curve.MostUsefulBits());
+  }
+  high = curve.MostUsefulBits();
+  while (high - low > 0.0005) {
+    const double middle = (low + high) / 2;
+    (AllocateBits(curve, runs, middle).rates <= rates ? high : low) = middle;
+  }
+  return AllocateBits(curve, runs, high);
+}
+
+}  // namespace deltabloom::internal

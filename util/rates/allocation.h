@@ -1,0 +1,139 @@
+// How to spread bits of filter over the sorted runs of an LSM tree.
+//
+// A lookup of an absent key asks one filter per run, and each false positive
+// costs a read; the expected number of those reads is the sum of the rates. For
+// n_i keys in run i and rates p_i(b) at b bits per key, that sum is least for a
+// given memory where every run gains as much from one bit more:
+//
+//   -p_i'(b_i) / n_i = price        (Dayan, Athanassoulis, Idreos: "Monkey:
+//                                    Optimal Navigable Key-Value Store", 2017)
+//
+// so that for rates that fall exponentially each p_i is in proportion to n_i.
+// Measured rates have steps and dents. What counts of them is their lower
+// convex hull: between two of its vertices no bits per key are better value.
+//
+// Knows no engine and no layout: rates come as functions. All functions are
+// total; see each for what makes no sense.
+#ifndef DELTABLOOM_UTIL_RATES_ALLOCATION_H_
+#define DELTABLOOM_UTIL_RATES_ALLOCATION_H_
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+namespace deltabloom::internal {
+
+// A layout that a run may have, with the bits per key at which it is used.
+struct RateOption {
+  // The rate of a filter, 0 to 1, at bits per key from min_bits to max_bits.
+  // What is NaN or above 1 counts as 1, what is below 0 as 0.
+  std::function<double(double bits_per_key)> rate;
+  double min_bits = 0;
+  double max_bits = 1000;
+};
+
+// What a run gets. Without bits it has no filter.
+struct RunBits {
+  double bits_per_key = 0;
+  size_t option = 0;  // of the RateCurve's
+  double rate = 1;
+};
+
+// The rates of all options together. Immutable and thread-safe, if the
+// functions are.
+class RateCurve {
+ public:
+  // A filter has so many bits per key, or there is none.
+  static constexpr double kMinBits = 0.5;
+  static constexpr double kMaxBits = 1000;
+
+  explicit RateCurve(std::vector<RateOption> options);
+
+  // The option with the lowest rate at exactly these bits; the first of equals.
+  // Below kMinBits, NaN included: no filter; above kMaxBits, kMaxBits.
+  RunBits At(double bits_per_key) const;
+
+  // A vertex of the hull that minimises rate + slope * bits_per_key: the one
+  // with the fewest bits. All bits that gain anything for slopes of 0 or less;
+  // none for NaN.
+  double BestBitsAtSlope(double slope) const;
+
+  // The mean of the former over the slopes within half an octave: without the
+  // steps of a filter of bumped ribbons, which has a vertex at each whole bit
+  // and between them rates on nearly a straight line, so that a small change of
+  // the slope is a small one of the bits.
+  double BitsAtSlope(double slope) const;
+
+  // The slope at which the first bit is bought.
+  double FirstSlope() const;
+  // Below it nothing more is bought.
+  double LastSlope() const;
+  // From here on a bit gains nothing.
+  double MostUsefulBits() const;
+
+ private:
+  struct Vertex {
+    double bits;
+    double rate;
+  };
+
+  double RateOf(size_t option, double bits) const;
+
+  // The first vertex after which the hull falls no more steeply than that.
+  size_t VertexAtSlope(double slope) const;
+  // Of the side of the hull that ends in a vertex, the first one excepted.
+  double SlopeBefore(size_t vertex) const;
+
+  std::vector<RateOption> options_;
+  std::vector<Vertex> hull_;  // from 0 bits on; rates fall ever less steeply
+};
+
+// A sorted run, or several of which all get the same bits.
+struct SortedRun {
+  double keys = 0;
+  // How many of a lookup's questions go to it: 1 for a run over the whole key
+  // space, less for a part of one, 5 for five runs together.
+  double weight = 1;
+};
+
+struct Allocation {
+  std::vector<RunBits> runs;  // in the order given
+  double rates = 0;           // the sum of weight times rate
+  double keys = 0;
+  double bits = 0;   // of all keys together
+  double price = 0;  // see above; 0 where more bits gain nothing
+};
+
+// What a run of so many keys gets at a price: BitsAtSlope(price * keys /
+// weight), without steps.
+double BitsAtPrice(const RateCurve& curve, const SortedRun& run, double price);
+
+// The price at which the runs together take bits_per_key on average by
+// BitsAtPrice(), or less where a step is in the way. 0 if that is more than
+// gains anything; infinite for no bits, NaN and no keys.
+double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
+                   double bits_per_key);
+
+// The allocation with the least sum of rates at bits_per_key on average over
+// all keys. Larger runs get no more bits per key than smaller ones; more bits
+// on average give no run less. Runs of one size get the same bits: a budget
+// that ends within a step of the hull is shared by those at the step. A run
+// that would get less than kMinBits gets none, and its bits are left over.
+// Runs without keys (0, negative, NaN) or without weight get no bits and count
+// for nothing.
+Allocation AllocateBits(const RateCurve& curve,
+                        const std::vector<SortedRun>& runs,
+                        double bits_per_key);
+
+// The same bits per key for every run.
+Allocation UniformBits(const RateCurve& curve,
+                       const std::vector<SortedRun>& runs, double bits_per_key);
+
+// The allocation with the fewest bits whose sum of rates is `rates` or less;
+// all useful bits if none is. No bits for NaN.
+Allocation AllocateForRates(const RateCurve& curve,
+                            const std::vector<SortedRun>& runs, double rates);
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_UTIL_RATES_ALLOCATION_H_

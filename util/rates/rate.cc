@@ -1,0 +1,69 @@
+#include "util/rates/rate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace deltabloom::internal {
+namespace {
+
+// Bits per key of a filter without any loss: log2(1/rate).
+double IdealMillibits(double rate) { return -1000 * std::log2(rate); }
+
+}  // namespace
+
+double RateOfPlan(const Plan& plan) {
+  return plan.keys == 0 ? 0 : plan.layout->rate(plan.shape, plan.keys);
+}
+
+double RateForMillibits(const LayoutRow* row, uint64_t keys,
+                        uint32_t millibits_per_key) {
+  return RateOfPlan(PlanFilter(row, keys, millibits_per_key));
+}
+
+bool ValidRate(double rate) {
+  // Written so that NaN fails.
+  return rate >= kLeastRate && rate < 1;
+}
+
+MillibitsAndRate MillibitsForRate(const LayoutRow* row, uint64_t keys,
+                                  double rate) {
+  const auto at = [&](uint32_t millibits) {
+    return MillibitsAndRate{millibits, RateForMillibits(row, keys, millibits)};
+  };
+  const MillibitsAndRate fewest = at(0);
+  if (!(fewest.rate > rate)) return fewest;
+  // `low` has too high a rate, `high` one that will do. The first guess is
+  // where filters mostly are, a little above the ideal.
+  MillibitsAndRate low = fewest;
+  MillibitsAndRate high = at(static_cast<uint32_t>(
+      std::clamp(1.1 * IdealMillibits(rate), 500.0, double{kMaxMillibits})));
+  while (high.rate > rate) {
+    low = high;
+    if (high.millibits == kMaxMillibits) {
+      // The table of classic ends where its rate does not fall any further.
+      return MillibitsForRate(row, keys, 1.1 * high.rate);
+    }
+    high = at(static_cast<uint32_t>(
+        std::min<uint64_t>(kMaxMillibits, high.millibits * uint64_t{5} / 4)));
+  }
+  // Logarithms of rates are nearly straight lines over the bits, with steps.
+  // So by interpolation, and by halves every other time, for the steps.
+  for (bool halve = false;
+       high.millibits - low.millibits > 1 + high.millibits / 1000;
+       halve = !halve) {
+    const double width = high.millibits - low.millibits;
+    double way = 0.5;
+    if (!halve && high.rate > 0) {
+      // A little behind, so that both ends come near.
+      way = std::log(low.rate / rate) / std::log(low.rate / high.rate) +
+            0.0004 * high.millibits / width;
+    }
+    const double from_low = std::clamp(way * width, 1.0, width - 1);
+    const MillibitsAndRate middle =
+        at(low.millibits + static_cast<uint32_t>(from_low));
+    (middle.rate > rate ? low : high) = middle;
+  }
+  return high;
+}
+
+}  // namespace deltabloom::internal
