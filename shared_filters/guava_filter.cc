@@ -9,7 +9,7 @@
 #include "shared_filters/guava_format.h"
 #include "shared_filters/murmur3.h"
 #include "shared_filters/offsets.h"
-#include "util/rates/false_positive.h"
+#include "util/rates/rates.h"
 
 namespace deltabloom {
 

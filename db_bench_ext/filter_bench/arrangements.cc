@@ -11,9 +11,9 @@
 
 #include "db_bench_ext/common/format.h"
 #include "db_bench_ext/common/progress.h"
+#include "db_bench_ext/common/statistics.h"
 #include "db_bench_ext/filter_bench/keys.h"
 #include "db_bench_ext/filter_bench/sorted_table.h"
-#include "db_bench_ext/filter_bench/theory.h"
 #include "deltabloom/filter.h"
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"

@@ -2,12 +2,12 @@
 #include <string_view>
 
 #include "db_bench_ext/filter_bench/competitor.h"
-#include "db_bench_ext/filter_bench/theory.h"
 #include "deltabloom/rocksdb.h"
 #include "rocksdb/filter_policy.h"
 #include "table/framing.h"
 #include "util/layouts/classic/shape.h"
 #include "util/layouts/layout.h"
+#include "util/rates/rates.h"
 
 namespace deltabloom::bench {
 namespace {
@@ -25,7 +25,8 @@ std::optional<double> SealedRate(std::string_view filter, double keys) {
   if (row->layout == Layout::kClassic) {
     // Its row has what the worst sizes were measured to have.
     const auto& shape = parsed.shape.As<internal::classic::Shape>();
-    return BloomRate(static_cast<double>(shape.bits), shape.probes, keys, 32);
+    return internal::BloomRateOfHash(static_cast<double>(shape.bits), keys,
+                                     shape.probes, 32);
   }
   return row->rate(parsed.shape, static_cast<uint64_t>(keys));
 }

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "db_bench_ext/filter_bench/competitor.h"
-#include "db_bench_ext/filter_bench/theory.h"
 #include "util/hash.h"
+#include "util/rates/rates.h"
 
 namespace deltabloom::bench {
 namespace {
@@ -87,8 +87,9 @@ class NaiveCompetitor : public Competitor {
 
   std::optional<double> TheoreticalRate(const Slice& filter,
                                         uint64_t keys) const override {
-    return BloomRate(static_cast<double>(filter.size() - 1) * 8,
-                     filter[filter.size() - 1], static_cast<double>(keys), 32);
+    return internal::BloomRateOfHash(static_cast<double>(filter.size() - 1) * 8,
+                                     static_cast<double>(keys),
+                                     filter[filter.size() - 1], 32);
   }
 
  private:

@@ -14,8 +14,8 @@
 
 #include "db_bench_ext/common/format.h"
 #include "db_bench_ext/common/progress.h"
+#include "db_bench_ext/common/statistics.h"
 #include "db_bench_ext/filter_bench/range_sets.h"
-#include "db_bench_ext/filter_bench/theory.h"
 #include "deltabloom/filter.h"
 #include "util/range/range_part.h"
 

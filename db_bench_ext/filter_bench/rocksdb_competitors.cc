@@ -1,8 +1,8 @@
 #include <memory>
 
 #include "db_bench_ext/filter_bench/competitor.h"
-#include "db_bench_ext/filter_bench/theory.h"
 #include "rocksdb/filter_policy.h"
+#include "util/rates/rates.h"
 
 namespace deltabloom::bench {
 namespace {
@@ -15,7 +15,7 @@ class RocksDBCompetitor : public PolicyCompetitor {
 
   std::optional<double> TheoreticalRate(const Slice& filter,
                                         uint64_t keys) const override {
-    return RocksDBRate(filter, keys);
+    return internal::RocksDBFilterRate({filter.data(), filter.size()}, keys);
   }
 };
 

@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "db_bench_ext/filter_bench/competitor.h"
-#include "db_bench_ext/filter_bench/theory.h"
 #include "rocksdb/filter_policy.h"
 #include "util/cpu.h"
+#include "util/rates/rates.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -130,7 +130,7 @@ class NativeCompetitor : public Competitor {
 
   std::optional<double> TheoreticalRate(const Slice& filter,
                                         uint64_t keys) const override {
-    return RocksDBRate(filter, keys);
+    return internal::RocksDBFilterRate({filter.data(), filter.size()}, keys);
   }
 
  private:

@@ -14,7 +14,6 @@
 #include "db_bench_ext/filter_bench/filters.h"
 #include "db_bench_ext/filter_bench/lookups.h"
 #include "db_bench_ext/filter_bench/machine.h"
-#include "db_bench_ext/filter_bench/theory.h"
 
 namespace deltabloom::bench {
 namespace {

@@ -9,7 +9,7 @@
 #include "shared_filters/offsets.h"
 #include "util/hash64.h"
 #include "util/layouts/local/probes.h"
-#include "util/rates/false_positive.h"
+#include "util/rates/rates.h"
 
 namespace deltabloom::internal {
 namespace {

@@ -52,10 +52,12 @@ TEST(TextTable, ColumnsAreAsWideAsTheyNeed) {
             "       3\n");
 }
 
-TEST(Statistics, MedianOfOddAndEvenNumbers) {
+TEST(Statistics, MedianAndBinomialError) {
   EXPECT_EQ(Median({7}), 7);
   EXPECT_EQ(Median({9, 1, 2}), 2);
   EXPECT_EQ(Median({9, 1, 2, 3}), 2.5);
+  EXPECT_DOUBLE_EQ(BinomialError(0.5, 100), 0.05);
+  EXPECT_DOUBLE_EQ(BinomialError(0, 100), 0);
 }
 
 TEST(Mixing, ScaleStaysBelowItsBound) {

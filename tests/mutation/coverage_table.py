@@ -68,7 +68,7 @@ TESTS = [
     ("engines/rocksdb/settings*", [*POLICY, "rocksdb_key_transform_*test",
                                    "rocksdb_range_test", "rocksdb_seeded_test"]),
     ("engines/rocksdb/*", ["rocksdb_*_test"]),
-    ("util/false_positive.*", ["false_positive_test", "concurrent_rate_test", "guava_filter_test",
+    ("util/rates/rates.*", ["false_positive_test", "concurrent_rate_test", "guava_filter_test",
                                "rocksdb_builder_test"]),
     ("util/rates/sizing.cc", ["false_positive_test", "concurrent_rate_test", "guava_filter_test",
                         "go_murmur3_test", "concurrent_filter_test"]),

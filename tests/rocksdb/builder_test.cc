@@ -14,7 +14,7 @@
 #include "rocksdb/env.h"
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"
-#include "util/rates/rate.h"
+#include "util/rates/layout_rates.h"
 
 namespace deltabloom::testing {
 namespace {

@@ -1,6 +1,4 @@
 // Filters by false_positive_rate and max_filter_bytes, on disk.
-#include "util/rates/rate.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 #include "engines/rocksdb/policy/filter_bits.h"
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"
+#include "util/rates/layout_rates.h"
 
 namespace deltabloom::testing {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "engines/rocksdb/levels/tree_bits.h"
-#include "util/rates/rate_curves.h"
+#include "util/rates/layout_rates.h"
 
 namespace deltabloom::testing {
 

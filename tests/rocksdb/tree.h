@@ -12,7 +12,7 @@
 
 #include "tests/rocksdb/test_db.h"
 #include "util/rates/allocation.h"
-#include "util/rates/rate_curves.h"
+#include "util/rates/layout_rates.h"
 
 namespace deltabloom::testing {
 

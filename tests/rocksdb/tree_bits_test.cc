@@ -11,7 +11,7 @@
 
 #include "engines/rocksdb/levels/level_bits.h"
 #include "tests/random.h"
-#include "util/rates/rate_curves.h"
+#include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {
 namespace {

@@ -2,14 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
 #include <string>
 #include <string_view>
 
 #include "tools/deltabloom/estimate_filters.h"
 #include "tools/deltabloom/estimate_tree.h"
 #include "util/layouts/layout.h"
-#include "util/rates/rate.h"
+#include "util/rates/layout_rates.h"
+#include "util/rates/rates.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -89,21 +89,6 @@ TEST(EstimateTree, TakesLevelsAsAsked) {
   EXPECT_NEAR(tree[0].keys, 2.2e6 / 11111, 1);
 }
 
-TEST(EstimateRates, OfRocksDBBloomAreThoseMeasured) {
-  // docs/tuning.md, in percent; at least 100 million lookups where it is rare.
-  const std::map<double, double> kMeasured = {
-      {5, 9.315},  {6, 5.779},  {7, 3.661},  {8, 2.322},  {9, 1.483},
-      {10, .9687}, {11, .6275}, {12, .4131}, {13, .2738}, {14, .1842},
-      {16, .0845}, {18, .0406}, {20, .0198}, {22, .0103}, {24, .00544}};
-  for (const auto& [bits, percent] : kMeasured) {
-    EXPECT_NEAR(RocksDBBloomRate(bits) / (percent / 100), 1, .03) << bits;
-  }
-  EXPECT_EQ(RocksDBBloomRate(0), 1);
-  EXPECT_LT(RocksDBBloomRate(60), 1e-7);
-  EXPECT_NEAR(RocksDBRibbonRate(7.02), .00954, .0003);
-  EXPECT_NEAR(RocksDBRibbonRate(9.59), .00171, .00006);
-}
-
 TEST(EstimateFilters, OneRunReadsItsRate) {
   TreeOptions options = Keys(1e5);
   const auto estimates = EstimateFilters(BuildTree(options), {10, 0, 0});
@@ -134,7 +119,7 @@ TEST(EstimateFilters, RibbonsOfFewKeysRoundUp) {
   const auto many = EstimateFilters(BuildTree(options), {10, 0, 0});
   const FilterEstimate& plain = Find(many, "rocksdb-ribbon", "uniform");
   EXPECT_EQ(plain.bytes, 125'000);
-  EXPECT_EQ(plain.absent_reads, RocksDBRibbonRate(10));
+  EXPECT_EQ(plain.absent_reads, internal::RocksDBRibbonRate(10));
 }
 
 // The mean over both tables of level 0, one of which is newer.

@@ -1,12 +1,13 @@
 // The formulas against the published table, and against each other.
-#include "util/rates/false_positive.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "deltabloom/sizing.h"
 #include "tests/csv.h"
+#include "util/rates/rates.h"
 
 namespace deltabloom {
 namespace {
@@ -165,6 +166,64 @@ TEST(FalsePositiveRate, OfNoBitsIsOneWithoutKeysToo) {
   EXPECT_EQ(FalsePositiveRateFinite(0, 0, 5), 1);
   EXPECT_EQ(FalsePositiveRate(64, 0, 0), 1);
   EXPECT_EQ(FalsePositiveRateFinite(64, 0, 0), 1);
+}
+
+TEST(RocksDBRate, OfBloomFilterIsThatMeasured) {
+  // Percent (docs/tuning.md); at least 100 million lookups where it is low.
+  const std::map<double, double> kMeasured = {
+      {5, 9.315},   {6, 5.779},   {7, 3.661},   {8, 2.322},   {9, 1.483},
+      {10, 0.9687}, {11, 0.6275}, {12, 0.4131}, {13, 0.2738}, {14, 0.1842},
+      {16, 0.0845}, {18, 0.0406}, {20, 0.0198}, {22, 0.0103}, {24, 0.00544}};
+  for (const auto& [bits, percent] : kMeasured) {
+    EXPECT_NEAR(internal::RocksDBBloomRate(bits) / (percent / 100), 1, 0.03)
+        << bits;
+  }
+  EXPECT_EQ(internal::RocksDBBloomRate(0), 1);
+  EXPECT_LT(internal::RocksDBBloomRate(60), 1e-7);
+}
+
+TEST(RocksDBRate, OfRibbonFilterIsThatMeasured) {
+  EXPECT_NEAR(internal::RocksDBRibbonRate(7.02), 0.00954, 0.0003);
+  EXPECT_NEAR(internal::RocksDBRibbonRate(9.59), 0.00171, 0.00006);
+}
+
+TEST(RocksDBRate, OfFiltersByTheirBytes) {
+  using internal::RocksDBFilterRate;
+  const auto filter = [](size_t payload, const char(&trailer)[6]) {
+    return std::string(payload, '\0') + std::string(trailer, 5);
+  };
+  EXPECT_NEAR(
+      RocksDBFilterRate(filter(64 * 100, "\xff\x00\x06\x00\x00"), 5120).value(),
+      internal::BlockedBloomRate(512, 51.2, 6), 1e-12);
+
+  // Ten blocks of 128 rows with seven columns each: 2^-7.
+  EXPECT_NEAR(
+      RocksDBFilterRate(filter(16 * 70, "\xfe\x00\x0a\x00\x00"), 1000).value(),
+      std::exp2(-7), 1e-9);
+  // With five columns more than six everywhere: between 2^-6 and 2^-7.
+  const double mixed =
+      RocksDBFilterRate(filter(16 * 65, "\xfe\x00\x0a\x00\x00"), 1000).value();
+  EXPECT_GT(mixed, std::exp2(-7));
+  EXPECT_LT(mixed, std::exp2(-6));
+
+  EXPECT_EQ(RocksDBFilterRate(std::string(5, '\0'), 1), 0);
+  EXPECT_EQ(RocksDBFilterRate(std::string(100, '\0'), 1), 1);
+  EXPECT_FALSE(RocksDBFilterRate(std::string(100, 'x'), 1).has_value());
+}
+
+TEST(FalsePositive, BlocksCostAccuracy) {
+  // One large block is a plain filter; small blocks are worse.
+  EXPECT_NEAR(internal::BlockedBloomRate(1e6, 1e5, 6),
+              internal::BloomRateFinite(1e6, 1e5, 6), 1e-5);
+  EXPECT_GT(internal::BlockedBloomRate(512, 51.2, 6),
+            1.1 * internal::BloomRate(10, 1, 6));
+  EXPECT_EQ(internal::BlockedBloomRate(512, 0, 6), 0);
+}
+
+TEST(FalsePositive, AHashOf32BitsAddsItsCollisions) {
+  EXPECT_NEAR(internal::BloomRateOfHash(1e9, 1e8, 6, 32) -
+                  internal::BloomRateOfHash(1e9, 1e8, 6, 64),
+              1e8 / 4294967296.0, 5e-4);
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // The rates that layouts tell, held against filters of random hashes; every
 // bound is the binomial error of what was counted. The seed is printed;
 // DELTABLOOM_SEED repeats a run.
-#include "util/rates/rate.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 
 #include "deltabloom/sizing.h"
 #include "tests/random.h"
+#include "util/rates/layout_rates.h"
 
 namespace deltabloom {
 namespace {
@@ -62,7 +61,7 @@ bool CountHits(const Plan& plan, uint64_t asked, test::Random* random,
   parsed.payload = payload.get();
   parsed.payload_size = plan.payload_size;
   EXPECT_TRUE(row.parse(plan.last_byte, internal::ActiveCpu(), &parsed));
-  EXPECT_EQ(row.rate(parsed.shape, plan.keys), RateOfPlan(plan));
+  EXPECT_EQ(row.rate(parsed.shape, plan.keys), PlanRate(plan));
   for (uint64_t i = 0; i < asked; ++i) {
     *hits += row.may_match_hash(parsed, random->Next() >> shift);
   }
@@ -92,7 +91,7 @@ void Check(Layout layout, const Case& at, double least_share = 1,
                << LayoutName(layout) << ", " << at.keys << " keys, "
                << at.bits_per_key << " bits, DELTABLOOM_SEED=" << Seed());
   EXPECT_GE(asked, 500000);
-  const double told = RateOfPlan(plan) * asked;
+  const double told = PlanRate(plan) * asked;
   EXPECT_LE(hits, most_share * told + Error(most_share * told));
   EXPECT_GE(hits, least_share * told - Error(least_share * told));
 }

@@ -9,8 +9,8 @@
 #include "table/framing.h"
 #include "util/layouts/layout.h"
 #include "util/rates/allocation.h"
-#include "util/rates/rate.h"
-#include "util/rates/rate_curves.h"
+#include "util/rates/layout_rates.h"
+#include "util/rates/rates.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -34,38 +34,6 @@ struct Filter {
 using MakeFilter =
     std::function<Filter(double keys, double bits_per_key, int level)>;
 
-// RocksDB's numbers of probes, by the most bits per key for 1, 2, ... of them
-// (FastLocalBloomImpl::ChooseNumProbes in its util/bloom_impl.h).
-int ProbesFor(double bits_per_key) {
-  constexpr double kMost[] = {2.080,  3.580,  5.100,  6.640,  8.300,  10.070,
-                              11.720, 14.001, 16.050, 18.300, 22.001, 25.501};
-  int probes = 1;
-  for (const double most : kMost) probes += bits_per_key > most ? 1 : 0;
-  if (probes <= 12) return probes;
-  return bits_per_key > 50 ? 24 : static_cast<int>(bits_per_key / 2 - 1);
-}
-
-// The rate of filters of cache lines with a Poisson number of keys in each.
-double LineRate(double bits_per_key, int probes) {
-  constexpr double kBits = 512;
-  const double keys = kBits / bits_per_key;
-  const double end = keys + 40 * std::sqrt(keys) + 60;
-  double chance = std::exp(-keys);
-  double rate = 0;
-  for (int n = 1; n < end; ++n) {
-    chance *= keys / n;
-    // Of a bit, and of two, that all probes of n keys leave them clear.
-    const double clear = std::pow(1 - 1 / kBits, probes * n);
-    const double both = std::pow(1 - 2 / kBits, probes * n);
-    const double set = 1 - clear;
-    const double variance = both - clear * clear + (clear - both) / kBits;
-    rate += chance *
-            (std::pow(set, probes) + probes * (probes - 1) / 2.0 *
-                                         std::pow(set, probes - 2) * variance);
-  }
-  return std::min(rate, 1.0);
-}
-
 Filter RocksDBBloom(double keys, double bits, int) {
   constexpr double kLine = 64;
   constexpr double kTrailer = 5;
@@ -73,14 +41,10 @@ Filter RocksDBBloom(double keys, double bits, int) {
   if (bits < 0.5) return {};
   bits = std::max(bits, 1.0);
   const double payload = std::ceil(keys * bits / 8 / kLine) * kLine;
-  return {payload + kTrailer, LineRate(8 * payload / keys, ProbesFor(bits)),
+  return {payload + kTrailer,
+          internal::BlockedBloomRate(8 * kLine, keys * kLine / payload,
+                                     internal::RocksDBBloomProbes(bits)),
           keys * kHashBytes, ""};
-}
-
-// Bits of information that a Ribbon filter of many keys has for those it
-// stores.
-double RibbonInformation(double stored_bits_per_key) {
-  return stored_bits_per_key / 1.045;
 }
 
 // Its band takes 16 bytes per slot and 4 of result while it is solved. Slots
@@ -92,11 +56,12 @@ Filter RocksDBRibbon(double keys, double bits, int) {
   constexpr double kTrailer = 5;
   if (bits < 0.5) return {};
   const double blocks = std::ceil(keys / kBlock);
-  const double pieces = std::ceil(blocks * RibbonInformation(bits));
+  const double pieces =
+      std::ceil(blocks * bits / internal::kRocksDBRibbonBitsPerBit);
   const double whole = pieces * kBlock / 8 + kTrailer;
   const double stored = std::ceil(keys * bits / 8);
-  const double rate =
-      whole > stored ? std::exp2(-pieces / blocks) : RocksDBRibbonRate(bits);
+  const double rate = whole > stored ? std::exp2(-pieces / blocks)
+                                     : internal::RocksDBRibbonRate(bits);
   return {std::max(whole, stored), rate, keys * kBuildBytes, ""};
 }
 
@@ -108,7 +73,7 @@ Filter OfLayout(const LayoutRow* row, double keys, double bits) {
   Filter filter;
   filter.bytes =
       static_cast<double>(plan.payload_size + internal::kSealedFramingSize);
-  filter.rate = internal::RateOfPlan(plan);
+  filter.rate = internal::PlanRate(plan);
   filter.build_bytes = static_cast<double>(
       internal::PeakBuildBytes(plan, count * row->hash_size, false));
   filter.layout = plan.layout->name;
@@ -260,14 +225,6 @@ const std::vector<Row>& Rows() {
 }
 
 }  // namespace
-
-double RocksDBBloomRate(double bits_per_key) {
-  return bits_per_key > 0 ? LineRate(bits_per_key, ProbesFor(bits_per_key)) : 1;
-}
-
-double RocksDBRibbonRate(double stored_bits_per_key) {
-  return std::min(1.0, std::exp2(-RibbonInformation(stored_bits_per_key)));
-}
 
 double UniformRate(Layout layout, double bits_per_key) {
   constexpr uint64_t kKeys = 100'000;

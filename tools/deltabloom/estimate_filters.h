@@ -53,18 +53,8 @@ std::vector<FilterName> FilterNames();
 std::vector<FilterEstimate> EstimateFilters(const std::vector<TreeLevel>& tree,
                                             const Budget& budget);
 
-// The rate of RocksDB's Bloom filter (format_version 5): 512 bits per cache
-// line, a Poisson number of keys in each, RocksDB's numbers of probes, the
-// variance of the set bits. Within 2 % of what docs/tuning.md measured from 5
-// to 24 bits per key.
-double RocksDBBloomRate(double bits_per_key);
-
 // Of a filter of 100,000 keys.
 double UniformRate(Layout layout, double bits_per_key);
-
-// That of RocksDB's Ribbon by the bits it stores: 1.045 of them for each bit of
-// information, as measured at 7.0 and 9.6.
-double RocksDBRibbonRate(double stored_bits_per_key);
 
 }  // namespace deltabloom::tools
 

@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/deltabloom/estimate_filters.h"
-#include "util/rates/rate_curves.h"
+#include "util/rates/layout_rates.h"
+#include "util/rates/rates.h"
 #include "util/version.h"
 
 namespace deltabloom::tools {
@@ -35,8 +36,8 @@ json CurveOfLayout(Layout layout) {
 
 json Data() {
   json data;
-  data["curves"] = {{"rocksdb-bloom", Curve(RocksDBBloomRate)},
-                    {"rocksdb-ribbon", Curve(RocksDBRibbonRate)},
+  data["curves"] = {{"rocksdb-bloom", Curve(internal::RocksDBBloomRate)},
+                    {"rocksdb-ribbon", Curve(internal::RocksDBRibbonRate)},
                     {"classic", Curve([](double bits) {
                        return UniformRate(Layout::kClassic, bits);
                      })},

@@ -89,8 +89,8 @@ struct LayoutRow {
 
   // The expected false-positive rate of a filter of `keys` keys, 1 or more,
   // whose plan or parse() gave this shape; for classic, whose rate depends on
-  // the exact size, that of the worst sizes. util/rates/rate.h has what callers
-  // need.
+  // the exact size, that of the worst sizes. util/rates/layout_rates.h has what
+  // callers need.
   double (*rate)(const AnyShape& shape, uint64_t keys);
 
   // For a filter that parse() accepted: its keys and its rate, from a sample of

@@ -8,8 +8,8 @@
 namespace deltabloom::internal {
 namespace {
 
-// Bits at which rates are looked at: fine where most filters are, ever coarser
-// where a rate of one part in 10^10 and less matters to nobody.
+// The bits at which rates are sampled: fine where most filters are, ever
+// coarser where rates are 10^-10 and less.
 std::vector<double> Grid(const std::vector<RateOption>& options) {
   std::vector<double> grid;
   for (double bits = RateCurve::kMinBits; bits < 32; bits += 1.0 / 32) {
@@ -37,6 +37,10 @@ bool Counts(const SortedRun& run) {
          std::isfinite(run.weight);
 }
 
+const RateCurve& CurveOfRun(const RateCurve& curve, const SortedRun& run) {
+  return run.curve == nullptr ? curve : *run.curve;
+}
+
 // Bits per key of each run at a price; `total` receives those of all keys.
 using BitsAt = double (RateCurve::*)(double slope) const;
 
@@ -47,7 +51,8 @@ std::vector<double> BitsOfRuns(const RateCurve& curve, BitsAt bits_at,
   *total = 0;
   for (size_t i = 0; i < runs.size(); ++i) {
     if (!Counts(runs[i])) continue;
-    bits[i] = (curve.*bits_at)(price * (runs[i].keys / runs[i].weight));
+    bits[i] = (CurveOfRun(curve, runs[i]).*
+               bits_at)(price * (runs[i].keys / runs[i].weight));
     *total += bits[i] * runs[i].keys;
   }
   return bits;
@@ -66,7 +71,7 @@ Allocation Allocate(const RateCurve& curve, const std::vector<SortedRun>& runs,
   allocation.runs.resize(runs.size());
   for (size_t i = 0; i < runs.size(); ++i) {
     if (!Counts(runs[i])) continue;
-    const RunBits given = curve.At(bits[i]);
+    const RunBits given = CurveOfRun(curve, runs[i]).At(bits[i]);
     allocation.runs[i] = given;
     allocation.keys += runs[i].keys;
     allocation.bits += runs[i].keys * given.bits_per_key;
@@ -80,9 +85,9 @@ struct Prices {
   double high;
 };
 
-// The two next to each other between which `budget` bits of all keys are
-// spent: at the low one more, at the high one no more. Both 0 if all bits that
-// gain anything cost no more, both infinite for no budget and no keys.
+// The two adjacent prices between which `budget` bits of all keys are spent:
+// more at the low one, at most these at the high one. Both 0 if the budget pays
+// for all useful bits, both infinite without a budget or without keys.
 Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
                     const std::vector<SortedRun>& runs, double budget) {
   const double infinity = std::numeric_limits<double>::infinity();
@@ -94,14 +99,14 @@ Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
   double most = 0;
   for (const SortedRun& run : runs) {
     if (!Counts(run)) continue;
-    least = std::min(least, run.weight / run.keys);
-    most = std::max(most, run.weight / run.keys);
+    const RateCurve& rates = CurveOfRun(curve, run);
+    least = std::min(least, rates.LastSlope() * run.weight / run.keys);
+    most = std::max(most, rates.FirstSlope() * run.weight / run.keys);
   }
-  Prices prices = {std::max(curve.LastSlope() * least / 2,
-                            std::numeric_limits<double>::min()),
-                   curve.FirstSlope() * most * 2};
-  // Geometric, for prices span hundreds of powers of two. No two slopes of the
-  // hull that matter are nearer to each other than the end.
+  Prices prices = {std::max(least / 2, std::numeric_limits<double>::min()),
+                   most * 2};
+  // Geometric, as prices span hundreds of powers of two. No two slopes of the
+  // hull that matter are nearer to each other than the last two prices.
   while (prices.high > prices.low * (1 + 1e-10)) {
     const double middle =
         std::exp((std::log(prices.low) + std::log(prices.high)) / 2);
@@ -123,8 +128,8 @@ RateCurve::RateCurve(std::vector<RateOption> options)
       rate = std::min(rate, RateOf(i, bits));
     }
     if (!(rate < hull_.back().rate)) continue;
-    // Andrew's monotone chain: a vertex goes that lies above the line from the
-    // one before it to the new point.
+    // Andrew's monotone chain: a vertex that lies above the line from the one
+    // before it to the new point is removed.
     while (hull_.size() >= 2) {
       const Vertex& a = hull_[hull_.size() - 2];
       const Vertex& b = hull_.back();
@@ -156,7 +161,7 @@ RunBits RateCurve::At(double bits_per_key) const {
       best.option = i;
     }
   }
-  // Bits that no option takes, or that gain nothing.
+  // No option takes these bits, or they gain nothing.
   if (best.rate >= 1) best.bits_per_key = 0;
   return best;
 }
@@ -186,8 +191,7 @@ double RateCurve::BestBitsAtSlope(double slope) const {
 }
 
 double RateCurve::BitsAtSlope(double slope) const {
-  // Where there is no filter at one end of the octave, or no more to gain,
-  // there is nothing to take the mean of.
+  // At one end of the octave there is no filter, or nothing more to gain.
   if (!(slope * 2 < FirstSlope() && slope > LastSlope() * 2)) {
     return BestBitsAtSlope(slope);
   }
@@ -197,7 +201,7 @@ double RateCurve::BitsAtSlope(double slope) const {
   double from = steepest;
   double sum = 0;
   for (size_t i = VertexAtSlope(std::exp2(steepest)); i < last; ++i) {
-    // The best bits down to the slope of the side after the vertex.
+    // These bits are the best down to the slope of the side after the vertex.
     const double to = std::clamp(std::log2(SlopeBefore(i + 1)), flattest, from);
     sum += hull_[i].bits * (from - to);
     from = to;
@@ -219,7 +223,7 @@ double RateCurve::MostUsefulBits() const { return hull_.back().bits; }
 
 double BitsAtPrice(const RateCurve& curve, const SortedRun& run, double price) {
   if (!Counts(run)) return 0;
-  return curve.BitsAtSlope(price * (run.keys / run.weight));
+  return CurveOfRun(curve, run).BitsAtSlope(price * (run.keys / run.weight));
 }
 
 double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
@@ -239,8 +243,8 @@ Allocation AllocateBits(const RateCurve& curve,
   double total = 0;
   std::vector<double> bits =
       BitsOfRuns(curve, kBest, runs, prices.high, &total);
-  // What is left goes towards what the next lower price would buy; where no
-  // price buys more, to all alike.
+  // The rest goes towards what the next lower price would buy; where no price
+  // buys more, to all runs alike.
   double next_total = 0;
   std::vector<double> next =
       prices.high > 0 ? BitsOfRuns(curve, kBest, runs, prices.low, &next_total)
@@ -267,17 +271,18 @@ Allocation AllocateForRates(const RateCurve& curve,
   if (std::isnan(rates) || KeysOf(runs) == 0) {
     return UniformBits(curve, runs, 0);
   }
-  // More bits never have a higher sum on the hull, on which a budget is spent
-  // but for its last step.
-  double low = 0;
-  double high = RateCurve::kMaxBits;
   if (UniformBits(curve, runs, 0).rates <= rates) {
     return UniformBits(curve, runs, 0);
   }
-  if (AllocateBits(curve, runs, curve.MostUsefulBits()).rates > rates) {
-    return AllocateBits(curve, runs, curve.MostUsefulBits());
+  // More bits never have a higher sum on the hull, on which a budget is spent
+  // except for its last step.
+  double low = 0;
+  double high = 0;
+  for (const SortedRun& run : runs) {
+    high = std::max(high, CurveOfRun(curve, run).MostUsefulBits());
   }
-  high = curve.MostUsefulBits();
+  const Allocation most = AllocateBits(curve, runs, high);
+  if (most.rates > rates) return most;
   while (high - low > 0.0005) {
     const double middle = (low + high) / 2;
     (AllocateBits(curve, runs, middle).rates <= rates ? high : low) = middle;

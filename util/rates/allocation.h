@@ -1,4 +1,5 @@
-// How to spread bits of filter over the sorted runs of an LSM tree.
+// The optimiser that distributes filter memory over the sorted runs of an LSM
+// tree.
 //
 // A lookup of an absent key asks one filter per run, and each false positive
 // costs a read; the expected number of those reads is the sum of the rates. For
@@ -9,11 +10,11 @@
 //                                    Optimal Navigable Key-Value Store", 2017)
 //
 // so that for rates that fall exponentially each p_i is in proportion to n_i.
-// Measured rates have steps and dents. What counts of them is their lower
-// convex hull: between two of its vertices no bits per key are better value.
+// Measured rates have steps and dents. Only their lower convex hull counts:
+// between two of its vertices no bits per key are better value.
 //
-// Knows no engine and no layout: rates come as functions. All functions are
-// total; see each for what makes no sense.
+// Independent of engines and layouts: rates come as functions. All functions
+// accept any number; see each for those that make no sense.
 #ifndef DELTABLOOM_UTIL_RATES_ALLOCATION_H_
 #define DELTABLOOM_UTIL_RATES_ALLOCATION_H_
 
@@ -23,16 +24,17 @@
 
 namespace deltabloom::internal {
 
-// A layout that a run may have, with the bits per key at which it is used.
+// A kind of filter that a run may have, with the bits per key at which it is
+// used.
 struct RateOption {
   // The rate of a filter, 0 to 1, at bits per key from min_bits to max_bits.
-  // What is NaN or above 1 counts as 1, what is below 0 as 0.
+  // A NaN or a rate above 1 counts as 1, one below 0 as 0.
   std::function<double(double bits_per_key)> rate;
   double min_bits = 0;
   double max_bits = 1000;
 };
 
-// What a run gets. Without bits it has no filter.
+// The filters of a run. Without bits it has none.
 struct RunBits {
   double bits_per_key = 0;
   size_t option = 0;  // of the RateCurve's
@@ -43,7 +45,7 @@ struct RunBits {
 // functions are.
 class RateCurve {
  public:
-  // A filter has so many bits per key, or there is none.
+  // The least and the most bits per key of a filter.
   static constexpr double kMinBits = 0.5;
   static constexpr double kMaxBits = 1000;
 
@@ -53,22 +55,22 @@ class RateCurve {
   // Below kMinBits, NaN included: no filter; above kMaxBits, kMaxBits.
   RunBits At(double bits_per_key) const;
 
-  // A vertex of the hull that minimises rate + slope * bits_per_key: the one
-  // with the fewest bits. All bits that gain anything for slopes of 0 or less;
-  // none for NaN.
+  // The vertex of the hull that minimises rate + slope * bits_per_key, and of
+  // several the one with the fewest bits. MostUsefulBits() for slopes of 0 or
+  // less; 0 for NaN.
   double BestBitsAtSlope(double slope) const;
 
-  // The mean of the former over the slopes within half an octave: without the
-  // steps of a filter of bumped ribbons, which has a vertex at each whole bit
-  // and between them rates on nearly a straight line, so that a small change of
-  // the slope is a small one of the bits.
+  // The mean of BestBitsAtSlope() over the slopes within half an octave. A
+  // small change of the slope is then a small one of the bits, even for
+  // compact, whose curve has a vertex at each whole bit and is nearly straight
+  // between them.
   double BitsAtSlope(double slope) const;
 
-  // The slope at which the first bit is bought.
+  // The slope above which no bits are worth their price.
   double FirstSlope() const;
-  // Below it nothing more is bought.
+  // The slope below which there are MostUsefulBits().
   double LastSlope() const;
-  // From here on a bit gains nothing.
+  // The bits from which on more of them gain nothing.
   double MostUsefulBits() const;
 
  private:
@@ -79,9 +81,9 @@ class RateCurve {
 
   double RateOf(size_t option, double bits) const;
 
-  // The first vertex after which the hull falls no more steeply than that.
+  // The first vertex after which the hull falls no more steeply than `slope`.
   size_t VertexAtSlope(double slope) const;
-  // Of the side of the hull that ends in a vertex, the first one excepted.
+  // The slope of the side of the hull that ends in a vertex but the first.
   double SlopeBefore(size_t vertex) const;
 
   std::vector<RateOption> options_;
@@ -91,9 +93,12 @@ class RateCurve {
 // A sorted run, or several of which all get the same bits.
 struct SortedRun {
   double keys = 0;
-  // How many of a lookup's questions go to it: 1 for a run over the whole key
+  // How many of its filters a lookup asks: 1 for a run over the whole key
   // space, less for a part of one, 5 for five runs together.
   double weight = 1;
+  // The rates of its filters if they differ from those of the other runs; null:
+  // the curve that the functions below are given.
+  const RateCurve* curve = nullptr;
 };
 
 struct Allocation {
@@ -104,13 +109,12 @@ struct Allocation {
   double price = 0;  // see above; 0 where more bits gain nothing
 };
 
-// What a run of so many keys gets at a price: BitsAtSlope(price * keys /
-// weight), without steps.
+// The bits per key of a run at a price: BitsAtSlope(price * keys / weight).
 double BitsAtPrice(const RateCurve& curve, const SortedRun& run, double price);
 
-// The price at which the runs together take bits_per_key on average by
-// BitsAtPrice(), or less where a step is in the way. 0 if that is more than
-// gains anything; infinite for no bits, NaN and no keys.
+// The price at which BitsAtPrice() gives the runs bits_per_key on average, or a
+// little less at a step. 0 if they have no use for so many bits; infinite for
+// no bits, NaN and no keys.
 double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
                    double bits_per_key);
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "util/layouts/layout.h"
-#include "util/rates/false_positive.h"
-#include "util/rates/rate.h"
+#include "util/rates/layout_rates.h"
+#include "util/rates/rates.h"
 
 namespace deltabloom {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "util/rates/rate_curves.h"
+#include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {
 namespace {

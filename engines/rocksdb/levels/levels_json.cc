@@ -9,7 +9,7 @@
 
 #include "engines/rocksdb/levels/level_bits.h"
 #include "engines/rocksdb/levels/trees.h"
-#include "util/rates/rate_curves.h"
+#include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {
 namespace {

@@ -10,7 +10,7 @@
 #include "engines/rocksdb/policy/filter_buffer.h"
 #include "util/cpu.h"
 #include "util/hash64.h"
-#include "util/rates/rate.h"
+#include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {
 namespace {

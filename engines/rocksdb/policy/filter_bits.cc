@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engines/rocksdb/policy/settings.h"
-#include "util/rates/rate.h"
+#include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "util/rates/rate.h"
+#include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -32,7 +32,7 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
   FilterBuffer buffer;
   buffer.plan = PlanFilter(&layout, keys, millibits_per_key);
   if (balance != nullptr) {
-    const double planned_rate = RateOfPlan(buffer.plan);
+    const double planned_rate = PlanRate(buffer.plan);
     const double allowed_rate =
         planned_rate - static_cast<double>(balance->load()) / kBalanceUnit;
     // Smaller by up to a quarter, as in RocksDB.
@@ -40,7 +40,7 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
       const Plan smaller = PlanFilter(
           &layout, keys,
           static_cast<uint32_t>(millibits_per_key * sixteenths / 16));
-      if (RateOfPlan(smaller) <= allowed_rate) {
+      if (PlanRate(smaller) <= allowed_rate) {
         buffer.plan = smaller;
         break;
       }
@@ -54,7 +54,7 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
           std::min(usable - overhead, max_filter_bytes - framing_size));
     }
     buffer.balance_change = static_cast<int64_t>(
-        (RateOfPlan(buffer.plan) - planned_rate) * kBalanceUnit);
+        (PlanRate(buffer.plan) - planned_rate) * kBalanceUnit);
   }
   buffer.bytes.reset(new char[buffer.plan.payload_size + framing_size]());
   return buffer;

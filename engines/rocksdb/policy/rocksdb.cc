@@ -20,7 +20,7 @@
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
 #include "util/number_text.h"
-#include "util/rates/rate.h"
+#include "util/rates/layout_rates.h"
 
 namespace deltabloom {
 namespace {

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "util/layouts/layout.h"
-#include "util/rates/rate.h"
+#include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {
 namespace {

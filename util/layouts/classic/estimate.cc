@@ -7,7 +7,7 @@
 
 #include "util/layouts/classic/kernels.h"
 #include "util/layouts/classic/shape.h"
-#include "util/rates/false_positive.h"
+#include "util/rates/rates.h"
 
 namespace deltabloom::internal::classic {
 namespace {

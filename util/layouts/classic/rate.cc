@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "util/layouts/classic/shape.h"
-#include "util/rates/false_positive.h"
+#include "util/rates/rates.h"
 
 namespace deltabloom::internal::classic {
 namespace {
@@ -72,12 +72,10 @@ double Excess(uint64_t keys, uint32_t probes) {
 
 }  // namespace
 
-double RateWithoutExcess(const AnyShape& any_shape, uint64_t key_count) {
+double RateWithoutExcess(const AnyShape& any_shape, uint64_t keys) {
   const Shape& shape = any_shape.As<Shape>();
-  const auto keys = static_cast<double>(key_count);
-  const double by_bits =
-      BloomRateFinite(static_cast<double>(shape.bits), keys, shape.probes);
-  return by_bits + (1 - by_bits) * HashCollisionRate(keys, 32);
+  return BloomRateOfHash(static_cast<double>(shape.bits),
+                         static_cast<double>(keys), shape.probes, 32);
 }
 
 double Rate(const AnyShape& any_shape, uint64_t keys) {

@@ -5,7 +5,7 @@
 
 #include "util/coding.h"
 #include "util/layouts/local/probes.h"
-#include "util/rates/false_positive.h"
+#include "util/rates/rates.h"
 
 namespace deltabloom::internal::local {
 namespace {

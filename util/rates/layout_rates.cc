@@ -1,7 +1,10 @@
-#include "util/rates/rate.h"
+#include "util/rates/layout_rates.h"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "deltabloom/filter.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -9,15 +12,43 @@ namespace {
 // Bits per key of a filter without any loss: log2(1/rate).
 double IdealMillibits(double rate) { return -1000 * std::log2(rate); }
 
+// The keys of a table of common size; only the rate of classic depends on it
+// by much.
+constexpr uint64_t kKeys = 100'000;
+
+LayoutCurve MakeCurve(Layout layout) {
+  std::vector<RateOption> options;
+  std::vector<const LayoutRow*> rows;
+  const auto add = [&](Layout one, double min_bits, double max_bits) {
+    const LayoutRow* row = FindLayout(one, Hash::kMurmurHash2);
+    options.push_back({[row](double bits) {
+                         return RateForMillibits(row, kKeys, ToMillibits(bits));
+                       },
+                       min_bits, max_bits});
+    rows.push_back(row);
+  };
+  if (layout == Layout::kClassic) {
+    add(Layout::kClassic, 0, kMaxClassicBits);
+    add(Layout::kLocal, kMaxClassicBits, kMaxBitsPerKey);
+    add(Layout::kCompact, kMaxClassicBits, kMaxBitsPerKey);
+  } else if (layout == Layout::kAuto) {
+    add(Layout::kCompact, 0, kMaxBitsPerKey);
+    add(Layout::kLocal, 0, kMaxBitsPerKey);
+  } else {
+    add(layout, 0, kMaxBitsPerKey);
+  }
+  return {RateCurve(std::move(options)), std::move(rows)};
+}
+
 }  // namespace
 
-double RateOfPlan(const Plan& plan) {
+double PlanRate(const Plan& plan) {
   return plan.keys == 0 ? 0 : plan.layout->rate(plan.shape, plan.keys);
 }
 
 double RateForMillibits(const LayoutRow* row, uint64_t keys,
                         uint32_t millibits_per_key) {
-  return RateOfPlan(PlanFilter(row, keys, millibits_per_key));
+  return PlanRate(PlanFilter(row, keys, millibits_per_key));
 }
 
 bool ValidRate(double rate) {
@@ -64,6 +95,25 @@ MillibitsAndRate MillibitsForRate(const LayoutRow* row, uint64_t keys,
     (middle.rate > rate ? low : high) = middle;
   }
   return high;
+}
+
+const LayoutCurve& CurveOf(Layout layout) {
+  // Never destroyed: policies may outlive static objects.
+  static const auto& classic = *new LayoutCurve(MakeCurve(Layout::kClassic));
+  static const auto& local = *new LayoutCurve(MakeCurve(Layout::kLocal));
+  static const auto& compact = *new LayoutCurve(MakeCurve(Layout::kCompact));
+  static const auto& automatic = *new LayoutCurve(MakeCurve(Layout::kAuto));
+  switch (layout) {
+    case Layout::kClassic:
+      return classic;
+    case Layout::kLocal:
+      return local;
+    case Layout::kCompact:
+      return compact;
+    case Layout::kAuto:
+      break;
+  }
+  return automatic;
 }
 
 }  // namespace deltabloom::internal

@@ -1,0 +1,57 @@
+// The false-positive rate of the filters that rows of layouts plan, and back:
+// of what is really built, with its fallbacks and its whole blocks, as the rows
+// compute it or as it was measured (LayoutRow::rate).
+#ifndef DELTABLOOM_UTIL_RATES_LAYOUT_RATES_H_
+#define DELTABLOOM_UTIL_RATES_LAYOUT_RATES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "util/layouts/layout.h"
+#include "util/rates/allocation.h"
+
+namespace deltabloom::internal {
+
+// The rate of the filter that PlanFilter plans: 0 for no keys. It falls with
+// the bits, except for one or two steps upwards of a few per cent where a
+// layout changes its number of probes.
+double PlanRate(const Plan& plan);
+double RateForMillibits(const LayoutRow* row, uint64_t keys,
+                        uint32_t millibits_per_key);
+
+// The legal range of false_positive_rate, where one is set. Below the least
+// rate, hashes of 64 bits would decide.
+inline constexpr double kLeastRate = 1e-9;
+bool ValidRate(double rate);
+
+struct MillibitsAndRate {
+  uint32_t millibits;
+  double rate;  // of the filter planned with them
+};
+
+// The fewest bits, to a thousandth of them, with which the filter has at most
+// this rate. Where no bits suffice, because the hash of the layout is too short
+// or its bits are limited, the fewest that come within a tenth of the least
+// possible rate.
+MillibitsAndRate MillibitsForRate(const LayoutRow* row, uint64_t keys,
+                                  double rate);
+
+// All probes of classic come from one hash of 32 bits: with more bits per key
+// than this its rate is far above that of the other layouts.
+inline constexpr double kMaxClassicBits = 15;
+
+// The curve of a layout, for AllocateBits, and the row of each option of the
+// curve.
+struct LayoutCurve {
+  RateCurve curve;
+  std::vector<const LayoutRow*> rows;
+};
+
+// local and compact are used at any bits per key, classic up to
+// kMaxClassicBits, from where on the better of the others takes over; auto
+// means the best of local and compact. Each curve is computed once.
+const LayoutCurve& CurveOf(Layout layout);
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_UTIL_RATES_LAYOUT_RATES_H_
