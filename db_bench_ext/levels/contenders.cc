@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kAuto[] = "deltabloom-auto";
 
-// deltabloom-auto is local in level 0, compact below (docs/tuning.md).
+// deltabloom-auto is local in level 0, compact below (docs/guide.md).
 const Kind& KindAt(const std::string& filter, int level) {
   if (filter != kAuto) return *FindKind(filter);
   return *FindKind(level == 0 ? "deltabloom-local" : "deltabloom-compact");

@@ -113,7 +113,7 @@ std::string Advice(const Rows& hashes, const Rows& space) {
     text +=
         "- In RocksDB take filter_policy=deltabloom:10:auto, for which the "
         "number of keys in a table counts;\n  deltabloom estimate --keys N "
-        "says what more bits would save (docs/tuning.md).\n";
+        "says what more bits would save (docs/guide.md).\n";
   }
   return text;
 }

@@ -28,7 +28,7 @@ enum class Layout : uint8_t {
   kClassic,  // LevelDB-style Bloom filter, for compatibility and small filters
   kLocal,    // Bloom filter in blocks of 64 bytes: the fastest
   kCompact,  // bumped ribbon: the smallest; local where that pays too little
-  kAuto = 255,  // for writers only: see docs/tuning.md for what it chooses
+  kAuto = 255,  // for writers only: see docs/guide.md for what it chooses
 };
 
 // "classic", "local", "compact", "auto"; null for a value that is none of them.

@@ -15,7 +15,7 @@
 //   options.key_transform = "drop_timestamp";   // RocksDBFilterOptions
 //
 // Every filter stores which transform it was built with, and a policy asks only
-// filters of its own transform: docs/compatibility.md, "Key transforms".
+// filters of its own transform: docs/guide.md, "Key transforms".
 #ifndef DELTABLOOM_KEY_TRANSFORM_H_
 #define DELTABLOOM_KEY_TRANSFORM_H_
 

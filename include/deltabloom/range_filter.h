@@ -4,7 +4,7 @@
 // A range filter answers "may a key k with lower <= k < upper have been
 // added?". It never answers no for a range that holds a key. It is made for
 // scans of short ranges that mostly hold none, each of which it spares a read;
-// docs/range.md says what it lets through, docs/format.md, chapter "Range
+// docs/guide.md says what it lets through, docs/format.md, chapter "Range
 // part", defines every byte.
 //
 // Keys are in the order of their bytes, taken for unsigned numbers. Integers

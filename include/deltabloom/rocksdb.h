@@ -51,7 +51,7 @@ enum class RocksDBAllocation : uint8_t {
   // hold few keys, a little less for the last. Needs the listener of
   // NewRocksDBFilterListener(), which learns the tree; without it, and as long
   // as the tree is not known: uniform. Tables of SstFileWriter get
-  // bits_per_key. See docs/tuning.md.
+  // bits_per_key. See docs/guide.md.
   kLevels,
 };
 
@@ -74,7 +74,7 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   double false_positive_rate = 0;
 
   // kAuto: by the level the table is written for, kLocal in level 0 and
-  // kCompact below (docs/tuning.md). The core's own default is kClassic.
+  // kCompact below (docs/guide.md). The core's own default is kClassic.
   Layout layout = Layout::kAuto;
 
   RocksDBAllocation allocation = RocksDBAllocation::kUniform;
@@ -99,14 +99,14 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // Against keys that somebody chooses to collide who cannot read the files or
   // the memory of the database: the filters of every table have a random seed
   // of 16 bytes, stored in them alone, and a keyed hash. Takes some 18 ns more
-  // for each lookup and each added key (docs/tuning.md; SECURITY.md has what is
+  // for each lookup and each added key (docs/guide.md; SECURITY.md has what is
   // promised). Where the system gives no random bytes there is no filter, and
   // the LOG says so.
   bool seeded = false;
 
   // Beside the part of a filter that is asked for keys one that is asked for
   // ranges: seeks with auto_prefix_mode and an iterate_upper_bound then skip
-  // tables without a key between the two (docs/range.md). bits_per_key counts
+  // tables without a key between the two (docs/guide.md). bits_per_key counts
   // both; with less than 6 there is no range part. Works with the prefix
   // extractor that AddRocksDBFilters sets, or NewRocksDBRangeExtractor() makes,
   // and with whole_key_filtering; otherwise there is no range part, and the LOG
@@ -195,7 +195,7 @@ DELTABLOOM_EXPORT bool CheckRocksDBFilters(
 // process and have a listener, as JSON: for each database and column family the
 // bits per key asked for and those on disk, the sorted runs with their files,
 // keys and bits, the false positives expected per lookup of an absent key, and
-// what a table written now would get, by level (docs/tuning.md has an example).
+// what a table written now would get, by level (docs/guide.md has an example).
 // Column families whose policy is another are listed with their runs. Returns
 // {"databases":[]} if there is none. Thread-safe.
 DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();

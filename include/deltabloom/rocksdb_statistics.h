@@ -8,7 +8,7 @@
 //   }
 //
 // Counting is on unless RocksDBFilterOptions::statistics is false.
-// docs/statistics.md explains the figures, with the sources of the formulas.
+// docs/guide.md explains the figures, with the sources of the formulas.
 #ifndef DELTABLOOM_ROCKSDB_STATISTICS_H_
 #define DELTABLOOM_ROCKSDB_STATISTICS_H_
 
@@ -101,7 +101,7 @@ struct DELTABLOOM_EXPORT RocksDBFilterStatistics {
 
   // What would spare reads, one plain line each: "level 6, compact: 4.1 bits
   // per key; 9.6 would save 120 reads per second". Empty where the figures do
-  // not carry it. docs/statistics.md has the rule.
+  // not carry it. docs/guide.md has the rule.
   std::vector<std::string> Advice() const;
 
   // One JSON object, in one line.

@@ -7,7 +7,7 @@
 //
 // The functions that name no layout have the figures of theory: probes that are
 // independent of each other. The probes of a classic filter are not
-// (docs/studies.md measures by how much), so its rate lies above them; the
+// (docs/measurements.md measures by how much), so its rate lies above them; the
 // other layouts are no Bloom filters of that kind.
 //
 // All functions are total and thread-safe. NaN gives NaN; rates outside of

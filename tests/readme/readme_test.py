@@ -1,4 +1,4 @@
-"""What README lets a user paste compiles, RocksDB takes its policies, and the
+"""What README and the guide let a user paste compiles, RocksDB takes its policies, and the
 stock db_bench its OPTIONS file.
 
 Usage: readme_test.py SOURCE CXX CREATE_POLICY PLUGIN [unittest options]
@@ -17,21 +17,14 @@ SOURCE = pathlib.Path(sys.argv[1])
 CXX = sys.argv[2]
 CREATE_POLICY = sys.argv[3]
 PLUGIN = sys.argv[4]
-README = (SOURCE / "README.md").read_text()
+README = "".join((SOURCE / name).read_text() for name in ("README.md", "docs/guide.md"))
 
 # What stands around a block of C++ in the program that it is pasted into, by a
 # name that only this block has.
 SURROUNDINGS = {
     "AddRocksDBFilters": "",
     "FilterBuilder": "#include <deltabloom/filter.h>\n",
-    "GuavaFilter": (
-        "#include <deltabloom/guava_filter.h>\n"
-        "void NotFound();\nstd::string bytes, error, id;\n"
-    ),
-    "RedisFilter": (
-        "#include <deltabloom/redis_filter.h>\n"
-        "void NotFound();\nstd::string id;\ndeltabloom::RedisOptions redis;\n"
-    ),
+    "ReadOptions": "#include <rocksdb/options.h>\nrocksdb::Slice upper;\n",
 }
 
 

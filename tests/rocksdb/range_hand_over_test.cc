@@ -1,4 +1,5 @@
-// What the extractor hands to a filter, and when: docs/range.md, "Hand-over".
+// What the extractor passes to a filter, and when (docs/design.md, "Ranges in
+// RocksDB").
 #include <gtest/gtest.h>
 
 #include <algorithm>

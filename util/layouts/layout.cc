@@ -21,7 +21,7 @@ namespace {
 
 // Tables at level 0 are short-lived and written all the time: the layout that
 // builds fastest. Below, fewer false positives are worth more than the time to
-// build (docs/tuning.md).
+// build (docs/guide.md).
 Layout AutoLayout(int level) {
   return level == 0 ? Layout::kLocal : Layout::kCompact;
 }

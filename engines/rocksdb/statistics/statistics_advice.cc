@@ -1,4 +1,4 @@
-// What would spare reads. docs/statistics.md has the rule in words.
+// What would spare reads. docs/guide.md has the rule in words.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -46,7 +46,7 @@ struct Share {
 };
 
 // Per bit: local and classic have a quarter of the false positives with three
-// more (docs/tuning.md), compact half with one more.
+// more (docs/guide.md), compact half with one more.
 double FallOf(const std::string& layout) {
   return layout == "compact" ? 0.5 : std::pow(0.25, 1.0 / 3);
 }
