@@ -5,19 +5,21 @@ script=script/$(basename "$0")
 
 head_of_script() { sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0"; }
 
-# If help is asked for: the head of the script, and the options of its program
-# as FILE has them, which a test holds against the program's own. Needs nothing
-# that must be installed or built.
+# With -h or --help: prints the head of the script and the options of PROGRAM if
+# it is built. "-": there is no program.
 #
-#   help_with FILE "$@"
+#   help_with PROGRAM "$@"
 help_with() {
-  local file=$1 argument
+  local program=$1 argument
   shift
   for argument in "$@"; do
     case "$argument" in
       -h | --help)
         head_of_script
-        [ "$file" = - ] || { echo && cat "$top/$file"; }
+        [ "$program" != - ] || exit 0
+        echo
+        [ ! -x "$program" ] || exec "$program" --help
+        echo "All options, once the program is built: $script --help"
         exit 0
         ;;
     esac

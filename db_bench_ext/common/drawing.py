@@ -1,6 +1,7 @@
 """Figures in one style, drawn by matplotlib without a display."""
 
 import io
+import re
 
 import matplotlib
 
@@ -10,7 +11,7 @@ matplotlib.rcParams["svg.hashsalt"] = "deltabloom"
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import EngFormatter, FormatStrFormatter, LogLocator, MaxNLocator, NullLocator  # noqa: E402
 
-from common import svg, whole_file  # noqa: E402
+from common import whole_file  # noqa: E402
 from common.colours import GRID, INK, MUTED, has_levels, of_filter  # noqa: E402
 
 DOTS_PER_INCH = 110
@@ -111,7 +112,8 @@ def as_svg(made):
     out = io.StringIO()
     made.savefig(out, format="svg", metadata={"Date": None})
     plt.close(made)
-    return svg.shortened(out.getvalue())
+    text = re.sub(r"<metadata>.*?</metadata>", "", out.getvalue(), flags=re.DOTALL)
+    return text[text.index("<svg") :]
 
 
 def write_png(made, path):

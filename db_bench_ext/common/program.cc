@@ -1,17 +1,88 @@
 #include "db_bench_ext/common/program.h"
 
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <new>
-#include <stdexcept>
+#include <sstream>
 #include <utility>
 
-#include "db_bench_ext/common/errors.h"
-#include "db_bench_ext/common/interrupt.h"
-#include "db_bench_ext/common/progress.h"
+#include "db_bench_ext/common/files.h"
+#include "db_bench_ext/common/results.h"
 
 namespace deltabloom::bench {
+namespace {
+
+// True if all of `text` is a number.
+template <typename T>
+bool IsNumber(const std::string& text, T* value) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, *value);
+  return error == std::errc() && stop == end;
+}
+
+bool ProgressIsShown() {
+  static const bool shown = [] {
+    struct stat out = {};
+    const bool piped = fstat(STDOUT_FILENO, &out) == 0 &&
+                       (S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode));
+    return isatty(STDERR_FILENO) == 1 && !piped;
+  }();
+  return shown;
+}
+
+// Debian's own Python has the matplotlib of script/bootstrap; another one that
+// comes first in the path may lack it.
+const char* Python() {
+  static constexpr char kDebian[] = "/usr/bin/python3";
+  return access(kDebian, X_OK) == 0 ? kDebian : "python3";
+}
+
+// Returns the exit code, or -1 if Python could not be started. An interrupt
+// ends the child before the files are removed.
+int RunPython(std::vector<std::string> words, const std::string& input) {
+  std::vector<char*> arguments;
+  words.insert(words.begin(), Python());
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  std::FILE* const in = std::tmpfile();
+  if (in == nullptr) throw std::runtime_error("cannot make a temporary file");
+  std::fwrite(input.data(), 1, input.size(), in);
+  const bool written = std::fflush(in) == 0;
+  std::rewind(in);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, fileno(in), STDIN_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t child = 0;
+  int status = -1;
+  if (written && posix_spawnp(&child, Python(), &files, &attributes,
+                              arguments.data(), environ) == 0) {
+    SetChild(child);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    SetChild(0);
+  }
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  std::fclose(in);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
 
 int RunProgram(const std::string& name, const std::function<int()>& body) {
   HandleInterrupts(name);
@@ -23,7 +94,7 @@ int RunProgram(const std::string& name, const std::function<int()>& body) {
     problem = std::string(error.what()) + " (see --help)";
     exit_code = 2;
   } catch (const std::bad_alloc&) {
-    problem = "out of memory: ask for fewer keys";
+    problem = "out of memory: use fewer keys";
   } catch (const std::exception& error) {
     problem = error.what();
   }
@@ -51,6 +122,105 @@ bool ParseCommandLine(std::vector<std::string> arguments, CLI::App* app) {
 void Print(const std::string& text) {
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
     throw std::runtime_error("cannot write to standard output");
+  }
+}
+
+std::vector<std::string> SplitList(const std::string& list) {
+  std::vector<std::string> parts;
+  std::string part;
+  for (std::stringstream stream(list); std::getline(stream, part, ',');) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+std::string JoinList(const std::vector<std::string>& parts) {
+  std::string joined;
+  for (const std::string& part : parts) {
+    joined += (joined.empty() ? "" : ", ") + part;
+  }
+  return joined;
+}
+
+uint64_t ParseCount(const std::string& option, std::string text, uint64_t least,
+                    uint64_t most) {
+  const std::string given = text;
+  const char last = text.empty() ? '\0' : text.back();
+  const uint64_t unit = last == 'k' || last == 'K'   ? 1000
+                        : last == 'm' || last == 'M' ? 1'000'000
+                                                     : 1;
+  if (unit > 1) text.pop_back();
+  uint64_t value = 0;
+  if (!IsNumber(text, &value) || value > most / unit || value * unit < least) {
+    throw UsageError(option + ": '" + given + "' is not a whole number from " +
+                     WithThousands(least) + " to " + WithThousands(most));
+  }
+  return value * unit;
+}
+
+double ParseNumber(const std::string& option, const std::string& text,
+                   double least, double most) {
+  double value = 0;
+  // Written so that NaN fails.
+  if (!IsNumber(text, &value) || !(value >= least && value <= most)) {
+    throw UsageError(option + ": '" + text + "' is not a number from " +
+                     Significant(least, 10) + " to " + Significant(most, 10));
+  }
+  return value;
+}
+
+void ShowProgress(const std::string& text) {
+  if (!ProgressIsShown()) return;
+  std::fprintf(stderr, "\r\033[K%s", text.c_str());
+  std::fflush(stderr);
+}
+
+void ProgressBar::SetActivity(const std::string& activity) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  activity_ = activity;
+  Draw();
+}
+
+void ProgressBar::Advance(double steps) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  done_ += steps;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_draw_ >= std::chrono::milliseconds(100)) Draw();
+}
+
+void ProgressBar::Clear() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ShowProgress("");
+}
+
+void ProgressBar::Draw() {
+  constexpr size_t kWidth = 30;
+  const double share = std::clamp(done_ / total_, 0.0, 1.0);
+  std::string bar(static_cast<size_t>(share * kWidth), '#');
+  bar.resize(kWidth, ' ');
+  ShowProgress("[" + bar + "] " + Fixed(share * 100, 0) + " %  " + activity_);
+  last_draw_ = std::chrono::steady_clock::now();
+}
+
+void RequirePlotting(const std::string& option) {
+  // Looks for the modules without loading them, which would take a second.
+  constexpr char kProbe[] =
+      "import importlib.util as u, sys\n"
+      "sys.exit(not (u.find_spec('matplotlib') and u.find_spec('numpy')))";
+  if (RunPython({"-c", kProbe}, "") != 0) {
+    throw std::runtime_error(
+        option + ": cannot draw; install the package python3-matplotlib");
+  }
+}
+
+void RunPython(const std::string& script,
+               const std::vector<std::string>& arguments,
+               const std::string& input) {
+  std::vector<std::string> words = {DELTABLOOM_SOURCE_DIR "/db_bench_ext/" +
+                                    script};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  if (RunPython(std::move(words), input) != 0) {
+    throw std::runtime_error(script + " failed");
   }
 }
 

@@ -12,7 +12,7 @@ INTERRUPTED = 130
 
 class Display:
     """One line on the terminal that says what runs; nothing elsewhere, nor
-    while standard output is a pipe (common/progress.h says why)."""
+    while standard output is a pipe (common/program.h says why)."""
 
     def __init__(self, stream=sys.stderr):
         self.stream = stream

@@ -11,7 +11,7 @@
 
 #include "CLI/CLI.hpp"
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/common/statistics.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/concurrent/filters.h"
 #include "util/coding.h"
 

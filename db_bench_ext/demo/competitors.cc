@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "db_bench_ext/common/errors.h"
-#include "db_bench_ext/common/format.h"
+#include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/results.h"
 #include "deltabloom/rocksdb.h"
 
 namespace deltabloom::demo {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/common/progress.h"
+#include "db_bench_ext/common/program.h"
 #include "db_bench_ext/demo/competitors.h"
 #include "db_bench_ext/demo/keys.h"
 

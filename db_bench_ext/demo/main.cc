@@ -11,11 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "db_bench_ext/common/output_file.h"
+#include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/common/progress.h"
-#include "db_bench_ext/common/python.h"
-#include "db_bench_ext/common/workspace.h"
 #include "db_bench_ext/demo/competitors.h"
 #include "db_bench_ext/demo/database.h"
 #include "db_bench_ext/demo/keys.h"

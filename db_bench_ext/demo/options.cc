@@ -7,7 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "db_bench_ext/common/parse.h"
 #include "db_bench_ext/common/program.h"
 
 namespace deltabloom::demo {

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "db_bench_ext/common/format.h"
-#include "db_bench_ext/common/text_table.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/demo/competitors.h"
 
 namespace deltabloom::demo {

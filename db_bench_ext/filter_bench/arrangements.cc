@@ -9,9 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "db_bench_ext/common/format.h"
-#include "db_bench_ext/common/progress.h"
-#include "db_bench_ext/common/statistics.h"
+#include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/filter_bench/keys.h"
 #include "db_bench_ext/filter_bench/sorted_table.h"
 #include "deltabloom/filter.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "db_bench_ext/common/statistics.h"
+#include "db_bench_ext/common/results.h"
 
 namespace deltabloom::bench {
 namespace {

@@ -9,9 +9,9 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "db_bench_ext/common/format.h"
-#include "db_bench_ext/common/interrupt.h"
-#include "db_bench_ext/common/progress.h"
+#include "db_bench_ext/common/files.h"
+#include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/filter_bench/competitor.h"
 #include "db_bench_ext/filter_bench/counting_policy.h"
 #include "db_bench_ext/filter_bench/keys.h"

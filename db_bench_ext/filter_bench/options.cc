@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "db_bench_ext/common/parse.h"
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/filter_bench/competitor.h"
 

@@ -9,9 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "db_bench_ext/common/errors.h"
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/common/python.h"
 
 namespace deltabloom::bench {
 namespace {

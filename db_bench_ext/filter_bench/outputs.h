@@ -9,7 +9,7 @@
 #include <ostream>
 #include <string>
 
-#include "db_bench_ext/common/output_file.h"
+#include "db_bench_ext/common/files.h"
 #include "db_bench_ext/filter_bench/collector.h"
 #include "db_bench_ext/filter_bench/options.h"
 #include "db_bench_ext/filter_bench/results.h"

@@ -3,8 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "db_bench_ext/common/format.h"
-#include "db_bench_ext/common/text_table.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/filter_bench/results.h"
 
 namespace deltabloom::bench {

@@ -12,9 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "db_bench_ext/common/format.h"
-#include "db_bench_ext/common/progress.h"
-#include "db_bench_ext/common/statistics.h"
+#include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/filter_bench/range_sets.h"
 #include "deltabloom/filter.h"
 #include "util/range/range_part.h"

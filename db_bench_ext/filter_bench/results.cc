@@ -4,8 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "db_bench_ext/common/format.h"
-#include "db_bench_ext/common/text_table.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/filter_bench/lookups.h"
 #include "db_bench_ext/filter_bench/machine.h"
 

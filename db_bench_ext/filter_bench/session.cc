@@ -7,9 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "db_bench_ext/common/format.h"
-#include "db_bench_ext/common/progress.h"
-#include "db_bench_ext/common/statistics.h"
+#include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/filter_bench/competitor.h"
 #include "db_bench_ext/filter_bench/filters.h"
 #include "db_bench_ext/filter_bench/lookups.h"

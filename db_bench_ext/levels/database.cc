@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-#include "db_bench_ext/common/errors.h"
+#include "db_bench_ext/common/program.h"
 #include "db_bench_ext/levels/keys.h"
 
 namespace deltabloom::levels {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/common/progress.h"
+#include "db_bench_ext/common/program.h"
 #include "db_bench_ext/levels/history.h"
 #include "db_bench_ext/levels/kinds.h"
 

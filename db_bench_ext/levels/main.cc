@@ -9,10 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "db_bench_ext/common/output_file.h"
+#include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/common/progress.h"
-#include "db_bench_ext/common/workspace.h"
 #include "db_bench_ext/levels/contenders.h"
 #include "db_bench_ext/levels/database.h"
 #include "db_bench_ext/levels/measure.h"

@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "db_bench_ext/common/progress.h"
+#include "db_bench_ext/common/program.h"
 #include "db_bench_ext/levels/database.h"
 #include "db_bench_ext/levels/rates.h"
 #include "db_bench_ext/levels/tree.h"

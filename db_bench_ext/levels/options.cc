@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "db_bench_ext/common/parse.h"
 #include "db_bench_ext/common/program.h"
 
 namespace deltabloom::levels {

@@ -4,8 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "db_bench_ext/common/format.h"
-#include "db_bench_ext/common/text_table.h"
+#include "db_bench_ext/common/results.h"
 
 namespace deltabloom::levels {
 

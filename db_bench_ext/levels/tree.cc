@@ -6,7 +6,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "db_bench_ext/common/format.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/levels/keys.h"
 #include "table/framing.h"
 #include "table/sst/source.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "db_bench_ext/common/format.h"
+#include "db_bench_ext/common/results.h"
 #include "deltabloom/sizing.h"
 #include "util/layouts/layout.h"
 

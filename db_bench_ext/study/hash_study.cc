@@ -4,7 +4,7 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "db_bench_ext/common/statistics.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/study/string_hashes.h"
 #include "db_bench_ext/study/studies.h"
 #include "util/layouts/classic/good_size.h"

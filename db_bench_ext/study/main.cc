@@ -5,12 +5,9 @@
 #include <optional>
 #include <stdexcept>
 
-#include "db_bench_ext/common/errors.h"
-#include "db_bench_ext/common/format.h"
-#include "db_bench_ext/common/output_file.h"
+#include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/common/progress.h"
-#include "db_bench_ext/common/text_table.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/study/advice.h"
 #include "db_bench_ext/study/string_hashes.h"
 #include "db_bench_ext/study/studies.h"

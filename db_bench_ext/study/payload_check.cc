@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "db_bench_ext/common/statistics.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/study/filter_kinds.h"
 #include "db_bench_ext/study/studies.h"
 

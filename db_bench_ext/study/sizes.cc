@@ -5,7 +5,7 @@
 #include <memory>
 #include <random>
 
-#include "db_bench_ext/common/statistics.h"
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/study/studies.h"
 #include "deltabloom/sizing.h"
 #include "util/layouts/classic/good_size.h"

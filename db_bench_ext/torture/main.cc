@@ -7,11 +7,8 @@
 #include <sstream>
 #include <string>
 
-#include "db_bench_ext/common/errors.h"
-#include "db_bench_ext/common/interrupt.h"
-#include "db_bench_ext/common/output_file.h"
+#include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/common/progress.h"
 #include "db_bench_ext/torture/options.h"
 #include "db_bench_ext/torture/run.h"
 

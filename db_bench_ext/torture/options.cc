@@ -6,7 +6,6 @@
 #include <map>
 #include <random>
 
-#include "db_bench_ext/common/parse.h"
 #include "db_bench_ext/common/program.h"
 
 namespace deltabloom::torture {

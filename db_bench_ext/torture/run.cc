@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-#include "db_bench_ext/common/interrupt.h"
+#include "db_bench_ext/common/files.h"
 #include "db_bench_ext/torture/check.h"
 #include "db_bench_ext/torture/model.h"
 #include "db_bench_ext/torture/starvation.h"

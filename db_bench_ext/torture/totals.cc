@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "db_bench_ext/common/format.h"
+#include "db_bench_ext/common/results.h"
 
 namespace deltabloom::torture {
 

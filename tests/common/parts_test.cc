@@ -11,14 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/common/errors.h"
-#include "db_bench_ext/common/format.h"
-#include "db_bench_ext/common/interrupt.h"
+#include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/mixing.h"
-#include "db_bench_ext/common/output_file.h"
-#include "db_bench_ext/common/parse.h"
-#include "db_bench_ext/common/statistics.h"
-#include "db_bench_ext/common/text_table.h"
+#include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/results.h"
 
 namespace deltabloom::bench {
 namespace {

@@ -6,14 +6,13 @@ import re
 import sys
 import tempfile
 import unittest
-import xml.etree.ElementTree
 
 TOP = pathlib.Path(__file__).resolve().parents[2] / "db_bench_ext"
 sys.path[:0] = [str(TOP), str(TOP / "compare")]
 
 import matrix  # noqa: E402
 
-from common import colours, markdown, svg, whole_file  # noqa: E402
+from common import colours, markdown, whole_file  # noqa: E402
 
 
 class Colours(unittest.TestCase):
@@ -39,40 +38,6 @@ class Colours(unittest.TestCase):
         style = page.with_suffix(".html").read_text()
         for name, colour in (("ink", colours.INK), ("muted", colours.MUTED), ("grid", colours.GRID)):
             self.assertIn(f"--{name}: {colour};", style)
-
-
-class Svg(unittest.TestCase):
-    text = """<?xml version="1.0"?>
-<!-- by nobody -->
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 460.8 259.2">
- <metadata><x href="https://example.org"/></metadata>
- <defs><style type="text/css">*{stroke: none}</style></defs>
- <g id="figure_1">
-  <g id="patch_1"><path d="M 0.123456 -0.0001
-L 7 12.96" clip-path="url(#p1)" style="fill: #ffffff; stroke: none"/></g>
-  <path d="M 1 1" style="fill: #ffffff; stroke: none"/>
-  <g id="text_1"><text style="font: 10px 'DejaVu Sans', 'Arial', sans-serif" transform="rotate(-0 1 2)">0.12345 &lt; 2</text></g>
-  <clipPath id="p1"><rect x="1.05" y="2"/></clipPath>
- </g>
-</svg>"""
-
-    def test_shortened_is_the_same_picture(self):
-        short = svg.shortened(self.text)
-        root = xml.etree.ElementTree.fromstring(short)
-        space = "{http://www.w3.org/2000/svg}"
-        paths = [one.attrib for one in root.iter(space + "path")]
-        self.assertEqual(paths[0]["d"], "M 0.1 0 L 7 13")
-        self.assertEqual(paths[0]["clip-path"], "url(#p1)")
-        # Used twice, so it is told once.
-        self.assertEqual(paths[0]["class"], paths[1]["class"])
-        self.assertIn("." + paths[0]["class"] + "{fill:#ffffff;stroke:none}", short)
-        (text,) = root.iter(space + "text")
-        self.assertEqual(text.text, "0.12345 < 2")
-        self.assertEqual(text.attrib, {"style": "font:10px sans-serif"})
-        for gone in ("nobody", "metadata", "figure_1", "<?xml"):
-            self.assertNotIn(gone, short)
-        self.assertIn('id="p1"', short)
-        self.assertEqual(svg.shortened(short), short)
 
 
 class WholeFile(unittest.TestCase):

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/common/errors.h"
-#include "db_bench_ext/common/workspace.h"
+#include "db_bench_ext/common/files.h"
+#include "db_bench_ext/common/program.h"
 #include "db_bench_ext/demo/measure.h"
 #include "tests/random.h"
 

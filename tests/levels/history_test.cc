@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "db_bench_ext/common/errors.h"
+#include "db_bench_ext/common/program.h"
 #include "db_bench_ext/levels/database.h"
 
 namespace deltabloom::levels {

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-#include "db_bench_ext/common/interrupt.h"
+#include "db_bench_ext/common/files.h"
 #include "db_bench_ext/torture/faults.h"
 
 namespace deltabloom::torture {

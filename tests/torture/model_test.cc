@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/common/interrupt.h"
+#include "db_bench_ext/common/files.h"
 
 namespace deltabloom::torture {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "db_bench_ext/common/interrupt.h"
+#include "db_bench_ext/common/files.h"
 #include "db_bench_ext/torture/database.h"
 #include "db_bench_ext/torture/run.h"
 #include "tests/random.h"

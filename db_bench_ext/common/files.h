@@ -1,0 +1,136 @@
+// Files of the measuring programs. An interrupt removes what is not finished,
+// and results appear under their names only when they are complete.
+#ifndef DELTABLOOM_DB_BENCH_EXT_COMMON_FILES_H_
+#define DELTABLOOM_DB_BENCH_EXT_COMMON_FILES_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace deltabloom::bench {
+
+// From now on SIGINT, SIGTERM and SIGHUP end the program with exit code 128
+// plus their number, after one line on standard error; and SIGPIPE is ignored:
+// a closed pipe is a failed write. Call it before any thread is started: all
+// threads must leave the signals to the one that waits for them.
+void HandleInterrupts(const std::string& program);
+
+// In a child process, gives the signals their usual meaning again.
+void ForgetInterrupts();
+
+// The child process that an interrupt ends before it removes files; 0: none.
+void SetChild(pid_t child);
+
+// A file or folder that the destructor and an interrupt remove, the newest
+// first.
+class Temporary {
+ public:
+  enum class Removal {
+    kWithContent,
+    kIfEmpty,  // a folder of the user's, which may hold other files
+  };
+
+  explicit Temporary(std::string path, Removal removal = Removal::kWithContent);
+  ~Temporary();
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  // The file or folder stays.
+  void Keep();
+
+ private:
+  friend class ScratchDirectory;
+  Temporary() = default;
+
+  void Register();
+
+  std::string path_;
+  Removal removal_ = Removal::kWithContent;
+};
+
+// A new, empty folder under $TMPDIR or /tmp.
+class ScratchDirectory {
+ public:
+  // Throws std::runtime_error if it cannot be made.
+  explicit ScratchDirectory(const std::string& name);
+
+  const std::string& path() const { return temporary_.path(); }
+
+ private:
+  Temporary temporary_;
+};
+
+// A file that appears complete or not at all. It is written as
+// path.PID.unfinished and renamed at the end. That name is created at once, so
+// a place that cannot be written to is reported before the work begins. Devices
+// and pipes are written to directly.
+class OutputFile {
+ public:
+  // Throws UsageError, which names `option`.
+  OutputFile(const std::string& option, const std::string& path);
+
+  // The file to write to until Publish.
+  const std::string& writing_path() const { return writing_path_; }
+
+  // Replaces the content. Throws std::runtime_error.
+  void Write(const std::function<void(std::ostream*)>& write);
+
+  // Puts the content in place. Throws std::runtime_error.
+  void Publish();
+
+ private:
+  [[noreturn]] void Fail() const;
+
+  std::string option_;
+  std::string path_;
+  std::string writing_path_;
+  std::unique_ptr<Temporary> unfinished_;  // null: written to directly
+};
+
+// The folder of a program's databases: either a temporary folder under $TMPDIR
+// or /tmp, removed at the end, or a folder of the user's, from which only the
+// databases of an unfinished run are removed.
+class Workspace {
+ public:
+  // `dir` is the value of --db; empty means a temporary folder whose name
+  // begins with `name`. Throws UsageError if `dir` exists and is not an empty
+  // folder, std::runtime_error if it cannot be made.
+  Workspace(const std::string& dir, const std::string& name);
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+  // Whether files here can be read and written without the page cache.
+  bool SupportsDirectIo() const;
+
+  // Throws std::runtime_error, which says what to do, if fewer bytes are free.
+  void RequireFreeBytes(uint64_t bytes) const;
+
+  // Makes a folder for one database.
+  std::filesystem::path Add(const std::string& name);
+
+  // Removes it before the end, to free its space.
+  void Remove(const std::filesystem::path& path);
+
+  // The run is finished: a folder of the user's keeps its databases.
+  void Keep();
+
+ private:
+  std::filesystem::path path_;
+  std::unique_ptr<ScratchDirectory> scratch_;  // or
+  std::vector<std::unique_ptr<Temporary>> added_;
+};
+
+}  // namespace deltabloom::bench
+
+#endif  // DELTABLOOM_DB_BENCH_EXT_COMMON_FILES_H_
