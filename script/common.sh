@@ -49,6 +49,25 @@ help_of_python() {
   done
 }
 
+# Ends the script unless the arguments are options of these names, those of
+# VALUED each with a value.
+#
+#   check_options "VALUED..." "FLAG..." "$@"
+check_options() {
+  local valued=" $1 " flags=" $2 "
+  shift 2
+  while [ $# -gt 0 ]; do
+    if [[ $flags == *" $1 "* || ($1 == --*=* && $valued == *" ${1%%=*} "*) ]]; then
+      shift
+    elif [[ $valued == *" $1 "* && $# -gt 1 ]]; then
+      shift 2
+    else
+      echo "$script: bad option '$1': see $script --help" >&2
+      exit 2
+    fi
+  done
+}
+
 # Builds TARGET in DIR, silently; shows the end of the log if that fails.
 #
 #   build_target DIR TARGET [CMake options]

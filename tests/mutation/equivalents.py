@@ -39,7 +39,7 @@ def read(path):
     try:
         return parse(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        sys.exit(f"script/mutate: {path}: {error}")
+        sys.exit(f"script/test --long mutation: {path}: {error}")
 
 
 def find(entries, mutant):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The changes that script/mutate makes, on sources written for the purpose."""
+"""The changes that script/test --long mutation makes, on sources written for the purpose."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""script/mutate: changes one line of meaning at a time and sees whether a test
+"""script/test --long mutation: changes one line of meaning at a time and sees whether a test
 notices. See docs/trust.md for what the words mean."""
 
 import argparse
@@ -32,11 +32,11 @@ a boundary, a constant, an operator, a condition, a return value, a statement),
 builds the tests that cover the file, and runs them until one fails. Names the
 changes that no test noticed, and exits with 1 if there are any.
 
-  script/mutate                        one change for every function
-  script/mutate --sample 500 --seed 7  more of them, others
-  script/mutate --files 'util/layouts/local/*'
-  script/mutate --resume               goes on where a run was stopped
-  script/mutate --again                those that survived, once more"""
+  script/test --long mutation                        one change for every function
+  script/test --long mutation --sample 500 --seed 7  more of them, others
+  script/test --long mutation --files 'util/layouts/local/*'
+  script/test --long mutation --resume               goes on where a run was stopped
+  script/test --long mutation --again                those that survived, once more"""
 EPILOG = """killed: a test failed, crashed or ran out of time. survived: no test noticed.
 equivalent: listed in tests/mutation/equivalents.txt, with the reason; not run.
 same code: the compiler made the same machine code of it. did not compile: no
@@ -49,7 +49,7 @@ to results.jsonl there, as they come."""
 
 def arguments():
     parser = argparse.ArgumentParser(
-        prog="script/mutate", description=HELP, epilog=EPILOG,
+        prog="script/test --long mutation", description=HELP, epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     parser.add_argument("--sample", type=int, metavar="N",
                         help="number of changes; default: one for every function")
@@ -69,6 +69,7 @@ def arguments():
     parser.add_argument("--list", action="store_true", help="print the changes, run nothing")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N",
                         help="compilers at a time")
+    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)  # options only
     chosen = parser.parse_args()
     if chosen.sample is not None and chosen.sample < 1:
         parser.error("--sample must be at least 1")
@@ -175,7 +176,7 @@ class Tree:
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True)
         if done.returncode != 0:
             sys.stderr.write(done.stdout[-4000:] + done.stderr[-4000:])
-            sys.exit(f"script/mutate: {problem}")
+            sys.exit(f"script/test --long mutation: {problem}")
 
     def target(self, test):
         command, _ = self.tests[test]
@@ -244,7 +245,7 @@ class Tree:
             failure = self.run(test, 600)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             if failure:
-                sys.exit(f"script/mutate: {test} fails without a change: run script/test first")
+                sys.exit(f"script/test --long mutation: {test} fails without a change: run script/test first")
             self.seconds[test] = (after.ru_utime + after.ru_stime
                                   - before.ru_utime - before.ru_stime)
             known[test] = [digest, self.seconds[test]]
@@ -256,7 +257,7 @@ class Tree:
                 found = {test for name in names for test in fnmatch.filter(self.tests, name)}
                 return sorted(test for test in found if not (
                     self.sanitize and "plain-only" in self.tests[test][1].get("LABELS", [])))
-        sys.exit(f"script/mutate: tests/mutation/coverage_table.py names no tests for {file}")
+        sys.exit(f"script/test --long mutation: tests/mutation/coverage_table.py names no tests for {file}")
 
     def judge(self, mutant):
         """(status, by what)"""
@@ -313,6 +314,8 @@ def summary(results):
 
 def main():
     parser, chosen = arguments()
+    if chosen.check:
+        return 0
     every = []
     for file in sources():
         every += mutants.mutants_of(file, (ROOT / file).read_text(encoding="utf-8"))
@@ -324,7 +327,7 @@ def main():
                                   and not fits(m.file, chosen.not_files)],
                                  chosen.sample, chosen.seed)
     if not selected:
-        parser.error("there is no such change: see script/mutate --list")
+        parser.error("there is no such change: see script/test --long mutation --list")
     listed = equivalents.read(ROOT / "tests/mutation/equivalents.txt")
     for entry in equivalents.stale(listed, every):
         print(f"equivalents.txt: no change of today fits: {entry.file}: {entry.before}")

@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 SOURCE = pathlib.Path(sys.argv[1])
+LONG = ["torture", "mutation", "portability", "coverage", "packages"]
 
 
 def run(command, **options):
@@ -24,7 +25,7 @@ class HelpTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             top = pathlib.Path(folder) / "top"
             top.mkdir()
-            for name in ["script", "db_bench_ext", "tests/fuzz", "tests/mutation"]:
+            for name in ["script", "db_bench_ext", "tests/fuzz", *(f"tests/{name}" for name in LONG)]:
                 shutil.copytree(SOURCE / name, top / name)
             tools = pathlib.Path(folder) / "bin"
             tools.mkdir()
@@ -36,25 +37,27 @@ class HelpTest(unittest.TestCase):
                 if path.is_file() and path.name != "common.sh"
             )
             self.assertGreater(len(scripts), 6)
-            for script in scripts:
-                self.check_help(top / "script" / script, tools)
+            commands = [[script] for script in scripts] + [["test", "--long", name] for name in LONG]
+            for command in commands:
+                self.check_help(top, command, tools)
             common = top / "script/common.sh"
             common.write_text(common.read_text().replace("/usr/bin/python3", "/no/python3"))
-            without = [self.check_help(top / "script" / script, tools) for script in scripts]
+            without = [self.check_help(top, command, tools) for command in commands]
             said = [help for help in without if "once Python is installed" in help]
             self.assertEqual(len(said), 3)
             self.assertFalse((top / "build").exists())
 
-    def check_help(self, script, tools):
-        with self.subTest(script.name):
+    def check_help(self, top, command, tools):
+        with self.subTest(command):
+            script, *name = command
             done = run(
-                ["/usr/bin/env", "bash", str(script), "--help"],
+                ["/usr/bin/env", "bash", str(top / "script" / script), *name, "--help"],
                 cwd=tools,
                 env={"PATH": str(tools)},
             )
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(done.stderr, "")
-            self.assertIn(f"script/{script.name}", done.stdout)
+            self.assertIn(" ".join([f"script/{script}", *name]), done.stdout)
             self.assertGreaterEqual(len(done.stdout.splitlines()), 4)
             return done.stdout
 

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Which lines and branches of the core and of the engines the tests reach.
+#
+#   script/test --long coverage [ctest options]          e.g. -R rocksdb
+#   script/test --long coverage --core [ctest options]   the core's tests alone
+#
+# Builds with gcc's --coverage (the libraries, not the tests) in build/coverage
+# (--core: build/coverage-core; from the environment: BUILD_DIR, JOBS), runs the
+# tests of the core, of RocksDB and of LevelDB, and prints a table of folders,
+# then every line that no test reached. The folder html there has the sources
+# with counts. Branches that only an exception takes are left out. Lines that no
+# test can reach are explained in docs/trust.md.
+. "$(dirname "${BASH_SOURCE[0]}")/../../script/common.sh"
+script="script/test --long coverage"
+help_with - "$@"
+
+groups=(build test coverage)
+build=${BUILD_DIR:-build/coverage}
+parts=(-DDELTABLOOM_{SHARED_FILTERS,EXAMPLES,DB_BENCH_EXT}=OFF)
+if [ "${1:-}" = --core ]; then
+  groups=(core coverage)
+  build=${BUILD_DIR:-build/coverage-core}
+  parts=(-DDELTABLOOM_{ROCKSDB,LEVELDB,SHARED_FILTERS,TOOLS,EXAMPLES,INSTALL}=OFF)
+  shift
+fi
+cd "$top"
+
+script/bootstrap "${groups[@]}"
+jobs=${JOBS:-$(nproc)}
+mkdir -p "$build"
+build=$(cd "$build" && pwd)
+log=$build/build.log
+if ! { cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=g++ \
+  -DDELTABLOOM_COVERAGE=ON "${parts[@]}" &&
+  cmake --build "$build" -j "$jobs"; } >"$log" 2>&1; then
+  tail -n 30 "$log" >&2
+  echo "$script: the build failed" >&2
+  exit 1
+fi
+find "$build" -name '*.gcda' -delete
+if ! ctest --test-dir "$build" -j "$jobs" --output-on-failure "$@" >"$build/tests.log" 2>&1; then
+  tail -n 40 "$build/tests.log" >&2
+  echo "$script: tests fail" >&2
+  exit 1
+fi
+mkdir -p "$build/html"
+gcovr --root . --object-directory "$build" -j "$jobs" \
+  --filter util/ --filter table/ --filter engines/ --filter include/ \
+  --exclude-throw-branches --exclude-unreachable-branches \
+  --json "$build/coverage.json" --html-details "$build/html/index.html" "$build" \
+  >"$build/gcovr.log" 2>&1 || { tail -n 20 "$build/gcovr.log" >&2; exit 1; }
+exec /usr/bin/python3 tests/coverage/report.py "$build/coverage.json" .

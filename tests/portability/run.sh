@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Builds the core for other machines and with other rules of the language, and
+# runs its tests there, with the same goldens.
+#
+#   script/test --long portability [TARGET...]     default: all
+#
+#   aarch64        64-bit ARM, cross-compiled, run by qemu-user
+#   s390x          IBM Z, big-endian, cross-compiled, run by qemu-user
+#   signed-char    gcc with -fsigned-char
+#   unsigned-char  gcc with -funsigned-char
+#   msan           clang's MemorySanitizer: nothing reads what was never written.
+#                  Without hash_list_test, layout_adversarial_test and range_builder_test,
+#                  which count allocations in an operator new of their own
+#
+# The tests are those of script/test --core. GoogleTest is built for each
+# target from Debian's sources. Prints a line per target, and of a failure the
+# end of its log; builds and logs are in build/portability (from the
+# environment: BUILD_DIR, JOBS).
+. "$(dirname "${BASH_SOURCE[0]}")/../../script/common.sh"
+script="script/test --long portability"
+help_with - "$@"
+
+all=(aarch64 s390x signed-char unsigned-char msan)
+targets=()
+for argument in "$@"; do
+  if [[ " ${all[*]} " != *" $argument "* ]]; then
+    echo "$script: unknown target '$argument': use ${all[*]}" >&2
+    exit 2
+  fi
+  targets+=("$argument")
+done
+[ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
+cd "$top"
+
+packages=(core portability)
+[[ " ${targets[*]} " != *" msan "* ]] || packages+=(clang)
+script/bootstrap "${packages[@]}"
+folder=${BUILD_DIR:-build/portability}
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+jobs=${JOBS:-$(nproc)}
+
+# Sets compiler, flags and settings for CMake.
+choose() {
+  compiler=g++
+  flags=-O2
+  settings=()
+  unfit='^$'
+  standard_library=
+  case "$1" in
+    aarch64 | s390x)
+      compiler=$1-linux-gnu-g++
+      settings=(-DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$1"
+        "-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-$1;-L;/usr/$1-linux-gnu")
+      ;;
+    signed-char) flags='-O2 -fsigned-char' ;;
+    unsigned-char) flags='-O2 -funsigned-char' ;;
+    msan)
+      compiler=clang++
+      local sanitize='-O1 -g1 -fsanitize=memory -fno-sanitize-recover=all -fno-omit-frame-pointer'
+      flags="$sanitize -include $top/tests/portability/instantiate.h"
+      # What fills in for the parts of libstdc++ that are not instrumented; it
+      # must come ahead of them, and so must they be linked statically. Three
+      # tests have an operator new of their own, as the sanitizer has.
+      standard_library=$folder/msan-$(cksum <tests/portability/standard_library.cc | cut -d ' ' -f 1).o
+      local link="$standard_library -static-libstdc++ -Wl,-z,muldefs" wrapped
+      for wrapped in $(sed -n 's/^[a-z_:]\+ __real_\([^(]*\)(.*/\1/p' tests/portability/standard_library.cc); do
+        link+=" -Wl,--wrap=$wrapped"
+      done
+      settings=(-DCMAKE_C_COMPILER=clang "-DCMAKE_C_FLAGS=$sanitize" "-DCMAKE_CXX_STANDARD_LIBRARIES=$link")
+      unfit='hash_list_test|layout_adversarial_test|range_builder_test'
+      ;;
+  esac
+  settings+=(-G Ninja "-DCMAKE_CXX_COMPILER=$compiler" "-DCMAKE_CXX_FLAGS=$flags")
+}
+
+build_and_test() {
+  local build=$folder/$1 googletest=$folder/$1-googletest
+  if [ -n "$standard_library" ]; then
+    # shellcheck disable=SC2086
+    "$compiler" -std=c++17 $flags -fPIC -c tests/portability/standard_library.cc -o "$standard_library" || return
+  fi
+  cmake -S /usr/src/googletest -B "$googletest/build" "${settings[@]}" \
+    -DCMAKE_BUILD_TYPE=None -DBUILD_GMOCK=OFF \
+    "-DCMAKE_INSTALL_PREFIX=$googletest" -DCMAKE_INSTALL_LIBDIR=lib &&
+    cmake --build "$googletest/build" -j "$jobs" --target install &&
+    cmake -S . -B "$build" "${settings[@]}" -DCMAKE_BUILD_TYPE=None \
+      "-DGTest_DIR=$googletest/lib/cmake/GTest" \
+      -DDELTABLOOM_{ROCKSDB,LEVELDB,SHARED_FILTERS,TOOLS,EXAMPLES,INSTALL}=OFF &&
+    cmake --build "$build" -j "$jobs" &&
+    ctest --test-dir "$build" -j "$jobs" --output-on-failure --label-exclude plain-only \
+      --exclude-regex "$unfit"
+}
+
+failed=0
+for target in "${targets[@]}"; do
+  choose "$target"
+  log=$folder/$target.log
+  start=$SECONDS
+  if build_and_test "$target" >"$log" 2>&1; then
+    printf '%-14s %s, %s s: %s\n' "$target" "$(sed -n 's/^100% tests passed.* out of \(.*\)/\1 tests pass/p' "$log")" \
+      "$((SECONDS - start))" "$("$compiler" --version | head -n 1)"
+  else
+    failed=1
+    tail -n 60 "$log"
+    printf '%-14s FAILED, see %s\n' "$target" "$log"
+  fi
+done
+exit "$failed"

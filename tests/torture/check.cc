@@ -1,0 +1,353 @@
+// The process that opens a database after its end and judges it; and opens it
+// again, with damage in the filters and indexes of its tables.
+#include <rocksdb/version.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "table/sst/read_block.h"
+#include "table/sst/sst.h"
+#include "tests/torture/run.h"
+
+namespace deltabloom::torture {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using internal::BlockHandle;
+using internal::FilterScope;
+using internal::SstFile;
+using internal::SstFilter;
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Status;
+
+class Check {
+ public:
+  Check(const Plan& plan, Ending ending, const Folders& folders,
+        const Sabotage& sabotage, Journal* journal)
+      : plan_(plan),
+        journal_(journal),
+        before_(State::Load(folders.state)),
+        ending_(ending),
+        numbers_(plan.SeedFor(Plan::kCheck)),
+        database_(folders.database, plan.engine,
+                  DrawConfiguration(numbers_.Next(), sabotage), nullptr),
+        reader_(&database_, &journal->totals, numbers_.Next()) {}
+
+  // False after a failure.
+  bool Run(State* state) {
+    journal_->SetStep("opening the database");
+    if (!Ok(database_.Open(Database::Mode::kReadWrite), "opening it") ||
+        !ResolveTransactions()) {
+      return false;
+    }
+    // Not earlier: now the journal knows what became of transactions.
+    const Model model(&before_, journal_, ending_);
+    for (uint32_t slot = 0; slot < kSlots; ++slot) {
+      journal_->SetStep("reading slot " + std::to_string(slot));
+      if (!Fail(JudgeSlot(model, slot, &database_, &reader_, &journal_->totals,
+                          &state->slots[slot]))) {
+        return false;
+      }
+    }
+    journal_->SetStep("lookups before the flush");
+    if (!LookUpAll(*state) || !Settle()) return false;
+    journal_->SetStep("lookups after the flush");
+    if (!LookUpAll(*state)) return false;
+    journal_->SetStep("creating column families");
+    for (uint32_t slot = 1; slot < kSlots; ++slot) {
+      SlotState* const missing = &state->slots[slot];
+      if (missing->exists) continue;
+      missing->exists = true;
+      missing->generation = static_cast<uint32_t>(plan_.cycle) * 1000 + 1000;
+      if (!Ok(database_.CreateFamily(slot, missing->generation),
+              "creating a column family")) {
+        return false;
+      }
+    }
+    CountTables();
+    database_.CountFilters(&journal_->totals);
+    journal_->totals.lookups += reader_.lookups();
+    journal_->SetStep("closing the database");
+    return Ok(database_.Close(), "closing it");
+  }
+
+ private:
+  bool Fail(const std::string& problem) {
+    if (!problem.empty()) journal_->Fail(problem);
+    return problem.empty();
+  }
+  bool Ok(const Status& status, const char* what) {
+    if (IsMisorder(status.ToString())) {
+      ++journal_->totals.abandoned;
+      journal_->abandoned = true;
+      return false;
+    }
+    return Fail(status.ok() ? ""
+                            : std::string("after the end of the process, ") +
+                                  what + " fails: " + status.ToString());
+  }
+
+  bool ResolveTransactions() {
+    if (database_.transactions() == nullptr) return true;
+    journal_->SetStep("ending prepared transactions");
+    const Model model(&before_, journal_, ending_);
+    std::vector<rocksdb::Transaction*> prepared;
+    database_.transactions()->GetAllPreparedTransactions(&prepared);
+    for (rocksdb::Transaction* const pointer : prepared) {
+      const std::unique_ptr<rocksdb::Transaction> transaction(pointer);
+      ++journal_->totals.transactions_recovered;
+      const auto number =
+          static_cast<uint32_t>(std::stoul(transaction->GetName().substr(1)));
+      if (model.MustBeCommitted(number)) {
+        return Fail("transaction " + std::to_string(number) +
+                    " was committed, and is only prepared");
+      }
+      const bool commit = numbers_.Below(2) == 0;
+      const Status status =
+          commit ? transaction->Commit() : transaction->Rollback();
+      if (!Ok(status, "ending a prepared transaction")) return false;
+      for (uint32_t i = 0; i < journal_->size(); ++i) {
+        Record& record = journal_->at(i);
+        if (record.begin == 0 || record.transaction != number) continue;
+        record.stays = true;
+        journal_->End(&record, commit ? Outcome::kDone : Outcome::kUndone);
+      }
+    }
+    return true;
+  }
+
+  bool LookUpAll(const State& state) {
+    for (uint32_t slot = 0; slot < kSlots; ++slot) {
+      if (database_.family(slot).handle == nullptr) continue;
+      const std::vector<Value>& values = state.slots[slot].values;
+      std::vector<uint32_t> keys(kKeys);
+      for (uint32_t i = 0; i < kKeys; ++i) keys[i] = i;
+      for (uint32_t i = kKeys - 1; i > 0; --i) {
+        std::swap(keys[i], keys[numbers_.Below(i + 1)]);
+      }
+      if (!Fail(reader_.LookUp(slot, keys, values))) return false;
+      for (uint32_t i = 0; i < kKeys; i += kKeysPerGroup) {
+        if (!Fail(reader_.Iterate(slot, keys[i], values))) return false;
+      }
+    }
+    return true;
+  }
+
+  // Puts all keys into tables, as a filter knows no others; and makes every log
+  // obsolete, as the next process may have another engine. A flush of nothing
+  // would keep the logs, hence the deletions.
+  bool Settle() {
+    rocksdb::DB* const db = database_.db();
+    for (uint32_t slot = 0; slot < kSlots; ++slot) {
+      ColumnFamilyHandle* const family = database_.family(slot).handle;
+      if (family == nullptr) continue;
+      if (!Ok(db->Delete(rocksdb::WriteOptions(), family,
+                         AbsentKeyText(slot, 0)),
+              "a write")) {
+        return false;
+      }
+    }
+    for (uint32_t slot = 0; slot < kSlots; ++slot) {
+      ColumnFamilyHandle* const family = database_.family(slot).handle;
+      if (family == nullptr) continue;
+      journal_->SetStep("flush and compaction of slot " + std::to_string(slot));
+      if (!Ok(db->Flush(rocksdb::FlushOptions(), family), "a flush")) {
+        return false;
+      }
+      if (numbers_.Below(6) == 0 &&
+          !Ok(db->CompactRange(rocksdb::CompactRangeOptions(), family, nullptr,
+                               nullptr),
+              "a compaction")) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void CountTables() {
+    for (uint32_t slot = 0; slot < kSlots; ++slot) {
+      rocksdb::TablePropertiesCollection tables;
+      static_cast<void>(database_.db()->GetPropertiesOfAllTables(
+          database_.family(slot).handle, &tables));
+      for (const auto& [unused, properties] : tables) {
+        if (properties->filter_size == 0) continue;
+        const bool ours = properties->filter_policy_name.find("deltabloom") !=
+                          std::string::npos;
+        ++(ours ? journal_->totals.filters_of_deltabloom
+                : journal_->totals.filters_of_rocksdb);
+      }
+    }
+  }
+
+  const Plan& plan_;
+  Journal* const journal_;
+  const State before_;
+  const Ending ending_;
+  bench::MixedNumbers numbers_;
+  Database database_;
+  Reader reader_;
+};
+
+// Before 8.7 iterators silently pass over tables that cannot be opened,
+// where there are range deletions (RocksDB's HISTORY.md).
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 807
+constexpr bool kIteratorsReport = true;
+#else
+constexpr bool kIteratorsReport = false;
+#endif
+
+struct Block {
+  const char* what;
+  BlockHandle handle;
+};
+
+// The blocks of filters and of the index of a table; none if it cannot be read.
+std::vector<Block> FilterAndIndexBlocks(const std::string& path) {
+  std::string error;
+  const auto source = internal::OpenSstFile(path, &error);
+  SstFile file;
+  std::vector<Block> blocks;
+  if (source == nullptr || !WalkSst(*source, &file).empty()) return blocks;
+  for (const SstFilter& filter : file.filters) {
+    if (filter.scope != FilterScope::kPartitioned) {
+      blocks.push_back({"the filter", filter.handle});
+      continue;
+    }
+    blocks.push_back({"the index of filters", filter.handle});
+    const auto add = [&](std::string_view, const BlockHandle& partition) {
+      blocks.push_back({"a partition of the filter", partition});
+      return std::string();
+    };
+    static_cast<void>(ForEachPartition(*source, file, filter, add));
+  }
+  blocks.push_back({"the index", file.index});
+  return blocks;
+}
+
+// False if no table has such blocks.
+bool DrawFault(const std::string& folder, bench::MixedNumbers* numbers,
+               Fault* fault) {
+  std::vector<std::string> tables;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".sst") tables.push_back(entry.path());
+  }
+  if (tables.empty()) return false;
+  std::sort(tables.begin(), tables.end());
+  const std::string& table = tables[numbers->Below(tables.size())];
+  const std::vector<Block> blocks = FilterAndIndexBlocks(table);
+  if (blocks.empty()) return false;
+  const Block& block = blocks[numbers->Below(blocks.size())];
+  const uint64_t size = block.handle.size + internal::kBlockTrailerSize;
+  fault->file = fs::path(table).filename();
+  fault->block = block.what;
+  fault->offset = block.handle.offset;
+  fault->size = size;
+  if (numbers->Below(3) != 0) {
+    fault->offset += numbers->Below(size);
+    fault->size = 1;
+    fault->bit = static_cast<int>(numbers->Below(8));
+  }
+  return true;
+}
+
+// Keys of a slot in the range of the table; a few from anywhere if the table
+// is of another slot.
+std::vector<uint32_t> DrawKeys(Database* database, const std::string& table,
+                               uint32_t slot, bench::MixedNumbers* numbers) {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  database->db()->GetLiveFilesMetaData(&files);
+  uint32_t first = 0;
+  uint32_t last = kKeys - 1;
+  size_t n = 40;
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    uint32_t its_slot = 0;
+    uint32_t generation = 0;
+    if (fs::path(file.name).filename() == table &&
+        ParseFamilyName(file.column_family_name, &its_slot, &generation) &&
+        its_slot == slot && ParseKey(slot, file.smallestkey, &first) &&
+        ParseKey(slot, file.largestkey, &last)) {
+      n = 400;
+    }
+  }
+  std::vector<uint32_t> keys;
+  for (size_t i = 0; i < n; ++i) {
+    keys.push_back(first + static_cast<uint32_t>(
+                               numbers->Below(uint64_t{last} - first + 1)));
+  }
+  return keys;
+}
+
+// Opens a closed database some times with damage and looks its keys up: each
+// must be found, or an error reported.
+void CheckDamaged(const Plan& plan, const Folders& folders,
+                  const Sabotage& sabotage, const State& state,
+                  Journal* journal) {
+  bench::MixedNumbers numbers(plan.SeedFor(Plan::kDamage));
+  Totals* const totals = &journal->totals;
+  for (int i = 0; i < 6; ++i) {
+    Fault fault;
+    if (!DrawFault(folders.database, &numbers, &fault)) continue;
+    ++(fault.bit < 0 ? totals->read_errors : totals->bit_flips);
+    const std::unique_ptr<rocksdb::Env> env = NewFaultyEnv(fault);
+    Database database(folders.database, Engine::kPlain,
+                      DrawConfiguration(numbers.Next(), sabotage), env.get());
+    journal->SetStep("reading with " + fault.Describe());
+    const bool opened = database.Open(Database::Mode::kReadOnly).ok();
+    Reader reader(&database, totals, numbers.Next(), true);
+    std::string problem;
+    for (uint32_t slot = 0; opened && slot < kSlots && problem.empty();
+         ++slot) {
+      if (database.family(slot).handle == nullptr) continue;
+      const std::vector<Value>& values = state.slots[slot].values;
+      const std::vector<uint32_t> keys =
+          DrawKeys(&database, fault.file, slot, &numbers);
+      problem = reader.LookUp(slot, keys, values);
+      for (size_t k = 0; k < 10 && kIteratorsReport && problem.empty(); ++k) {
+        problem = reader.Iterate(slot, keys[k], values);
+      }
+    }
+    totals->lookups_under_damage += reader.lookups();
+    totals->errors_under_damage += reader.errors();
+    if (opened) database.CountFilters(totals);
+    if (fault.bit >= 0 && (!opened || reader.errors() > 0)) {
+      ++totals->bit_flips_reported;
+    }
+    if (problem.empty()) continue;
+    journal->Fail("with " + fault.Describe() + ": " + problem +
+                  "\nopened for reading with\n" +
+                  database.configuration().description);
+    return;
+  }
+}
+
+}  // namespace
+
+std::string JudgeSlot(const Model& model, uint32_t slot, Database* database,
+                      Reader* reader, Totals* totals, SlotState* state) {
+  const Family& family = database->family(slot);
+  state->exists = family.handle != nullptr;
+  state->generation = family.generation;
+  std::string problem = model.JudgeSlot(slot, state->exists, state->generation);
+  if (!problem.empty() || !state->exists) return problem;
+  problem = reader->Scan(slot, &state->values);
+  for (uint32_t key = 0; key < kKeys && problem.empty(); ++key) {
+    problem = model.Judge(slot, family.generation, key, state->values[key]);
+  }
+  totals->keys_checked += kKeys;
+  return problem;
+}
+
+void RunCheck(const Plan& plan, Ending ending, const Folders& folders,
+              const Sabotage& sabotage, Journal* journal) {
+  State state;
+  {
+    Check check(plan, ending, folders, sabotage, journal);
+    if (!check.Run(&state)) return;
+  }
+  CheckDamaged(plan, folders, sabotage, state, journal);
+  if (!journal->failed()) state.Save(folders.state);
+}
+
+}  // namespace deltabloom::torture

@@ -1,0 +1,132 @@
+// The program of the torture: script/test --long torture. tests/torture/run.sh
+// describes its options.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <memory>
+#include <random>
+#include <sstream>
+#include <string>
+
+#include "db_bench_ext/common/files.h"
+#include "db_bench_ext/common/program.h"
+#include "tests/torture/run.h"
+
+namespace deltabloom::torture {
+
+namespace {
+
+namespace fs = std::filesystem;
+using bench::Print;
+using bench::Temporary;
+
+// Where the databases are: kept if it is the user's, or after a failure.
+std::unique_ptr<Temporary> MakeFolder(const std::string& keep) {
+  std::string path = keep;
+  if (path.empty()) {
+    path = (fs::temp_directory_path() / "deltabloom-torture-XXXXXX").string();
+    if (mkdtemp(path.data()) == nullptr) {
+      throw std::runtime_error(path + ": cannot be created");
+    }
+    return std::make_unique<Temporary>(path);
+  }
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error || !fs::is_directory(path) || !fs::is_empty(path)) {
+    throw bench::UsageError("--keep: " + path +
+                            " is not a folder that is new or empty");
+  }
+  auto folder = std::make_unique<Temporary>(fs::canonical(path));
+  folder->Keep();
+  return folder;
+}
+
+int Main(int argc, char** argv) {
+  RunOptions run;
+  run.cycles = 100;
+  run.seed = std::random_device()();
+  std::string keep;
+  std::string json;
+  bool verbose = false;
+  CLI::App app("Usage: script/test --long torture --help");
+  // Numbers are parsed by ParseCount, for the same errors as elsewhere.
+  std::map<std::string, std::string> counts;
+  for (const char* const name :
+       {"--cycles", "--first", "--seed", "--timeout"}) {
+    app.add_option(name, counts[name]);
+  }
+  app.add_option("--keep", keep);
+  app.add_option("--json", json);
+  app.add_flag("--verbose", verbose);
+  if (!bench::ParseCommandLine({argv + 1, argv + argc}, &app)) return 0;
+  const auto count = [&](const char* name, uint64_t least, uint64_t most,
+                         uint64_t* value) {
+    if (app.count(name) == 0) return;
+    *value = bench::ParseCount(name, counts.at(name), least, most);
+  };
+  count("--cycles", 1, 1'000'000, &run.cycles);
+  count("--first", 0, 1'000'000, &run.first);
+  count("--seed", 0, std::numeric_limits<uint64_t>::max(), &run.seed);
+  count("--timeout", 1, 1'000'000, &run.timeout_seconds);
+
+  Journal* const journal = Journal::Create();
+  const auto write_counts = [&] {
+    if (json.empty()) return;
+    bench::OutputFile file("--json", json);
+    file.Write(
+        [&](std::ostream* out) { *out << journal->totals.FormatJson(); });
+    file.Publish();
+  };
+  if (std::ifstream earlier(json); earlier) {
+    std::stringstream text;
+    text << earlier.rdbuf();
+    try {
+      journal->totals.AddJson(text.str());
+    } catch (const std::exception& error) {
+      throw bench::UsageError("--json: " + json + ": " + error.what());
+    }
+  }
+  write_counts();
+  const std::unique_ptr<Temporary> folder = MakeFolder(keep);
+  run.folder = folder->path();
+  Print("Seed " + std::to_string(run.seed) + ", cycles " +
+        std::to_string(run.first) + " to " +
+        std::to_string(run.first + run.cycles - 1) + ", in " + run.folder +
+        "\n");
+  bench::ProgressBar progress(static_cast<double>(run.cycles));
+  uint64_t cycle = run.first;
+  run.before_cycle = [&](const std::string& plan) {
+    progress.SetActivity("cycle " + std::to_string(cycle));
+    if (verbose) Print("cycle " + std::to_string(cycle) + ": " + plan + "\n");
+  };
+  run.after_cycle = [&] {
+    ++cycle;
+    progress.Advance(1);
+    write_counts();
+  };
+  const Failure failure = Run(run, journal);
+  progress.Clear();
+  write_counts();
+  Print("\n" + journal->totals.Format());
+  if (failure.what.empty()) return 0;
+  folder->Keep();
+  const uint64_t first = std::max(run.first, FirstOfDatabase(failure.cycle));
+  Print("\nFAILED in cycle " + std::to_string(failure.cycle) + ": " +
+        failure.what + "\n\nThe database is in " + run.folder +
+        "/database. The same cycles again, at moments that may differ:\n" +
+        "  script/test --long torture --seed " + std::to_string(run.seed) +
+        " --first " + std::to_string(first) + " --cycles " +
+        std::to_string(failure.cycle - first + 1) + " --verbose\n");
+  return 1;
+}
+
+}  // namespace
+
+}  // namespace deltabloom::torture
+
+int main(int argc, char** argv) {
+  return deltabloom::bench::RunProgram(
+      "torture", [=] { return deltabloom::torture::Main(argc, argv); });
+}

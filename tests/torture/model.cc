@@ -1,0 +1,390 @@
+#include "tests/torture/model.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+#include "db_bench_ext/common/results.h"
+
+namespace deltabloom::torture {
+
+namespace {
+
+constexpr char kSeparator = '+';  // between the parts of a merged value
+constexpr size_t kNumberSize = 16;
+
+template <typename Number>
+bool ParseDigits(std::string_view text, Number* number, int base = 10) {
+  const char* const end = text.data() + text.size();
+  const auto [next, error] = std::from_chars(text.data(), end, *number, base);
+  return error == std::errc() && next == end;
+}
+
+// Letters and digits that depend on the seed.
+std::string Filling(uint64_t seed, size_t size) {
+  bench::MixedNumbers numbers(seed);
+  std::string text(size, '\0');
+  for (char& letter : text) {
+    letter = "abcdefghijklmnopqrstuvwxyz012345"[numbers.Below(32)];
+  }
+  return text;
+}
+
+// Truncates what does not fit.
+template <size_t kSize>
+void Copy(const std::string& text, char (&to)[kSize]) {
+  to[text.copy(to, kSize - 1)] = '\0';
+}
+
+std::string Describe(const Record& record, bool must) {
+  static constexpr const char* kNames[] = {"put", "delete", "merge",
+                                           "range delete"};
+  const bool undone = record.outcome == Outcome::kUndone;
+  std::string text = std::string(kNames[static_cast<size_t>(record.kind)]) +
+                     " as write " + std::to_string(record.id) + ", " +
+                     (record.end == 0 ? "in flight"
+                      : undone        ? "rolled back"
+                                      : "acknowledged");
+  if (record.synced) text += ", synced";
+  if (record.no_log) text += ", not logged";
+  if (record.stays) text += ", ingested";
+  if (record.transaction != 0) {
+    text += ", transaction " + std::to_string(record.transaction);
+  }
+  return text + (undone ? ": must not be there"
+                 : must ? ": must be there"
+                        : ": may be there");
+}
+
+}  // namespace
+
+std::string FamilyName(uint32_t slot, uint32_t generation) {
+  if (slot == 0) return "default";
+  return "slot" + std::to_string(slot) + "." + std::to_string(generation);
+}
+
+bool ParseFamilyName(std::string_view name, uint32_t* slot,
+                     uint32_t* generation) {
+  *slot = *generation = 0;
+  if (name == "default") return true;
+  return name.size() >= 7 && ParseDigits(name.substr(4, 1), slot) &&
+         ParseDigits(name.substr(6), generation) && *slot > 0 &&
+         *slot < kSlots && name == FamilyName(*slot, *generation);
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower) {
+    if (letter >= 'A' && letter <= 'Z') {
+      letter = static_cast<char>(letter - 'A' + 'a');
+    }
+  }
+  return lower;
+}
+
+// "k0012-03abc": the group, the key in it, and 0 to 40 bytes of filling, so
+// that the hashes meet all their ranges of key sizes.
+std::string KeyText(uint32_t slot, uint32_t key) {
+  char text[24];
+  std::snprintf(text, sizeof(text), "k%04u-%02u", key / kKeysPerGroup,
+                key % kKeysPerGroup);
+  const uint64_t seed = bench::Mix((uint64_t{slot} << 32) | key);
+  return text + Filling(seed, seed % 41);
+}
+
+std::string DrawKeyText(uint32_t slot, uint32_t key,
+                        bench::MixedNumbers* numbers) {
+  std::string text = KeyText(slot, key);
+  if (slot != kFoldedSlot) return text;
+  for (char& letter : text) {
+    if (letter >= 'a' && letter <= 'z' && numbers->Below(2) == 0) {
+      letter = static_cast<char>(letter - 'a' + 'A');
+    }
+  }
+  return text;
+}
+
+std::string AbsentKeyText(uint32_t slot, uint32_t key) {
+  return KeyText(slot, key) + "~";
+}
+
+bool ParseKey(uint32_t slot, std::string_view text, uint32_t* key) {
+  uint32_t group = 0;
+  uint32_t member = 0;
+  if (text.size() < 8 || !ParseDigits(text.substr(1, 4), &group) ||
+      !ParseDigits(text.substr(6, 2), &member)) {
+    return false;
+  }
+  *key = group * kKeysPerGroup + member;
+  return *key < kKeys && Lower(text) == KeyText(slot, *key);
+}
+
+std::string ValueText(uint64_t id) {
+  char text[kNumberSize + 1];
+  std::snprintf(text, sizeof(text), "%016" PRIx64, id);
+  const uint64_t seed = bench::Mix(id);
+  return text + Filling(seed, seed % 120);
+}
+
+std::string Merged(const Value& value, std::string_view operand) {
+  if (!value) return std::string(operand);
+  return *value + kSeparator + std::string(operand);
+}
+
+std::string DescribeValue(const Value& value) {
+  if (!value) return "no value";
+  std::string text;
+  std::istringstream parts(*value + kSeparator);
+  for (std::string part; std::getline(parts, part, kSeparator);) {
+    uint64_t id = 0;
+    const bool whole =
+        part.size() >= kNumberSize &&
+        ParseDigits(std::string_view(part).substr(0, kNumberSize), &id, 16) &&
+        part == ValueText(id);
+    if (!text.empty()) text += " + ";
+    text += whole ? "write " + std::to_string(id) : "bytes of no write";
+  }
+  return text;
+}
+
+std::string Totals::Format() const {
+  std::string table;
+  const auto add = [&](uint64_t count, const char* text) {
+    const std::string number = bench::WithThousands(count);
+    table += std::string(number.size() < 15 ? 15 - number.size() : 0, ' ') +
+             number + "  " + text + "\n";
+  };
+#define DELTABLOOM_TORTURE_ADD(name, text) add(name, text);
+  DELTABLOOM_TORTURE_COUNTS(DELTABLOOM_TORTURE_ADD)
+#undef DELTABLOOM_TORTURE_ADD
+  return table;
+}
+
+std::string Totals::FormatJson() const {
+  nlohmann::ordered_json json;
+#define DELTABLOOM_TORTURE_SET(name, text) json[#name] = name.load();
+  DELTABLOOM_TORTURE_COUNTS(DELTABLOOM_TORTURE_SET)
+#undef DELTABLOOM_TORTURE_SET
+  return json.dump(2) + "\n";
+}
+
+void Totals::AddJson(const std::string& json) {
+  const auto counts =
+      nlohmann::json::parse(json).get<std::map<std::string, uint64_t>>();
+  const auto of = [&](const char* name) {
+    const auto found = counts.find(name);
+    return found == counts.end() ? 0 : found->second;
+  };
+#define DELTABLOOM_TORTURE_SUM(name, text) name += of(#name);
+  DELTABLOOM_TORTURE_COUNTS(DELTABLOOM_TORTURE_SUM)
+#undef DELTABLOOM_TORTURE_SUM
+}
+
+Journal* Journal::Create() {
+  void* const memory = mmap(nullptr, sizeof(Journal), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw std::runtime_error(std::string("no shared memory for the journal: ") +
+                             std::strerror(errno));
+  }
+  return new (memory) Journal();
+}
+
+void Journal::Clear() {
+  for (uint32_t i = 0; i < size(); ++i) new (&records_[i]) Record();
+  size_ = 0;
+  clock_ = 0;
+  failing_ = failed_ = wants_to_die = write_failed = abandoned = false;
+  failure_[0] = step_[0] = '\0';
+  acknowledged = 0;
+}
+
+Record* Journal::New() {
+  const uint32_t i = size_++;
+  if (i < kCapacity) return &records_[i];
+  size_ = kCapacity;
+  return nullptr;
+}
+
+void Journal::End(Record* record, Outcome outcome) {
+  record->outcome = outcome;
+  record->end = Now();
+}
+
+uint32_t Journal::size() const { return std::min(size_.load(), kCapacity); }
+
+void Journal::Fail(const std::string& what) {
+  if (failing_.exchange(true)) return;
+  Copy(what, failure_);
+  failed_ = true;
+}
+
+void Journal::SetStep(const std::string& step) { Copy(step, step_); }
+
+void State::Save(const std::string& path) const {
+  std::ofstream file(path + ".new", std::ios::binary | std::ios::trunc);
+  for (const SlotState& slot : slots) {
+    file << slot.exists << ' ' << slot.generation << '\n';
+    for (const Value& value : slot.values) {
+      file << (value ? "=" + *value : std::string("-")) << '\n';
+    }
+  }
+  file.close();
+  if (!file || std::rename((path + ".new").c_str(), path.c_str()) != 0) {
+    throw std::runtime_error(path + ": cannot be written");
+  }
+}
+
+State State::Load(const std::string& path) {
+  State state;
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  for (SlotState& slot : state.slots) {
+    std::getline(file, line);
+    std::istringstream(line) >> slot.exists >> slot.generation;
+    for (Value& value : slot.values) {
+      if (!std::getline(file, line)) {
+        throw std::runtime_error(path + ": cannot be read");
+      }
+      if (line[0] == '=') value = line.substr(1);
+    }
+  }
+  return state;
+}
+
+Value After(const Value& before, const Record& record) {
+  switch (record.kind) {
+    case Kind::kPut:
+      return ValueText(record.id);
+    case Kind::kMerge:
+      return Merged(before, ValueText(record.id));
+    default:
+      return std::nullopt;
+  }
+}
+
+Model::Model(const State* before, const Journal* journal, Ending ending,
+             uint64_t from, uint64_t until)
+    : before_(before),
+      journal_(journal),
+      ending_(ending),
+      from_(from),
+      until_(until) {
+  for (uint32_t i = 0; i < journal_->size(); ++i) {
+    const Record& record = journal_->at(i);
+    const uint64_t begin = record.begin;
+    if (begin == 0 || begin > until_) continue;
+    if (record.kind <= Kind::kDeleteRange) {
+      const uint32_t end =
+          record.kind == Kind::kDeleteRange ? record.key_end : record.key + 1;
+      for (uint32_t key = record.key; key < end; ++key) {
+        writes_[record.slot][key].push_back(&record);
+      }
+    }
+    if (record.outcome != Outcome::kDone || record.end >= from_) continue;
+    if (record.kind == Kind::kSync || record.synced) {
+      last_sync_ = std::max(last_sync_, begin);
+    } else if (record.kind == Kind::kFlush) {
+      last_flush_[record.slot] = std::max(last_flush_[record.slot], begin);
+    } else if (record.kind == Kind::kClose) {
+      last_close_ = begin;
+    }
+  }
+}
+
+bool Model::MustBeThere(const Record& record) const {
+  if (record.outcome != Outcome::kDone || record.end >= from_) return false;
+  if (record.stays || record.end < last_flush_[record.slot]) return true;
+  // Closing flushes what is in no log; it does not sync the log.
+  if (record.no_log) return record.end < last_close_;
+  return ending_ == Ending::kKilled || record.synced || record.end < last_sync_;
+}
+
+std::string Model::JudgeSlot(uint32_t slot, bool exists,
+                             uint32_t generation) const {
+  // What it may be: the state before a change that was in flight, and after.
+  bool was = before_->slots[slot].exists;
+  uint32_t was_generation = before_->slots[slot].generation;
+  bool fits = was == exists && (!exists || was_generation == generation);
+  for (uint32_t i = 0; i < journal_->size(); ++i) {
+    const Record& record = journal_->at(i);
+    const bool drop = record.kind == Kind::kDropFamily;
+    if ((!drop && record.kind != Kind::kCreateFamily) || record.slot != slot ||
+        record.begin == 0 || record.begin > until_) {
+      continue;
+    }
+    was = !drop;
+    was_generation = record.generation;
+    if (record.outcome == Outcome::kDone && record.end < from_) fits = false;
+    fits |= was == exists && (!exists || was_generation == generation);
+  }
+  if (fits) return "";
+  return "the column family of slot " + std::to_string(slot) + " must be " +
+         (was ? FamilyName(slot, was_generation) : "dropped") +
+         ", and the database has " +
+         (exists ? FamilyName(slot, generation) : "none");
+}
+
+std::vector<Value> Model::MayHave(uint32_t slot, uint32_t generation,
+                                  uint32_t key, std::string* story) const {
+  std::vector<Value> values = {before_->slots[slot].ValueOf(generation, key)};
+  // After the latest write so far: several where an ingested file may be
+  // missing although later writes are there. RocksDB copies the log of a
+  // checkpoint or backup after the list of its files.
+  std::vector<Value> last = values;
+  if (story != nullptr) {
+    *story = "\n  before the cycle: " + DescribeValue(values[0]);
+  }
+  for (const Record* record : writes_[slot][key]) {
+    if (record->generation != generation) continue;
+    const bool must = MustBeThere(*record);
+    if (story != nullptr) *story += "\n  " + Describe(*record, must);
+    if (record->outcome == Outcome::kUndone) continue;
+    std::vector<Value> next;
+    for (const Value& value : last) next.push_back(After(value, *record));
+    if (must) values.clear();
+    values.insert(values.end(), next.begin(), next.end());
+    if (!record->stays || must) last.clear();
+    last.insert(last.end(), next.begin(), next.end());
+  }
+  return values;
+}
+
+std::string Model::Judge(uint32_t slot, uint32_t generation, uint32_t key,
+                         const Value& found) const {
+  const std::vector<Value> may = MayHave(slot, generation, key, nullptr);
+  if (std::find(may.begin(), may.end(), found) != may.end()) return "";
+  std::string story;
+  MayHave(slot, generation, key, &story);
+  std::string text = "key '" + KeyText(slot, key) + "' (number " +
+                     std::to_string(key) + ") of " +
+                     FamilyName(slot, generation) + " has " +
+                     DescribeValue(found) + ", and must have ";
+  for (size_t i = 0; i < may.size(); ++i) {
+    text += (i > 0 ? " or " : "") + DescribeValue(may[i]);
+  }
+  return text + story;
+}
+
+bool Model::MustBeCommitted(uint32_t transaction) const {
+  for (uint32_t i = 0; i < journal_->size(); ++i) {
+    const Record& record = journal_->at(i);
+    if (record.begin != 0 && record.transaction == transaction) {
+      return MustBeThere(record);
+    }
+  }
+  return false;
+}
+
+}  // namespace deltabloom::torture

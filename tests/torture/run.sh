@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Kills a RocksDB with Deltabloom's filters while it is written to, cuts its
+# power, flips bits of its filters and indexes, and then looks for every
+# acknowledged write, by Get, MultiGet and iterators, against a model of what may
+# and what must be there. A cycle, from an opening to a check, takes about two
+# seconds; a database lives for 20 cycles. See docs/trust.md.
+#
+#   script/test --long torture [options]      e.g. --cycles 1000
+#
+#   --cycles N     cycles to run [100]
+#   --first N      number of the first cycle: where a failure began [0]
+#   --seed N       seed of everything that is drawn [random, and printed]
+#   --timeout N    seconds after which a process counts as hanging [300]
+#   --keep DIR     work in DIR, which must be new or empty, and keep it [a
+#                  temporary folder under $TMPDIR, kept after a failure]
+#   --json FILE    write the counts after every cycle, added to those of FILE
+#   --verbose      print what each cycle does
+#
+# Exit code: 0, 1 if a write was lost or anything else went wrong, 2 for bad
+# usage. From the environment: BUILD_DIR (default build/release), JOBS.
+. "$(dirname "${BASH_SOURCE[0]}")/../../script/common.sh"
+script="script/test --long torture"
+help_with - "$@"
+check_options "--cycles --first --seed --timeout --keep --json" "--verbose" "$@"
+
+"$top/script/bootstrap" build test >&2
+build=${BUILD_DIR:-$top/build/release}
+build_target "$build" torture -DDELTABLOOM_{DB_BENCH_EXT,TOOLS,TESTS}=ON
+exec "$build/tests/torture/torture" "$@"
