@@ -43,7 +43,7 @@ LEVELS_FILTERS = [
 # Where ranges are asked, these and none.
 RANGE_FILTERS = [
     Filter("rocksdb-bloom-prefix", "bloomfilter:{bits}:false", extractor="rocksdb.FixedPrefix.6"),
-    Filter("deltabloom-range", "deltabloom:{bits}:range", extractor="deltabloom.Range"),
+    Filter("deltabloom-range", "{{id=deltabloom:{bits};range=on}}", extractor="deltabloom.Range"),
 ]
 
 

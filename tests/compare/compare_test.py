@@ -236,7 +236,7 @@ class GrownTrees(Case):
             text = path.read_text()
             ours = "deltabloom" in path.name
             self.assertEqual("prefix_extractor=deltabloom.Range" in text, ours, path.name)
-            self.assertEqual("filter_policy=deltabloom:18:range" in text, ours, path.name)
+            self.assertEqual("filter_policy={id=deltabloom:18;range=on}" in text, ours, path.name)
         report = json.loads((self.out / "report.json").read_text())
         self.assertEqual({row["workload"] for row in report["cells"]}, {"seekempty-1024"})
 

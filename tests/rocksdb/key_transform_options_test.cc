@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engines/rocksdb/policy/key_transforms.h"
+#include "engines/rocksdb/policy/options.h"
 #include "engines/rocksdb/policy/private_abi.h"
-#include "engines/rocksdb/policy/settings_fields.h"
 #include "rocksdb/utilities/options_util.h"
 #include "tests/rocksdb/equal_keys.h"
 
@@ -242,20 +242,18 @@ TEST(KeyTransformOptionsTest, ATransformThatThrows) {
 // unknown transform is an error, not none.
 // Whoever comes to change them, and says why not.
 TEST(KeyTransformOptionsTest, FixedWhenAPolicyIsMade) {
-  internal::Settings settings;
-  settings.made = true;
-  const auto set = [&settings](const char* name, const char* value) {
-    return internal::FindField(name)->parse(name, value, &settings);
+  const auto set = [](const char* name, const char* value) {
+    internal::PolicyOptions options;
+    return internal::ApplyPolicyOptions({{name, value}}, /*in_use=*/true,
+                                        &options);
   };
   const std::string fixed =
       " is fixed when a policy is made: make another policy";
   EXPECT_EQ(set("key_transform", "none"), "");
   EXPECT_EQ(set("key_transform", "ascii_lowercase"), "key_transform" + fixed);
   EXPECT_EQ(set("key_transform", "nobody"), "key_transform" + fixed);
-  EXPECT_EQ(settings.key_transform, nullptr);
   EXPECT_EQ(set("compatibility", "builtin"), "");
   EXPECT_EQ(set("compatibility", "own"), "compatibility" + fixed);
-  EXPECT_EQ(settings.compatibility, RocksDBCompatibility::kBuiltin);
 }
 
 TEST(KeyTransformOptionsTest, SetOptions) {

@@ -165,8 +165,18 @@ TEST(OptionsTest, BadText) {
            {"id=deltabloom;max_build_bytes=1M",
             "max_build_bytes '1M' is not a number of bytes: use 0 for no"},
            {"id=deltabloom;payload_check=maybe",
-            "payload_check 'maybe' is unknown: use true or false"},
+            "payload_check 'maybe' is unknown: use on or off"},
            {"id=deltabloom;bits=10", ": bits"},
+           {"deltabloom:10:a\nb", "layout 'a\\nb' is unknown: use classic"},
+           {"deltabloom:10:\x1b[31m",
+            "layout '\\x1b[31m' is unknown: use classic"},
+           {"deltabloom:1'\\\xc3\t:local",
+            "bits_per_key '1\\'\\\\\\xc3\\t' is not a number: " + range},
+           {"deltabloom:10:auto:levels:\r",
+            "cannot read ':\\r': use deltabloom"},
+           {"id=deltabloom;bi\nts=10", "bi\\nts"},
+           {"id=deltabloom;key_transform=a\nb",
+            "key_transform 'a\\nb' is not registered"},
        }) {
     PolicyPtr policy;
     const Status status = Create(bad.text, &policy);
@@ -263,8 +273,7 @@ TEST(OptionsTest, BadOptionsInCode) {
   std::string error;
   EXPECT_EQ(NewRocksDBFilterPolicy(options, &error), nullptr);
   EXPECT_EQ(error,
-            "deltabloom: allocation 2 is unknown: use "
-            "RocksDBAllocation::kUniform or kLevels");
+            "deltabloom: allocation '2' is unknown: use uniform or levels");
 }
 
 TEST(OptionsTest, OptionsInCode) {

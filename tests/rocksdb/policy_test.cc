@@ -122,8 +122,8 @@ TEST(PolicyTest, OneLogLineWithTheConfiguration) {
       std::string(kConfigurationLine) +
       "0.1.0: bits_per_key=9.9 layout=auto "
       "allocation=uniform compatibility=builtin max_build_bytes=0 "
-      "payload_check=false seeded=false key_transform=none "
-      "statistics=true statistics_log_seconds=600 "
+      "payload_check=off seeded=off key_transform=none "
+      "statistics=on statistics_log_seconds=600 "
       "false_positive_rate=0 max_filter_bytes=unlimited range=off "
       "name=rocksdb.BuiltinBloomFilter cpu=";
   EXPECT_EQ(Count(ReadFile(dir.Path("db/LOG")), line), 1);

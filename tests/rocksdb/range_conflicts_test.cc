@@ -124,7 +124,7 @@ TEST(ZRangeConflictTest, TheListenerStopsRangesUnderAnotherOrder) {
   EXPECT_EQ(ScanAll(db.get(), options).range_lookups, 0u);
   LoadNumbers(db.get());
   EXPECT_NE(ReadFile(dir.Path("db/LOG"))
-                .find("no filter of this process is asked about ranges"),
+                .find("no filter of this process answers ranges"),
             std::string::npos);
   ASSERT_ROCKSDB_OK(db->DestroyColumnFamilyHandle(family));
 }

@@ -89,7 +89,7 @@ class Scan {
 inline constexpr uint64_t kStep = 1'000'000;
 inline constexpr uint64_t kKeys = 2000;
 inline constexpr int64_t kHalf = kStep / 2;
-inline constexpr char kPolicy[] = "deltabloom:24:range";
+inline constexpr char kPolicy[] = "id=deltabloom:24;range=on";
 
 inline std::string Nth(uint64_t i, int64_t offset = 0) {
   return NumberKey(i * kStep + static_cast<uint64_t>(offset));

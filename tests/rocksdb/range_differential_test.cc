@@ -32,21 +32,21 @@ std::ostream& operator<<(std::ostream& out, const Case& that) {
 }
 
 const Case kCases[] = {
-    {"Numbers", "deltabloom:18:range"},
-    {"NumbersPartitioned", "deltabloom:18:range", true},
+    {"Numbers", "id=deltabloom:18;range=on"},
+    {"NumbersPartitioned", "id=deltabloom:18;range=on", true},
     {"Texts", "id=deltabloom:18:compact;range=on", false, true},
     {"TextsPartitioned", "id=deltabloom:18:local;range=on", true, true},
     {"Universal", "id=deltabloom:20:classic;range=on", true, true, false,
      rocksdb::kCompactionStyleUniversal},
-    {"Fifo", "deltabloom:24:range", false, false, false,
+    {"Fifo", "id=deltabloom:24;range=on", false, false, false,
      rocksdb::kCompactionStyleFIFO},
-    {"Timestamps", "id=deltabloom:18:range;payload_check=true", false, false,
+    {"Timestamps", "id=deltabloom:18;range=on;payload_check=true", false, false,
      true},
-    {"TimestampsPartitioned", "id=deltabloom:18:range;seeded=true", true, true,
-     true},
+    {"TimestampsPartitioned", "id=deltabloom:18;range=on;seeded=true", true,
+     true, true},
     {"Levels", "id=deltabloom:18:auto:levels;range=on", false, false, false,
      rocksdb::kCompactionStyleLevel, nullptr},
-    {"ExtractorChanges", "deltabloom:18:range", true, true, false,
+    {"ExtractorChanges", "id=deltabloom:18;range=on", true, true, false,
      rocksdb::kCompactionStyleLevel, "rocksdb.CappedPrefix.2"},
 };
 

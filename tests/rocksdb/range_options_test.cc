@@ -34,11 +34,12 @@ TEST(RangeOptionsTest, InText) {
     const char* range;
   };
   for (const Case& good : std::vector<Case>{
-           {"deltabloom:18:range", "auto", "on"},
-           {"deltabloom:18:range:levels", "auto", "on"},
+           {"id=deltabloom:18;range=on", "auto", "on"},
+           {"id=deltabloom:18:auto:levels;range=true", "auto", "on"},
            {"deltabloom:18:local", "local", "off"},
-           {"id=deltabloom;layout=range", "auto", "on"},
-           {"id=deltabloom;layout=range;range=on", "auto", "on"},
+           {"id=deltabloom;range=1", "auto", "on"},
+           {"id=deltabloom;range=false", "auto", "off"},
+           {"id=deltabloom;range=0", "auto", "off"},
            {"id=deltabloom;layout=compact;range=on", "compact", "on"},
            {"id=deltabloom;range=on;layout=classic", "classic", "on"},
            {"id=deltabloom;range=off;layout=auto", "auto", "off"}}) {
@@ -55,17 +56,13 @@ TEST(RangeOptionsTest, InText) {
 }
 
 TEST(RangeOptionsTest, WrongText) {
-  for (const std::string bad : {"", "true", "On", "1", "no"}) {
+  for (const std::string bad : {"", "yes", "On", "2", "no"}) {
     ExpectRefused("id=deltabloom;range=" + bad,
                   "range '" + bad + "' is unknown: use on or off");
   }
-  ExpectRefused("id=deltabloom;layout=ranges",
-                "or range for auto with range=on");
-  ExpectRefused("id=deltabloom;layout=range;range=off",
-                "layout=range and range=off are both given");
+  ExpectRefused("id=deltabloom;layout=range",
+                "layout 'range' is unknown: use classic");
   ExpectRefused("id=deltabloom;range=on;key_transform=ascii_lowercase",
-                kWithTransform);
-  ExpectRefused("id=deltabloom;layout=range;key_transform=ascii_lowercase",
                 kWithTransform);
   ExpectRefused("id=deltabloom;range=on;false_positive_rate=0.01", kWithRate);
 }
@@ -102,7 +99,7 @@ TEST(RangeOptionsTest, OneCallSetsAllThatRangesNeed) {
 
 TEST(RangeOptionsTest, OptionsFilesKeepBoth) {
   const TempDir dir;
-  rocksdb::Options options = RangeOptions("deltabloom:18:range");
+  rocksdb::Options options = RangeOptions("id=deltabloom:18;range=on");
   Open(options, dir.Path("db")).reset();
   rocksdb::DBOptions db_options;
   std::vector<rocksdb::ColumnFamilyDescriptor> families;

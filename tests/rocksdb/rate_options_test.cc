@@ -111,11 +111,11 @@ TEST(RateOptions, BadOptionsInCode) {
   options.false_positive_rate = 0.01;
   options.bits_per_key = 9;
   expect_refused(options,
-                 "bits_per_key = 9 and false_positive_rate = 0.01 are "
-                 "both given: use one of them");
+                 "bits_per_key=9 and false_positive_rate=0.01 are both given: "
+                 "use one of them");
   options = {};
   options.max_filter_bytes = 0;
-  expect_refused(options, "max_filter_bytes = 0 leaves no room for a filter");
+  expect_refused(options, "max_filter_bytes '0' is no number of bytes above 0");
 }
 
 // Every combination, written and read again by RocksDB.

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "engines/rocksdb/policy/key_transforms.h"
 #include "engines/rocksdb/policy/private_abi.h"
-#include "engines/rocksdb/policy/random_seed.h"
 #include "table/framing.h"
 #include "tests/random.h"
 #include "tests/rocksdb/test_db.h"
@@ -230,7 +230,7 @@ TEST(SeededTest, Databases) {
       ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
       ExpectFiltered(GetAll(db.get(), 0, 3000), 3000);
       // The seed is in no OPTIONS.
-      EXPECT_EQ(Option(*PolicyIn(db->GetOptions()), "seeded"), "true");
+      EXPECT_EQ(Option(*PolicyIn(db->GetOptions()), "seeded"), "on");
     }
   }
 }
@@ -238,10 +238,10 @@ TEST(SeededTest, Databases) {
 TEST(SeededTest, ByCallAndByName) {
   RocksDBFilterOptions options;
   options.seeded = true;
-  EXPECT_EQ(Option(*NewRocksDBFilterPolicy(options), "seeded"), "true");
-  EXPECT_EQ(Option(*Deltabloom(), "seeded"), "false");
+  EXPECT_EQ(Option(*NewRocksDBFilterPolicy(options), "seeded"), "on");
+  EXPECT_EQ(Option(*Deltabloom(), "seeded"), "off");
   EXPECT_EQ(Option(*PolicyFromString("id=deltabloom;seeded=1"), "seeded"),
-            "true");
+            "on");
   PolicyPtr policy;
   const rocksdb::Status status = rocksdb::FilterPolicy::CreateFromString(
       rocksdb::ConfigOptions(), "id=deltabloom;seeded=yes", &policy);

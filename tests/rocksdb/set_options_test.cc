@@ -113,7 +113,7 @@ TEST_F(SetOptionsTest, FieldByItsWholeName) {
   ASSERT_ROCKSDB_OK(SetField("allocation", "levels"));
   EXPECT_EQ(Option(*InOptionsFile(), "allocation"), "levels");
   ExpectInUse("20", "classic", "own", "0");
-  EXPECT_EQ(Option(*InOptionsFile(), "payload_check"), "true");
+  EXPECT_EQ(Option(*InOptionsFile(), "payload_check"), "on");
   EXPECT_EQ(Option(*InOptionsFile(), "bits_per_key"), "20");
   EXPECT_EQ(Option(*InOptionsFile(), "layout"), "classic");
 }
@@ -131,7 +131,7 @@ TEST_F(SetOptionsTest, BadFieldByItsWholeNameIsRefused) {
            {"bits_per_key", "ten", "bits_per_key 'ten' is not a number: use 0"},
            {"layout", "cuckoo", "layout 'cuckoo' is unknown: use classic"},
            {"max_build_bytes", "1M", "max_build_bytes '1M' is not a number"},
-           {"payload_check", "2", "payload_check '2' is unknown: use true"},
+           {"payload_check", "2", "payload_check '2' is unknown: use on"},
            {"allocation", "all", "allocation 'all' is unknown: use uniform"},
            {"compatibility", "builtin", "compatibility"},
            {"bits", "10", ""},

@@ -30,9 +30,9 @@ struct Bad {
 
 const std::vector<Bad>& BadValues() {
   static const auto& values = *new std::vector<Bad>{
-      {"statistics", "maybe", "statistics 'maybe' is unknown: use true or"},
-      {"statistics", "", "statistics '' is unknown: use true or false"},
-      {"statistics", "2", "statistics '2' is unknown: use true or false"},
+      {"statistics", "maybe", "statistics 'maybe' is unknown: use on or"},
+      {"statistics", "", "statistics '' is unknown: use on or off"},
+      {"statistics", "2", "statistics '2' is unknown: use on or off"},
       {"statistics_log_seconds", "nan", kSeconds},
       {"statistics_log_seconds", "-1", kSeconds},
       {"statistics_log_seconds", "1.5", kSeconds},
@@ -45,13 +45,13 @@ const std::vector<Bad>& BadValues() {
 
 TEST(StatisticsOptionsTest, DefaultsAndRoundTrip) {
   const PolicyPtr policy = PolicyFromString("deltabloom");
-  EXPECT_EQ(Option(*policy, "statistics"), "true");
+  EXPECT_EQ(Option(*policy, "statistics"), "on");
   EXPECT_EQ(Option(*policy, "statistics_log_seconds"), "600");
   RocksDBFilterOptions options;
   options.statistics = false;
   options.statistics_log_seconds = 4294967295;
   const PolicyPtr other = NewRocksDBFilterPolicy(options);
-  EXPECT_EQ(Option(*other, "statistics"), "false");
+  EXPECT_EQ(Option(*other, "statistics"), "off");
   EXPECT_EQ(Option(*other, "statistics_log_seconds"), "4294967295");
 
   TempDir dir;
@@ -65,7 +65,7 @@ TEST(StatisticsOptionsTest, DefaultsAndRoundTrip) {
   const PolicyPtr loaded =
       PolicyIn(rocksdb::Options(db_options, families[0].options));
   ASSERT_NE(loaded, nullptr);
-  EXPECT_EQ(Option(*loaded, "statistics"), "false");
+  EXPECT_EQ(Option(*loaded, "statistics"), "off");
   EXPECT_EQ(Option(*loaded, "statistics_log_seconds"), "4294967295");
 }
 
@@ -127,7 +127,7 @@ TEST(StatisticsOptionsTest, SetOptions) {
         << status.ToString();
   }
   const PolicyPtr now = PolicyIn(db->GetOptions());
-  EXPECT_EQ(Option(*now, "statistics"), "false");
+  EXPECT_EQ(Option(*now, "statistics"), "off");
   EXPECT_EQ(Option(*now, "statistics_log_seconds"), "7");
 }
 

@@ -152,7 +152,7 @@ TEST_F(VerifyOwn, ComparatorOfOnesOwn) {
 TEST_F(VerifyOwn, RangeParts) {
   for (const bool partitioned : {false, true}) {
     rocksdb::Options options = testing::MakeOptions(
-        Config("deltabloom:18:range", partitioned, Filtering::kWholeKeys));
+        Config("id=deltabloom:18;range=on", partitioned, Filtering::kWholeKeys));
     ASSERT_ROCKSDB_OK(rocksdb::SliceTransform::CreateFromString(
         rocksdb::ConfigOptions(), "deltabloom.Range",
         &options.prefix_extractor));

@@ -27,21 +27,16 @@ constexpr double kNews = 0.5;
 // are of tables that RocksDB gave up without a word.
 constexpr size_t kMaxOrigins = 10'000;
 
-LevelBits Uniform(const Settings& settings, int level) {
-  return {FindLayout(settings.layout, Hash::kMurmurHash2, level),
-          settings.millibits_per_key, settings.false_positive_rate};
-}
-
 // The average that is asked for: as bits, or those with which the runs of the
 // tree together have the rate. In tenths then, for every flush changes it. 0
 // if no tree is known.
-double AskedBits(const Settings& settings, const TreeBits& tree) {
-  const double rate = settings.false_positive_rate;
-  if (rate == 0) return settings.millibits_per_key / 1000.0;
+double AskedBits(const PolicyOptions& options, const TreeBits& tree) {
+  const double rate = options.false_positive_rate;
+  if (rate == 0) return options.MillibitsPerKey() / 1000.0;
   std::vector<SortedRun> runs;
   for (const TreeRun& run : tree.Runs()) runs.push_back({run.keys, 1});
   const Allocation least =
-      AllocateForRates(CurveOf(settings.layout).curve, runs, rate);
+      AllocateForRates(CurveOf(options.layout).curve, runs, rate);
   if (!(least.keys > 0)) return 0;
   return std::max(kMinBitsPerKey, std::ceil(10 * least.bits / least.keys) / 10);
 }
@@ -106,6 +101,11 @@ NewTable TableOf(const FilterBuildingContext& context,
 
 }  // namespace
 
+LevelBits UniformBitsFor(const PolicyOptions& options, int level) {
+  return {FindLayout(options.layout, Hash::kMurmurHash2, level),
+          options.MillibitsPerKey(), options.false_positive_rate};
+}
+
 LevelBits BitsOf(const TreeBits& tree, const NewTable& table, Layout layout) {
   const LayoutCurve& all = CurveOf(layout);
   const TableBits given = tree.BitsFor(table, all.curve);
@@ -125,10 +125,10 @@ LevelBits BitsOf(const TreeBits& tree, const NewTable& table, Layout layout) {
   return {row, MillibitsOf(bits)};
 }
 
-LevelChoice ChooseByLevel(const Settings& settings,
+LevelChoice ChooseByLevel(const PolicyOptions& options,
                           const FilterBuildingContext& context) {
   LevelChoice choice;
-  choice.bits = Uniform(settings, context.level_at_creation);
+  choice.bits = UniformBitsFor(options, context.level_at_creation);
   TableNote note;
   const bool noted = TakeNote(context.column_family_name, &note);
   if (context.reason == TableFileCreationReason::kMisc ||
@@ -147,8 +147,8 @@ LevelChoice ChooseByLevel(const Settings& settings,
   const auto it = note.trees->families.find(context.column_family_name);
   if (it == note.trees->families.end()) return choice;
   FamilyTree& family = it->second;
-  family.asked = AskedBits(settings, family.bits);
-  family.layout = settings.layout;
+  family.asked = AskedBits(options, family.bits);
+  family.layout = options.layout;
   if (family.asked < kMinBitsPerKey) return choice;
   family.bits.Ask(family.asked);
   choice.bits = BitsOf(family.bits, TableOf(context, *note.trees, note.job),

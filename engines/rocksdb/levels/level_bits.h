@@ -6,8 +6,8 @@
 #include <string>
 
 #include "engines/rocksdb/levels/trees.h"
+#include "engines/rocksdb/policy/options.h"
 #include "engines/rocksdb/policy/private_abi.h"
-#include "engines/rocksdb/policy/settings.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::internal {
@@ -25,9 +25,12 @@ struct LevelChoice {
   std::string log_line;      // empty unless there is news
 };
 
+// What all tables of a level get alike.
+LevelBits UniformBitsFor(const PolicyOptions& options, int level);
+
 // For the table whose builder this thread is asked for. Throws std::bad_alloc.
 LevelChoice ChooseByLevel(
-    const Settings& settings,
+    const PolicyOptions& options,
     const ROCKSDB_NAMESPACE::FilterBuildingContext& context);
 
 // What a table gets in a tree whose average is asked for, and as which layout.

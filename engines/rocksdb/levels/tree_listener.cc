@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engines/rocksdb/range/range_check.h"
+#include "engines/rocksdb/policy/family_check.h"
 #include "engines/rocksdb/range/range_extractor.h"
 #include "rocksdb/db.h"
 #include "rocksdb/metadata.h"

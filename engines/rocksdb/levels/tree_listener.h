@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engines/rocksdb/levels/trees.h"
-#include "engines/rocksdb/policy/settings.h"
+#include "engines/rocksdb/policy/options.h"
 #include "rocksdb/listener.h"
 
 namespace deltabloom::internal {

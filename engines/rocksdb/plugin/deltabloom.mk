@@ -3,10 +3,8 @@
 #
 # ":=" hides this list from RocksDB's CMake build, which reads the line with
 # "= " from this file, too, and finds the sources in CMakeLists.txt.
-deltabloom_FILES := $(foreach folder,util util/layouts/classic util/layouts/local util/layouts/compact util/range \
-    table engines/rocksdb,\
-  $(wildcard plugin/deltabloom/source/$(folder)/*.cc)) \
-  $(wildcard plugin/deltabloom/source/engines/rocksdb/plugin/*_function.cc)
+deltabloom_FILES := $(foreach folders,util util/* util/*/* table engines/rocksdb/[!p]* engines/rocksdb/policy,\
+  $(wildcard plugin/deltabloom/source/$(folders)/*.cc))
 deltabloom_SOURCES := $(deltabloom_FILES:plugin/deltabloom/%=%)
 deltabloom_FUNC = deltabloom_register
 

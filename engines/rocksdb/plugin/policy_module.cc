@@ -5,7 +5,7 @@
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/plugin/statistics_file.h"
-#include "engines/rocksdb/policy/settings.h"
+#include "engines/rocksdb/policy/policy.h"
 
 namespace {
 
@@ -21,7 +21,7 @@ const bool registered = [] {
   }
   // db_bench, for one, runs on without a filter when its OPTIONS file names a
   // policy that cannot be made.
-  deltabloom::internal::SetProblemReporter(Print);
+  deltabloom::internal::SetErrorReporter(Print);
   deltabloom::internal::StartStatisticsFile();
   return true;
 }();

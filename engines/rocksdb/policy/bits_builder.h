@@ -11,7 +11,7 @@
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/policy/construction_charge.h"
 #include "engines/rocksdb/policy/filter_bits.h"
-#include "engines/rocksdb/policy/key_mapping.h"
+#include "engines/rocksdb/policy/key_transforms.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/range/range_keys.h"
 #include "engines/rocksdb/statistics/statistics.h"

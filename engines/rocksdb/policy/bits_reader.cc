@@ -9,7 +9,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "engines/rocksdb/policy/key_mapping.h"
 #include "engines/rocksdb/range/range_reader.h"
 #include "engines/rocksdb/statistics/counting_reader.h"
 #include "util/cpu.h"
@@ -162,7 +161,7 @@ FilterBitsReader* NewReader(const Around& around, Arguments&&... arguments) {
 
 FilterBitsReader* NewSealedBitsReader(const Slice& filter,
                                       const ReaderSettings& settings,
-                                      OtherKeys* other) {
+                                      TransformMismatch* mismatch) {
   ParsedFilter parsed;
   HashedKeys keys;
   const FilterKind kind = ParseSealed({filter.data(), filter.size()},
@@ -182,8 +181,8 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
   }
   if (keys.transformed != (transform != nullptr) ||
       (transform != nullptr && keys.transform_id != transform->id)) {
-    if (other != nullptr && kind != FilterKind::kAlways) {
-      *other = {true, foreign, keys};
+    if (mismatch != nullptr && kind != FilterKind::kAlways) {
+      *mismatch = {true, foreign, keys};
     }
     SetAlwaysMatch(&parsed);
     keys = HashedKeys();

@@ -11,33 +11,32 @@
 
 namespace deltabloom::internal {
 
-// How a policy reads.
 struct ReaderSettings {
-  // Whose reader gets what is not Deltabloom's; null: nobody's.
+  // Reads filters that are not Deltabloom's; null: none does.
   const ROCKSDB_NAMESPACE::FilterPolicy* builtin = nullptr;
-  // That of the policy. Only filters of this one are asked; null: of none.
+  // Only filters of this transform are queried; null: those of none.
   const RegisteredTransform* transform = nullptr;
   std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
-  bool range = false;  // whether range parts are asked
+  bool range = false;  // whether range parts are queried
 };
 
-// A filter that is not asked, for it holds other keys than the policy's.
-struct OtherKeys {
+// A filter that is ignored, as it was built for another key transform.
+struct TransformMismatch {
   bool found = false;
-  bool builtin = false;  // RocksDB's own, or somebody else's; else:
+  bool builtin = false;  // it is not Deltabloom's; else:
   HashedKeys keys;
 };
 
-// A reader for any bytes. Those without Deltabloom's magic go to the reader of
-// `builtin`; with no `builtin`, or with 5 bytes or less, they match every key:
-// RocksDB's reader would answer "absent" to everything for so few. With a key
-// transform they match every key, too, as do filters of another transform than
-// the policy's; *other, which may be null, then says so. The bytes must outlive
-// the reader. Null when memory has run out, which RocksDB takes for "may
-// match".
+// Returns a reader for any bytes. Bytes without Deltabloom's magic go to the
+// reader of `builtin`; without `builtin`, and with 5 bytes or less, they match
+// every key: for those RocksDB's reader would answer "absent" to every key.
+// With a key transform they match every key, as do filters of another transform
+// than the policy's; *mismatch, which may be null, then says so. The bytes must
+// outlive the reader. Returns null when memory has run out, which RocksDB takes
+// for "may match".
 ROCKSDB_NAMESPACE::FilterBitsReader* NewSealedBitsReader(
     const ROCKSDB_NAMESPACE::Slice& filter, const ReaderSettings& settings,
-    OtherKeys* other = nullptr);
+    TransformMismatch* mismatch = nullptr);
 
 }  // namespace deltabloom::internal
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engines/rocksdb/policy/settings.h"
+#include "engines/rocksdb/policy/options.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {

@@ -1,12 +1,17 @@
 #include "engines/rocksdb/policy/key_transforms.h"
 
+#include <sys/random.h>
+
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
 
 #include "util/hash64.h"
+#include "util/json.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -31,12 +36,13 @@ bool IsNameByte(char c) {
          (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
 }
 
-std::string Problem(const KeyTransform& transform) {
+// An empty string if it is legal.
+std::string ErrorIn(const KeyTransform& transform) {
   const std::string& name = transform.name;
   if (name.empty() || name.size() > kMaxNameSize || name == kNoTransform ||
       !std::all_of(name.begin(), name.end(), IsNameByte)) {
-    return "key transform: the name '" + name +
-           "' is not legal: use 1 to 64 letters, digits, '_', '-' and '.', "
+    return "key transform: the name " + Quote(name) +
+           " is not legal: use 1 to 64 letters, digits, '_', '-' and '.', "
            "not 'none'";
   }
   if (transform.version == 0) {
@@ -54,8 +60,8 @@ class Registry {
   }
 
   std::string Add(const KeyTransform& transform) {
-    std::string problem = Problem(transform);
-    if (!problem.empty()) return problem;
+    std::string error = ErrorIn(transform);
+    if (!error.empty()) return error;
     auto registered = std::make_unique<RegisteredTransform>();
     registered->transform = transform;
     registered->text = transform.name + "@" + std::to_string(transform.version);
@@ -68,14 +74,14 @@ class Registry {
     }
     if (same->second->text == registered->text) {
       return "key transform " + registered->text +
-             " is registered already: a function that answers otherwise needs "
+             " is registered already: a function with other results needs "
              "another version";
     }
     return "key transform " + registered->text + " has the id of " +
            same->second->text + ", which is registered: use another name";
   }
 
-  // The one with the highest version that fits; null: none does.
+  // The one with the highest version for which `fits` holds, or null.
   template <typename Fits>
   const RegisteredTransform* Find(Fits fits) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -109,11 +115,22 @@ class Registry {
   std::map<uint32_t, std::unique_ptr<const RegisteredTransform>> by_id_;
 };
 
-// Never destroyed: filters may be asked while static objects go.
+// Never destroyed: filters may be queried while static objects are destroyed.
 Registry& TheRegistry() {
   static auto& registry = *new Registry;
   return registry;
 }
+
+// Requests of this size are never answered in part.
+bool SystemRandom(void* bytes, size_t size) {
+  ssize_t got;
+  do {
+    got = getrandom(bytes, size, 0);
+  } while (got < 0 && errno == EINTR);
+  return got == static_cast<ssize_t>(size);
+}
+
+std::atomic<RandomSource> random_source{SystemRandom};
 
 }  // namespace
 
@@ -133,28 +150,27 @@ const RegisteredTransform* FindKeyTransform(uint32_t id) {
   });
 }
 
-const RegisteredTransform* KeyTransformOf(std::string_view option) {
-  return option == kNoTransform ? nullptr : FindKeyTransform(option);
-}
-
-std::string KeyTransformProblem(std::string_view option) {
-  if (option == kNoTransform || FindKeyTransform(option) != nullptr) return {};
-  return "key_transform '" + std::string(option) +
-         "' is not registered in this process: call RegisterKeyTransform "
-         "before, or use none, " +
-         KeyTransformNames();
-}
-
 std::string KeyTransformNames() { return TheRegistry().Names(); }
+
+bool RandomSeed(SipHashKey* seed) {
+  unsigned char bytes[kSipHashKeySize];
+  if (!random_source.load()(bytes, sizeof(bytes))) return false;
+  *seed = LoadSipHashKey(bytes);
+  return true;
+}
+
+void SetRandomSource(RandomSource source) {
+  random_source = source == nullptr ? SystemRandom : source;
+}
 
 }  // namespace deltabloom::internal
 
 namespace deltabloom {
 
 bool RegisterKeyTransform(const KeyTransform& transform, std::string* error) {
-  const std::string problem = internal::TheRegistry().Add(transform);
-  if (problem.empty()) return true;
-  if (error != nullptr) *error = "deltabloom: " + problem;
+  const std::string wrong = internal::TheRegistry().Add(transform);
+  if (wrong.empty()) return true;
+  if (error != nullptr) *error = "deltabloom: " + wrong;
   return false;
 }
 

@@ -1,23 +1,27 @@
-// The registry of key transforms.
+// What filters hash instead of a key: its key transform, a seeded hash of that,
+// or both.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_KEY_TRANSFORMS_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_POLICY_KEY_TRANSFORMS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "deltabloom/key_transform.h"
+#include "table/framing.h"
+#include "util/siphash.h"
 
 namespace deltabloom::internal {
 
-// A transform that is registered, and stays so.
+// A transform stays registered until the process ends.
 struct RegisteredTransform {
   KeyTransform transform;
   std::string text;  // NAME@VERSION
   uint32_t id;       // in filters
 };
 
-// The name of no transform in texts.
+// The name of no transform.
 inline constexpr char kNoTransform[] = "none";
 
 // The id of docs/format.md, "Key transform".
@@ -28,13 +32,54 @@ uint32_t KeyTransformId(std::string_view text);
 const RegisteredTransform* FindKeyTransform(std::string_view text);
 const RegisteredTransform* FindKeyTransform(uint32_t id);
 
-// The option key_transform: what FindKeyTransform has for it, null for no
-// transform; and what is wrong with it, if anything.
-const RegisteredTransform* KeyTransformOf(std::string_view option);
-std::string KeyTransformProblem(std::string_view option);
-
 // "ascii_lowercase@1, trim_trailing_spaces@1": all, in order.
 std::string KeyTransformNames();
+
+// Returns false, and *seed stays, if the system gives no random bytes. There is
+// no weaker source instead.
+bool RandomSeed(SipHashKey* seed);
+
+// For tests: where the bytes come from; null: the system. Fills `size` bytes
+// and returns true, or returns false.
+using RandomSource = bool (*)(void* bytes, size_t size);
+void SetRandomSource(RandomSource source);
+
+// A key transform, a seed, both or neither.
+class KeyMapping {
+ public:
+  // `transform` may be null; it replaces what `keys` says of a transform.
+  KeyMapping(const RegisteredTransform* transform, const HashedKeys& keys)
+      : transform_(transform), keys_(keys) {
+    keys_.transformed = transform != nullptr;
+    keys_.transform_id = transform == nullptr ? 0 : transform->id;
+  }
+  KeyMapping() : KeyMapping(nullptr, HashedKeys()) {}
+
+  // What the trailer says of it.
+  const HashedKeys& keys() const { return keys_; }
+  bool IsNeeded() const { return !keys_.AsTheyAre(); }
+
+  // Where Map puts what is not part of the key.
+  struct Space {
+    KeyScratch transformed;
+    char seeded[kSeededKeySize];
+  };
+
+  // Returns a view of `key`, of *space, or of what the transform keeps. Throws
+  // what the transform throws.
+  std::string_view Map(std::string_view key, Space* space) const {
+    if (transform_ != nullptr) {
+      key = transform_->transform.function(key, &space->transformed);
+    }
+    if (!keys_.seeded) return key;
+    SeededKey(keys_.seed, key, space->seeded);
+    return {space->seeded, kSeededKeySize};
+  }
+
+ private:
+  const RegisteredTransform* transform_;
+  HashedKeys keys_;
+};
 
 }  // namespace deltabloom::internal
 

@@ -1,22 +1,21 @@
 #include "engines/rocksdb/policy/policy.h"
 
+#include <cstdio>
 #include <exception>
-#include <new>
 #include <set>
-#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "engines/rocksdb/levels/tree_listener.h"
-#include "engines/rocksdb/policy/bits_reader.h"
+#include "engines/rocksdb/policy/family_check.h"
 #include "engines/rocksdb/policy/library_check.h"
-#include "engines/rocksdb/policy/random_seed.h"
-#include "engines/rocksdb/policy/settings_fields.h"
-#include "engines/rocksdb/policy/transform_conflicts.h"
 #include "engines/rocksdb/range/range_check.h"
 #include "engines/rocksdb/range/range_extractor.h"
 #include "rocksdb/env.h"
+#include "rocksdb/utilities/options_type.h"
 #include "table/framing.h"
 #include "util/cpu.h"
+#include "util/json.h"
 #include "util/version.h"
 
 namespace deltabloom::internal {
@@ -29,6 +28,9 @@ using ROCKSDB_NAMESPACE::FilterBitsBuilder;
 using ROCKSDB_NAMESPACE::FilterBitsReader;
 using ROCKSDB_NAMESPACE::FilterBuildingContext;
 using ROCKSDB_NAMESPACE::Logger;
+using ROCKSDB_NAMESPACE::OptionTypeFlags;
+using ROCKSDB_NAMESPACE::OptionTypeInfo;
+using ROCKSDB_NAMESPACE::OptionVerificationType;
 using ROCKSDB_NAMESPACE::Slice;
 using ROCKSDB_NAMESPACE::Status;
 
@@ -39,109 +41,164 @@ constexpr char kNoListener[] =
     "bits_per_key; add listeners=deltabloom to the DBOptions of the OPTIONS "
     "file, or NewRocksDBFilterListener() to DBOptions::listeners";
 
-class WhileTrue {
- public:
-  explicit WhileTrue(bool* flag) : flag_(flag) { *flag_ = true; }
-  ~WhileTrue() { *flag_ = false; }
-  WhileTrue(const WhileTrue&) = delete;
-  WhileTrue& operator=(const WhileTrue&) = delete;
+std::atomic<ErrorReporter> error_reporter{nullptr};
 
- private:
-  bool* const flag_;
-};
-
-}  // namespace
-
-SealedFilterPolicy::SealedFilterPolicy()
-    : builtin_(ROCKSDB_NAMESPACE::NewBloomFilterPolicy(10)) {
-  RegisterOptions(&settings_, &SettingsTypeInfo());
-  AddPolicy(this, statistics_);
+// "deltabloom: <error>", handed to the reporter as well.
+std::string Report(const std::string& error) {
+  std::string line = "deltabloom: " + error;
+  const ErrorReporter reporter = error_reporter;
+  if (reporter != nullptr) reporter(line);
+  return line;
 }
 
-SealedFilterPolicy::~SealedFilterPolicy() { RemovePolicy(this); }
-
-const char* SealedFilterPolicy::CompatibilityName() const {
-  return settings_.compatibility == RocksDBCompatibility::kOwn
-             ? kOwnCompatibilityName
-             : builtin_->CompatibilityName();
+// RocksDB's own errors hold names from the text as they are.
+Status OnOneLine(const Status& status) {
+  const std::string text = status.ToString();
+  const std::string quoted = Quote(text);
+  if (quoted.size() == text.size() + 2) return status;
+  return Status::InvalidArgument(quoted.substr(1, quoted.size() - 2));
 }
 
-FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
-    const FilterBuildingContext& context) const {
+// What RocksDB calls for each option. Without memory the option is not set, and
+// a policy that is being made is refused: RocksDB may drop the Status.
+Status ParseOption(const PolicyOption& option, const std::string& text,
+                   LiveOptions* live) {
   try {
-    const LevelBits bits = ChooseBits(context);
-    LogUnaskedFilters(context.info_log);
-    BuilderSettings builder;
-    builder.layout = bits.layout;
-    builder.max_build_bytes = settings_.max_build_bytes;
-    builder.max_filter_bytes = settings_.max_filter_bytes;
-    builder.millibits_per_key = bits.millibits_per_key;
-    builder.false_positive_rate = bits.false_positive_rate;
-    if (builder.false_positive_rate == 0 &&
-        builder.millibits_per_key < kMinMillibitsPerKey) {
-      return nullptr;
+    std::string error;
+    {
+      const std::lock_guard<std::mutex> lock(live->mutex);
+      if (live->in_use) {
+        PolicyOptions changed = live->options;
+        error = ApplyPolicyOptions({{option.name, text}}, /*in_use=*/true,
+                                   &changed);
+        if (error.empty()) live->options = changed;
+      } else {
+        error = option.parse(option, text, &live->options);
+      }
     }
-    if (!MapKeys(context.info_log, &builder.mapping)) return nullptr;
-    builder.seal.level_at_creation =
-        LevelByte({context.level_at_creation, context.is_bottommost});
-    builder.seal.payload_check = settings_.payload_check;
-    builder.range = AnswersRanges();
-    builder.optimize_for_memory =
-        context.table_options.optimize_filters_for_memory;
-    builder.detect_corruption =
-        context.table_options.detect_filter_construct_corruption;
-    builder.charged_cache = CacheToCharge(context.table_options);
-    builder.log = context.info_log;
-    builder.tally = tally_;
-    if (settings_.statistics) {
-      builder.statistics = statistics_;
-      LogStatistics(context.info_log);
-    }
-    return new BitsBuilder(builder);
+    if (error.empty()) return Status::OK();
+    const std::string line = Report(error);
+    if (!live->in_use && live->error.empty()) live->error = line;
+    return Status::InvalidArgument(line);
   } catch (const std::exception&) {
-    return nullptr;  // out of memory: no filter
+    if (!live->in_use && live->error.empty()) live->error = kOutOfMemory;
+    return Status::MemoryLimit();
   }
+}
+
+// Spaces that no other living object has. RocksDB drops spaces at the end of a
+// value when it reads one.
+std::string UniqueSpaces(const LiveOptions& live) {
+  std::string spaces = " ";
+  for (uintptr_t rest = reinterpret_cast<uintptr_t>(&live); rest != 0;
+       rest >>= 1) {
+    spaces += rest % 2 == 0 ? ' ' : '\t';
+  }
+  return spaces;
+}
+
+// RocksDB reads an OPTIONS file again before the file replaces an older one,
+// and compares first the policies, then their texts. A policy with an error
+// that RocksDB dropped equals no other, and prints like no other, not even like
+// one with the same error that was read from its text.
+Status PrintOption(const PolicyOption& option, const LiveOptions& live,
+                   std::string* text) {
+  try {
+    *text = option.print(live.Get());
+    if (!live.error.empty()) *text += UniqueSpaces(live);
+    return Status::OK();
+  } catch (const std::exception&) {
+    return Status::MemoryLimit();
+  }
+}
+
+bool EqualOption(const PolicyOption& option, const LiveOptions& a,
+                 const LiveOptions& b, std::string* mismatch) {
+  try {
+    const std::string& error = a.error.empty() ? b.error : a.error;
+    if (error.empty() && option.print(a.Get()) == option.print(b.Get())) {
+      return true;
+    }
+    *mismatch = error.empty() ? option.name : error;
+  } catch (const std::exception&) {
+    *mismatch = kOutOfMemory;
+  }
+  return false;
+}
+
+ROCKSDB_NAMESPACE::OptionType RocksDBType(OptionType type) {
+  switch (type) {
+    case OptionType::kReal:
+      return ROCKSDB_NAMESPACE::OptionType::kDouble;
+    case OptionType::kInteger:
+      return ROCKSDB_NAMESPACE::OptionType::kUInt64T;
+    case OptionType::kSwitch:
+      return ROCKSDB_NAMESPACE::OptionType::kBoolean;
+    case OptionType::kChoice:
+      return ROCKSDB_NAMESPACE::OptionType::kEnum;
+    case OptionType::kText:
+      break;
+  }
+  return ROCKSDB_NAMESPACE::OptionType::kString;
+}
+
+// All options have offset 0, that of the LiveOptions. `option` is one of
+// kPolicyOptions.
+OptionTypeInfo TypeInfo(const PolicyOption& option) {
+  const PolicyOption* const of = &option;
+  return OptionTypeInfo(
+      0, RocksDBType(option.type), OptionVerificationType::kNormal,
+      option.may_change ? OptionTypeFlags::kMutable : OptionTypeFlags::kNone,
+      [of](const ConfigOptions&, const std::string&, const std::string& text,
+           void* object) {
+        return ParseOption(*of, text, static_cast<LiveOptions*>(object));
+      },
+      [of](const ConfigOptions&, const std::string&, const void* object,
+           std::string* text) {
+        return PrintOption(*of, *static_cast<const LiveOptions*>(object), text);
+      },
+      [of](const ConfigOptions&, const std::string&, const void* left,
+           const void* right, std::string* mismatch) {
+        return EqualOption(*of, *static_cast<const LiveOptions*>(left),
+                           *static_cast<const LiveOptions*>(right), mismatch);
+      });
+}
+
+const std::unordered_map<std::string, OptionTypeInfo>& TypeInfos() {
+  // Never destroyed: policies may outlive static objects.
+  static const auto& infos = *[] {
+    auto* const made = new std::unordered_map<std::string, OptionTypeInfo>;
+    for (size_t i = 0; i < kPolicyOptionCount; ++i) {
+      made->emplace(kPolicyOptions[i].name, TypeInfo(kPolicyOptions[i]));
+    }
+    return made;
+  }();
+  return infos;
+}
+
+std::string NameOf(const TransformMismatch& mismatch) {
+  if (mismatch.builtin) return "is not Deltabloom's";
+  if (!mismatch.keys.transformed) return "has none";
+  const RegisteredTransform* const transform =
+      FindKeyTransform(mismatch.keys.transform_id);
+  if (transform != nullptr) return "has " + transform->text;
+  char id[16];
+  std::snprintf(id, sizeof(id), "%08x", mismatch.keys.transform_id);
+  return std::string("has one with id ") + id +
+         " that is not registered in this process";
 }
 
 // Throws std::bad_alloc.
-bool SealedFilterPolicy::AnswersRanges() const {
-  return settings_.range && settings_.key_transform == nullptr &&
-         settings_.false_positive_rate == 0 && RangeProblem().empty();
+bool AnswersRanges(const PolicyOptions& options) {
+  return options.range && options.transform == nullptr &&
+         options.false_positive_rate == 0 && RangeProblem().empty();
 }
 
-LevelBits SealedFilterPolicy::ChooseBits(
-    const FilterBuildingContext& context) const {
-  if (settings_.allocation != RocksDBAllocation::kLevels) {
-    LogConfiguration(context.info_log, "");
-    return {FindLayout(settings_.layout, Hash::kMurmurHash2,
-                       context.level_at_creation),
-            settings_.millibits_per_key, settings_.false_positive_rate};
-  }
-  const LevelChoice choice = ChooseByLevel(settings_, context);
-  LogConfiguration(context.info_log, choice.no_listener ? kNoListener : "");
-  if (!choice.log_line.empty() && context.info_log != nullptr) {
-    try {
-      ROCKSDB_NAMESPACE::Info(context.info_log, "%s", choice.log_line.c_str());
-    } catch (const std::bad_alloc&) {
-      // Not worth a filter; the next change of the tree has a line again.
-    }
-  }
-  return choice.bits;
-}
-
-void SealedFilterPolicy::LogStatistics(Logger* log) const noexcept {
-  try {
-    statistics_log_.Write(*statistics_, settings_.statistics_log_seconds, log);
-  } catch (const std::exception&) {
-    // Out of memory: not worth a filter; the next interval has a table again.
-  }
-}
-
-// False: there can be no filter.
-bool SealedFilterPolicy::MapKeys(Logger* log, KeyMapping* mapping) const {
-  if (!settings_.unknown_key_transform.empty()) return false;  // is in the LOG
+// False if there can be no filter.
+bool MapKeys(const PolicyOptions& options, Logger* log, KeyMapping* mapping) {
+  if (options.TransformIsUnknown()) return false;  // the LOG has the error
   HashedKeys keys;
-  keys.seeded = settings_.seeded;
+  keys.seeded = options.seeded;
   if (keys.seeded && !RandomSeed(&keys.seed)) {
     if (log != nullptr) {
       ROCKSDB_NAMESPACE::Error(log,
@@ -150,115 +207,215 @@ bool SealedFilterPolicy::MapKeys(Logger* log, KeyMapping* mapping) const {
     }
     return false;
   }
-  *mapping = KeyMapping(settings_.key_transform, keys);
+  *mapping = KeyMapping(options.transform, keys);
   return true;
+}
+
+}  // namespace
+
+void SetErrorReporter(ErrorReporter reporter) { error_reporter = reporter; }
+
+void MismatchLog::Note(const TransformMismatch& mismatch) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!first_.found) first_ = mismatch;
+}
+
+std::string MismatchLog::TakeLine(const PolicyOptions& options) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!first_.found || written_) return {};
+  written_ = true;
+  return "filters of another key transform than key_transform=" +
+         options.key_transform +
+         " are ignored, every key may match until compaction replaces them; "
+         "the first that was found " +
+         NameOf(first_);
+}
+
+void MismatchLog::PutBack() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  written_ = false;
+}
+
+SealedFilterPolicy::SealedFilterPolicy()
+    : builtin_(ROCKSDB_NAMESPACE::NewBloomFilterPolicy(10)) {
+  RegisterOptions(&live_, &TypeInfos());
+  AddPolicy(this, statistics_);
+}
+
+SealedFilterPolicy::SealedFilterPolicy(const std::string& uri)
+    : SealedFilterPolicy() {
+  const std::string error = ParsePolicyUri(uri, &live_.options);
+  if (!error.empty()) live_.error = Report(error);
+}
+
+SealedFilterPolicy::SealedFilterPolicy(const PolicyOptions& options)
+    : SealedFilterPolicy() {
+  live_.options = options;
+  StartUse(options);
+}
+
+SealedFilterPolicy::~SealedFilterPolicy() { RemovePolicy(this); }
+
+void SealedFilterPolicy::StartUse(const PolicyOptions& options) {
+  live_.in_use = true;
+  if (options.range) RangeProblem();  // runs its check now
+}
+
+const char* SealedFilterPolicy::CompatibilityName() const {
+  const std::lock_guard<std::mutex> lock(live_.mutex);
+  return live_.options.compatibility == RocksDBCompatibility::kOwn
+             ? kOwnCompatibilityName
+             : builtin_->CompatibilityName();
+}
+
+FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
+    const FilterBuildingContext& context) const {
+  try {
+    const PolicyOptions options = live_.Get();
+    const LevelBits bits = ChooseBits(options, context);
+    LogMismatch(options, context.info_log);
+    BuilderSettings builder;
+    builder.layout = bits.layout;
+    builder.max_build_bytes = options.max_build_bytes;
+    builder.max_filter_bytes = options.max_filter_bytes;
+    builder.millibits_per_key = bits.millibits_per_key;
+    builder.false_positive_rate = bits.false_positive_rate;
+    if (builder.false_positive_rate == 0 &&
+        builder.millibits_per_key < kMinMillibitsPerKey) {
+      return nullptr;
+    }
+    if (!MapKeys(options, context.info_log, &builder.mapping)) return nullptr;
+    builder.seal.level_at_creation =
+        LevelByte({context.level_at_creation, context.is_bottommost});
+    builder.seal.payload_check = options.payload_check;
+    builder.range = AnswersRanges(options);
+    builder.optimize_for_memory =
+        context.table_options.optimize_filters_for_memory;
+    builder.detect_corruption =
+        context.table_options.detect_filter_construct_corruption;
+    builder.charged_cache = CacheToCharge(context.table_options);
+    builder.log = context.info_log;
+    builder.tally = tally_;
+    if (options.statistics) {
+      builder.statistics = statistics_;
+      LogStatistics(options, context.info_log);
+    }
+    return new BitsBuilder(builder);
+  } catch (const std::exception&) {
+    return nullptr;  // out of memory: no filter
+  }
+}
+
+LevelBits SealedFilterPolicy::ChooseBits(
+    const PolicyOptions& options, const FilterBuildingContext& context) const {
+  if (options.allocation != RocksDBAllocation::kLevels) {
+    LogConfiguration(options, context.info_log, "");
+    return UniformBitsFor(options, context.level_at_creation);
+  }
+  const LevelChoice choice = ChooseByLevel(options, context);
+  LogConfiguration(options, context.info_log,
+                   choice.no_listener ? kNoListener : "");
+  if (!choice.log_line.empty() && context.info_log != nullptr) {
+    try {
+      ROCKSDB_NAMESPACE::Info(context.info_log, "%s", choice.log_line.c_str());
+    } catch (const std::exception&) {
+      // Out of memory: the next change of the tree is logged again.
+    }
+  }
+  return choice.bits;
 }
 
 FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
     const Slice& filter) const {
   try {
-    // No filter can be made out without its transform, not even an empty one.
-    if (!settings_.unknown_key_transform.empty()) {
-      return NewSealedBitsReader({}, {});
-    }
+    const PolicyOptions options = live_.Get();
+    // Without its transform no filter can be read, not even an empty one.
+    if (options.TransformIsUnknown()) return NewSealedBitsReader({}, {});
     ReaderSettings reader;
-    if (settings_.compatibility == RocksDBCompatibility::kBuiltin) {
+    if (options.compatibility == RocksDBCompatibility::kBuiltin) {
       reader.builtin = builtin_.get();
     }
-    reader.transform = settings_.key_transform;
-    if (settings_.statistics) reader.statistics = statistics_;
-    reader.range = AnswersRanges();
-    OtherKeys other;
-    FilterBitsReader* const bits = NewSealedBitsReader(filter, reader, &other);
-    if (other.found) unasked_.Note(other);
+    reader.transform = options.transform;
+    if (options.statistics) reader.statistics = statistics_;
+    reader.range = AnswersRanges(options);
+    TransformMismatch mismatch;
+    FilterBitsReader* const bits =
+        NewSealedBitsReader(filter, reader, &mismatch);
+    if (mismatch.found) mismatch_log_.Note(mismatch);
     return bits;
   } catch (const std::exception&) {
-    return nullptr;  // out of memory, in RocksDB's reader: may match
+    return nullptr;  // out of memory: RocksDB's reader says "may match"
   }
 }
 
-// After an error RocksDB puts back what was there before, as it should where it
-// tells the error. Where it drops it (SetOptions from 9.8 on) the new policy
-// takes the place of the old one: what could be read, above all the
-// compatibility, then is better than the defaults.
-Status SealedFilterPolicy::ConfigureOptions(
-    const ConfigOptions& config,
-    const std::unordered_map<std::string, std::string>& options,
-    std::unordered_map<std::string, std::string>* unused) {
+// After an error RocksDB restores what was there before, which is right where
+// it returns the error. Where it drops the error (SetOptions from 9.8 on) the
+// new policy replaces the old one: then what could be read, above all the
+// compatibility, is better than the defaults.
+Status SealedFilterPolicy::ConfigureOptions(const ConfigOptions& config,
+                                            const OptionMap& options,
+                                            OptionMap* unused) {
   try {
     return Configure(config, options, unused);
   } catch (const std::exception&) {
-    if (!settings_.made) settings_.problem = kOutOfMemory;
+    if (!live_.in_use) live_.error = kOutOfMemory;
     return Status::MemoryLimit();
   }
 }
 
-Status SealedFilterPolicy::Configure(
-    const ConfigOptions& config,
-    const std::unordered_map<std::string, std::string>& options,
-    std::unordered_map<std::string, std::string>* unused) {
-  const std::string conflict = ConflictIn(settings_, options);
-  if (settings_.made) {
-    if (!conflict.empty()) return Status::InvalidArgument(Report(conflict));
-    return FilterPolicy::ConfigureOptions(config, options, unused);
+Status SealedFilterPolicy::Configure(const ConfigOptions& config,
+                                     const OptionMap& options,
+                                     OptionMap* unused) {
+  PolicyOptions changed = live_.Get();
+  const std::string error = ApplyPolicyOptions(options, live_.in_use, &changed);
+  if (live_.in_use) {
+    if (!error.empty()) return Status::InvalidArgument(Report(error));
+    return OnOneLine(FilterPolicy::ConfigureOptions(config, options, unused));
   }
-  if (configuring_) return Status::OK();
+  if (configuring_) return Status::OK();  // RocksDB restores
+  configuring_ = true;
   Status status;
-  {
-    const WhileTrue configuring(&configuring_);
-    status = FilterPolicy::ConfigureOptions(config, options, unused);
+  try {
+    status = OnOneLine(FilterPolicy::ConfigureOptions(config, options, unused));
+  } catch (const std::exception&) {
+    configuring_ = false;
+    throw;
   }
-  if (status.ok() && !conflict.empty()) {
-    settings_.problem = Report(conflict);
-    return Status::InvalidArgument(settings_.problem);
+  configuring_ = false;
+  if (live_.error.empty()) {
+    if (!status.ok()) {
+      live_.error = Report(status.ToString());
+    } else if (!error.empty()) {
+      live_.error = Report(error);
+      return Status::InvalidArgument(live_.error);
+    }
   }
-  if (!status.ok() && settings_.problem.empty()) {
-    settings_.problem = Report(status.ToString());
-  }
-  if (status.ok()) NoteIgnored(options);
+  if (status.ok()) NoteIgnoredOptions(options);
   return status;
 }
 
-// `family` may be null.
-Status SealedFilterPolicy::Problem(const ColumnFamilyOptions* family) const {
-  try {
-    if (!settings_.problem.empty()) {
-      return Status::InvalidArgument(settings_.problem);
-    }
-    if (family == nullptr) return Status::OK();
-    const std::string conflict = settings_.key_transform != nullptr
-                                     ? TransformConflict(*family)
-                                     : RangeConflict(*family, settings_.range);
-    if (conflict.empty()) return Status::OK();
-    return Status::InvalidArgument("deltabloom: " + conflict);
-  } catch (const std::exception&) {
-    return Status::MemoryLimit();
-  }
-}
-
-// RocksDB ignores what nobody knows where ignore_unknown_options says so, as
-// for the OPTIONS file of a later version. It does not say which.
-void SealedFilterPolicy::NoteIgnored(
-    const std::unordered_map<std::string, std::string>& options) {
+// With ignore_unknown_options, as for the OPTIONS file of a later version,
+// RocksDB ignores unknown options and does not say which.
+void SealedFilterPolicy::NoteIgnoredOptions(const OptionMap& options) {
   std::set<std::string> names;
   for (const auto& [name, value] : options) {
-    if (name != "id" && FindField(name) == nullptr) names.insert(Quote(name));
+    if (name != "id" && FindPolicyOption(name) == nullptr) {
+      names.insert(Quote(name));
+    }
   }
   for (const std::string& name : names) {
-    settings_.ignored += (settings_.ignored.empty() ? "" : ", ") + name;
+    live_.ignored += (live_.ignored.empty() ? "" : ", ") + name;
   }
   if (!names.empty()) {
     Report("ignored, as version " + std::string(kVersion) +
-           " does not know them: " + settings_.ignored);
+           " does not know them: " + live_.ignored);
   }
 }
 
 Status SealedFilterPolicy::PrepareOptions(const ConfigOptions& config) {
-  Status problem = Problem(nullptr);
-  if (!problem.ok()) return problem;
-  settings_.made = true;
   try {
-    if (settings_.range) RangeProblem();  // tries it out
+    if (!live_.error.empty()) return Status::InvalidArgument(live_.error);
+    StartUse(live_.Get());
   } catch (const std::exception&) {
     return Status::MemoryLimit();
   }
@@ -267,38 +424,56 @@ Status SealedFilterPolicy::PrepareOptions(const ConfigOptions& config) {
 
 Status SealedFilterPolicy::ValidateOptions(
     const DBOptions& db, const ColumnFamilyOptions& family) const {
-  Status problem = Problem(&family);
-  if (!problem.ok()) return problem;
-  {
-    const std::lock_guard<std::mutex> lock(logged_mutex_);
-    logged_.clear();
-  }
-  // Here the LOG is not always open yet; the first table tells again.
-  if (settings_.allocation == RocksDBAllocation::kLevels &&
-      !HasTreeListener(db.listeners)) {
-    LogConfiguration(db.info_log.get(), kNoListener);
+  try {
+    if (!live_.error.empty()) return Status::InvalidArgument(live_.error);
+    const PolicyOptions options = live_.Get();
+    const std::string conflict = FamilyConflict(family, options);
+    if (!conflict.empty()) {
+      return Status::InvalidArgument("deltabloom: " + conflict);
+    }
+    {
+      const std::lock_guard<std::mutex> lock(logged_mutex_);
+      logged_.clear();
+    }
+    // The LOG may not be open yet; then the first table logs it.
+    if (options.allocation == RocksDBAllocation::kLevels &&
+        !HasTreeListener(db.listeners)) {
+      LogConfiguration(options, db.info_log.get(), kNoListener);
+    }
+  } catch (const std::exception&) {
+    return Status::MemoryLimit();
   }
   return FilterPolicy::ValidateOptions(db, family);
 }
 
-void SealedFilterPolicy::LogUnaskedFilters(Logger* log) const noexcept {
+void SealedFilterPolicy::LogStatistics(const PolicyOptions& options,
+                                       Logger* log) const noexcept {
+  try {
+    statistics_log_.Write(*statistics_, options.statistics_log_seconds, log);
+  } catch (const std::exception&) {
+    // Out of memory: the next interval has a table again.
+  }
+}
+
+void SealedFilterPolicy::LogMismatch(const PolicyOptions& options,
+                                     Logger* log) const noexcept {
   if (log == nullptr) return;
   try {
-    const std::string line = unasked_.Tell(settings_.key_transform);
+    const std::string line = mismatch_log_.TakeLine(options);
     if (!line.empty()) {
       ROCKSDB_NAMESPACE::Warn(log, "[deltabloom] %s", line.c_str());
     }
   } catch (const std::exception&) {
-    unasked_.TellAgain();
+    mismatch_log_.PutBack();
   }
 }
 
-// RocksDB itself logs only our name. All that tells one LOG from another here
-// is the address of its logger, which a later database may get again: every
-// address is forgotten when a database is opened, and one whose log became
-// shorter is another's, or its log was rolled.
-bool SealedFilterPolicy::NewConfiguration(Logger* log,
-                                          const std::string& line) const {
+// RocksDB itself logs only the policy's name. A LOG is known by the address of
+// its logger, which a later database may get again: so all addresses are
+// forgotten when a database is opened, and a LOG that became shorter is another
+// one, or was rolled.
+bool SealedFilterPolicy::IsNewConfiguration(Logger* log,
+                                            const std::string& line) const {
   const std::lock_guard<std::mutex> lock(logged_mutex_);
   Logged& last = logged_[log];
   const size_t log_size = log->GetLogFileSize();
@@ -308,43 +483,43 @@ bool SealedFilterPolicy::NewConfiguration(Logger* log,
   return !done;
 }
 
-// A line for which there is no memory comes with the next builder: it is not
-// worth a filter.
-void SealedFilterPolicy::LogConfiguration(Logger* log,
+// A line for which memory has run out comes with the next builder.
+void SealedFilterPolicy::LogConfiguration(const PolicyOptions& options,
+                                          Logger* log,
                                           const char* warning) const noexcept {
   if (log == nullptr) return;
   try {
     const std::string line = std::string("[deltabloom] version ") + kVersion +
-                             ": " + ToText(settings_) +
+                             ": " + PrintPolicyOptions(options) +
                              " name=" + CompatibilityName() +
                              " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
                              " rocksdb=" + HeadersVersion();
-    const bool stopped = settings_.range && RangesStopped();
-    if (!NewConfiguration(log, line + warning + (stopped ? "stopped" : ""))) {
+    const bool stopped = options.range && RangesStopped();
+    if (!IsNewConfiguration(log, line + warning + (stopped ? "stopped" : ""))) {
       return;
     }
     ROCKSDB_NAMESPACE::Info(log, "%s", line.c_str());
     if (*warning != '\0') ROCKSDB_NAMESPACE::Warn(log, "%s", warning);
-    if (!settings_.ignored.empty()) {
+    if (!live_.ignored.empty()) {
       ROCKSDB_NAMESPACE::Warn(log,
                               "[deltabloom] ignored, as this version does not "
                               "know them: %s",
-                              settings_.ignored.c_str());
+                              live_.ignored.c_str());
     }
     if (stopped) {
       ROCKSDB_NAMESPACE::Warn(
           log,
-          "[deltabloom] no filter of this process is asked about ranges any "
-          "more: a column family with prefix_extractor=deltabloom.Range has "
-          "keys in another order than that of their bytes; use "
-          "CheckRocksDBFilters before CreateColumnFamily");
+          "[deltabloom] no filter of this process answers ranges any more: a "
+          "column family with prefix_extractor=deltabloom.Range has keys in "
+          "another order than that of their bytes; use CheckRocksDBFilters "
+          "before CreateColumnFamily");
     }
-    if (settings_.range && !RangeProblem().empty()) {
+    if (options.range && !RangeProblem().empty()) {
       ROCKSDB_NAMESPACE::Warn(log, "[deltabloom] %s", RangeProblem().c_str());
     }
-    if (!settings_.problem.empty()) {
+    if (!live_.error.empty()) {
       ROCKSDB_NAMESPACE::Error(log, "[deltabloom] not as it was set: %s",
-                               settings_.problem.c_str());
+                               live_.error.c_str());
     }
   } catch (const std::exception&) {
     const std::lock_guard<std::mutex> lock(logged_mutex_);

@@ -2,29 +2,84 @@
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_POLICY_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_POLICY_POLICY_H_
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 
 #include "engines/rocksdb/levels/level_bits.h"
 #include "engines/rocksdb/policy/bits_builder.h"
+#include "engines/rocksdb/policy/bits_reader.h"
+#include "engines/rocksdb/policy/options.h"
 #include "engines/rocksdb/policy/private_abi.h"
-#include "engines/rocksdb/policy/settings.h"
-#include "engines/rocksdb/policy/unasked_filters.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "engines/rocksdb/statistics/statistics_log.h"
 
 namespace deltabloom::internal {
 
-// Made only where LibraryProblem() is empty. Thread-safe. Once made nothing
-// throws: without memory there is no builder or reader, which is no filter and
-// "may match" for RocksDB, and a Status is MemoryLimit.
+// Called with every error in the text of a policy, if set. For programs that
+// drop the Status and go on without a filter.
+using ErrorReporter = void (*)(const std::string& line);
+void SetErrorReporter(ErrorReporter reporter);
+
+// Options as RocksDB configures them: one at a time, by name, also while the
+// policy is in use.
+struct LiveOptions {
+  static const char* kName() { return "DeltabloomOptions"; }
+
+  PolicyOptions Get() const {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return options;
+  }
+
+  mutable std::mutex mutex;
+  PolicyOptions options;  // guarded by mutex
+  // The first error in the text that the policy is made from, and the options
+  // in it that this version does not know, where RocksDB was told to ignore
+  // such: "'name', 'name'". Neither changes once the policy is in use.
+  std::string error;
+  std::string ignored;
+  // From now on an error has no effect but its Status.
+  std::atomic<bool> in_use{false};
+};
+
+// The first filter that a policy found to be of another key transform, and
+// whether the LOG has it. RocksDB gives a reader no LOG, so that builders write
+// it. Thread-safe.
+class MismatchLog {
+ public:
+  void Note(const TransformMismatch& mismatch);
+  // The line for the LOG, the first time that there is one; else nothing.
+  std::string TakeLine(const PolicyOptions& options);
+  // The line was not written.
+  void PutBack();
+
+ private:
+  std::mutex mutex_;
+  TransformMismatch first_;
+  bool written_ = false;
+};
+
+// Made only where LibraryProblem() is empty. Thread-safe. Once it is in use
+// nothing throws: without memory there is no builder or reader, which RocksDB
+// takes for no filter and "may match", and a Status is MemoryLimit.
 class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
  public:
-  SealedFilterPolicy();
+  using ColumnFamilyOptions = ROCKSDB_NAMESPACE::ColumnFamilyOptions;
+  using ConfigOptions = ROCKSDB_NAMESPACE::ConfigOptions;
+  using FilterBuildingContext = ROCKSDB_NAMESPACE::FilterBuildingContext;
+  using Logger = ROCKSDB_NAMESPACE::Logger;
+  using Slice = ROCKSDB_NAMESPACE::Slice;
+  using Status = ROCKSDB_NAMESPACE::Status;
+
+  // For RocksDB to configure, from a URI that may hold an error: RocksDB drops
+  // such errors where it parses table options, so the policy is refused later,
+  // when it is prepared or validated.
+  explicit SealedFilterPolicy(const std::string& uri);
+  // Ready for use. REQUIRES: options.Validate() is empty.
+  explicit SealedFilterPolicy(const PolicyOptions& options);
   ~SealedFilterPolicy() override;
 
   static const char* kClassName() { return kPolicyName; }
@@ -32,60 +87,47 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   const char* CompatibilityName() const override;
 
   ROCKSDB_NAMESPACE::FilterBitsBuilder* GetBuilderWithContext(
-      const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const override;
+      const FilterBuildingContext& context) const override;
   ROCKSDB_NAMESPACE::FilterBitsReader* GetFilterBitsReader(
-      const ROCKSDB_NAMESPACE::Slice& filter) const override;
+      const Slice& filter) const override;
 
-  // Return what was wrong with the text the policy was made from. RocksDB drops
-  // errors in that text where it parses table options.
-  ROCKSDB_NAMESPACE::Status PrepareOptions(
-      const ROCKSDB_NAMESPACE::ConfigOptions& config) override;
+  // These return the error in the text that the policy was made from.
+  Status PrepareOptions(const ConfigOptions& config) override;
   // Also called whenever a database is opened.
-  ROCKSDB_NAMESPACE::Status ValidateOptions(
-      const ROCKSDB_NAMESPACE::DBOptions& db,
-      const ROCKSDB_NAMESPACE::ColumnFamilyOptions& family) const override;
-
-  Settings& settings() { return settings_; }
-  const Settings& settings() const { return settings_; }
+  Status ValidateOptions(const ROCKSDB_NAMESPACE::DBOptions& db,
+                         const ColumnFamilyOptions& family) const override;
 
  protected:
-  ROCKSDB_NAMESPACE::Status ConfigureOptions(
-      const ROCKSDB_NAMESPACE::ConfigOptions& config,
-      const std::unordered_map<std::string, std::string>& options,
-      std::unordered_map<std::string, std::string>* unused) override;
+  Status ConfigureOptions(const ConfigOptions& config, const OptionMap& options,
+                          OptionMap* unused) override;
 
  private:
-  // The last line that a LOG got from us, and the size it had then or later.
+  // The last line of ours in a LOG, and the size the LOG had then or later.
   struct Logged {
     std::string line;
     size_t log_size = 0;
   };
 
-  ROCKSDB_NAMESPACE::Status Configure(
-      const ROCKSDB_NAMESPACE::ConfigOptions& config,
-      const std::unordered_map<std::string, std::string>& options,
-      std::unordered_map<std::string, std::string>* unused);
-  void NoteIgnored(const std::unordered_map<std::string, std::string>& options);
-  ROCKSDB_NAMESPACE::Status Problem(
-      const ROCKSDB_NAMESPACE::ColumnFamilyOptions* family) const;
-  bool AnswersRanges() const;
-  LevelBits ChooseBits(
-      const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const;
-  bool NewConfiguration(ROCKSDB_NAMESPACE::Logger* log,
-                        const std::string& line) const;
-  // With a warning behind it, if that is not empty.
-  void LogConfiguration(ROCKSDB_NAMESPACE::Logger* log,
+  SealedFilterPolicy();
+  Status Configure(const ConfigOptions& config, const OptionMap& options,
+                   OptionMap* unused);
+  void NoteIgnoredOptions(const OptionMap& options);
+  void StartUse(const PolicyOptions& options);
+  LevelBits ChooseBits(const PolicyOptions& options,
+                       const FilterBuildingContext& context) const;
+  bool IsNewConfiguration(Logger* log, const std::string& line) const;
+  // `warning`, if it is not empty, is a second line.
+  void LogConfiguration(const PolicyOptions& options, Logger* log,
                         const char* warning) const noexcept;
-  void LogUnaskedFilters(ROCKSDB_NAMESPACE::Logger* log) const noexcept;
-  void LogStatistics(ROCKSDB_NAMESPACE::Logger* log) const noexcept;
-  bool MapKeys(ROCKSDB_NAMESPACE::Logger* log, KeyMapping* mapping) const;
+  void LogMismatch(const PolicyOptions& options, Logger* log) const noexcept;
+  void LogStatistics(const PolicyOptions& options, Logger* log) const noexcept;
 
-  Settings settings_;
-  bool configuring_ = false;  // for the first time
-  // Reads what is not ours, and knows its name.
+  LiveOptions live_;
+  bool configuring_ = false;  // before it is in use
+  // Reads filters that are not Deltabloom's, and knows its name.
   const std::unique_ptr<const ROCKSDB_NAMESPACE::FilterPolicy> builtin_;
   const std::shared_ptr<SharedTally> tally_ = std::make_shared<SharedTally>();
-  mutable UnaskedFilters unasked_;
+  mutable MismatchLog mismatch_log_;
   const std::shared_ptr<PolicyStatistics> statistics_ =
       std::make_shared<PolicyStatistics>();
   mutable StatisticsLog statistics_log_;

@@ -1,30 +1,28 @@
+// The functions of deltabloom/rocksdb.h, and the registration with RocksDB.
 #include "deltabloom/rocksdb.h"
 
+#include <cstdio>
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <new>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "engines/rocksdb/levels/levels_json.h"
 #include "engines/rocksdb/levels/tree_listener.h"
+#include "engines/rocksdb/policy/family_check.h"
 #include "engines/rocksdb/policy/library_check.h"
 #include "engines/rocksdb/policy/policy.h"
-#include "engines/rocksdb/policy/print_once.h"
 #include "engines/rocksdb/policy/register.h"
-#include "engines/rocksdb/policy/settings.h"
-#include "engines/rocksdb/policy/settings_fields.h"
-#include "engines/rocksdb/range/range_check.h"
 #include "engines/rocksdb/range/range_extractor.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
-#include "util/number_text.h"
-#include "util/rates/layout_rates.h"
 
 namespace deltabloom {
 namespace {
 
+using internal::kOutOfMemory;
 using internal::SealedFilterPolicy;
 using ROCKSDB_NAMESPACE::BlockBasedTableOptions;
 using ROCKSDB_NAMESPACE::ColumnFamilyOptions;
@@ -35,8 +33,8 @@ using ROCKSDB_NAMESPACE::ObjectLibrary;
 using ROCKSDB_NAMESPACE::SliceTransform;
 using ROCKSDB_NAMESPACE::TableFactory;
 
-// A line to *error, or else to standard error.
-void TellLine(const char* line, std::string* error) noexcept {
+// Sets *error, or prints the line if that is null.
+void SetError(const char* line, std::string* error) noexcept {
   if (error == nullptr) {
     internal::PrintOnce(line);
     return;
@@ -44,65 +42,43 @@ void TellLine(const char* line, std::string* error) noexcept {
   try {
     *error = line;
   } catch (const std::exception&) {
-    *error = internal::kOutOfMemory;
+    *error = kOutOfMemory;
   }
 }
 
-// "deltabloom: <what>", or what there is memory for.
-void SetError(const char* what, std::string* error) noexcept {
+// Returns what `fn` returns. An error that it returns in its argument, or
+// memory that it has not got, becomes *error; then the result is `failed`.
+template <typename Result, typename Fn>
+Result WithError(Result failed, std::string* error, Fn fn) {
   try {
-    TellLine((std::string("deltabloom: ") + what).c_str(), error);
+    std::string wrong;
+    Result result = fn(&wrong);
+    if (wrong.empty()) return result;
+    SetError(("deltabloom: " + wrong).c_str(), error);
   } catch (const std::exception&) {
-    TellLine(internal::kOutOfMemory, error);
+    SetError("deltabloom: out of memory", error);
   }
+  return failed;
 }
 
-// The factory RocksDB calls with a URI: a policy in *guard, or null with a text
-// in *error. Parsing table options RocksDB drops that text and goes on with no
-// filter, so a policy with a wrong URI is made, and refused when it is
-// prepared.
-const FilterPolicy* CreatePolicy(const std::string& uri,
-                                 std::unique_ptr<const FilterPolicy>* guard,
-                                 std::string* error) {
+// A factory of RocksDB's registry: puts a new object in *guard, or an error in
+// *error and returns null.
+template <typename Base, typename Object, typename... Arguments>
+Base* Create(std::unique_ptr<Base>* guard, std::string* error,
+             const Arguments&... arguments) {
   try {
-    auto policy = std::make_unique<SealedFilterPolicy>();
-    const std::string problem = internal::ParseUri(uri, &policy->settings());
-    if (!problem.empty()) {
-      policy->settings().problem = internal::Report(problem);
-    }
-    *guard = std::move(policy);
-    return guard->get();
+    *guard = std::make_unique<Object>(arguments...);
   } catch (const std::exception&) {
-    SetError(internal::kOutOfMemory, error);
-    return nullptr;
+    SetError(kOutOfMemory, error);
   }
+  return guard->get();
 }
 
-// False with *error set if the RocksDB library does not fit.
-bool Fits(std::string* error) {
+// False with *error set if the RocksDB library has the wrong version.
+bool LibraryFits(std::string* error) {
   const std::string& problem = internal::LibraryProblem();
-  if (!problem.empty()) TellLine(problem.c_str(), error);
+  if (!problem.empty()) SetError(problem.c_str(), error);
   return problem.empty();
-}
-
-// Gives *family what ranges need; one line about what does not go with them, or
-// nothing.
-std::string PrepareForRanges(const RocksDBFilterOptions& options,
-                             ColumnFamilyOptions* family) {
-  if (options.range) {
-    if (family->prefix_extractor == nullptr) {
-      const std::string conflict = internal::RangeConflict(*family, true);
-      if (!conflict.empty()) return conflict;
-      family->prefix_extractor = std::make_shared<internal::RangeExtractor>();
-    }
-    if (internal::AsRangeExtractor(family->prefix_extractor.get()) == nullptr) {
-      return std::string("prefix_extractor ") +
-             family->prefix_extractor->Name() + " is set, and range=on needs " +
-             internal::kRangeExtractorName +
-             " in its place: reset it, or do without ranges";
-    }
-  }
-  return internal::RangeConflict(*family, options.range);
 }
 
 void Register() {
@@ -111,179 +87,172 @@ void Register() {
                  [] { internal::AddFactories(*ObjectLibrary::Default()); });
 }
 
+// Gives *family what ranges need. Returns one line about what conflicts with
+// them, or nothing.
+std::string PrepareForRanges(bool range, ColumnFamilyOptions* family) {
+  if (range && family->prefix_extractor == nullptr) {
+    std::string conflict = internal::RangeConflict(*family, true);
+    if (!conflict.empty()) return conflict;
+    family->prefix_extractor = std::make_shared<internal::RangeExtractor>();
+  }
+  const SliceTransform* const extractor = family->prefix_extractor.get();
+  if (range && internal::AsRangeExtractor(extractor) == nullptr) {
+    return std::string("prefix_extractor ") + extractor->Name() +
+           " is set, and range=on needs " + internal::kRangeExtractorName +
+           " in its place: reset it, or do without ranges";
+  }
+  return internal::RangeConflict(*family, range);
+}
+
 }  // namespace
 
 namespace internal {
 
 int AddFactories(ObjectLibrary& library) {
-  // One pattern takes every URI of ours, so that the factory judges them all:
-  // with narrower patterns a misspelt URI is silently no policy.
+  // One pattern takes all URIs that begin with the name: with narrower patterns
+  // RocksDB would take a misspelt URI for no policy without an error.
   library.AddFactory<const FilterPolicy>(
       ObjectLibrary::PatternEntry(kPolicyName, /*optional=*/true)
           .AddSeparator(":", /*at_least_one=*/false),
-      CreatePolicy);
+      [](const std::string& uri, std::unique_ptr<const FilterPolicy>* guard,
+         std::string* error) {
+        return Create<const FilterPolicy, SealedFilterPolicy>(guard, error,
+                                                              uri);
+      });
   library.AddFactory<EventListener>(
       kPolicyName, [](const std::string&, std::unique_ptr<EventListener>* guard,
                       std::string* error) {
-        guard->reset(new (std::nothrow) TreeListener);
-        if (*guard == nullptr) SetError(kOutOfMemory, error);
-        return guard->get();
+        return Create<EventListener, TreeListener>(guard, error);
       });
   library.AddFactory<const SliceTransform>(
       kRangeExtractorName,
       [](const std::string&, std::unique_ptr<const SliceTransform>* guard,
          std::string* error) {
-        try {
-          guard->reset(new RangeExtractor);
-        } catch (const std::exception&) {
-          SetError(kOutOfMemory, error);
-        }
-        return guard->get();
+        return Create<const SliceTransform, RangeExtractor>(guard, error);
       });
   return 3;
 }
 
-}  // namespace internal
-
-std::string RocksDBFilterOptions::Validate() const {
-  FilterOptions core;
-  core.bits_per_key = bits_per_key;
-  core.layout = layout;
-  core.max_build_bytes = max_build_bytes;
-  std::string problem = core.Validate();
-  if (!problem.empty()) return problem;
-  const std::string rate =
-      "false_positive_rate = " + internal::RateText(false_positive_rate);
-  if (false_positive_rate != 0 && !internal::ValidRate(false_positive_rate)) {
-    return rate + " is out of range: " + internal::kLegalRates;
-  }
-  if (false_positive_rate != 0 &&
-      bits_per_key != RocksDBFilterOptions().bits_per_key) {
-    return "bits_per_key = " + internal::NumberText(bits_per_key) + " and " +
-           rate + " are both given: use one of them";
-  }
-  if (max_filter_bytes == 0) {
-    return "max_filter_bytes = 0 leaves no room for a filter: use more, or "
-           "kUnlimited for no limit";
-  }
-  if (allocation != RocksDBAllocation::kUniform &&
-      allocation != RocksDBAllocation::kLevels) {
-    return "allocation " + std::to_string(static_cast<int>(allocation)) +
-           " is unknown: use RocksDBAllocation::kUniform or kLevels";
-  }
-  const std::string conflict = internal::RangeConflictIn(
-      range, key_transform != internal::kNoTransform, false_positive_rate != 0);
-  if (!conflict.empty()) return conflict;
-  return internal::KeyTransformProblem(key_transform);
+std::unique_ptr<const FilterPolicy> MakePolicy(const PolicyOptions& options) {
+  auto policy = std::make_unique<SealedFilterPolicy>(options);
+  // From RocksDB 9.8 on SetOptions makes a new policy, by name.
+  Register();
+  return policy;
 }
+
+void PrintOnce(const char* line) noexcept {
+  // A program may try ever new options.
+  constexpr size_t kMostLines = 20;
+  try {
+    // Never destroyed: a policy may be made by destructors of static objects.
+    static std::mutex& mutex = *new std::mutex;
+    static std::set<std::string>& printed = *new std::set<std::string>;
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (printed.size() >= kMostLines || !printed.insert(line).second) return;
+  } catch (const std::exception&) {
+    // Without memory it is printed each time.
+  }
+  std::fprintf(stderr,
+               "%s; without it RocksDB runs with no filters of Deltabloom\n",
+               line);
+}
+
+}  // namespace internal
 
 std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
     const RocksDBFilterOptions& options, std::string* error) {
-  try {
-    if (!Fits(error)) return nullptr;
-    const std::string problem = options.Validate();
-    if (!problem.empty()) {
-      SetError(problem.c_str(), error);
-      return nullptr;
-    }
-    auto policy = std::make_unique<SealedFilterPolicy>();
-    internal::SetSettings(options, &policy->settings());
-    if (options.range) internal::RangeProblem();  // tries it out
-    policy->settings().made = true;
-    // From RocksDB 9.8 on SetOptions makes a new policy, by name.
-    Register();
-    return policy;
-  } catch (const std::exception&) {
-    SetError(internal::kOutOfMemory, error);
-    return nullptr;
-  }
+  using Policy = std::shared_ptr<const FilterPolicy>;
+  return WithError(Policy(), error, [&](std::string* wrong) -> Policy {
+    if (!LibraryFits(error)) return nullptr;
+    *wrong = options.Validate();
+    if (!wrong->empty()) return nullptr;
+    return internal::MakePolicy(internal::PolicyOptions(options));
+  });
 }
 
 std::shared_ptr<EventListener> NewRocksDBFilterListener(std::string* error) {
+  using Listener = std::shared_ptr<EventListener>;
   if (!RegisterRocksDB(error)) return nullptr;
-  try {
+  return WithError(Listener(), error, [](std::string*) -> Listener {
     return std::make_shared<internal::TreeListener>();
-  } catch (const std::exception&) {
-    SetError(internal::kOutOfMemory, error);
-    return nullptr;
-  }
+  });
 }
 
 bool AddRocksDBFilters(const RocksDBFilterOptions& options, DBOptions* db,
                        ColumnFamilyOptions* family, std::string* error) {
-  try {
+  return WithError(false, error, [&](std::string* wrong) {
     const auto* table =
         family->table_factory == nullptr
             ? nullptr
             : family->table_factory->GetOptions<BlockBasedTableOptions>();
     if (table == nullptr) {
-      SetError(
+      *wrong =
           "the table factory is not that of block-based tables: use "
-          "NewBlockBasedTableFactory",
-          error);
+          "NewBlockBasedTableFactory";
       return false;
     }
     ColumnFamilyOptions with = *family;
-    const std::string conflict = PrepareForRanges(options, &with);
-    if (!conflict.empty()) {
-      SetError(conflict.c_str(), error);
-      return false;
-    }
+    *wrong = PrepareForRanges(options.range, &with);
+    if (!wrong->empty()) return false;
     BlockBasedTableOptions changed = *table;
     changed.filter_policy = NewRocksDBFilterPolicy(options, error);
     if (changed.filter_policy == nullptr) return false;
     std::shared_ptr<TableFactory> factory(NewBlockBasedTableFactory(changed));
-    if (db != nullptr && !internal::HasTreeListener(db->listeners)) {
+    const bool needs_listener =
+        options.allocation == RocksDBAllocation::kLevels || options.range;
+    if (db != nullptr && needs_listener &&
+        !internal::HasTreeListener(db->listeners)) {
       db->listeners.push_back(std::make_shared<internal::TreeListener>());
     }
     family->table_factory = std::move(factory);
     family->prefix_extractor = std::move(with.prefix_extractor);
     return true;
-  } catch (const std::exception&) {
-    SetError(internal::kOutOfMemory, error);
-    return false;
-  }
+  });
 }
 
 std::shared_ptr<const SliceTransform> NewRocksDBRangeExtractor(
     std::string* error) {
+  using Extractor = std::shared_ptr<const SliceTransform>;
   if (!RegisterRocksDB(error)) return nullptr;
-  try {
+  return WithError(Extractor(), error, [](std::string*) -> Extractor {
     return std::make_shared<internal::RangeExtractor>();
-  } catch (const std::exception&) {
-    SetError(internal::kOutOfMemory, error);
-    return nullptr;
-  }
+  });
 }
 
 bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
                          std::string* error) {
-  try {
+  return WithError(false, error, [&](std::string* wrong) {
     if (family.table_factory == nullptr) {
-      SetError("there is no table factory", error);
+      *wrong = "there is no table factory";
       return false;
     }
     const ROCKSDB_NAMESPACE::Status status =
         family.table_factory->ValidateOptions(DBOptions(), family);
     if (!status.ok() && error != nullptr) *error = status.ToString();
     return status.ok();
-  } catch (const std::exception&) {
-    SetError(internal::kOutOfMemory, error);
-    return false;
-  }
+  });
 }
 
 std::string RocksDBFilterLevelsJson() { return internal::LevelsJson(); }
 
 bool RegisterRocksDB(std::string* error) {
-  try {
-    if (!Fits(error)) return false;
+  return WithError(false, error, [error](std::string*) {
+    if (!LibraryFits(error)) return false;
     Register();
     return true;
-  } catch (const std::exception&) {
-    SetError(internal::kOutOfMemory, error);
-    return false;
-  }
+  });
 }
 
 }  // namespace deltabloom
+
+int deltabloom_register(ROCKSDB_NAMESPACE::ObjectLibrary& library,
+                        const std::string& /*argument*/) {
+  try {
+    const std::string& problem = deltabloom::internal::LibraryProblem();
+    if (problem.empty()) return deltabloom::internal::AddFactories(library);
+    std::fprintf(stderr, "%s\n", problem.c_str());
+  } catch (const std::exception&) {
+    std::fputs("deltabloom: out of memory, not registered\n", stderr);
+  }
+  return 0;
+}

@@ -5,25 +5,18 @@
 
 #include "engines/rocksdb/policy/bits_builder.h"
 #include "engines/rocksdb/policy/bits_reader.h"
-#include "engines/rocksdb/policy/hash_index.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/range/range_extractor.h"
-#include "rocksdb/comparator.h"
-#include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
 #include "rocksdb/iterator.h"
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/table.h"
-#include "util/coding.h"
 
 namespace deltabloom::internal {
 namespace {
 
 using ROCKSDB_NAMESPACE::BlockBasedTableOptions;
-using ROCKSDB_NAMESPACE::ColumnFamilyOptions;
-using ROCKSDB_NAMESPACE::Comparator;
-using ROCKSDB_NAMESPACE::ConfigOptions;
 using ROCKSDB_NAMESPACE::Env;
 using ROCKSDB_NAMESPACE::FilterBitsBuilder;
 using ROCKSDB_NAMESPACE::FilterBitsReader;
@@ -50,7 +43,7 @@ std::string KeyOf(uint64_t number) {
   return key;
 }
 
-// Counts the ranges that a filter turns away.
+// Counts the ranges that a filter rejects.
 class CheckedReader final : public FilterBitsReader {
  public:
   CheckedReader(FilterBitsReader* reader, uint64_t* negatives)
@@ -78,8 +71,7 @@ class CheckedPolicy final : public FilterPolicy {
   FilterBitsBuilder* GetBuilderWithContext(
       const FilterBuildingContext&) const override {
     BuilderSettings settings;
-    settings.layout =
-        FindLayout(Layout::kLocal, Hash::kMurmurHash2, kUnknownLevel);
+    settings.layout = FindLayout(Layout::kLocal, Hash::kMurmurHash2, kNoLevel);
     settings.millibits_per_key = 40'000;
     settings.range = true;
     return new BitsBuilder(settings);
@@ -161,22 +153,11 @@ const char* WhatIsWrong(bool partitioned) {
   SstFileReader reader(options);
   if (!reader.Open(kFile).ok()) return "it cannot read a table in memory";
   if (!SeeksAreRight(&reader)) return "a seek misses keys";
-  // RocksDB 7.0 does not ask partitions.
+  // RocksDB 7.0 does not query partitions.
   if (!partitioned && policy->negatives() < kKeys) {
-    return "its seeks do not tell a filter their bounds";
+    return "its seeks do not pass their bounds to a filter";
   }
   return nullptr;
-}
-
-constexpr char kWithTimestamps[] = "leveldb.BytewiseComparator.u64ts";
-
-bool IsBytewise(const Comparator* comparator) {
-  if (comparator == ROCKSDB_NAMESPACE::BytewiseComparator()) return true;
-  // By name, for the older headers do not declare the function.
-  const Comparator* with_timestamps = nullptr;
-  const Status status = Comparator::CreateFromString(
-      ConfigOptions(), kWithTimestamps, &with_timestamps);
-  return status.ok() && comparator == with_timestamps;
 }
 
 }  // namespace
@@ -186,8 +167,8 @@ std::string RangeProblemIn(bool partitioned) {
   return wrong == nullptr
              ? std::string()
              : std::string(
-                   "the RocksDB loaded does not ask about ranges as "
-                   "expected (") +
+                   "the loaded RocksDB does not query ranges as expected "
+                   "(") +
                    (partitioned ? "partitioned" : "full") +
                    " filters: " + wrong +
                    "): range=on has no effect; use an unmodified RocksDB";
@@ -199,40 +180,6 @@ const std::string& RangeProblem() {
     return text.empty() ? RangeProblemIn(/*partitioned=*/true) : text;
   }();
   return problem;
-}
-
-bool IsBytewiseName(std::string_view comparator) {
-  return comparator == ROCKSDB_NAMESPACE::BytewiseComparator()->Name() ||
-         comparator == kWithTimestamps;
-}
-
-std::string RangeConflict(const ColumnFamilyOptions& family, bool range) {
-  const RangeExtractor* const extractor =
-      AsRangeExtractor(family.prefix_extractor.get());
-  if (extractor == nullptr && !range) return {};
-  const std::string what =
-      range ? "range=on"
-            : std::string("prefix_extractor=") + kRangeExtractorName;
-  if (family.comparator == nullptr || !IsBytewise(family.comparator)) {
-    // For good: who got this error may go on all the same, by a call in which
-    // RocksDB does not look.
-    if (extractor != nullptr) extractor->Distrust();
-    return what + " needs keys in the order of their bytes, and comparator " +
-           (family.comparator == nullptr ? "" : family.comparator->Name()) +
-           " has another: use BytewiseComparator, or do without ranges" +
-           (extractor == nullptr
-                ? ""
-                : "; this prefix_extractor answers no ranges from now on, "
-                  "wherever else it is used: restart, or make a new one");
-  }
-  if (extractor == nullptr) return {};
-  if (HasHashIndex(family)) {
-    return what +
-           " gives all keys one prefix, which index_type kHashSearch cannot "
-           "tell apart: use another index_type, or do without ranges";
-  }
-  extractor->Trust();
-  return {};
 }
 
 }  // namespace deltabloom::internal

@@ -1,0 +1,394 @@
+#include "engines/rocksdb/policy/options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+#include "util/json.h"
+#include "util/layouts/layout.h"
+#include "util/number_text.h"
+#include "util/rates/layout_rates.h"
+
+namespace deltabloom::internal {
+namespace {
+
+// bits_per_key where false_positive_rate is set.
+constexpr char kUnset[] = "unset";
+constexpr char kUnlimitedText[] = "unlimited";
+
+std::string Wrong(const PolicyOption& option, std::string_view text,
+                  const char* what) {
+  return std::string(option.name) + " " + Quote(text) + " is " + what +
+         ": use " + (option.legal == nullptr ? LayoutNames() : option.legal);
+}
+
+template <typename Number>
+bool ParseNumber(std::string_view text, Number* number) {
+  const char* const end = text.data() + text.size();
+  // from_chars knows no locale.
+  const auto [next, status] = std::from_chars(text.data(), end, *number);
+  return status == std::errc() && next == end;
+}
+
+// A real number for which `Valid` holds, or 0 with `zero`.
+template <typename Valid>
+std::string ParseReal(const PolicyOption& option, std::string_view text,
+                      Valid valid, double* value) {
+  double number = 0;
+  if (!ParseNumber(text, &number)) return Wrong(option, text, "not a number");
+  if (!valid(number)) return Wrong(option, text, "out of range");
+  *value = number;
+  return {};
+}
+
+std::string ParseBits(const PolicyOption& option, std::string_view text,
+                      PolicyOptions* options) {
+  if (text == kUnset) return {};
+  std::string error =
+      ParseReal(option, text, ValidBitsPerKey, &options->bits_per_key);
+  if (error.empty()) options->bits_given = true;
+  return error;
+}
+
+std::string BitsText(const PolicyOptions& options) {
+  return ValidBitsPerKey(options.bits_per_key)
+             ? NumberText(options.MillibitsPerKey() / 1000.0)
+             : NumberText(options.bits_per_key);
+}
+
+std::string PrintBits(const PolicyOptions& options) {
+  return options.false_positive_rate != 0 ? kUnset : BitsText(options);
+}
+
+std::string ParseRate(const PolicyOption& option, std::string_view text,
+                      PolicyOptions* options) {
+  return ParseReal(
+      option, text, [](double rate) { return rate == 0 || ValidRate(rate); },
+      &options->false_positive_rate);
+}
+
+std::string PrintRate(const PolicyOptions& options) {
+  char text[32];
+  return {text,
+          std::to_chars(text, text + sizeof(text), options.false_positive_rate,
+                        std::chars_format::general)
+              .ptr};
+}
+
+std::string ParseLayoutName(const PolicyOption& option, std::string_view text,
+                            PolicyOptions* options) {
+  return ParseLayout(text, &options->layout) ? std::string()
+                                             : Wrong(option, text, "unknown");
+}
+
+std::string PrintLayout(const PolicyOptions& options) {
+  const char* const name = LayoutName(options.layout);
+  return name == nullptr ? std::to_string(static_cast<int>(options.layout))
+                         : name;
+}
+
+// kNames has the names of the enumerators, in order.
+constexpr const char* kAllocations[] = {"uniform", "levels"};
+constexpr const char* kCompatibilities[] = {"builtin", "own"};
+
+template <auto kMember, const auto& kNames>
+std::string ParseChoice(const PolicyOption& option, std::string_view text,
+                        PolicyOptions* options) {
+  const auto* const found =
+      std::find(std::begin(kNames), std::end(kNames), text);
+  if (found == std::end(kNames)) return Wrong(option, text, "unknown");
+  auto& value = options->*kMember;
+  value = static_cast<std::decay_t<decltype(value)>>(found - kNames);
+  return {};
+}
+
+template <auto kMember, const auto& kNames>
+std::string PrintChoice(const PolicyOptions& options) {
+  const auto index = static_cast<size_t>(options.*kMember);
+  return index < std::size(kNames) ? kNames[index] : std::to_string(index);
+}
+
+template <auto kMember>
+std::string ParseSwitch(const PolicyOption& option, std::string_view text,
+                        PolicyOptions* options) {
+  const bool on = text == "on" || text == "true" || text == "1";
+  if (!on && text != "off" && text != "false" && text != "0") {
+    return Wrong(option, text, "unknown");
+  }
+  options->*kMember = on;
+  return {};
+}
+
+template <auto kMember>
+std::string PrintSwitch(const PolicyOptions& options) {
+  return options.*kMember ? "on" : "off";
+}
+
+template <auto kMember>
+std::string PrintInteger(const PolicyOptions& options) {
+  return std::to_string(options.*kMember);
+}
+
+std::string ParseMaxBuildBytes(const PolicyOption& option,
+                               std::string_view text, PolicyOptions* options) {
+  return ParseNumber(text, &options->max_build_bytes)
+             ? std::string()
+             : Wrong(option, text, "not a number of bytes");
+}
+
+std::string ParseMaxFilterBytes(const PolicyOption& option,
+                                std::string_view text, PolicyOptions* options) {
+  uint64_t bytes = kUnlimited;
+  if (text != kUnlimitedText && (!ParseNumber(text, &bytes) || bytes == 0)) {
+    return Wrong(option, text, "no number of bytes above 0");
+  }
+  options->max_filter_bytes = bytes;
+  return {};
+}
+
+std::string PrintMaxFilterBytes(const PolicyOptions& options) {
+  const uint64_t bytes = options.max_filter_bytes;
+  return bytes == kUnlimited ? kUnlimitedText : std::to_string(bytes);
+}
+
+std::string ParseLogSeconds(const PolicyOption& option, std::string_view text,
+                            PolicyOptions* options) {
+  return ParseNumber(text, &options->statistics_log_seconds)
+             ? std::string()
+             : Wrong(option, text, "not a number of seconds");
+}
+
+std::string ParseTransform(const PolicyOption& option, std::string_view text,
+                           PolicyOptions* options) {
+  options->transform = text == kNoTransform ? nullptr : FindKeyTransform(text);
+  options->key_transform =
+      options->transform == nullptr ? text : options->transform->text;
+  if (!options->TransformIsUnknown()) return {};
+  return std::string(option.name) + " " + Quote(text) +
+         " is not registered in this process: call RegisterKeyTransform "
+         "before, or use none, " +
+         KeyTransformNames();
+}
+
+std::string PrintTransform(const PolicyOptions& options) {
+  return options.key_transform;
+}
+
+// What is wrong with options together; empty if nothing is.
+std::string FindConflict(const PolicyOptions& options) {
+  const bool by_rate = options.false_positive_rate != 0;
+  if (options.range && options.key_transform != kNoTransform) {
+    return "range=on and a key_transform are both given, which does not keep "
+           "the order of keys: use one of them";
+  }
+  if (options.range && by_rate) {
+    return "range=on and false_positive_rate are both given: use bits_per_key "
+           "with ranges, of which each part gets its share";
+  }
+  if (options.bits_given && by_rate) {
+    return "bits_per_key=" + BitsText(options) +
+           " and false_positive_rate=" + PrintRate(options) +
+           " are both given: use one of them, with bits_per_key=unset or "
+           "false_positive_rate=0 where the other is set already";
+  }
+  return {};
+}
+
+std::string_view Trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
+}
+
+constexpr bool kMayChange = true;
+constexpr bool kFixed = false;
+constexpr char kSwitchValues[] = "on or off";
+
+}  // namespace
+
+const PolicyOption kPolicyOptions[] = {
+    {"bits_per_key", OptionType::kReal, kMayChange,
+     "0 to 1000; 10 gives about 1 % false positives, less than 0.5 no filter",
+     "bits of filter per key; unset where false_positive_rate is set",
+     ParseBits, PrintBits},
+    {"layout", OptionType::kChoice, kMayChange, nullptr,
+     "layout of the filters; auto: local in level 0, compact below",
+     ParseLayoutName, PrintLayout},
+    {"allocation", OptionType::kChoice, kMayChange, "uniform or levels",
+     "the same bits for all tables, or those that minimise the false positives "
+     "of a lookup",
+     ParseChoice<&PolicyOptions::allocation, kAllocations>,
+     PrintChoice<&PolicyOptions::allocation, kAllocations>},
+    {"compatibility", OptionType::kChoice, kFixed, "builtin or own",
+     "the name under which RocksDB stores the filters",
+     ParseChoice<&PolicyOptions::compatibility, kCompatibilities>,
+     PrintChoice<&PolicyOptions::compatibility, kCompatibilities>},
+    {"max_build_bytes", OptionType::kInteger, kMayChange, "0 for no limit",
+     "most temporary memory for building a filter", ParseMaxBuildBytes,
+     PrintInteger<&PolicyOptions::max_build_bytes>},
+    {"payload_check", OptionType::kSwitch, kMayChange, kSwitchValues,
+     "8 more bytes per filter, by which readers notice changed bits",
+     ParseSwitch<&PolicyOptions::payload_check>,
+     PrintSwitch<&PolicyOptions::payload_check>},
+    {"seeded", OptionType::kSwitch, kMayChange, kSwitchValues,
+     "a random seed for each table, against keys chosen to collide",
+     ParseSwitch<&PolicyOptions::seeded>, PrintSwitch<&PolicyOptions::seeded>},
+    {"key_transform", OptionType::kText, kFixed,
+     "none or a registered transform",
+     "NAME or NAME@VERSION of the transform that the comparator needs",
+     ParseTransform, PrintTransform},
+    {"statistics", OptionType::kSwitch, kMayChange, kSwitchValues,
+     "count what the filters do", ParseSwitch<&PolicyOptions::statistics>,
+     PrintSwitch<&PolicyOptions::statistics>},
+    {"statistics_log_seconds", OptionType::kInteger, kMayChange,
+     "0 to 4294967295; 0 writes nothing",
+     "interval at which the LOG gets a table of statistics", ParseLogSeconds,
+     PrintInteger<&PolicyOptions::statistics_log_seconds>},
+    {"false_positive_rate", OptionType::kReal, kMayChange,
+     "0.000000001 to less than 1, 0.01 takes about 10 bits per key, or 0 to go "
+     "by bits_per_key",
+     "the rate that each filter is to have, instead of bits_per_key", ParseRate,
+     PrintRate},
+    {"max_filter_bytes", OptionType::kInteger, kMayChange,
+     "unlimited for no limit",
+     "most bytes of a filter; larger ones get fewer bits per key",
+     ParseMaxFilterBytes, PrintMaxFilterBytes},
+    {"range", OptionType::kSwitch, kMayChange, kSwitchValues,
+     "a part of each filter for ranges: seeks with bounds",
+     ParseSwitch<&PolicyOptions::range>, PrintSwitch<&PolicyOptions::range>},
+};
+const size_t kPolicyOptionCount = std::size(kPolicyOptions);
+
+PolicyOptions::PolicyOptions(const RocksDBFilterOptions& options)
+    : RocksDBFilterOptions(options) {
+  if (key_transform != kNoTransform) {
+    transform = FindKeyTransform(key_transform);
+    if (transform != nullptr) key_transform = transform->text;
+  }
+}
+
+uint32_t PolicyOptions::MillibitsPerKey() const {
+  const uint32_t rounded = ToMillibits(bits_per_key);
+  return bits_per_key < kMinBitsPerKey
+             ? std::min(rounded, kMinMillibitsPerKey - 1)
+             : rounded;
+}
+
+const PolicyOption* FindPolicyOption(std::string_view name) {
+  const auto* const end = std::end(kPolicyOptions);
+  const auto* const found = std::find_if(
+      std::begin(kPolicyOptions), end,
+      [name](const PolicyOption& option) { return option.name == name; });
+  return found == end ? nullptr : found;
+}
+
+std::string ParsePolicyUri(std::string_view uri, PolicyOptions* options) {
+  std::string_view rest = uri.substr(std::string_view(kPolicyName).size());
+  for (size_t i = 0; i < 3 && !rest.empty(); ++i) {
+    rest.remove_prefix(1);  // the colon
+    const std::string_view text = rest.substr(0, rest.find(':'));
+    const PolicyOption& option = kPolicyOptions[i];
+    std::string error = option.parse(option, text, options);
+    if (!error.empty()) return error;
+    rest.remove_prefix(text.size());
+  }
+  if (rest.empty()) return {};
+  return "cannot read " + Quote(rest) +
+         ": use deltabloom:BITS_PER_KEY:LAYOUT:ALLOCATION, and name other "
+         "options, as in id=deltabloom;bits_per_key=10;compatibility=own";
+}
+
+std::string ApplyPolicyOptions(const OptionMap& map, bool in_use,
+                               PolicyOptions* options) {
+  if (in_use) options->bits_given = false;
+  for (const PolicyOption& option : kPolicyOptions) {
+    const auto found = map.find(option.name);
+    if (found == map.end()) continue;
+    const std::string before = option.print(*options);
+    std::string error = option.parse(option, found->second, options);
+    if (in_use && !option.may_change &&
+        (!error.empty() || option.print(*options) != before)) {
+      return std::string(option.name) +
+             " is fixed when a policy is made: make another policy";
+    }
+    if (!error.empty()) return error;
+    if (in_use && options->bits_given &&
+        option.name == kPolicyOptions[0].name) {
+      options->false_positive_rate = 0;
+    }
+  }
+  return FindConflict(*options);
+}
+
+std::string ParsePolicyOptions(std::string_view text, PolicyOptions* options) {
+  std::string_view rest = Trimmed(text);
+  if (rest.size() >= 2 && rest.front() == '{' && rest.back() == '}') {
+    rest = Trimmed(rest.substr(1, rest.size() - 2));
+  }
+  OptionMap map;
+  std::string uri = kPolicyName;
+  if (rest.find('=') == std::string_view::npos) {
+    if (!rest.empty()) uri = rest;
+    rest = {};
+  }
+  bool readable = true;
+  while (!rest.empty() && readable) {
+    const std::string_view item = rest.substr(0, rest.find(';'));
+    rest.remove_prefix(std::min(item.size() + 1, rest.size()));
+    rest = Trimmed(rest);
+    const size_t equals = item.find('=');
+    readable = equals != std::string_view::npos;
+    if (!readable) break;
+    const std::string name(Trimmed(item.substr(0, equals)));
+    const std::string_view value = Trimmed(item.substr(equals + 1));
+    if (name == "id") {
+      uri = value;
+    } else if (FindPolicyOption(name) == nullptr) {
+      std::string error = "option " + Quote(name) + " is unknown: use id";
+      for (const PolicyOption& option : kPolicyOptions) {
+        error += std::string(", ") + option.name;
+      }
+      return error;
+    } else {
+      map[name] = value;
+    }
+  }
+  const std::string prefix = std::string(kPolicyName) + ":";
+  if (!readable ||
+      (uri != kPolicyName && uri.compare(0, prefix.size(), prefix) != 0)) {
+    return "cannot read " + Quote(text) +
+           ": use deltabloom:BITS_PER_KEY:LAYOUT or name options, as in "
+           "bits_per_key=10;layout=auto";
+  }
+  std::string error = ParsePolicyUri(uri, options);
+  return error.empty() ? ApplyPolicyOptions(map, /*in_use=*/false, options)
+                       : error;
+}
+
+std::string PrintPolicyOptions(const PolicyOptions& options) {
+  std::string text;
+  for (const PolicyOption& option : kPolicyOptions) {
+    if (!text.empty()) text += ' ';
+    text += std::string(option.name) + '=' + option.print(options);
+  }
+  return text;
+}
+
+}  // namespace deltabloom::internal
+
+namespace deltabloom {
+
+// Every value goes through its text, so that there is one set of rules.
+std::string RocksDBFilterOptions::Validate() const {
+  internal::PolicyOptions options;
+  static_cast<RocksDBFilterOptions&>(options) = *this;
+  internal::PolicyOptions parsed = options;
+  for (const internal::PolicyOption& option : internal::kPolicyOptions) {
+    std::string error = option.parse(option, option.print(options), &parsed);
+    if (!error.empty()) return error;
+  }
+  options.bits_given = bits_per_key != RocksDBFilterOptions().bits_per_key;
+  return internal::FindConflict(options);
+}
+
+}  // namespace deltabloom

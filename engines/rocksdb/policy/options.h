@@ -1,0 +1,102 @@
+// The options of a RocksDB policy. One table says how each is named, read,
+// checked, printed and described; URIs, option strings, OPTIONS files,
+// SetOptions, the C interface and options set in code all go through it. Needs
+// no RocksDB.
+#ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_H_
+#define DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/policy/key_transforms.h"
+
+namespace deltabloom::internal {
+
+// The name of the policy in URIs, OPTIONS files and table properties.
+inline constexpr char kPolicyName[] = "deltabloom";
+
+// The error when memory has run out: fits a std::string without allocating.
+inline constexpr char kOutOfMemory[] = "out of memory";
+
+struct PolicyOptions : RocksDBFilterOptions {
+  PolicyOptions() = default;
+  // REQUIRES: options.Validate() is empty.
+  explicit PolicyOptions(const RocksDBFilterOptions& options);
+
+  // The thousandths that stand for bits_per_key: rounded, but what is too
+  // little for a filter stays too little.
+  uint32_t MillibitsPerKey() const;
+
+  // A policy with such options must write and read no filter.
+  bool TransformIsUnknown() const {
+    return transform == nullptr && key_transform != kNoTransform;
+  }
+
+  // Whether bits_per_key was set in the text that the options come from.
+  bool bits_given = false;
+  // That of key_transform, which then is NAME@VERSION; null for "none" and for
+  // one that is not registered.
+  const RegisteredTransform* transform = nullptr;
+};
+
+// With fewer bits per key a policy writes no filter, as RocksDB's own.
+inline constexpr double kMinBitsPerKey = 0.5;
+inline constexpr uint32_t kMinMillibitsPerKey = 500;
+
+enum class OptionType : uint8_t { kReal, kInteger, kSwitch, kChoice, kText };
+
+struct PolicyOption {
+  const char* name;
+  OptionType type;
+  // Whether SetOptions may change it in a policy that is in use.
+  bool may_change;
+  // What to use, in an error; null: the names of the layouts.
+  const char* legal;
+  const char* help;
+  // Sets the option. Returns an empty string, or what is wrong with `text` and
+  // what is legal; the option then is as before, except for a key_transform
+  // that is not registered.
+  std::string (*parse)(const PolicyOption& option, std::string_view text,
+                       PolicyOptions* options);
+  // The text that parse() reads.
+  std::string (*print)(const PolicyOptions& options);
+};
+
+// In the order in which they are printed. A URI sets the first three by their
+// place.
+extern const PolicyOption kPolicyOptions[];
+extern const size_t kPolicyOptionCount;
+
+// Null if there is none of that name.
+const PolicyOption* FindPolicyOption(std::string_view name);
+
+using OptionMap = std::unordered_map<std::string, std::string>;
+
+// Each of these returns an empty string, or one line about the first error,
+// which says what is legal; *options then is partly changed.
+
+// Reads "deltabloom", "deltabloom:9.9", "deltabloom:9.9:classic" or
+// "deltabloom:9.9:classic:levels". What is not named stays.
+std::string ParsePolicyUri(std::string_view uri, PolicyOptions* options);
+
+// Sets options by name. Names that are not in the table are skipped. `in_use`:
+// the options are those of a policy that is in use, in which bits_per_key
+// replaces false_positive_rate, and some options are fixed.
+std::string ApplyPolicyOptions(const OptionMap& map, bool in_use,
+                               PolicyOptions* options);
+
+// Reads any text for a policy that RocksDB takes: a URI, or
+// "id=deltabloom:10;layout=auto" in braces or without, the id being optional;
+// nothing stands for the defaults. Names that are not in the table are errors.
+std::string ParsePolicyOptions(std::string_view text, PolicyOptions* options);
+
+// "bits_per_key=9.9 layout=classic allocation=uniform ...": all options.
+std::string PrintPolicyOptions(const PolicyOptions& options);
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_H_
