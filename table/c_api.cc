@@ -9,6 +9,7 @@
 #include "deltabloom/filter.h"
 #include "deltabloom/sizing.h"
 #include "util/c_error.h"
+#include "util/json.h"
 #include "util/version.h"
 
 using deltabloom::internal::CatchForC;
@@ -47,8 +48,8 @@ bool ParseHash(const char* name, deltabloom::Hash* hash, char** errptr) {
   } else if (text == "leveldb") {
     *hash = deltabloom::Hash::kLevelDB;
   } else {
-    SetError(errptr, "deltabloom: hash '" + std::string(text) +
-                         "' is unknown: use murmurhash2 or leveldb");
+    SetError(errptr, "deltabloom: hash " + deltabloom::internal::Quote(text) +
+                         " is unknown: use murmurhash2 or leveldb");
     return false;
   }
   return true;
@@ -79,8 +80,9 @@ void deltabloom_options_set_layout(deltabloom_options_t* options,
                                    const char* layout, char** errptr) {
   CatchForC(errptr, 0, [&] {
     if (!deltabloom::ParseLayout(layout, &options->options.layout)) {
-      SetError(errptr, "deltabloom: layout '" + std::string(layout) +
-                           "' is unknown: use classic, local, compact or auto");
+      SetError(errptr, "deltabloom: layout " +
+                           deltabloom::internal::Quote(layout) +
+                           " is unknown: use classic, local, compact or auto");
     }
     return 0;
   });

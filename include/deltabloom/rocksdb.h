@@ -155,8 +155,9 @@ DELTABLOOM_EXPORT std::shared_ptr<rocksdb::EventListener>
 NewRocksDBFilterListener(std::string* error = nullptr);
 
 // Policy and listener by one call: sets the filter policy in
-// family->table_factory, whose other options stay as they are, and adds the
-// listener to db->listeners unless one is there. For one column family,
+// family->table_factory, whose other options stay as they are, and, for
+// RocksDBAllocation::kLevels or with `range`, adds the listener to
+// db->listeners unless one is there. For one column family,
 //
 //   rocksdb::Options options;
 //   deltabloom::AddRocksDBFilters(filters, &options, &options, &error);
@@ -227,13 +228,14 @@ inline void AddRocksDBFiltersOrThrow(const RocksDBFilterOptions& options,
 //   deltabloom                 the defaults above
 //   deltabloom:9.9             bits per key; layout auto
 //   deltabloom:9.9:local       bits per key and layout: classic, local,
-//                              compact, auto; range for auto with range=on
+//                              compact, auto
 //   deltabloom:9.9:auto:levels also the allocation: uniform, levels
 //   id=deltabloom;bits_per_key=9.9;layout=classic;compatibility=own
 //   id=deltabloom;false_positive_rate=0.01;max_filter_bytes=1048576
 //
 // In text bits_per_key=unset stands beside a false_positive_rate, and
-// max_filter_bytes=unlimited for no limit.
+// max_filter_bytes=unlimited for no limit. Switches are on or off; true, false,
+// 1 and 0 are read as well.
 //
 // and the listener, for EventListener::CreateFromString and OPTIONS files:
 //

@@ -89,6 +89,14 @@ static void CheckErrors(void) {
   CheckError(error, "hash 'md5' is unknown: use murmurhash2 or leveldb");
   deltabloom_free(error);
   error = NULL;
+  deltabloom_options_set_layout(options, "a\nb", &error);
+  CheckError(error, "layout 'a\\nb' is unknown");
+  deltabloom_free(error);
+  error = NULL;
+  deltabloom_options_set_hash(options, "a\x1b", &error);
+  CheckError(error, "hash 'a\\x1b' is unknown");
+  deltabloom_free(error);
+  error = NULL;
   deltabloom_options_set_hash(options, "md5", NULL);
 
   deltabloom_options_set_bits_per_key(options, -1);

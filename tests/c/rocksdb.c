@@ -154,6 +154,9 @@ int main(int argc, char** argv) {
   CheckRefused("ribbonfilter:10", "cannot read");
   CheckRefused("deltabloomy", "cannot read");
   CheckRefused("no_such_option=1", "no_such_option");
+  CheckRefused("deltabloom:10:a\nb", "layout 'a\\nb' is unknown");
+  CheckRefused("no\x1bsuch=1", "option 'no\\x1bsuch' is unknown");
+  CheckStatisticsRefused("x\ny");
   puts("ok");
   return 0;
 }

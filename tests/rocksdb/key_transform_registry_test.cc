@@ -87,8 +87,8 @@ TEST(KeyTransformRegistryTest, WhatIsRefused) {
            {"\xc3\xa4", 1, "is not legal"},
            {"test.zero", 0, "version 0 is not legal: use 1 or more"},
            {"ascii_lowercase", 1,
-            "ascii_lowercase@1 is registered already: a function that answers "
-            "otherwise needs another version"}}) {
+            "ascii_lowercase@1 is registered already: a function with other "
+            "results needs another version"}}) {
     std::string error;
     EXPECT_FALSE(RegisterForTest(bad.name, bad.version, Lower, &error))
         << bad.name;

@@ -1,4 +1,6 @@
 // The policy as text: URIs, named options, OPTIONS files, SetOptions, LOG.
+#include "engines/rocksdb/policy/options.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -184,6 +186,43 @@ TEST(OptionsTest, BadText) {
     EXPECT_NE(status.ToString().find(bad.answer), std::string::npos)
         << bad.text << "\n  " << status.ToString();
     EXPECT_EQ(status.ToString().find('\n'), std::string::npos);
+  }
+}
+
+// The parser that programs use without a database.
+TEST(OptionsTest, ParsedWithoutRocksDB) {
+  const auto parse = [](const std::string& text) {
+    internal::PolicyOptions options;
+    const std::string error = internal::ParsePolicyOptions(text, &options);
+    return error.empty() ? internal::PrintPolicyOptions(options) : error;
+  };
+  const std::string rest =
+      " allocation=levels compatibility=builtin max_build_bytes=0 "
+      "payload_check=off seeded=on key_transform=none statistics=on "
+      "statistics_log_seconds=600 false_positive_rate=0 "
+      "max_filter_bytes=unlimited range=off";
+  for (const std::string text :
+       {"id=deltabloom:9.9:local:levels;seeded=1",
+        "id=deltabloom:9.9:local;allocation=levels;seeded=on",
+        " { id = deltabloom ; bits_per_key = 9.9 ; layout = local ; "
+        "allocation = levels ; seeded = true ; } ",
+        "bits_per_key=9.9;layout=local;allocation=levels;seeded=on;"}) {
+    EXPECT_EQ(parse(text), "bits_per_key=9.9 layout=local" + rest) << text;
+  }
+  EXPECT_EQ(parse(""), parse("deltabloom"));
+  EXPECT_EQ(parse("{}"), parse("deltabloom:10:auto:uniform"));
+  struct Case {
+    const char* text;
+    const char* error;
+  };
+  for (const Case& bad : std::initializer_list<Case>{
+           {"deltabloomm:10:auto", "cannot read 'deltabloomm:10:auto': use "},
+           {"bloomfilter:10", "cannot read 'bloomfilter:10': use "},
+           {"id=deltabloom;seeded", "cannot read 'id=deltabloom;seeded': use "},
+           {"id=deltabloom;a\nb=1", "option 'a\\nb' is unknown: use id, bits_"},
+           {"id=deltabloom;range=on;false_positive_rate=0.1",
+            "range=on and false_positive_rate are both given"}}) {
+    EXPECT_EQ(parse(bad.text).find(bad.error), 0u) << parse(bad.text);
   }
 }
 

@@ -23,7 +23,7 @@ TEST(RangeCheckTest, ThisRocksDBAsksAsExpected) {
 // process of its own, for ranges stay stopped, and it is tried out once.
 [[noreturn]] void StopAndTry() {
   StopRanges();
-  const char part[] = "full filters: its seeks do not tell a filter their";
+  const char part[] = "full filters: its seeks do not pass their bounds to a";
   const bool found =
       RangeProblemIn(/*partitioned=*/false).find(part) != std::string::npos &&
       RangeProblem().find(part) != std::string::npos;

@@ -246,9 +246,8 @@ TEST(SeededTest, ByCallAndByName) {
   const rocksdb::Status status = rocksdb::FilterPolicy::CreateFromString(
       rocksdb::ConfigOptions(), "id=deltabloom;seeded=yes", &policy);
   EXPECT_TRUE(status.IsInvalidArgument());
-  EXPECT_NE(
-      status.ToString().find("seeded 'yes' is unknown: use true or false"),
-      std::string::npos)
+  EXPECT_NE(status.ToString().find("seeded 'yes' is unknown: use on or off"),
+            std::string::npos)
       << status.ToString();
 }
 

@@ -117,8 +117,23 @@ TEST_P(StatisticsTest, FiltersBuiltAndOpen) {
       rocksdb::BottommostLevelCompaction::kForce;
   ASSERT_ROCKSDB_OK(db->CompactRange(rewrite, nullptr, nullptr));
   ExpectFiltered(GetAll(db.get(), 0, kKeys), kKeys);
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db->GetLiveFilesMetaData(&files);
+  ASSERT_FALSE(files.empty());
+  const int level = files[0].level;  // 1 or 6, by RocksDB's version
+  ASSERT_GT(level, 0);
+  const std::string level_text = std::to_string(level);
+  EXPECT_NE(
+      StatisticsOf(policy_).ToJson().find("{\"level\":" + level_text + ","),
+      std::string::npos);
+  EXPECT_NE(StatisticsOf(policy_).ToPrometheus().find("{level=\"" + level_text +
+                                                      "\","),
+            std::string::npos);
+  EXPECT_NE(StatisticsOf(policy_).ToText().find("\n" + level_text + " "),
+            std::string::npos);
   uint64_t keys_below = 0;
   for (const RocksDBFilterRow& other : StatisticsOf(policy_).rows) {
+    EXPECT_TRUE(other.level == 0 || other.level == level) << other.level;
     if (other.level > 0) {
       keys_below += other.keys_built;
       EXPECT_GT(other.filters_open, 0u);

@@ -1,5 +1,6 @@
 #include "engines/rocksdb/policy/policy.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <set>
@@ -54,9 +55,11 @@ std::string Report(const std::string& error) {
 // RocksDB's own errors hold names from the text as they are.
 Status OnOneLine(const Status& status) {
   const std::string text = status.ToString();
-  const std::string quoted = Quote(text);
-  if (quoted.size() == text.size() + 2) return status;
-  return Status::InvalidArgument(quoted.substr(1, quoted.size() - 2));
+  if (std::all_of(text.begin(), text.end(),
+                  [](char c) { return c >= ' ' && c <= '~'; })) {
+    return status;
+  }
+  return Status::InvalidArgument(Quote(text));
 }
 
 // What RocksDB calls for each option. Without memory the option is not set, and

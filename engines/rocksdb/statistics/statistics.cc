@@ -126,11 +126,10 @@ std::shared_ptr<PolicyStatistics> Find(const FilterPolicy& policy) {
 }  // namespace
 
 FilterClass ClassOf(std::string_view filter, FilterKind kind) {
-  // The level of bytes that make no sense makes none.
+  // Unknown data has no level.
   if (kind == FilterKind::kForeign) return {-1, kForeignName};
   if (kind == FilterKind::kAlways) return {-1, kAlwaysName};
-  const uint8_t stored = SealedLevel(filter);
-  const int level = stored == kUnknownLevel ? -1 : stored;
+  const int level = ParseLevelByte(SealedLevel(filter)).level;
   if (kind == FilterKind::kEmpty) return {level, kEmptyName};
   return {level, FindLayoutOfLastByte(static_cast<uint8_t>(filter.back()),
                                       Hash::kMurmurHash2)
