@@ -37,6 +37,10 @@ std::string CellOf(const Json& row, const Column& column) {
       return Fixed(value, 3);
     case Show::kFixed4:
       return Fixed(value, 4);
+    case Show::kSignificant2:
+      return Significant(value, 2);
+    case Show::kSignificant4:
+      return Significant(value, 4);
     case Show::kPercent:
       return Percent(value);
     case Show::kNanoseconds:
@@ -135,6 +139,7 @@ struct ResultFiles::State {
   CLI::Option* json_option = nullptr;
   CLI::Option* plot_option = nullptr;
   std::string json_path;
+  bool json_to_stdout = false;
   std::string plot_path;
   std::string plot_script;
   std::optional<OutputFile> json;
@@ -160,17 +165,18 @@ void ResultFiles::DeclarePlot(CLI::App* app, const std::string& script,
           ->type_name("FILE");
 }
 
-bool ResultFiles::StdoutTaken() const {
-  return state_->json_option != nullptr && state_->json_option->count() > 0 &&
-         (state_->json_path.empty() || state_->json_path == "-");
-}
+bool ResultFiles::StdoutTaken() const { return state_->json_to_stdout; }
 
 void ResultFiles::Claim() {
-  if (state_->json_option != nullptr && state_->json_option->count() > 0 &&
-      !StdoutTaken()) {
-    state_->json.emplace("--json", state_->json_path);
+  const auto is_set = [](const CLI::Option* option) {
+    return option != nullptr && option->count() > 0;
+  };
+  const std::string& json = state_->json_path;
+  if (is_set(state_->json_option)) {
+    state_->json_to_stdout = json.empty() || json == "-";
+    if (!state_->json_to_stdout) state_->json.emplace("--json", json);
   }
-  if (state_->plot_option != nullptr && state_->plot_option->count() > 0) {
+  if (is_set(state_->plot_option)) {
     state_->plot.emplace("--plot", state_->plot_path);
     RequirePlotting("--plot");
   }

@@ -56,6 +56,8 @@ enum class Show : uint8_t {
   kFixed2,
   kFixed3,
   kFixed4,
+  kSignificant2,
+  kSignificant4,
   kPercent,
   kNanoseconds,
 };
@@ -102,6 +104,7 @@ class ResultFiles {
                    const std::string& description);
 
   // Claims the files before the measurement begins. Throws UsageError.
+  // REQUIRES: the app was parsed and still exists.
   void Claim();
 
   // Standard output has the JSON; print nothing else to it.
