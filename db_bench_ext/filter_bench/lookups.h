@@ -21,7 +21,7 @@ enum class Form : uint8_t {
   kBatch,
 };
 
-// Which filter a lookup uses.
+// Which filter is asked.
 enum class Choice : uint8_t {
   kSingle,  // always the first
   kRandom,  // any, evenly
@@ -29,22 +29,23 @@ enum class Choice : uint8_t {
 };
 
 struct LookupKind {
-  const char* name;
+  const char* name;   // the column in JSON and CSV
+  const char* title;  // the column in tables
   Presence presence;
   Form form;
   Choice choice;
 };
 
-// All that are measured, in the order of tables.
+// All that are measured, in the order of columns.
 const std::vector<LookupKind>& AllLookupKinds();
 
 class LookupLoop {
  public:
-  // The most keys that RocksDB's MultiGet looks up in one call of a filter.
+  // RocksDB's MultiGet asks for at most so many keys at a time.
   static constexpr size_t kMaxBatch = 32;
 
-  // `filters` must outlive the loop. Loops with different `stream` look up
-  // different keys.
+  // `filters` must outlive the loop. stream: loops with different numbers ask
+  // for different keys.
   LookupLoop(const LookupKind& kind, const std::vector<BuiltFilter>& filters,
              const KeyMaker& maker, int batch, uint64_t stream);
 

@@ -1,0 +1,302 @@
+#include "db_bench_ext/db/database.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/memtablerep.h>
+#include <rocksdb/metadata.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+namespace deltabloom::db_reads {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint32_t kBatchKeys = 500;
+constexpr int kLevel0Tables = 4;  // that start a compaction of a grown tree
+
+rocksdb::WriteOptions WithoutLog() {
+  rocksdb::WriteOptions options;
+  options.disableWAL = true;
+  return options;
+}
+
+}  // namespace
+
+Database::Database(Contender contender, Policy policy, std::string path,
+                   const DatabaseOptions& options, const KeySet& keys)
+    : contender_(std::move(contender)),
+      policy_(std::move(policy)),
+      path_(std::move(path)),
+      options_(options),
+      keys_(keys) {}
+
+Database::~Database() {
+  if (db_ != nullptr) (void)db_->Close();
+}
+
+void Database::Check(const rocksdb::Status& status, const char* action) const {
+  if (status.ok()) return;
+  throw std::runtime_error(path_ + ": cannot " + action + ": " +
+                           status.ToString());
+}
+
+uint64_t Database::Ticker(rocksdb::Tickers ticker) const {
+  return statistics_->getTickerCount(ticker);
+}
+
+rocksdb::Options Database::CommonOptions() const {
+  rocksdb::BlockBasedTableOptions table;
+  table.filter_policy = policy_.filters;
+  // In memory beside the cache, so that the cache has data blocks only.
+  table.cache_index_and_filter_blocks = options_.filters_in_cache;
+  if (partitioned_) {
+    table.partition_filters = true;
+    table.index_type =
+        rocksdb::BlockBasedTableOptions::IndexType::kTwoLevelIndexSearch;
+  }
+  // A shortened key in the index sends some absent keys to the block in front
+  // of theirs first: a false positive would not be one block exactly.
+  table.index_shortening =
+      rocksdb::BlockBasedTableOptions::IndexShorteningMode::kNoShortening;
+  // The default from RocksDB 9.2 on: sizes would follow the allocator.
+  table.optimize_filters_for_memory = false;
+  // One shard: the blocks that stay in it hardly vary from run to run.
+  table.block_cache =
+      rocksdb::NewLRUCache(options_.cache_bytes, /*num_shard_bits=*/0);
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  options.prefix_extractor = policy_.extractor;
+  options.compression = rocksdb::kNoCompression;
+  options.max_open_files = -1;
+  options.max_write_buffer_number = 3;
+  options.target_file_size_base = options_.table_bytes;
+  options.level_compaction_dynamic_level_bytes = false;
+  // Tables end at their size only, not at those of the level below, whose bytes
+  // depend on the filter.
+  options.max_compaction_bytes = std::numeric_limits<uint64_t>::max() / 2;
+  options.use_direct_reads = options_.direct_io;
+  options.use_direct_io_for_flush_and_compaction = options_.direct_io;
+  options.stats_dump_period_sec = 0;
+  options.stats_persist_period_sec = 0;
+  options.disable_auto_compactions = true;
+  if (listening_) options.listeners.push_back(policy_.listener);
+  return options;
+}
+
+void Database::Open(const rocksdb::Options& options) {
+  Close();
+  rocksdb::Options with_statistics = options;
+  statistics_ = rocksdb::CreateDBStatistics();
+  with_statistics.statistics = statistics_;
+  rocksdb::DB* db = nullptr;
+  Check(rocksdb::DB::Open(with_statistics, path_, &db), "open");
+  db_.reset(db);
+}
+
+void Database::Close() {
+  if (db_ == nullptr) return;
+  Check(db_->Close(), "close");
+  db_.reset();
+}
+
+void Database::Build(const TreePlan& plan, bench::ProgressBar* progress) {
+  partitioned_ = plan.partitioned;
+  const Clock::time_point start = Clock::now();
+  double untimed = load_seconds_ = 0;
+  if (plan.growth == nullptr) {
+    Settle(plan, progress);
+    untimed = load_seconds_;
+  } else {
+    Grow(plan, progress);
+  }
+  Close();
+  load_seconds_ =
+      std::chrono::duration<double>(Clock::now() - start).count() - untimed;
+  listening_ = false;
+  Open(CommonOptions());
+  tree_ = ReadTree(db());
+  CheckTree(plan);
+}
+
+void Database::Settle(const TreePlan& plan, bench::ProgressBar* progress) {
+  const auto open = [&] {
+    rocksdb::Options options = CommonOptions();
+    options.write_buffer_size = 16 << 20;
+    // Made for loading: it sorts once, at the flush.
+    options.memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
+    options.allow_concurrent_memtable_write = false;
+    Open(options);
+  };
+  open();
+  uint64_t begin = 0;
+  for (const RunPlan& run : plan.runs) {
+    if (run.level <= 1 && policy_.listener != nullptr && !listening_) {
+      listening_ = true;
+      open();
+    }
+    // Level 1 comes from flushes like those that stay in level 0.
+    const uint64_t flush = run.level == 1 && plan.runs.back().level == 0
+                               ? plan.runs.back().keys
+                               : run.keys;
+    for (const uint64_t end = begin + run.keys; begin < end;) {
+      const uint64_t keys = std::min(flush, end - begin);
+      Insert(begin, begin + keys, progress);
+      begin += keys;
+    }
+    if (run.level > 0) CompactLevel(0, run.level);
+    if (run.level == 1 && listening_) WriteAgain(plan);
+  }
+  present_.resize(begin);
+  std::iota(present_.begin(), present_.end(), uint64_t{0});
+}
+
+void Database::WriteAgain(const TreePlan& plan) {
+  // A policy that learns from compactions does not change its bits any more.
+  constexpr int kTimes = 2;
+  const Clock::time_point start = Clock::now();
+  for (int time = 0; time < kTimes; ++time) {
+    for (const RunPlan& run : plan.runs) {
+      if (run.level > 0) CompactLevel(run.level, run.level);
+    }
+  }
+  load_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void Database::Insert(uint64_t begin, uint64_t end,
+                      bench::ProgressBar* progress) {
+  rocksdb::WriteBatch batch;
+  for (uint64_t i = begin; i < end; ++i) {
+    const std::string key = keys_.Key(i);
+    Check(batch.Put(key, KeySet::Value(key, options_.value_bytes)), "write");
+    if (batch.Count() < kBatchKeys && i + 1 < end) continue;
+    Check(db_->Write(WithoutLog(), &batch), "write");
+    progress->Advance(static_cast<double>(batch.Count()));
+    batch.Clear();
+  }
+  Check(db_->Flush(rocksdb::FlushOptions()), "flush");
+}
+
+void Database::CompactLevel(int from, int to) {
+  rocksdb::ColumnFamilyMetaData metadata;
+  db_->GetColumnFamilyMetaData(&metadata);
+  std::vector<std::string> inputs;
+  for (const auto& file : metadata.levels[static_cast<size_t>(from)].files) {
+    inputs.push_back(file.name);
+  }
+  rocksdb::CompactionOptions options;
+  options.compression = rocksdb::kNoCompression;
+  options.output_file_size_limit = options_.table_bytes;
+  rocksdb::CompactionJobInfo done;
+  Check(db_->CompactFiles(options, inputs, to, /*output_path_id=*/-1,
+                          /*output_file_names=*/nullptr, &done),
+        "compact");
+  // RocksDB tells listeners about automatic compactions only.
+  if (listening_) policy_.listener->OnCompactionCompleted(db(), done);
+}
+
+void Database::Grow(const TreePlan& plan, bench::ProgressBar* progress) {
+  listening_ = policy_.listener != nullptr;
+  // Each of the levels below level 0 is size_ratio times the one above; the
+  // last is filled in the middle of the history, not at its end.
+  const auto bytes = static_cast<double>(plan.keys * options_.EntryBytes());
+  const auto base = static_cast<uint64_t>(
+      bytes / std::pow(plan.size_ratio, plan.levels - 2) / 2);
+  rocksdb::Options options = CommonOptions();
+  options.disable_auto_compactions = false;
+  options.max_compaction_bytes = 0;  // RocksDB's default
+  options.level_compaction_dynamic_level_bytes = plan.dynamic_level_bytes;
+  options.write_buffer_size = std::max<uint64_t>(64 << 10, base / 2);
+  options.level0_file_num_compaction_trigger = kLevel0Tables;
+  options.max_bytes_for_level_base =
+      std::max<uint64_t>(base, kLevel0Tables * options.write_buffer_size / 4);
+  options.max_bytes_for_level_multiplier = plan.size_ratio;
+  options.target_file_size_base =
+      std::clamp<uint64_t>(base / 2, 128 << 10, options_.table_bytes);
+  options.max_background_jobs = 2;
+  Open(options);
+  WriteHistory(plan, progress);
+  Check(db_->Flush(rocksdb::FlushOptions()), "flush");
+  WaitForCompactions();
+}
+
+void Database::WriteHistory(const TreePlan& plan,
+                            bench::ProgressBar* progress) {
+  rocksdb::WriteBatch batch;
+  History history(*plan.growth, keys_.seed());
+  for (uint64_t i = 0; i < plan.keys; ++i) {
+    const History::Write write = history.Next();
+    const std::string key = keys_.Key(write.key);
+    Check(write.remove
+              ? batch.Delete(key)
+              : batch.Put(key, KeySet::Value(key, options_.value_bytes)),
+          "write");
+    if (batch.Count() < kBatchKeys && i + 1 < plan.keys) continue;
+    Check(db_->Write(WithoutLog(), &batch), "write");
+    progress->Advance(static_cast<double>(batch.Count()));
+    batch.Clear();
+  }
+  present_ = history.Present();
+}
+
+// DB::WaitForCompact exists from RocksDB 8 on only.
+void Database::WaitForCompactions() {
+  constexpr int kQuiet = 5;
+  using Properties = rocksdb::DB::Properties;
+  for (int quiet = 0; quiet < kQuiet;) {
+    uint64_t busy = 0;
+    for (const std::string& property :
+         {Properties::kNumRunningCompactions, Properties::kNumRunningFlushes,
+          Properties::kCompactionPending}) {
+      uint64_t value = 0;
+      db_->GetIntProperty(property, &value);
+      busy += value;
+    }
+    quiet = busy == 0 ? quiet + 1 : 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+void Database::CheckTree(const TreePlan& plan) const {
+  bool planned = plan.runs.empty() || plan.runs.size() == tree_.runs.size();
+  for (size_t i = 0; planned && i < plan.runs.size(); ++i) {
+    const RunPlan& run = plan.runs[plan.runs.size() - 1 - i];
+    planned = tree_.runs[i].level == run.level &&
+              tree_.runs[i].Sum(&Table::entries) == run.keys;
+  }
+  if (!planned) {
+    throw std::runtime_error(
+        contender_.name +
+        ": the tree is not as planned: " + DescribeRuns(tree_));
+  }
+  if (contender_.variant == Variant::kByHand) return;
+  for (const Run& run : tree_.runs) {
+    for (const Table& table : run.tables) {
+      const bool built = table.filter_bytes > 0 && table.filter_keys > 0;
+      if (built == has_filter()) continue;
+      throw std::runtime_error(
+          path_ + ": " + contender_.name + ": a table of level " +
+          std::to_string(run.level) + " has " + (built ? "a" : "no") +
+          " filter, expected " + (built ? "none" : "one"));
+    }
+  }
+}
+
+uint64_t EstimateDiskBytes(const TreePlan& plan, const DatabaseOptions& options,
+                           size_t databases) {
+  // A compaction has its input and its output at the same time. A tree that
+  // grows has obsolete entries as well.
+  const uint64_t bytes = plan.keys * options.EntryBytes();
+  return bytes * (databases + (plan.growth == nullptr ? 1 : 2)) + (16 << 20);
+}
+
+}  // namespace deltabloom::db_reads

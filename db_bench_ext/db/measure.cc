@@ -1,0 +1,250 @@
+#include "db_bench_ext/db/measure.h"
+
+#include <rocksdb/iterator.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+
+#include "db_bench_ext/common/mixing.h"
+
+namespace deltabloom::db_reads {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+bool IsPresent(Lookup lookup) {
+  return lookup == Lookup::kPresent || lookup == Lookup::kMultiPresent;
+}
+
+Counts ReadTickers(const Database& database) {
+  Counts counts;
+  counts.data_block_reads = database.Ticker(rocksdb::BLOCK_CACHE_DATA_MISS);
+  counts.data_blocks =
+      counts.data_block_reads + database.Ticker(rocksdb::BLOCK_CACHE_DATA_HIT);
+  counts.filter_useful = database.Ticker(rocksdb::BLOOM_FILTER_USEFUL);
+  counts.false_positives =
+      database.Ticker(rocksdb::BLOOM_FILTER_FULL_POSITIVE) -
+      database.Ticker(rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE);
+  return counts;
+}
+
+// The lookups of one batch in one database.
+class Lookups {
+ public:
+  Lookups(const Database& database, const Batch& batch)
+      : db_(database.db()), batch_(batch) {
+    if (!IsPresent(batch.lookup)) return;
+    for (const std::string& key : batch.keys) {
+      values_.push_back(KeySet::Value(key, database.value_bytes()));
+    }
+  }
+
+  void Run() {
+    switch (batch_.lookup) {
+      case Lookup::kAbsent:
+      case Lookup::kPresent:
+        return Get();
+      case Lookup::kEmptyRange:
+        return Seek();
+      default:
+        return MultiGet();
+    }
+  }
+
+  uint64_t found() const { return found_; }
+  const rocksdb::Status& failed() const { return failed_; }
+
+ private:
+  void Count(const rocksdb::Status& status, const rocksdb::Slice& value,
+             size_t i) {
+    if (status.ok()) {
+      found_ += values_.empty() || value == values_[i];
+    } else if (!status.IsNotFound()) {
+      failed_ = status;
+    }
+  }
+
+  void Get() {
+    rocksdb::PinnableSlice value;
+    for (size_t i = 0; i < batch_.keys.size(); ++i) {
+      value.Reset();
+      Count(db_->Get(options_, db_->DefaultColumnFamily(), batch_.keys[i],
+                     &value),
+            value, i);
+    }
+  }
+
+  void MultiGet() {
+    std::array<rocksdb::Slice, kMultiGetKeys> keys;
+    std::array<rocksdb::PinnableSlice, kMultiGetKeys> values;
+    std::array<rocksdb::Status, kMultiGetKeys> statuses;
+    for (size_t i = 0; i < batch_.keys.size(); i += kMultiGetKeys) {
+      const size_t n = std::min(kMultiGetKeys, batch_.keys.size() - i);
+      for (size_t j = 0; j < n; ++j) keys[j] = batch_.keys[i + j];
+      db_->MultiGet(options_, db_->DefaultColumnFamily(), n, keys.data(),
+                    values.data(), statuses.data());
+      for (size_t j = 0; j < n; ++j) {
+        Count(statuses[j], values[j], i + j);
+        values[j].Reset();
+      }
+    }
+  }
+
+  void Seek() {
+    rocksdb::ReadOptions options;
+    options.auto_prefix_mode = true;
+    for (size_t i = 0; i < batch_.keys.size(); ++i) {
+      const rocksdb::Slice end(batch_.range_ends[i]);
+      options.iterate_upper_bound = &end;
+      const std::unique_ptr<rocksdb::Iterator> iterator(
+          db_->NewIterator(options));
+      iterator->Seek(batch_.keys[i]);
+      found_ += iterator->Valid();
+      if (!iterator->status().ok()) failed_ = iterator->status();
+    }
+  }
+
+  rocksdb::DB* const db_;
+  const Batch& batch_;
+  const rocksdb::ReadOptions options_;
+  std::vector<std::string> values_;
+  uint64_t found_ = 0;
+  rocksdb::Status failed_;
+};
+
+}  // namespace
+
+const char* LookupName(Lookup lookup) {
+  constexpr const char* kNames[] = {"absent", "present", "multiget_absent",
+                                    "multiget_present", "empty_range"};
+  return kNames[static_cast<size_t>(lookup)];
+}
+
+Counts& Counts::operator+=(const Counts& other) {
+  lookups += other.lookups;
+  found += other.found;
+  micros += other.micros;
+  data_blocks += other.data_blocks;
+  data_block_reads += other.data_block_reads;
+  filter_useful += other.filter_useful;
+  false_positives += other.false_positives;
+  return *this;
+}
+
+Counts LookUp(const Database& database, const Batch& batch) {
+  Lookups lookups(database, batch);
+  const Counts before = ReadTickers(database);
+  const Clock::time_point start = Clock::now();
+  lookups.Run();
+  const double seconds = SecondsSince(start);
+  Counts counts = ReadTickers(database);
+  const std::string& name = database.contender().name;
+  if (!lookups.failed().ok()) {
+    throw std::runtime_error(
+        name + ": a lookup failed: " + lookups.failed().ToString());
+  }
+  if (!IsPresent(batch.lookup) && batch.lookup != Lookup::kEmptyRange &&
+      lookups.found() > 0) {
+    throw std::runtime_error(name + ": found a key that was not inserted");
+  }
+  counts.data_blocks -= before.data_blocks;
+  counts.data_block_reads -= before.data_block_reads;
+  counts.filter_useful -= before.filter_useful;
+  counts.false_positives -= before.false_positives;
+  counts.lookups = batch.keys.size();
+  counts.found = lookups.found();
+  counts.micros = seconds * 1e6;
+  return counts;
+}
+
+LookupKeys::LookupKeys(const KeySet& keys, const Database& database)
+    : keys_(keys), present_(database.present()) {
+  for (const Run& run : database.tree().runs) {
+    for (const Table& table : run.tables) {
+      if (largest_.empty() || table.smallest < smallest_) {
+        smallest_ = table.smallest;
+      }
+      largest_ = std::max(largest_, table.largest);
+    }
+  }
+}
+
+std::string LookupKeys::NextAbsent() {
+  for (;;) {
+    std::string key = keys_.AbsentKey(absent_drawn_++);
+    if (smallest_ < key && key < largest_) return key;
+  }
+}
+
+Batch LookupKeys::Draw(Lookup lookup, size_t n) {
+  Batch batch;
+  batch.lookup = lookup;
+  while (batch.keys.size() < n) {
+    if (IsPresent(lookup)) {
+      const uint64_t random =
+          bench::Mix(bench::Mix(keys_.seed()) + present_drawn_++);
+      batch.keys.push_back(
+          keys_.Key(present_[bench::Scale(random, present_.size())]));
+    } else {
+      batch.keys.push_back(NextAbsent());
+    }
+    if (lookup == Lookup::kEmptyRange) {
+      batch.range_ends.push_back(keys_.RangeEnd(batch.keys.back()));
+    }
+  }
+  return batch;
+}
+
+std::vector<std::vector<Counts>> Measure(const Databases& databases,
+                                         LookupKeys* lookup_keys,
+                                         const MeasurePlan& plan,
+                                         bench::ProgressBar* progress) {
+  constexpr size_t kWarmUpTurns = 4;
+  // A lookup without a filter reads from every run, always.
+  constexpr size_t kTurnsWithoutFilter = 8;
+  std::vector<std::vector<Counts>> counts;
+  Clock::time_point start;
+  uint64_t done = 0;
+  for (size_t turn = 0; turn <= kWarmUpTurns || done < plan.lookups; ++turn) {
+    if (turn <= kWarmUpTurns) {
+      start = Clock::now();
+      done = 0;
+      counts.assign(databases.size(), std::vector<Counts>(plan.turn.size()));
+    }
+    // The last turn is cut short, in proportion.
+    const size_t first = plan.turn.front().keys;
+    const size_t n =
+        static_cast<size_t>(std::min<uint64_t>(first, plan.lookups - done));
+    for (size_t part = 0; part < plan.turn.size(); ++part) {
+      const size_t keys = (plan.turn[part].keys * n + first - 1) / first;
+      const Batch batch = lookup_keys->Draw(plan.turn[part].lookup, keys);
+      for (size_t i = 0; i < databases.size(); ++i) {
+        const size_t at = (turn + i) % databases.size();
+        if (!databases[at]->has_filter() &&
+            turn % kTurnsWithoutFilter != kWarmUpTurns) {
+          continue;
+        }
+        counts[at][part] += LookUp(*databases[at], batch);
+      }
+    }
+    done += n;
+    progress->Advance(static_cast<double>(n) * plan.steps_per_lookup);
+    if (turn > kWarmUpTurns && SecondsSince(start) > plan.max_seconds) break;
+  }
+  for (size_t i = 0; i < databases.size(); ++i) {
+    if (databases[i]->has_filter() && counts[i][0].filter_useful == 0) {
+      throw std::runtime_error(databases[i]->contender().name +
+                               ": the filter was built but never used");
+    }
+  }
+  return counts;
+}
+
+}  // namespace deltabloom::db_reads

@@ -1,0 +1,287 @@
+#include "db_bench_ext/db/report.h"
+
+#include <rocksdb/version.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace deltabloom::db_reads {
+
+using bench::Column;
+using bench::Fixed;
+using bench::Json;
+using bench::Show;
+using bench::WithThousands;
+
+namespace {
+
+constexpr char kAbsentReads[] = "absent_data_block_reads_per_lookup";
+constexpr char kAbsentMicros[] = "absent_micros_per_lookup";
+constexpr char kAbsentBlocks[] = "absent_data_blocks_per_lookup";
+
+double Divide(double sum, uint64_t by) {
+  return by == 0 ? 0 : sum / static_cast<double>(by);
+}
+
+// Of the filters that were asked about absent keys.
+std::optional<double> FalsePositiveRate(const Counts& absent) {
+  const uint64_t asked = absent.false_positives + absent.filter_useful;
+  if (asked == 0) return std::nullopt;
+  return Divide(static_cast<double>(absent.false_positives), asked);
+}
+
+void AddCounts(Lookup lookup, const Counts& counts, Json* row) {
+  const std::string name = LookupName(lookup);
+  (*row)[name + "_lookups"] = counts.lookups;
+  (*row)[name + "_data_block_reads_per_lookup"] =
+      Divide(static_cast<double>(counts.data_block_reads), counts.lookups);
+  (*row)[name + "_data_blocks_per_lookup"] =
+      Divide(static_cast<double>(counts.data_blocks), counts.lookups);
+  (*row)[name + "_micros_per_lookup"] = Divide(counts.micros, counts.lookups);
+}
+
+// The predicted reads, and the best that the same bytes could do in the tree.
+void AddPrediction(const Database& database, const Counts& absent,
+                   const std::vector<std::string>& sample, Json* row) {
+  const Tree& tree = database.tree();
+  const Prediction prediction =
+      Predict(tree, sample, database.present().size());
+  const double blocks =
+      Divide(static_cast<double>(absent.data_blocks), absent.lookups);
+  (*row)["absent_counting_error"] =
+      std::sqrt(Divide(prediction.variance, absent.lookups));
+  (*row)["absent_predicted"] = bench::Number(prediction.absent);
+  (*row)["absent_difference"] = nullptr;
+  if (prediction.absent.value_or(0) > 0) {
+    (*row)["absent_difference"] = blocks / *prediction.absent - 1;
+  }
+  (*row)["present_predicted"] = bench::Number(prediction.present);
+  (*row)["share_of_gain"] = nullptr;
+  if (!database.has_filter() || !prediction.absent || blocks == 0) return;
+  std::vector<internal::SortedRun> runs;
+  for (size_t i = 0; i < tree.runs.size(); ++i) {
+    runs.push_back({static_cast<double>(tree.runs[i].Sum(&Table::entries)),
+                    prediction.shares[i]});
+  }
+  (*row)["share_of_gain"] =
+      internal::AllocateBits(CurveOfFilter(database.contender().filter), runs,
+                             tree.BitsPerKey())
+          .rates /
+      blocks;
+}
+
+void AddRuns(const Tree& tree, Json* row) {
+  std::string bits;
+  for (const Run& run : tree.runs) {
+    const uint64_t entries = run.Sum(&Table::entries);
+    const uint64_t bytes = run.Sum(&Table::filter_bytes);
+    (*row)["runs"].push_back({{"level", run.level},
+                              {"tables", run.tables.size()},
+                              {"entries", entries},
+                              {"filter_keys", run.Sum(&Table::filter_keys)},
+                              {"filter_bytes", bytes}});
+    bits += (bits.empty() ? "" : " ") +
+            Fixed(8 * Divide(static_cast<double>(bytes), entries), 1);
+  }
+  (*row)["bits_per_key_of_runs"] = bits;
+}
+
+const std::vector<Column>& DemoColumns() {
+  static const auto* const columns = new std::vector<Column>{
+      {"filter", "filter"},
+      {"bits_per_key", "bits/key", Show::kFixed2},
+      {"filter_bytes", "filter bytes"},
+      {"false_positive_rate", "false %", Show::kPercent},
+      {kAbsentReads, "reads absent", Show::kFixed4},
+      {"present_data_block_reads_per_lookup", "present", Show::kFixed4},
+      {kAbsentMicros, "us absent", Show::kFixed1},
+      {"present_micros_per_lookup", "present", Show::kFixed1},
+      {"load_seconds", "load s", Show::kFixed1},
+      {"missed_present_keys", "missed"}};
+  return *columns;
+}
+
+const std::vector<Column>& SizeColumns() {
+  static const auto* const columns = new std::vector<Column>{
+      {"filter", "filter"},
+      {"filter_bytes", "filter bytes"},
+      {"bits_per_key", "bits/key", Show::kFixed2},
+      {"bits_per_key_of_runs", "bits per key of each run"}};
+  return *columns;
+}
+
+const std::vector<Column>& LevelsColumns() {
+  static const auto* const columns = new std::vector<Column>{
+      {"filter", "filter"},
+      {kAbsentBlocks, "absent", Show::kSignificant4},
+      {"absent_counting_error", "+-", Show::kSignificant2},
+      {"absent_predicted", "predicted", Show::kSignificant4},
+      {"absent_difference", "differs %", Show::kPercent},
+      {"times_fewer_than_rocksdb_bloom", "fewer", Show::kFixed2},
+      {"share_of_gain", "of best", Show::kFixed2},
+      {"present_data_blocks_per_lookup", "present", Show::kSignificant4},
+      {"present_predicted", "predicted", Show::kSignificant4},
+      {kAbsentMicros, "us absent", Show::kFixed2},
+      {"present_micros_per_lookup", "present", Show::kFixed2}};
+  return *columns;
+}
+
+const std::vector<Column>& DatabaseColumns() {
+  static const auto* const columns = new std::vector<Column>{
+      {"filter", "filter"},
+      {"bits_per_key", "bits/key", Show::kFixed2},
+      {kAbsentMicros, "us: Get absent", Show::kFixed3},
+      {"multiget_absent_micros_per_lookup", "MultiGet", Show::kFixed3},
+      {"present_micros_per_lookup", "Get present", Show::kFixed3},
+      {"multiget_present_micros_per_lookup", "MultiGet", Show::kFixed3},
+      {"empty_range_micros_per_lookup", "empty range", Show::kFixed3},
+      {"empty_range_data_blocks_per_lookup", "its blocks", Show::kFixed4}};
+  return *columns;
+}
+
+const Json* Find(const Json& results, const std::string& filter) {
+  for (const Json& row : results) {
+    if (row["filter"] == filter) return &row;
+  }
+  return nullptr;
+}
+
+double Get(const Json& row, const char* field) { return row[field]; }
+
+// The result with the fewest reads of those with at most the bytes of `bloom`,
+// give or take 1 %.
+const Json& BestAtEqualBytes(const Json& results, const Json& bloom) {
+  const Json* best = &bloom;
+  for (const Json& row : results) {
+    const double bytes = Get(row, "filter_bytes");
+    if (bytes > 0 && bytes <= 1.01 * Get(bloom, "filter_bytes") &&
+        Get(row, kAbsentReads) < Get(*best, kAbsentReads)) {
+      best = &row;
+    }
+  }
+  return *best;
+}
+
+std::string FormatBest(const Json& results) {
+  const Json* const bloom = Find(results, kRocksDBBloom);
+  if (bloom == nullptr) return "";
+  const double before = Get(*bloom, kAbsentReads);
+  const Json& best = BestAtEqualBytes(results, *bloom);
+  std::string text = std::string("With the bytes of ") + kRocksDBBloom;
+  if (&best == bloom) {
+    text += " no filter reads fewer data blocks for an absent key than its " +
+            Fixed(before, 4) + ".\n";
+  } else {
+    const double after = Get(best, kAbsentReads);
+    text += ", " + best["filter"].get<std::string>() +
+            " reads the fewest: " + Fixed(after, 4) +
+            " data blocks for an absent key\ninstead of " + Fixed(before, 4);
+    if (after > 0) {
+      text += ", " + Fixed(before / after, before < 10 * after ? 1 : 0) +
+              " times fewer";
+    }
+    text += ", in " + Fixed(Get(best, kAbsentMicros), 1) +
+            " microseconds instead of " + Fixed(Get(*bloom, kAbsentMicros), 1) +
+            ".\n";
+  }
+  if (const Json* const none = Find(results, "none")) {
+    text += "Without a filter: " + Fixed(Get(*none, kAbsentReads), 4) +
+            " data blocks, " + Fixed(Get(*none, kAbsentMicros), 1) +
+            " microseconds.\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+Json ResultOf(const Database& database, const TreePlan& plan,
+              const std::vector<TurnPart>& turn,
+              const std::vector<Counts>& counts,
+              const std::vector<std::string>& absent) {
+  const Tree& tree = database.tree();
+  Json row;
+  row["filter"] = database.contender().name;
+  row["tree"] = plan.name;
+  row["keys"] = database.present().size();
+  row["entries"] = tree.Sum(&Table::entries);
+  row["settings"] = database.bits();
+  row["bits_per_key"] = tree.BitsPerKey();
+  row["filter_bytes"] = tree.Sum(&Table::filter_bytes);
+  row["false_positive_rate"] = bench::Number(FalsePositiveRate(counts[0]));
+  uint64_t missed = 0;
+  for (size_t i = 0; i < turn.size(); ++i) {
+    AddCounts(turn[i].lookup, counts[i], &row);
+    if (turn[i].lookup == Lookup::kPresent ||
+        turn[i].lookup == Lookup::kMultiPresent) {
+      missed += counts[i].lookups - counts[i].found;
+    }
+  }
+  row["load_seconds"] = database.load_seconds();
+  row["missed_present_keys"] = missed;
+  AddPrediction(database, counts[0], absent, &row);
+  AddRuns(tree, &row);
+  return row;
+}
+
+void CompareWithBloom(Json* results) {
+  const Json* const bloom = Find(*results, kRocksDBBloom);
+  for (Json& row : *results) {
+    Json& fewer = row["times_fewer_than_rocksdb_bloom"];
+    fewer = nullptr;
+    if (bloom != nullptr && Get(row, kAbsentBlocks) > 0) {
+      fewer = Get(*bloom, kAbsentBlocks) / Get(row, kAbsentBlocks);
+    }
+  }
+}
+
+std::string FormatSetting(const Options& options, const std::string& folder,
+                          bool direct_io) {
+  const Preset& preset = *options.preset;
+  return "RocksDB " + rocksdb::GetRocksVersionAsString() + ", " +
+         WithThousands(options.trees.front().keys) + " keys of 16 bytes, " +
+         std::to_string(preset.database.value_bytes) + "-byte values, " +
+         bench::Significant(options.bits_per_key, 10) + " bits per key " +
+         (preset.equal_bytes ? "stored" : "set") + ".\nDatabases in " + folder +
+         (direct_io ? "; direct reads, past the page cache.\n"
+                    : "; reads through the page cache.\n");
+}
+
+std::string FormatRuns(const Tree& tree) {
+  bench::TextTable table({"run", "files", "keys", "MB"});
+  for (const Run& run : tree.runs) {
+    table.Add({"level " + std::to_string(run.level),
+               WithThousands(run.tables.size()),
+               WithThousands(run.Sum(&Table::entries)),
+               Fixed(static_cast<double>(run.Sum(&Table::bytes)) / 1e6, 1)});
+  }
+  return table.Text();
+}
+
+std::string FormatResults(const Preset& preset, const Json& results) {
+  const std::string name = preset.name;
+  std::string text;
+  if (name == "levels") text = bench::Table(results, SizeColumns()) + "\n";
+  text += bench::Table(results, name == "demo"       ? DemoColumns()
+                                : name == "database" ? DatabaseColumns()
+                                                     : LevelsColumns());
+  const Json& last = results.back();
+  text += "\nIn each database: " + WithThousands(last["absent_lookups"]) +
+          " lookups of absent keys, " + WithThousands(last["present_lookups"]) +
+          " of present ones.\n";
+  if (name == "demo") text += FormatBest(results);
+  for (const Json& row : results) {
+    if (row["missed_present_keys"] == 0) continue;
+    text += "WRONG: " + row["filter"].get<std::string>() + " missed " +
+            WithThousands(row["missed_present_keys"]) +
+            " lookups of present keys.\n";
+  }
+  return text;
+}
+
+int ExitCode(const Json& results) {
+  return std::any_of(results.begin(), results.end(), [](const Json& row) {
+    return row["missed_present_keys"] > 0;
+  });
+}
+
+}  // namespace deltabloom::db_reads

@@ -1,0 +1,309 @@
+// The parts of db_reads, on small databases.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "db_bench_ext/common/files.h"
+#include "db_bench_ext/common/program.h"
+#include "db_bench_ext/db/contenders.h"
+#include "db_bench_ext/db/database.h"
+#include "db_bench_ext/db/keys.h"
+#include "db_bench_ext/db/measure.h"
+#include "db_bench_ext/db/plan.h"
+#include "db_bench_ext/db/tree.h"
+#include "tests/random.h"
+
+namespace deltabloom::db_reads {
+namespace {
+
+std::vector<uint64_t> KeysOfRuns(const TreePlan& plan) {
+  std::vector<uint64_t> keys;
+  for (const RunPlan& run : plan.runs) keys.push_back(run.keys);
+  return keys;
+}
+
+TEST(Plan, TheDemoHasFiveRunsOfAllKeys) {
+  for (const uint64_t keys : {1000u, 1337u, 2000000u, 100000000u}) {
+    const TreePlan plan = DemoTree(keys);
+    ASSERT_EQ(plan.runs.size(), 5u);
+    uint64_t sum = 0;
+    for (const uint64_t run : KeysOfRuns(plan)) {
+      EXPECT_GT(run, 0u);
+      sum += run;
+    }
+    EXPECT_EQ(sum, keys);
+  }
+}
+
+TEST(Plan, EachRunOfASettledTreeHasItsShareExactly) {
+  EXPECT_EQ(KeysOfRuns(LevelsTree(nullptr, 5, 10, 2'222'200)),
+            (std::vector<uint64_t>{2'000'000, 200'000, 20'000, 2000, 200}));
+  EXPECT_EQ(KeysOfRuns(LevelsTree(nullptr, 3, 4, 2100)),
+            (std::vector<uint64_t>{1600, 400, 100}));
+  EXPECT_THROW(LevelsTree(nullptr, 5, 10, 22'221), bench::UsageError);
+  EXPECT_EQ(LevelsTree(nullptr, 5, 10, 22'222).runs.back().keys, 2u);
+}
+
+struct Writes {
+  double fresh = 0, old = 0, removed = 0;
+};
+
+// Follows a history by the rules of a map.
+Writes Follow(const char* growth, uint64_t writes) {
+  History history(*FindGrowth(growth), 7);
+  std::set<uint64_t> seen, present;
+  Writes counts;
+  for (uint64_t i = 0; i < writes; ++i) {
+    const History::Write write = history.Next();
+    const bool fresh = seen.insert(write.key).second;
+    EXPECT_FALSE(fresh && write.remove) << "a deletion of no key";
+    ++(write.remove ? counts.removed : fresh ? counts.fresh : counts.old);
+    if (write.remove) {
+      present.erase(write.key);
+    } else {
+      present.insert(write.key);
+    }
+  }
+  EXPECT_EQ(history.Present(),
+            std::vector<uint64_t>(present.begin(), present.end()));
+  return counts;
+}
+
+TEST(History, HasItsSharesOfWrites) {
+  constexpr double kError = 600;  // six standard deviations of 30,000 writes
+  EXPECT_EQ(Follow("insert", 30'000).fresh, 30'000);
+  const Writes overwrite = Follow("overwrite", 30'000);
+  EXPECT_NEAR(overwrite.fresh, 15'000, kError);
+  EXPECT_EQ(overwrite.removed, 0);
+  const Writes removal = Follow("delete", 30'000);
+  EXPECT_EQ(removal.old, 0);
+  EXPECT_NEAR(removal.removed, 9'000, kError);
+  const Writes mixed = Follow("mixed", 30'000);
+  EXPECT_NEAR(mixed.fresh, 15'000, kError);
+  EXPECT_NEAR(mixed.old, 9'000, kError);
+  EXPECT_NEAR(mixed.removed, 6'000, kError);
+}
+
+TEST(KeySet, KeysAreDistinctAndDependOnTheSeed) {
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
+  const KeySet keys(4000, seed), same(4000, seed), other(4000, seed + 1);
+  std::set<std::string> all;
+  for (uint64_t i = 0; i < keys.size(); ++i) {
+    all.insert(keys.Key(i));
+    all.insert(keys.AbsentKey(i));
+    EXPECT_EQ(keys.Key(i), same.Key(i));
+    EXPECT_NE(keys.Key(i), other.Key(i));
+  }
+  EXPECT_EQ(all.size(), 8000u);
+  // One range in 64 holds a key.
+  int held = 0;
+  for (uint64_t i = 0; i < keys.size(); ++i) {
+    const std::string from = keys.AbsentKey(i), end = keys.RangeEnd(from);
+    EXPECT_LT(from, end);
+    const auto next = all.upper_bound(from);
+    held += next != all.end() && *next < end;
+  }
+  EXPECT_NEAR(held, 2 * 4000 / 64, 80);  // of either kind
+}
+
+TEST(KeySet, ValuesTellKeysApart) {
+  EXPECT_EQ(KeySet::Value("zebra", 61).size(), 61u);
+  EXPECT_EQ(KeySet::Value("zebra", 16), KeySet::Value("zebra", 16));
+  EXPECT_NE(KeySet::Value("zebra", 16), KeySet::Value("zebra ", 16));
+  EXPECT_NE(KeySet::Value("", 16), KeySet::Value(std::string(1, '\0'), 16));
+}
+
+TEST(Contenders, AnUnknownNameIsQuoted) {
+  try {
+    FindContender("--filters", "deltabloom-nonsense");
+    FAIL() << "no error";
+  } catch (const bench::UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("'deltabloom-nonsense'"),
+              std::string::npos);
+  }
+}
+
+TEST(Contenders, EachVariantHasWhatItNeeds) {
+  for (const Contender& contender : Contenders()) {
+    SCOPED_TRACE(contender.name);
+    if (contender.variant == Variant::kByHand) {
+      EXPECT_THROW(MakePolicy(contender, 10), bench::UsageError);
+      continue;
+    }
+    const Policy policy = MakePolicy(contender, 10);
+    EXPECT_EQ(policy.filters != nullptr, contender.name != "none");
+    EXPECT_EQ(policy.listener != nullptr,
+              contender.variant == Variant::kLevels);
+    EXPECT_EQ(policy.extractor != nullptr,
+              contender.variant == Variant::kRange);
+  }
+}
+
+// Monkey: the rates of the runs are in proportion to their keys.
+TEST(Contenders, ByHandEachRunHasTheBitsOfALargerOneAndMore) {
+  const TreePlan plan = LevelsTree(nullptr, 4, 10, 1'111'000);
+  const Policy policy = MakePolicyOfSize(
+      FindContender("", "rocksdb-bloom-by-hand"), plan, 90'000, 10);
+  ASSERT_EQ(policy.bits.size(), 4u);
+  for (size_t i = 1; i < 4; ++i) {
+    EXPECT_GT(policy.bits[i - 1], policy.bits[i] + 3) << i;
+  }
+  EXPECT_NEAR(policy.bits[3], 9.5, 0.3);
+}
+
+class DatabaseTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kKeys = 5000;
+
+  std::unique_ptr<Database> Make(const std::string& contender,
+                                 const TreePlan& plan, double bits = 10) {
+    keys_ = std::make_unique<KeySet>(plan.keys, seed_);
+    const Contender found = FindContender("", contender);
+    auto database = std::make_unique<Database>(
+        found, MakePolicy(found, bits),
+        workspace_.Add(contender + std::to_string(made_++)).string(),
+        DatabaseOptions(), *keys_);
+    database->Build(plan, &progress_);
+    return database;
+  }
+
+  const uint64_t seed_ = test::SeedOfThisRun();
+  const ::testing::ScopedTrace trace_{
+      __FILE__, __LINE__, "DELTABLOOM_SEED=" + std::to_string(seed_)};
+  bench::Workspace workspace_{"", "deltabloom-demo"};
+  bench::ProgressBar progress_{1};
+  std::unique_ptr<KeySet> keys_;
+  int made_ = 0;
+};
+
+TEST_F(DatabaseTest, EveryFilterSettlesToThePlannedTree) {
+  const TreePlan plan = DemoTree(kKeys);
+  for (const char* name :
+       {"none", "rocksdb-ribbon", "deltabloom-classic", "deltabloom-auto",
+        "deltabloom-auto-levels", "deltabloom-compact-range"}) {
+    SCOPED_TRACE(name);
+    const Tree tree = Make(name, plan)->tree();
+    ASSERT_EQ(tree.runs.size(), plan.runs.size());
+    for (size_t i = 0; i < tree.runs.size(); ++i) {
+      const RunPlan& planned = plan.runs[plan.runs.size() - 1 - i];
+      EXPECT_EQ(tree.runs[i].level, planned.level);
+      EXPECT_EQ(tree.runs[i].Sum(&Table::entries), planned.keys);
+    }
+    const bool none = name == std::string("none");
+    EXPECT_EQ(tree.Sum(&Table::filter_bytes) > 0, !none);
+    EXPECT_GE(tree.Sum(&Table::filter_keys), none ? 0 : kKeys);
+  }
+}
+
+TEST_F(DatabaseTest, LevelsSpreadsTheBytesOfTheTree) {
+  const TreePlan plan = DemoTree(40'000);
+  const auto uniform = Make("deltabloom-auto", plan);
+  const auto levels = Make("deltabloom-auto-levels", plan);
+  const auto bloom = Make("rocksdb-bloom", plan);
+  EXPECT_NEAR(levels->tree().BitsPerKey() / uniform->tree().BitsPerKey(), 1,
+              0.03);
+  const Batch absent = LookupKeys(*keys_, *bloom).Draw(Lookup::kAbsent, 20'000);
+  const auto counted = [&](const auto& database) {
+    return static_cast<double>(LookUp(*database, absent).false_positives);
+  };
+  // By the formulas some 50, 400 and 950.
+  EXPECT_LT(2 * counted(levels), counted(uniform));
+  EXPECT_LT(counted(uniform), 0.8 * counted(bloom));
+}
+
+// Below half a bit per key policies write no filter.
+TEST_F(DatabaseTest, TablesWithoutTheirFilterAreRejected) {
+  for (const char* name : {"rocksdb-bloom", "deltabloom-local"}) {
+    EXPECT_THROW(Make(name, OneTable(kKeys, false), 0.4), std::runtime_error);
+  }
+}
+
+TEST_F(DatabaseTest, MissedKeysAreCounted) {
+  const auto database = Make("deltabloom-classic", DemoTree(kKeys));
+  Batch batch;
+  for (const Lookup lookup : {Lookup::kPresent, Lookup::kMultiPresent}) {
+    batch.lookup = lookup;
+    batch.keys = {keys_->Key(9), keys_->Key(10), keys_->Key(11)};
+    EXPECT_EQ(LookUp(*database, batch).found, 3u);
+  }
+  const rocksdb::WriteOptions options;
+  ASSERT_TRUE(database->db()->Delete(options, keys_->Key(10)).ok());
+  ASSERT_TRUE(database->db()->Put(options, keys_->Key(11), "other").ok());
+  for (const Lookup lookup : {Lookup::kPresent, Lookup::kMultiPresent}) {
+    batch.lookup = lookup;
+    const Counts counts = LookUp(*database, batch);
+    EXPECT_EQ(counts.lookups, 3u);
+    EXPECT_EQ(counts.found, 1u);
+  }
+  // An absent key that is found cannot be explained by a filter.
+  batch.lookup = Lookup::kAbsent;
+  EXPECT_THROW(LookUp(*database, batch), std::runtime_error);
+}
+
+TEST_F(DatabaseTest, CountersAddUp) {
+  const auto database = Make("deltabloom-classic", DemoTree(kKeys));
+  LookupKeys lookup_keys(*keys_, *database);
+  const Batch batch = lookup_keys.Draw(Lookup::kAbsent, 3000);
+  const Counts counts = LookUp(*database, batch);
+  EXPECT_EQ(counts.lookups, 3000u);
+  EXPECT_EQ(counts.found, 0u);
+  EXPECT_GT(counts.filter_useful, 3u * 3000);
+  EXPECT_LE(counts.filter_useful + counts.false_positives, 5u * 3000);
+  // A false positive is one data block, and nothing else reads one.
+  EXPECT_GT(counts.false_positives, 0u);
+  EXPECT_EQ(counts.data_blocks, counts.false_positives);
+  EXPECT_LE(counts.data_block_reads, counts.data_blocks);
+  const Prediction prediction =
+      Predict(database->tree(), batch.keys, database->present().size());
+  EXPECT_NEAR(
+      static_cast<double>(counts.data_blocks) / 3000, prediction.absent.value(),
+      0.25 * *prediction.absent + 6 * std::sqrt(prediction.variance / 3000));
+  EXPECT_GT(prediction.present.value(), 1);
+  EXPECT_LT(*prediction.present, 1 + *prediction.absent);
+}
+
+TEST_F(DatabaseTest, RangeFiltersSkipEmptyRanges) {
+  const auto blocks = [&](const char* name) {
+    const auto database = Make(name, OneTable(kKeys, false), 18);
+    const Batch batch =
+        LookupKeys(*keys_, *database).Draw(Lookup::kEmptyRange, 2000);
+    return static_cast<double>(LookUp(*database, batch).data_blocks) / 2000;
+  };
+  EXPECT_EQ(blocks("deltabloom-compact"), 1);
+  EXPECT_LT(blocks("deltabloom-compact-range"), 0.2);
+}
+
+TEST_F(DatabaseTest, AllDatabasesHaveTheSameLookups) {
+  Databases databases;
+  const TreePlan plan = OneTable(kKeys, true);
+  databases.push_back(Make("none", plan));
+  databases.push_back(Make("deltabloom-local", plan));
+  databases.push_back(Make("rocksdb-bloom", plan));
+  LookupKeys lookup_keys(*keys_, *databases.front());
+  MeasurePlan measure;
+  measure.turn = {{Lookup::kAbsent, 100}, {Lookup::kMultiPresent, 40}};
+  measure.lookups = 930;
+  measure.max_seconds = std::numeric_limits<double>::infinity();
+  const auto counts = Measure(databases, &lookup_keys, measure, &progress_);
+  ASSERT_EQ(counts.size(), 3u);
+  for (const size_t i : {1, 2}) {
+    EXPECT_EQ(counts[i][0].lookups, 930u);
+    EXPECT_EQ(counts[i][1].lookups, 9u * 40 + 12);
+    EXPECT_EQ(counts[i][1].found, counts[i][1].lookups);
+  }
+  EXPECT_EQ(counts[0][0].lookups, 200u);  // the turns 0 and 8
+  EXPECT_EQ(counts[0][0].data_blocks, 200u);
+  // The rate of a filter in partitions is not known.
+  EXPECT_FALSE(Predict(databases[1]->tree(), {keys_->AbsentKey(0)}, kKeys)
+                   .absent.has_value());
+}
+
+}  // namespace
+}  // namespace deltabloom::db_reads
