@@ -8,7 +8,7 @@
 
 #include "shared_filters/atomic_bits.h"
 #include "shared_filters/local_rate.h"
-#include "util/layouts/local/probes.h"
+#include "util/layouts/local/local.h"
 
 namespace deltabloom::internal {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "util/layouts/local/shape.h"
+#include "util/layouts/local/local.h"
 
 namespace deltabloom::internal {
 namespace {

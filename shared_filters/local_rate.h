@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "util/layouts/local/rate.h"
+#include "util/layouts/local/local.h"
 
 namespace deltabloom::internal {
 

@@ -1,19 +1,28 @@
 // Raw filters in engines that hand over all keys of a small filter at once,
 // and its bytes with every lookup: classic ones are asked and built directly
-// (util/layouts/classic/small.h), all others through Filter and FilterBuilder,
-// with the same answers and bytes.
+// (util/layouts/classic/classic.h), all others through Filter and
+// FilterBuilder, with the same answers and bytes.
 #ifndef DELTABLOOM_TABLE_SMALL_FILTER_H_
 #define DELTABLOOM_TABLE_SMALL_FILTER_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
 #include "deltabloom/filter.h"
-#include "util/layouts/classic/small.h"
+#include "util/coding.h"
+#include "util/layouts/classic/classic.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::internal {
+
+// Payloads up to this have less than 2^32 bits.
+inline constexpr uint64_t kMaxUnparsedPayload = uint64_t{1} << 28;
+
+// Payloads that BuildOnStack can fill.
+inline constexpr uint64_t kMaxStackPayload = uint64_t{2} << 10;
 
 // The answer that Filter(filter, hash).MayMatch(key) gives.
 inline bool MayMatchUnparsed(std::string_view filter, Hash hash,
@@ -22,12 +31,38 @@ inline bool MayMatchUnparsed(std::string_view filter, Hash hash,
   const unsigned last_byte = static_cast<unsigned char>(filter.back());
   const size_t payload_size = filter.size() - 1;
   if (last_byte == 0 || last_byte > classic::kMaxProbes ||
-      payload_size > classic::kMaxSmallPayload) {
+      payload_size > kMaxUnparsedPayload) {
     return Filter(filter, hash).MayMatch(key);
   }
-  return classic::MayMatchUnparsed(
-      reinterpret_cast<const unsigned char*>(filter.data()), payload_size,
-      last_byte, classic::HashKey(hash, key));
+  return classic::TestProbes(
+      reinterpret_cast<const unsigned char*>(filter.data()),
+      classic::Modulo32(static_cast<uint32_t>(payload_size * 8)), last_byte,
+      classic::HashKey(hash, key));
+}
+
+// Fills payload[0 .. payload_size) for the keys with hashes hash_of(0 .. n-1).
+// payload_size is 1..kMaxStackPayload.
+template <typename HashOf>
+void BuildOnStack(size_t n, const HashOf& hash_of, uint64_t payload_size,
+                  uint32_t probes, char* payload) {
+  // A byte per bit, packed in the end. Setting bits in place would read many
+  // bytes that were written just before, and wait for each.
+  unsigned char flags[kMaxStackPayload * 8];
+  const auto bits = static_cast<uint32_t>(payload_size * 8);
+  std::memset(flags, 0, bits);
+  const classic::Modulo32 modulo(bits);
+  for (size_t i = 0; i < n; ++i) {
+    uint32_t h = hash_of(i);
+    const uint32_t delta = classic::Delta(h);
+    for (uint32_t probe = 0; probe < probes; ++probe, h += delta) {
+      flags[modulo(h)] = 1;
+    }
+  }
+  for (const unsigned char* from = flags; from < flags + bits; from += 8) {
+    // Byte i is 0 or 1; the product has it as bit 56 + i, without carries.
+    *payload++ =
+        static_cast<char>(LoadFixed64(from) * 0x0102040810204080 >> 56);
+  }
 }
 
 // Appends the filter that a FilterBuilder makes of key_of(0 .. n-1).
@@ -37,10 +72,10 @@ void AppendFilter(const FilterOptions& options, size_t n, const KeyOf& key_of,
   const Plan plan = PlanFilter(FindLayout(options.layout, options.hash), n,
                                ToMillibits(options.bits_per_key));
   if (plan.layout->layout == Layout::kClassic &&
-      plan.payload_size <= classic::kMaxStackPayload) {
+      plan.payload_size <= kMaxStackPayload) {
     const size_t start = dst->size();
     dst->resize(start + plan.payload_size + 1);
-    classic::BuildOnStack(
+    BuildOnStack(
         n, [&](size_t i) { return classic::HashKey(options.hash, key_of(i)); },
         plan.payload_size, plan.shape.As<classic::Shape>().probes,
         &(*dst)[start]);

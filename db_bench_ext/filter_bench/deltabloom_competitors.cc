@@ -5,7 +5,7 @@
 #include "deltabloom/rocksdb.h"
 #include "rocksdb/filter_policy.h"
 #include "table/framing.h"
-#include "util/layouts/classic/shape.h"
+#include "util/layouts/classic/classic.h"
 #include "util/layouts/layout.h"
 #include "util/rates/rates.h"
 

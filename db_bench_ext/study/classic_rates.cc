@@ -9,7 +9,7 @@
 
 #include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/study/studies.h"
-#include "util/layouts/classic/rate.h"
+#include "util/layouts/classic/classic.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::study {

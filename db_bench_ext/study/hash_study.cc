@@ -7,7 +7,7 @@
 #include "db_bench_ext/common/results.h"
 #include "db_bench_ext/study/string_hashes.h"
 #include "db_bench_ext/study/studies.h"
-#include "util/layouts/classic/good_size.h"
+#include "util/layouts/classic/classic.h"
 
 namespace deltabloom::study {
 namespace {

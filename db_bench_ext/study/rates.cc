@@ -7,7 +7,7 @@
 #include "deltabloom/sizing.h"
 #include "util/coding.h"
 #include "util/key_batch.h"
-#include "util/layouts/classic/shape.h"
+#include "util/layouts/classic/classic.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::study {

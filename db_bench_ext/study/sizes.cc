@@ -8,8 +8,7 @@
 #include "db_bench_ext/common/results.h"
 #include "db_bench_ext/study/studies.h"
 #include "deltabloom/sizing.h"
-#include "util/layouts/classic/good_size.h"
-#include "util/layouts/classic/shape.h"
+#include "util/layouts/classic/classic.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::study {

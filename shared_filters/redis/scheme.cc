@@ -8,7 +8,7 @@
 #include "shared_filters/local_rate.h"
 #include "shared_filters/offsets.h"
 #include "util/hash64.h"
-#include "util/layouts/local/probes.h"
+#include "util/layouts/local/local.h"
 #include "util/rates/rates.h"
 
 namespace deltabloom::internal {

@@ -1,4 +1,4 @@
-// The public promise of filter.h and filter_policy.h.
+// The contract of filter.h and filter_policy.h.
 #include "deltabloom/filter.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "deltabloom/filter_policy.h"
+#include "tests/filters.h"
 #include "tests/random.h"
 
 namespace deltabloom {
@@ -164,6 +165,40 @@ TEST(FilterBuilder, IsAssignedByMoving) {
   std::string filter;
   builder.Finish(&filter);
   EXPECT_TRUE(Filter(filter).MayMatch("kept"));
+}
+
+// The sizes agree: bits / 8, blocks * 64, and for compact columns * rows / 8
+// with the bytes of its thresholds and sizes; each with the byte of the
+// framing.
+TEST(DescribeFilter, InFull) {
+  const struct {
+    Layout layout;
+    double bits_per_key;
+    size_t keys;
+    const char* text;
+    size_t size;
+  } cases[] = {
+      {Layout::kClassic, 1, 1, "classic, 1 probes, 64 bits", 9},
+      {Layout::kClassic, 10.5, 1000, "classic, 7 probes, 10504 bits", 1314},
+      {Layout::kClassic, 25, 1000, "classic, 17 probes, 25000 bits", 3126},
+      {Layout::kLocal, 1, 1, "local, 1 probes, 1 blocks of 64 bytes", 65},
+      {Layout::kLocal, 10, 5000, "local, 6 probes, 98 blocks of 64 bytes",
+       6273},
+      {Layout::kLocal, 16, 1000, "local, 6 + 5 probes, 32 blocks of 64 bytes",
+       2049},
+      {Layout::kCompact, 8, 1000, "compact, 7.69 columns, 1024 rows, 2 layers",
+       995},
+      {Layout::kCompact, 10.5, 5000,
+       "compact, 10.22 columns, 5120 rows, 3 layers", 6563},
+      {Layout::kCompact, 16, 100000,
+       "compact, 15.82 columns, 101056 rows, 3 layers", 199999},
+  };
+  for (const auto& c : cases) {
+    const std::string filter = test::RawFilter(
+        test::DecimalKeys(c.keys), test::OptionsOf(c.layout, c.bits_per_key));
+    EXPECT_EQ(DescribeFilter(filter), c.text);
+    EXPECT_EQ(filter.size(), c.size) << c.text;
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "deltabloom/filter.h"
 #include "tests/csv.h"
+#include "tests/filters.h"
 #include "util/coding.h"
 #include "util/hash.h"
 #include "util/key_batch.h"
@@ -36,38 +37,42 @@ bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
 
 std::string RawFilterOf(const std::vector<std::string>& keys,
                         Layout layout = Layout::kClassic) {
-  FilterOptions options;
-  options.layout = layout;
-  FilterBuilder builder(options);
-  for (const std::string& key : keys) builder.AddKey(key);
+  return test::RawFilter(keys, test::OptionsOf(layout));
+}
+
+// Of keys as the layout hashes them.
+std::string SealedFilterOf(const std::vector<std::string>& keys,
+                           const SealOptions& seal,
+                           Layout layout = Layout::kClassic) {
   std::string filter;
-  builder.Finish(&filter);
+  uint8_t last_byte = kEmptyLastByte;
+  if (!keys.empty()) {
+    filter = RawFilterOf(keys, layout);
+    last_byte = static_cast<uint8_t>(filter.back());
+    filter.pop_back();
+  }
+  const size_t payload_size = filter.size();
+  filter.resize(payload_size + SealedFramingSize(seal));
+  Seal(reinterpret_cast<unsigned char*>(&filter[0]), payload_size, last_byte,
+       seal);
   return filter;
 }
 
 std::string SealedFilterOf(const std::vector<std::string>& keys,
                            bool payload_check = false,
                            Layout layout = Layout::kClassic) {
-  std::string filter = RawFilterOf(keys, layout);
-  const auto last_byte = static_cast<uint8_t>(filter.back());
-  filter.pop_back();
-  const size_t payload_size = filter.size();
-  const SealOptions options{kLevel, payload_check};
-  filter.resize(payload_size + SealedFramingSize(options));
-  Seal(reinterpret_cast<unsigned char*>(&filter[0]), payload_size, last_byte,
-       options);
-  return filter;
+  return SealedFilterOf(keys, SealOptions{kLevel, payload_check}, layout);
 }
 
-// Recomputes the check after a byte of the trailer was changed on purpose.
-std::string Resealed(std::string filter, size_t from_end, char value) {
-  const auto end = [&] { return &filter[0] + filter.size(); };
-  end()[-static_cast<int>(from_end)] = value;
-  std::string covered(end() - 16, 16);
-  covered.replace(7, 4, 4, '\0');
-  covered.resize(24);
-  StoreFixed64(&covered[16], filter.size());
-  StoreFixed32(end() - 9,
+// Changes a byte of a framing of this size and makes the check right again.
+std::string Resealed(std::string filter, size_t from_end, char value,
+                     size_t framing_size = kSealedFramingSize) {
+  filter[filter.size() - from_end] = value;
+  std::string covered = filter.substr(filter.size() - framing_size);
+  covered.replace(framing_size - 9, 4, 4, '\0');
+  covered.resize(framing_size + 8);
+  StoreFixed64(&covered[framing_size], filter.size());
+  StoreFixed32(&filter[filter.size() - 9],
                MurmurHash2(covered.data(), covered.size(), 0xde17ab10));
   return filter;
 }
@@ -137,10 +142,9 @@ TEST(SealedFraming, RoundTrip) {
 }
 
 TEST(SealedFraming, NoKey) {
-  std::string filter(kSealedFramingSize, '\0');
-  Seal(reinterpret_cast<unsigned char*>(&filter[0]), 0, kEmptyLastByte,
-       SealOptions());
+  const std::string filter = SealedFilterOf({});
   ParsedFilter parsed;
+  EXPECT_EQ(filter.size(), kSealedFramingSize);
   EXPECT_EQ(Sealed(filter, &parsed), FilterKind::kEmpty);
   EXPECT_FALSE(MayMatch(parsed, "a"));
   for (int last = 1; last < 256; ++last) {
@@ -231,8 +235,7 @@ TEST(LevelByteTest, EveryByteHasOneMeaning) {
 
 TEST(PayloadCheck, RoundTripWithEveryLayoutAndWithoutKeys) {
   ParsedFilter parsed;
-  std::vector<std::string> keys;
-  for (int i = 0; i < 3000; ++i) keys.push_back(std::to_string(i));
+  const std::vector<std::string> keys = test::DecimalKeys(3000);
   for (Layout layout : {Layout::kClassic, Layout::kLocal, Layout::kCompact}) {
     const std::string filter = SealedFilterOf(keys, true, layout);
     EXPECT_EQ(filter.size(), SealedFilterOf(keys, false, layout).size() + 8);
@@ -240,12 +243,8 @@ TEST(PayloadCheck, RoundTripWithEveryLayoutAndWithoutKeys) {
     EXPECT_EQ(SealedLevel(filter), kLevel);
     for (const std::string& key : keys) EXPECT_TRUE(MayMatch(parsed, key));
   }
-  std::string filter(kSealedFramingSize + 8, '\0');
-  SealOptions options;
-  options.payload_check = true;
-  ASSERT_EQ(SealedFramingSize(options), filter.size());
-  Seal(reinterpret_cast<unsigned char*>(&filter[0]), 0, kEmptyLastByte,
-       options);
+  const std::string filter = SealedFilterOf({}, true);
+  EXPECT_EQ(filter.size(), kSealedFramingSize + 8);
   EXPECT_EQ(Sealed(filter, &parsed), FilterKind::kEmpty);
 }
 
@@ -253,9 +252,8 @@ TEST(PayloadCheck, EveryFlippedBitAndEveryTruncationIsNoticed) {
   ParsedFilter parsed;
   std::string why;
   for (Layout layout : {Layout::kClassic, Layout::kLocal, Layout::kCompact}) {
-    std::vector<std::string> keys;
-    for (int i = 0; i < 300; ++i) keys.push_back(std::to_string(i));
-    const std::string filter = SealedFilterOf(keys, true, layout);
+    const std::string filter =
+        SealedFilterOf(test::DecimalKeys(300), true, layout);
     for (size_t bit = 0; bit < 8 * filter.size(); ++bit) {
       std::string flipped = filter;
       flipped[bit / 8] ^= static_cast<char>(1 << bit % 8);
@@ -313,6 +311,174 @@ TEST(DescribeFilter, SaysWhatTheBytesAre) {
   EXPECT_EQ(DescribeFilter(std::string(2, '\0')),
             "always matches: it has no probes");
   EXPECT_EQ(DescribeFilter("a\xff"), "always matches: unknown last byte 255");
+}
+
+// --- The optional fields key transform and seed: docs/format.md, "What is
+// hashed" -------------------------------------------------------------------
+
+constexpr uint32_t kLowercase = 0x7802baa7;  // ascii_lowercase@1
+constexpr SipHashKey kSeed{0x0706050403020100, 0x0f0e0d0c0b0a0908};
+
+HashedKeys Keys(bool transformed, bool seeded) {
+  HashedKeys keys;
+  keys.transformed = transformed;
+  if (transformed) keys.transform_id = kLowercase;
+  keys.seeded = seeded;
+  if (seeded) keys.seed = kSeed;
+  return keys;
+}
+
+std::string Seeded(const std::string& key) {
+  char bytes[kSeededKeySize];
+  SeededKey(kSeed, key, bytes);
+  return std::string(bytes, sizeof(bytes));
+}
+
+SealOptions SealOf(unsigned fields) {
+  return {7, (fields & 4) != 0, Keys((fields & 2) != 0, (fields & 1) != 0)};
+}
+
+TEST(HashedKeys, WorkedExamples) {
+  EXPECT_EQ(SealedFilterOf({"a"}, {2, false, Keys(true, false)}),
+            test::FromHex("0000000000004992"
+                          "a7ba0278"
+                          "ce626c4d010202496d32c90000000006"));
+  EXPECT_EQ(SealedFilterOf({Seeded("a")}, {2, false, Keys(false, true)}),
+            test::FromHex("00200002a0000880"
+                          "000102030405060708090a0b0c0d0e0f"
+                          "ce626c4d010102241c16700000000006"));
+  EXPECT_EQ(SealedFilterOf({Seeded("a")}, {2, true, Keys(true, true)}),
+            test::FromHex("00200002a0000880"
+                          "d69a35d6f0a8caa0"
+                          "a7ba0278"
+                          "000102030405060708090a0b0c0d0e0f"
+                          "ce626c4d010702ef5e90610000000006"));
+}
+
+TEST(HashedKeys, SeededKeyIsSipHashInLittleEndian) {
+  EXPECT_EQ(Seeded("a"), test::FromHex("ca4811a7e9e8a32b"));
+  for (const auto& row : test::ReadCsv("siphash.csv")) {
+    char bytes[kSeededKeySize];
+    SeededKey(LoadSipHashKey(test::FromHex(row[0]).data()),
+              test::FromHex(row[1]), bytes);
+    EXPECT_EQ(LoadFixed64(bytes), std::stoull(row[2], nullptr, 16));
+  }
+}
+
+// Every combination of fields, of every layout, and without keys.
+TEST(HashedKeys, RoundTrip) {
+  for (unsigned fields = 0; fields < 8; ++fields) {
+    const SealOptions seal = SealOf(fields);
+    const HashedKeys& keys = seal.keys;
+    EXPECT_EQ(SealedFramingSize(seal),
+              kSealedFramingSize + (keys.seeded ? 16u : 0u) +
+                  (keys.transformed ? 4u : 0u) + (fields >= 4 ? 8u : 0u));
+    for (Layout layout : {Layout::kClassic, Layout::kLocal, Layout::kCompact}) {
+      for (size_t count : {0u, 1u, 2000u}) {
+        const auto added = test::DecimalKeys(count);
+        const std::string filter = SealedFilterOf(added, seal, layout);
+        EXPECT_EQ(filter[filter.size() - 11], static_cast<char>(fields));
+        ParsedFilter parsed;
+        HashedKeys read;
+        std::string why;
+        ASSERT_EQ(ParseSealed(filter, ActiveCpu(), &read, &parsed, &why),
+                  count == 0 ? FilterKind::kEmpty : FilterKind::kFilter);
+        EXPECT_EQ(read.transformed, keys.transformed);
+        EXPECT_EQ(read.transform_id, keys.transform_id);
+        EXPECT_EQ(read.seeded, keys.seeded);
+        EXPECT_EQ(read.seed.low, keys.seed.low);
+        EXPECT_EQ(read.seed.high, keys.seed.high);
+        EXPECT_EQ(SealedLevel(filter), 7);
+        for (const std::string& key : added) {
+          EXPECT_TRUE(parsed.may_match(parsed, key));
+        }
+        if (count != 0) {
+          EXPECT_EQ(why.find(", key transform 7802baa7") != std::string::npos,
+                    keys.transformed);
+          EXPECT_EQ(why.find(", seeded") != std::string::npos, keys.seeded);
+        }
+        // A reader that cannot map keys.
+        ASSERT_EQ(ParseSealed(filter, ActiveCpu(), &parsed, &why),
+                  keys.AsTheyAre()
+                      ? (count == 0 ? FilterKind::kEmpty : FilterKind::kFilter)
+                      : FilterKind::kAlways);
+        if (!keys.AsTheyAre()) {
+          EXPECT_TRUE(parsed.may_match(parsed, "absent"));
+          EXPECT_EQ(why.rfind("always matches: ", 0), 0u) << why;
+        }
+      }
+    }
+  }
+}
+
+// A changed seed or id would lose nearly every key.
+TEST(HashedKeys, EveryFlippedBitOfTheFramingAndEveryTruncationIsNoticed) {
+  for (unsigned fields = 1; fields < 8; ++fields) {
+    const SealOptions seal = SealOf(fields);
+    const std::string filter = SealedFilterOf({"a", "b"}, seal);
+    ParsedFilter parsed;
+    HashedKeys keys;
+    for (size_t bit = 0; bit < 8 * SealedFramingSize(seal); ++bit) {
+      std::string flipped = filter;
+      const size_t at = filter.size() - 1 - bit / 8;
+      flipped[at] ^= static_cast<char>(1 << bit % 8);
+      const bool in_magic = bit / 8 >= 12 && bit / 8 < 16;
+      ASSERT_EQ(ParseSealed(flipped, ActiveCpu(), &keys, &parsed, nullptr),
+                in_magic ? FilterKind::kForeign : FilterKind::kAlways)
+          << "fields " << fields << " bit " << bit << " from the end";
+      ASSERT_TRUE(keys.AsTheyAre());
+      ASSERT_TRUE(parsed.may_match(parsed, "absent"));
+    }
+    for (size_t size = 0; size < filter.size(); ++size) {
+      for (const std::string& part :
+           {filter.substr(0, size), filter.substr(filter.size() - size)}) {
+        const FilterKind kind =
+            ParseSealed(part, ActiveCpu(), &keys, &parsed, nullptr);
+        ASSERT_TRUE(kind == FilterKind::kForeign || kind == FilterKind::kAlways)
+            << size;
+        ASSERT_TRUE(parsed.may_match(parsed, "absent"));
+      }
+    }
+  }
+}
+
+// Flags for fields that the bytes have no room for, with a check that would
+// hold for what there is.
+TEST(HashedKeys, NoRoomForTheFields) {
+  for (unsigned fields = 1; fields < 8; ++fields) {
+    const size_t framing = SealedFramingSize(SealOf(fields));
+    for (size_t size = kSealedFramingSize; size < framing; ++size) {
+      std::string filter(size, '\0');
+      auto* bytes = reinterpret_cast<unsigned char*>(&filter[0]);
+      Seal(bytes, size - kSealedFramingSize, 6, SealOptions());
+      filter = Resealed(filter, 11, static_cast<char>(fields), size);
+      ParsedFilter parsed;
+      HashedKeys keys;
+      EXPECT_EQ(ParseSealed(filter, ActiveCpu(), &keys, &parsed, nullptr),
+                FilterKind::kAlways)
+          << fields << " " << size;
+      EXPECT_TRUE(keys.AsTheyAre());
+      EXPECT_TRUE(parsed.may_match(parsed, "absent"));
+    }
+  }
+}
+
+// Flags that this version does not know, beside those that it knows, with a
+// check that holds.
+TEST(HashedKeys, UnknownFlagsMatchEverything) {
+  const SealOptions seal{7, true, Keys(true, true)};
+  for (unsigned flags = 16; flags < 256; ++flags) {
+    const std::string filter =
+        Resealed(SealedFilterOf({"a"}, seal), 11, static_cast<char>(flags),
+                 SealedFramingSize(seal));
+    ParsedFilter parsed;
+    HashedKeys keys;
+    EXPECT_EQ(ParseSealed(filter, ActiveCpu(), &keys, &parsed, nullptr),
+              FilterKind::kAlways)
+        << flags;
+    EXPECT_TRUE(keys.AsTheyAre());
+    EXPECT_TRUE(parsed.may_match(parsed, "absent"));
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "tests/filters.h"
 #include "tests/random.h"
 #include "tests/reference/reference.h"
 
@@ -70,14 +71,10 @@ TEST(ClassicSmallFilter, BuildsAsFilterBuilder) {
     for (const size_t n : {0u, 1u, 2u, 7u, 100u, 1638u, 1639u, 1640u, 3000u}) {
       // 1638 keys of 10 bits are the last that are built directly.
       for (const double bits_per_key : {0.0, 0.5, 1.0, 7.77, 10.0, 43.0}) {
-        FilterOptions options;
-        options.bits_per_key = bits_per_key;
-        options.hash = hash;
+        const FilterOptions options =
+            test::OptionsOf(Layout::kClassic, bits_per_key, hash);
         const auto keys = random.Keys(n, 1 + random.Below(30));
-        FilterBuilder builder(options);
-        for (const std::string& key : keys) builder.AddKey(key);
-        std::string expected = "before";
-        builder.Finish(&expected);
+        const std::string expected = "before" + test::RawFilter(keys, options);
         std::string filter = "before";
         AppendFilter(
             options, n, [&](size_t i) -> std::string_view { return keys[i]; },

@@ -1,9 +1,19 @@
-// Known answers: the reference MurmurHash2 over keys and seeds.
+// The hashes that are on disk: known answers, and that the 64-bit hash spreads
+// the bits of structured keys.
 #include "util/hash.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "tests/csv.h"
+#include "util/hash64.h"
+#include "util/siphash.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -16,6 +26,279 @@ TEST(MurmurHash2, EqualsReference) {
         static_cast<uint32_t>(std::stoul(row.at(2), nullptr, 16));
     EXPECT_EQ(MurmurHash2(key.data(), key.size(), seed), expected)
         << "key " << row[0] << " seed " << row[1];
+  }
+}
+
+std::string LittleEndian(uint64_t value) {
+  std::string bytes(8, '\0');
+  StoreFixed64(&bytes[0], value);
+  return bytes;
+}
+
+std::string BigEndian(uint64_t value) {
+  std::string bytes = LittleEndian(value);
+  std::reverse(bytes.begin(), bytes.end());
+  return bytes;
+}
+
+TEST(Hash64, KnownAnswers) {
+  for (const auto& row : test::ReadCsv("hash64.csv")) {
+    const std::string key = test::FromHex(row.at(0));
+    const uint64_t hash = std::stoull(row.at(1), nullptr, 16);
+    SCOPED_TRACE("key " + row[0]);
+    EXPECT_EQ(Hash64(key), hash);
+    EXPECT_EQ(Hash64AnySize(key.data(), key.size()), hash);
+    EXPECT_EQ(Remix64(hash, 0), std::stoull(row.at(2), nullptr, 16));
+    EXPECT_EQ(Remix64(hash, 1), std::stoull(row.at(3), nullptr, 16));
+  }
+}
+
+TEST(Hash64, ReadsAtAnyAlignmentAndNothingElse) {
+  for (size_t size = 0; size <= 130; ++size) {
+    std::string key(size, '\0');
+    for (size_t i = 0; i < size; ++i) key[i] = static_cast<char>(37 * i + 1);
+    const uint64_t expected = Hash64(key);
+    for (size_t shift = 0; shift < 8; ++shift) {
+      // A heap block that ends with the key: a sanitizer sees reads beyond.
+      const std::unique_ptr<char[]> block(new char[shift + size]);
+      std::copy(key.begin(), key.end(), block.get() + shift);
+      EXPECT_EQ(Hash64(block.get() + shift, size), expected) << size;
+      EXPECT_EQ(Hash64AnySize(block.get() + shift, size), expected) << size;
+    }
+  }
+}
+
+TEST(Hash64, PortableProductEqualsTheCompilers) {
+  const uint64_t edges[] = {
+      0, 1, 2, 0xffffffff, uint64_t{1} << 32, ~uint64_t{0}, ~uint64_t{0} << 32};
+  const auto expect_equal = [](uint64_t a, uint64_t b) {
+    const Pair64 portable = Multiply128Portable(a, b);
+    EXPECT_EQ(portable.low, Multiply128(a, b).low) << a << " * " << b;
+    EXPECT_EQ(portable.high, Multiply128(a, b).high) << a << " * " << b;
+  };
+  for (uint64_t a : edges) {
+    for (uint64_t b : edges) expect_equal(a, b);
+  }
+  for (uint64_t i = 0; i < 10000; ++i)
+    expect_equal(Remix64(i, 0), Remix64(i, 1));
+}
+
+// Each input bit must flip each output bit half of the time.
+TEST(Hash64, Avalanche) {
+  constexpr int kTrials = 2048;
+  for (size_t size :
+       {2u, 3u, 4u, 7u, 8u, 9u, 15u, 16u, 17u, 24u, 32u, 33u, 40u, 64u, 100u}) {
+    std::vector<std::vector<int>> flips(8 * size, std::vector<int>(64));
+    std::string key(size, '\0');
+    for (uint64_t trial = 0; trial < kTrials; ++trial) {
+      for (size_t i = 0; i < size; ++i) {
+        key[i] = static_cast<char>(Remix64(trial * 128 + i, size));
+      }
+      const uint64_t hash = Hash64(key);
+      for (size_t bit = 0; bit < 8 * size; ++bit) {
+        char& byte = key[bit / 8];
+        byte = static_cast<char>(byte ^ (1 << (bit % 8)));
+        const uint64_t changed = hash ^ Hash64(key);
+        byte = static_cast<char>(byte ^ (1 << (bit % 8)));
+        for (int out = 0; out < 64; ++out) {
+          flips[bit][static_cast<size_t>(out)] +=
+              static_cast<int>(changed >> out & 1);
+        }
+      }
+    }
+    // 64 * 8 * size numbers, each binomial: 6.5 deviations are out of reach.
+    const double bound = 6.5 * std::sqrt(kTrials / 4.0);
+    for (size_t bit = 0; bit < 8 * size; ++bit) {
+      for (size_t out = 0; out < 64; ++out) {
+        ASSERT_NEAR(flips[bit][out], kTrials / 2.0, bound)
+            << "size " << size << " input bit " << bit << " output bit " << out;
+      }
+    }
+  }
+}
+
+struct KeySet {
+  const char* name;
+  std::function<std::string(uint64_t)> key;
+};
+
+// No two of the keys share a hash, and every half of the hash collides and
+// spreads as random numbers would.
+void ExpectRandomLooking(const KeySet& set) {
+  constexpr uint64_t kKeys = 1 << 18;
+  constexpr double kHalves = 4294967296.0;
+  SCOPED_TRACE(set.name);
+  std::vector<uint64_t> hashes(kKeys);
+  for (uint64_t i = 0; i < kKeys; ++i) hashes[i] = Hash64(set.key(i));
+  std::sort(hashes.begin(), hashes.end());
+  EXPECT_EQ(std::adjacent_find(hashes.begin(), hashes.end()), hashes.end());
+  const double expected = kKeys * (kKeys / kHalves) / 2;
+  for (int shift = 0; shift <= 32; shift += 16) {
+    std::vector<uint32_t> halves;
+    std::vector<double> buckets(4096);
+    for (uint64_t hash : hashes) {
+      halves.push_back(static_cast<uint32_t>(hash >> shift));
+      buckets[halves.back() >> 20] += 1;
+    }
+    std::sort(halves.begin(), halves.end());
+    uint64_t collisions = 0;
+    for (size_t i = 1; i < halves.size(); ++i) {
+      collisions += halves[i] == halves[i - 1];
+    }
+    EXPECT_NEAR(static_cast<double>(collisions), expected,
+                6 * std::sqrt(expected))
+        << "bits from " << shift;
+    double chi_square = 0;
+    for (double count : buckets) {
+      chi_square += (count - kKeys / 4096.0) * (count - kKeys / 4096.0);
+    }
+    chi_square /= kKeys / 4096.0;
+    EXPECT_NEAR(chi_square, 4095, 6 * std::sqrt(2 * 4095.0))
+        << "bits from " << shift;
+  }
+}
+
+TEST(Hash64, SpreadsStructuredKeys) {
+  const std::string zeros(100, '\0');
+  const auto words = [](uint64_t i) {
+    const char* const kWords[] = {"the", "of",   "user", "order",
+                                  "a",   "item", "00",   "price"};
+    std::string key;
+    for (int part = 0; part < 7; ++part, i /= 8) {
+      key += std::string(kWords[i % 8]) + "/";
+    }
+    return key;
+  };
+  const KeySet sets[] = {
+      {"integers, little-endian", LittleEndian},
+      {"integers, big-endian", BigEndian},
+      {"integers in 4 bytes",
+       [](uint64_t i) { return LittleEndian(i).substr(0, 4); }},
+      {"integers in 7 bytes",
+       [](uint64_t i) { return BigEndian(i).substr(1); }},
+      {"integers shifted", [](uint64_t i) { return LittleEndian(i << 40); }},
+      {"decimal", [](uint64_t i) { return std::to_string(i); }},
+      {"decimal in 16",
+       [](uint64_t i) { return std::to_string(i + (1ull << 52)); }},
+      {"number and text", [](uint64_t i) { return BigEndian(i) + "00000000"; }},
+      {"text of 24",
+       [](uint64_t i) { return BigEndian(i) + "0000000000000000"; }},
+      {"one word twice",
+       [](uint64_t i) { return LittleEndian(i) + LittleEndian(i); }},
+      {"word and complement",
+       [](uint64_t i) { return LittleEndian(i) + LittleEndian(~i); }},
+      {"two small words",
+       [](uint64_t i) {
+         return LittleEndian(i >> 10) + LittleEndian(i & 1023);
+       }},
+      {"four small words",
+       [](uint64_t i) {
+         return LittleEndian(i % 27) + LittleEndian(i / 27 % 27) +
+                LittleEndian(i / 729 % 27) + LittleEndian(i / 19683);
+       }},
+      {"in 40 zeros",
+       [&](uint64_t i) {
+         return zeros.substr(0, 16) + BigEndian(i) + zeros.substr(0, 16);
+       }},
+      {"in 100 zeros",
+       [&](uint64_t i) {
+         return zeros.substr(0, 45) + BigEndian(i) + zeros.substr(0, 47);
+       }},
+      {"words", words},
+      {"a set bit in each third of 24 bytes",
+       [&](uint64_t i) {
+         return LittleEndian(1ull << (i & 63)) +
+                LittleEndian(1ull << (i >> 6 & 63)) +
+                LittleEndian((i >> 12) << 40);
+       }},
+  };
+  for (const KeySet& set : sets) ExpectRandomLooking(set);
+}
+
+// A product is 0 for every b when a is 0; a known word of a key can bring
+// that about. The other word must still count.
+TEST(Hash64, NoWordSwallowsAnother) {
+  constexpr uint64_t kKeys = 1 << 16;
+  for (uint64_t rest :
+       {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{3}, uint64_t{1} << 32,
+        uint64_t{1} << 63, ~uint64_t{0}, ~uint64_t{1}, kHash64End}) {
+    for (int lane = 0; lane < 4; ++lane) {
+      const std::string fixed =
+          LittleEndian(kHash64Lanes[static_cast<size_t>(lane)] ^ rest);
+      const std::string two_words = LittleEndian(7) + LittleEndian(8);
+      const auto key = [&](uint64_t i) {
+        const std::string varied = LittleEndian(i);
+        const std::string pair =
+            lane % 2 == 0 ? fixed + varied : varied + fixed;
+        return lane < 2 ? pair : two_words + pair;
+      };
+      std::vector<uint64_t> hashes;
+      for (uint64_t i = 0; i < kKeys; ++i) hashes.push_back(Hash64(key(i)));
+      std::sort(hashes.begin(), hashes.end());
+      EXPECT_EQ(std::adjacent_find(hashes.begin(), hashes.end()), hashes.end())
+          << "lane " << lane << " rest " << rest;
+    }
+  }
+}
+
+TEST(Hash64, TellsLengthsApart) {
+  for (char fill : {'\0', '\xff', 'a'}) {
+    std::vector<uint64_t> hashes;
+    for (size_t size = 0; size < 5000; ++size) {
+      hashes.push_back(Hash64(std::string(size, fill)));
+    }
+    std::sort(hashes.begin(), hashes.end());
+    EXPECT_EQ(std::adjacent_find(hashes.begin(), hashes.end()), hashes.end());
+  }
+}
+
+TEST(Hash64, RemixPermutesDifferentlyInEveryStream) {
+  std::vector<uint64_t> all;
+  for (uint64_t stream = 0; stream < 8; ++stream) {
+    for (uint64_t i = 0; i < 1 << 16; ++i) {
+      all.push_back(Remix64(i << 30, stream));
+    }
+  }
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
+}
+
+// The 64 vectors of the reference implementation of SipHash-2-4
+// (github.com/veorq/SipHash, vectors.h) and longer data under other keys, all
+// computed with OpenSSL's SIPHASH.
+TEST(SipHash, KnownAnswers) {
+  const auto rows = test::ReadCsv("siphash.csv");
+  ASSERT_EQ(rows.size(), 68u);
+  for (const auto& row : rows) {
+    const SipHashKey key = LoadSipHashKey(test::FromHex(row[0]).data());
+    EXPECT_EQ(SipHash(key, test::FromHex(row[1])),
+              std::stoull(row[2], nullptr, 16))
+        << row[0] << " " << row[1];
+  }
+}
+
+TEST(SipHash, AnyAlignment) {
+  const SipHashKey key{0x0706050403020100, 0x0f0e0d0c0b0a0908};
+  std::string data;
+  for (int i = 0; i < 40; ++i) data.push_back(static_cast<char>(7 * i));
+  for (size_t at = 0; at < 16; ++at) {
+    const std::string moved = std::string(at, 'x') + data;
+    EXPECT_EQ(SipHash(key, std::string_view(moved).substr(at)),
+              SipHash(key, data));
+  }
+}
+
+TEST(SipHash, EveryBitOfTheKeyCounts) {
+  std::string bytes(kSipHashKeySize, '\x5a');
+  const uint64_t hash = SipHash(LoadSipHashKey(bytes.data()), "key");
+  for (size_t bit = 0; bit < 8 * kSipHashKeySize; ++bit) {
+    std::string other = bytes;
+    other[bit / 8] ^= static_cast<char>(1 << bit % 8);
+    const SipHashKey key = LoadSipHashKey(other.data());
+    EXPECT_NE(SipHash(key, "key"), hash) << bit;
+    std::string stored(kSipHashKeySize, '\0');
+    StoreSipHashKey(stored.data(), key);
+    EXPECT_EQ(stored, other);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "deltabloom/filter_policy.h"
-#include "table/filter_block_format.h"
+#include "table/filter_block.h"
 #include "table/sst/read_block.h"
 #include "tools/deltabloom/expected_rate.h"
 #include "tools/deltabloom/verify_questions.h"

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "util/kernels.h"
 #include "util/key_batch.h"
-#include "util/layouts/classic/row.h"
-#include "util/layouts/compact/row.h"
-#include "util/layouts/local/row.h"
+#include "util/layouts/classic/classic.h"
+#include "util/layouts/compact/compact.h"
+#include "util/layouts/local/local.h"
 
 namespace deltabloom::internal {
 

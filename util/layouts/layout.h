@@ -1,15 +1,14 @@
-// A layout is one way to lay a set of hashes out in bytes. Each is a row of
-// functions; layout.cc lists the rows, and says which one "auto" takes. The
-// filters of table/ and of the engines ask rows and do not know which layouts
-// there are, but for table/small_filter.h, a short cut to classic. (The shared
-// filters set the bits of local, by its probes.h; programs that measure look
-// into shapes.)
+// A layout is one way to store a set of hashes in bytes. Each is a row of
+// functions; layout.cc lists the rows and says which one "auto" chooses. The
+// filters of table/ and of the engines call rows and do not depend on which
+// layouts exist, except table/small_filter.h, a short cut to classic. (The
+// shared filters set bits as local does; programs that measure look into
+// shapes.)
 //
-// A folder each, with the same files: row (the functions below), shape (what
-// the bytes of a filter say, and planning), kernels (the table of functions per
-// set of instructions), portable, avx2 and where it pays avx512, which share a
-// body in simd-inl.h, build, and estimate (what a filter's own bits tell of its
-// keys). Files beside these are the layout's own parts.
+// Each layout has a folder with the same files: a header of its name (shape,
+// positions of a key's bits, kernels), row.cc (planning, parsing and the row),
+// portable.cc, avx2.cc and where it pays avx512.cc (one set of kernels per
+// instruction set), and rate.cc. compact also has build.cc.
 #ifndef DELTABLOOM_UTIL_LAYOUTS_LAYOUT_H_
 #define DELTABLOOM_UTIL_LAYOUTS_LAYOUT_H_
 
@@ -26,8 +25,8 @@ namespace deltabloom::internal {
 
 struct LayoutRow;
 
-// What the bytes of a filter tell of it beside their size.
-struct FilterEstimate {
+// What a filter's bytes tell about its content.
+struct ContentEstimate {
   double keys = 0;
   double rate = 0;  // of false positives, over all keys that were not added
 };
@@ -54,8 +53,8 @@ struct LayoutRow {
   uint8_t last_marker;
   // Bytes of hash kept per key while building, 4 or 8.
   unsigned hash_size;
-  // Keys in one filter above which the hash itself adds false positives that
-  // show; 0: no number of keys does that.
+  // Keys in one filter above which collisions of the hash add to the
+  // false-positive rate visibly; 0: no limit.
   uint64_t many_keys;
   // What is built instead when plan() or build() gives up; null when neither
   // ever does. Shares hash and hash_size.
@@ -63,9 +62,9 @@ struct LayoutRow {
 
   uint64_t (*hash)(std::string_view key);
 
-  // Fills in all of a plan but `layout` and `keys`, which come in set, for
-  // plan->keys keys at millibits_per_key thousandths of a bit each. False: the
-  // layout does not reach so many keys or pays too little, use the fallback.
+  // Fills in a plan, in which `layout` and `keys` are set, for plan->keys keys
+  // at millibits_per_key thousandths of a bit each. False: the layout does not
+  // support so many keys or pays too little, use the fallback.
   bool (*plan)(uint32_t millibits_per_key, Plan* plan);
 
   // Enlarges the plan to the largest payload of at most `payload_limit` bytes
@@ -73,15 +72,15 @@ struct LayoutRow {
   // shrinks it.
   void (*grow)(Plan* plan, uint64_t payload_limit);
 
-  // Fills payload[0 .. plan.payload_size), which comes in zeroed. False: gave
-  // up, use the fallback; the hashes are then still there and the payload's
-  // content is undefined. When `keep_hashes` is false, a build that succeeds
-  // may free the hashes as it goes.
+  // Fills payload[0 .. plan.payload_size), whose bytes are 0. False: gave up,
+  // use the fallback; the hashes are then unchanged except for their order and
+  // the payload's content is undefined. When `keep_hashes` is false, a build
+  // that succeeds may free the hashes as it goes.
   bool (*build)(HashList* hashes, bool keep_hashes, const Plan& plan, Cpu cpu,
                 unsigned char* payload);
 
-  // `parsed` comes in with payload and payload_size set. Fills in the rest, or
-  // returns false when the fields are inconsistent.
+  // Fills in *parsed, in which payload and payload_size are set, or returns
+  // false when the fields are inconsistent.
   bool (*parse)(uint8_t last_byte, Cpu cpu, ParsedFilter* parsed);
 
   // For a filter that parse() accepted: may_match by the hash of a key.
@@ -94,9 +93,9 @@ struct LayoutRow {
   double (*rate)(const AnyShape& shape, uint64_t keys);
 
   // For a filter that parse() accepted: its keys and its rate, from a sample of
-  // its own bits or from its shape. estimate.h of the layout says how near.
-  // Some microseconds, and no allocation.
-  FilterEstimate (*estimate)(const ParsedFilter& parsed);
+  // its own bits or from its shape; rate.cc of the layout states the error.
+  // Takes some microseconds and does not allocate.
+  ContentEstimate (*estimate)(const ParsedFilter& parsed);
 
   // "classic, 6 probes, 80 bits" for a filter that parse() accepted.
   std::string (*describe)(const ParsedFilter& parsed);
@@ -137,6 +136,36 @@ const LayoutRow* FindLayoutOfLastByte(uint8_t last_byte, Hash hash);
 
 // Null for an unknown name.
 const LayoutRow* FindLayoutOfName(std::string_view name);
+
+// --- Kernels: functions that exist once per set of instructions ------------
+
+// The two lookups of a filter; `n` may be any number.
+struct Lookup {
+  bool (*may_match)(const ParsedFilter&, std::string_view key);
+  void (*may_match_many)(const ParsedFilter&, KeyBatch keys, size_t n,
+                         bool* may_match);
+};
+
+inline void SetLookup(const Lookup& lookup, ParsedFilter* parsed) {
+  parsed->may_match = lookup.may_match;
+  parsed->may_match_many = lookup.may_match_many;
+}
+
+// One line of a layout's table of kernels.
+template <typename Kernels>
+struct KernelsFor {
+  Cpu needed;
+  const Kernels& (*kernels)();
+};
+
+// The first whose instructions `cpu` has. The last of a table needs none.
+template <typename Kernels, size_t kSize>
+const Kernels& FirstThatRuns(const KernelsFor<Kernels> (&table)[kSize],
+                             Cpu cpu) {
+  size_t i = 0;
+  while (i + 1 < kSize && !cpu.Has(table[i].needed)) ++i;
+  return table[i].kernels();
+}
 
 // The two answers that need no bytes.
 void SetAlwaysMatch(ParsedFilter* parsed);

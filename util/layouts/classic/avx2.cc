@@ -1,17 +1,395 @@
+// The kernels of classic for AVX2: hashes, positions and bits of eight keys at
+// a time.
 #if defined(__x86_64__)
 
 #include <immintrin.h>
 
-#include "util/cpu.h"
+#include <cstring>
+#include <utility>
 
-#define DELTABLOOM_TARGET DELTABLOOM_TARGET_AVX2
+#include "util/key_batch.h"
+#include "util/layouts/classic/classic.h"
 
-// The vector, then the kernels made of it.
-#include "util/layouts/classic/avx2-inl.h"
-//
-#include "util/layouts/classic/simd-inl.h"
+// No lambdas below: they would not inherit the attribute.
 
 namespace deltabloom::internal::classic {
+namespace {
+
+constexpr size_t kLanes = 8;
+using Lanes __attribute__((vector_size(4 * kLanes))) = uint32_t;
+
+DELTABLOOM_TARGET_AVX2 inline __m256i Bytes(Lanes a) {
+  return reinterpret_cast<__m256i>(a);
+}
+DELTABLOOM_TARGET_AVX2 inline Lanes FromBytes(__m256i a) {
+  return reinterpret_cast<Lanes>(a);
+}
+DELTABLOOM_TARGET_AVX2 inline Lanes All(uint32_t value) {
+  return FromBytes(_mm256_set1_epi32(static_cast<int>(value)));
+}
+DELTABLOOM_TARGET_AVX2 inline Lanes Load(const uint32_t* from) {
+  return FromBytes(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+}
+DELTABLOOM_TARGET_AVX2 inline void Store(uint32_t* to, Lanes a) {
+  _mm256_store_si256(reinterpret_cast<__m256i*>(to), Bytes(a));
+}
+
+// --- Hashes ----------------------------------------------------------------
+
+struct VectorMurmurHash2 {
+  static constexpr KeyHash kScalar = MurmurHash2;
+  static constexpr uint32_t kMultiplier = 0x5bd1e995;
+
+  static uint32_t Start(size_t size) {
+    return kBloomHashSeed ^ static_cast<uint32_t>(size);
+  }
+  DELTABLOOM_TARGET_AVX2 static inline Lanes AddWord(Lanes h, Lanes word) {
+    word *= kMultiplier;
+    word ^= word >> 24;
+    return (h * kMultiplier) ^ (word * kMultiplier);
+  }
+  DELTABLOOM_TARGET_AVX2 static inline Lanes AddTail(Lanes h, Lanes tail) {
+    return (h ^ tail) * kMultiplier;
+  }
+  DELTABLOOM_TARGET_AVX2 static inline Lanes End(Lanes h) {
+    h ^= h >> 13;
+    h *= kMultiplier;
+    return h ^ (h >> 15);
+  }
+};
+
+struct VectorLevelDBHash {
+  static constexpr KeyHash kScalar = LevelDBHash;
+  static constexpr uint32_t kMultiplier = 0xc6a4a793;
+
+  static uint32_t Start(size_t size) {
+    return kBloomHashSeed ^ static_cast<uint32_t>(size) * kMultiplier;
+  }
+  DELTABLOOM_TARGET_AVX2 static inline Lanes AddWord(Lanes h, Lanes word) {
+    h = (h + word) * kMultiplier;
+    return h ^ (h >> 16);
+  }
+  DELTABLOOM_TARGET_AVX2 static inline Lanes AddTail(Lanes h, Lanes tail) {
+    h = (h + tail) * kMultiplier;
+    return h ^ (h >> 24);
+  }
+  DELTABLOOM_TARGET_AVX2 static inline Lanes End(Lanes h) { return h; }
+};
+
+// Four vectors: the i-th holds the i-th word of each key's 16 bytes.
+struct Words {
+  Lanes word[4];
+};
+
+// The 16 bytes at blocks[i] and blocks[i + 4], side by side.
+DELTABLOOM_TARGET_AVX2 inline __m256i Load16Each(const char* const* blocks,
+                                                 size_t i) {
+  return _mm256_inserti128_si256(
+      _mm256_castsi128_si256(
+          _mm_loadu_si128(reinterpret_cast<const __m128i*>(blocks[i]))),
+      _mm_loadu_si128(reinterpret_cast<const __m128i*>(blocks[i + 4])), 1);
+}
+
+DELTABLOOM_TARGET_AVX2 inline Words LoadWords(const char* const* blocks) {
+  __m256i in[4];
+  for (size_t i = 0; i < 4; ++i) in[i] = Load16Each(blocks, i);
+  const __m256i low01 = _mm256_unpacklo_epi32(in[0], in[1]);
+  const __m256i low23 = _mm256_unpacklo_epi32(in[2], in[3]);
+  const __m256i high01 = _mm256_unpackhi_epi32(in[0], in[1]);
+  const __m256i high23 = _mm256_unpackhi_epi32(in[2], in[3]);
+  return {{FromBytes(_mm256_unpacklo_epi64(low01, low23)),
+           FromBytes(_mm256_unpackhi_epi64(low01, low23)),
+           FromBytes(_mm256_unpacklo_epi64(high01, high23)),
+           FromBytes(_mm256_unpackhi_epi64(high01, high23))}};
+}
+
+// The last size % 16 bytes of each key, followed by zeros.
+DELTABLOOM_TARGET_AVX2 inline Words LoadLastWords(const char* const* keys,
+                                                  size_t size) {
+  const size_t rest = size % 16;
+  alignas(64) char bytes[kLanes][16];
+  const char* blocks[kLanes];
+  std::memset(bytes, 0, sizeof(bytes));
+  for (size_t i = 0; i < kLanes; ++i) {
+    // Copies of a size known here are single moves.
+    const char* from = keys[i] + (size - rest);
+    char* to = bytes[i];
+    if (rest & 8) {
+      std::memcpy(to, from, 8);
+      from += 8;
+      to += 8;
+    }
+    if (rest & 4) {
+      std::memcpy(to, from, 4);
+      from += 4;
+      to += 4;
+    }
+    if (rest & 2) {
+      std::memcpy(to, from, 2);
+      from += 2;
+      to += 2;
+    }
+    if (rest & 1) *to = *from;
+    blocks[i] = bytes[i];
+  }
+  return LoadWords(blocks);
+}
+
+template <typename H>
+DELTABLOOM_TARGET_AVX2 inline Lanes HashOfEqualSizes(const char* const* keys,
+                                                     size_t size) {
+  Lanes h = All(H::Start(size));
+  const char* blocks[kLanes];
+  size_t done = 0;
+  for (; done + 16 <= size; done += 16) {
+    for (size_t i = 0; i < kLanes; ++i) blocks[i] = keys[i] + done;
+    const Words words = LoadWords(blocks);
+    for (const Lanes& word : words.word) h = H::AddWord(h, word);
+  }
+  if (done < size) {
+    const Words words = LoadLastWords(keys, size);
+    const size_t whole = size % 16 / 4;
+    for (size_t i = 0; i < whole; ++i) h = H::AddWord(h, words.word[i]);
+    if (size % 4 != 0) h = H::AddTail(h, words.word[whole]);
+  }
+  return H::End(h);
+}
+
+// hashes has room for kBatch; n <= kBatch. Sets hashes[0 .. n) and may write
+// the rest.
+template <typename H>
+DELTABLOOM_TARGET_AVX2 inline void HashMany(KeyBatch keys, size_t n,
+                                            uint32_t* hashes) {
+  for (size_t from = 0; from < n; from += kLanes) {
+    const size_t size = keys[from].size();
+    const char* data[kLanes];
+    size_t differences = 0;
+    for (size_t i = 0; i < kLanes; ++i) {
+      const std::string_view key = keys[std::min(from + i, n - 1)];
+      differences |= key.size() ^ size;
+      data[i] = key.data();
+    }
+    if (differences == 0) {
+      Store(hashes + from, HashOfEqualSizes<H>(data, size));
+      continue;
+    }
+    for (size_t i = from; i < std::min(from + kLanes, n); ++i) {
+      hashes[i] = HashOf<H::kScalar>(keys[i]);
+    }
+    for (size_t i = n; i < from + kLanes; ++i) hashes[i] = 0;
+  }
+}
+
+// --- Positions -------------------------------------------------------------
+
+struct VectorModulo {
+  Lanes divisor;
+  Lanes inverse;
+};
+
+DELTABLOOM_TARGET_AVX2 inline VectorModulo MakeVectorModulo(
+    const Modulo& modulo) {
+  return {All(modulo.narrow_divisor()), All(modulo.narrow_inverse())};
+}
+
+// The narrow way of NarrowRemainder.
+DELTABLOOM_TARGET_AVX2 inline Lanes Remainders(Lanes hashes,
+                                               const VectorModulo& modulo) {
+  const __m256i h = Bytes(hashes);
+  const __m256i inverse = Bytes(modulo.inverse);
+  const __m256i even = _mm256_mul_epu32(h, inverse);
+  const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(h, 32), inverse);
+  const Lanes quotients =
+      FromBytes(_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa));
+  const Lanes remainders = hashes - quotients * modulo.divisor;
+  return FromBytes(
+      _mm256_min_epu32(Bytes(remainders), Bytes(remainders - modulo.divisor)));
+}
+
+// Positions of bits, split into the byte and the bit in it.
+template <size_t kCount>
+struct Spots {
+  alignas(64) uint32_t byte[kCount];
+  alignas(64) uint32_t mask[kCount];
+};
+
+// The spots of all probes of eight hashes: probe p of hashes[i] goes to
+// spots[p], index at + i.
+template <size_t kCount>
+DELTABLOOM_TARGET_AVX2 inline void Locate(const uint32_t* hashes,
+                                          uint32_t probes,
+                                          const VectorModulo& modulo,
+                                          Spots<kCount>* spots, size_t at) {
+  Lanes h = Load(hashes);
+  const Lanes delta = h >> 17 | h << 15;
+  for (uint32_t p = 0; p < probes; ++p, h += delta) {
+    const Lanes positions = Remainders(h, modulo);
+    Store(spots[p].byte + at, positions >> 3);
+    Store(spots[p].mask + at,
+          FromBytes(_mm256_sllv_epi32(Bytes(All(1)), Bytes(positions & 7))));
+  }
+}
+
+// --- Lookups ---------------------------------------------------------------
+
+// So many probes of a cached payload are all made for every key of a batch:
+// to find out which keys need the last of them takes as long.
+constexpr uint32_t kProbesAtOnce = 8;
+
+// The bits of key i that are not set among the probes in `spots`.
+template <uint32_t kCount>
+DELTABLOOM_TARGET_AVX2 inline uint32_t Missing(const unsigned char* payload,
+                                               const Spots<kBatch>* spots,
+                                               uint32_t count, size_t i) {
+  uint32_t missing = 0;
+  for (uint32_t p = 0; p < (kCount > 0 ? kCount : count); ++p) {
+    missing |= ~uint32_t{payload[spots[p].byte[i]]} & spots[p].mask[i];
+  }
+  return missing;
+}
+
+// At most two stages: the first probes of all keys, then the others of the
+// keys that are left.
+template <typename H, uint32_t kProbes, bool kPrefetch>
+DELTABLOOM_TARGET_AVX2 inline void MayMatchBatch(const ParsedFilter& parsed,
+                                                 KeyBatch keys, size_t n,
+                                                 bool* may_match) {
+  const Shape& shape = parsed.shape.As<Shape>();
+  const VectorModulo modulo = MakeVectorModulo(shape.modulo);
+  const unsigned char* const payload = parsed.payload;
+  const uint32_t probes = kProbes > 0 ? kProbes : shape.probes;
+  constexpr bool kAtOnce =
+      !kPrefetch && kProbes > 0 && kProbes <= kProbesAtOnce;
+  constexpr uint32_t kFirst = kAtOnce ? kProbes
+                              : kProbes > 0
+                                  ? std::min(kProbes, kFirstProbesOfBatch)
+                                  : kFirstProbesOfBatch;
+  alignas(64) uint32_t hashes[kBatch];
+  size_t left[kBatch + 1];
+  Spots<kBatch> spots[kProbes > 0 ? kProbes : kMaxProbes];
+
+  HashMany<H>(keys, n, hashes);
+  for (size_t from = 0; from < n; from += kLanes) {
+    Locate(hashes + from, probes, modulo, spots, from);
+  }
+  for (uint32_t p = 0; kPrefetch && p < kFirst; ++p) {
+    for (size_t i = 0; i < n; ++i) {
+      __builtin_prefetch(payload + spots[p].byte[i]);
+    }
+  }
+  size_t lefts = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const bool match = Missing<kFirst>(payload, spots, kFirst, i) == 0;
+    may_match[i] = match;
+    left[lefts] = i;
+    lefts += match;
+  }
+  if (probes <= kFirst) return;
+  for (uint32_t p = kFirst; kPrefetch && p < probes; ++p) {
+    for (size_t i = 0; i < lefts; ++i) {
+      __builtin_prefetch(payload + spots[p].byte[left[i]]);
+    }
+  }
+  for (size_t i = 0; i < lefts; ++i) {
+    may_match[left[i]] =
+        Missing<(kProbes > kFirst ? kProbes - kFirst : 0)>(
+            payload, spots + kFirst, probes - kFirst, left[i]) == 0;
+  }
+}
+
+template <KeyHash kHash, uint32_t kProbes>
+DELTABLOOM_TARGET_AVX2 bool MayMatchOne(const ParsedFilter& parsed,
+                                        std::string_view key) {
+  return TestHash<kProbes>(parsed, HashOf<kHash>(key));
+}
+
+template <typename H, uint32_t kProbes>
+DELTABLOOM_TARGET_AVX2 void MayMatchMany(const ParsedFilter& parsed,
+                                         KeyBatch keys, size_t n,
+                                         bool* may_match) {
+  const bool cached = parsed.payload_size <= kPrefetchLookupsAbove;
+  while (n > 0) {
+    const size_t batch = std::min(n, kBatch);
+    if (batch < 3) {
+      for (size_t i = 0; i < batch; ++i) {
+        may_match[i] = MayMatchOne<H::kScalar, kProbes>(parsed, keys[i]);
+      }
+    } else if (cached) {
+      MayMatchBatch<H, kProbes, false>(parsed, keys, batch, may_match);
+    } else {
+      MayMatchBatch<H, kProbes, true>(parsed, keys, batch, may_match);
+    }
+    keys = keys.From(batch);
+    may_match += batch;
+    n -= batch;
+  }
+}
+
+// --- Building --------------------------------------------------------------
+
+using SpotsOfHashes = Spots<kLanes>[kMaxProbes];
+
+DELTABLOOM_TARGET_AVX2 inline void SetAll(const SpotsOfHashes& spots,
+                                          uint32_t probes,
+                                          unsigned char* payload) {
+  for (uint32_t p = 0; p < probes; ++p) {
+    for (size_t i = 0; i < kLanes; ++i) {
+      unsigned char* const byte = payload + spots[p].byte[i];
+      *byte = static_cast<unsigned char>(*byte | spots[p].mask[i]);
+    }
+  }
+}
+
+DELTABLOOM_TARGET_AVX2 inline void PrefetchAll(const SpotsOfHashes& spots,
+                                               uint32_t probes,
+                                               const unsigned char* payload) {
+  for (uint32_t p = 0; p < probes; ++p) {
+    for (size_t i = 0; i < kLanes; ++i) {
+      __builtin_prefetch(payload + spots[p].byte[i], /*rw=*/1);
+    }
+  }
+}
+
+DELTABLOOM_TARGET_AVX2 void SetBits(const uint32_t* hashes, size_t n,
+                                    const Shape& shape,
+                                    unsigned char* payload) {
+  const VectorModulo modulo = MakeVectorModulo(shape.modulo);
+  const uint32_t probes = shape.probes;
+  const bool cached = shape.bits / 8 <= kPrefetchBuildAbove;
+  // With prefetching, bits are set one group of hashes later.
+  SpotsOfHashes spots[2];
+  size_t done = 0;
+  for (; done + kLanes <= n; done += kLanes) {
+    SpotsOfHashes& now = spots[done / kLanes % 2];
+    Locate(hashes + done, probes, modulo, now, 0);
+    if (cached) {
+      SetAll(now, probes, payload);
+      continue;
+    }
+    PrefetchAll(now, probes, payload);
+    if (done > 0) SetAll(spots[(done / kLanes + 1) % 2], probes, payload);
+  }
+  if (!cached && done > 0) {
+    SetAll(spots[(done / kLanes + 1) % 2], probes, payload);
+  }
+  SetBitsPortable(hashes + done, n - done, shape, payload);
+}
+
+template <typename H, uint32_t... kProbes>
+constexpr Kernels MakeKernels(std::integer_sequence<uint32_t, kProbes...>) {
+  return {{{MayMatchOne<H::kScalar, Specialised(kProbes)>,
+            MayMatchMany<H, Specialised(kProbes)>}...},
+          SetBits};
+}
+
+constexpr auto kAllProbes =
+    std::make_integer_sequence<uint32_t, kMaxProbes + 1>();
+constexpr Kernels kMurmurHash2Kernels =
+    MakeKernels<VectorMurmurHash2>(kAllProbes);
+constexpr Kernels kLevelDBHashKernels =
+    MakeKernels<VectorLevelDBHash>(kAllProbes);
+
+}  // namespace
 
 const Kernels& Avx2MurmurHash2() { return kMurmurHash2Kernels; }
 const Kernels& Avx2LevelDBHash() { return kLevelDBHashKernels; }

@@ -1,70 +1,51 @@
+// The kernels of classic for any machine.
 #include <utility>
 
-#define DELTABLOOM_TARGET
-
-#include "util/layouts/classic/scalar-inl.h"
+#include "util/key_batch.h"
+#include "util/layouts/classic/classic.h"
 
 namespace deltabloom::internal::classic {
 namespace {
 
-// Positions of the probes of a key.
-template <uint32_t kProbes>
-struct Positions {
-  uint32_t probe[kProbes > 0 ? kProbes : kMaxProbes];
-};
-
-// Fills in and prefetches the positions of probes from .. to - 1.
-template <typename Positions>
-inline void Fetch(const ParsedFilter& parsed, uint32_t hash, uint32_t from,
-                  uint32_t to, Positions* positions) {
+inline void Prefetch(const ParsedFilter& parsed, uint32_t hash, uint32_t from,
+                     uint32_t to) {
   const Modulo modulo = parsed.shape.As<Shape>().modulo;
   const uint32_t delta = Delta(hash);
-  for (uint32_t p = from; p < to; ++p) {
-    positions->probe[p] = Remainder(hash + p * delta, modulo);
-    __builtin_prefetch(parsed.payload + positions->probe[p] / 8);
+  for (uint32_t i = from; i < to; ++i) {
+    __builtin_prefetch(parsed.payload + modulo(hash + i * delta) / 8);
   }
-}
-
-template <typename Positions>
-inline bool TestFetched(const ParsedFilter& parsed, const Positions& positions,
-                        uint32_t from, uint32_t to) {
-  uint32_t bits = 1;
-  for (uint32_t p = from; p < to; ++p) {
-    bits &= Bit(parsed.payload, positions.probe[p]);
-  }
-  return bits != 0;
 }
 
 // Two stages: the first probes of all keys, then the others of the keys that
-// are left.
+// are left. A position takes less time to compute again than to keep.
 template <uint32_t kProbes>
 inline void TestWithPrefetch(const ParsedFilter& parsed, const uint32_t* hashes,
                              size_t n, bool* may_match) {
+  const Modulo modulo = parsed.shape.As<Shape>().modulo;
   const uint32_t probes =
       kProbes > 0 ? kProbes : parsed.shape.As<Shape>().probes;
-  constexpr uint32_t kFirst = kProbes > 0
-                                  ? std::min(kProbes, kFirstProbesOfBatch)
-                                  : kFirstProbesOfBatch;
+  const uint32_t first = std::min(probes, kFirstProbesOfBatch);
   size_t left[kBatch + 1];
-  Positions<kProbes> positions[kBatch];
-  for (size_t i = 0; i < n; ++i) {
-    Fetch(parsed, hashes[i], 0, kFirst, &positions[i]);
-  }
   size_t lefts = 0;
+  for (size_t i = 0; i < n; ++i) Prefetch(parsed, hashes[i], 0, first);
   for (size_t i = 0; i < n; ++i) {
-    const bool match = TestFetched(parsed, positions[i], 0, kFirst);
-    may_match[i] = match;
+    may_match[i] = TestRange(parsed.payload, modulo, hashes[i], 0, first);
     left[lefts] = i;
-    lefts += match;
+    lefts += may_match[i];
   }
-  if (probes <= kFirst) return;
+  if (probes <= first) return;
   for (size_t i = 0; i < lefts; ++i) {
-    Fetch(parsed, hashes[left[i]], kFirst, probes, &positions[left[i]]);
+    Prefetch(parsed, hashes[left[i]], first, probes);
   }
   for (size_t i = 0; i < lefts; ++i) {
     may_match[left[i]] =
-        TestFetched(parsed, positions[left[i]], kFirst, probes);
+        TestRange(parsed.payload, modulo, hashes[left[i]], first, probes);
   }
+}
+
+template <KeyHash kHash, uint32_t kProbes>
+bool MayMatchOne(const ParsedFilter& parsed, std::string_view key) {
+  return TestHash<kProbes>(parsed, HashOf<kHash>(key));
 }
 
 // The hashes of a batch come first: each is one chain of dependent steps, and
@@ -76,13 +57,10 @@ void MayMatchMany(const ParsedFilter& parsed, KeyBatch keys, size_t n,
   uint32_t hashes[kBatch];
   while (n > 0) {
     const size_t batch = std::min(n, kBatch);
-    for (size_t i = 0; i < batch; ++i) {
-      const std::string_view key = keys[i];
-      hashes[i] = kHash(key.data(), key.size(), kBloomHashSeed);
-    }
+    for (size_t i = 0; i < batch; ++i) hashes[i] = HashOf<kHash>(keys[i]);
     if (cached) {
       for (size_t i = 0; i < batch; ++i) {
-        may_match[i] = TestProbes<kProbes>(parsed, hashes[i]);
+        may_match[i] = TestHash<kProbes>(parsed, hashes[i]);
       }
     } else {
       TestWithPrefetch<kProbes>(parsed, hashes, batch, may_match);
@@ -93,28 +71,33 @@ void MayMatchMany(const ParsedFilter& parsed, KeyBatch keys, size_t n,
   }
 }
 
-void SetBits(const uint32_t* hashes, size_t n, const Shape& shape,
-             unsigned char* payload) {
-  for (size_t i = 0; i < n; ++i) SetBitsOfOne(hashes[i], shape, payload);
-}
-
 template <KeyHash kHash, uint32_t... kProbes>
 constexpr Kernels MakeKernels(std::integer_sequence<uint32_t, kProbes...>) {
   return {{{MayMatchOne<kHash, Specialised(kProbes)>,
             MayMatchMany<kHash, Specialised(kProbes)>}...},
-          SetBits};
+          SetBitsPortable};
 }
 
-constexpr Kernels kMurmurHash2Kernels = MakeKernels<MurmurHash2>(
-    std::make_integer_sequence<uint32_t, kMaxProbes + 1>());
-constexpr Kernels kLevelDBHashKernels = MakeKernels<LevelDBHash>(
-    std::make_integer_sequence<uint32_t, kMaxProbes + 1>());
+constexpr auto kAllProbes =
+    std::make_integer_sequence<uint32_t, kMaxProbes + 1>();
+constexpr Kernels kMurmurHash2Kernels = MakeKernels<MurmurHash2>(kAllProbes);
+constexpr Kernels kLevelDBHashKernels = MakeKernels<LevelDBHash>(kAllProbes);
 
 }  // namespace
 
-bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash) {
-  return TestRange(parsed, static_cast<uint32_t>(hash), 0,
-                   parsed.shape.As<Shape>().probes);
+void SetBitsPortable(const uint32_t* hashes, size_t n, const Shape& shape,
+                     unsigned char* payload) {
+  const Modulo modulo = shape.modulo;
+  const uint32_t probes = shape.probes;
+  for (size_t key = 0; key < n; ++key) {
+    uint32_t hash = hashes[key];
+    const uint32_t delta = Delta(hash);
+    for (uint32_t i = 0; i < probes; ++i, hash += delta) {
+      const uint32_t position = modulo(hash);
+      payload[position / 8] = static_cast<unsigned char>(payload[position / 8] |
+                                                         1u << (position % 8));
+    }
+  }
 }
 
 const Kernels& PortableMurmurHash2() { return kMurmurHash2Kernels; }

@@ -1,13 +1,113 @@
-#include "util/layouts/classic/row.h"
-
-#include "util/layouts/classic/build.h"
-#include "util/layouts/classic/estimate.h"
-#include "util/layouts/classic/kernels.h"
-#include "util/layouts/classic/rate.h"
-#include "util/layouts/classic/shape.h"
+// Rows of classic: planning, building and parsing.
+#include "util/layouts/classic/classic.h"
 
 namespace deltabloom::internal::classic {
 namespace {
+
+constexpr uint64_t kMinBits = 64;
+
+// Positions are 32-bit hashes modulo the number of bits, so bits from here on
+// would never be set.
+constexpr uint64_t kMaxUsefulBits = uint64_t{1} << 32;
+
+// floor(keys * millibits / 1000), or the largest value when it overflows.
+uint64_t BitsFor(uint64_t keys, uint32_t millibits) {
+  const uint64_t thousands = keys / 1000;
+  uint64_t bits;
+  if (__builtin_mul_overflow(thousands, uint64_t{millibits}, &bits) ||
+      __builtin_add_overflow(bits, keys % 1000 * millibits / 1000, &bits)) {
+    return ~uint64_t{0};
+  }
+  return bits;
+}
+
+uint64_t BytesFor(uint64_t keys, uint32_t millibits, uint64_t max_bits) {
+  const uint64_t bits =
+      std::clamp(BitsFor(keys, millibits), kMinBits, max_bits);
+  return bits / 8 + (bits % 8 != 0);
+}
+
+// 0.69 ~ ln 2 probes per bit minimise the false positives.
+uint32_t ProbesFor(uint32_t millibits) {
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(uint64_t{millibits} * 69 / 100000, 1, kMaxProbes));
+}
+
+// With LevelDB's hash as LevelDB, which has no upper limit of bits.
+template <Hash kHash>
+bool MakePlan(uint32_t millibits, Plan* plan) {
+  uint64_t size;
+  if (kHash == Hash::kLevelDB) {
+    size = BytesFor(plan->keys, millibits, ~uint64_t{0});
+  } else {
+    size =
+        std::min(GoodSizeFrom(BytesFor(plan->keys, millibits, kMaxUsefulBits)),
+                 kMaxUsefulBits / 8);
+  }
+  SetSize(size, ProbesFor(millibits), plan);
+  return true;
+}
+
+void Grow(Plan* plan, uint64_t payload_limit) {
+  const uint64_t good =
+      GoodSizeUpTo(std::min(payload_limit, kMaxUsefulBits / 8));
+  if (good > plan->payload_size) {
+    SetSize(good, plan->shape.As<Shape>().probes, plan);
+  }
+}
+
+// 2^16 + 1, a prime. The third probe of a key falls on v * kPrime for one of
+// three times 2^16 numbers v.
+constexpr uint32_t kPrime = 65537;
+
+// Sizes this near to a multiple of kPrime, an eighth of it, are not good.
+constexpr uint32_t kTooNear = 1 << 13;
+
+// The x with number * x = 1 modulo kPrime, by Euclid's algorithm; number is in
+// 1 .. kPrime - 1.
+uint32_t Inverse(uint32_t number) {
+  auto before = static_cast<int32_t>(kPrime);
+  auto rest = static_cast<int32_t>(number);
+  // rest = number * factor modulo kPrime, at each step.
+  int32_t factor_before = 0;
+  int32_t factor = 1;
+  while (rest != 1) {
+    const int32_t quotient = before / rest;
+    const int32_t next = before - quotient * rest;
+    const int32_t next_factor = factor_before - quotient * factor;
+    before = rest;
+    rest = next;
+    factor_before = factor;
+    factor = next_factor;
+  }
+  return static_cast<uint32_t>(
+      factor < 0 ? factor + static_cast<int32_t>(kPrime) : factor);
+}
+
+constexpr KernelsFor<Kernels> kMurmurHash2Kernels[] = {
+#if defined(__x86_64__)
+    {Cpu(Cpu::kAvx2), Avx2MurmurHash2},
+#endif
+    {Cpu(), PortableMurmurHash2},
+};
+
+constexpr KernelsFor<Kernels> kLevelDBHashKernels[] = {
+#if defined(__x86_64__)
+    {Cpu(Cpu::kAvx2), Avx2LevelDBHash},
+#endif
+    {Cpu(), PortableLevelDBHash},
+};
+
+bool Build(HashList* hashes, bool, const Plan& plan, Cpu cpu,
+           unsigned char* payload) {
+  // Setting bits is the same for both hashes.
+  const auto set_bits = FirstThatRuns(kMurmurHash2Kernels, cpu).set_bits;
+  const Shape& shape = plan.shape.As<Shape>();
+  hashes->ForEachChunk<uint32_t>([&](const uint32_t* chunk, size_t n) {
+    set_bits(chunk, n, shape, payload);
+  });
+  return true;
+}
 
 template <Hash kHash>
 bool Parse(uint8_t last_byte, Cpu cpu, ParsedFilter* parsed) {
@@ -16,7 +116,9 @@ bool Parse(uint8_t last_byte, Cpu cpu, ParsedFilter* parsed) {
   if (last_byte == 0) {
     SetAlwaysMatch(parsed);
   } else {
-    SetLookup(KernelsOf(kHash, cpu).lookup[last_byte], parsed);
+    const auto& kernels =
+        kHash == Hash::kLevelDB ? kLevelDBHashKernels : kMurmurHash2Kernels;
+    SetLookup(FirstThatRuns(kernels, cpu).lookup[last_byte], parsed);
   }
   return true;
 }
@@ -39,13 +141,15 @@ constexpr LayoutRow MakeRow(const char* name) {
   row.many_keys = 20'000'000;
   row.fallback = nullptr;
   row.hash = [](std::string_view key) { return uint64_t{HashKey(kHash, key)}; };
-  row.plan = kHash == Hash::kLevelDB ? PlanLevelDBHash : PlanMurmurHash2;
+  row.plan = MakePlan<kHash>;
   row.grow = Grow;
   row.build = Build;
   row.parse = Parse<kHash>;
-  row.may_match_hash = MayMatchHash;
+  row.may_match_hash = [](const ParsedFilter& parsed, uint64_t hash) {
+    return TestHash<0>(parsed, static_cast<uint32_t>(hash));
+  };
   row.rate = Rate;
-  row.estimate = EstimateFilter;
+  row.estimate = EstimateContent;
   row.describe = Describe;
   return row;
 }
@@ -54,5 +158,33 @@ constexpr LayoutRow MakeRow(const char* name) {
 
 const LayoutRow kMurmurHash2Row = MakeRow<Hash::kMurmurHash2>("classic");
 const LayoutRow kLevelDBHashRow = MakeRow<Hash::kLevelDB>("classic-leveldb");
+
+void SetSize(uint64_t payload_size, uint32_t probes, Plan* plan) {
+  plan->payload_size = payload_size;
+  plan->last_byte = static_cast<uint8_t>(probes);
+  plan->shape.Set(MakeShape(payload_size, probes));
+}
+
+bool IsGoodSize(uint64_t bytes) {
+  if (bytes < kSmallestAdjustedSize) return true;
+  if (bytes % 3 == 0 || bytes % 5 == 0 || bytes % kPrime == 0) return false;
+  const uint32_t x =
+      Inverse(static_cast<uint32_t>(bytes % kPrime * 8 % kPrime));
+  for (uint32_t d = 1; d <= 3; ++d) {
+    const uint32_t multiple = d * x % kPrime;
+    if (multiple < kTooNear || kPrime - multiple < kTooNear) return false;
+  }
+  return true;
+}
+
+uint64_t GoodSizeFrom(uint64_t bytes) {
+  while (!IsGoodSize(bytes)) ++bytes;
+  return bytes;
+}
+
+uint64_t GoodSizeUpTo(uint64_t bytes) {
+  while (!IsGoodSize(bytes)) --bytes;
+  return bytes;
+}
 
 }  // namespace deltabloom::internal::classic

@@ -1,14 +1,97 @@
+// The lookups of compact for AVX2.
 #if defined(__x86_64__)
 
 #include <immintrin.h>
 
-#include "util/cpu.h"
+#include "util/coding.h"
+#include "util/layouts/compact/compact.h"
 
 #define DELTABLOOM_TARGET DELTABLOOM_TARGET_AVX2
 
-// The comparison, then the kernels made of it.
-#include "util/layouts/compact/avx2-inl.h"
-//
+namespace deltabloom::internal::compact {
+namespace {
+
+// Four columns from `at` on, before their parity is taken.
+DELTABLOOM_TARGET inline __m256i Rows(const unsigned char* first,
+                                      const unsigned char* second, __m256i low,
+                                      __m256i high) {
+  return _mm256_xor_si256(
+      _mm256_and_si256(
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(first)), low),
+      _mm256_and_si256(
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(second)), high));
+}
+
+// Compares columns kFrom .. kFrom + 3 and kThen .. kThen + 3. `skip` is 1 to
+// leave out the last of them. All shifts go to the left, where the sign bits
+// can be read: a vector of a constant would take gcc 12 three instructions.
+template <unsigned kFrom, unsigned kThen>
+DELTABLOOM_TARGET inline bool HoldsEight(const Query& query,
+                                         const unsigned char* second,
+                                         uint32_t skip) {
+  // To the sign bit, for the column of each lane.
+  alignas(32) static constexpr uint32_t kShift[8] = {
+      31 - kFrom,       31 - (kFrom + 1), 31 - kThen,       31 - (kThen + 1),
+      31 - (kFrom + 2), 31 - (kFrom + 3), 31 - (kThen + 2), 31 - (kThen + 3)};
+  const __m256i low = _mm256_set1_epi64x(static_cast<long long>(query.low));
+  const __m256i high = _mm256_set1_epi64x(static_cast<long long>(query.high));
+  __m256i from = Rows(query.first + kFrom * 8, second + kFrom * 8, low, high);
+  __m256i then = Rows(query.first + kThen * 8, second + kThen * 8, low, high);
+  // Fold 64 bits to 32, both vectors into one, and on to the highest bit.
+  from = _mm256_xor_si256(from, _mm256_slli_epi64(from, 32));
+  then = _mm256_xor_si256(then, _mm256_slli_epi64(then, 32));
+  __m256i rows = _mm256_castps_si256(_mm256_shuffle_ps(
+      _mm256_castsi256_ps(from), _mm256_castsi256_ps(then), 0xdd));
+  rows = _mm256_xor_si256(rows, _mm256_slli_epi32(rows, 16));
+  rows = _mm256_xor_si256(rows, _mm256_slli_epi32(rows, 8));
+  rows = _mm256_xor_si256(rows, _mm256_slli_epi32(rows, 4));
+  rows = _mm256_xor_si256(rows, _mm256_slli_epi32(rows, 2));
+  rows = _mm256_xor_si256(rows, _mm256_slli_epi32(rows, 1));
+  const __m256i fingerprint = _mm256_sllv_epi32(
+      _mm256_set1_epi32(static_cast<int>(query.fingerprint)),
+      _mm256_load_si256(reinterpret_cast<const __m256i*>(kShift)));
+  const int differs = _mm256_movemask_ps(
+      _mm256_castsi256_ps(_mm256_xor_si256(rows, fingerprint)));
+  return (static_cast<uint32_t>(differs) & (0xffu >> skip)) == 0;
+}
+
+template <unsigned kColumns>
+DELTABLOOM_TARGET inline bool HoldsFew(const Query& query) {
+  const unsigned char* second = query.Second(kColumns);
+  uint64_t differs = 0;
+#pragma GCC unroll 4
+  for (unsigned j = 0; j < kColumns; ++j) {
+    const uint64_t rows = (LoadFixed64(query.first + j * 8) & query.low) ^
+                          (LoadFixed64(second + j * 8) & query.high);
+    const uint64_t differs_here =
+        static_cast<uint64_t>(__builtin_popcountll(rows)) ^
+        query.fingerprint >> j;
+    differs |=
+        j + 1 < kColumns ? differs_here : differs_here & (query.narrow ^ 1);
+  }
+  return (differs & 1) == 0;
+}
+
+// Vectors overlap where the columns are no multiple of four.
+template <unsigned kColumns, unsigned kFrom = 0>
+DELTABLOOM_TARGET inline bool Holds(const Query& query) {
+  if constexpr (kColumns <= 4) {
+    return HoldsFew<kColumns>(query);
+  } else if constexpr (kColumns <= kFrom + 8) {
+    constexpr unsigned kLast = kColumns - 4;
+    constexpr unsigned kFirst = kFrom < kLast ? kFrom : kLast - 1;
+    return HoldsEight<kFirst, kLast>(query, query.Second(kColumns),
+                                     query.narrow);
+  } else {
+    return HoldsEight<kFrom, kFrom + 4>(query, query.Second(kColumns), 0) &&
+           Holds<kColumns, kFrom + 8>(query);
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom::internal::compact
+
+// The lookups over Holds.
 #include "util/layouts/compact/simd-inl.h"
 
 namespace deltabloom::internal::compact {

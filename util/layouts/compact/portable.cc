@@ -1,10 +1,10 @@
-// One pair of functions for any number of columns.
+// The lookups of compact for any machine: one pair of functions for any number
+// of columns.
 #include <algorithm>
 
 #include "util/coding.h"
 #include "util/key_batch.h"
-#include "util/layouts/compact/kernels.h"
-#include "util/layouts/compact/query.h"
+#include "util/layouts/compact/compact.h"
 
 namespace deltabloom::internal::compact {
 namespace {
@@ -69,6 +69,22 @@ constexpr Kernels MakeKernels() {
 constexpr Kernels kKernels = MakeKernels();
 
 }  // namespace
+
+Located Locate(const ParsedFilter& parsed, uint64_t hash) {
+  const Shape& shape = parsed.shape.As<Shape>();
+  const unsigned char* thresholds = parsed.payload + shape.thresholds_at;
+  uint64_t first_row = 0;
+  uint64_t first_bucket = 0;
+  for (unsigned i = 0;; ++i) {
+    const uint64_t layer_hash = LayerHash(hash, shape.seed, i);
+    const uint64_t start = StartOf(layer_hash, shape.starts(i));
+    if (i + 1u == shape.layers || !IsBumped(thresholds, first_bucket, start)) {
+      return {first_row + start, EquationOf(layer_hash)};
+    }
+    first_row += shape.starts(i);
+    first_bucket += shape.buckets(i);
+  }
+}
 
 bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash) {
   const unsigned columns = parsed.shape.As<Shape>().columns;

@@ -1,16 +1,124 @@
-#include "util/layouts/compact/row.h"
-
+// The row of compact: planning, parsing and the rate.
+#include <cmath>
 #include <cstdio>
+#include <iterator>
 
-#include "util/hash64.h"
-#include "util/layouts/compact/build.h"
-#include "util/layouts/compact/estimate.h"
-#include "util/layouts/compact/kernels.h"
-#include "util/layouts/compact/shape.h"
-#include "util/layouts/local/row.h"
+#include "util/coding.h"
+#include "util/layouts/compact/compact.h"
+#include "util/layouts/local/local.h"
+#include "util/rates/rates.h"
 
 namespace deltabloom::internal::compact {
 namespace {
+
+constexpr uint64_t kMaxFirstBlocks = 0xffffffff;
+constexpr uint64_t kMaxSecondBlocks = 0xffffff;
+
+// The last layer of three has a power of two of blocks.
+constexpr unsigned kMaxLastLayerLog2 = 14;
+
+uint64_t CeilDivide(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
+
+// The shape without its columns. False if the sizes contradict each other.
+bool SetLayers(const Sizes& sizes, Shape* shape) {
+  *shape = {};
+  if (sizes.blocks[0] == 0) return false;
+  if (sizes.blocks[1] == 0 && sizes.blocks[2] != 0) return false;
+  for (unsigned i = 0; i < kMaxLayers; ++i) {
+    shape->layer_blocks[i] = static_cast<uint32_t>(sizes.blocks[i]);
+    if (sizes.blocks[i] != 0) ++shape->layers;
+  }
+  SetSeed(sizes.seed, shape);
+  return true;
+}
+
+bool SetWords(uint64_t words, Shape* shape) {
+  const uint64_t blocks = shape->blocks();
+  if (words < blocks || words > blocks * kMaxColumns) return false;
+  shape->columns = static_cast<uint8_t>(CeilDivide(words, blocks));
+  shape->narrow = blocks * shape->columns - words;
+  shape->thresholds_at = words * 8;
+  return true;
+}
+
+// Bytes of a payload without its columns.
+uint64_t FixedBytes(const Shape& shape) {
+  return shape.thresholds_bytes() + kSizesBytes;
+}
+
+// Words of columns within payload_size bytes.
+uint64_t WordsWithin(const Shape& shape, uint64_t payload_size) {
+  const uint64_t fixed_bytes = FixedBytes(shape);
+  if (payload_size < fixed_bytes) return 0;
+  return std::min((payload_size - fixed_bytes) / 8,
+                  shape.blocks() * kMaxColumns);
+}
+
+// Three quarters of the bits per key have to become columns: with less, local
+// answers twice as fast and nearly as well.
+bool Pays(uint64_t words, uint64_t blocks, uint32_t millibits) {
+  constexpr uint32_t kMostMillibits = kMaxColumns * 1000;
+  return words >= blocks &&
+         words * 4000 >=
+             uint64_t{3} * blocks * std::min(millibits, kMostMillibits);
+}
+
+void SetPlan(const Shape& shape, Plan* plan) {
+  plan->payload_size = shape.payload_size();
+  plan->last_byte = kMarker;
+  plan->shape.Set(shape);
+  SetBuildBytes(shape, plan);
+}
+
+bool MakePlan(uint32_t millibits_per_key, Plan* plan) {
+  Shape shape;
+  if (!SetLayers(SizesFor(plan->keys), &shape)) return false;
+  // Fits: there are less than 2^39 keys.
+  const uint64_t words =
+      WordsWithin(shape, plan->keys * millibits_per_key / 8000);
+  if (!Pays(words, shape.blocks(), millibits_per_key)) return false;
+  SetWords(words, &shape);
+  SetPlan(shape, plan);
+  return true;
+}
+
+void Grow(Plan* plan, uint64_t payload_limit) {
+  if (payload_limit <= plan->payload_size) return;
+  Shape shape = plan->shape.As<Shape>();
+  SetWords(WordsWithin(shape, payload_limit), &shape);
+  SetPlan(shape, plan);
+}
+
+// A bit of fingerprint for each column of the block in which a key starts. Of
+// the absent keys those whose starts are bumped go to the next layer, about as
+// many as it has starts. The narrow blocks come first; no key starts in the
+// last block.
+double Rate(const AnyShape& any_shape, uint64_t) {
+  const Shape& shape = any_shape.As<Shape>();
+  return RibbonRate(shape.columns, static_cast<double>(shape.narrow) /
+                                       static_cast<double>(shape.blocks() - 1));
+}
+
+// The rate is exact for absent keys as random as hashes are. The keys are those
+// for which a writer chooses this number of blocks, to within 32 keys: rows
+// come in blocks of 64.
+ContentEstimate EstimateContent(const ParsedFilter& parsed) {
+  const auto blocks = static_cast<double>(parsed.shape.As<Shape>().blocks());
+  // SizesFor() the other way round, from the middle of the last block.
+  constexpr double kSpareRows = 14;
+  constexpr double kRowsPerKey = 1.01;
+  const double rows = (blocks - 0.5) * kBlockRows;
+  return {std::max(1.0, (rows - kSpareRows) / kRowsPerKey),
+          Rate(parsed.shape, 0)};
+}
+
+constexpr KernelsFor<Kernels> kKernels[] = {
+#if defined(__x86_64__)
+    {Cpu(Cpu::kAvx2 | Cpu::kAvx512 | Cpu::kAvx512Vpopcntdq), Avx512},
+    {Cpu(Cpu::kAvx2), Avx2},
+#endif
+    {Cpu(), Portable},
+};
 
 bool Parse(uint8_t, Cpu cpu, ParsedFilter* parsed) {
   if (parsed->payload_size < kSizesBytes) return false;
@@ -19,7 +127,7 @@ bool Parse(uint8_t, Cpu cpu, ParsedFilter* parsed) {
   Shape shape;
   if (!ShapeOf(sizes, parsed->payload_size, &shape)) return false;
   parsed->shape.Set(shape);
-  SetLookup(KernelsOf(cpu).lookup[shape.columns - 1], parsed);
+  SetLookup(FirstThatRuns(kKernels, cpu).lookup[shape.columns - 1], parsed);
   return true;
 }
 
@@ -51,7 +159,7 @@ constexpr LayoutRow MakeRow() {
   row.parse = Parse;
   row.may_match_hash = MayMatchHash;
   row.rate = Rate;
-  row.estimate = EstimateFilter;
+  row.estimate = EstimateContent;
   row.describe = Describe;
   return row;
 }
@@ -59,5 +167,73 @@ constexpr LayoutRow MakeRow() {
 }  // namespace
 
 const LayoutRow kRow = MakeRow();
+
+void StoreSizes(const Sizes& sizes, unsigned char* to) {
+  unsigned last = 0;  // 0 for none, else 1 + the logarithm
+  while (last < 15 && sizes.blocks[2] >> last != 0) ++last;
+  StoreFixed32(to, static_cast<uint32_t>(sizes.blocks[0]));
+  StoreFixed32(to + 4,
+               static_cast<uint32_t>(sizes.blocks[1] | uint64_t{last} << 24 |
+                                     uint64_t{sizes.seed} << 28));
+}
+
+Sizes LoadSizes(const unsigned char* from) {
+  const uint32_t rest = LoadFixed32(from + 4);
+  const unsigned last = rest >> 24 & 15;
+  Sizes sizes;
+  sizes.blocks[0] = LoadFixed32(from);
+  sizes.blocks[1] = rest & kMaxSecondBlocks;
+  sizes.blocks[2] = last == 0 ? 0 : uint64_t{1} << (last - 1);
+  sizes.seed = rest >> 28;
+  return sizes;
+}
+
+Sizes SizesFor(uint64_t keys) {
+  Sizes sizes;
+  // More than any legal first layer, and no sum below overflows.
+  if (keys / kBlockRows > kMaxFirstBlocks) return sizes;
+  const uint64_t rows = keys + keys / 100 + 14;
+  const uint64_t blocks =
+      std::max<uint64_t>(CeilDivide(rows, kBlockRows), 2) - 1;
+  if (blocks <= 8) {
+    sizes.blocks[0] = blocks;
+  } else if (blocks < 40) {
+    sizes.blocks[0] = blocks - 1;
+    sizes.blocks[1] = 1;
+  } else {
+    const uint64_t rest = 2 + blocks / 64;
+    unsigned last_log2 = 0;
+    while (last_log2 < kMaxLastLayerLog2 && (rest >> last_log2) > 32) {
+      ++last_log2;
+    }
+    sizes.blocks[2] = uint64_t{1} << last_log2;
+    sizes.blocks[1] = rest - sizes.blocks[2];
+    sizes.blocks[0] = blocks - rest;
+  }
+  if (sizes.blocks[0] > kMaxFirstBlocks || sizes.blocks[1] > kMaxSecondBlocks) {
+    return {};
+  }
+  return sizes;
+}
+
+bool ShapeOf(const Sizes& sizes, uint64_t payload_size, Shape* shape) {
+  if (!SetLayers(sizes, shape)) return false;
+  const uint64_t fixed_bytes = FixedBytes(*shape);
+  return payload_size >= fixed_bytes && (payload_size - fixed_bytes) % 8 == 0 &&
+         SetWords((payload_size - fixed_bytes) / 8, shape);
+}
+
+void SetSeed(unsigned seed, Shape* shape) {
+  shape->seed = static_cast<uint8_t>(seed);
+  shape->plain = seed == 0 && shape->layers > 1;
+}
+
+Sizes SizesOf(const Shape& shape) {
+  Sizes sizes;
+  std::copy(std::begin(shape.layer_blocks), std::end(shape.layer_blocks),
+            sizes.blocks);
+  sizes.seed = shape.seed;
+  return sizes;
+}
 
 }  // namespace deltabloom::internal::compact

@@ -11,8 +11,7 @@
 #include <utility>
 
 #include "util/key_batch.h"
-#include "util/layouts/compact/kernels.h"
-#include "util/layouts/compact/query.h"
+#include "util/layouts/compact/compact.h"
 
 namespace deltabloom::internal::compact {
 namespace {

@@ -1,9 +1,9 @@
+// The kernels of local for any machine.
 #include <algorithm>
 
 #include "util/coding.h"
 #include "util/key_batch.h"
-#include "util/layouts/local/kernels.h"
-#include "util/layouts/local/probes.h"
+#include "util/layouts/local/local.h"
 
 namespace deltabloom::internal::local {
 namespace {
@@ -17,8 +17,7 @@ inline bool TestProbes(const unsigned char* block, uint64_t hash,
   uint32_t all = 1;
   for (uint32_t probe = begin; probe < end; ++probe) {
     const uint32_t sector = SectorOf(hash, probe);
-    const uint32_t product =
-        static_cast<uint32_t>(hash) * kMultipliers[round * kSectors + sector];
+    const uint32_t product = ProductOf(hash, round, sector);
     const uint32_t upper = (product >> 26) % 2 * (kBlockSize / 2);
     all &= LoadFixed32(block + 4 * sector + upper) >> (product >> 27);
   }

@@ -1,20 +1,96 @@
-#include "util/layouts/local/row.h"
+// The row of local: planning, building and parsing.
+#include <algorithm>
 
-#include "util/hash64.h"
-#include "util/layouts/local/build.h"
-#include "util/layouts/local/estimate.h"
-#include "util/layouts/local/kernels.h"
-#include "util/layouts/local/rate.h"
-#include "util/layouts/local/shape.h"
+#include "util/layouts/local/local.h"
 
 namespace deltabloom::internal::local {
 namespace {
+
+// Sizes stay within a signed 64-bit number.
+constexpr uint64_t kMaxBlocks = uint64_t{1} << 56;
+
+// docs/local_rates.py simulates what is best.
+struct Choice {
+  uint32_t from_millibits;
+  uint8_t marker;
+};
+constexpr Choice kChoices[] = {
+    {0, kOneBlock + 1},       {2100, kOneBlock + 2},
+    {3600, kOneBlock + 3},    {5100, kOneBlock + 4},
+    {6700, kOneBlock + 5},    {8400, kOneBlock + 6},
+    {10300, kOneBlock + 7},   {12000, kTwoBlocks + 8},
+    {12500, kTwoBlocks + 9},  {14200, kTwoBlocks + 10},
+    {16000, kTwoBlocks + 11}, {18500, kTwoBlocks + 12},
+    {20500, kTwoBlocks + 13}, {22500, kTwoBlocks + 14},
+    {25000, kTwoBlocks + 15}, {27500, kTwoBlocks + 16},
+};
+
+uint8_t MarkerFor(uint32_t millibits) {
+  uint8_t marker = kFirstMarker;
+  for (const Choice& choice : kChoices) {
+    if (millibits >= choice.from_millibits) marker = choice.marker;
+  }
+  return marker;
+}
+
+// ceil(keys * millibits / 512000), at least 1 and at most kMaxBlocks.
+uint64_t BlocksFor(uint64_t keys, uint32_t millibits) {
+  constexpr uint64_t kMillibitsPerBlock = kBlockSize * 8 * 1000;
+  const uint64_t whole = keys / kMillibitsPerBlock;
+  uint64_t blocks;
+  if (__builtin_mul_overflow(whole, uint64_t{millibits}, &blocks)) {
+    return kMaxBlocks;
+  }
+  const uint64_t rest = keys % kMillibitsPerBlock * millibits;
+  blocks += rest / kMillibitsPerBlock + (rest % kMillibitsPerBlock != 0);
+  return std::clamp<uint64_t>(blocks, 1, kMaxBlocks);
+}
+
+// The marker is one that ShapeOf accepts.
+void SetSize(uint64_t blocks, uint8_t marker, Plan* plan) {
+  plan->payload_size = blocks * kBlockSize;
+  plan->last_byte = marker;
+  Shape shape{};
+  ShapeOf(marker, plan->payload_size, &shape);
+  plan->shape.Set(shape);
+}
+
+bool MakePlan(uint32_t millibits_per_key, Plan* plan) {
+  SetSize(BlocksFor(plan->keys, millibits_per_key),
+          MarkerFor(millibits_per_key), plan);
+  return true;
+}
+
+void Grow(Plan* plan, uint64_t payload_limit) {
+  const uint64_t blocks = std::min(payload_limit / kBlockSize, kMaxBlocks);
+  if (blocks > plan->shape.As<Shape>().blocks) {
+    SetSize(blocks, plan->last_byte, plan);
+  }
+}
+
+constexpr KernelsFor<Kernels> kKernels[] = {
+#if defined(__x86_64__)
+    {Cpu(Cpu::kAvx2), Avx2},
+#endif
+    {Cpu(), Portable},
+};
+
+bool Build(HashList* hashes, bool, const Plan& plan, Cpu cpu,
+           unsigned char* payload) {
+  const auto set_bits = FirstThatRuns(kKernels, cpu).set_bits;
+  const Shape& shape = plan.shape.As<Shape>();
+  hashes->ForEachChunk<uint64_t>([&](const uint64_t* chunk, size_t n) {
+    set_bits(chunk, n, shape, payload);
+  });
+  return true;
+}
 
 bool Parse(uint8_t last_byte, Cpu cpu, ParsedFilter* parsed) {
   Shape shape;
   if (!ShapeOf(last_byte, parsed->payload_size, &shape)) return false;
   parsed->shape.Set(shape);
-  SetLookup(KernelsOf(cpu).lookup[shape.second == 0 ? 0 : 1], parsed);
+  SetLookup(FirstThatRuns(kKernels, cpu).lookup[shape.second == 0 ? 0 : 1],
+            parsed);
   return true;
 }
 
@@ -43,7 +119,7 @@ constexpr LayoutRow MakeRow() {
   row.parse = Parse;
   row.may_match_hash = MayMatchHash;
   row.rate = Rate;
-  row.estimate = EstimateFilter;
+  row.estimate = EstimateContent;
   row.describe = Describe;
   return row;
 }
@@ -51,5 +127,20 @@ constexpr LayoutRow MakeRow() {
 }  // namespace
 
 const LayoutRow kRow = MakeRow();
+
+bool ShapeOf(uint8_t marker, uint64_t payload_size, Shape* shape) {
+  if (payload_size == 0 || payload_size % kBlockSize != 0) return false;
+  shape->blocks = payload_size / kBlockSize;
+  if (marker <= kTwoBlocks) {
+    shape->first = marker - uint32_t{kOneBlock};
+    shape->second = 0;
+    return true;
+  }
+  const uint32_t probes = marker - uint32_t{kTwoBlocks};
+  if (probes < kSectors) return false;
+  shape->first = (probes + 1) / 2;
+  shape->second = probes / 2;
+  return true;
+}
 
 }  // namespace deltabloom::internal::local

@@ -1,0 +1,216 @@
+// Filter blocks: builder and reader.
+#include "table/filter_block.h"
+
+#include "util/coding.h"
+
+namespace deltabloom {
+namespace internal {
+
+FilterBlockAssembly::FilterBlockAssembly(const FilterPolicy *policy,
+                                         unsigned base_lg, uint64_t max_size)
+    : policy_(policy), base_lg_(base_lg), max_size_(max_size) {
+  if (base_lg > kMaxBaseLg) {
+    Fail("base_lg = " + std::to_string(base_lg) +
+         " is out of range: use 0 to 63, LevelDB has 11");
+  }
+}
+
+void FilterBlockAssembly::StartBlock(uint64_t block_offset) {
+  if (finished_)
+    Fail("StartBlock after Finish");
+  if (started_ && block_offset < block_offset_) {
+    Fail("StartBlock(" + std::to_string(block_offset) + ") after StartBlock(" +
+         std::to_string(block_offset_) + "): offsets must not decrease");
+  }
+  if (!error_.empty())
+    return;
+
+  started_ = true;
+  block_offset_ = block_offset;
+  const uint64_t window = block_offset >> base_lg_;
+  if (!CheckSize(window))
+    return;
+  while (offsets_.size() < window && error_.empty())
+    CloseWindow();
+}
+
+void FilterBlockAssembly::AddKey(std::string_view key) {
+  if (finished_) {
+    Fail("AddKey after Finish");
+  } else if (!started_) {
+    Fail("AddKey before the first StartBlock");
+  }
+  if (!error_.empty())
+    return;
+
+  keys_.append(key);
+  key_ends_.push_back(keys_.size());
+}
+
+std::string_view FilterBlockAssembly::Finish() {
+  if (finished_)
+    Fail("Finish after Finish");
+  finished_ = true;
+  if (error_.empty() && !key_ends_.empty())
+    CloseWindow();
+  if (!error_.empty())
+    return {};
+
+  const auto array_offset = static_cast<uint32_t>(filters_.size());
+  offsets_.push_back(array_offset);
+  filters_.resize(array_offset + offsets_.size() * kFilterOffsetSize + 1);
+  char *to = &filters_[array_offset];
+  for (uint32_t offset : offsets_) {
+    StoreFixed32(to, offset);
+    to += kFilterOffsetSize;
+  }
+  *to = static_cast<char>(base_lg_);
+  return filters_;
+}
+
+void FilterBlockAssembly::Fail(std::string text) {
+  if (error_.empty())
+    error_ = std::move(text);
+}
+
+bool FilterBlockAssembly::CheckSize(uint64_t windows) {
+  // The division keeps the sum from wrapping around.
+  if (windows <= max_size_ / kFilterOffsetSize &&
+      filters_.size() + windows * kFilterOffsetSize + kFilterBlockFooterSize <=
+          max_size_) {
+    return true;
+  }
+  Fail("the filter block would be larger than " + std::to_string(max_size_) +
+       " bytes: use a larger base_lg, fewer bits per key or smaller tables");
+  return false;
+}
+
+void FilterBlockAssembly::CloseWindow() {
+  const size_t start = filters_.size();
+  offsets_.push_back(static_cast<uint32_t>(start));
+  if (key_ends_.empty())
+    return;
+
+  views_.clear();
+  size_t key_start = 0;
+  for (size_t key_end : key_ends_) {
+    views_.emplace_back(keys_.data() + key_start, key_end - key_start);
+    key_start = key_end;
+  }
+  policy_->CreateFilter(views_.data(), views_.size(), &filters_);
+  if (filters_.size() < start + kNoFilterSize) {
+    // No filter: as two zero bytes it matches every key; as fewer it would
+    // match none.
+    filters_.resize(start);
+    filters_.append(kNoFilterSize, '\0');
+  }
+  keys_.clear();
+  key_ends_.clear();
+  CheckSize(offsets_.size());
+}
+
+} // namespace internal
+
+struct FilterBlockBuilder::Rep : internal::FilterBlockAssembly {
+  using FilterBlockAssembly::FilterBlockAssembly;
+};
+
+FilterBlockBuilder::FilterBlockBuilder(const FilterPolicy *policy,
+                                       unsigned base_lg)
+    : rep_(std::make_unique<Rep>(policy, base_lg)) {}
+
+FilterBlockBuilder::~FilterBlockBuilder() = default;
+
+void FilterBlockBuilder::StartBlock(uint64_t block_offset) {
+  rep_->StartBlock(block_offset);
+}
+
+void FilterBlockBuilder::AddKey(std::string_view key) { rep_->AddKey(key); }
+
+std::string_view FilterBlockBuilder::Finish() { return rep_->Finish(); }
+
+const std::string &FilterBlockBuilder::error() const { return rep_->error(); }
+
+namespace {
+
+using internal::kFilterBlockFooterSize;
+using internal::kFilterOffsetSize;
+using internal::LoadFixed32;
+
+constexpr char kZeros[internal::kNoFilterSize] = {};
+constexpr std::string_view kNoFilter(kZeros, sizeof(kZeros));
+
+struct Header {
+  uint64_t array_offset;
+  uint64_t num_windows;
+  unsigned base_lg;
+};
+
+// Null if the block is well-formed, its offsets aside; else what is wrong.
+const char *ParseHeader(std::string_view block, Header *header) {
+  if (block.size() < kFilterBlockFooterSize)
+    return "the block is shorter than 5 bytes";
+  header->base_lg = static_cast<unsigned char>(block.back());
+  if (header->base_lg > internal::kMaxBaseLg)
+    return "base_lg is above 63";
+  const uint64_t footer = block.size() - kFilterBlockFooterSize;
+  header->array_offset = LoadFixed32(block.data() + footer);
+  if (header->array_offset > footer) {
+    return "the offsets start behind the end of the block";
+  }
+  if ((footer - header->array_offset) % kFilterOffsetSize != 0) {
+    return "the offsets do not fill their place";
+  }
+  header->num_windows = (footer - header->array_offset) / kFilterOffsetSize;
+  return nullptr;
+}
+
+} // namespace
+
+FilterBlockReader::FilterBlockReader(const FilterPolicy *policy,
+                                     std::string_view block)
+    : policy_(policy), block_(block) {
+  Header header;
+  if (ParseHeader(block, &header) != nullptr)
+    return;
+  array_offset_ = header.array_offset;
+  num_windows_ = header.num_windows;
+  base_lg_ = header.base_lg;
+}
+
+bool FilterBlockReader::KeyMayMatch(uint64_t block_offset,
+                                    std::string_view key) const {
+  const uint64_t window = block_offset >> base_lg_;
+  if (window >= num_windows_)
+    return true;
+  // array_offset stands behind the last offset and ends the last filter.
+  const char *offset =
+      block_.data() + array_offset_ + window * kFilterOffsetSize;
+  const uint32_t start = LoadFixed32(offset);
+  const uint32_t limit = LoadFixed32(offset + kFilterOffsetSize);
+  if (start > limit || limit > array_offset_)
+    return true;
+
+  const std::string_view filter(block_.data() + start, limit - start);
+  if (filter.empty())
+    return false;
+  // Too short for a filter, or what the builder writes for none: the policy
+  // might take either for a filter of its own.
+  if (filter.size() < internal::kNoFilterSize)
+    return true;
+  if (filter == kNoFilter)
+    return true;
+  return policy_->KeyMayMatch(key, filter);
+}
+
+std::string FilterBlockReader::Describe() const {
+  Header header;
+  if (const char *wrong = ParseHeader(block_, &header)) {
+    return std::string("every key may match: ") + wrong;
+  }
+  return "filter block, " + std::to_string(header.num_windows) +
+         " windows of 2^" + std::to_string(header.base_lg) + " bytes, " +
+         std::to_string(header.array_offset) + " bytes of filters";
+}
+
+} // namespace deltabloom

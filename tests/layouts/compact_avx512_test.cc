@@ -1,0 +1,56 @@
+// The AVX-512 lookups of the layout compact, with each instruction emulated,
+// answer what the portable ones do, and read nothing behind the payload. Says
+// nothing about their speed.
+#include <gtest/gtest.h>
+
+#include "tests/layouts/compact_hashes.h"
+#include "util/key_batch.h"
+#include "util/layouts/compact/compact.h"
+
+namespace deltabloom::internal::compact {
+namespace {
+
+// Few keys, so that many lookups end in each column.
+TEST(CompactAvx512, EqualsPortable) {
+  test::Random random(test::SeedOr(20260503));
+  for (unsigned columns = 1; columns <= kMaxColumns; ++columns) {
+    for (uint64_t missing : {0u, 1u, 9u, 21u}) {
+      SCOPED_TRACE(testing::Message()
+                   << columns << " columns, " << missing << " words missing");
+      const auto keys = random.Keys(1100, 16);
+      std::vector<uint64_t> hashes;
+      for (const auto& key : keys) hashes.push_back(Hash64(key));
+      const reference::CompactBlocks blocks = {17, 2, 1};
+      const uint64_t size =
+          test::PayloadSize(blocks, columns, columns == 1 ? 0 : missing);
+      const std::string payload =
+          test::Build(hashes, blocks, size, CpuLevel::kPortable);
+      ASSERT_FALSE(payload.empty());
+
+      // An allocation that ends where the payload ends.
+      const std::unique_ptr<unsigned char[]> bytes(new unsigned char[size]);
+      std::memcpy(bytes.get(), payload.data(), size);
+      ParsedFilter parsed{};
+      parsed.payload = bytes.get();
+      parsed.payload_size = size;
+      ASSERT_TRUE(kRow.parse(kMarker, CpuLevel::kPortable, &parsed));
+
+      auto asked = random.Keys(1000, 12);
+      asked.insert(asked.end(), keys.begin(), keys.end());
+      const std::vector<std::string_view> views(asked.begin(), asked.end());
+      const std::unique_ptr<bool[]> many(new bool[views.size()]);
+      ParsedFilter wide = parsed;
+      SetLookup(Avx512().lookup[parsed.shape.As<Shape>().columns - 1], &wide);
+      MayMatchViews(wide, views.data(), views.size(), many.get());
+      for (size_t i = 0; i < views.size(); ++i) {
+        const bool answer = parsed.may_match(parsed, views[i]);
+        ASSERT_TRUE(answer || i < 1000);
+        ASSERT_EQ(wide.may_match(wide, views[i]), answer);
+        ASSERT_EQ(many[i], answer);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom::internal::compact

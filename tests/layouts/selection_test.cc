@@ -1,0 +1,203 @@
+// Choosing a layout: by name, automatically, and within a limit of memory.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "deltabloom/filter.h"
+#include "deltabloom/filter_policy.h"
+#include "tests/filters.h"
+#include "tests/layouts/subject.h"
+#include "tests/random.h"
+#include "util/layouts/layout.h"
+
+namespace deltabloom {
+namespace {
+
+using internal::FindAffordableLayout;
+using internal::FindLayout;
+using internal::LayoutRow;
+using internal::Plan;
+
+constexpr Layout kUnknown = static_cast<Layout>(200);
+
+TEST(LayoutSelection, NamesGoThereAndBack) {
+  std::string names;
+  for (const char* name : {"classic", "local", "compact", "auto"}) {
+    Layout layout = kUnknown;
+    EXPECT_TRUE(ParseLayout(name, &layout)) << name;
+    EXPECT_STREQ(LayoutName(layout), name);
+    EXPECT_NE(internal::LayoutNames().find(name), std::string::npos);
+  }
+  for (const char* name :
+       {"", "Classic", "local ", "classic-leveldb", "automatic"}) {
+    Layout layout = kUnknown;
+    EXPECT_FALSE(ParseLayout(name, &layout)) << name;
+    EXPECT_EQ(layout, kUnknown);
+  }
+  EXPECT_EQ(LayoutName(kUnknown), nullptr);
+}
+
+TEST(LayoutSelection, EveryNamedRowIsALayout) {
+  for (const LayoutRow* row : test::AllRows()) {
+    Layout layout = kUnknown;
+    const bool found = ParseLayout(row->name, &layout);
+    EXPECT_EQ(found, row->classic_hash == Hash::kMurmurHash2) << row->name;
+    if (found) {
+      EXPECT_EQ(FindLayout(layout, Hash::kMurmurHash2), row);
+    }
+  }
+}
+
+TEST(LayoutSelection, AutoIsLocalAtLevelZeroElseCompact) {
+  for (int level = internal::kNoLevel; level < 8; ++level) {
+    const LayoutRow* row = FindLayout(Layout::kAuto, Hash::kMurmurHash2, level);
+    ASSERT_NE(row, nullptr);
+    EXPECT_EQ(row->layout, level == 0 ? Layout::kLocal : Layout::kCompact);
+  }
+  EXPECT_EQ(FindLayout(Layout::kAuto, Hash::kLevelDB), nullptr);
+}
+
+TEST(LayoutSelection, UnknownLayoutsAreRefusedWithTheLegalNames) {
+  FilterOptions options;
+  options.layout = kUnknown;
+  EXPECT_EQ(options.Validate(),
+            "layout 200 is unknown: use " + internal::LayoutNames());
+  EXPECT_EQ(NewFilterPolicy(options), nullptr);
+  for (Layout layout : {Layout::kLocal, Layout::kAuto}) {
+    options.layout = layout;
+    EXPECT_EQ(options.Validate(), "");
+    options.hash = Hash::kLevelDB;
+    EXPECT_NE(options.Validate(), "");
+    options.hash = Hash::kMurmurHash2;
+  }
+}
+
+// Whatever a policy is configured to write, it reads every layout.
+TEST(LayoutSelection, PoliciesReadEveryLayout) {
+  test::Random random(test::SeedOr(20261121));
+  const auto keys = random.MixedKeys(500);
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  for (const char* writer : {"classic", "local", "compact", "auto"}) {
+    FilterOptions options;
+    ASSERT_TRUE(ParseLayout(writer, &options.layout));
+    std::string filter;
+    NewFilterPolicy(options)->CreateFilter(views.data(), views.size(), &filter);
+    for (const char* reader : {"classic", "local", "compact", "auto"}) {
+      ASSERT_TRUE(ParseLayout(reader, &options.layout));
+      const auto policy = NewFilterPolicy(options);
+      int absent = 0;
+      for (const auto& key : keys) {
+        ASSERT_TRUE(policy->KeyMayMatch(key, filter));
+        absent += !policy->KeyMayMatch(key + "x", filter);
+      }
+      EXPECT_GT(absent, 450) << writer << " read by " << reader;
+    }
+  }
+}
+
+// compact needs more than its list of hashes, local does not.
+TEST(LayoutSelection, MemoryLimitTurnsCompactIntoLocal) {
+  FilterOptions options;
+  options.layout = Layout::kCompact;
+  for (uint64_t limit : {0u, 1u << 30, 1u << 20}) {
+    options.max_build_bytes = limit;
+    FilterBuilder builder(options);
+    for (int i = 0; i < 100000; ++i) builder.AddKey(std::to_string(i));
+    EXPECT_LE(builder.BuildBytes(), limit == 0 ? ~uint64_t{0} : limit);
+    const uint64_t size = builder.FilterSize();
+    std::string filter;
+    builder.Finish(&filter);
+    EXPECT_EQ(filter.size(), size);
+    EXPECT_EQ(DescribeFilter(filter).substr(0, 5),
+              limit == 1 << 20 ? "local" : "compa");
+  }
+}
+
+// Rows of which each needs a tenth of the memory of the one before.
+struct Ladder {
+  Ladder() {
+    rows[2].plan = [](uint32_t, Plan*) { return true; };
+    rows[1].plan = [](uint32_t, Plan* plan) {
+      plan->build_bytes = plan->keys;
+      return true;
+    };
+    rows[0].plan = [](uint32_t, Plan* plan) {
+      plan->build_bytes = 10 * plan->keys;
+      return true;
+    };
+    rows[0].fallback = &rows[1];
+    rows[1].fallback = &rows[2];
+  }
+
+  LayoutRow rows[3]{};
+};
+
+TEST(LayoutSelection, MemoryLimitDescendsTheFallbacks) {
+  Ladder ladder;
+  const auto chosen = [&](uint64_t limit, bool keep = false) {
+    return FindAffordableLayout(&ladder.rows[0], 100, 10000, 50, keep, limit) -
+           ladder.rows;
+  };
+  EXPECT_EQ(chosen(0), 0);
+  EXPECT_EQ(chosen(1050), 0);
+  EXPECT_EQ(chosen(1049), 1);
+  EXPECT_EQ(chosen(150), 1);
+  EXPECT_EQ(chosen(149), 2);
+  EXPECT_EQ(chosen(1), 2);
+
+  // The list of 50 bytes makes room for as much of the other memory.
+  ladder.rows[0].plan = [](uint32_t, Plan* plan) {
+    plan->build_bytes = 10 * plan->keys;
+    plan->late_build_bytes = 2 * plan->keys;
+    return true;
+  };
+  EXPECT_EQ(chosen(1000), 0);
+  EXPECT_EQ(chosen(999), 1);
+  EXPECT_EQ(chosen(1050, true), 0);
+  EXPECT_EQ(chosen(1049, true), 1);
+}
+
+TEST(LayoutSelection, PlansDescendTheFallbacks) {
+  Ladder ladder;
+  EXPECT_EQ(PlanFilter(&ladder.rows[0], 7, 1).layout, &ladder.rows[0]);
+  ladder.rows[0].plan = [](uint32_t, Plan* plan) {
+    plan->build_bytes = 12345;  // must leave no trace
+    return false;
+  };
+  const Plan plan = PlanFilter(&ladder.rows[0], 7, 1);
+  EXPECT_EQ(plan.layout, &ladder.rows[1]);
+  EXPECT_EQ(plan.keys, 7u);
+  EXPECT_EQ(plan.build_bytes, 7u);
+}
+
+TEST(LayoutSelection, BuildersReportTheirMemory) {
+  for (const LayoutRow* row : test::AllRows()) {
+    FilterOptions options;
+    options.layout = row->layout;
+    options.hash = row->classic_hash;
+    FilterBuilder builder(options);
+    EXPECT_EQ(builder.BuildBytes(), PlanFilter(row, 0, 10000).build_bytes);
+    for (int i = 0; i < 100000; ++i) builder.AddKey(std::to_string(i));
+    const uint64_t unlimited = builder.BuildBytes();
+    const Plan plan = PlanFilter(row, 100000, 10000);
+    EXPECT_GE(unlimited,
+              std::max<uint64_t>(100000u * row->hash_size + plan.build_bytes -
+                                     plan.late_build_bytes,
+                                 plan.build_bytes));
+
+    options.max_build_bytes = 1;
+    FilterBuilder limited(options);
+    for (int i = 0; i < 100000; ++i) limited.AddKey(std::to_string(i));
+    // The list, an eighth more at most for its growth, and nothing else.
+    EXPECT_LE(limited.BuildBytes(), 100000u * row->hash_size * 9 / 8 + 8192);
+    std::string filter;
+    limited.Finish(&filter);
+    const Filter view(filter, options.hash);
+    for (int i = 0; i < 100000; ++i) {
+      ASSERT_TRUE(view.MayMatch(std::to_string(i))) << row->name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom

@@ -1,0 +1,134 @@
+// One filter of one layout, built and read by the functions of its row at one
+// CPU level, in buffers of exactly its size.
+#ifndef DELTABLOOM_TESTS_LAYOUTS_SUBJECT_H_
+#define DELTABLOOM_TESTS_LAYOUTS_SUBJECT_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "util/key_batch.h"
+#include "util/layouts/layout.h"
+
+namespace deltabloom::test {
+
+// The name of a row as a part of a test's name.
+inline std::string NameOf(const internal::LayoutRow& row) {
+  std::string name = row.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+#if !defined(DELTABLOOM_EMULATED_AVX512)
+
+inline std::vector<const internal::LayoutRow*> AllRows() {
+  std::vector<const internal::LayoutRow*> rows;
+  for (auto* row = internal::kLayouts; *row != nullptr; ++row) {
+    rows.push_back(*row);
+  }
+  return rows;
+}
+
+// The levels this CPU can run.
+inline std::vector<internal::CpuLevel> AllLevels() {
+  std::vector<internal::CpuLevel> levels;
+  for (internal::CpuLevel level : internal::kAllCpuLevels) {
+    if (internal::DetectedCpu().Has(level)) levels.push_back(level);
+  }
+  return levels;
+}
+
+#else
+
+// The one that has kernels for AVX-512 (compact_avx512_emulated.cc).
+inline std::vector<const internal::LayoutRow*> AllRows() {
+  return {internal::FindLayoutOfName("compact")};
+}
+
+inline std::vector<internal::CpuLevel> AllLevels() {
+  return {internal::CpuLevel::kAvx512};
+}
+
+#endif  // !defined(DELTABLOOM_EMULATED_AVX512)
+
+// The raw filter, or nothing where the layout gives up and its fallback is to
+// be built. extra_bytes: room beyond the plan for grow() to use.
+inline std::optional<std::string> BuildFilter(
+    const internal::LayoutRow& row, internal::CpuLevel level,
+    const std::vector<std::string>& keys, uint32_t millibits,
+    uint64_t extra_bytes = 0) {
+  internal::HashList hashes(row.hash_size);
+  for (const std::string& key : keys) hashes.Add(row.hash(key));
+  internal::Plan plan = PlanFilter(&row, keys.size(), millibits);
+  if (plan.layout != &row) return std::nullopt;
+  if (extra_bytes > 0) row.grow(&plan, plan.payload_size + extra_bytes);
+  // An exact allocation lets AddressSanitizer see the ends.
+  const std::unique_ptr<unsigned char[]> payload(
+      new unsigned char[plan.payload_size]());
+  if (!row.build(&hashes, /*keep_hashes=*/false, plan, level, payload.get())) {
+    return std::nullopt;
+  }
+  std::string filter(reinterpret_cast<const char*>(payload.get()),
+                     plan.payload_size);
+  filter.push_back(static_cast<char>(plan.last_byte));
+  return filter;
+}
+
+// Reads a copy of the payload that begins `offset` bytes after an aligned
+// address and ends where its allocation ends.
+class Reader {
+ public:
+  Reader(const internal::LayoutRow& row, internal::Cpu cpu,
+         std::string_view filter, size_t offset = 0)
+      : row_(row),
+        bytes_(new unsigned char[offset + filter.size() - 1]),
+        parsed_{} {
+    std::memcpy(bytes_.get() + offset, filter.data(), filter.size() - 1);
+    parsed_.payload = bytes_.get() + offset;
+    parsed_.payload_size = filter.size() - 1;
+    valid_ = row.parse(static_cast<uint8_t>(filter.back()), cpu, &parsed_);
+  }
+
+  bool valid() const { return valid_; }
+  const internal::ParsedFilter& parsed() const { return parsed_; }
+
+  bool MayMatch(std::string_view key) const {
+    return parsed_.may_match(parsed_, key);
+  }
+  bool MayMatchHash(std::string_view key) const {
+    return row_.may_match_hash(parsed_, row_.hash(key));
+  }
+
+  // May-match of keys[from .. from + n), each 0 or 1, and a 2 after the last
+  // unless something wrote there.
+  std::vector<int> MayMatchMany(const std::vector<std::string>& keys,
+                                size_t from, size_t n) const {
+    std::vector<internal::KeyBytes> refs;
+    std::vector<const internal::KeyBytes*> pointers;
+    refs.reserve(n);
+    for (size_t i = from; i < from + n; ++i) {
+      refs.push_back({keys[i].data(), keys[i].size()});
+      pointers.push_back(&refs.back());
+    }
+    std::vector<unsigned char> answers(n + 1, 2);
+    static_assert(sizeof(bool) == 1);
+    parsed_.may_match_many(parsed_, internal::KeyBatch(pointers.data()), n,
+                           reinterpret_cast<bool*>(answers.data()));
+    return std::vector<int>(answers.begin(), answers.end());
+  }
+
+ private:
+  const internal::LayoutRow& row_;
+  std::unique_ptr<unsigned char[]> bytes_;
+  internal::ParsedFilter parsed_;
+  bool valid_;
+};
+
+}  // namespace deltabloom::test
+
+#endif  // DELTABLOOM_TESTS_LAYOUTS_SUBJECT_H_

@@ -1,0 +1,411 @@
+// Filter blocks: the builder's calls, right and wrong; what the reader answers
+// to malformed blocks, to random tables and to blocks that LevelDB wrote.
+#include "table/filter_block.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/filter_block_golden.h"
+#include "tests/filters.h"
+#include "tests/random.h"
+#include "util/coding.h"
+
+namespace deltabloom {
+namespace {
+
+// A filter is its keys, each after a '/'.
+class ListPolicy : public FilterPolicy {
+ public:
+  const char* Name() const override { return "test.List"; }
+
+  void CreateFilter(const std::string_view* keys, size_t n,
+                    std::string* dst) const override {
+    for (size_t i = 0; i < n; ++i) {
+      dst->append("/").append(keys[i].data(), keys[i].size());
+    }
+  }
+
+  bool KeyMayMatch(std::string_view key,
+                   std::string_view filter) const override {
+    return (std::string(filter) + "/").find("/" + std::string(key) + "/") !=
+           std::string::npos;
+  }
+};
+
+std::string Fixed32(uint32_t value) {
+  std::string bytes(4, '\0');
+  internal::StoreFixed32(&bytes[0], value);
+  return bytes;
+}
+
+// A block by hand: filters, offsets, array_offset, base_lg.
+std::string Block(const std::string& filters,
+                  const std::vector<uint32_t>& offsets, uint32_t array_offset,
+                  unsigned char base_lg) {
+  std::string block = filters;
+  for (uint32_t offset : offsets) block += Fixed32(offset);
+  return block + Fixed32(array_offset) + static_cast<char>(base_lg);
+}
+
+std::string Block(const std::string& filters,
+                  const std::vector<uint32_t>& offsets) {
+  return Block(filters, offsets, static_cast<uint32_t>(filters.size()), 11);
+}
+
+// Gives back fixed bytes and takes every filter for one that holds nothing.
+class FixedPolicy : public FilterPolicy {
+ public:
+  explicit FixedPolicy(std::string filter) : filter_(std::move(filter)) {}
+  const char* Name() const override { return "test.Fixed"; }
+  void CreateFilter(const std::string_view*, size_t,
+                    std::string* dst) const override {
+    dst->append(filter_);
+  }
+  bool KeyMayMatch(std::string_view, std::string_view) const override {
+    return false;
+  }
+
+ private:
+  const std::string filter_;
+};
+
+TEST(FilterBlockBuilder, NoBlocks) {
+  ListPolicy policy;
+  FilterBlockBuilder builder(&policy);
+  EXPECT_EQ(builder.Finish(), Block("", {}));
+  EXPECT_EQ(builder.error(), "");
+}
+
+TEST(FilterBlockBuilder, BlocksOfOneWindowShareAFilter) {
+  ListPolicy policy;
+  FilterBlockBuilder builder(&policy);
+  builder.StartBlock(0);
+  builder.AddKey("a");
+  builder.AddKey("b");
+  builder.StartBlock(2047);
+  builder.AddKey("c");
+  builder.StartBlock(2048);
+  builder.AddKey("d");
+  EXPECT_EQ(builder.Finish(), Block("/a/b/c/d", {0, 6}));
+}
+
+TEST(FilterBlockBuilder, WindowsWithoutKeysAreEmpty) {
+  ListPolicy policy;
+  FilterBlockBuilder builder(&policy);
+  builder.StartBlock(5000);
+  builder.AddKey("a");
+  builder.StartBlock(9000);  // behind the last block: closes windows 2 and 3
+  EXPECT_EQ(builder.Finish(), Block("/a", {0, 0, 0, 2}));
+}
+
+TEST(FilterBlockBuilder, KeysMayHaveAnyBytes) {
+  FixedPolicy policy("filter");
+  FilterBlockBuilder builder(&policy);
+  builder.StartBlock(0);
+  builder.AddKey("");
+  EXPECT_EQ(builder.Finish(), Block("filter", {0}));
+}
+
+TEST(FilterBlockBuilder, BaseLg) {
+  ListPolicy policy;
+  for (unsigned base_lg = 0; base_lg <= 63; ++base_lg) {
+    FilterBlockBuilder builder(&policy, base_lg);
+    const uint64_t window = uint64_t{1} << base_lg;
+    builder.StartBlock(0);
+    builder.AddKey("a");
+    builder.StartBlock(window - 1);
+    if (base_lg > 0) builder.AddKey("b");
+    builder.StartBlock(window);
+    builder.AddKey("c");
+    const std::string block(builder.Finish());
+    const bool both = base_lg > 0;
+    EXPECT_EQ(block, Block(both ? "/a/b/c" : "/a/c", {0, both ? 4u : 2u},
+                           both ? 6 : 4, static_cast<unsigned char>(base_lg)));
+    FilterBlockReader reader(&policy, block);
+    EXPECT_TRUE(reader.KeyMayMatch(window - 1, "a"));
+    EXPECT_FALSE(reader.KeyMayMatch(window - 1, "c"));
+    EXPECT_TRUE(reader.KeyMayMatch(window, "c"));
+    EXPECT_FALSE(reader.KeyMayMatch(window, "a"));
+  }
+}
+
+TEST(FilterBlockBuilder, NoFilterMatchesEverything) {
+  for (const char* filter : {"", "x"}) {
+    FixedPolicy policy(filter);
+    FilterBlockBuilder builder(&policy);
+    builder.StartBlock(0);
+    builder.AddKey("a");
+    builder.StartBlock(2048);
+    builder.AddKey("b");
+    builder.StartBlock(6000);
+    const std::string block(builder.Finish());
+    EXPECT_EQ(block, Block(std::string(4, '\0'), {0, 2}));
+    FilterBlockReader reader(&policy, block);
+    EXPECT_TRUE(reader.KeyMayMatch(0, "a"));
+    EXPECT_TRUE(reader.KeyMayMatch(2048, "b"));
+    // Under the policies of Deltabloom and LevelDB as well.
+    EXPECT_TRUE(NewBloomFilterPolicy(10)->KeyMayMatch("a", {block.data(), 2}));
+  }
+}
+
+// The wrong calls, each with the words its error must have.
+TEST(FilterBlockBuilder, Errors) {
+  struct Case {
+    const char* words;
+    void (*calls)(FilterBlockBuilder*);
+  };
+  const Case kCases[] = {
+      {"StartBlock(4095) after StartBlock(4096)",
+       [](FilterBlockBuilder* b) {
+         b->StartBlock(4096);
+         b->StartBlock(4095);
+       }},
+      {"StartBlock(10) after StartBlock(11)",  // within one window
+       [](FilterBlockBuilder* b) {
+         b->StartBlock(11);
+         b->StartBlock(10);
+       }},
+      {"AddKey before the first StartBlock",
+       [](FilterBlockBuilder* b) { b->AddKey("early"); }},
+      {"AddKey after Finish",
+       [](FilterBlockBuilder* b) {
+         b->StartBlock(0);
+         b->Finish();
+         b->AddKey("late");
+       }},
+      {"StartBlock after Finish",
+       [](FilterBlockBuilder* b) {
+         b->Finish();
+         b->StartBlock(0);
+       }},
+      {"Finish after Finish", [](FilterBlockBuilder* b) { b->Finish(); }},
+      {"larger than 4294967295 bytes",
+       [](FilterBlockBuilder* b) { b->StartBlock(~uint64_t{0}); }},
+      {"larger than 4294967295 bytes",  // 2^30 windows are 4 GiB of offsets
+       [](FilterBlockBuilder* b) { b->StartBlock(uint64_t{1} << 41); }},
+  };
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.words);
+    ListPolicy policy;
+    FilterBlockBuilder builder(&policy);
+    if (std::string(c.words) == "Finish after Finish") builder.Finish();
+    c.calls(&builder);
+    const std::string error = builder.error();
+    EXPECT_NE(error.find(c.words), std::string::npos) << error;
+    EXPECT_EQ(error.find('\n'), std::string::npos);
+    // Later calls do nothing: the first error stays, and there is no block.
+    builder.StartBlock(~uint64_t{0});
+    builder.AddKey("key");
+    EXPECT_TRUE(builder.Finish().empty());
+    EXPECT_EQ(builder.error(), error);
+  }
+}
+
+TEST(FilterBlockBuilder, BaseLgOutOfRange) {
+  ListPolicy policy;
+  for (unsigned base_lg : {64u, 255u, 256u, ~0u}) {
+    FilterBlockBuilder builder(&policy, base_lg);
+    EXPECT_NE(builder.error().find("base_lg = " + std::to_string(base_lg)),
+              std::string::npos);
+    builder.StartBlock(0);
+    builder.AddKey("a");
+    EXPECT_TRUE(builder.Finish().empty());
+  }
+}
+
+TEST(FilterBlockBuilder, SizeLimit) {
+  ListPolicy policy;
+  // One window of "/abcd" takes 5 + 4 + 5 bytes.
+  for (uint64_t limit : {uint64_t{13}, uint64_t{14}}) {
+    internal::FilterBlockAssembly builder(&policy, 11, limit);
+    builder.StartBlock(0);
+    builder.AddKey("abcd");
+    EXPECT_EQ(builder.Finish().size(), limit < 14 ? 0 : 14);
+    EXPECT_EQ(builder.error().empty(), limit == 14) << builder.error();
+  }
+  // The limit is also seen while windows are closed, not only at the end.
+  internal::FilterBlockAssembly builder(&policy, 11, 18);
+  builder.StartBlock(0);
+  builder.AddKey("abcd");
+  builder.StartBlock(2048);
+  EXPECT_EQ(builder.error(), "");
+  builder.StartBlock(4096);
+  EXPECT_EQ(builder.error(), "");
+  builder.StartBlock(6144);
+  EXPECT_NE(builder.error().find("larger than 18 bytes"), std::string::npos);
+}
+
+bool MayMatch(const std::string& block, uint64_t offset,
+              const std::string& key) {
+  // In a buffer of its own, so that ASan sees a read past the end.
+  const std::vector<char> bytes(block.begin(), block.end());
+  ListPolicy policy;
+  return FilterBlockReader(&policy, {bytes.data(), bytes.size()})
+      .KeyMayMatch(offset, key);
+}
+
+TEST(FilterBlockReader, Malformed) {
+  const std::string filters = "/aaa/bbb";
+  const std::string good = Block(filters, {0, 4});
+  ASSERT_FALSE(MayMatch(good, 0, "bbb"));
+  ASSERT_FALSE(MayMatch(good, 2048, "aaa"));
+
+  // The good block with more bytes between its offsets and array_offset.
+  const auto with_extra = [&](size_t bytes) {
+    std::string block = good;
+    return block.insert(good.size() - 5, bytes, '\0');
+  };
+
+  struct Case {
+    const char* what;
+    std::string block;
+    uint64_t offset;
+    bool may_match;
+  };
+  const Case kCases[] = {
+      {"nothing", "", 0, true},
+      {"shorter than 5 bytes", std::string(4, '\0'), 0, true},
+      {"base_lg 64", Block(filters, {0, 4}, 8, 64), 0, true},
+      {"base_lg 128", Block(filters, {0, 4}, 8, 128), 0, true},
+      {"base_lg 255", Block(filters, {0, 4}, 8, 255), 0, true},
+      {"base_lg 63", Block(filters, {0, 4}, 8, 63), 0, false},
+      {"base_lg 63, second window", Block(filters, {0, 4}, 8, 63), ~uint64_t{0},
+       false},
+      {"array_offset at its own place", Block(filters, {}, 8, 11), 0, true},
+      {"array_offset past its own place", Block(filters, {0, 4}, 17, 11), 0,
+       true},
+      {"array_offset 2^32 - 1", Block(filters, {0, 4}, 0xffffffff, 11), 0,
+       true},
+      {"offsets and a quarter", with_extra(1), 0, true},
+      {"offsets and a half", with_extra(2), 0, true},
+      {"offsets and three quarters", with_extra(3), 0, true},
+      {"window n", good, 4096, true},
+      {"window 2^53 - 1", good, ~uint64_t{0}, true},
+      {"offsets decrease", Block(filters, {5, 4}), 0, true},
+      {"offsets decrease in front of a good window", Block(filters, {5, 4}),
+       2048, false},
+      {"last offset past array_offset", Block(filters, {0, 9}), 2048, true},
+      {"filter ends past array_offset", Block(filters, {0, 9}), 0, true},
+      {"equal offsets past array_offset", Block(filters, {9, 9}), 0, true},
+      {"equal offsets of 2^32 - 1", Block(filters, {0xffffffff, 0xffffffff}), 0,
+       true},
+      {"equal offsets at array_offset", Block(filters, {8, 8}), 0, false},
+      {"equal offsets inside", Block(filters, {3, 3}), 0, false},
+      {"filter of one byte", Block(filters, {0, 1}), 0, true},
+      {"no filter", Block(std::string(2, '\0'), {0}), 0, true},
+      {"two bytes, one of them zero", Block(std::string("\0x", 2), {0}), 0,
+       false},
+  };
+  for (const Case& c : kCases) {
+    EXPECT_EQ(MayMatch(c.block, c.offset, "none such"), c.may_match) << c.what;
+  }
+}
+
+TEST(FilterBlockReader, EveryPrefixAndEveryByteIsSafe) {
+  const std::string good = Block("/aaa/bbb/ccc", {0, 4, 4, 8});
+  const uint64_t kOffsets[] = {0, 2048, 4096, 6144, 8192, ~uint64_t{0}};
+  for (size_t size = 0; size < good.size(); ++size) {
+    for (uint64_t offset : kOffsets) {
+      MayMatch(good.substr(0, size), offset, "aaa");
+    }
+  }
+  for (size_t i = 0; i < good.size(); ++i) {
+    for (int byte = 0; byte < 256; ++byte) {
+      std::string block = good;
+      block[i] = static_cast<char>(byte);
+      for (uint64_t offset : kOffsets) MayMatch(block, offset, "aaa");
+    }
+  }
+}
+
+TEST(FilterBlockReader, Describe) {
+  ListPolicy policy;
+  const auto describe = [&](const std::string& block) {
+    return FilterBlockReader(&policy, block).Describe();
+  };
+  const std::string good = Block("/aaa/bbb", {0, 4});
+  EXPECT_EQ(describe(good),
+            "filter block, 2 windows of 2^11 bytes, 8 bytes of filters");
+  EXPECT_EQ(FilterBlockReader(&policy, good).NumWindows(), 2u);
+  EXPECT_EQ(describe(""),
+            "every key may match: the block is shorter than 5 bytes");
+  EXPECT_EQ(describe(Block("", {}, 0, 64)),
+            "every key may match: base_lg is above 63");
+  EXPECT_EQ(describe(Block("", {}, 1, 11)),
+            "every key may match: the offsets start behind the end of the "
+            "block");
+  EXPECT_EQ(describe(Block("x", {}, 0, 11)),
+            "every key may match: the offsets do not fill their place");
+  EXPECT_EQ(FilterBlockReader(&policy, "x").NumWindows(), 0u);
+}
+
+// Random tables against a plain map from window to keys.
+TEST(FilterBlock, RandomTables) {
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  test::Random random(seed);
+  const auto below = [&](uint64_t n) { return random.Below(n); };
+  ListPolicy policy;
+  for (int table = 0; table < 100; ++table) {
+    const unsigned base_lg = static_cast<unsigned>(below(16));
+    FilterBlockBuilder builder(&policy, base_lg);
+    std::map<uint64_t, std::set<std::string>> windows;
+    uint64_t offset = below(2) * below(100);
+    uint64_t last_window = 0;
+    for (uint64_t blocks = below(30); blocks > 0; --blocks) {
+      builder.StartBlock(offset);
+      last_window = offset >> base_lg;
+      for (uint64_t keys = below(6); keys > 0; --keys) {
+        const std::string key = std::to_string(below(1000));
+        builder.AddKey(key);
+        windows[last_window].insert(key);
+      }
+      offset += below(4) * below(uint64_t{2} << base_lg);
+    }
+    const std::string block(builder.Finish());
+    ASSERT_EQ(builder.error(), "");
+    const FilterBlockReader reader(&policy, block);
+    for (uint64_t window = 0; window < reader.NumWindows(); ++window) {
+      const uint64_t at = (window << base_lg) + below(uint64_t{1} << base_lg);
+      for (int key = 0; key < 1000; ++key) {
+        const std::string text = std::to_string(key);
+        ASSERT_EQ(reader.KeyMayMatch(at, text),
+                  windows[window].count(text) == 1)
+            << "window " << window << " key " << text;
+      }
+    }
+    ASSERT_LE(reader.NumWindows(), last_window + 1);
+    for (const auto& [window, keys] : windows) {
+      ASSERT_TRUE(keys.empty() || window < reader.NumWindows());
+    }
+  }
+}
+
+TEST(FilterBlock, EqualsLevelDB) {
+  const auto goldens = test::ReadGoldenFilterBlocks();
+  ASSERT_GE(goldens.size(), 8u);
+  for (const auto& golden : goldens) {
+    const auto policy = NewFilterPolicy(
+        test::OptionsOf(Layout::kClassic, golden.bits_per_key, Hash::kLevelDB));
+    FilterBlockBuilder builder(policy.get());
+    for (const auto& block : golden.blocks) {
+      builder.StartBlock(block.offset);
+      for (const auto& [key, value_size] : block.entries) builder.AddKey(key);
+    }
+    EXPECT_EQ(builder.Finish(), golden.bytes);
+
+    const FilterBlockReader reader(policy.get(), golden.bytes);
+    for (const auto& block : golden.blocks) {
+      for (const auto& [key, value_size] : block.entries) {
+        EXPECT_TRUE(reader.KeyMayMatch(block.offset, key)) << key;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom

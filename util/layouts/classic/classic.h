@@ -1,0 +1,238 @@
+// The layout classic: LevelDB's Bloom filter (docs/format.md, chapter
+// "Classic"). row.cc plans, builds and parses; portable.cc and avx2.cc hold the
+// kernels, of which all write and read the same bytes; rate.cc has the
+// false-positive rate.
+#ifndef DELTABLOOM_UTIL_LAYOUTS_CLASSIC_CLASSIC_H_
+#define DELTABLOOM_UTIL_LAYOUTS_CLASSIC_CLASSIC_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "util/hash.h"
+#include "util/layouts/layout.h"
+
+namespace deltabloom::internal::classic {
+
+extern const LayoutRow kMurmurHash2Row;
+extern const LayoutRow kLevelDBHashRow;
+
+// --- Remainders ------------------------------------------------------------
+//
+// h mod d without a division, for any 32-bit h and a divisor fixed beforehand:
+// a probe of a classic filter is little more than this.
+//
+// Both ways are exact for every h and every d from 1 upwards:
+//
+// Wide (Lemire, Kaser, Kurz 2019): with M = ceil(2^64 / d), the low 64 bits of
+// M * h are the fraction h / d - floor(h / d) in units of 2^-64, rounded up by
+// less than h <= 2^32 units. Times d, that is r plus less than one.
+//
+// Narrow, for vectors of 32-bit numbers: with R = floor((2^64 - 1) / d) >> 32,
+// which is 2^32 / d less an e in (0, 1], the quotient q = (h * R) >> 32 is at
+// most 1 below floor(h / d), because h * e / 2^32 < 1. So r = h - q * d is in
+// [0, 2d) and not above h. r - d, wrapped at 2^32, is below r if and only if
+// d <= r; hence min(r, r - d) is the remainder. With R = floor((2^32 - 1) / d),
+// also 2^32 / d less an e in (0, 1], the same holds for d below 2^32.
+//
+// For d >= 2^32 the remainder is h. The wide way gives it with d = 2^32. In
+// the narrow way that d wraps to 0, and h - q * 0 = h = min(h, h - 0).
+inline uint32_t NarrowRemainder(uint32_t h, uint32_t divisor,
+                                uint32_t inverse) {
+  const auto q = static_cast<uint32_t>(uint64_t{h} * inverse >> 32);
+  const uint32_t r = h - q * divisor;
+  return std::min(r, r - divisor);
+}
+
+struct Modulo {
+  uint64_t divisor;  // at most 2^32
+  uint64_t inverse;  // M
+
+  uint32_t narrow_divisor() const { return static_cast<uint32_t>(divisor); }
+  uint32_t narrow_inverse() const {
+    return static_cast<uint32_t>((inverse - 1) >> 32);
+  }
+
+  // The wide way where the machine multiplies 64-bit numbers.
+  uint32_t operator()(uint32_t h) const {
+#if defined(__SIZEOF_INT128__)
+    const uint64_t fraction = inverse * h;
+    return static_cast<uint32_t>(
+        static_cast<unsigned __int128>(fraction) * divisor >> 64);
+#else
+    return NarrowRemainder(h, narrow_divisor(), narrow_inverse());
+#endif
+  }
+};
+
+// For d = 1, M = 2^64 wraps to 0, which gives the remainder 0, too.
+inline Modulo MakeModulo(uint64_t divisor) {
+  const uint64_t d = std::min(divisor, uint64_t{1} << 32);
+  return {d, ~uint64_t{0} / d + 1};
+}
+
+// For divisors from 1 to 2^32 - 1. Takes one division of 32 bits to make, for
+// filters used once, where a 64-bit one takes longer than the lookup.
+class Modulo32 {
+ public:
+  explicit Modulo32(uint32_t divisor)
+      : divisor_(divisor), inverse_(~uint32_t{0} / divisor) {}
+
+  uint32_t operator()(uint32_t h) const {
+    return NarrowRemainder(h, divisor_, inverse_);
+  }
+
+ private:
+  const uint32_t divisor_;
+  const uint32_t inverse_;
+};
+
+// --- What the bytes of a filter say ----------------------------------------
+
+// The last byte of a filter is its number of probes, up to this.
+inline constexpr uint32_t kMaxProbes = 30;
+
+// The hash of a key, of which all its probes are made.
+using KeyHash = uint32_t (*)(const char* data, size_t size, uint32_t seed);
+
+template <KeyHash kHash>
+inline uint32_t HashOf(std::string_view key) {
+  return kHash(key.data(), key.size(), kBloomHashSeed);
+}
+
+inline uint32_t HashKey(Hash hash, std::string_view key) {
+  return hash == Hash::kLevelDB ? HashOf<LevelDBHash>(key)
+                                : HashOf<MurmurHash2>(key);
+}
+
+// What is added to a hash from one probe to the next: the hash rotated right
+// by 17. Probe i is at bit (hash + i * delta) mod bits.
+inline uint32_t Delta(uint32_t hash) { return hash >> 17 | hash << 15; }
+
+struct Shape {
+  Modulo modulo;  // by bits
+  uint64_t bits;
+  uint32_t probes;
+};
+
+inline Shape MakeShape(uint64_t payload_size, uint32_t probes) {
+  // Sizes that can be planned, but not allocated, have more bits than a number.
+  const uint64_t bits = std::min(payload_size, ~uint64_t{0} / 8) * 8;
+  return {MakeModulo(bits), bits, probes};
+}
+
+// --- Sizes -----------------------------------------------------------------
+
+// Makes the plan one of this size and number of probes, whatever the keys.
+void SetSize(uint64_t payload_size, uint32_t probes, Plan* plan);
+
+// Sizes at which probes do not fall on each other (docs/format.md, chapter
+// Classic; docs/design.md says why they do). Smaller payloads are never
+// adjusted: they do not show the effect, and a few bytes more would be a larger
+// part of them.
+inline constexpr uint64_t kSmallestAdjustedSize = uint64_t{32} << 10;
+
+// Whether a payload of this many bytes probes well. True for small ones.
+bool IsGoodSize(uint64_t bytes);
+
+// The smallest good size from `bytes` on, at most 36 bytes away; grows with
+// `bytes`. And the largest good size up to `bytes`.
+uint64_t GoodSizeFrom(uint64_t bytes);
+uint64_t GoodSizeUpTo(uint64_t bytes);
+
+// --- Probes ----------------------------------------------------------------
+
+// Payloads of more bytes are not expected in the nearer caches: lines are
+// fetched ahead of their use.
+inline constexpr uint64_t kPrefetchLookupsAbove = uint64_t{384} << 10;
+inline constexpr uint64_t kPrefetchBuildAbove = uint64_t{384} << 10;
+
+// Probes tested before the first branch. A probe of an absent key finds its
+// bit set about every second time, so that three leave one key in eight; a
+// branch per probe would be mispredicted far more often.
+inline constexpr uint32_t kFirstProbes = 3;
+
+// The same for the keys of a batch, where no branch waits for a hash.
+inline constexpr uint32_t kFirstProbesOfBatch = 2;
+
+// Functions are compiled for these numbers of probes (up to 24 bits per key);
+// beyond, one function (0) serves them all.
+constexpr uint32_t Specialised(uint32_t probes) {
+  return probes <= 16 ? probes : 0;
+}
+
+// Always inlined: they are then compiled for the instructions of their caller.
+#define DELTABLOOM_INLINE __attribute__((always_inline)) inline
+
+// Whether the bits of probes from .. to - 1 are all set.
+template <typename Remainder>
+DELTABLOOM_INLINE bool TestRange(const unsigned char* payload,
+                                 const Remainder& modulo, uint32_t hash,
+                                 uint32_t from, uint32_t to) {
+  const uint32_t delta = Delta(hash);
+  uint32_t bits = 1;
+  for (uint32_t i = from; i < to; ++i) {
+    const uint32_t position = modulo(hash + i * delta);
+    bits &= uint32_t{payload[position / 8]} >> (position % 8);
+  }
+  return bits != 0;
+}
+
+template <typename Remainder>
+DELTABLOOM_INLINE bool TestProbes(const unsigned char* payload,
+                                  const Remainder& modulo, uint32_t probes,
+                                  uint32_t hash) {
+  const uint32_t first = std::min(probes, kFirstProbes);
+  return TestRange(payload, modulo, hash, 0, first) &&
+         TestRange(payload, modulo, hash, first, probes);
+}
+
+// kProbes = 0: as many as the filter says.
+template <uint32_t kProbes>
+DELTABLOOM_INLINE bool TestHash(const ParsedFilter& parsed, uint32_t hash) {
+  const Shape& shape = parsed.shape.As<Shape>();
+  const Modulo modulo = shape.modulo;
+  return TestProbes(parsed.payload, modulo,
+                    kProbes > 0 ? kProbes : shape.probes, hash);
+}
+
+#undef DELTABLOOM_INLINE
+
+// The functions that exist once per set of instructions.
+struct Kernels {
+  Lookup lookup[kMaxProbes + 1];  // by the number of probes
+
+  // Sets the bits of hashes[0 .. n).
+  void (*set_bits)(const uint32_t* hashes, size_t n, const Shape& shape,
+                   unsigned char* payload);
+};
+
+const Kernels& PortableMurmurHash2();
+const Kernels& PortableLevelDBHash();
+#if defined(__x86_64__)
+const Kernels& Avx2MurmurHash2();
+const Kernels& Avx2LevelDBHash();
+#endif
+
+// set_bits of the portable kernels.
+void SetBitsPortable(const uint32_t* hashes, size_t n, const Shape& shape,
+                     unsigned char* payload);
+
+// --- Rates (rate.cc) -------------------------------------------------------
+
+// Numbers of keys and of probes for which the rate was measured, ascending.
+inline constexpr uint64_t kMeasuredKeys[] = {
+    1, 10, 100, 1000, 10000, 30000, 100000, 300000, 1000000};
+inline constexpr uint32_t kMeasuredProbes[] = {2,  3,  4,  5,  6,  7,  8, 9,
+                                               10, 11, 12, 14, 17, 22, 30};
+
+// With probes that are independent, and one hash in 2^32 shared with each key.
+double RateWithoutExcess(const AnyShape& shape, uint64_t keys);
+
+// For the rows.
+double Rate(const AnyShape& shape, uint64_t keys);
+ContentEstimate EstimateContent(const ParsedFilter& parsed);
+
+}  // namespace deltabloom::internal::classic
+
+#endif  // DELTABLOOM_UTIL_LAYOUTS_CLASSIC_CLASSIC_H_

@@ -1,0 +1,184 @@
+// The layout local: a Bloom filter in blocks of 64 bytes (docs/format.md,
+// chapter "Local"). row.cc plans, builds and parses; portable.cc and avx2.cc
+// hold the kernels, of which all write and read the same bytes; rate.cc has the
+// false-positive rate.
+#ifndef DELTABLOOM_UTIL_LAYOUTS_LOCAL_LOCAL_H_
+#define DELTABLOOM_UTIL_LAYOUTS_LOCAL_LOCAL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "util/hash64.h"
+#include "util/layouts/layout.h"
+
+namespace deltabloom::internal::local {
+
+extern const LayoutRow kRow;
+
+// --- What the bytes of a filter say ----------------------------------------
+
+inline constexpr uint64_t kBlockSize = 64;  // bytes
+inline constexpr uint32_t kSectors = 8;
+inline constexpr uint32_t kMaxProbes = 2 * kSectors;
+
+// Last bytes: 32 + probes in one block, 40 + probes in two.
+inline constexpr uint8_t kOneBlock = 32;
+inline constexpr uint8_t kTwoBlocks = 40;
+inline constexpr uint8_t kFirstMarker = kOneBlock + 1;
+inline constexpr uint8_t kLastMarker = kTwoBlocks + kMaxProbes;
+
+struct Shape {
+  uint64_t blocks;
+  uint32_t first;   // probes in the first block, 1..8
+  uint32_t second;  // probes in the next block, 0..8
+};
+
+// False if the marker and the size are not those of a filter.
+bool ShapeOf(uint8_t marker, uint64_t payload_size, Shape* shape);
+
+// --- Where the bits of a key are -------------------------------------------
+//
+// A block is 16 words of 32 bits. Words i and i + 8 are *sector* i. A round of
+// probes takes at most one bit in each of the 8 sectors, so that a vector of
+// 8 lanes makes all of them at once, without moving words between lanes. A
+// key has one round of probes, or two, the second in the next block.
+
+// The first block of the key with this hash (Lemire's fastrange).
+inline uint64_t BlockOf(uint64_t hash, uint64_t blocks) {
+  return ScaleHash(hash, blocks);
+}
+
+// The block after it, cyclically.
+inline uint64_t NextBlock(uint64_t block, uint64_t blocks) {
+  return block + 1 == blocks ? 0 : block + 1;
+}
+
+// The first 32 bits of the fractional parts of the cube roots of the first 16
+// primes, made odd: 8 for each round.
+alignas(64) inline constexpr uint32_t kMultipliers[kMaxProbes] = {
+    0x428a2f99, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
+    0x923f82a5, 0xab1c5ed5, 0xd807aa99, 0x12835b01, 0x243185bf, 0x550c7dc3,
+    0x72be5d75, 0x80deb1ff, 0x9bdc06a7, 0xc19bf175};
+
+// Row n: n ones, 8 - n zeros, and the same again. Eight values from [r] on say
+// which sectors a round of n probes takes when it begins at r.
+struct SectorMasks {
+  alignas(64) uint32_t row[kSectors + 1][2 * kSectors];
+};
+
+constexpr SectorMasks MakeSectorMasks() {
+  SectorMasks masks{};
+  for (uint32_t n = 0; n <= kSectors; ++n) {
+    for (uint32_t i = 0; i < 2 * kSectors; ++i) {
+      masks.row[n][i] = i % kSectors < n ? 1 : 0;
+    }
+  }
+  return masks;
+}
+
+inline constexpr SectorMasks kSectorMasks = MakeSectorMasks();
+
+inline uint32_t FirstSector(uint64_t hash) {
+  return static_cast<uint32_t>(hash >> 32) % kSectors;
+}
+
+// The sector of a probe: masks of n ones begin at [r], so the sectors taken are
+// those i with (i + r) mod 8 < n.
+inline uint32_t SectorOf(uint64_t hash, uint32_t probe) {
+  return (probe + kSectors - FirstSector(hash)) % kSectors;
+}
+
+// Its bits 27..31 are the bit in a word, bit 26 is set for the upper word.
+inline uint32_t ProductOf(uint64_t hash, uint32_t round, uint32_t sector) {
+  return static_cast<uint32_t>(hash) * kMultipliers[round * kSectors + sector];
+}
+
+// The bit of a block, 0..511, that a probe in `sector` tests.
+inline uint32_t BitOf(uint64_t hash, uint32_t round, uint32_t sector) {
+  const uint32_t product = ProductOf(hash, round, sector);
+  const uint32_t word = sector + (product >> 26) % 2 * kSectors;
+  return 32 * word + (product >> 27);
+}
+
+// The sector masks of a round of `probes` for the key with this hash.
+inline const uint32_t* MasksOf(uint64_t hash, uint32_t probes) {
+  return &kSectorMasks.row[probes][FirstSector(hash)];
+}
+
+// --- Kernels: the functions that exist once per set of instructions --------
+
+// Payloads of more bytes are not expected in the nearer caches: lines are
+// fetched ahead of their use. In smaller ones the CPU overlaps enough lookups
+// by itself.
+inline constexpr uint64_t kPrefetchLookupsAbove = uint64_t{64} << 10;
+inline constexpr uint64_t kPrefetchBuildAbove = uint64_t{256} << 10;
+
+struct Kernels {
+  Lookup lookup[2];  // by the number of rounds, less one
+
+  // Sets the bits of hashes[0 .. n).
+  void (*set_bits)(const uint64_t* hashes, size_t n, const Shape& shape,
+                   unsigned char* payload);
+};
+
+const Kernels& Portable();
+#if defined(__x86_64__)
+const Kernels& Avx2();
+#endif
+
+// May-match by the hash of a key, for callers that have hashes but are in no
+// hurry; portable.
+bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash);
+
+// --- Rates (rate.cc) -------------------------------------------------------
+
+struct Probes {
+  uint32_t first;   // in a key's block, 1..8
+  uint32_t second;  // in the next block, 0..8
+};
+
+// From this number of blocks on, a key's block, the previous one and the next
+// one differ.
+inline constexpr uint64_t kApartFromBlocks = 3;
+
+// The expected rate of filters with such probes, over all keys and all places
+// of their bits. Exact, except where two bits of a key coincide, as happens
+// with two rounds of probes in a single block.
+//
+// Inclusion and exclusion over the sets T of bits that an absent key asks for:
+// the chance that all are set is the sum over T of (-1)^|T| times the chance
+// that no key sets a bit of T. Of one stored key in one of `blocks` blocks,
+// that is 1 - c(T) / blocks, where c(T) depends on which sectors T has.
+class RateOfProbes {
+ public:
+  // For filters of `blocks` blocks, which counts only up to kApartFromBlocks.
+  explicit RateOfProbes(Probes probes, uint64_t blocks = kApartFromBlocks);
+
+  double operator()(uint64_t keys, uint64_t blocks) const {
+    return At(static_cast<double>(keys), static_cast<double>(blocks));
+  }
+  double At(double keys, double blocks) const;
+
+ private:
+  // Sets T of equal c(T) together.
+  struct Term {
+    double weight;
+    double c;
+  };
+  template <typename Real>
+  double RateByBits(Real keys, Real blocks) const;
+
+  std::vector<Term> terms_;
+};
+
+// The chance that a key has the very bits of another in its block: of the 64
+// bits of its hash, 35 choose them.
+double HashRate(double keys, double blocks);
+
+// For the row.
+double Rate(const AnyShape& shape, uint64_t keys);
+ContentEstimate EstimateContent(const ParsedFilter& parsed);
+
+}  // namespace deltabloom::internal::local
+
+#endif  // DELTABLOOM_UTIL_LAYOUTS_LOCAL_LOCAL_H_
