@@ -16,22 +16,18 @@ FilterBlockAssembly::FilterBlockAssembly(const FilterPolicy *policy,
 }
 
 void FilterBlockAssembly::StartBlock(uint64_t block_offset) {
-  if (finished_)
-    Fail("StartBlock after Finish");
+  if (finished_) Fail("StartBlock after Finish");
   if (started_ && block_offset < block_offset_) {
     Fail("StartBlock(" + std::to_string(block_offset) + ") after StartBlock(" +
          std::to_string(block_offset_) + "): offsets must not decrease");
   }
-  if (!error_.empty())
-    return;
+  if (!error_.empty()) return;
 
   started_ = true;
   block_offset_ = block_offset;
   const uint64_t window = block_offset >> base_lg_;
-  if (!CheckSize(window))
-    return;
-  while (offsets_.size() < window && error_.empty())
-    CloseWindow();
+  if (!CheckSize(window)) return;
+  while (offsets_.size() < window && error_.empty()) CloseWindow();
 }
 
 void FilterBlockAssembly::AddKey(std::string_view key) {
@@ -40,21 +36,17 @@ void FilterBlockAssembly::AddKey(std::string_view key) {
   } else if (!started_) {
     Fail("AddKey before the first StartBlock");
   }
-  if (!error_.empty())
-    return;
+  if (!error_.empty()) return;
 
   keys_.append(key);
   key_ends_.push_back(keys_.size());
 }
 
 std::string_view FilterBlockAssembly::Finish() {
-  if (finished_)
-    Fail("Finish after Finish");
+  if (finished_) Fail("Finish after Finish");
   finished_ = true;
-  if (error_.empty() && !key_ends_.empty())
-    CloseWindow();
-  if (!error_.empty())
-    return {};
+  if (error_.empty() && !key_ends_.empty()) CloseWindow();
+  if (!error_.empty()) return {};
 
   const auto array_offset = static_cast<uint32_t>(filters_.size());
   offsets_.push_back(array_offset);
@@ -69,8 +61,7 @@ std::string_view FilterBlockAssembly::Finish() {
 }
 
 void FilterBlockAssembly::Fail(std::string text) {
-  if (error_.empty())
-    error_ = std::move(text);
+  if (error_.empty()) error_ = std::move(text);
 }
 
 bool FilterBlockAssembly::CheckSize(uint64_t windows) {
@@ -88,8 +79,7 @@ bool FilterBlockAssembly::CheckSize(uint64_t windows) {
 void FilterBlockAssembly::CloseWindow() {
   const size_t start = filters_.size();
   offsets_.push_back(static_cast<uint32_t>(start));
-  if (key_ends_.empty())
-    return;
+  if (key_ends_.empty()) return;
 
   views_.clear();
   size_t key_start = 0;
@@ -109,7 +99,7 @@ void FilterBlockAssembly::CloseWindow() {
   CheckSize(offsets_.size());
 }
 
-} // namespace internal
+}  // namespace internal
 
 struct FilterBlockBuilder::Rep : internal::FilterBlockAssembly {
   using FilterBlockAssembly::FilterBlockAssembly;
@@ -151,8 +141,7 @@ const char *ParseHeader(std::string_view block, Header *header) {
   if (block.size() < kFilterBlockFooterSize)
     return "the block is shorter than 5 bytes";
   header->base_lg = static_cast<unsigned char>(block.back());
-  if (header->base_lg > internal::kMaxBaseLg)
-    return "base_lg is above 63";
+  if (header->base_lg > internal::kMaxBaseLg) return "base_lg is above 63";
   const uint64_t footer = block.size() - kFilterBlockFooterSize;
   header->array_offset = LoadFixed32(block.data() + footer);
   if (header->array_offset > footer) {
@@ -165,14 +154,13 @@ const char *ParseHeader(std::string_view block, Header *header) {
   return nullptr;
 }
 
-} // namespace
+}  // namespace
 
 FilterBlockReader::FilterBlockReader(const FilterPolicy *policy,
                                      std::string_view block)
     : policy_(policy), block_(block) {
   Header header;
-  if (ParseHeader(block, &header) != nullptr)
-    return;
+  if (ParseHeader(block, &header) != nullptr) return;
   array_offset_ = header.array_offset;
   num_windows_ = header.num_windows;
   base_lg_ = header.base_lg;
@@ -181,25 +169,20 @@ FilterBlockReader::FilterBlockReader(const FilterPolicy *policy,
 bool FilterBlockReader::KeyMayMatch(uint64_t block_offset,
                                     std::string_view key) const {
   const uint64_t window = block_offset >> base_lg_;
-  if (window >= num_windows_)
-    return true;
+  if (window >= num_windows_) return true;
   // array_offset stands behind the last offset and ends the last filter.
   const char *offset =
       block_.data() + array_offset_ + window * kFilterOffsetSize;
   const uint32_t start = LoadFixed32(offset);
   const uint32_t limit = LoadFixed32(offset + kFilterOffsetSize);
-  if (start > limit || limit > array_offset_)
-    return true;
+  if (start > limit || limit > array_offset_) return true;
 
   const std::string_view filter(block_.data() + start, limit - start);
-  if (filter.empty())
-    return false;
+  if (filter.empty()) return false;
   // Too short for a filter, or what the builder writes for none: the policy
   // might take either for a filter of its own.
-  if (filter.size() < internal::kNoFilterSize)
-    return true;
-  if (filter == kNoFilter)
-    return true;
+  if (filter.size() < internal::kNoFilterSize) return true;
+  if (filter == kNoFilter) return true;
   return policy_->KeyMayMatch(key, filter);
 }
 
@@ -213,4 +196,4 @@ std::string FilterBlockReader::Describe() const {
          std::to_string(header.array_offset) + " bytes of filters";
 }
 
-} // namespace deltabloom
+}  // namespace deltabloom

@@ -17,7 +17,7 @@ namespace deltabloom::internal {
 
 inline constexpr unsigned kMaxBaseLg = 63;
 inline constexpr uint64_t kFilterOffsetSize = 4;
-inline constexpr uint64_t kFilterBlockFooterSize = 5; // array_offset, base_lg
+inline constexpr uint64_t kFilterBlockFooterSize = 5;  // array_offset, base_lg
 
 // A window that has keys but no filter for them holds this many zero bytes.
 // Filters of keys are never shorter, and none of this size has another meaning.
@@ -25,7 +25,7 @@ inline constexpr size_t kNoFilterSize = 2;
 
 // The calls are those of FilterBlockBuilder, whose contract holds here.
 class FilterBlockAssembly {
-public:
+ public:
   // Offsets in a block have 32 bits.
   static constexpr uint64_t kMaxSize = std::numeric_limits<uint32_t>::max();
 
@@ -37,7 +37,7 @@ public:
   std::string_view Finish();
   const std::string &error() const { return error_; }
 
-private:
+ private:
   void Fail(std::string text);
   // Whether the block can have `windows` windows; fails if not.
   bool CheckSize(uint64_t windows);
@@ -51,13 +51,13 @@ private:
   uint64_t block_offset_ = 0;
   std::string error_;
 
-  std::string filters_; // of closed windows; in the end the whole block
+  std::string filters_;  // of closed windows; in the end the whole block
   std::vector<uint32_t> offsets_;
-  std::string keys_; // of the open window, one after the other
+  std::string keys_;  // of the open window, one after the other
   std::vector<size_t> key_ends_;
   std::vector<std::string_view> views_;
 };
 
-} // namespace deltabloom::internal
+}  // namespace deltabloom::internal
 
-#endif // DELTABLOOM_TABLE_FILTER_BLOCK_H_
+#endif  // DELTABLOOM_TABLE_FILTER_BLOCK_H_

@@ -1,7 +1,9 @@
-// Raw filters in engines that hand over all keys of a small filter at once,
-// and its bytes with every lookup: classic ones are asked and built directly
-// (util/layouts/classic/classic.h), all others through Filter and
-// FilterBuilder, with the same answers and bytes.
+// Raw filters in engines that pass all keys of a small filter at once, and its
+// bytes with every lookup. Classic ones are queried without parsing and built
+// without allocations: for one lookup, a reciprocal of 64 bits and the choice
+// of kernels cost as much as the lookup itself; for a few keys, so do a
+// builder's allocations. All others go through Filter and FilterBuilder, with
+// the same answers and bytes.
 #ifndef DELTABLOOM_TABLE_SMALL_FILTER_H_
 #define DELTABLOOM_TABLE_SMALL_FILTER_H_
 

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+using __mmask8 = simde__mmask8;
+
 // Older versions of SIMDe lack this one; newer ones have it as a macro.
 #ifndef _mm512_maskz_loadu_epi64
 

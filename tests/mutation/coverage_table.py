@@ -6,16 +6,10 @@ mutant.
 """
 
 LAYOUTS = [
-    "hash_test", "hash64_test", "hash_list_test", "cpu_test", "cpu_test_portable",
-    "cpu_test_avx2", "cpu_test_avx512", "cpu_test_unknown", "classic_modulo_test",
-    "classic_good_size_test", "local_format_test", "compact_build_test",
-    "compact_format_test", "compact_build_bytes_test", "layout_conformance_test",
-    "layout_plan_test",
-    "layout_property_test", "layout_selection_test", "layout_adversarial_test",
-    "layout_bounds_test", "layout_grow_test",
-    "layout_large_batches_test",
-    "filter_test", "describe_test", "framing_test", "filter_block_test", "classic_small_filter_test",
-    "golden_test", "filter_fuzz_replay", "filter_block_fuzz_replay",
+    "hash_test", "hash_list_test", "cpu_test", "cpu_test_portable", "cpu_test_avx2",
+    "cpu_test_avx512", "cpu_test_unknown", "layout_test", "layout_conformance_test",
+    "layout_estimate_test", "layout_adversarial_test", "compact_test", "compact_avx512_test",
+    "filter_test", "golden_test", "filter_fuzz_replay", "filter_block_fuzz_replay",
 ]  # fmt: skip
 SST = [
     "sst_block_test", "sst_source_test", "sst_crafted_test", "sst_bounded_memory_test", "inspect_memory_test",
@@ -65,12 +59,12 @@ TESTS = [
     ("engines/rocksdb/policy/options.*", [*POLICY, "rocksdb_key_transform_*test",
                                           "rocksdb_range_test", "rocksdb_seeded_test"]),
     ("engines/rocksdb/*", ["rocksdb_*_test"]),
-    ("util/rates/rates.*", ["false_positive_test", "concurrent_rate_test", "guava_filter_test",
-                               "rocksdb_builder_test"]),
-    ("util/rates/sizing.cc", ["false_positive_test", "concurrent_rate_test", "guava_filter_test",
-                        "go_murmur3_test", "concurrent_filter_test"]),
+    ("util/rates/*", ["rate_test", "concurrent_rate_test", "guava_filter_test",
+                      "go_murmur3_test", "concurrent_filter_test", "rocksdb_builder_test",
+                      "rocksdb_tree_bits_test"]),
+    ("util/layouts/*/rate.cc", ["rate_test", *LAYOUTS]),
     ("table/small_filter.h", [*LAYOUTS, *LEVELDB]),
     ("util/range/*", ["range_*_test", "range_fuzz_replay"]),
-    ("util/*", LAYOUTS),
+    ("util/*", [*LAYOUTS, "rate_test"]),
     ("table/*", LAYOUTS),
 ]  # fmt: skip
