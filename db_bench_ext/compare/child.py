@@ -1,5 +1,5 @@
-"""Runs db_bench and sst_dump as children: with a time limit, a display that
-lives, and no stray process behind."""
+"""Runs db_bench and sst_dump as child processes: with a time limit, a display
+of progress, and no process left running."""
 
 import os
 import pathlib
@@ -9,10 +9,16 @@ import signal
 import subprocess
 import time
 
-from errors import CellError, CompareError
-
 TAIL_LINES = 3
 TOO_FEW = re.compile(r"n is too small to fill (\d+) levels")
+
+
+class CompareError(Exception):
+    """One line that ends the comparison; finished runs are kept."""
+
+
+class CellError(Exception):
+    """One line about one run that failed; the comparison goes on."""
 
 
 def tool(name, override=None):

@@ -17,9 +17,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import child  # noqa: E402
 import matrix  # noqa: E402
 import parse  # noqa: E402
-from errors import CompareError  # noqa: E402
+import report  # noqa: E402
 from measure import Measurement  # noqa: E402
-from report import Report  # noqa: E402
 
 from common import machine, terminal, whole_file  # noqa: E402
 
@@ -40,32 +39,31 @@ def positive(text):
 
 
 def arguments(argv):
-    names = [one.name for one in matrix.FILTERS + matrix.LEVELS_FILTERS + matrix.RANGE_FILTERS]
+    filters = ",".join(one.name for one in matrix.FILTERS)
+    workloads = ",".join(one.name for one in matrix.WORKLOADS)
     parser = Parser(prog="script/compare", description=__doc__)
-    parser.add_argument("--preset", choices=("quick", "full"), default="quick",
-                        help="quick: three workloads in under three minutes; full: some eighty cells in under an hour")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("compare-report"), metavar="DIR",
-                        help="the report and the finished runs; a comparison that was interrupted goes on there (default %(default)s)")
-    parser.add_argument("--filters", help="comma-separated, default all: " + ",".join(names))
-    parser.add_argument("--workloads", help="comma-separated, instead of the preset's: "
-                        + ",".join(one.name for one in matrix.WORKLOADS))
-    parser.add_argument("--bits-per-key", help="comma-separated, with --workloads (default 10)")
-    parser.add_argument("--cache-mib", help="comma-separated block cache sizes, with --workloads (default 8)")
-    parser.add_argument("--shapes", help="full, partitioned or both, comma-separated, with --workloads (default full)")
-    parser.add_argument("--keys", type=positive, help="keys per database (default: the preset's)")
-    parser.add_argument("--reads", type=positive, help="lookups per run (default: the preset's)")
-    parser.add_argument("--repetitions", type=positive, help="runs per cell (default: the preset's)")
-    parser.add_argument("--value-bytes", type=positive, default=100, help="default %(default)s")
-    parser.add_argument("--seed", type=positive, default=1, help="default %(default)s")
-    parser.add_argument("--timeout", type=positive, default=900, metavar="SECONDS",
-                        help="limit of one run of db_bench (default %(default)s)")
-    parser.add_argument("--db-bench", help="db_bench to run (default: the one in PATH)")
-    parser.add_argument("--sst-dump", help="sst_dump to run (default: the one in PATH)")
-    parser.add_argument("--plugin", type=pathlib.Path, help="libdeltabloom_rocksdb_plugin.so")
-    parser.add_argument("--keep-databases", action="store_true", help="do not remove the databases at the end")
-    parser.add_argument("--redraw", action="store_true",
-                        help="measure nothing: write the report in --output anew from its report.json")
-    parser.add_argument("--list", action="store_true", help="print the names of the cells and end")
+    add = parser.add_argument
+    add("--preset", choices=("quick", "full"), default="quick",
+        help="quick: three workloads in under three minutes; full: some eighty cells in under an hour")
+    add("--output", type=pathlib.Path, default=pathlib.Path("compare-report"), metavar="DIR",
+        help="the report and the finished runs; an interrupted comparison continues there (default %(default)s)")
+    add("--filters", help=f"comma-separated, default all: {filters}")
+    add("--workloads", help=f"comma-separated, instead of the preset's: {workloads}")
+    add("--bits-per-key", help="comma-separated, with --workloads (default 10)")
+    add("--cache-mib", help="comma-separated block cache sizes, with --workloads (default 8)")
+    add("--shapes", help="full, partitioned or both, comma-separated, with --workloads (default full)")
+    add("--keys", type=positive, help="keys per database (default: the preset's)")
+    add("--reads", type=positive, help="lookups per run (default: the preset's)")
+    add("--repetitions", type=positive, help="runs per cell (default: the preset's)")
+    add("--value-bytes", type=positive, default=100, help="default %(default)s")
+    add("--seed", type=positive, default=1, help="default %(default)s")
+    add("--timeout", type=positive, default=900, metavar="SECONDS",
+        help="limit of one run of db_bench (default %(default)s)")
+    add("--db-bench", help="db_bench to run (default: the one in PATH)")
+    add("--sst-dump", help="sst_dump to run (default: the one in PATH)")
+    add("--plugin", type=pathlib.Path, help="libdeltabloom_rocksdb_plugin.so")
+    add("--keep-databases", action="store_true", help="do not remove the databases at the end")
+    add("--list", action="store_true", help="print the names of the cells and exit")
     chosen = parser.parse_args(argv)
     for option in ("bits_per_key", "cache_mib", "shapes"):
         if getattr(chosen, option) and not chosen.workloads:
@@ -85,33 +83,26 @@ def numbers(text, option):
 
 
 def cells(chosen):
-    """The cells asked for; fills in the preset's sizes where none were given."""
-    everything = matrix.FILTERS + matrix.LEVELS_FILTERS + matrix.RANGE_FILTERS
+    """The cells of the options; sets the preset's sizes where none are given."""
+    filters = matrix.FILTERS
     if chosen.filters:
-        everything = matrix.by_name(everything, chosen.filters.split(","), "--filters")
-    filters = [one for one in everything if not one.levels and not one.extractor]
-    levels = [one for one in everything if one.levels]
-    ranges = [one for one in everything if one.extractor]
-    wanted, keys, reads, repetitions = matrix.preset(chosen.preset, filters, levels, ranges)
+        filters = matrix.by_name(filters, chosen.filters.split(","), "--filters")
+    wanted, keys, reads, repetitions = matrix.preset(chosen.preset, filters)
     if chosen.workloads:
         shapes = (chosen.shapes or "full").split(",")
         for shape in shapes:
             if shape not in ("full", "partitioned"):
                 raise ValueError(f"--shapes {shape}: unknown; use full, partitioned")
-        workloads = matrix.by_name(matrix.WORKLOADS, chosen.workloads.split(","), "--workloads")
-        bits = numbers(chosen.bits_per_key or "10", "--bits-per-key")
-        caches = [int(size * matrix.MIB) for size in numbers(chosen.cache_mib or "8", "--cache-mib")]
-        wanted = []
-        for workload in workloads:
-            # A tree that is settled at once teaches a listener nothing.
-            some = filters + levels if workload.grown else filters
-            if workload.sparse:
-                # Other filters are not asked there.
-                some = [one for one in filters if not one.uri] + ranges
-            wanted += matrix.product(some, [workload], bits, caches, shapes)
+        wanted = matrix.product(
+            filters,
+            matrix.by_name(matrix.WORKLOADS, chosen.workloads.split(","), "--workloads"),
+            numbers(chosen.bits_per_key or "10", "--bits-per-key"),
+            [int(size * matrix.MIB) for size in numbers(chosen.cache_mib or "8", "--cache-mib")],
+            shapes,
+        )
     if not wanted:
-        raise ValueError(f"--filters {chosen.filters}: not asked in these workloads; "
-                         "levels need readmissing-grown, ranges need seekempty or seekfull among --workloads")
+        raise ValueError(f"--filters {chosen.filters}: none of them takes part in these workloads; levels "
+                         "need readmissing-grown, ranges need seekempty or seekfull among --workloads")
     chosen.keys = int(chosen.keys or keys)
     chosen.reads = int(chosen.reads or reads)
     chosen.repetitions = int(chosen.repetitions or repetitions)
@@ -139,9 +130,9 @@ def library_version(settings, folder, display):
     shutil.rmtree(folder / "probe", ignore_errors=True)
     found = parse.version(text)
     if found is None:
-        raise CompareError(f"{settings.db_bench}: does not say its version (see {folder / 'probe.log'})")
+        raise child.CompareError(f"{settings.db_bench}: does not say its version (see {folder / 'probe.log'})")
     if tuple(map(int, found.split(".")[:2])) < SUPPORTED:
-        raise CompareError(f"{settings.db_bench} is version {found}; 7.0 or later is needed")
+        raise child.CompareError(f"{settings.db_bench} is version {found}; 7.0 or later is needed")
     return found
 
 
@@ -159,7 +150,7 @@ def check_same_comparison(chosen, folder):
     before = json.loads(path.read_text(encoding="utf-8"))
     for name, value in identity.items():
         if before.get(name) != value:
-            raise CompareError(
+            raise child.CompareError(
                 f"{folder} holds another comparison ({name} was {before.get(name)}, is {value}); "
                 "choose another --output or remove it")
 
@@ -167,10 +158,9 @@ def check_same_comparison(chosen, folder):
 def prepare(chosen, folder, display):
     chosen.db_bench = child.tool("db_bench", chosen.db_bench)
     chosen.sst_dump = child.tool("sst_dump", chosen.sst_dump)
-    chosen.timeout_s = chosen.timeout
     if any(cell.database.filter.ours for cell in chosen.cells):
         if chosen.plugin is None or not chosen.plugin.exists():
-            raise CompareError("--plugin: needed for Deltabloom's filters; script/compare builds and names it")
+            raise child.CompareError("--plugin: needed for Deltabloom's filters; script/compare builds and names it")
         chosen.plugin = chosen.plugin.resolve()
     chosen.direct = direct_reads_work(folder)
     chosen.version = library_version(chosen, folder, display)
@@ -197,29 +187,18 @@ def compare(chosen):
         prepare(chosen, folder, display)
         measurement = Measurement(chosen, folder, display)
         done = measurement.run_all(chosen.cells, chosen.repetitions)
-        Report.of_runs(folder, about(chosen), done, measurement.databases.loaded, measurement.failures).write()
+        report.write(folder, report.document(
+            folder, about(chosen), done, measurement.databases.loaded, measurement.failures))
     except OSError as error:
-        raise CompareError(f"{error.filename}: {error.strerror}") from error
+        raise child.CompareError(f"{error.filename}: {error.strerror}") from error
     if not chosen.keep_databases and not measurement.failures:
         shutil.rmtree(folder / "databases", ignore_errors=True)
     print(f"{len(done)} cells, {len(measurement.failures)} failures: {folder / 'report.html'}")
     return 1 if measurement.failures else 0
 
 
-def redraw(chosen):
-    folder = chosen.output.resolve()
-    try:
-        Report.of_folder(folder).write()
-    except OSError as error:
-        raise CompareError(f"{error.filename}: {error.strerror}") from error
-    print(f"Written anew: {folder / 'report.html'}")
-    return 0
-
-
 def main():
     chosen = arguments(sys.argv[1:])
-    if chosen.redraw:
-        return redraw(chosen)
     if chosen.list:
         print("\n".join(cell.name for cell in chosen.cells))
         return 0
@@ -232,4 +211,4 @@ def main():
 
 
 if __name__ == "__main__":
-    terminal.run("compare", main, errors=(CompareError,))
+    terminal.run("compare", main, errors=(child.CompareError,))

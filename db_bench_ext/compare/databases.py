@@ -1,25 +1,52 @@
-"""Loads one database per filter, all of the same tree, and checks that the
-filter asked for is really in it."""
+"""Loads one database per filter, all with the same tree, and checks that the
+filters are really in it."""
 
 import json
 import os
 import pathlib
 import re
 import shutil
-import time
 
 import matrix
-import options_file
 import parse
-from child import run
-from errors import CellError, CompareError
+from child import CellError, CompareError, run
 
 DONE = "LOADED.json"
+PREFIX_SIZE = 8
+PREFIX_FLAGS = [f"--prefix_size={PREFIX_SIZE}", "--keys_per_prefix=10"]
+
+# Everything that a comparison keeps equal; only the filter differs.
+OPTIONS = """\
+[Version]
+  rocksdb_version={version}
+  options_file_version=1.1
+
+[DBOptions]
+  create_if_missing=true
+  use_direct_reads={direct}
+  max_open_files=-1
+  max_background_jobs=2
+{listener}
+[CFOptions "default"]
+  num_levels=5
+  compression=kNoCompression
+  write_buffer_size=524288
+  target_file_size_base=2097152
+  max_bytes_for_level_base=4194304
+  max_bytes_for_level_multiplier=4
+  level_compaction_dynamic_level_bytes=false
+  disable_auto_compactions={frozen}
+{prefix}
+[TableOptions/BlockBasedTable "default"]
+  cache_index_and_filter_blocks=true
+  metadata_cache_options={{top_level_index_pinning=kAll;partition_pinning=kAll;unpartitioned_pinning=kAll}}
+  optimize_filters_for_memory=false
+{table}"""
 
 
 class Databases:
-    """settings: an object with keys, seed, value_bytes, timeout_s, version,
-    direct, db_bench, sst_dump, plugin; folder: where databases live."""
+    """settings: an object with keys, seed, value_bytes, timeout, version,
+    direct, db_bench, sst_dump, plugin; folder: holds the databases."""
 
     def __init__(self, folder, settings, display):
         self.folder = pathlib.Path(folder)
@@ -27,56 +54,64 @@ class Databases:
         self.display = display
         self.loaded = {}
 
-    def base_command(self, path, options, cache_bytes, database=None, seed_offset=0):
+    def run(self, command, log, what, database=None):
+        plugin = self.settings.plugin if database and database.filter.ours else None
+        return run(command, log, what, self.settings.timeout, self.display, plugin)
+
+    def base_command(self, path, options, cache_bytes, database, seed_offset=0):
         settings = self.settings
-        gap = matrix.SPARSE_GAP if database and database.sparse else 1
-        command = [
+        return [
             settings.db_bench,
             f"--options_file={options}",
             f"--db={path}",
-            f"--num={settings.keys * gap}",
+            f"--num={settings.keys * (matrix.SPARSE_GAP if database.sparse else 1)}",
             "--key_size=16",
             "--compression_type=none",
             f"--value_size={settings.value_bytes}",
             f"--cache_size={cache_bytes}",
-            # Seeks of the numbers that were drawn for keys would find them.
+            # Seeks with the numbers from which the keys were drawn would find them.
             f"--seed={settings.seed + seed_offset}",
             "--statistics=true",
             "--histogram=true",
         ]
-        return command
-
-    def preload(self, database):
-        return self.settings.plugin if database.filter.ours else None
 
     def write_options(self, database, frozen, prefix):
+        """frozen: no compaction changes the tree. prefix: filters hold prefixes of
+        PREFIX_SIZE bytes beside the keys."""
+        table = ""
+        if database.filter.uri:
+            table += f"  filter_policy={database.filter.policy(database.bits_per_key)}\n"
+        if database.partitioned:
+            table += "  partition_filters=true\n  index_type=kTwoLevelIndexSearch\n  metadata_block_size=4096\n"
+        extractor = f"rocksdb.FixedPrefix.{PREFIX_SIZE}" if prefix else database.filter.extractor
         name = f"{database.name}{'' if frozen else '-live'}{'-prefix' if prefix else ''}.options"
-        path = self.folder / name
-        path.write_text(
-            options_file.text(
-                self.settings.version, database, frozen, self.settings.direct, prefix
+        (self.folder / name).write_text(
+            OPTIONS.format(
+                version=self.settings.version,
+                direct=str(self.settings.direct).lower(),
+                frozen=str(frozen).lower(),
+                listener="  listeners=deltabloom\n" if database.filter.levels else "",
+                prefix=f"  prefix_extractor={extractor}\n" if extractor else "",
+                table=table,
             ),
             encoding="utf-8",
         )
-        return path
+        return self.folder / name
 
     def path(self, database, prefix):
         return self.folder / (database.name + ("-prefix" if prefix else ""))
 
     def load(self, database, prefix):
-        """Loads the database unless it is there; returns its facts."""
+        """Loads the database unless it exists; returns its facts."""
         key = (database.name, prefix)
-        if key in self.loaded:
-            return self.loaded[key]
-        path = self.path(database, prefix)
-        done = path / DONE
-        if done.exists():
-            facts = json.loads(done.read_text(encoding="utf-8"))
-        else:
-            facts = self.load_anew(database, prefix, path)
-            done.write_text(json.dumps(facts), encoding="utf-8")
-        self.loaded[key] = facts
-        return facts
+        if key not in self.loaded:
+            path = self.path(database, prefix)
+            done = path / DONE
+            if not done.exists():
+                facts = self.load_anew(database, prefix, path)
+                done.write_text(json.dumps(facts), encoding="utf-8")
+            self.loaded[key] = json.loads(done.read_text(encoding="utf-8"))
+        return self.loaded[key]
 
     def load_anew(self, database, prefix, path):
         shutil.rmtree(path, ignore_errors=True)
@@ -85,58 +120,35 @@ class Databases:
         options = self.write_options(database, frozen=not grows, prefix=prefix)
         command = self.base_command(path, options, 64 << 20, database)
         if grows:
-            benchmark = "filluniquerandom"
+            benchmark = "fillrandom" if database.sparse else "filluniquerandom"
+            command.append(f"--benchmarks={benchmark},flush,waitforcompaction,levelstats")
             if database.sparse:
-                benchmark = "fillrandom"
                 command.append(f"--writes={self.settings.keys}")
-            command += [f"--benchmarks={benchmark},flush,waitforcompaction,levelstats"]
         else:
             benchmark = "filluniquerandomdeterministic"
             command += [f"--benchmarks={benchmark},levelstats", "--disable_auto_compactions=true"]
-        if prefix:
-            command += prefix_flags()
-        what = f"loading {path.name}"
-        start = time.monotonic()
-        output = run(
-            command,
-            self.folder / f"{path.name}.load.log",
-            what,
-            self.settings.timeout_s,
-            self.display,
-            self.preload(database),
-        )
-        seconds = time.monotonic() - start
+        command += PREFIX_FLAGS if prefix else []
+        output = self.run(command, self.folder / f"{path.name}.load.log", f"loading {path.name}", database)
         figures = parse.result(output, benchmark)
-        facts = self.table_facts(path)
-        facts.update(
-            load_seconds=figures["seconds"],
-            load_wall_seconds=seconds,
-            levels=parse.levels(output),
-            compaction_cpu_seconds=figures["histograms"]
-            .get("rocksdb.compaction.times.cpu_micros", {"sum": 0})["sum"]
-            / 1e6,
-            command=command,
-        )
+        compactions = figures["histograms"].get("rocksdb.compaction.times.cpu_micros", {"sum": 0})
+        facts = {
+            **self.table_facts(path),
+            "load_seconds": figures["seconds"],
+            "levels": parse.levels(output),
+            "compaction_cpu_seconds": compactions["sum"] / 1e6,
+        }
         self.check_filter(database, facts, path)
         return facts
 
     def table_facts(self, path):
-        output = run(
-            [self.settings.sst_dump, f"--file={path}", "--command=none", "--show_properties"],
-            self.folder / f"{path.name}.properties.log",
-            f"reading table properties of {path.name}",
-            self.settings.timeout_s,
-            self.display,
-        )
-        facts = parse.table_properties(output)
-        facts["bits_per_key"] = (
-            8 * facts["filter_bytes"] / facts["filter_entries"] if facts["filter_entries"] else 0
-        )
+        command = [self.settings.sst_dump, f"--file={path}", "--command=none", "--show_properties"]
+        log = self.folder / f"{path.name}.properties.log"
+        facts = parse.table_properties(self.run(command, log, f"reading table properties of {path.name}"))
+        facts["bits_per_key"] = 8 * facts["filter_bytes"] / max(1, facts["filter_entries"])
         return facts
 
     def check_filter(self, database, facts, path):
-        """A policy that RocksDB does not know is dropped without a word, and
-        the database is then loaded without a filter."""
+        """RocksDB silently drops a policy that it does not know."""
         if not database.filter.uri:
             if facts["filter_bytes"]:
                 raise CellError(f"{path.name}: has filters although none were asked for")
@@ -147,7 +159,7 @@ class Databases:
                 f"{database.filter.policy(database.bits_per_key)}"
             )
         log = (path / "LOG").read_text(encoding="utf-8", errors="replace")
-        # Paths may hold our name, too.
+        # Paths may contain our name, too.
         policies = re.findall(r"^ *filter_policy: (\S+)", log, re.MULTILINE)
         if database.filter.ours != ("deltabloom" in policies):
             raise CellError(f"{path.name}: {path / 'LOG'} does not name the policy asked for")
@@ -165,10 +177,3 @@ class Databases:
                     shutil.copy2(file, target / file.name)
         except OSError as error:
             raise CompareError(f"copying {source} to {target}: {error.strerror}") from error
-
-
-def prefix_flags():
-    return [
-        f"--prefix_size={options_file.PREFIX_SIZE}",
-        f"--keys_per_prefix={options_file.KEYS_PER_PREFIX}",
-    ]

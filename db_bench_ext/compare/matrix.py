@@ -12,10 +12,8 @@ class Filter:
 
     name: str
     uri: str = ""
-    # Spreads its bits over the tree, which a listener learns as it grows.
-    levels: bool = False
-    # Asked about ranges, with this prefix extractor.
-    extractor: str = ""
+    levels: bool = False  # needs a listener, which learns the tree as it grows
+    extractor: str = ""  # the prefix extractor with which it answers ranges
 
     @property
     def ours(self):
@@ -23,6 +21,12 @@ class Filter:
 
     def policy(self, bits_per_key):
         return self.uri.format(bits=f"{bits_per_key:g}")
+
+    def takes_part_in(self, workload):
+        """Range filters and no filter answer ranges; levels need trees that grow."""
+        if workload.sparse:
+            return not self.uri or bool(self.extractor)
+        return not self.extractor and (workload.grown or not self.levels)
 
 
 FILTERS = [
@@ -32,16 +36,8 @@ FILTERS = [
     Filter("deltabloom-classic", "deltabloom:{bits}:classic"),
     Filter("deltabloom-local", "deltabloom:{bits}:local"),
     Filter("deltabloom-compact", "deltabloom:{bits}:compact"),
-]
-
-# On trees that grow, these beside them.
-LEVELS_FILTERS = [
     Filter("deltabloom-compact-levels", "deltabloom:{bits}:compact:levels", levels=True),
     Filter("deltabloom-auto-levels", "deltabloom:{bits}:auto:levels", levels=True),
-]
-
-# Where ranges are asked, these and none.
-RANGE_FILTERS = [
     Filter("rocksdb-bloom-prefix", "bloomfilter:{bits}:false", extractor="rocksdb.FixedPrefix.6"),
     Filter("deltabloom-range", "{{id=deltabloom:{bits};range=on}}", extractor="deltabloom.Range"),
 ]
@@ -56,11 +52,11 @@ class Workload:
     reads: float = 1.0
     writes: bool = False  # runs on a checkpoint, or on a fresh database
     fresh: bool = False
-    prefix: bool = False  # the filter is asked for prefixes, not for keys
+    prefix: bool = False  # filters hold prefixes of the keys, too
     grown: bool = False  # on a tree that RocksDB's own compactions made
-    sparse: bool = False  # on keys that lie SPARSE_GAP numbers apart
-    of: str = ""  # the benchmark, where its name is another
-    latency_of: str = "lookup"  # what the percentiles are of
+    sparse: bool = False  # on keys at a mean distance of SPARSE_GAP
+    of: str = ""  # the benchmark, if its name differs
+    latency_of: str = "lookup"  # the operation of the percentiles
 
     @property
     def benchmark(self):
@@ -86,13 +82,13 @@ MIXGRAPH = (
 
 BATCH_KEYS = 32
 
-# So far lie the numbers that are keys from each other, on average, where empty
-# ranges are asked.
+# The mean distance between the numbers that are keys, for queries of empty
+# ranges.
 SPARSE_GAP = 100000
 
 
 def seek_range(name, distance, nexts=0):
-    """Seeks from a random number with an upper bound `distance` behind it."""
+    """Seeks from a random number to an upper bound `distance` after it."""
     flags = (
         f"--max_scan_distance={distance}",
         f"--seek_nexts={nexts}",
@@ -164,7 +160,7 @@ class Cell:
 
 
 def latency_of(workload):
-    """Of what, in the workload of this name, the percentiles are."""
+    """The operation whose percentiles the workload of this name has."""
     return next((one.latency_of for one in WORKLOADS if one.name == workload), "operation")
 
 
@@ -177,37 +173,30 @@ def by_name(things, names, option):
     return [known[name] for name in names]
 
 
-def product(filters, workloads, bits_per_key, caches, shapes):
-    """Every combination once. Without a filter bits and shape mean nothing, so
-    "none" takes part at each of them under the same database."""
-    cells = []
-    for bits, shape, cache, workload in itertools.product(bits_per_key, shapes, caches, workloads):
-        for one in filters:
-            partitioned = shape == "partitioned"
-            database = Database(one, bits, partitioned, workload.grown, workload.sparse)
-            cells.append(Cell(database, workload, cache))
-    return cells
+def product(filters, workloads, bits_per_key=(10,), caches=(8 * MIB,), shapes=("full",)):
+    """Every combination once. No filter takes part at each number of bits and in
+    each shape, on the same database."""
+    return [
+        Cell(Database(one, bits, shape == "partitioned", workload.grown, workload.sparse), workload, cache)
+        for bits, shape, cache, workload in itertools.product(bits_per_key, shapes, caches, workloads)
+        for one in filters
+        if one.takes_part_in(workload)
+    ]
 
 
-def preset(name, filters, levels, ranges):
-    """(cells, keys, reads, repetitions) of a preset; `levels` are filters that
-    take part on grown trees only, `ranges` those that do where ranges are
-    asked, with none."""
-    workloads = {workload.name: workload for workload in WORKLOADS}
+def preset(name, filters):
+    """(cells, keys, reads, repetitions) of a preset."""
+
+    def named(*names):
+        return [workload for workload in WORKLOADS if workload.name in names]
+
     if name == "quick":
-        chosen = [workloads[one] for one in ("readmissing", "readrandom", "multireadrandom")]
-        return product(filters, chosen, [10], [8 * MIB], ["full"]), 200000, 40000, 2
+        return product(filters, named("readmissing", "readrandom", "multireadrandom")), 200000, 40000, 2
     with_filter = [one for one in filters if one.uri]
-    settled = [one for one in WORKLOADS if not one.grown and not one.sparse]
-    cells = product(filters, settled, [10], [8 * MIB], ["full"])
-    missing = [workloads["readmissing"]]
-    cells += product(with_filter, missing, [5, 16], [8 * MIB], ["full"])
-    partitioned = [workloads["readmissing"], workloads["multireadrandom"]]
-    cells += product(with_filter, partitioned, [10], [8 * MIB], ["partitioned"])
-    cells += product(filters, [workloads["readrandom"]], [10], [64 * MIB], ["full"])
-    grown = [workloads["readmissing-grown"]]
-    cells += product(with_filter + levels, grown, [10], [8 * MIB], ["full"])
-    sparse = [workload for workload in WORKLOADS if workload.sparse]
-    without = [one for one in filters if not one.uri]
-    cells += product(without + ranges, sparse, [18], [8 * MIB], ["full"])
+    cells = product(filters, [one for one in WORKLOADS if not one.grown and not one.sparse])
+    cells += product(with_filter, named("readmissing"), bits_per_key=[5, 16])
+    cells += product(with_filter, named("readmissing", "multireadrandom"), shapes=["partitioned"])
+    cells += product(filters, named("readrandom"), caches=[64 * MIB])
+    cells += product(with_filter, named("readmissing-grown"))
+    cells += product(filters, [one for one in WORKLOADS if one.sparse], bits_per_key=[18])
     return cells, 500000, 100000, 3

@@ -2,7 +2,7 @@
 
 import re
 
-from errors import CellError
+from child import CellError
 
 RESULT = re.compile(
     r"^(?P<name>\w+) *: +(?P<micros>[\d.]+) micros/op (?P<ops>\d+) ops/sec "

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """The comparison as a user meets it, over a stand-in for db_bench."""
 
-import csv
 import html.parser
 import json
 import os
@@ -68,7 +67,7 @@ class Finished(Case):
 
     @classmethod
     def setUpClass(cls):
-        cls.first = cls("test_report_in_four_formats")
+        cls.first = cls("test_report_in_three_formats")
         cls.first.setUp()
         cls.addClassCleanup(cls.first.doCleanups)
         cls.first_done = cls.first.compare(*cls.two)
@@ -78,7 +77,7 @@ class Finished(Case):
         if self is not self.first:
             shutil.copytree(self.first.out, self.out)
 
-    def test_report_in_four_formats(self):
+    def test_report_in_three_formats(self):
         done = self.first_done
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("\r", done.stderr)
@@ -86,8 +85,6 @@ class Finished(Case):
         data = json.loads((self.out / "report.json").read_text())
         self.assertEqual(len(data["cells"]), 4)
         self.assertEqual(data["about"]["RocksDB"], "7.8.3, stock db_bench")
-        with open(self.out / "report.csv", newline="") as file:
-            self.assertEqual(len(list(csv.DictReader(file))), 4)
         self.assertIn("| rocksdb-bloom |", (self.out / "report.md").read_text())
         page = (self.out / "report.html").read_text()
         # Namespaces are names; anything else with a scheme would be fetched.
@@ -128,33 +125,14 @@ class Finished(Case):
             for column in zip(*rows[2:]):
                 self.assertNotEqual({cell.strip() for cell in column}, {"-"}, rows[0])
 
-    def test_redraw_writes_the_same_report(self):
-        names = ["report.html", "report.md", "report.csv", "report.json"]
-        before = {name: (self.out / name).read_bytes() for name in names}
-        for name in names[:3]:
-            (self.out / name).unlink()
-        done = self.compare("--redraw")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual({name: (self.out / name).read_bytes() for name in names}, before)
-        self.assertEqual(self.made_calls(), [])
-
-    def test_redraw_needs_a_report(self):
-        for text, words in ((None, "does not exist"), ("{}", "is not a report"), ("x", "is not a report")):
-            (self.out / "report.json").unlink()
-            if text is not None:
-                (self.out / "report.json").write_text(text)
-            done = self.compare("--redraw")
-            self.assertEqual(done.returncode, 1)
-            self.assertRegex(done.stderr, f"^compare: --redraw: .*{words}.*\n$")
-            (self.out / "report.json").touch()
-
     def test_finished_runs_are_not_run_again(self):
-        before = (self.out / "report.csv").read_text()
-        (self.out / "report.csv").unlink()
+        path = self.out / "report.json"
+        before = json.loads(path.read_text())["cells"]
+        path.unlink()
         done = self.compare(*self.two)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.made_calls(), [])
-        self.assertEqual((self.out / "report.csv").read_text(), before)
+        self.assertEqual(json.loads(path.read_text())["cells"], before)
 
     def test_another_comparison_in_the_same_folder_is_refused(self):
         done = self.compare(*self.two, "--keys", "77777")

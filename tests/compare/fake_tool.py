@@ -4,6 +4,7 @@ the way that the environment variable FAKE names."""
 
 import os
 import pathlib
+import re
 import signal
 import sys
 import time
@@ -33,7 +34,7 @@ if benchmark == "levelstats":
     version = "6.4.1" if failure == "old" else "7.8.3"
     print("" if failure == "mute" else f"RocksDB:    version {version}")
     sys.exit(0)
-ours = "filter_policy=deltabloom" in pathlib.Path(flags["options_file"]).read_text()
+ours = re.search(r"filter_policy=(\{id=)?deltabloom", pathlib.Path(flags["options_file"]).read_text())
 policy = "deltabloom" if ours and failure != "misnamed" else "bloomfilter"
 # As RocksDB 7.8.3 writes it; every path may hold any name.
 (database / "LOG").write_text(
