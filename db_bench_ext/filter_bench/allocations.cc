@@ -1,5 +1,5 @@
-#include "db_bench_ext/filter_bench/allocations.h"
-
+// Counts allocated memory: operator new ends in malloc, so malloc and its kin
+// are replaced.
 #include <malloc.h>
 
 #include <algorithm>
@@ -8,23 +8,30 @@
 #include <cstddef>
 #include <cstdlib>
 
-// operator new ends in malloc, so malloc and its kin are what is replaced.
-// While nobody counts, that costs one load per call.
-//
-// The sanitizers replace malloc themselves and offer hooks instead.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define DELTABLOOM_BENCH_SANITIZER_MALLOC 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define DELTABLOOM_BENCH_SANITIZER_MALLOC 1
-#endif
-#endif
+#include "db_bench_ext/filter_bench/filters.h"
 
+// While nothing is counted, that costs one load per call. Not in a sanitizer's
+// build, whose own malloc this would replace.
 namespace {
 
 std::atomic<bool> counting{false};
 std::atomic<int64_t> live_bytes{0};
 std::atomic<int64_t> peak_bytes{0};
+
+}  // namespace
+
+#ifndef DELTABLOOM_BENCH_KEEP_MALLOC
+
+// glibc's own, under the names that stay when malloc is replaced.
+extern "C" {
+void* __libc_malloc(size_t bytes);
+void __libc_free(void* block);
+void* __libc_calloc(size_t count, size_t bytes);
+void* __libc_realloc(void* block, size_t bytes);
+void* __libc_memalign(size_t alignment, size_t bytes);
+}
+
+namespace {
 
 void CountAllocated(size_t bytes) {
   const auto signed_bytes = static_cast<int64_t>(bytes);
@@ -42,47 +49,6 @@ void CountFreed(size_t bytes) {
 }
 
 inline bool Counting() { return counting.load(std::memory_order_relaxed); }
-
-}  // namespace
-
-#ifdef DELTABLOOM_BENCH_SANITIZER_MALLOC
-
-extern "C" {
-int __sanitizer_install_malloc_and_free_hooks(
-    void (*malloc_hook)(const volatile void*, size_t),
-    void (*free_hook)(const volatile void*));
-size_t __sanitizer_get_allocated_size(const volatile void* block);
-}
-
-namespace {
-
-void InstallHooks() {
-  static const int installed = __sanitizer_install_malloc_and_free_hooks(
-      [](const volatile void*, size_t bytes) {
-        if (Counting()) CountAllocated(bytes);
-      },
-      [](const volatile void* block) {
-        if (Counting()) CountFreed(__sanitizer_get_allocated_size(block));
-      });
-  static_cast<void>(installed);
-}
-
-}  // namespace
-
-#else
-
-// glibc's own, under the names that stay when malloc is replaced.
-extern "C" {
-void* __libc_malloc(size_t bytes);
-void __libc_free(void* block);
-void* __libc_calloc(size_t count, size_t bytes);
-void* __libc_realloc(void* block, size_t bytes);
-void* __libc_memalign(size_t alignment, size_t bytes);
-}
-
-namespace {
-
-void InstallHooks() {}
 
 inline void* Counted(void* block) {
   if (Counting() && block != nullptr) CountAllocated(malloc_usable_size(block));
@@ -130,12 +96,11 @@ int posix_memalign(void** block, size_t alignment, size_t bytes) {
 
 }  // extern "C"
 
-#endif
+#endif  // DELTABLOOM_BENCH_KEEP_MALLOC
 
 namespace deltabloom::bench {
 
 AllocationCounter::AllocationCounter() {
-  InstallHooks();
   live_bytes = 0;
   peak_bytes = 0;
   counting = true;

@@ -1,18 +1,14 @@
-#include "db_bench_ext/filter_bench/arrangements.h"
-
+// Arrangements of the filters of one table: per data block, partitioned, full.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/common/results.h"
-#include "db_bench_ext/filter_bench/keys.h"
-#include "db_bench_ext/filter_bench/sorted_table.h"
+#include "db_bench_ext/filter_bench/modes.h"
 #include "deltabloom/filter.h"
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"
@@ -20,43 +16,95 @@
 namespace deltabloom::bench {
 namespace {
 
-double NanosecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now() - start)
-      .count();
+using Keys = std::vector<std::string>;
+
+// The first key that is not smaller, as the index of a table finds a block by
+// its last key.
+size_t Find(const Keys& keys, std::string_view key) {
+  return static_cast<size_t>(std::lower_bound(keys.begin(), keys.end(), key) -
+                             keys.begin());
 }
 
-// An arrangement has Build, MayMatch, the Bytes of its filters and of what
-// finds them, and LookupBytes: of those, what one lookup needs in memory.
-
-class IndexAlone {
- public:
-  explicit IndexAlone(const SortedTable& table) : table_(table) {}
-
-  std::string Name() const { return "index alone"; }
-  void Build() {}
-  bool MayMatch(std::string_view key) const {
-    return table_.index.Find(key) < table_.blocks.size();
-  }
-  uint64_t Bytes() const { return 0; }
-  double LookupBytes() const { return 0; }
-
- private:
-  const SortedTable& table_;
+struct DataBlock {
+  uint64_t offset;  // in the file
+  size_t first;     // keys first .. end - 1
+  size_t end;
 };
 
-class PerBlock {
+// A table as its filters see it: sorted keys, data blocks, an index.
+struct SortedTable {
+  static constexpr size_t kBlockSize = 4096;
+  // Value, and the sizes of key and value.
+  static constexpr size_t kEntryOverhead = 84;
+
+  SortedTable(const KeyMaker& maker, uint64_t n)
+      : key_size(maker.size()), keys(n, std::string(maker.size(), '\0')) {
+    for (uint64_t i = 0; i < n; ++i) maker.Write(i, true, keys[i].data());
+    std::sort(keys.begin(), keys.end());
+    const size_t entry_size = key_size + kEntryOverhead;
+    const size_t per_block = (kBlockSize + entry_size - 1) / entry_size;
+    uint64_t offset = 0;
+    for (size_t first = 0; first < keys.size(); first += per_block) {
+      const size_t end = std::min(keys.size(), first + per_block);
+      blocks.push_back({offset, first, end});
+      index.push_back(keys[end - 1]);
+      offset += (end - first) * entry_size;
+    }
+  }
+
+  size_t key_size;
+  Keys keys;
+  std::vector<DataBlock> blocks;
+  Keys index;  // the last key of every block
+};
+
+class Arrangement {
+ public:
+  Arrangement(const SortedTable& table, const FilterOptions& options,
+              std::string name)
+      : table_(table), options_(options), name_(std::move(name)) {}
+  virtual ~Arrangement() = default;
+
+  const std::string& Name() const { return name_; }
+  virtual void Build() = 0;
+  virtual bool MayMatch(std::string_view key) const = 0;
+  // Of the filters and of what finds them.
+  virtual uint64_t Bytes() const = 0;
+  // Of those, what one lookup needs in memory.
+  virtual double LookupBytes() const = 0;
+
+ protected:
+  const SortedTable& table_;
+  const FilterOptions options_;
+
+ private:
+  const std::string name_;
+};
+
+class IndexAlone final : public Arrangement {
+ public:
+  IndexAlone(const SortedTable& table, const FilterOptions& options)
+      : Arrangement(table, options, "index alone") {}
+
+  void Build() override {}
+  bool MayMatch(std::string_view key) const override {
+    return Find(table_.index, key) < table_.blocks.size();
+  }
+  uint64_t Bytes() const override { return 0; }
+  double LookupBytes() const override { return 0; }
+};
+
+class PerBlock final : public Arrangement {
  public:
   PerBlock(const SortedTable& table, const FilterOptions& options,
            unsigned base_lg)
-      : table_(table), base_lg_(base_lg), policy_(NewFilterPolicy(options)) {}
+      : Arrangement(table, options,
+                    "per block, windows of " +
+                        std::to_string((1u << base_lg) / 1024) + " KiB"),
+        base_lg_(base_lg),
+        policy_(NewFilterPolicy(options)) {}
 
-  std::string Name() const {
-    return "per block, windows of " + std::to_string((1u << base_lg_) / 1024) +
-           " KiB";
-  }
-
-  void Build() {
+  void Build() override {
     FilterBlockBuilder builder(policy_.get(), base_lg_);
     for (const DataBlock& block : table_.blocks) {
       builder.StartBlock(block.offset);
@@ -69,16 +117,16 @@ class PerBlock {
     reader_.emplace(policy_.get(), bytes_);
   }
 
-  bool MayMatch(std::string_view key) const {
-    const size_t i = table_.index.Find(key);
+  bool MayMatch(std::string_view key) const override {
+    const size_t i = Find(table_.index, key);
     return i < table_.blocks.size() &&
            reader_->KeyMayMatch(table_.blocks[i].offset, key);
   }
 
-  uint64_t Bytes() const { return bytes_.size(); }
+  uint64_t Bytes() const override { return bytes_.size(); }
 
   // A window's filter and its two offsets.
-  double LookupBytes() const {
+  double LookupBytes() const override {
     constexpr uint64_t kOffsetBytes = 4;
     const uint64_t file_bytes =
         table_.blocks.back().offset + SortedTable::kBlockSize;
@@ -92,25 +140,22 @@ class PerBlock {
   }
 
  private:
-  const SortedTable& table_;
-  unsigned base_lg_;
+  const unsigned base_lg_;
   std::unique_ptr<const FilterPolicy> policy_;
   std::string bytes_;
   std::optional<FilterBlockReader> reader_;
 };
 
-class Partitioned {
+class Partitioned final : public Arrangement {
  public:
   Partitioned(const SortedTable& table, const FilterOptions& options)
-      : table_(table), options_(options), index_(table.keys.key_size()) {}
+      : Arrangement(table, options, "partitioned, 4 KiB each") {}
 
-  std::string Name() const { return "partitioned, 4 KiB each"; }
-
-  void Build() {
+  void Build() override {
     const auto keys_per_partition =
         static_cast<size_t>(kPartitionBytes * 8 / options_.bits_per_key);
     FilterBuilder builder(options_);
-    index_ = SortedKeys(table_.keys.key_size());
+    index_.clear();
     filters_.clear();
     for (size_t i = 0; i < table_.keys.size(); ++i) {
       builder.AddKey(table_.keys[i]);
@@ -120,76 +165,84 @@ class Partitioned {
       }
       filters_.emplace_back();
       builder.Finish(&filters_.back());
-      index_.Append(table_.keys[i]);
+      index_.push_back(table_.keys[i]);
     }
   }
 
-  bool MayMatch(std::string_view key) const {
-    const size_t i = index_.Find(key);
+  bool MayMatch(std::string_view key) const override {
+    const size_t i = Find(index_, key);
     return i < filters_.size() &&
            Filter(filters_[i], options_.hash).MayMatch(key);
   }
 
-  uint64_t Bytes() const {
-    constexpr uint64_t kHandleBytes = 8;  // in the index, behind the key
-    uint64_t bytes = filters_.size() * (table_.keys.key_size() + kHandleBytes);
+  uint64_t Bytes() const override {
+    constexpr uint64_t kHandleBytes = 8;  // in the index, after the key
+    uint64_t bytes = filters_.size() * (table_.key_size + kHandleBytes);
     for (const std::string& filter : filters_) bytes += filter.size();
     return bytes;
   }
 
-  double LookupBytes() const {
+  double LookupBytes() const override {
     return static_cast<double>(Bytes()) / static_cast<double>(filters_.size());
   }
 
  private:
   static constexpr double kPartitionBytes = 4096;
 
-  const SortedTable& table_;
-  FilterOptions options_;
-  SortedKeys index_;
+  Keys index_;
   std::vector<std::string> filters_;
 };
 
-class Full {
+class Full final : public Arrangement {
  public:
-  Full(const SortedTable& table, FilterOptions options, Layout layout,
-       std::string name)
-      : table_(table), options_(options), name_(std::move(name)) {
-    options_.layout = layout;
-  }
+  using Arrangement::Arrangement;
 
-  std::string Name() const { return name_; }
-
-  void Build() {
+  void Build() override {
     FilterBuilder builder(options_);
-    for (size_t i = 0; i < table_.keys.size(); ++i) {
-      builder.AddKey(table_.keys[i]);
-    }
+    for (const std::string& key : table_.keys) builder.AddKey(key);
     filter_.reset();
     bytes_.clear();
     builder.Finish(&bytes_);
     filter_.emplace(bytes_, options_.hash);
   }
 
-  bool MayMatch(std::string_view key) const { return filter_->MayMatch(key); }
-  uint64_t Bytes() const { return bytes_.size(); }
-  double LookupBytes() const { return static_cast<double>(bytes_.size()); }
+  bool MayMatch(std::string_view key) const override {
+    return filter_->MayMatch(key);
+  }
+  uint64_t Bytes() const override { return bytes_.size(); }
+  double LookupBytes() const override {
+    return static_cast<double>(bytes_.size());
+  }
 
  private:
-  const SortedTable& table_;
-  FilterOptions options_;
-  std::string name_;
   std::string bytes_;
   std::optional<Filter> filter_;
 };
 
+std::vector<std::unique_ptr<Arrangement>> Arrangements(const SortedTable& table,
+                                                       double bits_per_key) {
+  FilterOptions options;
+  options.bits_per_key = bits_per_key;
+  std::vector<std::unique_ptr<Arrangement>> all;
+  all.push_back(std::make_unique<IndexAlone>(table, options));
+  for (const unsigned base_lg : {11u, 15u}) {
+    all.push_back(std::make_unique<PerBlock>(table, options, base_lg));
+  }
+  all.push_back(std::make_unique<Partitioned>(table, options));
+  options.layout = Layout::kClassic;
+  all.push_back(std::make_unique<Full>(table, options, "full, classic"));
+  options.layout = Layout::kLocal;
+  all.push_back(std::make_unique<Full>(table, options, "full, local"));
+  return all;
+}
+
 // Fresh keys, a chunk at a time.
-class Asker {
+class KeyStream {
  public:
-  Asker(const KeyMaker& maker, uint64_t keys)
+  KeyStream(const KeyMaker& maker, uint64_t keys)
       : maker_(maker), keys_(keys), chunk_(maker) {}
 
-  size_t ChunkKeys() const { return chunk_.capacity(); }
+  uint64_t ChunkKeys() const { return chunk_.capacity(); }
 
   void SetKeys(bool present) {
     for (size_t i = 0; i < chunk_.capacity(); ++i) {
@@ -198,7 +251,6 @@ class Asker {
     }
   }
 
-  template <typename Arrangement>
   uint64_t CountMatches(const Arrangement& arrangement) const {
     uint64_t matches = 0;
     for (size_t i = 0; i < chunk_.capacity(); ++i) {
@@ -209,132 +261,76 @@ class Asker {
 
  private:
   const KeyMaker& maker_;
-  uint64_t keys_;
+  const uint64_t keys_;
   KeyChunk chunk_;
   MixedNumbers random_{1};
 };
 
-class Bench {
- public:
-  Bench(const Options& options, const Setting& setting)
-      : options_(options),
-        setting_(setting),
-        maker_(options.key_kind, setting.key_bytes, options.seed),
-        table_(maker_, setting.keys),
-        asker_(maker_, setting.keys) {}
-
-  std::vector<ArrangementRow> Measure(Collector* collector) {
-    FilterOptions filter_options;
-    filter_options.bits_per_key = setting_.bits_per_key;
-    Add(IndexAlone(table_));
-    Add(PerBlock(table_, filter_options, 11));
-    Add(PerBlock(table_, filter_options, 15));
-    Add(Partitioned(table_, filter_options));
-    Add(Full(table_, filter_options, Layout::kClassic, "full, classic"));
-    Add(Full(table_, filter_options, Layout::kLocal, "full, local"));
-    if (!options_.rates_only) {
-      ShowProgress(WithThousands(setting_.keys) + " keys in a table: timing");
-      benchmark::RunSpecifiedBenchmarks(collector);
-    }
-    benchmark::ClearRegisteredBenchmarks();
-    ShowProgress("");
-    const Medians medians = collector->TakeMedians();
-    for (ArrangementRow& row : rows_) {
-      for (const char* figure : {kMissTime, kHitTime, kBuildTime}) {
-        const auto median = medians.find({NameOf(figure, row), 1});
-        if (median != medians.end()) row.times[figure] = median->second;
-      }
-    }
-    return rows_;
-  }
-
- private:
-  static std::string NameOf(const char* figure, const ArrangementRow& row) {
-    return std::string(figure) + "/" + row.arrangement +
-           "/keys:" + std::to_string(row.setting.keys) +
-           "/bits_per_key:" + Significant(row.setting.bits_per_key, 10);
-  }
-
-  template <typename Arrangement>
-  void Add(Arrangement made) {
-    const auto arrangement = std::make_shared<Arrangement>(std::move(made));
-    ArrangementRow row;
-    row.arrangement = arrangement->Name();
-    row.setting = setting_;
-    ShowProgress(WithThousands(setting_.keys) +
-                 " keys in a table: " + row.arrangement);
-    arrangement->Build();
-    for (size_t i = 0; i < table_.keys.size(); ++i) {
-      if (!arrangement->MayMatch(table_.keys[i])) {
-        throw std::runtime_error(row.arrangement + " lost a key");
-      }
-    }
-    const auto keys = static_cast<double>(setting_.keys);
-    row.stored_bits_per_key =
-        static_cast<double>(arrangement->Bytes()) * 8 / keys;
-    row.lookup_bytes = arrangement->LookupBytes();
-    CountFalsePositives(*arrangement, &row);
-    RegisterLookups(arrangement, row);
-    RegisterMeasurement(NameOf(kBuildTime, row), setting_.keys,
-                        [arrangement, keys] {
-                          const auto start = std::chrono::steady_clock::now();
-                          arrangement->Build();
-                          return NanosecondsSince(start) / keys;
-                        });
-    rows_.push_back(std::move(row));
-  }
-
-  template <typename Arrangement>
-  void CountFalsePositives(const Arrangement& arrangement,
-                           ArrangementRow* row) {
-    uint64_t samples = 0;
-    uint64_t positives = 0;
-    while (samples < options_.samples) {
-      asker_.SetKeys(false);
-      positives += asker_.CountMatches(arrangement);
-      samples += asker_.ChunkKeys();
-    }
-    row->false_positive_rate =
-        static_cast<double>(positives) / static_cast<double>(samples);
-    row->false_positive_error =
-        BinomialError(row->false_positive_rate, samples);
-  }
-
-  template <typename Arrangement>
-  void RegisterLookups(const std::shared_ptr<Arrangement>& arrangement,
-                       const ArrangementRow& row) {
-    for (const bool present : {false, true}) {
-      const auto measure = [this, arrangement, present] {
-        asker_.SetKeys(present);
-        const auto keys = static_cast<double>(asker_.ChunkKeys());
-        const auto start = std::chrono::steady_clock::now();
-        benchmark::DoNotOptimize(asker_.CountMatches(*arrangement));
-        return NanosecondsSince(start) / keys;
-      };
-      RegisterMeasurement(NameOf(present ? kHitTime : kMissTime, row),
-                          asker_.ChunkKeys(), measure);
+// Builds one arrangement, counts, and registers its timings.
+void Measure(const Options& options, const Setting& setting,
+             Arrangement* arrangement, const SortedTable& table,
+             KeyStream* stream, Collector* collector) {
+  const std::string& name = arrangement->Name();
+  arrangement->Build();
+  for (const std::string& key : table.keys) {
+    if (!arrangement->MayMatch(key)) {
+      throw std::runtime_error(name + " lost a key");
     }
   }
-
-  const Options& options_;
-  const Setting setting_;
-  const KeyMaker maker_;
-  const SortedTable table_;
-  Asker asker_;
-  std::vector<ArrangementRow> rows_;
-};
+  uint64_t samples = 0;
+  uint64_t positives = 0;
+  for (; samples < options.samples; samples += stream->ChunkKeys()) {
+    stream->SetKeys(false);
+    positives += stream->CountMatches(*arrangement);
+  }
+  const double rate =
+      static_cast<double>(positives) / static_cast<double>(samples);
+  const auto keys = static_cast<double>(setting.keys);
+  collector->Add(setting.NameOf("counted", name),
+                 {{"stored_bits_per_key",
+                   static_cast<double>(arrangement->Bytes()) * 8 / keys},
+                  {"lookup_bytes", arrangement->LookupBytes()},
+                  {"false_positive_rate", rate},
+                  {"false_positive_error", BinomialError(rate, samples)}});
+  for (const bool present : {false, true}) {
+    RegisterMeasurement(
+        setting.NameOf(present ? "hit_ns" : "miss_ns", name),
+        stream->ChunkKeys(), [=] {
+          stream->SetKeys(present);
+          const auto start = std::chrono::steady_clock::now();
+          benchmark::DoNotOptimize(stream->CountMatches(*arrangement));
+          return NanosecondsSince(start) /
+                 static_cast<double>(stream->ChunkKeys());
+        });
+  }
+  RegisterMeasurement(setting.NameOf("build_ns_per_key", name), setting.keys,
+                      [arrangement, keys] {
+                        const auto start = std::chrono::steady_clock::now();
+                        arrangement->Build();
+                        return NanosecondsSince(start) / keys;
+                      });
+}
 
 }  // namespace
 
-std::vector<ArrangementRow> MeasureArrangements(const Options& options,
-                                                Collector* collector) {
-  std::vector<ArrangementRow> rows;
-  for (const Setting& setting : SettingsOf(options)) {
-    for (ArrangementRow& row : Bench(options, setting).Measure(collector)) {
-      rows.push_back(std::move(row));
+void MeasureArrangements(const Options& options, Collector* collector) {
+  if (options.only_list) return;
+  for (const Setting& setting : options.Settings()) {
+    const KeyMaker maker(options.key_kind, setting.key_bytes, options.seed);
+    const SortedTable table(maker, setting.keys);
+    KeyStream stream(maker, setting.keys);
+    const auto arrangements = Arrangements(table, setting.bits_per_key);
+    for (const auto& arrangement : arrangements) {
+      ShowProgress(WithThousands(setting.keys) +
+                   " keys in a table: " + arrangement->Name());
+      Measure(options, setting, arrangement.get(), table, &stream, collector);
+    }
+    if (options.rates_only) {
+      benchmark::ClearRegisteredBenchmarks();
+    } else {
+      collector->RunRegistered();
     }
   }
-  return rows;
 }
 
 }  // namespace deltabloom::bench

@@ -7,12 +7,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "db_bench_ext/filter_bench/allocations.h"
-
 namespace deltabloom::bench {
 namespace {
 
-// With so many positives the binomial error is 1.6 % of the rate.
+// With this many positives the binomial error is 1.6 % of the rate.
 constexpr uint64_t kEnoughPositives = 4000;
 
 constexpr int kBatch = 32;
@@ -20,9 +18,10 @@ constexpr int kBatch = 32;
 // Keys that are added between two looks at the clock.
 constexpr size_t kBuildChunkBytes = size_t{128} << 10;
 
-// Adds up the time between Start and Stop. A small build is timed by the clock
-// on the wall, which is quick to read, and the median of many builds counts. A
-// large one is hardly ever undisturbed: the time of its thread counts.
+// Adds up the time between Start and Stop. A small build is timed by the
+// monotonic clock, which is quick to read, and the median of many builds
+// counts. A large one is hardly ever undisturbed: the CPU time of its thread
+// counts.
 class BuildClock {
  public:
   explicit BuildClock(uint64_t keys)
@@ -46,7 +45,7 @@ class BuildClock {
   int64_t spent_ = 0;
 };
 
-// Calls fn(reader, keys in the batch, batch of slices) until fn says no more.
+// Looks up batches of keys.
 class Batch {
  public:
   explicit Batch(const KeyMaker& maker) : chunk_(maker) {
@@ -56,7 +55,7 @@ class Batch {
     }
   }
 
-  // How many of `n` keys the reader says may be there. n <= kBatch.
+  // The number of `n` keys that may match. n <= kBatch.
   uint64_t CountMatches(const KeyMaker& maker, FilterBitsReader* reader,
                         uint64_t first, int n, bool present) {
     for (int i = 0; i < n; ++i) {
@@ -86,7 +85,7 @@ BuiltFilter BuildFilter(const Competitor& competitor, const KeyMaker& maker,
   BuildClock clock(keys);
 
   clock.Start();
-  std::unique_ptr<FilterBitsBuilder> builder = competitor.NewBuilder();
+  std::unique_ptr<FilterBitsBuilder> builder = competitor.new_builder();
   clock.Stop();
   if (builder == nullptr) throw std::runtime_error("no filter is built");
   for (uint64_t done = 0; done < keys;) {
@@ -109,7 +108,7 @@ BuiltFilter BuildFilter(const Competitor& competitor, const KeyMaker& maker,
   }
 
   if (seconds != nullptr) *seconds = clock.Seconds();
-  filter.reader = competitor.NewReader(filter.bytes);
+  filter.reader = competitor.new_reader(filter.bytes);
   return filter;
 }
 
@@ -125,7 +124,7 @@ BuiltFilter BuildFloor(const Competitor& floor, uint64_t first, uint64_t keys,
   std::memset(memory.get(), 0x55, size);
   filter.owner = std::move(memory);
   filter.bytes = Slice(filter.owner.get(), size);
-  filter.reader = floor.NewReader(filter.bytes);
+  filter.reader = floor.new_reader(filter.bytes);
   return filter;
 }
 
@@ -133,7 +132,7 @@ uint64_t MeasureBuildBytes(const Competitor& competitor, const KeyMaker& maker,
                            uint64_t keys) {
   KeyChunk chunk(maker);
   AllocationCounter counter;
-  std::unique_ptr<FilterBitsBuilder> builder = competitor.NewBuilder();
+  std::unique_ptr<FilterBitsBuilder> builder = competitor.new_builder();
   for (uint64_t i = 0; i < keys; ++i) {
     chunk.Set(0, maker, i, true);
     builder->AddKey(chunk[0]);

@@ -39,15 +39,6 @@ void KeyMaker::Write(uint64_t number, bool present, char* key) const {
   }
 }
 
-void KeyMaker::WriteNeighbour(uint64_t first, uint64_t i, char* key) const {
-  if (kind_ != KeyKind::kRandom) return Write(first + i, false, key);
-  // The end of each is its own; the next present key is hardly ever so near.
-  constexpr size_t kOwnBytes = 4;
-  Write(first, false, key);
-  const uint64_t own = Mix(first + i);
-  std::memcpy(key + size_ - kOwnBytes, &own, kOwnBytes);
-}
-
 KeyChunk::KeyChunk(const KeyMaker& maker, size_t bytes)
     : key_size_(maker.size()),
       capacity_(std::max(bytes / maker.size() & ~size_t{31}, kMinChunkKeys)),

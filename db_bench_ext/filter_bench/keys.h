@@ -1,7 +1,6 @@
-// The keys that are added and asked for. Nothing is stored: a key is a function
-// of its number, so 100 million of them cost no memory, and a measurement can
-// ask for another key every time. A key that repeats would teach the branch
-// predictor its answer and the cache its bits.
+// The keys that are added and looked up. A key is a function of its number, so
+// 100 million keys need no memory, and every lookup can use another key. A
+// repeated key would train the branch predictor and keep its bits in the cache.
 #ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_KEYS_H_
 #define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_KEYS_H_
 
@@ -22,8 +21,8 @@ enum class KeyKind : uint8_t {
 };
 
 // Keys number 0, 1, ... of one kind and size. Present keys are added, absent
-// ones never; they are distinct. Structured absent keys lie between the
-// present ones.
+// ones never; all are distinct. Structured absent keys lie between the present
+// ones.
 class KeyMaker {
  public:
   // The smallest key size: with fewer bytes a 32-bit hash could be perfect, and
@@ -40,10 +39,6 @@ class KeyMaker {
   // Writes size() bytes.
   void Write(uint64_t number, bool present, char* key) const;
 
-  // Absent key number first + i, such that those of one `first` and i from 0
-  // up lie side by side in key order.
-  void WriteNeighbour(uint64_t first, uint64_t i, char* key) const;
-
  private:
   void WriteRandom(uint64_t x, char* key) const;
 
@@ -52,8 +47,8 @@ class KeyMaker {
   uint64_t seed_;
 };
 
-// Keys in a row in memory, few enough for the near caches: they are there when
-// a lookup asks, as the key of a real lookup is.
+// Keys in consecutive memory, few enough for the near caches, as the key of a
+// real lookup is.
 class KeyChunk {
  public:
   static constexpr size_t kLookupBytes = size_t{16} << 10;
@@ -77,7 +72,8 @@ class KeyChunk {
   std::vector<char> keys_;
 };
 
-// `count` numbers of absent keys that nobody got before, from any thread.
+// The first of `count` numbers of absent keys that no call returned before,
+// from any thread.
 uint64_t TakeAbsent(uint64_t count);
 
 }  // namespace deltabloom::bench

@@ -11,22 +11,18 @@ const std::vector<LookupKind>& AllLookupKinds() {
   using F = Form;
   using C = Choice;
   static const std::vector<LookupKind> kinds = {
-      {"miss_ns", "miss", P::kMiss, F::kOneByOne, C::kSingle},
-      {"hit_ns", "hit", P::kHit, F::kOneByOne, C::kSingle},
-      {"batch_miss_ns", "batch miss", P::kMiss, F::kBatch, C::kSingle},
-      {"batch_hit_ns", "batch hit", P::kHit, F::kBatch, C::kSingle},
-      {"mixed_ns", "mixed", P::kMixed, F::kBranching, C::kSingle},
-      {"dependent_miss_ns", "dep miss", P::kMiss, F::kDependent, C::kSingle},
-      {"random_filter_miss_ns", "random miss", P::kMiss, F::kOneByOne,
-       C::kRandom},
-      {"random_filter_hit_ns", "random hit", P::kHit, F::kOneByOne, C::kRandom},
-      {"random_filter_batch_miss_ns", "random batch", P::kMiss, F::kBatch,
-       C::kRandom},
-      {"skewed_filter_miss_ns", "skewed miss", P::kMiss, F::kOneByOne,
-       C::kSkewed},
-      {"skewed_filter_hit_ns", "skewed hit", P::kHit, F::kOneByOne, C::kSkewed},
-      {"skewed_filter_batch_miss_ns", "skewed batch", P::kMiss, F::kBatch,
-       C::kSkewed},
+      {"miss_ns", P::kMiss, F::kOneByOne, C::kSingle},
+      {"hit_ns", P::kHit, F::kOneByOne, C::kSingle},
+      {"batch_miss_ns", P::kMiss, F::kBatch, C::kSingle},
+      {"batch_hit_ns", P::kHit, F::kBatch, C::kSingle},
+      {"mixed_ns", P::kMixed, F::kBranching, C::kSingle},
+      {"dependent_miss_ns", P::kMiss, F::kDependent, C::kSingle},
+      {"random_filter_miss_ns", P::kMiss, F::kOneByOne, C::kRandom},
+      {"random_filter_hit_ns", P::kHit, F::kOneByOne, C::kRandom},
+      {"random_filter_batch_miss_ns", P::kMiss, F::kBatch, C::kRandom},
+      {"skewed_filter_miss_ns", P::kMiss, F::kOneByOne, C::kSkewed},
+      {"skewed_filter_hit_ns", P::kHit, F::kOneByOne, C::kSkewed},
+      {"skewed_filter_batch_miss_ns", P::kMiss, F::kBatch, C::kSkewed},
   };
   return kinds;
 }
@@ -72,9 +68,9 @@ void LookupLoop::SetKey(size_t i, size_t filter) {
   const bool present =
       kind_.presence == Presence::kHit ||
       (kind_.presence == Presence::kMixed && random_.Below(2) == 1);
-  const BuiltFilter& asked = filters_[filter];
+  const BuiltFilter& target = filters_[filter];
   const uint64_t number =
-      present ? asked.first + random_.Below(asked.keys) : TakeAbsent(1);
+      present ? target.first + random_.Below(target.keys) : TakeAbsent(1);
   chunk_.Set(i, maker_, number, present);
 }
 
@@ -106,8 +102,8 @@ uint64_t LookupLoop::RunBranching() {
   uint64_t matches = 0;
   uint64_t denials = 0;
   for (size_t i = 0; i < lookups_; ++i) {
-    // An engine reads a data block or goes on to the next table. What stands
-    // here instead costs nothing but cannot be done without a branch.
+    // An engine reads a data block or goes on to the next table. These
+    // statements cost nothing but cannot be compiled without a branch.
     if (reader->MayMatch(chunk_[i])) {
       benchmark::DoNotOptimize(++matches);
     } else {
@@ -128,7 +124,7 @@ uint64_t LookupLoop::RunOneByOneMany() {
 uint64_t LookupLoop::RunDependent() {
   FilterBitsReader* reader = readers_[0];
   uint64_t matches = 0;
-  // Which key of a pair comes next is known only with the answer.
+  // The answer decides which key of the next pair is looked up.
   size_t answer = 0;
   for (size_t i = 0; i < lookups_; ++i) {
     answer = reader->MayMatch(chunk_[2 * i + answer]);

@@ -21,7 +21,7 @@ enum class Form : uint8_t {
   kBatch,
 };
 
-// Which filter is asked.
+// Which filter a lookup uses.
 enum class Choice : uint8_t {
   kSingle,  // always the first
   kRandom,  // any, evenly
@@ -29,23 +29,22 @@ enum class Choice : uint8_t {
 };
 
 struct LookupKind {
-  const char* name;   // the column in JSON and CSV
-  const char* title;  // the column in tables
+  const char* name;
   Presence presence;
   Form form;
   Choice choice;
 };
 
-// All that are measured, in the order of columns.
+// All that are measured, in the order of tables.
 const std::vector<LookupKind>& AllLookupKinds();
 
 class LookupLoop {
  public:
-  // RocksDB's MultiGet asks for at most so many keys at a time.
+  // The most keys that RocksDB's MultiGet looks up in one call of a filter.
   static constexpr size_t kMaxBatch = 32;
 
-  // `filters` must outlive the loop. stream: loops with different numbers ask
-  // for different keys.
+  // `filters` must outlive the loop. Loops with different `stream` look up
+  // different keys.
   LookupLoop(const LookupKind& kind, const std::vector<BuiltFilter>& filters,
              const KeyMaker& maker, int batch, uint64_t stream);
 

@@ -1,46 +1,96 @@
-// filter_bench: what filters cost and what they let through, side by side.
-#include <unistd.h>
+// filter_bench: the cost and the false positives of filters, side by side.
+#include <leveldb/db.h>
 
 #include <cctype>
-#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
 #include <stdexcept>
+#include <utility>
 
-#include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/common/results.h"
-#include "db_bench_ext/filter_bench/arrangements.h"
-#include "db_bench_ext/filter_bench/collector.h"
-#include "db_bench_ext/filter_bench/database.h"
-#include "db_bench_ext/filter_bench/options.h"
-#include "db_bench_ext/filter_bench/outputs.h"
-#include "db_bench_ext/filter_bench/ranges.h"
-#include "db_bench_ext/filter_bench/results.h"
-#include "db_bench_ext/filter_bench/session.h"
+#include "db_bench_ext/filter_bench/modes.h"
+#include "rocksdb/version.h"
+#include "util/cpu.h"
 
 namespace deltabloom::bench {
 namespace {
 
-// Hands the defaults of ours and then the user's options to Google Benchmark.
-// False if it does not know one.
-bool InitializeBenchmark(const Options& options, char* program) {
+// The reason why a run has no result; null if it has one. Google Benchmark 1.8
+// renamed the fields: the first overload is for versions before it.
+template <typename Run>
+auto ProblemOf(const Run& run, int)
+    -> decltype(run.error_occurred, static_cast<const std::string*>(nullptr)) {
+  return run.error_occurred ? &run.error_message : nullptr;
+}
+
+template <typename Run>
+auto ProblemOf(const Run& run, long)
+    -> decltype(run.skipped, static_cast<const std::string*>(nullptr)) {
+  return run.skipped ? &run.skip_message : nullptr;
+}
+
+// The value of the first line `name ... SEPARATOR value` of a file.
+std::string Field(const char* file, const std::string& name, char separator) {
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    const size_t at = line.find(separator);
+    if (line.rfind(name, 0) != 0 || at == line.npos) continue;
+    const size_t start = line.find_first_not_of(" \t\"", at + 1);
+    if (start == line.npos) continue;
+    return line.substr(start, line.find('"', start) - start);
+  }
+  return "unknown";
+}
+
+// Google Benchmark adds the date, the caches and the load.
+void DescribeMachine(const Options& options, const std::string& command) {
+#if defined(__clang__)
+  const std::string compiler = __VERSION__;
+#else
+  const std::string compiler = std::string("gcc ") + __VERSION__;
+#endif
+  for (const auto& [name, value] :
+       std::vector<std::pair<const char*, std::string>>{
+           {"cpu", Field("/proc/cpuinfo", "model name", ':')},
+           {"cpu_level",
+            internal::CpuLevelName(internal::LevelOf(internal::ActiveCpu()))},
+           {"cpu_level_detected",
+            internal::CpuLevelName(internal::LevelOf(internal::DetectedCpu()))},
+           {"system", Field("/etc/os-release", "PRETTY_NAME", '=')},
+           {"compiler", compiler},
+           {"deltabloom", DELTABLOOM_VERSION},
+           {"rocksdb", rocksdb::GetRocksVersionAsString()},
+           {"leveldb", std::to_string(leveldb::kMajorVersion) + "." +
+                           std::to_string(leveldb::kMinorVersion)},
+           {"command", command},
+           {"baseline", options.baseline},
+           {"batch", std::to_string(options.batch)},
+           {"seed", std::to_string(options.seed)}}) {
+    benchmark::AddCustomContext(name, value);
+  }
+}
+
+// Passes our defaults and then the user's options to Google Benchmark. Returns
+// false if it does not know one.
+bool InitializeBenchmark(const Options& options) {
   // Google Benchmark keeps a pointer to the first.
   static std::vector<std::string> words;
   words = {
-      program,
+      "filter_bench",
       "--benchmark_enable_random_interleaving=true",
       "--benchmark_repetitions=" + std::to_string(options.repetitions),
       "--benchmark_min_time=" + std::to_string(options.min_seconds),
   };
   words.insert(words.end(), options.benchmark_options.begin(),
                options.benchmark_options.end());
-  // A number of seconds. From 1.8 on Google Benchmark warns of one without its
-  // unit, which older ones do not take.
-  if (DELTABLOOM_BENCHMARK_WANTS_UNITS) {
-    for (std::string& word : words) {
-      const bool seconds =
-          word.rfind("--benchmark_min_time=", 0) == 0 &&
-          std::isdigit(static_cast<unsigned char>(word.back())) != 0;
-      if (seconds) word += 's';
+  // From 1.8 on Google Benchmark warns of seconds without a unit, which older
+  // versions do not accept.
+  for (std::string& word : words) {
+    if (DELTABLOOM_BENCHMARK_WANTS_UNITS &&
+        word.rfind("--benchmark_min_time=", 0) == 0 &&
+        std::isdigit(static_cast<unsigned char>(word.back())) != 0) {
+      word += 's';
     }
   }
   std::vector<char*> arguments;
@@ -51,85 +101,92 @@ bool InitializeBenchmark(const Options& options, char* program) {
   return !benchmark::ReportUnrecognizedArguments(count, arguments.data());
 }
 
-void MeasureFilters(const Options& options, Collector* collector,
-                    Results* results) {
-  Session session(options, collector);
-  session.CheckMemory();
-  session.Run([&](const std::vector<Row>& rows) {
-    if (!options.StdoutTaken()) Print(Tables(rows, options.baseline));
-    results->rows.insert(results->rows.end(), rows.begin(), rows.end());
-  });
-}
-
-int Measure(const Options& options, char* program) {
-  if (!InitializeBenchmark(options, program)) return 2;
-  Outputs outputs(options);
+int Main(const std::vector<std::string>& arguments) {
+  Options options;
+  if (!ParseOptions(arguments, &options)) return 0;
+  if (!InitializeBenchmark(options)) return 2;
+  std::string command = "script/bench";
+  for (const std::string& argument : arguments) command += " " + argument;
+  DescribeMachine(options, command);
   Collector collector;
-  Results results;
-  std::string tables;
-  if (options.database) {
-    results.database = MeasureDatabases(options, &collector);
-    tables = DatabaseTables(results.database);
-  } else if (options.arrangements) {
-    results.arrangements = MeasureArrangements(options, &collector);
-    tables = ArrangementTables(results.arrangements);
-  } else if (options.ranges) {
-    results.ranges = MeasureRanges(options);
-    tables = RangeTables(results.ranges);
-  } else {
-    MeasureFilters(options, &collector, &results);
+  const auto measure = options.arrangements ? MeasureArrangements
+                       : options.ranges     ? MeasureRanges
+                                            : MeasureFilters;
+  measure(options, &collector);
+  ShowProgress("");
+  if (options.only_list) return 0;
+  const std::string json = collector.Json();
+  if (!options.files.StdoutTaken()) {
+    RunPython("filter_bench/report.py", {}, json);
   }
-  if (!options.StdoutTaken()) Print(tables);
-  outputs.Write(results, collector);
-  for (const Row& row : results.rows) {
-    if (row.false_negatives == 0) continue;
-    throw std::runtime_error(
-        row.competitor + " denied " + WithThousands(row.false_negatives) +
-        " added keys of " + WithThousands(row.setting.keys));
-  }
+  options.files.Write(Json::parse(json));
   return 0;
 }
 
-// The script runs this program part by part.
-[[noreturn]] void WriteReport(const Options& options, int argc, char** argv) {
-  constexpr char kSources[] = DELTABLOOM_SOURCE_DIR;
-  const std::string target = options.report->empty()
-                                 ? std::string(kSources) + "/docs"
-                                 : *options.report;
-  std::vector<std::string> words = {
-      "--bench",  std::filesystem::canonical("/proc/self/exe").string(),
-      "--source", kSources,
-      "--to",     target};
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word.compare(0, 9, "--report=") == 0) continue;
-    if (word == "--report") {
-      if (i + 1 < argc && *options.report == argv[i + 1]) ++i;
-      continue;
-    }
-    words.push_back(word);
-  }
-  const std::string script =
-      std::string(kSources) + "/db_bench_ext/filter_bench/report.py";
-  words.insert(words.begin(), {"/usr/bin/python3", script});
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  ForgetInterrupts();
-  execv("/usr/bin/python3", arguments.data());
-  throw std::runtime_error("cannot run /usr/bin/python3");
+}  // namespace
+
+void Collector::ReportRuns(const std::vector<Run>& runs) {
+  runs_.insert(runs_.end(), runs.begin(), runs.end());
 }
 
-}  // namespace
+void Collector::Add(const std::string& name,
+                    const std::map<std::string, double>& figures) {
+  Run run;
+  run.run_name.function_name = name;
+  run.iterations = 1;
+  for (const auto& [figure, value] : figures) run.counters[figure] = value;
+  runs_.push_back(run);
+}
+
+void Collector::RunRegistered() {
+  const size_t first = runs_.size();
+  benchmark::RunSpecifiedBenchmarks(this);
+  benchmark::ClearRegisteredBenchmarks();
+  for (size_t i = first; i < runs_.size(); ++i) {
+    const std::string* const problem = ProblemOf(runs_[i], 0);
+    if (problem != nullptr) throw std::runtime_error(*problem);
+  }
+}
+
+std::string Collector::Json() const {
+  std::ostringstream text;
+  benchmark::JSONReporter reporter;
+  reporter.SetOutputStream(&text);
+  reporter.SetErrorStream(&std::cerr);
+  reporter.ReportContext(Context());
+  if (!runs_.empty()) reporter.ReportRuns(runs_);
+  reporter.Finalize();
+  return text.str();
+}
+
+void SetNsPerKey(std::vector<double> iterations, benchmark::State* state) {
+  state->counters[kNsPerKey] = benchmark::Counter(
+      Median(std::move(iterations)), benchmark::Counter::kAvgThreads);
+}
+
+void RegisterMeasurement(const std::string& name, uint64_t keys,
+                         std::function<double()> measure,
+                         int most_repetitions) {
+  auto* const registered = benchmark::RegisterBenchmark(
+      name.c_str(),
+      [keys, measure = std::move(measure)](benchmark::State& state) {
+        std::vector<double> iterations;
+        for (auto unused : state) {
+          static_cast<void>(unused);
+          iterations.push_back(measure());
+          state.SetIterationTime(iterations.back() * 1e-9 *
+                                 static_cast<double>(keys));
+        }
+        SetNsPerKey(std::move(iterations), &state);
+      });
+  registered->UseManualTime()->Threads(1);
+  if (most_repetitions != 0) registered->Repetitions(most_repetitions);
+}
+
 }  // namespace deltabloom::bench
 
 int main(int argc, char** argv) {
-  using deltabloom::bench::Options;
   return deltabloom::bench::RunProgram("filter_bench", [argc, argv] {
-    const std::optional<Options> options =
-        deltabloom::bench::ParseOptions(argc, argv);
-    if (!options) return 0;
-    if (options->report) deltabloom::bench::WriteReport(*options, argc, argv);
-    return deltabloom::bench::Measure(*options, argv[0]);
+    return deltabloom::bench::Main({argv + 1, argv + argc});
   });
 }

@@ -2,200 +2,150 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <type_traits>
+#include <map>
+#include <sstream>
+#include <utility>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/filter_bench/competitor.h"
+#include "db_bench_ext/filter_bench/competitors.h"
 
 namespace deltabloom::bench {
 namespace {
 
 constexpr char kFooter[] = R"(
 Counts may end in k or M: 100k, 10M. Lists are separated by commas.
+script/bench --report [DIR] measures every figure in parts and writes tables.
 
-Google Benchmark measures: its own options work too, --benchmark_filter=REGEX,
---benchmark_min_time=SECONDS, --benchmark_format=json|csv|console,
---benchmark_out=FILE with --benchmark_out_format, --benchmark_list_tests and the
-rest of its manual. DELTABLOOM_CPU=portable|avx2|avx512 lowers what Deltabloom's
+Google Benchmark does the timing and writes the JSON; its options are accepted:
+--benchmark_filter=REGEX, --benchmark_min_time=SECONDS, --benchmark_list_tests
+and the rest of its manual, but for its files and formats (use --json).
+DELTABLOOM_CPU=portable|avx2|avx512 lowers the instructions that Deltabloom's
 kernels may use.
 
-Columns: build is ns and temporary bytes per added key (the peak beyond the
+Figures: build is ns and temporary bytes per added key (the peak beyond the
 filter itself); fp the false-positive rate with its binomial standard error;
-theory what the layout's mathematics gives; b/inf the stored bits per bit of
+theory the rate by the layout's formula; b/inf the stored bits per bit of
 information, log2(1/fp). All others are ns per key and thread: lookups of absent
 keys (miss), added keys (hit), both at random (mixed), of absent keys where each
-depends on the answer before it (dep), in batches (batch), and in a filter
+depends on the answer before it (dependent), in batches (batch), and in a filter
 chosen among many of 0.6 to 1.4 times as many keys, evenly (random) or 80 % of
-them in 20 % of the filters (skewed). The call, the loop and the key are
-included: see the floors.
+them in 20 % of the filters (skewed). They include the call, the loop and the
+key: compare the floors.
 
 Exit codes: 0 done; 1 a filter lost a key, or a run failed; 2 bad usage;
 130 interrupted.)";
 
-std::vector<std::string> FilterNames() {
+// The names of competitors that are not floors.
+std::vector<std::string> FilterNames(bool with_only_named) {
   std::vector<std::string> names;
   for (const CompetitorEntry& entry : AllCompetitors()) {
-    if (!entry.is_floor) names.push_back(entry.name);
+    if (entry.is_floor || (entry.only_named && !with_only_named)) continue;
+    names.push_back(entry.name);
   }
   return names;
 }
 
-// Those that take part unless others are named.
-std::vector<std::string> DefaultNames() {
-  std::vector<std::string> names;
-  for (const CompetitorEntry& entry : AllCompetitors()) {
-    if (!entry.is_floor && !entry.only_named) names.push_back(entry.name);
-  }
-  return names;
-}
-
-void CheckCompetitor(const char* option, const std::string& name,
-                     const std::vector<std::string>& known) {
+std::string CheckedCompetitor(const char* option, const std::string& name,
+                              const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), name) == known.end()) {
     throw UsageError(std::string(option) + ": unknown competitor '" + name +
                      "': use " + JoinList(known));
   }
-}
-
-std::vector<std::string> ParseCompetitors(const std::string& list) {
-  const std::vector<std::string> known = FilterNames();
-  std::vector<std::string> names = SplitList(list);
-  if (names.empty()) {
-    throw UsageError("--competitors: an empty list: use " + JoinList(known));
-  }
-  for (const std::string& name : names) {
-    CheckCompetitor("--competitors", name, known);
-  }
-  return names;
+  return name;
 }
 
 KeyKind ParseKeyKind(const std::string& name) {
-  if (name == "random") return KeyKind::kRandom;
-  if (name == "sequential") return KeyKind::kSequential;
-  if (name == "decimal") return KeyKind::kDecimal;
+  static const std::map<std::string, KeyKind> kinds = {
+      {"random", KeyKind::kRandom},
+      {"sequential", KeyKind::kSequential},
+      {"decimal", KeyKind::kDecimal}};
+  const auto found = kinds.find(name);
+  if (found != kinds.end()) return found->second;
   throw UsageError("--key-kind: '" + name +
                    "' is not random, sequential or decimal");
 }
 
-// Takes Google Benchmark's options out of *arguments.
-void TakeBenchmarkOptions(std::vector<std::string>* arguments,
-                          Options* options) {
-  const auto value_of = [](const std::string& argument, const char* name,
-                           std::string* value) {
-    const std::string start = std::string("--") + name + "=";
-    if (argument.compare(0, start.size(), start) != 0) return false;
-    *value = argument.substr(start.size());
-    return true;
-  };
-  std::vector<std::string> rest;
-  for (const std::string& argument : *arguments) {
-    if (argument.compare(0, 12, "--benchmark_") != 0) {
-      rest.push_back(argument);
-    } else if (!value_of(argument, "benchmark_format",
-                         &options->benchmark_format) &&
-               !value_of(argument, "benchmark_out", &options->benchmark_out) &&
-               !value_of(argument, "benchmark_out_format",
-                         &options->benchmark_out_format)) {
-      options->benchmark_options.push_back(argument);
-    }
-  }
-  for (const std::string& format :
-       {options->benchmark_format, options->benchmark_out_format}) {
-    if (!format.empty() && format != "json" && format != "csv" &&
-        format != "console") {
-      throw UsageError("--benchmark_format: '" + format +
-                       "' is not json, csv or console");
-    }
-  }
-  *arguments = rest;
-}
+// Declares options whose values are parsed by common/program.h.
+class Declarer {
+ public:
+  explicit Declarer(CLI::App* app) : app_(app) {}
 
-void CheckTogether(const Options& options) {
-  const size_t smallest = KeyMaker::SmallestSize(options.key_kind);
-  for (uint64_t size : options.key_bytes) {
-    if (size < smallest) {
-      throw UsageError("--key-bytes: " + std::to_string(size) +
-                       " is too short for keys of this kind: use " +
-                       std::to_string(smallest) + " or more");
-    }
+  template <typename T>
+  void Count(const std::string& name, uint64_t least, uint64_t most, T* value,
+             const std::string& help) {
+    Text(name, help, [=](const std::string& text) {
+      *value = static_cast<T>(ParseCount(name, text, least, most));
+    });
   }
-  if (options.report &&
-      (options.json || options.csv || options.plot ||
-       !options.benchmark_format.empty() || !options.benchmark_out.empty())) {
-    throw UsageError(
-        "--report writes files of its own: leave out --json, --csv, --plot and "
-        "Google Benchmark's formats");
-  }
-  if (options.database + options.arrangements + options.ranges > 1) {
-    throw UsageError(
-        "--database, --arrangements and --ranges: use one at a time");
-  }
-  const int takers = (options.json == "-" ? 1 : 0) +
-                     (options.csv == "-" ? 1 : 0) +
-                     (options.benchmark_format.empty() ? 0 : 1);
-  if (takers > 1) {
-    throw UsageError(
-        "--json, --csv and --benchmark_format: only one of them can have "
-        "standard output: name a file");
-  }
-}
 
-// The command line as text, before it is checked.
-struct RawOptions {
-  std::string competitors;
-  std::string keys;
-  std::string key_bytes;
-  std::string bits_per_key;
-  std::string key_kind;
-  std::string threads;
-  std::string batch;
-  std::string many_filter_keys;
-  std::string samples;
-  std::string repetitions;
-  std::string seed;
-  std::string json;
-  std::string csv;
-  std::string report;
-  bool no_floors = false;
+  template <typename T>
+  void Counts(const std::string& name, uint64_t least, uint64_t most,
+              std::vector<T>* values, const std::string& help) {
+    Text(name, help, [=](const std::string& text) {
+      ParseCounts(name, text, least, most, values);
+    });
+  }
+
+  void Text(const std::string& name, const std::string& help,
+            const std::function<void(const std::string&)>& parse) {
+    app_->add_option_function<std::string>(name, parse, help);
+  }
+
+ private:
+  CLI::App* const app_;
 };
 
-void Declare(CLI::App* app, RawOptions* raw, Options* options) {
-  app->footer(kFooter);
-  app->add_option("--competitors", raw->competitors,
-                  "Which filters, by name: " + JoinList(FilterNames()) +
-                      " (default: all but deltabloom-leveldb and its like, "
-                      "-seeded, -lowercase and -counted)");
+void Declare(CLI::App* app, Options* options) {
+  Declarer declare(app);
+  declare.Text("--competitors",
+               "Filters, by name: " + JoinList(FilterNames(true)) +
+                   " (default: all but deltabloom-leveldb and its like, "
+                   "-seeded, -lowercase and -counted)",
+               [options](const std::string& list) {
+                 options->competitors = ParseList<std::string>(
+                     "--competitors", list, [](const std::string& name) {
+                       return CheckedCompetitor("--competitors", name,
+                                                FilterNames(true));
+                     });
+               });
   app->add_option("--baseline", options->baseline,
                   "The competitor that ratios refer to (default: the first)");
-  app->add_option("--keys", raw->keys,
-                  "Keys per filter (default: 1k,100k,1M,10M)");
-  app->add_option("--bits-per-key", raw->bits_per_key,
-                  "Bits per key asked for, 1 to 100 (default: 10)");
-  app->add_option("--key-bytes", raw->key_bytes,
-                  "Sizes of keys, 8 to 1024 (default: 16)");
-  app->add_option("--key-kind", raw->key_kind,
-                  "random bytes; sequential: a prefix and a binary number; "
-                  "decimal: a number in digits (default: random)");
-  app->add_option("--threads", raw->threads,
-                  "Threads that look up at the same time (default: 1)");
-  app->add_option("--batch", raw->batch,
-                  "Keys per batch, 1 to 32 (default: 32)");
-  app->add_option("--many-filter-keys", raw->many_filter_keys,
-                  "Keys in all filters together where a lookup chooses among "
-                  "many (default: 4M); 0: leave these out");
-  app->add_option("--samples", raw->samples,
-                  "At most so many lookups to count false positives "
-                  "(default: 4M)");
-  app->add_option("--repetitions", raw->repetitions,
-                  "Of every timing; medians are reported (default: 5)");
-  app->add_option("--seed", raw->seed, "Of the keys (default: 1)");
-  app->add_flag("--no-floors", raw->no_floors,
+  declare.Counts("--keys", 1, 2'000'000'000, &options->keys,
+                 "Keys per filter (default: 1k,100k,1M,10M)");
+  declare.Text("--bits-per-key", "Bits per key, 1 to 100 (default: 10)",
+               [options](const std::string& list) {
+                 options->bits_per_key = ParseList<double>(
+                     "--bits-per-key", list, [](const std::string& text) {
+                       return ParseNumber("--bits-per-key", text, 1, 100);
+                     });
+               });
+  declare.Counts("--key-bytes", 8, 1024, &options->key_bytes,
+                 "Sizes of keys, 8 to 1024 (default: 16)");
+  declare.Text("--key-kind",
+               "random bytes; sequential: a prefix and a binary number; "
+               "decimal: a number in digits (default: random)",
+               [options](const std::string& name) {
+                 options->key_kind = ParseKeyKind(name);
+               });
+  declare.Counts("--threads", 1, 256, &options->threads,
+                 "Threads that look up at the same time (default: 1)");
+  declare.Count("--batch", 1, 32, &options->batch,
+                "Keys per batch, 1 to 32 (default: 32)");
+  declare.Count("--many-filter-keys", 0, 1'000'000'000,
+                &options->many_filter_keys,
+                "Keys in all filters together where a lookup chooses among "
+                "many (default: 4M); 0: leave these out");
+  declare.Count("--samples", 1000, 1'000'000'000, &options->samples,
+                "Most lookups to count false positives (default: 4M)");
+  declare.Count("--repetitions", 1, 1000, &options->repetitions,
+                "Repetitions of every timing; medians are reported "
+                "(default: 5)");
+  declare.Count("--seed", 0, UINT64_MAX, &options->seed,
+                "Seed of the keys (default: 1)");
+  app->add_flag("--no-floors", options->no_floors,
                 "Leave out the floors: empty call, hash, cache line");
   app->add_flag("--rates-only", options->rates_only,
                 "No timing: sizes, memory and false positives");
-  app->add_flag("--database", options->database,
-                "Measure Get and MultiGet in RocksDB databases instead, with "
-                "full and with partitioned filters, all in the block cache");
   app->add_flag("--arrangements", options->arrangements,
                 "Measure the filters of one table instead, arranged per block, "
                 "in partitions and as a whole (default keys: 10k,100k,1M)");
@@ -204,120 +154,106 @@ void Declare(CLI::App* app, RawOptions* raw, Options* options) {
       "Measure range filters instead: empty ranges over their length, "
       "beside Bloom filters of prefixes (default: 1M keys, 8 to 24 "
       "bits per key, 100k samples)");
-  app->add_flag("--quick", options->quick,
+  app->add_flag("--quick",
                 "Fewer and shorter runs: less than a minute with the defaults");
+  options->files.DeclareJson(app);
+  options->files.DeclarePlot(
+      app, "filter_bench/plots.py",
+      "Draw times over key counts as PNG; with several --bits-per-key false "
+      "positives over bits per key; with --ranges those of ranges");
 }
 
-void DeclareOutputs(CLI::App* app, RawOptions* raw, Options* options) {
-  app->add_option("--json", raw->json,
-                  "Write results as JSON to FILE or standard output")
-      ->expected(0, 1)
-      ->type_name("[FILE]");
-  app->add_option("--csv", raw->csv,
-                  "Write results as CSV to FILE or standard output")
-      ->expected(0, 1)
-      ->type_name("[FILE]");
-  app->add_option("--plot", options->plot,
-                  "Draw lookup_ns.png (over key counts) and "
-                  "false_positives.png (over bits per key) into DIR; of ranges "
-                  "ranges.png")
-      ->type_name("DIR");
-  app->add_option("--report", raw->report,
-                  "Measure what docs/performance.md shows and write its tables "
-                  "and plots, there or into DIR; about 25 minutes. Interrupted "
-                  "reports continue when started again. With --quick: a "
-                  "small one, to try it")
-      ->expected(0, 1)
-      ->type_name("[DIR]");
+bool Has(const std::vector<std::string>& arguments, const char* option) {
+  return std::find(arguments.begin(), arguments.end(), option) !=
+         arguments.end();
 }
 
-void Check(const CLI::App& app, const RawOptions& raw, Options* options) {
-  if (options->quick) {
+// Defaults that depend on flags; the options that are given replace them.
+void SetDefaults(const std::vector<std::string>& arguments, Options* options) {
+  const bool quick = Has(arguments, "--quick");
+  if (quick) {
     options->keys = {1000, 100'000, 1'000'000};
     options->many_filter_keys = 1'000'000;
     options->samples = 1'000'000;
     options->repetitions = 3;
     options->min_seconds = 0.005;
   }
-  if (options->arrangements) options->keys = {10'000, 100'000, 1'000'000};
-  if (options->ranges) {
-    options->keys = {options->quick ? uint64_t{100'000} : 1'000'000};
-    options->samples = options->quick ? 20'000 : 100'000;
+  if (Has(arguments, "--arrangements")) {
+    options->keys = {10'000, 100'000, 1'000'000};
+  }
+  if (Has(arguments, "--ranges")) {
+    options->keys = {quick ? uint64_t{100'000} : 1'000'000};
+    options->samples = quick ? 20'000 : 100'000;
     options->bits_per_key = {8, 10, 12, 14, 16, 18, 20, 24};
   }
-  const auto given = [&app](const char* option) {
-    return app.count(option) > 0;
-  };
-  options->competitors = DefaultNames();
-  if (given("--competitors")) {
-    options->competitors = ParseCompetitors(raw.competitors);
+  options->competitors = FilterNames(false);
+}
+
+// Moves Google Benchmark's options out of *arguments.
+void TakeBenchmarkOptions(std::vector<std::string>* arguments,
+                          Options* options) {
+  const auto own = std::stable_partition(
+      arguments->begin(), arguments->end(), [](const std::string& argument) {
+        return argument.rfind("--benchmark_", 0) != 0;
+      });
+  options->benchmark_options.assign(own, arguments->end());
+  arguments->erase(own, arguments->end());
+  for (const std::string& option : options->benchmark_options) {
+    if (option.rfind("--benchmark_out", 0) == 0 ||
+        option.rfind("--benchmark_format", 0) == 0) {
+      throw UsageError(option + ": use --json, which is Google Benchmark's");
+    }
+    options->only_list |= option == "--benchmark_list_tests" ||
+                          option == "--benchmark_list_tests=true";
   }
-  if (!given("--baseline")) options->baseline = options->competitors.front();
-  CheckCompetitor("--baseline", options->baseline, options->competitors);
-  if (given("--key-kind")) options->key_kind = ParseKeyKind(raw.key_kind);
-  const auto counts = [&given](const char* option, const std::string& text,
-                               uint64_t least, uint64_t most, auto* values) {
-    if (given(option)) ParseCounts(option, text, least, most, values);
-  };
-  counts("--keys", raw.keys, 1, 2'000'000'000, &options->keys);
-  counts("--key-bytes", raw.key_bytes, 8, 1024, &options->key_bytes);
-  counts("--threads", raw.threads, 1, 256, &options->threads);
-  if (given("--bits-per-key")) {
-    options->bits_per_key.clear();
-    for (const std::string& text : SplitList(raw.bits_per_key)) {
-      options->bits_per_key.push_back(
-          ParseNumber("--bits-per-key", text, 1, 100));
-    }
-    if (options->bits_per_key.empty()) {
-      throw UsageError("--bits-per-key: an empty list");
-    }
-  }
-  const auto count = [&given](const char* option, const std::string& text,
-                              uint64_t least, uint64_t most, auto* value) {
-    if (given(option)) {
-      *value = static_cast<std::remove_pointer_t<decltype(value)>>(
-          ParseCount(option, text, least, most));
-    }
-  };
-  count("--batch", raw.batch, 1, 32, &options->batch);
-  count("--many-filter-keys", raw.many_filter_keys, 0, 1'000'000'000,
-        &options->many_filter_keys);
-  count("--samples", raw.samples, 1000, 1'000'000'000, &options->samples);
-  count("--repetitions", raw.repetitions, 1, 1000, &options->repetitions);
-  count("--seed", raw.seed, 0, UINT64_MAX, &options->seed);
-  options->floors = !raw.no_floors && !options->rates_only;
-  const auto target = [&given](const char* option, const std::string& file,
-                               const char* otherwise) {
-    std::optional<std::string> result;
-    if (given(option)) result = file.empty() ? otherwise : file;
-    return result;
-  };
-  options->json = target("--json", raw.json, "-");
-  options->csv = target("--csv", raw.csv, "-");
-  options->report = target("--report", raw.report, "");
-  CheckTogether(*options);
 }
 
 }  // namespace
 
-std::optional<Options> ParseOptions(int argc, char** argv) {
-  Options options;
-  RawOptions raw;
+std::string Setting::NameOf(const std::string& figure,
+                            const std::string& competitor) const {
+  std::ostringstream name;
+  name << figure << '/' << competitor << "/keys:" << keys
+       << "/key_bytes:" << key_bytes << "/bits_per_key:" << bits_per_key;
+  return name.str();
+}
+
+std::vector<Setting> Options::Settings() const {
+  std::vector<Setting> settings;
+  for (const size_t size : key_bytes) {
+    for (const double bits : bits_per_key) {
+      for (const uint64_t count : keys) settings.push_back({count, size, bits});
+    }
+  }
+  return settings;
+}
+
+bool ParseOptions(std::vector<std::string> arguments, Options* options) {
   CLI::App app(
       "Measures filters side by side: building, size, false positives "
       "and lookups.",
       "script/bench");
-  Declare(&app, &raw, &options);
-  DeclareOutputs(&app, &raw, &options);
-  std::vector<std::string> arguments(argv + 1, argv + argc);
-  options.command_line = "script/bench";
-  for (const std::string& argument : arguments) {
-    options.command_line += " " + argument;
+  app.footer(kFooter);
+  Declare(&app, options);
+  SetDefaults(arguments, options);
+  TakeBenchmarkOptions(&arguments, options);
+  if (!ParseCommandLine(std::move(arguments), &app)) return false;
+  if (options->baseline.empty()) {
+    options->baseline = options->competitors.front();
   }
-  TakeBenchmarkOptions(&arguments, &options);
-  if (!ParseCommandLine(std::move(arguments), &app)) return std::nullopt;
-  Check(app, raw, &options);
-  return options;
+  CheckedCompetitor("--baseline", options->baseline, options->competitors);
+  const size_t smallest = KeyMaker::SmallestSize(options->key_kind);
+  for (const size_t size : options->key_bytes) {
+    if (size >= smallest) continue;
+    throw UsageError("--key-bytes: " + std::to_string(size) +
+                     " is too short for keys of this kind: use " +
+                     std::to_string(smallest) + " or more");
+  }
+  if (options->arrangements && options->ranges) {
+    throw UsageError("--arrangements and --ranges: use one at a time");
+  }
+  options->files.Claim();
+  return true;
 }
 
 }  // namespace deltabloom::bench

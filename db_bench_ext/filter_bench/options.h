@@ -1,21 +1,32 @@
-// What the command line asks for.
+// The options of filter_bench.
 #ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_OPTIONS_H_
 #define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_OPTIONS_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/filter_bench/keys.h"
 
 namespace deltabloom::bench {
 
+// Everything that is measured together, alternating between the competitors.
+struct Setting {
+  uint64_t keys = 0;
+  size_t key_bytes = 0;
+  double bits_per_key = 0;
+
+  // FIGURE/COMPETITOR/keys:1000/key_bytes:16/bits_per_key:10
+  std::string NameOf(const std::string& figure,
+                     const std::string& competitor) const;
+};
+
 struct Options {
   std::vector<std::string> competitors;  // names, in the order of tables
-  std::string baseline;                  // whose times ratios refer to
+  std::string baseline;                  // the competitor that ratios refer to
   std::vector<uint64_t> keys = {1000, 100'000, 1'000'000, 10'000'000};
-  std::vector<uint64_t> key_bytes = {16};
+  std::vector<size_t> key_bytes = {16};
   std::vector<double> bits_per_key = {10};
   std::vector<int> threads = {1};
   KeyKind key_kind = KeyKind::kRandom;
@@ -25,34 +36,20 @@ struct Options {
   int repetitions = 5;
   double min_seconds = 0.02;
   uint64_t seed = 1;
-  bool floors = true;
-  bool quick = false;
+  bool no_floors = false;
   bool rates_only = false;
-  bool database = false;      // measure databases, not bare filters
   bool arrangements = false;  // measure the filters of a table
   bool ranges = false;        // measure range filters
+  bool only_list = false;     // --benchmark_list_tests
+  ResultFiles files;
+  std::vector<std::string> benchmark_options;  // Google Benchmark's own
 
-  // Where results go: a file, "-" for standard output, or nowhere.
-  std::optional<std::string> json;
-  std::optional<std::string> csv;
-  std::optional<std::string> plot;    // a directory
-  std::optional<std::string> report;  // a directory
-
-  std::string command_line;
-  // Google Benchmark's own options; three of them are handled here.
-  std::vector<std::string> benchmark_options;
-  std::string benchmark_format;
-  std::string benchmark_out;
-  std::string benchmark_out_format = "json";
-
-  // Standard output carries results for a machine, so nothing else.
-  bool StdoutTaken() const {
-    return json == "-" || csv == "-" || !benchmark_format.empty();
-  }
+  // All combinations.
+  std::vector<Setting> Settings() const;
 };
 
-// Null if help was asked for, which has been printed. Throws UsageError.
-std::optional<Options> ParseOptions(int argc, char** argv);
+// Returns false after printing the help. Throws UsageError.
+bool ParseOptions(std::vector<std::string> arguments, Options* options);
 
 }  // namespace deltabloom::bench
 

@@ -1,148 +1,277 @@
-#include "db_bench_ext/filter_bench/ranges.h"
-
-#include <benchmark/benchmark.h>
-
+// Range filters beside Bloom filters of prefixes.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/common/results.h"
-#include "db_bench_ext/filter_bench/range_sets.h"
+#include "db_bench_ext/filter_bench/modes.h"
 #include "deltabloom/filter.h"
 #include "util/range/range_part.h"
 
 namespace deltabloom::bench {
 namespace {
 
-// Asked one after the other for a time, so that processor and caches see other
-// bytes each time.
-constexpr size_t kQuestionsPerTime = 512;
-
-double NanosecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now() - start)
-      .count();
-}
-
-double Median(std::vector<double> values) {
-  const auto middle =
-      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-class RangeFilter {
- public:
-  explicit RangeFilter(std::string name) : name_(std::move(name)) {}
-  virtual ~RangeFilter() = default;
-  const std::string& Name() const { return name_; }
-  virtual void Build(const RangeSet& set) = 0;
-  virtual bool MayMatch(const KeyRange& range) const = 0;
-  virtual uint64_t Bytes() const = 0;
-  // What the mathematics allow at most for ranges of so many numbers; NaN if
-  // they say nothing.
-  virtual double Bound(const RangeSet& set, uint64_t length) const = 0;
-
- private:
-  const std::string name_;
+struct KeyRange {
+  std::string lower;
+  std::string upper;
 };
 
-class Part : public RangeFilter {
- public:
-  Part(std::string name, double bits_per_key)
-      : RangeFilter(std::move(name)), bits_per_key_(bits_per_key) {}
+// Keys and empty ranges.
+struct RangeSet {
+  std::string name;
+  std::vector<std::string> keys;  // sorted, distinct
+  // The integers in a range, or the bytes at the end of a text that are free.
+  std::vector<uint64_t> lengths;
+  bool texts = false;
+  // A range of that length, which may hold keys.
+  std::function<KeyRange(MixedNumbers* random, uint64_t length)> draw;
+  // Sizes of prefixes for the prefix Bloom filters.
+  std::vector<size_t> prefix_bytes;
 
-  void Build(const RangeSet& set) override {
-    internal::RangePartBuilder builder(bits_per_key_);
-    for (const std::string& key : set.keys) builder.AddKey(key);
-    part_.reset();
-    bytes_.clear();
-    builder.Finish(&bytes_);
-    part_.emplace(bytes_);
+  bool Holds(const KeyRange& range) const {
+    const auto key = std::lower_bound(keys.begin(), keys.end(), range.lower);
+    return key != keys.end() && *key < range.upper;
   }
-  bool MayMatch(const KeyRange& range) const override {
-    return part_->MayMatch(range.lower, range.upper);
-  }
-  uint64_t Bytes() const override { return bytes_.size(); }
-  double Bound(const RangeSet& set, uint64_t length) const override {
-    if (set.texts) return std::nan("");
-    const double bits =
-        static_cast<double>(Bytes()) * 8 / static_cast<double>(set.keys.size());
-    return std::min(1.0, static_cast<double>(length) / std::exp2(bits - 2));
-  }
-
- private:
-  double bits_per_key_;
-  std::string bytes_;
-  std::optional<internal::RangePart> part_;
 };
 
-// As RocksDB uses one: a range is answered if both bounds, the upper one
+// A file of the package wamerican-huge.
+constexpr char kWords[] = "/usr/share/dict/american-english-huge";
+
+std::string BigEndian(uint64_t number) {
+  std::string bytes(8, '\0');
+  for (size_t i = 8; i-- > 0; number >>= 8) {
+    bytes[i] = static_cast<char>(number);
+  }
+  return bytes;
+}
+
+KeyRange RangeFrom(uint64_t first, uint64_t length) {
+  const uint64_t last = std::min(first, ~uint64_t{0} - length);
+  return {BigEndian(last), BigEndian(last + length)};
+}
+
+// All texts from `text` on that begin with `text` without its last `free`
+// bytes.
+KeyRange RangeFrom(const std::string& text, uint64_t free) {
+  KeyRange range{
+      text,
+      text.substr(0, text.size() - std::min<uint64_t>(free, text.size() - 1))};
+  if (free == 0) {
+    range.upper.push_back('\0');
+  } else {
+    ++range.upper.back();
+  }
+  return range;
+}
+
+void SortDistinct(std::vector<std::string>* keys) {
+  std::sort(keys->begin(), keys->end());
+  keys->erase(std::unique(keys->begin(), keys->end()), keys->end());
+}
+
+RangeSet Numbers(std::string name, const std::vector<uint64_t>& numbers) {
+  RangeSet set;
+  set.name = std::move(name);
+  for (const uint64_t number : numbers) set.keys.push_back(BigEndian(number));
+  SortDistinct(&set.keys);
+  set.lengths = {1, 16, 64, 256, 1024, 16'384, 131'072, 1'048'576};
+  set.prefix_bytes = {5, 6, 7};
+  return set;
+}
+
+RangeSet Uniform(uint64_t keys, MixedNumbers* random) {
+  std::vector<uint64_t> numbers(keys);
+  for (uint64_t& number : numbers) number = random->Next();
+  RangeSet set = Numbers("uniform", numbers);
+  set.draw = [](MixedNumbers* from, uint64_t length) {
+    return RangeFrom(from->Next(), length);
+  };
+  return set;
+}
+
+// Ranges that begin 1 to 1,024 after one of the keys.
+RangeSet Correlated(uint64_t keys, MixedNumbers* random) {
+  const auto numbers = std::make_shared<std::vector<uint64_t>>(keys);
+  for (uint64_t& number : *numbers) number = random->Next();
+  RangeSet set = Numbers("correlated", *numbers);
+  set.draw = [numbers](MixedNumbers* from, uint64_t length) {
+    const uint64_t key = (*numbers)[from->Below(numbers->size())];
+    return RangeFrom(key + 1 + from->Below(1024), length);
+  };
+  return set;
+}
+
+// Series of a thousand keys with gaps of 1,000 to 100,000, like the events of a
+// source; ranges within the time of one series.
+RangeSet Clustered(uint64_t keys, MixedNumbers* random) {
+  constexpr uint64_t kSeries = 1000;
+  std::vector<uint64_t> numbers;
+  const auto starts = std::make_shared<std::vector<uint64_t>>();
+  for (uint64_t i = 0; i < keys; ++i) {
+    if (i % kSeries == 0) {
+      numbers.push_back(random->Next());
+      starts->push_back(numbers.back());
+    } else {
+      numbers.push_back(numbers.back() + 1000 + random->Below(99'000));
+    }
+  }
+  RangeSet set = Numbers("clustered", numbers);
+  set.draw = [starts](MixedNumbers* from, uint64_t length) {
+    const uint64_t start = (*starts)[from->Below(starts->size())];
+    return RangeFrom(start + from->Below(kSeries * 50'000), length);
+  };
+  return set;
+}
+
+// Every second of the distinct texts is a key; ranges begin at the others.
+RangeSet Texts(std::string name, std::vector<std::string> texts,
+               MixedNumbers* random) {
+  RangeSet set;
+  set.name = std::move(name);
+  set.texts = true;
+  set.lengths = {0, 1, 2, 4};
+  SortDistinct(&texts);
+  const auto absent = std::make_shared<std::vector<std::string>>();
+  for (std::string& text : texts) {
+    (random->Below(2) == 0 ? set.keys : *absent).push_back(std::move(text));
+  }
+  set.draw = [absent](MixedNumbers* from, uint64_t length) {
+    return RangeFrom((*absent)[from->Below(absent->size())], length);
+  };
+  return set;
+}
+
+// Addresses of pages. Few sites have many pages; names are made of syllables.
+std::vector<std::string> Urls(uint64_t count, MixedNumbers* random) {
+  const auto word = [random](uint64_t syllables) {
+    std::string text;
+    for (; syllables > 0; --syllables) {
+      text += "bcdfghklmnprstvw"[random->Below(16)];
+      text += "aeiou"[random->Below(5)];
+    }
+    return text;
+  };
+  std::vector<std::string> sites, folders;
+  for (uint64_t i = 0; i < count / 40 + 1; ++i) {
+    sites.push_back("https://www." + word(2 + random->Below(3)) +
+                    (random->Below(2) == 0 ? ".org/" : ".com/"));
+  }
+  for (int i = 0; i < 2000; ++i) folders.push_back(word(1 + random->Below(4)));
+  std::vector<std::string> urls;
+  for (uint64_t i = 0; i < count; ++i) {
+    // The n-th site has a share in proportion to 1 / n, nearly.
+    const double share =
+        static_cast<double>(random->Next() >> 11) / 9007199254740992.0;
+    const auto site = static_cast<size_t>(
+        std::pow(static_cast<double>(sites.size()), share) - 1);
+    std::string url = sites[site];
+    for (uint64_t depth = random->Below(3); depth > 0; --depth) {
+      url += folders[random->Below(folders.size())] + "/";
+    }
+    url += word(2 + random->Below(3));
+    if (random->Below(2) == 0) url += "-" + std::to_string(random->Below(5000));
+    urls.push_back(url + ".html");
+  }
+  return urls;
+}
+
+std::vector<std::string> Words() {
+  std::vector<std::string> words;
+  std::ifstream file(kWords);
+  for (std::string line; std::getline(file, line);) words.push_back(line);
+  return words;
+}
+
+// About `keys` keys in each set; the words only where the word list is
+// installed.
+std::vector<RangeSet> MakeRangeSets(uint64_t keys, uint64_t seed) {
+  MixedNumbers random(seed);
+  std::vector<RangeSet> sets;
+  sets.push_back(Uniform(keys, &random));
+  sets.push_back(Correlated(keys, &random));
+  sets.push_back(Clustered(keys, &random));
+  sets.push_back(Texts("urls", Urls(2 * keys, &random), &random));
+  sets.back().prefix_bytes = {18, 24, 32};
+  std::vector<std::string> words = Words();
+  if (!words.empty()) {
+    // Every step-th word, so that the words are spread as in the whole list.
+    const size_t step = std::max<size_t>(1, words.size() / (2 * keys));
+    std::vector<std::string> some;
+    for (size_t i = 0; i < words.size(); i += step) some.push_back(words[i]);
+    sets.push_back(Texts("words", std::move(some), &random));
+    sets.back().prefix_bytes = {4, 6, 8};
+  }
+  return sets;
+}
+
+// Lookups per timing, so that processor and caches see other bytes each time.
+constexpr size_t kLookupsPerTiming = 512;
+
+struct RangeFilter {
+  std::string name;
+  std::function<void(const RangeSet&, std::string* bytes)> build;
+  std::function<std::function<bool(const KeyRange&)>(const std::string& bytes)>
+      open;
+  bool has_bound = false;  // Grafite's, for numbers
+};
+
+RangeFilter RangePartFilter(const std::string& name, double bits_per_key) {
+  return {name,
+          [bits_per_key](const RangeSet& set, std::string* bytes) {
+            internal::RangePartBuilder builder(bits_per_key);
+            for (const std::string& key : set.keys) builder.AddKey(key);
+            builder.Finish(bytes);
+          },
+          [](const std::string& bytes) {
+            const auto part = std::make_shared<internal::RangePart>(bytes);
+            return [part](const KeyRange& range) {
+              return part->MayMatch(range.lower, range.upper);
+            };
+          },
+          true};
+}
+
+// As RocksDB uses one: it can answer a range if both bounds, the upper one
 // included, have the same prefix.
-class PrefixBloom : public RangeFilter {
- public:
-  PrefixBloom(size_t prefix, double bits_per_key)
-      : RangeFilter("prefix Bloom, " + std::to_string(prefix) + " bytes"),
-        prefix_(prefix) {
-    options_.bits_per_key = bits_per_key;
-    options_.layout = Layout::kLocal;
-  }
+RangeFilter PrefixBloom(size_t size, double bits_per_key) {
+  const auto prefix = [size](std::string_view key) {
+    return key.substr(0, size);
+  };
+  return {"prefix Bloom, " + std::to_string(size) + " bytes",
+          [bits_per_key, prefix](const RangeSet& set, std::string* bytes) {
+            FilterOptions options;
+            options.bits_per_key = bits_per_key;
+            options.layout = Layout::kLocal;
+            FilterBuilder builder(options);
+            for (const std::string& key : set.keys) builder.AddKey(prefix(key));
+            builder.Finish(bytes);
+          },
+          [prefix](const std::string& bytes) {
+            const auto filter = std::make_shared<Filter>(bytes);
+            return [filter, prefix](const KeyRange& range) {
+              return prefix(range.lower) != prefix(range.upper) ||
+                     filter->MayMatch(prefix(range.lower));
+            };
+          }};
+}
 
-  void Build(const RangeSet& set) override {
-    FilterBuilder builder(options_);
-    for (const std::string& key : set.keys) builder.AddKey(Prefix(key));
-    filter_.reset();
-    bytes_.clear();
-    builder.Finish(&bytes_);
-    filter_.emplace(bytes_);
-  }
-  bool MayMatch(const KeyRange& range) const override {
-    const std::string_view prefix = Prefix(range.lower);
-    return prefix != Prefix(range.upper) || filter_->MayMatch(prefix);
-  }
-  uint64_t Bytes() const override { return bytes_.size(); }
-  double Bound(const RangeSet&, uint64_t) const override {
-    return std::nan("");
-  }
-
- private:
-  std::string_view Prefix(std::string_view key) const {
-    return key.substr(0, prefix_);
-  }
-
-  FilterOptions options_;
-  size_t prefix_;
-  std::string bytes_;
-  std::optional<Filter> filter_;
-};
-
-// What building a filter for the same keys takes.
-double CompactBuildTime(const RangeSet& set, double bits_per_key,
-                        int repetitions) {
+// A compact filter of the same keys, to compare the time of building.
+void BuildCompact(const RangeSet& set, double bits_per_key,
+                  std::string* bytes) {
   FilterOptions options;
   options.layout = Layout::kCompact;
   options.bits_per_key = bits_per_key;
-  std::vector<double> times;
-  for (int i = 0; i < repetitions; ++i) {
-    std::string bytes;
-    const auto start = std::chrono::steady_clock::now();
-    FilterBuilder builder(options);
-    for (const std::string& key : set.keys) builder.AddKey(key);
-    builder.Finish(&bytes);
-    times.push_back(NanosecondsSince(start) /
-                    static_cast<double>(set.keys.size()));
-  }
-  return Median(std::move(times));
+  FilterBuilder builder(options);
+  for (const std::string& key : set.keys) builder.AddKey(key);
+  builder.Finish(bytes);
 }
 
-// Empty ranges, or as many as a hundred times as many draws give.
+// `count` empty ranges, or fewer if 100 * count draws give fewer.
 std::vector<KeyRange> EmptyRanges(const RangeSet& set, uint64_t length,
                                   uint64_t count, MixedNumbers* random) {
   std::vector<KeyRange> ranges;
@@ -155,112 +284,118 @@ std::vector<KeyRange> EmptyRanges(const RangeSet& set, uint64_t length,
 
 class Bench {
  public:
-  Bench(const Options& options, const RangeSet& set)
-      : options_(options), set_(set), random_(options.seed + 1) {
+  Bench(const Options& options, const RangeSet& set, Collector* collector)
+      : options_(options),
+        set_(set),
+        collector_(collector),
+        random_(options.seed + 1) {
     for (const uint64_t length : set.lengths) {
       ShowProgress(set.name + ": ranges of length " + std::to_string(length));
       ranges_.push_back(EmptyRanges(set, length, options.samples, &random_));
     }
   }
 
-  void Measure(double bits, std::vector<RangeRow>* rows) {
-    const double point = internal::PointBitsPerKey(bits);
-    const double compact =
-        options_.rates_only
-            ? 0
-            : CompactBuildTime(set_, point, options_.repetitions);
-    std::vector<std::unique_ptr<RangeFilter>> filters;
-    filters.push_back(
-        std::make_unique<Part>("deltabloom", internal::RangeBitsPerKey(bits)));
-    filters.push_back(std::make_unique<Part>("deltabloom, ranges alone", bits));
+  void Measure(double bits) {
+    const double compact = BuildTime([&](std::string* bytes) {
+      BuildCompact(set_, internal::PointBitsPerKey(bits), bytes);
+    });
+    std::vector<RangeFilter> filters = {
+        RangePartFilter("deltabloom", internal::RangeBitsPerKey(bits)),
+        RangePartFilter("deltabloom, ranges alone", bits)};
     for (const size_t prefix : set_.prefix_bytes) {
-      filters.push_back(std::make_unique<PrefixBloom>(prefix, bits));
+      filters.push_back(PrefixBloom(prefix, bits));
     }
-    for (const auto& filter : filters) {
+    for (const RangeFilter& filter : filters) {
       ShowProgress(set_.name + ", " + Significant(bits, 4) +
-                   " bits per key: " + filter->Name());
-      RangeRow row;
-      row.set = set_.name;
-      row.keys = set_.keys.size();
-      row.bits_per_key = bits;
-      row.filter = filter->Name();
-      row.build_ns_per_key = BuildTime(filter.get());
-      row.compact_build_ns_per_key = compact;
-      row.stored_bits_per_key = static_cast<double>(filter->Bytes()) * 8 /
-                                static_cast<double>(set_.keys.size());
-      CheckKeys(*filter);
+                   " bits per key: " + filter.name);
+      std::string bytes;
+      filter.build(set_, &bytes);
+      const double stored = static_cast<double>(bytes.size()) * 8 /
+                            static_cast<double>(set_.keys.size());
+      std::map<std::string, double> figures = {{"stored_bits_per_key", stored}};
+      if (!options_.rates_only) {
+        figures["compact_build_ns_per_key"] = compact;
+        figures["build_ns_per_key"] =
+            BuildTime([&](std::string* built) { filter.build(set_, built); });
+      }
+      const auto may_match = filter.open(bytes);
+      for (const std::string& key : set_.keys) {
+        if (may_match({key, key + '\0'})) continue;
+        throw std::runtime_error(filter.name + " lost a key of " + set_.name);
+      }
       for (size_t i = 0; i < ranges_.size(); ++i) {
         if (ranges_[i].empty()) continue;
-        AskEmpty(*filter, i, &row);
-        rows->push_back(row);
+        const uint64_t length = set_.lengths[i];
+        if (filter.has_bound && !set_.texts) {
+          figures["bound"] = std::min(
+              1.0, static_cast<double>(length) / std::exp2(stored - 2));
+        }
+        LookUp(may_match, ranges_[i], &figures);
+        collector_->Add("range/" + set_.name + "/" + filter.name +
+                            "/keys:" + std::to_string(set_.keys.size()) +
+                            "/bits_per_key:" + Significant(bits, 10) +
+                            "/length:" + std::to_string(length),
+                        figures);
       }
     }
-    ShowProgress("");
   }
 
  private:
-  double BuildTime(RangeFilter* filter) const {
+  // The median in nanoseconds per key.
+  double BuildTime(const std::function<void(std::string*)>& build) const {
+    if (options_.rates_only) return 0;
     std::vector<double> times;
-    for (int i = 0; i < (options_.rates_only ? 1 : options_.repetitions); ++i) {
+    for (int i = 0; i < options_.repetitions; ++i) {
+      std::string bytes;
       const auto start = std::chrono::steady_clock::now();
-      filter->Build(set_);
+      build(&bytes);
       times.push_back(NanosecondsSince(start) /
                       static_cast<double>(set_.keys.size()));
     }
-    return options_.rates_only ? 0 : Median(std::move(times));
+    return Median(std::move(times));
   }
 
-  void CheckKeys(const RangeFilter& filter) const {
-    for (const std::string& key : set_.keys) {
-      if (filter.MayMatch({key, key + '\0'})) continue;
-      throw std::runtime_error(filter.Name() + " lost a key of " + set_.name);
-    }
-  }
-
-  void AskEmpty(const RangeFilter& filter, size_t i, RangeRow* row) {
-    const std::vector<KeyRange>& ranges = ranges_[i];
-    row->length = set_.lengths[i];
-    row->bound = filter.Bound(set_, row->length);
-    uint64_t positives = 0;
-    for (const KeyRange& range : ranges) positives += filter.MayMatch(range);
-    row->samples = ranges.size();
-    row->false_positive_rate =
-        static_cast<double>(positives) / static_cast<double>(ranges.size());
-    row->false_positive_error =
-        BinomialError(row->false_positive_rate, ranges.size());
-    row->question_ns = 0;
+  void LookUp(const std::function<bool(const KeyRange&)>& may_match,
+              const std::vector<KeyRange>& ranges,
+              std::map<std::string, double>* figures) {
+    const auto positives =
+        std::count_if(ranges.begin(), ranges.end(), may_match);
+    const auto samples = static_cast<double>(ranges.size());
+    const double rate = static_cast<double>(positives) / samples;
+    (*figures)["false_positive_rate"] = rate;
+    (*figures)["false_positive_error"] = BinomialError(rate, ranges.size());
+    (*figures)["samples"] = samples;
     if (options_.rates_only) return;
     std::vector<double> times;
-    for (int repetition = 0; repetition < 5 * options_.repetitions;
-         ++repetition) {
+    for (int i = 0; i < 5 * options_.repetitions; ++i) {
       size_t at = random_.Below(ranges.size());
       const auto start = std::chrono::steady_clock::now();
-      for (size_t n = 0; n < kQuestionsPerTime; ++n) {
-        benchmark::DoNotOptimize(filter.MayMatch(ranges[at]));
+      for (size_t n = 0; n < kLookupsPerTiming; ++n) {
+        benchmark::DoNotOptimize(may_match(ranges[at]));
         if (++at == ranges.size()) at = 0;
       }
-      times.push_back(NanosecondsSince(start) / kQuestionsPerTime);
+      times.push_back(NanosecondsSince(start) / kLookupsPerTiming);
     }
-    row->question_ns = Median(std::move(times));
+    (*figures)["question_ns"] = Median(std::move(times));
   }
 
   const Options& options_;
   const RangeSet& set_;
+  Collector* const collector_;
   MixedNumbers random_;
-  std::vector<std::vector<KeyRange>> ranges_;
+  std::vector<std::vector<KeyRange>> ranges_;  // by length
 };
 
 }  // namespace
 
-std::vector<RangeRow> MeasureRanges(const Options& options) {
-  std::vector<RangeRow> rows;
+void MeasureRanges(const Options& options, Collector* collector) {
+  if (options.only_list) return;
   for (const uint64_t keys : options.keys) {
     for (const RangeSet& set : MakeRangeSets(keys, options.seed)) {
-      Bench bench(options, set);
-      for (const double bits : options.bits_per_key) bench.Measure(bits, &rows);
+      Bench bench(options, set, collector);
+      for (const double bits : options.bits_per_key) bench.Measure(bits);
     }
   }
-  return rows;
 }
 
 }  // namespace deltabloom::bench

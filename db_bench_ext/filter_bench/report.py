@@ -1,113 +1,259 @@
 #!/usr/bin/env python3
-"""Measures everything that docs/performance.md shows, and writes it.
+"""Tables of filter_bench's results, which are Google Benchmark's JSON.
 
-    report.py --bench FILTER_BENCH --source TREE --to DIR [--quick] [options]
+    report.py < RESULTS.json
+    report.py --bench FILTER_BENCH --report [DIR] [--quick] [options]
 
-Further options go to filter_bench and replace those of the parts below. Parts
-that are done stay in a folder beside the program until the report is written:
-a report that was interrupted continues where it was. The text around the
-generated tables is that of TREE/docs/performance.md."""
+The first prints the tables of one run. The second runs filter_bench part by part
+(25 minutes) and writes report.md, plots and the JSON of the parts into DIR
+(default: a folder beside the program). A report that was interrupted continues
+with the parts that are missing. Further options go to filter_bench and replace
+those of the parts."""
 
 import argparse
-import hashlib
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 
-import plots
-import report_tables
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from common import terminal, whole_file
+from common import markdown, terminal, whole_file  # noqa: E402
 
-COUNTS = "1k,3k,10k,30k,100k,300k,1M,3M,10M,100M"
-MAIN_FIGURES = "^(miss|hit|batch_miss|batch_hit|build)_ns"
+COUNTED = {
+    "stored_bits_per_key": "bits per key",
+    "lookup_bytes": "bytes for a lookup",
+    "false_positive_rate": "false positives, %",
+    "false_positive_error": "±",
+    "theoretical_false_positive_rate": "formula, %",
+    "bound": "bound, %",
+    "bits_per_information_bit": "bits per bit of information",
+    "build_bytes_per_key": "build, bytes per key",
+}
+TIMES = {
+    "build_ns_per_key": "build",
+    "compact_build_ns_per_key": "build compact",
+    "question_ns": "lookup",
+    "miss_ns": "miss",
+    "hit_ns": "hit",
+    "batch_miss_ns": "batch miss",
+    "batch_hit_ns": "batch hit",
+    "mixed_ns": "mixed",
+    "dependent_miss_ns": "dependent miss",
+    "random_filter_miss_ns": "random miss",
+    "random_filter_hit_ns": "random hit",
+    "random_filter_batch_miss_ns": "random batch",
+    "skewed_filter_miss_ns": "skewed miss",
+    "skewed_filter_hit_ns": "skewed hit",
+    "skewed_filter_batch_miss_ns": "skewed batch",
+}
+FIGURES = {**COUNTED, **TIMES}
+SETTING = ("set", "keys", "key_bytes", "bits_per_key", "length", "threads")
 
 
-def parts(quick, levels, known, cpus):
-    """Name, options and environment of every run."""
-    deltabloom = [name for name in known if name.startswith("deltabloom-")]
-    against = ",".join(
-        [name for name in known if name.startswith("rocksdb-")] + deltabloom
-    )
-    options = {
-        "keys": {
-            "--keys": "1k,3k,100k" if quick else COUNTS,
-            "--many-filter-keys": "0",
-            "--repetitions": "9",
-            "--benchmark_min_time": "0.01",
-        },
-        "many": {
-            "--keys": "10k",
-            # Many filters lie anywhere in memory, so single runs differ most.
-            "--repetitions": "15",
-            "--benchmark_min_time": "0.01",
-            "--benchmark_filter": "_filter_",
-        },
-        "bits": {
-            "--keys": "100k",
-            "--bits-per-key": "5,10,16" if quick else "5,6,7,8,9,10,11,12,13,14,16,18,20,22,24",
-            "--samples": "1M" if quick else "20M",
-            "--many-filter-keys": "0",
-            "--repetitions": "5",
-            "--benchmark_min_time": "0.01",
-            "--benchmark_filter": MAIN_FIGURES,
-        },
-        "key_bytes": {
-            "--keys": "100k",
-            "--key-bytes": "8,16,24,40,100",
-            "--many-filter-keys": "0",
-            "--repetitions": "5",
-            "--benchmark_min_time": "0.01",
-            "--benchmark_filter": MAIN_FIGURES,
-        },
-        "threads": {
-            "--keys": "1M",
-            "--threads": ",".join(str(n) for n in sorted({1, cpus})),
-            "--many-filter-keys": "0",
-            "--repetitions": "5",
-            "--benchmark_min_time": "0.01",
-            "--benchmark_filter": "^(miss|hit|batch_miss)_ns",
-        },
-    }
-    options["database"] = {
-        "--database": None,
-        "--keys": "100k" if quick else "1M",
-        "--repetitions": "5",
-        # Per key, as the times are: some thousand chunks of keys.
-        "--benchmark_min_time": "0.002",
-    }
+def rows_of(results):
+    """One row for each competitor and setting. The medians of the repetitions."""
+    runs = {}
+    for run in results["benchmarks"]:
+        if run.get("aggregate_name", "median") == "median":
+            runs.setdefault(run.get("run_name", run["name"]), []).append(run)
+    rows = {}
+    for name, repetitions in runs.items():
+        words = name.split("/")
+        figure = words.pop(0)
+        row = {"set": words.pop(0) if figure == "range" else None, "competitor": words.pop(0)}
+        for word in words:
+            key, colon, value = word.partition(":")
+            if colon:
+                row[key] = float(value) if key == "bits_per_key" else int(value)
+        row.setdefault("threads", 1)
+        row = rows.setdefault(tuple(row.items()), row)
+        for key in (*FIGURES, "samples"):
+            if key in repetitions[0]:
+                row[key] = repetitions[0][key]
+        if "ns_per_key" in repetitions[0]:
+            row[figure] = statistics.median(run["ns_per_key"] for run in repetitions)
+    return shared(list(rows.values()))
+
+
+def shared(rows):
+    """Rows of several threads get the figures of one thread that do not depend on
+    it, and the order of competitors."""
+    order = list(dict.fromkeys(row["competitor"] for row in rows))
+    rows = sorted(rows, key=lambda row: order.index(row["competitor"]))
+    alone = {setting_of(row, "threads"): row for row in rows if row["threads"] == 1}
+    return [{**alone.get(setting_of(row, "threads"), {}), **row} if row["threads"] > 1 else row
+            for row in rows]  # fmt: skip
+
+
+def setting_of(row, without=None):
+    keys = ("competitor",) + SETTING
+    return tuple(row.get(key) for key in keys if key != without)
+
+
+def plain(number):
+    for unit, letter in ((1_000_000, "M"), (1000, "k")):
+        if isinstance(number, int) and number >= unit and number % unit == 0:
+            return f"{number // unit}{letter}"
+    return str(number) if isinstance(number, str) else f"{number:g}"
+
+
+def shown(key, value):
+    if value is None:
+        return "-"
+    if "rate" in key or key in ("false_positive_error", "bound"):
+        return markdown.percent(value)
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}" if value < 1 else f"{value:.2f}"
+
+
+def with_ratio(key, row, base):
+    """The value and, for times, the ratio to the baseline."""
+    text = shown(key, row.get(key))
+    if base in (None, row) or not base.get(key) or row.get(key) is None or key not in TIMES:
+        return text
+    return f"{text} ({row[key] / base[key]:.2f})"
+
+
+def title_of(row):
+    names = {"key_bytes": "bytes per key", "bits_per_key": "bits per key"}
+    parts = [row["set"]] if row["set"] else []
+    parts += [f"{plain(row[key])} {names.get(key, key)}" for key in SETTING[1:] if row.get(key)]
+    return ", ".join(parts).removesuffix(", 1 threads")
+
+
+def tables(rows, baseline):
+    """For each setting a table of the counted figures and one of the times."""
+    settings = {}
+    # Floors, which have no sizes, come last.
+    for row in sorted(rows, key=lambda row: "stored_bits_per_key" not in row):
+        settings.setdefault(setting_of(row)[1:], []).append(row)
+    text = []
+    for group in settings.values():
+        base = next((row for row in group if row["competitor"] == baseline), None)
+        text.append(f"{title_of(group[0])}\n")
+        for figures, heading in ((COUNTED, ""), (TIMES, f"ns per key (ratio to {baseline})")):
+            keys = [key for key in figures if any(key in row for row in group)]
+            lines = [
+                [row["competitor"]] + [with_ratio(key, row, base) for key in keys]
+                for row in group
+                if any(key in row for key in keys)
+            ]
+            if lines:
+                text.append(markdown.table([heading] + [figures[key] for key in keys], lines) + "\n")
+    return "\n".join(text)
+
+
+def grid(rows, figure, column, baseline):
+    """Competitors down, the values of `column` across."""
+    places = {(row["competitor"], row[column]): row for row in rows if figure in row}
+    values = sorted({value for _, value in places})
+    lines = []
+    for name in dict.fromkeys(name for name, _ in places):
+        cells = [(places.get((name, value), {}), places.get((baseline, value))) for value in values]
+        lines.append([name] + [with_ratio(figure, *cell) for cell in cells])
+    return markdown.table([column.replace("_", " ")] + [plain(value) for value in values], lines)
+
+
+def parts(quick, cpus, levels):
+    """Title, options and environment of every part of the report, and the option
+    whose values are the columns of its tables."""
+    main = "^(miss|hit|batch_miss|batch_hit|build)_ns"
+    few = {"--many-filter-keys": "0", "--repetitions": "5", "--benchmark_min_time": "0.01"}
+    keys = "1k,3k,100k" if quick else "1k,3k,10k,30k,100k,300k,1M,3M,10M,100M"
+    bits = "5,10,16" if quick else "5,6,7,8,9,10,11,12,13,14,16,18,20,22,24"
+    yield "Keys per filter", "keys", {**few, "--keys": keys, "--repetitions": "9"}, {}
+    # Many filters lie anywhere in memory, so single runs differ most.
+    many = {"--keys": "10k", "--repetitions": "15", "--benchmark_min_time": "0.01"}
+    yield "Many filters", "keys", {**many, "--benchmark_filter": "_filter_"}, {}
+    samples = "1M" if quick else "20M"
+    yield "Bits per key", "bits_per_key", {
+        **few, "--keys": "100k", "--bits-per-key": bits, "--samples": samples, "--benchmark_filter": main,
+    }, {}  # fmt: skip
+    yield "Sizes of keys", "key_bytes", {
+        **few, "--keys": "100k", "--key-bytes": "8,16,24,40,100", "--benchmark_filter": main,
+    }, {}  # fmt: skip
+    yield "Threads", "threads", {
+        **few, "--keys": "1M", "--threads": ",".join(str(n) for n in sorted({1, cpus})),
+        "--benchmark_filter": "^(miss|hit|batch_miss)_ns",
+    }, {}  # fmt: skip
     for kind in ("sequential", "decimal"):
-        options[kind] = {
-            "--keys": "1k,100k,1M",
-            "--key-bytes": "24",
-            "--key-kind": kind,
-            "--rates-only": None,
-        }
-    result = [(name, values, {}) for name, values in options.items()]
+        yield f"Keys: {kind}", "keys", {
+            "--keys": "1k,100k,1M", "--key-bytes": "24", "--key-kind": kind, "--rates-only": None,
+        }, {}  # fmt: skip
     for level in levels:
-        result.append(
-            (
-                level,
-                {
-                    "--keys": "3k,100k" if quick else "3k,100k,1M,10M",
-                    "--competitors": against,
-                    "--many-filter-keys": "0",
-                    "--repetitions": "9",
-                    "--benchmark_min_time": "0.01",
-                    "--benchmark_filter": MAIN_FIGURES,
-                },
-                {"DELTABLOOM_CPU": level},
-            )
-        )
-    return result
+        yield f"DELTABLOOM_CPU={level}", "keys", {
+            **few, "--keys": "3k,100k" if quick else "3k,100k,1M,10M", "--benchmark_filter": main,
+        }, {"DELTABLOOM_CPU": level}  # fmt: skip
 
 
-def split_options(words):
+SMALL = (3_000, 100_000)
+TO_MILLION = SMALL + (1_000_000,)
+ALL = TO_MILLION + (10_000_000,)
+# The speeds and sizes that Deltabloom sets itself: competitor, figure, baseline,
+# key counts, and the largest ratio allowed for each.
+TARGETS = [
+    ("classic", "miss_ns", "bloom", ALL, (0.65, 0.65, 0.75, 0.80)),
+    ("classic", "hit_ns", "bloom", ALL, (1.2,) * 4),
+    ("classic", "batch_miss_ns", "bloom", ALL, (0.40, 0.40, 0.40, 0.50)),
+    ("classic", "batch_hit_ns", "bloom", ALL, (0.55, 0.55, 0.75, 0.85)),
+    ("classic", "build_ns_per_key", "bloom", ALL, (0.85, 0.85, 1.05, 1.05)),
+    ("classic", "build_bytes_per_key", "bloom", (100_000, 1_000_000), (0.5, 0.5)),
+    ("local", "miss_ns", "bloom", ALL, (0.27, 0.27, 0.27, 0.35)),
+    ("local", "miss_ns", "bloom-native", ALL, (0.82,) * 4),
+    ("local", "batch_miss_ns", "bloom", ALL, (0.25, 0.25, 0.25, 0.35)),
+    ("local", "batch_miss_ns", "bloom-native", ALL, (0.75, 0.75, 0.75, 0.86)),
+    ("local", "build_ns_per_key", "bloom-native", ALL, (0.70,) * 4),
+    ("local", "false_positive_rate", "bloom", (1_000_000,), (1.03,)),
+    ("compact", "bits_per_information_bit", "ribbon", (1_000,) + ALL, (1.08, 1.02, 0.98, 0.97, 0.955)),
+    ("compact", "miss_ns", "ribbon", ALL[1:], (0.30,) * 3),
+    ("compact", "batch_miss_ns", "ribbon", ALL[1:], (0.28,) * 3),
+    ("compact", "build_ns_per_key", "ribbon", ALL[1:], (0.75, 0.65, 0.40)),
+    ("compact", "build_bytes_per_key", "ribbon", (1_000_000,), (0.9,)),
+    ("compact", "false_positive_rate", "bloom", (1_000_000,), (1 / 9,)),
+    ("compact", "miss_ns", "bloom", (1_000_000,), (0.60,)),
+]
+
+
+def target_table(rows):
+    """The targets that these rows can tell of; a ratio in bold keeps its limit."""
+    places = {(row["competitor"], row["keys"]): row for row in rows if row["threads"] == 1}
+    lines = []
+    for layout, figure, baseline, counts, limits in TARGETS:
+        for keys, limit in zip(counts, limits):
+            one = places.get((f"deltabloom-{layout}", keys), {}).get(figure)
+            base = places.get((f"rocksdb-{baseline}", keys), {}).get(figure)
+            if one is None or not base:
+                continue
+            ratio = f"{one / base:.2f}" if one / base > limit else f"**{one / base:.2f}**"
+            lines.append([layout, f"{FIGURES[figure]}, {plain(keys)}", baseline, f"{limit:.3g}", ratio])
+    return markdown.table(["layout", "figure, keys", "ratio to", "at most", "is"], lines, 3)
+
+
+def run_part(bench, options, environment, path):
+    """filter_bench makes the file whole or not at all."""
+    command = [str(bench), "--json", str(path)]
+    for name, value in options.items():
+        joined = name.startswith("--benchmark_")
+        command += [name] if value is None else [f"{name}={value}"] if joined else [name, value]
+    process = subprocess.Popen(
+        command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL
+    )
+    try:
+        code = process.wait()
+    except KeyboardInterrupt:
+        # It cleans up, too.
+        process.terminate()
+        process.wait()
+        raise
+    if code != 0:
+        sys.exit(code)
+
+
+def options_of(words):
     """--a b --c --d=e as a dictionary; None where there is no value."""
     options = {}
-    name = None
     for word in words:
         if word.startswith("--"):
             name, equals, value = word.partition("=")
@@ -117,114 +263,62 @@ def split_options(words):
     return options
 
 
-def command_of(bench, options, output):
-    command = [str(bench)]
-    for name, value in options.items():
-        if value is None:
-            command.append(name)
-        elif name.startswith("--benchmark_"):
-            command.append(f"{name}={value}")
-        else:
-            command += [name, value]
-    return command + ["--json", str(output)]
+def context_table(context):
+    names = ("date", "cpu", "num_cpus", "cpu_level", "system", "compiler")
+    names += ("deltabloom", "rocksdb", "leveldb")
+    return markdown.table(["", ""], [[name, context[name]] for name in names], 2)
 
 
-class Runner:
-    """Runs parts, and remembers those that are done."""
+def write_report(bench, folder, quick, given):
+    import plots
 
-    def __init__(self, bench, asked, quick):
-        self.display = terminal.Display()
-        self.bench = bench
-        self.asked = asked
-        self.quick = quick
-        self.done = bench.parent / "report"
-        self.done.mkdir(exist_ok=True)
-        self.program = hashlib.sha256(bench.read_bytes()).hexdigest()
-
-    def run(self, name, options, environment):
-        options = {**options, **self.asked}
-        if self.quick:
-            options["--quick"] = None
-        if environment and not set(options) & {"--rates-only"}:
-            name = f"level {name}"
-        identity = json.dumps([self.program, options, environment], sort_keys=True)
-        stamp = hashlib.sha256(identity.encode()).hexdigest()[:24]
-        file = self.done / f"{stamp}.json"
-        if not file.exists():
-            self.say(f"measuring: {name}")
-            # --json makes the file whole or not at all.
-            self.run_bench(command_of(self.bench, options, file), environment)
-        return json.loads(file.read_text(encoding="utf-8"))
-
-    def run_bench(self, command, environment):
-        process = subprocess.Popen(
-            command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL
-        )
-        try:
-            code = process.wait()
-        except KeyboardInterrupt:
-            # It cleans up, too.
-            process.terminate()
-            process.wait()
-            raise
-        if code != 0:
-            sys.exit(code)
-
-    def say(self, text):
-        if self.display.live:
-            self.display.say(text)
-
-    def forget(self):
-        for file in self.done.iterdir():
-            file.unlink()
-        self.done.rmdir()
-
-
-def describe(bench):
-    """Known competitors and the CPU level, from a run that does next to nothing."""
-    output = subprocess.run(
-        [bench, "--rates-only", "--keys", "1k", "--samples", "1k", "--json"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if output.returncode != 0:
-        sys.exit(output.stderr.strip())
-    result = json.loads(output.stdout)
-    return plots.names_of(result["rows"]), result["context"]
+    folder.mkdir(parents=True, exist_ok=True)
+    display = terminal.Display()
+    text = ["# Filters side by side\n"]
+    context = None
+    todo = list(parts(quick, os.cpu_count(), ()))
+    for number, (title, column, options, environment) in enumerate(todo):
+        path = folder / f"{title.lower().replace(' ', '_').replace(':', '')}.json"
+        if not path.exists():
+            display.say(f"measuring: {title}") if display.live else None
+            quickly = {"--quick": None} if quick else {}
+            run_part(bench, {**options, **quickly, **given}, environment, path)
+        results = json.loads(path.read_text(encoding="utf-8"))
+        if context is None:
+            context = results["context"]
+            lower = {"avx512": ["avx2", "portable"], "avx2": ["portable"]}
+            levels = lower.get(context["cpu_level"], ())
+            todo += [part for part in parts(quick, 1, levels) if part[3]]
+            text.append(context_table(context) + "\n")
+        rows = rows_of(results)
+        text.append(f"## {title}\n")
+        for figure, name in FIGURES.items():
+            if any(figure in row for row in rows):
+                grown = grid(rows, figure, column, context["baseline"])
+                text.append(f"### {name}{', ns per key' if figure in TIMES else ''}\n\n{grown}\n")
+        if number == 0 or environment:
+            text.append(f"### Targets\n\n{target_table(rows)}\n")
+        if title in plots.FIGURES:
+            plots.draw(rows, context, folder / plots.FIGURES[title])
+    whole_file.write(folder / "report.md", "\n".join(text))
+    if display.live:
+        display.say(f"wrote {folder / 'report.md'}")
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bench", type=pathlib.Path, required=True)
-    parser.add_argument("--source", type=pathlib.Path, required=True)
-    parser.add_argument("--to", type=pathlib.Path, required=True)
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--bench", type=pathlib.Path)
+    parser.add_argument("--report", type=pathlib.Path, nargs="?", const=pathlib.Path())
     parser.add_argument("--quick", action="store_true")
     arguments, rest = parser.parse_known_args()
-
-    frame = (arguments.source / "docs" / "performance.md").read_text(encoding="utf-8")
-    arguments.to.mkdir(parents=True, exist_ok=True)
-    known, context = describe(arguments.bench)
-    lower = {"avx512": ["avx2", "portable"], "avx2": ["portable"]}
-    levels = lower.get(context["cpu_level"], [])
-    asked = split_options(rest)
-    runner = Runner(arguments.bench, asked, arguments.quick)
-    results = {}
-    for name, options, environment in parts(
-        arguments.quick, levels, known, int(context["cpus"])
-    ):
-        results[name] = runner.run(name, options, environment)
-
-    words = ["script/bench", "--report"] + ["--quick"] * arguments.quick + rest
-    context["report_command"] = " ".join(words)
-    text = report_tables.fill(frame, results, context)
-    images = arguments.to / "performance"
-    images.mkdir(exist_ok=True)
-    plots.draw_lookups(results["keys"], images / "lookup_ns.png")
-    plots.draw_false_positives(results["bits"], images / "false_positives.png")
-    whole_file.write(arguments.to / "performance.md", text)
-    runner.forget()
-    runner.say(f"wrote {arguments.to / 'performance.md'}")
+    if arguments.report is None:
+        results = json.load(sys.stdin)
+        print(tables(rows_of(results), results["context"]["baseline"]))
+        return
+    folder = arguments.report
+    if folder == pathlib.Path():
+        folder = arguments.bench.parent / "report"
+    write_report(arguments.bench, folder, arguments.quick, options_of(rest))
 
 
 if __name__ == "__main__":

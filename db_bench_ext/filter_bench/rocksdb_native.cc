@@ -1,11 +1,11 @@
 // RocksDB's Bloom filter as a RocksDB compiled for this CPU would read it.
-// Distributions compile RocksDB for the oldest CPU, without AVX2: to be faster
-// than that library alone would prove little. The bytes, the builder and the
-// hash are the library's own.
+// Distributions compile RocksDB for the oldest CPU, without AVX2, so a
+// comparison with that library alone would prove little. The bytes, the builder
+// and the hash are the library's own.
 #include <algorithm>
 #include <memory>
 
-#include "db_bench_ext/filter_bench/competitor.h"
+#include "db_bench_ext/filter_bench/competitors.h"
 #include "rocksdb/filter_policy.h"
 #include "util/cpu.h"
 #include "util/rates/rates.h"
@@ -114,37 +114,23 @@ class NativeReader : public FilterBitsReader {
   int probes_;
 };
 
-class NativeCompetitor : public Competitor {
- public:
-  explicit NativeCompetitor(double bits_per_key)
-      : policy_(rocksdb::NewBloomFilterPolicy(bits_per_key)) {}
-
-  std::unique_ptr<FilterBitsBuilder> NewBuilder() const override {
-    return internal::NewBitsBuilder(*policy_);
-  }
-
-  std::unique_ptr<FilterBitsReader> NewReader(
-      const Slice& filter) const override {
-    return std::make_unique<NativeReader>(filter);
-  }
-
-  std::optional<double> TheoreticalRate(const Slice& filter,
-                                        uint64_t keys) const override {
-    return internal::RocksDBFilterRate({filter.data(), filter.size()}, keys);
-  }
-
- private:
-  std::unique_ptr<const rocksdb::FilterPolicy> policy_;
-};
-
 }  // namespace
 
 std::vector<CompetitorEntry> NativeRocksDBCompetitors() {
   if (!internal::DetectedCpu().Has(internal::CpuLevel::kAvx2)) return {};
-  return {{"rocksdb-bloom-native", false, false, [](size_t) { return 9.0; },
-           [](double bits_per_key) {
-             return std::make_unique<NativeCompetitor>(bits_per_key);
-           }}};
+  const auto make = [](double bits_per_key) {
+    const std::shared_ptr<const rocksdb::FilterPolicy> policy(
+        rocksdb::NewBloomFilterPolicy(bits_per_key));
+    return Competitor{[policy] { return internal::NewBitsBuilder(*policy); },
+                      [](const Slice& filter) {
+                        return std::make_unique<NativeReader>(filter);
+                      },
+                      [](const Slice& filter, uint64_t keys) {
+                        return internal::RocksDBFilterRate(
+                            filter.ToStringView(), keys);
+                      }};
+  };
+  return {{"rocksdb-bloom-native", make, 9}};
 }
 
 }  // namespace deltabloom::bench

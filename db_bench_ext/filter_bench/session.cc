@@ -1,28 +1,27 @@
-#include "db_bench_ext/filter_bench/session.h"
-
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
-#include <sstream>
+#include <fstream>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/common/results.h"
-#include "db_bench_ext/filter_bench/competitor.h"
+#include "db_bench_ext/filter_bench/competitors.h"
 #include "db_bench_ext/filter_bench/filters.h"
 #include "db_bench_ext/filter_bench/lookups.h"
-#include "db_bench_ext/filter_bench/machine.h"
+#include "db_bench_ext/filter_bench/modes.h"
 
 namespace deltabloom::bench {
 namespace {
 
-// A filter of few keys is luckier or less lucky than the next one: the rate is
-// taken over so many keys in several filters, but for few samples over fewer.
+// The rate of a filter of few keys varies from filter to filter, so it is taken
+// over this many keys in several filters; over fewer for few samples.
 constexpr uint64_t kRateKeys = 200'000;
 constexpr uint64_t kMaxRateFilters = 256;
 
-// Fewer filters are no choice.
+// Lookups do not choose among fewer filters.
 constexpr uint64_t kMinManyFilters = 5;
 
 // Key numbers of the filters among which lookups choose, and of those that are
@@ -31,276 +30,244 @@ constexpr uint64_t kFirstOfMany = uint64_t{1} << 40;
 constexpr uint64_t kFirstOfBuilds = uint64_t{1} << 42;
 
 constexpr uint64_t kMaxFalseNegativeSamples = 1'000'000;
-constexpr double kTellBytes = 1e9;
+constexpr double kReportedBytes = 1e9;
 
-std::string BenchmarkName(const std::string& figure,
-                          const std::string& competitor,
-                          const Setting& setting) {
-  std::ostringstream name;
-  name << figure << '/' << competitor << "/keys:" << setting.keys
-       << "/key_bytes:" << setting.key_bytes
-       << "/bits_per_key:" << setting.bits_per_key;
-  return name.str();
-}
-
-}  // namespace
-
-// One competitor in the current setting.
-struct Session::Contestant {
-  const CompetitorEntry* entry;
-  Setting setting;
-  KeyMaker maker;
-  std::unique_ptr<Competitor> competitor;
-  std::vector<BuiltFilter> filters;  // of equal size; the first is timed
-  std::vector<BuiltFilter> many;     // of varying size
-  Row counted;
-};
-
-Session::Session(const Options& options, Collector* collector)
-    : options_(options), collector_(collector) {
-  for (const std::string& option : options.benchmark_options) {
-    only_list_ |= option == "--benchmark_list_tests" ||
-                  option == "--benchmark_list_tests=true";
+double AvailableMemory() {
+  std::ifstream file("/proc/meminfo");
+  double kilobytes = HUGE_VAL;
+  for (std::string word; file >> word;) {
+    if (word == "MemAvailable:") file >> kilobytes;
   }
+  return kilobytes * 1024;
 }
 
-Session::~Session() { benchmark::ClearRegisteredBenchmarks(); }
-
-uint64_t Session::RateFilters(const Setting& setting) const {
-  const uint64_t keys = std::min(kRateKeys, options_.samples);
-  return std::clamp<uint64_t>(keys / setting.keys, 1, kMaxRateFilters);
+uint64_t RateFilters(const Options& options, uint64_t keys) {
+  const uint64_t all = std::min(kRateKeys, options.samples);
+  return std::clamp<uint64_t>(all / keys, 1, kMaxRateFilters);
 }
 
-uint64_t Session::ManyFilters(const Setting& setting) const {
-  const uint64_t filters = options_.many_filter_keys / setting.keys;
-  return filters < kMinManyFilters || options_.rates_only ? 0 : filters;
+uint64_t ManyFilters(const Options& options, uint64_t keys) {
+  const uint64_t filters = options.many_filter_keys / keys;
+  return filters < kMinManyFilters || options.rates_only ? 0 : filters;
 }
 
-double Session::MemoryOf(const Setting& setting) const {
+std::vector<const CompetitorEntry*> Selected(const Options& options) {
+  std::vector<const CompetitorEntry*> selected;
+  const auto& names = options.competitors;
+  for (const CompetitorEntry& entry : AllCompetitors()) {
+    if (entry.is_floor ? !options.no_floors && !options.rates_only
+                       : std::find(names.begin(), names.end(), entry.name) !=
+                             names.end()) {
+      selected.push_back(&entry);
+    }
+  }
+  return selected;
+}
+
+double MemoryOf(const Options& options, const Setting& setting) {
   const auto keys = static_cast<double>(setting.keys);
-  const auto filters =
-      static_cast<double>(RateFilters(setting) + ManyFilters(setting));
+  const auto filters = static_cast<double>(RateFilters(options, setting.keys) +
+                                           ManyFilters(options, setting.keys));
   double kept = 0;
   double building = 0;
-  for (const CompetitorEntry& entry : AllCompetitors()) {
-    const auto& names = options_.competitors;
-    if (!entry.is_floor &&
-        std::find(names.begin(), names.end(), entry.name) == names.end()) {
-      continue;
-    }
-    // Beside the bits: what RocksDB rounds up to, and the objects.
+  for (const CompetitorEntry* entry : Selected(options)) {
+    // With RocksDB's rounding and the objects.
     kept += filters * (keys * setting.bits_per_key / 8 * 1.1 + 512);
-    building =
-        std::max(building, keys * entry.build_bytes_per_key(setting.key_bytes));
+    const auto key_bytes = static_cast<double>(setting.key_bytes);
+    building = std::max(
+        building, keys * (entry->build_bytes_per_key +
+                          (entry->builder_keeps_keys ? 3 * key_bytes : 0)));
   }
   return kept + building;
 }
 
-void Session::CheckMemory() const {
-  double most = 0;
-  Setting largest;
-  for (const Setting& setting : SettingsOf(options_)) {
-    if (MemoryOf(setting) <= most) continue;
-    most = MemoryOf(setting);
-    largest = setting;
-  }
-  const auto available = static_cast<double>(AvailableMemory());
-  char sizes[96];
-  std::snprintf(sizes, sizeof(sizes), "up to %.1f GB of memory (%.1f GB free)",
-                most / 1e9, available / 1e9);
-  const std::string text =
-      WithThousands(largest.keys) + " keys per filter need " + sizes;
-  if (most > available) {
-    throw std::runtime_error(text +
-                             ": use fewer --keys or --competitors at a time");
-  }
-  if (most > kTellBytes && !only_list_) {
-    std::fprintf(stderr, "filter_bench: %s\n", text.c_str());
+void CheckMemory(const Options& options) {
+  const double available = AvailableMemory();
+  for (const Setting& setting : options.Settings()) {
+    const double bytes = MemoryOf(options, setting);
+    if (bytes <= kReportedBytes && bytes <= available) continue;
+    const std::string text = WithThousands(setting.keys) +
+                             " keys per filter need up to " +
+                             Fixed(bytes / 1e9, 1) + " GB of memory (" +
+                             Fixed(available / 1e9, 1) + " GB free)";
+    if (bytes > available) {
+      throw std::runtime_error(text + ": use fewer --keys or --competitors");
+    }
+    if (!options.only_list) {
+      std::fprintf(stderr, "filter_bench: %s\n", text.c_str());
+    }
   }
 }
 
-void Session::Count(Contestant* contestant) {
-  const Competitor& competitor = *contestant->competitor;
-  const KeyMaker& maker = contestant->maker;
-  Row& row = contestant->counted;
-  double bits = 0;
-  double theory = 0;
-  bool has_theory = true;
-  for (const BuiltFilter& filter : contestant->filters) {
-    bits += static_cast<double>(filter.bytes.size()) * 8;
-    const auto rate = competitor.TheoreticalRate(filter.bytes, filter.keys);
-    has_theory &= rate.has_value();
-    theory += rate.value_or(0);
-  }
-  const auto filters = static_cast<double>(contestant->filters.size());
-  const auto keys = static_cast<double>(contestant->setting.keys);
-  row.stored_bits_per_key = bits / filters / keys;
-  if (has_theory) row.theoretical_rate = theory / filters;
+// One competitor in one setting.
+class Contestant {
+ public:
+  Contestant(const Options& options, const Setting& setting,
+             const CompetitorEntry& entry)
+      : options_(options),
+        setting_(setting),
+        entry_(entry),
+        maker_(options.key_kind, setting.key_bytes, options.seed),
+        competitor_(entry.make(setting.bits_per_key)) {}
 
-  const Rate rate =
-      MeasureFalsePositives(contestant->filters, maker, options_.samples);
-  row.false_positive_rate = rate.Value();
-  row.false_positive_samples = rate.samples;
-  row.false_positive_error = BinomialError(rate.Value(), rate.samples);
-  for (const auto* filter_set : {&contestant->filters, &contestant->many}) {
-    if (filter_set->empty()) continue;
-    row.false_negatives +=
-        CountFalseNegatives(*filter_set, maker, kMaxFalseNegativeSamples);
-  }
-  row.build_bytes_per_key = static_cast<double>(MeasureBuildBytes(
-                                competitor, maker, contestant->setting.keys)) /
-                            keys;
-}
-
-void Session::Prepare(const Setting& setting, const std::string& progress) {
-  contestants_.clear();
-  for (const CompetitorEntry& entry : AllCompetitors()) {
-    const auto& names = options_.competitors;
-    const bool wanted = entry.is_floor ? options_.floors
-                                       : std::find(names.begin(), names.end(),
-                                                   entry.name) != names.end();
-    if (!wanted) continue;
-    auto contestant = std::make_unique<Contestant>(Contestant{
-        &entry,
-        setting,
-        KeyMaker(options_.key_kind, setting.key_bytes, options_.seed),
-        entry.make(setting.bits_per_key),
-        {},
-        {},
-        {}});
-    Row& row = contestant->counted;
-    row.competitor = entry.name;
-    row.is_floor = entry.is_floor;
-    row.setting = setting;
-    contestants_.push_back(std::move(contestant));
-    if (only_list_) continue;
-
-    ShowProgress(progress + ": building " + entry.name);
-    Contestant& current = *contestants_.back();
-    const auto build = [&](uint64_t first, uint64_t keys) {
-      return entry.is_floor
-                 ? BuildFloor(*current.competitor, first, keys,
-                              setting.bits_per_key)
-                 : BuildFilter(*current.competitor, current.maker, first, keys);
-    };
-    const uint64_t rate_filters = entry.is_floor ? 1 : RateFilters(setting);
+  void Build() {
+    const uint64_t keys = setting_.keys;
+    const uint64_t rate_filters =
+        entry_.is_floor ? 1 : RateFilters(options_, keys);
     for (uint64_t i = 0; i < rate_filters; ++i) {
-      current.filters.push_back(build(i * setting.keys, setting.keys));
+      filters_.push_back(NewFilter(i * keys, keys));
     }
     uint64_t first = kFirstOfMany;
-    for (uint64_t i = 0; i < ManyFilters(setting); ++i) {
+    for (uint64_t i = 0; i < ManyFilters(options_, keys); ++i) {
       // 0.6 to 1.4 times as many keys, in no order.
-      const uint64_t spread = setting.keys * 4 / 5 + 1;
-      const uint64_t keys = std::max<uint64_t>(
-          1, setting.keys * 3 / 5 + Scale(Mix(i + 1), spread));
-      current.many.push_back(build(first, keys));
-      first += keys;
+      const uint64_t spread = keys * 4 / 5 + 1;
+      const uint64_t count =
+          std::max<uint64_t>(1, keys * 3 / 5 + Scale(Mix(i + 1), spread));
+      many_.push_back(NewFilter(first, count));
+      first += count;
     }
-    if (!entry.is_floor) Count(&current);
   }
-}
 
-void Session::RegisterLookups(Contestant* contestant) {
-  static std::atomic<uint64_t> stream{0};
-  for (const LookupKind& kind : AllLookupKinds()) {
-    const bool single = kind.choice == Choice::kSingle;
-    if (!single && ManyFilters(contestant->setting) == 0) continue;
-    const std::string name =
-        BenchmarkName(kind.name, contestant->entry->name, contestant->setting);
-    const int batch = options_.batch;
-    auto* benchmark = benchmark::RegisterBenchmark(
-        name.c_str(),
-        [&kind, contestant, single, batch](benchmark::State& state) {
-          LookupLoop loop(kind, single ? contestant->filters : contestant->many,
-                          contestant->maker, batch, ++stream);
-          // Of the chunks the median counts: what interrupts one of them for
-          // long is not the filter's.
-          std::vector<double> chunk_ns;
-          uint64_t lookups = 0;
-          for (auto unused : state) {
-            static_cast<void>(unused);
-            loop.Prepare();
-            const double seconds = loop.Run();
-            state.SetIterationTime(seconds);
-            chunk_ns.push_back(seconds * 1e9 /
-                               static_cast<double>(loop.Lookups()));
-            lookups += loop.Lookups();
-          }
-          if (kind.presence == Presence::kHit && !contestant->entry->is_floor &&
-              loop.Matches() != lookups) {
-            state.SkipWithError("an added key was denied");
-          }
-          benchmark::DoNotOptimize(loop.Matches());
-          state.counters[kNsPerKey] = benchmark::Counter(
-              Median(std::move(chunk_ns)), benchmark::Counter::kAvgThreads);
-        });
-    benchmark->UseManualTime();
-    for (int threads : options_.threads) benchmark->Threads(threads);
+  // Sizes, false positives and memory. Throws std::runtime_error if an added
+  // key is rejected.
+  void Count(Collector* collector) const {
+    if (entry_.is_floor) return;
+    double bits = 0;
+    double formula = 0;
+    bool has_formula = true;
+    for (const BuiltFilter& filter : filters_) {
+      bits += static_cast<double>(filter.bytes.size()) * 8;
+      const auto rate = competitor_.rate(filter.bytes, filter.keys);
+      has_formula &= rate.has_value();
+      formula += rate.value_or(0);
+    }
+    uint64_t lost =
+        CountFalseNegatives(filters_, maker_, kMaxFalseNegativeSamples);
+    if (!many_.empty()) {
+      lost += CountFalseNegatives(many_, maker_, kMaxFalseNegativeSamples);
+    }
+    if (lost > 0) {
+      throw std::runtime_error(entry_.name + " rejected " +
+                               WithThousands(lost) + " added keys of " +
+                               WithThousands(setting_.keys));
+    }
+    const auto filters = static_cast<double>(filters_.size());
+    const auto keys = static_cast<double>(setting_.keys);
+    const Rate rate = MeasureFalsePositives(filters_, maker_, options_.samples);
+    std::map<std::string, double> figures = {
+        {"stored_bits_per_key", bits / filters / keys},
+        {"false_positive_rate", rate.Value()},
+        {"false_positive_error", BinomialError(rate.Value(), rate.samples)},
+        {"false_positive_samples", static_cast<double>(rate.samples)},
+        {"build_bytes_per_key", static_cast<double>(MeasureBuildBytes(
+                                    competitor_, maker_, setting_.keys)) /
+                                    keys}};
+    if (has_formula) {
+      figures["theoretical_false_positive_rate"] = formula / filters;
+    }
+    if (rate.Value() > 0 && rate.Value() < 1) {
+      figures["bits_per_information_bit"] =
+          figures["stored_bits_per_key"] / -std::log2(rate.Value());
+    }
+    collector->Add(setting_.NameOf("counted", entry_.name), figures);
   }
-}
 
-void Session::Register(Contestant* contestant) {
-  RegisterLookups(contestant);
-  if (contestant->entry->is_floor) return;
-  static std::atomic<uint64_t> next_first{kFirstOfBuilds};
-  const std::string name =
-      BenchmarkName(kBuildTime, contestant->entry->name, contestant->setting);
-  const uint64_t keys = contestant->setting.keys;
-  // Large builds are long enough to be measured fewer times.
-  const int most = keys >= 20'000'000 ? 1 : keys >= 5'000'000 ? 3 : 1000;
-  RegisterMeasurement(
-      name, keys,
-      [contestant, keys] {
-        double seconds = 0;
-        BuildFilter(*contestant->competitor, contestant->maker,
-                    next_first.fetch_add(keys), keys, &seconds);
-        return seconds * 1e9 / static_cast<double>(keys);
-      },
-      most < options_.repetitions ? most : 0);
-}
-
-void Session::Time() {
-  benchmark::ClearRegisteredBenchmarks();
-  for (const auto& contestant : contestants_) Register(contestant.get());
-  benchmark::RunSpecifiedBenchmarks(collector_);
-}
-
-std::vector<Row> Session::Rows(int threads, const Medians& medians) const {
-  std::vector<Row> rows;
-  for (const auto& contestant : contestants_) {
-    Row row = contestant->counted;
-    row.threads = threads;
-    const auto take = [&](const std::string& figure, int figure_threads) {
-      const auto median = medians.find(
-          {BenchmarkName(figure, row.competitor, contestant->setting),
-           figure_threads});
-      if (median != medians.end()) row.times[figure] = median->second;
-    };
-    take(kBuildTime, 1);
-    for (const LookupKind& kind : AllLookupKinds()) take(kind.name, threads);
-    rows.push_back(std::move(row));
+  void Register() {
+    for (const LookupKind& kind : AllLookupKinds()) {
+      const bool single = kind.choice == Choice::kSingle;
+      if (!single && ManyFilters(options_, setting_.keys) == 0) continue;
+      auto* const registered = benchmark::RegisterBenchmark(
+          setting_.NameOf(kind.name, entry_.name).c_str(),
+          [this, &kind, single](benchmark::State& state) {
+            TimeLookups(kind, single ? filters_ : many_, &state);
+          });
+      registered->UseManualTime();
+      for (const int threads : options_.threads) registered->Threads(threads);
+    }
+    if (entry_.is_floor) return;
+    static std::atomic<uint64_t> next_first{kFirstOfBuilds};
+    const uint64_t keys = setting_.keys;
+    // Large builds take long enough to be measured fewer times.
+    const int most = keys >= 20'000'000 ? 1 : keys >= 5'000'000 ? 3 : 1000;
+    RegisterMeasurement(
+        setting_.NameOf("build_ns_per_key", entry_.name), keys,
+        [this, keys] {
+          double seconds = 0;
+          BuildFilter(competitor_, maker_, next_first.fetch_add(keys), keys,
+                      &seconds);
+          return seconds * 1e9 / static_cast<double>(keys);
+        },
+        most < options_.repetitions ? most : 0);
   }
-  return rows;
-}
 
-void Session::Run(const std::function<void(const std::vector<Row>&)>& on_rows) {
-  const std::vector<Setting> settings = SettingsOf(options_);
+ private:
+  BuiltFilter NewFilter(uint64_t first, uint64_t keys) const {
+    return entry_.is_floor
+               ? BuildFloor(competitor_, first, keys, setting_.bits_per_key)
+               : BuildFilter(competitor_, maker_, first, keys);
+  }
+
+  void TimeLookups(const LookupKind& kind,
+                   const std::vector<BuiltFilter>& filters,
+                   benchmark::State* state) const {
+    static std::atomic<uint64_t> stream{0};
+    LookupLoop loop(kind, filters, maker_, options_.batch, ++stream);
+    // The median of the chunks counts, so one long interruption does not.
+    std::vector<double> chunk_ns;
+    uint64_t lookups = 0;
+    for (auto unused : *state) {
+      static_cast<void>(unused);
+      loop.Prepare();
+      const double seconds = loop.Run();
+      state->SetIterationTime(seconds);
+      chunk_ns.push_back(seconds * 1e9 / static_cast<double>(loop.Lookups()));
+      lookups += loop.Lookups();
+    }
+    if (kind.presence == Presence::kHit && !entry_.is_floor &&
+        loop.Matches() != lookups) {
+      state->SkipWithError("an added key was rejected");
+    }
+    benchmark::DoNotOptimize(loop.Matches());
+    SetNsPerKey(std::move(chunk_ns), state);
+  }
+
+  const Options& options_;
+  const Setting setting_;
+  const CompetitorEntry& entry_;
+  const KeyMaker maker_;
+  const Competitor competitor_;
+  std::vector<BuiltFilter> filters_;  // of equal size; the first is timed
+  std::vector<BuiltFilter> many_;     // of varying size
+};
+
+}  // namespace
+
+void MeasureFilters(const Options& options, Collector* collector) {
+  CheckMemory(options);
+  const std::vector<Setting> settings = options.Settings();
   for (size_t i = 0; i < settings.size(); ++i) {
-    std::ostringstream progress;
-    progress << '[' << i + 1 << '/' << settings.size() << "] "
-             << WithThousands(settings[i].keys) << " keys, "
-             << settings[i].bits_per_key << " bits per key";
-    Prepare(settings[i], progress.str());
-    if (!options_.rates_only || only_list_) {
-      ShowProgress(progress.str() + ": timing");
-      Time();
+    const std::string progress =
+        "[" + std::to_string(i + 1) + "/" + std::to_string(settings.size()) +
+        "] " + WithThousands(settings[i].keys) + " keys, " +
+        Significant(settings[i].bits_per_key, 4) + " bits per key";
+    std::vector<std::unique_ptr<Contestant>> contestants;
+    for (const CompetitorEntry* entry : Selected(options)) {
+      contestants.push_back(
+          std::make_unique<Contestant>(options, settings[i], *entry));
+      if (!options.only_list) {
+        ShowProgress(progress + ": building " + entry->name);
+        contestants.back()->Build();
+        contestants.back()->Count(collector);
+      }
+      contestants.back()->Register();
     }
-    ShowProgress("");
-    if (only_list_) continue;
-    const Medians medians = collector_->TakeMedians();
-    for (int threads : options_.threads) on_rows(Rows(threads, medians));
+    ShowProgress(progress + ": timing");
+    if (options.rates_only && !options.only_list) {
+      benchmark::ClearRegisteredBenchmarks();
+    } else {
+      collector->RunRegistered();
+    }
   }
-  contestants_.clear();
 }
 
 }  // namespace deltabloom::bench

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
 
-#include "db_bench_ext/common/results.h"
+#include "db_bench_ext/common/program.h"
 #include "db_bench_ext/study/string_hashes.h"
 #include "db_bench_ext/study/studies.h"
 #include "util/layouts/classic/classic.h"
@@ -15,8 +14,7 @@ namespace {
 constexpr uint32_t kBitsPerKey = 10;
 constexpr uint32_t kProbes = 6;
 
-// The classic filter (docs/format.md), with any hash: with its own, it has the
-// bits that the filter of StudySpace has.
+// The classic filter (docs/format.md) with any hash.
 class HashedFilter {
  public:
   HashedFilter(const StringHash& hash, const std::vector<std::string>& keys)
@@ -97,7 +95,7 @@ Avalanche MeasureAvalanche(const StringHash& hash,
   return result;
 }
 
-// Time of this thread on a CPU: other programs of the machine do not count.
+// CPU time of this thread, which other programs do not disturb.
 double CpuNanoseconds() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -107,7 +105,8 @@ double CpuNanoseconds() {
 
 double NanosecondsPerKey(const StringHash& hash,
                          const std::vector<std::string>& keys) {
-  // Small sets are hashed several times, so that the clock is no part of it.
+  // Small sets are hashed several times, so that reading the clock does not
+  // count.
   const size_t rounds = std::max<size_t>(1, 200000 / keys.size());
   uint32_t sum = 0;
   const double start = CpuNanoseconds();
@@ -122,24 +121,25 @@ double NanosecondsPerKey(const StringHash& hash,
 
 }  // namespace
 
-Rows StudyHashes(const std::vector<KeySet>& sets, int repetitions,
-                 size_t flipped_keys, const Progress& progress) {
-  Rows rows = Rows::array();
+Json StudyHashes(const std::vector<KeySet>& sets, int repetitions,
+                 size_t flipped_keys) {
+  Json rows = Json::array();
   const std::vector<StringHash>& hashes = StringHashes();
   for (const KeySet& set : sets) {
     if (set.keys.empty()) continue;
     // Every repetition times every hash, so that a slow moment of the machine
-    // falls on all of them.
+    // affects all of them.
     std::vector<std::vector<double>> times(hashes.size());
     for (int i = 0; i < repetitions; ++i) {
-      progress("hashes on " + set.name + ", timing " + std::to_string(i + 1) +
-               " of " + std::to_string(repetitions));
+      bench::ShowProgress("hashes on " + set.name + ", timing " +
+                          std::to_string(i + 1) + " of " +
+                          std::to_string(repetitions));
       for (size_t h = 0; h < hashes.size(); ++h) {
         times[h].push_back(NanosecondsPerKey(hashes[h], set.keys));
       }
     }
     for (size_t h = 0; h < hashes.size(); ++h) {
-      progress("hashes on " + set.name + ", " + hashes[h].name);
+      bench::ShowProgress("hashes on " + set.name + ", " + hashes[h].name);
       const HashedFilter filter(hashes[h], set.keys);
       const auto hits = static_cast<uint64_t>(std::count_if(
           set.absent.begin(), set.absent.end(),

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "db_bench_ext/common/program.h"
+
 namespace deltabloom::study {
 namespace {
 
@@ -168,34 +170,29 @@ KeySet Urls() {
   return set;
 }
 
-std::string ReadKeys(const std::string& path, KeySet* set,
-                     FileSummary* summary) {
+KeySet ReadKeys(const std::string& path) {
+  const auto fail = [&path](const std::string& problem) {
+    throw bench::UsageError("--keys " + path + ": " + problem +
+                            "; give a file with one key per line");
+  };
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    return "--keys " + path + ": is a directory; give a file of one key a line";
-  }
+  if (std::filesystem::is_directory(path, error)) fail("is a directory");
   std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return "--keys " + path + ": " + std::strerror(errno) +
-           "; give a file of one key a line";
-  }
+  if (!file) fail(std::strerror(errno));
   std::unordered_set<std::string> lines;
   for (std::string line; std::getline(file, line);) {
-    ++summary->lines;
     if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (line.empty()) ++summary->empty;
-    summary->longest = std::max<uint64_t>(summary->longest, line.size());
-    if (!lines.insert(std::move(line)).second) ++summary->duplicates;
+    lines.insert(std::move(line));
   }
-  if (file.bad()) return "--keys " + path + ": " + std::strerror(errno);
+  if (file.bad()) fail(std::strerror(errno));
   if (lines.size() < 2) {
-    return "--keys " + path + ": " + std::to_string(lines.size()) +
-           " distinct keys; at least 2 are needed, half of them to ask for";
+    fail("has " + std::to_string(lines.size()) +
+         " distinct keys, and half of at least 2 are looked up as absent");
   }
-  set->name = "your_keys";
-  set->origin = std::filesystem::path(path).filename().string();
-  Split(std::move(lines), set);
-  return {};
+  KeySet set{
+      "your_keys", std::filesystem::path(path).filename().string(), {}, {}};
+  Split(std::move(lines), &set);
+  return set;
 }
 
 }  // namespace deltabloom::study

@@ -1,5 +1,5 @@
-// The kinds of keys that the studies run on: generated ones of the published
-// shapes, real ones found on a Debian system, and the user's own.
+// The keys of the study of hashes: generated ones of the published shapes, real
+// ones of a Debian system, and the user's own.
 #ifndef DELTABLOOM_DB_BENCH_EXT_STUDY_KEY_SETS_H_
 #define DELTABLOOM_DB_BENCH_EXT_STUDY_KEY_SETS_H_
 
@@ -28,25 +28,16 @@ KeySet VideoIds(size_t count, size_t absent,
 KeySet AppAccounts(size_t count, size_t absent,
                    uint64_t seed);  // 2..28 characters
 
-// Real keys: every second line is a key, the others are the absent ones. Empty
-// sets where the system has none (the origin says what was looked for).
+// Real keys: every second line is a key, the others are absent keys. Sets are
+// empty where the system has none; the origin says where they were searched.
 KeySet Words();
 KeySet FilePaths();
 KeySet Urls();
 
-// What a file of keys held, for the report.
-struct FileSummary {
-  uint64_t lines = 0;
-  uint64_t duplicates = 0;
-  uint64_t empty = 0;  // at most one of them is kept: the empty key
-  uint64_t longest = 0;
-};
-
 // One key per line, any bytes but the newline; a carriage return before it is
-// dropped. Duplicates are dropped. Returns an empty string, or one line saying
-// what is wrong and what to do.
-std::string ReadKeys(const std::string& path, KeySet* set,
-                     FileSummary* summary);
+// dropped, and so are duplicates. Throws bench::UsageError with one line that
+// says what to do.
+KeySet ReadKeys(const std::string& path);
 
 }  // namespace deltabloom::study
 

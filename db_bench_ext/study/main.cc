@@ -1,27 +1,18 @@
-// study: the reasoning behind the filters, measured. Prints tables; --json
-// writes everything for report.py.
+// study: the measurements that the design of a filter rests on. Prints tables;
+// --json writes all rows, which plots.py draws.
 #include <CLI/CLI.hpp>
 #include <numeric>
-#include <optional>
-#include <stdexcept>
 
-#include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/common/results.h"
-#include "db_bench_ext/study/advice.h"
 #include "db_bench_ext/study/string_hashes.h"
 #include "db_bench_ext/study/studies.h"
 
 namespace deltabloom::study {
 namespace {
 
-using bench::Print;
-using bench::ShowProgress;
-
 struct Settings {
   std::string which = "all";
   std::string keys_file;
-  std::string json_file;
   uint64_t seed = 1;
   uint64_t rate_keys = 100000;
   uint64_t max_keys = 10000000;
@@ -29,23 +20,21 @@ struct Settings {
   uint64_t queries = 1000000;
   int repetitions = 5;
   bool quick = false;
+  bench::ResultFiles files;
 };
 
-// Absent keys of a generated set, and keys whose bits are flipped.
-constexpr size_t kAbsent = 1000000;
-constexpr size_t kFlippedKeys = 2000;
-
-std::string Cell(const Rows& value) {
+std::string Cell(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_number_float()) return value.dump();
   return bench::Significant(value.get<double>(), 4);
 }
 
-// Takes the progress away first.
-void PrintTable(const std::string& title, const Rows& rows) {
-  ShowProgress("");
+void PrintTable(const Settings& settings, const std::string& title,
+                const Json& rows) {
+  bench::ShowProgress("");
+  if (settings.files.StdoutTaken()) return;
   if (rows.empty()) {
-    Print("\n" + title + "\n  (no keys to study)\n");
+    bench::Print("\n" + title + "\n  (no keys to study)\n");
     return;
   }
   std::vector<std::string> header;
@@ -56,206 +45,126 @@ void PrintTable(const std::string& title, const Rows& rows) {
     for (const auto& value : row) cells.push_back(Cell(value));
     table.Add(std::move(cells));
   }
-  Print("\n" + title + "\n" + table.Text());
+  bench::Print("\n" + title + "\n" + table.Text());
 }
 
-Rows Origins(const std::vector<KeySet>& sets) {
-  Rows rows = Rows::array();
+// The user's keys, or the published shapes and the real ones; a tenth of them
+// with --quick.
+std::vector<KeySet> HashSets(const Settings& settings) {
+  if (!settings.keys_file.empty()) return {ReadKeys(settings.keys_file)};
+  const size_t divisor = settings.quick ? 10 : 1;
+  const size_t absent = 1000000 / divisor;
+  std::vector<KeySet> sets = {
+      RandomStrings(1000000 / divisor, absent, settings.seed),
+      VideoIds(40000 / divisor, absent, settings.seed),
+      AppAccounts(45402 / divisor, absent, settings.seed)};
+  for (KeySet (*real)() : {Words, FilePaths, Urls}) {
+    sets.push_back(real());
+    for (auto* keys : {&sets.back().keys, &sets.back().absent}) {
+      keys->resize((keys->size() + divisor - 1) / divisor);
+    }
+  }
+  return sets;
+}
+
+void RunHashes(const Settings& settings, Json* result) {
+  bench::ShowProgress("reading keys");
+  const std::vector<KeySet> sets = HashSets(settings);
+  Json& keys = (*result)["hash_keys"] = Json::array();
   for (const KeySet& set : sets) {
-    rows.push_back({{"dataset", set.name},
+    keys.push_back({{"dataset", set.name},
                     {"origin", set.origin},
                     {"keys", set.keys.size()},
                     {"key_bytes", set.KeyBytes()},
                     {"absent_keys", set.absent.size()}});
   }
-  return rows;
-}
-
-Rows HashSources() {
-  Rows rows = Rows::array();
+  Json& sources = (*result)["hash_sources"] = Json::array();
   for (const StringHash& hash : StringHashes()) {
-    rows.push_back({{"hash", hash.name}, {"source", hash.source}});
+    sources.push_back({{"hash", hash.name}, {"source", hash.source}});
   }
-  return rows;
+  (*result)["hashes"] =
+      StudyHashes(sets, settings.repetitions, settings.quick ? 200 : 2000);
+  PrintTable(settings, "Keys", (*result)["hash_keys"]);
+  PrintTable(settings, "Hashes", (*result)["hashes"]);
 }
 
-// --quick takes a tenth of everything.
-size_t Share(const Settings& settings, size_t count) {
-  return settings.quick ? (count + 9) / 10 : count;
-}
-
-KeySet Thinned(const Settings& settings, KeySet set) {
-  for (auto* keys : {&set.keys, &set.absent}) {
-    keys->resize(Share(settings, keys->size()));
+Json RunStudies(const Settings& settings) {
+  Json result = {{"seed", settings.seed}, {"quick", settings.quick}};
+  const auto add = [&](const char* name, const std::string& title,
+                       const Json& rows) {
+    result[name] = rows;
+    PrintTable(settings, title, rows);
+  };
+  const std::string& which = settings.which;
+  const bool own_keys = !settings.keys_file.empty();
+  if (which == "all" || which == "hashes") RunHashes(settings, &result);
+  // Rates do not depend on the kind of keys.
+  if (which == "rates" || (which == "all" && !own_keys)) {
+    add("rates", "Rates",
+        StudyRates(settings.rate_keys, settings.queries, settings.seed));
+    add("growth", "Growth at 10 bits per key",
+        StudyGrowth(settings.max_keys, settings.queries, settings.seed));
   }
-  return set;
-}
-
-// The user's keys, or the published shapes and the real ones.
-std::vector<KeySet> HashSets(const Settings& settings, const KeySet& own) {
-  if (!settings.keys_file.empty()) return {own};
-  const auto share = [&](size_t count) { return Share(settings, count); };
-  return {RandomStrings(share(1000000), share(kAbsent), settings.seed),
-          VideoIds(share(40000), share(kAbsent), settings.seed),
-          AppAccounts(share(45402), share(kAbsent), settings.seed),
-          Thinned(settings, Words()),
-          Thinned(settings, FilePaths()),
-          Thinned(settings, Urls())};
-}
-
-std::vector<KeySet> SpaceSets(const Settings& settings, const KeySet& own) {
-  if (!settings.keys_file.empty()) return {own};
-  const auto share = [&](size_t count) { return Share(settings, count); };
-  return {VideoIds(share(80000), share(kAbsent), settings.seed),
-          AppAccounts(share(45402), share(kAbsent), settings.seed),
-          Thinned(settings, Words())};
-}
-
-Rows RunAll(const Settings& settings, const KeySet& own) {
-  const bool all = settings.which == "all";
-  Rows result = {{"seed", settings.seed}, {"quick", settings.quick}};
-  if (all || settings.which == "hashes") {
-    ShowProgress("reading keys");
-    const std::vector<KeySet> sets = HashSets(settings, own);
-    result["hash_keys"] = Origins(sets);
-    result["hash_sources"] = HashSources();
-    result["hashes"] = StudyHashes(sets, settings.repetitions,
-                                   Share(settings, kFlippedKeys), ShowProgress);
-    PrintTable("Keys", result["hash_keys"]);
-    PrintTable("Hashes", result["hashes"]);
+  // These change with the format only, so they run when they are named.
+  if (which == "sizes") {
+    add("sizes", "Sizes of classic filters",
+        StudySizes(settings.max_keys, settings.queries, settings.seed));
   }
-  if (all || settings.which == "space") {
-    const std::vector<KeySet> sets = SpaceSets(settings, own);
-    result["space_keys"] = Origins(sets);
-    result["space"] = StudySpace(sets, ShowProgress);
-    PrintTable("Space", result["space"]);
-  }
-  // Rates do not depend on whose keys they are.
-  if (settings.which == "rates" || (all && settings.keys_file.empty())) {
-    result["rates"] = StudyRates(settings.rate_keys, settings.queries,
-                                 settings.seed, ShowProgress);
-    result["growth"] = StudyGrowth(settings.max_keys, settings.queries,
-                                   settings.seed, ShowProgress);
-    PrintTable("Rates", result["rates"]);
-    PrintTable("Growth at 10 bits per key", result["growth"]);
-  }
-  // These change with the format only, so they are run when named.
-  if (settings.which == "sizes") {
-    result["sizes"] = StudySizes(settings.max_keys, settings.queries,
-                                 settings.seed, ShowProgress);
-    PrintTable("Sizes of classic filters", result["sizes"]);
-  }
-  if (settings.which == "damage") {
+  if (which == "damage") {
     std::vector<size_t> numbers(settings.damage_keys + 1);
     std::iota(numbers.begin(), numbers.end(), size_t{0});
-    result["damage"] = StudyDamage(numbers, settings.seed, ShowProgress);
-    PrintTable("Flips and truncations of filters of 0 to " +
-                   std::to_string(settings.damage_keys) +
-                   " keys that lose a key",
-               result["damage"]);
+    add("damage",
+        "Flips and truncations that lose a key, filters of 0 to " +
+            std::to_string(settings.damage_keys) + " keys",
+        StudyDamage(numbers, settings.seed));
   }
-  if (settings.which == "payload_check") {
-    result["payload_check"] = StudyPayloadCheck(
-        settings.max_keys, settings.seed, settings.repetitions, ShowProgress);
-    PrintTable("Cost of payload_check", result["payload_check"]);
-  }
-  if (settings.which == "classic") {
-    result["classic"] =
-        StudyClassicRates(settings.max_keys, settings.seed, ShowProgress);
-    PrintTable("Excess of classic filters", result["classic"]);
+  if (which == "classic") {
+    add("classic", "Excess of classic filters",
+        StudyClassicRates(settings.max_keys, settings.seed));
   }
   return result;
 }
 
-bool MissedKeys(const Rows& result) {
-  for (const auto& row : result.value("space", Rows::array())) {
-    if (row["missed_keys"] != 0) return true;
-  }
-  return false;
-}
-
-// The keys of --keys; of none if there is no such option.
-KeySet OwnKeys(const Settings& settings) {
-  KeySet own;
-  if (settings.keys_file.empty()) return own;
-  FileSummary summary;
-  const std::string error = ReadKeys(settings.keys_file, &own, &summary);
-  if (!error.empty()) throw bench::UsageError(error);
-  Print(settings.keys_file + ": " + std::to_string(summary.lines) + " lines, " +
-        std::to_string(summary.duplicates) + " duplicates dropped, " +
-        std::to_string(summary.empty) + " empty, longest " +
-        std::to_string(summary.longest) +
-        " bytes; every second key is asked for, not added\n");
-  return own;
-}
-
-int Run(const Settings& settings) {
-  const KeySet own = OwnKeys(settings);
-  std::optional<bench::OutputFile> json;
-  if (!settings.json_file.empty()) json.emplace("--json", settings.json_file);
-  const Rows result = RunAll(settings, own);
-  if (!settings.keys_file.empty()) {
-    Print(Advice(result.value("hashes", Rows::array()),
-                 result.value("space", Rows::array())));
-  }
-  if (json) {
-    json->Write([&](std::ostream* out) { *out << result.dump(1) << '\n'; });
-    json->Publish();
-  }
-  if (MissedKeys(result)) {
-    throw std::runtime_error("a filter missed a key that was added");
-  }
-  return 0;
-}
-
-// False if help was asked for, which has been printed.
+// Returns false after printing the help.
 bool ParseSettings(int argc, char** argv, Settings* settings) {
   CLI::App app{
-      "Measures what the design of a filter rests on: hashes, false-positive\n"
-      "rates, space. Without --keys on generated and real keys."};
+      "Measures what the design of a filter rests on: hashes and\n"
+      "false-positive rates. Without --keys on generated and real keys."};
   app.name("script/study");
+  const auto count = [&app](const char* name, auto* value, uint64_t least,
+                            uint64_t most, const char* help) {
+    app.add_option(name, *value, help)
+        ->check(CLI::Range(least, most))
+        ->capture_default_str();
+  };
   app.add_option("study", settings->which,
-                 "What to run; all runs rates, hashes and space")
-      ->check(CLI::IsMember({"all", "rates", "hashes", "space", "sizes",
-                             "classic", "damage", "payload_check"}))
+                 "What to run; all runs rates and hashes")
+      ->check(CLI::IsMember(
+          {"all", "rates", "hashes", "sizes", "classic", "damage"}))
       ->capture_default_str();
-  app.add_option(
-      "--keys", settings->keys_file,
-      "Run hashes and space on the keys of this file, one per line;\n"
-      "ends in advice for them");
-  app.add_option("--json", settings->json_file, "Write all rows to this file");
+  app.add_option("--keys", settings->keys_file,
+                 "Run hashes on the keys of this file, one per line");
+  settings->files.DeclareJson(&app);
   app.add_option("--seed", settings->seed, "Seed of everything drawn at random")
       ->capture_default_str();
-  app.add_option("--rate-keys", settings->rate_keys,
-                 "Keys per filter in the study of rates")
-      ->check(CLI::Range(uint64_t{1000}, uint64_t{100000000}))
-      ->capture_default_str();
-  app.add_option("--max-keys", settings->max_keys,
-                 "Largest filter in the studies of growth, sizes, classic and "
-                 "payload_check")
-      ->check(CLI::Range(uint64_t{1000}, uint64_t{1000000000}))
-      ->capture_default_str();
-  app.add_option("--damage-keys", settings->damage_keys,
-                 "Largest filter in the study of damage")
-      ->check(CLI::Range(uint64_t{0}, uint64_t{10000}))
-      ->capture_default_str();
-  app.add_option("--queries", settings->queries, "Absent keys asked per filter")
-      ->check(CLI::Range(uint64_t{1000}, uint64_t{1000000000}))
-      ->capture_default_str();
-  app.add_option("--repetitions", settings->repetitions,
-                 "Timings of each hash; the median counts")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  count("--rate-keys", &settings->rate_keys, 1000, 100000000,
+        "Keys per filter in the study of rates");
+  count("--max-keys", &settings->max_keys, 1000, 1000000000,
+        "Largest filter in the studies of growth, sizes and classic");
+  count("--damage-keys", &settings->damage_keys, 0, 10000,
+        "Largest filter in the study of damage");
+  count("--queries", &settings->queries, 1000, 1000000000,
+        "Absent keys looked up per filter");
+  count("--repetitions", &settings->repetitions, 1, 1000,
+        "Timings of each hash; the median counts");
   app.add_flag("--quick", settings->quick,
                "A tenth of the keys and queries, for a first look");
   if (!bench::ParseCommandLine({argv + 1, argv + argc}, &app)) return false;
-  const std::string& which = settings->which;
-  if (!settings->keys_file.empty() && which != "all" && which != "hashes" &&
-      which != "space") {
-    throw bench::UsageError(
-        "--keys: the study of " + which +
-        " does not depend on whose keys they are; leave it out, or run all, "
-        "hashes or space");
+  if (!settings->keys_file.empty() && settings->which != "all" &&
+      settings->which != "hashes") {
+    throw bench::UsageError("--keys: the study of " + settings->which +
+                            " does not depend on the kind of keys; leave it "
+                            "out, or run all or hashes");
   }
   if (settings->quick) {
     settings->rate_keys = std::min<uint64_t>(settings->rate_keys, 10000);
@@ -264,6 +173,7 @@ bool ParseSettings(int argc, char** argv, Settings* settings) {
     settings->queries = std::min<uint64_t>(settings->queries, 100000);
     settings->repetitions = std::min(settings->repetitions, 3);
   }
+  settings->files.Claim();
   return true;
 }
 
@@ -271,9 +181,11 @@ bool ParseSettings(int argc, char** argv, Settings* settings) {
 }  // namespace deltabloom::study
 
 int main(int argc, char** argv) {
+  using namespace deltabloom::study;
   return deltabloom::bench::RunProgram("study", [argc, argv] {
-    deltabloom::study::Settings settings;
-    if (!deltabloom::study::ParseSettings(argc, argv, &settings)) return 0;
-    return deltabloom::study::Run(settings);
+    Settings settings;
+    if (!ParseSettings(argc, argv, &settings)) return 0;
+    settings.files.Write(RunStudies(settings));
+    return 0;
   });
 }

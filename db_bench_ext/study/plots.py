@@ -1,7 +1,14 @@
-"""The plots of the studies."""
+#!/usr/bin/env python3
+"""Draws the figures of docs/measurements.md: plots.py FOLDER < STUDY.json"""
 
-from common import drawing
-from common.colours import MUTED, of_filter
+import json
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from common import drawing, terminal  # noqa: E402
+from common.colours import MUTED, of_filter  # noqa: E402
 
 
 def axes(count, width, height, left=0.8):
@@ -89,3 +96,15 @@ def hashes(rows, path):
     right.set_yticklabels([])
     right.set_xlabel("false positives at 10 bits per key, % (words), log scale")
     drawing.write_png(figure, path)
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    results = json.load(sys.stdin)
+    for draw in (rates, growth, hashes):
+        draw(results[draw.__name__], folder / f"study_{draw.__name__}.png")
+
+
+if __name__ == "__main__":
+    terminal.run("plots.py", main)

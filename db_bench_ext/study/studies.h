@@ -1,72 +1,75 @@
-// The studies. Each returns its rows as a JSON array of flat objects, so
-// that one printer and one report serve all.
+// The studies. Each returns its rows as a JSON array of flat objects.
 #ifndef DELTABLOOM_DB_BENCH_EXT_STUDY_STUDIES_H_
 #define DELTABLOOM_DB_BENCH_EXT_STUDY_STUDIES_H_
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/study/key_sets.h"
 
 namespace deltabloom::study {
 
-using Rows = nlohmann::ordered_json;
-
-// Called now and then with what is being done.
-using Progress = std::function<void(const std::string& doing)>;
+using bench::Json;
 
 // One row per bits per key 2..32 and k 1..8: the two formulas, and the rates
 // measured on the classic layout and on a filter with k independent hashes,
-// both of `keys` keys and asked for `queries` absent ones.
-Rows StudyRates(uint64_t keys, uint64_t queries, uint64_t seed,
-                const Progress& progress);
+// both of `keys` keys, with `queries` absent keys.
+Json StudyRates(uint64_t keys, uint64_t queries, uint64_t seed);
 
 // One row per layout and number of keys, from 1,000 to `max_keys`, at 10 bits
 // per key: how the rate grows with the filter.
-Rows StudyGrowth(uint64_t max_keys, uint64_t queries, uint64_t seed,
-                 const Progress& progress);
+Json StudyGrowth(uint64_t max_keys, uint64_t queries, uint64_t seed);
 
 // One row per bits per key and number of keys: the rates of classic filters of
 // every size within half a percent (32 of them), and of the good sizes that a
 // writer takes instead (docs/format.md), `bytes_added` larger on average.
-Rows StudySizes(uint64_t max_keys, uint64_t queries, uint64_t seed,
-                const Progress& progress);
+Json StudySizes(uint64_t max_keys, uint64_t queries, uint64_t seed);
 
 // One row per number of keys up to `max_keys`, with the excess of classic
 // filters for each number of probes: the rate of the worst of eight sizes, as
-// a multiple of what theory and the collisions of their hash say. What
-// util/layouts/classic/rate.cc holds.
-Rows StudyClassicRates(uint64_t max_keys, uint64_t seed,
-                       const Progress& progress);
+// a multiple of the formula with the collisions of a 32-bit hash. The table of
+// util/layouts/classic/rate.cc.
+Json StudyClassicRates(uint64_t max_keys, uint64_t seed);
 
-// One row per key set and hash: nanoseconds per key, collisions against the
-// birthday expectation, avalanche (of some `flipped_keys` keys, every bit in
-// turn), false positives of a filter made with it.
-Rows StudyHashes(const std::vector<KeySet>& sets, int repetitions,
-                 size_t flipped_keys, const Progress& progress);
+// One row per key set and hash: nanoseconds per key, collisions and their
+// expected number, avalanche (of about `flipped_keys` keys, every bit in turn),
+// false positives of a filter with this hash.
+Json StudyHashes(const std::vector<KeySet>& sets, int repetitions,
+                 size_t flipped_keys);
 
-// One row per key set, layout and bits per key 10, 15, 20: bytes of keys and
-// of the filter, space saved, false positives with their error.
-Rows StudySpace(const std::vector<KeySet>& sets, const Progress& progress);
+using MayMatch = std::function<bool(std::string_view key)>;
 
-// One row per kind of filter (filter_kinds.h), of filters of each of these
-// numbers of keys: how many flips of a bit in the payload and in the framing
-// behind it, and how many truncations to each length, there are; and how many
-// of them make the filter miss a key that was added.
-Rows StudyDamage(const std::vector<size_t>& numbers_of_keys, uint64_t seed,
-                 const Progress& progress);
+// Filters as their users hold them: bytes that are built from keys and opened.
+struct FilterKind {
+  std::string name;         // "sealed local, payload_check"
+  size_t framing_size = 0;  // bytes after the payload: trailer, last byte
+  // At 10 bits per key.
+  std::function<std::string(const std::vector<std::string>& keys)> build;
+  // The bytes must outlive the result.
+  std::function<MayMatch(std::string_view filter)> open;
+};
 
-// One row per layout of sealed filters and number of keys up to `max_keys`:
-// bytes, nanoseconds per opening and per lookup of an absent key, without
-// payload_check and with it, medians of `repetitions` in turns.
-Rows StudyPayloadCheck(uint64_t max_keys, uint64_t seed, int repetitions,
-                       const Progress& progress);
+// Raw and sealed, with payload_check and without, of every layout; RocksDB's
+// Bloom and Ribbon from the linked library. Sealed ones are built and opened by
+// the policy: other bytes than Deltabloom's go to RocksDB's own reader, as in a
+// database, except with compatibility=own.
+std::vector<FilterKind> FilterKinds();
+
+// Random keys of 16 bytes, the same for the same seed and number.
+std::vector<std::string> RandomKeys(size_t n, uint64_t seed);
+
+// One row per kind of filter, for filters of each of these numbers of keys: the
+// number of flips of a bit in the payload and in the framing, and of
+// truncations to each length; and how many of them make the filter reject a key
+// that was added.
+Json StudyDamage(const std::vector<size_t>& numbers_of_keys, uint64_t seed);
 
 // Half the width of the 95 % interval of a rate measured as hits / queries
-// (Wilson's score interval, so that no hit does not look like no error).
+// (Wilson's score interval, which is not 0 for no hits).
 double RateError(uint64_t hits, uint64_t queries);
 
 }  // namespace deltabloom::study

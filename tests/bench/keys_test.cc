@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 
-#include "db_bench_ext/filter_bench/sorted_table.h"
 #include "tests/random.h"
 
 namespace deltabloom::test {
@@ -99,30 +98,6 @@ TEST(Keys, MixIsSplitMix64) {
   EXPECT_EQ(numbers.Next(), 0xe220a8397b1dcdafu);
   EXPECT_EQ(numbers.Next(), 0x6e789e6aa1b965f4u);
   EXPECT_EQ(numbers.Next(), 0x06c45d188009454fu);
-}
-
-TEST(Keys, TablesHaveTheirKeysInOrder) {
-  const uint64_t seed = SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
-  constexpr uint64_t kCount = 1000;
-  const KeyMaker maker(KeyKind::kRandom, 16, seed);
-  const bench::SortedTable table(maker, kCount);
-  ASSERT_EQ(table.keys.size(), kCount);
-  KeyChunk chunk(maker);
-  for (uint64_t i = 0; i < kCount; ++i) {
-    if (i > 0) {
-      EXPECT_LT(table.keys[i - 1], table.keys[i]);
-    }
-    chunk.Set(0, maker, i, true);
-    const size_t at = table.keys.Find(chunk[0].ToStringView());
-    ASSERT_LT(at, kCount);
-    EXPECT_EQ(table.keys[at], chunk[0].ToStringView());
-    const bench::DataBlock& block =
-        table.blocks.at(table.index.Find(chunk[0].ToStringView()));
-    EXPECT_LE(block.first, at);
-    EXPECT_LT(at, block.end);
-  }
-  EXPECT_EQ(table.keys.Find(std::string(17, '\xff')), kCount);
 }
 
 }  // namespace

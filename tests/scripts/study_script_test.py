@@ -27,13 +27,13 @@ class StudyScript(unittest.TestCase):
             ("script/bootstrap", ""),
             ("bin/cmake", ""),
             ("build/release/db_bench_ext/study/study", 'echo "studied $*"'),
-            ("docs/studies.md", "as it was"),
+            ("docs/measurements.md", "as it was"),
         ):
             path = self.top / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"#!/bin/sh\n{text}\n")
             path.chmod(0o755)
-        self.docs = (self.top / "docs" / "studies.md").read_text()
+        self.docs = (self.top / "docs" / "measurements.md").read_text()
 
     def run_script(self, *arguments):
         done = subprocess.run(
@@ -43,7 +43,7 @@ class StudyScript(unittest.TestCase):
             text=True,
             timeout=60,
         )
-        self.assertEqual((self.top / "docs" / "studies.md").read_text(), self.docs)
+        self.assertEqual((self.top / "docs" / "measurements.md").read_text(), self.docs)
         self.assertEqual(len(list((self.top / "docs").iterdir())), 1)
         return done
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 
+#include "db_bench_ext/common/program.h"
 #include "db_bench_ext/study/studies.h"
 #include "tests/random.h"
 
@@ -29,28 +30,24 @@ std::set<std::string> AllOf(const KeySet& set) {
 TEST(ReadKeys, EmptyHugeAndBinaryLines) {
   const std::string huge(3 << 20, 'x');
   const std::string binary("\x00\xff\x80\r\x01", 5);
-  const std::string path =
-      FileWith("odd", "one\r\n\none\n\n" + huge + "\n" + binary + "\nlast");
-  KeySet set;
-  FileSummary summary;
-  EXPECT_EQ(ReadKeys(path, &set, &summary), "");
+  const KeySet set = ReadKeys(
+      FileWith("odd", "one\r\n\none\n\n" + huge + "\n" + binary + "\nlast"));
   EXPECT_EQ(AllOf(set),
             (std::set<std::string>{"", "one", huge, binary, "last"}));
-  EXPECT_EQ(summary.lines, 7u);
-  EXPECT_EQ(summary.duplicates, 2u);
-  EXPECT_EQ(summary.empty, 2u);
-  EXPECT_EQ(summary.longest, huge.size());
 }
 
 TEST(ReadKeys, ErrorsNameTheFile) {
-  KeySet set;
-  FileSummary summary;
   for (const std::string& path :
        {std::string("/no/such/file"), testing::TempDir(), FileWith("none", ""),
         FileWith("single", "one\none\n")}) {
-    const std::string error = ReadKeys(path, &set, &summary);
-    EXPECT_NE(error.find(path), std::string::npos) << error;
-    EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+    try {
+      ReadKeys(path);
+      FAIL() << path;
+    } catch (const bench::UsageError& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find(path), std::string::npos) << text;
+      EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    }
   }
 }
 
@@ -87,7 +84,7 @@ TEST(RateError, KnownValuesAndNoHit) {
 // or the study measures something else.
 TEST(StudyRates, IdealFilterFollowsTheFormula) {
   const uint64_t seed = test::SeedOfThisRun();
-  const Rows rows = StudyRates(4000, 20000, seed, [](const std::string&) {});
+  const Json rows = StudyRates(4000, 20000, seed);
   ASSERT_EQ(rows.size(), 31u * 8u);
   int outside = 0;
   for (const auto& row : rows) {
@@ -103,21 +100,6 @@ TEST(StudyRates, IdealFilterFollowsTheFormula) {
         << row.dump();
   }
   EXPECT_LE(outside, 3) << "seed " << seed;
-}
-
-TEST(StudySpace, MissesNoKeyAndSaysTheSize) {
-  KeySet set{"tiny", "made here", {}, {}};
-  for (int i = 0; i < 3000; ++i) {
-    set.keys.push_back("key" + std::to_string(i));
-    set.absent.push_back("absent" + std::to_string(i));
-  }
-  const Rows rows = StudySpace({set}, [](const std::string&) {});
-  ASSERT_GE(rows.size(), 3u);
-  for (const auto& row : rows) {
-    EXPECT_EQ(row["missed_keys"], 0);
-    EXPECT_GT(double(row["space_saved"]), 0);
-    EXPECT_LT(double(row["false_positive_rate"]), 0.03);
-  }
 }
 
 }  // namespace

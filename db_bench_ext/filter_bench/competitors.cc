@@ -1,0 +1,429 @@
+#include "db_bench_ext/filter_bench/competitors.h"
+
+#include <leveldb/filter_policy.h>
+#include <leveldb/slice.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "db_bench_ext/common/mixing.h"
+#include "deltabloom/leveldb.h"
+#include "deltabloom/rocksdb.h"
+#include "rocksdb/filter_policy.h"
+#include "table/framing.h"
+#include "util/hash.h"
+#include "util/layouts/classic/classic.h"
+#include "util/layouts/layout.h"
+#include "util/rates/rates.h"
+
+namespace deltabloom::bench {
+namespace {
+
+using LevelDBPolicy = std::unique_ptr<const leveldb::FilterPolicy>;
+using RocksDBPolicy = std::shared_ptr<const rocksdb::FilterPolicy>;
+using RateFunction = std::optional<double> (*)(const Slice&, uint64_t);
+
+// The parts of a builder that are not measured.
+class PlainBuilder : public FilterBitsBuilder {
+ public:
+#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
+  void AddKeyAndAlt(const Slice& key, const Slice& alt) final {
+    AddKey(key);
+    AddKey(alt);
+  }
+#endif
+  size_t EstimateEntriesAdded() final { return 0; }
+  using FilterBitsBuilder::Finish;
+  Slice Finish(std::unique_ptr<const char[]>* owner,
+               rocksdb::Status* status) final {
+    if (status != nullptr) *status = rocksdb::Status::OK();
+    return Finish(owner);
+  }
+  rocksdb::Status MaybePostVerify(const Slice&) final {
+    return rocksdb::Status::OK();
+  }
+  size_t ApproximateNumEntries(size_t) final { return 0; }
+  size_t CalculateSpace(size_t) final { return 0; }
+  double EstimatedFpRate(size_t, size_t) final { return 0; }
+};
+
+// A reader without a faster way for a batch.
+class OneByOneReader : public FilterBitsReader {
+ public:
+  using FilterBitsReader::MayMatch;
+  void MayMatch(int n, Slice** keys, bool* may_match) override {
+    for (int i = 0; i < n; ++i) may_match[i] = MayMatch(*keys[i]);
+  }
+};
+
+Competitor OfPolicy(const RocksDBPolicy& policy, RateFunction rate) {
+  return {[policy] { return internal::NewBitsBuilder(*policy); },
+          [policy](const Slice& filter) {
+            return internal::NewBitsReader(*policy, filter);
+          },
+          rate};
+}
+
+std::optional<double> RocksDBRate(const Slice& filter, uint64_t keys) {
+  return internal::RocksDBFilterRate(filter.ToStringView(), keys);
+}
+
+std::vector<CompetitorEntry> RocksDBCompetitors() {
+  const auto bloom = [](double bits_per_key) {
+    return OfPolicy(RocksDBPolicy(rocksdb::NewBloomFilterPolicy(bits_per_key)),
+                    RocksDBRate);
+  };
+  // Ribbon takes the bits per key of the Bloom filter with the same
+  // false-positive rate. The second argument selects it at every level.
+  const auto ribbon = [](double bits_per_key) {
+    return OfPolicy(
+        RocksDBPolicy(rocksdb::NewRibbonFilterPolicy(bits_per_key, -1)),
+        RocksDBRate);
+  };
+  return {{"rocksdb-bloom", bloom, 9}, {"rocksdb-ribbon", ribbon, 36}};
+}
+
+// Of a classic filter with LevelDB's bytes: the bits, then the number of
+// probes.
+std::optional<double> RateOfRawClassic(const Slice& filter, uint64_t keys) {
+  return internal::BloomRateOfHash(static_cast<double>(filter.size() - 1) * 8,
+                                   static_cast<double>(keys),
+                                   filter[filter.size() - 1], 32);
+}
+
+// A LevelDB policy takes all keys at once, so they are kept until then, end to
+// end, as LevelDB's own filter block does.
+class LevelDBBuilder : public PlainBuilder {
+ public:
+  explicit LevelDBBuilder(const leveldb::FilterPolicy& policy)
+      : policy_(policy) {}
+
+  void AddKey(const Slice& key) override {
+    starts_.push_back(keys_.size());
+    keys_.append(key.data(), key.size());
+  }
+
+  using PlainBuilder::Finish;
+  Slice Finish(std::unique_ptr<const char[]>* owner) override {
+    starts_.push_back(keys_.size());
+    std::vector<leveldb::Slice> keys(starts_.size() - 1);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      keys[i] = leveldb::Slice(keys_.data() + starts_[i],
+                               starts_[i + 1] - starts_[i]);
+    }
+    std::string filter;
+    policy_.CreateFilter(keys.data(), static_cast<int>(keys.size()), &filter);
+    keys_ = {};
+    starts_ = {};
+    auto bytes = std::make_unique<char[]>(filter.size());
+    std::memcpy(bytes.get(), filter.data(), filter.size());
+    const Slice result(bytes.get(), filter.size());
+    *owner = std::move(bytes);
+    return result;
+  }
+
+ private:
+  const leveldb::FilterPolicy& policy_;
+  std::string keys_;
+  std::vector<size_t> starts_;
+};
+
+class LevelDBReader : public OneByOneReader {
+ public:
+  LevelDBReader(const leveldb::FilterPolicy& policy, const Slice& filter)
+      : policy_(policy), filter_(filter.data(), filter.size()) {}
+
+  using OneByOneReader::MayMatch;
+  bool MayMatch(const Slice& key) override {
+    return policy_.KeyMayMatch(leveldb::Slice(key.data(), key.size()), filter_);
+  }
+
+ private:
+  const leveldb::FilterPolicy& policy_;
+  leveldb::Slice filter_;
+};
+
+CompetitorEntry LevelDBEntry(const char* name, LevelDBPolicy (*policy)(double),
+                             bool only_named) {
+  CompetitorEntry entry;
+  entry.name = name;
+  entry.make = [policy](double bits_per_key) {
+    const std::shared_ptr<const leveldb::FilterPolicy> shared =
+        policy(bits_per_key);
+    return Competitor{
+        [shared] { return std::make_unique<LevelDBBuilder>(*shared); },
+        [shared](const Slice& filter) {
+          return std::make_unique<LevelDBReader>(*shared, filter);
+        },
+        RateOfRawClassic};
+  };
+  // Of the growing vector the old and the new one, and the slices.
+  entry.build_bytes_per_key = 3 * sizeof(size_t) + sizeof(leveldb::Slice);
+  entry.builder_keeps_keys = true;
+  entry.only_named = only_named;
+  return entry;
+}
+
+std::vector<CompetitorEntry> LevelDBCompetitors() {
+  // LevelDB accepts whole bits per key only.
+  return {LevelDBEntry(
+      "leveldb-bloom",
+      [](double bits_per_key) {
+        return LevelDBPolicy(
+            leveldb::NewBloomFilterPolicy(static_cast<int>(bits_per_key)));
+      },
+      false)};
+}
+
+// Deltabloom's policies for LevelDB.
+std::vector<CompetitorEntry> LevelDBAdapters() {
+  return {LevelDBEntry("deltabloom-leveldb", NewLevelDBBloomFilterPolicy, true),
+          LevelDBEntry(
+              "deltabloom-leveldb-murmurhash2",
+              [](double bits_per_key) {
+                FilterOptions options;
+                options.bits_per_key = bits_per_key;
+                return NewLevelDBFilterPolicy(options);
+              },
+              true)};
+}
+
+uint32_t HashOf(const Slice& key) {
+  return internal::MurmurHash2(key.data(), key.size(),
+                               internal::kBloomHashSeed);
+}
+
+// The classic layout as its definition reads, not optimised at all: a first
+// implementation.
+class NaiveBuilder : public PlainBuilder {
+ public:
+  explicit NaiveBuilder(double bits_per_key) : bits_per_key_(bits_per_key) {}
+
+  void AddKey(const Slice& key) override { hashes_.push_back(HashOf(key)); }
+
+  using PlainBuilder::Finish;
+  Slice Finish(std::unique_ptr<const char[]>* owner) override {
+    const auto wanted = static_cast<uint64_t>(
+        static_cast<double>(hashes_.size()) * bits_per_key_);
+    const uint64_t bytes = (std::max<uint64_t>(wanted, 64) + 7) / 8;
+    const uint64_t bits = bytes * 8;
+    const int probes =
+        std::clamp(static_cast<int>(bits_per_key_ * 0.69), 1, 30);
+    auto filter = std::make_unique<char[]>(bytes + 1);
+    for (uint32_t hash : hashes_) {
+      const uint32_t delta = hash >> 17 | hash << 15;
+      for (int probe = 0; probe < probes; ++probe) {
+        const uint64_t position = hash % bits;
+        filter[position / 8] =
+            static_cast<char>(filter[position / 8] | 1 << (position % 8));
+        hash += delta;
+      }
+    }
+    filter[bytes] = static_cast<char>(probes);
+    hashes_ = {};
+    const Slice result(filter.get(), bytes + 1);
+    *owner = std::move(filter);
+    return result;
+  }
+
+ private:
+  double bits_per_key_;
+  std::vector<uint32_t> hashes_;
+};
+
+class NaiveReader : public OneByOneReader {
+ public:
+  explicit NaiveReader(const Slice& filter) : filter_(filter) {}
+
+  using OneByOneReader::MayMatch;
+  bool MayMatch(const Slice& key) override {
+    const uint64_t bits = (filter_.size() - 1) * 8;
+    const int probes = filter_[filter_.size() - 1];
+    uint32_t hash = HashOf(key);
+    const uint32_t delta = hash >> 17 | hash << 15;
+    for (int probe = 0; probe < probes; ++probe) {
+      const uint64_t position = hash % bits;
+      if ((filter_[position / 8] >> (position % 8) & 1) == 0) return false;
+      hash += delta;
+    }
+    return true;
+  }
+
+ private:
+  Slice filter_;
+};
+
+CompetitorEntry NaiveCompetitor() {
+  const auto make = [](double bits_per_key) {
+    return Competitor{
+        [bits_per_key] { return std::make_unique<NaiveBuilder>(bits_per_key); },
+        [](const Slice& filter) {
+          return std::make_unique<NaiveReader>(filter);
+        },
+        RateOfRawClassic};
+  };
+  return {"naive-classic", make, 12};
+}
+
+std::optional<double> SealedRate(const Slice& filter, uint64_t keys) {
+  internal::ParsedFilter parsed;
+  internal::HashedKeys hashed;
+  const std::string_view bytes = filter.ToStringView();
+  if (internal::ParseSealed(bytes, internal::CpuLevel::kPortable, &hashed,
+                            &parsed,
+                            nullptr) != internal::FilterKind::kFilter) {
+    return std::nullopt;
+  }
+  const internal::LayoutRow* const row = internal::FindLayoutOfLastByte(
+      static_cast<unsigned char>(bytes.back()), Hash::kMurmurHash2);
+  if (row->layout == Layout::kClassic) {
+    // The layout's own rate is the one measured for the worst sizes.
+    const auto& shape = parsed.shape.As<internal::classic::Shape>();
+    return internal::BloomRateOfHash(static_cast<double>(shape.bits),
+                                     static_cast<double>(keys), shape.probes,
+                                     32);
+  }
+  return row->rate(parsed.shape, keys);
+}
+
+// A layout with options of the policy.
+struct Variant {
+  const char* suffix;  // of the competitor's name
+  bool seeded;
+  const char* key_transform;
+  bool statistics;
+};
+
+// The first is the plain filter; the others take part only where they are
+// named.
+constexpr Variant kVariants[] = {
+    {"", false, "none", false},
+    {"-seeded", true, "none", false},
+    {"-lowercase", false, "ascii_lowercase", false},
+    {"-counted", false, "none", true}};
+
+Competitor DeltabloomCompetitor(Layout layout, const Variant& variant,
+                                double bits_per_key) {
+  RocksDBFilterOptions options;
+  options.layout = layout;
+  options.bits_per_key = bits_per_key;
+  options.seeded = variant.seeded;
+  options.key_transform = variant.key_transform;
+  options.statistics = variant.statistics;
+  std::string error;
+  const RocksDBPolicy policy = NewRocksDBFilterPolicy(options, &error);
+  if (policy == nullptr) throw std::runtime_error(error);
+  return OfPolicy(policy, SealedRate);
+}
+
+// Every layout of the table that RocksDB can store, and its variants.
+std::vector<CompetitorEntry> DeltabloomCompetitors() {
+  std::vector<CompetitorEntry> entries;
+  for (const Variant& variant : kVariants) {
+    for (const internal::LayoutRow* const* row = internal::kLayouts;
+         *row != nullptr; ++row) {
+      if ((*row)->classic_hash != Hash::kMurmurHash2) continue;
+      CompetitorEntry entry;
+      entry.name = std::string("deltabloom-") + (*row)->name + variant.suffix;
+      entry.make = [layout = (*row)->layout, variant](double bits_per_key) {
+        return DeltabloomCompetitor(layout, variant, bits_per_key);
+      };
+      // A layout that keeps long hashes also works on them.
+      entry.build_bytes_per_key = (*row)->hash_size == 4 ? 6 : 40;
+      entry.only_named = *variant.suffix != '\0';
+      entries.push_back(std::move(entry));
+    }
+  }
+  return entries;
+}
+
+// The loop, the key and the virtual call; a batch is one call.
+class EmptyReader : public FilterBitsReader {
+ public:
+  bool MayMatch(const Slice&) override { return false; }
+  void MayMatch(int n, Slice**, bool* may_match) override {
+    std::fill_n(may_match, n, false);
+  }
+};
+
+// And the hash of the classic layout.
+class HashReader final : public OneByOneReader {
+ public:
+  using OneByOneReader::MayMatch;
+  bool MayMatch(const Slice& key) override { return HashOf(key) == 0; }
+};
+
+// And one cache line of a memory as large as the filter, chosen by bytes of the
+// key.
+class CacheLineReader : public FilterBitsReader {
+ public:
+  explicit CacheLineReader(const Slice& memory) : memory_(memory) {}
+
+  bool MayMatch(const Slice& key) override { return *LineOf(key) == 1; }
+
+  void MayMatch(int n, Slice** keys, bool* may_match) override {
+    constexpr int kMost = 32;
+    const char* lines[kMost];
+    for (int done = 0; done < n; done += kMost) {
+      const int count = std::min(n - done, kMost);
+      for (int i = 0; i < count; ++i) {
+        lines[i] = LineOf(*keys[done + i]);
+        __builtin_prefetch(lines[i]);
+      }
+      for (int i = 0; i < count; ++i) may_match[done + i] = *lines[i] == 1;
+    }
+  }
+
+ private:
+  const char* LineOf(const Slice& key) const {
+    uint64_t word = 0;
+    std::memcpy(&word, key.data() + key.size() - sizeof(word), sizeof(word));
+    return memory_.data() + Scale(word * kGolden, memory_.size() / 64) * 64;
+  }
+
+  Slice memory_;
+};
+
+template <typename Reader>
+CompetitorEntry FloorEntry(const char* name) {
+  CompetitorEntry entry;
+  entry.name = name;
+  entry.make = [](double) {
+    Competitor floor;
+    floor.new_reader = [](const Slice& memory) {
+      if constexpr (std::is_constructible_v<Reader, Slice>) {
+        return std::make_unique<Reader>(memory);
+      } else {
+        static_cast<void>(memory);
+        return std::make_unique<Reader>();
+      }
+    };
+    return floor;
+  };
+  entry.is_floor = true;
+  return entry;
+}
+
+}  // namespace
+
+const std::vector<CompetitorEntry>& AllCompetitors() {
+  static const std::vector<CompetitorEntry> all = [] {
+    std::vector<CompetitorEntry> entries;
+    for (const auto& part :
+         {RocksDBCompetitors(), NativeRocksDBCompetitors(),
+          LevelDBCompetitors(), std::vector{NaiveCompetitor()},
+          DeltabloomCompetitors(), LevelDBAdapters(),
+          std::vector{FloorEntry<EmptyReader>("floor-call"),
+                      FloorEntry<HashReader>("floor-hash"),
+                      FloorEntry<CacheLineReader>("floor-cache-line")}}) {
+      entries.insert(entries.end(), part.begin(), part.end());
+    }
+    return entries;
+  }();
+  return all;
+}
+
+}  // namespace deltabloom::bench

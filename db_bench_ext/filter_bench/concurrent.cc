@@ -1,0 +1,251 @@
+// concurrent_bench: filters that several threads fill and look up at the same
+// time. A Google Benchmark program: its options and formats are Google
+// Benchmark's. The table in docs/shared_filters.md has its ratios.
+#include <benchmark/benchmark.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db_bench_ext/common/mixing.h"
+#include "deltabloom/concurrent_filter.h"
+#include "deltabloom/guava_filter.h"
+#include "util/coding.h"
+#include "util/hash.h"
+
+namespace deltabloom::bench {
+namespace {
+
+constexpr uint64_t kKeys = 1'000'000;
+constexpr double kRate = 0.01;
+// Keys numbered from here on are never added.
+constexpr uint64_t kAbsent = uint64_t{1} << 40;
+
+// 16 bytes from a number.
+class Key {
+ public:
+  explicit Key(uint64_t number) {
+    internal::StoreFixed64(bytes_, number * kGolden);
+    internal::StoreFixed64(bytes_ + 8, number);
+  }
+  operator std::string_view() const { return {bytes_, sizeof(bytes_)}; }
+
+ private:
+  char bytes_[16];
+};
+
+class SharedFilter {
+ public:
+  virtual ~SharedFilter() = default;
+  virtual void Add(std::string_view key) = 0;
+  virtual bool MayMatch(std::string_view key) const = 0;
+};
+
+ConcurrentFilterOptions ConcurrentOptions() {
+  ConcurrentFilterOptions options;
+  options.expected_keys = kKeys;
+  options.false_positive_rate = kRate;
+  return options;
+}
+
+class Concurrent : public SharedFilter {
+ public:
+  void Add(std::string_view key) override { filter_.Add(key); }
+  bool MayMatch(std::string_view key) const override {
+    return filter_.MayMatch(key);
+  }
+
+ private:
+  ConcurrentFilter filter_{ConcurrentOptions()};
+};
+
+class Guava : public SharedFilter {
+ public:
+  void Add(std::string_view key) override { filter_.Put(key); }
+  bool MayMatch(std::string_view key) const override {
+    return filter_.MightContain(key);
+  }
+
+ private:
+  static GuavaFilterOptions Options() {
+    GuavaFilterOptions options;
+    options.expected_insertions = kKeys;
+    options.false_positive_rate = kRate;
+    return options;
+  }
+
+  GuavaFilter filter_{Options()};
+};
+
+// The bits of RocksDB's memtable Bloom filter, whose class is private: 6 probes
+// of a 32-bit hash, two in each of three words of 64 bits within a cache line.
+// As many bits as ConcurrentFilter has.
+class LineBits {
+ public:
+  size_t NumWords() const { return words_; }
+
+  // Calls fn(word, mask) for each word until it returns false.
+  template <typename Fn>
+  void ForEachWord(std::string_view key, Fn fn) const {
+    constexpr uint64_t kWordsOfKey = 3;
+    const uint32_t hash =
+        internal::MurmurHash2(key.data(), key.size(), internal::kBloomHashSeed);
+    const uint64_t first = uint64_t{hash} * words_ >> 32;
+    uint64_t bits = 0x9e3779b97f4a7c13 * hash;
+    for (uint64_t i = 0; i < kWordsOfKey; ++i) {
+      const uint64_t mask =
+          uint64_t{1} << (bits & 63) | uint64_t{1} << (bits >> 6 & 63);
+      // The number of words is a multiple of 8.
+      if (!fn(first ^ i, mask)) return;
+      bits = bits >> 12 | bits << 52;
+    }
+  }
+
+ private:
+  const size_t words_ = ConcurrentFilter(ConcurrentOptions()).Size().bits / 64;
+};
+
+// As RocksDB's memtable does it: a fetch_or for words that lack a bit.
+class LikeMemtable : public SharedFilter {
+ public:
+  void Add(std::string_view key) override {
+    line_.ForEachWord(key, [this](uint64_t word, uint64_t mask) {
+      if ((words_[word].load(std::memory_order_relaxed) & mask) != mask) {
+        words_[word].fetch_or(mask, std::memory_order_relaxed);
+      }
+      return true;
+    });
+  }
+
+  bool MayMatch(std::string_view key) const override {
+    bool may_match = true;
+    line_.ForEachWord(key, [&](uint64_t word, uint64_t mask) {
+      may_match = (words_[word].load(std::memory_order_relaxed) & mask) == mask;
+      return may_match;
+    });
+    return may_match;
+  }
+
+ private:
+  const LineBits line_;
+  std::vector<std::atomic<uint64_t>> words_ =
+      std::vector<std::atomic<uint64_t>>(line_.NumWords());
+};
+
+// The same bits without atomic operations, protected by a mutex. The hash is
+// computed outside.
+class MutexBitmap : public SharedFilter {
+ public:
+  void Add(std::string_view key) override {
+    const Words words = WordsOf(key);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [word, mask] : words.all) words_[word] |= mask;
+  }
+
+  bool MayMatch(std::string_view key) const override {
+    const Words words = WordsOf(key);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [word, mask] : words.all) {
+      if ((words_[word] & mask) != mask) return false;
+    }
+    return true;
+  }
+
+ private:
+  struct Words {
+    std::pair<uint64_t, uint64_t> all[3];
+  };
+
+  Words WordsOf(std::string_view key) const {
+    Words words{};
+    size_t n = 0;
+    line_.ForEachWord(key, [&](uint64_t word, uint64_t mask) {
+      words.all[n++] = {word, mask};
+      return true;
+    });
+    return words;
+  }
+
+  const LineBits line_;
+  mutable std::mutex mutex_;
+  std::vector<uint64_t> words_ = std::vector<uint64_t>(line_.NumWords());
+};
+
+// Thread number i of n has an equal share of the keys.
+template <typename Fn>
+void ForMyShare(benchmark::State& state, Fn fn) {
+  const auto threads = static_cast<uint64_t>(state.threads());
+  auto number = static_cast<uint64_t>(state.thread_index()) * kKeys / threads;
+  for (auto unused : state) {
+    static_cast<void>(unused);
+    fn(number++);
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+template <typename Filter>
+void Register(const std::string& name) {
+  // Thread 0 makes the filters before the loop, at whose start all meet.
+  static std::unique_ptr<SharedFilter> fresh;
+  static std::unique_ptr<SharedFilter> full;
+  const auto add = [](benchmark::State& state) {
+    if (state.thread_index() == 0) fresh = std::make_unique<Filter>();
+    ForMyShare(state, [](uint64_t number) { fresh->Add(Key(number)); });
+  };
+  const auto look_up = [](benchmark::State& state, uint64_t from) {
+    if (state.thread_index() == 0 && full == nullptr) {
+      full = std::make_unique<Filter>();
+      for (uint64_t i = 0; i < kKeys; ++i) full->Add(Key(i));
+    }
+    uint64_t found = 0;
+    ForMyShare(state, [&](uint64_t number) {
+      found += full->MayMatch(Key(from + number));
+    });
+    if (from == 0 && found != static_cast<uint64_t>(state.iterations())) {
+      state.SkipWithError("an added key was rejected");
+    }
+    state.counters["found"] = benchmark::Counter(
+        static_cast<double>(found) / static_cast<double>(state.iterations()),
+        benchmark::Counter::kAvgThreads);
+  };
+  const auto present = [look_up](benchmark::State& state) {
+    look_up(state, 0);
+  };
+  const auto absent = [look_up](benchmark::State& state) {
+    look_up(state, kAbsent);
+  };
+  for (const int threads : {1, 2, 4, 8}) {
+    const auto set = [threads](benchmark::internal::Benchmark* registered) {
+      registered->Threads(threads)->UseRealTime()->Iterations(
+          static_cast<benchmark::IterationCount>(kKeys) / threads);
+    };
+    set(benchmark::RegisterBenchmark(("add/" + name).c_str(), add));
+    set(benchmark::RegisterBenchmark(("present/" + name).c_str(), present));
+    set(benchmark::RegisterBenchmark(("absent/" + name).c_str(), absent));
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom::bench
+
+int main(int argc, char** argv) {
+  using namespace deltabloom::bench;
+  // Interleaved, so that a disturbance of the machine affects all of them.
+  std::vector<char*> words(argv, argv + argc);
+  std::string interleaved = "--benchmark_enable_random_interleaving=true";
+  std::string aggregates = "--benchmark_report_aggregates_only=true";
+  words.insert(words.begin() + 1, {interleaved.data(), aggregates.data()});
+  int count = static_cast<int>(words.size());
+  words.push_back(nullptr);
+  benchmark::Initialize(&count, words.data());
+  if (benchmark::ReportUnrecognizedArguments(count, words.data())) return 2;
+  Register<Concurrent>("ConcurrentFilter");
+  Register<MutexBitmap>("a mutex over a plain bitmap");
+  Register<LikeMemtable>("like RocksDB's memtable");
+  Register<Guava>("GuavaFilter");
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,345 @@
+// redis_bench: checks, adds and the upload of filters in Redis, beside the
+// commands that one would write by hand. A Google Benchmark program: its
+// options and formats are Google Benchmark's. script/redis_bench starts a
+// server for it; DELTABLOOM_REDIS_PORT names its port. Overwrites the keys
+// deltabloom-bench*.
+#include <benchmark/benchmark.h>
+#include <hiredis.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "db_bench_ext/common/mixing.h"
+#include "db_bench_ext/common/program.h"
+#include "deltabloom/redis_filter.h"
+
+namespace deltabloom::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kKeys = 1'000'000;
+constexpr uint64_t kUploadKeys = 10'000'000;
+// go-murmur3 at 1 %.
+constexpr uint64_t kBits = 9'585'059;
+constexpr uint64_t kProbes = 7;
+constexpr uint64_t kBlockBytes = 32;
+constexpr char kBitmap[] = "deltabloom-bench-bits";
+
+int Port() {
+  const char* const port = std::getenv("DELTABLOOM_REDIS_PORT");
+  return port == nullptr ? 6379 : std::atoi(port);
+}
+
+class Connection {
+ public:
+  Connection() : context_(redisConnect("127.0.0.1", Port())) {
+    if (context_ == nullptr || context_->err != 0) {
+      throw std::runtime_error(
+          "no Redis server at 127.0.0.1:" + std::to_string(Port()) +
+          "; use script/redis_bench");
+    }
+  }
+  ~Connection() { redisFree(context_); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void Append(const std::vector<std::string>& words) {
+    std::vector<const char*> data;
+    std::vector<size_t> sizes;
+    for (const std::string& word : words) {
+      data.push_back(word.data());
+      sizes.push_back(word.size());
+    }
+    redisAppendCommandArgv(context_, static_cast<int>(words.size()),
+                           data.data(), sizes.data());
+  }
+
+  // The answer to the next command.
+  std::string Read() {
+    void* raw = nullptr;
+    if (redisGetReply(context_, &raw) != REDIS_OK) {
+      throw std::runtime_error(context_->errstr);
+    }
+    const std::unique_ptr<redisReply, void (*)(void*)> reply(
+        static_cast<redisReply*>(raw), freeReplyObject);
+    if (reply->type == REDIS_REPLY_ERROR) throw std::runtime_error(reply->str);
+    return reply->str == nullptr ? std::string()
+                                 : std::string(reply->str, reply->len);
+  }
+
+  std::string Run(const std::vector<std::string>& words) {
+    Append(words);
+    return Read();
+  }
+
+  // The CPU time of the server so far.
+  double ServerSeconds() {
+    const std::string text = Run({"INFO", "cpu"});
+    double seconds = 0;
+    for (const char* field : {"used_cpu_sys:", "used_cpu_user:"}) {
+      const size_t at = text.find(field);
+      if (at == text.npos) continue;
+      seconds += std::strtod(text.c_str() + at + std::strlen(field), nullptr);
+    }
+    return seconds;
+  }
+
+ private:
+  redisContext* const context_;
+};
+
+// 15 bytes, in no order.
+std::string KeyOf(uint64_t i) {
+  std::string digits = std::to_string(i * kGolden % 10'000'000'000);
+  return "user:" + std::string(10 - digits.size(), '0') + digits;
+}
+
+// Checks or adds keys first .. first + n - 1, which are all present. Returns
+// false if a key is not found.
+using Operation =
+    std::function<bool(Connection* connection, uint64_t first, uint64_t n)>;
+
+std::string Bit(uint64_t key, uint64_t probe) {
+  return std::to_string(Mix(key * kProbes + probe) % kBits);
+}
+
+// `command` KEY OFFSET for each probe of each key, in one pipeline or one after
+// the other. All bits of the bitmap are set.
+Operation EveryBit(const std::string& command, bool pipeline) {
+  return [=](Connection* connection, uint64_t first, uint64_t n) {
+    for (uint64_t i = 0; i < n * kProbes; ++i) {
+      std::vector<std::string> words = {command, kBitmap,
+                                        Bit(first + i / kProbes, i % kProbes)};
+      if (command == "SETBIT") words.push_back("1");
+      connection->Append(words);
+      if (!pipeline) connection->Read();
+    }
+    for (uint64_t i = 0; pipeline && i < n * kProbes; ++i) connection->Read();
+    return true;
+  };
+}
+
+// One BITFIELD command for each key.
+Operation BitField(bool set) {
+  return [=](Connection* connection, uint64_t first, uint64_t n) {
+    for (uint64_t i = 0; i < n; ++i) {
+      std::vector<std::string> words = {set ? "BITFIELD" : "BITFIELD_RO",
+                                        kBitmap};
+      for (uint64_t probe = 0; probe < kProbes; ++probe) {
+        words.insert(words.end(),
+                     {set ? "SET" : "GET", "u1", Bit(first + i, probe)});
+        if (set) words.push_back("1");
+      }
+      connection->Append(words);
+    }
+    for (uint64_t i = 0; i < n; ++i) connection->Read();
+    return true;
+  };
+}
+
+// The block of a local filter.
+Operation GetRange() {
+  return [](Connection* connection, uint64_t first, uint64_t n) {
+    for (uint64_t i = 0; i < n; ++i) {
+      const uint64_t from =
+          Mix(first + i) % (kBits / 8 / kBlockBytes) * kBlockBytes;
+      connection->Append({"GETRANGE", kBitmap, std::to_string(from),
+                          std::to_string(from + kBlockBytes - 1)});
+    }
+    bool found = true;
+    for (uint64_t i = 0; i < n; ++i) {
+      found &= connection->Read().size() == kBlockBytes;
+    }
+    return found;
+  };
+}
+
+// One script with the bits of all keys.
+Operation Script() {
+  return [](Connection* connection, uint64_t first, uint64_t n) {
+    static const std::string id = Connection().Run(
+        {"SCRIPT", "LOAD",
+         "local all = 1 for i = 1, #ARGV do all = all * "
+         "redis.call('GETBIT', KEYS[1], ARGV[i]) end return tostring(all)"});
+    std::vector<std::string> words = {"EVALSHA", id, "1", kBitmap};
+    for (uint64_t i = 0; i < n * kProbes; ++i) {
+      words.push_back(Bit(first + i / kProbes, i % kProbes));
+    }
+    return connection->Run(words) == "1";
+  };
+}
+
+void Require(const RedisStatus& status) {
+  if (status.ok()) return;
+  throw std::runtime_error(std::string(RedisErrorName(status.error)) + ": " +
+                           status.message);
+}
+
+std::shared_ptr<RedisFilter> NewFilter(const std::string& scheme,
+                                       uint64_t keys) {
+  RedisOptions redis;
+  redis.port = static_cast<uint16_t>(Port());
+  redis.connect_timeout = redis.command_timeout = std::chrono::seconds(20);
+  RedisFilterOptions options;
+  options.name = "deltabloom-bench-" + scheme;
+  options.scheme = scheme;
+  options.expected_keys = keys;
+  std::unique_ptr<RedisFilter> filter;
+  if (RedisFilter::Open(redis, options.name, &filter).ok()) {
+    Require(filter->Delete());
+  }
+  Require(RedisFilter::Create(redis, options, &filter));
+  return filter;
+}
+
+RedisRebuildResult Fill(RedisFilter* filter, uint64_t keys) {
+  std::unique_ptr<RedisRebuild> rebuild;
+  Require(filter->StartRebuild({}, &rebuild));
+  for (uint64_t i = 0; i < keys; ++i) rebuild->Add(KeyOf(i));
+  RedisRebuildResult result;
+  Require(rebuild->Finish(&result));
+  return result;
+}
+
+Operation OfFilter(const std::shared_ptr<RedisFilter>& filter, bool add) {
+  return [filter, add](Connection*, uint64_t first, uint64_t n) {
+    std::vector<std::string> keys;
+    for (uint64_t i = 0; i < n; ++i) keys.push_back(KeyOf(first + i));
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    if (add) return filter->Add(views.data(), n).ok();
+    const auto found = std::make_unique<bool[]>(n);
+    return filter->Check(views.data(), n, found.get()).ok() &&
+           std::all_of(found.get(), found.get() + n,
+                       [](bool one) { return one; });
+  };
+}
+
+double Percentile(const std::vector<double>& sorted, double share) {
+  return sorted[static_cast<size_t>(static_cast<double>(sorted.size() - 1) *
+                                    share)];
+}
+
+void Measure(benchmark::State& state, const Operation& operation,
+             uint64_t batch) {
+  Connection connection;
+  operation(&connection, 0, 1);
+  const auto threads = static_cast<uint64_t>(state.threads());
+  uint64_t at = static_cast<uint64_t>(state.thread_index()) * kKeys / threads;
+  std::vector<double> micros;
+  bool found = true;
+  const double before = connection.ServerSeconds();
+  for (auto unused : state) {
+    static_cast<void>(unused);
+    if (at + batch > kKeys) at = 0;
+    const Clock::time_point start = Clock::now();
+    found &= operation(&connection, at, batch);
+    micros.push_back(
+        std::chrono::duration<double, std::micro>(Clock::now() - start)
+            .count());
+    at += batch;
+  }
+  if (!found) state.SkipWithError("an error, or a key was not found");
+  std::sort(micros.begin(), micros.end());
+  using benchmark::Counter;
+  state.counters["p50_us"] =
+      Counter(Percentile(micros, 0.5), Counter::kAvgThreads);
+  state.counters["p99_us"] =
+      Counter(Percentile(micros, 0.99), Counter::kAvgThreads);
+  const auto keys = static_cast<double>(state.iterations()) *
+                    static_cast<double>(batch * threads);
+  state.counters["server_us_per_key"] = Counter(
+      (connection.ServerSeconds() - before) * 1e6 / keys, Counter::kAvgThreads);
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(batch));
+}
+
+void Register(const std::string& name, const Operation& operation) {
+  for (const uint64_t batch : {uint64_t{1}, uint64_t{100}}) {
+    if (batch > 1 && name.find("round trips") != name.npos) continue;
+    benchmark::RegisterBenchmark(
+        (name + "/keys_per_call:" + std::to_string(batch)).c_str(),
+        [=](benchmark::State& state) { Measure(state, operation, batch); })
+        ->UseRealTime()
+        ->Unit(benchmark::kMicrosecond)
+        ->Threads(1)
+        ->Threads(8)
+        ->Threads(64);
+  }
+}
+
+void RegisterUpload(const std::string& scheme) {
+  benchmark::RegisterBenchmark(
+      ("upload/" + scheme + "/keys:" + std::to_string(kUploadKeys)).c_str(),
+      [scheme](benchmark::State& state) {
+        const auto filter = NewFilter(scheme, kUploadKeys);
+        RedisRebuildResult result;
+        for (auto unused : state) {
+          static_cast<void>(unused);
+          result = Fill(filter.get(), kUploadKeys);
+        }
+        RedisFilterInfo info;
+        Require(filter->Info(&info));
+        constexpr auto kCount = static_cast<double>(kUploadKeys);
+        state.counters["upload_seconds"] =
+            static_cast<double>(result.upload_time.count()) / 1000;
+        state.counters["uploaded_megabytes"] =
+            static_cast<double>(result.uploaded_bytes) / 1e6;
+        state.counters["bytes_per_key"] =
+            static_cast<double>(info.stored_bytes) / kCount;
+        state.counters["false_positive_rate"] = info.false_positive_rate;
+        Require(filter->Delete());
+      })
+      ->UseRealTime()
+      ->Unit(benchmark::kSecond)
+      ->Iterations(1)
+      ->Repetitions(1);
+}
+
+int Main(int argc, char** argv) {
+  std::vector<std::string> defaults = {
+      "--benchmark_enable_random_interleaving=true",
+      "--benchmark_repetitions=3", "--benchmark_report_aggregates_only=true"};
+  std::vector<char*> words(argv, argv + argc);
+  for (std::string& word : defaults) {
+    words.insert(words.begin() + 1, word.data());
+  }
+  int count = static_cast<int>(words.size());
+  words.push_back(nullptr);
+  benchmark::Initialize(&count, words.data());
+  if (benchmark::ReportUnrecognizedArguments(count, words.data())) return 2;
+  Connection().Run({"SET", kBitmap, std::string(kBits / 8 + 1, '\xff')});
+  Register("check/k GETBITs, k round trips", EveryBit("GETBIT", false));
+  Register("check/k GETBITs, one pipeline", EveryBit("GETBIT", true));
+  Register("check/EVALSHA with k GETBITs", Script());
+  Register("check/BITFIELD_RO", BitField(false));
+  Register("check/GETRANGE of a block", GetRange());
+  Register("add/k SETBITs, k round trips", EveryBit("SETBIT", false));
+  Register("add/k SETBITs, one pipeline", EveryBit("SETBIT", true));
+  Register("add/BITFIELD", BitField(true));
+  for (const std::string scheme : {"go-murmur3", "local"}) {
+    const std::shared_ptr<RedisFilter> filter = NewFilter(scheme, kKeys);
+    Fill(filter.get(), kKeys);
+    Register("check/RedisFilter, " + scheme, OfFilter(filter, false));
+    Register("add/RedisFilter, " + scheme, OfFilter(filter, true));
+  }
+  for (const char* scheme : {"local", "go-murmur3", "guava-helper"}) {
+    RegisterUpload(scheme);
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
+
+}  // namespace
+}  // namespace deltabloom::bench
+
+int main(int argc, char** argv) {
+  return deltabloom::bench::RunProgram("redis_bench", [argc, argv] {
+    return deltabloom::bench::Main(argc, argv);
+  });
+}

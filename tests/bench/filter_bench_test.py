@@ -1,0 +1,294 @@
+"""Small runs of filter_bench: the results are complete and true. No test looks at
+how long anything took.
+
+Usage: filter_bench_test.py SOURCE FILTER_BENCH
+"""
+
+import json
+import math
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE, PROGRAM = pathlib.Path(sys.argv[1]), sys.argv[2]
+sys.path.insert(0, str(SOURCE / "db_bench_ext/filter_bench"))
+
+import report  # noqa: E402
+
+SEED = os.environ.get("DELTABLOOM_SEED", str(random.SystemRandom().getrandbits(32)))
+TINY = {"--benchmark_min_time": "0.0001", "--repetitions": "1", "--many-filter-keys": "20k",
+        "--samples": "1M", "--seed": SEED}  # fmt: skip
+
+
+def run(*words):
+    return subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=300)
+
+
+def tiny(*words):
+    defaults = [f"{name}={value}" for name, value in TINY.items() if name not in words]
+    return run(*defaults, *words)
+
+
+def places(results, *keys):
+    return {tuple(row[key] for key in keys): row for row in report.rows_of(results)}
+
+
+class FilterBench(unittest.TestCase):
+    def rows_of_run(self, done, *keys):
+        self.assertEqual(done.returncode, 0, f"{done.stderr} DELTABLOOM_SEED={SEED}")
+        return places(json.loads(done.stdout), *keys)
+
+
+class TinyRun(FilterBench):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        folder = pathlib.Path(cls.folder.name)
+        cls.done = tiny("--keys", "2k,100k", "--key-bytes", "24", "--json", str(folder / "json"),
+                        "--plot", str(folder / "plot.png"))  # fmt: skip
+        cls.files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        cls.results = json.loads(cls.files.get("json", b'{"benchmarks": [], "context": {}}'))
+        cls.rows = places(cls.results, "competitor", "keys")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def filters(self):
+        return {key: row for key, row in self.rows.items() if not key[0].startswith("floor")}
+
+    def test_prints_tables_and_writes_files(self):
+        self.assertEqual((self.done.returncode, self.done.stderr), (0, ""))
+        self.assertIn("ratio to rocksdb-bloom", self.done.stdout)
+        self.assertIn("100k keys, 24 bytes per key, 10 bits per key\n", self.done.stdout)
+        self.assertNotIn("\033", self.done.stdout)
+        self.assertEqual(set(self.files), {"json", "plot.png"})
+        self.assertEqual(self.files["plot.png"][1:4], b"PNG")
+
+    def test_every_competitor_has_every_figure(self):
+        names = {name for name, _ in self.rows}
+        expected = {"rocksdb-bloom", "rocksdb-ribbon", "leveldb-bloom", "naive-classic",
+                    "deltabloom-classic", "deltabloom-local", "deltabloom-compact",
+                    "floor-call", "floor-hash", "floor-cache-line"}  # fmt: skip
+        self.assertLessEqual(expected, names)
+        self.assertEqual(len(self.rows), 2 * len(names))
+        for (name, keys), row in self.rows.items():
+            for figure in report.TIMES:
+                if figure in ("question_ns", "compact_build_ns_per_key"):
+                    continue
+                # 100k keys are less than five filters of 100k.
+                missing = "_filter_" in figure and keys == 100_000
+                missing |= figure == "build_ns_per_key" and name.startswith("floor")
+                self.assertEqual(figure not in row, missing, (name, keys, figure))
+                self.assertGreater(row.get(figure, 1), 0)
+        for key in ("date", "cpu", "cpu_level", "rocksdb", "leveldb", "deltabloom", "compiler"):
+            self.assertIsInstance(self.results["context"][key], str)
+        self.assertIn("--keys 2k,100k", self.results["context"]["command"])
+
+    def test_stored_bits_are_those_of_the_formats(self):
+        def stored(name, keys):
+            return self.rows[name, keys]["stored_bits_per_key"]
+
+        # LevelDB: 10 bits per key, and the byte k.
+        self.assertAlmostEqual(stored("leveldb-bloom", 2000), (2000 * 10 + 8) / 2000)
+        self.assertAlmostEqual(stored("naive-classic", 100_000), (100_000 * 10 + 8) / 100_000)
+        # RocksDB: blocks of 64 bytes and five bytes.
+        self.assertAlmostEqual(stored("rocksdb-bloom", 100_000), (1954 * 64 + 5) * 8 / 100_000)
+        self.assertGreater(stored("rocksdb-ribbon", 100_000), 6.9)
+        self.assertLess(stored("rocksdb-ribbon", 100_000), 7.3)
+
+    def test_false_positives_fit_the_formula(self):
+        # Five standard deviations: one run in a million fails by chance.
+        for (name, keys), row in self.filters().items():
+            if name.startswith("rocksdb-"):
+                difference = row["false_positive_rate"] - row["theoretical_false_positive_rate"]
+                self.assertLess(abs(difference), 5 * row["false_positive_error"], (name, keys, SEED))
+        # LevelDB's probes depend on each other, which few keys do not show.
+        row = self.rows["leveldb-bloom", 2000]
+        rate = row["theoretical_false_positive_rate"]
+        self.assertAlmostEqual(row["false_positive_rate"], rate,
+                               delta=5 * row["false_positive_error"] + 0.1 * rate)  # fmt: skip
+        # Deltabloom may choose a size that probes better, never worse.
+        naive, ours = (self.rows[name, 100_000] for name in ("naive-classic", "deltabloom-classic"))
+        error = math.hypot(naive["false_positive_error"], ours["false_positive_error"])
+        self.assertLess(ours["false_positive_rate"], naive["false_positive_rate"] + 5 * error)
+
+    def test_the_error_is_binomial(self):
+        counted = [run for run in self.results["benchmarks"] if "false_positive_samples" in run]
+        self.assertEqual(len(counted), len(self.filters()))
+        for one in counted:
+            rate, samples = one["false_positive_rate"], one["false_positive_samples"]
+            self.assertAlmostEqual(one["false_positive_error"],
+                                   math.sqrt(rate * (1 - rate) / samples))  # fmt: skip
+            self.assertGreaterEqual(samples, 250_000)
+
+    def test_build_bytes_count_what_builders_keep(self):
+        def kept(name):
+            return self.rows[name, 100_000]["build_bytes_per_key"]
+
+        # A vector of 32-bit hashes that doubles: 100,000 of them fill 131,072
+        # places while half as many are still there.
+        self.assertAlmostEqual(kept("naive-classic"), (131_072 + 65_536) * 4 / 100_000, delta=2.7)
+        # RocksDB keeps 64-bit hashes.
+        self.assertGreaterEqual(kept("rocksdb-bloom"), 8)
+        self.assertLess(kept("rocksdb-bloom"), 10)
+        # LevelDB's policy needs the keys themselves.
+        self.assertGreater(kept("leveldb-bloom"), 24 + 8)
+
+
+class Modes(FilterBench):
+    def test_lists_choose_any_part(self):
+        done = tiny("--competitors", "deltabloom-classic,rocksdb-bloom", "--keys", "1k", "--threads",
+                    "1,2", "--bits-per-key", "5,9.9", "--no-floors", "--key-kind", "decimal",
+                    "--json")  # fmt: skip
+        rows = self.rows_of_run(done, "competitor", "bits_per_key", "threads")
+        names = ("deltabloom-classic", "rocksdb-bloom")
+        self.assertEqual(set(rows), {(n, b, t) for n in names for b in (5, 9.9) for t in (1, 2)})
+        self.assertTrue(all(row["miss_ns"] > 0 for row in rows.values()))
+
+    def test_rates_only_takes_no_times(self):
+        done = tiny("--rates-only", "--competitors", "rocksdb-bloom", "--keys", "1k", "--json")
+        (row,) = self.rows_of_run(done, "competitor").values()
+        self.assertFalse(set(row) & set(report.TIMES))
+        self.assertGreater(row["false_positive_rate"], 0)
+
+    def test_arrangements_of_a_table(self):
+        # Bits and bytes are those of the formats; the rates are those of a Bloom
+        # filter of 10 bits per key, or 100 % where only the index answers.
+        done = tiny("--arrangements", "--keys", "10k", "--samples", "100k", "--json")
+        rows = {name: row for (name,), row in self.rows_of_run(done, "competitor").items()}
+        self.assertEqual(len(rows), 6)
+        for name, row in rows.items():
+            self.assertGreater(row["miss_ns"], 0)
+            self.assertGreater(row["hit_ns"], 0)
+            if name == "index alone":
+                # Only a key after the last one is known to be absent.
+                self.assertGreater(row["false_positive_rate"], 0.99)
+                self.assertEqual(row["stored_bits_per_key"], 0)
+                continue
+            self.assertGreater(row["build_ns_per_key"], 0)
+            self.assertGreater(row["false_positive_rate"], 0.006, SEED)
+            self.assertLess(row["false_positive_rate"], 0.012, SEED)
+        self.assertAlmostEqual(rows["full, classic"]["stored_bits_per_key"], 100_008 / 10_000)
+        self.assertEqual(rows["full, classic"]["lookup_bytes"], 12_501)
+        # 244 data blocks of 41 keys, the last of 37; windows of 2 KiB of which every
+        # second or third is empty: offsets for all, and for the array's place.
+        blocks = rows["per block, windows of 2 KiB"]
+        self.assertAlmostEqual(blocks["stored_bits_per_key"], 11.90, delta=0.005)
+        self.assertAlmostEqual(blocks["lookup_bytes"], 61, delta=1)
+        # 3,277 keys fill 4 KiB: four partitions.
+        partitions = rows["partitioned, 4 KiB each"]["stored_bits_per_key"]
+        self.assertAlmostEqual(partitions, 10 + 4 * (16 + 8 + 1) * 8e-4, delta=0.005)
+
+    def test_ranges_of_every_set(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plot = pathlib.Path(folder, "ranges.png")
+            done = run("--ranges", "--keys", "2k", "--samples", "1000", "--bits-per-key", "18",
+                       "--rates-only", "--seed", SEED, "--json", "--plot", str(plot))  # fmt: skip
+            rows = self.rows_of_run(done, "set", "competitor", "length")
+            self.assertEqual(plot.read_bytes()[1:4], b"PNG")
+        self.assertLessEqual({"uniform", "correlated", "clustered", "urls"}, {key[0] for key in rows})
+        for (name, competitor, length), row in rows.items():
+            self.assertNotIn("question_ns", row)
+            # Short ranges of uniform keys are nearly all rejected.
+            if (name, competitor) == ("uniform", "deltabloom") and length <= 1024:
+                self.assertLess(row["false_positive_rate"], 0.08, SEED)
+            texts = name in ("urls", "words")
+            self.assertEqual("bound" not in row, texts or competitor.startswith("prefix"))
+
+    def test_adapters_for_leveldb_write_its_bits(self):
+        names = "leveldb-bloom,deltabloom-leveldb,deltabloom-leveldb-murmurhash2"
+        done = tiny("--competitors", names, "--keys", "1k", "--samples", "10k", "--no-floors",
+                    "--benchmark_filter=random_filter", "--json")  # fmt: skip
+        rows = self.rows_of_run(done, "competitor")
+        self.assertEqual(len(rows), 3)
+        for row in rows.values():
+            self.assertAlmostEqual(row["stored_bits_per_key"], (1000 * 10 + 8) / 1000)
+            self.assertGreater(row["random_filter_miss_ns"], 0)
+
+    def test_a_report_has_a_table_for_every_part(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [sys.executable, SOURCE / "db_bench_ext/filter_bench/report.py", "--bench", PROGRAM,
+                 "--report", folder, "--quick", "--competitors", "rocksdb-bloom,deltabloom-classic",
+                 "--keys", "1k,3k", "--samples", "1000", "--many-filter-keys", "20k",
+                 "--repetitions", "1", "--benchmark_min_time=0.00001"],
+                capture_output=True, text=True, timeout=300,
+            )  # fmt: skip
+            self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+            text = pathlib.Path(folder, "report.md").read_text()
+            chapters = text.split("\n## ")[1:]
+            self.assertGreaterEqual(len(chapters), 7)
+            for chapter in chapters:
+                self.assertIn("| rocksdb-bloom |", chapter)
+            self.assertIn("| classic | miss, 3k | bloom | 0.65 |", text)
+            for name in ("lookup_ns.png", "false_positives.png"):
+                self.assertEqual(pathlib.Path(folder, name).read_bytes()[1:4], b"PNG")
+
+    def test_google_benchmarks_options_work(self):
+        words = ("--competitors", "rocksdb-bloom,naive-classic", "--keys", "1k")
+        listed = tiny(*words, "--benchmark_list_tests")
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.assertIn("batch_miss_ns/naive-classic/keys:1000", listed.stdout)
+        done = tiny(*words, "--benchmark_filter=^miss_ns/naive", "--json")
+        timed = [one for one in json.loads(done.stdout)["benchmarks"] if "ns_per_key" in one]
+        self.assertEqual(len(timed), 1)
+        self.assertTrue(timed[0]["name"].startswith("miss_ns/naive-classic"))
+
+
+class Usage(unittest.TestCase):
+    def test_an_interrupt_removes_everything(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = ["--competitors", "naive-classic", "--keys", "100M", "--no-floors",
+                     "--json", folder + "/json", "--plot", folder + "/plot.png"]  # fmt: skip
+            process = subprocess.Popen([PROGRAM, *words], stderr=subprocess.PIPE, text=True)
+            while len(list(pathlib.Path(folder).iterdir())) < 2:
+                self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+            errors = process.communicate(timeout=60)[1]
+            self.assertEqual(process.returncode, 130)
+            self.assertIn("filter_bench: interrupted, nothing was kept\n", errors)
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+
+    def test_bad_usage_gets_one_line(self):
+        for words, named in [
+            ("--competitors rocksdb-blom", "'rocksdb-blom': use rocksdb-bloom, "),
+            ("--competitors floor-call", "'floor-call'"),
+            ("--competitors ,", "empty"),
+            ("--competitors naive-classic --baseline rocksdb-bloom", "--baseline"),
+            ("--keys 0", "'0'"),
+            ("--keys 1x", "'1x'"),
+            ("--keys 3000M", "'3000M'"),
+            ("--bits-per-key nan", "'nan'"),
+            ("--bits-per-key 0.5", "'0.5'"),
+            ("--key-bytes 4", "'4'"),
+            ("--key-bytes 8 --key-kind decimal", "16"),
+            ("--key-kind pretty", "--key-kind"),
+            ("--threads 0", "'0'"),
+            ("--batch 33", "'33'"),
+            ("--repetitions 0", "'0'"),
+            ("--ranges --arrangements", "--ranges"),
+            ("--benchmark_format=csv", "--json"),
+            ("--benchmark_out=x", "--json"),
+            ("--no-such-option", "--no-such-option"),
+            ("surplus", "surplus"),
+            # Before anything is measured, which would take hours here.
+            ("--keys 2000M --json /nonexistent/x", "/nonexistent/x"),
+            ("--keys 2000M --json /", "--json"),
+            ("--keys 2000M --plot /dev/null/x", "--plot"),
+        ]:
+            with self.subTest(words):
+                done = run(*words.split())
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+                self.assertTrue(done.stderr.startswith("filter_bench: "))
+                self.assertIn(named, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
