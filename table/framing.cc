@@ -40,7 +40,7 @@ constexpr size_t FramingSizeOf(unsigned flags) {
   return kSealedFramingSize + ((flags & kSeedFlag) != 0 ? kSipHashKeySize : 0) +
          ((flags & kTransformFlag) != 0 ? kTransformSize : 0) +
          ((flags & kPayloadCheckFlag) != 0 ? kPayloadCheckSize : 0) +
-         ((flags & kRangeFlag) != 0 ? kRangePartSizeSize : 0);
+         ((flags & kRangeFlag) != 0 ? kRangePartSizeBytes : 0);
 }
 
 constexpr size_t kMaxFramingSize = FramingSizeOf(kKnownFlags);
@@ -218,15 +218,15 @@ size_t SealedFramingSize(const SealOptions& options) {
   return FramingSizeOf(FlagsOf(options)) +
          (options.range_part.empty()
               ? 0
-              : options.range_part.size() - kRangePartSizeSize);
+              : options.range_part.size() - kRangePartSizeBytes);
 }
 
 std::string_view RangePartOf(std::string_view filter) {
   const unsigned char* end = End(filter);
   const unsigned flags = end[-static_cast<int>(kFlagsAt)];
   if ((flags & kRangeFlag) == 0) return {};
-  const uint64_t size = RangeBodySize(end, flags) + kRangePartSizeSize;
-  const size_t behind = FramingSizeOf(flags) - kRangePartSizeSize;
+  const uint64_t size = RangeBodySize(end, flags) + kRangePartSizeBytes;
+  const size_t behind = FramingSizeOf(flags) - kRangePartSizeBytes;
   return filter.substr(filter.size() - behind - size, size);
 }
 

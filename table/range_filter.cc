@@ -36,6 +36,11 @@ RangeFilterBuilder::RangeFilterBuilder(RangeFilterBuilder&&) noexcept = default;
 RangeFilterBuilder& RangeFilterBuilder::operator=(
     RangeFilterBuilder&&) noexcept = default;
 
+void RangeFilterBuilder::AddQuestion(std::string_view lower,
+                                     std::string_view upper) {
+  rep_->part.AddQuestion(lower, upper);
+}
+
 void RangeFilterBuilder::AddKey(std::string_view key) noexcept {
   rep_->part.AddKey(key);
 }

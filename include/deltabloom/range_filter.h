@@ -2,17 +2,16 @@
 // ranges.
 //
 // A range filter answers "may a key k with lower <= k < upper have been
-// added?". It never answers no for a range that holds a key. It is made for
-// scans of short ranges that mostly hold none, each of which it spares a read;
-// docs/guide.md says what it lets through, docs/format.md, chapter "Range
-// part", defines every byte.
+// added?". It never answers no for a range that holds a key. It is for scans of
+// ranges that mostly hold none, each of which it saves a read. docs/guide.md
+// says when to use it; docs/format.md, chapter "Range part", defines every
+// byte.
 //
-// Keys are in the order of their bytes, taken for unsigned numbers. Integers
-// that shall be in their order are stored with their highest byte first, signed
-// ones with their highest bit flipped.
+// Keys are ordered by their bytes, as unsigned numbers. Integers in that order
+// are big-endian, signed ones with their highest bit flipped.
 //
-// Store the bytes where a checksum guards them: what they recognise as damaged
-// may match, but not every changed bit can be noticed.
+// Store the bytes where a checksum guards them: recognisably damaged bytes may
+// match, but not every changed bit can be detected.
 #ifndef DELTABLOOM_RANGE_FILTER_H_
 #define DELTABLOOM_RANGE_FILTER_H_
 
@@ -31,10 +30,10 @@ struct DELTABLOOM_EXPORT RangeFilterOptions {
   // filter is of use; a small one may take 160 bytes more.
   double bits_per_key = 16;
 
-  // Of keys that are numbers of one size: for ranges of how many numbers. Up to
-  // so many, as far as bits_per_key allows, one in twenty empty ranges or less
-  // shall match that do not lie next to a key. 1 keeps as much as possible of
-  // those that do. Legal: 1 or more.
+  // Expected length of a range, in consecutive integers. Used for fixed-size
+  // keys only. Up to this length one in twenty empty ranges or fewer may match,
+  // as far as bits_per_key allows, except next to a key. 1 keeps as much as
+  // possible of those next to a key. Legal: 1 or more.
   uint64_t range_length = 1024;
 
   // Empty when the options can be built with; else one line that names the
@@ -54,6 +53,12 @@ class DELTABLOOM_EXPORT RangeFilterBuilder {
   ~RangeFilterBuilder();
   RangeFilterBuilder(RangeFilterBuilder&&) noexcept;
   RangeFilterBuilder& operator=(RangeFilterBuilder&&) noexcept;
+
+  // A range like those that will be asked for, before keys are added. The
+  // builder chooses what it stores so that of these ranges those that hold no
+  // key pass least; some hundreds are enough. Of each bound 128 bytes count.
+  // The questions stay for all filters of this builder. Throws std::bad_alloc.
+  void AddQuestion(std::string_view lower, std::string_view upper);
 
   // REQUIRES: key >= every key added since construction or the last Finish.
   // Any bytes and any length, including none. Equal keys count once.

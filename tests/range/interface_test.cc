@@ -34,6 +34,32 @@ TEST(RangeFilter, BuildsAndAsks) {
   EXPECT_EQ(other.Describe(), "damaged or of another version");
 }
 
+TEST(RangeFilter, LearnsFromQuestions) {
+  RangeFilterOptions options;
+  options.bits_per_key = 8;
+  RangeFilterBuilder builder(options);
+  std::string bytes;
+  for (int round = 0; round < 2; ++round) {
+    if (round == 1) {
+      for (uint64_t i = 0; i < 50; ++i) {
+        builder.AddQuestion(BigEndian(2 * i + 1), BigEndian(2 * i + 2));
+      }
+    }
+    for (uint64_t i = 0; i < 5000; ++i) {
+      builder.AddKey(BigEndian(2 * (i / 5)) + BigEndian(i * i));
+    }
+    bytes.clear();
+    ASSERT_TRUE(builder.Finish(&bytes));
+  }
+  const RangeFilter filter(bytes);
+  EXPECT_EQ(filter.Describe().substr(0, 17), "prefixes: 64 bits");
+  int passed = 0;
+  for (uint64_t i = 0; i < 999; ++i) {
+    passed += filter.MayMatch(BigEndian(2 * i + 1), BigEndian(2 * i + 2));
+  }
+  EXPECT_LE(passed, 3);
+}
+
 TEST(RangeFilter, RangeLengthOneKeepsRangesNextToKeys) {
   // The bound of Grafite at 12 bits per key: 1 / 2^10 for each number.
   for (const uint64_t length : {uint64_t{1}, uint64_t{1024}}) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/range/subject.h"
+#include "util/hash64.h"
 
 namespace deltabloom::test {
 namespace {
@@ -98,31 +99,74 @@ TEST(RangeShare, CountsEveryBitOnce) {
   }
 }
 
-// Texts: .38, .086, .024 and .002 when this was written.
-TEST(RangeRate, TextsGainFromEachBit) {
-  Random random(SeedOr(9));
-  KeySet keys, absent;
-  const auto draw = [&] {
-    return FromBytes(&random, 1 + random.Below(20), "abcdefgh/");
-  };
-  while (keys.size() < 20'000) keys.insert("https://" + draw());
-  while (absent.size() < 20'000) {
-    const std::string text = "https://" + draw();
-    if (!AnyKeyIn(keys, text, text + '\xff')) absent.insert(text);
-  }
-  struct Expected {
-    double bits, rate;
-  };
-  for (const Expected expected :
-       {Expected{6, .5}, {10, .13}, {14, .05}, {18, .01}}) {
-    const std::string part = PartOf(keys, expected.bits);
-    const internal::RangePart range(part);
-    int matches = 0;
-    for (const std::string& text : absent) {
-      matches += range.MayMatch(text, text + '\xff') ? 1 : 0;
+// A scan of one group of several: questions of other groups, then none.
+struct Schema {
+  const char* name;
+  std::string (*key)(Random*, uint64_t group);
+  std::string (*prefix)(uint64_t group);
+  double learned, from_keys;  // the most that may pass
+};
+
+const Schema kSchemas[] = {
+    {"integers in a row",
+     [](Random* random, uint64_t group) {
+       return BigEndian(group) + BigEndian(random->Below(1'000'000));
+     },
+     [](uint64_t group) { return BigEndian(group); }, 0.002, 0.05},
+    {"hashed value, random key",
+     [](Random* random, uint64_t group) {
+       return BigEndian(internal::Remix64(group, 0)) + random->Key(8);
+     },
+     [](uint64_t group) { return BigEndian(internal::Remix64(group, 0)); },
+     0.005, 0.05},
+    {"user:%d:order:%d",
+     [](Random* random, uint64_t group) {
+       return "user:" + std::to_string(group) +
+              ":order:" + std::to_string(random->Below(1'000'000));
+     },
+     [](uint64_t group) { return "user:" + std::to_string(group) + ":"; },
+     0.002, 0.05},
+    {"paths",
+     [](Random* random, uint64_t group) {
+       return "/data/" + std::to_string(group % 97) + "/" +
+              std::to_string(group) + "/" +
+              std::to_string(random->Below(1'000'000));
+     },
+     [](uint64_t group) {
+       return "/data/" + std::to_string(group % 97) + "/" +
+              std::to_string(group) + "/";
+     },
+     0.005, 0.05},
+};
+
+TEST(RangeRate, ScansOfOneGroup) {
+  for (const Schema& schema : kSchemas) {
+    Random random(SeedOr(9));
+    KeySet keys;
+    // Even groups exist.
+    while (keys.size() < 20'000) {
+      keys.insert(schema.key(&random, 2 * random.Below(5000)));
     }
-    EXPECT_LT(matches / static_cast<double>(absent.size()), expected.rate)
-        << expected.bits;
+    const auto draw = [&] {
+      const std::string prefix = schema.prefix(2 * random.Below(5000) + 1);
+      return std::make_pair(prefix, NextPrefix(prefix));
+    };
+    Questions questions;
+    for (int i = 0; i < 256; ++i) questions.push_back(draw());
+    for (const bool learned : {false, true}) {
+      const std::string part =
+          PartOf(keys, 10, learned ? questions : Questions());
+      const internal::RangePart range(part);
+      int passed = 0;
+      for (int i = 0; i < kQuestions; ++i) {
+        const auto [lower, upper] = draw();
+        passed += range.MayMatch(lower, upper) ? 1 : 0;
+      }
+      const double rate = static_cast<double>(passed) / kQuestions;
+      EXPECT_LE(rate, learned ? schema.learned : schema.from_keys)
+          << schema.name << (learned ? ", learned: " : ", from keys: ")
+          << range.Describe();
+    }
   }
 }
 

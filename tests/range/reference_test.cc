@@ -22,16 +22,18 @@ TEST(RangeReference, SameAnswers) {
       for (uint64_t n = random.Below(400); n-- > 0;) {
         set.insert(kind.key(&random));
       }
-      const std::string part = PartOf(set, bits);
-      if (part.empty()) continue;
       const std::vector<std::string> keys(set.begin(), set.end());
+      Questions questions;
+      for (uint64_t n = keys.empty() ? 0 : 40 * random.Below(2); n > 0; --n) {
+        questions.push_back(RangeNear(keys, kind, &random));
+      }
+      const std::string part = PartOf(set, bits, questions);
+      if (part.empty()) continue;
       const internal::RangePart range(part);
       const reference::Range slow(part);
       ASSERT_FALSE(range.AlwaysMatches()) << kind.name;
       for (int i = 0; i < 100; ++i) {
-        std::string lower = BoundNear(keys, kind, &random);
-        std::string upper = BoundNear(keys, kind, &random);
-        if (upper < lower) lower.swap(upper);
+        auto [lower, upper] = RangeNear(keys, kind, &random);
         if (part[1] == 1 && random.Below(4) != 0) {
           // Most ranges are too long to be empty.
           upper = lower;

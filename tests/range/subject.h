@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/random.h"
@@ -20,9 +21,18 @@ inline bool AnyKeyIn(const KeySet& keys, const std::string& lower,
   return key != keys.end() && *key < upper;
 }
 
+// Ranges to learn from.
+using Questions = std::vector<std::pair<std::string, std::string>>;
+
 // Empty if the builder refuses.
-inline std::string PartOf(const KeySet& keys, double bits_per_key) {
+inline std::string PartOf(const KeySet& keys, double bits_per_key,
+                          const Questions& questions = {},
+                          const internal::SipHashKey* seed = nullptr) {
   internal::RangePartBuilder builder(bits_per_key);
+  for (const auto& [lower, upper] : questions) {
+    builder.AddQuestion(lower, upper);
+  }
+  if (seed != nullptr) builder.SetSeed(*seed);
   for (const std::string& key : keys) builder.AddKey(key);
   std::string part;
   builder.Finish(&part);
@@ -143,6 +153,32 @@ inline std::string BoundNear(const std::vector<std::string>& keys,
       break;
   }
   return bound;
+}
+
+// The smallest text that is larger than all that begin with `prefix`.
+inline std::string NextPrefix(std::string prefix) {
+  while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
+  if (!prefix.empty()) ++prefix.back();
+  return prefix;
+}
+
+// A range near the keys: between bounds near keys, of a prefix, of one key.
+inline std::pair<std::string, std::string> RangeNear(
+    const std::vector<std::string>& keys, const KeyKind& kind, Random* random) {
+  std::string lower = BoundNear(keys, kind, random);
+  std::string upper;
+  switch (random->Below(4)) {
+    case 0:
+      upper = NextPrefix(lower);
+      break;
+    case 1:
+      upper = lower + std::string(1 + random->Below(3), '\0');
+      break;
+    default:
+      upper = BoundNear(keys, kind, random);
+  }
+  if (upper < lower) lower.swap(upper);
+  return {lower, upper};
 }
 
 }  // namespace deltabloom::test

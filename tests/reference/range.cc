@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tests/reference/reference.h"
 #include "util/hash64.h"
 
 namespace deltabloom::reference {
@@ -48,35 +49,48 @@ std::set<uint64_t> ReadCodes(const std::string& bytes, uint64_t* universe) {
   return codes;
 }
 
-// The bits of a stream, taken from its front.
-class Stream {
- public:
-  explicit Stream(const std::string& bytes) : bytes_(bytes) {}
-  char Bit() {
-    const char bit =
-        (ByteAt(bytes_, at_ / 8) >> (7 - at_ % 8) & 1) != 0 ? '1' : '0';
-    ++at_;
-    return bit;
+// The bits of `text` as characters, padded with '0' to `n`.
+std::string Bits(const std::string& text, size_t n) {
+  std::string bits;
+  for (size_t i = 0; i < n; ++i) {
+    const bool set =
+        i / 8 < text.size() && (ByteAt(text, i / 8) >> (7 - i % 8) & 1) != 0;
+    bits += set ? '1' : '0';
   }
-  std::string Bits(uint64_t n) {
-    std::string bits;
-    while (n-- > 0) bits += Bit();
-    return bits;
-  }
-  uint64_t Rice(unsigned low_bits) {
-    uint64_t number = 0;
-    while (Bit() == '1') ++number;
-    for (const char bit : Bits(low_bits)) number = 2 * number + (bit == '1');
-    return number;
-  }
+  return bits;
+}
 
- private:
-  const std::string bytes_;
-  uint64_t at_ = 0;
-};
+// The bytes of such bits, padded with zeros.
+std::string Bytes(const std::string& bits) {
+  std::string bytes((bits.size() + 7) / 8, '\0');
+  for (size_t i = 0; i < bits.size(); ++i) {
+    if (bits[i] == '1') {
+      bytes[i / 8] = static_cast<char>(bytes[i / 8] | 1 << (7 - i % 8));
+    }
+  }
+  return bytes;
+}
 
-bool StartsWith(const std::string& text, const std::string& prefix) {
-  return text.compare(0, prefix.size(), prefix) == 0;
+// The next larger bits; nothing after the largest.
+std::string NextBits(std::string bits) {
+  const size_t zero = bits.rfind('0');
+  if (zero == std::string::npos) return {};
+  bits[zero] = '1';
+  std::fill(bits.begin() + static_cast<std::ptrdiff_t>(zero) + 1, bits.end(),
+            '0');
+  return bits;
+}
+
+// With how many bytes of `lower` all keys k, lower <= k < upper, begin.
+size_t CommonBytes(const std::string& lower, const std::string& upper) {
+  size_t i = 0;
+  while (i < lower.size() && i < upper.size() && lower[i] == upper[i]) ++i;
+  if (upper.size() == i + 1 && lower.size() > i &&
+      ByteAt(upper, i) == ByteAt(lower, i) + 1) {
+    ++i;
+    while (i < lower.size() && ByteAt(lower, i) == 255) ++i;
+  }
+  return i;
 }
 
 }  // namespace
@@ -86,21 +100,17 @@ Range::Range(const std::string& part) : shape_(part.at(1)) {
   if (shape_ == 1) {
     ReadNumbers(body);
   } else {
-    ReadTexts(body);
+    ReadPrefixes(body);
   }
-}
-
-uint64_t Range::entries() const {
-  if (shape_ == 1) return codes_.size();
-  uint64_t cells = 0;
-  for (const Block& block : blocks_) cells += block.cells.size();
-  return cells;
 }
 
 bool Range::MayMatch(const std::string& lower, const std::string& upper) const {
   if (lower >= upper) return true;
-  return shape_ == 1 ? NumbersMayMatch(lower, upper)
-                     : TextsMayMatch(lower, upper);
+  if (shape_ == 1) return NumbersMayMatch(lower, upper);
+  if (lower.substr(0, last_.size()) > last_) return false;
+  return std::none_of(cuts_.begin(), cuts_.end(), [&](const Cut& cut) {
+    return Rejects(cut, lower, upper);
+  });
 }
 
 void Range::ReadNumbers(const std::string& body) {
@@ -152,125 +162,58 @@ bool Range::NumbersMayMatch(const std::string& lower,
   }
 }
 
-void Range::ReadTexts(const std::string& body) {
-  size_t at = 4 + Number(body, 0, 4);
-  prefix_ = body.substr(4, at - 4);
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    if (LowBit(body.substr(at, 32), byte)) alphabet_.insert(byte);
-  }
-  at += 32;
-  const std::string parameters = body.substr(at, 3);
-  const uint64_t blocks = Number(body, at + 3, 4);
-  at += 7;
-  const std::string records = body.substr(at + 4 * blocks);
-  for (uint64_t i = 0; i < blocks; ++i) {
-    const uint64_t begin = Number(body, at + 4 * i, 4);
-    const uint64_t end =
-        i + 1 < blocks ? Number(body, at + 4 * i + 4, 4) : records.size();
-    ReadBlock(records.substr(begin, end - begin), parameters);
+void Range::ReadPrefixes(const std::string& body) {
+  least_size_ = ByteAt(body, 0);
+  last_ = body.substr(2, ByteAt(body, 1));
+  size_t at = 2 + last_.size();
+  const unsigned cuts = ByteAt(body, at++);
+  size_t filter = at + 8 * cuts;
+  for (unsigned i = 0; i < cuts; ++i, at += 8) {
+    const auto size = static_cast<size_t>(Number(body, at + 4, 4));
+    cuts_.push_back({ByteAt(body, at), ByteAt(body, at + 1),
+                     static_cast<unsigned>(Number(body, at + 2, 2)),
+                     body.substr(filter, size)});
+    filter += size;
   }
 }
 
-void Range::ReadBlock(const std::string& record,
-                      const std::string& parameters) {
-  size_t at = 0;
-  const auto size = [&] {
-    const uint64_t byte = ByteAt(record, at++);
-    if (byte < 255) return byte;
-    at += 2;
-    return Number(record, at - 2, 2);
+bool Range::Rejects(const Cut& cut, const std::string& lower,
+                    const std::string& upper) const {
+  const Reference& layout =
+      ByteAt(cut.filter, cut.filter.size() - 1) == 0x80 ? kCompact : kLocal;
+  const auto may_match = [&](const std::string& prefix) {
+    return layout.may_match(cut.filter, prefix);
   };
-  const uint64_t prefix = size(), tail = size(), cells = size();
-  Block block{record.substr(at, prefix), record.substr(at, prefix + tail), {}};
-  Stream stream(record.substr(at + prefix + tail));
-  const unsigned suffix = ByteAt(parameters, 0);
-  // The known bits of the cell, then with the branch of the next.
-  std::string known;
-  if (tail > 0) {
-    known = Bits(block.first.substr(prefix), false);
-    known.resize(tail * Width() - (Width() - 1));
-  }
-  for (uint64_t i = 0; i < cells; ++i) {
-    uint64_t branch = 0;
-    if (i + 1 < cells) {
-      if (stream.Bit() == '1') {
-        known += stream.Bits(stream.Rice(ByteAt(parameters, 1)));
-        branch = known.size();
-        known += '0';
-      } else {
-        uint64_t zeros = stream.Rice(ByteAt(parameters, 2));
-        branch = known.size();
-        do {
-          branch = known.rfind('0', branch - 1);
-        } while (zeros-- > 0);
+  const size_t common = CommonBytes(lower, upper);
+  if (cut.count > 0) {
+    unsigned found = 0;
+    for (size_t i = 0; i < std::min<size_t>(common, 128); ++i) {
+      if (ByteAt(lower, i) == cut.byte && ++found == cut.count) {
+        return !may_match(lower.substr(0, i + 1));
       }
     }
-    block.cells.push_back(known + stream.Bits(suffix));
-    if (i + 1 < cells) known = known.substr(0, branch) + '1';
+    return false;
   }
-  blocks_.push_back(block);
-}
-
-unsigned Range::Width() const {
-  unsigned width = 1;
-  while (alphabet_.size() >> width != 0) ++width;
-  return width;
-}
-
-// Followed by enough of what comes behind it to compare cells with.
-std::string Range::Bits(const std::string& text, bool upper) const {
-  const auto width = static_cast<int>(Width());
-  const size_t most = (size_t{1} << width) - 1;
-  std::string bits;
-  const auto add = [&](size_t code) {
-    for (int bit = width - 1; bit >= 0; --bit) {
-      bits += (code >> bit & 1) != 0 ? '1' : '0';
-    }
-  };
-  char behind = '0';
-  for (const char c : text) {
-    const unsigned byte = static_cast<unsigned char>(c);
-    const auto smaller = static_cast<size_t>(
-        std::distance(alphabet_.begin(), alphabet_.lower_bound(byte)));
-    if (alphabet_.count(byte) > 0) {
-      add(smaller + 1);
-      continue;
-    }
-    add(upper ? smaller : std::min(smaller + 1, most));
-    if (upper || smaller + 1 > most) behind = '1';
-    break;
+  const std::string first = Bits(lower, cut.bits);
+  if (8 * common >= cut.bits) return !may_match(Bytes(first));
+  const std::string last = Bits(upper, cut.bits);
+  // Keys below `upper` with its prefix: those that it begins with, followed by
+  // zeros alone, and all below it if a bit that is set lies beyond the cut.
+  const size_t last_set = Bits(upper, 8 * upper.size()).rfind('1');
+  const size_t set = last_set == std::string::npos ? 0 : last_set + 1;
+  const bool shorter_keys = upper.back() == '\0' && least_size_ < upper.size();
+  const bool with_last = shorter_keys || set > cut.bits;
+  int asked = 0;
+  for (std::string bits = first; !bits.empty() && bits <= last;
+       bits = NextBits(bits)) {
+    if (bits == last && !with_last) break;
+    if (++asked > 8) return false;
   }
-  return bits + std::string(16'384, behind);
-}
-
-bool Range::TextsMayMatch(const std::string& lower,
-                          const std::string& upper) const {
-  // The least key is behind the lower bound if that is in front of the prefix.
-  if (!StartsWith(upper, prefix_) && upper < prefix_) return false;
-  if (!StartsWith(lower, prefix_) && lower > prefix_) return false;
-  const bool all_above = !StartsWith(upper, prefix_);
-  const std::string from =
-      StartsWith(lower, prefix_) ? lower.substr(prefix_.size()) : "";
-  const std::string to = all_above ? "" : upper.substr(prefix_.size());
-  size_t i = 0;
-  while (i + 1 < blocks_.size() && blocks_[i + 1].first <= from) ++i;
-  for (size_t b = i; b < blocks_.size(); ++b) {
-    const Block& block = blocks_[b];
-    const std::string begin = std::max(from, block.first);
-    if (b == i && !StartsWith(begin, block.prefix)) continue;
-    for (const std::string& cell : block.cells) {
-      if (b == i) {
-        const std::string bits = Bits(begin.substr(block.prefix.size()), false);
-        if (cell < bits.substr(0, cell.size())) continue;
-      }
-      if (all_above) return true;
-      if (b > i && to <= block.first) return false;
-      if (!StartsWith(to, block.prefix)) return to > block.prefix;
-      return cell <=
-             Bits(to.substr(block.prefix.size()), true).substr(0, cell.size());
-    }
+  std::string bits = first;
+  for (; asked > 0; --asked, bits = NextBits(bits)) {
+    if (may_match(Bytes(bits))) return false;
   }
-  return false;
+  return true;
 }
 
 }  // namespace deltabloom::reference

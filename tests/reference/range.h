@@ -1,5 +1,6 @@
 // What a range part says, read slowly and straight from docs/format.md: codes
-// as a set, cells as strings of '0' and '1'. Only for parts that a writer made.
+// as a set, prefixes as strings of '0' and '1'. Only for parts that a writer
+// made.
 #ifndef DELTABLOOM_TESTS_REFERENCE_RANGE_H_
 #define DELTABLOOM_TESTS_REFERENCE_RANGE_H_
 
@@ -16,23 +17,18 @@ class Range {
 
   bool MayMatch(const std::string& lower, const std::string& upper) const;
 
-  // Sizes of keys and numbers of codes or cells, for tests that count them.
-  uint64_t entries() const;
-
  private:
-  struct Block {
-    std::string prefix, first;
-    std::vector<std::string> cells;
+  struct Cut {
+    unsigned count, byte, bits;
+    std::string filter;
   };
 
   void ReadNumbers(const std::string& body);
-  void ReadTexts(const std::string& body);
-  void ReadBlock(const std::string& record, const std::string& parameters);
-  unsigned Width() const;
-  std::string Bits(const std::string& text, bool upper) const;
+  void ReadPrefixes(const std::string& body);
   bool NumbersMayMatch(const std::string& lower,
                        const std::string& upper) const;
-  bool TextsMayMatch(const std::string& lower, const std::string& upper) const;
+  bool Rejects(const Cut& cut, const std::string& lower,
+               const std::string& upper) const;
 
   char shape_;
   // Numbers.
@@ -40,10 +36,10 @@ class Range {
   uint64_t base_ = 0, span_ = 0, universe_ = 0;
   unsigned unit_ = 0;
   std::set<uint64_t> codes_;
-  // Texts.
-  std::string prefix_;
-  std::set<unsigned> alphabet_;
-  std::vector<Block> blocks_;
+  // Prefixes.
+  unsigned least_size_ = 0;
+  std::string last_;
+  std::vector<Cut> cuts_;
 };
 
 }  // namespace deltabloom::reference

@@ -40,7 +40,9 @@ std::string RocksDBFilter::Open(std::string bytes) {
   range_part_.reset();
   if (kind == internal::FilterKind::kFilter) {
     const std::string_view range_part = internal::RangePartOf(bytes_);
-    if (!range_part.empty()) range_part_.emplace(range_part);
+    if (!range_part.empty()) {
+      range_part_.emplace(range_part, keys.seeded ? &keys.seed : nullptr);
+    }
   }
   return {};
 }

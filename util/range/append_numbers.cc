@@ -5,7 +5,6 @@
 
 #include "util/coding.h"
 #include "util/range/numbers.h"
-#include "util/range/reduction.h"
 
 namespace deltabloom::internal::range {
 namespace {
@@ -134,6 +133,17 @@ bool AreNumbers(const KeyStore& keys) {
   Bounds bounds;
   SetBounds(keys, &bounds);
   return bounds.digits.Count();
+}
+
+bool AreComposite(const KeyStore& keys) {
+  bool varied = false, zero = false;
+  for (size_t i = 0; i < keys.Width(); ++i) {
+    const bool varies = keys.LeastAt(i) != keys.MostAt(i);
+    if (varies && zero) return true;
+    varied = varied || varies;
+    zero = varied && keys.MostAt(i) == 0;
+  }
+  return false;
 }
 
 bool AppendNumbers(const KeyStore& keys, uint64_t bytes, uint64_t range_length,

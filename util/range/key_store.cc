@@ -54,13 +54,40 @@ bool KeyStore::Add(std::string_view key) {
                                     static_cast<unsigned char>(last[shared]))
       return false;
     Keep(shared);
-    shared_by_all_ = std::min(shared_by_all_, shared);
+    CountCommonBits(key, shared);
   }
+  least_size_ = std::min(least_size_, key.size());
   NoteBytes(key, shared);
   last_.Replace(shared, key.substr(shared));
   shared_of_last_ = shared;
   ++size_;
   return true;
+}
+
+void KeyStore::CountCommonBits(std::string_view key, size_t shared) {
+  const std::string_view last = last_.view();
+  unsigned difference = 0;
+  if (shared < last.size()) {
+    difference = static_cast<unsigned char>(last[shared] ^ key[shared]);
+  } else {
+    // The shorter key goes on with zeros.
+    while (shared < key.size() && key[shared] == '\0') ++shared;
+    if (shared == key.size()) return;
+    difference = static_cast<unsigned char>(key[shared]);
+  }
+  const size_t bits =
+      8 * shared + static_cast<size_t>(__builtin_clz(difference)) - 24;
+  if (bits >= 8 * kMaxCutBytes) return;
+  if (common_bits_.empty()) common_bits_.resize(8 * kMaxCutBytes);
+  ++common_bits_[bits];
+}
+
+uint64_t KeyStore::DistinctPrefixes(unsigned bits) const {
+  uint64_t prefixes = 1;
+  if (!common_bits_.empty()) {
+    for (unsigned i = 0; i < bits; ++i) prefixes += common_bits_[i];
+  }
+  return prefixes;
 }
 
 void KeyStore::NoteBytes(std::string_view key, size_t from) {
@@ -84,8 +111,10 @@ void KeyStore::Keep(size_t shared_with_next) {
   const std::string_view last = last_.view();
   const size_t different = std::max(shared_of_last_, shared_with_next);
   size_t kept = last.size();
-  if (kept - different > kBytesBehindDifference) {
-    kept = different + kBytesBehindDifference;
+  const size_t wanted =
+      std::max(different + kBytesAfterDifference, first_bytes_);
+  if (kept > wanted) {
+    kept = wanted;
     kept_of_each_ = std::min(kept_of_each_, kept);
   }
   const size_t rest = kept - shared_of_last_;
@@ -108,35 +137,18 @@ void KeyStore::Close() {
   if (size_ > 0) Keep(0);
 }
 
-void KeyStore::Clear() { *this = KeyStore(); }
-
-size_t KeyStore::MemorySize() const {
-  size_t sum = last_.MemorySize() + chunks_.capacity() * sizeof(chunks_[0]);
-  if (chunks_.empty()) return sum;
-  // All but the last are of one size, but for those of a single long key.
-  for (const Chunk& chunk : chunks_) sum += chunk.capacity;
-  return sum;
+void KeyStore::Clear() {
+  const size_t first_bytes = first_bytes_;
+  *this = KeyStore();
+  first_bytes_ = first_bytes;
 }
 
-void KeyStore::MarkBytes(size_t prefix, unsigned char bits[32]) const {
-  bool occurs[256] = {};
-  for (const Chunk& chunk : chunks_) {
-    const char* const bytes = chunk.bytes.get();
-    for (size_t at = 0; at < chunk.size;) {
-      const size_t shared = TakeNumber(bytes, &at);
-      const size_t end = TakeNumber(bytes, &at) + at;
-      if (shared < prefix) at += prefix - shared;
-      for (; at < end; ++at) {
-        occurs[static_cast<unsigned char>(bytes[at])] = true;
-      }
-    }
-  }
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    if (occurs[byte]) {
-      bits[byte / 8] =
-          static_cast<unsigned char>(bits[byte / 8] | 1 << byte % 8);
-    }
-  }
+size_t KeyStore::MemorySize() const {
+  size_t sum = last_.MemorySize() + chunks_.capacity() * sizeof(chunks_[0]) +
+               common_bits_.capacity() * sizeof(common_bits_[0]);
+  if (chunks_.empty()) return sum;
+  for (const Chunk& chunk : chunks_) sum += chunk.capacity;
+  return sum;
 }
 
 bool KeyStore::Cursor::Next() {
@@ -149,10 +161,6 @@ bool KeyStore::Cursor::Next() {
   const char* const bytes = store_->chunks_[chunk_].bytes.get();
   shared_ = TakeNumber(bytes, &at_);
   const size_t rest = TakeNumber(bytes, &at_);
-  const std::string_view before = key_.view();
-  replaced_ = shared_ < before.size()
-                  ? static_cast<unsigned char>(before[shared_])
-                  : -1;
   key_.ReplaceWithSlack(shared_, bytes + at_, rest);
   at_ += rest;
   return true;

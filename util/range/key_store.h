@@ -2,6 +2,7 @@
 #ifndef DELTABLOOM_UTIL_RANGE_KEY_STORE_H_
 #define DELTABLOOM_UTIL_RANGE_KEY_STORE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,11 +13,11 @@
 
 namespace deltabloom::internal::range {
 
-// Bytes that two keys have in common at their front.
+// The number of bytes with which both keys begin.
 size_t CommonPrefix(std::string_view a, std::string_view b);
 
-// Buffers have so many bytes more than is in them: what is short is copied at
-// once, by a size that is known to the compiler.
+// Buffers have this many spare bytes, so that short texts are copied by a size
+// known to the compiler.
 inline constexpr size_t kSlack = 16;
 
 // REQUIRES: kSlack bytes at both.
@@ -30,7 +31,7 @@ class GrowingText {
  public:
   std::string_view view() const { return {bytes_.data(), size_}; }
   size_t MemorySize() const { return bytes_.capacity(); }
-  // Keeps the first `shared` bytes, and puts others behind.
+  // Keeps the first `shared` bytes and appends others.
   void Replace(size_t shared, std::string_view rest) {
     Resize(shared + rest.size());
     rest.copy(&bytes_[shared], rest.size());
@@ -51,15 +52,24 @@ class GrowingText {
   size_t size_ = 0;
 };
 
-// Of each key it keeps what tells it from its neighbours and
-// kBytesBehindDifference more, and not again what it shares with the key
-// before.
+// Cuts into keys lie within their first so many bytes.
+inline constexpr size_t kMaxCutBytes = 128;
+
+// Keeps of each key the bytes that distinguish it from its neighbours and
+// kBytesAfterDifference more, and its first kFirstBytes (see KeepFirst), stored
+// without the bytes that it shares with the previous key.
 class KeyStore {
  public:
-  static constexpr size_t kBytesBehindDifference = 16;
-  // Of keys that are all of one size up to here, what bytes they have at each
-  // place is known, too.
+  static constexpr size_t kBytesAfterDifference = 16;
+  static constexpr size_t kFirstBytes = 64;
+  // For keys of one size up to this the bytes at each place are known, too.
   static constexpr size_t kMaxWidth = 255;
+
+  // Keeps the first `size` bytes, kMaxCutBytes at most, of every key added from
+  // now on; at least kFirstBytes.
+  void KeepFirst(size_t size) {
+    first_bytes_ = std::max(first_bytes_, std::min(size, kMaxCutBytes));
+  }
 
   // Equal neighbours count once. False if the key is smaller than the last.
   bool Add(std::string_view key);
@@ -77,11 +87,11 @@ class KeyStore {
   unsigned char MostAt(size_t i) const { return most_[i]; }
   // The first so many bytes of every key are kept, if it has them.
   size_t KeptOfEach() const { return kept_of_each_; }
-  // What all keys begin with; nothing of one that is alone.
-  size_t SharedByAll() const { return size_ > 1 ? shared_by_all_ : 0; }
-  // Sets the bit of every byte that is kept, but for the first `prefix` bytes,
-  // which all keys share.
-  void MarkBytes(size_t prefix, unsigned char bits[32]) const;
+  size_t LeastSize() const { return least_size_; }
+  std::string_view Last() const { return last_.view(); }
+  // Distinct prefixes of `bits` bits, padded with zeros. REQUIRES: size() > 0,
+  // bits <= 8 * kMaxCutBytes.
+  uint64_t DistinctPrefixes(unsigned bits) const;
 
   // Reads what is kept, from the first key on.
   class Cursor {
@@ -89,17 +99,14 @@ class KeyStore {
     explicit Cursor(const KeyStore& store) : store_(&store) {}
     bool Next();
     std::string_view key() const { return key_.view(); }
-    // Bytes that it shares with the key before; of whole keys.
+    // Bytes that the whole key shares with the previous one.
     size_t shared() const { return shared_; }
-    // The byte of the key before that is behind these; -1 if it has none.
-    int replaced() const { return replaced_; }
 
    private:
     const KeyStore* store_;
     size_t chunk_ = 0;
     size_t at_ = 0;
     size_t shared_ = 0;
-    int replaced_ = -1;
     GrowingText key_;
   };
 
@@ -112,6 +119,7 @@ class KeyStore {
   };
 
   void NoteBytes(std::string_view key, size_t from);
+  void CountCommonBits(std::string_view key, size_t shared);
   void Keep(size_t shared_with_next);
 
   std::vector<Chunk> chunks_;
@@ -121,8 +129,11 @@ class KeyStore {
   bool one_width_ = true;
   size_t width_ = 0;
   std::vector<unsigned char> least_, most_;
+  size_t first_bytes_ = kFirstBytes;
   size_t kept_of_each_ = ~size_t{0};
-  size_t shared_by_all_ = ~size_t{0};
+  size_t least_size_ = ~size_t{0};
+  // Keys that have this many bits in common with the previous one.
+  std::vector<uint64_t> common_bits_;
 };
 
 }  // namespace deltabloom::internal::range

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "util/coding.h"
-#include "util/range/reduction.h"
 
 namespace deltabloom::internal::range {
 namespace {

@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 
+#include "util/hash64.h"
 #include "util/range/codes.h"
 #include "util/range/key_store.h"
 
@@ -64,8 +65,24 @@ class Numbers {
   Codes codes_;
 };
 
+// The reduction: where a block of `universe` numbers begins, q above; the first
+// stays in its place.
+inline uint64_t BlockShift(uint64_t block, uint64_t universe) {
+  if (block == 0) return 0;
+  return ScaleHash(Remix64(block, 0), universe);
+}
+
+inline uint64_t Reduced(uint64_t number, uint64_t universe) {
+  const uint64_t block = number / universe;
+  const uint64_t sum = number - block * universe + BlockShift(block, universe);
+  return sum < universe ? sum : sum - universe;
+}
+
 // Whether the keys are of this shape.
 bool AreNumbers(const KeyStore& keys);
+// Whether bytes that differ from key to key lie on both sides of zero bytes, as
+// in several integers in a row.
+bool AreComposite(const KeyStore& keys);
 // What AppendNumbers allocates per key.
 inline constexpr uint64_t kNumbersBytesPerKey = 16;
 // Appends the body. False, and nothing appended, if it would take more bytes.

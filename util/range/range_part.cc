@@ -12,9 +12,11 @@ namespace {
 
 constexpr char kVersion = 1;
 constexpr char kNumbers = 1;
-constexpr char kTexts = 2;
+constexpr char kPrefixes = 3;
+// Prefixes are taken in the place of numbers without a comparison if no more
+// questions pass.
+constexpr double kFewPass = 0.01;
 constexpr size_t kHeaderSize = 2;
-constexpr double kMaxBitsPerKey = 1000;
 
 }  // namespace
 
@@ -40,21 +42,70 @@ void RangePartBuilder::AddKey(std::string_view key) noexcept {
   keys_.Clear();
 }
 
+void RangePartBuilder::AddQuestion(std::string_view lower,
+                                   std::string_view upper) {
+  lower = lower.substr(0, range::kMaxCutBytes);
+  upper = upper.substr(0, range::kMaxCutBytes);
+  keys_.KeepFirst(std::max(lower.size(), upper.size()) + 8);
+  questions_.push_back({std::string(lower), std::string(upper)});
+}
+
 size_t RangePartBuilder::EstimatedBuildBytes() const {
   // Keys of one size may turn out to be no numbers.
   const uint64_t per_key =
-      std::max(range::kNumbersBytesPerKey, range::kTextsBytesPerKey);
+      std::max(range::kNumbersBytesPerKey, range::kPrefixesBytesPerKey);
   return keys_.MemorySize() + static_cast<size_t>(per_key * keys_.size());
 }
 
-bool RangePartBuilder::AppendBody(std::string* dst) const {
-  const uint64_t bytes = MaxRangePartSize(keys_.size(), bits_per_key_) -
-                         kHeaderSize - kRangePartSizeSize;
-  const bool numbers = range::AreNumbers(keys_);
+// Appends version, shape and body. *passing is the share of the empty ranges
+// that passes; it is set where there are any.
+bool RangePartBuilder::AppendShape(char shape, uint64_t bytes,
+                                   const std::vector<range::EmptyRange>& ranges,
+                                   std::string* dst, double* passing) const {
+  const size_t start = dst->size();
   dst->push_back(kVersion);
-  dst->push_back(numbers ? kNumbers : kTexts);
-  return numbers ? range::AppendNumbers(keys_, bytes, range_length_, dst)
-                 : range::AppendTexts(keys_, bytes, dst);
+  dst->push_back(shape);
+  if (shape == kPrefixes) {
+    return range::AppendPrefixes(keys_, bytes, ranges,
+                                 seed_.has_value() ? &*seed_ : nullptr, dst,
+                                 passing);
+  }
+  if (!range::AppendNumbers(keys_, bytes, range_length_, dst)) return false;
+  if (ranges.empty()) return true;
+  range::Numbers numbers;
+  numbers.Parse(std::string_view(*dst).substr(start + kHeaderSize));
+  size_t passed = 0;
+  for (const range::EmptyRange& empty : ranges) {
+    if (numbers.MayMatch(empty.question->lower, empty.question->upper)) {
+      ++passed;
+    }
+  }
+  *passing = static_cast<double>(passed) / static_cast<double>(ranges.size());
+  return true;
+}
+
+bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* dst) const {
+  const std::vector<range::EmptyRange> ranges =
+      range::EmptyRanges(keys_, questions_);
+  double passing = 1;
+  if (!range::AreNumbers(keys_)) {
+    return AppendShape(kPrefixes, bytes, ranges, dst, &passing);
+  }
+  // Unless a scan is likely to be of one integer of several.
+  if (ranges.empty() && !range::AreComposite(keys_)) {
+    return AppendShape(kNumbers, bytes, ranges, dst, &passing);
+  }
+  const size_t start = dst->size();
+  const bool done = AppendShape(kPrefixes, bytes, ranges, dst, &passing);
+  if (done && passing <= kFewPass) return true;
+  std::string numbers;
+  double passing_numbers = 1;
+  if (AppendShape(kNumbers, bytes, ranges, &numbers, &passing_numbers) &&
+      (!done || passing_numbers < passing)) {
+    dst->replace(start, std::string::npos, numbers);
+    return true;
+  }
+  return done;
 }
 
 bool RangePartBuilder::Finish(std::string* dst) noexcept {
@@ -63,9 +114,11 @@ bool RangePartBuilder::Finish(std::string* dst) noexcept {
   try {
     if (!gave_up_ && keys_.size() > 0 && bits_per_key_ > 0) {
       keys_.Close();
-      done = AppendBody(dst);
+      done = AppendBody(MaxRangePartSize(keys_.size(), bits_per_key_) -
+                            kHeaderSize - kRangePartSizeBytes,
+                        dst);
       if (done) {
-        char size[kRangePartSizeSize];
+        char size[kRangePartSizeBytes];
         StoreFixed64(size, dst->size() - start);
         dst->append(size, sizeof(size));
       }
@@ -81,9 +134,9 @@ bool RangePartBuilder::Finish(std::string* dst) noexcept {
   return done;
 }
 
-RangePart::RangePart(std::string_view range_part) {
-  if (range_part.size() < kHeaderSize + kRangePartSizeSize) return;
-  const size_t size = range_part.size() - kRangePartSizeSize;
+RangePart::RangePart(std::string_view range_part, const SipHashKey* seed) {
+  if (range_part.size() < kHeaderSize + kRangePartSizeBytes) return;
+  const size_t size = range_part.size() - kRangePartSizeBytes;
   if (LoadFixed64(range_part.data() + size) != size ||
       range_part[0] != kVersion) {
     return;
@@ -93,8 +146,8 @@ RangePart::RangePart(std::string_view range_part) {
   bool parsed = false;
   if (range_part[1] == kNumbers) {
     parsed = shape_.emplace<range::Numbers>().Parse(body);
-  } else if (range_part[1] == kTexts) {
-    parsed = shape_.emplace<range::Texts>().Parse(body);
+  } else if (range_part[1] == kPrefixes) {
+    parsed = shape_.emplace<range::Prefixes>().Parse(body, seed);
   }
   if (!parsed) shape_.emplace<std::monostate>();
 }
@@ -104,8 +157,8 @@ bool RangePart::MayMatch(std::string_view lower, std::string_view upper) const {
   if (const auto* numbers = std::get_if<range::Numbers>(&shape_)) {
     return numbers->MayMatch(lower, upper);
   }
-  if (const auto* texts = std::get_if<range::Texts>(&shape_)) {
-    return texts->MayMatch(lower, upper);
+  if (const auto* prefixes = std::get_if<range::Prefixes>(&shape_)) {
+    return prefixes->MayMatch(lower, upper);
   }
   return true;
 }
@@ -114,8 +167,8 @@ bool RangePart::HasKeyFrom(std::string_view bound) const {
   if (const auto* numbers = std::get_if<range::Numbers>(&shape_)) {
     return numbers->HasKeyFrom(bound);
   }
-  if (const auto* texts = std::get_if<range::Texts>(&shape_)) {
-    return texts->HasKeyFrom(bound);
+  if (const auto* prefixes = std::get_if<range::Prefixes>(&shape_)) {
+    return prefixes->HasKeyFrom(bound);
   }
   return false;
 }
@@ -124,15 +177,10 @@ std::string RangePart::Describe() const {
   if (const auto* numbers = std::get_if<range::Numbers>(&shape_)) {
     return numbers->Describe();
   }
-  if (const auto* texts = std::get_if<range::Texts>(&shape_)) {
-    return texts->Describe();
+  if (const auto* prefixes = std::get_if<range::Prefixes>(&shape_)) {
+    return prefixes->Describe();
   }
   return "damaged or of another version";
-}
-
-bool RangeMayMatch(std::string_view range_part, std::string_view lower,
-                   std::string_view upper) {
-  return RangePart(range_part).MayMatch(lower, upper);
 }
 
 }  // namespace deltabloom::internal

@@ -5,20 +5,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "util/range/key_store.h"
 #include "util/range/numbers.h"
-#include "util/range/texts.h"
+#include "util/range/prefixes.h"
 
 namespace deltabloom::internal {
 
-// The size that ends a range part: that of the bytes in front of it.
-inline constexpr size_t kRangePartSizeSize = 8;
+// The size that ends a range part: that of the bytes before it.
+inline constexpr size_t kRangePartSizeBytes = 8;
 
-// A range part may take so many bytes, however few keys it has.
+// A range part may take this many bytes, however few keys it has.
 inline constexpr uint64_t kRangePartFreeBytes = 160;
 
 // How a policy's bits_per_key are shared.
@@ -49,6 +51,12 @@ class RangePartBuilder {
   explicit RangePartBuilder(double bits_per_key,
                             uint64_t range_length = range::kRangeLength);
 
+  // A range like those that will be asked for, of which 128 bytes of each bound
+  // count. REQUIRES: no key was added. Stays for all parts.
+  void AddQuestion(std::string_view lower, std::string_view upper);
+  // Prefixes are hashed under this seed. Stays, too.
+  void SetSeed(const SipHashKey& seed) { seed_ = seed; }
+
   void AddKey(std::string_view key) noexcept;
 
   // Distinct keys since construction or the last Finish; 0 once it gave up.
@@ -64,10 +72,15 @@ class RangePartBuilder {
   bool Finish(std::string* dst) noexcept;
 
  private:
-  bool AppendBody(std::string* dst) const;
+  bool AppendBody(uint64_t bytes, std::string* dst) const;
+  bool AppendShape(char shape, uint64_t bytes,
+                   const std::vector<range::EmptyRange>& ranges,
+                   std::string* dst, double* passing) const;
 
   double bits_per_key_;
   uint64_t range_length_;
+  std::vector<range::Question> questions_;
+  std::optional<SipHashKey> seed_;
   range::KeyStore keys_;
   bool gave_up_ = false;
 };
@@ -76,14 +89,16 @@ class RangePartBuilder {
 // are safe: damaged ones and those of a later version always match.
 class RangePart {
  public:
-  explicit RangePart(std::string_view range_part);
+  // `seed`: of a seeded filter, else null.
+  explicit RangePart(std::string_view range_part,
+                     const SipHashKey* seed = nullptr);
 
   // False only if no added key k has lower <= k < upper, bytewise; true if
   // lower >= upper.
   bool MayMatch(std::string_view lower, std::string_view upper) const;
 
-  // True only if some added key k has k >= bound. What comes behind the last
-  // key of a partition may be in the next one.
+  // True only if some added key k has k >= bound. What follows the last key of
+  // a partition may be in the next one.
   bool HasKeyFrom(std::string_view bound) const;
 
   // Whether these bytes can ever say no.
@@ -94,12 +109,8 @@ class RangePart {
   std::string Describe() const;
 
  private:
-  std::variant<std::monostate, range::Numbers, range::Texts> shape_;
+  std::variant<std::monostate, range::Numbers, range::Prefixes> shape_;
 };
-
-// The same for bytes that are asked once.
-bool RangeMayMatch(std::string_view range_part, std::string_view lower,
-                   std::string_view upper);
 
 }  // namespace deltabloom::internal
 

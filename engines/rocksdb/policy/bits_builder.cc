@@ -74,7 +74,8 @@ BitsBuilder::BitsBuilder(const BuilderSettings& settings)
       seal_(WithKeys(settings.seal, settings.mapping)),
       maps_keys_(settings.mapping.IsNeeded()),
       range_bits_per_key_(RangeBits(settings)),
-      range_keys_(range_bits_per_key_),
+      range_keys_(range_bits_per_key_,
+                  seal_.keys.seeded ? &seal_.keys.seed : nullptr),
       finished_hashes_(settings.layout->hash_size),
       charge_(settings.charged_cache) {}
 

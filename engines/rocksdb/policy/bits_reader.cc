@@ -122,20 +122,21 @@ struct Around {
   const std::shared_ptr<PolicyStatistics>& statistics;  // null: no counting
   FilterToCount to_count;
   std::string_view range_part;  // empty: none
+  const SipHashKey* seed;       // of a seeded filter, else null
 };
 
 template <typename Reader, typename... Arguments>
 FilterBitsReader* NewRangeReader(const Around& around,
                                  Arguments&&... arguments) {
   if (around.statistics == nullptr) {
-    return new RangeReader<Reader>(around.range_part, nullptr,
+    return new RangeReader<Reader>(around.range_part, around.seed, nullptr,
                                    std::forward<Arguments>(arguments)...);
   }
   const FilterGroup& group = around.statistics->Group(
       ClassOf(around.to_count.filter, around.to_count.kind));
   return new RangeReader<CountingReader<Reader>>(
-      around.range_part, &group, around.statistics, around.to_count,
-      std::forward<Arguments>(arguments)...);
+      around.range_part, around.seed, &group, around.statistics,
+      around.to_count, std::forward<Arguments>(arguments)...);
 }
 
 // A `Reader`, in what counts and what answers ranges where they are to be. Null
@@ -168,7 +169,7 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
                                       ActiveCpu(), &keys, &parsed, nullptr);
   const RegisteredTransform* const transform = settings.transform;
   Around around{
-      settings.statistics, {filter.ToStringView(), kind, &parsed}, {}};
+      settings.statistics, {filter.ToStringView(), kind, &parsed}, {}, nullptr};
   const bool foreign = kind == FilterKind::kForeign;
   if (foreign && transform == nullptr && settings.builtin != nullptr &&
       filter.size() > kBuiltinTrailerSize) {
@@ -192,6 +193,7 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
   if (settings.range && transform == nullptr &&
       around.to_count.kind == FilterKind::kFilter) {
     around.range_part = RangePartOf(around.to_count.filter);
+    if (keys.seeded) around.seed = &keys.seed;
   }
   if (kind != FilterKind::kFilter || keys.AsTheyAre()) {
     return NewReader<SealedBitsReader>(around, parsed);

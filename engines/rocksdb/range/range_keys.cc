@@ -2,8 +2,12 @@
 
 namespace deltabloom::internal {
 
-RangeKeys::RangeKeys(double bits_per_key)
+RangeKeys::RangeKeys(double bits_per_key, const SipHashKey* seed)
     : bits_per_key_(bits_per_key), builder_(bits_per_key) {
+  if (seed != nullptr) {
+    seed_ = *seed;
+    builder_.SetSeed(*seed);
+  }
   Reset();
 }
 
@@ -41,7 +45,10 @@ bool RangeKeys::Finish(std::string* dst) {
 }
 
 void RangeKeys::Reset() {
-  if (key_seen_) builder_ = RangePartBuilder(bits_per_key_);
+  if (key_seen_) {
+    builder_ = RangePartBuilder(bits_per_key_);
+    if (seed_.has_value()) builder_.SetSeed(*seed_);
+  }
   state_ = bits_per_key_ == 0 ? State::kOff : State::kTaken;
   prefix_seen_ = false;
   key_seen_ = false;

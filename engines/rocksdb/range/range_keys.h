@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "rocksdb/slice.h"
@@ -28,8 +29,9 @@ class RangeKeys {
     kUnfit,        // no range part can be made of them
   };
 
-  // Of the range part; 0: there is to be none.
-  explicit RangeKeys(double bits_per_key);
+  // Bits of the range part, 0 for none; `seed` is that of a seeded filter, else
+  // null.
+  explicit RangeKeys(double bits_per_key, const SipHashKey* seed = nullptr);
 
   // A whole key, or a prefix. An empty one is not taken, and readers hold the
   // empty key for present: it is the prefix that RangeExtractor gives, which
@@ -66,6 +68,7 @@ class RangeKeys {
   void Drop(State why);
 
   const double bits_per_key_;
+  std::optional<SipHashKey> seed_;
   State state_;
   bool prefix_seen_ = false;
   bool key_seen_ = false;

@@ -20,11 +20,12 @@ class RangeReader final : public ROCKSDB_NAMESPACE::FilterBitsReader {
  public:
   using Slice = ROCKSDB_NAMESPACE::Slice;
 
-  // `group`, which may be null, is where ranges are counted.
+  // `seed` is null unless the filter is seeded. Ranges are counted in `group`,
+  // which may be null.
   template <typename... Arguments>
-  RangeReader(std::string_view range_part, const FilterGroup* group,
-              Arguments&&... arguments)
-      : range_part_(range_part),
+  RangeReader(std::string_view range_part, const SipHashKey* seed,
+              const FilterGroup* group, Arguments&&... arguments)
+      : range_part_(range_part, seed),
         group_(group),
         points_(std::forward<Arguments>(arguments)...) {}
 

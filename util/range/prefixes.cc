@@ -1,0 +1,224 @@
+#include "util/range/prefixes.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "util/coding.h"
+#include "util/cpu.h"
+
+namespace deltabloom::internal::range {
+namespace {
+
+constexpr size_t kCutSize = 8;
+
+unsigned char ByteAt(std::string_view text, size_t i) {
+  return static_cast<unsigned char>(text[i]);
+}
+
+// Whether a key k < upper can have the prefix of `upper` at the first `bits`
+// bits. Below `upper`, without the zero bytes at its end, no key has that
+// prefix if its last bit set is one of those bits; between the two are only
+// keys that are shorter than `upper`.
+bool KeysBelowShare(std::string_view upper, unsigned bits, size_t least_size) {
+  size_t end = upper.size();
+  while (end > 0 && upper[end - 1] == '\0') --end;
+  if (end < upper.size() && least_size < upper.size()) return true;
+  if (end == 0) return false;
+  const auto zeros =
+      static_cast<unsigned>(__builtin_ctz(ByteAt(upper, end - 1)));
+  return 8 * end - zeros > bits;
+}
+
+// last - first in units of the lowest of `bits` bits, capped. REQUIRES: first
+// <= last.
+uint64_t Distance(const char* first, const char* last, size_t size,
+                  unsigned bits) {
+  constexpr uint64_t kFar = kMaxPrefixesPerRange + 1;
+  size_t i = 0;
+  while (i < size && first[i] == last[i]) ++i;
+  if (i == size) return 0;
+  // Only the last 8 bytes may differ by more than a carry.
+  bool carry = false;
+  for (; i + 8 < size; ++i) {
+    const auto low = static_cast<unsigned char>(first[i]);
+    const auto high = static_cast<unsigned char>(last[i]);
+    if (carry ? low != 0xff || high != 0 : high != low + 1) return kFar;
+    carry = true;
+  }
+  uint64_t low = 0, high = 0;
+  const size_t begin = size - std::min<size_t>(size, 8);
+  for (size_t j = begin; j < size; ++j) {
+    low = low << 8 | static_cast<unsigned char>(first[j]);
+    high = high << 8 | static_cast<unsigned char>(last[j]);
+  }
+  if (carry && high >= low) return kFar;
+  const uint64_t difference = (high - low) >> (8 * size - bits);
+  // With fewer than 8 bytes a carry cannot have come.
+  return std::min(difference, kFar);
+}
+
+}  // namespace
+
+void CopyPrefixBits(std::string_view key, unsigned bits, char* to) {
+  const size_t size = (bits + 7) / 8;
+  const size_t copied = std::min(key.size(), size);
+  std::memcpy(to, key.data(), copied);
+  std::memset(to + copied, 0, size - copied);
+  if (bits % 8 != 0) {
+    to[size - 1] =
+        static_cast<char>(to[size - 1] & (0xff00 >> bits % 8 & 0xff));
+  }
+}
+
+KeyRange::KeyRange(std::string_view from, std::string_view to)
+    : lower(from), upper(to), common(CommonPrefix(from, to)) {
+  if (upper.size() != common + 1 || lower.size() <= common ||
+      ByteAt(upper, common) != ByteAt(lower, common) + 1) {
+    return;
+  }
+  // `upper` follows all keys that begin like `lower` up to here; after it only
+  // the largest bytes are not below `lower`.
+  ++common;
+  while (common < lower.size() && ByteAt(lower, common) == 0xff) ++common;
+}
+
+PrefixesOfRange::PrefixesOfRange(const Cut& cut, const KeyRange& range,
+                                 size_t least_size)
+    : cut_(cut) {
+  if (cut.count == 0) {
+    SetBits(range, least_size);
+  } else {
+    SetDelimited(range);
+  }
+}
+
+void PrefixesOfRange::SetBits(const KeyRange& range, size_t least_size) {
+  const unsigned bits = cut_.bits;
+  const size_t size = (bits + 7) / 8;
+  prefix_ = {bytes_, size};
+  if (8 * range.common >= bits) {
+    CopyPrefixBits(range.lower, bits, bytes_);
+    known_ = true;
+    left_ = 1;
+    return;
+  }
+  char last[kMaxCutBytes];
+  CopyPrefixBits(range.lower, bits, bytes_);
+  CopyPrefixBits(range.upper, bits, last);
+  const uint64_t distance = Distance(bytes_, last, size, bits);
+  left_ = distance + (KeysBelowShare(range.upper, bits, least_size) ? 1 : 0);
+  known_ = left_ <= kMaxPrefixesPerRange;
+}
+
+void PrefixesOfRange::SetDelimited(const KeyRange& range) {
+  const char* const begin = range.lower.data();
+  const char* at = begin;
+  const char* const end = begin + std::min(range.common, kMaxCutBytes);
+  for (unsigned found = 0; found < cut_.count; ++found) {
+    at = static_cast<const char*>(
+        at == end ? nullptr
+                  : std::memchr(at, cut_.byte, static_cast<size_t>(end - at)));
+    if (at == nullptr) return;
+    ++at;
+  }
+  prefix_ = {begin, static_cast<size_t>(at - begin)};
+  known_ = true;
+  left_ = 1;
+}
+
+void PrefixesOfRange::Next() {
+  if (--left_ == 0) return;
+  unsigned add = 1u << (8 * prefix_.size() - cut_.bits);
+  for (size_t i = prefix_.size(); i-- > 0 && add > 0;) {
+    add += static_cast<unsigned char>(bytes_[i]);
+    bytes_[i] = static_cast<char>(add);
+    add >>= 8;
+  }
+}
+
+bool Prefixes::Parse(std::string_view body, const SipHashKey* seed) {
+  const auto take = [&body](uint64_t size, std::string_view* part) {
+    if (body.size() < size) return false;
+    *part = body.substr(0, size);
+    body.remove_prefix(size);
+    return true;
+  };
+  std::string_view part;
+  if (!take(2, &part)) return false;
+  least_size_ = ByteAt(part, 0);
+  if (!take(ByteAt(part, 1), &last_) || !take(1, &part)) return false;
+  cuts_count_ = ByteAt(part, 0);
+  if (cuts_count_ == 0 || cuts_count_ > kMaxCuts ||
+      !take(kCutSize * cuts_count_, &part)) {
+    return false;
+  }
+  for (size_t i = 0; i < cuts_count_; ++i) {
+    CutFilter& cut = cuts_[i];
+    cut.cut.count = ByteAt(part, kCutSize * i);
+    cut.cut.byte = ByteAt(part, kCutSize * i + 1);
+    cut.cut.bits = static_cast<uint16_t>(ByteAt(part, kCutSize * i + 2) |
+                                         ByteAt(part, kCutSize * i + 3) << 8);
+    const bool has_bits = cut.cut.bits >= 1 && cut.cut.bits <= kMaxCutBits;
+    if (cut.cut.count == 0 ? !has_bits : cut.cut.bits != 0) return false;
+    cut.size = LoadFixed32(part.data() + kCutSize * i + 4);
+  }
+  for (size_t i = 0; i < cuts_count_; ++i) {
+    CutFilter& cut = cuts_[i];
+    std::string_view filter;
+    if (!take(cut.size, &filter)) return false;
+    cut.usable = false;
+    if (filter.size() < 2) continue;
+    const auto last_byte = ByteAt(filter, filter.size() - 1);
+    const LayoutRow* row = FindLayoutOfLastByte(last_byte, Hash::kMurmurHash2);
+    if (row == nullptr || row->hash_size != 8) continue;
+    cut.filter.payload = reinterpret_cast<const unsigned char*>(filter.data());
+    cut.filter.payload_size = filter.size() - 1;
+    cut.usable = row->parse(last_byte, ActiveCpu(), &cut.filter);
+  }
+  seeded_ = seed != nullptr;
+  if (seeded_) seed_ = *seed;
+  return body.empty();
+}
+
+inline bool Prefixes::MayHold(const CutFilter& cut,
+                              std::string_view prefix) const {
+  if (!seeded_) return cut.filter.may_match(cut.filter, prefix);
+  char hashed[8];
+  StoreFixed64(hashed, SipHash(seed_, prefix));
+  return cut.filter.may_match(cut.filter, {hashed, sizeof(hashed)});
+}
+
+bool Prefixes::MayMatch(std::string_view lower, std::string_view upper) const {
+  // What is larger than the beginning of the last key is larger than the key.
+  if (lower.substr(0, last_.size()) > last_) return false;
+  const KeyRange range(lower, upper);
+  for (size_t i = 0; i < cuts_count_; ++i) {
+    const CutFilter& cut = cuts_[i];
+    if (!cut.usable) continue;
+    PrefixesOfRange prefixes(cut.cut, range, least_size_);
+    if (!prefixes.known()) continue;
+    while (prefixes.left() > 0 && !MayHold(cut, prefixes.prefix())) {
+      prefixes.Next();
+    }
+    if (prefixes.left() == 0) return false;
+  }
+  return true;
+}
+
+std::string Prefixes::Describe() const {
+  std::string text = "prefixes";
+  for (size_t i = 0; i < cuts_count_; ++i) {
+    const CutFilter& cut = cuts_[i];
+    text += i == 0 ? ": " : ", ";
+    if (cut.cut.count == 0) {
+      text += std::to_string(cut.cut.bits) + " bits";
+    } else {
+      text += "up to byte " + std::to_string(cut.cut.byte) + " number " +
+              std::to_string(cut.cut.count);
+    }
+    text += " (" + std::to_string(cut.size) + " bytes)";
+  }
+  return text;
+}
+
+}  // namespace deltabloom::internal::range

@@ -1,0 +1,130 @@
+// The shape "prefixes" of a range part (docs/format.md, "Prefixes"): filters of
+// key prefixes at a few cuts. A range whose possible keys have few prefixes at
+// a cut is empty if the cut's filter holds none of them.
+#ifndef DELTABLOOM_UTIL_RANGE_PREFIXES_H_
+#define DELTABLOOM_UTIL_RANGE_PREFIXES_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "util/layouts/layout.h"
+#include "util/range/key_store.h"
+#include "util/siphash.h"
+
+namespace deltabloom::internal::range {
+
+// A monotone map of keys to prefixes.
+struct Cut {
+  // 0: the first `bits` bits of a key, padded with zeros to whole bytes.
+  // Else: up to and including the count-th `byte`, if that is within the first
+  // kMaxCutBytes bytes; other keys have none.
+  uint8_t count = 0;
+  uint8_t byte = 0;
+  uint16_t bits = 0;
+};
+
+inline constexpr size_t kMaxCuts = 16;
+inline constexpr unsigned kMaxCutBits = 8 * kMaxCutBytes;
+// A cut answers ranges whose keys have no more prefixes there.
+inline constexpr uint64_t kMaxPrefixesPerRange = 8;
+
+// Writes the first `bits` bits of `key`, padded with zeros, to
+// to[0 .. (bits + 7) / 8).
+void CopyPrefixBits(std::string_view key, unsigned bits, char* to);
+
+// A range of keys, lower <= k < upper. REQUIRES: lower < upper.
+struct KeyRange {
+  KeyRange(std::string_view lower, std::string_view upper);
+
+  std::string_view lower, upper;
+  size_t common;  // bytes of `lower` with which all keys in the range begin
+};
+
+// The prefixes at a cut that keys in a range can have, one after the other.
+class PrefixesOfRange {
+ public:
+  // `least_size`: no key is shorter. `range` and `cut` must outlive this.
+  PrefixesOfRange(const Cut& cut, const KeyRange& range, size_t least_size);
+
+  // False if there are more than kMaxPrefixesPerRange, or if keys in the range
+  // need not have a prefix here.
+  bool known() const { return known_; }
+  uint64_t left() const { return left_; }
+  // REQUIRES: left() > 0.
+  std::string_view prefix() const { return prefix_; }
+  void Next();
+
+ private:
+  void SetBits(const KeyRange& range, size_t least_size);
+  void SetDelimited(const KeyRange& range);
+
+  const Cut& cut_;
+  bool known_ = false;
+  uint64_t left_ = 0;
+  std::string_view prefix_;
+  char bytes_[kMaxCutBytes];
+};
+
+// A view. Any bytes are safe.
+class Prefixes {
+ public:
+  // False, and nothing else may be called then, if the body breaks a rule.
+  // `seed`: of a seeded filter, else null.
+  bool Parse(std::string_view body, const SipHashKey* seed);
+
+  bool MayMatch(std::string_view lower, std::string_view upper) const;
+  bool HasKeyFrom(std::string_view bound) const { return bound <= last_; }
+  std::string Describe() const;
+
+ private:
+  struct CutFilter {
+    Cut cut;
+    uint64_t size = 0;
+    bool usable = false;
+    ParsedFilter filter;
+  };
+
+  bool MayHold(const CutFilter& cut, std::string_view prefix) const;
+
+  size_t least_size_ = 0;
+  std::string_view last_;  // the beginning of the last key, or all of it
+  size_t cuts_count_ = 0;
+  std::array<CutFilter, kMaxCuts> cuts_;
+  bool seeded_ = false;
+  SipHashKey seed_;
+};
+
+// A range that was asked for; the builder chooses cuts by those that hold no
+// key.
+struct Question {
+  std::string lower, upper;
+};
+
+// A question that holds no key of a filter, and the keys around it.
+struct EmptyRange {
+  const Question* question;
+  std::string before, after;
+};
+
+// The questions between the first and the last key that hold none.
+std::vector<EmptyRange> EmptyRanges(const KeyStore& keys,
+                                    const std::vector<Question>& questions);
+
+// What AppendPrefixes allocates per key, and for its choice.
+inline constexpr uint64_t kPrefixesBytesPerKey = 20;
+inline constexpr uint64_t kChoiceBytes = 256 << 10;
+// Appends the body, no larger than `bytes`. Without empty ranges the cuts
+// follow from the keys alone. *passing is the share of the empty ranges that is
+// expected to pass, 1 without any. False, and nothing appended, if no cut fits.
+// The same arguments give the same bytes.
+bool AppendPrefixes(const KeyStore& keys, uint64_t bytes,
+                    const std::vector<EmptyRange>& ranges,
+                    const SipHashKey* seed, std::string* dst, double* passing);
+
+}  // namespace deltabloom::internal::range
+
+#endif  // DELTABLOOM_UTIL_RANGE_PREFIXES_H_
