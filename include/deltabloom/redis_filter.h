@@ -1,7 +1,6 @@
-// A Bloom filter in a Redis string, shared by processes in many languages:
-// made here or adopted from others, asked, filled, rebuilt and rotated.
-// docs/shared_filters.md, chapters "Redis ...", defines every key, field and
-// bit, and what is atomic.
+// A Bloom filter in a Redis string, shared by processes in many languages.
+// docs/shared_filters.md says how to use it, docs/shared_filters_format.md
+// defines every key, field and bit.
 //
 // Needs Redis 6.0 or later, alone or as a cluster. Link deltabloom::redis.
 #ifndef DELTABLOOM_REDIS_FILTER_H_
@@ -18,6 +17,8 @@
 
 #include "deltabloom/export.h"
 
+struct redisContext;  // of hiredis
+
 namespace deltabloom {
 
 enum class RedisError : uint8_t {
@@ -26,21 +27,21 @@ enum class RedisError : uint8_t {
   kUnsupported,      // this build or this kind of filter cannot do it
   kUnavailable,      // no connection, or it broke, or the server is loading
   kTimeout,          // no answer in time; what was asked may still happen
-  kCircuitOpen,      // not tried: too many failures just before
+  kCircuitOpen,      // not tried: the server failed several times in a row
   kAuthentication,   // user or password refused
   kNoPermission,     // the user may not run the command or touch the key
-  kReadOnly,         // the server is a replica
+  kReadOnly,         // the server is a replica, and the call writes
   kOutOfMemory,      // the server has reached maxmemory
   kClusterDown,      // the cluster does not serve the slot
   kWrongType,        // the key holds no string (or no hash)
   kWrongSize,        // the bitmap is not as long as the filter says
   kMissing,          // no such filter, or its bits are lost
-  kExists,           // there is something under that name already
+  kExists,           // the name is taken
   kMismatch,         // the filter is another than the one described
   kBusy,             // another rebuild is running
-  kNotReplicated,    // done, but fewer replicas than asked for have it
   kServer,           // any other error of the server
-  kCancelled,        // the caller's own wish
+  kCancelled,        // the caller cancelled the rebuild
+  kUnverified,       // the server may lack acknowledged keys: see Confirm
 };
 
 // "timeout", "wrong type", ...
@@ -54,13 +55,37 @@ struct DELTABLOOM_EXPORT RedisStatus {
   bool ok() const { return error == RedisError::kNone; }
 };
 
-struct DELTABLOOM_EXPORT RedisTls {
-  bool enabled = false;     // needs a build with hiredis 1.0 or later
-  std::string ca_file;      // empty: the system's
-  std::string certificate;  // of the client, with `key`; empty: none
-  std::string key;
-  std::string server_name;  // empty: the host
+// What Redis answers to one command.
+struct DELTABLOOM_EXPORT RedisReply {
+  enum class Kind : uint8_t { kNil, kInteger, kText, kArray, kError };
+  Kind kind = Kind::kNil;
+  int64_t integer = 0;
+  std::string text;  // of kText and kError
+  std::vector<RedisReply> elements;
 };
+
+using RedisCommand = std::vector<std::string>;  // "GET", "key"
+
+// One connection to one server. Derive from it to use a client of your own.
+class RedisConnection {
+ public:
+  virtual ~RedisConnection() = default;
+
+  // Sends the commands in one pipeline and reads one reply to each before
+  // `deadline`. An error reply is a reply: the status is an error only if the
+  // connection failed (kUnavailable, kTimeout); the object is destroyed then.
+  // REQUIRED: all commands of an object's life go through one connection to one
+  // server process. It must not reconnect. Called by one thread at a time; must
+  // not throw anything but std::bad_alloc.
+  virtual RedisStatus Run(const std::vector<const RedisCommand*>& commands,
+                          std::chrono::steady_clock::time_point deadline,
+                          std::vector<RedisReply>* replies) = 0;
+};
+
+// A connection over a hiredis context that is connected (with TLS, say). Takes
+// ownership of the context.
+DELTABLOOM_EXPORT std::unique_ptr<RedisConnection> RedisConnectionOf(
+    redisContext* context);
 
 struct DELTABLOOM_EXPORT RedisOptions {
   std::string host = "127.0.0.1";
@@ -68,14 +93,21 @@ struct DELTABLOOM_EXPORT RedisOptions {
   std::string unix_socket;  // a path: used instead of host and port
 
   // A Redis Cluster of which host and port are one node, and `more_nodes`
-  // ("host:port") others to ask when that one is away.
+  // ("host:port") others to ask if that one is away.
   bool cluster = false;
   std::vector<std::string> more_nodes;
 
   std::string username;  // empty: the default user
   std::string password;  // empty: no AUTH is sent
   uint32_t database = 0;
-  RedisTls tls;
+
+  // Opens connections in place of the library, for TLS or a client of your own;
+  // examples/guard_a_store/own_connection.h is an example. User, password and
+  // database are sent through the connection if they are set here.
+  std::function<RedisStatus(const std::string& host, uint16_t port,
+                            std::chrono::milliseconds timeout,
+                            std::unique_ptr<RedisConnection>* connection)>
+      connect;
 
   std::chrono::milliseconds connect_timeout{1000};
   // For one call from end to end: retries, redirections and batches included.
@@ -85,11 +117,6 @@ struct DELTABLOOM_EXPORT RedisOptions {
   // once for circuit_open_for; then one call at a time tries again.
   uint32_t circuit_failures = 5;  // 0: never
   std::chrono::milliseconds circuit_open_for{1000};
-
-  // Adds wait until this many replicas have them (WAIT), at most for
-  // replica_timeout.
-  uint32_t wait_replicas = 0;
-  std::chrono::milliseconds replica_timeout{100};
 
   // Empty when a connection can be tried; else what is wrong, in one line.
   std::string Validate() const;
@@ -125,25 +152,28 @@ struct DELTABLOOM_EXPORT RedisFilterOptions {
   // SDBM, JS.
   std::vector<std::string> hashes;
 
-  // The filter vanishes that long after its creation. 0: never.
+  // The filter expires this long after its creation. 0: never.
   std::chrono::milliseconds expire_after{0};
 
   // There are no bits before the first rebuild has finished: until then checks
-  // are answered "may match" with kMissing, as where bits were lost, and adds
-  // fail. For filters of keys that exist already: empty, they would refuse
-  // them all. One generation only.
+  // answer "may match" with kMissing, and adds fail. For filters of keys that
+  // exist already: a new, empty filter would reject them all.
   bool filled_by_rebuild = false;
 
-  // 2 to 16: Rotate() lets keys go that are older than max_age. Each
-  // generation is a bitmap of the full size; only Deltabloom reads all.
-  uint32_t generations = 1;
-  std::chrono::milliseconds max_age{0};
+  // Every program that writes the bitmap uses Deltabloom, or the protocol of
+  // its adds (docs/shared_filters_format.md). Otherwise a rebuild keeps all
+  // bits that are set, unless the other writers are stopped. Scheme local: as
+  // if true.
+  bool own_writers_only = false;
 
-  // local: what is larger than this is cut into shards of so many bytes, a
-  // multiple of 64, at most 512 MiB. `spread`: over the slots of a cluster;
-  // else all on one.
+  // The server writes every command to disk before it answers (appendonly yes,
+  // appendfsync always) and has no replicas: no restart loses a key, so none
+  // needs Confirm.
+  bool durable = false;
+
+  // local: a larger filter is cut into shards of this size, a multiple of 64,
+  // at most 512 MiB. All shards are in one slot.
   uint64_t shard_bytes = uint64_t{512} << 20;
-  bool spread = false;
 
   // Empty when a filter can be made of them; else one line that names the
   // option, its value and what is legal.
@@ -159,16 +189,18 @@ struct DELTABLOOM_EXPORT RedisFilterInfo {
   std::vector<std::string> hashes;
   bool doubled_string = false;
   bool adopted = false;
+  bool own_writers_only = false;
+  bool durable = false;
+  // This server has every acknowledged key; else `unverified` says why that is
+  // not known. Never true for an adopted bitmap.
+  bool verified = false;
+  std::string unverified;
   uint32_t shards = 1;
-  bool spread = false;
-  uint32_t generations = 1;
-  std::chrono::milliseconds max_age{0};
-  uint64_t expected_keys = 0;                // 0: was not said
+  uint64_t expected_keys = 0;                // 0: not given
   std::chrono::milliseconds expires_in{-1};  // -1: never
   bool rebuilding = false;
   uint64_t rebuilds = 0;
 
-  // All of the newest generation.
   uint64_t stored_bytes = 0;       // as Redis stores them, overheads aside
   uint64_t set_bits = 0;           // markers aside
   double occupancy = 0;            // set_bits / bits; above 0.5 it is overfull
@@ -181,7 +213,7 @@ struct DELTABLOOM_EXPORT RedisFilterStatistics {
   uint64_t checks = 0;       // keys
   uint64_t absent = 0;       // of these, certainly not added
   uint64_t adds = 0;         // keys acknowledged
-  uint64_t failed_open = 0;  // keys answered "may match" for an error's sake
+  uint64_t failed_open = 0;  // keys answered "may match" because of an error
   uint64_t lost_bits = 0;    // calls that met a bitmap without its marker
   uint64_t redirections = 0;
   uint64_t scripts_loaded = 0;
@@ -191,59 +223,65 @@ struct DELTABLOOM_EXPORT RedisFilterStatistics {
 };
 
 struct DELTABLOOM_EXPORT RedisRebuildOptions {
-  // An adopted bitmap is replaced only if its other writers rest meanwhile;
-  // else the keys are merely added to it, and no old one goes.
+  // No program without Deltabloom writes to the bitmap during the rebuild. A
+  // bitmap that other programs may write (an adopted one, or one created
+  // without own_writers_only) is replaced only then; else the keys are added to
+  // it, and no old key goes.
   bool writers_stopped = false;
 
-  // Between the moment from which writers fill both bitmaps and the moment at
-  // which StartRebuild returns: longer than a writer takes from Add to the
-  // moment the key can be read where you read the keys from.
+  // Adds the keys to those of the filter: a faster Add for many keys.
+  bool keep_keys = false;
+
+  // How long StartRebuild waits after the moment from which writers fill both
+  // bitmaps: longer than a writer takes from Add until the key can be read at
+  // the source of the rebuild.
   std::chrono::milliseconds settle{0};
 
   // How long the temporary bitmap outlives a dead builder.
   std::chrono::milliseconds lease{60000};
 
-  // Go on although another rebuild seems to run; that one will fail.
+  // Start although another rebuild seems to run; that one will fail.
   bool take_over = false;
 
-  // Called by Finish from time to time with the bytes of the bitmap that are
-  // done, and all of them. Must not throw.
+  // Finish calls it now and then with the bytes of the bitmap that are done and
+  // the size of the bitmap. Must not throw.
   std::function<void(uint64_t done, uint64_t all)> progress;
 
-  // Asked several times a second while StartRebuild waits and Finish uploads:
-  // true, and they give up with kCancelled, and the live bitmap is as it was
-  // (but see Finish). Must not throw. The switch from one bitmap to the other
-  // is not interrupted.
+  // Called several times a second while StartRebuild waits and Finish uploads.
+  // If it returns true, they return kCancelled, and the live bitmap is
+  // unchanged (but see Finish). Must not throw.
   std::function<bool()> cancelled;
 };
 
 struct DELTABLOOM_EXPORT RedisRebuildResult {
   bool replaced = false;  // else added to the live bitmap
-  uint64_t keys = 0;      // given to Add, duplicates too
+  uint64_t keys = 0;      // calls of Add
   uint64_t set_bits = 0;  // by them
   uint64_t uploaded_bytes = 0;
   std::chrono::milliseconds upload_time{0};
 };
 
 // One rebuild: Add* Finish. Collects a bitmap of the filter's size in memory
-// and puts it in the place of the live one, whole. Destroyed before Finish, it
-// gives up and the live bitmap stays. Not thread-safe.
+// and replaces the live one by it. If it is destroyed before Finish, the live
+// bitmap stays. Not thread-safe.
 class DELTABLOOM_EXPORT RedisRebuild {
  public:
   ~RedisRebuild();
   RedisRebuild(const RedisRebuild&) = delete;
   RedisRebuild& operator=(const RedisRebuild&) = delete;
 
-  // Sends something only to renew the lease; its failure shows in Finish.
+  // Contacts Redis only to renew the lease; Finish reports its failure.
   void Add(std::string_view key);
 
   // Sets all bits that are set in `bits`: info.bits / 8 bytes, rounded up, bit
   // p being bit p % 8 of byte p / 8. False if the size is another.
   bool AddBits(std::string_view bits);
 
-  // Uploads, verifies and renames. After a failure the live bitmap is as it
-  // was, but of a filter in shards each shard is either old or new. Timeouts
-  // are 10 s or command_timeout, whichever is longer, for each shard.
+  // Uploads, verifies and renames. After a failure the live bitmap is
+  // unchanged; of a filter in shards each shard is either old or new.
+  // kUnverified if Redis restarted or failed over since the start: rebuild
+  // again. Timeouts are 10 s or command_timeout, whichever is longer, for each
+  // shard.
   RedisStatus Finish(RedisRebuildResult* result = nullptr);
 
  private:
@@ -253,13 +291,13 @@ class DELTABLOOM_EXPORT RedisRebuild {
   std::unique_ptr<Rep> rep_;
 };
 
-// Thread-safe: each call takes a connection of its own, from a pool. Keys are
-// any bytes, 0 to 1 MiB each.
+// Thread-safe: each call takes a connection from a pool. Keys are any bytes, 0
+// to 1 MiB each.
 //
 // No call throws anything but std::bad_alloc.
 class DELTABLOOM_EXPORT RedisFilter {
  public:
-  // Makes a filter. kExists if there is something under its name.
+  // Creates a filter. kExists if its name is taken.
   static RedisStatus Create(const RedisOptions& redis,
                             const RedisFilterOptions& options,
                             std::unique_ptr<RedisFilter>* filter);
@@ -268,9 +306,17 @@ class DELTABLOOM_EXPORT RedisFilter {
   static RedisStatus Open(const RedisOptions& redis, const std::string& name,
                           std::unique_ptr<RedisFilter>* filter);
 
-  // A bitmap that another language fills. It has no marker: that it was lost is
-  // noticed only while nobody writes to it again. Writes nothing; the bitmap
-  // need not exist yet. One generation, one shard, no expiry of ours.
+  // Opens it without contacting Redis: each call tries to read the descriptor
+  // until one succeeds, and fails as other calls do. Only an illegal name or
+  // option is an error here.
+  static RedisStatus OpenLazily(const RedisOptions& redis,
+                                const std::string& name,
+                                std::unique_ptr<RedisFilter>* filter);
+
+  // A bitmap that programs in other languages fill. It has no marker and no
+  // descriptor, so that its loss is detected only until another program writes
+  // to it, and a restart of Redis not at all. Writes nothing; the bitmap need
+  // not exist yet. One shard, no expiry.
   static RedisStatus Adopt(const RedisOptions& redis,
                            const RedisFilterOptions& options,
                            std::unique_ptr<RedisFilter>* filter);
@@ -279,8 +325,8 @@ class DELTABLOOM_EXPORT RedisFilter {
   RedisFilter(const RedisFilter&) = delete;
   RedisFilter& operator=(const RedisFilter&) = delete;
 
-  // False only if the key was not added: every failure means "may match", and
-  // is counted (fail open). One round trip.
+  // False only if the key was not added: every failure means "may match" (fail
+  // open) and is counted. One round trip.
   bool MayMatch(std::string_view key);
   void MayMatch(const std::string_view* keys, size_t n, bool* may_match);
 
@@ -288,14 +334,14 @@ class DELTABLOOM_EXPORT RedisFilter {
   RedisStatus Check(std::string_view key, bool* may_match);
   RedisStatus Check(const std::string_view* keys, size_t n, bool* may_match);
 
-  // OK: the bits are set, and in a running rebuild's bitmap, too. After an
-  // error they may be. One round trip. *is_new: some bit was not set before.
+  // OK: the bits are set, also in the bitmap of a running rebuild. After an
+  // error they may be set. One round trip. *is_new: some bit was clear before.
   RedisStatus Add(std::string_view key, bool* is_new = nullptr);
   RedisStatus Add(const std::string_view* keys, size_t n,
                   bool* is_new = nullptr);
 
-  // kMissing if the bits are lost: *info then says what the filter is, and not
-  // what it holds.
+  // kMissing if the bits are lost; *info then describes the filter but not its
+  // contents.
   RedisStatus Info(RedisFilterInfo* info);
 
   // Deletes every key of the filter. OK if there was none.
@@ -304,18 +350,20 @@ class DELTABLOOM_EXPORT RedisFilter {
   RedisStatus StartRebuild(const RedisRebuildOptions& options,
                            std::unique_ptr<RedisRebuild>* rebuild);
 
-  // Starts a new generation and lets the oldest go, if the newest is older than
-  // max_age / (generations - 1), or at once with `force`. Any number of
-  // processes may call it as often as they like. *rotated: it happened.
-  RedisStatus Rotate(bool force = false, bool* rotated = nullptr);
+  // After a restart or a failover of Redis, checks answer "may match" with
+  // kUnverified: the server may lack keys that were acknowledged before. Call
+  // this if it lacks none (a planned restart, a failover without loss), or
+  // rebuild. A filter that is `durable` loses that property if the server has
+  // replicas now.
+  RedisStatus Confirm();
 
   // Sends every user of this filter to the filter `name`, of another size or
-  // scheme, and deletes the bits of this one. The other must hold every key by
-  // now. This object goes with it.
+  // scheme, and deletes the bits of this one. The other filter must hold every
+  // key. This object then uses the other filter.
   RedisStatus MoveTo(const std::string& name);
 
-  // The bits of the newest generation, without markers: info.bits / 8 bytes,
-  // rounded up, bit p being bit p % 8 of byte p / 8. For an export.
+  // The bits: info.bits / 8 bytes, rounded up, bit p being bit p % 8 of byte
+  // p / 8. Markers that are bits of the filter (local) are among them.
   RedisStatus ReadBits(std::string* bits);
 
   RedisFilterStatistics Statistics() const;

@@ -1,5 +1,6 @@
 #include "shared_filters/redis/connection.h"
 
+#include <hiredis.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -8,23 +9,11 @@
 #include <cerrno>
 #include <cstring>
 
-#include "shared_filters/redis/tls.h"
-
-namespace deltabloom::internal {
+namespace deltabloom {
+namespace internal {
 namespace {
 
 using std::chrono::milliseconds;
-
-// What is left until `deadline`, at least 1 ms.
-milliseconds Left(Deadline deadline) {
-  const auto left = std::chrono::ceil<milliseconds>(
-      deadline - std::chrono::steady_clock::now());
-  return std::max(left, milliseconds(1));
-}
-
-bool IsOver(Deadline deadline) {
-  return std::chrono::steady_clock::now() >= deadline;
-}
 
 timeval ToTimeval(milliseconds time) {
   timeval value{};
@@ -33,8 +22,14 @@ timeval ToTimeval(milliseconds time) {
   return value;
 }
 
-// While it lives, this thread gets no SIGPIPE: OpenSSL writes without a way to
-// say so.
+bool IsTimeout(const redisContext& context) {
+  return context.err == REDIS_ERR_IO &&
+         (errno == EAGAIN || errno == EWOULDBLOCK || errno == ETIMEDOUT ||
+          errno == EINPROGRESS);
+}
+
+// Blocks SIGPIPE in this thread: OpenSSL and hiredis write without
+// MSG_NOSIGNAL.
 class SigpipeBlocked {
  public:
   SigpipeBlocked() {
@@ -60,184 +55,179 @@ class SigpipeBlocked {
   bool was_pending_;
 };
 
-bool IsTimeout(int error_number) {
-  return error_number == EAGAIN || error_number == EWOULDBLOCK ||
-         error_number == ETIMEDOUT || error_number == EINPROGRESS;
+void Convert(const redisReply& from, RedisReply* to) {
+  switch (from.type) {
+    case REDIS_REPLY_INTEGER:
+      to->kind = RedisReply::Kind::kInteger;
+      to->integer = from.integer;
+      return;
+    case REDIS_REPLY_STRING:
+    case REDIS_REPLY_STATUS:
+      to->kind = RedisReply::Kind::kText;
+      to->text.assign(from.str, from.len);
+      return;
+    case REDIS_REPLY_ERROR:
+      to->kind = RedisReply::Kind::kError;
+      to->text.assign(from.str, from.len);
+      return;
+    case REDIS_REPLY_ARRAY:
+      to->kind = RedisReply::Kind::kArray;
+      to->elements.resize(from.elements);
+      for (size_t i = 0; i < from.elements; ++i) {
+        Convert(*from.element[i], &to->elements[i]);
+      }
+      return;
+    default:
+      to->kind = RedisReply::Kind::kNil;
+  }
 }
+
+class HiredisConnection : public RedisConnection {
+ public:
+  // `is_socket`: the bytes of the protocol go through the context's descriptor
+  // as they are, which is not known of a context of the user's.
+  HiredisConnection(redisContext* context, bool is_socket)
+      : context_(context), is_socket_(is_socket) {}
+
+  RedisStatus Run(const std::vector<const RedisCommand*>& commands,
+                  Deadline deadline,
+                  std::vector<RedisReply>* replies) override {
+    std::string bytes;
+    for (const RedisCommand* command : commands)
+      AppendCommand(*command, &bytes);
+    RedisStatus status =
+        is_socket_ ? Send(bytes, deadline) : SendByHiredis(bytes, deadline);
+    replies->assign(commands.size(), {});
+    for (size_t i = 0; status.ok() && i < commands.size(); ++i) {
+      status = Receive(deadline, &(*replies)[i]);
+    }
+    return status;
+  }
+
+ private:
+  RedisStatus Broken(Deadline deadline) const {
+    if (IsOver(deadline) || IsTimeout(*context_)) return Late();
+    return {RedisError::kUnavailable,
+            std::string("connection lost: ") + context_->errstr};
+  }
+  static RedisStatus Late() {
+    return {RedisError::kTimeout, "no answer in time"};
+  }
+
+  // Waits until the socket is ready. False after the deadline.
+  bool Wait(short events, Deadline deadline) const {
+    pollfd descriptor{context_->fd, events, 0};
+    while (!IsOver(deadline)) {
+      const auto left = static_cast<int>(TimeLeft(deadline).count());
+      const int ready = poll(&descriptor, 1, left);
+      if (ready >= 0 || errno != EINTR) return ready != 0;
+    }
+    return false;
+  }
+
+  RedisStatus Send(const std::string& bytes, Deadline deadline) const {
+    size_t sent = 0;
+    while (sent < bytes.size()) {
+      const ssize_t n = send(context_->fd, bytes.data() + sent,
+                             bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n >= 0) {
+        sent += static_cast<size_t>(n);
+      } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        if (!Wait(POLLOUT, deadline)) return Late();
+      } else if (errno != EINTR) {
+        return {RedisError::kUnavailable,
+                std::string("connection lost: ") + strerror(errno)};
+      }
+    }
+    return {};
+  }
+
+  RedisStatus SendByHiredis(const std::string& bytes, Deadline deadline) {
+    const SigpipeBlocked blocked;
+    redisSetTimeout(context_.get(), ToTimeval(TimeLeft(deadline)));
+    redisAppendFormattedCommand(context_.get(), bytes.data(), bytes.size());
+    for (int done = 0; done == 0;) {
+      errno = 0;
+      if (redisBufferWrite(context_.get(), &done) != REDIS_OK ||
+          (done == 0 && IsOver(deadline))) {
+        return Broken(deadline);
+      }
+    }
+    return {};
+  }
+
+  RedisStatus Receive(Deadline deadline, RedisReply* reply) {
+    while (true) {
+      void* raw = nullptr;
+      if (redisGetReplyFromReader(context_.get(), &raw) != REDIS_OK) {
+        return Broken(deadline);
+      }
+      if (raw != nullptr) {
+        Convert(*static_cast<redisReply*>(raw), reply);
+        freeReplyObject(raw);
+        return {};
+      }
+      // TLS may hold bytes that poll does not see: there the timeout of the
+      // socket limits the wait.
+      if (is_socket_ ? !Wait(POLLIN, deadline) : IsOver(deadline)) {
+        return Late();
+      }
+      errno = 0;
+      if (redisBufferRead(context_.get()) != REDIS_OK) return Broken(deadline);
+    }
+  }
+
+  struct FreeContext {
+    void operator()(redisContext* context) const { redisFree(context); }
+  };
+
+  const std::unique_ptr<redisContext, FreeContext> context_;
+  const bool is_socket_;
+};
 
 }  // namespace
 
-RedisStatus Connection::Open(const RedisOptions& options,
-                             const Endpoint& endpoint, Deadline deadline,
-                             std::unique_ptr<Connection>* connection) {
-  const milliseconds limit = std::min(options.connect_timeout, Left(deadline));
-  const timeval timeout = ToTimeval(limit);
+milliseconds TimeLeft(Deadline deadline) {
+  const auto left = std::chrono::ceil<milliseconds>(
+      deadline - std::chrono::steady_clock::now());
+  return std::max(left, milliseconds(1));
+}
+
+void AppendCommand(const RedisCommand& command, std::string* out) {
+  *out += '*' + std::to_string(command.size()) + "\r\n";
+  for (const std::string& word : command) {
+    *out += '$';
+    *out += std::to_string(word.size());
+    *out += "\r\n";
+    *out += word;
+    *out += "\r\n";
+  }
+}
+
+RedisStatus ConnectHiredis(const Endpoint& endpoint, milliseconds timeout,
+                           std::unique_ptr<RedisConnection>* connection) {
   errno = 0;
-  redisContext* context =
+  redisContext* const context =
       endpoint.unix_socket.empty()
           ? redisConnectWithTimeout(endpoint.host.c_str(), endpoint.port,
-                                    timeout)
-          : redisConnectUnixWithTimeout(endpoint.unix_socket.c_str(), timeout);
-  if (context == nullptr) {
-    return MakeStatus(RedisError::kUnavailable, endpoint, "",
-                      "cannot connect: out of memory");
+                                    ToTimeval(timeout))
+          : redisConnectUnixWithTimeout(endpoint.unix_socket.c_str(),
+                                        ToTimeval(timeout));
+  if (context == nullptr) throw std::bad_alloc();
+  *connection = std::make_unique<HiredisConnection>(context, true);
+  if (context->err == 0) return {};
+  if (IsTimeout(*context)) {
+    return {RedisError::kTimeout,
+            "cannot connect within " + std::to_string(timeout.count()) + " ms"};
   }
-  std::unique_ptr<Connection> made(new Connection(endpoint, context));
-  if (context->err != 0) {
-    if (context->err == REDIS_ERR_IO && IsTimeout(errno)) {
-      return MakeStatus(
-          RedisError::kTimeout, endpoint, "",
-          "cannot connect within " + std::to_string(limit.count()) + " ms");
-    }
-    return MakeStatus(RedisError::kUnavailable, endpoint, "",
-                      std::string("cannot connect: ") + context->errstr);
-  }
-  const Deadline connected_by =
-      std::min(deadline, std::chrono::steady_clock::now() + limit);
-  if (options.tls.enabled) {
-    redisSetTimeout(context, ToTimeval(Left(connected_by)));
-    const std::string error = StartTls(options.tls, endpoint.host, context);
-    if (!error.empty()) {
-      const RedisError kind = WhyNoTls().empty() ? RedisError::kUnavailable
-                                                 : RedisError::kUnsupported;
-      return MakeStatus(kind, endpoint, "", "no TLS: " + error);
-    }
-    made->tls_ = true;
-  }
-  RedisStatus status = made->LogIn(options, connected_by);
-  if (status.ok()) *connection = std::move(made);
-  return status;
+  return {RedisError::kUnavailable,
+          std::string("cannot connect: ") + context->errstr};
 }
 
-bool Connection::LooksAlive() const {
-  pollfd descriptor{context_->fd, POLLIN, 0};
-  return poll(&descriptor, 1, 0) == 0;
+}  // namespace internal
+
+std::unique_ptr<RedisConnection> RedisConnectionOf(redisContext* context) {
+  return std::make_unique<internal::HiredisConnection>(context, false);
 }
 
-RedisStatus Connection::LogIn(const RedisOptions& options, Deadline deadline) {
-  std::string commands;
-  int replies = 0;
-  if (!options.password.empty()) {
-    Request auth("AUTH");
-    if (!options.username.empty()) auth.Word(options.username);
-    auth.Word(options.password).AppendTo(&commands, false);
-    ++replies;
-  }
-  if (options.database != 0) {
-    Request("SELECT").Number(options.database).AppendTo(&commands, false);
-    ++replies;
-  }
-  if (replies == 0) return {};
-  RedisStatus status = Send(commands, "", deadline);
-  const bool sent_password = !options.password.empty();
-  for (int i = 0; status.ok() && i < replies; ++i) {
-    Reply reply;
-    status = Receive("", deadline, &reply);
-    if (!status.ok() || reply->type != REDIS_REPLY_ERROR) continue;
-    const bool is_auth = sent_password && i == 0;
-    const std::string step = is_auth ? "AUTH" : "SELECT";
-    RedisError kind = ClassifyError(TextOf(*reply));
-    if (is_auth && kind == RedisError::kServer) {
-      kind = RedisError::kAuthentication;
-    }
-    status = MakeStatus(kind, endpoint_, "",
-                        step + " refused: " + std::string(TextOf(*reply)));
-  }
-  return status;
-}
-
-RedisStatus Connection::Broken(const std::string& key,
-                               Deadline deadline) const {
-  if (IsOver(deadline) || (context_->err == REDIS_ERR_IO && IsTimeout(errno))) {
-    return MakeStatus(RedisError::kTimeout, endpoint_, key,
-                      "no answer in time");
-  }
-  return MakeStatus(RedisError::kUnavailable, endpoint_, key,
-                    std::string("connection lost: ") + context_->errstr);
-}
-
-RedisStatus Connection::Send(const std::string& commands,
-                             const std::string& key, Deadline deadline) {
-  return tls_ ? SendTls(commands, key, deadline)
-              : SendPlain(commands, key, deadline);
-}
-
-// Not through hiredis: its write() to a server that has gone raises SIGPIPE,
-// of which most programs die.
-RedisStatus Connection::SendPlain(const std::string& commands,
-                                  const std::string& key, Deadline deadline) {
-  size_t sent = 0;
-  while (sent < commands.size()) {
-    const ssize_t n = send(context_->fd, commands.data() + sent,
-                           commands.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n >= 0) {
-      sent += static_cast<size_t>(n);
-      continue;
-    }
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN && errno != EWOULDBLOCK) {
-      return MakeStatus(RedisError::kUnavailable, endpoint_, key,
-                        std::string("connection lost: ") + strerror(errno));
-    }
-    pollfd descriptor{context_->fd, POLLOUT, 0};
-    if (IsOver(deadline) ||
-        poll(&descriptor, 1, static_cast<int>(Left(deadline).count())) == 0) {
-      return MakeStatus(RedisError::kTimeout, endpoint_, key,
-                        "does not take the request in time");
-    }
-  }
-  return {};
-}
-
-RedisStatus Connection::SendTls(const std::string& commands,
-                                const std::string& key, Deadline deadline) {
-  const SigpipeBlocked blocked;
-  redisSetTimeout(context_.get(), ToTimeval(Left(deadline)));
-  redisAppendFormattedCommand(context_.get(), commands.data(), commands.size());
-  int done = 0;
-  while (done == 0) {
-    errno = 0;
-    if (redisBufferWrite(context_.get(), &done) != REDIS_OK) {
-      return Broken(key, deadline);
-    }
-    if (done == 0 && IsOver(deadline)) return Broken(key, deadline);
-  }
-  return {};
-}
-
-RedisStatus Connection::Receive(const std::string& key, Deadline deadline,
-                                Reply* reply) {
-  while (true) {
-    void* raw = nullptr;
-    if (redisGetReplyFromReader(context_.get(), &raw) != REDIS_OK) {
-      return Broken(key, deadline);
-    }
-    if (raw != nullptr) {
-      reply->reset(static_cast<redisReply*>(raw));
-      return {};
-    }
-    // TLS may hold bytes that poll does not see; there the socket's timeout,
-    // set by Send, must do.
-    if (!tls_) {
-      pollfd descriptor{context_->fd, POLLIN, 0};
-      const int ready =
-          IsOver(deadline)
-              ? 0
-              : poll(&descriptor, 1, static_cast<int>(Left(deadline).count()));
-      if (ready < 0 && errno == EINTR) continue;
-      if (ready == 0) {
-        return MakeStatus(RedisError::kTimeout, endpoint_, key,
-                          "no answer in time");
-      }
-    } else if (IsOver(deadline)) {
-      return MakeStatus(RedisError::kTimeout, endpoint_, key,
-                        "no answer in time");
-    }
-    errno = 0;
-    if (redisBufferRead(context_.get()) != REDIS_OK) {
-      return Broken(key, deadline);
-    }
-  }
-}
-
-}  // namespace deltabloom::internal
+}  // namespace deltabloom

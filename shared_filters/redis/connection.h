@@ -1,65 +1,76 @@
-// One connection to one server: writes commands, reads replies, both by a
-// deadline.
+// Commands, replies, and the connection to one server over hiredis.
 #ifndef DELTABLOOM_SHARED_FILTERS_REDIS_CONNECTION_H_
 #define DELTABLOOM_SHARED_FILTERS_REDIS_CONNECTION_H_
 
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "deltabloom/redis_filter.h"
 #include "shared_filters/redis/errors.h"
-#include "shared_filters/redis/request.h"
+#include "shared_filters/redis/scripts.h"
 
 namespace deltabloom::internal {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-// Not thread-safe. After an error of Send or Receive it can only be destroyed:
-// answers would meet the wrong questions.
-class Connection {
+// What is left until `deadline`, at least 1 ms.
+std::chrono::milliseconds TimeLeft(Deadline deadline);
+
+inline bool IsOver(Deadline deadline) {
+  return std::chrono::steady_clock::now() >= deadline;
+}
+
+// A command, built word by word. All keys of a command are in one slot.
+class Request {
  public:
-  // Connects, starts TLS, logs in and selects the database.
-  static RedisStatus Open(const RedisOptions& options, const Endpoint& endpoint,
-                          Deadline deadline,
-                          std::unique_ptr<Connection>* connection);
+  // A plain command: Request("GETRANGE").Key(k).Number(0)...
+  explicit Request(std::string_view command) { Word(command); }
 
-  const Endpoint& endpoint() const { return endpoint_; }
+  // A call of a script with this number of keys, which follow by Key.
+  Request(const Script& script, uint64_t keys) : script_(&script) {
+    Word("EVALSHA").Word(script.sha1).Number(keys);
+  }
 
-  // Writes `commands` (the protocol's bytes). `key` is for the message.
-  RedisStatus Send(const std::string& commands, const std::string& key,
-                   Deadline deadline);
+  Request& Word(std::string_view word) {
+    words_.emplace_back(word);
+    return *this;
+  }
+  Request& Number(uint64_t number) {
+    words_.push_back(std::to_string(number));
+    return *this;
+  }
+  Request& Key(std::string_view key) {
+    if (key_.empty()) key_ = key;
+    return Word(key);
+  }
 
-  // Reads one reply, which may be a server's error.
-  RedisStatus Receive(const std::string& key, Deadline deadline, Reply* reply);
+  // The server does not know the script: send its text. False if it is sent
+  // already, or if this is no call of a script.
+  bool UseWholeScript() {
+    if (script_ == nullptr || words_[0] == "EVAL") return false;
+    words_[0] = "EVAL";
+    words_[1] = script_->body;
+    return true;
+  }
 
-  // False if the server has closed it, or says what nobody asked for.
-  bool LooksAlive() const;
-
-  // Has it been used since it was opened? Then it may have died since.
-  bool reused() const { return reused_; }
-  void set_reused() { reused_ = true; }
+  const std::string& key() const { return key_; }
+  const RedisCommand& words() const { return words_; }
 
  private:
-  struct FreeContext {
-    void operator()(redisContext* context) const { redisFree(context); }
-  };
-
-  Connection(Endpoint endpoint, redisContext* context)
-      : endpoint_(std::move(endpoint)), context_(context) {}
-
-  RedisStatus LogIn(const RedisOptions& options, Deadline deadline);
-  RedisStatus SendPlain(const std::string& commands, const std::string& key,
-                        Deadline deadline);
-  RedisStatus SendTls(const std::string& commands, const std::string& key,
-                      Deadline deadline);
-  RedisStatus Broken(const std::string& key, Deadline deadline) const;
-
-  Endpoint endpoint_;
-  std::unique_ptr<redisContext, FreeContext> context_;
-  bool tls_ = false;
-  bool reused_ = false;
+  const Script* script_ = nullptr;
+  std::string key_;
+  RedisCommand words_;
 };
+
+// Appends the command as Redis reads it.
+void AppendCommand(const RedisCommand& command, std::string* out);
+
+// Connects through hiredis.
+RedisStatus ConnectHiredis(const Endpoint& endpoint,
+                           std::chrono::milliseconds timeout,
+                           std::unique_ptr<RedisConnection>* connection);
 
 }  // namespace deltabloom::internal
 

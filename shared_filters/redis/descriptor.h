@@ -1,5 +1,5 @@
 // What a filter is: the fields of its descriptor, a hash in Redis beside the
-// bitmap (docs/shared_filters.md, "Redis descriptor").
+// bitmap (docs/shared_filters_format.md, "Descriptor").
 #ifndef DELTABLOOM_SHARED_FILTERS_REDIS_DESCRIPTOR_H_
 #define DELTABLOOM_SHARED_FILTERS_REDIS_DESCRIPTOR_H_
 
@@ -9,10 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "deltabloom/redis_filter.h"
 #include "shared_filters/redis/keys.h"
 #include "shared_filters/redis/scheme.h"
-
-struct redisReply;
 
 namespace deltabloom::internal {
 
@@ -22,24 +21,28 @@ struct Descriptor {
   Scheme scheme;
   uint32_t shards = 1;
   uint64_t shard_blocks = 0;  // local: blocks per shard, the last may have less
-  bool spread = false;
-  uint32_t generations = 1;
-  std::chrono::milliseconds max_age{0};
+  bool own_writers_only = false;
+  bool durable = false;
   std::chrono::milliseconds expire_after{0};
   uint64_t expected_keys = 0;
 
-  // Not the writer's to set.
+  // Set by scripts only.
   bool rebuilding = false;
   uint64_t rebuilds = 0;
   std::string moved_to;
 
   bool adopted() const { return id.empty(); }
 
+  // Programs without Deltabloom may write the bitmap.
+  bool has_other_writers() const {
+    return adopted() || (!own_writers_only && !scheme.is_local());
+  }
+
   // Fields and values to store.
   std::vector<std::pair<std::string, std::string>> Fields() const;
 
   // Takes the reply to HGETALL. Empty, or what is wrong with it.
-  std::string Parse(const std::string& filter_name, const redisReply& reply);
+  std::string Parse(const std::string& filter_name, const RedisReply& reply);
 
   // Blocks of a shard; 0 if not local.
   uint64_t BlocksOf(uint32_t shard) const;
@@ -54,7 +57,8 @@ struct Descriptor {
     return offset % (shard_blocks * kBlockBits);
   }
 
-  // The bit that tells that a bitmap is whole, for a bit at `offset` of it.
+  // The marker that vouches for the bit at `offset` of a bitmap: it is clear if
+  // the bitmap was lost.
   uint64_t MarkerOf(uint64_t offset) const {
     if (scheme.is_local()) return offset / kBlockBits * kBlockBits;
     return scheme.bits < kMaxRedisOffset ? scheme.bits : kMaxRedisOffset;
@@ -62,13 +66,12 @@ struct Descriptor {
 
   // The size of a shard's bitmap as a string, markers included.
   uint64_t StringBytes(uint32_t shard) const;
-
-  ShardKeys KeysOf(uint32_t shard) const {
-    return MakeShardKeys(name, shard, shards, spread);
-  }
 };
 
-// 16 hexadecimal digits, never the same.
+// Sets all of *descriptor but the id. Empty, or what is wrong.
+std::string Resolve(const RedisFilterOptions& options, Descriptor* descriptor);
+
+// 16 random hexadecimal digits.
 std::string RandomId();
 
 }  // namespace deltabloom::internal

@@ -1,53 +1,19 @@
 #include "shared_filters/redis/errors.h"
 
 #include <charconv>
+#include <iterator>
 
 namespace deltabloom {
 
 const char* RedisErrorName(RedisError error) {
-  switch (error) {
-    case RedisError::kNone:
-      return "none";
-    case RedisError::kInvalidArgument:
-      return "invalid argument";
-    case RedisError::kUnsupported:
-      return "unsupported";
-    case RedisError::kUnavailable:
-      return "unavailable";
-    case RedisError::kTimeout:
-      return "timeout";
-    case RedisError::kCircuitOpen:
-      return "circuit open";
-    case RedisError::kAuthentication:
-      return "authentication";
-    case RedisError::kNoPermission:
-      return "no permission";
-    case RedisError::kReadOnly:
-      return "read only";
-    case RedisError::kOutOfMemory:
-      return "out of memory";
-    case RedisError::kClusterDown:
-      return "cluster down";
-    case RedisError::kWrongType:
-      return "wrong type";
-    case RedisError::kWrongSize:
-      return "wrong size";
-    case RedisError::kMissing:
-      return "missing";
-    case RedisError::kExists:
-      return "exists";
-    case RedisError::kMismatch:
-      return "mismatch";
-    case RedisError::kBusy:
-      return "busy";
-    case RedisError::kNotReplicated:
-      return "not replicated";
-    case RedisError::kServer:
-      return "server error";
-    case RedisError::kCancelled:
-      return "cancelled";
-  }
-  return "unknown";
+  static constexpr const char* kNames[] = {
+      "none",       "invalid argument", "unsupported",    "unavailable",
+      "timeout",    "circuit open",     "authentication", "no permission",
+      "read only",  "out of memory",    "cluster down",   "wrong type",
+      "wrong size", "missing",          "exists",         "mismatch",
+      "busy",       "server error",     "cancelled",      "unverified"};
+  const auto i = static_cast<size_t>(error);
+  return i < std::size(kNames) ? kNames[i] : "unknown";
 }
 
 namespace internal {

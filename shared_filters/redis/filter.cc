@@ -1,23 +1,55 @@
-// Asking.
-#include <algorithm>
-#include <set>
+// Checks and adds.
+#include "shared_filters/redis/filter.h"
 
-#include "shared_filters/redis/batch.h"
-#include "shared_filters/redis/filter_rep.h"
+#include <algorithm>
+#include <map>
+#include <set>
 
 namespace deltabloom {
 
-using internal::Batch;
 using internal::Descriptor;
-using internal::MakeStatus;
-using internal::Reply;
+using internal::Replies;
 using internal::Request;
 using internal::Retry;
-using internal::Spots;
+using internal::ServerIdentity;
 using internal::View;
 using internal::ViewRef;
+using Kind = RedisReply::Kind;
 
 namespace {
+
+// The bits of one key, in the shard that has them.
+struct Spots {
+  uint32_t shard;
+  uint64_t marker;
+  const uint64_t* offsets;
+};
+
+// The bits of a batch of keys.
+class Batch {
+ public:
+  Batch(const Descriptor& descriptor, const std::string_view* keys, size_t n)
+      : spots_(n), offsets_(n * descriptor.scheme.probes) {
+    const uint32_t probes = descriptor.scheme.probes;
+    for (size_t i = 0; i < n; ++i) {
+      uint64_t* const offsets = &offsets_[i * probes];
+      descriptor.scheme.Offsets(keys[i], offsets);
+      spots_[i].shard = descriptor.ShardOf(offsets[0]);
+      for (uint32_t p = 0; p < probes; ++p) {
+        offsets[p] = descriptor.OffsetInShard(offsets[p]);
+      }
+      spots_[i].marker = descriptor.MarkerOf(offsets[0]);
+      spots_[i].offsets = offsets;
+    }
+  }
+
+  const std::vector<Spots>& spots() const { return spots_; }
+  const Spots& operator[](size_t i) const { return spots_[i]; }
+
+ private:
+  std::vector<Spots> spots_;
+  std::vector<uint64_t> offsets_;
+};
 
 Request AskBits(const Descriptor& descriptor, const std::string& bitmap,
                 const Spots& spots) {
@@ -41,40 +73,34 @@ Request AskBits(const Descriptor& descriptor, const std::string& bitmap,
 enum class Answer { kAbsent, kMayMatch, kLost, kWrongSize, kNonsense };
 
 Answer ReadBlock(const Descriptor& descriptor, const Spots& spots,
-                 const redisReply& reply) {
-  if (!internal::IsText(reply)) return Answer::kNonsense;
-  if (reply.len == 0) return Answer::kLost;
-  if (reply.len != internal::kBlockBytes) return Answer::kWrongSize;
+                 const RedisReply& reply) {
+  if (reply.kind != Kind::kText) return Answer::kNonsense;
+  if (reply.text.empty()) return Answer::kLost;
+  if (reply.text.size() != internal::kBlockBytes) return Answer::kWrongSize;
   const auto is_set = [&](uint64_t offset) {
     const uint64_t bit = offset - spots.marker;
-    return (static_cast<unsigned char>(reply.str[bit / 8]) >> (7 - bit % 8) &
-            1) != 0;
+    const auto byte = static_cast<unsigned char>(reply.text[bit / 8]);
+    return (byte >> (7 - bit % 8) & 1) != 0;
   };
   if (!is_set(spots.marker)) return Answer::kLost;
-  for (uint32_t i = 0; i < descriptor.scheme.probes; ++i) {
-    if (!is_set(spots.offsets[i])) return Answer::kAbsent;
-  }
-  return Answer::kMayMatch;
+  return std::all_of(spots.offsets, spots.offsets + descriptor.scheme.probes,
+                     is_set)
+             ? Answer::kMayMatch
+             : Answer::kAbsent;
 }
 
-Answer ReadFields(const Descriptor& descriptor, const redisReply& reply) {
+Answer ReadFields(const Descriptor& descriptor, const RedisReply& reply) {
   const uint32_t probes = descriptor.scheme.probes;
   const bool marked = !descriptor.adopted();
-  if (reply.type != REDIS_REPLY_ARRAY ||
-      reply.elements != probes + (marked ? 1 : 0)) {
+  if (reply.kind != Kind::kArray ||
+      reply.elements.size() != probes + (marked ? 1 : 0)) {
     return Answer::kNonsense;
   }
-  if (marked && reply.element[probes]->integer == 0) return Answer::kLost;
+  if (marked && reply.elements[probes].integer == 0) return Answer::kLost;
   for (uint32_t i = 0; i < probes; ++i) {
-    if (reply.element[i]->integer == 0) return Answer::kAbsent;
+    if (reply.elements[i].integer == 0) return Answer::kAbsent;
   }
   return Answer::kMayMatch;
-}
-
-RedisStatus LostStatus(const internal::Client& client, const std::string& key) {
-  return MakeStatus(RedisError::kMissing, client.EndpointOf(key), key,
-                    "the bits are lost (expired, evicted or flushed): rebuild "
-                    "the filter, or delete and create it");
 }
 
 RedisStatus StatusOf(Answer answer, const internal::Client& client,
@@ -84,77 +110,126 @@ RedisStatus StatusOf(Answer answer, const internal::Client& client,
     case Answer::kMayMatch:
       return {};
     case Answer::kLost:
-      return LostStatus(client, key);
+      return internal::Lost(client, key);
     case Answer::kWrongSize:
-      return MakeStatus(RedisError::kWrongSize, client.EndpointOf(key), key,
-                        "the bitmap is shorter than the filter");
+      return client.StatusAt(RedisError::kWrongSize, key,
+                             "the bitmap is shorter than the filter");
     case Answer::kNonsense:
       break;
   }
   return internal::OddReply(client, key);
 }
 
-// One question for each shard that the batch touches: is it the filter that
-// was opened, or, of an adopted one, is there any?
-void AskIdentity(const View& seen, const Batch& batch,
-                 std::vector<Request>* requests) {
+// One command for each shard that the batch touches: is it the filter that was
+// opened, on a server that has all of it? Of an adopted one: is it there?
+std::vector<Request> AskIdentities(const View& seen, const Batch& batch) {
   std::set<uint32_t> touched;
   for (const Spots& one : batch.spots()) touched.insert(one.shard);
+  std::vector<Request> requests;
   for (const uint32_t shard : touched) {
     if (seen.descriptor.adopted()) {
-      requests->emplace_back("EXISTS");
-      requests->back().Key(seen.shards[shard].live);
+      requests.emplace_back("EXISTS");
+      requests.back().Key(seen.shards[shard].live);
     } else {
-      requests->emplace_back("HGET");
-      requests->back().Key(seen.shards[shard].descriptor).Word("id");
+      requests.push_back(internal::AskIdentity(seen.shards[shard]));
     }
   }
+  return requests;
+}
+
+// Calls of the script, and which keys each of them adds.
+struct Adds {
+  std::vector<Request> requests;
+  std::vector<std::vector<size_t>> keys;
+};
+
+Request MakeAdd(const View& seen, const internal::ShardKeys& names,
+                const Batch& batch, const std::vector<size_t>& keys) {
+  const Descriptor& descriptor = seen.descriptor;
+  const uint32_t probes = descriptor.scheme.probes;
+  Request request(internal::kAddScript, 2);
+  request.Key(names.live).Key(names.descriptor).Word(descriptor.id);
+  request.Word(names.rebuild).Number(descriptor.adopted() ? 0 : 1);
+  // All bitmaps but those of local have one marker for all keys.
+  const size_t markers = descriptor.scheme.is_local() ? keys.size() : 1;
+  request.Number(probes).Number(markers);
+  for (size_t i = 0; i < markers; ++i) {
+    request.Word("GET").Word("u1").Number(batch[keys[i]].marker);
+  }
+  for (const size_t i : keys) {
+    for (uint32_t p = 0; p < probes; ++p) {
+      request.Word("SET").Word("u1").Number(batch[i].offsets[p]).Word("1");
+    }
+  }
+  return request;
+}
+
+Adds MakeAdds(const View& seen, const std::string_view* keys, size_t n) {
+  constexpr size_t kKeysPerScript = 128;  // a script blocks the server
+  const Batch batch(seen.descriptor, keys, n);
+  std::map<uint32_t, std::vector<size_t>> keys_of;
+  for (size_t i = 0; i < n; ++i) keys_of[batch[i].shard].push_back(i);
+  Adds adds;
+  for (const auto& [shard, mine] : keys_of) {
+    for (size_t from = 0; from < mine.size(); from += kKeysPerScript) {
+      const size_t to = std::min(mine.size(), from + kKeysPerScript);
+      adds.keys.emplace_back(mine.begin() + static_cast<ptrdiff_t>(from),
+                             mine.begin() + static_cast<ptrdiff_t>(to));
+      adds.requests.push_back(
+          MakeAdd(seen, seen.shards[shard], batch, adds.keys.back()));
+    }
+  }
+  return adds;
 }
 
 }  // namespace
 
 namespace internal {
 
-RedisStatus CheckKeySizes(const std::string& filter,
-                          const std::string_view* keys, size_t n) {
+Request AskIdentity(const ShardKeys& shard) {
+  Request request("HMGET");
+  request.Key(shard.descriptor).Word("id").Word("run_id").Word("replid");
+  request.Word("durable");
+  return request;
+}
+
+std::string WhyUnverified(const RedisReply& reply,
+                          const std::vector<ServerIdentity>& servers) {
+  for (const ServerIdentity& server : servers) {
+    if (!server.error.empty()) {
+      return "the server does not tell which one it is (" + server.error + ")";
+    }
+    if (!server.is_master) return "the server is a replica";
+    const bool known = reply.elements[1].text == server.run_id &&
+                       reply.elements[2].text == server.replid;
+    const bool durable = reply.elements[3].text == "1" && !server.replicates;
+    if (!known && !durable) {
+      return "Redis restarted or failed over and may lack keys: confirm or "
+             "rebuild the filter";
+    }
+  }
+  return "";
+}
+
+}  // namespace internal
+
+RedisStatus RedisFilter::Rep::CheckKeySizes(const std::string_view* keys,
+                                            size_t n) const {
   constexpr size_t kMaxKey = size_t{1} << 20;  // bytes
   for (size_t i = 0; i < n; ++i) {
     if (keys[i].size() > kMaxKey) {
-      return MakeStatus(RedisError::kInvalidArgument, filter,
-                        "a key of " + std::to_string(keys[i].size()) +
-                            " bytes: it may have 1 MiB");
+      return internal::Invalid(opened_name,
+                               "a key has " + std::to_string(keys[i].size()) +
+                                   " bytes: at most 1 MiB is allowed");
     }
   }
   return {};
 }
 
-RedisStatus OddReply(const internal::Client& client, const std::string& key) {
-  return MakeStatus(RedisError::kServer, client.EndpointOf(key), key,
-                    "a reply of an unexpected form");
-}
-
-}  // namespace internal
-
 void RedisFilter::Rep::CountError(const RedisStatus& status) {
-  if (status.ok()) return;
   if (status.error == RedisError::kMissing) ++lost_bits;
   const std::lock_guard lock(mutex);
   last_error = status.message;
-}
-
-RedisStatus RedisFilter::Rep::Reload(const ViewRef& seen) {
-  Descriptor descriptor;
-  const RedisStatus status =
-      internal::ReadDescriptor(client.get(), opened_name, &descriptor);
-  if (!status.ok()) return status;
-  if (descriptor.id == seen->descriptor.id) {
-    // The root is what it was: a shard of it is not there.
-    return LostStatus(*client, seen->descriptor.name);
-  }
-  auto fresh = std::make_shared<const View>(std::move(descriptor));
-  const std::lock_guard lock(mutex);
-  view = std::move(fresh);
-  return {};
 }
 
 RedisStatus RedisFilter::Rep::CheckOnce(const View& seen,
@@ -162,65 +237,64 @@ RedisStatus RedisFilter::Rep::CheckOnce(const View& seen,
                                         bool* may_match, bool* other_filter) {
   const Descriptor& descriptor = seen.descriptor;
   const Batch batch(descriptor, keys, n);
-  // Newest generation first: a rotation meanwhile moves bits to where they are
-  // read later. The identity last: it vouches for all that was read before.
   std::vector<Request> requests;
-  requests.reserve(n * descriptor.generations + 1);
-  for (uint32_t g = 0; g < descriptor.generations; ++g) {
-    for (const Spots& one : batch.spots()) {
-      requests.push_back(AskBits(descriptor, seen.Bitmap(one.shard, g), one));
-    }
+  for (const Spots& one : batch.spots()) {
+    requests.push_back(AskBits(descriptor, seen.shards[one.shard].live, one));
   }
-  const size_t bit_replies = requests.size();
-  AskIdentity(seen, batch, &requests);
-  std::vector<Reply> replies;
-  RedisStatus status = client->Run(requests, Retry::kSafe, &replies);
-  for (size_t i = 0; status.ok() && i < replies.size(); ++i) {
-    status = client->ErrorOf(requests[i], *replies[i]);
+  // Last: they vouch for all that was read before.
+  const std::vector<Request> identities = AskIdentities(seen, batch);
+  requests.insert(requests.end(), identities.begin(), identities.end());
+  const auto timeout = client->options().command_timeout;
+  const bool identify = !descriptor.adopted();
+  Replies replies;
+  RedisStatus status = client->RunAll(requests, timeout, &replies, identify);
+  if (status.ok() && replies.out_of_order) {
+    Replies later;
+    status = client->RunAll(identities, timeout, &later, identify);
+    std::move(later.replies.begin(), later.replies.end(),
+              replies.replies.begin() + static_cast<ptrdiff_t>(n));
+    replies.servers.insert(replies.servers.end(), later.servers.begin(),
+                           later.servers.end());
   }
   if (!status.ok()) return status;
-  for (size_t i = bit_replies; i < replies.size(); ++i) {
-    const redisReply& reply = *replies[i];
+  std::string unverified;
+  for (size_t i = n; i < requests.size(); ++i) {
+    const RedisReply& reply = replies[i];
     if (descriptor.adopted()) {
-      if (reply.integer == 0) return LostStatus(*client, requests[i].key());
-    } else if (!internal::IsText(reply) ||
-               internal::TextOf(reply) != descriptor.id) {
+      if (reply.integer == 0) return internal::Lost(*client, requests[i].key());
+      continue;
+    }
+    if (reply.elements.size() != 4 || reply.elements[0].text != descriptor.id) {
       *other_filter = true;
       return {};
     }
-  }
-  std::fill(may_match, may_match + n, false);
-  for (size_t i = 0; i < bit_replies; ++i) {
-    const Answer answer = descriptor.scheme.is_local()
-                              ? ReadBlock(descriptor, batch[i % n], *replies[i])
-                              : ReadFields(descriptor, *replies[i]);
-    if (answer == Answer::kAbsent) continue;
-    may_match[i % n] = true;
-    if (status.ok()) {
-      status = StatusOf(answer, *client, requests[i].key());
+    if (unverified.empty()) {
+      unverified = internal::WhyUnverified(reply, replies.servers);
     }
+  }
+  for (size_t i = 0; i < n; ++i) {
+    const Answer answer = descriptor.scheme.is_local()
+                              ? ReadBlock(descriptor, batch[i], replies[i])
+                              : ReadFields(descriptor, replies[i]);
+    may_match[i] = answer != Answer::kAbsent;
+    if (status.ok()) status = StatusOf(answer, *client, requests[i].key());
+  }
+  if (status.ok() && !unverified.empty()) {
+    status =
+        client->StatusAt(RedisError::kUnverified, descriptor.name, unverified);
   }
   return status;
 }
 
 RedisStatus RedisFilter::Rep::Check(const std::string_view* keys, size_t n,
                                     bool* may_match) {
-  std::fill(may_match, may_match + n, true);
   if (n == 0) return {};
   checks += n;
-  RedisStatus status = internal::CheckKeySizes(opened_name, keys, n);
-  bool other_filter = status.ok();
-  for (int i = 0; other_filter && i < internal::kReplacedAttempts; ++i) {
-    const ViewRef seen = CurrentView();
-    other_filter = false;
-    status = CheckOnce(*seen, keys, n, may_match, &other_filter);
-    if (!other_filter) break;
-    status = Reload(seen);
-    if (!status.ok()) break;
-  }
-  if (status.ok() && other_filter) {
-    status = MakeStatus(RedisError::kMismatch, opened_name,
-                        "it is replaced over and over");
+  RedisStatus status = CheckKeySizes(keys, n);
+  if (status.ok()) {
+    status = WithView([&](const View& seen, bool* other_filter) {
+      return CheckOnce(seen, keys, n, may_match, other_filter);
+    });
   }
   if (!status.ok()) {
     CountError(status);
@@ -229,6 +303,50 @@ RedisStatus RedisFilter::Rep::Check(const std::string_view* keys, size_t n,
     return status;
   }
   absent += static_cast<uint64_t>(std::count(may_match, may_match + n, false));
+  return status;
+}
+
+RedisStatus RedisFilter::Rep::AddOnce(const View& seen,
+                                      const std::string_view* keys, size_t n,
+                                      bool* is_new, bool* other_filter) {
+  const Adds adds_of = MakeAdds(seen, keys, n);
+  Replies replies;
+  RedisStatus status = client->Run(adds_of.requests, Retry::kSafe, &replies);
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < adds_of.requests.size(); ++i) {
+    const std::string& key = adds_of.requests[i].key();
+    const std::vector<size_t>& mine = adds_of.keys[i];
+    const RedisReply& reply = replies[i];
+    RedisStatus one = client->ErrorOf(key, reply);
+    if (one.ok() && reply.kind == Kind::kInteger) {
+      *other_filter |= reply.integer == internal::kOtherFilter;
+      one = internal::StatusOfAnswer(*client, key, reply);
+    } else if (one.ok() && reply.elements.size() != mine.size()) {
+      one = internal::OddReply(*client, key);
+    } else if (one.ok() && is_new != nullptr) {
+      for (size_t k = 0; k < mine.size(); ++k) {
+        is_new[mine[k]] = reply.elements[k].integer > 0;
+      }
+    }
+    if (status.ok()) status = one;
+  }
+  return status;
+}
+
+RedisStatus RedisFilter::Rep::Add(const std::string_view* keys, size_t n,
+                                  bool* is_new) {
+  if (n == 0) return {};
+  RedisStatus status = CheckKeySizes(keys, n);
+  if (status.ok()) {
+    status = WithView([&](const View& seen, bool* other_filter) {
+      return AddOnce(seen, keys, n, is_new, other_filter);
+    });
+  }
+  if (status.ok()) {
+    adds += n;
+  } else {
+    CountError(status);
+  }
   return status;
 }
 
@@ -250,6 +368,15 @@ RedisStatus RedisFilter::Check(std::string_view key, bool* may_match) {
 RedisStatus RedisFilter::Check(const std::string_view* keys, size_t n,
                                bool* may_match) {
   return rep_->Check(keys, n, may_match);
+}
+
+RedisStatus RedisFilter::Add(std::string_view key, bool* is_new) {
+  return rep_->Add(&key, 1, is_new);
+}
+
+RedisStatus RedisFilter::Add(const std::string_view* keys, size_t n,
+                             bool* is_new) {
+  return rep_->Add(keys, n, is_new);
 }
 
 }  // namespace deltabloom

@@ -1,7 +1,6 @@
 #include "shared_filters/redis/keys.h"
 
-#include "shared_filters/redis/errors.h"
-#include "shared_filters/redis/slots.h"
+#include <charconv>
 
 namespace deltabloom::internal {
 namespace {
@@ -15,59 +14,107 @@ bool HasHashTag(std::string_view key) {
 
 }  // namespace
 
+uint16_t Crc16(std::string_view data) {
+  constexpr uint32_t kPolynomial = 0x1021;
+  uint32_t crc = 0;
+  for (const char c : data) {
+    crc ^= uint32_t{static_cast<unsigned char>(c)} << 8;
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = (crc << 1 ^ (crc >> 15 & 1) * kPolynomial) & 0xffff;
+    }
+  }
+  return static_cast<uint16_t>(crc);
+}
+
+std::string_view HashTag(std::string_view key) {
+  const size_t open = key.find('{');
+  if (open == key.npos) return key;
+  const size_t close = key.find('}', open + 1);
+  if (close == key.npos || close == open + 1) return key;
+  return key.substr(open + 1, close - open - 1);
+}
+
+bool ParseRedirection(std::string_view error, const Endpoint& from,
+                      Redirection* redirection) {
+  const size_t space = error.find(' ');
+  if (space == error.npos) return false;
+  const std::string_view word = error.substr(0, space);
+  if (word != "MOVED" && word != "ASK") return false;
+  redirection->ask = word == "ASK";
+  error.remove_prefix(space + 1);
+  const size_t next = error.find(' ');
+  if (next == error.npos) return false;
+  const auto parsed =
+      std::from_chars(error.data(), error.data() + next, redirection->slot);
+  if (parsed.ec != std::errc() || parsed.ptr != error.data() + next ||
+      redirection->slot >= kSlots) {
+    return false;
+  }
+  std::string target(error.substr(next + 1));
+  target = target.substr(0, target.find(' '));
+  if (target.rfind(':') == 0) target = from.host + target;
+  return ParseEndpoint(target, &redirection->endpoint);
+}
+
+bool ParseSlots(const RedisReply& reply, const Endpoint& from, uint32_t slot,
+                Endpoint* owner, std::vector<Endpoint>* servers) {
+  if (reply.kind != RedisReply::Kind::kArray || reply.elements.empty()) {
+    return false;
+  }
+  *owner = {};
+  servers->clear();
+  for (const RedisReply& range : reply.elements) {
+    // First slot, last slot, the master's [host, port, ...], its replicas.
+    for (size_t i = 2; i < range.elements.size(); ++i) {
+      const std::vector<RedisReply>& server = range.elements[i].elements;
+      if (server.size() < 2 || server[1].integer < 1 ||
+          server[1].integer > UINT16_MAX) {
+        continue;
+      }
+      const Endpoint endpoint{
+          server[0].text.empty() ? from.host : server[0].text,
+          static_cast<uint16_t>(server[1].integer), ""};
+      servers->push_back(endpoint);
+      if (i == 2 && range.elements[0].integer <= slot &&
+          slot <= range.elements[1].integer) {
+        *owner = endpoint;
+      }
+    }
+  }
+  return true;
+}
+
 std::string CheckName(std::string_view name) {
   if (name.empty()) return "name is empty";
   if (name.size() > kMaxName) {
     return "name has " + std::to_string(name.size()) +
-           " bytes: it may have 1024";
+           " bytes: at most 1024 are allowed";
   }
   if (!HasHashTag(name) && name.find('}') != name.npos) {
     return "name is '" + Printable(name) +
            "': without a hash tag it must have no '}', or its other keys could "
-           "not be on the same slot";
+           "not be in the same slot";
   }
   if (name.front() == '{' && HashTag(name).size() + 2 == name.size()) {
     return "name is '" + Printable(name) +
-           "': nothing but a hash tag, it would share its other keys with the "
-           "filter named like the tag";
+           "': a hash tag alone shares its other keys with the filter named "
+           "like the tag";
   }
   return "";
 }
 
 std::string Companion(std::string_view key, std::string_view suffix) {
-  std::string name;
-  if (HasHashTag(key)) {
-    name = key;
-  } else {
-    name = '{' + std::string(key) + '}';
-  }
+  std::string name(key);
+  if (!HasHashTag(key)) name = '{' + name + '}';
   name += suffix;
   return name;
 }
 
-std::string ShardKeys::Generation(uint32_t generation) const {
-  if (generation == 0) return live;
-  return Companion(live, ":gen" + std::to_string(generation));
-}
-
-std::string ShardKeys::Upload(std::string_view token) const {
-  return Companion(live, ":upload:" + std::string(token));
-}
-
-ShardKeys MakeShardKeys(std::string_view name, uint32_t shard, uint32_t shards,
-                        bool spread) {
-  ShardKeys keys;
-  if (shards == 1) {
-    keys.live = name;
-  } else {
-    const std::string suffix = ":shard" + std::to_string(shard);
-    keys.live = spread ? '{' + std::string(name) + suffix + '}'
-                       : Companion(name, suffix);
-  }
-  keys.descriptor = Companion(keys.live, kDescriptor);
-  keys.rebuild = Companion(keys.live, ":rebuild");
-  return keys;
-}
+ShardKeys::ShardKeys(std::string_view name, uint32_t shard, uint32_t shards)
+    : live(shards == 1 ? std::string(name)
+                       : Companion(name, ":shard" + std::to_string(shard))),
+      descriptor(Companion(live, kDescriptor)),
+      rebuild(Companion(live, ":rebuild")) {}
 
 std::string RootDescriptor(std::string_view name) {
   return Companion(name, kDescriptor);

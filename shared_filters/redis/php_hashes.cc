@@ -1,6 +1,6 @@
-#include "shared_filters/redis/php_hashes.h"
-
 #include <cmath>
+
+#include "shared_filters/redis/scheme.h"
 
 namespace deltabloom::internal {
 namespace {

@@ -1,21 +1,74 @@
-// Building a filter anew while others read and fill it.
+// Rebuilding a filter while others read and fill it.
 #include <algorithm>
 #include <thread>
 
-#include "shared_filters/redis/filter_rep.h"
-#include "shared_filters/redis/transfer.h"
+#include "shared_filters/redis/filter.h"
+#include "util/coding.h"
 
 namespace deltabloom {
 
 using internal::Descriptor;
 using internal::MakeStatus;
-using internal::Reply;
+using internal::Replies;
 using internal::Request;
 using internal::Retry;
 using internal::ShardKeys;
 using internal::ViewRef;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
+
+namespace {
+
+uint64_t CountBits(const unsigned char* bytes, size_t size) {
+  uint64_t count = 0;
+  size_t i = 0;
+  for (; i + 8 <= size; i += 8) {
+    count += static_cast<uint64_t>(
+        __builtin_popcountll(internal::LoadFixed64(bytes + i)));
+  }
+  for (; i < size; ++i) {
+    count += static_cast<uint64_t>(__builtin_popcount(bytes[i]));
+  }
+  return count;
+}
+
+// Writes `size` bytes to the string `key`, which must not exist and will expire
+// after `lease`; pieces of zeros are left out. `between` is called after every
+// few MiB with the bytes that are done; its error ends the upload. *sent:
+// bytes, added to.
+RedisStatus Upload(internal::Client* client, const std::string& key,
+                   const unsigned char* bytes, size_t size, milliseconds lease,
+                   const std::function<RedisStatus(uint64_t)>& between,
+                   uint64_t* sent) {
+  constexpr size_t kPiece = size_t{1} << 20;  // in one command
+  constexpr size_t kPiecesAtOnce = 8;
+  std::vector<Request> requests;
+  for (size_t at = 0; at < size; at += kPiece) {
+    const size_t piece = std::min(kPiece, size - at);
+    if (std::any_of(bytes + at, bytes + at + piece,
+                    [](unsigned char byte) { return byte != 0; })) {
+      requests.emplace_back("SETRANGE");
+      requests.back().Key(key).Number(at).Word(
+          {reinterpret_cast<const char*>(bytes + at), piece});
+      *sent += piece;
+    }
+    const bool last = at + piece == size;
+    if (requests.size() < kPiecesAtOnce && !(last && !requests.empty())) {
+      continue;
+    }
+    requests.emplace_back("PEXPIRE");
+    requests.back().Key(key).Number(static_cast<uint64_t>(lease.count()));
+    Replies replies;
+    RedisStatus status = client->RunAll(
+        requests, internal::LongTimeout(client->options()), &replies);
+    if (status.ok()) status = between(at + piece);
+    if (!status.ok()) return status;
+    requests.clear();
+  }
+  return {};
+}
+
+}  // namespace
 
 struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
   Rep(std::shared_ptr<internal::Client> the_client, ViewRef the_view,
@@ -24,11 +77,11 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
         view(std::move(the_view)),
         options(the_options),
         token(internal::RandomId()),
-        replace(!view->descriptor.adopted() || options.writers_stopped) {}
+        replace(!options.keep_keys && (!view->descriptor.has_other_writers() ||
+                                       options.writers_stopped)) {}
 
   const Descriptor& descriptor() const { return view->descriptor; }
 
-  RedisStatus Run(const Request& request, Retry retry) const;
   RedisStatus Begin();
   RedisStatus Renew();
   RedisStatus RenewIfDue();
@@ -51,39 +104,38 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
   const ViewRef view;
   const RedisRebuildOptions options;
   const std::string token;
-  const bool replace;  // else merely add
+  const bool replace;  // else the bits of the live bitmap stay
 
   std::vector<unsigned char> bitmap;  // in Redis's order, no markers
+  std::vector<RedisReply> servers;    // of each shard, when it began
   uint64_t keys = 0;
   uint32_t done_shards = 0;
   bool begun = false;
-  bool uploading = false;
   RedisStatus lost;  // of a renewal
   Clock::time_point renewed_at;
 };
-
-RedisStatus RedisRebuild::Rep::Run(const Request& request, Retry retry) const {
-  Reply reply;
-  const RedisStatus status = client->RunOne(
-      request, retry, internal::LongTimeout(client->options()), &reply);
-  if (!status.ok()) return status;
-  return internal::StatusOfAnswer(*client, request, *reply);
-}
 
 RedisStatus RedisRebuild::Rep::Begin() {
   const auto lease = static_cast<uint64_t>(options.lease.count());
   bitmap.assign((descriptor().scheme.bits + 7) / 8, 0);
   renewed_at = Clock::now();
-  for (uint32_t shard = 0; replace && shard < descriptor().shards; ++shard) {
+  for (uint32_t shard = 0; shard < descriptor().shards; ++shard) {
     const ShardKeys& names = view->shards[shard];
     Request request(internal::kRebuildBeginScript, 2);
     request.Key(names.descriptor).Key(names.rebuild).Word(descriptor().id);
     request.Word(token).Number(lease).Number(options.take_over ? 1 : 0);
     request.Number(descriptor().BlocksOf(shard));
     request.Number(descriptor().MarkerOf(0));
-    // Asked twice, it finds its own token and begins anew.
-    const RedisStatus status = Run(request, Retry::kSafe);
+    // Sent twice, it finds its own token and begins anew.
+    RedisReply reply;
+    RedisStatus status =
+        client->RunOne(request, Retry::kSafe,
+                       internal::LongTimeout(client->options()), &reply);
+    if (status.ok() && reply.elements.size() != 2) {
+      status = internal::StatusOfAnswer(*client, request.key(), reply);
+    }
     if (!status.ok()) return status;
+    servers.push_back(std::move(reply));
     begun = true;
   }
   return {};
@@ -91,19 +143,18 @@ RedisStatus RedisRebuild::Rep::Begin() {
 
 RedisStatus RedisRebuild::Rep::Renew() {
   const auto lease = static_cast<uint64_t>(options.lease.count());
-  for (uint32_t shard = done_shards; replace && shard < descriptor().shards;
-       ++shard) {
+  for (uint32_t shard = done_shards; shard < descriptor().shards; ++shard) {
     const ShardKeys& names = view->shards[shard];
     Request request(internal::kRebuildRenewScript, 3);
     request.Key(names.descriptor).Key(names.rebuild);
     request.Key(names.Upload(token)).Word(token).Number(lease);
     request.Number(descriptor().adopted() ? 1 : 0);
-    Reply reply;
+    RedisReply reply;
     const RedisStatus status = client->RunOne(request, Retry::kSafe, &reply);
     if (!status.ok()) return status;
-    if (reply->integer != 1) {
-      reply->integer = internal::kRebuildLost;
-      return internal::StatusOfAnswer(*client, request, *reply);
+    if (reply.integer != 1) {
+      reply.integer = internal::kRebuildLost;
+      return internal::StatusOfAnswer(*client, request.key(), reply);
     }
   }
   return {};
@@ -144,9 +195,8 @@ RedisStatus RedisRebuild::Rep::FinishShard(uint32_t shard,
   const ShardKeys& names = view->shards[shard];
   const std::string upload = names.Upload(token);
   const unsigned char* bytes = bitmap.data() + ShardBegin(shard);
-  const uint64_t count = internal::CountBits(bytes, ShardSize(shard));
-  uploading = true;
-  const RedisStatus status = internal::Upload(
+  const uint64_t count = CountBits(bytes, ShardSize(shard));
+  RedisStatus status = Upload(
       client.get(), upload, bytes, ShardSize(shard), options.lease,
       [&](uint64_t done) {
         if (options.progress) {
@@ -158,27 +208,22 @@ RedisStatus RedisRebuild::Rep::FinishShard(uint32_t shard,
       &result->uploaded_bytes);
   if (!status.ok()) return status;
   result->set_bits += count;
-  if (!replace) {
-    Request request(internal::kMergeScript, 2);
-    request.Key(names.live).Key(upload).Number(count);
-    return Run(request, Retry::kNo);
-  }
   Request request(internal::kRebuildFinishScript, 4);
   request.Key(names.live).Key(names.descriptor).Key(names.rebuild);
   request.Key(upload).Word(token).Number(count);
   request.Number(descriptor().adopted() ? 1 : 0);
-  return Run(request, Retry::kNo);
+  request.Word(servers[shard].elements[0].text);
+  request.Word(servers[shard].elements[1].text);
+  request.Number(replace ? 0 : 1).Number(options.keep_keys ? 0 : 1);
+  request.Number(descriptor().MarkerOf(0));
+  RedisReply reply;
+  status = client->RunOne(request, Retry::kNo,
+                          internal::LongTimeout(client->options()), &reply);
+  if (!status.ok()) return status;
+  return internal::StatusOfAnswer(*client, names.live, reply);
 }
 
 void RedisRebuild::Rep::Abort() {
-  if (!replace) {
-    Request request("UNLINK");
-    request.Key(view->shards[0].Upload(token));
-    Reply reply;
-    if (uploading) client->RunOne(request, Retry::kSafe, &reply);
-    uploading = false;
-    return;
-  }
   if (!begun) return;
   begun = false;
   for (uint32_t shard = done_shards; shard < descriptor().shards; ++shard) {
@@ -186,7 +231,7 @@ void RedisRebuild::Rep::Abort() {
     Request request(internal::kRebuildAbortScript, 3);
     request.Key(names.descriptor).Key(names.rebuild);
     request.Key(names.Upload(token)).Word(token);
-    Reply reply;
+    RedisReply reply;
     client->RunOne(request, Retry::kSafe, &reply);
   }
 }
@@ -199,7 +244,8 @@ void RedisRebuild::Add(std::string_view key) {
   const internal::Scheme& scheme = rep_->descriptor().scheme;
   scheme.Offsets(key, offsets);
   for (uint32_t i = 0; i < scheme.probes; ++i) {
-    internal::SetRedisBit(rep_->bitmap.data(), offsets[i]);
+    unsigned char& byte = rep_->bitmap[offsets[i] / 8];
+    byte = static_cast<unsigned char>(byte | 0x80u >> offsets[i] % 8);
   }
   constexpr uint64_t kKeysBetweenLooks = 1024;
   if (++rep_->keys % kKeysBetweenLooks == 0) rep_->RenewIfDue();
@@ -221,7 +267,7 @@ RedisStatus RedisRebuild::Finish(RedisRebuildResult* result) {
   *result = {};
   const Clock::time_point start = Clock::now();
   RedisStatus status = rep_->lost;
-  if (status.ok() && rep_->replace && !rep_->begun) {
+  if (status.ok() && !rep_->begun) {
     status = MakeStatus(RedisError::kInvalidArgument, rep_->descriptor().name,
                         "the rebuild is over already");
   }
@@ -238,7 +284,7 @@ RedisStatus RedisRebuild::Finish(RedisRebuildResult* result) {
   result->upload_time =
       std::chrono::duration_cast<milliseconds>(Clock::now() - start);
   if (status.ok()) {
-    rep_->begun = rep_->uploading = false;
+    rep_->begun = false;
   } else {
     rep_->Abort();
   }
@@ -247,28 +293,22 @@ RedisStatus RedisRebuild::Finish(RedisRebuildResult* result) {
 
 RedisStatus RedisFilter::StartRebuild(const RedisRebuildOptions& options,
                                       std::unique_ptr<RedisRebuild>* rebuild) {
-  ViewRef view = rep_->CurrentView();
-  const std::string& name = view->descriptor.name;
   if (options.settle.count() < 0 || options.lease.count() < 100) {
-    return MakeStatus(RedisError::kInvalidArgument, name,
-                      "settle must not be negative, and lease 100 ms or more");
-  }
-  if (view->descriptor.generations > 1) {
-    return MakeStatus(RedisError::kUnsupported, name,
-                      "a filter of several generations is not rebuilt: it "
-                      "forgets by Rotate");
+    return internal::Invalid(
+        rep_->opened_name,
+        "settle must not be negative, and lease 100 ms or more");
   }
   std::unique_ptr<RedisRebuild> made;
-  RedisStatus status;
+  ViewRef view;
+  RedisStatus status = rep_->GetView(&view);
   constexpr int kTries = 2;  // the second if it was replaced meanwhile
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; status.ok() && i < kTries; ++i) {
     made.reset(new RedisRebuild(
         std::make_unique<RedisRebuild::Rep>(rep_->client, view, options)));
     status = made->rep_->Begin();
-    if (status.error != RedisError::kMismatch) break;
-    const RedisStatus reloaded = rep_->Reload(view);
-    if (!reloaded.ok()) return reloaded;
-    view = rep_->CurrentView();
+    if (status.error != RedisError::kMismatch || i + 1 == kTries) break;
+    status = rep_->Reload(view);
+    if (status.ok()) status = rep_->GetView(&view);
   }
   if (status.ok()) status = made->rep_->Settle();
   if (status.ok()) *rebuild = std::move(made);

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "deltabloom/sizing.h"
-#include "shared_filters/local_rate.h"
 #include "shared_filters/offsets.h"
 #include "util/hash64.h"
 #include "util/layouts/local/local.h"
@@ -209,6 +208,18 @@ std::string Scheme::Validate() const {
     case SchemeKind::kPhpNamedHashes:
       if (bits != kPhpBits) return bad_bits("2^32, or 0 for the same");
       break;
+  }
+  return "";
+}
+
+std::string Scheme::FindHashes() {
+  hash_functions.clear();
+  for (const std::string& name : hashes) {
+    const PhpHash hash = FindPhpHash(name);
+    if (hash == nullptr) {
+      return "hashes has '" + name + "': known are " + PhpHashNames();
+    }
+    hash_functions.push_back(hash);
   }
   return "";
 }

@@ -1,5 +1,5 @@
 // Which bits of a bitmap belong to a key, for each scheme by name
-// (docs/shared_filters.md).
+// (docs/shared_filters_format.md).
 #ifndef DELTABLOOM_SHARED_FILTERS_REDIS_SCHEME_H_
 #define DELTABLOOM_SHARED_FILTERS_REDIS_SCHEME_H_
 
@@ -8,10 +8,19 @@
 #include <string_view>
 #include <vector>
 
-#include "deltabloom/redis_filter.h"
-#include "shared_filters/redis/php_hashes.h"
-
 namespace deltabloom::internal {
+
+// A named string hash of PHP programs that keep Bloom filters in Redis, with
+// PHP's arithmetic on 64-bit machines. Frozen: bitmaps filled by PHP depend on
+// them.
+using PhpHash = uint32_t (*)(std::string_view key);
+
+// The hash of that name: JS, PJW, ELF, BKDR, SDBM, DJB, DEK, FNV; "JSHash" and
+// the like are the same. Null if there is none.
+PhpHash FindPhpHash(std::string_view name);
+
+// "JS, PJW, ELF, BKDR, SDBM, DJB, DEK, FNV".
+std::string PhpHashNames();
 
 enum class SchemeKind : uint8_t {
   kLocal,
@@ -54,11 +63,13 @@ struct Scheme {
 
   // Empty if the numbers fit each other; else what is wrong.
   std::string Validate() const;
+
+  // Sets hash_functions. Empty, or what is wrong with `hashes`.
+  std::string FindHashes();
 };
 
-// The rate of a local filter in Redis: that of the layout (local_rate.h), and
-// what the markers add, which a probe finds set in place of a bit that is set
-// as seldom as others.
+// The rate of a local filter in Redis: that of the layout, and what the markers
+// add, which a probe always finds set.
 double RedisLocalRate(uint64_t keys, uint64_t blocks, uint32_t probes);
 
 // Sets bits and probes for that many keys at this rate. False: the scheme

@@ -4,11 +4,24 @@
 -- words for BITFIELD: n times GET u1 and the offset of a marker; for each key k
 -- times SET u1, the offset of a bit, 1.
 -- Returns for each key the number of bits that changed; or -1: the descriptor
--- is of another filter; -2: a marker is missing, nothing was set for any key.
+-- is of another filter; -2: a marker is missing; -6: the filter is durable, and
+-- this server may not be the one that has all of it. After each of these no
+-- bit was set.
 -- One BITFIELD for many bits takes two thirds of the time of a SETBIT for each.
 local live, id, probes, markers = KEYS[1], ARGV[1], tonumber(ARGV[4]), tonumber(ARGV[5])
-local state = redis.call('HMGET', KEYS[2], 'id', 'rebuild')
+local state = redis.call('HMGET', KEYS[2], 'id', 'rebuild', 'durable', 'run_id', 'replid')
 if id ~= '' and state[1] ~= id then return -1 end
+if state[3] then
+  -- Durable. A server that takes over may lack keys, and has no way to tell
+  -- this server, should it return, of the keys that were added meanwhile.
+  local run_id, replid, replicates = identity()
+  local known = state[4] == run_id and state[5] == replid
+  if state[3] == '0' or (replicates and not known) then
+    redis.call('HSET', KEYS[2], 'durable', 0)
+    return -6
+  end
+  if replicates then redis.call('HDEL', KEYS[2], 'durable') end
+end
 local first_set = 6 + 3 * markers
 -- The old values. Lua cannot unpack more than some 8000.
 local function bitfield(key, from, to)

@@ -1,6 +1,6 @@
 -- A bitmap that holds no key: nothing but markers, the first bit of each block
--- of 64 bytes, or the bit at `marker`. The key must not exist. To be the first
--- write of a script: later ones Redis does not refuse for lack of memory.
+-- of 64 bytes, or the bit at `marker`. The key must not exist. Must be the first
+-- write of a script: only that one is refused at maxmemory.
 local function empty_bitmap(key, blocks, marker)
   if blocks == 0 then
     redis.call('SETBIT', key, marker, 1)
