@@ -219,7 +219,8 @@ RedisStatus Client::RunOn(Link* link,
                           bool identify, Deadline deadline,
                           std::vector<RedisReply>* replies) {
   Clock::time_point now = Clock::now();
-  const bool ask = identify && now - link->identified_at > kAskAgain;
+  const bool ask = identify && (!link->identity.is_master ||
+                                now - link->identified_at > kAskAgain);
   std::vector<const RedisCommand*> all = commands;
   if (ask) all.push_back(&kInfoReplication);
   RedisStatus status = link->connection->Run(all, deadline, replies);

@@ -8,6 +8,7 @@
 namespace deltabloom {
 
 using internal::Descriptor;
+using internal::MakeStatus;
 using internal::Replies;
 using internal::Request;
 using internal::Retry;
@@ -232,9 +233,12 @@ void RedisFilter::Rep::CountError(const RedisStatus& status) {
   last_error = status.message;
 }
 
+// *is_news: the descriptor has become verified perhaps only after the bits were
+// read; what was read is worth nothing then.
 RedisStatus RedisFilter::Rep::CheckOnce(const View& seen,
                                         const std::string_view* keys, size_t n,
-                                        bool* may_match, bool* other_filter) {
+                                        bool* may_match, bool* other_filter,
+                                        bool* is_news) {
   const Descriptor& descriptor = seen.descriptor;
   const Batch batch(descriptor, keys, n);
   std::vector<Request> requests;
@@ -270,6 +274,11 @@ RedisStatus RedisFilter::Rep::CheckOnce(const View& seen,
     }
     if (unverified.empty()) {
       unverified = internal::WhyUnverified(reply, replies.servers);
+      const std::string by = reply.elements[1].text + reply.elements[2].text;
+      const std::lock_guard lock(mutex);
+      std::string& before = verified_by[requests[i].key()];
+      if (unverified.empty() && before != by) *is_news = true;
+      before = unverified.empty() ? by : "";
     }
   }
   for (size_t i = 0; i < n; ++i) {
@@ -293,7 +302,14 @@ RedisStatus RedisFilter::Rep::Check(const std::string_view* keys, size_t n,
   RedisStatus status = CheckKeySizes(keys, n);
   if (status.ok()) {
     status = WithView([&](const View& seen, bool* other_filter) {
-      return CheckOnce(seen, keys, n, may_match, other_filter);
+      for (int i = 0; i < kAttempts; ++i) {
+        bool is_news = false;
+        const RedisStatus once =
+            CheckOnce(seen, keys, n, may_match, other_filter, &is_news);
+        if (!is_news) return once;
+      }
+      return MakeStatus(RedisError::kUnverified, opened_name,
+                        "Redis restarts or fails over again and again");
     });
   }
   if (!status.ok()) {

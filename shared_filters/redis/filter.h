@@ -3,6 +3,7 @@
 #define DELTABLOOM_SHARED_FILTERS_REDIS_FILTER_H_
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -77,12 +78,13 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
   // Reads the descriptor again, since `seen` (or null) is not up to date.
   RedisStatus Reload(const internal::ViewRef& seen);
 
+  // How often a filter is looked for that is replaced again and again.
+  static constexpr int kAttempts = 4;
+
   // Calls `once` with the view, and again with a new one if it sets
   // *other_filter.
   template <typename Once>
   RedisStatus WithView(Once once) {
-    // A filter that is replaced over and over is looked for this often.
-    constexpr int kAttempts = 4;
     for (int i = 0; i < kAttempts; ++i) {
       internal::ViewRef seen;
       RedisStatus status = GetView(&seen);
@@ -100,7 +102,7 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
   RedisStatus Check(const std::string_view* keys, size_t n, bool* may_match);
   RedisStatus CheckOnce(const internal::View& seen,
                         const std::string_view* keys, size_t n, bool* may_match,
-                        bool* other_filter);
+                        bool* other_filter, bool* is_news);
   RedisStatus Add(const std::string_view* keys, size_t n, bool* is_new);
   RedisStatus AddOnce(const internal::View& seen, const std::string_view* keys,
                       size_t n, bool* is_new, bool* other_filter);
@@ -113,6 +115,7 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
   mutable std::mutex mutex;
   internal::ViewRef view;  // guarded, as is
   std::string last_error;
+  std::map<std::string, std::string> verified_by;  // descriptor: its identity
 
   std::atomic<uint64_t> checks{0};
   std::atomic<uint64_t> absent{0};

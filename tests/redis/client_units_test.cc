@@ -1,15 +1,12 @@
 // The parts of the client that need no server.
 #include <gtest/gtest.h>
-#include <hiredis.h>
 
 #include <iostream>
 
-#include "shared_filters/redis/circuit.h"
+#include "shared_filters/redis/client.h"
 #include "shared_filters/redis/errors.h"
+#include "shared_filters/redis/filter.h"
 #include "shared_filters/redis/keys.h"
-#include "shared_filters/redis/request.h"
-#include "shared_filters/redis/slots.h"
-#include "shared_filters/redis/transfer.h"
 #include "tests/random.h"
 
 namespace deltabloom::internal {
@@ -90,17 +87,10 @@ TEST(Keys, CompanionsAreOnTheSameSlot) {
     if (!CheckName(name).empty()) continue;
     ++legal;
     EXPECT_EQ(SlotOf(Companion(name, ":deltabloom")), SlotOf(name)) << name;
-    const bool tagged = HashTag(name).size() != name.size();
-    for (const bool spread : {false, true}) {
-      if (spread && tagged) continue;  // refused
-      const ShardKeys keys = MakeShardKeys(name, 3, 5, spread);
-      for (const std::string& key : {keys.descriptor, keys.rebuild,
-                                     keys.Generation(2), keys.Upload("t")}) {
-        EXPECT_EQ(SlotOf(key), SlotOf(keys.live)) << name << " " << key;
-      }
-      if (!spread) {
-        EXPECT_EQ(SlotOf(keys.live), SlotOf(name)) << name;
-      }
+    const ShardKeys keys(name, 3, 5);
+    for (const std::string& key :
+         {keys.live, keys.descriptor, keys.rebuild, keys.Upload("t")}) {
+      EXPECT_EQ(SlotOf(key), SlotOf(name)) << name << " " << key;
     }
   }
   EXPECT_GT(legal, 5000u);
@@ -200,35 +190,50 @@ TEST(Requests, AreTheProtocol) {
   std::string bytes;
   Request request("GET");
   request.Key("k").Number(10).Word("");
-  request.AppendTo(&bytes, false);
+  AppendCommand(request.words(), &bytes);
   EXPECT_EQ(bytes, "*4\r\n$3\r\nGET\r\n$1\r\nk\r\n$2\r\n10\r\n$0\r\n\r\n");
   EXPECT_EQ(request.key(), "k");
-  constexpr Script kScript = {"s", "return 1",
-                              "0123456789012345678901234567890123456789"};
-  bytes.clear();
+  EXPECT_FALSE(request.UseWholeScript());
+  constexpr Script kScript = {"s", "return 1", "0123"};
   Request call(kScript, 1);
-  call.Key("k").AppendTo(&bytes, false);
-  EXPECT_EQ(bytes,
-            "*4\r\n$7\r\nEVALSHA\r\n$40\r\n"
-            "0123456789012345678901234567890123456789\r\n"
-            "$1\r\n1\r\n$1\r\nk\r\n");
-  bytes.clear();
-  call.AppendTo(&bytes, true);
-  EXPECT_EQ(bytes,
-            "*4\r\n$4\r\nEVAL\r\n$8\r\nreturn 1\r\n$1\r\n1\r\n$1\r\nk\r\n");
+  call.Key("k");
+  EXPECT_EQ(call.words(), (RedisCommand{"EVALSHA", "0123", "1", "k"}));
+  EXPECT_TRUE(call.UseWholeScript());
+  EXPECT_EQ(call.words(), (RedisCommand{"EVAL", "return 1", "1", "k"}));
+  EXPECT_FALSE(call.UseWholeScript()) << "once";
 }
 
 TEST(Bits, AreInRedisOrder) {
-  unsigned char bitmap[2] = {0, 0};
-  SetRedisBit(bitmap, 0);
-  SetRedisBit(bitmap, 15);
-  EXPECT_EQ(bitmap[0], 0x80);
-  EXPECT_EQ(bitmap[1], 0x01);
   EXPECT_EQ(ReverseBits(0x80), 0x01);
   EXPECT_EQ(ReverseBits(0x35), 0xac);
-  const unsigned char bytes[11] = {0xff, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0x80};
-  EXPECT_EQ(CountBits(bytes, 11), 12u);
-  EXPECT_EQ(CountBits(bytes, 0), 0u);
+}
+
+TEST(Identity, IsReadFromInfo) {
+  RedisReply server, replication, refused;
+  server.text = "# Server\r\nredis_version:7\r\nrun_id:abc\r\ntcp_port:1\r\n";
+  replication.text =
+      "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
+      "master_replid:def\r\nmaster_replid2:000\r\n";
+  ServerIdentity identity;
+  identity.ReadServer(server);
+  identity.ReadReplication(replication);
+  EXPECT_EQ(identity.run_id, "abc");
+  EXPECT_EQ(identity.replid, "def");
+  EXPECT_TRUE(identity.is_master);
+  EXPECT_FALSE(identity.replicates);
+  EXPECT_EQ(identity.error, "");
+  refused.kind = RedisReply::Kind::kError;
+  refused.text = "NOPERM";
+  identity.ReadReplication(refused);
+  EXPECT_EQ(identity.error, "INFO replication: NOPERM");
+  EXPECT_FALSE(identity.is_master);
+  identity.ReadReplication(replication);
+  EXPECT_EQ(identity.error, "");
+  replication.text = "role:slave\r\nconnected_slaves:1\r\nmaster_replid:d\r\n";
+  identity.ReadReplication(replication);
+  EXPECT_TRUE(identity.replicates);
+  identity.ReadServer(refused);
+  EXPECT_EQ(identity.error, "INFO server: NOPERM");
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-// Filters in a cluster of three real nodes: redirections, slots on their way,
-// a node that goes, shards spread over all.
+// Filters in clusters of real nodes: redirections, a slot on its way, a node
+// that fails, a replica that takes over.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <iostream>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -14,86 +15,44 @@ namespace deltabloom::test {
 namespace {
 
 using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
 
 Cluster& TheCluster() {
   static Cluster cluster;
   return cluster;
 }
 
-std::unique_ptr<RedisFilter> Create(const RedisFilterOptions& options) {
-  std::unique_ptr<RedisFilter> filter;
-  const RedisStatus status =
-      RedisFilter::Create(TheCluster().Options(), options, &filter);
-  EXPECT_TRUE(status.ok()) << status.message;
-  return filter;
-}
-
-std::unique_ptr<RedisFilter> Open(const std::string& name) {
-  std::unique_ptr<RedisFilter> filter;
-  const RedisStatus status =
-      RedisFilter::Open(TheCluster().Options(), name, &filter);
-  EXPECT_TRUE(status.ok()) << status.message;
-  return filter;
-}
-
-RedisFilterOptions Small(const std::string& name, const std::string& scheme) {
-  RedisFilterOptions options;
-  options.name = name;
+RedisFilterOptions Named(const std::string& name, const std::string& scheme) {
+  RedisFilterOptions options = Small(name);
   options.scheme = scheme;
-  options.expected_keys = 2000;
+  options.expected_keys = 5000;
+  options.own_writers_only = true;
   return options;
 }
 
-bool Finds(RedisFilter* filter, const std::string& key) {
-  bool found = false;
-  const RedisStatus status = filter->Check(key, &found);
-  EXPECT_TRUE(status.ok()) << status.message;
-  return found;
+std::unique_ptr<RedisFilter> Create(const RedisFilterOptions& options) {
+  return test::Create(TheCluster().Options(), options);
 }
-
-// Moves a slot with all its keys, as redis-cli does.
-class Migration {
- public:
-  Migration(const std::string& key, size_t to)
-      : key_(key),
-        slot_(std::to_string(TheCluster().SlotOf(key))),
-        from_(TheCluster().NodeOf(key)),
-        to_(to) {
-    Node(to_).Run(
-        {"CLUSTER", "SETSLOT", slot_, "IMPORTING", TheCluster().IdOf(from_)});
-    Node(from_).Run(
-        {"CLUSTER", "SETSLOT", slot_, "MIGRATING", TheCluster().IdOf(to_)});
-  }
-
-  std::string MoveKey(const std::string& key) {
-    return Node(from_).Run({"MIGRATE", "127.0.0.1",
-                            std::to_string(Node(to_).port()), key, "0",
-                            "20000"});
-  }
-
-  void Finish() { TheCluster().GiveSlot(key_, to_); }
-
-  size_t from() const { return from_; }
-  size_t to() const { return to_; }
-
- private:
-  static Server& Node(size_t i) { return TheCluster().node(i); }
-
-  std::string key_;
-  std::string slot_;
-  size_t from_, to_;
-};
 
 TEST(ClusterFilters, AreFoundOnEveryNode) {
   std::set<size_t> nodes;
-  for (int i = 0; i < 12; ++i) {
-    const std::string name = "filter" + std::to_string(i);
-    nodes.insert(TheCluster().NodeOf(name));
-    auto filter = Create(Small(name, i % 2 == 0 ? "local" : "guava-helper"));
+  for (int i = 0; i < 9; ++i) {
+    RedisFilterOptions options = Named("filter" + std::to_string(i),
+                                       i % 2 == 0 ? "local" : "go-murmur3");
+    options.shard_bytes = 640;
+    nodes.insert(TheCluster().NodeOf(options.name));
+    auto filter = Create(options);
     ASSERT_TRUE(filter->Add("k").ok());
-    auto reader = Open(name);
+    auto reader = Open(TheCluster().Options(), options.name);
     EXPECT_TRUE(Finds(reader.get(), "k"));
     EXPECT_FALSE(Finds(reader.get(), "l"));
+    auto rebuild = Start(filter.get());
+    rebuild->Add("l");
+    ASSERT_TRUE(reader->Add("meanwhile").ok());
+    ASSERT_TRUE(rebuild->Finish().ok());
+    EXPECT_TRUE(Finds(reader.get(), "l"));
+    EXPECT_TRUE(Finds(reader.get(), "meanwhile"));
+    EXPECT_FALSE(Finds(reader.get(), "k"));
     // The map of slots spares all redirections.
     EXPECT_EQ(filter->Statistics().redirections, 0u);
     RedisFilterInfo info;
@@ -103,140 +62,60 @@ TEST(ClusterFilters, AreFoundOnEveryNode) {
   EXPECT_EQ(nodes.size(), 3u);
 }
 
-TEST(ClusterFilters, SpreadOverAllNodesInBatches) {
-  const uint64_t seed = SeedOfThisRun();
-  std::cout << "seed " << seed << "\n";
-  Random random(seed);
-  RedisFilterOptions options = Small("spread", "local");
-  options.spread = true;
-  options.shard_bytes = 256;
-  auto filter = Create(options);
-  RedisFilterInfo info;
-  ASSERT_TRUE(filter->Info(&info).ok());
-  ASSERT_GT(info.shards, 8u);
-  std::set<size_t> nodes;
-  for (uint32_t shard = 0; shard < info.shards; ++shard) {
-    const std::string key = "{spread:shard" + std::to_string(shard) + "}";
-    nodes.insert(TheCluster().NodeOf(key));
-    EXPECT_EQ(TheCluster().node(TheCluster().NodeOf(key)).Run({"EXISTS", key}),
-              "1");
-  }
-  EXPECT_EQ(nodes.size(), 3u);
-  const auto keys = random.Keys(2000, 10);
-  const std::vector<std::string_view> views(keys.begin(), keys.end());
-  const RedisStatus status = filter->Add(views.data(), views.size());
-  ASSERT_TRUE(status.ok()) << status.message;
-  // One script, three nodes, each of which had to be told it once at most.
-  EXPECT_LE(filter->Statistics().scripts_loaded, info.shards * 3);
-  auto reader = Open("spread");
-  const auto found = std::make_unique<bool[]>(views.size());
-  ASSERT_TRUE(reader->Check(views.data(), views.size(), found.get()).ok());
-  for (size_t i = 0; i < views.size(); ++i) EXPECT_TRUE(found[i]);
-  EXPECT_FALSE(Finds(reader.get(), "another"));
+// The first key that moves.
+class MovingSlot : public testing::TestWithParam<const char*> {};
 
-  std::unique_ptr<RedisRebuild> rebuild;
-  ASSERT_TRUE(filter->StartRebuild({}, &rebuild).ok());
-  for (size_t i = 0; i < 1000; ++i) rebuild->Add(keys[i]);
-  ASSERT_TRUE(reader->Add("meanwhile").ok());
-  RedisRebuildResult result;
-  const RedisStatus finished = rebuild->Finish(&result);
-  ASSERT_TRUE(finished.ok()) << finished.message;
-  EXPECT_TRUE(result.replaced);
-  for (size_t i = 0; i < 1000; ++i) ASSERT_TRUE(Finds(reader.get(), keys[i]));
-  EXPECT_TRUE(Finds(reader.get(), "meanwhile"));
-  std::string bits;
-  EXPECT_TRUE(reader->ReadBits(&bits).ok());
-  ASSERT_TRUE(filter->Delete().ok());
-}
+INSTANTIATE_TEST_SUITE_P(LiveOrRebuild, MovingSlot,
+                         testing::Values("moving", "{moving}:rebuild"));
 
-TEST(ClusterFilters, FollowASlotThatMoves) {
-  auto filter = Create(Small("moving", "go-murmur3"));
-  auto idle = Open("moving");
+TEST_P(MovingSlot, IsFollowed) {
+  Cluster cluster;
+  auto filter = test::Create(cluster.Options(), Named("moving", "go-murmur3"));
+  auto idle = Open(cluster.Options(), "moving");
   ASSERT_TRUE(filter->Add("before").ok());
-  Migration migration("moving", (TheCluster().NodeOf("moving") + 1) % 3);
-  // Nothing is moved yet, and the keys of a rebuild do not exist.
-  RedisStatus status = filter->Add("announced");
-  ASSERT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(Finds(idle.get(), "before"));
+  auto rebuild = Start(filter.get());
+  rebuild->Add("before");
+  const size_t from = cluster.NodeOf("moving");
+  const size_t to = (from + 1) % 3;
+  cluster.StartMove("moving", from, to);
+  ASSERT_TRUE(filter->Add("announced").ok());
   EXPECT_TRUE(Finds(filter.get(), "announced"));
-  // Half moved: a script wants keys of both nodes and has to wait.
-  ASSERT_EQ(migration.MoveKey("moving"), "OK");
+  // Half moved: a script wants keys of both nodes and has to wait, for longer
+  // than a number of attempts.
+  ASSERT_EQ(cluster.MoveKeys(from, to, {GetParam()}), "OK");
   std::thread mover([&] {
-    std::this_thread::sleep_for(milliseconds(200));
-    migration.MoveKey("{moving}:deltabloom");
+    std::this_thread::sleep_for(milliseconds(900));
+    for (const char* key :
+         {"moving", "{moving}:deltabloom", "{moving}:rebuild"}) {
+      if (key != std::string(GetParam())) cluster.MoveKeys(from, to, {key});
+    }
   });
-  status = filter->Add("between");
+  RedisStatus status = filter->Add("between");
+  EXPECT_TRUE(filter->MayMatch("between"));
+  EXPECT_TRUE(filter->MayMatch("before"));
   mover.join();
   ASSERT_TRUE(status.ok()) << status.message;
   // All moved, and the old node still in charge: ASK.
   status = filter->Add("asked");
   ASSERT_TRUE(status.ok()) << status.message;
-  EXPECT_TRUE(Finds(filter.get(), "asked"));
-  const uint64_t redirections = filter->Statistics().redirections;
-  EXPECT_GT(redirections, 0u);
-  migration.Finish();
+  EXPECT_TRUE(filter->MayMatch("asked"));
+  EXPECT_GT(filter->Statistics().redirections, 0u);
+  cluster.FinishMove("moving", to);
+  // It is another server: the rebuild fails, and the owner has to confirm.
+  EXPECT_EQ(rebuild->Finish().error, RedisError::kUnverified);
+  ExpectFailure(idle.get(), RedisError::kUnverified, PlaceOf(cluster.node(to)),
+                "'moving'");
+  ASSERT_TRUE(idle->Confirm().ok());
+  for (const char* key : {"before", "announced", "between", "asked"}) {
+    EXPECT_TRUE(Finds(idle.get(), key)) << key;
+    EXPECT_TRUE(Finds(filter.get(), key)) << key;
+  }
+  EXPECT_FALSE(Finds(idle.get(), "absent"));
   // MOVED once, then straight.
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(Finds(filter.get(), "before"));
   const uint64_t after = filter->Statistics().redirections;
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(Finds(filter.get(), "between"));
   EXPECT_EQ(filter->Statistics().redirections, after);
-  EXPECT_TRUE(Finds(idle.get(), "asked"));
-  ASSERT_TRUE(idle->Add("new place").ok());
-  EXPECT_TRUE(Finds(filter.get(), "new place"));
-  ASSERT_TRUE(filter->Delete().ok());
-}
-
-// Adds and checks go on while slots with the filter wander about.
-TEST(ClusterFilters, LoseNothingWhileSlotsMove) {
-  auto filter = Create(Small("wander", "local"));
-  std::atomic<bool> stop{false};
-  std::atomic<int> added{0};
-  // However fast it is, there is something left to add after each move.
-  constexpr int kBetweenMoves = 300;
-  std::atomic<int> allowed{kBetweenMoves};
-  std::thread writer([&] {
-    for (int i = 0; !stop; ++i) {
-      while (!stop && i >= allowed) {
-        std::this_thread::sleep_for(milliseconds(1));
-      }
-      const RedisStatus status = filter->Add("key" + std::to_string(i));
-      if (!status.ok()) {
-        ADD_FAILURE() << status.message;
-        stop = true;
-        return;
-      }
-      added = i + 1;
-    }
-  });
-  size_t at = TheCluster().NodeOf("wander");
-  const size_t home = at;
-  Server* nodes[] = {&TheCluster().node(0), &TheCluster().node(1),
-                     &TheCluster().node(2)};
-  const std::string slot = std::to_string(TheCluster().SlotOf("wander"));
-  for (int round = 0; round < 6; ++round) {
-    const size_t to = round == 5 ? home : (at + 1) % 3;
-    if (to == at) continue;
-    nodes[to]->Run(
-        {"CLUSTER", "SETSLOT", slot, "IMPORTING", TheCluster().IdOf(at)});
-    nodes[at]->Run(
-        {"CLUSTER", "SETSLOT", slot, "MIGRATING", TheCluster().IdOf(to)});
-    nodes[at]->Run({"MIGRATE", "127.0.0.1", std::to_string(nodes[to]->port()),
-                    "", "0", "20000", "KEYS", "wander", "{wander}:deltabloom"});
-    TheCluster().GiveSlot("wander", to);
-    at = to;
-    const int target = added + 20;
-    allowed += kBetweenMoves;
-    while (!stop && added < target) {
-      std::this_thread::sleep_for(milliseconds(1));
-    }
-  }
-  stop = true;
-  writer.join();
-  EXPECT_GT(added, 50);
-  for (int i = 0; i < added; ++i) {
-    ASSERT_TRUE(Finds(filter.get(), "key" + std::to_string(i))) << i;
-  }
-  EXPECT_GT(filter->Statistics().redirections, 0u);
-  ASSERT_TRUE(filter->Delete().ok());
 }
 
 TEST(ClusterFilters, NotAClusterIsSaid) {
@@ -247,7 +126,7 @@ TEST(ClusterFilters, NotAClusterIsSaid) {
   const RedisStatus status = RedisFilter::Open(redis, "f", &filter);
   EXPECT_EQ(status.error, RedisError::kServer) << status.message;
   EXPECT_NE(status.message.find("cluster"), std::string::npos);
-  // And the reverse: a node of a cluster asked as if it were alone.
+  // And the reverse: a node of a cluster used as if it were alone.
   const size_t other = (TheCluster().NodeOf("f") + 1) % 3;
   const RedisStatus moved =
       RedisFilter::Open(TheCluster().node(other).Options(), "f", &filter);
@@ -262,28 +141,163 @@ TEST(ClusterFilters, ZNodesGone) {
     const std::string name = "gone" + std::to_string(i);
     (TheCluster().NodeOf(name) == 0 ? here : there) = name;
   }
-  auto lost = Create(Small(here, "local"));
-  auto kept = Create(Small(there, "local"));
+  auto lost = Create(Named(here, "local"));
+  auto kept = Create(Named(there, "local"));
   ASSERT_TRUE(lost->Add("k").ok());
   ASSERT_TRUE(kept->Add("k").ok());
   RedisOptions redis = TheCluster().Options();
-  redis.command_timeout = milliseconds(2000);
-  redis.more_nodes = {"127.0.0.1:" +
-                      std::to_string(TheCluster().node(1).port())};
-  std::unique_ptr<RedisFilter> impatient;
-  ASSERT_TRUE(RedisFilter::Open(redis, here, &impatient).ok());
+  redis.command_timeout = milliseconds(1000);
+  redis.circuit_open_for = milliseconds(5000);
+  redis.more_nodes = {PlaceOf(TheCluster().node(1))};
+  auto impatient = Open(redis, here);
   TheCluster().node(0).Stop();
   EXPECT_TRUE(Finds(kept.get(), "k"));
   bool found = false;
-  const RedisStatus status = impatient->Check("k", &found);
+  RedisStatus status = impatient->Check("k", &found);
   EXPECT_TRUE(found);
-  EXPECT_FALSE(status.ok());
+  EXPECT_EQ(status.error, RedisError::kUnavailable) << status.message;
   EXPECT_NE(status.message.find(here), std::string::npos) << status.message;
-  EXPECT_TRUE(impatient->MayMatch("k"));
+  // The circuit of the node that is gone is open: calls fail at once, and leave
+  // the other nodes alone.
+  const auto slots_calls = [] {
+    const std::string all = TheCluster().node(1).Run({"INFO", "commandstats"});
+    const size_t at = all.find("cmdstat_cluster|slots:calls=");
+    return at == all.npos ? 0 : std::stoi(all.substr(at + 28));
+  };
+  const int before = slots_calls();
+  const auto start = Clock::now();
+  for (int i = 0; i < 100; ++i) {
+    status = impatient->Check("k", &found);
+    EXPECT_EQ(status.error, RedisError::kCircuitOpen) << status.message;
+    EXPECT_TRUE(found);
+  }
+  EXPECT_LT(Clock::now() - start, milliseconds(1000));
+  EXPECT_LE(slots_calls() - before, 3);
   // A client that starts now learns the slots from the other node.
-  std::unique_ptr<RedisFilter> fresh;
-  const RedisStatus opened = RedisFilter::Open(redis, there, &fresh);
-  EXPECT_TRUE(opened.ok()) << opened.message;
+  EXPECT_TRUE(Finds(Open(redis, there).get(), "k"));
+}
+
+// Three masters with a replica each: writers, readers and a builder go on while
+// a slot moves and a master fails.
+TEST(ClusterOfReplicas, NoAcknowledgedKeyIsAbsent) {
+  const uint64_t seed = SeedOfThisRun();
+  std::cout << "seed " << seed << "\n";
+  Cluster cluster(true);
+  RedisOptions redis = cluster.Options();
+  redis.command_timeout = redis.connect_timeout = milliseconds(1000);
+  redis.circuit_open_for = milliseconds(100);
+  const RedisFilterOptions options = Named("f", "local");
+  auto filter = test::Create(redis, options);
+  std::atomic<bool> stop{false};
+  std::atomic<int> rebuilds{0};
+  std::atomic<int64_t> slowest_ms{0};
+  std::mutex mutex;
+  std::vector<std::string> source, acknowledged;  // guarded
+  const auto timed = [&](const auto& call) {
+    const auto start = Clock::now();
+    const RedisStatus status = call();
+    const int64_t ms =
+        std::chrono::duration_cast<milliseconds>(Clock::now() - start).count();
+    if (ms > slowest_ms) slowest_ms = ms;
+    return status;
+  };
+  const auto size_of = [&](const std::vector<std::string>& keys) {
+    const std::lock_guard lock(mutex);
+    return keys.size();
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; !stop; ++i) {
+        const std::string key = std::to_string(t) + "/" + std::to_string(i);
+        {
+          const std::lock_guard lock(mutex);
+          source.push_back(key);
+        }
+        if (timed([&] { return filter->Add(key); }).ok()) {
+          const std::lock_guard lock(mutex);
+          acknowledged.push_back(key);
+        }
+        std::this_thread::sleep_for(milliseconds(3));
+      }
+    });
+  }
+  threads.emplace_back([&] {
+    Random random(seed);
+    while (!stop) {
+      std::string key;
+      {
+        const std::lock_guard lock(mutex);
+        if (!acknowledged.empty()) {
+          key = acknowledged[random.Below(acknowledged.size())];
+        }
+      }
+      if (key.empty()) continue;
+      bool found = false;
+      timed([&] { return filter->Check(key, &found); });
+      EXPECT_TRUE(found) << key;
+    }
+  });
+  threads.emplace_back([&] {
+    RedisRebuildOptions rebuilding;
+    rebuilding.take_over = true;
+    while (!stop) {
+      std::unique_ptr<RedisRebuild> rebuild;
+      if (filter->StartRebuild(rebuilding, &rebuild).ok()) {
+        const size_t known = size_of(source);
+        for (size_t i = 0; i < known; ++i) {
+          const std::lock_guard lock(mutex);
+          rebuild->Add(source[i]);
+        }
+        if (rebuild->Finish().ok()) ++rebuilds;
+      }
+      std::this_thread::sleep_for(milliseconds(30));
+    }
+  });
+  const auto wait_for = [&](const char* what, const auto& reached) {
+    for (int i = 0; i < 3000 && !reached(); ++i) {
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    EXPECT_TRUE(reached()) << what;
+  };
+  // Adds and rebuilds succeed from now on.
+  const auto goes_on = [&](const char* what) {
+    const size_t keys = size_of(acknowledged) + 20;
+    wait_for(what, [&] { return size_of(acknowledged) > keys; });
+    const int before = rebuilds;
+    wait_for(what, [&] { return rebuilds > before; });
+  };
+  goes_on("start");
+  const size_t home = cluster.NodeOf("f");
+  const size_t to = (home + 1) % 3;
+  cluster.StartMove("f", home, to);
+  while (true) {  // the builder makes keys meanwhile
+    const std::string left = cluster.node(home).Run(
+        {"CLUSTER", "GETKEYSINSLOT", std::to_string(cluster.SlotOf("f")), "9"});
+    if (left == "[]") break;
+    std::string key;
+    for (const char c : left.substr(1, left.size() - 2) + " ") {
+      if (c != ' ') {
+        key += c;
+        continue;
+      }
+      cluster.MoveKeys(home, to, {key});
+      key.clear();
+    }
+  }
+  cluster.FinishMove("f", to);
+  goes_on("after the move");
+  cluster.node(to).Stop();
+  goes_on("after the failover");
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& key : acknowledged) {
+    EXPECT_TRUE(filter->MayMatch(key)) << key;
+  }
+  std::cout << acknowledged.size() << " keys, " << rebuilds
+            << " rebuilds, slowest call " << slowest_ms << " ms\n";
+  // One last round trip may begin just before the time is over.
+  EXPECT_LT(slowest_ms, 3000);
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
-// Filters in a real Redis: made, filled, asked, described, deleted.
+// Filters in a real Redis, created or adopted: filled, checked, described,
+// moved, deleted.
 #include "deltabloom/filter.h"
 
 #include <gtest/gtest.h>
+#include <hiredis.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +35,6 @@ struct Case {
   uint32_t probes;  // 0: as many as the size asks for
   bool doubled = false;
   uint64_t shard_bytes = uint64_t{512} << 20;
-  uint32_t generations = 1;
 };
 
 RedisFilterOptions OptionsOf(const Case& one, const std::string& name,
@@ -42,8 +45,6 @@ RedisFilterOptions OptionsOf(const Case& one, const std::string& name,
   options.expected_keys = keys;
   options.doubled_string = one.doubled;
   options.shard_bytes = one.shard_bytes;
-  options.generations = one.generations;
-  if (one.generations > 1) options.max_age = milliseconds(60000);
   return options;
 }
 
@@ -51,20 +52,12 @@ class RedisFilterTest : public testing::Test {
  protected:
   void SetUp() override { TheServer().Run({"FLUSHALL"}); }
 
-  std::unique_ptr<RedisFilter> Create(const RedisFilterOptions& options) {
-    std::unique_ptr<RedisFilter> filter;
-    const RedisStatus status =
-        RedisFilter::Create(TheServer().Options(), options, &filter);
-    EXPECT_TRUE(status.ok()) << status.message;
-    return filter;
+  static std::unique_ptr<RedisFilter> Create(
+      const RedisFilterOptions& options) {
+    return test::Create(TheServer().Options(), options);
   }
-
-  std::unique_ptr<RedisFilter> Open(const std::string& name) {
-    std::unique_ptr<RedisFilter> filter;
-    const RedisStatus status =
-        RedisFilter::Open(TheServer().SocketOptions(), name, &filter);
-    EXPECT_TRUE(status.ok()) << status.message;
-    return filter;
+  static std::unique_ptr<RedisFilter> Open(const std::string& name) {
+    return test::Open(TheServer().SocketOptions(), name);
   }
 };
 
@@ -74,10 +67,8 @@ class SchemesTest : public RedisFilterTest,
 INSTANTIATE_TEST_SUITE_P(
     All, SchemesTest,
     testing::Values(Case{"local", 0}, Case{"local", 0, false, 6400},
-                    Case{"local", 0, false, 64 * 20, 3}, Case{"go-murmur3", 0},
-                    Case{"go-murmur3-14", 0}, Case{"guava-helper", 0},
-                    Case{"guava-helper", 0, true},
-                    Case{"guava-helper", 0, false, uint64_t{512} << 20, 2}));
+                    Case{"go-murmur3", 0}, Case{"go-murmur3-14", 0},
+                    Case{"guava-helper", 0}, Case{"guava-helper", 0, true}));
 
 TEST_P(SchemesTest, FindsEveryKeyAtTheRateAskedFor) {
   const uint64_t seed = SeedOfThisRun();
@@ -316,14 +307,10 @@ TEST_F(RedisFilterTest, ReplacedFiltersAreSeen) {
   ASSERT_TRUE(other->Delete().ok());
   auto fresh = Create(OptionsOf({"local", 0}, "r", 50000));
   ASSERT_TRUE(fresh->Add("b").ok());
-  bool found = false;
-  ASSERT_TRUE(old->Check("b", &found).ok());
-  EXPECT_TRUE(found);
-  ASSERT_TRUE(old->Check("a", &found).ok());
-  EXPECT_FALSE(found);
+  EXPECT_TRUE(Finds(old.get(), "b"));
+  EXPECT_FALSE(Finds(old.get(), "a"));
   ASSERT_TRUE(other->Add("c").ok());
-  ASSERT_TRUE(fresh->Check("c", &found).ok());
-  EXPECT_TRUE(found);
+  EXPECT_TRUE(Finds(fresh.get(), "c"));
 }
 
 TEST_F(RedisFilterTest, MovesToAnotherSize) {
@@ -334,12 +321,9 @@ TEST_F(RedisFilterTest, MovesToAnotherSize) {
   ASSERT_TRUE(large->Add("k").ok());
   const RedisStatus status = small->MoveTo("large");
   ASSERT_TRUE(status.ok()) << status.message;
-  bool found = false;
-  ASSERT_TRUE(reader->Check("k", &found).ok());
-  EXPECT_TRUE(found);
+  EXPECT_TRUE(Finds(reader.get(), "k"));
   ASSERT_TRUE(reader->Add("l").ok());
-  ASSERT_TRUE(large->Check("l", &found).ok());
-  EXPECT_TRUE(found);
+  EXPECT_TRUE(Finds(large.get(), "l"));
   RedisFilterInfo info;
   ASSERT_TRUE(Open("small")->Info(&info).ok());
   EXPECT_EQ(info.name, "large");
@@ -347,50 +331,177 @@ TEST_F(RedisFilterTest, MovesToAnotherSize) {
   EXPECT_EQ(large->MoveTo("none").error, RedisError::kMissing);
 }
 
-TEST_F(RedisFilterTest, RotationLetsOldKeysGo) {
-  RedisFilterOptions options = OptionsOf({"local", 0}, "g", 1000);
-  options.generations = 3;
-  options.max_age = milliseconds(3600000);
-  options.expire_after = milliseconds(7200000);
-  auto filter = Create(options);
-  auto reader = Open("g");
-  bool found = false, rotated = true;
-  ASSERT_TRUE(filter->Add("old").ok());
-  ASSERT_TRUE(filter->Rotate(false, &rotated).ok());
-  EXPECT_FALSE(rotated);
-  for (int i = 0; i < 2; ++i) {
-    const RedisStatus status = filter->Rotate(true, &rotated);
-    ASSERT_TRUE(status.ok()) << status.message;
-    EXPECT_TRUE(rotated);
-    ASSERT_TRUE(reader->Check("old", &found).ok());
-    EXPECT_TRUE(found);
+// All processes find the script missing at first.
+TEST_P(SchemesTest, ProcessesFillOneFilterTogether) {
+  constexpr int kProcesses = 4;
+  constexpr int kKeys = 300;  // of each
+  const auto key_of = [](int process, int i) {
+    return std::to_string(process) + "/" + std::to_string(i);
+  };
+  TheServer().Run({"SCRIPT", "FLUSH"});
+  auto filter = Create(OptionsOf(GetParam(), "f", kProcesses * kKeys));
+  std::vector<pid_t> children;
+  for (int process = 0; process < kProcesses; ++process) {
+    const pid_t child = fork();
+    if (child == 0) {
+      std::unique_ptr<RedisFilter> mine;
+      if (!RedisFilter::Open(TheServer().Options(), "f", &mine).ok()) _exit(1);
+      for (int i = 0; i < kKeys; ++i) {
+        bool found = false;
+        if (!mine->Add(key_of(process, i)).ok()) _exit(2);
+        if (!mine->Check(key_of(process, i), &found).ok() || !found) _exit(3);
+      }
+      _exit(0);
+    }
+    children.push_back(child);
   }
-  ASSERT_TRUE(reader->Add("new").ok());
-  ASSERT_TRUE(filter->Rotate(true).ok());
-  ASSERT_TRUE(reader->Check("old", &found).ok());
-  EXPECT_FALSE(found);
-  ASSERT_TRUE(reader->Check("new", &found).ok());
-  EXPECT_TRUE(found);
-  EXPECT_GT(std::stol(TheServer().Run({"PTTL", "g"})), 0);
-  std::unique_ptr<RedisRebuild> rebuild;
-  EXPECT_EQ(filter->StartRebuild({}, &rebuild).error, RedisError::kUnsupported);
-  // A lost old generation, too, may have held any key.
-  TheServer().Run({"DEL", "{g}:gen1"});
-  EXPECT_EQ(reader->Check("x", &found).error, RedisError::kMissing);
-  EXPECT_TRUE(found);
-  EXPECT_EQ(Create(OptionsOf({"local", 0}, "one", 9))->Rotate().error,
-            RedisError::kUnsupported);
+  for (const pid_t child : children) {
+    int state = 0;
+    waitpid(child, &state, 0);
+    EXPECT_TRUE(WIFEXITED(state));
+    EXPECT_EQ(WEXITSTATUS(state), 0);
+  }
+  for (int process = 0; process < kProcesses; ++process) {
+    for (int i = 0; i < kKeys; ++i) {
+      ASSERT_TRUE(Finds(filter.get(), key_of(process, i)));
+    }
+  }
+  RedisFilterInfo info;
+  ASSERT_TRUE(filter->Info(&info).ok());
+  EXPECT_NEAR(info.keys_estimate, kProcesses * kKeys, 100);
 }
 
-TEST_F(RedisFilterTest, RotatesWhenDue) {
-  RedisFilterOptions options = OptionsOf({"go-murmur3", 0}, "due", 100);
-  options.generations = 2;
-  options.max_age = milliseconds(50);
-  auto filter = Create(options);
-  std::this_thread::sleep_for(milliseconds(80));
-  bool first = false;
-  ASSERT_TRUE(filter->Rotate(false, &first).ok());
-  EXPECT_TRUE(first);
+// Opened while Redis is away, it fails open until Redis is there.
+TEST_F(RedisFilterTest, OpensLazily) {
+  Server server;
+  RedisOptions redis = server.Options();
+  redis.circuit_failures = 0;
+  const uint16_t port = redis.port;
+  server.Stop();
+  std::unique_ptr<RedisFilter> filter;
+  ASSERT_TRUE(RedisFilter::OpenLazily(redis, "f", &filter).ok());
+  ExpectFailure(filter.get(), RedisError::kUnavailable, std::to_string(port),
+                "{f}");
+  EXPECT_EQ(filter->Add("a").error, RedisError::kUnavailable);
+  RedisFilterInfo info;
+  EXPECT_EQ(filter->Info(&info).error, RedisError::kUnavailable);
+  std::unique_ptr<RedisRebuild> rebuild;
+  EXPECT_EQ(filter->StartRebuild({}, &rebuild).error, RedisError::kUnavailable);
+  server.Start();
+  ExpectFailure(filter.get(), RedisError::kMissing, std::to_string(port));
+  EXPECT_TRUE(filter->Delete().ok());
+  test::Create(redis, Small());
+  EXPECT_TRUE(filter->Add("a").ok());
+  EXPECT_TRUE(Finds(filter.get(), "a"));
+  EXPECT_FALSE(Finds(filter.get(), "b"));
+  EXPECT_EQ(RedisFilter::OpenLazily(redis, "a}b", &filter).error,
+            RedisError::kInvalidArgument);
+  redis.port = 0;
+  EXPECT_EQ(RedisFilter::OpenLazily(redis, "f", &filter).error,
+            RedisError::kInvalidArgument);
+}
+
+// Connections of the user's, here over a hiredis context.
+TEST_F(RedisFilterTest, TakesConnectionsOfTheUser) {
+  RedisOptions redis = TheServer().Options();
+  int opened = 0;
+  redis.connect = [&opened](const std::string& host, uint16_t port,
+                            milliseconds,
+                            std::unique_ptr<RedisConnection>* connection) {
+    ++opened;
+    redisContext* const context = redisConnect(host.c_str(), port);
+    *connection = RedisConnectionOf(context);
+    return context->err == 0
+               ? RedisStatus()
+               : RedisStatus{RedisError::kUnavailable, context->errstr};
+  };
+  auto filter = test::Create(redis, Small());
+  std::vector<std::string> keys;
+  for (int i = 0; i < 5000; ++i) keys.push_back(std::to_string(i));
+  const auto views = Views(keys);
+  const auto found = std::make_unique<bool[]>(views.size());
+  ASSERT_TRUE(filter->Add(views.data(), views.size()).ok());
+  ASSERT_TRUE(filter->Check(views.data(), views.size(), found.get()).ok());
+  for (size_t i = 0; i < views.size(); ++i) EXPECT_TRUE(found[i]);
+  EXPECT_EQ(opened, 1);
+  // A dead server raises no SIGPIPE, and a slow one does not stop us.
+  Server other;
+  redis.port = other.port();
+  redis.circuit_failures = 0;
+  redis.command_timeout = milliseconds(200);
+  filter = test::Create(redis, Small());
+  other.Pause();
+  ExpectFailure(filter.get(), RedisError::kTimeout, PlaceOf(other));
+  other.Resume();
+  other.Stop();
+  for (int i = 0; i < 3; ++i) {
+    bool may_match = false;
+    EXPECT_FALSE(filter->Check(views.data(), 1, &may_match).ok());
+    EXPECT_TRUE(may_match);
+  }
+  redis.port = FreePort();
+  EXPECT_EQ(RedisFilter::Open(redis, "f", &filter).error,
+            RedisError::kUnavailable);
+}
+
+TEST(Adopted, TheWeakerPromise) {
+  Server server;
+  std::unique_ptr<RedisFilter> filter;
+  RedisFilterOptions options = Small("theirs");
+  RedisStatus status = RedisFilter::Adopt(server.Options(), options, &filter);
+  ASSERT_TRUE(status.ok()) << status.message;
+  // It was lost, or nothing was written yet.
+  ExpectFailure(filter.get(), RedisError::kMissing, PlaceOf(server),
+                "'theirs'");
+  ASSERT_TRUE(filter->Add("ours").ok());
+  EXPECT_EQ(server.Run({"DBSIZE"}), "1") << "no descriptor, no marker";
+  EXPECT_TRUE(Finds(filter.get(), "ours"));
+  EXPECT_FALSE(Finds(filter.get(), "others"));
+  EXPECT_EQ(filter->Confirm().error, RedisError::kInvalidArgument);
+  RedisFilterInfo info;
+  ASSERT_TRUE(filter->Info(&info).ok());
+  EXPECT_TRUE(info.adopted);
+  EXPECT_FALSE(info.verified);
+  EXPECT_EQ(info.set_bits, info.probes);
+  options.scheme = "local";
+  EXPECT_EQ(RedisFilter::Adopt(server.Options(), options, &filter).error,
+            RedisError::kInvalidArgument);
+  Create(server.Options(), Small("ours"));
+  EXPECT_EQ(RedisFilter::Adopt(server.Options(), Small("ours"), &filter).error,
+            RedisError::kMismatch);
+}
+
+// 512 MiB in Redis, and the last offset it has: of a bitmap of ours the marker
+// is there.
+TEST(Adopted, PhpReachesTheLastBit) {
+  Server server;
+  {
+    RedisFilterOptions ours;
+    ours.name = "ours";
+    ours.scheme = "php-named-hashes";
+    auto filter = Create(server.Options(), ours);
+    EXPECT_EQ(server.Run({"BITPOS", "ours", "1"}), "4294967295");
+    ASSERT_TRUE(filter->Add("user:1").ok());
+    RedisFilterInfo info;
+    ASSERT_TRUE(filter->Info(&info).ok());
+    EXPECT_EQ(info.set_bits, 3u);
+    EXPECT_EQ(info.hashes, (std::vector<std::string>{"BKDR", "SDBM", "JS"}));
+    EXPECT_LT(info.occupancy, 0.5);
+    auto again = Open(server.Options(), "ours");
+    EXPECT_TRUE(Finds(again.get(), "user:1"));
+    EXPECT_FALSE(Finds(again.get(), "user:2"));
+    server.Run({"DEL", "ours"});
+    bool found = false;
+    EXPECT_EQ(again->Check("user:2", &found).error, RedisError::kMissing);
+  }
+  RedisFilterOptions options;
+  options.name = "php";
+  options.scheme = "php-named-hashes";
+  std::unique_ptr<RedisFilter> filter;
+  ASSERT_TRUE(RedisFilter::Adopt(server.Options(), options, &filter).ok());
+  ASSERT_TRUE(filter->Add("user:1").ok());
+  EXPECT_TRUE(Finds(filter.get(), "user:1"));
+  EXPECT_FALSE(Finds(filter.get(), "user:2"));
 }
 
 }  // namespace

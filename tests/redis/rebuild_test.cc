@@ -1,5 +1,5 @@
-// Rebuilds while writers go on: from one process, from several, and with
-// either side killed at random.
+// Rebuilds while writers go on: from one process, from several, cancelled, and
+// with either side killed at random.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -32,6 +32,7 @@ RedisFilterOptions OptionsOf(const std::string& name, const char* scheme,
   options.name = name;
   options.scheme = scheme;
   options.expected_keys = keys;
+  options.own_writers_only = true;
   return options;
 }
 
@@ -39,32 +40,12 @@ class RebuildTest : public testing::Test {
  protected:
   void SetUp() override { TheServer().Run({"FLUSHALL"}); }
 
-  std::unique_ptr<RedisFilter> Create(const RedisFilterOptions& options) {
-    std::unique_ptr<RedisFilter> filter;
-    const RedisStatus status =
-        RedisFilter::Create(TheServer().Options(), options, &filter);
-    EXPECT_TRUE(status.ok()) << status.message;
-    return filter;
+  static std::unique_ptr<RedisFilter> Create(
+      const RedisFilterOptions& options) {
+    return test::Create(TheServer().Options(), options);
   }
-  std::unique_ptr<RedisFilter> Open(const std::string& name) {
-    std::unique_ptr<RedisFilter> filter;
-    const RedisStatus status =
-        RedisFilter::Open(TheServer().Options(), name, &filter);
-    EXPECT_TRUE(status.ok()) << status.message;
-    return filter;
-  }
-  std::unique_ptr<RedisRebuild> Start(RedisFilter* filter,
-                                      const RedisRebuildOptions& options = {}) {
-    std::unique_ptr<RedisRebuild> rebuild;
-    const RedisStatus status = filter->StartRebuild(options, &rebuild);
-    EXPECT_TRUE(status.ok()) << status.message;
-    return rebuild;
-  }
-  bool Finds(RedisFilter* filter, const std::string& key) {
-    bool found = false;
-    const RedisStatus status = filter->Check(key, &found);
-    EXPECT_TRUE(status.ok()) << status.message;
-    return found;
+  static std::unique_ptr<RedisFilter> Open(const std::string& name) {
+    return test::Open(TheServer().Options(), name);
   }
 };
 
@@ -190,6 +171,87 @@ TEST_F(RebuildTest, AdoptedBitmapsAreAddedToUnlessWritersRest) {
   EXPECT_TRUE(Finds(filter.get(), "ours meanwhile"));
   EXPECT_GT(std::stol(TheServer().Run({"PTTL", "theirs"})), 1000);
   EXPECT_EQ(TheServer().Run({"DBSIZE"}), "1");
+}
+
+// Programs that know nothing of rebuilds may write a bitmap of these schemes,
+// unless its creator says that none does.
+TEST_F(RebuildTest, PlainWritesOfOthersAreKept) {
+  for (const char* scheme : {"go-murmur3", "guava-helper"}) {
+    TheServer().Run({"FLUSHALL"});
+    RedisFilterOptions options = OptionsOf("f", scheme, 1000);
+    options.own_writers_only = false;
+    auto filter = Create(options);
+    auto other = Create(OptionsOf("same", scheme, 1000));
+    RedisFilterInfo info;
+    ASSERT_TRUE(filter->Info(&info).ok());
+    EXPECT_FALSE(info.own_writers_only);
+    ASSERT_TRUE(filter->Add("old").ok());
+    ASSERT_TRUE(other->Add("theirs").ok());
+    const auto write_theirs = [&] {
+      std::string bits;
+      ASSERT_TRUE(other->ReadBits(&bits).ok());
+      for (uint64_t bit = 0; bit < info.bits; ++bit) {
+        if ((bits[bit / 8] >> bit % 8 & 1) != 0) {
+          TheServer().Run({"SETBIT", "f", std::to_string(bit), "1"});
+        }
+      }
+    };
+    auto rebuild = Start(filter.get());
+    rebuild->Add("new");
+    write_theirs();
+    ASSERT_TRUE(filter->Add("meanwhile").ok());
+    RedisRebuildResult result;
+    const RedisStatus status = rebuild->Finish(&result);
+    ASSERT_TRUE(status.ok()) << status.message;
+    EXPECT_FALSE(result.replaced);
+    for (const char* key : {"old", "new", "theirs", "meanwhile"}) {
+      EXPECT_TRUE(Finds(filter.get(), key)) << key;
+    }
+    RedisRebuildOptions stopped;
+    stopped.writers_stopped = true;
+    rebuild = Start(filter.get(), stopped);
+    rebuild->Add("new");
+    ASSERT_TRUE(rebuild->Finish(&result).ok());
+    EXPECT_TRUE(result.replaced);
+    EXPECT_TRUE(Finds(filter.get(), "new"));
+    EXPECT_FALSE(Finds(filter.get(), "theirs"));
+  }
+}
+
+// A faster way to add many keys: it vouches for no others.
+TEST_F(RebuildTest, KeepsKeysIfAsked) {
+  auto filter = Create(OptionsOf("f", "local", 1000));
+  ASSERT_TRUE(filter->Add("old").ok());
+  RedisRebuildOptions keep;
+  keep.keep_keys = true;
+  auto rebuild = Start(filter.get(), keep);
+  rebuild->Add("new");
+  ASSERT_TRUE(filter->Add("meanwhile").ok());
+  RedisRebuildResult result;
+  ASSERT_TRUE(rebuild->Finish(&result).ok());
+  EXPECT_FALSE(result.replaced);
+  for (const char* key : {"old", "new", "meanwhile"}) {
+    EXPECT_TRUE(Finds(filter.get(), key)) << key;
+  }
+  RedisFilterInfo info;
+  ASSERT_TRUE(filter->Info(&info).ok());
+  EXPECT_EQ(info.rebuilds, 0u);
+  // Lost bits stay lost, unverified ones unverified.
+  rebuild = Start(filter.get(), keep);
+  TheServer().Run({"DEL", "f"});
+  EXPECT_EQ(rebuild->Finish().error, RedisError::kMissing);
+  bool found = false;
+  EXPECT_EQ(filter->Check("old", &found).error, RedisError::kMissing);
+  rebuild = Start(filter.get());
+  ASSERT_TRUE(rebuild->Finish().ok());
+  TheServer().Run({"HSET", "{f}:deltabloom", "run_id", "another"});
+  rebuild = Start(filter.get(), keep);
+  rebuild->Add("new");
+  ASSERT_TRUE(rebuild->Finish().ok());
+  EXPECT_EQ(filter->Check("old", &found).error, RedisError::kUnverified);
+  rebuild = Start(filter.get());
+  ASSERT_TRUE(rebuild->Finish().ok());
+  EXPECT_FALSE(Finds(filter.get(), "old"));
 }
 
 TEST_F(RebuildTest, TakesBitsFromElsewhere) {
@@ -372,6 +434,96 @@ TEST_F(RebuildTest, NoAcknowledgedAddIsLostWhoeverDies) {
   EXPECT_GT(shared->acknowledged, 100);
   EXPECT_GT(rebuilds, 0);
   munmap(memory, sizeof(Shared));
+}
+
+class RebuildCancelTest : public testing::Test {
+ protected:
+  RebuildCancelTest() {
+    options_.cancelled = [this] { return stop_; };
+    filter_options_.name = "f";
+    filter_options_.scheme = "go-murmur3";
+    filter_options_.bits = 100000;
+    filter_options_.probes = 3;
+  }
+
+  void Create() { filter_ = test::Create(server_.Options(), filter_options_); }
+  std::string AllKeys() const { return server_.Run({"KEYS", "*"}); }
+
+  // A rebuild with a key, cancelled before its upload is through.
+  RedisError CancelInFinish() {
+    auto rebuild = Start(filter_.get(), options_);
+    rebuild->Add("comes");
+    stop_ = true;
+    return rebuild->Finish().error;
+  }
+
+  const Server server_;
+  RedisFilterOptions filter_options_;
+  RedisRebuildOptions options_;
+  std::unique_ptr<RedisFilter> filter_;
+  bool stop_ = false;
+};
+
+TEST_F(RebuildCancelTest, TheUpload) {
+  Create();
+  ASSERT_TRUE(filter_->Add("stays").ok());
+  const std::string before = AllKeys();
+  EXPECT_EQ(CancelInFinish(), RedisError::kCancelled);
+  EXPECT_EQ(AllKeys(), before);
+  EXPECT_TRUE(filter_->MayMatch("stays"));
+  EXPECT_FALSE(filter_->MayMatch("comes"));
+}
+
+TEST_F(RebuildCancelTest, TheWaitBeforeTheFirstKey) {
+  Create();
+  const std::string before = AllKeys();
+  options_.settle = milliseconds(3600000);
+  stop_ = true;
+  std::unique_ptr<RedisRebuild> rebuild;
+  const RedisStatus status = filter_->StartRebuild(options_, &rebuild);
+  EXPECT_EQ(status.error, RedisError::kCancelled);
+  EXPECT_STREQ(RedisErrorName(status.error), "cancelled");
+  EXPECT_NE(status.message.find("'f': the rebuild was cancelled"),
+            std::string::npos)
+      << status.message;
+  EXPECT_EQ(rebuild, nullptr);
+  EXPECT_EQ(AllKeys(), before);
+}
+
+TEST_F(RebuildCancelTest, AnUploadToAnAdoptedBitmap) {
+  const RedisStatus status =
+      RedisFilter::Adopt(server_.Options(), filter_options_, &filter_);
+  ASSERT_TRUE(status.ok()) << status.message;
+  EXPECT_EQ(CancelInFinish(), RedisError::kCancelled);
+  EXPECT_EQ(AllKeys(), "[]");
+}
+
+// Made for keys that exist already, it refuses none before it has them all.
+TEST(FilledByRebuild, MayMatchUntilItIs) {
+  const Server server;
+  for (const char* scheme : {"local", "go-murmur3", "guava-helper"}) {
+    RedisFilterOptions options;
+    options.name = scheme;
+    options.scheme = scheme;
+    options.expected_keys = 1000;
+    options.expire_after = milliseconds(3600000);
+    options.filled_by_rebuild = true;
+    auto filter = Create(server.Options(), options);
+    auto reader = Open(server.Options(), scheme);
+    auto rebuild = Start(filter.get());
+    bool may_match = false;
+    EXPECT_EQ(reader->Check("any", &may_match).error, RedisError::kMissing);
+    EXPECT_TRUE(may_match);
+    EXPECT_EQ(reader->Add("any").error, RedisError::kMissing);
+    rebuild->Add("key");
+    ASSERT_TRUE(rebuild->Finish().ok());
+    EXPECT_TRUE(reader->Check("any", &may_match).ok());
+    EXPECT_FALSE(may_match);
+    EXPECT_TRUE(reader->MayMatch("key"));
+    EXPECT_TRUE(reader->Add("any").ok());
+    EXPECT_TRUE(reader->MayMatch("any"));
+    EXPECT_GT(std::stol(server.Run({"PTTL", scheme})), 3000000);
+  }
 }
 
 }  // namespace

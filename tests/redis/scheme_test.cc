@@ -12,7 +12,6 @@
 #include "deltabloom/filter.h"
 #include "deltabloom/redis_filter.h"
 #include "shared_filters/redis/descriptor.h"
-#include "shared_filters/redis/options.h"
 #include "tests/csv.h"
 #include "tests/random.h"
 
@@ -210,17 +209,6 @@ TEST(Options, BadOnesAreNamed) {
       {With([](auto* o) { o->expected_keys = UINT64_MAX; }), "cannot hold"},
       {With([](auto* o) { o->doubled_string = true; }), "doubled_string"},
       {With([](auto* o) { o->hashes = {"JS"}; }), "hashes"},
-      {With([](auto* o) { o->generations = 0; }), "generations"},
-      {With([](auto* o) { o->generations = 17; }), "generations"},
-      {With([](auto* o) { o->generations = 2; }), "max_age"},
-      {With([](auto* o) { o->max_age = std::chrono::milliseconds(5); }),
-       "max_age"},
-      {With([](auto* o) {
-         o->generations = 2;
-         o->max_age = std::chrono::milliseconds(5);
-         o->filled_by_rebuild = true;
-       }),
-       "filled_by_rebuild"},
       {With([](auto* o) { o->expire_after = std::chrono::milliseconds(-5); }),
        "expire_after"},
       {With([](auto* o) { o->shard_bytes = 0; }), "shard_bytes"},
@@ -232,16 +220,6 @@ TEST(Options, BadOnesAreNamed) {
          o->shard_bytes = 64;
        }),
        "65536 shards"},
-      {With([](auto* o) {
-         o->name = "{tag}n";
-         o->spread = true;
-       }),
-       "spread"},
-      {With([](auto* o) {
-         o->scheme = "go-murmur3";
-         o->spread = true;
-       }),
-       "spread"},
   };
   for (const BadOptions& one : cases) {
     const std::string error = one.options.Validate();
@@ -323,8 +301,12 @@ TEST(Options, ConnectionsAreChecked) {
             }),
             "");
   EXPECT_NE(error([](auto* o) {
-              o->wait_replicas = 1;
-              o->replica_timeout = o->command_timeout;
+              o->cluster = true;
+              o->unix_socket = "/s";
+            }),
+            "");
+  EXPECT_NE(error([](auto* o) {
+              o->circuit_open_for = std::chrono::milliseconds(-1);
             }),
             "");
 }

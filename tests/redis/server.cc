@@ -156,34 +156,52 @@ std::string Server::Run(const std::vector<std::string>& words) const {
   return text;
 }
 
-Cluster::Cluster() {
-  for (int i = 0; i < 3; ++i) {
+Cluster::Cluster(bool replicas) {
+  const size_t nodes = replicas ? 6 : 3;
+  for (size_t i = 0; i < nodes; ++i) {
     nodes_.push_back(std::make_unique<Server>(std::vector<std::string>{
         "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
         "--cluster-port", std::to_string(FreePort()), "--cluster-node-timeout",
-        "2000", "--cluster-require-full-coverage", "no"}));
+        replicas ? "500" : "2000", "--cluster-require-full-coverage", "no",
+        "--repl-diskless-sync-delay", "0"}));
   }
   const char* const ranges[3][2] = {
       {"0", "5460"}, {"5461", "10922"}, {"10923", "16383"}};
   for (size_t i = 0; i < 3; ++i) {
     node(i).Run({"CLUSTER", "ADDSLOTSRANGE", ranges[i][0], ranges[i][1]});
-    const std::string epoch = std::to_string(i + 1);
-    node(i).Run({"CLUSTER", "SET-CONFIG-EPOCH", epoch});
+    node(i).Run({"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)});
   }
-  for (size_t i = 1; i < 3; ++i) {
+  Join(nodes);
+  for (size_t i = 3; i < nodes; ++i) {
+    node(i).Run({"CLUSTER", "REPLICATE", IdOf(i - 3)});
+  }
+  for (size_t i = 3; i < nodes; ++i) {
+    for (int tries = 0; tries < 2000; ++tries) {
+      if (node(i).Run({"INFO", "replication"}).find("link_status:up") !=
+          std::string::npos) {
+        break;
+      }
+      Wait(10);
+    }
+  }
+}
+
+void Cluster::Join(size_t nodes) {
+  for (size_t i = 1; i < nodes; ++i) {
     const std::string bus =
         node(i).Run({"CONFIG", "GET", "cluster-port"});  // "[name value]"
     const size_t space = bus.find(' ');
     node(0).Run({"CLUSTER", "MEET", "127.0.0.1", std::to_string(node(i).port()),
                  bus.substr(space + 1, bus.size() - space - 2)});
   }
+  const std::string known = "cluster_known_nodes:" + std::to_string(nodes);
   for (int tries = 0; tries < 2000; ++tries) {
     bool ready = true;
-    for (size_t i = 0; i < 3; ++i) {
+    for (size_t i = 0; i < nodes; ++i) {
       const std::string info = node(i).Run({"CLUSTER", "INFO"});
       ready = ready && info.find("cluster_state:ok") != info.npos &&
               info.find("cluster_slots_ok:16384") != info.npos &&
-              info.find("cluster_known_nodes:3") != info.npos;
+              info.find(known) != info.npos;
     }
     if (ready) return;
     Wait(10);
@@ -207,7 +225,22 @@ size_t Cluster::NodeOf(const std::string& key) const {
   return slot <= 5460 ? 0 : slot <= 10922 ? 1 : 2;
 }
 
-void Cluster::GiveSlot(const std::string& key, size_t to) {
+void Cluster::StartMove(const std::string& key, size_t from, size_t to) {
+  const std::string slot = std::to_string(SlotOf(key));
+  node(to).Run({"CLUSTER", "SETSLOT", slot, "IMPORTING", IdOf(from)});
+  node(from).Run({"CLUSTER", "SETSLOT", slot, "MIGRATING", IdOf(to)});
+}
+
+std::string Cluster::MoveKeys(size_t from, size_t to,
+                              const std::vector<std::string>& keys) {
+  std::vector<std::string> words = {
+      "MIGRATE", "127.0.0.1", std::to_string(node(to).port()), "", "0",
+      "20000",   "KEYS"};
+  words.insert(words.end(), keys.begin(), keys.end());
+  return node(from).Run(words);
+}
+
+void Cluster::FinishMove(const std::string& key, size_t to) {
   const std::string slot = std::to_string(SlotOf(key));
   const std::string address = ":" + std::to_string(nodes_[to]->port());
   const auto agreed = [&] {
@@ -239,6 +272,72 @@ void Cluster::GiveSlot(const std::string& key, size_t to) {
 
 std::string Cluster::IdOf(size_t node) const {
   return nodes_[node]->Run({"CLUSTER", "MYID"});
+}
+
+void MakeReplica(const Server& server, const Server& master) {
+  server.Run({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});
+  for (int i = 0; i < 2000; ++i) {
+    if (server.Run({"INFO", "replication"}).find("link_status:up") !=
+        std::string::npos) {
+      break;
+    }
+    Wait(10);
+  }
+  master.Run({"SET", "any", "write"});
+  EXPECT_EQ(master.Run({"WAIT", "1", "15000"}), "1");
+}
+
+RedisFilterOptions Small(const std::string& name) {
+  RedisFilterOptions options;
+  options.name = name;
+  options.scheme = "go-murmur3";
+  options.expected_keys = 1000;
+  return options;
+}
+
+std::unique_ptr<RedisFilter> Create(const RedisOptions& redis,
+                                    const RedisFilterOptions& options) {
+  std::unique_ptr<RedisFilter> filter;
+  const RedisStatus status = RedisFilter::Create(redis, options, &filter);
+  EXPECT_TRUE(status.ok()) << status.message;
+  return filter;
+}
+
+std::unique_ptr<RedisFilter> Open(const RedisOptions& redis,
+                                  const std::string& name) {
+  std::unique_ptr<RedisFilter> filter;
+  const RedisStatus status = RedisFilter::Open(redis, name, &filter);
+  EXPECT_TRUE(status.ok()) << status.message;
+  return filter;
+}
+
+std::unique_ptr<RedisRebuild> Start(RedisFilter* filter,
+                                    const RedisRebuildOptions& options) {
+  std::unique_ptr<RedisRebuild> rebuild;
+  const RedisStatus status = filter->StartRebuild(options, &rebuild);
+  EXPECT_TRUE(status.ok()) << status.message;
+  return rebuild;
+}
+
+bool Finds(RedisFilter* filter, const std::string& key) {
+  bool found = false;
+  const RedisStatus status = filter->Check(key, &found);
+  EXPECT_TRUE(status.ok()) << status.message;
+  return found;
+}
+
+void ExpectFailure(RedisFilter* filter, RedisError error,
+                   const std::string& place, const std::string& key) {
+  bool found = false;
+  const RedisStatus status = filter->Check("some key", &found);
+  EXPECT_TRUE(found);
+  EXPECT_EQ(status.error, error) << status.message;
+  EXPECT_NE(status.message.find(place), std::string::npos) << status.message;
+  EXPECT_NE(status.message.find(key), std::string::npos) << status.message;
+  const uint64_t before = filter->Statistics().failed_open;
+  EXPECT_TRUE(filter->MayMatch("some key"));
+  EXPECT_EQ(filter->Statistics().failed_open, before + 1);
+  EXPECT_FALSE(filter->Statistics().last_error.empty());
 }
 
 }  // namespace deltabloom::test

@@ -9,14 +9,13 @@
 -- bit was set.
 -- One BITFIELD for many bits takes two thirds of the time of a SETBIT for each.
 local live, id, probes, markers = KEYS[1], ARGV[1], tonumber(ARGV[4]), tonumber(ARGV[5])
-local state = redis.call('HMGET', KEYS[2], 'id', 'rebuild', 'durable', 'run_id', 'replid')
+local state = redis.call('HMGET', KEYS[2], 'id', 'rebuild', 'durable', 'run_id')
 if id ~= '' and state[1] ~= id then return -1 end
 if state[3] then
   -- Durable. A server that takes over may lack keys, and has no way to tell
   -- this server, should it return, of the keys that were added meanwhile.
-  local run_id, replid, replicates = identity()
-  local known = state[4] == run_id and state[5] == replid
-  if state[3] == '0' or (replicates and not known) then
+  local run_id, _, replicates = identity()
+  if state[3] == '0' or (replicates and state[4] ~= run_id) then
     redis.call('HSET', KEYS[2], 'durable', 0)
     return -6
   end
