@@ -270,8 +270,9 @@ class DELTABLOOM_EXPORT RedisRebuild {
   RedisRebuild(const RedisRebuild&) = delete;
   RedisRebuild& operator=(const RedisRebuild&) = delete;
 
-  // Contacts Redis only to renew the lease; Finish reports its failure.
-  void Add(std::string_view key);
+  // Contacts Redis only to renew the lease; Finish reports its failure. True if
+  // no Add or AddBits before had set all bits of the key.
+  bool Add(std::string_view key);
 
   // Sets all bits that are set in `bits`: info.bits / 8 bytes, rounded up, bit
   // p being bit p % 8 of byte p / 8. False if the size is another.

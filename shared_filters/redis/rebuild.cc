@@ -239,16 +239,20 @@ void RedisRebuild::Rep::Abort() {
 RedisRebuild::RedisRebuild(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
 RedisRebuild::~RedisRebuild() { rep_->Abort(); }
 
-void RedisRebuild::Add(std::string_view key) {
+bool RedisRebuild::Add(std::string_view key) {
   uint64_t offsets[internal::kMaxProbes];
   const internal::Scheme& scheme = rep_->descriptor().scheme;
   scheme.Offsets(key, offsets);
+  bool is_new = false;
   for (uint32_t i = 0; i < scheme.probes; ++i) {
     unsigned char& byte = rep_->bitmap[offsets[i] / 8];
-    byte = static_cast<unsigned char>(byte | 0x80u >> offsets[i] % 8);
+    const unsigned mask = 0x80u >> offsets[i] % 8;
+    is_new |= (byte & mask) == 0;
+    byte = static_cast<unsigned char>(byte | mask);
   }
   constexpr uint64_t kKeysBetweenLooks = 1024;
   if (++rep_->keys % kKeysBetweenLooks == 0) rep_->RenewIfDue();
+  return is_new;
 }
 
 bool RedisRebuild::AddBits(std::string_view bits) {

@@ -126,7 +126,6 @@ class Shared(unittest.TestCase):
             (("check", "f", "file", "--key", "x"), "excludes"),
             (("check", "a}b", "--key", "x"), "a}b"),
             (("info", "f", "--cluster", "--db", "1"), "database"),
-            (("info", "f", "--tls-ca", "x"), "--tls"),
         ):
             self.fails(2, pattern, *words)
 
@@ -178,19 +177,52 @@ class Shared(unittest.TestCase):
         self.done("delete", "g", *theirs)
         self.assertEqual(self.redis.keys(), [])
 
-    def test_generations_and_moving(self):
-        self.done("create", "f", "--keys", "100", "--generations", "2", "--max-age", "1d")
-        self.done("add", "f", keys="a")
-        self.assertEqual(self.done("rotate", "f"), "f: not old enough yet\n")
-        self.assertEqual(self.done("rotate", "f", "--force"), "f: rotated\n")
-        self.assertEqual(self.done("check", "f", "--key", "a"), "may match  a\n")
-        self.done("rotate", "f", "--force")
-        self.assertEqual(self.done("check", "f", "--key", "a"), "absent     a\n")
+    def test_moving(self):
+        self.done("create", "f", "--keys", "100")
         self.done("create", "larger", "--keys", "1000")
         self.done("add", "larger", keys="a")
         self.assertEqual(self.done("move", "f", "larger"), "f: moved to larger\n")
         self.assertEqual(self.done("check", "f", "--key", "a"), "may match  a\n")
         self.assertEqual(json.loads(self.done("info", "f", "--json"))["name"], "larger")
+
+    def test_confirm(self):
+        """Redis restarted, as far as the descriptor can tell."""
+        self.done("create", "f", "--keys", "100")
+        self.assertTrue(json.loads(self.done("info", "f", "--json"))["verified"])
+        self.redis.run("HSET", "{f}:deltabloom", "run_id", "another")
+        result = self.call("check", "f", "--key", "a")
+        self.assertEqual((result.returncode, result.stdout), (0, b"may match  a\n"))
+        self.assertRegex(result.stderr.decode(), "restarted or failed over.*may match")
+        self.fails(1, "confirm or rebuild", "check", "f", "--key", "a", "--fail-closed")
+        self.assertIn("verified         no: Redis restarted", self.done("info", "f"))
+        self.assertEqual(self.done("confirm", "f"), "f: confirmed\n")
+        self.assertEqual(self.done("check", "f", "--key", "a"), "absent     a\n")
+
+    def test_other_writers(self):
+        """Asked for at the creation, and for each rebuild."""
+        size = ("--scheme", "guava-helper", "--keys", "100")
+        self.assertIn("--writers-stopped", self.done("create", "g", *size))
+        self.done("add", "g", keys="a")
+        self.assertIn("added to", self.done("rebuild", "g", keys="b"))
+        self.assertIn("replaced", self.done("rebuild", "g", "--writers-stopped", keys="b"))
+        self.assertNotIn("--writers-stopped", self.done("create", "h", *size, "--own-writers-only"))
+        self.assertIn("replaced", self.done("rebuild", "h", keys="b"))
+
+    def test_many_keys(self):
+        """The keys of a large file go in at once, not batch by batch."""
+        self.done("create", "f", "--keys", "200000")
+        self.done("add", "f", keys="0\nold")
+        keys = self.file("keys", "".join(f"{i}\n" for i in range(200000)))
+        self.redis.run("CONFIG", "RESETSTAT")
+        added = json.loads(self.done("add", "f", keys, "--json"))
+        self.assertEqual(added["added"], 200000)
+        self.assertGreater(added["new"], 198000)
+        self.assertLess(added["new"], 200000)
+        calls = re.search(r"cmdstat_evalsha:calls=(\d+)", self.redis.run("INFO", "commandstats"))
+        self.assertLess(int(calls.group(1)), 20)
+        self.assertEqual(self.done("check", "f", keys, "--only", "absent"), "")
+        self.assertEqual(self.done("check", "f", "--key", "old"), "may match  old\n")
+        self.assertEqual(json.loads(self.done("info", "f", "--json"))["rebuilds"], 0)
 
     def test_guava_bytes(self):
         self.done("create", "g", "--scheme", "guava-helper", "--bits", "128", "--probes", "5")
@@ -240,6 +272,12 @@ class Shared(unittest.TestCase):
         self.fails(1, "lost|missing", "check", "f", "--key", "a", "--fail-closed")
         self.assertEqual(self.call("check", "f", "--key", "a").stdout, b"may match  a\n")
         self.fails(1, "lost", "add", "f", "--key", "a", "--json")
+        # Not the bits but the descriptor.
+        self.redis.run("DEL", "{f}:deltabloom")
+        result = self.call("check", "f", "--key", "a")
+        self.assertEqual((result.returncode, result.stdout), (0, b"may match  a\n"))
+        self.assertRegex(result.stderr.decode(), "no filter of this name.*may match")
+        self.fails(1, "no filter", "check", "f", "--key", "a", "--fail-closed")
 
     def test_passwords(self):
         self.redis.run("CONFIG", "SET", "requirepass", "s3cret")

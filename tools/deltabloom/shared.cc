@@ -22,10 +22,6 @@ void CreateOptions(CLI::App* app, SharedOptions* options) {
 
 void AddingOptions(CLI::App* app, SharedOptions* options) {
   AddKeyOptions(app, options);
-  app->add_option("--wait-replicas", options->redis.wait_replicas,
-                  "An add that fewer replicas have is an error")
-      ->type_name("N")
-      ->check(NotNegative());
   AddAdoptOptions(app, options);
 }
 
@@ -43,7 +39,7 @@ void CheckOptions(CLI::App* app, SharedOptions* options) {
           },
           ""));
   app->add_flag("--fail-closed", options->fail_closed,
-                "When Redis is away or the bits are lost: an error, instead "
+                "If Redis is away, or may have lost keys: an error, instead "
                 "of the answer may match");
   AddAdoptOptions(app, options);
 }
@@ -54,9 +50,7 @@ void RebuildingOptions(CLI::App* app, SharedOptions* options) {
   AddAdoptOptions(app, options);
 }
 
-void RotateOptions(CLI::App* app, SharedOptions* options) {
-  app->add_flag("--force", options->force, "However old the newest is");
-}
+void NoOptions(CLI::App*, SharedOptions*) {}
 
 void MoveOptions(CLI::App* app, SharedOptions* options) {
   app->add_option("NEW", options->to, "A filter that holds every key by now")
@@ -91,8 +85,8 @@ constexpr Action kActions[] = {
     {"rebuild", "Replace all keys by those of a file, while it is used",
      RebuildingOptions, SharedRebuild},
     {"info", "Tell size, fill and rate", AddAdoptOptions, SharedInfo},
-    {"rotate", "Start a new generation, let the oldest go", RotateOptions,
-     SharedRotate},
+    {"confirm", "Say that Redis lost no key in a restart or failover",
+     NoOptions, SharedConfirm},
     {"move", "Send its users to another filter, delete its bits", MoveOptions,
      SharedMove},
     {"export", "Write Guava's bytes (scheme guava-helper)", ExportOptions,
@@ -153,9 +147,11 @@ Implementation SharedCommand() {
           kPasswordVariable +
           " or from --password-file, never from the command line, which other "
           "users of the machine can read.",
-      "'check' fails open: where Redis does not answer, or the bits are lost, "
-      "keys may match, and standard error says why; --fail-closed makes it an "
-      "error. An interrupted 'add' has added the keys before; an interrupted "
+      "'check' fails open: if Redis does not answer, the filter or its bits "
+      "are lost, or Redis restarted or failed over and nobody has confirmed "
+      "since that no key is lost, keys may match, and standard error says why; "
+      "--fail-closed makes it an error. An interrupted 'add' has added the "
+      "keys before; an interrupted "
       "'rebuild' or 'import' leaves what was there before, and drops its "
       "temporary keys.",
       "With --json, 'check' has \"keys\", each with \"key\" and \"answer\" "

@@ -37,10 +37,10 @@ void InfoAsJson(const RedisFilterInfo& info, JsonOutput* json) {
   if (!info.hashes.empty()) json->Text("hashes", Joined(info.hashes));
   json->Boolean("doubled_string", info.doubled_string);
   json->Boolean("adopted", info.adopted);
+  json->Boolean("own_writers_only", info.own_writers_only);
+  json->Boolean("durable", info.durable);
+  json->Boolean("verified", info.verified);
   json->Number("shards", uint64_t{info.shards});
-  json->Boolean("spread", info.spread);
-  json->Number("generations", uint64_t{info.generations});
-  json->Number("max_age_ms", Milliseconds(info.max_age));
   json->Number("expected_keys", info.expected_keys);
   if (info.expires_in.count() < 0) {
     json->Null("expires_in_ms");
@@ -69,12 +69,7 @@ void InfoAsText(const RedisFilterInfo& info, Console* console) {
   line("bits", std::to_string(info.bits) + ", " + std::to_string(info.probes) +
                    " per key");
   if (info.shards > 1) {
-    line("shards", std::to_string(info.shards) +
-                       (info.spread ? ", over the slots" : ", on one slot"));
-  }
-  if (info.generations > 1) {
-    line("generations", std::to_string(info.generations) + ", keys stay for " +
-                            Seconds(info.max_age) + " at least");
+    line("shards", std::to_string(info.shards));
   }
   line("stored bytes", std::to_string(info.stored_bytes));
   line("keys",
@@ -91,6 +86,7 @@ void InfoAsText(const RedisFilterInfo& info, Console* console) {
                       : "in " + Seconds(info.expires_in));
   line("rebuilds", std::to_string(info.rebuilds) +
                        (info.rebuilding ? ", one is running" : ""));
+  line("verified", info.verified ? "yes" : "no: " + info.unverified);
 }
 
 RedisStatus CheckSize(const SharedOptions& options) {
@@ -165,6 +161,11 @@ ExitCode SharedCreate(const SharedContext& context) {
     context.console->Line(info.name + ": created: " + info.scheme + ", " +
                           std::to_string(info.bits) + " bits, " +
                           std::to_string(info.probes) + " per key");
+    if (!info.own_writers_only) {
+      context.console->Line(
+          "Other programs may write it: a rebuild only adds keys, unless "
+          "--writers-stopped is given (see --own-writers-only)");
+    }
   }
   return kSuccess;
 }
@@ -187,20 +188,17 @@ ExitCode SharedInfo(const SharedContext& context) {
           : info.occupancy > 0.5;
   if (overfull) {
     context.console->Error(context.who + ": " + info.name +
-                           ": overfull: rebuild it, rotate it, or move to a "
-                           "larger one");
+                           ": overfull: rebuild it, or move to a larger one");
   }
   return kSuccess;
 }
 
-ExitCode SharedRotate(const SharedContext& context) {
+ExitCode SharedConfirm(const SharedContext& context) {
   std::unique_ptr<RedisFilter> filter;
-  bool rotated = false;
   RedisStatus status = OpenFilter(context.options, &filter);
-  if (status.ok()) status = filter->Rotate(context.options.force, &rotated);
+  if (status.ok()) status = filter->Confirm();
   if (!status.ok()) return Fail(context, status);
-  Report(context, context.options.filter.name,
-         rotated ? "rotated" : "not old enough yet");
+  Report(context, context.options.filter.name, "confirmed");
   return kSuccess;
 }
 

@@ -26,7 +26,7 @@ ExitCode SharedAdd(const SharedContext& context);
 ExitCode SharedCheck(const SharedContext& context);
 ExitCode SharedRebuild(const SharedContext& context);
 ExitCode SharedInfo(const SharedContext& context);
-ExitCode SharedRotate(const SharedContext& context);
+ExitCode SharedConfirm(const SharedContext& context);
 ExitCode SharedMove(const SharedContext& context);
 ExitCode SharedDelete(const SharedContext& context);
 ExitCode SharedExport(const SharedContext& context);

@@ -52,20 +52,6 @@ void AddRedisOptions(CLI::App* app, SharedOptions* options) {
               "The longest that a batch of keys may take; default: 5s. Long "
               "work on the server has 10s at least")
       ->group(kRedisGroup);
-  CLI::Option* tls =
-      app->add_flag("--tls", redis->tls.enabled,
-                    "Encrypt; needs a build with hiredis 1.0 or later");
-  app->add_option("--tls-ca", redis->tls.ca_file,
-                  "Certificates to trust; default: the system's")
-      ->type_name("FILE")
-      ->needs(tls);
-  app->add_option("--tls-cert", redis->tls.certificate,
-                  "Our own certificate, with --tls-key")
-      ->type_name("FILE")
-      ->needs(tls);
-  app->add_option("--tls-key", redis->tls.key, "Our own key")
-      ->type_name("FILE")
-      ->needs(tls);
   const std::vector<CLI::Option*> all = app->get_options();
   for (size_t i = others; i < all.size(); ++i) all[i]->group(kRedisGroup);
 }
@@ -117,24 +103,20 @@ void AddCreateOptions(CLI::App* app, SharedOptions* options) {
                 "Until 'rebuild' has finished, all keys may match and none can "
                 "be added: for keys that exist already")
       ->group(kSizeGroup);
-  app->add_option("--generations", filter->generations,
-                  "2 to 16: deltabloom shared rotate lets keys go that are "
-                  "older than --max-age")
-      ->type_name("N")
-      ->check(NotNegative())
+  app->add_flag("--own-writers-only", filter->own_writers_only,
+                "Every program that writes the bitmap uses Deltabloom or the "
+                "protocol of its adds; else a rebuild without "
+                "--writers-stopped keeps all bits. local: as if given")
       ->group(kSizeGroup);
-  AddDuration(app, "--max-age", &filter->max_age,
-              "See --generations and rotate")
+  app->add_flag("--durable", filter->durable,
+                "The server has appendonly yes, appendfsync always and no "
+                "replicas: a restart needs no 'confirm'")
       ->group(kSizeGroup);
   app->add_option("--shard-bytes", filter->shard_bytes,
                   "local: cut what is larger into shards of so many bytes; "
                   "default: 536870912")
       ->type_name("N")
       ->check(NotNegative())
-      ->group(kSizeGroup);
-  app->add_flag("--spread", filter->spread,
-                "local: shards over the slots of a cluster, instead of all on "
-                "one")
       ->group(kSizeGroup);
 }
 
@@ -167,8 +149,8 @@ void AddKeyOptions(CLI::App* app, SharedOptions* options) {
 void AddRebuildOptions(CLI::App* app, SharedOptions* options) {
   RedisRebuildOptions* rebuild = &options->rebuild;
   app->add_flag("--writers-stopped", rebuild->writers_stopped,
-                "With --adopt: replace the bitmap, because no other program "
-                "writes to it meanwhile. Without this option its keys stay, "
+                "Replace a bitmap that other programs may write, because none "
+                "of them writes to it now. Without this option its keys stay, "
                 "and the new ones are added");
   AddDuration(app, "--settle", &rebuild->settle,
               "Wait that long before the first key is read: longer than a "

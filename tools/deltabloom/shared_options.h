@@ -24,7 +24,6 @@ struct SharedOptions {
   bool fail_closed = false;
 
   RedisRebuildOptions rebuild;
-  bool force = false;
   bool replace = false;
   std::string to;    // another filter's name
   std::string file;  // of Guava's bytes
