@@ -238,7 +238,7 @@ class Shared(unittest.TestCase):
         self.assertEqual(self.call("export", "h", "-").stdout, known)
         self.fails(1, "there is a filter", "import", "h", path)
         self.done("add", "h", keys="goes")
-        self.assertIn("h: replaced", self.done("import", "h", path, "--replace"))
+        self.assertIn("h: replaced", self.done("import", "h", path, "--replace", "--writers-stopped"))
         self.assertEqual(self.call("export", "h", "-").stdout, known)
         self.assertIn("added to", self.done("import", "theirs", path, "--adopt"))
         self.done("create", "other", "--keys", "10", "--scheme", "guava-helper")
@@ -259,12 +259,12 @@ class Shared(unittest.TestCase):
         result = self.call("check", "f", "--key", "a", "--key", "b")
         self.assertEqual(result.returncode, 0)
         self.assertEqual(result.stdout.splitlines()[:2], [b"may match  a", b"may match  b"])
-        self.assertRegex(result.stderr.decode(), f"redis 127.0.0.1:{self.port}: .*--fail-closed")
+        self.assertRegex(result.stderr.decode(), f"redis 127.0.0.1:{self.port}, key .*--fail-closed")
         counts = json.loads(self.call("check", "f", "--key", "a", "--json").stdout)
         self.assertEqual((counts["failed_open"], counts["absent"]), (1, 0))
         for words in (("check", "f", "--key", "a", "--fail-closed"), ("add", "f", "--key", "a"),
                       ("info", "f"), ("rebuild", "f"), ("create", "f", "--keys", "9")):
-            self.fails(1, f"redis 127.0.0.1:{self.port}: ", *words)
+            self.fails(1, f"redis 127.0.0.1:{self.port}, key ", *words)
 
     def test_lost_bits(self):
         self.done("create", "f", "--keys", "10")
