@@ -29,18 +29,18 @@ function(deltabloom_count_lines name)
   endif()
 endfunction()
 
-# A floor: object files that the libraries above it are made of. Includes are
+# A layer: object files that the libraries above it are made of. Includes are
 # written from the top of the tree.
-function(deltabloom_floor name)
-  cmake_parse_arguments(arg "" "" "SOURCES;FLOORS" ${ARGN})
+function(deltabloom_layer name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LAYERS" ${ARGN})
   add_library(${name} OBJECT ${arg_SOURCES})
   target_include_directories(${name} PUBLIC
     ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(${name} PRIVATE deltabloom_build_flags)
   deltabloom_count_lines(${name})
-  foreach(floor ${arg_FLOORS})
+  foreach(layer ${arg_LAYERS})
     target_include_directories(${name} PUBLIC
-      $<TARGET_PROPERTY:${floor},INTERFACE_INCLUDE_DIRECTORIES>)
+      $<TARGET_PROPERTY:${layer},INTERFACE_INCLUDE_DIRECTORIES>)
   endforeach()
 endfunction()
 
@@ -48,10 +48,10 @@ endfunction()
 # shared, and only the public headers to include. EXPORTS names the version
 # script that says what a shared one exports; default is all of our own.
 function(deltabloom_library name component)
-  cmake_parse_arguments(arg "" "EXPORTS" "SOURCES;FLOORS" ${ARGN})
+  cmake_parse_arguments(arg "" "EXPORTS" "SOURCES;LAYERS" ${ARGN})
   set(objects)
-  foreach(floor ${arg_FLOORS})
-    list(APPEND objects $<TARGET_OBJECTS:${floor}>)
+  foreach(layer ${arg_LAYERS})
+    list(APPEND objects $<TARGET_OBJECTS:${layer}>)
   endforeach()
   add_library(${name} ${arg_SOURCES} ${objects})
   add_library(deltabloom::${component} ALIAS ${name})
