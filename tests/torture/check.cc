@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <stdexcept>
 
 #include "table/sst/read_block.h"
 #include "table/sst/sst.h"
@@ -22,6 +23,9 @@ using internal::SstFilter;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
 
+// RocksDB refuses the database for its own order: it cannot be judged.
+struct Abandoned {};
+
 class Check {
  public:
   Check(const Plan& plan, Ending ending, const Folders& folders,
@@ -35,79 +39,65 @@ class Check {
                   DrawConfiguration(numbers_.Next(), sabotage), nullptr),
         reader_(&database_, &journal->totals, numbers_.Next()) {}
 
-  // False after a failure.
-  bool Run(State* state) {
+  // Throws Abandoned, or std::runtime_error, which says what is wrong.
+  State Run() {
     journal_->SetStep("opening the database");
-    if (!Ok(database_.Open(Database::Mode::kReadWrite), "opening it") ||
-        !ResolveTransactions()) {
-      return false;
-    }
+    Verify(database_.Open(Database::Mode::kReadWrite), "opening it");
+    journal_->SetStep("ending prepared transactions");
+    if (database_.transactions != nullptr) ResolveTransactions();
+    State state;
     // Not earlier: now the journal knows what became of transactions.
     const Model model(&before_, journal_, ending_);
     for (uint32_t slot = 0; slot < kSlots; ++slot) {
       journal_->SetStep("reading slot " + std::to_string(slot));
-      if (!Fail(JudgeSlot(model, slot, &database_, &reader_, &journal_->totals,
-                          &state->slots[slot]))) {
-        return false;
-      }
+      state.slots[slot] = reader_.Judge(model, slot);
     }
     journal_->SetStep("lookups before the flush");
-    if (!LookUpAll(*state) || !Settle()) return false;
+    LookUpAll(state);
+    Settle();
     journal_->SetStep("lookups after the flush");
-    if (!LookUpAll(*state)) return false;
+    LookUpAll(state);
     journal_->SetStep("creating column families");
     for (uint32_t slot = 1; slot < kSlots; ++slot) {
-      SlotState* const missing = &state->slots[slot];
+      SlotState* const missing = &state.slots[slot];
       if (missing->exists) continue;
       missing->exists = true;
       missing->generation = static_cast<uint32_t>(plan_.cycle) * 1000 + 1000;
-      if (!Ok(database_.CreateFamily(slot, missing->generation),
-              "creating a column family")) {
-        return false;
-      }
+      Verify(database_.CreateFamily(slot, missing->generation),
+             "creating a column family");
     }
     CountTables();
     database_.CountFilters(&journal_->totals);
     journal_->totals.lookups += reader_.lookups();
     journal_->SetStep("closing the database");
-    return Ok(database_.Close(), "closing it");
+    Verify(database_.Close(), "closing it");
+    return state;
   }
 
  private:
-  bool Fail(const std::string& problem) {
-    if (!problem.empty()) journal_->Fail(problem);
-    return problem.empty();
-  }
-  bool Ok(const Status& status, const char* what) {
-    if (IsMisorder(status.ToString())) {
-      ++journal_->totals.abandoned;
-      journal_->abandoned = true;
-      return false;
-    }
-    return Fail(status.ok() ? ""
-                            : std::string("after the end of the process, ") +
-                                  what + " fails: " + status.ToString());
+  void Verify(const Status& status, const char* what) {
+    if (status.ok()) return;
+    if (IsMisorder(status.ToString())) throw Abandoned();
+    throw std::runtime_error(std::string("after the end of the process, ") +
+                             what + " fails: " + status.ToString());
   }
 
-  bool ResolveTransactions() {
-    if (database_.transactions() == nullptr) return true;
-    journal_->SetStep("ending prepared transactions");
+  void ResolveTransactions() {
     const Model model(&before_, journal_, ending_);
     std::vector<rocksdb::Transaction*> prepared;
-    database_.transactions()->GetAllPreparedTransactions(&prepared);
+    database_.transactions->GetAllPreparedTransactions(&prepared);
     for (rocksdb::Transaction* const pointer : prepared) {
       const std::unique_ptr<rocksdb::Transaction> transaction(pointer);
       ++journal_->totals.transactions_recovered;
       const auto number =
           static_cast<uint32_t>(std::stoul(transaction->GetName().substr(1)));
       if (model.MustBeCommitted(number)) {
-        return Fail("transaction " + std::to_string(number) +
-                    " was committed, and is only prepared");
+        throw std::runtime_error("transaction " + std::to_string(number) +
+                                 " was committed, and is only prepared");
       }
       const bool commit = numbers_.Below(2) == 0;
-      const Status status =
-          commit ? transaction->Commit() : transaction->Rollback();
-      if (!Ok(status, "ending a prepared transaction")) return false;
+      Verify(commit ? transaction->Commit() : transaction->Rollback(),
+             "ending a prepared transaction");
       for (uint32_t i = 0; i < journal_->size(); ++i) {
         Record& record = journal_->at(i);
         if (record.begin == 0 || record.transaction != number) continue;
@@ -115,62 +105,53 @@ class Check {
         journal_->End(&record, commit ? Outcome::kDone : Outcome::kUndone);
       }
     }
-    return true;
   }
 
-  bool LookUpAll(const State& state) {
+  void LookUpAll(const State& state) {
     for (uint32_t slot = 0; slot < kSlots; ++slot) {
-      if (database_.family(slot).handle == nullptr) continue;
+      if (database_.families[slot].handle == nullptr) continue;
       const std::vector<Value>& values = state.slots[slot].values;
       std::vector<uint32_t> keys(kKeys);
-      for (uint32_t i = 0; i < kKeys; ++i) keys[i] = i;
-      for (uint32_t i = kKeys - 1; i > 0; --i) {
+      for (uint32_t i = 0; i < kKeys; ++i) {
+        keys[i] = i;
         std::swap(keys[i], keys[numbers_.Below(i + 1)]);
       }
-      if (!Fail(reader_.LookUp(slot, keys, values))) return false;
+      reader_.LookUp(slot, keys, values);
       for (uint32_t i = 0; i < kKeys; i += kKeysPerGroup) {
-        if (!Fail(reader_.Iterate(slot, keys[i], values))) return false;
+        reader_.Iterate(slot, keys[i], values);
       }
     }
-    return true;
   }
 
   // Puts all keys into tables, as a filter knows no others; and makes every log
   // obsolete, as the next process may have another engine. A flush of nothing
   // would keep the logs, hence the deletions.
-  bool Settle() {
-    rocksdb::DB* const db = database_.db();
+  void Settle() {
+    rocksdb::DB* const db = database_.db.get();
+    std::vector<ColumnFamilyHandle*> families;
     for (uint32_t slot = 0; slot < kSlots; ++slot) {
-      ColumnFamilyHandle* const family = database_.family(slot).handle;
-      if (family == nullptr) continue;
-      if (!Ok(db->Delete(rocksdb::WriteOptions(), family,
-                         AbsentKeyText(slot, 0)),
-              "a write")) {
-        return false;
-      }
+      families.push_back(database_.families[slot].handle);
+      if (families[slot] == nullptr) continue;
+      Verify(db->Delete(rocksdb::WriteOptions(), families[slot],
+                        AbsentKeyText(slot, 0)),
+             "a write");
     }
-    for (uint32_t slot = 0; slot < kSlots; ++slot) {
-      ColumnFamilyHandle* const family = database_.family(slot).handle;
+    for (ColumnFamilyHandle* const family : families) {
       if (family == nullptr) continue;
-      journal_->SetStep("flush and compaction of slot " + std::to_string(slot));
-      if (!Ok(db->Flush(rocksdb::FlushOptions(), family), "a flush")) {
-        return false;
-      }
-      if (numbers_.Below(6) == 0 &&
-          !Ok(db->CompactRange(rocksdb::CompactRangeOptions(), family, nullptr,
-                               nullptr),
-              "a compaction")) {
-        return false;
-      }
+      journal_->SetStep("flush and compaction of " + family->GetName());
+      Verify(db->Flush(rocksdb::FlushOptions(), family), "a flush");
+      if (numbers_.Below(6) != 0) continue;
+      Verify(db->CompactRange(rocksdb::CompactRangeOptions(), family, nullptr,
+                              nullptr),
+             "a compaction");
     }
-    return true;
   }
 
   void CountTables() {
-    for (uint32_t slot = 0; slot < kSlots; ++slot) {
+    for (const Family& family : database_.families) {
       rocksdb::TablePropertiesCollection tables;
-      static_cast<void>(database_.db()->GetPropertiesOfAllTables(
-          database_.family(slot).handle, &tables));
+      static_cast<void>(
+          database_.db->GetPropertiesOfAllTables(family.handle, &tables));
       for (const auto& [unused, properties] : tables) {
         if (properties->filter_size == 0) continue;
         const bool ours = properties->filter_policy_name.find("deltabloom") !=
@@ -257,7 +238,7 @@ bool DrawFault(const std::string& folder, bench::MixedNumbers* numbers,
 std::vector<uint32_t> DrawKeys(Database* database, const std::string& table,
                                uint32_t slot, bench::MixedNumbers* numbers) {
   std::vector<rocksdb::LiveFileMetaData> files;
-  database->db()->GetLiveFilesMetaData(&files);
+  database->db->GetLiveFilesMetaData(&files);
   uint32_t first = 0;
   uint32_t last = kKeys - 1;
   size_t n = 40;
@@ -296,17 +277,21 @@ void CheckDamaged(const Plan& plan, const Folders& folders,
     journal->SetStep("reading with " + fault.Describe());
     const bool opened = database.Open(Database::Mode::kReadOnly).ok();
     Reader reader(&database, totals, numbers.Next(), true);
-    std::string problem;
-    for (uint32_t slot = 0; opened && slot < kSlots && problem.empty();
-         ++slot) {
-      if (database.family(slot).handle == nullptr) continue;
-      const std::vector<Value>& values = state.slots[slot].values;
-      const std::vector<uint32_t> keys =
-          DrawKeys(&database, fault.file, slot, &numbers);
-      problem = reader.LookUp(slot, keys, values);
-      for (size_t k = 0; k < 10 && kIteratorsReport && problem.empty(); ++k) {
-        problem = reader.Iterate(slot, keys[k], values);
+    try {
+      for (uint32_t slot = 0; opened && slot < kSlots; ++slot) {
+        if (database.families[slot].handle == nullptr) continue;
+        const std::vector<Value>& values = state.slots[slot].values;
+        const std::vector<uint32_t> keys =
+            DrawKeys(&database, fault.file, slot, &numbers);
+        reader.LookUp(slot, keys, values);
+        for (size_t k = 0; k < 10 && kIteratorsReport; ++k) {
+          reader.Iterate(slot, keys[k], values);
+        }
       }
+    } catch (const std::runtime_error& error) {
+      throw std::runtime_error("with " + fault.Describe() + ": " +
+                               error.what() + "\nopened for reading with\n" +
+                               database.configuration.description);
     }
     totals->lookups_under_damage += reader.lookups();
     totals->errors_under_damage += reader.errors();
@@ -314,40 +299,21 @@ void CheckDamaged(const Plan& plan, const Folders& folders,
     if (fault.bit >= 0 && (!opened || reader.errors() > 0)) {
       ++totals->bit_flips_reported;
     }
-    if (problem.empty()) continue;
-    journal->Fail("with " + fault.Describe() + ": " + problem +
-                  "\nopened for reading with\n" +
-                  database.configuration().description);
-    return;
   }
 }
 
 }  // namespace
 
-std::string JudgeSlot(const Model& model, uint32_t slot, Database* database,
-                      Reader* reader, Totals* totals, SlotState* state) {
-  const Family& family = database->family(slot);
-  state->exists = family.handle != nullptr;
-  state->generation = family.generation;
-  std::string problem = model.JudgeSlot(slot, state->exists, state->generation);
-  if (!problem.empty() || !state->exists) return problem;
-  problem = reader->Scan(slot, &state->values);
-  for (uint32_t key = 0; key < kKeys && problem.empty(); ++key) {
-    problem = model.Judge(slot, family.generation, key, state->values[key]);
-  }
-  totals->keys_checked += kKeys;
-  return problem;
-}
-
 void RunCheck(const Plan& plan, Ending ending, const Folders& folders,
               const Sabotage& sabotage, Journal* journal) {
-  State state;
-  {
-    Check check(plan, ending, folders, sabotage, journal);
-    if (!check.Run(&state)) return;
+  try {
+    const State state = Check(plan, ending, folders, sabotage, journal).Run();
+    CheckDamaged(plan, folders, sabotage, state, journal);
+    state.Save(folders.state);
+  } catch (const Abandoned&) {
+    ++journal->totals.abandoned;
+    journal->abandoned = true;
   }
-  CheckDamaged(plan, folders, sabotage, state, journal);
-  if (!journal->failed()) state.Save(folders.state);
 }
 
 }  // namespace deltabloom::torture

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -40,24 +41,19 @@ bool IsMisorder(const std::string& error) {
          error.find("L0 file") != std::string::npos;
 }
 
-Database::Database(std::string path, Engine engine, Configuration configuration,
+Database::Database(const std::string& at, Engine with, Configuration how,
                    rocksdb::Env* env)
-    : path_(std::move(path)),
-      engine_(engine),
-      configuration_(std::move(configuration)),
-      env_(env) {
-  configuration_.db.create_if_missing = true;
-  configuration_.db.statistics = rocksdb::CreateDBStatistics();
-  if (env_ != nullptr) configuration_.db.env = env_;
+    : path(at), engine(with), configuration(std::move(how)) {
+  configuration.db.create_if_missing = true;
+  configuration.db.statistics = rocksdb::CreateDBStatistics();
+  if (env != nullptr) configuration.db.env = env;
 }
-
-Database::~Database() { static_cast<void>(Close()); }
 
 Status Database::Open(Mode mode) {
   std::vector<std::string> names;
-  rocksdb::DBOptions listing = configuration_.db;
+  rocksdb::DBOptions listing = configuration.db;
   listing.statistics = nullptr;
-  Status status = DB::ListColumnFamilies(listing, path_, &names);
+  Status status = DB::ListColumnFamilies(listing, path, &names);
   if (!status.ok()) names = {"default"};
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   std::vector<uint32_t> slots;
@@ -72,78 +68,78 @@ Status Database::Open(Mode mode) {
       return Status::Corruption("a column family that was dropped", name);
     }
     opened[slot] = true;
-    families_[slot].generation = generation;
+    families[slot].generation = generation;
     slots.push_back(slot);
-    descriptors.emplace_back(name, configuration_.families[slot]);
+    descriptors.emplace_back(name, configuration.families[slot]);
   }
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   if (mode == Mode::kReadOnly) {
-    status = Own(&db_, [&](auto* db) {
-      return DB::OpenForReadOnly(configuration_.db, path_, descriptors,
-                                 &handles, db);
+    status = Own(&db, [&](auto* opened_db) {
+      return DB::OpenForReadOnly(configuration.db, path, descriptors, &handles,
+                                 opened_db);
     });
-  } else if (engine_ == Engine::kPlain) {
-    status = Own(&db_, [&](auto* db) {
-      return DB::Open(configuration_.db, path_, descriptors, &handles, db);
+  } else if (engine == Engine::kPlain) {
+    status = Own(&db, [&](auto* opened_db) {
+      return DB::Open(configuration.db, path, descriptors, &handles, opened_db);
     });
   } else {
     rocksdb::TransactionDBOptions options;
-    options.write_policy = engine_ == Engine::kWritePrepared
+    options.write_policy = engine == Engine::kWritePrepared
                                ? rocksdb::WRITE_PREPARED
                                : rocksdb::WRITE_COMMITTED;
     options.rollback_merge_operands = true;
     // A busy machine is no failure.
     options.transaction_lock_timeout = 60'000;
     options.default_lock_timeout = 60'000;
-    status = TransactionDB::Open(configuration_.db, options, path_, descriptors,
-                                 &handles, &transactions_);
-    if (status.ok()) db_.reset(transactions_);
+    status = TransactionDB::Open(configuration.db, options, path, descriptors,
+                                 &handles, &transactions);
+    if (status.ok()) db.reset(transactions);
   }
   if (!status.ok()) return status;
   for (size_t i = 0; i < slots.size(); ++i) {
-    families_[slots[i]].handle = handles[i];
+    families[slots[i]].handle = handles[i];
   }
   return status;
 }
 
 Status Database::Close() {
-  if (db_ == nullptr) return Status::OK();
-  for (Family& family : families_) {
-    if (family.handle != nullptr) db_->DestroyColumnFamilyHandle(family.handle);
+  if (db == nullptr) return Status::OK();
+  for (Family& family : families) {
+    if (family.handle != nullptr) db->DestroyColumnFamilyHandle(family.handle);
     family.handle = nullptr;
   }
-  Status status = db_->Close();
+  Status status = db->Close();
   // Refused while a compaction of WritePrepared holds a snapshot.
   for (int i = 0; i < 6000 && status.IsAborted(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    status = db_->Close();
+    status = db->Close();
   }
-  db_.reset();
-  transactions_ = nullptr;
+  db.reset();
+  transactions = nullptr;
   return status;
 }
 
 Status Database::CreateFamily(uint32_t slot, uint32_t generation) {
-  Family& family = families_[slot];
+  Family& family = families[slot];
   const Status status =
-      db_->CreateColumnFamily(configuration_.families[slot],
-                              FamilyName(slot, generation), &family.handle);
+      db->CreateColumnFamily(configuration.families[slot],
+                             FamilyName(slot, generation), &family.handle);
   if (status.ok()) family.generation = generation;
   return status;
 }
 
 Status Database::DropFamily(uint32_t slot) {
-  Family& family = families_[slot];
-  const Status status = db_->DropColumnFamily(family.handle);
+  Family& family = families[slot];
+  const Status status = db->DropColumnFamily(family.handle);
   if (!status.ok()) return status;
-  db_->DestroyColumnFamilyHandle(family.handle);
+  db->DestroyColumnFamilyHandle(family.handle);
   family.handle = nullptr;
   return status;
 }
 
 void Database::CountFilters(Totals* totals) {
   const auto take = [&](rocksdb::Tickers ticker) {
-    return configuration_.db.statistics->getAndResetTickerCount(ticker);
+    return configuration.db.statistics->getAndResetTickerCount(ticker);
   };
   const uint64_t useful = take(rocksdb::BLOOM_FILTER_USEFUL);
   const uint64_t positive = take(rocksdb::BLOOM_FILTER_FULL_POSITIVE);
@@ -152,83 +148,106 @@ void Database::CountFilters(Totals* totals) {
   totals->filters_useful += useful + take(rocksdb::BLOOM_FILTER_PREFIX_USEFUL);
 }
 
-std::string Reader::Compare(const char* by, uint32_t slot, uint32_t key,
-                            const Status& status, const std::string& found,
-                            const Value& expected) {
-  ++lookups_;
-  Value value;
-  if (status.ok()) {
-    value = found;
-  } else if (!status.IsNotFound()) {
-    ++errors_;
-    if (errors_allowed_) return "";
-    return std::string(by) + " of key '" + KeyText(slot, key) + "' of slot " +
-           std::to_string(slot) + " fails: " + status.ToString();
-  }
-  if (value == expected) return "";
-  return std::string(by) + " of key '" + KeyText(slot, key) + "' (number " +
-         std::to_string(key) + ") of slot " + std::to_string(slot) + " finds " +
-         DescribeValue(value) + ", and an iterator found " +
-         DescribeValue(expected);
-}
-
-std::string Reader::CompareAbsent(const char* by, uint32_t slot, uint32_t key,
-                                  const Status& status) {
-  ++lookups_;
-  if (status.IsNotFound()) return "";
+void Reader::CountError(const std::string& what, const Status& status) {
   ++errors_;
-  if (errors_allowed_ && !status.ok()) return "";
-  return std::string(by) + " of key '" + AbsentKeyText(slot, key) +
-         "', which was never written, returns " + status.ToString();
+  if (!errors_allowed_) {
+    throw std::runtime_error(what + " returns " + status.ToString());
+  }
 }
 
-std::string Reader::Scan(uint32_t slot, std::vector<Value>* values) {
-  values->assign(kKeys, std::nullopt);
+void Reader::Compare(const char* by, uint32_t slot, uint32_t key,
+                     const Status& status, const std::string& found,
+                     const Value& expected) {
+  ++lookups_;
+  const std::string what = std::string(by) + " of key '" + KeyText(slot, key) +
+                           "' (number " + std::to_string(key) + ") of slot " +
+                           std::to_string(slot);
+  if (!status.ok() && !status.IsNotFound()) return CountError(what, status);
+  const Value value = status.ok() ? Value(found) : std::nullopt;
+  if (value == expected) return;
+  throw std::runtime_error(what + " finds " + DescribeValue(value) +
+                           ", and an iterator found " +
+                           DescribeValue(expected));
+}
+
+void Reader::CompareAbsent(const char* by, uint32_t slot, uint32_t key,
+                           const Status& status) {
+  ++lookups_;
+  if (status.IsNotFound()) return;
+  const std::string what = std::string(by) + " of key '" +
+                           AbsentKeyText(slot, key) +
+                           "', which was never written,";
+  if (status.ok()) throw std::runtime_error(what + " finds it");
+  CountError(what, status);
+}
+
+std::unique_ptr<rocksdb::Iterator> Reader::NewIterator(
+    uint32_t slot, const ReadOptions& options) {
+  return std::unique_ptr<rocksdb::Iterator>(
+      database_->db->NewIterator(options, database_->families[slot].handle));
+}
+
+std::vector<Value> Reader::Scan(uint32_t slot) {
+  std::vector<Value> values(kKeys);
   ReadOptions options;
   options.total_order_seek = true;
-  const std::unique_ptr<rocksdb::Iterator> iterator(
-      database_->db()->NewIterator(options, database_->family(slot).handle));
-  const std::string where = "an iterator over slot " + std::to_string(slot);
+  const auto iterator = NewIterator(slot, options);
+  const std::string what = "an iterator over slot " + std::to_string(slot);
   int64_t last = -1;
   for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
     uint32_t key = 0;
-    const std::string text = iterator->key().ToString();
-    if (!ParseKey(slot, text, &key) || int64_t{key} <= last) {
-      return where + " comes to '" + text + "', which " +
-             (int64_t{key} <= last ? "is out of order" : "was never written");
+    const Slice text = iterator->key();
+    if (!ParseKey(slot, text.ToStringView(), &key) || int64_t{key} <= last) {
+      throw std::runtime_error(what + " comes to '" + text.ToString() +
+                               "', which was never written or out of order");
     }
     last = key;
-    (*values)[key] = iterator->value().ToString();
+    values[key] = iterator->value().ToString();
     ++totals_->entries_iterated;
   }
-  if (iterator->status().ok()) return "";
-  return where + " fails: " + iterator->status().ToString();
+  if (!iterator->status().ok()) CountError(what, iterator->status());
+  return values;
 }
 
-std::string Reader::LookUp(uint32_t slot, const std::vector<uint32_t>& keys,
-                           const std::vector<Value>& values) {
-  rocksdb::ColumnFamilyHandle* const family = database_->family(slot).handle;
+SlotState Reader::Judge(const Model& model, uint32_t slot) {
+  const auto check = [](const std::string& problem) {
+    if (!problem.empty()) throw std::runtime_error(problem);
+  };
+  const Family& family = database_->families[slot];
+  SlotState state;
+  state.exists = family.handle != nullptr;
+  state.generation = family.generation;
+  check(model.JudgeSlot(slot, state.exists, state.generation));
+  if (!state.exists) return state;
+  state.values = Scan(slot);
+  for (uint32_t key = 0; key < kKeys; ++key) {
+    check(model.Judge(slot, state.generation, key, state.values[key]));
+  }
+  totals_->keys_checked += kKeys;
+  return state;
+}
+
+void Reader::LookUp(uint32_t slot, const std::vector<uint32_t>& keys,
+                    const std::vector<Value>& values) {
+  rocksdb::ColumnFamilyHandle* const family = database_->families[slot].handle;
   for (const uint32_t key : keys) {
     PinnableSlice value;
-    Status status = database_->db()->Get(
+    Status status = database_->db->Get(
         ReadOptions(), family, DrawKeyText(slot, key, &numbers_), &value);
-    std::string problem =
-        Compare("Get", slot, key, status, value.ToString(), values[key]);
-    if (!problem.empty()) return problem;
+    Compare("Get", slot, key, status, value.ToString(), values[key]);
     if (key % 4 != 0) continue;
     value.Reset();
-    status = database_->db()->Get(ReadOptions(), family,
-                                  AbsentKeyText(slot, key), &value);
-    problem = CompareAbsent("Get", slot, key, status);
-    if (!problem.empty()) return problem;
+    status = database_->db->Get(ReadOptions(), family, AbsentKeyText(slot, key),
+                                &value);
+    CompareAbsent("Get", slot, key, status);
   }
-  return MultiGet(slot, keys, values);
+  MultiGet(slot, keys, values);
 }
 
-std::string Reader::MultiGet(uint32_t slot, const std::vector<uint32_t>& keys,
-                             const std::vector<Value>& values) {
-  rocksdb::DB* const db = database_->db();
-  rocksdb::ColumnFamilyHandle* const family = database_->family(slot).handle;
+void Reader::MultiGet(uint32_t slot, const std::vector<uint32_t>& keys,
+                      const std::vector<Value>& values) {
+  rocksdb::DB* const db = database_->db.get();
+  rocksdb::ColumnFamilyHandle* const family = database_->families[slot].handle;
   for (size_t begin = 0; begin < keys.size();) {
     const size_t n =
         std::min<size_t>(keys.size() - begin, 1 + numbers_.Below(50));
@@ -241,7 +260,7 @@ std::string Reader::MultiGet(uint32_t slot, const std::vector<uint32_t>& keys,
     const std::vector<Slice> slices(texts.begin(), texts.end());
     std::vector<std::string> found;
     std::vector<Status> statuses(slices.size());
-    if (database_->engine() == Engine::kWritePrepared) {
+    if (database_->engine == Engine::kWritePrepared) {
       // The newer call shows prepared writes that are not committed (seen in
       // RocksDB 7.8).
       statuses =
@@ -257,21 +276,16 @@ std::string Reader::MultiGet(uint32_t slot, const std::vector<uint32_t>& keys,
     size_t at = 0;
     for (size_t i = 0; i < n; ++i) {
       const uint32_t key = keys[begin + i];
-      std::string problem =
-          Compare("MultiGet", slot, key, statuses[at], found[at], values[key]);
+      Compare("MultiGet", slot, key, statuses[at], found[at], values[key]);
       ++at;
-      if (problem.empty() && i % 3 == 0) {
-        problem = CompareAbsent("MultiGet", slot, key, statuses[at++]);
-      }
-      if (!problem.empty()) return problem;
+      if (i % 3 == 0) CompareAbsent("MultiGet", slot, key, statuses[at++]);
     }
     begin += n;
   }
-  return "";
 }
 
-std::string Reader::Iterate(uint32_t slot, uint32_t key,
-                            const std::vector<Value>& values) {
+void Reader::Iterate(uint32_t slot, uint32_t key,
+                     const std::vector<Value>& values) {
   const auto yes = [&] { return numbers_.Below(2) == 0; };
   // The group.
   const uint32_t first = key / kKeysPerGroup * kKeysPerGroup;
@@ -286,10 +300,8 @@ std::string Reader::Iterate(uint32_t slot, uint32_t key,
   } else {
     group.prefix_same_as_start = true;
   }
-  std::string problem = Walk(
-      slot, group, DrawKeyText(slot, first, &numbers_).substr(0, kPrefixSize),
-      first, first + kKeysPerGroup, true, values);
-  if (!problem.empty()) return problem;
+  Walk(slot, group, DrawKeyText(slot, first, &numbers_).substr(0, kPrefixSize),
+       first, first + kKeysPerGroup, true, values);
   // A range.
   const bool with_first = yes();
   const bool with_last = yes();
@@ -301,25 +313,22 @@ std::string Reader::Iterate(uint32_t slot, uint32_t key,
   ReadOptions range;
   range.auto_prefix_mode = true;
   range.iterate_upper_bound = &upper;
-  problem = Walk(
-      slot, range, with_first ? KeyText(slot, key) : AbsentKeyText(slot, key),
-      key + (with_first ? 0 : 1), last + (with_last ? 1 : 0), true, values);
-  if (!problem.empty()) return problem;
+  Walk(slot, range, with_first ? KeyText(slot, key) : AbsentKeyText(slot, key),
+       key + (with_first ? 0 : 1), last + (with_last ? 1 : 0), true, values);
   // From the key on.
   ReadOptions all;
   all.total_order_seek = true;
   const bool forward = yes();
-  return Walk(slot, all, DrawKeyText(slot, key, &numbers_), forward ? key : 0,
-              forward ? kKeys : key + 1, forward, values);
+  Walk(slot, all, DrawKeyText(slot, key, &numbers_), forward ? key : 0,
+       forward ? kKeys : key + 1, forward, values);
 }
 
 // What comes from `start` on: the keys of [begin, end) that have values, at
 // most 20 of them. Only an upper bound stops it at the end.
-std::string Reader::Walk(uint32_t slot, const ReadOptions& options,
-                         const std::string& start, uint32_t begin, uint32_t end,
-                         bool forward, const std::vector<Value>& values) {
-  const std::unique_ptr<rocksdb::Iterator> iterator(
-      database_->db()->NewIterator(options, database_->family(slot).handle));
+void Reader::Walk(uint32_t slot, const ReadOptions& options,
+                  const std::string& start, uint32_t begin, uint32_t end,
+                  bool forward, const std::vector<Value>& values) {
+  const auto iterator = NewIterator(slot, options);
   const std::string what =
       "an iterator over slot " + std::to_string(slot) + " from '" + start + "'";
   int64_t next = forward ? int64_t{begin} : int64_t{end} - 1;
@@ -337,8 +346,9 @@ std::string Reader::Walk(uint32_t slot, const ReadOptions& options,
     const bool parsed = ParseKey(slot, iterator->key().ToStringView(), &at);
     if (parsed && at >= end && options.iterate_upper_bound == nullptr) break;
     if (!parsed || at != next || values[at] != iterator->value().ToString()) {
-      return what + " comes to '" + iterator->key().ToString() +
-             "' where key number " + std::to_string(next) + " is next";
+      throw std::runtime_error(
+          what + " comes to '" + iterator->key().ToString() +
+          "' where key number " + std::to_string(next) + " is next");
     }
     ++totals_->entries_iterated;
     next += forward ? 1 : -1;
@@ -347,13 +357,11 @@ std::string Reader::Walk(uint32_t slot, const ReadOptions& options,
     --steps;
   }
   ++lookups_;
-  if (!iterator->status().ok()) {
-    ++errors_;
-    if (errors_allowed_) return "";
-    return what + " fails: " + iterator->status().ToString();
+  if (!iterator->status().ok()) return CountError(what, iterator->status());
+  if (steps > 0 && in_range()) {
+    throw std::runtime_error(what + " ends before key number " +
+                             std::to_string(next));
   }
-  if (steps == 0 || !in_range()) return "";
-  return what + " ends before key number " + std::to_string(next);
 }
 
 }  // namespace deltabloom::torture

@@ -31,47 +31,36 @@ struct Family {
 // database again (facebook/rocksdb#10922).
 bool IsMisorder(const std::string& error);
 
-class Database {
- public:
+struct Database {
   enum class Mode { kReadWrite, kReadOnly };
 
   // `env` may be null and must outlive it.
-  Database(std::string path, Engine engine, Configuration configuration,
+  Database(const std::string& path, Engine engine, Configuration configuration,
            rocksdb::Env* env);
-  ~Database();
+  ~Database() { static_cast<void>(Close()); }
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
   // With all its column families.
   rocksdb::Status Open(Mode mode);
-  // The result of DB::Close.
   rocksdb::Status Close();
 
   rocksdb::Status CreateFamily(uint32_t slot, uint32_t generation);
   // REQUIRES: exclusive lock of the family's mutex.
   rocksdb::Status DropFamily(uint32_t slot);
 
-  rocksdb::DB* db() const { return db_.get(); }
-  // Null without transactions.
-  rocksdb::TransactionDB* transactions() const { return transactions_; }
-  Engine engine() const { return engine_; }
-  Family& family(uint32_t slot) { return families_[slot]; }
-  const Configuration& configuration() const { return configuration_; }
-
   // Counts what filters did since the last call.
   void CountFilters(Totals* totals);
 
- private:
-  const std::string path_;
-  const Engine engine_;
-  Configuration configuration_;
-  rocksdb::Env* const env_;
-  std::unique_ptr<rocksdb::DB> db_;
-  rocksdb::TransactionDB* transactions_ = nullptr;
-  Family families_[kSlots];
+  const std::string path;
+  const Engine engine;
+  Configuration configuration;
+  std::unique_ptr<rocksdb::DB> db;
+  rocksdb::TransactionDB* transactions = nullptr;  // null if kPlain
+  Family families[kSlots];
 };
 
-// Reads and compares. Functions return what is wrong, or nothing.
+// Reads and compares. Throws std::runtime_error, which says what is wrong.
 class Reader {
  public:
   // With `errors_allowed`, an answer may be an error, but never "not found" for
@@ -84,33 +73,39 @@ class Reader {
         errors_allowed_(errors_allowed) {}
 
   // All entries of a slot, by an iterator, which consults no filter.
-  std::string Scan(uint32_t slot, std::vector<Value>* values);
+  std::vector<Value> Scan(uint32_t slot);
+
+  // What the model and a scan have to say of a slot, and what it holds.
+  SlotState Judge(const Model& model, uint32_t slot);
 
   // The keys by Get and by MultiGet, and some absent ones; each must have the
   // value that `values` has for its number.
-  std::string LookUp(uint32_t slot, const std::vector<uint32_t>& keys,
-                     const std::vector<Value>& values);
+  void LookUp(uint32_t slot, const std::vector<uint32_t>& keys,
+              const std::vector<Value>& values);
 
   // The group of the key by an iterator that may consult filters for its
   // prefix; a range from the key on that it may consult them for; and, from
   // the key on, some keys in either direction.
-  std::string Iterate(uint32_t slot, uint32_t key,
-                      const std::vector<Value>& values);
+  void Iterate(uint32_t slot, uint32_t key, const std::vector<Value>& values);
 
   uint64_t errors() const { return errors_; }  // answers that were errors
   uint64_t lookups() const { return lookups_; }
 
  private:
-  std::string MultiGet(uint32_t slot, const std::vector<uint32_t>& keys,
-                       const std::vector<Value>& values);
-  std::string Compare(const char* by, uint32_t slot, uint32_t key,
-                      const rocksdb::Status& status, const std::string& found,
-                      const Value& expected);
-  std::string CompareAbsent(const char* by, uint32_t slot, uint32_t key,
-                            const rocksdb::Status& status);
-  std::string Walk(uint32_t slot, const rocksdb::ReadOptions& options,
-                   const std::string& start, uint32_t begin, uint32_t end,
-                   bool forward, const std::vector<Value>& values);
+  void MultiGet(uint32_t slot, const std::vector<uint32_t>& keys,
+                const std::vector<Value>& values);
+  void Compare(const char* by, uint32_t slot, uint32_t key,
+               const rocksdb::Status& status, const std::string& found,
+               const Value& expected);
+  void CompareAbsent(const char* by, uint32_t slot, uint32_t key,
+                     const rocksdb::Status& status);
+  void Walk(uint32_t slot, const rocksdb::ReadOptions& options,
+            const std::string& start, uint32_t begin, uint32_t end,
+            bool forward, const std::vector<Value>& values);
+  // An answer that is an error.
+  void CountError(const std::string& what, const rocksdb::Status& status);
+  std::unique_ptr<rocksdb::Iterator> NewIterator(
+      uint32_t slot, const rocksdb::ReadOptions& options);
 
   Database* const database_;
   Totals* const totals_;

@@ -66,25 +66,33 @@ class Operations {
     return IOStatus::OK();
   }
 
-  // The note and `operation` are one step for other threads.
-  IOStatus Note(const std::string& line,
-                const std::function<IOStatus()>& operation) {
+  // A change of a file: its turn; then note and operation, in one step for
+  // other threads.
+  IOStatus Change(const std::string& path, const std::string& note,
+                  const std::function<IOStatus()>& operation) {
+    if (!Watches(path)) return operation();
+    const IOStatus status = Turn();
+    if (!status.ok()) return status;
     const std::lock_guard<std::mutex> lock(mutex_);
-    Write(line);
-    return operation ? operation() : IOStatus::OK();
+    Write(note);
+    return operation();
   }
 
-  // As Note; what has the name `to` is kept, in case the rename is lost.
-  IOStatus NoteRename(const std::string& from, const std::string& to,
-                      const std::function<IOStatus()>& operation) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+  // As Change, and keeps what has the name `to`, in case the rename is lost.
+  IOStatus Rename(const std::string& from, const std::string& to,
+                  const std::function<IOStatus()>& operation) {
     const std::string undo =
         plan_.notes + "/undo" + std::to_string(++undo_files_);
-    unlink(undo.c_str());
-    const bool existed = link(to.c_str(), undo.c_str()) == 0;
-    Write("rename " + (existed ? undo : std::string("-")) + " " + from + " " +
-          to);
-    return operation();
+    const bool existed = Watches(to) && link(to.c_str(), undo.c_str()) == 0;
+    return Change(
+        to,
+        "rename " + (existed ? undo : std::string("-")) + " " + from + " " + to,
+        operation);
+  }
+
+  void Note(const std::string& note) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Write(note);
   }
 
  private:
@@ -100,7 +108,7 @@ class Operations {
   Journal* const journal_;
   std::mutex mutex_;
   int notes_ = -1;
-  uint64_t undo_files_ = 0;
+  std::atomic<uint64_t> undo_files_{0};
   std::atomic<uint64_t> operations_{0};
 };
 
@@ -142,7 +150,7 @@ class WatchedFile : public rocksdb::FSWritableFileOwnerWrapper {
     const uint64_t size = size_;
     IOStatus status = operations_->Turn();
     if (status.ok()) {
-      operations_->Note("sync " + std::to_string(size) + " " + path_, nullptr);
+      operations_->Note("sync " + std::to_string(size) + " " + path_);
     }
     return status;
   }
@@ -170,7 +178,7 @@ class WatchedFolder : public rocksdb::FSDirectoryWrapper {
 
   IOStatus Fsync(const IOOptions&, IODebugContext*) override {
     IOStatus status = operations_->Turn();
-    if (status.ok()) operations_->Note("folder " + path_, nullptr);
+    if (status.ok()) operations_->Note("folder " + path_);
     return status;
   }
   IOStatus FsyncWithDirOptions(const IOOptions& options,
@@ -195,13 +203,10 @@ class Disk : public rocksdb::FileSystemWrapper {
   IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
                            std::unique_ptr<FSWritableFile>* file,
                            IODebugContext* context) override {
-    const auto make = [&] {
+    const IOStatus status = operations_.Change(path, "new " + path, [&] {
       return target()->NewWritableFile(path, options, file, context);
-    };
-    if (!operations_.Watches(path)) return make();
-    IOStatus status = operations_.Turn();
-    if (status.ok()) status = operations_.Note("new " + path, make);
-    if (status.ok()) Watch(path, 0, file);
+    });
+    if (status.ok() && operations_.Watches(path)) Watch(path, 0, file);
     return status;
   }
   IOStatus ReopenWritableFile(const std::string& path,
@@ -230,31 +235,22 @@ class Disk : public rocksdb::FileSystemWrapper {
   IOStatus RenameFile(const std::string& from, const std::string& to,
                       const IOOptions& options,
                       IODebugContext* context) override {
-    const auto rename = [&] {
+    return operations_.Rename(from, to, [&] {
       return target()->RenameFile(from, to, options, context);
-    };
-    if (!operations_.Watches(to)) return rename();
-    const IOStatus status = operations_.Turn();
-    return status.ok() ? operations_.NoteRename(from, to, rename) : status;
+    });
   }
   IOStatus LinkFile(const std::string& from, const std::string& to,
                     const IOOptions& options,
                     IODebugContext* context) override {
-    const auto link = [&] {
+    return operations_.Change(to, "new " + to, [&] {
       return target()->LinkFile(from, to, options, context);
-    };
-    if (!operations_.Watches(to)) return link();
-    const IOStatus status = operations_.Turn();
-    return status.ok() ? operations_.Note("new " + to, link) : status;
+    });
   }
   IOStatus DeleteFile(const std::string& path, const IOOptions& options,
                       IODebugContext* context) override {
-    const auto remove = [&] {
+    return operations_.Change(path, "delete " + path, [&] {
       return target()->DeleteFile(path, options, context);
-    };
-    if (!operations_.Watches(path)) return remove();
-    const IOStatus status = operations_.Turn();
-    return status.ok() ? operations_.Note("delete " + path, remove) : status;
+    });
   }
 
  private:

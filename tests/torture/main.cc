@@ -3,8 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
-#include <limits>
-#include <map>
 #include <memory>
 #include <random>
 #include <sstream>
@@ -51,25 +49,14 @@ int Main(int argc, char** argv) {
   std::string json;
   bool verbose = false;
   CLI::App app("Usage: script/test --long torture --help");
-  // Numbers are parsed by ParseCount, for the same errors as elsewhere.
-  std::map<std::string, std::string> counts;
-  for (const char* const name :
-       {"--cycles", "--first", "--seed", "--timeout"}) {
-    app.add_option(name, counts[name]);
-  }
+  app.add_option("--cycles", run.cycles)->check(CLI::Range(1, 1'000'000));
+  app.add_option("--first", run.first);
+  app.add_option("--seed", run.seed);
+  app.add_option("--timeout", run.timeout_seconds);
   app.add_option("--keep", keep);
   app.add_option("--json", json);
   app.add_flag("--verbose", verbose);
   if (!bench::ParseCommandLine({argv + 1, argv + argc}, &app)) return 0;
-  const auto count = [&](const char* name, uint64_t least, uint64_t most,
-                         uint64_t* value) {
-    if (app.count(name) == 0) return;
-    *value = bench::ParseCount(name, counts.at(name), least, most);
-  };
-  count("--cycles", 1, 1'000'000, &run.cycles);
-  count("--first", 0, 1'000'000, &run.first);
-  count("--seed", 0, std::numeric_limits<uint64_t>::max(), &run.seed);
-  count("--timeout", 1, 1'000'000, &run.timeout_seconds);
 
   Journal* const journal = Journal::Create();
   const auto write_counts = [&] {

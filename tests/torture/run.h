@@ -40,7 +40,7 @@ Failure Run(const RunOptions& options, Journal* journal);
 // 20 cycles, then the next one begins empty.
 uint64_t FirstOfDatabase(uint64_t cycle);
 
-// The processes of a cycle; their failures are in the journal.
+// The processes of a cycle. Their failures are in the journal, or thrown.
 
 // Writes until it is killed, or closes the database.
 void RunWork(const Plan& plan, const Folders& folders, const Sabotage& sabotage,
@@ -50,11 +50,6 @@ void RunWork(const Plan& plan, const Folders& folders, const Sabotage& sabotage,
 // its tables, and the new state in its file, unless it had to be abandoned.
 void RunCheck(const Plan& plan, Ending ending, const Folders& folders,
               const Sabotage& sabotage, Journal* journal);
-
-// What is wrong with one slot of an open database, if anything; and what it
-// holds. Used for the database and for copies of it.
-std::string JudgeSlot(const Model& model, uint32_t slot, Database* database,
-                      Reader* reader, Totals* totals, SlotState* state);
 
 }  // namespace deltabloom::torture
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <stdexcept>
 #include <thread>
 
 #include "tests/torture/run.h"
@@ -25,6 +26,9 @@ using rocksdb::Status;
 using rocksdb::Transaction;
 using rocksdb::WriteOptions;
 
+// Ends a thread.
+struct Stop {};
+
 // What the threads share.
 struct Workplace {
   const Plan* plan;
@@ -36,21 +40,33 @@ struct Workplace {
   std::atomic<bool> stop{false};
   std::atomic<uint32_t> transactions{0};  // numbers in use
 
-  // True for OK. Otherwise it is a failure, unless a file operation failed on
-  // purpose before or RocksDB complains of its own order; the thread must stop.
-  bool Ok(const Status& status, const char* what) {
-    if (status.ok()) return true;
+  // Unless OK, it is a failure, except after a file operation that failed on
+  // purpose or when RocksDB complains of its own order; and the thread stops.
+  void Verify(const Status& status, const char* what) {
+    if (status.ok()) return;
     const std::string error =
         std::string(what) + " fails: " + status.ToString();
     if (IsMisorder(error) && !journal->write_failed.exchange(true)) {
       ++journal->totals.misorders;
     }
     if (!journal->write_failed) journal->Fail(error);
-    return false;
+    throw Stop();
   }
-  rocksdb::DB* db() const { return database->db(); }
+  // All threads stop when the journal is full.
+  Record* NewRecord(Kind kind, uint32_t slot, uint32_t generation) {
+    Record* const record = journal->New();
+    if (record == nullptr) {
+      stop = true;
+      throw Stop();
+    }
+    record->kind = kind;
+    record->slot = static_cast<uint8_t>(slot);
+    record->generation = generation;
+    return record;
+  }
+  rocksdb::DB* db() const { return database->db.get(); }
   ColumnFamilyHandle* handle(uint32_t slot) const {
-    return database->family(slot).handle;
+    return database->families[slot].handle;
   }
 };
 
@@ -67,20 +83,18 @@ class Writer {
   }
 
   void Run() {
-    while (!work_->stop && Step()) {
-    }
+    while (!work_->stop) Step();
   }
 
  private:
   // Longer values are put anew instead of merged.
   static constexpr size_t kLongValue = 600;
 
-  // False if the thread must stop.
-  bool Step() {
+  void Step() {
     slot_ = static_cast<uint32_t>(numbers_.Below(kSlots));
-    Family& family = work_->database->family(slot_);
+    Family& family = work_->database->families[slot_];
     const std::shared_lock<std::shared_mutex> lock(family.mutex);
-    if (family.handle == nullptr) return true;
+    if (family.handle == nullptr) return;
     family_ = family.handle;
     SlotState& current = current_[slot_];
     if (!current.exists || current.generation != family.generation) {
@@ -93,7 +107,7 @@ class Writer {
     options_.disableWAL = work_->plan->no_log[slot_];
     options_.sync = synced_;
     changes_.clear();
-    const Engine engine = work_->database->engine();
+    const Engine engine = work_->database->engine;
     const uint64_t draw = numbers_.Below(1000);
     if (draw < 250) return LookUp();
     if (draw < 400) return WriteBatch();
@@ -118,17 +132,10 @@ class Writer {
     return Kind::kPut;
   }
 
-  // A record that is not begun, among the changes; null when the journal is
-  // full, and then all threads stop.
+  // A record that is not begun, among the changes.
   Record* NewChange(Kind kind, uint32_t key, bool synced) {
-    Record* const record = journal_->New();
-    if (record == nullptr) {
-      work_->stop = true;
-      return nullptr;
-    }
-    record->kind = kind;
-    record->slot = static_cast<uint8_t>(slot_);
-    record->generation = current_[slot_].generation;
+    Record* const record =
+        work_->NewRecord(kind, slot_, current_[slot_].generation);
     record->key = key;
     record->key_end = key + 1;
     record->synced = synced;
@@ -141,12 +148,12 @@ class Writer {
   void Begin() {
     for (Record* const record : changes_) journal_->Begin(record);
   }
-  bool Ok(const Status& status, const char* what) {
-    return work_->Ok(status, what);
+  void Verify(const Status& status, const char* what) {
+    work_->Verify(status, what);
   }
-  // The changes are done; false if they failed.
-  bool End(const Status& status, const char* what) {
-    if (!Ok(status, what)) return false;
+  // The changes are done, if the status is OK.
+  void End(const Status& status, const char* what) {
+    Verify(status, what);
     for (Record* const record : changes_) {
       for (uint32_t key = record->key; key < record->key_end; ++key) {
         Current(key) = After(Current(key), *record);
@@ -155,14 +162,12 @@ class Writer {
       ++journal_->acknowledged;
       ++journal_->totals.writes_acknowledged;
     }
-    return true;
   }
   // They have not been done after all.
-  bool TakeBack() {
+  void TakeBack() {
     for (Record* const record : changes_) {
       journal_->End(record, Outcome::kUndone);
     }
-    return true;
   }
 
   // The same call of a WriteBatch, a Transaction and, with options, a DB.
@@ -179,51 +184,46 @@ class Writer {
                : target->Merge(options..., family_, key, value);
   }
 
-  bool WriteOne() {
+  void WriteOne() {
     const uint32_t key = OwnKey();
     Record* const record = NewChange(DrawKind(key), key, synced_);
-    if (record == nullptr) return false;
     Begin();
-    return End(Apply(*record, work_->db(), options_), "a write");
+    End(Apply(*record, work_->db(), options_), "a write");
   }
 
-  bool WriteBatch() {
+  void WriteBatch() {
     rocksdb::WriteBatch batch;
     for (uint64_t n = 2 + numbers_.Below(12); n > 0; --n) {
       const uint32_t key = OwnKey();
       Record* const record = NewChange(DrawKind(key), key, synced_);
-      if (record == nullptr) return false;
-      if (!Ok(Apply(*record, &batch), "filling a batch")) return false;
+      Verify(Apply(*record, &batch), "filling a batch");
     }
     Begin();
-    return End(work_->db()->Write(options_, &batch), "a batch of writes");
+    End(work_->db()->Write(options_, &batch), "a batch of writes");
   }
 
-  bool DeleteRange() {
+  void DeleteRange() {
     const uint32_t key = OwnKey();
     const uint32_t end =
         std::min(key + 1 + static_cast<uint32_t>(numbers_.Below(30)),
                  (number_ + 1) * kKeysPerWriter - 1);
-    if (end <= key) return true;
+    if (end <= key) return;
     Record* const record = NewChange(Kind::kDeleteRange, key, synced_);
-    if (record == nullptr) return false;
     record->key_end = end;
     Begin();
     ++journal_->totals.range_deletes;
-    return End(
-        work_->db()->DeleteRange(options_, family_, Text(key), Text(end)),
+    End(work_->db()->DeleteRange(options_, family_, Text(key), Text(end)),
         "a range delete");
   }
 
-  bool Transact() {
+  void Transact() {
     const std::unique_ptr<Transaction> transaction(
-        work_->database->transactions()->BeginTransaction(options_));
+        work_->database->transactions->BeginTransaction(options_));
     const bool two_phases = numbers_.Below(2) == 0;
     const uint32_t id = two_phases ? ++work_->transactions : 0;
     for (uint64_t n = 1 + numbers_.Below(6); n > 0; --n) {
       const uint32_t key = OwnKey();
       Record* const record = NewChange(DrawKind(key), key, synced_);
-      if (record == nullptr) return false;
       record->transaction = id;
       std::string before;
       Status status =
@@ -231,7 +231,7 @@ class Writer {
       if (status.ok() || status.IsNotFound()) {
         status = Apply(*record, transaction.get());
       }
-      if (!Ok(status, "filling a transaction")) return false;
+      Verify(status, "filling a transaction");
     }
     ++journal_->totals.transactions;
     if (two_phases) {
@@ -240,18 +240,19 @@ class Writer {
       if (status.ok()) status = transaction->Prepare();
       const bool commit = numbers_.Below(5) != 0;
       if (status.ok() && !commit) status = transaction->Rollback();
-      if (!Ok(status, "a prepared transaction")) return false;
+      Verify(status, "a prepared transaction");
       if (!commit) return TakeBack();
     } else if (numbers_.Below(6) == 0) {
-      return Ok(transaction->Rollback(), "a rollback");  // nothing was begun
+      // Nothing was begun.
+      return Verify(transaction->Rollback(), "a rollback");
     } else {
       Begin();
     }
-    return End(transaction->Commit(), "a commit");
+    End(transaction->Commit(), "a commit");
   }
 
-  bool Ingest() {
-    const Configuration& configuration = work_->database->configuration();
+  void Ingest() {
+    const Configuration& configuration = work_->database->configuration;
     rocksdb::SstFileWriter file(
         rocksdb::EnvOptions(),
         rocksdb::Options(configuration.db, configuration.families[slot_]));
@@ -264,13 +265,12 @@ class Writer {
          key += 1 + static_cast<uint32_t>(numbers_.Below(3))) {
       const Kind kind = numbers_.Below(5) == 0 ? Kind::kDelete : Kind::kPut;
       Record* const record = NewChange(kind, key, false);
-      if (record == nullptr) return false;
       record->stays = true;
       status = kind == Kind::kPut ? file.Put(Text(key), ValueText(record->id))
                                   : file.Delete(Text(key));
     }
     if (status.ok()) status = file.Finish();
-    if (!Ok(status, "writing a file to ingest")) return false;
+    Verify(status, "writing a file to ingest");
     rocksdb::IngestExternalFileOptions ingestion;
     ingestion.move_files = numbers_.Below(2) == 0;
     Begin();
@@ -279,26 +279,24 @@ class Writer {
     // done.
     if (status.IsTryAgain()) return TakeBack();
     if (status.ok()) ++journal_->totals.files_ingested;
-    return End(status, "an ingestion");
+    End(status, "an ingestion");
   }
 
-  bool LookUp() {
+  void LookUp() {
     const uint32_t key = OwnKey();
     std::string found;
     const Status status =
         work_->db()->Get(ReadOptions(), family_, Text(key), &found);
     ++journal_->totals.lookups;
-    if (!status.IsNotFound() && !Ok(status, "Get while others write")) {
-      return false;
-    }
+    if (!status.IsNotFound()) Verify(status, "Get while others write");
     const Value value = status.ok() ? Value(found) : std::nullopt;
-    if (value == Current(key)) return true;
+    if (value == Current(key)) return;
     journal_->Fail("Get of key '" + KeyText(slot_, key) + "' of slot " +
                    std::to_string(slot_) + " finds, while others write, " +
                    DescribeValue(value) +
                    ", and its writer has the acknowledgement of " +
                    DescribeValue(Current(key)));
-    return false;
+    throw Stop();
   }
 
   Workplace* const work_;
@@ -324,25 +322,25 @@ class Admin {
         numbers_(work->plan->SeedFor(Plan::kAdmin)) {}
 
   void Run() {
-    while (!work_->stop && Step()) {
+    while (!work_->stop) {
+      Step();
       std::this_thread::sleep_for(
           std::chrono::milliseconds(numbers_.Below(40)));
     }
   }
 
  private:
-  // False if the thread must stop.
-  bool Step() {
+  void Step() {
     const auto slot = static_cast<uint32_t>(numbers_.Below(kSlots));
     if (work_->handle(slot) == nullptr) return RemakeFamily(slot);
     const uint64_t draw = numbers_.Below(100);
     if (draw < 30) {
-      return Do(Kind::kFlush, slot, 0, [&] {
+      return Do(Kind::kFlush, slot, 0, "a flush", [&] {
         return work_->db()->Flush(rocksdb::FlushOptions(), work_->handle(slot));
       });
     }
     if (draw < 44) {
-      return Do(Kind::kSync, 0, 0, [&] {
+      return Do(Kind::kSync, 0, 0, "a sync of the log", [&] {
         return numbers_.Below(2) == 0 ? work_->db()->SyncWAL()
                                       : work_->db()->FlushWAL(true);
       });
@@ -352,47 +350,36 @@ class Admin {
     // In WritePrepared RocksDB cannot recover prepared transactions on a
     // dropped column family.
     const bool may_drop =
-        slot != 0 && work_->database->engine() != Engine::kWritePrepared;
-    if (draw < 89) return !may_drop || RemakeFamily(slot);
+        slot != 0 && work_->database->engine != Engine::kWritePrepared;
+    if (draw < 89) return may_drop ? RemakeFamily(slot) : void();
     if (draw < 95) return MakeCheckpoint();
     return MakeBackup();
   }
 
   // An operation with a record.
   template <typename Operation>
-  bool Do(Kind kind, uint32_t slot, uint32_t generation,
+  void Do(Kind kind, uint32_t slot, uint32_t generation, const char* what,
           const Operation& operation) {
-    Record* const record = journal_->New();
-    if (record == nullptr) return false;
-    record->kind = kind;
-    record->slot = static_cast<uint8_t>(slot);
-    record->generation = generation;
+    Record* const record = work_->NewRecord(kind, slot, generation);
     journal_->Begin(record);
-    static constexpr const char* kNames[] = {"a flush", "a sync of the log", "",
-                                             "dropping a column family",
-                                             "creating a column family"};
-    if (!work_->Ok(operation(), kNames[static_cast<size_t>(kind) -
-                                       static_cast<size_t>(Kind::kFlush)])) {
-      return false;
-    }
+    work_->Verify(operation(), what);
     journal_->End(record, Outcome::kDone);
-    return true;
   }
 
-  bool Compact(uint32_t slot) {
+  void Compact(uint32_t slot) {
     rocksdb::CompactRangeOptions options;
     options.exclusive_manual_compaction = false;
     if (numbers_.Below(2) == 0) {
       options.bottommost_level_compaction =
           rocksdb::BottommostLevelCompaction::kForce;
     }
-    return work_->Ok(work_->db()->CompactRange(options, work_->handle(slot),
-                                               nullptr, nullptr),
-                     "a compaction");
+    work_->Verify(work_->db()->CompactRange(options, work_->handle(slot),
+                                            nullptr, nullptr),
+                  "a compaction");
   }
 
-  bool SetOptions(uint32_t slot) {
-    const std::string& policy = work_->database->configuration().policies[slot];
+  void SetOptions(uint32_t slot) {
+    const std::string& policy = work_->database->configuration.policies[slot];
     std::pair<std::string, std::string> option = {
         "write_buffer_size", std::to_string(65536 << numbers_.Below(4))};
     // The policy of a sabotage has no options.
@@ -402,30 +389,28 @@ class Admin {
                 "{filter_policy={" + DrawChange(&numbers_) + ";}}"};
     }
     ++journal_->totals.set_options;
-    return work_->Ok(work_->db()->SetOptions(work_->handle(slot), {option}),
-                     "SetOptions");
+    work_->Verify(work_->db()->SetOptions(work_->handle(slot), {option}),
+                  "SetOptions");
   }
 
   // Drops the family and creates the next one; a cycle may begin or end in
   // between.
-  bool RemakeFamily(uint32_t slot) {
-    Family& family = work_->database->family(slot);
+  void RemakeFamily(uint32_t slot) {
+    Family& family = work_->database->families[slot];
     const std::unique_lock<std::shared_mutex> lock(family.mutex);
     // Names are never used twice: their files might be.
     const uint32_t next = static_cast<uint32_t>(work_->plan->cycle) * 1000 + 1 +
                           journal_->size() % 1000;
     if (family.handle != nullptr) {
-      if (!Do(Kind::kDropFamily, slot, family.generation,
-              [&] { return work_->database->DropFamily(slot); })) {
-        return false;
-      }
+      Do(Kind::kDropFamily, slot, family.generation, "dropping a column family",
+         [&] { return work_->database->DropFamily(slot); });
       ++journal_->totals.families_dropped;
     }
-    return Do(Kind::kCreateFamily, slot, next,
-              [&] { return work_->database->CreateFamily(slot, next); });
+    Do(Kind::kCreateFamily, slot, next, "creating a column family",
+       [&] { return work_->database->CreateFamily(slot, next); });
   }
 
-  bool MakeCheckpoint() {
+  void MakeCheckpoint() {
     const std::string path = work_->folders->copies + "/checkpoint";
     fs::remove_all(path);
     rocksdb::Checkpoint* made = nullptr;
@@ -434,13 +419,12 @@ class Admin {
     const uint64_t from = journal_->Now();
     if (status.ok()) status = checkpoint->CreateCheckpoint(path);
     const uint64_t until = journal_->Now();
-    if (!work_->Ok(status, "a checkpoint")) return false;
-    if (!CheckCopy("checkpoint", path, from, until)) return false;
+    work_->Verify(status, "a checkpoint");
+    CheckCopy("checkpoint", path, from, until);
     ++journal_->totals.checkpoints;
-    return true;
   }
 
-  bool MakeBackup() {
+  void MakeBackup() {
     const std::string path = work_->folders->copies + "/backup";
     const std::string restored = work_->folders->copies + "/restored";
     fs::remove_all(path);
@@ -457,37 +441,35 @@ class Admin {
     if (status.ok()) {
       status = engine->RestoreDBFromLatestBackup(restored, restored);
     }
-    if (!work_->Ok(status, "a backup")) return false;
-    if (!CheckCopy("backup", restored, from, until)) return false;
+    work_->Verify(status, "a backup");
+    CheckCopy("backup", restored, from, until);
     ++journal_->totals.backups;
-    return true;
   }
 
   // Nothing of a copy may fail, whatever the disk does to the original.
-  bool CheckCopy(const char* what, const std::string& path, uint64_t from,
+  void CheckCopy(const char* what, const std::string& path, uint64_t from,
                  uint64_t until) {
     // Its log may have prepared transactions, which only their engine takes.
-    Database copy(path, work_->database->engine(),
+    Database copy(path, work_->database->engine,
                   DrawConfiguration(numbers_.Next(), *work_->sabotage),
                   nullptr);
-    const Status status = copy.Open(Database::Mode::kReadWrite);
-    std::string problem =
-        status.ok() ? "" : "cannot be opened: " + status.ToString();
     const Model model(work_->before, journal_, Ending::kKilled, from, until);
     Reader reader(&copy, &journal_->totals, numbers_.Next());
-    for (uint32_t slot = 0; slot < kSlots && problem.empty(); ++slot) {
-      SlotState state;
-      problem =
-          JudgeSlot(model, slot, &copy, &reader, &journal_->totals, &state);
-      if (!problem.empty() || !state.exists) continue;
-      std::vector<uint32_t> keys;
-      for (uint32_t key = 0; key < kKeys; key += 5) keys.push_back(key);
-      problem = reader.LookUp(slot, keys, state.values);
+    try {
+      const Status status = copy.Open(Database::Mode::kReadWrite);
+      if (!status.ok()) throw std::runtime_error(status.ToString());
+      for (uint32_t slot = 0; slot < kSlots; ++slot) {
+        const SlotState state = reader.Judge(model, slot);
+        if (!state.exists) continue;
+        std::vector<uint32_t> keys;
+        for (uint32_t key = 0; key < kKeys; key += 5) keys.push_back(key);
+        reader.LookUp(slot, keys, state.values);
+      }
+    } catch (const std::runtime_error& error) {
+      journal_->Fail(std::string("a ") + what + ": " + error.what());
+      throw Stop();
     }
     journal_->totals.lookups += reader.lookups();
-    if (problem.empty()) return true;
-    journal_->Fail(std::string("a ") + what + ": " + problem);
-    return false;
   }
 
   Workplace* const work_;
@@ -511,15 +493,21 @@ void RunWork(const Plan& plan, const Folders& folders, const Sabotage& sabotage,
                     DrawConfiguration(plan.SeedFor(Plan::kOpen), sabotage),
                     env.get());
   Workplace work{&plan, &folders, &sabotage, &database, journal, &before};
-  if (!work.Ok(database.Open(Database::Mode::kReadWrite),
-               "opening the database")) {
+  try {
+    work.Verify(database.Open(Database::Mode::kReadWrite),
+                "opening the database");
+  } catch (const Stop&) {
     WaitForDeath(journal);
   }
   std::vector<std::thread> threads;
-  for (uint32_t i = 0; i < kWriters; ++i) {
-    threads.emplace_back([&work, i] { Writer(&work, i).Run(); });
+  for (uint32_t i = 0; i <= kWriters; ++i) {
+    threads.emplace_back([&work, i] {
+      try {
+        i < kWriters ? Writer(&work, i).Run() : Admin(&work).Run();
+      } catch (const Stop&) {
+      }
+    });
   }
-  threads.emplace_back([&work] { Admin(&work).Run(); });
   const auto end = std::chrono::steady_clock::now() +
                    std::chrono::milliseconds(plan.max_millis);
   const auto enough = [&] {
@@ -534,13 +522,13 @@ void RunWork(const Plan& plan, const Folders& folders, const Sabotage& sabotage,
   if (!plan.closes) WaitForDeath(journal);
   work.stop = true;
   for (std::thread& thread : threads) thread.join();
-  Record* const record = journal->New();
-  if (record != nullptr) {
-    record->kind = Kind::kClose;
+  try {
+    Record* const record = work.NewRecord(Kind::kClose, 0, 0);
     journal->Begin(record);
+    work.Verify(database.Close(), "closing the database");
+    journal->End(record, Outcome::kDone);
+  } catch (const Stop&) {
   }
-  work.Ok(database.Close(), "closing the database");
-  if (record != nullptr) journal->End(record, Outcome::kDone);
 }
 
 }  // namespace deltabloom::torture
