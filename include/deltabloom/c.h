@@ -1,19 +1,17 @@
-/* Deltabloom from C, and from languages that call C.
+/* Deltabloom for C, and for languages that call C.
  *
- * The functions down to "RocksDB" are in libdeltabloom; those after it in
+ * The functions up to "RocksDB" are in libdeltabloom; the others are in
  * libdeltabloom_rocksdb, which needs no other library of Deltabloom.
  *
  * Conventions, those of RocksDB's c.h:
  *
- * - Strings that come in end in a zero byte. Keys and filters are any bytes, of
- *   the length beside them; a key of length 0 may be null.
- * - A function with errptr says there what went wrong: *errptr, null before the
- *   call, gets one line that is the caller's to free. On success it stays.
- *   errptr itself may be null.
- * - What the caller must free goes to deltabloom_free(). *_destroy() takes
- * null, too.
+ * - Strings passed in end in a zero byte. Keys and filters are any bytes, with
+ *   their length; a key of length 0 may be null.
+ * - On error *errptr, which is null before the call, receives one line that the
+ *   caller frees. On success it stays null. errptr itself may be null.
+ * - The caller frees with deltabloom_free(). *_destroy() accepts null.
  * - No exception leaves these functions. Objects are for one thread at a time,
- *   but for filters, which any number of threads may ask.
+ *   except filters, which any number of threads may query.
  */
 #ifndef DELTABLOOM_C_H_
 #define DELTABLOOM_C_H_
@@ -42,17 +40,17 @@ DELTABLOOM_C_EXPORT void deltabloom_free(void* memory);
 
 /* --- Options of a filter: FilterOptions of deltabloom/filter.h --- */
 
-/* The defaults; null without memory. */
+/* The defaults; null if memory has run out. */
 DELTABLOOM_C_EXPORT deltabloom_options_t* deltabloom_options_create(void);
 DELTABLOOM_C_EXPORT void deltabloom_options_destroy(deltabloom_options_t*);
-/* 0 to 1000; default 10. Judged when a builder is created. */
+/* 0 to 1000; default 10. Checked when a builder is created. */
 DELTABLOOM_C_EXPORT void deltabloom_options_set_bits_per_key(
     deltabloom_options_t*, double bits_per_key);
 /* "classic" (default), "local", "compact" or "auto". */
 DELTABLOOM_C_EXPORT void deltabloom_options_set_layout(deltabloom_options_t*,
                                                        const char* layout,
                                                        char** errptr);
-/* "murmurhash2" (default), or "leveldb" for classic filters as LevelDB's. */
+/* "murmurhash2" (default), or "leveldb" for classic filters of LevelDB. */
 DELTABLOOM_C_EXPORT void deltabloom_options_set_hash(deltabloom_options_t*,
                                                      const char* hash,
                                                      char** errptr);
@@ -67,39 +65,39 @@ DELTABLOOM_C_EXPORT void deltabloom_options_set_max_build_bytes(
 DELTABLOOM_C_EXPORT deltabloom_builder_t* deltabloom_builder_create(
     const deltabloom_options_t* options, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_builder_destroy(deltabloom_builder_t*);
-/* An error is lack of memory; from then on the builder gives no filter. */
+/* Fails only if memory has run out; the builder then makes no filter. */
 DELTABLOOM_C_EXPORT void deltabloom_builder_add(deltabloom_builder_t*,
                                                 const char* key, size_t length,
                                                 char** errptr);
 DELTABLOOM_C_EXPORT uint64_t
 deltabloom_builder_keys_added(const deltabloom_builder_t*);
-/* Bytes that finishing would give now. */
+/* The size of the filter that finishing would return now. */
 DELTABLOOM_C_EXPORT uint64_t
 deltabloom_builder_filter_size(const deltabloom_builder_t*);
-/* The filter's raw bytes, for the caller to free, and their number; the builder
- * is empty then and can be used again. Null, and *size = 0, on error. */
+/* Returns the filter's raw bytes, which the caller frees, and their number. The
+ * builder is then empty and can be used again. Null, and *size = 0, on error.
+ */
 DELTABLOOM_C_EXPORT char* deltabloom_builder_finish(deltabloom_builder_t*,
                                                     size_t* size,
                                                     char** errptr);
 
-/* --- Asking: Filter of deltabloom/filter.h --- */
+/* --- Lookups: Filter of deltabloom/filter.h --- */
 
-/* A view over raw filter bytes, which must outlive it. Any bytes are safe: what
- * is no filter answers "may match". `hash` as above, null for "murmurhash2".
- * Null on error: another hash, or no memory. */
+/* A view of raw filter bytes, which must outlive it. Any bytes are safe: those
+ * that are no filter answer "may match". `hash` as above, null for
+ * "murmurhash2". Null on error: an unknown hash, or memory has run out. */
 DELTABLOOM_C_EXPORT deltabloom_filter_t* deltabloom_filter_create(
     const char* bytes, size_t size, const char* hash, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_filter_destroy(deltabloom_filter_t*);
 /* 0 only if the key was not added; else 1. */
 DELTABLOOM_C_EXPORT unsigned char deltabloom_filter_may_match(
     const deltabloom_filter_t*, const char* key, size_t length);
-/* may_match[i] = the answer for keys[i], for every i below n. Faster than one
- * by one. */
+/* Sets may_match[i] to the answer for keys[i], for every i below n. */
 DELTABLOOM_C_EXPORT void deltabloom_filter_may_match_many(
     const deltabloom_filter_t*, size_t n, const char* const* keys,
     const size_t* lengths, unsigned char* may_match);
-/* What raw filter bytes are, in one line for the caller to free; null without
- * memory. */
+/* A description of raw filter bytes, in one line that the caller frees; null if
+ * memory has run out. */
 DELTABLOOM_C_EXPORT char* deltabloom_filter_describe(const char* bytes,
                                                      size_t size);
 
@@ -115,25 +113,25 @@ DELTABLOOM_C_EXPORT void deltabloom_size_for_rate(uint64_t keys, double rate,
 
 /* --- RocksDB --- */
 
-/* RocksDB's own, of its c.h. */
+/* Declared in RocksDB's c.h. */
 struct rocksdb_filterpolicy_t;
 
 /* A policy for rocksdb_block_based_options_set_filter_policy(), which takes
- * ownership; else rocksdb_filterpolicy_destroy() ends it. `options` is what
+ * ownership; otherwise call rocksdb_filterpolicy_destroy(). `options` is what
  * FilterPolicy::CreateFromString takes ("deltabloom:10:auto",
  * "bits_per_key=10;layout=auto"), null or "" for the defaults: 10 bits per key,
- * layout auto. Null on error: a wrong option, or a RocksDB that does not fit;
- * RocksDB would take it for no filters, so without an errptr standard error has
- * the line, once. Also registers the policy, as below. */
+ * layout auto. Null on error: a wrong option, or a RocksDB of another version.
+ * RocksDB silently treats null as "no filter", so if errptr is null the line is
+ * printed to standard error, once. Also registers the policy, as below. */
 DELTABLOOM_C_EXPORT struct rocksdb_filterpolicy_t*
 deltabloom_rocksdb_filterpolicy(const char* options, char** errptr);
 
 /* Makes the policy known to RocksDB by name, for OPTIONS files and option
- * strings: before a database is opened. 1 if so; 0 on error. */
+ * strings. Call it before a database is opened. Returns 1, or 0 on error. */
 DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_register(char** errptr);
 
-/* What the filters of all policies of this process do
- * (deltabloom/rocksdb_statistics.h), as `format` says: "json", "prometheus" or
+/* The statistics of all policies of this process
+ * (deltabloom/rocksdb_statistics.h) in the format "json", "prometheus" or
  * "text". The caller frees it with free(). Null on error. Thread-safe. */
 DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_statistics(const char* format,
                                                         char** errptr);

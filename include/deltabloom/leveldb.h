@@ -4,8 +4,8 @@
 //   auto policy = deltabloom::NewLevelDBBloomFilterPolicy(10);
 //   options.filter_policy = policy.get();  // must outlive the database
 //
-// Include <leveldb/filter_policy.h> too where the policy is destroyed. LevelDB
-// hands every lookup one filter of a few keys, so classic filters fit it best.
+// Include <leveldb/filter_policy.h> as well where the policy is destroyed. In
+// LevelDB a filter has few keys, for which classic filters are best.
 #ifndef DELTABLOOM_LEVELDB_H_
 #define DELTABLOOM_LEVELDB_H_
 
@@ -20,16 +20,16 @@ class FilterPolicy;
 
 namespace deltabloom {
 
-// In place of leveldb::NewBloomFilterPolicy: the same name, the same filters
-// byte for byte. Databases written with either are read through the other's
-// filters. bits_per_key: 0 to 1000, else null; 10 gives about 1 % false
-// positives. A fraction is allowed; LevelDB reads those filters as well.
+// Replaces leveldb::NewBloomFilterPolicy, with the same name and the same
+// filters, byte for byte. Databases written with either can be read with the
+// other. bits_per_key: 0 to 1000, fractions included; 10 gives about 1 % false
+// positives. Null for other values.
 DELTABLOOM_EXPORT std::unique_ptr<const leveldb::FilterPolicy>
 NewLevelDBBloomFilterPolicy(double bits_per_key);
 
-// A policy with any options. With Hash::kLevelDB it is the one above; with
-// Hash::kMurmurHash2 it has a name of its own, and LevelDB ignores filters
-// written under another name: they come back with compactions. Null if
+// A policy with any options. With Hash::kLevelDB it is the one above. With
+// Hash::kMurmurHash2 it has a name of its own, and LevelDB ignores filters that
+// were written under another name until compactions rewrite them. Null if
 // options.Validate() is not empty, or for Hash::kLevelDB with a layout other
 // than classic, which LevelDB cannot read.
 DELTABLOOM_EXPORT std::unique_ptr<const leveldb::FilterPolicy>

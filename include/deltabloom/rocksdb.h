@@ -4,8 +4,8 @@
 //   rocksdb::BlockBasedTableOptions table_options;
 //   table_options.filter_policy = deltabloom::NewRocksDBFilterPolicyOrThrow();
 //
-// RocksDB takes a null policy for "no filters", and says nothing: functions
-// here that can fail tell why in *error, and where `error` is null on standard
+// RocksDB silently treats a null policy as "no filter". So functions here that
+// fail set *error to one line; if `error` is null they print it to standard
 // error, each line once in a process.
 //
 // A database may switch to this policy and back at any time: see
@@ -33,48 +33,49 @@ namespace deltabloom {
 
 // The name under which RocksDB stores and finds the filters.
 enum class RocksDBCompatibility : uint8_t {
-  // That of RocksDB's own filters. Existing Bloom and Ribbon filters stay in
-  // use, and RocksDB without Deltabloom reads every key of the database: it
-  // takes the filters for "may match".
+  // The name of RocksDB's own filters. Existing Bloom and Ribbon filters stay
+  // in
+  // use, and RocksDB without Deltabloom reads every key of the database: for it
+  // the filters answer "may match".
   kBuiltin,
-  // One of Deltabloom's own. Policies of either name ignore the other's
+  // A name of Deltabloom's own. Policies of either name ignore the other's
   // filters.
   kOwn,
 };
 
-// Which tables get how many of the bits.
+// How bits are distributed over tables.
 enum class RocksDBAllocation : uint8_t {
-  // All tables bits_per_key.
+  // All tables get bits_per_key.
   kUniform,
-  // What minimises the false positives of a lookup, summed over the sorted runs
-  // of the tree, with bits_per_key on average: more for the upper levels, which
-  // hold few keys, a little less for the last. Needs the listener of
+  // Minimises the sum of the false-positive rates over the sorted runs of the
+  // tree, with bits_per_key on average: upper levels, which hold few keys, get
+  // more, the last one a little less. Needs the listener of
   // NewRocksDBFilterListener(), which learns the tree; without it, and as long
-  // as the tree is not known: uniform. Tables of SstFileWriter get
+  // as the tree is not known, it is uniform. Tables of SstFileWriter get
   // bits_per_key. See docs/guide.md.
   kLevels,
 };
 
-// A limit that there is not.
+// No limit.
 inline constexpr uint64_t kUnlimited = UINT64_MAX;
 
 struct DELTABLOOM_EXPORT RocksDBFilterOptions {
-  // Bits of filter per key, used to the nearest thousandth. Legal: 0 to 1000.
-  // Less than 0.5, as given here: no filter is written.
+  // Bits of filter per key, rounded to thousandths. Legal: 0 to 1000. With less
+  // than 0.5, before rounding, no filter is written.
   double bits_per_key = 10;
 
-  // Instead of bits_per_key, which then has to be left as it is: the share of
-  // absent keys that a filter lets through. Each filter, once its keys are
-  // known, gets the fewest bits per key, at least 0.5, that its layout needs
-  // for it (deltabloom/sizing.h). 0: unset, else legal from 1e-9 to less than
-  // 1. Classic does not get below some keys / 2^32, compact not below 2^-32:
-  // there a filter has what comes within a tenth of the least, and the LOG
-  // says so, once. With RocksDBAllocation::kLevels, and once the tree is known,
-  // it is the sum of the rates of all runs that a lookup asks.
+  // The false-positive rate, instead of bits_per_key, which then must have its
+  // default. Each filter, once its keys are known, gets the fewest bits per
+  // key, at least 0.5, with which its layout has this rate
+  // (deltabloom/sizing.h). Legal: 1e-9 to less than 1, or 0 for unset. Classic
+  // has no rate below about keys / 2^32, compact none below 2^-32: a filter
+  // then gets the fewest bits that come within a tenth of the least rate, and
+  // the LOG says so, once. With RocksDBAllocation::kLevels, once the tree is
+  // known, it is the sum of the rates of all runs that a lookup queries.
   double false_positive_rate = 0;
 
-  // kAuto: by the level the table is written for, kLocal in level 0 and
-  // kCompact below (docs/guide.md). The core's own default is kClassic.
+  // kAuto: kLocal for tables of level 0, kCompact for those below
+  // (docs/guide.md). The core's own default is kClassic.
   Layout layout = Layout::kAuto;
 
   RocksDBAllocation allocation = RocksDBAllocation::kUniform;
@@ -83,51 +84,51 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // no limit.
   uint64_t max_build_bytes = 0;
 
-  // The most bytes of a filter (of each partition where filters are
-  // partitioned). Where a filter would have more, it gets fewer bits per key;
-  // where fewer than 2 would be left, none: in its place stand 17 bytes that
-  // match every key. The LOG says either, once. Legal: 1 and more.
+  // The most bytes of a filter, or of each partition of partitioned filters. A
+  // filter that would be larger gets fewer bits per key; if fewer than 2 were
+  // left, it is replaced by 17 bytes that match every key. The LOG says either,
+  // once. Legal: 1 and more.
   uint64_t max_filter_bytes = kUnlimited;
 
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
 
-  // 8 more bytes per filter, by which a reader that opens it notices that its
-  // bits were changed, and takes it for "may match". Off by default: RocksDB's
-  // block checksum guards what is read from a file.
+  // 8 more bytes per filter, by which a reader that opens it notices changed
+  // bits; such a filter answers "may match". Off by default: RocksDB's block
+  // checksum guards what is read from a file.
   bool payload_check = false;
 
-  // Against keys that somebody chooses to collide who cannot read the files or
-  // the memory of the database: the filters of every table have a random seed
-  // of 16 bytes, stored in them alone, and a keyed hash. Takes some 18 ns more
-  // for each lookup and each added key (docs/guide.md; SECURITY.md has what is
-  // promised). Where the system gives no random bytes there is no filter, and
-  // the LOG says so.
+  // Against an attacker who controls keys, to construct false positives, but
+  // cannot read the files or the memory of the database: the filters of every
+  // table have a random seed of 16 bytes, stored only in them, and a keyed
+  // hash. Takes about 18 ns more for each lookup and each added key
+  // (docs/guide.md; SECURITY.md has what is promised). Where the system gives
+  // no random bytes there is no filter, and the LOG says so.
   bool seeded = false;
 
-  // Beside the part of a filter that is asked for keys one that is asked for
-  // ranges: seeks with auto_prefix_mode and an iterate_upper_bound then skip
-  // tables without a key between the two (docs/guide.md). bits_per_key counts
-  // both; with less than 6 there is no range part. Works with the prefix
-  // extractor that AddRocksDBFilters sets, or NewRocksDBRangeExtractor() makes,
-  // and with whole_key_filtering; otherwise there is no range part, and the LOG
-  // says so. Needs keys in the order of their bytes: DB::Open refuses other
-  // comparators than BytewiseComparator, with timestamps or without. Does not
-  // go with false_positive_rate or a key_transform. When off, range parts that
-  // there are already are not asked.
+  // Adds a part for ranges to each filter: seeks with auto_prefix_mode and an
+  // iterate_upper_bound then skip tables without a key in between
+  // (docs/guide.md). bits_per_key counts both parts; with less than 6 there is
+  // no range part. Works with the prefix extractor that AddRocksDBFilters sets,
+  // or NewRocksDBRangeExtractor() makes, and with whole_key_filtering;
+  // otherwise there is no range part, and the LOG says so. Needs keys in the
+  // order of their bytes: DB::Open refuses other comparators than
+  // BytewiseComparator, with timestamps or without. Conflicts with
+  // false_positive_rate and key_transform. When off, existing range parts are
+  // ignored.
   bool range = false;
 
   // "none", or the key transform that the comparator needs (key_transform.h):
   // NAME@VERSION, or NAME for the highest version that is registered. Only
-  // filters of this transform are asked.
+  // filters of this transform are queried.
   std::string key_transform = "none";
 
-  // Count what the filters do (deltabloom/rocksdb_statistics.h). Costs a lookup
-  // one to two nanoseconds, and nothing when off. A change at run time is for
-  // filters that are built or opened from then on.
+  // Count lookups (deltabloom/rocksdb_statistics.h). Costs one to two
+  // nanoseconds per lookup, and nothing when off. A change at run time concerns
+  // filters that are built or opened after it.
   bool statistics = true;
 
-  // Every so many seconds the LOG gets a table of what was counted, where
-  // tables are being built: flushes and compactions write it, not lookups.
+  // Interval at which the LOG gets a table of the statistics. Flushes and
+  // compactions write it, lookups do not.
   // Legal: 0 (never) to 2^32 - 1.
   uint32_t statistics_log_seconds = 600;
 
@@ -136,21 +137,20 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   std::string Validate() const;
 };
 
-// A policy, or null: then *error, or standard error, says in one line what is
-// wrong (an option, or a RocksDB library that does not fit the headers
-// Deltabloom was compiled with) and what to do, or "out of memory". Registers
-// as RegisterRocksDB() does, for SetOptions and OPTIONS files name the policy.
-// Nothing throws, nor does anything that RocksDB calls: where there is no
-// memory for a filter none is written, or one that matches every key.
-// Thread-safe.
+// Returns a policy, or null: then *error, or standard error, has one line that
+// says what is wrong (an option, or a RocksDB library of another version than
+// the headers Deltabloom was compiled with) and what to do, or "out of memory".
+// Registers as RegisterRocksDB() does, as SetOptions and OPTIONS files name the
+// policy. Neither this nor what RocksDB calls throws: without memory for a
+// filter none is written, or one that matches every key. Thread-safe.
 DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
                        std::string* error = nullptr);
 
-// What a policy with RocksDBAllocation::kLevels needs among
-// DBOptions::listeners: learns the trees of the databases it is given to, any
-// number of them. One per database is enough for all its column families, and
-// does no harm beside other policies. Null as above. Thread-safe.
+// The listener that RocksDBAllocation::kLevels needs in DBOptions::listeners.
+// It learns the trees of any number of databases; one per database serves all
+// its column families. It does not affect other policies. Null as above.
+// Thread-safe.
 DELTABLOOM_EXPORT std::shared_ptr<rocksdb::EventListener>
 NewRocksDBFilterListener(std::string* error = nullptr);
 
@@ -166,8 +166,8 @@ NewRocksDBFilterListener(std::string* error = nullptr);
 // With RocksDBFilterOptions::range also sets family->prefix_extractor, if it is
 // not set, and checks the comparator and what else ranges need.
 //
-// False with *error as above, and if the table factory is not that of
-// block-based tables or something does not go with ranges; then nothing is
+// Returns false with *error as above, also if the table factory is not that of
+// block-based tables or an option conflicts with ranges; then nothing is
 // changed.
 DELTABLOOM_EXPORT bool AddRocksDBFilters(const RocksDBFilterOptions& options,
                                          rocksdb::DBOptions* db,
@@ -177,32 +177,33 @@ DELTABLOOM_EXPORT bool AddRocksDBFilters(const RocksDBFilterOptions& options,
 // The prefix extractor that RocksDBFilterOptions::range needs, named
 // deltabloom.Range: every key has the same, empty prefix. Null as above.
 //
-// RocksDB does not tell it the order of keys. So it does its work only in
-// column families of which AddRocksDBFilters, DB::Open or CheckRocksDBFilters
-// saw the comparator. Do not give one to column families of different
+// RocksDB does not tell it the order of keys. So it has an effect only in
+// column families whose comparator was checked by AddRocksDBFilters, DB::Open
+// or CheckRocksDBFilters. Do not share one between column families of different
 // comparators. Thread-safe.
 DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::SliceTransform>
 NewRocksDBRangeExtractor(std::string* error = nullptr);
 
-// Makes the checks that RocksDB makes in DB::Open, and nowhere else, for the
-// options of a column family before CreateColumnFamily, DB::OpenForReadOnly,
-// OpenAsSecondary or SetOptions of the prefix extractor: that comparator, index
-// and prefix extractor go with the filter policy. False with *error as above if
-// they do not. Thread-safe.
+// Checks that comparator, index and prefix extractor of a column family go with
+// its filter policy. RocksDB does this in DB::Open only: call it before
+// CreateColumnFamily, DB::OpenForReadOnly, OpenAsSecondary and SetOptions of
+// the prefix extractor. Returns false with *error as above if there is a
+// conflict. Thread-safe.
 DELTABLOOM_EXPORT bool CheckRocksDBFilters(
     const rocksdb::ColumnFamilyOptions& family, std::string* error = nullptr);
 
-// What RocksDBAllocation::kLevels does in the databases that are open in this
-// process and have a listener, as JSON: for each database and column family the
-// bits per key asked for and those on disk, the sorted runs with their files,
-// keys and bits, the false positives expected per lookup of an absent key, and
-// what a table written now would get, by level (docs/guide.md has an example).
-// Column families whose policy is another are listed with their runs. Returns
+// The state of RocksDBAllocation::kLevels in the databases that are open in
+// this process and have a listener, as JSON: for each database and column
+// family the bits per key that are set and those on disk, the sorted runs with
+// their files, keys and bits, the false positives expected per lookup of an
+// absent key, and the bits of a table written now, by level (docs/guide.md has
+// an example). Column families whose policy is another are listed with their
+// runs. Returns
 // {"databases":[]} if there is none. Thread-safe.
 DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();
 
-// The same where exceptions are in use: std::runtime_error with that line
-// instead of null or false. Not there in code compiled with -fno-exceptions.
+// The same with exceptions: std::runtime_error with that line instead of null
+// or false. Not declared in code compiled with -fno-exceptions.
 #ifdef __cpp_exceptions
 inline std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicyOrThrow(const RocksDBFilterOptions& options = {}) {
@@ -248,8 +249,8 @@ inline void AddRocksDBFiltersOrThrow(const RocksDBFilterOptions& options,
 //
 // A key transform that such a text names must be registered before.
 //
-// Call it before a database is opened; again does no harm. False, with *error
-// as above, if the RocksDB library does not fit.
+// Call it before a database is opened; further calls do nothing. Returns false,
+// with *error as above, if the RocksDB library has the wrong version.
 DELTABLOOM_EXPORT bool RegisterRocksDB(std::string* error = nullptr);
 
 }  // namespace deltabloom

@@ -1,6 +1,6 @@
-// What the filters of a RocksDB policy do: how many there are, how many lookups
-// they spared, how many false positives they let through, by the level that
-// their tables were written for and by layout.
+// Statistics of the filters of a RocksDB policy: their number, the lookups they
+// rejected and the false positives expected, by layout and by the level that
+// their tables were written for.
 //
 //   deltabloom::RocksDBFilterStatistics statistics;
 //   if (deltabloom::GetRocksDBFilterStatistics(*policy, &statistics)) {

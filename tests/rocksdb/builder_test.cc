@@ -10,7 +10,7 @@
 
 #include "engines/rocksdb/policy/bits_builder.h"
 #include "engines/rocksdb/policy/bits_reader.h"
-#include "engines/rocksdb/policy/filter_buffer.h"
+#include "engines/rocksdb/policy/filter_size.h"
 #include "rocksdb/env.h"
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"

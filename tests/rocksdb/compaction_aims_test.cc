@@ -1,21 +1,20 @@
 // How large levels may grow, from OPTIONS files: made up ones, and those of
 // RocksDB.
-#include "engines/rocksdb/levels/compaction_aims.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
+#include "engines/rocksdb/levels/trees.h"
 #include "tests/random.h"
 #include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {
 namespace {
 
-using internal::AimsByFamily;
-using internal::CompactionAims;
-using internal::ParseAims;
+using internal::LevelLimits;
+using internal::LimitsByFamily;
+using internal::ParseLimits;
 
 constexpr char kLeveled[] =
     "  compaction_style=kCompactionStyleLevel\n"
@@ -24,8 +23,8 @@ constexpr char kLeveled[] =
     "  level0_file_num_compaction_trigger=4\n"
     "  level_compaction_dynamic_level_bytes=true\n";
 
-TEST(CompactionAimsTest, OfEachFamily) {
-  const AimsByFamily all = ParseAims(
+TEST(LevelLimitsTest, OfEachFamily) {
+  const LimitsByFamily all = ParseLimits(
       "# This is a RocksDB option file.\n"
       "[DBOptions]\n  max_open_files=-1\n\n"
       "[CFOptions \"default\"]\n" +
@@ -45,25 +44,25 @@ TEST(CompactionAimsTest, OfEachFamily) {
       "[CFOptions \"no files\"]\n" +
       kLeveled + "  level0_file_num_compaction_trigger=none\n");
   ASSERT_EQ(all.size(), 2u);
-  const CompactionAims& first = all.at("default");
+  const LevelLimits& first = all.at("default");
   EXPECT_EQ(first.level0_files, 4);
   EXPECT_EQ(first.base_bytes, 1000);
   EXPECT_EQ(first.ratio, 4.5);
   EXPECT_TRUE(first.dynamic);
-  EXPECT_EQ(first.Limits(0.5).base_keys, 500);
-  const CompactionAims& second = all.at("a [\\\"] name");
+  EXPECT_EQ(first.InKeys(0.5).base_keys, 500);
+  const LevelLimits& second = all.at("a [\\\"] name");
   EXPECT_EQ(second.level0_files, 8);
   EXPECT_EQ(second.base_bytes, 268435456);
   EXPECT_EQ(second.ratio, 10);
   EXPECT_FALSE(second.dynamic);
 }
 
-TEST(CompactionAimsTest, AnyBytesAreRead) {
+TEST(LevelLimitsTest, AnyBytesAreRead) {
   for (const char* const text :
        {"", "\n", "[", "[CFOptions \"", "[CFOptions \"]", "[CFOptions \"\"]",
         "=", "  =1", "max_bytes_for_level_base=1e999",
         "[CFOptions \"x\"]\n  max_bytes_for_level_base=-1\n"}) {
-    EXPECT_TRUE(ParseAims(text).empty()) << text;
+    EXPECT_TRUE(ParseLimits(text).empty()) << text;
   }
   const uint64_t seed = test::SeedOfThisRun();
   SCOPED_TRACE(seed);
@@ -74,7 +73,7 @@ TEST(CompactionAimsTest, AnyBytesAreRead) {
     for (int change = 0; change < 3; ++change) {
       text[random.Below(text.size())] = static_cast<char>(random.Below(256));
     }
-    for (const auto& [name, aims] : ParseAims(text)) {
+    for (const auto& [name, aims] : ParseLimits(text)) {
       EXPECT_GT(aims.level0_files, 0);
       EXPECT_GT(aims.base_bytes, 0);
       EXPECT_GE(aims.ratio, 1);
@@ -82,7 +81,7 @@ TEST(CompactionAimsTest, AnyBytesAreRead) {
   }
 }
 
-TEST(CompactionAimsTest, OfADatabaseAndWhatChangesThere) {
+TEST(LevelLimitsTest, OfADatabaseAndWhatChangesThere) {
   TempDir dir;
   rocksdb::Options options;
   options.create_if_missing = true;
@@ -90,8 +89,8 @@ TEST(CompactionAimsTest, OfADatabaseAndWhatChangesThere) {
   options.level_compaction_dynamic_level_bytes = false;
   const auto db = Open(options, dir.Path("db"));
   std::string file;
-  AimsByFamily aims;
-  internal::ReadAims(db.get(), &file, &aims);
+  LimitsByFamily aims;
+  internal::ReadLimits(db.get(), &file, &aims);
   ASSERT_EQ(aims.count("default"), 1u);
   EXPECT_EQ(aims["default"].ratio, 5);
   EXPECT_EQ(aims["default"].level0_files, 4);
@@ -103,12 +102,12 @@ TEST(CompactionAimsTest, OfADatabaseAndWhatChangesThere) {
   ASSERT_ROCKSDB_OK(db->CreateColumnFamily(options, "fifo", &handle));
   ASSERT_ROCKSDB_OK(
       db->SetOptions({{"level0_file_num_compaction_trigger", "7"}}));
-  internal::ReadAims(db.get(), &file, &aims);
+  internal::ReadLimits(db.get(), &file, &aims);
   EXPECT_EQ(aims.size(), 1u);
   EXPECT_EQ(aims["default"].level0_files, 7);
   // Nothing new: nothing is read.
   aims.clear();
-  internal::ReadAims(db.get(), &file, &aims);
+  internal::ReadLimits(db.get(), &file, &aims);
   EXPECT_TRUE(aims.empty());
   ASSERT_ROCKSDB_OK(db->DestroyColumnFamilyHandle(handle));
 }

@@ -19,7 +19,7 @@ std::string Known(const std::string& path, const std::string& family) {
   const auto trees = internal::FindTrees(path);
   if (trees == nullptr) return "no tree";
   const std::lock_guard<std::mutex> lock(trees->mutex);
-  internal::TakeSilentChanges(trees.get());
+  internal::ApplySilentChanges(trees.get());
   const auto it = trees->families.find(family);
   if (it == trees->families.end()) return "no family";
   std::string text;

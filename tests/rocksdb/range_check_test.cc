@@ -1,6 +1,6 @@
 // That the RocksDB the tests run with asks about ranges: on another that does
 // not, range parts stay off, and this says so.
-#include "engines/rocksdb/range/range_check.h"
+#include "engines/rocksdb/policy/library_check.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "engines/rocksdb/policy/filter_bits.h"
+#include "engines/rocksdb/policy/filter_size.h"
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"
 #include "util/rates/layout_rates.h"

@@ -122,7 +122,7 @@ class SimulatedTree {
 
   Table Write(double keys, double begin, double end,
               const internal::NewTable& table) {
-    tree_.Ask(plan_.asked);
+    tree_.SetTarget(plan_.asked);
     const auto whole = static_cast<uint64_t>(keys);
     internal::TableFacts facts;
     facts.keys = whole;

@@ -114,7 +114,7 @@ TEST(StatisticsTextTest, Text) {
       "18446744073709551615          0                -       -\n"
       "all                  4  0.001  1000     10.00      2                  "
       "1000        999              1.0  0.1000\n"
-      "Ranges: 70 asked, 60 turned away\n");
+      "Ranges: 70 looked up, 60 rejected\n");
 }
 
 TEST(StatisticsTextTest, FiguresOfARow) {

@@ -110,7 +110,7 @@ class SteadyTree {
   }
 
   uint64_t Write(uint64_t keys, const NewTable& table) {
-    tree_.Ask(asked_);
+    tree_.SetTarget(asked_);
     const double bits = tree_.BitsFor(table, Curve(layout_)).bits_per_key;
     TableFacts facts;
     facts.keys = keys;
@@ -161,7 +161,7 @@ TEST(TreeBitsTest, SequentialLoadGetsWhatWasAsked) {
   double bits = 0;
   double keys = 0;
   for (uint64_t file = 1; file <= 500; ++file) {
-    tree.Ask(10);
+    tree.SetTarget(10);
     const double given = tree.BitsFor(NewTable(), Curve()).bits_per_key;
     TableFacts facts;
     facts.keys = 1000;
@@ -191,7 +191,7 @@ TEST(TreeBitsTest, AnOldDatabaseNeverTakesMuchMore) {
   }
   tree.SetTree(live);
   for (uint64_t file = 101; file <= 600; ++file) {
-    tree.Ask(10);
+    tree.SetTarget(10);
     TableFacts facts;
     facts.keys = 1000;
     facts.origin = file % 2 == 0 ? 0 : 5;
@@ -223,25 +223,25 @@ TEST(TreeBitsTest, AutoTakesTheLayoutOfLevel0ByWhatItGets) {
       live.push_back({5, 6, 0});
     }
     tree.SetTree(live);
-    tree.Ask(10);
-    const LevelBits flush = BitsOf(tree, NewTable(), Layout::kAuto);
+    tree.SetTarget(10);
+    const LevelBits flush = BitsOfTable(tree, NewTable(), Layout::kAuto);
     NewTable below;
     below.level = 6;
     below.bottommost = true;
-    const LevelBits lowest = BitsOf(tree, below, Layout::kAuto);
+    const LevelBits lowest = BitsOfTable(tree, below, Layout::kAuto);
     EXPECT_STREQ(lowest.layout->name, "compact");
     EXPECT_NEAR(lowest.millibits_per_key, 10'000, 600);
     if (last > 0) {
       EXPECT_STREQ(flush.layout->name, "local");
       EXPECT_GT(flush.millibits_per_key, 25'000u);
       // A layout by name is kept, classic up to 15 bits per key.
-      EXPECT_STREQ(BitsOf(tree, NewTable(), Layout::kCompact).layout->name,
+      EXPECT_STREQ(BitsOfTable(tree, NewTable(), Layout::kCompact).layout->name,
                    "compact");
-      EXPECT_STREQ(BitsOf(tree, NewTable(), Layout::kLocal).layout->name,
+      EXPECT_STREQ(BitsOfTable(tree, NewTable(), Layout::kLocal).layout->name,
                    "local");
-      EXPECT_STREQ(BitsOf(tree, NewTable(), Layout::kClassic).layout->name,
+      EXPECT_STREQ(BitsOfTable(tree, NewTable(), Layout::kClassic).layout->name,
                    "compact");
-      EXPECT_STREQ(BitsOf(tree, below, Layout::kClassic).layout->name,
+      EXPECT_STREQ(BitsOfTable(tree, below, Layout::kClassic).layout->name,
                    "classic");
     } else {
       EXPECT_STREQ(flush.layout->name, "compact");
@@ -255,7 +255,7 @@ TEST(TreeBitsTest, LimitsThatMakeNoSenseAreNone) {
   tree.Learn(1, {1000, 10'000, 0});
   tree.Learn(2, {100'000, 1'000'000, kBottommost});
   tree.SetTree({{1, 0, 0}, {2, 6, 0}});
-  tree.Ask(10);
+  tree.SetTarget(10);
   const double without = tree.BitsFor(NewTable(), Curve()).bits_per_key;
   const double infinite = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -309,7 +309,7 @@ TEST(TreeBitsTest, AnEmptyTreeAndWhatMakesNoSense) {
   NewTable table;
   EXPECT_EQ(tree.BitsFor(table, Curve()).bits_per_key, 0);
   for (const double asked : {0.0, 0.3, 10.0, 1000.0}) {
-    tree.Ask(asked);
+    tree.SetTarget(asked);
     for (const int level : {0, 1, 6, 1000}) {
       table.level = level;
       for (const bool bottommost : {false, true}) {
@@ -363,7 +363,7 @@ TEST(TreeBitsTest, RandomEventsGiveLegalBits) {
                       static_cast<double>(random.Below(1'000'000)),
                       static_cast<double>(random.Below(12)),
                       random.Below(2) == 0});
-      tree.Ask(1 + static_cast<double>(random.Below(300)) / 10);
+      tree.SetTarget(1 + static_cast<double>(random.Below(300)) / 10);
       NewTable table;
       table.level = static_cast<int>(random.Below(8));
       table.bottommost = random.Below(2) == 0;

@@ -76,7 +76,7 @@ TEST_F(TreeListenerTest, DeletedTablesAreForgotten) {
   Deleted("/db/000008.sst");
   EXPECT_TRUE(tree().HasInTree(8));
   EXPECT_EQ(trees_->silent_changes, 1u);
-  TakeSilentChanges(trees_.get());
+  ApplySilentChanges(trees_.get());
   EXPECT_EQ(tree().files(), 0u);
 }
 

@@ -13,21 +13,21 @@ namespace deltabloom::testing {
 namespace {
 
 TEST(TreesTest, ANoteIsForOneFamilyOneThreadAndOneUse) {
-  internal::TableNote note;
-  EXPECT_FALSE(internal::TakeNote("default", &note));
-  internal::LeaveNote({"default", "000007.sst", 3, nullptr});
+  internal::TableAnnouncement note;
+  EXPECT_FALSE(internal::TakeAnnouncement("default", &note));
+  internal::AnnounceTable({"default", "000007.sst", 3, nullptr});
   std::thread([] {
-    internal::TableNote other;
-    EXPECT_FALSE(internal::TakeNote("default", &other));
+    internal::TableAnnouncement other;
+    EXPECT_FALSE(internal::TakeAnnouncement("default", &other));
   }).join();
-  EXPECT_TRUE(internal::TakeNote("default", &note));
+  EXPECT_TRUE(internal::TakeAnnouncement("default", &note));
   EXPECT_EQ(note.path, "000007.sst");
   EXPECT_EQ(note.job, 3);
-  EXPECT_FALSE(internal::TakeNote("default", &note));
+  EXPECT_FALSE(internal::TakeAnnouncement("default", &note));
   // One that is stale is gone, too.
-  internal::LeaveNote({"other", "000008.sst", 3, nullptr});
-  EXPECT_FALSE(internal::TakeNote("default", &note));
-  EXPECT_FALSE(internal::TakeNote("other", &note));
+  internal::AnnounceTable({"other", "000008.sst", 3, nullptr});
+  EXPECT_FALSE(internal::TakeAnnouncement("default", &note));
+  EXPECT_FALSE(internal::TakeAnnouncement("other", &note));
 }
 
 TEST(TreesTest, FoundByNameUntilTheDatabaseIsClosed) {

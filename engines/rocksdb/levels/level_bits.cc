@@ -7,30 +7,28 @@
 #include <utility>
 #include <vector>
 
+#include "util/json.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {
 namespace {
 
-using ROCKSDB_NAMESPACE::FilterBuildingContext;
-using ROCKSDB_NAMESPACE::TableFileCreationReason;
-
 // Under layout=auto a table of level 0 is built as local, the layout that
-// builds fastest, if that adds no more than this to all false positives of a
-// lookup. It does so where the table has few of the tree's keys.
-constexpr double kPriceOfLocal = 0.005;
+// builds fastest, if that adds no more than this share to the false positives
+// of a lookup, as for tables with few of the tree's keys.
+constexpr double kMaxCostOfLocal = 0.005;
 
-// A change of bits per key that is worth a line in the LOG.
-constexpr double kNews = 0.5;
+// A larger change of bits per key is logged.
+constexpr double kLoggedChange = 0.5;
 
-// Entries of DatabaseTrees::origins beyond which the oldest are dropped: they
-// are of tables that RocksDB gave up without a word.
+// With more entries in DatabaseTrees::origins the oldest are dropped: they are
+// of tables that RocksDB gave up without an event.
 constexpr size_t kMaxOrigins = 10'000;
 
-// The average that is asked for: as bits, or those with which the runs of the
-// tree together have the rate. In tenths then, for every flush changes it. 0
-// if no tree is known.
-double AskedBits(const PolicyOptions& options, const TreeBits& tree) {
+// The average bits per key: those that are set, or those with which the runs of
+// the tree together have the rate that is set. The latter in tenths, as every
+// flush changes them; 0 if no tree is known.
+double TargetBits(const PolicyOptions& options, const TreeBits& tree) {
   const double rate = options.false_positive_rate;
   if (rate == 0) return options.MillibitsPerKey() / 1000.0;
   std::vector<SortedRun> runs;
@@ -52,7 +50,7 @@ std::string LevelText(int level) {
 }
 
 // "L0 22.1 L5 13.2 last 9.6"
-std::string GivenText(const std::map<int, double>& given) {
+std::string BitsText(const std::map<int, double>& given) {
   std::string text;
   for (const auto& [level, bits] : given) {
     char number[32];
@@ -62,41 +60,111 @@ std::string GivenText(const std::map<int, double>& given) {
   return text;
 }
 
-bool IsNews(const FamilyTree& family) {
-  return std::any_of(family.given.begin(), family.given.end(),
-                     [&family](const auto& one) {
-                       const auto logged = family.logged.find(one.first);
-                       return logged == family.logged.end() ||
-                              std::fabs(logged->second - one.second) > kNews;
-                     });
+bool ChangedMuch(const FamilyTree& family) {
+  return std::any_of(
+      family.given.begin(), family.given.end(), [&family](const auto& one) {
+        const auto logged = family.logged.find(one.first);
+        return logged == family.logged.end() ||
+               std::fabs(logged->second - one.second) > kLoggedChange;
+      });
 }
 
-std::string NewsOf(const std::string& name, FamilyTree* family) {
-  if (!IsNews(*family)) return {};
+// A line for the LOG about what changed since the last one, or nothing.
+std::string LogChange(const std::string& name, FamilyTree* family) {
+  if (!ChangedMuch(*family)) return {};
   family->logged = family->given;
   char numbers[128];
   std::snprintf(numbers, sizeof(numbers),
-                "; %.2f bits per key asked, %.2f on disk", family->asked,
+                "; %.2f bits per key asked, %.2f on disk", family->target,
                 family->bits.AverageBits());
   return "[deltabloom] levels of column family " + name +
-         ": bits per key by the level written to: " + GivenText(family->given) +
+         ": bits per key by the level written to: " + BitsText(family->given) +
          numbers;
 }
 
-NewTable TableOf(const FilterBuildingContext& context,
+NewTable TableOf(const rocksdb::FilterBuildingContext& context,
                  const DatabaseTrees& trees, int job) {
   NewTable table;
   table.level = context.level_at_creation;
   table.bottommost = context.is_bottommost;
-  table.whole_run =
-      context.compaction_style != ROCKSDB_NAMESPACE::kCompactionStyleLevel;
+  table.whole_run = context.compaction_style != rocksdb::kCompactionStyleLevel;
   const auto it = trees.jobs.find(job);
-  if (context.reason == TableFileCreationReason::kCompaction &&
+  if (context.reason == rocksdb::TableFileCreationReason::kCompaction &&
       it != trees.jobs.end()) {
     table.keys_read = it->second.keys_read;
     table.keys_from_above = it->second.keys_from_above;
   }
   return table;
+}
+
+void WriteRun(const TreeRun& run, double rate, JsonWriter* json) {
+  json->BeginObject().Key("level").Literal(std::to_string(run.level));
+  json->Key("files").Number(run.files).Key("keys").Number(run.keys, 17);
+  json->Key("bits_per_key")
+      .Number(run.keys > 0 ? run.filter_bits / run.keys : 0, 5);
+  json->Key("rate").Number(rate, 4).EndObject();
+}
+
+// What tables would get that are written now: flushes, tables of each level
+// that is not empty, and tables that have no older data below them.
+void WriteNextTables(const FamilyTree& family, const std::vector<TreeRun>& runs,
+                     JsonWriter* json) {
+  const auto add = [&](const std::string& as, int level, bool bottommost) {
+    NewTable table;
+    table.level = level;
+    table.bottommost = bottommost;
+    const LevelBits bits = BitsOfTable(family.bits, table, family.layout);
+    json->BeginObject().Key("as").String(as);
+    json->Key("bits_per_key").Number(bits.millibits_per_key / 1000.0, 6);
+    json->Key("layout").String(bits.layout->name).EndObject();
+  };
+  const int deepest = runs.empty() ? 0 : runs.back().level;
+  add("flush", 0, false);
+  for (const TreeRun& run : runs) {
+    if (run.level == 0 || run.level == deepest) continue;
+    add("level " + std::to_string(run.level), run.level, false);
+  }
+  add("last run", deepest, true);
+}
+
+void WriteFamily(const std::string& name, const FamilyTree& family,
+                 JsonWriter* json) {
+  const std::vector<TreeRun> runs = family.bits.Runs();
+  const bool levels = family.target >= kMinBitsPerKey;
+  const RateCurve& curve = CurveOf(family.layout).curve;
+  std::vector<SortedRun> sorted;
+  std::vector<double> rates;
+  double expected = 0;
+  double keys = 0;
+  double bits = 0;
+  for (const TreeRun& run : runs) {
+    sorted.push_back({run.keys, 1});
+    rates.push_back(run.keys > 0 ? curve.At(run.filter_bits / run.keys).rate
+                                 : 0);
+    expected += rates.back();
+    keys += run.keys;
+    bits += run.filter_bits;
+  }
+  json->BeginObject().Key("name").String(name).Key("allocation");
+  if (levels) {
+    const double average = keys > 0 ? bits / keys : 0;
+    json->String("levels").Key("layout").String(LayoutName(family.layout));
+    json->Key("bits_per_key").BeginObject();
+    json->Key("asked").Number(family.target, 6);
+    json->Key("on_disk").Number(average, 6).EndObject();
+    json->Key("false_positives_per_lookup").BeginObject();
+    json->Key("expected").Number(expected, 4);
+    json->Key("best").Number(AllocateBits(curve, sorted, average).rates, 4);
+    json->Key("uniform").Number(UniformBits(curve, sorted, average).rates, 4);
+    json->EndObject().Key("writes").BeginArray();
+    WriteNextTables(family, runs, json);
+    json->EndArray();
+  } else {
+    json->Literal("null");
+  }
+  json->Key("runs").BeginArray();
+  for (size_t i = 0; i < runs.size(); ++i) WriteRun(runs[i], rates[i], json);
+  json->EndArray().EndObject();
 }
 
 }  // namespace
@@ -106,7 +174,8 @@ LevelBits UniformBitsFor(const PolicyOptions& options, int level) {
           options.MillibitsPerKey(), options.false_positive_rate};
 }
 
-LevelBits BitsOf(const TreeBits& tree, const NewTable& table, Layout layout) {
+LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
+                      Layout layout) {
   const LayoutCurve& all = CurveOf(layout);
   const TableBits given = tree.BitsFor(table, all.curve);
   double bits = given.bits_per_key;
@@ -114,9 +183,9 @@ LevelBits BitsOf(const TreeBits& tree, const NewTable& table, Layout layout) {
   if (layout == Layout::kAuto && table.level == 0 && given.slope > 0) {
     const RateCurve& local = CurveOf(Layout::kLocal).curve;
     const double as_local = local.BitsAtSlope(given.slope);
-    const double price = local.At(as_local).rate + given.slope * as_local -
-                         all.curve.At(bits).rate - given.slope * bits;
-    if (price < kPriceOfLocal * given.rates) {
+    const double cost = local.At(as_local).rate + given.slope * as_local -
+                        all.curve.At(bits).rate - given.slope * bits;
+    if (cost < kMaxCostOfLocal * given.rates) {
       return {FindLayout(Layout::kLocal, Hash::kMurmurHash2),
               MillibitsOf(as_local)};
     }
@@ -126,14 +195,14 @@ LevelBits BitsOf(const TreeBits& tree, const NewTable& table, Layout layout) {
 }
 
 LevelChoice ChooseByLevel(const PolicyOptions& options,
-                          const FilterBuildingContext& context) {
+                          const rocksdb::FilterBuildingContext& context) {
   LevelChoice choice;
   choice.bits = UniformBitsFor(options, context.level_at_creation);
-  TableNote note;
-  const bool noted = TakeNote(context.column_family_name, &note);
-  if (context.reason == TableFileCreationReason::kMisc ||
+  TableAnnouncement note;
+  const bool noted = TakeAnnouncement(context.column_family_name, &note);
+  if (context.reason == rocksdb::TableFileCreationReason::kMisc ||
       context.level_at_creation < 0) {
-    return choice;  // SstFileWriter: nobody knows where it will go
+    return choice;  // SstFileWriter: its level is not known yet
   }
   choice.no_listener = !noted;
   if (!noted || note.trees == nullptr) return choice;
@@ -143,19 +212,35 @@ LevelChoice ChooseByLevel(const PolicyOptions& options,
   const int origin =
       context.is_bottommost ? kBottommost : context.level_at_creation;
   origins[note.path] = {origin, context.level_at_creation};
-  TakeSilentChanges(note.trees.get());
+  ApplySilentChanges(note.trees.get());
   const auto it = note.trees->families.find(context.column_family_name);
   if (it == note.trees->families.end()) return choice;
   FamilyTree& family = it->second;
-  family.asked = AskedBits(options, family.bits);
+  family.target = TargetBits(options, family.bits);
   family.layout = options.layout;
-  if (family.asked < kMinBitsPerKey) return choice;
-  family.bits.Ask(family.asked);
-  choice.bits = BitsOf(family.bits, TableOf(context, *note.trees, note.job),
-                       family.layout);
+  if (family.target < kMinBitsPerKey) return choice;
+  family.bits.SetTarget(family.target);
+  choice.bits = BitsOfTable(
+      family.bits, TableOf(context, *note.trees, note.job), family.layout);
   family.given[origin] = choice.bits.millibits_per_key / 1000.0;
-  choice.log_line = NewsOf(it->first, &family);
+  choice.log_line = LogChange(it->first, &family);
   return choice;
+}
+
+std::string LevelsJson() {
+  JsonWriter json;
+  json.BeginObject().Key("databases").BeginArray();
+  for (const auto& [name, trees] : AllTrees()) {
+    const std::lock_guard<std::mutex> lock(trees->mutex);
+    ApplySilentChanges(trees.get());
+    json.BeginObject().Key("path").String(name).Key("column_families");
+    json.BeginArray();
+    for (const auto& [family_name, family] : trees->families) {
+      WriteFamily(family_name, family, &json);
+    }
+    json.EndArray().EndObject();
+  }
+  return json.EndArray().EndObject().text();
 }
 
 }  // namespace deltabloom::internal

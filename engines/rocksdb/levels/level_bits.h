@@ -1,4 +1,5 @@
-// What one table's filter gets under allocation=levels.
+// The bits per key of one table's filter under allocation=levels, and what the
+// allocation does, as JSON.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_LEVELS_LEVEL_BITS_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_LEVELS_LEVEL_BITS_H_
 
@@ -15,26 +16,31 @@ namespace deltabloom::internal {
 struct LevelBits {
   const LayoutRow* layout = nullptr;
   uint32_t millibits_per_key = 0;
-  // Not 0: the rate of the filter, from which its bits follow.
+  // If not 0, the rate of the filter, from which its bits follow.
   double false_positive_rate = 0;
 };
 
 struct LevelChoice {
   LevelBits bits;
-  bool no_listener = false;  // told of this table: bits are uniform
-  std::string log_line;      // empty unless there is news
+  // No listener announced the table, so its bits are uniform.
+  bool no_listener = false;
+  std::string log_line;  // if the bits of a level changed much; else empty
 };
 
-// What all tables of a level get alike.
+// The bits that all tables of a level get under allocation=uniform.
 LevelBits UniformBitsFor(const PolicyOptions& options, int level);
 
-// For the table whose builder this thread is asked for. Throws std::bad_alloc.
-LevelChoice ChooseByLevel(
-    const PolicyOptions& options,
-    const ROCKSDB_NAMESPACE::FilterBuildingContext& context);
+// The bits of the table whose builder this thread is about to make. Throws
+// std::bad_alloc.
+LevelChoice ChooseByLevel(const PolicyOptions& options,
+                          const rocksdb::FilterBuildingContext& context);
 
-// What a table gets in a tree whose average is asked for, and as which layout.
-LevelBits BitsOf(const TreeBits& tree, const NewTable& table, Layout layout);
+// The bits and layout of a table in a tree with a target.
+LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
+                      Layout layout);
+
+// RocksDBFilterLevelsJson() of deltabloom/rocksdb.h.
+std::string LevelsJson();
 
 }  // namespace deltabloom::internal
 

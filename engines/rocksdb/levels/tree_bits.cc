@@ -2,22 +2,43 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace deltabloom::internal {
 namespace {
 
-// How much of the tree's keys must flow in until what it looked like before is
-// half forgotten: levels fill and empty in cycles, universal compaction in ones
-// of the size of the tree.
+// The share of the tree's keys that is written until the profile of before
+// counts for half: levels fill and empty in cycles, with universal compaction
+// in ones of the size of the tree.
 constexpr double kMemory = 0.5;
 
-// Where more of an origin's keys than this are moved, all that were moved count
-// as of that origin; where fewer are, in proportion.
+// If more of an origin's keys than this are moved, all that were moved count
+// with that origin; if fewer are, in proportion.
 constexpr double kOftenMoved = 0.02;
 
-// With fewer keys in tables that were written as the last run than this part,
-// tables are moved there as they are.
+// If fewer keys than this part are in tables that were written for the last
+// run, tables are moved there as they are.
 constexpr double kWrittenAsLast = 0.02;
+
+// The share of the current tree in the profile.
+constexpr double kPartOfNow = 0.5;
+
+// Limits of the correction of the target for the filters on disk, and of the
+// integral part of the correction.
+constexpr double kMaxCorrection = 0.10;
+constexpr double kMaxIntegral = 0.07;
+
+// While tables of the last run that have too many bits wait to be rewritten,
+// the others keep the average below this.
+constexpr double kMaxExcess = 0.04;
+
+// No table gets more than the target where the average on disk exceeds it by
+// kNoExcess; from kRoom below that on, tables get gradually less.
+constexpr double kNoExcess = 0.05;
+constexpr double kRoom = 0.02;
+
+// Less weight in the profile is ignored.
+constexpr double kEnough = 0.02;
 
 int Octave(double keys) {
   return keys > 1 ? static_cast<int>(std::log2(keys)) : 0;
@@ -61,7 +82,7 @@ void TreeBits::Forget(uint64_t file) {
 void TreeBits::Flushed(uint64_t keys) {
   const auto n = static_cast<double>(keys);
   inflow_ += n;
-  // A large one counts for more: the last flush before a database is closed may
+  // A large one counts more: the last flush before a database is closed may
   // have any size.
   const double part = n / (n + 2 * flush_keys_ + 1);
   flush_keys_ += part * (n - flush_keys_);
@@ -87,8 +108,8 @@ void TreeBits::Unplace(const File& file) {
   }
 }
 
-// What leaves the level it was written for has been moved or rewritten.
-void TreeBits::Left(const File& file, bool moved) {
+// A table that leaves the level it was written for is moved or rewritten.
+void TreeBits::CountDeparture(const File& file, bool moved) {
   const int origin = file.facts.origin;
   if (origin == kUnknownOrigin || origin == kBottommost) return;
   const auto keys = static_cast<double>(file.facts.keys);
@@ -100,14 +121,15 @@ void TreeBits::Left(const File& file, bool moved) {
 
 void TreeBits::Edit(const std::vector<uint64_t>& removed,
                     const std::vector<LiveTable>& added) {
-  // A table that is moved is both.
+  // A table that is moved is in both.
   std::unordered_map<uint64_t, int> levels;
   for (const LiveTable& table : added) levels[table.file] = table.level;
   for (const uint64_t number : removed) {
     const auto it = files_.find(number);
     if (it == files_.end() || it->second.level < 0) continue;
     if (levels.count(number) != 0) continue;
-    if (it->second.level == it->second.facts.origin) Left(it->second, false);
+    if (it->second.level == it->second.facts.origin)
+      CountDeparture(it->second, false);
     Unplace(it->second);
     files_.erase(it);
   }
@@ -120,11 +142,11 @@ void TreeBits::Edit(const std::vector<uint64_t>& removed,
     }
     const bool left = file.level < 0 ? table.level != file.facts.origin
                                      : file.level == file.facts.origin;
-    if (left) Left(file, true);
+    if (left) CountDeparture(file, true);
     if (file.level >= 0) Unplace(file);
     Place(&file, table.level);
   }
-  Changed();
+  UpdateProfile();
 }
 
 void TreeBits::SetTree(const std::vector<LiveTable>& tables) {
@@ -145,7 +167,8 @@ TreeBits::Origin TreeBits::OriginOf(int origin, double run_keys) const {
   return {origin, origin == kBottommost ? 0 : Octave(run_keys)};
 }
 
-// What part of a table counts as of its origin; the rest as where it lies.
+// The part of a table that counts with its origin; the rest counts with its
+// level.
 double TreeBits::PartOfOrigin(const File& file) const {
   const int origin = file.facts.origin;
   if (origin == kUnknownOrigin) return 0;
@@ -157,7 +180,7 @@ double TreeBits::MovedPart(int origin) const {
   return it == moved_.end() ? 0 : std::min(it->second / kOftenMoved, 1.0);
 }
 
-const TreeBits::Shares& TreeBits::Now() const {
+const TreeBits::Shares& TreeBits::CurrentShares() const {
   if (!now_valid_) now_ = CountShares();
   now_valid_ = true;
   return now_;
@@ -169,7 +192,7 @@ void TreeBits::SetLimits(const TreeLimits& limits) {
   now_valid_ = false;
 }
 
-// Of what a level holds, the part that compactions will leave there.
+// The part of a level that compactions will leave there.
 double TreeBits::KeptPart(int level) const {
   const int deepest = DeepestLevel();
   if (!(limits_.level0_files > 0 && limits_.base_keys > 0 &&
@@ -211,7 +234,7 @@ TreeBits::Shares TreeBits::CountShares() const {
     const double run = file.level == 0 ? keys : level_keys(file.level);
     const double weight = keys / run;
     const double bits =
-        file.facts.filter_bits < 0 ? asked_ * keys : file.facts.filter_bits;
+        file.facts.filter_bits < 0 ? target_ * keys : file.facts.filter_bits;
     shares.bits += bits / keys_;
     const double stays = kept[file.level];
     waiting += (1 - stays) * keys / keys_;
@@ -238,7 +261,7 @@ TreeBits::Shares TreeBits::CountShares() const {
     add(file.facts.origin, part);
     add(here, 1 - part);
   }
-  // Where nothing is written as the last run, what waits will be moved.
+  // If nothing is written for the last run, what waits will be moved.
   if (bottommost_keys > kWrittenAsLast) {
     shares.settled[OriginOf(kBottommost, 0)].keys += waiting;
     shares.settled_bits = shares.bits - waiting_bits +
@@ -250,8 +273,8 @@ TreeBits::Shares TreeBits::CountShares() const {
   return shares;
 }
 
-// Brings the profile up to date, by as much as flowed in.
-void TreeBits::Changed() {
+// Brings the profile up to date, in proportion to the keys written.
+void TreeBits::UpdateProfile() {
   if (!(keys_ > 0)) {
     profile_.clear();
     profiled_keys_ = 0;
@@ -266,7 +289,7 @@ void TreeBits::Changed() {
     share.keys *= 1 - part;
     share.weight *= 1 - part;
   }
-  for (const auto& [origin, share] : Now().settled) {
+  for (const auto& [origin, share] : CurrentShares().settled) {
     Share& lately = profile_[origin];
     lately.keys += part * share.keys;
     lately.weight += part * share.weight;
@@ -292,11 +315,134 @@ std::vector<TreeRun> TreeBits::Runs() const {
     ++run.files;
     run.keys += keys;
     run.filter_bits +=
-        file->facts.filter_bits < 0 ? asked_ * keys : file->facts.filter_bits;
+        file->facts.filter_bits < 0 ? target_ * keys : file->facts.filter_bits;
     if (file->level == 0) runs.push_back(run);
   }
   for (const auto& [level, run] : levels) runs.push_back(run);
   return runs;
+}
+
+// In parts of all keys of the tree.
+double TreeBits::RunSizeOf(const NewTable& table,
+                           const Profile& profile) const {
+  const auto level = level_keys_.find(table.level);
+  double run = level == level_keys_.end() ? 0 : level->second;
+  run += table.keys_from_above;
+  if (table.level == 0) {
+    run = table.keys_read > 0 ? table.keys_read : std::max(flush_keys_, 1.0);
+  }
+  const double all = std::max(keys_, run);
+  const bool flush = table.level == 0 && table.keys_read == 0;
+  if (!flush && !table.bottommost && (table.level == 0 || table.whole_run)) {
+    return run / all;
+  }
+  // The size that runs of its origin had lately, wherever they are now. A level
+  // that is being written to is larger than it will mostly be.
+  const int as = table.bottommost ? kBottommost : table.level;
+  Share lately;
+  for (const auto& [origin, share] : profile) {
+    if (origin.first != as) continue;
+    if (flush && std::abs(origin.second - OriginOf(0, run).second) > 1)
+      continue;
+    lately.keys += share.keys;
+    lately.weight += share.weight;
+  }
+  return lately.weight > kEnough ? lately.keys / lately.weight : run / all;
+}
+
+// The profile of late and the current one.
+TreeBits::Profile TreeBits::MixedProfile(const Shares& now) const {
+  Profile profile = profile_;
+  for (auto& [origin, share] : profile) {
+    share.keys *= 1 - kPartOfNow;
+    share.weight *= 1 - kPartOfNow;
+  }
+  for (const auto& [origin, share] : now.settled) {
+    profile[origin].keys += kPartOfNow * share.keys;
+    profile[origin].weight += kPartOfNow * share.weight;
+  }
+  return profile;
+}
+
+// A controller with a proportional part, which follows the filters on disk, and
+// an integral part, which removes the error that remains.
+void TreeBits::SetTarget(double bits_per_key) {
+  if (std::fabs(bits_per_key - target_) > 0.001) {
+    integral_ = 0;
+    now_valid_ = false;
+  }
+  target_ = bits_per_key;
+  correction_ = 0;
+  if (!(target_ > 0) || !(keys_ > 0)) return;
+  const double error =
+      std::clamp((target_ - CurrentShares().settled_bits) / target_, -1.0, 1.0);
+  integral_ = std::clamp(integral_ + 0.25 * error * std::min(rewritten_, 1.0),
+                         -kMaxIntegral, kMaxIntegral);
+  rewritten_ = 0;
+  correction_ = std::clamp(integral_ + error, -kMaxCorrection, kMaxCorrection);
+}
+
+// At a lower price the tables that are not bottommost, together with the
+// current ones of the last run, would raise the average above the target.
+double TreeBits::MinPrice(const Shares& now, const RateCurve& curve) const {
+  std::vector<SortedRun> others;
+  double keys = 0;
+  for (const auto& [origin, share] : now.of) {
+    if (origin.first == kBottommost) continue;
+    // All current keys, with the bits for the size that the run will have once
+    // compactions have caught up.
+    const Share& settled = now.settled.at(origin);
+    others.push_back({share.keys, share.keys * settled.weight / settled.keys});
+    keys += share.keys;
+  }
+  const double left = target_ * (1 + kMaxExcess) - now.bottommost_bits;
+  return keys > 0 ? PriceOfBits(curve, others, left / keys) : 0;
+}
+
+TableBits TreeBits::BitsFor(const NewTable& table,
+                            const RateCurve& curve) const {
+  TableBits given;
+  given.bits_per_key = target_;
+  if (profile_.empty() || !(target_ >= RateCurve::kMinBits)) return given;
+  const double corrected = target_ * (1 + correction_);
+  std::vector<SortedRun> runs;
+  double bottommost_keys = 0;
+  const Shares& now = CurrentShares();
+  const Profile profile = MixedProfile(now);
+  for (const auto& [origin, share] : profile) {
+    runs.push_back({share.keys, share.weight});
+    if (origin.first == kBottommost) bottommost_keys += share.keys;
+  }
+  // The first of its kind: the depth of the tree is not known yet.
+  if (table.bottommost && bottommost_keys < 0.2) {
+    given.bits_per_key = corrected;
+    return given;
+  }
+  // A compaction without events, as DB::CompactFiles runs them, fills an empty
+  // level with an unknown number of keys.
+  if (!(RunSizeOf(table, profile) > 0)) return given;
+  const double price = PriceOfBits(curve, runs, corrected);
+  given.slope = price * RunSizeOf(table, profile);
+  given.bits_per_key = curve.BitsAtSlope(given.slope);
+  if (!table.bottommost && given.bits_per_key > target_) {
+    // What waits to be merged takes its bits until then.
+    given.slope =
+        std::max(price, MinPrice(now, curve)) * RunSizeOf(table, profile);
+    given.bits_per_key = curve.BitsAtSlope(given.slope);
+    // Earlier tables may have too many bits, too.
+    const double room =
+        (target_ * (1 + kNoExcess) - now.bits) / (target_ * kRoom);
+    if (given.bits_per_key < target_ || room < 1) {
+      given.bits_per_key =
+          target_ + std::max(given.bits_per_key - target_, 0.0) *
+                        std::clamp(room, 0.0, 1.0);
+      given.slope = 0;
+    }
+  }
+  for (const SortedRun& run : runs) {
+    given.rates += run.weight * curve.At(BitsAtPrice(curve, run, price)).rate;
+  }
+  return given;
 }
 
 }  // namespace deltabloom::internal

@@ -15,22 +15,12 @@
 namespace deltabloom::internal {
 namespace {
 
-using ROCKSDB_NAMESPACE::ColumnFamilyMetaData;
-using ROCKSDB_NAMESPACE::CompactionFileInfo;
-using ROCKSDB_NAMESPACE::CompactionJobInfo;
-using ROCKSDB_NAMESPACE::DB;
-using ROCKSDB_NAMESPACE::ExternalFileIngestionInfo;
-using ROCKSDB_NAMESPACE::FlushJobInfo;
-using ROCKSDB_NAMESPACE::TableFileCreationBriefInfo;
-using ROCKSDB_NAMESPACE::TableFileCreationInfo;
-using ROCKSDB_NAMESPACE::TableFileCreationReason;
-using ROCKSDB_NAMESPACE::TableFileDeletionInfo;
-using ROCKSDB_NAMESPACE::TableProperties;
-using ROCKSDB_NAMESPACE::TablePropertiesCollection;
+using rocksdb::CompactionFileInfo;
+using rocksdb::DB;
 
-// RocksDB copies the names and keys of all files under its mutex when it is
-// asked for the tree. It is asked so rarely that an event costs so many files;
-// between, the tree is kept up to date by what events tell.
+// RocksDB copies the names and keys of all files under its mutex when the tree
+// is read from it. The tree is read so rarely that this many files are copied
+// per event; in between, events keep it up to date.
 constexpr uint64_t kFilesPerEvent = 16;
 
 template <typename Fn>
@@ -41,7 +31,7 @@ void WithoutThrowing(Fn fn) {
   }
 }
 
-// "/path/000123.sst": 123; 0 for what is no such name.
+// 123 for "/path/000123.sst"; 0 for other names.
 uint64_t FileNumber(std::string_view path) {
   const size_t slash = path.rfind('/');
   if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
@@ -50,7 +40,7 @@ uint64_t FileNumber(std::string_view path) {
   return number;
 }
 
-TableFacts FactsOf(const TableProperties& properties, int origin) {
+TableFacts FactsOf(const rocksdb::TableProperties& properties, int origin) {
   TableFacts facts;
   facts.origin = origin;
   facts.filter_bits = 8 * static_cast<double>(properties.filter_size);
@@ -60,7 +50,8 @@ TableFacts FactsOf(const TableProperties& properties, int origin) {
   return facts;
 }
 
-void LearnTables(const TablePropertiesCollection& tables, TreeBits* bits) {
+void LearnTables(const rocksdb::TablePropertiesCollection& tables,
+                 TreeBits* bits) {
   for (const auto& [path, properties] : tables) {
     const uint64_t file = FileNumber(path);
     if (properties == nullptr || file == 0 || bits->Knows(file)) continue;
@@ -72,7 +63,7 @@ std::shared_ptr<DatabaseTrees> TreesOf(DB* db) {
   return internal::TreesOf(db->GetName(), db->DefaultColumnFamily());
 }
 
-// Takes the trees as RocksDB has them; false if it is not time for that.
+// Reads the trees from RocksDB; false if that is not due.
 bool Refresh(DB* db, DatabaseTrees* trees) {
   size_t files = 0;
   size_t families = 0;
@@ -90,25 +81,25 @@ bool Refresh(DB* db, DatabaseTrees* trees) {
   if (families != 0 && !changed && ++trees->events * kFilesPerEvent < files) {
     return false;
   }
-  std::vector<ColumnFamilyMetaData> all;
+  std::vector<rocksdb::ColumnFamilyMetaData> all;
   db->GetAllColumnFamilyMetaData(&all);
-  // Tables that were there when the database was opened: their properties are
-  // in memory if all files are open. RocksDB hands them out for the default
-  // column family alone without a handle, which a listener has not got.
-  TablePropertiesCollection properties;
+  // Tables from before the database was opened: their properties are in memory
+  // if all files are open. Without a handle, which a listener has not got,
+  // RocksDB returns only those of the default column family.
+  rocksdb::TablePropertiesCollection properties;
   if (families == 0 && db->GetDBOptions().max_open_files == -1) {
     db->GetPropertiesOfAllTables(&properties).PermitUncheckedError();
   }
-  ReadAims(db, &trees->options_file, &trees->aims);
+  ReadLimits(db, &trees->options_file, &trees->limits);
   const std::lock_guard<std::mutex> lock(trees->mutex);
   trees->events = 0;
   trees->silent_changes_seen = silent_changes;
   std::map<std::string, FamilyTree> kept;
-  for (const ColumnFamilyMetaData& metadata : all) {
+  for (const rocksdb::ColumnFamilyMetaData& metadata : all) {
     FamilyTree& family = kept[metadata.name];
     const auto before = trees->families.find(metadata.name);
     if (before != trees->families.end()) family = std::move(before->second);
-    if (metadata.name == ROCKSDB_NAMESPACE::kDefaultColumnFamilyName) {
+    if (metadata.name == rocksdb::kDefaultColumnFamilyName) {
       LearnTables(properties, &family.bits);
     }
     std::vector<LiveTable> tables;
@@ -120,11 +111,11 @@ bool Refresh(DB* db, DatabaseTrees* trees) {
       }
     }
     family.bits.SetTree(tables);
-    const auto aims = trees->aims.find(metadata.name);
+    const auto limits = trees->limits.find(metadata.name);
     family.bits.SetLimits(
-        aims == trees->aims.end() || bytes == 0
+        limits == trees->limits.end() || bytes == 0
             ? TreeLimits()
-            : aims->second.Limits(family.bits.keys() / bytes));
+            : limits->second.InKeys(family.bits.keys() / bytes));
   }
   trees->families = std::move(kept);
   return true;
@@ -141,22 +132,22 @@ void ExpectFamily(DatabaseTrees* trees, const std::string& name) {
   if (FindFamily(trees, name) == nullptr) ++trees->silent_changes;
 }
 
-void TakeNotice(DB* db, const std::string& family_name,
-                const std::vector<uint64_t>& removed,
-                const std::vector<LiveTable>& added) {
+void ApplyEdit(DB* db, const std::string& family_name,
+               const std::vector<uint64_t>& removed,
+               const std::vector<LiveTable>& added) {
   const auto trees = TreesOf(db);
   const std::lock_guard<std::mutex> order(trees->order);
   ExpectFamily(trees.get(), family_name);
   if (Refresh(db, trees.get())) return;
   const std::lock_guard<std::mutex> lock(trees->mutex);
-  TakeSilentChanges(trees.get());
+  ApplySilentChanges(trees.get());
   FamilyTree* const family = FindFamily(trees.get(), family_name);
   if (family == nullptr) return;
   family->bits.Edit(removed, added);
 }
 
-// Before a table is written: what is not known yet, or no longer.
-void GetToKnow(DB* db, const std::string& family_name) {
+// Called before a table is written: reads what is not known yet, or no longer.
+void EnsureKnown(DB* db, const std::string& family_name) {
   const auto trees = TreesOf(db);
   {
     const std::lock_guard<std::mutex> lock(trees->mutex);
@@ -172,20 +163,21 @@ void GetToKnow(DB* db, const std::string& family_name) {
 
 }  // namespace
 
-void TreeListener::OnFlushBegin(DB* db, const FlushJobInfo& info) {
-  WithoutThrowing([&] { GetToKnow(db, info.cf_name); });
+void TreeListener::OnFlushBegin(DB* db, const rocksdb::FlushJobInfo& info) {
+  WithoutThrowing([&] { EnsureKnown(db, info.cf_name); });
 }
 
-void TreeListener::OnFlushCompleted(DB* db, const FlushJobInfo& info) {
+void TreeListener::OnFlushCompleted(DB* db, const rocksdb::FlushJobInfo& info) {
   WithoutThrowing([&] {
-    TakeNotice(db, info.cf_name, {},
-               {{info.file_number, 0, info.table_properties.num_entries}});
+    ApplyEdit(db, info.cf_name, {},
+              {{info.file_number, 0, info.table_properties.num_entries}});
   });
 }
 
-void TreeListener::OnCompactionBegin(DB* db, const CompactionJobInfo& info) {
+void TreeListener::OnCompactionBegin(DB* db,
+                                     const rocksdb::CompactionJobInfo& info) {
   WithoutThrowing([&] {
-    GetToKnow(db, info.cf_name);
+    EnsureKnown(db, info.cf_name);
     const auto trees = TreesOf(db);
     const std::lock_guard<std::mutex> lock(trees->mutex);
     FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
@@ -203,8 +195,8 @@ void TreeListener::OnCompactionBegin(DB* db, const CompactionJobInfo& info) {
   });
 }
 
-void TreeListener::OnCompactionCompleted(DB* db,
-                                         const CompactionJobInfo& info) {
+void TreeListener::OnCompactionCompleted(
+    DB* db, const rocksdb::CompactionJobInfo& info) {
   WithoutThrowing([&] {
     std::vector<uint64_t> removed;
     for (const CompactionFileInfo& file : info.input_file_infos) {
@@ -214,7 +206,7 @@ void TreeListener::OnCompactionCompleted(DB* db,
     for (const CompactionFileInfo& file : info.output_file_infos) {
       added.push_back({file.file_number, file.level, 0});
     }
-    if (info.status.ok()) TakeNotice(db, info.cf_name, removed, added);
+    if (info.status.ok()) ApplyEdit(db, info.cf_name, removed, added);
     const auto trees = TreesOf(db);
     const std::lock_guard<std::mutex> lock(trees->mutex);
     trees->jobs.erase(info.job_id);
@@ -222,7 +214,7 @@ void TreeListener::OnCompactionCompleted(DB* db,
 }
 
 void TreeListener::OnExternalFileIngested(
-    DB* db, const ExternalFileIngestionInfo& info) {
+    DB* db, const rocksdb::ExternalFileIngestionInfo& info) {
   WithoutThrowing([&] {
     const auto trees = TreesOf(db);
     const std::lock_guard<std::mutex> order(trees->order);
@@ -234,22 +226,23 @@ void TreeListener::OnExternalFileIngested(
         family->bits.Learn(file,
                            FactsOf(info.table_properties, kUnknownOrigin));
       }
-      ++trees->silent_changes;  // the level is not told
+      ++trees->silent_changes;  // the event does not say the level
     }
     Refresh(db, trees.get());
   });
 }
 
 void TreeListener::OnTableFileCreationStarted(
-    const TableFileCreationBriefInfo& info) {
+    const rocksdb::TableFileCreationBriefInfo& info) {
   WithoutThrowing([&] {
-    LeaveNote(
+    AnnounceTable(
         {info.cf_name, info.file_path, info.job_id, FindTrees(info.db_name)});
   });
 }
 
-void TreeListener::OnTableFileCreated(const TableFileCreationInfo& info) {
-  // Before the table is read: nobody may have looked at its comparator.
+void TreeListener::OnTableFileCreated(
+    const rocksdb::TableFileCreationInfo& info) {
+  // Before the table is read: its comparator may not have been checked.
   if (info.table_properties.prefix_extractor_name == kRangeExtractorName &&
       !IsBytewiseName(info.table_properties.comparator_name)) {
     StopRanges();
@@ -271,9 +264,9 @@ void TreeListener::OnTableFileCreated(const TableFileCreationInfo& info) {
     if (family == nullptr || !info.status.ok()) return;
     const TableFacts facts = FactsOf(info.table_properties, as.origin);
     family->bits.Learn(file, facts);
-    if (info.reason == TableFileCreationReason::kFlush) {
+    if (info.reason == rocksdb::TableFileCreationReason::kFlush) {
       family->bits.Flushed(facts.keys);
-    } else if (info.reason == TableFileCreationReason::kCompaction &&
+    } else if (info.reason == rocksdb::TableFileCreationReason::kCompaction &&
                trees->jobs.count(info.job_id) == 0) {
       ++trees->silent_changes;
       if (known) trees->unannounced[file] = {info.cf_name, as.level};
@@ -281,7 +274,8 @@ void TreeListener::OnTableFileCreated(const TableFileCreationInfo& info) {
   });
 }
 
-void TreeListener::OnTableFileDeleted(const TableFileDeletionInfo& info) {
+void TreeListener::OnTableFileDeleted(
+    const rocksdb::TableFileDeletionInfo& info) {
   WithoutThrowing([&] {
     const auto trees = FindTrees(info.db_name);
     if (trees == nullptr) return;
@@ -301,15 +295,15 @@ void TreeListener::OnTableFileDeleted(const TableFileDeletionInfo& info) {
   });
 }
 
-// That of the default column family goes when the database is closed.
+// The handle of the default column family is deleted when the database is
+// closed.
 void TreeListener::OnColumnFamilyHandleDeletionStarted(
-    ROCKSDB_NAMESPACE::ColumnFamilyHandle* handle) {
+    rocksdb::ColumnFamilyHandle* handle) {
   WithoutThrowing([&] { ForgetTrees(handle); });
 }
 
 bool HasTreeListener(
-    const std::vector<std::shared_ptr<ROCKSDB_NAMESPACE::EventListener>>&
-        listeners) {
+    const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners) {
   return std::any_of(listeners.begin(), listeners.end(),
                      [](const auto& listener) {
                        return listener != nullptr &&

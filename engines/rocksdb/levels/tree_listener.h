@@ -11,43 +11,36 @@
 
 namespace deltabloom::internal {
 
-// Without state of its own: any number may listen to a database. Nothing throws
-// into RocksDB; what could not be learned for lack of memory is asked for
-// again.
-class TreeListener final : public ROCKSDB_NAMESPACE::EventListener {
+// Has no state of its own: any number may listen to a database. Nothing throws
+// into RocksDB; what could not be learned for lack of memory is read again.
+class TreeListener final : public rocksdb::EventListener {
  public:
-  using DB = ROCKSDB_NAMESPACE::DB;
+  using DB = rocksdb::DB;
 
   static const char* kClassName() { return kPolicyName; }
   const char* Name() const override { return kPolicyName; }
 
-  void OnFlushBegin(DB* db,
-                    const ROCKSDB_NAMESPACE::FlushJobInfo& info) override;
-  void OnFlushCompleted(DB* db,
-                        const ROCKSDB_NAMESPACE::FlushJobInfo& info) override;
-  void OnCompactionBegin(
-      DB* db, const ROCKSDB_NAMESPACE::CompactionJobInfo& info) override;
-  void OnCompactionCompleted(
-      DB* db, const ROCKSDB_NAMESPACE::CompactionJobInfo& info) override;
+  void OnFlushBegin(DB* db, const rocksdb::FlushJobInfo& info) override;
+  void OnFlushCompleted(DB* db, const rocksdb::FlushJobInfo& info) override;
+  void OnCompactionBegin(DB* db,
+                         const rocksdb::CompactionJobInfo& info) override;
+  void OnCompactionCompleted(DB* db,
+                             const rocksdb::CompactionJobInfo& info) override;
   void OnExternalFileIngested(
-      DB* db,
-      const ROCKSDB_NAMESPACE::ExternalFileIngestionInfo& info) override;
+      DB* db, const rocksdb::ExternalFileIngestionInfo& info) override;
 
   void OnTableFileCreationStarted(
-      const ROCKSDB_NAMESPACE::TableFileCreationBriefInfo& info) override;
-  void OnTableFileCreated(
-      const ROCKSDB_NAMESPACE::TableFileCreationInfo& info) override;
-  void OnTableFileDeleted(
-      const ROCKSDB_NAMESPACE::TableFileDeletionInfo& info) override;
+      const rocksdb::TableFileCreationBriefInfo& info) override;
+  void OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) override;
+  void OnTableFileDeleted(const rocksdb::TableFileDeletionInfo& info) override;
 
   void OnColumnFamilyHandleDeletionStarted(
-      ROCKSDB_NAMESPACE::ColumnFamilyHandle* handle) override;
+      rocksdb::ColumnFamilyHandle* handle) override;
 };
 
-// Whether one is among them.
+// Whether one of the listeners is a TreeListener.
 bool HasTreeListener(
-    const std::vector<std::shared_ptr<ROCKSDB_NAMESPACE::EventListener>>&
-        listeners);
+    const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners);
 
 }  // namespace deltabloom::internal
 

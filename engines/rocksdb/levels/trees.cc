@@ -1,6 +1,11 @@
 #include "engines/rocksdb/levels/trees.h"
 
+#include <charconv>
 #include <utility>
+
+#include "rocksdb/db.h"
+#include "rocksdb/env.h"
+#include "rocksdb/utilities/options_util.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -16,19 +21,85 @@ Registry& TheRegistry() {
   return registry;
 }
 
-struct LeftNote {
-  bool left = false;
-  TableNote note;
+struct Announced {
+  bool waiting = false;
+  TableAnnouncement table;
 };
 
-LeftNote& NoteOfThisThread() {
-  static thread_local LeftNote note;
-  return note;
+Announced& AnnouncedOnThisThread() {
+  static thread_local Announced announced;
+  return announced;
+}
+
+// "  name=value" of an OPTIONS file.
+struct Line {
+  std::string_view name;
+  std::string_view value;
+};
+
+Line LineOf(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t");
+  const size_t equals = text.find('=');
+  if (begin == std::string_view::npos || equals == std::string_view::npos) {
+    return {};
+  }
+  return {text.substr(begin, equals - begin), text.substr(equals + 1)};
+}
+
+// 0 for text that is not a number.
+double NumberOf(std::string_view text) {
+  double number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// Reads the name from `[CFOptions "name"]`; false for other lines.
+bool FamilyOf(std::string_view line, std::string* name) {
+  constexpr std::string_view kBegin = "[CFOptions \"";
+  constexpr std::string_view kEnd = "\"]";
+  const size_t end = line.rfind(kEnd);
+  if (line.substr(0, kBegin.size()) != kBegin ||
+      end == std::string_view::npos || end < kBegin.size()) {
+    return false;
+  }
+  *name = line.substr(kBegin.size(), end - kBegin.size());
+  return true;
+}
+
+struct Section {
+  std::string name;  // empty: not that of a column family
+  LevelLimits limits;
+  bool leveled = true;
+};
+
+void TakeLine(const Line& line, Section* section) {
+  LevelLimits& limits = section->limits;
+  if (line.name == "level0_file_num_compaction_trigger") {
+    limits.level0_files = NumberOf(line.value);
+  } else if (line.name == "max_bytes_for_level_base") {
+    limits.base_bytes = NumberOf(line.value);
+  } else if (line.name == "max_bytes_for_level_multiplier") {
+    limits.ratio = NumberOf(line.value);
+  } else if (line.name == "level_compaction_dynamic_level_bytes") {
+    limits.dynamic = line.value == "true";
+  } else if (line.name == "compaction_style") {
+    section->leveled &= line.value == "kCompactionStyleLevel";
+  } else if (line.name == "disable_auto_compactions") {
+    section->leveled &= line.value == "false";
+  }
+}
+
+void Keep(const Section& section, LimitsByFamily* all) {
+  const LevelLimits& limits = section.limits;
+  if (section.leveled && !section.name.empty() && limits.level0_files > 0 &&
+      limits.base_bytes > 0 && limits.ratio >= 1) {
+    (*all)[section.name] = limits;
+  }
 }
 
 }  // namespace
 
-void TakeSilentChanges(DatabaseTrees* trees) {
+void ApplySilentChanges(DatabaseTrees* trees) {
   for (auto& [name, family] : trees->families) {
     if (family.silently_deleted.empty()) continue;
     std::vector<LiveTable> added;
@@ -38,7 +109,7 @@ void TakeSilentChanges(DatabaseTrees* trees) {
         ++it;
         continue;
       }
-      // An event may have told of it since then.
+      // An event may have added it since then.
       if (!family.bits.HasInTree(it->first)) {
         added.push_back({it->first, it->second.level, 0});
       }
@@ -85,18 +156,53 @@ std::map<std::string, std::shared_ptr<DatabaseTrees>> AllTrees() {
   return registry.trees;
 }
 
-void LeaveNote(TableNote note) {
-  LeftNote& left = NoteOfThisThread();
-  left.note = std::move(note);
-  left.left = true;
+void AnnounceTable(TableAnnouncement table) {
+  AnnouncedOnThisThread() = {true, std::move(table)};
 }
 
-bool TakeNote(const std::string& family, TableNote* note) {
-  LeftNote& left = NoteOfThisThread();
-  if (!left.left) return false;
-  *note = std::move(left.note);
-  left = LeftNote();
-  return note->family == family;
+bool TakeAnnouncement(const std::string& family, TableAnnouncement* table) {
+  Announced& announced = AnnouncedOnThisThread();
+  if (!announced.waiting) return false;
+  *table = std::move(announced.table);
+  announced = Announced();
+  return table->family == family;
+}
+
+LimitsByFamily ParseLimits(std::string_view options) {
+  LimitsByFamily all;
+  Section section;
+  while (!options.empty()) {
+    const size_t end = options.find('\n');
+    const std::string_view text = options.substr(0, end);
+    options.remove_prefix(end == std::string_view::npos ? options.size()
+                                                        : end + 1);
+    if (text.substr(0, 1) == "[") {
+      Keep(section, &all);
+      section = Section();
+      if (!FamilyOf(text, &section.name)) section.name.clear();
+    } else {
+      TakeLine(LineOf(text), &section);
+    }
+  }
+  Keep(section, &all);
+  return all;
+}
+
+void ReadLimits(rocksdb::DB* db, std::string* file, LimitsByFamily* limits) {
+  std::string newest;
+  if (!rocksdb::GetLatestOptionsFileName(db->GetName(), db->GetEnv(), &newest)
+           .ok() ||
+      newest == *file) {
+    return;
+  }
+  std::string text;
+  if (!rocksdb::ReadFileToString(db->GetEnv(), db->GetName() + "/" + newest,
+                                 &text)
+           .ok()) {
+    return;  // replaced meanwhile; the next call reads the newer one
+  }
+  *limits = ParseLimits(text);
+  *file = newest;
 }
 
 }  // namespace deltabloom::internal

@@ -1,5 +1,5 @@
-// The trees of all open databases, process-wide: a listener feeds them, every
-// policy asks them. Not kept by policies, for databases share policies, a
+// The trees of all open databases of the process. A listener updates them, and
+// policies read them. Policies do not own them, as databases share policies, a
 // database has several, and SetOptions may copy them.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREES_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREES_H_
@@ -9,21 +9,53 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "deltabloom/filter.h"
-#include "engines/rocksdb/levels/compaction_aims.h"
 #include "engines/rocksdb/levels/tree_bits.h"
+#include "rocksdb/rocksdb_namespace.h"
+
+namespace ROCKSDB_NAMESPACE {
+class DB;
+}
 
 namespace deltabloom::internal {
+
+// How large compactions let the levels of a column family grow.
+struct LevelLimits {
+  double level0_files = 0;  // 0: no limits are known
+  double base_bytes = 0;
+  double ratio = 0;
+  bool dynamic = false;
+
+  TreeLimits InKeys(double keys_per_byte) const {
+    return {level0_files, base_bytes * keys_per_byte, ratio, dynamic};
+  }
+};
+
+// By name of the column family.
+using LimitsByFamily = std::map<std::string, LevelLimits>;
+
+// Reads them from the text of an OPTIONS file. Families whose levels have no
+// limits, as under universal and FIFO compaction, and lines that are not
+// understood are left out.
+LimitsByFamily ParseLimits(std::string_view options);
+
+// Reads them from the OPTIONS file that RocksDB keeps with the database, if it
+// is another one than `*file`; SetOptions and new column families write a new
+// one. DB::GetOptions needs a handle, and a listener has only that of the
+// default column family.
+void ReadLimits(rocksdb::DB* db, std::string* file, LimitsByFamily* limits);
 
 // The tree of a column family, and what its policy did last.
 struct FamilyTree {
   TreeBits bits;
-  double asked = 0;  // bits per key; 0: by no policy of levels so far
+  double target = 0;  // bits per key; 0: no policy of levels has set any
   Layout layout = Layout::kClassic;
-  // By level, with kBottommost: what tables got, and what the LOG was told.
+  // By level, with kBottommost: bits per key of the last tables, and what the
+  // LOG has.
   std::map<int, double> given;
   std::map<int, double> logged;
   // Tables of the tree that were deleted without an event that removed them.
@@ -49,56 +81,57 @@ struct UnannouncedTable {
 
 struct DatabaseTrees {
   std::string name;
-  // Which database, should another one of the name be opened.
+  // Identifies the database: another one of the same name has another.
   const void* default_family = nullptr;
 
-  // Held while RocksDB is asked for the tree and the answer is taken over.
-  // Before `mutex`.
+  // Held while the tree is read from RocksDB and taken over. Locked before
+  // `mutex`.
   std::mutex order;
-  uint64_t events = 0;  // since RocksDB was asked; under `order`
-  // The OPTIONS file that was read last, and what it says; under `order`.
+  uint64_t events = 0;  // since the tree was read; under `order`
+  // The OPTIONS file that was read last, and its limits; under `order`.
   std::string options_file;
-  AimsByFamily aims;
+  LimitsByFamily limits;
 
   std::mutex mutex;  // the rest
   std::map<std::string, FamilyTree> families;
   std::unordered_map<int, CompactionJob> jobs;
   std::map<std::string, WrittenAs> origins;  // of tables being written, by path
-  // Tables of compactions that no event tells of, as DB::CompactFiles runs
-  // them, by number.
+  // Tables of compactions without events, as DB::CompactFiles runs them, by
+  // number.
   std::map<uint64_t, UnannouncedTable> unannounced;
-  // Changes that no event tells of; RocksDB is asked at the next event.
+  // Changes without events; the next event reads the tree from RocksDB.
   uint64_t silent_changes = 0;
   uint64_t silent_changes_seen = 0;
 };
 
-// Takes over what is known of changes that no event tells of: tables that were
-// deleted, in whose place are those that were written for that. With `mutex`
-// held, before anybody looks at a tree. Throws std::bad_alloc.
-void TakeSilentChanges(DatabaseTrees* trees);
+// Applies changes without events: tables that were deleted are replaced by
+// those that were written for that. Called with `mutex` held, before a tree is
+// read. Throws std::bad_alloc.
+void ApplySilentChanges(DatabaseTrees* trees);
 
-// Those of the database, made if need be.
+// The trees of the database, made if necessary.
 std::shared_ptr<DatabaseTrees> TreesOf(const std::string& name,
                                        const void* default_family);
-// Null if there are none.
+// Null if the database has none.
 std::shared_ptr<DatabaseTrees> FindTrees(const std::string& name);
-// When the database is closed.
+// Called when the database is closed.
 void ForgetTrees(const void* default_family);
 std::map<std::string, std::shared_ptr<DatabaseTrees>> AllTrees();
 
-// What a listener told of the table whose builder this thread is about to make.
-// RocksDB tells the listener of database and column family, and just then, on
-// the same thread, asks the policy, whom it tells neither.
-struct TableNote {
+// The table whose builder this thread is about to make. RocksDB tells the
+// listener the database and the column family, and right after that, on the
+// same thread, calls the policy, which learns neither from RocksDB.
+struct TableAnnouncement {
   std::string family;
   std::string path;
   int job = 0;
-  std::shared_ptr<DatabaseTrees> trees;  // null: nothing is known yet
+  std::shared_ptr<DatabaseTrees> trees;  // null: none are known yet
 };
 
-void LeaveNote(TableNote note);
-// False if there is none for this column family. It is gone in any case.
-bool TakeNote(const std::string& family, TableNote* note);
+void AnnounceTable(TableAnnouncement table);
+// Returns false if there is none for this column family. Removes it in any
+// case.
+bool TakeAnnouncement(const std::string& family, TableAnnouncement* table);
 
 }  // namespace deltabloom::internal
 

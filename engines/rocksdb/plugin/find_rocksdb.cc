@@ -10,9 +10,9 @@
 namespace deltabloom::internal {
 namespace {
 
-// In the constants of every RocksDB from 6.18 on, static or shared, stripped or
-// not (util/build_version.cc.in): symbols would not show one that a program has
-// linked into it, as it need not export them.
+// Among the constants of every RocksDB from 6.18 on, static or shared, stripped
+// or not (util/build_version.cc.in). Symbols would not show a RocksDB that is
+// linked into a program, which need not export them.
 constexpr char kMark[] = "rocksdb_build_git_sha:";
 
 struct Search {

@@ -1,10 +1,10 @@
-// Which RocksDB this process runs with, told without calling it.
+// Finds the RocksDB that this process runs with, without calling it.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_PLUGIN_FIND_ROCKSDB_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_PLUGIN_FIND_ROCKSDB_H_
 
 namespace deltabloom::internal {
 
-// RocksDB in a program or shared object that is loaded.
+// A program or loaded shared object that contains RocksDB.
 struct LoadedRocksDB {
   const char* path;    // empty: the program itself
   const char* soname;  // null: it has none

@@ -1,10 +1,10 @@
-// What LD_PRELOAD puts into a program. It knows nothing of RocksDB: a second
-// version of it in one process is fatal before any code of ours could run, for
-// the names of both are the same, and either calls what it finds first. (Seen:
-// the constructors of global objects in 7.8 called destructors of 8.11, 9.10
-// and 10.10, which free members that 7.8's objects do not have.) So this looks
-// which RocksDB the program runs with, and loads the policy, which brings its
-// own, only if that is the one.
+// The library for LD_PRELOAD. It does not link RocksDB: two versions in one
+// process are fatal before any of this code could run, as both have the same
+// symbols and either calls what it finds first. (Constructors of global objects
+// in 7.8 were seen to call destructors of 8.11, 9.10 and 10.10, which free
+// members that 7.8's objects do not have.) So this looks which RocksDB the
+// program runs with, and loads the policy, which links RocksDB, only if the
+// version is the same.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -56,7 +56,7 @@ void Refuse(const LoadedRocksDB& rocksdb) {
   }
 }
 
-// The policy lies beside this file.
+// The policy is in the folder of this file.
 void LoadPolicy() {
   Dl_info self;
   char path[4096];
@@ -67,7 +67,7 @@ void LoadPolicy() {
   const int size = std::snprintf(path, sizeof(path), "%.*s%s", folder,
                                  self.dli_fname, kPolicyModule);
   if (size < 0 || static_cast<size_t>(size) >= sizeof(path)) return;
-  // RocksDB, should it not be initialised yet, is before the policy registers.
+  // RocksDB is initialised before the policy registers.
   if (dlopen(path, RTLD_NOW | RTLD_LOCAL) == nullptr) {
     std::fprintf(stderr,
                  "deltabloom: no filters of Deltabloom: %s; install the plugin "

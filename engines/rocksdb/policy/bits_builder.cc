@@ -2,26 +2,29 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <limits>
 #include <new>
 #include <string_view>
 #include <utility>
 
-#include "engines/rocksdb/policy/filter_buffer.h"
+#include "rocksdb/env.h"
 #include "util/cpu.h"
 #include "util/hash64.h"
+#include "util/number_text.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {
 namespace {
 
-using ROCKSDB_NAMESPACE::Slice;
-using ROCKSDB_NAMESPACE::Status;
+using rocksdb::Slice;
+using rocksdb::Status;
 
 // The keys of a range part take memory bit by bit.
 constexpr uint64_t kChargeStep = uint64_t{64} << 10;
 
-// A sealed filter without probes. Static, since it answers for lack of memory.
+// A sealed filter without probes. Static, as it is needed when memory has run
+// out.
 struct AlwaysMatchFilter {
   AlwaysMatchFilter() {
     Seal(bytes.data(), kPayloadSize, /*last_byte=*/0, SealOptions());
@@ -32,7 +35,7 @@ struct AlwaysMatchFilter {
   std::array<unsigned char, kSize> bytes{};
 };
 
-// Without its text if there is no memory for it.
+// Without its text if memory has run out.
 Status Corruption(const char* text) {
   try {
     return Status::Corruption(text);
@@ -58,7 +61,7 @@ SealOptions WithKeys(SealOptions seal, const KeyMapping& mapping) {
   return seal;
 }
 
-// Of the range part; 0: there is to be none.
+// Bits per key of the range part; 0: none.
 double RangeBits(const BuilderSettings& settings) {
   const double bits_per_key = settings.millibits_per_key / 1000.0;
   return settings.range && bits_per_key >= kMinBitsPerKeyWithRanges
@@ -95,7 +98,6 @@ inline void BitsBuilder::AddHash(uint64_t hash) {
                  std::memory_order_relaxed);
 }
 
-// False: the key is lost.
 inline bool BitsBuilder::HashOf(const Slice& key, uint64_t* hash) {
   if (__builtin_expect(maps_keys_, false)) return HashMapped(key, hash);
   *hash = settings_.layout->hash({key.data(), key.size()});
@@ -194,70 +196,59 @@ void BitsBuilder::Charge(uint64_t more) {
               finished_hashes_.MemorySize() + finished_bytes_ + more);
 }
 
-FilterBits BitsBuilder::BitsOf(const LayoutRow& row, uint64_t keys,
-                               const Beside& beside,
-                               uint64_t max_filter_bytes) const {
-  return BitsFor({beside.millibits_per_key, settings_.false_positive_rate,
+FilterBits BitsBuilder::BitsIn(const Frame& frame, const LayoutRow& row,
+                               uint64_t keys, uint64_t max_filter_bytes) const {
+  return BitsFor({frame.millibits_per_key, settings_.false_positive_rate,
                   max_filter_bytes},
-                 row, keys, beside.size);
+                 row, keys, frame.size);
 }
 
-Slice BitsBuilder::AlwaysMatch(std::unique_ptr<const char[]>* owner) {
-  static const AlwaysMatchFilter filter;
-  owner->reset();
-  finished_kind_ = FilterKind::kAlways;
-  return {reinterpret_cast<const char*>(filter.bytes.data()),
-          filter.bytes.size()};
-}
-
-BitsBuilder::Beside BitsBuilder::NothingBeside() const {
+BitsBuilder::Frame BitsBuilder::PlainFrame() const {
   return {{}, SealedFramingSize(seal_), settings_.millibits_per_key};
 }
 
-BitsBuilder::Beside BitsBuilder::RangePartBeside(
-    uint64_t range_part_size) const {
+BitsBuilder::Frame BitsBuilder::RangeFrame(uint64_t range_part_size) const {
   const double bits_per_key = settings_.millibits_per_key / 1000.0;
   return {{},
           SealedFramingSize(seal_) + range_part_size,
           ToMillibits(PointBitsPerKey(bits_per_key))};
 }
 
-// False if there is none.
-bool BitsBuilder::BuildRangePart(Beside* beside) {
+bool BitsBuilder::BuildRangePart(Frame* frame) {
   const uint64_t bytes = hashes_.MemorySize() + range_keys_.BuildBytes();
   const uint64_t limit = settings_.max_build_bytes;
   if (limit != 0 && bytes > limit) range_keys_.Drop();
   Charge();
   std::string range_part;
   if (!range_keys_.Finish(&range_part)) {
-    TellOfNoRangePart(range_keys_.state());
+    WarnOfNoRangePart(range_keys_.state());
     return false;
   }
-  *beside = RangePartBeside(range_part.size());
-  beside->range_part = std::move(range_part);
+  *frame = RangeFrame(range_part.size());
+  frame->range_part = std::move(range_part);
   return true;
 }
 
 Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
   if (hashes_.size() == 0) return BuildEmpty(owner);
   Slice filter;
-  Beside beside;
-  if (BuildRangePart(&beside)) {
-    filter = BuildBeside(beside, owner);
-    if (filter.empty()) TellOfNoRangePart(RangeKeys::State::kTooLarge);
+  Frame frame;
+  if (BuildRangePart(&frame)) {
+    filter = BuildIn(frame, owner);
+    if (filter.empty()) WarnOfNoRangePart(RangeKeys::State::kTooLarge);
   }
-  if (filter.empty()) filter = BuildBeside(NothingBeside(), owner);
+  if (filter.empty()) filter = BuildIn(PlainFrame(), owner);
   return filter.empty() ? AlwaysMatch(owner) : filter;
 }
 
-Slice BitsBuilder::BuildBeside(const Beside& beside,
-                               std::unique_ptr<const char[]>* owner) {
+Slice BitsBuilder::BuildIn(const Frame& frame,
+                           std::unique_ptr<const char[]>* owner) {
   const uint64_t limit = settings_.max_build_bytes;
-  const uint64_t range_size = beside.range_part.size();
+  const uint64_t range_size = frame.range_part.size();
   const LayoutRow* row = settings_.layout;
   while (row != nullptr) {
     const FilterBits bits =
-        BitsOf(*row, hashes_.size(), beside, settings_.max_filter_bytes);
+        BitsIn(frame, *row, hashes_.size(), settings_.max_filter_bytes);
     if (range_size > 0 && bits.lowered) return {};
     if (bits.millibits_per_key != 0) {
       const LayoutRow* affordable =
@@ -269,13 +260,43 @@ Slice BitsBuilder::BuildBeside(const Beside& beside,
         continue;
       }
     }
-    TellOf(bits);
+    WarnOf(bits);
     if (bits.millibits_per_key == 0) break;
-    const Slice filter = BuildWith(*row, bits.millibits_per_key, beside, owner);
+    const Slice filter = BuildWith(*row, bits.millibits_per_key, frame, owner);
     if (!filter.empty()) return filter;
     row = row->fallback;
   }
   return {};
+}
+
+Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
+                             const Frame& frame,
+                             std::unique_ptr<const char[]>* owner) {
+  FilterBuffer buffer = AllocateFilter(row, hashes_.size(), millibits_per_key,
+                                       frame.size, settings_.max_filter_bytes,
+                                       settings_.optimize_for_memory
+                                           ? &settings_.tally->rounding_balance
+                                           : nullptr);
+  const Plan& plan = buffer.plan;
+  const uint64_t size = plan.payload_size + frame.size;
+  const bool keep_hashes = settings_.detect_corruption;
+  Charge(size + frame.range_part.size() +
+         PeakBuildBytes(plan, hashes_.MemorySize(), keep_hashes) -
+         hashes_.MemorySize());
+  auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
+  if (!plan.layout->build(&hashes_, keep_hashes, plan, ActiveCpu(), payload)) {
+    return {};
+  }
+  SealOptions seal = seal_;
+  seal.range_part = frame.range_part;
+  Seal(payload, plan.payload_size, plan.last_byte, seal);
+  settings_.tally->rounding_balance += buffer.balance_change;
+  finished_kind_ = FilterKind::kFilter;
+  finished_range_hash_ =
+      Hash64(frame.range_part.data(), frame.range_part.size());
+  finished_bytes_ += size;
+  *owner = std::move(buffer.bytes);
+  return {owner->get(), static_cast<size_t>(size)};
 }
 
 Slice BitsBuilder::BuildEmpty(std::unique_ptr<const char[]>* owner) {
@@ -287,34 +308,12 @@ Slice BitsBuilder::BuildEmpty(std::unique_ptr<const char[]>* owner) {
   return {owner->get(), size};
 }
 
-Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
-                             const Beside& beside,
-                             std::unique_ptr<const char[]>* owner) {
-  FilterBuffer buffer = AllocateFilter(row, hashes_.size(), millibits_per_key,
-                                       beside.size, settings_.max_filter_bytes,
-                                       settings_.optimize_for_memory
-                                           ? &settings_.tally->rounding_balance
-                                           : nullptr);
-  const Plan& plan = buffer.plan;
-  const uint64_t size = plan.payload_size + beside.size;
-  const bool keep_hashes = settings_.detect_corruption;
-  Charge(size + beside.range_part.size() +
-         PeakBuildBytes(plan, hashes_.MemorySize(), keep_hashes) -
-         hashes_.MemorySize());
-  auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
-  if (!plan.layout->build(&hashes_, keep_hashes, plan, ActiveCpu(), payload)) {
-    return {};
-  }
-  SealOptions seal = seal_;
-  seal.range_part = beside.range_part;
-  Seal(payload, plan.payload_size, plan.last_byte, seal);
-  settings_.tally->rounding_balance += buffer.balance_change;
-  finished_kind_ = FilterKind::kFilter;
-  finished_range_hash_ =
-      Hash64(beside.range_part.data(), beside.range_part.size());
-  finished_bytes_ += size;
-  *owner = std::move(buffer.bytes);
-  return {owner->get(), static_cast<size_t>(size)};
+Slice BitsBuilder::AlwaysMatch(std::unique_ptr<const char[]>* owner) {
+  static const AlwaysMatchFilter filter;
+  owner->reset();
+  finished_kind_ = FilterKind::kAlways;
+  return {reinterpret_cast<const char*>(filter.bytes.data()),
+          filter.bytes.size()};
 }
 
 bool BitsBuilder::HashesIntact() const {
@@ -346,7 +345,8 @@ Status BitsBuilder::MaybePostVerify(const Slice& filter) {
       "deltabloom: a filter changed in memory after it was built");
 }
 
-// Partitions are cut by it: by the limit, too, so that it lowers few bits.
+// RocksDB cuts partitions by it: by the limit as well, so that the limit lowers
+// few bits.
 size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
   const uint64_t limit = std::min<uint64_t>(bytes, settings_.max_filter_bytes);
   // The most keys whose filter fits, by bisection: sizes grow with keys.
@@ -354,34 +354,33 @@ size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
   uint64_t exceeds = uint64_t{1} << 32;
   while (exceeds - fits > 1) {
     const uint64_t keys = fits + (exceeds - fits) / 2;
-    (SizeFor(keys, /*limited=*/false) <= limit ? fits : exceeds) = keys;
+    (SizeFor(keys, kUnlimited) <= limit ? fits : exceeds) = keys;
   }
   return fits;
 }
 
 size_t BitsBuilder::CalculateSpace(size_t entries) {
-  return SizeFor(entries, /*limited=*/true);
+  return SizeFor(entries, settings_.max_filter_bytes);
 }
 
-// `limited` by max_filter_bytes.
-size_t BitsBuilder::SizeFor(uint64_t keys, bool limited) const {
+size_t BitsBuilder::SizeFor(uint64_t keys, uint64_t max_filter_bytes) const {
   if (keys == 0) return SealedFramingSize(seal_);
-  const uint64_t limit = limited ? settings_.max_filter_bytes : kUnlimited;
   const LayoutRow& row = *settings_.layout;
-  Beside beside = NothingBeside();
-  FilterBits bits = BitsOf(row, keys, beside, limit);
+  Frame frame = PlainFrame();
+  FilterBits bits = BitsIn(frame, row, keys, max_filter_bytes);
   if (range_bits_per_key_ > 0) {
-    const Beside with =
-        RangePartBeside(MaxRangePartSize(keys, range_bits_per_key_));
-    const FilterBits point_bits = BitsOf(row, keys, with, limit);
+    const Frame with_range =
+        RangeFrame(MaxRangePartSize(keys, range_bits_per_key_));
+    const FilterBits point_bits =
+        BitsIn(with_range, row, keys, max_filter_bytes);
     if (!point_bits.lowered) {
-      beside = with;
+      frame = with_range;
       bits = point_bits;
     }
   }
   if (bits.millibits_per_key == 0) return AlwaysMatchFilter::kSize;
   return PlanFilter(&row, keys, bits.millibits_per_key).payload_size +
-         beside.size;
+         frame.size;
 }
 
 double BitsBuilder::EstimatedFpRate(size_t entries, size_t bytes) {
@@ -395,6 +394,86 @@ double BitsBuilder::EstimatedFpRate(size_t entries, size_t bytes) {
   }
   return RateForMillibits(settings_.layout, entries,
                           ToMillibits(std::min(bits_per_key, kMaxBitsPerKey)));
+}
+
+template <typename Message>
+void BitsBuilder::WarnOnce(std::atomic<bool>* warned,
+                           const Message& message) const {
+  if (settings_.log == nullptr || warned->exchange(true)) return;
+  try {
+    const std::string line = message();
+    rocksdb::Warn(settings_.log, "[deltabloom] %s", line.c_str());
+  } catch (const std::exception&) {
+    *warned = false;  // memory has run out: the next filter warns
+  }
+}
+
+void BitsBuilder::WarnOfManyKeys() const {
+  const uint64_t many = settings_.layout->many_keys;
+  if (many == 0 || hashes_.size() <= many) return;
+  WarnOnce(&settings_.tally->warned_of_many_keys, [&] {
+    return std::to_string(hashes_.size()) + " keys in one " +
+           settings_.layout->name + " filter: beyond some " +
+           std::to_string(many / 1'000'000) +
+           " million its hash adds false positives; use another layout or "
+           "partitioned filters";
+  });
+}
+
+void BitsBuilder::WarnOf(const FilterBits& bits) const {
+  SharedTally& tally = *settings_.tally;
+  const auto keys = [this] { return std::to_string(hashes_.size()) + " keys"; };
+  const auto limit = [this] {
+    return "max_filter_bytes=" + std::to_string(settings_.max_filter_bytes);
+  };
+  if (bits.rate_missed) {
+    WarnOnce(&tally.warned_of_missed_rate, [&] {
+      return "a filter of " + keys() +
+             " has a higher rate than false_positive_rate=" +
+             NumberText(settings_.false_positive_rate) +
+             ", which its layout cannot reach: use another layout or "
+             "partitioned filters";
+    });
+  }
+  if (bits.millibits_per_key == 0) {
+    WarnOnce(&tally.warned_of_no_filter, [&] {
+      return "no filter for " + keys() + ", " + limit() +
+             " leaves less than 2 bits per key: use a higher limit, smaller "
+             "tables or partitioned filters";
+    });
+  } else if (bits.lowered) {
+    WarnOnce(&tally.warned_of_lowered_bits, [&] {
+      return NumberText(bits.millibits_per_key / 1000.0, 3) +
+             " bits per key in a filter of " + keys() + ", which has to fit " +
+             limit();
+    });
+  }
+}
+
+void BitsBuilder::WarnOfNoRangePart(RangeKeys::State why) const {
+  const char* reason = nullptr;
+  switch (why) {
+    case RangeKeys::State::kOff:
+    case RangeKeys::State::kTaken:  // there was no key
+      return;
+    case RangeKeys::State::kNoExtractor:
+      reason =
+          "the column family lacks prefix_extractor=deltabloom.Range or "
+          "whole_key_filtering";
+      break;
+    case RangeKeys::State::kNotInOrder:
+      reason = "its keys do not ascend bytewise, or memory ran out";
+      break;
+    case RangeKeys::State::kTooLarge:
+      reason = "it would not fit max_build_bytes or max_filter_bytes";
+      break;
+    case RangeKeys::State::kUnfit:
+      reason = "there is none for its keys with so few bits per key";
+      break;
+  }
+  WarnOnce(&settings_.tally->warned_of_no_range_part, [&] {
+    return std::string("range=on, and a filter has no range part: ") + reason;
+  });
 }
 
 }  // namespace deltabloom::internal

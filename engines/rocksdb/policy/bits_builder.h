@@ -10,7 +10,7 @@
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/policy/construction_charge.h"
-#include "engines/rocksdb/policy/filter_bits.h"
+#include "engines/rocksdb/policy/filter_size.h"
 #include "engines/rocksdb/policy/key_transforms.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/range/range_keys.h"
@@ -21,18 +21,17 @@
 
 namespace deltabloom::internal {
 
-// What the builders of one policy know of each other. Builders own it together
-// with the policy, for RocksDB does not say which of them it drops first.
+// Shared by the builders of a policy. Owned by them and by the policy, as
+// RocksDB destroys them in any order.
 struct SharedTally {
-  // optimize_filters_for_memory: what the sizes rounded so far add up to, see
-  // AllocateFilter().
+  // For AllocateFilter().
   std::atomic<int64_t> rounding_balance{0};
-  // What the LOG was told.
+  // Warnings that the LOG has.
   std::atomic<bool> warned_of_many_keys{false};
-  std::atomic<bool> told_of_lowered_bits{false};
-  std::atomic<bool> told_of_no_filter{false};
-  std::atomic<bool> told_of_missed_rate{false};
-  std::atomic<bool> told_of_no_range_part{false};
+  std::atomic<bool> warned_of_lowered_bits{false};
+  std::atomic<bool> warned_of_no_filter{false};
+  std::atomic<bool> warned_of_missed_rate{false};
+  std::atomic<bool> warned_of_no_range_part{false};
 };
 
 // What a builder needs of its policy and of RocksDB's context.
@@ -40,19 +39,19 @@ struct BuilderSettings {
   const LayoutRow* layout = nullptr;
   // Of both parts together.
   uint32_t millibits_per_key = 0;
-  // With a range part. By bits per key then, and without a key transform.
+  // With a range part. REQUIRES: no false_positive_rate and no key transform.
   bool range = false;
-  // As in RocksDBFilterOptions. The rate, if not 0, comes before the bits.
+  // As in RocksDBFilterOptions. The rate, if not 0, replaces the bits.
   double false_positive_rate = 0;
   uint64_t max_build_bytes = 0;
   uint64_t max_filter_bytes = kUnlimited;
   KeyMapping mapping;
-  SealOptions seal;                  // but for what the mapping says
+  SealOptions seal;                  // without what the mapping sets
   bool optimize_for_memory = false;  // optimize_filters_for_memory
   bool detect_corruption = false;
-  // Where building is charged, or null.
-  std::shared_ptr<ROCKSDB_NAMESPACE::Cache> charged_cache;
-  ROCKSDB_NAMESPACE::Logger* log = nullptr;  // where to warn, if anywhere
+  // The cache to which building is charged, or null.
+  std::shared_ptr<rocksdb::Cache> charged_cache;
+  rocksdb::Logger* log = nullptr;  // for warnings; may be null
   std::shared_ptr<SharedTally> tally = std::make_shared<SharedTally>();
   std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
 };
@@ -62,10 +61,10 @@ struct BuilderSettings {
 // key transform throws, the filter is one that matches every key. Hidden, as
 // what it derives from, also in RocksDB's own build.
 class __attribute__((visibility("hidden"))) BitsBuilder
-    : public ROCKSDB_NAMESPACE::FilterBitsBuilder {
+    : public rocksdb::FilterBitsBuilder {
  public:
-  using Slice = ROCKSDB_NAMESPACE::Slice;
-  using Status = ROCKSDB_NAMESPACE::Status;
+  using Slice = rocksdb::Slice;
+  using Status = rocksdb::Status;
 
   explicit BitsBuilder(const BuilderSettings& settings);
 
@@ -85,7 +84,7 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   double EstimatedFpRate(size_t entries, size_t bytes) override;
 
  protected:
-  // Tests reach in to damage them.
+  // Tests damage them.
   HashList hashes_;
 
  private:
@@ -101,44 +100,47 @@ class __attribute__((visibility("hidden"))) BitsBuilder
     uint64_t value = 0;
   };
 
-  // What stands beside the payload of a filter, and what is left for that.
-  struct Beside {
-    std::string range_part;  // empty: none
-    uint64_t size = 0;       // of the range part and the framing
-    uint32_t millibits_per_key = 0;
+  // A filter without its payload.
+  struct Frame {
+    std::string range_part;          // empty: none
+    uint64_t size = 0;               // of the range part and the framing
+    uint32_t millibits_per_key = 0;  // left for the payload
   };
 
+  // False: the key is lost.
   bool HashOf(const Slice& key, uint64_t* hash);
   bool HashMapped(const Slice& key, uint64_t* hash);
   void AddHash(uint64_t hash);
   void Reset();
-  // What is held now, and `more`, is charged.
+  // Charges what is held now, and `more`.
   void Charge(uint64_t more = 0);
-  Beside NothingBeside() const;
-  Beside RangePartBeside(uint64_t range_part_size) const;
-  bool BuildRangePart(Beside* beside);
-  FilterBits BitsOf(const LayoutRow& row, uint64_t keys, const Beside& beside,
+  Frame PlainFrame() const;
+  Frame RangeFrame(uint64_t range_part_size) const;
+  // False if there is no range part.
+  bool BuildRangePart(Frame* frame);
+  FilterBits BitsIn(const Frame& frame, const LayoutRow& row, uint64_t keys,
                     uint64_t max_filter_bytes) const;
-  size_t SizeFor(uint64_t keys, bool limited) const;
+  size_t SizeFor(uint64_t keys, uint64_t max_filter_bytes) const;
+  // These return no bytes if there can be no such filter.
   Slice Build(std::unique_ptr<const char[]>* owner);
-  Slice BuildEmpty(std::unique_ptr<const char[]>* owner);
-  // With no bytes if there can be none, or not with so much beside it.
-  Slice BuildBeside(const Beside& beside, std::unique_ptr<const char[]>* owner);
-  // With no bytes if the layout gave up.
+  Slice BuildIn(const Frame& frame, std::unique_ptr<const char[]>* owner);
   Slice BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
-                  const Beside& beside, std::unique_ptr<const char[]>* owner);
+                  const Frame& frame, std::unique_ptr<const char[]>* owner);
+  Slice BuildEmpty(std::unique_ptr<const char[]>* owner);
   Slice AlwaysMatch(std::unique_ptr<const char[]>* owner);
   bool HashesIntact() const;
-  template <typename Warning>
-  void WarnOnce(std::atomic<bool>* told, const Warning& warning) const;
+  // Writes what `message` returns to the LOG, once for all builders of the
+  // policy.
+  template <typename Message>
+  void WarnOnce(std::atomic<bool>* warned, const Message& message) const;
   void WarnOfManyKeys() const;
-  void TellOf(const FilterBits& bits) const;
-  void TellOfNoRangePart(RangeKeys::State why) const;
+  void WarnOf(const FilterBits& bits) const;
+  void WarnOfNoRangePart(RangeKeys::State why) const;
 
   const BuilderSettings settings_;
   const SealOptions seal_;
   const bool maps_keys_;
-  const double range_bits_per_key_;  // 0: no range part is asked for
+  const double range_bits_per_key_;  // 0: without range parts
   RangeKeys range_keys_;
   LastHash last_key_;
   LastHash last_alt_;

@@ -9,22 +9,21 @@
 #include <type_traits>
 #include <utility>
 
-#include "engines/rocksdb/range/range_reader.h"
-#include "engines/rocksdb/statistics/counting_reader.h"
+#include "engines/rocksdb/range/range_extractor.h"
 #include "util/cpu.h"
 #include "util/key_batch.h"
+#include "util/range/range_part.h"
 
 namespace deltabloom::internal {
 namespace {
 
-using ROCKSDB_NAMESPACE::FilterBitsReader;
-using ROCKSDB_NAMESPACE::FilterPolicy;
-using ROCKSDB_NAMESPACE::Slice;
+using rocksdb::FilterBitsReader;
+using rocksdb::Slice;
 
-// RocksDB's trailer; filters of no more bytes hold no key for its reader.
+// RocksDB's reader takes filters of no more bytes than its trailer for empty.
 constexpr size_t kBuiltinTrailerSize = 5;
 
-// A Slice lies in memory like a KeyBytes; slice.h declares both members public.
+// A Slice has the layout of a KeyBytes; slice.h declares both members public.
 static_assert(std::is_trivially_copyable<Slice>::value &&
               sizeof(Slice) == sizeof(KeyBytes) &&
               offsetof(Slice, data_) == offsetof(KeyBytes, data) &&
@@ -48,7 +47,7 @@ class SealedBitsReader final : public FilterBitsReader {
   const ParsedFilter parsed_;
 };
 
-// Of filters that hold something else than the keys as they are.
+// Of filters of transformed or seeded keys.
 class MappedBitsReader final : public FilterBitsReader {
  public:
   MappedBitsReader(const ParsedFilter& parsed, const KeyMapping& mapping)
@@ -64,7 +63,7 @@ class MappedBitsReader final : public FilterBitsReader {
     }
   }
 
-  // What is transformed and not seeded may be of any size, and is not kept for
+  // A transformed key that is not seeded may have any size and is not kept for
   // a batch: the transform takes more time than a batch would save.
   void MayMatch(int n, Slice** keys, bool* may_match) override {
     if (n <= 0) return;
@@ -102,7 +101,7 @@ class MappedBitsReader final : public FilterBitsReader {
   const KeyMapping mapping_;
 };
 
-// A reader of RocksDB's, by which filters that are not ours are asked.
+// A reader of RocksDB's, for filters that are not Deltabloom's.
 class ForeignReader final : public FilterBitsReader {
  public:
   explicit ForeignReader(std::unique_ptr<FilterBitsReader> reader)
@@ -117,8 +116,88 @@ class ForeignReader final : public FilterBitsReader {
   const std::unique_ptr<FilterBitsReader> reader_;
 };
 
-// What readers are made with beside their filter.
-struct Around {
+// Any reader, with its lookups counted.
+template <typename Reader>
+class CountingReader final : public FilterBitsReader {
+ public:
+  // Throws std::bad_alloc.
+  template <typename... Arguments>
+  CountingReader(std::shared_ptr<PolicyStatistics> statistics,
+                 const FilterToCount& filter, Arguments&&... arguments)
+      : open_(std::move(statistics), filter),
+        reader_(std::forward<Arguments>(arguments)...) {}
+
+  bool MayMatch(const Slice& key) override {
+    const bool may_match = reader_.MayMatch(key);
+    open_.Count(may_match);
+    return may_match;
+  }
+
+  void MayMatch(int n, Slice** keys, bool* may_match) override {
+    if (n <= 0) return;
+    reader_.MayMatch(n, keys, may_match);
+    open_.Count(may_match, static_cast<size_t>(n));
+  }
+
+ private:
+  OpenFilter open_;
+  Reader reader_;
+};
+
+// Of filters with a range part. `PointReader` answers all lookups except those
+// of ranges, which never come in a batch.
+template <typename PointReader>
+class RangeReader final : public FilterBitsReader {
+ public:
+  // `seed` is null unless the filter is seeded. Ranges are counted in `group`,
+  // which may be null.
+  template <typename... Arguments>
+  RangeReader(std::string_view range_part, const SipHashKey* seed,
+              const FilterGroup* group, Arguments&&... arguments)
+      : range_part_(range_part, seed),
+        group_(group),
+        points_(std::forward<Arguments>(arguments)...) {}
+
+  bool MayMatch(const Slice& key) override {
+    if (__builtin_expect(key.size() == 0, false)) return EmptyMayMatch(key);
+    return points_.MayMatch(key);
+  }
+
+  void MayMatch(int n, Slice** keys, bool* may_match) override {
+    points_.MayMatch(n, keys, may_match);
+  }
+
+ private:
+  // Not inlined, so that a lookup of a key reserves no stack for bounds.
+  __attribute__((noinline)) bool EmptyMayMatch(const Slice& key) {
+    Bounds bounds;
+    return TakeBounds(key, &bounds) ? RangeMayMatch(bounds)
+                                    : points_.MayMatch(key);
+  }
+
+  // The empty key may be present: builders cannot tell it from a prefix.
+  //
+  // RocksDB queries a partition for a range that may continue in the next one.
+  // The partition is the first that ends at or after `lower`, so keys of the
+  // range are in it or after it; there are none after it if it has a key at or
+  // after `upper`.
+  bool RangeMayMatch(const Bounds& bounds) const {
+    const bool may_match = bounds.lower.empty() ||
+                           range_part_.MayMatch(bounds.lower, bounds.upper) ||
+                           !range_part_.HasKeyFrom(bounds.upper);
+    if (group_ != nullptr) {
+      CountLookups(group_->range_slot, 1, may_match ? 0 : 1, 0);
+    }
+    return may_match;
+  }
+
+  const RangePart range_part_;
+  const FilterGroup* const group_;
+  PointReader points_;
+};
+
+// How a reader is wrapped.
+struct Wrapping {
   const std::shared_ptr<PolicyStatistics>& statistics;  // null: no counting
   FilterToCount to_count;
   std::string_view range_part;  // empty: none
@@ -126,32 +205,33 @@ struct Around {
 };
 
 template <typename Reader, typename... Arguments>
-FilterBitsReader* NewRangeReader(const Around& around,
+FilterBitsReader* NewRangeReader(const Wrapping& wrapping,
                                  Arguments&&... arguments) {
-  if (around.statistics == nullptr) {
-    return new RangeReader<Reader>(around.range_part, around.seed, nullptr,
+  if (wrapping.statistics == nullptr) {
+    return new RangeReader<Reader>(wrapping.range_part, wrapping.seed, nullptr,
                                    std::forward<Arguments>(arguments)...);
   }
-  const FilterGroup& group = around.statistics->Group(
-      ClassOf(around.to_count.filter, around.to_count.kind));
+  const FilterGroup& group = wrapping.statistics->Group(
+      ClassOf(wrapping.to_count.filter, wrapping.to_count.kind));
   return new RangeReader<CountingReader<Reader>>(
-      around.range_part, around.seed, &group, around.statistics,
-      around.to_count, std::forward<Arguments>(arguments)...);
+      wrapping.range_part, wrapping.seed, &group, wrapping.statistics,
+      wrapping.to_count, std::forward<Arguments>(arguments)...);
 }
 
-// A `Reader`, in what counts and what answers ranges where they are to be. Null
-// without memory.
+// A `Reader` that counts and answers ranges as *wrapping says. Null without
+// memory.
 template <typename Reader, typename... Arguments>
-FilterBitsReader* NewReader(const Around& around, Arguments&&... arguments) {
+FilterBitsReader* NewReader(const Wrapping& wrapping,
+                            Arguments&&... arguments) {
   try {
-    if (!around.range_part.empty()) {
-      return NewRangeReader<Reader>(around,
+    if (!wrapping.range_part.empty()) {
+      return NewRangeReader<Reader>(wrapping,
                                     std::forward<Arguments>(arguments)...);
     }
-    if (around.statistics == nullptr) {
+    if (wrapping.statistics == nullptr) {
       return new Reader(std::forward<Arguments>(arguments)...);
     }
-    return new CountingReader<Reader>(around.statistics, around.to_count,
+    return new CountingReader<Reader>(wrapping.statistics, wrapping.to_count,
                                       std::forward<Arguments>(arguments)...);
   } catch (const std::exception&) {
     return nullptr;
@@ -168,7 +248,7 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
   const FilterKind kind = ParseSealed({filter.data(), filter.size()},
                                       ActiveCpu(), &keys, &parsed, nullptr);
   const RegisteredTransform* const transform = settings.transform;
-  Around around{
+  Wrapping wrapping{
       settings.statistics, {filter.ToStringView(), kind, &parsed}, {}, nullptr};
   const bool foreign = kind == FilterKind::kForeign;
   if (foreign && transform == nullptr && settings.builtin != nullptr &&
@@ -178,7 +258,7 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
     if (settings.statistics == nullptr || reader == nullptr) {
       return reader.release();
     }
-    return NewReader<ForeignReader>(around, std::move(reader));
+    return NewReader<ForeignReader>(wrapping, std::move(reader));
   }
   if (keys.transformed != (transform != nullptr) ||
       (transform != nullptr && keys.transform_id != transform->id)) {
@@ -187,18 +267,18 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
     }
     SetAlwaysMatch(&parsed);
     keys = HashedKeys();
-    around.to_count.kind = FilterKind::kAlways;
+    wrapping.to_count.kind = FilterKind::kAlways;
   }
-  if (foreign) around.to_count.kind = FilterKind::kAlways;
+  if (foreign) wrapping.to_count.kind = FilterKind::kAlways;
   if (settings.range && transform == nullptr &&
-      around.to_count.kind == FilterKind::kFilter) {
-    around.range_part = RangePartOf(around.to_count.filter);
-    if (keys.seeded) around.seed = &keys.seed;
+      wrapping.to_count.kind == FilterKind::kFilter) {
+    wrapping.range_part = RangePartOf(wrapping.to_count.filter);
+    if (keys.seeded) wrapping.seed = &keys.seed;
   }
   if (kind != FilterKind::kFilter || keys.AsTheyAre()) {
-    return NewReader<SealedBitsReader>(around, parsed);
+    return NewReader<SealedBitsReader>(wrapping, parsed);
   }
-  return NewReader<MappedBitsReader>(around, parsed,
+  return NewReader<MappedBitsReader>(wrapping, parsed,
                                      KeyMapping(transform, keys));
 }
 

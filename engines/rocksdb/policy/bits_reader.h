@@ -13,7 +13,7 @@ namespace deltabloom::internal {
 
 struct ReaderSettings {
   // Reads filters that are not Deltabloom's; null: none does.
-  const ROCKSDB_NAMESPACE::FilterPolicy* builtin = nullptr;
+  const rocksdb::FilterPolicy* builtin = nullptr;
   // Only filters of this transform are queried; null: those of none.
   const RegisteredTransform* transform = nullptr;
   std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
@@ -34,8 +34,8 @@ struct TransformMismatch {
 // than the policy's; *mismatch, which may be null, then says so. The bytes must
 // outlive the reader. Returns null when memory has run out, which RocksDB takes
 // for "may match".
-ROCKSDB_NAMESPACE::FilterBitsReader* NewSealedBitsReader(
-    const ROCKSDB_NAMESPACE::Slice& filter, const ReaderSettings& settings,
+rocksdb::FilterBitsReader* NewSealedBitsReader(
+    const rocksdb::Slice& filter, const ReaderSettings& settings,
     TransformMismatch* mismatch = nullptr);
 
 }  // namespace deltabloom::internal

@@ -49,7 +49,7 @@ rocksdb_filterpolicy_t* deltabloom_rocksdb_filterpolicy(const char* options,
     const auto* const policy =
         deltabloom::internal::MakePolicy(parsed).release();
     return reinterpret_cast<Policy*>(
-        const_cast<ROCKSDB_NAMESPACE::FilterPolicy*>(policy));
+        const_cast<rocksdb::FilterPolicy*>(policy));
   });
 }
 

@@ -7,11 +7,7 @@
 namespace deltabloom::internal {
 namespace {
 
-using ROCKSDB_NAMESPACE::Cache;
-using ROCKSDB_NAMESPACE::WriteBufferManager;
-
-// The first that compiles is taken: where the headers have the options of
-// each.
+// The overload that compiles with the options of these headers is used.
 
 template <typename Options>
 auto Charges(const Options& options, int)
@@ -37,9 +33,9 @@ auto Charges(const Options& options, ...)
 
 }  // namespace
 
-ConstructionCharge::ConstructionCharge(std::shared_ptr<Cache> cache) {
+ConstructionCharge::ConstructionCharge(std::shared_ptr<rocksdb::Cache> cache) {
   if (cache == nullptr) return;
-  manager_ = std::make_unique<WriteBufferManager>(0, std::move(cache));
+  manager_ = std::make_unique<rocksdb::WriteBufferManager>(0, std::move(cache));
 }
 
 void ConstructionCharge::Set(uint64_t bytes) {
@@ -52,13 +48,13 @@ void ConstructionCharge::Set(uint64_t bytes) {
     }
     charged_ = bytes;
   } catch (const std::exception&) {
-    // Out of memory within RocksDB. What it counted then is not known.
+    // Memory has run out within RocksDB. What it counted is not known.
     manager_.reset();
   }
 }
 
-std::shared_ptr<Cache> CacheToCharge(
-    const ROCKSDB_NAMESPACE::BlockBasedTableOptions& options) {
+std::shared_ptr<rocksdb::Cache> CacheToCharge(
+    const rocksdb::BlockBasedTableOptions& options) {
   return Charges(options, 0) ? options.block_cache : nullptr;
 }
 

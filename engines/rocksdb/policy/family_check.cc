@@ -9,17 +9,17 @@
 namespace deltabloom::internal {
 namespace {
 
-using ROCKSDB_NAMESPACE::ColumnFamilyOptions;
-using ROCKSDB_NAMESPACE::Comparator;
+using rocksdb::ColumnFamilyOptions;
+using rocksdb::Comparator;
 
 constexpr char kWithTimestamps[] = "leveldb.BytewiseComparator.u64ts";
 
 bool IsBytewise(const Comparator* comparator) {
-  if (comparator == ROCKSDB_NAMESPACE::BytewiseComparator()) return true;
+  if (comparator == rocksdb::BytewiseComparator()) return true;
   // By name, as older headers do not declare the function.
   const Comparator* with_timestamps = nullptr;
-  const ROCKSDB_NAMESPACE::Status status = Comparator::CreateFromString(
-      ROCKSDB_NAMESPACE::ConfigOptions(), kWithTimestamps, &with_timestamps);
+  const rocksdb::Status status = Comparator::CreateFromString(
+      rocksdb::ConfigOptions(), kWithTimestamps, &with_timestamps);
   return status.ok() && comparator == with_timestamps;
 }
 
@@ -32,7 +32,7 @@ bool HashesPrefixes(const ColumnFamilyOptions& family) {
 
 // Whether tables have an index by the hash of a key's prefix.
 bool HasHashIndex(const ColumnFamilyOptions& family) {
-  using Table = ROCKSDB_NAMESPACE::BlockBasedTableOptions;
+  using Table = rocksdb::BlockBasedTableOptions;
   if (family.table_factory == nullptr) return false;
   const auto* const table = family.table_factory->GetOptions<Table>();
   return table != nullptr && table->index_type == Table::kHashSearch;
@@ -63,7 +63,7 @@ std::string TransformConflict(const ColumnFamilyOptions& family) {
 }  // namespace
 
 bool IsBytewiseName(std::string_view comparator) {
-  return comparator == ROCKSDB_NAMESPACE::BytewiseComparator()->Name() ||
+  return comparator == rocksdb::BytewiseComparator()->Name() ||
          comparator == kWithTimestamps;
 }
 

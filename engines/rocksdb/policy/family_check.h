@@ -13,11 +13,11 @@ namespace deltabloom::internal {
 // Returns one line about the first option of the column family that does not go
 // with a policy of these options, or nothing. Decides whether the family's
 // RangeExtractor, if it has one, passes on bounds.
-std::string FamilyConflict(const ROCKSDB_NAMESPACE::ColumnFamilyOptions& family,
+std::string FamilyConflict(const rocksdb::ColumnFamilyOptions& family,
                            const PolicyOptions& options);
 
 // The part of it that concerns ranges.
-std::string RangeConflict(const ROCKSDB_NAMESPACE::ColumnFamilyOptions& family,
+std::string RangeConflict(const rocksdb::ColumnFamilyOptions& family,
                           bool range);
 
 // Whether tables whose comparator has this name may have a RangeExtractor.

@@ -5,16 +5,22 @@
 #include <cstdint>
 #include <memory>
 
+#include "engines/rocksdb/policy/bits_builder.h"
+#include "engines/rocksdb/policy/bits_reader.h"
 #include "engines/rocksdb/policy/private_abi.h"
+#include "engines/rocksdb/range/range_extractor.h"
+#include "rocksdb/env.h"
+#include "rocksdb/iterator.h"
+#include "rocksdb/sst_file_reader.h"
+#include "rocksdb/sst_file_writer.h"
+#include "rocksdb/table.h"
 
 namespace deltabloom::internal {
 namespace {
 
-using ROCKSDB_NAMESPACE::FilterBitsBuilder;
-using ROCKSDB_NAMESPACE::FilterBitsReader;
-using ROCKSDB_NAMESPACE::FilterPolicy;
-using ROCKSDB_NAMESPACE::Slice;
-using ROCKSDB_NAMESPACE::Status;
+using rocksdb::FilterBitsReader;
+using rocksdb::Slice;
+using rocksdb::SstFileReader;
 
 struct Version {
   int major = 0;
@@ -42,6 +48,136 @@ constexpr int kOldestRocksDB = DELTABLOOM_ROCKSDB_VERSION(7, 0, 3);
 constexpr bool HasAddKeyAndAlt(int major, int minor, int patch) {
   return DELTABLOOM_ROCKSDB_VERSION(major, minor, patch) >=
          DELTABLOOM_ROCKSDB_VERSION(9, 6, 1);
+}
+
+// A table of the keys kStep, 2 * kStep and so on.
+constexpr uint64_t kKeys = 256;
+constexpr uint64_t kStep = 1'000'000'000;
+constexpr char kFile[] = "/deltabloom.range";
+
+std::string KeyOf(uint64_t number) {
+  std::string key(8, '\0');
+  for (size_t i = 0; i < key.size(); ++i) {
+    key[i] = static_cast<char>(number >> (56 - 8 * i));
+  }
+  return key;
+}
+
+// Counts the ranges that a filter rejects.
+class CheckedReader final : public FilterBitsReader {
+ public:
+  CheckedReader(FilterBitsReader* reader, uint64_t* negatives)
+      : reader_(reader), negatives_(negatives) {}
+
+  bool MayMatch(const Slice& key) override {
+    const bool may_match = reader_->MayMatch(key);
+    if (!may_match) ++*negatives_;
+    return may_match;
+  }
+  void MayMatch(int n, Slice** keys, bool* may_match) override {
+    reader_->MayMatch(n, keys, may_match);
+  }
+
+ private:
+  const std::unique_ptr<FilterBitsReader> reader_;
+  uint64_t* const negatives_;
+};
+
+class CheckedPolicy final : public rocksdb::FilterPolicy {
+ public:
+  const char* Name() const override { return "deltabloom.RangeCheck"; }
+  const char* CompatibilityName() const override { return Name(); }
+
+  rocksdb::FilterBitsBuilder* GetBuilderWithContext(
+      const rocksdb::FilterBuildingContext&) const override {
+    BuilderSettings settings;
+    settings.layout = FindLayout(Layout::kLocal, Hash::kMurmurHash2, kNoLevel);
+    settings.millibits_per_key = 40'000;
+    settings.range = true;
+    return new BitsBuilder(settings);
+  }
+
+  FilterBitsReader* GetFilterBitsReader(const Slice& filter) const override {
+    ReaderSettings settings;
+    settings.range = true;
+    return new CheckedReader(NewSealedBitsReader(filter, settings),
+                             &negatives_);
+  }
+
+  uint64_t negatives() const { return negatives_; }
+
+ private:
+  mutable uint64_t negatives_ = 0;
+};
+
+rocksdb::Status WriteTable(const rocksdb::Options& options) {
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
+  rocksdb::Status status = writer.Open(kFile);
+  for (uint64_t i = 1; i <= kKeys && status.ok(); ++i) {
+    status = writer.Put(KeyOf(i * kStep), "value");
+  }
+  return status.ok() ? writer.Finish() : status;
+}
+
+// Whether a seek to `lower` finds what it has to.
+bool SeekIsRight(SstFileReader* table, uint64_t lower, uint64_t upper) {
+  const std::string bound = KeyOf(upper);
+  const Slice bound_slice = bound;
+  rocksdb::ReadOptions options;
+  options.auto_prefix_mode = true;
+  options.iterate_upper_bound = &bound_slice;
+  const std::unique_ptr<rocksdb::Iterator> at(table->NewIterator(options));
+  at->Seek(KeyOf(lower));
+  if (!at->status().ok()) return false;
+  const uint64_t first = (lower + kStep - 1) / kStep * kStep;
+  if (first >= upper || first > kKeys * kStep) return !at->Valid();
+  return at->Valid() && at->key() == KeyOf(first);
+}
+
+bool SeeksAreRight(SstFileReader* table) {
+  for (uint64_t i = 1; i <= kKeys; ++i) {
+    const uint64_t key = i * kStep;
+    if (!SeekIsRight(table, key + 1, key + 1000) ||
+        !SeekIsRight(table, key - 1000, key) ||
+        !SeekIsRight(table, key - 1000, key + 1) ||
+        !SeekIsRight(table, key, key + 1000) ||
+        !SeekIsRight(table, key + 1, key + kStep + 1) ||
+        !SeekIsRight(table, key + 1, key + 20 * kStep)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+const char* WhatIsWrong(bool partitioned) {
+  const std::unique_ptr<rocksdb::Env> env(
+      rocksdb::NewMemEnv(rocksdb::Env::Default()));
+  const auto policy = std::make_shared<CheckedPolicy>();
+  const auto extractor = std::make_shared<RangeExtractor>();
+  extractor->Trust();
+  rocksdb::BlockBasedTableOptions table;
+  table.filter_policy = policy;
+  table.no_block_cache = true;
+  table.block_size = 128;
+  if (partitioned) {
+    table.partition_filters = true;
+    table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+    table.metadata_block_size = 256;
+  }
+  rocksdb::Options options;
+  options.env = env.get();
+  options.compression = rocksdb::kNoCompression;
+  options.prefix_extractor = extractor;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  if (!WriteTable(options).ok()) return "it cannot write a table in memory";
+  SstFileReader reader(options);
+  if (!reader.Open(kFile).ok()) return "it cannot read a table in memory";
+  if (!SeeksAreRight(&reader)) return "a seek misses keys";
+  // RocksDB 7.0 does not query partitions.
+  if (!partitioned && policy->negatives() < kKeys) {
+    return "its seeks do not pass their bounds to a filter";
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -73,9 +209,10 @@ std::string SelfCheckProblem() {
            HeadersVersion() + ") does not behave as expected: " + what +
            "; use an unmodified RocksDB of this version";
   };
-  const std::unique_ptr<const FilterPolicy> policy(
-      ROCKSDB_NAMESPACE::NewBloomFilterPolicy(10));
-  const std::unique_ptr<FilterBitsBuilder> builder = NewBitsBuilder(*policy);
+  const std::unique_ptr<const rocksdb::FilterPolicy> policy(
+      rocksdb::NewBloomFilterPolicy(10));
+  const std::unique_ptr<rocksdb::FilterBitsBuilder> builder =
+      NewBitsBuilder(*policy);
   if (builder == nullptr) return problem("its Bloom policy has no builder");
 
   std::array<std::string, 2 * kKeys> names;
@@ -87,7 +224,7 @@ std::string SelfCheckProblem() {
     return problem("its builder miscounts keys");
   }
   std::unique_ptr<const char[]> owner;
-  Status status;
+  rocksdb::Status status;
   const Slice filter = builder->Finish(&owner, &status);
   if (!status.ok() || filter.size() < kKeys || filter.size() > 16 * kKeys) {
     return problem("its builder finishes with an odd filter");
@@ -96,7 +233,7 @@ std::string SelfCheckProblem() {
       builder->ApproximateNumEntries(1000) < 100) {
     return problem("its builder gives odd answers");
   }
-  const std::unique_ptr<FilterBitsReader> reader =
+  const std::unique_ptr<rocksdb::FilterBitsReader> reader =
       NewBitsReader(*policy, filter);
   std::array<Slice, 2 * kKeys> keys;
   std::array<Slice*, 2 * kKeys> pointers;
@@ -121,9 +258,28 @@ std::string SelfCheckProblem() {
 
 const std::string& LibraryProblem() {
   static const std::string problem = [] {
-    std::string text =
-        VersionProblem(ROCKSDB_NAMESPACE::GetRocksVersionAsString(true));
+    std::string text = VersionProblem(rocksdb::GetRocksVersionAsString(true));
     return text.empty() ? SelfCheckProblem() : text;
+  }();
+  return problem;
+}
+
+std::string RangeProblemIn(bool partitioned) {
+  const char* const wrong = WhatIsWrong(partitioned);
+  return wrong == nullptr
+             ? std::string()
+             : std::string(
+                   "the loaded RocksDB does not query ranges as expected "
+                   "(") +
+                   (partitioned ? "partitioned" : "full") +
+                   " filters: " + wrong +
+                   "): range=on has no effect; use an unmodified RocksDB";
+}
+
+const std::string& RangeProblem() {
+  static const std::string problem = [] {
+    std::string text = RangeProblemIn(/*partitioned=*/false);
+    return text.empty() ? RangeProblemIn(/*partitioned=*/true) : text;
   }();
   return problem;
 }

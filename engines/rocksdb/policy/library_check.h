@@ -1,4 +1,5 @@
-// Whether the RocksDB library that is loaded fits the headers compiled against.
+// Whether the loaded RocksDB library fits the headers that Deltabloom was
+// compiled with, and behaves as it needs.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_LIBRARY_CHECK_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_POLICY_LIBRARY_CHECK_H_
 
@@ -10,7 +11,8 @@ namespace deltabloom::internal {
 // The version of the headers, as in "7.8.3".
 std::string HeadersVersion();
 
-// Each is empty when all is well, else one line: what is wrong, what to do.
+// Each of these returns an empty string, or one line that says what is wrong
+// and what to do.
 
 // The loaded library must have the major and minor version of the headers: the
 // fields of BlockBasedTableOptions move between minor versions. In 9.6 it must
@@ -20,8 +22,16 @@ std::string VersionProblem(std::string_view loaded_version);
 // Builds and reads a filter of RocksDB's own through private_abi.h.
 std::string SelfCheckProblem();
 
-// Both checks on the loaded library, made once, before anything else is called.
+// Both checks of the loaded library, made once, before anything else is called.
 const std::string& LibraryProblem();
+
+// Whether the loaded library passes the bounds of a seek to filters as
+// range_extractor.h says; if not, no range part is written or queried. Checked
+// once, with tables in memory. Throws std::bad_alloc.
+const std::string& RangeProblem();
+
+// The same for tables of full filters, or partitioned ones. For tests.
+std::string RangeProblemIn(bool partitioned);
 
 }  // namespace deltabloom::internal
 

@@ -10,7 +10,6 @@
 #include "engines/rocksdb/levels/tree_listener.h"
 #include "engines/rocksdb/policy/family_check.h"
 #include "engines/rocksdb/policy/library_check.h"
-#include "engines/rocksdb/range/range_check.h"
 #include "engines/rocksdb/range/range_extractor.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
@@ -22,18 +21,11 @@
 namespace deltabloom::internal {
 namespace {
 
-using ROCKSDB_NAMESPACE::ColumnFamilyOptions;
-using ROCKSDB_NAMESPACE::ConfigOptions;
-using ROCKSDB_NAMESPACE::DBOptions;
-using ROCKSDB_NAMESPACE::FilterBitsBuilder;
-using ROCKSDB_NAMESPACE::FilterBitsReader;
-using ROCKSDB_NAMESPACE::FilterBuildingContext;
-using ROCKSDB_NAMESPACE::Logger;
-using ROCKSDB_NAMESPACE::OptionTypeFlags;
-using ROCKSDB_NAMESPACE::OptionTypeInfo;
-using ROCKSDB_NAMESPACE::OptionVerificationType;
-using ROCKSDB_NAMESPACE::Slice;
-using ROCKSDB_NAMESPACE::Status;
+using rocksdb::ConfigOptions;
+using rocksdb::DBOptions;
+using rocksdb::Logger;
+using rocksdb::OptionTypeInfo;
+using rocksdb::Status;
 
 constexpr char kOwnCompatibilityName[] = "deltabloom.SealedFilter";
 
@@ -129,20 +121,20 @@ bool EqualOption(const PolicyOption& option, const LiveOptions& a,
   return false;
 }
 
-ROCKSDB_NAMESPACE::OptionType RocksDBType(OptionType type) {
+rocksdb::OptionType RocksDBType(OptionType type) {
   switch (type) {
     case OptionType::kReal:
-      return ROCKSDB_NAMESPACE::OptionType::kDouble;
+      return rocksdb::OptionType::kDouble;
     case OptionType::kInteger:
-      return ROCKSDB_NAMESPACE::OptionType::kUInt64T;
+      return rocksdb::OptionType::kUInt64T;
     case OptionType::kSwitch:
-      return ROCKSDB_NAMESPACE::OptionType::kBoolean;
+      return rocksdb::OptionType::kBoolean;
     case OptionType::kChoice:
-      return ROCKSDB_NAMESPACE::OptionType::kEnum;
+      return rocksdb::OptionType::kEnum;
     case OptionType::kText:
       break;
   }
-  return ROCKSDB_NAMESPACE::OptionType::kString;
+  return rocksdb::OptionType::kString;
 }
 
 // All options have offset 0, that of the LiveOptions. `option` is one of
@@ -150,8 +142,9 @@ ROCKSDB_NAMESPACE::OptionType RocksDBType(OptionType type) {
 OptionTypeInfo TypeInfo(const PolicyOption& option) {
   const PolicyOption* const of = &option;
   return OptionTypeInfo(
-      0, RocksDBType(option.type), OptionVerificationType::kNormal,
-      option.may_change ? OptionTypeFlags::kMutable : OptionTypeFlags::kNone,
+      0, RocksDBType(option.type), rocksdb::OptionVerificationType::kNormal,
+      option.may_change ? rocksdb::OptionTypeFlags::kMutable
+                        : rocksdb::OptionTypeFlags::kNone,
       [of](const ConfigOptions&, const std::string&, const std::string& text,
            void* object) {
         return ParseOption(*of, text, static_cast<LiveOptions*>(object));
@@ -204,9 +197,9 @@ bool MapKeys(const PolicyOptions& options, Logger* log, KeyMapping* mapping) {
   keys.seeded = options.seeded;
   if (keys.seeded && !RandomSeed(&keys.seed)) {
     if (log != nullptr) {
-      ROCKSDB_NAMESPACE::Error(log,
-                               "[deltabloom] the system gives no random bytes "
-                               "for a seed: this table gets no filter");
+      rocksdb::Error(log,
+                     "[deltabloom] the system gives no random bytes "
+                     "for a seed: this table gets no filter");
     }
     return false;
   }
@@ -240,7 +233,7 @@ void MismatchLog::PutBack() {
 }
 
 SealedFilterPolicy::SealedFilterPolicy()
-    : builtin_(ROCKSDB_NAMESPACE::NewBloomFilterPolicy(10)) {
+    : builtin_(rocksdb::NewBloomFilterPolicy(10)) {
   RegisterOptions(&live_, &TypeInfos());
   AddPolicy(this, statistics_);
 }
@@ -271,8 +264,8 @@ const char* SealedFilterPolicy::CompatibilityName() const {
              : builtin_->CompatibilityName();
 }
 
-FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
-    const FilterBuildingContext& context) const {
+rocksdb::FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
+    const rocksdb::FilterBuildingContext& context) const {
   try {
     const PolicyOptions options = live_.Get();
     const LevelBits bits = ChooseBits(options, context);
@@ -310,7 +303,8 @@ FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
 }
 
 LevelBits SealedFilterPolicy::ChooseBits(
-    const PolicyOptions& options, const FilterBuildingContext& context) const {
+    const PolicyOptions& options,
+    const rocksdb::FilterBuildingContext& context) const {
   if (options.allocation != RocksDBAllocation::kLevels) {
     LogConfiguration(options, context.info_log, "");
     return UniformBitsFor(options, context.level_at_creation);
@@ -320,7 +314,7 @@ LevelBits SealedFilterPolicy::ChooseBits(
                    choice.no_listener ? kNoListener : "");
   if (!choice.log_line.empty() && context.info_log != nullptr) {
     try {
-      ROCKSDB_NAMESPACE::Info(context.info_log, "%s", choice.log_line.c_str());
+      rocksdb::Info(context.info_log, "%s", choice.log_line.c_str());
     } catch (const std::exception&) {
       // Out of memory: the next change of the tree is logged again.
     }
@@ -328,8 +322,8 @@ LevelBits SealedFilterPolicy::ChooseBits(
   return choice.bits;
 }
 
-FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
-    const Slice& filter) const {
+rocksdb::FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
+    const rocksdb::Slice& filter) const {
   try {
     const PolicyOptions options = live_.Get();
     // Without its transform no filter can be read, not even an empty one.
@@ -342,7 +336,7 @@ FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
     if (options.statistics) reader.statistics = statistics_;
     reader.range = AnswersRanges(options);
     TransformMismatch mismatch;
-    FilterBitsReader* const bits =
+    rocksdb::FilterBitsReader* const bits =
         NewSealedBitsReader(filter, reader, &mismatch);
     if (mismatch.found) mismatch_log_.Note(mismatch);
     return bits;
@@ -426,7 +420,7 @@ Status SealedFilterPolicy::PrepareOptions(const ConfigOptions& config) {
 }
 
 Status SealedFilterPolicy::ValidateOptions(
-    const DBOptions& db, const ColumnFamilyOptions& family) const {
+    const DBOptions& db, const rocksdb::ColumnFamilyOptions& family) const {
   try {
     if (!live_.error.empty()) return Status::InvalidArgument(live_.error);
     const PolicyOptions options = live_.Get();
@@ -464,7 +458,7 @@ void SealedFilterPolicy::LogMismatch(const PolicyOptions& options,
   try {
     const std::string line = mismatch_log_.TakeLine(options);
     if (!line.empty()) {
-      ROCKSDB_NAMESPACE::Warn(log, "[deltabloom] %s", line.c_str());
+      rocksdb::Warn(log, "[deltabloom] %s", line.c_str());
     }
   } catch (const std::exception&) {
     mismatch_log_.PutBack();
@@ -501,16 +495,16 @@ void SealedFilterPolicy::LogConfiguration(const PolicyOptions& options,
     if (!IsNewConfiguration(log, line + warning + (stopped ? "stopped" : ""))) {
       return;
     }
-    ROCKSDB_NAMESPACE::Info(log, "%s", line.c_str());
-    if (*warning != '\0') ROCKSDB_NAMESPACE::Warn(log, "%s", warning);
+    rocksdb::Info(log, "%s", line.c_str());
+    if (*warning != '\0') rocksdb::Warn(log, "%s", warning);
     if (!live_.ignored.empty()) {
-      ROCKSDB_NAMESPACE::Warn(log,
-                              "[deltabloom] ignored, as this version does not "
-                              "know them: %s",
-                              live_.ignored.c_str());
+      rocksdb::Warn(log,
+                    "[deltabloom] ignored, as this version does not "
+                    "know them: %s",
+                    live_.ignored.c_str());
     }
     if (stopped) {
-      ROCKSDB_NAMESPACE::Warn(
+      rocksdb::Warn(
           log,
           "[deltabloom] no filter of this process answers ranges any more: a "
           "column family with prefix_extractor=deltabloom.Range has keys in "
@@ -518,11 +512,11 @@ void SealedFilterPolicy::LogConfiguration(const PolicyOptions& options,
           "before CreateColumnFamily");
     }
     if (options.range && !RangeProblem().empty()) {
-      ROCKSDB_NAMESPACE::Warn(log, "[deltabloom] %s", RangeProblem().c_str());
+      rocksdb::Warn(log, "[deltabloom] %s", RangeProblem().c_str());
     }
     if (!live_.error.empty()) {
-      ROCKSDB_NAMESPACE::Error(log, "[deltabloom] not as it was set: %s",
-                               live_.error.c_str());
+      rocksdb::Error(log, "[deltabloom] not as it was set: %s",
+                     live_.error.c_str());
     }
   } catch (const std::exception&) {
     const std::lock_guard<std::mutex> lock(logged_mutex_);

@@ -15,7 +15,6 @@
 #include "engines/rocksdb/policy/options.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/statistics/statistics.h"
-#include "engines/rocksdb/statistics/statistics_log.h"
 
 namespace deltabloom::internal {
 
@@ -65,14 +64,14 @@ class MismatchLog {
 // Made only where LibraryProblem() is empty. Thread-safe. Once it is in use
 // nothing throws: without memory there is no builder or reader, which RocksDB
 // takes for no filter and "may match", and a Status is MemoryLimit.
-class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
+class SealedFilterPolicy final : public rocksdb::FilterPolicy {
  public:
-  using ColumnFamilyOptions = ROCKSDB_NAMESPACE::ColumnFamilyOptions;
-  using ConfigOptions = ROCKSDB_NAMESPACE::ConfigOptions;
-  using FilterBuildingContext = ROCKSDB_NAMESPACE::FilterBuildingContext;
-  using Logger = ROCKSDB_NAMESPACE::Logger;
-  using Slice = ROCKSDB_NAMESPACE::Slice;
-  using Status = ROCKSDB_NAMESPACE::Status;
+  using ColumnFamilyOptions = rocksdb::ColumnFamilyOptions;
+  using ConfigOptions = rocksdb::ConfigOptions;
+  using FilterBuildingContext = rocksdb::FilterBuildingContext;
+  using Logger = rocksdb::Logger;
+  using Slice = rocksdb::Slice;
+  using Status = rocksdb::Status;
 
   // For RocksDB to configure, from a URI that may hold an error: RocksDB drops
   // such errors where it parses table options, so the policy is refused later,
@@ -86,15 +85,15 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   const char* Name() const override { return kPolicyName; }
   const char* CompatibilityName() const override;
 
-  ROCKSDB_NAMESPACE::FilterBitsBuilder* GetBuilderWithContext(
+  rocksdb::FilterBitsBuilder* GetBuilderWithContext(
       const FilterBuildingContext& context) const override;
-  ROCKSDB_NAMESPACE::FilterBitsReader* GetFilterBitsReader(
+  rocksdb::FilterBitsReader* GetFilterBitsReader(
       const Slice& filter) const override;
 
   // These return the error in the text that the policy was made from.
   Status PrepareOptions(const ConfigOptions& config) override;
   // Also called whenever a database is opened.
-  Status ValidateOptions(const ROCKSDB_NAMESPACE::DBOptions& db,
+  Status ValidateOptions(const rocksdb::DBOptions& db,
                          const ColumnFamilyOptions& family) const override;
 
  protected:
@@ -125,7 +124,7 @@ class SealedFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   LiveOptions live_;
   bool configuring_ = false;  // before it is in use
   // Reads filters that are not Deltabloom's, and knows its name.
-  const std::unique_ptr<const ROCKSDB_NAMESPACE::FilterPolicy> builtin_;
+  const std::unique_ptr<const rocksdb::FilterPolicy> builtin_;
   const std::shared_ptr<SharedTally> tally_ = std::make_shared<SharedTally>();
   mutable MismatchLog mismatch_log_;
   const std::shared_ptr<PolicyStatistics> statistics_ =

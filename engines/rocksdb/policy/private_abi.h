@@ -1,8 +1,7 @@
-// The two classes of RocksDB that its public headers only name. They are
-// abstract, so a declaration with the same virtual functions in the same order
-// is all it takes to implement them, or to call RocksDB's own, against an
-// unmodified shared library. This is the only file that names them; everything
-// else includes it.
+// The two classes of RocksDB that its public headers only forward-declare. They
+// are abstract, so a declaration with the same virtual functions in the same
+// order suffices to implement them, or to call RocksDB's own, with an
+// unmodified shared library. This is the only file that declares them.
 //
 // FilterBitsBuilder has two shapes. Declared from RocksDB's sources: tags
 // v7.0.3 to v11.8.1, and 11.9 as developed at 1dfa7297 (August 2026):
@@ -92,18 +91,17 @@ namespace deltabloom::internal {
 // Builder and reader of any policy, RocksDB's own among them, outside a
 // database. Null where the policy builds no filter. `filter` must outlive the
 // reader.
-inline std::unique_ptr<ROCKSDB_NAMESPACE::FilterBitsBuilder> NewBitsBuilder(
-    const ROCKSDB_NAMESPACE::FilterPolicy& policy,
-    const ROCKSDB_NAMESPACE::BlockBasedTableOptions& options = {}) {
-  const ROCKSDB_NAMESPACE::FilterBuildingContext context(options);
-  return std::unique_ptr<ROCKSDB_NAMESPACE::FilterBitsBuilder>(
+inline std::unique_ptr<rocksdb::FilterBitsBuilder> NewBitsBuilder(
+    const rocksdb::FilterPolicy& policy,
+    const rocksdb::BlockBasedTableOptions& options = {}) {
+  const rocksdb::FilterBuildingContext context(options);
+  return std::unique_ptr<rocksdb::FilterBitsBuilder>(
       policy.GetBuilderWithContext(context));
 }
 
-inline std::unique_ptr<ROCKSDB_NAMESPACE::FilterBitsReader> NewBitsReader(
-    const ROCKSDB_NAMESPACE::FilterPolicy& policy,
-    const ROCKSDB_NAMESPACE::Slice& filter) {
-  return std::unique_ptr<ROCKSDB_NAMESPACE::FilterBitsReader>(
+inline std::unique_ptr<rocksdb::FilterBitsReader> NewBitsReader(
+    const rocksdb::FilterPolicy& policy, const rocksdb::Slice& filter) {
+  return std::unique_ptr<rocksdb::FilterBitsReader>(
       policy.GetFilterBitsReader(filter));
 }
 

@@ -15,12 +15,12 @@ namespace deltabloom::internal {
 // Adds the factories of policy, listener and prefix extractor to RocksDB's
 // registry of objects. Returns their number. REQUIRES: LibraryProblem() is
 // empty.
-int AddFactories(ROCKSDB_NAMESPACE::ObjectLibrary& library);
+int AddFactories(rocksdb::ObjectLibrary& library);
 
 // A policy that is ready for use. Registers as RegisterRocksDB() does. REQUIRES
 // as AddFactories(), and that options.Validate() is empty. Throws
 // std::bad_alloc.
-std::unique_ptr<const ROCKSDB_NAMESPACE::FilterPolicy> MakePolicy(
+std::unique_ptr<const rocksdb::FilterPolicy> MakePolicy(
     const PolicyOptions& options);
 
 // Prints the line, and that there are no filters without it, to standard error;
@@ -34,6 +34,6 @@ void PrintOnce(const char* line) noexcept;
 // (ROCKSDB_PLUGINS); the preloaded plugin exports no other name. Returns the
 // number of factories added.
 extern "C" DELTABLOOM_EXPORT int deltabloom_register(
-    ROCKSDB_NAMESPACE::ObjectLibrary& library, const std::string& argument);
+    rocksdb::ObjectLibrary& library, const std::string& argument);
 
 #endif  // DELTABLOOM_ENGINES_ROCKSDB_POLICY_REGISTER_H_

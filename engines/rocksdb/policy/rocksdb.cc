@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "engines/rocksdb/levels/levels_json.h"
+#include "engines/rocksdb/levels/level_bits.h"
 #include "engines/rocksdb/levels/tree_listener.h"
 #include "engines/rocksdb/policy/family_check.h"
 #include "engines/rocksdb/policy/library_check.h"
@@ -24,14 +24,11 @@ namespace {
 
 using internal::kOutOfMemory;
 using internal::SealedFilterPolicy;
-using ROCKSDB_NAMESPACE::BlockBasedTableOptions;
-using ROCKSDB_NAMESPACE::ColumnFamilyOptions;
-using ROCKSDB_NAMESPACE::DBOptions;
-using ROCKSDB_NAMESPACE::EventListener;
-using ROCKSDB_NAMESPACE::FilterPolicy;
-using ROCKSDB_NAMESPACE::ObjectLibrary;
-using ROCKSDB_NAMESPACE::SliceTransform;
-using ROCKSDB_NAMESPACE::TableFactory;
+using rocksdb::ColumnFamilyOptions;
+using rocksdb::EventListener;
+using rocksdb::FilterPolicy;
+using rocksdb::ObjectLibrary;
+using rocksdb::SliceTransform;
 
 // Sets *error, or prints the line if that is null.
 void SetError(const char* line, std::string* error) noexcept {
@@ -178,13 +175,15 @@ std::shared_ptr<EventListener> NewRocksDBFilterListener(std::string* error) {
   });
 }
 
-bool AddRocksDBFilters(const RocksDBFilterOptions& options, DBOptions* db,
-                       ColumnFamilyOptions* family, std::string* error) {
+bool AddRocksDBFilters(const RocksDBFilterOptions& options,
+                       rocksdb::DBOptions* db, ColumnFamilyOptions* family,
+                       std::string* error) {
   return WithError(false, error, [&](std::string* wrong) {
     const auto* table =
         family->table_factory == nullptr
             ? nullptr
-            : family->table_factory->GetOptions<BlockBasedTableOptions>();
+            : family->table_factory
+                  ->GetOptions<rocksdb::BlockBasedTableOptions>();
     if (table == nullptr) {
       *wrong =
           "the table factory is not that of block-based tables: use "
@@ -194,10 +193,11 @@ bool AddRocksDBFilters(const RocksDBFilterOptions& options, DBOptions* db,
     ColumnFamilyOptions with = *family;
     *wrong = PrepareForRanges(options.range, &with);
     if (!wrong->empty()) return false;
-    BlockBasedTableOptions changed = *table;
+    rocksdb::BlockBasedTableOptions changed = *table;
     changed.filter_policy = NewRocksDBFilterPolicy(options, error);
     if (changed.filter_policy == nullptr) return false;
-    std::shared_ptr<TableFactory> factory(NewBlockBasedTableFactory(changed));
+    std::shared_ptr<rocksdb::TableFactory> factory(
+        NewBlockBasedTableFactory(changed));
     const bool needs_listener =
         options.allocation == RocksDBAllocation::kLevels || options.range;
     if (db != nullptr && needs_listener &&
@@ -226,8 +226,8 @@ bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
       *wrong = "there is no table factory";
       return false;
     }
-    const ROCKSDB_NAMESPACE::Status status =
-        family.table_factory->ValidateOptions(DBOptions(), family);
+    const rocksdb::Status status =
+        family.table_factory->ValidateOptions(rocksdb::DBOptions(), family);
     if (!status.ok() && error != nullptr) *error = status.ToString();
     return status.ok();
   });
@@ -245,7 +245,7 @@ bool RegisterRocksDB(std::string* error) {
 
 }  // namespace deltabloom
 
-int deltabloom_register(ROCKSDB_NAMESPACE::ObjectLibrary& library,
+int deltabloom_register(rocksdb::ObjectLibrary& library,
                         const std::string& /*argument*/) {
   try {
     const std::string& problem = deltabloom::internal::LibraryProblem();

@@ -7,70 +7,69 @@
 namespace deltabloom::internal {
 namespace {
 
-using ROCKSDB_NAMESPACE::Slice;
-using ROCKSDB_NAMESPACE::SliceTransform;
+using rocksdb::Slice;
 
-// Addresses for prefixes; nothing is ever read or written there, so that they
-// take no memory. A thread takes a chunk of them at a time.
+// Addresses for prefixes. They are never read or written, so that they take no
+// memory. A thread takes a chunk of them at a time.
 constexpr uint32_t kChunkSize = 4096;
 constexpr uint32_t kChunks = 256;
-char places[kChunks * kChunkSize];
+char addresses[kChunks * kChunkSize];
 std::atomic<uint32_t> next_chunk{0};
 
 std::atomic<bool> ranges_stopped{false};
 
 // A call of Transform.
 struct Call {
-  const char* place;
+  const char* address;
   const char* key;
   size_t key_size;
   const RangeExtractor* by;  // null if the order of keys is not known
-  uintptr_t frame;           // where on the stack it ran
+  uintptr_t frame;           // its place on the stack
 };
 
-// The function that asks about a range calls Transform for both bounds itself,
-// or through one small function. A Get or Put in the midst of another question,
-// while the filter is read from a file or on another fiber, makes the same
-// calls, but beneath all that reads it, or on another stack.
-constexpr uintptr_t kMostBetweenFrames = 1024;
+// The function that looks up a range calls Transform for both bounds itself, or
+// through one small function. A Get or Put during another lookup, while the
+// filter is read from a file or on another fiber, makes the same calls, but
+// deeper on the stack, or on another one.
+constexpr uintptr_t kMaxFrameDistance = 1024;
 
 // The last calls of one thread.
 struct Calls {
   Call last_but_one;
   Call last;
-  // InDomain since the last Transform: how often, and of what the last time.
+  // The number of InDomain calls since the last Transform, and the last key.
   uint32_t in_domain;
   const char* domain_key;
   size_t domain_key_size;
-  // Between the two Transforms was one InDomain, of the second's key, and since
-  // the second there was no call.
+  // Between the two Transforms was one InDomain, of the second one's key, and
+  // there was no call after the second.
   bool are_bounds;
-  const char* next_place;
-  const char* end_of_places;
+  const char* next_address;
+  const char* end_of_addresses;
 };
 
 // Initial-exec, as lookup_counters.h explains; it takes some 130 bytes.
 __thread Calls this_threads_calls __attribute__((tls_model("initial-exec")));
 
 bool AreNear(uintptr_t a, uintptr_t b) {
-  return (a < b ? b - a : a - b) <= kMostBetweenFrames;
+  return (a < b ? b - a : a - b) <= kMaxFrameDistance;
 }
 
-const char* NewPlace(Calls* calls) {
-  if (calls->next_place == calls->end_of_places) {
+const char* NewAddress(Calls* calls) {
+  if (calls->next_address == calls->end_of_addresses) {
     const uint32_t chunk =
         next_chunk.fetch_add(1, std::memory_order_relaxed) % kChunks;
-    calls->next_place = places + chunk * kChunkSize;
-    calls->end_of_places = calls->next_place + kChunkSize;
+    calls->next_address = addresses + chunk * kChunkSize;
+    calls->end_of_addresses = calls->next_address + kChunkSize;
   }
-  return calls->next_place++;
+  return calls->next_address++;
 }
 
-// All extractors that live. Never destroyed: extractors may outlive static
+// All living extractors. Never destroyed: extractors may outlive static
 // objects.
 struct Extractors {
   std::mutex mutex;
-  std::set<const SliceTransform*> all;
+  std::set<const rocksdb::SliceTransform*> all;
 };
 
 Extractors& TheExtractors() {
@@ -100,10 +99,10 @@ Slice RangeExtractor::Transform(const Slice& key) const {
   calls.last_but_one = calls.last;
   const bool bytewise =
       order_.load(std::memory_order_relaxed) == Order::kBytewise;
-  calls.last = {NewPlace(&calls), key.data(), key.size(),
+  calls.last = {NewAddress(&calls), key.data(), key.size(),
                 bytewise ? this : nullptr,
                 reinterpret_cast<uintptr_t>(__builtin_frame_address(0))};
-  return {calls.last.place, 0};
+  return {calls.last.address, 0};
 }
 
 bool RangeExtractor::InDomain(const Slice& key) const {
@@ -122,7 +121,8 @@ void RangeExtractor::Trust() const {
 
 void RangeExtractor::Distrust() const { order_ = Order::kOther; }
 
-const RangeExtractor* AsRangeExtractor(const SliceTransform* extractor) {
+const RangeExtractor* AsRangeExtractor(
+    const rocksdb::SliceTransform* extractor) {
   Extractors& extractors = TheExtractors();
   const std::lock_guard<std::mutex> lock(extractors.mutex);
   if (extractors.all.count(extractor) == 0) return nullptr;
@@ -139,7 +139,7 @@ bool TakeBounds(const Slice& prefix, Bounds* bounds) {
   calls.are_bounds = false;
   const Call& lower = calls.last_but_one;
   const Call& upper = calls.last;
-  if (!are_bounds || prefix.size() != 0 || prefix.data() != lower.place ||
+  if (!are_bounds || prefix.size() != 0 || prefix.data() != lower.address ||
       lower.by == nullptr || lower.by != upper.by ||
       !AreNear(lower.frame, upper.frame) || RangesStopped()) {
     return false;

@@ -1,20 +1,20 @@
-// The prefix extractor by which RocksDB tells a filter the bounds of a seek.
+// The prefix extractor through which a filter learns the bounds of a seek.
 //
 // For an iterator with auto_prefix_mode and an iterate_upper_bound RocksDB
-// calls, in one thread and with nothing of the extractor's between,
+// calls, in one thread and without other calls of the extractor in between,
 //
 //   InDomain(lower), prefix = Transform(lower),
 //   InDomain(upper), Transform(upper)
 //
-// and then, as both prefixes are equal, asks the filter for `prefix`
+// and then, as both prefixes are equal, looks `prefix` up in the filter
 // (FilterBlockReaderCommon::RangeMayExist; in RocksDB 7.0
 // FullFilterBlockReader::RangeMayExist). This extractor gives every key the
 // empty prefix, for which RocksDB's contract holds trivially: a seek never
-// leaves it. What it gives away is where the prefix lies, an address that no
-// other call of the thread has lately had. A filter that is asked for a prefix
-// at the address of the last call but one thereby knows both bounds, and that
-// they are those of this very question: calls of another one in its midst,
-// while the filter is read, come from elsewhere on the stack.
+// leaves it. The address of the prefix is one that no other recent call of the
+// thread returned. A filter that is queried for a prefix at the address of the
+// last call but one thereby knows both bounds, and that they belong to this
+// lookup: the calls of another lookup in between, while the filter is read,
+// come from elsewhere on the stack.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGE_EXTRACTOR_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGE_EXTRACTOR_H_
 
@@ -27,16 +27,16 @@
 
 namespace deltabloom::internal {
 
-// Its name and id, in OPTIONS files and table properties, never another.
+// Its name and id in OPTIONS files and table properties. Never changes.
 inline constexpr char kRangeExtractorName[] = "deltabloom.Range";
 
-// Thread-safe. Bounds mean nothing under another order of keys than that of
-// their bytes, and RocksDB does not tell an extractor the order: bounds are
-// handed over only after Trust().
+// Thread-safe. Bounds have a meaning only if keys are in the order of their
+// bytes, and RocksDB does not tell an extractor the order: it passes on bounds
+// only after Trust().
 class __attribute__((visibility("hidden"))) RangeExtractor final
-    : public ROCKSDB_NAMESPACE::SliceTransform {
+    : public rocksdb::SliceTransform {
  public:
-  using Slice = ROCKSDB_NAMESPACE::Slice;
+  using Slice = rocksdb::Slice;
 
   // Throws std::bad_alloc.
   RangeExtractor();
@@ -48,8 +48,8 @@ class __attribute__((visibility("hidden"))) RangeExtractor final
   Slice Transform(const Slice& key) const override;
   bool InDomain(const Slice& key) const override;
 
-  // Somebody looked: it is used for keys in the order of their bytes, or for
-  // others. The latter counts for good.
+  // It was found to be used for keys in the order of their bytes, or for
+  // others. The latter is final.
   void Trust() const;
   void Distrust() const;
 
@@ -59,13 +59,14 @@ class __attribute__((visibility("hidden"))) RangeExtractor final
   mutable std::atomic<Order> order_{Order::kUnknown};
 };
 
-// `extractor`, which may be null, if it is one of this library's, else null.
+// Returns `extractor`, which may be null, if it is one of this library's, else
+// null.
 const RangeExtractor* AsRangeExtractor(
-    const ROCKSDB_NAMESPACE::SliceTransform* extractor);
+    const rocksdb::SliceTransform* extractor);
 
-// A table of keys in another order than that of their bytes was written with a
-// RangeExtractor, in a column family that nobody looked at. From now on no
-// extractor of this process hands over bounds.
+// Called when a table of keys in another order than that of their bytes was
+// written with a RangeExtractor, in a column family that was not checked. From
+// then on no extractor of this process passes on bounds.
 void StopRanges();
 bool RangesStopped();
 
@@ -74,10 +75,10 @@ struct Bounds {
   std::string_view upper;  // not part of it
 };
 
-// Whether a filter that is asked for `prefix` is asked for a range, and for
-// which: lower < upper, bytewise. The bounds live as long as the question.
-// True once for each question.
-bool TakeBounds(const ROCKSDB_NAMESPACE::Slice& prefix, Bounds* bounds);
+// Returns whether a lookup of `prefix` in a filter is one of a range, and of
+// which: lower < upper, bytewise. The bounds live as long as the lookup. True
+// once for each lookup.
+bool TakeBounds(const rocksdb::Slice& prefix, Bounds* bounds);
 
 }  // namespace deltabloom::internal
 

@@ -1,4 +1,4 @@
-// The keys of a filter on their way into its range part.
+// Collects the keys of a filter for its range part.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGE_KEYS_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGE_KEYS_H_
 
@@ -12,31 +12,31 @@
 
 namespace deltabloom::internal {
 
-// (Add* Finish? Reset)*. A range part has to know all keys of its table or
-// partition, in the order of their bytes; where that is not certain there is
-// none. Nothing throws.
+// (Add* Finish? Reset)*. A range part needs all keys of its table or partition,
+// in the order of their bytes; where that is not certain there is none. Nothing
+// throws.
 class RangeKeys {
  public:
-  using Slice = ROCKSDB_NAMESPACE::Slice;
+  using Slice = rocksdb::Slice;
 
-  // What became of the keys since the last Reset.
+  // The state of the keys since the last Reset.
   enum class State : uint8_t {
-    kOff,          // no range part is asked for
-    kTaken,        // all of them were taken
+    kOff,          // range parts are off
+    kTaken,        // all keys were taken
     kNoExtractor,  // keys without the prefixes of RangeExtractor
     kNotInOrder,   // or no memory was left
     kTooLarge,     // for max_build_bytes
-    kUnfit,        // no range part can be made of them
+    kUnfit,        // no range part can be made of these keys
   };
 
-  // Bits of the range part, 0 for none; `seed` is that of a seeded filter, else
-  // null.
+  // `bits_per_key` of the range part, 0 for none; `seed` is that of a seeded
+  // filter, else null.
   explicit RangeKeys(double bits_per_key, const SipHashKey* seed = nullptr);
 
-  // A whole key, or a prefix. An empty one is not taken, and readers hold the
-  // empty key for present: it is the prefix that RangeExtractor gives, which
-  // RocksDB adds with the first key if that is the extractor of the table, and
-  // without which no question about a range can come.
+  // Adds a whole key, or a prefix. An empty one is not taken, and readers treat
+  // the empty key as present: it is the prefix that RangeExtractor returns,
+  // which RocksDB adds with the first key if that is the extractor of the
+  // table, and without which there are no lookups of ranges.
   void Add(const Slice& key) {
     if (state_ == State::kTaken) Take(key);
   }
@@ -47,7 +47,7 @@ class RangeKeys {
   }
 
   State state() const { return state_; }
-  // What was added besides empty keys, up to equal neighbours.
+  // The keys added, without empty ones and repetitions.
   uint64_t keys() const { return builder_.KeysAdded(); }
   // The most memory that Finish would hold now.
   uint64_t BuildBytes() const {

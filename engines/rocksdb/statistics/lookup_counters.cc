@@ -92,7 +92,7 @@ bool GrowCells(AllCells* all, uint32_t size) {
   return true;
 }
 
-// Leaves behind what the thread counted.
+// Adds what the thread counted to the totals of ended threads.
 struct AtEndOfThread {
   // Makes the thread construct it, which registers its destructor.
   void Use() const {}

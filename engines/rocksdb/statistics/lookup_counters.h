@@ -1,6 +1,5 @@
-// Counters of lookups that no two threads share: each thread adds to cells of
-// its own, by loads and stores alone, and a reader of the counters sums them
-// up.
+// Counters of lookups that threads do not share: each thread adds to its own
+// cells, with loads and stores only, and a reader of the counters sums them up.
 //
 // A *slot* is one set of counters; cell i of every thread belongs to slot i.
 // Sums are of unsigned 64-bit numbers and wrap around; differences of two sums
@@ -33,26 +32,26 @@ struct LookupCells {
   uint32_t size;
 };
 
-// Initial-exec: one instruction where the general model calls a function. It
-// takes 16 bytes of the room that the C library keeps for libraries loaded
-// later. __thread, unlike thread_local, promises that nothing initialises it.
+// Initial-exec: one instruction, where the general model calls a function. It
+// takes 16 bytes of the space that the C library reserves for libraries loaded
+// later. __thread, unlike thread_local, needs no initialisation.
 extern __thread LookupCells this_threads_cells
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// A slot whose counters are 0. Throws std::bad_alloc. Thread-safe, as all of
-// this.
+// Returns a slot whose counters are 0. Throws std::bad_alloc. Thread-safe, as
+// all functions here.
 uint32_t NewLookupSlot();
 
-// Returns what was counted. The slot must not be counted in any more.
+// Returns the counters. REQUIRES: the slot is not used any more.
 LookupTotals FreeLookupSlot(uint32_t slot);
 
-// Never more negatives than lookups. Lookups that go on meanwhile are in it or
-// not.
+// There are never more negatives than lookups. Concurrent lookups may or may
+// not be included.
 LookupTotals SumLookups(uint32_t slot);
 
-// Called now and then, if set, with no lock held: by the lookup in which a
-// thread's number of lookups in a slot passes a multiple of kLookupsPerTick,
-// and whenever a filter is opened or built. Must not throw.
+// If set, it is called with no lock held by the lookup in which a thread's
+// number of lookups in a slot passes a multiple of kLookupsPerTick, and
+// whenever a filter is opened or built. Must not throw.
 using TickFunction = void (*)();
 inline constexpr uint64_t kLookupsPerTick = 64;
 extern std::atomic<TickFunction> lookup_tick
@@ -67,8 +66,8 @@ inline void Tick() {
 void CountLookupsSlowly(uint32_t slot, uint64_t lookups, uint64_t negatives,
                         double expected);
 
-// `expected` is, for a filter of rate p, negatives * p / (1 - p): of the absent
-// keys it was asked for, a share of 1 - p are the negatives.
+// `expected` is, for a filter of rate p, negatives * p / (1 - p): a share of
+// 1 - p of the absent keys that were looked up are negatives.
 inline void CountLookups(uint32_t slot, uint64_t lookups, uint64_t negatives,
                          double expected) {
   const LookupCells mine = this_threads_cells;

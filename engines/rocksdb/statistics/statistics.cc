@@ -7,26 +7,16 @@
 #include <set>
 #include <utility>
 
+#include "rocksdb/env.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::internal {
 namespace {
 
-using ROCKSDB_NAMESPACE::FilterPolicy;
+using rocksdb::FilterPolicy;
 using std::chrono::steady_clock;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
-
-// The members of a row that only grow, so that a difference of two sums is what
-// happened between them; unsigned ones may wrap.
-constexpr uint64_t RocksDBFilterRow::*kCounters[] = {
-    &RocksDBFilterRow::filters_built,  &RocksDBFilterRow::bytes_built,
-    &RocksDBFilterRow::keys_built,     &RocksDBFilterRow::lookups,
-    &RocksDBFilterRow::negatives,      &RocksDBFilterRow::range_lookups,
-    &RocksDBFilterRow::range_negatives};
-constexpr uint64_t RocksDBFilterRow::*kGauges[] = {
-    &RocksDBFilterRow::filters_open, &RocksDBFilterRow::bytes_open,
-    &RocksDBFilterRow::keys_open};
 
 // The row of that class, all counters 0.
 RocksDBFilterRow& RowOf(const FilterClass& filter_class, FilterRows* rows) {
@@ -43,8 +33,9 @@ RocksDBFilterRow& RowOf(const FilterClass& filter_class, FilterRows* rows) {
 void Add(const FilterRows& rows, FilterRows* sum) {
   for (const auto& [filter_class, row] : rows) {
     RocksDBFilterRow& to = RowOf(filter_class, sum);
-    for (const auto counter : kCounters) to.*counter += row.*counter;
-    for (const auto gauge : kGauges) to.*gauge += row.*gauge;
+    for (const RowField& field : kRowFields) {
+      to.*field.member += row.*field.member;
+    }
     to.expected_false_positives += row.expected_false_positives;
   }
 }
@@ -54,10 +45,12 @@ void SubtractCounters(const FilterRows& rows, FilterRows* from) {
     const auto found = from->find(filter_class);
     if (found == from->end()) continue;
     RocksDBFilterRow& of = found->second;
-    for (const auto counter : kCounters) of.*counter -= row.*counter;
+    for (const RowField& field : kRowFields) {
+      if (field.is_counter) of.*field.member -= row.*field.member;
+    }
     of.expected_false_positives = std::max(
         0.0, of.expected_false_positives - row.expected_false_positives);
-    // A sum that was taken amid a lookup may lack its negative.
+    // A sum that was taken during a lookup may lack its negative.
     of.negatives = std::min(of.negatives, of.lookups);
     of.range_negatives = std::min(of.range_negatives, of.range_lookups);
   }
@@ -230,11 +223,70 @@ void RemovePolicy(const FilterPolicy* policy) {
   process.policies.erase(found);
 }
 
+OpenFilter::OpenFilter(std::shared_ptr<PolicyStatistics> statistics,
+                       const FilterToCount& filter)
+    : statistics_(std::move(statistics)),
+      group_(&statistics_->Group(ClassOf(filter.filter, filter.kind))),
+      bytes_(filter.filter.size()) {
+  if (filter.kind == FilterKind::kFilter) {
+    const auto last_byte = static_cast<uint8_t>(filter.filter.back());
+    const LayoutRow* const row =
+        FindLayoutOfLastByte(last_byte, Hash::kMurmurHash2);
+    const FilterEstimate estimate = row->estimate(*filter.parsed);
+    keys_ = static_cast<uint64_t>(estimate.keys + 0.5);
+    // A rate of 1 leaves nothing to divide by, and no negatives.
+    const double rate = std::min(estimate.rate, 0.999999);
+    expected_[0] = rate / (1 - rate);
+  }
+  group_->filters_open.fetch_add(1, kRelaxed);
+  group_->bytes_open.fetch_add(bytes_, kRelaxed);
+  group_->keys_open.fetch_add(keys_, kRelaxed);
+  Tick();
+}
+
+OpenFilter::~OpenFilter() {
+  group_->filters_open.fetch_sub(1, kRelaxed);
+  group_->bytes_open.fetch_sub(bytes_, kRelaxed);
+  group_->keys_open.fetch_sub(keys_, kRelaxed);
+}
+
+// A log at the address of a closed one continues its interval, which does no
+// harm.
+bool StatisticsLog::IsDue(uint64_t seconds, const void* log) {
+  constexpr size_t kMostLogs = 1000;  // some of them closed long ago
+  const auto now = std::chrono::steady_clock::now();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = last_.find(log);
+  if (found == last_.end()) {
+    if (last_.size() >= kMostLogs) last_.clear();
+    last_[log] = now;
+    return false;
+  }
+  if (std::chrono::duration<double>(now - found->second).count() <
+      static_cast<double>(seconds)) {
+    return false;
+  }
+  found->second = now;
+  return true;
+}
+
+void StatisticsLog::Write(const PolicyStatistics& statistics, uint64_t seconds,
+                          rocksdb::Logger* log) {
+  if (seconds == 0 || log == nullptr || !IsDue(seconds, log)) return;
+  const std::string text = statistics.Get().ToText();
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find('\n', begin);
+    rocksdb::Info(log, "[deltabloom] %s",
+                  text.substr(begin, end - begin).c_str());
+    begin = end + 1;
+  }
+}
+
 }  // namespace deltabloom::internal
 
 namespace deltabloom {
 
-bool GetRocksDBFilterStatistics(const ROCKSDB_NAMESPACE::FilterPolicy& policy,
+bool GetRocksDBFilterStatistics(const rocksdb::FilterPolicy& policy,
                                 RocksDBFilterStatistics* statistics) {
   const auto found = internal::Find(policy);
   if (found == nullptr) return false;
@@ -250,8 +302,7 @@ RocksDBFilterStatistics GetRocksDBFilterStatistics() {
   return internal::MakeStatistics(rows, process.since);
 }
 
-bool ResetRocksDBFilterStatistics(
-    const ROCKSDB_NAMESPACE::FilterPolicy& policy) {
+bool ResetRocksDBFilterStatistics(const rocksdb::FilterPolicy& policy) {
   const auto found = internal::Find(policy);
   if (found == nullptr) return false;
   found->Reset();

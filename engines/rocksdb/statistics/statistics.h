@@ -1,5 +1,5 @@
-// The counters of a policy, and who has them: its builders and readers. What
-// they say is deltabloom/rocksdb_statistics.h.
+// The counters of a policy, which its builders and readers share. Their meaning
+// is in deltabloom/rocksdb_statistics.h.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_STATISTICS_STATISTICS_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_STATISTICS_STATISTICS_H_
 
@@ -11,19 +11,52 @@
 #include <mutex>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "deltabloom/rocksdb_statistics.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/statistics/lookup_counters.h"
-#include "rocksdb/rocksdb_namespace.h"
 #include "table/framing.h"
-
-namespace ROCKSDB_NAMESPACE {
-class FilterPolicy;
-}  // namespace ROCKSDB_NAMESPACE
 
 namespace deltabloom::internal {
 
-// The layouts of RocksDBFilterRow that are none.
+// The integers of a RocksDBFilterRow. Counters only grow, so that a difference
+// of two sums is what happened between them; they may wrap. Gauges say what is
+// open now.
+struct RowField {
+  uint64_t RocksDBFilterRow::*member;
+  bool is_counter;
+  const char* name;    // in JSON
+  const char* metric;  // of Prometheus
+  const char* help;
+};
+inline constexpr RowField kRowFields[] = {
+    {&RocksDBFilterRow::filters_built, true, "filters_built",
+     "filters_built_total",
+     "Filters built, by the level their tables were written for."},
+    {&RocksDBFilterRow::bytes_built, true, "bytes_built",
+     "filters_built_bytes_total", "Bytes of the filters built."},
+    {&RocksDBFilterRow::keys_built, true, "keys_built",
+     "filters_built_keys_total",
+     "Keys and prefixes added to the filters built."},
+    {&RocksDBFilterRow::filters_open, false, "filters_open", "filters_open",
+     "Filters that are open."},
+    {&RocksDBFilterRow::bytes_open, false, "bytes_open", "filters_open_bytes",
+     "Bytes of the open filters."},
+    {&RocksDBFilterRow::keys_open, false, "keys_open", "filters_open_keys",
+     "Keys of the open filters, estimated from their bits or their shape."},
+    {&RocksDBFilterRow::lookups, true, "lookups", "filter_lookups_total",
+     "Lookups of keys in filters."},
+    {&RocksDBFilterRow::negatives, true, "negatives", "filter_negatives_total",
+     "Keys that filters rejected: each a read of a data block saved."},
+    {&RocksDBFilterRow::range_lookups, true, "range_lookups",
+     "filter_range_lookups_total", "Lookups of ranges in filters, by seeks."},
+    {&RocksDBFilterRow::range_negatives, true, "range_negatives",
+     "filter_range_negatives_total",
+     "Ranges that filters rejected: each a read of a data block saved."},
+};
+
+// Values of RocksDBFilterRow::layout that are no layouts.
 inline constexpr std::string_view kEmptyName = "empty";
 inline constexpr std::string_view kAlwaysName = "always";
 inline constexpr std::string_view kForeignName = "rocksdb";
@@ -47,8 +80,7 @@ FilterClass ClassOf(std::string_view filter, FilterKind kind);
 struct FilterGroup {
   FilterGroup() : slot(NewLookupSlot()), range_slot(NewLookupSlot()) {}
 
-  // Of its lookups and its questions about ranges; given back by
-  // PolicyStatistics.
+  // Of its lookups of keys and of ranges; PolicyStatistics frees them.
   const uint32_t slot;
   const uint32_t range_slot;
   std::atomic<uint64_t> filters_built{0};
@@ -61,8 +93,8 @@ struct FilterGroup {
 
 using FilterRows = std::map<FilterClass, RocksDBFilterRow>;
 
-// Owned by a policy and by the builders and readers made through it, whichever
-// goes last. Thread-safe.
+// Owned by a policy and by the builders and readers made through it.
+// Thread-safe.
 class PolicyStatistics {
  public:
   PolicyStatistics();
@@ -92,14 +124,73 @@ class PolicyStatistics {
   std::chrono::steady_clock::time_point since_;
 };
 
-// Whether a policy was made here, and not before a fork: the counters of a
-// child are its parent's. Takes no lock.
+// A filter that is being opened.
+struct FilterToCount {
+  std::string_view filter;
+  // kAlways also for a filter that is ignored.
+  FilterKind kind;
+  const ParsedFilter* parsed;
+};
+
+// Counts a filter as open, and its lookups.
+class OpenFilter {
+ public:
+  // Throws std::bad_alloc.
+  OpenFilter(std::shared_ptr<PolicyStatistics> statistics,
+             const FilterToCount& filter);
+  ~OpenFilter();
+  OpenFilter(const OpenFilter&) = delete;
+  OpenFilter& operator=(const OpenFilter&) = delete;
+
+  // Without a branch on the answer.
+  void Count(bool may_match) {
+    CountLookups(group_->slot, 1, may_match ? 0 : 1,
+                 expected_[may_match ? 1 : 0]);
+  }
+
+  void Count(const bool* may_match, size_t n) {
+    uint64_t matches = 0;
+    for (size_t i = 0; i < n; ++i) matches += may_match[i] ? 1 : 0;
+    const uint64_t negatives = n - matches;
+    CountLookups(group_->slot, n, negatives,
+                 static_cast<double>(negatives) * expected_[0]);
+  }
+
+ private:
+  const std::shared_ptr<PolicyStatistics> statistics_;
+  FilterGroup* const group_;
+  const uint64_t bytes_;
+  uint64_t keys_ = 0;
+  // False positives expected for a negative, and for a match.
+  double expected_[2] = {0, 0};
+};
+
+// Writes the table of counters to the LOGs of a policy's databases.
+// Thread-safe.
+class StatisticsLog {
+ public:
+  // Writes the table to `log` if `seconds` have passed since it was last
+  // written there, or since the first call for this log. Does nothing for 0
+  // seconds and a null log. A policy knows a log only while a table is built.
+  // Throws std::bad_alloc.
+  void Write(const PolicyStatistics& statistics, uint64_t seconds,
+             rocksdb::Logger* log);
+
+ private:
+  bool IsDue(uint64_t seconds, const void* log);
+
+  std::mutex mutex_;
+  std::map<const void*, std::chrono::steady_clock::time_point> last_;
+};
+
+// Whether a policy was made in this process, and not in its parent before a
+// fork. Takes no lock.
 bool CountsInThisProcess();
 
 // By which the functions of the header find a policy's statistics.
-void AddPolicy(const ROCKSDB_NAMESPACE::FilterPolicy* policy,
+void AddPolicy(const rocksdb::FilterPolicy* policy,
                const std::shared_ptr<PolicyStatistics>& statistics);
-void RemovePolicy(const ROCKSDB_NAMESPACE::FilterPolicy* policy);
+void RemovePolicy(const rocksdb::FilterPolicy* policy);
 
 }  // namespace deltabloom::internal
 

@@ -1,104 +1,63 @@
-// The statistics in words: for people, as JSON, for Prometheus.
+// The statistics as text, JSON and for Prometheus, and advice on them.
+// docs/guide.md describes the rule of the advice.
 #include <algorithm>
+#include <cmath>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "deltabloom/rocksdb_statistics.h"
+#include "engines/rocksdb/statistics/statistics.h"
+#include "util/json.h"
 #include "util/number_text.h"
+#include "util/rates/allocation.h"
 #include "util/version.h"
 
 namespace deltabloom {
 namespace {
 
+using internal::kRowFields;
 using internal::NumberText;
+using internal::RowField;
 
 using Row = RocksDBFilterRow;
-using Rows = std::vector<Row>;
 
 std::string LevelText(const Row& row) {
   return row.level < 0 ? "unknown" : std::to_string(row.level);
 }
 
-// All texts here are ours, and hold nothing that JSON or Prometheus escapes.
-std::string Quoted(const std::string& text) { return '"' + text + '"'; }
+std::string ExpectedText(const Row& row, const char* unknown) {
+  return row.rate_known ? NumberText(row.expected_false_positives) : unknown;
+}
 
-std::string JsonOfRow(const Row& row) {
-  const std::pair<const char*, std::string> members[] = {
-      {"level", row.level < 0 ? "null" : std::to_string(row.level)},
-      {"layout", Quoted(row.layout)},
-      {"filters_built", std::to_string(row.filters_built)},
-      {"bytes_built", std::to_string(row.bytes_built)},
-      {"keys_built", std::to_string(row.keys_built)},
-      {"filters_open", std::to_string(row.filters_open)},
-      {"bytes_open", std::to_string(row.bytes_open)},
-      {"keys_open", std::to_string(row.keys_open)},
-      {"lookups", std::to_string(row.lookups)},
-      {"negatives", std::to_string(row.negatives)},
-      {"expected_false_positives",
-       row.rate_known ? NumberText(row.expected_false_positives) : "null"},
-      {"false_positive_rate",
-       row.rate_known ? NumberText(row.FalsePositiveRate()) : "null"},
-      {"range_lookups", std::to_string(row.range_lookups)},
-      {"range_negatives", std::to_string(row.range_negatives)},
-  };
-  std::string json;
-  for (const auto& [name, value] : members) {
-    json += (json.empty() ? "{" : ",") + Quoted(name) + ":" + value;
+void WriteRow(const Row& row, internal::JsonWriter* json) {
+  json->BeginObject();
+  json->Key("level").Literal(row.level < 0 ? "null" : LevelText(row));
+  json->Key("layout").String(row.layout);
+  for (const RowField& field : kRowFields) {
+    json->Key(field.name).Number(row.*field.member);
+    if (field.member != &Row::negatives) continue;
+    json->Key("expected_false_positives").Literal(ExpectedText(row, "null"));
+    json->Key("false_positive_rate")
+        .Literal(row.rate_known ? NumberText(row.FalsePositiveRate()) : "null");
   }
-  return json + "}";
+  json->EndObject();
 }
 
-// One metric of Prometheus: a sample for each row.
-struct Metric {
-  const char* name;
-  const char* type;
-  const char* help;
-  std::string (*value)(const Row& row);  // empty: no sample
-};
-
-template <uint64_t Row::*kMember>
-std::string Member(const Row& row) {
-  return std::to_string(row.*kMember);
+// A metric of Prometheus: a sample for each row that has a value. Names end in
+// the unit, then _total for a counter.
+template <typename Value>
+void AddMetric(const std::vector<Row>& rows, std::string name, const char* type,
+               const char* help, Value value, std::string* text) {
+  name = "deltabloom_" + name;
+  *text += "# HELP " + name + " " + help + "\n";
+  *text += "# TYPE " + name + " " + type + "\n";
+  for (const Row& row : rows) {
+    const std::string number = value(row);
+    if (number.empty()) continue;
+    *text += name + "{level=\"" + LevelText(row) + "\",layout=\"" + row.layout +
+             "\"} " + number + "\n";
+  }
 }
-
-// Names by the conventions of Prometheus: the unit in the end, then _total for
-// a counter.
-const Metric kMetrics[] = {
-    {"deltabloom_filters_built_total", "counter",
-     "Filters built, by the level their tables were written for.",
-     Member<&Row::filters_built>},
-    {"deltabloom_filters_built_bytes_total", "counter",
-     "Bytes of the filters built.", Member<&Row::bytes_built>},
-    {"deltabloom_filters_built_keys_total", "counter",
-     "Keys and prefixes added to the filters built.", Member<&Row::keys_built>},
-    {"deltabloom_filters_open", "gauge", "Filters that are open.",
-     Member<&Row::filters_open>},
-    {"deltabloom_filters_open_bytes", "gauge", "Bytes of the open filters.",
-     Member<&Row::bytes_open>},
-    {"deltabloom_filters_open_keys", "gauge",
-     "Keys of the open filters, estimated from their bits or their shape.",
-     Member<&Row::keys_open>},
-    {"deltabloom_filter_lookups_total", "counter",
-     "Keys that filters were asked for.", Member<&Row::lookups>},
-    {"deltabloom_filter_negatives_total", "counter",
-     "Keys that filters turned away: each a read of a data block spared.",
-     Member<&Row::negatives>},
-    {"deltabloom_filter_expected_false_positives_total", "counter",
-     "Absent keys that filters are expected to have let through, by the "
-     "negatives and the rate of each filter.",
-     [](const Row& row) {
-       return row.rate_known ? NumberText(row.expected_false_positives)
-                             : std::string();
-     }},
-    {"deltabloom_filter_range_lookups_total", "counter",
-     "Seeks that filters were asked about as ranges.",
-     Member<&Row::range_lookups>},
-    {"deltabloom_filter_range_negatives_total", "counter",
-     "Ranges that filters turned away: each a read of a data block spared.",
-     Member<&Row::range_negatives>},
-};
 
 // A table whose columns are as wide as they need; the first two to the left.
 std::string Aligned(const std::vector<std::vector<std::string>>& lines) {
@@ -135,6 +94,122 @@ std::vector<std::string> TextOfRow(const Row& row, const std::string& level) {
           asked ? NumberText(100 * row.FalsePositiveRate(), 4) : "-"};
 }
 
+// Advice is given from so many negatives on; fewer have an error of 3 %.
+constexpr uint64_t kLeastNegatives = 1000;
+constexpr double kLeastReadsPerSecond = 1;
+constexpr double kLeastShare = 0.1;  // of all false positives
+constexpr double kLeastBits = 0.5;   // per key
+// More bits than this save nothing noticeable.
+constexpr double kMostBits = 24;
+// Below, compact is mostly its fallback.
+constexpr double kLeastKeysPerFilter = 1000;
+
+// A row whose filters could have other bits per key.
+struct Share {
+  const Row* row;
+  double absent;  // lookups of absent keys, per second
+  double keys;
+  double bits;  // per key
+  double rate;
+  internal::RateCurve curve;
+};
+
+// One more bit per key multiplies the rate of compact by a half; three more
+// multiply that of local and classic by a quarter (docs/guide.md).
+internal::RateCurve CurveOfRow(const Row& row) {
+  const double bits = row.BitsPerKey();
+  const double rate = row.FalsePositiveRate();
+  const double fall = row.layout == "compact" ? 0.5 : std::pow(0.25, 1.0 / 3);
+  internal::RateOption option;
+  option.rate = [=](double b) { return rate * std::pow(fall, b - bits); };
+  option.max_bits = std::max(kMostBits, bits);
+  return internal::RateCurve({option});
+}
+
+std::vector<Share> SharesOf(const RocksDBFilterStatistics& statistics) {
+  std::vector<Share> shares;
+  if (statistics.seconds <= 0) return shares;
+  for (const Row& row : statistics.rows) {
+    const double rate = row.FalsePositiveRate();
+    if (!row.rate_known || row.negatives < kLeastNegatives ||
+        row.keys_open == 0 || !(rate > 0)) {
+      continue;
+    }
+    const double absent =
+        static_cast<double>(row.negatives) + row.expected_false_positives;
+    shares.push_back({&row, absent / statistics.seconds,
+                      static_cast<double>(row.keys_open), row.BitsPerKey(),
+                      rate, CurveOfRow(row)});
+  }
+  return shares;
+}
+
+std::string NameOf(const RocksDBFilterRow& row) {
+  return "level " + (row.level < 0 ? "unknown" : std::to_string(row.level)) +
+         ", " + row.layout + ": " + NumberText(row.BitsPerKey(), 1) +
+         " bits per key";
+}
+
+std::string PerSecond(double reads) {
+  return NumberText(reads, reads < 10 ? 1 : 0) + " reads per second";
+}
+
+// Other bits per level, in the same bytes.
+void AddOtherBits(const std::vector<Share>& shares,
+                  std::vector<std::string>* lines) {
+  if (shares.size() < 2) return;
+  std::vector<internal::SortedRun> runs;
+  double keys = 0;
+  double all_bits = 0;
+  for (const Share& share : shares) {
+    runs.push_back({share.keys, share.absent, &share.curve});
+    keys += share.keys;
+    all_bits += share.keys * share.bits;
+  }
+  const internal::Allocation best =
+      internal::AllocateBits(shares[0].curve, runs, all_bits / keys);
+  double now = 0;
+  double saved = 0;
+  std::vector<std::string> moves;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const Share& share = shares[i];
+    const double bits = best.runs[i].bits_per_key;
+    const double reads = share.absent * (share.rate - best.runs[i].rate);
+    now += share.absent * share.rate;
+    saved += reads;
+    if (std::abs(bits - share.bits) < kLeastBits) continue;
+    moves.push_back(NameOf(*share.row) + "; " + NumberText(bits, 1) +
+                    " would " + (reads < 0 ? "cost " : "save ") +
+                    PerSecond(std::abs(reads)));
+  }
+  if (saved < kLeastReadsPerSecond || saved < kLeastShare * now) return;
+  lines->insert(lines->end(), moves.begin(), moves.end());
+  lines->push_back("together, in the same " + NumberText(all_bits / 8e6, 1) +
+                   " MB: " + PerSecond(saved) + " fewer, of " +
+                   NumberText(now, now < 10 ? 1 : 0));
+}
+
+// compact instead, in the same bytes: its rate is 2^-(0.98 bits). Not for level
+// 0, whose filters are built all the time.
+void AddCompact(const std::vector<Share>& shares,
+                std::vector<std::string>* lines) {
+  double now = 0;
+  for (const Share& share : shares) now += share.absent * share.rate;
+  for (const Share& share : shares) {
+    const RocksDBFilterRow& row = *share.row;
+    if (row.layout == "compact" || row.level == 0 ||
+        share.keys <
+            kLeastKeysPerFilter * static_cast<double>(row.filters_open)) {
+      continue;
+    }
+    const double compact = std::exp2(-0.98 * share.bits);
+    const double saved = share.absent * (share.rate - compact);
+    if (saved < kLeastReadsPerSecond || saved < kLeastShare * now) continue;
+    lines->push_back(NameOf(row) + "; as many in compact would save " +
+                     PerSecond(saved));
+  }
+}
+
 }  // namespace
 
 double RocksDBFilterRow::FalsePositiveRate() const {
@@ -151,50 +226,38 @@ double RocksDBFilterRow::BitsPerKey() const {
 RocksDBFilterRow RocksDBFilterStatistics::Total() const {
   RocksDBFilterRow total;
   for (const RocksDBFilterRow& row : rows) {
-    total.filters_built += row.filters_built;
-    total.bytes_built += row.bytes_built;
-    total.keys_built += row.keys_built;
-    total.lookups += row.lookups;
-    total.negatives += row.negatives;
-    total.range_lookups += row.range_lookups;
-    total.range_negatives += row.range_negatives;
+    for (const RowField& field : kRowFields) {
+      total.*field.member += row.*field.member;
+    }
     total.expected_false_positives += row.expected_false_positives;
     total.rate_known = total.rate_known || row.rate_known;
-    total.filters_open += row.filters_open;
-    total.bytes_open += row.bytes_open;
-    total.keys_open += row.keys_open;
   }
   return total;
 }
 
 std::string RocksDBFilterStatistics::ToJson() const {
-  std::string json = "{" + Quoted("version") + ":" +
-                     Quoted(internal::kVersion) + "," + Quoted("seconds") +
-                     ":" + NumberText(seconds) + "," + Quoted("rows") + ":[";
-  for (const RocksDBFilterRow& row : rows) {
-    if (json.back() != '[') json += ',';
-    json += JsonOfRow(row);
-  }
-  json += "]," + Quoted("advice") + ":[";
-  for (const std::string& line : Advice()) {
-    if (json.back() != '[') json += ',';
-    json += Quoted(line);
-  }
-  return json + "]}";
+  internal::JsonWriter json;
+  json.BeginObject().Key("version").String(internal::kVersion);
+  json.Key("seconds").Literal(NumberText(seconds)).Key("rows").BeginArray();
+  for (const RocksDBFilterRow& row : rows) WriteRow(row, &json);
+  json.EndArray().Key("advice").BeginArray();
+  for (const std::string& line : Advice()) json.String(line);
+  return json.EndArray().EndObject().text();
 }
 
 std::string RocksDBFilterStatistics::ToPrometheus() const {
   std::string text;
-  for (const Metric& metric : kMetrics) {
-    const std::string name = metric.name;
-    text += "# HELP " + name + " " + metric.help + "\n";
-    text += "# TYPE " + name + " " + metric.type + "\n";
-    for (const RocksDBFilterRow& row : rows) {
-      const std::string value = metric.value(row);
-      if (value.empty()) continue;
-      text += name + "{level=" + Quoted(LevelText(row)) +
-              ",layout=" + Quoted(row.layout) + "} " + value + "\n";
-    }
+  for (const RowField& field : kRowFields) {
+    AddMetric(
+        rows, field.metric, field.is_counter ? "counter" : "gauge", field.help,
+        [&](const Row& row) { return std::to_string(row.*field.member); },
+        &text);
+    if (field.member != &Row::negatives) continue;
+    AddMetric(
+        rows, "filter_expected_false_positives_total", "counter",
+        "Absent keys that filters are expected to have let through, by the "
+        "negatives and the rate of each filter.",
+        [](const Row& row) { return ExpectedText(row, ""); }, &text);
   }
   return text;
 }
@@ -212,11 +275,19 @@ std::string RocksDBFilterStatistics::ToText() const {
                      " s; false positives as expected:\n" + Aligned(lines);
   const RocksDBFilterRow total = Total();
   if (total.range_lookups != 0) {
-    text += "Ranges: " + std::to_string(total.range_lookups) + " asked, " +
-            std::to_string(total.range_negatives) + " turned away\n";
+    text += "Ranges: " + std::to_string(total.range_lookups) + " looked up, " +
+            std::to_string(total.range_negatives) + " rejected\n";
   }
   for (const std::string& line : Advice()) text += line + "\n";
   return text;
+}
+
+std::vector<std::string> RocksDBFilterStatistics::Advice() const {
+  const std::vector<Share> shares = SharesOf(*this);
+  std::vector<std::string> lines;
+  AddOtherBits(shares, &lines);
+  AddCompact(shares, &lines);
+  return lines;
 }
 
 }  // namespace deltabloom

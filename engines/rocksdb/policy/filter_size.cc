@@ -1,28 +1,69 @@
-#include "engines/rocksdb/policy/filter_buffer.h"
+#include "engines/rocksdb/policy/filter_size.h"
 
 #include <malloc.h>
 
 #include <algorithm>
 
+#include "engines/rocksdb/policy/options.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {
 namespace {
 
-// What RocksDB keeps behind a filter in its block cache.
+// With fewer bits a filter lets two in five absent keys or more through.
+constexpr uint32_t kLeastLoweredMillibits = 2000;
+
+// The most bits up to `most` with which the payload has at most payload_limit
+// bytes; 0 if so few bits are of no use.
+uint32_t MillibitsWithin(uint64_t payload_limit, const LayoutRow& layout,
+                         uint64_t keys, uint32_t most) {
+  const auto fits = [&](uint32_t millibits) {
+    return PlanFilter(&layout, keys, millibits).payload_size <= payload_limit;
+  };
+  uint32_t low = std::min(kLeastLoweredMillibits, most);
+  if (!fits(low)) return 0;
+  uint32_t high = most + 1;
+  while (high - low > 1) {
+    const uint32_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+// What RocksDB keeps after a filter in its block cache.
 constexpr uint64_t kBlockTrailerSize = 5;
 
 constexpr double kBalanceUnit = 4294967296.0;  // 2^32
 
-// Bytes that the allocator hands out for `size`. Asked by allocating: the
-// buffer itself is then allocated with its final size, so that nothing ever
-// writes beyond what it asked for.
+// The bytes that the allocator hands out for `size`, found by allocating. The
+// buffer itself is then allocated with its final size, so that nothing writes
+// beyond the size that was requested.
 uint64_t UsableSize(uint64_t size) {
   const std::unique_ptr<char[]> probe(new char[size]);
   return malloc_usable_size(probe.get());
 }
 
 }  // namespace
+
+FilterBits BitsFor(const FilterSizeOptions& options, const LayoutRow& layout,
+                   uint64_t keys, uint64_t framing_size) {
+  FilterBits bits{options.millibits_per_key, false, false};
+  if (options.false_positive_rate != 0) {
+    const MillibitsAndRate found =
+        MillibitsForRate(&layout, keys, options.false_positive_rate);
+    bits.millibits_per_key = std::max(found.millibits, kMinMillibitsPerKey);
+    bits.rate_missed = found.rate > options.false_positive_rate;
+  }
+  if (options.max_filter_bytes == kUnlimited) return bits;
+  const uint64_t payload_limit =
+      options.max_filter_bytes -
+      std::min(options.max_filter_bytes, framing_size);
+  const uint32_t within =
+      MillibitsWithin(payload_limit, layout, keys, bits.millibits_per_key);
+  bits.lowered = within < bits.millibits_per_key;
+  bits.millibits_per_key = within;
+  return bits;
+}
 
 FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
                             uint32_t millibits_per_key, uint64_t framing_size,
