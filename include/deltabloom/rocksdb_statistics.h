@@ -33,8 +33,8 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
 
   // "classic", "local", "compact"; or one of
   //   "empty"    a filter that holds no key, as some partitions do
-  //   "always"   answers "may match" to every key: memory ran out when it was
-  //              built, or it is damaged, or of a later version
+  //   "always"   matches every key: memory ran out when it was built, or it is
+  //              damaged, or of a later version
   //   "rocksdb"  one of RocksDB's own, in tables written before the switch
   std::string layout;
 
@@ -46,41 +46,41 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
   uint64_t bytes_built = 0;
   uint64_t keys_built = 0;
 
-  // Keys that filters were asked for, and those of them that were answered
-  // "absent". Exact. Each negative is a read of a data block spared.
+  // Keys looked up in filters, and those of them that the filters rejected.
+  // Exact. Each negative saves a read of a data block.
   uint64_t lookups = 0;
   uint64_t negatives = 0;
 
-  // Seeks that filters were asked about as ranges
-  // (RocksDBFilterOptions::range), and those of them that were answered
-  // "absent": each a read of a data block spared. Not among the lookups.
+  // Ranges of seeks looked up in filters (RocksDBFilterOptions::range), and
+  // those of them that the filters rejected: each saves a read of a data block.
+  // They are not among the lookups.
   uint64_t range_lookups = 0;
   uint64_t range_negatives = 0;
 
-  // Of the lookups that were answered "may match", those expected to be of an
-  // absent key: the sum over the filters of negatives * p / (1 - p), with p the
-  // rate of each (below). What happens lies around it with a standard deviation
-  // of its square root.
+  // The lookups answered "may match" that are expected to be of absent keys:
+  // the sum over the filters of negatives * p / (1 - p), with p the rate of
+  // each (below). The true number has about its square root as standard
+  // deviation.
   double expected_false_positives = 0;
 
-  // False where no rate is known, for "always" and "rocksdb":
+  // False for "always" and "rocksdb", whose rates are not known:
   // expected_false_positives then is 0.
   bool rate_known = false;
 
-  // Gauges: what is open now; reset leaves them alone. RocksDB opens a filter
-  // with its table, or when it comes into the block cache, where it may stay
-  // for some time after its table is gone.
+  // Gauges: the filters that are open now, whatever was reset. RocksDB opens a
+  // filter with its table, or when it is read into the block cache, where it
+  // may stay for some time after its table was deleted.
   //
-  // A filter does not store how many keys it has. keys_open is estimated when a
+  // A filter does not store its number of keys. keys_open is estimated when a
   // filter is opened, as is its rate: for local and classic from a sample of
   // its bits, to within 2 and 6 % (one standard error, per filter), for compact
-  // from its shape, to within 32 keys, with an exact rate. 0 where there is no
-  // telling.
+  // from its shape, to within 32 keys, with an exact rate. 0 if it is not
+  // known.
   uint64_t filters_open = 0;
   uint64_t bytes_open = 0;
   uint64_t keys_open = 0;
 
-  // expected / (expected + negatives): the rate that absent keys met. 0 without
+  // expected / (expected + negatives): the rate for absent keys. 0 without
   // negatives.
   double FalsePositiveRate() const;
 
@@ -99,9 +99,9 @@ struct DELTABLOOM_EXPORT RocksDBFilterStatistics {
   // row: expected_false_positives then is the sum over those.
   RocksDBFilterRow Total() const;
 
-  // What would spare reads, one plain line each: "level 6, compact: 4.1 bits
-  // per key; 9.6 would save 120 reads per second". Empty where the figures do
-  // not carry it. docs/guide.md has the rule.
+  // Changes that would save reads, one line each: "level 6, compact: 4.1 bits
+  // per key; 9.6 would save 120 reads per second". Empty if there are too few
+  // lookups to tell. docs/guide.md has the rule.
   std::vector<std::string> Advice() const;
 
   // One JSON object, in one line.
@@ -114,20 +114,20 @@ struct DELTABLOOM_EXPORT RocksDBFilterStatistics {
   std::string ToText() const;
 };
 
-// What the filters of `policy` did, in every database and column family that
-// shares it. False, and *statistics stays, if it is not a policy of this
-// library. The policy itself is meant, not a copy: where SetOptions replaces
-// it, as it may from RocksDB 9.8 on, the new one counts from then on. Throws
-// std::bad_alloc only. Thread-safe, as all functions here; what is counted
-// meanwhile is in it or not.
+// Statistics of the filters of `policy`, in all databases and column families
+// that share it. Returns false, and *statistics stays, if it is not a policy of
+// this library. A copy of the policy has its own: where SetOptions replaces the
+// policy, as it may from RocksDB 9.8 on, the new one starts at 0. Throws
+// std::bad_alloc only. Thread-safe, as all functions here; concurrent lookups
+// may or may not be included.
 DELTABLOOM_EXPORT bool GetRocksDBFilterStatistics(
     const rocksdb::FilterPolicy& policy, RocksDBFilterStatistics* statistics);
 
-// The sum over all policies of this process, those that are gone included.
+// The sum over all policies of this process, including destroyed ones.
 DELTABLOOM_EXPORT RocksDBFilterStatistics GetRocksDBFilterStatistics();
 
-// Begins counting from 0: for one policy (false as above), or for the sum of
-// all. Neither touches the other. No lookup is lost between the figures before
+// Sets the counters to 0: those of one policy (false as above), or the sum of
+// all. Neither affects the other. No lookup is lost between the figures before
 // a reset and after it.
 DELTABLOOM_EXPORT bool ResetRocksDBFilterStatistics(
     const rocksdb::FilterPolicy& policy);

@@ -158,7 +158,7 @@ class InTree(unittest.TestCase):
             sources, function = run(*make, "show", preload=False).stdout.splitlines()
             self.check_sources(sources.split())
             self.assertEqual(function, "deltabloom_register")
-            ours = f"{objects}/plugin/deltabloom/source/util/hash64.o"
+            ours = f"{objects}/plugin/deltabloom/source/util/json.o"
             self.assertIn("-iquote plugin/deltabloom/source", run(*make, ours, preload=False).stdout)
             theirs = run(*make, f"{objects}/util/hash.o", preload=False).stdout
             self.assertEqual(theirs.strip(), "-base")

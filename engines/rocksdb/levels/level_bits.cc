@@ -75,7 +75,7 @@ std::string LogChange(const std::string& name, FamilyTree* family) {
   family->logged = family->given;
   char numbers[128];
   std::snprintf(numbers, sizeof(numbers),
-                "; %.2f bits per key asked, %.2f on disk", family->target,
+                "; %.2f bits per key set, %.2f on disk", family->target,
                 family->bits.AverageBits());
   return "[deltabloom] levels of column family " + name +
          ": bits per key by the level written to: " + BitsText(family->given) +

@@ -126,7 +126,7 @@ FamilyTree* FindFamily(DatabaseTrees* trees, const std::string& name) {
   return it == trees->families.end() ? nullptr : &it->second;
 }
 
-// A column family may have been created, which no event tells.
+// Creating a column family has no event.
 void ExpectFamily(DatabaseTrees* trees, const std::string& name) {
   const std::lock_guard<std::mutex> lock(trees->mutex);
   if (FindFamily(trees, name) == nullptr) ++trees->silent_changes;

@@ -129,7 +129,7 @@ void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
   range_keys_.AddKeyAndAlt(key, alt);
   uint64_t key_hash, alt_hash;
   if (!HashOf(key, &key_hash) || !HashOf(alt, &alt_hash)) return;
-  // RocksDB hands over sorted keys, each with its prefix, so that a repeated
+  // RocksDB passes sorted keys, each with its prefix, so that a repeated
   // hash equals the one before it, or that of the last pair.
   if (alt_hash != key_hash && !last_alt_.Is(alt_hash) &&
       !last_key_.Is(alt_hash)) {

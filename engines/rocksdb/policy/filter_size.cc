@@ -35,7 +35,7 @@ constexpr uint64_t kBlockTrailerSize = 5;
 
 constexpr double kBalanceUnit = 4294967296.0;  // 2^32
 
-// The bytes that the allocator hands out for `size`, found by allocating. The
+// The bytes that the allocator provides for `size`, found by allocating. The
 // buffer itself is then allocated with its final size, so that nothing writes
 // beyond the size that was requested.
 uint64_t UsableSize(uint64_t size) {

@@ -231,7 +231,7 @@ std::string SelfCheckProblem() {
   }
   if (!builder->MaybePostVerify(filter).ok() ||
       builder->ApproximateNumEntries(1000) < 100) {
-    return problem("its builder gives odd answers");
+    return problem("its builder returns unexpected results");
   }
   const std::unique_ptr<rocksdb::FilterBitsReader> reader =
       NewBitsReader(*policy, filter);

@@ -11,8 +11,8 @@
 //   10.9.1 ..        also CalculateSpace and EstimatedFpRate at the end, which
 //                    an older library never calls: they are always declared
 //
-// The shape follows the headers that are compiled against, so the library that
-// is loaded must fit them: see library_check.h.
+// The shape depends on the headers, so the loaded library must have the same
+// version: see library_check.h.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_PRIVATE_ABI_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_POLICY_PRIVATE_ABI_H_
 

@@ -232,7 +232,7 @@ OpenFilter::OpenFilter(std::shared_ptr<PolicyStatistics> statistics,
     const auto last_byte = static_cast<uint8_t>(filter.filter.back());
     const LayoutRow* const row =
         FindLayoutOfLastByte(last_byte, Hash::kMurmurHash2);
-    const FilterEstimate estimate = row->estimate(*filter.parsed);
+    const ContentEstimate estimate = row->estimate(*filter.parsed);
     keys_ = static_cast<uint64_t>(estimate.keys + 0.5);
     // A rate of 1 leaves nothing to divide by, and no negatives.
     const double rate = std::min(estimate.rate, 0.999999);

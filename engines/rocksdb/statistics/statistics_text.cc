@@ -80,7 +80,7 @@ std::string Aligned(const std::vector<std::vector<std::string>>& lines) {
 }
 
 std::vector<std::string> TextOfRow(const Row& row, const std::string& level) {
-  const bool asked = row.rate_known && row.negatives != 0;
+  const bool known = row.rate_known && row.negatives != 0;
   return {level,
           row.layout,
           std::to_string(row.filters_open),
@@ -91,10 +91,10 @@ std::vector<std::string> TextOfRow(const Row& row, const std::string& level) {
           std::to_string(row.lookups),
           std::to_string(row.negatives),
           row.rate_known ? NumberText(row.expected_false_positives, 1) : "-",
-          asked ? NumberText(100 * row.FalsePositiveRate(), 4) : "-"};
+          known ? NumberText(100 * row.FalsePositiveRate(), 4) : "-"};
 }
 
-// Advice is given from so many negatives on; fewer have an error of 3 %.
+// Advice needs this many negatives; fewer have an error of over 3 %.
 constexpr uint64_t kLeastNegatives = 1000;
 constexpr double kLeastReadsPerSecond = 1;
 constexpr double kLeastShare = 0.1;  // of all false positives
