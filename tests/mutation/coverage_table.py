@@ -12,8 +12,8 @@ LAYOUTS = [
     "filter_test", "golden_test", "filter_fuzz_replay", "filter_block_fuzz_replay",
 ]  # fmt: skip
 SST = [
-    "sst_block_test", "sst_source_test", "sst_crafted_test", "sst_bounded_memory_test", "inspect_memory_test",
-    "inspect_test", "sst_damage_test", "sst_real_test",
+    "sst_crafted_test", "sst_bounded_memory_test", "inspect_memory_test",
+    "inspect_test", "sst_real_test",
 ]  # fmt: skip
 LEVELDB = [
     "leveldb_filter_test", "leveldb_filter_block_test", "leveldb_database_test",

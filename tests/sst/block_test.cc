@@ -1,15 +1,21 @@
-// Parsing of varints and block entries, well-formed and not; and the known
+// Varints, block entries and properties, well-formed and not, and the known
 // answers of the checksums.
 #include "table/sst/block.h"
 
 #include <gtest/gtest.h>
 
 #include "table/sst/checksum.h"
+#include "table/sst/properties.h"
 #include "tests/random.h"
+#include "tests/sst/crafted.h"
 #include "util/coding.h"
 
 namespace deltabloom::internal {
 namespace {
+
+using test::Entry;
+using test::Fixed;
+using test::Varint;
 
 std::string Bytes(std::initializer_list<int> values) {
   std::string bytes;
@@ -83,40 +89,47 @@ TEST(Block, WellFormed) {
 }
 
 TEST(Block, Malformed) {
+  const auto error_of = [](const std::string& block) {
+    return ForEachEntry(block, true, [](std::string_view, bool, Cursor*) {
+      return std::string();
+    });
+  };
   const struct {
     std::string block;
     const char* error;
   } cases[] = {
       {"", "expected at least 8 bytes, found 0"},
-      {Bytes({0, 0, 0, 1, 0, 0, 0}), "expected at least 8 bytes, found 7"},
-      {Bytes({0, 0, 0, 0, 0, 0, 0, 0}), "restart points, found 0"},
-      {Bytes({0, 0, 0, 0, 2, 0, 0, 0}), "restart points, found 2"},
-      {Bytes({0, 0, 0, 0, 255, 255, 255, 255}),
-       "restart points, found 4294967295"},
-      {Bytes({1, 0, 0, 0, 1, 0, 0, 0}), "restart point 0: expected 0, found 1"},
-      {Bytes({0, 1, 0, 'b', 0, 0, 0, 0, 5, 0, 0, 0, 2, 0, 0, 0}),
-       "restart point 1: expected 0 to 4, found 5"},
-      {Bytes({0, 1, 0, 'b', 0, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0}),
-       "restart point 2: expected 4 to 4, found 3"},
-      {Bytes({0, 1}) + kNoEntries,
-       "entry at byte 0: expected the sizes of a key"},
-      {Bytes({0, 128, 128, 128, 128, 16, 0}) + kNoEntries,
-       "entry at byte 0: expected the sizes of a key"},
-      {Bytes({1, 1, 0, 'b'}) + kNoEntries,
-       "entry at byte 0: expected at most 0 bytes shared with the key before, "
-       "found 1"},
-      {Bytes({0, 1, 0, 'a', 2, 0, 0}) + kNoEntries,
-       "entry at byte 4: expected at most 1 bytes shared"},
-      {Bytes({0, 3, 0, 'a', 'b'}) + kNoEntries,
-       "entry at byte 0: expected a key of 3 more bytes, found 2"},
-      {Bytes({0, 1, 9, 'a', 'b'}) + kNoEntries,
-       "entry at byte 0: expected a value of 9 bytes, found 1"},
+      {std::string(8, '\0'), "expected 1 to 1 restart points, found 0"},
+      {std::string(4, '\0') + Fixed(UINT32_MAX, 4),
+       "expected 1 to 1 restart points, found 4294967295"},
+      {std::string(7, '\0'), "expected at least 8 bytes, found 7"},
+      {std::string(16, '\0'), "expected 1 to 3 restart points, found 0"},
+      {std::string(12, '\0') + Fixed(4, 4),
+       "expected 1 to 3 restart points, found 4"},
+      {Fixed(1, 4) + Fixed(1, 4), "restart point 0: expected 0, found 1"},
+      {std::string("abc") + Fixed(0, 4) + Fixed(4, 4) + Fixed(2, 4),
+       "restart point 1: expected 0 to 3, found 4"},
+      {std::string("abc") + Fixed(0, 4) + Fixed(2, 4) + Fixed(1, 4) +
+           Fixed(3, 4),
+       "restart point 2: expected 2 to 3, found 1"},
   };
-  for (const auto& c : cases) {
-    std::string text;
-    EXPECT_NE(Parse(c.block, &text).find(c.error), std::string::npos)
-        << c.error << "\n"
-        << Parse(c.block, &text);
+  for (const auto& c : cases) EXPECT_EQ(error_of(c.block), c.error);
+  const std::string first = Entry("ab", "v");
+  const std::pair<std::string, const char*> entries[] = {
+      {"\x80", "expected the sizes of a key, found no valid varint32"},
+      {Varint(3) + Varint(0) + Varint(0),
+       "expected at most 2 bytes shared with the key before, found 3"},
+      {"\x80\x80\x80\x80\x10",
+       "expected the sizes of a key, found no valid varint32"},
+      {Varint(1) + Varint(9) + Varint(0) + "xyz",
+       "expected a key of 9 more bytes, found 3"},
+      {Varint(0) + Varint(1) + Varint(9) + "ab",
+       "expected a value of 9 bytes, found 1"},
+  };
+  for (const auto& [entry, error] : entries) {
+    EXPECT_EQ(error_of(test::Block(first + entry)),
+              std::string("entry at byte ") + std::to_string(first.size()) +
+                  ": " + error);
   }
 }
 
@@ -157,6 +170,72 @@ TEST(BlockChecksum, KnownAnswers) {
   EXPECT_EQ(BlockChecksum(ChecksumType::kNone, "anything"), 0u);
   EXPECT_EQ(BlockChecksum(ChecksumType::kXxh3, std::string("\0", 1)),
             0x38d394c2u);
+}
+
+TEST(Properties, TextAndNumbers) {
+  SstProperties properties;
+  EXPECT_TRUE(properties.empty());
+  ASSERT_EQ(properties.Parse(test::Block(
+                Entry("a", "text") + Entry("b", Varint(300)) + Entry("c", "") +
+                // "d" and "de", which share a byte
+                Entry("d", Varint(1)) + Varint(1) + Varint(1) + Varint(1) +
+                "e" + Varint(2))),
+            "");
+  EXPECT_FALSE(properties.empty());
+  std::string_view text;
+  EXPECT_TRUE(properties.Text("a", &text));
+  EXPECT_EQ(text, "text");
+  EXPECT_TRUE(properties.Text("c", &text));
+  EXPECT_EQ(text, "");
+  uint64_t number = 0;
+  EXPECT_TRUE(properties.Number("b", &number));
+  EXPECT_EQ(number, 300u);
+  EXPECT_TRUE(properties.Number("d", &number));
+  EXPECT_EQ(number, 1u);
+  EXPECT_TRUE(properties.Number("de", &number));
+  EXPECT_EQ(number, 2u);
+  // No varint and nothing else, or not there.
+  EXPECT_FALSE(properties.Number("a", &number));
+  EXPECT_FALSE(properties.Number("c", &number));
+  EXPECT_FALSE(properties.Number("", &number));
+  EXPECT_FALSE(properties.Text("e", &text));
+  EXPECT_FALSE(properties.Text("aa", &text));
+}
+
+TEST(Properties, TheLastOfOneNameCounts) {
+  SstProperties properties;
+  ASSERT_EQ(
+      properties.Parse(test::Block(Entry("a", Varint(1)) + Entry("b", "") +
+                                   Entry("a", Varint(2)))),
+      "");
+  uint64_t number = 0;
+  EXPECT_TRUE(properties.Number("a", &number));
+  EXPECT_EQ(number, 2u);
+}
+
+TEST(Properties, NoneInABadBlock) {
+  SstProperties properties;
+  ASSERT_EQ(properties.Parse(test::Block(Entry("a", Varint(1)))), "");
+  EXPECT_NE(properties.Parse(test::Block(Entry("a", Varint(1)) + "z")), "");
+  EXPECT_TRUE(properties.empty());
+  uint64_t number = 0;
+  EXPECT_FALSE(properties.Number("a", &number));
+  EXPECT_NE(properties.Parse("short"), "");
+  EXPECT_TRUE(properties.empty());
+}
+
+TEST(Properties, GlobalSequenceNumber) {
+  const std::string name = "rocksdb.external_sst_file.global_seqno";
+  const std::string block =
+      test::Block(Entry("a", "b") + Entry(name, Fixed(5, 8)));
+  const std::string_view number = FindGlobalSequenceNumber(block);
+  EXPECT_EQ(number, Fixed(5, 8));
+  EXPECT_GE(number.data(), block.data());  // in the block itself
+  EXPECT_LE(number.data() + 8, block.data() + block.size());
+  EXPECT_EQ(FindGlobalSequenceNumber(test::Block(Entry(name, Fixed(5, 7)))),
+            "");
+  EXPECT_EQ(FindGlobalSequenceNumber(test::Block(Entry("a", Fixed(5, 8)))), "");
+  EXPECT_EQ(FindGlobalSequenceNumber("short"), "");
 }
 
 }  // namespace

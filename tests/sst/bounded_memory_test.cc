@@ -4,7 +4,6 @@
 
 #include "table/sst/sst.h"
 #include "tests/sst/crafted.h"
-#include "tests/sst/memory_source.h"
 #include "tests/util/counted_new.h"
 
 namespace deltabloom::internal {

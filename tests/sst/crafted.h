@@ -1,11 +1,16 @@
-// Tables made by hand, with right checksums around whatever they hold.
+// Tables made by hand, with right checksums around any content, and the walk
+// through tables in memory.
 #ifndef DELTABLOOM_TESTS_SST_CRAFTED_H_
 #define DELTABLOOM_TESTS_SST_CRAFTED_H_
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "table/sst/sst.h"
+#include "tests/sst/memory_source.h"
 #include "util/coding.h"
 
 namespace deltabloom::test {
@@ -111,6 +116,45 @@ class Crafted {
   const ChecksumType checksum_;
   std::string bytes_;
 };
+
+struct Partition {
+  std::string last_key;
+  internal::BlockHandle handle;
+};
+
+// None when the filter has none.
+inline std::vector<Partition> PartitionsOf(const internal::SstSource& source,
+                                           const internal::SstFile& file,
+                                           const internal::SstFilter& filter) {
+  std::vector<Partition> partitions;
+  if (filter.scope != internal::FilterScope::kPartitioned) return partitions;
+  const std::string error = internal::ForEachPartition(
+      source, file, filter,
+      [&partitions](std::string_view key, const internal::BlockHandle& handle) {
+        partitions.push_back({std::string(key), handle});
+        return std::string();
+      });
+  EXPECT_EQ(error, "");
+  EXPECT_EQ(partitions.size(), filter.partitions);
+  return partitions;
+}
+
+inline std::string Walk(const std::string& bytes, internal::SstFile* file) {
+  return internal::WalkSst(MemorySource(bytes), file);
+}
+
+inline std::string Walk(const std::string& bytes) {
+  internal::SstFile file;
+  return Walk(bytes, &file);
+}
+
+// The walk must fail, and the error name the table and an offset in it.
+inline void ExpectError(const std::string& bytes, const std::string& part) {
+  const std::string error = Walk(bytes);
+  EXPECT_NE(error.find(part), std::string::npos)
+      << "expected: " << part << "\nfound: " << error;
+  EXPECT_EQ(error.rfind("table in memory: offset ", 0), 0u) << error;
+}
 
 }  // namespace deltabloom::test
 

@@ -7,10 +7,9 @@
 
 #include "table/sst/sst.h"
 #include "tests/random.h"
-#include "tests/sst/memory_source.h"
-#include "tests/test_data.h"
-#include "tests/sst/partitions.h"
+#include "tests/sst/crafted.h"
 #include "tests/sst/real_tables.h"
+#include "tests/test_data.h"
 
 namespace deltabloom {
 namespace {

@@ -9,8 +9,7 @@
 #include "table/framing.h"
 #include "table/sst/sst.h"
 #include "tests/rocksdb/test_db.h"
-#include "tests/sst/memory_source.h"
-#include "tests/sst/partitions.h"
+#include "tests/sst/crafted.h"
 #include "tests/sst/real_tables.h"
 
 namespace deltabloom {
@@ -310,17 +309,6 @@ TEST(RealTables, LevelDBCompressedMetaindex) {
   FilterOptions options;
   options.hash = Hash::kLevelDB;
   ExpectLevelDBFilter(path, policy.Name(), *NewFilterPolicy(options));
-}
-
-TEST(RealTables, OtherFiles) {
-  const test::TemporaryDirectory directory;
-  std::string error;
-  EXPECT_EQ(internal::OpenSstFile(directory.File("missing"), &error), nullptr);
-  EXPECT_NE(error.find("missing: cannot be opened"), std::string::npos)
-      << error;
-  EXPECT_EQ(internal::OpenSstFile(directory.File(""), &error), nullptr);
-  EXPECT_NE(error.find("expected a file, found a directory"), std::string::npos)
-      << error;
 }
 
 }  // namespace
