@@ -20,7 +20,6 @@ using PolicyPointer = std::shared_ptr<const rocksdb::FilterPolicy>;
 constexpr char kNone[] = "none";
 constexpr char kRibbon[] = "rocksdb-ribbon";
 constexpr char kOurs[] = "deltabloom-";
-constexpr double kMinBits = internal::RateCurve::kMinBits;
 
 struct VariantName {
   Variant variant;
@@ -113,45 +112,24 @@ std::vector<PlannedRun> RunsOf(const TreePlan& plan, uint64_t table_keys) {
   return runs;
 }
 
-double AllKeys(const std::vector<PlannedRun>& runs) {
-  double keys = 0;
-  for (const PlannedRun& run : runs) keys += run.keys;
-  return keys;
+// Stored bits per key, found by building a filter.
+double StoredBits(const std::string& filter, double bits,
+                  const PlannedRun& run) {
+  rocksdb::BlockBasedTableOptions table;
+  table.optimize_filters_for_memory = false;
+  rocksdb::FilterBuildingContext context(table);
+  context.level_at_creation = run.level;
+  const PolicyPointer policy = MakeFilters(filter, Variant::kUniform, bits);
+  const std::unique_ptr<rocksdb::FilterBitsBuilder> builder(
+      policy->GetBuilderWithContext(context));
+  if (builder == nullptr) return 0;
+  for (uint64_t i = 0; i < run.table_keys; ++i) {
+    builder->AddKey(rocksdb::Slice(reinterpret_cast<const char*>(&i), 8));
+  }
+  std::unique_ptr<const char[]> memory;
+  return 8 * static_cast<double>(builder->Finish(&memory).size()) /
+         static_cast<double>(run.table_keys);
 }
-
-// Bits per key that filters store, found by building one.
-class StoredBits {
- public:
-  explicit StoredBits(std::string filter) : filter_(std::move(filter)) {}
-
-  double operator()(double bits, const PlannedRun& run) {
-    if (bits < kMinBits) return 0;
-    const std::string layout = filter_ != std::string(kOurs) + "auto" ? filter_
-                               : run.level == 0 ? "deltabloom-local"
-                                                : "deltabloom-compact";
-    const auto [found, added] =
-        known_.try_emplace({layout + std::to_string(bits), run.table_keys}, 0);
-    if (added) found->second = Build(layout, bits, run.table_keys);
-    return found->second;
-  }
-
- private:
-  static double Build(const std::string& filter, double bits, uint64_t keys) {
-    rocksdb::BlockBasedTableOptions table;
-    table.optimize_filters_for_memory = false;
-    const auto builder = internal::NewBitsBuilder(
-        *MakeFilters(filter, Variant::kUniform, bits), table);
-    for (uint64_t i = 0; i < keys; ++i) {
-      builder->AddKey(rocksdb::Slice(reinterpret_cast<const char*>(&i), 8));
-    }
-    std::unique_ptr<const char[]> memory;
-    return 8 * static_cast<double>(builder->Finish(&memory).size()) /
-           static_cast<double>(keys);
-  }
-
-  const std::string filter_;
-  std::map<std::pair<std::string, uint64_t>, double> known_;
-};
 
 constexpr double kSettingStep = 1.0 / 64;
 
@@ -169,11 +147,12 @@ double LargestSetting(double most, const Stored& stored) {
 
 Policy UniformOfSize(const std::string& filter,
                      const std::vector<PlannedRun>& runs, double bits_per_key) {
-  StoredBits stored(filter);
-  const double keys = AllKeys(runs);
   const double bits = LargestSetting(bits_per_key, [&](double setting) {
-    double sum = 0;
-    for (const PlannedRun& run : runs) sum += run.keys * stored(setting, run);
+    double sum = 0, keys = 0;
+    for (const PlannedRun& run : runs) {
+      sum += run.keys * StoredBits(filter, setting, run);
+      keys += run.keys;
+    }
     return sum / keys;
   });
   Policy policy;
@@ -184,35 +163,24 @@ Policy UniformOfSize(const std::string& filter,
 
 Policy ByHandOfSize(const std::string& filter,
                     const std::vector<PlannedRun>& runs, double bits_per_key) {
-  StoredBits stored(filter);
   std::vector<internal::SortedRun> sorted;
   for (const PlannedRun& run : runs) sorted.push_back({run.keys, 1});
-  // Filters of few keys are rounded up to whole blocks.
+  const internal::Allocation best =
+      internal::AllocateBits(CurveOfFilter(filter), sorted, bits_per_key);
   Policy policy;
-  double target = bits_per_key;
-  for (int round = 0; round < 3; ++round) {
-    const internal::Allocation best =
-        internal::AllocateBits(CurveOfFilter(filter), sorted, target);
-    policy.bits.clear();
-    double sum = 0;
-    for (size_t i = 0; i < runs.size(); ++i) {
-      const auto size = [&](double bits) { return stored(bits, runs[i]); };
-      double bits = LargestSetting(best.runs[i].bits_per_key, size);
-      // Few keys: the next step of the size costs next to nothing.
-      const double step = size(bits + kSettingStep);
-      if (step * runs[i].keys < 0.001 * bits_per_key * AllKeys(runs)) {
-        bits = LargestSetting(step, size);
-      }
-      policy.bits.push_back(bits);
-      sum += runs[i].keys * stored(policy.bits.back(), runs[i]);
-    }
-    target *= bits_per_key * AllKeys(runs) / sum;
-  }
   std::map<int, PolicyPointer> levels;
   for (size_t i = 0; i < runs.size(); ++i) {
-    if (policy.bits[i] < kMinBits) continue;
-    levels.emplace(runs[i].level,
-                   MakeFilters(filter, Variant::kUniform, policy.bits[i]));
+    const PlannedRun& run = runs[i];
+    const auto stored = [&](double bits) {
+      return StoredBits(filter, bits, run);
+    };
+    double bits = LargestSetting(best.runs[i].bits_per_key, stored);
+    // Few keys: the next step of the size costs next to nothing.
+    const double step = stored(bits + kSettingStep);
+    if (step * run.keys < 0.001 * best.bits)
+      bits = LargestSetting(step, stored);
+    policy.bits.push_back(bits);
+    levels.emplace(run.level, MakeFilters(filter, Variant::kUniform, bits));
   }
   policy.filters = std::make_shared<ByHandPolicy>(
       MakeFilters(filter, Variant::kUniform, 10), std::move(levels));
@@ -250,10 +218,6 @@ Contender FindContender(const std::string& option, const std::string& name) {
 Policy MakePolicy(const Contender& contender, double bits_per_key) {
   Policy policy;
   if (contender.filter == kNone) return policy;
-  if (contender.variant == Variant::kByHand) {
-    throw bench::UsageError("--filters: '" + contender.name +
-                            "' needs --preset levels with --trees settled");
-  }
   policy.filters =
       MakeFilters(contender.filter, contender.variant, bits_per_key);
   policy.bits = {bits_per_key};

@@ -44,12 +44,12 @@ struct Policy {
 };
 
 // A policy with bits_per_key as its setting. RocksDB's Ribbon stores some 30 %
-// less. Throws UsageError for kByHand, which needs a tree.
+// less. REQUIRES: not kByHand.
 Policy MakePolicy(const Contender& contender, double bits_per_key);
 
 // A policy whose filters have bits_per_key on average in the planned tree, with
 // `table_keys` keys per table at most. kLevels and kRange take bits_per_key as
-// their setting. Throws UsageError for kByHand in a grown tree.
+// their setting. REQUIRES: kByHand has a settled tree.
 Policy MakePolicyOfSize(const Contender& contender, const TreePlan& plan,
                         uint64_t table_keys, double bits_per_key);
 

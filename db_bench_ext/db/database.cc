@@ -23,12 +23,6 @@ using Clock = std::chrono::steady_clock;
 constexpr uint32_t kBatchKeys = 500;
 constexpr int kLevel0Tables = 4;  // that start a compaction of a grown tree
 
-rocksdb::WriteOptions WithoutLog() {
-  rocksdb::WriteOptions options;
-  options.disableWAL = true;
-  return options;
-}
-
 }  // namespace
 
 Database::Database(Contender contender, Policy policy, std::string path,
@@ -112,16 +106,13 @@ void Database::Close() {
 void Database::Build(const TreePlan& plan, bench::ProgressBar* progress) {
   partitioned_ = plan.partitioned;
   const Clock::time_point start = Clock::now();
-  double untimed = load_seconds_ = 0;
   if (plan.growth == nullptr) {
     Settle(plan, progress);
-    untimed = load_seconds_;
   } else {
     Grow(plan, progress);
   }
   Close();
-  load_seconds_ =
-      std::chrono::duration<double>(Clock::now() - start).count() - untimed;
+  load_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
   listening_ = false;
   Open(CommonOptions());
   tree_ = ReadTree(db());
@@ -150,7 +141,12 @@ void Database::Settle(const TreePlan& plan, bench::ProgressBar* progress) {
                                : run.keys;
     for (const uint64_t end = begin + run.keys; begin < end;) {
       const uint64_t keys = std::min(flush, end - begin);
-      Insert(begin, begin + keys, progress);
+      Write(
+          keys,
+          [=](uint64_t i) {
+            return History::Write{begin + i, false};
+          },
+          progress);
       begin += keys;
     }
     if (run.level > 0) CompactLevel(0, run.level);
@@ -169,17 +165,24 @@ void Database::WriteAgain(const TreePlan& plan) {
       if (run.level > 0) CompactLevel(run.level, run.level);
     }
   }
-  load_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+  load_seconds_ -= std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void Database::Insert(uint64_t begin, uint64_t end,
-                      bench::ProgressBar* progress) {
+void Database::Write(uint64_t writes,
+                     const std::function<History::Write(uint64_t)>& next,
+                     bench::ProgressBar* progress) {
+  rocksdb::WriteOptions options;
+  options.disableWAL = true;
   rocksdb::WriteBatch batch;
-  for (uint64_t i = begin; i < end; ++i) {
-    const std::string key = keys_.Key(i);
-    Check(batch.Put(key, KeySet::Value(key, options_.value_bytes)), "write");
-    if (batch.Count() < kBatchKeys && i + 1 < end) continue;
-    Check(db_->Write(WithoutLog(), &batch), "write");
+  for (uint64_t i = 0; i < writes; ++i) {
+    const History::Write write = next(i);
+    const std::string key = keys_.Key(write.key);
+    Check(write.remove
+              ? batch.Delete(key)
+              : batch.Put(key, KeySet::Value(key, options_.value_bytes)),
+          "write");
+    if (batch.Count() < kBatchKeys && i + 1 < writes) continue;
+    Check(db_->Write(options, &batch), "write");
     progress->Advance(static_cast<double>(batch.Count()));
     batch.Clear();
   }
@@ -214,7 +217,6 @@ void Database::Grow(const TreePlan& plan, bench::ProgressBar* progress) {
   rocksdb::Options options = CommonOptions();
   options.disable_auto_compactions = false;
   options.max_compaction_bytes = 0;  // RocksDB's default
-  options.level_compaction_dynamic_level_bytes = plan.dynamic_level_bytes;
   options.write_buffer_size = std::max<uint64_t>(64 << 10, base / 2);
   options.level0_file_num_compaction_trigger = kLevel0Tables;
   options.max_bytes_for_level_base =
@@ -224,28 +226,11 @@ void Database::Grow(const TreePlan& plan, bench::ProgressBar* progress) {
       std::clamp<uint64_t>(base / 2, 128 << 10, options_.table_bytes);
   options.max_background_jobs = 2;
   Open(options);
-  WriteHistory(plan, progress);
-  Check(db_->Flush(rocksdb::FlushOptions()), "flush");
-  WaitForCompactions();
-}
-
-void Database::WriteHistory(const TreePlan& plan,
-                            bench::ProgressBar* progress) {
-  rocksdb::WriteBatch batch;
   History history(*plan.growth, keys_.seed());
-  for (uint64_t i = 0; i < plan.keys; ++i) {
-    const History::Write write = history.Next();
-    const std::string key = keys_.Key(write.key);
-    Check(write.remove
-              ? batch.Delete(key)
-              : batch.Put(key, KeySet::Value(key, options_.value_bytes)),
-          "write");
-    if (batch.Count() < kBatchKeys && i + 1 < plan.keys) continue;
-    Check(db_->Write(WithoutLog(), &batch), "write");
-    progress->Advance(static_cast<double>(batch.Count()));
-    batch.Clear();
-  }
+  Write(
+      plan.keys, [&](uint64_t) { return history.Next(); }, progress);
   present_ = history.Present();
+  WaitForCompactions();
 }
 
 // DB::WaitForCompact exists from RocksDB 8 on only.
@@ -274,9 +259,7 @@ void Database::CheckTree(const TreePlan& plan) const {
               tree_.runs[i].Sum(&Table::entries) == run.keys;
   }
   if (!planned) {
-    throw std::runtime_error(
-        contender_.name +
-        ": the tree is not as planned: " + DescribeRuns(tree_));
+    throw std::runtime_error(contender_.name + ": the tree is not as planned");
   }
   if (contender_.variant == Variant::kByHand) return;
   for (const Run& run : tree_.runs) {

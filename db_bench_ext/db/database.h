@@ -8,6 +8,7 @@
 #include <rocksdb/statistics.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -71,9 +72,10 @@ class Database {
   void WriteAgain(const TreePlan& plan);
   void Grow(const TreePlan& plan, bench::ProgressBar* progress);
   void WaitForCompactions();
-  // Writes and flushes keys begin..end-1.
-  void Insert(uint64_t begin, uint64_t end, bench::ProgressBar* progress);
-  void WriteHistory(const TreePlan& plan, bench::ProgressBar* progress);
+  // Makes write number 0, 1, ..., then flushes.
+  void Write(uint64_t writes,
+             const std::function<History::Write(uint64_t)>& next,
+             bench::ProgressBar* progress);
   // All of level `from` becomes one sorted run on level `to`, which is the same
   // or empty, as are the levels between.
   void CompactLevel(int from, int to);

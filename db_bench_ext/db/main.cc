@@ -66,7 +66,17 @@ class Program {
     Databases databases;
     for (const Contender& contender : options_.contenders) {
       progress_.SetActivity("loading: " + contender.name);
-      databases.push_back(MakeDatabase(contender, plan, keys));
+      const uint64_t table_keys =
+          database_options_.table_bytes / database_options_.EntryBytes();
+      databases.push_back(std::make_unique<Database>(
+          contender,
+          options_.preset->equal_bytes
+              ? MakePolicyOfSize(contender, plan, table_keys,
+                                 options_.bits_per_key)
+              : MakePolicy(contender, options_.bits_per_key),
+          workspace_->Add(plan.name + "-" + contender.name).string(),
+          database_options_, keys));
+      databases.back()->Build(plan, &progress_);
     }
     Print("\nTree " + plan.name + ", " +
           (plan.growth == nullptr ? "the same in every database"
@@ -83,23 +93,6 @@ class Program {
       if (options_.db.empty()) workspace_->Remove(path);
     }
     return results;
-  }
-
-  std::unique_ptr<Database> MakeDatabase(const Contender& contender,
-                                         const TreePlan& plan,
-                                         const KeySet& keys) {
-    const uint64_t table_keys =
-        database_options_.table_bytes / database_options_.EntryBytes();
-    auto database = std::make_unique<Database>(
-        contender,
-        options_.preset->equal_bytes
-            ? MakePolicyOfSize(contender, plan, table_keys,
-                               options_.bits_per_key)
-            : MakePolicy(contender, options_.bits_per_key),
-        workspace_->Add(plan.name + "-" + contender.name).string(),
-        database_options_, keys);
-    database->Build(plan, &progress_);
-    return database;
   }
 
   Json MeasureAll(const Databases& databases, const TreePlan& plan,

@@ -19,20 +19,18 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-bool IsPresent(Lookup lookup) {
-  return lookup == Lookup::kPresent || lookup == Lookup::kMultiPresent;
-}
-
-Counts ReadTickers(const Database& database) {
-  Counts counts;
-  counts.data_block_reads = database.Ticker(rocksdb::BLOCK_CACHE_DATA_MISS);
-  counts.data_blocks =
-      counts.data_block_reads + database.Ticker(rocksdb::BLOCK_CACHE_DATA_HIT);
-  counts.filter_useful = database.Ticker(rocksdb::BLOOM_FILTER_USEFUL);
-  counts.false_positives =
-      database.Ticker(rocksdb::BLOOM_FILTER_FULL_POSITIVE) -
-      database.Ticker(rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE);
-  return counts;
+// Adds the tickers of a database, or subtracts them.
+void AddTickers(const Database& database, bool subtract, Counts* counts) {
+  const auto add = [&](rocksdb::Tickers ticker, uint64_t* sum) {
+    const uint64_t count = database.Ticker(ticker);
+    *sum = subtract ? *sum - count : *sum + count;
+  };
+  add(rocksdb::BLOCK_CACHE_DATA_MISS, &counts->data_block_reads);
+  add(rocksdb::BLOCK_CACHE_DATA_MISS, &counts->data_blocks);
+  add(rocksdb::BLOCK_CACHE_DATA_HIT, &counts->data_blocks);
+  add(rocksdb::BLOOM_FILTER_USEFUL, &counts->filter_useful);
+  add(rocksdb::BLOOM_FILTER_FULL_POSITIVE, &counts->positives);
+  add(rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE, &counts->true_positives);
 }
 
 // The lookups of one batch in one database.
@@ -40,7 +38,7 @@ class Lookups {
  public:
   Lookups(const Database& database, const Batch& batch)
       : db_(database.db()), batch_(batch) {
-    if (!IsPresent(batch.lookup)) return;
+    if (batch.lookup != Lookup::kPresent) return;
     for (const std::string& key : batch.keys) {
       values_.push_back(KeySet::Value(key, database.value_bytes()));
     }
@@ -123,45 +121,28 @@ class Lookups {
 
 const char* LookupName(Lookup lookup) {
   constexpr const char* kNames[] = {"absent", "present", "multiget_absent",
-                                    "multiget_present", "empty_range"};
+                                    "empty_range"};
   return kNames[static_cast<size_t>(lookup)];
 }
 
-Counts& Counts::operator+=(const Counts& other) {
-  lookups += other.lookups;
-  found += other.found;
-  micros += other.micros;
-  data_blocks += other.data_blocks;
-  data_block_reads += other.data_block_reads;
-  filter_useful += other.filter_useful;
-  false_positives += other.false_positives;
-  return *this;
-}
-
-Counts LookUp(const Database& database, const Batch& batch) {
+void LookUp(const Database& database, const Batch& batch, Counts* counts) {
   Lookups lookups(database, batch);
-  const Counts before = ReadTickers(database);
+  AddTickers(database, /*subtract=*/true, counts);
   const Clock::time_point start = Clock::now();
   lookups.Run();
-  const double seconds = SecondsSince(start);
-  Counts counts = ReadTickers(database);
+  counts->micros += 1e6 * SecondsSince(start);
+  AddTickers(database, /*subtract=*/false, counts);
+  counts->lookups += batch.keys.size();
+  counts->found += lookups.found();
   const std::string& name = database.contender().name;
   if (!lookups.failed().ok()) {
     throw std::runtime_error(
         name + ": a lookup failed: " + lookups.failed().ToString());
   }
-  if (!IsPresent(batch.lookup) && batch.lookup != Lookup::kEmptyRange &&
-      lookups.found() > 0) {
+  if (lookups.found() > 0 && batch.lookup != Lookup::kPresent &&
+      batch.lookup != Lookup::kEmptyRange) {
     throw std::runtime_error(name + ": found a key that was not inserted");
   }
-  counts.data_blocks -= before.data_blocks;
-  counts.data_block_reads -= before.data_block_reads;
-  counts.filter_useful -= before.filter_useful;
-  counts.false_positives -= before.false_positives;
-  counts.lookups = batch.keys.size();
-  counts.found = lookups.found();
-  counts.micros = seconds * 1e6;
-  return counts;
 }
 
 LookupKeys::LookupKeys(const KeySet& keys, const Database& database)
@@ -176,28 +157,23 @@ LookupKeys::LookupKeys(const KeySet& keys, const Database& database)
   }
 }
 
-std::string LookupKeys::NextAbsent() {
-  for (;;) {
-    std::string key = keys_.AbsentKey(absent_drawn_++);
-    if (smallest_ < key && key < largest_) return key;
-  }
-}
-
 Batch LookupKeys::Draw(Lookup lookup, size_t n) {
   Batch batch;
   batch.lookup = lookup;
   while (batch.keys.size() < n) {
-    if (IsPresent(lookup)) {
+    if (lookup == Lookup::kPresent) {
       const uint64_t random =
           bench::Mix(bench::Mix(keys_.seed()) + present_drawn_++);
       batch.keys.push_back(
           keys_.Key(present_[bench::Scale(random, present_.size())]));
-    } else {
-      batch.keys.push_back(NextAbsent());
+      continue;
     }
+    std::string key = keys_.AbsentKey(absent_drawn_++);
+    if (key < smallest_ || largest_ < key) continue;
     if (lookup == Lookup::kEmptyRange) {
-      batch.range_ends.push_back(keys_.RangeEnd(batch.keys.back()));
+      batch.range_ends.push_back(keys_.RangeEnd(key));
     }
+    batch.keys.push_back(std::move(key));
   }
   return batch;
 }
@@ -231,7 +207,7 @@ std::vector<std::vector<Counts>> Measure(const Databases& databases,
             turn % kTurnsWithoutFilter != kWarmUpTurns) {
           continue;
         }
-        counts[at][part] += LookUp(*databases[at], batch);
+        LookUp(*databases[at], batch, &counts[at][part]);
       }
     }
     done += n;

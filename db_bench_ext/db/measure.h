@@ -19,8 +19,7 @@ enum class Lookup : uint8_t {
   kAbsent,
   kPresent,
   kMultiAbsent,  // MultiGet in batches of kMultiGetKeys
-  kMultiPresent,
-  kEmptyRange,  // a seek with an upper bound; nearly all ranges are empty
+  kEmptyRange,   // a seek with an upper bound; nearly all ranges are empty
 };
 
 // "absent", "present", "multiget_absent", ...: as fields of the JSON begin.
@@ -36,9 +35,10 @@ struct Counts {
   uint64_t data_blocks = 0;       // from the block cache or from the file
   uint64_t data_block_reads = 0;  // from the file
   uint64_t filter_useful = 0;     // the filter was right to say "absent"
-  uint64_t false_positives = 0;
+  uint64_t positives = 0;         // the filter said "may match"
+  uint64_t true_positives = 0;
 
-  Counts& operator+=(const Counts& other);
+  uint64_t FalsePositives() const { return positives - true_positives; }
 };
 
 // Keys of one kind for one turn.
@@ -48,8 +48,9 @@ struct Batch {
   std::vector<std::string> range_ends;  // for kEmptyRange
 };
 
-// Throws std::runtime_error if RocksDB fails or an absent key is found.
-Counts LookUp(const Database& database, const Batch& batch);
+// Adds to *counts. Throws std::runtime_error if RocksDB fails or an absent key
+// is found.
+void LookUp(const Database& database, const Batch& batch, Counts* counts);
 
 // Draws the keys to look up: present ones from all present keys, absent ones
 // between the smallest and the largest key.
@@ -60,8 +61,6 @@ class LookupKeys {
   Batch Draw(Lookup lookup, size_t n);
 
  private:
-  std::string NextAbsent();
-
   const KeySet& keys_;
   const std::vector<uint64_t>& present_;
   std::string smallest_, largest_;

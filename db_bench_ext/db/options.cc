@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <limits>
 #include <map>
 
@@ -52,7 +51,6 @@ const std::vector<Preset>& Presets() {
        {{Lookup::kAbsent, 512},
         {Lookup::kPresent, 512},
         {Lookup::kMultiAbsent, 512},
-        {Lookup::kMultiPresent, 512},
         {Lookup::kEmptyRange, 512}}},
   };
   return *presets;
@@ -130,8 +128,6 @@ void Declare(CLI::App* app, Texts* texts, Options* options) {
       "to 7 [5]");
   texts->Declare("--size-ratio", "LIST",
                  "levels: of a level to the one above, 2 to 100 [10]");
-  app->add_flag("--dynamic-levels",
-                "levels: trees grow with dynamic level sizes");
   texts->Declare("--db", "DIR",
                  "Keep the databases in DIR, which must be new or empty\n"
                  "[a temporary folder under $TMPDIR, removed at the end]");
@@ -166,8 +162,7 @@ std::vector<Contender> ParseContenders(const Texts& texts,
   return contenders;
 }
 
-std::vector<TreePlan> ParseTrees(const Texts& texts, const Preset& preset,
-                                 bool dynamic_levels) {
+std::vector<TreePlan> ParseTrees(const Texts& texts, const Preset& preset) {
   const uint64_t keys = texts.Count("--keys", 1000, 100'000'000, preset.keys);
   const std::string name = preset.name;
   if (name == "demo") return {DemoTree(keys)};
@@ -183,7 +178,6 @@ std::vector<TreePlan> ParseTrees(const Texts& texts, const Preset& preset,
     for (const unsigned ratio : ratios) {
       for (const unsigned number : runs) {
         trees.push_back(LevelsTree(growth, number, ratio, keys));
-        trees.back().dynamic_level_bytes = dynamic_levels;
       }
     }
   }
@@ -206,8 +200,7 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   Declare(&app, &texts, options);
   if (!bench::ParseCommandLine({argv + 1, argv + argc}, &app)) return false;
   options->preset = FindPreset(texts.Get("--preset", "demo"));
-  for (const char* name :
-       {"--trees", "--runs", "--size-ratio", "--dynamic-levels"}) {
+  for (const char* name : {"--trees", "--runs", "--size-ratio"}) {
     if (app.count(name) > 0 && options->preset->name != std::string("levels")) {
       throw UsageError(std::string(name) + ": needs --preset levels");
     }
@@ -224,14 +217,13 @@ bool ParseOptions(int argc, char** argv, Options* options) {
     throw UsageError("--db: the name is empty");
   }
   options->contenders = ParseContenders(texts, *options->preset);
-  options->trees =
-      ParseTrees(texts, *options->preset, app.count("--dynamic-levels") > 0);
+  options->trees = ParseTrees(texts, *options->preset);
+  const bool settled =
+      std::all_of(options->trees.begin(), options->trees.end(),
+                  [](const TreePlan& plan) { return plan.growth == nullptr; });
   for (const Contender& contender : options->contenders) {
-    if (contender.variant != Variant::kByHand) continue;
-    for (const TreePlan& plan : options->trees) {
-      if (options->preset->equal_bytes && plan.growth == nullptr) {
-        continue;
-      }
+    if (contender.variant == Variant::kByHand &&
+        !(settled && options->preset->equal_bytes)) {
       throw UsageError("--filters: '" + contender.name +
                        "' needs --preset levels with --trees settled");
     }

@@ -31,13 +31,12 @@ struct RunPlan {
 
 struct TreePlan {
   std::string name;
-  uint64_t keys = 0;                 // or writes of a tree that grows
-  std::vector<RunPlan> runs;         // of a settled tree, oldest first
-  const Growth* growth = nullptr;    // null: settled
-  unsigned levels = 5;               // of a grown tree, level 0 included
-  unsigned size_ratio = 10;          // of a grown tree
-  bool dynamic_level_bytes = false;  // for a grown tree
-  bool partitioned = false;          // filters and index
+  uint64_t keys = 0;               // or writes of a tree that grows
+  std::vector<RunPlan> runs;       // of a settled tree, oldest first
+  const Growth* growth = nullptr;  // null: settled
+  unsigned levels = 5;             // of a grown tree, level 0 included
+  unsigned size_ratio = 10;        // of a grown tree
+  bool partitioned = false;        // filters and index
 };
 
 // Five runs: three levels, each ten times as large as the one above, and two

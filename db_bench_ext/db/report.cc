@@ -25,9 +25,9 @@ double Divide(double sum, uint64_t by) {
 
 // Of the filters that were asked about absent keys.
 std::optional<double> FalsePositiveRate(const Counts& absent) {
-  const uint64_t asked = absent.false_positives + absent.filter_useful;
+  const uint64_t asked = absent.FalsePositives() + absent.filter_useful;
   if (asked == 0) return std::nullopt;
-  return Divide(static_cast<double>(absent.false_positives), asked);
+  return Divide(static_cast<double>(absent.FalsePositives()), asked);
 }
 
 void AddCounts(Lookup lookup, const Counts& counts, Json* row) {
@@ -86,57 +86,39 @@ void AddRuns(const Tree& tree, Json* row) {
   (*row)["bits_per_key_of_runs"] = bits;
 }
 
-const std::vector<Column>& DemoColumns() {
-  static const auto* const columns = new std::vector<Column>{
-      {"filter", "filter"},
-      {"bits_per_key", "bits/key", Show::kFixed2},
-      {"filter_bytes", "filter bytes"},
-      {"false_positive_rate", "false %", Show::kPercent},
-      {kAbsentReads, "reads absent", Show::kFixed4},
-      {"present_data_block_reads_per_lookup", "present", Show::kFixed4},
-      {kAbsentMicros, "us absent", Show::kFixed1},
-      {"present_micros_per_lookup", "present", Show::kFixed1},
-      {"load_seconds", "load s", Show::kFixed1},
-      {"missed_present_keys", "missed"}};
-  return *columns;
-}
-
-const std::vector<Column>& SizeColumns() {
-  static const auto* const columns = new std::vector<Column>{
-      {"filter", "filter"},
-      {"filter_bytes", "filter bytes"},
-      {"bits_per_key", "bits/key", Show::kFixed2},
-      {"bits_per_key_of_runs", "bits per key of each run"}};
-  return *columns;
-}
-
-const std::vector<Column>& LevelsColumns() {
-  static const auto* const columns = new std::vector<Column>{
-      {"filter", "filter"},
-      {kAbsentBlocks, "absent", Show::kSignificant4},
-      {"absent_counting_error", "+-", Show::kSignificant2},
-      {"absent_predicted", "predicted", Show::kSignificant4},
-      {"absent_difference", "differs %", Show::kPercent},
-      {"times_fewer_than_rocksdb_bloom", "fewer", Show::kFixed2},
-      {"share_of_gain", "of best", Show::kFixed2},
-      {"present_data_blocks_per_lookup", "present", Show::kSignificant4},
-      {"present_predicted", "predicted", Show::kSignificant4},
-      {kAbsentMicros, "us absent", Show::kFixed2},
-      {"present_micros_per_lookup", "present", Show::kFixed2}};
-  return *columns;
-}
-
-const std::vector<Column>& DatabaseColumns() {
-  static const auto* const columns = new std::vector<Column>{
-      {"filter", "filter"},
-      {"bits_per_key", "bits/key", Show::kFixed2},
-      {kAbsentMicros, "us: Get absent", Show::kFixed3},
-      {"multiget_absent_micros_per_lookup", "MultiGet", Show::kFixed3},
-      {"present_micros_per_lookup", "Get present", Show::kFixed3},
-      {"multiget_present_micros_per_lookup", "MultiGet", Show::kFixed3},
-      {"empty_range_micros_per_lookup", "empty range", Show::kFixed3},
-      {"empty_range_data_blocks_per_lookup", "its blocks", Show::kFixed4}};
-  return *columns;
+std::vector<Column> ColumnsOf(const std::string& preset) {
+  if (preset == "demo") {
+    return {{"filter", "filter"},
+            {"bits_per_key", "bits/key", Show::kFixed2},
+            {"filter_bytes", "filter bytes"},
+            {"false_positive_rate", "false %", Show::kPercent},
+            {kAbsentReads, "reads absent", Show::kFixed4},
+            {"present_data_block_reads_per_lookup", "present", Show::kFixed4},
+            {kAbsentMicros, "us absent", Show::kFixed1},
+            {"present_micros_per_lookup", "present", Show::kFixed1},
+            {"load_seconds", "load s", Show::kFixed1},
+            {"missed_present_keys", "missed"}};
+  }
+  if (preset == "levels") {
+    return {{"filter", "filter"},
+            {"bits_per_key", "bits/key", Show::kFixed2},
+            {kAbsentBlocks, "blocks absent", Show::kSignificant4},
+            {"absent_counting_error", "+-", Show::kSignificant2},
+            {"absent_predicted", "predicted", Show::kSignificant4},
+            {"absent_difference", "differs %", Show::kPercent},
+            {"times_fewer_than_rocksdb_bloom", "fewer", Show::kFixed2},
+            {"share_of_gain", "of best", Show::kFixed2},
+            {"present_data_blocks_per_lookup", "present", Show::kFixed4},
+            {"present_predicted", "predicted", Show::kFixed4},
+            {"bits_per_key_of_runs", "bits per key of each run"}};
+  }
+  return {{"filter", "filter"},
+          {"bits_per_key", "bits/key", Show::kFixed2},
+          {kAbsentMicros, "us: Get absent", Show::kFixed3},
+          {"multiget_absent_micros_per_lookup", "MultiGet", Show::kFixed3},
+          {"present_micros_per_lookup", "Get present", Show::kFixed3},
+          {"empty_range_micros_per_lookup", "empty range", Show::kFixed3},
+          {"empty_range_data_blocks_per_lookup", "its blocks", Show::kFixed4}};
 }
 
 const Json* Find(const Json& results, const std::string& filter) {
@@ -167,23 +149,19 @@ std::string FormatBest(const Json& results) {
   if (bloom == nullptr) return "";
   const double before = Get(*bloom, kAbsentReads);
   const Json& best = BestAtEqualBytes(results, *bloom);
-  std::string text = std::string("With the bytes of ") + kRocksDBBloom;
-  if (&best == bloom) {
-    text += " no filter reads fewer data blocks for an absent key than its " +
-            Fixed(before, 4) + ".\n";
-  } else {
-    const double after = Get(best, kAbsentReads);
-    text += ", " + best["filter"].get<std::string>() +
-            " reads the fewest: " + Fixed(after, 4) +
-            " data blocks for an absent key\ninstead of " + Fixed(before, 4);
-    if (after > 0) {
-      text += ", " + Fixed(before / after, before < 10 * after ? 1 : 0) +
-              " times fewer";
-    }
-    text += ", in " + Fixed(Get(best, kAbsentMicros), 1) +
-            " microseconds instead of " + Fixed(Get(*bloom, kAbsentMicros), 1) +
-            ".\n";
+  const double after = Get(best, kAbsentReads);
+  std::string text = std::string("With the bytes of ") + kRocksDBBloom + ", " +
+                     best["filter"].get<std::string>() +
+                     " reads the fewest: " + Fixed(after, 4) +
+                     " data blocks for an absent key\ninstead of " +
+                     Fixed(before, 4);
+  if (after > 0) {
+    text += ", " + Fixed(before / after, before < 10 * after ? 1 : 0) +
+            " times fewer";
   }
+  text += ", in " + Fixed(Get(best, kAbsentMicros), 1) +
+          " microseconds instead of " + Fixed(Get(*bloom, kAbsentMicros), 1) +
+          ".\n";
   if (const Json* const none = Find(results, "none")) {
     text += "Without a filter: " + Fixed(Get(*none, kAbsentReads), 4) +
             " data blocks, " + Fixed(Get(*none, kAbsentMicros), 1) +
@@ -211,8 +189,7 @@ Json ResultOf(const Database& database, const TreePlan& plan,
   uint64_t missed = 0;
   for (size_t i = 0; i < turn.size(); ++i) {
     AddCounts(turn[i].lookup, counts[i], &row);
-    if (turn[i].lookup == Lookup::kPresent ||
-        turn[i].lookup == Lookup::kMultiPresent) {
+    if (turn[i].lookup == Lookup::kPresent) {
       missed += counts[i].lookups - counts[i].found;
     }
   }
@@ -259,11 +236,7 @@ std::string FormatRuns(const Tree& tree) {
 
 std::string FormatResults(const Preset& preset, const Json& results) {
   const std::string name = preset.name;
-  std::string text;
-  if (name == "levels") text = bench::Table(results, SizeColumns()) + "\n";
-  text += bench::Table(results, name == "demo"       ? DemoColumns()
-                                : name == "database" ? DatabaseColumns()
-                                                     : LevelsColumns());
+  std::string text = bench::Table(results, ColumnsOf(name));
   const Json& last = results.back();
   text += "\nIn each database: " + WithThousands(last["absent_lookups"]) +
           " lookups of absent keys, " + WithThousands(last["present_lookups"]) +

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "db_bench_ext/common/results.h"
 #include "table/framing.h"
 #include "table/sst/source.h"
 #include "table/sst/sst.h"
@@ -114,15 +113,6 @@ Tree ReadTree(rocksdb::DB* db) {
     }
   }
   return tree;
-}
-
-std::string DescribeRuns(const Tree& tree) {
-  std::string text;
-  for (const Run& run : tree.runs) {
-    text += (text.empty() ? "L" : " L") + std::to_string(run.level) + ":" +
-            bench::WithThousands(run.Sum(&Table::entries));
-  }
-  return text;
 }
 
 Prediction Predict(const Tree& tree, const std::vector<std::string>& absent,

@@ -41,9 +41,6 @@ struct Tree {
 // Throws std::runtime_error.
 Tree ReadTree(rocksdb::DB* db);
 
-// "L0:200 L1:2,000 ...": the entries of each run.
-std::string DescribeRuns(const Tree& tree);
-
 // Data blocks per lookup of an absent key, by the rates of the filters.
 struct Prediction {
   std::vector<double>
