@@ -1,8 +1,8 @@
 #include "engines/rocksdb/policy/library_check.h"
 
 #include <array>
-#include <charconv>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 
 #include "engines/rocksdb/policy/bits_builder.h"
@@ -28,18 +28,12 @@ struct Version {
   int patch = 0;
 };
 
-bool ParseVersion(std::string_view text, Version* version) {
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (int* part : {&version->major, &version->minor, &version->patch}) {
-    const auto [next, status] = std::from_chars(at, end, *part);
-    if (status != std::errc() || *part < 0) return false;
-    at = next;
-    if (part == &version->patch) break;
-    if (at == end || *at != '.') return false;
-    ++at;
-  }
-  return at == end;
+bool ParseVersion(const std::string& text, Version* version) {
+  int end = 0;
+  return std::sscanf(text.c_str(), "%4d.%4d.%4d%n", &version->major,
+                     &version->minor, &version->patch, &end) == 3 &&
+         static_cast<size_t>(end) == text.size() &&
+         text.find_first_not_of("0123456789.") == std::string::npos;
 }
 
 // FilterPolicy has CompatibilityName from here on.
@@ -187,7 +181,7 @@ std::string HeadersVersion() {
          "." + std::to_string(ROCKSDB_PATCH);
 }
 
-std::string VersionProblem(std::string_view loaded_version) {
+std::string VersionProblem(const std::string& loaded_version) {
   Version loaded;
   if (ParseVersion(loaded_version, &loaded) && loaded.major == ROCKSDB_MAJOR &&
       loaded.minor == ROCKSDB_MINOR &&
@@ -198,7 +192,7 @@ std::string VersionProblem(std::string_view loaded_version) {
     return {};
   }
   return "deltabloom: built for RocksDB " + HeadersVersion() +
-         ", but the RocksDB loaded is " + std::string(loaded_version) +
+         ", but the RocksDB loaded is " + loaded_version +
          ": build Deltabloom against the headers of that version";
 }
 

@@ -4,7 +4,6 @@
 #define DELTABLOOM_ENGINES_ROCKSDB_POLICY_LIBRARY_CHECK_H_
 
 #include <string>
-#include <string_view>
 
 namespace deltabloom::internal {
 
@@ -17,7 +16,7 @@ std::string HeadersVersion();
 // The loaded library must have the major and minor version of the headers: the
 // fields of BlockBasedTableOptions move between minor versions. In 9.6 it must
 // also have the same shape of FilterBitsBuilder.
-std::string VersionProblem(std::string_view loaded_version);
+std::string VersionProblem(const std::string& loaded_version);
 
 // Builds and reads a filter of RocksDB's own through private_abi.h.
 std::string SelfCheckProblem();

@@ -184,6 +184,17 @@ std::string NameOf(const TransformMismatch& mismatch) {
          " that is not registered in this process";
 }
 
+// A log line is not worth a filter. Returns false if memory has run out.
+template <typename Fn>
+bool WriteIfMemory(Fn write) noexcept {
+  try {
+    write();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 // Throws std::bad_alloc.
 bool AnswersRanges(const PolicyOptions& options) {
   return options.range && options.transform == nullptr &&
@@ -294,7 +305,10 @@ rocksdb::FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
     builder.tally = tally_;
     if (options.statistics) {
       builder.statistics = statistics_;
-      LogStatistics(options, context.info_log);
+      WriteIfMemory([&] {
+        statistics_log_.Write(*statistics_, options.statistics_log_seconds,
+                              context.info_log);
+      });
     }
     return new BitsBuilder(builder);
   } catch (const std::exception&) {
@@ -313,11 +327,9 @@ LevelBits SealedFilterPolicy::ChooseBits(
   LogConfiguration(options, context.info_log,
                    choice.no_listener ? kNoListener : "");
   if (!choice.log_line.empty() && context.info_log != nullptr) {
-    try {
+    WriteIfMemory([&] {
       rocksdb::Info(context.info_log, "%s", choice.log_line.c_str());
-    } catch (const std::exception&) {
-      // Out of memory: the next change of the tree is logged again.
-    }
+    });
   }
   return choice.bits;
 }
@@ -443,26 +455,14 @@ Status SealedFilterPolicy::ValidateOptions(
   return FilterPolicy::ValidateOptions(db, family);
 }
 
-void SealedFilterPolicy::LogStatistics(const PolicyOptions& options,
-                                       Logger* log) const noexcept {
-  try {
-    statistics_log_.Write(*statistics_, options.statistics_log_seconds, log);
-  } catch (const std::exception&) {
-    // Out of memory: the next interval has a table again.
-  }
-}
-
 void SealedFilterPolicy::LogMismatch(const PolicyOptions& options,
                                      Logger* log) const noexcept {
   if (log == nullptr) return;
-  try {
+  const bool written = WriteIfMemory([&] {
     const std::string line = mismatch_log_.TakeLine(options);
-    if (!line.empty()) {
-      rocksdb::Warn(log, "[deltabloom] %s", line.c_str());
-    }
-  } catch (const std::exception&) {
-    mismatch_log_.PutBack();
-  }
+    if (!line.empty()) rocksdb::Warn(log, "[deltabloom] %s", line.c_str());
+  });
+  if (!written) mismatch_log_.PutBack();
 }
 
 // RocksDB itself logs only the policy's name. A LOG is known by the address of

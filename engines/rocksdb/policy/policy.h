@@ -119,7 +119,6 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   void LogConfiguration(const PolicyOptions& options, Logger* log,
                         const char* warning) const noexcept;
   void LogMismatch(const PolicyOptions& options, Logger* log) const noexcept;
-  void LogStatistics(const PolicyOptions& options, Logger* log) const noexcept;
 
   LiveOptions live_;
   bool configuring_ = false;  // before it is in use
