@@ -1,5 +1,5 @@
-"""script/test --long mutation: changes one line of meaning at a time and sees whether a test
-notices. See docs/trust.md for what the words mean."""
+"""Changes one line of meaning at a time and sees whether a test notices: the
+program of script/test --long mutation. See docs/trust.md for its results."""
 
 import argparse
 import collections
@@ -17,7 +17,6 @@ import sys
 import time
 
 import coverage_table
-import equivalents
 import mutants
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -35,12 +34,11 @@ changes that no test noticed, and exits with 1 if there are any.
   script/test --long mutation                        one change for every function
   script/test --long mutation --sample 500 --seed 7  more of them, others
   script/test --long mutation --files 'util/layouts/local/*'
-  script/test --long mutation --resume               goes on where a run was stopped
-  script/test --long mutation --again                those that survived, once more"""
+  script/test --long mutation --resume               goes on where a run was stopped"""
 EPILOG = """killed: a test failed, crashed or ran out of time. survived: no test noticed.
 equivalent: listed in tests/mutation/equivalents.txt, with the reason; not run.
-same code: the compiler made the same machine code of it. did not compile: no
-mutant at all; does not count.
+same code: the compiler made the same machine code of it. did not compile: does
+not count.
 
 Everything happens in a copy of the tree in build/mutation (from the
 environment: BUILD_DIR), which has its own compiler cache. Results are written
@@ -61,11 +59,6 @@ def arguments():
     parser.add_argument("--only", nargs="+", metavar="ID", help="these changes, by their id")
     parser.add_argument("--resume", action="store_true",
                         help="leave out what results.jsonl has an answer for")
-    parser.add_argument("--again", action="store_true",
-                        help="run what results.jsonl has as survived, and nothing else")
-    parser.add_argument("--sanitize", action="store_true",
-                        help="build with AddressSanitizer and UBSan, in a tree of its own; slow: "
-                             "for survivors that read or write where nothing is")
     parser.add_argument("--list", action="store_true", help="print the changes, run nothing")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N",
                         help="compilers at a time")
@@ -126,10 +119,9 @@ def choose(every, sample, seed):
 class Tree:
     """The copy of the sources and its build."""
 
-    def __init__(self, folder, jobs, sanitize):
-        self.sanitize = sanitize
+    def __init__(self, folder, jobs):
         self.tree = folder / "tree"
-        self.build = folder / ("build-sanitized" if sanitize else "build")
+        self.build = folder / "build"
         self.cache = folder / "ccache"
         self.times = self.build.with_suffix(".json")
         self.jobs = jobs
@@ -159,7 +151,6 @@ class Tree:
             "cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
             "-DCMAKE_CXX_FLAGS=-O1 -DNDEBUG", "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold",
             "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",
-            f"-DDELTABLOOM_SANITIZE={'address,undefined' if self.sanitize else ''}",
             *[f"-DDELTABLOOM_{part}=OFF" for part in SWITCHED_OFF]]  # fmt: skip
         self.run_or_exit(command, "CMake cannot configure the copy")
         self.read_tests()
@@ -176,7 +167,7 @@ class Tree:
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True)
         if done.returncode != 0:
             sys.stderr.write(done.stdout[-4000:] + done.stderr[-4000:])
-            sys.exit(f"script/test --long mutation: {problem}")
+            sys.exit(problem)
 
     def target(self, test):
         command, _ = self.tests[test]
@@ -203,8 +194,7 @@ class Tree:
         def limit():
             os.setsid()
             resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
-            if not self.sanitize:  # which reserves terabytes
-                resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
         process = subprocess.Popen(
@@ -245,7 +235,7 @@ class Tree:
             failure = self.run(test, 600)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             if failure:
-                sys.exit(f"script/test --long mutation: {test} fails without a change: run script/test first")
+                sys.exit(f"{test} fails without a change: run script/test first")
             self.seconds[test] = (after.ru_utime + after.ru_stime
                                   - before.ru_utime - before.ru_stime)
             known[test] = [digest, self.seconds[test]]
@@ -254,17 +244,15 @@ class Tree:
     def covering(self, file):
         for pattern, names in coverage_table.TESTS:
             if fnmatch.fnmatch(file, pattern):
-                found = {test for name in names for test in fnmatch.filter(self.tests, name)}
-                return sorted(test for test in found if not (
-                    self.sanitize and "plain-only" in self.tests[test][1].get("LABELS", [])))
-        sys.exit(f"script/test --long mutation: tests/mutation/coverage_table.py names no tests for {file}")
+                return {test for name in names for test in fnmatch.filter(self.tests, name)}
+        sys.exit(f"tests/mutation/coverage_table.py names no tests for {file}")
 
     def judge(self, mutant):
         """(status, by what)"""
         path = self.tree / mutant.file
         source = path.read_text(encoding="utf-8")
         changed = source[: mutant.start] + mutant.replacement + source[mutant.end :]
-        # Those named like the file come first, and those of its folder among equals.
+        # Tests named like the file come first, and those of its folder among equals.
         folder = pathlib.Path(mutant.file).parent.name
         words = pathlib.Path(mutant.file).stem.split("_")
         tests = sorted(self.covering(mutant.file),
@@ -286,6 +274,32 @@ class Tree:
         finally:
             path.write_text(source, encoding="utf-8")
         return ("same code" if same else "survived"), ""
+
+
+def read_equivalents():
+    """Changes that alter nothing a test should see, with reasons: (file, line
+    before, line after or "*" for every change) -> reason.
+
+    An entry is a file, the lines before (-) and after (+) the change with single
+    spaces, and the indented reason; blank lines separate entries. Lines are
+    found by their text, so that entries survive edits around them.
+    """
+    path = ROOT / "tests/mutation/equivalents.txt"
+    entries = {}
+    for block in path.read_text(encoding="utf-8").split("\n\n"):
+        lines = [line for line in block.splitlines() if line.strip() and not line.startswith("#")]
+        if lines and not re.fullmatch(r"\S+\n- .*\n\+.*(\n  .*)+", "\n".join(lines)):
+            sys.exit(f"{path}: '{lines[0]}': an entry is a file, -, +, and an indented reason")
+        if lines:
+            key = (lines[0], lines[1][2:].strip(), lines[2][1:].strip())
+            entries[key] = " ".join(line.strip() for line in lines[3:])
+    return entries
+
+
+def find_equivalent(entries, mutant):
+    """The key of the entry, or None."""
+    keys = [(mutant.file, mutant.before, after) for after in (mutant.after, "*")]
+    return next((key for key in keys if key in entries), None)
 
 
 def describe(mutant):
@@ -328,9 +342,9 @@ def main():
                                  chosen.sample, chosen.seed)
     if not selected:
         parser.error("there is no such change: see script/test --long mutation --list")
-    listed = equivalents.read(ROOT / "tests/mutation/equivalents.txt")
-    for entry in equivalents.stale(listed, every):
-        print(f"equivalents.txt: no change of today fits: {entry.file}: {entry.before}")
+    listed = read_equivalents()
+    for stale in listed.keys() - {find_equivalent(listed, mutant) for mutant in every}:
+        print(f"equivalents.txt: fits no change: {stale[0]}: {stale[1]}")
     if chosen.list:
         print("\n".join(describe(m) for m in selected))
         print(f"\n{len(selected)} of {len(every)} changes in {len({m.file for m in selected})} files")
@@ -339,27 +353,22 @@ def main():
     folder = pathlib.Path(os.environ.get("BUILD_DIR", ROOT / "build/mutation")).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "results.jsonl"
-    earlier = read_results(log) if chosen.resume or chosen.again else {}
-    if chosen.again:
-        selected = [m for m in every if fits(m.file, chosen.files)
-                    and not fits(m.file, chosen.not_files)
-                    and earlier.get(m.identity, {}).get("status") == "survived"]
-        earlier = {}
-    elif not chosen.resume and not chosen.only:
+    earlier = read_results(log) if chosen.resume else {}
+    if not chosen.resume and not chosen.only:
         log.unlink(missing_ok=True)
-    tree = Tree(folder, chosen.jobs, chosen.sanitize)
+    tree = Tree(folder, chosen.jobs)
     tree.synchronise()
     tree.configure()
-    todo = [m for m in selected if m.identity not in earlier and not equivalents.find(listed, m)]
+    todo = [m for m in selected if m.identity not in earlier and not find_equivalent(listed, m)]
     tree.baseline({test for m in todo for test in tree.covering(m.file)})
     results = []
     started = time.monotonic()
     done = 0
     for mutant in selected:  # grows
-        entry = equivalents.find(listed, mutant)
+        equivalent = find_equivalent(listed, mutant)
         result = earlier.get(mutant.identity)
-        if entry:
-            result = dict(id=mutant.identity, status="equivalent", by=entry.reason)
+        if equivalent:
+            result = dict(id=mutant.identity, status="equivalent", by=listed[equivalent])
         elif result is None:
             status, by = tree.judge(mutant)
             done += 1
@@ -368,7 +377,7 @@ def main():
             print(f"{done}/{len(todo)} {status:9} {mutant.file}:{mutant.line} {by} "
                   f"({spent:.0f} s, {spent / done * (len(todo) - done):.0f} s to go)", flush=True)
         result["text"] = describe(mutant)
-        if result["status"] == "did not compile" and not chosen.only and not chosen.again:
+        if result["status"] == "did not compile" and not chosen.only:
             others = spare.get((mutant.file, mutant.unit, mutant.is_function), [])
             selected += others[:1]
             todo += others[:1]

@@ -1,0 +1,247 @@
+"""The scripts: their help, what they install, and where they write. Nothing is
+installed or built.
+
+Usage: scripts_test.py SOURCE
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from terminal import open_terminal  # noqa: E402
+
+SOURCE = pathlib.Path(sys.argv.pop(1))
+LONG = ["torture", "mutation", "portability", "coverage", "packages"]
+TOOLS = "bash env cat sed dirname basename sort grep mktemp rm tail tr cut".split()
+APT_LINE = re.compile(r"^  apt-get update && apt-get install -y --no-install-recommends (.+)$", re.M)
+NO_PASSWORD = 'echo "sudo $*" >>"$CALLS"; exit 1'
+
+
+def run(command, **options):
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
+
+
+class ScriptTest(unittest.TestCase):
+    def temporary(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return pathlib.Path(folder.name)
+
+
+class Help(ScriptTest):
+    """--help of every script, without anything installed or built."""
+
+    def test_every_script_tells_how_it_is_used(self):
+        # A copy that cannot be written to shows that nothing is built, and a PATH
+        # of nothing but these that nothing is installed.
+        with tempfile.TemporaryDirectory() as folder:
+            top = pathlib.Path(folder) / "top"
+            top.mkdir()
+            for name in ["script", "db_bench_ext", "tests/fuzz", *(f"tests/{name}" for name in LONG)]:
+                shutil.copytree(SOURCE / name, top / name)
+            tools = pathlib.Path(folder) / "bin"
+            tools.mkdir()
+            for tool in ["bash", "env", "cat", "sed", "dirname", "basename"]:
+                (tools / tool).symlink_to(shutil.which(tool))
+            scripts = sorted(
+                path.name
+                for path in (SOURCE / "script").iterdir()
+                if path.is_file() and path.name != "common.sh"
+            )
+            self.assertGreater(len(scripts), 6)
+            commands = [[script] for script in scripts] + [["test", "--long", name] for name in LONG]
+            for command in commands:
+                self.check_help(top, command, tools)
+            common = top / "script/common.sh"
+            common.write_text(common.read_text().replace("/usr/bin/python3", "/no/python3"))
+            without = [self.check_help(top, command, tools) for command in commands]
+            said = [help for help in without if "once Python is installed" in help]
+            self.assertEqual(len(said), 3)
+            self.assertFalse((top / "build").exists())
+
+    def check_help(self, top, command, tools):
+        with self.subTest(command):
+            script, *name = command
+            done = run(
+                ["/usr/bin/env", "bash", str(top / "script" / script), *name, "--help"],
+                cwd=tools,
+                env={"PATH": str(tools)},
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stderr, "")
+            self.assertIn(" ".join([f"script/{script}", *name]), done.stdout)
+            self.assertGreaterEqual(len(done.stdout.splitlines()), 4)
+            return done.stdout
+
+
+class LongTests(ScriptTest):
+    def test_bad_usage_is_found_before_anything_is_installed(self):
+        for arguments in (["nonsense"], ["torture", "--nonsense"], ["torture", "--seed"],
+                          ["mutation", "--nonsense"], ["portability", "vax"],
+                          ["packages", "7"]):
+            with self.subTest(arguments):
+                done = run(["bash", str(SOURCE / "script/test"), "--long", *arguments])
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+
+
+class Bootstrap(ScriptTest):
+    """script/bootstrap where packages are missing, with stand-ins for apt, dpkg and
+    sudo."""
+
+    def setUp(self):
+        self.folder = self.temporary()
+        self.bin = self.folder / "bin"
+        self.bin.mkdir()
+        self.calls = self.folder / "calls"
+        self.calls.touch()
+        for tool in TOOLS:
+            (self.bin / tool).symlink_to(shutil.which(tool))
+        self.stand_in("dpkg-query", "exit 1")
+        self.stand_in("id", "echo 1000")
+        self.stand_in("sleep", f"exec {shutil.which('sleep')} 0.01")
+        self.stand_in("apt-get", 'echo "apt-get $*" >>"$CALLS"')
+
+    def stand_in(self, name, text):
+        path = self.bin / name
+        path.write_text(f"#!{shutil.which('bash')}\n{text}\n")
+        path.chmod(0o755)
+
+    def bootstrap(self, *groups, **streams):
+        return self.script("bootstrap", *groups, **streams)
+
+    def script(self, name, *arguments, **streams):
+        streams.setdefault("stdin", subprocess.DEVNULL)
+        streams.setdefault("stderr", subprocess.PIPE)
+        return subprocess.run(
+            [shutil.which("bash"), str(SOURCE / "script" / name), *arguments],
+            env={"PATH": str(self.bin), "CALLS": str(self.calls), "TMPDIR": str(self.folder)},
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            start_new_session=True,
+            **streams,
+        )
+
+    def assert_tells_what_to_run(self, done, *words):
+        self.assertEqual(done.returncode, 1, done.stderr)
+        (names,) = APT_LINE.findall(done.stderr)
+        names = names.split()
+        self.assertEqual(len(names), len(set(names)), "a package is named twice")
+        for word in words:
+            self.assertIn(word, done.stderr)
+        return names
+
+    def test_without_sudo_the_line_to_run_is_printed(self):
+        groups = "core build demo test bench compare study ci clang fuzz".split()
+        names = self.assert_tells_what_to_run(
+            self.bootstrap(*groups), "no right to install them. As root, run:"
+        )
+        for name in ("librocksdb-dev", "wamerican-huge", "rocksdb-tools", "chromium"):
+            self.assertIn(name, names)
+        self.assertEqual(self.calls.read_text(), "")
+
+    def test_demo_needs_what_draws_only_to_draw(self):
+        printed = "no right to install them"
+        self.assertNotIn("python3-matplotlib", self.assert_tells_what_to_run(self.script("demo"), printed))
+        for arguments in (["--plot", "demo.png"], ["--plot=demo.png"]):
+            names = self.assert_tells_what_to_run(self.script("demo", *arguments), printed)
+            self.assertIn("python3-matplotlib", names)
+
+    def test_sudo_without_a_password(self):
+        self.stand_in("sudo", NO_PASSWORD)
+        self.assert_tells_what_to_run(self.bootstrap("demo"), "sudo needs a password, and there is no terminal")
+        main, other = open_terminal(self)
+        try:
+            done = self.bootstrap("demo", stdin=other)
+        finally:
+            os.close(main)
+            os.close(other)
+        self.assert_tells_what_to_run(done, "sudo refuses")
+        self.assertEqual(self.calls.read_text(), "sudo -n true\nsudo -v\n")
+
+    def test_sudo_that_needs_no_password_installs(self):
+        self.stand_in("sudo", '[ "$1" = -n ] || exec "$@"')
+        done = self.bootstrap("demo", "study")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        update, install = self.calls.read_text().splitlines()
+        self.assertEqual(update, "apt-get update")
+        self.assertTrue(install.startswith("apt-get install -y --no-install-recommends "), install)
+        self.assertEqual(install.count(" libcli11-dev"), 1)
+        self.assertTrue(done.stderr.startswith("Installing: libcli11-dev "), done.stderr)
+
+    def test_apt_that_takes_long_shows_that_it_works(self):
+        self.stand_in("id", "echo 0")
+        go = self.folder / "go"
+        slow = shutil.which("sleep")
+        self.stand_in(
+            "apt-get", f'echo "Get:1 something"; while ! [ -e {go} ]; do {slow} 0.01; done'
+        )
+        # The stand-in counts seconds: at the 25th apt may go on.
+        self.stand_in(
+            "sleep",
+            f'echo second >>"$CALLS"; n=0; while read -r _; do n=$((n + 1)); done <"$CALLS"\n'
+            f'[ "$n" -lt 25 ] || : >{go}; exec {slow} 0.02',
+        )
+        done = self.bootstrap("demo")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("  apt-get update, 10 s: Get:1 something\n", done.stderr)
+        self.assertIn("  apt-get update, 20 s: ", done.stderr)
+
+    def test_apt_that_fails_shows_its_output(self):
+        self.stand_in("id", "echo 0")
+        self.stand_in("apt-get", 'echo "E: no such mirror"; exit 100')
+        done = self.bootstrap("demo")
+        self.assert_tells_what_to_run(done, "E: no such mirror", "apt could not install them")
+        self.assertEqual(list(self.folder.glob("tmp.*")), [])
+
+    def test_other_outcomes(self):
+        done = self.bootstrap("nonsense")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("unknown group 'nonsense': use core, ", done.stderr)
+        self.stand_in("dpkg-query", "echo installed")
+        done = self.bootstrap("demo", "test")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertEqual(self.calls.read_text(), "")
+        (self.bin / "dpkg-query").unlink()
+        done = self.bootstrap("demo", "study")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not a Debian system", done.stderr)
+        self.assertEqual(done.stderr.count("libcli11-dev"), 1)
+
+
+class Study(ScriptTest):
+    def test_a_report_goes_into_its_folder(self):
+        top = self.temporary()
+        for name, text in (
+            ("script/bootstrap", ""),
+            ("bin/cmake", ""),
+            ("build/release/db_bench_ext/study/study", 'echo "studied $*"'),
+            ("docs/studies.md", ""),
+        ):
+            (top / name).parent.mkdir(parents=True, exist_ok=True)
+            (top / name).write_text(f"#!/bin/sh\n{text}\n")
+            (top / name).chmod(0o755)
+        for name in ("study", "common.sh"):
+            shutil.copy(SOURCE / "script" / name, top / "script")
+        # The stand-in writes no figures, so nothing is drawn from them.
+        for arguments, code, output in (
+            ([], 0, "studied \n"),
+            (["rates", "--quick"], 0, "studied rates --quick\n"),
+            (["--report", str(top / "elsewhere")], None, "studied --json"),
+        ):
+            done = run([top / "script/study", *arguments], env={"PATH": f"{top / 'bin'}:/usr/bin:/bin"})
+            self.assertTrue(done.stdout.startswith(output), done.stdout + done.stderr)
+            self.assertEqual(done.returncode == 0, code == 0)
+        self.assertTrue((top / "elsewhere").is_dir())
+        self.assertEqual((top / "docs/studies.md").read_text(), "#!/bin/sh\n\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
