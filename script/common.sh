@@ -1,4 +1,4 @@
-# For the scripts beside it, which source it.
+# Functions of the scripts, which source this file.
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 script=script/$(basename "$0")
@@ -26,8 +26,8 @@ help_with() {
   done
 }
 
-# The same for a program in Python, FILE, which says its options itself, and
-# what it has with --list; a system without Python has the head of the script.
+# The same for a program in Python, which needs no build: runs FILE for --help
+# and --list. A system without Python prints the head of the script.
 #
 #   help_of_python FILE "$@"
 help_of_python() {

@@ -1,6 +1,6 @@
 // redis_bench: checks, adds and the upload of filters in Redis, beside the
 // commands that one would write by hand. A Google Benchmark program: its
-// options and formats are Google Benchmark's. script/redis_bench starts a
+// options and formats are Google Benchmark's. script/bench --redis starts a
 // server for it; DELTABLOOM_REDIS_PORT names its port. Overwrites the keys
 // deltabloom-bench*.
 #include <benchmark/benchmark.h>
@@ -43,7 +43,7 @@ class Connection {
     if (context_ == nullptr || context_->err != 0) {
       throw std::runtime_error(
           "no Redis server at 127.0.0.1:" + std::to_string(Port()) +
-          "; use script/redis_bench");
+          "; use script/bench --redis");
     }
   }
   ~Connection() { redisFree(context_); }
