@@ -9,7 +9,6 @@ import signal
 import subprocess
 import time
 
-TAIL_LINES = 3
 TOO_FEW = re.compile(r"n is too small to fill (\d+) levels")
 
 
@@ -25,10 +24,8 @@ def tool(name, override=None):
     """The path of a RocksDB tool, or CompareError."""
     path = shutil.which(override or name)
     if path is None:
-        raise CompareError(
-            f"{override or name} not found; install RocksDB's tools "
-            "(Debian: apt-get install rocksdb-tools) or name it with --db-bench"
-        )
+        raise CompareError(f"{override or name} not found; install RocksDB's tools "
+                           "(Debian: apt-get install rocksdb-tools) or name it with --db-bench")
     return path
 
 
@@ -45,11 +42,6 @@ def end(process):
             continue
 
 
-def last_lines(output):
-    lines = [line for line in output.replace("\r", "\n").splitlines() if line.strip()]
-    return " / ".join(lines[-TAIL_LINES:])
-
-
 def judge(code, output, log, what):
     """Turns the end of a child into an error where it is one."""
     if "No space left on device" in output:
@@ -60,7 +52,8 @@ def judge(code, output, log, what):
     if code < 0:
         raise CellError(f"{what}: ended by {signal.Signals(-code).name} (see {log})")
     if code != 0:
-        raise CellError(f"{what}: exit code {code}: {last_lines(output)} (see {log})")
+        lines = [line for line in output.replace("\r", "\n").splitlines() if line.strip()]
+        raise CellError(f"{what}: exit code {code}: {' / '.join(lines[-3:])} (see {log})")
 
 
 def run(command, log, what, limit_s, display, preload=None):
@@ -73,20 +66,14 @@ def run(command, log, what, limit_s, display, preload=None):
     try:
         with open(log, "wb") as out:
             process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                start_new_session=True,
-            )
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                env=environment, start_new_session=True,
+            )  # fmt: skip
             try:
                 while process.poll() is None:
                     seconds = time.monotonic() - start
                     if seconds > limit_s:
-                        raise CellError(
-                            f"{what}: not done after {limit_s:.0f} s; raise --timeout (see {log})"
-                        )
+                        raise CellError(f"{what}: not done after {limit_s:.0f} s; raise --timeout (see {log})")
                     display.show(f"{display.label}{what}  {seconds:.0f} s")
                     try:
                         process.wait(0.2)

@@ -22,8 +22,6 @@ from measure import Measurement  # noqa: E402
 
 from common import machine, terminal, whole_file  # noqa: E402
 
-SUPPORTED = (7, 0)
-
 
 class Parser(argparse.ArgumentParser):
     def error(self, message):
@@ -131,7 +129,7 @@ def library_version(settings, folder, display):
     found = parse.version(text)
     if found is None:
         raise child.CompareError(f"{settings.db_bench}: does not say its version (see {folder / 'probe.log'})")
-    if tuple(map(int, found.split(".")[:2])) < SUPPORTED:
+    if int(found.split(".")[0]) < 7:
         raise child.CompareError(f"{settings.db_bench} is version {found}; 7.0 or later is needed")
     return found
 
@@ -139,8 +137,8 @@ def library_version(settings, folder, display):
 def check_same_comparison(chosen, folder):
     """A folder holds the runs of one comparison; another would mix figures."""
     # What a run depends on beside its own cell.
-    identity = {name: str(getattr(chosen, name)) for name in
-                ("keys", "reads", "value_bytes", "seed", "version", "direct")}
+    names = ("keys", "reads", "value_bytes", "seed", "version", "direct")
+    identity = {name: str(getattr(chosen, name)) for name in names}
     if chosen.plugin:
         identity["plugin"] = hashlib.sha256(chosen.plugin.read_bytes()).hexdigest()
     path = folder / "comparison.json"
@@ -206,7 +204,7 @@ def main():
         return compare(chosen)
     except KeyboardInterrupt:
         terminal.Display().say(f"compare: interrupted; finished runs are kept in {chosen.output}, "
-                               "the same command goes on from there")
+                               "the same command continues there")
         return terminal.INTERRUPTED
 
 

@@ -66,18 +66,10 @@ class Workload:
 # The parameters of mixgraph are those of its authors' all-random example
 # (Cao et al., FAST 2020; wiki page "RocksDB Trace, Replay, Analyzer, and
 # Workload Generation").
-MIXGRAPH = (
-    "--mix_get_ratio=0.85",
-    "--mix_put_ratio=0.14",
-    "--mix_seek_ratio=0.01",
-    "--mix_max_scan_len=100",
-    "--key_dist_a=0.002312",
-    "--key_dist_b=0.3467",
-    "--keyrange_num=1",
-    "--value_k=0.2615",
-    "--value_sigma=25.45",
-    "--iter_k=2.517",
-    "--iter_sigma=14.236",
+MIXGRAPH = tuple(
+    "--mix_get_ratio=0.85 --mix_put_ratio=0.14 --mix_seek_ratio=0.01 --mix_max_scan_len=100 "
+    "--key_dist_a=0.002312 --key_dist_b=0.3467 --keyrange_num=1 --value_k=0.2615 --value_sigma=25.45 "
+    "--iter_k=2.517 --iter_sigma=14.236".split()
 )
 
 BATCH_KEYS = 32
@@ -89,11 +81,7 @@ SPARSE_GAP = 100000
 
 def seek_range(name, distance, nexts=0):
     """Seeks from a random number to an upper bound `distance` after it."""
-    flags = (
-        f"--max_scan_distance={distance}",
-        f"--seek_nexts={nexts}",
-        "--auto_prefix_mode=true",
-    )
+    flags = (f"--max_scan_distance={distance}", f"--seek_nexts={nexts}", "--auto_prefix_mode=true")
     return Workload(name, flags, reads=0.5, sparse=True, of="seekrandom")
 
 
@@ -101,15 +89,9 @@ WORKLOADS = [
     Workload("readmissing"),
     # Nearly every lookup of a present key waits for the disk.
     Workload("readrandom", reads=0.5),
-    Workload(
-        "multireadrandom",
-        (f"--batch_size={BATCH_KEYS}", "--multiread_batched=true"),
-        reads=0.5,
-        latency_of=f"batch of {BATCH_KEYS} lookups",
-    ),
-    Workload(
-        "seekrandom", ("--prefix_same_as_start=true",), reads=0.5, prefix=True, latency_of="seek"
-    ),
+    Workload("multireadrandom", (f"--batch_size={BATCH_KEYS}", "--multiread_batched=true"), reads=0.5,
+             latency_of=f"batch of {BATCH_KEYS} lookups"),
+    Workload("seekrandom", ("--prefix_same_as_start=true",), reads=0.5, prefix=True, latency_of="seek"),
     Workload("readwhilewriting", ("--benchmark_write_rate_limit=2097152",), writes=True),
     Workload("mixgraph", MIXGRAPH, writes=True),
     Workload("fillrandom", writes=True, fresh=True, latency_of="write"),

@@ -30,9 +30,7 @@ def check_use(cell, figures):
     if not database.filter.uri and asked:
         raise CellError(f"{cell.name}: a filter was asked although there is none")
     if workload.name in COMPLETE and figures["found"] != figures["asked"]:
-        raise CellError(
-            f"{cell.name}: {figures['asked'] - figures['found']} keys that were written are missing"
-        )
+        raise CellError(f"{cell.name}: {figures['asked'] - figures['found']} keys that were written are missing")
 
 
 class Measurement:
@@ -118,9 +116,7 @@ class Measurement:
 
     def run_all(self, cells, repetitions):
         """{cell: [figures of each repetition]} without the cells that failed."""
-        wanted = dict.fromkeys(
-            (cell.database, cell.workload.prefix) for cell in cells if not cell.workload.fresh
-        )
+        wanted = dict.fromkeys((one.database, one.workload.prefix) for one in cells if not one.workload.fresh)
         for number, (database, prefix) in enumerate(wanted, 1):
             self.attempt(database.name, f"database {number}/{len(wanted)}",
                          lambda one=database, other=prefix: self.databases.load(one, other))

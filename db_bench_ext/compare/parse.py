@@ -1,4 +1,4 @@
-"""Reads what db_bench, and sst_dump print."""
+"""Reads the output of db_bench and sst_dump."""
 
 import re
 
@@ -15,15 +15,13 @@ PERCENTILES = re.compile(
     r"Percentiles: P50: ([\d.]+) P75: ([\d.]+) P99: ([\d.]+) P99.9: ([\d.]+)"
 )
 TICKER = re.compile(r"^(rocksdb\.\S+) COUNT : (\d+)$", re.MULTILINE)
-HISTOGRAM = re.compile(
-    r"^(rocksdb\.\S+) P50 : ([\d.]+) .* COUNT : (\d+) SUM : (\d+)$", re.MULTILINE
-)
+HISTOGRAM = re.compile(r"^(rocksdb\.\S+) P50 : .* COUNT : (\d+) SUM : (\d+)$", re.MULTILINE)
 LEVEL = re.compile(r"^ +(\d+) +(\d+) +(\d+)$", re.MULTILINE)
 VERSION = re.compile(r"^RocksDB: +version (\S+)$", re.MULTILINE)
 PROPERTIES = {
-    "entries": re.compile(r"^ +# entries: (\d+)$", re.MULTILINE),
-    "filter_bytes": re.compile(r"^ +filter block size: (\d+)$", re.MULTILINE),
-    "filter_entries": re.compile(r"^ +# entries for filter: (\d+)$", re.MULTILINE),
+    "entries": "# entries",
+    "filter_bytes": "filter block size",
+    "filter_entries": "# entries for filter",
 }
 
 
@@ -40,7 +38,7 @@ def result(output, benchmark):
         raise CellError("no statistics in the output of db_bench")
     histograms = {
         name: {"count": int(count), "sum": int(total)}
-        for name, _, count, total in HISTOGRAM.findall(output)
+        for name, count, total in HISTOGRAM.findall(output)
     }
     found = FOUND.search(line["rest"])
     return {
@@ -77,8 +75,8 @@ def version(output):
 def table_properties(output):
     """Sums over all tables that `sst_dump --show_properties` printed."""
     sums = {"tables": output.count("Table Properties:")}
-    for name, pattern in PROPERTIES.items():
-        values = pattern.findall(output)
+    for name, label in PROPERTIES.items():
+        values = re.findall(rf"^ +{label}: (\d+)$", output, re.MULTILINE)
         if len(values) < sums["tables"] or not sums["tables"]:
             raise CellError(f"no table properties ({name}) in the output of sst_dump")
         sums[name] = sum(map(int, values[: sums["tables"]]))

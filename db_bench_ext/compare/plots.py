@@ -18,14 +18,9 @@ def bars(rows, field, title, unit):
     if not rows:
         return None
     made, axes = figure(1.1 + 0.34 * len(rows), left=1.9)
-    names = [row["filter"] for row in rows]
-    values = [row[field] for row in rows]
-    errors = [row[field + "_spread"] or 0 for row in rows]
-
-    def label(value):
-        return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
-
-    drawing.filter_bars(axes, names, values, label, errors)
+    names, values, errors = zip(*((row["filter"], row[field], row[field + "_spread"] or 0) for row in rows))
+    drawing.filter_bars(
+        axes, names, values, lambda value: f"{value:,.0f}" if value >= 1000 else f"{value:.4g}", errors)
     axes.set_xlabel(unit)
     axes.set_title(title, fontsize=11, loc="left")
     return drawing.as_svg(made)
@@ -39,11 +34,9 @@ def percentiles(rows, title, unit):
     for row in rows:
         values = [row["p50_micros"], row["p99_micros"], row["p999_micros"]]
         line = "--" if has_levels(row["filter"]) else "-"
-        axes.plot(
-            range(3), values, marker="o", color=of_filter(row["filter"]), ls=line, label=row["filter"]
-        )
+        axes.plot(range(3), values, marker="o", color=of_filter(row["filter"]), ls=line, label=row["filter"])
     axes.set_xticks(range(3), ["50 %", "99 %", "99.9 %"])
-    axes.set_xlim(-0.15, 3.4)  # room for the names
+    axes.set_xlim(-0.15, 3.4)  # space for the names
     drawing.logarithmic(axes, "y")
     axes.set_ylabel(f"{unit}, {LOGARITHMIC}")
     axes.set_title(title, fontsize=11, loc="left")

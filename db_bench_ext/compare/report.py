@@ -145,20 +145,18 @@ def database_rows(loaded):
     ]
 
 
-def portable(command, folder):
-    """The command line with DIR for the report's folder."""
-    words = [pathlib.Path(command[0]).name, *command[1:]]
-    return shlex.join(words).replace(str(folder), "DIR")
-
-
 def document(folder, about, done, loaded, failures):
-    """The content of report.json."""
+    """The content of report.json. Its commands have DIR in place of the folder."""
+
+    def portable(command):
+        return shlex.join([pathlib.Path(command[0]).name, *command[1:]]).replace(str(folder), "DIR")
+
     return {
         "about": about,
         "cells": cell_rows(done),
         "databases": database_rows(loaded),
         "failures": failures,
-        "commands": {cell.name: portable(runs[0]["command"], folder) for cell, runs in done.items()},
+        "commands": {cell.name: portable(runs[0]["command"]) for cell, runs in done.items()},
     }
 
 
