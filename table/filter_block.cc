@@ -89,8 +89,7 @@ void FilterBlockAssembly::CloseWindow() {
   }
   policy_->CreateFilter(views_.data(), views_.size(), &filters_);
   if (filters_.size() < start + kNoFilterSize) {
-    // No filter: as two zero bytes it matches every key; as fewer it would
-    // match none.
+    // No filter. Two zero bytes match every key; fewer bytes would match none.
     filters_.resize(start);
     filters_.append(kNoFilterSize, '\0');
   }
@@ -136,7 +135,7 @@ struct Header {
   unsigned base_lg;
 };
 
-// Null if the block is well-formed, its offsets aside; else what is wrong.
+// Null if the block is well-formed apart from its offsets; else the error.
 const char *ParseHeader(std::string_view block, Header *header) {
   if (block.size() < kFilterBlockFooterSize)
     return "the block is shorter than 5 bytes";
@@ -170,7 +169,7 @@ bool FilterBlockReader::KeyMayMatch(uint64_t block_offset,
                                     std::string_view key) const {
   const uint64_t window = block_offset >> base_lg_;
   if (window >= num_windows_) return true;
-  // array_offset stands behind the last offset and ends the last filter.
+  // array_offset follows the last offset and ends the last filter.
   const char *offset =
       block_.data() + array_offset_ + window * kFilterOffsetSize;
   const uint32_t start = LoadFixed32(offset);
@@ -179,8 +178,8 @@ bool FilterBlockReader::KeyMayMatch(uint64_t block_offset,
 
   const std::string_view filter(block_.data() + start, limit - start);
   if (filter.empty()) return false;
-  // Too short for a filter, or what the builder writes for none: the policy
-  // might take either for a filter of its own.
+  // Too short for a filter, or the builder's "no filter": the policy might
+  // misread either.
   if (filter.size() < internal::kNoFilterSize) return true;
   if (filter == kNoFilter) return true;
   return policy_->KeyMayMatch(key, filter);

@@ -25,7 +25,7 @@ constexpr uint8_t kVersion = 1;
 constexpr uint32_t kCheckSeed = 0xde17ab10;
 
 // Flags of the optional fields that this version writes and reads. A field
-// stands in front of those with lower flags.
+// precedes those with lower flags.
 constexpr unsigned kSeedFlag = 1 << 0;
 constexpr unsigned kTransformFlag = 1 << 1;
 constexpr unsigned kPayloadCheckFlag = 1 << 2;
@@ -35,7 +35,7 @@ constexpr unsigned kKnownFlags =
 constexpr size_t kTransformSize = 4;
 constexpr size_t kPayloadCheckSize = 8;
 
-// Of a range part, which may have any size, only that is of the framing.
+// Of a range part only the bytes of its size count.
 constexpr size_t FramingSizeOf(unsigned flags) {
   return kSealedFramingSize + ((flags & kSeedFlag) != 0 ? kSipHashKeySize : 0) +
          ((flags & kTransformFlag) != 0 ? kTransformSize : 0) +
@@ -45,7 +45,7 @@ constexpr size_t FramingSizeOf(unsigned flags) {
 
 constexpr size_t kMaxFramingSize = FramingSizeOf(kKnownFlags);
 
-// Where the field of `flag` begins, from the end, if it is among `flags`.
+// The offset from the end of the field of `flag`, if it is among `flags`.
 size_t FieldAt(unsigned flags, unsigned flag) {
   return FramingSizeOf(flags & (2 * flag - 1));
 }
@@ -89,13 +89,13 @@ uint32_t Check(const unsigned char* end, size_t framing_size,
   return MurmurHash2(covered, framing_size + 8, kCheckSeed);
 }
 
-// Of all bytes in front of it.
+// The check of all bytes from begin to end.
 uint64_t PayloadCheck(const unsigned char* begin, const unsigned char* end) {
   return Hash64(reinterpret_cast<const char*>(begin),
                 static_cast<size_t>(end - begin));
 }
 
-// Of the range part without its size; 0 if there is none.
+// Bytes of the range part without its size; 0 if there is none.
 uint64_t RangeBodySize(const unsigned char* end, unsigned flags) {
   if ((flags & kRangeFlag) == 0) return 0;
   return LoadFixed64(end - FieldAt(flags, kRangeFlag));
@@ -226,8 +226,8 @@ std::string_view RangePartOf(std::string_view filter) {
   const unsigned flags = end[-static_cast<int>(kFlagsAt)];
   if ((flags & kRangeFlag) == 0) return {};
   const uint64_t size = RangeBodySize(end, flags) + kRangePartSizeBytes;
-  const size_t behind = FramingSizeOf(flags) - kRangePartSizeBytes;
-  return filter.substr(filter.size() - behind - size, size);
+  const size_t after = FramingSizeOf(flags) - kRangePartSizeBytes;
+  return filter.substr(filter.size() - after - size, size);
 }
 
 void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,
@@ -266,7 +266,7 @@ LevelAtCreation ParseLevelByte(uint8_t byte) {
 }
 
 uint8_t LevelByte(const LevelAtCreation& level) {
-  // Of bottommost ones the last has the value of an unknown level.
+  // The last bottommost level would have the value of an unknown level.
   const int most = kBottommostBit - (level.bottommost ? 2 : 1);
   if (level.level < 0 || level.level > most) return kUnknownLevel;
   return static_cast<uint8_t>(level.level +

@@ -1,11 +1,11 @@
-// The two framings of a filter (docs/format.md, chapter "Framings"). The
-// caller names the one it has; nothing guesses.
+// The two framings of a filter (docs/format.md, chapter "Framings"). The caller
+// states which one it has; it is never guessed.
 //
-//   raw     payload | last byte               for everything but RocksDB
+//   raw     payload | last byte               for all engines except RocksDB
 //   sealed  payload | optional fields | trailer | last byte     for RocksDB
 //
-// A sealed filter is safe under every reader that may meet it: RocksDB's own,
-// which looks at the byte five from the end, takes it for "always match".
+// A sealed filter is safe with every reader: RocksDB's own, which reads the
+// byte five from the end, treats it as "always match".
 #ifndef DELTABLOOM_TABLE_FRAMING_H_
 #define DELTABLOOM_TABLE_FRAMING_H_
 
@@ -28,7 +28,7 @@ inline constexpr size_t kSealedFramingSize = 16;
 // The LSM level in a trailer when it is not known.
 inline constexpr uint8_t kUnknownLevel = 255;
 
-// What the bytes turned out to be.
+// What the bytes are.
 enum class FilterKind : uint8_t {
   kFilter,   // a filter; parsed
   kEmpty,    // holds no key: never matches
@@ -36,8 +36,7 @@ enum class FilterKind : uint8_t {
   kForeign,  // sealed framing only: not Deltabloom's
 };
 
-// What the layout of a sealed filter was given instead of the keys; the
-// default: the keys.
+// What the layout of a sealed filter hashed. The default: the keys themselves.
 struct HashedKeys {
   bool transformed = false;  // by the key transform of this id
   uint32_t transform_id = 0;
@@ -56,8 +55,8 @@ void SeededKey(const SipHashKey& seed, std::string_view key,
 // outlive it. `why` may be null; else it receives one line about the bytes.
 FilterKind ParseRaw(std::string_view filter, Hash hash, Cpu cpu,
                     ParsedFilter* parsed, std::string* why);
-// *parsed is to be asked for what *keys says. Without `keys` a filter of
-// anything but the keys as they are always matches.
+// Query *parsed with keys mapped as *keys says. If `keys` is null, a filter of
+// mapped keys always matches.
 FilterKind ParseSealed(std::string_view filter, Cpu cpu, HashedKeys* keys,
                        ParsedFilter* parsed, std::string* why);
 inline FilterKind ParseSealed(std::string_view filter, Cpu cpu,
@@ -65,12 +64,12 @@ inline FilterKind ParseSealed(std::string_view filter, Cpu cpu,
   return ParseSealed(filter, cpu, nullptr, parsed, why);
 }
 
-// What a sealed filter says beside its payload.
+// The fields of a sealed filter besides its payload.
 struct SealOptions {
   uint8_t level_at_creation = kUnknownLevel;  // or of LevelByte()
   bool payload_check = false;
   HashedKeys keys = {};
-  // As RangePartBuilder wrote it, or nothing. REQUIRES: none of transformed
+  // As RangePartBuilder wrote it, or empty. REQUIRES: empty for transformed
   // keys.
   std::string_view range_part = {};
 };
@@ -82,7 +81,7 @@ size_t SealedFramingSize(const SealOptions& options);
 // none.
 std::string_view RangePartOf(std::string_view filter);
 
-// Writes the framing behind payload[0 .. payload_size).
+// Writes the framing after payload[0 .. payload_size).
 void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,
           const SealOptions& options);
 
@@ -92,15 +91,15 @@ inline constexpr uint8_t kEmptyLastByte = 0;
 // The level byte of a sealed filter that ParseSealed did not call foreign.
 uint8_t SealedLevel(std::string_view filter);
 
-// What a level byte says: for which level of the LSM tree the filter was built,
-// negative if that is not known, and whether no older data of its keys lay
-// below.
+// The meaning of a level byte: the level of the LSM tree that the filter was
+// built for, negative if unknown, and whether it was the last level with data
+// of its keys.
 struct LevelAtCreation {
   int level = -1;
   bool bottommost = false;
 };
 LevelAtCreation ParseLevelByte(uint8_t byte);
-// kUnknownLevel for a level that the byte has no room for.
+// kUnknownLevel for a level that the byte cannot represent.
 uint8_t LevelByte(const LevelAtCreation& level);
 
 }  // namespace deltabloom::internal

@@ -19,8 +19,8 @@ const char* CpuLevelName(CpuLevel level) {
 
 Cpu DetectedCpu() {
 #if defined(__x86_64__)
-  // The compiler's runtime also asks the operating system whether it saves
-  // the wide registers.
+  // The compiler's runtime also checks that the operating system saves the wide
+  // registers.
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
       !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("popcnt")) {
@@ -44,10 +44,10 @@ Cpu DetectedCpu() {
 Cpu ActiveCpu() {
   static const Cpu active = [] {
     const Cpu detected = DetectedCpu();
-    const char* wish = std::getenv("DELTABLOOM_CPU");
-    if (wish == nullptr) return detected;
+    const char* name = std::getenv("DELTABLOOM_CPU");
+    if (name == nullptr) return detected;
     for (CpuLevel level : kAllCpuLevels) {
-      if (std::string_view(wish) == CpuLevelName(level)) {
+      if (std::string_view(name) == CpuLevelName(level)) {
         return detected.And(level);
       }
     }

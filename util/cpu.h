@@ -7,7 +7,7 @@
 
 namespace deltabloom::internal {
 
-// What users choose among: DELTABLOOM_CPU=portable|avx2|avx512.
+// The levels that users can select: DELTABLOOM_CPU=portable|avx2|avx512.
 enum class CpuLevel : uint8_t { kPortable, kAvx2, kAvx512 };
 
 inline constexpr CpuLevel kAllCpuLevels[] = {
@@ -15,9 +15,8 @@ inline constexpr CpuLevel kAllCpuLevels[] = {
 
 const char* CpuLevelName(CpuLevel level);
 
-// A set of instructions: those of a CPU, those that a kernel needs, or those
-// up to a level. What belongs to no set here is what the compiler assumes for
-// the architecture.
+// A set of instructions: those of a CPU, those that a kernel needs, or those up
+// to a level. The empty set is what the compiler assumes for the architecture.
 class Cpu {
  public:
   enum Instructions : uint32_t {
@@ -29,8 +28,7 @@ class Cpu {
   constexpr Cpu() = default;
   constexpr explicit Cpu(uint32_t instructions) : instructions_(instructions) {}
 
-  // All instructions up to a level. Not explicit: a level can be used wherever
-  // a set is asked for.
+  // All instructions up to a level. Not explicit: a level converts to a set.
   constexpr Cpu(CpuLevel level)
       : instructions_(level == CpuLevel::kPortable ? 0u
                       : level == CpuLevel::kAvx2
@@ -51,9 +49,9 @@ class Cpu {
 // What this CPU and operating system can run.
 Cpu DetectedCpu();
 
-// What is in use: the detected set, or its part up to the level named by the
-// environment variable DELTABLOOM_CPU, which is read once. A name not known
-// leaves the detected one.
+// The set in use: the detected one, or its part up to the level named by the
+// environment variable DELTABLOOM_CPU, which is read once. Unknown names are
+// ignored.
 Cpu ActiveCpu();
 
 // The highest level that `cpu` has all instructions of.

@@ -1,7 +1,7 @@
 // The hashes of keys added so far, in the order they came.
 //
-// Kept in chunks, so that a growing list never copies what it holds and never
-// needs more than one chunk beyond its hashes.
+// Stored in chunks, so that a growing list never copies its hashes and never
+// needs more than one chunk beyond them.
 #ifndef DELTABLOOM_UTIL_HASH_LIST_H_
 #define DELTABLOOM_UTIL_HASH_LIST_H_
 
@@ -15,8 +15,7 @@ namespace deltabloom::internal {
 
 class HashList {
  public:
-  // hash_size: bytes kept per hash, 4 or 8. Of a longer hash the low bytes
-  // are kept.
+  // hash_size: bytes stored per hash, 4 or 8: the low bytes of each hash.
   explicit HashList(unsigned hash_size) : hash_size_(hash_size) {}
 
   void Add(uint64_t hash) {
@@ -54,7 +53,7 @@ class HashList {
     }
   }
 
-  // As ForEachChunk, but frees each chunk behind fn; the list ends empty.
+  // As ForEachChunk, but frees each chunk after fn; the list is then empty.
   template <typename T, typename Fn>
   void ConsumeChunks(Fn fn) {
     for (Chunk& chunk : chunks_) {
@@ -77,7 +76,7 @@ class HashList {
 
   // Apart, so that Add needs few registers.
   __attribute__((noinline)) void AddChunk() {
-    // A small part of what is there keeps the unused part small at every size.
+    // A thirty-second of the list, so that the unused part is always small.
     const size_t bytes =
         std::clamp(static_cast<size_t>(memory_size_ / 32) & ~size_t{7},
                    kFirstChunkBytes, kLargestChunkBytes);

@@ -1,4 +1,4 @@
-// Numbers as text, in no locale.
+// Numbers as text, independent of the locale.
 #ifndef DELTABLOOM_UTIL_NUMBER_TEXT_H_
 #define DELTABLOOM_UTIL_NUMBER_TEXT_H_
 
@@ -13,7 +13,7 @@ inline std::string NumberText(double number) {
   return {text, std::to_chars(text, text + sizeof(text), number).ptr};
 }
 
-// With so many decimals.
+// With this number of decimals.
 inline std::string NumberText(double number, int decimals) {
   char text[400];  // the largest number has 309 digits
   return {text, std::to_chars(text, text + sizeof(text), number,

@@ -1,7 +1,7 @@
 // SipHash-2-4, a keyed hash: J.-P. Aumasson and D. J. Bernstein, "SipHash: a
-// fast short-input PRF" (2012), with what its key and its result are in bytes.
-// One who does not know the key cannot tell its values from random ones, as far
-// as published analysis goes, and so cannot choose keys that collide.
+// fast short-input PRF" (2012), and the byte order of its key and its result.
+// As far as published analysis goes, its values cannot be distinguished from
+// random ones without the key, so an attacker cannot choose colliding keys.
 // docs/format.md, "Seeded filters", is the definition used on disk.
 #ifndef DELTABLOOM_UTIL_SIPHASH_H_
 #define DELTABLOOM_UTIL_SIPHASH_H_

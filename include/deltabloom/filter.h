@@ -1,13 +1,13 @@
-// Filters as plain bytes: build them from keys, ask them for keys.
+// Filters as plain bytes: build them from keys, query them for keys.
 //
-// A filter answers "may this key have been added?". It never answers no for a
-// key that was added; for other keys it answers yes at a small rate, the
-// false-positive rate. docs/format.md defines every byte.
+// A filter answers the question "may this key have been added?". The answer is
+// never no for a key that was added; for other keys it is yes at a small rate,
+// the false-positive rate. docs/format.md defines every byte.
 //
 // The bytes here are *raw*: `payload | last byte`, where the last byte is the
 // number of probes k of a classic filter (0..30) or the marker of another
-// layout (31..255). Store them where a checksum guards them: a changed bit
-// inside the legal range cannot be noticed by the filter itself.
+// layout (31..255). Store them under a checksum: the filter itself cannot
+// detect most changed bits.
 #ifndef DELTABLOOM_FILTER_H_
 #define DELTABLOOM_FILTER_H_
 
@@ -23,22 +23,22 @@
 
 namespace deltabloom {
 
-// The bytes a filter is made of (docs/format.md has a chapter for each).
+// The format of a filter (docs/format.md has a chapter for each).
 enum class Layout : uint8_t {
   kClassic,  // LevelDB-style Bloom filter, for compatibility and small filters
   kLocal,    // Bloom filter in blocks of 64 bytes: the fastest
-  kCompact,  // bumped ribbon: the smallest; local where that pays too little
-  kAuto = 255,  // for writers only: see docs/guide.md for what it chooses
+  kCompact,  // bumped ribbon: the smallest; local where compact does not pay
+  kAuto = 255,  // for writers only: docs/guide.md says what it chooses
 };
 
 // "classic", "local", "compact", "auto"; null for a value that is none of them.
 DELTABLOOM_EXPORT const char* LayoutName(Layout layout);
 
-// The layout of that name. False, and *layout stays, if there is none.
+// Sets *layout to the layout of that name. False, without a change, if none.
 DELTABLOOM_EXPORT bool ParseLayout(std::string_view name, Layout* layout);
 
-// The hash of a classic filter. The bytes do not tell it: the name under which
-// they are stored must (see FilterPolicy::Name). Never mix the two.
+// The hash of a classic filter. It is not stored in the bytes: the name stored
+// beside them must say it (see FilterPolicy::Name). Never mix the two.
 enum class Hash : uint8_t {
   kMurmurHash2,  // Appleby's MurmurHash2, seed 0xbc9f1d34: Deltabloom's own
   kLevelDB,      // LevelDB's hash: filters equal LevelDB's byte for byte
@@ -56,19 +56,20 @@ struct DELTABLOOM_EXPORT FilterOptions {
   // With Hash::kLevelDB only the classic layout is legal.
   Hash hash = Hash::kMurmurHash2;
 
-  // The most temporary memory that building a filter may take, list of hashes
-  // included; 0: no limit. A layout that would take more is replaced by its
-  // fallback, at last a filter that needs nothing but that list: 4 bytes per
-  // key for classic, 8 for the others.
+  // Limit of the temporary memory for building a filter in bytes, list of
+  // hashes included; 0: no limit. A layout that needs more is replaced by its
+  // fallback. The last fallback needs that list only: 4 bytes per key for
+  // classic, 8 for the others, and is built even if the list is larger than the
+  // limit.
   uint64_t max_build_bytes = 0;
 
-  // Empty when the options can be built with; else one line that names the
-  // offending option, its value and the legal range.
+  // Empty if the options are valid; else one line that names the invalid
+  // option, its value and the legal range.
   std::string Validate() const;
 };
 
-// Collects keys and turns them into one filter; usable again after Finish.
-// Every added key counts towards the size, duplicates too. Not thread-safe.
+// Collects keys and builds one filter; can be used again after Finish. Every
+// added key counts towards the size, duplicates too. Not thread-safe.
 //
 // Errors: the constructor throws std::invalid_argument with the text of
 // Validate(); any call may throw std::bad_alloc, after which the builder can
@@ -86,11 +87,11 @@ class DELTABLOOM_EXPORT FilterBuilder {
   // Keys added since construction or the last Finish.
   uint64_t KeysAdded() const;
 
-  // Bytes that Finish would append now, if the layout does not give up.
+  // Bytes that Finish would append now, unless the layout has to fall back.
   uint64_t FilterSize() const;
 
-  // The most temporary memory, in bytes, that Finish would hold at a time now:
-  // the list of hashes and what the layout needs besides.
+  // The largest temporary memory in bytes that Finish would need now: the list
+  // of hashes and what the layout needs besides.
   uint64_t BuildBytes() const;
 
   // Appends the filter to *dst and leaves the builder empty.
@@ -105,7 +106,7 @@ namespace internal {
 
 class KeyBatch;
 
-// A plain struct of a layout's own: what the bytes of a filter say.
+// A plain struct of the layout: what the bytes of a filter say.
 class AnyShape {
  public:
   template <typename Shape>
@@ -138,8 +139,8 @@ struct ParsedFilter {
 }  // namespace internal
 
 // A view over filter bytes, parsed once; the bytes must outlive it. Any bytes
-// are safe. Those that hold no filter this version knows answer "may match";
-// none or a single byte answer "holds no key", as in LevelDB. Thread-safe.
+// are safe. Those that are not a filter known to this version answer "may
+// match"; none or a single byte hold no key, as in LevelDB. Thread-safe.
 class DELTABLOOM_EXPORT Filter {
  public:
   explicit Filter(std::string_view filter, Hash hash = Hash::kMurmurHash2);
@@ -149,18 +150,18 @@ class DELTABLOOM_EXPORT Filter {
     return parsed_.may_match(parsed_, key);
   }
 
-  // may_match[i] = MayMatch(keys[i]) for every i in [0, n). The memory of many
-  // keys is fetched at the same time: about twice as fast as one by one with
-  // classic, and in filters beyond the near caches; local and compact are a
-  // little slower than one by one where the filter is a few KiB.
+  // may_match[i] = MayMatch(keys[i]) for every i in [0, n). Memory accesses of
+  // several keys overlap: about twice as fast as single calls with classic, and
+  // with any filter larger than the CPU's near caches. For local and compact
+  // filters of a few KiB single calls are a little faster.
   void MayMatch(const std::string_view* keys, size_t n, bool* may_match) const;
 
  private:
   internal::ParsedFilter parsed_;
 };
 
-// What raw filter bytes are, in one line: "classic, 6 probes, 80 bits", or why
-// every key may match or none does.
+// Describes raw filter bytes in one line: "classic, 6 probes, 80 bits", or the
+// reason why every key matches or none does.
 DELTABLOOM_EXPORT std::string DescribeFilter(std::string_view filter);
 
 }  // namespace deltabloom

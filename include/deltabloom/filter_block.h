@@ -1,8 +1,8 @@
 // The filters of one table in one block, cut by position in the file, in
 // LevelDB's framing byte for byte (docs/format.md, chapter "Filter block").
 //
-// For engines that write tables of data blocks: a lookup that knows from the
-// index which data block may hold a key asks here before it reads the block.
+// For engines that write tables of data blocks: a lookup finds the data block
+// of a key in the index and queries the filter block before it reads the block.
 #ifndef DELTABLOOM_FILTER_BLOCK_H_
 #define DELTABLOOM_FILTER_BLOCK_H_
 
@@ -21,7 +21,7 @@ namespace deltabloom {
 //      (StartBlock AddKey*)* Finish
 // Not thread-safe.
 //
-// Errors: the first one is kept, later calls do nothing, and Finish gives no
+// Errors: the first one is kept, later calls do nothing, and Finish returns no
 // block. Any call may also throw std::bad_alloc (or what the policy throws),
 // after which the builder can only be destroyed.
 class DELTABLOOM_EXPORT FilterBlockBuilder {
@@ -39,8 +39,8 @@ class DELTABLOOM_EXPORT FilterBlockBuilder {
   FilterBlockBuilder& operator=(const FilterBlockBuilder&) = delete;
 
   // The keys that follow are in the data block at `block_offset` in the file,
-  // which must not be smaller than in the call before. May be called once more
-  // with the position behind the last data block, as LevelDB does.
+  // which must not be smaller than in the previous call. May be called once
+  // more with the position after the last data block, as LevelDB does.
   void StartBlock(uint64_t block_offset);
 
   // Keys may have any bytes; they are copied.
@@ -50,7 +50,7 @@ class DELTABLOOM_EXPORT FilterBlockBuilder {
   // error: no bytes, which a reader answers with "may match".
   std::string_view Finish();
 
-  // Empty while all is well; else one line that says which call was wrong.
+  // Empty if there is no error; else one line that says which call was wrong.
   const std::string& error() const;
 
  private:
@@ -58,7 +58,7 @@ class DELTABLOOM_EXPORT FilterBlockBuilder {
   std::unique_ptr<Rep> rep_;
 };
 
-// Asks a filter block. Any bytes are safe: what is malformed answers "may
+// Queries a filter block. Any bytes are safe: a malformed block answers "may
 // match". Thread-safe; copies are cheap.
 class DELTABLOOM_EXPORT FilterBlockReader {
  public:
@@ -74,8 +74,8 @@ class DELTABLOOM_EXPORT FilterBlockReader {
   // for a malformed block.
   uint64_t NumWindows() const { return num_windows_; }
 
-  // What the block is, in one line: "filter block, 3 windows of 2^11 bytes,
-  // 18 bytes of filters", or why every key may match.
+  // Describes the block in one line: "filter block, 3 windows of 2^11 bytes,
+  // 18 bytes of filters", or the reason why every key may match.
   std::string Describe() const;
 
  private:

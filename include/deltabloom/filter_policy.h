@@ -18,8 +18,8 @@ class DELTABLOOM_EXPORT FilterPolicy {
  public:
   virtual ~FilterPolicy();
 
-  // Names the bytes, not the settings: policies whose filters the other can
-  // read share a name. Store it beside the filters and use them only under a
+  // Names the format, not the settings: policies that can read each other's
+  // filters share a name. Store it beside the filters and use them only with a
   // policy of the same name; a wrong hash loses keys.
   virtual const char* Name() const = 0;
 
@@ -28,8 +28,8 @@ class DELTABLOOM_EXPORT FilterPolicy {
   virtual void CreateFilter(const std::string_view* keys, size_t n,
                             std::string* dst) const = 0;
 
-  // True for every key that CreateFilter was given when it made `filter`, and
-  // for any key when the bytes are not recognised. Filters of no bytes or of
+  // True for every key that was passed to CreateFilter when it made `filter`,
+  // and for any key if the bytes are not recognised. Filters of zero bytes or
   // one hold no key.
   virtual bool KeyMayMatch(std::string_view key,
                            std::string_view filter) const = 0;

@@ -1,17 +1,17 @@
-// How large a filter must be for a false-positive rate, and back: a Bloom
-// filter in theory, and the filters that are really built.
+// The size of a filter for a false-positive rate, and the rate for a size: of a
+// Bloom filter in theory, and of the filters that are really built.
 //
 // m bits, n keys, k probes. With the best number of probes, k = m/n ln 2, a
 // filter needs m = -n ln p / ln^2 2 bits for a rate of p (Bloom 1970; Broder
 // and Mitzenmacher, "Network Applications of Bloom Filters: A Survey", 2004).
 //
-// The functions that name no layout have the figures of theory: probes that are
+// The functions without a layout are theory: they assume that probes are
 // independent of each other. The probes of a classic filter are not
 // (docs/measurements.md measures by how much), so its rate lies above them; the
 // other layouts are no Bloom filters of that kind.
 //
-// All functions are total and thread-safe. NaN gives NaN; rates outside of
-// (0, 1) and sizes of 0 give the limits named here, never an error.
+// All functions are thread-safe and accept any number. NaN gives NaN; rates
+// outside of (0, 1) and sizes of 0 give the limits named here, never an error.
 #ifndef DELTABLOOM_SIZING_H_
 #define DELTABLOOM_SIZING_H_
 
@@ -33,8 +33,8 @@ DELTABLOOM_EXPORT double RateForBitsPerKey(double bits_per_key);
 // k = m/n ln 2, not rounded: 6.93 for 10. 0 for 0 or less.
 DELTABLOOM_EXPORT double BestProbes(double bits_per_key);
 
-// (1 - e^(-kn/m))^k: the rate of a large filter. Without bits or without
-// probes every key matches: 1; else without keys none does: 0.
+// (1 - e^(-kn/m))^k: the rate of a large filter. 1 without bits or without
+// probes, as every key matches; else 0 without keys.
 DELTABLOOM_EXPORT double FalsePositiveRate(uint64_t bits, uint64_t keys,
                                            uint32_t probes);
 
@@ -53,7 +53,7 @@ struct BloomSize {
 // m = -k n / ln(1 - p^(1/k)) rounded up, of the two whole k next to
 // log2(1/p) the one that needs fewer bits. Clamped to what a classic filter can
 // have: 64 to 2^32 bits, 1 to 30 probes; a filter that is clamped to 2^32 bits
-// misses the rate, which FalsePositiveRate tells. Rates of 1 or more give the
+// has a higher rate, see FalsePositiveRate. Rates of 1 or more give the
 // smallest filter; rates of 0 or less, and NaN, the largest.
 DELTABLOOM_EXPORT BloomSize SizeForRate(uint64_t keys, double rate);
 
@@ -62,13 +62,13 @@ DELTABLOOM_EXPORT BloomSize SizeForRate(uint64_t keys, double rate);
 // rates of 0 or less, and for NaN; UINT64_MAX for 1 or more.
 DELTABLOOM_EXPORT uint64_t KeysForRate(const BloomSize& size, double rate);
 
-// The false-positive rate to expect of a filter that FilterBuilder makes of
-// `keys` keys at `bits_per_key`, with the fallback of its layout and its whole
-// blocks; kAuto as FilterBuilder takes it, compact. Sources:
+// The expected false-positive rate of a filter that FilterBuilder makes of
+// `keys` keys at `bits_per_key`, with the fallback of its layout and whole
+// blocks; kAuto is compact, as in FilterBuilder. Sources:
 //   classic  theory times an excess measured for up to a million keys
 //            (`script/study classic`), of the worst sizes; beyond a million
-//            the excess stays what it was, beyond 43 bits per key, where there
-//            are no more probes, theory goes on. Plus keys / 2^32.
+//            the excess is constant, beyond 43 bits per key, where the number
+//            of probes is constant, theory alone. Plus keys / 2^32.
 //   local    an exact formula for its probes (docs/design.md)
 //   compact  one bit of fingerprint for each column, 32 at most
 // 0 without keys, NaN for NaN, for less than 0 and more than 1000 bits per key

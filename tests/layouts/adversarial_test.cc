@@ -1,47 +1,18 @@
-// Input made to hurt: every layout builds it, forgets no key, and takes the
-// temporary memory that its plan says. Hashes go in directly where no key
-// that has them is known.
+// Adversarial input: every layout builds it, loses no key, and takes no more
+// temporary memory than planned. Hashes are added directly where no key with
+// them is known.
 #include <gtest/gtest.h>
-#include <malloc.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <functional>
-#include <new>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "deltabloom/filter.h"
+#include "tests/filters.h"
 #include "tests/layouts/subject.h"
-#include "tests/random.h"
+#include "tests/util/counted_new.h"
 #include "util/hash64.h"
-
-namespace {
-
-std::atomic<int64_t> held{0};
-std::atomic<int64_t> most_held{0};
-
-void* Allocate(size_t size) {
-  void* memory = std::malloc(size);
-  if (memory == nullptr) throw std::bad_alloc();
-  const auto usable = static_cast<int64_t>(malloc_usable_size(memory));
-  most_held = std::max(most_held.load(), held += usable);
-  return memory;
-}
-
-void Free(void* memory) {
-  if (memory != nullptr) {
-    held -= static_cast<int64_t>(malloc_usable_size(memory));
-  }
-  std::free(memory);
-}
-
-}  // namespace
-
-void* operator new(size_t size) { return Allocate(size); }
-void* operator new[](size_t size) { return Allocate(size); }
-void operator delete(void* memory) noexcept { Free(memory); }
-void operator delete[](void* memory) noexcept { Free(memory); }
-void operator delete(void* memory, size_t) noexcept { Free(memory); }
-void operator delete[](void* memory, size_t) noexcept { Free(memory); }
 
 namespace deltabloom {
 namespace {
@@ -63,14 +34,13 @@ void Check(const LayoutRow* row,
     const std::unique_ptr<unsigned char[]> payload(
         new unsigned char[plan.payload_size]());
     const uint64_t hashes_size = hashes.MemorySize();
-    const int64_t before = held;
-    most_held = before;
+    test::ResetPeak();
+    const size_t before = test::LiveBytes();
     const bool built = row->build(&hashes, /*keep_hashes=*/false, plan,
                                   internal::ActiveCpu(), payload.get());
     const uint64_t peak = internal::PeakBuildBytes(plan, hashes_size, false);
-    // Besides rounding by the allocator.
-    EXPECT_LE(most_held - before + static_cast<int64_t>(hashes_size),
-              static_cast<int64_t>(peak + peak / 50 + (64 << 10)));
+    EXPECT_LE(test::PeakBytes() - before + hashes_size,
+              peak + peak / 50 + (64 << 10));
     if (!built) {
       ASSERT_EQ(hashes.size(), kKeys) << "gave up without the hashes";
       row = row->fallback;
@@ -140,9 +110,7 @@ TEST(LayoutAdversarial, KeysAgainstTheHash) {
   }
   for (Layout layout : {Layout::kLocal, Layout::kAuto}) {
     for (const std::string& prefix : prefixes) {
-      FilterOptions options;
-      options.layout = layout;
-      FilterBuilder builder(options);
+      FilterBuilder builder(test::OptionsOf(layout));
       const auto key = [&prefix](uint64_t i) { return prefix + Word(i); };
       for (uint64_t i = 0; i < kKeys; ++i) builder.AddKey(key(i));
       std::string bytes;

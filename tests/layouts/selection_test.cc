@@ -58,17 +58,12 @@ TEST(LayoutSelection, AutoIsLocalAtLevelZeroElseCompact) {
 }
 
 TEST(LayoutSelection, UnknownLayoutsAreRefusedWithTheLegalNames) {
-  FilterOptions options;
-  options.layout = kUnknown;
-  EXPECT_EQ(options.Validate(),
+  EXPECT_EQ(test::OptionsOf(kUnknown).Validate(),
             "layout 200 is unknown: use " + internal::LayoutNames());
-  EXPECT_EQ(NewFilterPolicy(options), nullptr);
+  EXPECT_EQ(NewFilterPolicy(test::OptionsOf(kUnknown)), nullptr);
   for (Layout layout : {Layout::kLocal, Layout::kAuto}) {
-    options.layout = layout;
-    EXPECT_EQ(options.Validate(), "");
-    options.hash = Hash::kLevelDB;
-    EXPECT_NE(options.Validate(), "");
-    options.hash = Hash::kMurmurHash2;
+    EXPECT_EQ(test::OptionsOf(layout).Validate(), "");
+    EXPECT_NE(test::OptionsOf(layout, 10, Hash::kLevelDB).Validate(), "");
   }
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "deltabloom/filter.h"
+#include "tests/filters.h"
 #include "tests/random.h"
 #include "tests/reference/reference.h"
 
@@ -87,10 +88,7 @@ TEST(Cpu, AndHasWhatBothHave) {
 TEST(Cpu, PublicClassesEqualTheReference) {
   test::Random random(test::SeedOr(20260101));
   const auto keys = random.MixedKeys(3000);
-  FilterBuilder builder;
-  for (const std::string& key : keys) builder.AddKey(key);
-  std::string bytes;
-  builder.Finish(&bytes);
+  const std::string bytes = test::RawFilter(keys);
   const reference::Reference& classic = reference::kClassicMurmurHash2;
   EXPECT_TRUE(bytes ==
               classic.build(keys, 10000, classic.payload_size(3000, 10000)));

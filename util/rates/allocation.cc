@@ -236,8 +236,8 @@ double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
 Allocation AllocateBits(const RateCurve& curve,
                         const std::vector<SortedRun>& runs,
                         double bits_per_key) {
-  const double wish = std::min(bits_per_key, RateCurve::kMaxBits);
-  const double budget = wish * KeysOf(runs);
+  const double budget =
+      std::min(bits_per_key, RateCurve::kMaxBits) * KeysOf(runs);
   constexpr BitsAt kBest = &RateCurve::BestBitsAtSlope;
   const Prices prices = PricesAround(curve, kBest, runs, budget);
   double total = 0;

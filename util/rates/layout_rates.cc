@@ -85,7 +85,7 @@ MillibitsAndRate MillibitsForRate(const LayoutRow* row, uint64_t keys,
     const double width = high.millibits - low.millibits;
     double way = 0.5;
     if (!halve && high.rate > 0) {
-      // A little behind, so that both ends come near.
+      // A little further, so that both ends come near.
       way = std::log(low.rate / rate) / std::log(low.rate / high.rate) +
             0.0004 * high.millibits / width;
     }

@@ -65,8 +65,8 @@ double Miss(const Overlaps& a, const Overlaps& b) {
 double TouchedBlocks(const SetClass& in_first, const SetClass& in_second,
                      uint64_t blocks) {
   constexpr Overlaps kNone{};
-  // Keys of the same block as the absent key, of the one in front, of the one
-  // behind; with two blocks these are one, with one block all are.
+  // Keys of the same block as the absent key, of the previous and of the next
+  // block; these two are one block of two, and all three the same single block.
   if (blocks == 1) {
     Overlaps both_rounds_of_first = in_first.same_round;
     Overlaps both_rounds_of_second = in_second.same_round;
@@ -129,12 +129,12 @@ class RateTable {
   // The cubic through the points beside and one further (Lagrange).
   static double Between(const Points& points, size_t i, double way) {
     const double before = points[i - 1], left = points[i];
-    const double right = points[i + 1], behind = points[i + 2];
+    const double right = points[i + 1], after = points[i + 2];
     const double to_right = 1 - way;
     return -before * way * to_right * (1 + to_right) / 6 +
            left * (1 + way) * to_right * (1 + to_right) / 2 +
            right * (1 + way) * way * (1 + to_right) / 2 -
-           behind * (1 + way) * way * to_right / 6;
+           after * (1 + way) * way * to_right / 6;
   }
 
   RateOfProbes exact_;
@@ -142,8 +142,8 @@ class RateTable {
   Points slope_;
 };
 
-// Made when first asked for, in some milliseconds, and never destroyed:
-// policies may outlive static objects.
+// One object per number of probes, made at its first use in some milliseconds
+// and never destroyed: policies may outlive static objects.
 template <typename Made>
 class ByProbes {
  public:
@@ -250,13 +250,13 @@ double Rate(const AnyShape& any_shape, uint64_t keys) {
   return few.Of(probes, shape.blocks)(keys, shape.blocks);
 }
 
-// From at most 128 blocks, spread evenly, and those behind them where keys have
-// two. Keys from the share of set bits (KeysFromSetBits): at 10 bits per key a
-// standard error of 1.2 %. The rate is the mean of what each of these blocks
-// answers to all keys that fall on it: a standard error of 6 % at 10 bits per
-// key, of 10 % at 20. Smaller filters are read whole, and their rate is exact
-// but for the product of a key's bits within a block, which is taken for
-// random.
+// From at most 128 blocks, spread evenly, and the blocks after them where keys
+// have two. Keys from the share of set bits (KeysFromSetBits): at 10 bits per
+// key a standard error of 1.2 %. The rate is the mean of what each of these
+// blocks answers to all keys that fall on it: a standard error of 6 % at 10
+// bits per key, of 10 % at 20. Smaller filters are read whole, and their rate
+// is exact except that the bits of a key within a block are assumed to be
+// independent.
 ContentEstimate EstimateContent(const ParsedFilter& parsed) {
   const Shape& shape = parsed.shape.As<Shape>();
   const uint64_t sampled = std::min(shape.blocks, kMostBlocks);
