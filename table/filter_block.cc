@@ -144,7 +144,7 @@ const char *ParseHeader(std::string_view block, Header *header) {
   const uint64_t footer = block.size() - kFilterBlockFooterSize;
   header->array_offset = LoadFixed32(block.data() + footer);
   if (header->array_offset > footer) {
-    return "the offsets start behind the end of the block";
+    return "the offsets start after the end of the block";
   }
   if ((footer - header->array_offset) % kFilterOffsetSize != 0) {
     return "the offsets do not fill their place";

@@ -1,5 +1,5 @@
 // Filter blocks that LevelDB 1.23 wrote into real tables
-// (tests/data/leveldb_filter_block.csv). A row tells bits_per_key, the data
+// (tests/data/leveldb_filter_block.csv). A row has bits_per_key, the data
 // blocks, and the filter block in hex. Data blocks are parted by '|'; each is
 // its offset in the file and its entries, key=bytes of value. The last offset
 // is the end of the last data block.

@@ -58,7 +58,7 @@ inline uint64_t SeedOfThisRun() {
 }
 
 // `usual`, or a seed made of it and DELTABLOOM_SEED: for tests that are the
-// same at every run unless somebody asks for others.
+// same at every run unless others are requested.
 inline uint64_t SeedOr(uint64_t usual) {
   const char* wish = std::getenv("DELTABLOOM_SEED");
   return wish == nullptr ? usual : usual + std::strtoull(wish, nullptr, 10);

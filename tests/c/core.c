@@ -1,4 +1,4 @@
-/* The core from a C program: keys are found, errors are told and freed. */
+/* The core from a C program: keys are found, errors are reported and freed. */
 #include <deltabloom/c.h>
 #include <stdio.h>
 #include <stdlib.h>

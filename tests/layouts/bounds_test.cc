@@ -1,6 +1,6 @@
-// Parsing and lookups read nothing beside the filter: whatever its bytes, it
-// stands directly before and directly behind a page that nobody may read.
-// Sanitizers see such reads elsewhere; this sees them in every build.
+// Parsing and lookups read nothing outside of the filter: whatever its bytes,
+// it lies directly before or directly after a page without access. Sanitizers
+// see such reads elsewhere; this sees them in every build.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>

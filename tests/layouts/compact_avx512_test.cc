@@ -1,5 +1,5 @@
 // The AVX-512 lookups of the layout compact, with each instruction emulated,
-// answer what the portable ones do, and read nothing behind the payload. Says
+// answer what the portable ones do, and read nothing after the payload. Says
 // nothing about their speed.
 #include <gtest/gtest.h>
 
@@ -35,9 +35,9 @@ TEST(CompactAvx512, EqualsPortable) {
       parsed.payload_size = size;
       ASSERT_TRUE(kRow.parse(kMarker, CpuLevel::kPortable, &parsed));
 
-      auto asked = random.Keys(1000, 12);
-      asked.insert(asked.end(), keys.begin(), keys.end());
-      const std::vector<std::string_view> views(asked.begin(), asked.end());
+      auto queries = random.Keys(1000, 12);
+      queries.insert(queries.end(), keys.begin(), keys.end());
+      const std::vector<std::string_view> views(queries.begin(), queries.end());
       const std::unique_ptr<bool[]> many(new bool[views.size()]);
       ParsedFilter wide = parsed;
       SetLookup(Avx512().lookup[parsed.shape.As<Shape>().columns - 1], &wide);

@@ -101,7 +101,7 @@ class Conformance : public testing::TestWithParam<Param> {
       for (size_t i = 0; i < n; ++i) {
         ASSERT_EQ(many[i], single[from + i]) << "key " << i << " of " << n;
       }
-      ASSERT_EQ(many[n], 2) << "wrote behind " << n << " answers";
+      ASSERT_EQ(many[n], 2) << "wrote after " << n << " answers";
       from += n;
     }
   }
@@ -192,10 +192,10 @@ TEST_P(Conformance, ManyKeysAndTheirFalsePositives) {
 TEST_P(Conformance, LargeBatchesOfPresentAndAbsentKeys) {
   Random random(kSeed);
   std::vector<std::string> keys = random.MixedKeys(3000);
-  std::vector<std::string> asked;
+  std::vector<std::string> queries;
   for (const std::string& key : keys) {
-    asked.push_back(key);
-    asked.push_back(random.MixedKeys(1)[0]);
+    queries.push_back(key);
+    queries.push_back(random.MixedKeys(1)[0]);
   }
   while (keys.size() < 500000) keys.push_back(random.Key(9));
   const auto filter = test::BuildFilter(row_, level_, keys, 20000);
@@ -209,10 +209,10 @@ TEST_P(Conformance, LargeBatchesOfPresentAndAbsentKeys) {
   }
   const test::Reader reader(row_, level_, *filter);
   ASSERT_TRUE(reader.valid());
-  for (size_t i = 0; i < asked.size(); i += 2) {
-    ASSERT_TRUE(reader.MayMatch(asked[i]));
+  for (size_t i = 0; i < queries.size(); i += 2) {
+    ASSERT_TRUE(reader.MayMatch(queries[i]));
   }
-  CheckAnswers(reader, *filter, asked);
+  CheckAnswers(reader, *filter, queries);
 }
 
 TEST_P(Conformance, HashEqualsReference) {
@@ -230,7 +230,7 @@ TEST_P(Conformance, HashEqualsReference) {
 
 #if !defined(DELTABLOOM_EMULATED_AVX512)
 
-// Equal answers do not tell whether a level's own kernels gave them. All
+// Equal answers do not show whether a level's own kernels gave them. All
 // layouts have kernels for AVX2, only compact has some for AVX-512.
 TEST_P(Conformance, KernelsAreThoseOfTheLevel) {
   if (level_ == CpuLevel::kPortable) return;

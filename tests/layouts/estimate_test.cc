@@ -1,5 +1,5 @@
-// What a filter's own bytes tell of its keys and its rate, held against the
-// keys it was built from and the rate it has.
+// Keys and rate estimated from a filter's bytes, compared with the keys that it
+// was built from and with its measured rate.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,18 +57,18 @@ TEST_P(EstimateTest, KeysAndRateOfAFilter) {
         matches += parsed.may_match(parsed, random.Key(15)) ? 1 : 0;
       }
       const double rate = matches / double{kAsked};
-      // 5 standard errors of what was asked and of the estimate; a classic
+      // 5 standard errors of the count and of the estimate; a classic
       // filter's probes are not as random as theory has them.
-      const double asked = std::sqrt(estimate.rate / kAsked);
+      const double counted = std::sqrt(estimate.rate / kAsked);
       const double sampled = row.layout == Layout::kCompact ? 0
                              : row.layout == Layout::kLocal ? 0.07
                              : n > 30'000 ? std::sqrt(1 / (8192 * rate + 1))
                                           : 0.04;
       const double slack = row.layout != Layout::kClassic       ? 1
-                           : n > 30'000 && rate < .0025         ? 2.2
+                           : n > 30'000 && rate < 0.0025        ? 2.2
                            : row.classic_hash == Hash::kLevelDB ? 1.6
                                                                 : 1.25;
-      const double error = 5 * (asked + sampled * estimate.rate);
+      const double error = 5 * (counted + sampled * estimate.rate);
       EXPECT_GT(rate, estimate.rate / (slack > 1 ? 1.25 : 1) - error)
           << row.name << " " << n << " " << bits;
       EXPECT_LT(rate, estimate.rate * slack + error)

@@ -113,7 +113,7 @@ TEST(LocalFormat, IsNeverReadUnderLevelDBsName) {
 
 // The measured rate of a filter of these hashes.
 double Rate(const std::vector<uint64_t>& hashes, uint32_t millibits,
-            uint64_t asked) {
+            uint64_t lookups) {
   internal::HashList list(8);
   for (uint64_t hash : hashes) list.Add(hash);
   const Plan plan = PlanFilter(&kRow, hashes.size(), millibits);
@@ -126,10 +126,10 @@ double Rate(const std::vector<uint64_t>& hashes, uint32_t millibits,
   EXPECT_TRUE(kRow.parse(plan.last_byte, CpuLevel::kPortable, &parsed));
   for (uint64_t hash : hashes) EXPECT_TRUE(kRow.may_match_hash(parsed, hash));
   uint64_t positive = 0;
-  for (uint64_t i = 0; i < asked; ++i) {
+  for (uint64_t i = 0; i < lookups; ++i) {
     positive += kRow.may_match_hash(parsed, internal::Remix64(i, 77));
   }
-  return static_cast<double>(positive) / static_cast<double>(asked);
+  return static_cast<double>(positive) / static_cast<double>(lookups);
 }
 
 // Of a filter with bits anywhere in one block of 64 bytes, as RocksDB's Bloom
@@ -150,15 +150,16 @@ TEST(LocalFormat, FalsePositivesAtMostThoseOfPlainBlocks) {
   }
   for (uint32_t bits = 5; bits <= 24; ++bits) {
     const double plain = OneBlockRate(bits);
-    const double asked = bits < 12 ? 4e5 : 2e6;
-    const double rate = Rate(hashes, bits * 1000, static_cast<uint64_t>(asked));
+    const double lookups = bits < 12 ? 4e5 : 2e6;
+    const double rate =
+        Rate(hashes, bits * 1000, static_cast<uint64_t>(lookups));
     // 1.03 is the promise; beyond it four deviations of the sample.
-    EXPECT_LE(rate, 1.03 * plain + 4 * std::sqrt(plain / asked)) << bits;
+    EXPECT_LE(rate, 1.03 * plain + 4 * std::sqrt(plain / lookups)) << bits;
     // A rate far below would be an error of this test.
     EXPECT_GE(rate, plain / 4) << bits;
     // From 12 bits on two blocks pay: a sixth fewer and more.
     if (bits >= 14) {
-      EXPECT_LE(rate, 0.85 * plain + 4 * std::sqrt(plain / asked)) << bits;
+      EXPECT_LE(rate, 0.85 * plain + 4 * std::sqrt(plain / lookups)) << bits;
     }
   }
 }

@@ -91,8 +91,9 @@ TEST(LayoutProperty, NoFalseNegative) {
     Round(seed + i);
     if (testing::Test::HasFatalFailure()) return;
   }
-  std::printf("%llu pairs of a filter and an added key, each asked 3 ways\n",
-              static_cast<unsigned long long>(pairs));
+  std::printf(
+      "%llu pairs of a filter and an added key, each tested in 3 ways\n",
+      static_cast<unsigned long long>(pairs));
 }
 
 }  // namespace

@@ -217,7 +217,7 @@ std::string Payload(const Shape& shape, const CompactBlocks& blocks,
   return payload;
 }
 
-// The shape a payload tells, if its fields agree.
+// The shape of a payload, if its fields agree.
 std::optional<Shape> Read(std::string_view payload) {
   if (payload.size() < 8) return std::nullopt;
   const size_t sizes_at = payload.size() - 8;

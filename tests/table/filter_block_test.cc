@@ -98,7 +98,7 @@ TEST(FilterBlockBuilder, WindowsWithoutKeysAreEmpty) {
   FilterBlockBuilder builder(&policy);
   builder.StartBlock(5000);
   builder.AddKey("a");
-  builder.StartBlock(9000);  // behind the last block: closes windows 2 and 3
+  builder.StartBlock(9000);  // after the last block: closes windows 2 and 3
   EXPECT_EQ(builder.Finish(), Block("/a", {0, 0, 0, 2}));
 }
 
@@ -336,7 +336,7 @@ TEST(FilterBlockReader, Describe) {
   EXPECT_EQ(describe(Block("", {}, 0, 64)),
             "every key may match: base_lg is above 63");
   EXPECT_EQ(describe(Block("", {}, 1, 11)),
-            "every key may match: the offsets start behind the end of the "
+            "every key may match: the offsets start after the end of the "
             "block");
   EXPECT_EQ(describe(Block("x", {}, 0, 11)),
             "every key may match: the offsets do not fill their place");

@@ -136,18 +136,18 @@ TEST(AllocationTest, BruteForceFindsNothingBetter) {
       run.weight = 1.0 / static_cast<double>(1 + random.Below(3));
     }
     // Not where a run is at the step from no filter to one.
-    const double asked = 4 + static_cast<double>(random.Below(80)) / 8;
+    const double budget = 4 + static_cast<double>(random.Below(80)) / 8;
     double keys = 0;
     for (const SortedRun& run : runs) keys += run.keys;
-    const Allocation allocation = AllocateBits(curve, runs, asked);
-    ExpectSane(curve, runs, asked, allocation);
+    const Allocation allocation = AllocateBits(curve, runs, budget);
+    ExpectSane(curve, runs, budget, allocation);
     EXPECT_LE(allocation.rates,
-              BruteForce(curve, runs, 0, asked * keys, 0.25) * 1.02);
+              BruteForce(curve, runs, 0, budget * keys, 0.25) * 1.02);
   }
 }
 
-// With steps and dents the answer is as good as the hull, but for the run at
-// whose step the budget ends: a bit of its keys may be left over.
+// With steps and dents the answer is as good as the hull, except for the run
+// at whose step the budget ends: a bit of its keys may be left over.
 TEST(AllocationTest, SteppedRatesLoseLittle) {
   const uint64_t seed = test::SeedOfThisRun();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -158,17 +158,17 @@ TEST(AllocationTest, SteppedRatesLoseLittle) {
     for (SortedRun& run : runs) {
       run.keys = std::exp2(static_cast<double>(random.Below(48)) / 8);
     }
-    const double asked = 3 + static_cast<double>(random.Below(72)) / 8;
+    const double budget = 3 + static_cast<double>(random.Below(72)) / 8;
     double keys = 0;
     double largest = 0;
     for (const SortedRun& run : runs) {
       keys += run.keys;
       largest = std::max(largest, run.keys);
     }
-    const Allocation allocation = AllocateBits(curve, runs, asked);
-    ExpectSane(curve, runs, asked, allocation);
+    const Allocation allocation = AllocateBits(curve, runs, budget);
+    ExpectSane(curve, runs, budget, allocation);
     EXPECT_LE(allocation.rates,
-              BruteForce(curve, runs, 0, asked * keys - largest, 0.25) * 1.02);
+              BruteForce(curve, runs, 0, budget * keys - largest, 0.25) * 1.02);
   }
 }
 
@@ -188,10 +188,10 @@ TEST(AllocationTest, EveryShapeIsSaneAndMonotone) {
         runs.begin(), runs.end(),
         [](const SortedRun& a, const SortedRun& b) { return a.keys < b.keys; });
     Allocation before;
-    for (const double asked :
+    for (const double budget :
          {0.1, 0.4, 0.5, 0.9, 1.7, 2.0, 5.0, 10.0, 10.01, 16.0, 40.0, 999.0}) {
-      const Allocation allocation = AllocateBits(curve, runs, asked);
-      ExpectSane(curve, runs, asked, allocation);
+      const Allocation allocation = AllocateBits(curve, runs, budget);
+      ExpectSane(curve, runs, budget, allocation);
       for (size_t i = 0; i < runs.size(); ++i) {
         if (i > 0) {
           EXPECT_LE(allocation.runs[i].bits_per_key,
@@ -200,7 +200,7 @@ TEST(AllocationTest, EveryShapeIsSaneAndMonotone) {
         if (!before.runs.empty()) {
           EXPECT_GE(allocation.runs[i].bits_per_key,
                     before.runs[i].bits_per_key - 1e-9)
-              << asked;
+              << budget;
         }
       }
       before = allocation;
@@ -210,10 +210,10 @@ TEST(AllocationTest, EveryShapeIsSaneAndMonotone) {
 
 TEST(AllocationTest, OneRunGetsWhatWasAsked) {
   for (double (*rate)(double) : {Ideal, Bloom, Stepped}) {
-    for (const double asked : {0.5, 1.0, 2.25, 9.9, 10.0, 24.0, 500.0}) {
+    for (const double budget : {0.5, 1.0, 2.25, 9.9, 10.0, 24.0, 500.0}) {
       const Allocation allocation =
-          AllocateBits(CurveOf(rate), Runs({1e6}), asked);
-      EXPECT_NEAR(allocation.runs[0].bits_per_key, asked, asked * 1e-3);
+          AllocateBits(CurveOf(rate), Runs({1e6}), budget);
+      EXPECT_NEAR(allocation.runs[0].bits_per_key, budget, budget * 1e-3);
     }
   }
   EXPECT_EQ(AllocateBits(CurveOf(Ideal), Runs({1e6}), 0.4).runs[0].bits_per_key,
@@ -258,7 +258,7 @@ TEST(AllocationTest, OptionsTakeOverWhereTheyAreAllowed) {
   EXPECT_EQ(allocation.runs[0].option, 1u);
   EXPECT_GT(allocation.runs[0].bits_per_key, 15);
   EXPECT_EQ(allocation.runs[5].option, 0u);
-  // No option for so many bits: no filter.
+  // No option for this many bits: no filter.
   EXPECT_EQ(RateCurve({{Ideal, 0, 15}}).At(16).bits_per_key, 0);
   EXPECT_EQ(RateCurve({}).At(10).bits_per_key, 0);
   EXPECT_EQ(AllocateBits(RateCurve({}), Runs({1, 2}), 10).rates, 2);
@@ -305,18 +305,18 @@ TEST(AllocationTest, AllocateForRatesIsTheInverse) {
 
 TEST(AllocationTest, SenselessInputHasAnAnswer) {
   const RateCurve curve = CurveOf(Ideal);
-  for (const double asked : {0.0, -1.0, kNaN, -kInfinity, 1e300, kInfinity}) {
+  for (const double budget : {0.0, -1.0, kNaN, -kInfinity, 1e300, kInfinity}) {
     for (const std::vector<SortedRun>& runs :
          {std::vector<SortedRun>(), Runs({0}), Runs({kNaN, -1, 0, kInfinity}),
           Runs({kNaN, 1e6, 0}), Runs({1, 1e-300, 1e300}),
           std::vector<SortedRun>{{1e6, 0}, {1e6, kNaN}, {1e6, -1}, {1e6, 1}}}) {
-      const Allocation allocation = AllocateBits(curve, runs, asked);
+      const Allocation allocation = AllocateBits(curve, runs, budget);
       ASSERT_EQ(allocation.runs.size(), runs.size());
       for (const RunBits& run : allocation.runs) {
         EXPECT_TRUE(run.bits_per_key >= 0 && run.bits_per_key <= 1000);
-        EXPECT_TRUE(asked > 0 || run.bits_per_key == 0);
+        EXPECT_TRUE(budget > 0 || run.bits_per_key == 0);
       }
-      EXPECT_FALSE(std::isnan(PriceOfBits(curve, runs, asked)));
+      EXPECT_FALSE(std::isnan(PriceOfBits(curve, runs, budget)));
     }
   }
   EXPECT_EQ(AllocateBits(curve, Runs({kNaN, 1e6, 0}), 10).runs[1].bits_per_key,
@@ -342,9 +342,9 @@ double Columns(double bits) {
 
 TEST(AllocationTest, PricesSpendTheBudgetWithoutSteps) {
   const RateCurve curve = CurveOf(Columns);
-  for (double asked = 3; asked < 20; asked += 0.3) {
+  for (double budget = 3; budget < 20; budget += 0.3) {
     const std::vector<SortedRun> runs = Geometric(4, 7);
-    const double price = PriceOfBits(curve, runs, asked);
+    const double price = PriceOfBits(curve, runs, budget);
     double bits = 0;
     double keys = 0;
     double rates = 0;
@@ -354,8 +354,8 @@ TEST(AllocationTest, PricesSpendTheBudgetWithoutSteps) {
       keys += run.keys;
       rates += curve.At(one).rate;
     }
-    EXPECT_NEAR(bits / keys, asked, 0.01);
-    EXPECT_LT(rates, AllocateBits(curve, runs, asked).rates * 1.04) << asked;
+    EXPECT_NEAR(bits / keys, budget, 0.01);
+    EXPECT_LT(rates, AllocateBits(curve, runs, budget).rates * 1.04) << budget;
   }
 }
 

@@ -1,5 +1,5 @@
-// The rates that layouts tell, held against filters of random hashes; every
-// bound is the binomial error of what was counted. The seed is printed;
+// The rates that layouts compute, compared with filters of random hashes; every
+// bound is the binomial error of the count. The seed is printed;
 // DELTABLOOM_SEED repeats a run.
 #include <gtest/gtest.h>
 
@@ -44,9 +44,9 @@ uint64_t Seed() {
   return seed;
 }
 
-// The positives among `asked` absent hashes of one filter. False if its keys
+// The positives among `lookups` absent hashes of one filter. False if its keys
 // cannot be built.
-bool CountHits(const Plan& plan, uint64_t asked, test::Random* random,
+bool CountHits(const Plan& plan, uint64_t lookups, test::Random* random,
                double* hits) {
   const LayoutRow& row = *plan.layout;
   const unsigned shift = row.hash_size == 4 ? 32 : 0;
@@ -62,38 +62,38 @@ bool CountHits(const Plan& plan, uint64_t asked, test::Random* random,
   parsed.payload_size = plan.payload_size;
   EXPECT_TRUE(row.parse(plan.last_byte, internal::ActiveCpu(), &parsed));
   EXPECT_EQ(row.rate(parsed.shape, plan.keys), PlanRate(plan));
-  for (uint64_t i = 0; i < asked; ++i) {
+  for (uint64_t i = 0; i < lookups; ++i) {
     *hits += row.may_match_hash(parsed, random->Next() >> shift);
   }
   return true;
 }
 
-// Holds the rate of the layout against filters, as many as make up some 50,000
-// keys, and not less than eight: where a key has few bits, filters of the same
-// size differ by more than the error of counting (one of 50,000 keys in 25,000
-// bits by .0018, and a million lookups of it by .0003). The rate lies between
-// `least_share` and `most_share` of what is told.
+// Compares the rate of the layout with filters of 50,000 keys together, and at
+// least eight of them: where a key has few bits, filters of the same size
+// differ by more than the error of counting (one of 50,000 keys in 25,000 bits
+// by 0.0018, and a million lookups of it by 0.0003). The rate lies between
+// `least_share` and `most_share` of the expected one.
 void Check(Layout layout, const Case& at, double least_share = 1,
            double most_share = 1) {
   const Plan plan =
       PlanFilter(&Row(layout), at.keys, internal::ToMillibits(at.bits_per_key));
   const uint64_t filters = std::max<uint64_t>(8, 50000 / at.keys);
-  const uint64_t asked_each = 1000000 / filters;
+  const uint64_t lookups_each = 1000000 / filters;
   test::Random random(Seed() ^ at.keys);
   double hits = 0;
-  double asked = 0;
+  double lookups = 0;
   for (uint64_t i = 0; i < filters; ++i) {
-    if (CountHits(plan, asked_each, &random, &hits)) {
-      asked += static_cast<double>(asked_each);
+    if (CountHits(plan, lookups_each, &random, &hits)) {
+      lookups += static_cast<double>(lookups_each);
     }
   }
   SCOPED_TRACE(testing::Message()
                << LayoutName(layout) << ", " << at.keys << " keys, "
                << at.bits_per_key << " bits, DELTABLOOM_SEED=" << Seed());
-  EXPECT_GE(asked, 500000);
-  const double told = PlanRate(plan) * asked;
-  EXPECT_LE(hits, most_share * told + Error(most_share * told));
-  EXPECT_GE(hits, least_share * told - Error(least_share * told));
+  EXPECT_GE(lookups, 500000);
+  const double expected = PlanRate(plan) * lookups;
+  EXPECT_LE(hits, most_share * expected + Error(most_share * expected));
+  EXPECT_GE(hits, least_share * expected - Error(least_share * expected));
 }
 
 TEST(Rate, OfLocalIsExact) {

@@ -170,9 +170,11 @@ DELTABLOOM_INLINE bool TestRange(const unsigned char* payload,
                                  const Remainder& modulo, uint32_t hash,
                                  uint32_t from, uint32_t to) {
   const uint32_t delta = Delta(hash);
+  hash += from * delta;
   uint32_t bits = 1;
-  for (uint32_t i = from; i < to; ++i) {
-    const uint32_t position = modulo(hash + i * delta);
+#pragma GCC unroll 3
+  for (uint32_t i = from; i < to; ++i, hash += delta) {
+    const uint32_t position = modulo(hash);
     bits &= uint32_t{payload[position / 8]} >> (position % 8);
   }
   return bits != 0;
@@ -182,9 +184,9 @@ template <typename Remainder>
 DELTABLOOM_INLINE bool TestProbes(const unsigned char* payload,
                                   const Remainder& modulo, uint32_t probes,
                                   uint32_t hash) {
-  const uint32_t first = std::min(probes, kFirstProbes);
-  return TestRange(payload, modulo, hash, 0, first) &&
-         TestRange(payload, modulo, hash, first, probes);
+  if (probes < kFirstProbes) return TestRange(payload, modulo, hash, 0, probes);
+  return TestRange(payload, modulo, hash, 0, kFirstProbes) &&
+         TestRange(payload, modulo, hash, kFirstProbes, probes);
 }
 
 // kProbes = 0: as many as the filter says.
