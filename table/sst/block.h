@@ -1,8 +1,10 @@
-// The entries of a block, as LevelDB and RocksDB write them: keys that share a
-// prefix with the one before, each with a value. Any bytes are safe.
+// Blocks of table files, as LevelDB and RocksDB write them: entries whose keys
+// share a prefix with the previous one, and checksums (docs/format.md, "Filters
+// inside an SST"). Any bytes are safe.
 #ifndef DELTABLOOM_TABLE_SST_BLOCK_H_
 #define DELTABLOOM_TABLE_SST_BLOCK_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -38,6 +40,27 @@ using EntryFn = std::function<std::string(std::string_view key, bool shares_key,
                                           Cursor* value)>;
 std::string ForEachEntry(std::string_view block, bool sized_values,
                          const EntryFn& fn);
+
+// The numbers are those in the footer.
+enum class ChecksumType : uint8_t {
+  kNone = 0,
+  kCrc32c = 1,
+  kXxHash = 2,
+  kXxHash64 = 3,
+  kXxh3 = 4,
+};
+inline constexpr uint8_t kLastChecksumType = 4;
+
+const char* ChecksumName(ChecksumType type);
+
+// The four bytes stored after a block, as a number, without context. `block`
+// is the block and the byte that names its compression; it is not empty.
+uint32_t BlockChecksum(ChecksumType type, std::string_view block);
+
+// What is added, modulo 2^32, to the checksum of a block (or the footer) at
+// `offset`, so that it fails in another place and in another file. `base` is
+// the number in the footer that stands for the file; 0: there is no context.
+uint32_t ChecksumContext(uint32_t base, uint64_t offset);
 
 }  // namespace deltabloom::internal
 

@@ -17,19 +17,40 @@
 #include <string_view>
 #include <vector>
 
-#include "table/sst/checksum.h"
-#include "table/sst/properties.h"
+#include "table/sst/block.h"
 #include "table/sst/source.h"
 
 namespace deltabloom::internal {
 
-// A block without the five bytes behind it.
+// The bytes after each block: its compression, and its checksum.
+inline constexpr uint64_t kBlockTrailerSize = 5;
+
+// A block without its trailer.
 struct BlockHandle {
   uint64_t offset = 0;
   uint64_t size = 0;
 };
 
-// What a filter covers, told by the prefix of its name in the metaindex.
+// RocksDB's table properties:
+// names and values in the block that stores them. Names share prefixes there,
+// so that a copy of each could be far larger than the block.
+class SstProperties {
+ public:
+  // Takes the block over. Returns what is wrong with it; then there are none.
+  std::string Parse(std::string block);
+
+  bool empty() const { return block_.empty(); }
+
+  // False when there is no property of that name; Number also when its value is
+  // not a varint64 and nothing else. *value lives as long as this.
+  bool Text(std::string_view name, std::string_view* value) const;
+  bool Number(std::string_view name, uint64_t* value) const;
+
+ private:
+  std::string block_;
+};
+
+// What a filter covers, given by the prefix of its name in the metaindex.
 enum class FilterScope : uint8_t {
   kPerBlock,     // "filter.": a filter block in LevelDB's framing
   kFull,         // "fullfilter.": one filter for all keys
@@ -41,7 +62,7 @@ const char* ScopeName(FilterScope scope);
 
 struct SstFilter {
   FilterScope scope = FilterScope::kFull;
-  std::string policy;  // the name behind the prefix
+  std::string policy;  // the name after the prefix
   // The filter block or the filter; of a partitioned one the index.
   BlockHandle handle;
   uint64_t partitions = 0;  // of a partitioned filter
@@ -81,6 +102,42 @@ std::string ForEachPartition(const SstSource& source, const SstFile& file,
 // Reads the block, verifies its checksum and undoes its compression.
 std::string ReadBlock(const SstSource& source, const SstFile& file,
                       const BlockHandle& handle, std::string* contents);
+
+// --- For readers of other blocks -------------------------------------------
+
+// Whether the metaindex gives the handle of the index, and not the footer.
+bool IndexIsInMetaindex(const SstFile& file);
+
+// Takes two varint64 off the cursor.
+bool TakeHandle(Cursor* cursor, BlockHandle* handle);
+
+// Fails unless the block and its trailer end before the footer; the error
+// does not say where the handle was found.
+std::string CheckHandle(const SstFile& file, const BlockHandle& handle);
+
+// "table.sst: offset 12: "
+std::string At(const SstSource& source, uint64_t offset);
+
+// Reads a block with its trailer. The handle is checked first, so that nothing
+// larger than the file is allocated.
+std::string ReadStored(const SstSource& source, const SstFile& file,
+                       const BlockHandle& handle, std::string* stored);
+
+// Whether the checksum of what ReadStored gave from this offset holds; and what
+// to say if not.
+bool ChecksumHolds(const SstFile& file, uint64_t offset,
+                   const std::string& stored);
+std::string ChecksumError(const SstSource& source, const SstFile& file,
+                          const BlockHandle& handle);
+
+// Takes the trailer off what ReadStored gave, and undoes the compression.
+std::string Unpack(const SstSource& source, const BlockHandle& handle,
+                   std::string* block);
+
+// Where a properties block holds the sequence number of a file that RocksDB
+// took in: it is written over zeros after the checksum of the block was. Empty
+// when it is not there.
+std::string_view FindGlobalSequenceNumber(std::string_view block);
 
 }  // namespace deltabloom::internal
 

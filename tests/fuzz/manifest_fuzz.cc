@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "table/sst/checksum.h"
+#include "table/sst/block.h"
 #include "tests/fuzz/harness.h"
 #include "tools/deltabloom/manifest.h"
 

@@ -53,7 +53,7 @@ void AskSealed(std::string_view bytes) {
   Check(internal::RangePartOf(filter) == bytes);
 }
 
-// As they are, and with their size behind them.
+// As they are, and followed by their size.
 void AskBytes(fuzz::Input* input, const Bounds& bounds) {
   const std::vector<char> bytes = input->Rest();
   Ask(fuzz::View(bytes), bounds);

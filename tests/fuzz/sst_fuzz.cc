@@ -3,7 +3,7 @@
 // that can be read and asked.
 //
 // Input: the table. The fuzzer's own changes are followed by a repair of the
-// checksums, mostly, so that they are seen behind them.
+// checksums, mostly, so that the content is read.
 #include <algorithm>
 #include <string>
 

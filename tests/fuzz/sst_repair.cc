@@ -3,9 +3,6 @@
 #include <cstring>
 
 #include "table/sst/block.h"
-#include "table/sst/checksum.h"
-#include "table/sst/footer.h"
-#include "table/sst/read_block.h"
 #include "table/sst/sst.h"
 #include "tests/fuzz/harness.h"
 #include "util/coding.h"
@@ -27,7 +24,7 @@ constexpr size_t kFooterSize = 1 + kHandlesSize + 12;
 // the index; more repairs than that are of a table that has many filters.
 constexpr int kMaxRepairs = 40;
 
-// Zeros behind the two handles.
+// Zeros after the two handles.
 void FillUp(char* handles) {
   internal::Cursor cursor({handles, kHandlesSize});
   internal::BlockHandle handle;

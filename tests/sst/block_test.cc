@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "table/sst/checksum.h"
-#include "table/sst/properties.h"
+#include "table/sst/sst.h"
 #include "tests/random.h"
 #include "tests/sst/crafted.h"
 #include "util/coding.h"

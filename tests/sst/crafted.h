@@ -86,7 +86,7 @@ class Crafted {
     return Finish(metaindex, index);
   }
 
-  // The footer of format_version 6 and later, as if behind the bytes so far.
+  // The footer of format_version 6 and later, as if after the bytes so far.
   std::string ExtendedFooter(uint64_t metaindex_size,
                              const std::string& reserved = {}) const {
     const auto with = [&](uint32_t checksum) {

@@ -129,12 +129,12 @@ TEST(CraftedTables, HandlesToTheWrongPlace) {
   ExpectError(
       Crafted(table).FinishWith(Entry("rocksdb.properties", Handle({0, 1}))),
       "whose checksum (XXH3)");
-  // The last block may end right in front of the footer, and no further.
+  // The last block may end right before the footer, and no further.
   const uint64_t end = Crafted(table).Finish(empty, empty).size() - 53;
   ExpectError(Crafted(table).Finish(empty, {0, end - 4}),
-              "in front of the footer at " + std::to_string(end));
+              "before the footer at " + std::to_string(end));
   ExpectError(Crafted(table).Finish(empty, {1, end - 5}),
-              "in front of the footer at " + std::to_string(end));
+              "before the footer at " + std::to_string(end));
   SstFile file;
   EXPECT_EQ(Walk(Crafted(table).Finish(empty, {0, end - 5}), &file), "");
 }
@@ -163,7 +163,7 @@ TEST(CraftedTables, Footers) {
   ExpectError(with(53, Fixed(5, 1)), "checksum type of 0 to 4, found 5");
   ExpectError(with(53, Fixed(255, 1)), "found 255");
   ExpectError(with(52, std::string(40, '\xff')), "no valid varint64");
-  ExpectError(with(13, Fixed(1, 1)), "expected zeros behind the handles");
+  ExpectError(with(13, Fixed(1, 1)), "expected zeros after the handles");
 }
 
 TEST(CraftedTables, MetaindexEntries) {
@@ -258,7 +258,7 @@ TEST(CraftedTables, PlainPartitionIndex) {
   const BlockHandle index = table.Add(
       Block(Entry("a", Handle(filter)) + Entry("b", Handle(filter) + "x")));
   ExpectError(table.FinishWith(Entry(kPartitioned, Handle(index))),
-              "partition index: entry at byte 6: expected nothing behind a "
+              "partition index: entry at byte 6: expected nothing after a "
               "handle, found 1 bytes");
 }
 
@@ -597,7 +597,7 @@ TEST(ReadErrors, HandlesOfTheCaller) {
     std::string contents;
     EXPECT_EQ(ReadBlock(source, file, handle, &contents),
               "table in memory: offset " + std::to_string(handle.offset) +
-                  ": expected a block that ends in front of the footer at " +
+                  ": expected a block that ends before the footer at " +
                   std::to_string(end) + ", found a handle to " +
                   std::to_string(handle.size) + " bytes at " +
                   std::to_string(handle.offset));

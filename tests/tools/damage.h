@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "table/sst/checksum.h"
+#include "table/sst/block.h"
 #include "table/sst/sst.h"
 #include "tests/sst/memory_source.h"
 #include "util/coding.h"

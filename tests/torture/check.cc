@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "table/sst/read_block.h"
 #include "table/sst/sst.h"
 #include "tests/torture/run.h"
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "table/sst/block.h"
-#include "table/sst/checksum.h"
 #include "util/coding.h"
 
 namespace deltabloom::tools {

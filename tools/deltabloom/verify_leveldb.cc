@@ -5,7 +5,7 @@
 
 #include "deltabloom/filter_policy.h"
 #include "table/filter_block.h"
-#include "table/sst/read_block.h"
+#include "table/sst/sst.h"
 #include "tools/deltabloom/expected_rate.h"
 #include "tools/deltabloom/verify_questions.h"
 #include "util/coding.h"

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "deltabloom/rocksdb.h"
-#include "table/sst/read_block.h"
+#include "table/sst/sst.h"
 #include "tools/deltabloom/expected_rate.h"
 #include "tools/deltabloom/rocksdb_entries.h"
 #include "tools/deltabloom/rocksdb_filter.h"
