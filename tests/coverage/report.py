@@ -7,7 +7,7 @@ import pathlib
 import sys
 
 
-def floor_of(file):
+def folder_of(file):
     """The folder of a file, layouts and engines apart."""
     return "/".join(file.split("/")[:2]) if file.count("/") > 1 else file.split("/")[0]
 
@@ -41,7 +41,7 @@ def main():
     for file in report["files"]:
         source = (top / file["file"]).read_text(encoding="utf-8").splitlines()
         for number, (count, branches, taken) in sorted(merged_lines(file).items()):
-            for name in (floor_of(file["file"]), "all"):
+            for name in (folder_of(file["file"]), "all"):
                 row = folders[name]
                 row[0] += 1
                 row[1] += count > 0

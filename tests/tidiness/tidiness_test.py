@@ -49,7 +49,7 @@ def files(*patterns):
                 yield path
 
 
-def floor_of(relative):
+def layer_of(relative):
     """The entry of MAY_INCLUDE that a path belongs to, or None."""
     parts = relative.split("/")
     for depth in (2, 1):
@@ -70,17 +70,17 @@ class Tidiness(unittest.TestCase):
         seen = 0
         for path in files("*.h", "*.cc"):
             here = path.relative_to(ROOT).as_posix()
-            floor = floor_of(here)
-            if floor is None:
+            layer = layer_of(here)
+            if layer is None:
                 continue
             for name in includes(path):
-                target = "include" if name.startswith("deltabloom/") else floor_of(name)
+                target = "include" if name.startswith("deltabloom/") else layer_of(name)
                 if target is None:
                     continue
                 seen += 1
                 self.assertTrue(
-                    target == floor or target in MAY_INCLUDE[floor],
-                    f"{here} includes {name}: {floor} may not include from {target}",
+                    target == layer or target in MAY_INCLUDE[layer],
+                    f"{here} includes {name}: {layer} may not include from {target}",
                 )
         self.assertGreater(seen, 20)
 
@@ -100,7 +100,7 @@ class Tidiness(unittest.TestCase):
             if PRIVATE_CLASSES.search(path.read_text(encoding="utf-8")):
                 self.assertEqual(here, "engines/rocksdb/policy/private_abi.h")
 
-    def test_include_guards_tell_the_path(self):
+    def test_include_guards_name_the_path(self):
         for path in files("*.h"):
             here = path.relative_to(ROOT).as_posix()
             name = here.removeprefix("include/deltabloom/")
