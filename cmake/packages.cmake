@@ -1,8 +1,7 @@
 # cpack: Debian packages of a build with DELTABLOOM_PACKAGES=ON, one for each
-# library that is loaded by itself, so that nobody gets a Redis client with a
-# filter for RocksDB. What stands for one version of RocksDB has it in its name
-# and its paths: those for two versions install beside each other.
-# script/package runs it.
+# library, so that a filter for RocksDB does not install a Redis client. Packages
+# for one version of RocksDB have it in their names and paths, so that those for
+# two versions can be installed together. script/package runs it.
 
 set(DELTABLOOM_PACKAGE_MAINTAINER "Local build <local-build@deltabloom.invalid>" CACHE STRING
   "Maintainer of the packages: Name <address>")

@@ -1,14 +1,14 @@
-# The parts that can be left out. DELTABLOOM_<PART> is
-#   ON    built; what it needs must be installed
+# The optional parts. DELTABLOOM_<PART> is
+#   ON    built; its dependencies must be installed
 #   OFF   left out
-#   AUTO  built where what it needs is installed, else left out with a line that
-#         says what is missing
-# AUTO is the default, but in another project's build OFF for what that project
-# has to ask for. From here on each variable is ON or OFF.
+#   AUTO  built where its dependencies are installed, else left out with a line
+#         that names what is missing
+# AUTO is the default. In another project's build the default of some parts is
+# OFF. From here on each variable is ON or OFF.
 
 set(deltabloom_parts "")
 
-# What each part needs that is not there, as "<what> (<Debian package>)".
+# The missing dependencies of each part, as "<what> (<Debian package>)".
 
 macro(deltabloom_probe_rocksdb missing)
   include(${PROJECT_SOURCE_DIR}/engines/rocksdb/find_rocksdb.cmake)
@@ -123,8 +123,8 @@ function(deltabloom_summary)
   endforeach()
 endfunction()
 
-# In another project's build a component that is off is asked for by mistake:
-# whoever links it is told how to get it, for CMake stops at the name below.
+# In another project's build, linking a component that is off stops CMake at a
+# name that says how to switch it on.
 function(deltabloom_name_missing_components)
   foreach(component shared rocksdb leveldb redis)
     if(TARGET deltabloom::${component})

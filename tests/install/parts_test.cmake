@@ -1,5 +1,5 @@
-# What is built where something is missing, and what is said about it. Packages
-# are hidden from CMake here; nothing is compiled.
+# Which parts are built where a dependency is missing, and the messages about
+# it. Packages are hidden from CMake; nothing is compiled.
 cmake_minimum_required(VERSION 3.22)
 
 # Configures `source` with `ARGN` and gives its result and output.
@@ -36,7 +36,7 @@ foreach(package RocksDB CLI11 nlohmann_json PkgConfig GTest)
 endforeach()
 list(APPEND hide -DCMAKE_IGNORE_PATH=/usr/include)
 
-# Nothing but a compiler: the core and what needs nothing besides.
+# Only a compiler: the core and what needs nothing else.
 configure(${SOURCE} ${hide})
 expect_result(success)
 expect("the core .......................................... yes")
@@ -48,7 +48,7 @@ expect("the command deltabloom ............................ no: needs CLI11 (lib
 expect("measuring programs ................................ no: needs DELTABLOOM_ROCKSDB")
 expect("tests ............................................. no: needs GoogleTest (libgtest-dev)")
 
-# What is asked for and cannot be built is an error.
+# A part that is ON and cannot be built is an error.
 configure(${SOURCE} ${hide} -DDELTABLOOM_ROCKSDB=ON)
 expect_result(failure)
 expect("DELTABLOOM_ROCKSDB (the RocksDB policy and its plugin) needs a shared RocksDB from 7.0.3 on (librocksdb-dev): install it")

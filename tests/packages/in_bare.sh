@@ -20,7 +20,7 @@ awk '/^```cpp/ {keep = 1; text = ""; next}
 grep 'filter_policy={id=deltabloom' /tmp/example.db/OPTIONS-*
 deltabloom doctor --db /tmp/example.db
 
-# A project of somebody else's.
+# A separate project.
 cmake -S tests/install/consumer -B /tmp/consumer -DCOMPONENTS=core,shared,redis,rocksdb,leveldb
 cmake --build /tmp/consumer
 for component in core shared redis rocksdb leveldb; do
@@ -32,7 +32,7 @@ deltabloom estimate --keys 1G >/dev/null
 ls /usr/share/man/man1/deltabloom.1.gz /usr/share/bash-completion/completions/deltabloom
 ls /usr/share/doc/deltabloom-tools/docs/operations.md
 
-# Nothing stays but what was not ours.
+# Nothing of ours stays.
 rm -f /usr/lib/deltabloom/plugin
 packages=$(for file in /all-packages/*.deb; do dpkg-deb -f "$file" Package; done)
 apt-get purge -y $packages

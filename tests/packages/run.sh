@@ -72,4 +72,4 @@ DEBIAN_ROOT=$bare script/debian "$release" sh -c "$(run_lines 2)"
 
 echo "== All packages, and without them"
 DEBIAN_ROOT=$bare script/debian "$release" bash tests/packages/in_bare.sh
-echo "Debian $release: all packages install, work and leave nothing behind."
+echo "Debian $release: all packages install, work, and their removal leaves nothing."

@@ -5,7 +5,7 @@
 
 int main() {
   deltabloom::RedisOptions redis;
-  redis.port = 1;  // nobody listens there
+  redis.port = 1;  // nothing listens there
   std::unique_ptr<deltabloom::RedisFilter> filter;
   const deltabloom::RedisStatus status =
       deltabloom::RedisFilter::Open(redis, "name", &filter);
