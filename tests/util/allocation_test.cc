@@ -359,6 +359,41 @@ TEST(AllocationTest, PricesSpendTheBudgetWithoutSteps) {
   }
 }
 
+TEST(AllocationTest, RunsMayHaveCurvesOfTheirOwn) {
+  const RateCurve common = CurveOf(Ideal);
+  const RateCurve own = CurveOf(Bloom);
+  std::vector<SortedRun> runs = Geometric(4, 10);
+  const Allocation plain = AllocateBits(common, runs, 10);
+  for (SortedRun& run : runs) run.curve = &common;
+  const Allocation same = AllocateBits(own, runs, 10);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    EXPECT_EQ(same.runs[i].bits_per_key, plain.runs[i].bits_per_key);
+  }
+  // A bit more on any run and less on another makes the sum no lower.
+  runs[0].curve = &own;
+  const Allocation mixed = AllocateBits(common, runs, 10);
+  const auto sum = [&](const std::vector<double>& bits) {
+    double rates = 0;
+    for (size_t i = 0; i < bits.size(); ++i) {
+      rates += i == 0 ? Bloom(bits[i]) : Ideal(bits[i]);
+    }
+    return rates;
+  };
+  std::vector<double> best;
+  for (const RunBits& run : mixed.runs) best.push_back(run.bits_per_key);
+  EXPECT_NEAR(mixed.bits / mixed.keys, 10, 1e-6);
+  EXPECT_NEAR(mixed.rates, sum(best), 1e-12);
+  for (size_t from = 0; from < runs.size(); ++from) {
+    for (size_t to = 0; to < runs.size(); ++to) {
+      std::vector<double> moved = best;
+      const double bits = 0.1 * std::min(runs[from].keys, runs[to].keys);
+      moved[from] -= bits / runs[from].keys;
+      moved[to] += bits / runs[to].keys;
+      EXPECT_GE(sum(moved), mixed.rates * (1 - 1e-3)) << from << to;
+    }
+  }
+}
+
 TEST(AllocationTest, PriceBuysWhatTheAllocationHas) {
   const RateCurve curve = CurveOf(Ideal);
   const std::vector<SortedRun> runs = Geometric(5, 4);

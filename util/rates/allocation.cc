@@ -37,6 +37,10 @@ bool Counts(const SortedRun& run) {
          std::isfinite(run.weight);
 }
 
+const RateCurve& CurveOfRun(const RateCurve& curve, const SortedRun& run) {
+  return run.curve == nullptr ? curve : *run.curve;
+}
+
 // Bits per key of each run at a price; `total` receives those of all keys.
 using BitsAt = double (RateCurve::*)(double slope) const;
 
@@ -47,7 +51,8 @@ std::vector<double> BitsOfRuns(const RateCurve& curve, BitsAt bits_at,
   *total = 0;
   for (size_t i = 0; i < runs.size(); ++i) {
     if (!Counts(runs[i])) continue;
-    bits[i] = (curve.*bits_at)(price * (runs[i].keys / runs[i].weight));
+    bits[i] = (CurveOfRun(curve, runs[i]).*
+               bits_at)(price * (runs[i].keys / runs[i].weight));
     *total += bits[i] * runs[i].keys;
   }
   return bits;
@@ -66,7 +71,7 @@ Allocation Allocate(const RateCurve& curve, const std::vector<SortedRun>& runs,
   allocation.runs.resize(runs.size());
   for (size_t i = 0; i < runs.size(); ++i) {
     if (!Counts(runs[i])) continue;
-    const RunBits given = curve.At(bits[i]);
+    const RunBits given = CurveOfRun(curve, runs[i]).At(bits[i]);
     allocation.runs[i] = given;
     allocation.keys += runs[i].keys;
     allocation.bits += runs[i].keys * given.bits_per_key;
@@ -94,12 +99,12 @@ Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
   double most = 0;
   for (const SortedRun& run : runs) {
     if (!Counts(run)) continue;
-    least = std::min(least, run.weight / run.keys);
-    most = std::max(most, run.weight / run.keys);
+    const RateCurve& rates = CurveOfRun(curve, run);
+    least = std::min(least, rates.LastSlope() * run.weight / run.keys);
+    most = std::max(most, rates.FirstSlope() * run.weight / run.keys);
   }
-  Prices prices = {std::max(curve.LastSlope() * least / 2,
-                            std::numeric_limits<double>::min()),
-                   curve.FirstSlope() * most * 2};
+  Prices prices = {std::max(least / 2, std::numeric_limits<double>::min()),
+                   most * 2};
   // Geometric, as prices span hundreds of powers of two. No two slopes of the
   // hull that matter are nearer to each other than the last two prices.
   while (prices.high > prices.low * (1 + 1e-10)) {
@@ -218,7 +223,7 @@ double RateCurve::MostUsefulBits() const { return hull_.back().bits; }
 
 double BitsAtPrice(const RateCurve& curve, const SortedRun& run, double price) {
   if (!Counts(run)) return 0;
-  return curve.BitsAtSlope(price * (run.keys / run.weight));
+  return CurveOfRun(curve, run).BitsAtSlope(price * (run.keys / run.weight));
 }
 
 double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
@@ -272,7 +277,10 @@ Allocation AllocateForRates(const RateCurve& curve,
   // More bits never have a higher sum on the hull, on which a budget is spent
   // except for its last step.
   double low = 0;
-  double high = curve.MostUsefulBits();
+  double high = 0;
+  for (const SortedRun& run : runs) {
+    high = std::max(high, CurveOfRun(curve, run).MostUsefulBits());
+  }
   const Allocation most = AllocateBits(curve, runs, high);
   if (most.rates > rates) return most;
   while (high - low > 0.0005) {

@@ -96,6 +96,9 @@ struct SortedRun {
   // How many of its filters a lookup asks: 1 for a run over the whole key
   // space, less for a part of one, 5 for five runs together.
   double weight = 1;
+  // The rates of its filters if they differ from those of the other runs; null:
+  // the curve that the functions below are given.
+  const RateCurve* curve = nullptr;
 };
 
 struct Allocation {
