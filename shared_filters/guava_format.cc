@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "util/number_text.h"
+#include "util/json.h"
 
 namespace deltabloom {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "table/framing.h"
 #include "util/hash_list.h"
+#include "util/json.h"
 #include "util/key_batch.h"
 #include "util/layouts/layout.h"
-#include "util/number_text.h"
 
 namespace deltabloom {
 

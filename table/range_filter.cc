@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "util/number_text.h"
+#include "util/json.h"
 #include "util/range/range_part.h"
 
 namespace deltabloom {

@@ -1,12 +1,30 @@
-// Text for readers outside the process: JSON, and bytes quoted in messages.
+// Text for readers outside the process: JSON, numbers, and bytes quoted in
+// messages.
 #ifndef DELTABLOOM_UTIL_JSON_H_
 #define DELTABLOOM_UTIL_JSON_H_
 
+#include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace deltabloom::internal {
+
+// Numbers as text do not depend on the locale.
+//
+// The shortest text that reads back as the same number.
+inline std::string NumberText(double number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), number).ptr};
+}
+
+// With this number of decimals.
+inline std::string NumberText(double number, int decimals) {
+  char text[400];  // the largest number has 309 digits
+  return {text, std::to_chars(text, text + sizeof(text), number,
+                              std::chars_format::fixed, decimals)
+                    .ptr};
+}
 
 // Foreign bytes for a message, in single quotes and on one line: "\n", "\r",
 // "\t", "\\", "\'", and "\x" with two hexadecimal digits for all other bytes

@@ -6,7 +6,7 @@
 #include <random>
 #include <string_view>
 
-#include "util/number_text.h"
+#include "util/json.h"
 
 namespace deltabloom {
 namespace internal {

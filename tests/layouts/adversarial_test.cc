@@ -11,7 +11,7 @@
 #include "deltabloom/filter.h"
 #include "tests/filters.h"
 #include "tests/layouts/subject.h"
-#include "tests/util/counted_new.h"
+#include "tests/util/replaced_new.h"
 #include "util/hash64.h"
 
 namespace deltabloom {

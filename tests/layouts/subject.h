@@ -45,7 +45,7 @@ inline std::vector<internal::CpuLevel> AllLevels() {
 
 #else
 
-// The one that has kernels for AVX-512 (compact_avx512_emulated.cc).
+// The one that has kernels for AVX-512 (compact_avx512_test.cc).
 inline std::vector<const internal::LayoutRow*> AllRows() {
   return {internal::FindLayoutOfName("compact")};
 }

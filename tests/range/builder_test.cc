@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/range/subject.h"
-#include "tests/util/counted_new.h"
+#include "tests/util/replaced_new.h"
 #include "util/hash64.h"
 
 namespace deltabloom::test {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "deltabloom/rocksdb.h"
-#include "tests/util/failing_new.h"
+#include "tests/util/replaced_new.h"
 
 namespace deltabloom {
 namespace {

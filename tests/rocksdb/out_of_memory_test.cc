@@ -15,7 +15,7 @@
 #include "rocksdb/env.h"
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"
-#include "tests/util/failing_new.h"
+#include "tests/util/replaced_new.h"
 #include "util/range/range_part.h"
 
 namespace deltabloom::testing {

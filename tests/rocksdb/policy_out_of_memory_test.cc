@@ -19,7 +19,7 @@
 #include "engines/rocksdb/policy/register.h"
 #include "tests/rocksdb/line_logger.h"
 #include "tests/rocksdb/test_db.h"
-#include "tests/util/failing_new.h"
+#include "tests/util/replaced_new.h"
 
 // RocksDB's cache leaks its tables when it gets no memory for the next one.
 extern "C" __attribute__((visibility("default"))) const char*

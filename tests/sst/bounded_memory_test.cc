@@ -4,7 +4,7 @@
 
 #include "table/sst/sst.h"
 #include "tests/sst/crafted.h"
-#include "tests/util/counted_new.h"
+#include "tests/util/replaced_new.h"
 
 namespace deltabloom::internal {
 namespace {

@@ -1,8 +1,8 @@
-#include "tests/util/counted_new.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+
+#include "tests/util/replaced_new.h"
 
 namespace {
 

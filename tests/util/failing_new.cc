@@ -1,8 +1,8 @@
-#include "tests/util/failing_new.h"
-
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+
+#include "tests/util/replaced_new.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "deltabloom/filter.h"
-#include "tests/util/counted_new.h"
+#include "tests/util/replaced_new.h"
 
 namespace deltabloom::internal {
 namespace {

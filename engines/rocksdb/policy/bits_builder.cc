@@ -11,7 +11,7 @@
 #include "rocksdb/env.h"
 #include "util/cpu.h"
 #include "util/hash64.h"
-#include "util/number_text.h"
+#include "util/json.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {

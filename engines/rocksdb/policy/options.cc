@@ -6,7 +6,6 @@
 
 #include "util/json.h"
 #include "util/layouts/layout.h"
-#include "util/number_text.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {

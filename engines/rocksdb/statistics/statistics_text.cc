@@ -8,7 +8,6 @@
 #include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "util/json.h"
-#include "util/number_text.h"
 #include "util/rates/allocation.h"
 #include "util/version.h"
 

@@ -1,0 +1,34 @@
+// Test programs that replace operator new: one links counted_new.cc, which
+// counts the memory, or failing_new.cc, in which allocations fail on request
+// (linked with --wrap=calloc, those by calloc too).
+#ifndef DELTABLOOM_TESTS_UTIL_REPLACED_NEW_H_
+#define DELTABLOOM_TESTS_UTIL_REPLACED_NEW_H_
+
+#include <cstddef>
+
+namespace deltabloom::test {
+
+// --- counted_new.cc --------------------------------------------------------
+
+size_t LiveBytes();
+
+// The most at a time since the last call of ResetPeak.
+size_t PeakBytes();
+void ResetPeak();
+
+// Calls of operator new so far, and the largest block since ResetPeak.
+size_t Allocations();
+size_t LargestBlock();
+
+// --- failing_new.cc --------------------------------------------------------
+
+// Lets allocation `number` from now on, the first being 0, fail, once; the ones
+// before and after it succeed. A negative number lets none fail.
+void FailAllocation(long number);
+
+// Whether it has come to that one.
+bool AllocationFailed();
+
+}  // namespace deltabloom::test
+
+#endif  // DELTABLOOM_TESTS_UTIL_REPLACED_NEW_H_
