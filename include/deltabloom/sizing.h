@@ -66,7 +66,7 @@ DELTABLOOM_EXPORT uint64_t KeysForRate(const BloomSize& size, double rate);
 // `keys` keys at `bits_per_key`, with the fallback of its layout and whole
 // blocks; kAuto is compact, as in FilterBuilder. Sources:
 //   classic  theory times an excess measured for up to a million keys
-//            (`script/study classic`), of the worst sizes; beyond a million
+//            (`script/study rates`), of the worst sizes; beyond a million
 //            the excess is constant, beyond 43 bits per key, where the number
 //            of probes is constant, theory alone. Plus keys / 2^32.
 //   local    an exact formula for its probes (docs/design.md)
