@@ -37,13 +37,6 @@ class Key {
   char bytes_[16];
 };
 
-class SharedFilter {
- public:
-  virtual ~SharedFilter() = default;
-  virtual void Add(std::string_view key) = 0;
-  virtual bool MayMatch(std::string_view key) const = 0;
-};
-
 ConcurrentFilterOptions ConcurrentOptions() {
   ConcurrentFilterOptions options;
   options.expected_keys = kKeys;
@@ -51,21 +44,19 @@ ConcurrentFilterOptions ConcurrentOptions() {
   return options;
 }
 
-class Concurrent : public SharedFilter {
+class Concurrent {
  public:
-  void Add(std::string_view key) override { filter_.Add(key); }
-  bool MayMatch(std::string_view key) const override {
-    return filter_.MayMatch(key);
-  }
+  void Add(std::string_view key) { filter_.Add(key); }
+  bool MayMatch(std::string_view key) const { return filter_.MayMatch(key); }
 
  private:
   ConcurrentFilter filter_{ConcurrentOptions()};
 };
 
-class Guava : public SharedFilter {
+class Guava {
  public:
-  void Add(std::string_view key) override { filter_.Put(key); }
-  bool MayMatch(std::string_view key) const override {
+  void Add(std::string_view key) { filter_.Put(key); }
+  bool MayMatch(std::string_view key) const {
     return filter_.MightContain(key);
   }
 
@@ -109,9 +100,9 @@ class LineBits {
 };
 
 // As RocksDB's memtable does it: a fetch_or for words that lack a bit.
-class LikeMemtable : public SharedFilter {
+class LikeMemtable {
  public:
-  void Add(std::string_view key) override {
+  void Add(std::string_view key) {
     line_.ForEachWord(key, [this](uint64_t word, uint64_t mask) {
       if ((words_[word].load(std::memory_order_relaxed) & mask) != mask) {
         words_[word].fetch_or(mask, std::memory_order_relaxed);
@@ -120,7 +111,7 @@ class LikeMemtable : public SharedFilter {
     });
   }
 
-  bool MayMatch(std::string_view key) const override {
+  bool MayMatch(std::string_view key) const {
     bool may_match = true;
     line_.ForEachWord(key, [&](uint64_t word, uint64_t mask) {
       may_match = (words_[word].load(std::memory_order_relaxed) & mask) == mask;
@@ -137,15 +128,15 @@ class LikeMemtable : public SharedFilter {
 
 // The same bits without atomic operations, protected by a mutex. The hash is
 // computed outside.
-class MutexBitmap : public SharedFilter {
+class MutexBitmap {
  public:
-  void Add(std::string_view key) override {
+  void Add(std::string_view key) {
     const Words words = WordsOf(key);
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& [word, mask] : words.all) words_[word] |= mask;
   }
 
-  bool MayMatch(std::string_view key) const override {
+  bool MayMatch(std::string_view key) const {
     const Words words = WordsOf(key);
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& [word, mask] : words.all) {
@@ -189,8 +180,8 @@ void ForMyShare(benchmark::State& state, Fn fn) {
 template <typename Filter>
 void Register(const std::string& name) {
   // Thread 0 makes the filters before the loop, at whose start all meet.
-  static std::unique_ptr<SharedFilter> fresh;
-  static std::unique_ptr<SharedFilter> full;
+  static std::unique_ptr<Filter> fresh;
+  static std::unique_ptr<Filter> full;
   const auto add = [](benchmark::State& state) {
     if (state.thread_index() == 0) fresh = std::make_unique<Filter>();
     ForMyShare(state, [](uint64_t number) { fresh->Add(Key(number)); });

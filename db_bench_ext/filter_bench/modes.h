@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "db_bench_ext/filter_bench/lookups.h"
 #include "db_bench_ext/filter_bench/options.h"
 
 namespace deltabloom::bench {
@@ -47,6 +48,16 @@ void RegisterMeasurement(const std::string& name, uint64_t keys,
 
 // Sets the counter kNsPerKey to the median of the iterations.
 void SetNsPerKey(std::vector<double> iterations, benchmark::State* state);
+
+// Registers lookups, in as many threads as the options say; what is passed must
+// outlive them.
+void RegisterLookups(const std::string& name, const LookupKind& kind,
+                     const std::vector<BuiltFilter>& filters,
+                     const KeyMaker& maker, const Options& options,
+                     bool all_hits_match);
+
+// The rate, its error and the samples, as counters.
+std::map<std::string, double> FiguresOf(const Rate& rate);
 
 inline double NanosecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::nano>(

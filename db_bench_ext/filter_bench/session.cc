@@ -9,8 +9,6 @@
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/filter_bench/competitors.h"
-#include "db_bench_ext/filter_bench/filters.h"
-#include "db_bench_ext/filter_bench/lookups.h"
 #include "db_bench_ext/filter_bench/modes.h"
 
 namespace deltabloom::bench {
@@ -154,14 +152,11 @@ class Contestant {
     const auto filters = static_cast<double>(filters_.size());
     const auto keys = static_cast<double>(setting_.keys);
     const Rate rate = MeasureFalsePositives(filters_, maker_, options_.samples);
-    std::map<std::string, double> figures = {
-        {"stored_bits_per_key", bits / filters / keys},
-        {"false_positive_rate", rate.Value()},
-        {"false_positive_error", BinomialError(rate.Value(), rate.samples)},
-        {"false_positive_samples", static_cast<double>(rate.samples)},
-        {"build_bytes_per_key", static_cast<double>(MeasureBuildBytes(
-                                    competitor_, maker_, setting_.keys)) /
-                                    keys}};
+    std::map<std::string, double> figures = FiguresOf(rate);
+    figures["stored_bits_per_key"] = bits / filters / keys;
+    figures["build_bytes_per_key"] = static_cast<double>(MeasureBuildBytes(
+                                         competitor_, maker_, setting_.keys)) /
+                                     keys;
     if (has_formula) {
       figures["theoretical_false_positive_rate"] = formula / filters;
     }
@@ -176,13 +171,9 @@ class Contestant {
     for (const LookupKind& kind : AllLookupKinds()) {
       const bool single = kind.choice == Choice::kSingle;
       if (!single && ManyFilters(options_, setting_.keys) == 0) continue;
-      auto* const registered = benchmark::RegisterBenchmark(
-          setting_.NameOf(kind.name, entry_.name).c_str(),
-          [this, &kind, single](benchmark::State& state) {
-            TimeLookups(kind, single ? filters_ : many_, &state);
-          });
-      registered->UseManualTime();
-      for (const int threads : options_.threads) registered->Threads(threads);
+      RegisterLookups(setting_.NameOf(kind.name, entry_.name), kind,
+                      single ? filters_ : many_, maker_, options_,
+                      !entry_.is_floor);
     }
     if (entry_.is_floor) return;
     static std::atomic<uint64_t> next_first{kFirstOfBuilds};
@@ -207,30 +198,6 @@ class Contestant {
                : BuildFilter(competitor_, maker_, first, keys);
   }
 
-  void TimeLookups(const LookupKind& kind,
-                   const std::vector<BuiltFilter>& filters,
-                   benchmark::State* state) const {
-    static std::atomic<uint64_t> stream{0};
-    LookupLoop loop(kind, filters, maker_, options_.batch, ++stream);
-    // The median of the chunks counts, so one long interruption does not.
-    std::vector<double> chunk_ns;
-    uint64_t lookups = 0;
-    for (auto unused : *state) {
-      static_cast<void>(unused);
-      loop.Prepare();
-      const double seconds = loop.Run();
-      state->SetIterationTime(seconds);
-      chunk_ns.push_back(seconds * 1e9 / static_cast<double>(loop.Lookups()));
-      lookups += loop.Lookups();
-    }
-    if (kind.presence == Presence::kHit && !entry_.is_floor &&
-        loop.Matches() != lookups) {
-      state->SkipWithError("an added key was rejected");
-    }
-    benchmark::DoNotOptimize(loop.Matches());
-    SetNsPerKey(std::move(chunk_ns), state);
-  }
-
   const Options& options_;
   const Setting setting_;
   const CompetitorEntry& entry_;
@@ -241,6 +208,43 @@ class Contestant {
 };
 
 }  // namespace
+
+std::map<std::string, double> FiguresOf(const Rate& rate) {
+  return {{"false_positive_rate", rate.Value()},
+          {"false_positive_error", BinomialError(rate.Value(), rate.samples)},
+          {"false_positive_samples", static_cast<double>(rate.samples)}};
+}
+
+void RegisterLookups(const std::string& name, const LookupKind& kind,
+                     const std::vector<BuiltFilter>& filters,
+                     const KeyMaker& maker, const Options& options,
+                     bool all_hits_match) {
+  static std::atomic<uint64_t> stream{0};
+  const auto run = [&, all_hits_match,
+                    batch = options.batch](benchmark::State& state) {
+    LookupLoop loop(kind, filters, maker, batch, ++stream);
+    // The median of the chunks counts, so one long interruption does not.
+    std::vector<double> chunk_ns;
+    uint64_t lookups = 0;
+    for (auto unused : state) {
+      static_cast<void>(unused);
+      loop.Prepare();
+      const double seconds = loop.Run();
+      state.SetIterationTime(seconds);
+      chunk_ns.push_back(seconds * 1e9 / static_cast<double>(loop.Lookups()));
+      lookups += loop.Lookups();
+    }
+    if (all_hits_match && kind.presence == Presence::kHit &&
+        loop.Matches() != lookups) {
+      state.SkipWithError("an added key was rejected");
+    }
+    benchmark::DoNotOptimize(loop.Matches());
+    SetNsPerKey(std::move(chunk_ns), &state);
+  };
+  auto* const registered = benchmark::RegisterBenchmark(name.c_str(), run);
+  registered->UseManualTime();
+  for (const int threads : options.threads) registered->Threads(threads);
+}
 
 void MeasureFilters(const Options& options, Collector* collector) {
   CheckMemory(options);
