@@ -24,7 +24,7 @@ def figure(rows, columns, width, height, **options):
 
 
 def tidy(axes, grid=True):
-    """No frame but the two axes, and a grid behind the figures."""
+    """No frame except the two axes, and a grid under the figures."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(colors=INK)
     if grid:
@@ -94,7 +94,7 @@ def filter_bars(axes, names, values, label, errors=None):
 
 
 def margins(made, left, right, bottom, top):
-    """Leaves so many inches around the axes. To let matplotlib find them takes
+    """Sets the margins in inches. To let matplotlib find them takes
     as long as to draw."""
     width, height = made.get_size_inches()
     made.subplots_adjust(left / width, bottom / height, 1 - right / width, 1 - top / height)

@@ -8,7 +8,7 @@ UNFINISHED = ".unfinished"
 
 def write(path, content):
     """Text or bytes, under a name of its own until it is whole. OSError names
-    the file that was asked for."""
+    the file to be written."""
     path = pathlib.Path(path)
     part = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
     try:

@@ -29,18 +29,17 @@ const std::vector<LookupKind>& AllLookupKinds() {
 
 LookupLoop::LookupLoop(const LookupKind& kind,
                        const std::vector<BuiltFilter>& filters,
-                       const KeyMaker& maker, int batch, uint64_t stream)
+                       const KeyMaker& maker, uint64_t stream)
     : kind_(kind),
       filters_(filters),
       maker_(maker),
-      batch_(static_cast<size_t>(batch)),
       chunk_(maker),
       lookups_(chunk_.capacity()),
       random_(Mix(stream)),
       readers_(chunk_.capacity(), filters.front().reader.get()) {
   if (kind.form == Form::kDependent) lookups_ /= 2;
   if (kind.form != Form::kBatch) return;
-  lookups_ -= lookups_ % batch_;
+  lookups_ -= lookups_ % kBatch;
   slices_.resize(lookups_);
   for (size_t i = 0; i < lookups_; ++i) {
     slices_[i] = chunk_[i];
@@ -76,10 +75,10 @@ void LookupLoop::SetKey(size_t i, size_t filter) {
 
 void LookupLoop::Prepare() {
   if (kind_.form == Form::kBatch) {
-    for (size_t batch = 0; batch < lookups_ / batch_; ++batch) {
+    for (size_t batch = 0; batch < lookups_ / kBatch; ++batch) {
       const size_t filter = NextFilter();
       readers_[batch] = filters_[filter].reader.get();
-      for (size_t i = 0; i < batch_; ++i) SetKey(batch * batch_ + i, filter);
+      for (size_t i = 0; i < kBatch; ++i) SetKey(batch * kBatch + i, filter);
     }
     return;
   }
@@ -134,24 +133,24 @@ uint64_t LookupLoop::RunDependent() {
 }
 
 uint64_t LookupLoop::RunBatch(size_t first, FilterBitsReader* reader) {
-  bool answers[kMaxBatch];
-  reader->MayMatch(static_cast<int>(batch_), pointers_.data() + first, answers);
+  bool answers[kBatch];
+  reader->MayMatch(static_cast<int>(kBatch), pointers_.data() + first, answers);
   uint64_t matches = 0;
-  for (size_t i = 0; i < batch_; ++i) matches += answers[i];
+  for (size_t i = 0; i < kBatch; ++i) matches += answers[i];
   return matches;
 }
 
 uint64_t LookupLoop::RunBatches() {
   FilterBitsReader* reader = readers_[0];
   uint64_t matches = 0;
-  for (size_t i = 0; i < lookups_; i += batch_) matches += RunBatch(i, reader);
+  for (size_t i = 0; i < lookups_; i += kBatch) matches += RunBatch(i, reader);
   return matches;
 }
 
 uint64_t LookupLoop::RunBatchesMany() {
   uint64_t matches = 0;
-  for (size_t i = 0; i < lookups_; i += batch_) {
-    matches += RunBatch(i, readers_[i / batch_]);
+  for (size_t i = 0; i < lookups_; i += kBatch) {
+    matches += RunBatch(i, readers_[i / kBatch]);
   }
   return matches;
 }

@@ -41,12 +41,12 @@ const std::vector<LookupKind>& AllLookupKinds();
 class LookupLoop {
  public:
   // The most keys that RocksDB's MultiGet looks up in one call of a filter.
-  static constexpr size_t kMaxBatch = 32;
+  static constexpr size_t kBatch = 32;
 
   // `filters` must outlive the loop. Loops with different `stream` look up
   // different keys.
   LookupLoop(const LookupKind& kind, const std::vector<BuiltFilter>& filters,
-             const KeyMaker& maker, int batch, uint64_t stream);
+             const KeyMaker& maker, uint64_t stream);
 
   // Makes the next keys.
   void Prepare();
@@ -73,7 +73,6 @@ class LookupLoop {
   const LookupKind& kind_;
   const std::vector<BuiltFilter>& filters_;
   const KeyMaker& maker_;
-  const size_t batch_;
   KeyChunk chunk_;
   uint64_t lookups_;
   uint64_t matches_ = 0;

@@ -64,8 +64,7 @@ void DescribeMachine(const Options& options, const std::string& command) {
            {"leveldb", std::to_string(leveldb::kMajorVersion) + "." +
                            std::to_string(leveldb::kMinorVersion)},
            {"command", command},
-           {"baseline", options.baseline},
-           {"batch", std::to_string(options.batch)},
+           {"baseline", options.competitors.front()},
            {"seed", std::to_string(options.seed)}}) {
     benchmark::AddCustomContext(name, value);
   }

@@ -75,7 +75,7 @@ void MeasureFilters(const Options& options, Collector* collector);
 // whole, with the public interface for engines of one's own.
 void MeasureArrangements(const Options& options, Collector* collector);
 
-// Range filters beside Bloom filters of prefixes: false positives and times
+// Range filters and Bloom filters of prefixes: false positives and times
 // over the length of ranges.
 void MeasureRanges(const Options& options, Collector* collector);
 

@@ -18,7 +18,7 @@ script/bench --report [DIR] measures every figure in parts and writes tables.
 
 Google Benchmark does the timing and writes the JSON; its options are accepted:
 --benchmark_filter=REGEX, --benchmark_min_time=SECONDS, --benchmark_list_tests
-and the rest of its manual, but for its files and formats (use --json).
+and the rest of its manual, except its files and formats (use --json).
 DELTABLOOM_CPU=portable|avx2|avx512 lowers the instructions that Deltabloom's
 kernels may use.
 
@@ -27,7 +27,7 @@ filter itself); fp the false-positive rate with its binomial standard error;
 theory the rate by the layout's formula; b/inf the stored bits per bit of
 information, log2(1/fp). All others are ns per key and thread: lookups of absent
 keys (miss), added keys (hit), both at random (mixed), of absent keys where each
-depends on the answer before it (dependent), in batches (batch), and in a filter
+depends on the answer before it (dependent), in batches of 32 (batch), and in a filter
 chosen among many of 0.6 to 1.4 times as many keys, evenly (random) or 80 % of
 them in 20 % of the filters (skewed). They include the call, the loop and the
 key: compare the floors.
@@ -45,13 +45,11 @@ std::vector<std::string> FilterNames(bool with_only_named) {
   return names;
 }
 
-std::string CheckedCompetitor(const char* option, const std::string& name,
-                              const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), name) == known.end()) {
-    throw UsageError(std::string(option) + ": unknown competitor '" + name +
-                     "': use " + JoinList(known));
-  }
-  return name;
+std::string CheckedCompetitor(const std::string& name) {
+  const std::vector<std::string> known = FilterNames(true);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return name;
+  throw UsageError("--competitors: unknown competitor '" + name + "': use " +
+                   JoinList(known));
 }
 
 KeyKind ParseKeyKind(const std::string& name) {
@@ -100,16 +98,12 @@ void Declare(CLI::App* app, Options* options) {
   declare.Text("--competitors",
                "Filters, by name: " + JoinList(FilterNames(true)) +
                    " (default: all but deltabloom-leveldb and its like, "
-                   "-seeded, -lowercase and -counted)",
+                   "-seeded, -lowercase and -counted); ratios refer to the "
+                   "first",
                [options](const std::string& list) {
                  options->competitors = ParseList<std::string>(
-                     "--competitors", list, [](const std::string& name) {
-                       return CheckedCompetitor("--competitors", name,
-                                                FilterNames(true));
-                     });
+                     "--competitors", list, CheckedCompetitor);
                });
-  app->add_option("--baseline", options->baseline,
-                  "The competitor that ratios refer to (default: the first)");
   declare.Counts("--keys", 1, 2'000'000'000, &options->keys,
                  "Keys per filter (default: 1k,100k,1M,10M)");
   declare.Text("--bits-per-key", "Bits per key, 1 to 100 (default: 10)",
@@ -129,8 +123,6 @@ void Declare(CLI::App* app, Options* options) {
                });
   declare.Counts("--threads", 1, 256, &options->threads,
                  "Threads that look up at the same time (default: 1)");
-  declare.Count("--batch", 1, 32, &options->batch,
-                "Keys per batch, 1 to 32 (default: 32)");
   declare.Count("--many-filter-keys", 0, 1'000'000'000,
                 &options->many_filter_keys,
                 "Keys in all filters together where a lookup chooses among "
@@ -152,7 +144,7 @@ void Declare(CLI::App* app, Options* options) {
   app->add_flag(
       "--ranges", options->ranges,
       "Measure range filters instead: empty ranges over their length, "
-      "beside Bloom filters of prefixes (default: 1M keys, 8 to 24 "
+      "and Bloom filters of prefixes (default: 1M keys, 8 to 24 "
       "bits per key, 100k samples)");
   app->add_flag("--quick",
                 "Fewer and shorter runs: less than a minute with the defaults");
@@ -238,10 +230,6 @@ bool ParseOptions(std::vector<std::string> arguments, Options* options) {
   SetDefaults(arguments, options);
   TakeBenchmarkOptions(&arguments, options);
   if (!ParseCommandLine(std::move(arguments), &app)) return false;
-  if (options->baseline.empty()) {
-    options->baseline = options->competitors.front();
-  }
-  CheckedCompetitor("--baseline", options->baseline, options->competitors);
   const size_t smallest = KeyMaker::SmallestSize(options->key_kind);
   for (const size_t size : options->key_bytes) {
     if (size >= smallest) continue;

@@ -24,13 +24,11 @@ struct Setting {
 
 struct Options {
   std::vector<std::string> competitors;  // names, in the order of tables
-  std::string baseline;                  // the competitor that ratios refer to
   std::vector<uint64_t> keys = {1000, 100'000, 1'000'000, 10'000'000};
   std::vector<size_t> key_bytes = {16};
   std::vector<double> bits_per_key = {10};
   std::vector<int> threads = {1};
   KeyKind key_kind = KeyKind::kRandom;
-  int batch = 32;
   uint64_t many_filter_keys = 4'000'000;  // in all filters together
   uint64_t samples = 4'000'000;           // at most, for false positives
   int repetitions = 5;

@@ -1,4 +1,4 @@
-// Range filters beside Bloom filters of prefixes.
+// Range filters and, to compare, Bloom filters of prefixes.
 #include <algorithm>
 #include <cmath>
 #include <fstream>

@@ -1,5 +1,5 @@
-// redis_bench: checks, adds and the upload of filters in Redis, beside the
-// commands that one would write by hand. A Google Benchmark program: its
+// redis_bench: checks, adds and the upload of filters in Redis, compared with
+// the commands that one would write by hand. A Google Benchmark program: its
 // options and formats are Google Benchmark's. script/bench --redis starts a
 // server for it; DELTABLOOM_REDIS_PORT names its port. Overwrites the keys
 // deltabloom-bench*.

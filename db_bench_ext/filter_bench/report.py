@@ -6,7 +6,7 @@
 
 The first prints the tables of one run. The second runs filter_bench part by part
 (25 minutes) and writes report.md, plots and the JSON of the parts into DIR
-(default: a folder beside the program). A report that was interrupted continues
+(default: next to the program). A report that was interrupted continues
 with the parts that are missing. Further options go to filter_bench and replace
 those of the parts."""
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstdio>
 #include <fstream>
 #include <memory>
 #include <stdexcept>
@@ -28,16 +27,6 @@ constexpr uint64_t kFirstOfMany = uint64_t{1} << 40;
 constexpr uint64_t kFirstOfBuilds = uint64_t{1} << 42;
 
 constexpr uint64_t kMaxFalseNegativeSamples = 1'000'000;
-constexpr double kReportedBytes = 1e9;
-
-double AvailableMemory() {
-  std::ifstream file("/proc/meminfo");
-  double kilobytes = HUGE_VAL;
-  for (std::string word; file >> word;) {
-    if (word == "MemAvailable:") file >> kilobytes;
-  }
-  return kilobytes * 1024;
-}
 
 uint64_t RateFilters(const Options& options, uint64_t keys) {
   const uint64_t all = std::min(kRateKeys, options.samples);
@@ -62,38 +51,34 @@ std::vector<const CompetitorEntry*> Selected(const Options& options) {
   return selected;
 }
 
-double MemoryOf(const Options& options, const Setting& setting) {
-  const auto keys = static_cast<double>(setting.keys);
-  const auto filters = static_cast<double>(RateFilters(options, setting.keys) +
-                                           ManyFilters(options, setting.keys));
-  double kept = 0;
-  double building = 0;
-  for (const CompetitorEntry* entry : Selected(options)) {
-    // With RocksDB's rounding and the objects.
-    kept += filters * (keys * setting.bits_per_key / 8 * 1.1 + 512);
-    const auto key_bytes = static_cast<double>(setting.key_bytes);
-    building = std::max(
-        building, keys * (entry->build_bytes_per_key +
-                          (entry->builder_keeps_keys ? 3 * key_bytes : 0)));
-  }
-  return kept + building;
-}
-
+// Throws std::runtime_error if a setting needs more memory than there is.
 void CheckMemory(const Options& options) {
-  const double available = AvailableMemory();
+  double available = HUGE_VAL;
+  std::ifstream file("/proc/meminfo");
+  for (std::string word; file >> word;) {
+    if (word == "MemAvailable:" && file >> available) available *= 1024;
+  }
   for (const Setting& setting : options.Settings()) {
-    const double bytes = MemoryOf(options, setting);
-    if (bytes <= kReportedBytes && bytes <= available) continue;
-    const std::string text = WithThousands(setting.keys) +
-                             " keys per filter need up to " +
-                             Fixed(bytes / 1e9, 1) + " GB of memory (" +
-                             Fixed(available / 1e9, 1) + " GB free)";
-    if (bytes > available) {
-      throw std::runtime_error(text + ": use fewer --keys or --competitors");
+    const auto keys = static_cast<double>(setting.keys);
+    const auto filters =
+        static_cast<double>(RateFilters(options, setting.keys) +
+                            ManyFilters(options, setting.keys));
+    double building = 0;
+    for (const CompetitorEntry* entry : Selected(options)) {
+      const size_t kept = entry->builder_keeps_keys ? setting.key_bytes : 0;
+      building = std::max(building, keys * (entry->build_bytes_per_key +
+                                            3 * static_cast<double>(kept)));
     }
-    if (!options.only_list) {
-      std::fprintf(stderr, "filter_bench: %s\n", text.c_str());
-    }
+    // With RocksDB's rounding and the objects.
+    const double filter = keys * setting.bits_per_key / 8 * 1.1 + 512;
+    const double bytes =
+        filters * filter * static_cast<double>(Selected(options).size()) +
+        building;
+    if (bytes <= available) continue;
+    throw std::runtime_error(
+        WithThousands(setting.keys) + " keys per filter need up to " +
+        Fixed(bytes / 1e9, 1) + " GB of memory (" + Fixed(available / 1e9, 1) +
+        " GB free): use fewer --keys or --competitors");
   }
 }
 
@@ -220,9 +205,8 @@ void RegisterLookups(const std::string& name, const LookupKind& kind,
                      const KeyMaker& maker, const Options& options,
                      bool all_hits_match) {
   static std::atomic<uint64_t> stream{0};
-  const auto run = [&, all_hits_match,
-                    batch = options.batch](benchmark::State& state) {
-    LookupLoop loop(kind, filters, maker, batch, ++stream);
+  const auto run = [&, all_hits_match](benchmark::State& state) {
+    LookupLoop loop(kind, filters, maker, ++stream);
     // The median of the chunks counts, so one long interruption does not.
     std::vector<double> chunk_ns;
     uint64_t lookups = 0;

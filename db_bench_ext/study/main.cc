@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/study/string_hashes.h"
 #include "db_bench_ext/study/studies.h"
 
 namespace deltabloom::study {

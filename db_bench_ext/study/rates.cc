@@ -1,4 +1,4 @@
-// False positives: of the classic layout beside the formula, of every layout
+// False positives: of the classic layout and of the formula, of every layout
 // over the number of keys, and of classic filters over their exact size.
 #include <algorithm>
 #include <cmath>

@@ -1,34 +1,30 @@
-#include "db_bench_ext/study/string_hashes.h"
+#include "db_bench_ext/study/studies.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <string>
 
-#include "util/coding.h"
 #include "util/hash.h"
 #include "util/hash64.h"
+#include "util/siphash.h"
 
 namespace deltabloom::study {
 namespace {
 
 uint32_t Byte(char c) { return static_cast<unsigned char>(c); }
 
-uint32_t Sdbm(std::string_view key) {
-  uint32_t h = 0;
-  for (char c : key) h = Byte(c) + (h << 6) + (h << 16) - h;
+// A hash that takes one byte after the other.
+template <typename Step>
+uint32_t Fold(std::string_view key, uint32_t start, Step step) {
+  uint32_t h = start;
+  for (char c : key) h = step(h, Byte(c));
   return h;
 }
 
 uint32_t SimplifiedMurmur(std::string_view key) {
   return internal::LevelDBHash(key.data(), key.size(),
                                internal::kBloomHashSeed);
-}
-
-uint32_t Js(std::string_view key) {
-  uint32_t h = 1315423911;
-  for (char c : key) h ^= (h << 5) + Byte(c) + (h >> 2);
-  return h;
 }
 
 // Four bits at a time; the top four are folded back, so 28 bits remain.
@@ -59,12 +55,6 @@ uint32_t Murmur2(std::string_view key) {
                                internal::kBloomHashSeed);
 }
 
-uint32_t Bkdr(std::string_view key) {
-  uint32_t h = 0;
-  for (char c : key) h = h * 131 + Byte(c);
-  return h;
-}
-
 uint32_t CalcNr(std::string_view key) {
   uint32_t h = 1;
   uint32_t step = 4;
@@ -86,19 +76,6 @@ uint32_t Ap(std::string_view key) {
   return h;
 }
 
-// Shifts seven bits a byte and never folds: only the last five bytes count.
-uint32_t Bp(std::string_view key) {
-  uint32_t h = 0;
-  for (char c : key) h = (h << 7) ^ Byte(c);
-  return h;
-}
-
-uint32_t Fnv1a(std::string_view key) {
-  uint32_t h = 2166136261u;
-  for (char c : key) h = (h ^ Byte(c)) * 16777619u;
-  return h;
-}
-
 uint32_t Rs(std::string_view key) {
   uint32_t h = 0;
   uint32_t multiplier = 63689;
@@ -109,79 +86,15 @@ uint32_t Rs(std::string_view key) {
   return h;
 }
 
-uint32_t Djb(std::string_view key) {
-  uint32_t h = 5381;
-  for (char c : key) h = h * 33 + Byte(c);
-  return h;
-}
-
-uint32_t Djb2(std::string_view key) {
-  uint32_t h = 5381;
-  for (char c : key) h = (h * 33) ^ Byte(c);
-  return h;
-}
-
-uint32_t Dek(std::string_view key) {
-  auto h = static_cast<uint32_t>(key.size());
-  for (char c : key) h = (h << 5) ^ (h >> 27) ^ Byte(c);
-  return h;
-}
-
-uint64_t RotateLeft(uint64_t x, int by) { return x << by | x >> (64 - by); }
-
-struct SipState {
-  uint64_t v0, v1, v2, v3;
-
-  void Round() {
-    v0 += v1;
-    v1 = RotateLeft(v1, 13) ^ v0;
-    v0 = RotateLeft(v0, 32);
-    v2 += v3;
-    v3 = RotateLeft(v3, 16) ^ v2;
-    v0 += v3;
-    v3 = RotateLeft(v3, 21) ^ v0;
-    v2 += v1;
-    v1 = RotateLeft(v1, 17) ^ v2;
-    v2 = RotateLeft(v2, 32);
-  }
-
-  void Absorb(uint64_t word) {
-    v3 ^= word;
-    Round();
-    Round();
-    v0 ^= word;
-  }
-};
-
-// `fold` maps each byte first: the identity, or ASCII to lower case.
-template <typename Fold>
-uint64_t SipHash(std::string_view key, Fold fold) {
-  constexpr uint64_t kKey0 = 0x0706050403020100;
-  constexpr uint64_t kKey1 = 0x0f0e0d0c0b0a0908;
-  SipState state{0x736f6d6570736575 ^ kKey0, 0x646f72616e646f6d ^ kKey1,
-                 0x6c7967656e657261 ^ kKey0, 0x7465646279746573 ^ kKey1};
-  uint64_t word = 0;
-  for (size_t i = 0; i < key.size(); ++i) {
-    word |= uint64_t{fold(static_cast<unsigned char>(key[i]))} << (8 * (i % 8));
-    if (i % 8 == 7) {
-      state.Absorb(word);
-      word = 0;
-    }
-  }
-  state.Absorb(word | uint64_t{key.size() & 0xff} << 56);
-  state.v2 ^= 0xff;
-  for (int i = 0; i < 4; ++i) state.Round();
-  return state.v0 ^ state.v1 ^ state.v2 ^ state.v3;
-}
-
 uint32_t Sip(std::string_view key) {
   return static_cast<uint32_t>(SipHash24(key));
 }
 
 uint32_t SipNoCase(std::string_view key) {
-  return static_cast<uint32_t>(SipHash(key, [](unsigned char c) {
-    return static_cast<unsigned char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
-  }));
+  std::string lower(key);
+  for (char& c : lower)
+    c = static_cast<char>(c >= 'A' && c <= 'Z' ? c | 32 : c);
+  return Sip(lower);
 }
 
 uint32_t Xxh3(std::string_view key) {
@@ -195,26 +108,71 @@ uint32_t Ours64(std::string_view key) {
 }  // namespace
 
 uint64_t SipHash24(std::string_view key) {
-  return SipHash(key, [](unsigned char c) { return c; });
+  return internal::SipHash({0x0706050403020100, 0x0f0e0d0c0b0a0908}, key);
 }
 
 const std::vector<StringHash>& StringHashes() {
   static const std::vector<StringHash> hashes = {
-      {"SDBMHash", Sdbm, "sdbm database library"},
+      {"SDBMHash",
+       [](std::string_view key) {
+         return Fold(key, 0, [](uint32_t h, uint32_t c) {
+           return c + (h << 6) + (h << 16) - h;
+         });
+       },
+       "sdbm database library"},
       {"SimMurMurHash", SimplifiedMurmur, "LevelDB, util/hash.cc"},
-      {"JSHash", Js, "Justin Sobel"},
+      {"JSHash",
+       [](std::string_view key) {
+         return Fold(key, 1315423911, [](uint32_t h, uint32_t c) {
+           return h ^ ((h << 5) + c + (h >> 2));
+         });
+       },
+       "Justin Sobel"},
       {"PJW", Pjw, "Aho, Sethi, Ullman: Compilers (P. J. Weinberger)"},
       {"MurMurHash2", Murmur2, "Austin Appleby"},
       {"ELFHash", Elf, "System V ABI, symbol hash of ELF"},
-      {"BKDRHash", Bkdr, "Kernighan, Ritchie; multiplier 131"},
+      {"BKDRHash",
+       [](std::string_view key) {
+         return Fold(key, 0,
+                     [](uint32_t h, uint32_t c) { return h * 131 + c; });
+       },
+       "Kernighan, Ritchie; multiplier 131"},
       {"CalcNrHash", CalcNr, "MySQL's string hash: h and a growing step"},
       {"APHash", Ap, "Arash Partow"},
-      {"BPHash", Bp, "shift by 7 and xor"},
-      {"FNVHash", Fnv1a, "Fowler, Noll, Vo: FNV-1a, 32 bits"},
+      // Never folds: only the last five bytes count.
+      {"BPHash",
+       [](std::string_view key) {
+         return Fold(key, 0,
+                     [](uint32_t h, uint32_t c) { return (h << 7) ^ c; });
+       },
+       "shift by 7 and xor"},
+      {"FNVHash",
+       [](std::string_view key) {
+         return Fold(key, 2166136261u, [](uint32_t h, uint32_t c) {
+           return (h ^ c) * 16777619u;
+         });
+       },
+       "Fowler, Noll, Vo: FNV-1a, 32 bits"},
       {"RSHash", Rs, "Robert Sedgewick: Algorithms in C"},
-      {"DJB", Djb, "D. J. Bernstein: times 33 plus"},
-      {"DJB2Hash", Djb2, "D. J. Bernstein: times 33 xor"},
-      {"DEKHash", Dek, "D. E. Knuth: The Art of Computer Programming, 6.4"},
+      {"DJB",
+       [](std::string_view key) {
+         return Fold(key, 5381,
+                     [](uint32_t h, uint32_t c) { return h * 33 + c; });
+       },
+       "D. J. Bernstein: times 33 plus"},
+      {"DJB2Hash",
+       [](std::string_view key) {
+         return Fold(key, 5381,
+                     [](uint32_t h, uint32_t c) { return (h * 33) ^ c; });
+       },
+       "D. J. Bernstein: times 33 xor"},
+      {"DEKHash",
+       [](std::string_view key) {
+         return Fold(
+             key, static_cast<uint32_t>(key.size()),
+             [](uint32_t h, uint32_t c) { return (h << 5) ^ (h >> 27) ^ c; });
+       },
+       "D. E. Knuth: The Art of Computer Programming, 6.4"},
       {"SipHashNoCase", SipNoCase, "SipHash-2-4 over lower case"},
       {"SipHash", Sip, "Aumasson, Bernstein: SipHash-2-4"},
       {"XXH3", Xxh3, "Yann Collet: XXH3, 64 bits, low half"},

@@ -35,6 +35,23 @@ Json StudySizes(uint64_t max_keys, uint64_t queries, uint64_t seed);
 // util/layouts/classic/rate.cc.
 Json StudyClassicRates(uint64_t max_keys, uint64_t seed);
 
+// String hashes that filters and hash tables have used, written from their
+// public definitions, for comparison only: none of them is on disk anywhere.
+struct StringHash {
+  const char* name;
+  // The 32 bits that a filter would use: the value itself, or the low half of
+  // a 64-bit hash.
+  uint32_t (*hash)(std::string_view key);
+  const char* source;  // of the definition
+};
+
+// The seventeen of a published study in its order, then XXH3 and Deltabloom's.
+const std::vector<StringHash>& StringHashes();
+
+// SipHash-2-4 (Aumasson, Bernstein 2012) with the key 00 01 .. 0f of its
+// published vectors.
+uint64_t SipHash24(std::string_view key);
+
 // One row per key set and hash: nanoseconds per key, collisions and their
 // expected number, avalanche (of about `flipped_keys` keys, every bit in turn),
 // false positives of a filter with this hash.

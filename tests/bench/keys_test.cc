@@ -1,4 +1,4 @@
-// Keys are distinct, of the size asked for, and absent keys are not present.
+// Keys are distinct, of the given size, and absent keys are not present.
 #include "db_bench_ext/filter_bench/keys.h"
 
 #include <gtest/gtest.h>

@@ -10,11 +10,16 @@ M32 = 2**32
 M64 = 2**64
 
 
-def sdbm(key):
-    h = 0
-    for c in key:
-        h = (c + h * 65599) % M32
-    return h
+def fold(start, step):
+    """A hash that takes one byte after the other."""
+
+    def function(key):
+        h = start(key) if callable(start) else start
+        for c in key:
+            h = step(h, c) % M32
+        return h
+
+    return function
 
 
 def sim_murmur(key):
@@ -26,13 +31,6 @@ def sim_murmur(key):
     if whole < len(key):
         h = (h + int.from_bytes(key[whole:], "little")) * 0xC6A4A793 % M32
         h ^= h // 2**24
-    return h
-
-
-def js(key):
-    h = 1315423911
-    for c in key:
-        h ^= (h * 32 + c + h // 4) % M32
     return h
 
 
@@ -60,10 +58,6 @@ def murmur2(key):
     return h ^ (h // 2**15)
 
 
-def bkdr(key):
-    return sum(c * 131 ** (len(key) - 1 - i) for i, c in enumerate(key)) % M32
-
-
 def calc_nr(key):
     nr, add = 1, 4
     for c in key:
@@ -82,46 +76,11 @@ def ap(key):
     return h
 
 
-def bp(key):
-    h = 0
-    for c in key:
-        h = (h * 128 % M32) ^ c
-    return h
-
-
-def fnv1a(key):
-    h = 0x811C9DC5
-    for c in key:
-        h = (h ^ c) * 0x01000193 % M32
-    return h
-
-
 def rs(key):
     a, b, h = 63689, 378551, 0
     for c in key:
         h = (h * a + c) % M32
         a = a * b % M32
-    return h
-
-
-def djb(key):
-    h = 5381
-    for c in key:
-        h = (h * 33 + c) % M32
-    return h
-
-
-def djb2(key):
-    h = 5381
-    for c in key:
-        h = (h * 33 % M32) ^ c
-    return h
-
-
-def dek(key):
-    h = len(key) % M32
-    for c in key:
-        h = (h * 32 % M32) ^ (h // 2**27) ^ c
     return h
 
 
@@ -161,42 +120,27 @@ def siphash(key):
 
 
 HASHES = {
-    "SDBMHash": sdbm,
+    "SDBMHash": fold(0, lambda h, c: c + h * 65599),
     "SimMurMurHash": sim_murmur,
-    "JSHash": js,
+    "JSHash": fold(1315423911, lambda h, c: h ^ (h * 32 + c + h // 4) % M32),
     "PJW": pjw,
     "MurMurHash2": murmur2,
     "ELFHash": pjw,
-    "BKDRHash": bkdr,
+    "BKDRHash": fold(0, lambda h, c: h * 131 + c),
     "CalcNrHash": calc_nr,
     "APHash": ap,
-    "BPHash": bp,
-    "FNVHash": fnv1a,
+    "BPHash": fold(0, lambda h, c: (h * 128 % M32) ^ c),
+    "FNVHash": fold(0x811C9DC5, lambda h, c: (h ^ c) * 0x01000193),
     "RSHash": rs,
-    "DJB": djb,
-    "DJB2Hash": djb2,
-    "DEKHash": dek,
+    "DJB": fold(5381, lambda h, c: h * 33 + c),
+    "DJB2Hash": fold(5381, lambda h, c: (h * 33 % M32) ^ c),
+    "DEKHash": fold(len, lambda h, c: (h * 32 % M32) ^ (h // 2**27) ^ c),
     "SipHashNoCase": lambda key: siphash(key.lower()) % M32,
     "SipHash": lambda key: siphash(key) % M32,
 }
-KEYS = [
-    b"",
-    b"a",
-    b"A",
-    b"ab",
-    b"abc",
-    b"abcd",
-    b"foobar",
-    b"Hello, World",
-    b"0123456789",
-    b"user0000012345",
-    b"\x00",
-    b"\x80",
-    b"\xff\x80\x00",
-    bytes(range(64)),
-    bytes(range(255, 191, -1)),
-    b"The quick brown fox jumps over the lazy dog",
-]
+KEYS = [b"", b"a", b"A", b"ab", b"abc", b"abcd", b"foobar", b"Hello, World", b"0123456789",
+        b"user0000012345", b"\x00", b"\x80", b"\xff\x80\x00", bytes(range(64)),
+        bytes(range(255, 191, -1)), b"The quick brown fox jumps over the lazy dog"]  # fmt: skip
 
 if __name__ == "__main__":
     print("hash,key_hex,value_hex")

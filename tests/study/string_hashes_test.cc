@@ -1,10 +1,9 @@
-#include "db_bench_ext/study/string_hashes.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 
+#include "db_bench_ext/study/studies.h"
 #include "tests/csv.h"
 #include "util/hash64.h"
 
