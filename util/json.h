@@ -47,7 +47,7 @@ class JsonWriter {
   JsonWriter& Number(uint64_t number) {
     return Literal(std::to_string(number));
   }
-  // With so many significant digits.
+  // With this number of significant digits.
   JsonWriter& Number(double number, int digits);
 
   const std::string& text() const { return text_; }

@@ -64,7 +64,7 @@ struct LayoutRow {
 
   // Fills in a plan, in which `layout` and `keys` are set, for plan->keys keys
   // at millibits_per_key thousandths of a bit each. False: the layout does not
-  // support so many keys or pays too little, use the fallback.
+  // support this many keys or pays too little, use the fallback.
   bool (*plan)(uint32_t millibits_per_key, Plan* plan);
 
   // Enlarges the plan to the largest payload of at most `payload_limit` bytes

@@ -113,7 +113,7 @@ struct Allocation {
 double BitsAtPrice(const RateCurve& curve, const SortedRun& run, double price);
 
 // The price at which BitsAtPrice() gives the runs bits_per_key on average, or a
-// little less at a step. 0 if they have no use for so many bits; infinite for
+// little less at a step. 0 if they have no use for that many bits; infinite for
 // no bits, NaN and no keys.
 double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
                    double bits_per_key);
