@@ -21,14 +21,11 @@ constexpr char kNone[] = "none";
 constexpr char kRibbon[] = "rocksdb-ribbon";
 constexpr char kOurs[] = "deltabloom-";
 
-struct VariantName {
-  Variant variant;
-  const char* ending;
-};
-constexpr VariantName kVariants[] = {{Variant::kUniform, ""},
-                                     {Variant::kByHand, "-by-hand"},
-                                     {Variant::kLevels, "-levels"},
-                                     {Variant::kRange, "-range"}};
+constexpr std::pair<Variant, const char*> kVariants[] = {
+    {Variant::kUniform, ""},
+    {Variant::kByHand, "-by-hand"},
+    {Variant::kLevels, "-levels"},
+    {Variant::kRange, "-range"}};
 
 bool IsOurs(const std::string& filter) { return filter.rfind(kOurs, 0) == 0; }
 

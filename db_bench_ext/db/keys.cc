@@ -12,18 +12,14 @@ using bench::Mix;
 
 namespace {
 
-// Big-endian: the order of the text is that of the numbers.
-void Append(uint64_t number, std::string* text) {
-  for (int shift = 56; shift >= 0; shift -= 8) {
-    text->push_back(static_cast<char>(number >> shift & 0xff));
-  }
-}
-
+// Big-endian: the order of keys is that of the numbers.
 std::string MakeKey(uint64_t spread, uint64_t number) {
   std::string key;
-  key.reserve(16);
-  Append(spread, &key);
-  Append(number, &key);
+  for (const uint64_t word : {spread, number}) {
+    for (int shift = 56; shift >= 0; shift -= 8) {
+      key.push_back(static_cast<char>(word >> shift & 0xff));
+    }
+  }
   return key;
 }
 
@@ -43,7 +39,7 @@ std::string KeySet::RangeEnd(std::string_view key) const {
   for (size_t i = 0; i < 8; ++i) {
     spread = spread << 8 | static_cast<unsigned char>(key[i]);
   }
-  return MakeKey(spread + std::min(kMost / size_ / 64, kMost - spread), 0);
+  return MakeKey(spread + std::min(kMost / size_ / 4096, kMost - spread), 0);
 }
 
 std::string KeySet::Value(std::string_view key, size_t bytes) {

@@ -1,7 +1,6 @@
 // Builds RocksDB databases that differ in their filters only, looks the same
 // keys up in each, and reports the data blocks that each filter saves.
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,14 +29,13 @@ class Program {
   }
 
   Json Run() {
-    uint64_t all = 0, most = 0;
+    uint64_t bytes = 0;
     for (const TreePlan& plan : options_.trees) {
-      const uint64_t bytes = EstimateDiskBytes(plan, database_options_,
-                                               options_.contenders.size());
-      all += bytes;
-      most = std::max(most, bytes);
+      const uint64_t needed = EstimateDiskBytes(plan, database_options_,
+                                                options_.contenders.size());
+      bytes = options_.db.empty() ? std::max(bytes, needed) : bytes + needed;
     }
-    workspace_->RequireFreeBytes(options_.db.empty() ? most : all);
+    workspace_->RequireFreeBytes(bytes);
     Print(FormatSetting(options_, workspace_->path().string(),
                         database_options_.direct_io));
     Json results = Json::array();
@@ -100,9 +98,7 @@ class Program {
     MeasurePlan measure;
     measure.turn = options_.preset->turn;
     measure.lookups = options_.lookups;
-    measure.max_seconds = options_.lookups_set
-                              ? std::numeric_limits<double>::infinity()
-                              : options_.preset->max_seconds;
+    measure.max_seconds = options_.max_seconds;
     measure.steps_per_lookup =
         static_cast<double>(plan.keys * databases.size()) /
         static_cast<double>(measure.lookups);

@@ -56,16 +56,16 @@ class Lookups {
     }
   }
 
-  uint64_t found() const { return found_; }
-  const rocksdb::Status& failed() const { return failed_; }
+  uint64_t found = 0;
+  rocksdb::Status failed;
 
  private:
   void Count(const rocksdb::Status& status, const rocksdb::Slice& value,
              size_t i) {
     if (status.ok()) {
-      found_ += values_.empty() || value == values_[i];
+      found += values_.empty() || value == values_[i];
     } else if (!status.IsNotFound()) {
-      failed_ = status;
+      failed = status;
     }
   }
 
@@ -104,8 +104,8 @@ class Lookups {
       const std::unique_ptr<rocksdb::Iterator> iterator(
           db_->NewIterator(options));
       iterator->Seek(batch_.keys[i]);
-      found_ += iterator->Valid();
-      if (!iterator->status().ok()) failed_ = iterator->status();
+      found += iterator->Valid();
+      if (!iterator->status().ok()) failed = iterator->status();
     }
   }
 
@@ -113,8 +113,6 @@ class Lookups {
   const Batch& batch_;
   const rocksdb::ReadOptions options_;
   std::vector<std::string> values_;
-  uint64_t found_ = 0;
-  rocksdb::Status failed_;
 };
 
 }  // namespace
@@ -133,13 +131,13 @@ void LookUp(const Database& database, const Batch& batch, Counts* counts) {
   counts->micros += 1e6 * SecondsSince(start);
   AddTickers(database, /*subtract=*/false, counts);
   counts->lookups += batch.keys.size();
-  counts->found += lookups.found();
+  counts->found += lookups.found;
   const std::string& name = database.contender().name;
-  if (!lookups.failed().ok()) {
-    throw std::runtime_error(
-        name + ": a lookup failed: " + lookups.failed().ToString());
+  if (!lookups.failed.ok()) {
+    throw std::runtime_error(name +
+                             ": a lookup failed: " + lookups.failed.ToString());
   }
-  if (lookups.found() > 0 && batch.lookup != Lookup::kPresent &&
+  if (lookups.found > 0 && batch.lookup != Lookup::kPresent &&
       batch.lookup != Lookup::kEmptyRange) {
     throw std::runtime_error(name + ": found a key that was not inserted");
   }

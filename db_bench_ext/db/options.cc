@@ -103,20 +103,17 @@ void Declare(CLI::App* app, Texts* texts, Options* options) {
                  "with levels the stored bits of every filter [10]");
   texts->Declare(
       "--layout", "LAYOUT ...",
-      "Deltabloom's layouts to run beside none, RocksDB's Bloom and\n"
-      "Ribbon: classic, local, compact or auto, also :levels for\n"
-      "allocation=levels and :range for range=on, separated by "
-      "commas");
+      "Instead of --filters: Deltabloom's layouts, beside none and RocksDB's\n"
+      "Bloom and Ribbon: classic, local, compact, auto, also :levels, :range");
   texts->Declare(
       "--filters", "LIST",
-      "Filters to run, by their names in the table: none, rocksdb-bloom,\n"
-      "rocksdb-ribbon, deltabloom-LAYOUT, also -levels, -range, and\n"
-      "-by-hand for a policy per level that knows the tree beforehand");
+      "none, rocksdb-bloom, rocksdb-ribbon, deltabloom-LAYOUT; with -levels:\n"
+      "allocation=levels, -range: range=on, -by-hand: the best bits per level\n"
+      "of a tree that is known beforehand");
   texts->Declare(
       "--lookups", "N",
-      "Lookups of absent keys per database, and fewer of present ones\n"
-      "[demo: 40000, fewer where the disk is slow; levels: 2000000;\n"
-      "database: 200000]");
+      "Lookups of absent keys per database [demo: 40000, fewer where the disk\n"
+      "is slow; levels: 2000000; database: 200000]");
   texts->Declare("--seed", "N", "Choice and order of the keys [1]");
   texts->Declare(
       "--trees", "LIST",
@@ -205,7 +202,9 @@ bool ParseOptions(int argc, char** argv, Options* options) {
       throw UsageError(std::string(name) + ": needs --preset levels");
     }
   }
-  options->lookups_set = texts.IsSet("--lookups");
+  options->max_seconds = texts.IsSet("--lookups")
+                             ? std::numeric_limits<double>::infinity()
+                             : options->preset->max_seconds;
   options->lookups =
       texts.Count("--lookups", 100, 1'000'000'000, options->preset->lookups);
   options->seed = texts.Count("--seed", 0, std::numeric_limits<uint64_t>::max(),

@@ -32,7 +32,7 @@ struct Options {
   std::vector<Contender> contenders;
   double bits_per_key = 10;
   uint64_t lookups = 0;
-  bool lookups_set = false;  // by --lookups
+  double max_seconds = 0;  // of measuring
   uint64_t seed = 1;
   std::string db;  // empty: a temporary folder
   bench::ResultFiles files;

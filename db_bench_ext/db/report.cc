@@ -23,13 +23,6 @@ double Divide(double sum, uint64_t by) {
   return by == 0 ? 0 : sum / static_cast<double>(by);
 }
 
-// Of the filters that were asked about absent keys.
-std::optional<double> FalsePositiveRate(const Counts& absent) {
-  const uint64_t asked = absent.FalsePositives() + absent.filter_useful;
-  if (asked == 0) return std::nullopt;
-  return Divide(static_cast<double>(absent.FalsePositives()), asked);
-}
-
 void AddCounts(Lookup lookup, const Counts& counts, Json* row) {
   const std::string name = LookupName(lookup);
   (*row)[name + "_lookups"] = counts.lookups;
@@ -51,10 +44,6 @@ void AddPrediction(const Database& database, const Counts& absent,
   (*row)["absent_counting_error"] =
       std::sqrt(Divide(prediction.variance, absent.lookups));
   (*row)["absent_predicted"] = bench::Number(prediction.absent);
-  (*row)["absent_difference"] = nullptr;
-  if (prediction.absent.value_or(0) > 0) {
-    (*row)["absent_difference"] = blocks / *prediction.absent - 1;
-  }
   (*row)["present_predicted"] = bench::Number(prediction.present);
   (*row)["share_of_gain"] = nullptr;
   if (!database.has_filter() || !prediction.absent || blocks == 0) return;
@@ -105,7 +94,6 @@ std::vector<Column> ColumnsOf(const std::string& preset) {
             {kAbsentBlocks, "blocks absent", Show::kSignificant4},
             {"absent_counting_error", "+-", Show::kSignificant2},
             {"absent_predicted", "predicted", Show::kSignificant4},
-            {"absent_difference", "differs %", Show::kPercent},
             {"times_fewer_than_rocksdb_bloom", "fewer", Show::kFixed2},
             {"share_of_gain", "of best", Show::kFixed2},
             {"present_data_blocks_per_lookup", "present", Show::kFixed4},
@@ -185,7 +173,10 @@ Json ResultOf(const Database& database, const TreePlan& plan,
   row["settings"] = database.bits();
   row["bits_per_key"] = tree.BitsPerKey();
   row["filter_bytes"] = tree.Sum(&Table::filter_bytes);
-  row["false_positive_rate"] = bench::Number(FalsePositiveRate(counts[0]));
+  // Per filter that was asked about an absent key.
+  const double wrong = static_cast<double>(counts[0].FalsePositives());
+  row["false_positive_rate"] = bench::Number(
+      wrong / (wrong + static_cast<double>(counts[0].filter_useful)));
   uint64_t missed = 0;
   for (size_t i = 0; i < turn.size(); ++i) {
     AddCounts(turn[i].lookup, counts[i], &row);
@@ -238,9 +229,10 @@ std::string FormatResults(const Preset& preset, const Json& results) {
   const std::string name = preset.name;
   std::string text = bench::Table(results, ColumnsOf(name));
   const Json& last = results.back();
-  text += "\nIn each database: " + WithThousands(last["absent_lookups"]) +
-          " lookups of absent keys, " + WithThousands(last["present_lookups"]) +
-          " of present ones.\n";
+  text +=
+      "\nLookups in each database: " + WithThousands(last["absent_lookups"]) +
+      " of absent keys, " + WithThousands(last["present_lookups"]) +
+      " of present ones.\n";
   if (name == "demo") text += FormatBest(results);
   for (const Json& row : results) {
     if (row["missed_present_keys"] == 0) continue;

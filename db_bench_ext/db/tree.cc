@@ -58,13 +58,13 @@ Table ReadTable(const rocksdb::SstFileMetaData& file,
   return table;
 }
 
-// The table of a run whose range contains a key; -1: none.
-int TableAt(const Run& run, const std::string& key) {
+// The table of a run whose range contains a key, or null.
+const Table* TableAt(const Run& run, const std::string& key) {
   const auto after = std::upper_bound(
       run.tables.begin(), run.tables.end(), key,
       [](const std::string& at, const Table& t) { return at < t.smallest; });
-  if (after == run.tables.begin() || (after - 1)->largest < key) return -1;
-  return static_cast<int>(after - run.tables.begin()) - 1;
+  if (after == run.tables.begin()) return nullptr;
+  return (after - 1)->largest < key ? nullptr : &*(after - 1);
 }
 
 }  // namespace
@@ -126,13 +126,11 @@ Prediction Predict(const Tree& tree, const std::vector<std::string>& absent,
   for (const Run& run : tree.runs) {
     double share = 0, reads = 0;
     for (const std::string& key : absent) {
-      const int at = TableAt(run, key);
-      if (at < 0) continue;
-      const std::optional<double>& rate =
-          run.tables[static_cast<size_t>(at)].rate;
-      if (!rate) prediction.absent.reset();
+      const Table* const table = TableAt(run, key);
+      if (table == nullptr) continue;
+      if (!table->rate) prediction.absent.reset();
       share += weight;
-      reads += weight * rate.value_or(0);
+      reads += weight * table->rate.value_or(0);
     }
     older -= static_cast<double>(run.Sum(&Table::entries)) / all;
     present += std::max(0.0, older) * reads;

@@ -95,7 +95,7 @@ class Demo(Case):
         for name in DEMO:
             self.assertIn(f"\n{name} ", text)
         self.assertEqual(text.count("\nlevel "), 5)
-        for words in ("3,000 lookups of absent keys, 600 of present ones.",
+        for words in ("3,000 of absent keys, 600 of present ones.",
                       "\nWith the bytes of rocksdb-bloom", "\nWithout a filter: "):
             self.assertIn(words, text)
 
@@ -235,7 +235,7 @@ class OtherTrees(Case):
                 self.assertGreater(run[f"{kind}_micros_per_lookup"], 0)
             self.assertEqual(run["missed_present_keys"], 0)
             if run["filter"].endswith("-range"):
-                self.assertLess(run["empty_range_data_blocks_per_lookup"], 0.3)
+                self.assertLess(run["empty_range_data_blocks_per_lookup"], 0.5)
 
 
 class BadUsage(Case):
