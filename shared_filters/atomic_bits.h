@@ -1,9 +1,9 @@
-// An array of bits that many threads set and read without locks, and that
-// knows how many of them are set.
+// Bits that many threads set and read without locks.
 //
 // Relaxed order is enough everywhere: bits are only ever set, by
-// read-modify-writes, so whoever a set happens before reads that bit or a later
-// value of its word, which still has it. Nothing is read through a bit.
+// read-modify-writes, so a thread that a set happens before reads that bit or a
+// later value of its word, which still has it. No other data is published
+// through a bit.
 #ifndef DELTABLOOM_SHARED_FILTERS_ATOMIC_BITS_H_
 #define DELTABLOOM_SHARED_FILTERS_ATOMIC_BITS_H_
 
@@ -15,8 +15,7 @@
 
 namespace deltabloom::internal {
 
-// A sum of what threads add. Each adds in a cache line that few others use, so
-// that counting does not serialise them.
+// A sum of what threads add. Each adds in a cache line that few others use.
 class StripedCounter {
  public:
   void Add(uint64_t n) {
@@ -48,11 +47,6 @@ class StripedCounter {
   Stripe stripes_[kStripes];
 };
 
-// The number of bits that are set in a word.
-inline unsigned BitsIn(uint64_t word) {
-  return static_cast<unsigned>(__builtin_popcountll(word));
-}
-
 class AtomicBits {
  public:
   static constexpr uint64_t kWordBits = 64;
@@ -76,14 +70,14 @@ class AtomicBits {
   }
 
   // Sets the bits of `mask` in word i. Returns those of them that this call
-  // set: give the number of bits that a key set to CountSet.
+  // set.
   uint64_t Or(uint64_t i, uint64_t mask) {
     // Reading first leaves the cache line shared when the bits are set, as
     // half of them are in a full filter and all are for a key that is in.
     return (Word(i) & mask) == mask ? 0 : OrUnread(i, mask);
   }
 
-  // The same for who has read the word just now.
+  // The same for a caller that has just read the word.
   uint64_t OrUnread(uint64_t i, uint64_t mask) {
     return mask & ~array_[i].fetch_or(mask, std::memory_order_relaxed);
   }
@@ -93,15 +87,18 @@ class AtomicBits {
     return Or(bit / kWordBits, uint64_t{1} << (bit % kWordBits)) != 0;
   }
 
-  void CountSet(uint64_t newly_set) {
-    if (newly_set != 0) set_bits_.Add(newly_set);
+  // Counts them, in a time proportional to words(). With running calls of Or,
+  // the result is between the counts before and after them.
+  uint64_t SetBits() const {
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < words_; ++i) {
+      count += static_cast<uint64_t>(__builtin_popcountll(Word(i)));
+    }
+    return count;
   }
 
-  // Beside running calls of Or, somewhere between before and after them.
-  uint64_t SetBits() const { return set_bits_.Sum(); }
-
  private:
-  // Words lie so that each 8 of them are one cache line.
+  // Each 8 words are one cache line.
   struct Free {
     void operator()(std::atomic<uint64_t>* array) const {
       ::operator delete[](array, std::align_val_t{64});
@@ -116,7 +113,6 @@ class AtomicBits {
 
   const uint64_t words_;
   const std::unique_ptr<std::atomic<uint64_t>[], Free> array_;
-  StripedCounter set_bits_;
 };
 
 }  // namespace deltabloom::internal

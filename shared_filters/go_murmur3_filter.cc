@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "shared_filters/atomic_bits.h"
-#include "shared_filters/divisor.h"
 #include "shared_filters/murmur3.h"
 #include "shared_filters/offsets.h"
 
@@ -67,14 +66,13 @@ GoMurmur3Filter::~GoMurmur3Filter() = default;
 
 bool GoMurmur3Filter::Add(std::string_view key) {
   const internal::Murmur3 hash(key);
-  uint64_t newly_set = 0;
+  bool changed = false;
   for (uint32_t probe = 0; probe < rep_->options.probes; ++probe) {
     const uint64_t bit = internal::GoMurmur3Offset(
         hash, static_cast<uint8_t>(probe), rep_->divisor);
-    newly_set += rep_->bits.Set(bit) ? 1 : 0;
+    changed |= rep_->bits.Set(bit);
   }
-  rep_->bits.CountSet(newly_set);
-  return newly_set != 0;
+  return changed;
 }
 
 bool GoMurmur3Filter::MayMatch(std::string_view key) const {
@@ -114,16 +112,13 @@ std::string GoMurmur3Filter::MergeBitmap(std::string_view bitmap) {
            std::to_string(Bits()) +
            " bits: it is that of a filter of another size";
   }
-  uint64_t newly_set = 0;
   const uint64_t size = std::min<uint64_t>(bitmap.size(), (Bits() - 1) / 8 + 1);
   for (uint64_t i = 0; i < size; ++i) {
     uint64_t byte = ReverseBits(static_cast<unsigned char>(bitmap[i]));
     const uint64_t bits_left = Bits() - 8 * i;
     if (bits_left < 8) byte &= (uint64_t{1} << bits_left) - 1;
-    newly_set += internal::BitsIn(
-        rep_->bits.Or(i / kWordBytes, byte << (i % kWordBytes * 8)));
+    rep_->bits.Or(i / kWordBytes, byte << (i % kWordBytes * 8));
   }
-  rep_->bits.CountSet(newly_set);
   return {};
 }
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "shared_filters/atomic_bits.h"
-#include "shared_filters/divisor.h"
 #include "shared_filters/guava_format.h"
 #include "shared_filters/murmur3.h"
 #include "shared_filters/offsets.h"
@@ -14,7 +13,6 @@
 namespace deltabloom {
 
 using internal::AtomicBits;
-using internal::BitsIn;
 using internal::Murmur3Hash;
 
 struct GuavaFilter::Rep {
@@ -60,23 +58,20 @@ std::unique_ptr<GuavaFilter> GuavaFilter::FromBytes(std::string_view bytes,
     return nullptr;
   }
   auto rep = std::make_unique<Rep>(shape);
-  uint64_t set = 0;
   for (uint64_t i = 0; i < shape.words; ++i) {
-    set += BitsIn(rep->bits.Or(i, internal::GuavaWord(bytes, i)));
+    rep->bits.Or(i, internal::GuavaWord(bytes, i));
   }
-  rep->bits.CountSet(set);
   return std::unique_ptr<GuavaFilter>(new GuavaFilter(std::move(rep)));
 }
 
 bool GuavaFilter::Put(std::string_view key) {
   AtomicBits& bits = rep_->bits;
-  uint64_t newly_set = 0;
+  bool changed = false;
   rep_->ForEachBit(key, [&](uint64_t bit) {
-    newly_set += bits.Set(bit) ? 1 : 0;
+    changed |= bits.Set(bit);
     return true;
   });
-  bits.CountSet(newly_set);
-  return newly_set != 0;
+  return changed;
 }
 
 bool GuavaFilter::MightContain(std::string_view key) const {
@@ -116,11 +111,9 @@ void GuavaFilter::PutAll(const GuavaFilter& other) {
         "a filter of " + internal::DescribeGuava(other.rep_->shape) +
         " cannot be put into one of " + internal::DescribeGuava(rep_->shape));
   }
-  uint64_t newly_set = 0;
   for (uint64_t i = 0; i < rep_->bits.words(); ++i) {
-    newly_set += BitsIn(rep_->bits.Or(i, other.rep_->bits.Word(i)));
+    rep_->bits.Or(i, other.rep_->bits.Word(i));
   }
-  rep_->bits.CountSet(newly_set);
 }
 
 void GuavaFilter::AppendTo(std::string* dst) const {

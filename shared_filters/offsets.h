@@ -1,16 +1,37 @@
 // Which bits of a filter belong to a key, in the schemes that hash with
-// Murmur3 (docs/shared_filters.md defines each). Pure functions: a filter in
-// memory and a bitmap elsewhere ask the same ones.
-//
-// `bits` is a number, or a Divisor (shared_filters/divisor.h), of at least 1.
+// Murmur3 (docs/shared_filters_format.md defines each). `bits` is a number, or
+// a Divisor, of at least 1.
 #ifndef DELTABLOOM_SHARED_FILTERS_OFFSETS_H_
 #define DELTABLOOM_SHARED_FILTERS_OFFSETS_H_
 
 #include <cstdint>
 
 #include "shared_filters/murmur3.h"
+#include "util/hash64.h"
 
 namespace deltabloom::internal {
+
+// A divisor that is used many times: `n % divisor` without a division.
+class Divisor {
+ public:
+  // `value` is at least 1.
+  explicit Divisor(uint64_t value)
+      : value_(value), reciprocal_(UINT64_MAX / value) {}
+
+  uint64_t value() const { return value_; }
+
+  friend uint64_t operator%(uint64_t n, const Divisor& divisor) {
+    // The quotient is exact or one too small: the reciprocal is less than
+    // 2^64 / value by at most 1, and n is less than 2^64.
+    const uint64_t quotient = Multiply128(n, divisor.reciprocal_).high;
+    const uint64_t rest = n - quotient * divisor.value_;
+    return rest >= divisor.value_ ? rest - divisor.value_ : rest;
+  }
+
+ private:
+  uint64_t value_;
+  uint64_t reciprocal_;
+};
 
 // Guava's strategy MURMUR128_MITZ_32: probe 0 .. k-1 of the key with this hash.
 // In 32 bits, so no offset is beyond 2^31 - 1.

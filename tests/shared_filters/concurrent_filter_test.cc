@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "deltabloom/filter.h"
-#include "shared_filters/local_rate.h"
 #include "tests/random.h"
 #include "tests/reference/reference.h"
 #include "util/coding.h"
+#include "util/layouts/local/local.h"
 
 namespace deltabloom {
 namespace {

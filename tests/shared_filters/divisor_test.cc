@@ -1,8 +1,7 @@
 // Remainders without division, against division.
-#include "shared_filters/divisor.h"
-
 #include <gtest/gtest.h>
 
+#include "shared_filters/offsets.h"
 #include "tests/random.h"
 
 namespace deltabloom::internal {
