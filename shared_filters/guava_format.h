@@ -1,5 +1,5 @@
 // What a filter of Guava's looks like: sizes by Guava's formulas, and the bytes
-// of BloomFilter.writeTo (docs/shared_filters.md, chapter "Guava").
+// of BloomFilter.writeTo (docs/shared_filters_format.md, chapter "Guava").
 #ifndef DELTABLOOM_SHARED_FILTERS_GUAVA_FORMAT_H_
 #define DELTABLOOM_SHARED_FILTERS_GUAVA_FORMAT_H_
 

@@ -1,6 +1,6 @@
 // concurrent_bench: filters that several threads fill and look up at the same
 // time. A Google Benchmark program: its options and formats are Google
-// Benchmark's. The table in docs/shared_filters.md has its ratios.
+// Benchmark's.
 #include <benchmark/benchmark.h>
 
 #include <atomic>

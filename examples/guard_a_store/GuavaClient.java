@@ -113,6 +113,26 @@ public class GuavaClient {
           + "if redis.call('HGET', KEYS[2], 'rebuild') and whole(ARGV[1]) then set(ARGV[1]) end\n"
           + "return 0";
 
+  // Returns 0 if a bit is clear. Lost bits say nothing, and after a restart or a
+  // failover Redis may lack keys: then it returns 1.
+  static final String CHECK =
+      "local function check()\n"
+          + "  if ARGV[1] == '-1' then\n"
+          + "    if redis.call('EXISTS', KEYS[1]) == 0 then return 1 end\n"
+          + "  else\n"
+          + "    local known = redis.call('HMGET', KEYS[2], 'run_id', 'replid')\n"
+          + "    if not string.find(redis.call('INFO', 'server'), 'run_id:' .. tostring(known[1]), 1, true)\n"
+          + "      or not string.find(redis.call('INFO', 'replication'),\n"
+          + "                         'master_replid:' .. tostring(known[2]), 1, true)\n"
+          + "      or redis.call('GETBIT', KEYS[1], ARGV[1]) == 0 then return 1 end\n"
+          + "  end\n"
+          + "  for i = 2, #ARGV do\n"
+          + "    if redis.call('GETBIT', KEYS[1], ARGV[i]) == 0 then return 0 end\n"
+          + "  end\n"
+          + "  return 1\n"
+          + "end\n"
+          + "return check()\n";
+
   final Redis redis;
   final String name;
   final String companion;
@@ -130,9 +150,9 @@ public class GuavaClient {
           (List<?>)
               redis
                   .run(List.of(List.of("HMGET", companion + ":deltabloom",
-                      "scheme", "bits", "probes", "doubled_string", "generations")))
+                      "scheme", "bits", "probes", "doubled_string")))
                   .get(0);
-      if (!"guava-helper".equals(fields.get(0)) || fields.get(3) != null || fields.get(4) != null) {
+      if (!"guava-helper".equals(fields.get(0)) || fields.get(3) != null) {
         throw new IOException(name + ": no filter that this program can read");
       }
       bits = Integer.parseInt((String) fields.get(1));
@@ -156,23 +176,25 @@ public class GuavaClient {
 
   // False only if the key was not added. One round trip.
   boolean mayMatch(String key) throws IOException {
-    List<List<String>> commands = new ArrayList<>();
-    commands.add(hasMarker ? List.of("GETBIT", name, "" + bits) : List.of("EXISTS", name));
-    for (int offset : offsets(key)) {
-      commands.add(List.of("GETBIT", name, "" + offset));
-    }
-    List<Object> replies = redis.run(commands);
-    // Lost bits, which read as zeros, say nothing.
-    return replies.get(0).equals(0L) || !replies.subList(1, replies.size()).contains(0L);
+    return !run(CHECK, List.of(name, companion + ":deltabloom"), List.of(), key).equals(0L);
   }
 
-  void add(String key) throws IOException {
-    List<String> words = new ArrayList<>(List.of("EVAL", ADD, "2", name,
-        companion + ":deltabloom", companion + ":rebuild", hasMarker ? "" + bits : "-1"));
+  // Calls a script: its keys, some words, the marker, and the offsets of a key.
+  private Object run(String script, List<String> keys, List<String> more, String key)
+      throws IOException {
+    List<String> words = new ArrayList<>(List.of("EVAL", script, "" + keys.size()));
+    words.addAll(keys);
+    words.addAll(more);
+    words.add(hasMarker ? "" + bits : "-1");
     for (int offset : offsets(key)) {
       words.add("" + offset);
     }
-    if (!redis.run(List.of(words)).get(0).equals(0L)) {
+    return redis.run(List.of(words)).get(0);
+  }
+
+  void add(String key) throws IOException {
+    if (!run(ADD, List.of(name, companion + ":deltabloom"), List.of(companion + ":rebuild"), key)
+        .equals(0L)) {
       throw new IOException(name + ": the bits are lost; rebuild the filter");
     }
   }

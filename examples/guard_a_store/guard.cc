@@ -34,12 +34,10 @@ Guard::Claimed Guard::Claim(const std::string& order) {
   const std::lock_guard<std::mutex> lock(
       claims_[std::hash<std::string>()(order) % claims_.size()]);
   ++lookups_;
-  if (MayExist(order)) {
-    std::string value;
-    const Found found = Read(order, &value);
-    if (found == Found::kError) return Claimed::kError;
-    if (found == Found::kYes) return Claimed::kUsed;
-  }
+  std::string value;
+  const Found found = Read(order, &value);
+  if (found == Found::kError) return Claimed::kError;
+  if (found == Found::kYes) return Claimed::kUsed;
   return Write(order, "used") == Stored::kError ? Claimed::kError
                                                 : Claimed::kNew;
 }
@@ -50,9 +48,12 @@ bool Guard::MayExist(const std::string& id) {
   bool may_match = true;
   const RedisStatus status = Filter()->Check(id, &may_match);
   if (!status.ok()) ++failed_open_;
-  // Evicted, flushed or deleted: only a rebuild brings the bits back.
-  if (status.error == RedisError::kMissing) behind_ = true;
-  // An add that failed while we asked may have been that of this id.
+  // The bits are lost, or Redis restarted and may lack ids: a rebuild is due.
+  if (status.error == RedisError::kMissing ||
+      status.error == RedisError::kUnverified) {
+    behind_ = true;
+  }
+  // An add that failed during the check may have been that of this id.
   if (may_match || behind_) return true;
   ++refused_;
   return false;
@@ -67,9 +68,8 @@ Guard::Found Guard::Read(const std::string& id, std::string* value) {
   return Found::kNo;
 }
 
-// First the store, then the filter: what a rebuild does not read in the store,
-// because it came later, is added to the bitmap that the rebuild makes, too. So
-// rebuilds need no `settle`.
+// First the store, then the filter: an id that a rebuild does not find in the
+// store is added to the rebuild's bitmap, too. So rebuilds need no `settle`.
 Guard::Stored Guard::Write(const std::string& id, const std::string& value) {
   if (!store_->Put({}, id, value).ok()) return Stored::kError;
   const auto filter = Filter();

@@ -1,11 +1,11 @@
-// A RocksDB store behind a filter that its neighbours in other languages share.
+// A RocksDB store guarded by a filter that services in other languages share.
 //
-// The filter says no for ids that do not exist, and the store is not asked. It
-// never says no for one that does:
-//   - Redis away, slow or emptied: every id may exist (fail open);
+// The filter rejects ids that do not exist without a read of the store. It never
+// rejects one that does:
+//   - Redis away, slow, emptied or restarted: every id may exist (fail open);
 //   - an id that was stored while Redis was away is not in the filter: until a
-//     rebuild has read it from the store, this process asks the store for all.
-//     (Its neighbours cannot know: Put says so, and the caller decides.)
+//     rebuild has read it from the store, this process reads the store for
+//     every id. (Other services cannot know: Put tells the caller.)
 #ifndef DELTABLOOM_EXAMPLES_GUARD_A_STORE_GUARD_H_
 #define DELTABLOOM_EXAMPLES_GUARD_A_STORE_GUARD_H_
 
@@ -41,12 +41,12 @@ class Guard {
   enum class Found { kNo, kYes, kError };
   Found Get(const std::string& id, std::string* value);
 
-  // kBehind: stored, but the filter does not know it yet.
+  // kBehind: stored, but not yet in the filter.
   enum class Stored { kYes, kBehind, kError };
   Stored Put(const std::string& id, const std::string& value);
 
-  // Has this order number been used? If not, it is from now on. "No" of the
-  // filter is trusted at once, "maybe" confirmed in the store.
+  // Has this order number been used? If not, it is from now on. The store
+  // decides: a number must not be used twice, however Redis fails.
   enum class Claimed { kNew, kUsed, kError };
   Claimed Claim(const std::string& order);
 

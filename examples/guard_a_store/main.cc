@@ -51,6 +51,8 @@ bool Parse(int argc, char** argv, Settings* settings) {
   // Empty, it would refuse our ids to the neighbours before the warm-up is
   // done.
   settings->filter.filled_by_rebuild = true;
+  // The clients in Java, PHP and Go add to the bitmap of a rebuild, too.
+  settings->filter.own_writers_only = true;
   // A lookup that waits longer than this asks the store instead.
   settings->redis.connect_timeout = std::chrono::milliseconds(200);
   settings->redis.command_timeout = std::chrono::milliseconds(200);

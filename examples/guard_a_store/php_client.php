@@ -22,7 +22,7 @@ final class Redis
         if ($this->socket === false) {
             throw new RuntimeException("$host:$port: $message");
         }
-        stream_set_timeout($this->socket, 1);
+        stream_set_timeout($this->socket, 5);
     }
 
     // Many commands in one round trip.
@@ -80,7 +80,7 @@ final class Redis
     }
 }
 
-// The hashes of a new filter by default; docs/shared_filters.md has the others.
+// The hashes of a new filter by default; docs/shared_filters_format.md has the others.
 const HASHES = ['BKDR', 'SDBM', 'JS'];
 
 function offset(string $hash, string $key): int
@@ -116,6 +116,27 @@ if redis.call('HGET', KEYS[2], 'rebuild') and whole(ARGV[1]) then set(ARGV[1]) e
 return 0
 LUA;
 
+// Returns 0 if a bit is clear. Lost bits say nothing, and after a restart or a
+// failover Redis may lack keys: then it returns 1.
+const CHECK = <<<'LUA'
+local function check()
+  if ARGV[1] == '-1' then
+    if redis.call('EXISTS', KEYS[1]) == 0 then return 1 end
+  else
+    local known = redis.call('HMGET', KEYS[2], 'run_id', 'replid')
+    if not string.find(redis.call('INFO', 'server'), 'run_id:' .. tostring(known[1]), 1, true)
+      or not string.find(redis.call('INFO', 'replication'),
+                         'master_replid:' .. tostring(known[2]), 1, true)
+      or redis.call('GETBIT', KEYS[1], ARGV[1]) == 0 then return 1 end
+  end
+  for i = 2, #ARGV do
+    if redis.call('GETBIT', KEYS[1], ARGV[i]) == 0 then return 0 end
+  end
+  return 1
+end
+return check()
+LUA;
+
 final class Filter
 {
     private const MARKER = '4294967295';  // the last bit, in filters of Deltabloom's
@@ -128,9 +149,9 @@ final class Filter
         if ($adopted) {
             return;
         }
-        $fields = ['scheme', 'hashes', 'generations'];
+        $fields = ['scheme', 'hashes'];
         [$values] = $redis->run([['HMGET', "$this->companion:deltabloom", ...$fields]]);
-        if ($values[0] !== 'php-named-hashes' || $values[2] !== null) {
+        if ($values[0] !== 'php-named-hashes') {
             throw new RuntimeException("$name: no filter that this program can read");
         }
         $this->hashes = explode(',', $values[1]);
@@ -139,20 +160,20 @@ final class Filter
     // False only if the key was not added. One round trip.
     public function mayMatch(string $key): bool
     {
-        $commands = [$this->adopted ? ['EXISTS', $this->name] : ['GETBIT', $this->name, self::MARKER]];
-        foreach ($this->hashes as $hash) {
-            $commands[] = ['GETBIT', $this->name, (string) offset($hash, $key)];
-        }
-        $replies = $this->redis->run($commands);
-        // Lost bits, which read as zeros, say nothing.
-        return $replies[0] === 0 || !in_array(0, array_slice($replies, 1), true);
+        [$reply] = $this->redis->run([['EVAL', CHECK, '2', $this->name, "$this->companion:deltabloom",
+            $this->adopted ? '-1' : self::MARKER, ...$this->offsets($key)]]);
+        return $reply !== 0;
+    }
+
+    private function offsets(string $key): array
+    {
+        return array_map(fn ($hash) => (string) offset($hash, $key), $this->hashes);
     }
 
     public function add(string $key): void
     {
-        $offsets = array_map(fn ($hash) => (string) offset($hash, $key), $this->hashes);
         [$reply] = $this->redis->run([['EVAL', ADD, '2', $this->name, "$this->companion:deltabloom",
-            "$this->companion:rebuild", $this->adopted ? '-1' : self::MARKER, ...$offsets]]);
+            "$this->companion:rebuild", $this->adopted ? '-1' : self::MARKER, ...$this->offsets($key)]]);
         if ($reply !== 0) {
             throw new RuntimeException("$this->name: the bits are lost; rebuild the filter");
         }

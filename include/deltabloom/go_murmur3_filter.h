@@ -1,7 +1,7 @@
 // The filter that Go services keep in Redis bitmaps, in memory: the offsets of
 // go-zero's core/bloom and its relatives (scheme go-murmur3,
-// docs/shared_filters.md). For a process of its own, or to read and make such
-// bitmaps as a whole.
+// docs/shared_filters_format.md). For a process of its own, or to read and make
+// such bitmaps as a whole.
 #ifndef DELTABLOOM_GO_MURMUR3_FILTER_H_
 #define DELTABLOOM_GO_MURMUR3_FILTER_H_
 

@@ -1,6 +1,6 @@
 // Guava's BloomFilter (com.google.common.hash), bit for bit: filters that a
-// Java service writes are read here, and the reverse. docs/shared_filters.md
-// defines the bytes and the offsets.
+// Java service writes are read here, and the reverse.
+// docs/shared_filters_format.md defines the bytes and the offsets.
 //
 //   deltabloom::GuavaFilterOptions options;
 //   options.expected_insertions = 1000000;

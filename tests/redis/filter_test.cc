@@ -12,6 +12,7 @@
 #include <iostream>
 #include <thread>
 
+#include "examples/guard_a_store/own_connection.h"
 #include "tests/random.h"
 #include "tests/redis/server.h"
 
@@ -401,7 +402,23 @@ TEST_F(RedisFilterTest, OpensLazily) {
             RedisError::kInvalidArgument);
 }
 
-// Connections of the user's, here over a hiredis context.
+TEST_F(RedisFilterTest, TakesAClassOfTheUser) {
+  RedisOptions redis = TheServer().Options();
+  redis.connect = OwnConnection::Open;
+  auto filter = test::Create(redis, Small());
+  auto rebuild = Start(filter.get());
+  rebuild->Add("a");
+  ASSERT_TRUE(rebuild->Finish().ok());
+  ASSERT_TRUE(filter->Add("b").ok());
+  EXPECT_TRUE(Finds(filter.get(), "a"));
+  EXPECT_TRUE(Finds(filter.get(), "b"));
+  EXPECT_FALSE(Finds(filter.get(), "c"));
+  redis.port = FreePort();
+  EXPECT_EQ(RedisFilter::Open(redis, "f", &filter).error,
+            RedisError::kUnavailable);
+}
+
+// Connections over a hiredis context of the user.
 TEST_F(RedisFilterTest, TakesConnectionsOfTheUser) {
   RedisOptions redis = TheServer().Options();
   int opened = 0;

@@ -1,6 +1,6 @@
 <?php
 // PHP's own answers for the hashes of scheme php-named-hashes, written from the
-// table in docs/shared_filters.md:
+// table in docs/shared_filters_format.md:
 //
 //   php tests/redis/php_hashes.php > tests/data/php_hashes.csv
 //   php tests/redis/php_hashes.php KEY_HEX...        these keys instead

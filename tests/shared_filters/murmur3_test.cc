@@ -48,7 +48,7 @@ TEST(Murmur3, OneByteMoreIsThatKeyWithTheByte) {
   }
 }
 
-// By hand, from the definitions in docs/shared_filters.md.
+// By hand, from the definitions in docs/shared_filters_format.md.
 TEST(Offsets, GuavaMitz32) {
   // 5 + 1 * 3, 5 + 2 * 3: low half first.
   const Murmur3Hash small{3ull << 32 | 5, 999};

@@ -229,7 +229,7 @@ class Shared(unittest.TestCase):
         self.done("add", "g", keys=b"\0" * 8 + b"\n*" + b"\0" * 7 + b"\n" + b"\xff" * 8)
         path = str(self.folder / "g.bloom")
         self.done("export", "g", path)
-        # Guava's own answer for the longs 0, 42, -1: docs/shared_filters.md.
+        # Guava's own answer for the longs 0, 42, -1: docs/shared_filters_format.md.
         known = bytes.fromhex("00050000000212000092400600002021008010200000")
         self.assertEqual(pathlib.Path(path).read_bytes(), known)
         self.assertEqual(self.call("export", "g", "-").stdout, known)

@@ -1,4 +1,5 @@
-// Files of Guava's BloomFilter (docs/shared_filters.md, chapter "Guava").
+// Files of Guava's BloomFilter (docs/shared_filters_format.md, chapter
+// "Guava").
 #ifndef DELTABLOOM_TOOLS_DELTABLOOM_GUAVA_FILE_H_
 #define DELTABLOOM_TOOLS_DELTABLOOM_GUAVA_FILE_H_
 
