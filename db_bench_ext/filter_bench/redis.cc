@@ -322,8 +322,10 @@ int Main(int argc, char** argv) {
   Register("add/k SETBITs, k round trips", EveryBit("SETBIT", false));
   Register("add/k SETBITs, one pipeline", EveryBit("SETBIT", true));
   Register("add/BITFIELD", BitField(true));
+  std::vector<std::shared_ptr<RedisFilter>> filters;
   for (const std::string scheme : {"go-murmur3", "local"}) {
-    const std::shared_ptr<RedisFilter> filter = NewFilter(scheme, kKeys);
+    filters.push_back(NewFilter(scheme, kKeys));
+    const std::shared_ptr<RedisFilter> filter = filters.back();
     Fill(filter.get(), kKeys);
     Register("check/RedisFilter, " + scheme, OfFilter(filter, false));
     Register("add/RedisFilter, " + scheme, OfFilter(filter, true));
@@ -332,6 +334,8 @@ int Main(int argc, char** argv) {
     RegisterUpload(scheme);
   }
   benchmark::RunSpecifiedBenchmarks();
+  for (const auto& filter : filters) Require(filter->Delete());
+  Connection().Run({"DEL", kBitmap});
   return 0;
 }
 
