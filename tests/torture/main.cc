@@ -3,13 +3,16 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 #include <string>
 
 #include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"
+#include "db_bench_ext/common/results.h"
 #include "tests/torture/run.h"
 
 namespace deltabloom::torture {
@@ -59,18 +62,23 @@ int Main(int argc, char** argv) {
   if (!bench::ParseCommandLine({argv + 1, argv + argc}, &app)) return 0;
 
   Journal* const journal = Journal::Create();
+  Totals* const totals = &journal->totals;
   const auto write_counts = [&] {
     if (json.empty()) return;
+    nlohmann::ordered_json counts;
+    totals->ForEach([&](const char* name, const char*, const auto* count) {
+      counts[name] = count->load();
+    });
     bench::OutputFile file("--json", json);
-    file.Write(
-        [&](std::ostream* out) { *out << journal->totals.FormatJson(); });
+    file.Write([&](std::ostream* out) { *out << counts.dump(2) << "\n"; });
     file.Publish();
   };
   if (std::ifstream earlier(json); earlier) {
-    std::stringstream text;
-    text << earlier.rdbuf();
     try {
-      journal->totals.AddJson(text.str());
+      const auto counts = nlohmann::json::parse(earlier);
+      totals->ForEach([&](const char* name, const char*, auto* count) {
+        *count += counts.value(name, uint64_t{0});
+      });
     } catch (const std::exception& error) {
       throw bench::UsageError("--json: " + json + ": " + error.what());
     }
@@ -96,7 +104,12 @@ int Main(int argc, char** argv) {
   const Failure failure = Run(run, journal);
   progress.Clear();
   write_counts();
-  Print("\n" + journal->totals.Format());
+  Print("\n");
+  totals->ForEach([](const char*, const char* text, const auto* count) {
+    std::ostringstream line;
+    line << std::setw(15) << bench::WithThousands(*count) << "  " << text;
+    Print(line.str() + "\n");
+  });
   if (failure.what.empty()) return 0;
   folder->Keep();
   const uint64_t first = std::max(run.first, FirstOfDatabase(failure.cycle));

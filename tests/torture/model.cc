@@ -9,13 +9,9 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
-
-#include "db_bench_ext/common/results.h"
 
 namespace deltabloom::torture {
 
@@ -156,39 +152,6 @@ std::string DescribeValue(const Value& value) {
     text += whole ? "write " + std::to_string(id) : "bytes of no write";
   }
   return text;
-}
-
-std::string Totals::Format() const {
-  std::string table;
-  const auto add = [&](uint64_t count, const char* text) {
-    const std::string number = bench::WithThousands(count);
-    table += std::string(number.size() < 15 ? 15 - number.size() : 0, ' ') +
-             number + "  " + text + "\n";
-  };
-#define DELTABLOOM_TORTURE_ADD(name, text) add(name, text);
-  DELTABLOOM_TORTURE_COUNTS(DELTABLOOM_TORTURE_ADD)
-#undef DELTABLOOM_TORTURE_ADD
-  return table;
-}
-
-std::string Totals::FormatJson() const {
-  nlohmann::ordered_json json;
-#define DELTABLOOM_TORTURE_SET(name, text) json[#name] = name.load();
-  DELTABLOOM_TORTURE_COUNTS(DELTABLOOM_TORTURE_SET)
-#undef DELTABLOOM_TORTURE_SET
-  return json.dump(2) + "\n";
-}
-
-void Totals::AddJson(const std::string& json) {
-  const auto counts =
-      nlohmann::json::parse(json).get<std::map<std::string, uint64_t>>();
-  const auto of = [&](const char* name) {
-    const auto found = counts.find(name);
-    return found == counts.end() ? 0 : found->second;
-  };
-#define DELTABLOOM_TORTURE_SUM(name, text) name += of(#name);
-  DELTABLOOM_TORTURE_COUNTS(DELTABLOOM_TORTURE_SUM)
-#undef DELTABLOOM_TORTURE_SUM
 }
 
 Journal* Journal::Create() {

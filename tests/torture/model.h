@@ -97,11 +97,13 @@ struct Totals {
   DELTABLOOM_TORTURE_COUNTS(DELTABLOOM_TORTURE_MEMBER)
 #undef DELTABLOOM_TORTURE_MEMBER
 
-  std::string Format() const;  // one line per count
-  std::string FormatJson() const;
-  // Adds the counts of what FormatJson returned; throws std::exception for
-  // anything else.
-  void AddJson(const std::string& json);
+  // Calls f(name, text, &count) for each.
+  template <typename F>
+  void ForEach(const F& f) {
+#define DELTABLOOM_TORTURE_CALL(name, text) f(#name, text, &name);
+    DELTABLOOM_TORTURE_COUNTS(DELTABLOOM_TORTURE_CALL)
+#undef DELTABLOOM_TORTURE_CALL
+  }
 };
 
 enum class Kind : uint8_t {
