@@ -51,7 +51,7 @@ class CountingEnv : public leveldb::EnvWrapper {
 
 constexpr int kKeys = 10000;
 
-// Reads of all absent keys: without a filter one each, but for those between
+// Reads of all absent keys: without a filter one each, except for those between
 // two tables; with one about 1 %, and 5 % says that it is used.
 constexpr uint64_t kReadsWithout = kKeys * 99 / 100;
 constexpr uint64_t kReadsWith = kKeys * 5 / 100;
@@ -130,7 +130,7 @@ class Database : public testing::Test {
 
   std::filesystem::path path_;
   CountingEnv env_;
-  // Holds no block: every block asked for is read.
+  // Holds no block: every block is read each time.
   std::unique_ptr<leveldb::Cache> cache_{leveldb::NewLRUCache(0)};
   std::unique_ptr<leveldb::DB> db_;
 };

@@ -16,26 +16,20 @@ SST = [
     "inspect_test", "sst_real_test",
 ]  # fmt: skip
 LEVELDB = [
-    "leveldb_filter_test", "leveldb_filter_block_test", "leveldb_database_test",
-    "leveldb_out_of_memory_test",
+    "leveldb_filter_test", "leveldb_database_test", "leveldb_out_of_memory_test",
 ]  # fmt: skip
 # Of engines/rocksdb/, for its files: all its tests for each survivor would take
 # minutes.
 POLICY = [
-    "rocksdb_policy_*test", "rocksdb_*out_of_memory_test", "rocksdb_*options_test",
+    "rocksdb_policy_test", "rocksdb_out_of_memory_test", "rocksdb_*options_test",
     "rocksdb_plugin_test", "rocksdb_c_test",
 ]  # fmt: skip
 BUILDING = [
-    "rocksdb_builder_*test", "rocksdb_construction_*_test", "rocksdb_reader_test",
-    "rocksdb_rate_*test", "rocksdb_default_layout_test", "rocksdb_lookup_test",
-    "rocksdb_seeded_test", "rocksdb_range_filter_test", "rocksdb_range_keys_test",
-    "rocksdb_key_transform_test", "rocksdb_statistics_test", "rocksdb_migration_test",
+    "rocksdb_filter_test", "rocksdb_rate_test", "rocksdb_lookup_test", "rocksdb_range_test",
+    "rocksdb_key_transform_test", "rocksdb_statistics_test",
 ]  # fmt: skip
-STATISTICS = ["rocksdb_statistics_*test", "rocksdb_lookup_counters_test", "rocksdb_lookup_test"]
-LEVELS = [
-    "rocksdb_levels_*test", "rocksdb_tree*_test", "rocksdb_compaction_aims_test",
-    "rocksdb_statistics_text_test",
-]  # fmt: skip
+STATISTICS = ["rocksdb_statistics_test", "rocksdb_threads_test", "rocksdb_lookup_test"]
+LEVELS = ["rocksdb_levels_*test", "rocksdb_tree_bits_test", "rocksdb_statistics_test"]
 
 # (pattern of the file, tests: names, or patterns of them)
 TESTS = [
@@ -44,23 +38,23 @@ TESTS = [
     ("engines/rocksdb/plugin/*", ["rocksdb_dlclose_test", "rocksdb_plugin_test",
                                   "rocksdb_preload_test",
                                   "rocksdb_statistics_file_test"]),
-    ("engines/rocksdb/range/*", [*POLICY, "rocksdb_range_*_test", "rocksdb_key_transform_test"]),
-    ("engines/rocksdb/levels/level_bits*", [*LEVELS, *POLICY, "rocksdb_default_layout_test"]),
+    ("engines/rocksdb/range/*", [*POLICY, "rocksdb_range_*test", "rocksdb_key_transform_test"]),
+    ("engines/rocksdb/levels/level_bits*", [*LEVELS, *POLICY]),
     ("engines/rocksdb/levels/*", LEVELS),
     ("engines/rocksdb/statistics/*", [*POLICY, *STATISTICS]),
     ("engines/rocksdb/policy/bits_builder.*", [*POLICY, *BUILDING]),
     ("engines/rocksdb/policy/bits_reader.*", [*POLICY, *BUILDING, *STATISTICS]),
     ("engines/rocksdb/policy/construction_*", [*POLICY, *BUILDING]),
     ("engines/rocksdb/policy/filter_*", [*POLICY, *BUILDING]),
-    ("engines/rocksdb/policy/family_*", [*POLICY, "rocksdb_key_*_test", "rocksdb_range_*_test",
-                                         "rocksdb_transform_conflicts_test"]),
-    ("engines/rocksdb/policy/key_*", [*POLICY, "rocksdb_key_*_test", "rocksdb_seeded_test",
-                                      "rocksdb_transform_conflicts_test"]),
-    ("engines/rocksdb/policy/options.*", [*POLICY, "rocksdb_key_transform_*test",
-                                          "rocksdb_range_test", "rocksdb_seeded_test"]),
+    ("engines/rocksdb/policy/family_*", [*POLICY, "rocksdb_key_transform_test",
+                                         "rocksdb_range_*test"]),
+    ("engines/rocksdb/policy/key_*", [*POLICY, "rocksdb_key_transform_test",
+                                      "rocksdb_filter_test"]),
+    ("engines/rocksdb/policy/options.*", [*POLICY, "rocksdb_key_transform_test",
+                                          "rocksdb_range_test", "rocksdb_filter_test"]),
     ("engines/rocksdb/*", ["rocksdb_*_test"]),
     ("util/rates/*", ["rate_test", "concurrent_rate_test", "guava_filter_test",
-                      "go_murmur3_test", "concurrent_filter_test", "rocksdb_builder_test",
+                      "go_murmur3_test", "concurrent_filter_test", "rocksdb_filter_test",
                       "rocksdb_tree_bits_test"]),
     ("util/layouts/*/rate.cc", ["rate_test", *LAYOUTS]),
     ("table/small_filter.h", [*LAYOUTS, *LEVELDB]),

@@ -1,48 +1,92 @@
-// Comparators under which keys of different bytes are equal, and the key
-// transforms that go with them.
+// Comparators under which keys of different bytes are equal, the key transforms
+// that they need, and a comparator with timestamps.
 #ifndef DELTABLOOM_TESTS_ROCKSDB_EQUAL_KEYS_H_
 #define DELTABLOOM_TESTS_ROCKSDB_EQUAL_KEYS_H_
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "deltabloom/key_transform.h"
 #include "rocksdb/comparator.h"
 #include "tests/rocksdb/test_db.h"
+#include "util/coding.h"
 
 namespace deltabloom::testing {
 
-// One kind of equality: what of a key counts, and another spelling of it.
+// One kind of equality: the part of a key that is compared, and spellings of
+// equal keys.
 struct Equality {
   const char* name;
   const char* transform;  // as the option key_transform
-  std::string (*counts)(std::string_view key);
+  std::string (*compared)(std::string_view key);
   // The `n`-th spelling of a key; they differ in bytes.
   std::string (*spell)(const std::string& key, unsigned n);
 };
 
-// Puts what counts in the order of its bytes.
-class EqualityComparator : public rocksdb::Comparator {
+// The order of the bytes of what is compared.
+class EqualityComparator : public Comparator {
  public:
   explicit EqualityComparator(const Equality& equality)
       : equality_(equality), name_(std::string("test.") + equality.name) {}
 
   const char* Name() const override { return name_.c_str(); }
-  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
-    return equality_.counts({a.data(), a.size()})
-        .compare(equality_.counts({b.data(), b.size()}));
+  int Compare(const Slice& a, const Slice& b) const override {
+    return equality_.compared({a.data(), a.size()})
+        .compare(equality_.compared({b.data(), b.size()}));
   }
-  void FindShortestSeparator(std::string*,
-                             const rocksdb::Slice&) const override {}
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
   void FindShortSuccessor(std::string*) const override {}
 
  private:
   const Equality equality_;
   const std::string name_;
 };
+
+// What is compared in the order of its bytes, then the newest timestamp first.
+class TimestampComparator final : public Comparator {
+ public:
+  explicit TimestampComparator(
+      const char* name, std::string (*compared)(std::string_view) = nullptr)
+      : Comparator(8), name_(name), compared_(compared) {}
+  const char* Name() const override { return name_; }
+  int Compare(const Slice& a, const Slice& b) const override {
+    const int keys = CompareWithoutTimestamp(a, true, b, true);
+    return keys != 0 ? keys : -CompareTimestamp(Time(a), Time(b));
+  }
+  using Comparator::CompareWithoutTimestamp;
+  int CompareWithoutTimestamp(const Slice& a, bool a_has_time, const Slice& b,
+                              bool b_has_time) const override {
+    return Compared(a, a_has_time).compare(Compared(b, b_has_time));
+  }
+  int CompareTimestamp(const Slice& a, const Slice& b) const override {
+    const uint64_t x = internal::LoadFixed64(a.data());
+    const uint64_t y = internal::LoadFixed64(b.data());
+    return x < y ? -1 : x > y;
+  }
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+
+ private:
+  static Slice Time(const Slice& key) {
+    return {key.data() + key.size() - 8, 8};
+  }
+  std::string Compared(const Slice& key, bool has_time) const {
+    const std::string_view user(key.data(), key.size() - (has_time ? 8 : 0));
+    return compared_ == nullptr ? std::string(user) : compared_(user);
+  }
+
+  const char* const name_;
+  std::string (*const compared_)(std::string_view);
+};
+
+inline std::string Timestamp(uint64_t time) {
+  std::string bytes(sizeof(time), '\0');
+  internal::StoreFixed64(bytes.data(), time);
+  return bytes;
+}
 
 inline std::string Lower(std::string_view key) {
   std::string lower(key);
@@ -73,7 +117,7 @@ inline constexpr Equality kPadSpace = {
       return key + std::string(n % 16, ' ');
     }};
 
-// Keys end in 8 bytes that do not count; shorter ones are all the same.
+// Keys end in 8 bytes that are not compared; shorter ones are all equal.
 inline constexpr Equality kSuffixTimestamp = {
     "suffix_timestamp", "test.drop_timestamp",
     [](std::string_view key) {
@@ -89,15 +133,15 @@ inline constexpr Equality kSuffixTimestamp = {
       return key + timestamp;
     }};
 
-// Registers a function that returns what counts.
+// Registers a function that returns what is compared.
 inline bool RegisterForTest(const std::string& name, uint32_t version,
-                            std::string (*counts)(std::string_view key),
+                            std::string (*compared)(std::string_view key),
                             std::string* error = nullptr) {
   KeyTransform transform;
   transform.name = name;
   transform.version = version;
-  transform.function = [counts](std::string_view key, KeyScratch* scratch) {
-    const std::string bytes = counts(key);
+  transform.function = [compared](std::string_view key, KeyScratch* scratch) {
+    const std::string bytes = compared(key);
     char* const copy = scratch->Reserve(bytes.size());
     std::copy(bytes.begin(), bytes.end(), copy);
     return std::string_view(copy, bytes.size());
@@ -107,7 +151,7 @@ inline bool RegisterForTest(const std::string& name, uint32_t version,
 
 inline void RegisterTransformsOfTests() {
   static const bool done =
-      RegisterForTest("test.drop_timestamp", 1, kSuffixTimestamp.counts) &&
+      RegisterForTest("test.drop_timestamp", 1, kSuffixTimestamp.compared) &&
       RegisterForTest("test.lowercase_too", 1, Lower) &&
       RegisterForTest("test.lowercase_too", 3, Lower) &&
       RegisterForTest("test.lowercase_too", 2, Lower);
@@ -123,31 +167,19 @@ inline PolicyPtr PolicyWith(const std::string& key_transform,
                           ";seeded=" + (seeded ? "true" : "false"));
 }
 
-inline DbConfig ConfigFor(const rocksdb::Comparator& comparator,
-                          PolicyPtr policy, bool partitioned = false) {
-  return {policy, partitioned,
-          [&comparator](rocksdb::Options* options,
-                        rocksdb::BlockBasedTableOptions*) {
-            options->comparator = &comparator;
-          }};
+inline Options OptionsFor(const Comparator& comparator, PolicyPtr policy,
+                          bool partitioned = false,
+                          const Change& change = nullptr) {
+  return MakeOptions({std::move(policy), partitioned,
+                      [&](Options* options, BlockBasedTableOptions* table) {
+                        options->comparator = &comparator;
+                        if (change) change(options, table);
+                      }});
 }
 
-// GetAll of the first keys, in upper case.
-inline Lookups GetUpper(rocksdb::DB* db, int keys) {
-  Lookups result;
-  const auto statistics = db->GetOptions().statistics;
-  statistics->Reset();
-  const auto upper = [](std::string key) {
-    for (char& c : key) c = static_cast<char>(std::toupper(c));
-    return key;
-  };
-  for (int i = 0; i < keys; ++i) {
-    std::string value;
-    result.missed += !db->Get({}, upper(Key(2 * i)), &value).ok();
-    result.phantom += !db->Get({}, upper(Key(2 * i + 1)), &value).IsNotFound();
-  }
-  result.useful = statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL);
-  return result;
+inline std::string Upper(std::string key) {
+  for (char& c : key) c = static_cast<char>(std::toupper(c));
+  return key;
 }
 
 }  // namespace deltabloom::testing

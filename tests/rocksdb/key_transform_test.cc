@@ -1,86 +1,386 @@
-// Databases whose comparator calls different bytes equal: no key is lost in
-// any spelling, and filters still turn absent keys away.
+// Key transforms: the registry, the option, databases whose comparator calls
+// different bytes equal, and RocksDB's own options that conflict.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "engines/rocksdb/policy/key_transforms.h"
+#include "engines/rocksdb/policy/options.h"
+#include "rocksdb/cache.h"
+#include "rocksdb/memtablerep.h"
 #include "rocksdb/slice_transform.h"
+#include "tests/random.h"
 #include "tests/rocksdb/equal_keys.h"
+#include "tests/rocksdb/filters.h"
 
 namespace deltabloom::testing {
 namespace {
 
-constexpr int kKeys = 2000;
+// The registry.
 
-std::string Ask(rocksdb::DB* db, const std::string& key) {
+std::string Apply(const char* name, const std::string& key) {
+  KeyScratch scratch;
+  return std::string(
+      internal::FindKeyTransform(name)->transform.function(key, &scratch));
+}
+
+TEST(KeyTransformRegistryTest, BuiltinTransforms) {
+  const std::string cases[][3] = {
+      {"ascii_lowercase", "", ""},
+      {"ascii_lowercase", "@AZ[`az{", "@az[`az{"},
+      {"ascii_lowercase", {"\0A\xc4\xe4\xff", 5}, {"\0a\xc4\xe4\xff", 5}},
+      {"trim_trailing_spaces", "", ""},
+      {"trim_trailing_spaces", "   ", ""},
+      {"trim_trailing_spaces", " a b  ", " a b"},
+      {"trim_trailing_spaces", {"a \0 ", 4}, {"a \0", 3}},
+      {"trim_trailing_spaces", "a \t", "a \t"},
+  };
+  for (const auto& [name, key, result] : cases) {
+    EXPECT_EQ(Apply(name.c_str(), key), result);
+  }
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
+  size_t spaces = 0;
+  for (const std::string& key : test::Random(seed).MixedKeys(2000)) {
+    EXPECT_EQ(Apply("ascii_lowercase", key), kIgnoreCase.compared(key));
+    EXPECT_EQ(Apply("trim_trailing_spaces", key + std::string(spaces, ' ')),
+              kPadSpace.compared(key));
+    spaces = (spaces + 1) % 4;
+  }
+}
+
+// docs/format.md, "Key transform".
+TEST(KeyTransformRegistryTest, Ids) {
+  EXPECT_EQ(internal::KeyTransformId("ascii_lowercase@1"), 0x7802baa7u);
+  EXPECT_EQ(internal::KeyTransformId("trim_trailing_spaces@1"), 0x50b0ea61u);
+  for (const char* name : {"ascii_lowercase", "trim_trailing_spaces"}) {
+    const auto* transform = internal::FindKeyTransform(name);
+    ASSERT_NE(transform, nullptr);
+    EXPECT_EQ(transform->text, std::string(name) + "@1");
+    EXPECT_EQ(transform->id, internal::KeyTransformId(transform->text));
+    EXPECT_EQ(internal::FindKeyTransform(transform->id), transform);
+  }
+}
+
+TEST(KeyTransformRegistryTest, NamesAndVersions) {
+  RegisterTransformsOfTests();
+  const auto* highest = internal::FindKeyTransform("test.lowercase_too");
+  ASSERT_NE(highest, nullptr);
+  EXPECT_EQ(highest->text, "test.lowercase_too@3");
+  EXPECT_EQ(internal::FindKeyTransform("test.lowercase_too@3"), highest);
+  EXPECT_EQ(internal::FindKeyTransform("test.lowercase_too@2")->text,
+            "test.lowercase_too@2");
+  for (const char* unknown :
+       {"", "test.lowercase", "test.lowercase_too@4", "test.lowercase_too@03",
+        "test.lowercase_too@", "@1", "Ascii_lowercase", "none"}) {
+    EXPECT_EQ(internal::FindKeyTransform(unknown), nullptr) << unknown;
+  }
+}
+
+TEST(KeyTransformRegistryTest, WhatIsRefused) {
+  struct Case {
+    std::string name;
+    uint32_t version;
+    std::string answer;
+  };
+  for (const Case& bad : std::vector<Case>{
+           {"", 1, "the name '' is not legal: use 1 to 64 letters"},
+           {std::string(65, 'a'), 1, "is not legal: use 1 to 64 letters"},
+           {"none", 1, "the name 'none' is not legal"},
+           {"a@b", 1, "the name 'a@b' is not legal"},
+           {"a;b", 1, "the name 'a;b' is not legal"},
+           {"a b", 1, "the name 'a b' is not legal"},
+           {"\xc3\xa4", 1, "is not legal"},
+           {"test.zero", 0, "version 0 is not legal: use 1 or more"},
+           {"ascii_lowercase", 1,
+            "ascii_lowercase@1 is registered already: a function with other "
+            "results needs another version"}}) {
+    std::string error;
+    EXPECT_FALSE(RegisterForTest(bad.name, bad.version, Lower, &error))
+        << bad.name;
+    EXPECT_EQ(error.rfind("deltabloom: key transform", 0), 0u) << error;
+    EXPECT_CONTAINS(error, bad.answer);
+    EXPECT_FALSE(RegisterForTest(bad.name, bad.version, Lower));
+  }
+  KeyTransform empty;
+  empty.name = "test.no_function";
+  std::string error;
+  EXPECT_FALSE(RegisterKeyTransform(empty, &error));
+  EXPECT_CONTAINS(error, "test.no_function: no function");
+  EXPECT_TRUE(RegisterForTest(std::string(64, 'a'), ~0u, Lower, &error))
+      << error;
+}
+
+// Two texts of one id, found by trying.
+TEST(KeyTransformRegistryTest, TwoNamesOfOneId) {
+  const std::string first = "test.collides_75393";
+  const std::string second = "test.collides_103412";
+  ASSERT_EQ(internal::KeyTransformId(first + "@1"),
+            internal::KeyTransformId(second + "@1"));
+  std::string error;
+  ASSERT_TRUE(RegisterForTest(first, 1, Lower, &error)) << error;
+  EXPECT_FALSE(RegisterForTest(second, 1, Lower, &error));
+  EXPECT_CONTAINS(error, "has the id of " + first);
+  EXPECT_EQ(internal::FindKeyTransform(second), nullptr);
+}
+
+// A scratch has any size, and a larger key leaves nothing to a smaller one.
+TEST(KeyTransformRegistryTest, ScratchOfAnySize) {
+  const auto* lower = internal::FindKeyTransform("ascii_lowercase");
+  KeyScratch scratch;
+  for (size_t size : {0u, 1u, 255u, 256u, 257u, 100000u, 300u, 0u, 256u}) {
+    EXPECT_EQ(lower->transform.function(std::string(size, 'A'), &scratch),
+              std::string(size, 'a'));
+  }
+}
+
+// The option, and filters of other transforms.
+
+constexpr int kKeys = 2000;
+const EqualityComparator kIgnoringCase(kIgnoreCase);
+
+Options IgnoringCase(const std::string& transform) {
+  return OptionsFor(kIgnoringCase, PolicyWith(transform));
+}
+
+TEST(KeyTransformOptionTest, ByCallAndByName) {
+  RegisterTransformsOfTests();
+  RocksDBFilterOptions options;
+  options.key_transform = "test.lowercase_too";
+  std::string error;
+  PolicyPtr policy = NewRocksDBFilterPolicy(options, &error);
+  ASSERT_NE(policy, nullptr) << error;
+  EXPECT_EQ(Option(*policy, "key_transform"), "test.lowercase_too@3");
+  for (const auto& [name, text] :
+       {std::make_pair("none", "none"),
+        std::make_pair("ascii_lowercase", "ascii_lowercase@1"),
+        std::make_pair("test.lowercase_too@2", "test.lowercase_too@2")}) {
+    EXPECT_EQ(Option(*PolicyWith(name), "key_transform"), text);
+  }
+  for (const std::string unknown :
+       {"nobody", "nobody@1", "", "ascii_lowercase@2"}) {
+    const std::string answer =
+        "key_transform '" + unknown +
+        "' is not registered in this process: call RegisterKeyTransform "
+        "before, or use none, ";
+    options.key_transform = unknown;
+    EXPECT_CONTAINS(options.Validate(), answer);
+    EXPECT_EQ(NewRocksDBFilterPolicy(options, &error), nullptr);
+    EXPECT_CONTAINS(error, answer);
+    EXPECT_CONTAINS(error, "ascii_lowercase@1");
+    const std::string text = "id=deltabloom;key_transform=" + unknown;
+    ExpectRefused(text, answer);
+    EXPECT_TRUE(CreatePolicy(text, &policy).IsInvalidArgument());
+  }
+}
+
+// RocksDB drops the error where it parses table options. The policy that is
+// left opens no database, writes no filter and uses none.
+TEST(KeyTransformOptionTest, UnknownTransformIsNeverNone) {
+  EXPECT_TRUE(RegisterRocksDB());
+  ConfigOptions config;
+  config.ignore_unknown_options = true;
+  config.invoke_prepare_options = false;
+  BlockBasedTableOptions table;
+  ASSERT_OK(rocksdb::GetBlockBasedTableOptionsFromString(
+      config, {}, "filter_policy={id=deltabloom;key_transform=nobody@7;}",
+      &table));
+  const PolicyPtr policy = table.filter_policy;
+  ASSERT_NE(policy, nullptr);
+  EXPECT_CONTAINS(Option(*policy, "key_transform"), "nobody@7");
+  EXPECT_EQ(NewBitsBuilder(*policy), nullptr);
+  for (const std::string& filter :
+       {std::string(), std::string(3, '\0'), Build(*Deltabloom(), {"a"}),
+        Build(*Deltabloom(), {}), Build(*RocksDBBloom(), {"a"}),
+        Build(*PolicyWith("ascii_lowercase"), {"a"})}) {
+    EXPECT_EQ(Matches(*policy, filter, {"b"}), 1);
+  }
+  EXPECT_CONTAINS(TestDb().TryOpen(MakeOptions({policy})).ToString(),
+                  "'nobody@7' is not registered");
+}
+
+TEST(KeyTransformOptionTest, OptionsFileRoundTrip) {
+  TestDb db(IgnoringCase("ascii_lowercase"));
+  db.Load(0, kKeys);
+  for (int round = 0; round < 2; ++round) {
+    Options loaded = db.Loaded(/*strict=*/false);
+    loaded.comparator = &kIgnoringCase;
+    EXPECT_EQ(Option(*PolicyIn(loaded), "key_transform"), "ascii_lowercase@1");
+    db.Open(loaded);
+    db.ExpectFiltered(0, kKeys, Upper);
+  }
+}
+
+// Filters of another transform, of none, and RocksDB's own: no key is lost
+// and none is rejected until compaction; one line in the LOG.
+TEST(KeyTransformOptionTest, OtherFiltersAreNotUsed) {
+  struct Case {
+    PolicyPtr before;
+    std::string after;
+    const char* in_the_log;
+  };
+  for (const Case& other : std::vector<Case>{
+           {PolicyWith("none"), "ascii_lowercase", "found has none"},
+           {RocksDBBloom(), "ascii_lowercase", "is not Deltabloom's"},
+           {RocksDBRibbon(), "ascii_lowercase", "is not Deltabloom's"},
+           {PolicyWith("test.lowercase_too@1"), "ascii_lowercase",
+            "has test.lowercase_too@1"},
+           {PolicyWith("test.lowercase_too@1"), "test.lowercase_too@2",
+            "has test.lowercase_too@1"},
+           {PolicyWith("ascii_lowercase"), "none", "has ascii_lowercase@1"}}) {
+    SCOPED_TRACE(std::string(other.in_the_log) + ", now " + other.after);
+    TestDb db(OptionsFor(kIgnoringCase, other.before));
+    db.Load(0, kKeys);
+    db.Open(IgnoringCase(other.after));
+    db.ExpectUnfiltered(0, kKeys, Upper);
+    const std::string part = "filters of another key transform than";
+    EXPECT_LACKS(db.Log(), part);
+    // The second time nothing is logged.
+    db.Rewrite();
+    db.Rewrite();
+    EXPECT_EQ(CountIn(db.Log(), part), 1);
+    EXPECT_CONTAINS(db.Log(), other.in_the_log);
+    if (other.after != "none") db.ExpectFiltered(0, kKeys, Upper);
+  }
+}
+
+TEST(KeyTransformOptionTest, RocksDBReadsThemAsMayMatch) {
+  TestDb db(IgnoringCase("ascii_lowercase"));
+  db.Load(0, kKeys);
+  db.Open(OptionsFor(kIgnoringCase, RocksDBBloom()));
+  db.ExpectUnfiltered(0, kKeys, Upper);
+}
+
+TEST(KeyTransformOptionTest, EmptyFilterOfAnotherTransformMayMatch) {
+  const PolicyPtr lower = PolicyWith("ascii_lowercase");
+  const PolicyPtr trim = PolicyWith("trim_trailing_spaces");
+  for (const auto& [reader, writer] :
+       {std::make_pair(trim, lower), std::make_pair(Deltabloom(), lower),
+        std::make_pair(lower, trim), std::make_pair(lower, Deltabloom())}) {
+    EXPECT_EQ(Matches(*reader, Build(*writer, {}), {"a"}), 1);
+  }
+  EXPECT_EQ(Matches(*lower, Build(*lower, {}), {"a"}), 0);
+}
+
+TEST(KeyTransformOptionTest, EqualNeighboursCountOnce) {
+  const auto builder = NewBitsBuilder(*PolicyWith("ascii_lowercase"));
+  for (const char* key : {"A", "a", "a", "B", "b", "C"}) builder->AddKey(key);
+  EXPECT_EQ(builder->EstimateEntriesAdded(), 3u);
+#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
+  builder->AddKeyAndAlt("Dd", "D");
+  builder->AddKeyAndAlt("dD", "d");
+  EXPECT_EQ(builder->EstimateEntriesAdded(), 5u);
+#endif
+}
+
+// What a transform throws does not leave a call of RocksDB's.
+TEST(KeyTransformOptionTest, ATransformThatThrows) {
+  static bool throws = false;
+  KeyTransform transform;
+  transform.name = "test.throws";
+  transform.function = [](std::string_view key, KeyScratch*) {
+    if (throws && key == "bad") throw 7;
+    return key;
+  };
+  ASSERT_TRUE(RegisterKeyTransform(transform));
+  for (const bool seeded : {false, true}) {
+    throws = false;
+    const PolicyPtr policy = PolicyWith("test.throws", "local", seeded);
+    const std::string filter = Build(*policy, {"a"});
+    const auto reader = NewBitsReader(*policy, filter);
+    EXPECT_FALSE(reader->MayMatch("bad"));
+    throws = true;
+    EXPECT_TRUE(reader->MayMatch("a"));
+    EXPECT_TRUE(reader->MayMatch("bad"));
+    EXPECT_FALSE(reader->MayMatch("b"));
+    const auto answers = MatchBatch(reader.get(), {"b", "bad", "a"});
+    EXPECT_TRUE(answers[1] && answers[2]);
+    const std::string lossy = Build(*policy, {"a", "bad", "c"});
+    EXPECT_EQ(Matches(*policy, lossy, {"anything"}), 1);
+    EXPECT_EQ(Matches(*policy, Build(*policy, {"a"}), {"c"}), 0);
+  }
+}
+
+TEST(KeyTransformOptionTest, FixedWhenAPolicyIsMade) {
+  const auto set = [](const char* name, const char* value) {
+    internal::PolicyOptions options;
+    return internal::ApplyPolicyOptions({{name, value}}, /*in_use=*/true,
+                                        &options);
+  };
+  const std::string fixed =
+      " is fixed when a policy is made: make another policy";
+  EXPECT_EQ(set("key_transform", "none"), "");
+  EXPECT_EQ(set("key_transform", "ascii_lowercase"), "key_transform" + fixed);
+  EXPECT_EQ(set("key_transform", "nobody"), "key_transform" + fixed);
+  EXPECT_EQ(set("compatibility", "builtin"), "");
+  EXPECT_EQ(set("compatibility", "own"), "compatibility" + fixed);
+}
+
+// From RocksDB 9.8 on SetOptions makes a new policy, whose unknown transform is
+// an error, not none.
+TEST(KeyTransformOptionTest, SetOptions) {
+  TestDb db(IgnoringCase("ascii_lowercase"));
+  db.Load(0, kKeys);
+  for (const char* value : {"none", "test.lowercase_too", "nobody"}) {
+    EXPECT_FALSE(db.SetField("key_transform", value).ok()) << value;
+  }
+  EXPECT_OK(db.SetField("bits_per_key", "12"));
+  EXPECT_OK(db.SetField("seeded", "true"));
+  EXPECT_FALSE(db.SetField("seeded", "maybe").ok());
+  const Status unknown = db.SetPolicy("{key_transform=nobody;}");
+  EXPECT_FALSE(unknown.ok());
+  const std::string now = db.Option("key_transform");
+  db.Put(Key(0), Value(Key(0)));
+  db.Flush();
+  if (now.find("nobody") != std::string::npos) {
+    // RocksDB uses the new policy, but no OPTIONS file has it.
+    EXPECT_CONTAINS(unknown.ToString(), "Unable to persist options");
+    EXPECT_EQ(Option(*PolicyIn(db.Loaded(/*strict=*/false)), "key_transform"),
+              "ascii_lowercase@1");
+    EXPECT_CONTAINS(db.Log(), "key_transform 'nobody' is not registered");
+  } else {
+    EXPECT_EQ(now, "ascii_lowercase@1");
+  }
+  ExpectNoneMissed(GetAll(db, 0, kKeys, Upper));
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 908
+  ASSERT_OK(db.SetPolicy("{bits_per_key=14;key_transform=ascii_lowercase;}"));
+#endif
+  // Another field keeps the transform.
+  ASSERT_OK(db.SetPolicy("{bits_per_key=16;}"));
+  EXPECT_EQ(db.Option("key_transform"), "ascii_lowercase@1");
+  db.Rewrite();
+  db.ExpectFiltered(0, kKeys, Upper);
+}
+
+// Databases with keys in several spellings.
+
+std::string Get(const TestDb& db, const std::string& key) {
   std::string value;
-  const rocksdb::Status status = db->Get({}, key, &value);
+  const Status status = db->Get({}, key, &value);
   return status.ok() ? value : status.ToString();
 }
 
 // Puts Key(2 * i) in spelling `spelling`.
-void LoadSpelt(rocksdb::DB* db, const Equality& equality, unsigned spelling,
-               int begin = 0, int end = kKeys) {
-  for (int i = begin; i < end; ++i) {
-    ASSERT_ROCKSDB_OK(
-        db->Put({}, equality.spell(Key(2 * i), spelling), Value(Key(2 * i))));
+void LoadSpelt(TestDb* db, const Equality& equality, unsigned spelling) {
+  for (const std::string& key : Keys(0, kKeys)) {
+    db->Put(equality.spell(key, spelling), Value(key));
   }
-  ASSERT_ROCKSDB_OK(db->Flush({}));
+  db->Flush();
 }
 
-Lookups GetSpelt(rocksdb::DB* db, const Equality& equality, unsigned spelling) {
-  Lookups result;
-  const auto statistics = db->GetOptions().statistics;
-  statistics->Reset();
-  for (int i = 0; i < kKeys; ++i) {
-    const std::string key = Key(2 * i);
-    result.missed += Ask(db, equality.spell(key, spelling)) != Value(key);
-    std::string value;
-    result.phantom +=
-        !db->Get({}, equality.spell(Key(2 * i + 1), spelling), &value)
-             .IsNotFound();
-  }
-  result.useful = statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL);
-  return result;
+Spelling Spelt(const Equality& equality, unsigned spelling) {
+  return [=](const std::string& key) { return equality.spell(key, spelling); };
 }
 
-Lookups MultiGetSpelt(rocksdb::DB* db, const Equality& equality,
-                      unsigned spelling) {
-  Lookups result;
-  const auto statistics = db->GetOptions().statistics;
-  statistics->Reset();
-  for (int begin = 0; begin < kKeys; begin += 20) {
-    std::vector<std::string> names;
-    for (int i = 2 * begin; i < 2 * begin + 40; ++i) {
-      names.push_back(equality.spell(Key(i), spelling));
-    }
-    const std::vector<rocksdb::Slice> keys(names.begin(), names.end());
-    std::vector<rocksdb::PinnableSlice> values(keys.size());
-    std::vector<rocksdb::Status> statuses(keys.size());
-    db->MultiGet({}, db->DefaultColumnFamily(), keys.size(), keys.data(),
-                 values.data(), statuses.data());
-    for (size_t k = 0; k < keys.size(); ++k) {
-      const std::string key = Key(2 * begin + static_cast<int>(k));
-      if (k % 2 == 0) {
-        result.missed += !statuses[k].ok() || values[k] != Value(key);
-      } else {
-        result.phantom += !statuses[k].IsNotFound();
-      }
-    }
-  }
-  result.useful = statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL);
-  return result;
-}
-
-void ExpectAllFiltered(rocksdb::DB* db, const Equality& equality) {
+void ExpectAllFiltered(const TestDb& db, const Equality& equality) {
   for (unsigned spelling : {0u, 5u, 10u}) {
     SCOPED_TRACE("spelling " + std::to_string(spelling));
-    ExpectFiltered(GetSpelt(db, equality, spelling), kKeys);
-    ExpectFiltered(MultiGetSpelt(db, equality, spelling), kKeys);
+    const Spelling spelt = Spelt(equality, spelling);
+    ExpectFiltered(GetAll(db, 0, kKeys, spelt), kKeys);
+    ExpectFiltered(MultiGetAll(db, 0, kKeys, spelt), kKeys);
   }
 }
 
@@ -94,124 +394,104 @@ using Parameters = std::tuple<Equality, Variant>;
 
 class KeyTransformTest : public ::testing::TestWithParam<Parameters> {
  protected:
-  void SetUp() override {
-    const auto [equality, variant] = GetParam();
-    equality_ = equality;
-    comparator_ = std::make_unique<EqualityComparator>(equality_);
-    policy_ = PolicyWith(equality.transform, variant.layout, variant.seeded);
-    config_ = ConfigFor(*comparator_, policy_, variant.partitioned);
+  Options MakeOptions(const Change& change = nullptr) const {
+    const Variant variant = std::get<1>(GetParam());
+    return OptionsFor(
+        comparator_,
+        PolicyWith(equality_.transform, variant.layout, variant.seeded),
+        variant.partitioned, change);
   }
 
-  Equality equality_{};
-  std::unique_ptr<EqualityComparator> comparator_;
-  PolicyPtr policy_;
-  DbConfig config_;
-  TempDir dir_;
+  const Equality equality_ = std::get<0>(GetParam());
+  const EqualityComparator comparator_{equality_};
+  TestDb db_;
 };
 
 TEST_P(KeyTransformTest, EveryKeyInEverySpelling) {
-  auto db = Open(MakeOptions(config_), dir_.Path("db"));
-  LoadSpelt(db.get(), equality_, 3);
-  ExpectAllFiltered(db.get(), equality_);
-  db.reset();
-  db = Open(MakeOptions(config_), dir_.Path("db"));
-  ExpectAllFiltered(db.get(), equality_);
-  ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
-  ExpectAllFiltered(db.get(), equality_);
+  db_.Open(MakeOptions());
+  LoadSpelt(&db_, equality_, 3);
+  ExpectAllFiltered(db_, equality_);
+  db_.Reopen();
+  ExpectAllFiltered(db_, equality_);
+  db_.Compact();
+  ExpectAllFiltered(db_, equality_);
 }
 
-// Versions of a key in several spellings, some more than one partition of a
-// filter is for, kept apart by snapshots; then deleted under another spelling.
+// Versions of a key in several spellings, kept apart by snapshots, some of them
+// more than one partition of a filter holds; then deleted under another
+// spelling.
 TEST_P(KeyTransformTest, VersionsAndDeletes) {
-  auto db = Open(MakeOptions(config_), dir_.Path("db"));
+  db_.Open(MakeOptions());
   std::vector<const rocksdb::Snapshot*> snapshots;
   for (unsigned version = 0; version < 40; ++version) {
     for (int i = 0; i < 50; ++i) {
-      ASSERT_ROCKSDB_OK(db->Put({}, equality_.spell(Key(2 * i), version % 16),
-                                std::to_string(version)));
+      db_.Put(equality_.spell(Key(2 * i), version % 16),
+              std::to_string(version));
     }
-    snapshots.push_back(db->GetSnapshot());
+    snapshots.push_back(db_->GetSnapshot());
   }
-  ASSERT_ROCKSDB_OK(db->Flush({}));
+  db_.Flush();
   for (int i = 0; i < 50; i += 2) {
-    ASSERT_ROCKSDB_OK(db->Delete({}, equality_.spell(Key(2 * i), 7)));
+    ASSERT_OK(db_->Delete({}, equality_.spell(Key(2 * i), 7)));
   }
-  ASSERT_ROCKSDB_OK(db->Flush({}));
+  db_.Flush();
   for (int compacted = 0; compacted < 2; ++compacted) {
     for (unsigned spelling = 0; spelling < 16; ++spelling) {
       for (int i = 0; i < 50; ++i) {
         const std::string key = equality_.spell(Key(2 * i), spelling);
-        ASSERT_EQ(Ask(db.get(), key), i % 2 == 0 ? "NotFound: " : "39") << key;
-        rocksdb::ReadOptions past;
+        ASSERT_EQ(Get(db_, key), i % 2 == 0 ? "NotFound: " : "39") << key;
+        ReadOptions past;
         past.snapshot = snapshots[spelling];
         std::string value;
-        ASSERT_ROCKSDB_OK(db->Get(past, key, &value));
+        ASSERT_OK(db_->Get(past, key, &value));
         ASSERT_EQ(value, std::to_string(spelling));
       }
     }
-    ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
+    db_.Compact();
   }
-  for (const auto* snapshot : snapshots) db->ReleaseSnapshot(snapshot);
+  for (const auto* snapshot : snapshots) db_->ReleaseSnapshot(snapshot);
 }
 
-// With a prefix extractor beside it, with and without whole keys.
+// With a prefix extractor as well, with and without whole keys.
 TEST_P(KeyTransformTest, Prefixes) {
-  // 8 bytes that count. The transform drops a timestamp's 8 bytes from a
+  // 8 bytes that are compared. The transform drops a timestamp's 8 bytes from a
   // prefix as well.
   const bool timestamps = equality_.name == std::string("suffix_timestamp");
-  const auto prefixes = std::shared_ptr<const rocksdb::SliceTransform>(
-      rocksdb::NewFixedPrefixTransform(timestamps ? 16 : 8));
   for (const bool whole_keys : {true, false}) {
-    DbConfig config = config_;
-    config.change = [&, whole_keys](rocksdb::Options* options,
-                                    rocksdb::BlockBasedTableOptions* table) {
-      config_.change(options, table);
-      options->prefix_extractor = prefixes;
+    TestDb db(MakeOptions([&](Options* options, BlockBasedTableOptions* table) {
+      options->prefix_extractor.reset(
+          rocksdb::NewFixedPrefixTransform(timestamps ? 16 : 8));
       table->whole_key_filtering = whole_keys;
-    };
-    auto db = Open(MakeOptions(config),
-                   dir_.Path(whole_keys ? "whole_keys" : "prefixes"));
+    }));
     // "user0000" to "user0039", in groups of ten keys each.
+    std::vector<std::string> keys;
     for (int i = 0; i < 400; ++i) {
-      const std::string key = Key(2000 * (i / 10) + 2 * (i % 10));
-      ASSERT_ROCKSDB_OK(db->Put({}, equality_.spell(key, 6), key));
+      keys.push_back(Key(2000 * (i / 10) + 2 * (i % 10)));
+      db.Put(equality_.spell(keys.back(), 6), keys.back());
     }
-    ASSERT_ROCKSDB_OK(db->Flush({}));
+    db.Flush();
     int missed = 0;
-    for (int i = 0; i < 400; ++i) {
-      const std::string key = Key(2000 * (i / 10) + 2 * (i % 10));
-      const std::string asked =
-          equality_.spell(key, static_cast<unsigned>(i % 16));
-      missed += Ask(db.get(), asked) != key;
-      const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}));
-      it->Seek(asked);
-      missed += !it->Valid() || it->value() != key;
+    for (unsigned i = 0; i < 400; ++i) {
+      const std::string spelt = equality_.spell(keys[i], i % 16);
+      missed += Get(db, spelt) != keys[i];
+      const auto it = db.NewIterator();
+      it->Seek(spelt);
+      missed += !it->Valid() || it->value() != keys[i];
     }
     EXPECT_EQ(missed, 0);
     // Prefixes between them.
-    const auto statistics = db->GetOptions().statistics;
-    statistics->Reset();
+    db.options().statistics->Reset();
     for (int i = 0; i < 400; ++i) {
-      const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}));
-      it->Seek(equality_.spell(Key(1000000 + 10000 * i), 9));
-      std::string value;
-      EXPECT_TRUE(
-          db->Get({}, equality_.spell(Key(1000000 + 10000 * i), 9), &value)
-              .IsNotFound());
+      const std::string absent = equality_.spell(Key(1000000 + 10000 * i), 9);
+      const auto it = db.NewIterator();
+      it->Seek(absent);
+      EXPECT_EQ(Get(db, absent), "NotFound: ");
     }
     // Without whole keys newer releases count a Get as one of a prefix.
-    EXPECT_GT(
-        statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL) +
-            statistics->getTickerCount(rocksdb::BLOOM_FILTER_PREFIX_USEFUL),
-        380u);
+    EXPECT_GT(db.Ticker(rocksdb::BLOOM_FILTER_USEFUL) +
+                  db.Ticker(rocksdb::BLOOM_FILTER_PREFIX_USEFUL),
+              380u);
   }
-}
-
-std::string NameOf(const ::testing::TestParamInfo<Parameters>& instance) {
-  const auto& [equality, variant] = instance.param;
-  return std::string(equality.name) + "_" + variant.layout +
-         (variant.partitioned ? "_partitioned" : "_full") +
-         (variant.seeded ? "_seeded" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -222,83 +502,43 @@ INSTANTIATE_TEST_SUITE_P(
                                          Variant{"classic", true, false},
                                          Variant{"compact", true, true},
                                          Variant{"auto", false, true})),
-    NameOf);
+    [](const auto& instance) {
+      const Variant& variant = std::get<1>(instance.param);
+      return std::string(std::get<0>(instance.param).name) + "_" +
+             variant.layout + (variant.partitioned ? "_partitioned" : "_full") +
+             (variant.seeded ? "_seeded" : "");
+    });
 
 // What the tests above would see if the transform were not applied.
 TEST(NoKeyTransformTest, KeysOfOtherSpellingsAreLost) {
   for (const Equality& equality : {kIgnoreCase, kPadSpace, kSuffixTimestamp}) {
     const EqualityComparator comparator(equality);
-    TempDir dir;
-    const auto db = Open(
-        MakeOptions(ConfigFor(comparator, PolicyWith("none", "local"), false)),
-        dir.Path("db"));
-    LoadSpelt(db.get(), equality, 3);
-    EXPECT_EQ(GetSpelt(db.get(), equality, 3).missed, 0);
-    EXPECT_GT(GetSpelt(db.get(), equality, 5).missed, kKeys * 9 / 10);
+    TestDb db(OptionsFor(comparator, PolicyWith("none", "local")));
+    LoadSpelt(&db, equality, 3);
+    EXPECT_EQ(GetAll(db, 0, kKeys, Spelt(equality, 3)).missed, 0);
+    EXPECT_GT(GetAll(db, 0, kKeys, Spelt(equality, 5)).missed, kKeys * 9 / 10);
   }
 }
 
 // RocksDB's own timestamps are stripped before the transform sees a key.
-class TimestampComparator final : public rocksdb::Comparator {
- public:
-  TimestampComparator() : rocksdb::Comparator(8) {}
-  const char* Name() const override { return "test.ignore_case.u64ts"; }
-  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
-    const int keys = CompareWithoutTimestamp(a, true, b, true);
-    return keys != 0 ? keys : -CompareTimestamp(Timestamp(a), Timestamp(b));
-  }
-  using rocksdb::Comparator::CompareWithoutTimestamp;
-  int CompareWithoutTimestamp(const rocksdb::Slice& a, bool a_has_timestamp,
-                              const rocksdb::Slice& b,
-                              bool b_has_timestamp) const override {
-    return Counts(a, a_has_timestamp).compare(Counts(b, b_has_timestamp));
-  }
-  int CompareTimestamp(const rocksdb::Slice& a,
-                       const rocksdb::Slice& b) const override {
-    uint64_t times[2];
-    std::memcpy(&times[0], a.data(), 8);
-    std::memcpy(&times[1], b.data(), 8);
-    return times[0] < times[1] ? -1 : times[0] > times[1];
-  }
-  void FindShortestSeparator(std::string*,
-                             const rocksdb::Slice&) const override {}
-  void FindShortSuccessor(std::string*) const override {}
-
- private:
-  static rocksdb::Slice Timestamp(const rocksdb::Slice& key) {
-    return {key.data() + key.size() - 8, 8};
-  }
-  static std::string Counts(const rocksdb::Slice& key, bool has_timestamp) {
-    return Lower({key.data(), key.size() - (has_timestamp ? 8 : 0)});
-  }
-};
-
 TEST(KeyTransformWithTimestampsTest, EveryKeyInEverySpelling) {
-  const TimestampComparator comparator;
+  const TimestampComparator comparator("test.ignore_case.u64ts", Lower);
   for (const bool partitioned : {false, true}) {
-    TempDir dir;
-    const auto db =
-        Open(MakeOptions(ConfigFor(comparator, PolicyWith("ascii_lowercase"),
-                                   partitioned)),
-             dir.Path("db"));
-    const auto at = [](uint64_t time) {
-      return std::string(reinterpret_cast<const char*>(&time), sizeof(time));
-    };
-    for (uint64_t time : {1u, 2u, 3u}) {
-      for (int i = 0; i < kKeys; ++i) {
-        ASSERT_ROCKSDB_OK(db->Put(
-            {}, kIgnoreCase.spell(Key(2 * i), static_cast<unsigned>(time)),
-            at(time), std::to_string(time)));
+    TestDb db(
+        OptionsFor(comparator, PolicyWith("ascii_lowercase"), partitioned));
+    for (unsigned time : {1u, 2u, 3u}) {
+      for (const std::string& key : Keys(0, kKeys)) {
+        ASSERT_OK(db->Put({}, kIgnoreCase.spell(key, time), Timestamp(time),
+                          std::to_string(time)));
       }
-      ASSERT_ROCKSDB_OK(db->Flush({}));
+      db.Flush();
     }
-    const auto statistics = db->GetOptions().statistics;
-    statistics->Reset();
+    db.options().statistics->Reset();
     int missed = 0;
     for (int i = 0; i < kKeys; ++i) {
-      const std::string time = at(static_cast<uint64_t>(i % 3 + 1));
-      const rocksdb::Slice timestamp = time;
-      rocksdb::ReadOptions read;
+      const std::string time = Timestamp(static_cast<uint64_t>(i % 3 + 1));
+      const Slice timestamp = time;
+      ReadOptions read;
       read.timestamp = &timestamp;
       std::string value;
       const std::string key = kIgnoreCase.spell(Key(2 * i), 12);
@@ -309,8 +549,109 @@ TEST(KeyTransformWithTimestampsTest, EveryKeyInEverySpelling) {
     }
     EXPECT_EQ(missed, 0);
     // Newer releases leave out tables that are younger than the timestamp.
-    EXPECT_GT(statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL),
+    EXPECT_GT(db.Ticker(rocksdb::BLOOM_FILTER_USEFUL),
               uint64_t{2 * kKeys * 9 / 10});
+  }
+}
+
+// Options of RocksDB used with a key transform: those that hash the bytes of
+// keys are refused, others lose no key.
+
+void SetPrefixes(Options* options) {
+  options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(4));
+}
+void SetMemtable(Options* options, rocksdb::MemTableRepFactory* factory) {
+  SetPrefixes(options);
+  options->allow_concurrent_memtable_write = false;
+  options->memtable_factory.reset(factory);
+}
+
+struct Refused {
+  const char* option;
+  void (*change)(Options*, BlockBasedTableOptions*);
+};
+
+constexpr Refused kRefused[] = {
+    {"memtable_whole_key_filtering",
+     [](Options* options, BlockBasedTableOptions*) {
+       options->memtable_whole_key_filtering = true;
+       options->memtable_prefix_bloom_size_ratio = 0.1;
+     }},
+    {"memtable_prefix_bloom_size_ratio with a prefix_extractor",
+     [](Options* options, BlockBasedTableOptions*) {
+       SetPrefixes(options);
+       options->memtable_prefix_bloom_size_ratio = 0.1;
+     }},
+    {"memtable_factory HashSkipListRepFactory",
+     [](Options* options, BlockBasedTableOptions*) {
+       SetMemtable(options, rocksdb::NewHashSkipListRepFactory(1000));
+     }},
+    {"memtable_factory HashLinkListRepFactory",
+     [](Options* options, BlockBasedTableOptions*) {
+       SetMemtable(options, rocksdb::NewHashLinkListRepFactory(1000));
+     }},
+    {"index_type kHashSearch",
+     [](Options* options, BlockBasedTableOptions* table) {
+       SetPrefixes(options);
+       table->index_type = BlockBasedTableOptions::kHashSearch;
+     }},
+};
+
+TEST(TransformConflictsTest, WhereRocksDBHashesBytes) {
+  for (const Refused& refused : kRefused) {
+    const Options with = OptionsFor(
+        kIgnoringCase, PolicyWith("ascii_lowercase"), false, refused.change);
+    const Status status = TestDb().TryOpen(with);
+    EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+    EXPECT_CONTAINS(status.ToString(),
+                    std::string("deltabloom: ") + refused.option +
+                        " hashes the bytes of keys in RocksDB");
+    EXPECT_LACKS(status.ToString(), "\n");
+    // RocksDB validates when it opens a database only; a program can do so
+    // before CreateColumnFamily.
+    EXPECT_TRUE(
+        with.table_factory->ValidateOptions(with, with).IsInvalidArgument());
+
+    TestDb without(PolicyWith("none"), false, refused.change);
+    EXPECT_OK(without.options().table_factory->ValidateOptions(with, with));
+    without.Load(0, kKeys);
+    without.ExpectFiltered(0, kKeys);
+  }
+}
+
+TEST(TransformConflictsTest, WhatLosesNoKey) {
+  using Changed = void (*)(Options*, BlockBasedTableOptions*);
+  for (const Changed change : std::initializer_list<Changed>{
+           // The comparator does not deny that keys of different bytes may be
+           // equal, so RocksDB makes no hash index.
+           [](Options*, BlockBasedTableOptions*table) {
+             table->data_block_index_type =
+                 BlockBasedTableOptions::kDataBlockBinaryAndHash;
+           },
+           // Spellings have rows of their own.
+           [](Options*options, BlockBasedTableOptions*) {
+             options->row_cache = rocksdb::NewLRUCache(1 << 20);
+           },
+           [](Options*options, BlockBasedTableOptions*) {
+             options->memtable_insert_with_hint_prefix_extractor.reset(
+                 rocksdb::NewFixedPrefixTransform(4));
+           },
+           // Whole keys without a size.
+           [](Options*options, BlockBasedTableOptions*) {
+             options->memtable_whole_key_filtering = true;
+           },
+           [](Options*options, BlockBasedTableOptions*table) {
+             SetPrefixes(options);
+             table->index_type =
+                 BlockBasedTableOptions::kBinarySearchWithFirstKey;
+           }}) {
+    TestDb db(OptionsFor(kIgnoringCase, PolicyWith("ascii_lowercase"), false,
+                         change));
+    for (const auto& key : Keys(0, kKeys)) db.Put(key, Value(key));
+    ExpectNoneMissed(GetAll(db, 0, kKeys, Upper));  // in the memtable
+    db.Flush();
+    ExpectNoneMissed(GetAll(db, 0, kKeys, Upper));
+    ExpectNoneMissed(GetAll(db, 0, kKeys, Upper));  // from caches
   }
 }
 

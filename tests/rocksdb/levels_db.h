@@ -1,18 +1,101 @@
 // Databases with allocation=levels, whose trees get four levels from a few
-// hundred flushes.
+// hundred flushes, and their trees and filters as RocksDB itself reports them.
 #ifndef DELTABLOOM_TESTS_ROCKSDB_LEVELS_DB_H_
 #define DELTABLOOM_TESTS_ROCKSDB_LEVELS_DB_H_
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "rocksdb/listener.h"
-#include "tests/rocksdb/tree.h"
+#include "tests/rocksdb/test_db.h"
+#include "util/rates/allocation.h"
+#include "util/rates/layout_rates.h"
 
 namespace deltabloom::testing {
+
+struct MeasuredTree {
+  std::string text;  // one line per run
+  size_t runs = 0;
+  double keys = 0;
+  double bits = 0;          // per key, on disk
+  double payload_bits = 0;  // of these, without the framing
+  double rates = 0;  // summed over the runs of a lookup, from each file's bits
+  double best = 0;   // the least possible on this tree with these bits
+  double uniform = 0;  // with the same bits per key in each file
+
+  double Gain() const { return uniform / rates; }
+  double BestGain() const { return uniform / best; }
+};
+
+inline MeasuredTree Measure(rocksdb::DB* db, ColumnFamilyHandle* handle,
+                            Layout layout) {
+  const internal::RateCurve& curve = internal::CurveOf(layout).curve;
+  rocksdb::TablePropertiesCollection tables;
+  EXPECT_OK(db->GetPropertiesOfAllTables(handle, &tables));
+  rocksdb::ColumnFamilyMetaData metadata;
+  db->GetColumnFamilyMetaData(handle, &metadata);
+  MeasuredTree tree;
+  std::vector<internal::SortedRun> runs;
+  double bits = 0;
+  double payload = 0;
+  constexpr double kFraming = 8 * 16;
+  const auto add_run = [&](int level, size_t files, double keys,
+                           double run_bits, double rate) {
+    if (keys == 0) return;
+    runs.push_back({keys, 1});
+    tree.rates += rate;
+    tree.keys += keys;
+    bits += run_bits;
+    char line[128];
+    std::snprintf(line, sizeof(line),
+                  "  level %d: %4zu files %9.0f keys %6.2f bits %.6f\n", level,
+                  files, keys, run_bits / keys, rate);
+    tree.text += line;
+  };
+  for (const auto& level : metadata.levels) {
+    double keys = 0;
+    double level_bits = 0;
+    double rate = 0;
+    for (const auto& file : level.files) {
+      const auto it =
+          tables.find(file.directory + "/" + file.relative_filename);
+      if (it == tables.end()) continue;
+      const auto& properties = *it->second;
+      const auto n = static_cast<double>(properties.num_filter_entries > 0
+                                             ? properties.num_filter_entries
+                                             : properties.num_entries);
+      const double filter = 8 * static_cast<double>(properties.filter_size);
+      const double file_rate = curve.At((filter - kFraming) / n).rate;
+      payload += filter - kFraming;
+      if (level.level == 0) {
+        add_run(0, 1, n, filter, file_rate);
+      } else {
+        keys += n;
+        level_bits += filter;
+        rate += n * file_rate;
+      }
+    }
+    add_run(level.level, level.files.size(), keys, level_bits, rate / keys);
+  }
+  tree.runs = runs.size();
+  tree.bits = tree.keys > 0 ? bits / tree.keys : 0;
+  tree.payload_bits = tree.keys > 0 ? payload / tree.keys : 0;
+  tree.best = internal::AllocateBits(curve, runs, tree.payload_bits).rates;
+  tree.uniform = internal::UniformBits(curve, runs, tree.payload_bits).rates;
+  char line[160];
+  std::snprintf(line, sizeof(line),
+                "  %.0f keys, %.3f bits on disk; rates: %.6f, best %.6f, "
+                "uniform %.6f: gain %.2f of %.2f\n",
+                tree.keys, tree.bits, tree.rates, tree.best, tree.uniform,
+                tree.Gain(), tree.BestGain());
+  tree.text += line;
+  return tree;
+}
 
 inline RocksDBFilterOptions LevelsOptions(Layout layout = Layout::kCompact,
                                           double bits_per_key = 10) {
@@ -23,8 +106,8 @@ inline RocksDBFilterOptions LevelsOptions(Layout layout = Layout::kCompact,
   return filters;
 }
 
-inline rocksdb::Options SmallTrees() {
-  rocksdb::Options options;
+inline Options SmallTrees() {
+  Options options;
   options.create_if_missing = true;
   options.compression = rocksdb::kNoCompression;
   options.write_buffer_size = 64 << 10;
@@ -36,18 +119,15 @@ inline rocksdb::Options SmallTrees() {
   return options;
 }
 
-// Evenly spread over all keys, and in order.
-inline std::string Scattered(uint64_t i) {
-  char name[24];
-  std::snprintf(name, sizeof(name), "%016llx",
-                static_cast<unsigned long long>(i * 0x9e3779b97f4a7c15));
-  return name;
-}
+// Keys in order, and keys evenly spread over all keys.
 inline std::string InOrder(uint64_t i) {
   char name[24];
   std::snprintf(name, sizeof(name), "%016llx",
                 static_cast<unsigned long long>(i));
   return name;
+}
+inline std::string Scattered(uint64_t i) {
+  return InOrder(i * 0x9e3779b97f4a7c15);
 }
 
 inline uint64_t Property(rocksdb::DB* db, const std::string& name) {
@@ -56,8 +136,8 @@ inline uint64_t Property(rocksdb::DB* db, const std::string& name) {
   return value;
 }
 
-// Until nothing runs and nothing is about to. Universal compaction may call
-// itself pending for good, so that is waited for a while only.
+// Waits until no flush or compaction runs or is pending. Universal compaction
+// may stay pending forever, so the wait for that is limited.
 inline void WaitForCompactions(rocksdb::DB* db) {
   for (int idle = 0; idle < 20; usleep(500)) {
     if (Property(db, "num-running-compactions") +
@@ -73,47 +153,45 @@ inline void WaitForCompactions(rocksdb::DB* db) {
   }
 }
 
-class LevelsDb {
+class LevelsDb : public TestDb {
  public:
   LevelsDb() = default;
+  explicit LevelsDb(const RocksDBFilterOptions& filters,
+                    Options options = SmallTrees()) {
+    Open(filters, std::move(options));
+  }
 
-  void Open(rocksdb::Options options, const RocksDBFilterOptions& filters) {
+  using TestDb::Open;
+  void Open(const RocksDBFilterOptions& filters,
+            Options options = SmallTrees()) {
     std::string error;
     ASSERT_TRUE(AddRocksDBFilters(filters, &options, &options, &error))
         << error;
     layout_ = filters.layout;
-    options_ = options;
-    Reopen(options);
+    Open(options);
   }
-  void Reopen(const rocksdb::Options& options) {
-    db_.reset();
-    db_ = testing::Open(options, path_);
-  }
-  void Close() { db_.reset(); }
 
-  // Now and then lets compactions catch up, as those of a database do that is
-  // not overrun.
+  // Waits for compactions from time to time, as in a database that is not
+  // overloaded.
   void Put(const std::string& key) {
-    ASSERT_ROCKSDB_OK(db_->Put(Unlogged(), key, "0123456789abcdef"));
-    if (++written_ % 500 == 0) WaitForCompactions(db_.get());
+    ASSERT_OK(get()->Put(Unlogged(), key, "0123456789abcdef"));
+    if (++written_ % 500 == 0) WaitForCompactions(*this);
   }
   void Delete(const std::string& key) {
-    ASSERT_ROCKSDB_OK(db_->Delete(Unlogged(), key));
+    ASSERT_OK(get()->Delete(Unlogged(), key));
   }
   void Settle() {
-    ASSERT_ROCKSDB_OK(db_->Flush({}));
-    WaitForCompactions(db_.get());
+    Flush();
+    WaitForCompactions(*this);
+  }
+  void PutScattered(uint64_t keys) {
+    for (uint64_t i = 0; i < keys; ++i) Put(Scattered(i));
+    Settle();
   }
 
   MeasuredTree Measured() {
-    return Measure(db_.get(), db_->DefaultColumnFamily(), layout_);
+    return Measure(*this, get()->DefaultColumnFamily(), layout_);
   }
-  std::string Log() const { return ReadFile(path_ + "/LOG"); }
-
-  rocksdb::DB* db() { return db_.get(); }
-  const std::string& path() const { return path_; }
-  std::string Path(const std::string& name) const { return dir_.Path(name); }
-  const rocksdb::Options& options() const { return options_; }
 
  private:
   static rocksdb::WriteOptions Unlogged() {
@@ -122,12 +200,8 @@ class LevelsDb {
     return write;
   }
 
-  TempDir dir_;
-  std::string path_ = dir_.Path("db");
   Layout layout_ = Layout::kCompact;
-  rocksdb::Options options_;
   uint64_t written_ = 0;
-  std::unique_ptr<rocksdb::DB> db_;
 };
 
 }  // namespace deltabloom::testing

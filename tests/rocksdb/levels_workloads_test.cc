@@ -1,26 +1,22 @@
 // allocation=levels in workloads and under compaction styles that shape the
-// tree in different ways: the bytes that were asked for, and the gain where the
-// tree is deep.
+// tree in different ways: the bytes per key of the option, and the gain where
+// the tree is deep.
 //
-// DELTABLOOM_LEVELS_KEYS sets how many keys are written, 50,000 else; with it,
-// every workload runs under every style, or those that
-// DELTABLOOM_LEVELS_WORKLOADS lists.
+// DELTABLOOM_LEVELS_KEYS sets the number of keys (default 50,000) and runs
+// every workload, or those that DELTABLOOM_LEVELS_WORKLOADS lists, under every
+// style.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "rocksdb/sst_file_writer.h"
 #include "tests/random.h"
 #include "tests/rocksdb/levels_db.h"
 
 namespace deltabloom::testing {
 namespace {
-
-using rocksdb::Options;
 
 struct Style {
   const char* name;
@@ -47,26 +43,21 @@ constexpr Style kStyles[] = {
 
 struct Workload {
   const char* name;
-  // How much of the best gain must be had. 0 where runs do not overlap, so that
-  // a lookup does not ask them all.
+  // The least part of the best gain. 0 where runs do not overlap, so that a
+  // lookup does not read them all.
   double gain;
   void (*step)(uint64_t i, uint64_t keys, test::Random* random, LevelsDb* db);
 };
 
 void Ingest(uint64_t first, uint64_t n, LevelsDb* db) {
-  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), db->options());
   const std::string path = db->Path("ingested.sst");
-  ASSERT_ROCKSDB_OK(writer.Open(path));
   std::vector<std::string> keys;
   for (uint64_t i = 0; i < n; ++i) keys.push_back(Scattered(first + i));
   std::sort(keys.begin(), keys.end());
-  for (const std::string& key : keys) {
-    ASSERT_ROCKSDB_OK(writer.Put(key, "0123456789abcdef"));
-  }
-  ASSERT_ROCKSDB_OK(writer.Finish());
+  WriteSst(db->options(), path, keys);
   rocksdb::IngestExternalFileOptions move;
   move.move_files = true;
-  ASSERT_ROCKSDB_OK(db->db()->IngestExternalFile({path}, move));
+  ASSERT_OK(db->get()->IngestExternalFile({path}, move));
 }
 
 constexpr Workload kWorkloads[] = {
@@ -126,11 +117,10 @@ class LevelsWorkloadsTest : public ::testing::Test {
     SCOPED_TRACE(std::string(style.name) + " " + workload.name);
     const uint64_t seed = test::SeedOr(1);
     test::Random random(seed);
-    LevelsDb db;
     Options options = SmallTrees();
     style.change(&options);
-    db.Open(options, LevelsOptions());
-    // What is on disk in the second half, on average over time.
+    LevelsDb db(LevelsOptions(), options);
+    // The bits per key on disk in the second half, on average over time.
     double sum = 0;
     double samples = 0;
     double most = 0;

@@ -1,5 +1,5 @@
-// No stored key is lost, and filters do their work, on every way by which
-// RocksDB asks them.
+// No stored key is lost and filters reject absent keys, by every way in which
+// RocksDB uses them.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -8,12 +8,9 @@
 #include <tuple>
 #include <vector>
 
-#include "rocksdb/comparator.h"
 #include "rocksdb/slice_transform.h"
-#include "rocksdb/sst_file_writer.h"
 #include "rocksdb/utilities/checkpoint.h"
-#include "tests/rocksdb/test_db.h"
-#include "util/coding.h"
+#include "tests/rocksdb/equal_keys.h"
 
 namespace deltabloom::testing {
 namespace {
@@ -24,18 +21,25 @@ constexpr int kKeys = 2000;
 class LookupTest
     : public ::testing::TestWithParam<std::tuple<bool, std::string>> {
  protected:
-  DbConfig MakeConfig() const {
-    DbConfig config;
-    config.partitioned = std::get<0>(GetParam());
-    config.policy = PolicyFromString("id=deltabloom" + std::get<1>(GetParam()));
-    return config;
+  Options MakeOptions(const Change& change = nullptr) const {
+    const auto& [partitioned, text] = GetParam();
+    return testing::MakeOptions(
+        {PolicyFromString("id=deltabloom" + text), partitioned,
+         [&change](Options* options, BlockBasedTableOptions* table) {
+           table->detect_filter_construct_corruption = true;
+           if (change) change(options, table);
+         }});
+  }
+  void ExpectFilteredBothWays(int end) {
+    db_.ExpectFiltered(0, end);
+    ExpectFiltered(MultiGetAll(db_, 0, end), end);
   }
 
-  TempDir dir_;
+  TestDb db_;
 };
 
 std::vector<std::string> PolicyTexts() {
-  std::vector<std::string> texts = {";compatibility=own"};
+  std::vector<std::string> texts = {";compatibility=own", ";seeded=on"};
   for (const std::string& layout : LayoutNames()) {
     texts.push_back(":9.9:" + layout);
   }
@@ -47,22 +51,17 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Bool(), ::testing::ValuesIn(PolicyTexts())));
 
 TEST_P(LookupTest, GetAndMultiGetAlsoAfterReopen) {
-  const rocksdb::Options options = MakeOptions(MakeConfig());
-  auto db = Open(options, dir_.Path("db"));
-  Load(db.get(), 0, kKeys);
-  for (int round = 0; round < 2; ++round) {
-    ExpectFiltered(GetAll(db.get(), 0, kKeys), kKeys);
-    ExpectFiltered(MultiGetAll(db.get(), 0, kKeys), kKeys);
-    db.reset();
-    db = Open(options, dir_.Path("db"));
-  }
+  db_.Open(MakeOptions());
+  db_.Load(0, kKeys);
+  ExpectFilteredBothWays(kKeys);
+  db_.Reopen();
+  ExpectFilteredBothWays(kKeys);
 }
 
 TEST_P(LookupTest, TablesHoldFilters) {
-  const auto db = Open(MakeOptions(MakeConfig()), dir_.Path("db"));
-  Load(db.get(), 0, kKeys);
-  rocksdb::TablePropertiesCollection tables;
-  ASSERT_ROCKSDB_OK(db->GetPropertiesOfAllTables(&tables));
+  db_.Open(MakeOptions());
+  db_.Load(0, kKeys);
+  const auto tables = db_.Tables();
   ASSERT_EQ(tables.size(), 1u);
   const rocksdb::TableProperties& properties = *tables.begin()->second;
   EXPECT_EQ(properties.filter_policy_name, "deltabloom");
@@ -72,237 +71,181 @@ TEST_P(LookupTest, TablesHoldFilters) {
 }
 
 TEST_P(LookupTest, ReadOnlyAndSecondaryInstances) {
-  const rocksdb::Options options = MakeOptions(MakeConfig());
-  const auto db = Open(options, dir_.Path("db"));
-  Load(db.get(), 0, kKeys);
-  rocksdb::Options other = options;
+  db_.Open(MakeOptions());
+  db_.Load(0, kKeys);
+  Options other = db_.options();
   other.statistics = rocksdb::CreateDBStatistics();
   std::unique_ptr<rocksdb::DB> read_only;
-  ASSERT_ROCKSDB_OK(rocksdb::DB::OpenForReadOnly(other, dir_.Path("db"),
-                                                 OpensInto(&read_only)));
+  ASSERT_OK(
+      rocksdb::DB::OpenForReadOnly(other, db_.path(), OpensInto(&read_only)));
   ExpectFiltered(GetAll(read_only.get(), 0, kKeys), kKeys);
 
   other.statistics = rocksdb::CreateDBStatistics();
   other.max_open_files = -1;
   std::unique_ptr<rocksdb::DB> secondary;
-  ASSERT_ROCKSDB_OK(rocksdb::DB::OpenAsSecondary(
-      other, dir_.Path("db"), dir_.Path("secondary"), OpensInto(&secondary)));
-  Load(db.get(), kKeys, 2 * kKeys);
-  ASSERT_ROCKSDB_OK(secondary->TryCatchUpWithPrimary());
+  ASSERT_OK(rocksdb::DB::OpenAsSecondary(
+      other, db_.path(), db_.Path("secondary"), OpensInto(&secondary)));
+  db_.Load(kKeys, 2 * kKeys);
+  ASSERT_OK(secondary->TryCatchUpWithPrimary());
   ExpectFiltered(GetAll(secondary.get(), 0, 2 * kKeys), 2 * kKeys);
 }
 
 TEST_P(LookupTest, Checkpoint) {
-  const rocksdb::Options options = MakeOptions(MakeConfig());
-  const auto db = Open(options, dir_.Path("db"));
-  Load(db.get(), 0, kKeys);
+  db_.Open(MakeOptions());
+  db_.Load(0, kKeys);
   rocksdb::Checkpoint* made = nullptr;
-  ASSERT_ROCKSDB_OK(rocksdb::Checkpoint::Create(db.get(), &made));
+  ASSERT_OK(rocksdb::Checkpoint::Create(db_, &made));
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
-  ASSERT_ROCKSDB_OK(checkpoint->CreateCheckpoint(dir_.Path("copy")));
-  const auto copy = Open(options, dir_.Path("copy"));
+  ASSERT_OK(checkpoint->CreateCheckpoint(db_.Path("copy")));
+  const auto copy = Open(db_.options(), db_.Path("copy"));
   ExpectFiltered(GetAll(copy.get(), 0, kKeys), kKeys);
 }
 
 TEST_P(LookupTest, Compaction) {
-  DbConfig config = MakeConfig();
-  config.change = [](rocksdb::Options* options,
-                     rocksdb::BlockBasedTableOptions*) {
+  db_.Open(MakeOptions([](Options* options, auto*) {
     options->target_file_size_base = 64 << 10;
-  };
-  const auto db = Open(MakeOptions(config), dir_.Path("db"));
+  }));
   // Runs that overlap.
   for (int run = 0; run < 4; ++run) {
-    for (int i = run; i < kKeys; i += 4) {
-      const std::string key = Key(2 * i);
-      ASSERT_ROCKSDB_OK(db->Put({}, key, Value(key)));
-    }
-    ASSERT_ROCKSDB_OK(db->Flush({}));
+    for (int i = run; i < kKeys; i += 4) db_.Put(Key(2 * i), Value(Key(2 * i)));
+    db_.Flush();
   }
-  ExpectFiltered(GetAll(db.get(), 0, kKeys), kKeys);
-  ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
+  db_.ExpectFiltered(0, kKeys);
+  db_.Compact();
   std::string files;
-  ASSERT_TRUE(db->GetProperty("rocksdb.num-files-at-level0", &files));
+  ASSERT_TRUE(db_->GetProperty("rocksdb.num-files-at-level0", &files));
   ASSERT_EQ(files, "0");
-  ExpectFiltered(GetAll(db.get(), 0, kKeys), kKeys);
-  ExpectFiltered(MultiGetAll(db.get(), 0, kKeys), kKeys);
+  ExpectFilteredBothWays(kKeys);
 }
 
 TEST_P(LookupTest, Ingestion) {
-  const rocksdb::Options options = MakeOptions(MakeConfig());
-  const auto db = Open(options, dir_.Path("db"));
-  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
-  ASSERT_ROCKSDB_OK(writer.Open(dir_.Path("external.sst")));
-  for (int i = 0; i < kKeys; ++i) {
-    ASSERT_ROCKSDB_OK(writer.Put(Key(2 * i), Value(Key(2 * i))));
-  }
-  ASSERT_ROCKSDB_OK(writer.Finish());
-  ASSERT_ROCKSDB_OK(db->IngestExternalFile({dir_.Path("external.sst")}, {}));
-  ExpectFiltered(GetAll(db.get(), 0, kKeys), kKeys);
+  db_.Open(MakeOptions());
+  const std::string path = db_.Path("external.sst");
+  WriteSst(db_.options(), path, Keys(0, kKeys));
+  ASSERT_OK(db_->IngestExternalFile({path}, {}));
+  db_.ExpectFiltered(0, kKeys);
 }
 
+// One with this policy, one without any.
 TEST_P(LookupTest, ColumnFamilies) {
-  const rocksdb::Options options = MakeOptions(MakeConfig());
-  const auto db = Open(options, dir_.Path("db"));
-  // One with this policy, one without any.
-  rocksdb::ColumnFamilyHandle* with = nullptr;
-  rocksdb::ColumnFamilyHandle* without = nullptr;
-  ASSERT_ROCKSDB_OK(db->CreateColumnFamily(options, "with", &with));
-  ASSERT_ROCKSDB_OK(db->CreateColumnFamily({}, "without", &without));
-  for (rocksdb::ColumnFamilyHandle* family : {with, without}) {
-    for (int i = 0; i < kKeys; ++i) {
-      ASSERT_ROCKSDB_OK(
-          db->Put({}, family, Key(2 * i), Value(family->GetName())));
-    }
-    ASSERT_ROCKSDB_OK(db->Flush({}, family));
-    options.statistics->Reset();
+  db_.Open(MakeOptions());
+  for (ColumnFamilyHandle* family :
+       {db_.NewFamily(db_.options(), "with"), db_.NewFamily({}, "without")}) {
+    const std::string& name = family->GetName();
+    for (int i = 0; i < kKeys; ++i) db_.Put(Key(2 * i), Value(name), family);
+    ASSERT_OK(db_->Flush({}, family));
+    db_.options().statistics->Reset();
     std::string value;
     for (int i = 0; i < kKeys; ++i) {
-      ASSERT_ROCKSDB_OK(db->Get({}, family, Key(2 * i), &value));
-      EXPECT_EQ(value, Value(family->GetName()));
-      EXPECT_TRUE(db->Get({}, family, Key(2 * i + 1), &value).IsNotFound());
+      ASSERT_OK(db_->Get({}, family, Key(2 * i), &value));
+      EXPECT_EQ(value, Value(name));
+      EXPECT_TRUE(db_->Get({}, family, Key(2 * i + 1), &value).IsNotFound());
     }
-    const uint64_t useful =
-        options.statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL);
-    if (family == with) {
+    const uint64_t useful = db_.Ticker(rocksdb::BLOOM_FILTER_USEFUL);
+    if (name == "with") {
       EXPECT_GT(useful, kKeys * 9u / 10);
     } else {
       EXPECT_EQ(useful, 0u);
     }
-    ASSERT_ROCKSDB_OK(db->DestroyColumnFamilyHandle(family));
+    db_.CloseFamily(family);
   }
 }
 
-// Seeks that a filter answered.
-uint64_t FilteredSeeks(const rocksdb::Statistics& statistics) {
-#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 803
-  return statistics.getTickerCount(rocksdb::LAST_LEVEL_SEEK_FILTERED) +
-         statistics.getTickerCount(rocksdb::NON_LAST_LEVEL_SEEK_FILTERED);
-#else
-  return statistics.getTickerCount(rocksdb::BLOOM_FILTER_PREFIX_USEFUL);
-#endif
+// Key `k` of prefix `i`. The even prefixes have keys, the odd ones none.
+constexpr int kKeysPerPrefix = 8;
+std::string KeyOfPrefix(int i, int k) {
+  return Key(i) + "/" + std::to_string(k);
 }
 
-// Seeks to every prefix; of those without keys, filters must skip most.
-void SeekPrefixes(rocksdb::DB* db, int prefixes, size_t keys_per_prefix) {
-  const auto statistics = db->GetOptions().statistics;
-  statistics->Reset();
-  rocksdb::ReadOptions read;
+void LoadPrefixes(TestDb* db, int prefixes) {
+  for (int i = 0; i < prefixes; ++i) {
+    for (int k = 0; k < kKeysPerPrefix; ++k) {
+      db->Put(KeyOfPrefix(2 * i, k), std::string(100, 'v'));
+    }
+  }
+  db->Flush();
+}
+
+// Seeks to every prefix; filters must skip most of those without keys.
+void SeekPrefixes(const TestDb& db, int prefixes) {
+  db.options().statistics->Reset();
+  ReadOptions read;
   read.prefix_same_as_start = true;
   for (int i = 0; i < 2 * prefixes; ++i) {
-    const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator(read));
-    size_t found = 0;
+    const auto it = db.NewIterator(read);
+    int found = 0;
     for (it->Seek(Key(i)); it->Valid(); it->Next()) ++found;
-    EXPECT_ROCKSDB_OK(it->status());
-    EXPECT_EQ(found, i % 2 == 0 ? keys_per_prefix : 0u) << i;
+    EXPECT_OK(it->status());
+    EXPECT_EQ(found, i % 2 == 0 ? kKeysPerPrefix : 0) << i;
     // Backwards too.
     found = 0;
     it->SeekForPrev(Key(i) + "~");
     for (; it->Valid(); it->Prev()) ++found;
-    EXPECT_EQ(found, i % 2 == 0 ? keys_per_prefix : 0u) << i;
+    EXPECT_EQ(found, i % 2 == 0 ? kKeysPerPrefix : 0) << i;
   }
-  EXPECT_GT(FilteredSeeks(*statistics),
-            static_cast<uint64_t>(prefixes) * 8 / 10);
-}
-
-// With whole keys in the filter, and with prefixes only: then there are
-// partitions that hold nothing but a prefix.
-TEST_P(LookupTest, PrefixSeeks) {
-  constexpr int kPrefixes = 300;
-  constexpr size_t kKeysPerPrefix = 7;
-  for (const bool whole_keys : {true, false}) {
-    DbConfig config = MakeConfig();
-    config.change = [whole_keys](rocksdb::Options* options,
-                                 rocksdb::BlockBasedTableOptions* table) {
-      options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(12));
-      table->whole_key_filtering = whole_keys;
-      table->block_size = 256;
-      table->metadata_block_size = 64;
-    };
-    const auto db =
-        Open(MakeOptions(config), dir_.Path(whole_keys ? "whole" : "prefixes"));
-    for (int i = 0; i < kPrefixes; ++i) {
-      for (size_t k = 0; k < kKeysPerPrefix; ++k) {
-        ASSERT_ROCKSDB_OK(db->Put({}, Key(2 * i) + "/" + std::to_string(k),
-                                  std::string(100, 'v')));
-      }
-    }
-    ASSERT_ROCKSDB_OK(db->Flush({}));
-    SeekPrefixes(db.get(), kPrefixes, kKeysPerPrefix);
-    ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
-    SeekPrefixes(db.get(), kPrefixes, kKeysPerPrefix);
-    std::string value;
-    for (int i = 0; i < kPrefixes; ++i) {
-      ASSERT_ROCKSDB_OK(db->Get({}, Key(2 * i) + "/3", &value));
-    }
-  }
+  EXPECT_GT(db.FilteredSeeks(), static_cast<uint64_t>(prefixes) * 8 / 10);
 }
 
 // Every way in which RocksDB sizes filters and cuts partitions; prefixes and
-// whole keys, so that from 9.6.1 on they come through AddKeyAndAlt.
-TEST_P(LookupTest, SizesAndPartitions) {
-  constexpr int kPrefixes = 100;
-  constexpr int kKeysPerPrefix = 8;
-  for (const bool optimize : {false, true}) {
-    for (const bool decouple : {false, true}) {
-      DbConfig config = MakeConfig();
-      config.change = [&](rocksdb::Options* options,
-                          rocksdb::BlockBasedTableOptions* table) {
-        options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(12));
-        table->optimize_filters_for_memory = optimize;
+// whole keys, so that from 9.6.1 on they come through AddKeyAndAlt, and
+// prefixes only: then there are partitions that hold nothing but a prefix.
+TEST_P(LookupTest, Prefixes) {
+  constexpr int kPrefixes = 150;
+  struct Case {
+    bool whole_keys, optimize, decouple;
+    uint64_t metadata_block_size;
+  };
+  for (const Case& that :
+       std::initializer_list<Case>{{true, true, false, 64},
+                                   {false, true, false, 64},
+                                   {false, true, true, 64},
+                                   {true, false, false, 128},
+                                   {true, false, true, 128},
+                                   {true, true, true, 128}}) {
+    TestDb db(
+        MakeOptions([&that](Options* options, BlockBasedTableOptions* table) {
+          options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(12));
+          table->whole_key_filtering = that.whole_keys;
+          table->optimize_filters_for_memory = that.optimize;
 #if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 906
-        table->decouple_partitioned_filters = decouple;
+          table->decouple_partitioned_filters = that.decouple;
 #endif
-        table->block_size = 256;
-        table->metadata_block_size = 128;
-      };
-      const auto db =
-          Open(MakeOptions(config),
-               dir_.Path(std::to_string(optimize) + std::to_string(decouple)));
-      const auto key = [](int prefix, int k) {
-        return Key(prefix) + "/" + std::to_string(k);
-      };
-      for (int i = 0; i < kPrefixes; ++i) {
+          table->block_size = 256;
+          table->metadata_block_size = that.metadata_block_size;
+        }));
+    LoadPrefixes(&db, kPrefixes);
+    for (int round = 0; round < 2; ++round) {
+      SeekPrefixes(db, kPrefixes);
+      db.options().statistics->Reset();
+      std::string value;
+      for (int i = 0; i < 2 * kPrefixes; ++i) {
         for (int k = 0; k < kKeysPerPrefix; ++k) {
-          ASSERT_ROCKSDB_OK(db->Put({}, key(2 * i, k), Value(key(2 * i, k))));
+          const Status status = db->Get({}, KeyOfPrefix(i, k), &value);
+          EXPECT_EQ(status.ok(), i % 2 == 0) << KeyOfPrefix(i, k);
+          EXPECT_TRUE(status.ok() || status.IsNotFound());
         }
       }
-      ASSERT_ROCKSDB_OK(db->Flush({}));
-      for (int round = 0; round < 2; ++round) {
-        SeekPrefixes(db.get(), kPrefixes, kKeysPerPrefix);
-        const auto statistics = db->GetOptions().statistics;
-        statistics->Reset();
-        std::string value;
-        for (int i = 0; i < 2 * kPrefixes; ++i) {
-          for (int k = 0; k < kKeysPerPrefix; ++k) {
-            const rocksdb::Status status = db->Get({}, key(i, k), &value);
-            EXPECT_EQ(status.ok(), i % 2 == 0) << key(i, k);
-            EXPECT_TRUE(status.ok() || status.IsNotFound());
-          }
-        }
-        EXPECT_GT(statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL),
+      if (that.whole_keys) {
+        EXPECT_GT(db.Ticker(rocksdb::BLOOM_FILTER_USEFUL),
                   uint64_t{kPrefixes} * kKeysPerPrefix * 9 / 10);
-        ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
       }
+      db.Compact();
     }
   }
 }
 
 // One prefix over many partitions, all but the first without a key of its own.
 TEST_P(LookupTest, PartitionsOfOnePrefix) {
-  DbConfig config = MakeConfig();
-  config.change = [](rocksdb::Options* options,
-                     rocksdb::BlockBasedTableOptions* table) {
+  db_.Open(MakeOptions([](Options* options, BlockBasedTableOptions* table) {
     options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(4));
     table->whole_key_filtering = false;
     table->block_size = 256;
     table->metadata_block_size = 64;
-  };
-  const auto db = Open(MakeOptions(config), dir_.Path("db"));
-  Load(db.get(), 0, kKeys);
-  rocksdb::ReadOptions read;
+  }));
+  db_.Load(0, kKeys);
+  ReadOptions read;
   read.prefix_same_as_start = true;
-  const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator(read));
+  const auto it = db_.NewIterator(read);
   for (int i = 0; i < kKeys; i += 50) {
     it->Seek(Key(2 * i));
     ASSERT_TRUE(it->Valid()) << i;
@@ -313,81 +256,137 @@ TEST_P(LookupTest, PartitionsOfOnePrefix) {
   }
   std::string value;
   for (int i = 0; i < kKeys; ++i) {
-    EXPECT_ROCKSDB_OK(db->Get({}, Key(2 * i), &value));
+    EXPECT_OK(db_->Get({}, Key(2 * i), &value));
   }
-}
-
-// Byte order of the keys, then the newest first.
-class TimestampComparator : public rocksdb::Comparator {
- public:
-  TimestampComparator() : Comparator(sizeof(uint64_t)) {}
-  const char* Name() const override { return "test.Timestamp"; }
-  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
-    const int keys = CompareWithoutTimestamp(a, true, b, true);
-    return keys != 0 ? keys : -CompareTimestamp(Time(a), Time(b));
-  }
-  using Comparator::CompareWithoutTimestamp;
-  int CompareWithoutTimestamp(const rocksdb::Slice& a, bool a_has_time,
-                              const rocksdb::Slice& b,
-                              bool b_has_time) const override {
-    return UserKey(a, a_has_time).compare(UserKey(b, b_has_time));
-  }
-  int CompareTimestamp(const rocksdb::Slice& a,
-                       const rocksdb::Slice& b) const override {
-    const uint64_t x = internal::LoadFixed64(a.data());
-    const uint64_t y = internal::LoadFixed64(b.data());
-    return x < y ? -1 : x > y;
-  }
-  void FindShortestSeparator(std::string*,
-                             const rocksdb::Slice&) const override {}
-  void FindShortSuccessor(std::string*) const override {}
-
- private:
-  rocksdb::Slice Time(const rocksdb::Slice& key) const {
-    return {key.data() + key.size() - timestamp_size(), timestamp_size()};
-  }
-  rocksdb::Slice UserKey(const rocksdb::Slice& key, bool has_time) const {
-    return {key.data(), key.size() - (has_time ? timestamp_size() : 0)};
-  }
-};
-
-std::string Timestamp(uint64_t time) {
-  std::string bytes(sizeof(time), '\0');
-  internal::StoreFixed64(bytes.data(), time);
-  return bytes;
 }
 
 TEST_P(LookupTest, UserDefinedTimestamps) {
-  const TimestampComparator comparator;
-  DbConfig config = MakeConfig();
-  config.change = [&comparator](rocksdb::Options* options,
-                                rocksdb::BlockBasedTableOptions*) {
+  const TimestampComparator comparator("test.Timestamp");
+  db_.Open(MakeOptions([&comparator](Options* options, auto*) {
     options->comparator = &comparator;
-  };
-  const auto db = Open(MakeOptions(config), dir_.Path("db"));
+  }));
   for (const uint64_t time : {1u, 5u}) {
     for (int i = 0; i < kKeys; ++i) {
-      ASSERT_ROCKSDB_OK(db->Put({}, Key(2 * i), Timestamp(time),
-                                Value(std::to_string(time))));
+      ASSERT_OK(db_->Put({}, Key(2 * i), Timestamp(time),
+                         Value(std::to_string(time))));
     }
   }
-  ASSERT_ROCKSDB_OK(db->Flush({}));
-  const auto statistics = db->GetOptions().statistics;
-  statistics->Reset();
+  db_.Flush();
+  db_.options().statistics->Reset();
   for (const uint64_t time : {1u, 3u, 9u}) {
     const std::string timestamp = Timestamp(time);
-    const rocksdb::Slice slice(timestamp);
-    rocksdb::ReadOptions read;
+    const Slice slice(timestamp);
+    ReadOptions read;
     read.timestamp = &slice;
     std::string value;
     for (int i = 0; i < kKeys; ++i) {
-      ASSERT_ROCKSDB_OK(db->Get(read, Key(2 * i), &value));
+      ASSERT_OK(db_->Get(read, Key(2 * i), &value));
       EXPECT_EQ(value, Value(time >= 5 ? "5" : "1"));
-      EXPECT_TRUE(db->Get(read, Key(2 * i + 1), &value).IsNotFound());
+      EXPECT_TRUE(db_->Get(read, Key(2 * i + 1), &value).IsNotFound());
     }
   }
-  EXPECT_GT(statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL),
-            3 * kKeys * 9u / 10);
+  EXPECT_GT(db_.Ticker(rocksdb::BLOOM_FILTER_USEFUL), 3 * kKeys * 9u / 10);
+}
+
+// A database goes from RocksDB's filters to ours and back: no key is lost, and
+// every filter that can be used is used.
+struct Stock {
+  const char* name;
+  PolicyPtr (*make)();
+};
+
+PolicyPtr MakeBloom() { return RocksDBBloom(); }
+PolicyPtr MakeRibbon() { return RocksDBRibbon(); }
+PolicyPtr MakeLegacyBloom() {
+  return PolicyFromString("rocksdb.internal.LegacyBloomFilter:10");
+}
+
+// Parameters: partitioned, RocksDB's policy, layout of ours.
+class MigrationTest
+    : public ::testing::TestWithParam<std::tuple<bool, Stock, std::string>> {
+ protected:
+  void Open(const PolicyPtr& policy) {
+    db_.Open(MakeOptions({policy, std::get<0>(GetParam())}));
+  }
+  void OpenStock() { Open(std::get<1>(GetParam()).make()); }
+  void OpenOurs(const std::string& compatibility = "builtin") {
+    Open(PolicyFromString("id=deltabloom:10:" + std::get<2>(GetParam()) +
+                          ";compatibility=" + compatibility));
+  }
+
+  TestDb db_;
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Policies, MigrationTest,
+    ::testing::Combine(::testing::Bool(),
+                       ::testing::Values(Stock{"Bloom", MakeBloom},
+                                         Stock{"Ribbon", MakeRibbon},
+                                         Stock{"LegacyBloom", MakeLegacyBloom}),
+                       ::testing::ValuesIn(LayoutNames())),
+    [](const auto& test) {
+      return std::string(std::get<0>(test.param) ? "Partitioned" : "Full") +
+             std::get<1>(test.param).name + "_" + std::get<2>(test.param);
+    });
+
+TEST_P(MigrationTest, TheirFiltersAreUsedUnderOurPolicy) {
+  OpenStock();
+  db_.Load(0, kKeys);
+  OpenOurs();
+  db_.ExpectFiltered(0, kKeys);
+  ExpectFiltered(MultiGetAll(db_, 0, kKeys), kKeys);
+  // Both kinds side by side, then all rewritten as ours.
+  db_.Load(kKeys / 2, 2 * kKeys);
+  db_.ExpectFiltered(0, 2 * kKeys);
+  db_.Compact();
+  db_.ExpectFiltered(0, 2 * kKeys);
+}
+
+TEST_P(MigrationTest, StockReadsEveryKeyOfOurs) {
+  OpenOurs();
+  db_.Load(0, kKeys);
+  OpenStock();
+  db_.ExpectUnfiltered(0, kKeys);  // ours match always
+  ExpectNoneMissed(MultiGetAll(db_, 0, kKeys));
+  db_.Rewrite();  // with stock's own filters
+  db_.ExpectFiltered(0, kKeys);
+}
+
+TEST_P(MigrationTest, ThereAndBackAgain) {
+  OpenStock();
+  db_.Load(0, kKeys);
+  OpenOurs();
+  db_.Load(kKeys, 2 * kKeys);
+  OpenStock();
+  db_.ExpectFiltered(0, kKeys);
+  ExpectNoneMissed(GetAll(db_, kKeys, 2 * kKeys));
+  OpenOurs();
+  db_.ExpectFiltered(0, 2 * kKeys);
+}
+
+TEST_P(MigrationTest, OwnNameIgnoresTheirFilters) {
+  OpenStock();
+  db_.Load(0, kKeys);
+  OpenOurs();
+  db_.Load(kKeys, 2 * kKeys);
+  OpenOurs("own");
+  db_.ExpectUnfiltered(0, 2 * kKeys);
+  db_.Load(2 * kKeys, 3 * kKeys);
+  db_.ExpectFiltered(2 * kKeys, 3 * kKeys);
+}
+
+TEST_P(MigrationTest, StockIgnoresOwnName) {
+  OpenOurs("own");
+  db_.Load(0, kKeys);
+  OpenStock();
+  db_.ExpectUnfiltered(0, kKeys);
+}
+
+TEST_P(MigrationTest, WithoutAnyPolicy) {
+  OpenOurs();
+  db_.Load(0, kKeys);
+  Open(nullptr);
+  ExpectNoneMissed(GetAll(db_, 0, kKeys));
 }
 
 }  // namespace

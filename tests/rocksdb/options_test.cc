@@ -1,88 +1,168 @@
-// The policy as text: URIs, named options, OPTIONS files, SetOptions, LOG.
+// The options of a policy: as text, in code, and in OPTIONS files.
 #include "engines/rocksdb/policy/options.h"
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <set>
+#include <sstream>
 #include <string>
-#include <unordered_map>
+#include <thread>
 #include <vector>
 
-#include "engines/rocksdb/policy/private_abi.h"
-#include "rocksdb/utilities/options_util.h"
-#include "tests/rocksdb/test_db.h"
+#include "tests/rocksdb/filters.h"
+#include "tests/rocksdb/range_db.h"
 
 namespace deltabloom::testing {
 namespace {
 
-using rocksdb::ConfigOptions;
-using rocksdb::FilterPolicy;
-using rocksdb::Status;
-
-Status Create(const std::string& text, PolicyPtr* policy) {
-  EXPECT_TRUE(RegisterRocksDB());
-  policy->reset();
-  return FilterPolicy::CreateFromString(ConfigOptions(), text, policy);
+std::string AllOptions(const FilterPolicy& policy) {
+  std::string text;
+  EXPECT_OK(policy.GetOptionString(ConfigOptions(), &text));
+  return text;
 }
 
-void ExpectOptions(const FilterPolicy& policy, const std::string& bits_per_key,
-                   const std::string& layout,
-                   const std::string& compatibility) {
+// The options that differ from the defaults, in alphabetical order.
+std::string Changed(const FilterPolicy& policy) {
+  const auto split = [](const FilterPolicy& from) {
+    std::set<std::string> options;
+    std::istringstream text(AllOptions(from));
+    for (std::string option; std::getline(text, option, ';');) {
+      options.insert(option);
+    }
+    return options;
+  };
   EXPECT_EQ(policy.GetId(), "deltabloom");
-  EXPECT_EQ(Option(policy, "bits_per_key"), bits_per_key);
-  EXPECT_EQ(Option(policy, "layout"), layout);
-  EXPECT_EQ(Option(policy, "compatibility"), compatibility);
+  const std::set<std::string> defaults = split(*NewRocksDBFilterPolicy());
+  std::string changed;
+  for (const std::string& option : split(policy)) {
+    if (defaults.count(option) > 0) continue;
+    changed += (changed.empty() ? "" : ";") + option;
+  }
+  return changed;
+}
+
+struct Good {
+  std::string text;
+  std::string changed;
+};
+
+const std::vector<Good>& GoodTexts() {
+  static const auto& texts = *new std::vector<Good>{
+      {"deltabloom", ""},
+      {"deltabloom:10", ""},
+      {"deltabloom:10:auto:uniform", ""},
+      {"deltabloom:9.9", "bits_per_key=9.9"},
+      {"deltabloom:9.9:classic", "bits_per_key=9.9;layout=classic"},
+      {"deltabloom:1e1", ""},
+      {"deltabloom:0", "bits_per_key=0"},
+      {"deltabloom:1000", "bits_per_key=1000"},
+      {"deltabloom:0.0004", "bits_per_key=0"},
+      {"deltabloom:0.4994", "bits_per_key=0.499"},
+      {"deltabloom:0.4999", "bits_per_key=0.499"},
+      {"deltabloom:0.5", "bits_per_key=0.5"},
+      {"deltabloom:12.3456", "bits_per_key=12.346"},
+      {"id=deltabloom;bits_per_key=9.99", "bits_per_key=9.99"},
+      {"{id=deltabloom;bits_per_key=7;compatibility=own;}",
+       "bits_per_key=7;compatibility=own"},
+      {"id=deltabloom:12:classic;compatibility=own",
+       "bits_per_key=12;compatibility=own;layout=classic"},
+      {"id=deltabloom:12;bits_per_key=13", "bits_per_key=13"},
+      {"deltabloom:9.9:auto:levels", "allocation=levels;bits_per_key=9.9"},
+      {"id=deltabloom:9.9:auto;allocation=levels",
+       "allocation=levels;bits_per_key=9.9"},
+      {"id=deltabloom;bits_per_key=9.9;layout=auto;allocation=levels",
+       "allocation=levels;bits_per_key=9.9"},
+      {"id=deltabloom;false_positive_rate=0.01",
+       "bits_per_key=unset;false_positive_rate=0.01"},
+      {"id=deltabloom;false_positive_rate=1e-4;bits_per_key=unset",
+       "bits_per_key=unset;false_positive_rate=0.0001"},
+      {"id=deltabloom:unset:local;false_positive_rate=0.125",
+       "bits_per_key=unset;false_positive_rate=0.125;layout=local"},
+      {"id=deltabloom;false_positive_rate=0;bits_per_key=7", "bits_per_key=7"},
+      {"id=deltabloom:7;false_positive_rate=0.0", "bits_per_key=7"},
+      {"id=deltabloom;false_positive_rate=0;bits_per_key=unset", ""},
+      {"id=deltabloom;false_positive_rate=1e-9",
+       "bits_per_key=unset;false_positive_rate=1e-09"},
+      {"id=deltabloom;max_filter_bytes=1", "max_filter_bytes=1"},
+      {"id=deltabloom;max_filter_bytes=18446744073709551615", ""},
+      {"id=deltabloom;max_filter_bytes=unlimited", ""},
+      {"id=deltabloom:18;range=on", "bits_per_key=18;range=on"},
+      {"id=deltabloom:18:auto:levels;range=true",
+       "allocation=levels;bits_per_key=18;range=on"},
+      {"id=deltabloom;range=1", "range=on"},
+      {"id=deltabloom;range=false", ""},
+      {"id=deltabloom;range=0", ""},
+      {"id=deltabloom;layout=compact;range=on", "layout=compact;range=on"},
+      {"id=deltabloom;range=on;layout=classic", "layout=classic;range=on"},
+      {"id=deltabloom;range=off;layout=auto", ""},
+      {"id=deltabloom;seeded=1", "seeded=on"},
+      {"id=deltabloom;statistics=false;statistics_log_seconds=4294967295",
+       "statistics=off;statistics_log_seconds=4294967295"},
+      {"id=deltabloom;key_transform=none", ""},
+  };
+  return texts;
 }
 
 TEST(OptionsTest, GoodText) {
-  struct Case {
-    const char* text;
-    const char* bits_per_key;
-    const char* layout;
-    const char* compatibility;
-  };
-  for (const Case& good : std::initializer_list<Case>{
-           {"deltabloom", "10", "auto", "builtin"},
-           {"deltabloom:10", "10", "auto", "builtin"},
-           {"deltabloom:9.9", "9.9", "auto", "builtin"},
-           {"deltabloom:9.9:classic", "9.9", "classic", "builtin"},
-           {"deltabloom:1e1", "10", "auto", "builtin"},
-           {"deltabloom:0", "0", "auto", "builtin"},
-           {"deltabloom:1000", "1000", "auto", "builtin"},
-           {"deltabloom:0.0004", "0", "auto", "builtin"},
-           {"deltabloom:0.4994", "0.499", "auto", "builtin"},
-           {"deltabloom:0.4999", "0.499", "auto", "builtin"},
-           {"deltabloom:0.5", "0.5", "auto", "builtin"},
-           {"deltabloom:12.3456", "12.346", "auto", "builtin"},
-           {"id=deltabloom;bits_per_key=9.99", "9.99", "auto", "builtin"},
-           {"{id=deltabloom;bits_per_key=7;compatibility=own;}", "7", "auto",
-            "own"},
-           {"id=deltabloom:12:classic;compatibility=own", "12", "classic",
-            "own"},
-           {"id=deltabloom:12;bits_per_key=13", "13", "auto", "builtin"},
-       }) {
-    PolicyPtr policy;
-    ASSERT_ROCKSDB_OK(Create(good.text, &policy));
-    ASSERT_NE(policy, nullptr) << good.text;
-    ExpectOptions(*policy, good.bits_per_key, good.layout, good.compatibility);
+  std::vector<Good> texts = GoodTexts();
+  for (const std::string& layout : LayoutNames()) {
+    texts.push_back({"id=deltabloom;layout=" + layout, "layout=" + layout});
+    texts.push_back(
+        {"deltabloom:9.9:" + layout, "bits_per_key=9.9;layout=" + layout});
+  }
+  for (const Good& good : texts) {
+    SCOPED_TRACE(good.text);
+    const PolicyPtr policy = PolicyFromString(good.text);
+    EXPECT_EQ(Changed(*policy), good.changed);
+    EXPECT_EQ(
+        Changed(*PolicyFromString("id=deltabloom;" + AllOptions(*policy))),
+        good.changed);
   }
 }
 
-TEST(OptionsTest, AllocationByName) {
-  for (const std::string text :
-       {"deltabloom:9.9:auto:levels",
-        "id=deltabloom:9.9:auto;allocation=levels",
-        "id=deltabloom;bits_per_key=9.9;layout=auto;allocation=levels"}) {
-    const PolicyPtr policy = PolicyFromString(text);
-    ExpectOptions(*policy, "9.9", "auto", "builtin");
-    EXPECT_EQ(Option(*policy, "allocation"), "levels");
+TEST(OptionsTest, Defaults) {
+  const PolicyPtr policy = PolicyFromString("deltabloom");
+  EXPECT_EQ(AllOptions(*NewRocksDBFilterPolicy()), AllOptions(*policy));
+  const char* const defaults[][2] = {
+      {"bits_per_key", "10"},
+      {"layout", "auto"},
+      {"allocation", "uniform"},
+      {"compatibility", "builtin"},
+      {"max_build_bytes", "0"},
+      {"payload_check", "off"},
+      {"seeded", "off"},
+      {"key_transform", "none"},
+      {"statistics", "on"},
+      {"statistics_log_seconds", "600"},
+      {"false_positive_rate", "0"},
+      {"max_filter_bytes", "unlimited"},
+      {"range", "off"},
+  };
+  for (const auto& [name, value] : defaults) {
+    EXPECT_EQ(Option(*policy, name), value) << name;
   }
-  EXPECT_EQ(
-      Option(*PolicyFromString("deltabloom:9.9:auto:uniform"), "allocation"),
-      "uniform");
-  EXPECT_EQ(Option(*Deltabloom(), "allocation"), "uniform");
+}
+
+// Earlier releases wrote the layout into every OPTIONS file; users leave it
+// out.
+TEST(OptionsTest, OptionsFileWithoutLayoutMeansAuto) {
+  ASSERT_TRUE(RegisterRocksDB());
+  for (const std::string layout : {"layout=classic;", ""}) {
+    BlockBasedTableOptions table;
+    ASSERT_OK(rocksdb::GetBlockBasedTableOptionsFromString(
+        ConfigOptions(), {},
+        "filter_policy={id=deltabloom;bits_per_key=9.9;" + layout +
+            "compatibility=builtin;max_build_bytes=0;}",
+        &table));
+    ASSERT_NE(table.filter_policy, nullptr);
+    EXPECT_EQ(Changed(*table.filter_policy),
+              layout.empty() ? "bits_per_key=9.9"
+                             : "bits_per_key=9.9;layout=classic");
+  }
 }
 
 TEST(OptionsTest, InStepsBeforeItIsPrepared) {
@@ -90,103 +170,123 @@ TEST(OptionsTest, InStepsBeforeItIsPrepared) {
   ConfigOptions config;
   config.invoke_prepare_options = false;
   PolicyPtr policy;
-  ASSERT_ROCKSDB_OK(
-      FilterPolicy::CreateFromString(config, "deltabloom:12", &policy));
+  ASSERT_OK(FilterPolicy::CreateFromString(config, "deltabloom:12", &policy));
   auto* const unprepared = const_cast<FilterPolicy*>(policy.get());
-  ASSERT_ROCKSDB_OK(unprepared->ConfigureFromString(config, "layout=local"));
-  ASSERT_ROCKSDB_OK(unprepared->PrepareOptions(config));
-  ExpectOptions(*policy, "12", "local", "builtin");
+  ASSERT_OK(unprepared->ConfigureFromString(config, "layout=local"));
+  ASSERT_OK(unprepared->PrepareOptions(config));
+  EXPECT_EQ(Changed(*policy), "bits_per_key=12;layout=local");
 }
 
-TEST(OptionsTest, EveryLayoutByName) {
-  std::vector<std::string> layouts = LayoutNames();
-  layouts.push_back("auto");
-  for (const std::string& layout : layouts) {
-    ExpectOptions(*PolicyFromString("deltabloom:9.9:" + layout), "9.9", layout,
-                  "builtin");
-    ExpectOptions(*PolicyFromString("id=deltabloom;layout=" + layout), "10",
-                  layout, "builtin");
-  }
+// The answer to one bad value of an option.
+struct BadValue {
+  std::string option;
+  std::vector<std::string> values;
+  std::string answer;  // what follows the option and the value
+};
+
+const std::vector<BadValue>& BadValues() {
+  const std::string bits = "use 0 to 1000; 10 gives about 1 %";
+  const std::string rate = "use 0.000000001";
+  const std::string on_or_off = " is unknown: use on or off";
+  static const auto& values = *new std::vector<BadValue>{
+      {"bits_per_key",
+       {"nan", "-nan", "inf", "-inf", "-1", "1000.1", "1e300"},
+       " is out of range: " + bits},
+      {"bits_per_key",
+       {"", "1e999", "ten", "10x", "0x10", "10,5", "classic"},
+       " is not a number: " + bits},
+      // LevelDB's hash is for LevelDB.
+      {"layout",
+       {"", "cuckoo", "Classic", "classic-leveldb"},
+       " is unknown: use classic"},
+      {"layout", {"range"}, " is unknown: use classic"},
+      {"allocation",
+       {"", "own", "Levels"},
+       " is unknown: use uniform or levels"},
+      {"compatibility", {"both"}, " is unknown: use builtin or own"},
+      {"max_build_bytes",
+       {"-1", "1M"},
+       " is not a number of bytes: use 0 for no"},
+      {"payload_check", {"maybe"}, on_or_off},
+      {"seeded", {"yes"}, on_or_off},
+      {"false_positive_rate",
+       {"nan", "-nan", "inf", "-inf", "-0.01", "1", "1.5", "9e-10", "-1e-9"},
+       " is out of range: " + rate + " to less than 1, 0.01 takes about 10"},
+      {"false_positive_rate",
+       {"", "1%", "0,01", "0x1", "one", "1e-999"},
+       " is not a number: " + rate},
+      {"max_filter_bytes",
+       {"0", "-1", "1M", "", "nan", "1.5", "none", "18446744073709551616"},
+       " is no number of bytes above 0: use unlimited"},
+      {"range", {"", "yes", "On", "2", "no"}, " is unknown: use on or off"},
+      {"statistics", {"maybe", "", "2"}, on_or_off},
+      {"statistics_log_seconds",
+       {"nan", "-1", "1.5", "10s", "", "4294967296"},
+       " is not a number of seconds: use 0 to 4294967295; 0 writes nothing"},
+  };
+  return values;
 }
 
 // Each is an error whose text says what to do; none is a silent null policy.
-TEST(OptionsTest, BadText) {
-  const std::string range = "use 0 to 1000; 10 gives about 1 %";
-  struct Case {
-    std::string text;
-    std::string answer;
-  };
-  for (const Case& bad : std::vector<Case>{
-           {"deltabloom:", "bits_per_key '' is not a number: " + range},
-           {"deltabloom:nan", "bits_per_key 'nan' is out of range: " + range},
-           {"deltabloom:-nan", "bits_per_key '-nan' is out of range: " + range},
-           {"deltabloom:inf", "bits_per_key 'inf' is out of range: " + range},
-           {"deltabloom:-inf", "bits_per_key '-inf' is out of range: " + range},
-           {"deltabloom:-1", "bits_per_key '-1' is out of range: " + range},
-           {"deltabloom:1000.1",
-            "bits_per_key '1000.1' is out of range: " + range},
-           {"deltabloom:1e300",
-            "bits_per_key '1e300' is out of range: " + range},
-           {"deltabloom:1e999",
-            "bits_per_key '1e999' is not a number: " + range},
-           {"deltabloom:ten", "bits_per_key 'ten' is not a number: " + range},
-           {"deltabloom:10x", "bits_per_key '10x' is not a number: " + range},
-           {"deltabloom: 10", "bits_per_key ' 10' is not a number: " + range},
-           {"deltabloom:0x10", "bits_per_key '0x10' is not a number: " + range},
-           {"deltabloom:10,5", "bits_per_key '10,5' is not a number: " + range},
-           {"deltabloom:classic",
-            "bits_per_key 'classic' is not a number: " + range},
-           {"deltabloom::classic", "bits_per_key '' is not a number: " + range},
-           {"deltabloom:10:", "layout '' is unknown: use classic"},
-           {"deltabloom:10:cuckoo", "layout 'cuckoo' is unknown: use classic"},
-           {"deltabloom:10:Classic",
-            "layout 'Classic' is unknown: use classic"},
-           // LevelDB's hash is for LevelDB.
-           {"deltabloom:10:classic-leveldb", "is unknown: use classic"},
-           {"deltabloom:10:classic:own",
-            "allocation 'own' is unknown: use uniform or levels"},
-           {"deltabloom:10:classic:",
-            "allocation '' is unknown: use uniform or levels"},
-           {"deltabloom:10:classic:levels:own",
-            "cannot read ':own': use "
-            "deltabloom:BITS_PER_KEY:LAYOUT:ALLOCATION"},
-           {"deltabloom:10:classic:uniform:",
-            "cannot read ':': use deltabloom"},
-           {"id=deltabloom;allocation=Levels",
-            "allocation 'Levels' is unknown: use uniform or levels"},
-           {"id=deltabloom;bits_per_key=nan",
-            "bits_per_key 'nan' is out of range: " + range},
-           {"id=deltabloom;bits_per_key=",
-            "bits_per_key '' is not a number: " + range},
-           {"id=deltabloom;layout=cuckoo",
-            "layout 'cuckoo' is unknown: use classic"},
-           {"id=deltabloom;compatibility=both",
-            "compatibility 'both' is unknown: use builtin or own"},
-           {"id=deltabloom;max_build_bytes=-1",
-            "max_build_bytes '-1' is not a number of bytes: use 0 for no"},
-           {"id=deltabloom;max_build_bytes=1M",
-            "max_build_bytes '1M' is not a number of bytes: use 0 for no"},
-           {"id=deltabloom;payload_check=maybe",
-            "payload_check 'maybe' is unknown: use on or off"},
-           {"id=deltabloom;bits=10", ": bits"},
-           {"deltabloom:10:a\nb", "layout 'a\\nb' is unknown: use classic"},
-           {"deltabloom:10:\x1b[31m",
-            "layout '\\x1b[31m' is unknown: use classic"},
-           {"deltabloom:1'\\\xc3\t:local",
-            "bits_per_key '1\\'\\\\\\xc3\\t' is not a number: " + range},
-           {"deltabloom:10:auto:levels:\r",
-            "cannot read ':\\r': use deltabloom"},
-           {"id=deltabloom;bi\nts=10", "bi\\nts"},
-           {"id=deltabloom;key_transform=a\nb",
-            "key_transform 'a\\nb' is not registered"},
-       }) {
-    PolicyPtr policy;
-    const Status status = Create(bad.text, &policy);
-    EXPECT_FALSE(status.ok()) << bad.text;
-    EXPECT_NE(status.ToString().find(bad.answer), std::string::npos)
-        << bad.text << "\n  " << status.ToString();
-    EXPECT_EQ(status.ToString().find('\n'), std::string::npos);
+TEST(OptionsTest, BadValuesByName) {
+  for (const BadValue& bad : BadValues()) {
+    for (const std::string& value : bad.values) {
+      const std::string text = "id=deltabloom;" + bad.option + "=" + value;
+      ExpectRefused(text, bad.option + " '" + value + "'" + bad.answer);
+      PolicyPtr policy;
+      EXPECT_TRUE(CreatePolicy(text, &policy).IsInvalidArgument()) << text;
+    }
   }
+}
+
+TEST(OptionsTest, BadText) {
+  const std::string number = " is not a number: use 0 to 1000";
+  const std::string both = " are both given: use one of them";
+  const std::string transform =
+      "range=on and a key_transform are both given, which does not keep the "
+      "order of keys: use one of them";
+  const char* const uri = "use deltabloom:BITS_PER_KEY:LAYOUT:ALLOCATION";
+  const std::string cases[][2] = {
+      {"deltabloom:", "bits_per_key ''" + number},
+      {"deltabloom:nan", "bits_per_key 'nan' is out of range: use 0 to 1000"},
+      {"deltabloom:ten", "bits_per_key 'ten'" + number},
+      {"deltabloom: 10", "bits_per_key ' 10'" + number},
+      {"deltabloom:classic", "bits_per_key 'classic'" + number},
+      {"deltabloom::classic", "bits_per_key ''" + number},
+      {"deltabloom:10:", "layout '' is unknown: use classic"},
+      {"deltabloom:10:cuckoo", "layout 'cuckoo' is unknown: use classic"},
+      {"deltabloom:10:classic:own",
+       "allocation 'own' is unknown: use uniform or levels"},
+      {"deltabloom:10:classic:",
+       "allocation '' is unknown: use uniform or levels"},
+      {"deltabloom:10:classic:levels:own",
+       std::string("cannot read ':own': ") + uri},
+      {"deltabloom:10:classic:uniform:",
+       std::string("cannot read ':': ") + uri},
+      {"id=deltabloom;bits=10", ": bits"},
+      // Foreign bytes are quoted.
+      {"deltabloom:10:a\nb", "layout 'a\\nb' is unknown: use classic"},
+      {"deltabloom:10:\x1b[31m", "layout '\\x1b[31m' is unknown: use classic"},
+      {"deltabloom:1'\\\xc3\t:local",
+       "bits_per_key '1\\'\\\\\\xc3\\t'" + number},
+      {"deltabloom:10:auto:levels:\r", "cannot read ':\\r': use deltabloom"},
+      {"id=deltabloom;bi\nts=10", "bi\\nts"},
+      {"id=deltabloom;key_transform=a\nb",
+       "key_transform 'a\\nb' is not registered"},
+      // In any order, and whichever of them RocksDB passes first.
+      {"id=deltabloom;bits_per_key=10;false_positive_rate=0.01",
+       "bits_per_key=10 and false_positive_rate=0.01" + both},
+      {"id=deltabloom;false_positive_rate=0.01;bits_per_key=7",
+       "bits_per_key=7 and false_positive_rate=0.01" + both},
+      {"id=deltabloom:7;false_positive_rate=0.01",
+       "bits_per_key=7 and false_positive_rate=0.01" + both},
+      {"id=deltabloom;bits_per_key=0;false_positive_rate=0.01",
+       "bits_per_key=0 and false_positive_rate=0.01" + both},
+      {"id=deltabloom;range=on;key_transform=ascii_lowercase", transform},
+      {"id=deltabloom;range=on;false_positive_rate=0.01",
+       "range=on and false_positive_rate are both given: use bits_per_key"},
+  };
+  for (const auto& [text, answer] : cases) ExpectRefused(text, answer);
 }
 
 // The parser that programs use without a database.
@@ -226,104 +326,130 @@ TEST(OptionsTest, ParsedWithoutRocksDB) {
   }
 }
 
-// What a later version wrote is refused, with its name; or taken without what
-// nobody knows where RocksDB is told to, and the LOG says so.
+// An unknown option, which a later version wrote, is refused by its name; or,
+// where RocksDB ignores unknown options, it is ignored, and the LOG says so.
 TEST(OptionsTest, OptionsOfALaterVersion) {
-  EXPECT_TRUE(RegisterRocksDB());
   const std::string text = "{id=deltabloom;bits_per_key=9;swiftness=3;}";
-  PolicyPtr policy;
-  const Status refused = Create(text, &policy);
-  EXPECT_FALSE(refused.ok());
-  EXPECT_NE(refused.ToString().find("swiftness"), std::string::npos);
-
+  ExpectRefused(text, "swiftness");
   ConfigOptions lenient;
   lenient.ignore_unknown_options = true;
-  rocksdb::BlockBasedTableOptions table;
-  ASSERT_ROCKSDB_OK(rocksdb::GetBlockBasedTableOptionsFromString(
+  BlockBasedTableOptions table;
+  ASSERT_OK(rocksdb::GetBlockBasedTableOptionsFromString(
       lenient, {}, "filter_policy=" + text, &table));
   ASSERT_NE(table.filter_policy, nullptr);
-  EXPECT_EQ(Option(*table.filter_policy, "bits_per_key"), "9");
-  TempDir dir;
-  const auto db =
-      Open(MakeOptions({table.filter_policy, false, nullptr}), dir.Path("db"));
-  Load(db.get(), 0, 100);
-  EXPECT_NE(ReadFile(dir.Path("db/LOG"))
-                .find("ignored, as this version does not know them: "
-                      "'swiftness'"),
-            std::string::npos);
+  EXPECT_EQ(Changed(*table.filter_policy), "bits_per_key=9");
+  TestDb db(table.filter_policy);
+  db.Load(0, 100);
+  EXPECT_CONTAINS(db.Log(),
+                  "ignored, as this version does not know them: 'swiftness'");
+}
+
+// The error of making table options from text, or else of opening a database
+// with them.
+Status OpenWith(const std::string& policy, const ConfigOptions& config) {
+  BlockBasedTableOptions table;
+  const Status status = rocksdb::GetBlockBasedTableOptionsFromString(
+      config, {}, "filter_policy=" + policy, &table);
+  EXPECT_EQ(status.ok(), !config.invoke_prepare_options) << policy;
+  if (!status.ok()) return status;
+  EXPECT_NE(table.filter_policy, nullptr) << policy;
+  return TestDb().TryOpen(MakeOptions({table.filter_policy}));
 }
 
 // RocksDB drops errors of the policy where it parses table options, and values
 // with errors where unknown options are ignored.
 TEST(OptionsTest, BadTextOpensNoDatabase) {
   EXPECT_TRUE(RegisterRocksDB());
-  for (const bool ignore_unknown : {false, true}) {
-    for (const std::string text :
-         {"deltabloom:nan", "deltabloom:10:cuckoo",
-          "{id=deltabloom;layout=cuckoo;compatibility=own;}",
-          "{id=deltabloom;bits_per_key=nan;}"}) {
+  ConfigOptions config;
+  for (const std::string text :
+       {"deltabloom:nan", "deltabloom:10:cuckoo",
+        "{id=deltabloom;layout=cuckoo;compatibility=own;}",
+        "{id=deltabloom;bits_per_key=nan;}"}) {
+    for (const bool ignore_unknown : {false, true}) {
       for (const bool prepare : {true, false}) {
-        ConfigOptions config;
         config.ignore_unknown_options = ignore_unknown;
         config.invoke_prepare_options = prepare;
-        rocksdb::BlockBasedTableOptions table;
-        Status status = rocksdb::GetBlockBasedTableOptionsFromString(
-            config, {}, "filter_policy=" + text, &table);
-        EXPECT_EQ(status.ok(), !prepare) << text;
-        if (status.ok()) {
-          ASSERT_NE(table.filter_policy, nullptr) << text;
-          rocksdb::Options options;
-          options.create_if_missing = true;
-          options.table_factory.reset(
-              rocksdb::NewBlockBasedTableFactory(table));
-          TempDir dir;
-          std::unique_ptr<rocksdb::DB> db;
-          status = rocksdb::DB::Open(options, dir.Path("db"), OpensInto(&db));
-        }
-        EXPECT_FALSE(status.ok()) << text;
-        EXPECT_NE(status.ToString().find("deltabloom: "), std::string::npos)
-            << text << "\n  " << status.ToString();
-        EXPECT_NE(status.ToString().find(": use "), std::string::npos)
-            << text << "\n  " << status.ToString();
+        const std::string error = OpenWith(text, config).ToString();
+        EXPECT_CONTAINS(error, "deltabloom: ") << text;
+        EXPECT_CONTAINS(error, ": use ") << text;
       }
+    }
+  }
+  config.ignore_unknown_options = false;
+  config.invoke_prepare_options = false;
+  for (const BadValue& bad : BadValues()) {
+    if (bad.option.find("statistics") != 0) continue;
+    for (const std::string& value : bad.values) {
+      const Status status =
+          OpenWith("{id=deltabloom;" + bad.option + "=" + value + ";}", config);
+      EXPECT_CONTAINS(status.ToString(), bad.answer);
     }
   }
 }
 
 TEST(OptionsTest, BadOptionsInCode) {
-  for (const double bits_per_key :
-       {std::nan(""), std::numeric_limits<double>::infinity(),
-        -std::numeric_limits<double>::infinity(), -0.001, 1000.001, 1e300}) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  struct Case {
     RocksDBFilterOptions options;
-    options.bits_per_key = bits_per_key;
-    EXPECT_NE(options.Validate(), "");
-    std::string error;
-    EXPECT_EQ(NewRocksDBFilterPolicy(options, &error), nullptr);
-    EXPECT_NE(error.find("out of range: use 0 to 1000"), std::string::npos)
-        << error;
-    EXPECT_LT(error.size(), 140u) << error;
-    EXPECT_EQ(NewRocksDBFilterPolicy(options, nullptr), nullptr);
+    std::string answer;
+  };
+  std::vector<Case> cases;
+  const auto add = [&cases](const std::string& answer) {
+    cases.push_back({{}, answer});
+    return &cases.back().options;
+  };
+  for (const double bits :
+       {std::nan(""), kInfinity, -kInfinity, -0.001, 1000.001, 1e300}) {
+    add("out of range: use 0 to 1000")->bits_per_key = bits;
   }
-  RocksDBFilterOptions options;
-  options.layout = static_cast<Layout>(200);
-  EXPECT_EQ(NewRocksDBFilterPolicy(options), nullptr);
-  options = RocksDBFilterOptions();
-  options.allocation = static_cast<RocksDBAllocation>(2);
-  std::string error;
-  EXPECT_EQ(NewRocksDBFilterPolicy(options, &error), nullptr);
-  EXPECT_EQ(error,
-            "deltabloom: allocation '2' is unknown: use uniform or levels");
+  for (const double rate : {std::nan(""), kInfinity, -0.01, 1.0, 1.5, 1e-10}) {
+    add("is out of range: use 0.000000001 to less than 1")
+        ->false_positive_rate = rate;
+  }
+  RocksDBFilterOptions* options =
+      add("bits_per_key=9 and false_positive_rate=0.01 are both given: use "
+          "one of them");
+  options->false_positive_rate = 0.01;
+  options->bits_per_key = 9;
+  add("max_filter_bytes '0' is no number of bytes above 0")->max_filter_bytes =
+      0;
+  add("")->layout = static_cast<Layout>(200);
+  add("allocation '2' is unknown: use uniform or levels")->allocation =
+      static_cast<RocksDBAllocation>(2);
+  options = add("range=on and false_positive_rate are both given: use bits");
+  options->range = true;
+  options->false_positive_rate = 0.01;
+  options = add("range=on and a key_transform are both given, which does not");
+  options->range = true;
+  options->key_transform = "ascii_lowercase";
+  for (const Case& bad : cases) {
+    std::string error;
+    EXPECT_EQ(NewRocksDBFilterPolicy(bad.options, &error), nullptr);
+    EXPECT_CONTAINS(error, bad.answer);
+    EXPECT_LT(error.size(), 200u) << error;
+    EXPECT_NE(bad.options.Validate(), "");
+    EXPECT_EQ("deltabloom: " + bad.options.Validate(), error);
+    EXPECT_EQ(NewRocksDBFilterPolicy(bad.options, nullptr), nullptr);
+  }
 }
 
 TEST(OptionsTest, OptionsInCode) {
   RocksDBFilterOptions options;
+  EXPECT_FALSE(options.range);
   options.bits_per_key = 7.125;
   options.compatibility = RocksDBCompatibility::kOwn;
+  options.seeded = true;
+  options.range = true;
+  options.statistics = false;
+  options.statistics_log_seconds = 4294967295;
+  EXPECT_EQ(options.Validate(), "");
   std::string error = "untouched";
   const PolicyPtr policy = NewRocksDBFilterPolicy(options, &error);
   ASSERT_NE(policy, nullptr);
   EXPECT_EQ(error, "untouched");
-  ExpectOptions(*policy, "7.125", "auto", "own");
+  EXPECT_EQ(Changed(*policy),
+            "bits_per_key=7.125;compatibility=own;range=on;seeded=on;"
+            "statistics=off;statistics_log_seconds=4294967295");
 }
 
 TEST(OptionsTest, CompatibilityNames) {
@@ -336,56 +462,41 @@ TEST(OptionsTest, CompatibilityNames) {
 TEST(OptionsTest, FewBitsMeanNoFilter) {
   for (const double bits_per_key :
        {0.0, 0.3, 0.499, 0.4999, std::nextafter(0.5, 0.0)}) {
-    EXPECT_EQ(internal::NewBitsBuilder(*Deltabloom(bits_per_key)), nullptr);
+    EXPECT_EQ(NewBitsBuilder(*Deltabloom(bits_per_key)), nullptr);
   }
   for (const double bits_per_key : {0.5, 1.0, 1000.0}) {
-    EXPECT_NE(internal::NewBitsBuilder(*Deltabloom(bits_per_key)), nullptr);
+    EXPECT_NE(NewBitsBuilder(*Deltabloom(bits_per_key)), nullptr);
   }
-  TempDir dir;
-  const auto db =
-      Open(MakeOptions({Deltabloom(0.4), false, nullptr}), dir.Path("db"));
-  Load(db.get(), 0, 100);
-  const Lookups lookups = GetAll(db.get(), 0, 100);
-  ExpectNoneMissed(lookups);
-  EXPECT_EQ(lookups.useful, 0u);
+  TestDb db(Deltabloom(0.4));
+  db.Load(0, 100);
+  db.ExpectUnfiltered(0, 100);
 }
 
+// Each is written by RocksDB and read again, twice.
 TEST(OptionsTest, OptionsFileRoundTrip) {
-  std::vector<std::string> layouts = LayoutNames();
-  layouts.push_back("auto");
-  for (const std::string& layout : layouts) {
-    TempDir dir;
-    const PolicyPtr policy =
-        PolicyFromString("id=deltabloom:9.9:" + layout + ";compatibility=own");
-    auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
-    Load(db.get(), 0, 1000);
-    db.reset();
-
-    rocksdb::DBOptions db_options;
-    std::vector<rocksdb::ColumnFamilyDescriptor> families;
-    ConfigOptions strict;
-    strict.ignore_unknown_options = false;
-    strict.ignore_unsupported_options = false;
-    ASSERT_ROCKSDB_OK(rocksdb::LoadLatestOptions(strict, dir.Path("db"),
-                                                 &db_options, &families));
-    rocksdb::Options loaded(db_options, families[0].options);
-    ASSERT_NE(PolicyIn(loaded), nullptr);
-    ExpectOptions(*PolicyIn(loaded), "9.9", layout, "own");
-
-    loaded.statistics = rocksdb::CreateDBStatistics();
-    db = Open(loaded, dir.Path("db"));
-    ExpectFiltered(GetAll(db.get(), 0, 1000), 1000);
-    Load(db.get(), 1000, 2000);
-    ExpectFiltered(GetAll(db.get(), 1000, 2000), 1000);
-
-    // And once more, from what was written by what was read.
-    db.reset();
-    ASSERT_ROCKSDB_OK(rocksdb::LoadLatestOptions(strict, dir.Path("db"),
-                                                 &db_options, &families));
-    ExpectOptions(*PolicyIn(rocksdb::Options(db_options, families[0].options)),
-                  "9.9", layout, "own");
-    EXPECT_ROCKSDB_OK(rocksdb::CheckOptionsCompatibility(strict, dir.Path("db"),
-                                                         db_options, families));
+  std::vector<std::string> texts = {
+      "bits_per_key=0",
+      "bits_per_key=12;max_filter_bytes=70",
+      "false_positive_rate=0.001",
+      "false_positive_rate=0.001;max_filter_bytes=5000;layout=compact",
+      "statistics=false;statistics_log_seconds=4294967295",
+  };
+  const size_t unfiltered = 2;
+  for (const std::string& layout : LayoutNames()) {
+    texts.push_back("bits_per_key=9.9;compatibility=own;layout=" + layout);
+  }
+  texts.push_back("bits_per_key=9.9;compatibility=own;layout=auto");
+  for (size_t i = 0; i < texts.size(); ++i) {
+    SCOPED_TRACE(texts[i]);
+    const PolicyPtr policy = PolicyFromString("id=deltabloom;" + texts[i]);
+    TestDb db(policy);
+    db.Load(0, 1000);
+    for (int again = 1; again <= 2; ++again) {
+      db.Open(db.Loaded());
+      EXPECT_EQ(Changed(*PolicyIn(db.options())), Changed(*policy));
+      db.Load(1000 * again, 1000 * (again + 1));
+      if (i >= unfiltered) db.ExpectFiltered(0, 1000 * (again + 1));
+    }
   }
 }
 
@@ -393,8 +504,58 @@ TEST(OptionsTest, RegisteringAgainDoesNoHarm) {
   std::string error;
   EXPECT_TRUE(RegisterRocksDB(&error)) << error;
   EXPECT_TRUE(RegisterRocksDB());
-  PolicyPtr policy;
-  EXPECT_ROCKSDB_OK(Create("deltabloom:5", &policy));
+  EXPECT_EQ(Changed(*PolicyFromString("deltabloom:5")), "bits_per_key=5");
+}
+
+TEST(OptionsTest, OneCallSetsAllThatRangesNeed) {
+  RocksDBFilterOptions filters;
+  filters.range = true;
+  Options options;
+  std::string error;
+  ASSERT_TRUE(AddRocksDBFilters(filters, &options, &options, &error)) << error;
+  ASSERT_NE(options.prefix_extractor, nullptr);
+  EXPECT_STREQ(options.prefix_extractor->Name(), "deltabloom.Range");
+  EXPECT_EQ(Option(*PolicyIn(options), "range"), "on");
+  EXPECT_EQ(options.listeners.size(), 1u);
+  EXPECT_TRUE(CheckRocksDBFilters(options, &error)) << error;
+  filters.range = false;
+  Options without;
+  ASSERT_TRUE(AddRocksDBFilters(filters, &without, &without));
+  EXPECT_EQ(without.prefix_extractor, nullptr);
+}
+
+TEST(OptionsTest, OptionsFilesKeepTheRangeExtractor) {
+  TestDb db(RangeOptions("id=deltabloom:18;range=on"));
+  const Options loaded = db.Loaded(/*strict=*/false);
+  ASSERT_NE(loaded.prefix_extractor, nullptr);
+  EXPECT_EQ(loaded.prefix_extractor->AsString(), "deltabloom.Range");
+  EXPECT_EQ(Option(*PolicyIn(loaded), "range"), "on");
+  db.Open(loaded);
+}
+
+// A LOG gets its first table of statistics with the first filter that is built
+// after the interval.
+TEST(OptionsTest, StatisticsInTheLogAtAnInterval) {
+  const std::vector<std::string> all = {
+      "statistics_log_seconds=1", "statistics_log_seconds=0",
+      "statistics_log_seconds=600",
+      "statistics=false;statistics_log_seconds=1"};
+  std::vector<std::unique_ptr<TestDb>> databases;
+  for (const std::string& options : all) {
+    databases.push_back(
+        std::make_unique<TestDb>(PolicyFromString("id=deltabloom;" + options)));
+    databases.back()->Load(0, 100);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  for (size_t i = 0; i < all.size(); ++i) {
+    databases[i]->Load(100, 200);
+    const std::string log = databases[i]->Log();
+    for (const char* const line :
+         {"[deltabloom] Filters, by the level their tables",
+          "[deltabloom] level  layout  ", "[deltabloom] all "}) {
+      EXPECT_EQ(CountIn(log, line), i == 0 ? 1 : 0) << all[i];
+    }
+  }
 }
 
 }  // namespace

@@ -1,21 +1,26 @@
 #!/usr/bin/env python3
-"""The plugin in programs that know nothing of it: the distribution's db_bench
-and ldb under LD_PRELOAD, and the files that RocksDB's own build reads.
+"""The plugin in programs that know nothing of it: the distribution's programs
+and others under LD_PRELOAD, and the files that RocksDB's own build reads.
 
-usage: plugin_test.py SOURCE_DIR PLUGIN.so 'SOURCE;SOURCE;...' [unittest options]
+usage: plugin_test.py SOURCE_DIR PLUGIN.so 'SOURCE;SOURCE;...' LIBROCKSDB.so
+           PROGRAM_FOLDER [unittest options]
 """
 
+import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
-SOURCE = pathlib.Path(sys.argv[1])
-PLUGIN = sys.argv[2]
+SOURCE, PLUGIN = map(pathlib.Path, sys.argv[1:3])
+POLICY = PLUGIN.with_name(PLUGIN.name.replace("_plugin.so", "_plugin_policy.so"))
 COMPILED = sys.argv[3].split(";")
+ROCKSDB, PROGRAMS = map(pathlib.Path, sys.argv[4:6])
 KEYS = 20000
 
 OPTIONS = """
@@ -31,40 +36,51 @@ OPTIONS = """
 """
 
 
-def run(*command, preload=True, check=True):
-    environment = dict(os.environ)
+def run(*command, preload=PLUGIN, check=True, cwd=None, **variables):
+    environment = dict(os.environ, **variables)
     if preload:
-        environment["LD_PRELOAD"] = PLUGIN
+        environment["LD_PRELOAD"] = str(preload)
     result = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=120, check=False
+        command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=120, check=False
     )
     if check and result.returncode != 0:
         raise AssertionError(f"{command}: {result.returncode}\n{result.stdout}{result.stderr}")
     return result
 
 
-class Preload(unittest.TestCase):
+class InAFolder(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.db = self.folder / "db"
 
-    def bench(self, policy, benchmarks, preload=True, check=True):
+    def db_bench(self, policy, benchmarks, num=KEYS):
+        """The command line."""
         options = self.folder / "options.ini"
         options.write_text(OPTIONS % policy)
-        return run(
+        return [
             "db_bench", f"--options_file={options}", f"--db={self.db}",
-            f"--benchmarks={benchmarks}", f"--num={KEYS}", "--seed=1",
+            f"--benchmarks={benchmarks}", f"--num={num}", "--seed=1",
             "--cache_size=8388608", "--statistics",
-            preload=preload, check=check,
-        )  # fmt: skip
+        ]  # fmt: skip
 
+    def bench(self, policy, benchmarks, **arguments):
+        return run(*self.db_bench(policy, benchmarks), **arguments)
+
+    def useful(self, output):
+        """RocksDB's count of absent keys that filters rejected."""
+        useful = int(re.search(r"bloom\.filter\.useful COUNT : (\d+)", output)[1])
+        self.assertGreater(useful, KEYS * 9 // 10)
+        return useful
+
+
+class Preload(InAFolder):
     def properties(self):
         text = ""
         for table in self.db.glob("*.sst"):
             text += run(
-                "sst_dump", f"--file={table}", "--show_properties", "--command=none", preload=False
+                "sst_dump", f"--file={table}", "--show_properties", "--command=none", preload=None
             ).stdout
         return text
 
@@ -76,8 +92,7 @@ class Preload(unittest.TestCase):
             "{id=deltabloom;bits_per_key=9.9;layout=classic;}",
             "fillseq,flush,readmissing,readrandom",
         ).stdout
-        useful = int(re.search(r"bloom\.filter\.useful COUNT : (\d+)", output).group(1))
-        self.assertGreater(useful, KEYS * 9 // 10)
+        self.useful(output)
         self.assertIn(f"({KEYS} of {KEYS} found)", output)  # readrandom
         self.assertIn(f"(0 of {KEYS} found)", output)  # readmissing
         properties = self.properties()
@@ -103,9 +118,9 @@ class Preload(unittest.TestCase):
         run("ldb", f"--db={self.db}", "--try_load_options", "compact")
         self.assertRegex(self.log(), r"\[deltabloom\] version \S+: bits_per_key=9.9 ")
         # Without the plugin every key is still there.
-        self.assertTrue(run(*get, preload=False).stdout.startswith("0x"))
+        self.assertTrue(run(*get, preload=None).stdout.startswith("0x"))
 
-    def test_bad_policy_is_told(self):
+    def test_bad_policy_is_reported(self):
         for policy, answer in (
             ("deltabloom:nan", "deltabloom: bits_per_key 'nan' is out of range: use 0 to 1000"),
             ("{id=deltabloom;layout=cuckoo;}", "deltabloom: layout 'cuckoo' is unknown: use classic"),
@@ -117,7 +132,7 @@ class Preload(unittest.TestCase):
 
     def test_without_the_plugin_there_is_no_filter_and_no_error(self):
         """What docs/compatibility.md warns of."""
-        self.bench("deltabloom:9.9", "fillseq,flush", preload=False)
+        self.bench("deltabloom:9.9", "fillseq,flush", preload=None)
         self.assertRegex(self.properties(), r"filter block size: 0\b")
 
     def test_other_programs_run_undisturbed(self):
@@ -125,15 +140,13 @@ class Preload(unittest.TestCase):
         self.assertEqual(result.stdout + result.stderr, "")
 
 
-class InTree(unittest.TestCase):
+class InTree(InAFolder):
     """RocksDB's build with ROCKSDB_PLUGINS=deltabloom, as far as it reads our
     files."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
-        plugin = self.root / "plugin" / "deltabloom"
+        super().setUp()
+        plugin = self.folder / "plugin" / "deltabloom"
         plugin.mkdir(parents=True)
         for name in ("deltabloom.mk", "CMakeLists.txt"):
             (plugin / name).write_text((SOURCE / "engines/rocksdb/plugin" / name).read_text())
@@ -141,49 +154,246 @@ class InTree(unittest.TestCase):
 
     def check_sources(self, sources):
         for source in sources:
-            self.assertTrue((self.root / "plugin/deltabloom" / source).is_file(), source)
+            self.assertTrue((self.folder / "plugin/deltabloom" / source).is_file(), source)
         for compiled in COMPILED:
             self.assertIn(f"source/{compiled}", sources)
         self.assertEqual(len(sources), len(COMPILED))
 
     def test_make(self):
         for objects in (".", "objs"):
-            (self.root / "Makefile").write_text(
+            (self.folder / "Makefile").write_text(
                 "CXXFLAGS = -base\n"
                 "include $(foreach p,$(ROCKSDB_PLUGINS),plugin/$(p)/*.mk)\n"
                 "show:\n\t@echo '$(deltabloom_SOURCES)'; echo '$(deltabloom_FUNC)'\n"
                 f"{objects}/%.o:\n\t@echo '$(CXXFLAGS)'\n"
             )
-            make = ["make", "-s", "-C", str(self.root), "ROCKSDB_PLUGINS=deltabloom"]
-            sources, function = run(*make, "show", preload=False).stdout.splitlines()
+            make = ["make", "-s", "-C", str(self.folder), "ROCKSDB_PLUGINS=deltabloom"]
+            sources, function = run(*make, "show", preload=None).stdout.splitlines()
             self.check_sources(sources.split())
             self.assertEqual(function, "deltabloom_register")
             ours = f"{objects}/plugin/deltabloom/source/util/json.o"
-            self.assertIn("-iquote plugin/deltabloom/source", run(*make, ours, preload=False).stdout)
-            theirs = run(*make, f"{objects}/util/hash.o", preload=False).stdout
+            self.assertIn("-iquote plugin/deltabloom/source", run(*make, ours, preload=None).stdout)
+            theirs = run(*make, f"{objects}/util/hash.o", preload=None).stdout
             self.assertEqual(theirs.strip(), "-base")
 
     def test_cmake(self):
-        (self.root / "CMakeLists.txt").write_text(
+        (self.folder / "CMakeLists.txt").write_text(
             "cmake_minimum_required(VERSION 3.10)\nproject(rocksdb NONE)\n"
             "add_subdirectory(plugin/deltabloom)\n"
             'message(STATUS "sources=${deltabloom_SOURCES}")\n'
             'message(STATUS "flags=${deltabloom_COMPILE_FLAGS}")\n'
         )
-        output = run("cmake", "-S", self.root, "-B", self.root / "build", preload=False).stdout
+        output = run("cmake", "-S", self.folder, "-B", self.folder / "build", preload=None).stdout
         self.check_sources(re.search(r"sources=(.*)", output).group(1).split(";"))
         self.assertRegex(output, r"flags=-iquote \S+/plugin/deltabloom/source")
         # What RocksDB's CMake build picks from the make file.
-        text = (self.root / "plugin/deltabloom/deltabloom.mk").read_text()
+        text = (self.folder / "plugin/deltabloom/deltabloom.mk").read_text()
         self.assertEqual(re.findall(r"_FUNC = ([^\n]*)", text), ["deltabloom_register"])
         self.assertEqual(re.findall(r"SOURCES = ([^\n]*)", text), [])
         self.assertEqual(re.findall(r"_LIBS = ([^\n]*)", text), [])
 
     def test_the_function_is_the_one_exported(self):
-        policy = PLUGIN.replace("_plugin.so", "_plugin_policy.so")
-        names = run("nm", "-D", "--defined-only", policy, preload=False).stdout.split()
+        names = run("nm", "-D", "--defined-only", POLICY, preload=None).stdout.split()
         self.assertEqual(names[1:], ["T", "deltabloom_register"])
 
 
+class OtherRocksDB(InAFolder):
+    """Programs that run with another RocksDB than the plugin was built for, have
+    one linked into them, or have none."""
+
+    def refused(self, program):
+        """Runs a program, which prints one line more than without the plugin."""
+        done = run(program)
+        self.assertIn("ran with rocksdb_build_git_sha:other", done.stdout)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        start = f"deltabloom: no filters of Deltabloom in {program}: "
+        self.assertTrue(done.stderr.startswith(start), done.stderr)
+        return done
+
+    def test_another_version(self):
+        program = PROGRAMS / "rocksdb_preload_other"
+        done = self.refused(program)
+        self.assertIn("it runs with the RocksDB in ", done.stderr)
+        self.assertIn("librocksdb.so.99, and this plugin was built for librocksdb.so", done.stderr)
+        loaded = [line for line in done.stdout.splitlines() if line.startswith("loaded: ")]
+        self.assertEqual([pathlib.Path(line).name for line in loaded], ["librocksdb.so.99"])
+
+    def test_linked_into_the_program(self):
+        for strip in (False, True):
+            with self.subTest(strip):
+                program = self.folder / "program"
+                shutil.copy(PROGRAMS / "rocksdb_preload_static", program)
+                if strip:
+                    subprocess.run(["strip", program], check=True)
+                done = self.refused(program)
+                self.assertIn("it has a RocksDB linked into it", done.stderr)
+                self.assertNotIn("loaded: ", done.stdout)
+
+    def test_without_rocksdb_nothing_happens(self):
+        done = run(PROGRAMS / "rocksdb_preload_none")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "ran with none\n", ""))
+
+    def test_the_plugin_brings_no_rocksdb(self):
+        needed = run("readelf", "-d", PLUGIN, preload=None)
+        self.assertNotIn("rocksdb.so", needed.stdout)
+
+    def test_rocksdb_has_the_mark(self):
+        self.assertIn(b"rocksdb_build_git_sha:", ROCKSDB.read_bytes())
+        self.assertNotIn(b"rocksdb_build_git_sha:", POLICY.read_bytes())
+
+    def test_without_the_second_file(self):
+        alone = pathlib.Path(shutil.copy(PLUGIN, self.folder))
+        done = run(PROGRAMS / "rocksdb_preload_same", preload=alone)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn("install the plugin with both of its files", done.stderr)
+        self.assertIn(POLICY.name, done.stderr)
+        shutil.copy(POLICY, self.folder)
+        self.assertEqual(run(PROGRAMS / "rocksdb_preload_same", preload=alone).stderr, "")
+
+
+LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"'
+SAMPLE = re.compile(
+    r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(" + LABEL + r"(?:," + LABEL + r")*)\})? ([0-9.e+-]+)"
+)
+
+
+def parse_prometheus(text):
+    """{name: {labels: value}}, after the text format 0.0.4, strictly: HELP and
+    TYPE once and in front, one group of lines for each metric, no sample twice,
+    counters that end in _total, and a line feed at the end."""
+    assert text.endswith("\n")
+    metrics = {}
+    name = kind = None
+    expecting = "HELP"
+    for line in text[:-1].split("\n"):
+        if line.startswith("# "):
+            _, word, about, rest = line.split(" ", 3)
+            if word == "HELP":
+                assert about not in metrics, f"{about} twice"
+                assert rest and rest.endswith("."), line
+                name, expecting = about, "TYPE"
+            else:
+                assert (word, about, expecting) == ("TYPE", name, "TYPE"), line
+                kind, expecting = rest, "sample"
+                assert kind in ("counter", "gauge"), line
+                assert (kind == "counter") == name.endswith("_total"), line
+                metrics[name] = {}
+            continue
+        match = SAMPLE.fullmatch(line)
+        assert match and expecting == "sample" and match[1] == name, line
+        labels = dict(re.findall(r'(\w+)="([^"]*)"', match[2]))
+        key = tuple(sorted(labels.items()))
+        assert key not in metrics[name], f"{line} twice"
+        metrics[name][key] = float(match[3])
+    return metrics
+
+
+class StatisticsFile(InAFolder):
+    """The file that receives the statistics of a program."""
+
+    BENCHMARKS = "fillseq,flush,readmissing,readrandom"
+
+    def counted(self, name, policy="deltabloom:10:local", num=KEYS, **variables):
+        """Runs db_bench with a file for the statistics."""
+        command = self.db_bench(policy, self.BENCHMARKS, num)
+        return run(*command, cwd=self.folder, DELTABLOOM_STATISTICS=str(name), **variables)
+
+    def ours(self, result):
+        return [line for line in result.stderr.splitlines() if line.startswith("deltabloom")]
+
+    def names(self, pattern="*"):
+        return sorted(path.name for path in self.folder.glob(pattern) if path.is_file())
+
+    def test_json_at_the_end(self):
+        result = self.counted(self.folder / "out.json")
+        self.assertEqual(self.ours(result), [])
+        statistics = json.loads((self.folder / "out.json").read_text())
+        self.assertEqual([row["level"] for row in statistics["rows"]], [0])
+        row = statistics["rows"][0]
+        self.assertEqual((row["layout"], row["keys_built"]), ("local", KEYS))
+        self.assertEqual(row["negatives"], self.useful(result.stdout))
+        # db_bench closes its database before it ends.
+        self.assertEqual(row["filters_open"], 0)
+        self.assertEqual(self.names("out*"), ["out.json"])
+
+    def test_prometheus(self):
+        result = self.counted("relative.prom")
+        self.assertEqual(self.ours(result), [])
+        metrics = parse_prometheus((self.folder / "relative.prom").read_text())
+        labels = (("layout", "local"), ("level", "0"))
+        self.assertEqual(metrics["deltabloom_filters_built_keys_total"][labels], KEYS)
+        negatives = metrics["deltabloom_filter_negatives_total"][labels]
+        lookups = metrics["deltabloom_filter_lookups_total"][labels]
+        expected = metrics["deltabloom_filter_expected_false_positives_total"][labels]
+        self.assertGreaterEqual(lookups, 2 * KEYS - 10)  # those outside are not asked
+        self.assertLess(abs(lookups - KEYS - negatives - expected), 6 * expected**0.5 + expected / 3)
+        self.assertEqual(len(metrics), 11)
+
+    def test_written_while_the_program_runs(self):
+        out = self.folder / "running.json"
+        started = time.monotonic()
+        process = subprocess.Popen(
+            self.db_bench("deltabloom:10:local", "fillseq,flush,readrandom")
+            + ["--reads=1000000000", "--duration=60"],
+            env=dict(
+                os.environ, LD_PRELOAD=str(PLUGIN), DELTABLOOM_STATISTICS=str(out),
+                DELTABLOOM_STATISTICS_SECONDS="1",
+            ),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            lookups = 0
+            seen = 0
+            written = set()
+            while seen < 3 and time.monotonic() < started + 50:
+                time.sleep(0.05)
+                if not out.exists():
+                    continue
+                written.add(out.stat().st_mtime_ns)
+                # Whole, whenever it is looked at.
+                rows = json.loads(out.read_text())["rows"]
+                now = sum(row["lookups"] for row in rows)
+                if now > lookups:
+                    lookups = now
+                    seen += 1
+                    self.assertEqual(sum(row["filters_open"] for row in rows), 1)
+            self.assertEqual(seen, 3)
+            # Once a second and no more.
+            self.assertLessEqual(len(written), time.monotonic() - started + 1)
+        finally:
+            process.kill()
+            process.wait()
+
+    def test_process_number_in_the_name(self):
+        self.counted(self.folder / "out.%p.json")
+        (name,) = self.names("out*")
+        self.assertRegex(name, r"^out\.\d+\.json$")
+
+    def test_programs_without_a_policy_write_nothing(self):
+        out = self.folder / "out.json"
+        run("sst_dump", "--help", check=False, DELTABLOOM_STATISTICS=str(out))
+        self.assertFalse(out.exists())
+        self.counted(out, policy="rocksdb.BuiltinBloomFilter:10", num=100)
+        self.assertFalse(out.exists())
+
+    def test_what_is_wrong_is_one_line(self):
+        (self.folder / "folder.json").mkdir()
+        for name, seconds, line in (
+            ("out.txt", None, "'out.txt' ends in neither .json nor .prom: nothing is written"),
+            (".json", None, "'.json' ends in neither .json nor .prom"),
+            ("no/such/folder/out.json", "0", "cannot write the statistics to "),
+            ("folder.json", "0", "cannot replace the statistics to "),
+            ("out.json", "soon", "_SECONDS 'soon' is not a number of seconds: use 0 to"),
+            ("out.json", "-1", "_SECONDS '-1' is not a number of seconds: use 0 to"),
+        ):
+            wait = {} if seconds is None else {"DELTABLOOM_STATISTICS_SECONDS": seconds}
+            (ours,) = self.ours(self.counted(name, num=1000, **wait))
+            self.assertIn(line, ours)
+            self.assertIn("DELTABLOOM_STATISTICS", ours)
+        self.assertEqual(self.names("*.tmp"), [])
+        self.assertEqual(self.names("*.txt"), [])
+        self.assertEqual(self.names("out.json"), ["out.json"])  # 15 seconds taken
+
+
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[6:])

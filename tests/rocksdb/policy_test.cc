@@ -1,23 +1,22 @@
-// What a policy hands to its builders, and what it writes into LOGs.
+// What a policy passes to its builders and writes into LOGs, what it prints
+// where making one fails, and which RocksDB it accepts.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "engines/rocksdb/policy/private_abi.h"
+#include "deltabloom/c.h"
+#include "engines/rocksdb/policy/library_check.h"
 #include "table/framing.h"
-#include "tests/rocksdb/line_logger.h"
-#include "tests/rocksdb/test_db.h"
+#include "tests/rocksdb/filters.h"
+#include "util/version.h"
 
 namespace deltabloom::testing {
 namespace {
-
-using rocksdb::BlockBasedTableOptions;
-using rocksdb::FilterBitsBuilder;
-using rocksdb::FilterBuildingContext;
-using rocksdb::Slice;
 
 struct Context {
   BlockBasedTableOptions table;
@@ -26,21 +25,21 @@ struct Context {
   rocksdb::Logger* log = nullptr;
 };
 
-std::unique_ptr<FilterBitsBuilder> NewBuilder(
-    const rocksdb::FilterPolicy& policy, const Context& context) {
-  FilterBuildingContext building(context.table);
+std::unique_ptr<rocksdb::FilterBitsBuilder> NewBuilder(
+    const FilterPolicy& policy, const Context& context) {
+  rocksdb::FilterBuildingContext building(context.table);
   building.level_at_creation = context.level;
   building.is_bottommost = context.bottommost;
   building.info_log = context.log;
-  return std::unique_ptr<FilterBitsBuilder>(
+  return std::unique_ptr<rocksdb::FilterBitsBuilder>(
       policy.GetBuilderWithContext(building));
 }
 
 TEST(PolicyTest, SealsTheLevelOfTheTable) {
   const PolicyPtr policy = Deltabloom();
+  Context context;
   for (const int level : {0, 1, 3, 6, 63, 126, 127, 128, 255, 1000, -1}) {
     for (const bool bottommost : {false, true}) {
-      Context context;
       context.level = level;
       context.bottommost = bottommost;
       const auto builder = NewBuilder(*policy, context);
@@ -55,21 +54,50 @@ TEST(PolicyTest, SealsTheLevelOfTheTable) {
   }
 }
 
-// Under ASan; without it the memory may still look sound.
+// Classic's 32-bit hash limits how many keys a filter may have, at any level.
+TEST(PolicyTest, AutoNeverChoosesClassic) {
+  for (int level = -1; level < 300; ++level) {
+    const internal::LayoutRow* row =
+        internal::FindLayout(Layout::kAuto, Hash::kMurmurHash2, level);
+    for (; row != nullptr; row = row->fallback) {
+      EXPECT_NE(row->layout, Layout::kClassic) << level;
+      EXPECT_EQ(row->hash_size, sizeof(uint64_t)) << level;
+    }
+  }
+}
+
+TEST(PolicyTest, AutoChoosesByTheLevelOfTheTable) {
+  const PolicyPtr policy =
+      PolicyFromString("id=deltabloom:10:auto;max_build_bytes=100000000");
+  Context context;
+  for (int level : {-1, 0, 1, 6}) {
+    context.level = level;
+    const auto builder = NewBuilder(*policy, context);
+    for (int i = 0; i < 5000; ++i) builder->AddKey(Key(i));
+    std::unique_ptr<const char[]> owner;
+    const Slice filter = builder->Finish(&owner);
+    EXPECT_EQ(internal::FindLayoutOfLastByte(
+                  static_cast<uint8_t>(filter[filter.size() - 1]),
+                  Hash::kMurmurHash2),
+              internal::FindLayout(Layout::kAuto, Hash::kMurmurHash2, level));
+  }
+}
+
+// For ASan; without it the memory may still look sound.
 TEST(PolicyTest, BuilderMayOutliveThePolicy) {
   Context context;
   context.table.optimize_filters_for_memory = true;
   const auto builder = NewBuilder(*Deltabloom(), context);
   for (int round = 0; round < 3; ++round) {
-    for (int i = 0; i < 1000; ++i) builder->AddKey(Key(i));
+    for (const std::string& key : Keys(0, 1000)) builder->AddKey(key);
     std::unique_ptr<const char[]> owner;
     const Slice filter = builder->Finish(&owner);
-    const auto reader = internal::NewBitsReader(*Deltabloom(), filter);
-    for (int i = 0; i < 1000; ++i) EXPECT_TRUE(reader->MayMatch(Key(i)));
+    const auto reader = NewBitsReader(*Deltabloom(), filter);
+    EXPECT_EQ(Matches(reader.get(), Keys(0, 1000)), 1000);
   }
 }
 
-// The number that the documents name, once per policy.
+// The number is documented; one warning per policy.
 TEST(PolicyTest, WarnsOnceOfMoreThan20MillionClassicKeys) {
   LineLogger log;
   Context context;
@@ -78,12 +106,9 @@ TEST(PolicyTest, WarnsOnceOfMoreThan20MillionClassicKeys) {
   const auto warnings = [&](uint64_t keys) {
     const auto builder = NewBuilder(*policy, context);
     std::string key = "12345678";
-    for (uint64_t i = 0; i < keys; ++i) {
-      std::memcpy(key.data(), &i, sizeof(i));
-      builder->AddKey(key);
-    }
     // Adjacent keys of one hash count once.
-    for (uint64_t i = keys; builder->EstimateEntriesAdded() < keys; ++i) {
+    for (uint64_t i = 0; i < keys || builder->EstimateEntriesAdded() < keys;
+         ++i) {
       std::memcpy(key.data(), &i, sizeof(i));
       builder->AddKey(key);
     }
@@ -94,30 +119,16 @@ TEST(PolicyTest, WarnsOnceOfMoreThan20MillionClassicKeys) {
   EXPECT_TRUE(warnings(20'000'000).empty());
   const std::vector<std::string> first = warnings(20'000'001);
   ASSERT_EQ(first.size(), 1u);
-  EXPECT_NE(first[0].find("[deltabloom] 20000001 keys"), std::string::npos)
-      << first[0];
-  EXPECT_NE(first[0].find("use another layout or partitioned filters"),
-            std::string::npos)
-      << first[0];
+  EXPECT_CONTAINS(first[0], "[deltabloom] 20000001 keys");
+  EXPECT_CONTAINS(first[0], "use another layout or partitioned filters");
   EXPECT_EQ(warnings(20'000'001).size(), 1u);
 }
 
 constexpr char kConfigurationLine[] = "[deltabloom] version ";
 
-int Count(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (size_t at = text.find(part); at != std::string::npos;
-       at = text.find(part, at + 1)) {
-    ++count;
-  }
-  return count;
-}
-
 TEST(PolicyTest, OneLogLineWithTheConfiguration) {
-  TempDir dir;
-  const PolicyPtr policy = PolicyFromString("deltabloom:9.9");
-  auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
-  for (int i = 0; i < 3; ++i) Load(db.get(), 10 * i, 10 * i + 10);
+  TestDb db(PolicyFromString("deltabloom:9.9"));
+  for (int i = 0; i < 3; ++i) db.Load(10 * i, 10 * i + 10);
   const std::string line =
       std::string(kConfigurationLine) +
       "0.1.0: bits_per_key=9.9 layout=auto "
@@ -126,52 +137,43 @@ TEST(PolicyTest, OneLogLineWithTheConfiguration) {
       "statistics=on statistics_log_seconds=600 "
       "false_positive_rate=0 max_filter_bytes=unlimited range=off "
       "name=rocksdb.BuiltinBloomFilter cpu=";
-  EXPECT_EQ(Count(ReadFile(dir.Path("db/LOG")), line), 1);
-  ASSERT_ROCKSDB_OK(db->SetOptions(
-      {{"block_based_table_factory", "{filter_policy={bits_per_key=12;}}"}}));
-  Load(db.get(), 100, 200);
-  const std::string log = ReadFile(dir.Path("db/LOG"));
-  EXPECT_EQ(Count(log, line), 1);
-  EXPECT_EQ(Count(log, kConfigurationLine), 2);
-  EXPECT_EQ(Count(log, "bits_per_key=12 layout=auto"), 1);
+  EXPECT_EQ(CountIn(db.Log(), line), 1);
+  ASSERT_OK(db.SetPolicy("{bits_per_key=12;}"));
+  db.Load(100, 200);
+  EXPECT_EQ(CountIn(db.Log(), line), 1);
+  EXPECT_EQ(CountIn(db.Log(), kConfigurationLine), 2);
+  EXPECT_EQ(CountIn(db.Log(), "bits_per_key=12 layout=auto"), 1);
 }
 
-// One after the other, so that the loggers' addresses come again. Each LOG is
-// longer than the one before, or its size alone would tell it.
+// One after the other, so that the addresses of loggers are used again. Each
+// LOG is longer than the one before, or its size alone would distinguish it.
 TEST(PolicyTest, EveryDatabaseGetsItsLogLine) {
-  TempDir dir;
   const PolicyPtr policy = Deltabloom();
   for (int i = 0; i < 40; ++i) {
-    const std::string path = dir.Path("db" + std::to_string(i));
-    const auto db = Open(MakeOptions({policy, false, nullptr}), path);
-    const auto log = db->GetDBOptions().info_log;
+    TestDb db(policy);
     const std::string filler(900, '.');
     for (int line = 0; line < 10 * i; ++line) {
-      rocksdb::Info(log, "%s", filler.c_str());
+      rocksdb::Info(db->GetDBOptions().info_log, "%s", filler.c_str());
     }
-    Load(db.get(), 0, 10);
-    Load(db.get(), 10, 20);
-    EXPECT_EQ(Count(ReadFile(path + "/LOG"), kConfigurationLine), 1) << path;
+    db.Load(0, 10);
+    db.Load(10, 20);
+    EXPECT_EQ(CountIn(db.Log(), kConfigurationLine), 1) << i;
   }
 }
 
 TEST(PolicyTest, EveryOpenDatabaseGetsItsLogLine) {
-  TempDir dir;
   const PolicyPtr policy = Deltabloom();
-  std::vector<std::unique_ptr<rocksdb::DB>> databases;
-  for (int i = 0; i < 10; ++i) {
-    databases.push_back(Open(MakeOptions({policy, false, nullptr}),
-                             dir.Path("db" + std::to_string(i))));
-  }
+  std::vector<std::unique_ptr<TestDb>> databases(10);
+  for (auto& db : databases) db = std::make_unique<TestDb>(policy);
   for (int round = 0; round < 2; ++round) {
     for (const auto& db : databases) {
-      Load(db.get(), 10 * round, 10 * round + 10);
-      EXPECT_EQ(Count(ReadFile(db->GetName() + "/LOG"), kConfigurationLine), 1);
+      db->Load(10 * round, 10 * round + 10);
+      EXPECT_EQ(CountIn(db->Log(), kConfigurationLine), 1);
     }
   }
 }
 
-// A LOG that is rolled begins anew.
+// A LOG that is rolled starts again.
 TEST(PolicyTest, ShorterLogGetsTheLineAgain) {
   class SizedLogger : public LineLogger {
    public:
@@ -192,6 +194,144 @@ TEST(PolicyTest, ShorterLogGetsTheLineAgain) {
   EXPECT_EQ(lines(3000), 1u);
   EXPECT_EQ(lines(2999), 2u);
   EXPECT_EQ(lines(2999), 2u);
+}
+
+std::string Version(int major, int minor, int patch) {
+  return std::to_string(major) + "." + std::to_string(minor) + "." +
+         std::to_string(patch);
+}
+
+TEST(LibraryCheckTest, AcceptsItsOwnMinorVersion) {
+  EXPECT_EQ(internal::VersionProblem(internal::HeadersVersion()), "");
+  if (ROCKSDB_MAJOR != 9 || ROCKSDB_MINOR != 6) {
+    EXPECT_EQ(internal::VersionProblem(
+                  Version(ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH + 1)),
+              "");
+  }
+}
+
+TEST(LibraryCheckTest, RefusesEveryOther) {
+  for (const std::string& loaded :
+       {Version(6, 29, 5), Version(7, 0, 2),
+        Version(ROCKSDB_MAJOR, ROCKSDB_MINOR + 1, 0),
+        ROCKSDB_MINOR > 0
+            ? Version(ROCKSDB_MAJOR, ROCKSDB_MINOR - 1, ROCKSDB_PATCH)
+            : Version(ROCKSDB_MAJOR - 1, 10, 2),
+        Version(ROCKSDB_MAJOR + 1, ROCKSDB_MINOR, ROCKSDB_PATCH),
+        Version(ROCKSDB_MAJOR + 1, 0, 0), std::string("12.0.0")}) {
+    const std::string problem = internal::VersionProblem(loaded);
+    EXPECT_CONTAINS(problem, "built for RocksDB " + internal::HeadersVersion());
+    EXPECT_CONTAINS(problem,
+                    "loaded is " + loaded + ": build Deltabloom against");
+    EXPECT_LACKS(problem, "\n");
+  }
+  for (const char* loaded : {"", "7", "7.8", "seven", "7.8.", "7.8.x", "-7.8.3",
+                             "7.8.3.1", "7.8.99999999999"}) {
+    EXPECT_NE(internal::VersionProblem(loaded), "") << loaded;
+  }
+}
+
+TEST(LibraryCheckTest, LoadedLibraryFits) {
+  EXPECT_EQ(internal::SelfCheckProblem(), "");
+  EXPECT_EQ(internal::LibraryProblem(), "");
+}
+
+TEST(LibraryCheckTest, VersionIsThatOfTheProject) {
+  EXPECT_STREQ(internal::kVersion, DELTABLOOM_PROJECT_VERSION);
+}
+
+RocksDBFilterOptions Bits(double bits_per_key) {
+  RocksDBFilterOptions options;
+  options.bits_per_key = bits_per_key;
+  return options;
+}
+
+// What `fn` prints to standard error.
+template <typename Fn>
+std::string Printed(Fn fn) {
+  ::testing::internal::CaptureStderr();
+  fn();
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(NullPolicyTest, IsPrintedOnce) {
+  const auto make = [](double bits) {
+    EXPECT_EQ(NewRocksDBFilterPolicy(Bits(bits)), nullptr);
+  };
+  EXPECT_EQ(Printed([&] { make(1001); }),
+            "deltabloom: " + Bits(1001).Validate() +
+                "; without it RocksDB runs with no filters of Deltabloom\n");
+  EXPECT_EQ(Printed([&] { make(1001); }), "");
+  EXPECT_NE(Printed([&] { make(1002); }), "");
+}
+
+TEST(NullPolicyTest, NothingIsPrintedWithoutErrorOrWhereItIsReturned) {
+  char* message = nullptr;
+  EXPECT_EQ(Printed([&message] {
+              EXPECT_NE(NewRocksDBFilterPolicy(), nullptr);
+              EXPECT_NE(NewRocksDBFilterListener(), nullptr);
+              EXPECT_TRUE(RegisterRocksDB());
+              EXPECT_NE(NewRocksDBFilterPolicyOrThrow(), nullptr);
+              std::string error;
+              EXPECT_EQ(NewRocksDBFilterPolicy(Bits(-1), &error), nullptr);
+              EXPECT_NE(error, "");
+              EXPECT_EQ(
+                  deltabloom_rocksdb_filterpolicy("deltabloom:y", &message),
+                  nullptr);
+            }),
+            "");
+  ASSERT_NE(message, nullptr);
+  std::free(message);
+}
+
+TEST(NullPolicyTest, ByAddAndInC) {
+  Options options;
+  const std::string printed = Printed([&] {
+    EXPECT_FALSE(AddRocksDBFilters(Bits(-2), &options, &options));
+    options.table_factory.reset(rocksdb::NewPlainTableFactory());
+    EXPECT_FALSE(AddRocksDBFilters({}, &options, &options));
+    EXPECT_EQ(deltabloom_rocksdb_filterpolicy("deltabloom:x", nullptr),
+              nullptr);
+  });
+  EXPECT_CONTAINS(printed, Bits(-2).Validate());
+  EXPECT_CONTAINS(printed, "use NewBlockBasedTableFactory");
+  EXPECT_CONTAINS(printed, "bits_per_key 'x' is not a number");
+}
+
+std::string Thrown(double bits, bool add) {
+  Options options;
+  const auto factory = options.table_factory;
+  try {
+    if (add) {
+      AddRocksDBFiltersOrThrow(Bits(bits), &options, &options);
+    } else {
+      NewRocksDBFilterPolicyOrThrow(Bits(bits));
+    }
+  } catch (const std::runtime_error& error) {
+    EXPECT_EQ(options.table_factory, factory);
+    EXPECT_TRUE(options.listeners.empty());
+    return error.what();
+  }
+  return "";
+}
+
+TEST(NullPolicyTest, OrIsThrown) {
+  for (const bool add : {false, true}) {
+    std::string thrown;
+    EXPECT_EQ(Printed([&] { thrown = Thrown(-3, add); }), "");
+    EXPECT_EQ(thrown, "deltabloom: " + Bits(-3).Validate());
+    EXPECT_EQ(Thrown(10, add), "");
+  }
+}
+
+// The last of these tests: nothing is printed afterwards.
+TEST(NullPolicyTest, ManyErrorsDoNotFloodATerminal) {
+  const std::string printed = Printed([] {
+    for (int i = 0; i < 1000; ++i) {
+      EXPECT_EQ(NewRocksDBFilterPolicy(Bits(2000 + i)), nullptr);
+    }
+  });
+  EXPECT_LE(printed.size(), 20 * 300u);
 }
 
 }  // namespace

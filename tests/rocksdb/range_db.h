@@ -1,10 +1,9 @@
-// Databases with range parts, beside a std::map that knows what is right.
+// Databases with range parts: options, scans, and keys that are numbers.
 #ifndef DELTABLOOM_TESTS_ROCKSDB_RANGE_DB_H_
 #define DELTABLOOM_TESTS_ROCKSDB_RANGE_DB_H_
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <memory>
 #include <string>
 
@@ -15,8 +14,6 @@
 
 namespace deltabloom::testing {
 
-using Model = std::map<std::string, std::string>;
-
 // Eight bytes in the order of numbers.
 inline std::string NumberKey(uint64_t number) {
   std::string key(8, '\0');
@@ -24,38 +21,40 @@ inline std::string NumberKey(uint64_t number) {
   return key;
 }
 
-inline const rocksdb::Comparator* TimestampComparator() {
-  const rocksdb::Comparator* comparator = nullptr;
-  EXPECT_ROCKSDB_OK(rocksdb::Comparator::CreateFromString(
-      rocksdb::ConfigOptions(), "leveldb.BytewiseComparator.u64ts",
-      &comparator));
+inline const Comparator* BytewiseWithTimestamps() {
+  const Comparator* comparator = nullptr;
+  EXPECT_OK(Comparator::CreateFromString(
+      ConfigOptions(), "leveldb.BytewiseComparator.u64ts", &comparator));
   return comparator;
 }
 
-// With ranges, by an OPTIONS file's words.
-inline rocksdb::Options RangeOptions(const std::string& policy,
-                                     bool partitioned = false) {
-  DbConfig config;
-  config.policy = PolicyFromString(policy);
-  config.partitioned = partitioned;
-  rocksdb::Options options = MakeOptions(config);
-  EXPECT_ROCKSDB_OK(rocksdb::SliceTransform::CreateFromString(
-      rocksdb::ConfigOptions(), "deltabloom.Range", &options.prefix_extractor));
+// With ranges, as from an OPTIONS file.
+inline Options RangeOptions(const std::string& policy, bool partitioned = false,
+                            const Change& change = nullptr) {
+  Options options =
+      MakeOptions({PolicyFromString(policy), partitioned, change});
+  EXPECT_OK(rocksdb::SliceTransform::CreateFromString(
+      ConfigOptions(), "deltabloom.Range", &options.prefix_extractor));
   EXPECT_NE(options.prefix_extractor, nullptr);
   return options;
 }
 
-inline RocksDBFilterRow CountedBy(const rocksdb::Options& options) {
+inline RocksDBFilterRow CountedBy(const Options& options) {
   RocksDBFilterStatistics statistics;
   EXPECT_TRUE(GetRocksDBFilterStatistics(*PolicyIn(options), &statistics));
   return statistics.Total();
+}
+
+inline std::string KeyAt(Iterator* at) {
+  if (!at->status().ok()) return at->status().ToString();
+  return at->Valid() ? at->key().ToString() : "none";
 }
 
 // A seek as a scan makes it.
 class Scan {
  public:
   Scan(rocksdb::DB* db, const std::string& upper,
-       rocksdb::ColumnFamilyHandle* family = nullptr)
+       ColumnFamilyHandle* family = nullptr)
       : upper_(upper), bound_(upper_) {
     options_.auto_prefix_mode = true;
     options_.iterate_upper_bound = &bound_;
@@ -63,13 +62,13 @@ class Scan {
         options_, family == nullptr ? db->DefaultColumnFamily() : family));
   }
 
-  rocksdb::Iterator* operator->() { return at_.get(); }
+  Iterator* get() { return at_.get(); }
+  Iterator* operator->() { return at_.get(); }
 
   // The first key from `lower` on, or "none".
   std::string First(const std::string& lower) {
     at_->Seek(lower);
-    if (!at_->status().ok()) return at_->status().ToString();
-    return at_->Valid() ? at_->key().ToString() : "none";
+    return KeyAt(get());
   }
 
   // Allowed between seeks.
@@ -79,10 +78,10 @@ class Scan {
   }
 
  private:
-  rocksdb::ReadOptions options_;
+  ReadOptions options_;
   std::string upper_;
-  rocksdb::Slice bound_;
-  std::unique_ptr<rocksdb::Iterator> at_;
+  Slice bound_;
+  std::unique_ptr<Iterator> at_;
 };
 
 // Keys that lie kStep apart.
@@ -95,21 +94,19 @@ inline std::string Nth(uint64_t i, int64_t offset = 0) {
   return NumberKey(i * kStep + static_cast<uint64_t>(offset));
 }
 
-inline void LoadNumbers(rocksdb::DB* db,
-                        rocksdb::ColumnFamilyHandle* family = nullptr,
+inline void LoadNumbers(rocksdb::DB* db, ColumnFamilyHandle* family = nullptr,
                         uint64_t begin = 1, uint64_t step = 1) {
   if (family == nullptr) family = db->DefaultColumnFamily();
   for (uint64_t i = begin; i <= kKeys; i += step) {
-    ASSERT_ROCKSDB_OK(db->Put({}, family, Nth(i), "value"));
+    ASSERT_OK(db->Put({}, family, Nth(i), "value"));
   }
-  ASSERT_ROCKSDB_OK(db->Flush({}, family));
+  ASSERT_OK(db->Flush({}, family));
 }
 
-// That empty ranges are empty, and others not; returns how many were asked and
-// turned away.
-inline RocksDBFilterRow ScanAll(rocksdb::DB* db,
-                                const rocksdb::Options& options,
-                                rocksdb::ColumnFamilyHandle* family = nullptr) {
+// Expects that empty ranges are empty, and others not; returns how many were
+// looked up in filters and rejected.
+inline RocksDBFilterRow ScanAll(rocksdb::DB* db, const Options& options,
+                                ColumnFamilyHandle* family = nullptr) {
   const RocksDBFilterRow before = CountedBy(options);
   for (uint64_t i = 1; i <= kKeys; ++i) {
     EXPECT_EQ(Scan(db, Nth(i, kHalf + 1000), family).First(Nth(i, kHalf)),
@@ -127,7 +124,7 @@ inline RocksDBFilterRow ScanAll(rocksdb::DB* db,
   return counted;
 }
 
-// RocksDB 7.0.3 does not ask partitions, 7.8.3 does.
+// RocksDB 7.0.3 does not look up ranges in partitions, 7.8.3 does.
 inline bool AsksPartitions() { return ROCKSDB_MAJOR > 7 || ROCKSDB_MINOR >= 8; }
 
 inline void ExpectAnswers(const RocksDBFilterRow& counted,
@@ -137,14 +134,27 @@ inline void ExpectAnswers(const RocksDBFilterRow& counted,
   EXPECT_GT(counted.range_negatives, kKeys * 9 / 10);
 }
 
+// Parameter: partitioned.
 class RangeTest : public ::testing::TestWithParam<bool> {
  protected:
-  rocksdb::Options MakeRangeOptions() {
-    return RangeOptions(kPolicy, GetParam());
+  static Options MakeRangeOptions(const Change& change = nullptr) {
+    return RangeOptions(kPolicy, GetParam(), change);
   }
-  std::string Path() { return dir_.Path("db"); }
+  // Opens the database and loads all numbers, as two tables that overlap.
+  void OpenAndLoadTwoTables(const Options& options) {
+    db_.Open(options);
+    LoadNumbers(db_, nullptr, 1, 2);
+    LoadNumbers(db_, nullptr, 2, 2);
+  }
+  void OpenAndLoad(const Options& options) {
+    db_.Open(options);
+    LoadNumbers(db_);
+  }
+  RocksDBFilterRow ScanAll() { return testing::ScanAll(db_, db_.options()); }
+  void ExpectAnswers() { testing::ExpectAnswers(ScanAll(), GetParam()); }
+  void ExpectNoLookups() { EXPECT_EQ(ScanAll().range_lookups, 0u); }
 
-  TempDir dir_;
+  TestDb db_;
 };
 
 }  // namespace deltabloom::testing

@@ -1,21 +1,24 @@
-// Random ranges in random databases, beside a std::map: no key may be lost,
-// whatever RocksDB does between.
+// Random ranges in random databases, compared with a std::map: no key may be
+// lost, whatever RocksDB does between.
 //
-// DELTABLOOM_RANGES is how many ranges there are in all, 100,000 if unset.
+// DELTABLOOM_RANGES is the number of ranges in all (default 100,000).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tests/random.h"
+#include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/range_db.h"
 
 namespace deltabloom::testing {
 namespace {
 
 using test::Random;
+using Model = std::map<std::string, std::string>;
 
 struct Case {
   const char* name;
@@ -53,6 +56,12 @@ const Case kCases[] = {
 constexpr uint64_t kPuts = 75;  // of a hundred writes
 constexpr size_t kManyKeys = 3000;
 
+uint64_t NumberOf(const std::string& key) {
+  uint64_t number = 0;
+  for (const char byte : key) number = number << 8 | static_cast<uint8_t>(byte);
+  return number;
+}
+
 size_t RangesPerCase() {
   const char* const wish = std::getenv("DELTABLOOM_RANGES");
   const size_t all =
@@ -76,16 +85,8 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
       options_.compaction_options_fifo.max_table_files_size = 1 << 30;
       options_.compaction_options_fifo.allow_compaction = true;
     }
-    if (GetParam().timestamps) options_.comparator = TimestampComparator();
-    db_ = Open(options_, dir_.Path("db"));
-  }
-
-  std::string Timestamp() {
-    std::string text(8, '\0');
-    for (size_t i = 0; i < 8; ++i) {
-      text[i] = static_cast<char>(clock_ >> (8 * i));
-    }
-    return text;
+    if (GetParam().timestamps) options_.comparator = BytewiseWithTimestamps();
+    db_.Open(options_);
   }
 
   // Near keys that are there, or anywhere.
@@ -93,11 +94,8 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
     if (GetParam().texts) return AnyText();
     if (!model_.empty() && random_.Below(2) == 0) {
       const auto near = model_.lower_bound(NumberKey(random_.Next()));
-      uint64_t number = 0;
-      for (const char byte :
-           (near == model_.end() ? model_.begin() : near)->first) {
-        number = number << 8 | static_cast<uint8_t>(byte);
-      }
+      const uint64_t number =
+          NumberOf((near == model_.end() ? model_.begin() : near)->first);
       const uint64_t far = uint64_t{1} << random_.Below(40);
       return NumberKey(number + random_.Below(2 * far) - far);
     }
@@ -120,7 +118,7 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
   void Write() {
     const bool with_time = GetParam().timestamps;
     ++clock_;
-    const std::string time = Timestamp();
+    const std::string time = Timestamp(clock_);
     const std::string key = AnyKey();
     uint64_t kind = random_.Below(100);
     // So that a long run is no longer than its ranges.
@@ -130,14 +128,14 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
     if (kind < kPuts) {
       const std::string value = std::to_string(random_.Next());
       model_[key] = value;
-      ASSERT_ROCKSDB_OK(with_time ? db_->Put({}, key, time, value)
-                                  : db_->Put({}, key, value));
+      ASSERT_OK(with_time ? db_->Put({}, key, time, value)
+                          : db_->Put({}, key, value));
     } else if (kind < 99 || with_time) {
       const auto found = model_.lower_bound(key);
       const std::string gone = found == model_.end() ? key : found->first;
       model_.erase(gone);
-      ASSERT_ROCKSDB_OK(with_time ? db_->Delete({}, gone, time)
-                                  : db_->Delete({}, gone));
+      ASSERT_OK(with_time ? db_->Delete({}, gone, time)
+                          : db_->Delete({}, gone));
     } else {
       auto begin = model_.lower_bound(key);
       const std::string first = key;
@@ -148,8 +146,7 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
       const std::string last = begin == model_.end() ? first : begin->first;
       if (last <= first) return;
       model_.erase(model_.lower_bound(first), model_.lower_bound(last));
-      ASSERT_ROCKSDB_OK(
-          db_->DeleteRange({}, db_->DefaultColumnFamily(), first, last));
+      ASSERT_OK(db_->DeleteRange({}, db_->DefaultColumnFamily(), first, last));
     }
   }
 
@@ -160,11 +157,11 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
            GetParam().timestamps;
   }
 
-  void StartAnew() {
+  void StartAgain() {
     model_.clear();
-    db_.reset();
-    ASSERT_ROCKSDB_OK(rocksdb::DestroyDB(dir_.Path("db"), options_));
-    db_ = Open(options_, dir_.Path("db"));
+    db_.Close();
+    ASSERT_OK(rocksdb::DestroyDB(db_.path(), options_));
+    db_.Reopen();
   }
 
   void ChangeTree() {
@@ -172,20 +169,19 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
       case 0:
       case 1:
       case 2:
-        ASSERT_ROCKSDB_OK(db_->Flush({}));
+        ASSERT_OK(db_->Flush({}));
         break;
       case 3:
         if (options_.compaction_style != rocksdb::kCompactionStyleFIFO) {
-          ASSERT_ROCKSDB_OK(db_->CompactRange({}, nullptr, nullptr));
+          ASSERT_OK(db_->CompactRange({}, nullptr, nullptr));
         }
         break;
       case 4:
-        db_.reset();
-        db_ = Open(options_, dir_.Path("db"));
+        db_.Reopen();
         break;
       case 5:
         if (GetParam().other_extractor != nullptr) {
-          ASSERT_ROCKSDB_OK(db_->SetOptions(
+          ASSERT_OK(db_->SetOptions(
               {{"prefix_extractor", GetParam().other_extractor}}));
         }
         break;
@@ -199,17 +195,14 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
     if (GetParam().texts) {
       return lower + static_cast<char>(random_.Below(256));
     }
-    uint64_t number = 0;
-    for (const char byte : lower) {
-      number = number << 8 | static_cast<uint8_t>(byte);
-    }
-    return NumberKey(number + random_.Below(uint64_t{1} << random_.Below(40)));
+    return NumberKey(NumberOf(lower) +
+                     random_.Below(uint64_t{1} << random_.Below(40)));
   }
 
   // What an iterator finds has to be what is in the model from `at` on.
-  void ExpectAt(rocksdb::Iterator* iterator, Model::const_iterator at,
+  void ExpectAt(Iterator* iterator, Model::const_iterator at,
                 const std::string& upper, const std::string& what) {
-    ASSERT_ROCKSDB_OK(iterator->status());
+    ASSERT_OK(iterator->status());
     const bool there = at != model_.end() && at->first < upper;
     ASSERT_EQ(iterator->Valid(), there) << what << ", seed " << seed_;
     if (!there) return;
@@ -217,7 +210,13 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
     ASSERT_EQ(iterator->value().ToString(), at->second) << what << seed_;
   }
 
-  void LookAround(rocksdb::Iterator* iterator, const std::string& lower,
+  void ExpectBefore(Iterator* iterator, Model::const_iterator at,
+                    const std::string& upper, const std::string& what) {
+    ASSERT_EQ(iterator->Valid(), at != model_.begin()) << what << seed_;
+    if (at != model_.begin()) ExpectAt(iterator, --at, upper, what);
+  }
+
+  void LookAround(Iterator* iterator, const std::string& lower,
                   const std::string& upper) {
     iterator->Seek(lower);
     auto at = model_.lower_bound(lower);
@@ -230,32 +229,29 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
     }
     if (iterator->Valid() && random_.Below(4) == 0) {
       iterator->Prev();
-      const bool there = at != model_.begin();
-      ASSERT_EQ(iterator->Valid(), there);
-      if (there) ExpectAt(iterator, --at, upper, "Prev");
+      ExpectBefore(iterator, at, upper, "Prev");
     }
     if (HasFatalFailure() || random_.Below(8) != 0 || !(lower < upper)) return;
     iterator->SeekForPrev(lower);
-    auto before = model_.upper_bound(lower);
-    ASSERT_EQ(iterator->Valid(), before != model_.begin());
-    if (before != model_.begin()) {
-      ExpectAt(iterator, --before, upper, "SeekForPrev");
-    }
+    ExpectBefore(iterator, model_.upper_bound(lower), upper, "SeekForPrev");
+    if (HasFatalFailure()) return;
+    iterator->SeekToLast();
+    ExpectBefore(iterator, model_.lower_bound(upper), upper, "SeekToLast");
   }
 
   // Some ranges by one iterator, whose bound moves between seeks.
-  void AskRanges(size_t ranges) {
-    rocksdb::ReadOptions read;
+  void ScanRanges(size_t ranges) {
+    ReadOptions read;
     read.auto_prefix_mode = random_.Below(8) != 0;
     read.total_order_seek = !read.auto_prefix_mode;
     ++clock_;
-    const std::string time = Timestamp();
-    const rocksdb::Slice at_time = time;
+    const std::string time = Timestamp(clock_);
+    const Slice at_time = time;
     if (GetParam().timestamps) read.timestamp = &at_time;
     std::string upper;
-    rocksdb::Slice bound;
+    Slice bound;
     read.iterate_upper_bound = &bound;
-    const std::unique_ptr<rocksdb::Iterator> iterator(db_->NewIterator(read));
+    const auto iterator = db_.NewIterator(read);
     for (size_t i = 0; i < ranges && !HasFatalFailure(); ++i) {
       const std::string lower = AnyKey();
       upper = Upper(lower);
@@ -264,11 +260,10 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
     }
   }
 
-  TempDir dir_;
   const uint64_t seed_;
   Random random_;
-  rocksdb::Options options_;
-  std::unique_ptr<rocksdb::DB> db_;
+  Options options_;
+  TestDb db_;
   Model model_;
   uint64_t clock_ = 1;
 };
@@ -281,12 +276,12 @@ INSTANTIATE_TEST_SUITE_P(Cases, RangeDifferentialTest,
 TEST_P(RangeDifferentialTest, FindsWhatIsThere) {
   constexpr size_t kAtATime = 20;
   const size_t ranges = RangesPerCase();
-  for (size_t asked = 0; asked < ranges; asked += kAtATime) {
+  for (size_t done = 0; done < ranges; done += kAtATime) {
     for (uint64_t writes = random_.Below(40); writes > 0; --writes) Write();
     if (random_.Below(8) == 0) ChangeTree();
-    if (Grows() && asked % 10'000 == 9'980) StartAnew();
+    if (Grows() && done % 10'000 == 9'980) StartAgain();
     if (HasFatalFailure()) return;
-    AskRanges(kAtATime);
+    ScanRanges(kAtATime);
     if (HasFatalFailure()) return;
   }
   if (ranges < 10'000 || GetParam().other_extractor != nullptr) return;

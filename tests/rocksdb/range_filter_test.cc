@@ -1,22 +1,215 @@
-// The range part of a filter, from a builder to a reader.
+// The range part of a filter: the keys that make it, the filter from builder to
+// reader, and the bounds that the extractor passes to a filter in a seek.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engines/rocksdb/policy/bits_builder.h"
 #include "engines/rocksdb/policy/bits_reader.h"
+#include "engines/rocksdb/range/range_extractor.h"
+#include "engines/rocksdb/range/range_keys.h"
 #include "tests/random.h"
-#include "tests/rocksdb/seek_calls.h"
+#include "tests/rocksdb/filters.h"
+#include "tests/rocksdb/range_db.h"
 
 namespace deltabloom::internal {
 namespace {
 
 using rocksdb::Slice;
+using testing::NumberKey;
+using State = RangeKeys::State;
 
-// A filter that a builder made of keys and the prefixes beside them.
+// Calls an extractor as RocksDB does for a seek.
+class SeekCalls : public ::testing::Test {
+ protected:
+  SeekCalls() { extractor_.Trust(); }
+
+  // The calls of RocksDB in a seek, before it looks the result up in the
+  // filter.
+  Slice Seek(const RangeExtractor& extractor) {
+    extractor.InDomain(lower_);
+    extractor.InDomain(lower_);
+    const Slice prefix = extractor.Transform(lower_);
+    extractor.InDomain(upper_);
+    extractor.Transform(upper_);
+    return prefix;
+  }
+  Slice Seek() { return Seek(extractor_); }
+
+  static bool IsRange(const Slice& prefix) {
+    Bounds bounds;
+    return TakeBounds(prefix, &bounds);
+  }
+
+  RangeExtractor extractor_;
+  std::string lower_ = "b";
+  std::string upper_ = "d";
+};
+
+using RangeExtractorTest = SeekCalls;
+
+TEST_F(RangeExtractorTest, EveryKeyHasTheEmptyPrefix) {
+  EXPECT_STREQ(extractor_.Name(), "deltabloom.Range");
+  EXPECT_EQ(extractor_.GetId(), "deltabloom.Range");
+  EXPECT_EQ(extractor_.AsString(), "deltabloom.Range");
+  for (const std::string& key :
+       {std::string(), lower_, std::string(999, 'x')}) {
+    EXPECT_TRUE(extractor_.InDomain(key));
+    EXPECT_EQ(extractor_.Transform(key).size(), 0u);
+    EXPECT_NE(extractor_.Transform(key).data(), nullptr);
+  }
+  size_t length = 0;
+  EXPECT_FALSE(extractor_.FullLengthEnabled(&length));
+}
+
+TEST_F(RangeExtractorTest, ASeekPassesItsBounds) {
+  const Slice prefix = Seek();
+  Bounds bounds;
+  ASSERT_TRUE(TakeBounds(prefix, &bounds));
+  EXPECT_EQ(bounds.lower, "b");
+  EXPECT_EQ(bounds.upper, "d");
+  EXPECT_FALSE(TakeBounds(prefix, &bounds)) << "once for each seek";
+}
+
+TEST_F(RangeExtractorTest, EveryPlaceIsAnother) {
+  std::vector<const char*> places;
+  for (int i = 0; i < 10000; ++i) {
+    places.push_back(extractor_.Transform(lower_).data());
+  }
+  std::sort(places.begin(), places.end());
+  EXPECT_EQ(std::unique(places.begin(), places.end()), places.end());
+}
+
+TEST_F(RangeExtractorTest, OnlyForThePrefixOfTheLowerBound) {
+  for (const Slice& other :
+       {Slice(""), Slice(), Slice(lower_.data(), 0), Slice(upper_.data(), 0)}) {
+    Seek();
+    EXPECT_FALSE(IsRange(other));
+  }
+  const Slice before = Seek();
+  Seek();
+  EXPECT_FALSE(IsRange(before)) << "of another seek";
+  extractor_.InDomain(lower_);
+  extractor_.Transform(lower_);
+  extractor_.InDomain(upper_);
+  EXPECT_FALSE(IsRange(extractor_.Transform(upper_))) << "of the upper bound";
+  const Slice prefix = Seek();
+  EXPECT_FALSE(IsRange({prefix.data(), 1})) << "no empty one";
+}
+
+TEST_F(RangeExtractorTest, OtherSequencesAreNoSeeks) {
+  const std::string copy = upper_;
+  // In pairs: I, InDomain, or T, Transform; of the lower or the upper bound, or
+  // of a copy of the upper. The prefix is that of the first Tl.
+  const auto is_range = [&](const std::string& calls) {
+    Slice prefix;
+    for (size_t i = 0; i < calls.size(); i += 2) {
+      const char bound = calls[i + 1];
+      const std::string& key =
+          bound == 'l' ? lower_ : (bound == 'u' ? upper_ : copy);
+      if (calls[i] == 'I') {
+        extractor_.InDomain(key);
+      } else if (const Slice result = extractor_.Transform(key);
+                 bound == 'l' && prefix.data() == Slice().data()) {
+        prefix = result;
+      }
+    }
+    return IsRange(prefix);
+  };
+  EXPECT_TRUE(is_range("IlIlTlIuTu"));
+  EXPECT_FALSE(is_range("IlIlTlIuTuIl")) << "a call between";
+  EXPECT_FALSE(is_range("IlIlTlIuTuTl")) << "a call between";
+  EXPECT_FALSE(is_range("IlTl")) << "without an upper bound";
+  EXPECT_FALSE(is_range("TlTu")) << "as tailing iterators call it";
+  EXPECT_FALSE(is_range("TlIcTu")) << "InDomain of another key";
+  EXPECT_FALSE(is_range("TlIuIuTu")) << "twice, as before a seek";
+  const Slice prefix = Seek();
+  EXPECT_FALSE(IsRange(""));  // Get("") between
+  EXPECT_FALSE(IsRange(prefix));
+}
+
+// Two Gets without whole_key_filtering, or two Puts with a Bloom filter in the
+// memtable, make the same calls as a seek; each looks up its own prefix before.
+TEST_F(RangeExtractorTest, TwoGetsAreNoSeek) {
+  extractor_.InDomain(lower_);
+  EXPECT_FALSE(IsRange(extractor_.Transform(lower_)));
+  extractor_.InDomain(upper_);
+  EXPECT_FALSE(IsRange(extractor_.Transform(upper_)));
+}
+
+// A call from deeper in the stack than any of a seek's second one.
+[[gnu::noinline]] void CallFromDeeper(const RangeExtractor& extractor,
+                                      const std::string& key) {
+  volatile char space[4096];
+  space[0] = 1;
+  extractor.InDomain(key);
+  extractor.Transform(key);
+  space[4095] = space[0];
+}
+
+// While a filter is read to look up a prefix, a Get or Put of something else in
+// the same thread makes the calls of an upper bound.
+TEST_F(RangeExtractorTest, NotFromDeeperInTheStack) {
+  extractor_.InDomain(lower_);
+  const Slice prefix = extractor_.Transform(lower_);
+  CallFromDeeper(extractor_, upper_);
+  EXPECT_FALSE(IsRange(prefix));
+}
+
+TEST_F(RangeExtractorTest, BoundsOutOfOrderAreNone) {
+  std::swap(lower_, upper_);
+  EXPECT_FALSE(IsRange(Seek()));
+  upper_ = lower_;
+  EXPECT_FALSE(IsRange(Seek()));
+  lower_ = "b";
+  upper_ = std::string("b\0", 2);
+  EXPECT_TRUE(IsRange(Seek()));
+  lower_ = "\x7f";
+  upper_ = "\x80";
+  EXPECT_TRUE(IsRange(Seek())) << "bytes are unsigned";
+}
+
+TEST_F(RangeExtractorTest, NotOfAnUnknownOrOtherOrder) {
+  RangeExtractor unknown;
+  EXPECT_FALSE(IsRange(Seek(unknown)));
+  unknown.Trust();
+  EXPECT_TRUE(IsRange(Seek(unknown)));
+  unknown.Distrust();
+  EXPECT_FALSE(IsRange(Seek(unknown)));
+  unknown.Trust();
+  EXPECT_FALSE(IsRange(Seek(unknown))) << "for good";
+}
+
+TEST_F(RangeExtractorTest, NotOfTwoExtractors) {
+  RangeExtractor other;
+  other.Trust();
+  const Slice prefix = extractor_.Transform(lower_);
+  other.InDomain(upper_);
+  other.Transform(upper_);
+  EXPECT_FALSE(IsRange(prefix));
+}
+
+TEST_F(RangeExtractorTest, NotFromThreadToThread) {
+  const Slice prefix = Seek();
+  bool elsewhere = true;
+  std::thread([&] { elsewhere = IsRange(prefix); }).join();
+  EXPECT_FALSE(elsewhere);
+  EXPECT_TRUE(IsRange(prefix));
+}
+
+TEST_F(RangeExtractorTest, KnowsItsOwn) {
+  EXPECT_EQ(AsRangeExtractor(&extractor_), &extractor_);
+  EXPECT_EQ(AsRangeExtractor(nullptr), nullptr);
+  const std::unique_ptr<const rocksdb::SliceTransform> other(
+      rocksdb::NewNoopTransform());
+  EXPECT_EQ(AsRangeExtractor(other.get()), nullptr);
+}
+
+// A filter that a builder made of keys and their prefixes.
 class RangeFilterTest : public SeekCalls {
  protected:
   static BuilderSettings Settings() {
@@ -27,36 +220,40 @@ class RangeFilterTest : public SeekCalls {
     return settings;
   }
 
-  static std::string Number(uint64_t number) {
-    std::string key(8, '\0');
-    for (int i = 7; i >= 0; --i, number >>= 8) {
-      key[static_cast<size_t>(i)] = static_cast<char>(number);
-    }
-    return key;
-  }
-
-  void Build(const std::vector<std::string>& keys, bool prefixes = true,
-             BuilderSettings settings = Settings()) {
-    BitsBuilder builder(settings);
+  static void Add(const std::vector<std::string>& keys, bool pairs,
+                  BitsBuilder* builder) {
     for (const std::string& key : keys) {
-      if (prefixes && pairs_) {
-        builder.AddKeyAndAlt(key, Slice());
+      if (pairs) {
+        builder->AddKeyAndAlt(key, Slice());
       } else {
-        builder.AddKey(key);
-        if (prefixes && &key == &keys.front()) builder.AddKey(Slice());
+        builder->AddKey(key);
+        if (&key == &keys.front()) builder->AddKey(Slice());
       }
     }
+  }
+
+  void Build(const std::vector<std::string>& keys,
+             const BuilderSettings& settings = Settings(), bool pairs = false) {
+    BitsBuilder builder(settings);
+    Add(keys, pairs, &builder);
     planned_ = builder.CalculateSpace(keys.size());
-    filter_ = builder.Finish(&owner_);
-    settings.statistics = std::make_shared<PolicyStatistics>();
+    Finish(&builder);
+  }
+  void Finish(BitsBuilder* builder) {
+    filter_ = builder->Finish(&owner_);
     ReaderSettings reading;
     reading.range = true;
-    reading.statistics = settings.statistics;
+    reading.statistics = std::make_shared<PolicyStatistics>();
     reader_.reset(NewSealedBitsReader(filter_, reading));
   }
 
   bool HasRangePart() const {
     return !RangePartOf(filter_.ToStringView()).empty();
+  }
+
+  void ExpectAllMatch(const std::vector<std::string>& keys) {
+    EXPECT_EQ(testing::Matches(reader_.get(), keys),
+              static_cast<int>(keys.size()));
   }
 
   bool MayMatch(const std::string& lower, const std::string& upper) {
@@ -71,11 +268,10 @@ class RangeFilterTest : public SeekCalls {
 
   static std::vector<std::string> Numbers() {
     std::vector<std::string> keys;
-    for (uint64_t i = 1; i <= 1000; ++i) keys.push_back(Number(Nth(i)));
+    for (uint64_t i = 1; i <= 1000; ++i) keys.push_back(NumberKey(Nth(i)));
     return keys;
   }
 
-  bool pairs_ = false;
   size_t planned_ = 0;
   Slice filter_;
   std::unique_ptr<const char[]> owner_;
@@ -84,27 +280,26 @@ class RangeFilterTest : public SeekCalls {
 
 TEST_F(RangeFilterTest, AnswersRangesAndKeys) {
   for (const bool pairs : {false, true}) {
-    pairs_ = pairs;
-    Build(Numbers());
+    Build(Numbers(), Settings(), pairs);
     ASSERT_TRUE(HasRangePart());
     int negatives = 0;
     for (uint64_t i = 1; i <= 1000; ++i) {
       const uint64_t key = Nth(i);
-      EXPECT_TRUE(MayMatch(Number(key), Number(key + 1)));
-      EXPECT_TRUE(MayMatch(Number(key - 5), Number(key + 5)));
-      EXPECT_TRUE(reader_->MayMatch(Number(key)));
-      if (!MayMatch(Number(key + 1), Number(key + 1000))) ++negatives;
+      EXPECT_TRUE(MayMatch(NumberKey(key), NumberKey(key + 1)));
+      EXPECT_TRUE(MayMatch(NumberKey(key - 5), NumberKey(key + 5)));
+      EXPECT_TRUE(reader_->MayMatch(NumberKey(key)));
+      if (!MayMatch(NumberKey(key + 1), NumberKey(key + 1000))) ++negatives;
     }
     EXPECT_GT(negatives, 900);
-    EXPECT_FALSE(reader_->MayMatch(Number(77)) &&
-                 reader_->MayMatch(Number(78)) &&
-                 reader_->MayMatch(Number(79)));
+    EXPECT_FALSE(reader_->MayMatch(NumberKey(77)) &&
+                 reader_->MayMatch(NumberKey(78)) &&
+                 reader_->MayMatch(NumberKey(79)));
   }
 }
 
 TEST_F(RangeFilterTest, TheEmptyKeyIsThere) {
   Build(Numbers());
-  EXPECT_TRUE(MayMatch("", Number(1)));
+  EXPECT_TRUE(MayMatch("", NumberKey(1)));
   EXPECT_TRUE(MayMatch("", std::string(1, '\0')));
   EXPECT_TRUE(reader_->MayMatch(Slice("")));
 }
@@ -112,14 +307,14 @@ TEST_F(RangeFilterTest, TheEmptyKeyIsThere) {
 TEST_F(RangeFilterTest, SaysNothingOfWhatMayBeInTheNextPartition) {
   Build(Numbers());
   const uint64_t last = Nth(1000);
-  EXPECT_TRUE(MayMatch(Number(last + 1), Number(last + 2)));
-  EXPECT_TRUE(MayMatch(Number(last + (uint64_t{1} << 50)), "\xff"));
+  EXPECT_TRUE(MayMatch(NumberKey(last + 1), NumberKey(last + 2)));
+  EXPECT_TRUE(MayMatch(NumberKey(last + (uint64_t{1} << 50)), "\xff"));
 }
 
 TEST_F(RangeFilterTest, BatchesAreOfKeys) {
   Build(Numbers());
-  lower_ = Number(5);
-  upper_ = Number(6);
+  lower_ = NumberKey(5);
+  upper_ = NumberKey(6);
   Slice prefix = Seek();
   Slice* keys[1] = {&prefix};
   bool may_match[1] = {false};
@@ -127,56 +322,24 @@ TEST_F(RangeFilterTest, BatchesAreOfKeys) {
   EXPECT_TRUE(may_match[0]) << "the empty prefix is a key of the filter";
 }
 
-TEST_F(RangeFilterTest, NoRangePartUnlessKeysAscend) {
-  std::vector<std::string> keys = Numbers();
-  std::swap(keys[500], keys[501]);
-  Build(keys);
-  EXPECT_FALSE(HasRangePart());
-  for (const std::string& key : keys) EXPECT_TRUE(reader_->MayMatch(key));
-  EXPECT_TRUE(MayMatch(Number(1), Number(2)));
-  keys = Numbers();
-  std::reverse(keys.begin(), keys.end());
-  Build(keys);
-  EXPECT_FALSE(HasRangePart());
-}
-
 TEST_F(RangeFilterTest, NoRangePartWithoutTheExtractor) {
-  Build(Numbers(), /*prefixes=*/false);
+  BitsBuilder builder(Settings());
+  for (const std::string& key : Numbers()) builder.AddKey(key);
+  Finish(&builder);
   EXPECT_FALSE(HasRangePart());
   EXPECT_GT(filter_.size() * 8, 1000u * 29) << "all bits go to the keys";
-}
-
-TEST_F(RangeFilterTest, NoRangePartOfPrefixesAlone) {
-  Build({"", "", ""}, /*prefixes=*/false);
+  for (int i = 0; i < 3; ++i) builder.AddKey("");  // prefixes alone
+  Finish(&builder);
   EXPECT_FALSE(HasRangePart());
   EXPECT_TRUE(MayMatch("a", "b"));
-}
-
-TEST_F(RangeFilterTest, NoRangePartWithPrefixesOfOthers) {
-  const std::string keys[] = {"aa1", "ab1", "ac1", "ad1"};
-  for (const bool pairs : {false, true}) {
-    BitsBuilder builder(Settings());
-    for (const std::string& key : keys) {
-      const Slice prefix(key.data(), 2);
-      if (pairs) {
-        builder.AddKeyAndAlt(key, prefix);
-      } else {
-        builder.AddKey(key);
-        builder.AddKey(prefix);
-      }
-    }
-    filter_ = builder.Finish(&owner_);
-    EXPECT_FALSE(HasRangePart());
-  }
 }
 
 TEST_F(RangeFilterTest, EqualKeysComeOnce) {
   std::vector<std::string> keys;
   for (const std::string& key : Numbers()) keys.insert(keys.end(), 3, key);
   Build(keys);
-  const Slice once = filter_;
   ASSERT_TRUE(HasRangePart());
-  EXPECT_LT(once.size() * 8, 1000u * 31 + 8 * 200);
+  EXPECT_LT(filter_.size() * 8, 1000u * 31 + 8 * 200);
 }
 
 // bits_per_key are those of both parts, and so are the sizes planned.
@@ -195,20 +358,17 @@ TEST_F(RangeFilterTest, SizesCountBothParts) {
 TEST_F(RangeFilterTest, LimitsTakeTheRangePartFirst) {
   BuilderSettings settings = Settings();
   settings.max_filter_bytes = 3000;
-  Build(Numbers(), true, settings);
+  Build(Numbers(), settings);
   EXPECT_FALSE(HasRangePart());
   EXPECT_LE(filter_.size(), 3000u);
   settings = Settings();
   settings.max_build_bytes = 9000;  // as much as the hashes take
-  Build(Numbers(), true, settings);
+  Build(Numbers(), settings);
   EXPECT_FALSE(HasRangePart());
-  for (const std::string& key : Numbers()) EXPECT_TRUE(reader_->MayMatch(key));
-}
-
-TEST_F(RangeFilterTest, FewBitsGoToTheKeys) {
-  BuilderSettings settings = Settings();
-  settings.millibits_per_key = 5'900;
-  Build(Numbers(), true, settings);
+  ExpectAllMatch(Numbers());
+  settings = Settings();
+  settings.millibits_per_key = 5'900;  // few bits are for the keys
+  Build(Numbers(), settings);
   EXPECT_FALSE(HasRangePart());
 }
 
@@ -218,45 +378,187 @@ TEST_F(RangeFilterTest, SeededAndChecked) {
   keys.seeded = true;
   settings.mapping = KeyMapping(nullptr, keys);
   settings.seal.payload_check = true;
-  Build(Numbers(), true, settings);
+  Build(Numbers(), settings);
   ASSERT_TRUE(HasRangePart());
-  EXPECT_FALSE(MayMatch(Number(5), Number(6)));
-  for (const std::string& key : Numbers()) EXPECT_TRUE(reader_->MayMatch(key));
+  EXPECT_FALSE(MayMatch(NumberKey(5), NumberKey(6)));
+  ExpectAllMatch(Numbers());
 }
 
-TEST_F(RangeFilterTest, ReadersWithoutRangesDoNotAsk) {
+TEST_F(RangeFilterTest, ReadersWithoutRangesMayMatch) {
   Build(Numbers());
-  ASSERT_FALSE(MayMatch(Number(5), Number(6)));
+  ASSERT_FALSE(MayMatch(NumberKey(5), NumberKey(6)));
   reader_.reset(NewSealedBitsReader(filter_, {}));
-  EXPECT_TRUE(MayMatch(Number(5), Number(6)));
+  EXPECT_TRUE(MayMatch(NumberKey(5), NumberKey(6)));
 }
 
-TEST_F(RangeFilterTest, ABuilderFinishesManyTimes) {
-  BitsBuilder builder(Settings());
-  for (int part = 0; part < 3; ++part) {
-    for (const std::string& key : Numbers()) {
-      builder.AddKey(key);
-      builder.AddKey(Slice());
-    }
-    filter_ = builder.Finish(&owner_);
-    EXPECT_TRUE(HasRangePart());
-    EXPECT_TRUE(builder.MaybePostVerify(filter_).ok());
-  }
-}
-
-TEST_F(RangeFilterTest, AChangedRangePartIsFound) {
+TEST_F(RangeFilterTest, ABuilderFinishesManyTimesAndFindsAChangedRangePart) {
   BuilderSettings settings = Settings();
   settings.detect_corruption = true;
   BitsBuilder builder(settings);
-  for (const std::string& key : Numbers()) {
-    builder.AddKey(key);
-    builder.AddKey(Slice());
+  for (int part = 0; part < 3; ++part) {
+    Add(Numbers(), part == 1, &builder);
+    Finish(&builder);
+    ASSERT_TRUE(HasRangePart());
+    EXPECT_TRUE(builder.MaybePostVerify(filter_).ok());
   }
-  filter_ = builder.Finish(&owner_);
+  Add(Numbers(), false, &builder);
+  Finish(&builder);
   const std::string_view part = RangePartOf(filter_.ToStringView());
-  ASSERT_FALSE(part.empty());
   const_cast<char&>(part[part.size() / 2]) ^= 1;
   EXPECT_TRUE(builder.MaybePostVerify(filter_).IsCorruption());
+}
+
+constexpr double kBitsPerKey = 20;
+
+// Adds each key with the prefix of the extractor.
+void AddAll(const std::vector<std::string>& texts, RangeKeys* keys) {
+  for (const std::string& text : texts) {
+    keys->Add(text);
+    keys->Add(Slice());
+  }
+}
+
+void ExpectNothing(RangeKeys* keys, State why) {
+  EXPECT_EQ(keys->state(), why);
+  EXPECT_EQ(keys->keys(), 0u);
+  EXPECT_EQ(keys->BuildBytes(), 0u);
+  std::string part = "before";
+  EXPECT_FALSE(keys->Finish(&part));
+  EXPECT_EQ(part, "before");
+  EXPECT_EQ(keys->state(), why);
+}
+
+// Works as after any failure, once it is Reset.
+void ExpectAll(RangeKeys* keys) {
+  EXPECT_EQ(keys->state(), State::kTaken);
+  EXPECT_EQ(keys->keys(), 0u);
+  AddAll({"a", "b", "b", "c"}, keys);
+  EXPECT_EQ(keys->state(), State::kTaken);
+  EXPECT_EQ(keys->keys(), 3u);
+  EXPECT_GT(keys->BuildBytes(), 0u);
+  std::string bytes = "before";
+  EXPECT_TRUE(keys->Finish(&bytes));
+  ASSERT_EQ(bytes.substr(0, 6), "before");
+  const RangePart part(std::string_view(bytes).substr(6));
+  EXPECT_FALSE(part.AlwaysMatches());
+  for (const char* key : {"a", "b", "c"}) {
+    EXPECT_TRUE(part.MayMatch(key, std::string(key) + "x"));
+  }
+  keys->Reset();
+}
+
+TEST(RangeKeysTest, Taken) {
+  RangeKeys keys(kBitsPerKey);
+  ExpectAll(&keys);
+  ExpectAll(&keys);
+}
+
+TEST(RangeKeysTest, Off) {
+  RangeKeys keys(0);
+  AddAll({"a", "b"}, &keys);
+  keys.AddKeyAndAlt("c", "x");
+  ExpectNothing(&keys, State::kOff);
+  keys.Reset();
+  ExpectNothing(&keys, State::kOff);
+}
+
+TEST(RangeKeysTest, NoKeys) {
+  RangeKeys keys(kBitsPerKey);
+  ExpectNothing(&keys, State::kTaken);
+  keys.Add(Slice());
+  ExpectNothing(&keys, State::kTaken);
+  keys.Reset();
+  ExpectAll(&keys);
+}
+
+TEST(RangeKeysTest, NotInOrder) {
+  RangeKeys keys(kBitsPerKey);
+  AddAll({"a", "c", "b"}, &keys);
+  EXPECT_EQ(keys.state(), State::kNotInOrder);
+  AddAll({"d", "e"}, &keys);
+  ExpectNothing(&keys, State::kNotInOrder);
+  keys.Reset();
+  ExpectAll(&keys);
+  keys.AddKeyAndAlt("b", Slice());
+  keys.AddKeyAndAlt("a", Slice());
+  ExpectNothing(&keys, State::kNotInOrder);
+}
+
+TEST(RangeKeysTest, NoPrefixes) {
+  RangeKeys keys(kBitsPerKey);
+  keys.Add("a");
+  EXPECT_EQ(keys.state(), State::kTaken) << "its prefix may come";
+  keys.Add("b");
+  ExpectNothing(&keys, State::kNoExtractor);
+  keys.Reset();
+  ExpectAll(&keys);
+  keys.Add("a");  // alone
+  std::string part;
+  EXPECT_FALSE(keys.Finish(&part));
+  ExpectNothing(&keys, State::kNoExtractor);
+}
+
+TEST(RangeKeysTest, PrefixesOfAnotherExtractor) {
+  RangeKeys keys(kBitsPerKey);
+  keys.AddKeyAndAlt("ab", Slice());
+  keys.AddKeyAndAlt("ac", "a");
+  ExpectNothing(&keys, State::kNoExtractor);
+  keys.AddKeyAndAlt("ad", Slice());
+  ExpectNothing(&keys, State::kNoExtractor);
+  keys.Reset();
+  ExpectAll(&keys);
+}
+
+TEST(RangeKeysTest, GivenUp) {
+  RangeKeys keys(kBitsPerKey);
+  AddAll({"a", "b"}, &keys);
+  keys.Drop();
+  ExpectNothing(&keys, State::kTooLarge);
+  AddAll({"c"}, &keys);
+  ExpectNothing(&keys, State::kTooLarge);
+  keys.Reset();
+  ExpectAll(&keys);
+}
+
+TEST(RangeKeysTest, TooFewBits) {
+  RangeKeys keys(1e-6);
+  for (int i = 0; i < 10'000; ++i) AddAll({testing::Key(i)}, &keys);
+  ASSERT_EQ(keys.keys(), 10'000u);
+  std::string part;
+  EXPECT_FALSE(keys.Finish(&part));
+  EXPECT_EQ(part, "");
+  ExpectNothing(&keys, State::kUnfit);
+}
+
+// The line in a builder's LOG about keys that all have prefixes.
+std::string LoggedOf(BuilderSettings settings,
+                     const std::vector<std::string>& keys) {
+  testing::LineLogger log;
+  settings.log = &log;
+  settings.layout = FindLayout(Layout::kLocal, Hash::kMurmurHash2, -1);
+  settings.millibits_per_key = 20'000;
+  settings.range = true;
+  BitsBuilder builder(settings);
+  for (int filter = 0; filter < 2; ++filter) {
+    for (const std::string& key : keys) builder.AddKeyAndAlt(key, Slice());
+    std::unique_ptr<const char[]> owner;
+    builder.Finish(&owner);
+  }
+  const auto lines = log.Lines("range=on, and a filter has no range part");
+  EXPECT_LE(lines.size(), 1u) << "of all filters of a policy";
+  return lines.empty() ? "" : lines[0];
+}
+
+TEST(RangeKeysTest, TheLogSaysWhy) {
+  const std::vector<std::string> keys = testing::Keys(0, 1000);
+  EXPECT_EQ(LoggedOf({}, keys), "");
+  EXPECT_CONTAINS(LoggedOf({}, {"b", "a"}), "do not ascend bytewise");
+  BuilderSettings small;
+  small.max_filter_bytes = 1000;
+  EXPECT_CONTAINS(LoggedOf(small, keys), "would not fit");
+  BuilderSettings thrifty;
+  thrifty.max_build_bytes = 9000;
+  EXPECT_CONTAINS(LoggedOf(thrifty, keys), "would not fit");
 }
 
 }  // namespace

@@ -1,298 +1,498 @@
-// Ranges in real databases: what RocksDB does around a filter's answer, one
-// thing at a time. range_differential_test.cc mixes them.
+// Ranges in real databases: seeks and tables of special kinds, column families,
+// and what ranges conflict with. range_differential_test.cc has random writes,
+// deletes, compactions, timestamps and moves of iterators.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engines/rocksdb/policy/library_check.h"
+#include "engines/rocksdb/range/range_extractor.h"
+#include "rocksdb/cache.h"
+#include "rocksdb/file_system.h"
+#include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/range_db.h"
 
 namespace deltabloom::testing {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(FullAndPartitioned, RangeTest, ::testing::Bool());
+using rocksdb::FSRandomAccessFile;
+using rocksdb::IODebugContext;
+using rocksdb::IOStatus;
 
 TEST_P(RangeTest, SkipsTablesOfEmptyRangesAlsoAfterReopen) {
-  const rocksdb::Options options = MakeRangeOptions();
-  auto db = Open(options, Path());
-  LoadNumbers(db.get(), nullptr, 1, 2);
-  LoadNumbers(db.get(), nullptr, 2, 2);
-  ExpectAnswers(ScanAll(db.get(), options), GetParam());
-  db.reset();
-  db = Open(options, Path());
-  ExpectAnswers(ScanAll(db.get(), options), GetParam());
-  ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
-  ExpectAnswers(ScanAll(db.get(), options), GetParam());
-  ExpectNoneMissed(GetAll(db.get(), 0, 0));
+  OpenAndLoadTwoTables(MakeRangeOptions());
+  ExpectAnswers();
+  db_.Reopen();
+  ExpectAnswers();
+  db_.Compact();
+  ExpectAnswers();
 }
 
-TEST_P(RangeTest, OtherSeeksAskNoRange) {
-  const rocksdb::Options options = MakeRangeOptions();
-  const auto db = Open(options, Path());
-  LoadNumbers(db.get());
-  rocksdb::ReadOptions without;  // no bound
+TEST_P(RangeTest, OtherSeeksLookUpNoRange) {
+  OpenAndLoad(MakeRangeOptions());
+  ReadOptions without;  // no bound
   without.auto_prefix_mode = true;
-  rocksdb::ReadOptions plain;  // not auto_prefix_mode
+  ReadOptions plain;  // not auto_prefix_mode
   const std::string upper = Nth(5, 1000);
-  const rocksdb::Slice bound = upper;
+  const Slice bound = upper;
   plain.iterate_upper_bound = &bound;
-  rocksdb::ReadOptions total = plain;
+  ReadOptions total = plain;
   total.total_order_seek = true;
-  for (const rocksdb::ReadOptions& read : {without, plain, total}) {
-    const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(read));
+  for (const ReadOptions& read : {without, plain, total}) {
+    const auto at = db_.NewIterator(read);
     at->Seek(Nth(4, 1));
-    ASSERT_TRUE(at->Valid());
-    EXPECT_EQ(at->key(), Nth(5));
+    EXPECT_EQ(KeyAt(at.get()), Nth(5));
     at->Prev();
-    ASSERT_TRUE(at->Valid());
-    EXPECT_EQ(at->key(), Nth(4));
+    EXPECT_EQ(KeyAt(at.get()), Nth(4));
     at->SeekForPrev(Nth(4, -1));
-    ASSERT_TRUE(at->Valid());
-    EXPECT_EQ(at->key(), Nth(3));
+    EXPECT_EQ(KeyAt(at.get()), Nth(3));
   }
-  EXPECT_EQ(CountedBy(options).range_lookups, 0u);
-}
-
-TEST_P(RangeTest, BackwardsAndWithMovedBounds) {
-  const rocksdb::Options options = MakeRangeOptions();
-  const auto db = Open(options, Path());
-  LoadNumbers(db.get(), nullptr, 1, 2);
-  LoadNumbers(db.get(), nullptr, 2, 2);
-  Scan scan(db.get(), Nth(11));
-  for (uint64_t i = 10; i < 1000; i += 7) {
-    scan.MoveUpper(Nth(i, 900));
-    EXPECT_EQ(scan.First(Nth(i, 5)), "none");
-    scan.MoveUpper(Nth(i + 2, 1));
-    EXPECT_EQ(scan.First(Nth(i, 5)), Nth(i + 1));
-    scan->Prev();
-    ASSERT_TRUE(scan->Valid());
-    EXPECT_EQ(scan->key(), Nth(i));
-    scan->Prev();
-    ASSERT_TRUE(scan->Valid());
-    EXPECT_EQ(scan->key(), Nth(i - 1));
-    scan->Next();
-    scan->Next();
-    scan->Next();
-    ASSERT_TRUE(scan->Valid());
-    EXPECT_EQ(scan->key(), Nth(i + 2));
-    scan->SeekForPrev(Nth(i, -1));
-    ASSERT_TRUE(scan->Valid());
-    EXPECT_EQ(scan->key(), Nth(i - 1));
-    scan->SeekToLast();
-    ASSERT_TRUE(scan->Valid());
-    EXPECT_EQ(scan->key(), Nth(i + 2));
-  }
-}
-
-TEST_P(RangeTest, RangesOverPartitionsAndTables) {
-  rocksdb::Options options = MakeRangeOptions();
-  options.target_file_size_base = 16 << 10;
-  options.disable_auto_compactions = false;
-  const auto db = Open(options, Path());
-  LoadNumbers(db.get(), nullptr, 1, 2);
-  LoadNumbers(db.get(), nullptr, 2, 2);
-  ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
-  for (uint64_t i = 1; i + 60 < kKeys; i += 3) {
-    Scan scan(db.get(), Nth(i + 50, 1));
-    uint64_t expected = i + 1;
-    for (scan->Seek(Nth(i, 1)); scan->Valid(); scan->Next()) {
-      ASSERT_EQ(scan->key(), Nth(expected++));
-    }
-    EXPECT_EQ(expected, i + 51);
-  }
+  EXPECT_EQ(CountedBy(db_.options()).range_lookups, 0u);
 }
 
 TEST_P(RangeTest, TheEmptyKey) {
-  const rocksdb::Options options = MakeRangeOptions();
-  const auto db = Open(options, Path());
+  db_.Open(MakeRangeOptions());
   std::string value;
-  LoadNumbers(db.get());
-  EXPECT_EQ(Scan(db.get(), Nth(3, 9)).First(Nth(3, 1)), "none");
-  EXPECT_TRUE(db->Get({}, "", &value).IsNotFound());
-  EXPECT_EQ(Scan(db.get(), Nth(3)).First(""), Nth(1));
-  ASSERT_ROCKSDB_OK(db->Put({}, "", "empty"));
-  LoadNumbers(db.get());
-  EXPECT_EQ(Scan(db.get(), Nth(1)).First(""), "");
-  EXPECT_EQ(Scan(db.get(), Nth(3, 9)).First(Nth(3, 1)), "none");
-  ASSERT_ROCKSDB_OK(db->Get({}, "", &value));
+  LoadNumbers(db_);
+  EXPECT_EQ(Scan(db_, Nth(3, 9)).First(Nth(3, 1)), "none");
+  EXPECT_TRUE(db_->Get({}, "", &value).IsNotFound());
+  EXPECT_EQ(Scan(db_, Nth(3)).First(""), Nth(1));
+  db_.Put("", "empty");
+  LoadNumbers(db_);
+  EXPECT_EQ(Scan(db_, Nth(1)).First(""), "");
+  EXPECT_EQ(Scan(db_, Nth(3, 9)).First(Nth(3, 1)), "none");
+  ASSERT_OK(db_->Get({}, "", &value));
   EXPECT_EQ(value, "empty");
-  rocksdb::Slice keys[2] = {"", "x"};
+  Slice keys[2] = {"", "x"};
   rocksdb::PinnableSlice values[2];
-  rocksdb::Status statuses[2];
-  Scan(db.get(), Nth(3, 9)).First(Nth(3, 1));
-  db->MultiGet({}, db->DefaultColumnFamily(), 2, keys, values, statuses);
-  EXPECT_ROCKSDB_OK(statuses[0]);
+  Status statuses[2];
+  Scan(db_, Nth(3, 9)).First(Nth(3, 1));
+  db_->MultiGet({}, db_->DefaultColumnFamily(), 2, keys, values, statuses);
+  EXPECT_OK(statuses[0]);
   EXPECT_TRUE(statuses[1].IsNotFound());
-  ScanAll(db.get(), options);
+  ScanAll();
 }
 
-TEST_P(RangeTest, DeletesAndRangeDeletes) {
-  const rocksdb::Options options = MakeRangeOptions();
-  const auto db = Open(options, Path());
-  LoadNumbers(db.get());
-  for (uint64_t i = 100; i < 200; ++i) {
-    ASSERT_ROCKSDB_OK(db->Delete({}, Nth(i)));
-  }
-  ASSERT_ROCKSDB_OK(db->Flush({}));
-  ASSERT_ROCKSDB_OK(
-      db->DeleteRange({}, db->DefaultColumnFamily(), Nth(300), Nth(400)));
-  ASSERT_ROCKSDB_OK(db->Put({}, Nth(350, 7), "value"));
-  ASSERT_ROCKSDB_OK(db->Flush({}));
-  for (int round = 0; round < 2; ++round) {
-    for (uint64_t i = 100; i < 199; ++i) {
-      EXPECT_EQ(Scan(db.get(), Nth(i + 1, 1)).First(Nth(i)), "none");
-    }
-    EXPECT_EQ(Scan(db.get(), Nth(201)).First(Nth(99, 1)), Nth(200));
-    EXPECT_EQ(Scan(db.get(), Nth(401)).First(Nth(299, 1)), Nth(350, 7));
-    EXPECT_EQ(Scan(db.get(), Nth(401)).First(Nth(350, 8)), Nth(400));
-    EXPECT_EQ(Scan(db.get(), Nth(350, 7)).First(Nth(300)), "none");
-    ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
-  }
-}
-
-// Filters of RocksDB's own are asked for the prefix and cannot know ranges; a
-// seek that meets them leaves nothing behind for the next filter.
-TEST_P(RangeTest, BesideFiltersOfRocksDB) {
-  rocksdb::Options options = MakeRangeOptions();
-  rocksdb::Options builtin = options;
-  auto table =
-      *options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
-  table.filter_policy = RocksDBBloom();
-  builtin.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  {
-    const auto db = Open(builtin, Path());
-    LoadNumbers(db.get(), nullptr, 1, 2);
-  }
-  const auto db = Open(options, Path());
-  LoadNumbers(db.get(), nullptr, 2, 2);
-  ExpectAnswers(ScanAll(db.get(), options), GetParam());
+// Filters of RocksDB's own look up the prefix and know no ranges; a seek that
+// meets them leaves nothing for the next filter.
+TEST_P(RangeTest, WithFiltersOfRocksDB) {
+  db_.Open(MakeRangeOptions(
+      [](auto*, auto* table) { table->filter_policy = RocksDBBloom(); }));
+  LoadNumbers(db_, nullptr, 1, 2);
+  db_.Open(MakeRangeOptions());
+  LoadNumbers(db_, nullptr, 2, 2);
+  ExpectAnswers();
 }
 
 TEST_P(RangeTest, WithoutFilterBlocksInTheCache) {
-  rocksdb::Options options = MakeRangeOptions();
-  const auto db = Open(options, Path());
-  LoadNumbers(db.get());
-  rocksdb::ReadOptions read;
+  OpenAndLoad(MakeRangeOptions());
+  ReadOptions read;
   read.auto_prefix_mode = true;
   read.read_tier = rocksdb::kBlockCacheTier;
   std::string value;
   for (uint64_t i = 1; i < 50; ++i) {
     const std::string upper = Nth(i, 100);
-    const rocksdb::Slice bound = upper;
+    const Slice bound = upper;
     read.iterate_upper_bound = &bound;
-    const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(read));
+    const auto at = db_.NewIterator(read);
     at->Seek(Nth(i));  // incomplete, or the key
     if (at->Valid()) {
       EXPECT_EQ(at->key(), Nth(i));
     }
     EXPECT_EQ(at->Valid(), at->status().ok());
-    EXPECT_TRUE(db->Get({}, "", &value).IsNotFound());
+    EXPECT_TRUE(db_->Get({}, "", &value).IsNotFound());
   }
 }
 
 TEST_P(RangeTest, WithoutWholeKeysThereAreNone) {
-  rocksdb::Options options = MakeRangeOptions();
-  auto table =
-      *options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
-  table.whole_key_filtering = false;
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  options.memtable_prefix_bloom_size_ratio = 0.1;
-  const auto db = Open(options, Path());
-  LoadNumbers(db.get());
-  EXPECT_EQ(ScanAll(db.get(), options).range_lookups, 0u);
+  OpenAndLoad(MakeRangeOptions([](Options* options, auto* table) {
+    table->whole_key_filtering = false;
+    options->memtable_prefix_bloom_size_ratio = 0.1;
+  }));
+  ExpectNoLookups();
   std::string value;
   for (uint64_t i = 1; i < 100; ++i) {
     // Two Gets make the calls of a seek from the first key to the second.
-    EXPECT_ROCKSDB_OK(db->Get({}, Nth(i), &value));
-    EXPECT_TRUE(db->Get({}, Nth(i, 9), &value).IsNotFound());
-    EXPECT_ROCKSDB_OK(db->Get({}, Nth(i + 1), &value));
+    EXPECT_OK(db_->Get({}, Nth(i), &value));
+    EXPECT_TRUE(db_->Get({}, Nth(i, 9), &value).IsNotFound());
+    EXPECT_OK(db_->Get({}, Nth(i + 1), &value));
   }
 }
 
 TEST_P(RangeTest, WithTheMemtablesBloomFilter) {
-  rocksdb::Options options = MakeRangeOptions();
+  Options options = MakeRangeOptions();
   options.memtable_prefix_bloom_size_ratio = 0.1;
-  const auto db = Open(options, Path());
-  LoadNumbers(db.get(), nullptr, 1, 2);
+  db_.Open(options);
+  LoadNumbers(db_, nullptr, 1, 2);
   for (uint64_t i = 2; i <= kKeys; i += 2) {
-    ASSERT_ROCKSDB_OK(db->Put({}, Nth(i), "value"));
-    EXPECT_EQ(Scan(db.get(), Nth(i, 9)).First(Nth(i)), Nth(i));
-    EXPECT_EQ(Scan(db.get(), Nth(i, 9)).First(Nth(i, 1)), "none");
+    db_.Put(Nth(i), "value");
+    EXPECT_EQ(Scan(db_, Nth(i, 9)).First(Nth(i)), Nth(i));
+    EXPECT_EQ(Scan(db_, Nth(i, 9)).First(Nth(i, 1)), "none");
   }
-  ScanAll(db.get(), options);
-}
-
-TEST_P(RangeTest, Timestamps) {
-  rocksdb::Options options = MakeRangeOptions();
-  options.comparator = TimestampComparator();
-  ASSERT_NE(options.comparator, nullptr);
-  const auto db = Open(options, Path());
-  const std::string early(8, '\1');
-  const std::string late(8, '\2');
-  for (uint64_t i = 1; i <= kKeys; ++i) {
-    ASSERT_ROCKSDB_OK(db->Put({}, Nth(i), early, "value"));
-    if (i % 3 == 0) {
-      ASSERT_ROCKSDB_OK(db->Put({}, Nth(i), late, "value"));
-    }
-    if (i % 3 == 1) {
-      ASSERT_ROCKSDB_OK(db->Delete({}, Nth(i), late));
-    }
-  }
-  ASSERT_ROCKSDB_OK(db->Flush({}));
-  rocksdb::ReadOptions read;
-  read.auto_prefix_mode = true;
-  const rocksdb::Slice at_late = late;
-  const rocksdb::Slice at_early = early;
-  for (uint64_t i = 1; i < kKeys; ++i) {
-    std::string upper = Nth(i, 1000);
-    const rocksdb::Slice bound = upper;
-    read.iterate_upper_bound = &bound;
-    read.timestamp = &at_late;
-    std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(read));
-    at->Seek(Nth(i, -1000));
-    EXPECT_EQ(at->Valid(), i % 3 != 1);
-    at->Seek(Nth(i, 1));
-    EXPECT_FALSE(at->Valid());
-    upper = Nth(i, kHalf + 1000);
-    const rocksdb::Slice behind = upper;
-    read.iterate_upper_bound = &behind;
-    at.reset(db->NewIterator(read));
-    at->Seek(Nth(i, kHalf));
-    EXPECT_FALSE(at->Valid());
-    upper = Nth(i, 1000);
-    read.timestamp = &at_early;
-    at.reset(db->NewIterator(read));
-    at->Seek(Nth(i, -1000));
-    ASSERT_TRUE(at->Valid());
-    EXPECT_EQ(at->key(), Nth(i));
-  }
-  ExpectAnswers(CountedBy(options), GetParam());
+  ScanAll();
 }
 
 TEST_P(RangeTest, TailingIterators) {
-  const rocksdb::Options options = MakeRangeOptions();
-  const auto db = Open(options, Path());
-  LoadNumbers(db.get(), nullptr, 1, 2);
-  rocksdb::ReadOptions read;
+  db_.Open(MakeRangeOptions());
+  LoadNumbers(db_, nullptr, 1, 2);
+  ReadOptions read;
   read.auto_prefix_mode = true;
   read.tailing = true;
   const std::string upper = Nth(900, 1);
-  const rocksdb::Slice bound = upper;
+  const Slice bound = upper;
   read.iterate_upper_bound = &bound;
-  const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(read));
+  const auto at = db_.NewIterator(read);
   for (uint64_t i = 801; i < 899; i += 2) {
     at->Seek(Nth(i, 1));
-    ASSERT_TRUE(at->Valid());
-    EXPECT_EQ(at->key(), Nth(i + 2));
-    ASSERT_ROCKSDB_OK(db->Put({}, Nth(i + 1), "value"));
-    if (i % 3 == 0) ASSERT_ROCKSDB_OK(db->Flush({}));
+    EXPECT_EQ(KeyAt(at.get()), Nth(i + 2));
+    db_.Put(Nth(i + 1), "value");
+    if (i % 3 == 0) db_.Flush();
     at->Seek(Nth(i, 1));
-    ASSERT_TRUE(at->Valid());
-    EXPECT_EQ(at->key(), Nth(i + 1));
+    EXPECT_EQ(KeyAt(at.get()), Nth(i + 1));
   }
   at->Seek(Nth(899, 1));
   EXPECT_FALSE(at->Valid());
+}
+
+// Called before each read of a table.
+struct Hook {
+  std::function<void()> call;
+  bool running = false;
+
+  void Run() {
+    if (!call || running) return;
+    running = true;
+    call();
+    running = false;
+  }
+};
+
+class HookedFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
+ public:
+  HookedFile(std::unique_ptr<FSRandomAccessFile>&& file, Hook* hook)
+      : FSRandomAccessFileOwnerWrapper(std::move(file)), hook_(hook) {}
+
+  IOStatus Read(uint64_t offset, size_t n, const rocksdb::IOOptions& options,
+                Slice* result, char* scratch,
+                IODebugContext* debug) const override {
+    hook_->Run();
+    return FSRandomAccessFileOwnerWrapper::Read(offset, n, options, result,
+                                                scratch, debug);
+  }
+
+ private:
+  Hook* const hook_;
+};
+
+class HookedFileSystem final : public rocksdb::FileSystemWrapper {
+ public:
+  explicit HookedFileSystem(Hook* hook)
+      : FileSystemWrapper(rocksdb::FileSystem::Default()), hook_(hook) {}
+
+  const char* Name() const override { return "HookedFileSystem"; }
+
+  IOStatus NewRandomAccessFile(const std::string& name,
+                               const rocksdb::FileOptions& options,
+                               std::unique_ptr<FSRandomAccessFile>* file,
+                               IODebugContext* debug) override {
+    IOStatus status =
+        FileSystemWrapper::NewRandomAccessFile(name, options, file, debug);
+    if (status.ok()) {
+      *file = std::make_unique<HookedFile>(std::move(*file), hook_);
+    }
+    return status;
+  }
+
+ private:
+  Hook* const hook_;
+};
+
+// A read of another database in the same thread, as a file system, a secondary
+// cache or fibers can make one. The Get calls the extractor once, for the Bloom
+// filter of a memtable: after the call for the seek's prefix that looks like an
+// upper bound.
+TEST_P(RangeTest, AGetWhileAFilterIsRead) {
+  Hook hook;
+  const std::unique_ptr<rocksdb::Env> env(
+      rocksdb::NewCompositeEnv(std::make_shared<HookedFileSystem>(&hook)));
+  Options options = MakeRangeOptions([](auto*, auto* table) {
+    table->cache_index_and_filter_blocks = true;
+    table->block_cache = rocksdb::NewLRUCache(0);
+    table->no_block_cache = false;
+  });
+  options.env = env.get();
+  OpenAndLoad(options);
+
+  Options inner_options = options;
+  inner_options.env = rocksdb::Env::Default();
+  inner_options.memtable_prefix_bloom_size_ratio = 0.1;
+  TestDb inner(inner_options);
+  inner.Put("key");
+
+  std::string key;
+  int gets = 0;
+  hook.call = [&] {
+    std::string value;
+    inner->Get({}, key, &value);
+    ++gets;
+  };
+  auto at = db_.NewIterator();
+  for (uint64_t i = 1; i < kKeys; ++i) {
+    key = Nth(i, 1000);
+    at->Seek(Nth(i, 1));
+    ASSERT_EQ(KeyAt(at.get()), Nth(i + 1));
+  }
+  hook.call = nullptr;
+  EXPECT_GT(gets, 0);
+  at.reset();
+  db_.Close();
+}
+
+// The extractor of the column family changes; tables keep theirs.
+TEST_P(RangeTest, AnotherExtractorAtRunTime) {
+  Options options = MakeRangeOptions();
+  db_.Open(options);
+  LoadNumbers(db_, nullptr, 1, 2);
+  ASSERT_OK(db_->SetOptions({{"prefix_extractor", "rocksdb.FixedPrefix.3"}}));
+  LoadNumbers(db_, nullptr, 2, 2);
+  ScanAll();
+  options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(4));
+  db_.Open(options);
+  ScanAll();
+  options.prefix_extractor = MakeRangeOptions().prefix_extractor;
+  db_.Open(options);
+  ScanAll();
+  db_.Compact();
+}
+
+TEST_P(RangeTest, AnExtractorOfTheUsersOwnHasNone) {
+  Options options = MakeRangeOptions();
+  options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(5));
+  OpenAndLoad(options);
+  ExpectNoLookups();
+  EXPECT_CONTAINS(db_.Log(),
+                  "range=on, and a filter has no range part: the column family "
+                  "lacks prefix_extractor=deltabloom.Range");
+}
+
+TEST_P(RangeTest, IngestedTables) {
+  db_.Open(MakeRangeOptions());
+  std::vector<std::string> keys;
+  for (uint64_t i = 1; i <= kKeys; ++i) keys.push_back(Nth(i));
+  const std::string path = db_.Path("table.sst");
+  WriteSst(db_.options(), path, keys);
+  ASSERT_OK(db_->IngestExternalFile({path}, {}));
+  ExpectAnswers();
+}
+
+// RocksDB validates no options there: CheckRocksDBFilters does.
+TEST_P(RangeTest, ColumnFamiliesMadeLater) {
+  db_.Open(MakeRangeOptions());
+  const auto scan_new = [this](const ColumnFamilyOptions& options) {
+    ColumnFamilyHandle* const family = db_.NewFamily(options, "new");
+    LoadNumbers(db_, family);
+    const RocksDBFilterRow counted =
+        testing::ScanAll(db_, Options(rocksdb::DBOptions(), options), family);
+    EXPECT_OK(db_->DropColumnFamily(family));
+    db_.CloseFamily(family);
+    return counted;
+  };
+  // Its comparator is not known.
+  EXPECT_EQ(scan_new(MakeRangeOptions()).range_lookups, 0u);
+
+  const ColumnFamilyOptions checked = MakeRangeOptions();
+  std::string error;
+  ASSERT_TRUE(CheckRocksDBFilters(checked, &error)) << error;
+  testing::ExpectAnswers(scan_new(checked), GetParam());
+
+  RocksDBFilterOptions filters;
+  filters.bits_per_key = 24;
+  filters.range = true;
+  ColumnFamilyOptions added;
+  ASSERT_TRUE(AddRocksDBFilters(filters, nullptr, &added, &error)) << error;
+  testing::ExpectAnswers(scan_new(added));
+}
+
+TEST_P(RangeTest, ReadOnlyInstances) {
+  OpenAndLoad(MakeRangeOptions());
+  db_.Close();
+  const Options options = MakeRangeOptions();
+  std::unique_ptr<rocksdb::DB> db;
+  ASSERT_OK(rocksdb::DB::OpenForReadOnly(options, db_.path(), OpensInto(&db)));
+  EXPECT_EQ(testing::ScanAll(db.get(), options).range_lookups, 0u);
+  std::string error;
+  ASSERT_TRUE(CheckRocksDBFilters(options, &error)) << error;
+  testing::ExpectAnswers(testing::ScanAll(db.get(), options), GetParam());
+}
+
+TEST_P(RangeTest, OffLooksUpNoRanges) {
+  OpenAndLoad(MakeRangeOptions());
+  db_.Open(RangeOptions("deltabloom:24:auto", GetParam()));
+  ExpectNoLookups();
+  EXPECT_EQ(CountedBy(db_.options()).range_lookups, 0u);
+}
+
+TEST_P(RangeTest, SetOptions) {
+  db_.Open(RangeOptions("deltabloom:24:auto", GetParam()));
+  ASSERT_OK(db_.SetField("range", "on"));
+  EXPECT_EQ(db_.Option("range"), "on");
+  EXPECT_FALSE(db_.SetField("false_positive_rate", "0.01").ok());
+  EXPECT_FALSE(db_.SetField("range", "yes").ok());
+  EXPECT_EQ(db_.Option("range"), "on");
+  LoadNumbers(db_);
+  testing::ExpectAnswers(testing::ScanAll(db_, db_->GetOptions()), GetParam());
+  ASSERT_OK(db_.SetField("range", "off"));
+  EXPECT_EQ(db_.Option("range"), "off");
+}
+
+INSTANTIATE_TEST_SUITE_P(FullAndPartitioned, RangeTest, ::testing::Bool(),
+                         [](const auto& param) {
+                           return param.param ? "partitioned" : "full";
+                         });
+
+// Column families that ranges cannot be used with.
+
+// An order other than that of the bytes.
+const EqualityComparator kByLength({"by_length", "",
+                                    [](std::string_view key) {
+                                      return NumberKey(key.size()) +
+                                             std::string(key);
+                                    },
+                                    nullptr});
+
+TEST(RangeConflictTest, OtherOrdersAreRefused) {
+  std::string error;
+  for (const Comparator* comparator :
+       {static_cast<const Comparator*>(&kByLength),
+        rocksdb::ReverseBytewiseComparator()}) {
+    const std::string text = std::string(
+                                 "range=on needs keys in the order of their "
+                                 "bytes, and comparator ") +
+                             comparator->Name() + " has another";
+    Options options = RangeOptions(kPolicy);
+    options.comparator = comparator;
+    const Status status = TestDb().TryOpen(options);
+    EXPECT_TRUE(status.IsInvalidArgument());
+    EXPECT_CONTAINS(status.ToString(), text);
+    EXPECT_CONTAINS(status.ToString(),
+                    "this prefix_extractor answers no ranges from now on");
+    EXPECT_FALSE(CheckRocksDBFilters(options, &error));
+    EXPECT_CONTAINS(error, text);
+
+    RocksDBFilterOptions filters;
+    filters.range = true;
+    Options unchanged;
+    unchanged.comparator = comparator;
+    EXPECT_FALSE(AddRocksDBFilters(filters, &unchanged, &unchanged, &error));
+    EXPECT_CONTAINS(error, text);
+    EXPECT_LACKS(error, "from now on");
+    EXPECT_EQ(unchanged.prefix_extractor, nullptr);
+    EXPECT_TRUE(unchanged.listeners.empty());
+  }
+}
+
+// A new column family with the options of the database, extractor included, but
+// another comparator.
+ColumnFamilyHandle* NewFamily(TestDb* db, const Comparator* comparator,
+                              const std::vector<std::string>& keys) {
+  ColumnFamilyOptions options = db->options();
+  options.comparator = comparator;
+  ColumnFamilyHandle* const family = db->NewFamily(options, "other");
+  for (const std::string& key : keys) db->Put(key, "value", family);
+  EXPECT_OK((*db)->Flush({}, family));
+  return family;
+}
+
+// Even unchecked nothing is lost: keys do not ascend bytewise.
+TEST(RangeConflictTest, OtherOrdersInColumnFamiliesMadeLaterLoseNothing) {
+  TestDb db(RangeOptions(kPolicy));
+  ColumnFamilyHandle* const family =
+      NewFamily(&db, &kByLength, {"b", "z", "aa", "az", "bbb"});
+  EXPECT_EQ(Scan(db, "zz", family).First("c"), "z");
+  EXPECT_EQ(Scan(db, "zzz", family).First("ba"), "bbb");
+  db.CloseFamily(family);
+}
+
+// Calls `body` in the process of a death test, which keeps what it changes.
+template <typename Body>
+[[noreturn]] void ExitAfter(Body body) {
+  body();
+  std::exit(::testing::Test::HasFailure() ? 1 : 0);
+}
+
+void ExpectThatTheListenerStopsRanges() {
+  // Under this comparator these keys ascend as their bytes do, and bounds mean
+  // something else: only the listener notices.
+  static const EqualityComparator ignore_case(kIgnoreCase);
+  Options options = RangeOptions(kPolicy);
+  options.listeners.push_back(NewRocksDBFilterListener());
+  TestDb db(options);
+  LoadNumbers(db);
+  ExpectAnswers(ScanAll(db, options));
+  ColumnFamilyHandle* const family =
+      NewFamily(&db, &ignore_case, {"bird", "cat", "dog", "eel", "fox"});
+  EXPECT_EQ(Scan(db, "DZ", family).First("CZ"), "dog");
+  EXPECT_EQ(ScanAll(db, options).range_lookups, 0u);
+  LoadNumbers(db);
+  EXPECT_CONTAINS(db.Log(), "no filter of this process answers ranges");
+  db.CloseFamily(family);
+}
+
+TEST(RangeConflictDeathTest, TheListenerStopsRangesUnderAnotherOrder) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(ExitAfter(ExpectThatTheListenerStopsRanges),
+              ::testing::ExitedWithCode(0), "");
+}
+
+TEST(RangeConflictTest, HashIndexIsRefused) {
+  std::string error;
+  EXPECT_FALSE(CheckRocksDBFilters(
+      RangeOptions(kPolicy, false,
+                   [](auto*, auto* table) {
+                     table->index_type = BlockBasedTableOptions::kHashSearch;
+                   }),
+      &error));
+  EXPECT_CONTAINS(error, "index_type kHashSearch");
+}
+
+TEST(RangeConflictTest, AnExtractorThatIsSetStays) {
+  RocksDBFilterOptions filters;
+  filters.range = true;
+  Options options;
+  options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(4));
+  std::string error;
+  EXPECT_FALSE(AddRocksDBFilters(filters, &options, &options, &error));
+  EXPECT_CONTAINS(error, "prefix_extractor rocksdb.FixedPrefix");
+  options.prefix_extractor = NewRocksDBRangeExtractor(&error);
+  EXPECT_TRUE(AddRocksDBFilters(filters, &options, &options, &error)) << error;
+}
+
+// The RocksDB of the tests passes the bounds of seeks as expected: on another
+// that does not, range parts stay off, and this fails.
+TEST(RangeCheckTest, ThisRocksDBPassesBoundsAsExpected) {
+  for (const bool partitioned : {false, true}) {
+    EXPECT_EQ(internal::RangeProblemIn(partitioned), "");
+  }
+  EXPECT_EQ(internal::RangeProblem(), "");
+}
+
+// As on a RocksDB whose seeks do not pass their bounds.
+TEST(RangeCheckDeathTest, ARocksDBThatPassesNoBounds) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(ExitAfter([] {
+                internal::StopRanges();
+                const char part[] =
+                    "full filters: its seeks do not pass their bounds to a";
+                EXPECT_CONTAINS(internal::RangeProblemIn(/*partitioned=*/false),
+                                part);
+                EXPECT_CONTAINS(internal::RangeProblem(), part);
+              }),
+              ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -1,66 +1,42 @@
-// seeded=true: filters that nobody can choose keys for, and the attack on
-// filters without a seed that makes one want them.
+// seeded=true: filters against keys that an attacker chooses, and the attack on
+// filters without a seed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "engines/rocksdb/policy/key_transforms.h"
-#include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
 #include "tests/random.h"
-#include "tests/rocksdb/test_db.h"
+#include "tests/rocksdb/filters.h"
 #include "util/coding.h"
 #include "util/hash64.h"
 
 namespace deltabloom::testing {
 namespace {
 
-using internal::NewBitsBuilder;
-using internal::NewBitsReader;
-
 PolicyPtr Policy(const std::string& layout, bool seeded) {
   return PolicyFromString("id=deltabloom:10:" + layout +
                           ";seeded=" + (seeded ? "true" : "false"));
 }
 
-std::string Build(const rocksdb::FilterPolicy& policy,
-                  const std::vector<std::string>& keys) {
-  const auto builder = NewBitsBuilder(policy);
-  for (const std::string& key : keys) builder->AddKey(key);
-  std::unique_ptr<const char[]> owner;
-  const std::string filter = builder->Finish(&owner).ToString();
-  EXPECT_TRUE(builder->MaybePostVerify(filter).ok());
-  return filter;
-}
-
-size_t Matches(const rocksdb::FilterPolicy& policy, const std::string& filter,
-               const std::vector<std::string>& keys) {
+// How many match, which batches of 0 to 40 and single lookups agree on.
+int MatchesBothWays(const FilterPolicy& policy, const std::string& filter,
+                    const std::vector<std::string>& keys) {
   const auto reader = NewBitsReader(policy, filter);
-  size_t matches = 0;
-  std::vector<rocksdb::Slice> slices(keys.begin(), keys.end());
-  std::vector<rocksdb::Slice*> pointers;
-  for (rocksdb::Slice& slice : slices) pointers.push_back(&slice);
-  for (size_t begin = 0; begin < keys.size();) {
-    // Batches of 0 to 40.
-    const size_t n = std::min(begin % 41, keys.size() - begin);
-    bool answers[41] = {};
-    reader->MayMatch(static_cast<int>(n), &pointers[begin], answers);
-    for (size_t i = 0; i < n; ++i) {
-      EXPECT_EQ(answers[i], reader->MayMatch(slices[begin + i]));
+  for (size_t begin = 0; begin < keys.size(); begin += begin % 41 + 1) {
+    std::vector<std::string> batch;
+    std::vector<bool> answers;
+    for (size_t i = begin; i < std::min(begin + begin % 41, keys.size()); ++i) {
+      batch.push_back(keys[i]);
+      answers.push_back(reader->MayMatch(keys[i]));
     }
-    if (n < keys.size() - begin) {
-      matches += reader->MayMatch(slices[begin + n]);
-    }
-    for (size_t i = 0; i < n; ++i) matches += answers[i];
-    begin += n + 1;
+    EXPECT_EQ(MatchBatch(reader.get(), batch), answers);
   }
-  return matches;
+  return Matches(reader.get(), keys);
 }
 
 internal::SipHashKey SeedOf(const std::string& filter) {
@@ -89,47 +65,51 @@ std::vector<std::string> CollidingKeys(size_t n, uint64_t first) {
   return keys;
 }
 
-TEST(AttackTest, KeysThatCollideUnderTheUnkeyedHash) {
+class AttackTest : public ::testing::Test {
+ protected:
+  const uint64_t seed_ = test::SeedOfThisRun();
+  test::Random random_{seed_};
+};
+
+TEST_F(AttackTest, KeysThatCollideUnderTheUnkeyedHash) {
   for (const std::string& key : CollidingKeys(1000, 12345)) {
     ASSERT_EQ(internal::Hash64(key), 0u);
   }
 }
 
-// One chosen key is stored, thousands of others are asked for.
-TEST(AttackTest, ChosenKeysPassAFilterWithoutSeedAndNoSeededOne) {
-  constexpr size_t kAsked = 20000;
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
-  std::vector<std::string> stored = test::Random(seed).Keys(5000, 16);
+// One chosen key is stored, thousands of others are looked up.
+TEST_F(AttackTest, ChosenKeysPassAFilterWithoutSeedAndNoSeededOne) {
+  constexpr int kLookups = 20000;
+  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed_));
+  std::vector<std::string> stored = random_.Keys(5000, 16);
   stored.push_back(CollidingKeys(1, 0)[0]);
-  const std::vector<std::string> asked = CollidingKeys(kAsked, 1);
+  const std::vector<std::string> chosen = CollidingKeys(kLookups, 1);
   for (const std::string layout : {"local", "compact"}) {
     SCOPED_TRACE(layout);
     const PolicyPtr unseeded = Policy(layout, false);
-    EXPECT_EQ(Matches(*unseeded, Build(*unseeded, stored), asked), kAsked);
+    EXPECT_EQ(MatchesBothWays(*unseeded, Build(*unseeded, stored), chosen),
+              kLookups);
     const PolicyPtr seeded = Policy(layout, true);
     const std::string filter = Build(*seeded, stored);
-    EXPECT_EQ(Matches(*seeded, filter, stored), stored.size());
+    EXPECT_EQ(MatchesBothWays(*seeded, filter, stored), 5001);
     // About 1 %: 200, and six times the binomial error of 14.
-    EXPECT_LT(Matches(*seeded, filter, asked), 300u);
+    EXPECT_LT(MatchesBothWays(*seeded, filter, chosen), 300);
   }
 }
 
-TEST(AttackTest, RatesOfSeededFiltersAreThoseOfTheLayout) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
-  test::Random random(seed);
-  const std::vector<std::string> stored = random.Keys(20000, 16);
-  const std::vector<std::string> asked = random.Keys(100000, 16);
+TEST_F(AttackTest, RatesOfSeededFiltersAreThoseOfTheLayout) {
+  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed_));
+  const std::vector<std::string> stored = random_.Keys(20000, 16);
+  const std::vector<std::string> absent = random_.Keys(100000, 16);
   for (const std::string layout : {"classic", "local", "compact"}) {
     SCOPED_TRACE(layout);
     const PolicyPtr unseeded = Policy(layout, false);
     const PolicyPtr seeded = Policy(layout, true);
     const std::string filter = Build(*seeded, stored);
-    EXPECT_EQ(Matches(*seeded, filter, stored), stored.size());
-    const auto with = static_cast<double>(Matches(*seeded, filter, asked));
-    const auto without = static_cast<double>(
-        Matches(*unseeded, Build(*unseeded, stored), asked));
+    EXPECT_EQ(MatchesBothWays(*seeded, filter, stored), 20000);
+    const double with = MatchesBothWays(*seeded, filter, absent);
+    const double without =
+        MatchesBothWays(*unseeded, Build(*unseeded, stored), absent);
     // Two samples of a binomial distribution, six times their error; and what
     // the rates of two classic filters may differ by.
     EXPECT_LT(std::abs(with - without),
@@ -138,10 +118,8 @@ TEST(AttackTest, RatesOfSeededFiltersAreThoseOfTheLayout) {
 }
 
 TEST(SeededTest, BytesBeyondTheSeedAreThoseOfOtherKeys) {
-  const PolicyPtr seeded = Policy("local", true);
-  std::vector<std::string> keys;
-  for (int i = 0; i < 1000; ++i) keys.push_back(Key(i));
-  const std::string filter = Build(*seeded, keys);
+  const std::vector<std::string> keys = Keys(0, 1000);
+  const std::string filter = Build(*Policy("local", true), keys);
   std::vector<std::string> mapped;
   for (const std::string& key : keys) {
     std::string bytes(internal::kSeededKeySize, '\0');
@@ -165,34 +143,28 @@ TEST(SeededTest, EveryBuilderHasItsOwnSeed) {
   EXPECT_EQ(halves.size(), 400u);
 }
 
-// Another policy reads it: the seed is in the filter.
+// The seed is in the filter.
 TEST(SeededTest, ReadByAnyPolicyOfDeltabloom) {
   const std::string filter = Build(*Policy("compact", true), {"a", "b"});
   for (const bool seeded : {false, true}) {
-    EXPECT_EQ(Matches(*Policy("classic", seeded), filter, {"a", "b"}), 2u);
+    EXPECT_EQ(Matches(*Policy("classic", seeded), filter, {"a", "b"}), 2);
   }
-  EXPECT_EQ(Matches(*RocksDBBloom(), filter, {"a", "b", "c", "d"}), 4u);
+  EXPECT_EQ(Matches(*RocksDBBloom(), filter, {"a", "b", "c", "d"}), 4);
 }
 
 TEST(SeededTest, NoRandomBytesNoFilter) {
   internal::SetRandomSource([](void*, size_t) { return false; });
   EXPECT_EQ(NewBitsBuilder(*Policy("local", true)), nullptr);
   EXPECT_NE(NewBitsBuilder(*Policy("local", false)), nullptr);
-  TempDir dir;
-  auto db = Open(MakeOptions({Policy("local", true), false, nullptr}),
-                 dir.Path("db"));
-  Load(db.get(), 0, 100);
-  const std::string log = ReadFile(dir.Path("db/LOG"));
-  EXPECT_NE(log.find("gives no random bytes for a seed: this table gets no "
-                     "filter"),
-            std::string::npos);
+  TestDb db(Policy("local", true));
+  db.Load(0, 100);
+  EXPECT_CONTAINS(
+      db.Log(), "gives no random bytes for a seed: this table gets no filter");
   internal::SetRandomSource(nullptr);
-  const Lookups lookups = GetAll(db.get(), 0, 100);
-  ExpectNoneMissed(lookups);
-  EXPECT_EQ(lookups.useful, 0u);
-  Load(db.get(), 100, 1100);
-  ExpectNoneMissed(GetAll(db.get(), 0, 100));
-  ExpectFiltered(GetAll(db.get(), 100, 1100), 1000);
+  db.ExpectUnfiltered(0, 100);
+  db.Load(100, 1100);
+  ExpectNoneMissed(GetAll(db, 0, 100));
+  db.ExpectFiltered(100, 1100);
 }
 
 TEST(SeededTest, SourceFillsTheWholeSeed) {
@@ -207,48 +179,6 @@ TEST(SeededTest, SourceFillsTheWholeSeed) {
   internal::SetRandomSource(nullptr);
   EXPECT_EQ(seed.low, 0x0706050403020100u);
   EXPECT_EQ(seed.high, 0x0f0e0d0c0b0a0908u);
-}
-
-TEST(SeededTest, Databases) {
-  std::vector<std::string> layouts = LayoutNames();
-  layouts.push_back("auto");
-  for (const std::string& layout : layouts) {
-    for (const bool partitioned : {false, true}) {
-      SCOPED_TRACE(layout + (partitioned ? " partitioned" : ""));
-      TempDir dir;
-      const DbConfig config{
-          Policy(layout, true), partitioned,
-          [](rocksdb::Options*, rocksdb::BlockBasedTableOptions* table) {
-            table->detect_filter_construct_corruption = true;
-          }};
-      auto db = Open(MakeOptions(config), dir.Path("db"));
-      Load(db.get(), 0, 3000);
-      ExpectFiltered(GetAll(db.get(), 0, 3000), 3000);
-      ExpectFiltered(MultiGetAll(db.get(), 0, 3000), 3000);
-      db.reset();
-      db = Open(MakeOptions(config), dir.Path("db"));
-      ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
-      ExpectFiltered(GetAll(db.get(), 0, 3000), 3000);
-      // The seed is in no OPTIONS.
-      EXPECT_EQ(Option(*PolicyIn(db->GetOptions()), "seeded"), "on");
-    }
-  }
-}
-
-TEST(SeededTest, ByCallAndByName) {
-  RocksDBFilterOptions options;
-  options.seeded = true;
-  EXPECT_EQ(Option(*NewRocksDBFilterPolicy(options), "seeded"), "on");
-  EXPECT_EQ(Option(*Deltabloom(), "seeded"), "off");
-  EXPECT_EQ(Option(*PolicyFromString("id=deltabloom;seeded=1"), "seeded"),
-            "on");
-  PolicyPtr policy;
-  const rocksdb::Status status = rocksdb::FilterPolicy::CreateFromString(
-      rocksdb::ConfigOptions(), "id=deltabloom;seeded=yes", &policy);
-  EXPECT_TRUE(status.IsInvalidArgument());
-  EXPECT_NE(status.ToString().find("seeded 'yes' is unknown: use on or off"),
-            std::string::npos)
-      << status.ToString();
 }
 
 }  // namespace

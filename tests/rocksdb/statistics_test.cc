@@ -1,5 +1,5 @@
-// What filters are counted to do, in databases of which a test knows every
-// lookup, beside RocksDB's own tickers.
+// The statistics of filters in databases of which a test knows every lookup,
+// compared with RocksDB's own tickers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,6 @@
 
 #include "deltabloom/rocksdb_statistics.h"
 #include "rocksdb/slice_transform.h"
-#include "rocksdb/sst_file_writer.h"
 #include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {
@@ -39,17 +38,9 @@ RocksDBFilterRow RowOf(const RocksDBFilterStatistics& statistics, int level,
 class StatisticsTest
     : public ::testing::TestWithParam<std::tuple<bool, std::string>> {
  protected:
-  DbConfig MakeConfig() {
-    DbConfig config;
-    config.partitioned = std::get<0>(GetParam());
-    config.policy = policy_;
-    return config;
-  }
-  const std::string& Layout() const { return std::get<1>(GetParam()); }
-
-  const PolicyPtr policy_ =
-      PolicyFromString("deltabloom:10:" + std::get<1>(GetParam()));
-  TempDir dir_;
+  const bool partitioned_ = std::get<0>(GetParam());
+  const std::string layout_ = std::get<1>(GetParam());
+  const PolicyPtr policy_ = PolicyFromString("deltabloom:10:" + layout_);
 };
 
 INSTANTIATE_TEST_SUITE_P(
@@ -57,13 +48,13 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Bool(), ::testing::ValuesIn(LayoutNames())));
 
 TEST_P(StatisticsTest, GetAndMultiGetAreCountedAsRocksDBCounts) {
-  const auto db = Open(MakeOptions(MakeConfig()), dir_.Path("db"));
-  Load(db.get(), 0, kKeys);
+  TestDb db(policy_, partitioned_);
+  db.Load(0, kKeys);
   uint64_t useful = 0;
   uint64_t lookups = 0;
   for (const bool batches : {false, true}) {
     const Lookups seen =
-        batches ? MultiGetAll(db.get(), 0, kKeys) : GetAll(db.get(), 0, kKeys);
+        batches ? MultiGetAll(db, 0, kKeys) : GetAll(db, 0, kKeys);
     ExpectFiltered(seen, kKeys);
     useful += seen.useful;
     lookups += 2 * kKeys;
@@ -84,18 +75,16 @@ TEST_P(StatisticsTest, GetAndMultiGetAreCountedAsRocksDBCounts) {
 }
 
 TEST_P(StatisticsTest, FiltersBuiltAndOpen) {
-  auto db = Open(MakeOptions(MakeConfig()), dir_.Path("db"));
-  Load(db.get(), 0, kKeys);
-  ExpectFiltered(GetAll(db.get(), 0, kKeys), kKeys);  // opens every partition
+  TestDb db(policy_, partitioned_);
+  db.Load(0, kKeys);
+  db.ExpectFiltered(0, kKeys);  // opens every partition
   RocksDBFilterRow row = StatisticsOf(policy_).Total();
   EXPECT_EQ(row.keys_built, uint64_t{kKeys});
-  rocksdb::TablePropertiesCollection tables;
-  ASSERT_ROCKSDB_OK(db->GetPropertiesOfAllTables(&tables));
-  if (std::get<0>(GetParam())) {
+  if (partitioned_) {
     EXPECT_GT(row.filters_built, 3u);
   } else {
     EXPECT_EQ(row.filters_built, 1u);
-    EXPECT_EQ(row.bytes_built, tables.begin()->second->filter_size);
+    EXPECT_EQ(row.bytes_built, db.Tables().begin()->second->filter_size);
   }
   EXPECT_EQ(row.filters_open, row.filters_built);
   EXPECT_EQ(row.bytes_open, row.bytes_built);
@@ -106,38 +95,31 @@ TEST_P(StatisticsTest, FiltersBuiltAndOpen) {
   for (const RocksDBFilterRow& other : StatisticsOf(policy_).rows) {
     EXPECT_EQ(other.level, 0);
     // Partitions of few keys are in the fallback.
-    EXPECT_TRUE(other.layout == Layout() || other.layout == "local");
+    EXPECT_TRUE(other.layout == layout_ || other.layout == "local");
     keys_above += other.keys_built;
   }
   EXPECT_EQ(keys_above, uint64_t{kKeys});
 
   // Other levels are other rows; filters of tables that are gone are closed.
-  rocksdb::CompactRangeOptions rewrite;
-  rewrite.bottommost_level_compaction =
-      rocksdb::BottommostLevelCompaction::kForce;
-  ASSERT_ROCKSDB_OK(db->CompactRange(rewrite, nullptr, nullptr));
-  ExpectFiltered(GetAll(db.get(), 0, kKeys), kKeys);
+  db.Rewrite();
+  db.ExpectFiltered(0, kKeys);
   std::vector<rocksdb::LiveFileMetaData> files;
   db->GetLiveFilesMetaData(&files);
   ASSERT_FALSE(files.empty());
   const int level = files[0].level;  // 1 or 6, by RocksDB's version
   ASSERT_GT(level, 0);
-  const std::string level_text = std::to_string(level);
-  EXPECT_NE(
-      StatisticsOf(policy_).ToJson().find("{\"level\":" + level_text + ","),
-      std::string::npos);
-  EXPECT_NE(StatisticsOf(policy_).ToPrometheus().find("{level=\"" + level_text +
-                                                      "\","),
-            std::string::npos);
-  EXPECT_NE(StatisticsOf(policy_).ToText().find("\n" + level_text + " "),
-            std::string::npos);
+  const std::string text = std::to_string(level);
+  EXPECT_CONTAINS(StatisticsOf(policy_).ToJson(), "{\"level\":" + text + ",");
+  EXPECT_CONTAINS(StatisticsOf(policy_).ToPrometheus(),
+                  "{level=\"" + text + "\",");
+  EXPECT_CONTAINS(StatisticsOf(policy_).ToText(), "\n" + text + " ");
   uint64_t keys_below = 0;
   for (const RocksDBFilterRow& other : StatisticsOf(policy_).rows) {
     EXPECT_TRUE(other.level == 0 || other.level == level) << other.level;
     if (other.level > 0) {
       keys_below += other.keys_built;
       EXPECT_GT(other.filters_open, 0u);
-    } else if (!std::get<0>(GetParam())) {  // the cache may keep partitions
+    } else if (!partitioned_) {  // the cache may keep partitions
       EXPECT_EQ(other.filters_open, 0u);
       EXPECT_EQ(other.keys_open, 0u);
     }
@@ -146,11 +128,11 @@ TEST_P(StatisticsTest, FiltersBuiltAndOpen) {
 
   // A filter that is read from a file is known by its bytes alone. With its
   // cache, nothing of the database is open any more.
-  db.reset();
+  db.Open(MakeOptions({}));
   EXPECT_EQ(StatisticsOf(policy_).Total().filters_open, 0u);
   ASSERT_TRUE(ResetRocksDBFilterStatistics(*policy_));
-  db = Open(MakeOptions(MakeConfig()), dir_.Path("db"));
-  ExpectFiltered(GetAll(db.get(), 0, kKeys), kKeys);
+  db.Open(MakeOptions({policy_, partitioned_}));
+  db.ExpectFiltered(0, kKeys);
   row = StatisticsOf(policy_).Total();
   EXPECT_EQ(row.filters_built, 0u);
   EXPECT_GE(row.filters_open, 1u);
@@ -161,50 +143,38 @@ TEST_P(StatisticsTest, FiltersBuiltAndOpen) {
 // Seeks with a prefix, of which RocksDB counts those that a filter answered.
 TEST_P(StatisticsTest, PrefixSeeks) {
   constexpr int kPrefixes = 400;
-  DbConfig config = MakeConfig();
-  config.change = [](rocksdb::Options* options,
-                     rocksdb::BlockBasedTableOptions* table) {
+  TestDb db(policy_, partitioned_, [](Options* options, auto* table) {
     options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(12));
     table->whole_key_filtering = false;
-  };
-  const auto db = Open(MakeOptions(config), dir_.Path("db"));
+  });
   for (int i = 0; i < kPrefixes; ++i) {
     for (const char* const end : {"/a", "/b", "/c"}) {
-      ASSERT_ROCKSDB_OK(db->Put({}, Key(2 * i) + end, "value"));
+      db.Put(Key(2 * i) + end);
     }
   }
-  ASSERT_ROCKSDB_OK(db->Flush({}));
-  const auto statistics = db->GetOptions().statistics;
-  statistics->Reset();
+  db.Flush();
+  db.options().statistics->Reset();
   ASSERT_TRUE(ResetRocksDBFilterStatistics(*policy_));
-  rocksdb::ReadOptions read;
+  ReadOptions read;
   read.prefix_same_as_start = true;
   for (int i = 0; i < 2 * kPrefixes - 1; ++i) {
-    const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator(read));
+    const auto it = db.NewIterator(read);
     it->Seek(Key(i));
     EXPECT_EQ(it->Valid(), i % 2 == 0) << i;
   }
   const RocksDBFilterRow row = StatisticsOf(policy_).Total();
   EXPECT_EQ(row.lookups, 2u * kPrefixes - 1);
-#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 803
-  EXPECT_EQ(
-      row.negatives,
-      statistics->getTickerCount(rocksdb::LAST_LEVEL_SEEK_FILTERED) +
-          statistics->getTickerCount(rocksdb::NON_LAST_LEVEL_SEEK_FILTERED));
-#else
-  EXPECT_EQ(row.negatives,
-            statistics->getTickerCount(rocksdb::BLOOM_FILTER_PREFIX_USEFUL));
-#endif
+  EXPECT_EQ(row.negatives, db.FilteredSeeks());
   EXPECT_GT(row.negatives, kPrefixes * 9u / 10);
 }
 
 TEST_P(StatisticsTest, DatabasesOfOnePolicyAreSummed) {
-  const auto one = Open(MakeOptions(MakeConfig()), dir_.Path("one"));
-  const auto two = Open(MakeOptions(MakeConfig()), dir_.Path("two"));
-  Load(one.get(), 0, kKeys);
-  Load(two.get(), 0, kKeys);
+  TestDb one(policy_, partitioned_);
+  TestDb two(policy_, partitioned_);
+  one.Load(0, kKeys);
+  two.Load(0, kKeys);
   const uint64_t useful =
-      GetAll(one.get(), 0, kKeys).useful + GetAll(two.get(), 0, kKeys).useful;
+      GetAll(one, 0, kKeys).useful + GetAll(two, 0, kKeys).useful;
   const RocksDBFilterRow row = StatisticsOf(policy_).Total();
   EXPECT_EQ(row.negatives, useful);
   EXPECT_EQ(row.keys_built, 2u * kKeys);
@@ -214,12 +184,10 @@ TEST_P(StatisticsTest, DatabasesOfOnePolicyAreSummed) {
   const RocksDBFilterRow before = GetRocksDBFilterStatistics().Total();
   uint64_t useful_there = 0;
   {
-    PolicyPtr temporary = Deltabloom();
-    DbConfig config = MakeConfig();
-    config.policy = temporary;
-    const auto db = Open(MakeOptions(config), dir_.Path("three"));
-    Load(db.get(), 0, kKeys);
-    useful_there = GetAll(db.get(), 0, kKeys).useful;
+    const PolicyPtr temporary = Deltabloom();
+    TestDb db(temporary, partitioned_);
+    db.Load(0, kKeys);
+    useful_there = GetAll(db, 0, kKeys).useful;
     EXPECT_EQ(StatisticsOf(temporary).Total().negatives, useful_there);
     EXPECT_EQ(StatisticsOf(other).Total().lookups, 0u);
   }
@@ -229,17 +197,13 @@ TEST_P(StatisticsTest, DatabasesOfOnePolicyAreSummed) {
 }
 
 TEST(StatisticsRowsTest, OtherFiltersThanDeltablooms) {
-  TempDir dir;
-  {
-    const auto db =
-        Open(MakeOptions({RocksDBBloom(), false, nullptr}), dir.Path("db"));
-    Load(db.get(), 0, kKeys);
-  }
+  TestDb db(RocksDBBloom());
+  db.Load(0, kKeys);
   const PolicyPtr policy = Deltabloom();
-  const auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
-  const Lookups gets = GetAll(db.get(), 0, kKeys);
+  db.Open(policy);
+  const Lookups gets = GetAll(db, 0, kKeys);
   ExpectFiltered(gets, kKeys);
-  const Lookups batches = MultiGetAll(db.get(), 0, kKeys);
+  const Lookups batches = MultiGetAll(db, 0, kKeys);
   ExpectFiltered(batches, kKeys);
   const RocksDBFilterRow row = RowOf(StatisticsOf(policy), -1, "rocksdb");
   EXPECT_EQ(row.negatives, gets.useful + batches.useful);
@@ -251,18 +215,12 @@ TEST(StatisticsRowsTest, OtherFiltersThanDeltablooms) {
 }
 
 TEST(StatisticsRowsTest, LevelIsNotKnownInIngestedFiles) {
-  TempDir dir;
   const PolicyPtr policy = Deltabloom();
-  const rocksdb::Options options = MakeOptions({policy, false, nullptr});
-  const auto db = Open(options, dir.Path("db"));
-  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
-  ASSERT_ROCKSDB_OK(writer.Open(dir.Path("external.sst")));
-  for (int i = 0; i < kKeys; ++i) {
-    ASSERT_ROCKSDB_OK(writer.Put(Key(2 * i), Value(Key(2 * i))));
-  }
-  ASSERT_ROCKSDB_OK(writer.Finish());
-  ASSERT_ROCKSDB_OK(db->IngestExternalFile({dir.Path("external.sst")}, {}));
-  const Lookups lookups = GetAll(db.get(), 0, kKeys);
+  TestDb db(policy);
+  const std::string path = db.Path("external.sst");
+  WriteSst(db.options(), path, Keys(0, kKeys));
+  ASSERT_OK(db->IngestExternalFile({path}, {}));
+  const Lookups lookups = GetAll(db, 0, kKeys);
   const RocksDBFilterRow row = RowOf(StatisticsOf(policy), -1, "compact");
   EXPECT_EQ(row.negatives, lookups.useful);
   EXPECT_EQ(row.keys_built, uint64_t{kKeys});
@@ -279,42 +237,35 @@ TEST(StatisticsRowsTest, NotDeltabloomsPolicy) {
 }
 
 TEST(StatisticsRowsTest, OffCountsNothing) {
-  TempDir dir;
   const PolicyPtr policy = PolicyFromString("id=deltabloom;statistics=false");
-  const auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
-  Load(db.get(), 0, kKeys);
-  ExpectFiltered(GetAll(db.get(), 0, kKeys), kKeys);
+  TestDb db(policy);
+  db.Load(0, kKeys);
+  db.ExpectFiltered(0, kKeys);
   EXPECT_TRUE(StatisticsOf(policy).rows.empty());
 }
 
 TEST(StatisticsRowsTest, SwitchedAtRunTimeForFiltersFromThenOn) {
-  TempDir dir;
   const PolicyPtr policy = PolicyFromString("id=deltabloom;statistics=false");
-  const auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
-  Load(db.get(), 0, kKeys);
-  const auto set = [&db](const std::string& value) {
-    ASSERT_ROCKSDB_OK(db->SetOptions(
-        {{"table_factory.filter_policy.deltabloom.statistics", value}}));
-  };
-  set("true");
-  Load(db.get(), kKeys, 2 * kKeys);
-  ExpectFiltered(GetAll(db.get(), kKeys, 2 * kKeys), kKeys);
+  TestDb db(policy);
+  db.Load(0, kKeys);
+  ASSERT_OK(db.SetField("statistics", "true"));
+  db.Load(kKeys, 2 * kKeys);
+  db.ExpectFiltered(kKeys, 2 * kKeys);
   const RocksDBFilterRow row = StatisticsOf(policy).Total();
   EXPECT_EQ(row.filters_built, 1u);
   EXPECT_EQ(row.filters_open, 1u);
   EXPECT_EQ(row.lookups, 2u * kKeys);  // and none of the older table's
-  set("false");
-  Load(db.get(), 2 * kKeys, 3 * kKeys);
+  ASSERT_OK(db.SetField("statistics", "false"));
+  db.Load(2 * kKeys, 3 * kKeys);
   EXPECT_EQ(StatisticsOf(policy).Total().filters_built, 1u);
 }
 
 TEST(StatisticsRowsTest, ResetOfOnePolicyLeavesTheProcessAlone) {
-  TempDir dir;
   const PolicyPtr policy = Deltabloom();
-  const auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
-  Load(db.get(), 0, kKeys);
+  TestDb db(policy);
+  db.Load(0, kKeys);
   const RocksDBFilterRow before = GetRocksDBFilterStatistics().Total();
-  uint64_t useful = GetAll(db.get(), 0, kKeys).useful;
+  uint64_t useful = GetAll(db, 0, kKeys).useful;
   ASSERT_TRUE(ResetRocksDBFilterStatistics(*policy));
   const RocksDBFilterStatistics empty = StatisticsOf(policy);
   EXPECT_EQ(empty.Total().lookups, 0u);
@@ -322,7 +273,7 @@ TEST(StatisticsRowsTest, ResetOfOnePolicyLeavesTheProcessAlone) {
   EXPECT_EQ(empty.Total().expected_false_positives, 0);
   EXPECT_EQ(empty.Total().filters_open, 1u);  // gauges stay
   EXPECT_LT(empty.seconds, 60);
-  const uint64_t useful_after = GetAll(db.get(), 0, kKeys).useful;
+  const uint64_t useful_after = GetAll(db, 0, kKeys).useful;
   EXPECT_EQ(StatisticsOf(policy).Total().negatives, useful_after);
   useful += useful_after;
   EXPECT_EQ(GetRocksDBFilterStatistics().Total().negatives - before.negatives,
@@ -333,17 +284,16 @@ TEST(StatisticsRowsTest, ResetOfOnePolicyLeavesTheProcessAlone) {
 }
 
 TEST(StatisticsRowsTest, ThreadsThatEndedAreCounted) {
-  TempDir dir;
   const PolicyPtr policy = Deltabloom();
-  const auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
-  Load(db.get(), 0, kKeys);
+  TestDb db(policy);
+  db.Load(0, kKeys);
   constexpr int kThreads = 7;
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&db] {
       std::string value;
       for (int i = 0; i < kKeys; ++i) {
-        EXPECT_ROCKSDB_OK(db->Get({}, Key(2 * i), &value));
+        EXPECT_OK(db->Get({}, Key(2 * i), &value));
       }
     });
   }
@@ -353,15 +303,13 @@ TEST(StatisticsRowsTest, ThreadsThatEndedAreCounted) {
   EXPECT_EQ(row.negatives, 0u);
 }
 
-// Readers that outlive their policy count into what nobody can ask for but as
-// the sum of the process.
+// Readers that outlive their policy are counted in the sum of the process only.
 TEST(StatisticsRowsTest, DatabaseOutlivesTheHandle) {
-  TempDir dir;
   PolicyPtr policy = Deltabloom();
-  const auto db = Open(MakeOptions({policy, false, nullptr}), dir.Path("db"));
+  TestDb db(policy);
   policy.reset();
-  Load(db.get(), 0, kKeys);
-  const uint64_t useful = GetAll(db.get(), 0, kKeys).useful;
+  db.Load(0, kKeys);
+  const uint64_t useful = GetAll(db, 0, kKeys).useful;
   EXPECT_EQ(StatisticsOf(PolicyIn(db->GetOptions())).Total().negatives, useful);
 }
 

@@ -1,4 +1,4 @@
-// The statistics in words, and the advice that may be drawn from them.
+// The statistics as text, JSON and for Prometheus, and the advice from them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ RocksDBFilterRow Row(int level, const std::string& layout) {
   return row;
 }
 
-// A row of 10 million keys that absent keys met at that rate.
+// A row with lookups of absent keys that matched at this rate.
 RocksDBFilterRow Asked(int level, const std::string& layout, double keys,
                        double bits_per_key, double absent, double rate) {
   RocksDBFilterRow row = Row(level, layout);
@@ -125,7 +125,8 @@ TEST(StatisticsTextTest, FiguresOfARow) {
   EXPECT_EQ(RocksDBFilterRow().BitsPerKey(), 0);
 }
 
-// Levels 4, 5 and 6 of a tree that grows tenfold per level, asked alike.
+// Levels 4, 5 and 6 of a tree that grows tenfold per level, with the same
+// lookups.
 RocksDBFilterStatistics UniformTree(double absent_per_second,
                                     const char* layout = "compact") {
   RocksDBFilterStatistics statistics;
@@ -173,7 +174,7 @@ TEST(StatisticsAdviceTest, BitsPerLevel) {
               now / 3 - 1e6 * std::exp2(-(four - 0.2)), 0.01 * now);
 }
 
-// A bit more or less halves no rate there: one and a half do.
+// There it takes one and a half bits more to halve a rate.
 TEST(StatisticsAdviceTest, BitsOfBloomFiltersCountForLess) {
   for (const char* layout : {"local", "classic"}) {
     const auto advice = UniformTree(1e6, layout).Advice();
@@ -184,7 +185,7 @@ TEST(StatisticsAdviceTest, BitsOfBloomFiltersCountForLess) {
   }
 }
 
-// Nothing is said of what would not matter or is not known.
+// No advice about what would not matter or is not known.
 TEST(StatisticsAdviceTest, SilentWhereFiguresDoNotCarryIt) {
   EXPECT_TRUE(UniformTree(100).Advice().empty());  // less than a read a second
   RocksDBFilterStatistics few = UniformTree(1e6);
@@ -218,9 +219,9 @@ TEST(StatisticsAdviceTest, SilentAtTheOptimum) {
   EXPECT_TRUE(statistics.Advice().empty());
 }
 
-// A level that is hardly asked for absent keys can give bits away, the other
+// A level with few lookups of absent keys can give bits away, the other
 // takes no more than are of use.
-TEST(StatisticsAdviceTest, LevelThatIsNotAsked) {
+TEST(StatisticsAdviceTest, LevelWithFewLookups) {
   RocksDBFilterStatistics statistics;
   statistics.seconds = 100;
   statistics.rows = {Asked(5, "local", 1e6, 10, 1e9, 0.01),

@@ -1,10 +1,13 @@
-// Real databases in temporary folders, and what the tests count in them.
+// The fixture of all tests on RocksDB: policies, databases in temporary folders
+// that are filled with numbered keys, and lookups that are counted.
 #ifndef DELTABLOOM_TESTS_ROCKSDB_TEST_DB_H_
 #define DELTABLOOM_TESTS_ROCKSDB_TEST_DB_H_
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -21,27 +24,78 @@
 #include "deltabloom/rocksdb.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
+#include "rocksdb/env.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/options.h"
+#include "rocksdb/sst_file_writer.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
+#include "rocksdb/utilities/options_util.h"
 #include "rocksdb/version.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::testing {
 
-using PolicyPtr = std::shared_ptr<const rocksdb::FilterPolicy>;
+using rocksdb::BlockBasedTableOptions;
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::ColumnFamilyOptions;
+using rocksdb::Comparator;
+using rocksdb::ConfigOptions;
+using rocksdb::FilterPolicy;
+using rocksdb::Iterator;
+using rocksdb::Options;
+using rocksdb::ReadOptions;
+using rocksdb::Slice;
+using rocksdb::Status;
 
-#define ASSERT_ROCKSDB_OK(expression)                \
+using PolicyPtr = std::shared_ptr<const FilterPolicy>;
+
+#define ASSERT_OK(expression)                        \
   do {                                               \
     const rocksdb::Status status_ = (expression);    \
     ASSERT_TRUE(status_.ok()) << status_.ToString(); \
   } while (false)
-#define EXPECT_ROCKSDB_OK(expression)                \
+#define EXPECT_OK(expression)                        \
   do {                                               \
     const rocksdb::Status status_ = (expression);    \
     EXPECT_TRUE(status_.ok()) << status_.ToString(); \
   } while (false)
+#define ASSERT_ROCKSDB_OK ASSERT_OK
+#define EXPECT_ROCKSDB_OK EXPECT_OK
+#define EXPECT_CONTAINS(text, part) \
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, part, text)
+#define EXPECT_LACKS(text, part) \
+  EXPECT_PRED_FORMAT2(::testing::IsNotSubstring, part, text)
+
+// How often `text` contains `part`.
+inline int CountIn(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (size_t at = text.find(part); at != std::string::npos;
+       at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+// A logger whose lines a test can read.
+class LineLogger : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char* format, va_list arguments) override {
+    char line[1000];
+    std::vsnprintf(line, sizeof(line), format, arguments);
+    lines.push_back(line);
+  }
+  // The lines that contain `part`.
+  std::vector<std::string> Lines(const std::string& part) const {
+    std::vector<std::string> found;
+    for (const std::string& line : lines) {
+      if (line.find(part) != std::string::npos) found.push_back(line);
+    }
+    return found;
+  }
+  std::vector<std::string> lines;
+};
 
 inline PolicyPtr Deltabloom(
     double bits_per_key = 10,
@@ -55,16 +109,30 @@ inline PolicyPtr Deltabloom(
   return policy;
 }
 
-// As from an OPTIONS file or the command line of a tool.
-inline PolicyPtr PolicyFromString(const std::string& text) {
+// Creates a policy from text as an OPTIONS file or the command line of a tool
+// does.
+inline Status CreatePolicy(const std::string& text, PolicyPtr* policy) {
   std::string error;
   EXPECT_TRUE(RegisterRocksDB(&error)) << error;
+  policy->reset();
+  return FilterPolicy::CreateFromString(ConfigOptions(), text, policy);
+}
+
+inline PolicyPtr PolicyFromString(const std::string& text) {
   PolicyPtr policy;
-  const rocksdb::Status status = rocksdb::FilterPolicy::CreateFromString(
-      rocksdb::ConfigOptions(), text, &policy);
-  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_OK(CreatePolicy(text, &policy));
   EXPECT_NE(policy, nullptr) << text;
   return policy;
+}
+
+// Expects that `text` makes no policy, and an error of one line that contains
+// `answer`.
+inline void ExpectRefused(const std::string& text, const std::string& answer) {
+  PolicyPtr policy;
+  const Status status = CreatePolicy(text, &policy);
+  EXPECT_FALSE(status.ok()) << text;
+  EXPECT_CONTAINS(status.ToString(), answer) << text;
+  EXPECT_LACKS(status.ToString(), "\n");
 }
 
 // Every layout that a sealed filter can have.
@@ -87,8 +155,8 @@ inline PolicyPtr RocksDBRibbon(double bits_per_key = 10) {
   return PolicyPtr(rocksdb::NewRibbonFilterPolicy(bits_per_key, -1));
 }
 
-// A folder that goes away with its owner; in memory where there is room for
-// it, for RocksDB syncs every file.
+// A folder that is removed with its owner; in memory where possible, because
+// RocksDB syncs every file.
 class TempDir {
  public:
   TempDir() {
@@ -120,27 +188,35 @@ inline std::string Key(int i) {
 }
 inline std::string Value(const std::string& key) { return "value of " + key; }
 
+// Key(2 * i + odd) for i in [begin, end).
+inline std::vector<std::string> Keys(int begin, int end, int odd = 0) {
+  std::vector<std::string> keys;
+  for (int i = begin; i < end; ++i) keys.push_back(Key(2 * i + odd));
+  return keys;
+}
+
 // How a test database is laid out; the defaults are a full filter in an
 // uncompressed table.
+using Change = std::function<void(Options*, BlockBasedTableOptions*)>;
+
 struct DbConfig {
   PolicyPtr policy;
   bool partitioned = false;
-  std::function<void(rocksdb::Options*, rocksdb::BlockBasedTableOptions*)>
-      change;
+  Change change = nullptr;
 };
 
-inline rocksdb::Options MakeOptions(const DbConfig& config) {
-  rocksdb::Options options;
+inline Options MakeOptions(const DbConfig& config) {
+  Options options;
   options.create_if_missing = true;
   options.compression = rocksdb::kNoCompression;
   options.disable_auto_compactions = true;
   options.write_buffer_size = 4 << 20;
   options.statistics = rocksdb::CreateDBStatistics();
-  rocksdb::BlockBasedTableOptions table;
+  BlockBasedTableOptions table;
   table.filter_policy = config.policy;
   if (config.partitioned) {
     table.partition_filters = true;
-    table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+    table.index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
     table.metadata_block_size = 512;
   }
   if (config.change) config.change(&options, &table);
@@ -148,8 +224,8 @@ inline rocksdb::Options MakeOptions(const DbConfig& config) {
   return options;
 }
 
-// Where DB::Open and its kin leave a database: a raw pointer until RocksDB 10,
-// a unique_ptr from 11 on. Open(..., OpensInto(&db)) fills db with either.
+// The out parameter of DB::Open and its variants: a raw pointer until RocksDB
+// 10, a unique_ptr from 11 on. Open(..., OpensInto(&db)) fills db with either.
 class OpensInto {
  public:
   using Owner = std::unique_ptr<rocksdb::DB>;
@@ -170,24 +246,22 @@ class OpensInto {
 #endif
 };
 
-inline std::unique_ptr<rocksdb::DB> Open(const rocksdb::Options& options,
+inline std::unique_ptr<rocksdb::DB> Open(const Options& options,
                                          const std::string& path) {
   std::unique_ptr<rocksdb::DB> db;
-  const rocksdb::Status status =
-      rocksdb::DB::Open(options, path, OpensInto(&db));
+  const Status status = rocksdb::DB::Open(options, path, OpensInto(&db));
   EXPECT_TRUE(status.ok()) << status.ToString();
   return db;
 }
 
-inline PolicyPtr PolicyIn(const rocksdb::Options& options) {
-  return options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()
+inline PolicyPtr PolicyIn(const Options& options) {
+  return options.table_factory->GetOptions<BlockBasedTableOptions>()
       ->filter_policy;
 }
 
-inline std::string Option(const rocksdb::FilterPolicy& policy,
-                          const std::string& name) {
+inline std::string Option(const FilterPolicy& policy, const std::string& name) {
   std::string value;
-  EXPECT_ROCKSDB_OK(policy.GetOption(rocksdb::ConfigOptions(), name, &value));
+  EXPECT_OK(policy.GetOption(ConfigOptions(), name, &value));
   return value;
 }
 
@@ -195,17 +269,17 @@ inline std::string Option(const rocksdb::FilterPolicy& policy,
 inline void Load(rocksdb::DB* db, int begin, int end) {
   for (int i = begin; i < end; ++i) {
     const std::string key = Key(2 * i);
-    ASSERT_ROCKSDB_OK(db->Put({}, key, Value(key)));
+    ASSERT_OK(db->Put({}, key, Value(key)));
   }
-  ASSERT_ROCKSDB_OK(db->Flush({}));
+  ASSERT_OK(db->Flush({}));
 }
 
-// What lookups of Load()'s keys and of as many absent ones between them did.
+// The results of lookups of Load()'s keys and of as many absent keys between
+// them.
 struct Lookups {
   int missed = 0;  // stored keys not found, or found with another value
   int phantom = 0;
-  uint64_t useful = 0;         // absent keys that a filter turned away
-  uint64_t full_positive = 0;  // keys that a filter let through
+  uint64_t useful = 0;  // absent keys that a filter rejected
 };
 
 inline void ExpectNoneMissed(const Lookups& lookups) {
@@ -213,32 +287,43 @@ inline void ExpectNoneMissed(const Lookups& lookups) {
   EXPECT_EQ(lookups.phantom, 0);
 }
 
-// That filters were there and did their work: without one, useful is 0; a
-// filter that matches everything has useful 0, too.
+// Expects that filters rejected absent keys: without filters, and with filters
+// that match everything, useful is 0.
 inline void ExpectFiltered(const Lookups& lookups, int absent) {
   ExpectNoneMissed(lookups);
   EXPECT_GT(lookups.useful, static_cast<uint64_t>(absent) * 9 / 10);
 }
 
-inline Lookups GetAll(rocksdb::DB* db, int begin, int end) {
+// Expects that every key was found, without the help of a filter.
+inline void ExpectUnfiltered(const Lookups& lookups) {
+  ExpectNoneMissed(lookups);
+  EXPECT_EQ(lookups.useful, 0u);
+}
+
+// How lookups spell a key.
+using Spelling = std::function<std::string(const std::string& key)>;
+
+inline Lookups GetAll(rocksdb::DB* db, int begin, int end,
+                      const Spelling& spell = nullptr) {
   Lookups result;
   const auto statistics = db->GetOptions().statistics;
   statistics->Reset();
   std::string value;
+  const auto get = [&](const std::string& key) {
+    return db->Get({}, spell ? spell(key) : key, &value);
+  };
   for (int i = begin; i < end; ++i) {
     const std::string key = Key(2 * i);
-    const rocksdb::Status status = db->Get({}, key, &value);
-    if (!status.ok() || value != Value(key)) ++result.missed;
-    if (!db->Get({}, Key(2 * i + 1), &value).IsNotFound()) ++result.phantom;
+    if (!get(key).ok() || value != Value(key)) ++result.missed;
+    if (!get(Key(2 * i + 1)).IsNotFound()) ++result.phantom;
   }
   result.useful = statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL);
-  result.full_positive =
-      statistics->getTickerCount(rocksdb::BLOOM_FILTER_FULL_POSITIVE);
   return result;
 }
 
-// The same through MultiGet, in batches of 1 to 40 keys.
-inline Lookups MultiGetAll(rocksdb::DB* db, int begin, int end) {
+// The same through MultiGet, in batches of 2 to 40 keys.
+inline Lookups MultiGetAll(rocksdb::DB* db, int begin, int end,
+                           const Spelling& spell = nullptr) {
   Lookups result;
   const auto statistics = db->GetOptions().statistics;
   statistics->Reset();
@@ -250,11 +335,13 @@ inline Lookups MultiGetAll(rocksdb::DB* db, int begin, int end) {
       names.push_back(Key(2 * i + 1));
     }
     batch = batch % 20 + 1;
-    const std::vector<rocksdb::Slice> keys(names.begin(), names.end());
+    std::vector<std::string> spelt = names;
+    if (spell) std::transform(names.begin(), names.end(), spelt.begin(), spell);
+    const std::vector<Slice> keys(spelt.begin(), spelt.end());
     std::vector<rocksdb::PinnableSlice> values(keys.size());
-    std::vector<rocksdb::Status> statuses(keys.size());
+    std::vector<Status> statuses(keys.size());
     db->MultiGet({}, db->DefaultColumnFamily(), keys.size(), keys.data(),
-                 values.data(), statuses.data(), /*sorted_input=*/true);
+                 values.data(), statuses.data());
     for (size_t k = 0; k < keys.size(); ++k) {
       if (k % 2 == 0) {
         if (!statuses[k].ok() || values[k] != Value(names[k])) ++result.missed;
@@ -267,12 +354,146 @@ inline Lookups MultiGetAll(rocksdb::DB* db, int begin, int end) {
   return result;
 }
 
+// Writes a table that can be ingested.
+inline void WriteSst(const Options& options, const std::string& path,
+                     const std::vector<std::string>& keys,
+                     ColumnFamilyHandle* family = nullptr) {
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options, family);
+  ASSERT_OK(writer.Open(path));
+  for (const auto& key : keys) ASSERT_OK(writer.Put(key, Value(key)));
+  ASSERT_OK(writer.Finish());
+}
+
 inline std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
 }
+
+// A database in a folder of its own, which is opened by the constructor or by
+// Open, as often as a test likes.
+class TestDb {
+ public:
+  TestDb() = default;
+  explicit TestDb(const Options& options) { Open(options); }
+  explicit TestDb(PolicyPtr policy, bool partitioned = false,
+                  Change change = nullptr)
+      : TestDb(
+            MakeOptions({std::move(policy), partitioned, std::move(change)})) {}
+
+  // Closes the database if it is open.
+  Status TryOpen(const Options& options) {
+    Close();
+    options_ = options;
+    return rocksdb::DB::Open(options, path_, OpensInto(&db_));
+  }
+  void Open(const Options& options) { EXPECT_OK(TryOpen(options)); }
+  void Open(PolicyPtr policy) { Open(MakeOptions({std::move(policy)})); }
+  void Reopen() { Open(options_); }
+  void Close() { db_.reset(); }
+
+  rocksdb::DB* get() const { return db_.get(); }
+  rocksdb::DB* operator->() const { return db_.get(); }
+  operator rocksdb::DB*() const { return db_.get(); }
+  const Options& options() const { return options_; }
+  const std::string& path() const { return path_; }
+  // A path in the folder of the database's folder.
+  std::string Path(const std::string& name) const { return dir_.Path(name); }
+  std::string Log() const { return ReadFile(path_ + "/LOG"); }
+
+  void Put(const std::string& key, const std::string& value = "value",
+           ColumnFamilyHandle* family = nullptr) {
+    EXPECT_OK(db_->Put({},
+                       family == nullptr ? db_->DefaultColumnFamily() : family,
+                       key, value));
+  }
+  void Flush() { EXPECT_OK(db_->Flush({})); }
+  void Load(int begin, int end) { testing::Load(db_.get(), begin, end); }
+  void Compact() { EXPECT_OK(db_->CompactRange({}, nullptr, nullptr)); }
+  std::unique_ptr<Iterator> NewIterator(const ReadOptions& read = {}) const {
+    return std::unique_ptr<Iterator>(db_->NewIterator(read));
+  }
+  // Compacts, and rewrites the tables of the last level as well.
+  void Rewrite() {
+    rocksdb::CompactRangeOptions all;
+    all.bottommost_level_compaction =
+        rocksdb::BottommostLevelCompaction::kForce;
+    EXPECT_OK(db_->CompactRange(all, nullptr, nullptr));
+  }
+  ColumnFamilyHandle* NewFamily(const ColumnFamilyOptions& options,
+                                const std::string& name) {
+    ColumnFamilyHandle* family = nullptr;
+    EXPECT_OK(db_->CreateColumnFamily(options, name, &family));
+    return family;
+  }
+  void CloseFamily(ColumnFamilyHandle* family) {
+    EXPECT_OK(db_->DestroyColumnFamilyHandle(family));
+  }
+
+  void ExpectFiltered(int begin, int end, const Spelling& spell = nullptr) {
+    testing::ExpectFiltered(GetAll(db_.get(), begin, end, spell), end - begin);
+  }
+  void ExpectUnfiltered(int begin, int end, const Spelling& spell = nullptr) {
+    testing::ExpectUnfiltered(GetAll(db_.get(), begin, end, spell));
+  }
+  uint64_t Ticker(uint32_t ticker) const {
+    return options_.statistics->getTickerCount(ticker);
+  }
+  // Seeks to a prefix that a filter rejected.
+  uint64_t FilteredSeeks() const {
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 803
+    return Ticker(rocksdb::LAST_LEVEL_SEEK_FILTERED) +
+           Ticker(rocksdb::NON_LAST_LEVEL_SEEK_FILTERED);
+#else
+    return Ticker(rocksdb::BLOOM_FILTER_PREFIX_USEFUL);
+#endif
+  }
+  rocksdb::TablePropertiesCollection Tables() const {
+    rocksdb::TablePropertiesCollection tables;
+    EXPECT_OK(db_->GetPropertiesOfAllTables(&tables));
+    return tables;
+  }
+
+  // What the policy in use has for an option.
+  std::string Option(const std::string& name) const {
+    return testing::Option(*PolicyIn(db_->GetOptions()), name);
+  }
+  // SetOptions on a field of the policy by its whole name.
+  Status SetField(const std::string& name, const std::string& value) {
+    return db_->SetOptions(
+        {{"table_factory.filter_policy.deltabloom." + name, value}});
+  }
+  // SetOptions on the policy within the braces of the table factory.
+  Status SetPolicy(const std::string& text) {
+    return db_->SetOptions(
+        {{"block_based_table_factory", "{filter_policy=" + text + "}"}});
+  }
+  // What a program that loads the OPTIONS file opens the database with; with
+  // statistics, which no OPTIONS file has.
+  Options Loaded(bool strict = true) const {
+    ConfigOptions config;
+    config.ignore_unknown_options = !strict;
+    config.ignore_unsupported_options = !strict;
+    rocksdb::DBOptions db;
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    EXPECT_OK(rocksdb::LoadLatestOptions(config, path_, &db, &families));
+    if (strict) {
+      EXPECT_OK(
+          rocksdb::CheckOptionsCompatibility(config, path_, db, families));
+    }
+    Options loaded(db, families.at(0).options);
+    EXPECT_NE(PolicyIn(loaded), nullptr);
+    loaded.statistics = rocksdb::CreateDBStatistics();
+    return loaded;
+  }
+
+ private:
+  TempDir dir_;
+  const std::string path_ = dir_.Path("db");
+  Options options_;
+  std::unique_ptr<rocksdb::DB> db_;
+};
 
 }  // namespace deltabloom::testing
 

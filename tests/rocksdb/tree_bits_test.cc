@@ -1,5 +1,5 @@
-// What tables get, in trees that are told as events: no database, so many
-// shapes.
+// The bits per key of tables in trees of many shapes, which are reported as
+// events, without a database.
 #include "engines/rocksdb/levels/tree_bits.h"
 
 #include <gtest/gtest.h>
@@ -20,142 +20,267 @@ const RateCurve& Curve(Layout layout = Layout::kCompact) {
   return CurveOf(layout).curve;
 }
 
-// A leveled tree of `levels` levels below level 0, each `ratio` times the one
-// above, which is rewritten for as long as it takes to be steady. Every table
-// is written for its level and stays there, but for the part of the last level
-// that is written for the level above and moved.
-class SteadyTree {
- public:
-  SteadyTree(int levels, double ratio, double asked, Layout layout)
-      : levels_(levels), ratio_(ratio), asked_(asked), layout_(layout) {}
+// A leveled tree without a database: flushes, compactions, and a backlog if
+// compactions are slower than flushes. It reports its changes to a TreeBits and
+// gives its tables the bits per key that TreeBits returns.
+struct SimulatedPlan {
+  double asked = 10;
+  double ratio = 4;
+  double flush_keys = 1000;
+  double base_keys = 2500;
+  double file_keys = 2000;
+  double level0_files = 4;  // that start a compaction
+  double stop_files = 36;   // of level 0, at which flushes wait
+  // Keys that compactions write for each key that is flushed.
+  double speed = 100;
+  // Number of distinct keys, any of which may be flushed. 0: each key once.
+  double universe = 0;
+  // Whether the limits of compactions are known.
+  bool limits_known = true;
+  Layout layout = Layout::kCompact;
+};
 
-  void Rewrite(bool moved_to_last) {
-    // From below, as compactions would have filled it.
-    for (int level = levels_; level >= 1; --level) {
-      const bool last = level == levels_;
-      NewTable table;
-      table.level = last && moved_to_last ? level - 1 : level;
-      table.bottommost = last;
-      Replace(level, SizeOf(level), table);
+class SimulatedTree {
+ public:
+  explicit SimulatedTree(const SimulatedPlan& plan)
+      : plan_(plan), curve_(CurveOf(plan.layout).curve) {
+    if (!plan.limits_known) return;
+    tree_.SetLimits({plan.level0_files, plan.base_keys, plan.ratio, false});
+  }
+
+  void Flush() {
+    while (levels_[0].size() >= static_cast<size_t>(plan_.stop_files)) {
+      if (!CompactOnce()) break;
     }
-    for (int i = 0; i < 4; ++i) {
-      Flush();
-      tree_.SetTree(live_);
+    const double keys = Distinct({plan_.flush_keys}, 1);
+    const Table table = Write(keys, 0, 1, NewTable());
+    tree_.Flushed(static_cast<uint64_t>(keys));
+    levels_[0].push_back(table);
+    tree_.Edit({}, {{table.number, 0, 0}});
+    most_ = std::max(most_, tree_.AverageBits());
+    credit_ = std::min(credit_ + plan_.speed * plan_.flush_keys, 1e6);
+    while (credit_ > 0 && CompactOnce()) {
+    }
+  }
+  // Keys that compactions write from now on for each key that is flushed.
+  void SetSpeed(double speed) { plan_.speed = speed; }
+  // Compacts until no compaction is due.
+  void Settle() {
+    while (CompactOnce()) {
     }
   }
 
-  TreeBits& tree() { return tree_; }
-  double asked() const { return asked_; }
+  const TreeBits& tree() const { return tree_; }
+  // The highest average that there was at any time.
+  double MostBits() const { return most_; }
+  size_t Level0Files() const { return levels_.at(0).size(); }
 
   Allocation Ours() const {
     Allocation ours;
     for (const TreeRun& run : tree_.Runs()) {
-      ours.rates += Curve(layout_).At(run.filter_bits / run.keys).rate;
+      ours.rates += curve_.At(run.filter_bits / run.keys).rate;
       ours.bits += run.filter_bits;
       ours.keys += run.keys;
     }
     return ours;
   }
   Allocation Best(double bits_per_key) const {
-    std::vector<SortedRun> runs;
-    for (const TreeRun& run : tree_.Runs()) runs.push_back({run.keys, 1});
-    return AllocateBits(Curve(layout_), runs, bits_per_key);
+    return AllocateBits(curve_, SortedRuns(), bits_per_key);
+  }
+  Allocation Uniform(double bits_per_key) const {
+    return UniformBits(curve_, SortedRuns(), bits_per_key);
   }
 
  private:
-  static constexpr uint64_t kFlushKeys = 1000;
+  struct Table {
+    uint64_t number;
+    double begin, end;  // of the key space, which is 0 to 1
+    double keys;
+  };
+  using Tables = std::vector<Table>;
 
-  uint64_t SizeOf(int level) const {
-    return static_cast<uint64_t>(4 * kFlushKeys * std::pow(ratio_, level - 1));
+  std::vector<SortedRun> SortedRuns() const {
+    std::vector<SortedRun> runs;
+    for (const auto& run : tree_.Runs()) runs.push_back({run.keys, 1});
+    return runs;
   }
 
-  void Replace(int level, uint64_t keys, const NewTable& table) {
-    // In four parts, each a compaction of its own.
-    for (uint64_t part = 0; part < 4; ++part) {
-      const uint64_t slot = static_cast<uint64_t>(level) * 4 + part;
-      if (slots_.size() <= slot) slots_.resize(slot + 1, 0);
-      const uint64_t old = slots_[slot];
-      slots_[slot] = Write(keys / 4, table);
-      live_.erase(std::remove_if(
-                      live_.begin(), live_.end(),
-                      [old](const LiveTable& one) { return one.file == old; }),
-                  live_.end());
-      if (table.level != level) {
-        live_.push_back({slots_[slot], table.level, 0});
-        tree_.SetTree(live_);
-        live_.back().level = level;
-      } else {
-        live_.push_back({slots_[slot], level, 0});
+  static double KeysOf(const Tables& tables) {
+    double keys = 0;
+    for (const Table& table : tables) keys += table.keys;
+    return keys;
+  }
+  static bool Overlap(const Table& a, const Table& b) {
+    return a.begin < b.end && b.begin < a.end;
+  }
+
+  // Of several draws from the keys of a part of the key space.
+  double Distinct(const std::vector<double>& draws, double part) const {
+    double sum = 0;
+    double missed = 1;
+    for (const double keys : draws) {
+      sum += keys;
+      if (plan_.universe > 0) {
+        missed *= 1 - std::min(keys / (plan_.universe * part), 1.0);
       }
-      tree_.SetTree(live_);
-      if (old != 0) tree_.Forget(old);
     }
+    return plan_.universe > 0 ? plan_.universe * part * (1 - missed) : sum;
   }
 
-  void Flush() {
-    // At most four files of level 0.
-    std::vector<uint64_t> flushed;
-    for (const LiveTable& one : live_) {
-      if (one.level == 0) flushed.push_back(one.file);
-    }
-    if (flushed.size() == 4) {
-      live_.erase(
-          std::remove_if(live_.begin(), live_.end(),
-                         [](const LiveTable& one) { return one.level == 0; }),
-          live_.end());
-      tree_.SetTree(live_);
-    }
-    live_.push_back({Write(kFlushKeys, NewTable()), 0, 0});
-    tree_.Flushed(kFlushKeys);
-  }
-
-  uint64_t Write(uint64_t keys, const NewTable& table) {
-    tree_.SetTarget(asked_);
-    const double bits = tree_.BitsFor(table, Curve(layout_)).bits_per_key;
+  Table Write(double keys, double begin, double end, const NewTable& table) {
+    tree_.SetTarget(plan_.asked);
+    const auto whole = static_cast<uint64_t>(keys);
     TableFacts facts;
-    facts.keys = keys;
-    facts.filter_bits = bits * static_cast<double>(keys);
+    facts.keys = whole;
+    facts.filter_bits =
+        tree_.BitsFor(table, curve_).bits_per_key * static_cast<double>(whole);
     facts.origin = table.bottommost ? kBottommost : table.level;
     tree_.Learn(++number_, facts);
-    return number_;
+    return {number_, begin, end, static_cast<double>(whole)};
   }
 
-  int levels_;
-  double ratio_;
-  double asked_;
-  Layout layout_;
+  bool CompactOnce() {
+    int from = -1;
+    double worst = 1;
+    double limit = plan_.base_keys;
+    for (auto& [level, tables] : levels_) {
+      double score = static_cast<double>(tables.size()) / plan_.level0_files;
+      if (level > 0) {
+        score = KeysOf(tables) / limit;
+        limit *= plan_.ratio;
+      }
+      if (score < worst) continue;
+      worst = score;
+      from = level;
+    }
+    if (from < 0) return false;
+    Compact(from);
+    most_ = std::max(most_, tree_.AverageBits());
+    return true;
+  }
+
+  void Compact(int from) {
+    Tables& upper = levels_[from];
+    Tables& lower = levels_[from + 1];
+    Tables above = upper;
+    if (from > 0) above = {upper[cursors_[from]++ % upper.size()]};
+    Table range = above[0];
+    Tables below;
+    for (const Table& table : lower) {
+      if (!Overlap(table, range)) continue;
+      below.push_back(table);
+    }
+    std::vector<uint64_t> removed;
+    const auto remove = [&removed](const Tables& gone, Tables* tables) {
+      for (const Table& table : gone) {
+        removed.push_back(table.number);
+        const auto is_it = [&table](const Table& one) {
+          return one.number == table.number;
+        };
+        tables->erase(std::find_if(tables->begin(), tables->end(), is_it));
+      }
+    };
+    std::vector<LiveTable> added;
+    remove(above, &upper);
+    Tables written;
+    if (from > 0 && below.empty()) {  // moved
+      written = above;
+    } else {
+      remove(below, &lower);
+      for (const Table& table : below) {
+        range.begin = std::min(range.begin, table.begin);
+        range.end = std::max(range.end, table.end);
+      }
+      written = Merge(from, above, below, range);
+    }
+    for (const Table& table : written) {
+      lower.push_back(table);
+      added.push_back({table.number, from + 1, 0});
+    }
+    tree_.Edit(removed, added);
+  }
+
+  Tables Merge(int from, const Tables& above, const Tables& below,
+               const Table& range) {
+    std::vector<double> draws;
+    if (!below.empty()) draws.push_back(KeysOf(below));
+    if (from > 0) draws.push_back(KeysOf(above));
+    if (from == 0) {
+      for (const Table& table : above) draws.push_back(table.keys);
+    }
+    const double keys = Distinct(draws, range.end - range.begin);
+    NewTable table;
+    table.level = from + 1;
+    table.bottommost = true;
+    for (const auto& [level, tables] : levels_) {
+      if (level <= from + 1) continue;
+      for (const Table& one : tables) {
+        if (Overlap(one, range)) table.bottommost = false;
+      }
+    }
+    table.keys_from_above = KeysOf(above);
+    table.keys_read = table.keys_from_above + KeysOf(below);
+    const double parts = std::ceil(keys / plan_.file_keys);
+    const double width = (range.end - range.begin) / parts;
+    Tables written;
+    for (double part = 0; part < parts; ++part) {
+      const double begin = range.begin + part * width;
+      written.push_back(Write(keys / parts, begin, begin + width, table));
+    }
+    credit_ -= keys;
+    return written;
+  }
+
+  SimulatedPlan plan_;
+  const RateCurve& curve_;
   TreeBits tree_;
-  std::vector<LiveTable> live_;
-  std::vector<uint64_t> slots_;
+  std::map<int, Tables> levels_ = {{0, {}}};
+  std::map<int, size_t> cursors_;
   uint64_t number_ = 0;
+  double credit_ = 0;
+  double most_ = 0;
 };
 
-TEST(TreeBitsTest, SteadyTreesGetTheGainAtTheBytesAsked) {
+// The average of a tree over 100 flushes: bits per key, and the part of the
+// best gain.
+struct SteadyState {
+  explicit SteadyState(SimulatedTree* tree) {
+    for (int i = 0; i < 100; ++i) {
+      tree->Flush();
+      const Allocation now = tree->Ours();
+      bits += now.bits / now.keys / 100;
+      gain += tree->Best(now.bits / now.keys).rates / now.rates / 100;
+    }
+  }
+  double bits = 0;
+  double gain = 0;
+};
+
+TEST(TreeBitsTest, SteadyTreesGetTheGainAtTheBitsOfTheOption) {
   for (const Layout layout :
        {Layout::kCompact, Layout::kLocal, Layout::kAuto, Layout::kClassic}) {
     for (const double ratio : {4.0, 10.0}) {
-      for (const int levels : {2, 4}) {
-        for (const double asked : {5.0, 10.0, 16.0}) {
-          for (const bool moved : {false, true}) {
-            SteadyTree tree(levels, ratio, asked, layout);
-            for (int i = 0; i < 8; ++i) tree.Rewrite(moved && levels > 1);
-            const Allocation ours = tree.Ours();
-            const Allocation best = tree.Best(ours.bits / ours.keys);
-            SCOPED_TRACE(testing::Message()
-                         << LayoutName(layout) << " T " << ratio << ", "
-                         << levels << " levels, " << asked << " bits"
-                         << (moved ? ", moved" : ""));
-            EXPECT_NEAR(ours.bits / ours.keys, asked, asked * 0.05);
-            EXPECT_LT(ours.rates, best.rates / 0.8);
-          }
-        }
+      for (const double asked : {5.0, 10.0, 16.0}) {
+        SimulatedPlan plan;
+        plan.layout = layout;
+        plan.ratio = ratio;
+        plan.asked = asked;
+        plan.universe = 60'000;
+        SimulatedTree tree(plan);
+        for (int i = 0; i < 100; ++i) tree.Flush();
+        const SteadyState steady(&tree);
+        SCOPED_TRACE(testing::Message() << LayoutName(layout) << " T " << ratio
+                                        << ", " << asked << " bits");
+        EXPECT_NEAR(steady.bits, asked, asked * 0.05);
+        // Few bits leave less to choose.
+        EXPECT_GT(steady.gain, asked < 10 ? 0.65 : 0.8);
       }
     }
   }
 }
 
 // Flushes that are moved to the last level without being rewritten.
-TEST(TreeBitsTest, SequentialLoadGetsWhatWasAsked) {
+TEST(TreeBitsTest, SequentialLoadGetsTheBitsOfTheOption) {
   TreeBits tree;
   std::vector<LiveTable> live;
   double bits = 0;
@@ -178,7 +303,7 @@ TEST(TreeBitsTest, SequentialLoadGetsWhatWasAsked) {
   }
 }
 
-// All keys are there and have what was asked, when levels comes to them.
+// All keys are there, with the bits of the option, when levels is switched on.
 TEST(TreeBitsTest, AnOldDatabaseNeverTakesMuchMore) {
   TreeBits tree;
   std::vector<LiveTable> live;
@@ -377,6 +502,71 @@ TEST(TreeBitsTest, RandomEventsGiveLegalBits) {
       ASSERT_NEAR(keys, tree.keys(), keys * 1e-9 + 1);
     }
   }
+}
+
+// Writes that outrun compactions, which then catch up: what upper levels held
+// meanwhile has taken nothing from the last, and never were more bytes spent
+// than may be.
+//
+// Of the gains afterwards one case may be low: that of a level which has just
+// begun, whose tables were written as the last run and moved there, has 0.79.
+TEST(TreeBitsBurstTest, ABurstKeepsTheBitsOfTheOptionAndIsNotWorseThanUniform) {
+  double gains = 0;
+  for (const double ratio : {4.0, 10.0}) {
+    for (const double universe : {0.0, 60'000.0}) {
+      for (const double speed : {1.0, 2.0, 4.0}) {
+        SimulatedPlan plan;
+        plan.ratio = ratio;
+        plan.universe = universe;
+        plan.speed = speed;
+        SimulatedTree tree(plan);
+        size_t files = 0;
+        for (int i = 0; i < 150; ++i) {
+          tree.Flush();
+          files = std::max(files, tree.Level0Files());
+        }
+        tree.Settle();
+        SCOPED_TRACE(testing::Message()
+                     << "T " << ratio << ", " << universe << " keys, speed "
+                     << speed << ", " << files << " files in level 0");
+        EXPECT_GE(files, 8u);
+        const Allocation ours = tree.Ours();
+        EXPECT_NEAR(ours.bits / ours.keys, 10, 0.5);
+        EXPECT_LE(tree.MostBits(), 10.5);
+        EXPECT_LE(ours.rates, tree.Uniform(10).rates);
+
+        // Once compactions keep up, the gain of a steady tree.
+        tree.SetSpeed(100);
+        for (int i = 0; i < 100; ++i) tree.Flush();
+        const SteadyState steady(&tree);
+        EXPECT_NEAR(steady.bits, 10, 0.3);
+        EXPECT_GT(steady.gain, 0.75);
+        gains += steady.gain / 12;
+      }
+    }
+  }
+  EXPECT_GT(gains, 0.88);
+}
+
+// The same where nothing is known of what compactions aim at: what the limits
+// are worth, and that the simulation shows it.
+TEST(TreeBitsBurstTest, WithoutLimitsABurstTakesFromTheLastLevel) {
+  double rates[2] = {0, 0};
+  double bits[2] = {0, 0};
+  for (const bool known : {false, true}) {
+    SimulatedPlan plan;
+    plan.universe = 60'000;
+    plan.speed = 2;
+    plan.limits_known = known;
+    SimulatedTree tree(plan);
+    for (int i = 0; i < 137; ++i) tree.Flush();
+    tree.Settle();
+    rates[known] = tree.Ours().rates / tree.Uniform(10).rates;
+    bits[known] = tree.Ours().bits / tree.Ours().keys;
+  }
+  EXPECT_GT(rates[0], 1.2);
+  EXPECT_LT(rates[1], 1);
+  EXPECT_LT(bits[0], bits[1] - 0.2);
 }
 
 }  // namespace

@@ -1,10 +1,15 @@
-// Prints which librocksdb is in the process.
+// Prints which librocksdb is in the process. NO_ROCKSDB: none is linked into the
+// program.
 #include <link.h>
 
 #include <cstdio>
 #include <cstring>
 
+#ifdef NO_ROCKSDB
+extern "C" const char deltabloom_test_mark[] = "none";
+#else
 extern "C" const char deltabloom_test_mark[];
+#endif
 
 int main() {
   dl_iterate_phdr(

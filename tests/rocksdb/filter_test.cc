@@ -1,0 +1,556 @@
+// Builders and readers of filters, without a database: what RocksDB may call,
+// and what docs/format.md requires of bytes of every kind.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "engines/rocksdb/policy/bits_builder.h"
+#include "engines/rocksdb/policy/bits_reader.h"
+#include "engines/rocksdb/policy/filter_size.h"
+#include "table/framing.h"
+#include "tests/rocksdb/filters.h"
+#include "util/rates/layout_rates.h"
+
+namespace deltabloom::testing {
+namespace {
+
+using internal::BitsBuilder;
+using internal::BuilderSettings;
+using internal::FilterBits;
+using internal::LayoutRow;
+
+constexpr uint64_t kFraming = internal::kSealedFramingSize;
+
+class BuilderTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  static BuilderSettings Settings() {
+    BuilderSettings settings;
+    settings.layout = internal::FindLayoutOfName(GetParam());
+    settings.millibits_per_key = 10000;
+    return settings;
+  }
+  static BuilderSettings DetectCorruption() {
+    BuilderSettings settings = Settings();
+    settings.detect_corruption = true;
+    return settings;
+  }
+
+  // The filter of these keys, in owner_.
+  Slice Build(BitsBuilder* builder, const std::vector<std::string>& keys,
+              Status* status = nullptr) {
+    for (const std::string& key : keys) builder->AddKey(key);
+    return builder->Finish(&owner_, status);
+  }
+
+  static int MatchesOf(const Slice& filter,
+                       const std::vector<std::string>& keys) {
+    const std::unique_ptr<rocksdb::FilterBitsReader> reader(
+        internal::NewSealedBitsReader(filter, {}));
+    return Matches(reader.get(), keys);
+  }
+
+  // How many of the absent keys match; fails unless all of the others do.
+  static int FalsePositives(const Slice& filter, int begin, int end) {
+    EXPECT_EQ(MatchesOf(filter, Keys(begin, end)), end - begin);
+    return MatchesOf(filter, Keys(begin, end, 1));
+  }
+
+  // The rate of the filter's shape.
+  static double RateOf(const Slice& filter, uint64_t keys) {
+    internal::ParsedFilter parsed;
+    EXPECT_EQ(internal::ParseSealed({filter.data(), filter.size()},
+                                    internal::ActiveCpu(), &parsed, nullptr),
+              internal::FilterKind::kFilter);
+    return internal::FindLayoutOfLastByte(
+               static_cast<uint8_t>(filter[filter.size() - 1]),
+               Hash::kMurmurHash2)
+        ->rate(parsed.shape, keys);
+  }
+
+  std::unique_ptr<const char[]> owner_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Layouts, BuilderTest,
+                         ::testing::ValuesIn(LayoutNames()));
+
+TEST_P(BuilderTest, OneObjectFinishesManyPartitions) {
+  BitsBuilder builder(Settings());
+  int begin = 0;
+  for (const int size : {1000, 1, 0, 5000, 2}) {
+    for (const auto& key : Keys(begin, begin + size)) builder.AddKey(key);
+    EXPECT_EQ(builder.EstimateEntriesAdded(), static_cast<size_t>(size));
+    Status status = Status::Aborted();
+    const Slice filter = builder.Finish(&owner_, &status);
+    ASSERT_OK(status);
+    ASSERT_OK(builder.MaybePostVerify(filter));
+    EXPECT_EQ(builder.EstimateEntriesAdded(), 0u);
+    EXPECT_EQ(filter.data(), owner_.get());
+    // 10 bits per key, and some layouts have a least size.
+    EXPECT_LE(filter.size(), static_cast<size_t>(size) * 10 / 8 + 300);
+    // 1 % expected.
+    EXPECT_LE(FalsePositives(filter, begin, begin + size), size / 20 + 1);
+    // The keys of earlier filters must be gone.
+    EXPECT_LE(MatchesOf(filter, Keys(0, begin)), begin / 20);
+    begin += size;
+  }
+}
+
+// Every size that the builder returns counts the optional field.
+TEST_P(BuilderTest, PayloadCheckTakesEightBytesAndSeesAFlippedBit) {
+  size_t sizes[2] = {};
+  for (bool check : {false, true}) {
+    BuilderSettings settings = Settings();
+    settings.seal.payload_check = check;
+    BitsBuilder builder(settings);
+    const Slice filter = Build(&builder, Keys(0, 1000));
+    sizes[check] = filter.size();
+    EXPECT_EQ(builder.CalculateSpace(1000), filter.size());
+    EXPECT_GE(builder.ApproximateNumEntries(filter.size()), 1000u);
+    EXPECT_LT(builder.ApproximateNumEntries(filter.size() - 1), 1000u);
+    EXPECT_TRUE(builder.MaybePostVerify(filter).ok());
+    std::string flipped = filter.ToString();
+    flipped[100] = static_cast<char>(flipped[100] ^ 1);
+    EXPECT_EQ(MatchesOf(flipped, Keys(0, 1000, 1)) == 1000, check);
+  }
+  EXPECT_EQ(sizes[1], sizes[0] + 8);
+}
+
+TEST_P(BuilderTest, WithoutKeysMatchesNothing) {
+  BitsBuilder builder(Settings());
+  const Slice filter = builder.Finish(&owner_);
+  EXPECT_EQ(filter.size(), kFraming);
+  EXPECT_EQ(MatchesOf(filter, {"key", ""}), 0);
+}
+
+TEST_P(BuilderTest, DropsAdjacentDuplicates) {
+  BitsBuilder once(Settings());
+  BitsBuilder repeated(Settings());
+  for (int i = 0; i < 100; ++i) {
+    once.AddKey(Key(i));
+    for (int k = 0; k <= i % 4; ++k) repeated.AddKey(Key(i));
+  }
+  EXPECT_EQ(repeated.EstimateEntriesAdded(), 100u);
+  std::unique_ptr<const char[]> other_owner;
+  EXPECT_EQ(once.Finish(&owner_), repeated.Finish(&other_owner));
+  // A repetition across Finish is a key of the next filter.
+  repeated.AddKey(Key(99));
+  EXPECT_EQ(repeated.EstimateEntriesAdded(), 1u);
+}
+
+// Call by call: a key that AddKeyAndAlt leaves out must be in through another
+// call.
+TEST_P(BuilderTest, AddKeyAndAltDropsNeighbours) {
+  BitsBuilder builder(Settings());
+  struct Call {
+    const char* key;
+    const char* alt;  // null: AddKey
+    size_t entries;   // afterwards
+  };
+  for (const Call& call : std::initializer_list<Call>{
+           {"a", nullptr, 1},
+           {"b", "a", 2},      // the alt is the key before
+           {"c", "c", 3},      // each other
+           {"ca", "c", 4},     // the alt before
+           {"ca", "d", 5},     // the key before
+           {"d", "e", 6},      // the key is the alt before
+           {"d", nullptr, 6},  // the key before
+           {"e", nullptr, 7},  // not compared with the alt before
+           {"f", "g", 9},
+       }) {
+    if (call.alt == nullptr) {
+      builder.AddKey(call.key);
+    } else {
+      builder.AddKeyAndAlt(call.key, call.alt);
+    }
+    EXPECT_EQ(builder.EstimateEntriesAdded(), call.entries) << call.key;
+  }
+  EXPECT_EQ(MatchesOf(builder.Finish(&owner_),
+                      {"a", "b", "c", "ca", "d", "e", "f", "g"}),
+            8);
+}
+
+TEST_P(BuilderTest, KeysOfAnyBytesAndLength) {
+  std::vector<std::string> keys = {"", std::string(1, '\0'),
+                                   std::string(100'000, '\xff')};
+  for (int byte = 0; byte < 256; ++byte) {
+    for (size_t size = 1; size < 40; ++size) {
+      keys.push_back(std::string(size, static_cast<char>(byte)));
+    }
+  }
+  BitsBuilder builder(Settings());
+  EXPECT_EQ(MatchesOf(Build(&builder, keys), keys),
+            static_cast<int>(keys.size()));
+}
+
+TEST_P(BuilderTest, ApproximateNumEntriesFits) {
+  BitsBuilder builder(Settings());
+  for (const size_t bytes :
+       {0u, 1u, 15u, 16u, 17u, 100u, 512u, 4096u, 1u << 20}) {
+    const size_t entries = builder.ApproximateNumEntries(bytes);
+    if (entries > 0) {
+      EXPECT_LE(builder.CalculateSpace(entries), bytes);
+    }
+    EXPECT_GT(builder.CalculateSpace(entries + 1), bytes);
+  }
+  // Sized right, not merely small.
+  EXPECT_GT(builder.ApproximateNumEntries(4096), 3000u);
+  // Above every size: still fits the 32 bits that RocksDB keeps.
+  EXPECT_LE(builder.ApproximateNumEntries(~size_t{0}), 0xffffffffu);
+  EXPECT_GT(builder.ApproximateNumEntries(~size_t{0}), 0x7fffffffu);
+  for (const uint32_t millibits : {500u, 1'000'000u}) {
+    BuilderSettings settings = Settings();
+    settings.millibits_per_key = millibits;
+    const size_t entries = BitsBuilder(settings).ApproximateNumEntries(4096);
+    EXPECT_GT(entries, 0u);
+    EXPECT_LE(entries, 0xffffffffu);
+  }
+}
+
+TEST_P(BuilderTest, EstimatedRateFallsWithBytes) {
+  BitsBuilder builder(Settings());
+  EXPECT_EQ(builder.EstimatedFpRate(0, 0), 0);
+  EXPECT_EQ(builder.EstimatedFpRate(1, 16), 1);
+  EXPECT_EQ(builder.EstimatedFpRate(1000, 1250 + 16),
+            RateForMillibits(Settings().layout, 1000, 10000));
+  EXPECT_LT(builder.EstimatedFpRate(1000, 2000), 0.001);
+  EXPECT_GT(builder.EstimatedFpRate(1000, 100), 0.5);
+  EXPECT_LT(builder.EstimatedFpRate(1000, 1000000), 0.001);
+}
+
+// A builder in which a test can flip a bit of a hash.
+class DamagedBuilder : public BitsBuilder {
+ public:
+  using BitsBuilder::BitsBuilder;
+  void FlipHash() {
+    const auto flip = [](const auto* hashes, size_t n) {
+      auto& hash = const_cast<
+          std::remove_const_t<std::remove_reference_t<decltype(*hashes)>>&>(
+          hashes[n / 2]);
+      hash ^= 0x100;
+    };
+    if (hashes_.hash_size() == 4) {
+      hashes_.ForEachChunk<uint32_t>(flip);
+    } else {
+      hashes_.ForEachChunk<uint64_t>(flip);
+    }
+  }
+};
+
+TEST_P(BuilderTest, DetectsFlippedHash) {
+  DamagedBuilder builder(DetectCorruption());
+  for (const auto& key : Keys(0, 100)) builder.AddKey(key);
+  builder.FlipHash();
+  Status status;
+  const Slice filter = builder.Finish(&owner_, &status);
+  EXPECT_TRUE(status.IsCorruption()) << status.ToString();
+  // A caller that ignores the status loses nothing.
+  FalsePositives(filter, 0, 100);
+  // The next filter is sound again.
+  const Slice sound = Build(&builder, Keys(0, 100), &status);
+  ASSERT_OK(status);
+  EXPECT_OK(builder.MaybePostVerify(sound));
+}
+
+TEST_P(BuilderTest, DetectsFlippedByte) {
+  BitsBuilder builder(DetectCorruption());
+  const Slice first = Build(&builder, Keys(0, 1000));
+  const std::string sound = first.ToString();
+  EXPECT_OK(builder.MaybePostVerify(first));
+  // In the payload, and in each byte of the trailer.
+  std::vector<size_t> places = {sound.size() / 2};
+  for (size_t i = 1; i <= kFraming; ++i) places.push_back(sound.size() - i);
+  for (const size_t place : places) {
+    ASSERT_EQ(Build(&builder, Keys(0, 1000)).ToString(), sound);
+    std::string damaged = sound;
+    damaged[place] = static_cast<char>(~damaged[place]);
+    EXPECT_TRUE(builder.MaybePostVerify(damaged).IsCorruption()) << place;
+  }
+}
+
+TEST_P(BuilderTest, VerifiesEmptyFilter) {
+  BitsBuilder builder(DetectCorruption());
+  const std::string empty = builder.Finish(&owner_).ToString();
+  EXPECT_OK(builder.MaybePostVerify(empty));
+  Build(&builder, Keys(0, 10));
+  EXPECT_TRUE(builder.MaybePostVerify(empty).IsCorruption());
+}
+
+TEST_P(BuilderTest, RoundedSizesKeepTheirAverage) {
+  BuilderSettings settings = Settings();
+  settings.optimize_for_memory = true;
+  BitsBuilder builder(settings);
+  double rounded_rate = 0;
+  double planned_rate = 0;
+  int filters = 0;
+  for (int keys = 500; keys < 5000; keys += 37, ++filters) {
+    const Slice filter = Build(&builder, Keys(0, keys));
+    rounded_rate += RateOf(filter, static_cast<uint64_t>(keys));
+    planned_rate +=
+        RateForMillibits(settings.layout, static_cast<uint64_t>(keys), 10000);
+    EXPECT_LE(FalsePositives(filter, 0, keys), keys / 10);
+  }
+  EXPECT_NEAR(rounded_rate / filters, planned_rate / filters,
+              0.02 * planned_rate / filters);
+  EXPECT_NEAR(
+      static_cast<double>(settings.tally->rounding_balance) / 4294967296.0,
+      rounded_rate - planned_rate, 1e-6);
+}
+
+uint64_t AllocatedSize(const LayoutRow& layout, uint64_t keys,
+                       const std::atomic<int64_t>* balance) {
+  return internal::AllocateFilter(layout, keys, 10'000, kFraming, kUnlimited,
+                                  balance)
+      .plan.payload_size;
+}
+
+// A credit of false positives is spent on a smaller filter, a debt does not
+// grow; what the allocator adds depends on the allocator.
+TEST_P(BuilderTest, BalanceDecidesTheSize) {
+  const LayoutRow& layout = *internal::FindLayoutOfName(GetParam());
+  const uint64_t planned = PlanFilter(&layout, 10'000, 10'000).payload_size;
+  const auto size = [&](int64_t start) {
+    const std::atomic<int64_t> balance{start};
+    return AllocatedSize(layout, 10'000, &balance);
+  };
+  EXPECT_EQ(AllocatedSize(layout, 10'000, nullptr), planned);
+  EXPECT_LT(size(-(int64_t{1} << 31)), planned * 7 / 8);
+  EXPECT_GE(size(-(int64_t{1} << 31)), planned * 11 / 16);
+  EXPECT_GE(size(0), planned);
+  EXPECT_LE(size(0), planned * 4 / 3);
+  EXPECT_GE(size(int64_t{1} << 31), planned);
+}
+
+TEST(FilterBufferTest, TakesAllBytesThatTheAllocatorGives) {
+  const LayoutRow& classic = *internal::FindLayoutOfName("classic");
+  constexpr uint64_t kBlockTrailerSize = 5;  // RocksDB's, after the filter
+  constexpr uint64_t kOverhead = kFraming + kBlockTrailerSize;
+  for (uint64_t keys = 500; keys < 600; ++keys) {
+    const uint64_t wanted =
+        PlanFilter(&classic, keys, 10'000).payload_size + kOverhead;
+    const std::unique_ptr<char[]> probe(new char[wanted]);
+    const std::atomic<int64_t> balance{0};
+    EXPECT_EQ(AllocatedSize(classic, keys, &balance),
+              malloc_usable_size(probe.get()) - kOverhead)
+        << keys;
+  }
+}
+
+TEST(FilterBitsTest, FitTheLimitOrAreNone) {
+  for (const std::string& name : LayoutNames()) {
+    const LayoutRow& row = *internal::FindLayoutOfName(name);
+    for (const uint64_t keys : {1u, 50u, 500u, 20000u, 1000000u}) {
+      for (const uint64_t limit : {uint64_t{1}, uint64_t{16}, uint64_t{81},
+                                   keys / 5, keys / 3, keys, keys * 10}) {
+        if (limit == 0) continue;
+        SCOPED_TRACE(name + ", " + std::to_string(keys) + " keys in " +
+                     std::to_string(limit));
+        const FilterBits bits =
+            internal::BitsFor({10000, 0, limit}, row, keys, kFraming);
+        const auto size = [&](uint32_t millibits) {
+          return PlanFilter(&row, keys, millibits).payload_size + kFraming;
+        };
+        EXPECT_FALSE(bits.rate_missed);
+        EXPECT_EQ(bits.lowered, size(10000) > limit);
+        if (bits.millibits_per_key == 0) {
+          EXPECT_GT(size(2000), limit);
+          continue;
+        }
+        EXPECT_GE(bits.millibits_per_key, 2000u);
+        EXPECT_LE(size(bits.millibits_per_key), limit);
+        if (bits.lowered) {
+          EXPECT_GT(size(bits.millibits_per_key + 1), limit);
+        }
+      }
+    }
+  }
+}
+
+TEST(FilterBitsTest, ByRate) {
+  const auto bits_for = [](const LayoutRow& row, double rate, uint64_t limit,
+                           uint64_t keys = 50000) {
+    return internal::BitsFor({10000, rate, limit}, row, keys, kFraming);
+  };
+  for (const std::string& name : LayoutNames()) {
+    const LayoutRow& row = *internal::FindLayoutOfName(name);
+    const FilterBits bits = bits_for(row, 0.003, kUnlimited);
+    EXPECT_EQ(bits.millibits_per_key,
+              MillibitsForRate(&row, 50000, 0.003).millibits);
+    EXPECT_FALSE(bits.rate_missed);
+    EXPECT_FALSE(bits.lowered);
+    // The least with which a filter is written at all.
+    EXPECT_EQ(bits_for(row, 0.99, kUnlimited).millibits_per_key, 500u);
+    // A limit comes before the rate.
+    const FilterBits capped = bits_for(row, 0.003, 20000);
+    EXPECT_TRUE(capped.lowered);
+    EXPECT_LT(capped.millibits_per_key, 3300u);
+  }
+  EXPECT_TRUE(bits_for(*internal::FindLayoutOfName("classic"), 1e-4, kUnlimited,
+                       10000000)
+                  .rate_missed);
+}
+
+// Compares the answers of `policy` and of RocksDB's own reader.
+void ExpectSameAnswers(const FilterPolicy& policy, const std::string& filter,
+                       int keys) {
+  static const PolicyPtr builtin = RocksDBBloom();
+  const auto ours = NewBitsReader(policy, filter);
+  const auto theirs = NewBitsReader(*builtin, filter);
+  for (int i = 0; i < keys; ++i) {
+    ASSERT_EQ(ours->MayMatch(Key(i)), theirs->MayMatch(Key(i))) << i;
+  }
+}
+
+TEST(ReaderTest, EveryLengthAndLastByte) {
+  const PolicyPtr family = Deltabloom();
+  const PolicyPtr own = Deltabloom(10, RocksDBCompatibility::kOwn);
+  const std::vector<std::string> keys = Keys(0, 20);
+  for (const char fill : {'\0', '\x5a', '\xff'}) {
+    for (size_t size = 0; size <= 64; ++size) {
+      for (int last = 0; last < 256; ++last) {
+        std::string filter(size, fill);
+        if (size > 0) filter.back() = static_cast<char>(last);
+        // No magic: for RocksDB's reader, unless it would lose keys.
+        if (size > 5) {
+          ExpectSameAnswers(*family, filter, 10);
+        } else {
+          EXPECT_EQ(Matches(*family, filter, keys), 20);
+        }
+        EXPECT_EQ(Matches(*own, filter, keys), 20);
+      }
+    }
+  }
+}
+
+// The same with the magic and a check that holds, so that the last byte
+// decides.
+TEST(ReaderTest, EveryPayloadSizeAndLastByteSealed) {
+  const PolicyPtr policy = Deltabloom();
+  const PolicyPtr builtin = RocksDBBloom();
+  const std::vector<std::string> keys = Keys(0, 20);
+  for (size_t payload = 0; payload <= 48; ++payload) {
+    for (int last = 0; last < 256; ++last) {
+      std::string filter(payload + kFraming, '\xff');
+      internal::Seal(reinterpret_cast<unsigned char*>(filter.data()), payload,
+                     static_cast<uint8_t>(last),
+                     internal::SealOptions{0, false});
+      const int matches = Matches(*policy, filter, keys);
+      if (payload == 0 && last == 0) {
+        EXPECT_EQ(matches, 0);
+      } else if (last <= 30) {
+        EXPECT_EQ(matches, 20) << payload << " " << last;
+      }
+      // RocksDB without Deltabloom reads every key through any of them.
+      EXPECT_EQ(Matches(*builtin, filter, keys), 20);
+    }
+  }
+}
+
+class LayoutReaderTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  const PolicyPtr policy_ = PolicyFromString("deltabloom:10:" + GetParam());
+};
+
+INSTANTIATE_TEST_SUITE_P(Layouts, LayoutReaderTest,
+                         ::testing::ValuesIn(LayoutNames()));
+
+// Under a policy of any layout. RocksDB without Deltabloom matches always.
+TEST_P(LayoutReaderTest, FindsItsKeysAndFewOthers) {
+  for (const int keys : {0, 1, 10, 1000, 20'000}) {
+    const std::string filter = Build(*policy_, Keys(0, keys));
+    for (const PolicyPtr& policy : {policy_, Deltabloom()}) {
+      EXPECT_EQ(Matches(*policy, filter, Keys(0, keys)), keys);
+      EXPECT_LE(Matches(*policy, filter, Keys(0, keys, 1)), keys / 20 + 1);
+    }
+    for (const PolicyPtr& stock : {RocksDBBloom(), RocksDBRibbon()}) {
+      EXPECT_EQ(Matches(*stock, filter, Keys(0, 1000)), 1000);
+      EXPECT_EQ(Matches(*stock, filter, Keys(0, 1000, 1)), 1000);
+    }
+  }
+}
+
+TEST_P(LayoutReaderTest, DamagedTrailerMatchesAlways) {
+  const std::vector<std::string> keys = Keys(0, 100);
+  const std::string sound = Build(*policy_, keys);
+  for (size_t i = 1; i <= kFraming; ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = sound;
+      damaged[sound.size() - i] =
+          static_cast<char>(damaged[sound.size() - i] ^ (1 << bit));
+      EXPECT_EQ(Matches(*policy_, damaged, keys), 100) << i << " " << bit;
+    }
+  }
+}
+
+TEST_P(LayoutReaderTest, TruncatedOrExtendedLosesNothing) {
+  const std::vector<std::string> keys = Keys(0, 100);
+  const std::string sound = Build(*policy_, keys);
+  const PolicyPtr own =
+      PolicyFromString("id=deltabloom:10:" + GetParam() + ";compatibility=own");
+  for (size_t cut = 1; cut < sound.size(); ++cut) {
+    EXPECT_EQ(Matches(*own, sound.substr(cut), keys), 100) << cut;
+    EXPECT_EQ(Matches(*own, sound.substr(0, cut), keys), 100) << cut;
+  }
+  EXPECT_EQ(Matches(*policy_, "x" + sound, keys), 100);
+}
+
+TEST_P(LayoutReaderTest, BatchesAnswerAsSingleKeys) {
+  const std::string filter = Build(*policy_, Keys(0, 1000));
+  const auto reader = NewBitsReader(*policy_, filter);
+  for (int n = 0; n <= 70; ++n) {
+    // Lengths differ within a batch; half of the keys are there.
+    std::vector<std::string> keys;
+    std::vector<bool> answers;
+    for (int i = 0; i < n; ++i) {
+      keys.push_back(Key(i * 7 % 2000) +
+                     std::string(static_cast<size_t>(i % 5 / 4), 'x'));
+      answers.push_back(reader->MayMatch(keys.back()));
+    }
+    for (const bool before : {false, true}) {
+      EXPECT_EQ(MatchBatch(reader.get(), keys, before), answers);
+    }
+  }
+}
+
+TEST(ReaderTest, BatchesOfConstantAnswersAndOfNoKeys) {
+  for (const char* text : {"id=deltabloom", "id=deltabloom;statistics=false",
+                           "id=deltabloom;seeded=true",
+                           "id=deltabloom;key_transform=ascii_lowercase"}) {
+    const PolicyPtr policy = PolicyFromString(text);
+    for (const auto& [filter, answer] :
+         {std::make_pair(Build(*policy, {}), false),
+          std::make_pair(Build(*policy, Keys(0, 1000)), true),
+          std::make_pair(std::string(3, 'x'), true)}) {
+      const auto reader = NewBitsReader(*policy, filter);
+      for (const int n : {0, -1}) reader->MayMatch(n, nullptr, nullptr);
+      EXPECT_EQ(reader->MayMatch(Key(0)), answer) << text;
+      EXPECT_EQ(MatchBatch(reader.get(), std::vector<std::string>(33, Key(0)),
+                           !answer),
+                std::vector<bool>(33, answer));
+    }
+  }
+}
+
+TEST(ReaderTest, PassesOnRocksDBsFilters) {
+  const PolicyPtr policy = Deltabloom();
+  const PolicyPtr own = Deltabloom(10, RocksDBCompatibility::kOwn);
+  for (const PolicyPtr& stock :
+       {RocksDBBloom(), RocksDBRibbon(),
+        PolicyFromString("rocksdb.internal.LegacyBloomFilter:10")}) {
+    const std::string filter = Build(*stock, Keys(0, 3000));
+    EXPECT_EQ(Matches(*policy, filter, Keys(0, 3000)), 3000);
+    EXPECT_LE(Matches(*policy, filter, Keys(0, 3000, 1)), 150);
+    ExpectSameAnswers(*policy, filter, 1000);
+    // Under a name of our own no filter of RocksDB's is expected.
+    EXPECT_EQ(Matches(*own, filter, Keys(0, 3000, 1)), 3000);
+  }
+}
+
+}  // namespace
+}  // namespace deltabloom::testing

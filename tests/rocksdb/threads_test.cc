@@ -1,0 +1,421 @@
+// What RocksDB and programs call from several threads at the same time. Label
+// `threads`: also for ThreadSanitizer, which ignores RocksDB's own races.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engines/rocksdb/policy/bits_builder.h"
+#include "engines/rocksdb/statistics/lookup_counters.h"
+#include "engines/rocksdb/statistics/statistics.h"
+#include "rocksdb/convenience.h"
+#include "tests/rocksdb/equal_keys.h"
+#include "tests/rocksdb/filters.h"
+#include "tests/rocksdb/levels_db.h"
+#include "tests/rocksdb/range_db.h"
+
+namespace deltabloom::testing {
+namespace {
+
+using internal::CountLookups;
+using internal::LookupTotals;
+
+// Threads that repeat their jobs until Stop, or until the end of the scope.
+class Threads {
+ public:
+  Threads() = default;
+  ~Threads() { Stop(); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  // `job` is called with the number of its round, once at least.
+  void Repeat(const std::function<void(unsigned)>& job) {
+    threads_.emplace_back([this, job] {
+      unsigned round = 0;
+      do {
+        job(round++);
+      } while (!stop_);
+    });
+  }
+  void Stop() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> threads_;
+};
+
+// Runs all jobs at the same time, each in a thread.
+void Together(const std::vector<std::function<void()>>& jobs) {
+  std::vector<std::thread> threads;
+  for (const auto& job : jobs) threads.emplace_back(job);
+  for (std::thread& thread : threads) thread.join();
+}
+
+class BuilderThreadsTest : public ::testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Layouts, BuilderThreadsTest,
+                         ::testing::Values("classic", "local", "compact"));
+
+// RocksDB calls for a builder's count in one thread while another adds keys.
+TEST_P(BuilderThreadsTest, CountIsSafeFromAnotherThread) {
+  constexpr size_t kKeys = 20'000;
+  internal::BuilderSettings settings;
+  settings.layout = internal::FindLayoutOfName(GetParam());
+  settings.millibits_per_key = 10000;
+  internal::BitsBuilder builder(settings);
+  std::atomic<bool> watching{false};
+  Threads threads;
+  threads.Repeat([&](unsigned) {
+    EXPECT_LE(builder.EstimateEntriesAdded(), kKeys);
+    watching = true;
+  });
+  while (!watching) std::this_thread::yield();
+  for (int round = 0; round < 3; ++round) {
+    for (size_t i = 0; i < kKeys; ++i) builder.AddKey(std::to_string(i));
+    EXPECT_EQ(builder.EstimateEntriesAdded(), kKeys);
+    std::unique_ptr<const char[]> owner;
+    EXPECT_GT(builder.Finish(&owner).size(), kKeys);
+  }
+  threads.Stop();
+  EXPECT_EQ(builder.EstimateEntriesAdded(), 0u);
+}
+
+// Transformed and seeded keys: lookups in one reader, builders, registration, a
+// changing option.
+TEST(KeyMappingThreadsTest, EverythingAtOnce) {
+  const std::vector<std::string> keys = Keys(0, 300);
+  const auto expect_all = [&keys](rocksdb::FilterBitsReader* reader,
+                                  unsigned spelling) {
+    std::vector<std::string> spelt;
+    for (const std::string& key : keys) {
+      spelt.push_back(kIgnoreCase.spell(key, spelling));
+    }
+    EXPECT_EQ(Matches(reader, spelt), 300);
+    EXPECT_EQ(MatchBatch(reader, spelt), std::vector<bool>(300, true));
+  };
+  const auto repeat = [](const std::function<void(unsigned)>& job) {
+    return [job] {
+      for (unsigned round = 0; round < 30; ++round) job(round);
+    };
+  };
+  const PolicyPtr policy = PolicyWith("ascii_lowercase", "local", true);
+  const PolicyPtr other = PolicyWith("trim_trailing_spaces", "local");
+  const std::string seeded = Build(*policy, keys);
+  const std::string foreign = Build(*other, keys);
+  const auto shared = NewBitsReader(*policy, seeded);
+  Together({
+      repeat([&](unsigned round) { expect_all(shared.get(), round); }),
+      repeat([&](unsigned round) { expect_all(shared.get(), round + 7); }),
+      repeat([&](unsigned round) {
+        const std::string filter = Build(*policy, keys);
+        expect_all(NewBitsReader(*policy, filter).get(), round);
+      }),
+      repeat([&](unsigned) {
+        EXPECT_EQ(Matches(*policy, foreign, {"absent"}), 1);
+      }),
+      repeat([&](unsigned round) {
+        EXPECT_TRUE(RegisterForTest("test.threads", round + 1, Lower));
+        EXPECT_NE(PolicyWith("test.threads"), nullptr);
+      }),
+      repeat([&](unsigned round) {
+        // As SetOptions does it.
+        auto* const changed = const_cast<FilterPolicy*>(policy.get());
+        EXPECT_OK(changed->ConfigureOption(ConfigOptions(), "seeded",
+                                           round % 2 == 0 ? "false" : "true"));
+      }),
+  });
+}
+
+TEST(LookupCountersTest, EveryThreadsSum) {
+  const uint32_t slot = internal::NewLookupSlot();
+  std::vector<std::function<void()>> jobs(4, [slot] {
+    for (int i = 0; i < 1000; ++i) CountLookups(slot, 3, 2, 0.25);
+  });
+  jobs.push_back([slot] { CountLookups(slot, 5, 1, 0.5); });
+  Together(jobs);
+  const LookupTotals sum = internal::SumLookups(slot);
+  EXPECT_EQ(sum.lookups, 12'005u);
+  EXPECT_EQ(sum.negatives, 8'001u);
+  EXPECT_EQ(sum.expected, 1000.5);
+  EXPECT_EQ(internal::FreeLookupSlot(slot).lookups, sum.lookups);
+}
+
+TEST(LookupCountersTest, SlotsAreUsedAgainFromZero) {
+  const uint32_t slot = internal::NewLookupSlot();
+  CountLookups(slot, 7, 7, 7);
+  internal::FreeLookupSlot(slot);
+  EXPECT_EQ(internal::NewLookupSlot(), slot);
+  EXPECT_EQ(internal::SumLookups(slot).lookups, 0u);
+  CountLookups(slot, 1, 0, 0);
+  EXPECT_EQ(internal::FreeLookupSlot(slot).lookups, 1u);
+}
+
+// More slots than a thread has memory for when it begins.
+TEST(LookupCountersTest, ManySlots) {
+  std::vector<uint32_t> slots;
+  for (uint64_t i = 0; i < 300; ++i) {
+    slots.push_back(internal::NewLookupSlot());
+    CountLookups(slots.back(), i, i, static_cast<double>(i));
+  }
+  for (uint64_t i = 0; i < slots.size(); ++i) {
+    EXPECT_EQ(internal::FreeLookupSlot(slots[i]).lookups, i);
+  }
+}
+
+TEST(LookupCountersTest, WrapsAroundAndDifferencesAreRight) {
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  internal::PolicyStatistics statistics;
+  internal::FilterGroup& group = statistics.Group({6, "local"});
+  CountLookups(group.slot, kMost - 2, kMost - 2, 1);
+  group.bytes_built.fetch_add(kMost - 1);
+  EXPECT_EQ(statistics.Get().Total().lookups, kMost - 2);
+  statistics.Reset();
+  CountLookups(group.slot, 10, 5, 1);
+  group.bytes_built.fetch_add(7);
+  const RocksDBFilterRow row = statistics.Get().Total();
+  EXPECT_EQ(row.lookups, 10u);
+  EXPECT_EQ(row.negatives, 5u);
+  EXPECT_EQ(row.bytes_built, 7u);
+  EXPECT_EQ(row.expected_false_positives, 1);
+}
+
+std::atomic<int> ticks{0};
+
+TEST(LookupCountersTest, TicksAtEveryMultiple) {
+  const uint32_t slot = internal::NewLookupSlot();
+  internal::lookup_tick = [] { ++ticks; };
+  ticks = 0;
+  for (int i = 0; i < 640; ++i) CountLookups(slot, 1, 0, 0);
+  EXPECT_EQ(ticks, 10);
+  for (int i = 0; i < 20; ++i) CountLookups(slot, 32, 0, 0);
+  EXPECT_EQ(ticks, 20);
+  internal::lookup_tick = nullptr;
+  internal::FreeLookupSlot(slot);
+}
+
+// The last lookups of a thread, when its own counters are gone already.
+struct LateLookups {
+  ~LateLookups() { CountLookups(slot, 1, 1, 1); }
+  uint32_t slot = 0;
+};
+
+TEST(LookupCountersTest, LookupsAtTheVeryEndOfAThread) {
+  const uint32_t slot = internal::NewLookupSlot();
+  std::thread([slot] {
+    // Made first, so destroyed last.
+    thread_local LateLookups late;
+    late.slot = slot;
+    CountLookups(slot, 1, 0, 0);
+  }).join();
+  const LookupTotals sum = internal::FreeLookupSlot(slot);
+  EXPECT_EQ(sum.lookups, 2u);
+  EXPECT_EQ(sum.negatives, 1u);
+}
+
+// Lookups, filters opened and closed, resets, snapshots and changes of the
+// options at the same time: no race, and every lookup is counted.
+TEST(LookupCountersTest, AllAtOnce) {
+  RocksDBFilterOptions options;
+  options.layout = Layout::kLocal;
+  const auto policy = NewRocksDBFilterPolicy(options);
+  ASSERT_NE(policy, nullptr);
+  std::vector<std::string> keys;
+  for (int i = 0; i < 1000; ++i) keys.push_back(std::to_string(i));
+  const std::string filter = Build(*policy, keys);
+  const RocksDBFilterRow before = GetRocksDBFilterStatistics().Total();
+  const auto shared = NewBitsReader(*policy, filter);
+
+  constexpr int kThreads = 3;
+  constexpr int kRounds = 150;
+  constexpr int kLookups = 100;
+  std::atomic<uint64_t> negatives{0};
+  Threads others;
+  others.Repeat([&](unsigned i) {
+    // Statistics stay on: what is counted shall be known.
+    EXPECT_OK(const_cast<FilterPolicy&>(*policy).ConfigureFromMap(
+        ConfigOptions(),
+        {{"statistics", "true"}, {"bits_per_key", i % 2 == 0 ? "8" : "12"}}));
+    EXPECT_TRUE(ResetRocksDBFilterStatistics(*policy));
+    Build(*policy, {"key"});
+  });
+  others.Repeat([&](unsigned) {
+    RocksDBFilterStatistics statistics;
+    EXPECT_TRUE(GetRocksDBFilterStatistics(*policy, &statistics));
+    for (const RocksDBFilterRow& row : statistics.rows) {
+      EXPECT_LE(row.negatives, row.lookups);
+      EXPECT_GE(row.expected_false_positives, 0);
+    }
+    EXPECT_FALSE(GetRocksDBFilterStatistics().ToPrometheus().empty());
+    EXPECT_FALSE(statistics.ToJson().empty());
+  });
+  Together(std::vector<std::function<void()>>(kThreads, [&] {
+    uint64_t mine = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      const auto own = NewBitsReader(*policy, filter);
+      for (int i = 0; i < kLookups; ++i) {
+        const std::string key = std::to_string(950 + i);
+        mine += shared->MayMatch(key) ? 0 : 1;
+        mine += own->MayMatch(key) ? 0 : 1;
+      }
+    }
+    negatives += mine;
+  }));
+  others.Stop();
+  const RocksDBFilterRow after = GetRocksDBFilterStatistics().Total();
+  EXPECT_EQ(after.lookups - before.lookups,
+            uint64_t{2} * kThreads * kRounds * kLookups);
+  EXPECT_EQ(after.negatives - before.negatives, negatives);
+  EXPECT_EQ(after.filters_open, 1u);
+}
+
+// Counters in a database with lookups, flushes, compactions and SetOptions.
+TEST(StatisticsThreadsTest, LookupsCompactionsAndSetOptions) {
+  constexpr int kKeys = 500;
+  const PolicyPtr policy =
+      PolicyFromString("id=deltabloom:10:auto;statistics_log_seconds=1");
+  TestDb db(policy, false, [](Options* options, auto*) {
+    options->disable_auto_compactions = false;
+    options->level0_file_num_compaction_trigger = 2;
+  });
+  db.Load(0, kKeys);
+  Threads threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.Repeat([&](unsigned round) {
+      std::string value;
+      const int i = static_cast<int>(round % kKeys);
+      EXPECT_OK(db->Get({}, Key(2 * i), &value));
+      EXPECT_TRUE(db->Get({}, Key(2 * i + 1), &value).IsNotFound());
+    });
+  }
+  threads.Repeat([&](unsigned) {
+    ResetRocksDBFilterStatistics(*policy);
+    RocksDBFilterStatistics statistics;
+    ASSERT_TRUE(GetRocksDBFilterStatistics(*policy, &statistics));
+    for (const RocksDBFilterRow& row : statistics.rows) {
+      EXPECT_LE(row.negatives, row.lookups);
+    }
+    EXPECT_FALSE(GetRocksDBFilterStatistics().ToText().empty());
+    std::this_thread::yield();
+  });
+  for (int round = 0; round < 12; ++round) {
+    ASSERT_OK(db.SetField("statistics", round % 3 == 1 ? "false" : "true"));
+    db.Load(0, kKeys);
+  }
+  db.Compact();
+  threads.Stop();
+  const RocksDBFilterRow all = GetRocksDBFilterStatistics().Total();
+  EXPECT_GT(all.lookups, 0u);
+  EXPECT_GT(all.keys_built, uint64_t{kKeys});
+}
+
+// Writers, readers, SetOptions, the JSON of trees and compactions.
+TEST(LevelsThreadsTest, EverythingAtOnce) {
+  Options options = SmallTrees();
+  options.max_background_jobs = 4;
+  options.max_subcompactions = 2;
+  LevelsDb db(LevelsOptions(Layout::kAuto), options);
+  Threads threads;
+  threads.Repeat([&](unsigned i) {
+    ASSERT_OK(db.SetPolicy(
+        std::string("{bits_per_key=") + (i % 2 == 0 ? "8" : "12") +
+        ";allocation=" + (i % 5 == 0 ? "uniform" : "levels") + ";}"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  });
+  threads.Repeat([&](unsigned) {
+    ASSERT_EQ(RocksDBFilterLevelsJson().front(), '{');
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  threads.Repeat([&](unsigned i) {
+    std::string value;
+    const Status status = db->Get({}, Scattered(i % 2000), &value);
+    ASSERT_TRUE(status.ok() || status.IsNotFound());
+    ASSERT_TRUE(db->Get({}, Scattered(i) + "absent", &value).IsNotFound());
+  });
+  for (uint64_t i = 0; i < 30'000; ++i) {
+    ASSERT_OK(db->Put({}, Scattered(i), "0123456789abcdef"));
+  }
+  db.Settle();
+  threads.Stop();
+  std::string value;
+  for (uint64_t i = 0; i < 30'000; ++i) {
+    ASSERT_OK(db->Get({}, Scattered(i), &value));
+  }
+}
+
+class RangeThreadsTest : public RangeTest {
+ protected:
+  static constexpr uint64_t kNumbers = 300;
+
+  static void PutNumbers(TestDb* db) {
+    for (uint64_t i = 1; i <= kNumbers; ++i) db->Put(Nth(i));
+    db->Flush();
+  }
+  // One iterator whose bound moves over a key, and over nothing.
+  static void ScanNumbers(rocksdb::DB* db) {
+    Scan scan(db, Nth(1));
+    for (uint64_t i = 1; i <= kNumbers; ++i) {
+      scan.MoveUpper(Nth(i, 1));
+      EXPECT_EQ(scan.First(Nth(i, -1000)), Nth(i));
+      scan.MoveUpper(Nth(i, kHalf + 1000));
+      EXPECT_EQ(scan.First(Nth(i, kHalf)), "none");
+    }
+  }
+  // Makes the same calls of the extractor, and looks up keys.
+  static void GetNumbers(rocksdb::DB* db) {
+    std::string value;
+    for (uint64_t i = 1; i <= kNumbers; ++i) {
+      EXPECT_OK(db->Get({}, Nth(i), &value));
+      EXPECT_TRUE(db->Get({}, Nth(i, kHalf), &value).IsNotFound());
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(FullAndPartitioned, RangeThreadsTest,
+                         ::testing::Bool());
+
+// Scans while tables are flushed and compacted, `range` is switched off and on,
+// and extractors and policies of other databases come and go, each with its
+// check of RocksDB.
+TEST_P(RangeThreadsTest, ScansFlushesCompactionsAndSetOptions) {
+  db_.Open(MakeRangeOptions([](Options* options, auto*) {
+    options->disable_auto_compactions = false;
+    options->level0_file_num_compaction_trigger = 2;
+  }));
+  PutNumbers(&db_);
+  Threads threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.Repeat([this](unsigned) { ScanNumbers(db_); });
+  }
+  threads.Repeat([this](unsigned) { GetNumbers(db_); });
+  threads.Repeat([](unsigned) {
+    TestDb other(MakeRangeOptions());
+    PutNumbers(&other);
+    ScanNumbers(other);
+  });
+  for (int round = 0; round < 12; ++round) {
+    ASSERT_OK(db_.SetField("range", round % 3 == 1 ? "off" : "on"));
+    PutNumbers(&db_);
+  }
+  db_.Rewrite();
+  threads.Stop();
+  if (GetParam() && !AsksPartitions()) return;
+  // The last tables were written with range=on.
+  const uint64_t before = CountedBy(db_.options()).range_negatives;
+  ScanNumbers(db_);
+  EXPECT_GT(CountedBy(db_.options()).range_negatives - before,
+            kNumbers * 9 / 10);
+}
+
+}  // namespace
+}  // namespace deltabloom::testing
