@@ -89,8 +89,9 @@ function(check_consumers kind)
     run(pkg-config --cflags --libs ${package})
     separate_arguments(flags UNIX_COMMAND "${output}")
     # As a program that has neither exceptions nor RTTI.
-    run(${CXX} -std=c++17 -fno-exceptions -fno-rtti
-      ${SOURCE}/tests/install/consumer/use_${component}.cc
+    string(TOUPPER ${component} macro)
+    run(${CXX} -std=c++17 -fno-exceptions -fno-rtti -D${macro}
+      ${SOURCE}/tests/install/consumer/use.cc
       -o ${WORK}/pkg_${kind}_${component} ${flags} -Wl,-rpath,${prefix}/lib)
     run(${WORK}/pkg_${kind}_${component})
     message(STATUS "${kind}, pkg-config, ${component}: ${output}")
