@@ -26,10 +26,6 @@ Guard::Found Guard::Get(const std::string& id, std::string* value) {
   return Read(id, value);
 }
 
-Guard::Stored Guard::Put(const std::string& id, const std::string& value) {
-  return Write(id, value);
-}
-
 Guard::Claimed Guard::Claim(const std::string& order) {
   const std::lock_guard<std::mutex> lock(
       claims_[std::hash<std::string>()(order) % claims_.size()]);
@@ -38,8 +34,7 @@ Guard::Claimed Guard::Claim(const std::string& order) {
   const Found found = Read(order, &value);
   if (found == Found::kError) return Claimed::kError;
   if (found == Found::kYes) return Claimed::kUsed;
-  return Write(order, "used") == Stored::kError ? Claimed::kError
-                                                : Claimed::kNew;
+  return Put(order, "used") == Stored::kError ? Claimed::kError : Claimed::kNew;
 }
 
 // False: the filter knows every id of the store, and not this one.
@@ -70,7 +65,7 @@ Guard::Found Guard::Read(const std::string& id, std::string* value) {
 
 // First the store, then the filter: an id that a rebuild does not find in the
 // store is added to the rebuild's bitmap, too. So rebuilds need no `settle`.
-Guard::Stored Guard::Write(const std::string& id, const std::string& value) {
+Guard::Stored Guard::Put(const std::string& id, const std::string& value) {
   if (!store_->Put({}, id, value).ok()) return Stored::kError;
   const auto filter = Filter();
   if (filter != nullptr && filter->Add(id).ok()) return Stored::kYes;

@@ -1,7 +1,7 @@
 // A RocksDB store guarded by a filter that services in other languages share.
 //
-// The filter rejects ids that do not exist without a read of the store. It never
-// rejects one that does:
+// The filter rejects ids that do not exist without a read of the store. It
+// never rejects one that does:
 //   - Redis away, slow, emptied or restarted: every id may exist (fail open);
 //   - an id that was stored while Redis was away is not in the filter: until a
 //     rebuild has read it from the store, this process reads the store for
@@ -63,7 +63,6 @@ class Guard {
   std::string OpenFilter(std::shared_ptr<deltabloom::RedisFilter>* filter);
   bool MayExist(const std::string& id);
   Found Read(const std::string& id, std::string* value);
-  Stored Write(const std::string& id, const std::string& value);
 
   const deltabloom::RedisOptions redis_;
   const deltabloom::RedisFilterOptions options_;

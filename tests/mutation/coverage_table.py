@@ -53,7 +53,7 @@ TESTS = [
     ("engines/rocksdb/policy/options.*", [*POLICY, "rocksdb_key_transform_test",
                                           "rocksdb_range_test", "rocksdb_filter_test"]),
     ("engines/rocksdb/*", ["rocksdb_*_test"]),
-    ("util/rates/*", ["rate_test", "concurrent_rate_test", "guava_filter_test",
+    ("util/rates/*", ["rate_test", "guava_filter_test",
                       "go_murmur3_test", "concurrent_filter_test", "rocksdb_filter_test",
                       "rocksdb_tree_bits_test"]),
     ("util/layouts/*/rate.cc", ["rate_test", *LAYOUTS]),
