@@ -121,7 +121,7 @@ class LikeMemtable {
   }
 
  private:
-  const LineBits line_;
+  const LineBits line_{};
   std::vector<std::atomic<uint64_t>> words_ =
       std::vector<std::atomic<uint64_t>>(line_.NumWords());
 };
@@ -160,7 +160,7 @@ class MutexBitmap {
     return words;
   }
 
-  const LineBits line_;
+  const LineBits line_{};
   mutable std::mutex mutex_;
   std::vector<uint64_t> words_ = std::vector<uint64_t>(line_.NumWords());
 };
