@@ -45,7 +45,7 @@ constexpr bool HasAddKeyAndAlt(int major, int minor, int patch) {
 }
 
 // A table of the keys kStep, 2 * kStep and so on.
-constexpr uint64_t kKeys = 256;
+constexpr uint64_t kTableKeys = 256;
 constexpr uint64_t kStep = 1'000'000'000;
 constexpr char kFile[] = "/deltabloom.range";
 
@@ -107,7 +107,7 @@ class CheckedPolicy final : public rocksdb::FilterPolicy {
 rocksdb::Status WriteTable(const rocksdb::Options& options) {
   rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
   rocksdb::Status status = writer.Open(kFile);
-  for (uint64_t i = 1; i <= kKeys && status.ok(); ++i) {
+  for (uint64_t i = 1; i <= kTableKeys && status.ok(); ++i) {
     status = writer.Put(KeyOf(i * kStep), "value");
   }
   return status.ok() ? writer.Finish() : status;
@@ -124,12 +124,12 @@ bool SeekIsRight(SstFileReader* table, uint64_t lower, uint64_t upper) {
   at->Seek(KeyOf(lower));
   if (!at->status().ok()) return false;
   const uint64_t first = (lower + kStep - 1) / kStep * kStep;
-  if (first >= upper || first > kKeys * kStep) return !at->Valid();
+  if (first >= upper || first > kTableKeys * kStep) return !at->Valid();
   return at->Valid() && at->key() == KeyOf(first);
 }
 
 bool SeeksAreRight(SstFileReader* table) {
-  for (uint64_t i = 1; i <= kKeys; ++i) {
+  for (uint64_t i = 1; i <= kTableKeys; ++i) {
     const uint64_t key = i * kStep;
     if (!SeekIsRight(table, key + 1, key + 1000) ||
         !SeekIsRight(table, key - 1000, key) ||
@@ -168,7 +168,7 @@ const char* WhatIsWrong(bool partitioned) {
   if (!reader.Open(kFile).ok()) return "it cannot read a table in memory";
   if (!SeeksAreRight(&reader)) return "a seek misses keys";
   // RocksDB 7.0 does not query partitions.
-  if (!partitioned && policy->negatives() < kKeys) {
+  if (!partitioned && policy->negatives() < kTableKeys) {
     return "its seeks do not pass their bounds to a filter";
   }
   return nullptr;
