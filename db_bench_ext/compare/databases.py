@@ -151,7 +151,7 @@ class Databases:
         """RocksDB silently drops a policy that it does not know."""
         if not database.filter.uri:
             if facts["filter_bytes"]:
-                raise CellError(f"{path.name}: has filters although none were asked for")
+                raise CellError(f"{path.name}: has filters although the OPTIONS file names none")
             return
         if not facts["filter_bytes"] or not facts["filter_entries"]:
             raise CellError(
@@ -162,7 +162,7 @@ class Databases:
         # Paths may contain our name, too.
         policies = re.findall(r"^ *filter_policy: (\S+)", log, re.MULTILINE)
         if database.filter.ours != ("deltabloom" in policies):
-            raise CellError(f"{path.name}: {path / 'LOG'} does not name the policy asked for")
+            raise CellError(f"{path.name}: {path / 'LOG'} does not name the policy of the OPTIONS file")
 
     def checkpoint(self, database, prefix, target):
         """A copy that shares the tables by hard links: they never change."""

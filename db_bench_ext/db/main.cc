@@ -16,8 +16,6 @@ namespace {
 
 using bench::Json;
 
-constexpr size_t kPredictionSample = 100'000;
-
 class Program {
  public:
   Program(const Options& options, bench::Workspace* workspace)
@@ -105,8 +103,8 @@ class Program {
     LookupKeys lookup_keys(keys, *databases.front());
     const std::vector<std::vector<Counts>> counts =
         Measure(databases, &lookup_keys, measure, &progress_);
-    const Batch sample = LookupKeys(keys, *databases.front())
-                             .Draw(Lookup::kAbsent, kPredictionSample);
+    const Batch sample =
+        LookupKeys(keys, *databases.front()).Draw(Lookup::kAbsent, 100'000);
     Json results = Json::array();
     for (size_t i = 0; i < databases.size(); ++i) {
       results.push_back(
@@ -123,16 +121,15 @@ class Program {
 
 int Main(Options* options) {
   bench::Workspace workspace(options->db, "deltabloom-demo");
-  const Json results = Program(*options, &workspace).Run();
   Json document;
   document["preset"] = options->preset->name;
   document["rocksdb"] = rocksdb::GetRocksVersionAsString();
   document["bits_per_key"] = options->bits_per_key;
   document["seed"] = options->seed;
-  document["runs"] = results;
+  document["runs"] = Program(*options, &workspace).Run();
   options->files.Write(document);
   workspace.Keep();
-  return ExitCode(results);
+  return ExitCode(document["runs"]);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace deltabloom::db_reads {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr size_t kMultiGetKeys = 32;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();

@@ -18,14 +18,12 @@ namespace deltabloom::db_reads {
 enum class Lookup : uint8_t {
   kAbsent,
   kPresent,
-  kMultiAbsent,  // MultiGet in batches of kMultiGetKeys
+  kMultiAbsent,  // MultiGet in batches of 32
   kEmptyRange,   // a seek with an upper bound; nearly all ranges are empty
 };
 
 // "absent", "present", "multiget_absent", ...: as fields of the JSON begin.
 const char* LookupName(Lookup lookup);
-
-inline constexpr size_t kMultiGetKeys = 32;
 
 // Sums over the lookups of one kind in one database.
 struct Counts {

@@ -168,7 +168,7 @@ class Names(Case):
             "--plugin", str(self.plugin), fake="misnamed",
         )  # fmt: skip
         self.assertEqual(done.returncode, 1)
-        self.assertIn("LOG does not name the policy asked for", done.stderr)
+        self.assertIn("LOG does not name the policy of the OPTIONS file", done.stderr)
 
 
 class GrownTrees(Case):

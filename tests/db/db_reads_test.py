@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs db_reads as its users do and checks what it prints, writes, rejects and
-leaves behind.    usage: db_reads_test.py PROGRAM [unittest options]"""
+leaves on disk.    usage: db_reads_test.py PROGRAM [unittest options]"""
 
 import concurrent.futures
 import json
