@@ -1,7 +1,8 @@
-// The files of a database, as deltabloom doctor sees them.
+// The files of a database that deltabloom doctor reads.
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -18,7 +19,7 @@
 #include <utility>
 
 #include "table/sst/sst.h"
-#include "tools/deltabloom/doctor_report.h"
+#include "tools/deltabloom/doctor.h"
 #include "tools/deltabloom/manifest.h"
 #include "tools/deltabloom/table_files.h"
 
@@ -26,6 +27,44 @@ namespace deltabloom::tools {
 namespace {
 
 namespace fs = std::filesystem;
+
+// "MANIFEST-000005" of the file CURRENT; else empty.
+std::string CurrentManifest(const fs::path& database) {
+  std::ifstream file(database / "CURRENT", std::ios::binary);
+  std::string name;
+  std::getline(file, name);
+  constexpr std::string_view kStart = "MANIFEST-";
+  const bool good = name.compare(0, kStart.size(), kStart) == 0 &&
+                    name.find('/') == std::string::npos &&
+                    name.find('\0') == std::string::npos;
+  return good ? name : std::string();
+}
+
+std::string ReadManifest(const std::string& database, Manifest* manifest) {
+  // A database that runs begins a new one now and then.
+  constexpr int kTries = 3;
+  for (int i = 1;; ++i) {
+    const std::string name = CurrentManifest(database);
+    if (name.empty()) {
+      return database + ": expected a file CURRENT that names a MANIFEST";
+    }
+    const fs::path path = fs::path(database) / name;
+    std::ifstream file(path, std::ios::binary);
+    if (!file) {
+      if (i < kTries) continue;
+      return path.string() + ": cannot be read: " + std::strerror(errno);
+    }
+    *manifest = Manifest();
+    std::array<char, Manifest::kBlockSize> block;
+    do {
+      file.read(block.data(), block.size());
+    } while (
+        manifest->Add({block.data(), static_cast<size_t>(file.gcount())}) &&
+        file);
+    if (manifest->error().empty()) return {};
+    return path.string() + ": " + manifest->error();
+  }
+}
 
 // The newest OPTIONS file in the directory; empty if there is none. Throws
 // fs::filesystem_error.
@@ -112,8 +151,8 @@ class Tables {
   Tables(const Manifest* manifest, DatabaseReport* report)
       : manifest_(manifest), report_(report) {}
 
-  void AddAll(const std::vector<TableFile>& files, DoctorProgress progress,
-              void* data);
+  void AddAll(const std::vector<TableFile>& files,
+              const DoctorProgress& progress);
 
  private:
   std::string Add(const TableFile& file);
@@ -180,14 +219,8 @@ std::string Tables::TryToAdd(const TableFile& file) {
   return {};
 }
 
-uint64_t SizeOf(const TableFile& file) {
-  std::error_code error;
-  const uint64_t size = fs::file_size(file.path, error);
-  return error ? 0 : size;
-}
-
 void Tables::AddAll(const std::vector<TableFile>& files,
-                    DoctorProgress progress, void* data) {
+                    const DoctorProgress& progress) {
   std::vector<std::pair<TableFile, uint64_t>> again;
   for (size_t i = 0; i < files.size(); ++i) {
     if (!files[i].from_directory) continue;  // the directory, without tables
@@ -196,8 +229,8 @@ void Tables::AddAll(const std::vector<TableFile>& files,
       ++report_->unused;
       continue;
     }
-    progress(i, files.size(), files[i].path, data);
-    const uint64_t size = SizeOf(files[i]);
+    progress(i, files.size(), files[i].path);
+    const uint64_t size = files[i].Size();
     if (!TryToAdd(files[i]).empty()) again.emplace_back(files[i], size);
   }
   if (manifest_ != nullptr) CountElsewhere();
@@ -207,7 +240,7 @@ void Tables::AddAll(const std::vector<TableFile>& files,
   for (const auto& [file, size] : again) {
     const std::string error = TryToAdd(file);
     if (error.empty()) continue;
-    if (SizeOf(file) != size) {
+    if (file.Size() != size) {
       ++report_->unfinished;
     } else {
       report_->problems.push_back(error);
@@ -243,22 +276,15 @@ void Tables::CountElsewhere() {
 
 // A table that is listed before the MANIFEST is read, and is not in it, is not
 // used any more, or not yet.
-void AddTables(DoctorProgress progress, void* data, DatabaseReport* report) {
+void AddTables(const DoctorProgress& progress, DatabaseReport* report) {
   const std::vector<TableFile> files = TableFiles({report->path});
   Manifest manifest;
   const std::string problem = ReadManifest(report->path, &manifest);
   if (!problem.empty()) report->problems.push_back(problem);
-  Tables(problem.empty() ? &manifest : nullptr, report)
-      .AddAll(files, progress, data);
+  Tables(problem.empty() ? &manifest : nullptr, report).AddAll(files, progress);
 }
 
 }  // namespace
-
-bool GroupKey::operator<(const GroupKey& other) const {
-  return std::tie(family, level, filter, compatibility_name) <
-         std::tie(other.family, other.level, other.filter,
-                  other.compatibility_name);
-}
 
 void TableGroup::Add(const TableGroup& other) {
   tables += other.tables;
@@ -271,13 +297,13 @@ void TableGroup::Add(const TableGroup& other) {
   newest = std::max(newest, other.newest);
 }
 
-DatabaseReport LookAtDatabase(const std::string& path, DoctorProgress progress,
-                              void* data) {
+DatabaseReport ReadDatabase(const std::string& path,
+                            const DoctorProgress& progress) {
   DatabaseReport report;
   report.path = path;
   try {
     ReadOptions(&report);
-    AddTables(progress, data, &report);
+    AddTables(progress, &report);
   } catch (const fs::filesystem_error& error) {
     report.problems.push_back(path +
                               ": cannot be read: " + error.code().message());

@@ -7,7 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "tools/deltabloom/doctor_report.h"
+#include "tools/deltabloom/console.h"
+#include "tools/deltabloom/doctor.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -15,16 +16,7 @@ namespace {
 // Of Deltabloom's policy with compatibility=own.
 constexpr char kOwnName[] = "deltabloom.SealedFilter";
 
-std::string Megabytes(uint64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1f MB",
-                static_cast<double>(bytes) / 1e6);
-  return text;
-}
-
-std::string Tables(uint64_t tables) {
-  return std::to_string(tables) + (tables == 1 ? " table" : " tables");
-}
+std::string Tables(uint64_t tables) { return Count(tables, "table", "tables"); }
 
 std::string FamilyText(const std::string& name) {
   return name.empty() ? "tables that name no column family"

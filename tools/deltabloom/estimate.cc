@@ -1,21 +1,243 @@
-// deltabloom estimate: what filters cost and save before there is a database.
+// deltabloom estimate: what filters cost and save in a future database, as
+// tables, as JSON, or as a page with sliders.
+#include <algorithm>
 #include <cerrno>
-#include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 
+#include "deltabloom/sizing.h"
 #include "tools/deltabloom/command.h"
-#include "tools/deltabloom/estimate_filters.h"
-#include "tools/deltabloom/estimate_output.h"
-#include "tools/deltabloom/estimate_page.h"
-#include "tools/deltabloom/estimate_tree.h"
+#include "tools/deltabloom/estimate_model.h"
+#include "util/rates/layout_rates.h"
+#include "util/rates/rates.h"
+#include "util/version.h"
 
 namespace deltabloom::tools {
+
+// estimate_page.html, with @VERSION@ and @DATA@ to be filled in.
+extern const char* const kEstimatePageTemplate;
+
 namespace {
+
+std::string Format(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
+
+// Three significant digits: "123", "4.56", "0.00123".
+std::string Short(double value) {
+  if (value == 0) return "0";
+  const int digits =
+      std::max(0, 2 - static_cast<int>(std::floor(std::log10(value))));
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*f", std::min(digits, 12), value);
+  return text;
+}
+
+// "1.2 GiB".
+std::string Bytes(double bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  size_t unit = 0;
+  while (bytes >= 1000 && unit + 1 < std::size(kUnits)) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return (unit == 0 ? Format("%.0f", bytes) : Short(bytes)) + " " +
+         kUnits[unit];
+}
+
+// With a comma for each thousand.
+std::string Count(double number) {
+  std::string text = Format("%.0f", number);
+  for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
+  return text;
+}
+
+std::string BitsByLevel(const FilterEstimate& estimate) {
+  std::string text;
+  for (const LevelFilters& level : estimate.levels) {
+    if (!text.empty()) text += ' ';
+    text += level.bits_per_key == 0 ? "-" : Format("%.1f", level.bits_per_key);
+    if (estimate.allocation == "uniform") break;
+  }
+  return text;
+}
+
+using Cells = std::vector<std::string>;
+
+void ShowTree(const TreeOptions& options, const std::vector<TreeLevel>& tree,
+              Console* console) {
+  console->Line(Count(options.keys) + " keys of " +
+                Format("%g", options.entry_bytes) + " bytes, " +
+                Bytes(options.keys * options.entry_bytes) + ", size ratio " +
+                Format("%g", options.size_ratio));
+  console->Line("");
+  std::vector<Cells> rows = {{"", "sorted runs", "tables", "keys", "% of all"}};
+  for (const TreeLevel& level : tree) {
+    rows.push_back({level.name, Count(level.runs), Count(level.tables),
+                    Count(level.keys), Short(100 * level.keys / options.keys)});
+  }
+  console->Table(rows, 1);
+}
+
+void ShowFilters(const std::vector<FilterEstimate>& estimates,
+                 Console* console) {
+  std::vector<Cells> rows = {
+      {"filter", "allocation", "bits per key", "memory", "reads of", "reads of",
+       "fewer than", "building", ""},
+      {"", "", "by level", "of filters", "absent key", "present key",
+       "rocksdb-bloom", "a filter", ""}};
+  const double baseline = estimates.front().absent_reads;
+  for (const FilterEstimate& estimate : estimates) {
+    rows.push_back({estimate.filter, estimate.allocation, BitsByLevel(estimate),
+                    Bytes(estimate.bytes), Short(estimate.absent_reads),
+                    Format("%.4f", estimate.present_reads),
+                    Short(baseline / estimate.absent_reads) + " x",
+                    Bytes(estimate.build_bytes), estimate.remark});
+  }
+  console->Table(rows, 3);
+}
+
+// The estimate with the fewest reads or, for a budget of reads, with the least
+// memory; of equals the last, which is layout auto.
+const FilterEstimate& Best(const std::vector<FilterEstimate>& estimates) {
+  return *std::min_element(
+      estimates.rbegin(), estimates.rend(),
+      [](const FilterEstimate& a, const FilterEstimate& b) {
+        return a.absent_reads * a.bytes < b.absent_reads * b.bytes;
+      });
+}
+
+std::string Advice(const std::vector<FilterEstimate>& estimates) {
+  const FilterEstimate& best = Best(estimates);
+  if (best.filter.compare(0, 7, "rocksdb") == 0) return {};
+  std::string options = "bits_per_key=" + Format("%.3g", best.BitsPerKey()) +
+                        ";layout=" + best.filter;
+  std::string line;
+  if (best.allocation == "levels") {
+    options += ";allocation=levels";
+    line = ", and the listener that goes with it (docs/tuning.md, Levels)";
+  }
+  return "Most for the memory: filter_policy={id=deltabloom;" + options + "}" +
+         line;
+}
+
+Json ToJson(const TreeOptions& options, const std::vector<TreeLevel>& tree,
+            const std::vector<FilterEstimate>& estimates) {
+  Json json = {{"keys", options.keys},
+               {"entry_bytes", options.entry_bytes},
+               {"size_ratio", options.size_ratio},
+               {"levels", Json::array()},
+               {"filters", Json::array()}};
+  for (const TreeLevel& level : tree) {
+    json["levels"].push_back({{"name", level.name},
+                              {"runs", level.runs},
+                              {"tables", level.tables},
+                              {"keys", level.keys}});
+  }
+  for (const FilterEstimate& estimate : estimates) {
+    Json one = {{"filter", estimate.filter},
+                {"allocation", estimate.allocation},
+                {"bytes", estimate.bytes},
+                {"bits_per_key", estimate.BitsPerKey()},
+                {"absent_reads", estimate.absent_reads},
+                {"present_reads", estimate.present_reads},
+                {"build_bytes", estimate.build_bytes}};
+    if (!estimate.remark.empty()) one["remark"] = estimate.remark;
+    one["levels"] = Json::array();
+    for (const LevelFilters& level : estimate.levels) {
+      Json inner = {{"bits_per_key", level.bits_per_key}};
+      if (!level.layout.empty()) inner["layout"] = level.layout;
+      inner["false_positive_rate"] = level.rate;
+      inner["bytes"] = level.bytes;
+      one["levels"].push_back(std::move(inner));
+    }
+    json["filters"].push_back(std::move(one));
+  }
+  return json;
+}
+
+void ShowEstimates(const TreeOptions& options,
+                   const std::vector<TreeLevel>& tree,
+                   const std::vector<FilterEstimate>& estimates,
+                   Console* console) {
+  if (console->json() != nullptr) {
+    const Json json = ToJson(options, tree, estimates);
+    for (const auto& [key, value] : json.items()) {
+      console->json()->Add(key, value);
+    }
+    return;
+  }
+  ShowTree(options, tree, console);
+  console->Line("");
+  ShowFilters(estimates, console);
+  const std::string advice = Advice(estimates);
+  if (advice.empty()) return;
+  console->Line("");
+  console->Line(advice);
+}
+
+constexpr double kFirstBits = 0.5;
+constexpr double kStep = 0.25;
+constexpr double kLastBits = 100;
+
+Json Curve(const std::function<double(double)>& rate) {
+  Json rates = Json::array();
+  for (double bits = kFirstBits; bits <= kLastBits; bits += kStep) {
+    // Six digits; the page takes logarithms.
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.6g", std::max(1e-15, rate(bits)));
+    rates.push_back(std::stod(text));
+  }
+  return {{"first", kFirstBits}, {"step", kStep}, {"rates", rates}};
+}
+
+Json CurveOfLayout(Layout layout) {
+  const internal::RateCurve& curve = internal::CurveOf(layout).curve;
+  return Curve([&curve](double bits) { return curve.At(bits).rate; });
+}
+
+Json Data() {
+  Json data;
+  data["curves"] = {{"rocksdb-bloom", Curve(internal::RocksDBBloomRate)},
+                    {"rocksdb-ribbon", Curve(internal::RocksDBRibbonRate)},
+                    {"classic", Curve([](double bits) {
+                       return RateForBitsPerKey(Layout::kClassic, bits, 100000);
+                     })},
+                    {"local", CurveOfLayout(Layout::kLocal)},
+                    {"compact", CurveOfLayout(Layout::kCompact)},
+                    {"auto", CurveOfLayout(Layout::kAuto)}};
+  data["rows"] = Json::array();
+  for (const FilterEstimate& row : EstimateFilters({}, {10, 0, 0})) {
+    data["rows"].push_back({{"filter", row.filter},
+                            {"allocation", row.allocation},
+                            {"curve", row.filter}});
+  }
+  // Those of all pages: db_bench_ext/common/colours.py.
+  data["colours"] = {
+      {"rocksdb-bloom", "#4c72b0"}, {"rocksdb-ribbon", "#8172b3"},
+      {"classic", "#dd8452"},       {"local", "#c44e52"},
+      {"compact", "#55a868"},       {"auto", "#2f7f73"}};
+  return data;
+}
+
+void Replace(const std::string& mark, const std::string& by,
+             std::string* text) {
+  text->replace(text->find(mark), mark.size(), by);
+}
+
+std::string EstimatePage() {
+  std::string page = kEstimatePageTemplate;
+  Replace("@VERSION@", internal::kVersion, &page);
+  Replace("@DATA@", Data().dump(), &page);
+  return page;
+}
 
 struct Options {
   TreeOptions tree;
@@ -23,58 +245,37 @@ struct Options {
   std::string page;  // the file to write it to, or none
 };
 
-// "1000000", "1e9", "10M", "64MiB". False if it is none, or not from `least` to
-// `most`.
-bool ParseAmount(const std::string& text, double* amount) {
-  constexpr struct {
-    const char* name;
-    double factor;
-  } kUnits[] = {{"", 1},
-                {"B", 1},
-                {"k", 1e3},
-                {"K", 1e3},
-                {"M", 1e6},
-                {"G", 1e9},
-                {"T", 1e12},
-                {"kB", 1e3},
-                {"MB", 1e6},
-                {"GB", 1e9},
-                {"TB", 1e12},
-                {"KiB", 1024.0},
-                {"MiB", 1024.0 * 1024},
-                {"GiB", 1024.0 * 1024 * 1024},
-                {"TiB", 1024.0 * 1024 * 1024 * 1024}};
-  const char* const end = text.data() + text.size();
-  double number = 0;
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc()) return false;
-  const std::string unit(parsed.ptr, end);
-  for (const auto& known : kUnits) {
-    if (unit != known.name) continue;
-    *amount = number * known.factor;
-    return true;
-  }
-  return false;
-}
-
+// "1000000", "1e9", "10M", "64MiB".
 CLI::Option* AddAmount(CLI::App* app, const std::string& name, double* amount,
                        double least, double most, const std::string& what) {
-  return app
-      ->add_option_function<std::string>(
-          name,
-          [name, amount, least, most](const std::string& text) {
-            double number = 0;
-            if (!ParseAmount(text, &number) ||
-                !(number >= least && number <= most)) {
-              char range[64];
-              std::snprintf(range, sizeof(range), "%g to %g", least, most);
-              throw CLI::ValidationError(
-                  name, "'" + text + "' is no amount from " + range +
-                            ": use a number as in 1000000, 1e9, 10M or 64MiB");
-            }
-            *amount = number;
-          },
-          what)
+  const auto parse = [=](const std::string& text) {
+    const std::optional<double> parsed =
+        ParseAmount(text,
+                    {{"", 1},
+                     {"B", 1},
+                     {"k", 1e3},
+                     {"K", 1e3},
+                     {"M", 1e6},
+                     {"G", 1e9},
+                     {"T", 1e12},
+                     {"kB", 1e3},
+                     {"MB", 1e6},
+                     {"GB", 1e9},
+                     {"TB", 1e12},
+                     {"KiB", 1024.0},
+                     {"MiB", 1024.0 * 1024},
+                     {"GiB", 1024.0 * 1024 * 1024},
+                     {"TiB", 1024.0 * 1024 * 1024 * 1024}},
+                    least, most);
+    if (!parsed.has_value()) {
+      throw CLI::ValidationError(
+          name, "'" + text + "' is no amount from " + Format("%g", least) +
+                    " to " + Format("%g", most) +
+                    ": use a number as in 1000000, 1e9, 10M or 64MiB");
+    }
+    *amount = *parsed;
+  };
+  return app->add_option_function<std::string>(name, parse, what)
       ->type_name("N");
 }
 

@@ -1,81 +1,296 @@
 // deltabloom inspect: which filters table files hold, and whether they are
 // sound.
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
+#include "deltabloom/filter.h"
+#include "deltabloom/filter_block.h"
+#include "table/framing.h"
+#include "table/sst/sst.h"
 #include "tools/deltabloom/command.h"
-#include "tools/deltabloom/inspect_output.h"
-#include "tools/deltabloom/inspect_report.h"
 #include "tools/deltabloom/table_files.h"
+#include "util/coding.h"
 
 namespace deltabloom::tools {
 namespace {
 
-// Hands on to the output, and keeps what the summary needs.
-class Judge : public InspectListener {
- public:
-  explicit Judge(InspectOutput* output) : output_(output) {}
+using internal::BlockHandle;
+using internal::FilterKind;
+using internal::FilterScope;
+using internal::SstFile;
+using internal::SstFilter;
+using internal::SstSource;
 
-  void File(const FileReport& file) override {
-    has_filter = file.filters > 0;
-    output_->File(file);
+// RocksDB's own filters: the five bytes at the end tell which
+// (table/block_based/filter_policy.cc there).
+std::string DescribeRocksDBFilter(std::string_view filter) {
+  constexpr size_t kTrailerSize = 5;
+  if (filter.size() <= kTrailerSize) return "RocksDB, holds no key";
+  const auto byte = [end = filter.data() + filter.size()](int from_end) {
+    return static_cast<unsigned>(static_cast<unsigned char>(end[-from_end]));
+  };
+  const std::string bits =
+      ", " + std::to_string((filter.size() - kTrailerSize) * 8) + " bits";
+  switch (byte(5)) {
+    case 0:
+      return "RocksDB, always matches";
+    case 0xff:
+      if (byte(4) != 0 || byte(3) >> 5 != 0) return "RocksDB Bloom, reserved";
+      return "RocksDB Bloom, " + std::to_string(byte(3) & 31) + " probes" +
+             bits;
+    case 0xfe:
+      return "RocksDB Ribbon" + bits;
+    default:
+      if (byte(5) > 127) return "RocksDB, reserved";
+      return "RocksDB legacy Bloom, " + std::to_string(byte(5)) + " probes" +
+             bits;
   }
-  void Filter(const FilterReport& filter) override { output_->Filter(filter); }
-  void Part(const FilterPart& part) override {
-    sound = sound && part.error.empty();
-    output_->Part(part);
+}
+
+std::string DescribeTableFilter(const std::string& policy,
+                                std::string_view filter) {
+  internal::ParsedFilter parsed;
+  internal::HashedKeys keys;
+  std::string why;
+  const FilterKind kind = internal::ParseSealed(filter, internal::ActiveCpu(),
+                                                &keys, &parsed, &why);
+  if (kind != FilterKind::kForeign) {
+    const internal::LevelAtCreation made =
+        internal::ParseLevelByte(internal::SealedLevel(filter));
+    return "Deltabloom " + why +
+           (made.level < 0 ? std::string()
+                           : ", for level " + std::to_string(made.level)) +
+           (made.bottommost ? ", nothing older below" : "");
   }
-  void EndFilter() override { output_->EndFilter(); }
-
-  bool sound = true;
-  bool has_filter = false;
-
- private:
-  InspectOutput* const output_;
-};
-
-void InspectOne(const TableFile& file, InspectOutput* output,
-                InspectSummary* summary) {
-  Judge judge(output);
-  output->BeginFile(file.path);
-  const std::string error =
-      file.error.empty() ? Inspect(file.path, &judge) : file.error;
-  if (!error.empty() && IsGone(file)) {
-    output->Gone();
-    ++summary->gone;
-    return;
+  if (policy.compare(0, 8, "rocksdb.") == 0) {
+    return DescribeRocksDBFilter(filter);
   }
-  output->EndFile(error);
-  if (!error.empty() || !judge.sound) {
-    summary->not_sound.push_back(file.path);
-  } else if (!judge.has_filter) {
-    summary->without_filter.push_back(file.path);
+  return "not recognised";
+}
+
+// The first window's filter stands for all: a policy writes one kind.
+std::string DescribeFilterBlock(std::string_view block) {
+  const auto policy = NewBloomFilterPolicy(10);  // only keys would need it
+  const FilterBlockReader reader(policy.get(), block);
+  std::string text = reader.Describe();
+  if (reader.NumWindows() == 0) return text;
+  const uint32_t array = internal::LoadFixed32(&block[block.size() - 5]);
+  for (uint64_t i = 0; i < reader.NumWindows(); ++i) {
+    const uint32_t start = internal::LoadFixed32(&block[array + 4 * i]);
+    const uint32_t end = internal::LoadFixed32(&block[array + 4 * i + 4]);
+    if (start >= end || end > array) continue;
+    return text + "; first filter: " +
+           DescribeFilter(block.substr(start, end - start));
+  }
+  return text;
+}
+
+// A block of filter bytes: a whole filter, a partition, or a filter block.
+Json InspectPart(const SstSource& source, const SstFile& file,
+                 const SstFilter& filter, const BlockHandle& handle) {
+  Json part = {{"offset", handle.offset}, {"bytes", handle.size}};
+  std::string error;
+  try {
+    std::string bytes;
+    error = internal::ReadBlock(source, file, handle, &bytes);
+    if (error.empty()) {
+      part["checksum"] =
+          file.checksum == internal::ChecksumType::kNone ? "none" : "ok";
+      part["layout"] = filter.scope == FilterScope::kPerBlock
+                           ? DescribeFilterBlock(bytes)
+                           : DescribeTableFilter(filter.policy, bytes);
+      return part;
+    }
+  } catch (const std::bad_alloc&) {
+    error = source.Name() + ": offset " + std::to_string(handle.offset) +
+            ": no memory for a filter of " + std::to_string(handle.size) +
+            " bytes";
+  }
+  part["checksum"] = "failed";
+  part["error"] = error;
+  return part;
+}
+
+// Appends the filter to `filters`. Returns why its parts cannot be listed, or
+// nothing; an error of a single part stands in the part.
+std::string InspectFilter(const SstSource& source, const SstFile& file,
+                          const SstFilter& filter, const Json& keys,
+                          Json* filters) {
+  Json& json = filters->emplace_back();
+  json["kind"] = internal::ScopeName(filter.scope);
+  json["policy"] = filter.policy;
+  json["bytes"] = filter.bytes;
+  json["bits_per_key"] = nullptr;
+  if (keys.is_number() && keys > 0) {
+    json["bits_per_key"] =
+        static_cast<double>(filter.bytes) * 8 / keys.get<double>();
+  }
+  const bool partitioned = filter.scope == FilterScope::kPartitioned;
+  if (partitioned) {
+    json["index"] = {{"offset", filter.handle.offset},
+                     {"bytes", filter.handle.size}};
+  }
+  Json& parts = json["parts"] = Json::array();
+  const auto add = [&](std::string_view, const BlockHandle& handle) {
+    parts.push_back(InspectPart(source, file, filter, handle));
+    return std::string();
+  };
+  return partitioned ? internal::ForEachPartition(source, file, filter, add)
+                     : add({}, filter.handle);
+}
+
+// Fills the report as far as the file can be read. Returns why not to its end.
+std::string InspectTable(const std::string& path, Json* report) {
+  std::string error;
+  const auto source = internal::OpenSstFile(path, &error);
+  if (source == nullptr) return error;
+  SstFile file;
+  error = internal::WalkSst(*source, &file);
+  if (!error.empty()) return error;
+  Json& json = *report;
+  json["engine"] = file.format_version > 0 || !file.properties.empty()
+                       ? "RocksDB"
+                       : "LevelDB";
+  json["format_version"] = file.format_version;
+  json["checksum"] = internal::ChecksumName(file.checksum);
+  json["keys"] = nullptr;
+  uint64_t keys;
+  if (file.properties.Number("rocksdb.num.filter_entries", &keys)) {
+    json["keys"] = keys;
+  }
+  json["filters"] = Json::array();
+  for (const SstFilter& filter : file.filters) {
+    error =
+        InspectFilter(*source, file, filter, json["keys"], &json["filters"]);
+    if (!error.empty()) return error;
+  }
+  return {};
+}
+
+Json InspectFile(const TableFile& file) {
+  Json report = {{"file", file.path}};
+  std::string error = file.error;
+  try {
+    if (error.empty()) error = InspectTable(file.path, &report);
+  } catch (const std::bad_alloc&) {
+    error = file.path + ": no memory for what this file claims to hold";
+  }
+  if (error.empty()) return report;
+  if (IsGone(file)) {
+    report["gone"] = true;
   } else {
-    ++summary->sound;
+    report["error"] = error;
+  }
+  return report;
+}
+
+std::string Text(const Json& value) { return value.get<std::string>(); }
+
+// Shows a filter. Returns whether it is sound.
+bool ShowFilter(const Json& filter, Console* console) {
+  std::string line =
+      "  " + Text(filter["kind"]) + " filter " + Text(filter["policy"]) + ": ";
+  const Json& parts = filter["parts"];
+  if (filter.contains("index")) {
+    line += Count(parts.size(), "partition", "partitions") + ", index of " +
+            filter["index"]["bytes"].dump() + " bytes at offset " +
+            filter["index"]["offset"].dump() + ", filters of ";
+  }
+  line += filter["bytes"].dump() + " bytes";
+  if (filter["bits_per_key"].is_number()) {
+    char number[32];
+    std::snprintf(number, sizeof(number), ", %.2f bits per key",
+                  filter["bits_per_key"].get<double>());
+    line += number;
+  }
+  console->Line(line);
+  bool sound = true;
+  for (const Json& part : parts) {
+    line = "    offset " + part["offset"].dump() + ", " + part["bytes"].dump() +
+           " bytes, checksum " + Text(part["checksum"]);
+    if (part.contains("layout")) line += ": " + Text(part["layout"]);
+    console->Line(line);
+    if (!part.contains("error")) continue;
+    console->Error(Text(part["error"]));
+    sound = false;
+  }
+  return sound;
+}
+
+// Shows the report and counts it in the summary.
+void ShowFile(const Json& report, Console* console, Json* summary) {
+  bool sound = true;
+  if (report.contains("engine")) {
+    std::string line = Text(report["file"]) + ": " + Text(report["engine"]) +
+                       " table, format_version " +
+                       report["format_version"].dump() + ", checksums " +
+                       Text(report["checksum"]);
+    if (report["keys"].is_number()) {
+      line += ", " + report["keys"].dump() + " keys in filters";
+    }
+    console->Line(line + (report["filters"].empty() ? ", no filter" : ""));
+    for (const Json& filter : report["filters"]) {
+      sound = ShowFilter(filter, console) && sound;
+    }
+  }
+  if (report.contains("error")) console->Error(Text(report["error"]));
+  if (console->json() != nullptr) console->json()->AddElement(report);
+
+  Json& counts = *summary;
+  if (report.contains("gone")) {
+    counts["gone"] = counts["gone"].get<uint64_t>() + 1;
+  } else if (!sound || report.contains("error")) {
+    counts["not_sound"].push_back(report["file"]);
+  } else if (report["filters"].empty()) {
+    counts["without_filter"].push_back(report["file"]);
+  } else {
+    counts["sound"] = counts["sound"].get<uint64_t>() + 1;
+  }
+}
+
+void ShowSummary(const Json& summary, Console* console) {
+  if (console->json() != nullptr) console->json()->Add("summary", summary);
+  const uint64_t sound = summary["sound"];
+  const uint64_t gone = summary["gone"];
+  const Json& without_filter = summary["without_filter"];
+  const Json& not_sound = summary["not_sound"];
+  const uint64_t files =
+      sound + gone + without_filter.size() + not_sound.size();
+  if (files < 2) return;
+  console->Line(
+      std::to_string(files) + " files: " + std::to_string(sound) +
+      " with sound filters, " + std::to_string(without_filter.size()) +
+      " without a filter, " + std::to_string(not_sound.size()) + " not sound" +
+      (gone == 0 ? "" : ", " + std::to_string(gone) + " gone meanwhile"));
+  for (const Json& path : without_filter) {
+    console->Line("  without a filter: " + Text(path));
+  }
+  for (const Json& path : not_sound) {
+    console->Line("  not sound: " + Text(path));
   }
 }
 
 ExitCode RunInspect(const std::vector<std::string>& paths, Console* console) {
   const std::vector<TableFile> files = TableFiles(paths);
-  InspectSummary summary;
-  const auto output = NewInspectOutput(console);
+  Json summary = {{"sound", 0},
+                  {"without_filter", Json::array()},
+                  {"not_sound", Json::array()},
+                  {"gone", 0}};
+  if (console->json() != nullptr) console->json()->StartArray("files");
   for (size_t i = 0; i < files.size(); ++i) {
     console->ShowProgress(i, files.size(), "files", files[i].path);
-    if (IsGone(files[i])) {
-      ++summary.gone;
-    } else {
-      InspectOne(files[i], output.get(), &summary);
-    }
+    ShowFile(InspectFile(files[i]), console, &summary);
   }
-  output->Summary(summary);
-  return summary.not_sound.empty() ? kSuccess : kFailure;
+  ShowSummary(summary, console);
+  return summary["not_sound"].empty() ? kSuccess : kFailure;
 }
 
 RunFn AddOptions(CLI::App* app) {
   const auto paths = std::make_shared<std::vector<std::string>>();
   app->add_option("PATH", *paths,
-                  "Table files, or directories of such (*.sst, *.ldb)")
+                  "Table files, or directories with such files (*.sst, *.ldb)")
       ->required();
   return [paths](Console* console) { return RunInspect(*paths, console); };
 }
@@ -85,11 +300,12 @@ RunFn AddOptions(CLI::App* app) {
 Implementation InspectCommand() {
   Implementation command;
   command.manual.description = {
-      "For each table file: the engine that wrote it, its format_version, and "
-      "of each filter the kind, place, size, layout, keys and whether its "
-      "checksum holds. Needs neither engine, opens no database and writes "
-      "nothing: files of a running database can be looked at, too. One that is "
-      "still being written has no end yet and is reported as not sound.",
+      "Shows for each table file the engine that wrote it and its "
+      "format_version, and for each filter its kind, place, size, layout, keys "
+      "and whether its checksum holds. It needs neither engine, opens no "
+      "database and writes nothing, so it can read the files of a running "
+      "database. A file that is still being written has no end yet and is "
+      "reported as not sound.",
       "A summary follows if there are several files. It names the tables "
       "without a filter, and counts those that vanished from their directories "
       "meanwhile.",
@@ -99,8 +315,8 @@ Implementation InspectCommand() {
       "\"format_version\", \"checksum\", \"keys\" and \"filters\"; a filter "
       "has \"kind\", \"policy\", \"bytes\", \"bits_per_key\", \"index\" if it "
       "is partitioned, and \"parts\"; a part has \"offset\", \"bytes\", "
-      "\"checksum\" (ok, failed or none) and \"layout\" or \"error\". Numbers "
-      "that a file does not tell are null."};
+      "\"checksum\" (ok, failed or none) and \"layout\" or \"error\". Unknown "
+      "numbers are null."};
   command.manual.examples = {
       {"deltabloom inspect 000012.sst", "the filters of one table"},
       {"deltabloom inspect /var/lib/db",

@@ -1,4 +1,4 @@
-// deltabloom: one command for what users do with filters.
+// The command deltabloom.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -10,8 +10,8 @@
 
 namespace {
 
-// The width of the terminal on standard error that can draw a line over itself;
-// 0 if there is none.
+// The width of the terminal on standard error; 0 if standard error is no
+// terminal that can redraw a line.
 size_t ErrColumns() {
   const char* kind = std::getenv("TERM");
   if (isatty(STDERR_FILENO) == 0 || kind == nullptr ||
@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
   streams.err = &std::cerr;
   streams.out_is_terminal = isatty(STDOUT_FILENO) != 0;
   streams.err_columns = ErrColumns();
-  // A program may be started without even its own name.
+  // The caller of a program may pass no name.
   if (argc < 1) return deltabloom::tools::kUsage;
   return Program(deltabloom::tools::Commands())
       .Run(std::vector<std::string>(argv, argv + argc), streams);

@@ -44,10 +44,6 @@ class Manifest {
   std::map<uint32_t, std::string> families_ = {{0, "default"}};
 };
 
-// Reads the MANIFEST that the file CURRENT in the directory names. Returns what
-// is wrong, in one line, or nothing.
-std::string ReadManifest(const std::string& database, Manifest* manifest);
-
 }  // namespace deltabloom::tools
 
 #endif  // DELTABLOOM_TOOLS_DELTABLOOM_MANIFEST_H_

@@ -1,21 +1,14 @@
 #include "tools/deltabloom/program.h"
 
 #include <algorithm>
+#include <charconv>
 #include <exception>
 #include <memory>
 #include <new>
-
-#include "tools/deltabloom/help.h"
+#include <sstream>
 
 namespace deltabloom::tools {
 namespace {
-
-// What deltabloom_inspect was called before it became a subcommand.
-constexpr char kOldInspect[] = "deltabloom_inspect";
-
-std::string BaseName(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 void UsageError(const std::string& who, const std::string& what,
                 Console* console) {
@@ -31,7 +24,7 @@ std::string InOneLine(std::string message) {
   return message;
 }
 
-// The end of all output.
+// Ends all output.
 ExitCode End(const std::string& who, ExitCode code, ExitCode on_error,
              Console* console) {
   if (console->Finish()) return code;
@@ -39,7 +32,108 @@ ExitCode End(const std::string& who, ExitCode code, ExitCode on_error,
   return on_error;
 }
 
+// The text in lines of at most 79 characters, each after `indent` spaces.
+std::string Filled(const std::string& text, size_t indent) {
+  constexpr size_t kColumns = 79;
+  std::string filled;
+  std::string line(indent, ' ');
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const bool first = line.size() == indent;
+    if (!first && line.size() + 1 + word.size() > kColumns) {
+      filled += line + "\n";
+      line.assign(indent, ' ');
+    } else if (!first) {
+      line += ' ';
+    }
+    line += word;
+  }
+  return filled + line + "\n";
+}
+
+std::string Terms(const std::string& title, const std::vector<Term>& terms) {
+  std::string text = terms.empty() ? "" : "\n" + title + ":\n";
+  for (const Term& term : terms) {
+    text += "  " + term.name + "\n" + Filled(term.does, 6);
+  }
+  return text;
+}
+
+// A subcommand's help: CLI11's, after the description and before the examples
+// and the exit status of the manual.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(const Manual& manual) : manual_(manual) {}
+
+  std::string make_description(const CLI::App* app) const override {
+    std::string text = app->get_description() + ".\n\n";
+    for (const std::string& paragraph : manual_.description) {
+      text += Filled(paragraph, 0) + "\n";
+    }
+    return text;
+  }
+
+  std::string make_footer(const CLI::App*) const override {
+    return Terms("Examples", manual_.examples).substr(1) + "\nExit status:\n" +
+           Filled("0  " + manual_.success, 2) +
+           Filled("1  " + manual_.failure, 2) +
+           Filled("2  " + UsageMeaning(manual_), 2) +
+           Terms("Environment", manual_.environment);
+  }
+
+ private:
+  const Manual manual_;
+};
+
 }  // namespace
+
+std::optional<double> ParseAmount(const std::string& text,
+                                  const std::vector<Unit>& units, double least,
+                                  double most) {
+  const char* const end = text.data() + text.size();
+  double number = 0;
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc()) return std::nullopt;
+  const std::string name(parsed.ptr, end);
+  for (const Unit& unit : units) {
+    if (name != unit.name) continue;
+    const double amount = number * unit.factor;
+    if (amount >= least && amount <= most) return amount;
+  }
+  return std::nullopt;
+}
+
+CLI::Option* AddDuration(CLI::App* app, const std::string& name,
+                         std::chrono::milliseconds* time,
+                         const std::string& what) {
+  const auto parse = [name, time](const std::string& text) {
+    constexpr double kDay = 86400e3;
+    const std::optional<double> ms = ParseAmount(text,
+                                                 {{"", 1e3},
+                                                  {"ms", 1},
+                                                  {"s", 1e3},
+                                                  {"m", 60e3},
+                                                  {"h", 3600e3},
+                                                  {"d", kDay}},
+                                                 0, 100 * 366 * kDay);
+    if (!ms.has_value()) {
+      throw CLI::ValidationError(
+          name, "'" + text +
+                    "' is not a duration such as 500ms, 90s, 5m, 12h or 30d");
+    }
+    *time = std::chrono::milliseconds(static_cast<int64_t>(*ms));
+  };
+  return app->add_option_function<std::string>(name, parse, what)
+      ->type_name("DURATION");
+}
+
+CLI::Validator NotNegative() {
+  return {[](const std::string& text) {
+            const bool negative = text.find('-') != std::string::npos;
+            return std::string(negative ? "must not be negative" : "");
+          },
+          ""};
+}
 
 std::string UsageMeaning(const Manual& manual) {
   if (manual.undecided.empty()) return kUsageMeaning;
@@ -52,7 +146,7 @@ Program::Program(const std::vector<Command>& commands)
                         std::string(kProgramName) + " " + DELTABLOOM_VERSION,
                         "Print the version and exit");
   app_.set_help_flag("-h,--help", "Print this help and exit");
-  app_.footer("'deltabloom COMMAND --help' tells more of each.");
+  app_.footer("'deltabloom COMMAND --help' describes each.");
   app_.require_subcommand(1);
   for (const Command& command : commands) {
     Entry& entry = entries_.emplace_back();
@@ -66,15 +160,14 @@ Program::Program(const std::vector<Command>& commands)
     entry.manual = implementation.manual;
     entry.options = options;
     options->group("Commands");
-    options->set_help_flag("-h,--help", "Print this help and exit");
-    options->add_flag("--json", entry.json,
-                      "Print one JSON document instead of text");
+    const auto add_common = [&entry](CLI::App* app) {
+      app->set_help_flag("-h,--help", "Print this help and exit");
+      app->add_flag("--json", entry.json,
+                    "Print one JSON document instead of text");
+    };
+    add_common(options);
     entry.run = implementation.add_options(options);
-    for (CLI::App* action : options->get_subcommands({})) {
-      action->set_help_flag("-h,--help", "Print this help and exit");
-      action->add_flag("--json", entry.json,
-                       "Print one JSON document instead of text");
-    }
+    for (CLI::App* action : options->get_subcommands({})) add_common(action);
     options->formatter(std::make_shared<HelpFormatter>(entry.manual));
   }
 }
@@ -83,12 +176,6 @@ ExitCode Program::Run(const std::vector<std::string>& arguments,
                       const Streams& streams) {
   Console console(streams);
   std::vector<std::string> words(arguments.begin() + 1, arguments.end());
-  if (BaseName(arguments.front()) == kOldInspect) {
-    console.Error(std::string(kOldInspect) +
-                  ": deprecated, and not in the next release any more: use "
-                  "deltabloom inspect");
-    words.insert(words.begin(), "inspect");
-  }
   const std::string name = words.empty() ? std::string() : words.front();
   const auto entry =
       std::find_if(entries_.begin(), entries_.end(),
@@ -110,8 +197,8 @@ ExitCode Program::Run(const std::vector<std::string>& arguments,
   std::reverse(words.begin(), words.end());
   try {
     app_.parse(std::move(words));
-  } catch (const CLI::Success& asked) {  // for help or the version
-    app_.exit(asked, *streams.out, *streams.err);
+  } catch (const CLI::Success& success) {  // help or version was printed
+    app_.exit(success, *streams.out, *streams.err);
     return End(who, kSuccess, kFailure, &console);
   } catch (const CLI::ParseError& error) {
     UsageError(who, InOneLine(error.what()), &console);

@@ -1,10 +1,10 @@
-// The program around its subcommands: command line, help, exit code.
+// The program that holds the subcommands: command line, help, exit status, and
+// the documents that are generated from them.
 #ifndef DELTABLOOM_TOOLS_DELTABLOOM_PROGRAM_H_
 #define DELTABLOOM_TOOLS_DELTABLOOM_PROGRAM_H_
 
 #include <list>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tools/deltabloom/command.h"
@@ -14,14 +14,12 @@ namespace deltabloom::tools {
 
 inline constexpr char kProgramName[] = "deltabloom";
 inline constexpr char kProgramSummary[] =
-    "Look into the filters of table files, and keep those that services share";
+    "Inspect the filters of table files, and manage filters in Redis";
 
-// The sentence on exit status 2 that is the same for all subcommands.
+// What exit status 2 means: of all subcommands, and of one.
 inline constexpr char kUsageMeaning[] =
     "the command line was wrong, or names a command that is not in this build; "
     "nothing was done";
-
-// All that exit status 2 of a subcommand means.
 std::string UsageMeaning(const Manual& manual);
 
 class Program {
@@ -42,7 +40,7 @@ class Program {
   const std::list<Entry>& entries() const { return entries_; }
   const CLI::App& options() const { return app_; }
 
-  // arguments[0] is how the program was called.
+  // arguments[0] is the name of the program.
   ExitCode Run(const std::vector<std::string>& arguments,
                const Streams& streams);
 
@@ -52,6 +50,15 @@ class Program {
   CLI::App app_;
   std::list<Entry> entries_;
 };
+
+// deltabloom(1): the commands, and what is the same for all of them.
+std::string ManPage(const Program& program);
+
+// deltabloom-COMMAND(1). REQUIRES: the command is in this build.
+std::string ManPage(const Program::Entry& entry);
+
+// A script for Bash that completes commands, their options and files.
+std::string BashCompletion(const Program& program);
 
 }  // namespace deltabloom::tools
 

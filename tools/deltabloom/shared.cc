@@ -2,7 +2,6 @@
 #include <memory>
 
 #include "tools/deltabloom/command.h"
-#include "tools/deltabloom/option_types.h"
 #include "tools/deltabloom/shared_actions.h"
 
 namespace deltabloom::tools {

@@ -52,7 +52,7 @@ class Answers {
   explicit Answers(const SharedContext& context)
       : console_(context.console), options_(context.options) {
     if (JsonOutput* json = console_->json()) {
-      array_ = std::make_unique<JsonOutput::Scope>(json->Array("keys"));
+      json->StartArray("keys");
     }
   }
 
@@ -68,9 +68,7 @@ class Answers {
       }
     }
     if (JsonOutput* json = console_->json()) {
-      const auto object = json->Object();
-      json->Text("key", key);
-      json->Text("answer", answer);
+      json->AddElement({{"key", std::string(key)}, {"answer", answer}});
     } else {
       console_->Line(std::string(may_match ? "may match  " : "absent     ") +
                      std::string(key));
@@ -78,7 +76,6 @@ class Answers {
   }
 
   void Summary(uint64_t failed_open) {
-    array_.reset();
     if (JsonOutput* json = console_->json()) {
       json->Number("checked", checked_);
       json->Number("absent", absent_);
@@ -93,7 +90,6 @@ class Answers {
  private:
   Console* const console_;
   const SharedOptions& options_;
-  std::unique_ptr<JsonOutput::Scope> array_;  // null: no JSON
   uint64_t checked_ = 0;
   uint64_t absent_ = 0;
 };

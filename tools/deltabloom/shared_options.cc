@@ -4,7 +4,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "tools/deltabloom/option_types.h"
+#include "tools/deltabloom/command.h"
 
 namespace deltabloom::tools {
 namespace {

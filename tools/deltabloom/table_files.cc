@@ -20,7 +20,7 @@ std::string ListDirectory(const std::string& path,
   fs::directory_iterator entry(path, error);
   const size_t before = files->size();
   while (!error && entry != fs::directory_iterator()) {
-    std::error_code unknown;  // such an entry is listed, and told of when read
+    std::error_code unknown;  // such an entry is listed; reading it fails
     if (IsTableName(entry->path()) && !entry->is_directory(unknown)) {
       files->push_back({entry->path().string(), true, {}});
     }
@@ -37,6 +37,12 @@ std::string ListDirectory(const std::string& path,
 }
 
 }  // namespace
+
+uint64_t TableFile::Size() const {
+  std::error_code error;
+  const uint64_t size = fs::file_size(path, error);
+  return error ? 0 : size;
+}
 
 std::vector<TableFile> TableFiles(const std::vector<std::string>& paths) {
   std::vector<TableFile> files;

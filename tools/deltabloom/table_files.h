@@ -2,6 +2,7 @@
 #ifndef DELTABLOOM_TOOLS_DELTABLOOM_TABLE_FILES_H_
 #define DELTABLOOM_TOOLS_DELTABLOOM_TABLE_FILES_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,18 +10,19 @@ namespace deltabloom::tools {
 
 struct TableFile {
   std::string path;
-  // Found in a directory: one that a running database removes meanwhile is no
-  // error.
+  // Listed in a directory: no error if a running database removes it meanwhile.
   bool from_directory = false;
-  std::string error;  // of a directory, which then stands for itself
+  std::string error;  // of a directory that has no tables or cannot be read
+
+  uint64_t Size() const;  // 0 if it is not known
 };
 
-// Each path that is no directory, and of each directory the files in it (not
-// below it) whose names end in .sst or .ldb, in the order of their names. A
-// directory that cannot be read, or holds none, is listed with an error.
+// Each path that is not a directory, and for each directory the files in it
+// (not below it) whose names end in .sst or .ldb, in the order of their names.
+// A directory that cannot be read or has no such files is listed with an error.
 std::vector<TableFile> TableFiles(const std::vector<std::string>& paths);
 
-// Whether the file is gone that was seen in a directory.
+// Whether a file that was listed in a directory no longer exists.
 bool IsGone(const TableFile& file);
 
 }  // namespace deltabloom::tools

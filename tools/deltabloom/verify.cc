@@ -1,20 +1,18 @@
-// deltabloom verify: whether filters of table files answer for every key.
+// deltabloom verify: whether the filters of table files match every key there.
+#include "tools/deltabloom/verify.h"
+
+#include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
-#include <string>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "tools/deltabloom/command.h"
-#include "tools/deltabloom/option_types.h"
 #include "tools/deltabloom/table_files.h"
-#include "tools/deltabloom/verify_output.h"
-#include "tools/deltabloom/verify_report.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -29,29 +27,148 @@ struct VerifyOptions {
   uint64_t show = 10;
 };
 
-// What changes while a table is being written.
-struct Stamp {
-  uint64_t size = 0;
-  fs::file_time_type time;
-  bool operator==(const Stamp& other) const {
-    return size == other.size && time == other.time;
-  }
-};
+// What changes while a table is being written; nothing for what is no file.
+using Stamp = std::optional<std::pair<uint64_t, fs::file_time_type>>;
 
-// Nothing for what is no file.
-std::optional<Stamp> StampOf(const TableFile& file) {
+Stamp StampOf(const TableFile& file) {
   std::error_code error;
   if (!fs::is_regular_file(file.path, error)) return std::nullopt;
-  Stamp stamp;
-  stamp.size = fs::file_size(file.path, error);
-  if (!error) stamp.time = fs::last_write_time(file.path, error);
-  return error ? std::nullopt : std::optional(stamp);
+  const uint64_t size = fs::file_size(file.path, error);
+  if (error) return std::nullopt;
+  const fs::file_time_type time = fs::last_write_time(file.path, error);
+  return error ? Stamp() : Stamp({size, time});
 }
 
-uint64_t SizeOf(const TableFile& file) {
-  std::error_code error;
-  const uint64_t size = fs::file_size(file.path, error);
-  return error ? 0 : size;
+std::string VerifyTable(const std::string& path, VerifyListener* listener,
+                        TableReport* report) {
+  std::string error;
+  const auto source = internal::OpenSstFile(path, &error);
+  if (source == nullptr) return error;
+  internal::SstFile file;
+  error = internal::WalkSst(*source, &file);
+  if (!error.empty()) return error;
+  auto verify = VerifyLevelDB;
+  report->engine = "LevelDB";
+  if (file.format_version > 0 || !file.properties.empty()) {
+    report->engine = "RocksDB";
+#ifdef DELTABLOOM_TOOLS_ROCKSDB
+    verify = VerifyRocksDB;
+#else
+    verify = nullptr;
+#endif
+  }
+  std::string_view column_family;
+  if (file.properties.Text("rocksdb.column.family.name", &column_family)) {
+    report->column_family = column_family;
+  }
+  for (const internal::SstFilter& filter : file.filters) {
+    report->filter +=
+        (report->filter.empty() ? "" : ", ") +
+        (internal::ScopeName(filter.scope) + (" filter " + filter.policy));
+    error = verify == nullptr
+                ? path +
+                      ": this build cannot check tables of RocksDB: that "
+                      "needs librocksdb-dev and -DDELTABLOOM_ROCKSDB=ON"
+                : verify(*source, file, filter, listener, report);
+    if (!error.empty()) return error;
+  }
+  return {};
+}
+
+double Rate(const TableReport& report) {
+  return static_cast<double>(report.false_positives) /
+         static_cast<double>(report.absent);
+}
+
+Json TextOrNull(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+Json ToJson(const TableReport& report) {
+  Json json = {{"file", report.path}};
+  if (!report.engine.empty()) {
+    json["engine"] = report.engine;
+    json["column_family"] = TextOrNull(report.column_family);
+    json["filter"] = TextOrNull(report.filter);
+    json["entries"] = report.entries;
+    json["keys_asked"] = report.keys;
+    json["prefixes_asked"] = report.prefixes;
+    json["false_negatives"] = report.false_negatives;
+    json["missed"] = Json::array();
+    for (const MissedKey& missed : report.missed) {
+      json["missed"].push_back({{"offset", missed.offset},
+                                {missed.prefix ? "prefix" : "key", missed.key},
+                                {"alone", missed.alone},
+                                {"in_batch", missed.batched},
+                                {"in_range", missed.in_range}});
+    }
+    json["absent_asked"] = report.absent;
+    json["false_positives"] = report.false_positives;
+    json["rate"] = report.absent > 0 ? Json(Rate(report)) : Json();
+    json["expected_rate"] =
+        report.expected_rate.has_value() ? Json(*report.expected_rate) : Json();
+    json["cut_short"] = report.cut_short;
+    json["not_checked"] = report.not_checked;
+  }
+  if (!report.error.empty()) json["error"] = report.error;
+  return json;
+}
+
+// The lines on what was looked up.
+void ShowLookups(const TableReport& report, Console* console) {
+  std::string line = "  asked: " + Count(report.keys, "key", "keys");
+  if (report.prefixes > 0) {
+    line += " and " + Count(report.prefixes, "prefix", "prefixes");
+  }
+  console->Line(line + ", " +
+                (report.false_negatives == 0
+                     ? "no false negative"
+                     : Count(report.false_negatives, "false negative",
+                             "false negatives")));
+  if (report.absent == 0) return;
+  line = "  absent: " +
+         Count(report.absent, report.keys > 0 ? "key, " : "prefix, ",
+               report.keys > 0 ? "keys, " : "prefixes, ") +
+         Count(report.false_positives, "false positive", "false positives") +
+         ", " + Percent(Rate(report));
+  if (report.expected_rate.has_value()) {
+    line += ", expected " + Percent(*report.expected_rate);
+  }
+  console->Line(line);
+}
+
+void ShowTable(const TableReport& report, Console* console) {
+  if (console->json() != nullptr) console->json()->AddElement(ToJson(report));
+  if (!report.engine.empty()) {
+    console->Line(report.path + ": " + report.engine + " table, " +
+                  (report.filter.empty() ? "no filter" : report.filter));
+  }
+  if (report.keys + report.prefixes > 0) ShowLookups(report, console);
+  for (const MissedKey& missed : report.missed) {
+    const char* how = "";
+    if (!missed.alone && !missed.batched) {
+      how = ", only by the range part";
+    } else if (missed.alone != missed.batched) {
+      how = missed.alone ? ", only when asked alone"
+                         : ", only when asked in a batch";
+    }
+    console->Line(
+        "  false negative: filter at offset " + std::to_string(missed.offset) +
+        (missed.prefix ? ", prefix" : ", key") + how + ": " + missed.key);
+  }
+  if (report.false_negatives > report.missed.size()) {
+    console->Line(
+        "  and " +
+        std::to_string(report.false_negatives - report.missed.size()) +
+        " more false negatives");
+  }
+  for (const std::string& what : report.not_checked) {
+    console->Error(report.path + ": not checked: " + what);
+  }
+  if (report.cut_short) {
+    console->Line("  not covered: the rest, because of the time limit");
+  }
+  if (!report.error.empty()) console->Error(report.error);
 }
 
 class Run : public VerifyListener {
@@ -59,25 +176,21 @@ class Run : public VerifyListener {
   Run(const VerifyOptions& options, Console* console)
       : options_(options),
         console_(console),
-        output_(NewVerifyOutput(console)),
         end_(Clock::now() + options.time_limit) {}
 
   ExitCode All() {
+    if (console_->json() != nullptr) console_->json()->StartArray("files");
     const std::vector<TableFile> files = TableFiles(options_.paths);
-    std::vector<uint64_t> sizes;
+    for (const TableFile& file : files) all_bytes_ += file.Size();
     for (const TableFile& file : files) {
-      sizes.push_back(SizeOf(file));
-      all_bytes_ += sizes.back();
-    }
-    for (size_t i = 0; i < files.size(); ++i) {
-      size_ = sizes[i];
-      One(files[i]);
+      size_ = file.Size();
+      One(file);
       done_bytes_ += size_;
     }
     if (!unfinished_.empty()) LookAgain();
-    output_->Summary(summary_);
-    if (!summary_.false_negatives.empty()) return kFailure;
-    return summary_.not_checked.empty() ? kSuccess : kUndecided;
+    ShowSummary();
+    if (!summary_["false_negatives"].empty()) return kFailure;
+    return summary_["not_checked"].empty() ? kSuccess : kUndecided;
   }
 
   void Missed(const MissedKey& key) override {
@@ -98,8 +211,8 @@ class Run : public VerifyListener {
     return options_.time_limit.count() > 0 && Clock::now() >= end_;
   }
 
-  // Tables that would go beyond the limit are left out; smaller ones behind
-  // them may still fit.
+  // Tables that would exceed the limit are left out; smaller ones after them
+  // may still be read.
   bool IsCovered() {
     if (TimeIsUp()) return false;
     if (options_.byte_limit == 0) return true;
@@ -110,86 +223,129 @@ class Run : public VerifyListener {
 
   void One(const TableFile& file) {
     if (IsGone(file)) {
-      ++summary_.gone;
+      ++gone_;
     } else if (file.error.empty() && !IsCovered()) {
-      summary_.not_covered.push_back(file.path);
-    } else if (Look(file)) {
-      output_->Table(table_);
-      Note();
+      summary_["not_covered"].push_back(file.path);
+    } else {
+      const Stamp before = StampOf(file);
+      Look(file);
+      if (table_.error.empty() || table_.false_negatives > 0) {
+        Report();
+      } else if (IsGone(file)) {
+        ++gone_;
+      } else if (IsYoung(file, before)) {
+        unfinished_.emplace_back(file, before);
+      } else {
+        Report();
+      }
     }
   }
 
-  // Fills table_. False if there is nothing to tell of it, or not yet.
-  bool Look(const TableFile& file) {
+  // Fills table_.
+  void Look(const TableFile& file) {
     table_ = {};
     table_.path = file.path;
     table_.error = file.error;
-    if (!file.error.empty()) return true;
+    if (!file.error.empty()) return;
     GoOn(0);
-    const std::optional<Stamp> before = StampOf(file);
-    table_.error = VerifyTable(file.path, this, &table_.report);
-    if (table_.error.empty() || table_.report.false_negatives > 0) return true;
-    if (IsGone(file)) {
-      ++summary_.gone;
-      return false;
+    try {
+      table_.error = VerifyTable(file.path, this, &table_);
+    } catch (const std::bad_alloc&) {
+      table_.error =
+          file.path + ": no memory for what this file claims to hold";
     }
-    if (!MayBeUnfinished(file, before)) return true;
-    unfinished_.push_back({file, *before});
-    return false;
   }
 
-  // A database that runs may be writing it.
-  bool MayBeUnfinished(const TableFile& file,
-                       const std::optional<Stamp>& stamp) const {
+  // A running database may still be writing it.
+  static bool IsYoung(const TableFile& file, const Stamp& stamp) {
     constexpr std::chrono::seconds kYoung(10);
-    return !again_ && file.from_directory && stamp.has_value() &&
-           fs::file_time_type::clock::now() - stamp->time < kYoung;
+    return file.from_directory && stamp.has_value() &&
+           fs::file_time_type::clock::now() - stamp->second < kYoung;
   }
 
   // Tables that could not be read and were young: those that have changed
-  // since are being written, or are complete now.
+  // since then are being written, or are complete by now.
   void LookAgain() {
-    constexpr std::chrono::seconds kPatience(1);
-    std::this_thread::sleep_for(kPatience);
-    again_ = true;
-    for (const auto& [file, stamp] : unfinished_) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    for (const auto& [file, before] : unfinished_) {
       size_ = 0;
-      if (!Look(file)) continue;
-      const std::optional<Stamp> now = StampOf(file);
-      if (!table_.error.empty() && now.has_value() && !(*now == stamp)) {
-        summary_.not_covered.push_back(file.path);
-        continue;
+      Look(file);
+      const Stamp now = StampOf(file);
+      if (table_.error.empty() || table_.false_negatives > 0) {
+        Report();
+      } else if (IsGone(file)) {
+        ++gone_;
+      } else if (now.has_value() && now != before) {
+        summary_["not_covered"].push_back(file.path);
+      } else {
+        Report();
       }
-      output_->Table(table_);
-      Note();
     }
   }
 
-  void Note() {
-    const TableReport& report = table_.report;
-    if (report.false_negatives > 0) {
-      summary_.false_negatives.push_back(table_.path);
-    } else if (!table_.error.empty() || !report.not_checked.empty()) {
-      summary_.not_checked.push_back(table_.path);
-    } else if (report.cut_short) {
-      summary_.not_covered.push_back(table_.path);
-    } else if (report.filter.empty()) {
-      summary_.without_filter.push_back(table_.path);
+  // Shows table_ and adds it to the list of the first finding that holds.
+  void Report() {
+    ShowTable(table_, console_);
+    const char* list = nullptr;
+    if (table_.false_negatives > 0) {
+      list = "false_negatives";
+    } else if (!table_.error.empty() || !table_.not_checked.empty()) {
+      list = "not_checked";
+    } else if (table_.cut_short) {
+      list = "not_covered";
+    } else if (table_.filter.empty()) {
+      list = "without_filter";
+    }
+    if (list == nullptr) {
+      ++sound_;
     } else {
-      ++summary_.sound;
+      summary_[list].push_back(table_.path);
+    }
+  }
+
+  void ShowSummary() {
+    summary_["sound"] = sound_;
+    summary_["gone"] = gone_;
+    if (console_->json() != nullptr) {
+      console_->json()->Add("summary", summary_);
+    }
+    constexpr std::pair<const char*, const char*> kLists[] = {
+        {"false_negatives", "with false negatives"},
+        {"without_filter", "without a filter"},
+        {"not_checked", "not checked"},
+        {"not_covered", "not covered"}};
+    uint64_t tables = sound_ + gone_;
+    std::string line =
+        " tables: " + std::to_string(sound_) + " without a false negative, ";
+    for (const auto& [list, text] : kLists) {
+      tables += summary_[list].size();
+      line += std::to_string(summary_[list].size()) + " " + text + ", ";
+    }
+    if (tables < 2) return;
+    console_->Line(std::to_string(tables) + line + std::to_string(gone_) +
+                   " gone meanwhile");
+    for (const auto& [list, text] : kLists) {
+      for (const Json& path : summary_[list]) {
+        console_->Line(std::string("  ") + text + ": " +
+                       path.get<std::string>());
+      }
     }
   }
 
   const VerifyOptions& options_;
   Console* const console_;
-  const std::unique_ptr<VerifyOutput> output_;
   const Clock::time_point end_;
-  VerifySummary summary_;
+  Json summary_ = {{"sound", 0},
+                   {"false_negatives", Json::array()},
+                   {"without_filter", Json::array()},
+                   {"not_checked", Json::array()},
+                   {"not_covered", Json::array()}};
+  uint64_t sound_ = 0;
+  uint64_t gone_ = 0;
   std::vector<std::pair<TableFile, Stamp>> unfinished_;
-  bool again_ = false;
-  VerifiedTable table_;      // the one that is being read
+  TableReport table_;        // the one that is being read
   uint64_t size_ = 0;        // of it
-  uint64_t done_bytes_ = 0;  // of the tables in front of it
+  uint64_t done_bytes_ = 0;  // of the tables before it
   uint64_t all_bytes_ = 0;
   uint64_t read_bytes_ = 0;
 };
@@ -197,21 +353,23 @@ class Run : public VerifyListener {
 RunFn AddOptions(CLI::App* app) {
   const auto options = std::make_shared<VerifyOptions>();
   app->add_option("PATH", options->paths,
-                  "Table files, or directories of such (*.sst, *.ldb)")
+                  "Table files, or directories with such files (*.sst, *.ldb)")
       ->required();
-  AddDuration(app, "--time-limit", &options->time_limit,
-              "Stop after that long, within a table if need be; default: 0, no "
-              "limit");
-  app->add_option("--byte-limit", options->byte_limit,
-                  "Leave out tables with which those read would be larger than "
-                  "that together; 64M and 2G are sizes, too, of powers of "
-                  "1024; default: 0, no limit")
+  AddDuration(
+      app, "--time-limit", &options->time_limit,
+      "Stop after this time, within a table if necessary; default: 0, no "
+      "limit");
+  app->add_option(
+         "--byte-limit", options->byte_limit,
+         "Read at most this many bytes of tables; tables beyond that are "
+         "left out. 64M and 2G are powers of 1024; default: 0, no "
+         "limit")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false))
-      ->transform(NotNegative());  // comes first
+      ->transform(NotNegative());  // runs first
   app->add_option("--show", options->show,
-                  "False negatives to print of each table; default: 10. All "
-                  "are counted")
+                  "Print at most N false negatives of each table; default: 10. "
+                  "All are counted")
       ->type_name("N")
       ->check(NotNegative());
   return [options](Console* console) { return Run(*options, console).All(); };
@@ -220,53 +378,51 @@ RunFn AddOptions(CLI::App* app) {
 Manual MakeManual() {
   Manual manual;
   manual.description = {
-      "Reads every key of each table and asks the table's filter for it, the "
-      "way the database does: the filter bytes in the file, through the policy "
+      "Reads every key of each table and looks it up in the table's filter as "
+      "the database does: in the filter bytes of the file, through the policy "
       "that reads them there, with the kernels for this CPU, each key alone "
-      "and among others, and where it has a range part, for the range that "
-      "holds this key and no other. A key that a filter denies is a false "
-      "negative: the "
-      "database would not find it. It is told with the file, the offset of the "
-      "filter in it, and the key.",
-      "Keys that the table does not have, made from those that follow each "
-      "other in it, give the share of false positives. Beside it stands what "
-      "theory expects of such a filter with so many keys.",
-      "Tables of RocksDB are read through RocksDB, with puts, merges and "
-      "deletions, and with their prefixes where the filter has those; tables "
-      "of LevelDB without it. Filters of Deltabloom and those of the engines "
-      "can be asked. What cannot is named: filters under other policies, "
-      "prefixes of extractors of your own, partitions in the order of a "
-      "comparator of your own, a table that cannot be read to its end. Data "
-      "of other kinds (logs, blob files) has no filters. Tables in other "
-      "directories (db_paths, cf_paths) are checked if these are named.",
-      "Nothing is written and no database is opened: files of a running "
+      "and in batches, and, if there is a range part, with the range that "
+      "holds only this key. A key that a filter denies is a false negative: "
+      "the database would not find it. It is shown with the file, the offset "
+      "of the filter, and the key.",
+      "Keys that are not in the table, made from neighbours in it, give the "
+      "share of false positives. The expected share for such a filter with "
+      "this number of keys is printed next to it.",
+      "Tables of RocksDB are read through RocksDB, including merges, "
+      "deletions, and prefixes where the filter has those; tables of LevelDB "
+      "without it. Filters of Deltabloom and of the engines can be checked. "
+      "What cannot be checked is named: filters of other policies, prefixes "
+      "of custom extractors, partitions in the order of a custom comparator, "
+      "a table that cannot be read to its end. Other files (logs, blob files) "
+      "have no filters. To check tables in other directories (db_paths, "
+      "cf_paths), name these.",
+      "Nothing is written and no database is opened, so files of a running "
       "database, copies and read-only media can be checked. A table that "
-      "vanishes meanwhile is counted as gone. One that cannot be read, and "
-      "that "
-      "was written to in the last ten seconds, is looked at again after the "
-      "others: if it has changed by then, it is being written and counts as "
-      "not covered.",
+      "vanishes meanwhile is counted as gone. A table that cannot be read and "
+      "was written to in the last ten seconds is read again after the others: "
+      "if it has changed by then, it is being written and counts as not "
+      "covered.",
       "The document of --json has \"files\", in the order of the text, and "
-      "\"summary\". A file has \"file\", its path, and unless it is no table "
+      "\"summary\". A file has \"file\", its path, and if it is a table "
       "\"engine\", \"column_family\", \"filter\", \"entries\" (read), "
       "\"keys_asked\", \"prefixes_asked\", \"false_negatives\", \"missed\" "
       "(the first of these: \"offset\", \"key\" or \"prefix\", \"alone\", "
-      "\"in_batch\" and \"in_range\" for the ways of asking that deny it), "
+      "\"in_batch\" and \"in_range\" for the lookups that deny it), "
       "\"absent_asked\", "
       "\"false_positives\", \"rate\", \"expected_rate\", \"cut_short\" and "
-      "\"not_checked\"; and \"error\" where there was one. What is not known "
-      "is null."};
+      "\"not_checked\"; and \"error\" if there was one. Unknown values "
+      "are null."};
   manual.examples = {
       {"deltabloom verify /var/lib/db", "all tables of a database"},
       {"deltabloom verify --time-limit 10m /var/lib/db",
-       "as many as ten minutes allow; the others are named"},
+       "as many as can be read in ten minutes; the others are listed"},
       {"deltabloom verify --json /var/lib/db | jq .summary.false_negatives",
-       "the tables to restore from a backup or to compact anew"},
+       "the tables to restore from a backup or to compact again"},
       {"DELTABLOOM_CPU=portable deltabloom verify 000012.sst",
-       "a table, asked without special instructions"}};
+       "a table, checked with the portable kernels"}};
   manual.success =
-      "no false negative was found, and all was checked but for what a limit "
-      "left out";
+      "no false negative was found, and everything was checked except what a "
+      "limit left out";
   manual.failure = "a false negative was found";
   manual.undecided =
       "no false negative was found, but something could not be checked; "
@@ -274,12 +430,126 @@ Manual MakeManual() {
   manual.environment = {
       {"DELTABLOOM_CPU",
        "portable, avx2 or avx512: the instructions that kernels of "
-       "Deltabloom's filters may use at most. Without it they use all that "
-       "this CPU has. A filter must give the same answers with each."}};
+       "Deltabloom's filters may use at most; default: all that this CPU "
+       "has. A filter must give the same results with each."}};
   return manual;
 }
 
 }  // namespace
+
+std::optional<double> ExpectedRate(internal::FilterKind kind,
+                                   const internal::ParsedFilter& parsed,
+                                   std::string_view filter, Hash hash,
+                                   uint64_t keys) {
+  if (kind == internal::FilterKind::kEmpty) return 0;
+  if (kind == internal::FilterKind::kAlways) return 1;
+  if (kind == internal::FilterKind::kForeign) return std::nullopt;
+  const internal::LayoutRow* row =
+      internal::FindLayoutOfLastByte(static_cast<uint8_t>(filter.back()), hash);
+  if (row == nullptr) return std::nullopt;
+  return keys == 0 ? 0 : row->rate(parsed.shape, keys);
+}
+
+void Lookups::Begin(TableFilter* filter, uint64_t offset) {
+  filter_ = filter;
+  offset_ = offset;
+  keys_in_filter_ = 0;
+  absent_in_filter_ = 0;
+}
+
+void Lookups::Add(std::string_view key, Kind kind) {
+  keys_[size_].assign(key);
+  kinds_[size_] = kind;
+  if (kind == Kind::kAbsent) {
+    ++absent_in_filter_;
+  } else {
+    ++keys_in_filter_;
+  }
+  if (++size_ == kBatch) RunBatch();
+}
+
+void Lookups::RunBatch() {
+  std::array<std::string_view, kBatch> views;
+  std::copy(keys_.begin(), keys_.begin() + size_, views.begin());
+  std::array<bool, kBatch> batched = {};
+  const bool has_batches =
+      filter_->MayMatch(views.data(), size_, batched.data());
+  for (size_t i = 0; i < size_; ++i) {
+    const bool alone = filter_->MayMatch(views[i]);
+    const bool in_range =
+        kinds_[i] != Kind::kKey || filter_->RangeOfKeyMayMatch(views[i]);
+    Judge(i, alone, has_batches ? batched[i] : alone, in_range);
+  }
+  size_ = 0;
+}
+
+void Lookups::Judge(size_t i, bool alone, bool batched, bool in_range) {
+  if (kinds_[i] == Kind::kAbsent) {
+    ++report_->absent;
+    if (alone || batched) ++report_->false_positives;
+    return;
+  }
+  const bool prefix = kinds_[i] == Kind::kPrefix;
+  ++(prefix ? report_->prefixes : report_->keys);
+  if (alone && batched && in_range) return;
+  ++report_->false_negatives;
+  listener_->Missed({offset_, keys_[i], prefix, !alone, !batched, !in_range});
+}
+
+void Lookups::End(std::optional<double> expected_rate) {
+  RunBatch();
+  if (absent_in_filter_ > 0) {
+    if (expected_.has_value() && expected_rate.has_value()) {
+      *expected_ += *expected_rate * static_cast<double>(absent_in_filter_);
+    } else {
+      expected_.reset();
+    }
+  }
+  report_->expected_rate.reset();
+  if (expected_.has_value() && report_->absent > 0) {
+    report_->expected_rate = *expected_ / static_cast<double>(report_->absent);
+  }
+  filter_ = nullptr;
+}
+
+// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+uint64_t AbsentKeys::Next() {
+  uint64_t x = state_ += 0x9e3779b97f4a7c15;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+
+bool AbsentKeys::Between(std::string_view a, std::string_view b,
+                         std::string* key) {
+  if (b < a) std::swap(a, b);
+  key->assign(a);
+  uint64_t random = Next();
+  for (int i = 0; i < 8; ++i, random >>= 8) {
+    key->push_back(static_cast<char>(random & 0xff));
+  }
+  return a != b && *key < b;
+}
+
+bool AbsentKeys::BetweenPrefixes(std::string_view a, std::string_view b,
+                                 std::string* prefix) {
+  if (b < a) std::swap(a, b);
+  const size_t common = static_cast<size_t>(
+      std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  if (common == a.size()) return false;
+  const auto low = static_cast<unsigned char>(a[common]);
+  const auto high = static_cast<unsigned char>(b[common]);
+  constexpr int kTries = 8;
+  for (int i = 0; i < kTries; ++i) {
+    prefix->assign(a.substr(0, common));
+    prefix->push_back(static_cast<char>(low + Next() % (high - low + 1u)));
+    while (prefix->size() < a.size()) {
+      prefix->push_back(static_cast<char>(Next() & 0xff));
+    }
+    if (a < *prefix && *prefix < b) return true;
+  }
+  return false;
+}
 
 Implementation VerifyCommand() {
   Implementation command;

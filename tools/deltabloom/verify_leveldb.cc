@@ -1,13 +1,12 @@
-#include "tools/deltabloom/verify_leveldb.h"
-
+// Tables of LevelDB: their keys and their filter block.
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "deltabloom/filter_policy.h"
 #include "table/filter_block.h"
 #include "table/sst/sst.h"
-#include "tools/deltabloom/expected_rate.h"
-#include "tools/deltabloom/verify_questions.h"
+#include "tools/deltabloom/verify.h"
 #include "util/coding.h"
 
 namespace deltabloom::tools {
@@ -18,8 +17,8 @@ using internal::Cursor;
 using internal::LoadFixed32;
 using internal::LoadFixed64;
 
-// A database's keys end in 8 bytes: 256 times the sequence number, plus 1 for a
-// value, 0 for a deletion. Its filters do not have them.
+// The keys of a database end with 8 bytes, 256 times the sequence number plus 1
+// for a value or 0 for a deletion, which its filters do not contain.
 constexpr size_t kTagSize = 8;
 
 bool MayHaveTag(std::string_view key) {
@@ -35,10 +34,9 @@ std::string_view WithoutTag(std::string_view key) {
   return key.substr(0, key.size() - kTagSize);
 }
 
-// The filter of a window, asked by LevelDB's own rules for the block around it
-// (table/filter_block.cc there): bytes that are damaged may make it deny keys
-// where FilterBlockReader does not.
-class WindowFilter : public AskedFilter {
+// The filter of a window, found by LevelDB's own rules (table/filter_block.cc
+// there): with damaged bytes it may deny keys where FilterBlockReader does not.
+class WindowFilter : public TableFilter {
  public:
   WindowFilter(std::string block, Hash hash) : block_(std::move(block)) {
     hash_ = hash;
@@ -78,8 +76,13 @@ class WindowFilter : public AskedFilter {
   uint64_t begin() const { return begin_; }
 
   std::optional<double> ExpectedRate(uint64_t keys) const {
+    internal::ParsedFilter parsed;
     if (!filter_.has_value()) return 1;
-    return ExpectedRateOfRaw(*filter_, hash_, keys);
+    return ExpectedRate(
+               internal::ParseRaw(*filter_, hash_, internal::ActiveCpu(),
+                                  &parsed, nullptr),
+               parsed, *filter_, hash_, keys)
+        .value_or(1);
   }
 
   bool MayMatch(std::string_view key) override {
@@ -118,7 +121,7 @@ std::string ForEachBlock(const internal::SstSource& source,
         }
         std::string wrong = internal::CheckHandle(file, handle);
         if (wrong.empty() && handle.offset < end) {
-          // Else a few bytes could ask for the same block thousands of times.
+          // Else a few bytes could name the same block thousands of times.
           wrong = "expected a block from " + std::to_string(end) +
                   " on, found one at " + std::to_string(handle.offset);
         }
@@ -148,9 +151,9 @@ std::string ForEachKey(const internal::SstSource& source,
   return internal::At(source, handle.offset) + "data block: " + error;
 }
 
-// Whether the keys are those of a database, by all keys of the index and all of
-// the first data block. A table that was written without one (by TableBuilder)
-// has keys that end as they like.
+// Whether the keys end with tags, judged by all keys of the index and of the
+// first data block. Tables that TableBuilder wrote without a database have keys
+// without tags.
 std::string FindTags(const internal::SstSource& source,
                      const internal::SstFile& file, bool* tags) {
   bool all = true;
@@ -165,7 +168,7 @@ std::string FindTags(const internal::SstSource& source,
   if (error.empty() && all && first.size > 0) {
     error = ForEachKey(source, file, first, [&](std::string_view key) {
       all = all && MayHaveTag(key);
-      // Of a key the newest version comes first.
+      // The newest version of a key comes first.
       if (all && !last.empty() && WithoutTag(key) == WithoutTag(last)) {
         all = Tag(key) < Tag(last);
       }
@@ -176,11 +179,11 @@ std::string FindTags(const internal::SstSource& source,
   return error;
 }
 
-// Asks the windows one after another.
+// The windows one after another.
 class Windows {
  public:
-  Windows(WindowFilter* filter, uint64_t offset, Questions* questions)
-      : filter_(filter), offset_(offset), questions_(questions) {}
+  Windows(WindowFilter* filter, uint64_t offset, Lookups* lookups)
+      : filter_(filter), offset_(offset), lookups_(lookups) {}
 
   void Enter(uint64_t block_offset) {
     const uint64_t window = filter_->WindowOf(block_offset);
@@ -188,26 +191,27 @@ class Windows {
     Leave();
     filter_->Select(window);
     window_ = window;
-    questions_->Begin(filter_, offset_ + filter_->begin());
+    lookups_->Begin(filter_, offset_ + filter_->begin());
   }
   void Leave() {
     if (!window_.has_value()) return;
-    questions_->End(filter_->ExpectedRate(questions_->keys_in_filter()));
+    lookups_->End(filter_->ExpectedRate(lookups_->keys_in_filter()));
     window_.reset();
   }
 
  private:
   WindowFilter* const filter_;
   const uint64_t offset_;
-  Questions* const questions_;
+  Lookups* const lookups_;
   std::optional<uint64_t> window_;
 };
 
-// One data block.
-std::string AskBlock(const internal::SstSource& source,
-                     const internal::SstFile& file, const BlockHandle& handle,
-                     bool tags, AbsentKeys* absent_keys, Questions* questions,
-                     TableReport* report) {
+// Looks up the keys of one data block.
+std::string LookUpBlock(const internal::SstSource& source,
+                        const internal::SstFile& file,
+                        const BlockHandle& handle, bool tags,
+                        AbsentKeys* absent_keys, Lookups* lookups,
+                        TableReport* report) {
   std::string last;
   std::string absent;
   bool first = true;
@@ -221,9 +225,9 @@ std::string AskBlock(const internal::SstSource& source,
         }
         if (tags) key = WithoutTag(key);
         if (!first && key == last) return;
-        questions->Key(key);
+        lookups->Key(key);
         if (!first && absent_keys->Between(last, key, &absent)) {
-          questions->Absent(absent);
+          lookups->Absent(absent);
         }
         first = false;
         last.assign(key);
@@ -257,8 +261,8 @@ std::string VerifyLevelDB(const internal::SstSource& source,
   if (!error.empty()) return error;
 
   WindowFilter window(std::move(block), hash);
-  Questions questions(listener, report);
-  Windows windows(&window, filter.handle.offset, &questions);
+  Lookups lookups(listener, report);
+  Windows windows(&window, filter.handle.offset, &lookups);
   AbsentKeys absent_keys;
   error = ForEachBlock(
       source, file, [&](std::string_view, const BlockHandle& handle) {
@@ -269,8 +273,8 @@ std::string VerifyLevelDB(const internal::SstSource& source,
           return std::string();
         }
         windows.Enter(handle.offset);
-        return AskBlock(source, file, handle, tags, &absent_keys, &questions,
-                        report);
+        return LookUpBlock(source, file, handle, tags, &absent_keys, &lookups,
+                           report);
       });
   windows.Leave();
   return error;

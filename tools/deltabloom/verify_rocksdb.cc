@@ -1,20 +1,33 @@
-#include "tools/deltabloom/verify_rocksdb.h"
-
+// Tables of RocksDB: their keys and their full or partitioned filters.
 #include <rocksdb/comparator.h>
 #include <rocksdb/convenience.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/iterator.h>
+#include <rocksdb/merge_operator.h>
+#include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
+#include <rocksdb/sst_file_reader.h>
+#include <rocksdb/table.h>
+#include <rocksdb/table_properties.h>
 
 #include <algorithm>
+#include <array>
+#include <exception>
+#include <functional>
+#include <limits>
 #include <memory>
+#include <new>
 #include <optional>
+#include <utility>
 
 #include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/policy/key_transforms.h"
+#include "engines/rocksdb/policy/private_abi.h"
+#include "table/framing.h"
 #include "table/sst/sst.h"
-#include "tools/deltabloom/expected_rate.h"
-#include "tools/deltabloom/rocksdb_entries.h"
-#include "tools/deltabloom/rocksdb_filter.h"
-#include "tools/deltabloom/rocksdb_partitions.h"
-#include "tools/deltabloom/verify_questions.h"
+#include "tools/deltabloom/verify.h"
+#include "util/range/range_part.h"
+#include "util/rates/rates.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -30,16 +43,345 @@ std::string_view View(const Slice& slice) {
   return {slice.data(), slice.size()};
 }
 
-// What a table says about the keys in its filter.
+// Sequence number and type at the end of a key.
+constexpr size_t kTagSize = 8;
+
+// The iterator over all entries that SstFileReader has since RocksDB 9.2; null
+// before.
+template <typename Reader>
+auto TableIterator(Reader* reader, int)
+    -> decltype(reader->NewTableIterator()) {
+  return reader->NewTableIterator();
+}
+template <typename Reader>
+std::unique_ptr<rocksdb::Iterator> TableIterator(Reader*, long) {
+  return nullptr;
+}
+
+// Merges any operands into an empty value: only keys are needed.
+class MergeToNothing : public rocksdb::AssociativeMergeOperator {
+ public:
+  const char* Name() const override { return "deltabloom.verify"; }
+  bool Merge(const Slice&, const Slice*, const Slice&, std::string* value,
+             rocksdb::Logger*) const override {
+    value->clear();
+    return true;
+  }
+};
+
+// Has the name of the table's comparator, and the order of bytes. Nothing else
+// depends on the order when a table is read forwards, nor on timestamps, which
+// stay part of the keys.
+class AnyOrder : public rocksdb::Comparator {
+ public:
+  explicit AnyOrder(std::string name) : name_(std::move(name)) {}
+  const char* Name() const override { return name_.c_str(); }
+  int Compare(const Slice& a, const Slice& b) const override {
+    return a.compare(b);
+  }
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+
+ private:
+  const std::string name_;
+};
+
+using KeyFn = std::function<bool(std::string_view key)>;
+
+// SstFileReader::NewIterator returns the visible keys, and hides deletions.
+// With prefix_same_as_start it passes every entry to the prefix extractor
+// before it looks at its kind: this extractor sees them all, and ends the scan
+// by a prefix other than that of the start.
+class Watcher : public rocksdb::SliceTransform {
+ public:
+  static constexpr char kStart[] = "";
+
+  const char* Name() const override { return "deltabloom.verify"; }
+  bool InDomain(const Slice&) const override { return true; }
+  Slice Transform(const Slice& key) const override {
+    if (key.data() == kStart || fn_ == nullptr) return Slice();
+    return Slice("stop", Call(key) ? 0 : 4);
+  }
+
+  void Watch(const KeyFn* fn) {
+    fn_ = fn;
+    stopped_ = false;
+  }
+  bool stopped() const { return stopped_; }
+  // Exceptions must not pass through RocksDB.
+  void Rethrow() {
+    if (exception_) std::rethrow_exception(std::exchange(exception_, nullptr));
+  }
+
+ private:
+  bool Call(const Slice& key) const {
+    if (stopped_) return false;
+    try {
+      stopped_ = !(*fn_)(View(key));
+    } catch (...) {
+      exception_ = std::current_exception();
+      stopped_ = true;
+    }
+    return !stopped_;
+  }
+
+  const KeyFn* fn_ = nullptr;
+  mutable bool stopped_ = false;
+  mutable std::exception_ptr exception_;
+};
+
+// All entries of a table, read through RocksDB in the order of the table.
+// Neither the comparator nor the merge operator of its database is needed.
+class Entries {
+ public:
+  // Returns RocksDB's error or nothing. `comparator`: its name in the table.
+  std::string Open(const std::string& path, const std::string& comparator) {
+    order_ = std::make_unique<AnyOrder>(comparator);
+    watcher_ = std::make_shared<Watcher>();
+    rocksdb::BlockBasedTableOptions table;
+    table.no_block_cache = true;
+    rocksdb::Options options;
+    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    options.comparator = order_.get();
+    options.prefix_extractor = watcher_;
+    options.merge_operator = std::make_shared<MergeToNothing>();
+    // Else it would seek past the versions of a key, which needs the order.
+    options.max_sequential_skip_in_iterations =
+        std::numeric_limits<uint64_t>::max();
+    reader_ = std::make_unique<rocksdb::SstFileReader>(options);
+    return ErrorOf(reader_->Open(path));
+  }
+
+  // Calls fn with the key of each put, merge and deletion until it returns
+  // false: the user's key with its timestamp, if any, without sequence number.
+  // RocksDB before 9.2 leaves out entries that follow a merge of the same key.
+  // Returns RocksDB's error or nothing. fn may throw.
+  std::string ForEach(const KeyFn& fn) {
+    const auto all = TableIterator(reader_.get(), 0);
+    leaves_out_ = all == nullptr;
+    if (!leaves_out_) {
+      for (all->SeekToFirst(); all->Valid(); all->Next()) {
+        const std::string_view key = View(all->key());
+        if (key.size() < kTagSize) return "a key without a sequence number";
+        if (!fn(key.substr(0, key.size() - kTagSize))) return {};
+      }
+      return ErrorOf(all->status());
+    }
+    rocksdb::ReadOptions read;
+    read.verify_checksums = true;
+    read.fill_cache = false;
+    read.readahead_size = 2 << 20;
+    read.total_order_seek = true;
+    read.prefix_same_as_start = true;
+    const std::unique_ptr<rocksdb::Iterator> visible(
+        reader_->NewIterator(read));
+    watcher_->Watch(&fn);
+    visible->Seek(Slice(Watcher::kStart, 0));
+    while (visible->Valid() && !watcher_->stopped()) visible->Next();
+    const bool stopped = watcher_->stopped();
+    watcher_->Watch(nullptr);
+    watcher_->Rethrow();
+    return stopped ? std::string() : ErrorOf(visible->status());
+  }
+
+  // Whether this is the number of entries of an undamaged table.
+  bool IsComplete(uint64_t entries) const {
+    const uint64_t left_out =
+        leaves_out_ ? reader_->GetTableProperties()->num_merge_operands : 0;
+    return entries <= size() && entries + left_out >= size();
+  }
+
+  // The number of entries without range deletions, by the table's properties.
+  uint64_t size() const {
+    const auto properties = reader_->GetTableProperties();
+    return properties->num_entries < properties->num_range_deletions
+               ? 0
+               : properties->num_entries - properties->num_range_deletions;
+  }
+
+ private:
+  static std::string ErrorOf(const rocksdb::Status& status) {
+    return status.ok() ? std::string() : status.ToString();
+  }
+
+  std::unique_ptr<AnyOrder> order_;
+  std::shared_ptr<Watcher> watcher_;
+  std::unique_ptr<rocksdb::SstFileReader> reader_;
+  bool leaves_out_ = false;
+};
+
+// A filter, read as RocksDB reads it: through its policy's reader.
+class RocksDBFilter : public TableFilter {
+ public:
+  explicit RocksDBFilter(std::string compatibility_name)
+      : compatibility_name_(std::move(compatibility_name)) {}
+
+  // Takes other bytes. Returns why they cannot be read, or nothing; throws
+  // std::bad_alloc.
+  std::string Open(std::string bytes) {
+    internal::ParsedFilter parsed;
+    internal::HashedKeys keys;
+    const internal::FilterKind kind = internal::ParseSealed(
+        bytes, internal::ActiveCpu(), &keys, &parsed, nullptr);
+    std::string key_transform = internal::kNoTransform;
+    if (keys.transformed) {
+      const auto* transform = internal::FindKeyTransform(keys.transform_id);
+      if (transform == nullptr) {
+        return "no key transform known here has the id " +
+               std::to_string(keys.transform_id);
+      }
+      key_transform = transform->text;
+    }
+    std::string error = FindPolicy(key_transform);
+    if (!error.empty()) return error;
+    reader_.reset();  // has a view of the bytes
+    bytes_ = std::move(bytes);
+    reader_ = internal::NewBitsReader(*policy_, bytes_);
+    if (reader_ == nullptr) throw std::bad_alloc();
+    range_part_.reset();
+    if (kind == internal::FilterKind::kFilter) {
+      const std::string_view range_part = internal::RangePartOf(bytes_);
+      if (!range_part.empty()) {
+        range_part_.emplace(range_part, keys.seeded ? &keys.seed : nullptr);
+      }
+    }
+    return {};
+  }
+
+  std::optional<double> ExpectedRate(uint64_t keys) const {
+    internal::ParsedFilter parsed;
+    internal::HashedKeys hashed;
+    const auto rate =
+        tools::ExpectedRate(internal::ParseSealed(bytes_, internal::ActiveCpu(),
+                                                  &hashed, &parsed, nullptr),
+                            parsed, bytes_, Hash::kMurmurHash2, keys);
+    return rate.has_value() || keys == 0
+               ? rate
+               : internal::RocksDBFilterRate(bytes_, keys);
+  }
+
+  bool MayMatch(std::string_view key) override {
+    return reader_->MayMatch(ToSlice(key));
+  }
+
+  bool MayMatch(const std::string_view* keys, size_t n,
+                bool* may_match) override {
+    constexpr size_t kMost = 32;  // as in RocksDB
+    std::array<Slice, kMost> slices;
+    std::array<Slice*, kMost> pointers;
+    for (size_t done = 0; done < n;) {
+      const size_t now = std::min(n - done, kMost);
+      for (size_t i = 0; i < now; ++i) {
+        slices[i] = ToSlice(keys[done + i]);
+        pointers[i] = &slices[i];
+      }
+      reader_->MayMatch(static_cast<int>(now), pointers.data(),
+                        may_match + done);
+      done += now;
+    }
+    return true;
+  }
+
+  bool RangeOfKeyMayMatch(std::string_view key) override {
+    if (!range_part_.has_value()) return true;
+    std::string upper(key);
+    upper.push_back('\0');
+    // The empty key counts as present, as for the policy's reader.
+    return key.empty() || range_part_->MayMatch(key, upper);
+  }
+
+ private:
+  std::string FindPolicy(const std::string& key_transform) {
+    if (policy_ != nullptr && key_transform == key_transform_) return {};
+    key_transform_ = key_transform;
+    for (const auto compatibility :
+         {RocksDBCompatibility::kBuiltin, RocksDBCompatibility::kOwn}) {
+      RocksDBFilterOptions options;
+      options.compatibility = compatibility;
+      options.key_transform = key_transform;
+      std::string error;
+      policy_ = NewRocksDBFilterPolicy(options, &error);
+      if (policy_ == nullptr) return error;
+      if (policy_->CompatibilityName() == compatibility_name_) return {};
+    }
+    policy_ = nullptr;
+    return "no policy known here has the compatibility name " +
+           compatibility_name_;
+  }
+
+  const std::string compatibility_name_;
+  std::string key_transform_;  // of policy_
+  std::shared_ptr<const rocksdb::FilterPolicy> policy_;
+  std::string bytes_;
+  std::unique_ptr<rocksdb::FilterBitsReader> reader_;
+  std::optional<internal::RangePart> range_part_;
+};
+
+// The partitions of a filter, and the keys that RocksDB looks up in each. A
+// full filter is one partition.
+class Partitions {
+ public:
+  // `timestamp_size`: bytes at the end of the user's keys in this file. `order`
+  // may be null if there is one partition. Returns the index's error.
+  std::string Open(const SstSource& source, const SstFile& file,
+                   const SstFilter& filter, size_t timestamp_size,
+                   const rocksdb::Comparator* order) {
+    order_ = order;
+    if (filter.scope == FilterScope::kFull) {
+      handles_.push_back(filter.handle);
+      last_keys_.emplace_back();
+      return {};
+    }
+    uint64_t user_keys = 0;
+    file.properties.Number("rocksdb.index.key.is.user.key", &user_keys);
+    const size_t suffix = timestamp_size + (user_keys != 0 ? 0 : kTagSize);
+    // Keys share prefixes in the index: a few bytes could stand for gigabytes.
+    uint64_t budget = source.Size() + filter.handle.size;
+    return internal::ForEachPartition(
+        source, file, filter,
+        [&](std::string_view last_key, const internal::BlockHandle& handle) {
+          if (last_key.size() < suffix || last_key.size() > budget) {
+            return "expected a key of " + std::to_string(suffix) + " to " +
+                   std::to_string(budget) + " bytes, found " +
+                   std::to_string(last_key.size());
+          }
+          budget -= last_key.size();
+          last_key.remove_suffix(suffix);
+          handles_.push_back(handle);
+          last_keys_.emplace_back(last_key);
+          return std::string();
+        });
+  }
+
+  size_t size() const { return handles_.size(); }
+  const internal::BlockHandle& handle(size_t i) const { return handles_[i]; }
+
+  // Whether a lookup of the key or prefix (without timestamp) goes to the
+  // partition or to one before it. RocksDB looks up what follows all of them in
+  // the last one.
+  bool IsWithin(std::string_view key, size_t i) const {
+    return i + 1 >= handles_.size() ||
+           order_->CompareWithoutTimestamp(ToSlice(key), /*a_has_ts=*/false,
+                                           ToSlice(last_keys_[i]),
+                                           /*b_has_ts=*/false) <= 0;
+  }
+
+ private:
+  const rocksdb::Comparator* order_ = nullptr;
+  std::vector<internal::BlockHandle> handles_;
+  std::vector<std::string> last_keys_;
+};
+
+// The properties of a table that concern the keys in its filter.
 struct Content {
   std::string comparator;
   const rocksdb::Comparator* order = nullptr;  // null if it is not known here
   size_t timestamp_size = 0;                   // in this file
   bool whole_keys = true;
-  std::shared_ptr<const rocksdb::SliceTransform> prefixes;  // null for none
+  std::shared_ptr<const SliceTransform> prefixes;  // null for none
 };
 
-// Features are there unless the table denies them, as for RocksDB.
+// A feature is on unless the table says otherwise, as in RocksDB.
 bool Has(const SstFile& file, const char* property) {
   std::string_view value;
   return !file.properties.Text(property, &value) || value != "0";
@@ -52,10 +394,10 @@ void FindPrefixes(const SstFile& file, Content* content, TableReport* report) {
       name.empty() || name == "nullptr") {
     return;
   }
-  // With the extractor of range=on. An error comes again with the policy.
+  // Adds the extractor of range=on. FindPolicy reports the error again.
   std::string ignored;
   RegisterRocksDB(&ignored);
-  const rocksdb::Status status = rocksdb::SliceTransform::CreateFromString(
+  const rocksdb::Status status = SliceTransform::CreateFromString(
       rocksdb::ConfigOptions(), std::string(name), &content->prefixes);
   if (status.ok() && content->prefixes != nullptr) return;
   content->prefixes = nullptr;
@@ -80,7 +422,7 @@ Content FindContent(const SstFile& file, TableReport* report) {
   if (content.order != nullptr) {
     content.timestamp_size = content.order->timestamp_size();
   } else if (file.properties.Text("rocksdb.timestamp_min", &text)) {
-    content.timestamp_size = text.size();  // RocksDB writes one with them only
+    content.timestamp_size = text.size();  // only tables with them have it
   }
   uint64_t persisted = 1;
   file.properties.Number("rocksdb.user.defined.timestamps.persisted",
@@ -92,7 +434,7 @@ Content FindContent(const SstFile& file, TableReport* report) {
   return content;
 }
 
-// Goes through the entries and the partitions side by side.
+// Goes through the entries and the partitions in parallel.
 class Walk {
  public:
   Walk(const SstSource& source, const SstFile& file, const SstFilter& filter,
@@ -102,14 +444,14 @@ class Walk {
         content_(content),
         listener_(listener),
         report_(report),
-        questions_(listener, report),
+        lookups_(listener, report),
         filter_(filter.policy) {}
 
-  RocksDBPartitions* partitions() { return &partitions_; }
+  Partitions* partitions() { return &partitions_; }
   void set_entries(uint64_t entries) { all_ = entries; }
   uint64_t entries() const { return entries_; }
   const std::string& error() const { return error_; }
-  // The filter cannot be asked, which the report tells.
+  // The filter cannot be read, as the report says.
   bool refused() const { return refused_; }
 
   // False: stop.
@@ -132,7 +474,7 @@ class Walk {
     }
     if (has_last_ && key == last_) return true;
     if (!FindPartition(key)) return false;
-    Ask(key);
+    LookUp(key);
     last_.assign(key);
     has_last_ = true;
     return true;
@@ -140,8 +482,7 @@ class Walk {
 
   void End() {
     if (!open_) return;
-    questions_.End(
-        ExpectedRateInRocksDB(filter_.bytes(), questions_.keys_in_filter()));
+    lookups_.End(filter_.ExpectedRate(lookups_.keys_in_filter()));
     open_ = false;
   }
 
@@ -165,7 +506,7 @@ class Walk {
         const Slice prefix = content_.prefixes->Transform(ToSlice(key));
         if (partitions_.IsWithin(View(prefix), partition_)) {
           if (!OpenPartition()) return false;
-          AskPrefix(View(prefix));
+          LookUpPrefix(View(prefix));
         }
       }
       End();
@@ -186,33 +527,33 @@ class Walk {
       refused_ = true;
       return false;
     }
-    questions_.Begin(&filter_, handle.offset);
+    lookups_.Begin(&filter_, handle.offset);
     open_ = true;
     in_partition_ = false;
-    prefix_asked_ = false;
+    has_last_prefix_ = false;
     return true;
   }
 
-  void AskPrefix(std::string_view prefix) {
-    if (prefix_asked_ && prefix == last_prefix_) return;
-    if (prefix_asked_ && !content_.whole_keys && content_.order != nullptr &&
+  void LookUpPrefix(std::string_view prefix) {
+    if (has_last_prefix_ && prefix == last_prefix_) return;
+    if (has_last_prefix_ && !content_.whole_keys && content_.order != nullptr &&
         absent_keys_.BetweenPrefixes(last_prefix_, prefix, &absent_)) {
-      questions_.Absent(absent_);
+      lookups_.Absent(absent_);
     }
-    questions_.Prefix(prefix);
+    lookups_.Prefix(prefix);
     last_prefix_.assign(prefix);
-    prefix_asked_ = true;
+    has_last_prefix_ = true;
   }
 
-  void Ask(std::string_view key) {
+  void LookUp(std::string_view key) {
     if (content_.whole_keys) {
-      questions_.Key(key);
+      lookups_.Key(key);
       if (in_partition_ && absent_keys_.Between(last_, key, &absent_)) {
-        questions_.Absent(absent_);
+        lookups_.Absent(absent_);
       }
     }
     if (HasPrefix(key)) {
-      AskPrefix(View(content_.prefixes->Transform(ToSlice(key))));
+      LookUpPrefix(View(content_.prefixes->Transform(ToSlice(key))));
     }
     in_partition_ = true;
   }
@@ -222,18 +563,18 @@ class Walk {
   const Content& content_;
   VerifyListener* const listener_;
   TableReport* const report_;
-  Questions questions_;
+  Lookups lookups_;
   AbsentKeys absent_keys_;
-  RocksDBPartitions partitions_;
+  Partitions partitions_;
   RocksDBFilter filter_;
   uint64_t entries_ = 0;
   uint64_t all_ = 0;
   std::string error_;
   bool refused_ = false;
   size_t partition_ = 0;
-  bool open_ = false;          // the filter of partition_
-  bool in_partition_ = false;  // the last key is
-  bool prefix_asked_ = false;  // last_prefix_, of the filter that is open
+  bool open_ = false;             // the filter of partition_
+  bool in_partition_ = false;     // the last key is
+  bool has_last_prefix_ = false;  // last_prefix_, of the filter that is open
   bool has_last_ = false;
   std::string last_;
   std::string last_prefix_;
@@ -247,13 +588,13 @@ std::string VerifyRocksDB(const SstSource& source, const SstFile& file,
                           TableReport* report) {
   if (filter.scope == FilterScope::kPerBlock) {
     report->not_checked.push_back(
-        "filter: RocksDB 7.0 and later does not ask filters of data blocks");
+        "filter: RocksDB 7.0 and later does not read filters of data blocks");
     return {};
   }
   const Content content = FindContent(file, report);
   if (content.order == nullptr && filter.partitions > 1) {
     report->not_checked.push_back(
-        "filter: which partition has a key is up to a comparator that is not "
+        "filter: the partition of a key depends on a comparator that is not "
         "known here, " +
         content.comparator);
     return {};
@@ -262,7 +603,7 @@ std::string VerifyRocksDB(const SstSource& source, const SstFile& file,
   std::string error = walk.partitions()->Open(
       source, file, filter, content.timestamp_size, content.order);
   if (!error.empty()) return error;
-  RocksDBEntries entries;
+  Entries entries;
   error = entries.Open(source.Name(), content.comparator);
   if (error.empty()) {
     walk.set_entries(entries.size());
@@ -270,12 +611,12 @@ std::string VerifyRocksDB(const SstSource& source, const SstFile& file,
         [&walk](std::string_view key) { return walk.Entry(key); });
   }
   walk.End();
-  if (!error.empty()) return source.Name() + ": RocksDB says: " + error;
+  if (!error.empty()) return source.Name() + ": RocksDB reports: " + error;
   if (!walk.error().empty()) return walk.error();
   if (!report->cut_short && !walk.refused() &&
       !entries.IsComplete(walk.entries())) {
     return source.Name() + ": expected " + std::to_string(entries.size()) +
-           " entries, as its properties tell, found " +
+           " entries by its properties, found " +
            std::to_string(walk.entries());
   }
   return {};

@@ -1,10 +1,9 @@
-#include "tools/deltabloom/estimate_filters.h"
+#include "tools/deltabloom/estimate_model.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
 
 #include "table/framing.h"
 #include "util/layouts/layout.h"
@@ -20,6 +19,32 @@ using internal::LayoutRow;
 using internal::Plan;
 using internal::SortedRun;
 
+// The most that --levels accepts; RocksDB's default for num_levels is 7.
+constexpr int kMostLevels = 60;
+
+double Tables(double bytes, double table_bytes) {
+  return std::max(1.0, std::ceil(bytes / table_bytes));
+}
+
+// The size of all levels divided by that of the last one: 1 + 1/T + 1/T^2 ...
+double OverLast(double size_ratio, int levels) {
+  double sum = 0;
+  for (int i = 0; i < levels; ++i) sum += std::pow(size_ratio, -i);
+  return sum;
+}
+
+// The fewest levels whose first one is no larger than the base.
+int LevelsFor(double bytes, const TreeOptions& options) {
+  int levels = 1;
+  while (levels < kMostLevels &&
+         bytes / OverLast(options.size_ratio, levels) *
+                 std::pow(options.size_ratio, 1 - levels) >
+             options.level_base_bytes) {
+    ++levels;
+  }
+  return levels;
+}
+
 constexpr double kMostBits = 100;
 
 // Bytes and rate of a filter that a policy writes.
@@ -30,7 +55,7 @@ struct Filter {
   std::string layout;
 };
 
-// One filter of so many keys in a tree; `level` is that of its table.
+// One filter of `keys` keys for a table of this level.
 using MakeFilter =
     std::function<Filter(double keys, double bits_per_key, int level)>;
 
@@ -47,9 +72,9 @@ Filter RocksDBBloom(double keys, double bits, int) {
           keys * kHashBytes, ""};
 }
 
-// Its band takes 16 bytes per slot and 4 of result while it is solved. Slots
-// come in blocks of 128, each of which takes 16 bytes for a bit of information:
-// few keys leave much of the last block empty, and pay for it.
+// Solving takes 16 bytes per slot and 4 for the result. Slots come in blocks of
+// 128, each of which takes 16 bytes for a bit of information, so filters of few
+// keys store more bits per key.
 Filter RocksDBRibbon(double keys, double bits, int) {
   constexpr double kBuildBytes = 28.5;  // per key, docs/performance.md
   constexpr double kBlock = 128;
@@ -162,8 +187,8 @@ FilterEstimate Estimate(const Row& row, const std::vector<TreeLevel>& tree,
   return estimate;
 }
 
-// The most bits per key, on a grid of thousandths, whose estimate is not too
-// much; `too_much` holds from some point on.
+// The most bits per key, in steps of a thousandth, that are not too much;
+// `too_much` is true from some point on.
 double MostBits(const std::function<bool(double)>& too_much) {
   uint32_t fits = 0;
   uint32_t exceeds = static_cast<uint32_t>(kMostBits * 1000) + 1;
@@ -183,7 +208,7 @@ FilterEstimate Within(const Row& row, const std::vector<TreeLevel>& tree,
       return Estimate(row, tree, tried).bytes > budget.bytes;
     });
   } else {
-    // The first that has few enough reads follows the last that has not.
+    // The next step after the last one with too many reads.
     bits =
         MostBits([&](double tried) {
           return Estimate(row, tree, tried).absent_reads <= budget.absent_reads;
@@ -193,7 +218,7 @@ FilterEstimate Within(const Row& row, const std::vector<TreeLevel>& tree,
   return Estimate(row, tree, bits);
 }
 
-// Keys in one classic filter that add more to its rate than all else.
+// A reason not to take the filter.
 std::string Remark(const Row& row, const std::vector<TreeLevel>& tree,
                    const FilterEstimate& estimate, const Budget& budget) {
   if (budget.absent_reads > 0 && estimate.absent_reads > budget.absent_reads) {
@@ -226,19 +251,32 @@ const std::vector<Row>& Rows() {
 
 }  // namespace
 
-double UniformRate(Layout layout, double bits_per_key) {
-  constexpr uint64_t kKeys = 100'000;
-  return internal::RateForMillibits(
-      internal::FindLayout(layout, Hash::kMurmurHash2), kKeys,
-      internal::ToMillibits(bits_per_key));
-}
-
-std::vector<FilterName> FilterNames() {
-  std::vector<FilterName> names;
-  for (const Row& row : Rows()) {
-    names.push_back({row.filter, AllocationName(row)});
+std::vector<TreeLevel> BuildTree(const TreeOptions& options) {
+  std::vector<TreeLevel> tree;
+  if (!(options.keys >= 1)) return tree;
+  const double bytes = options.keys * options.entry_bytes;
+  const double in_level0 = std::min(
+      bytes, std::floor(options.level0_tables) * options.write_buffer_bytes);
+  const bool all_in_level0 = options.levels == 0 && in_level0 >= bytes;
+  const double level0_bytes =
+      all_in_level0 || in_level0 < bytes / 2 ? in_level0 : 0;
+  if (level0_bytes > 0) {
+    const double tables = Tables(level0_bytes, options.write_buffer_bytes);
+    tree.push_back(
+        {"level 0", level0_bytes / options.entry_bytes, tables, tables});
   }
-  return names;
+  const double below = bytes - level0_bytes;
+  if (below <= 0) return tree;
+  const int levels =
+      options.levels > 0 ? options.levels : LevelsFor(below, options);
+  const double last = below / OverLast(options.size_ratio, levels);
+  for (int i = levels - 1; i >= 0; --i) {
+    const double size = last * std::pow(options.size_ratio, -i);
+    tree.push_back(
+        {i == 0 ? "last level" : "level " + std::to_string(levels - i),
+         size / options.entry_bytes, 1, Tables(size, options.table_bytes)});
+  }
+  return tree;
 }
 
 std::vector<FilterEstimate> EstimateFilters(const std::vector<TreeLevel>& tree,

@@ -1,0 +1,110 @@
+// What deltabloom doctor learns from RocksDB: about this process, and about the
+// policy that an OPTIONS file names.
+#include <rocksdb/convenience.h>
+#include <rocksdb/options.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/version.h>
+
+#include <memory>
+#include <string>
+
+#include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/plugin/find_rocksdb.h"
+#include "engines/rocksdb/policy/library_check.h"
+#include "engines/rocksdb/policy/private_abi.h"
+#include "table/framing.h"
+#include "tools/deltabloom/doctor.h"
+
+namespace deltabloom::tools {
+namespace {
+
+// Builds a filter of some keys. Returns what is wrong with it.
+std::string TryToBuild(const rocksdb::FilterPolicy& policy, bool range) {
+  const auto builder = internal::NewBitsBuilder(policy);
+  if (builder == nullptr) return "it builds no filter";
+  for (int i = 0; i < 1000; ++i) builder->AddKey("key" + std::to_string(i));
+  std::unique_ptr<const char[]> owner;
+  rocksdb::Status status;
+  const rocksdb::Slice filter = builder->Finish(&owner, &status);
+  if (!status.ok()) return status.ToString();
+  const std::string_view bytes(filter.data(), filter.size());
+  internal::ParsedFilter parsed;
+  internal::HashedKeys keys;
+  if (internal::ParseSealed(bytes, internal::ActiveCpu(), &keys, &parsed,
+                            nullptr) != internal::FilterKind::kFilter) {
+    return "its filter of 1000 keys matches every key";
+  }
+  return range && internal::RangePartOf(bytes).empty()
+             ? "its filters have no part for ranges: too few bits per key"
+             : "";
+}
+
+std::string OptionOf(const rocksdb::FilterPolicy& policy, const char* name) {
+  std::string value;
+  return policy.GetOption(rocksdb::ConfigOptions(), name, &value).ok() ? value
+                                                                       : "";
+}
+
+}  // namespace
+
+void ReadRocksDB(ProcessReport* report) {
+  report->built_for = internal::HeadersVersion();
+  report->loaded = rocksdb::GetRocksVersionAsString(true);
+  report->problem = internal::LibraryProblem();
+  internal::ForEachRocksDB(
+      [](const internal::LoadedRocksDB& rocksdb, void* argument) {
+        static_cast<ProcessReport*>(argument)->libraries.emplace_back(
+            *rocksdb.path == '\0' ? "this program" : rocksdb.path);
+      },
+      report);
+}
+
+PolicyVerdict JudgePolicy(const FamilyOptions& family) {
+  PolicyVerdict verdict;
+  std::string ignored;
+  if (!RegisterRocksDB(&ignored)) return verdict;  // reported for the process
+  rocksdb::ConfigOptions config;
+  config.ignore_unknown_options = false;
+  config.ignore_unsupported_options = false;
+  config.invoke_prepare_options = true;
+  std::string text = family.policy;
+  if (text.size() > 1 && text.front() == '{' && text.back() == '}') {
+    text = text.substr(1, text.size() - 2);
+  }
+  std::shared_ptr<const rocksdb::FilterPolicy> policy;
+  rocksdb::Status status =
+      rocksdb::FilterPolicy::CreateFromString(config, text, &policy);
+  if (!family.NamesDeltabloom()) {
+    verdict.unknown = !status.ok() || policy == nullptr;
+    return verdict;
+  }
+  rocksdb::ColumnFamilyOptions options;
+  rocksdb::SliceTransform::CreateFromString(rocksdb::ConfigOptions(),
+                                            family.prefix_extractor,
+                                            &options.prefix_extractor);
+  if (status.ok() && policy != nullptr) {
+    status = policy->ValidateOptions(rocksdb::DBOptions(), options);
+  }
+  verdict.to_do =
+      "correct filter_policy where the program sets it (docs/rocksdb.md lists "
+      "the options) and open the database with it";
+  if (!status.ok() || policy == nullptr) {
+    verdict.problem = status.ToString();
+    return verdict;
+  }
+  verdict.builds_filters = internal::NewBitsBuilder(*policy) != nullptr;
+  if (!verdict.builds_filters) return verdict;
+  const bool range = OptionOf(*policy, "range") == "true";
+  verdict.problem = TryToBuild(*policy, range);
+  if (range && options.prefix_extractor == nullptr) {
+    verdict.problem =
+        "range=on without its prefix extractor: ranges are not "
+        "looked up";
+    verdict.to_do =
+        "set prefix_extractor=deltabloom.Range in [CFOptions], or call "
+        "AddRocksDBFilters()";
+  }
+  return verdict;
+}
+
+}  // namespace deltabloom::tools

@@ -1,0 +1,78 @@
+// The model of deltabloom estimate: the sorted runs of a database, and what
+// each filter costs and saves in them.
+#ifndef DELTABLOOM_TOOLS_DELTABLOOM_ESTIMATE_MODEL_H_
+#define DELTABLOOM_TOOLS_DELTABLOOM_ESTIMATE_MODEL_H_
+
+#include <string>
+#include <vector>
+
+#include "deltabloom/filter.h"
+
+namespace deltabloom::tools {
+
+// Defaults are RocksDB's own: write_buffer_size, target_file_size_base,
+// max_bytes_for_level_base, max_bytes_for_level_multiplier.
+struct TreeOptions {
+  double keys = 0;
+  double entry_bytes = 100;  // key and value, as stored
+  double size_ratio = 10;
+  double level_base_bytes = 256 << 20;
+  double write_buffer_bytes = 64 << 20;
+  double table_bytes = 64 << 20;
+  double level0_tables = 2;
+  int levels = 0;  // below level 0; 0: as many as the sizes make
+};
+
+// A level, or all tables of level 0.
+struct TreeLevel {
+  std::string name;
+  double keys = 0;  // of all its runs
+  double runs = 1;  // that a lookup reads: the tables of level 0, else 1
+  double tables = 1;
+};
+
+// The sorted runs of RocksDB's leveled compaction, from the newest to the
+// oldest. Level 0 holds `level0_tables` full write buffers, the last level 1 /
+// (1 + 1/T + 1/T^2 ...) of the rest, and each level above it a T-th of the one
+// below, down to max_bytes_for_level_base: a tree with
+// level_compaction_dynamic_level_bytes. Data that fits into level 0 has no
+// other level. Without keys there is no level.
+std::vector<TreeLevel> BuildTree(const TreeOptions& options);
+
+// The filters of one level.
+struct LevelFilters {
+  double bits_per_key = 0;  // stored, without the framing; 0: no filter
+  std::string layout;       // "" for RocksDB's own filters
+  double rate = 1;          // of one filter
+  double bytes = 0;         // of all of them
+};
+
+struct FilterEstimate {
+  std::string filter;      // "rocksdb-bloom", "compact", "auto"
+  std::string allocation;  // "uniform", "levels"
+  std::vector<LevelFilters> levels;
+  double keys = 0;
+  double bytes = 0;
+  double absent_reads = 0;   // data blocks per lookup of an absent key
+  double present_reads = 0;  // of a present one, including its own block
+  double build_bytes = 0;    // temporary memory for the largest filter
+  std::string remark;        // a reason not to take it
+
+  double BitsPerKey() const { return keys > 0 ? 8 * bytes / keys : 0; }
+};
+
+// The size of the filters: one of the three is not 0.
+struct Budget {
+  double bits_per_key = 0;
+  double bytes = 0;         // of all filters together
+  double absent_reads = 0;  // at most; the fewest bits that reach it
+};
+
+// A row for each filter and allocation, RocksDB's Bloom filter first. For a
+// budget of bytes or reads each row has its own bits.
+std::vector<FilterEstimate> EstimateFilters(const std::vector<TreeLevel>& tree,
+                                            const Budget& budget);
+
+}  // namespace deltabloom::tools
+
+#endif  // DELTABLOOM_TOOLS_DELTABLOOM_ESTIMATE_MODEL_H_

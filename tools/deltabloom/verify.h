@@ -1,0 +1,160 @@
+// What deltabloom verify finds out about one table, and the lookups by which it
+// does.
+#ifndef DELTABLOOM_TOOLS_DELTABLOOM_VERIFY_H_
+#define DELTABLOOM_TOOLS_DELTABLOOM_VERIFY_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deltabloom/filter.h"
+#include "table/framing.h"
+#include "table/sst/sst.h"
+
+namespace deltabloom::tools {
+
+// A key of the table that its filter denies.
+struct MissedKey {
+  uint64_t offset = 0;  // of the filter in the file
+  std::string key;      // as looked up: without timestamp and sequence number
+  bool prefix = false;  // the prefix of a key, and not a key
+  // The lookups that deny it: those of Get and MultiGet, which have kernels of
+  // their own, and that of a scan in the range part.
+  bool alone = false;
+  bool batched = false;
+  bool in_range = false;
+};
+
+struct TableReport {
+  std::string path;
+  std::string engine;         // LevelDB or RocksDB; empty: not known
+  std::string column_family;  // of RocksDB, if the table names it
+  std::string filter;         // "full filter NAME"; empty: none
+  uint64_t entries = 0;       // read, including deletions
+  uint64_t keys = 0;          // looked up
+  uint64_t prefixes = 0;      // looked up
+  uint64_t false_negatives = 0;
+  std::vector<MissedKey> missed;  // the first false negatives
+  uint64_t absent = 0;  // lookups of keys or prefixes that are not in the table
+  uint64_t false_positives = 0;
+  // Of the absent ones; nothing if the rate of a filter is not known.
+  std::optional<double> expected_rate;
+  bool cut_short = false;                // by the limit of time
+  std::vector<std::string> not_checked;  // what could not be looked up, and why
+  std::string error;  // why the table was not read to its end
+};
+
+// Called while a table is read.
+class VerifyListener {
+ public:
+  virtual ~VerifyListener() = default;
+  virtual void Missed(const MissedKey& key) = 0;
+  // Called now and then with the share of the table that is done. Returns false
+  // to stop.
+  virtual bool GoOn(double share) = 0;
+};
+
+// Each reads the entries of a table and looks them up in one of its filters.
+// Returns why the table could not be checked to its end, in one line; the
+// report then holds what was done before.
+
+// Reads the blocks as LevelDB defines them, and not through LevelDB: its Table
+// does not report the block of a key, and needs the database's comparator.
+std::string VerifyLevelDB(const internal::SstSource& source,
+                          const internal::SstFile& file,
+                          const internal::SstFilter& filter,
+                          VerifyListener* listener, TableReport* report);
+
+// Reads the entries through RocksDB, and the filter through its policy's
+// reader. Only in builds with RocksDB.
+std::string VerifyRocksDB(const internal::SstSource& source,
+                          const internal::SstFile& file,
+                          const internal::SstFilter& filter,
+                          VerifyListener* listener, TableReport* report);
+
+// The false-positive rate of a filter with this many keys, by its layout, size
+// and probes, not by its bits; nothing if it is not Deltabloom's.
+std::optional<double> ExpectedRate(internal::FilterKind kind,
+                                   const internal::ParsedFilter& parsed,
+                                   std::string_view filter, Hash hash,
+                                   uint64_t keys);
+
+// A filter, read as the database reads it.
+class TableFilter {
+ public:
+  virtual ~TableFilter() = default;
+  virtual bool MayMatch(std::string_view key) = 0;
+  // The same for several keys at once. Returns false if there is no such way.
+  virtual bool MayMatch(const std::string_view* keys, size_t n,
+                        bool* may_match) = 0;
+  // For the range that holds only this key. True if there is no range part.
+  virtual bool RangeOfKeyMayMatch(std::string_view) { return true; }
+};
+
+// Looks up keys in filters and counts the results. The calls must match
+//      (Begin (Key | Prefix | Absent)* End)*
+class Lookups {
+ public:
+  Lookups(VerifyListener* listener, TableReport* report)
+      : listener_(listener), report_(report) {}
+
+  // The filter and its offset in the file. It must live until End.
+  void Begin(TableFilter* filter, uint64_t offset);
+  // A key or prefix of the table.
+  void Key(std::string_view key) { Add(key, Kind::kKey); }
+  void Prefix(std::string_view prefix) { Add(prefix, Kind::kPrefix); }
+  // One that is not in the table.
+  void Absent(std::string_view key) { Add(key, Kind::kAbsent); }
+  // Keys and prefixes since Begin: those that were added to a sound filter.
+  uint64_t keys_in_filter() const { return keys_in_filter_; }
+  // `expected_rate`: of false positives, if it is known.
+  void End(std::optional<double> expected_rate);
+
+ private:
+  enum class Kind : uint8_t { kKey, kPrefix, kAbsent };
+  static constexpr size_t kBatch = 32;  // as in RocksDB's MultiGet
+
+  void Add(std::string_view key, Kind kind);
+  void RunBatch();
+  void Judge(size_t i, bool alone, bool batched, bool in_range);
+
+  VerifyListener* const listener_;
+  TableReport* const report_;
+  TableFilter* filter_ = nullptr;
+  uint64_t offset_ = 0;
+  uint64_t keys_in_filter_ = 0;
+  uint64_t absent_in_filter_ = 0;
+  // The sum of absent keys times their filters' rates; nothing once a rate is
+  // not known.
+  std::optional<double> expected_ = 0;
+  size_t size_ = 0;
+  std::array<std::string, kBatch> keys_;
+  std::array<Kind, kBatch> kinds_ = {};
+};
+
+// Makes keys that are not in a table from neighbours in it, the same ones in
+// every run.
+class AbsentKeys {
+ public:
+  // The smaller key (in the order of bytes) and eight random bytes, if that is
+  // less than the larger one. It is in the table with a chance of 2^-64,
+  // whatever the order of the table's keys.
+  bool Between(std::string_view a, std::string_view b, std::string* key);
+
+  // A prefix of the smaller one's length, strictly between both in the order
+  // of bytes; false if there is none or none is found.
+  bool BetweenPrefixes(std::string_view a, std::string_view b,
+                       std::string* prefix);
+
+ private:
+  uint64_t Next();
+
+  uint64_t state_ = 0;
+};
+
+}  // namespace deltabloom::tools
+
+#endif  // DELTABLOOM_TOOLS_DELTABLOOM_VERIFY_H_
