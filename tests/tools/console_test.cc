@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "tests/random.h"
-#include "tools/deltabloom/escape.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -91,35 +90,42 @@ TEST(Escaped, RandomBytesCanBeToldAgain) {
   }
 }
 
-TEST(JsonOutput, NestedScopes) {
+TEST(JsonOutput, MembersAndElements) {
   std::ostringstream out;
   JsonOutput json(&out);
-  {
-    const auto top = json.Object();
-    json.Text("name", "a\"b");
-    {
-      const auto list = json.Array("list");
-      json.Number({}, uint64_t{1});
-      { const auto empty = json.Object(); }
-      { const auto empty = json.Array(); }
-      json.Null({});
-    }
-    json.Number("big", UINT64_MAX);
-    json.Number("half", .5);
-    json.Number("not a number", std::nan(""));
-  }
+  json.Text("name", "a\"b");
+  json.StartArray("none");
+  json.StartArray("list");
+  json.AddElement({{"key", "\x1b"}, {"inner", Json::array({1, "\xff"})}});
+  json.AddElement(Json::object());
+  json.AddElement(nullptr);
+  json.Number("big", UINT64_MAX);
+  json.Number("half", 0.5);
+  json.Number("not a number", std::nan(""));
+  json.StartArray("last");
+  json.AddElement(Json::array());
+  json.Finish();
   EXPECT_EQ(out.str(),
             "{\n"
             "  \"name\": \"a\\\"b\",\n"
+            "  \"none\": [],\n"
             "  \"list\": [\n"
-            "    1,\n"
+            "    {\n"
+            "      \"key\": \"\\\\x1b\",\n"
+            "      \"inner\": [\n"
+            "        1,\n"
+            "        \"\\\\xff\"\n"
+            "      ]\n"
+            "    },\n"
             "    {},\n"
-            "    [],\n"
             "    null\n"
             "  ],\n"
             "  \"big\": 18446744073709551615,\n"
             "  \"half\": 0.5,\n"
-            "  \"not a number\": null\n"
+            "  \"not a number\": null,\n"
+            "  \"last\": [\n"
+            "    []\n"
+            "  ]\n"
             "}\n");
   EXPECT_TRUE(nlohmann::json::accept(out.str()));
 }

@@ -14,7 +14,7 @@
 #include "rocksdb/sst_file_writer.h"
 #include "tests/random.h"
 #include "tests/rocksdb/test_db.h"
-#include "tests/tools/run_tool.h"
+#include "tests/tools/tool_test.h"
 
 namespace deltabloom {
 namespace {
@@ -27,8 +27,10 @@ using testing::Key;
 // (column family, level, whether there are filters): number of tables.
 using Counts = std::map<std::tuple<std::string, int, bool>, uint64_t>;
 
-class DoctorRocksDB : public ::testing::Test {
+class DoctorRocksDB : public test::ToolTest {
  protected:
+  DoctorRocksDB() : ToolTest("doctor") {}
+
   void SetUp() override {
     options_.create_if_missing = true;
     options_.disable_auto_compactions = true;
@@ -80,11 +82,7 @@ class DoctorRocksDB : public ::testing::Test {
   }
 
   Counts Seen(int status) {
-    const test::Result result = test::RunProgram(
-        std::string(DELTABLOOM_TOOL) + " doctor --json --db " + path_,
-        folder_.Path("stderr"));
-    EXPECT_EQ(result.status, status) << result.out << result.err;
-    const json document = json::parse(result.out);
+    const json document = RunJson("--db " + path_, status);
     Counts counts;
     for (const json& row : document.at("database").at("tables")) {
       counts[{row.at("column_family"), row.at("level"),
@@ -101,8 +99,7 @@ class DoctorRocksDB : public ::testing::Test {
   }
 
   std::string suffix_ = std::string(50, 's');  // of every key
-  const testing::TempDir folder_;
-  const std::string path_ = folder_.Path("db");
+  const std::string path_ = File("db");
   rocksdb::Options options_;
   std::map<std::string, ColumnFamilyHandle*> families_;
   std::unique_ptr<rocksdb::DB> db_;
@@ -128,7 +125,7 @@ TEST_F(DoctorRocksDB, LevelsAndColumnFamilies) {
 }
 
 TEST_F(DoctorRocksDB, IngestedTables) {
-  const std::string path = folder_.Path("external.sst");
+  const std::string path = File("external.sst");
   rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options_);
   ASSERT_ROCKSDB_OK(writer.Open(path));
   ASSERT_ROCKSDB_OK(writer.Put(Key(1), "v"));

@@ -100,14 +100,10 @@ class Installed(unittest.TestCase):
                 path.relative_to(prefix).as_posix()
                 for path in prefix.rglob("*") if not path.is_dir()
             }
-            expected = {"bin/deltabloom", "bin/deltabloom_inspect",
-                        "share/bash-completion/completions/deltabloom"}
+            expected = {"bin/deltabloom", "share/bash-completion/completions/deltabloom"}
             expected |= {f"share/man/man1/{page}" for page in PAGES}
             self.assertEqual(files, expected)
             self.assertIn("deltabloom ", run(str(prefix / "bin/deltabloom"), "--version").stdout)
-            old = run(str(prefix / "bin/deltabloom_inspect"), "--help")
-            self.assertIn("Usage: deltabloom inspect", old.stdout)
-            self.assertIn("deprecated", old.stderr)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "tools/deltabloom/estimate_filters.h"
-#include "tools/deltabloom/estimate_tree.h"
+#include "tools/deltabloom/estimate_model.h"
 #include "util/layouts/layout.h"
 #include "util/rates/layout_rates.h"
 #include "util/rates/rates.h"

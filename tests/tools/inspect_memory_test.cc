@@ -1,16 +1,11 @@
-// deltabloom inspect with little memory: files that ask for more than there is
-// do not keep it from the others.
+// deltabloom inspect with little memory: a file that needs more does not keep
+// it from reading the others.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "tests/sst/crafted.h"
-#include "tests/sst/memory_source.h"
+#include "tests/tools/tool_test.h"
 
 namespace deltabloom {
 namespace {
@@ -23,52 +18,14 @@ using test::Fixed;
 using test::Handle;
 using test::Varint;
 
-constexpr rlim_t kMemory = 256 << 20;
-
-class InspectMemory : public ::testing::Test {
+class InspectMemory : public test::ToolTest {
  protected:
-  InspectMemory() {
-    std::string name = ::testing::TempDir() + "inspect_memory_testXXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    directory_ = name;
-  }
-  ~InspectMemory() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
-  }
+  InspectMemory() : ToolTest("inspect") {}
 
-  std::string Path(const std::string& name) const { return directory_ / name; }
-
-  void Write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(Path(name), std::ios::binary) << bytes;
+  // Inspects the whole directory with 256 MiB of memory.
+  nlohmann::json RunAll() {
+    return RunJson(directory_.string(), 1, "ulimit -v 262144; ");
   }
-
-  // Inspects the whole directory as JSON. Returns the exit status.
-  int Run(nlohmann::json* json, std::string* errors) const {
-    const std::string out = directory_.string() + ".out";
-    const std::string err = directory_.string() + ".err";
-    const pid_t child = ::fork();
-    if (child == 0) {
-      const rlimit limit = {kMemory, kMemory};
-      ::setrlimit(RLIMIT_AS, &limit);
-      if (std::freopen(out.c_str(), "w", stdout) == nullptr ||
-          std::freopen(err.c_str(), "w", stderr) == nullptr) {
-        ::_exit(126);
-      }
-      ::execl(DELTABLOOM_TOOL, DELTABLOOM_TOOL, "inspect", "--json",
-              directory_.c_str(), nullptr);
-      ::_exit(127);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    *json = nlohmann::json::parse(test::ReadFile(out), nullptr, false);
-    *errors = test::ReadFile(err);
-    ::unlink(out.c_str());
-    ::unlink(err.c_str());
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-
-  std::filesystem::path directory_;
 };
 
 // A table with one good filter.
@@ -89,32 +46,29 @@ std::string SharedNames(const std::string& prefix, const std::string& value) {
 
 TEST_F(InspectMemory, SmallFilesOfManyLongNames) {
   Crafted names;
-  Write("a.sst",
+  Write(File("a.sst"),
         names.FinishWith(SharedNames("fullfilter.", Handle(names.Add("")))));
   Crafted partitions(3);
   partitions.Add(std::string(50000, 'd'));
   const BlockHandle empty = partitions.Add("");
   const BlockHandle index =
       partitions.Add(Block(SharedNames("", Handle(empty))));
-  Write("b.sst",
+  Write(File("b.sst"),
         partitions.FinishWith(Entry("partitionedfilter.p", Handle(index))));
   Crafted properties;
   const BlockHandle block = properties.Add(Block(SharedNames("", Varint(1))));
-  Write("c.sst",
+  Write(File("c.sst"),
         properties.FinishWith(Entry("rocksdb.properties", Handle(block))));
-  Write("d.sst", GoodTable());
+  Write(File("d.sst"), GoodTable());
 
-  nlohmann::json json;
-  std::string errors;
-  EXPECT_EQ(Run(&json, &errors), 1);
-  ASSERT_FALSE(json.is_discarded());
+  const nlohmann::json json = RunAll();
   const auto& files = json.at("files");
   ASSERT_EQ(files.size(), 4u);
   EXPECT_NE(files[0].at("error").get<std::string>().find("names of filters"),
             std::string::npos);
   EXPECT_EQ(files[1].at("filters").at(0).at("parts").size(), 8001u);
-  EXPECT_EQ(json.at("summary").at("without_filter").at(0), Path("c.sst"));
-  EXPECT_EQ(json["summary"].at("not_sound").size(), 1u);
+  EXPECT_EQ(json.at("summary").at("without_filter").at(0), File("c.sst"));
+  EXPECT_EQ(json.at("summary").at("not_sound").size(), 1u);
   EXPECT_EQ(json["summary"].at("sound"), 2);
 }
 
@@ -123,9 +77,9 @@ TEST_F(InspectMemory, BlocksLargerThanMemory) {
   constexpr uint64_t kSize = uint64_t{8} << 30;
   const auto write_sparse = [this](const std::string& name,
                                    const std::string& end) {
-    Write(name, "");
-    std::filesystem::resize_file(Path(name), kSize);
-    std::ofstream(Path(name), std::ios::binary | std::ios::app) << end;
+    Write(File(name), "");
+    std::filesystem::resize_file(File(name), kSize);
+    std::ofstream(File(name), std::ios::binary | std::ios::app) << end;
   };
   // A metaindex of 8 GiB, and a filter of 8 GiB in front of a good metaindex.
   std::string footer = Handle({0, kSize - 5}) + Handle({0, 0});
@@ -142,22 +96,18 @@ TEST_F(InspectMemory, BlocksLargerThanMemory) {
   footer.resize(40);
   write_sparse("b.sst", metaindex + checksum(metaindex) + footer +
                             Fixed(0xdb4775248b80fb57, 8));
-  Write("c.sst", GoodTable());
+  Write(File("c.sst"), GoodTable());
 
-  nlohmann::json json;
-  std::string errors;
-  EXPECT_EQ(Run(&json, &errors), 1);
-  ASSERT_FALSE(json.is_discarded());
+  const nlohmann::json json = RunAll();
   const auto& files = json.at("files");
   ASSERT_EQ(files.size(), 3u);
   EXPECT_EQ(files[0].at("error"),
-            Path("a.sst") + ": no memory for what this file claims to hold");
-  const std::string part = Path("b.sst") +
+            File("a.sst") + ": no memory for what this file claims to hold");
+  const std::string part = File("b.sst") +
                            ": offset 0: no memory for a filter of " +
                            std::to_string(kSize - 5) + " bytes";
   EXPECT_EQ(files[1].at("filters").at(0).at("parts").at(0).at("error"), part);
-  EXPECT_EQ(errors,
-            files[0].at("error").get<std::string>() + "\n" + part + "\n");
+  EXPECT_EQ(err_, files[0].at("error").get<std::string>() + "\n" + part + "\n");
   EXPECT_EQ(json.at("summary").at("sound"), 1);
 }
 

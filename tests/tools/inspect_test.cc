@@ -12,7 +12,7 @@
 #include "deltabloom/rocksdb.h"
 #include "tests/sst/memory_source.h"
 #include "tests/sst/real_tables.h"
-#include "tests/tools/run_tool.h"
+#include "tests/tools/tool_test.h"
 
 namespace deltabloom {
 namespace {
@@ -20,23 +20,16 @@ namespace {
 using test::ExpectHas;
 using test::Result;
 
-class Inspect : public ::testing::Test {
+class Inspect : public test::ToolTest {
  protected:
-  Result Run(const std::string& arguments) const {
-    return RunProgram(std::string(DELTABLOOM_TOOL) + " inspect " + arguments);
-  }
-
-  // A shell's command line.
-  Result RunProgram(const std::string& program) const {
-    return test::RunProgram(program, directory_.File("stderr"));
-  }
+  Inspect() : ToolTest("inspect") {}
 
   std::string Rocks(const std::string& name, bool partitioned) const {
     test::RocksTable table;
     table.partitioned = partitioned;
     table.policy.reset(rocksdb::NewBloomFilterPolicy(10));
-    table.Write(directory_.File(name));
-    return directory_.File(name);
+    table.Write(File(name));
+    return File(name);
   }
 
   std::string Level(const std::string& name) const {
@@ -44,15 +37,9 @@ class Inspect : public ::testing::Test {
         leveldb::NewBloomFilterPolicy(10));
     test::LevelTable table;
     table.policy = policy.get();
-    table.Write(directory_.File(name));
-    return directory_.File(name);
+    table.Write(File(name));
+    return File(name);
   }
-
-  void Write(const std::string& path, const std::string& bytes) const {
-    std::ofstream(path, std::ios::binary) << bytes;
-  }
-
-  const test::TemporaryDirectory directory_;
 };
 
 TEST_F(Inspect, Text) {
@@ -121,8 +108,8 @@ TEST_F(Inspect, DeltabloomFilters) {
   options.layout = Layout::kClassic;
   table.policy = NewRocksDBFilterPolicy(options);
   ASSERT_NE(table.policy, nullptr);
-  table.Write(directory_.File("table.sst"));
-  const Result result = Run(directory_.File("table.sst"));
+  table.Write(File("table.sst"));
+  const Result result = Run(File("table.sst"));
   EXPECT_EQ(result.status, 0);
   ExpectHas(result.out, "checksum ok: Deltabloom classic, 6 probes, ");
   ExpectHas(result.out, " bits per key\n");
@@ -136,16 +123,16 @@ TEST_F(Inspect, FiltersOfTransformedOrSeededKeys) {
   test::RocksTable table;
   table.policy = NewRocksDBFilterPolicy(options);
   ASSERT_NE(table.policy, nullptr);
-  table.Write(directory_.File("table.sst"));
-  const Result result = Run(directory_.File("table.sst"));
+  table.Write(File("table.sst"));
+  const Result result = Run(File("table.sst"));
   EXPECT_EQ(result.status, 0);
   ExpectHas(result.out, "checksum ok: Deltabloom local, 6 probes, ");
   ExpectHas(result.out, ", key transform 7802baa7, seeded");
 }
 
 TEST_F(Inspect, NoFilterIsNoError) {
-  test::LevelTable().Write(directory_.File("plain.ldb"));
-  const Result result = Run(directory_.File("plain.ldb"));
+  test::LevelTable().Write(File("plain.ldb"));
+  const Result result = Run(File("plain.ldb"));
   EXPECT_EQ(result.status, 0);
   ExpectHas(result.out, "checksums CRC32c, no filter\n");
 }
@@ -180,12 +167,12 @@ TEST_F(Inspect, DamagedFilterIsReportedAmongSoundOnes) {
 
 TEST_F(Inspect, BadFilesAreErrorsOthersAreStillListed) {
   const std::string good = Level("good.ldb");
-  const std::string text = directory_.File("notes.txt");
+  const std::string text = File("notes.txt");
   Write(text, std::string(100, 'n'));
-  const std::string empty = directory_.File("empty.sst");
+  const std::string empty = File("empty.sst");
   Write(empty, "");
   const std::string files =
-      directory_.File("missing") + " " + text + " " + empty + " " + good;
+      File("missing") + " " + text + " " + empty + " " + good;
   Result result = Run(files);
   EXPECT_EQ(result.status, 1);
   ExpectHas(result.err, "missing: cannot be opened: No such file");
@@ -196,7 +183,7 @@ TEST_F(Inspect, BadFilesAreErrorsOthersAreStillListed) {
   ExpectHas(result.out,
             "\n4 files: 1 with sound filters, 0 without a filter, 3 not sound\n"
             "  not sound: " +
-                directory_.File("missing") + "\n  not sound: " + text);
+                File("missing") + "\n  not sound: " + text);
 
   result = Run("--json " + files);
   EXPECT_EQ(result.status, 1);
@@ -212,9 +199,9 @@ TEST_F(Inspect, BadFilesAreErrorsOthersAreStillListed) {
 
 // Neither waits for someone to write into a FIFO, nor reads a device.
 TEST_F(Inspect, NoFiles) {
-  const std::string fifo = directory_.File("fifo.sst");
+  const std::string fifo = File("fifo.sst");
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  const std::string path = directory_.File("socket.sst");
+  const std::string path = File("socket.sst");
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   ASSERT_LT(path.size(), sizeof(address.sun_path));
@@ -237,7 +224,7 @@ TEST_F(Inspect, NoFiles) {
 }
 
 TEST_F(Inspect, Directories) {
-  const std::string database = directory_.File("database");
+  const std::string database = File("database");
   std::filesystem::create_directories(database + "/below.sst");
   const std::string full = Rocks("database/b.sst", false);
   test::LevelTable().Write(database + "/a.ldb");
@@ -257,10 +244,10 @@ TEST_F(Inspect, Directories) {
             "{\"gone\":0,\"not_sound\":[],\"sound\":1,\"without_filter\":[\"" +
                 database + "/a.ldb\"]}");
 
-  std::filesystem::create_directory(directory_.File("empty"));
-  result = Run(directory_.File("empty") + " " + full);
+  std::filesystem::create_directory(File("empty"));
+  result = Run(File("empty") + " " + full);
   EXPECT_EQ(result.status, 1);
-  EXPECT_EQ(result.err, directory_.File("empty") +
+  EXPECT_EQ(result.err, File("empty") +
                             ": expected table files (*.sst, *.ldb), found "
                             "none\n");
   ExpectHas(result.out, full + ": RocksDB table");
@@ -287,12 +274,12 @@ TEST_F(Inspect, NamesAreEscaped) {
   const EvilPolicy policy;
   test::LevelTable table;
   table.policy = &policy;
-  table.Write(directory_.File("\x1b[31m\n\xfe.ldb"));
-  Write(directory_.File("\x1b[32m.sst"), "");
-  const std::string file = directory_.File("\\x1b[31m\\x0a\\xfe.ldb");
+  table.Write(File("\x1b[31m\n\xfe.ldb"));
+  Write(File("\x1b[32m.sst"), "");
+  const std::string file = File("\\x1b[31m\\x0a\\xfe.ldb");
   const std::string name =
       "\\x1b]0;owned\\x07\\x0aforged.sst: RocksDB table\\xff\\\\";
-  Result result = Run(directory_.File(""));
+  Result result = Run(File(""));
   EXPECT_EQ(result.status, 1);
   ExpectHas(result.out, file + ": LevelDB table");
   ExpectHas(result.out, "  per-block filter " + name + ": ");
@@ -302,7 +289,7 @@ TEST_F(Inspect, NamesAreEscaped) {
     EXPECT_EQ(text->find('\x07'), std::string::npos);
     EXPECT_EQ(text->find('\xff'), std::string::npos);
   }
-  result = Run("--json " + directory_.File(""));
+  result = Run("--json " + File(""));
   EXPECT_EQ(result.out.find('\x1b'), std::string::npos);
   const auto json = nlohmann::json::parse(result.out);
   EXPECT_EQ(json.at("files").at(0).at("file"), file);
@@ -326,18 +313,6 @@ TEST_F(Inspect, Usage) {
   EXPECT_EQ(full.status, 1);
   EXPECT_EQ(full.err,
             "deltabloom inspect: standard output: cannot be written\n");
-}
-
-TEST_F(Inspect, OldName) {
-  const std::string file = Level("level.ldb");
-  for (const std::string& arguments : {file, "--json " + file}) {
-    const Result now = Run(arguments);
-    const Result before = RunProgram(DELTABLOOM_TOOL "_inspect " + arguments);
-    EXPECT_EQ(before.status, 0);
-    EXPECT_EQ(before.out, now.out);
-    EXPECT_EQ(before.err.rfind("deltabloom_inspect: deprecated", 0), 0u);
-    EXPECT_EQ(std::count(before.err.begin(), before.err.end(), '\n'), 1);
-  }
 }
 
 }  // namespace

@@ -8,8 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tools/deltabloom/documents.h"
-
 namespace deltabloom::tools {
 namespace {
 
@@ -64,9 +62,8 @@ struct Result {
   std::string err;
 };
 
-Result Call(const std::vector<std::string>& words,
-            const std::string& called = "/usr/bin/deltabloom") {
-  std::vector<std::string> arguments = {called};
+Result Call(const std::vector<std::string>& words) {
+  std::vector<std::string> arguments = {"/usr/bin/deltabloom"};
   arguments.insert(arguments.end(), words.begin(), words.end());
   std::ostringstream out;
   std::ostringstream err;
@@ -191,15 +188,6 @@ TEST(Program, OutputThatCannotBeWritten) {
   }
 }
 
-// The name of a program that became a command.
-TEST(Program, OldName) {
-  const Result result = Call({"a.sst"}, "bin/deltabloom_inspect");
-  EXPECT_EQ(result.code, kUsage);  // there is no such command here
-  EXPECT_EQ(result.err.rfind("deltabloom_inspect: deprecated", 0), 0u);
-  ExpectHas(result.err, "use deltabloom inspect\n");
-  ExpectHas(result.err, "found inspect");
-}
-
 TEST(Documents, ManPages) {
   const Program program(TestCommands());
   const std::string page = ManPage(program);
@@ -216,8 +204,8 @@ TEST(Documents, ManPages) {
 
 TEST(Documents, Completion) {
   const std::string script = BashCompletion(Program(TestCommands()));
-  ExpectHas(script, "words='echo throw memory --");
-  ExpectHas(script, "    echo) words='--help --json --word' ;;\n");
+  ExpectHas(script, "['deltabloom']='echo throw memory --");
+  ExpectHas(script, "['deltabloom echo']='--help --json --word '\n");
   EXPECT_EQ(script.find("verify"), std::string::npos);
 }
 

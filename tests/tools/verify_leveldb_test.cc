@@ -12,8 +12,7 @@
 
 #include "deltabloom/leveldb.h"
 #include "tests/sst/real_tables.h"
-#include "tests/tools/damage.h"
-#include "tests/tools/run_tool.h"
+#include "tests/tools/tool_test.h"
 
 namespace deltabloom {
 namespace {
@@ -24,17 +23,9 @@ using test::Result;
 
 constexpr uint64_t kKeys = 5000;
 
-class VerifyLevelDB : public ::testing::Test {
+class VerifyLevelDB : public test::ToolTest {
  protected:
-  json RunJson(const std::string& arguments, int status) {
-    const Result result =
-        test::RunProgram(std::string(DELTABLOOM_TOOL) +
-                             " verify --json --show 100000 " + arguments,
-                         folder_.File("stderr"));
-    EXPECT_EQ(result.status, status) << result.out << result.err;
-    err_ = result.err;
-    return json::parse(result.out);
-  }
+  VerifyLevelDB() : ToolTest("verify --show 100000") {}
 
   std::unique_ptr<leveldb::DB> Open(const leveldb::FilterPolicy* policy,
                                     leveldb::CompressionType compression) {
@@ -49,7 +40,7 @@ class VerifyLevelDB : public ::testing::Test {
     return std::unique_ptr<leveldb::DB>(db);
   }
 
-  std::string Path() const { return folder_.File("db"); }
+  std::string Path() const { return File("db"); }
 
   // The database with one table, of values, deletions and some versions.
   std::string Load(const leveldb::FilterPolicy* policy,
@@ -94,9 +85,7 @@ class VerifyLevelDB : public ::testing::Test {
     return lost;
   }
 
-  const test::TemporaryDirectory folder_;
   std::vector<const leveldb::Snapshot*> snapshots_;
-  std::string err_;
 };
 
 std::set<std::string> Missed(const json& file) {
@@ -182,8 +171,8 @@ TEST_F(VerifyLevelDB, TablesOfTableBuilder) {
       leveldb::NewBloomFilterPolicy(10));
   test::LevelTable writer;
   writer.policy = policy.get();
-  writer.Write(folder_.File("table.ldb"));
-  const json file = RunJson(folder_.File("table.ldb"), 0).at("files").at(0);
+  writer.Write(File("table.ldb"));
+  const json file = RunJson(File("table.ldb"), 0).at("files").at(0);
   EXPECT_EQ(file.at("keys_asked"), writer.keys);
   EXPECT_EQ(file.at("false_negatives"), 0);
 }
@@ -210,18 +199,16 @@ TEST_F(VerifyLevelDB, WhatItCannotCheckHasAName) {
                       "name own\\x0a\\x1b[31m\n");
   EXPECT_EQ(document.at("summary").at("not_checked").at(0), table);
 
-  test::LevelTable().Write(folder_.File("plain.ldb"));
-  document = RunJson(folder_.File("plain.ldb"), 0);
+  test::LevelTable().Write(File("plain.ldb"));
+  document = RunJson(File("plain.ldb"), 0);
   EXPECT_EQ(document.at("summary").at("without_filter").at(0),
-            folder_.File("plain.ldb"));
+            File("plain.ldb"));
 }
 
 TEST_F(VerifyLevelDB, DamagedBlocksAreNotChecked) {
   const auto policy = NewLevelDBBloomFilterPolicy(10);
   const std::string table = Load(policy.get(), leveldb::kNoCompression);
-  std::string bytes = test::ReadFile(table);
-  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-  std::ofstream(table, std::ios::binary) << bytes;
+  FlipBit(table, std::filesystem::file_size(table) / 2);
   RunJson(Path(), 2);
   ExpectHas(err_, table + ": offset ");
   ExpectHas(err_, "whose checksum (CRC32c) holds");

@@ -1,26 +1,105 @@
 // deltabloom verify on databases of RocksDB: what it counts, and that it denies
 // the very keys that the database loses.
-#include "tests/tools/verify_rocksdb.h"
-
+#include <gtest/gtest.h>
+#include <rocksdb/comparator.h>
 #include <rocksdb/merge_operator.h>
+#include <rocksdb/slice_transform.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "deltabloom/key_transform.h"
+#include "table/framing.h"
+#include "tests/rocksdb/test_db.h"
+#include "tests/tools/tool_test.h"
 
 namespace deltabloom {
 namespace {
 
 using nlohmann::json;
 using test::ExpectHas;
-using test::ExpectRate;
-using test::Filtering;
-using test::kKeys;
-using test::Missed;
 using testing::DbConfig;
 using testing::Key;
 
-class VerifyRocksDB : public test::VerifyRocksDB {
+constexpr int kKeys = 3000;
+
+enum class Filtering { kWholeKeys, kPrefixes, kBoth };
+
+class VerifyRocksDB : public test::ToolTest {
  protected:
+  VerifyRocksDB() : ToolTest("verify") {}
+
+  // Keys in prefixes of ten: "user0000001" and a digit.
+  DbConfig Config(const std::string& policy, bool partitioned,
+                  Filtering filtering) {
+    DbConfig config;
+    config.policy = testing::PolicyFromString(policy);
+    config.partitioned = partitioned;
+    config.change = [filtering](auto* options, auto* table) {
+      table->block_size = 512;
+      table->whole_key_filtering = filtering != Filtering::kPrefixes;
+      if (filtering != Filtering::kWholeKeys) {
+        options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(11));
+      }
+    };
+    return config;
+  }
+
+  std::string NewPath() { return File("db" + std::to_string(databases_++)); }
+
+  // One table of kKeys keys. Returns its path.
+  std::string Load(const rocksdb::Options& options, const std::string& path) {
+    const auto db = testing::Open(options, path);
+    testing::Load(db.get(), 0, kKeys);
+    return OnlyTable(db.get(), path);
+  }
+
+  static std::string OnlyTable(rocksdb::DB* db, const std::string& path) {
+    std::vector<rocksdb::LiveFileMetaData> files;
+    db->GetLiveFilesMetaData(&files);
+    EXPECT_EQ(files.size(), 1u);
+    return path + files.at(0).name;
+  }
+
+  // Keys that the database does not find any more.
+  static std::set<std::string> LostKeys(const rocksdb::Options& options,
+                                        const std::string& path) {
+    const auto db = testing::Open(options, path);
+    std::set<std::string> lost;
+    std::string value;
+    for (int i = 0; i < kKeys; ++i) {
+      const rocksdb::Status status = db->Get({}, Key(2 * i), &value);
+      EXPECT_TRUE(status.ok() || status.IsNotFound()) << status.ToString();
+      if (status.IsNotFound()) lost.insert(Key(2 * i));
+    }
+    return lost;
+  }
+
   void ExpectFinds(const std::string& policy, bool partitioned,
                    Filtering filtering);
+
+  int databases_ = 0;
 };
+
+std::set<std::string> Missed(const json& file, const char* kind) {
+  std::set<std::string> keys;
+  for (const json& missed : file.at("missed")) {
+    if (missed.contains(kind)) keys.insert(missed.at(kind));
+  }
+  return keys;
+}
+
+// Within five standard errors of the binomial distribution.
+void ExpectRate(const json& file) {
+  const double n = file.at("absent_asked");
+  const double expected = file.at("expected_rate");
+  EXPECT_GT(n, 0);
+  EXPECT_NEAR(file.at("rate").get<double>(), expected,
+              5 * std::sqrt(expected * (1 - expected) / n) + 1 / n);
+}
 
 // Sound first; then with a bit that is flipped.
 void VerifyRocksDB::ExpectFinds(const std::string& policy, bool partitioned,
@@ -237,13 +316,218 @@ TEST_F(VerifyRocksDB, DamagedTablesAreNotChecked) {
   const uint64_t filter = test::FilterBlocks(table).at(0).offset;
   // In the middle of data, and in the filter; with the checksum as it was.
   for (const uint64_t at : {filter / 2, filter + 100}) {
-    std::string bytes = sound;
-    bytes[at] = static_cast<char>(bytes[at] ^ 1);
-    std::ofstream(table, std::ios::binary) << bytes;
+    Write(table, sound);
+    FlipBit(table, at);
     const json document = RunJson(path, 2);
     ExpectHas(err_, table + ": ");
     EXPECT_TRUE(document.at("files").at(0).contains("error"));
     EXPECT_EQ(document.at("summary").at("not_checked").at(0), table);
+  }
+}
+
+// Keys with timestamps of 8 bytes, the later one first.
+class Timed : public rocksdb::Comparator {
+ public:
+  explicit Timed(std::string name) : Comparator(8), name_(std::move(name)) {}
+  const char* Name() const override { return name_.c_str(); }
+  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
+    const int by_key = CompareWithoutTimestamp(a, true, b, true);
+    if (by_key != 0) return by_key;
+    return CompareTimestamp(Timestamp(b), Timestamp(a));
+  }
+  using Comparator::CompareWithoutTimestamp;
+  int CompareWithoutTimestamp(const rocksdb::Slice& a, bool a_has_ts,
+                              const rocksdb::Slice& b,
+                              bool b_has_ts) const override {
+    return rocksdb::Slice(a.data(), a.size() - (a_has_ts ? 8 : 0))
+        .compare({b.data(), b.size() - (b_has_ts ? 8 : 0)});
+  }
+  int CompareTimestamp(const rocksdb::Slice& a,
+                       const rocksdb::Slice& b) const override {
+    return a.compare(b);
+  }
+  void FindShortestSeparator(std::string*,
+                             const rocksdb::Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+
+ private:
+  static rocksdb::Slice Timestamp(const rocksdb::Slice& key) {
+    return {key.data() + key.size() - 8, 8};
+  }
+  const std::string name_;
+};
+
+TEST_F(VerifyRocksDB, TimestampsAndColumnFamilies) {
+  const rocksdb::Comparator* known = nullptr;
+  rocksdb::Comparator::CreateFromString(
+      rocksdb::ConfigOptions(), "leveldb.BytewiseComparator.u64ts", &known);
+  const Timed own("deltabloom.test.timed");
+  for (const rocksdb::Comparator* comparator :
+       {static_cast<const rocksdb::Comparator*>(&own), known}) {
+    for (const bool partitioned : {false, true}) {
+      if (comparator == nullptr) continue;  // an older RocksDB
+      // Which partition has a key is up to the comparator.
+      if (comparator == &own && partitioned) continue;
+      const rocksdb::Options plain = testing::MakeOptions(
+          Config("deltabloom:10:local", partitioned, Filtering::kBoth));
+      const std::string path = NewPath();
+      {
+        const auto db = testing::Open(plain, path);
+        rocksdb::Options options = plain;
+        options.comparator = comparator;
+        rocksdb::ColumnFamilyHandle* family = nullptr;
+        ASSERT_ROCKSDB_OK(
+            db->CreateColumnFamily(options, "with timestamps", &family));
+        for (const char* time : {"00000001", "00000002", "00000003"}) {
+          for (int i = 0; i < kKeys; ++i) {
+            ASSERT_ROCKSDB_OK(db->Put({}, family, Key(i), time, "value"));
+          }
+        }
+        ASSERT_ROCKSDB_OK(db->Flush({}, family));
+        ASSERT_ROCKSDB_OK(db->DestroyColumnFamilyHandle(family));
+      }
+      const json file = RunJson(path, 0).at("files").at(0);
+      EXPECT_EQ(file.at("column_family"), "with timestamps");
+      EXPECT_EQ(file.at("entries"), 3 * kKeys);
+      EXPECT_EQ(file.at("keys_asked"), kKeys);
+      ExpectRate(file);
+    }
+  }
+}
+
+TEST_F(VerifyRocksDB, Reverse) {
+  for (const bool partitioned : {false, true}) {
+    rocksdb::Options options = testing::MakeOptions(
+        Config("deltabloom:10:classic", partitioned, Filtering::kWholeKeys));
+    options.comparator = rocksdb::ReverseBytewiseComparator();
+    const std::string path = NewPath();
+    Load(options, path);
+    const json file = RunJson(path, 0).at("files").at(0);
+    EXPECT_EQ(file.at("keys_asked"), kKeys);
+    EXPECT_GT(file.at("absent_asked"), kKeys / 2);
+  }
+}
+
+// By the last digit first.
+class LastDigit : public rocksdb::Comparator {
+ public:
+  const char* Name() const override { return "\x1b[31mlast digit"; }
+  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
+    const auto last = [](const rocksdb::Slice& key) {
+      return key.empty() ? ' ' : key[key.size() - 1];
+    };
+    return last(a) != last(b) ? last(a) - last(b) : a.compare(b);
+  }
+  void FindShortestSeparator(std::string*,
+                             const rocksdb::Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+};
+
+TEST_F(VerifyRocksDB, ComparatorOfOnesOwn) {
+  const LastDigit order;
+  rocksdb::Options options = testing::MakeOptions(
+      Config("deltabloom:10:local", false, Filtering::kWholeKeys));
+  options.comparator = &order;
+  std::string path = NewPath();
+  const std::string table = Load(options, path);
+  json file = RunJson(path, 0).at("files").at(0);
+  EXPECT_EQ(file.at("keys_asked"), kKeys);
+  ExpectRate(file);
+  const internal::BlockHandle block = test::FilterBlocks(table).at(0);
+  test::ClearABit(table, block, block.size / 2);
+  file = RunJson("--show 100000 " + path, 1).at("files").at(0);
+  EXPECT_EQ(Missed(file, "key"), LostKeys(options, path));
+
+  // Which of several partitions has a key cannot be told.
+  options = testing::MakeOptions(
+      Config("deltabloom:10:local", true, Filtering::kWholeKeys));
+  options.comparator = &order;
+  path = NewPath();
+  Load(options, path);
+  const json document = RunJson(path, 2);
+  EXPECT_EQ(document.at("files").at(0).at("keys_asked"), 0);
+  EXPECT_EQ(document.at("summary").at("not_checked").size(), 1u);
+  ExpectHas(err_, ": not checked: filter: ");
+  ExpectHas(err_, "\\x1b[31mlast digit");
+  EXPECT_EQ(err_.find('\x1b'), std::string::npos);
+}
+
+// Sound ones first; then a bit of each range part is flipped, and nothing else.
+TEST_F(VerifyRocksDB, RangeParts) {
+  for (const bool partitioned : {false, true}) {
+    rocksdb::Options options = testing::MakeOptions(Config(
+        "id=deltabloom:18;range=on", partitioned, Filtering::kWholeKeys));
+    ASSERT_ROCKSDB_OK(rocksdb::SliceTransform::CreateFromString(
+        rocksdb::ConfigOptions(), "deltabloom.Range",
+        &options.prefix_extractor));
+    const std::string path = NewPath();
+    const std::string table = Load(options, path);
+    json file = RunJson(path, 0).at("files").at(0);
+    EXPECT_EQ(err_, "");
+    EXPECT_EQ(file.at("keys_asked"), kKeys);
+    EXPECT_EQ(file.at("false_negatives"), 0);
+    ExpectRate(file);
+
+    const auto blocks = test::FilterBlocks(table);
+    EXPECT_EQ(blocks.size() > 1, partitioned);
+    for (const internal::BlockHandle& block : blocks) {
+      test::ChangeBlock(table, block, [](char* bytes, size_t n) {
+        const std::string_view part = internal::RangePartOf({bytes, n});
+        ASSERT_GT(part.size(), 16u);
+        bytes[part.data() - bytes + static_cast<ptrdiff_t>(part.size() / 2)] ^=
+            0x55;
+      });
+    }
+    file = RunJson("--show 100000 " + path, 1).at("files").at(0);
+    EXPECT_GT(file.at("false_negatives"), 0);
+    for (const json& missed : file.at("missed")) {
+      EXPECT_FALSE(missed.at("alone"));
+      EXPECT_FALSE(missed.at("in_batch"));
+      EXPECT_TRUE(missed.at("in_range"));
+    }
+    ExpectHas(Run(path).out, ", key, only by the range part: user");
+  }
+}
+
+class FirstHalf : public rocksdb::SliceTransform {
+ public:
+  const char* Name() const override { return "first half"; }
+  rocksdb::Slice Transform(const rocksdb::Slice& key) const override {
+    return {key.data(), key.size() / 2};
+  }
+  bool InDomain(const rocksdb::Slice&) const override { return true; }
+};
+
+TEST_F(VerifyRocksDB, PrefixesOfOnesOwn) {
+  rocksdb::Options options = testing::MakeOptions(
+      Config("deltabloom:10:local", false, Filtering::kBoth));
+  options.prefix_extractor = std::make_shared<FirstHalf>();
+  const std::string path = NewPath();
+  Load(options, path);
+  const json file = RunJson(path, 2).at("files").at(0);
+  EXPECT_EQ(file.at("keys_asked"), kKeys);
+  EXPECT_EQ(file.at("prefixes_asked"), 0);
+  EXPECT_EQ(file.at("false_negatives"), 0);
+  ExpectHas(err_, "prefixes: no prefix extractor known here has the name ");
+}
+
+// Which keys a filter holds is up to the function.
+TEST_F(VerifyRocksDB, KeyTransformOfOnesOwn) {
+  KeyTransform transform;
+  transform.name = "verify_test";
+  transform.function = [](std::string_view key, KeyScratch*) {
+    return key.substr(0, key.size() - 1);
+  };
+  ASSERT_TRUE(RegisterKeyTransform(transform));
+  for (const bool partitioned : {false, true}) {
+    const std::string path = NewPath();
+    Load(testing::MakeOptions(Config("id=deltabloom;key_transform=verify_test",
+                                     partitioned, Filtering::kWholeKeys)),
+         path);
+    const json file = RunJson(path, 2).at("files").at(0);
+    EXPECT_EQ(file.at("keys_asked"), 0);
+    ExpectHas(err_, ": not checked: filter: no key transform known here has ");
+    EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1);
   }
 }
 

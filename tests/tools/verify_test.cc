@@ -17,8 +17,7 @@
 #include <thread>
 
 #include "tests/sst/real_tables.h"
-#include "tests/tools/damage.h"
-#include "tests/tools/run_tool.h"
+#include "tests/tools/tool_test.h"
 
 namespace deltabloom {
 namespace {
@@ -28,19 +27,13 @@ using nlohmann::json;
 using test::ExpectHas;
 using test::Result;
 
-class Verify : public ::testing::Test {
+class Verify : public test::ToolTest {
  protected:
-  Verify() : policy_(leveldb::NewBloomFilterPolicy(10)) {
+  Verify() : ToolTest("verify"), policy_(leveldb::NewBloomFilterPolicy(10)) {
     fs::create_directory(Path());
   }
 
-  Result Run(const std::string& arguments) const {
-    return test::RunProgram(
-        std::string(DELTABLOOM_TOOL) + " verify " + arguments,
-        folder_.File("stderr"));
-  }
-
-  std::string Path() const { return folder_.File("db"); }
+  std::string Path() const { return File("db"); }
 
   std::string Table(const std::string& name) const {
     test::LevelTable table;
@@ -49,7 +42,6 @@ class Verify : public ::testing::Test {
     return Path() + "/" + name;
   }
 
-  const test::TemporaryDirectory folder_;
   const std::unique_ptr<const leveldb::FilterPolicy> policy_;
 };
 
@@ -165,7 +157,7 @@ TEST_F(Verify, WhatCannotBeReadIsNamedOthersGoOn) {
   fs::last_write_time(text,
                       fs::last_write_time(text) - std::chrono::minutes(1));
   fs::create_symlink("nowhere", Path() + "/link.sst");
-  Result result = Run(Path() + " " + folder_.File("missing"));
+  Result result = Run(Path() + " " + File("missing"));
   EXPECT_EQ(result.status, 2);
   ExpectHas(result.err, fifo + ": expected a file, found a FIFO\n");
   ExpectHas(result.err, "/text.sst: offset 47: footer: expected the magic ");
@@ -182,8 +174,8 @@ TEST_F(Verify, WhatCannotBeReadIsNamedOthersGoOn) {
   Damage(good);
   EXPECT_EQ(Run(Path()).status, 1);
 
-  fs::create_directory(folder_.File("empty"));
-  result = Run(folder_.File("empty"));
+  fs::create_directory(File("empty"));
+  result = Run(File("empty"));
   EXPECT_EQ(result.status, 2);
   ExpectHas(result.err, ": expected table files (*.sst, *.ldb), found none\n");
 }

@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "MANIFEST-000005" of the file CURRENT; else empty.
+// "MANIFEST-000005" in the file CURRENT; else empty.
 std::string CurrentManifest(const fs::path& database) {
   std::ifstream file(database / "CURRENT", std::ios::binary);
   std::string name;
@@ -40,8 +40,9 @@ std::string CurrentManifest(const fs::path& database) {
   return good ? name : std::string();
 }
 
+// Reads the MANIFEST that the file CURRENT names. Returns what is wrong.
 std::string ReadManifest(const std::string& database, Manifest* manifest) {
-  // A database that runs begins a new one now and then.
+  // A running database starts a new one now and then, or is writing it.
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
     const std::string name = CurrentManifest(database);
@@ -61,8 +62,12 @@ std::string ReadManifest(const std::string& database, Manifest* manifest) {
     } while (
         manifest->Add({block.data(), static_cast<size_t>(file.gcount())}) &&
         file);
-    if (manifest->error().empty()) return {};
-    return path.string() + ": " + manifest->error();
+    if (!manifest->error().empty()) {
+      return path.string() + ": " + manifest->error();
+    }
+    if (!manifest->is_cut()) return {};
+    if (i == kTries) return path.string() + ": is cut off within a record";
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
 
@@ -103,7 +108,7 @@ std::string ReadWhole(const std::string& path, std::string* text) {
 }
 
 void ReadOptions(DatabaseReport* report) {
-  // A database that runs removes old files when it writes a new one.
+  // A running database removes old files when it writes a new one.
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
     report->options_file = NewestOptionsFile(report->path);
@@ -145,7 +150,7 @@ uint64_t WhenWritten(const internal::SstFile& file) {
   return time != 0 ? time : NumberOf(file, "rocksdb.creation.time");
 }
 
-// Reads tables into a report, with what the MANIFEST says of them.
+// Adds tables to a report, with their levels from the MANIFEST.
 class Tables {
  public:
   Tables(const Manifest* manifest, DatabaseReport* report)
@@ -248,8 +253,8 @@ void Tables::AddAll(const std::vector<TableFile>& files,
   }
 }
 
-// Of the tables in the MANIFEST. Those that compactions have just removed are
-// in a newer state of it.
+// Counts the tables of the MANIFEST that are not in the directory. A newer
+// state of it tells which of them compactions have just removed.
 void Tables::CountElsewhere() {
   const auto missing = [&](const Manifest& manifest) {
     std::set<uint64_t> numbers;
@@ -274,8 +279,8 @@ void Tables::CountElsewhere() {
   }
 }
 
-// A table that is listed before the MANIFEST is read, and is not in it, is not
-// used any more, or not yet.
+// A table that was listed before the MANIFEST is read, and is not in it, is no
+// longer used, or not yet.
 void AddTables(const DoctorProgress& progress, DatabaseReport* report) {
   const std::vector<TableFile> files = TableFiles({report->path});
   Manifest manifest;

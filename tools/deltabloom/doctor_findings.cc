@@ -1,9 +1,10 @@
-// What deltabloom doctor makes of what it has seen.
+// The findings of deltabloom doctor.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -13,7 +14,7 @@
 namespace deltabloom::tools {
 namespace {
 
-// Of Deltabloom's policy with compatibility=own.
+// The name of filters with compatibility=own.
 constexpr char kOwnName[] = "deltabloom.SealedFilter";
 
 std::string Tables(uint64_t tables) { return Count(tables, "table", "tables"); }
@@ -40,12 +41,12 @@ class Doctor {
     if (process.built_for.empty()) {
       Add(Severity::kUnknown, "no_rocksdb",
           "this deltabloom was built without RocksDB: whether programs can "
-          "have the policy is not known",
+          "use the policy is not known",
           "build it with librocksdb-dev and -DDELTABLOOM_ROCKSDB=ON");
     } else if (!process.problem.empty()) {
       Add(Severity::kProblem, "no_policy_in_process", process.problem,
-          "until then every program with this Deltabloom and this RocksDB is "
-          "without a filter policy");
+          "until this is solved, no program with this Deltabloom and this "
+          "RocksDB has a filter policy");
     }
   }
 
@@ -53,15 +54,15 @@ class Doctor {
     database_ = &database;
     for (const std::string& problem : database.problems) {
       Add(Severity::kUnknown, "unreadable", problem,
-          "see that this user may read it; a damaged table is to be restored "
-          "from a backup");
+          "check that this user may read it; restore a damaged file from a "
+          "backup");
     }
     if (database.options_file.empty()) {
       Add(Severity::kUnknown, "no_options_file",
           database.path +
-              ": has no OPTIONS file, so which policy it was last "
-              "opened with is not known",
-          "name the directory that has the file CURRENT");
+              ": has no OPTIONS file, so the policy it was last opened with is "
+              "not known",
+          "pass the directory that has the file CURRENT");
     }
     for (const FamilyOptions& family : database.options.families) {
       Family(family);
@@ -70,8 +71,8 @@ class Doctor {
       Add(Severity::kUnknown, "tables_elsewhere",
           database.path + ": " + Tables(database.elsewhere) +
               " not in this directory",
-          "if they are in others (db_paths, cf_paths), deltabloom inspect "
-          "lists their filters; else they are lost");
+          "if they are in other directories (db_paths, cf_paths), deltabloom "
+          "inspect lists their filters; otherwise they are lost");
     }
     Groups();
   }
@@ -102,17 +103,44 @@ class Doctor {
               database_->options_file + " of " +
               TimeText(database_->options_time) + ", RocksDB " +
               database_->options.rocksdb_version +
-              "): the tables that such a program writes have no filter, and "
-              "what opens the database with these options goes on so",
-          "find the program. Those that do not know the policy do this: ldb "
+              "): the tables that this program writes have no filter, and any "
+              "program that opens the database with these options does the "
+              "same",
+          "find the program. Programs that do not know the policy do this: ldb "
           "--try_load_options put or compact without the plugin under "
-          "LD_PRELOAD, programs with a RocksDB of their own linked into them. "
-          "Then open the database with the policy by a call; or, while no "
+          "LD_PRELOAD, or programs with RocksDB linked into them. Then open "
+          "the database in a program that sets the policy; or, while no "
           "program has it open, write filter_policy=deltabloom:10:auto into "
           "the newest OPTIONS file, in its [TableOptions/BlockBasedTable]");
+    } else {
+      Policy(who, family);
+    }
+  }
+
+  void Policy(const std::string& who, const FamilyOptions& family) {
+    PolicyVerdict verdict;
+#ifdef DELTABLOOM_TOOLS_ROCKSDB
+    verdict = JudgePolicy(family);
+#endif
+    if (verdict.unknown) {
+      Add(Severity::kUnknown, "unknown_policy",
+          who + ": no policy known here has the name " + family.policy +
+              "; RocksDB silently treats an unknown policy as no filters",
+          "check the name: Deltabloom's policy is deltabloom, as in "
+          "deltabloom:10:auto");
     } else if (!family.NamesDeltabloom()) {
       Add(Severity::kNote, "other_policy",
           who + ": the policy is " + family.policy + ", not Deltabloom's", "");
+    } else if (!verdict.problem.empty()) {
+      Add(Severity::kProblem, "policy_cannot_work",
+          who + ": filter_policy=" + family.policy + ": " + verdict.problem,
+          verdict.to_do);
+    } else if (!verdict.builds_filters) {
+      without_filters_.insert(family.name);
+      Add(Severity::kNote, "no_filter_by_choice",
+          who + ": filter_policy=" + family.policy +
+              " builds no filters: less than 0.5 bits per key",
+          "");
     } else if (family.AllocatesByLevels() && !database_->options.has_listener) {
       Add(Severity::kProblem, "levels_without_listener",
           who +
@@ -123,8 +151,8 @@ class Doctor {
     }
   }
 
-  // Tables without filters of each column family, those together that
-  // optimize_filters_for_hits leaves without.
+  // Tables without filters of each column family, apart from those that have
+  // none by choice.
   void Groups() {
     std::map<std::string, int> last_level;
     for (const auto& [key, group] : database_->groups) {
@@ -139,9 +167,10 @@ class Doctor {
         continue;
       }
       const FamilyOptions* const family = OptionsOf(key.family);
-      const bool chosen = family != nullptr &&
-                          family->optimize_filters_for_hits &&
-                          key.level == last_level[key.family];
+      const bool chosen =
+          without_filters_.count(key.family) > 0 ||
+          (family != nullptr && family->optimize_filters_for_hits &&
+           key.level == last_level[key.family]);
       const std::pair<std::string, bool> which(key.family, chosen);
       without[which].Add(group);
       if (key.level >= 0) {
@@ -167,8 +196,10 @@ class Doctor {
                              TimeText(group.oldest, group.newest);
     if (chosen) {
       Add(Severity::kNote, "no_filter_by_choice",
-          what +
-              "; optimize_filters_for_hits leaves them out of the last level",
+          what + (without_filters_.count(name) > 0
+                      ? "; the policy builds none"
+                      : "; optimize_filters_for_hits leaves them out of the "
+                        "last level"),
           "");
       return;
     }
@@ -182,7 +213,7 @@ class Doctor {
             " --try_load_options compact with the plugin under LD_PRELOAD");
   }
 
-  // A policy looks for filters under its own name only.
+  // A policy reads only filters under its own name.
   void WithFilter(const std::string& name, const std::string& compatibility,
                   const TableGroup& group) {
     const FamilyOptions* const family = OptionsOf(name);
@@ -194,11 +225,12 @@ class Doctor {
             Megabytes(group.bytes) + " are under the name " + compatibility +
             ", where the policy " +
             (own ? "does not look" : "with compatibility=own does not look"),
-        "they are not asked until a compaction rewrites them; or go back to "
-        "the compatibility they were written with");
+        "lookups do not use them until a compaction rewrites them; or go back "
+        "to the compatibility they were written with");
   }
 
   const DatabaseReport* database_ = nullptr;
+  std::set<std::string> without_filters_;  // families whose policy builds none
   std::vector<Finding> findings_;
 };
 

@@ -94,7 +94,7 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family) {
   }
   verdict.builds_filters = internal::NewBitsBuilder(*policy) != nullptr;
   if (!verdict.builds_filters) return verdict;
-  const bool range = OptionOf(*policy, "range") == "true";
+  const bool range = OptionOf(*policy, "range") == "on";
   verdict.problem = TryToBuild(*policy, range);
   if (range && options.prefix_extractor == nullptr) {
     verdict.problem =

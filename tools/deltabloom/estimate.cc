@@ -122,7 +122,7 @@ std::string Advice(const std::vector<FilterEstimate>& estimates) {
   std::string line;
   if (best.allocation == "levels") {
     options += ";allocation=levels";
-    line = ", and the listener that goes with it (docs/tuning.md, Levels)";
+    line = ", and the listener that goes with it (docs/guide.md, Levels)";
   }
   return "Most for the memory: filter_policy={id=deltabloom;" + options + "}" +
          line;

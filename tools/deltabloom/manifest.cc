@@ -12,14 +12,14 @@ namespace {
 
 using internal::Cursor;
 
-// Of a record of the log.
+// The header of a record of the log.
 constexpr size_t kHeaderSize = 7;
 constexpr uint8_t kFull = 1;
 constexpr uint8_t kFirst = 2;
 constexpr uint8_t kMiddle = 3;
 constexpr uint8_t kLast = 4;
 
-// Tags of changes.
+// Tags of the fields of a change.
 constexpr uint32_t kCompactCursor = 5;
 constexpr uint32_t kDeletedFile = 6;
 constexpr uint32_t kNewFile = 7;
@@ -31,7 +31,7 @@ constexpr uint32_t kColumnFamilyAdd = 201;
 constexpr uint32_t kColumnFamilyDrop = 202;
 constexpr uint32_t kBlobFileAddition = 400;
 constexpr uint32_t kBlobFileGarbage = 401;
-// Set in tags whose text may be skipped by who does not know them.
+// Set in tags whose text may be skipped if they are not known.
 constexpr uint32_t kMayBeSkipped = 1 << 13;
 
 bool Text(Cursor* cursor, std::string_view* text) {
@@ -61,7 +61,7 @@ bool SkipFields(Cursor* cursor, uint32_t end) {
   }
 }
 
-// One change: it names its column family behind its tables.
+// One change: it names its column family after its tables.
 struct Edit {
   uint32_t family = 0;
   bool dropped = false;
@@ -96,7 +96,7 @@ bool TakeTag(Cursor* cursor, uint32_t tag, Edit* edit) {
     case 3:    // next file number
     case 4:    // last sequence number
     case 9:    // number of the WAL before
-    case 10:   // least number of a WAL to keep
+    case 10:   // lowest number of a WAL to keep
     case 203:  // highest column family
     case 300:  // changes that are still to come in this group
       return Skip(cursor, 1, 0);
@@ -128,21 +128,25 @@ bool TakeTag(Cursor* cursor, uint32_t tag, Edit* edit) {
 }  // namespace
 
 bool Manifest::Add(std::string_view block) {
+  const bool is_last = block.size() < kBlockSize;
   while (block.size() >= kHeaderSize) {
     const uint32_t checksum = internal::LoadFixed32(block.data());
     const size_t size =
         static_cast<unsigned char>(block[4]) |
         static_cast<size_t>(static_cast<unsigned char>(block[5])) << 8;
     const auto type = static_cast<uint8_t>(block[6]);
-    if (type == 0 && size == 0) return false;  // room for what is to come
+    if (type == 0 && size == 0) return false;  // preallocated
     if (size > block.size() - kHeaderSize ||
         internal::BlockChecksum(internal::ChecksumType::kCrc32c,
                                 block.substr(6, 1 + size)) != checksum) {
-      return false;  // not written yet
+      is_cut_ = true;
+      return false;
     }
     if (!Record(type, block.substr(kHeaderSize, size))) return false;
+    is_cut_ = type == kFirst || type == kMiddle;
     block.remove_prefix(kHeaderSize + size);
   }
+  is_cut_ = is_cut_ || (is_last && !block.empty());
   return true;
 }
 

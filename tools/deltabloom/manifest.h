@@ -1,5 +1,5 @@
-// Which tables a database of RocksDB has, and in which levels: its MANIFEST, a
-// log (db/log_format.h there) of changes (db/version_edit.h).
+// The tables of a RocksDB database and their levels: its MANIFEST, a log
+// (db/log_format.h there) of changes (db/version_edit.h).
 #ifndef DELTABLOOM_TOOLS_DELTABLOOM_MANIFEST_H_
 #define DELTABLOOM_TOOLS_DELTABLOOM_MANIFEST_H_
 
@@ -20,18 +20,18 @@ class Manifest {
  public:
   static constexpr size_t kBlockSize = 32768;
 
-  // Takes the next kBlockSize bytes of the file, or its last ones. False: there
-  // is no more to read, for the end was reached, or something that is none of
-  // what RocksDB writes; error() says what.
+  // Takes the next kBlockSize bytes of the file, or its last ones. Returns
+  // false at the end, or at bytes that RocksDB does not write; error() then
+  // says what.
   bool Add(std::string_view block);
 
-  // Empty at a good end, and where the last record is there in part, as in
-  // the file of a database that runs.
   const std::string& error() const { return error_; }
+  // The bytes end within a record: the file is cut off, or still being written.
+  bool is_cut() const { return is_cut_; }
 
   // By file number.
   const std::map<uint64_t, LiveTable>& tables() const { return tables_; }
-  // Of a column family that is not dropped; else empty.
+  // Empty if there is no such column family.
   std::string FamilyName(uint32_t family) const;
 
  private:
@@ -39,6 +39,7 @@ class Manifest {
   bool Apply(std::string_view edit);
 
   std::string record_;  // parts of one, so far
+  bool is_cut_ = false;
   std::string error_;
   std::map<uint64_t, LiveTable> tables_;
   std::map<uint32_t, std::string> families_ = {{0, "default"}};

@@ -1,4 +1,4 @@
-// What an OPTIONS file of RocksDB says about filters.
+// The options in an OPTIONS file of RocksDB that concern filters.
 #ifndef DELTABLOOM_TOOLS_DELTABLOOM_OPTIONS_FILE_H_
 #define DELTABLOOM_TOOLS_DELTABLOOM_OPTIONS_FILE_H_
 
@@ -11,8 +11,9 @@ namespace deltabloom::tools {
 
 struct FamilyOptions {
   std::string name;
-  std::string table_factory;  // "BlockBasedTable"; empty: not said
-  // The value of filter_policy, as "nullptr"; empty: not said.
+  // Values as they are in the file; empty if they are not there.
+  std::string table_factory;
+  std::string prefix_extractor;
   std::string policy;
   bool optimize_filters_for_hits = false;
 

@@ -39,9 +39,9 @@ std::string ListDirectory(const std::string& path,
 }  // namespace
 
 uint64_t TableFile::Size() const {
-  std::error_code error;
-  const uint64_t size = fs::file_size(path, error);
-  return error ? 0 : size;
+  std::error_code unknown;
+  const uint64_t size = fs::file_size(path, unknown);
+  return unknown ? 0 : size;
 }
 
 std::vector<TableFile> TableFiles(const std::vector<std::string>& paths) {

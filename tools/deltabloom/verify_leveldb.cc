@@ -76,13 +76,11 @@ class WindowFilter : public TableFilter {
   uint64_t begin() const { return begin_; }
 
   std::optional<double> ExpectedRate(uint64_t keys) const {
-    internal::ParsedFilter parsed;
     if (!filter_.has_value()) return 1;
-    return ExpectedRate(
-               internal::ParseRaw(*filter_, hash_, internal::ActiveCpu(),
-                                  &parsed, nullptr),
-               parsed, *filter_, hash_, keys)
-        .value_or(1);
+    internal::ParsedFilter parsed;
+    const internal::FilterKind kind = internal::ParseRaw(
+        *filter_, hash_, internal::ActiveCpu(), &parsed, nullptr);
+    return tools::ExpectedRate(kind, parsed, *filter_, hash_, keys).value_or(1);
   }
 
   bool MayMatch(std::string_view key) override {

@@ -378,7 +378,7 @@ struct Content {
   const rocksdb::Comparator* order = nullptr;  // null if it is not known here
   size_t timestamp_size = 0;                   // in this file
   bool whole_keys = true;
-  std::shared_ptr<const SliceTransform> prefixes;  // null for none
+  std::shared_ptr<const rocksdb::SliceTransform> prefixes;  // null for none
 };
 
 // A feature is on unless the table says otherwise, as in RocksDB.
@@ -397,7 +397,7 @@ void FindPrefixes(const SstFile& file, Content* content, TableReport* report) {
   // Adds the extractor of range=on. FindPolicy reports the error again.
   std::string ignored;
   RegisterRocksDB(&ignored);
-  const rocksdb::Status status = SliceTransform::CreateFromString(
+  const rocksdb::Status status = rocksdb::SliceTransform::CreateFromString(
       rocksdb::ConfigOptions(), std::string(name), &content->prefixes);
   if (status.ok() && content->prefixes != nullptr) return;
   content->prefixes = nullptr;

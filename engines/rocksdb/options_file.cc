@@ -1,0 +1,69 @@
+#include "engines/rocksdb/options_file.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace deltabloom::internal {
+namespace {
+
+std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r\n\v\f";
+  const size_t first = text.find_first_not_of(kSpaces);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
+}
+
+// Up to a '#' without a backslash before it, as RocksDB reads it.
+std::string_view WithoutComment(std::string_view line) {
+  for (size_t at = line.find('#'); at != std::string_view::npos;
+       at = line.find('#', at + 1)) {
+    if (at == 0 || line[at - 1] != '\\') return line.substr(0, at);
+  }
+  return line;
+}
+
+// [Name] or [Name "column family"]. Returns what is wrong.
+const char* TakeSection(std::string_view text, OptionsLine* line) {
+  if (text.back() != ']') return "expected ] at the end of a section's name";
+  const size_t quote = text.find('"');
+  *line = {};
+  line->section = Trimmed(text.substr(1, std::min(quote, text.size() - 1) - 1));
+  if (quote == std::string_view::npos) return "";
+  const size_t end = text.rfind('"');
+  if (end == quote) return "expected a name in quotes";
+  line->family = text.substr(quote + 1, end - quote - 1);
+  return "";
+}
+
+// Returns what is wrong.
+const char* TakeOption(std::string_view text, OptionsLine* line) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return "expected NAME=VALUE or [SECTION], found neither";
+  }
+  line->name = Trimmed(text.substr(0, equals));
+  line->value = Trimmed(text.substr(equals + 1));
+  return "";
+}
+
+}  // namespace
+
+std::string ForEachOption(std::string_view text,
+                          const std::function<void(const OptionsLine&)>& fn) {
+  OptionsLine line;
+  for (uint64_t number = 1; !text.empty(); ++number) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view found = Trimmed(WithoutComment(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (found.empty()) continue;
+    const std::string problem = found.front() == '[' ? TakeSection(found, &line)
+                                                     : TakeOption(found, &line);
+    if (!problem.empty()) {
+      return "line " + std::to_string(number) + ": " + problem;
+    }
+    fn(line);
+  }
+  return {};
+}
+
+}  // namespace deltabloom::internal

@@ -1,0 +1,28 @@
+// The syntax of RocksDB's OPTIONS files. Does not need RocksDB.
+#ifndef DELTABLOOM_ENGINES_ROCKSDB_OPTIONS_FILE_H_
+#define DELTABLOOM_ENGINES_ROCKSDB_OPTIONS_FILE_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace deltabloom::internal {
+
+// "name=value" in `[section]` or `[section "family"]`. An empty name stands for
+// the start of the section.
+struct OptionsLine {
+  std::string_view section;
+  std::string_view family;
+  std::string_view name;
+  std::string_view value;
+};
+
+// Calls fn for each line, comments and blanks removed. Returns what is wrong
+// with the first line that is neither of the above, or nothing; lines after it
+// are not read. Any bytes are safe.
+std::string ForEachOption(std::string_view text,
+                          const std::function<void(const OptionsLine&)>& fn);
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_ENGINES_ROCKSDB_OPTIONS_FILE_H_

@@ -1,0 +1,135 @@
+"""deltabloom estimate from the outside. With Chromium its page is compared with
+the program, in a browser without a window.
+
+Usage: estimate_test.py DELTABLOOM [CHROMIUM]
+"""
+
+import html
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = sys.argv[1]
+CHROMIUM = sys.argv[2] if len(sys.argv) > 2 else None
+
+
+def run(*arguments):
+    return subprocess.run(
+        [TOOL, "estimate", *arguments], capture_output=True, text=True, timeout=60
+    )
+
+
+class Estimate(unittest.TestCase):
+    def test_text_and_json_agree(self):
+        text = run("--keys", "1e9").stdout
+        document = json.loads(run("--keys", "1G", "--json").stdout)
+        self.assertEqual([level["runs"] for level in document["levels"]], [2, 1, 1, 1, 1])
+        self.assertEqual(len(document["filters"]), 9)
+        for row in document["filters"]:
+            lines = [
+                line
+                for line in text.splitlines()
+                if line.split()[:2] == [row["filter"], row["allocation"]]
+            ]
+            self.assertEqual(len(lines), 1, row)
+            words = lines[0].split()
+            reads = float(words[words.index("GiB") + 1])
+            self.assertAlmostEqual(reads / row["absent_reads"], 1, delta=0.01)
+            self.assertEqual(len(row["levels"]), 5)
+        self.assertIn("{id=deltabloom;bits_per_key=10;layout=auto;allocation=levels}", text)
+
+    def test_units(self):
+        want = run("--keys", "64000000", "--entry-size", "1024", "--memory", "67108864")
+        self.assertEqual(want.returncode, 0, want.stderr)
+        self.assertEqual(run("--keys", "64M", "--entry-size", "1KiB", "--memory", "64MiB").stdout, want.stdout)
+
+    def test_wrong_use_is_named(self):
+        for arguments, words in {
+            (): "--keys",
+            ("--keys", "0"): "'0' is no amount from 1 to 1e+15",
+            ("--keys", "nan"): "'nan' is no amount",
+            ("--keys", "10X"): "use a number as in",
+            ("--keys", "1M", "--size-ratio", "1"): "--size-ratio",
+            ("--keys", "1M", "--levels", "0"): "--levels",
+            ("--keys", "1M", "--bits-per-key", "0.4"): "--bits-per-key",
+            ("--keys", "1M", "--bits-per-key", "9", "--memory", "1M"): "excludes",
+            ("--keys", "1M", "--rate", "0"): "--rate",
+            ("--keys", "1M", "more"): "more",
+            ("--html", ""): "needs the name of a file",
+        }.items():
+            done = run(*arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn(words, done.stderr)
+            self.assertEqual(done.stdout, "")
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.path = pathlib.Path(cls.folder.name) / "page.html"
+        assert run("--html", str(cls.path)).returncode == 0
+
+    def attributes(self, fragment, width=1280):
+        """The data attributes of the page once it has run."""
+        done = subprocess.run(
+            [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
+             "--disable-dev-shm-usage", f"--user-data-dir={self.folder.name}/profile",
+             f"--window-size={width},1200", "--dump-dom", f"file://{self.path}#{fragment}"],
+            capture_output=True, text=True, timeout=120, check=True,
+        )  # fmt: skip
+        found = re.findall(r'data-(\w+)="([^"]*)"', done.stdout)
+        return {name: html.unescape(value) for name, value in found}
+
+    @unittest.skipUnless(CHROMIUM, "no Chromium")
+    def test_figures_are_the_programs(self):
+        for keys, entry, bits, ratio in [
+            (1e9, 100, 10, 10),
+            (1e12, 200, 16, 4),
+            (5e6, 1000, 6, 8),
+        ]:
+            shown = json.loads(
+                self.attributes(f"keys={keys:.0f}&entry={entry}&bits={bits}&ratio={ratio}")["result"]
+            )
+            arguments = [f"--keys={keys}", f"--entry-size={entry}", f"--size-ratio={ratio}"]
+            said = json.loads(run(*arguments, f"--bits-per-key={bits}", "--json").stdout)
+            self.assertEqual(len(shown), len(said["filters"]))
+            for ours, theirs in zip(shown, said["filters"]):
+                with self.subTest(f"{keys:g} keys, {theirs['filter']}, {theirs['allocation']}"):
+                    self.assertEqual(ours["filter"], theirs["filter"])
+                    self.assertEqual(ours["allocation"], theirs["allocation"])
+                    self.assertEqual(len(ours["bits"]), len(theirs["levels"]))
+                    # The page has the rates of one size of table; those of
+                    # classic depend on it.
+                    delta = 0.4 if ours["filter"] == "classic" else 0.05
+                    reads = ours["absent_reads"] / theirs["absent_reads"]
+                    self.assertAlmostEqual(reads, 1, delta=delta)
+                    wasted = ours["present_reads"] - theirs["present_reads"]
+                    self.assertAlmostEqual(wasted, 0, delta=delta * theirs["absent_reads"])
+                    for b, level in zip(ours["bits"], theirs["levels"]):
+                        self.assertAlmostEqual(b, level["bits_per_key"], delta=0.7)
+
+    @unittest.skipUnless(CHROMIUM, "no Chromium")
+    def test_fits_narrow_windows(self):
+        # No window of Chromium is narrower than 500 pixels, headless or not.
+        for width in (500, 1280):
+            self.assertLessEqual(int(self.attributes("", width)["width"]), width)
+
+    def test_needs_no_other_file(self):
+        text = self.path.read_text()
+        self.assertNotRegex(text, r"(src|href)=")
+        self.assertNotIn("@import", text)
+
+    def test_a_place_that_cannot_be_written_to_is_named(self):
+        done = run("--html", "/no/such/folder/x.html")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/no/such/folder/x.html: No such file or directory", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

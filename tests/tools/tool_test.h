@@ -1,0 +1,156 @@
+// Runs the program from the outside, on files in a temporary directory.
+#ifndef DELTABLOOM_TESTS_TOOLS_TOOL_TEST_H_
+#define DELTABLOOM_TESTS_TOOLS_TOOL_TEST_H_
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "table/sst/block.h"
+#include "table/sst/sst.h"
+#include "tests/sst/memory_source.h"
+#include "util/coding.h"
+
+namespace deltabloom::test {
+
+struct Result {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+inline void ExpectHas(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << part << "\nin: " << text;
+}
+
+// A test of a subcommand.
+class ToolTest : public ::testing::Test {
+ protected:
+  explicit ToolTest(std::string command) : command_(std::move(command)) {
+    // In memory if possible: RocksDB syncs every file.
+    const bool in_memory = ::access("/dev/shm", W_OK) == 0;
+    std::string name =
+        (in_memory ? "/dev/shm/" : ::testing::TempDir()) + "deltabloom-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    directory_ = name;
+  }
+  ~ToolTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+
+  std::string File(const std::string& name) const { return directory_ / name; }
+
+  // `arguments` and `before`, which stands before the program, are a shell's.
+  Result Run(const std::string& arguments,
+             const std::string& before = "") const {
+    const std::string err = directory_.string() + ".err";
+    const std::string line = before + " " DELTABLOOM_TOOL " " + command_ + " " +
+                             arguments + " 2>" + err;
+    Result result;
+    FILE* pipe = ::popen(line.c_str(), "r");
+    if (pipe == nullptr) return result;
+    std::array<char, 4096> buffer;
+    while (const size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+      result.out.append(buffer.data(), n);
+    }
+    const int status = ::pclose(pipe);
+    result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    result.err = ReadFile(err);
+    std::filesystem::remove(err);
+    return result;
+  }
+
+  // Its standard error is in err_.
+  nlohmann::json RunJson(const std::string& arguments, int status,
+                         const std::string& before = "") {
+    const Result result = Run("--json " + arguments, before);
+    EXPECT_EQ(result.status, status) << result.out << result.err;
+    err_ = result.err;
+    return nlohmann::json::parse(result.out);
+  }
+
+  static void Write(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+
+  // Flips one bit of a byte.
+  static void FlipBit(const std::string& path, uint64_t at) {
+    std::string bytes = ReadFile(path);
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    Write(path, bytes);
+  }
+
+  const std::string command_;
+  std::filesystem::path directory_;
+  std::string err_;
+};
+
+// The blocks with filter bytes, in order.
+inline std::vector<internal::BlockHandle> FilterBlocks(
+    const std::string& path) {
+  const MemorySource source(ReadFile(path));
+  internal::SstFile file;
+  EXPECT_EQ(internal::WalkSst(source, &file), "");
+  std::vector<internal::BlockHandle> blocks;
+  for (const internal::SstFilter& filter : file.filters) {
+    if (filter.scope != internal::FilterScope::kPartitioned) {
+      blocks.push_back(filter.handle);
+      continue;
+    }
+    EXPECT_EQ(internal::ForEachPartition(
+                  source, file, filter,
+                  [&](std::string_view, const internal::BlockHandle& handle) {
+                    blocks.push_back(handle);
+                    return std::string();
+                  }),
+              "");
+  }
+  return blocks;
+}
+
+// Changes the bytes of a block and then its checksum, and writes the file.
+inline void ChangeBlock(const std::string& path,
+                        const internal::BlockHandle& handle,
+                        const std::function<void(char* block, size_t n)>& fn) {
+  std::string bytes = ReadFile(path);
+  const MemorySource source(bytes);
+  internal::SstFile file;
+  ASSERT_EQ(internal::WalkSst(source, &file), "");
+  fn(&bytes[handle.offset], handle.size);
+  const std::string_view checked(&bytes[handle.offset], handle.size + 1);
+  internal::StoreFixed32(
+      reinterpret_cast<unsigned char*>(&bytes[handle.offset + handle.size + 1]),
+      internal::BlockChecksum(file.checksum, checked) +
+          internal::ChecksumContext(file.checksum_base, handle.offset));
+  std::ofstream(path, std::ios::binary) << bytes;
+  EXPECT_EQ(internal::ReadBlock(MemorySource(bytes), file, handle, &bytes), "");
+}
+
+// Flips one bit, the first set one from the byte `from` on: one that a key of a
+// Bloom filter needs.
+inline void ClearABit(const std::string& path,
+                      const internal::BlockHandle& handle, size_t from) {
+  ChangeBlock(path, handle, [from](char* block, size_t n) {
+    for (size_t i = from; i < n; ++i) {
+      if (block[i] == 0) continue;
+      block[i] = static_cast<char>(block[i] & (block[i] - 1));
+      return;
+    }
+    FAIL() << "no bit is set";
+  });
+}
+
+}  // namespace deltabloom::test
+
+#endif  // DELTABLOOM_TESTS_TOOLS_TOOL_TEST_H_
