@@ -181,6 +181,37 @@ class Doctor(unittest.TestCase):
         self.edit_options(database, "listeners=.*", "listeners={deltabloom}")
         self.assertEqual(self.diagnose(database, 0), {})
 
+    def test_policies_that_cannot_work(self):
+        database = self.database()
+        for policy, status, code, words in [
+            ("deltabloomm:10:auto", 2, "unknown_policy", "deltabloomm:10:auto"),
+            ("deltabloom:nan", 1, "policy_cannot_work", "nan"),
+            ("deltabloom:10:tiny", 1, "policy_cannot_work", "tiny"),
+            ("{id=deltabloom;layout=tiny;}", 1, "policy_cannot_work", "tiny"),
+            ("{id=deltabloom;no_such=1;}", 1, "policy_cannot_work", "no_such"),
+            ("{id=deltabloom;key_transform=own;}", 1, "policy_cannot_work", "own"),
+            ("{id=deltabloom;max_filter_bytes=1;}", 1, "policy_cannot_work", "matches every key"),
+            ("{id=deltabloom;range=on;}", 1, "policy_cannot_work", "prefix extractor"),
+        ]:
+            with self.subTest(policy):
+                self.edit_options(database, "filter_policy=.*", f"filter_policy={policy}")
+                finding = self.diagnose(database, status)[code]
+                self.assertIn(words, finding["what"])
+                self.assertIsNotNone(finding["to_do"])
+
+    def test_ranges_need_their_extractor_and_enough_bits(self):
+        database = self.database()
+        self.edit_options(database, "prefix_extractor=.*", "prefix_extractor=deltabloom.Range")
+        for bits, status in (18, 0), (0.5, 1):
+            self.edit_options(database, "filter_policy=.*",
+                              f"filter_policy={{id=deltabloom;bits_per_key={bits};range=on;}}")
+            self.assertEqual("policy_cannot_work" in self.diagnose(database, status), status == 1)
+
+    def test_no_bits_are_a_choice(self):
+        database = self.database("nullptr")
+        self.edit_options(database, "filter_policy=nullptr", "filter_policy=deltabloom:0")
+        self.assertEqual(set(self.diagnose(database, 0)), {"no_filter_by_choice"})
+
     def test_left_out_by_choice(self):
         database = self.database("nullptr")
         self.edit_options(database, "filter_policy=nullptr", "filter_policy=deltabloom")
@@ -232,6 +263,12 @@ class Doctor(unittest.TestCase):
         self.assertIn("MANIFEST-123456", self.diagnose(database, 2)["unreadable"]["what"])
         self.assertEqual(self.document["database"]["tables"][0]["level"], None)
         self.assertEqual(self.tables(), {("default", "deltabloom"): 1})
+
+    def test_a_manifest_that_is_cut_off(self):
+        database = self.database()
+        (manifest,) = database.glob("MANIFEST-*")
+        manifest.write_bytes(manifest.read_bytes()[:60])
+        self.assertIn("is cut off within a record", self.diagnose(database, 2)["unreadable"]["what"])
 
     def test_a_running_database(self):
         database = self.database()
