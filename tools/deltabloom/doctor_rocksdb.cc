@@ -86,7 +86,7 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family) {
     status = policy->ValidateOptions(rocksdb::DBOptions(), options);
   }
   verdict.to_do =
-      "correct filter_policy where the program sets it (docs/rocksdb.md lists "
+      "correct filter_policy where the program sets it (docs/guide.md lists "
       "the options) and open the database with it";
   if (!status.ok() || policy == nullptr) {
     verdict.problem = status.ToString();

@@ -76,7 +76,7 @@ Filter RocksDBBloom(double keys, double bits, int) {
 // 128, each of which takes 16 bytes for a bit of information, so filters of few
 // keys store more bits per key.
 Filter RocksDBRibbon(double keys, double bits, int) {
-  constexpr double kBuildBytes = 28.5;  // per key, docs/performance.md
+  constexpr double kBuildBytes = 28.5;  // per key, docs/measurements.md
   constexpr double kBlock = 128;
   constexpr double kTrailer = 5;
   if (bits < 0.5) return {};

@@ -187,7 +187,11 @@ class Run : public VerifyListener {
       One(file);
       done_bytes_ += size_;
     }
-    if (!unfinished_.empty()) LookAgain();
+    if (!unfinished_.empty()) {
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    }
+    size_ = 0;
+    for (const auto& [file, before] : unfinished_) Check(file, before, true);
     ShowSummary();
     if (!summary_["false_negatives"].empty()) return kFailure;
     return summary_["not_checked"].empty() ? kSuccess : kUndecided;
@@ -227,17 +231,26 @@ class Run : public VerifyListener {
     } else if (file.error.empty() && !IsCovered()) {
       summary_["not_covered"].push_back(file.path);
     } else {
-      const Stamp before = StampOf(file);
-      Look(file);
-      if (table_.error.empty() || table_.false_negatives > 0) {
-        Report();
-      } else if (IsGone(file)) {
-        ++gone_;
-      } else if (IsYoung(file, before)) {
-        unfinished_.emplace_back(file, before);
-      } else {
-        Report();
-      }
+      Check(file, StampOf(file), /*again=*/false);
+    }
+  }
+
+  // A table that cannot be read and is young may still be written by a running
+  // database: it is checked again later. If it has changed by then, it is being
+  // written.
+  void Check(const TableFile& file, const Stamp& before, bool again) {
+    Look(file);
+    const Stamp now = StampOf(file);
+    if (table_.error.empty() || table_.false_negatives > 0) {
+      Report();
+    } else if (IsGone(file)) {
+      ++gone_;
+    } else if (!again && IsYoung(file, before)) {
+      unfinished_.emplace_back(file, before);
+    } else if (again && now.has_value() && now != before) {
+      summary_["not_covered"].push_back(file.path);
+    } else {
+      Report();
     }
   }
 
@@ -256,31 +269,10 @@ class Run : public VerifyListener {
     }
   }
 
-  // A running database may still be writing it.
   static bool IsYoung(const TableFile& file, const Stamp& stamp) {
     constexpr std::chrono::seconds kYoung(10);
     return file.from_directory && stamp.has_value() &&
            fs::file_time_type::clock::now() - stamp->second < kYoung;
-  }
-
-  // Tables that could not be read and were young: those that have changed
-  // since then are being written, or are complete by now.
-  void LookAgain() {
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-    for (const auto& [file, before] : unfinished_) {
-      size_ = 0;
-      Look(file);
-      const Stamp now = StampOf(file);
-      if (table_.error.empty() || table_.false_negatives > 0) {
-        Report();
-      } else if (IsGone(file)) {
-        ++gone_;
-      } else if (now.has_value() && now != before) {
-        summary_["not_covered"].push_back(file.path);
-      } else {
-        Report();
-      }
-    }
   }
 
   // Shows table_ and adds it to the list of the first finding that holds.
