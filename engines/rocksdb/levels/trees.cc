@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "engines/rocksdb/options_file.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_util.h"
@@ -31,39 +32,11 @@ Announced& AnnouncedOnThisThread() {
   return announced;
 }
 
-// "  name=value" of an OPTIONS file.
-struct Line {
-  std::string_view name;
-  std::string_view value;
-};
-
-Line LineOf(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  const size_t equals = text.find('=');
-  if (begin == std::string_view::npos || equals == std::string_view::npos) {
-    return {};
-  }
-  return {text.substr(begin, equals - begin), text.substr(equals + 1)};
-}
-
 // 0 for text that is not a number.
 double NumberOf(std::string_view text) {
   double number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
-}
-
-// Reads the name from `[CFOptions "name"]`; false for other lines.
-bool FamilyOf(std::string_view line, std::string* name) {
-  constexpr std::string_view kBegin = "[CFOptions \"";
-  constexpr std::string_view kEnd = "\"]";
-  const size_t end = line.rfind(kEnd);
-  if (line.substr(0, kBegin.size()) != kBegin ||
-      end == std::string_view::npos || end < kBegin.size()) {
-    return false;
-  }
-  *name = line.substr(kBegin.size(), end - kBegin.size());
-  return true;
 }
 
 struct Section {
@@ -72,7 +45,7 @@ struct Section {
   bool leveled = true;
 };
 
-void TakeLine(const Line& line, Section* section) {
+void TakeLine(const OptionsLine& line, Section* section) {
   LevelLimits& limits = section->limits;
   if (line.name == "level0_file_num_compaction_trigger") {
     limits.level0_files = NumberOf(line.value);
@@ -171,19 +144,12 @@ bool TakeAnnouncement(const std::string& family, TableAnnouncement* table) {
 LimitsByFamily ParseLimits(std::string_view options) {
   LimitsByFamily all;
   Section section;
-  while (!options.empty()) {
-    const size_t end = options.find('\n');
-    const std::string_view text = options.substr(0, end);
-    options.remove_prefix(end == std::string_view::npos ? options.size()
-                                                        : end + 1);
-    if (text.substr(0, 1) == "[") {
-      Keep(section, &all);
-      section = Section();
-      if (!FamilyOf(text, &section.name)) section.name.clear();
-    } else {
-      TakeLine(LineOf(text), &section);
-    }
-  }
+  ForEachOption(options, [&](const OptionsLine& line) {
+    if (!line.name.empty()) return TakeLine(line, &section);
+    Keep(section, &all);
+    section = Section();
+    if (line.section == "CFOptions") section.name = line.family;
+  });
   Keep(section, &all);
   return all;
 }
