@@ -201,7 +201,8 @@ class Doctor(unittest.TestCase):
 
     def test_ranges_need_their_extractor_and_enough_bits(self):
         database = self.database()
-        self.edit_options(database, "prefix_extractor=.*", "prefix_extractor=deltabloom.Range")
+        extractor = "\n  prefix_extractor="
+        self.edit_options(database, extractor + ".*", extractor + "deltabloom.Range")
         for bits, status in (18, 0), (0.5, 1):
             self.edit_options(database, "filter_policy=.*",
                               f"filter_policy={{id=deltabloom;bits_per_key={bits};range=on;}}")

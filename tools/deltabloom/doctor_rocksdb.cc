@@ -22,7 +22,9 @@ namespace {
 std::string TryToBuild(const rocksdb::FilterPolicy& policy, bool range) {
   const auto builder = internal::NewBitsBuilder(policy);
   if (builder == nullptr) return "it builds no filter";
-  for (int i = 0; i < 1000; ++i) builder->AddKey("key" + std::to_string(i));
+  for (int i = 0; i < 1000; ++i) {
+    builder->AddKey("user" + std::to_string(10000000 + 2 * i));
+  }
   std::unique_ptr<const char[]> owner;
   rocksdb::Status status;
   const rocksdb::Slice filter = builder->Finish(&owner, &status);
