@@ -19,7 +19,7 @@ namespace deltabloom::tools {
 namespace {
 
 // Builds a filter of some keys. Returns what is wrong with it.
-std::string TryToBuild(const rocksdb::FilterPolicy& policy, bool range) {
+std::string TryToBuild(const rocksdb::FilterPolicy& policy) {
   const auto builder = internal::NewBitsBuilder(policy);
   if (builder == nullptr) return "it builds no filter";
   for (int i = 0; i < 1000; ++i) {
@@ -36,9 +36,7 @@ std::string TryToBuild(const rocksdb::FilterPolicy& policy, bool range) {
                             nullptr) != internal::FilterKind::kFilter) {
     return "its filter of 1000 keys matches every key";
   }
-  return range && internal::RangePartOf(bytes).empty()
-             ? "its filters have no part for ranges: too few bits per key"
-             : "";
+  return {};
 }
 
 std::string OptionOf(const rocksdb::FilterPolicy& policy, const char* name) {
@@ -97,7 +95,7 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family) {
   verdict.builds_filters = internal::NewBitsBuilder(*policy) != nullptr;
   if (!verdict.builds_filters) return verdict;
   const bool range = OptionOf(*policy, "range") == "on";
-  verdict.problem = TryToBuild(*policy, range);
+  verdict.problem = TryToBuild(*policy);
   if (range && options.prefix_extractor == nullptr) {
     verdict.problem =
         "range=on without its prefix extractor: ranges are not "
