@@ -97,11 +97,15 @@ Answer ReadFields(const Descriptor& descriptor, const RedisReply& reply) {
       reply.elements.size() != probes + (marked ? 1 : 0)) {
     return Answer::kNonsense;
   }
-  if (marked && reply.elements[probes].integer == 0) return Answer::kLost;
-  for (uint32_t i = 0; i < probes; ++i) {
-    if (reply.elements[i].integer == 0) return Answer::kAbsent;
+  const auto is_clear = [](const RedisReply& bit) { return bit.integer == 0; };
+  for (const RedisReply& bit : reply.elements) {
+    if (bit.kind != Kind::kInteger) return Answer::kNonsense;
   }
-  return Answer::kMayMatch;
+  if (marked && is_clear(reply.elements[probes])) return Answer::kLost;
+  return std::any_of(reply.elements.begin(), reply.elements.begin() + probes,
+                     is_clear)
+             ? Answer::kAbsent
+             : Answer::kMayMatch;
 }
 
 RedisStatus StatusOf(Answer answer, const internal::Client& client,
@@ -196,6 +200,7 @@ Request AskIdentity(const ShardKeys& shard) {
 
 std::string WhyUnverified(const RedisReply& reply,
                           const std::vector<ServerIdentity>& servers) {
+  if (reply.elements.size() != 4) return "its descriptor cannot be read";
   for (const ServerIdentity& server : servers) {
     if (!server.error.empty()) {
       return "the server does not tell which one it is (" + server.error + ")";
@@ -274,7 +279,8 @@ RedisStatus RedisFilter::Rep::CheckOnce(const View& seen,
     }
     if (unverified.empty()) {
       unverified = internal::WhyUnverified(reply, replies.servers);
-      const std::string by = reply.elements[1].text + reply.elements[2].text;
+      const std::string by =
+          descriptor.id + reply.elements[1].text + reply.elements[2].text;
       const std::lock_guard lock(mutex);
       std::string& before = verified_by[requests[i].key()];
       if (unverified.empty() && before != by) *is_news = true;
