@@ -120,7 +120,7 @@ class Shared(unittest.TestCase):
             (("create", "f", "--keys", "-1"), "--keys"),
             (("create", "f", "--keys", "10", "--rate", "2"), "rate"),
             (("create", "f", "--keys", "10", "--scheme", "x"), "scheme is 'x'"),
-            (("create", "f", "--keys", "10", "--expire", "1y"), "'1y' is no duration"),
+            (("create", "f", "--keys", "10", "--expire", "1y"), "'1y' is not a duration"),
             (("check", "f", "--bits", "100"), "--bits requires --adopt"),
             (("check", "f", "--only", "all"), "--only"),
             (("check", "f", "file", "--key", "x"), "excludes"),

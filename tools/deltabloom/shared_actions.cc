@@ -1,11 +1,16 @@
-#include "tools/deltabloom/shared_actions.h"
-
+// What the actions of deltabloom shared do.
+#include <algorithm>
 #include <cstdio>
+#include <memory>
+
+#include "tools/deltabloom/guava_file.h"
+#include "tools/deltabloom/key_reader.h"
+#include "tools/deltabloom/shared.h"
 
 namespace deltabloom::tools {
 namespace {
 
-std::string Percent(double share) {
+std::string ThreeDigits(double share) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.3g %%", share * 100);
   return text;
@@ -18,10 +23,6 @@ std::string Seconds(std::chrono::milliseconds time) {
   return text;
 }
 
-uint64_t Milliseconds(std::chrono::milliseconds time) {
-  return static_cast<uint64_t>(time.count());
-}
-
 std::string Joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words)
@@ -29,31 +30,31 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-void InfoAsJson(const RedisFilterInfo& info, JsonOutput* json) {
-  json->Text("name", info.name);
-  json->Text("scheme", info.scheme);
-  json->Number("bits", info.bits);
-  json->Number("probes", uint64_t{info.probes});
-  if (!info.hashes.empty()) json->Text("hashes", Joined(info.hashes));
-  json->Boolean("doubled_string", info.doubled_string);
-  json->Boolean("adopted", info.adopted);
-  json->Boolean("own_writers_only", info.own_writers_only);
-  json->Boolean("durable", info.durable);
-  json->Boolean("verified", info.verified);
-  json->Number("shards", uint64_t{info.shards});
-  json->Number("expected_keys", info.expected_keys);
-  if (info.expires_in.count() < 0) {
-    json->Null("expires_in_ms");
-  } else {
-    json->Number("expires_in_ms", Milliseconds(info.expires_in));
+Json InfoAsJson(const RedisFilterInfo& info) {
+  Json json = {{"name", info.name},
+               {"scheme", info.scheme},
+               {"bits", info.bits},
+               {"probes", info.probes}};
+  if (!info.hashes.empty()) json["hashes"] = Joined(info.hashes);
+  json["doubled_string"] = info.doubled_string;
+  json["adopted"] = info.adopted;
+  json["own_writers_only"] = info.own_writers_only;
+  json["durable"] = info.durable;
+  json["verified"] = info.verified;
+  json["shards"] = info.shards;
+  json["expected_keys"] = info.expected_keys;
+  json["expires_in_ms"] = nullptr;
+  if (info.expires_in.count() >= 0) {
+    json["expires_in_ms"] = info.expires_in.count();
   }
-  json->Boolean("rebuilding", info.rebuilding);
-  json->Number("rebuilds", info.rebuilds);
-  json->Number("stored_bytes", info.stored_bytes);
-  json->Number("set_bits", info.set_bits);
-  json->Number("occupancy", info.occupancy);
-  json->Number("keys_estimate", info.keys_estimate);
-  json->Number("false_positive_rate", info.false_positive_rate);
+  json["rebuilding"] = info.rebuilding;
+  json["rebuilds"] = info.rebuilds;
+  json["stored_bytes"] = info.stored_bytes;
+  json["set_bits"] = info.set_bits;
+  json["occupancy"] = info.occupancy;
+  json["keys_estimate"] = info.keys_estimate;
+  json["false_positive_rate"] = info.false_positive_rate;
+  return json;
 }
 
 void InfoAsText(const RedisFilterInfo& info, Console* console) {
@@ -78,9 +79,9 @@ void InfoAsText(const RedisFilterInfo& info, Console* console) {
            (info.expected_keys == 0
                 ? ""
                 : ", made for " + std::to_string(info.expected_keys)));
-  line("set bits",
-       std::to_string(info.set_bits) + " (" + Percent(info.occupancy) + ")");
-  line("false positives", Percent(info.false_positive_rate));
+  line("set bits", std::to_string(info.set_bits) + " (" +
+                       ThreeDigits(info.occupancy) + ")");
+  line("false positives", ThreeDigits(info.false_positive_rate));
   line("expires", info.expires_in.count() < 0
                       ? "never"
                       : "in " + Seconds(info.expires_in));
@@ -99,8 +100,7 @@ RedisStatus CheckSize(const SharedOptions& options) {
           filter.name + ": how large? Give --keys, or --bits and --probes"};
 }
 
-}  // namespace
-
+// The filter that the options name: opened, or adopted.
 RedisStatus OpenFilter(const SharedOptions& options,
                        std::unique_ptr<RedisFilter>* filter) {
   if (!options.adopt) {
@@ -111,22 +111,31 @@ RedisStatus OpenFilter(const SharedOptions& options,
                      : status;
 }
 
+// Reports the failure on standard error and returns the exit code.
 ExitCode Fail(const SharedContext& context, const RedisStatus& status) {
   if (status.error == RedisError::kCancelled) throw Interrupted();
   context.console->Error(context.who + ": " + status.message);
   return status.error == RedisError::kInvalidArgument ? kUsage : kFailure;
 }
 
-void Report(const SharedContext& context, const std::string& name,
-            const std::string& result) {
+// The result: members of the document, or a line.
+ExitCode Report(const SharedContext& context, const Json& members,
+                const std::string& line) {
   if (JsonOutput* json = context.console->json()) {
-    json->Text("name", name);
-    json->Text("result", result);
+    for (const auto& [key, value] : members.items()) json->Add(key, value);
   } else {
-    context.console->Line(name + ": " + result);
+    context.console->Line(line);
   }
+  return kSuccess;
 }
 
+ExitCode Report(const SharedContext& context, const std::string& result) {
+  const std::string& name = context.options.filter.name;
+  return Report(context, {{"name", name}, {"result", result}},
+                name + ": " + result);
+}
+
+// Progress and interruption for a rebuild.
 RedisRebuildOptions RebuildOptions(const SharedContext& context) {
   RedisRebuildOptions options = context.options.rebuild;
   options.progress = [context](uint64_t done, uint64_t all) {
@@ -136,6 +145,8 @@ RedisRebuildOptions RebuildOptions(const SharedContext& context) {
   options.cancelled = [context] { return context.interrupt->Came(); };
   return options;
 }
+
+}  // namespace
 
 ExitCode SharedCreate(const SharedContext& context) {
   std::unique_ptr<RedisFilter> filter;
@@ -156,7 +167,7 @@ ExitCode SharedCreate(const SharedContext& context) {
   if (!status.ok()) return Fail(context, status);
   if (JsonOutput* json = context.console->json()) {
     json->Text("result", "created");
-    InfoAsJson(info, json);
+    Report(context, InfoAsJson(info), "");
   } else {
     context.console->Line(info.name + ": created: " + info.scheme + ", " +
                           std::to_string(info.bits) + " bits, " +
@@ -176,8 +187,8 @@ ExitCode SharedInfo(const SharedContext& context) {
   RedisStatus status = OpenFilter(context.options, &filter);
   if (status.ok()) status = filter->Info(&info);
   if (!status.ok()) return Fail(context, status);
-  if (JsonOutput* json = context.console->json()) {
-    InfoAsJson(info, json);
+  if (context.console->json() != nullptr) {
+    Report(context, InfoAsJson(info), "");
   } else {
     InfoAsText(info, context.console);
   }
@@ -193,32 +204,425 @@ ExitCode SharedInfo(const SharedContext& context) {
   return kSuccess;
 }
 
-ExitCode SharedConfirm(const SharedContext& context) {
+namespace {
+
+// Opens the filter and does one thing with it.
+template <typename Do>
+ExitCode OpenAndDo(const SharedContext& context, const std::string& result,
+                   Do what) {
   std::unique_ptr<RedisFilter> filter;
   RedisStatus status = OpenFilter(context.options, &filter);
-  if (status.ok()) status = filter->Confirm();
-  if (!status.ok()) return Fail(context, status);
-  Report(context, context.options.filter.name, "confirmed");
-  return kSuccess;
+  if (status.ok()) status = what(filter.get());
+  return status.ok() ? Report(context, result) : Fail(context, status);
+}
+
+}  // namespace
+
+ExitCode SharedConfirm(const SharedContext& context) {
+  return OpenAndDo(context, "confirmed",
+                   [](RedisFilter* filter) { return filter->Confirm(); });
 }
 
 ExitCode SharedMove(const SharedContext& context) {
-  std::unique_ptr<RedisFilter> filter;
-  RedisStatus status = OpenFilter(context.options, &filter);
-  if (status.ok()) status = filter->MoveTo(context.options.to);
-  if (!status.ok()) return Fail(context, status);
-  Report(context, context.options.filter.name,
-         "moved to " + context.options.to);
-  return kSuccess;
+  return OpenAndDo(
+      context, "moved to " + context.options.to,
+      [&](RedisFilter* filter) { return filter->MoveTo(context.options.to); });
 }
 
 ExitCode SharedDelete(const SharedContext& context) {
+  return OpenAndDo(context, "deleted",
+                   [](RedisFilter* filter) { return filter->Delete(); });
+}
+
+namespace {
+
+// Keys.
+
+std::unique_ptr<KeyReader> OpenKeys(const SharedContext& context) {
+  const SharedOptions& options = context.options;
+  if (!options.keys.empty()) return std::make_unique<KeyReader>(options.keys);
+  return std::make_unique<KeyReader>(
+      options.keys_from, options.null ? '\0' : '\n', context.interrupt);
+}
+
+void ShowKeys(const KeyReader& reader, Console* console) {
+  if (reader.bytes_all() > 0) {
+    console->ShowProgress(reader.bytes_done(), reader.bytes_all(), "bytes",
+                          reader.name());
+  } else {
+    console->ShowProgress(reader.keys(), Progress::kUnknown, "keys",
+                          reader.name());
+  }
+}
+
+std::string Keys(uint64_t n) { return Count(n, "key", "keys"); }
+
+// Redis is away, or may have lost keys: the keys may match. Other errors are
+// the user's: a wrong name, password or scheme.
+bool FailsOpen(RedisError error) {
+  switch (error) {
+    case RedisError::kUnavailable:
+    case RedisError::kTimeout:
+    case RedisError::kCircuitOpen:
+    case RedisError::kClusterDown:
+    case RedisError::kMissing:
+    case RedisError::kUnverified:
+    case RedisError::kWrongSize:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Answers, one per key, and the counts.
+class Answers {
+ public:
+  explicit Answers(const SharedContext& context)
+      : console_(context.console), options_(context.options) {
+    if (JsonOutput* json = console_->json()) {
+      json->StartArray("keys");
+    }
+  }
+
+  void Add(std::string_view key, bool may_match) {
+    ++checked_;
+    absent_ += may_match ? 0 : 1;
+    const char* answer = may_match ? "may match" : "absent";
+    if (!options_.only.empty()) {
+      if (options_.only != (may_match ? "may-match" : "absent")) return;
+      if (console_->json() == nullptr) {
+        console_->Raw(key, options_.null ? '\0' : '\n');
+        return;
+      }
+    }
+    if (JsonOutput* json = console_->json()) {
+      json->AddElement({{"key", std::string(key)}, {"answer", answer}});
+    } else {
+      console_->Line(std::string(may_match ? "may match  " : "absent     ") +
+                     std::string(key));
+    }
+  }
+
+  void Summary(uint64_t failed_open) {
+    if (JsonOutput* json = console_->json()) {
+      json->Number("checked", checked_);
+      json->Number("absent", absent_);
+      json->Number("failed_open", failed_open);
+    } else if (options_.only.empty() && checked_ != 1) {
+      console_->Line(std::to_string(checked_) +
+                     " keys: " + std::to_string(absent_) + " absent, " +
+                     std::to_string(checked_ - absent_) + " may match");
+    }
+  }
+
+ private:
+  Console* const console_;
+  const SharedOptions& options_;
+  uint64_t checked_ = 0;
+  uint64_t absent_ = 0;
+};
+
+// Says once why keys may match that nobody looked up.
+class FailOpen {
+ public:
+  explicit FailOpen(const SharedContext& context) : context_(context) {}
+
+  void Note(const RedisStatus& status, uint64_t keys) {
+    if (keys_ == 0 && !noted_) {
+      context_.console->Error(context_.who + ": " + status.message +
+                              "; all these keys may match (--fail-closed makes "
+                              "it an error)");
+      noted_ = true;
+    }
+    keys_ += keys;
+  }
+  uint64_t keys() const { return keys_; }
+
+ private:
+  const SharedContext& context_;
+  bool noted_ = false;
+  uint64_t keys_ = 0;
+};
+
+// Adds the keys of a file by one bitmap that is merged into the filter's: much
+// faster than a script for each batch. False, and nothing is done, if the file
+// is too small for that, or the filter cannot take it now.
+bool StartBulk(const KeyReader& reader, RedisFilter* filter,
+               const RedisRebuildOptions& given,
+               std::unique_ptr<RedisRebuild>* bulk) {
+  constexpr uint64_t kMinBytes = 100000;
+  RedisFilterInfo info;
+  std::string bits;
+  RedisRebuildOptions options = given;
+  options.keep_keys = true;
+  // The bits that are set already tell which keys are new.
+  return reader.bytes_all() >= kMinBytes && filter->Info(&info).ok() &&
+         info.stored_bytes / 8 <= reader.bytes_all() &&
+         filter->ReadBits(&bits).ok() &&
+         filter->StartRebuild(options, bulk).ok() && (*bulk)->AddBits(bits);
+}
+
+}  // namespace
+
+ExitCode SharedAdd(const SharedContext& context) {
   std::unique_ptr<RedisFilter> filter;
   RedisStatus status = OpenFilter(context.options, &filter);
-  if (status.ok()) status = filter->Delete();
   if (!status.ok()) return Fail(context, status);
-  Report(context, context.options.filter.name, "deleted");
+  const auto reader = OpenKeys(context);
+  uint64_t added = 0;
+  uint64_t fresh = 0;
+  const auto is_new = std::make_unique<bool[]>(KeyReader::kMaxBatch);
+  std::unique_ptr<RedisRebuild> bulk;
+  if (!StartBulk(*reader, filter.get(), RebuildOptions(context), &bulk)) {
+    bulk.reset();
+  }
+  try {
+    while (status.ok()) {
+      const auto& keys = reader->Next();
+      if (keys.empty()) break;
+      if (bulk != nullptr) {
+        for (const std::string_view key : keys) fresh += bulk->Add(key) ? 1 : 0;
+        ShowKeys(*reader, context.console);
+        continue;
+      }
+      for (size_t at = 0; status.ok() && at < keys.size();) {
+        const size_t n = std::min(keys.size() - at, KeyReader::kMaxBatch);
+        status = filter->Add(keys.data() + at, n, is_new.get());
+        if (!status.ok()) break;
+        for (size_t i = 0; i < n; ++i) fresh += is_new[i] ? 1 : 0;
+        added += n;
+        at += n;
+      }
+      ShowKeys(*reader, context.console);
+    }
+    if (bulk != nullptr) {
+      RedisRebuildResult result;
+      status = bulk->Finish(&result);
+      if (!status.ok()) return Fail(context, status);
+      added = result.keys;
+    }
+  } catch (const std::exception&) {
+    context.console->Error(context.who + ": " + Keys(added) +
+                           " added; to add them again does no harm");
+    throw;
+  }
+  const std::string& name = context.options.filter.name;
+  Report(context, {{"name", name}, {"added", added}, {"new", fresh}},
+         name + ": " + Keys(added) + " added, " + std::to_string(fresh) +
+             " of them new");
+  return status.ok() ? kSuccess : Fail(context, status);
+}
+
+ExitCode SharedCheck(const SharedContext& context) {
+  std::unique_ptr<RedisFilter> filter;
+  const RedisStatus opened = OpenFilter(context.options, &filter);
+  const bool fail_open = !context.options.fail_closed;
+  FailOpen failures(context);
+  if (!opened.ok()) {
+    if (!fail_open || !FailsOpen(opened.error)) return Fail(context, opened);
+    failures.Note(opened, 0);
+  }
+  const auto reader = OpenKeys(context);
+  Answers answers(context);
+  const auto may_match = std::make_unique<bool[]>(KeyReader::kMaxBatch);
+  for (;;) {
+    const auto& keys = reader->Next();
+    if (keys.empty()) break;
+    for (size_t at = 0; at < keys.size();) {
+      const size_t n = std::min(keys.size() - at, KeyReader::kMaxBatch);
+      const RedisStatus status =
+          filter == nullptr
+              ? opened
+              : filter->Check(keys.data() + at, n, may_match.get());
+      if (!status.ok()) {
+        if (!fail_open || !FailsOpen(status.error)) {
+          return Fail(context, status);
+        }
+        failures.Note(status, n);
+        if (filter == nullptr) std::fill_n(may_match.get(), n, true);
+      }
+      for (size_t i = 0; i < n; ++i) answers.Add(keys[at + i], may_match[i]);
+      at += n;
+    }
+    ShowKeys(*reader, context.console);
+  }
+  answers.Summary(failures.keys());
   return kSuccess;
+}
+
+ExitCode SharedRebuild(const SharedContext& context) {
+  std::unique_ptr<RedisFilter> filter;
+  std::unique_ptr<RedisRebuild> rebuild;
+  RedisStatus status = OpenFilter(context.options, &filter);
+  if (!status.ok()) return Fail(context, status);
+  const auto reader = OpenKeys(context);
+  status = filter->StartRebuild(RebuildOptions(context), &rebuild);
+  if (!status.ok()) return Fail(context, status);
+  for (;;) {
+    const auto& keys = reader->Next();
+    if (keys.empty()) break;
+    for (const std::string_view key : keys) rebuild->Add(key);
+    ShowKeys(*reader, context.console);
+  }
+  RedisRebuildResult result;
+  status = rebuild->Finish(&result);
+  if (!status.ok()) return Fail(context, status);
+  const char* how = result.replaced ? "replaced" : "added to";
+  const std::string& name = context.options.filter.name;
+  return Report(context,
+                {{"name", name},
+                 {"result", how},
+                 {"keys", result.keys},
+                 {"set_bits", result.set_bits},
+                 {"uploaded_bytes", result.uploaded_bytes},
+                 {"upload_ms", result.upload_time.count()}},
+                name + ": " + how + ": " + Keys(result.keys) + ", " +
+                    std::to_string(result.set_bits) + " bits set");
+}
+
+namespace {
+
+// Files of Guava.
+
+constexpr char kGuavaHelper[] = "guava-helper";
+
+// Why the filter has no Guava bytes, or nothing.
+std::string WhyNotGuava(const RedisFilterInfo& info) {
+  if (info.scheme != kGuavaHelper) {
+    return "its scheme is " + info.scheme + ": only " + kGuavaHelper +
+           " has Guava's bits";
+  }
+  if (info.doubled_string) return "its funnel puts the string twice";
+  if (info.bits % 64 != 0) {
+    return "it has " + std::to_string(info.bits) +
+           " bits: Guava's filters have a multiple of 64";
+  }
+  return "";
+}
+
+// Why the filter cannot hold the bits of the file, or nothing.
+std::string WhyNot(const RedisFilterInfo& info, const GuavaFilter& guava) {
+  std::string why = WhyNotGuava(info);
+  if (why.empty() &&
+      (info.bits != guava.Bits() || info.probes != guava.HashFunctions())) {
+    why = "it has " + std::to_string(info.bits) + " bits and " +
+          std::to_string(info.probes) + " per key, the file " +
+          std::to_string(guava.Bits()) + " and " +
+          std::to_string(guava.HashFunctions());
+  }
+  return why;
+}
+
+ExitCode Refuse(const SharedContext& context, const std::string& what,
+                const std::string& why) {
+  context.console->Error(context.who + ": " + what + ": " + why);
+  return kFailure;
+}
+
+// Puts the bits in the place of all that the filter has.
+RedisStatus Replace(const SharedContext& context, std::string_view bits,
+                    RedisFilter* filter, RedisRebuildResult* result) {
+  std::unique_ptr<RedisRebuild> rebuild;
+  const RedisStatus status =
+      filter->StartRebuild(RebuildOptions(context), &rebuild);
+  if (!status.ok()) return status;
+  rebuild->AddBits(bits);  // of the right size: the caller has compared
+  return rebuild->Finish(result);
+}
+
+// Opens the filter that is there, or makes one.
+RedisStatus OpenOrCreate(const SharedOptions& options, bool* created,
+                         std::unique_ptr<RedisFilter>* filter) {
+  *created = false;
+  if (options.replace || options.adopt) return OpenFilter(options, filter);
+  RedisFilterOptions filter_options = options.filter;
+  filter_options.filled_by_rebuild = true;
+  const RedisStatus status =
+      RedisFilter::Create(options.redis, filter_options, filter);
+  *created = status.ok();
+  return status;
+}
+
+}  // namespace
+
+ExitCode SharedExport(const SharedContext& context) {
+  const SharedOptions& options = context.options;
+  if (options.file == "-" && context.console->json() != nullptr) {
+    context.console->Error(context.who + ": --json does not go with -");
+    return kUsage;
+  }
+  std::unique_ptr<RedisFilter> filter;
+  RedisFilterInfo info;
+  RedisStatus status = OpenFilter(options, &filter);
+  if (status.ok()) status = filter->Info(&info);
+  if (!status.ok()) return Fail(context, status);
+  const std::string why = WhyNotGuava(info);
+  if (!why.empty()) return Refuse(context, options.filter.name, why);
+  std::string bits;
+  status = filter->ReadBits(&bits);
+  if (!status.ok()) return Fail(context, status);
+  context.interrupt->Check();
+  const std::string bytes = GuavaBytes(bits, info.probes);
+  WriteWholeFile(options.file, bytes);
+  if (JsonOutput* json = context.console->json()) {
+    json->Text("name", options.filter.name);
+    json->Text("file", options.file);
+    json->Number("bytes", uint64_t{bytes.size()});
+  } else if (options.file != "-") {
+    context.console->Line(options.file + ": " + std::to_string(bytes.size()) +
+                          " bytes of " + options.filter.name);
+  }
+  return kSuccess;
+}
+
+ExitCode SharedImport(const SharedContext& context) {
+  const std::string bytes = ReadWholeFile(context.options.file);
+  std::string error;
+  const auto guava = GuavaFilter::FromBytes(bytes, &error);
+  if (guava == nullptr) return Refuse(context, context.options.file, error);
+  if (guava->Strategy() != GuavaStrategy::kMurmur128Mitz32) {
+    return Refuse(context, context.options.file,
+                  std::string("its strategy is ") +
+                      GuavaStrategyName(guava->Strategy()) +
+                      ": bitmaps in Redis have MURMUR128_MITZ_32");
+  }
+  SharedOptions options = context.options;
+  options.filter.scheme = kGuavaHelper;
+  options.filter.bits = guava->Bits();
+  options.filter.probes = guava->HashFunctions();
+  const std::string invalid = options.filter.Validate();
+  if (!invalid.empty()) return Refuse(context, options.file, invalid);
+
+  bool created = false;
+  std::unique_ptr<RedisFilter> filter;
+  RedisStatus status = OpenOrCreate(options, &created, &filter);
+  if (!status.ok()) return Fail(context, status);
+  if (options.replace) {
+    RedisFilterInfo info;
+    status = filter->Info(&info);
+    if (!status.ok()) return Fail(context, status);
+    const std::string why = WhyNot(info, *guava);
+    if (!why.empty()) return Refuse(context, options.filter.name, why);
+  }
+  RedisRebuildResult result;
+  status = Replace(context, BitsOfGuava(bytes), filter.get(), &result);
+  if (!status.ok()) {
+    if (created) filter->Delete();
+    return Fail(context, status);
+  }
+  const char* how =
+      created ? "created" : (result.replaced ? "replaced" : "added to");
+  const std::string& name = context.options.filter.name;
+  const uint64_t keys = guava->ApproximateElementCount();
+  return Report(context,
+                {{"name", name},
+                 {"result", how},
+                 {"bits", guava->Bits()},
+                 {"probes", guava->HashFunctions()},
+                 {"keys_estimate", keys}},
+                name + ": " + how + ": " + std::to_string(guava->Bits()) +
+                    " bits, " + std::to_string(guava->HashFunctions()) +
+                    " per key, about " + std::to_string(keys) + " keys");
 }
 
 }  // namespace deltabloom::tools
