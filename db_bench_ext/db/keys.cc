@@ -39,7 +39,7 @@ std::string KeySet::RangeEnd(std::string_view key) const {
   for (size_t i = 0; i < 8; ++i) {
     spread = spread << 8 | static_cast<unsigned char>(key[i]);
   }
-  return MakeKey(spread + std::min(kMost / size_ / 4096, kMost - spread), 0);
+  return MakeKey(spread + std::min(kMost / size_ / 64, kMost - spread), 0);
 }
 
 std::string KeySet::Value(std::string_view key, size_t bytes) {

@@ -26,7 +26,7 @@ class KeySet {
   std::string AbsentKey(uint64_t j) const;
 
   // The end of a range from `key` on that contains a key of the set with a
-  // chance of 1/4096.
+  // chance of 1/64.
   std::string RangeEnd(std::string_view key) const;
 
   // The value that is stored under a key.

@@ -235,7 +235,7 @@ class OtherTrees(Case):
                 self.assertGreater(run[f"{kind}_micros_per_lookup"], 0)
             self.assertEqual(run["missed_present_keys"], 0)
             if run["filter"].endswith("-range"):
-                self.assertLess(run["empty_range_data_blocks_per_lookup"], 0.5)
+                self.assertLess(run["empty_range_data_blocks_per_lookup"], 0.3)
 
 
 class BadUsage(Case):

@@ -159,7 +159,9 @@ bool AppendNumbers(const KeyStore& keys, uint64_t bytes, uint64_t range_length,
   const uint64_t span = codes.back() - base;
   const unsigned unit = UnitOf(codes, shape.Universe(), range_length);
   if (span >> unit < shape.Universe()) {
-    shape = ShapeForUniverse(keys.size(), (span >> unit) + 1);
+    const CodesShape exact = ShapeForUniverse(keys.size(), (span >> unit) + 1);
+    // Rounding to words can make it a little larger than the bytes allow.
+    if (CodesSize(keys.size(), exact) <= bytes - header) shape = exact;
   }
   const uint64_t universe = shape.Universe();
   for (uint64_t& code : codes) {

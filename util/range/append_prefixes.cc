@@ -41,6 +41,8 @@ constexpr unsigned kUnusable = ~0u;
 
 // Groups of keys part at a byte if it makes so many times as many prefixes.
 constexpr double kGrowthOfGroups = 1.25;
+constexpr double kNearlyAll = 0.9;
+constexpr unsigned kBitsBetweenKeys = 3;
 constexpr size_t kSampledKeys = 256;
 constexpr unsigned kMaxDelimiterCount = 6;
 constexpr size_t kMaxDelimiters = 2;
@@ -269,18 +271,18 @@ std::vector<Cut> Delimiters(const KeyStore& keys) {
   return cuts;
 }
 
-// Where groups of keys part, one cut that distinguishes nearly all keys, and
+// Where groups of keys part, two cuts that distinguish nearly all keys, and
 // delimiters.
 std::vector<Cut> CutsForKeys(const KeyStore& keys) {
   std::vector<Cut> cuts;
   const unsigned kept = KeptBits(keys);
-  const auto all = static_cast<double>(keys.size());
+  const auto nearly_all =
+      static_cast<uint64_t>(kNearlyAll * static_cast<double>(keys.size()));
   // Prefixes of one byte less, and whether that byte made groups part.
   uint64_t prefixes = 1;
   bool parted = false;
   unsigned bits = 8;
-  for (; bits <= kept && static_cast<double>(prefixes) <= 0.9 * all;
-       bits += 8) {
+  for (; bits <= kept && prefixes <= nearly_all; bits += 8) {
     const uint64_t more = keys.DistinctPrefixes(bits);
     const bool parts = static_cast<double>(more) >
                        kGrowthOfGroups * static_cast<double>(prefixes);
@@ -288,7 +290,16 @@ std::vector<Cut> CutsForKeys(const KeyStore& keys) {
     prefixes = more;
     parted = parts;
   }
-  cuts.push_back(BitsCut(std::min(bits, kept)));
+  // For ranges a little shorter than the distances of keys, and for very short
+  // ones.
+  unsigned distinct = bits < 16 ? 0 : bits - 16;
+  while (distinct < kept && keys.DistinctPrefixes(distinct) <= nearly_all) {
+    ++distinct;
+  }
+  cuts.push_back(BitsCut(std::min(distinct + kBitsBetweenKeys, kept)));
+  if (bits > distinct + kBitsBetweenKeys) {
+    cuts.push_back(BitsCut(std::min(bits, kept)));
+  }
   if (cuts.size() > kMaxCutsOfKeys) {
     cuts.erase(cuts.begin(), cuts.end() - kMaxCutsOfKeys);
   }

@@ -29,8 +29,7 @@ uint64_t CodesSize(uint64_t count, const CodesShape& shape);
 // bytes, without buckets if there is none.
 CodesShape LargestShape(uint64_t count, uint64_t bytes);
 
-// The shape with the fewest bytes for codes smaller than `universe`, no more
-// than that of LargestShape().
+// The shape with the fewest bytes for codes smaller than `universe`.
 CodesShape ShapeForUniverse(uint64_t count, uint64_t universe);
 
 // Appends them; they must ascend and be smaller than the shape's universe.
