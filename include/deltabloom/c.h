@@ -54,7 +54,7 @@ DELTABLOOM_C_EXPORT void deltabloom_options_set_layout(deltabloom_options_t*,
 DELTABLOOM_C_EXPORT void deltabloom_options_set_hash(deltabloom_options_t*,
                                                      const char* hash,
                                                      char** errptr);
-/* The most temporary memory for building; 0 (default): no limit. */
+/* Limit of the temporary memory for building; 0 (default): no limit. */
 DELTABLOOM_C_EXPORT void deltabloom_options_set_max_build_bytes(
     deltabloom_options_t*, uint64_t bytes);
 

@@ -26,8 +26,8 @@ namespace deltabloom {
 
 // Which bits belong to a key. The numbers are the ones in the bytes.
 enum class GuavaStrategy : uint8_t {
-  // The older one. Offsets of 31 bits: in a filter of more
-  // than 2^31 bits (256 MiB) the rest stays empty.
+  // The older one. Offsets have 31 bits: in a filter of more than 2^31 bits
+  // (256 MiB) the rest stays empty.
   kMurmur128Mitz32 = 0,
   kMurmur128Mitz64 = 1,
 };
@@ -52,29 +52,30 @@ struct DELTABLOOM_EXPORT GuavaFilterOptions {
   GuavaStrategy strategy = GuavaStrategy::kMurmur128Mitz64;
   GuavaProbeRule probe_rule = GuavaProbeRule::kFromSize;
 
-  // Empty when the options can be built with; else one line that names the
-  // offending option, its value and what is legal. What Guava refuses is
-  // refused: filters of 0 bits, of 2^31 words of 64 bits or more, of more than
-  // 255 hash functions.
+  // Empty if the options are valid; else one line that names the invalid
+  // option, its value and the legal range. Invalid, as in Guava, are filters of
+  // 0 bits, of 2^31 words of 64 bits or more, and of more than 255 hash
+  // functions.
   std::string Validate() const;
 };
 
 // Thread-safe without locks: any method may be called at any time from any
 // thread. A key is found by every MightContain that happens after its Put (in
-// the sense of the C++ memory model); by one that runs beside it, perhaps.
+// the sense of the C++ memory model); a concurrent MightContain may or may not
+// find it.
 //
-// Methods have the names and meanings of Guava's. None throws but AppendTo,
-// std::bad_alloc, and those that say so.
+// Methods have the names and meanings of Guava's. AppendTo may throw
+// std::bad_alloc; of the others only those throw that say so.
 class DELTABLOOM_EXPORT GuavaFilter {
  public:
   // BloomFilter.create. Throws std::invalid_argument with the text of
   // Validate(), or std::bad_alloc.
   explicit GuavaFilter(const GuavaFilterOptions& options);
 
-  // BloomFilter.readFrom: the filter in `bytes`, which are copied and must end
-  // where it ends. Null if they are not one, and *error, if given, is one line
-  // that says why. Nothing is allocated before the sizes agree; throws
-  // std::bad_alloc.
+  // BloomFilter.readFrom: returns the filter in `bytes`, which are copied and
+  // must end where it ends. Returns null if they are not a filter; *error, if
+  // given, then says why in one line. Allocates nothing before the sizes agree;
+  // may throw std::bad_alloc.
   static std::unique_ptr<GuavaFilter> FromBytes(std::string_view bytes,
                                                 std::string* error = nullptr);
 
@@ -82,31 +83,34 @@ class DELTABLOOM_EXPORT GuavaFilter {
   GuavaFilter(const GuavaFilter&) = delete;
   GuavaFilter& operator=(const GuavaFilter&) = delete;
 
-  // True if the key was certainly not there before: it changed the filter. When
-  // threads put the same new key at once, more than one may be told true.
+  // True if the key was certainly not put before: it changed the filter. If
+  // several threads put the same new key at the same time, more than one call
+  // may return true.
   bool Put(std::string_view key);
 
   // False only if `key` was not put.
   bool MightContain(std::string_view key) const;
 
-  // How many different keys explain the bits that are set. UINT64_MAX when
-  // every bit is set (Guava throws).
+  // An estimate of the number of different keys from the bits that are set.
+  // UINT64_MAX if every bit is set (Guava throws).
   uint64_t ApproximateElementCount() const;
 
-  // The chance that a key which was not put may match: (set bits / bits)^k.
+  // The probability that a key which was not put may match:
+  // (set bits / bits)^k.
   double ExpectedFpp() const;
 
-  // Can the other be put into this one? The same bits, hash functions and
-  // strategy, and not this very filter. Funnels are for the caller to compare.
+  // Whether the other can be put into this one: it has the same number of bits
+  // and hash functions and the same strategy, and is not this filter itself.
+  // The caller must make sure that the funnels are the same.
   bool IsCompatible(const GuavaFilter& other) const;
 
-  // Everything that was put into the other before this call is in this one
-  // after it. Throws std::invalid_argument, which says what differs, if they
-  // are not compatible.
+  // Puts everything into this filter that was put into the other before this
+  // call. Throws std::invalid_argument, which says what differs, if they are
+  // not compatible.
   void PutAll(const GuavaFilter& other);
 
   // BloomFilter.writeTo: appends 6 + Bits() / 8 bytes. They hold every key
-  // whose Put happened before, and those that run beside it or not.
+  // whose Put happened before; keys of concurrent Puts may be missing.
   void AppendTo(std::string* dst) const;
 
   uint64_t Bits() const;           // a multiple of 64

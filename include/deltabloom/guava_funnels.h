@@ -1,6 +1,6 @@
 // What the funnels of Guava (com.google.common.hash.Funnels) feed to the hash,
-// as bytes: give them to GuavaFilter, or to a filter elsewhere that hashes as
-// Guava does.
+// as bytes: pass them to GuavaFilter, or to another filter that hashes as Guava
+// does.
 //
 //   Funnels.byteArrayFunnel()             the bytes themselves
 //   Funnels.stringFunnel(UTF_8)           the bytes of a UTF-8 string; of

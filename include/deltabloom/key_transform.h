@@ -55,8 +55,9 @@ struct KeyTransform {
   //
   // - It takes any bytes, also those that are not keys: none, parts of keys,
   //   bounds of iterators. RocksDB strips its own timestamps first.
-  // - Keys that the comparator calls equal give the same result. With a prefix
-  //   extractor so do their prefixes, all or none of which are in its domain.
+  // - Keys that are equal under the comparator give the same result. With a
+  //   prefix extractor so do their prefixes, and all of them are in its domain
+  //   or none.
   // - A function whose results change needs another version.
   // - Many threads call it at the same time. It must not use RocksDB.
   // - If it throws, the filter being built or queried matches every key.
@@ -74,9 +75,10 @@ struct KeyTransform {
 
 // Registers a transform, under its name and version, until the process ends.
 // Call it before a database is opened whose OPTIONS name it. Returns false,
-// with one line in *error, which may be null, if name, version or function are
-// not legal, name and version are registered already, or another name and
-// version have the same id (docs/format.md) by chance. Thread-safe.
+// with one line in *error, which may be null, if the name, the version or the
+// function is invalid, if name and version are registered already, or if
+// another name and version have the same id (docs/format.md) by chance.
+// Thread-safe.
 //
 // Registered from the start, both as version 1, like SQLite's collations NOCASE
 // and RTRIM:

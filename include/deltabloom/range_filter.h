@@ -2,16 +2,15 @@
 // ranges.
 //
 // A range filter answers "may a key k with lower <= k < upper have been
-// added?". It never answers no for a range that holds a key. It is for scans of
-// ranges that mostly hold none, each of which it saves a read. docs/guide.md
-// says when to use it; docs/format.md, chapter "Range part", defines every
-// byte.
+// added?". It never answers no for a range that holds a key. It saves a read
+// for most scans of ranges that hold no key. docs/guide.md says when to use it;
+// docs/format.md, chapter "Range part", defines every byte.
 //
 // Keys are ordered by their bytes, as unsigned numbers. Integers in that order
 // are big-endian, signed ones with their highest bit flipped.
 //
-// Store the bytes where a checksum guards them: recognisably damaged bytes may
-// match, but not every changed bit can be detected.
+// Store the bytes under a checksum: recognisably damaged bytes answer "may
+// match", but not every changed bit can be detected.
 #ifndef DELTABLOOM_RANGE_FILTER_H_
 #define DELTABLOOM_RANGE_FILTER_H_
 
@@ -26,27 +25,27 @@
 namespace deltabloom {
 
 struct DELTABLOOM_EXPORT RangeFilterOptions {
-  // Bits of filter per added key. Legal: above 0, to 1000. From 4 or so on a
-  // filter is of use; a small one may take 160 bytes more.
+  // Bits of filter per added key. Legal: above 0, up to 1000; useful from about
+  // 4 on. A filter may take up to 160 bytes more.
   double bits_per_key = 16;
 
   // Expected length of a range, in consecutive integers. Used for fixed-size
-  // keys only. Up to this length one in twenty empty ranges or fewer may match,
-  // as far as bits_per_key allows, except next to a key. 1 keeps as much as
-  // possible of those next to a key. Legal: 1 or more.
+  // keys only. Up to this length at most one in twenty empty ranges matches, as
+  // far as bits_per_key allows, except next to a key. 1 rejects as many ranges
+  // next to a key as possible. Legal: 1 or more.
   uint64_t range_length = 1024;
 
-  // Empty when the options can be built with; else one line that names the
-  // offending option, its value and the legal range.
+  // Empty if the options are valid; else one line that names the invalid
+  // option, its value and the legal range.
   std::string Validate() const;
 };
 
-// Collects keys and turns them into one range filter; usable again after
-// Finish. Not thread-safe.
+// Collects keys and builds one range filter; can be used again after Finish.
+// Not thread-safe.
 //
 // Errors: the constructor throws std::invalid_argument with the text of
-// Validate(), or std::bad_alloc. Nothing else throws: without memory there is
-// no filter.
+// Validate(), or std::bad_alloc; AddQuestion throws std::bad_alloc. AddKey and
+// Finish do not throw: if memory runs out, there is no filter.
 class DELTABLOOM_EXPORT RangeFilterBuilder {
  public:
   explicit RangeFilterBuilder(const RangeFilterOptions& options = {});
@@ -54,22 +53,24 @@ class DELTABLOOM_EXPORT RangeFilterBuilder {
   RangeFilterBuilder(RangeFilterBuilder&&) noexcept;
   RangeFilterBuilder& operator=(RangeFilterBuilder&&) noexcept;
 
-  // A range like those that will be asked for, before keys are added. The
-  // builder chooses what it stores so that of these ranges those that hold no
-  // key pass least; some hundreds are enough. Of each bound 128 bytes count.
-  // The questions stay for all filters of this builder. Throws std::bad_alloc.
+  // Adds a sample of the ranges that will be looked up. Call it before AddKey.
+  // The builder chooses what it stores so that few of the samples without a key
+  // match; some hundreds of them are enough. Only the first 128 bytes of each
+  // bound are used. The samples are kept for all filters of this builder.
   void AddQuestion(std::string_view lower, std::string_view upper);
 
   // REQUIRES: key >= every key added since construction or the last Finish.
   // Any bytes and any length, including none. Equal keys count once.
   void AddKey(std::string_view key) noexcept;
 
-  // Bytes of memory that Finish would hold at a time now, without the filter.
+  // The largest temporary memory in bytes that Finish would need now, without
+  // the filter.
   uint64_t BuildBytes() const;
 
-  // Appends the filter to *dst and leaves the builder empty. False, and nothing
-  // appended, if there is none: keys that were not in order, no key, too little
-  // memory, or too few bits for these keys. Every range may match then.
+  // Appends the filter to *dst and leaves the builder empty. Returns false and
+  // appends nothing if there is no filter: the keys were not in order, there
+  // was no key, too little memory, or too few bits for these keys. Treat every
+  // range as "may match" then.
   bool Finish(std::string* dst) noexcept;
 
  private:
@@ -78,8 +79,8 @@ class DELTABLOOM_EXPORT RangeFilterBuilder {
 };
 
 // A view over the bytes of a range filter, parsed once; the bytes must outlive
-// it. Any bytes are safe; those that are none of this version's may match.
-// Thread-safe.
+// it. Any bytes are safe; those that are not a filter known to this version
+// answer "may match". Thread-safe.
 class DELTABLOOM_EXPORT RangeFilter {
  public:
   // Throws std::bad_alloc.
@@ -92,7 +93,7 @@ class DELTABLOOM_EXPORT RangeFilter {
   // upper.
   bool MayMatch(std::string_view lower, std::string_view upper) const;
 
-  // What the bytes are, in one line.
+  // Describes the bytes in one line.
   std::string Describe() const;
 
  private:

@@ -34,9 +34,8 @@ namespace deltabloom {
 // The name under which RocksDB stores and finds the filters.
 enum class RocksDBCompatibility : uint8_t {
   // The name of RocksDB's own filters. Existing Bloom and Ribbon filters stay
-  // in
-  // use, and RocksDB without Deltabloom reads every key of the database: for it
-  // the filters answer "may match".
+  // in use, and RocksDB without Deltabloom finds every key of the database: for
+  // it the filters answer "may match".
   kBuiltin,
   // A name of Deltabloom's own. Policies of either name ignore the other's
   // filters.
@@ -51,8 +50,8 @@ enum class RocksDBAllocation : uint8_t {
   // tree, with bits_per_key on average: upper levels, which hold few keys, get
   // more, the last one a little less. Needs the listener of
   // NewRocksDBFilterListener(), which learns the tree; without it, and as long
-  // as the tree is not known, it is uniform. Tables of SstFileWriter get
-  // bits_per_key. See docs/guide.md.
+  // as the tree is not known, all tables get bits_per_key, as do tables of
+  // SstFileWriter. See docs/guide.md.
   kLevels,
 };
 
@@ -92,17 +91,17 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
 
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
 
-  // 8 more bytes per filter, by which a reader that opens it notices changed
-  // bits; such a filter answers "may match". Off by default: RocksDB's block
-  // checksum guards what is read from a file.
+  // Adds 8 bytes to each filter, by which a reader that opens it detects
+  // changed bits; such a filter answers "may match". Off by default: RocksDB's
+  // block checksum detects changes in the file.
   bool payload_check = false;
 
-  // Against an attacker who controls keys, to construct false positives, but
-  // cannot read the files or the memory of the database: the filters of every
-  // table have a random seed of 16 bytes, stored only in them, and a keyed
-  // hash. Takes about 18 ns more for each lookup and each added key
-  // (docs/guide.md; SECURITY.md has what is promised). Where the system gives
-  // no random bytes there is no filter, and the LOG says so.
+  // Protects against an attacker who controls keys and constructs false
+  // positives, but cannot read the files or the memory of the database: the
+  // filters of each table use a keyed hash with a random seed of 16 bytes,
+  // which is stored only in them. Takes about 18 ns more for each lookup and
+  // each added key (docs/guide.md; SECURITY.md has what is promised). If the
+  // system returns no random bytes, no filter is written, and the LOG says so.
   bool seeded = false;
 
   // Adds a part for ranges to each filter: seeks with auto_prefix_mode and an
@@ -128,11 +127,10 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   bool statistics = true;
 
   // Interval at which the LOG gets a table of the statistics. Flushes and
-  // compactions write it, lookups do not.
-  // Legal: 0 (never) to 2^32 - 1.
+  // compactions write it, lookups do not. Legal: 0 (never) to 2^32 - 1.
   uint32_t statistics_log_seconds = 600;
 
-  // Empty when the options can be used; else one line that names the offending
+  // Empty if the options are valid; else one line that names the invalid
   // option, its value and the legal range.
   std::string Validate() const;
 };
@@ -140,9 +138,9 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
 // Returns a policy, or null: then *error, or standard error, has one line that
 // says what is wrong (an option, or a RocksDB library of another version than
 // the headers Deltabloom was compiled with) and what to do, or "out of memory".
-// Registers as RegisterRocksDB() does, as SetOptions and OPTIONS files name the
-// policy. Neither this nor what RocksDB calls throws: without memory for a
-// filter none is written, or one that matches every key. Thread-safe.
+// Also registers the policy, as RegisterRocksDB() does, for SetOptions and
+// OPTIONS files. Neither this function nor the policy throws: if memory runs
+// out, no filter is written, or one that matches every key. Thread-safe.
 DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
                        std::string* error = nullptr);
@@ -154,17 +152,17 @@ NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
 DELTABLOOM_EXPORT std::shared_ptr<rocksdb::EventListener>
 NewRocksDBFilterListener(std::string* error = nullptr);
 
-// Policy and listener by one call: sets the filter policy in
+// Sets policy and listener by one call: the filter policy in
 // family->table_factory, whose other options stay as they are, and, for
-// RocksDBAllocation::kLevels or with `range`, adds the listener to
-// db->listeners unless one is there. For one column family,
+// RocksDBAllocation::kLevels or with `range`, the listener in db->listeners
+// unless one is there. For one column family,
 //
 //   rocksdb::Options options;
 //   deltabloom::AddRocksDBFilters(filters, &options, &options, &error);
 //
 // `db` may be null for a column family of a database that is open already.
-// With RocksDBFilterOptions::range also sets family->prefix_extractor, if it is
-// not set, and checks the comparator and what else ranges need.
+// With RocksDBFilterOptions::range it also sets family->prefix_extractor, if it
+// is not set, and checks the comparator and what else ranges need.
 //
 // Returns false with *error as above, also if the table factory is not that of
 // block-based tables or an option conflicts with ranges; then nothing is
@@ -177,7 +175,7 @@ DELTABLOOM_EXPORT bool AddRocksDBFilters(const RocksDBFilterOptions& options,
 // The prefix extractor that RocksDBFilterOptions::range needs, named
 // deltabloom.Range: every key has the same, empty prefix. Null as above.
 //
-// RocksDB does not tell it the order of keys. So it has an effect only in
+// RocksDB does not pass it the order of keys. So it has an effect only in
 // column families whose comparator was checked by AddRocksDBFilters, DB::Open
 // or CheckRocksDBFilters. Do not share one between column families of different
 // comparators. Thread-safe.
@@ -196,14 +194,14 @@ DELTABLOOM_EXPORT bool CheckRocksDBFilters(
 // this process and have a listener, as JSON: for each database and column
 // family the bits per key that are set and those on disk, the sorted runs with
 // their files, keys and bits, the false positives expected per lookup of an
-// absent key, and the bits of a table written now, by level (docs/guide.md has
-// an example). Column families whose policy is another are listed with their
-// runs. Returns
+// absent key, and the bits of a table written now, by level (docs/guide.md).
+// Column families with another policy are listed with their runs. Returns
 // {"databases":[]} if there is none. Thread-safe.
 DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();
 
-// The same with exceptions: std::runtime_error with that line instead of null
-// or false. Not declared in code compiled with -fno-exceptions.
+// The functions above with exceptions: they throw std::runtime_error with that
+// line instead of returning null or false. Not declared in code compiled with
+// -fno-exceptions.
 #ifdef __cpp_exceptions
 inline std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicyOrThrow(const RocksDBFilterOptions& options = {}) {
@@ -234,20 +232,20 @@ inline void AddRocksDBFiltersOrThrow(const RocksDBFilterOptions& options,
 //   id=deltabloom;bits_per_key=9.9;layout=classic;compatibility=own
 //   id=deltabloom;false_positive_rate=0.01;max_filter_bytes=1048576
 //
-// In text bits_per_key=unset stands beside a false_positive_rate, and
-// max_filter_bytes=unlimited for no limit. Switches are on or off; true, false,
-// 1 and 0 are read as well.
+// OPTIONS files have bits_per_key=unset beside a false_positive_rate;
+// max_filter_bytes=unlimited means no limit. Switches are on or off; true,
+// false, 1 and 0 are accepted as well. A key transform must be registered
+// before a text names it.
 //
-// and the listener, for EventListener::CreateFromString and OPTIONS files:
+// Also registers the listener, for EventListener::CreateFromString and OPTIONS
+// files:
 //
 //   listeners=deltabloom
 //
-// and the prefix extractor of ranges, for SliceTransform::CreateFromString and
+// and the prefix extractor for ranges, for SliceTransform::CreateFromString and
 // OPTIONS files:
 //
 //   prefix_extractor=deltabloom.Range
-//
-// A key transform that such a text names must be registered before.
 //
 // Call it before a database is opened; further calls do nothing. Returns false,
 // with *error as above, if the RocksDB library has the wrong version.

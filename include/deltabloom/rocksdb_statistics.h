@@ -8,7 +8,7 @@
 //   }
 //
 // Counting is on unless RocksDBFilterOptions::statistics is false.
-// docs/guide.md explains the figures, with the sources of the formulas.
+// docs/guide.md explains the figures.
 #ifndef DELTABLOOM_ROCKSDB_STATISTICS_H_
 #define DELTABLOOM_ROCKSDB_STATISTICS_H_
 
@@ -73,9 +73,8 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
   //
   // A filter does not store its number of keys. keys_open is estimated when a
   // filter is opened, as is its rate: for local and classic from a sample of
-  // its bits, to within 2 and 6 % (one standard error, per filter), for compact
-  // from its shape, to within 32 keys, with an exact rate. 0 if it is not
-  // known.
+  // its bits (docs/guide.md has the errors), for compact from its shape, to
+  // within 32 keys, with an exact rate. 0 if it is not known.
   uint64_t filters_open = 0;
   uint64_t bytes_open = 0;
   uint64_t keys_open = 0;
@@ -114,12 +113,12 @@ struct DELTABLOOM_EXPORT RocksDBFilterStatistics {
   std::string ToText() const;
 };
 
-// Statistics of the filters of `policy`, in all databases and column families
-// that share it. Returns false, and *statistics stays, if it is not a policy of
-// this library. A copy of the policy has its own: where SetOptions replaces the
-// policy, as it may from RocksDB 9.8 on, the new one starts at 0. Throws
-// std::bad_alloc only. Thread-safe, as all functions here; concurrent lookups
-// may or may not be included.
+// Sets *statistics to those of the filters of `policy`, in all databases and
+// column families that share it. Returns false without a change if it is not a
+// policy of this library. A copy of the policy has its own statistics: if
+// SetOptions replaces the policy, as it may from RocksDB 9.8 on, the new one
+// starts at 0. Throws std::bad_alloc only. Thread-safe, as all functions here;
+// concurrent lookups may or may not be included.
 DELTABLOOM_EXPORT bool GetRocksDBFilterStatistics(
     const rocksdb::FilterPolicy& policy, RocksDBFilterStatistics* statistics);
 

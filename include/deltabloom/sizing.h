@@ -6,9 +6,9 @@
 // and Mitzenmacher, "Network Applications of Bloom Filters: A Survey", 2004).
 //
 // The functions without a layout are theory: they assume that probes are
-// independent of each other. The probes of a classic filter are not
-// (docs/measurements.md measures by how much), so its rate lies above them; the
-// other layouts are no Bloom filters of that kind.
+// independent of each other. The probes of a classic filter are not, so its
+// rate is above these values (docs/measurements.md); the other layouts are not
+// Bloom filters of that kind.
 //
 // All functions are thread-safe and accept any number. NaN gives NaN; rates
 // outside of (0, 1) and sizes of 0 give the limits named here, never an error.
@@ -34,7 +34,7 @@ DELTABLOOM_EXPORT double RateForBitsPerKey(double bits_per_key);
 DELTABLOOM_EXPORT double BestProbes(double bits_per_key);
 
 // (1 - e^(-kn/m))^k: the rate of a large filter. 1 without bits or without
-// probes, as every key matches; else 0 without keys.
+// probes, as every key matches; otherwise 0 without keys.
 DELTABLOOM_EXPORT double FalsePositiveRate(uint64_t bits, uint64_t keys,
                                            uint32_t probes);
 
