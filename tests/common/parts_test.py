@@ -30,12 +30,12 @@ class Colours(unittest.TestCase):
 
 
     def test_pages_that_are_no_python_have_the_same(self):
-        page = TOP.parent / "tools" / "deltabloom" / "estimate_page"
-        found = re.findall(r'{"([a-z-]+)", "(#[0-9a-f]{6})"}', page.with_suffix(".cc").read_text())
+        folder = TOP.parent / "tools" / "deltabloom"
+        found = re.findall(r'{"([a-z-]+)", "(#[0-9a-f]{6})"}', (folder / "estimate.cc").read_text())
         self.assertGreaterEqual(len(found), 6)
         for name, colour in found:
             self.assertEqual(colours.of_filter(name), colour, name)
-        style = page.with_suffix(".html").read_text()
+        style = (folder / "estimate_page.html").read_text()
         for name, colour in (("ink", colours.INK), ("muted", colours.MUTED), ("grid", colours.GRID)):
             self.assertIn(f"--{name}: {colour};", style)
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "engines/rocksdb/options_file.h"
+#include "engines/rocksdb/policy/options_file.h"
 
 namespace deltabloom::tools {
 namespace {

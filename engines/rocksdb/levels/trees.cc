@@ -3,7 +3,7 @@
 #include <charconv>
 #include <utility>
 
-#include "engines/rocksdb/options_file.h"
+#include "engines/rocksdb/policy/options_file.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_util.h"

@@ -1,6 +1,6 @@
 // The syntax of RocksDB's OPTIONS files. Does not need RocksDB.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_OPTIONS_FILE_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_OPTIONS_FILE_H_
+#ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_FILE_H_
+#define DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_FILE_H_
 
 #include <functional>
 #include <string>
@@ -25,4 +25,4 @@ std::string ForEachOption(std::string_view text,
 
 }  // namespace deltabloom::internal
 
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_OPTIONS_FILE_H_
+#endif  // DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_FILE_H_
