@@ -287,6 +287,11 @@ TEST(ClusterOfReplicas, NoAcknowledgedKeyIsAbsent) {
   }
   cluster.FinishMove("f", to);
   goes_on("after the move");
+  // A replica that has not caught up would come up without the filter.
+  wait_for("the replica", [&] {
+    return cluster.node(to + 3).Run({"KEYS", "*"}).find("{f}") !=
+           std::string::npos;
+  });
   cluster.node(to).Stop();
   goes_on("after the failover");
   stop = true;
