@@ -1,5 +1,6 @@
 // What MemorySanitizer must know about libstdc++, which is not instrumented:
-// script/test --long portability links this into each program, ahead of the library.
+// script/test --long portability links this into each program, ahead of the
+// library.
 //
 // Numbers are formatted and read by facets that the library makes itself: the
 // facets' functions are instantiated here, for it to take. Of its functions

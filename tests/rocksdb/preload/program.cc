@@ -1,5 +1,5 @@
-// Prints which librocksdb is in the process. NO_ROCKSDB: none is linked into the
-// program.
+// Prints which librocksdb is in the process. NO_ROCKSDB: none is linked into
+// the program.
 #include <link.h>
 
 #include <cstdio>
