@@ -293,7 +293,7 @@ TEST_F(DatabaseTest, AllDatabasesHaveTheSameLookups) {
   measure.max_seconds = std::numeric_limits<double>::infinity();
   const auto counts = Measure(databases, &lookup_keys, measure, &progress_);
   ASSERT_EQ(counts.size(), 3u);
-  for (const size_t i : {1, 2}) {
+  for (const size_t i : {1u, 2u}) {
     EXPECT_EQ(counts[i][0].lookups, 930u);
     EXPECT_EQ(counts[i][1].lookups, 9u * 40 + 12);
     EXPECT_EQ(counts[i][1].found, counts[i][1].lookups);
