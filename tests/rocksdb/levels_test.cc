@@ -54,6 +54,7 @@ TEST(LevelsTest, ReadBackAsJsonAndInTheLog) {
         std::string("\"runs\":[{\"level\":")}) {
     EXPECT_CONTAINS(json, part);
   }
+  EXPECT_CONTAINS(db.Log(), " last ");
   const int lines = CountIn(
       db.Log(), "[deltabloom] levels of column family default: bits per key");
   EXPECT_GE(lines, 1);

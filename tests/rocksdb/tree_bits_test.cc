@@ -335,7 +335,8 @@ TEST(TreeBitsTest, AnOldDatabaseNeverTakesMuchMore) {
 
 // Level 0 among many keys is local, level 0 that holds all keys compact.
 TEST(TreeBitsTest, AutoTakesTheLayoutOfLevel0ByWhatItGets) {
-  for (const uint64_t last : {uint64_t{20'000'000}, uint64_t{0}}) {
+  for (const uint64_t last :
+       {uint64_t{20'000'000}, uint64_t{30'000}, uint64_t{0}}) {
     TreeBits tree;
     std::vector<LiveTable> live;
     for (uint64_t file = 1; file <= 4; ++file) {
@@ -356,7 +357,10 @@ TEST(TreeBitsTest, AutoTakesTheLayoutOfLevel0ByWhatItGets) {
     const LevelBits lowest = BitsOfTable(tree, below, Layout::kAuto);
     EXPECT_STREQ(lowest.layout->name, "compact");
     EXPECT_NEAR(lowest.millibits_per_key, 10'000, 600);
-    if (last > 0) {
+    if (last == 30'000) {
+      EXPECT_STREQ(flush.layout->name, "compact");
+      EXPECT_GT(flush.millibits_per_key, 11'000u);
+    } else if (last > 0) {
       EXPECT_STREQ(flush.layout->name, "local");
       EXPECT_GT(flush.millibits_per_key, 25'000u);
       // A layout by name is kept, classic up to 15 bits per key.
@@ -395,6 +399,67 @@ TEST(TreeBitsTest, LimitsThatMakeNoSenseAreNone) {
   tree.SetLimits({4, infinite, infinite, true});
   const double bits = tree.BitsFor(NewTable(), Curve()).bits_per_key;
   EXPECT_TRUE(bits >= 10 && bits <= 1000) << bits;
+}
+
+// A limit smaller than the last level: its keys have nowhere to go.
+TEST(TreeBitsTest, NothingOfTheLastLevelWaits) {
+  TreeBits tree;
+  tree.Learn(1, {1000, 10'000, 0});
+  tree.Learn(2, {100'000, 900'000, kBottommost});
+  tree.Learn(3, {50'000, 600'000, 5});
+  tree.SetTree({{1, 0, 0}, {2, 6, 0}, {3, 5, 0}});
+  tree.Edit({3}, {{3, 6, 0}});
+  tree.SetTarget(10);
+  const double without = tree.BitsFor(NewTable(), Curve()).bits_per_key;
+  tree.SetLimits({4, 1, 4, false});
+  tree.SetTarget(10);
+  EXPECT_EQ(tree.BitsFor(NewTable(), Curve()).bits_per_key, without);
+}
+
+// Tables that were written for a level which is now the last: the first one
+// that is written as bottommost has none of its kind yet.
+TEST(TreeBitsTest, TablesAtTheLevelOfTheirOriginCountWithIt) {
+  TreeBits tree;
+  tree.Learn(1, {1000, 10'000, 0});
+  tree.Learn(2, {100'000, 1'000'000, 5});
+  tree.SetTree({{1, 0, 0}, {2, 5, 0}});
+  tree.SetTarget(10);
+  NewTable table;
+  table.level = 5;
+  table.bottommost = true;
+  EXPECT_EQ(tree.BitsFor(table, Curve()).bits_per_key, 10);
+}
+
+// Universal compaction: the largest run gets about the target, smaller ones
+// more, as far as the average stays within 5 %, and none less than 5 % below.
+TEST(TreeBitsTest, WholeRunsHaveNoDebts) {
+  TreeBits tree;
+  tree.SetTarget(10);
+  tree.Flushed(1000);
+  NewTable table;
+  table.whole_run = true;
+  EXPECT_EQ(tree.BitsFor(table, Curve()).bits_per_key, 9.9);
+  // As all input of the merge does not count, that of others does.
+  tree.Learn(1, {100'000, 1'000'000, kBottommost});
+  tree.Learn(2, {50'000, 1'000'000, 5});
+  tree.SetTree({{1, 6, 0}, {2, 5, 0}});
+  EXPECT_EQ(tree.BitsFor(table, Curve()).bits_per_key, 10);
+  const std::vector<uint64_t> upper = {2};
+  table.level = 5;
+  table.keys_read = 50'000;
+  table.inputs = &upper;
+  const double bits = tree.BitsFor(table, Curve()).bits_per_key;
+  EXPECT_GT(bits, 10.3);
+  EXPECT_LE(100'000 * 10 + 50'000 * bits, 150'000 * 10.45 + 1);
+  // Smaller ones get more, but what is larger than all others.
+  table.keys_read = 5'000;
+  EXPECT_GT(tree.BitsFor(table, Curve()).bits_per_key, bits + 1);
+  table.keys_read = 150'000;
+  EXPECT_EQ(tree.BitsFor(table, Curve()).bits_per_key, 9.9);
+  // A compaction without events.
+  table.keys_read = 0;
+  table.inputs = nullptr;
+  EXPECT_EQ(tree.BitsFor(table, Curve()).bits_per_key, 10);
 }
 
 TEST(TreeBitsTest, AnyLimitThatChangesCounts) {

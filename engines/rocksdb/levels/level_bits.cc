@@ -93,13 +93,14 @@ NewTable TableOf(const rocksdb::FilterBuildingContext& context,
       it != trees.jobs.end()) {
     table.keys_read = it->second.keys_read;
     table.keys_from_above = it->second.keys_from_above;
+    table.inputs = &it->second.inputs;
   }
   return table;
 }
 
 void WriteRun(const TreeRun& run, double rate, JsonWriter* json) {
   json->BeginObject().Key("level").Literal(std::to_string(run.level));
-  json->Key("files").Number(run.files).Key("keys").Number(run.keys, 17);
+  json->Key("files").Number(run.files.size()).Key("keys").Number(run.keys, 17);
   json->Key("bits_per_key")
       .Number(run.keys > 0 ? run.filter_bits / run.keys : 0, 5);
   json->Key("rate").Number(rate, 4).EndObject();
@@ -109,22 +110,34 @@ void WriteRun(const TreeRun& run, double rate, JsonWriter* json) {
 // that is not empty, and tables that have no older data below them.
 void WriteNextTables(const FamilyTree& family, const std::vector<TreeRun>& runs,
                      JsonWriter* json) {
-  const auto add = [&](const std::string& as, int level, bool bottommost) {
+  std::vector<uint64_t> all;
+  for (const TreeRun& run : runs) {
+    all.insert(all.end(), run.files.begin(), run.files.end());
+  }
+  const auto add = [&](const std::string& as, int level, bool bottommost,
+                       const std::vector<uint64_t>& replaced) {
     NewTable table;
     table.level = level;
     table.bottommost = bottommost;
+    if (family.whole_runs) {
+      table.whole_run = true;
+      table.inputs = &replaced;
+      for (const uint64_t file : replaced) {
+        table.keys_read += static_cast<double>(family.bits.KeysOf(file));
+      }
+    }
     const LevelBits bits = BitsOfTable(family.bits, table, family.layout);
     json->BeginObject().Key("as").String(as);
     json->Key("bits_per_key").Number(bits.millibits_per_key / 1000.0, 6);
     json->Key("layout").String(bits.layout->name).EndObject();
   };
   const int deepest = runs.empty() ? 0 : runs.back().level;
-  add("flush", 0, false);
+  add("flush", 0, false, {});
   for (const TreeRun& run : runs) {
     if (run.level == 0 || run.level == deepest) continue;
-    add("level " + std::to_string(run.level), run.level, false);
+    add("level " + std::to_string(run.level), run.level, false, run.files);
   }
-  add("last run", deepest, true);
+  add("last run", deepest, true, all);
 }
 
 void WriteFamily(const std::string& name, const FamilyTree& family,
@@ -220,8 +233,9 @@ LevelChoice ChooseByLevel(const PolicyOptions& options,
   family.layout = options.layout;
   if (family.target < kMinBitsPerKey) return choice;
   family.bits.SetTarget(family.target);
-  choice.bits = BitsOfTable(
-      family.bits, TableOf(context, *note.trees, note.job), family.layout);
+  const NewTable table = TableOf(context, *note.trees, note.job);
+  family.whole_runs = table.whole_run;
+  choice.bits = BitsOfTable(family.bits, table, family.layout);
   family.given[origin] = choice.bits.millibits_per_key / 1000.0;
   choice.log_line = LogChange(it->first, &family);
   return choice;

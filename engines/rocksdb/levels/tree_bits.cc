@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <unordered_set>
 
 namespace deltabloom::internal {
 namespace {
@@ -36,6 +37,15 @@ constexpr double kMaxExcess = 0.04;
 // kNoExcess; from kRoom below that on, tables get gradually less.
 constexpr double kNoExcess = 0.05;
 constexpr double kRoom = 0.02;
+
+// Where runs are written whole: the bits of the largest run and the limit of
+// the average, as parts of the target.
+constexpr double kLargestRun = 0.99;
+constexpr double kMaxOfRuns = 1.045;
+
+// Each smaller run that may follow is taken to have half the keys of the one
+// before; of those that follow, one run and the two after it are planned.
+constexpr int kPlannedRuns = 3;
 
 // Less weight in the profile is ignored.
 constexpr double kEnough = 0.02;
@@ -299,20 +309,25 @@ void TreeBits::UpdateProfile() {
   }
 }
 
-std::vector<TreeRun> TreeBits::Runs() const {
+std::vector<TreeRun> TreeBits::RunsWithout(
+    const std::vector<uint64_t>* files) const {
+  std::unordered_set<uint64_t> without;
+  if (files != nullptr) without.insert(files->begin(), files->end());
   std::vector<TreeRun> runs;
   std::map<int, TreeRun> levels;
   // Newest first: files of level 0 by number.
   std::map<uint64_t, const File*> newest;
   for (const auto& [number, file] : files_) {
-    if (file.level >= 0) newest[~number] = &file;
+    if (file.level >= 0 && without.count(number) == 0) {
+      newest[~number] = &file;
+    }
   }
   for (const auto& [number, file] : newest) {
     const auto keys = static_cast<double>(file->facts.keys);
     TreeRun added;
     TreeRun& run = file->level == 0 ? added : levels[file->level];
     run.level = file->level;
-    ++run.files;
+    run.files.push_back(~number);
     run.keys += keys;
     run.filter_bits +=
         file->facts.filter_bits < 0 ? target_ * keys : file->facts.filter_bits;
@@ -333,7 +348,7 @@ double TreeBits::RunSizeOf(const NewTable& table,
   }
   const double all = std::max(keys_, run);
   const bool flush = table.level == 0 && table.keys_read == 0;
-  if (!flush && !table.bottommost && (table.level == 0 || table.whole_run)) {
+  if (!flush && !table.bottommost && table.level == 0) {
     return run / all;
   }
   // The size that runs of its origin had lately, wherever they are now. A level
@@ -399,8 +414,61 @@ double TreeBits::MinPrice(const Shares& now, const RateCurve& curve) const {
   return keys > 0 ? PriceOfBits(curve, others, left / keys) : 0;
 }
 
+// No run is in debt to runs that may never be written: the largest one gets
+// about the target and the others no less than it, so that no tree falls below
+// it, nor reads more than with uniform bits. What exceeds the target is limited
+// by kMaxOfRuns. A run leaves their part of it to the smaller runs after it.
+TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
+                                   const RateCurve& curve) const {
+  TableBits given;
+  given.bits_per_key = target_;
+  const bool flush = table.level == 0 && table.keys_read == 0;
+  const double run = flush ? flush_keys_ : table.keys_read;
+  if (!(run > 0)) return given;
+  double largest = 0;
+  double room = 0;  // bits up to kMaxOfRuns, without this run
+  double planned_room = 0;
+  const double excess = target_ * (kMaxOfRuns - 1);
+  for (const TreeRun& other : RunsWithout(table.inputs)) {
+    if (!(other.keys > 0)) continue;
+    const double left = target_ * kMaxOfRuns * other.keys - other.filter_bits;
+    largest = std::max(largest, other.keys);
+    room += left;
+    if (other.keys > run) planned_room += left;
+    given.rates += curve.At(other.filter_bits / other.keys).rate;
+  }
+  if (largest > run) {
+    std::vector<SortedRun> planned;
+    double planned_keys = 0;
+    for (int i = 0; i < kPlannedRuns; ++i) {
+      planned.push_back({std::ldexp(run, -i), 1});
+      planned_keys += planned.back().keys;
+    }
+    // Not more than is useful beside the largest run with the target.
+    const double price =
+        std::max(PriceOfBits(curve, planned,
+                             target_ + excess + planned_room / planned_keys),
+                 PriceOfBits(curve, {{largest, 1}}, target_));
+    given.slope = price * run;
+    const double most = std::max(excess + room / run, 0.0);
+    given.bits_per_key =
+        std::clamp(curve.BitsAtSlope(given.slope), target_,
+                   target_ + most * (1 - MovedPart(table.level)));
+  } else {
+    given.bits_per_key = target_ * kLargestRun;
+  }
+  const double rate = curve.At(given.bits_per_key).rate;
+  given.rates += rate;
+  // Of a curve that falls exponentially, where the bits were clamped.
+  given.slope = std::max(given.slope, std::log(2) * rate);
+  return given;
+}
+
 TableBits TreeBits::BitsFor(const NewTable& table,
                             const RateCurve& curve) const {
+  if (table.whole_run && target_ >= RateCurve::kMinBits) {
+    return BitsOfWholeRun(table, curve);
+  }
   TableBits given;
   given.bits_per_key = target_;
   if (profile_.empty() || !(target_ >= RateCurve::kMinBits)) return given;

@@ -11,6 +11,10 @@
 // false-positive rates (util/rates/allocation.h). As every key has an origin,
 // the average is the target, whatever was moved.
 //
+// Universal compaction rewrites whole runs, of sizes that cannot be predicted.
+// There a run gets its bits by the runs that exist, without debts: see
+// BitsOfWholeRun().
+//
 // Uses neither RocksDB nor time: the caller passes in what happened.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREE_BITS_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREE_BITS_H_
@@ -54,6 +58,8 @@ struct NewTable {
   // Its compaction writes a whole run, as universal ones do; else it merges
   // into a level.
   bool whole_run = false;
+  // The files that its compaction reads; null for none.
+  const std::vector<uint64_t>* inputs = nullptr;
 };
 
 struct TableBits {
@@ -67,7 +73,7 @@ struct TableBits {
 // A level that is not empty, or a file of level 0.
 struct TreeRun {
   int level = 0;
-  uint64_t files = 0;
+  std::vector<uint64_t> files;
   double keys = 0;
   double filter_bits = 0;  // with the target for unknown filters
 };
@@ -115,7 +121,7 @@ class TreeBits {
   double AverageBits() const { return CurrentShares().bits; }
 
   // From the top of the tree. Unknown filters count with the target.
-  std::vector<TreeRun> Runs() const;
+  std::vector<TreeRun> Runs() const { return RunsWithout(nullptr); }
 
   double keys() const { return keys_; }
   size_t files() const { return files_.size(); }
@@ -159,6 +165,8 @@ class TreeBits {
   double KeptPart(int level) const;
   Profile MixedProfile(const Shares& now) const;
   double RunSizeOf(const NewTable& table, const Profile& profile) const;
+  std::vector<TreeRun> RunsWithout(const std::vector<uint64_t>* files) const;
+  TableBits BitsOfWholeRun(const NewTable& table, const RateCurve& curve) const;
   double MinPrice(const Shares& now, const RateCurve& curve) const;
   int DeepestLevel() const;
 

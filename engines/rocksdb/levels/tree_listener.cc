@@ -190,6 +190,7 @@ void TreeListener::OnCompactionBegin(DB* db,
       const auto keys =
           static_cast<double>(family->bits.KeysOf(file.file_number));
       job.keys_read += keys;
+      job.inputs.push_back(file.file_number);
       if (file.level != info.output_level) job.keys_from_above += keys;
     }
   });

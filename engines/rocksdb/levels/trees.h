@@ -54,6 +54,7 @@ struct FamilyTree {
   TreeBits bits;
   double target = 0;  // bits per key; 0: no policy of levels has set any
   Layout layout = Layout::kClassic;
+  bool whole_runs = false;  // as of the last table
   // By level, with kBottommost: bits per key of the last tables, and what the
   // LOG has.
   std::map<int, double> given;
@@ -67,6 +68,7 @@ struct CompactionJob {
   int output_level = 0;
   double keys_read = 0;
   double keys_from_above = 0;
+  std::vector<uint64_t> inputs;
 };
 
 struct WrittenAs {
