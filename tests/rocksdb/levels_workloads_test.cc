@@ -207,7 +207,7 @@ class LevelsSweepTest : public ::testing::Test {
     SCOPED_TRACE(::testing::Message() << style.name << " seed " << seed);
     test::Random random(seed);
     const uint64_t keys =
-        Seeds() > 0 ? 200'000 + random.Below(500'001) : 40'000;
+        Seeds() > 0 ? 200'000 + random.Below(500'001) : 100'000;
     Options options = SmallTrees();
     options.write_buffer_size = size_t{32 << 10} << random.Below(3);
     options.target_file_size_base = uint64_t{32 << 10} << random.Below(3);
@@ -241,7 +241,10 @@ class LevelsSweepTest : public ::testing::Test {
 
 TEST_F(LevelsSweepTest, IdleTreesHaveTheBitsAndAreNoWorseThanUniform) {
   for (uint64_t seed = 1; seed <= std::max<uint64_t>(Seeds(), 2); ++seed) {
-    for (const Style& style : kSweptStyles) Run(style, seed);
+    for (const Style& style : kSweptStyles) {
+      if (Seeds() == 0 && &style >= &kSweptStyles[2]) continue;
+      Run(style, seed);
+    }
   }
 }
 
