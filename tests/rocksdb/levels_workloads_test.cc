@@ -224,6 +224,8 @@ class LevelsSweepTest : public ::testing::Test {
         EXPECT_LE(db.Measured().bits, 11) << db.Measured().text;
       }
       if (i % idle_each != idle_each - 1) continue;
+      // Trees of fewer keys have few, uneven tables.
+      if (i < 20'000) continue;
       db.Settle();
       const MeasuredTree tree = db.Measured();
       const double expected = tree.rates / tree.uniform;

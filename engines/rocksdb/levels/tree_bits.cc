@@ -415,8 +415,9 @@ double TreeBits::MinPrice(const Shares& now, const RateCurve& curve) const {
 }
 
 // No run is in debt to runs that may never be written: the largest one gets
-// about the target and the others no less than it, so that no tree falls below
-// it, nor reads more than with uniform bits. What exceeds the target is limited
+// about the target and the others no less than it, so that no tree falls more
+// than 1 % below it, nor reads more than with the same memory spread uniformly.
+// What exceeds the target is limited
 // by kMaxOfRuns. A run leaves their part of it to the smaller runs after it.
 TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
                                    const RateCurve& curve) const {
