@@ -277,8 +277,8 @@ class SilentChangesTest : public ::testing::Test {
 
   void CompactFiles(int from, int to) {
     std::vector<std::string> files;
-    for (const auto& file :
-         Metadata().levels[static_cast<size_t>(from)].files) {
+    const ColumnFamilyMetaData metadata = Metadata();
+    for (const auto& file : metadata.levels[static_cast<size_t>(from)].files) {
       files.push_back(file.name);
     }
     ASSERT_OK(db_->CompactFiles({}, files, to));
