@@ -61,6 +61,8 @@ inline void CountFree(void* block) {
 
 }  // namespace
 
+// Exported, so that shared libraries call these: clang hides them otherwise.
+#pragma GCC visibility push(default)
 extern "C" {
 
 void* malloc(size_t bytes) { return Counted(__libc_malloc(bytes)); }
@@ -95,6 +97,7 @@ int posix_memalign(void** block, size_t alignment, size_t bytes) {
 }
 
 }  // extern "C"
+#pragma GCC visibility pop
 
 #endif  // DELTABLOOM_BENCH_KEEP_MALLOC
 

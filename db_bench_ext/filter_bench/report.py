@@ -217,7 +217,7 @@ TARGETS = [
 
 
 def target_table(rows):
-    """The targets that these rows can tell of; a ratio in bold keeps its limit."""
+    """The targets whose figures are in these rows. A ratio at or below its limit is bold."""
     places = {(row["competitor"], row["keys"]): row for row in rows if row["threads"] == 1}
     lines = []
     for layout, figure, baseline, counts, limits in TARGETS:
