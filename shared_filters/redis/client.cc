@@ -1,6 +1,7 @@
 #include "shared_filters/redis/client.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <thread>
 
@@ -43,16 +44,32 @@ std::string FieldOf(const std::string& info, const std::string& name) {
   return info.substr(at, info.find_first_of("\r\n", at) - at);
 }
 
-// It may be worth looking for another server of the slot.
-bool IsLost(const RedisStatus& status) {
-  return status.error == RedisError::kUnavailable ||
-         status.error == RedisError::kTimeout;
-}
+// What scripts return instead of a result: -1, -2, ...
+struct ScriptAnswer {
+  RedisError error;
+  const char* text;
+};
+constexpr ScriptAnswer kScriptAnswers[] = {
+    {RedisError::kMismatch, "the filter was deleted or replaced"},
+    {RedisError::kMissing, kBitsLost},
+    {RedisError::kBusy,
+     "a rebuild is running, or died less than its lease ago"},
+    {RedisError::kBusy,
+     "the rebuild was lost: its lease ran out, or another took over; the live "
+     "bitmap is unchanged"},
+    {RedisError::kMismatch,
+     "the uploaded bitmap is not what was sent; the live bitmap is unchanged"},
+    {RedisError::kUnverified,
+     "the filter is durable, and the server has replicas or was one: create it "
+     "without, confirm or rebuild it"},
+    {RedisError::kUnverified,
+     "Redis restarted or failed over during the rebuild: rebuild again; the "
+     "live bitmap is unchanged"},
+};
 
 }  // namespace
 
 bool Circuit::Allow(Clock::time_point now) {
-  const std::lock_guard lock(mutex_);
   if (!open_) return true;
   if (now < retry_at_) return false;
   // If this call never reports back, another may try later.
@@ -61,13 +78,11 @@ bool Circuit::Allow(Clock::time_point now) {
 }
 
 void Circuit::Succeeded() {
-  const std::lock_guard lock(mutex_);
   failures_ = 0;
   open_ = false;
 }
 
 bool Circuit::Failed(Clock::time_point now) {
-  const std::lock_guard lock(mutex_);
   if (limit_ == 0 || ++failures_ < limit_) return false;
   retry_at_ = now + open_for_;
   const bool opened = !open_;
@@ -97,13 +112,16 @@ void ServerIdentity::ReadReplication(const RedisReply& reply) {
 
 struct Client::Call {
   std::vector<Request> requests;
-  Retry retry;
+  CallOptions how;
   Deadline deadline;
-  bool identify;
+  uint32_t slot;
   Replies* replies;
-  bool wait = false;  // the slot is moving, or its server has failed
+  std::vector<size_t> pending;  // requests that lack a final reply, in order
+  std::vector<Endpoint> asked;  // where ASK sends a request; else port 0
+  Endpoint failed;              // the server of the slot that was lost
+  bool wait = false;            // the slot is moving, or its server has failed
 
-  const std::string& key() const { return requests[0].key(); }
+  const std::string& key() const { return requests[0].key; }
 };
 
 Client::Client(const RedisOptions& options)
@@ -111,12 +129,7 @@ Client::Client(const RedisOptions& options)
       first_{options.host, options.port, options.unix_socket} {}
 
 Client::Server* Client::Find(const Endpoint& endpoint) {
-  std::unique_ptr<Server>& server = servers_[endpoint.Text()];
-  if (server == nullptr) {
-    server = std::make_unique<Server>(options_.circuit_failures,
-                                      options_.circuit_open_for);
-  }
-  return server.get();
+  return &servers_.try_emplace(endpoint.Text(), options_).first->second;
 }
 
 // `fresh`: a new connection, since idle ones are dead.
@@ -193,19 +206,6 @@ RedisStatus Client::Open(const Endpoint& endpoint, Deadline deadline,
   return {};
 }
 
-void Client::GiveBack(const Endpoint& endpoint, std::unique_ptr<Link> link,
-                      bool is_loading) {
-  const std::lock_guard lock(mutex_);
-  Server* const server = Find(endpoint);
-  if (!is_loading) {
-    server->circuit.Succeeded();
-  } else if (server->circuit.Failed(Clock::now())) {
-    ++circuits_opened_;
-  }
-  link->reused = true;
-  if (server->idle.size() < kMaxIdle) server->idle.push_back(std::move(link));
-}
-
 void Client::Failed(const Endpoint& endpoint) {
   const std::lock_guard lock(mutex_);
   Server* const server = Find(endpoint);
@@ -213,113 +213,132 @@ void Client::Failed(const Endpoint& endpoint) {
   if (server->circuit.Failed(Clock::now())) ++circuits_opened_;
 }
 
-// With `identify`, link->identity is what the server was when it had answered.
-RedisStatus Client::RunOn(Link* link,
-                          const std::vector<const RedisCommand*>& commands,
-                          bool identify, Deadline deadline,
-                          std::vector<RedisReply>* replies) {
+// With `identify`, `identity` is what the server was when it had answered.
+RedisStatus Client::Link::Run(const std::vector<const RedisCommand*>& commands,
+                              bool identify, Deadline deadline,
+                              std::vector<RedisReply>* replies) {
   Clock::time_point now = Clock::now();
-  const bool ask = identify && (!link->identity.is_master ||
-                                now - link->identified_at > kAskAgain);
+  const bool ask =
+      identify && (!identity.is_master || now - identified_at > kAskAgain);
   std::vector<const RedisCommand*> all = commands;
   if (ask) all.push_back(&kInfoReplication);
-  RedisStatus status = link->connection->Run(all, deadline, replies);
+  RedisStatus status = connection->Run(all, deadline, replies);
   if (!status.ok() || !identify) return status;
   if (!ask) {
-    if (Clock::now() - link->identified_at <= kTrust) return status;
+    if (Clock::now() - identified_at <= kTrust) return status;
     now = Clock::now();
     std::vector<RedisReply> info;
-    status = link->connection->Run({&kInfoReplication}, deadline, &info);
+    status = connection->Run({&kInfoReplication}, deadline, &info);
     if (!status.ok()) return status;
     replies->push_back(std::move(info[0]));
   }
-  link->identity.ReadReplication(replies->back());
-  link->identified_at = now;
+  identity.ReadReplication(replies->back());
+  identified_at = now;
   replies->pop_back();
   return status;
 }
 
-// A connection that was idle may have died: one more try with a new one.
-RedisStatus Client::RunGroup(Call* call, const Group& group,
-                             std::vector<RedisReply>* replies) {
-  std::vector<const RedisCommand*> commands;
-  for (const size_t i : group.requests) {
-    if (group.ask) commands.push_back(&kAsking);
-    commands.push_back(&call->requests[i].words());
-  }
+// Sends the commands to one server. A connection that was idle may have died:
+// then once more by a new one. `identity`: null if it is not wanted.
+RedisStatus Client::Exchange(const Endpoint& endpoint,
+                             const std::vector<const RedisCommand*>& commands,
+                             Retry retry, Deadline deadline,
+                             std::vector<RedisReply>* replies,
+                             ServerIdentity* identity) {
   for (bool fresh = false;; fresh = true) {
     std::unique_ptr<Link> link;
-    RedisStatus status = Take(group.endpoint, fresh, call->deadline, &link);
+    RedisStatus status = Take(endpoint, fresh, deadline, &link);
+    if (!status.ok()) return status;
+    status = link->Run(commands, identity != nullptr, deadline, replies);
     if (status.ok()) {
-      status =
-          RunOn(link.get(), commands, call->identify, call->deadline, replies);
-      if (status.ok()) {
-        const bool is_loading = IsError(replies->back(), "LOADING") ||
-                                IsError(replies->back(), "BUSY ");
-        if (call->identify) call->replies->servers.push_back(link->identity);
-        GiveBack(group.endpoint, std::move(link), is_loading);
-        break;
+      if (identity != nullptr) *identity = link->identity;
+      const std::lock_guard lock(mutex_);
+      Server* const server = Find(endpoint);
+      const RedisReply& last = replies->back();
+      if (!IsError(last, "LOADING") && !IsError(last, "BUSY ")) {
+        server->circuit.Succeeded();
+      } else if (server->circuit.Failed(Clock::now())) {
+        ++circuits_opened_;
       }
-      if (link->reused && !fresh && call->retry == Retry::kSafe &&
-          status.error == RedisError::kUnavailable) {
-        continue;
+      link->reused = true;
+      if (server->idle.size() < kMaxIdle) {
+        server->idle.push_back(std::move(link));
       }
-      Failed(group.endpoint);
+      return status;
     }
-    return MakeStatus(status.error, group.endpoint, call->key(),
-                      status.message);
-  }
-  if (group.ask) {  // without the replies to ASKING
-    for (size_t i = 0; i < group.requests.size(); ++i) {
-      (*replies)[i] = std::move((*replies)[2 * i + 1]);
+    if (fresh || !link->reused || retry == Retry::kNo ||
+        status.error != RedisError::kUnavailable) {
+      Failed(endpoint);
+      return status;
     }
   }
+}
+
+// Sends the pending requests that belong to this server, and removes those from
+// `pending` that have a final reply.
+RedisStatus Client::RunRound(Call* call, const Endpoint& endpoint, bool ask) {
+  std::vector<size_t> mine;
+  std::vector<const RedisCommand*> commands;
+  for (const size_t i : call->pending) {
+    if (!(call->asked[i] == (ask ? endpoint : Endpoint()))) continue;
+    mine.push_back(i);
+    if (ask) commands.push_back(&kAsking);
+    commands.push_back(&call->requests[i].words);
+  }
+  for (const size_t i : mine) call->asked[i] = {};
+  std::vector<RedisReply> answers;
+  ServerIdentity identity;
+  const RedisStatus status =
+      Exchange(endpoint, commands, call->how.retry, call->deadline, &answers,
+               call->how.identify ? &identity : nullptr);
+  if (!status.ok()) {
+    return MakeStatus(status.error, endpoint, call->key(), status.message);
+  }
+  if (call->how.identify) call->replies->servers.push_back(identity);
+  std::vector<size_t> pending;
+  size_t at = 0;  // in `mine`
+  for (const size_t i : call->pending) {
+    if (at < mine.size() && mine[at] == i) {
+      call->replies->replies[i] = std::move(answers[ask ? 2 * at + 1 : at]);
+      ++at;
+      if (IsFinal(call, endpoint, i)) continue;
+    }
+    pending.push_back(i);
+  }
+  call->pending = std::move(pending);
   return {};
 }
 
-// Keeps the replies that are final; the other requests go to `again`.
-void Client::Sort(Call* call, const Group& group,
-                  std::vector<RedisReply> replies, std::vector<Group>* again) {
-  const auto repeat = [&](size_t request, const Endpoint& endpoint, bool ask) {
-    auto other = std::find_if(
-        again->begin(), again->end(),
-        [&](const Group& g) { return g.endpoint == endpoint && g.ask == ask; });
-    if (other == again->end()) {
-      other = again->insert(other, Group{endpoint, ask, {}});
-    }
-    other->requests.push_back(request);
-  };
-  for (size_t i = 0; i < group.requests.size(); ++i) {
-    const size_t request = group.requests[i];
-    const RedisReply& reply = call->replies->replies[request] =
-        std::move(replies[i]);
-    if (IsError(reply, "NOSCRIPT") &&
-        call->requests[request].UseWholeScript()) {
-      ++scripts_loaded_;
-      repeat(request, group.endpoint, group.ask);
-      continue;
-    }
-    if (!options_.cluster || reply.kind != RedisReply::Kind::kError) continue;
-    Redirection redirection;
-    if (ParseRedirection(reply.text, group.endpoint, &redirection)) {
-      if (!redirection.ask) {
-        const std::lock_guard lock(mutex_);
-        owners_[redirection.slot] = redirection.endpoint;
-      }
-      ++redirections_;
-      repeat(request, redirection.endpoint, redirection.ask);
-    } else if (IsError(reply, "TRYAGAIN") || IsError(reply, "CLUSTERDOWN") ||
-               reply.text.find("non local key") != std::string::npos) {
-      // The last: a script reached for the bitmap of a rebuild, which has moved
-      // to the slot's next server already.
-      call->wait = true;
-      if (IsError(reply, "CLUSTERDOWN")) {
-        const std::lock_guard lock(mutex_);
-        owners_.erase(SlotOf(call->key()));
-      }
-      repeat(request, group.endpoint, group.ask);
-    }
+// Whether the reply to request i is the answer. If not, the request is prepared
+// to be sent again.
+bool Client::IsFinal(Call* call, const Endpoint& from, size_t i) {
+  const RedisReply& reply = (*call->replies)[i];
+  if (IsError(reply, "NOSCRIPT") && call->requests[i].UseWholeScript()) {
+    ++scripts_loaded_;
+    return false;
   }
+  if (!options_.cluster || reply.kind != RedisReply::Kind::kError) return true;
+  Redirection to;
+  if (ParseRedirection(reply.text, from, &to)) {
+    ++redirections_;
+    if (to.ask) {
+      call->asked[i] = to.endpoint;
+    } else {
+      const std::lock_guard lock(mutex_);
+      owners_[call->slot] = to.endpoint;
+    }
+    return false;
+  }
+  if (IsError(reply, "CLUSTERDOWN")) {
+    ForgetOwner(call->slot);
+  } else if (!IsError(reply, "TRYAGAIN") &&
+             reply.text.find("non local key") == std::string::npos) {
+    return true;
+  }
+  // "non local key": a script reached for the bitmap of a rebuild, which has
+  // moved to the slot's next server already.
+  call->wait = true;
+  return false;
 }
 
 bool Client::KnownOwner(uint32_t slot, Endpoint* endpoint) const {
@@ -330,10 +349,13 @@ bool Client::KnownOwner(uint32_t slot, Endpoint* endpoint) const {
   return true;
 }
 
-// Asks the cluster who has the slot of the call, `failed` last.
-bool Client::FindOwner(Call* call, const Endpoint& failed,
-                       RedisStatus* status) {
-  const uint32_t slot = SlotOf(call->key());
+void Client::ForgetOwner(uint32_t slot) {
+  const std::lock_guard lock(mutex_);
+  owners_.erase(slot);
+}
+
+// Asks the cluster who has the slot of the call, the server that failed last.
+RedisStatus Client::FindOwner(const Call& call, Endpoint* owner) {
   std::vector<Endpoint> nodes;
   {
     const std::lock_guard lock(mutex_);
@@ -341,144 +363,131 @@ bool Client::FindOwner(Call* call, const Endpoint& failed,
   }
   nodes.push_back(first_);
   for (const std::string& text : options_.more_nodes) {
-    Endpoint endpoint;
-    if (ParseEndpoint(text, &endpoint)) nodes.push_back(endpoint);
+    ParseEndpoint(text, &nodes.emplace_back());
   }
   std::stable_partition(nodes.begin(), nodes.end(), [&](const Endpoint& node) {
-    return !(node == failed);
+    return !(node == call.failed);
   });
-  *status = {};
+  RedisStatus first_error;
   for (const Endpoint& node : nodes) {
     // A node that does not answer must leave time to ask others.
     const Deadline deadline =
-        std::min(call->deadline,
-                 Clock::now() + std::max(TimeLeft(call->deadline) / 4, kPause));
-    std::unique_ptr<Link> link;
+        std::min(call.deadline,
+                 Clock::now() + std::max(TimeLeft(call.deadline) / 4, kPause));
     std::vector<RedisReply> replies;
-    RedisStatus one = Take(node, false, deadline, &link);
-    if (one.ok()) {
-      one = link->connection->Run({&kClusterSlots}, deadline, &replies);
-      if (one.ok()) {
-        GiveBack(node, std::move(link), false);
-      } else {
-        Failed(node);
-      }
-    }
-    Endpoint owner;
+    RedisStatus status = Exchange(node, {&kClusterSlots}, Retry::kSafe,
+                                  deadline, &replies, nullptr);
     std::vector<Endpoint> servers;
-    if (one.ok() && ParseSlots(replies[0], node, slot, &owner, &servers)) {
+    if (!status.ok()) {
+      // below
+    } else if (ParseSlots(replies[0], node, call.slot, owner, &servers)) {
       const std::lock_guard lock(mutex_);
       nodes_ = std::move(servers);
-      if (owner.port != 0) {
-        owners_[slot] = owner;
-        return true;
+      if (owner->port != 0) {
+        owners_[call.slot] = *owner;
+        return {};
       }
-      one = {RedisError::kClusterDown,
-             "no server of the cluster has slot " + std::to_string(slot)};
-    } else if (one.ok()) {
-      const bool is_error = replies[0].kind == RedisReply::Kind::kError;
-      one = {
-          is_error ? ClassifyError(replies[0].text) : RedisError::kClusterDown,
-          is_error ? "CLUSTER SLOTS: " + replies[0].text
-                   : "the cluster has no slots"};
+      status = {RedisError::kClusterDown, "no server of the cluster has slot " +
+                                              std::to_string(call.slot)};
+    } else if (replies[0].kind == RedisReply::Kind::kError) {
+      status = {ClassifyError(replies[0].text),
+                "CLUSTER SLOTS: " + replies[0].text};
+    } else {
+      status = {RedisError::kClusterDown, "the cluster has no slots"};
     }
-    if (status->ok()) {
-      *status = MakeStatus(one.error, node, call->key(), one.message);
+    if (first_error.ok()) {
+      first_error = MakeStatus(status.error, node, call.key(), status.message);
     }
   }
-  return false;
+  return first_error;
 }
 
-RedisStatus Client::Run(std::vector<Request> requests, Retry retry,
-                        milliseconds timeout, Replies* replies, bool identify) {
+RedisStatus Client::Run(std::vector<Request> requests, CallOptions how,
+                        Replies* replies) {
+  const size_t n = requests.size();
   *replies = {};
-  replies->replies.resize(requests.size());
-  Call call{std::move(requests), retry, Clock::now() + timeout, identify,
-            replies};
-  const uint32_t slot = SlotOf(call.key());
-  Group all{first_, false, std::vector<size_t>(call.requests.size())};
-  std::iota(all.requests.begin(), all.requests.end(), size_t{0});
-  std::vector<Group> pending = {std::move(all)};
+  replies->replies.resize(n);
+  const milliseconds timeout =
+      std::max(options_.command_timeout, milliseconds(how.slow ? 10000 : 0));
+  Call call{std::move(requests),
+            how,
+            Clock::now() + timeout,
+            0,
+            replies,
+            std::vector<size_t>(n),
+            std::vector<Endpoint>(n),
+            {}};
+  call.slot = SlotOf(call.key());
+  std::iota(call.pending.begin(), call.pending.end(), size_t{0});
   RedisStatus lost;
-  Endpoint failed;
-  for (int round = 0; !pending.empty(); ++round) {
+  for (int round = 0; !call.pending.empty(); ++round) {
+    const size_t next = call.pending[0];
     if (round > 0 && IsOver(call.deadline)) {
       if (!lost.ok()) return lost;
-      return MakeStatus(
-          RedisError::kClusterDown, pending[0].endpoint, call.key(),
-          "still not served after " + std::to_string(round) +
-              " attempts: " + (*replies)[pending[0].requests[0]].text);
+      return StatusAt(RedisError::kClusterDown, call.key(),
+                      "still not served after " + std::to_string(round) +
+                          " attempts: " + (*replies)[next].text);
     }
     if (call.wait || round > kHastyRounds) std::this_thread::sleep_for(kPause);
-    replies->out_of_order = round > 0;
-    if (options_.cluster && (round == 0 || call.wait)) {
-      for (Group& group : pending) {
-        if (group.ask) continue;
-        RedisStatus status;
-        if (!KnownOwner(slot, &group.endpoint) &&
-            !FindOwner(&call, failed, &status)) {
-          return lost.ok() ? status : lost;
-        }
-        KnownOwner(slot, &group.endpoint);
-      }
-    }
     call.wait = false;
-    std::vector<Group> again;
-    for (Group& group : pending) {
-      std::vector<RedisReply> answers;
-      const RedisStatus status = RunGroup(&call, group, &answers);
-      if (status.ok()) {
-        Sort(&call, group, std::move(answers), &again);
-        continue;
-      }
-      if (!options_.cluster || !IsLost(status))
-        return lost.ok() ? status : lost;
-      // A replica may have taken over, now or before the next call.
-      failed = group.endpoint;
-      {
-        const std::lock_guard lock(mutex_);
-        owners_.erase(slot);
-      }
-      if (retry == Retry::kNo) return status;
-      lost = status;
-      call.wait = true;
-      group.ask = false;
-      again.push_back(std::move(group));
+    replies->out_of_order = round > 0;
+    RedisStatus status;
+    const bool ask = call.asked[next].port != 0;
+    Endpoint endpoint = ask ? call.asked[next] : first_;
+    if (options_.cluster && !ask && !KnownOwner(call.slot, &endpoint)) {
+      status = FindOwner(call, &endpoint);
+      if (!status.ok()) return lost.ok() ? status : lost;
     }
-    pending = std::move(again);
+    status = RunRound(&call, endpoint, ask);
+    if (status.ok()) continue;
+    const bool is_lost = status.error == RedisError::kUnavailable ||
+                         status.error == RedisError::kTimeout;
+    if (!options_.cluster || !is_lost) return lost.ok() ? status : lost;
+    // A replica may have taken over, now or before the next call.
+    ForgetOwner(call.slot);
+    if (how.retry == Retry::kNo) return status;
+    lost = status;
+    call.failed = endpoint;
+    call.wait = true;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    RedisStatus status = ErrorOf(call.requests[i], (*replies)[i]);
+    if (!status.ok()) return status;
   }
   return {};
 }
 
-RedisStatus Client::RunAll(const std::vector<Request>& requests,
-                           milliseconds timeout, Replies* replies,
-                           bool identify) {
-  RedisStatus status = Run(requests, Retry::kSafe, timeout, replies, identify);
-  for (size_t i = 0; status.ok() && i < requests.size(); ++i) {
-    status = ErrorOf(requests[i].key(), (*replies)[i]);
-  }
+RedisStatus Client::Run(Request request, CallOptions how, RedisReply* reply) {
+  Replies replies;
+  const RedisStatus status = Run({std::move(request)}, how, &replies);
+  if (status.ok()) *reply = std::move(replies.replies[0]);
   return status;
 }
 
-RedisStatus Client::RunOne(const Request& request, Retry retry,
-                           milliseconds timeout, RedisReply* reply) {
-  Replies replies;
-  const RedisStatus status = Run({request}, retry, timeout, &replies);
-  if (!status.ok()) return status;
-  *reply = std::move(replies.replies[0]);
-  return ErrorOf(request.key(), *reply);
-}
-
-RedisStatus Client::ErrorOf(const std::string& key,
+RedisStatus Client::ErrorOf(const Request& request,
                             const RedisReply& reply) const {
-  if (reply.kind != RedisReply::Kind::kError) return {};
-  return StatusAt(ClassifyError(reply.text), key, reply.text);
+  if (reply.kind == RedisReply::Kind::kError) {
+    return StatusAt(ClassifyError(reply.text), request.key, reply.text);
+  }
+  if (request.script == nullptr || reply.integer >= 0) return {};
+  const auto number = static_cast<size_t>(-1 - reply.integer);
+  if (number >= std::size(kScriptAnswers)) return OddReply(request.key);
+  return StatusAt(kScriptAnswers[number].error, request.key,
+                  kScriptAnswers[number].text);
 }
 
-Endpoint Client::EndpointOf(const std::string& key) const {
+RedisStatus Client::StatusAt(RedisError error, const std::string& key,
+                             std::string_view what) const {
   Endpoint endpoint = first_;
   if (options_.cluster) KnownOwner(SlotOf(key), &endpoint);
-  return endpoint;
+  return MakeStatus(error, endpoint, key, what);
+}
+
+void Client::Count(RedisFilterStatistics* statistics) const {
+  statistics->redirections = redirections_;
+  statistics->scripts_loaded = scripts_loaded_;
+  statistics->reconnects = reconnects_;
+  statistics->circuits_opened = circuits_opened_;
 }
 
 }  // namespace deltabloom::internal

@@ -13,13 +13,12 @@
 #include <vector>
 
 #include "shared_filters/redis/connection.h"
-#include "shared_filters/redis/errors.h"
 
 namespace deltabloom::internal {
 
 // A circuit breaker for one server: after several failures in a row calls fail
 // without a try; after a while one call at a time tries again, and the first
-// success closes the circuit. Thread-safe.
+// success closes the circuit.
 class Circuit {
  public:
   using Clock = std::chrono::steady_clock;
@@ -37,7 +36,6 @@ class Circuit {
  private:
   const uint32_t limit_;
   const std::chrono::milliseconds open_for_;
-  std::mutex mutex_;
   uint32_t failures_ = 0;
   bool open_ = false;
   Clock::time_point retry_at_;
@@ -56,14 +54,23 @@ struct ServerIdentity {
   void ReadReplication(const RedisReply& reply);
 };
 
+inline constexpr char kBitsLost[] =
+    "the bits are lost (expired, evicted or flushed): rebuild the filter, or "
+    "delete and create it";
+
 // May a command whose answer was lost be sent again?
 enum class Retry : bool { kNo, kSafe };
+
+struct CallOptions {
+  Retry retry = Retry::kSafe;
+  bool slow = false;      // it may keep the server busy for seconds
+  bool identify = false;  // fill Replies::servers
+};
 
 // The replies to one call of Client::Run.
 struct Replies {
   std::vector<RedisReply> replies;
-  // Of each server that gave one of them, as it was when it had answered; only
-  // if asked for.
+  // Of each server that gave one of them, as it was when it had answered.
   std::vector<ServerIdentity> servers;
   // Some request was sent again, perhaps after later ones.
   bool out_of_order = false;
@@ -77,66 +84,48 @@ class Client {
   explicit Client(const RedisOptions& options);
 
   // replies[i] answers requests[i]. All keys are in one slot; requests run in
-  // their order. OK: every request was answered; a reply may be an error of
-  // the server (see ErrorOf). Handles lost connections, unknown scripts and
-  // redirections. `timeout` limits the call from end to end.
-  RedisStatus Run(std::vector<Request> requests, Retry retry,
-                  std::chrono::milliseconds timeout, Replies* replies,
-                  bool identify = false);
-  RedisStatus Run(std::vector<Request> requests, Retry retry, Replies* replies,
-                  bool identify = false) {
-    return Run(std::move(requests), retry, options_.command_timeout, replies,
-               identify);
+  // their order. Handles lost connections, unknown scripts and redirections. An
+  // error reply, or a script's answer below 0, is an error here. The call takes
+  // at most command_timeout from end to end, a slow one 10 s or
+  // command_timeout, whichever is longer.
+  RedisStatus Run(std::vector<Request> requests, CallOptions how,
+                  Replies* replies);
+  RedisStatus Run(Request request, CallOptions how, RedisReply* reply);
+  RedisStatus Run(Request request, RedisReply* reply) {
+    return Run(std::move(request), {}, reply);
   }
 
-  // The same; an error of the server is an error here.
-  RedisStatus RunAll(const std::vector<Request>& requests,
-                     std::chrono::milliseconds timeout, Replies* replies,
-                     bool identify = false);
-  RedisStatus RunOne(const Request& request, Retry retry,
-                     std::chrono::milliseconds timeout, RedisReply* reply);
-  RedisStatus RunOne(const Request& request, Retry retry, RedisReply* reply) {
-    return RunOne(request, retry, options_.command_timeout, reply);
-  }
-
-  // The status of an error reply about `key`; OK for any other reply.
-  RedisStatus ErrorOf(const std::string& key, const RedisReply& reply) const;
-
-  // Where a request for `key` goes, as far as is known.
-  Endpoint EndpointOf(const std::string& key) const;
-
-  // A status that names the server of the key.
+  // A status that names the key and, as far as it is known, its server.
   RedisStatus StatusAt(RedisError error, const std::string& key,
-                       std::string_view what) const {
-    return MakeStatus(error, EndpointOf(key), key, what);
+                       std::string_view what) const;
+
+  RedisStatus OddReply(const std::string& key) const {
+    return StatusAt(RedisError::kServer, key, "a reply of an unexpected form");
   }
 
   const RedisOptions& options() const { return options_; }
-  uint64_t redirections() const { return redirections_; }
-  uint64_t scripts_loaded() const { return scripts_loaded_; }
-  uint64_t reconnects() const { return reconnects_; }
-  uint64_t circuits_opened() const { return circuits_opened_; }
+
+  // Fills in what the client counts.
+  void Count(RedisFilterStatistics* statistics) const;
 
  private:
   // An open connection, and the server at its other end.
   struct Link {
+    RedisStatus Run(const std::vector<const RedisCommand*>& commands,
+                    bool identify, Deadline deadline,
+                    std::vector<RedisReply>* replies);
+
     std::unique_ptr<RedisConnection> connection;
     ServerIdentity identity;
     Deadline identified_at;
     bool reused = false;
   };
   struct Server {
-    Server(uint32_t failures, std::chrono::milliseconds open_for)
-        : circuit(failures, open_for) {}
+    explicit Server(const RedisOptions& options)
+        : circuit(options.circuit_failures, options.circuit_open_for) {}
     Circuit circuit;
     std::vector<std::unique_ptr<Link>> idle;
     bool was_connected = false;
-  };
-  // Requests that one server is to answer.
-  struct Group {
-    Endpoint endpoint;
-    bool ask = false;
-    std::vector<size_t> requests;
   };
   struct Call;
 
@@ -144,28 +133,27 @@ class Client {
   RedisStatus Take(const Endpoint& endpoint, bool fresh, Deadline deadline,
                    std::unique_ptr<Link>* link);
   RedisStatus Open(const Endpoint& endpoint, Deadline deadline, Link* link);
-  void GiveBack(const Endpoint& endpoint, std::unique_ptr<Link> link,
-                bool is_loading);
   void Failed(const Endpoint& endpoint);
+  RedisStatus Exchange(const Endpoint& endpoint,
+                       const std::vector<const RedisCommand*>& commands,
+                       Retry retry, Deadline deadline,
+                       std::vector<RedisReply>* replies,
+                       ServerIdentity* identity);
 
-  RedisStatus RunGroup(Call* call, const Group& group,
-                       std::vector<RedisReply>* replies);
-  RedisStatus RunOn(Link* link,
-                    const std::vector<const RedisCommand*>& commands,
-                    bool identify, Deadline deadline,
-                    std::vector<RedisReply>* replies);
-  void Sort(Call* call, const Group& group, std::vector<RedisReply> replies,
-            std::vector<Group>* again);
-  bool FindOwner(Call* call, const Endpoint& failed, RedisStatus* status);
+  RedisStatus RunRound(Call* call, const Endpoint& endpoint, bool ask);
+  bool IsFinal(Call* call, const Endpoint& from, size_t i);
   bool KnownOwner(uint32_t slot, Endpoint* endpoint) const;
+  void ForgetOwner(uint32_t slot);
+  RedisStatus FindOwner(const Call& call, Endpoint* owner);
+  RedisStatus ErrorOf(const Request& request, const RedisReply& reply) const;
 
   const RedisOptions options_;
   const Endpoint first_;
 
   mutable std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<Server>> servers_;  // guarded, as are
-  std::map<uint32_t, Endpoint> owners_;  // of the slots in use
-  std::vector<Endpoint> nodes_;          // of the cluster
+  std::map<std::string, Server> servers_;  // guarded, as are
+  std::map<uint32_t, Endpoint> owners_;    // of the slots in use
+  std::vector<Endpoint> nodes_;            // of the cluster
 
   std::atomic<uint64_t> redirections_{0};
   std::atomic<uint64_t> scripts_loaded_{0};

@@ -1,25 +1,66 @@
 #include "shared_filters/redis/connection.h"
 
 #include <hiredis.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <charconv>
+#include <iterator>
 
 namespace deltabloom {
+
+const char* RedisErrorName(RedisError error) {
+  static constexpr const char* kNames[] = {
+      "none",       "invalid argument", "unsupported",    "unavailable",
+      "timeout",    "circuit open",     "authentication", "no permission",
+      "read only",  "out of memory",    "cluster down",   "wrong type",
+      "wrong size", "missing",          "exists",         "mismatch",
+      "busy",       "server error",     "cancelled",      "unverified"};
+  const auto i = static_cast<size_t>(error);
+  return i < std::size(kNames) ? kNames[i] : "unknown";
+}
+
 namespace internal {
 namespace {
 
 using std::chrono::milliseconds;
 
+struct Code {
+  const char* word;
+  RedisError error;
+};
+constexpr Code kCodes[] = {
+    {"WRONGTYPE", RedisError::kWrongType},
+    {"OOM", RedisError::kOutOfMemory},
+    {"READONLY", RedisError::kReadOnly},
+    {"NOAUTH", RedisError::kAuthentication},
+    {"WRONGPASS", RedisError::kAuthentication},
+    {"NOPERM", RedisError::kNoPermission},
+    {"LOADING", RedisError::kUnavailable},
+    {"BUSY", RedisError::kUnavailable},
+    {"MASTERDOWN", RedisError::kUnavailable},
+    {"MISCONF", RedisError::kServer},
+    {"CLUSTERDOWN", RedisError::kClusterDown},
+    {"TRYAGAIN", RedisError::kClusterDown},
+    {"MOVED", RedisError::kClusterDown},
+    {"ASK", RedisError::kClusterDown},
+};
+
+// Is `word` a word of its own in `text`?
+bool HasWord(std::string_view text, std::string_view word) {
+  for (size_t at = text.find(word); at != text.npos;
+       at = text.find(word, at + 1)) {
+    const bool begins = at == 0 || text[at - 1] == ' ' || text[at - 1] == '-';
+    const size_t end = at + word.size();
+    if (begins && (end == text.size() || text[end] == ' ')) return true;
+  }
+  return false;
+}
+
 timeval ToTimeval(milliseconds time) {
-  timeval value{};
-  value.tv_sec = static_cast<time_t>(time.count() / 1000);
-  value.tv_usec = static_cast<suseconds_t>(time.count() % 1000 * 1000);
-  return value;
+  return {static_cast<time_t>(time.count() / 1000),
+          static_cast<suseconds_t>(time.count() % 1000 * 1000)};
 }
 
 bool IsTimeout(const redisContext& context) {
@@ -41,11 +82,9 @@ class SigpipeBlocked {
     pthread_sigmask(SIG_BLOCK, &sigpipe_, &before_);
   }
   ~SigpipeBlocked() {
-    const int error_number = errno;
     const timespec at_once{};
     if (!was_pending_) sigtimedwait(&sigpipe_, nullptr, &at_once);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    errno = error_number;
   }
   SigpipeBlocked(const SigpipeBlocked&) = delete;
   SigpipeBlocked& operator=(const SigpipeBlocked&) = delete;
@@ -56,152 +95,180 @@ class SigpipeBlocked {
 };
 
 void Convert(const redisReply& from, RedisReply* to) {
+  using Kind = RedisReply::Kind;
   switch (from.type) {
     case REDIS_REPLY_INTEGER:
-      to->kind = RedisReply::Kind::kInteger;
+      to->kind = Kind::kInteger;
       to->integer = from.integer;
       return;
     case REDIS_REPLY_STRING:
     case REDIS_REPLY_STATUS:
-      to->kind = RedisReply::Kind::kText;
-      to->text.assign(from.str, from.len);
-      return;
     case REDIS_REPLY_ERROR:
-      to->kind = RedisReply::Kind::kError;
+      to->kind = from.type == REDIS_REPLY_ERROR ? Kind::kError : Kind::kText;
       to->text.assign(from.str, from.len);
       return;
     case REDIS_REPLY_ARRAY:
-      to->kind = RedisReply::Kind::kArray;
+      to->kind = Kind::kArray;
       to->elements.resize(from.elements);
       for (size_t i = 0; i < from.elements; ++i) {
         Convert(*from.element[i], &to->elements[i]);
       }
       return;
     default:
-      to->kind = RedisReply::Kind::kNil;
+      to->kind = Kind::kNil;
   }
 }
 
 class HiredisConnection : public RedisConnection {
  public:
-  // `is_socket`: the bytes of the protocol go through the context's descriptor
-  // as they are, which is not known of a context of the user's.
-  HiredisConnection(redisContext* context, bool is_socket)
-      : context_(context), is_socket_(is_socket) {}
+  explicit HiredisConnection(redisContext* context) : context_(context) {}
 
   RedisStatus Run(const std::vector<const RedisCommand*>& commands,
                   Deadline deadline,
                   std::vector<RedisReply>* replies) override {
-    std::string bytes;
-    for (const RedisCommand* command : commands)
-      AppendCommand(*command, &bytes);
-    RedisStatus status =
-        is_socket_ ? Send(bytes, deadline) : SendByHiredis(bytes, deadline);
-    replies->assign(commands.size(), {});
-    for (size_t i = 0; status.ok() && i < commands.size(); ++i) {
-      status = Receive(deadline, &(*replies)[i]);
+    const SigpipeBlocked blocked;
+    redisContext* const context = context_.get();
+    for (const RedisCommand* command : commands) {
+      std::vector<const char*> words;
+      std::vector<size_t> sizes;
+      for (const std::string& word : *command) {
+        words.push_back(word.data());
+        sizes.push_back(word.size());
+      }
+      redisAppendCommandArgv(context, static_cast<int>(words.size()),
+                             words.data(), sizes.data());
     }
-    return status;
+    for (int sent = 0; sent == 0;) {
+      if (!SetTimeout(deadline) ||
+          redisBufferWrite(context, &sent) != REDIS_OK) {
+        return Broken(deadline);
+      }
+    }
+    replies->assign(commands.size(), {});
+    for (RedisReply& reply : *replies) {
+      void* raw = nullptr;
+      while (redisGetReplyFromReader(context, &raw) == REDIS_OK &&
+             raw == nullptr) {
+        if (!SetTimeout(deadline) || redisBufferRead(context) != REDIS_OK) {
+          return Broken(deadline);
+        }
+      }
+      if (raw == nullptr) return Broken(deadline);
+      Convert(*static_cast<redisReply*>(raw), &reply);
+      freeReplyObject(raw);
+    }
+    return {};
   }
 
  private:
+  // Of the next read or write of the socket. False after the deadline.
+  bool SetTimeout(Deadline deadline) {
+    if (IsOver(deadline)) return false;
+    redisSetTimeout(context_.get(), ToTimeval(TimeLeft(deadline)));
+    errno = 0;
+    return true;
+  }
+
   RedisStatus Broken(Deadline deadline) const {
-    if (IsOver(deadline) || IsTimeout(*context_)) return Late();
+    if (IsOver(deadline) || IsTimeout(*context_)) {
+      return {RedisError::kTimeout, "no answer in time"};
+    }
     return {RedisError::kUnavailable,
             std::string("connection lost: ") + context_->errstr};
-  }
-  static RedisStatus Late() {
-    return {RedisError::kTimeout, "no answer in time"};
-  }
-
-  // Waits until the socket is ready. False after the deadline.
-  bool Wait(short events, Deadline deadline) const {
-    pollfd descriptor{context_->fd, events, 0};
-    while (!IsOver(deadline)) {
-      const auto left = static_cast<int>(TimeLeft(deadline).count());
-      const int ready = poll(&descriptor, 1, left);
-      if (ready >= 0 || errno != EINTR) return ready != 0;
-    }
-    return false;
-  }
-
-  RedisStatus Send(const std::string& bytes, Deadline deadline) const {
-    size_t sent = 0;
-    while (sent < bytes.size()) {
-      const ssize_t n = send(context_->fd, bytes.data() + sent,
-                             bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (n >= 0) {
-        sent += static_cast<size_t>(n);
-      } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        if (!Wait(POLLOUT, deadline)) return Late();
-      } else if (errno != EINTR) {
-        return {RedisError::kUnavailable,
-                std::string("connection lost: ") + strerror(errno)};
-      }
-    }
-    return {};
-  }
-
-  RedisStatus SendByHiredis(const std::string& bytes, Deadline deadline) {
-    const SigpipeBlocked blocked;
-    redisSetTimeout(context_.get(), ToTimeval(TimeLeft(deadline)));
-    redisAppendFormattedCommand(context_.get(), bytes.data(), bytes.size());
-    for (int done = 0; done == 0;) {
-      errno = 0;
-      if (redisBufferWrite(context_.get(), &done) != REDIS_OK ||
-          (done == 0 && IsOver(deadline))) {
-        return Broken(deadline);
-      }
-    }
-    return {};
-  }
-
-  RedisStatus Receive(Deadline deadline, RedisReply* reply) {
-    while (true) {
-      void* raw = nullptr;
-      if (redisGetReplyFromReader(context_.get(), &raw) != REDIS_OK) {
-        return Broken(deadline);
-      }
-      if (raw != nullptr) {
-        Convert(*static_cast<redisReply*>(raw), reply);
-        freeReplyObject(raw);
-        return {};
-      }
-      // TLS may hold bytes that poll does not see: there the timeout of the
-      // socket limits the wait.
-      if (is_socket_ ? !Wait(POLLIN, deadline) : IsOver(deadline)) {
-        return Late();
-      }
-      errno = 0;
-      if (redisBufferRead(context_.get()) != REDIS_OK) return Broken(deadline);
-    }
   }
 
   struct FreeContext {
     void operator()(redisContext* context) const { redisFree(context); }
   };
-
   const std::unique_ptr<redisContext, FreeContext> context_;
-  const bool is_socket_;
 };
 
 }  // namespace
+
+std::string Endpoint::Text() const {
+  if (!unix_socket.empty()) return unix_socket;
+  const bool is_v6 = host.find(':') != host.npos;
+  return (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+bool ParseEndpoint(std::string_view text, Endpoint* endpoint) {
+  const size_t colon = text.rfind(':');
+  if (colon == text.npos || colon == 0) return false;
+  std::string_view host = text.substr(0, colon);
+  std::string_view digits = text.substr(colon + 1);
+  // "host:port@bus" of CLUSTER NODES.
+  digits = digits.substr(0, digits.find('@'));
+  uint16_t port = 0;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (error != std::errc() || end != digits.data() + digits.size() ||
+      port == 0) {
+    return false;
+  }
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  endpoint->host = host;
+  endpoint->port = port;
+  endpoint->unix_socket.clear();
+  return true;
+}
+
+RedisError ClassifyError(std::string_view reply) {
+  const std::string_view first = reply.substr(0, reply.find(' '));
+  for (const Code& code : kCodes) {
+    if (first == code.word) return code.error;
+  }
+  // Before Redis 7, what a script's command answers stands inside its error.
+  for (const Code& code : kCodes) {
+    if (code.error != RedisError::kUnavailable && HasWord(reply, code.word)) {
+      return code.error;
+    }
+  }
+  if (reply.find("invalid password") != reply.npos ||
+      reply.find("without any password configured") != reply.npos ||
+      reply.find("unauthenticated ") != reply.npos) {
+    return RedisError::kAuthentication;
+  }
+  return RedisError::kServer;
+}
+
+std::string Printable(std::string_view key) {
+  constexpr size_t kMost = 100;
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char c : key.substr(0, kMost)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f) {
+      text.push_back(c);
+    } else {
+      text += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  if (key.size() > kMost) text += "...";
+  return text;
+}
+
+RedisStatus MakeStatus(RedisError error, const Endpoint& endpoint,
+                       std::string_view key, std::string_view what) {
+  std::string message = "redis " + endpoint.Text();
+  if (!key.empty()) message += ", key '" + Printable(key) + "'";
+  message += ": ";
+  message += what;
+  return {error, message};
+}
+
+RedisStatus MakeStatus(RedisError error, std::string_view name,
+                       std::string_view what) {
+  std::string message = "filter '" + Printable(name) + "': ";
+  message += what;
+  return {error, message};
+}
 
 milliseconds TimeLeft(Deadline deadline) {
   const auto left = std::chrono::ceil<milliseconds>(
       deadline - std::chrono::steady_clock::now());
   return std::max(left, milliseconds(1));
-}
-
-void AppendCommand(const RedisCommand& command, std::string* out) {
-  *out += '*' + std::to_string(command.size()) + "\r\n";
-  for (const std::string& word : command) {
-    *out += '$';
-    *out += std::to_string(word.size());
-    *out += "\r\n";
-    *out += word;
-    *out += "\r\n";
-  }
 }
 
 RedisStatus ConnectHiredis(const Endpoint& endpoint, milliseconds timeout,
@@ -214,7 +281,7 @@ RedisStatus ConnectHiredis(const Endpoint& endpoint, milliseconds timeout,
           : redisConnectUnixWithTimeout(endpoint.unix_socket.c_str(),
                                         ToTimeval(timeout));
   if (context == nullptr) throw std::bad_alloc();
-  *connection = std::make_unique<HiredisConnection>(context, true);
+  *connection = RedisConnectionOf(context);
   if (context->err == 0) return {};
   if (IsTimeout(*context)) {
     return {RedisError::kTimeout,
@@ -227,7 +294,7 @@ RedisStatus ConnectHiredis(const Endpoint& endpoint, milliseconds timeout,
 }  // namespace internal
 
 std::unique_ptr<RedisConnection> RedisConnectionOf(redisContext* context) {
-  return std::make_unique<internal::HiredisConnection>(context, false);
+  return std::make_unique<internal::HiredisConnection>(context);
 }
 
 }  // namespace deltabloom

@@ -1,17 +1,50 @@
-// Commands, replies, and the connection to one server over hiredis.
+// Commands, replies and errors of Redis, and the connection to one server over
+// hiredis.
 #ifndef DELTABLOOM_SHARED_FILTERS_REDIS_CONNECTION_H_
 #define DELTABLOOM_SHARED_FILTERS_REDIS_CONNECTION_H_
 
 #include <chrono>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "deltabloom/redis_filter.h"
-#include "shared_filters/redis/errors.h"
 #include "shared_filters/redis/scripts.h"
 
 namespace deltabloom::internal {
+
+// A server: host and port, or the path of a unix socket.
+struct Endpoint {
+  std::string host;
+  uint16_t port = 0;
+  std::string unix_socket;
+
+  bool operator==(const Endpoint& other) const {
+    return host == other.host && port == other.port &&
+           unix_socket == other.unix_socket;
+  }
+  // "127.0.0.1:6379", "[::1]:6379", "/run/redis.sock".
+  std::string Text() const;
+};
+
+// "host:port", "[host]:port". False for anything else.
+bool ParseEndpoint(std::string_view text, Endpoint* endpoint);
+
+// Which error a server's error reply is: "-WRONGTYPE ...", without the minus.
+RedisError ClassifyError(std::string_view reply);
+
+// "redis 127.0.0.1:6379, key 'users': what".
+RedisStatus MakeStatus(RedisError error, const Endpoint& endpoint,
+                       std::string_view key, std::string_view what);
+
+// The same for errors that no server caused: "filter 'users': what".
+RedisStatus MakeStatus(RedisError error, std::string_view name,
+                       std::string_view what);
+
+// The key in printable ASCII: other bytes as \xNN, cut after 100 bytes.
+std::string Printable(std::string_view key);
 
 using Deadline = std::chrono::steady_clock::time_point;
 
@@ -22,50 +55,52 @@ inline bool IsOver(Deadline deadline) {
   return std::chrono::steady_clock::now() >= deadline;
 }
 
-// A command, built word by word. All keys of a command are in one slot.
-class Request {
- public:
-  // A plain command: Request("GETRANGE").Key(k).Number(0)...
-  explicit Request(std::string_view command) { Word(command); }
+// An argument of a command: a text or an integer.
+struct Argument {
+  Argument(const char* value) : text(value) {}         // NOLINT
+  Argument(std::string_view value) : text(value) {}    // NOLINT
+  Argument(const std::string& value) : text(value) {}  // NOLINT
+  template <typename Integer,
+            typename = std::enable_if_t<std::is_integral_v<Integer>>>
+  Argument(Integer value) : text(std::to_string(value)) {}  // NOLINT
 
-  // A call of a script with this number of keys, which follow by Key.
-  Request(const Script& script, uint64_t keys) : script_(&script) {
-    Word("EVALSHA").Word(script.sha1).Number(keys);
+  std::string text;
+};
+
+// A command, or the call of a script. All its keys are in one slot.
+struct Request {
+  // "GETRANGE key 0 63".
+  Request(std::string_view command, const std::string& first_key,
+          std::initializer_list<Argument> arguments = {})
+      : key(first_key), words{std::string(command), first_key} {
+    Append(arguments);
+  }
+  Request(ScriptNumber number, std::initializer_list<std::string> keys,
+          std::initializer_list<Argument> arguments)
+      : key(*keys.begin()),
+        script(&kScripts[number]),
+        words{"EVALSHA", script->sha1, std::to_string(keys.size())} {
+    words.insert(words.end(), keys);
+    Append(arguments);
   }
 
-  Request& Word(std::string_view word) {
-    words_.emplace_back(word);
-    return *this;
-  }
-  Request& Number(uint64_t number) {
-    words_.push_back(std::to_string(number));
-    return *this;
-  }
-  Request& Key(std::string_view key) {
-    if (key_.empty()) key_ = key;
-    return Word(key);
+  void Append(std::initializer_list<Argument> arguments) {
+    for (const Argument& one : arguments) words.push_back(one.text);
   }
 
   // The server does not know the script: send its text. False if it is sent
   // already, or if this is no call of a script.
   bool UseWholeScript() {
-    if (script_ == nullptr || words_[0] == "EVAL") return false;
-    words_[0] = "EVAL";
-    words_[1] = script_->body;
+    if (script == nullptr || words[0] == "EVAL") return false;
+    words[0] = "EVAL";
+    words[1] = script->body;
     return true;
   }
 
-  const std::string& key() const { return key_; }
-  const RedisCommand& words() const { return words_; }
-
- private:
-  const Script* script_ = nullptr;
-  std::string key_;
-  RedisCommand words_;
+  std::string key;  // the first
+  const Script* script = nullptr;
+  RedisCommand words;
 };
-
-// Appends the command as Redis reads it.
-void AppendCommand(const RedisCommand& command, std::string* out);
 
 // Connects through hiredis.
 RedisStatus ConnectHiredis(const Endpoint& endpoint,

@@ -3,8 +3,10 @@
 #ifndef DELTABLOOM_SHARED_FILTERS_REDIS_DESCRIPTOR_H_
 #define DELTABLOOM_SHARED_FILTERS_REDIS_DESCRIPTOR_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,14 +22,13 @@ struct Descriptor {
   std::string id;  // 16 hexadecimal digits; empty: adopted, has no descriptor
   Scheme scheme;
   uint32_t shards = 1;
-  uint64_t shard_blocks = 0;  // local: blocks per shard, the last may have less
+  uint64_t shard_blocks = 0;  // of each shard but the last, if several
   bool own_writers_only = false;
   bool durable = false;
   std::chrono::milliseconds expire_after{0};
   uint64_t expected_keys = 0;
 
   // Set by scripts only.
-  bool rebuilding = false;
   uint64_t rebuilds = 0;
   std::string moved_to;
 
@@ -44,8 +45,14 @@ struct Descriptor {
   // Takes the reply to HGETALL. Empty, or what is wrong with it.
   std::string Parse(const std::string& filter_name, const RedisReply& reply);
 
+  ShardKeys Keys(uint32_t shard) const { return {name, shard, shards}; }
+
   // Blocks of a shard; 0 if not local.
-  uint64_t BlocksOf(uint32_t shard) const;
+  uint64_t BlocksOf(uint32_t shard) const {
+    const uint64_t blocks = scheme.is_local() ? scheme.bits / kBlockBits : 0;
+    if (shards == 1) return blocks;
+    return std::min(shard_blocks, blocks - shard * shard_blocks);
+  }
 
   // The shard of a bit, and the bit's offset there.
   uint32_t ShardOf(uint64_t offset) const {
@@ -61,12 +68,26 @@ struct Descriptor {
   // the bitmap was lost.
   uint64_t MarkerOf(uint64_t offset) const {
     if (scheme.is_local()) return offset / kBlockBits * kBlockBits;
-    return scheme.bits < kMaxRedisOffset ? scheme.bits : kMaxRedisOffset;
+    return std::min(scheme.bits, kMaxRedisOffset);
   }
 
   // The size of a shard's bitmap as a string, markers included.
-  uint64_t StringBytes(uint32_t shard) const;
+  uint64_t StringBytes(uint32_t shard) const {
+    return scheme.is_local() ? BlocksOf(shard) * kBlockBytes
+                             : MarkerOf(0) / 8 + 1;
+  }
+
+  // In all bits of the filter, markers apart: where the bytes of a shard begin,
+  // and how many it has.
+  uint64_t BytesBefore(uint32_t shard) const {
+    return shard * shard_blocks * kBlockBytes;
+  }
+  uint64_t BytesOf(uint32_t shard) const {
+    return shards == 1 ? (scheme.bits + 7) / 8 : StringBytes(shard);
+  }
 };
+
+using DescriptorRef = std::shared_ptr<const Descriptor>;
 
 // Sets all of *descriptor but the id. Empty, or what is wrong.
 std::string Resolve(const RedisFilterOptions& options, Descriptor* descriptor);

@@ -1,203 +1,126 @@
-// Checks and adds.
+// Making, opening, describing and deleting filters; checks and adds.
 #include "shared_filters/redis/filter.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
+
+#include "shared_filters/atomic_bits.h"
 
 namespace deltabloom {
 
+using internal::CallOptions;
 using internal::Descriptor;
+using internal::DescriptorRef;
+using internal::kBitsLost;
 using internal::MakeStatus;
 using internal::Replies;
 using internal::Request;
 using internal::Retry;
 using internal::ServerIdentity;
-using internal::View;
-using internal::ViewRef;
+using internal::ShardKeys;
+using std::chrono::milliseconds;
 using Kind = RedisReply::Kind;
 
 namespace {
 
+constexpr CallOptions kSlow{Retry::kSafe, true};
+
+RedisStatus Invalid(const std::string& name, const std::string& what) {
+  return MakeStatus(RedisError::kInvalidArgument, name, what);
+}
+
 // The bits of one key, in the shard that has them.
 struct Spots {
-  uint32_t shard;
+  const ShardKeys* names;
   uint64_t marker;
   const uint64_t* offsets;
 };
 
 // The bits of a batch of keys.
-class Batch {
- public:
+struct Batch {
+  struct Shard {
+    ShardKeys names;
+    std::vector<size_t> keys;
+  };
+
   Batch(const Descriptor& descriptor, const std::string_view* keys, size_t n)
-      : spots_(n), offsets_(n * descriptor.scheme.probes) {
+      : spots(n), offsets(n * descriptor.scheme.probes) {
     const uint32_t probes = descriptor.scheme.probes;
     for (size_t i = 0; i < n; ++i) {
-      uint64_t* const offsets = &offsets_[i * probes];
-      descriptor.scheme.Offsets(keys[i], offsets);
-      spots_[i].shard = descriptor.ShardOf(offsets[0]);
+      uint64_t* const at = &offsets[i * probes];
+      descriptor.scheme.Offsets(keys[i], at);
+      const uint32_t number = descriptor.ShardOf(at[0]);
       for (uint32_t p = 0; p < probes; ++p) {
-        offsets[p] = descriptor.OffsetInShard(offsets[p]);
+        at[p] = descriptor.OffsetInShard(at[p]);
       }
-      spots_[i].marker = descriptor.MarkerOf(offsets[0]);
-      spots_[i].offsets = offsets;
+      auto shard = shards.find(number);
+      if (shard == shards.end()) {
+        shard = shards.insert({number, {descriptor.Keys(number), {}}}).first;
+      }
+      shard->second.keys.push_back(i);
+      spots[i] = {&shard->second.names, descriptor.MarkerOf(at[0]), at};
     }
   }
 
-  const std::vector<Spots>& spots() const { return spots_; }
-  const Spots& operator[](size_t i) const { return spots_[i]; }
-
- private:
-  std::vector<Spots> spots_;
-  std::vector<uint64_t> offsets_;
+  std::map<uint32_t, Shard> shards;  // that have some of the keys
+  std::vector<Spots> spots;
+  std::vector<uint64_t> offsets;
 };
 
-Request AskBits(const Descriptor& descriptor, const std::string& bitmap,
-                const Spots& spots) {
+Request AskBits(const Descriptor& descriptor, const Spots& spots) {
   if (descriptor.scheme.is_local()) {
     const uint64_t first = spots.marker / 8;
-    Request request("GETRANGE");
-    request.Key(bitmap).Number(first).Number(first + internal::kBlockBytes - 1);
-    return request;
+    return Request("GETRANGE", spots.names->live,
+                   {first, first + internal::kBlockBytes - 1});
   }
-  Request request("BITFIELD_RO");
-  request.Key(bitmap);
+  Request request("BITFIELD_RO", spots.names->live);
   for (uint32_t i = 0; i < descriptor.scheme.probes; ++i) {
-    request.Word("GET").Word("u1").Number(spots.offsets[i]);
+    request.Append({"GET", "u1", spots.offsets[i]});
   }
-  if (!descriptor.adopted()) {
-    request.Word("GET").Word("u1").Number(spots.marker);
-  }
+  if (!descriptor.adopted()) request.Append({"GET", "u1", spots.marker});
   return request;
 }
 
-enum class Answer { kAbsent, kMayMatch, kLost, kWrongSize, kNonsense };
-
-Answer ReadBlock(const Descriptor& descriptor, const Spots& spots,
-                 const RedisReply& reply) {
-  if (reply.kind != Kind::kText) return Answer::kNonsense;
-  if (reply.text.empty()) return Answer::kLost;
-  if (reply.text.size() != internal::kBlockBytes) return Answer::kWrongSize;
-  const auto is_set = [&](uint64_t offset) {
-    const uint64_t bit = offset - spots.marker;
+// Takes the reply to AskBits.
+RedisError ReadAnswer(const Descriptor& descriptor, const Spots& spots,
+                      const RedisReply& reply, bool* may_match) {
+  const uint32_t probes = descriptor.scheme.probes;
+  const bool is_local = descriptor.scheme.is_local();
+  const bool is_marked = !descriptor.adopted();
+  const std::vector<RedisReply>& bits = reply.elements;
+  if (is_local) {
+    if (reply.kind != Kind::kText) return RedisError::kServer;
+    if (reply.text.empty()) return RedisError::kMissing;
+    if (reply.text.size() != internal::kBlockBytes) {
+      return RedisError::kWrongSize;
+    }
+  } else if (bits.size() != probes + (is_marked ? 1 : 0) ||
+             !std::all_of(bits.begin(), bits.end(), [](const RedisReply& bit) {
+               return bit.kind == Kind::kInteger;
+             })) {
+    return RedisError::kServer;
+  }
+  // Of probe i; after the last probe, of the marker.
+  const auto is_set = [&](uint32_t i) {
+    if (!is_local) return bits[i].integer != 0;
+    const uint64_t bit = i == probes ? 0 : spots.offsets[i] - spots.marker;
     const auto byte = static_cast<unsigned char>(reply.text[bit / 8]);
     return (byte >> (7 - bit % 8) & 1) != 0;
   };
-  if (!is_set(spots.marker)) return Answer::kLost;
-  return std::all_of(spots.offsets, spots.offsets + descriptor.scheme.probes,
-                     is_set)
-             ? Answer::kMayMatch
-             : Answer::kAbsent;
+  if (is_marked && !is_set(probes)) return RedisError::kMissing;
+  uint32_t i = 0;
+  while (i < probes && is_set(i)) ++i;
+  *may_match = i == probes;
+  return RedisError::kNone;
 }
 
-Answer ReadFields(const Descriptor& descriptor, const RedisReply& reply) {
-  const uint32_t probes = descriptor.scheme.probes;
-  const bool marked = !descriptor.adopted();
-  if (reply.kind != Kind::kArray ||
-      reply.elements.size() != probes + (marked ? 1 : 0)) {
-    return Answer::kNonsense;
-  }
-  const auto is_clear = [](const RedisReply& bit) { return bit.integer == 0; };
-  for (const RedisReply& bit : reply.elements) {
-    if (bit.kind != Kind::kInteger) return Answer::kNonsense;
-  }
-  if (marked && is_clear(reply.elements[probes])) return Answer::kLost;
-  return std::any_of(reply.elements.begin(), reply.elements.begin() + probes,
-                     is_clear)
-             ? Answer::kAbsent
-             : Answer::kMayMatch;
+// Asks for what tells whether a server has every acknowledged key of a shard.
+Request AskIdentity(const ShardKeys& names) {
+  return Request("HMGET", names.descriptor,
+                 {"id", "run_id", "replid", "durable"});
 }
 
-RedisStatus StatusOf(Answer answer, const internal::Client& client,
-                     const std::string& key) {
-  switch (answer) {
-    case Answer::kAbsent:
-    case Answer::kMayMatch:
-      return {};
-    case Answer::kLost:
-      return internal::Lost(client, key);
-    case Answer::kWrongSize:
-      return client.StatusAt(RedisError::kWrongSize, key,
-                             "the bitmap is shorter than the filter");
-    case Answer::kNonsense:
-      break;
-  }
-  return internal::OddReply(client, key);
-}
-
-// One command for each shard that the batch touches: is it the filter that was
-// opened, on a server that has all of it? Of an adopted one: is it there?
-std::vector<Request> AskIdentities(const View& seen, const Batch& batch) {
-  std::set<uint32_t> touched;
-  for (const Spots& one : batch.spots()) touched.insert(one.shard);
-  std::vector<Request> requests;
-  for (const uint32_t shard : touched) {
-    if (seen.descriptor.adopted()) {
-      requests.emplace_back("EXISTS");
-      requests.back().Key(seen.shards[shard].live);
-    } else {
-      requests.push_back(internal::AskIdentity(seen.shards[shard]));
-    }
-  }
-  return requests;
-}
-
-// Calls of the script, and which keys each of them adds.
-struct Adds {
-  std::vector<Request> requests;
-  std::vector<std::vector<size_t>> keys;
-};
-
-Request MakeAdd(const View& seen, const internal::ShardKeys& names,
-                const Batch& batch, const std::vector<size_t>& keys) {
-  const Descriptor& descriptor = seen.descriptor;
-  const uint32_t probes = descriptor.scheme.probes;
-  Request request(internal::kAddScript, 2);
-  request.Key(names.live).Key(names.descriptor).Word(descriptor.id);
-  request.Word(names.rebuild).Number(descriptor.adopted() ? 0 : 1);
-  // All bitmaps but those of local have one marker for all keys.
-  const size_t markers = descriptor.scheme.is_local() ? keys.size() : 1;
-  request.Number(probes).Number(markers);
-  for (size_t i = 0; i < markers; ++i) {
-    request.Word("GET").Word("u1").Number(batch[keys[i]].marker);
-  }
-  for (const size_t i : keys) {
-    for (uint32_t p = 0; p < probes; ++p) {
-      request.Word("SET").Word("u1").Number(batch[i].offsets[p]).Word("1");
-    }
-  }
-  return request;
-}
-
-Adds MakeAdds(const View& seen, const std::string_view* keys, size_t n) {
-  constexpr size_t kKeysPerScript = 128;  // a script blocks the server
-  const Batch batch(seen.descriptor, keys, n);
-  std::map<uint32_t, std::vector<size_t>> keys_of;
-  for (size_t i = 0; i < n; ++i) keys_of[batch[i].shard].push_back(i);
-  Adds adds;
-  for (const auto& [shard, mine] : keys_of) {
-    for (size_t from = 0; from < mine.size(); from += kKeysPerScript) {
-      const size_t to = std::min(mine.size(), from + kKeysPerScript);
-      adds.keys.emplace_back(mine.begin() + static_cast<ptrdiff_t>(from),
-                             mine.begin() + static_cast<ptrdiff_t>(to));
-      adds.requests.push_back(
-          MakeAdd(seen, seen.shards[shard], batch, adds.keys.back()));
-    }
-  }
-  return adds;
-}
-
-}  // namespace
-
-namespace internal {
-
-Request AskIdentity(const ShardKeys& shard) {
-  Request request("HMGET");
-  request.Key(shard.descriptor).Word("id").Word("run_id").Word("replid");
-  request.Word("durable");
-  return request;
-}
-
+// Why the reply to AskIdentity and the servers that answered do not prove it.
+// Empty if they do.
 std::string WhyUnverified(const RedisReply& reply,
                           const std::vector<ServerIdentity>& servers) {
   if (reply.elements.size() != 4) return "its descriptor cannot be read";
@@ -217,16 +140,443 @@ std::string WhyUnverified(const RedisReply& reply,
   return "";
 }
 
-}  // namespace internal
+// Sets the bits of keys[0 .. n) of the batch, all of one shard.
+Request MakeAdd(const Descriptor& descriptor, const ShardKeys& names,
+                const Batch& batch, const size_t* keys, size_t n) {
+  const uint32_t probes = descriptor.scheme.probes;
+  // All bitmaps but those of local have one marker for all keys.
+  const size_t markers = descriptor.scheme.is_local() ? n : 1;
+  Request request(
+      internal::kAddScript, {names.live, names.descriptor},
+      {descriptor.id, names.rebuild, !descriptor.adopted(), probes, markers});
+  for (size_t i = 0; i < markers; ++i) {
+    request.Append({"GET", "u1", batch.spots[keys[i]].marker});
+  }
+  for (size_t i = 0; i < n; ++i) {
+    for (uint32_t p = 0; p < probes; ++p) {
+      request.Append({"SET", "u1", batch.spots[keys[i]].offsets[p], 1});
+    }
+  }
+  return request;
+}
+
+}  // namespace
+
+// --- Making and opening ------------------------------------------------------
+
+RedisFilter::RedisFilter(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
+RedisFilter::~RedisFilter() = default;
+
+RedisStatus RedisFilter::Rep::Make(const RedisOptions& redis,
+                                   const std::string& name, std::string problem,
+                                   DescriptorRef descriptor,
+                                   std::unique_ptr<RedisFilter>* filter) {
+  if (problem.empty()) problem = redis.Validate();
+  if (!problem.empty()) return Invalid(name, problem);
+  filter->reset(new RedisFilter(
+      std::make_unique<Rep>(redis, name, std::move(descriptor))));
+  return {};
+}
+
+RedisStatus RedisFilter::Create(const RedisOptions& redis,
+                                const RedisFilterOptions& options,
+                                std::unique_ptr<RedisFilter>* filter) {
+  const auto descriptor = std::make_shared<Descriptor>();
+  std::unique_ptr<RedisFilter> made;
+  RedisStatus status = Rep::Make(redis, options.name,
+                                 internal::Resolve(options, descriptor.get()),
+                                 descriptor, &made);
+  descriptor->id = internal::RandomId();
+  if (status.ok()) {
+    status = made->rep_->CreateKeys(*descriptor, options.filled_by_rebuild);
+  }
+  if (status.ok()) *filter = std::move(made);
+  return status;
+}
+
+RedisStatus RedisFilter::Rep::CreateKeys(const Descriptor& descriptor,
+                                         bool filled_by_rebuild) {
+  const std::string root = internal::RootDescriptor(descriptor.name);
+  const auto create = [&](Request request) {
+    for (const auto& [field, value] : descriptor.Fields()) {
+      request.Append({field, value});
+    }
+    RedisReply reply;
+    const RedisStatus status =
+        client->Run(std::move(request), {Retry::kNo, true}, &reply);
+    if (!status.ok() || reply.integer == 0) return status;
+    return client->StatusAt(
+        RedisError::kExists, descriptor.name,
+        reply.integer == 1
+            ? "there is a filter of this name already"
+            : "there is a key of this name already that is no filter of "
+              "Deltabloom: adopt it, or delete it first");
+  };
+  const auto lifetime = descriptor.expire_after.count();
+  RedisStatus status;
+  if (descriptor.shards > 1) {
+    status = create(Request(internal::kCreateScript, {root},
+                            {0, 0, lifetime, 0, descriptor.durable}));
+    if (!status.ok()) return status;
+  }
+  for (uint32_t shard = 0; status.ok() && shard < descriptor.shards; ++shard) {
+    const ShardKeys names = descriptor.Keys(shard);
+    status =
+        create(Request(internal::kCreateScript, {names.descriptor, names.live},
+                       {descriptor.BlocksOf(shard), descriptor.MarkerOf(0),
+                        lifetime, filled_by_rebuild, descriptor.durable}));
+  }
+  if (!status.ok() && descriptor.shards > 1) Retire(descriptor, "");
+  return status;
+}
+
+RedisStatus RedisFilter::OpenLazily(const RedisOptions& redis,
+                                    const std::string& name,
+                                    std::unique_ptr<RedisFilter>* filter) {
+  return Rep::Make(redis, name, internal::CheckName(name), nullptr, filter);
+}
+
+RedisStatus RedisFilter::Open(const RedisOptions& redis,
+                              const std::string& name,
+                              std::unique_ptr<RedisFilter>* filter) {
+  std::unique_ptr<RedisFilter> opened;
+  DescriptorRef descriptor;
+  RedisStatus status = OpenLazily(redis, name, &opened);
+  if (status.ok()) status = opened->rep_->Get(&descriptor);
+  if (status.ok()) status = opened->rep_->CheckStrings(*descriptor);
+  if (status.ok()) *filter = std::move(opened);
+  return status;
+}
+
+RedisStatus RedisFilter::Adopt(const RedisOptions& redis,
+                               const RedisFilterOptions& options,
+                               std::unique_ptr<RedisFilter>* filter) {
+  const auto descriptor = std::make_shared<Descriptor>();
+  std::string problem = internal::Resolve(options, descriptor.get());
+  if (problem.empty() && descriptor->scheme.is_local()) {
+    problem = "no other program fills bitmaps of scheme local: open it";
+  }
+  if (problem.empty() && options.expire_after.count() > 0) {
+    problem = "an adopted bitmap has no expiry";
+  }
+  std::unique_ptr<RedisFilter> made;
+  RedisStatus status =
+      Rep::Make(redis, options.name, problem, descriptor, &made);
+  if (!status.ok()) return status;
+  RedisReply reply;
+  status = made->rep_->client->Run(
+      Request("HGET", descriptor->Keys(0).descriptor, {"id"}), &reply);
+  if (status.ok() && reply.kind == Kind::kText) {
+    status =
+        made->rep_->client->StatusAt(RedisError::kMismatch, descriptor->name,
+                                     "Deltabloom created this filter: open it");
+  }
+  if (status.ok()) status = made->rep_->CheckStrings(*descriptor);
+  if (status.ok()) *filter = std::move(made);
+  return status;
+}
+
+// Are the bitmaps strings of the right size, as far as they exist?
+RedisStatus RedisFilter::Rep::CheckStrings(const Descriptor& descriptor) {
+  std::vector<Request> requests;
+  for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
+    requests.emplace_back("STRLEN", descriptor.Keys(shard).live);
+  }
+  Replies replies;
+  const RedisStatus status = client->Run(requests, {}, &replies);
+  if (!status.ok()) return status;
+  for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
+    const uint64_t expected = descriptor.StringBytes(shard);
+    const auto size = static_cast<uint64_t>(replies[shard].integer);
+    if (size <= expected &&
+        (descriptor.adopted() || size == 0 || size == expected)) {
+      continue;
+    }
+    return client->StatusAt(
+        RedisError::kWrongSize, requests[shard].key,
+        "the bitmap has " + std::to_string(size) + " bytes, and a filter of " +
+            std::to_string(descriptor.scheme.bits) + " bits " +
+            (descriptor.adopted() ? "at most " : "") +
+            std::to_string(expected));
+  }
+  return {};
+}
+
+// Reads the descriptor of `name`, or of the filter that it was moved to.
+RedisStatus RedisFilter::Rep::ReadDescriptor(const std::string& name,
+                                             Descriptor* descriptor) {
+  constexpr int kMaxMoves = 8;
+  std::string here = name;
+  for (int moves = 0; moves <= kMaxMoves; ++moves) {
+    const std::string key = internal::RootDescriptor(here);
+    RedisReply reply;
+    const RedisStatus status = client->Run(Request("HGETALL", key), &reply);
+    if (!status.ok()) return status;
+    if (reply.elements.empty()) {
+      return client->StatusAt(
+          RedisError::kMissing, here,
+          "no filter of this name (it was never created, has expired, or was "
+          "deleted; a bitmap of another program must be adopted)");
+    }
+    const std::string error = descriptor->Parse(here, reply);
+    if (!error.empty()) {
+      return client->StatusAt(RedisError::kMismatch, key,
+                              "not a readable descriptor: " + error);
+    }
+    if (descriptor->moved_to.empty()) return {};
+    here = descriptor->moved_to;
+  }
+  return MakeStatus(RedisError::kMismatch, name,
+                    "it was moved more than 8 times in a row");
+}
+
+RedisStatus RedisFilter::Rep::Get(DescriptorRef* descriptor) {
+  for (bool is_read = false;; is_read = true) {
+    {
+      const std::lock_guard lock(mutex);
+      *descriptor = current;
+    }
+    if (*descriptor != nullptr || is_read) return {};
+    const RedisStatus status = Reload(nullptr);
+    if (!status.ok()) return status;
+  }
+}
+
+RedisStatus RedisFilter::Rep::Reload(const DescriptorRef& seen) {
+  const auto fresh = std::make_shared<Descriptor>();
+  const RedisStatus status = ReadDescriptor(opened_name, fresh.get());
+  if (!status.ok()) return status;
+  if (seen != nullptr && fresh->id == seen->id) {
+    // The root is what it was: a shard of it is not there.
+    return client->StatusAt(RedisError::kMissing, seen->name, kBitsLost);
+  }
+  const std::lock_guard lock(mutex);
+  current = fresh;
+  return {};
+}
+
+// --- Deleting, confirming, moving
+// ---------------------------------------------
+
+// Retires every shard, then the root. `moved_to`: empty to delete.
+RedisStatus RedisFilter::Rep::Retire(const Descriptor& descriptor,
+                                     const std::string& moved_to) {
+  const std::string root = internal::RootDescriptor(descriptor.name);
+  RedisStatus first_error;
+  const auto retire = [&](std::initializer_list<std::string> keys) {
+    const bool moves = *keys.begin() == root && !moved_to.empty();
+    RedisReply reply;
+    const RedisStatus status =
+        client->Run(Request(internal::kRetireScript, keys,
+                            {descriptor.id, moves, moved_to}),
+                    &reply);
+    // Another filter of this name is not ours to retire.
+    if (first_error.ok() && status.error != RedisError::kMismatch) {
+      first_error = status;
+    }
+  };
+  for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
+    const ShardKeys names = descriptor.Keys(shard);
+    retire({names.descriptor, names.rebuild, names.live});
+  }
+  if (descriptor.shards > 1 && first_error.ok()) retire({root});
+  return first_error;
+}
+
+RedisStatus RedisFilter::Delete() {
+  DescriptorRef descriptor;
+  const RedisStatus status = rep_->Get(&descriptor);
+  if (status.error == RedisError::kMissing) return {};
+  if (!status.ok()) return status;
+  if (!descriptor->adopted()) return rep_->Retire(*descriptor, "");
+  const ShardKeys names = descriptor->Keys(0);
+  RedisReply reply;
+  return rep_->client->Run(
+      Request("UNLINK", names.live, {names.descriptor, names.rebuild}), &reply);
+}
+
+RedisStatus RedisFilter::Confirm() {
+  return rep_->WithDescriptor([&](const DescriptorRef& descriptor) {
+    if (descriptor->adopted()) {
+      return Invalid(descriptor->name,
+                     "an adopted bitmap has no descriptor to confirm");
+    }
+    RedisStatus status;
+    for (uint32_t i = 0; status.ok() && i < descriptor->shards; ++i) {
+      RedisReply reply;
+      status = rep_->client->Run(
+          Request(internal::kConfirmScript, {descriptor->Keys(i).descriptor},
+                  {descriptor->id}),
+          &reply);
+    }
+    return status;
+  });
+}
+
+RedisStatus RedisFilter::MoveTo(const std::string& name) {
+  DescriptorRef descriptor;
+  RedisStatus status = rep_->Get(&descriptor);
+  if (!status.ok()) return status;
+  const std::string& old_name = descriptor->name;
+  std::string problem = internal::CheckName(name);
+  if (problem.empty() && name == old_name) problem = "that is its name already";
+  if (problem.empty() && descriptor->adopted()) {
+    problem = "bitmaps of other programs cannot be moved";
+  }
+  if (!problem.empty()) return Invalid(old_name, problem);
+  Descriptor target;
+  status = rep_->ReadDescriptor(name, &target);
+  if (status.ok() && target.name == old_name) {
+    status = Invalid(old_name, "the other filter was moved to it");
+  }
+  if (status.ok()) status = rep_->Retire(*descriptor, name);
+  return status.ok() ? rep_->Reload(descriptor) : status;
+}
+
+// --- What a filter is and holds
+// ------------------------------------------------
+
+RedisStatus RedisFilter::Info(RedisFilterInfo* info) {
+  *info = {};
+  DescriptorRef known;
+  RedisStatus status = rep_->Get(&known);
+  if (!status.ok()) return status;
+  Descriptor descriptor = *known;
+  if (!descriptor.adopted()) {
+    status = rep_->ReadDescriptor(rep_->opened_name, &descriptor);
+    if (!status.ok()) return status;
+  } else {
+    info->unverified = "an adopted bitmap has no descriptor";
+  }
+  const internal::Scheme& scheme = descriptor.scheme;
+  info->name = descriptor.name;
+  info->scheme = scheme.Name();
+  info->bits = scheme.bits;
+  info->probes = scheme.probes;
+  info->hashes = scheme.hashes;
+  info->doubled_string = scheme.doubled_string;
+  info->adopted = descriptor.adopted();
+  info->own_writers_only = !descriptor.has_other_writers();
+  info->durable = descriptor.durable;
+  info->shards = descriptor.shards;
+  info->expected_keys = descriptor.expected_keys;
+  info->rebuilds = descriptor.rebuilds;
+
+  std::vector<Request> requests;
+  for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
+    const ShardKeys names = descriptor.Keys(shard);
+    requests.emplace_back("STRLEN", names.live);
+    requests.emplace_back("BITCOUNT", names.live);
+    requests.emplace_back("PTTL", names.live);
+    requests.emplace_back("EXISTS", names.rebuild);
+    requests.push_back(AskIdentity(names));
+  }
+  CallOptions how = kSlow;
+  how.identify = !descriptor.adopted();
+  Replies replies;
+  status = rep_->client->Run(requests, how, &replies);
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < requests.size(); i += 5) {
+    info->stored_bytes += static_cast<uint64_t>(replies[i].integer);
+    info->set_bits += static_cast<uint64_t>(replies[i + 1].integer);
+    const milliseconds ttl(replies[i + 2].integer);
+    if (ttl.count() >= 0 &&
+        (info->expires_in.count() < 0 || ttl < info->expires_in)) {
+      info->expires_in = ttl;
+    }
+    if (replies[i + 3].integer != 0) info->rebuilding = true;
+    if (info->unverified.empty()) {
+      info->unverified = WhyUnverified(replies[i + 4], replies.servers);
+    }
+  }
+  info->verified = info->unverified.empty();
+  uint64_t markers = scheme.is_local() ? scheme.bits / internal::kBlockBits : 1;
+  if (descriptor.adopted()) markers = 0;
+  info->set_bits -= std::min(info->set_bits, markers);
+  info->occupancy =
+      static_cast<double>(info->set_bits) / static_cast<double>(scheme.bits);
+  info->keys_estimate = internal::KeysOfOccupancy(scheme, info->occupancy);
+  info->false_positive_rate =
+      internal::RateOfOccupancy(scheme, info->occupancy);
+  if (info->stored_bytes == 0 && !descriptor.adopted()) {
+    return rep_->client->StatusAt(RedisError::kMissing, requests[0].key,
+                                  kBitsLost);
+  }
+  return {};
+}
+
+// Reads the first `size` bytes of a string; what it lacks stays as it is.
+RedisStatus RedisFilter::Rep::Download(const std::string& key, size_t size,
+                                       char* bytes) {
+  constexpr size_t kPiece = size_t{1} << 20;
+  constexpr size_t kAtOnce = 8 * kPiece;
+  for (size_t begin = 0; begin < size; begin += kAtOnce) {
+    std::vector<Request> requests;
+    const size_t end = std::min(size, begin + kAtOnce);
+    for (size_t at = begin; at < end; at += kPiece) {
+      requests.push_back(
+          Request("GETRANGE", key, {at, std::min(end, at + kPiece) - 1}));
+    }
+    Replies replies;
+    const RedisStatus status = client->Run(requests, kSlow, &replies);
+    if (!status.ok()) return status;
+    for (size_t i = 0; i < requests.size(); ++i) {
+      const std::string& text = replies[i].text;
+      const size_t to = begin + i * kPiece;
+      std::copy_n(text.begin(), std::min(text.size(), size - to), bytes + to);
+    }
+  }
+  return {};
+}
+
+RedisStatus RedisFilter::ReadBits(std::string* bits) {
+  DescriptorRef descriptor;
+  RedisStatus status = rep_->Get(&descriptor);
+  if (!status.ok()) return status;
+  const uint64_t size = (descriptor->scheme.bits + 7) / 8;
+  bits->assign(size, '\0');
+  for (uint32_t shard = 0; shard < descriptor->shards; ++shard) {
+    status =
+        rep_->Download(descriptor->Keys(shard).live, descriptor->BytesOf(shard),
+                       bits->data() + descriptor->BytesBefore(shard));
+    if (!status.ok()) return status;
+  }
+  for (char& byte : *bits) byte = internal::ReverseBits(byte);
+  // What lies beyond the last bit belongs to no key.
+  const uint64_t used = descriptor->scheme.bits % 8;
+  if (used != 0) {
+    bits->back() = static_cast<char>(bits->back() & ((1 << used) - 1));
+  }
+  // Lost bits must not pass for a filter without keys.
+  bool may_match = true;
+  const std::string_view any;
+  return rep_->Check(&any, 1, &may_match);
+}
+
+RedisFilterStatistics RedisFilter::Statistics() const {
+  RedisFilterStatistics statistics;
+  statistics.checks = rep_->checks;
+  statistics.absent = rep_->absent;
+  statistics.adds = rep_->adds;
+  statistics.failed_open = rep_->failed_open;
+  statistics.lost_bits = rep_->lost_bits;
+  rep_->client->Count(&statistics);
+  const std::lock_guard lock(rep_->mutex);
+  statistics.last_error = rep_->last_error;
+  return statistics;
+}
+
+// --- Checks and adds
+// -------------------------------------------------------------
 
 RedisStatus RedisFilter::Rep::CheckKeySizes(const std::string_view* keys,
                                             size_t n) const {
   constexpr size_t kMaxKey = size_t{1} << 20;  // bytes
   for (size_t i = 0; i < n; ++i) {
     if (keys[i].size() > kMaxKey) {
-      return internal::Invalid(opened_name,
-                               "a key has " + std::to_string(keys[i].size()) +
-                                   " bytes: at most 1 MiB is allowed");
+      return Invalid(opened_name, "a key has " +
+                                      std::to_string(keys[i].size()) +
+                                      " bytes: at most 1 MiB is allowed");
     }
   }
   return {};
@@ -240,26 +590,29 @@ void RedisFilter::Rep::CountError(const RedisStatus& status) {
 
 // *is_news: the descriptor has become verified perhaps only after the bits were
 // read; what was read is worth nothing then.
-RedisStatus RedisFilter::Rep::CheckOnce(const View& seen,
+RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
                                         const std::string_view* keys, size_t n,
-                                        bool* may_match, bool* other_filter,
-                                        bool* is_news) {
-  const Descriptor& descriptor = seen.descriptor;
+                                        bool* may_match, bool* is_news) {
   const Batch batch(descriptor, keys, n);
   std::vector<Request> requests;
-  for (const Spots& one : batch.spots()) {
-    requests.push_back(AskBits(descriptor, seen.shards[one.shard].live, one));
+  for (const Spots& one : batch.spots) {
+    requests.push_back(AskBits(descriptor, one));
   }
-  // Last: they vouch for all that was read before.
-  const std::vector<Request> identities = AskIdentities(seen, batch);
-  requests.insert(requests.end(), identities.begin(), identities.end());
-  const auto timeout = client->options().command_timeout;
-  const bool identify = !descriptor.adopted();
+  // Last: they vouch for all that was read before. Is it the filter that was
+  // opened, on a server that has all of it? Of an adopted one: is it there?
+  for (const auto& [number, shard] : batch.shards) {
+    requests.push_back(descriptor.adopted()
+                           ? Request("EXISTS", shard.names.live)
+                           : AskIdentity(shard.names));
+  }
+  CallOptions how;
+  how.identify = !descriptor.adopted();
   Replies replies;
-  RedisStatus status = client->RunAll(requests, timeout, &replies, identify);
+  RedisStatus status = client->Run(requests, how, &replies);
   if (status.ok() && replies.out_of_order) {
+    const auto identities = requests.begin() + static_cast<ptrdiff_t>(n);
     Replies later;
-    status = client->RunAll(identities, timeout, &later, identify);
+    status = client->Run({identities, requests.end()}, how, &later);
     std::move(later.replies.begin(), later.replies.end(),
               replies.replies.begin() + static_cast<ptrdiff_t>(n));
     replies.servers.insert(replies.servers.end(), later.servers.begin(),
@@ -269,30 +622,34 @@ RedisStatus RedisFilter::Rep::CheckOnce(const View& seen,
   std::string unverified;
   for (size_t i = n; i < requests.size(); ++i) {
     const RedisReply& reply = replies[i];
+    const std::string& key = requests[i].key;
     if (descriptor.adopted()) {
-      if (reply.integer == 0) return internal::Lost(*client, requests[i].key());
-      continue;
+      if (reply.integer != 0) continue;
+      return client->StatusAt(RedisError::kMissing, key, kBitsLost);
     }
     if (reply.elements.size() != 4 || reply.elements[0].text != descriptor.id) {
-      *other_filter = true;
-      return {};
+      return {RedisError::kMismatch, ""};
     }
-    if (unverified.empty()) {
-      unverified = internal::WhyUnverified(reply, replies.servers);
-      const std::string by =
-          descriptor.id + reply.elements[1].text + reply.elements[2].text;
-      const std::lock_guard lock(mutex);
-      std::string& before = verified_by[requests[i].key()];
-      if (unverified.empty() && before != by) *is_news = true;
-      before = unverified.empty() ? by : "";
-    }
+    if (!unverified.empty()) continue;
+    unverified = WhyUnverified(reply, replies.servers);
+    const std::string by =
+        descriptor.id + reply.elements[1].text + reply.elements[2].text;
+    const std::lock_guard lock(mutex);
+    std::string& before = verified_by[key];
+    if (unverified.empty() && before != by) *is_news = true;
+    before = unverified.empty() ? by : "";
   }
   for (size_t i = 0; i < n; ++i) {
-    const Answer answer = descriptor.scheme.is_local()
-                              ? ReadBlock(descriptor, batch[i], replies[i])
-                              : ReadFields(descriptor, replies[i]);
-    may_match[i] = answer != Answer::kAbsent;
-    if (status.ok()) status = StatusOf(answer, *client, requests[i].key());
+    may_match[i] = true;
+    const RedisError error =
+        ReadAnswer(descriptor, batch.spots[i], replies[i], &may_match[i]);
+    if (error == RedisError::kNone || !status.ok()) continue;
+    const std::string& key = requests[i].key;
+    status = error == RedisError::kServer ? client->OddReply(key)
+             : error == RedisError::kMissing
+                 ? client->StatusAt(error, key, kBitsLost)
+                 : client->StatusAt(error, key,
+                                    "the bitmap is shorter than the filter");
   }
   if (status.ok() && !unverified.empty()) {
     status =
@@ -307,11 +664,10 @@ RedisStatus RedisFilter::Rep::Check(const std::string_view* keys, size_t n,
   checks += n;
   RedisStatus status = CheckKeySizes(keys, n);
   if (status.ok()) {
-    status = WithView([&](const View& seen, bool* other_filter) {
+    status = WithDescriptor([&](const DescriptorRef& descriptor) {
       for (int i = 0; i < kAttempts; ++i) {
         bool is_news = false;
-        const RedisStatus once =
-            CheckOnce(seen, keys, n, may_match, other_filter, &is_news);
+        RedisStatus once = CheckOnce(*descriptor, keys, n, may_match, &is_news);
         if (!is_news) return once;
       }
       return MakeStatus(RedisError::kUnverified, opened_name,
@@ -328,29 +684,31 @@ RedisStatus RedisFilter::Rep::Check(const std::string_view* keys, size_t n,
   return status;
 }
 
-RedisStatus RedisFilter::Rep::AddOnce(const View& seen,
+RedisStatus RedisFilter::Rep::AddOnce(const Descriptor& descriptor,
                                       const std::string_view* keys, size_t n,
-                                      bool* is_new, bool* other_filter) {
-  const Adds adds_of = MakeAdds(seen, keys, n);
-  Replies replies;
-  RedisStatus status = client->Run(adds_of.requests, Retry::kSafe, &replies);
-  if (!status.ok()) return status;
-  for (size_t i = 0; i < adds_of.requests.size(); ++i) {
-    const std::string& key = adds_of.requests[i].key();
-    const std::vector<size_t>& mine = adds_of.keys[i];
-    const RedisReply& reply = replies[i];
-    RedisStatus one = client->ErrorOf(key, reply);
-    if (one.ok() && reply.kind == Kind::kInteger) {
-      *other_filter |= reply.integer == internal::kOtherFilter;
-      one = internal::StatusOfAnswer(*client, key, reply);
-    } else if (one.ok() && reply.elements.size() != mine.size()) {
-      one = internal::OddReply(*client, key);
-    } else if (one.ok() && is_new != nullptr) {
-      for (size_t k = 0; k < mine.size(); ++k) {
-        is_new[mine[k]] = reply.elements[k].integer > 0;
-      }
+                                      bool* is_new) {
+  constexpr size_t kKeysPerScript = 128;  // a script blocks the server
+  const Batch batch(descriptor, keys, n);
+  std::vector<Request> requests;
+  std::vector<std::pair<const size_t*, size_t>> groups;  // of keys, by request
+  for (const auto& [number, shard] : batch.shards) {
+    for (size_t at = 0; at < shard.keys.size(); at += kKeysPerScript) {
+      groups.emplace_back(&shard.keys[at],
+                          std::min(shard.keys.size() - at, kKeysPerScript));
+      requests.push_back(MakeAdd(descriptor, shard.names, batch,
+                                 groups.back().first, groups.back().second));
     }
-    if (status.ok()) status = one;
+  }
+  Replies replies;
+  const RedisStatus status = client->Run(requests, {}, &replies);
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const auto [group, size] = groups[i];
+    const std::vector<RedisReply>& changed = replies[i].elements;
+    if (changed.size() != size) return client->OddReply(requests[i].key);
+    for (size_t k = 0; is_new != nullptr && k < size; ++k) {
+      is_new[group[k]] = changed[k].integer > 0;
+    }
   }
   return status;
 }
@@ -360,8 +718,8 @@ RedisStatus RedisFilter::Rep::Add(const std::string_view* keys, size_t n,
   if (n == 0) return {};
   RedisStatus status = CheckKeySizes(keys, n);
   if (status.ok()) {
-    status = WithView([&](const View& seen, bool* other_filter) {
-      return AddOnce(seen, keys, n, is_new, other_filter);
+    status = WithDescriptor([&](const DescriptorRef& descriptor) {
+      return AddOnce(*descriptor, keys, n, is_new);
     });
   }
   if (status.ok()) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "shared_filters/redis/errors.h"
+#include "shared_filters/redis/connection.h"
 
 namespace deltabloom::internal {
 

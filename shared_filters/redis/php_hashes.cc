@@ -11,29 +11,20 @@ class Php {
  public:
   Php(int64_t value) : int_(value) {}  // NOLINT: as in PHP, all numbers mix
 
-  Php operator+(Php other) const {
+  friend Php operator+(Php a, Php b) {
     int64_t sum;
-    if (!is_double_ && !other.is_double_ &&
-        !__builtin_add_overflow(int_, other.int_, &sum)) {
-      return sum;
-    }
-    return FromDouble(AsDouble() + other.AsDouble());
+    const bool fits = !__builtin_add_overflow(a.int_, b.int_, &sum);
+    return Result(a, b, fits, sum, a.AsDouble() + b.AsDouble());
   }
-  Php operator-(Php other) const {
+  friend Php operator-(Php a, Php b) {
     int64_t difference;
-    if (!is_double_ && !other.is_double_ &&
-        !__builtin_sub_overflow(int_, other.int_, &difference)) {
-      return difference;
-    }
-    return FromDouble(AsDouble() - other.AsDouble());
+    const bool fits = !__builtin_sub_overflow(a.int_, b.int_, &difference);
+    return Result(a, b, fits, difference, a.AsDouble() - b.AsDouble());
   }
-  Php operator*(Php other) const {
+  friend Php operator*(Php a, Php b) {
     int64_t product;
-    if (!is_double_ && !other.is_double_ &&
-        !__builtin_mul_overflow(int_, other.int_, &product)) {
-      return product;
-    }
-    return FromDouble(AsDouble() * other.AsDouble());
+    const bool fits = !__builtin_mul_overflow(a.int_, b.int_, &product);
+    return Result(a, b, fits, product, a.AsDouble() * b.AsDouble());
   }
 
   // What (int) gives, and what operators on bits and % take: a double beyond
@@ -51,10 +42,10 @@ class Php {
   }
 
  private:
-  static Php FromDouble(double value) {
-    Php php(0);
-    php.double_ = value;
-    php.is_double_ = true;
+  static Php Result(Php a, Php b, bool fits, int64_t exact, double rounded) {
+    Php php(exact);
+    php.double_ = rounded;
+    php.is_double_ = a.is_double_ || b.is_double_ || !fits;
     return php;
   }
   double AsDouble() const {
@@ -169,13 +160,6 @@ PhpHash FindPhpHash(std::string_view name) {
   return nullptr;
 }
 
-std::string PhpHashNames() {
-  std::string names;
-  for (const Named& one : kHashes) {
-    if (!names.empty()) names += ", ";
-    names += one.name;
-  }
-  return names;
-}
+std::string PhpHashNames() { return NamesOf(kHashes); }
 
 }  // namespace deltabloom::internal

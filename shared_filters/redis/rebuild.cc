@@ -2,139 +2,71 @@
 #include <algorithm>
 #include <thread>
 
+#include "shared_filters/atomic_bits.h"
 #include "shared_filters/redis/filter.h"
-#include "util/coding.h"
 
 namespace deltabloom {
 
-using internal::Descriptor;
+using internal::CallOptions;
+using internal::DescriptorRef;
 using internal::MakeStatus;
-using internal::Replies;
 using internal::Request;
 using internal::Retry;
 using internal::ShardKeys;
-using internal::ViewRef;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-namespace {
-
-uint64_t CountBits(const unsigned char* bytes, size_t size) {
-  uint64_t count = 0;
-  size_t i = 0;
-  for (; i + 8 <= size; i += 8) {
-    count += static_cast<uint64_t>(
-        __builtin_popcountll(internal::LoadFixed64(bytes + i)));
-  }
-  for (; i < size; ++i) {
-    count += static_cast<uint64_t>(__builtin_popcount(bytes[i]));
-  }
-  return count;
-}
-
-// Writes `size` bytes to the string `key`, which must not exist and will expire
-// after `lease`; pieces of zeros are left out. `between` is called after every
-// few MiB with the bytes that are done; its error ends the upload. *sent:
-// bytes, added to.
-RedisStatus Upload(internal::Client* client, const std::string& key,
-                   const unsigned char* bytes, size_t size, milliseconds lease,
-                   const std::function<RedisStatus(uint64_t)>& between,
-                   uint64_t* sent) {
-  constexpr size_t kPiece = size_t{1} << 20;  // in one command
-  constexpr size_t kPiecesAtOnce = 8;
-  std::vector<Request> requests;
-  for (size_t at = 0; at < size; at += kPiece) {
-    const size_t piece = std::min(kPiece, size - at);
-    if (std::any_of(bytes + at, bytes + at + piece,
-                    [](unsigned char byte) { return byte != 0; })) {
-      requests.emplace_back("SETRANGE");
-      requests.back().Key(key).Number(at).Word(
-          {reinterpret_cast<const char*>(bytes + at), piece});
-      *sent += piece;
-    }
-    const bool last = at + piece == size;
-    if (requests.size() < kPiecesAtOnce && !(last && !requests.empty())) {
-      continue;
-    }
-    requests.emplace_back("PEXPIRE");
-    requests.back().Key(key).Number(static_cast<uint64_t>(lease.count()));
-    Replies replies;
-    RedisStatus status = client->RunAll(
-        requests, internal::LongTimeout(client->options()), &replies);
-    if (status.ok()) status = between(at + piece);
-    if (!status.ok()) return status;
-    requests.clear();
-  }
-  return {};
-}
-
-}  // namespace
-
 struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
-  Rep(std::shared_ptr<internal::Client> the_client, ViewRef the_view,
+  Rep(std::shared_ptr<internal::Client> the_client, DescriptorRef of,
       const RedisRebuildOptions& the_options)
       : client(std::move(the_client)),
-        view(std::move(the_view)),
+        descriptor(std::move(of)),
         options(the_options),
+        lease(the_options.lease.count()),
         token(internal::RandomId()),
-        replace(!options.keep_keys && (!view->descriptor.has_other_writers() ||
-                                       options.writers_stopped)) {}
-
-  const Descriptor& descriptor() const { return view->descriptor; }
+        replace(!options.keep_keys &&
+                (!descriptor->has_other_writers() || options.writers_stopped)),
+        bitmap((descriptor->scheme.bits + 7) / 8, '\0') {}
 
   RedisStatus Begin();
   RedisStatus Renew();
   RedisStatus RenewIfDue();
   RedisStatus Cancelled() const;
   RedisStatus Settle();
+  RedisStatus Upload(const std::string& key, uint64_t begin, uint64_t size,
+                     uint64_t* sent);
   RedisStatus FinishShard(uint32_t shard, RedisRebuildResult* result);
   void Abort();
 
-  // Where the shard begins in the bitmap, and its size; bytes.
-  uint64_t ShardBegin(uint32_t shard) const {
-    return shard * descriptor().shard_blocks * internal::kBlockBytes;
-  }
-  uint64_t ShardSize(uint32_t shard) const {
-    return descriptor().shards == 1
-               ? bitmap.size()
-               : descriptor().BlocksOf(shard) * internal::kBlockBytes;
-  }
-
   const std::shared_ptr<internal::Client> client;
-  const ViewRef view;
+  const DescriptorRef descriptor;
   const RedisRebuildOptions options;
+  const int64_t lease;
   const std::string token;
   const bool replace;  // else the bits of the live bitmap stay
 
-  std::vector<unsigned char> bitmap;  // in Redis's order, no markers
-  std::vector<RedisReply> servers;    // of each shard, when it began
+  std::string bitmap;               // in Redis's order, no markers
+  std::vector<RedisReply> servers;  // of each shard, when it began
   uint64_t keys = 0;
   uint32_t done_shards = 0;
   bool begun = false;
   RedisStatus lost;  // of a renewal
-  Clock::time_point renewed_at;
+  Clock::time_point renewed_at = Clock::now();
 };
 
 RedisStatus RedisRebuild::Rep::Begin() {
-  const auto lease = static_cast<uint64_t>(options.lease.count());
-  bitmap.assign((descriptor().scheme.bits + 7) / 8, 0);
-  renewed_at = Clock::now();
-  for (uint32_t shard = 0; shard < descriptor().shards; ++shard) {
-    const ShardKeys& names = view->shards[shard];
-    Request request(internal::kRebuildBeginScript, 2);
-    request.Key(names.descriptor).Key(names.rebuild).Word(descriptor().id);
-    request.Word(token).Number(lease).Number(options.take_over ? 1 : 0);
-    request.Number(descriptor().BlocksOf(shard));
-    request.Number(descriptor().MarkerOf(0));
+  for (uint32_t shard = 0; shard < descriptor->shards; ++shard) {
+    const ShardKeys names = descriptor->Keys(shard);
+    const Request request(
+        internal::kRebuildBeginScript, {names.descriptor, names.rebuild},
+        {descriptor->id, token, lease, options.take_over,
+         descriptor->BlocksOf(shard), descriptor->MarkerOf(0)});
     // Sent twice, it finds its own token and begins anew.
     RedisReply reply;
-    RedisStatus status =
-        client->RunOne(request, Retry::kSafe,
-                       internal::LongTimeout(client->options()), &reply);
-    if (status.ok() && reply.elements.size() != 2) {
-      status = internal::StatusOfAnswer(*client, request.key(), reply);
-    }
+    const RedisStatus status =
+        client->Run(request, {Retry::kSafe, true}, &reply);
     if (!status.ok()) return status;
+    if (reply.elements.size() != 2) return client->OddReply(request.key);
     servers.push_back(std::move(reply));
     begun = true;
   }
@@ -142,22 +74,18 @@ RedisStatus RedisRebuild::Rep::Begin() {
 }
 
 RedisStatus RedisRebuild::Rep::Renew() {
-  const auto lease = static_cast<uint64_t>(options.lease.count());
-  for (uint32_t shard = done_shards; shard < descriptor().shards; ++shard) {
-    const ShardKeys& names = view->shards[shard];
-    Request request(internal::kRebuildRenewScript, 3);
-    request.Key(names.descriptor).Key(names.rebuild);
-    request.Key(names.Upload(token)).Word(token).Number(lease);
-    request.Number(descriptor().adopted() ? 1 : 0);
+  RedisStatus status;
+  for (uint32_t shard = done_shards; status.ok() && shard < descriptor->shards;
+       ++shard) {
+    const ShardKeys names = descriptor->Keys(shard);
     RedisReply reply;
-    const RedisStatus status = client->RunOne(request, Retry::kSafe, &reply);
-    if (!status.ok()) return status;
-    if (reply.integer != 1) {
-      reply.integer = internal::kRebuildLost;
-      return internal::StatusOfAnswer(*client, request.key(), reply);
-    }
+    status = client->Run(
+        Request(internal::kRebuildRenewScript,
+                {names.descriptor, names.rebuild, names.Upload(token)},
+                {token, lease, descriptor->adopted()}),
+        &reply);
   }
-  return {};
+  return status;
 }
 
 RedisStatus RedisRebuild::Rep::RenewIfDue() {
@@ -172,7 +100,7 @@ RedisStatus RedisRebuild::Rep::RenewIfDue() {
 
 RedisStatus RedisRebuild::Rep::Cancelled() const {
   if (!options.cancelled || !options.cancelled()) return {};
-  return MakeStatus(RedisError::kCancelled, descriptor().name,
+  return MakeStatus(RedisError::kCancelled, descriptor->name,
                     "the rebuild was cancelled");
 }
 
@@ -190,49 +118,75 @@ RedisStatus RedisRebuild::Rep::Settle() {
   return {};
 }
 
+// Writes a part of the bitmap to the string `key`, which must not exist and
+// will expire with the lease; pieces of zeros are left out. *sent: bytes, added
+// to.
+RedisStatus RedisRebuild::Rep::Upload(const std::string& key, uint64_t begin,
+                                      uint64_t size, uint64_t* sent) {
+  constexpr uint64_t kPiece = uint64_t{1} << 20;  // in one command
+  constexpr size_t kPiecesAtOnce = 8;
+  std::vector<Request> requests;
+  for (uint64_t at = 0; at < size; at += kPiece) {
+    const uint64_t end = std::min(at + kPiece, size);
+    const std::string_view piece(&bitmap[begin + at], end - at);
+    if (piece.find_first_not_of('\0') != piece.npos) {
+      requests.push_back(Request("SETRANGE", key, {at, piece}));
+      *sent += piece.size();
+    }
+    if (requests.empty() || (requests.size() < kPiecesAtOnce && end < size)) {
+      continue;
+    }
+    requests.push_back(Request("PEXPIRE", key, {lease}));
+    internal::Replies replies;
+    RedisStatus status =
+        client->Run(std::move(requests), {Retry::kSafe, true}, &replies);
+    requests.clear();
+    if (status.ok() && options.progress) {
+      options.progress(begin + end, bitmap.size());
+    }
+    if (status.ok()) status = Cancelled();
+    if (status.ok()) status = RenewIfDue();
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
 RedisStatus RedisRebuild::Rep::FinishShard(uint32_t shard,
                                            RedisRebuildResult* result) {
-  const ShardKeys& names = view->shards[shard];
+  const ShardKeys names = descriptor->Keys(shard);
   const std::string upload = names.Upload(token);
-  const unsigned char* bytes = bitmap.data() + ShardBegin(shard);
-  const uint64_t count = CountBits(bytes, ShardSize(shard));
-  RedisStatus status = Upload(
-      client.get(), upload, bytes, ShardSize(shard), options.lease,
-      [&](uint64_t done) {
-        if (options.progress) {
-          options.progress(ShardBegin(shard) + done, bitmap.size());
-        }
-        const RedisStatus wish = Cancelled();
-        return wish.ok() ? RenewIfDue() : wish;
-      },
-      &result->uploaded_bytes);
+  const uint64_t begin = descriptor->BytesBefore(shard);
+  const uint64_t size = descriptor->BytesOf(shard);
+  uint64_t set_bits = 0;
+  for (uint64_t i = begin; i < begin + size; ++i) {
+    set_bits += static_cast<uint64_t>(
+        __builtin_popcount(static_cast<unsigned char>(bitmap[i])));
+  }
+  const RedisStatus status =
+      Upload(upload, begin, size, &result->uploaded_bytes);
   if (!status.ok()) return status;
-  result->set_bits += count;
-  Request request(internal::kRebuildFinishScript, 4);
-  request.Key(names.live).Key(names.descriptor).Key(names.rebuild);
-  request.Key(upload).Word(token).Number(count);
-  request.Number(descriptor().adopted() ? 1 : 0);
-  request.Word(servers[shard].elements[0].text);
-  request.Word(servers[shard].elements[1].text);
-  request.Number(replace ? 0 : 1).Number(options.keep_keys ? 0 : 1);
-  request.Number(descriptor().MarkerOf(0));
+  result->set_bits += set_bits;
+  const std::vector<RedisReply>& server = servers[shard].elements;
   RedisReply reply;
-  status = client->RunOne(request, Retry::kNo,
-                          internal::LongTimeout(client->options()), &reply);
-  if (!status.ok()) return status;
-  return internal::StatusOfAnswer(*client, names.live, reply);
+  return client->Run(
+      Request(internal::kRebuildFinishScript,
+              {names.live, names.descriptor, names.rebuild, upload},
+              {token, set_bits, descriptor->adopted(), server[0].text,
+               server[1].text, !replace, !options.keep_keys,
+               descriptor->MarkerOf(0)}),
+      {Retry::kNo, true}, &reply);
 }
 
 void RedisRebuild::Rep::Abort() {
   if (!begun) return;
   begun = false;
-  for (uint32_t shard = done_shards; shard < descriptor().shards; ++shard) {
-    const ShardKeys& names = view->shards[shard];
-    Request request(internal::kRebuildAbortScript, 3);
-    request.Key(names.descriptor).Key(names.rebuild);
-    request.Key(names.Upload(token)).Word(token);
+  for (uint32_t shard = done_shards; shard < descriptor->shards; ++shard) {
+    const ShardKeys names = descriptor->Keys(shard);
     RedisReply reply;
-    client->RunOne(request, Retry::kSafe, &reply);
+    client->Run(Request(internal::kRebuildAbortScript,
+                        {names.descriptor, names.rebuild, names.Upload(token)},
+                        {token}),
+                &reply);
   }
 }
 
@@ -241,14 +195,14 @@ RedisRebuild::~RedisRebuild() { rep_->Abort(); }
 
 bool RedisRebuild::Add(std::string_view key) {
   uint64_t offsets[internal::kMaxProbes];
-  const internal::Scheme& scheme = rep_->descriptor().scheme;
+  const internal::Scheme& scheme = rep_->descriptor->scheme;
   scheme.Offsets(key, offsets);
   bool is_new = false;
   for (uint32_t i = 0; i < scheme.probes; ++i) {
-    unsigned char& byte = rep_->bitmap[offsets[i] / 8];
-    const unsigned mask = 0x80u >> offsets[i] % 8;
+    char& byte = rep_->bitmap[offsets[i] / 8];
+    const int mask = 0x80 >> offsets[i] % 8;
     is_new |= (byte & mask) == 0;
-    byte = static_cast<unsigned char>(byte | mask);
+    byte = static_cast<char>(byte | mask);
   }
   constexpr uint64_t kKeysBetweenLooks = 1024;
   if (++rep_->keys % kKeysBetweenLooks == 0) rep_->RenewIfDue();
@@ -258,9 +212,8 @@ bool RedisRebuild::Add(std::string_view key) {
 bool RedisRebuild::AddBits(std::string_view bits) {
   if (bits.size() != rep_->bitmap.size()) return false;
   for (size_t i = 0; i < bits.size(); ++i) {
-    rep_->bitmap[i] = static_cast<unsigned char>(
-        rep_->bitmap[i] |
-        internal::ReverseBits(static_cast<unsigned char>(bits[i])));
+    rep_->bitmap[i] =
+        static_cast<char>(rep_->bitmap[i] | internal::ReverseBits(bits[i]));
   }
   return true;
 }
@@ -272,10 +225,10 @@ RedisStatus RedisRebuild::Finish(RedisRebuildResult* result) {
   const Clock::time_point start = Clock::now();
   RedisStatus status = rep_->lost;
   if (status.ok() && !rep_->begun) {
-    status = MakeStatus(RedisError::kInvalidArgument, rep_->descriptor().name,
+    status = MakeStatus(RedisError::kInvalidArgument, rep_->descriptor->name,
                         "the rebuild is over already");
   }
-  for (uint32_t shard = 0; status.ok() && shard < rep_->descriptor().shards;
+  for (uint32_t shard = 0; status.ok() && shard < rep_->descriptor->shards;
        ++shard) {
     status = rep_->FinishShard(shard, result);
     if (status.ok()) rep_->done_shards = shard + 1;
@@ -298,22 +251,16 @@ RedisStatus RedisRebuild::Finish(RedisRebuildResult* result) {
 RedisStatus RedisFilter::StartRebuild(const RedisRebuildOptions& options,
                                       std::unique_ptr<RedisRebuild>* rebuild) {
   if (options.settle.count() < 0 || options.lease.count() < 100) {
-    return internal::Invalid(
-        rep_->opened_name,
-        "settle must not be negative, and lease 100 ms or more");
+    return MakeStatus(RedisError::kInvalidArgument, rep_->opened_name,
+                      "settle must not be negative, and lease 100 ms or more");
   }
   std::unique_ptr<RedisRebuild> made;
-  ViewRef view;
-  RedisStatus status = rep_->GetView(&view);
-  constexpr int kTries = 2;  // the second if it was replaced meanwhile
-  for (int i = 0; status.ok() && i < kTries; ++i) {
-    made.reset(new RedisRebuild(
-        std::make_unique<RedisRebuild::Rep>(rep_->client, view, options)));
-    status = made->rep_->Begin();
-    if (status.error != RedisError::kMismatch || i + 1 == kTries) break;
-    status = rep_->Reload(view);
-    if (status.ok()) status = rep_->GetView(&view);
-  }
+  RedisStatus status =
+      rep_->WithDescriptor([&](const DescriptorRef& descriptor) {
+        made.reset(new RedisRebuild(std::make_unique<RedisRebuild::Rep>(
+            rep_->client, descriptor, options)));
+        return made->rep_->Begin();
+      });
   if (status.ok()) status = made->rep_->Settle();
   if (status.ok()) *rebuild = std::move(made);
   return status;

@@ -6,6 +6,7 @@
 
 #include "deltabloom/sizing.h"
 #include "shared_filters/offsets.h"
+#include "shared_filters/smallest_number.h"
 #include "util/hash64.h"
 #include "util/layouts/local/local.h"
 #include "util/rates/rates.h"
@@ -53,30 +54,6 @@ double WithMarkers(double rate, uint32_t probes) {
   return rate * (1 + probes / double{kBlockBits} * (1 / share_set - 1));
 }
 
-// The fewest blocks at which the rate is met, or 0 if not below `end`.
-uint64_t FewestBlocks(uint64_t keys, double rate, uint32_t probes,
-                      uint64_t end) {
-  const local::RateOfProbes rate_at({probes, 0});
-  const auto fits = [&](uint64_t blocks) {
-    return WithMarkers(rate_at(keys, blocks), probes) <= rate;
-  };
-  uint64_t low = 1;
-  uint64_t high = 1;
-  while (high < end && !fits(high)) {
-    low = high + 1;
-    high = std::min(end, 2 * high);
-  }
-  while (low < high) {
-    const uint64_t middle = low + (high - low) / 2;
-    if (fits(middle)) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low < end ? low : 0;
-}
-
 bool SizeLocal(uint64_t keys, double rate, Scheme* scheme) {
   constexpr uint64_t kMaxBitsPerKey = 64;
   if (keys > kMaxLocalBits) return false;
@@ -84,7 +61,10 @@ bool SizeLocal(uint64_t keys, double rate, Scheme* scheme) {
   fewest += 2;
   bool found = false;
   for (uint32_t probes = 1; probes <= kMaxBlockProbes; ++probes) {
-    const uint64_t blocks = FewestBlocks(keys, rate, probes, fewest);
+    const local::RateOfProbes rate_at({probes, 0});
+    const uint64_t blocks = SmallestNumber(1, fewest - 1, [&](uint64_t n) {
+      return WithMarkers(rate_at(keys, n), probes) <= rate;
+    });
     if (blocks == 0) continue;
     fewest = blocks;
     scheme->probes = probes;
@@ -96,12 +76,8 @@ bool SizeLocal(uint64_t keys, double rate, Scheme* scheme) {
 
 bool SizeGo(uint64_t keys, double rate, uint32_t fixed_probes, Scheme* scheme) {
   const auto n = static_cast<double>(std::max<uint64_t>(keys, 1));
-  if (fixed_probes == 0) {
-    const BloomSize size = SizeForRate(keys, rate);
-    scheme->probes = size.probes;
-  } else {
-    scheme->probes = fixed_probes;
-  }
+  scheme->probes =
+      fixed_probes != 0 ? fixed_probes : SizeForRate(keys, rate).probes;
   const double bits = std::ceil(BloomBits(n, rate, scheme->probes));
   if (!(bits <= static_cast<double>(kMaxRedisOffset))) return false;
   scheme->bits = std::max<uint64_t>(static_cast<uint64_t>(bits), 64);
@@ -133,14 +109,7 @@ bool FindScheme(std::string_view name, SchemeKind* kind,
   return false;
 }
 
-std::string SchemeNames() {
-  std::string names;
-  for (const Named& one : kSchemes) {
-    if (!names.empty()) names += ", ";
-    names += one.name;
-  }
-  return names;
-}
+std::string SchemeNames() { return NamesOf(kSchemes); }
 
 std::string Scheme::Name() const {
   for (const Named& one : kSchemes) {
@@ -163,12 +132,7 @@ void Scheme::Offsets(std::string_view key, uint64_t* offsets) const {
     }
     case SchemeKind::kGuavaHelper: {
       std::string twice;
-      if (doubled_string) {
-        twice.reserve(2 * key.size());
-        twice += key;
-        twice += key;
-        key = twice;
-      }
+      if (doubled_string) key = twice.append(key).append(key);
       const Murmur3Hash hash = HashMurmur3(key);
       for (uint32_t i = 0; i < probes; ++i) {
         offsets[i] = GuavaMitz32Offset(hash, i, bits);
@@ -183,43 +147,38 @@ void Scheme::Offsets(std::string_view key, uint64_t* offsets) const {
   }
 }
 
-std::string Scheme::Validate() const {
-  const auto bad_bits = [this](const std::string& legal) {
-    return "bits is " + std::to_string(bits) + ": with scheme " + Name() +
-           " it must be " + legal;
+std::string Scheme::Validate() {
+  hash_functions.clear();
+  for (const std::string& hash : hashes) {
+    hash_functions.push_back(FindPhpHash(hash));
+    if (hash_functions.back() == nullptr) {
+      return "hashes has '" + hash + "': known are " + PhpHashNames();
+    }
+  }
+  struct Limits {
+    uint64_t least, most, multiple_of;
+    const char* text;
   };
+  constexpr Limits kLimits[] = {
+      {kBlockBits, kMaxLocalBits, kBlockBits,
+       "a multiple of 512 from 512 to 2^48"},
+      {1, kMaxRedisOffset, 1, "1 to 2^32 - 1"},
+      {1, kMaxJavaInt, 1, "1 to 2^31 - 1"},
+      {kPhpBits, kPhpBits, 1, "2^32, or 0 for the same"},
+  };
+  const Limits& limits = kLimits[static_cast<size_t>(kind)];
   const uint32_t most = is_local() ? kMaxBlockProbes : kMaxProbes;
   if (probes == 0 || probes > most) {
     return "probes is " + std::to_string(probes) + ": with scheme " + Name() +
            " it must be 1 to " + std::to_string(most);
   }
-  switch (kind) {
-    case SchemeKind::kLocal:
-      if (bits == 0 || bits % kBlockBits != 0 || bits > kMaxLocalBits) {
-        return bad_bits("a multiple of 512 from 512 to 2^48");
-      }
-      break;
-    case SchemeKind::kGoMurmur3:
-      if (bits == 0 || bits > kMaxRedisOffset) return bad_bits("1 to 2^32 - 1");
-      break;
-    case SchemeKind::kGuavaHelper:
-      if (bits == 0 || bits > kMaxJavaInt) return bad_bits("1 to 2^31 - 1");
-      break;
-    case SchemeKind::kPhpNamedHashes:
-      if (bits != kPhpBits) return bad_bits("2^32, or 0 for the same");
-      break;
+  if (bits < limits.least || bits > limits.most ||
+      bits % limits.multiple_of != 0) {
+    return "bits is " + std::to_string(bits) + ": with scheme " + Name() +
+           " it must be " + limits.text;
   }
-  return "";
-}
-
-std::string Scheme::FindHashes() {
-  hash_functions.clear();
-  for (const std::string& name : hashes) {
-    const PhpHash hash = FindPhpHash(name);
-    if (hash == nullptr) {
-      return "hashes has '" + name + "': known are " + PhpHashNames();
-    }
-    hash_functions.push_back(hash);
+  if (kind == SchemeKind::kPhpNamedHashes && hashes.size() != probes) {
+    return "hashes and probes do not fit";
   }
   return "";
 }

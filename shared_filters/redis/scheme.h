@@ -11,16 +11,27 @@
 namespace deltabloom::internal {
 
 // A named string hash of PHP programs that keep Bloom filters in Redis, with
-// PHP's arithmetic on 64-bit machines. Frozen: bitmaps filled by PHP depend on
-// them.
+// PHP's arithmetic on 64-bit machines. Frozen.
 using PhpHash = uint32_t (*)(std::string_view key);
 
 // The hash of that name: JS, PJW, ELF, BKDR, SDBM, DJB, DEK, FNV; "JSHash" and
 // the like are the same. Null if there is none.
 PhpHash FindPhpHash(std::string_view name);
 
-// "JS, PJW, ELF, BKDR, SDBM, DJB, DEK, FNV".
+// The names in a table, as in "JS, PJW, ELF".
+template <typename Rows>
+std::string NamesOf(const Rows& rows) {
+  std::string names;
+  for (const auto& row : rows) {
+    if (!names.empty()) names += ", ";
+    names += row.name;
+  }
+  return names;
+}
+
+// Those of the hashes, and of the schemes.
 std::string PhpHashNames();
+std::string SchemeNames();
 
 enum class SchemeKind : uint8_t {
   kLocal,
@@ -41,9 +52,6 @@ inline constexpr uint64_t kMaxRedisOffset = UINT32_MAX;
 bool FindScheme(std::string_view name, SchemeKind* kind,
                 uint32_t* fixed_probes);
 
-// "local, go-murmur3, ...".
-std::string SchemeNames();
-
 // A scheme with all its numbers: a plain value.
 struct Scheme {
   SchemeKind kind = SchemeKind::kLocal;
@@ -61,11 +69,8 @@ struct Scheme {
   // offsets[0 .. probes): bits of the key, each in [0, bits).
   void Offsets(std::string_view key, uint64_t* offsets) const;
 
-  // Empty if the numbers fit each other; else what is wrong.
-  std::string Validate() const;
-
-  // Sets hash_functions. Empty, or what is wrong with `hashes`.
-  std::string FindHashes();
+  // Sets hash_functions. Empty if all fits; else what is wrong.
+  std::string Validate();
 };
 
 // The rate of a local filter in Redis: that of the layout, and what the markers

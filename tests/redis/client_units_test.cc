@@ -3,9 +3,8 @@
 
 #include <iostream>
 
+#include "shared_filters/atomic_bits.h"
 #include "shared_filters/redis/client.h"
-#include "shared_filters/redis/errors.h"
-#include "shared_filters/redis/filter.h"
 #include "shared_filters/redis/keys.h"
 #include "tests/random.h"
 
@@ -186,20 +185,22 @@ TEST(Errors, HaveTheirPlaceInOneLine) {
   EXPECT_EQ(Printable(std::string(200, 'x')), std::string(100, 'x') + "...");
 }
 
-TEST(Requests, AreTheProtocol) {
-  std::string bytes;
-  Request request("GET");
-  request.Key("k").Number(10).Word("");
-  AppendCommand(request.words(), &bytes);
-  EXPECT_EQ(bytes, "*4\r\n$3\r\nGET\r\n$1\r\nk\r\n$2\r\n10\r\n$0\r\n\r\n");
-  EXPECT_EQ(request.key(), "k");
+TEST(Requests, AreWords) {
+  Request request("GET", "k", {10, "", std::string("a\0b", 3)});
+  request.Append({true, std::string_view("c"), UINT64_MAX});
+  EXPECT_EQ(request.words,
+            (RedisCommand{"GET", "k", "10", "", std::string("a\0b", 3), "1",
+                          "c", "18446744073709551615"}));
+  EXPECT_EQ(request.key, "k");
   EXPECT_FALSE(request.UseWholeScript());
-  constexpr Script kScript = {"s", "return 1", "0123"};
-  Request call(kScript, 1);
-  call.Key("k");
-  EXPECT_EQ(call.words(), (RedisCommand{"EVALSHA", "0123", "1", "k"}));
+  Request call(kAddScript, {"k", "l"}, {"m"});
+  const Script& script = kScripts[kAddScript];
+  EXPECT_EQ(call.key, "k");
+  EXPECT_EQ(call.words,
+            (RedisCommand{"EVALSHA", script.sha1, "2", "k", "l", "m"}));
   EXPECT_TRUE(call.UseWholeScript());
-  EXPECT_EQ(call.words(), (RedisCommand{"EVAL", "return 1", "1", "k"}));
+  EXPECT_EQ(call.words,
+            (RedisCommand{"EVAL", script.body, "2", "k", "l", "m"}));
   EXPECT_FALSE(call.UseWholeScript()) << "once";
 }
 

@@ -355,9 +355,9 @@ TEST(Failures, PasswordsAndUsers) {
 // EVALSHA would never find a script whose name is not its text's.
 TEST(Scripts, AreNamedByTheirText) {
   Server server;
-  for (const internal::Script* script : internal::kScripts) {
-    EXPECT_EQ(server.Run({"SCRIPT", "LOAD", script->body}), script->sha1)
-        << script->name;
+  for (const internal::Script& script : internal::kScripts) {
+    EXPECT_EQ(server.Run({"SCRIPT", "LOAD", script.body}), script.sha1)
+        << script.name;
   }
 }
 

@@ -1,9 +1,9 @@
 -- Keeps a rebuild alive.
 -- KEYS: descriptor, the rebuild's bitmap, the uploaded one. ARGV: token, lease
 -- in milliseconds, 1 if the bitmap is adopted.
--- Returns 1; 0 if the rebuild is lost.
-if redis.call('HGET', KEYS[1], 'rebuild') ~= ARGV[1] then return 0 end
-if redis.call('PEXPIRE', KEYS[2], ARGV[2]) == 0 then return 0 end
+-- Returns 0; -4 if the rebuild is lost.
+if redis.call('HGET', KEYS[1], 'rebuild') ~= ARGV[1] then return -4 end
+if redis.call('PEXPIRE', KEYS[2], ARGV[2]) == 0 then return -4 end
 redis.call('PEXPIRE', KEYS[3], ARGV[2])
 if ARGV[3] == '1' then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return 1
+return 0

@@ -1,3 +1,12 @@
+-- This server: run_id, master_replid, and whether it has replicas or was
+-- promoted. Fails if the user may not run INFO: call it before any write.
+local function identity()
+  local replication = redis.call('INFO', 'replication')
+  return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)'),
+    string.match(replication, 'master_replid:(%x+)'),
+    not (string.find(replication, 'connected_slaves:0%s') and
+         string.find(replication, 'master_replid2:0+%s'))
+end
 -- A bitmap that holds no key: nothing but markers, the first bit of each block
 -- of 64 bytes, or the bit at `marker`. The key must not exist. Must be the first
 -- write of a script: only that one is refused at maxmemory.
