@@ -6,8 +6,6 @@
 
 #include "tests/layouts/compact_hashes.h"
 #include "tests/layouts/subject.h"
-#include "util/coding.h"
-#include "util/hash64.h"
 
 namespace deltabloom {
 namespace {
@@ -138,19 +136,6 @@ TEST(CompactBuild, DuplicatesTakeNoRoom) {
   EXPECT_EQ(seen.gave_up, 0u);
 }
 
-TEST(CompactBuild, SortedIntegersBuild) {
-  Seen seen;
-  std::vector<uint64_t> hashes;
-  for (uint64_t i = 0; i < 50000; ++i) {
-    char key[8];
-    internal::StoreFixed64(key, i);
-    hashes.push_back(internal::Hash64(key, sizeof(key)));
-  }
-  const CompactBlocks blocks = reference::CompactBlocksFor(hashes.size());
-  Compare(hashes, blocks, PayloadSize(blocks, 7), &seen);
-  EXPECT_EQ(seen.gave_up, 0u);
-}
-
 // Keys that all begin at the right end of one bucket: nothing of it stays.
 TEST(CompactBuild, BumpsACrowdedBucketWhole) {
   Random random(kSeed);
@@ -180,58 +165,48 @@ TEST(CompactBuild, PartsCollidingHashesByAnotherSeed) {
   EXPECT_EQ(seen.seeds, std::set<unsigned>{1});
 }
 
-TEST(CompactBuild, GivesHashesBackWhenItGivesUp) {
+// When it gives up, and when it is asked to keep them.
+TEST(CompactBuild, GivesHashesBack) {
   Random random(kSeed);
-  std::vector<uint64_t> hashes = test::RandomHashes(&random, 20000);
   const CompactBlocks blocks = reference::CompactBlocksFor(10000);
   const uint64_t size = PayloadSize(blocks, 7);
-  std::vector<unsigned char> payload(size);
-  for (bool keep : {true, false}) {
-    internal::HashList list = test::ListOf(hashes);
-    EXPECT_FALSE(
-        internal::compact::BuildShape(&list, keep, test::ShapeOf(blocks, size),
-                                      CpuLevel::kPortable, payload.data()));
-    std::sort(hashes.begin(), hashes.end());
-    EXPECT_TRUE(test::HashesIn(list) == hashes) << "keep_hashes " << keep;
+  for (const size_t keys : {10000u, 20000u}) {
+    std::vector<uint64_t> hashes = test::RandomHashes(&random, keys);
+    for (const bool keep : {true, false}) {
+      std::vector<unsigned char> payload(size);
+      internal::HashList list = test::ListOf(hashes);
+      const bool built = internal::compact::BuildShape(
+          &list, keep, test::ShapeOf(blocks, size), CpuLevel::kPortable,
+          payload.data());
+      EXPECT_EQ(built, keys == 10000);
+      std::sort(hashes.begin(), hashes.end());
+      EXPECT_EQ(test::HashesIn(list) == hashes, keep || !built);
+    }
   }
-}
-
-TEST(CompactBuild, KeepsHashesWhenAskedTo) {
-  Random random(kSeed);
-  std::vector<uint64_t> hashes = test::RandomHashes(&random, 10000);
-  const CompactBlocks blocks = reference::CompactBlocksFor(hashes.size());
-  const uint64_t size = PayloadSize(blocks, 7);
-  std::vector<unsigned char> payload(size);
-  internal::HashList list = test::ListOf(hashes);
-  EXPECT_TRUE(internal::compact::BuildShape(
-      &list, /*keep_hashes=*/true, test::ShapeOf(blocks, size),
-      CpuLevel::kPortable, payload.data()));
-  std::sort(hashes.begin(), hashes.end());
-  EXPECT_TRUE(test::HashesIn(list) == hashes);
 }
 
 // The memory that building takes, as numbers: it decides which layout
 // max_build_bytes allows. adversarial_test.cc compares it with what the
 // allocator saw.
 TEST(CompactBuild, BuildBytesKnownAnswers) {
-  struct Known {
+  // 100,000 keys have 101,056 rows: each of them takes 8 bytes and a
+  // fingerprint of 1, 2 or 4.
+  static_assert(1039232 - 938176 == 101056 && 1241344 - 1039232 == 2 * 101056);
+  const struct {
     uint64_t keys;
     uint32_t millibits;
     uint64_t build_bytes;
     uint64_t late_build_bytes;
+  } kKnown[] = {
+      {1000, 10000, 28304, 12288},
+      {100000, 3000, 1804112, 938176},
+      {100000, 7900, 1804112, 938176},
+      {100000, 10000, 1905168, 1039232},
+      {100000, 16000, 1905168, 1039232},
+      {100000, 20000, 2107280, 1241344},
+      {10000000, 10000, 183800432, 103528576},
   };
-  // 100,000 keys have 101,056 rows: each of them takes 8 bytes and a
-  // fingerprint of 1, 2 or 4.
-  static_assert(1039232 - 938176 == 101056 && 1241344 - 1039232 == 2 * 101056);
-  for (const Known& known : {
-           Known{1000, 10000, 28304, 12288},
-           Known{100000, 3000, 1804112, 938176},
-           Known{100000, 7900, 1804112, 938176},
-           Known{100000, 10000, 1905168, 1039232},
-           Known{100000, 16000, 1905168, 1039232},
-           Known{100000, 20000, 2107280, 1241344},
-           Known{10000000, 10000, 183800432, 103528576},
-       }) {
+  for (const auto& known : kKnown) {
     const internal::Plan plan = internal::PlanFilter(
         internal::FindLayoutOfName("compact"), known.keys, known.millibits);
     ASSERT_STREQ(plan.layout->name, "compact");

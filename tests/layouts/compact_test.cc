@@ -4,46 +4,23 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "tests/layouts/compact_hashes.h"
 #include "tests/layouts/subject.h"
 #include "util/coding.h"
 #include "util/hash64.h"
-#include "util/key_batch.h"
 
 namespace deltabloom {
 namespace {
 
 using internal::CpuLevel;
-using internal::ParsedFilter;
 using internal::compact::kRow;
-using internal::compact::Shape;
 using internal::compact::Sizes;
 using reference::CompactBlocks;
 using test::Random;
+using test::Reader;
 
 const uint64_t kSeed = test::SeedOr(20260502);
-
-// The payload in an allocation that ends where it ends.
-class Payload {
- public:
-  explicit Payload(std::string_view bytes)
-      : bytes_(new unsigned char[bytes.size()]), size_(bytes.size()) {
-    std::memcpy(bytes_.get(), bytes.data(), bytes.size());
-  }
-
-  bool Parse(CpuLevel level, ParsedFilter* parsed) const {
-    *parsed = {};
-    parsed->payload = bytes_.get();
-    parsed->payload_size = size_;
-    return kRow.parse(internal::compact::kMarker, level, parsed);
-  }
-
- private:
-  std::unique_ptr<unsigned char[]> bytes_;
-  uint64_t size_;
-};
+constexpr char kMarker = static_cast<char>(internal::compact::kMarker);
 
 struct Counts {
   unsigned valid = 0;
@@ -52,28 +29,23 @@ struct Counts {
 
 // Compares parse and answers with the reference for a payload of any bytes.
 void Check(const std::string& bytes, Random* random, Counts* counts) {
-  const Payload payload(bytes);
   const bool valid = reference::CompactIsValid(bytes);
   ++(valid ? counts->valid : counts->malformed);
   for (CpuLevel level : test::AllLevels()) {
-    ParsedFilter parsed;
-    ASSERT_EQ(payload.Parse(level, &parsed), valid)
-        << testing::PrintToString(bytes);
+    const Reader reader(kRow, level, bytes + kMarker);
+    ASSERT_EQ(reader.valid(), valid) << testing::PrintToString(bytes);
     if (!valid) continue;
     for (int i = 0; i < 8; ++i) {
       const std::string key = random->Key(random->Below(40));
-      const uint64_t hash = internal::Hash64(key);
-      const bool expected = reference::CompactMayMatch(bytes, hash);
-      ASSERT_EQ(parsed.may_match(parsed, key), expected);
-      ASSERT_EQ(kRow.may_match_hash(parsed, hash), expected);
-      const std::string_view many[] = {key, key, key};
-      bool answers[3];
-      internal::MayMatchViews(parsed, many, 3, answers);
-      ASSERT_EQ(answers[2], expected);
+      const bool expected =
+          reference::CompactMayMatch(bytes, internal::Hash64(key));
+      ASSERT_EQ(reader.MayMatch(key), expected);
+      ASSERT_EQ(reader.MayMatchHash(key), expected);
+      ASSERT_EQ(reader.MayMatchMany({key, key, key}, 0, 3)[2], expected);
     }
     // The lowest and the highest places.
     for (uint64_t hash : {uint64_t{0}, ~uint64_t{0}}) {
-      ASSERT_EQ(kRow.may_match_hash(parsed, hash),
+      ASSERT_EQ(kRow.may_match_hash(reader.parsed(), hash),
                 reference::CompactMayMatch(bytes, hash));
     }
   }
@@ -185,13 +157,12 @@ TEST(CompactFormat, WorkedExample) {
   for (CpuLevel level : test::AllLevels()) {
     const std::string bytes = test::Build(hashes, {2, 0, 0}, 72, level);
     EXPECT_EQ(bytes, expected);
-    const Payload payload(bytes);
-    ParsedFilter parsed;
-    ASSERT_TRUE(payload.Parse(level, &parsed));
+    const Reader reader(kRow, level, bytes + kMarker);
+    ASSERT_TRUE(reader.valid());
     for (const char* key : {"a", "b", "c", "f"}) {
-      EXPECT_TRUE(parsed.may_match(parsed, key)) << key;
+      EXPECT_TRUE(reader.MayMatch(key)) << key;
     }
-    EXPECT_FALSE(parsed.may_match(parsed, "d"));
+    EXPECT_FALSE(reader.MayMatch("d"));
   }
 }
 
@@ -209,38 +180,6 @@ TEST(CompactFormat, SizesRoundTrip) {
     const Sizes read = internal::compact::LoadSizes(bytes);
     for (int j = 0; j < 3; ++j) ASSERT_EQ(read.blocks[j], sizes.blocks[j]);
     ASSERT_EQ(read.seed, sizes.seed);
-  }
-}
-
-// No false negative, and false positives as the columns promise.
-TEST(CompactFormat, HoldsItsKeysAndFewOthers) {
-  Random random(kSeed);
-  for (uint64_t missing : {0u, 100u, 300u}) {
-    const auto keys = random.Keys(30000, 16);
-    std::vector<uint64_t> hashes;
-    for (const std::string& key : keys) hashes.push_back(internal::Hash64(key));
-    const CompactBlocks blocks = reference::CompactBlocksFor(keys.size());
-    const uint64_t size = test::PayloadSize(blocks, 5, missing);
-    const Payload payload(
-        test::Build(hashes, blocks, size, CpuLevel::kPortable));
-    for (CpuLevel level : test::AllLevels()) {
-      ParsedFilter parsed;
-      ASSERT_TRUE(payload.Parse(level, &parsed));
-      for (const std::string& key : keys) {
-        ASSERT_TRUE(parsed.may_match(parsed, key));
-      }
-      constexpr int kAbsent = 200000;
-      int positives = 0;
-      for (int i = 0; i < kAbsent; ++i) {
-        positives += parsed.may_match(parsed, random.Key(17));
-      }
-      const Shape& shape = parsed.shape.As<Shape>();
-      const double narrow = static_cast<double>(shape.narrow) /
-                            static_cast<double>(shape.blocks());
-      const double rate = (1 + narrow) / 32;
-      const double sigma = std::sqrt(rate * (1 - rate) * kAbsent);
-      EXPECT_NEAR(positives, rate * kAbsent, 5 * sigma);
-    }
   }
 }
 

@@ -21,6 +21,7 @@ using internal::LayoutRow;
 using reference::FindReference;
 using reference::Reference;
 using test::Random;
+using test::Reader;
 
 const uint64_t kSeed = test::SeedOr(20260101);
 
@@ -51,13 +52,15 @@ class Conformance : public testing::TestWithParam<Param> {
         test::BuildFilter(row_, level_, keys, millibits, extra_bytes);
     CheckBytes(keys, millibits, extra_bytes, filter);
     if (!filter) return;
-    const test::Reader reader(row_, level_, *filter, keys.size() % 8);
+    const Reader reader(row_, level_, *filter, keys.size() % 8);
     ASSERT_TRUE(reader.valid());
     for (const std::string& key : keys) {
       ASSERT_TRUE(reader.MayMatch(key)) << testing::PrintToString(key);
     }
     CheckAnswers(reader, *filter, keys);
-    CheckAnswers(reader, *filter, absent);
+    const Reader at_begin(row_, level_, *filter, Reader::kAtBegin);
+    ASSERT_TRUE(at_begin.valid());
+    CheckAnswers(at_begin, *filter, absent);
     Reached().insert({row_.name, level_});
   }
 
@@ -84,7 +87,7 @@ class Conformance : public testing::TestWithParam<Param> {
     }
   }
 
-  void CheckAnswers(const test::Reader& reader, const std::string& filter,
+  void CheckAnswers(const Reader& reader, const std::string& filter,
                     const std::vector<std::string>& keys) {
     std::vector<int> single;
     for (const std::string& key : keys) {
@@ -207,12 +210,63 @@ TEST_P(Conformance, LargeBatchesOfPresentAndAbsentKeys) {
                                    internal::compact::kPrefetchLookupsAbove}) {
     ASSERT_GT(filter->size(), threshold);
   }
-  const test::Reader reader(row_, level_, *filter);
+  const Reader reader(row_, level_, *filter);
   ASSERT_TRUE(reader.valid());
   for (size_t i = 0; i < queries.size(); i += 2) {
     ASSERT_TRUE(reader.MayMatch(queries[i]));
   }
   CheckAnswers(reader, *filter, queries);
+}
+
+// The front or the end of a filter is missing, its marker is another one of
+// the layout's: the answers are those of the reference, and nothing outside is
+// read.
+TEST_P(Conformance, PartsOfFilters) {
+  Random random(kSeed);
+  const auto queries = random.MixedKeys(30);
+  for (const size_t n : {1u, 300u, 2000u}) {
+    const auto filter =
+        test::BuildFilter(row_, level_, random.MixedKeys(n), 8000);
+    if (!filter) continue;
+    const std::string payload = filter->substr(0, filter->size() - 1);
+    for (size_t size = 1; size <= std::min<size_t>(payload.size(), 130);
+         ++size) {
+      const auto marker = static_cast<char>(
+          row_.first_marker +
+          random.Below(uint64_t{row_.last_marker} - row_.first_marker + 1u));
+      for (const std::string& part :
+           {payload.substr(0, size) + marker,
+            payload.substr(payload.size() - size) + marker}) {
+        for (const size_t after : {size_t{0}, Reader::kAtBegin}) {
+          const Reader reader(row_, level_, part, after);
+          if (reader.valid()) CheckAnswers(reader, part, queries);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Another seed at every run; DELTABLOOM_SEED repeats one.
+TEST_P(Conformance, AnythingAtRandom) {
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
+  Random random(seed);
+  for (int round = 0; round < 25; ++round) {
+    const size_t n = random.Below(uint64_t{1} << random.Below(14));
+    std::vector<std::string> keys = random.MixedKeys(n);
+    const uint64_t kind = random.Below(3);
+    if (kind == 1) keys = random.Keys(n, random.Below(64));
+    // Counters, as many users have them.
+    const uint64_t first = random.Next();
+    for (size_t i = 0; kind == 2 && i < n; ++i) {
+      keys[i] = "prefix" + std::to_string(first + i);
+    }
+    Check(keys, random.MixedKeys(100),
+          static_cast<uint32_t>(random.Below(30000)),
+          random.Below(2) * random.Below(5000));
+    if (HasFatalFailure()) return;
+  }
 }
 
 TEST_P(Conformance, HashEqualsReference) {
@@ -241,8 +295,8 @@ TEST_P(Conformance, KernelsAreThoseOfTheLevel) {
   const bool own = level_ == CpuLevel::kAvx2 || row_.layout == Layout::kCompact;
   const CpuLevel below =
       level_ == CpuLevel::kAvx2 ? CpuLevel::kPortable : CpuLevel::kAvx2;
-  const test::Reader here(row_, level_, *filter);
-  const test::Reader lower(row_, below, *filter);
+  const Reader here(row_, level_, *filter);
+  const Reader lower(row_, below, *filter);
   EXPECT_EQ(here.parsed().may_match != lower.parsed().may_match, own);
   EXPECT_EQ(here.parsed().may_match_many != lower.parsed().may_match_many, own);
 }
@@ -254,8 +308,8 @@ TEST_P(Conformance, KernelsNeedOnlyWhatTheyUse) {
                                         random.Keys(3000, 16), 10000);
   ASSERT_TRUE(filter);
   const internal::Cpu cpu(internal::Cpu::kAvx2 | internal::Cpu::kAvx512);
-  const test::Reader here(row_, cpu, *filter);
-  const test::Reader avx2(row_, CpuLevel::kAvx2, *filter);
+  const Reader here(row_, cpu, *filter);
+  const Reader avx2(row_, CpuLevel::kAvx2, *filter);
   EXPECT_EQ(here.parsed().may_match, avx2.parsed().may_match);
   EXPECT_EQ(here.parsed().may_match_many, avx2.parsed().may_match_many);
 }

@@ -15,17 +15,6 @@ namespace {
 
 using internal::ContentEstimate;
 using internal::LayoutRow;
-using internal::ParsedFilter;
-
-// False if the row's layout does not take these bytes.
-bool Parse(const LayoutRow& row, const std::string& filter,
-           ParsedFilter* parsed) {
-  *parsed = {};
-  parsed->payload = reinterpret_cast<const unsigned char*>(filter.data());
-  parsed->payload_size = filter.size() - 1;
-  return row.parse(static_cast<uint8_t>(filter.back()),
-                   internal::CpuLevel::kPortable, parsed);
-}
 
 class EstimateTest : public ::testing::TestWithParam<const LayoutRow*> {};
 
@@ -38,9 +27,9 @@ TEST_P(EstimateTest, KeysAndRateOfAFilter) {
       const std::optional<std::string> filter =
           BuildFilter(row, internal::CpuLevel::kPortable, keys, bits * 1000);
       if (!filter) continue;
-      ParsedFilter parsed;
-      ASSERT_TRUE(Parse(row, *filter, &parsed));
-      const ContentEstimate estimate = row.estimate(parsed);
+      const Reader reader(row, internal::CpuLevel::kPortable, *filter);
+      ASSERT_TRUE(reader.valid());
+      const ContentEstimate estimate = row.estimate(reader.parsed());
 
       // 5 standard errors of the sample; probes that fall on each other hide a
       // sixth of the keys of a large classic filter; compact counts blocks.
@@ -54,7 +43,7 @@ TEST_P(EstimateTest, KeysAndRateOfAFilter) {
       constexpr int kAsked = 200'000;
       int matches = 0;
       for (int i = 0; i < kAsked; ++i) {
-        matches += parsed.may_match(parsed, random.Key(15)) ? 1 : 0;
+        matches += reader.MayMatch(random.Key(15)) ? 1 : 0;
       }
       const double rate = matches / double{kAsked};
       // 5 standard errors of the count and of the estimate; a classic
@@ -100,10 +89,10 @@ TEST_P(EstimateTest, AnyBytes) {
                 filter.end() - 1, '\0');
       filter[sizes] = static_cast<char>(1 + random.Below(100));
     }
-    ParsedFilter parsed;
-    if (!Parse(row, filter, &parsed)) continue;
+    const Reader reader(row, internal::CpuLevel::kPortable, filter);
+    if (!reader.valid()) continue;
     ++parsed_filters;
-    const ContentEstimate estimate = row.estimate(parsed);
+    const ContentEstimate estimate = row.estimate(reader.parsed());
     EXPECT_TRUE(std::isfinite(estimate.keys) && estimate.keys >= 0);
     EXPECT_TRUE(estimate.rate >= 0 && estimate.rate <= 1) << estimate.rate;
   }

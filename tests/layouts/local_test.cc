@@ -13,6 +13,7 @@
 #include "tests/random.h"
 #include "util/hash64.h"
 #include "util/key_batch.h"
+#include "util/rates/layout_rates.h"
 #include "util/rates/rates.h"
 
 namespace deltabloom {
@@ -21,7 +22,6 @@ namespace {
 using internal::CpuLevel;
 using internal::FilterKind;
 using internal::ParsedFilter;
-using internal::Plan;
 using internal::local::kRow;
 
 TEST(LocalFormat, WorkedExample) {
@@ -111,56 +111,24 @@ TEST(LocalFormat, IsNeverReadUnderLevelDBsName) {
       test::OptionsOf(Layout::kLocal, 10, Hash::kLevelDB).Validate().empty());
 }
 
-// The measured rate of a filter of these hashes.
-double Rate(const std::vector<uint64_t>& hashes, uint32_t millibits,
-            uint64_t lookups) {
-  internal::HashList list(8);
-  for (uint64_t hash : hashes) list.Add(hash);
-  const Plan plan = PlanFilter(&kRow, hashes.size(), millibits);
-  std::vector<unsigned char> payload(plan.payload_size);
-  EXPECT_TRUE(
-      kRow.build(&list, true, plan, internal::ActiveCpu(), payload.data()));
-  ParsedFilter parsed{};
-  parsed.payload = payload.data();
-  parsed.payload_size = payload.size();
-  EXPECT_TRUE(kRow.parse(plan.last_byte, CpuLevel::kPortable, &parsed));
-  for (uint64_t hash : hashes) EXPECT_TRUE(kRow.may_match_hash(parsed, hash));
-  uint64_t positive = 0;
-  for (uint64_t i = 0; i < lookups; ++i) {
-    positive += kRow.may_match_hash(parsed, internal::Remix64(i, 77));
-  }
-  return static_cast<double>(positive) / static_cast<double>(lookups);
-}
-
-// Of a filter with bits anywhere in one block of 64 bytes, as RocksDB's Bloom
-// filter, with the best number of probes.
-double OneBlockRate(double bits_per_key) {
-  double best = 1;
-  for (int probes = 1; probes <= 16; ++probes) {
-    best = std::min(
-        best, internal::BlockedBloomRate(512, 512 / bits_per_key, probes));
-  }
-  return best;
-}
-
+// A filter with bits anywhere in one block of 64 bytes, as RocksDB's Bloom
+// filter, with the best number of probes. tests/util/rate_test.cc compares the
+// rates with filters.
 TEST(LocalFormat, FalsePositivesAtMostThoseOfPlainBlocks) {
-  std::vector<uint64_t> hashes;
-  for (uint64_t i = 0; i < 400000; ++i) {
-    hashes.push_back(internal::Remix64(i, 1));
-  }
   for (uint32_t bits = 5; bits <= 24; ++bits) {
-    const double plain = OneBlockRate(bits);
-    const double lookups = bits < 12 ? 4e5 : 2e6;
-    const double rate =
-        Rate(hashes, bits * 1000, static_cast<uint64_t>(lookups));
-    // 1.03 is the promise; beyond it four deviations of the sample.
-    EXPECT_LE(rate, 1.03 * plain + 4 * std::sqrt(plain / lookups)) << bits;
-    // A rate far below would be an error of this test.
-    EXPECT_GE(rate, plain / 4) << bits;
+    double plain = 1;
+    for (int probes = 1; probes <= 16; ++probes) {
+      plain = std::min(plain,
+                       internal::BlockedBloomRate(512, 512.0 / bits, probes));
+    }
+    const double rate = internal::RateForMillibits(&kRow, 400000, bits * 1000);
+    EXPECT_LE(rate, 1.03 * plain) << bits;
     // From 12 bits on two blocks pay: a sixth fewer and more.
     if (bits >= 14) {
-      EXPECT_LE(rate, 0.85 * plain + 4 * std::sqrt(plain / lookups)) << bits;
+      EXPECT_LE(rate, 0.85 * plain) << bits;
     }
+    // A rate far below would be an error of this test.
+    EXPECT_GE(rate, plain / 4) << bits;
   }
 }
 

@@ -1,11 +1,14 @@
 // One filter of one layout, built and read by the functions of its row at one
-// CPU level, in buffers of exactly its size.
+// CPU level.
 #ifndef DELTABLOOM_TESTS_LAYOUTS_SUBJECT_H_
 #define DELTABLOOM_TESTS_LAYOUTS_SUBJECT_H_
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,20 +82,40 @@ inline std::optional<std::string> BuildFilter(
   return filter;
 }
 
-// Reads a copy of the payload that begins `offset` bytes after an aligned
-// address and ends where its allocation ends.
+// Reads a copy of the payload between two pages without access: parsing and
+// lookups read nothing outside of the filter, whatever its bytes.
 class Reader {
  public:
+  static constexpr size_t kAtBegin = ~size_t{0};
+
+  // Bytes between the payload and the page after it, or kAtBegin: the payload
+  // follows the page before it.
   Reader(const internal::LayoutRow& row, internal::Cpu cpu,
-         std::string_view filter, size_t offset = 0)
-      : row_(row),
-        bytes_(new unsigned char[offset + filter.size() - 1]),
-        parsed_{} {
-    std::memcpy(bytes_.get() + offset, filter.data(), filter.size() - 1);
-    parsed_.payload = bytes_.get() + offset;
+         std::string_view filter, size_t bytes_after = 0)
+      : row_(row), parsed_{} {
+    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t room =
+        filter.size() + (bytes_after == kAtBegin ? 0 : bytes_after);
+    const size_t size = (room + page - 1) / page * page;
+    mapped_ = size + 2 * page;
+    memory_ = static_cast<unsigned char*>(
+        mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (memory_ == MAP_FAILED ||
+        mprotect(memory_ + page, size, PROT_READ | PROT_WRITE) != 0) {
+      std::abort();
+    }
     parsed_.payload_size = filter.size() - 1;
+    unsigned char* const payload =
+        memory_ + page +
+        (bytes_after == kAtBegin ? 0
+                                 : size - bytes_after - parsed_.payload_size);
+    std::copy(filter.begin(), filter.end() - 1, payload);
+    parsed_.payload = payload;
     valid_ = row.parse(static_cast<uint8_t>(filter.back()), cpu, &parsed_);
   }
+  ~Reader() { munmap(memory_, mapped_); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
 
   bool valid() const { return valid_; }
   const internal::ParsedFilter& parsed() const { return parsed_; }
@@ -124,7 +147,8 @@ class Reader {
 
  private:
   const internal::LayoutRow& row_;
-  std::unique_ptr<unsigned char[]> bytes_;
+  unsigned char* memory_;
+  size_t mapped_;
   internal::ParsedFilter parsed_;
   bool valid_;
 };

@@ -15,48 +15,39 @@ namespace {
 
 using internal::RangePart;
 using internal::RangePartBuilder;
+using internal::Remix64;
 
-std::vector<std::string> Integers(uint64_t n) {
+template <typename KeyOf>
+std::vector<std::string> Sorted(uint64_t n, KeyOf key_of) {
   std::vector<std::string> keys;
-  for (uint64_t i = 0; i < n; ++i) {
-    keys.push_back(BigEndian(internal::Remix64(i, 0)));
-  }
+  for (uint64_t i = 0; i < n; ++i) keys.push_back(key_of(Remix64(i, 0), i));
   std::sort(keys.begin(), keys.end());
   return keys;
+}
+
+std::vector<std::string> Integers(uint64_t n) {
+  return Sorted(n, [](uint64_t h, uint64_t) { return BigEndian(h); });
 }
 
 std::vector<std::string> Decimals(uint64_t n) {
-  std::vector<std::string> keys;
-  for (uint64_t i = 0; i < n; ++i) {
-    const std::string digits =
-        std::to_string(internal::Remix64(i, 0) % 9999999);
-    keys.push_back("user" + std::string(8 - digits.size(), '0') + digits);
-  }
-  std::sort(keys.begin(), keys.end());
-  return keys;
+  return Sorted(n, [](uint64_t h, uint64_t) {
+    const std::string digits = std::to_string(h % 9999999);
+    return "user" + std::string(8 - digits.size(), '0') + digits;
+  });
 }
 
 std::vector<std::string> Paths(uint64_t n) {
-  std::vector<std::string> keys;
-  for (uint64_t i = 0; i < n; ++i) {
-    const uint64_t h = internal::Remix64(i, 0);
-    keys.push_back("https://" + std::to_string(h % 50) + ".org/" +
-                   std::to_string(h / 50 % 100) + "/" +
-                   std::to_string(h >> 48));
-  }
-  std::sort(keys.begin(), keys.end());
-  return keys;
+  return Sorted(n, [](uint64_t h, uint64_t) {
+    return "https://" + std::to_string(h % 50) + ".org/" +
+           std::to_string(h / 50 % 100) + "/" + std::to_string(h >> 48);
+  });
 }
 
 // Of one size, but no numbers.
 std::vector<std::string> Hashes(uint64_t n) {
-  std::vector<std::string> keys;
-  for (uint64_t i = 0; i < n; ++i) {
-    keys.push_back(BigEndian(internal::Remix64(i, 0)) +
-                   BigEndian(internal::Remix64(i, 1)));
-  }
-  std::sort(keys.begin(), keys.end());
-  return keys;
+  return Sorted(n, [](uint64_t h, uint64_t i) {
+    return BigEndian(h) + BigEndian(Remix64(i, 1));
+  });
 }
 
 std::string Built(const std::vector<std::string>& keys, double bits) {

@@ -2,7 +2,6 @@
 // requires; and bytes changed at random, which must not be read out of bounds.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,9 +14,7 @@ namespace deltabloom::test {
 namespace {
 
 using internal::LoadFixed32;
-using internal::LoadFixed64;
 using internal::RangePart;
-using internal::StoreFixed32;
 using internal::StoreFixed64;
 
 constexpr size_t kBody = 2;
@@ -43,120 +40,98 @@ std::string PrefixesPart() {
 
 bool AlwaysMatches(const std::string& part) {
   // In memory of its own, so that ASan sees its end.
-  const auto copy = std::make_unique<char[]>(part.size());
-  std::copy(part.begin(), part.end(), copy.get());
-  const RangePart range({copy.get(), part.size()});
-  if (range.AlwaysMatches()) {
-    EXPECT_TRUE(range.MayMatch("", "\xff"));
-    EXPECT_TRUE(range.MayMatch("zzz", "zzzz"));
-    EXPECT_FALSE(range.HasKeyFrom(""));
-    return true;
-  }
-  return false;
+  const std::vector<char> copy(part.begin(), part.end());
+  const RangePart range({copy.data(), copy.size()});
+  if (!range.AlwaysMatches()) return false;
+  EXPECT_TRUE(range.MayMatch("", "\xff"));
+  EXPECT_TRUE(range.MayMatch("zzz", "zzzz"));
+  EXPECT_FALSE(range.HasKeyFrom(""));
+  return true;
 }
+
+// With this number of bytes before the size, which stays right.
+std::string Resized(std::string part, size_t size) {
+  part.resize(part.size() - 8);
+  part.resize(size);
+  part.resize(size + 8);
+  StoreFixed64(&part[size], size);
+  return part;
+}
+
+// A little-endian number written over some bytes.
+struct Edit {
+  size_t at;
+  uint64_t value;
+  size_t size = 1;
+};
 
 struct Fault {
   const char* name;
-  std::function<void(std::string*)> make;
+  std::vector<Edit> edits;
 };
 
-void SetByte(std::string* part, size_t at, int value) {
-  part->at(at) = static_cast<char>(value);
-}
-
-// Removes or adds bytes before the size, which stays right.
-void Resize(std::string* part, long change) {
-  const size_t size = part->size() - 8;
-  const size_t changed = static_cast<size_t>(static_cast<long>(size) + change);
-  part->resize(changed);
-  part->resize(changed + 8);
-  StoreFixed64(&(*part)[changed], changed);
-}
-
-void CheckFaults(const std::string& part, const std::vector<Fault>& faults) {
+void CheckFaults(const std::string& part, const std::vector<Fault>& faults,
+                 size_t header) {
   ASSERT_FALSE(AlwaysMatches(part));
   for (const Fault& fault : faults) {
     std::string damaged = part;
-    fault.make(&damaged);
+    for (const auto& [at, value, size] : fault.edits) {
+      for (size_t i = 0; i < size; ++i) {
+        damaged.at(at + i) = static_cast<char>(value >> (8 * i));
+      }
+    }
     EXPECT_TRUE(AlwaysMatches(damaged)) << fault.name;
+  }
+  for (const size_t size : {header, part.size() - 9, part.size() - 7}) {
+    EXPECT_TRUE(AlwaysMatches(Resized(part, size))) << size << " bytes";
   }
 }
 
 TEST(RangeMalformed, AroundTheBody) {
   for (const std::string& part : {NumbersPart(), PrefixesPart()}) {
-    CheckFaults(
-        part,
-        {{"no bytes", [](std::string* p) { p->clear(); }},
-         {"9 bytes", [](std::string* p) { *p = p->substr(0, 9); }},
-         {"version 0", [](std::string* p) { SetByte(p, 0, 0); }},
-         {"version 2", [](std::string* p) { SetByte(p, 0, 2); }},
-         {"shape 0", [](std::string* p) { SetByte(p, 1, 0); }},
-         {"shape 2", [](std::string* p) { SetByte(p, 1, 2); }},
-         {"shape 4", [](std::string* p) { SetByte(p, 1, 4); }},
-         {"a byte too few", [](std::string* p) { p->erase(2, 1); }},
-         {"a byte too many", [](std::string* p) { p->insert(2, 1, 'x'); }},
-         {"a size of 0",
-          [](std::string* p) { StoreFixed64(&(*p)[p->size() - 8], 0); }},
-         {"a size beyond", [](std::string* p) {
-            StoreFixed64(&(*p)[p->size() - 8], ~uint64_t{0});
-          }}});
+    const size_t size = part.size() - 8;
+    CheckFaults(part,
+                {{"version 0", {{0, 0}}},
+                 {"version 2", {{0, 2}}},
+                 {"shape 0", {{1, 0}}},
+                 {"shape 2", {{1, 2}}},
+                 {"shape 4", {{1, 4}}},
+                 {"the other shape", {{1, part[1] == 1 ? 3u : 1u}}},
+                 {"a size of 0", {{size, 0, 8}}},
+                 {"a size beyond", {{size, ~uint64_t{0}, 8}}}},
+                kBody);
+    EXPECT_TRUE(AlwaysMatches(""));
+    EXPECT_TRUE(AlwaysMatches(part.substr(0, 9)));
+    EXPECT_TRUE(AlwaysMatches(std::string(part).erase(2, 1)));
+    EXPECT_TRUE(AlwaysMatches(std::string(part).insert(2, 1, 'x')));
   }
-  // The other shape's body.
-  std::string numbers = NumbersPart();
-  numbers[1] = 3;
-  EXPECT_TRUE(AlwaysMatches(numbers));
 }
 
 TEST(RangeMalformed, Numbers) {
   const std::string part = NumbersPart();
   ASSERT_EQ(part[1], 1);
+  const auto low_bits = static_cast<unsigned char>(part[kCodes]);
   const uint64_t buckets = LoadFixed32(&part[kCodes + 5]);
-  CheckFaults(
-      part,
-      {{"another width", [](std::string* p) { SetByte(p, kBody, 7); }},
-       {"a width beyond the end",
-        [](std::string* p) { SetByte(p, kBody, 255); }},
-       {"least above most",
-        [](std::string* p) {
-          SetByte(p, kBody + 8, 200);
-          SetByte(p, kBody + 16, 100);
-        }},
-       {"base + span beyond 2^64",
-        [](std::string* p) {
-          StoreFixed64(&(*p)[kBody + 17], ~uint64_t{0});
-          StoreFixed64(&(*p)[kBody + 25], 1);
-        }},
-       {"unit 64", [](std::string* p) { SetByte(p, kCodes - 1, 64); }},
-       {"low_bits 32", [](std::string* p) { SetByte(p, kCodes, 32); }},
-       {"other low_bits",
-        [](std::string* p) { SetByte(p, kCodes, (*p)[kCodes] + 1); }},
-       {"count 0", [](std::string* p) { StoreFixed32(&(*p)[kCodes + 1], 0); }},
-       {"buckets 0",
-        [](std::string* p) { StoreFixed32(&(*p)[kCodes + 5], 0); }},
-       {"many more buckets",
-        [&](std::string* p) {
-          StoreFixed32(&(*p)[kCodes + 5], static_cast<uint32_t>(buckets + 99));
-        }},
-       {"count + buckets of 2^32",
-        [](std::string* p) {
-          StoreFixed32(&(*p)[kCodes + 1], 0x80000000);
-          StoreFixed32(&(*p)[kCodes + 5], 0x80000000);
-        }},
-       {"a byte too few in the body", [](std::string* p) { Resize(p, -1); }},
-       {"a byte too many in the body", [](std::string* p) { Resize(p, 1); }},
-       {"a header alone", [](std::string* p) {
-          Resize(p,
-                 static_cast<long>(kCodes) - static_cast<long>(p->size()) + 8);
-        }}});
-}
-
-// More than 2^64 keys would have 9 bytes of any value.
-TEST(RangeMalformed, TooManyNumbers) {
-  std::string part = NumbersPart();
-  part[kBody] = 9;
-  part.replace(kBody + 1, 16, std::string(9, '\0') + std::string(9, '\xff'));
-  Resize(&part, 0);
-  EXPECT_TRUE(AlwaysMatches(part));
+  CheckFaults(part,
+              {{"another width", {{kBody, 7}}},
+               {"a width beyond the end", {{kBody, 255}}},
+               {"least above most", {{kBody + 8, 200}, {kBody + 16, 100}}},
+               {"base + span beyond 2^64",
+                {{kBody + 17, ~uint64_t{0}, 8}, {kBody + 25, 1, 8}}},
+               {"unit 64", {{kCodes - 1, 64}}},
+               {"low_bits 32", {{kCodes, 32}}},
+               {"other low_bits", {{kCodes, low_bits + 1u}}},
+               {"count 0", {{kCodes + 1, 0, 4}}},
+               {"buckets 0", {{kCodes + 5, 0, 4}}},
+               {"many more buckets", {{kCodes + 5, buckets + 99, 4}}},
+               {"count + buckets of 2^32",
+                {{kCodes + 1, 0x80000000, 4}, {kCodes + 5, 0x80000000, 4}}}},
+              kCodes);
+  // More than 2^64 keys would have 9 bytes of any value.
+  std::string wide = part;
+  wide[kBody] = 9;
+  wide.replace(kBody + 1, 16, std::string(9, '\0') + std::string(9, '\xff'));
+  EXPECT_TRUE(AlwaysMatches(Resized(wide, wide.size() - 8)));
 }
 
 TEST(RangeMalformed, Prefixes) {
@@ -164,27 +139,15 @@ TEST(RangeMalformed, Prefixes) {
   ASSERT_EQ(part[1], 3);
   const size_t cuts = kBody + 2 + static_cast<unsigned char>(part[kBody + 1]);
   const size_t cut = cuts + 1;
-  const auto set_cut = [cut](std::string* p, int count, int bits) {
-    SetByte(p, cut, count);
-    SetByte(p, cut + 2, bits);
-    SetByte(p, cut + 3, bits >> 8);
-  };
-  CheckFaults(
-      part,
-      {{"a last key beyond the end",
-        [](std::string* p) { SetByte(p, kBody + 1, 255); }},
-       {"no cuts", [&](std::string* p) { SetByte(p, cuts, 0); }},
-       {"17 cuts", [&](std::string* p) { SetByte(p, cuts, 17); }},
-       {"0 bits", [&](std::string* p) { set_cut(p, 0, 0); }},
-       {"1,025 bits", [&](std::string* p) { set_cut(p, 0, 1025); }},
-       {"a delimiter and bits", [&](std::string* p) { set_cut(p, 1, 8); }},
-       {"a filter beyond the end",
-        [&](std::string* p) { StoreFixed32(&(*p)[cut + 4], 0xffffffff); }},
-       {"a byte after the filters", [](std::string* p) { Resize(p, 1); }},
-       {"a byte too few", [](std::string* p) { Resize(p, -1); }},
-       {"a header alone", [&](std::string* p) {
-          Resize(p, static_cast<long>(cut) - static_cast<long>(p->size()) + 8);
-        }}});
+  CheckFaults(part,
+              {{"a last key beyond the end", {{kBody + 1, 255}}},
+               {"no cuts", {{cuts, 0}}},
+               {"17 cuts", {{cuts, 17}}},
+               {"0 bits", {{cut, 0}, {cut + 2, 0, 2}}},
+               {"1,025 bits", {{cut, 0}, {cut + 2, 1025, 2}}},
+               {"a delimiter and bits", {{cut, 1}, {cut + 2, 8, 2}}},
+               {"a filter beyond the end", {{cut + 4, 0xffffffff, 4}}}},
+              cut);
 }
 
 // A filter that no reader knows answers nothing; the other cuts do.
@@ -200,7 +163,7 @@ TEST(RangeMalformed, FiltersOfCuts) {
     size_t end = cuts + 1 + 8 * count;
     for (size_t i = 0; i < count; ++i) {
       end += LoadFixed32(&part[cuts + 1 + 8 * i + 4]);
-      SetByte(&damaged, end - 1, last_byte);
+      damaged.at(end - 1) = static_cast<char>(last_byte);
     }
     const RangePart range(damaged);
     EXPECT_TRUE(range.MayMatch(lower, upper)) << last_byte;
@@ -220,11 +183,11 @@ TEST(RangeMalformed, ChangedBytesAreReadWithinBounds) {
         damaged[random.Below(near)] = static_cast<char>(random.Next());
       }
       if (random.Below(4) == 0) {
-        Resize(&damaged, -static_cast<long>(random.Below(part.size() / 2)));
+        damaged =
+            Resized(damaged, part.size() - 8 - random.Below(part.size() / 2));
       }
-      const auto copy = std::make_unique<char[]>(damaged.size());
-      std::copy(damaged.begin(), damaged.end(), copy.get());
-      const RangePart range({copy.get(), damaged.size()});
+      const std::vector<char> copy(damaged.begin(), damaged.end());
+      const RangePart range({copy.data(), copy.size()});
       const std::string text =
           "group" + std::to_string(random.Below(40) * 791) + "/";
       range.MayMatch(text, text + "9");

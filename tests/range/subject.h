@@ -162,17 +162,24 @@ inline std::string NextPrefix(std::string prefix) {
   return prefix;
 }
 
-// A range near the keys: between bounds near keys, of a prefix, of one key.
+// A range near the keys: between bounds near keys, of a prefix, of one key, of
+// a few numbers.
 inline std::pair<std::string, std::string> RangeNear(
     const std::vector<std::string>& keys, const KeyKind& kind, Random* random) {
   std::string lower = BoundNear(keys, kind, random);
   std::string upper;
-  switch (random->Below(4)) {
+  switch (random->Below(5)) {
     case 0:
       upper = NextPrefix(lower);
       break;
     case 1:
       upper = lower + std::string(1 + random->Below(3), '\0');
+      break;
+    case 2:  // most other ranges of numbers are too long to be empty
+      upper = lower;
+      if (!upper.empty()) {
+        upper.back() = static_cast<char>(upper.back() | 0x3f);
+      }
       break;
     default:
       upper = BoundNear(keys, kind, random);

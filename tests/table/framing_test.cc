@@ -9,6 +9,7 @@
 #include "deltabloom/filter.h"
 #include "tests/csv.h"
 #include "tests/filters.h"
+#include "tests/range/subject.h"
 #include "util/coding.h"
 #include "util/hash.h"
 #include "util/key_batch.h"
@@ -16,41 +17,52 @@
 namespace deltabloom::internal {
 namespace {
 
+using test::FromHex;
+
+constexpr Layout kLayouts[] = {Layout::kClassic, Layout::kLocal,
+                               Layout::kCompact};
 constexpr uint8_t kLevel = 2;
+constexpr uint32_t kLowercase = 0x7802baa7;  // ascii_lowercase@1
+constexpr SipHashKey kSeed{0x0706050403020100, 0x0f0e0d0c0b0a0908};
 
-FilterKind Raw(const std::string& filter, ParsedFilter* parsed,
-               Hash hash = Hash::kMurmurHash2, std::string* why = nullptr) {
-  return ParseRaw(filter, hash, ActiveCpu(), parsed, why);
+// The flags of the optional fields.
+enum : unsigned { kSeeded = 1, kTransformed = 2, kChecked = 4, kRanges = 8 };
+constexpr unsigned kAllFields = 16;
+
+// Of a range part only its size is counted.
+size_t FramingSize(unsigned fields) {
+  return 16 + ((fields & kSeeded) != 0 ? 16 : 0) +
+         ((fields & kTransformed) != 0 ? 4 : 0) +
+         ((fields & kChecked) != 0 ? 8 : 0) + ((fields & kRanges) != 0 ? 8 : 0);
 }
 
-FilterKind Sealed(const std::string& filter, ParsedFilter* parsed,
-                  std::string* why = nullptr) {
-  return ParseSealed(filter, ActiveCpu(), parsed, why);
+const std::string& RangePart() {
+  static const auto& part = *new std::string(test::PartOf(
+      {test::BigEndian(5), test::BigEndian(7), test::BigEndian(1000)}, 10));
+  return part;
 }
 
-bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
-  bool many = false;
-  MayMatchViews(parsed, &key, 1, &many);
-  EXPECT_EQ(parsed.may_match(parsed, key), many);
-  return many;
-}
-
-std::string RawFilterOf(const std::vector<std::string>& keys,
-                        Layout layout = Layout::kClassic) {
-  return test::RawFilter(keys, test::OptionsOf(layout));
+SealOptions SealOf(unsigned fields) {
+  SealOptions seal{kLevel, (fields & kChecked) != 0};
+  seal.keys.transformed = (fields & kTransformed) != 0;
+  if (seal.keys.transformed) seal.keys.transform_id = kLowercase;
+  seal.keys.seeded = (fields & kSeeded) != 0;
+  if (seal.keys.seeded) seal.keys.seed = kSeed;
+  if ((fields & kRanges) != 0) seal.range_part = RangePart();
+  return seal;
 }
 
 // Of keys as the layout hashes them.
-std::string SealedFilterOf(const std::vector<std::string>& keys,
-                           const SealOptions& seal,
-                           Layout layout = Layout::kClassic) {
+std::string Sealed(const std::vector<std::string>& keys, unsigned fields = 0,
+                   Layout layout = Layout::kClassic) {
   std::string filter;
   uint8_t last_byte = kEmptyLastByte;
   if (!keys.empty()) {
-    filter = RawFilterOf(keys, layout);
+    filter = test::RawFilter(keys, test::OptionsOf(layout));
     last_byte = static_cast<uint8_t>(filter.back());
     filter.pop_back();
   }
+  const SealOptions seal = SealOf(fields);
   const size_t payload_size = filter.size();
   filter.resize(payload_size + SealedFramingSize(seal));
   Seal(reinterpret_cast<unsigned char*>(&filter[0]), payload_size, last_byte,
@@ -58,16 +70,16 @@ std::string SealedFilterOf(const std::vector<std::string>& keys,
   return filter;
 }
 
-std::string SealedFilterOf(const std::vector<std::string>& keys,
-                           bool payload_check = false,
-                           Layout layout = Layout::kClassic) {
-  return SealedFilterOf(keys, SealOptions{kLevel, payload_check}, layout);
+std::string Seeded(const std::string& key) {
+  char bytes[kSeededKeySize];
+  SeededKey(kSeed, key, bytes);
+  return std::string(bytes, sizeof(bytes));
 }
 
-// Changes a byte of a framing of this size and makes the check right again.
-std::string Resealed(std::string filter, size_t from_end, char value,
+// With a byte changed and the check of a framing of this size made again.
+std::string Resealed(std::string filter, size_t from_end, int value,
                      size_t framing_size = kSealedFramingSize) {
-  filter[filter.size() - from_end] = value;
+  filter[filter.size() - from_end] = static_cast<char>(value);
   std::string covered = filter.substr(filter.size() - framing_size);
   covered.replace(framing_size - 9, 4, 4, '\0');
   covered.resize(framing_size + 8);
@@ -77,37 +89,73 @@ std::string Resealed(std::string filter, size_t from_end, char value,
   return filter;
 }
 
+bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
+  bool many = false;
+  MayMatchViews(parsed, &key, 1, &many);
+  EXPECT_EQ(parsed.may_match(parsed, key), many);
+  return many;
+}
+
+struct Opened {
+  explicit Opened(const std::string& filter)
+      : kind(ParseSealed(filter, ActiveCpu(), &keys, &parsed, &why)) {
+    ParsedFilter again;
+    HashedKeys keys_again;
+    EXPECT_EQ(ParseSealed(filter, ActiveCpu(), &keys_again, &again, nullptr),
+              kind);
+    EXPECT_EQ(kind == FilterKind::kAlways,
+              why.rfind("always matches: ", 0) == 0)
+        << why;
+    if (kind == FilterKind::kFilter) return;
+    EXPECT_EQ(MayMatch(parsed, "absent"), kind != FilterKind::kEmpty) << why;
+  }
+
+  ParsedFilter parsed;
+  HashedKeys keys;
+  std::string why;
+  FilterKind kind;
+};
+
+// Of bytes whose framing is right or rejected.
+FilterKind KindOf(const std::string& filter) {
+  const Opened opened(filter);
+  EXPECT_TRUE(opened.kind == FilterKind::kFilter || opened.keys.AsTheyAre());
+  return opened.kind;
+}
+
+FilterKind ParseRawBytes(const std::string& filter, ParsedFilter* parsed,
+                         Hash hash = Hash::kMurmurHash2) {
+  return ParseRaw(filter, hash, ActiveCpu(), parsed, nullptr);
+}
+
 TEST(RawFraming, WorkedExample) {
-  EXPECT_EQ(RawFilterOf({"a"}),
-            std::string("\x00\x00\x00\x00\x00\x00\x49\x92\x06", 9));
+  EXPECT_EQ(test::RawFilter(std::vector<std::string>{"a"}),
+            FromHex("000000000000499206"));
 }
 
 TEST(RawFraming, EveryShortLengthAndLastByte) {
   // Zeroed payloads: a filter that is truly probed answers "absent".
   for (size_t size = 0; size <= 64; ++size) {
-    for (int last = 0; last < 256; ++last) {
-      SCOPED_TRACE("size " + std::to_string(size) + " last byte " +
-                   std::to_string(last));
+    for (int last = 0; last < (size == 0 ? 1 : 256); ++last) {
+      SCOPED_TRACE(testing::Message() << "size " << size << " last " << last);
       std::string filter(size, '\0');
       if (size > 0) filter.back() = static_cast<char>(last);
       ParsedFilter parsed;
       for (Hash hash : {Hash::kMurmurHash2, Hash::kLevelDB}) {
-        const FilterKind kind = Raw(filter, &parsed, hash);
+        const FilterKind kind = ParseRawBytes(filter, &parsed, hash);
+        const bool matches = MayMatch(parsed, "key");
         if (size <= 1) {
           EXPECT_EQ(kind, FilterKind::kEmpty);
-          EXPECT_FALSE(MayMatch(parsed, "key"));
+          EXPECT_FALSE(matches);
         } else if (last >= 1 && last <= 30) {
           EXPECT_EQ(kind, FilterKind::kFilter);
-          EXPECT_FALSE(MayMatch(parsed, "key"));
+          EXPECT_FALSE(matches);
         } else if (last == 0 || hash == Hash::kLevelDB ||
                    FindLayoutOfLastByte(static_cast<uint8_t>(last), hash) ==
                        nullptr) {
           EXPECT_EQ(kind, FilterKind::kAlways);
-          EXPECT_TRUE(MayMatch(parsed, "key"));
-        } else {
-          MayMatch(parsed, "key");  // another layout: any answer, no crash
-        }
-        if (size == 0) break;
+          EXPECT_TRUE(matches);
+        }  // Else another layout: any answer, no crash.
       }
     }
   }
@@ -117,108 +165,203 @@ TEST(RawFraming, FullPayloadMatchesEverything) {
   std::string filter(65, '\xff');
   filter.back() = 30;
   ParsedFilter parsed;
-  EXPECT_EQ(Raw(filter, &parsed), FilterKind::kFilter);
+  EXPECT_EQ(ParseRawBytes(filter, &parsed), FilterKind::kFilter);
   EXPECT_TRUE(MayMatch(parsed, ""));
   EXPECT_TRUE(MayMatch(parsed, std::string(1000, '\x80')));
 }
 
-TEST(SealedFraming, WorkedExample) {
-  EXPECT_EQ(SealedFilterOf({"a"}),
-            std::string("\x00\x00\x00\x00\x00\x00\x49\x92"
-                        "\xce\x62\x6c\x4d\x01\x00\x02\x15\xc1\x3e\xa7"
-                        "\x00\x00\x00\x00\x06",
-                        24));
+TEST(SealedFraming, WorkedExamples) {
+  EXPECT_EQ(Sealed({"a"}), FromHex("0000000000004992"
+                                   "ce626c4d01000215c13ea70000000006"));
+  EXPECT_EQ(Sealed({"a"}, kChecked), FromHex("0000000000004992"
+                                             "485bdfa2be99e633"
+                                             "ce626c4d0104023dc8cb0000000000"
+                                             "06"));
+  EXPECT_EQ(Sealed({"a"}, kTransformed),
+            FromHex("0000000000004992"
+                    "a7ba0278"
+                    "ce626c4d010202496d32c90000000006"));
+  EXPECT_EQ(Sealed({Seeded("a")}, kSeeded),
+            FromHex("00200002a0000880"
+                    "000102030405060708090a0b0c0d0e0f"
+                    "ce626c4d010102241c16700000000006"));
+  EXPECT_EQ(Sealed({Seeded("a")}, kChecked | kTransformed | kSeeded),
+            FromHex("00200002a0000880"
+                    "d69a35d6f0a8caa0"
+                    "a7ba0278"
+                    "000102030405060708090a0b0c0d0e0f"
+                    "ce626c4d010702ef5e90610000000006"));
 }
 
+TEST(SealedFraming, SeededKeyIsSipHashInLittleEndian) {
+  EXPECT_EQ(Seeded("a"), FromHex("ca4811a7e9e8a32b"));
+  for (const auto& row : test::ReadCsv("siphash.csv")) {
+    char bytes[kSeededKeySize];
+    SeededKey(LoadSipHashKey(FromHex(row[0]).data()), FromHex(row[1]), bytes);
+    EXPECT_EQ(LoadFixed64(bytes), std::stoull(row[2], nullptr, 16));
+  }
+}
+
+// Every combination of fields, of every layout, and without keys.
 TEST(SealedFraming, RoundTrip) {
-  const std::string filter = SealedFilterOf({"a", "b", ""});
-  ParsedFilter parsed;
-  std::string why;
-  ASSERT_EQ(Sealed(filter, &parsed, &why), FilterKind::kFilter);
-  EXPECT_EQ(why, "classic, 6 probes, 64 bits");
-  EXPECT_EQ(SealedLevel(filter), kLevel);
-  for (const char* key : {"a", "b", ""}) EXPECT_TRUE(MayMatch(parsed, key));
-  EXPECT_FALSE(MayMatch(parsed, "c"));
-}
-
-TEST(SealedFraming, NoKey) {
-  const std::string filter = SealedFilterOf({});
-  ParsedFilter parsed;
-  EXPECT_EQ(filter.size(), kSealedFramingSize);
-  EXPECT_EQ(Sealed(filter, &parsed), FilterKind::kEmpty);
-  EXPECT_FALSE(MayMatch(parsed, "a"));
-  for (int last = 1; last < 256; ++last) {
-    const std::string odd = Resealed(filter, 1, static_cast<char>(last));
-    EXPECT_EQ(Sealed(odd, &parsed), FilterKind::kAlways) << last;
-    EXPECT_TRUE(MayMatch(parsed, "a"));
-  }
-}
-
-TEST(SealedFraming, ForeignBytes) {
-  const std::string filter = SealedFilterOf({"a"});
-  ParsedFilter parsed;
-  for (size_t size = 0; size < kSealedFramingSize; ++size) {
-    EXPECT_EQ(Sealed(filter.substr(filter.size() - size), &parsed),
-              FilterKind::kForeign)
-        << size;
-    EXPECT_TRUE(MayMatch(parsed, "c"));
-  }
-  for (size_t at = 13; at <= 16; ++at) {
-    std::string other = filter;
-    other[other.size() - at] ^= 1;
-    EXPECT_EQ(Sealed(other, &parsed), FilterKind::kForeign) << at;
-  }
-}
-
-TEST(SealedFraming, DamagedTrailerMatchesEverything) {
-  const std::string filter = SealedFilterOf({"a"});
-  ParsedFilter parsed;
-  for (size_t at = 1; at <= 12; ++at) {
-    for (int bit = 0; bit < 8; ++bit) {
-      std::string damaged = filter;
-      damaged[damaged.size() - at] ^= static_cast<char>(1 << bit);
-      EXPECT_EQ(Sealed(damaged, &parsed), FilterKind::kAlways)
-          << at << " bit " << bit;
-      EXPECT_TRUE(MayMatch(parsed, "c"));
+  for (unsigned fields = 0; fields < kAllFields; ++fields) {
+    const SealOptions seal = SealOf(fields);
+    ASSERT_EQ(SealedFramingSize(seal),
+              FramingSize(fields) +
+                  ((fields & kRanges) != 0 ? RangePart().size() - 8 : 0));
+    for (Layout layout : kLayouts) {
+      for (size_t count : {0u, 1u, 2000u}) {
+        SCOPED_TRACE(testing::Message() << "fields " << fields << ", "
+                                        << LayoutName(layout) << ", " << count);
+        const auto added = test::DecimalKeys(count);
+        const std::string filter = Sealed(added, fields, layout);
+        EXPECT_EQ(filter[filter.size() - 11], static_cast<char>(fields));
+        // RocksDB's own reader takes it for one that always matches.
+        EXPECT_EQ(filter[filter.size() - 5], 0);
+        EXPECT_EQ(SealedLevel(filter), kLevel);
+        const Opened opened(filter);
+        const bool illegal = (fields & kRanges) != 0 &&
+                             (count == 0 || (fields & kTransformed) != 0);
+        const FilterKind kind = illegal      ? FilterKind::kAlways
+                                : count == 0 ? FilterKind::kEmpty
+                                             : FilterKind::kFilter;
+        ASSERT_EQ(opened.kind, kind) << opened.why;
+        if (illegal) continue;
+        EXPECT_EQ(opened.keys.transformed, seal.keys.transformed);
+        EXPECT_EQ(opened.keys.transform_id, seal.keys.transform_id);
+        EXPECT_EQ(opened.keys.seeded, seal.keys.seeded);
+        EXPECT_EQ(opened.keys.seed.low, seal.keys.seed.low);
+        EXPECT_EQ(opened.keys.seed.high, seal.keys.seed.high);
+        EXPECT_EQ(RangePartOf(filter), seal.range_part);
+        for (const std::string& key : added) {
+          EXPECT_TRUE(MayMatch(opened.parsed, key));
+        }
+        if (count != 0) {
+          EXPECT_EQ(opened.parsed.payload_size,
+                    filter.size() - SealedFramingSize(seal));
+          const auto says = [&](const char* text) {
+            return opened.why.find(text) != std::string::npos;
+          };
+          EXPECT_EQ(says(", key transform 7802baa7"), seal.keys.transformed);
+          EXPECT_EQ(says(", seeded"), seal.keys.seeded);
+          EXPECT_EQ(says(", with ranges"), (fields & kRanges) != 0);
+        }
+        // A reader that cannot map keys.
+        ParsedFilter parsed;
+        std::string why;
+        const bool plain = seal.keys.AsTheyAre();
+        ASSERT_EQ(ParseSealed(filter, ActiveCpu(), &parsed, &why),
+                  plain ? kind : FilterKind::kAlways);
+        if (plain) continue;
+        EXPECT_TRUE(MayMatch(parsed, "absent"));
+        EXPECT_EQ(why.rfind("always matches: ", 0), 0u) << why;
+      }
     }
   }
 }
 
-TEST(SealedFraming, WrongTotalSizeMatchesEverything) {
-  const std::string filter = SealedFilterOf({"a"});
-  ParsedFilter parsed;
-  EXPECT_EQ(Sealed(filter.substr(1), &parsed), FilterKind::kAlways);
-  EXPECT_EQ(Sealed(std::string(1, '\0') + filter, &parsed),
-            FilterKind::kAlways);
+TEST(SealedFraming, DescribesAndRejects) {
+  const Opened opened(Sealed({"a", "b", ""}));
+  EXPECT_EQ(opened.why, "classic, 6 probes, 64 bits");
+  EXPECT_FALSE(MayMatch(opened.parsed, "c"));
 }
 
-TEST(SealedFraming, UnknownFieldsWithAValidCheckMatchEverything) {
-  const std::string filter = SealedFilterOf({"a"});
-  ParsedFilter parsed;
-  std::string why;
-  // Reserved, zero, flags, version.
-  for (size_t at : std::initializer_list<size_t>{2, 3, 4, 5, 11, 12}) {
-    for (int value = 0; value < 256; ++value) {
-      const std::string odd = Resealed(filter, at, static_cast<char>(value));
-      if (odd == filter) continue;
-      EXPECT_EQ(Sealed(odd, &parsed, &why), FilterKind::kAlways)
-          << at << " value " << value;
-      EXPECT_TRUE(MayMatch(parsed, "c"));
-      EXPECT_EQ(why.rfind("always matches: ", 0), 0u) << why;
+// The framing of any fields and, where there is a payload check, all bytes. A
+// changed seed or id would lose nearly every key.
+TEST(SealedFraming, EveryFlippedBitAndEveryOtherSizeIsNoticed) {
+  for (unsigned fields = 0; fields < kAllFields; ++fields) {
+    for (Layout layout : kLayouts) {
+      const std::string filter = Sealed(test::DecimalKeys(300), fields, layout);
+      const bool checked = (fields & kChecked) != 0;
+      const size_t framing = FramingSize(fields);
+      for (size_t bit = 0; bit < 8 * (checked ? filter.size() : framing);
+           ++bit) {
+        std::string flipped = filter;
+        flipped[filter.size() - 1 - bit / 8] ^= static_cast<char>(1 << bit % 8);
+        const Opened opened(flipped);
+        const bool in_magic = bit / 8 >= 12 && bit / 8 < 16;
+        ASSERT_EQ(opened.kind,
+                  in_magic ? FilterKind::kForeign : FilterKind::kAlways)
+            << "fields " << fields << " bit " << bit << " from the end";
+        ASSERT_TRUE(opened.keys.AsTheyAre());
+        if (fields == kChecked && bit / 8 >= framing) {
+          ASSERT_NE(opened.why.find("payload"), std::string::npos);
+        }
+      }
+      for (size_t size = 0; size < filter.size(); ++size) {
+        ASSERT_EQ(KindOf(filter.substr(filter.size() - size)),
+                  size < 16 ? FilterKind::kForeign : FilterKind::kAlways)
+            << size;
+        const FilterKind kind = KindOf(filter.substr(0, size));
+        ASSERT_TRUE(kind == FilterKind::kForeign || kind == FilterKind::kAlways)
+            << size;
+      }
+      EXPECT_EQ(KindOf('\0' + filter), FilterKind::kAlways);
     }
   }
-  // The level is information only.
-  const std::string other_level = Resealed(filter, 10, '\x07');
-  EXPECT_EQ(Sealed(other_level, &parsed), FilterKind::kFilter);
-  EXPECT_FALSE(MayMatch(parsed, "c"));
 }
 
-TEST(PayloadCheck, WorkedExample) {
-  EXPECT_EQ(SealedFilterOf({"a"}, true),
-            test::FromHex("0000000000004992"
-                          "485bdfa2be99e633"
-                          "ce626c4d0104023dc8cb0000000000"
-                          "06"));
+// With a check that holds: reserved and zero bytes, flags, version.
+TEST(SealedFraming, UnknownFieldsMatchEverything) {
+  for (unsigned fields : {0u, 7u, 13u}) {
+    const std::string filter = Sealed({"a"}, fields);
+    const size_t framing = FramingSize(fields);
+    for (size_t at : std::initializer_list<size_t>{2, 3, 4, 5, 11, 12}) {
+      // Known flags say what there is, but for the plain filter.
+      for (int value = at == 11 && fields != 0 ? 16 : 0; value < 256; ++value) {
+        const std::string odd = Resealed(filter, at, value, framing);
+        if (odd == filter) continue;
+        EXPECT_EQ(KindOf(odd), FilterKind::kAlways) << at << " " << value;
+      }
+    }
+    // The level is information only.
+    EXPECT_EQ(KindOf(Resealed(filter, 10, 7, framing)), FilterKind::kFilter);
+  }
+}
+
+TEST(SealedFraming, EveryLastByte) {
+  const std::string filter = Sealed({"a"});
+  const std::string empty = Sealed({});
+  EXPECT_EQ(empty.size(), kSealedFramingSize);
+  for (int last = 0; last < 256; ++last) {
+    const FilterKind kind = KindOf(Resealed(filter, 1, last));
+    if (last >= 1 && last <= 30) {
+      EXPECT_EQ(kind, FilterKind::kFilter) << last;
+    } else if (last == 0 ||
+               FindLayoutOfLastByte(static_cast<uint8_t>(last),
+                                    Hash::kMurmurHash2) == nullptr) {
+      EXPECT_EQ(kind, FilterKind::kAlways) << last;
+    }
+    EXPECT_EQ(KindOf(Resealed(empty, 1, last)),
+              last == 0 ? FilterKind::kEmpty : FilterKind::kAlways);
+  }
+}
+
+// Flags for fields that the bytes have no room for, with a check that would
+// hold for what there is.
+TEST(SealedFraming, NoRoomForTheFields) {
+  for (unsigned fields = 1; fields < kAllFields; ++fields) {
+    for (size_t size = 16; size < FramingSize(fields); ++size) {
+      std::string filter(size, '\0');
+      Seal(reinterpret_cast<unsigned char*>(&filter[0]), size - 16, 6, {});
+      filter = Resealed(filter, 11, static_cast<int>(fields), size);
+      EXPECT_EQ(KindOf(filter), FilterKind::kAlways) << fields << " " << size;
+    }
+  }
+}
+
+TEST(SealedFraming, RangePartsBeyondTheFilterMatchEverything) {
+  std::string filter = Sealed({"a", "b"}, kRanges);
+  const size_t framing = FramingSize(kRanges);
+  const uint64_t before = filter.size() - framing;
+  // All of it a range part: there is no payload then.
+  for (const uint64_t size :
+       {before, before + 1, before + 8, ~uint64_t{0}, ~uint64_t{7}}) {
+    StoreFixed64(&filter[before], size);
+    EXPECT_EQ(KindOf(Resealed(filter, 1, 6, framing)), FilterKind::kAlways);
+    EXPECT_EQ(KindOf(Resealed(filter, 1, kEmptyLastByte, framing)),
+              FilterKind::kAlways);
+  }
 }
 
 TEST(LevelByteTest, EveryByteHasOneMeaning) {
@@ -233,252 +376,12 @@ TEST(LevelByteTest, EveryByteHasOneMeaning) {
   EXPECT_EQ(LevelByte({-7, true}), kUnknownLevel);
 }
 
-TEST(PayloadCheck, RoundTripWithEveryLayoutAndWithoutKeys) {
-  ParsedFilter parsed;
-  const std::vector<std::string> keys = test::DecimalKeys(3000);
-  for (Layout layout : {Layout::kClassic, Layout::kLocal, Layout::kCompact}) {
-    const std::string filter = SealedFilterOf(keys, true, layout);
-    EXPECT_EQ(filter.size(), SealedFilterOf(keys, false, layout).size() + 8);
-    ASSERT_EQ(Sealed(filter, &parsed), FilterKind::kFilter);
-    EXPECT_EQ(SealedLevel(filter), kLevel);
-    for (const std::string& key : keys) EXPECT_TRUE(MayMatch(parsed, key));
-  }
-  const std::string filter = SealedFilterOf({}, true);
-  EXPECT_EQ(filter.size(), kSealedFramingSize + 8);
-  EXPECT_EQ(Sealed(filter, &parsed), FilterKind::kEmpty);
-}
-
-TEST(PayloadCheck, EveryFlippedBitAndEveryTruncationIsNoticed) {
-  ParsedFilter parsed;
-  std::string why;
-  for (Layout layout : {Layout::kClassic, Layout::kLocal, Layout::kCompact}) {
-    const std::string filter =
-        SealedFilterOf(test::DecimalKeys(300), true, layout);
-    for (size_t bit = 0; bit < 8 * filter.size(); ++bit) {
-      std::string flipped = filter;
-      flipped[bit / 8] ^= static_cast<char>(1 << bit % 8);
-      const FilterKind kind = Sealed(flipped, &parsed, &why);
-      const bool in_magic =
-          filter.size() - bit / 8 >= 13 && filter.size() - bit / 8 <= 16;
-      ASSERT_EQ(kind, in_magic ? FilterKind::kForeign : FilterKind::kAlways)
-          << "bit " << bit;
-      ASSERT_TRUE(MayMatch(parsed, "absent"));
-      if (bit / 8 < filter.size() - 24) {
-        ASSERT_NE(why.find("payload"), std::string::npos) << why;
-      }
-    }
-    for (size_t size = kSealedFramingSize; size < filter.size(); ++size) {
-      ASSERT_EQ(Sealed(filter.substr(filter.size() - size), &parsed),
-                FilterKind::kAlways)
-          << size;
-      ASSERT_NE(Sealed(filter.substr(0, size), &parsed), FilterKind::kFilter);
-    }
-  }
-}
-
-// A flag for a field that the bytes have no room for.
-TEST(PayloadCheck, NoRoomForTheField) {
-  ParsedFilter parsed;
-  for (size_t payload_size = 0; payload_size < 8; ++payload_size) {
-    std::string filter(payload_size + kSealedFramingSize, '\0');
-    Seal(reinterpret_cast<unsigned char*>(&filter[0]), payload_size, 6,
-         SealOptions());
-    EXPECT_EQ(Sealed(Resealed(filter, 11, 4), &parsed), FilterKind::kAlways);
-  }
-}
-
-TEST(SealedFraming, EveryLastByte) {
-  const std::string filter = SealedFilterOf({"a"});
-  ParsedFilter parsed;
-  for (int last = 0; last < 256; ++last) {
-    const std::string other = Resealed(filter, 1, static_cast<char>(last));
-    const FilterKind kind = Sealed(other, &parsed);
-    if (last >= 1 && last <= 30) {
-      EXPECT_EQ(kind, FilterKind::kFilter) << last;
-    } else if (FindLayoutOfLastByte(static_cast<uint8_t>(last),
-                                    Hash::kMurmurHash2) == nullptr ||
-               last == 0) {
-      EXPECT_EQ(kind, FilterKind::kAlways) << last;
-      EXPECT_TRUE(MayMatch(parsed, "c"));
-    }
-  }
-}
-
 TEST(DescribeFilter, SaysWhatTheBytesAre) {
-  EXPECT_EQ(DescribeFilter(RawFilterOf({"a"})), "classic, 6 probes, 64 bits");
   EXPECT_EQ(DescribeFilter(""), "holds no key");
   EXPECT_EQ(DescribeFilter("\x06"), "holds no key");
   EXPECT_EQ(DescribeFilter(std::string(2, '\0')),
             "always matches: it has no probes");
   EXPECT_EQ(DescribeFilter("a\xff"), "always matches: unknown last byte 255");
-}
-
-// --- The optional fields key transform and seed: docs/format.md, "What is
-// hashed" -------------------------------------------------------------------
-
-constexpr uint32_t kLowercase = 0x7802baa7;  // ascii_lowercase@1
-constexpr SipHashKey kSeed{0x0706050403020100, 0x0f0e0d0c0b0a0908};
-
-HashedKeys Keys(bool transformed, bool seeded) {
-  HashedKeys keys;
-  keys.transformed = transformed;
-  if (transformed) keys.transform_id = kLowercase;
-  keys.seeded = seeded;
-  if (seeded) keys.seed = kSeed;
-  return keys;
-}
-
-std::string Seeded(const std::string& key) {
-  char bytes[kSeededKeySize];
-  SeededKey(kSeed, key, bytes);
-  return std::string(bytes, sizeof(bytes));
-}
-
-SealOptions SealOf(unsigned fields) {
-  return {7, (fields & 4) != 0, Keys((fields & 2) != 0, (fields & 1) != 0)};
-}
-
-TEST(HashedKeys, WorkedExamples) {
-  EXPECT_EQ(SealedFilterOf({"a"}, {2, false, Keys(true, false)}),
-            test::FromHex("0000000000004992"
-                          "a7ba0278"
-                          "ce626c4d010202496d32c90000000006"));
-  EXPECT_EQ(SealedFilterOf({Seeded("a")}, {2, false, Keys(false, true)}),
-            test::FromHex("00200002a0000880"
-                          "000102030405060708090a0b0c0d0e0f"
-                          "ce626c4d010102241c16700000000006"));
-  EXPECT_EQ(SealedFilterOf({Seeded("a")}, {2, true, Keys(true, true)}),
-            test::FromHex("00200002a0000880"
-                          "d69a35d6f0a8caa0"
-                          "a7ba0278"
-                          "000102030405060708090a0b0c0d0e0f"
-                          "ce626c4d010702ef5e90610000000006"));
-}
-
-TEST(HashedKeys, SeededKeyIsSipHashInLittleEndian) {
-  EXPECT_EQ(Seeded("a"), test::FromHex("ca4811a7e9e8a32b"));
-  for (const auto& row : test::ReadCsv("siphash.csv")) {
-    char bytes[kSeededKeySize];
-    SeededKey(LoadSipHashKey(test::FromHex(row[0]).data()),
-              test::FromHex(row[1]), bytes);
-    EXPECT_EQ(LoadFixed64(bytes), std::stoull(row[2], nullptr, 16));
-  }
-}
-
-// Every combination of fields, of every layout, and without keys.
-TEST(HashedKeys, RoundTrip) {
-  for (unsigned fields = 0; fields < 8; ++fields) {
-    const SealOptions seal = SealOf(fields);
-    const HashedKeys& keys = seal.keys;
-    EXPECT_EQ(SealedFramingSize(seal),
-              kSealedFramingSize + (keys.seeded ? 16u : 0u) +
-                  (keys.transformed ? 4u : 0u) + (fields >= 4 ? 8u : 0u));
-    for (Layout layout : {Layout::kClassic, Layout::kLocal, Layout::kCompact}) {
-      for (size_t count : {0u, 1u, 2000u}) {
-        const auto added = test::DecimalKeys(count);
-        const std::string filter = SealedFilterOf(added, seal, layout);
-        EXPECT_EQ(filter[filter.size() - 11], static_cast<char>(fields));
-        ParsedFilter parsed;
-        HashedKeys read;
-        std::string why;
-        ASSERT_EQ(ParseSealed(filter, ActiveCpu(), &read, &parsed, &why),
-                  count == 0 ? FilterKind::kEmpty : FilterKind::kFilter);
-        EXPECT_EQ(read.transformed, keys.transformed);
-        EXPECT_EQ(read.transform_id, keys.transform_id);
-        EXPECT_EQ(read.seeded, keys.seeded);
-        EXPECT_EQ(read.seed.low, keys.seed.low);
-        EXPECT_EQ(read.seed.high, keys.seed.high);
-        EXPECT_EQ(SealedLevel(filter), 7);
-        for (const std::string& key : added) {
-          EXPECT_TRUE(parsed.may_match(parsed, key));
-        }
-        if (count != 0) {
-          EXPECT_EQ(why.find(", key transform 7802baa7") != std::string::npos,
-                    keys.transformed);
-          EXPECT_EQ(why.find(", seeded") != std::string::npos, keys.seeded);
-        }
-        // A reader that cannot map keys.
-        ASSERT_EQ(ParseSealed(filter, ActiveCpu(), &parsed, &why),
-                  keys.AsTheyAre()
-                      ? (count == 0 ? FilterKind::kEmpty : FilterKind::kFilter)
-                      : FilterKind::kAlways);
-        if (!keys.AsTheyAre()) {
-          EXPECT_TRUE(parsed.may_match(parsed, "absent"));
-          EXPECT_EQ(why.rfind("always matches: ", 0), 0u) << why;
-        }
-      }
-    }
-  }
-}
-
-// A changed seed or id would lose nearly every key.
-TEST(HashedKeys, EveryFlippedBitOfTheFramingAndEveryTruncationIsNoticed) {
-  for (unsigned fields = 1; fields < 8; ++fields) {
-    const SealOptions seal = SealOf(fields);
-    const std::string filter = SealedFilterOf({"a", "b"}, seal);
-    ParsedFilter parsed;
-    HashedKeys keys;
-    for (size_t bit = 0; bit < 8 * SealedFramingSize(seal); ++bit) {
-      std::string flipped = filter;
-      const size_t at = filter.size() - 1 - bit / 8;
-      flipped[at] ^= static_cast<char>(1 << bit % 8);
-      const bool in_magic = bit / 8 >= 12 && bit / 8 < 16;
-      ASSERT_EQ(ParseSealed(flipped, ActiveCpu(), &keys, &parsed, nullptr),
-                in_magic ? FilterKind::kForeign : FilterKind::kAlways)
-          << "fields " << fields << " bit " << bit << " from the end";
-      ASSERT_TRUE(keys.AsTheyAre());
-      ASSERT_TRUE(parsed.may_match(parsed, "absent"));
-    }
-    for (size_t size = 0; size < filter.size(); ++size) {
-      for (const std::string& part :
-           {filter.substr(0, size), filter.substr(filter.size() - size)}) {
-        const FilterKind kind =
-            ParseSealed(part, ActiveCpu(), &keys, &parsed, nullptr);
-        ASSERT_TRUE(kind == FilterKind::kForeign || kind == FilterKind::kAlways)
-            << size;
-        ASSERT_TRUE(parsed.may_match(parsed, "absent"));
-      }
-    }
-  }
-}
-
-// Flags for fields that the bytes have no room for, with a check that would
-// hold for what there is.
-TEST(HashedKeys, NoRoomForTheFields) {
-  for (unsigned fields = 1; fields < 8; ++fields) {
-    const size_t framing = SealedFramingSize(SealOf(fields));
-    for (size_t size = kSealedFramingSize; size < framing; ++size) {
-      std::string filter(size, '\0');
-      auto* bytes = reinterpret_cast<unsigned char*>(&filter[0]);
-      Seal(bytes, size - kSealedFramingSize, 6, SealOptions());
-      filter = Resealed(filter, 11, static_cast<char>(fields), size);
-      ParsedFilter parsed;
-      HashedKeys keys;
-      EXPECT_EQ(ParseSealed(filter, ActiveCpu(), &keys, &parsed, nullptr),
-                FilterKind::kAlways)
-          << fields << " " << size;
-      EXPECT_TRUE(keys.AsTheyAre());
-      EXPECT_TRUE(parsed.may_match(parsed, "absent"));
-    }
-  }
-}
-
-// Flags that this version does not know, beside those that it knows, with a
-// check that holds.
-TEST(HashedKeys, UnknownFlagsMatchEverything) {
-  const SealOptions seal{7, true, Keys(true, true)};
-  for (unsigned flags = 16; flags < 256; ++flags) {
-    const std::string filter =
-        Resealed(SealedFilterOf({"a"}, seal), 11, static_cast<char>(flags),
-                 SealedFramingSize(seal));
-    ParsedFilter parsed;
-    HashedKeys keys;
-    EXPECT_EQ(ParseSealed(filter, ActiveCpu(), &keys, &parsed, nullptr),
-              FilterKind::kAlways)
-        << flags;
-    EXPECT_TRUE(keys.AsTheyAre());
-    EXPECT_TRUE(parsed.may_match(parsed, "absent"));
-  }
 }
 
 }  // namespace

@@ -45,22 +45,19 @@ std::vector<SortedRun> Geometric(int levels, double ratio, double last = 1e8) {
 // The least sum of rates over all ways to spend the budget in steps.
 double BruteForce(const RateCurve& curve, const std::vector<SortedRun>& runs,
                   size_t run, double budget, double step) {
+  if (run == runs.size()) return 0;
   const double keys = runs[run].keys;
-  if (run + 1 == runs.size()) {
-    double best = 1;
-    for (double bits = 0; bits * keys <= budget * (1 + 1e-9); bits += step) {
-      best = std::min(best, curve.At(bits).rate);
-    }
-    return runs[run].weight * best;
-  }
   double best = kInfinity;
-  for (double bits = 0; bits * keys <= budget * (1 + 1e-9); bits += step) {
+  double rate = 1;
+  for (double bits = 0; bits * keys <= budget * (1 + 1e-9) && bits <= 24;
+       bits += step) {
+    rate = std::min(rate, curve.At(bits).rate);
+    if (run + 1 == runs.size()) continue;
     best = std::min(
-        best, runs[run].weight * curve.At(bits).rate +
+        best, runs[run].weight * rate +
                   BruteForce(curve, runs, run + 1, budget - bits * keys, step));
-    if (bits >= 24) break;
   }
-  return best;
+  return run + 1 == runs.size() ? runs[run].weight * rate : best;
 }
 
 // What every allocation must be.
@@ -91,10 +88,28 @@ void ExpectSane(const RateCurve& curve, const std::vector<SortedRun>& runs,
   EXPECT_LE(bits, std::max(bits_per_key, 0.0) * keys * (1 + 1e-9));
 }
 
+class RandomAllocation : public testing::Test {
+ protected:
+  // Of 1 to 2^(most_eighths / 8) keys each.
+  std::vector<SortedRun> RandomRuns(size_t n, uint64_t most_eighths) {
+    std::vector<SortedRun> runs(n);
+    for (SortedRun& run : runs) {
+      run.keys =
+          std::exp2(static_cast<double>(random_.Below(most_eighths)) / 8);
+    }
+    return runs;
+  }
+
+  const uint64_t seed_ = test::SeedOfThisRun();
+  const testing::ScopedTrace trace_{__FILE__, __LINE__,
+                                    "DELTABLOOM_SEED=" + std::to_string(seed_)};
+  test::Random random_{seed_};
+};
+
 TEST(AllocationTest, IdealFiltersHaveTheKnownAnswer) {
   // Rates in proportion to keys: log2(T) more bits for each run above.
+  const RateCurve curve = CurveOf(Ideal);
   for (const double ratio : {2.0, 4.0, 10.0}) {
-    const RateCurve curve = CurveOf(Ideal);
     const Allocation allocation = AllocateBits(curve, Geometric(4, ratio), 10);
     for (size_t i = 1; i < 4; ++i) {
       EXPECT_NEAR(
@@ -103,62 +118,35 @@ TEST(AllocationTest, IdealFiltersHaveTheKnownAnswer) {
     }
     EXPECT_NEAR(allocation.bits / allocation.keys, 10, 0.001);
   }
-}
-
-// docs/design.md has the gains: 3.5 and 2.8 for five and four runs at T =
-// 10, 2.4 for five at T = 4.
-TEST(AllocationTest, GainOverUniformIsTheKnownOne) {
-  struct Case {
-    int levels;
-    double ratio;
-    double gain;
-  };
-  for (const Case& one : {Case{5, 10, 3.5}, {4, 10, 2.8}, {5, 4, 2.4}}) {
-    const RateCurve curve = CurveOf(Ideal);
-    const std::vector<SortedRun> runs = Geometric(one.levels, one.ratio);
-    const double gain = UniformBits(curve, runs, 10).rates /
-                        AllocateBits(curve, runs, 10).rates;
-    EXPECT_NEAR(gain, one.gain, 0.1) << one.levels << " " << one.ratio;
-  }
-}
-
-TEST(AllocationTest, BruteForceFindsNothingBetter) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
-  test::Random random(seed);
-  for (int round = 0; round < 30; ++round) {
-    const RateCurve curve = CurveOf(round % 3 == 0   ? Ideal
-                                    : round % 3 == 1 ? Bloom
-                                                     : Floored);
-    std::vector<SortedRun> runs(round % 2 == 0 ? 2 : 3);
-    for (SortedRun& run : runs) {
-      run.keys = std::exp2(static_cast<double>(random.Below(80)) / 8);
-      run.weight = 1.0 / static_cast<double>(1 + random.Below(3));
-    }
-    // Not where a run is at the step from no filter to one.
-    const double budget = 4 + static_cast<double>(random.Below(80)) / 8;
-    double keys = 0;
-    for (const SortedRun& run : runs) keys += run.keys;
-    const Allocation allocation = AllocateBits(curve, runs, budget);
-    ExpectSane(curve, runs, budget, allocation);
-    EXPECT_LE(allocation.rates,
-              BruteForce(curve, runs, 0, budget * keys, 0.25) * 1.02);
+  // docs/design.md has the gains over uniform bits: levels, ratio, gain.
+  const double kGains[][3] = {{5, 10, 3.5}, {4, 10, 2.8}, {5, 4, 2.4}};
+  for (const auto& [levels, ratio, gain] : kGains) {
+    const auto runs = Geometric(static_cast<int>(levels), ratio);
+    EXPECT_NEAR(UniformBits(curve, runs, 10).rates /
+                    AllocateBits(curve, runs, 10).rates,
+                gain, 0.1)
+        << levels << " " << ratio;
   }
 }
 
 // With steps and dents the answer is as good as the hull, except for the run
 // at whose step the budget ends: a bit of its keys may be left over.
-TEST(AllocationTest, SteppedRatesLoseLittle) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
-  test::Random random(seed);
-  const RateCurve curve = CurveOf(Stepped);
-  for (int round = 0; round < 20; ++round) {
-    std::vector<SortedRun> runs(3);
+TEST_F(RandomAllocation, BruteForceFindsNothingBetter) {
+  for (int round = 0; round < 50; ++round) {
+    const bool stepped = round >= 30;
+    const RateCurve curve = CurveOf(stepped          ? Stepped
+                                    : round % 3 == 0 ? Ideal
+                                    : round % 3 == 1 ? Bloom
+                                                     : Floored);
+    auto runs =
+        RandomRuns(stepped || round % 2 != 0 ? 3 : 2, stepped ? 48 : 80);
     for (SortedRun& run : runs) {
-      run.keys = std::exp2(static_cast<double>(random.Below(48)) / 8);
+      if (!stepped)
+        run.weight = 1.0 / static_cast<double>(1 + random_.Below(3));
     }
-    const double budget = 3 + static_cast<double>(random.Below(72)) / 8;
+    // Not where a run is at the step from no filter to one.
+    const double budget =
+        (stepped ? 3 : 4) + static_cast<double>(random_.Below(72)) / 8;
     double keys = 0;
     double largest = 0;
     for (const SortedRun& run : runs) {
@@ -168,22 +156,17 @@ TEST(AllocationTest, SteppedRatesLoseLittle) {
     const Allocation allocation = AllocateBits(curve, runs, budget);
     ExpectSane(curve, runs, budget, allocation);
     EXPECT_LE(allocation.rates,
-              BruteForce(curve, runs, 0, budget * keys - largest, 0.25) * 1.02);
+              1.02 * BruteForce(curve, runs, 0,
+                                budget * keys - (stepped ? largest : 0), 0.25));
   }
 }
 
-TEST(AllocationTest, EveryShapeIsSaneAndMonotone) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
-  test::Random random(seed);
+TEST_F(RandomAllocation, EveryShapeIsSaneAndMonotone) {
   for (int round = 0; round < 60; ++round) {
     const RateCurve curve = CurveOf(round % 3 == 0   ? Stepped
                                     : round % 3 == 1 ? Ideal
                                                      : Floored);
-    std::vector<SortedRun> runs(1 + random.Below(12));
-    for (SortedRun& run : runs) {
-      run.keys = std::exp2(static_cast<double>(random.Below(300)) / 8);
-    }
+    auto runs = RandomRuns(1 + random_.Below(12), 300);
     std::sort(
         runs.begin(), runs.end(),
         [](const SortedRun& a, const SortedRun& b) { return a.keys < b.keys; });
@@ -208,32 +191,23 @@ TEST(AllocationTest, EveryShapeIsSaneAndMonotone) {
   }
 }
 
-TEST(AllocationTest, OneRunGetsWhatWasAsked) {
-  for (double (*rate)(double) : {Ideal, Bloom, Stepped}) {
-    for (const double budget : {0.5, 1.0, 2.25, 9.9, 10.0, 24.0, 500.0}) {
-      const Allocation allocation =
-          AllocateBits(CurveOf(rate), Runs({1e6}), budget);
-      EXPECT_NEAR(allocation.runs[0].bits_per_key, budget, budget * 1e-3);
-    }
-  }
-  EXPECT_EQ(AllocateBits(CurveOf(Ideal), Runs({1e6}), 0.4).runs[0].bits_per_key,
-            0);
-  EXPECT_EQ(
-      AllocateBits(CurveOf(Ideal), Runs({1e6}), 2000).runs[0].bits_per_key,
-      1000);
-}
-
-TEST(AllocationTest, RunsOfOneSizeGetTheSame) {
+TEST(AllocationTest, EqualRunsGetTheBudget) {
+  const std::vector<SortedRun> many(5000, SortedRun{1000, 1});
   for (double (*rate)(double) : {Ideal, Bloom, Stepped}) {
     const RateCurve curve = CurveOf(rate);
-    const Allocation allocation = AllocateBits(
-        curve, std::vector<SortedRun>(5000, SortedRun{1000, 1}), 9.7);
-    ExpectSane(curve, std::vector<SortedRun>(5000, SortedRun{1000, 1}), 9.7,
-               allocation);
+    for (const double budget : {0.5, 1.0, 2.25, 9.9, 10.0, 24.0, 500.0}) {
+      EXPECT_NEAR(AllocateBits(curve, Runs({1e6}), budget).runs[0].bits_per_key,
+                  budget, budget * 1e-3);
+    }
+    const Allocation allocation = AllocateBits(curve, many, 9.7);
+    ExpectSane(curve, many, 9.7, allocation);
     for (const RunBits& run : allocation.runs) {
       EXPECT_NEAR(run.bits_per_key, 9.7, 0.01);
     }
   }
+  const RateCurve ideal = CurveOf(Ideal);
+  EXPECT_EQ(AllocateBits(ideal, Runs({1e6}), 0.4).runs[0].bits_per_key, 0);
+  EXPECT_EQ(AllocateBits(ideal, Runs({1e6}), 2000).runs[0].bits_per_key, 1000);
 }
 
 // So few bits that the last run is better off without a filter.
@@ -342,12 +316,10 @@ double Columns(double bits) {
 
 TEST(AllocationTest, PricesSpendTheBudgetWithoutSteps) {
   const RateCurve curve = CurveOf(Columns);
+  const std::vector<SortedRun> runs = Geometric(4, 7);
   for (double budget = 3; budget < 20; budget += 0.3) {
-    const std::vector<SortedRun> runs = Geometric(4, 7);
     const double price = PriceOfBits(curve, runs, budget);
-    double bits = 0;
-    double keys = 0;
-    double rates = 0;
+    double bits = 0, keys = 0, rates = 0;
     for (const SortedRun& run : runs) {
       const double one = BitsAtPrice(curve, run, price);
       bits += run.keys * one;

@@ -29,16 +29,21 @@ TEST(MurmurHash2, EqualsReference) {
   }
 }
 
-std::string LittleEndian(uint64_t value) {
+std::string Little(uint64_t value) {
   std::string bytes(8, '\0');
   StoreFixed64(&bytes[0], value);
   return bytes;
 }
 
-std::string BigEndian(uint64_t value) {
-  std::string bytes = LittleEndian(value);
+std::string Big(uint64_t value) {
+  std::string bytes = Little(value);
   std::reverse(bytes.begin(), bytes.end());
   return bytes;
+}
+
+void ExpectDistinct(std::vector<uint64_t> hashes) {
+  std::sort(hashes.begin(), hashes.end());
+  EXPECT_EQ(std::adjacent_find(hashes.begin(), hashes.end()), hashes.end());
 }
 
 TEST(Hash64, KnownAnswers) {
@@ -117,23 +122,17 @@ TEST(Hash64, Avalanche) {
   }
 }
 
-struct KeySet {
-  const char* name;
-  std::function<std::string(uint64_t)> key;
-};
-
 // No two of the keys share a hash, and every half of the hash collides and
 // spreads as random numbers would.
-void ExpectRandomLooking(const KeySet& set) {
+void ExpectRandomLooking(const std::function<std::string(uint64_t)>& key) {
   constexpr uint64_t kKeys = 1 << 18;
   constexpr double kHalves = 4294967296.0;
-  SCOPED_TRACE(set.name);
   std::vector<uint64_t> hashes(kKeys);
-  for (uint64_t i = 0; i < kKeys; ++i) hashes[i] = Hash64(set.key(i));
-  std::sort(hashes.begin(), hashes.end());
-  EXPECT_EQ(std::adjacent_find(hashes.begin(), hashes.end()), hashes.end());
+  for (uint64_t i = 0; i < kKeys; ++i) hashes[i] = Hash64(key(i));
+  ExpectDistinct(hashes);
   const double expected = kKeys * (kKeys / kHalves) / 2;
   for (int shift = 0; shift <= 32; shift += 16) {
+    SCOPED_TRACE(testing::Message() << "bits from " << shift);
     std::vector<uint32_t> halves;
     std::vector<double> buckets(4096);
     for (uint64_t hash : hashes) {
@@ -141,78 +140,66 @@ void ExpectRandomLooking(const KeySet& set) {
       buckets[halves.back() >> 20] += 1;
     }
     std::sort(halves.begin(), halves.end());
-    uint64_t collisions = 0;
+    double collisions = 0;
     for (size_t i = 1; i < halves.size(); ++i) {
       collisions += halves[i] == halves[i - 1];
     }
-    EXPECT_NEAR(static_cast<double>(collisions), expected,
-                6 * std::sqrt(expected))
-        << "bits from " << shift;
+    EXPECT_NEAR(collisions, expected, 6 * std::sqrt(expected));
     double chi_square = 0;
     for (double count : buckets) {
       chi_square += (count - kKeys / 4096.0) * (count - kKeys / 4096.0);
     }
     chi_square /= kKeys / 4096.0;
-    EXPECT_NEAR(chi_square, 4095, 6 * std::sqrt(2 * 4095.0))
-        << "bits from " << shift;
+    EXPECT_NEAR(chi_square, 4095, 6 * std::sqrt(2 * 4095.0));
   }
 }
 
 TEST(Hash64, SpreadsStructuredKeys) {
-  const std::string zeros(100, '\0');
-  const auto words = [](uint64_t i) {
-    const char* const kWords[] = {"the", "of",   "user", "order",
-                                  "a",   "item", "00",   "price"};
-    std::string key;
-    for (int part = 0; part < 7; ++part, i /= 8) {
-      key += std::string(kWords[i % 8]) + "/";
-    }
-    return key;
-  };
-  const KeySet sets[] = {
-      {"integers, little-endian", LittleEndian},
-      {"integers, big-endian", BigEndian},
-      {"integers in 4 bytes",
-       [](uint64_t i) { return LittleEndian(i).substr(0, 4); }},
-      {"integers in 7 bytes",
-       [](uint64_t i) { return BigEndian(i).substr(1); }},
-      {"integers shifted", [](uint64_t i) { return LittleEndian(i << 40); }},
-      {"decimal", [](uint64_t i) { return std::to_string(i); }},
-      {"decimal in 16",
-       [](uint64_t i) { return std::to_string(i + (1ull << 52)); }},
-      {"number and text", [](uint64_t i) { return BigEndian(i) + "00000000"; }},
-      {"text of 24",
-       [](uint64_t i) { return BigEndian(i) + "0000000000000000"; }},
-      {"one word twice",
-       [](uint64_t i) { return LittleEndian(i) + LittleEndian(i); }},
-      {"word and complement",
-       [](uint64_t i) { return LittleEndian(i) + LittleEndian(~i); }},
+  const std::string zeros(47, '\0');
+  using I = uint64_t;
+  const std::pair<const char*, std::function<std::string(I)>> kSets[] = {
+      {"little-endian", Little},
+      {"big-endian", Big},
+      {"4 bytes", [](I i) { return Little(i).substr(0, 4); }},
+      {"7 bytes", [](I i) { return Big(i).substr(1); }},
+      {"shifted", [](I i) { return Little(i << 40); }},
+      {"decimal", [](I i) { return std::to_string(i); }},
+      {"decimal in 16", [](I i) { return std::to_string(i + (1ull << 52)); }},
+      {"number and text", [](I i) { return Big(i) + "00000000"; }},
+      {"text of 24", [](I i) { return Big(i) + "0000000000000000"; }},
+      {"one word twice", [](I i) { return Little(i) + Little(i); }},
+      {"word and complement", [](I i) { return Little(i) + Little(~i); }},
       {"two small words",
-       [](uint64_t i) {
-         return LittleEndian(i >> 10) + LittleEndian(i & 1023);
-       }},
+       [](I i) { return Little(i >> 10) + Little(i & 1023); }},
       {"four small words",
-       [](uint64_t i) {
-         return LittleEndian(i % 27) + LittleEndian(i / 27 % 27) +
-                LittleEndian(i / 729 % 27) + LittleEndian(i / 19683);
+       [](I i) {
+         return Little(i % 27) + Little(i / 27 % 27) + Little(i / 729 % 27) +
+                Little(i / 19683);
        }},
       {"in 40 zeros",
-       [&](uint64_t i) {
-         return zeros.substr(0, 16) + BigEndian(i) + zeros.substr(0, 16);
-       }},
+       [&](I i) { return zeros.substr(0, 16) + Big(i) + zeros.substr(0, 16); }},
       {"in 100 zeros",
-       [&](uint64_t i) {
-         return zeros.substr(0, 45) + BigEndian(i) + zeros.substr(0, 47);
+       [&](I i) { return zeros.substr(0, 45) + Big(i) + zeros; }},
+      {"words",
+       [](I i) {
+         const char* const kWords[] = {"the", "of",   "user", "order",
+                                       "a",   "item", "00",   "price"};
+         std::string key;
+         for (int part = 0; part < 7; ++part, i /= 8) {
+           key += std::string(kWords[i % 8]) + "/";
+         }
+         return key;
        }},
-      {"words", words},
       {"a set bit in each third of 24 bytes",
-       [&](uint64_t i) {
-         return LittleEndian(1ull << (i & 63)) +
-                LittleEndian(1ull << (i >> 6 & 63)) +
-                LittleEndian((i >> 12) << 40);
+       [](I i) {
+         return Little(1ull << (i & 63)) + Little(1ull << (i >> 6 & 63)) +
+                Little((i >> 12) << 40);
        }},
   };
-  for (const KeySet& set : sets) ExpectRandomLooking(set);
+  for (const auto& [name, key] : kSets) {
+    SCOPED_TRACE(name);
+    ExpectRandomLooking(key);
+  }
 }
 
 // A product is 0 for every b when a is 0; a known word of a key can bring
@@ -224,19 +211,18 @@ TEST(Hash64, NoWordSwallowsAnother) {
         uint64_t{1} << 63, ~uint64_t{0}, ~uint64_t{1}, kHash64End}) {
     for (int lane = 0; lane < 4; ++lane) {
       const std::string fixed =
-          LittleEndian(kHash64Lanes[static_cast<size_t>(lane)] ^ rest);
-      const std::string two_words = LittleEndian(7) + LittleEndian(8);
+          Little(kHash64Lanes[static_cast<size_t>(lane)] ^ rest);
+      const std::string two_words = Little(7) + Little(8);
       const auto key = [&](uint64_t i) {
-        const std::string varied = LittleEndian(i);
+        const std::string varied = Little(i);
         const std::string pair =
             lane % 2 == 0 ? fixed + varied : varied + fixed;
         return lane < 2 ? pair : two_words + pair;
       };
       std::vector<uint64_t> hashes;
       for (uint64_t i = 0; i < kKeys; ++i) hashes.push_back(Hash64(key(i)));
-      std::sort(hashes.begin(), hashes.end());
-      EXPECT_EQ(std::adjacent_find(hashes.begin(), hashes.end()), hashes.end())
-          << "lane " << lane << " rest " << rest;
+      SCOPED_TRACE(testing::Message() << "lane " << lane << " rest " << rest);
+      ExpectDistinct(hashes);
     }
   }
 }
@@ -247,8 +233,7 @@ TEST(Hash64, TellsLengthsApart) {
     for (size_t size = 0; size < 5000; ++size) {
       hashes.push_back(Hash64(std::string(size, fill)));
     }
-    std::sort(hashes.begin(), hashes.end());
-    EXPECT_EQ(std::adjacent_find(hashes.begin(), hashes.end()), hashes.end());
+    ExpectDistinct(hashes);
   }
 }
 
@@ -259,8 +244,7 @@ TEST(Hash64, RemixPermutesDifferentlyInEveryStream) {
       all.push_back(Remix64(i << 30, stream));
     }
   }
-  std::sort(all.begin(), all.end());
-  EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
+  ExpectDistinct(all);
 }
 
 // The 64 vectors of the reference implementation of SipHash-2-4

@@ -6,11 +6,11 @@
 // the cut that lets the fewest questions pass per bit spent; a cut with few
 // distinct prefixes is cheap.
 #include <algorithm>
+#include <bitset>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <set>
-#include <utility>
+#include <tuple>
 
 #include "util/coding.h"
 #include "util/cpu.h"
@@ -22,93 +22,51 @@ namespace {
 
 constexpr size_t kHeaderSize = 3;
 constexpr size_t kBytesAfterCut = 8;
-constexpr size_t kFrequentCuts = 4;
-constexpr unsigned kQuantiles = 6;
-constexpr size_t kMaxDelimitedCuts = 6;
+constexpr size_t kQuantiles = 8;
 constexpr size_t kMaxCutsOfKeys = 10;
 constexpr unsigned kMaxBits = 24;   // per prefix
 constexpr unsigned kFirstBits = 2;  // of a cut that is chosen
 constexpr unsigned kMostBitsAtOnce = 4;
-constexpr size_t kCutSize = 8;  // in the table of cuts
 // A bit per key must turn away this share of the questions.
 constexpr double kLeastGain = 1e-4;
 // Filters of fewer prefixes are of layout local, whose rate falls by 0.69 bits
 // per bit.
 constexpr uint64_t kFewPrefixes = 200;
 constexpr double kBloomBits = 0.69;
-// In the place of bits: keys are not kept as far as the cut.
-constexpr unsigned kUnusable = ~0u;
 
-// Groups of keys part at a byte if it makes so many times as many prefixes.
+// Groups of keys part at a byte if it makes this many times as many prefixes.
 constexpr double kGrowthOfGroups = 1.25;
 constexpr double kNearlyAll = 0.9;
 constexpr unsigned kBitsBetweenKeys = 3;
-constexpr size_t kSampledKeys = 256;
-constexpr unsigned kMaxDelimiterCount = 6;
+constexpr unsigned kMaxDelimiterCount = 16;
+constexpr unsigned kMaxDelimiterCountOfKeys = 6;
 constexpr size_t kMaxDelimiters = 2;
 
 struct Candidate {
   Cut cut;
   uint64_t prefixes = 0;
   unsigned bits = 0;  // per prefix
+
+  double Rate(unsigned bits_per_prefix) const {
+    return std::exp2(-(prefixes < kFewPrefixes ? kBloomBits : 1.0) *
+                     bits_per_prefix);
+  }
 };
 
-// The prefixes of keys that come in order, each once.
-class PrefixesOfKeys {
- public:
-  PrefixesOfKeys(const KeyStore& keys, const Cut& cut)
-      : cursor_(keys), cut_(cut), size_((cut.bits + 7) / 8) {}
-
-  bool Next() {
-    while (cursor_.Next()) {
-      if (cut_.count == 0 ? NextBits() : NextDelimited()) return true;
-    }
-    return false;
+// Calls fn(prefix) for the prefixes of the keys, each once.
+template <typename Fn>
+void ForEachPrefix(const KeyStore& keys, const Cut& cut, Fn fn) {
+  char bytes[kMaxCutBytes];
+  std::string last;  // empty if the key before has none
+  KeyStore::Cursor cursor(keys);
+  while (cursor.Next()) {
+    const size_t bits = cut.count == 0 ? cut.bits : 8 * last.size();
+    if (!last.empty() && 8 * cursor.shared() >= bits) continue;
+    const std::string_view prefix = PrefixOf(cut, cursor.key(), bytes);
+    if (prefix == last) continue;
+    last = prefix;
+    if (!prefix.empty()) fn(prefix);
   }
-  std::string_view prefix() const { return {bytes_, size_}; }
-
- private:
-  bool NextBits() {
-    if (!first_ && 8 * cursor_.shared() >= cut_.bits) return false;
-    char bytes[kMaxCutBytes];
-    CopyPrefixBits(cursor_.key(), cut_.bits, bytes);
-    if (!first_ && std::memcmp(bytes, bytes_, size_) == 0) return false;
-    first_ = false;
-    std::memcpy(bytes_, bytes, size_);
-    return true;
-  }
-
-  bool NextDelimited() {
-    if (size_ > 0 && cursor_.shared() >= size_) return false;
-    size_ = 0;
-    const std::string_view key = cursor_.key().substr(0, kMaxCutBytes);
-    size_t at = 0;
-    for (unsigned found = 0; found < cut_.count; ++found) {
-      at = key.find(static_cast<char>(cut_.byte), at);
-      if (at == std::string_view::npos) return false;
-      ++at;
-    }
-    size_ = at;
-    key.copy(bytes_, size_);
-    return true;
-  }
-
-  KeyStore::Cursor cursor_;
-  const Cut& cut_;
-  size_t size_;
-  bool first_ = true;
-  char bytes_[kMaxCutBytes];
-};
-
-// Bits of keys that are kept of every key.
-unsigned KeptBits(const KeyStore& keys) {
-  return static_cast<unsigned>(8 * std::min(keys.KeptOfEach(), kMaxCutBytes));
-}
-
-Cut BitsCut(unsigned bits) {
-  Cut cut;
-  cut.bits = static_cast<uint16_t>(bits);
-  return cut;
 }
 
 // --- Candidates ------------------------------------------------------------
@@ -121,275 +79,235 @@ unsigned PrefixesThatReject(const Cut& cut, const EmptyRange& empty,
   PrefixesOfRange asked(cut, range, least_size);
   if (!asked.known()) return 0;
   const auto count = static_cast<unsigned>(asked.left());
-  if (count == 0) return 1;
-  for (const std::string* key : {&empty.before, &empty.after}) {
-    const std::string next = *key + '\0';
-    const KeyRange just_key(*key, next);
-    PrefixesOfRange of_key(cut, just_key, 0);
-    if (!of_key.known() || of_key.left() == 0) continue;
-    PrefixesOfRange of_range(cut, range, least_size);
-    for (; of_range.left() > 0; of_range.Next()) {
-      if (of_range.prefix() == of_key.prefix()) return 0;
-    }
+  char bytes[2][kMaxCutBytes];
+  const std::string_view before = PrefixOf(cut, empty.before, bytes[0]);
+  const std::string_view after = PrefixOf(cut, empty.after, bytes[1]);
+  for (; asked.left() > 0; asked.Next()) {
+    if (asked.prefix() == before || asked.prefix() == after) return 0;
   }
-  return count;
+  return std::max(count, 1u);
 }
 
-// Values with how often each was found.
-using Frequencies = std::map<unsigned, unsigned>;
-
-// The values that make up a twentieth or more, the most frequent first, no more
-// than `most`.
-std::vector<unsigned> Frequent(const Frequencies& frequencies, size_t most) {
-  unsigned sum = 0;
-  std::vector<std::pair<unsigned, unsigned>> sorted;
-  for (const auto& [value, frequency] : frequencies) {
-    sum += frequency;
-    sorted.emplace_back(frequency, value);
-  }
-  std::stable_sort(
-      sorted.begin(), sorted.end(),
-      [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<unsigned> values;
-  for (const auto& [frequency, value] : sorted) {
-    if (values.size() == most || frequency * 20 < sum) break;
-    values.push_back(value);
-  }
-  return values;
-}
-
-// `n` values that cut the distribution into equal parts.
-std::vector<unsigned> Quantiles(const Frequencies& frequencies, unsigned n) {
-  unsigned sum = 0;
-  for (const auto& [value, frequency] : frequencies) sum += frequency;
-  std::vector<unsigned> values;
-  unsigned up_to = 0;
-  for (const auto& [value, frequency] : frequencies) {
-    const unsigned before = up_to * n / std::max(sum, 1u);
-    up_to += frequency;
-    if (up_to * n / sum > before) values.push_back(value);
-  }
-  return values;
-}
-
-// Of each empty range the shallowest cut that rejects it, the deepest that can
-// be asked, and the last byte that all its keys have in common as a delimiter.
-std::vector<Cut> CutsForQuestions(const KeyStore& keys,
-                                  const std::vector<EmptyRange>& ranges) {
-  Frequencies shallowest, deepest_ones, delimiters;
-  const unsigned kept = KeptBits(keys);
-  for (const EmptyRange& empty : ranges) {
-    const KeyRange range(empty.question->lower, empty.question->upper);
-    const auto rejects = [&](unsigned cut_bits) {
-      const Cut cut = BitsCut(cut_bits);
-      return PrefixesThatReject(cut, empty, keys.LeastSize()) > 0;
-    };
-    const auto known = [&](unsigned cut_bits) {
-      const Cut cut = BitsCut(cut_bits);
-      return PrefixesOfRange(cut, range, keys.LeastSize()).known();
-    };
-    unsigned deepest = std::min<unsigned>(
-        kept, static_cast<unsigned>(8 * std::min(range.common, kMaxCutBytes)));
-    while (deepest < kept && known(deepest + 1)) ++deepest;
-    if (deepest > 0 && rejects(deepest)) {
-      unsigned no = 0, yes = deepest;
-      while (yes - no > 1) {
-        const unsigned middle = no + (yes - no) / 2;
-        (rejects(middle) ? yes : no) = middle;
-      }
-      ++shallowest[yes];
-      ++deepest_ones[deepest];
-    }
-    if (range.common > 0 && range.common <= kMaxCutBytes) {
-      const char byte = range.lower[range.common - 1];
-      const auto count = std::count(
-          range.lower.begin(),
-          range.lower.begin() + static_cast<std::ptrdiff_t>(range.common),
-          byte);
-      if (count < 256) {
-        ++delimiters[static_cast<unsigned>(count) << 8 |
-                     static_cast<unsigned char>(byte)];
-      }
-    }
-  }
-  std::set<unsigned> bits;
-  for (const Frequencies* found : {&shallowest, &deepest_ones}) {
-    for (const unsigned value : Frequent(*found, kFrequentCuts)) {
-      bits.insert(value);
-    }
-    for (const unsigned value : Quantiles(*found, kQuantiles)) {
-      bits.insert(value);
-    }
-  }
-  std::vector<Cut> cuts;
-  for (const unsigned value : bits) cuts.push_back(BitsCut(value));
-  for (const unsigned value : Frequent(delimiters, kMaxDelimitedCuts)) {
-    cuts.emplace_back();
-    cuts.back().count = static_cast<uint8_t>(value >> 8);
-    cuts.back().byte = static_cast<uint8_t>(value);
-  }
-  return cuts;
-}
-
-// Bytes that are no letters or digits and occur in nearly every key.
-std::vector<Cut> Delimiters(const KeyStore& keys) {
-  std::array<unsigned, 256> keys_with = {};
-  std::array<std::array<unsigned, kMaxDelimiterCount + 1>, 256> counts = {};
-  unsigned sampled = 0;
-  const uint64_t step = std::max<uint64_t>(1, keys.size() / kSampledKeys);
-  KeyStore::Cursor cursor(keys);
-  for (uint64_t i = 0; cursor.Next(); ++i) {
-    if (i % step != 0) continue;
-    ++sampled;
-    std::array<unsigned, 256> here = {};
-    for (const char c : cursor.key().substr(0, kMaxCutBytes)) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (++here[byte] == 1) ++keys_with[byte];
-    }
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      ++counts[byte][std::min(here[byte], kMaxDelimiterCount)];
-    }
-  }
-  std::vector<Cut> cuts;
-  size_t delimiters = 0;
-  for (unsigned byte = 0; byte < 128 && delimiters < kMaxDelimiters; ++byte) {
-    const bool alphanumeric = (byte >= '0' && byte <= '9') ||
-                              (byte >= 'A' && byte <= 'Z') ||
-                              (byte >= 'a' && byte <= 'z');
-    if (alphanumeric || keys_with[byte] * 10 < sampled * 9) continue;
-    ++delimiters;
-    unsigned with = keys_with[byte];
-    for (unsigned count = 1; count <= kMaxDelimiterCount; ++count) {
-      if (with * 10 < sampled) break;
-      Cut cut;
-      cut.count = static_cast<uint8_t>(count);
-      cut.byte = static_cast<uint8_t>(byte);
-      cuts.push_back(cut);
-      with -= counts[byte][count];
-    }
-  }
-  return cuts;
-}
-
-// Where groups of keys part, two cuts that distinguish nearly all keys, and
-// delimiters.
-std::vector<Cut> CutsForKeys(const KeyStore& keys) {
-  std::vector<Cut> cuts;
-  const unsigned kept = KeptBits(keys);
-  const auto nearly_all =
-      static_cast<uint64_t>(kNearlyAll * static_cast<double>(keys.size()));
-  // Prefixes of one byte less, and whether that byte made groups part.
-  uint64_t prefixes = 1;
-  bool parted = false;
-  unsigned bits = 8;
-  for (; bits <= kept && prefixes <= nearly_all; bits += 8) {
-    const uint64_t more = keys.DistinctPrefixes(bits);
-    const bool parts = static_cast<double>(more) >
-                       kGrowthOfGroups * static_cast<double>(prefixes);
-    if (parts != parted && prefixes > 1) cuts.push_back(BitsCut(bits - 8));
-    prefixes = more;
-    parted = parts;
-  }
-  // For ranges a little shorter than the distances of keys, and for very short
-  // ones.
-  unsigned distinct = bits < 16 ? 0 : bits - 16;
-  while (distinct < kept && keys.DistinctPrefixes(distinct) <= nearly_all) {
-    ++distinct;
-  }
-  cuts.push_back(BitsCut(std::min(distinct + kBitsBetweenKeys, kept)));
-  if (bits > distinct + kBitsBetweenKeys) {
-    cuts.push_back(BitsCut(std::min(bits, kept)));
-  }
-  if (cuts.size() > kMaxCutsOfKeys) {
-    cuts.erase(cuts.begin(), cuts.end() - kMaxCutsOfKeys);
-  }
-  // In keys of one size a delimiter is at one place, or is none.
-  if (keys.OneWidth()) return cuts;
-  const std::vector<Cut> delimiters = Delimiters(keys);
-  cuts.insert(cuts.end(), delimiters.begin(), delimiters.end());
-  return cuts;
-}
-
-// Counts the distinct prefixes of delimited cuts in one pass over the keys.
-class DelimiterCounter {
+// For bytes that may be delimiters, how many keys have them how often, and how
+// many distinct prefixes end there.
+class DelimiterCounts {
  public:
-  DelimiterCounter(const KeyStore& keys, std::vector<Candidate>* candidates)
-      : keys_(keys) {
-    for (Candidate& candidate : *candidates) {
-      if (candidate.cut.count == 0) continue;
-      const auto same = [&](const Delimiter& delimiter) {
-        return delimiter.byte == static_cast<char>(candidate.cut.byte);
-      };
-      auto at = std::find_if(delimiters_.begin(), delimiters_.end(), same);
-      if (at == delimiters_.end()) {
-        delimiters_.emplace_back();
-        at = delimiters_.end() - 1;
-        at->byte = static_cast<char>(candidate.cut.byte);
+  DelimiterCounts(const KeyStore& keys, const std::bitset<256>& bytes)
+      : counts_(256 * (kMaxDelimiterCount + 1)) {
+    struct Mark {
+      size_t end;
+      unsigned char byte;
+      uint64_t since;  // the key with which it came
+    };
+    std::vector<Mark> marks;  // in the last key
+    std::array<unsigned, 256> found = {};
+    KeyStore::Cursor cursor(keys);
+    uint64_t n = 0;
+    const auto drop_beyond = [&](size_t end) {
+      while (!marks.empty() && marks.back().end > end) {
+        const Mark& mark = marks.back();
+        Of(mark.byte, found[mark.byte]--).keys += n - mark.since;
+        marks.pop_back();
       }
-      at->of_count[candidate.cut.count] = &candidate;
+    };
+    for (; cursor.Next(); ++n) {
+      drop_beyond(cursor.shared());
+      const std::string_view key = cursor.key().substr(0, kMaxCutBytes);
+      for (size_t i = cursor.shared(); i < key.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(key[i]);
+        if (!bytes[byte] || found[byte] == kMaxDelimiterCount) continue;
+        marks.push_back({i + 1, byte, n});
+        ++Of(byte, ++found[byte]).prefixes;
+      }
+      // What follows is not known.
+      if (key.size() < kMaxCutBytes && key.size() >= keys.KeptOfEach()) {
+        for (unsigned byte = 0; byte < 256; ++byte) {
+          if (bytes[byte]) most_[byte] = std::min(most_[byte], found[byte]);
+        }
+      }
     }
+    drop_beyond(0);
   }
 
-  void Count() {
-    if (delimiters_.empty()) return;
-    KeyStore::Cursor cursor(keys_);
-    while (cursor.Next()) {
-      const std::string_view key = cursor.key().substr(0, kMaxCutBytes);
-      // What follows is not known.
-      const bool cut_off =
-          key.size() < kMaxCutBytes && key.size() >= keys_.KeptOfEach();
-      for (Delimiter& delimiter : delimiters_) {
-        delimiter.Count(key, std::min(cursor.shared(), kMaxCutBytes), cut_off);
-      }
-    }
+  // 0 if they are not known of all keys.
+  uint64_t Prefixes(unsigned byte, unsigned count) const {
+    return count > most_[byte] ? 0 : Of(byte, count).prefixes;
+  }
+  uint64_t KeysWith(unsigned byte, unsigned count) const {
+    return Of(byte, count).keys;
   }
 
  private:
-  struct Delimiter {
-    char byte = 0;
-    std::array<Candidate*, 256> of_count = {};
-    std::array<uint8_t, kMaxCutBytes + 1> up_to = {};  // this many bytes
-
-    void Count(std::string_view key, size_t shared, bool cut_off) {
-      unsigned count = up_to[shared];
-      for (size_t i = shared; i < key.size(); ++i) {
-        if (key[i] == byte) {
-          ++count;
-          if (of_count[count] != nullptr) ++of_count[count]->prefixes;
-        }
-        up_to[i + 1] = static_cast<uint8_t>(count);
-      }
-      if (!cut_off) return;
-      for (++count; count < of_count.size(); ++count) {
-        if (of_count[count] != nullptr) of_count[count]->bits = kUnusable;
-      }
-    }
+  struct Count {
+    uint64_t prefixes = 0, keys = 0;
   };
+  Count& Of(unsigned byte, unsigned count) {
+    return counts_[byte * (kMaxDelimiterCount + 1) + count];
+  }
+  const Count& Of(unsigned byte, unsigned count) const {
+    return const_cast<DelimiterCounts*>(this)->Of(byte, count);
+  }
 
-  const KeyStore& keys_;
-  std::vector<Delimiter> delimiters_;
+  std::vector<Count> counts_;
+  std::array<unsigned, 256> most_ = [] {
+    std::array<unsigned, 256> most;
+    most.fill(kMaxDelimiterCount);
+    return most;
+  }();
 };
 
-std::vector<Candidate> CountedCandidates(const KeyStore& keys,
-                                         const std::vector<Cut>& cuts) {
-  std::vector<Candidate> all;
-  for (const Cut& cut : cuts) {
-    all.push_back({cut, cut.count == 0 ? keys.DistinctPrefixes(cut.bits) : 0});
+class Candidates {
+ public:
+  explicit Candidates(const KeyStore& keys)
+      : keys_(keys),
+        kept_(static_cast<unsigned>(
+            8 * std::min(keys.KeptOfEach(), kMaxCutBytes))) {}
+
+  // Where groups of keys part, two cuts that distinguish nearly all keys, and
+  // delimiters.
+  std::vector<Candidate> ForKeys() {
+    const auto nearly_all =
+        static_cast<uint64_t>(kNearlyAll * static_cast<double>(keys_.size()));
+    // Prefixes of one byte less, and whether that byte made groups part.
+    uint64_t prefixes = 1;
+    bool parted = false;
+    unsigned bits = 8;
+    std::vector<unsigned> cuts;
+    for (; bits <= kept_ && prefixes <= nearly_all; bits += 8) {
+      const uint64_t more = keys_.DistinctPrefixes(bits);
+      const bool parts = static_cast<double>(more) >
+                         kGrowthOfGroups * static_cast<double>(prefixes);
+      if (parts != parted && prefixes > 1) cuts.push_back(bits - 8);
+      prefixes = more;
+      parted = parts;
+    }
+    // For ranges a little shorter than the distances of keys, and for very
+    // short ones.
+    unsigned distinct = bits < 16 ? 0 : bits - 16;
+    while (distinct < kept_ && keys_.DistinctPrefixes(distinct) <= nearly_all) {
+      ++distinct;
+    }
+    distinct += kBitsBetweenKeys;
+    cuts.push_back(std::min(distinct, kept_));
+    if (bits > distinct) cuts.push_back(std::min(bits, kept_));
+    const size_t left_out = cuts.size() - std::min(cuts.size(), kMaxCutsOfKeys);
+    for (size_t i = left_out; i < cuts.size(); ++i) AddBits(cuts[i]);
+    // In keys of one size a delimiter is at one place, or is none.
+    if (!keys_.OneWidth()) AddDelimiters();
+    return std::move(candidates_);
   }
-  DelimiterCounter(keys, &all).Count();
-  std::vector<Candidate> candidates;
-  for (const Candidate& candidate : all) {
+
+  // Quantiles of the shallowest cuts that reject a range and of the deepest
+  // that can be asked, and, as a delimiter, the last byte that all keys of a
+  // range have in common, where a twentieth of the ranges share it.
+  std::vector<Candidate> ForQuestions(const std::vector<EmptyRange>& ranges) {
+    std::vector<unsigned> shallowest, deepest;
+    std::map<std::pair<unsigned, unsigned>, size_t> delimiters;
+    for (const EmptyRange& empty : ranges) {
+      const KeyRange range(empty.question->lower, empty.question->upper);
+      const auto rejects = [&](unsigned bits) {
+        return PrefixesThatReject(BitsCut(bits), empty, keys_.LeastSize()) > 0;
+      };
+      auto deep = std::min(
+          kept_,
+          static_cast<unsigned>(8 * std::min(range.common, kMaxCutBytes)));
+      while (deep < kept_) {
+        const Cut next = BitsCut(deep + 1);
+        if (!PrefixesOfRange(next, range, keys_.LeastSize()).known()) break;
+        ++deep;
+      }
+      if (deep > 0 && rejects(deep)) {
+        deepest.push_back(deep);
+        unsigned no = 0;
+        while (deep - no > 1) {
+          const unsigned middle = no + (deep - no) / 2;
+          (rejects(middle) ? deep : no) = middle;
+        }
+        shallowest.push_back(deep);
+      }
+      if (range.common == 0 || range.common > kMaxCutBytes) continue;
+      const std::string_view common = range.lower.substr(0, range.common);
+      const auto count = static_cast<unsigned>(
+          std::count(common.begin(), common.end(), common.back()));
+      if (count > kMaxDelimiterCount) continue;
+      ++delimiters[{static_cast<unsigned char>(common.back()), count}];
+    }
+    std::set<unsigned> bits;
+    for (std::vector<unsigned>* values : {&shallowest, &deepest}) {
+      std::sort(values->begin(), values->end());
+      for (size_t i = 0; i < kQuantiles && !values->empty(); ++i) {
+        bits.insert((*values)[(2 * i + 1) * values->size() / (2 * kQuantiles)]);
+      }
+    }
+    for (const unsigned value : bits) AddBits(value);
+    std::bitset<256> bytes;
+    for (const auto& [delimiter, n] : delimiters) bytes.set(delimiter.first);
+    if (bytes.none()) return std::move(candidates_);
+    const DelimiterCounts counts(keys_, bytes);
+    for (const auto& [delimiter, n] : delimiters) {
+      if (n * 20 < ranges.size()) continue;
+      AddDelimiter(counts, delimiter.first, delimiter.second);
+    }
+    return std::move(candidates_);
+  }
+
+ private:
+  static Cut BitsCut(unsigned bits) {
+    Cut cut;
+    cut.bits = static_cast<uint16_t>(bits);
+    return cut;
+  }
+
+  void AddBits(unsigned bits) {
+    Add(BitsCut(bits), keys_.DistinctPrefixes(bits));
+  }
+
+  void AddDelimiter(const DelimiterCounts& counts, unsigned byte,
+                    unsigned count) {
+    Cut cut;
+    cut.count = static_cast<uint8_t>(count);
+    cut.byte = static_cast<uint8_t>(byte);
+    const uint64_t prefixes = counts.Prefixes(byte, count);
     // A delimiter that opens as many groups as the one before adds nothing.
-    const bool same = candidate.cut.count > 1 && !candidates.empty() &&
-                      candidates.back().cut.byte == candidate.cut.byte &&
-                      candidates.back().cut.count + 1 == candidate.cut.count &&
-                      candidates.back().prefixes == candidate.prefixes;
-    if (candidate.bits != kUnusable && candidate.prefixes > 1 && !same) {
-      candidates.push_back(candidate);
+    const bool same = !candidates_.empty() && count > 1 &&
+                      candidates_.back().cut.byte == byte &&
+                      candidates_.back().cut.count + 1u == count &&
+                      candidates_.back().prefixes == prefixes;
+    if (!same) Add(cut, prefixes);
+  }
+
+  // Bytes that are no letters or digits and occur in nearly every key.
+  void AddDelimiters() {
+    std::bitset<256> bytes;
+    for (unsigned byte = 0; byte < 128; ++byte) {
+      bytes[byte] = !(byte >= '0' && byte <= '9') &&
+                    !(byte >= 'A' && byte <= 'Z') &&
+                    !(byte >= 'a' && byte <= 'z');
+    }
+    const DelimiterCounts counts(keys_, bytes);
+    size_t delimiters = 0;
+    for (unsigned byte = 0; byte < 128 && delimiters < kMaxDelimiters; ++byte) {
+      if (!bytes[byte] || counts.KeysWith(byte, 1) * 10 < keys_.size() * 9) {
+        continue;
+      }
+      ++delimiters;
+      for (unsigned count = 1;
+           count <= kMaxDelimiterCountOfKeys &&
+           counts.KeysWith(byte, count) * 10 >= keys_.size();
+           ++count) {
+        AddDelimiter(counts, byte, count);
+      }
     }
   }
-  return candidates;
-}
+
+  void Add(const Cut& cut, uint64_t prefixes) {
+    if (prefixes > 1) candidates_.push_back({cut, prefixes});
+  }
+
+  const KeyStore& keys_;
+  const unsigned kept_;  // bits of every key
+  std::vector<Candidate> candidates_;
+};
 
 // --- Bits ------------------------------------------------------------------
 
@@ -397,65 +315,48 @@ std::vector<Candidate> CountedCandidates(const KeyStore& keys,
 // candidate cannot reject it.
 using Asked = std::vector<std::vector<float>>;
 
-class Buyer {
- public:
-  Buyer(std::vector<Candidate>* candidates, const Asked& asked, uint64_t keys,
-        uint64_t bytes)
-      : candidates_(*candidates),
-        asked_(asked),
-        keys_(static_cast<double>(keys)),
-        budget_(8 * static_cast<double>(bytes)),
-        passing_(asked.size(), 1) {
-    const LayoutRow* row = FindLayout(Layout::kCompact, Hash::kMurmurHash2);
-    for (const Candidate& candidate : candidates_) {
-      costs_.emplace_back();
-      for (unsigned bits = 1; bits <= kMaxBits; ++bits) {
-        const Plan plan = PlanFilter(row, candidate.prefixes, 1000 * bits);
-        costs_.back()[bits] =
-            8 * static_cast<double>(plan.payload_size + 1 + kCutSize);
-      }
+// Sets the bits of the candidates, which take no more than `bytes`. Returns the
+// share of the questions that is expected to pass.
+double Buy(const Asked& asked, uint64_t keys, uint64_t bytes,
+           std::vector<Candidate>* candidates) {
+  const LayoutRow* row = FindLayout(Layout::kCompact, Hash::kMurmurHash2);
+  std::vector<std::array<double, kMaxBits + 1>> costs(candidates->size());
+  for (size_t i = 0; i < costs.size(); ++i) {
+    for (unsigned bits = 1; bits <= kMaxBits; ++bits) {
+      const Plan plan = PlanFilter(row, (*candidates)[i].prefixes, 1000 * bits);
+      costs[i][bits] =
+          8 * static_cast<double>(plan.payload_size + 1 + kCutSize);
     }
   }
-
-  void Buy() {
-    while (BuyOnce()) {
-    }
-  }
-  double Passing() const {
-    double sum = 0;
-    for (const double passing : passing_) sum += passing;
-    return asked_.empty() ? 1 : sum / static_cast<double>(asked_.size());
-  }
-
- private:
-  static double Rate(const Candidate& candidate, unsigned bits) {
-    const double used =
-        bits * (candidate.prefixes < kFewPrefixes ? kBloomBits : 1);
-    return std::exp2(-used);
-  }
-  // The factor by which questions pass less often with more bits.
-  static double Factor(double asked, double rate, double more_rate) {
-    if (asked == 0) return 1;
-    return std::min(1.0, asked * more_rate) / std::min(1.0, asked * rate);
-  }
-
-  bool BuyOnce() {
-    const size_t chosen = static_cast<size_t>(
-        std::count_if(candidates_.begin(), candidates_.end(),
-                      [](const Candidate& c) { return c.bits > 0; }));
-    size_t best = candidates_.size();
+  double budget = 8 * static_cast<double>(bytes);
+  std::vector<double> passing(asked.size(), 1);
+  // The factor by which question q passes candidate i less often with `bits`.
+  const auto factor = [&](size_t q, size_t i, double rate, double more_rate) {
+    const double m = asked[q][i];
+    return m == 0 ? 1 : std::min(1.0, m * more_rate) / std::min(1.0, m * rate);
+  };
+  for (size_t chosen = 0;;) {
+    size_t best = costs.size();
     unsigned best_bits = 0;
-    double best_gain = kLeastGain * static_cast<double>(asked_.size()) / keys_;
-    for (size_t i = 0; i < candidates_.size(); ++i) {
-      const Candidate& candidate = candidates_[i];
+    double best_gain = kLeastGain * static_cast<double>(asked.size()) /
+                       static_cast<double>(keys);
+    for (size_t i = 0; i < costs.size(); ++i) {
+      const Candidate& candidate = (*candidates)[i];
       if (candidate.bits == 0 && chosen == kMaxCuts) continue;
+      const double rate = candidate.Rate(candidate.bits);
       const unsigned least = candidate.bits == 0 ? kFirstBits : 1;
-      for (unsigned more = least; more <= kMostBitsAtOnce; more += least) {
-        const unsigned bits = candidate.bits + more;
-        if (bits > kMaxBits) break;
-        const double cost = costs_[i][bits] - costs_[i][candidate.bits];
-        if (spent_ + cost > budget_) break;
-        const double gain = Gain(i, bits) / std::max(cost, 1.0);
+      const unsigned most =
+          std::min(candidate.bits + kMostBitsAtOnce, kMaxBits);
+      for (unsigned bits = candidate.bits + least; bits <= most;
+           bits += least) {
+        const double cost = costs[i][bits] - costs[i][candidate.bits];
+        if (cost > budget) break;
+        const double more_rate = candidate.Rate(bits);
+        double gain = 0;
+        for (size_t q = 0; q < asked.size(); ++q) {
+          gain += passing[q] * (1 - factor(q, i, rate, more_rate));
+        }
+        gain /= std::max(cost, 1.0);
         if (gain > best_gain) {
           best = i;
           best_bits = bits;
@@ -463,41 +364,21 @@ class Buyer {
         }
       }
     }
-    if (best == candidates_.size()) return false;
-    Take(best, best_bits);
-    return true;
-  }
-
-  double Gain(size_t i, unsigned bits) const {
-    const double rate = Rate(candidates_[i], candidates_[i].bits);
-    const double more_rate = Rate(candidates_[i], bits);
-    double gain = 0;
-    for (size_t q = 0; q < asked_.size(); ++q) {
-      if (asked_[q][i] == 0) continue;
-      gain += passing_[q] * (1 - Factor(asked_[q][i], rate, more_rate));
+    if (best == costs.size()) break;
+    Candidate& candidate = (*candidates)[best];
+    const double rate = candidate.Rate(candidate.bits);
+    const double more_rate = candidate.Rate(best_bits);
+    for (size_t q = 0; q < asked.size(); ++q) {
+      passing[q] *= factor(q, best, rate, more_rate);
     }
-    return gain;
+    if (candidate.bits == 0) ++chosen;
+    budget -= costs[best][best_bits] - costs[best][candidate.bits];
+    candidate.bits = best_bits;
   }
-
-  void Take(size_t i, unsigned bits) {
-    Candidate& candidate = candidates_[i];
-    const double rate = Rate(candidate, candidate.bits);
-    const double more_rate = Rate(candidate, bits);
-    for (size_t q = 0; q < asked_.size(); ++q) {
-      passing_[q] *= Factor(asked_[q][i], rate, more_rate);
-    }
-    spent_ += costs_[i][bits] - costs_[i][candidate.bits];
-    candidate.bits = bits;
-  }
-
-  std::vector<Candidate>& candidates_;
-  const Asked& asked_;
-  const double keys_;
-  const double budget_;
-  double spent_ = 0;
-  std::vector<double> passing_;
-  std::vector<std::array<double, kMaxBits + 1>> costs_;  // in bits
-};
+  double sum = 0;
+  for (const double one : passing) sum += one;
+  return asked.empty() ? 1 : sum / static_cast<double>(asked.size());
+}
 
 std::vector<Candidate> Choose(const KeyStore& keys, uint64_t bytes,
                               const std::vector<EmptyRange>& ranges,
@@ -506,11 +387,11 @@ std::vector<Candidate> Choose(const KeyStore& keys, uint64_t bytes,
   Asked asked;
   if (ranges.empty()) {
     // As if each cut had questions of its own.
-    candidates = CountedCandidates(keys, CutsForKeys(keys));
+    candidates = Candidates(keys).ForKeys();
     asked.assign(candidates.size(), std::vector<float>(candidates.size()));
     for (size_t i = 0; i < candidates.size(); ++i) asked[i][i] = 1;
   } else {
-    candidates = CountedCandidates(keys, CutsForQuestions(keys, ranges));
+    candidates = Candidates(keys).ForQuestions(ranges);
     for (const EmptyRange& empty : ranges) {
       asked.emplace_back();
       for (const Candidate& candidate : candidates) {
@@ -519,16 +400,14 @@ std::vector<Candidate> Choose(const KeyStore& keys, uint64_t bytes,
       }
     }
   }
-  Buyer buyer(&candidates, asked, keys.size(), bytes);
-  buyer.Buy();
-  *passing = ranges.empty() ? 1 : buyer.Passing();
-  candidates.erase(
-      std::remove_if(candidates.begin(), candidates.end(),
-                     [](const Candidate& c) { return c.bits == 0; }),
-      candidates.end());
+  const double share = Buy(asked, keys.size(), bytes, &candidates);
+  *passing = ranges.empty() ? 1 : share;
   std::stable_sort(
       candidates.begin(), candidates.end(),
       [](const Candidate& a, const Candidate& b) { return a.bits > b.bits; });
+  while (!candidates.empty() && candidates.back().bits == 0) {
+    candidates.pop_back();
+  }
   return candidates;
 }
 
@@ -539,16 +418,12 @@ void AppendFilter(const KeyStore& keys, const Candidate& candidate,
                   const SipHashKey* seed, std::string* dst) {
   const LayoutRow* row = FindLayout(Layout::kCompact, Hash::kMurmurHash2);
   HashList hashes(row->hash_size);
-  PrefixesOfKeys prefixes(keys, candidate.cut);
-  while (prefixes.Next()) {
-    if (seed == nullptr) {
-      hashes.Add(row->hash(prefixes.prefix()));
-    } else {
-      char hashed[8];
-      StoreFixed64(hashed, SipHash(*seed, prefixes.prefix()));
-      hashes.Add(row->hash({hashed, sizeof(hashed)}));
-    }
-  }
+  ForEachPrefix(keys, candidate.cut, [&](std::string_view prefix) {
+    if (seed == nullptr) return hashes.Add(row->hash(prefix));
+    char hashed[8];
+    StoreFixed64(hashed, SipHash(*seed, prefix));
+    hashes.Add(row->hash({hashed, sizeof(hashed)}));
+  });
   const size_t start = dst->size();
   for (; row != nullptr; row = row->fallback) {
     const Plan plan = PlanFilter(row, hashes.size(), 1000 * candidate.bits);
@@ -590,9 +465,8 @@ std::vector<EmptyRange> EmptyRanges(const KeyStore& keys,
   std::vector<EmptyRange> empty;
   KeyStore::Cursor cursor(keys);
   std::string before;
-  size_t next = 0;
   bool first = true;
-  while (next < sorted.size() && cursor.Next()) {
+  for (size_t next = 0; next < sorted.size() && cursor.Next();) {
     const std::string_view key = cursor.key();
     for (; next < sorted.size() && sorted[next]->lower <= key; ++next) {
       // What lies beyond the keys of this filter is not its concern.
@@ -627,10 +501,8 @@ bool AppendPrefixes(const KeyStore& keys, uint64_t bytes,
     const size_t filter = dst->size();
     AppendFilter(keys, cuts[i], seed, dst);
     char* const at = &(*dst)[table + kCutSize * i];
-    at[0] = static_cast<char>(cuts[i].cut.count);
-    at[1] = static_cast<char>(cuts[i].cut.byte);
-    at[2] = static_cast<char>(cuts[i].cut.bits);
-    at[3] = static_cast<char>(cuts[i].cut.bits >> 8);
+    StoreFixed32(at, cuts[i].cut.count | cuts[i].cut.byte << 8 |
+                         uint32_t{cuts[i].cut.bits} << 16);
     StoreFixed32(at + 4, static_cast<uint32_t>(dst->size() - filter));
   }
   if (dst->size() - start <= bytes) return true;

@@ -139,27 +139,17 @@ uint64_t Codes::StartOfBucket(uint64_t bucket) const {
   return word * 64 + SelectOne(bits, static_cast<unsigned>(zeros) - 1) + 1;
 }
 
-uint64_t Codes::NextZero(uint64_t from) const {
-  uint64_t word = from / 64;
-  if (word >= upper_words_) return kNowhere;
-  uint64_t bits = ~UpperWord(word) & (~uint64_t{0} << (from % 64));
-  while (bits == 0) {
-    if (++word >= upper_words_) return kNowhere;
-    bits = ~UpperWord(word);
+// The place of the next one or zero, `end` or beyond if there is none before.
+template <bool kOne>
+uint64_t Codes::Next(uint64_t from, uint64_t end) const {
+  uint64_t mask = ~uint64_t{0} << (from % 64);
+  for (uint64_t word = from / 64; word < upper_words_ && word * 64 < end;
+       ++word) {
+    const uint64_t bits = (kOne ? UpperWord(word) : ~UpperWord(word)) & mask;
+    if (bits != 0) return word * 64 + TrailingZeros(bits);
+    mask = ~uint64_t{0};
   }
-  return word * 64 + TrailingZeros(bits);
-}
-
-// `end` or beyond if there is none in front of it.
-uint64_t Codes::NextOne(uint64_t from, uint64_t end) const {
-  uint64_t word = from / 64;
-  if (word >= upper_words_) return end;
-  uint64_t bits = UpperWord(word) & (~uint64_t{0} << (from % 64));
-  while (bits == 0) {
-    if (++word >= upper_words_ || word * 64 >= end) return end;
-    bits = UpperWord(word);
-  }
-  return word * 64 + TrailingZeros(bits);
+  return end;
 }
 
 uint64_t Codes::FirstLowFrom(uint64_t begin, uint64_t end, uint64_t low) const {
@@ -181,7 +171,7 @@ bool Codes::AnyIn(uint64_t first, uint64_t last) const {
   const uint64_t bucket = first >> shape_.low_bits;
   const uint64_t start = StartOfBucket(bucket);
   if (start == kNowhere || start < bucket) return true;
-  const uint64_t end = NextZero(start);
+  const uint64_t end = Next<false>(start, kNowhere);
   if (end == kNowhere) return true;
   uint64_t code = start - bucket;
   const uint64_t codes_end = code + (end - start);
@@ -203,7 +193,7 @@ bool Codes::AnyInLaterBuckets(uint64_t from, uint64_t code, uint64_t buckets,
   if (buckets > kNearBuckets) {
     const uint64_t start = StartOfBucket(last >> shape_.low_bits);
     if (start != start_of_last) return true;
-  } else if (NextOne(from, start_of_last) < start_of_last) {
+  } else if (Next<true>(from, start_of_last) < start_of_last) {
     return true;
   }
   const uint64_t word = start_of_last / 64;

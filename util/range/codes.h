@@ -55,8 +55,8 @@ class Codes {
   uint64_t UpperWord(uint64_t i) const;
   uint64_t Low(uint64_t i) const;
   uint64_t StartOfBucket(uint64_t bucket) const;
-  uint64_t NextZero(uint64_t from) const;
-  uint64_t NextOne(uint64_t from, uint64_t end) const;
+  template <bool kOne>
+  uint64_t Next(uint64_t from, uint64_t end) const;
   uint64_t FirstLowFrom(uint64_t begin, uint64_t end, uint64_t low) const;
   bool AnyInLaterBuckets(uint64_t from, uint64_t code, uint64_t buckets,
                          uint64_t last) const;

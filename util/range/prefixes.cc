@@ -9,8 +9,6 @@
 namespace deltabloom::internal::range {
 namespace {
 
-constexpr size_t kCutSize = 8;
-
 unsigned char ByteAt(std::string_view text, size_t i) {
   return static_cast<unsigned char>(text[i]);
 }
@@ -59,15 +57,26 @@ uint64_t Distance(const char* first, const char* last, size_t size,
 
 }  // namespace
 
-void CopyPrefixBits(std::string_view key, unsigned bits, char* to) {
-  const size_t size = (bits + 7) / 8;
-  const size_t copied = std::min(key.size(), size);
-  std::memcpy(to, key.data(), copied);
-  std::memset(to + copied, 0, size - copied);
-  if (bits % 8 != 0) {
-    to[size - 1] =
-        static_cast<char>(to[size - 1] & (0xff00 >> bits % 8 & 0xff));
+std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes) {
+  if (cut.count == 0) {
+    const size_t size = (cut.bits + 7u) / 8;
+    const size_t copied = std::min(key.size(), size);
+    std::memcpy(bytes, key.data(), copied);
+    std::memset(bytes + copied, 0, size - copied);
+    if (cut.bits % 8 != 0) {
+      bytes[size - 1] =
+          static_cast<char>(bytes[size - 1] & (0xff00 >> cut.bits % 8 & 0xff));
+    }
+    return {bytes, size};
   }
+  size_t at = 0;
+  key = key.substr(0, kMaxCutBytes);
+  for (unsigned found = 0; found < cut.count; ++found) {
+    at = key.find(static_cast<char>(cut.byte), at);
+    if (at == std::string_view::npos) return {};
+    ++at;
+  }
+  return key.substr(0, at);
 }
 
 KeyRange::KeyRange(std::string_view from, std::string_view to)
@@ -85,45 +94,20 @@ KeyRange::KeyRange(std::string_view from, std::string_view to)
 PrefixesOfRange::PrefixesOfRange(const Cut& cut, const KeyRange& range,
                                  size_t least_size)
     : cut_(cut) {
-  if (cut.count == 0) {
-    SetBits(range, least_size);
-  } else {
-    SetDelimited(range);
-  }
-}
-
-void PrefixesOfRange::SetBits(const KeyRange& range, size_t least_size) {
-  const unsigned bits = cut_.bits;
-  const size_t size = (bits + 7) / 8;
-  prefix_ = {bytes_, size};
-  if (8 * range.common >= bits) {
-    CopyPrefixBits(range.lower, bits, bytes_);
-    known_ = true;
+  if (cut.count > 0 || 8 * range.common >= cut.bits) {
+    prefix_ = PrefixOf(
+        cut, cut.count > 0 ? range.lower.substr(0, range.common) : range.lower,
+        bytes_);
+    known_ = !prefix_.empty();
     left_ = 1;
     return;
   }
   char last[kMaxCutBytes];
-  CopyPrefixBits(range.lower, bits, bytes_);
-  CopyPrefixBits(range.upper, bits, last);
-  const uint64_t distance = Distance(bytes_, last, size, bits);
-  left_ = distance + (KeysBelowShare(range.upper, bits, least_size) ? 1 : 0);
+  prefix_ = PrefixOf(cut, range.lower, bytes_);
+  PrefixOf(cut, range.upper, last);
+  left_ = Distance(bytes_, last, prefix_.size(), cut.bits) +
+          (KeysBelowShare(range.upper, cut.bits, least_size) ? 1 : 0);
   known_ = left_ <= kMaxPrefixesPerRange;
-}
-
-void PrefixesOfRange::SetDelimited(const KeyRange& range) {
-  const char* const begin = range.lower.data();
-  const char* at = begin;
-  const char* const end = begin + std::min(range.common, kMaxCutBytes);
-  for (unsigned found = 0; found < cut_.count; ++found) {
-    at = static_cast<const char*>(
-        at == end ? nullptr
-                  : std::memchr(at, cut_.byte, static_cast<size_t>(end - at)));
-    if (at == nullptr) return;
-    ++at;
-  }
-  prefix_ = {begin, static_cast<size_t>(at - begin)};
-  known_ = true;
-  left_ = 1;
 }
 
 void PrefixesOfRange::Next() {

@@ -32,9 +32,11 @@ inline constexpr unsigned kMaxCutBits = 8 * kMaxCutBytes;
 // A cut answers ranges whose keys have no more prefixes there.
 inline constexpr uint64_t kMaxPrefixesPerRange = 8;
 
-// Writes the first `bits` bits of `key`, padded with zeros, to
-// to[0 .. (bits + 7) / 8).
-void CopyPrefixBits(std::string_view key, unsigned bits, char* to);
+inline constexpr size_t kCutSize = 8;  // in the table of cuts
+
+// The prefix of a key, empty if it has none: in `bytes`, which has
+// kMaxCutBytes, or a part of the key.
+std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes);
 
 // A range of keys, lower <= k < upper. REQUIRES: lower < upper.
 struct KeyRange {
@@ -59,9 +61,6 @@ class PrefixesOfRange {
   void Next();
 
  private:
-  void SetBits(const KeyRange& range, size_t least_size);
-  void SetDelimited(const KeyRange& range);
-
   const Cut& cut_;
   bool known_ = false;
   uint64_t left_ = 0;

@@ -18,6 +18,17 @@ constexpr char kPrefixes = 3;
 constexpr double kFewPass = 0.01;
 constexpr size_t kHeaderSize = 2;
 
+// What fn returns; false without memory.
+template <typename Fn>
+bool WithMemory(const Fn& fn) {
+  try {
+    return fn();
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  return false;
+}
+
 }  // namespace
 
 uint64_t MaxRangePartSize(uint64_t keys, double bits_per_key) {
@@ -32,12 +43,7 @@ RangePartBuilder::RangePartBuilder(double bits_per_key, uint64_t range_length)
     : bits_per_key_(bits_per_key), range_length_(range_length) {}
 
 void RangePartBuilder::AddKey(std::string_view key) noexcept {
-  if (gave_up_) return;
-  try {
-    if (keys_.Add(key)) return;
-  } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {
-  }
+  if (gave_up_ || WithMemory([&] { return keys_.Add(key); })) return;
   gave_up_ = true;
   keys_.Clear();
 }
@@ -110,24 +116,18 @@ bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* dst) const {
 
 bool RangePartBuilder::Finish(std::string* dst) noexcept {
   const size_t start = dst->size();
-  bool done = false;
-  try {
-    if (!gave_up_ && keys_.size() > 0 && bits_per_key_ > 0) {
-      keys_.Close();
-      done = AppendBody(MaxRangePartSize(keys_.size(), bits_per_key_) -
-                            kHeaderSize - kRangePartSizeBytes,
-                        dst);
-      if (done) {
-        char size[kRangePartSizeBytes];
-        StoreFixed64(size, dst->size() - start);
-        dst->append(size, sizeof(size));
-      }
+  const bool done = WithMemory([&] {
+    if (gave_up_ || keys_.size() == 0 || !(bits_per_key_ > 0)) return false;
+    keys_.Close();
+    const uint64_t most = MaxRangePartSize(keys_.size(), bits_per_key_);
+    if (!AppendBody(most - kHeaderSize - kRangePartSizeBytes, dst)) {
+      return false;
     }
-  } catch (const std::bad_alloc&) {
-    done = false;
-  } catch (const std::length_error&) {
-    done = false;
-  }
+    char size[kRangePartSizeBytes];
+    StoreFixed64(size, dst->size() - start);
+    dst->append(size, sizeof(size));
+    return true;
+  });
   if (!done) dst->resize(start);
   gave_up_ = false;
   keys_.Clear();
@@ -149,38 +149,21 @@ RangePart::RangePart(std::string_view range_part, const SipHashKey* seed) {
   } else if (range_part[1] == kPrefixes) {
     parsed = shape_.emplace<range::Prefixes>().Parse(body, seed);
   }
-  if (!parsed) shape_.emplace<std::monostate>();
+  if (!parsed) shape_.emplace<Unknown>();
 }
 
 bool RangePart::MayMatch(std::string_view lower, std::string_view upper) const {
-  if (lower >= upper) return true;
-  if (const auto* numbers = std::get_if<range::Numbers>(&shape_)) {
-    return numbers->MayMatch(lower, upper);
-  }
-  if (const auto* prefixes = std::get_if<range::Prefixes>(&shape_)) {
-    return prefixes->MayMatch(lower, upper);
-  }
-  return true;
+  return lower >= upper ||
+         std::visit([&](const auto& s) { return s.MayMatch(lower, upper); },
+                    shape_);
 }
 
 bool RangePart::HasKeyFrom(std::string_view bound) const {
-  if (const auto* numbers = std::get_if<range::Numbers>(&shape_)) {
-    return numbers->HasKeyFrom(bound);
-  }
-  if (const auto* prefixes = std::get_if<range::Prefixes>(&shape_)) {
-    return prefixes->HasKeyFrom(bound);
-  }
-  return false;
+  return std::visit([&](const auto& s) { return s.HasKeyFrom(bound); }, shape_);
 }
 
 std::string RangePart::Describe() const {
-  if (const auto* numbers = std::get_if<range::Numbers>(&shape_)) {
-    return numbers->Describe();
-  }
-  if (const auto* prefixes = std::get_if<range::Prefixes>(&shape_)) {
-    return prefixes->Describe();
-  }
-  return "damaged or of another version";
+  return std::visit([](const auto& s) { return s.Describe(); }, shape_);
 }
 
 }  // namespace deltabloom::internal

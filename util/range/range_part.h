@@ -102,14 +102,18 @@ class RangePart {
   bool HasKeyFrom(std::string_view bound) const;
 
   // Whether these bytes can ever say no.
-  bool AlwaysMatches() const {
-    return std::holds_alternative<std::monostate>(shape_);
-  }
+  bool AlwaysMatches() const { return std::holds_alternative<Unknown>(shape_); }
   // One line about them.
   std::string Describe() const;
 
  private:
-  std::variant<std::monostate, range::Numbers, range::Prefixes> shape_;
+  struct Unknown {
+    bool MayMatch(std::string_view, std::string_view) const { return true; }
+    bool HasKeyFrom(std::string_view) const { return false; }
+    std::string Describe() const { return "damaged or of another version"; }
+  };
+
+  std::variant<Unknown, range::Numbers, range::Prefixes> shape_;
 };
 
 }  // namespace deltabloom::internal

@@ -131,27 +131,25 @@ std::string Describe(const ParsedFilter& parsed) {
 
 template <Hash kHash>
 constexpr LayoutRow MakeRow(const char* name) {
-  LayoutRow row{};
-  row.layout = Layout::kClassic;
-  row.classic_hash = kHash;
-  row.name = name;
-  row.first_marker = 0;
-  row.last_marker = kMaxProbes;
-  row.hash_size = sizeof(uint32_t);
-  row.many_keys = 20'000'000;
-  row.fallback = nullptr;
-  row.hash = [](std::string_view key) { return uint64_t{HashKey(kHash, key)}; };
-  row.plan = MakePlan<kHash>;
-  row.grow = Grow;
-  row.build = Build;
-  row.parse = Parse<kHash>;
-  row.may_match_hash = [](const ParsedFilter& parsed, uint64_t hash) {
-    return TestHash<0>(parsed, static_cast<uint32_t>(hash));
-  };
-  row.rate = Rate;
-  row.estimate = EstimateContent;
-  row.describe = Describe;
-  return row;
+  return {Layout::kClassic,
+          kHash,
+          name,
+          /*first_marker=*/0,
+          kMaxProbes,
+          /*hash_size=*/4,
+          /*many_keys=*/20'000'000,
+          /*fallback=*/nullptr,
+          [](std::string_view key) { return uint64_t{HashKey(kHash, key)}; },
+          MakePlan<kHash>,
+          Grow,
+          Build,
+          Parse<kHash>,
+          [](const ParsedFilter& parsed, uint64_t hash) {
+            return TestHash<0>(parsed, static_cast<uint32_t>(hash));
+          },
+          Rate,
+          EstimateContent,
+          Describe};
 }
 
 }  // namespace

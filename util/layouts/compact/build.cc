@@ -3,6 +3,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -124,6 +125,11 @@ bool Band<Fingerprint>::Insert(const Shape& shape, unsigned layer,
   };
 
   Step result = kDone;
+  const auto finish = [&](unsigned lane) __attribute__((always_inline)) {
+    do {
+      result = step(lane);
+    } while (result == kMoved);
+  };
   if (n >= kLanes) {
     unsigned finished = kLanes;  // a lane for which no key is left
 #pragma GCC unroll 4
@@ -142,17 +148,12 @@ bool Band<Fingerprint>::Insert(const Shape& shape, unsigned layer,
     } while (finished == kLanes);
 #pragma GCC unroll 4
     for (unsigned lane = 0; lane < kLanes; ++lane) {
-      if (lane == finished || result == kContradiction) continue;
-      do {
-        result = step(lane);
-      } while (result == kMoved);
+      if (lane != finished && result != kContradiction) finish(lane);
     }
   }
   while (hashes != end && result == kDone) {
     load(0);
-    do {
-      result = step(0);
-    } while (result == kMoved);
+    finish(0);
   }
   taken_size_ = static_cast<size_t>(taken - taken_);
   return result == kDone;
@@ -160,16 +161,21 @@ bool Band<Fingerprint>::Insert(const Shape& shape, unsigned layer,
 
 // --- From equations to columns ---------------------------------------------
 
-template <typename Fingerprint>
-using SolveFn = void (*)(const Shape&, const uint64_t*, const Fingerprint*,
-                         unsigned char*);
+// The smallest unsigned integer of at least so many bits.
+template <unsigned kColumns>
+using FingerprintOf =
+    std::conditional_t<kColumns <= 8, uint8_t,
+                       std::conditional_t<kColumns <= 16, uint16_t, uint32_t>>;
 
-// A column word under construction holds the 64 rows from the current one on;
-// after the first row of a block that is the block's word.
-template <unsigned kColumns, typename Fingerprint>
-inline void SolveWidth(const Shape& shape, const uint64_t* coefficients,
-                       const Fingerprint* fingerprints,
-                       unsigned char* columns) {
+// Solves the triangular system from the last row to the first, free rows being
+// 0, and writes the columns of every block. A column word under construction
+// holds the 64 rows from the current one on; after the first row of a block
+// that is the block's word.
+template <unsigned kColumns>
+inline void Solve(const Shape& shape, const uint64_t* coefficients,
+                  const void* fingerprints_of_rows, unsigned char* columns) {
+  const auto* fingerprints =
+      static_cast<const FingerprintOf<kColumns>*>(fingerprints_of_rows);
   uint64_t column[kColumns] = {};
   for (uint64_t block = shape.blocks(); block-- > 0;) {
     for (uint64_t row = (block + 1) * kBlockRows; row-- > block * kBlockRows;) {
@@ -189,56 +195,34 @@ inline void SolveWidth(const Shape& shape, const uint64_t* coefficients,
   }
 }
 
-template <unsigned kColumns, typename Fingerprint>
+template <unsigned kColumns>
 __attribute__((flatten)) void SolvePortable(const Shape& shape,
                                             const uint64_t* coefficients,
-                                            const Fingerprint* fingerprints,
+                                            const void* fingerprints,
                                             unsigned char* columns) {
-  SolveWidth<kColumns>(shape, coefficients, fingerprints, columns);
+  Solve<kColumns>(shape, coefficients, fingerprints, columns);
 }
 
 #if defined(__x86_64__)
-template <unsigned kColumns, typename Fingerprint>
+template <unsigned kColumns>
 DELTABLOOM_TARGET_AVX2 __attribute__((flatten)) void SolveAvx2(
-    const Shape& shape, const uint64_t* coefficients,
-    const Fingerprint* fingerprints, unsigned char* columns) {
-  SolveWidth<kColumns>(shape, coefficients, fingerprints, columns);
+    const Shape& shape, const uint64_t* coefficients, const void* fingerprints,
+    unsigned char* columns) {
+  Solve<kColumns>(shape, coefficients, fingerprints, columns);
 }
 #endif
 
-// The columns that need a Fingerprint and no narrower one.
-template <typename Fingerprint>
-constexpr unsigned kMostColumns = sizeof(Fingerprint) * 8;
-template <typename Fingerprint>
-constexpr unsigned kFewestColumns = sizeof(Fingerprint) == 1
-                                        ? 1
-                                        : kMostColumns<Fingerprint> / 2 + 1;
+using SolveFn = decltype(&SolvePortable<1>);
 
-template <typename Fingerprint, size_t... kIndex>
-SolveFn<Fingerprint> Choose(unsigned columns, Cpu cpu,
-                            std::index_sequence<kIndex...>) {
-  constexpr unsigned kFewest = kFewestColumns<Fingerprint>;
-  static constexpr SolveFn<Fingerprint> kPortable[] = {
-      SolvePortable<kFewest + kIndex, Fingerprint>...};
+template <size_t... kIndex>
+SolveFn ChooseSolve(unsigned columns, [[maybe_unused]] Cpu cpu,
+                    std::index_sequence<kIndex...>) {
 #if defined(__x86_64__)
-  static constexpr SolveFn<Fingerprint> kAvx2[] = {
-      SolveAvx2<kFewest + kIndex, Fingerprint>...};
-  if (cpu.Has(Cpu(Cpu::kAvx2))) return kAvx2[columns - kFewest];
+  static constexpr SolveFn kAvx2[] = {SolveAvx2<kIndex + 1>...};
+  if (cpu.Has(Cpu(Cpu::kAvx2))) return kAvx2[columns - 1];
 #endif
-  static_cast<void>(cpu);
-  return kPortable[columns - kFewest];
-}
-
-// Solves the triangular system from the last row to the first, free rows being
-// 0, and writes the columns of every block.
-template <typename Fingerprint>
-void Solve(const Shape& shape, Cpu cpu, const uint64_t* coefficients,
-           const Fingerprint* fingerprints, unsigned char* columns) {
-  constexpr size_t kWidths =
-      kMostColumns<Fingerprint> - kFewestColumns<Fingerprint> + 1;
-  const auto solve = Choose<Fingerprint>(shape.columns, cpu,
-                                         std::make_index_sequence<kWidths>());
-  solve(shape, coefficients, fingerprints, columns);
+  static constexpr SolveFn kPortable[] = {SolvePortable<kIndex + 1>...};
+  return kPortable[columns - 1];
 }
 
 // --- From hashes to equations ----------------------------------------------
@@ -268,13 +252,23 @@ uint64_t BufferSize(uint64_t keys, uint64_t starts) {
   return std::min(keys, uint64_t{2} << GroupLog2(starts));
 }
 
+void CountsToEnds(std::vector<uint64_t>* counts) {
+  uint64_t sum = 0;
+  for (uint64_t& count : *counts) count = sum += count;
+}
+
+void EndsToBegins(const std::vector<uint64_t>& ends,
+                  std::vector<uint64_t>* begins) {
+  begins->assign(1, 0);
+  begins->insert(begins->end(), ends.begin(), ends.end() - 1);
+}
+
 // Reorders hashes[0 .. end.back()) so that those with category_of(hash) = c
 // end at end[c]; end comes in right. In place, one swap per hash.
 template <typename CategoryOf>
 void Partition(uint64_t* hashes, const std::vector<uint64_t>& end,
                std::vector<uint64_t>* next, CategoryOf category_of) {
-  next->assign(1, 0);
-  next->insert(next->end(), end.begin(), end.end() - 1);
+  EndsToBegins(end, next);
   for (size_t category = 0; category < end.size(); ++category) {
     uint64_t& to = (*next)[category];
     while (to < end[category]) {
@@ -296,31 +290,154 @@ class Construction {
   // Gathers the hashes of the list by group. With keep_hashes false the list
   // ends empty, before the equations take their memory; Restore brings it back
   // once they are gone.
-  void Gather(HashList* hashes, bool keep_hashes);
-  void Restore(HashList* hashes);
+  void Gather(HashList* hashes, bool keep_hashes) {
+    const auto group_of = GroupsOf(0, &group_end_);
+    hashes->ForEachChunk<uint64_t>([&](const uint64_t* chunk, size_t n) {
+      for (size_t i = 0; i < n; ++i) ++group_end_[group_of(chunk[i])];
+    });
+    CountsToEnds(&group_end_);
+    std::vector<uint64_t> next;
+    EndsToBegins(group_end_, &next);
+    size_ = hashes->size();
+    buffer_size_ = BufferSize(size_, shape_.starts(0));
+    buffer_.reset(new uint64_t[buffer_size_]);
+    hashes_.reset(new uint64_t[size_]);
+    uint64_t* const to = hashes_.get();
+    const auto scatter = [&](const uint64_t* chunk, size_t n) {
+      for (size_t i = 0; i < n; ++i) to[next[group_of(chunk[i])]++] = chunk[i];
+    };
+    if (keep_hashes) {
+      hashes->ForEachChunk<uint64_t>(scatter);
+    } else {
+      hashes->ConsumeChunks<uint64_t>(scatter);
+    }
+    band_.emplace(shape_.blocks() * kBlockRows, shape_.columns);
+  }
+
+  void Restore(HashList* hashes) {
+    band_.reset();
+    for (uint64_t i = 0; i < size_; ++i) hashes->Add(hashes_[i]);
+  }
 
   // False if this seed does not work.
-  bool InsertAll();
+  bool InsertAll() {
+    if (!InsertLayer(0, hashes_.get(), group_end_)) return false;
+    std::vector<uint64_t> passed;
+    for (unsigned layer = 1; layer < shape_.layers; ++layer) {
+      passed.swap(bumped_);
+      bumped_.clear();
+      std::vector<uint64_t> group_end;
+      const auto group_of = GroupsOf(layer, &group_end);
+      for (uint64_t hash : passed) ++group_end[group_of(hash)];
+      CountsToEnds(&group_end);
+      Partition(passed.data(), group_end, &next_, group_of);
+      if (!InsertLayer(layer, passed.data(), group_end)) return false;
+    }
+    return true;
+  }
 
   void SolveInto(unsigned char* payload, Cpu cpu) {
-    Solve(shape_, cpu, band_->coefficients(), band_->fingerprints(), payload);
+    ChooseSolve(shape_.columns, cpu, std::make_index_sequence<kMaxColumns>())(
+        shape_, band_->coefficients(), band_->fingerprints(), payload);
   }
 
  private:
-  bool InsertLayer(unsigned index, uint64_t* hashes,
-                   const std::vector<uint64_t>& group_end);
-  bool InsertGroup(unsigned index, uint64_t first_bucket, uint64_t* hashes,
-                   uint64_t n);
-  bool InsertBucket(unsigned index, uint64_t bucket, const uint64_t* hashes,
-                    const uint64_t* class_end);
-
-  // Sorts by category, each of which then ends at end_[category]; returns
-  // where the sorted hashes are. end_ comes in with one 0 per category.
-  template <typename CategoryOf>
-  const uint64_t* Sort(uint64_t* hashes, uint64_t n, CategoryOf category_of);
-
   uint64_t StartIn(unsigned layer, uint64_t hash) const {
     return StartOf(LayerHash(hash, shape_.seed, layer), shape_.starts(layer));
+  }
+
+  // The group of a hash, and a zero in *counts for each group.
+  auto GroupsOf(unsigned layer, std::vector<uint64_t>* counts) const {
+    const uint64_t starts = shape_.starts(layer);
+    const unsigned log2 = GroupLog2(starts);
+    counts->assign((starts >> log2) + 1, 0);
+    return [=](uint64_t hash) { return StartIn(layer, hash) >> log2; };
+  }
+
+  bool InsertLayer(unsigned layer, uint64_t* hashes,
+                   const std::vector<uint64_t>& group_end) {
+    const uint64_t group_buckets =
+        (uint64_t{1} << GroupLog2(shape_.starts(layer))) / kBucketStarts;
+    uint64_t begin = 0;
+    for (size_t group = 0; group < group_end.size(); ++group) {
+      const uint64_t first = group * group_buckets;
+      const uint64_t end =
+          std::min(first + group_buckets, shape_.buckets(layer));
+      if (first < end && !InsertGroup(layer, first, end, hashes + begin,
+                                      group_end[group] - begin)) {
+        return false;
+      }
+      begin = group_end[group];
+    }
+    return true;
+  }
+
+  // The hashes of buckets first_bucket .. end_bucket - 1, which it reorders.
+  bool InsertGroup(unsigned layer, uint64_t first_bucket, uint64_t end_bucket,
+                   uint64_t* hashes, uint64_t n) {
+    const auto category_of = [&](uint64_t hash) {
+      const uint64_t start = StartIn(layer, hash);
+      return (start / kBucketStarts - first_bucket) * kClasses + ClassOf(start);
+    };
+    end_.assign((end_bucket - first_bucket) * kClasses, 0);
+    for (uint64_t i = 0; i < n; ++i) ++end_[category_of(hashes[i])];
+    CountsToEnds(&end_);
+    if (n > buffer_size_) {
+      Partition(hashes, end_, &next_, category_of);
+    } else {
+      EndsToBegins(end_, &next_);
+      uint64_t* const next = next_.data();
+      uint64_t* const to = buffer_.get();
+      for (uint64_t i = 0; i < n; ++i) {
+        to[next[category_of(hashes[i])]++] = hashes[i];
+      }
+      hashes = to;
+    }
+    uint64_t begin = 0;
+    const uint64_t* end = end_.data();
+    for (uint64_t bucket = first_bucket; bucket < end_bucket; ++bucket) {
+      uint64_t class_end[kClasses];
+      for (uint64_t& class_here : class_end) class_here = *end++ - begin;
+      if (!InsertBucket(layer, bucket, hashes + begin, class_end)) return false;
+      begin += class_end[kClasses - 1];
+    }
+    return true;
+  }
+
+  bool InsertBucket(unsigned layer, uint64_t bucket, const uint64_t* hashes,
+                    const uint64_t* class_end) {
+    const uint64_t n = class_end[kClasses - 1];
+    band_->BeginBucket();
+    // Most buckets that cannot keep all keep all but the last class, so that is
+    // tried before the classes one by one.
+    uint64_t kept = 0;
+    unsigned kept_classes = 0;
+    const auto keep = [&](unsigned classes) {
+      const size_t taken = band_->taken();
+      const uint64_t end = class_end[classes - 1];
+      if (!band_->Insert(shape_, layer, hashes + kept, end - kept)) {
+        band_->Undo(taken);
+        return false;
+      }
+      kept = end;
+      kept_classes = classes;
+      return true;
+    };
+    if (keep(kClasses - 1)) {
+      if (keep(kClasses)) return true;
+    } else {
+      for (unsigned classes = 1; keep(classes);) ++classes;
+    }
+    if (layer + 1u == shape_.layers) return false;
+    const uint64_t at = shape_.first_bucket(layer) + bucket;
+    thresholds_[at / 4] |=
+        static_cast<unsigned char>((kClasses - kept_classes) << (at % 4 * 2));
+    // More than this cannot find room in the next layer; only keys chosen to
+    // collide, many times over, come here.
+    const uint64_t most = 2 * (shape_.starts(layer + 1) + kBlockRows);
+    if (bumped_.size() + (n - kept) > most) return false;
+    bumped_.insert(bumped_.end(), hashes + kept, hashes + n);
+    return true;
   }
 
   const Shape& shape_;
@@ -330,173 +447,12 @@ class Construction {
   uint64_t size_ = 0;
   std::vector<uint64_t> group_end_;
   std::vector<uint64_t> bumped_;  // hashes that the current layer passes on
-  // Working space of Sort.
+  // Working space.
   std::unique_ptr<uint64_t[]> buffer_;
   uint64_t buffer_size_ = 0;
   std::vector<uint64_t> end_;
   std::vector<uint64_t> next_;
 };
-
-void CountsToEnds(std::vector<uint64_t>* counts) {
-  uint64_t sum = 0;
-  for (uint64_t& count : *counts) count = sum += count;
-}
-
-template <typename Fingerprint>
-void Construction<Fingerprint>::Gather(HashList* hashes, bool keep_hashes) {
-  const uint64_t starts = shape_.starts(0);
-  const unsigned log2 = GroupLog2(starts);
-  group_end_.assign((starts >> log2) + 1, 0);
-  hashes->ForEachChunk<uint64_t>([&](const uint64_t* chunk, size_t n) {
-    for (size_t i = 0; i < n; ++i) ++group_end_[StartIn(0, chunk[i]) >> log2];
-  });
-  CountsToEnds(&group_end_);
-  std::vector<uint64_t> next(1, 0);
-  next.insert(next.end(), group_end_.begin(), group_end_.end() - 1);
-  size_ = hashes->size();
-  buffer_size_ = BufferSize(size_, starts);
-  buffer_.reset(new uint64_t[buffer_size_]);
-  hashes_.reset(new uint64_t[size_]);
-  uint64_t* const to = hashes_.get();
-  const auto scatter = [&](const uint64_t* chunk, size_t n) {
-    for (size_t i = 0; i < n; ++i) {
-      to[next[StartIn(0, chunk[i]) >> log2]++] = chunk[i];
-    }
-  };
-  if (keep_hashes) {
-    hashes->ForEachChunk<uint64_t>(scatter);
-  } else {
-    hashes->ConsumeChunks<uint64_t>(scatter);
-  }
-  band_.emplace(shape_.blocks() * kBlockRows, shape_.columns);
-}
-
-template <typename Fingerprint>
-void Construction<Fingerprint>::Restore(HashList* hashes) {
-  band_.reset();
-  for (uint64_t i = 0; i < size_; ++i) hashes->Add(hashes_[i]);
-}
-
-template <typename Fingerprint>
-bool Construction<Fingerprint>::InsertAll() {
-  if (!InsertLayer(0, hashes_.get(), group_end_)) return false;
-  std::vector<uint64_t> passed;
-  for (unsigned index = 1; index < shape_.layers; ++index) {
-    passed.swap(bumped_);
-    bumped_.clear();
-    const uint64_t starts = shape_.starts(index);
-    const unsigned log2 = GroupLog2(starts);
-    std::vector<uint64_t> group_end((starts >> log2) + 1);
-    const auto group_of = [&](uint64_t hash) {
-      return StartIn(index, hash) >> log2;
-    };
-    for (uint64_t hash : passed) ++group_end[group_of(hash)];
-    CountsToEnds(&group_end);
-    Partition(passed.data(), group_end, &next_, group_of);
-    if (!InsertLayer(index, passed.data(), group_end)) return false;
-  }
-  return true;
-}
-
-template <typename Fingerprint>
-bool Construction<Fingerprint>::InsertLayer(
-    unsigned index, uint64_t* hashes, const std::vector<uint64_t>& group_end) {
-  const uint64_t group_buckets =
-      (uint64_t{1} << GroupLog2(shape_.starts(index))) / kBucketStarts;
-  uint64_t begin = 0;
-  for (size_t group = 0; group < group_end.size(); ++group) {
-    if (!InsertGroup(index, group * group_buckets, hashes + begin,
-                     group_end[group] - begin)) {
-      return false;
-    }
-    begin = group_end[group];
-  }
-  return true;
-}
-
-template <typename Fingerprint>
-template <typename CategoryOf>
-const uint64_t* Construction<Fingerprint>::Sort(uint64_t* hashes, uint64_t n,
-                                                CategoryOf category_of) {
-  for (uint64_t i = 0; i < n; ++i) ++end_[category_of(hashes[i])];
-  CountsToEnds(&end_);
-  if (n > buffer_size_) {
-    Partition(hashes, end_, &next_, category_of);
-    return hashes;
-  }
-  next_.assign(1, 0);
-  next_.insert(next_.end(), end_.begin(), end_.end() - 1);
-  uint64_t* const next = next_.data();
-  uint64_t* const to = buffer_.get();
-  for (uint64_t i = 0; i < n; ++i)
-    to[next[category_of(hashes[i])]++] = hashes[i];
-  return to;
-}
-
-template <typename Fingerprint>
-bool Construction<Fingerprint>::InsertGroup(unsigned index,
-                                            uint64_t first_bucket,
-                                            uint64_t* hashes, uint64_t n) {
-  const uint64_t group_buckets =
-      (uint64_t{1} << GroupLog2(shape_.starts(index))) / kBucketStarts;
-  const uint64_t end_bucket =
-      std::min(first_bucket + group_buckets, shape_.buckets(index));
-  if (first_bucket >= end_bucket) return true;
-  const auto category_of = [&](uint64_t hash) {
-    const uint64_t start = StartIn(index, hash);
-    return (start / kBucketStarts - first_bucket) * kClasses + ClassOf(start);
-  };
-  end_.assign((end_bucket - first_bucket) * kClasses, 0);
-  const uint64_t* sorted = Sort(hashes, n, category_of);
-  uint64_t begin = 0;
-  for (uint64_t bucket = first_bucket; bucket < end_bucket; ++bucket) {
-    uint64_t class_end[kClasses];
-    for (unsigned i = 0; i < kClasses; ++i) {
-      class_end[i] = end_[(bucket - first_bucket) * kClasses + i] - begin;
-    }
-    if (!InsertBucket(index, bucket, sorted + begin, class_end)) return false;
-    begin += class_end[kClasses - 1];
-  }
-  return true;
-}
-
-template <typename Fingerprint>
-bool Construction<Fingerprint>::InsertBucket(unsigned index, uint64_t bucket,
-                                             const uint64_t* hashes,
-                                             const uint64_t* class_end) {
-  const uint64_t n = class_end[kClasses - 1];
-  band_->BeginBucket();
-  // Most buckets that cannot keep all keep all but the last class, so that is
-  // tried before the classes one by one.
-  uint64_t kept = 0;
-  unsigned kept_classes = 0;
-  const auto keep = [&](unsigned classes) {
-    const size_t taken = band_->taken();
-    const uint64_t end = class_end[classes - 1];
-    if (!band_->Insert(shape_, index, hashes + kept, end - kept)) {
-      band_->Undo(taken);
-      return false;
-    }
-    kept = end;
-    kept_classes = classes;
-    return true;
-  };
-  if (keep(kClasses - 1)) {
-    if (keep(kClasses)) return true;
-  } else {
-    for (unsigned classes = 1; keep(classes);) ++classes;
-  }
-  if (index + 1u == shape_.layers) return false;
-  const uint64_t at = shape_.first_bucket(index) + bucket;
-  thresholds_[at / 4] |=
-      static_cast<unsigned char>((kClasses - kept_classes) << (at % 4 * 2));
-  // More than this cannot find room in the next layer; only keys chosen to
-  // collide, many times over, come here.
-  const uint64_t most = 2 * (shape_.starts(index + 1) + kBlockRows);
-  if (bumped_.size() + (n - kept) > most) return false;
-  bumped_.insert(bumped_.end(), hashes + kept, hashes + n);
-  return true;
-}
 
 template <typename Fingerprint>
 bool BuildWith(HashList* hashes, bool keep_hashes, const Shape& shape, Cpu cpu,

@@ -142,31 +142,26 @@ std::string Describe(const ParsedFilter& parsed) {
          std::to_string(shape.layers) + " layers";
 }
 
-constexpr LayoutRow MakeRow() {
-  LayoutRow row{};
-  row.layout = Layout::kCompact;
-  row.classic_hash = Hash::kMurmurHash2;
-  row.name = "compact";
-  row.first_marker = kMarker;
-  row.last_marker = kMarker;
-  row.hash_size = sizeof(uint64_t);
-  row.many_keys = 0;
-  row.fallback = &local::kRow;
-  row.hash = [](std::string_view key) { return Hash64(key); };
-  row.plan = MakePlan;
-  row.grow = Grow;
-  row.build = Build;
-  row.parse = Parse;
-  row.may_match_hash = MayMatchHash;
-  row.rate = Rate;
-  row.estimate = EstimateContent;
-  row.describe = Describe;
-  return row;
-}
-
 }  // namespace
 
-const LayoutRow kRow = MakeRow();
+const LayoutRow kRow = {
+    Layout::kCompact,
+    Hash::kMurmurHash2,
+    "compact",
+    kMarker,
+    kMarker,
+    /*hash_size=*/8,
+    /*many_keys=*/0,
+    /*fallback=*/&local::kRow,
+    [](std::string_view key) { return Hash64(key); },
+    MakePlan,
+    Grow,
+    Build,
+    Parse,
+    MayMatchHash,
+    Rate,
+    EstimateContent,
+    Describe};
 
 void StoreSizes(const Sizes& sizes, unsigned char* to) {
   unsigned last = 0;  // 0 for none, else 1 + the logarithm

@@ -102,31 +102,26 @@ std::string Describe(const ParsedFilter& parsed) {
          " blocks of 64 bytes";
 }
 
-constexpr LayoutRow MakeRow() {
-  LayoutRow row{};
-  row.layout = Layout::kLocal;
-  row.classic_hash = Hash::kMurmurHash2;
-  row.name = "local";
-  row.first_marker = kFirstMarker;
-  row.last_marker = kLastMarker;
-  row.hash_size = sizeof(uint64_t);
-  row.many_keys = 0;
-  row.fallback = nullptr;
-  row.hash = [](std::string_view key) { return Hash64(key); };
-  row.plan = MakePlan;
-  row.grow = Grow;
-  row.build = Build;
-  row.parse = Parse;
-  row.may_match_hash = MayMatchHash;
-  row.rate = Rate;
-  row.estimate = EstimateContent;
-  row.describe = Describe;
-  return row;
-}
-
 }  // namespace
 
-const LayoutRow kRow = MakeRow();
+const LayoutRow kRow = {
+    Layout::kLocal,
+    Hash::kMurmurHash2,
+    "local",
+    kFirstMarker,
+    kLastMarker,
+    /*hash_size=*/8,
+    /*many_keys=*/0,
+    /*fallback=*/nullptr,
+    [](std::string_view key) { return Hash64(key); },
+    MakePlan,
+    Grow,
+    Build,
+    Parse,
+    MayMatchHash,
+    Rate,
+    EstimateContent,
+    Describe};
 
 bool ShapeOf(uint8_t marker, uint64_t payload_size, Shape* shape) {
   if (payload_size == 0 || payload_size % kBlockSize != 0) return false;
