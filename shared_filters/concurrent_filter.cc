@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 #include <stdexcept>
 
 #include "shared_filters/atomic_bits.h"
+#include "shared_filters/smallest_number.h"
 #include "util/coding.h"
 #include "util/hash64.h"
+#include "util/json.h"
 #include "util/layouts/layout.h"
 #include "util/layouts/local/local.h"
 
@@ -22,18 +23,6 @@ namespace local = internal::local;
 // of that layout.
 constexpr uint64_t kLocalBlockWords = local::kBlockSize / 8;
 constexpr uint64_t kLocalBlockBits = kLocalBlockWords * AtomicBits::kWordBits;
-
-// Of a probe: the word of its block, and the bit in it.
-struct LocalPlace {
-  uint64_t word;
-  unsigned bit;
-};
-
-LocalPlace LocalPlaceOf(uint64_t hash, uint32_t round, uint32_t probe) {
-  const uint32_t bit = local::BitOf(hash, round, local::SectorOf(hash, probe));
-  return {bit / AtomicBits::kWordBits,
-          bit % static_cast<unsigned>(AtomicBits::kWordBits)};
-}
 
 // The bits of one round in the words of its block. All sectors, taken or not:
 // faster than a store for each probe.
@@ -58,21 +47,11 @@ struct LocalRoundMasks {
   uint64_t word[kLocalBlockWords];
 };
 
-// A key's blocks: the first word of each.
-struct LocalWords {
-  LocalWords(uint64_t hash, uint64_t blocks) {
-    const uint64_t block = local::BlockOf(hash, blocks);
-    first = block * kLocalBlockWords;
-    second = local::NextBlock(block, blocks) * kLocalBlockWords;
-  }
-  uint64_t first;
-  uint64_t second;
-};
-
 // Sets the bits of one round. True if some bit was clear. Branches on which
 // words have a bit, or lack one, would be mispredicted.
-bool SetLocalRound(AtomicBits* bits, uint64_t first_word, uint64_t hash,
+bool SetLocalRound(AtomicBits* bits, uint64_t block, uint64_t hash,
                    uint32_t round, uint32_t probes) {
+  const uint64_t first_word = block * kLocalBlockWords;
   const LocalRoundMasks masks(hash, round, probes);
   uint64_t incomplete[kLocalBlockWords];
   unsigned count = 0;
@@ -90,29 +69,25 @@ bool SetLocalRound(AtomicBits* bits, uint64_t first_word, uint64_t hash,
 
 // Are the bits of probes begin .. end - 1 of one round set? Without a branch
 // between them: half of the bits are set, so each would be mispredicted.
-bool TestLocalProbes(const AtomicBits& bits, uint64_t first_word, uint64_t hash,
+bool TestLocalProbes(const AtomicBits& bits, uint64_t block, uint64_t hash,
                      uint32_t round, uint32_t begin, uint32_t end) {
+  const uint64_t first_word = block * kLocalBlockWords;
   uint64_t all = 1;
   for (uint32_t probe = begin; probe < end; ++probe) {
-    const LocalPlace place = LocalPlaceOf(hash, round, probe);
-    all &= bits.Word(first_word + place.word) >> place.bit;
+    const uint32_t bit =
+        local::BitOf(hash, round, local::SectorOf(hash, probe));
+    all &= bits.Word(first_word + bit / AtomicBits::kWordBits) >>
+           bit % AtomicBits::kWordBits;
   }
   return all != 0;
 }
 
-bool TestLocalRound(const AtomicBits& bits, uint64_t first_word, uint64_t hash,
+bool TestLocalRound(const AtomicBits& bits, uint64_t block, uint64_t hash,
                     uint32_t round, uint32_t probes) {
   constexpr uint32_t kFirstProbes = 4;
   const uint32_t few = probes < kFirstProbes ? probes : kFirstProbes;
-  return TestLocalProbes(bits, first_word, hash, round, 0, few) &&
-         TestLocalProbes(bits, first_word, hash, round, few, probes);
-}
-
-// The last byte of a filter with these probes.
-uint8_t LocalMarker(local::Probes probes) {
-  return static_cast<uint8_t>(
-      (probes.second == 0 ? local::kOneBlock : local::kTwoBlocks) +
-      probes.first + probes.second);
+  return TestLocalProbes(bits, block, hash, round, 0, few) &&
+         TestLocalProbes(bits, block, hash, round, few, probes);
 }
 
 struct LocalSize {
@@ -123,30 +98,6 @@ struct LocalSize {
 // For one formula at all sizes.
 constexpr uint64_t kMinBlocksOfTwo = local::kApartFromBlocks;
 
-// The smallest number of blocks in [low, high] at which the rate is met, or 0.
-uint64_t SmallestBlocks(const local::RateOfProbes& rate_at, uint64_t keys,
-                        double rate, uint64_t low, uint64_t high) {
-  const auto fits = [&](uint64_t blocks) {
-    return rate_at(keys, blocks) <= rate;
-  };
-  // Mostly a little more than a Bloom filter, so not from the middle.
-  uint64_t end = low;
-  while (!fits(end)) {
-    if (end == high) return 0;
-    low = end + 1;
-    end = std::min(high, end + end / 4 + 1);
-  }
-  while (low < end) {
-    const uint64_t middle = low + (end - low) / 2;
-    if (fits(middle)) {
-      end = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return end;
-}
-
 // The smallest size at which `keys` keys have a rate of at most `rate`, of 1 to
 // 8 probes in one block; of 8 in each of two where that saves a twentieth of
 // the bits. (Other numbers of probes in two blocks would save up to 4 % more
@@ -154,6 +105,12 @@ uint64_t SmallestBlocks(const local::RateOfProbes& rate_at, uint64_t keys,
 // key is enough.
 LocalSize LocalSizeForRate(uint64_t keys, double rate) {
   keys = std::max<uint64_t>(keys, 1);
+  const auto smallest = [&](const local::RateOfProbes& rate_at, uint64_t low,
+                            uint64_t high) {
+    return internal::SmallestNumber(low, high, [&](uint64_t blocks) {
+      return rate_at(keys, blocks) <= rate;
+    });
+  };
   const auto most =
       static_cast<uint64_t>(static_cast<double>(keys) *
                             internal::kMaxBitsPerKey / kLocalBlockBits) +
@@ -162,8 +119,8 @@ LocalSize LocalSizeForRate(uint64_t keys, double rate) {
   double best_rate = 1;
   for (uint32_t probes = 1; probes <= local::kSectors; ++probes) {
     const local::RateOfProbes rate_at({probes, 0});
-    const uint64_t end = best.blocks == 0 ? most : best.blocks;
-    const uint64_t blocks = SmallestBlocks(rate_at, keys, rate, 1, end);
+    const uint64_t blocks =
+        smallest(rate_at, 1, best.blocks == 0 ? most : best.blocks);
     if (blocks == 0) continue;
     const double its_rate = rate_at(keys, blocks);
     if (blocks == best.blocks && its_rate >= best_rate) continue;
@@ -174,48 +131,37 @@ LocalSize LocalSizeForRate(uint64_t keys, double rate) {
   const uint64_t end = best.blocks == 0 ? most : best.blocks - best.blocks / 20;
   if (end <= kMinBlocksOfTwo) return best;
   const local::Probes two_lines{local::kSectors, local::kSectors};
-  const uint64_t blocks = SmallestBlocks(local::RateOfProbes(two_lines), keys,
-                                         rate, kMinBlocksOfTwo, end - 1);
+  const uint64_t blocks =
+      smallest(local::RateOfProbes(two_lines), kMinBlocksOfTwo, end - 1);
   return blocks == 0 ? best : LocalSize{blocks, two_lines};
 }
 
 constexpr double kMinRate = 1e-9;
 constexpr uint64_t kMaxKeys = uint64_t{1} << 40;
 
-// The size for these options; none, and *error says why, if there is none.
-LocalSize SizeFor(const ConcurrentFilterOptions& options, std::string* error) {
-  std::ostringstream rate;
-  rate.precision(17);
-  rate << "false_positive_rate = " << options.false_positive_rate;
-  // Written so that NaN fails.
-  if (!(options.false_positive_rate >= kMinRate &&
-        options.false_positive_rate < 1)) {
-    *error = rate.str() + " is out of range: use 1e-9 or more and less than 1";
-    return {};
-  }
-  if (options.expected_keys > kMaxKeys) {
-    *error = "expected_keys = " + std::to_string(options.expected_keys) +
-             " is out of range: use up to 2^40, or several filters";
-    return {};
-  }
-  return LocalSizeForRate(options.expected_keys, options.false_positive_rate);
-}
-
 }  // namespace
 
 std::string ConcurrentFilterOptions::Validate() const {
-  std::string error;
-  SizeFor(*this, &error);
-  return error;
+  // Written so that NaN fails.
+  if (!(false_positive_rate >= kMinRate && false_positive_rate < 1)) {
+    return "false_positive_rate = " +
+           internal::NumberText(false_positive_rate) +
+           " is out of range: use 1e-9 or more and less than 1";
+  }
+  if (expected_keys > kMaxKeys) {
+    return "expected_keys = " + std::to_string(expected_keys) +
+           " is out of range: use up to 2^40, or several filters";
+  }
+  return {};
 }
 
 struct ConcurrentFilter::Rep {
-  Rep(const ConcurrentFilterOptions& filter_options,
-      const LocalSize& filter_size)
+  explicit Rep(const ConcurrentFilterOptions& filter_options)
       : options(filter_options),
-        size(filter_size),
-        rate(filter_size.probes),
-        bits(filter_size.blocks * kLocalBlockWords) {}
+        size(LocalSizeForRate(options.expected_keys,
+                              options.false_positive_rate)),
+        rate(size.probes),
+        bits(size.blocks * kLocalBlockWords) {}
 
   uint32_t probes() const { return size.probes.first + size.probes.second; }
 
@@ -234,23 +180,21 @@ struct ConcurrentFilter::Rep {
 };
 
 ConcurrentFilter::ConcurrentFilter(const ConcurrentFilterOptions& options) {
-  std::string error;
-  const LocalSize size = SizeFor(options, &error);
+  const std::string error = options.Validate();
   if (!error.empty()) throw std::invalid_argument(error);
-  rep_ = std::make_unique<Rep>(options, size);
+  rep_ = std::make_unique<Rep>(options);
 }
 
 ConcurrentFilter::~ConcurrentFilter() = default;
 
 bool ConcurrentFilter::Add(std::string_view key) {
   const uint64_t hash = internal::Hash64(key);
-  const LocalSize& size = rep_->size;
-  const LocalWords words(hash, size.blocks);
-  bool changed =
-      SetLocalRound(&rep_->bits, words.first, hash, 0, size.probes.first);
-  if (size.probes.second != 0) {
-    changed |=
-        SetLocalRound(&rep_->bits, words.second, hash, 1, size.probes.second);
+  const auto& [blocks, probes] = rep_->size;
+  const uint64_t block = local::BlockOf(hash, blocks);
+  bool changed = SetLocalRound(&rep_->bits, block, hash, 0, probes.first);
+  if (probes.second != 0) {
+    changed |= SetLocalRound(&rep_->bits, local::NextBlock(block, blocks), hash,
+                             1, probes.second);
   }
   rep_->keys.Add(1);
   return changed;
@@ -258,12 +202,12 @@ bool ConcurrentFilter::Add(std::string_view key) {
 
 bool ConcurrentFilter::MayMatch(std::string_view key) const {
   const uint64_t hash = internal::Hash64(key);
-  const LocalSize& size = rep_->size;
-  const LocalWords words(hash, size.blocks);
-  return TestLocalRound(rep_->bits, words.first, hash, 0, size.probes.first) &&
-         (size.probes.second == 0 ||
-          TestLocalRound(rep_->bits, words.second, hash, 1,
-                         size.probes.second));
+  const auto& [blocks, probes] = rep_->size;
+  const uint64_t block = local::BlockOf(hash, blocks);
+  return TestLocalRound(rep_->bits, block, hash, 0, probes.first) &&
+         (probes.second == 0 ||
+          TestLocalRound(rep_->bits, local::NextBlock(block, blocks), hash, 1,
+                         probes.second));
 }
 
 uint64_t ConcurrentFilter::KeysAdded() const { return rep_->keys.Sum(); }
@@ -300,7 +244,9 @@ void ConcurrentFilter::AppendTo(std::string* dst) const {
   for (uint64_t i = 0; i < words; ++i) {
     internal::StoreFixed64(to + 8 * i, rep_->bits.Word(i));
   }
-  dst->back() = static_cast<char>(LocalMarker(rep_->size.probes));
+  const uint8_t kind =
+      rep_->size.probes.second == 0 ? local::kOneBlock : local::kTwoBlocks;
+  dst->back() = static_cast<char>(kind + rep_->probes());
 }
 
 }  // namespace deltabloom

@@ -1,22 +1,164 @@
 #include "deltabloom/guava_filter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
 
 #include "shared_filters/atomic_bits.h"
-#include "shared_filters/guava_format.h"
 #include "shared_filters/murmur3.h"
-#include "shared_filters/offsets.h"
-#include "util/rates/rates.h"
+#include "util/coding.h"
+#include "util/json.h"
 
 namespace deltabloom {
 
 using internal::AtomicBits;
+using internal::LoadFixed32;
 using internal::Murmur3Hash;
 
+namespace {
+
+constexpr double kLn2 = 0.69314718055994530942;
+constexpr uint64_t kWordBits = AtomicBits::kWordBits;
+constexpr size_t kWordSize = 8;
+// Strategy, k, count of words.
+constexpr size_t kHeaderSize = 6;
+// Java counts the words of a filter in a signed 32-bit number.
+constexpr uint64_t kMaxWords = INT32_MAX;
+constexpr uint32_t kMaxHashFunctions = 255;
+
+struct Shape {
+  GuavaStrategy strategy = GuavaStrategy::kMurmur128Mitz64;
+  uint32_t hash_functions = 0;
+  uint64_t words = 0;
+};
+
+// REQUIRES: options.Validate() is empty.
+Shape ShapeOf(const GuavaFilterOptions& options) {
+  const uint64_t bits = internal::GuavaBits(options.expected_insertions,
+                                            options.false_positive_rate);
+  return {options.strategy, internal::GuavaHashFunctions(options, bits),
+          (bits + kWordBits - 1) / kWordBits};
+}
+
+// "MURMUR128_MITZ_64, 5 hash functions, 7296 bits"
+std::string Describe(const Shape& shape) {
+  return std::string(GuavaStrategyName(shape.strategy)) + ", " +
+         std::to_string(shape.hash_functions) + " hash functions, " +
+         std::to_string(shape.words * kWordBits) + " bits";
+}
+
+// The header of `bytes`, and whether as many words follow as it says. Empty, or
+// one line that says what is wrong.
+std::string ParseHeader(std::string_view bytes, Shape* shape) {
+  if (bytes.size() < kHeaderSize) {
+    return "truncated: " + std::to_string(bytes.size()) +
+           " bytes, and the header alone has 6";
+  }
+  const auto strategy = static_cast<uint8_t>(bytes[0]);
+  shape->strategy = static_cast<GuavaStrategy>(strategy);
+  if (GuavaStrategyName(shape->strategy) == nullptr) {
+    return "byte 0: strategy " + std::to_string(strategy) +
+           " is unknown; Guava has 0 (MURMUR128_MITZ_32) and 1 "
+           "(MURMUR128_MITZ_64)";
+  }
+  shape->hash_functions = static_cast<uint8_t>(bytes[1]);
+  if (shape->hash_functions == 0) return "byte 1: 0 hash functions";
+  shape->words = __builtin_bswap32(LoadFixed32(bytes.data() + 2));
+  if (shape->words == 0) return "bytes 2 to 5: 0 words";
+  if (shape->words > kMaxWords) {
+    return "bytes 2 to 5: a negative count of words, " +
+           std::to_string(static_cast<int64_t>(shape->words) -
+                          (int64_t{1} << 32));
+  }
+  const uint64_t size = kHeaderSize + shape->words * kWordSize;
+  if (bytes.size() < size) {
+    return "truncated: " + std::to_string(bytes.size()) + " bytes of " +
+           std::to_string(size);
+  }
+  if (bytes.size() > size) {
+    return std::to_string(bytes.size() - size) +
+           " bytes behind the filter, which ends after " + std::to_string(size);
+  }
+  return {};
+}
+
+}  // namespace
+
+const char* GuavaStrategyName(GuavaStrategy strategy) {
+  switch (strategy) {
+    case GuavaStrategy::kMurmur128Mitz32:
+      return "MURMUR128_MITZ_32";
+    case GuavaStrategy::kMurmur128Mitz64:
+      return "MURMUR128_MITZ_64";
+  }
+  return nullptr;
+}
+
+std::string GuavaFilterOptions::Validate() const {
+  const std::string rate =
+      "false_positive_rate = " + internal::NumberText(false_positive_rate);
+  const std::string keys =
+      "expected_insertions = " + std::to_string(expected_insertions);
+  // Written so that NaN fails.
+  if (!(false_positive_rate > 0 && false_positive_rate < 1)) {
+    return rate + " is out of range: use more than 0 and less than 1";
+  }
+  if (expected_insertions > INT64_MAX) {
+    return keys + " is out of range: Java's long ends at 2^63 - 1";
+  }
+  if (GuavaStrategyName(strategy) == nullptr) {
+    return "strategy = " + std::to_string(static_cast<int>(strategy)) +
+           " is unknown: use MURMUR128_MITZ_32 (0) or MURMUR128_MITZ_64 (1)";
+  }
+  if (probe_rule != GuavaProbeRule::kFromSize &&
+      probe_rule != GuavaProbeRule::kFromRate) {
+    return "probe_rule = " + std::to_string(static_cast<int>(probe_rule)) +
+           " is unknown: use kFromSize (0) or kFromRate (1)";
+  }
+  const uint64_t bits =
+      internal::GuavaBits(expected_insertions, false_positive_rate);
+  if (bits == 0) {
+    return keys + " at " + rate +
+           " makes a filter of 0 bits, which Guava refuses: use a lower rate";
+  }
+  if (bits > kMaxWords * kWordBits) {
+    return keys + " at " + rate + " needs " + std::to_string(bits) +
+           " bits: Guava has at most 2^31 - 1 words of 64 bits; use a higher "
+           "rate, or several filters";
+  }
+  if (internal::GuavaHashFunctions(*this, bits) > kMaxHashFunctions) {
+    return rate + " needs " +
+           std::to_string(internal::GuavaHashFunctions(*this, bits)) +
+           " hash functions, and Guava has at most 255: use a higher rate";
+  }
+  return {};
+}
+
+namespace internal {
+
+uint64_t GuavaBits(uint64_t insertions, double rate) {
+  const double n = static_cast<double>(std::max<uint64_t>(insertions, 1));
+  const double bits = -n * std::log(rate) / (kLn2 * kLn2);
+  constexpr double kTooMany = 9223372036854775808.0;  // 2^63
+  if (bits >= kTooMany) return INT64_MAX;
+  return static_cast<uint64_t>(bits);
+}
+
+uint32_t GuavaHashFunctions(const GuavaFilterOptions& options, uint64_t bits) {
+  const uint64_t insertions =
+      std::max<uint64_t>(options.expected_insertions, 1);
+  const double k =
+      options.probe_rule == GuavaProbeRule::kFromSize
+          ? static_cast<double>(bits) / static_cast<double>(insertions) * kLn2
+          : -std::log(options.false_positive_rate) / kLn2;
+  return static_cast<uint32_t>(std::max<long long>(1, std::llround(k)));
+}
+
+}  // namespace internal
+
 struct GuavaFilter::Rep {
-  explicit Rep(const internal::GuavaShape& filter_shape)
+  explicit Rep(const Shape& filter_shape)
       : shape(filter_shape), bits(filter_shape.words), divisor(bits.bits()) {}
 
   // Calls fn(bit) for each bit of the key while it returns true.
@@ -34,7 +176,7 @@ struct GuavaFilter::Rep {
     }
   }
 
-  const internal::GuavaShape shape;
+  const Shape shape;
   AtomicBits bits;
   const internal::Divisor divisor;
 };
@@ -42,7 +184,7 @@ struct GuavaFilter::Rep {
 GuavaFilter::GuavaFilter(const GuavaFilterOptions& options) {
   const std::string error = options.Validate();
   if (!error.empty()) throw std::invalid_argument(error);
-  rep_ = std::make_unique<Rep>(internal::GuavaShapeOf(options));
+  rep_ = std::make_unique<Rep>(ShapeOf(options));
 }
 
 GuavaFilter::GuavaFilter(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
@@ -51,15 +193,16 @@ GuavaFilter::~GuavaFilter() = default;
 
 std::unique_ptr<GuavaFilter> GuavaFilter::FromBytes(std::string_view bytes,
                                                     std::string* error) {
-  internal::GuavaShape shape;
-  const std::string problem = internal::ParseGuavaHeader(bytes, &shape);
+  Shape shape;
+  const std::string problem = ParseHeader(bytes, &shape);
   if (!problem.empty()) {
     if (error != nullptr) *error = problem;
     return nullptr;
   }
   auto rep = std::make_unique<Rep>(shape);
   for (uint64_t i = 0; i < shape.words; ++i) {
-    rep->bits.Or(i, internal::GuavaWord(bytes, i));
+    rep->bits.Or(i, __builtin_bswap64(internal::LoadFixed64(
+                        bytes.data() + kHeaderSize + i * kWordSize)));
   }
   return std::unique_ptr<GuavaFilter>(new GuavaFilter(std::move(rep)));
 }
@@ -99,7 +242,8 @@ double GuavaFilter::ExpectedFpp() const {
 }
 
 bool GuavaFilter::IsCompatible(const GuavaFilter& other) const {
-  return this != &other && rep_->shape == other.rep_->shape;
+  return this != &other && rep_->shape.strategy == other.rep_->shape.strategy &&
+         HashFunctions() == other.HashFunctions() && Bits() == other.Bits();
 }
 
 void GuavaFilter::PutAll(const GuavaFilter& other) {
@@ -107,9 +251,9 @@ void GuavaFilter::PutAll(const GuavaFilter& other) {
     throw std::invalid_argument("a filter cannot be put into itself");
   }
   if (!IsCompatible(other)) {
-    throw std::invalid_argument(
-        "a filter of " + internal::DescribeGuava(other.rep_->shape) +
-        " cannot be put into one of " + internal::DescribeGuava(rep_->shape));
+    throw std::invalid_argument("a filter of " + Describe(other.rep_->shape) +
+                                " cannot be put into one of " +
+                                Describe(rep_->shape));
   }
   for (uint64_t i = 0; i < rep_->bits.words(); ++i) {
     rep_->bits.Or(i, other.rep_->bits.Word(i));
@@ -117,11 +261,17 @@ void GuavaFilter::PutAll(const GuavaFilter& other) {
 }
 
 void GuavaFilter::AppendTo(std::string* dst) const {
-  internal::AppendGuavaHeader(rep_->shape, dst);
+  const Shape& shape = rep_->shape;
   const size_t start = dst->size();
-  dst->resize(start + rep_->bits.words() * sizeof(uint64_t));
-  for (uint64_t i = 0; i < rep_->bits.words(); ++i) {
-    internal::StoreGuavaWord(&(*dst)[start], i, rep_->bits.Word(i));
+  dst->resize(start + kHeaderSize + shape.words * kWordSize);
+  char* const to = &(*dst)[start];
+  to[0] = static_cast<char>(shape.strategy);
+  to[1] = static_cast<char>(shape.hash_functions);
+  internal::StoreFixed32(to + 2,
+                         __builtin_bswap32(static_cast<uint32_t>(shape.words)));
+  for (uint64_t i = 0; i < shape.words; ++i) {
+    internal::StoreFixed64(to + kHeaderSize + i * kWordSize,
+                           __builtin_bswap64(rep_->bits.Word(i)));
   }
 }
 

@@ -18,23 +18,11 @@ void AppendUtf8(char32_t code_point, std::string* to) {
   const auto append = [to](char32_t byte) {
     to->push_back(static_cast<char>(byte));
   };
-  const auto continuation = [&](unsigned shift) {
-    append(0x80 | (code_point >> shift & 0x3F));
-  };
-  if (code_point < 0x80) {
-    append(code_point);
-  } else if (code_point < 0x800) {
-    append(0xC0 | code_point >> 6);
-    continuation(0);
-  } else if (code_point < 0x10000) {
-    append(0xE0 | code_point >> 12);
-    continuation(6);
-    continuation(0);
-  } else {
-    append(0xF0 | code_point >> 18);
-    continuation(12);
-    continuation(6);
-    continuation(0);
+  if (code_point < 0x80) return append(code_point);
+  const unsigned size = code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
+  append((0xF00 >> size & 0xFF) | code_point >> 6 * (size - 1));
+  for (unsigned left = size - 1; left > 0; --left) {
+    append(0x80 | (code_point >> 6 * (left - 1) & 0x3F));
   }
 }
 

@@ -1,12 +1,15 @@
-// MurmurHash3_x64_128 (Austin Appleby, 2011), seed 0: what Guava, Go and many
-// others hash keys with. Written from its published definition; held against
-// Guava and Go by tests. Frozen: other programs' bytes depend on it.
+// MurmurHash3_x64_128 (Austin Appleby, 2011), seed 0, with which Guava, Go and
+// many others hash keys, and the bits that their filters make of it
+// (docs/shared_filters_format.md). Frozen: other programs' bytes depend on it.
 #ifndef DELTABLOOM_SHARED_FILTERS_MURMUR3_H_
 #define DELTABLOOM_SHARED_FILTERS_MURMUR3_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "deltabloom/guava_filter.h"
+#include "util/hash64.h"
 
 namespace deltabloom::internal {
 
@@ -36,6 +39,64 @@ class Murmur3 {
 inline Murmur3Hash HashMurmur3(std::string_view data) {
   return Murmur3(data).Finish();
 }
+
+// A divisor that is used many times: `n % divisor` without a division.
+class Divisor {
+ public:
+  // `value` is at least 1.
+  explicit Divisor(uint64_t value)
+      : value_(value), reciprocal_(UINT64_MAX / value) {}
+
+  uint64_t value() const { return value_; }
+
+  friend uint64_t operator%(uint64_t n, const Divisor& divisor) {
+    // The quotient is exact or one too small: the reciprocal is less than
+    // 2^64 / value by at most 1, and n is less than 2^64.
+    const uint64_t quotient = Multiply128(n, divisor.reciprocal_).high;
+    const uint64_t rest = n - quotient * divisor.value_;
+    return rest >= divisor.value_ ? rest - divisor.value_ : rest;
+  }
+
+ private:
+  uint64_t value_;
+  uint64_t reciprocal_;
+};
+
+// The bits of the schemes: `bits` is a number, or a Divisor, of at least 1.
+//
+// Guava's strategy MURMUR128_MITZ_32: probe 0 .. k-1 of the key with this hash.
+// In 32 bits, so no offset is beyond 2^31 - 1.
+template <typename Bits>
+uint64_t GuavaMitz32Offset(const Murmur3Hash& hash, uint32_t probe,
+                           const Bits& bits) {
+  const auto hash1 = static_cast<uint32_t>(hash.low);
+  const auto hash2 = static_cast<uint32_t>(hash.low >> 32);
+  const uint32_t combined = hash1 + (probe + 1) * hash2;
+  const bool negative = combined >> 31 != 0;
+  return uint64_t{negative ? ~combined : combined} % bits;
+}
+
+// Guava's strategy MURMUR128_MITZ_64: probe 0 .. k-1 of the key with this hash.
+template <typename Bits>
+uint64_t GuavaMitz64Offset(const Murmur3Hash& hash, uint32_t probe,
+                           const Bits& bits) {
+  const uint64_t combined = hash.low + probe * hash.high;
+  return (combined & INT64_MAX) % bits;
+}
+
+// Scheme go-murmur3: the key is hashed anew for each probe, with the probe's
+// number as a byte behind it.
+template <typename Bits>
+uint64_t GoMurmur3Offset(const Murmur3& key, uint8_t probe, const Bits& bits) {
+  return key.FinishWith(probe).low % bits;
+}
+
+// BloomFilter.optimalNumOfBits: -n ln p / ln^2 2, truncated. As Java's cast
+// does, what is beyond INT64_MAX becomes INT64_MAX.
+uint64_t GuavaBits(uint64_t insertions, double rate);
+
+// BloomFilter.optimalNumOfHashFunctions, for those bits.
+uint32_t GuavaHashFunctions(const GuavaFilterOptions& options, uint64_t bits);
 
 }  // namespace deltabloom::internal
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "deltabloom/sizing.h"
-#include "shared_filters/offsets.h"
+#include "shared_filters/murmur3.h"
 #include "shared_filters/smallest_number.h"
 #include "util/hash64.h"
 #include "util/layouts/local/local.h"
@@ -40,12 +40,6 @@ void LocalOffsets(std::string_view key, uint64_t blocks, uint32_t probes,
     offsets[probe] =
         first_bit + local::BitOf(hash, 0, local::SectorOf(hash, probe));
   }
-}
-
-// Java's (int) of a double that is not negative.
-uint64_t JavaInt(double value) {
-  if (!(value < static_cast<double>(kMaxJavaInt))) return kMaxJavaInt;
-  return static_cast<uint64_t>(value);
 }
 
 double WithMarkers(double rate, uint32_t probes) {
@@ -86,13 +80,10 @@ bool SizeGo(uint64_t keys, double rate, uint32_t fixed_probes, Scheme* scheme) {
 
 // Guava's formulas, with the sizes of an int.
 bool SizeGuava(uint64_t keys, double rate, Scheme* scheme) {
-  const auto n = static_cast<double>(std::max<uint64_t>(keys, 1));
-  const double ln2 = std::log(2.0);
-  scheme->bits = JavaInt(-n * std::log(rate) / (ln2 * ln2));
-  const double probes =
-      std::floor(static_cast<double>(scheme->bits) / n * ln2 + 0.5);
-  scheme->probes =
-      static_cast<uint32_t>(std::clamp(probes, 1.0, double{kMaxProbes} + 1));
+  scheme->bits = std::min(GuavaBits(keys, rate), kMaxJavaInt);
+  GuavaFilterOptions options;
+  options.expected_insertions = keys;
+  scheme->probes = GuavaHashFunctions(options, scheme->bits);
   return scheme->bits > 0 && scheme->probes <= kMaxProbes;
 }
 

@@ -11,7 +11,6 @@
 
 #include "deltabloom/go_murmur3_filter.h"
 #include "shared_filters/murmur3.h"
-#include "shared_filters/offsets.h"
 #include "tests/csv.h"
 #include "tests/random.h"
 

@@ -18,7 +18,7 @@
 
 #include "deltabloom/guava_filter.h"
 #include "deltabloom/guava_funnels.h"
-#include "shared_filters/guava_format.h"
+#include "shared_filters/murmur3.h"
 #include "tests/random.h"
 #include "util/coding.h"
 

@@ -8,7 +8,6 @@
 
 #include "shared_filters/atomic_bits.h"
 #include "shared_filters/murmur3.h"
-#include "shared_filters/offsets.h"
 #include "tests/csv.h"
 #include "tests/random.h"
 
