@@ -61,6 +61,38 @@ deltabloom_install(deltabloom_shared shared
   DESCRIPTION "Filters shared with other languages and between threads"
   LIBS_PRIVATE "-lstdc++ -lm"
   HEADERS ${deltabloom_shared_headers})
+# The linker's names of `target` and of all that a static library needs.
+function(deltabloom_link_line target out)
+  set(line ${${out}})
+  if(NOT TARGET ${target})
+    # -pthread, a path, or the name of a library.
+    if(NOT target MATCHES "^[-/]")
+      string(PREPEND target -l)
+    endif()
+    list(APPEND line ${target})
+  else()
+    get_target_property(type ${target} TYPE)
+    if(NOT type STREQUAL "INTERFACE_LIBRARY")
+      get_target_property(location ${target} LOCATION)
+      list(APPEND line ${location})
+    endif()
+    get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
+    foreach(library IN LISTS libraries)
+      string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" library "${library}")
+      if(library AND NOT library MATCHES "\\$<")
+        deltabloom_link_line(${library} line)
+      endif()
+    endforeach()
+  endif()
+  set(${out} ${line} PARENT_SCOPE)
+endfunction()
+set(rocksdb_libs -lrocksdb)
+if(deltabloom_rocksdb_imported AND deltabloom_rocksdb_type STREQUAL "STATIC_LIBRARY")
+  set(rocksdb_libs "")
+  deltabloom_link_line(${deltabloom_rocksdb} rocksdb_libs)
+  list(JOIN rocksdb_libs " " rocksdb_libs)
+endif()
+
 list(TRANSFORM deltabloom_redis_libraries PREPEND "-l" OUTPUT_VARIABLE redis_libs)
 list(JOIN redis_libs " " redis_libs)
 deltabloom_install(deltabloom_redis redis
@@ -71,7 +103,7 @@ deltabloom_install(deltabloom_redis redis
 deltabloom_install(deltabloom_rocksdb rocksdb
   PACKAGE rocksdb
   DESCRIPTION "Deltabloom as a RocksDB filter policy"
-  LIBS "-lrocksdb"
+  LIBS "${rocksdb_libs}"
   LIBS_PRIVATE "-lstdc++ -lm"
   HEADERS rocksdb.h rocksdb_statistics.h key_transform.h)
 deltabloom_install(deltabloom_leveldb leveldb
@@ -98,6 +130,7 @@ configure_package_config_file(cmake/deltabloomConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/deltabloomConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES
+  engines/rocksdb/find_rocksdb.cmake
   ${PROJECT_BINARY_DIR}/deltabloomConfig.cmake
   ${PROJECT_BINARY_DIR}/deltabloomConfigVersion.cmake
   DESTINATION ${deltabloom_config_dir} COMPONENT deltabloom_development)

@@ -12,8 +12,13 @@ set(deltabloom_parts "")
 
 macro(deltabloom_probe_rocksdb missing)
   include(${PROJECT_SOURCE_DIR}/engines/rocksdb/find_rocksdb.cmake)
-  if(NOT TARGET RocksDB::rocksdb-shared)
-    list(APPEND ${missing} "a shared RocksDB from 7.0.3 on (librocksdb-dev)")
+  if(NOT deltabloom_rocksdb)
+    list(APPEND ${missing} "RocksDB from 7.0.3 on (librocksdb-dev)")
+  elseif(BUILD_SHARED_LIBS AND NOT deltabloom_rocksdb_type STREQUAL "SHARED_LIBRARY")
+    # Or it would hold a RocksDB of its own.
+    list(APPEND ${missing} "a shared RocksDB, or BUILD_SHARED_LIBS=OFF")
+  else()
+    message(STATUS "RocksDB ${deltabloom_rocksdb_version}: ${deltabloom_rocksdb} from ${deltabloom_rocksdb_from}")
   endif()
 endmacro()
 
@@ -70,6 +75,10 @@ macro(deltabloom_probe_tests missing)
   find_package(Python3 QUIET COMPONENTS Interpreter)
   if(NOT Python3_FOUND)
     list(APPEND ${missing} "Python 3 (python3)")
+  endif()
+  # Half of them preload it.
+  if(DELTABLOOM_ROCKSDB AND NOT deltabloom_rocksdb STREQUAL "RocksDB::rocksdb-shared")
+    list(APPEND ${missing} "a shared RocksDB (librocksdb-dev)")
   endif()
 endmacro()
 

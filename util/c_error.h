@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <new>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 
 namespace deltabloom::internal {
@@ -21,6 +24,12 @@ inline char* CopyForC(std::string_view text) {
 // The first error stays.
 inline void SetError(char** errptr, std::string_view text) {
   if (errptr != nullptr && *errptr == nullptr) *errptr = CopyForC(text);
+}
+
+// Throws an error, for CatchForC, if `argument` is null.
+inline void RequireArgument(const void* argument, const char* name) {
+  if (argument != nullptr) return;
+  throw std::invalid_argument(std::string("deltabloom: ") + name + " is null");
 }
 
 // fn(), or `failed` and *errptr if it throws.

@@ -10,6 +10,8 @@
  * - On error *errptr, which is null before the call, receives one line that the
  *   caller frees. On success it stays null. errptr itself may be null.
  * - The caller frees with deltabloom_free(). *_destroy() accepts null.
+ * - A null object or string, where it is not said to be legal, is an error. A
+ *   null filter may match every key.
  * - No exception leaves these functions. Objects are for one thread at a time,
  *   except filters, which any number of threads may query.
  */
@@ -32,6 +34,8 @@ extern "C" {
 typedef struct deltabloom_options_t deltabloom_options_t;
 typedef struct deltabloom_builder_t deltabloom_builder_t;
 typedef struct deltabloom_filter_t deltabloom_filter_t;
+typedef struct deltabloom_range_builder_t deltabloom_range_builder_t;
+typedef struct deltabloom_range_filter_t deltabloom_range_filter_t;
 
 /* "0.1.0". */
 DELTABLOOM_C_EXPORT const char* deltabloom_version(void);
@@ -101,6 +105,43 @@ DELTABLOOM_C_EXPORT void deltabloom_filter_may_match_many(
 DELTABLOOM_C_EXPORT char* deltabloom_filter_describe(const char* bytes,
                                                      size_t size);
 
+/* --- Ranges: RangeFilterBuilder and RangeFilter of deltabloom/range_filter.h
+ * --- */
+
+/* bits_per_key: above 0, up to 1000. range_length: the expected length of a
+ * range in consecutive integers, 1 or more; 1024 where it is not known. Null on
+ * error. */
+DELTABLOOM_C_EXPORT deltabloom_range_builder_t* deltabloom_range_builder_create(
+    double bits_per_key, uint64_t range_length, char** errptr);
+DELTABLOOM_C_EXPORT void deltabloom_range_builder_destroy(
+    deltabloom_range_builder_t*);
+/* Adds a sample of the ranges lower <= key < upper that will be looked up,
+ * before any key. Fails only if memory has run out. */
+DELTABLOOM_C_EXPORT void deltabloom_range_builder_add_question(
+    deltabloom_range_builder_t*, const char* lower, size_t lower_length,
+    const char* upper, size_t upper_length, char** errptr);
+/* Adds a key that is not less than any key before it. Fails only if an
+ * argument is null. */
+DELTABLOOM_C_EXPORT void deltabloom_range_builder_add(
+    deltabloom_range_builder_t*, const char* key, size_t length, char** errptr);
+/* Returns the filter's bytes, which the caller frees, and their number; the
+ * builder is then empty and can be used again. Null, and *size = 0, with an
+ * error if there is no filter: the keys were not in order, there was none, or
+ * too little memory or too few bits for them. */
+DELTABLOOM_C_EXPORT char* deltabloom_range_builder_finish(
+    deltabloom_range_builder_t*, size_t* size, char** errptr);
+
+/* A view of the bytes of a range filter, which must outlive it. Any bytes are
+ * safe. Null on error: memory has run out. */
+DELTABLOOM_C_EXPORT deltabloom_range_filter_t* deltabloom_range_filter_create(
+    const char* bytes, size_t size, char** errptr);
+DELTABLOOM_C_EXPORT void deltabloom_range_filter_destroy(
+    deltabloom_range_filter_t*);
+/* 0 only if no key with lower <= key < upper was added; else 1. */
+DELTABLOOM_C_EXPORT unsigned char deltabloom_range_filter_may_match(
+    const deltabloom_range_filter_t*, const char* lower, size_t lower_length,
+    const char* upper, size_t upper_length);
+
 /* --- Sizing: deltabloom/sizing.h --- */
 
 DELTABLOOM_C_EXPORT double deltabloom_bits_per_key_for_rate(double rate);
@@ -125,6 +166,20 @@ struct rocksdb_filterpolicy_t;
  * printed to standard error, once. Also registers the policy, as below. */
 DELTABLOOM_C_EXPORT struct rocksdb_filterpolicy_t*
 deltabloom_rocksdb_filterpolicy(const char* options, char** errptr);
+
+/* Declared in RocksDB's c.h. */
+struct rocksdb_options_t;
+
+/* Adds Deltabloom's filters to `options`, as AddRocksDBFilters() does in C++:
+ * the policy that `filters` describes, as above, in the block-based table
+ * factory, whose other options stay; with allocation=levels or range=on the
+ * listener, in the place of other listeners; with range=on the prefix
+ * extractor, in the place of another one. Call it after
+ * rocksdb_options_set_block_based_table_factory(), which would set the policy
+ * back. Returns 1, or 0 on error, with `options` as before. Also registers, as
+ * below. */
+DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_add_filters(
+    struct rocksdb_options_t* options, const char* filters, char** errptr);
 
 /* Makes the policy known to RocksDB by name, for OPTIONS files and option
  * strings. Call it before a database is opened. Returns 1, or 0 on error. */

@@ -78,6 +78,99 @@ static void CheckError(const char* error, const char* text) {
   }
 }
 
+/* A null that is not legal is an error, or may match. */
+static void CheckNulls(void) {
+  static const char* const kNames[] = {
+      "options is null", "layout is null", "options is null", "builder is null",
+      "key is null",     "size is null",   "bytes is null",   "lower is null"};
+  deltabloom_options_t* const options = deltabloom_options_create();
+  deltabloom_builder_t* const builder = deltabloom_builder_create(NULL, NULL);
+  deltabloom_range_builder_t* const ranges =
+      deltabloom_range_builder_create(10, 16, NULL);
+  size_t size = 1;
+  for (int i = 0; i < 8; ++i) {
+    char* error = NULL;
+    if (i == 0) deltabloom_options_set_layout(NULL, "local", &error);
+    if (i == 1) deltabloom_options_set_layout(options, NULL, &error);
+    if (i == 2) deltabloom_options_set_hash(NULL, "leveldb", &error);
+    if (i == 3) deltabloom_builder_finish(NULL, &size, &error);
+    if (i == 4) deltabloom_builder_add(builder, NULL, 1, &error);
+    if (i == 5) deltabloom_builder_finish(builder, NULL, &error);
+    if (i == 6) deltabloom_filter_create(NULL, 1, NULL, &error);
+    if (i == 7)
+      deltabloom_range_builder_add_question(ranges, NULL, 1, "b", 1, &error);
+    CheckError(error, kNames[i]);
+    deltabloom_free(error);
+  }
+  CHECK(size == 0);
+  deltabloom_options_set_bits_per_key(NULL, 1);
+  deltabloom_options_set_max_build_bytes(NULL, 1);
+  CHECK(deltabloom_builder_keys_added(builder) == 0);
+  CHECK(deltabloom_builder_keys_added(NULL) == 0);
+  CHECK(deltabloom_builder_filter_size(NULL) == 0);
+  CHECK(deltabloom_filter_may_match(NULL, "a", 1) == 1);
+  CHECK(deltabloom_range_filter_may_match(NULL, "a", 1, "b", 1) == 1);
+  const char* const keys[] = {"a", NULL};
+  const size_t lengths[] = {1, 1};
+  unsigned char answers[2] = {0, 0};
+  deltabloom_filter_may_match_many(NULL, 2, keys, lengths, answers);
+  CHECK(answers[0] == 1 && answers[1] == 1);
+  deltabloom_builder_add(builder, "a", 1, NULL);
+  char* const bytes = deltabloom_builder_finish(builder, &size, NULL);
+  deltabloom_filter_t* const filter =
+      deltabloom_filter_create(bytes, size, NULL, NULL);
+  answers[1] = 0;
+  deltabloom_filter_may_match_many(filter, 2, keys, lengths, answers);
+  CHECK(answers[0] == 1 && answers[1] == 1);
+  deltabloom_filter_destroy(filter);
+  deltabloom_free(bytes);
+  deltabloom_range_builder_destroy(ranges);
+  deltabloom_builder_destroy(builder);
+  deltabloom_options_destroy(options);
+}
+
+/* A range filter that learns from a sample how it will be queried. */
+static void CheckRanges(void) {
+  char* error = NULL;
+  CHECK(deltabloom_range_builder_create(-1, 16, &error) == NULL);
+  CheckError(error, "bits_per_key");
+  deltabloom_free(error);
+  error = NULL;
+  deltabloom_range_builder_t* const builder =
+      deltabloom_range_builder_create(16, 16, &error);
+  deltabloom_range_builder_add_question(builder, "000140", 6, "000150", 6,
+                                        &error);
+  char key[16];
+  char next[16];
+  for (int i = 0; i < kKeys; ++i) {
+    snprintf(key, sizeof(key), "%06d", 100 * i);
+    deltabloom_range_builder_add(builder, key, 6, &error);
+  }
+  size_t size = 0;
+  char* const bytes = deltabloom_range_builder_finish(builder, &size, &error);
+  CHECK(bytes != NULL && error == NULL && size > 0);
+  deltabloom_range_filter_t* const filter =
+      deltabloom_range_filter_create(bytes, size, &error);
+  int positives = 0;
+  for (int i = 0; i < kKeys; ++i) {
+    snprintf(key, sizeof(key), "%06d", 100 * i);
+    snprintf(next, sizeof(next), "%06d", 100 * i + 1);
+    CHECK(deltabloom_range_filter_may_match(filter, key, 6, next, 6) == 1);
+    snprintf(key, sizeof(key), "%06d", 100 * i + 40);
+    snprintf(next, sizeof(next), "%06d", 100 * i + 50);
+    positives += deltabloom_range_filter_may_match(filter, key, 6, next, 6);
+  }
+  CHECK(positives < kKeys / 5);
+  deltabloom_range_filter_destroy(filter);
+  deltabloom_free(bytes);
+  deltabloom_range_builder_add(builder, "b", 1, NULL);
+  deltabloom_range_builder_add(builder, "a", 1, NULL);
+  CHECK(deltabloom_range_builder_finish(builder, &size, &error) == NULL);
+  CheckError(error, "the keys were not in order");
+  deltabloom_free(error);
+  deltabloom_range_builder_destroy(builder);
+}
+
 static void CheckErrors(void) {
   char* error = NULL;
   deltabloom_options_t* const options = deltabloom_options_create();
@@ -111,10 +204,14 @@ static void CheckErrors(void) {
   CheckError(error, "hash 'sha1'");
   deltabloom_free(error);
 
+  CheckNulls();
   deltabloom_options_destroy(NULL);
   deltabloom_builder_destroy(NULL);
   deltabloom_filter_destroy(NULL);
+  deltabloom_range_builder_destroy(NULL);
+  deltabloom_range_filter_destroy(NULL);
   deltabloom_free(NULL);
+  CheckRanges();
 }
 
 /* Any bytes are a filter; these match all. */

@@ -108,13 +108,68 @@ static void CheckStatisticsRefused(const char* format) {
   free(error);
 }
 
+static char* ReadLog(const char* path) {
+  char name[1000];
+  snprintf(name, sizeof(name), "%s/LOG", path);
+  FILE* const file = fopen(name, "rb");
+  CHECK(file != NULL);
+  const size_t most = 4 << 20;
+  char* const text = calloc(1, most + 1);
+  CHECK(text != NULL && fread(text, 1, most, file) > 0);
+  fclose(file);
+  return text;
+}
+
+static void CheckAddRefused(rocksdb_options_t* options, const char* filters,
+                            const char* wanted) {
+  char* error = NULL;
+  CHECK(deltabloom_rocksdb_add_filters(options, filters, &error) == 0);
+  CHECK(error != NULL && strstr(error, wanted) != NULL);
+  free(error);
+}
+
+/* Levels and ranges, in options that have a table factory of their own. */
+static void CheckAddFilters(const char* path) {
+  char* error = NULL;
+  rocksdb_options_t* const options = rocksdb_options_create();
+  rocksdb_block_based_table_options_t* const table =
+      rocksdb_block_based_options_create();
+  rocksdb_block_based_options_set_block_size(table, 1234);
+  rocksdb_options_set_block_based_table_factory(options, table);
+  rocksdb_block_based_options_destroy(table);
+  CheckAddRefused(NULL, NULL, "options is null");
+  CheckAddRefused(options, "deltabloom:10:ribbon", "layout 'ribbon'");
+  CheckAddRefused(options, "range=on;false_positive_rate=0.01", "range");
+  CHECK(deltabloom_rocksdb_add_filters(
+            options, "bits_per_key=18;allocation=levels;range=on", &error) ==
+        1);
+  CheckNoError(error);
+  rocksdb_options_set_create_if_missing(options, 1);
+  rocksdb_options_enable_statistics(options);
+  rocksdb_t* const db = rocksdb_open(options, path, &error);
+  CheckNoError(error);
+  Write(db);
+  Read(db);
+  CHECK(Ticker(options, "rocksdb.bloom.filter.useful") > kKeys / 2);
+  rocksdb_close(db);
+  rocksdb_options_destroy(options);
+  char* const log = ReadLog(path);
+  CHECK(strstr(log, "block_size: 1234") != NULL);
+  CHECK(strstr(log, "prefix_extractor: deltabloom.Range") != NULL);
+  CHECK(strstr(log, "bits_per_key=18 ") != NULL);
+  CHECK(strstr(log, "allocation=levels") != NULL);
+  CHECK(strstr(log, "without its listener") == NULL);
+  CHECK(strstr(log, "a filter has no range part") == NULL);
+  free(log);
+}
+
 int main(int argc, char** argv) {
   CHECK(argc == 2);
   char* error = NULL;
   CHECK(deltabloom_rocksdb_register(&error) == 1);
   CheckNoError(error);
 
-  /* One that nobody takes. */
+  /* A policy that is not used. */
   rocksdb_filterpolicy_t* unused = deltabloom_rocksdb_filterpolicy(NULL, NULL);
   CHECK(unused != NULL);
   rocksdb_filterpolicy_destroy(unused);
@@ -146,6 +201,10 @@ int main(int argc, char** argv) {
   CheckStatisticsRefused("xml");
   CheckStatisticsRefused("");
   CheckStatisticsRefused(NULL);
+
+  char path[1000];
+  snprintf(path, sizeof(path), "%s_added", argv[1]);
+  CheckAddFilters(path);
 
   CheckRefused("deltabloom:nan", "bits_per_key 'nan'");
   CheckRefused("deltabloom:10:ribbon", "layout 'ribbon' is unknown");

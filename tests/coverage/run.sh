@@ -31,7 +31,7 @@ mkdir -p "$build"
 build=$(cd "$build" && pwd)
 log=$build/build.log
 if ! { cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=g++ \
-  -DDELTABLOOM_COVERAGE=ON -DDELTABLOOM_FAST_BUILD=ON "${parts[@]}" &&
+  -DDELTABLOOM_TESTS=ON -DDELTABLOOM_COVERAGE=ON -DDELTABLOOM_FAST_BUILD=ON "${parts[@]}" &&
   cmake --build "$build" -j "$jobs"; } >"$log" 2>&1; then
   tail -n 30 "$log" >&2
   echo "$script: the build failed" >&2

@@ -37,11 +37,11 @@ endforeach()
 list(APPEND hide -DCMAKE_IGNORE_PATH=/usr/include)
 
 # Only a compiler: the core and what needs nothing else.
-configure(${SOURCE} ${hide})
+configure(${SOURCE} ${hide} -DDELTABLOOM_TESTS=AUTO -DDELTABLOOM_DB_BENCH_EXT=AUTO)
 expect_result(success)
 expect("the core .......................................... yes")
 expect("filters shared with other languages and threads ... yes")
-expect("the RocksDB policy and its plugin ................. no: needs a shared RocksDB from 7.0.3 on (librocksdb-dev)")
+expect("the RocksDB policy and its plugin ................. no: needs RocksDB from 7.0.3 on (librocksdb-dev)")
 expect("the LevelDB policy ................................ no: needs LevelDB (libleveldb-dev)")
 expect("shared filters in Redis ........................... no: needs pkg-config (pkg-config)")
 expect("the command deltabloom ............................ no: needs CLI11 (libcli11-dev), nlohmann-json (nlohmann-json3-dev)")
@@ -51,14 +51,16 @@ expect("tests ............................................. no: needs GoogleTest
 # A part that is ON and cannot be built is an error.
 configure(${SOURCE} ${hide} -DDELTABLOOM_ROCKSDB=ON)
 expect_result(failure)
-expect("DELTABLOOM_ROCKSDB (the RocksDB policy and its plugin) needs a shared RocksDB from 7.0.3 on (librocksdb-dev): install it")
+expect("DELTABLOOM_ROCKSDB (the RocksDB policy and its plugin) needs RocksDB from 7.0.3 on (librocksdb-dev): install it")
 configure(${SOURCE} ${hide} -DDELTABLOOM_REDIS=ON -DDELTABLOOM_SHARED_FILTERS=OFF)
 expect_result(failure)
 expect("DELTABLOOM_REDIS (shared filters in Redis) needs DELTABLOOM_SHARED_FILTERS")
 
 # What is switched off is off.
-configure(${SOURCE} -DDELTABLOOM_TESTS=OFF -DDELTABLOOM_TOOLS=OFF)
+configure(${SOURCE} -DDELTABLOOM_TOOLS=OFF)
 expect_result(success)
+expect("the command deltabloom ............................ no: DELTABLOOM_TOOLS=OFF")
+expect("measuring programs ................................ no: DELTABLOOM_DB_BENCH_EXT=OFF")
 expect("tests ............................................. no: DELTABLOOM_TESTS=OFF")
 
 # In another project's build.
@@ -71,4 +73,28 @@ expect("deltabloom::rocksdb::is_off::set_DELTABLOOM_ROCKSDB_to_ON_before_adding_
 if(ROCKSDB)
   configure(${parent} -DCOMPONENTS=deltabloom::rocksdb -DDELTABLOOM_ROCKSDB=ON)
   expect_result(success)
+  expect("RocksDB::rocksdb-shared from its CMake package")
+
+  # RocksDB as a part of that build, and installed in other ways.
+  foreach(kind rocksdb rocksdb-shared)
+    configure(${parent} -DCOMPONENTS=deltabloom::rocksdb -DDELTABLOOM_ROCKSDB=ON
+      -DROCKSDB_OF_THIS_BUILD=${kind})
+    expect_result(success)
+    expect(": ${kind} from this build")
+  endforeach()
+  configure(${SOURCE} -DDELTABLOOM_ROCKSDB_STATIC=ON)
+  expect_result(success)
+  expect(": RocksDB::rocksdb from its CMake package")
+  configure(${SOURCE} -DDELTABLOOM_ROCKSDB_STATIC=ON -DDELTABLOOM_ROCKSDB=ON -DBUILD_SHARED_LIBS=ON)
+  expect_result(failure)
+  expect("needs a shared RocksDB, or BUILD_SHARED_LIBS=OFF")
+  configure(${SOURCE} -DCMAKE_DISABLE_FIND_PACKAGE_RocksDB=ON)
+  expect_result(success)
+  expect(": RocksDB::rocksdb-shared from pkg-config")
+  configure(${SOURCE} -DDELTABLOOM_ROCKSDB_PREFIX=/usr)
+  expect_result(success)
+  expect(": RocksDB::rocksdb-shared from DELTABLOOM_ROCKSDB_PREFIX")
+  configure(${SOURCE} -DDELTABLOOM_ROCKSDB_PREFIX=${SOURCE}/docs)
+  expect_result(failure)
+  expect("it must hold include/rocksdb/version.h and lib/librocksdb.so or lib/librocksdb.a")
 endif()

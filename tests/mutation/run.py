@@ -151,7 +151,7 @@ class Tree:
             "cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
             "-DCMAKE_CXX_FLAGS=-O1 -DNDEBUG", "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold",
             "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",
-            *[f"-DDELTABLOOM_{part}=OFF" for part in SWITCHED_OFF]]  # fmt: skip
+            "-DDELTABLOOM_TESTS=ON", *[f"-DDELTABLOOM_{part}=OFF" for part in SWITCHED_OFF]]  # fmt: skip
         self.run_or_exit(command, "CMake cannot configure the copy")
         self.read_tests()
 

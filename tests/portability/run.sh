@@ -86,7 +86,7 @@ build_and_test() {
     cmake --build "$googletest/build" -j "$jobs" --target install &&
     cmake -S . -B "$build" "${settings[@]}" -DCMAKE_BUILD_TYPE=None \
       "-DGTest_DIR=$googletest/lib/cmake/GTest" \
-      -DDELTABLOOM_{ROCKSDB,LEVELDB,SHARED_FILTERS,TOOLS,EXAMPLES,INSTALL}=OFF &&
+      -DDELTABLOOM_TESTS=ON -DDELTABLOOM_{ROCKSDB,LEVELDB,SHARED_FILTERS,TOOLS,EXAMPLES,INSTALL}=OFF &&
     cmake --build "$build" -j "$jobs" &&
     ctest --test-dir "$build" -j "$jobs" --output-on-failure --label-exclude plain-only \
       --exclude-regex "$unfit"

@@ -1,4 +1,6 @@
 // The policy from C.
+#include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
@@ -7,6 +9,7 @@
 #include "deltabloom/rocksdb.h"
 #include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/policy/register.h"
+#include "rocksdb/c.h"
 #include "util/c_error.h"
 #include "util/json.h"
 
@@ -50,6 +53,40 @@ rocksdb_filterpolicy_t* deltabloom_rocksdb_filterpolicy(const char* options,
         deltabloom::internal::MakePolicy(parsed).release();
     return reinterpret_cast<Policy*>(
         const_cast<rocksdb::FilterPolicy*>(policy));
+  });
+}
+
+// rocksdb_options_t is private, too, so RocksDB changes it, by an option
+// string.
+unsigned char deltabloom_rocksdb_add_filters(rocksdb_options_t* options,
+                                             const char* filters,
+                                             char** errptr) {
+  return CatchForC<unsigned char>(errptr, 0, [&]() -> unsigned char {
+    if (deltabloom_rocksdb_register(errptr) == 0) return 0;
+    deltabloom::internal::PolicyOptions parsed;
+    std::string error = options == nullptr
+                            ? "options is null"
+                            : deltabloom::internal::ParsePolicyOptions(
+                                  filters == nullptr ? "" : filters, &parsed);
+    if (error.empty()) {
+      std::string policy = deltabloom::internal::PrintPolicyOptions(parsed);
+      std::replace(policy.begin(), policy.end(), ' ', ';');
+      std::string text =
+          "block_based_table_factory={filter_policy={id=deltabloom;" + policy +
+          "}}";
+      if (parsed.range) text += ";prefix_extractor=deltabloom.Range";
+      if (parsed.range ||
+          parsed.allocation == deltabloom::RocksDBAllocation::kLevels) {
+        text += ";listeners=deltabloom";
+      }
+      char* refused = nullptr;
+      rocksdb_get_options_from_string(options, text.c_str(), options, &refused);
+      if (refused == nullptr) return 1;
+      error = refused;
+      std::free(refused);
+    }
+    Fail(errptr, "deltabloom: " + error);
+    return 0;
   });
 }
 

@@ -1,0 +1,66 @@
+"""The examples in Python, Go and Rust open a database with levels and ranges.
+
+Usage: bindings_test.py SOURCE LIBDELTABLOOM_ROCKSDB GO RUSTC [unittest options]
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE, LIBRARY = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+GO, RUSTC = sys.argv[3:5]
+EXAMPLES = SOURCE / "examples" / "bindings"
+
+
+class Bindings(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        # What is installed is found by itself.
+        (self.folder / "deltabloom-rocksdb.pc").write_text(
+            "Name: x\nDescription: x\nVersion: 0\n"
+            f"Libs: -L{LIBRARY.parent} -ldeltabloom_rocksdb -lrocksdb\n"
+            f"Cflags: -I{SOURCE}/include\n"
+        )
+        self.environment = {
+            "HOME": folder.name,
+            **os.environ,
+            "PKG_CONFIG_PATH": folder.name,
+            "LD_LIBRARY_PATH": str(LIBRARY.parent),
+            "GO111MODULE": "off",
+        }
+
+    def run_step(self, *command):
+        done = subprocess.run(
+            command, cwd=self.folder, env=self.environment, capture_output=True, text=True
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def check(self, *command):
+        self.assertRegex(self.run_step(*command, "database"), r"lookups|level")
+        log = (self.folder / "database" / "LOG").read_text()
+        self.assertIn("prefix_extractor: deltabloom.Range", log)
+        self.assertIn("allocation=levels", log)
+        self.assertNotIn("without its listener", log)
+
+    def test_python(self):
+        self.check(sys.executable, EXAMPLES / "database.py")
+
+    @unittest.skipUnless(GO, "Go is not installed (golang-go)")
+    def test_go(self):
+        self.run_step(GO, "build", "-o", "program", EXAMPLES / "database.go")
+        self.check("./program")
+
+    @unittest.skipUnless(RUSTC, "Rust is not installed (rustc)")
+    def test_rust(self):
+        self.run_step(RUSTC, "-L", LIBRARY.parent, "-o", "program", EXAMPLES / "database.rs")
+        self.check("./program")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)
