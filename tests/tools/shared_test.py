@@ -209,20 +209,24 @@ class Shared(unittest.TestCase):
         self.assertIn("replaced", self.done("rebuild", "h", keys="b"))
 
     def test_many_keys(self):
-        """The keys of a large file go in at once, not batch by batch."""
-        self.done("create", "f", "--keys", "200000")
-        self.done("add", "f", keys="0\nold")
-        keys = self.file("keys", "".join(f"{i}\n" for i in range(200000)))
-        self.redis.run("CONFIG", "RESETSTAT")
-        added = json.loads(self.done("add", "f", keys, "--json"))
-        self.assertEqual(added["added"], 200000)
-        self.assertGreater(added["new"], 198000)
-        self.assertLess(added["new"], 200000)
-        calls = re.search(r"cmdstat_evalsha:calls=(\d+)", self.redis.run("INFO", "commandstats"))
-        self.assertLess(int(calls.group(1)), 20)
-        self.assertEqual(self.done("check", "f", keys, "--only", "absent"), "")
-        self.assertEqual(self.done("check", "f", "--key", "old"), "may match  old\n")
-        self.assertEqual(json.loads(self.done("info", "f", "--json"))["rebuilds"], 0)
+        """Many keys of a file or a pipe go in at once, not batch by batch."""
+        keys = "".join(f"{i}\n" for i in range(200000))
+        path = self.file("keys", keys)
+        for words, data in (((path,), ""), ((), keys)):
+            self.redis.run("FLUSHALL")
+            self.done("create", "f", "--keys", "200000")
+            self.done("add", "f", keys="0\nold")
+            self.redis.run("CONFIG", "RESETSTAT")
+            added = json.loads(self.done("add", "f", *words, "--json", keys=data))
+            self.assertEqual(added["added"], 200000)
+            self.assertGreater(added["new"], 198000)
+            self.assertLess(added["new"], 200000)
+            calls = re.search(r"cmdstat_evalsha:calls=(\d+)",
+                              self.redis.run("INFO", "commandstats"))
+            self.assertLess(int(calls.group(1)), 20 if words else 200)
+            self.assertEqual(self.done("check", "f", path, "--only", "absent"), "")
+            self.assertEqual(self.done("check", "f", "--key", "old"), "may match  old\n")
+            self.assertEqual(json.loads(self.done("info", "f", "--json"))["rebuilds"], 0)
 
     def test_guava_bytes(self):
         self.done("create", "g", "--scheme", "guava-helper", "--bits", "128", "--probes", "5")

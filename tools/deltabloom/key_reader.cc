@@ -65,15 +65,27 @@ const std::vector<std::string_view>& KeyReader::Next() {
   return batch_;
 }
 
-// False at the end of the input.
-bool KeyReader::Read() {
-  if (at_end_) return false;
+bool KeyReader::HasMoreWithin(std::chrono::milliseconds time) {
+  return at_end_ || buffer_.find(separator_, used_) != std::string::npos ||
+         Wait(static_cast<int>(time.count()));
+}
+
+// Waits until the input can be read; -1: for any time.
+bool KeyReader::Wait(int milliseconds) {
   pollfd waited[] = {{descriptor_, POLLIN, 0},
                      {interrupt_->descriptor(), POLLIN, 0}};
-  while (poll(waited, 2, -1) < 0) {
+  int ready = -1;
+  while ((ready = poll(waited, 2, milliseconds)) < 0) {
     if (errno != EINTR) throw SystemError(name_);
   }
   interrupt_->Check();
+  return ready > 0;
+}
+
+// False at the end of the input.
+bool KeyReader::Read() {
+  if (at_end_) return false;
+  Wait(-1);
   const size_t before = buffer_.size();
   buffer_.resize(before + kPiece);
   const ssize_t got = read(descriptor_, buffer_.data() + before, kPiece);

@@ -2,6 +2,7 @@
 #ifndef DELTABLOOM_TOOLS_DELTABLOOM_KEY_READER_H_
 #define DELTABLOOM_TOOLS_DELTABLOOM_KEY_READER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -30,6 +31,9 @@ class KeyReader {
   // key of more than 1 MiB.
   const std::vector<std::string_view>& Next();
 
+  // Whether Next can go on within this time, at the end of the input too.
+  bool HasMoreWithin(std::chrono::milliseconds time);
+
   const std::string& name() const { return name_; }
   uint64_t keys() const { return keys_; }  // given out
 
@@ -38,6 +42,7 @@ class KeyReader {
   uint64_t bytes_all() const { return size_; }
 
  private:
+  bool Wait(int milliseconds);
   bool Read();
   void Split();
 

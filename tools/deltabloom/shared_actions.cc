@@ -1,5 +1,6 @@
 // What the actions of deltabloom shared do.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 
@@ -344,22 +345,67 @@ class FailOpen {
   uint64_t keys_ = 0;
 };
 
-// Adds the keys of a file by one bitmap that is merged into the filter's: much
-// faster than a script for each batch. False, and nothing is done, if the file
-// is too small for that, or the filter cannot take it now.
-bool StartBulk(const KeyReader& reader, RedisFilter* filter,
-               const RedisRebuildOptions& given,
-               std::unique_ptr<RedisRebuild>* bulk) {
+// Prepares to add keys by one bitmap that is merged into the filter's: much
+// faster than a script for each thousand. Null if keys of so many bytes are too
+// few for that, or the filter cannot take it now.
+std::unique_ptr<RedisRebuild> StartBulk(uint64_t bytes, RedisFilter* filter,
+                                        RedisRebuildOptions options) {
   constexpr uint64_t kMinBytes = 100000;
   RedisFilterInfo info;
   std::string bits;
-  RedisRebuildOptions options = given;
+  std::unique_ptr<RedisRebuild> bulk;
   options.keep_keys = true;
   // The bits that are set already tell which keys are new.
-  return reader.bytes_all() >= kMinBytes && filter->Info(&info).ok() &&
-         info.stored_bytes / 8 <= reader.bytes_all() &&
-         filter->ReadBits(&bits).ok() &&
-         filter->StartRebuild(options, bulk).ok() && (*bulk)->AddBits(bits);
+  if (bytes < kMinBytes || !filter->Info(&info).ok() ||
+      info.stored_bytes / 8 > bytes || !filter->ReadBits(&bits).ok() ||
+      !filter->StartRebuild(options, &bulk).ok() || !bulk->AddBits(bits)) {
+    return nullptr;
+  }
+  return bulk;
+}
+
+// Keys of a pipe that are added together: those that arrive within a second, as
+// long as they keep coming. False at the end of the input.
+bool ReadTogether(const SharedContext& context, KeyReader* reader,
+                  std::vector<std::string>* keys, uint64_t* bytes) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kPause{50};
+  constexpr std::chrono::seconds kMost{1};
+  constexpr size_t kMaxKeys = 2000000;
+  constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
+  keys->clear();
+  *bytes = 0;
+  Clock::time_point start;
+  do {
+    const auto& more = reader->Next();
+    if (keys->empty()) start = Clock::now();
+    if (more.empty()) return false;
+    for (const std::string_view key : more) *bytes += key.size() + 1;
+    keys->insert(keys->end(), more.begin(), more.end());
+    ShowKeys(*reader, context.console);
+  } while (keys->size() < kMaxKeys && *bytes < kMaxBytes &&
+           Clock::now() - start < kMost && reader->HasMoreWithin(kPause));
+  return true;
+}
+
+// Adds the keys; *fresh: of them new, added to.
+RedisStatus AddTogether(const SharedContext& context,
+                        const std::vector<std::string>& keys, uint64_t bytes,
+                        RedisFilter* filter, uint64_t* fresh) {
+  if (const auto bulk = StartBulk(bytes, filter, RebuildOptions(context))) {
+    for (const std::string& key : keys) *fresh += bulk->Add(key) ? 1 : 0;
+    return bulk->Finish();
+  }
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  const auto is_new = std::make_unique<bool[]>(KeyReader::kMaxBatch);
+  for (size_t at = 0; at < views.size(); at += KeyReader::kMaxBatch) {
+    const size_t n = std::min(views.size() - at, KeyReader::kMaxBatch);
+    const RedisStatus status = filter->Add(&views[at], n, is_new.get());
+    if (!status.ok()) return status;
+    *fresh +=
+        static_cast<uint64_t>(std::count(is_new.get(), is_new.get() + n, true));
+  }
+  return {};
 }
 
 }  // namespace
@@ -371,35 +417,26 @@ ExitCode SharedAdd(const SharedContext& context) {
   const auto reader = OpenKeys(context);
   uint64_t added = 0;
   uint64_t fresh = 0;
-  const auto is_new = std::make_unique<bool[]>(KeyReader::kMaxBatch);
-  std::unique_ptr<RedisRebuild> bulk;
-  if (!StartBulk(*reader, filter.get(), RebuildOptions(context), &bulk)) {
-    bulk.reset();
-  }
   try {
-    while (status.ok()) {
-      const auto& keys = reader->Next();
-      if (keys.empty()) break;
-      if (bulk != nullptr) {
+    if (const auto bulk = StartBulk(reader->bytes_all(), filter.get(),
+                                    RebuildOptions(context))) {
+      for (;;) {
+        const auto& keys = reader->Next();
+        if (keys.empty()) break;
         for (const std::string_view key : keys) fresh += bulk->Add(key) ? 1 : 0;
         ShowKeys(*reader, context.console);
-        continue;
       }
-      for (size_t at = 0; status.ok() && at < keys.size();) {
-        const size_t n = std::min(keys.size() - at, KeyReader::kMaxBatch);
-        status = filter->Add(keys.data() + at, n, is_new.get());
-        if (!status.ok()) break;
-        for (size_t i = 0; i < n; ++i) fresh += is_new[i] ? 1 : 0;
-        added += n;
-        at += n;
-      }
-      ShowKeys(*reader, context.console);
-    }
-    if (bulk != nullptr) {
-      RedisRebuildResult result;
-      status = bulk->Finish(&result);
+      status = bulk->Finish();
       if (!status.ok()) return Fail(context, status);
-      added = result.keys;
+      added = reader->keys();
+    } else {
+      std::vector<std::string> keys;
+      uint64_t bytes = 0;
+      for (bool more = true; more && status.ok();) {
+        more = ReadTogether(context, reader.get(), &keys, &bytes);
+        status = AddTogether(context, keys, bytes, filter.get(), &fresh);
+        if (status.ok()) added += keys.size();
+      }
     }
   } catch (const std::exception&) {
     context.console->Error(context.who + ": " + Keys(added) +
