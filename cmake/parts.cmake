@@ -14,7 +14,7 @@ macro(deltabloom_probe_rocksdb missing)
   include(${PROJECT_SOURCE_DIR}/engines/rocksdb/find_rocksdb.cmake)
   if(NOT deltabloom_rocksdb)
     list(APPEND ${missing} "RocksDB from 7.0.3 on (librocksdb-dev)")
-  elseif(BUILD_SHARED_LIBS AND NOT deltabloom_rocksdb_type STREQUAL "SHARED_LIBRARY")
+  elseif(BUILD_SHARED_LIBS AND NOT deltabloom_rocksdb MATCHES "-shared$")
     # Or it would hold a RocksDB of its own.
     list(APPEND ${missing} "a shared RocksDB, or BUILD_SHARED_LIBS=OFF")
   else()

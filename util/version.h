@@ -1,4 +1,4 @@
-// The version of Deltabloom, the same as in CMakeLists.txt.
+// The version of Deltabloom. CMakeLists.txt and the Conan recipe read it here.
 #ifndef DELTABLOOM_UTIL_VERSION_H_
 #define DELTABLOOM_UTIL_VERSION_H_
 

@@ -102,6 +102,8 @@ get_target_property(deltabloom_rocksdb_imported ${deltabloom_rocksdb} IMPORTED)
 if(deltabloom_rocksdb_imported)
   get_target_property(deltabloom_rocksdb_include ${deltabloom_rocksdb}
     INTERFACE_INCLUDE_DIRECTORIES)
+  # Conan's are in generator expressions.
+  string(REGEX MATCHALL "/[^;:>]+" deltabloom_rocksdb_include "${deltabloom_rocksdb_include}")
 else()
   get_target_property(deltabloom_rocksdb_include ${deltabloom_rocksdb} SOURCE_DIR)
   string(APPEND deltabloom_rocksdb_include /include)
