@@ -10,7 +10,6 @@ FILTERS = {
     "rocksdb-bloom-native": "#64a4d8",
     "rocksdb-ribbon": "#8172b3",
     "leveldb-bloom": "#937860",
-    "naive-classic": "#8c8c8c",
     "deltabloom-classic": "#dd8452",
     "deltabloom-local": "#c44e52",
     "deltabloom-compact": "#55a868",
@@ -18,7 +17,6 @@ FILTERS = {
     "deltabloom-range": "#7a9a01",
     "rocksdb-bloom-prefix": "#b5498c",
     "deltabloom-leveldb": "#e3ab3c",
-    "deltabloom-leveldb-murmurhash2": "#b07c1e",
     # Not filters that one could use.
     "theory": "#999999",
     "ideal": "#2a9d8f",

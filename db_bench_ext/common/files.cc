@@ -28,21 +28,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Entry {
-  const Temporary* owner;
-  std::string path;
-  Temporary::Removal removal;
+struct Registry {
+  std::mutex mutex;
+  std::vector<const Temporary*> all;
+
+  // False if it was kept.
+  bool Take(const Temporary* one) {
+    const auto found = std::find(all.begin(), all.end(), one);
+    if (found == all.end()) return false;
+    all.erase(found);
+    return true;
+  }
 };
 
-// Never destroyed: the waiting thread may use them until the process ends.
-std::mutex& Guard() {
-  static auto* guard = new std::mutex;
-  return *guard;
-}
-
-std::vector<Entry>& Entries() {
-  static auto* entries = new std::vector<Entry>;
-  return *entries;
+// Never destroyed: the waiting thread may use it until the process ends.
+Registry& Temporaries() {
+  static auto* registry = new Registry;
+  return *registry;
 }
 
 std::atomic<pid_t> child_to_end{0};
@@ -60,34 +62,13 @@ sigset_t Interrupts() {
   return signals;
 }
 
-void Remove(const Entry& entry) {
+void Remove(const fs::path& path, Temporary::Removal removal) {
   std::error_code ignored;
-  if (entry.removal == Temporary::Removal::kIfEmpty) {
-    fs::remove(entry.path, ignored);
+  if (removal == Temporary::Removal::kIfEmpty) {
+    fs::remove(path, ignored);
   } else {
-    fs::remove_all(entry.path, ignored);
+    fs::remove_all(path, ignored);
   }
-}
-
-// Other threads still run: the new name keeps them from adding files.
-void RemoveWhileInUse(Entry entry) {
-  std::error_code error;
-  if (entry.removal == Temporary::Removal::kWithContent &&
-      fs::is_directory(fs::symlink_status(entry.path, error))) {
-    const std::string aside = entry.path + ".unfinished";
-    fs::rename(entry.path, aside, error);
-    if (!error) entry.path = aside;
-  }
-  Remove(entry);
-}
-
-// Not through stdio, whose locks the program may hold.
-void PrintInterrupted(const std::string& program) {
-  const std::string erase = isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "";
-  const std::string text =
-      erase + program + ": interrupted, nothing was kept\n";
-  const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-  static_cast<void>(written);
 }
 
 // Gives it a second to clean up.
@@ -108,41 +89,50 @@ void Wait(const sigset_t& signals, const std::string& program) {
   sigwait(&signals, &number);
   // Never unlocked: destructors, and errors about the removed files, wait here
   // until the process ends.
-  Guard().lock();
+  Registry& temporaries = Temporaries();
+  temporaries.mutex.lock();
   EndChild();
-  auto& entries = Entries();
-  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
-    RemoveWhileInUse(*entry);
+  for (auto one = temporaries.all.rbegin(); one != temporaries.all.rend();
+       ++one) {
+    (*one)->RemoveWhileInUse();
   }
-  PrintInterrupted(program);
+  // Not through stdio, whose locks the program may hold.
+  const std::string text = (isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") +
+                           program + ": interrupted, nothing was kept\n";
+  const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+  static_cast<void>(written);
   _exit(128 + number);
+}
+
+std::string MakeScratch(const std::string& name) {
+  const char* parent = std::getenv("TMPDIR");
+  if (parent == nullptr || *parent == '\0') parent = "/tmp";
+  std::string path = std::string(parent) + "/" + name + ".XXXXXX";
+  if (mkdtemp(path.data()) == nullptr) {
+    throw std::runtime_error(std::string(parent) +
+                             ": cannot make a folder for temporary files: " +
+                             std::strerror(errno) + "; set TMPDIR");
+  }
+  return path;
 }
 
 // Returns true if it made the folder.
 bool UseFolder(const fs::path& path) {
+  const auto refuse = [&](const std::string& problem) {
+    throw UsageError("--db: " + path.string() + ": " + problem);
+  };
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (fs::exists(status)) {
-    if (!fs::is_directory(status)) {
-      throw UsageError("--db: " + path.string() + " is not a folder");
-    }
-    const bool empty = fs::is_empty(path, error);
-    if (error) {
-      throw UsageError("--db: cannot read " + path.string() + ": " +
-                       error.message());
-    }
-    if (!empty) {
-      throw UsageError("--db: " + path.string() +
-                       " is not empty; name a new or empty folder");
-    }
-    return false;
+  if (!fs::exists(status)) {
+    fs::create_directories(path, error);
+    if (error) refuse("cannot be made: " + error.message());
+    return true;
   }
-  fs::create_directories(path, error);
-  if (error) {
-    throw UsageError("--db: cannot make " + path.string() + ": " +
-                     error.message());
-  }
-  return true;
+  if (!fs::is_directory(status)) refuse("not a folder");
+  const bool empty = fs::is_empty(path, error);
+  if (error) refuse("cannot be read: " + error.message());
+  if (!empty) refuse("not empty; name a new or empty folder");
+  return false;
 }
 
 }  // namespace
@@ -164,44 +154,34 @@ void SetChild(pid_t child) { child_to_end = child; }
 
 Temporary::Temporary(std::string path, Removal removal)
     : path_(std::move(path)), removal_(removal) {
-  const std::lock_guard<std::mutex> lock(Guard());
-  Register();
+  const std::lock_guard<std::mutex> lock(Temporaries().mutex);
+  Temporaries().all.push_back(this);
 }
 
-void Temporary::Register() { Entries().push_back({this, path_, removal_}); }
-
 Temporary::~Temporary() {
-  const std::lock_guard<std::mutex> lock(Guard());
-  auto& entries = Entries();
-  const auto found =
-      std::find_if(entries.begin(), entries.end(),
-                   [this](const Entry& entry) { return entry.owner == this; });
-  if (found == entries.end()) return;
-  Remove(*found);
-  entries.erase(found);
+  const std::lock_guard<std::mutex> lock(Temporaries().mutex);
+  if (Temporaries().Take(this)) Remove(path_, removal_);
 }
 
 void Temporary::Keep() {
-  const std::lock_guard<std::mutex> lock(Guard());
-  auto& entries = Entries();
-  entries.erase(std::remove_if(
-                    entries.begin(), entries.end(),
-                    [this](const Entry& entry) { return entry.owner == this; }),
-                entries.end());
+  const std::lock_guard<std::mutex> lock(Temporaries().mutex);
+  Temporaries().Take(this);
 }
 
-ScratchDirectory::ScratchDirectory(const std::string& name) {
-  const char* parent = std::getenv("TMPDIR");
-  if (parent == nullptr || *parent == '\0') parent = "/tmp";
-  temporary_.path_ = std::string(parent) + "/" + name + ".XXXXXX";
-  const std::lock_guard<std::mutex> lock(Guard());
-  if (mkdtemp(temporary_.path_.data()) == nullptr) {
-    throw std::runtime_error(std::string(parent) +
-                             ": cannot make a folder for temporary files: " +
-                             std::strerror(errno) + "; set TMPDIR");
+// The new name keeps other threads from adding files.
+void Temporary::RemoveWhileInUse() const {
+  std::error_code error;
+  fs::path path = path_;
+  if (removal_ == Removal::kWithContent &&
+      fs::is_directory(fs::symlink_status(path, error))) {
+    fs::rename(path_, path_ + ".unfinished", error);
+    if (!error) path += ".unfinished";
   }
-  temporary_.Register();
+  Remove(path, removal_);
 }
+
+ScratchDirectory::ScratchDirectory(const std::string& name)
+    : Temporary(MakeScratch(name)) {}
 
 OutputFile::OutputFile(const std::string& option, const std::string& path)
     : option_(option) {
@@ -220,13 +200,11 @@ OutputFile::OutputFile(const std::string& option, const std::string& path)
   if (error) path_ = path;
   writing_path_ = path_ + "." + std::to_string(getpid()) + ".unfinished";
   unfinished_ = std::make_unique<Temporary>(writing_path_);
-  const int fd = open(writing_path_.c_str(),
-                      O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
-  if (fd < 0) {
+  errno = 0;
+  if (!std::ofstream(writing_path_)) {
     throw UsageError(option + ": cannot write " + path + ": " +
                      std::strerror(errno));
   }
-  close(fd);
 }
 
 void OutputFile::Write(const std::function<void(std::ostream*)>& write) {
@@ -248,46 +226,28 @@ void OutputFile::Fail() const {
                            std::strerror(errno != 0 ? errno : EIO));
 }
 
-Workspace::Workspace(const std::string& dir, const std::string& name) {
-  if (dir.empty()) {
-    scratch_ = std::make_unique<ScratchDirectory>(name);
-    path_ = scratch_->path();
-    return;
+Workspace::Workspace(const std::string& dir, const std::string& name)
+    : path_(dir), is_users_(!dir.empty()) {
+  if (!is_users_) {
+    folder_ = std::make_unique<ScratchDirectory>(name);
+    path_ = folder_->path();
+  } else if (UseFolder(dir)) {
+    folder_ = std::make_unique<Temporary>(dir, Temporary::Removal::kIfEmpty);
   }
-  path_ = dir;
-  if (UseFolder(path_)) {
-    added_.push_back(
-        std::make_unique<Temporary>(dir, Temporary::Removal::kIfEmpty));
-  }
-}
-
-Workspace::~Workspace() {
-  while (!added_.empty()) added_.pop_back();
 }
 
 void Workspace::Keep() {
+  if (!is_users_) return;
+  if (folder_ != nullptr) folder_->Keep();
   for (const auto& added : added_) added->Keep();
 }
 
 bool Workspace::SupportsDirectIo() const {
   const fs::path probe = path_ / "direct-io-probe";
   const int fd = open(probe.c_str(), O_CREAT | O_RDWR | O_DIRECT, 0600);
-  if (fd < 0) {
-    unlink(probe.c_str());
-    return false;
-  }
-  void* block = nullptr;
-  bool works = false;
-  constexpr size_t kBytes = 4096;
-  if (posix_memalign(&block, kBytes, kBytes) == 0) {
-    std::memset(block, 0, kBytes);
-    works = pwrite(fd, block, kBytes, 0) == static_cast<ssize_t>(kBytes) &&
-            pread(fd, block, kBytes, 0) == static_cast<ssize_t>(kBytes);
-    std::free(block);
-  }
-  close(fd);
   unlink(probe.c_str());
-  return works;
+  if (fd >= 0) close(fd);
+  return fd >= 0;
 }
 
 void Workspace::RequireFreeBytes(uint64_t bytes) const {
@@ -301,21 +261,9 @@ void Workspace::RequireFreeBytes(uint64_t bytes) const {
 }
 
 fs::path Workspace::Add(const std::string& name) {
-  const fs::path path = path_ / name;
-  if (scratch_ == nullptr) {
-    added_.push_back(std::make_unique<Temporary>(path.string()));
-  }
-  fs::create_directory(path);
-  return path;
-}
-
-void Workspace::Remove(const fs::path& path) {
-  std::error_code error;
-  fs::remove_all(path, error);
-  if (error) {
-    throw std::runtime_error("cannot remove " + path.string() + ": " +
-                             error.message());
-  }
+  added_.push_back(std::make_unique<Temporary>((path_ / name).string()));
+  fs::create_directory(path_ / name);
+  return path_ / name;
 }
 
 }  // namespace deltabloom::bench

@@ -46,26 +46,19 @@ class Temporary {
   // The file or folder stays.
   void Keep();
 
+  // For an interrupt: other threads still add files.
+  void RemoveWhileInUse() const;
+
  private:
-  friend class ScratchDirectory;
-  Temporary() = default;
-
-  void Register();
-
-  std::string path_;
-  Removal removal_ = Removal::kWithContent;
+  const std::string path_;
+  const Removal removal_;
 };
 
 // A new, empty folder under $TMPDIR or /tmp.
-class ScratchDirectory {
+class ScratchDirectory : public Temporary {
  public:
   // Throws std::runtime_error if it cannot be made.
   explicit ScratchDirectory(const std::string& name);
-
-  const std::string& path() const { return temporary_.path(); }
-
- private:
-  Temporary temporary_;
 };
 
 // A file that appears complete or not at all. It is written as
@@ -89,28 +82,25 @@ class OutputFile {
  private:
   [[noreturn]] void Fail() const;
 
-  std::string option_;
+  const std::string option_;
   std::string path_;
   std::string writing_path_;
   std::unique_ptr<Temporary> unfinished_;  // null: written to directly
 };
 
-// The folder of a program's databases: either a temporary folder under $TMPDIR
-// or /tmp, removed at the end, or a folder of the user's, from which only the
-// databases of an unfinished run are removed.
+// The folder of a program's databases: either a temporary folder, removed at
+// the end, or a folder of the user's, from which only the databases of an
+// unfinished run are removed.
 class Workspace {
  public:
   // `dir` is the value of --db; empty means a temporary folder whose name
   // begins with `name`. Throws UsageError if `dir` exists and is not an empty
   // folder, std::runtime_error if it cannot be made.
   Workspace(const std::string& dir, const std::string& name);
-  ~Workspace();
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
 
-  // Whether files here can be read and written without the page cache.
+  // Whether files here can be opened without the page cache.
   bool SupportsDirectIo() const;
 
   // Throws std::runtime_error, which says what to do, if fewer bytes are free.
@@ -119,15 +109,13 @@ class Workspace {
   // Makes a folder for one database.
   std::filesystem::path Add(const std::string& name);
 
-  // Removes it before the end, to free its space.
-  void Remove(const std::filesystem::path& path);
-
   // The run is finished: a folder of the user's keeps its databases.
   void Keep();
 
  private:
   std::filesystem::path path_;
-  std::unique_ptr<ScratchDirectory> scratch_;  // or
+  const bool is_users_;
+  std::unique_ptr<Temporary> folder_;  // null: it was there before
   std::vector<std::unique_ptr<Temporary>> added_;
 };
 

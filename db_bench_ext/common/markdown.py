@@ -11,7 +11,3 @@ def table(header, rows, text_columns=1):
 
 def percent(rate, digits=3):
     return "-" if rate is None else f"{100 * rate:.{digits}g}"
-
-
-def percent_and_error(rate, error):
-    return f"{percent(rate)} ± {percent(error, 2)}"

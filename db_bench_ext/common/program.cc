@@ -1,6 +1,5 @@
 #include "db_bench_ext/common/program.h"
 
-#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,11 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <new>
-#include <sstream>
 #include <utility>
 
 #include "db_bench_ext/common/files.h"
@@ -58,26 +54,20 @@ int RunPython(std::vector<std::string> words, const std::string& input) {
   std::fwrite(input.data(), 1, input.size(), in);
   const bool written = std::fflush(in) == 0;
   std::rewind(in);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, fileno(in), STDIN_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  pid_t child = 0;
+  const pid_t child = written ? fork() : -1;
+  if (child == 0) {
+    ForgetInterrupts();
+    dup2(fileno(in), STDIN_FILENO);
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+  }
   int status = -1;
-  if (written && posix_spawnp(&child, Python(), &files, &attributes,
-                              arguments.data(), environ) == 0) {
+  if (child > 0) {
     SetChild(child);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     SetChild(0);
   }
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
   std::fclose(in);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -125,48 +115,47 @@ void Print(const std::string& text) {
   }
 }
 
-std::vector<std::string> SplitList(const std::string& list) {
-  std::vector<std::string> parts;
-  std::string part;
-  for (std::stringstream stream(list); std::getline(stream, part, ',');) {
-    if (!part.empty()) parts.push_back(part);
-  }
-  return parts;
+CLI::Validator Count(uint64_t least, uint64_t most) {
+  const auto parse = [=](std::string& text) {
+    std::string digits = text;
+    uint64_t unit = 1;
+    const size_t letter = digits.empty()
+                              ? std::string::npos
+                              : std::string("kKmM").find(digits.back());
+    if (letter != std::string::npos) {
+      unit = letter < 2 ? 1000 : 1'000'000;
+      digits.pop_back();
+    }
+    uint64_t value = 0;
+    if (!IsNumber(digits, &value) || value > most / unit ||
+        value * unit < least) {
+      return "'" + text + "' is not a whole number from " +
+             WithThousands(least) + " to " + WithThousands(most);
+    }
+    text = std::to_string(value * unit);
+    return std::string();
+  };
+  return CLI::Validator(parse, "");
 }
 
-std::string JoinList(const std::vector<std::string>& parts) {
-  std::string joined;
-  for (const std::string& part : parts) {
-    joined += (joined.empty() ? "" : ", ") + part;
-  }
-  return joined;
+CLI::Validator Number(double least, double most) {
+  const auto check = [=](std::string& text) {
+    double value = 0;
+    if (IsNumber(text, &value) && value >= least && value <= most) {
+      return std::string();
+    }
+    return "'" + text + "' is not a number from " + Significant(least, 10) +
+           " to " + Significant(most, 10);
+  };
+  return CLI::Validator(check, "");
 }
 
-uint64_t ParseCount(const std::string& option, std::string text, uint64_t least,
-                    uint64_t most) {
-  const std::string given = text;
-  const char last = text.empty() ? '\0' : text.back();
-  const uint64_t unit = last == 'k' || last == 'K'   ? 1000
-                        : last == 'm' || last == 'M' ? 1'000'000
-                                                     : 1;
-  if (unit > 1) text.pop_back();
-  uint64_t value = 0;
-  if (!IsNumber(text, &value) || value > most / unit || value * unit < least) {
-    throw UsageError(option + ": '" + given + "' is not a whole number from " +
-                     WithThousands(least) + " to " + WithThousands(most));
-  }
-  return value * unit;
-}
-
-double ParseNumber(const std::string& option, const std::string& text,
-                   double least, double most) {
-  double value = 0;
-  // Written so that NaN fails.
-  if (!IsNumber(text, &value) || !(value >= least && value <= most)) {
-    throw UsageError(option + ": '" + text + "' is not a number from " +
-                     Significant(least, 10) + " to " + Significant(most, 10));
-  }
-  return value;
+CLI::Option* AsList(CLI::Option* option) {
+  return option->delimiter(',')
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all()
+      ->type_name("LIST");
 }
 
 void ShowProgress(const std::string& text) {

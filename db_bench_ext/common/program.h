@@ -3,7 +3,6 @@
 #ifndef DELTABLOOM_DB_BENCH_EXT_COMMON_PROGRAM_H_
 #define DELTABLOOM_DB_BENCH_EXT_COMMON_PROGRAM_H_
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -14,7 +13,9 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+class Validator;
+}  // namespace CLI
 
 namespace deltabloom::bench {
 
@@ -36,44 +37,15 @@ bool ParseCommandLine(std::vector<std::string> arguments, CLI::App* app);
 // Writes to standard output at once. Throws std::runtime_error.
 void Print(const std::string& text);
 
-// The non-empty parts between commas.
-std::vector<std::string> SplitList(const std::string& list);
+// Checks of option values, to be used with CLI::Option::transform. A count is a
+// whole number in [least, most]; the suffixes k and M multiply by 1,000 and
+// 1,000,000.
+CLI::Validator Count(uint64_t least, uint64_t most);
+// NaN is in no range.
+CLI::Validator Number(double least, double most);
 
-// "a, b, c"
-std::string JoinList(const std::vector<std::string>& parts);
-
-// A whole number in [least, most]. The suffixes k and M multiply by 1,000 and
-// 1,000,000. Throws UsageError, as all functions of this kind do.
-uint64_t ParseCount(const std::string& option, std::string text, uint64_t least,
-                    uint64_t most);
-
-// A number in [least, most].
-double ParseNumber(const std::string& option, const std::string& text,
-                   double least, double most);
-
-// A list of values, each parsed by `parse`, without repetitions.
-template <typename T, typename Parse>
-std::vector<T> ParseList(const std::string& option, const std::string& list,
-                         const Parse& parse) {
-  std::vector<T> values;
-  for (const std::string& text : SplitList(list)) {
-    const T value = static_cast<T>(parse(text));
-    if (std::find(values.begin(), values.end(), value) == values.end()) {
-      values.push_back(value);
-    }
-  }
-  if (values.empty()) throw UsageError(option + ": an empty list");
-  return values;
-}
-
-// A list of counts without repetitions.
-template <typename T>
-void ParseCounts(const std::string& option, const std::string& list,
-                 uint64_t least, uint64_t most, std::vector<T>* values) {
-  *values = ParseList<T>(option, list, [&](const std::string& text) {
-    return ParseCount(option, text, least, most);
-  });
-}
+// Declares a list of values separated by commas: one argument of the option.
+CLI::Option* AsList(CLI::Option* option);
 
 // Replaces the line of progress on standard error; empty text removes it. Only
 // on a terminal, and not while standard output is a pipe, whose reader may

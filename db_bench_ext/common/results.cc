@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"
 
 namespace deltabloom::bench {
@@ -13,60 +12,32 @@ namespace {
 
 constexpr char kNone[] = "-";
 
-std::string Format(const char* format, std::optional<double> value,
-                   int digits) {
-  if (!value) return kNone;
-  char text[64];
-  std::snprintf(text, sizeof(text), format, digits, *value);
-  return text;
-}
-
 std::string CellOf(const Json& row, const Column& column) {
   const auto field = row.find(column.field);
   if (field == row.end() || field->is_null()) return kNone;
   if (!field->is_number()) return field->get<std::string>();
-  const double value = *field;
-  switch (column.show) {
-    case Show::kWhole:
-      return WithThousands(static_cast<uint64_t>(std::llround(value)));
-    case Show::kFixed1:
-      return Fixed(value, 1);
-    case Show::kFixed2:
-      return Fixed(value, 2);
-    case Show::kFixed3:
-      return Fixed(value, 3);
-    case Show::kFixed4:
-      return Fixed(value, 4);
-    case Show::kSignificant2:
-      return Significant(value, 2);
-    case Show::kSignificant4:
-      return Significant(value, 4);
-    case Show::kPercent:
-      return Percent(value);
-    case Show::kNanoseconds:
-      return Nanoseconds(value);
+  const double value = field->get<double>() * column.factor;
+  if (!std::isfinite(value)) return kNone;
+  if (*column.format == '\0') {
+    return WithThousands(static_cast<uint64_t>(std::llround(value)));
   }
-  return kNone;
+  char text[64];
+  std::snprintf(text, sizeof(text), column.format, value);
+  return text;
 }
 
 }  // namespace
 
-std::string Fixed(std::optional<double> value, int digits) {
-  return Format("%.*f", value, digits);
+std::string Fixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*f", digits, value);
+  return text;
 }
 
-std::string Significant(std::optional<double> value, int digits) {
-  return Format("%.*g", value, digits);
-}
-
-std::string Nanoseconds(std::optional<double> value) {
-  const double size = std::fabs(value.value_or(0));
-  return Fixed(value, size < 1 ? 2 : size < 100 ? 1 : 0);
-}
-
-std::string Percent(std::optional<double> rate) {
-  if (rate) *rate *= 100;
-  return Significant(rate, 3);
+std::string Significant(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*g", digits, value);
+  return text;
 }
 
 std::string Megabytes(uint64_t bytes) {
@@ -94,36 +65,16 @@ double BinomialError(double rate, uint64_t samples) {
   return std::sqrt(rate * (1 - rate) / static_cast<double>(samples));
 }
 
-Json Number(std::optional<double> value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-}
-
-std::string Table(const Json& rows, const std::vector<Column>& columns) {
-  std::vector<std::string> header;
-  std::vector<std::vector<std::string>> lines(rows.size());
-  for (const Column& column : columns) {
-    std::vector<std::string> cells;
-    for (const Json& row : rows) cells.push_back(CellOf(row, column));
-    const auto empty = std::count(cells.begin(), cells.end(), kNone);
-    if (static_cast<size_t>(empty) == cells.size()) continue;
-    header.push_back(column.title);
-    for (size_t i = 0; i < cells.size(); ++i) lines[i].push_back(cells[i]);
-  }
-  TextTable table(std::move(header));
-  for (std::vector<std::string>& line : lines) table.Add(std::move(line));
-  return table.Text();
-}
-
-std::string TextTable::Text() const {
+std::string TextTable(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths;
-  for (const auto& row : rows_) {
+  for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
     for (size_t i = 0; i < row.size(); ++i) {
       widths[i] = std::max(widths[i], row[i].size());
     }
   }
   std::string text;
-  for (const auto& row : rows_) {
+  for (const auto& row : rows) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string padding(widths[i] - row[i].size(), ' ');
@@ -135,23 +86,21 @@ std::string TextTable::Text() const {
   return text;
 }
 
-struct ResultFiles::State {
-  CLI::Option* json_option = nullptr;
-  CLI::Option* plot_option = nullptr;
-  std::string json_path;
-  bool json_to_stdout = false;
-  std::string plot_path;
-  std::string plot_script;
-  std::optional<OutputFile> json;
-  std::optional<OutputFile> plot;
-};
-
-ResultFiles::ResultFiles() : state_(std::make_unique<State>()) {}
-ResultFiles::~ResultFiles() = default;
+std::string Table(const Json& rows, const std::vector<Column>& columns) {
+  std::vector<std::vector<std::string>> lines(rows.size() + 1);
+  for (const Column& column : columns) {
+    std::vector<std::string> cells = {column.title};
+    for (const Json& row : rows) cells.push_back(CellOf(row, column));
+    const auto empty = std::count(cells.begin() + 1, cells.end(), kNone);
+    if (static_cast<size_t>(empty) == rows.size()) continue;
+    for (size_t i = 0; i < cells.size(); ++i) lines[i].push_back(cells[i]);
+  }
+  return TextTable(lines);
+}
 
 void ResultFiles::DeclareJson(CLI::App* app) {
-  state_->json_option =
-      app->add_option("--json", state_->json_path,
+  json_option_ =
+      app->add_option("--json", json_path_,
                       "Write results as JSON to FILE or standard output")
           ->expected(0, 1)
           ->type_name("[FILE]");
@@ -159,39 +108,34 @@ void ResultFiles::DeclareJson(CLI::App* app) {
 
 void ResultFiles::DeclarePlot(CLI::App* app, const std::string& script,
                               const std::string& description) {
-  state_->plot_script = script;
-  state_->plot_option =
-      app->add_option("--plot", state_->plot_path, description)
-          ->type_name("FILE");
+  plot_script_ = script;
+  plot_option_ =
+      app->add_option("--plot", plot_path_, description)->type_name("FILE");
 }
 
-bool ResultFiles::StdoutTaken() const { return state_->json_to_stdout; }
-
 void ResultFiles::Claim() {
-  const auto is_set = [](const CLI::Option* option) {
-    return option != nullptr && option->count() > 0;
-  };
-  const std::string& json = state_->json_path;
-  if (is_set(state_->json_option)) {
-    state_->json_to_stdout = json.empty() || json == "-";
-    if (!state_->json_to_stdout) state_->json.emplace("--json", json);
+  if (json_option_->count() > 0) {
+    json_to_stdout_ = json_path_.empty() || json_path_ == "-";
+    if (!json_to_stdout_) {
+      json_ = std::make_unique<OutputFile>("--json", json_path_);
+    }
   }
-  if (is_set(state_->plot_option)) {
-    state_->plot.emplace("--plot", state_->plot_path);
+  if (plot_option_ != nullptr && plot_option_->count() > 0) {
+    plot_ = std::make_unique<OutputFile>("--plot", plot_path_);
     RequirePlotting("--plot");
   }
 }
 
 void ResultFiles::Write(const Json& results) {
   const std::string text = results.dump(1) + "\n";
-  if (StdoutTaken()) Print(text);
-  if (state_->json) {
-    state_->json->Write([&](std::ostream* out) { *out << text; });
-    state_->json->Publish();
+  if (json_to_stdout_) Print(text);
+  if (json_ != nullptr) {
+    json_->Write([&](std::ostream* out) { *out << text; });
+    json_->Publish();
   }
-  if (state_->plot) {
-    RunPython(state_->plot_script, {state_->plot->writing_path()}, text);
-    state_->plot->Publish();
+  if (plot_ != nullptr) {
+    RunPython(plot_script_, {plot_->writing_path()}, text);
+    plot_->Publish();
   }
 }
 

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import shutil
 import sys
 
@@ -20,7 +21,7 @@ import parse  # noqa: E402
 import report  # noqa: E402
 from measure import Measurement  # noqa: E402
 
-from common import machine, terminal, whole_file  # noqa: E402
+from common import terminal, whole_file  # noqa: E402
 
 
 class Parser(argparse.ArgumentParser):
@@ -165,10 +166,15 @@ def prepare(chosen, folder, display):
     check_same_comparison(chosen, folder)
 
 
+def cpu_name():
+    names = re.findall(r"^model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text("utf-8"), re.MULTILINE)
+    return names[0] if names else platform.machine()
+
+
 def about(chosen):
     return {
         "date": datetime.date.today().isoformat(),
-        "machine": f"{machine.cpu_name()}, {os.cpu_count()} cores, {platform.system()}",
+        "machine": f"{cpu_name()}, {os.cpu_count()} cores, {platform.system()}",
         "RocksDB": f"{chosen.version}, stock db_bench",
         "data": f"{chosen.keys:,} keys of 16 bytes, values of {chosen.value_bytes} bytes, seed {chosen.seed}",
         "lookups per run": f"{chosen.reads:,}",
@@ -191,7 +197,7 @@ def compare(chosen):
         raise child.CompareError(f"{error.filename}: {error.strerror}") from error
     if not chosen.keep_databases and not measurement.failures:
         shutil.rmtree(folder / "databases", ignore_errors=True)
-    print(f"{len(done)} cells, {len(measurement.failures)} failures: {folder / 'report.html'}")
+    print(f"{len(done)} cells, {len(measurement.failures)} failures: {folder / 'report.md'}")
     return 1 if measurement.failures else 0
 
 

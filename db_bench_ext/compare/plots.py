@@ -1,10 +1,7 @@
-"""The plots of a report, as SVG that stands in the page itself."""
+"""The plots of a report, as SVG."""
 
 from common import drawing
-from common.colours import has_levels, of_filter
-
-LOGARITHMIC = "log scale"
-
+from common.colours import of_filter
 
 def figure(height, left):
     made, (axes,) = drawing.figure(1, 1, 5.2, height)
@@ -23,25 +20,6 @@ def bars(rows, field, title, unit):
         axes, names, values, lambda value: f"{value:,.0f}" if value >= 1000 else f"{value:.4g}", errors)
     axes.set_xlabel(unit)
     axes.set_title(title, fontsize=11, loc="left")
-    return drawing.as_svg(made)
-
-
-def percentiles(rows, title, unit):
-    rows = [row for row in rows if row["p50_micros"] is not None]
-    if not rows:
-        return None
-    made, axes = figure(3.2, left=0.75)
-    for row in rows:
-        values = [row["p50_micros"], row["p99_micros"], row["p999_micros"]]
-        line = "--" if has_levels(row["filter"]) else "-"
-        axes.plot(range(3), values, marker="o", color=of_filter(row["filter"]), ls=line, label=row["filter"])
-    axes.set_xticks(range(3), ["50 %", "99 %", "99.9 %"])
-    axes.set_xlim(-0.15, 3.4)  # space for the names
-    drawing.logarithmic(axes, "y")
-    axes.set_ylabel(f"{unit}, {LOGARITHMIC}")
-    axes.set_title(title, fontsize=11, loc="left")
-    drawing.tidy(axes)
-    axes.legend(frameon=False, fontsize=8, loc="center right")
     return drawing.as_svg(made)
 
 
@@ -67,7 +45,7 @@ def reads_over_bits(rows, stored):
             break
     drawing.logarithmic(axes, "y")
     axes.set_xlabel("stored bits per key")
-    axes.set_ylabel(f"data-block reads, {LOGARITHMIC}")
+    axes.set_ylabel("data-block reads, log scale")
     axes.set_title("Data-block reads left per lookup of an absent key", fontsize=11, loc="left")
     drawing.tidy(axes)
     axes.legend(frameon=False, fontsize=8)

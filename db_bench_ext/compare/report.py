@@ -1,7 +1,6 @@
-"""The report of a finished comparison: report.json, and report.md and
-report.html, which are printed from it."""
+"""The report of a finished comparison: report.json, and report.md with plots,
+which are made from it."""
 
-import html
 import json
 import pathlib
 import shlex
@@ -36,21 +35,6 @@ COMMANDS_NOTE = (
     "DIR is the folder given with --output; --keep-databases keeps the databases and the OPTIONS "
     "files there. Deltabloom's filters run with LD_PRELOAD=libdeltabloom_rocksdb_plugin.so."
 )
-STYLE = """
-:root { color-scheme: light; background: #fff; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #222; margin: 0 auto; padding: 1rem; max-width: 62rem; }
-h2 { font-size: 1.2rem; margin-top: 2.2rem; border-top: 1px solid #ddd; padding-top: 1rem; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #eee; }
-th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
-th { white-space: normal; vertical-align: bottom; min-width: 4rem; line-height: 1.25; }
-.plots { display: flex; flex-wrap: wrap; gap: 1rem; margin-top: 1rem; } .plots svg { width: 100%; max-width: 30rem; height: auto; }
-pre { font-size: .75rem; overflow-x: auto; background: #f6f6f6; padding: .6rem; } .hint { display: none; }
-@media (max-width: 54rem) {
-  table { font-size: .75rem; } th, td { padding: .25rem .35rem; } th { min-width: 2.6rem; }
-  .hint { display: block; margin: 0 0 .3rem; font-size: .8rem; color: #5f6c7b; }
-}
-"""
 
 
 def lookups(figures):
@@ -195,18 +179,6 @@ def groups(rows):
     return found
 
 
-def group_plots(rows):
-    import plots  # loads matplotlib, which a report of failures does not need
-
-    what = matrix.latency_of(rows[0]["workload"])
-    drawn = [
-        plots.bars(rows, "data_block_reads_per_lookup", "Data-block reads", "per lookup"),
-        plots.bars(rows, "ops_per_second", "Throughput", "operations per second"),
-        plots.percentiles(rows, f"Latency of a {what}", "microseconds"),
-    ]
-    return [one for one in drawn if one]
-
-
 def headline(rows):
     """The main finding in one sentence, from the first group of absent lookups."""
     for group in groups(rows).values():
@@ -229,66 +201,37 @@ def facts(report):
     ]
 
 
-def chapters(report):
-    """(title, header and lines of its table, rows to draw)."""
-    for title, rows in groups(report["cells"]).items():
-        yield title, table(rows, CELL_COLUMNS), rows
-    yield "Databases", table(report["databases"], DATABASE_COLUMNS), []
+def write_plots(folder, report):
+    """Draws into the folder; {title of a chapter: Markdown of its plots}, where
+    None is the overview."""
+    import plots  # loads matplotlib, which a report of failures does not need
+
+    stored = {row["database"]: row["bits_per_key"] for row in report["databases"]}
+    drawn = [(None, "Reads over bits", "reads_over_bits", plots.reads_over_bits(report["cells"], stored))]
+    for number, (title, rows) in enumerate(groups(report["cells"]).items(), 1):
+        for field, name, unit in (("data_block_reads_per_lookup", "Data-block reads", "per lookup"),
+                                  ("ops_per_second", "Throughput", "operations per second")):
+            drawn.append((title, name, f"{number:02}_{field}", plots.bars(rows, field, name, unit)))
+    images = {}
+    for title, name, file, picture in drawn:
+        if picture:
+            whole_file.write(folder / f"{file}.svg", picture)
+            images[title] = images.get(title, "") + f"![{name}]({file}.svg)\n"
+    return images
 
 
-def commands(report):
-    return "\n".join(f"# {name}\n{command}" for name, command in report["commands"].items())
-
-
-def as_markdown(report):
+def as_markdown(report, images):
     lines = [f"# {TITLE}", "", headline(report["cells"]), "", *(f"- {fact}" for fact in facts(report))]
-    for title, (header, rows), _ in chapters(report):
-        lines += ["", f"## {title}", "", markdown.table(header, rows)]
-    return "\n".join([*lines, "", "## Commands", "", COMMANDS_NOTE, "", "```", commands(report), "```", ""])
-
-
-def as_html(report, overview):
-    """One page without anything outside it."""
-
-    def row(cells, tag):
-        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    body, contents = [], []
-
-    def chapter(title):
-        anchor = f"chapter-{len(contents) + 1}"
-        contents.append(f'<li><a href="#{anchor}">{html.escape(title)}</a></li>')
-        body.append(f'<h2 id="{anchor}">{html.escape(title)}</h2>')
-
-    for title, (header, lines), drawn in chapters(report):
-        chapter(title)
-        body.append('<p class="hint">More columns to the right: the table scrolls. &rarr;</p>')
-        rows = "".join(row(cells, "td") for cells in lines)
-        body.append(f'<div class="wide" tabindex="0"><table>{row(header, "th")}{rows}</table></div>')
-        body.append(f'<div class="plots">{"".join(group_plots(drawn)) if drawn else ""}</div>')
-    chapter("Commands")
-    body.append(f"<p>{html.escape(COMMANDS_NOTE)}</p><pre>{html.escape(commands(report))}</pre>")
-    return "\n".join([
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>",
-        f"<title>{TITLE}</title><style>{STYLE}</style></head><body>",
-        f"<h1>{TITLE}</h1><p>{html.escape(headline(report['cells']))}</p><ul>",
-        *(f"<li>{html.escape(fact)}</li>" for fact in facts(report)),
-        f'</ul><div class="plots">{overview or ""}</div><nav><ul>{"".join(contents)}</ul></nav>',
-        *body,
-        "</body></html>\n",
-    ])  # fmt: skip
+    lines += ["", images.get(None, "")]
+    for title, rows in groups(report["cells"]).items():
+        lines += [f"## {title}", "", markdown.table(*table(rows, CELL_COLUMNS)), "", images.get(title, "")]
+    lines += ["## Databases", "", markdown.table(*table(report["databases"], DATABASE_COLUMNS))]
+    lines += ["", "## Commands", "", COMMANDS_NOTE, "", "```"]
+    lines += [f"# {name}\n{command}" for name, command in report["commands"].items()]
+    return "\n".join([*lines, "```", ""])
 
 
 def write(folder, report):
-    overview = None
-    if report["cells"]:
-        import plots
-
-        stored = {row["database"]: row["bits_per_key"] for row in report["databases"]}
-        overview = plots.reads_over_bits(report["cells"], stored)
+    images = write_plots(folder, report) if report["cells"] else {}
     whole_file.write(folder / "report.json", json.dumps(report, indent=1) + "\n")
-    whole_file.write(folder / "report.md", as_markdown(report))
-    whole_file.write(folder / "report.html", as_html(report, overview))
-    if overview:
-        whole_file.write(folder / "reads_over_bits.svg", overview)
+    whole_file.write(folder / "report.md", as_markdown(report, images))

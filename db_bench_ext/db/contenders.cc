@@ -203,13 +203,10 @@ const std::vector<Contender>& Contenders() {
 }
 
 Contender FindContender(const std::string& option, const std::string& name) {
-  std::vector<std::string> names;
   for (const Contender& contender : Contenders()) {
     if (contender.name == name) return contender;
-    names.push_back(contender.name);
   }
-  throw bench::UsageError(option + ": '" + name + "' is not one of " +
-                          bench::JoinList(names));
+  throw bench::UsageError(option + ": '" + name + "' is unknown");
 }
 
 Policy MakePolicy(const Contender& contender, double bits_per_key) {

@@ -15,7 +15,6 @@
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/db/contenders.h"
-#include "db_bench_ext/db/keys.h"
 #include "db_bench_ext/db/plan.h"
 #include "db_bench_ext/db/tree.h"
 

@@ -1,6 +1,7 @@
 // Builds RocksDB databases that differ in their filters only, looks the same
 // keys up in each, and reports the data blocks that each filter saves.
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -86,7 +87,7 @@ class Program {
     while (!databases.empty()) {
       const std::string path = databases.back()->path();
       databases.pop_back();
-      if (options_.db.empty()) workspace_->Remove(path);
+      if (options_.db.empty()) std::filesystem::remove_all(path);
     }
     return results;
   }

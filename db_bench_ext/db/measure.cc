@@ -34,87 +34,50 @@ void AddTickers(const Database& database, bool subtract, Counts* counts) {
   add(rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE, &counts->true_positives);
 }
 
-// The lookups of one batch in one database.
-class Lookups {
- public:
-  Lookups(const Database& database, const Batch& batch)
-      : db_(database.db()), batch_(batch) {
-    if (batch.lookup != Lookup::kPresent) return;
-    for (const std::string& key : batch.keys) {
-      values_.push_back(KeySet::Value(key, database.value_bytes()));
+// Calls take(status, value, i) for each key i.
+template <typename Take>
+void Get(rocksdb::DB* db, const Batch& batch, const Take& take) {
+  rocksdb::PinnableSlice value;
+  for (size_t i = 0; i < batch.keys.size(); ++i) {
+    value.Reset();
+    take(db->Get({}, db->DefaultColumnFamily(), batch.keys[i], &value), value,
+         i);
+  }
+}
+
+template <typename Take>
+void MultiGet(rocksdb::DB* db, const Batch& batch, const Take& take) {
+  std::array<rocksdb::Slice, kMultiGetKeys> keys;
+  std::array<rocksdb::PinnableSlice, kMultiGetKeys> values;
+  std::array<rocksdb::Status, kMultiGetKeys> statuses;
+  for (size_t i = 0; i < batch.keys.size(); i += kMultiGetKeys) {
+    const size_t n = std::min(kMultiGetKeys, batch.keys.size() - i);
+    for (size_t j = 0; j < n; ++j) keys[j] = batch.keys[i + j];
+    db->MultiGet({}, db->DefaultColumnFamily(), n, keys.data(), values.data(),
+                 statuses.data());
+    for (size_t j = 0; j < n; ++j) {
+      take(statuses[j], values[j], i + j);
+      values[j].Reset();
     }
   }
+}
 
-  void Run() {
-    switch (batch_.lookup) {
-      case Lookup::kAbsent:
-      case Lookup::kPresent:
-        return Get();
-      case Lookup::kEmptyRange:
-        return Seek();
-      default:
-        return MultiGet();
-    }
+// With an empty value where the range holds a key.
+template <typename Take>
+void Seek(rocksdb::DB* db, const Batch& batch, const Take& take) {
+  rocksdb::ReadOptions options;
+  options.auto_prefix_mode = true;
+  for (size_t i = 0; i < batch.keys.size(); ++i) {
+    const rocksdb::Slice end(batch.range_ends[i]);
+    options.iterate_upper_bound = &end;
+    const std::unique_ptr<rocksdb::Iterator> iterator(db->NewIterator(options));
+    iterator->Seek(batch.keys[i]);
+    take(iterator->Valid() || !iterator->status().ok()
+             ? iterator->status()
+             : rocksdb::Status::NotFound(),
+         rocksdb::Slice(), i);
   }
-
-  uint64_t found = 0;
-  rocksdb::Status failed;
-
- private:
-  void Count(const rocksdb::Status& status, const rocksdb::Slice& value,
-             size_t i) {
-    if (status.ok()) {
-      found += values_.empty() || value == values_[i];
-    } else if (!status.IsNotFound()) {
-      failed = status;
-    }
-  }
-
-  void Get() {
-    rocksdb::PinnableSlice value;
-    for (size_t i = 0; i < batch_.keys.size(); ++i) {
-      value.Reset();
-      Count(db_->Get(options_, db_->DefaultColumnFamily(), batch_.keys[i],
-                     &value),
-            value, i);
-    }
-  }
-
-  void MultiGet() {
-    std::array<rocksdb::Slice, kMultiGetKeys> keys;
-    std::array<rocksdb::PinnableSlice, kMultiGetKeys> values;
-    std::array<rocksdb::Status, kMultiGetKeys> statuses;
-    for (size_t i = 0; i < batch_.keys.size(); i += kMultiGetKeys) {
-      const size_t n = std::min(kMultiGetKeys, batch_.keys.size() - i);
-      for (size_t j = 0; j < n; ++j) keys[j] = batch_.keys[i + j];
-      db_->MultiGet(options_, db_->DefaultColumnFamily(), n, keys.data(),
-                    values.data(), statuses.data());
-      for (size_t j = 0; j < n; ++j) {
-        Count(statuses[j], values[j], i + j);
-        values[j].Reset();
-      }
-    }
-  }
-
-  void Seek() {
-    rocksdb::ReadOptions options;
-    options.auto_prefix_mode = true;
-    for (size_t i = 0; i < batch_.keys.size(); ++i) {
-      const rocksdb::Slice end(batch_.range_ends[i]);
-      options.iterate_upper_bound = &end;
-      const std::unique_ptr<rocksdb::Iterator> iterator(
-          db_->NewIterator(options));
-      iterator->Seek(batch_.keys[i]);
-      found += iterator->Valid();
-      if (!iterator->status().ok()) failed = iterator->status();
-    }
-  }
-
-  rocksdb::DB* const db_;
-  const Batch& batch_;
-  const rocksdb::ReadOptions options_;
-  std::vector<std::string> values_;
-};
+}
 
 }  // namespace
 
@@ -125,20 +88,40 @@ const char* LookupName(Lookup lookup) {
 }
 
 void LookUp(const Database& database, const Batch& batch, Counts* counts) {
-  Lookups lookups(database, batch);
+  std::vector<std::string> values;
+  if (batch.lookup == Lookup::kPresent) {
+    for (const std::string& key : batch.keys) {
+      values.push_back(KeySet::Value(key, database.value_bytes()));
+    }
+  }
+  uint64_t found = 0;
+  rocksdb::Status failed;
+  const auto take = [&](const rocksdb::Status& status,
+                        const rocksdb::Slice& value, size_t i) {
+    if (status.ok()) {
+      found += values.empty() || value == values[i];
+    } else if (!status.IsNotFound()) {
+      failed = status;
+    }
+  };
   AddTickers(database, /*subtract=*/true, counts);
   const Clock::time_point start = Clock::now();
-  lookups.Run();
+  if (batch.lookup == Lookup::kMultiAbsent) {
+    MultiGet(database.db(), batch, take);
+  } else if (batch.lookup == Lookup::kEmptyRange) {
+    Seek(database.db(), batch, take);
+  } else {
+    Get(database.db(), batch, take);
+  }
   counts->micros += 1e6 * SecondsSince(start);
   AddTickers(database, /*subtract=*/false, counts);
   counts->lookups += batch.keys.size();
-  counts->found += lookups.found;
+  counts->found += found;
   const std::string& name = database.contender().name;
-  if (!lookups.failed.ok()) {
-    throw std::runtime_error(name +
-                             ": a lookup failed: " + lookups.failed.ToString());
+  if (!failed.ok()) {
+    throw std::runtime_error(name + ": a lookup failed: " + failed.ToString());
   }
-  if (lookups.found > 0 && batch.lookup != Lookup::kPresent &&
+  if (found > 0 && batch.lookup != Lookup::kPresent &&
       batch.lookup != Lookup::kEmptyRange) {
     throw std::runtime_error(name + ": found a key that was not inserted");
   }

@@ -11,7 +11,7 @@
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/keys.h"
+#include "db_bench_ext/db/plan.h"
 
 namespace deltabloom::db_reads {
 

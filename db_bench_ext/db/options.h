@@ -16,10 +16,11 @@ namespace deltabloom::db_reads {
 
 // What is fixed for a preset, and the defaults of options.
 struct Preset {
-  const char* name;
+  std::string name;
   uint64_t keys;
   uint64_t lookups;
-  std::string filters;
+  // After none and RocksDB's Bloom and Ribbon.
+  std::vector<std::string> filters;
   bool equal_bytes;    // filters have bits_per_key stored, not as setting
   double max_seconds;  // of measuring, unless --lookups is set
   DatabaseOptions database;

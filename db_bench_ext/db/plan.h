@@ -1,16 +1,47 @@
-// The trees that databases are given: settled ones, whose sorted runs have
-// exactly the planned keys, and grown ones, which RocksDB's own compactions
+// The keys of a database, and its tree: a settled one, whose sorted runs have
+// exactly the planned keys, or a grown one, which RocksDB's own compactions
 // make of a history of writes.
 #ifndef DELTABLOOM_DB_BENCH_EXT_DB_PLAN_H_
 #define DELTABLOOM_DB_BENCH_EXT_DB_PLAN_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "db_bench_ext/common/mixing.h"
 
 namespace deltabloom::db_reads {
+
+// 16 bytes each, computed from their numbers and a seed, so that no key is
+// stored.
+class KeySet {
+ public:
+  // REQUIRES: 0 < size < 2^40.
+  KeySet(uint64_t size, uint64_t seed) : size_(size), seed_(seed) {}
+
+  uint64_t size() const { return size_; }
+  uint64_t seed() const { return seed_; }
+
+  // Key number i: a mixed number, which spreads keys evenly over the key space,
+  // and i itself.
+  std::string Key(uint64_t i) const;
+
+  // A key outside the set, a different one for every j < 2^40.
+  std::string AbsentKey(uint64_t j) const;
+
+  // The end of a range from `key` on that contains a key of the set with a
+  // chance of 1/64.
+  std::string RangeEnd(std::string_view key) const;
+
+  // The value that is stored under a key.
+  static std::string Value(std::string_view key, size_t bytes);
+
+ private:
+  uint64_t size_;
+  uint64_t seed_;
+};
 
 // The writes from which a tree grows: of ten, this many insert a new key, this
 // many delete a key, and the others write a key again.

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace deltabloom::db_reads {
 
 using bench::Column;
 using bench::Fixed;
 using bench::Json;
-using bench::Show;
 using bench::WithThousands;
 
 namespace {
@@ -21,6 +21,10 @@ constexpr char kAbsentBlocks[] = "absent_data_blocks_per_lookup";
 
 double Divide(double sum, uint64_t by) {
   return by == 0 ? 0 : sum / static_cast<double>(by);
+}
+
+Json OrNull(std::optional<double> value) {
+  return value ? Json(*value) : Json();
 }
 
 void AddCounts(Lookup lookup, const Counts& counts, Json* row) {
@@ -43,8 +47,8 @@ void AddPrediction(const Database& database, const Counts& absent,
       Divide(static_cast<double>(absent.data_blocks), absent.lookups);
   (*row)["absent_counting_error"] =
       std::sqrt(Divide(prediction.variance, absent.lookups));
-  (*row)["absent_predicted"] = bench::Number(prediction.absent);
-  (*row)["present_predicted"] = bench::Number(prediction.present);
+  (*row)["absent_predicted"] = OrNull(prediction.absent);
+  (*row)["present_predicted"] = OrNull(prediction.present);
   (*row)["share_of_gain"] = nullptr;
   if (!database.has_filter() || !prediction.absent || blocks == 0) return;
   std::vector<internal::SortedRun> runs;
@@ -78,35 +82,35 @@ void AddRuns(const Tree& tree, Json* row) {
 std::vector<Column> ColumnsOf(const std::string& preset) {
   if (preset == "demo") {
     return {{"filter", "filter"},
-            {"bits_per_key", "bits/key", Show::kFixed2},
+            {"bits_per_key", "bits/key", "%.2f"},
             {"filter_bytes", "filter bytes"},
-            {"false_positive_rate", "false %", Show::kPercent},
-            {kAbsentReads, "reads absent", Show::kFixed4},
-            {"present_data_block_reads_per_lookup", "present", Show::kFixed4},
-            {kAbsentMicros, "us absent", Show::kFixed1},
-            {"present_micros_per_lookup", "present", Show::kFixed1},
-            {"load_seconds", "load s", Show::kFixed1},
+            {"false_positive_rate", "false %", "%.3g", 100},
+            {kAbsentReads, "reads absent", "%.4f"},
+            {"present_data_block_reads_per_lookup", "present", "%.4f"},
+            {kAbsentMicros, "us absent", "%.1f"},
+            {"present_micros_per_lookup", "present", "%.1f"},
+            {"load_seconds", "load s", "%.1f"},
             {"missed_present_keys", "missed"}};
   }
   if (preset == "levels") {
     return {{"filter", "filter"},
-            {"bits_per_key", "bits/key", Show::kFixed2},
-            {kAbsentBlocks, "blocks absent", Show::kSignificant4},
-            {"absent_counting_error", "+-", Show::kSignificant2},
-            {"absent_predicted", "predicted", Show::kSignificant4},
-            {"times_fewer_than_rocksdb_bloom", "fewer", Show::kFixed2},
-            {"share_of_gain", "of best", Show::kFixed2},
-            {"present_data_blocks_per_lookup", "present", Show::kFixed4},
-            {"present_predicted", "predicted", Show::kFixed4},
+            {"bits_per_key", "bits/key", "%.2f"},
+            {kAbsentBlocks, "blocks absent", "%.4g"},
+            {"absent_counting_error", "+-", "%.2g"},
+            {"absent_predicted", "predicted", "%.4g"},
+            {"times_fewer_than_rocksdb_bloom", "fewer", "%.2f"},
+            {"share_of_gain", "of best", "%.2f"},
+            {"present_data_blocks_per_lookup", "present", "%.4f"},
+            {"present_predicted", "predicted", "%.4f"},
             {"bits_per_key_of_runs", "bits per key of each run"}};
   }
   return {{"filter", "filter"},
-          {"bits_per_key", "bits/key", Show::kFixed2},
-          {kAbsentMicros, "us: Get absent", Show::kFixed3},
-          {"multiget_absent_micros_per_lookup", "MultiGet", Show::kFixed3},
-          {"present_micros_per_lookup", "Get present", Show::kFixed3},
-          {"empty_range_micros_per_lookup", "empty range", Show::kFixed3},
-          {"empty_range_data_blocks_per_lookup", "its blocks", Show::kFixed4}};
+          {"bits_per_key", "bits/key", "%.2f"},
+          {kAbsentMicros, "us: Get absent", "%.3f"},
+          {"multiget_absent_micros_per_lookup", "MultiGet", "%.3f"},
+          {"present_micros_per_lookup", "Get present", "%.3f"},
+          {"empty_range_micros_per_lookup", "empty range", "%.3f"},
+          {"empty_range_data_blocks_per_lookup", "its blocks", "%.4f"}};
 }
 
 const Json* Find(const Json& results, const std::string& filter) {
@@ -132,28 +136,29 @@ const Json& BestAtEqualBytes(const Json& results, const Json& bloom) {
   return *best;
 }
 
+// Reads and microseconds of an absent key.
+std::string CostOf(const Json& row) {
+  return Fixed(Get(row, kAbsentReads), 4) + " data blocks, " +
+         Fixed(Get(row, kAbsentMicros), 1) + " microseconds";
+}
+
 std::string FormatBest(const Json& results) {
   const Json* const bloom = Find(results, kRocksDBBloom);
   if (bloom == nullptr) return "";
-  const double before = Get(*bloom, kAbsentReads);
   const Json& best = BestAtEqualBytes(results, *bloom);
+  const double before = Get(*bloom, kAbsentReads);
   const double after = Get(best, kAbsentReads);
   std::string text = std::string("With the bytes of ") + kRocksDBBloom + ", " +
                      best["filter"].get<std::string>() +
-                     " reads the fewest: " + Fixed(after, 4) +
-                     " data blocks for an absent key\ninstead of " +
-                     Fixed(before, 4);
+                     " reads the fewest for an absent key: " + CostOf(best) +
+                     ";\n" + kRocksDBBloom + ": " + CostOf(*bloom);
   if (after > 0) {
     text += ", " + Fixed(before / after, before < 10 * after ? 1 : 0) +
-            " times fewer";
+            " times as many reads";
   }
-  text += ", in " + Fixed(Get(best, kAbsentMicros), 1) +
-          " microseconds instead of " + Fixed(Get(*bloom, kAbsentMicros), 1) +
-          ".\n";
+  text += ".\n";
   if (const Json* const none = Find(results, "none")) {
-    text += "Without a filter: " + Fixed(Get(*none, kAbsentReads), 4) +
-            " data blocks, " + Fixed(Get(*none, kAbsentMicros), 1) +
-            " microseconds.\n";
+    text += "Without a filter: " + CostOf(*none) + ".\n";
   }
   return text;
 }
@@ -175,8 +180,8 @@ Json ResultOf(const Database& database, const TreePlan& plan,
   row["filter_bytes"] = tree.Sum(&Table::filter_bytes);
   // Per filter that was asked about an absent key.
   const double wrong = static_cast<double>(counts[0].FalsePositives());
-  row["false_positive_rate"] = bench::Number(
-      wrong / (wrong + static_cast<double>(counts[0].filter_useful)));
+  row["false_positive_rate"] =
+      wrong / (wrong + static_cast<double>(counts[0].filter_useful));
   uint64_t missed = 0;
   for (size_t i = 0; i < turn.size(); ++i) {
     AddCounts(turn[i].lookup, counts[i], &row);
@@ -215,25 +220,24 @@ std::string FormatSetting(const Options& options, const std::string& folder,
 }
 
 std::string FormatRuns(const Tree& tree) {
-  bench::TextTable table({"run", "files", "keys", "MB"});
+  std::vector<std::vector<std::string>> rows = {{"run", "files", "keys", "MB"}};
   for (const Run& run : tree.runs) {
-    table.Add({"level " + std::to_string(run.level),
-               WithThousands(run.tables.size()),
-               WithThousands(run.Sum(&Table::entries)),
-               Fixed(static_cast<double>(run.Sum(&Table::bytes)) / 1e6, 1)});
+    rows.push_back(
+        {"level " + std::to_string(run.level), WithThousands(run.tables.size()),
+         WithThousands(run.Sum(&Table::entries)),
+         Fixed(static_cast<double>(run.Sum(&Table::bytes)) / 1e6, 1)});
   }
-  return table.Text();
+  return bench::TextTable(rows);
 }
 
 std::string FormatResults(const Preset& preset, const Json& results) {
-  const std::string name = preset.name;
-  std::string text = bench::Table(results, ColumnsOf(name));
+  std::string text = bench::Table(results, ColumnsOf(preset.name));
   const Json& last = results.back();
   text +=
       "\nLookups in each database: " + WithThousands(last["absent_lookups"]) +
       " of absent keys, " + WithThousands(last["present_lookups"]) +
       " of present ones.\n";
-  if (name == "demo") text += FormatBest(results);
+  if (preset.name == "demo") text += FormatBest(results);
   for (const Json& row : results) {
     if (row["missed_present_keys"] == 0) continue;
     text += "WRONG: " + row["filter"].get<std::string>() + " missed " +

@@ -33,30 +33,21 @@ void* __libc_memalign(size_t alignment, size_t bytes);
 
 namespace {
 
-void CountAllocated(size_t bytes) {
-  const auto signed_bytes = static_cast<int64_t>(bytes);
-  const int64_t live =
-      live_bytes.fetch_add(signed_bytes, std::memory_order_relaxed) +
-      signed_bytes;
-  int64_t peak = peak_bytes.load(std::memory_order_relaxed);
-  while (live > peak && !peak_bytes.compare_exchange_weak(
-                            peak, live, std::memory_order_relaxed)) {
+bool Counting() { return counting.load(std::memory_order_relaxed); }
+
+void* Counted(void* block) {
+  if (!Counting() || block == nullptr) return block;
+  const auto bytes = static_cast<int64_t>(malloc_usable_size(block));
+  const int64_t live = live_bytes.fetch_add(bytes) + bytes;
+  int64_t peak = peak_bytes.load();
+  while (live > peak && !peak_bytes.compare_exchange_weak(peak, live)) {
   }
-}
-
-void CountFreed(size_t bytes) {
-  live_bytes.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
-}
-
-inline bool Counting() { return counting.load(std::memory_order_relaxed); }
-
-inline void* Counted(void* block) {
-  if (Counting() && block != nullptr) CountAllocated(malloc_usable_size(block));
   return block;
 }
 
-inline void CountFree(void* block) {
-  if (Counting() && block != nullptr) CountFreed(malloc_usable_size(block));
+void CountFree(void* block) {
+  if (!Counting() || block == nullptr) return;
+  live_bytes -= static_cast<int64_t>(malloc_usable_size(block));
 }
 
 }  // namespace
@@ -66,34 +57,26 @@ inline void CountFree(void* block) {
 extern "C" {
 
 void* malloc(size_t bytes) { return Counted(__libc_malloc(bytes)); }
-
-void free(void* block) {
-  CountFree(block);
-  __libc_free(block);
-}
-
 void* calloc(size_t count, size_t bytes) {
   return Counted(__libc_calloc(count, bytes));
 }
-
 void* realloc(void* block, size_t bytes) {
   CountFree(block);
   return Counted(__libc_realloc(block, bytes));
 }
-
 void* memalign(size_t alignment, size_t bytes) {
   return Counted(__libc_memalign(alignment, bytes));
 }
-
 void* aligned_alloc(size_t alignment, size_t bytes) {
-  return Counted(__libc_memalign(alignment, bytes));
+  return memalign(alignment, bytes);
 }
-
 int posix_memalign(void** block, size_t alignment, size_t bytes) {
-  void* allocated = Counted(__libc_memalign(alignment, bytes));
-  if (allocated == nullptr) return ENOMEM;
-  *block = allocated;
-  return 0;
+  *block = memalign(alignment, bytes);
+  return *block == nullptr ? ENOMEM : 0;
+}
+void free(void* block) {
+  CountFree(block);
+  __libc_free(block);
 }
 
 }  // extern "C"

@@ -9,12 +9,10 @@
 #include <string_view>
 #include <utility>
 
-#include "db_bench_ext/common/mixing.h"
 #include "deltabloom/leveldb.h"
 #include "deltabloom/rocksdb.h"
 #include "rocksdb/filter_policy.h"
 #include "table/framing.h"
-#include "util/hash.h"
 #include "util/layouts/classic/classic.h"
 #include "util/layouts/layout.h"
 #include "util/rates/rates.h"
@@ -50,15 +48,6 @@ class PlainBuilder : public FilterBitsBuilder {
   double EstimatedFpRate(size_t, size_t) final { return 0; }
 };
 
-// A reader without a faster way for a batch.
-class OneByOneReader : public FilterBitsReader {
- public:
-  using FilterBitsReader::MayMatch;
-  void MayMatch(int n, Slice** keys, bool* may_match) override {
-    for (int i = 0; i < n; ++i) may_match[i] = MayMatch(*keys[i]);
-  }
-};
-
 Competitor OfPolicy(const RocksDBPolicy& policy, RateFunction rate) {
   return {[policy] { return internal::NewBitsBuilder(*policy); },
           [policy](const Slice& filter) {
@@ -83,7 +72,7 @@ std::vector<CompetitorEntry> RocksDBCompetitors() {
         RocksDBPolicy(rocksdb::NewRibbonFilterPolicy(bits_per_key, -1)),
         RocksDBRate);
   };
-  return {{"rocksdb-bloom", bloom, 9}, {"rocksdb-ribbon", ribbon, 36}};
+  return {{"rocksdb-bloom", bloom}, {"rocksdb-ribbon", ribbon}};
 }
 
 // Of a classic filter with LevelDB's bytes: the bits, then the number of
@@ -131,14 +120,17 @@ class LevelDBBuilder : public PlainBuilder {
   std::vector<size_t> starts_;
 };
 
-class LevelDBReader : public OneByOneReader {
+class LevelDBReader : public FilterBitsReader {
  public:
   LevelDBReader(const leveldb::FilterPolicy& policy, const Slice& filter)
       : policy_(policy), filter_(filter.data(), filter.size()) {}
 
-  using OneByOneReader::MayMatch;
   bool MayMatch(const Slice& key) override {
     return policy_.KeyMayMatch(leveldb::Slice(key.data(), key.size()), filter_);
+  }
+  void MayMatch(int n, Slice** keys, bool* may_match) override {
+    for (int i = 0; i < n; ++i)
+      may_match[i] = LevelDBReader::MayMatch(*keys[i]);
   }
 
  private:
@@ -148,9 +140,7 @@ class LevelDBReader : public OneByOneReader {
 
 CompetitorEntry LevelDBEntry(const char* name, LevelDBPolicy (*policy)(double),
                              bool only_named) {
-  CompetitorEntry entry;
-  entry.name = name;
-  entry.make = [policy](double bits_per_key) {
+  const auto make = [policy](double bits_per_key) {
     const std::shared_ptr<const leveldb::FilterPolicy> shared =
         policy(bits_per_key);
     return Competitor{
@@ -160,112 +150,19 @@ CompetitorEntry LevelDBEntry(const char* name, LevelDBPolicy (*policy)(double),
         },
         RateOfRawClassic};
   };
-  // Of the growing vector the old and the new one, and the slices.
-  entry.build_bytes_per_key = 3 * sizeof(size_t) + sizeof(leveldb::Slice);
-  entry.builder_keeps_keys = true;
-  entry.only_named = only_named;
-  return entry;
+  return {name, make, only_named};
 }
 
+// LevelDB's policy, which accepts whole bits per key only, and Deltabloom's
+// policy for LevelDB.
 std::vector<CompetitorEntry> LevelDBCompetitors() {
-  // LevelDB accepts whole bits per key only.
-  return {LevelDBEntry(
-      "leveldb-bloom",
-      [](double bits_per_key) {
-        return LevelDBPolicy(
-            leveldb::NewBloomFilterPolicy(static_cast<int>(bits_per_key)));
-      },
-      false)};
-}
-
-// Deltabloom's policies for LevelDB.
-std::vector<CompetitorEntry> LevelDBAdapters() {
-  return {LevelDBEntry("deltabloom-leveldb", NewLevelDBBloomFilterPolicy, true),
-          LevelDBEntry(
-              "deltabloom-leveldb-murmurhash2",
-              [](double bits_per_key) {
-                FilterOptions options;
-                options.bits_per_key = bits_per_key;
-                return NewLevelDBFilterPolicy(options);
-              },
-              true)};
-}
-
-uint32_t HashOf(const Slice& key) {
-  return internal::MurmurHash2(key.data(), key.size(),
-                               internal::kBloomHashSeed);
-}
-
-// The classic layout as its definition reads, not optimised at all: a first
-// implementation.
-class NaiveBuilder : public PlainBuilder {
- public:
-  explicit NaiveBuilder(double bits_per_key) : bits_per_key_(bits_per_key) {}
-
-  void AddKey(const Slice& key) override { hashes_.push_back(HashOf(key)); }
-
-  using PlainBuilder::Finish;
-  Slice Finish(std::unique_ptr<const char[]>* owner) override {
-    const auto wanted = static_cast<uint64_t>(
-        static_cast<double>(hashes_.size()) * bits_per_key_);
-    const uint64_t bytes = (std::max<uint64_t>(wanted, 64) + 7) / 8;
-    const uint64_t bits = bytes * 8;
-    const int probes =
-        std::clamp(static_cast<int>(bits_per_key_ * 0.69), 1, 30);
-    auto filter = std::make_unique<char[]>(bytes + 1);
-    for (uint32_t hash : hashes_) {
-      const uint32_t delta = hash >> 17 | hash << 15;
-      for (int probe = 0; probe < probes; ++probe) {
-        const uint64_t position = hash % bits;
-        filter[position / 8] =
-            static_cast<char>(filter[position / 8] | 1 << (position % 8));
-        hash += delta;
-      }
-    }
-    filter[bytes] = static_cast<char>(probes);
-    hashes_ = {};
-    const Slice result(filter.get(), bytes + 1);
-    *owner = std::move(filter);
-    return result;
-  }
-
- private:
-  double bits_per_key_;
-  std::vector<uint32_t> hashes_;
-};
-
-class NaiveReader : public OneByOneReader {
- public:
-  explicit NaiveReader(const Slice& filter) : filter_(filter) {}
-
-  using OneByOneReader::MayMatch;
-  bool MayMatch(const Slice& key) override {
-    const uint64_t bits = (filter_.size() - 1) * 8;
-    const int probes = filter_[filter_.size() - 1];
-    uint32_t hash = HashOf(key);
-    const uint32_t delta = hash >> 17 | hash << 15;
-    for (int probe = 0; probe < probes; ++probe) {
-      const uint64_t position = hash % bits;
-      if ((filter_[position / 8] >> (position % 8) & 1) == 0) return false;
-      hash += delta;
-    }
-    return true;
-  }
-
- private:
-  Slice filter_;
-};
-
-CompetitorEntry NaiveCompetitor() {
-  const auto make = [](double bits_per_key) {
-    return Competitor{
-        [bits_per_key] { return std::make_unique<NaiveBuilder>(bits_per_key); },
-        [](const Slice& filter) {
-          return std::make_unique<NaiveReader>(filter);
-        },
-        RateOfRawClassic};
+  const auto bloom = [](double bits_per_key) {
+    return LevelDBPolicy(
+        leveldb::NewBloomFilterPolicy(static_cast<int>(bits_per_key)));
   };
-  return {"naive-classic", make, 12};
+  return {
+      LevelDBEntry("leveldb-bloom", bloom, false),
+      LevelDBEntry("deltabloom-leveldb", NewLevelDBBloomFilterPolicy, true)};
 }
 
 std::optional<double> SealedRate(const Slice& filter, uint64_t keys) {
@@ -331,8 +228,6 @@ std::vector<CompetitorEntry> DeltabloomCompetitors() {
       entry.make = [layout = (*row)->layout, variant](double bits_per_key) {
         return DeltabloomCompetitor(layout, variant, bits_per_key);
       };
-      // A layout that keeps long hashes also works on them.
-      entry.build_bytes_per_key = (*row)->hash_size == 4 ? 6 : 40;
       entry.only_named = *variant.suffix != '\0';
       entries.push_back(std::move(entry));
     }
@@ -340,7 +235,6 @@ std::vector<CompetitorEntry> DeltabloomCompetitors() {
   return entries;
 }
 
-// The loop, the key and the virtual call; a batch is one call.
 class EmptyReader : public FilterBitsReader {
  public:
   bool MayMatch(const Slice&) override { return false; }
@@ -349,62 +243,15 @@ class EmptyReader : public FilterBitsReader {
   }
 };
 
-// And the hash of the classic layout.
-class HashReader final : public OneByOneReader {
- public:
-  using OneByOneReader::MayMatch;
-  bool MayMatch(const Slice& key) override { return HashOf(key) == 0; }
-};
-
-// And one cache line of a memory as large as the filter, chosen by bytes of the
-// key.
-class CacheLineReader : public FilterBitsReader {
- public:
-  explicit CacheLineReader(const Slice& memory) : memory_(memory) {}
-
-  bool MayMatch(const Slice& key) override { return *LineOf(key) == 1; }
-
-  void MayMatch(int n, Slice** keys, bool* may_match) override {
-    constexpr int kMost = 32;
-    const char* lines[kMost];
-    for (int done = 0; done < n; done += kMost) {
-      const int count = std::min(n - done, kMost);
-      for (int i = 0; i < count; ++i) {
-        lines[i] = LineOf(*keys[done + i]);
-        __builtin_prefetch(lines[i]);
-      }
-      for (int i = 0; i < count; ++i) may_match[done + i] = *lines[i] == 1;
-    }
-  }
-
- private:
-  const char* LineOf(const Slice& key) const {
-    uint64_t word = 0;
-    std::memcpy(&word, key.data() + key.size() - sizeof(word), sizeof(word));
-    return memory_.data() + Scale(word * kGolden, memory_.size() / 64) * 64;
-  }
-
-  Slice memory_;
-};
-
-template <typename Reader>
-CompetitorEntry FloorEntry(const char* name) {
-  CompetitorEntry entry;
-  entry.name = name;
-  entry.make = [](double) {
+CompetitorEntry Floor() {
+  const auto make = [](double) {
     Competitor floor;
-    floor.new_reader = [](const Slice& memory) {
-      if constexpr (std::is_constructible_v<Reader, Slice>) {
-        return std::make_unique<Reader>(memory);
-      } else {
-        static_cast<void>(memory);
-        return std::make_unique<Reader>();
-      }
+    floor.new_reader = [](const Slice&) {
+      return std::make_unique<EmptyReader>();
     };
     return floor;
   };
-  entry.is_floor = true;
-  return entry;
+  return {"floor-call", make, false, /*is_floor=*/true};
 }
 
 }  // namespace
@@ -412,13 +259,9 @@ CompetitorEntry FloorEntry(const char* name) {
 const std::vector<CompetitorEntry>& AllCompetitors() {
   static const std::vector<CompetitorEntry> all = [] {
     std::vector<CompetitorEntry> entries;
-    for (const auto& part :
-         {RocksDBCompetitors(), NativeRocksDBCompetitors(),
-          LevelDBCompetitors(), std::vector{NaiveCompetitor()},
-          DeltabloomCompetitors(), LevelDBAdapters(),
-          std::vector{FloorEntry<EmptyReader>("floor-call"),
-                      FloorEntry<HashReader>("floor-hash"),
-                      FloorEntry<CacheLineReader>("floor-cache-line")}}) {
+    for (const auto& part : {RocksDBCompetitors(), NativeRocksDBCompetitors(),
+                             LevelDBCompetitors(), DeltabloomCompetitors(),
+                             std::vector{Floor()}}) {
       entries.insert(entries.end(), part.begin(), part.end());
     }
     return entries;

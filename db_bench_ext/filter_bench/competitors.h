@@ -37,14 +37,10 @@ struct CompetitorEntry {
   std::string name;
   // Throws std::runtime_error if it cannot run here.
   std::function<Competitor(double bits_per_key)> make;
-  // Upper estimate of the temporary memory of a build, in bytes: this for each
-  // key and, where the builder keeps keys, three times the size of the key.
-  double build_bytes_per_key = 0;
-  bool builder_keeps_keys = false;
   // Takes part only where its name is given.
   bool only_named = false;
-  // Not a filter but a lower bound: the cost that every filter has. Floors have
-  // no builder.
+  // Not a filter but a lower bound: the loop, the key and the virtual call,
+  // which every filter has. It has no builder.
   bool is_floor = false;
 };
 

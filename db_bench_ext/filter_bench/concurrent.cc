@@ -3,16 +3,17 @@
 // Benchmark's.
 #include <benchmark/benchmark.h>
 
-#include <atomic>
+#include <array>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "db_bench_ext/common/mixing.h"
+#include "db_bench_ext/filter_bench/initialize.h"
 #include "deltabloom/concurrent_filter.h"
-#include "deltabloom/guava_filter.h"
 #include "util/coding.h"
 #include "util/hash.h"
 
@@ -53,116 +54,48 @@ class Concurrent {
   ConcurrentFilter filter_{ConcurrentOptions()};
 };
 
-class Guava {
- public:
-  void Add(std::string_view key) { filter_.Put(key); }
-  bool MayMatch(std::string_view key) const {
-    return filter_.MightContain(key);
-  }
-
- private:
-  static GuavaFilterOptions Options() {
-    GuavaFilterOptions options;
-    options.expected_insertions = kKeys;
-    options.false_positive_rate = kRate;
-    return options;
-  }
-
-  GuavaFilter filter_{Options()};
-};
-
-// The bits of RocksDB's memtable Bloom filter, whose class is private: 6 probes
-// of a 32-bit hash, two in each of three words of 64 bits within a cache line.
-// As many bits as ConcurrentFilter has.
-class LineBits {
- public:
-  size_t NumWords() const { return words_; }
-
-  // Calls fn(word, mask) for each word until it returns false.
-  template <typename Fn>
-  void ForEachWord(std::string_view key, Fn fn) const {
-    constexpr uint64_t kWordsOfKey = 3;
-    const uint32_t hash =
-        internal::MurmurHash2(key.data(), key.size(), internal::kBloomHashSeed);
-    const uint64_t first = uint64_t{hash} * words_ >> 32;
-    uint64_t bits = 0x9e3779b97f4a7c13 * hash;
-    for (uint64_t i = 0; i < kWordsOfKey; ++i) {
-      const uint64_t mask =
-          uint64_t{1} << (bits & 63) | uint64_t{1} << (bits >> 6 & 63);
-      // The number of words is a multiple of 8.
-      if (!fn(first ^ i, mask)) return;
-      bits = bits >> 12 | bits << 52;
-    }
-  }
-
- private:
-  const size_t words_ = ConcurrentFilter(ConcurrentOptions()).Size().bits / 64;
-};
-
-// As RocksDB's memtable does it: a fetch_or for words that lack a bit.
-class LikeMemtable {
- public:
-  void Add(std::string_view key) {
-    line_.ForEachWord(key, [this](uint64_t word, uint64_t mask) {
-      if ((words_[word].load(std::memory_order_relaxed) & mask) != mask) {
-        words_[word].fetch_or(mask, std::memory_order_relaxed);
-      }
-      return true;
-    });
-  }
-
-  bool MayMatch(std::string_view key) const {
-    bool may_match = true;
-    line_.ForEachWord(key, [&](uint64_t word, uint64_t mask) {
-      may_match = (words_[word].load(std::memory_order_relaxed) & mask) == mask;
-      return may_match;
-    });
-    return may_match;
-  }
-
- private:
-  const LineBits line_{};
-  std::vector<std::atomic<uint64_t>> words_ =
-      std::vector<std::atomic<uint64_t>>(line_.NumWords());
-};
-
-// The same bits without atomic operations, protected by a mutex. The hash is
-// computed outside.
+// A plain bitmap of as many bits as ConcurrentFilter has, protected by a mutex.
+// The hash is computed outside. Six probes of a 32-bit hash, two in each of
+// three words of a cache line, as RocksDB's memtable Bloom filter has them.
 class MutexBitmap {
  public:
   void Add(std::string_view key) {
     const Words words = WordsOf(key);
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (const auto& [word, mask] : words.all) words_[word] |= mask;
+    for (const auto& [word, mask] : words) bits_[word] |= mask;
   }
 
   bool MayMatch(std::string_view key) const {
     const Words words = WordsOf(key);
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (const auto& [word, mask] : words.all) {
-      if ((words_[word] & mask) != mask) return false;
+    for (const auto& [word, mask] : words) {
+      if ((bits_[word] & mask) != mask) return false;
     }
     return true;
   }
 
  private:
-  struct Words {
-    std::pair<uint64_t, uint64_t> all[3];
-  };
+  using Words = std::array<std::pair<uint64_t, uint64_t>, 3>;
 
+  // The numbers of words, and the bits in them.
   Words WordsOf(std::string_view key) const {
-    Words words{};
-    size_t n = 0;
-    line_.ForEachWord(key, [&](uint64_t word, uint64_t mask) {
-      words.all[n++] = {word, mask};
-      return true;
-    });
+    const uint32_t hash =
+        internal::MurmurHash2(key.data(), key.size(), internal::kBloomHashSeed);
+    // The number of words is a multiple of 8.
+    const uint64_t first = uint64_t{hash} * bits_.size() >> 32;
+    uint64_t bits = 0x9e3779b97f4a7c13 * hash;
+    Words words;
+    for (size_t i = 0; i < words.size(); ++i) {
+      words[i] = {first ^ i,
+                  uint64_t{1} << (bits & 63) | uint64_t{1} << (bits >> 6 & 63)};
+      bits = bits >> 12 | bits << 52;
+    }
     return words;
   }
 
-  const LineBits line_{};
   mutable std::mutex mutex_;
-  std::vector<uint64_t> words_ = std::vector<uint64_t>(line_.NumWords());
+  std::vector<uint64_t> bits_ = std::vector<uint64_t>(
+      ConcurrentFilter(ConcurrentOptions()).Size().bits / 64);
 };
 
 // Thread number i of n has an equal share of the keys.
@@ -224,19 +157,11 @@ void Register(const std::string& name) {
 
 int main(int argc, char** argv) {
   using namespace deltabloom::bench;
-  // Interleaved, so that a disturbance of the machine affects all of them.
-  std::vector<char*> words(argv, argv + argc);
-  std::string interleaved = "--benchmark_enable_random_interleaving=true";
-  std::string aggregates = "--benchmark_report_aggregates_only=true";
-  words.insert(words.begin() + 1, {interleaved.data(), aggregates.data()});
-  int count = static_cast<int>(words.size());
-  words.push_back(nullptr);
-  benchmark::Initialize(&count, words.data());
-  if (benchmark::ReportUnrecognizedArguments(count, words.data())) return 2;
+  std::vector<std::string> words = {"--benchmark_report_aggregates_only=true"};
+  words.insert(words.end(), argv + 1, argv + argc);
+  if (!InitializeBenchmark("concurrent_bench", words)) return 2;
   Register<Concurrent>("ConcurrentFilter");
   Register<MutexBitmap>("a mutex over a plain bitmap");
-  Register<LikeMemtable>("like RocksDB's memtable");
-  Register<Guava>("GuavaFilter");
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <ctime>
 #include <stdexcept>
 #include <utility>
@@ -12,8 +11,6 @@ namespace {
 
 // With this many positives the binomial error is 1.6 % of the rate.
 constexpr uint64_t kEnoughPositives = 4000;
-
-constexpr int kBatch = 32;
 
 // Keys that are added between two looks at the clock.
 constexpr size_t kBuildChunkBytes = size_t{128} << 10;
@@ -48,30 +45,28 @@ class BuildClock {
 // Looks up batches of keys.
 class Batch {
  public:
-  explicit Batch(const KeyMaker& maker) : chunk_(maker) {
-    for (int i = 0; i < kBatch; ++i) {
-      slices_[static_cast<size_t>(i)] = chunk_[static_cast<size_t>(i)];
-      pointers_[static_cast<size_t>(i)] = &slices_[static_cast<size_t>(i)];
+  explicit Batch(const KeyMaker& maker) : maker_(maker), chunk_(maker) {
+    for (size_t i = 0; i < kBatchKeys; ++i) {
+      slices_[i] = chunk_[i];
+      pointers_[i] = &slices_[i];
     }
   }
 
-  // The number of `n` keys that may match. n <= kBatch.
-  uint64_t CountMatches(const KeyMaker& maker, FilterBitsReader* reader,
-                        uint64_t first, int n, bool present) {
-    for (int i = 0; i < n; ++i) {
-      chunk_.Set(static_cast<size_t>(i), maker,
-                 first + static_cast<uint64_t>(i), present);
-    }
-    std::array<bool, kBatch> answers{};
-    reader->MayMatch(n, pointers_.data(), answers.data());
+  // The number of `n` keys that may match. n <= kBatchKeys.
+  uint64_t CountMatches(FilterBitsReader* reader, uint64_t first, uint64_t n,
+                        bool present) {
+    for (size_t i = 0; i < n; ++i) chunk_.Set(i, maker_, first + i, present);
+    std::array<bool, kBatchKeys> answers{};
+    reader->MayMatch(static_cast<int>(n), pointers_.data(), answers.data());
     return static_cast<uint64_t>(
-        std::count(answers.begin(), answers.begin() + n, true));
+        std::count(answers.begin(), answers.end(), true));
   }
 
  private:
+  const KeyMaker& maker_;
   KeyChunk chunk_;
-  std::array<Slice, kBatch> slices_;
-  std::array<Slice*, kBatch> pointers_{};
+  std::array<Slice, kBatchKeys> slices_;
+  std::array<Slice*, kBatchKeys> pointers_{};
 };
 
 }  // namespace
@@ -81,6 +76,10 @@ BuiltFilter BuildFilter(const Competitor& competitor, const KeyMaker& maker,
   BuiltFilter filter;
   filter.first = first;
   filter.keys = keys;
+  if (competitor.new_builder == nullptr) {  // a floor
+    filter.reader = competitor.new_reader({});
+    return filter;
+  }
   KeyChunk chunk(maker, kBuildChunkBytes);
   BuildClock clock(keys);
 
@@ -112,22 +111,6 @@ BuiltFilter BuildFilter(const Competitor& competitor, const KeyMaker& maker,
   return filter;
 }
 
-BuiltFilter BuildFloor(const Competitor& floor, uint64_t first, uint64_t keys,
-                       double bits_per_key) {
-  BuiltFilter filter;
-  filter.first = first;
-  filter.keys = keys;
-  const auto size = std::max<size_t>(
-      64, static_cast<size_t>(static_cast<double>(keys) * bits_per_key / 8));
-  auto memory = std::make_unique<char[]>(size);
-  // Untouched pages would all be the same one.
-  std::memset(memory.get(), 0x55, size);
-  filter.owner = std::move(memory);
-  filter.bytes = Slice(filter.owner.get(), size);
-  filter.reader = floor.new_reader(filter.bytes);
-  return filter;
-}
-
 uint64_t MeasureBuildBytes(const Competitor& competitor, const KeyMaker& maker,
                            uint64_t keys) {
   KeyChunk chunk(maker);
@@ -151,9 +134,9 @@ Rate MeasureFalsePositives(const std::vector<BuiltFilter>& filters,
   // Whole rounds over the filters, so that all have the same weight.
   while (rate.positives < kEnoughPositives || rate.samples < max_samples / 4) {
     for (const BuiltFilter& filter : filters) {
-      rate.positives += batch.CountMatches(maker, filter.reader.get(),
-                                           TakeAbsent(kBatch), kBatch, false);
-      rate.samples += kBatch;
+      rate.positives += batch.CountMatches(
+          filter.reader.get(), TakeAbsent(kBatchKeys), kBatchKeys, false);
+      rate.samples += kBatchKeys;
     }
     if (rate.samples >= max_samples) break;
   }
@@ -164,15 +147,13 @@ uint64_t CountFalseNegatives(const std::vector<BuiltFilter>& filters,
                              const KeyMaker& maker, uint64_t max_samples) {
   uint64_t lost = 0;
   Batch batch(maker);
-  const uint64_t per_filter =
-      std::max<uint64_t>(1, max_samples / filters.size());
+  const uint64_t per_filter = max_samples / (filters.size() + 1) + 1;
   for (const BuiltFilter& filter : filters) {
     const uint64_t end = std::min(filter.keys, per_filter);
-    for (uint64_t i = 0; i < end; i += kBatch) {
-      const int n = static_cast<int>(std::min<uint64_t>(kBatch, end - i));
-      lost += static_cast<uint64_t>(n) -
-              batch.CountMatches(maker, filter.reader.get(), filter.first + i,
-                                 n, true);
+    for (uint64_t i = 0; i < end; i += kBatchKeys) {
+      const uint64_t n = std::min<uint64_t>(kBatchKeys, end - i);
+      lost += n - batch.CountMatches(filter.reader.get(), filter.first + i, n,
+                                     true);
     }
   }
   return lost;

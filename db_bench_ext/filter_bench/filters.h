@@ -1,5 +1,5 @@
-// Filters that are built to be measured, and the figures that are counted, not
-// timed.
+// Filters that are built to be measured: figures that are counted, and the
+// loops that are timed.
 #ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_FILTERS_H_
 #define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_FILTERS_H_
 
@@ -11,6 +11,9 @@
 #include "db_bench_ext/filter_bench/keys.h"
 
 namespace deltabloom::bench {
+
+// The most keys that RocksDB's MultiGet looks up in one call of a filter.
+inline constexpr size_t kBatchKeys = 32;
 
 // A filter of the present keys number first .. first + keys - 1.
 struct BuiltFilter {
@@ -27,12 +30,8 @@ BuiltFilter BuildFilter(const Competitor& competitor, const KeyMaker& maker,
                         uint64_t first, uint64_t keys,
                         double* seconds = nullptr);
 
-// In place of a filter, for a floor: memory of the same size.
-BuiltFilter BuildFloor(const Competitor& floor, uint64_t first, uint64_t keys,
-                       double bits_per_key);
-
-// Counts the memory that the calling program allocates while it exists, by the
-// sizes that malloc really gives. One at a time.
+// Counts the memory that the program allocates while it exists, by the sizes
+// that malloc really gives. One at a time.
 class AllocationCounter {
  public:
   AllocationCounter();
@@ -63,6 +62,72 @@ Rate MeasureFalsePositives(const std::vector<BuiltFilter>& filters,
 // Added keys that a filter rejects, among at most max_samples of them.
 uint64_t CountFalseNegatives(const std::vector<BuiltFilter>& filters,
                              const KeyMaker& maker, uint64_t max_samples);
+
+enum class Presence : uint8_t { kMiss, kHit, kMixed };
+
+enum class Form : uint8_t {
+  kOneByOne,
+  kBranching,  // the caller does something else for each answer
+  kDependent,  // the next key is known when the answer is
+  kBatch,
+};
+
+// Which filter a lookup uses.
+enum class Choice : uint8_t {
+  kSingle,  // always the first
+  kRandom,  // any, evenly
+  kSkewed,  // 80 % of lookups go to 20 % of the filters
+};
+
+struct LookupKind {
+  const char* name;
+  Presence presence;
+  Form form;
+  Choice choice;
+};
+
+// All that are measured, in the order of tables.
+const std::vector<LookupKind>& AllLookupKinds();
+
+// One chunk of fresh keys after the other, of which only the lookups are timed.
+class LookupLoop {
+ public:
+  // `filters` must outlive the loop. Loops with different `stream` look up
+  // different keys.
+  LookupLoop(const LookupKind& kind, const std::vector<BuiltFilter>& filters,
+             const KeyMaker& maker, uint64_t stream);
+
+  // Makes the next keys.
+  void Prepare();
+
+  // Looks all of them up; in seconds.
+  double Run();
+
+  // Lookups of one Run.
+  uint64_t Lookups() const { return lookups_; }
+  // Of all runs.
+  uint64_t Matches() const { return matches_; }
+
+ private:
+  size_t NextFilter();
+  uint64_t RunOneByOne();
+  uint64_t RunBranching();
+  uint64_t RunDependent();
+  uint64_t RunBatches();
+
+  const LookupKind& kind_;
+  const std::vector<BuiltFilter>& filters_;
+  const KeyMaker& maker_;
+  KeyChunk chunk_;
+  uint64_t lookups_;
+  uint64_t matches_ = 0;
+  MixedNumbers random_;
+  // For every key.
+  std::vector<FilterBitsReader*> readers_;
+  // The keys of batches, as the interface takes them.
+  std::vector<Slice> slices_;
+  std::vector<Slice*> pointers_;
+};
 
 }  // namespace deltabloom::bench
 

@@ -1,8 +1,9 @@
-#include "db_bench_ext/filter_bench/lookups.h"
-
+// The timed loops.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
+
+#include "db_bench_ext/filter_bench/filters.h"
 
 namespace deltabloom::bench {
 
@@ -36,12 +37,10 @@ LookupLoop::LookupLoop(const LookupKind& kind,
       chunk_(maker),
       lookups_(chunk_.capacity()),
       random_(Mix(stream)),
-      readers_(chunk_.capacity(), filters.front().reader.get()) {
+      readers_(chunk_.capacity()),
+      slices_(chunk_.capacity()) {
   if (kind.form == Form::kDependent) lookups_ /= 2;
-  if (kind.form != Form::kBatch) return;
-  lookups_ -= lookups_ % kBatch;
-  slices_.resize(lookups_);
-  for (size_t i = 0; i < lookups_; ++i) {
+  for (size_t i = 0; i < slices_.size(); ++i) {
     slices_[i] = chunk_[i];
     pointers_.push_back(&slices_[i]);
   }
@@ -63,41 +62,41 @@ size_t LookupLoop::NextFilter() {
   return static_cast<size_t>(first + random_.Below(count));
 }
 
-void LookupLoop::SetKey(size_t i, size_t filter) {
-  const bool present =
-      kind_.presence == Presence::kHit ||
-      (kind_.presence == Presence::kMixed && random_.Below(2) == 1);
-  const BuiltFilter& target = filters_[filter];
-  const uint64_t number =
-      present ? target.first + random_.Below(target.keys) : TakeAbsent(1);
-  chunk_.Set(i, maker_, number, present);
-}
-
 void LookupLoop::Prepare() {
-  if (kind_.form == Form::kBatch) {
-    for (size_t batch = 0; batch < lookups_ / kBatch; ++batch) {
-      const size_t filter = NextFilter();
-      readers_[batch] = filters_[filter].reader.get();
-      for (size_t i = 0; i < kBatch; ++i) SetKey(batch * kBatch + i, filter);
-    }
-    return;
-  }
+  size_t filter = 0;
   for (size_t i = 0; i < chunk_.capacity(); ++i) {
-    const size_t filter = NextFilter();
-    readers_[i] = filters_[filter].reader.get();
-    SetKey(i, filter);
+    // All keys of a batch are for one filter. A chunk has whole batches.
+    if (kind_.form != Form::kBatch || i % kBatchKeys == 0)
+      filter = NextFilter();
+    const BuiltFilter& target = filters_[filter];
+    readers_[i] = target.reader.get();
+    const bool present =
+        kind_.presence == Presence::kHit ||
+        (kind_.presence == Presence::kMixed && random_.Below(2) == 1);
+    chunk_.Set(
+        i, maker_,
+        present ? target.first + random_.Below(target.keys) : TakeAbsent(1),
+        present);
   }
 }
 
 uint64_t LookupLoop::RunOneByOne() {
-  FilterBitsReader* reader = readers_[0];
   uint64_t matches = 0;
-  for (size_t i = 0; i < lookups_; ++i) matches += reader->MayMatch(chunk_[i]);
+  if (kind_.choice == Choice::kSingle) {
+    FilterBitsReader* const reader = readers_[0];
+    for (size_t i = 0; i < lookups_; ++i) {
+      matches += reader->MayMatch(chunk_[i]);
+    }
+    return matches;
+  }
+  for (size_t i = 0; i < lookups_; ++i) {
+    matches += readers_[i]->MayMatch(chunk_[i]);
+  }
   return matches;
 }
 
 uint64_t LookupLoop::RunBranching() {
-  FilterBitsReader* reader = readers_[0];
+  FilterBitsReader* const reader = readers_[0];
   uint64_t matches = 0;
   uint64_t denials = 0;
   for (size_t i = 0; i < lookups_; ++i) {
@@ -112,16 +111,8 @@ uint64_t LookupLoop::RunBranching() {
   return matches;
 }
 
-uint64_t LookupLoop::RunOneByOneMany() {
-  uint64_t matches = 0;
-  for (size_t i = 0; i < lookups_; ++i) {
-    matches += readers_[i]->MayMatch(chunk_[i]);
-  }
-  return matches;
-}
-
 uint64_t LookupLoop::RunDependent() {
-  FilterBitsReader* reader = readers_[0];
+  FilterBitsReader* const reader = readers_[0];
   uint64_t matches = 0;
   // The answer decides which key of the next pair is looked up.
   size_t answer = 0;
@@ -132,50 +123,35 @@ uint64_t LookupLoop::RunDependent() {
   return matches;
 }
 
-uint64_t LookupLoop::RunBatch(size_t first, FilterBitsReader* reader) {
-  bool answers[kBatch];
-  reader->MayMatch(static_cast<int>(kBatch), pointers_.data() + first, answers);
-  uint64_t matches = 0;
-  for (size_t i = 0; i < kBatch; ++i) matches += answers[i];
-  return matches;
-}
-
 uint64_t LookupLoop::RunBatches() {
-  FilterBitsReader* reader = readers_[0];
   uint64_t matches = 0;
-  for (size_t i = 0; i < lookups_; i += kBatch) matches += RunBatch(i, reader);
-  return matches;
-}
-
-uint64_t LookupLoop::RunBatchesMany() {
-  uint64_t matches = 0;
-  for (size_t i = 0; i < lookups_; i += kBatch) {
-    matches += RunBatch(i, readers_[i / kBatch]);
+  for (size_t first = 0; first < lookups_; first += kBatchKeys) {
+    bool answers[kBatchKeys];
+    readers_[first]->MayMatch(static_cast<int>(kBatchKeys),
+                              pointers_.data() + first, answers);
+    for (size_t i = 0; i < kBatchKeys; ++i) matches += answers[i];
   }
   return matches;
 }
 
 double LookupLoop::Run() {
   const auto start = std::chrono::steady_clock::now();
-  const bool single = kind_.choice == Choice::kSingle;
-  uint64_t matches = 0;
   switch (kind_.form) {
     case Form::kOneByOne:
-      matches = single ? RunOneByOne() : RunOneByOneMany();
+      matches_ += RunOneByOne();
       break;
     case Form::kBranching:
-      matches = RunBranching();
+      matches_ += RunBranching();
       break;
     case Form::kDependent:
-      matches = RunDependent();
+      matches_ += RunDependent();
       break;
     case Form::kBatch:
-      matches = single ? RunBatches() : RunBatchesMany();
+      matches_ += RunBatches();
       break;
   }
   const std::chrono::duration<double> spent =
       std::chrono::steady_clock::now() - start;
-  matches_ += matches;
   return spent.count();
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "db_bench_ext/common/program.h"
+#include "db_bench_ext/filter_bench/initialize.h"
 #include "db_bench_ext/filter_bench/modes.h"
 #include "rocksdb/version.h"
 #include "util/cpu.h"
@@ -16,8 +17,8 @@
 namespace deltabloom::bench {
 namespace {
 
-// The reason why a run has no result; null if it has one. Google Benchmark 1.8
-// renamed the fields: the first overload is for versions before it.
+// The reason why a run has no result; null if it has one. The first overload is
+// for Google Benchmark before 1.8.
 template <typename Run>
 auto ProblemOf(const Run& run, int)
     -> decltype(run.error_occurred, static_cast<const std::string*>(nullptr)) {
@@ -70,21 +71,14 @@ void DescribeMachine(const Options& options, const std::string& command) {
   }
 }
 
-// Passes our defaults and then the user's options to Google Benchmark. Returns
-// false if it does not know one.
-bool InitializeBenchmark(const Options& options) {
-  // Google Benchmark keeps a pointer to the first.
-  static std::vector<std::string> words;
-  words = {
-      "filter_bench",
-      "--benchmark_enable_random_interleaving=true",
+// Our defaults and then the user's options for Google Benchmark. From 1.8 on it
+// warns of seconds without a unit, which older versions do not accept.
+std::vector<std::string> BenchmarkOptions(const Options& options) {
+  std::vector<std::string> words = {
       "--benchmark_repetitions=" + std::to_string(options.repetitions),
-      "--benchmark_min_time=" + std::to_string(options.min_seconds),
-  };
+      "--benchmark_min_time=" + std::to_string(options.min_seconds)};
   words.insert(words.end(), options.benchmark_options.begin(),
                options.benchmark_options.end());
-  // From 1.8 on Google Benchmark warns of seconds without a unit, which older
-  // versions do not accept.
   for (std::string& word : words) {
     if (DELTABLOOM_BENCHMARK_WANTS_UNITS &&
         word.rfind("--benchmark_min_time=", 0) == 0 &&
@@ -92,18 +86,13 @@ bool InitializeBenchmark(const Options& options) {
       word += 's';
     }
   }
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  int count = static_cast<int>(words.size());
-  benchmark::Initialize(&count, arguments.data());
-  return !benchmark::ReportUnrecognizedArguments(count, arguments.data());
+  return words;
 }
 
 int Main(const std::vector<std::string>& arguments) {
   Options options;
   if (!ParseOptions(arguments, &options)) return 0;
-  if (!InitializeBenchmark(options)) return 2;
+  if (!InitializeBenchmark("filter_bench", BenchmarkOptions(options))) return 2;
   std::string command = "script/bench";
   for (const std::string& argument : arguments) command += " " + argument;
   DescribeMachine(options, command);
@@ -137,9 +126,11 @@ void Collector::Add(const std::string& name,
   runs_.push_back(run);
 }
 
-void Collector::RunRegistered() {
+void Collector::RunRegistered(const Options& options) {
   const size_t first = runs_.size();
-  benchmark::RunSpecifiedBenchmarks(this);
+  if (options.only_list || !options.rates_only) {
+    benchmark::RunSpecifiedBenchmarks(this);
+  }
   benchmark::ClearRegisteredBenchmarks();
   for (size_t i = first; i < runs_.size(); ++i) {
     const std::string* const problem = ProblemOf(runs_[i], 0);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/filter_bench/lookups.h"
+#include "db_bench_ext/filter_bench/filters.h"
 #include "db_bench_ext/filter_bench/options.h"
 
 namespace deltabloom::bench {
@@ -28,9 +28,9 @@ class Collector : public benchmark::BenchmarkReporter {
   void Add(const std::string& name,
            const std::map<std::string, double>& figures);
 
-  // Runs the registered benchmarks and removes them. Throws std::runtime_error
-  // if one of them fails.
-  void RunRegistered();
+  // Runs the registered benchmarks, unless only rates are wanted, and removes
+  // them. Throws std::runtime_error if one of them fails.
+  void RunRegistered(const Options& options);
 
   // Everything in Google Benchmark's format.
   std::string Json() const;

@@ -30,7 +30,7 @@ keys (miss), added keys (hit), both at random (mixed), of absent keys where each
 depends on the answer before it (dependent), in batches of 32 (batch), and in a filter
 chosen among many of 0.6 to 1.4 times as many keys, evenly (random) or 80 % of
 them in 20 % of the filters (skewed). They include the call, the loop and the
-key: compare the floors.
+key: compare the floor.
 
 Exit codes: 0 done; 1 a filter lost a key, or a run failed; 2 bad usage;
 130 interrupted.)";
@@ -45,107 +45,57 @@ std::vector<std::string> FilterNames(bool with_only_named) {
   return names;
 }
 
-std::string CheckedCompetitor(const std::string& name) {
-  const std::vector<std::string> known = FilterNames(true);
-  if (std::find(known.begin(), known.end(), name) != known.end()) return name;
-  throw UsageError("--competitors: unknown competitor '" + name + "': use " +
-                   JoinList(known));
-}
-
-KeyKind ParseKeyKind(const std::string& name) {
-  static const std::map<std::string, KeyKind> kinds = {
-      {"random", KeyKind::kRandom},
-      {"sequential", KeyKind::kSequential},
-      {"decimal", KeyKind::kDecimal}};
-  const auto found = kinds.find(name);
-  if (found != kinds.end()) return found->second;
-  throw UsageError("--key-kind: '" + name +
-                   "' is not random, sequential or decimal");
-}
-
-// Declares options whose values are parsed by common/program.h.
-class Declarer {
- public:
-  explicit Declarer(CLI::App* app) : app_(app) {}
-
-  template <typename T>
-  void Count(const std::string& name, uint64_t least, uint64_t most, T* value,
-             const std::string& help) {
-    Text(name, help, [=](const std::string& text) {
-      *value = static_cast<T>(ParseCount(name, text, least, most));
-    });
-  }
-
-  template <typename T>
-  void Counts(const std::string& name, uint64_t least, uint64_t most,
-              std::vector<T>* values, const std::string& help) {
-    Text(name, help, [=](const std::string& text) {
-      ParseCounts(name, text, least, most, values);
-    });
-  }
-
-  void Text(const std::string& name, const std::string& help,
-            const std::function<void(const std::string&)>& parse) {
-    app_->add_option_function<std::string>(name, parse, help);
-  }
-
- private:
-  CLI::App* const app_;
-};
-
 void Declare(CLI::App* app, Options* options) {
-  Declarer declare(app);
-  declare.Text("--competitors",
-               "Filters, by name: " + JoinList(FilterNames(true)) +
-                   " (default: all but deltabloom-leveldb and its like, "
-                   "-seeded, -lowercase and -counted); ratios refer to the "
-                   "first",
-               [options](const std::string& list) {
-                 options->competitors = ParseList<std::string>(
-                     "--competitors", list, CheckedCompetitor);
-               });
-  declare.Counts("--keys", 1, 2'000'000'000, &options->keys,
-                 "Keys per filter (default: 1k,100k,1M,10M)");
-  declare.Text("--bits-per-key", "Bits per key, 1 to 100 (default: 10)",
-               [options](const std::string& list) {
-                 options->bits_per_key = ParseList<double>(
-                     "--bits-per-key", list, [](const std::string& text) {
-                       return ParseNumber("--bits-per-key", text, 1, 100);
-                     });
-               });
-  declare.Counts("--key-bytes", 8, 1024, &options->key_bytes,
-                 "Sizes of keys, 8 to 1024 (default: 16)");
-  declare.Text("--key-kind",
-               "random bytes; sequential: a prefix and a binary number; "
-               "decimal: a number in digits (default: random)",
-               [options](const std::string& name) {
-                 options->key_kind = ParseKeyKind(name);
-               });
-  declare.Counts("--threads", 1, 256, &options->threads,
-                 "Threads that look up at the same time (default: 1)");
-  declare.Count("--many-filter-keys", 0, 1'000'000'000,
-                &options->many_filter_keys,
-                "Keys in all filters together where a lookup chooses among "
-                "many (default: 4M); 0: leave these out");
-  declare.Count("--samples", 1000, 1'000'000'000, &options->samples,
-                "Most lookups to count false positives (default: 4M)");
-  declare.Count("--repetitions", 1, 1000, &options->repetitions,
-                "Repetitions of every timing; medians are reported "
-                "(default: 5)");
-  declare.Count("--seed", 0, UINT64_MAX, &options->seed,
-                "Seed of the keys (default: 1)");
+  AsList(app->add_option("--competitors", options->competitors,
+                         "Filters, by name (default: all but "
+                         "deltabloom-leveldb, -seeded, -lowercase and "
+                         "-counted); ratios refer to the first"))
+      ->check(CLI::IsMember(FilterNames(true)));
+  AsList(app->add_option("--keys", options->keys,
+                         "Keys per filter (default: 1k,100k,1M,10M)"))
+      ->transform(Count(1, 2'000'000'000));
+  AsList(app->add_option("--bits-per-key", options->bits_per_key,
+                         "Bits per key, 1 to 100 (default: 10)"))
+      ->transform(Number(1, 100));
+  AsList(app->add_option("--key-bytes", options->key_bytes,
+                         "Sizes of keys, 8 to 1024 (default: 16)"))
+      ->transform(Count(8, 1024));
+  app->add_option("--key-kind", options->key_kind,
+                  "random bytes; sequential: a prefix and a binary number; "
+                  "decimal: a number in digits (default: random)")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, KeyKind>{{"random", KeyKind::kRandom},
+                                         {"sequential", KeyKind::kSequential},
+                                         {"decimal", KeyKind::kDecimal}}));
+  AsList(app->add_option("--threads", options->threads,
+                         "Threads that look up at the same time (default: 1)"))
+      ->transform(Count(1, 256));
+  const auto count = [app](const char* name, auto* value, uint64_t least,
+                           uint64_t most, const char* help) {
+    app->add_option(name, *value, help)->transform(Count(least, most));
+  };
+  count("--many-filter-keys", &options->many_filter_keys, 0, 1'000'000'000,
+        "Keys in all filters together where a lookup chooses among many "
+        "(default: 4M); 0: leave these out");
+  count("--samples", &options->samples, 1000, 1'000'000'000,
+        "Most lookups to count false positives (default: 4M)");
+  count("--repetitions", &options->repetitions, 1, 1000,
+        "Repetitions of every timing; medians are reported (default: 5)");
+  count("--seed", &options->seed, 0, UINT64_MAX,
+        "Seed of the keys (default: 1)");
   app->add_flag("--no-floors", options->no_floors,
-                "Leave out the floors: empty call, hash, cache line");
+                "Leave out the floor: a call that does nothing");
   app->add_flag("--rates-only", options->rates_only,
                 "No timing: sizes, memory and false positives");
-  app->add_flag("--arrangements", options->arrangements,
-                "Measure the filters of one table instead, arranged per block, "
-                "in partitions and as a whole (default keys: 10k,100k,1M)");
-  app->add_flag(
-      "--ranges", options->ranges,
-      "Measure range filters instead: empty ranges over their length, "
-      "and Bloom filters of prefixes (default: 1M keys, 8 to 24 "
-      "bits per key, 100k samples)");
+  auto* const arrangements = app->add_flag(
+      "--arrangements", options->arrangements,
+      "Measure the filters of one table instead, arranged per block, "
+      "in partitions and as a whole (default keys: 10k,100k,1M)");
+  app->add_flag("--ranges", options->ranges,
+                "Measure range filters instead: empty ranges over their "
+                "length, and Bloom filters of prefixes (default: 1M keys, 8 to "
+                "24 bits per key, 100k samples)")
+      ->excludes(arrangements);
   app->add_flag("--quick",
                 "Fewer and shorter runs: less than a minute with the defaults");
   options->files.DeclareJson(app);
@@ -181,16 +131,12 @@ void SetDefaults(const std::vector<std::string>& arguments, Options* options) {
   options->competitors = FilterNames(false);
 }
 
-// Moves Google Benchmark's options out of *arguments.
-void TakeBenchmarkOptions(std::vector<std::string>* arguments,
-                          Options* options) {
-  const auto own = std::stable_partition(
-      arguments->begin(), arguments->end(), [](const std::string& argument) {
-        return argument.rfind("--benchmark_", 0) != 0;
-      });
-  options->benchmark_options.assign(own, arguments->end());
-  arguments->erase(own, arguments->end());
-  for (const std::string& option : options->benchmark_options) {
+// What is left of the command line is for Google Benchmark.
+void TakeBenchmarkOptions(std::vector<std::string> rest, Options* options) {
+  for (const std::string& option : rest) {
+    if (option.rfind("--benchmark_", 0) != 0) {
+      throw UsageError("unknown option or argument: " + option);
+    }
     if (option.rfind("--benchmark_out", 0) == 0 ||
         option.rfind("--benchmark_format", 0) == 0) {
       throw UsageError(option + ": use --json, which is Google Benchmark's");
@@ -198,6 +144,7 @@ void TakeBenchmarkOptions(std::vector<std::string>* arguments,
     options->only_list |= option == "--benchmark_list_tests" ||
                           option == "--benchmark_list_tests=true";
   }
+  options->benchmark_options = std::move(rest);
 }
 
 }  // namespace
@@ -228,17 +175,15 @@ bool ParseOptions(std::vector<std::string> arguments, Options* options) {
   app.footer(kFooter);
   Declare(&app, options);
   SetDefaults(arguments, options);
-  TakeBenchmarkOptions(&arguments, options);
+  app.allow_extras();
   if (!ParseCommandLine(std::move(arguments), &app)) return false;
+  TakeBenchmarkOptions(app.remaining(), options);
   const size_t smallest = KeyMaker::SmallestSize(options->key_kind);
   for (const size_t size : options->key_bytes) {
     if (size >= smallest) continue;
     throw UsageError("--key-bytes: " + std::to_string(size) +
                      " is too short for keys of this kind: use " +
                      std::to_string(smallest) + " or more");
-  }
-  if (options->arrangements && options->ranges) {
-    throw UsageError("--arrangements and --ranges: use one at a time");
   }
   options->files.Claim();
   return true;

@@ -18,8 +18,7 @@ from matplotlib.ticker import NullLocator  # noqa: E402
 # The parts of the report that have a figure.
 FIGURES = {"Keys per filter": "lookup_ns.png", "Bits per key": "false_positives.png"}
 
-MARKERS = {"rocksdb": "o", "leveldb": "s", "naive": "x", "deltabloom": "D"}
-FLOORS = {"floor-call": ":", "floor-hash": "--", "floor-cache-line": "-."}
+MARKERS = {"rocksdb": "o", "leveldb": "s", "deltabloom": "D"}
 PANELS = {
     "miss_ns": "Absent keys",
     "hit_ns": "Added keys",
@@ -29,8 +28,8 @@ PANELS = {
 
 
 def style(name):
-    if name in FLOORS:
-        return {"color": "black", "linestyle": FLOORS[name], "linewidth": 0.8, "label": name}
+    if name == "floor-call":
+        return {"color": "black", "linestyle": ":", "linewidth": 0.8, "label": name}
     return {
         "color": of_filter(name),
         "marker": MARKERS.get(name.split("-")[0], "^"),

@@ -1,8 +1,7 @@
-// redis_bench: checks, adds and the upload of filters in Redis, compared with
-// the commands that one would write by hand. A Google Benchmark program: its
-// options and formats are Google Benchmark's. script/bench --redis starts a
-// server for it; DELTABLOOM_REDIS_PORT names its port. Overwrites the keys
-// deltabloom-bench*.
+// redis_bench: checks, adds and the upload of filters in Redis, compared with a
+// pipeline of GETBITs. A Google Benchmark program: its options and formats are
+// Google Benchmark's. script/bench --redis starts a server for it;
+// DELTABLOOM_REDIS_PORT names its port. Overwrites the keys deltabloom-bench*.
 #include <benchmark/benchmark.h>
 #include <hiredis.h>
 
@@ -17,6 +16,7 @@
 
 #include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/common/program.h"
+#include "db_bench_ext/filter_bench/initialize.h"
 #include "deltabloom/redis_filter.h"
 
 namespace deltabloom::bench {
@@ -29,7 +29,6 @@ constexpr uint64_t kUploadKeys = 10'000'000;
 // go-murmur3 at 1 %.
 constexpr uint64_t kBits = 9'585'059;
 constexpr uint64_t kProbes = 7;
-constexpr uint64_t kBlockBytes = 32;
 constexpr char kBitmap[] = "deltabloom-bench-bits";
 
 int Port() {
@@ -50,15 +49,9 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  void Append(const std::vector<std::string>& words) {
-    std::vector<const char*> data;
-    std::vector<size_t> sizes;
-    for (const std::string& word : words) {
-      data.push_back(word.data());
-      sizes.push_back(word.size());
-    }
-    redisAppendCommandArgv(context_, static_cast<int>(words.size()),
-                           data.data(), sizes.data());
+  template <typename... Words>
+  void Append(const char* format, Words... words) {
+    redisAppendCommand(context_, format, words...);
   }
 
   // The answer to the next command.
@@ -74,14 +67,15 @@ class Connection {
                                  : std::string(reply->str, reply->len);
   }
 
-  std::string Run(const std::vector<std::string>& words) {
-    Append(words);
+  template <typename... Words>
+  std::string Run(const char* format, Words... words) {
+    Append(format, words...);
     return Read();
   }
 
   // The CPU time of the server so far.
   double ServerSeconds() {
-    const std::string text = Run({"INFO", "cpu"});
+    const std::string text = Run("INFO cpu");
     double seconds = 0;
     for (const char* field : {"used_cpu_sys:", "used_cpu_user:"}) {
       const size_t at = text.find(field);
@@ -106,74 +100,16 @@ std::string KeyOf(uint64_t i) {
 using Operation =
     std::function<bool(Connection* connection, uint64_t first, uint64_t n)>;
 
-std::string Bit(uint64_t key, uint64_t probe) {
-  return std::to_string(Mix(key * kProbes + probe) % kBits);
-}
-
-// `command` KEY OFFSET for each probe of each key, in one pipeline or one after
-// the other. All bits of the bitmap are set.
-Operation EveryBit(const std::string& command, bool pipeline) {
-  return [=](Connection* connection, uint64_t first, uint64_t n) {
-    for (uint64_t i = 0; i < n * kProbes; ++i) {
-      std::vector<std::string> words = {command, kBitmap,
-                                        Bit(first + i / kProbes, i % kProbes)};
-      if (command == "SETBIT") words.push_back("1");
-      connection->Append(words);
-      if (!pipeline) connection->Read();
-    }
-    for (uint64_t i = 0; pipeline && i < n * kProbes; ++i) connection->Read();
-    return true;
-  };
-}
-
-// One BITFIELD command for each key.
-Operation BitField(bool set) {
-  return [=](Connection* connection, uint64_t first, uint64_t n) {
-    for (uint64_t i = 0; i < n; ++i) {
-      std::vector<std::string> words = {set ? "BITFIELD" : "BITFIELD_RO",
-                                        kBitmap};
-      for (uint64_t probe = 0; probe < kProbes; ++probe) {
-        words.insert(words.end(),
-                     {set ? "SET" : "GET", "u1", Bit(first + i, probe)});
-        if (set) words.push_back("1");
-      }
-      connection->Append(words);
-    }
-    for (uint64_t i = 0; i < n; ++i) connection->Read();
-    return true;
-  };
-}
-
-// The block of a local filter.
-Operation GetRange() {
-  return [](Connection* connection, uint64_t first, uint64_t n) {
-    for (uint64_t i = 0; i < n; ++i) {
-      const uint64_t from =
-          Mix(first + i) % (kBits / 8 / kBlockBytes) * kBlockBytes;
-      connection->Append({"GETRANGE", kBitmap, std::to_string(from),
-                          std::to_string(from + kBlockBytes - 1)});
-    }
-    bool found = true;
-    for (uint64_t i = 0; i < n; ++i) {
-      found &= connection->Read().size() == kBlockBytes;
-    }
-    return found;
-  };
-}
-
-// One script with the bits of all keys.
-Operation Script() {
-  return [](Connection* connection, uint64_t first, uint64_t n) {
-    static const std::string id = Connection().Run(
-        {"SCRIPT", "LOAD",
-         "local all = 1 for i = 1, #ARGV do all = all * "
-         "redis.call('GETBIT', KEYS[1], ARGV[i]) end return tostring(all)"});
-    std::vector<std::string> words = {"EVALSHA", id, "1", kBitmap};
-    for (uint64_t i = 0; i < n * kProbes; ++i) {
-      words.push_back(Bit(first + i / kProbes, i % kProbes));
-    }
-    return connection->Run(words) == "1";
-  };
+// A GETBIT for each probe of each key, in one pipeline. All bits of the bitmap
+// are set.
+bool GetBits(Connection* connection, uint64_t first, uint64_t n) {
+  for (uint64_t i = 0; i < n * kProbes; ++i) {
+    connection->Append(
+        "GETBIT %s %llu", kBitmap,
+        static_cast<unsigned long long>(Mix(first * kProbes + i) % kBits));
+  }
+  for (uint64_t i = 0; i < n * kProbes; ++i) connection->Read();
+  return true;
 }
 
 void Require(const RedisStatus& status) {
@@ -261,7 +197,6 @@ void Measure(benchmark::State& state, const Operation& operation,
 
 void Register(const std::string& name, const Operation& operation) {
   for (const uint64_t batch : {uint64_t{1}, uint64_t{100}}) {
-    if (batch > 1 && name.find("round trips") != name.npos) continue;
     benchmark::RegisterBenchmark(
         (name + "/keys_per_call:" + std::to_string(batch)).c_str(),
         [=](benchmark::State& state) { Measure(state, operation, batch); })
@@ -302,26 +237,13 @@ void RegisterUpload(const std::string& scheme) {
 }
 
 int Main(int argc, char** argv) {
-  std::vector<std::string> defaults = {
-      "--benchmark_enable_random_interleaving=true",
-      "--benchmark_repetitions=3", "--benchmark_report_aggregates_only=true"};
-  std::vector<char*> words(argv, argv + argc);
-  for (std::string& word : defaults) {
-    words.insert(words.begin() + 1, word.data());
-  }
-  int count = static_cast<int>(words.size());
-  words.push_back(nullptr);
-  benchmark::Initialize(&count, words.data());
-  if (benchmark::ReportUnrecognizedArguments(count, words.data())) return 2;
-  Connection().Run({"SET", kBitmap, std::string(kBits / 8 + 1, '\xff')});
-  Register("check/k GETBITs, k round trips", EveryBit("GETBIT", false));
-  Register("check/k GETBITs, one pipeline", EveryBit("GETBIT", true));
-  Register("check/EVALSHA with k GETBITs", Script());
-  Register("check/BITFIELD_RO", BitField(false));
-  Register("check/GETRANGE of a block", GetRange());
-  Register("add/k SETBITs, k round trips", EveryBit("SETBIT", false));
-  Register("add/k SETBITs, one pipeline", EveryBit("SETBIT", true));
-  Register("add/BITFIELD", BitField(true));
+  std::vector<std::string> words = {"--benchmark_repetitions=3",
+                                    "--benchmark_report_aggregates_only=true"};
+  words.insert(words.end(), argv + 1, argv + argc);
+  if (!InitializeBenchmark("redis_bench", words)) return 2;
+  const std::string bitmap(kBits / 8 + 1, '\xff');
+  Connection().Run("SET %s %b", kBitmap, bitmap.data(), bitmap.size());
+  Register("check/k GETBITs, one pipeline", GetBits);
   std::vector<std::shared_ptr<RedisFilter>> filters;
   for (const std::string scheme : {"go-murmur3", "local"}) {
     filters.push_back(NewFilter(scheme, kKeys));
@@ -335,7 +257,7 @@ int Main(int argc, char** argv) {
   }
   benchmark::RunSpecifiedBenchmarks();
   for (const auto& filter : filters) Require(filter->Delete());
-  Connection().Run({"DEL", kBitmap});
+  Connection().Run("DEL %s", kBitmap);
   return 0;
 }
 

@@ -188,49 +188,6 @@ def parts(quick, cpus, levels):
         }, {"DELTABLOOM_CPU": level}  # fmt: skip
 
 
-SMALL = (3_000, 100_000)
-TO_MILLION = SMALL + (1_000_000,)
-ALL = TO_MILLION + (10_000_000,)
-# The speeds and sizes that Deltabloom sets itself: competitor, figure, baseline,
-# key counts, and the largest ratio allowed for each.
-TARGETS = [
-    ("classic", "miss_ns", "bloom", ALL, (0.65, 0.65, 0.75, 0.80)),
-    ("classic", "hit_ns", "bloom", ALL, (1.2,) * 4),
-    ("classic", "batch_miss_ns", "bloom", ALL, (0.40, 0.40, 0.40, 0.50)),
-    ("classic", "batch_hit_ns", "bloom", ALL, (0.55, 0.55, 0.75, 0.85)),
-    ("classic", "build_ns_per_key", "bloom", ALL, (0.85, 0.85, 1.05, 1.05)),
-    ("classic", "build_bytes_per_key", "bloom", (100_000, 1_000_000), (0.5, 0.5)),
-    ("local", "miss_ns", "bloom", ALL, (0.27, 0.27, 0.27, 0.35)),
-    ("local", "miss_ns", "bloom-native", ALL, (0.82,) * 4),
-    ("local", "batch_miss_ns", "bloom", ALL, (0.25, 0.25, 0.25, 0.35)),
-    ("local", "batch_miss_ns", "bloom-native", ALL, (0.75, 0.75, 0.75, 0.86)),
-    ("local", "build_ns_per_key", "bloom-native", ALL, (0.70,) * 4),
-    ("local", "false_positive_rate", "bloom", (1_000_000,), (1.03,)),
-    ("compact", "bits_per_information_bit", "ribbon", (1_000,) + ALL, (1.08, 1.02, 0.98, 0.97, 0.955)),
-    ("compact", "miss_ns", "ribbon", ALL[1:], (0.30,) * 3),
-    ("compact", "batch_miss_ns", "ribbon", ALL[1:], (0.28,) * 3),
-    ("compact", "build_ns_per_key", "ribbon", ALL[1:], (0.75, 0.65, 0.40)),
-    ("compact", "build_bytes_per_key", "ribbon", (1_000_000,), (0.9,)),
-    ("compact", "false_positive_rate", "bloom", (1_000_000,), (1 / 9,)),
-    ("compact", "miss_ns", "bloom", (1_000_000,), (0.60,)),
-]
-
-
-def target_table(rows):
-    """The targets whose figures are in these rows. A ratio at or below its limit is bold."""
-    places = {(row["competitor"], row["keys"]): row for row in rows if row["threads"] == 1}
-    lines = []
-    for layout, figure, baseline, counts, limits in TARGETS:
-        for keys, limit in zip(counts, limits):
-            one = places.get((f"deltabloom-{layout}", keys), {}).get(figure)
-            base = places.get((f"rocksdb-{baseline}", keys), {}).get(figure)
-            if one is None or not base:
-                continue
-            ratio = f"{one / base:.2f}" if one / base > limit else f"**{one / base:.2f}**"
-            lines.append([layout, f"{FIGURES[figure]}, {plain(keys)}", baseline, f"{limit:.3g}", ratio])
-    return markdown.table(["layout", "figure, keys", "ratio to", "at most", "is"], lines, 3)
-
-
 def run_part(bench, options, environment, path):
     """filter_bench makes the file whole or not at all."""
     command = [str(bench), "--json", str(path)]
@@ -277,7 +234,7 @@ def write_report(bench, folder, quick, given):
     text = ["# Filters side by side\n"]
     context = None
     todo = list(parts(quick, os.cpu_count(), ()))
-    for number, (title, column, options, environment) in enumerate(todo):
+    for title, column, options, environment in todo:
         path = folder / f"{title.lower().replace(' ', '_').replace(':', '')}.json"
         if not path.exists():
             display.say(f"measuring: {title}") if display.live else None
@@ -296,8 +253,6 @@ def write_report(bench, folder, quick, given):
             if any(figure in row for row in rows):
                 grown = grid(rows, figure, column, context["baseline"])
                 text.append(f"### {name}{', ns per key' if figure in TIMES else ''}\n\n{grown}\n")
-        if number == 0 or environment:
-            text.append(f"### Targets\n\n{target_table(rows)}\n")
         if title in plots.FIGURES:
             plots.draw(rows, context, folder / plots.FIGURES[title])
     whole_file.write(folder / "report.md", "\n".join(text))

@@ -130,7 +130,7 @@ std::vector<CompetitorEntry> NativeRocksDBCompetitors() {
                             filter.ToStringView(), keys);
                       }};
   };
-  return {{"rocksdb-bloom-native", make, 9}};
+  return {{"rocksdb-bloom-native", make}};
 }
 
 }  // namespace deltabloom::bench

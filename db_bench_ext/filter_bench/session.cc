@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -51,37 +50,6 @@ std::vector<const CompetitorEntry*> Selected(const Options& options) {
   return selected;
 }
 
-// Throws std::runtime_error if a setting needs more memory than there is.
-void CheckMemory(const Options& options) {
-  double available = HUGE_VAL;
-  std::ifstream file("/proc/meminfo");
-  for (std::string word; file >> word;) {
-    if (word == "MemAvailable:" && file >> available) available *= 1024;
-  }
-  for (const Setting& setting : options.Settings()) {
-    const auto keys = static_cast<double>(setting.keys);
-    const auto filters =
-        static_cast<double>(RateFilters(options, setting.keys) +
-                            ManyFilters(options, setting.keys));
-    double building = 0;
-    for (const CompetitorEntry* entry : Selected(options)) {
-      const size_t kept = entry->builder_keeps_keys ? setting.key_bytes : 0;
-      building = std::max(building, keys * (entry->build_bytes_per_key +
-                                            3 * static_cast<double>(kept)));
-    }
-    // With RocksDB's rounding and the objects.
-    const double filter = keys * setting.bits_per_key / 8 * 1.1 + 512;
-    const double bytes =
-        filters * filter * static_cast<double>(Selected(options).size()) +
-        building;
-    if (bytes <= available) continue;
-    throw std::runtime_error(
-        WithThousands(setting.keys) + " keys per filter need up to " +
-        Fixed(bytes / 1e9, 1) + " GB of memory (" + Fixed(available / 1e9, 1) +
-        " GB free): use fewer --keys or --competitors");
-  }
-}
-
 // One competitor in one setting.
 class Contestant {
  public:
@@ -95,10 +63,8 @@ class Contestant {
 
   void Build() {
     const uint64_t keys = setting_.keys;
-    const uint64_t rate_filters =
-        entry_.is_floor ? 1 : RateFilters(options_, keys);
-    for (uint64_t i = 0; i < rate_filters; ++i) {
-      filters_.push_back(NewFilter(i * keys, keys));
+    for (uint64_t i = 0; i < RateFilters(options_, keys); ++i) {
+      filters_.push_back(BuildFilter(competitor_, maker_, i * keys, keys));
     }
     uint64_t first = kFirstOfMany;
     for (uint64_t i = 0; i < ManyFilters(options_, keys); ++i) {
@@ -106,7 +72,7 @@ class Contestant {
       const uint64_t spread = keys * 4 / 5 + 1;
       const uint64_t count =
           std::max<uint64_t>(1, keys * 3 / 5 + Scale(Mix(i + 1), spread));
-      many_.push_back(NewFilter(first, count));
+      many_.push_back(BuildFilter(competitor_, maker_, first, count));
       first += count;
     }
   }
@@ -124,11 +90,9 @@ class Contestant {
       has_formula &= rate.has_value();
       formula += rate.value_or(0);
     }
-    uint64_t lost =
-        CountFalseNegatives(filters_, maker_, kMaxFalseNegativeSamples);
-    if (!many_.empty()) {
-      lost += CountFalseNegatives(many_, maker_, kMaxFalseNegativeSamples);
-    }
+    const uint64_t lost =
+        CountFalseNegatives(filters_, maker_, kMaxFalseNegativeSamples) +
+        CountFalseNegatives(many_, maker_, kMaxFalseNegativeSamples);
     if (lost > 0) {
       throw std::runtime_error(entry_.name + " rejected " +
                                WithThousands(lost) + " added keys of " +
@@ -177,12 +141,6 @@ class Contestant {
   }
 
  private:
-  BuiltFilter NewFilter(uint64_t first, uint64_t keys) const {
-    return entry_.is_floor
-               ? BuildFloor(competitor_, first, keys, setting_.bits_per_key)
-               : BuildFilter(competitor_, maker_, first, keys);
-  }
-
   const Options& options_;
   const Setting setting_;
   const CompetitorEntry& entry_;
@@ -231,7 +189,6 @@ void RegisterLookups(const std::string& name, const LookupKind& kind,
 }
 
 void MeasureFilters(const Options& options, Collector* collector) {
-  CheckMemory(options);
   const std::vector<Setting> settings = options.Settings();
   for (size_t i = 0; i < settings.size(); ++i) {
     const std::string progress =
@@ -250,11 +207,7 @@ void MeasureFilters(const Options& options, Collector* collector) {
       contestants.back()->Register();
     }
     ShowProgress(progress + ": timing");
-    if (options.rates_only && !options.only_list) {
-      benchmark::ClearRegisteredBenchmarks();
-    } else {
-      collector->RunRegistered();
-    }
+    collector->RunRegistered(options);
   }
 }
 

@@ -1,18 +1,18 @@
-#include "db_bench_ext/study/key_sets.h"
-
+// The keys of the study of hashes.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <random>
+#include <sstream>
 #include <string_view>
 #include <unordered_set>
 
 #include "db_bench_ext/common/program.h"
+#include "db_bench_ext/study/studies.h"
 
 namespace deltabloom::study {
 namespace {
@@ -60,21 +60,6 @@ void Split(std::unordered_set<std::string> lines, KeySet* set) {
   }
 }
 
-template <typename Fn>
-void ForEachLine(const std::filesystem::path& path, Fn fn) {
-  std::ifstream file(path, std::ios::binary);
-  for (std::string line; std::getline(file, line);) fn(line);
-}
-
-template <typename Fn>
-void ForEachFile(const std::filesystem::path& folder, Fn fn) {
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(folder, error), end;
-       !error && it != end; it.increment(error)) {
-    fn(it->path());
-  }
-}
-
 }  // namespace
 
 uint64_t KeySet::KeyBytes() const {
@@ -117,57 +102,41 @@ KeySet AppAccounts(size_t count, size_t absent, uint64_t seed) {
                   });
 }
 
-KeySet Words() {
-  const char* path = "/usr/share/dict/american-english-huge";
-  KeySet set{"words", std::string(path) + " (package wamerican-huge)", {}, {}};
-  std::unordered_set<std::string> lines;
-  ForEachLine(path, [&](const std::string& line) { lines.insert(line); });
-  Split(std::move(lines), &set);
-  return set;
-}
-
-KeySet FilePaths() {
-  const char* folder = "/var/lib/dpkg/info";
-  KeySet set{"file_paths",
-             "files of the installed Debian packages (" + std::string(folder) +
-                 "/*.list)",
-             {},
-             {}};
-  std::unordered_set<std::string> lines;
-  ForEachFile(folder, [&](const std::filesystem::path& path) {
-    if (path.extension() != ".list") return;
-    ForEachLine(path, [&](const std::string& line) { lines.insert(line); });
-  });
-  Split(std::move(lines), &set);
-  return set;
-}
-
-KeySet Urls() {
-  KeySet set{"urls",
-             "home pages of the Debian packages known to apt or installed",
-             {},
-             {}};
-  constexpr std::string_view kField = "Homepage: ";
-  std::unordered_set<std::string> lines;
-  const auto take = [&](const std::string& line) {
-    if (line.compare(0, kField.size(), kField) == 0) {
-      lines.insert(line.substr(kField.size()));
-    }
+std::vector<KeySet> RealKeys() {
+  struct {
+    const char* name;
+    const char* origin;
+    const char* command;  // prints one key per line
+  } constexpr kSources[] = {
+      {"words",
+       "/usr/share/dict/american-english-huge (package wamerican-huge)",
+       "cat /usr/share/dict/american-english-huge"},
+      {"file_paths",
+       "files of the installed Debian packages (/var/lib/dpkg/info/*.list)",
+       "cat /var/lib/dpkg/info/*.list"},
+      {"urls", "home pages of the Debian packages known to apt or installed",
+       "{ cat /var/lib/dpkg/status; apt-cache dumpavail; } | "
+       "sed -n 's/^Homepage: //p'"},
   };
-  ForEachLine("/var/lib/dpkg/status", take);
-  // Reads apt's lists whether it keeps them compressed or not.
-  if (FILE* apt = popen("apt-cache dumpavail 2>/dev/null", "r")) {
-    char* line = nullptr;
-    size_t capacity = 0;
-    for (ssize_t n; (n = getline(&line, &capacity, apt)) > 0;) {
-      take(std::string(line,
-                       static_cast<size_t>(line[n - 1] == '\n' ? n - 1 : n)));
+  std::vector<KeySet> sets;
+  for (const auto& source : kSources) {
+    sets.push_back({source.name, source.origin, {}, {}});
+    const std::string command =
+        std::string("{ ") + source.command + "; } 2>/dev/null";
+    std::string output;
+    if (FILE* const pipe = popen(command.c_str(), "r")) {
+      char bytes[1 << 16];
+      for (size_t n; (n = fread(bytes, 1, sizeof(bytes), pipe)) > 0;) {
+        output.append(bytes, n);
+      }
+      pclose(pipe);
     }
-    std::free(line);
-    pclose(apt);
+    std::unordered_set<std::string> lines;
+    std::istringstream stream(output);
+    for (std::string line; std::getline(stream, line);) lines.insert(line);
+    Split(std::move(lines), &sets.back());
   }
-  Split(std::move(lines), &set);
-  return set;
+  return sets;
 }
 
 KeySet ReadKeys(const std::string& path) {

@@ -36,15 +36,13 @@ void PrintTable(const Settings& settings, const std::string& title,
     bench::Print("\n" + title + "\n  (no keys to study)\n");
     return;
   }
-  std::vector<std::string> header;
-  for (const auto& item : rows[0].items()) header.push_back(item.key());
-  bench::TextTable table(std::move(header));
+  std::vector<std::vector<std::string>> table(1);
+  for (const auto& item : rows[0].items()) table[0].push_back(item.key());
   for (const auto& row : rows) {
-    std::vector<std::string> cells;
-    for (const auto& value : row) cells.push_back(Cell(value));
-    table.Add(std::move(cells));
+    table.emplace_back();
+    for (const auto& value : row) table.back().push_back(Cell(value));
   }
-  bench::Print("\n" + title + "\n" + table.Text());
+  bench::Print("\n" + title + "\n" + bench::TextTable(table));
 }
 
 // The user's keys, or the published shapes and the real ones; a tenth of them
@@ -57,11 +55,11 @@ std::vector<KeySet> HashSets(const Settings& settings) {
       RandomStrings(1000000 / divisor, absent, settings.seed),
       VideoIds(40000 / divisor, absent, settings.seed),
       AppAccounts(45402 / divisor, absent, settings.seed)};
-  for (KeySet (*real)() : {Words, FilePaths, Urls}) {
-    sets.push_back(real());
-    for (auto* keys : {&sets.back().keys, &sets.back().absent}) {
+  for (KeySet& real : RealKeys()) {
+    for (auto* keys : {&real.keys, &real.absent}) {
       keys->resize((keys->size() + divisor - 1) / divisor);
     }
+    sets.push_back(std::move(real));
   }
   return sets;
 }

@@ -22,11 +22,6 @@ uint32_t Fold(std::string_view key, uint32_t start, Step step) {
   return h;
 }
 
-uint32_t SimplifiedMurmur(std::string_view key) {
-  return internal::LevelDBHash(key.data(), key.size(),
-                               internal::kBloomHashSeed);
-}
-
 // Four bits at a time; the top four are folded back, so 28 bits remain.
 uint32_t Pjw(std::string_view key) {
   uint32_t h = 0;
@@ -36,23 +31,6 @@ uint32_t Pjw(std::string_view key) {
     if (top != 0) h = (h ^ (top >> 24)) & ~0xf0000000u;
   }
   return h;
-}
-
-// The same function as PJW at 32 bits, in the shape the ELF format gives it.
-uint32_t Elf(std::string_view key) {
-  uint32_t h = 0;
-  for (char c : key) {
-    h = (h << 4) + Byte(c);
-    const uint32_t top = h & 0xf0000000;
-    h ^= top >> 24;
-    h &= ~top;
-  }
-  return h;
-}
-
-uint32_t Murmur2(std::string_view key) {
-  return internal::MurmurHash2(key.data(), key.size(),
-                               internal::kBloomHashSeed);
 }
 
 uint32_t CalcNr(std::string_view key) {
@@ -120,7 +98,12 @@ const std::vector<StringHash>& StringHashes() {
          });
        },
        "sdbm database library"},
-      {"SimMurMurHash", SimplifiedMurmur, "LevelDB, util/hash.cc"},
+      {"SimMurMurHash",
+       [](std::string_view key) {
+         return internal::LevelDBHash(key.data(), key.size(),
+                                      internal::kBloomHashSeed);
+       },
+       "LevelDB, util/hash.cc"},
       {"JSHash",
        [](std::string_view key) {
          return Fold(key, 1315423911, [](uint32_t h, uint32_t c) {
@@ -129,8 +112,14 @@ const std::vector<StringHash>& StringHashes() {
        },
        "Justin Sobel"},
       {"PJW", Pjw, "Aho, Sethi, Ullman: Compilers (P. J. Weinberger)"},
-      {"MurMurHash2", Murmur2, "Austin Appleby"},
-      {"ELFHash", Elf, "System V ABI, symbol hash of ELF"},
+      {"MurMurHash2",
+       [](std::string_view key) {
+         return internal::MurmurHash2(key.data(), key.size(),
+                                      internal::kBloomHashSeed);
+       },
+       "Austin Appleby"},
+      // The same function at 32 bits.
+      {"ELFHash", Pjw, "System V ABI, symbol hash of ELF"},
       {"BKDRHash",
        [](std::string_view key) {
          return Fold(key, 0,

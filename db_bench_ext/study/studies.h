@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "db_bench_ext/common/results.h"
-#include "db_bench_ext/study/key_sets.h"
 
 namespace deltabloom::study {
 
@@ -51,6 +50,36 @@ const std::vector<StringHash>& StringHashes();
 // SipHash-2-4 (Aumasson, Bernstein 2012) with the key 00 01 .. 0f of its
 // published vectors.
 uint64_t SipHash24(std::string_view key);
+
+// The keys of the study of hashes: generated ones of the published shapes, real
+// ones, and the user's own.
+struct KeySet {
+  std::string name;
+  std::string origin;               // one line for the report
+  std::vector<std::string> keys;    // distinct
+  std::vector<std::string> absent;  // distinct, of the same kind, none in keys
+
+  uint64_t KeyBytes() const;
+};
+
+// `count` keys of a published shape and `absent` ones that are not in the set,
+// reproducible from the seed.
+KeySet RandomStrings(size_t count, size_t absent,
+                     uint64_t seed);  // 8..32 letters and digits
+KeySet VideoIds(size_t count, size_t absent,
+                uint64_t seed);  // numbers of 1..9 digits
+KeySet AppAccounts(size_t count, size_t absent,
+                   uint64_t seed);  // 2..28 characters
+
+// Real keys of a Debian system: words, paths and addresses. Every second line
+// is a key, the others are absent keys. Sets are empty where the system has
+// none; the origin says where they were searched.
+std::vector<KeySet> RealKeys();
+
+// One key per line, any bytes but the newline; a carriage return before it is
+// dropped, and so are duplicates. Throws bench::UsageError with one line that
+// says what to do.
+KeySet ReadKeys(const std::string& path);
 
 // One row per key set and hash: nanoseconds per key, collisions and their
 // expected number, avalanche (of about `flipped_keys` keys, every bit in turn),

@@ -1,8 +1,8 @@
 // The parts that all measuring programs share: text, numbers, files. Interrupts
 // are tested with the programs.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -23,14 +23,8 @@ namespace fs = std::filesystem;
 
 TEST(Format, Numbers) {
   EXPECT_EQ(Fixed(1.25, 1), "1.2");
-  EXPECT_EQ(Fixed(std::nullopt, 1), "-");
   EXPECT_EQ(Significant(9.9, 10), "9.9");
   EXPECT_EQ(Significant(10, 10), "10");
-  EXPECT_EQ(Nanoseconds(0.513), "0.51");
-  EXPECT_EQ(Nanoseconds(51.34), "51.3");
-  EXPECT_EQ(Nanoseconds(513.4), "513");
-  EXPECT_EQ(Percent(0.00838), "0.838");
-  EXPECT_EQ(Percent(std::nullopt), "-");
   EXPECT_EQ(WithThousands(0), "0");
   EXPECT_EQ(WithThousands(999), "999");
   EXPECT_EQ(WithThousands(1000), "1,000");
@@ -38,14 +32,23 @@ TEST(Format, Numbers) {
             "18,446,744,073,709,551,615");
 }
 
-TEST(TextTable, ColumnsAreAsWideAsTheyNeed) {
-  TextTable table({"name", "a", "b"});
-  table.Add({"x", "12", "ragged"});
-  table.Add({"", "3", ""});
-  EXPECT_EQ(table.Text(),
+TEST(Tables, ColumnsAreAsWideAsTheyNeed) {
+  EXPECT_EQ(TextTable({{"name", "a", "b"}, {"x", "12", "ragged"}, {"", "3"}}),
             "name   a       b\n"
             "x     12  ragged\n"
             "       3\n");
+}
+
+TEST(Tables, FieldsHaveTheirFormatAndEmptyColumnsAreLeftOut) {
+  const Json rows = {{{"name", "x"}, {"n", 1234}, {"rate", 0.00838}},
+                     {{"name", "y"}, {"n", nullptr}, {"rate", NAN}}};
+  EXPECT_EQ(Table(rows, {{"name", "filter"},
+                         {"n", "keys"},
+                         {"none", "none"},
+                         {"rate", "%", "%.3g", 100}}),
+            "filter   keys      %\n"
+            "x       1,234  0.838\n"
+            "y           -      -\n");
 }
 
 TEST(Statistics, MedianAndBinomialError) {
@@ -64,43 +67,49 @@ TEST(Mixing, ScaleStaysBelowItsBound) {
   EXPECT_EQ(Scale(uint64_t{1} << 63, 10), 5u);
 }
 
-TEST(Parse, CountsWithUnits) {
-  const uint64_t most = std::numeric_limits<uint64_t>::max();
-  EXPECT_EQ(ParseCount("--n", "100k", 0, most), 100'000u);
-  EXPECT_EQ(ParseCount("--n", "10M", 0, most), 10'000'000u);
-  EXPECT_EQ(ParseCount("--n", "18446744073709551615", 0, most), most);
+// The text after the check of an option, or its error.
+std::string After(const CLI::Validator& validator, std::string text) {
+  const std::string error = validator(text);
+  return error.empty() ? text : "error: " + error;
+}
+
+TEST(Options, CountsWithUnits) {
+  const CLI::Validator any = Count(0, std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(After(any, "100k"), "100000");
+  EXPECT_EQ(After(any, "10M"), "10000000");
+  EXPECT_EQ(After(any, "18446744073709551615"), "18446744073709551615");
   // The last two would overflow.
   for (const char* text :
        {"", "k", "-1", "1e3", "1.5", " 1", "1 ", "0x10", "+1", "1kk",
         "18446744073709551616", "18446744073709552k"}) {
-    EXPECT_THROW(ParseCount("--n", text, 0, most), UsageError) << text;
+    EXPECT_EQ(After(any, text).rfind("error", 0), 0u) << text;
   }
-  EXPECT_THROW(ParseCount("--n", "9", 10, 20), UsageError);
-  EXPECT_THROW(ParseCount("--n", "21", 10, 20), UsageError);
-  try {
-    ParseCount("--n", "21", 10, 2000);
-    ParseCount("--n", "x21", 10, 2000);
-    FAIL() << "no error";
-  } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(),
-                 "--n: 'x21' is not a whole number from 10 to 2,000");
+  for (const char* text : {"9", "2001", "3k", "x21"}) {
+    EXPECT_EQ(After(Count(10, 2000), text),
+              std::string("error: '") + text +
+                  "' is not a whole number from 10 to 2,000");
   }
 }
 
-TEST(Parse, NumbersInARange) {
-  EXPECT_EQ(ParseNumber("--x", "9.9", 1, 100), 9.9);
+TEST(Options, NumbersInARange) {
+  EXPECT_EQ(After(Number(1, 100), "9.9"), "9.9");
   for (const char* text : {"", "nan", "inf", "0.99", "100.1", "1,5", "ten"}) {
-    EXPECT_THROW(ParseNumber("--x", text, 1, 100), UsageError) << text;
+    EXPECT_EQ(
+        After(Number(1, 100), text),
+        std::string("error: '") + text + "' is not a number from 1 to 100");
   }
 }
 
-TEST(Parse, Lists) {
-  EXPECT_EQ(SplitList("a,,b"), (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(JoinList({"a", "b"}), "a, b");
-  std::vector<int> values;
-  ParseCounts("--n", "3,1k,3", 1, 1000, &values);
+TEST(Options, Lists) {
+  CLI::App app;
+  std::vector<int> values = {7};
+  AsList(app.add_option("--n", values))->transform(Count(1, 1000));
+  EXPECT_TRUE(ParseCommandLine({}, &app));
+  EXPECT_EQ(values, std::vector<int>{7});
+  EXPECT_TRUE(ParseCommandLine({"--n", "3,1k"}, &app));
   EXPECT_EQ(values, (std::vector<int>{3, 1000}));
-  EXPECT_THROW(ParseCounts("--n", ",", 1, 1000, &values), UsageError);
+  EXPECT_THROW(ParseCommandLine({"--n", ","}, &app), UsageError);
+  EXPECT_THROW(ParseCommandLine({"--n", "1", "2"}, &app), UsageError);
 }
 
 std::string Content(const fs::path& path) {

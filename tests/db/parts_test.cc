@@ -13,7 +13,6 @@
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/db/contenders.h"
 #include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/keys.h"
 #include "db_bench_ext/db/measure.h"
 #include "db_bench_ext/db/plan.h"
 #include "db_bench_ext/db/tree.h"
@@ -120,16 +119,6 @@ TEST(KeySet, ValuesTellKeysApart) {
   EXPECT_NE(KeySet::Value("", 16), KeySet::Value(std::string(1, '\0'), 16));
 }
 
-TEST(Contenders, AnUnknownNameIsQuoted) {
-  try {
-    FindContender("--filters", "deltabloom-nonsense");
-    FAIL() << "no error";
-  } catch (const bench::UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("'deltabloom-nonsense'"),
-              std::string::npos);
-  }
-}
-
 TEST(Contenders, EachVariantHasWhatItNeeds) {
   for (const Contender& contender : Contenders()) {
     SCOPED_TRACE(contender.name);
@@ -186,41 +175,6 @@ class DatabaseTest : public ::testing::Test {
   int made_ = 0;
 };
 
-TEST_F(DatabaseTest, EveryFilterSettlesToThePlannedTree) {
-  const TreePlan plan = DemoTree(kKeys);
-  for (const char* name :
-       {"none", "rocksdb-ribbon", "deltabloom-classic", "deltabloom-auto",
-        "deltabloom-auto-levels", "deltabloom-compact-range"}) {
-    SCOPED_TRACE(name);
-    const Tree tree = Make(name, plan)->tree();
-    ASSERT_EQ(tree.runs.size(), plan.runs.size());
-    for (size_t i = 0; i < tree.runs.size(); ++i) {
-      const RunPlan& planned = plan.runs[plan.runs.size() - 1 - i];
-      EXPECT_EQ(tree.runs[i].level, planned.level);
-      EXPECT_EQ(tree.runs[i].Sum(&Table::entries), planned.keys);
-    }
-    const bool none = name == std::string("none");
-    EXPECT_EQ(tree.Sum(&Table::filter_bytes) > 0, !none);
-    EXPECT_GE(tree.Sum(&Table::filter_keys), none ? 0 : kKeys);
-  }
-}
-
-TEST_F(DatabaseTest, LevelsSpreadsTheBytesOfTheTree) {
-  const TreePlan plan = DemoTree(40'000);
-  const auto uniform = Make("deltabloom-auto", plan);
-  const auto levels = Make("deltabloom-auto-levels", plan);
-  const auto bloom = Make("rocksdb-bloom", plan);
-  EXPECT_NEAR(levels->tree().BitsPerKey() / uniform->tree().BitsPerKey(), 1,
-              0.03);
-  const Batch absent = LookupKeys(*keys_, *bloom).Draw(Lookup::kAbsent, 20'000);
-  const auto counted = [&](const auto& database) {
-    return static_cast<double>(CountsOf(*database, absent).FalsePositives());
-  };
-  // By the formulas some 50, 400 and 950.
-  EXPECT_LT(2 * counted(levels), counted(uniform));
-  EXPECT_LT(counted(uniform), 0.8 * counted(bloom));
-}
-
 // Below half a bit per key policies write no filter.
 TEST_F(DatabaseTest, TablesWithoutTheirFilterAreRejected) {
   for (const char* name : {"rocksdb-bloom", "deltabloom-local"}) {
@@ -267,17 +221,6 @@ TEST_F(DatabaseTest, CountersAddUp) {
       0.25 * *prediction.absent + 6 * std::sqrt(prediction.variance / 3000));
   EXPECT_GT(prediction.present.value(), 1);
   EXPECT_LT(*prediction.present, 1 + *prediction.absent);
-}
-
-TEST_F(DatabaseTest, RangeFiltersSkipEmptyRanges) {
-  const auto blocks = [&](const char* name) {
-    const auto database = Make(name, OneTable(kKeys, false), 18);
-    const Batch batch =
-        LookupKeys(*keys_, *database).Draw(Lookup::kEmptyRange, 2000);
-    return static_cast<double>(CountsOf(*database, batch).data_blocks) / 2000;
-  };
-  EXPECT_EQ(blocks("deltabloom-compact"), 1);
-  EXPECT_LT(blocks("deltabloom-compact-range"), 0.2);
 }
 
 TEST_F(DatabaseTest, AllDatabasesHaveTheSameLookups) {

@@ -1,5 +1,3 @@
-#include "db_bench_ext/study/key_sets.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
