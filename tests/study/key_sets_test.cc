@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -12,11 +13,22 @@
 namespace deltabloom::study {
 namespace {
 
-std::string FileWith(const std::string& name, const std::string& content) {
-  const std::string path = testing::TempDir() + "study_" + name;
-  std::ofstream(path, std::ios::binary) << content;
-  return path;
-}
+class ReadKeysTest : public ::testing::Test {
+ protected:
+  ReadKeysTest() {
+    if (::mkdtemp(folder_.data()) == nullptr) std::abort();
+  }
+  ~ReadKeysTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string FileWith(const std::string& name,
+                       const std::string& content) const {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path, std::ios::binary) << content;
+    return path;
+  }
+
+  std::string folder_ = testing::TempDir() + "key_sets_testXXXXXX";
+};
 
 std::set<std::string> AllOf(const KeySet& set) {
   std::set<std::string> all(set.keys.begin(), set.keys.end());
@@ -25,7 +37,7 @@ std::set<std::string> AllOf(const KeySet& set) {
   return all;
 }
 
-TEST(ReadKeys, EmptyHugeAndBinaryLines) {
+TEST_F(ReadKeysTest, EmptyHugeAndBinaryLines) {
   const std::string huge(3 << 20, 'x');
   const std::string binary("\x00\xff\x80\r\x01", 5);
   const KeySet set = ReadKeys(
@@ -34,9 +46,9 @@ TEST(ReadKeys, EmptyHugeAndBinaryLines) {
             (std::set<std::string>{"", "one", huge, binary, "last"}));
 }
 
-TEST(ReadKeys, ErrorsNameTheFile) {
+TEST_F(ReadKeysTest, ErrorsNameTheFile) {
   for (const std::string& path :
-       {std::string("/no/such/file"), testing::TempDir(), FileWith("none", ""),
+       {std::string("/no/such/file"), folder_, FileWith("none", ""),
         FileWith("single", "one\none\n")}) {
     try {
       ReadKeys(path);

@@ -39,7 +39,7 @@ def run(*command, preload=False):
 
 
 def doctor(database, *arguments):
-    return run(TOOL, "doctor", "--db", database, *arguments)
+    return run(TOOL, "doctor", database, *arguments)
 
 
 def listed(folder):
@@ -155,31 +155,42 @@ class Doctor(unittest.TestCase):
         self.assertEqual(self.diagnose(database, 0), {})
         self.assertEqual(self.tables(), {("default", "deltabloom"): 1})
 
-    def test_filters_of_rocksdb_are_filters(self):
-        found = self.diagnose(self.database("bloomfilter:10:false"), 0)
-        self.assertEqual(set(found), {"other_policy"})
-        self.assertEqual(self.tables(), {("default", "bloomfilter"): 1})
-        # Deltabloom uses them; not under a name of its own.
-        database = self.folder / self.id()
-        policy = "filter_policy=.*"
-        self.edit_options(database, policy, "filter_policy=deltabloom:10")
-        self.assertEqual(self.diagnose(database, 0), {})
-        self.edit_options(database, policy, "filter_policy={id=deltabloom;compatibility=own;}")
-        self.assertEqual(set(self.diagnose(database, 1)), {"filters_not_asked"})
-
-    def test_own_filters_are_not_asked_by_others(self):
-        database = self.database("{id=deltabloom;compatibility=own;}")
-        self.assertEqual(self.diagnose(database, 0), {})
-        self.edit_options(database, "compatibility=own", "compatibility=builtin")
-        found = self.diagnose(database, 1)
-        self.assertIn("deltabloom.SealedFilter", found["filters_not_asked"]["what"])
-
-    def test_levels_need_their_listener(self):
-        database = self.database()
-        self.edit_options(database, "allocation=uniform", "allocation=levels")
-        self.assertEqual(set(self.diagnose(database, 1)), {"levels_without_listener"})
-        self.edit_options(database, "listeners=.*", "listeners={deltabloom}")
-        self.assertEqual(self.diagnose(database, 0), {})
+    def test_options_and_their_findings(self):
+        """Databases, by the policy they are written with, and the codes that are found after each
+        change of the OPTIONS file."""
+        policy, extractor = "filter_policy=.*", "\n  prefix_extractor=.*"
+        for written_with, changes in {
+            # Deltabloom uses the filters of RocksDB; not under a name of its own.
+            "bloomfilter:10:false": [
+                (policy, "filter_policy=bloomfilter:10:false", 0, {"other_policy"}),
+                (policy, "filter_policy=deltabloom:10", 0, set()),
+                (policy, "filter_policy={id=deltabloom;compatibility=own;}", 1, {"filters_not_asked"}),
+            ],
+            "{id=deltabloom;compatibility=own;}": [
+                ("compatibility=own", "compatibility=own", 0, set()),
+                ("compatibility=own", "compatibility=builtin", 1, {"filters_not_asked"}),
+            ],
+            "deltabloom": [
+                ("allocation=uniform", "allocation=levels", 1, {"levels_without_listener"}),
+                ("listeners=.*", "listeners={deltabloom}", 0, set()),
+                (extractor, "\n  prefix_extractor=deltabloom.Range", 0, set()),
+                (policy, "filter_policy={id=deltabloom;bits_per_key=18;range=on;}", 0, set()),
+                (policy, "filter_policy={id=deltabloom;bits_per_key=5;range=on;}", 1, {"policy_cannot_work"}),
+            ],
+            "nullptr": [
+                (policy, "filter_policy=deltabloom:0", 0, {"no_filter_by_choice"}),
+                (policy, "filter_policy=deltabloom", 1, {"tables_without_filter"}),
+                ("optimize_filters_for_hits=false", "optimize_filters_for_hits=true", 0, {"no_filter_by_choice"}),
+            ],
+        }.items():  # fmt: skip
+            database = self.database(written_with)
+            for pattern, replacement, status, codes in changes:
+                with self.subTest(replacement):
+                    self.edit_options(database, pattern, replacement)
+                    self.assertEqual(set(self.diagnose(database, status)), codes)
+            if written_with.startswith("bloom"):
+                self.assertEqual(self.tables(), {("default", "bloomfilter"): 1})
+            shutil.rmtree(database)
 
     def test_policies_that_cannot_work(self):
         database = self.database()
@@ -199,28 +210,6 @@ class Doctor(unittest.TestCase):
                 self.assertIn(words, finding["what"])
                 self.assertIsNotNone(finding["to_do"])
 
-    def test_ranges_with_their_extractor(self):
-        database = self.database()
-        extractor = "\n  prefix_extractor="
-        self.edit_options(database, extractor + ".*", extractor + "deltabloom.Range")
-        self.edit_options(database, "filter_policy=.*",
-                          "filter_policy={id=deltabloom;bits_per_key=18;range=on;}")
-        self.assertEqual(self.diagnose(database, 0), {})
-
-    def test_no_bits_are_a_choice(self):
-        database = self.database("nullptr")
-        self.edit_options(database, "filter_policy=nullptr", "filter_policy=deltabloom:0")
-        self.assertEqual(set(self.diagnose(database, 0)), {"no_filter_by_choice"})
-
-    def test_left_out_by_choice(self):
-        database = self.database("nullptr")
-        self.edit_options(database, "filter_policy=nullptr", "filter_policy=deltabloom")
-        self.assertEqual(set(self.diagnose(database, 1)), {"tables_without_filter"})
-        self.edit_options(
-            database, "optimize_filters_for_hits=false", "optimize_filters_for_hits=true"
-        )
-        self.assertEqual(set(self.diagnose(database, 0)), {"no_filter_by_choice"})
-
     def test_what_cannot_be_read(self):
         database = self.database()
         (database / "a.sst").write_bytes(b"no table")  # not the database's
@@ -237,7 +226,17 @@ class Doctor(unittest.TestCase):
         for file in database.glob("*"):
             file.unlink()
         self.assertEqual(set(self.diagnose(database, 2)), {"no_options_file", "unreadable"})
-        self.assertEqual(doctor(database / "none").returncode, 2)
+
+    def test_the_directory_may_be_named_by_an_option(self):
+        database = self.database()
+        self.assertEqual(run(TOOL, "doctor", "--db", database).stdout, doctor(database).stdout)
+        self.assertEqual(doctor(database, "--db", database).returncode, 2)
+
+    def test_a_path_that_is_missing_exits_as_elsewhere(self):
+        for command in ("inspect", "verify", "doctor"):
+            done = run(TOOL, command, self.folder / "none")
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), command)
+            self.assertIn(f"{self.folder}/none", done.stderr)
 
     def test_names_are_escaped(self):
         database = self.database()
@@ -251,24 +250,20 @@ class Doctor(unittest.TestCase):
     def test_tables_that_are_not_where_they_are_looked_for(self):
         database = self.database()
         for table in database.glob("*.sst"):
-            shutil.copy(table, database / "999999.sst")
-            table.unlink()
+            table.rename(database / "999999.sst")
         self.assertEqual(set(self.diagnose(database, 2)), {"tables_elsewhere"})
         self.assertEqual(self.document["database"]["unused"], 1)
         self.assertEqual(self.document["database"]["elsewhere"], 1)
 
-    def test_no_manifest(self):
-        database = self.database()
-        (database / "CURRENT").write_text("MANIFEST-123456\n")
-        self.assertIn("MANIFEST-123456", self.diagnose(database, 2)["unreadable"]["what"])
-        self.assertEqual(self.document["database"]["tables"][0]["level"], None)
-        self.assertEqual(self.tables(), {("default", "deltabloom"): 1})
-
-    def test_a_manifest_that_is_cut_off(self):
+    def test_manifests_that_cannot_be_read(self):
         database = self.database()
         (manifest,) = database.glob("MANIFEST-*")
         manifest.write_bytes(manifest.read_bytes()[:60])
         self.assertIn("is cut off within a record", self.diagnose(database, 2)["unreadable"]["what"])
+        (database / "CURRENT").write_text("MANIFEST-123456\n")
+        self.assertIn("MANIFEST-123456", self.diagnose(database, 2)["unreadable"]["what"])
+        self.assertEqual(self.document["database"]["tables"][0]["level"], None)
+        self.assertEqual(self.tables(), {("default", "deltabloom"): 1})
 
     def test_a_running_database(self):
         database = self.database()

@@ -29,17 +29,20 @@ class ManPages(unittest.TestCase):
             result = run("groff", "-man", "-ww", "-z", str(TOOL_DIR / page))
             self.assertEqual(result.stdout + result.stderr, "", page)
 
+    def text(self, page):
+        """As it is shown, with single spaces: lines are stretched."""
+        shown = run("groff", "-man", "-Tascii", "-P-cbou", str(TOOL_DIR / page)).stdout
+        return " ".join(shown.split())
+
     def test_options_are_those_of_help(self):
-        text = run("groff", "-man", "-Tascii", "-P-cbou", str(TOOL_DIR / PAGES[1])).stdout
+        text = self.text("deltabloom-inspect.1")
         shown = run(str(TOOL_DIR / "deltabloom"), "inspect", "--help").stdout
         for word in ("--help", "--json", "PATH...", "deltabloom inspect /var/lib/db"):
             self.assertIn(word, text)
             self.assertIn(word, shown)
 
     def test_environment_and_exit_status_of_verify(self):
-        page = str(TOOL_DIR / "deltabloom-verify.1")
-        # Lines are stretched, now at one end, now at the other.
-        text = " ".join(run("groff", "-man", "-Tascii", "-P-cbou", page).stdout.split())
+        text = self.text("deltabloom-verify.1")
         status, environment = text.split("EXIT STATUS")[1].split("ENVIRONMENT")
         self.assertIn("could not be checked", status)
         self.assertIn("DELTABLOOM_CPU", environment)
@@ -48,8 +51,7 @@ class ManPages(unittest.TestCase):
 
     @unittest.skipUnless("deltabloom-shared.1" in PAGES, "a build without hiredis")
     def test_actions_of_shared(self):
-        text = run("groff", "-man", "-Tascii", "-P-cbou", str(TOOL_DIR / "deltabloom-shared.1")).stdout
-        own, common = text.split("OPTIONS OF ALL ACTIONS")
+        own, common = self.text("deltabloom-shared.1").split("OPTIONS OF ALL ACTIONS")
         shown = run(str(TOOL_DIR / "deltabloom"), "shared", "check", "--help").stdout
         for word in ("--fail-closed", "--only", "--adopt"):
             self.assertIn(word, own)
@@ -73,21 +75,25 @@ class Completion(unittest.TestCase):
         return result.stdout.split()
 
     def test_offers(self):
-        self.assertIn("inspect", self.complete("deltabloom", ""))
-        self.assertEqual(self.complete("deltabloom", "ins"), ["inspect"])
-        self.assertEqual(self.complete("deltabloom", "--v"), ["--version"])
-        self.assertEqual(self.complete("deltabloom", "inspect", "--j"), ["--json"])
-        self.assertEqual(self.complete("deltabloom", "inspect", "a.sst", "--j"), ["--json"])
+        cases = {
+            "ins": ["inspect"],
+            "--v": ["--version"],
+            "inspect --j": ["--json"],
+            "inspect a.sst --j": ["--json"],
+            "inspect a": [],  # files are left to Bash itself
+            "nonsense --": [],
+        }
         if "deltabloom-shared.1" in PAGES:
-            self.assertIn("rebuild", self.complete("deltabloom", "shared", ""))
-            self.assertEqual(self.complete("deltabloom", "shared", "exp"), ["export"])
-            self.assertEqual(self.complete("deltabloom", "shared", "check", "--fail"),
-                             ["--fail-closed"])
-            self.assertEqual(self.complete("deltabloom", "shared", "info", "--fail"), [])
-            self.assertEqual(self.complete("deltabloom", "shared", "check", "n"), [])
-        # Files are left to Bash itself.
-        self.assertEqual(self.complete("deltabloom", "inspect", "a"), [])
-        self.assertEqual(self.complete("deltabloom", "nonsense", "--"), [])
+            cases |= {
+                "shared reb": ["rebuild"],
+                "shared exp": ["export"],
+                "shared check --fail": ["--fail-closed"],
+                "shared info --fail": [],
+                "shared check n": [],
+            }
+        for words, offered in cases.items():
+            self.assertEqual(self.complete("deltabloom", *words.split()), offered, words)
+        self.assertIn("inspect", self.complete("deltabloom", ""))
 
 
 class Installed(unittest.TestCase):

@@ -19,10 +19,8 @@ TreeOptions Keys(double keys) {
   return options;
 }
 
-double Sum(const std::vector<TreeLevel>& tree) {
-  double keys = 0;
-  for (const TreeLevel& level : tree) keys += level.keys;
-  return keys;
+std::vector<FilterEstimate> AtTenBits(const TreeOptions& options) {
+  return EstimateFilters(BuildTree(options), {10, 0, 0});
 }
 
 const FilterEstimate& Find(const std::vector<FilterEstimate>& estimates,
@@ -43,8 +41,9 @@ TEST(EstimateTree, HoldsAllKeysFromTenThousandToATrillion) {
       options.size_ratio = ratio;
       const std::vector<TreeLevel> tree = BuildTree(options);
       ASSERT_FALSE(tree.empty());
-      EXPECT_NEAR(Sum(tree), keys, keys * 1e-9);
+      double sum = 0;
       for (size_t i = 0; i < tree.size(); ++i) {
+        sum += tree[i].keys;
         EXPECT_GT(tree[i].keys, 0);
         EXPECT_GE(tree[i].tables, 1);
         EXPECT_EQ(tree[i].runs, tree[i].name == "level 0" ? tree[i].tables : 1);
@@ -52,6 +51,7 @@ TEST(EstimateTree, HoldsAllKeysFromTenThousandToATrillion) {
           EXPECT_NEAR(tree[i].keys / tree[i - 1].keys, ratio, 1e-9);
         }
       }
+      EXPECT_NEAR(sum, keys, keys * 1e-9);
     }
   }
 }
@@ -89,8 +89,7 @@ TEST(EstimateTree, TakesLevelsAsAsked) {
 }
 
 TEST(EstimateFilters, OneRunReadsItsRate) {
-  TreeOptions options = Keys(1e5);
-  const auto estimates = EstimateFilters(BuildTree(options), {10, 0, 0});
+  const auto estimates = AtTenBits(Keys(1e5));
   for (const char* filter : {"classic", "local", "compact"}) {
     const FilterEstimate& estimate = Find(estimates, filter, "uniform");
     const double rate = internal::RateForMillibits(
@@ -109,13 +108,11 @@ TEST(EstimateFilters, OneRunReadsItsRate) {
 // keys, stores 13.0 of 200 keys, and 933 of a million lookups of 40 such
 // filters were false positives.
 TEST(EstimateFilters, RibbonsOfFewKeysRoundUp) {
-  TreeOptions options = Keys(200);
-  const auto few = EstimateFilters(BuildTree(options), {10, 0, 0});
+  const auto few = AtTenBits(Keys(200));
   const FilterEstimate& rounded = Find(few, "rocksdb-ribbon", "uniform");
   EXPECT_EQ(rounded.bytes, 325);
   EXPECT_NEAR(rounded.absent_reads, .00093, .00006);
-  options = Keys(100'000);
-  const auto many = EstimateFilters(BuildTree(options), {10, 0, 0});
+  const auto many = AtTenBits(Keys(100'000));
   const FilterEstimate& plain = Find(many, "rocksdb-ribbon", "uniform");
   EXPECT_EQ(plain.bytes, 125'000);
   EXPECT_EQ(plain.absent_reads, internal::RocksDBRibbonRate(10));
@@ -125,11 +122,10 @@ TEST(EstimateFilters, RibbonsOfFewKeysRoundUp) {
 TEST(EstimateFilters, PresentKeysPayForNewerRuns) {
   TreeOptions options = Keys(100'000);
   options.write_buffer_bytes = 5e6;
-  const std::vector<TreeLevel> tree = BuildTree(options);
-  ASSERT_EQ(tree.size(), 1u);
-  ASSERT_EQ(tree[0].runs, 2);
-  const FilterEstimate estimate =
-      Find(EstimateFilters(tree, {10, 0, 0}), "local", "uniform");
+  const auto estimates = AtTenBits(options);
+  ASSERT_EQ(BuildTree(options).size(), 1u);
+  ASSERT_EQ(BuildTree(options)[0].runs, 2);
+  const FilterEstimate& estimate = Find(estimates, "local", "uniform");
   const double rate = estimate.levels[0].rate;
   EXPECT_DOUBLE_EQ(estimate.absent_reads, 2 * rate);
   EXPECT_DOUBLE_EQ(estimate.present_reads, 1 + rate / 2);
@@ -137,7 +133,7 @@ TEST(EstimateFilters, PresentKeysPayForNewerRuns) {
 
 TEST(EstimateFilters, LevelsReadLessForTheSameBytes) {
   for (const double keys : {1e7, 1e9, 1e12}) {
-    const auto estimates = EstimateFilters(BuildTree(Keys(keys)), {10, 0, 0});
+    const auto estimates = AtTenBits(Keys(keys));
     EXPECT_EQ(estimates.front().filter, "rocksdb-bloom");
     for (const char* layout : {"local", "compact"}) {
       const FilterEstimate& uniform = Find(estimates, layout, "uniform");
@@ -150,29 +146,23 @@ TEST(EstimateFilters, LevelsReadLessForTheSameBytes) {
   }
 }
 
-TEST(EstimateFilters, KeepWithinABudgetOfBytes) {
+TEST(EstimateFilters, KeepWithinABudget) {
   const std::vector<TreeLevel> tree = BuildTree(Keys(1e8));
   for (const double bytes : {1e8, 2e8, 3e8}) {
-    for (const FilterEstimate& estimate :
-         EstimateFilters(tree, {0, bytes, 0})) {
-      EXPECT_LE(estimate.bytes, bytes) << estimate.filter;
-      EXPECT_GT(estimate.bytes, bytes * .97) << estimate.filter;
+    for (const FilterEstimate& row : EstimateFilters(tree, {0, bytes, 0})) {
+      EXPECT_LE(row.bytes, bytes) << row.filter;
+      EXPECT_GT(row.bytes, bytes * .97) << row.filter;
     }
   }
-}
-
-TEST(EstimateFilters, ReachARateWithTheFewestBits) {
-  const std::vector<TreeLevel> tree = BuildTree(Keys(1e8));
   for (const double reads : {.1, .01, .001}) {
-    for (const FilterEstimate& estimate :
-         EstimateFilters(tree, {0, 0, reads})) {
-      if (!estimate.remark.empty()) {
-        EXPECT_EQ(estimate.remark, "does not reach the rate");
-        EXPECT_EQ(estimate.filter, "classic");
+    for (const FilterEstimate& row : EstimateFilters(tree, {0, 0, reads})) {
+      if (row.remark == "does not reach the rate") {
+        EXPECT_EQ(row.filter, "classic");
         continue;
       }
-      EXPECT_LE(estimate.absent_reads, reads * 1.0001) << estimate.filter;
-      EXPECT_GT(estimate.absent_reads, reads * .5) << estimate.filter;
+      EXPECT_EQ(row.remark, "");
+      EXPECT_LE(row.absent_reads, reads * 1.0001) << row.filter;
+      EXPECT_GT(row.absent_reads, reads * .5) << row.filter;
     }
   }
 }
@@ -180,7 +170,7 @@ TEST(EstimateFilters, ReachARateWithTheFewestBits) {
 TEST(EstimateFilters, SayWhereClassicEnds) {
   TreeOptions options = Keys(1e9);
   options.table_bytes = 1e10;
-  const auto estimates = EstimateFilters(BuildTree(options), {10, 0, 0});
+  const auto estimates = AtTenBits(options);
   EXPECT_EQ(Find(estimates, "classic", "uniform").remark,
             "too many keys in a filter for its 32-bit hash");
   EXPECT_EQ(Find(estimates, "local", "uniform").remark, "");

@@ -60,6 +60,8 @@ class Estimate(unittest.TestCase):
             ("--keys", "1M", "--rate", "0"): "--rate",
             ("--keys", "1M", "more"): "more",
             ("--html", ""): "needs the name of a file",
+            ("--html", "x.html", "--memory", "1G"): "--keys",
+            ("--html", "x.html", "--rate", "0.1"): "--keys",
         }.items():
             done = run(*arguments)
             self.assertEqual(done.returncode, 2, arguments)
@@ -75,16 +77,32 @@ class Page(unittest.TestCase):
         cls.path = pathlib.Path(cls.folder.name) / "page.html"
         assert run("--html", str(cls.path)).returncode == 0
 
-    def attributes(self, fragment, width=1280):
-        """The data attributes of the page once it has run."""
-        done = subprocess.run(
+    def dump(self, fragment, width=1280, path=None):
+        """The page's document once it has run."""
+        return subprocess.run(
             [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
              "--disable-dev-shm-usage", f"--user-data-dir={self.folder.name}/profile",
-             f"--window-size={width},1200", "--dump-dom", f"file://{self.path}#{fragment}"],
+             f"--window-size={width},1200", "--dump-dom", f"file://{path or self.path}#{fragment}"],
             capture_output=True, text=True, timeout=120, check=True,
-        )  # fmt: skip
-        found = re.findall(r'data-(\w+)="([^"]*)"', done.stdout)
-        return {name: html.unescape(value) for name, value in found}
+        ).stdout  # fmt: skip
+
+    def attribute(self, name, *arguments, **more):
+        found = re.search(rf'data-{name}="([^"]*)"', self.dump(*arguments, **more))
+        return json.loads(html.unescape(found[1]))
+
+    def compare(self, shown, said):
+        self.assertEqual(len(shown), len(said["filters"]))
+        for ours, theirs in zip(shown, said["filters"]):
+            with self.subTest(f"{said['keys']:g} keys, {theirs['filter']}, {theirs['allocation']}"):
+                self.assertEqual(ours["filter"], theirs["filter"])
+                self.assertEqual(ours["allocation"], theirs["allocation"])
+                self.assertEqual(len(ours["bits"]), len(theirs["levels"]))
+                reads = theirs["absent_reads"]
+                self.assertAlmostEqual(ours["absent_reads"] / reads, 1, delta=0.05)
+                wasted = ours["present_reads"] - theirs["present_reads"]
+                self.assertAlmostEqual(wasted, 0, delta=0.08 * reads)
+                for b, level in zip(ours["bits"], theirs["levels"]):
+                    self.assertAlmostEqual(b, level["bits_per_key"], delta=0.7)
 
     @unittest.skipUnless(CHROMIUM, "no Chromium")
     def test_figures_are_the_programs(self):
@@ -92,33 +110,52 @@ class Page(unittest.TestCase):
             (1e9, 100, 10, 10),
             (1e12, 200, 16, 4),
             (5e6, 1000, 6, 8),
+            (37e6, 100, 12, 10),
         ]:
-            shown = json.loads(
-                self.attributes(f"keys={keys:.0f}&entry={entry}&bits={bits}&ratio={ratio}")["result"]
-            )
+            shown = self.attribute("result", f"keys={keys:.0f}&entry={entry}&bits={bits}&ratio={ratio}")
             arguments = [f"--keys={keys}", f"--entry-size={entry}", f"--size-ratio={ratio}"]
             said = json.loads(run(*arguments, f"--bits-per-key={bits}", "--json").stdout)
-            self.assertEqual(len(shown), len(said["filters"]))
-            for ours, theirs in zip(shown, said["filters"]):
-                with self.subTest(f"{keys:g} keys, {theirs['filter']}, {theirs['allocation']}"):
-                    self.assertEqual(ours["filter"], theirs["filter"])
-                    self.assertEqual(ours["allocation"], theirs["allocation"])
-                    self.assertEqual(len(ours["bits"]), len(theirs["levels"]))
-                    # The page has the rates of one size of table; those of
-                    # classic depend on it.
-                    delta = 0.4 if ours["filter"] == "classic" else 0.05
-                    reads = ours["absent_reads"] / theirs["absent_reads"]
-                    self.assertAlmostEqual(reads, 1, delta=delta)
-                    wasted = ours["present_reads"] - theirs["present_reads"]
-                    self.assertAlmostEqual(wasted, 0, delta=delta * theirs["absent_reads"])
-                    for b, level in zip(ours["bits"], theirs["levels"]):
-                        self.assertAlmostEqual(b, level["bits_per_key"], delta=0.7)
+            self.compare(shown, said)
+
+    @unittest.skipUnless(CHROMIUM, "no Chromium")
+    def test_begins_with_the_options_of_the_command(self):
+        for budget in ("--bits-per-key=13.5", "--memory=200M", "--rate=0.01"):
+            arguments = ["--keys=150M", "--entry-size=300", "--size-ratio=7", "--level-base=1G",
+                         "--write-buffer=32MiB", "--table-size=16MiB", "--level0-tables=4"]  # fmt: skip
+            path = f"{self.folder.name}/options.html"
+            self.assertEqual(run(*arguments, budget, "--html", path).returncode, 0)
+            shown = self.attribute("result", "", path=path)
+            if budget.startswith("--bits"):
+                self.compare(shown, json.loads(run(*arguments, budget, "--json").stdout))
+            elif budget.startswith("--rate"):
+                self.assertAlmostEqual(shown[-1]["absent_reads"], 0.01, delta=0.001)
+            else:
+                self.assertAlmostEqual(shown[3]["bits"][0], 200e6 * 8 / 150e6, delta=0.1)
+
+    @unittest.skipUnless(CHROMIUM, "no Chromium")
+    def test_odd_fragments_are_ignored(self):
+        usual = self.attribute("result", "")
+        for fragment in ("layout=xyz", "allocation=", "keys=x&bits=&ratio=NaN", "result=1", "%"):
+            self.assertEqual(self.attribute("result", fragment), usual, fragment)
+        for fragment in ("keys=-5", "keys=1e300&entry=1e300", "bits=0&ratio=0", "bits=1e9&ratio=1e9"):
+            for row in self.attribute("result", fragment):
+                self.assertGreaterEqual(row["absent_reads"], 0, fragment)  # None if not a number
+
+    @unittest.skipUnless(CHROMIUM, "no Chromium")
+    def test_each_slider_has_a_label_and_a_number(self):
+        page = self.dump("")
+        sliders = re.findall(r'<input[^>]*type="range"[^>]*>', page)
+        self.assertEqual(len(sliders), 4)
+        for slider in sliders:
+            name = re.search(r'id="(\w+)"', slider)[1]
+            self.assertRegex(page, rf'<label for="{name}">')
+            self.assertRegex(page, rf'<input id="{name}_number"[^>]*type="number"[^>]*aria-label=')
 
     @unittest.skipUnless(CHROMIUM, "no Chromium")
     def test_fits_narrow_windows(self):
         # No window of Chromium is narrower than 500 pixels, headless or not.
         for width in (500, 1280):
-            self.assertLessEqual(int(self.attributes("", width)["width"]), width)
+            self.assertLessEqual(self.attribute("width", "", width), width)
 
     def test_needs_no_other_file(self):
         text = self.path.read_text()

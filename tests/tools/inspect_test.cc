@@ -6,7 +6,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "deltabloom/rocksdb.h"
@@ -24,12 +23,18 @@ class Inspect : public test::ToolTest {
  protected:
   Inspect() : ToolTest("inspect") {}
 
-  std::string Rocks(const std::string& name, bool partitioned) const {
+  std::string Rocks(const std::string& name, bool partitioned,
+                    std::shared_ptr<const rocksdb::FilterPolicy> policy) const {
     test::RocksTable table;
     table.partitioned = partitioned;
-    table.policy.reset(rocksdb::NewBloomFilterPolicy(10));
+    table.policy = std::move(policy);
     table.Write(File(name));
     return File(name);
+  }
+  std::string Rocks(const std::string& name, bool partitioned) const {
+    return Rocks(name, partitioned,
+                 std::shared_ptr<const rocksdb::FilterPolicy>(
+                     rocksdb::NewBloomFilterPolicy(10)));
   }
 
   std::string Level(const std::string& name) const {
@@ -42,11 +47,12 @@ class Inspect : public test::ToolTest {
   }
 };
 
-TEST_F(Inspect, Text) {
+TEST_F(Inspect, TextAndJson) {
   const std::string full = Rocks("full.sst", false);
   const std::string partitioned = Rocks("partitioned.sst", true);
   const std::string level = Level("level.ldb");
-  const Result result = Run(full + " " + partitioned + " " + level);
+  const std::string all = full + " " + partitioned + " " + level;
+  const Result result = Run(all);
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(result.err, "");
   ExpectHas(result.out, full +
@@ -61,17 +67,9 @@ TEST_F(Inspect, Text) {
                             "CRC32c\n"
                             "  per-block filter leveldb.BuiltinBloomFilter2: ");
   ExpectHas(result.out, "first filter: classic, 6 probes, ");
-}
 
-TEST_F(Inspect, Json) {
-  const std::string full = Rocks("full.sst", false);
-  const std::string partitioned = Rocks("partitioned.sst", true);
-  const std::string level = Level("level.ldb");
-  const Result result = Run("--json " + full + " " + partitioned + " " + level);
-  ASSERT_EQ(result.status, 0) << result.err;
-  const auto files = nlohmann::json::parse(result.out).at("files");
+  const auto files = RunJson(all, 0).at("files");
   ASSERT_EQ(files.size(), 3u);
-
   const auto properties = test::PropertiesOf(full);
   EXPECT_EQ(files[0].at("file"), full);
   EXPECT_EQ(files[0].at("engine"), "RocksDB");
@@ -103,50 +101,31 @@ TEST_F(Inspect, Json) {
 }
 
 TEST_F(Inspect, DeltabloomFilters) {
-  test::RocksTable table;
   RocksDBFilterOptions options;
   options.layout = Layout::kClassic;
-  table.policy = NewRocksDBFilterPolicy(options);
-  ASSERT_NE(table.policy, nullptr);
-  table.Write(File("table.sst"));
-  const Result result = Run(File("table.sst"));
+  Rocks("table.sst", false, NewRocksDBFilterPolicy(options));
+  Result result = Run(File("table.sst"));
   EXPECT_EQ(result.status, 0);
   ExpectHas(result.out, "checksum ok: Deltabloom classic, 6 probes, ");
   ExpectHas(result.out, " bits per key\n");
-}
 
-TEST_F(Inspect, FiltersOfTransformedOrSeededKeys) {
-  RocksDBFilterOptions options;
   options.layout = Layout::kLocal;
   options.key_transform = "ascii_lowercase";
   options.seeded = true;
-  test::RocksTable table;
-  table.policy = NewRocksDBFilterPolicy(options);
-  ASSERT_NE(table.policy, nullptr);
-  table.Write(File("table.sst"));
-  const Result result = Run(File("table.sst"));
+  Rocks("table.sst", false, NewRocksDBFilterPolicy(options));
+  result = Run(File("table.sst"));
   EXPECT_EQ(result.status, 0);
   ExpectHas(result.out, "checksum ok: Deltabloom local, 6 probes, ");
   ExpectHas(result.out, ", key transform 7802baa7, seeded");
 }
 
-TEST_F(Inspect, NoFilterIsNoError) {
-  test::LevelTable().Write(File("plain.ldb"));
-  const Result result = Run(File("plain.ldb"));
-  EXPECT_EQ(result.status, 0);
-  ExpectHas(result.out, "checksums CRC32c, no filter\n");
-}
-
 TEST_F(Inspect, DamagedFilterIsReportedAmongSoundOnes) {
   const std::string path = Rocks("damaged.sst", true);
-  std::string bytes = test::ReadFile(path);
-  const auto before = nlohmann::json::parse(Run("--json " + path).out);
-  const auto part = before["files"][0]["filters"][0]["parts"][1];
-  const uint64_t at = part.at("offset");
-  bytes[at] = static_cast<char>(bytes[at] ^ 1);
-  Write(path, bytes);
+  const auto before = RunJson(path, 0)["files"][0]["filters"][0]["parts"];
+  const uint64_t at = before[1].at("offset");
+  FlipBit(path, at);
 
-  Result result = Run(path);
+  const Result result = Run(path);
   EXPECT_EQ(result.status, 1);
   ExpectHas(result.out, "offset " + std::to_string(at) + ", ");
   ExpectHas(result.out, "checksum failed\n");
@@ -155,17 +134,16 @@ TEST_F(Inspect, DamagedFilterIsReportedAmongSoundOnes) {
             path + ": offset " + std::to_string(at) + ": expected a block of ");
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
 
-  result = Run("--json " + path);
-  EXPECT_EQ(result.status, 1);
-  const auto after = nlohmann::json::parse(result.out);
-  const auto& parts = after["files"][0]["filters"][0]["parts"];
+  const auto document = RunJson(path + " " + File("missing"), 1);
+  const auto& parts = document["files"][0]["filters"][0]["parts"];
   EXPECT_EQ(parts[0]["checksum"], "ok");
   EXPECT_EQ(parts[1]["checksum"], "failed");
   EXPECT_TRUE(parts[1].contains("error"));
   EXPECT_FALSE(parts[1].contains("layout"));
+  EXPECT_EQ(document["summary"]["not_sound"].dump(), "[\"" + path + "\"]");
 }
 
-TEST_F(Inspect, BadFilesAreErrorsOthersAreStillListed) {
+TEST_F(Inspect, UnreadableFilesAreNamedOthersAreStillListed) {
   const std::string good = Level("good.ldb");
   const std::string text = File("notes.txt");
   Write(text, std::string(100, 'n'));
@@ -173,28 +151,27 @@ TEST_F(Inspect, BadFilesAreErrorsOthersAreStillListed) {
   Write(empty, "");
   const std::string files =
       File("missing") + " " + text + " " + empty + " " + good;
-  Result result = Run(files);
-  EXPECT_EQ(result.status, 1);
+  const Result result = Run(files);
+  EXPECT_EQ(result.status, 2);
   ExpectHas(result.err, "missing: cannot be opened: No such file");
   ExpectHas(result.err, "notes.txt: offset 47: footer: expected the magic ");
   ExpectHas(result.err, "a table of at least 48 bytes, found 0");
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 3);
   ExpectHas(result.out, good + ": LevelDB table");
   ExpectHas(result.out,
-            "\n4 files: 1 with sound filters, 0 without a filter, 3 not sound\n"
-            "  not sound: " +
-                File("missing") + "\n  not sound: " + text);
+            "\n4 files: 1 with sound filters, 0 without a filter, 0 not sound, "
+            "3 unreadable\n  unreadable: " +
+                File("missing") + "\n  unreadable: " + text);
 
-  result = Run("--json " + files);
-  EXPECT_EQ(result.status, 1);
-  const auto json = nlohmann::json::parse(result.out);
+  const auto json = RunJson(files, 2);
   ASSERT_EQ(json.at("files").size(), 4u);
   EXPECT_TRUE(json["files"][0].contains("error"));
   EXPECT_FALSE(json["files"][0].contains("filters"));
   EXPECT_TRUE(json["files"][3].contains("filters"));
   EXPECT_EQ(json["summary"]["sound"], 1);
-  EXPECT_EQ(json["summary"]["not_sound"].size(), 3u);
-  EXPECT_EQ(json["summary"]["not_sound"][1], text);
+  EXPECT_EQ(json["summary"]["not_sound"].size(), 0u);
+  EXPECT_EQ(json["summary"]["unreadable"].size(), 3u);
+  EXPECT_EQ(json["summary"]["unreadable"][1], text);
 }
 
 // Neither waits for someone to write into a FIFO, nor reads a device.
@@ -213,7 +190,7 @@ TEST_F(Inspect, NoFiles) {
   const Result result =
       Run(fifo + " " + path + " /dev/zero /dev/null " + Level("good.ldb"));
   ::close(socket);
-  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.status, 2);
   EXPECT_EQ(result.err, fifo + ": expected a file, found a FIFO\n" + path +
                             ": expected a file, found a socket\n"
                             "/dev/zero: expected a file, found a character "
@@ -227,26 +204,27 @@ TEST_F(Inspect, Directories) {
   const std::string database = File("database");
   std::filesystem::create_directories(database + "/below.sst");
   const std::string full = Rocks("database/b.sst", false);
-  test::LevelTable().Write(database + "/a.ldb");
+  test::LevelTable().Write(database + "/a.ldb");  // no filter is no error
   Level("database/below.sst/not-listed.ldb");
   Write(database + "/LOG", "not a table");
   Result result = Run(database);
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(result.err, "");
   EXPECT_EQ(result.out.rfind(database + "/a.ldb: ", 0), 0u) << result.out;
+  ExpectHas(result.out, "checksums CRC32c, no filter\n");
   ExpectHas(result.out, "\n" + full + ": RocksDB table");
   ExpectHas(result.out,
-            "\n2 files: 1 with sound filters, 1 without a filter, 0 not sound\n"
-            "  without a filter: " +
+            "\n2 files: 1 with sound filters, 1 without a filter, 0 not sound, "
+            "0 unreadable\n  without a filter: " +
                 database + "/a.ldb\n");
-  result = Run("--json " + database);
-  EXPECT_EQ(nlohmann::json::parse(result.out).at("summary").dump(),
-            "{\"gone\":0,\"not_sound\":[],\"sound\":1,\"without_filter\":[\"" +
+  EXPECT_EQ(RunJson(database, 0).at("summary").dump(),
+            "{\"gone\":0,\"not_sound\":[],\"sound\":1,\"unreadable\":[],"
+            "\"without_filter\":[\"" +
                 database + "/a.ldb\"]}");
 
   std::filesystem::create_directory(File("empty"));
   result = Run(File("empty") + " " + full);
-  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.status, 2);
   EXPECT_EQ(result.err, File("empty") +
                             ": expected table files (*.sst, *.ldb), found "
                             "none\n");
@@ -280,7 +258,7 @@ TEST_F(Inspect, NamesAreEscaped) {
   const std::string name =
       "\\x1b]0;owned\\x07\\x0aforged.sst: RocksDB table\\xff\\\\";
   Result result = Run(File(""));
-  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.status, 2);
   ExpectHas(result.out, file + ": LevelDB table");
   ExpectHas(result.out, "  per-block filter " + name + ": ");
   ExpectHas(result.err, "/\\x1b[32m.sst: offset 0: expected a table");
@@ -289,9 +267,7 @@ TEST_F(Inspect, NamesAreEscaped) {
     EXPECT_EQ(text->find('\x07'), std::string::npos);
     EXPECT_EQ(text->find('\xff'), std::string::npos);
   }
-  result = Run("--json " + File(""));
-  EXPECT_EQ(result.out.find('\x1b'), std::string::npos);
-  const auto json = nlohmann::json::parse(result.out);
+  const auto json = RunJson(File(""), 2);
   EXPECT_EQ(json.at("files").at(0).at("file"), file);
   EXPECT_EQ(json["files"][0].at("filters").at(0).at("policy"), name);
 }
@@ -310,9 +286,10 @@ TEST_F(Inspect, Usage) {
   }
   const std::string file = Level("level.ldb");
   const Result full = Run(file + " >/dev/full");
-  EXPECT_EQ(full.status, 1);
+  EXPECT_EQ(full.status, 2);
   EXPECT_EQ(full.err,
-            "deltabloom inspect: standard output: cannot be written\n");
+            "deltabloom inspect: standard output: cannot be written: No space "
+            "left on device\n");
 }
 
 }  // namespace

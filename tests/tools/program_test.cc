@@ -1,26 +1,213 @@
-// The frame of deltabloom, with commands made up here: which are called, what
-// goes where, how it ends.
+// What all subcommands of deltabloom share: what they print, the frame that
+// calls them (with commands made up here), and which files a command line
+// names.
 #include "tools/deltabloom/program.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/random.h"
+#include "tools/deltabloom/console.h"
+#include "tools/deltabloom/table_files.h"
+
 namespace deltabloom::tools {
 namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Escaped, KnownAnswers) {
+  const struct {
+    std::string bytes;
+    const char* text;
+  } cases[] = {
+      {"", ""},
+      {"plain /path/000012.sst \"x\" 'y'", "plain /path/000012.sst \"x\" 'y'"},
+      {std::string("\0", 1), "\\x00"},
+      {"\t\r\n\x1b\x7f", "\\x09\\x0d\\x0a\\x1b\\x7f"},
+      {"\\", "\\\\"},
+      {"\\x1b", "\\\\x1b"},
+      {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x8c\xb3", "ä€🌳"},
+      {"\xc2\x9b", "\\xc2\\x9b"},  // CSI, the 8-bit escape sequence
+      {"\xc2\x80", "\\xc2\\x80"},
+      {"\xc2\xa0", "\xc2\xa0"},
+      {"\xe2\x80\xae", "\\xe2\\x80\\xae"},  // right-to-left override
+      {"\xe2\x80\xa8", "\\xe2\\x80\\xa8"},  // line separator
+      {"\xe2\x81\xa9", "\\xe2\\x81\\xa9"},
+      {"\xe2\x80\x8b", "\\xe2\\x80\\x8b"},  // zero-width space
+      {"\xd8\x9c", "\\xd8\\x9c"},           // Arabic letter mark
+      {"\xef\xbb\xbf", "\\xef\\xbb\\xbf"},
+      {"\xe2\x80\xa7\xe2\x80\xaf", "\xe2\x80\xa7\xe2\x80\xaf"},  // around them
+      {"\x80", "\\x80"},
+      {"\xff", "\\xff"},
+      {"a\xc3", "a\\xc3"},
+      {"\xc3(", "\\xc3("},
+      {"\xc0\xaf", "\\xc0\\xaf"},  // '/' in two bytes
+      {"\xc1\x9c", "\\xc1\\x9c"},  // a backslash in two bytes
+      {"\xe0\x80\xaf", "\\xe0\\x80\\xaf"},
+      {"\xf0\x80\x80\xaf", "\\xf0\\x80\\x80\\xaf"},
+      {"\xed\xa0\x80", "\\xed\\xa0\\x80"},  // a surrogate
+      {"\xed\x9f\xbf\xee\x80\x80", "\xed\x9f\xbf\xee\x80\x80"},
+      {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"},
+      {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},  // beyond U+10FFFF
+      {"\xf8\x88\x80\x80\x80", "\\xf8\\x88\\x80\\x80\\x80"},
+      {"\xe2\x82", "\\xe2\\x82"},
+  };
+  for (const auto& c : cases) EXPECT_EQ(Escaped(c.bytes), c.text);
+}
+
+// The inverse, by the words of the header.
+std::string Unescaped(const std::string& text) {
+  std::string bytes;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\') {
+      bytes += text[i];
+    } else if (text.at(++i) == '\\') {
+      bytes += '\\';
+    } else {
+      EXPECT_EQ(text[i], 'x');
+      bytes += static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16));
+      i += 2;
+    }
+  }
+  return bytes;
+}
+
+TEST(Escaped, RandomBytesCanBeToldAgain) {
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
+  test::Random random(seed);
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes = random.Key(random.Below(12));
+    for (char& byte : bytes) {
+      // More of what sequences are made of, and of what is escaped.
+      if (random.Below(3) == 0)
+        byte = "\\x\xe2\x80\xc2\x9b\xf0\xed"[random.Below(8)];
+    }
+    const std::string text = Escaped(bytes);
+    EXPECT_EQ(Unescaped(text), bytes);
+    for (const char c : text) {
+      EXPECT_FALSE(static_cast<unsigned char>(c) < 0x20 || c == 0x7f);
+    }
+    // Throws on what is not UTF-8.
+    EXPECT_NO_THROW(nlohmann::json(text).dump());
+  }
+}
+
+struct Captured {
+  explicit Captured(size_t columns = 0, bool is_terminal = false,
+                    std::chrono::milliseconds interval = {})
+      : console({&out, &err, is_terminal, columns}, interval) {}
+  std::ostringstream out;
+  std::ostringstream err;
+  Console console;
+};
+
+TEST(Console, JsonOfMembersAndElements) {
+  Captured captured;
+  Console& json = captured.console;
+  json.StartJson();
+  json.Add("name", "a\"b");
+  json.StartArray("none");
+  json.StartArray("list");
+  json.AddElement({{"key", "\x1b"}, {"inner", Json::array({1, "\xff"})}});
+  json.AddElement(Json::object());
+  json.AddElement(nullptr);
+  json.AddAll({{"big", UINT64_MAX}, {"not a number", std::nan("")}});
+  json.Line("not shown");
+  json.StartArray("last");
+  json.AddElement(Json::array());
+  EXPECT_TRUE(json.Finish());
+  EXPECT_EQ(captured.out.str(), R"({
+  "name": "a\"b",
+  "none": [],
+  "list": [
+    {
+      "key": "\\x1b",
+      "inner": [
+        1,
+        "\\xff"
+      ]
+    },
+    {},
+    null
+  ],
+  "big": 18446744073709551615,
+  "not a number": null,
+  "last": [
+    []
+  ]
+}
+)");
+  EXPECT_TRUE(nlohmann::json::accept(captured.out.str()));
+}
+
+TEST(Console, ResultsAndErrorsGoTheirWays) {
+  Captured captured;
+  captured.console.Line("result\n");
+  captured.console.Add("not", "shown");
+  captured.console.Error("error\x1b");
+  captured.console.ShowProgress(1, 2, "files", "a");
+  EXPECT_TRUE(captured.console.Finish());
+  EXPECT_EQ(captured.out.str(), "result\\x0a\n");
+  EXPECT_EQ(captured.err.str(), "error\\x1b\n");
+}
+
+TEST(Console, ProgressIsDrawnOverItselfAndCleared) {
+  Captured captured(80);
+  const auto drawn = [&] {
+    std::string text = captured.err.str();
+    captured.err.str("");
+    return text;
+  };
+  captured.console.ShowProgress(1, 4, "files", "a\x1b");
+  EXPECT_EQ(drawn(), "\r[#####               ] 1 of 4 files: a\\x1b\x1b[K");
+  captured.console.ClearProgress();
+  captured.console.ClearProgress();
+  EXPECT_EQ(drawn(), "\r\x1b[K");
+  captured.console.ShowProgress(0, 0, "files", "");
+  EXPECT_EQ(drawn(), "\r[####################] 0 of 0 files: \x1b[K");
+  captured.console.ShowProgress(3, Console::kUnknown, "keys", "b");
+  EXPECT_EQ(drawn(), "\r3 keys: b\x1b[K");
+  EXPECT_TRUE(captured.console.Finish());
+  EXPECT_EQ(drawn(), "\r\x1b[K");
+}
+
+TEST(Console, ProgressStaysWithinTheTerminal) {
+  const std::string name = "\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac";
+  for (size_t columns = 1; columns < 60; ++columns) {
+    Captured captured(columns);
+    captured.console.ShowProgress(1, 1, "files", name);
+    const std::string drawn = captured.err.str();
+    const std::string line = drawn.substr(1, drawn.size() - 4);
+    EXPECT_LE(line.size(), columns);
+    EXPECT_EQ(Escaped(line), line);  // no character was cut
+  }
+}
+
+TEST(Console, ProgressIsNotDrawnTooOftenNorIntoADocument) {
+  Captured slow(80, false, std::chrono::hours(1));
+  slow.console.ShowProgress(1, 4, "files", "a");
+  EXPECT_EQ(slow.err.str(), "");
+  Captured terminal(80, true);
+  terminal.console.StartJson();
+  terminal.console.ShowProgress(1, 4, "files", "a");
+  EXPECT_EQ(terminal.err.str(), "");
+}
 
 // Prints --word or, with --json, writes it into the document.
 RunFn AddEcho(CLI::App* app) {
   const auto word = std::make_shared<std::string>("nothing");
   app->add_option("--word", *word, "What to print")->type_name("WORD");
   return [word](Console* console) {
-    if (console->json() != nullptr) {
-      console->json()->Text("word", *word);
-    } else {
-      console->Line(*word);
-    }
+    console->Add("word", *word);
+    console->Line(*word);
     return *word == "bad" ? kFailure : kSuccess;
   };
 }
@@ -36,23 +223,21 @@ RunFn AddNoMemory(CLI::App*) {
   return [](Console*) -> ExitCode { throw std::bad_alloc(); };
 }
 
-Implementation Described(RunFn (*add)(CLI::App*)) {
-  Implementation implementation;
-  implementation.manual.description = {"First -paragraph.",
-                                       ".Second paragraph with a \\."};
-  implementation.manual.examples = {{"deltabloom echo --word x", "prints x"}};
-  implementation.manual.success = "all printed";
-  implementation.manual.failure = "a bad word";
-  implementation.add_options = add;
-  return implementation;
-}
-
 std::vector<Command> TestCommands() {
+  Manual manual;
+  manual.description = "\nFirst\n-paragraph.\n\n.Second paragraph with a \\.";
+  manual.examples = {{"deltabloom echo --word x", "prints x"}};
+  manual.success = "all printed";
+  manual.failure = "a bad word";
   return {
-      {"echo", "Print a word", [] { return Described(AddEcho); }, ""},
-      {"throw", "Fail", [] { return Described(AddThrow); }, ""},
-      {"memory", "Need too much", [] { return Described(AddNoMemory); }, ""},
-      {"verify", "Ask keys", nullptr, "librocksdb-dev and -DDELTABLOOM_X=ON"},
+      {"echo", "Print a word", AddEcho, manual},
+      {"throw", "Fail", AddThrow, manual},
+      {"memory", "Need too much", AddNoMemory, manual},
+      {"verify",
+       "Ask keys",
+       nullptr,
+       {},
+       "librocksdb-dev and -DDELTABLOOM_X=ON"},
   };
 }
 
@@ -76,32 +261,30 @@ void ExpectHas(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << part << "\nin: " << text;
 }
 
-void ExpectOneLine(const std::string& text) {
-  EXPECT_EQ(text.find('\n'), text.size() - 1) << text;
-}
-
-TEST(Program, RunsACommand) {
-  Result result = Call({"echo", "--word", "hello"});
-  EXPECT_EQ(result.code, kSuccess);
-  EXPECT_EQ(result.out, "hello\n");
-  EXPECT_EQ(result.err, "");
-  result = Call({"echo", "--word=bad"});
-  EXPECT_EQ(result.code, kFailure);
-  EXPECT_EQ(result.out, "bad\n");
-}
-
-TEST(Program, EscapesWhatCommandsPrint) {
-  Result result = Call({"echo", "--word", "\x1b[2J\nforged: ok\\"});
-  EXPECT_EQ(result.out, "\\x1b[2J\\x0aforged: ok\\\\\n");
-  result = Call({"echo", "--json", "--word", "\x1b[2J\n\xff\"\\"});
-  EXPECT_EQ(nlohmann::json::parse(result.out).at("word"),
-            "\\x1b[2J\\x0a\\xff\"\\\\");
-}
-
-TEST(Program, JsonIsADocument) {
-  const Result result = Call({"echo", "--json", "--word", "x"});
-  EXPECT_EQ(result.code, kSuccess);
-  EXPECT_EQ(result.out, "{\n  \"word\": \"x\"\n}\n");
+TEST(Program, RunsACommandAndEscapesWhatItPrints) {
+  const struct {
+    std::vector<std::string> words;
+    int code;
+    const char* out;
+  } cases[] = {
+      {{"echo", "--word", "hello"}, kSuccess, "hello\n"},
+      {{"echo", "--word=bad"}, kFailure, "bad\n"},
+      {{"echo", "--word", "\x1b[2J\nforged: ok\\"},
+       kSuccess,
+       "\\x1b[2J\\x0aforged: ok\\\\\n"},
+      {{"echo", "--json", "--word", "x"},
+       kSuccess,
+       "{\n  \"word\": \"x\"\n}\n"},
+      {{"echo", "--json", "--word", "\n\xff\"\\"},
+       kSuccess,
+       "{\n  \"word\": \"\\\\x0a\\\\xff\\\"\\\\\\\\\"\n}\n"},
+  };
+  for (const auto& c : cases) {
+    const Result result = Call(c.words);
+    EXPECT_EQ(result.code, c.code);
+    EXPECT_EQ(result.out, c.out);
+    EXPECT_EQ(result.err, "");
+  }
 }
 
 TEST(Program, WrongCommandLines) {
@@ -126,7 +309,7 @@ TEST(Program, WrongCommandLines) {
     EXPECT_EQ(result.code, kUsage) << c.error;
     EXPECT_EQ(result.out, "");
     ExpectHas(result.err, c.error);
-    ExpectOneLine(result.err);
+    EXPECT_EQ(result.err.find('\n'), result.err.size() - 1) << result.err;
   }
 }
 
@@ -207,6 +390,69 @@ TEST(Documents, Completion) {
   ExpectHas(script, "['deltabloom']='echo throw memory --");
   ExpectHas(script, "['deltabloom echo']='--help --json --word '\n");
   EXPECT_EQ(script.find("verify"), std::string::npos);
+}
+
+class TableFilesTest : public ::testing::Test {
+ protected:
+  TableFilesTest() {
+    std::string name = ::testing::TempDir() + "table_files_testXXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    directory_ = name;
+  }
+  ~TableFilesTest() override {
+    std::error_code ignored;
+    fs::remove_all(directory_, ignored);
+  }
+
+  std::string Make(const std::string& name) const {
+    std::ofstream(directory_ / name) << "x";
+    return directory_ / name;
+  }
+
+  fs::path directory_;
+};
+
+TEST_F(TableFilesTest, TablesOfADirectoryInOrderOthersAsNamed) {
+  for (const char* name : {"000010.sst", "000009.ldb", "LOG", "MANIFEST-000001",
+                           "x.sst.bak", "sst", "CURRENT", "000011.SST"}) {
+    Make(name);
+  }
+  fs::create_directory(directory_ / "000001.sst");
+  fs::create_symlink("nowhere", directory_ / "000012.sst");
+  const auto files = TableFiles({"b", directory_, "/no/such/file", "b"});
+  const std::string expected[] = {"b",
+                                  directory_ / "000009.ldb",
+                                  directory_ / "000010.sst",
+                                  directory_ / "000012.sst",
+                                  "/no/such/file",
+                                  "b"};
+  ASSERT_EQ(files.size(), std::size(expected));
+  for (size_t i = 0; i < files.size(); ++i) {
+    EXPECT_EQ(files[i].path, expected[i]);
+    EXPECT_EQ(files[i].error, "");
+    // A name or a link that leads nowhere is an error when it is read.
+    EXPECT_FALSE(IsGone(files[i]));
+  }
+}
+
+TEST_F(TableFilesTest, GoneMeanwhile) {
+  const std::string path = Make("000010.sst");
+  const auto files = TableFiles({directory_, path});
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_FALSE(IsGone(files[0]));
+  fs::remove(path);
+  EXPECT_TRUE(IsGone(files[0]));
+  EXPECT_FALSE(IsGone(files[1]));
+}
+
+TEST_F(TableFilesTest, DirectoriesWithoutTables) {
+  Make("LOG");
+  const auto files = TableFiles({directory_, "last"});
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files[0].path, directory_);
+  EXPECT_EQ(files[0].error,
+            directory_.string() +
+                ": expected table files (*.sst, *.ldb), found none");
 }
 
 }  // namespace

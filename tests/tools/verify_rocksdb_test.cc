@@ -48,26 +48,37 @@ class VerifyRocksDB : public test::ToolTest {
     return config;
   }
 
-  std::string NewPath() { return File("db" + std::to_string(databases_++)); }
-
-  // One table of kKeys keys. Returns its path.
-  std::string Load(const rocksdb::Options& options, const std::string& path) {
-    const auto db = testing::Open(options, path);
+  // A new database of one table, of kKeys keys. Sets path_ and table_.
+  void Load(const rocksdb::Options& options) {
+    NewPath();
+    const auto db = testing::Open(options, path_);
     testing::Load(db.get(), 0, kKeys);
-    return OnlyTable(db.get(), path);
+    FindTable(db.get());
+  }
+  // And what verify says of it.
+  json LoadAndVerify(const rocksdb::Options& options, int status) {
+    Load(options);
+    return Verify(status);
+  }
+  json Verify(int status, const std::string& cpu = "as it is") {
+    return RunJson("--show 100000 " + path_, status,
+                   "DELTABLOOM_CPU='" + cpu + "'")
+        .at("files")
+        .at(0);
   }
 
-  static std::string OnlyTable(rocksdb::DB* db, const std::string& path) {
+  void NewPath() { path_ = File("db" + std::to_string(databases_++)); }
+
+  void FindTable(rocksdb::DB* db) {
     std::vector<rocksdb::LiveFileMetaData> files;
     db->GetLiveFilesMetaData(&files);
-    EXPECT_EQ(files.size(), 1u);
-    return path + files.at(0).name;
+    ASSERT_EQ(files.size(), 1u);
+    table_ = path_ + files.at(0).name;
   }
 
   // Keys that the database does not find any more.
-  static std::set<std::string> LostKeys(const rocksdb::Options& options,
-                                        const std::string& path) {
-    const auto db = testing::Open(options, path);
+  std::set<std::string> LostKeys(const rocksdb::Options& options) const {
+    const auto db = testing::Open(options, path_);
     std::set<std::string> lost;
     std::string value;
     for (int i = 0; i < kKeys; ++i) {
@@ -82,6 +93,8 @@ class VerifyRocksDB : public test::ToolTest {
                    Filtering filtering);
 
   int databases_ = 0;
+  std::string path_;
+  std::string table_;
 };
 
 std::set<std::string> Missed(const json& file, const char* kind) {
@@ -105,41 +118,32 @@ void ExpectRate(const json& file) {
 void VerifyRocksDB::ExpectFinds(const std::string& policy, bool partitioned,
                                 Filtering filtering) {
   const DbConfig config = Config(policy, partitioned, filtering);
-  const std::string path = NewPath();
-  const std::string table = Load(testing::MakeOptions(config), path);
   const bool keys = filtering != Filtering::kPrefixes;
   const bool prefixes = filtering != Filtering::kWholeKeys;
 
-  json file = RunJson(path, 0).at("files").at(0);
+  json file = LoadAndVerify(testing::MakeOptions(config), 0);
   EXPECT_EQ(err_, "");
-  EXPECT_EQ(file.at("file"), table);
+  EXPECT_EQ(file.at("file"), table_);
   EXPECT_EQ(file.at("entries"), kKeys);
   EXPECT_EQ(file.at("keys_asked"), keys ? kKeys : 0);
   // A prefix is asked once in each partition that keys or seeks lead to.
   const int asked = file.at("prefixes_asked");
-  if (prefixes) {
-    EXPECT_GE(asked, kKeys / 5);
-  } else {
-    EXPECT_EQ(asked, 0);
-  }
+  EXPECT_TRUE(prefixes ? asked >= kKeys / 5 : asked == 0) << asked;
   EXPECT_EQ(file.at("false_negatives"), 0);
   // Prefixes here follow each other with nothing between.
   if (keys) ExpectRate(file);
 
-  const auto blocks = test::FilterBlocks(table);
+  const auto blocks = test::FilterBlocks(table_);
   EXPECT_EQ(blocks.size() > 1, partitioned);
   const internal::BlockHandle block = blocks.at(blocks.size() / 2);
-  test::ClearABit(table, block, block.size / 3);
+  test::ClearABit(table_, block, block.size / 3);
   // With a block cache of its own: the old one has the partition as it was.
-  const std::set<std::string> lost =
-      LostKeys(testing::MakeOptions(config), path);
+  const std::set<std::string> lost = LostKeys(testing::MakeOptions(config));
   EXPECT_FALSE(lost.empty());
   std::vector<std::string> cpus = {"as it is"};
   if (filtering == Filtering::kWholeKeys) cpus = {"portable", "avx2", "avx512"};
   for (const std::string& cpu : cpus) {
-    file = RunJson("--show 100000 " + path, 1, "DELTABLOOM_CPU='" + cpu + "'")
-               .at("files")
-               .at(0);
+    file = Verify(1, cpu);
     EXPECT_GT(file.at("false_negatives"), 0);
     EXPECT_EQ(file.at("false_negatives"), file.at("missed").size());
     for (const json& missed : file.at("missed")) {
@@ -210,58 +214,41 @@ TEST_F(VerifyRocksDB, AsksForEntriesOfEveryKind) {
     options.merge_operator = std::make_shared<Append>();
     options.enable_blob_files = true;
     options.min_blob_size = 100;
-    const std::string path = NewPath();
-    std::string table;
-    uint64_t entries = 0;
+    NewPath();
+    uint64_t entries = kKeys;
     {
-      const auto db = testing::Open(options, path);
+      const auto db = testing::Open(options, path_);
       std::vector<const rocksdb::Snapshot*> snapshots;
       for (int i = 0; i < kKeys; ++i) {
         const std::string key = Key(i);
-        rocksdb::Status status;
-        switch (i % 6) {
-          case 0:
-            status = db->Delete({}, key);
-            break;
-          case 1:
-            status = db->Put({}, key, std::string(200, 'b'));
-            break;
-          case 2:
-            status = db->SingleDelete({}, key);
-            break;
-          case 3:
-            status = db->Put({}, key, "first");
-            if (i % 100 == 3) {
-              snapshots.push_back(db->GetSnapshot());
-              status = db->Put({}, key, "second");
-              ++entries;
-            }
-            break;
-          case 4:
-            status = db->Merge({}, key, "merged");
-            break;
-          default:
-            status = db->Delete({}, key);
+        const int kind = i % 6;
+        if (kind == 3 && i % 100 == 3) {
+          ASSERT_ROCKSDB_OK(db->Put({}, key, "first"));
+          snapshots.push_back(db->GetSnapshot());
+          ++entries;
         }
-        ASSERT_ROCKSDB_OK(status);
-        ++entries;
+        ASSERT_ROCKSDB_OK(kind == 1   ? db->Put({}, key, std::string(200, 'b'))
+                          : kind == 2 ? db->SingleDelete({}, key)
+                          : kind == 3 ? db->Put({}, key, "second")
+                          : kind == 4 ? db->Merge({}, key, "merged")
+                                      : db->Delete({}, key));
       }
       ASSERT_ROCKSDB_OK(
           db->DeleteRange({}, db->DefaultColumnFamily(), "a", "b"));
       ASSERT_ROCKSDB_OK(db->Flush({}));
-      table = OnlyTable(db.get(), path);
+      FindTable(db.get());
       for (const auto* snapshot : snapshots) db->ReleaseSnapshot(snapshot);
     }
-    json file = RunJson(path, 0).at("files").at(0);
+    json file = Verify(0);
     EXPECT_EQ(file.at("entries"), entries);
     EXPECT_EQ(file.at("keys_asked"), kKeys);
     // With no bit set every one is denied.
-    for (const auto& block : test::FilterBlocks(table)) {
-      test::ChangeBlock(table, block, [](char* bytes, size_t n) {
+    for (const auto& block : test::FilterBlocks(table_)) {
+      test::ChangeBlock(table_, block, [](char* bytes, size_t n) {
         std::fill(bytes, bytes + n - 16, '\0');
       });
     }
-    file = RunJson(path, 1).at("files").at(0);
+    file = RunJson(path_, 1).at("files").at(0);
     EXPECT_EQ(file.at("false_negatives"), kKeys);
     EXPECT_EQ(file.at("false_positives"), 0);
     EXPECT_EQ(file.at("missed").size(), 10u);
@@ -274,9 +261,9 @@ TEST_F(VerifyRocksDB, MergesOnOtherVersions) {
   rocksdb::Options options = testing::MakeOptions(
       Config("deltabloom:10:compact", false, Filtering::kWholeKeys));
   options.merge_operator = std::make_shared<Append>();
-  const std::string path = NewPath();
+  NewPath();
   {
-    const auto db = testing::Open(options, path);
+    const auto db = testing::Open(options, path_);
     std::vector<const rocksdb::Snapshot*> snapshots;
     for (int i = 0; i < kKeys; ++i) {
       ASSERT_ROCKSDB_OK(db->Put({}, Key(i), "value"));
@@ -290,8 +277,7 @@ TEST_F(VerifyRocksDB, MergesOnOtherVersions) {
     ASSERT_ROCKSDB_OK(db->Flush({}));
     for (const auto* snapshot : snapshots) db->ReleaseSnapshot(snapshot);
   }
-  const json file = RunJson(path, 0).at("files").at(0);
-  EXPECT_EQ(file.at("keys_asked"), kKeys);
+  EXPECT_EQ(Verify(0).at("keys_asked"), kKeys);
 }
 
 // Prefixes with room between them.
@@ -299,29 +285,29 @@ TEST_F(VerifyRocksDB, AbsentPrefixes) {
   rocksdb::Options options = testing::MakeOptions(
       Config("deltabloom:10:local", false, Filtering::kPrefixes));
   options.prefix_extractor.reset(rocksdb::NewCappedPrefixTransform(12));
-  const std::string path = NewPath();
-  Load(options, path);
-  const json file = RunJson(path, 0).at("files").at(0);
+  const json file = LoadAndVerify(options, 0);
   EXPECT_EQ(file.at("prefixes_asked"), kKeys);
   EXPECT_GT(file.at("absent_asked"), kKeys / 2);
   ExpectRate(file);
 }
 
-TEST_F(VerifyRocksDB, DamagedTablesAreNotChecked) {
-  const rocksdb::Options options = testing::MakeOptions(
-      Config("deltabloom:10:local", false, Filtering::kWholeKeys));
-  const std::string path = NewPath();
-  const std::string table = Load(options, path);
-  const std::string sound = test::ReadFile(table);
-  const uint64_t filter = test::FilterBlocks(table).at(0).offset;
-  // In the middle of data, and in the filter; with the checksum as it was.
-  for (const uint64_t at : {filter / 2, filter + 100}) {
-    Write(table, sound);
-    FlipBit(table, at);
-    const json document = RunJson(path, 2);
-    ExpectHas(err_, table + ": ");
-    EXPECT_TRUE(document.at("files").at(0).contains("error"));
-    EXPECT_EQ(document.at("summary").at("not_checked").at(0), table);
+// With checksums as they were: in the middle of data, and in the filter.
+TEST_F(VerifyRocksDB, DamagedTablesAndFilters) {
+  for (const bool partitioned : {false, true}) {
+    Load(testing::MakeOptions(
+        Config("deltabloom:10:local", partitioned, Filtering::kWholeKeys)));
+    const std::string sound = test::ReadFile(table_);
+    const auto blocks = test::FilterBlocks(table_);
+    for (const bool filter : {false, true}) {
+      Write(table_, sound);
+      FlipBit(table_, filter ? blocks.back().offset + 1 : blocks[0].offset / 2);
+      const json document = RunJson(path_, filter ? 1 : 2);
+      ExpectHas(err_, table_ + ": ");
+      EXPECT_TRUE(document.at("files").at(0).contains("error"));
+      EXPECT_EQ(document.at("files").at(0).at("damaged"), filter);
+      const char* list = filter ? "damaged" : "not_checked";
+      EXPECT_EQ(document.at("summary").at(list), json({table_}));
+    }
   }
 }
 
@@ -370,9 +356,9 @@ TEST_F(VerifyRocksDB, TimestampsAndColumnFamilies) {
       if (comparator == &own && partitioned) continue;
       const rocksdb::Options plain = testing::MakeOptions(
           Config("deltabloom:10:local", partitioned, Filtering::kBoth));
-      const std::string path = NewPath();
+      NewPath();
       {
-        const auto db = testing::Open(plain, path);
+        const auto db = testing::Open(plain, path_);
         rocksdb::Options options = plain;
         options.comparator = comparator;
         rocksdb::ColumnFamilyHandle* family = nullptr;
@@ -386,7 +372,7 @@ TEST_F(VerifyRocksDB, TimestampsAndColumnFamilies) {
         ASSERT_ROCKSDB_OK(db->Flush({}, family));
         ASSERT_ROCKSDB_OK(db->DestroyColumnFamilyHandle(family));
       }
-      const json file = RunJson(path, 0).at("files").at(0);
+      const json file = Verify(0);
       EXPECT_EQ(file.at("column_family"), "with timestamps");
       EXPECT_EQ(file.at("entries"), 3 * kKeys);
       EXPECT_EQ(file.at("keys_asked"), kKeys);
@@ -400,9 +386,7 @@ TEST_F(VerifyRocksDB, Reverse) {
     rocksdb::Options options = testing::MakeOptions(
         Config("deltabloom:10:classic", partitioned, Filtering::kWholeKeys));
     options.comparator = rocksdb::ReverseBytewiseComparator();
-    const std::string path = NewPath();
-    Load(options, path);
-    const json file = RunJson(path, 0).at("files").at(0);
+    const json file = LoadAndVerify(options, 0);
     EXPECT_EQ(file.at("keys_asked"), kKeys);
     EXPECT_GT(file.at("absent_asked"), kKeys / 2);
   }
@@ -428,25 +412,19 @@ TEST_F(VerifyRocksDB, ComparatorOfOnesOwn) {
   rocksdb::Options options = testing::MakeOptions(
       Config("deltabloom:10:local", false, Filtering::kWholeKeys));
   options.comparator = &order;
-  std::string path = NewPath();
-  const std::string table = Load(options, path);
-  json file = RunJson(path, 0).at("files").at(0);
+  json file = LoadAndVerify(options, 0);
   EXPECT_EQ(file.at("keys_asked"), kKeys);
   ExpectRate(file);
-  const internal::BlockHandle block = test::FilterBlocks(table).at(0);
-  test::ClearABit(table, block, block.size / 2);
-  file = RunJson("--show 100000 " + path, 1).at("files").at(0);
-  EXPECT_EQ(Missed(file, "key"), LostKeys(options, path));
+  const internal::BlockHandle block = test::FilterBlocks(table_).at(0);
+  test::ClearABit(table_, block, block.size / 2);
+  EXPECT_EQ(Missed(Verify(1), "key"), LostKeys(options));
 
-  // Which of several partitions has a key cannot be told.
+  // Which of several partitions has a key is not known.
   options = testing::MakeOptions(
       Config("deltabloom:10:local", true, Filtering::kWholeKeys));
   options.comparator = &order;
-  path = NewPath();
-  Load(options, path);
-  const json document = RunJson(path, 2);
-  EXPECT_EQ(document.at("files").at(0).at("keys_asked"), 0);
-  EXPECT_EQ(document.at("summary").at("not_checked").size(), 1u);
+  EXPECT_EQ(LoadAndVerify(options, 2).at("keys_asked"), 0);
+  EXPECT_EQ(RunJson(path_, 2).at("summary").at("not_checked").size(), 1u);
   ExpectHas(err_, ": not checked: filter: ");
   ExpectHas(err_, "\\x1b[31mlast digit");
   EXPECT_EQ(err_.find('\x1b'), std::string::npos);
@@ -460,32 +438,30 @@ TEST_F(VerifyRocksDB, RangeParts) {
     ASSERT_ROCKSDB_OK(rocksdb::SliceTransform::CreateFromString(
         rocksdb::ConfigOptions(), "deltabloom.Range",
         &options.prefix_extractor));
-    const std::string path = NewPath();
-    const std::string table = Load(options, path);
-    json file = RunJson(path, 0).at("files").at(0);
+    json file = LoadAndVerify(options, 0);
     EXPECT_EQ(err_, "");
     EXPECT_EQ(file.at("keys_asked"), kKeys);
     EXPECT_EQ(file.at("false_negatives"), 0);
     ExpectRate(file);
 
-    const auto blocks = test::FilterBlocks(table);
+    const auto blocks = test::FilterBlocks(table_);
     EXPECT_EQ(blocks.size() > 1, partitioned);
     for (const internal::BlockHandle& block : blocks) {
-      test::ChangeBlock(table, block, [](char* bytes, size_t n) {
+      test::ChangeBlock(table_, block, [](char* bytes, size_t n) {
         const std::string_view part = internal::RangePartOf({bytes, n});
         ASSERT_GT(part.size(), 16u);
         bytes[part.data() - bytes + static_cast<ptrdiff_t>(part.size() / 2)] ^=
             0x55;
       });
     }
-    file = RunJson("--show 100000 " + path, 1).at("files").at(0);
+    file = Verify(1);
     EXPECT_GT(file.at("false_negatives"), 0);
     for (const json& missed : file.at("missed")) {
       EXPECT_FALSE(missed.at("alone"));
       EXPECT_FALSE(missed.at("in_batch"));
       EXPECT_TRUE(missed.at("in_range"));
     }
-    ExpectHas(Run(path).out, ", key, only by the range part: user");
+    ExpectHas(Run(path_).out, ", key, only by the range part: user");
   }
 }
 
@@ -502,9 +478,7 @@ TEST_F(VerifyRocksDB, PrefixesOfOnesOwn) {
   rocksdb::Options options = testing::MakeOptions(
       Config("deltabloom:10:local", false, Filtering::kBoth));
   options.prefix_extractor = std::make_shared<FirstHalf>();
-  const std::string path = NewPath();
-  Load(options, path);
-  const json file = RunJson(path, 2).at("files").at(0);
+  const json file = LoadAndVerify(options, 2);
   EXPECT_EQ(file.at("keys_asked"), kKeys);
   EXPECT_EQ(file.at("prefixes_asked"), 0);
   EXPECT_EQ(file.at("false_negatives"), 0);
@@ -520,11 +494,10 @@ TEST_F(VerifyRocksDB, KeyTransformOfOnesOwn) {
   };
   ASSERT_TRUE(RegisterKeyTransform(transform));
   for (const bool partitioned : {false, true}) {
-    const std::string path = NewPath();
-    Load(testing::MakeOptions(Config("id=deltabloom;key_transform=verify_test",
-                                     partitioned, Filtering::kWholeKeys)),
-         path);
-    const json file = RunJson(path, 2).at("files").at(0);
+    const json file = LoadAndVerify(
+        testing::MakeOptions(Config("id=deltabloom;key_transform=verify_test",
+                                    partitioned, Filtering::kWholeKeys)),
+        2);
     EXPECT_EQ(file.at("keys_asked"), 0);
     ExpectHas(err_, ": not checked: filter: no key transform known here has ");
     EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1);

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <sstream>
+#include <iterator>
+#include <utility>
 
 namespace deltabloom::tools {
 namespace {
@@ -13,49 +14,33 @@ size_t DecodeUtf8(std::string_view bytes, uint32_t* character) {
   const auto byte = [&bytes](size_t i) {
     return static_cast<unsigned char>(bytes[i]);
   };
-  if (byte(0) < 0x80) {
-    *character = byte(0);
-    return 1;
-  }
-  size_t size = 0;
-  uint32_t least = 0;  // shorter sequences hold what is below
-  if (byte(0) >> 5 == 0x06) {
-    size = 2;
-    least = 0x80;
-  } else if (byte(0) >> 4 == 0x0e) {
-    size = 3;
-    least = 0x800;
-  } else if (byte(0) >> 3 == 0x1e) {
-    size = 4;
-    least = 0x10000;
-  }
+  const size_t size = byte(0) < 0x80         ? 1
+                      : byte(0) >> 5 == 0x06 ? 2
+                      : byte(0) >> 4 == 0x0e ? 3
+                      : byte(0) >> 3 == 0x1e ? 4
+                                             : 0;
   if (size == 0 || size > bytes.size()) return 0;
-  uint32_t decoded = byte(0) & (0x7fu >> size);
+  uint32_t decoded = size == 1 ? byte(0) : byte(0) & (0x7fu >> size);
   for (size_t i = 1; i < size; ++i) {
     if (byte(i) >> 6 != 2) return 0;
     decoded = decoded << 6 | (byte(i) & 0x3fu);
   }
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool surrogate = decoded >= 0xd800 && decoded <= 0xdfff;
-  if (decoded < least || decoded > 0x10ffff || surrogate) return 0;
+  if (decoded < kLeast[size] || decoded > 0x10ffff || surrogate) return 0;
   *character = decoded;
   return size;
 }
 
+// Whether the character neither controls a terminal, nor ends lines, turns the
+// direction of text or has no width.
 bool IsPlain(uint32_t character) {
-  if (character < 0x20 || (character >= 0x7f && character <= 0x9f)) {
-    return false;
-  }
-  switch (character) {
-    case 0x061c:
-    case 0x200b:
-    case 0x200e:
-    case 0x200f:
-    case 0xfeff:
-      return false;
-    default:
-      return !(character >= 0x2028 && character <= 0x202e) &&
-             !(character >= 0x2066 && character <= 0x2069);
-  }
+  constexpr std::pair<uint32_t, uint32_t> kOthers[] = {
+      {0, 0x1f},        {0x7f, 0x9f},     {0x061c, 0x061c}, {0x200b, 0x200b},
+      {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}, {0xfeff, 0xfeff}};
+  return std::none_of(std::begin(kOthers), std::end(kOthers), [&](auto range) {
+    return character >= range.first && character <= range.second;
+  });
 }
 
 // With all text in it escaped.
@@ -69,10 +54,10 @@ Json EscapedJson(Json value) {
 
 // In lines, all but the first of which are indented by `indent` more spaces.
 std::string Dump(const Json& value, size_t indent) {
-  std::istringstream lines(EscapedJson(value).dump(2));
-  std::string text;
-  for (std::string line; std::getline(lines, line);) {
-    text += text.empty() ? line : "\n" + std::string(indent, ' ') + line;
+  std::string text = EscapedJson(value).dump(2);
+  for (size_t i = text.find('\n'); i != std::string::npos;
+       i = text.find('\n', i + 1)) {
+    text.insert(i + 1, indent, ' ');
   }
   return text;
 }
@@ -120,88 +105,48 @@ std::string Count(uint64_t number, const char* one, const char* many) {
   return std::to_string(number) + " " + (number == 1 ? one : many);
 }
 
-Progress::Progress(std::ostream* out, size_t columns,
-                   std::chrono::milliseconds interval)
-    : out_(out),
-      columns_(columns),
-      interval_(interval),
-      last_(std::chrono::steady_clock::now()) {}
-
-void Progress::Show(uint64_t done, uint64_t total, std::string_view unit,
-                    std::string_view name) {
-  if (out_ == nullptr) return;
-  const auto now = std::chrono::steady_clock::now();
-  if (now - last_ < interval_) return;
-  last_ = now;
-  constexpr size_t kWidth = 20;
-  const double share =
-      total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
-  std::string bar(static_cast<size_t>(std::clamp(share, 0.0, 1.0) * kWidth),
-                  '#');
-  bar.resize(kWidth, ' ');
-  std::string line = std::to_string(done) + " ";
-  if (total != kUnknown) {
-    line = "[" + bar + "] " + line + "of " + std::to_string(total) + " ";
-  }
-  line += std::string(unit) + ": " + Escaped(name);
-  if (line.size() > columns_) {
-    // Not within a character of several bytes.
-    size_t end = columns_;
-    while (end > 0 && (static_cast<unsigned char>(line[end]) >> 6) == 2) --end;
-    line.resize(end);
-  }
-  *out_ << '\r' << line << "\x1b[K" << std::flush;
-  drawn_ = true;
+void Console::StartJson() {
+  is_json_ = true;
+  *streams_.out << '{';
 }
 
-void Progress::Clear() {
-  if (drawn_) *out_ << "\r\x1b[K" << std::flush;
-  drawn_ = false;
-}
-
-JsonOutput::JsonOutput(std::ostream* out) : out_(out) { *out_ << '{'; }
-
-void JsonOutput::Add(std::string_view key, const Json& value) {
+void Console::Add(std::string_view key, const Json& value) {
+  if (!is_json_) return;
   StartMember(key);
-  *out_ << Dump(value, 2);
+  *streams_.out << Dump(value, 2);
 }
 
-void JsonOutput::StartArray(std::string_view key) {
+void Console::AddAll(const Json& object) {
+  for (const auto& [key, value] : object.items()) Add(key, value);
+}
+
+void Console::StartArray(std::string_view key) {
+  if (!is_json_) return;
   StartMember(key);
-  *out_ << '[';
-  in_array_ = true;
-  first_element_ = true;
+  *streams_.out << '[';
+  in_array_ = first_element_ = true;
 }
 
-void JsonOutput::AddElement(const Json& value) {
-  *out_ << (first_element_ ? "\n    " : ",\n    ") << Dump(value, 4);
+void Console::AddElement(const Json& value) {
+  if (!is_json_) return;
+  *streams_.out << (first_element_ ? "\n    " : ",\n    ") << Dump(value, 4);
   first_element_ = false;
 }
 
-void JsonOutput::Finish() {
+void Console::StartMember(std::string_view key) {
   EndArray();
-  *out_ << (first_ ? "}\n" : "\n}\n");
-}
-
-void JsonOutput::StartMember(std::string_view key) {
-  EndArray();
-  *out_ << (first_ ? "\n  \"" : ",\n  \"") << key << "\": ";
+  *streams_.out << (first_ ? "\n  \"" : ",\n  \"") << key << "\": ";
   first_ = false;
 }
 
-void JsonOutput::EndArray() {
-  if (in_array_) *out_ << (first_element_ ? "]" : "\n  ]");
+void Console::EndArray() {
+  if (in_array_) *streams_.out << (first_element_ ? "]" : "\n  ]");
   in_array_ = false;
 }
 
-Console::Console(const Streams& streams)
-    : streams_(streams),
-      progress_(streams.err_columns > 0 ? streams.err : nullptr,
-                streams.err_columns, std::chrono::milliseconds(200)) {}
-
 void Console::Line(std::string_view text) {
-  if (json_.has_value()) return;
-  progress_.Clear();
+  if (is_json_) return;
+  ClearProgress();
   *streams_.out << Escaped(text) << '\n';
 }
 
@@ -228,13 +173,13 @@ void Console::Table(const std::vector<std::vector<std::string>>& rows,
 void Console::Raw(std::string_view bytes, char end) {
   if (streams_.out_is_terminal) {
     Line(bytes);
-  } else {
+  } else if (!is_json_) {
     *streams_.out << bytes << end;
   }
 }
 
 void Console::Error(std::string_view text) {
-  progress_.Clear();
+  ClearProgress();
   streams_.out->flush();  // on a terminal, earlier results come first
   *streams_.err << Escaped(text) << '\n' << std::flush;
 }
@@ -242,14 +187,44 @@ void Console::Error(std::string_view text) {
 void Console::ShowProgress(uint64_t done, uint64_t total, std::string_view unit,
                            std::string_view name) {
   // It would stand between the parts of a document on the same terminal.
-  if (json_.has_value() && streams_.out_is_terminal) return;
-  progress_.Show(done, total, unit, name);
+  if (streams_.err_columns == 0 || (is_json_ && streams_.out_is_terminal)) {
+    return;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_ < interval_) return;
+  last_ = now;
+  std::string line = std::to_string(done) + " ";
+  if (total != kUnknown) {
+    constexpr size_t kWidth = 20;
+    const double share =
+        total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
+    std::string bar(static_cast<size_t>(std::clamp(share, 0.0, 1.0) * kWidth),
+                    '#');
+    bar.resize(kWidth, ' ');
+    line = "[" + bar + "] " + line + "of " + std::to_string(total) + " ";
+  }
+  line += std::string(unit) + ": " + Escaped(name);
+  // Not cut within a character of several bytes.
+  size_t end = std::min(line.size(), streams_.err_columns);
+  while (end < line.size() && end > 0 &&
+         (static_cast<unsigned char>(line[end]) >> 6) == 2) {
+    --end;
+  }
+  line.resize(end);
+  *streams_.err << '\r' << line << "\x1b[K" << std::flush;
+  drawn_ = true;
+}
+
+void Console::ClearProgress() {
+  if (drawn_) *streams_.err << "\r\x1b[K" << std::flush;
+  drawn_ = false;
 }
 
 bool Console::Finish() {
-  progress_.Clear();
-  if (json_.has_value()) json_->Finish();
-  json_.reset();
+  ClearProgress();
+  EndArray();
+  if (is_json_) *streams_.out << (first_ ? "}\n" : "\n}\n");
+  is_json_ = false;
   return static_cast<bool>(streams_.out->flush());
 }
 

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -22,84 +21,21 @@ enum ExitCode : int {
   kSuccess = 0,
   kFailure = 1,  // something was found to be wrong, or could not be done
   kUsage = 2,    // a wrong command line; nothing was done
-  // For subcommands whose manual says so: neither success nor failure is known.
-  kUndecided = kUsage,
+  kUndecided =
+      2,  // if the manual says so: neither success nor failure is known
 };
 
 // The bytes as one line of UTF-8 that no terminal acts upon, and from which
 // they can be restored: a backslash is written "\\", and as "\x" and two
-// lower-case hexadecimal digits each byte of
-//   - a control character (U+0000..U+001F, U+007F..U+009F),
-//   - a character that ends lines or turns the direction of text (U+061C,
-//     U+200E, U+200F, U+2028..U+202E, U+2066..U+2069) or has no width (U+200B,
-//     U+FEFF),
-//   - what is not UTF-8.
+// lower-case hexadecimal digits each byte that is not UTF-8, of a control
+// character, and of one that ends lines, turns the direction of text or has no
+// width.
 std::string Escaped(std::string_view bytes);
 
 // "0.123 %", "3.4 MB" and "1 key", "2 keys".
 std::string Percent(double share);
 std::string Megabytes(uint64_t bytes);
 std::string Count(uint64_t number, const char* one, const char* many);
-
-// The progress of a long run: one line, redrawn in place.
-class Progress {
- public:
-  // Draws nothing if `out` is null. Lines have at most `columns` bytes and are
-  // drawn at most once per `interval`, the first one after it.
-  Progress(std::ostream* out, size_t columns,
-           std::chrono::milliseconds interval);
-  ~Progress() { Clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  static constexpr uint64_t kUnknown = UINT64_MAX;  // a total
-
-  // "[####      ] 3 of 8 files: name", where 3 are done and `name` is next;
-  // with an unknown total "3 files: name".
-  void Show(uint64_t done, uint64_t total, std::string_view unit,
-            std::string_view name);
-
-  // Erases the line, so that other output can follow.
-  void Clear();
-
- private:
-  std::ostream* const out_;
-  const size_t columns_;
-  const std::chrono::milliseconds interval_;
-  std::chrono::steady_clock::time_point last_;
-  bool drawn_ = false;
-};
-
-// A JSON object that is written member by member, so that a long one takes no
-// memory. All text in it is written as Escaped() returns it.
-class JsonOutput {
- public:
-  explicit JsonOutput(std::ostream* out);
-
-  void Add(std::string_view key, const Json& value);
-  // An array as the next member, and an element of it. The next member ends it.
-  void StartArray(std::string_view key);
-  void AddElement(const Json& value);
-  // Writes the end of the object.
-  void Finish();
-
-  void Text(std::string_view key, std::string_view text) {
-    Add(key, std::string(text));
-  }
-  void Number(std::string_view key, uint64_t number) { Add(key, number); }
-  void Number(std::string_view key, double number) { Add(key, number); }
-  void Boolean(std::string_view key, bool value) { Add(key, value); }
-  void Null(std::string_view key) { Add(key, nullptr); }
-
- private:
-  void StartMember(std::string_view key);
-  void EndArray();
-
-  std::ostream* const out_;
-  bool first_ = true;  // of the members
-  bool in_array_ = false;
-  bool first_element_ = true;
-};
 
 struct Streams {
   std::ostream* out;
@@ -111,40 +47,66 @@ struct Streams {
 
 class Console {
  public:
-  explicit Console(const Streams& streams);
+  // Progress is drawn at most once per `interval`, the first time after it.
+  explicit Console(const Streams& streams, std::chrono::milliseconds interval =
+                                               std::chrono::milliseconds(200))
+      : streams_(streams), interval_(interval) {}
+  ~Console() { ClearProgress(); }
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
 
-  // From here on results are a JSON document, which Finish() ends.
-  void StartJson() { json_.emplace(streams_.out); }
+  // --- Results as one JSON object, from StartJson() to Finish(). It is written
+  // member by member, so that a long one takes no memory. All text in it is
+  // escaped. Ignored where results are text.
 
-  // Null unless results are JSON.
-  JsonOutput* json() { return json_.has_value() ? &*json_ : nullptr; }
+  void StartJson();
+  bool is_json() const { return is_json_; }
+  void Add(std::string_view key, const Json& value);
+  void AddAll(const Json& object);  // its members
+  // An array as the next member, and an element of it. The next member ends it.
+  void StartArray(std::string_view key);
+  void AddElement(const Json& value);
 
-  // A line of text, escaped as a whole. Ignored where results are JSON.
+  // --- Results as text. Ignored where results are JSON.
+
+  // A line, escaped as a whole.
   void Line(std::string_view text);
-
   // Lines of cells, in columns as wide as they need; the first `left` columns
   // are aligned to the left.
   void Table(const std::vector<std::vector<std::string>>& rows, size_t left);
-
   // Bytes as they are, for another program; escaped if standard output is a
-  // terminal. Only where results are not JSON.
+  // terminal.
   void Raw(std::string_view bytes, char end);
 
-  // A line on standard error, escaped as a whole.
-  void Error(std::string_view text);
+  // --- Standard error.
 
-  // See Progress.
+  // A line, escaped as a whole.
+  void Error(std::string_view text);
+  // One line, redrawn in place: "[####      ] 3 of 8 files: name", where 3 are
+  // done and `name` is next; with an unknown total "3 files: name".
+  static constexpr uint64_t kUnknown = UINT64_MAX;
   void ShowProgress(uint64_t done, uint64_t total, std::string_view unit,
                     std::string_view name);
+  // Erases the line, so that other output can follow.
+  void ClearProgress();
 
   // Ends the JSON document, if any, and erases the progress. Returns false
   // when standard output could not be written.
   bool Finish();
 
  private:
+  void StartMember(std::string_view key);
+  void EndArray();
+
   const Streams streams_;
-  Progress progress_;
-  std::optional<JsonOutput> json_;
+  const std::chrono::milliseconds interval_;
+  std::chrono::steady_clock::time_point last_ =
+      std::chrono::steady_clock::now();
+  bool drawn_ = false;
+  bool is_json_ = false;
+  bool first_ = true;  // of the members
+  bool in_array_ = false;
+  bool first_element_ = true;
 };
 
 }  // namespace deltabloom::tools

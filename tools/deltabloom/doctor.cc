@@ -1,27 +1,618 @@
 // deltabloom doctor: whether databases run with filters, and what to do if not.
 #include "tools/deltabloom/doctor.h"
 
-#include <memory>
-#include <optional>
+#include <sys/stat.h>
 
-#include "tools/deltabloom/command.h"
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <new>
+#include <set>
+#include <sstream>
+#include <system_error>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "table/sst/sst.h"
+#include "tools/deltabloom/manifest.h"
+#include "tools/deltabloom/program.h"
+#include "tools/deltabloom/table_files.h"
 #include "util/cpu.h"
 #include "util/version.h"
 
 namespace deltabloom::tools {
 namespace {
 
-const char* SeverityName(Severity severity) {
-  switch (severity) {
-    case Severity::kNote:
-      return "note";
-    case Severity::kUnknown:
-      return "unknown";
-    case Severity::kProblem:
-      return "problem";
+namespace fs = std::filesystem;
+
+// Tables that have the same kind of filter, in one level of a column family.
+struct TableGroup {
+  uint64_t tables = 0;
+  uint64_t bytes = 0;
+  uint64_t entries = 0;
+  uint64_t filter_bytes = 0;
+  // When they were written, in seconds since 1970; 0: not known.
+  uint64_t oldest = 0;
+  uint64_t newest = 0;
+
+  void Add(const TableGroup& other) {
+    tables += other.tables;
+    bytes += other.bytes;
+    entries += other.entries;
+    filter_bytes += other.filter_bytes;
+    if (oldest == 0 || (other.oldest != 0 && other.oldest < oldest)) {
+      oldest = other.oldest;
+    }
+    newest = std::max(newest, other.newest);
   }
-  return "";
+};
+
+struct GroupKey {
+  std::string family;
+  int level = -1;  // -1: not known
+  // The policy that wrote the filter; empty: no filter.
+  std::string filter;
+  // The name of the filter in the table; empty without a filter.
+  std::string compatibility_name;
+
+  bool operator<(const GroupKey& other) const {
+    return std::tie(family, level, filter, compatibility_name) <
+           std::tie(other.family, other.level, other.filter,
+                    other.compatibility_name);
+  }
+};
+
+struct DatabaseReport {
+  std::string path;
+  std::string options_file;   // its name; empty: there is none
+  uint64_t options_time = 0;  // when it was written, as above
+  OptionsFile options;
+  std::map<GroupKey, TableGroup> groups;
+  uint64_t gone = 0;                  // tables that vanished meanwhile
+  uint64_t unused = 0;                // tables that are not in the MANIFEST
+  uint64_t elsewhere = 0;             // tables in other directories, or lost
+  uint64_t unfinished = 0;            // tables that are being written
+  std::vector<std::string> problems;  // what could not be read; lines
+};
+
+// --- Reading a database. Nothing is written.
+
+// "MANIFEST-000005" in the file CURRENT; else empty.
+std::string CurrentManifest(const fs::path& database) {
+  std::ifstream file(database / "CURRENT", std::ios::binary);
+  std::string name;
+  std::getline(file, name);
+  constexpr std::string_view kStart = "MANIFEST-";
+  const bool good = name.compare(0, kStart.size(), kStart) == 0 &&
+                    name.find('/') == std::string::npos &&
+                    name.find('\0') == std::string::npos;
+  return good ? name : std::string();
 }
+
+// Reads the MANIFEST that the file CURRENT names. Returns what is wrong.
+std::string ReadManifest(const std::string& database, Manifest* manifest) {
+  // A running database starts a new one now and then, or is writing it.
+  constexpr int kTries = 3;
+  for (int i = 1;; ++i) {
+    const std::string name = CurrentManifest(database);
+    if (name.empty()) {
+      return database + ": expected a file CURRENT that names a MANIFEST";
+    }
+    const fs::path path = fs::path(database) / name;
+    std::ifstream file(path, std::ios::binary);
+    if (!file) {
+      if (i < kTries) continue;
+      return path.string() + ": cannot be read: " + std::strerror(errno);
+    }
+    *manifest = Manifest();
+    std::array<char, Manifest::kBlockSize> block;
+    do {
+      file.read(block.data(), block.size());
+    } while (
+        manifest->Add({block.data(), static_cast<size_t>(file.gcount())}) &&
+        file);
+    if (!manifest->error().empty()) {
+      return path.string() + ": " + manifest->error();
+    }
+    if (!manifest->is_cut()) return {};
+    if (i == kTries) return path.string() + ": is cut off within a record";
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+// The newest OPTIONS file in the directory; empty if there is none. Throws
+// fs::filesystem_error.
+std::string NewestOptionsFile(const std::string& path) {
+  std::string newest;
+  uint64_t newest_number = 0;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    uint64_t number = 0;
+    std::error_code unknown;
+    if (ParseOptionsFileName(name, &number) && !entry.is_directory(unknown) &&
+        !entry.is_fifo(unknown) && (newest.empty() || number > newest_number)) {
+      newest = name;
+      newest_number = number;
+    }
+  }
+  return newest;
+}
+
+void ReadOptions(DatabaseReport* report) {
+  constexpr int kTries = 3;
+  constexpr uint64_t kMost = 64 << 20;
+  for (int i = 1;; ++i) {
+    report->options_file = NewestOptionsFile(report->path);
+    const std::string& name = report->options_file;
+    const std::string path = (fs::path(report->path) / name).string();
+    std::string error;
+    if (!name.empty()) {
+      std::error_code unknown;
+      const uint64_t size = fs::file_size(path, unknown);
+      std::ifstream file(path, std::ios::binary);
+      std::ostringstream bytes;
+      if (!unknown && size > kMost) {
+        error = "expected an OPTIONS file, found " + std::to_string(size) +
+                " bytes";
+      } else if (!file || !(bytes << file.rdbuf())) {
+        error = std::string("cannot be read: ") + std::strerror(errno);
+      } else {
+        error = ParseOptionsFile(bytes.str(), &report->options);
+      }
+    }
+    // A running database removes old files when it writes a new one.
+    if (i < kTries && (name.empty() || !fs::exists(path))) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      continue;
+    }
+    if (!error.empty()) report->problems.push_back(path + ": " + error);
+    struct stat status;
+    if (!name.empty() && stat(path.c_str(), &status) == 0 &&
+        status.st_mtime > 0) {
+      report->options_time = static_cast<uint64_t>(status.st_mtime);
+    }
+    return;
+  }
+}
+
+std::string TextOf(const internal::SstFile& file, const char* name) {
+  std::string_view text;
+  return file.properties.Text(name, &text) ? std::string(text) : std::string();
+}
+
+uint64_t NumberOf(const internal::SstFile& file, const char* name) {
+  uint64_t number = 0;
+  return file.properties.Number(name, &number) ? number : 0;
+}
+
+// The number in "000012.sst"; 0 in other names.
+uint64_t NumberOfName(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  uint64_t number = 0;
+  const char* const end = name.data() + name.size();
+  const auto [next, status] = std::from_chars(name.data(), end, number);
+  return status == std::errc() && next != end && *next == '.' ? number : 0;
+}
+
+// Adds a table to the report, with its level from the MANIFEST, null if that is
+// not known. Returns what went wrong; nothing if the table is gone.
+std::string AddTable(const TableFile& table, const Manifest* manifest,
+                     DatabaseReport* report) {
+  const std::string error =
+      ReadTable(table.path, [&](const internal::SstSource& source) {
+        internal::SstFile file;
+        std::string wrong = internal::FindFilters(source, &file);
+        if (!wrong.empty()) return wrong;
+        GroupKey key;
+        key.family = TextOf(file, "rocksdb.column.family.name");
+        if (manifest != nullptr) {
+          const LiveTable& live =
+              manifest->tables().at(NumberOfName(table.path));
+          key.level = static_cast<int>(std::min(live.level, 1000u));
+          key.family = manifest->FamilyName(live.family);
+        }
+        TableGroup alone;
+        alone.tables = 1;
+        alone.bytes = source.Size();
+        alone.entries = NumberOf(file, "rocksdb.num.entries");
+        alone.oldest = NumberOf(file, "rocksdb.file.creation.time");
+        if (alone.oldest == 0) {
+          alone.oldest = NumberOf(file, "rocksdb.creation.time");
+        }
+        alone.newest = alone.oldest;
+        for (const internal::SstFilter& filter : file.filters) {
+          alone.filter_bytes += filter.bytes;
+          key.compatibility_name = filter.policy;
+          key.filter = TextOf(file, "rocksdb.filter.policy");
+          if (key.filter.empty()) key.filter = key.compatibility_name;
+        }
+        report->groups[key].Add(alone);
+        return wrong;
+      });
+  if (error.empty() || !IsGone(table)) return error;
+  ++report->gone;
+  return {};
+}
+
+void AddTables(const std::vector<TableFile>& files, const Manifest* manifest,
+               Console* console, DatabaseReport* report) {
+  std::vector<std::pair<TableFile, uint64_t>> again;
+  for (size_t i = 0; i < files.size(); ++i) {
+    const TableFile& file = files[i];
+    if (!file.from_directory) continue;  // the directory, without tables
+    if (manifest != nullptr &&
+        manifest->tables().count(NumberOfName(file.path)) == 0) {
+      ++report->unused;
+      continue;
+    }
+    console->ShowProgress(i, files.size(), "files", file.path);
+    const uint64_t size = file.Size();
+    if (!AddTable(file, manifest, report).empty()) {
+      again.emplace_back(file, size);
+    }
+  }
+  if (again.empty()) return;
+  // Tables that a running database is writing have no end yet, and grow.
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  for (const auto& [file, size] : again) {
+    const std::string error = AddTable(file, manifest, report);
+    if (error.empty()) continue;
+    if (file.Size() != size) {
+      ++report->unfinished;
+    } else {
+      report->problems.push_back(error);
+    }
+  }
+}
+
+// Counts the tables of the MANIFEST that are not in the directory. A newer
+// state of it tells which of them compactions have just removed.
+void CountElsewhere(const Manifest& first, DatabaseReport* report) {
+  const auto missing = [&](const Manifest& manifest) {
+    std::set<uint64_t> numbers;
+    for (const auto& [number, table] : manifest.tables()) {
+      char name[32];
+      std::snprintf(name, sizeof(name), "%06llu.sst",
+                    static_cast<unsigned long long>(number));
+      const fs::path path = fs::path(report->path) / name;
+      std::error_code error;
+      if (!fs::exists(path, error) &&
+          !fs::exists(fs::path(path).replace_extension(".ldb"), error)) {
+        numbers.insert(number);
+      }
+    }
+    return numbers;
+  };
+  const std::set<uint64_t> before = missing(first);
+  Manifest now;
+  if (before.empty() || !ReadManifest(report->path, &now).empty()) return;
+  for (const uint64_t number : missing(now)) {
+    report->elsewhere += before.count(number);
+  }
+}
+
+DatabaseReport ReadDatabase(const std::string& path, Console* console) {
+  DatabaseReport report;
+  report.path = path;
+  try {
+    ReadOptions(&report);
+    // A table that was listed before the MANIFEST is read, and is not in it, is
+    // no longer used, or not yet.
+    const std::vector<TableFile> files = TableFiles({path});
+    Manifest manifest;
+    const std::string problem = ReadManifest(path, &manifest);
+    if (problem.empty()) {
+      AddTables(files, &manifest, console, &report);
+      CountElsewhere(manifest, &report);
+    } else {
+      report.problems.push_back(problem);
+      AddTables(files, nullptr, console, &report);
+    }
+  } catch (const fs::filesystem_error& error) {
+    report.problems.push_back(path +
+                              ": cannot be read: " + error.code().message());
+  }
+  return report;
+}
+
+// --- Findings.
+
+enum class Severity : uint8_t {
+  kNote,     // nothing to do
+  kUnknown,  // could not be examined
+  kProblem,  // filters are missing, or will be
+};
+constexpr const char* kSeverityNames[] = {"note", "unknown", "problem"};
+
+// In a text each % stands for what a finding is about.
+struct FindingKind {
+  const char* code;  // for programs; never changes
+  Severity severity;
+  const char* what;
+  const char* to_do;
+};
+
+constexpr FindingKind kNoRocksDB = {
+    "no_rocksdb", Severity::kUnknown,
+    "this deltabloom was built without RocksDB: whether programs can use the "
+    "policy is not known",
+    "build it with librocksdb-dev and -DDELTABLOOM_ROCKSDB=ON"};
+constexpr FindingKind kNoPolicyInProcess = {
+    "no_policy_in_process", Severity::kProblem, "%",
+    "until this is solved, no program with this Deltabloom and this RocksDB "
+    "has a filter policy"};
+constexpr FindingKind kUnreadable = {
+    "unreadable", Severity::kUnknown, "%",
+    "check that this user may read it; restore a damaged file from a backup"};
+constexpr FindingKind kNoOptionsFile = {
+    "no_options_file", Severity::kUnknown,
+    "%: has no OPTIONS file, so the policy it was last opened with is not "
+    "known",
+    "pass the directory that has the file CURRENT"};
+constexpr FindingKind kTablesElsewhere = {
+    "tables_elsewhere", Severity::kUnknown, "%: % not in this directory",
+    "if they are in other directories (db_paths, cf_paths), deltabloom inspect "
+    "lists their filters; otherwise they are lost"};
+constexpr FindingKind kNotBlockBased = {
+    "not_block_based", Severity::kNote,
+    "%: its tables are of %, which have no such filters", ""};
+constexpr FindingKind kOptionsWithoutPolicy = {
+    "options_without_policy", Severity::kProblem,
+    "%: was last opened without a filter policy (% of %, RocksDB %): the "
+    "tables that this program writes have no filter, and any program that "
+    "opens the database with these options does the same",
+    "find the program. Programs that do not know the policy do this: ldb "
+    "--try_load_options put or compact without the plugin under LD_PRELOAD, or "
+    "programs with RocksDB linked into them. Then open the database in a "
+    "program that sets the policy; or, while no program has it open, write "
+    "filter_policy=deltabloom:10:auto into the newest OPTIONS file, in its "
+    "[TableOptions/BlockBasedTable]"};
+constexpr FindingKind kUnknownPolicy = {
+    "unknown_policy", Severity::kUnknown,
+    "%: no policy known here has the name %; RocksDB silently treats an "
+    "unknown policy as no filters",
+    "check the name: Deltabloom's policy is deltabloom, as in "
+    "deltabloom:10:auto"};
+constexpr FindingKind kOtherPolicy = {"other_policy", Severity::kNote,
+                                      "%: the policy is %, not Deltabloom's",
+                                      ""};
+constexpr FindingKind kPolicyCannotWork = {
+    "policy_cannot_work", Severity::kProblem, "%: filter_policy=%: %", ""};
+constexpr FindingKind kNoFilterByChoice = {"no_filter_by_choice",
+                                           Severity::kNote, "%%", ""};
+constexpr FindingKind kLevelsWithoutListener = {
+    "levels_without_listener", Severity::kProblem,
+    "%: allocation=levels without its listener, so that all tables get the "
+    "same bits per key",
+    "add listeners=deltabloom to [DBOptions], or call AddRocksDBFilters()"};
+constexpr FindingKind kTablesWithoutFilter = {
+    "tables_without_filter", Severity::kProblem,
+    "%: lookups of absent keys read their blocks",
+    "with a policy in use, compactions give them filters when they rewrite "
+    "them; at once: CompactRange() with bottommost_level_compaction=kForce, "
+    "or, if the OPTIONS file names the policy and no program has the database "
+    "open, ldb --db=% --try_load_options compact with the plugin under "
+    "LD_PRELOAD"};
+constexpr FindingKind kFiltersNotAsked = {
+    "filters_not_asked", Severity::kProblem,
+    "%: the filters of % of % are under the name %, where the policy % not "
+    "look",
+    "lookups do not use them until a compaction rewrites them; or go back to "
+    "the compatibility they were written with"};
+
+struct Finding {
+  Severity severity;
+  const char* code;
+  std::string what;  // a line
+  std::string to_do;
+
+  const char* SeverityName() const {
+    return kSeverityNames[static_cast<size_t>(severity)];
+  }
+};
+
+// "2026-11-21 22:07:27 UTC"; "an unknown time" for 0.
+std::string TimeText(uint64_t seconds) {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm parts;
+  char text[64];
+  if (seconds == 0 || seconds > 253402300799 ||  // the end of the year 9999
+      gmtime_r(&time, &parts) == nullptr ||
+      std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &parts) == 0) {
+    return "an unknown time";
+  }
+  return text;
+}
+
+// "... to ...", if they differ.
+std::string TimeText(uint64_t oldest, uint64_t newest) {
+  if (oldest == newest) return TimeText(oldest);
+  return TimeText(oldest) + " to " + TimeText(newest);
+}
+
+std::string CountTables(uint64_t tables) {
+  return Count(tables, "table", "tables");
+}
+
+std::string FamilyText(const std::string& name) {
+  return name.empty() ? "tables that name no column family"
+                      : "column family " + name;
+}
+
+class Doctor {
+ public:
+  // The worst first, those of the same code together.
+  std::vector<Finding> TakeFindings() {
+    const auto before = [](const Finding& a, const Finding& b) {
+      return a.severity != b.severity ? a.severity > b.severity
+                                      : std::strcmp(a.code, b.code) < 0;
+    };
+    std::stable_sort(findings_.begin(), findings_.end(), before);
+    return std::move(findings_);
+  }
+
+  void Process(const ProcessReport& process) {
+    if (process.built_for.empty()) {
+      Add(kNoRocksDB, {});
+    } else if (!process.problem.empty()) {
+      Add(kNoPolicyInProcess, {process.problem});
+    }
+  }
+
+  void Database(const DatabaseReport& database) {
+    database_ = &database;
+    for (const std::string& problem : database.problems) {
+      Add(kUnreadable, {problem});
+    }
+    if (database.options_file.empty()) Add(kNoOptionsFile, {database.path});
+    for (const FamilyOptions& family : database.options.families) {
+      Family(family);
+    }
+    if (database.elsewhere > 0) {
+      Add(kTablesElsewhere, {database.path, CountTables(database.elsewhere)});
+    }
+    Groups();
+  }
+
+ private:
+  // `texts`: for each % in what, then in to_do.
+  Finding& Add(const FindingKind& kind, const std::vector<std::string>& texts) {
+    size_t next = 0;
+    const auto fill = [&](std::string_view form) {
+      std::string text;
+      for (const char c : form)
+        text += c == '%' ? texts.at(next++) : std::string(1, c);
+      return text;
+    };
+    std::string what = fill(kind.what);
+    findings_.push_back(
+        {kind.severity, kind.code, std::move(what), fill(kind.to_do)});
+    return findings_.back();
+  }
+
+  const FamilyOptions* OptionsOf(const std::string& name) const {
+    for (const FamilyOptions& family : database_->options.families) {
+      if (family.name == name) return &family;
+    }
+    return nullptr;
+  }
+
+  void Family(const FamilyOptions& family) {
+    const std::string who = FamilyText(family.name);
+    PolicyVerdict verdict;
+    if (!family.BlockBased()) {
+      Add(kNotBlockBased, {who, family.table_factory});
+      return;
+    }
+    if (!family.NamesPolicy()) {
+      Add(kOptionsWithoutPolicy,
+          {who, database_->options_file, TimeText(database_->options_time),
+           database_->options.rocksdb_version});
+      return;
+    }
+#ifdef DELTABLOOM_TOOLS_ROCKSDB
+    verdict = JudgePolicy(family);
+#endif
+    if (verdict.unknown) {
+      Add(kUnknownPolicy, {who, family.policy});
+    } else if (!family.NamesDeltabloom()) {
+      Add(kOtherPolicy, {who, family.policy});
+    } else if (!verdict.problem.empty()) {
+      Add(kPolicyCannotWork, {who, family.policy, verdict.problem}).to_do =
+          verdict.to_do;
+    } else if (!verdict.builds_filters) {
+      without_filters_.insert(family.name);
+      Add(kNoFilterByChoice,
+          {who, ": filter_policy=" + family.policy +
+                    " builds no filters: less than 0.5 bits per key"});
+    } else if (family.AllocatesByLevels() && !database_->options.has_listener) {
+      Add(kLevelsWithoutListener, {who});
+    }
+  }
+
+  // Tables without filters of each column family, apart from those that have
+  // none by choice.
+  void Groups() {
+    std::map<std::string, int> last_level;
+    for (const auto& [key, group] : database_->groups) {
+      last_level[key.family] = key.level;  // the highest comes last
+    }
+    std::map<std::pair<std::string, bool>, TableGroup> without;
+    std::map<std::pair<std::string, bool>, std::string> levels;
+    std::map<std::pair<std::string, std::string>, TableGroup> with;
+    for (const auto& [key, group] : database_->groups) {
+      if (!key.filter.empty()) {
+        with[{key.family, key.compatibility_name}].Add(group);
+        continue;
+      }
+      const FamilyOptions* const family = OptionsOf(key.family);
+      const bool chosen =
+          without_filters_.count(key.family) > 0 ||
+          (family != nullptr && family->optimize_filters_for_hits &&
+           key.level == last_level[key.family]);
+      const std::pair<std::string, bool> which(key.family, chosen);
+      without[which].Add(group);
+      if (key.level >= 0) {
+        levels[which] += (levels[which].empty() ? " in level " : " and ") +
+                         std::to_string(key.level);
+      }
+    }
+    for (const auto& [which, group] : without) {
+      WithoutFilter(which.first, group, levels[which], which.second);
+    }
+    for (const auto& [which, group] : with) {
+      WithFilter(which.first, which.second, group);
+    }
+  }
+
+  void WithoutFilter(const std::string& name, const TableGroup& group,
+                     const std::string& levels, bool chosen) {
+    const FamilyOptions* const family = OptionsOf(name);
+    if (family != nullptr && !family->BlockBased()) return;
+    const std::string what = FamilyText(name) + ": no filter in " +
+                             CountTables(group.tables) + levels + ", of " +
+                             Megabytes(group.bytes) + ", written " +
+                             TimeText(group.oldest, group.newest);
+    if (!chosen) {
+      Add(kTablesWithoutFilter, {what, database_->path});
+    } else {
+      Add(kNoFilterByChoice,
+          {what, without_filters_.count(name) > 0
+                     ? "; the policy builds none"
+                     : "; optimize_filters_for_hits leaves them out of the "
+                       "last level"});
+    }
+  }
+
+  // A policy reads only filters under its own name.
+  void WithFilter(const std::string& name, const std::string& compatibility,
+                  const TableGroup& group) {
+    const FamilyOptions* const family = OptionsOf(name);
+    if (family == nullptr || !family->NamesPolicy()) return;
+    const bool own = compatibility == "deltabloom.SealedFilter";
+    if (own == family->OwnCompatibility()) return;
+    Add(kFiltersNotAsked,
+        {FamilyText(name), CountTables(group.tables), Megabytes(group.bytes),
+         compatibility, own ? "does" : "with compatibility=own does"});
+  }
+
+  const DatabaseReport* database_ = nullptr;
+  std::set<std::string> without_filters_;  // families whose policy builds none
+  std::vector<Finding> findings_;
+};
+
+// --- The report, as JSON and as text.
 
 Json TextOrNull(const std::string& text) {
   return text.empty() ? Json() : Json(text);
@@ -79,7 +670,7 @@ Json ToJson(const DatabaseReport& database) {
 Json ToJson(const std::vector<Finding>& findings) {
   Json json = Json::array();
   for (const Finding& finding : findings) {
-    json.push_back({{"severity", SeverityName(finding.severity)},
+    json.push_back({{"severity", finding.SeverityName()},
                     {"code", finding.code},
                     {"what", finding.what},
                     {"to_do", TextOrNull(finding.to_do)}});
@@ -143,7 +734,7 @@ void Show(const std::vector<Finding>& findings, Console* console) {
   if (findings.empty()) console->Line("no problem found");
   for (size_t i = 0; i < findings.size(); ++i) {
     const std::string& to_do = findings[i].to_do;
-    console->Line(std::string(SeverityName(findings[i].severity)) + ": " +
+    console->Line(std::string(findings[i].SeverityName()) + ": " +
                   findings[i].what);
     // Once for all column families.
     if (i + 1 < findings.size() && findings[i + 1].to_do == to_do) continue;
@@ -154,8 +745,8 @@ void Show(const std::vector<Finding>& findings, Console* console) {
 // A part of the report, as a member of the document or as text.
 template <typename Part>
 void ShowPart(const char* key, const Part& part, Console* console) {
-  if (console->json() != nullptr) {
-    console->json()->Add(key, ToJson(part));
+  if (console->is_json()) {
+    console->Add(key, ToJson(part));
   } else {
     Show(part, console);
   }
@@ -168,17 +759,16 @@ ExitCode Run(const std::string& path, Console* console) {
 #ifdef DELTABLOOM_TOOLS_ROCKSDB
   ReadRocksDB(&process);
 #endif
-  std::optional<DatabaseReport> database;
+  Doctor doctor;
+  doctor.Process(process);
+  DatabaseReport database;
   if (!path.empty()) {
-    database = ReadDatabase(
-        path, [console](uint64_t done, uint64_t all, const std::string& name) {
-          console->ShowProgress(done, all, "files", name);
-        });
+    database = ReadDatabase(path, console);
+    doctor.Database(database);
   }
-  const std::vector<Finding> findings =
-      Findings(process, database.has_value() ? &*database : nullptr);
+  const std::vector<Finding> findings = doctor.TakeFindings();
   ShowPart("process", process, console);
-  if (database.has_value()) ShowPart("database", *database, console);
+  if (!path.empty()) ShowPart("database", database, console);
   ShowPart("findings", findings, console);
   if (findings.empty() || findings[0].severity == Severity::kNote) {
     return kSuccess;
@@ -188,53 +778,62 @@ ExitCode Run(const std::string& path, Console* console) {
 
 RunFn AddOptions(CLI::App* app) {
   const auto path = std::make_shared<std::string>();
-  app->add_option("--db", *path,
-                  "The directory of a RocksDB database; without it only this "
-                  "process is examined")
+  auto* const positional =
+      app->add_option("PATH", *path,
+                      "The directory of a RocksDB database; without it only "
+                      "this process is examined")
+          ->check(CLI::ExistingDirectory);
+  app->add_option("--db", *path, "The same as PATH")
       ->type_name("DIR")
-      ->check(CLI::ExistingDirectory);
+      ->check(CLI::ExistingDirectory)
+      ->excludes(positional);
   return [path](Console* console) { return Run(*path, console); };
 }
 
-Manual MakeManual() {
-  Manual manual;
-  manual.description = {
-      "Checks whether a database is run with filters. RocksDB silently treats "
-      "an unknown policy as no filters: lookups then read every block that may "
-      "hold a key.",
-      "For this process it shows the versions of Deltabloom, of the RocksDB it "
-      "was built for and of the one that is loaded, the instructions that the "
-      "kernels use, and whether a filter policy can be created; programs with "
-      "the same libraries can then create it as well.",
-      "For the database it reads the newest OPTIONS file, which RocksDB writes "
-      "whenever it opens a database or changes its options, for the policy "
-      "that each column family was last opened with, and checks that this "
-      "policy can work; the MANIFEST, for the tables and their levels; and "
-      "the footer and properties of each table, for the policy that wrote its "
-      "filter, its size, and when it was written. Filters themselves are not "
-      "read: deltabloom inspect and verify do that. Tables in other "
-      "directories (db_paths, cf_paths) are counted only.",
-      "Programs that do not know the policy leave a database without filters: "
-      "for example ldb --try_load_options put or compact without the plugin, "
-      "or a program with RocksDB linked into it, writes filter_policy=nullptr "
-      "into the OPTIONS file, and tables without filters.",
-      "Nothing is written and no database is opened, so running databases, "
-      "copies and read-only media can be examined. Tables that vanish "
-      "meanwhile or are being written are counted.",
-      "The document of --json has \"process\", \"database\" (with --db: "
-      "\"column_families\" and \"tables\", the latter counted by column "
-      "family, level and policy of their filters; times are seconds since "
-      "1970) and \"findings\", the worst first. A finding has \"severity\": "
-      "\"problem\", \"unknown\" or \"note\", a \"code\" that stays the "
-      "same in all releases, \"what\" and \"to_do\". Codes of problems are "
-      "no_policy_in_process, options_without_policy, policy_cannot_work, "
-      "tables_without_filter, filters_not_asked and levels_without_listener. "
-      "Unknown values are null."};
+}  // namespace
+
+Command DoctorCommand() {
+  Command command = {"doctor", "Check whether a database is run with filters",
+                     AddOptions};
+  Manual& manual = command.manual;
+  manual.description = R"(
+Checks whether a database is run with filters. RocksDB silently treats an
+unknown policy as no filters: lookups then read every block that may hold a key.
+
+For this process it shows the versions of Deltabloom, of the RocksDB it was
+built for and of the one that is loaded, the instructions that the kernels use,
+and whether a filter policy can be created; programs with the same libraries can
+then create it as well.
+
+For the database it reads the newest OPTIONS file, which RocksDB writes whenever
+it opens a database or changes its options, for the policy that each column
+family was last opened with, and checks that this policy can work; the MANIFEST,
+for the tables and their levels; and the footer and properties of each table,
+for the policy that wrote its filter, its size, and when it was written. Filters
+themselves are not read: deltabloom inspect and verify do that. Tables in other
+directories (db_paths, cf_paths) are counted only.
+
+Programs that do not know the policy leave a database without filters: for
+example ldb --try_load_options put or compact without the plugin, or a program
+with RocksDB linked into it, writes filter_policy=nullptr into the OPTIONS file,
+and tables without filters.
+
+Nothing is written and no database is opened, so running databases, copies and
+read-only media can be examined. Tables that vanish meanwhile or are being
+written are counted.
+
+The document of --json has "process", "database" (with a PATH:
+"column_families" and "tables", the latter counted by column family, level and
+policy of their filters; times are seconds since 1970) and "findings", the worst
+first. A finding has "severity": "problem", "unknown" or "note", a "code" that
+stays the same in all releases, "what" and "to_do". Codes of problems are
+no_policy_in_process, options_without_policy, policy_cannot_work,
+tables_without_filter, filters_not_asked and levels_without_listener. Unknown
+values are null.)";
   manual.examples = {
       {"deltabloom doctor", "whether programs here can use the policy"},
-      {"deltabloom doctor --db /var/lib/db",
-       "and whether this database uses it"},
-      {"deltabloom doctor --json --db /var/lib/db | jq -r "
+      {"deltabloom doctor /var/lib/db", "and whether this database uses it"},
+      {"deltabloom doctor --json /var/lib/db | jq -r "
        "'.findings[] | select(.severity == \"problem\").code'",
        "for a monitor"}};
   manual.success =
@@ -247,15 +846,6 @@ Manual MakeManual() {
       {"DELTABLOOM_CPU",
        "portable, avx2 or avx512: the instructions that kernels of "
        "Deltabloom's filters may use at most."}};
-  return manual;
-}
-
-}  // namespace
-
-Implementation DoctorCommand() {
-  Implementation command;
-  command.manual = MakeManual();
-  command.add_options = AddOptions;
   return command;
 }
 

@@ -5,6 +5,7 @@
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/version.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -14,6 +15,7 @@
 #include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
 #include "tools/deltabloom/doctor.h"
+#include "util/range/range_part.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -94,15 +96,23 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family) {
   }
   verdict.builds_filters = internal::NewBitsBuilder(*policy) != nullptr;
   if (!verdict.builds_filters) return verdict;
-  const bool range = OptionOf(*policy, "range") == "on";
   verdict.problem = TryToBuild(*policy);
-  if (range && options.prefix_extractor == nullptr) {
+  if (OptionOf(*policy, "range") != "on") return verdict;
+  const std::string bits = OptionOf(*policy, "bits_per_key");
+  if (options.prefix_extractor == nullptr) {
     verdict.problem =
         "range=on without its prefix extractor: ranges are not "
         "looked up";
     verdict.to_do =
         "set prefix_extractor=deltabloom.Range in [CFOptions], or call "
         "AddRocksDBFilters()";
+  } else if (std::strtod(bits.c_str(), nullptr) <
+             internal::kMinBitsPerKeyWithRanges) {
+    verdict.problem = "range=on with " + bits +
+                      " bits per key: below 6 there is no range part, and "
+                      "ranges are not looked up";
+    verdict.to_do =
+        "set bits_per_key to 16 or more (docs/guide.md, Ranges), or range=off";
   }
   return verdict;
 }

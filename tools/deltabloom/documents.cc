@@ -29,19 +29,17 @@ std::string Italic(const std::string& text) {
   return "\\fI" + Roff(text) + "\\fR";
 }
 
-std::string Section(const std::string& title) { return ".SH " + title + "\n"; }
-
 // A term, which is roff already, and what it means.
 std::string Item(const std::string& term, const std::string& text) {
   return ".TP\n" + term + "\n" + Roff(text) + "\n";
 }
 
-std::string Paragraphs(const std::vector<std::string>& paragraphs) {
-  std::string text;
-  for (const std::string& paragraph : paragraphs) {
-    text += (text.empty() ? "" : ".PP\n") + Roff(paragraph) + "\n";
+std::string RoffParagraphs(const std::string& text) {
+  std::string roff;
+  for (const std::string& paragraph : Paragraphs(text)) {
+    roff += (roff.empty() ? "" : ".PP\n") + Roff(paragraph) + "\n";
   }
-  return text;
+  return roff;
 }
 
 std::string Title(std::string name, std::string summary) {
@@ -49,8 +47,8 @@ std::string Title(std::string name, std::string summary) {
   for (char& c : upper) c = static_cast<char>(std::toupper(c));
   summary[0] = static_cast<char>(std::tolower(summary[0]));
   return ".TH \"" + upper + "\" 1 \"\" \"Deltabloom " + DELTABLOOM_VERSION +
-         "\" \"User Commands\"\n" + Section("NAME") + Roff(name) + " \\- " +
-         Roff(summary) + "\n" + Section("SYNOPSIS");
+         "\" \"User Commands\"\n" + ".SH NAME\n" + Roff(name) + " \\- " +
+         Roff(summary) + "\n" + ".SH SYNOPSIS\n";
 }
 
 // "-h, --help", "--seed N", "PATH..."
@@ -61,14 +59,15 @@ std::string NameOf(const CLI::Option& option) {
   }
   std::string names;
   for (const std::string& name : option.get_snames()) {
-    names += (names.empty() ? "" : ", ") + Bold("-" + name);
+    names += ", " + Bold("-" + name);
   }
   for (const std::string& name : option.get_lnames()) {
-    names += (names.empty() ? "" : ", ") + Bold("--" + name);
+    names += ", " + Bold("--" + name);
   }
-  return option.get_items_expected_max() == 0
-             ? names
-             : names + " " + Italic(option.get_type_name());
+  if (option.get_items_expected_max() > 0) {
+    names += " " + Italic(option.get_type_name());
+  }
+  return names.substr(2);
 }
 
 // Positional ones come first.
@@ -111,7 +110,7 @@ std::string ActionSections(const Actions& actions) {
                  same->get_description() == option->get_description();
         });
   };
-  std::string text = Section("ACTIONS");
+  std::string text = ".SH ACTIONS\n";
   Options common;
   for (const CLI::App* action : actions) {
     Options own = OptionsOf(*action);
@@ -122,17 +121,17 @@ std::string ActionSections(const Actions& actions) {
     text += ".SS " + Bold(action->get_name()) + PositionalNames(*action) +
             "\n" + Roff(action->get_description()) + ".\n" + Items(own);
   }
-  return text + Section("OPTIONS OF ALL ACTIONS") + Items(common);
+  return text + ".SH OPTIONS OF ALL ACTIONS\n" + Items(common);
 }
 
 std::string ExitStatus(const std::string& success, const std::string& failure,
                        const std::string& usage) {
-  return Section("EXIT STATUS") + Item(Bold("0"), success) +
+  return ".SH EXIT STATUS\n" + Item(Bold("0"), success) +
          Item(Bold("1"), failure) + Item(Bold("2"), usage);
 }
 
 std::string Terms(const std::string& title, const std::vector<Term>& terms) {
-  std::string text = terms.empty() ? "" : Section(title);
+  std::string text = terms.empty() ? "" : ".SH " + title + "\n";
   for (const Term& term : terms) text += Item(Bold(term.name), term.does);
   return text;
 }
@@ -175,39 +174,37 @@ std::string ManPage(const Program& program) {
   }
   return Title(name, kProgramSummary) + Bold(name) + " " + Italic("COMMAND") +
          " ...\n.br\n" + Bold(name) + " " + Bold("--help") + " | " +
-         Bold("--version") + "\n" + Section("COMMANDS") + commands +
-         Section("OPTIONS") + Items(OptionsOf(program.options())) +
-         Section("OUTPUT") +
-         Paragraphs(
-             {"Results go to standard output: as text or, with --json, as one "
-              "JSON document. Errors go to standard error, one line each, and "
-              "so does the progress of long runs if standard error is a "
-              "terminal.",
-              "Paths, names and keys may hold any bytes. Control characters, "
-              "characters that end lines, turn the direction of text or have "
-              "no width, and bytes that are not UTF-8 are written as \\x and "
-              "two hexadecimal digits for each byte, a backslash as \\\\. "
-              "This holds for JSON as well, inside its own escapes."}) +
+         Bold("--version") + "\n" + ".SH COMMANDS\n" + commands +
+         ".SH OPTIONS\n" + Items(OptionsOf(program.options())) +
+         ".SH OUTPUT\n" +
+         RoffParagraphs(
+             R"(Results go to standard output: as text or, with --json, as one
+JSON document. Errors go to standard error, one line each, and so does the
+progress of long runs if standard error is a terminal.
+
+Paths, names and keys may hold any bytes. Control characters, characters that
+end lines, turn the direction of text or have no width, and bytes that are not
+UTF-8 are written as \x and two hexadecimal digits for each byte, a backslash as
+\\. This holds for JSON as well, inside its own escapes.)") +
          ExitStatus("success", "something is wrong, or could not be done",
-                    kUsageMeaning) +
-         Section("SEE ALSO") + others + "\n";
+                    UsageMeaning({})) +
+         ".SH SEE ALSO\n" + others + "\n";
 }
 
 std::string ManPage(const Program::Entry& entry) {
   const std::string name = std::string(kProgramName) + "-" + entry.command.name;
-  const Manual& manual = entry.manual;
+  const Manual& manual = entry.command.manual;
   const Actions actions = ActionsOf(*entry.options);
   return Title(name, entry.command.summary) +
          Bold(std::string(kProgramName) + " " + entry.command.name) +
          (actions.empty() ? "" : " " + Italic("ACTION")) + " [" +
          Italic("OPTIONS") + "]" + PositionalNames(*entry.options) + "\n" +
-         Section("DESCRIPTION") + Paragraphs(manual.description) +
-         (actions.empty()
-              ? Section("OPTIONS") + Items(OptionsOf(*entry.options))
-              : ActionSections(actions)) +
+         ".SH DESCRIPTION\n" + RoffParagraphs(manual.description) +
+         (actions.empty() ? ".SH OPTIONS\n" + Items(OptionsOf(*entry.options))
+                          : ActionSections(actions)) +
          Terms("EXAMPLES", manual.examples) +
          ExitStatus(manual.success, manual.failure, UsageMeaning(manual)) +
-         Terms("ENVIRONMENT", manual.environment) + Section("SEE ALSO") +
+         Terms("ENVIRONMENT", manual.environment) + ".SH SEE ALSO\n" +
          Bold(kProgramName) + "(1)\n";
 }
 

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "deltabloom/sizing.h"
-#include "tools/deltabloom/command.h"
 #include "tools/deltabloom/estimate_model.h"
+#include "tools/deltabloom/program.h"
 #include "util/rates/layout_rates.h"
 #include "util/rates/rates.h"
 #include "util/version.h"
@@ -35,9 +35,8 @@ std::string Short(double value) {
   if (value == 0) return "0";
   const int digits =
       std::max(0, 2 - static_cast<int>(std::floor(std::log10(value))));
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.*f", std::min(digits, 12), value);
-  return text;
+  return Format(("%." + std::to_string(std::min(digits, 12)) + "f").c_str(),
+                value);
 }
 
 // "1.2 GiB".
@@ -163,62 +162,59 @@ Json ToJson(const TreeOptions& options, const std::vector<TreeLevel>& tree,
   return json;
 }
 
-void ShowEstimates(const TreeOptions& options,
-                   const std::vector<TreeLevel>& tree,
-                   const std::vector<FilterEstimate>& estimates,
-                   Console* console) {
-  if (console->json() != nullptr) {
-    const Json json = ToJson(options, tree, estimates);
-    for (const auto& [key, value] : json.items()) {
-      console->json()->Add(key, value);
+// Rates by bits per key for filters of some numbers of keys; for the page,
+// which takes logarithms.
+Json Curve(const std::vector<double>& bits, const std::vector<double>& keys,
+           const std::function<double(double bits, double keys)>& rate) {
+  Json curve = {{"keys", keys}, {"rates", Json::array()}};
+  for (const double n : keys) {
+    Json& rates = curve["rates"].emplace_back(Json::array());
+    for (const double b : bits) {
+      rates.push_back(std::stod(Format("%.6g", std::max(1e-15, rate(b, n)))));
     }
-    return;
   }
-  ShowTree(options, tree, console);
-  console->Line("");
-  ShowFilters(estimates, console);
-  const std::string advice = Advice(estimates);
-  if (advice.empty()) return;
-  console->Line("");
-  console->Line(advice);
+  return curve;
 }
 
-constexpr double kFirstBits = 0.5;
-constexpr double kStep = 0.25;
-constexpr double kLastBits = 100;
-
-Json Curve(const std::function<double(double)>& rate) {
-  Json rates = Json::array();
-  for (double bits = kFirstBits; bits <= kLastBits; bits += kStep) {
-    // Six digits; the page takes logarithms.
-    char text[32];
-    std::snprintf(text, sizeof(text), "%.6g", std::max(1e-15, rate(bits)));
-    rates.push_back(std::stod(text));
+Json PageData(const TreeOptions& tree, double bits_per_key) {
+  std::vector<double> bits;
+  for (double b = 0.5; b <= 100; b += 0.25) bits.push_back(b);
+  const std::vector<double> one = {1e5};  // only classic depends on it by much
+  Json data = {{"bits", bits}};
+  data["curves"] = {
+      {"rocksdb-bloom",
+       Curve(bits, one,
+             [](double b, double) { return internal::RocksDBBloomRate(b); })},
+      {"rocksdb-ribbon",
+       Curve(bits, one,
+             [](double b, double) { return internal::RocksDBRibbonRate(b); })},
+      {"classic",
+       Curve(bits, {100, 1e3, 1e4, 3e4, 1e5, 3e5, 1e6, 1e7, 1e8, 1e9},
+             [](double b, double n) {
+               return RateForBitsPerKey(Layout::kClassic, b,
+                                        static_cast<uint64_t>(n));
+             })}};
+  for (const Layout layout :
+       {Layout::kLocal, Layout::kCompact, Layout::kAuto}) {
+    data["curves"][LayoutName(layout)] =
+        Curve(bits, one, [layout](double b, double) {
+          return internal::CurveOf(layout).curve.At(b).rate;
+        });
   }
-  return {{"first", kFirstBits}, {"step", kStep}, {"rates", rates}};
-}
-
-Json CurveOfLayout(Layout layout) {
-  const internal::RateCurve& curve = internal::CurveOf(layout).curve;
-  return Curve([&curve](double bits) { return curve.At(bits).rate; });
-}
-
-Json Data() {
-  Json data;
-  data["curves"] = {{"rocksdb-bloom", Curve(internal::RocksDBBloomRate)},
-                    {"rocksdb-ribbon", Curve(internal::RocksDBRibbonRate)},
-                    {"classic", Curve([](double bits) {
-                       return RateForBitsPerKey(Layout::kClassic, bits, 100000);
-                     })},
-                    {"local", CurveOfLayout(Layout::kLocal)},
-                    {"compact", CurveOfLayout(Layout::kCompact)},
-                    {"auto", CurveOfLayout(Layout::kAuto)}};
   data["rows"] = Json::array();
   for (const FilterEstimate& row : EstimateFilters({}, {10, 0, 0})) {
-    data["rows"].push_back({{"filter", row.filter},
-                            {"allocation", row.allocation},
-                            {"curve", row.filter}});
+    data["rows"].push_back(
+        {{"filter", row.filter}, {"allocation", row.allocation}});
   }
+  data["tree"] = {{"write_buffer", tree.write_buffer_bytes},
+                  {"level_base", tree.level_base_bytes},
+                  {"table", tree.table_bytes},
+                  {"level0_tables", tree.level0_tables},
+                  {"levels", tree.levels}};
+  data["start"] = {{"keys", tree.keys > 0 ? tree.keys : 1e9},
+                   {"entry", tree.entry_bytes},
+                   {"bits", bits_per_key},
+                   {"ratio", tree.size_ratio}};
   // Those of all pages: db_bench_ext/common/colours.py.
   data["colours"] = {
       {"rocksdb-bloom", "#4c72b0"}, {"rocksdb-ribbon", "#8172b3"},
@@ -230,13 +226,6 @@ Json Data() {
 void Replace(const std::string& mark, const std::string& by,
              std::string* text) {
   text->replace(text->find(mark), mark.size(), by);
-}
-
-std::string EstimatePage() {
-  std::string page = kEstimatePageTemplate;
-  Replace("@VERSION@", internal::kVersion, &page);
-  Replace("@DATA@", Data().dump(), &page);
-  return page;
 }
 
 struct Options {
@@ -279,36 +268,51 @@ CLI::Option* AddAmount(CLI::App* app, const std::string& name, double* amount,
       ->type_name("N");
 }
 
-ExitCode WritePage(const std::string& path, Console* console) {
-  const std::string page = EstimatePage();
-  std::ofstream file(path, std::ios::binary);
-  file << page;
-  file.close();
-  if (!file) {
-    console->Error(path + ": " + std::strerror(errno));
-    return kFailure;
-  }
-  if (console->json() == nullptr) console->Line("Written: " + path);
-  return kSuccess;
-}
-
 ExitCode Run(const Options& options, Console* console) {
-  if (!options.page.empty()) {
-    const ExitCode written = WritePage(options.page, console);
-    if (written != kSuccess || options.tree.keys == 0) return written;
-  }
   const std::vector<TreeLevel> tree = BuildTree(options.tree);
   Budget budget = options.budget;
   if (budget.bytes == 0 && budget.absent_reads == 0 &&
       budget.bits_per_key == 0) {
     budget.bits_per_key = 10;
   }
-  ShowEstimates(options.tree, tree, EstimateFilters(tree, budget), console);
+  const std::vector<FilterEstimate> estimates = EstimateFilters(tree, budget);
+  if (!options.page.empty()) {
+    // A budget of memory or reads is that of auto with allocation=levels, with
+    // which the page begins.
+    const double bits =
+        budget.bits_per_key > 0
+            ? budget.bits_per_key
+            : std::clamp(estimates.back().BitsPerKey(), 0.5, 100.0);
+    std::string page = kEstimatePageTemplate;
+    Replace("@VERSION@", internal::kVersion, &page);
+    Replace("@DATA@", PageData(options.tree, bits).dump(), &page);
+    std::ofstream file(options.page, std::ios::binary);
+    file << page;
+    file.close();
+    if (!file) {
+      console->Error(options.page + ": " + std::strerror(errno));
+      return kFailure;
+    }
+    console->Line("Written: " + options.page);
+    if (options.tree.keys == 0) return kSuccess;
+  }
+  console->AddAll(ToJson(options.tree, tree, estimates));
+  ShowTree(options.tree, tree, console);
+  console->Line("");
+  ShowFilters(estimates, console);
+  const std::string advice = Advice(estimates);
+  if (!advice.empty()) {
+    console->Line("");
+    console->Line(advice);
+  }
   return kSuccess;
 }
 
-void AddTreeOptions(CLI::App* app, TreeOptions* tree) {
-  AddAmount(app, "--keys", &tree->keys, 1, 1e15, "Keys in the database");
+RunFn AddOptions(CLI::App* app) {
+  const auto options = std::make_shared<Options>();
+  TreeOptions* const tree = &options->tree;
+  auto* const keys =
+      AddAmount(app, "--keys", &tree->keys, 1, 1e15, "Keys in the database");
   AddAmount(app, "--entry-size", &tree->entry_bytes, 1, 1e9,
             "Bytes of a key and its value, as stored [100]");
   AddAmount(app, "--size-ratio", &tree->size_ratio, 2, 1000,
@@ -325,11 +329,6 @@ void AddTreeOptions(CLI::App* app, TreeOptions* tree) {
                   "Levels below level 0 [as many as the sizes make]")
       ->check(CLI::Range(1, 60))
       ->type_name("N");
-}
-
-RunFn AddOptions(CLI::App* app) {
-  const auto options = std::make_shared<Options>();
-  AddTreeOptions(app, &options->tree);
   auto* const bits =
       AddAmount(app, "--bits-per-key", &options->budget.bits_per_key, 0.5, 100,
                 "Size of the filters, on average [10]");
@@ -340,13 +339,14 @@ RunFn AddOptions(CLI::App* app) {
       app, "--rate", &options->budget.absent_reads, 1e-9, 1000,
       "False positives per lookup, all runs together, instead: the least "
       "memory for them");
-  memory->excludes(bits);
-  rate->excludes(bits);
+  memory->excludes(bits)->needs(keys);
+  rate->excludes(bits)->needs(keys);
   rate->excludes(memory);
   auto* const page =
       app->add_option("--html", options->page,
                       "Write a page to FILE that computes the same, with "
-                      "sliders; it needs no other file")
+                      "sliders that begin at the other options; it needs no "
+                      "other file")
           ->type_name("FILE")
           ->check([](const std::string& file) {
             return std::string(file.empty() ? "needs the name of a file" : "");
@@ -361,23 +361,27 @@ RunFn AddOptions(CLI::App* app) {
 
 }  // namespace
 
-Implementation EstimateCommand() {
-  Implementation command;
-  command.manual.description = {
-      "What filters cost and save in a RocksDB database with leveled "
-      "compaction, before there is one: bits per key of each level, memory, "
-      "data blocks read per lookup, and temporary memory for building the "
-      "largest filter, for RocksDB's Bloom and Ribbon filters and for "
-      "Deltabloom's layouts with uniform bits and with allocation=levels.",
-      "The tree is what the sizes make of so much data when it is full: the "
-      "last level, each one above it smaller by the size ratio, and some "
-      "tables of level 0. Keys are spread evenly, each in one run. Rates are "
-      "those that Deltabloom's layouts were measured to have or compute; of "
-      "RocksDB's Bloom filter, a model within 2 % of measurements, of its "
-      "Ribbon one within 10 % for filters of a thousand to a million keys.",
-      "Reads of an absent key are its false positives, over all runs; of a "
-      "present key, its own block and the false positives of newer runs. Index "
-      "and filter blocks are taken to be in memory."};
+Command EstimateCommand() {
+  Command command = {"estimate",
+                     "Compute what filters cost and save in a future database",
+                     AddOptions};
+  command.manual.description = R"(
+What filters cost and save in a RocksDB database with leveled compaction, before
+there is one: bits per key of each level, memory, data blocks read per lookup,
+and temporary memory for building the largest filter, for RocksDB's Bloom and
+Ribbon filters and for Deltabloom's layouts with uniform bits and with
+allocation=levels.
+
+The tree is what the sizes make of so much data when it is full: the last level,
+each one above it smaller by the size ratio, and some tables of level 0. Keys
+are spread evenly, each in one run. Rates are those that Deltabloom's layouts
+were measured to have or compute; of RocksDB's Bloom filter, a model within 2 %
+of measurements, of its Ribbon one within 10 % for filters of a thousand to a
+million keys.
+
+Reads of an absent key are its false positives, over all runs; of a present key,
+its own block and the false positives of newer runs. Index and filter blocks are
+taken to be in memory.)";
   command.manual.examples = {
       {"deltabloom estimate --keys 1G", "10 bits per key"},
       {"deltabloom estimate --keys 500M --entry-size 1000 --memory 500MiB",
@@ -388,7 +392,6 @@ Implementation EstimateCommand() {
        "a page to try other numbers in"}};
   command.manual.success = "the estimate was printed";
   command.manual.failure = "it could not be written";
-  command.add_options = AddOptions;
   return command;
 }
 

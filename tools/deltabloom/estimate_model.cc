@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
+#include <utility>
 
 #include "table/framing.h"
 #include "util/layouts/layout.h"
@@ -45,57 +45,49 @@ int LevelsFor(double bytes, const TreeOptions& options) {
   return levels;
 }
 
-constexpr double kMostBits = 100;
-
-// Bytes and rate of a filter that a policy writes.
-struct Filter {
-  double bytes = 0;
-  double rate = 1;
-  double build_bytes = 0;
-  std::string layout;
-};
-
-// One filter of `keys` keys for a table of this level.
-using MakeFilter =
-    std::function<Filter(double keys, double bits_per_key, int level)>;
-
-Filter RocksDBBloom(double keys, double bits, int) {
+// One filter of `keys` keys that RocksDB writes.
+LevelFilters RocksDBBloom(double keys, double bits) {
   constexpr double kLine = 64;
   constexpr double kTrailer = 5;
   constexpr double kHashBytes = 8;
-  if (bits < 0.5) return {};
+  LevelFilters filter;
+  if (bits < 0.5) return filter;
   bits = std::max(bits, 1.0);
   const double payload = std::ceil(keys * bits / 8 / kLine) * kLine;
-  return {payload + kTrailer,
-          internal::BlockedBloomRate(8 * kLine, keys * kLine / payload,
-                                     internal::RocksDBBloomProbes(bits)),
-          keys * kHashBytes, ""};
+  filter.bytes = payload + kTrailer;
+  filter.rate = internal::BlockedBloomRate(8 * kLine, keys * kLine / payload,
+                                           internal::RocksDBBloomProbes(bits));
+  filter.build_bytes = keys * kHashBytes;
+  return filter;
 }
 
 // Solving takes 16 bytes per slot and 4 for the result. Slots come in blocks of
 // 128, each of which takes 16 bytes for a bit of information, so filters of few
 // keys store more bits per key.
-Filter RocksDBRibbon(double keys, double bits, int) {
+LevelFilters RocksDBRibbon(double keys, double bits) {
   constexpr double kBuildBytes = 28.5;  // per key, docs/measurements.md
   constexpr double kBlock = 128;
   constexpr double kTrailer = 5;
-  if (bits < 0.5) return {};
+  LevelFilters filter;
+  if (bits < 0.5) return filter;
   const double blocks = std::ceil(keys / kBlock);
   const double pieces =
       std::ceil(blocks * bits / internal::kRocksDBRibbonBitsPerBit);
   const double whole = pieces * kBlock / 8 + kTrailer;
   const double stored = std::ceil(keys * bits / 8);
-  const double rate = whole > stored ? std::exp2(-pieces / blocks)
-                                     : internal::RocksDBRibbonRate(bits);
-  return {std::max(whole, stored), rate, keys * kBuildBytes, ""};
+  filter.bytes = std::max(whole, stored);
+  filter.rate = whole > stored ? std::exp2(-pieces / blocks)
+                               : internal::RocksDBRibbonRate(bits);
+  filter.build_bytes = keys * kBuildBytes;
+  return filter;
 }
 
-Filter OfLayout(const LayoutRow* row, double keys, double bits) {
-  if (bits < 0.5) return {};
+LevelFilters Deltabloom(const LayoutRow* row, double keys, double bits) {
+  LevelFilters filter;
+  if (bits < 0.5) return filter;
   const auto count = static_cast<uint64_t>(std::max(1.0, std::round(keys)));
   const Plan plan =
       internal::PlanFilter(row, count, internal::ToMillibits(bits));
-  Filter filter;
   filter.bytes =
       static_cast<double>(plan.payload_size + internal::kSealedFramingSize);
   filter.rate = internal::PlanRate(plan);
@@ -103,21 +95,6 @@ Filter OfLayout(const LayoutRow* row, double keys, double bits) {
       internal::PeakBuildBytes(plan, count * row->hash_size, false));
   filter.layout = plan.layout->name;
   return filter;
-}
-
-MakeFilter Uniform(Layout layout) {
-  return [layout](double keys, double bits, int level) {
-    return OfLayout(internal::FindLayout(layout, Hash::kMurmurHash2, level),
-                    keys, bits);
-  };
-}
-
-// The best of the layouts that allocation=levels may choose from.
-MakeFilter Best(Layout layout) {
-  return [layout](double keys, double bits, int) {
-    const internal::LayoutCurve& curve = internal::CurveOf(layout);
-    return OfLayout(curve.rows[curve.curve.At(bits).option], keys, bits);
-  };
 }
 
 std::vector<SortedRun> RunsOf(const std::vector<TreeLevel>& tree) {
@@ -146,11 +123,32 @@ struct Row {
   const char* filter;
   bool levels;  // allocation=levels
   Layout layout;
-  MakeFilter make;
+  LevelFilters (*rocksdb)(double keys, double bits) = nullptr;
 };
 
-const char* AllocationName(const Row& row) {
-  return row.levels ? "levels" : "uniform";
+constexpr Row kRows[] = {
+    {"rocksdb-bloom", false, Layout::kAuto, RocksDBBloom},
+    {"rocksdb-ribbon", false, Layout::kAuto, RocksDBRibbon},
+    {"classic", false, Layout::kClassic},
+    {"local", false, Layout::kLocal},
+    {"compact", false, Layout::kCompact},
+    {"auto", false, Layout::kAuto},
+    {"local", true, Layout::kLocal},
+    {"compact", true, Layout::kCompact},
+    {"auto", true, Layout::kAuto},
+};
+
+// The filter of one table. With allocation=levels of the best layout that it
+// may choose.
+LevelFilters MakeFilter(const Row& row, double keys, double bits, int level) {
+  if (row.rocksdb != nullptr) return row.rocksdb(keys, bits);
+  if (!row.levels) {
+    return Deltabloom(
+        internal::FindLayout(row.layout, Hash::kMurmurHash2, level), keys,
+        bits);
+  }
+  const internal::LayoutCurve& curve = internal::CurveOf(row.layout);
+  return Deltabloom(curve.rows[curve.curve.At(bits).option], keys, bits);
 }
 
 // `bits` per key on average.
@@ -158,7 +156,7 @@ FilterEstimate Estimate(const Row& row, const std::vector<TreeLevel>& tree,
                         double bits) {
   FilterEstimate estimate;
   estimate.filter = row.filter;
-  estimate.allocation = AllocationName(row);
+  estimate.allocation = row.levels ? "levels" : "uniform";
   std::vector<double> given(tree.size(), bits);
   if (row.levels) {
     const Allocation allocation = internal::AllocateBits(
@@ -169,53 +167,37 @@ FilterEstimate Estimate(const Row& row, const std::vector<TreeLevel>& tree,
   }
   for (size_t i = 0; i < tree.size(); ++i) {
     const TreeLevel& level = tree[i];
-    const Filter filter =
-        row.make(level.keys / level.tables, given[i],
-                 level.name == "level 0" ? 0 : static_cast<int>(i) + 1);
-    LevelFilters filters;
+    LevelFilters filters =
+        MakeFilter(row, level.keys / level.tables, given[i],
+                   level.name == "level 0" ? 0 : static_cast<int>(i) + 1);
     filters.bits_per_key = given[i] < 0.5 ? 0 : given[i];
-    filters.layout = filter.layout;
-    filters.rate = filter.rate;
-    filters.bytes = filter.bytes * level.tables;
+    filters.bytes *= level.tables;
     estimate.keys += level.keys;
     estimate.bytes += filters.bytes;
-    estimate.absent_reads += level.runs * filter.rate;
-    estimate.build_bytes = std::max(estimate.build_bytes, filter.build_bytes);
-    estimate.levels.push_back(filters);
+    estimate.absent_reads += level.runs * filters.rate;
+    estimate.build_bytes = std::max(estimate.build_bytes, filters.build_bytes);
+    estimate.levels.push_back(std::move(filters));
   }
   estimate.present_reads = PresentReads(tree, estimate);
   return estimate;
 }
 
-// The most bits per key, in steps of a thousandth, that are not too much;
-// `too_much` is true from some point on.
-double MostBits(const std::function<bool(double)>& too_much) {
-  uint32_t fits = 0;
-  uint32_t exceeds = static_cast<uint32_t>(kMostBits * 1000) + 1;
-  while (exceeds - fits > 1) {
-    const uint32_t middle = fits + (exceeds - fits) / 2;
-    (too_much(middle / 1000.0) ? exceeds : fits) = middle;
-  }
-  return fits / 1000.0;
-}
-
+// For a budget of bytes the most bits per key, in steps of a thousandth, that
+// are not too much; for one of reads the fewest that are enough.
 FilterEstimate Within(const Row& row, const std::vector<TreeLevel>& tree,
                       const Budget& budget) {
   if (budget.bits_per_key > 0) return Estimate(row, tree, budget.bits_per_key);
-  double bits = 0;
-  if (budget.bytes > 0) {
-    bits = MostBits([&](double tried) {
-      return Estimate(row, tree, tried).bytes > budget.bytes;
-    });
-  } else {
-    // The next step after the last one with too many reads.
-    bits =
-        MostBits([&](double tried) {
-          return Estimate(row, tree, tried).absent_reads <= budget.absent_reads;
-        }) +
-        0.001;
+  const bool by_bytes = budget.bytes > 0;
+  uint32_t low = 0;
+  uint32_t high = 100001;
+  while (high - low > 1) {
+    const uint32_t middle = low + (high - low) / 2;
+    const FilterEstimate tried = Estimate(row, tree, middle / 1000.0);
+    const bool is_high = by_bytes ? tried.bytes > budget.bytes
+                                  : tried.absent_reads <= budget.absent_reads;
+    (is_high ? high : low) = middle;
   }
-  return Estimate(row, tree, bits);
+  return Estimate(row, tree, (by_bytes ? low : high) / 1000.0);
 }
 
 // A reason not to take the filter.
@@ -232,21 +214,6 @@ std::string Remark(const Row& row, const std::vector<TreeLevel>& tree,
     }
   }
   return {};
-}
-
-const std::vector<Row>& Rows() {
-  static const std::vector<Row> rows = {
-      {"rocksdb-bloom", false, Layout::kAuto, RocksDBBloom},
-      {"rocksdb-ribbon", false, Layout::kAuto, RocksDBRibbon},
-      {"classic", false, Layout::kClassic, Uniform(Layout::kClassic)},
-      {"local", false, Layout::kLocal, Uniform(Layout::kLocal)},
-      {"compact", false, Layout::kCompact, Uniform(Layout::kCompact)},
-      {"auto", false, Layout::kAuto, Uniform(Layout::kAuto)},
-      {"local", true, Layout::kLocal, Best(Layout::kLocal)},
-      {"compact", true, Layout::kCompact, Best(Layout::kCompact)},
-      {"auto", true, Layout::kAuto, Best(Layout::kAuto)},
-  };
-  return rows;
 }
 
 }  // namespace
@@ -282,7 +249,7 @@ std::vector<TreeLevel> BuildTree(const TreeOptions& options) {
 std::vector<FilterEstimate> EstimateFilters(const std::vector<TreeLevel>& tree,
                                             const Budget& budget) {
   std::vector<FilterEstimate> estimates;
-  for (const Row& row : Rows()) {
+  for (const Row& row : kRows) {
     FilterEstimate estimate = Within(row, tree, budget);
     estimate.remark = Remark(row, tree, estimate, budget);
     estimates.push_back(std::move(estimate));

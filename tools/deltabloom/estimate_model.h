@@ -45,6 +45,7 @@ struct LevelFilters {
   std::string layout;       // "" for RocksDB's own filters
   double rate = 1;          // of one filter
   double bytes = 0;         // of all of them
+  double build_bytes = 0;   // temporary memory for one
 };
 
 struct FilterEstimate {

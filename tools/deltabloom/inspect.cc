@@ -3,13 +3,14 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "deltabloom/filter.h"
 #include "deltabloom/filter_block.h"
 #include "table/framing.h"
 #include "table/sst/sst.h"
-#include "tools/deltabloom/command.h"
+#include "tools/deltabloom/program.h"
 #include "tools/deltabloom/table_files.h"
 #include "util/coding.h"
 
@@ -142,12 +143,9 @@ std::string InspectFilter(const SstSource& source, const SstFile& file,
 }
 
 // Fills the report as far as the file can be read. Returns why not to its end.
-std::string InspectTable(const std::string& path, Json* report) {
-  std::string error;
-  const auto source = internal::OpenSstFile(path, &error);
-  if (source == nullptr) return error;
+std::string InspectTable(const SstSource& source, Json* report) {
   SstFile file;
-  error = internal::WalkSst(*source, &file);
+  std::string error = internal::WalkSst(source, &file);
   if (!error.empty()) return error;
   Json& json = *report;
   json["engine"] = file.format_version > 0 || !file.properties.empty()
@@ -162,8 +160,7 @@ std::string InspectTable(const std::string& path, Json* report) {
   }
   json["filters"] = Json::array();
   for (const SstFilter& filter : file.filters) {
-    error =
-        InspectFilter(*source, file, filter, json["keys"], &json["filters"]);
+    error = InspectFilter(source, file, filter, json["keys"], &json["filters"]);
     if (!error.empty()) return error;
   }
   return {};
@@ -172,10 +169,10 @@ std::string InspectTable(const std::string& path, Json* report) {
 Json InspectFile(const TableFile& file) {
   Json report = {{"file", file.path}};
   std::string error = file.error;
-  try {
-    if (error.empty()) error = InspectTable(file.path, &report);
-  } catch (const std::bad_alloc&) {
-    error = file.path + ": no memory for what this file claims to hold";
+  if (error.empty()) {
+    error = ReadTable(file.path, [&](const SstSource& source) {
+      return InspectTable(source, &report);
+    });
   }
   if (error.empty()) return report;
   if (IsGone(file)) {
@@ -219,6 +216,12 @@ bool ShowFilter(const Json& filter, Console* console) {
   return sound;
 }
 
+// The summary's lists of files.
+constexpr std::pair<const char*, const char*> kLists[] = {
+    {"without_filter", "without a filter"},
+    {"not_sound", "not sound"},
+    {"unreadable", "unreadable"}};
+
 // Shows the report and counts it in the summary.
 void ShowFile(const Json& report, Console* console, Json* summary) {
   bool sound = true;
@@ -236,55 +239,38 @@ void ShowFile(const Json& report, Console* console, Json* summary) {
     }
   }
   if (report.contains("error")) console->Error(Text(report["error"]));
-  if (console->json() != nullptr) console->json()->AddElement(report);
-
-  Json& counts = *summary;
-  if (report.contains("gone")) {
-    counts["gone"] = counts["gone"].get<uint64_t>() + 1;
-  } else if (!sound || report.contains("error")) {
-    counts["not_sound"].push_back(report["file"]);
-  } else if (report["filters"].empty()) {
-    counts["without_filter"].push_back(report["file"]);
+  console->AddElement(report);
+  Json& entry = (*summary)[report.contains("gone")     ? "gone"
+                           : !sound                    ? "not_sound"
+                           : report.contains("error")  ? "unreadable"
+                           : report["filters"].empty() ? "without_filter"
+                                                       : "sound"];
+  if (entry.is_array()) {
+    entry.push_back(report["file"]);
   } else {
-    counts["sound"] = counts["sound"].get<uint64_t>() + 1;
+    entry = entry.get<uint64_t>() + 1;
   }
 }
 
 void ShowSummary(const Json& summary, Console* console) {
-  if (console->json() != nullptr) console->json()->Add("summary", summary);
-  const uint64_t sound = summary["sound"];
+  console->Add("summary", summary);
   const uint64_t gone = summary["gone"];
-  const Json& without_filter = summary["without_filter"];
-  const Json& not_sound = summary["not_sound"];
-  const uint64_t files =
-      sound + gone + without_filter.size() + not_sound.size();
+  uint64_t files = summary["sound"].get<uint64_t>() + gone;
+  std::string line =
+      " files: " + summary["sound"].dump() + " with sound filters";
+  for (const auto& [list, text] : kLists) {
+    files += summary[list].size();
+    line += ", " + std::to_string(summary[list].size()) + " " + text;
+  }
   if (files < 2) return;
   console->Line(
-      std::to_string(files) + " files: " + std::to_string(sound) +
-      " with sound filters, " + std::to_string(without_filter.size()) +
-      " without a filter, " + std::to_string(not_sound.size()) + " not sound" +
+      std::to_string(files) + line +
       (gone == 0 ? "" : ", " + std::to_string(gone) + " gone meanwhile"));
-  for (const Json& path : without_filter) {
-    console->Line("  without a filter: " + Text(path));
+  for (const auto& [list, text] : kLists) {
+    for (const Json& path : summary[list]) {
+      console->Line(std::string("  ") + text + ": " + Text(path));
+    }
   }
-  for (const Json& path : not_sound) {
-    console->Line("  not sound: " + Text(path));
-  }
-}
-
-ExitCode RunInspect(const std::vector<std::string>& paths, Console* console) {
-  const std::vector<TableFile> files = TableFiles(paths);
-  Json summary = {{"sound", 0},
-                  {"without_filter", Json::array()},
-                  {"not_sound", Json::array()},
-                  {"gone", 0}};
-  if (console->json() != nullptr) console->json()->StartArray("files");
-  for (size_t i = 0; i < files.size(); ++i) {
-    console->ShowProgress(i, files.size(), "files", files[i].path);
-    ShowFile(InspectFile(files[i]), console, &summary);
-  }
-  ShowSummary(summary, console);
-  return summary["not_sound"].empty() ? kSuccess : kFailure;
 }
 
 RunFn AddOptions(CLI::App* app) {
@@ -292,31 +278,44 @@ RunFn AddOptions(CLI::App* app) {
   app->add_option("PATH", *paths,
                   "Table files, or directories with such files (*.sst, *.ldb)")
       ->required();
-  return [paths](Console* console) { return RunInspect(*paths, console); };
+  return [paths](Console* console) {
+    const std::vector<TableFile> files = TableFiles(*paths);
+    Json summary = {{"sound", 0}};
+    for (const auto& list : kLists) summary[list.first] = Json::array();
+    summary["gone"] = 0;
+    console->StartArray("files");
+    for (size_t i = 0; i < files.size(); ++i) {
+      console->ShowProgress(i, files.size(), "files", files[i].path);
+      ShowFile(InspectFile(files[i]), console, &summary);
+    }
+    ShowSummary(summary, console);
+    if (!summary["not_sound"].empty()) return kFailure;
+    return summary["unreadable"].empty() ? kSuccess : kUndecided;
+  };
 }
 
 }  // namespace
 
-Implementation InspectCommand() {
-  Implementation command;
-  command.manual.description = {
-      "Shows for each table file the engine that wrote it and its "
-      "format_version, and for each filter its kind, place, size, layout, keys "
-      "and whether its checksum holds. It needs neither engine, opens no "
-      "database and writes nothing, so it can read the files of a running "
-      "database. A file that is still being written has no end yet and is "
-      "reported as not sound.",
-      "A summary follows if there are several files. It names the tables "
-      "without a filter, and counts those that vanished from their directories "
-      "meanwhile.",
-      "The document of --json has \"files\", in the order of the text, and "
-      "\"summary\". A file has \"file\", its path, and \"error\" if it could "
-      "not be read, \"gone\" if it vanished, else \"engine\", "
-      "\"format_version\", \"checksum\", \"keys\" and \"filters\"; a filter "
-      "has \"kind\", \"policy\", \"bytes\", \"bits_per_key\", \"index\" if it "
-      "is partitioned, and \"parts\"; a part has \"offset\", \"bytes\", "
-      "\"checksum\" (ok, failed or none) and \"layout\" or \"error\". Unknown "
-      "numbers are null."};
+Command InspectCommand() {
+  Command command = {
+      "inspect", "List the filters in table files and check them", AddOptions};
+  command.manual.description = R"(
+Shows for each table file the engine that wrote it and its format_version, and
+for each filter its kind, place, size, layout, keys and whether its checksum
+holds. It needs neither engine, opens no database and writes nothing, so it can
+read the files of a running database. A file that is still being written has no
+end yet and is reported as unreadable.
+
+A summary follows if there are several files. It names the tables without a
+filter, those with a filter that is not sound and the files that cannot be read,
+and counts those that vanished from their directories meanwhile.
+
+The document of --json has "files", in the order of the text, and "summary". A
+file has "file", its path, and "error" if it could not be read, "gone" if it
+vanished, else "engine", "format_version", "checksum", "keys" and "filters"; a
+filter has "kind", "policy", "bytes", "bits_per_key", "index" if it is
+partitioned, and "parts"; a part has "offset", "bytes", "checksum" (ok, failed
+or none) and "layout" or "error". Unknown numbers are null.)";
   command.manual.examples = {
       {"deltabloom inspect 000012.sst", "the filters of one table"},
       {"deltabloom inspect /var/lib/db",
@@ -326,9 +325,10 @@ Implementation InspectCommand() {
   command.manual.success =
       "every file could be read and every filter in it is sound";
   command.manual.failure =
-      "a file could not be read or a filter is not sound; standard error has a "
-      "line for each";
-  command.add_options = AddOptions;
+      "a filter is damaged; standard error has a line for each";
+  command.manual.undecided =
+      "no filter is damaged, but a file could not be read; standard error has "
+      "a line for each";
   return command;
 }
 

@@ -4,11 +4,43 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <iostream>
 
 #include "tools/deltabloom/program.h"
 
+namespace deltabloom::tools {
 namespace {
+
+std::vector<Command> Commands() {
+  return {InspectCommand(), EstimateCommand(),
+#ifdef DELTABLOOM_TOOLS_REDIS
+          SharedCommand(),
+#else
+          {"shared",
+           "Fill, query and rebuild filters in Redis",
+           nullptr,
+           {},
+           "libhiredis-dev and -DDELTABLOOM_REDIS=ON"},
+#endif
+          VerifyCommand(), DoctorCommand()};
+}
+
+// Part of the build: the manual pages and the completion.
+void WriteDocuments(const Program& program, const std::string& directory) {
+  const auto write = [&](const std::string& end, const std::string& text) {
+    std::ofstream file;
+    file.exceptions(std::ios::badbit | std::ios::failbit);
+    file.open(directory + "/" + kProgramName + end, std::ios::binary);
+    file << text << std::flush;
+  };
+  write(".1", ManPage(program));
+  write(".bash", BashCompletion(program));
+  for (const Program::Entry& entry : program.entries()) {
+    if (entry.options == nullptr) continue;
+    write("-" + entry.command.name + ".1", ManPage(entry));
+  }
+}
 
 // The width of the terminal on standard error; 0 if standard error is no
 // terminal that can redraw a line.
@@ -19,23 +51,22 @@ size_t ErrColumns() {
     return 0;
   }
   winsize size = {};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 20) {
-    return 80;
-  }
-  return size.ws_col;
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
+  return known && size.ws_col >= 20 ? size.ws_col : 80;
 }
 
 }  // namespace
+}  // namespace deltabloom::tools
 
 int main(int argc, char** argv) {
-  using deltabloom::tools::Program;
-  deltabloom::tools::Streams streams;
-  streams.out = &std::cout;
-  streams.err = &std::cerr;
-  streams.out_is_terminal = isatty(STDOUT_FILENO) != 0;
-  streams.err_columns = ErrColumns();
-  // The caller of a program may pass no name.
-  if (argc < 1) return deltabloom::tools::kUsage;
-  return Program(deltabloom::tools::Commands())
-      .Run(std::vector<std::string>(argv, argv + argc), streams);
+  using namespace deltabloom::tools;
+  if (argc < 1) return kUsage;  // the caller may pass no name
+  const std::vector<std::string> arguments(argv, argv + argc);
+  Program program(Commands());
+  if (argc == 3 && arguments[1] == "--write-documents") {
+    WriteDocuments(program, arguments[2]);
+    return kSuccess;
+  }
+  return program.Run(arguments, {&std::cout, &std::cerr,
+                                 isatty(STDOUT_FILENO) != 0, ErrColumns()});
 }

@@ -1,7 +1,9 @@
 #include "tools/deltabloom/program.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
@@ -10,25 +12,14 @@
 namespace deltabloom::tools {
 namespace {
 
-void UsageError(const std::string& who, const std::string& what,
-                Console* console) {
-  console->Error(who + ": " + what + "; see " + who + " --help");
-}
-
-// CLI11's messages begin with a capital and may end with a full stop.
-std::string InOneLine(std::string message) {
-  while (!message.empty() &&
-         (message.back() == '.' || message.back() == '\n')) {
-    message.pop_back();
-  }
-  return message;
-}
-
 // Ends all output.
 ExitCode End(const std::string& who, ExitCode code, ExitCode on_error,
              Console* console) {
+  errno = 0;
   if (console->Finish()) return code;
-  console->Error(who + ": standard output: cannot be written");
+  const int error = errno;
+  console->Error(who + ": standard output: cannot be written" +
+                 (error == 0 ? "" : std::string(": ") + std::strerror(error)));
   return on_error;
 }
 
@@ -67,7 +58,7 @@ class HelpFormatter : public CLI::Formatter {
 
   std::string make_description(const CLI::App* app) const override {
     std::string text = app->get_description() + ".\n\n";
-    for (const std::string& paragraph : manual_.description) {
+    for (const std::string& paragraph : Paragraphs(manual_.description)) {
       text += Filled(paragraph, 0) + "\n";
     }
     return text;
@@ -136,39 +127,52 @@ CLI::Validator NotNegative() {
 }
 
 std::string UsageMeaning(const Manual& manual) {
-  if (manual.undecided.empty()) return kUsageMeaning;
-  return kUsageMeaning + std::string("; or ") + manual.undecided;
+  return "the command line was wrong, or names a command that is not in this "
+         "build; nothing was done" +
+         (manual.undecided.empty() ? "" : "; or " + manual.undecided);
+}
+
+std::vector<std::string> Paragraphs(const std::string& text) {
+  std::vector<std::string> paragraphs(1);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::string& last = paragraphs.back();
+    if (!line.empty()) {
+      last += (last.empty() ? "" : " ") + line;
+    } else if (!last.empty()) {
+      paragraphs.emplace_back();
+    }
+  }
+  return paragraphs;
 }
 
 Program::Program(const std::vector<Command>& commands)
     : app_(kProgramSummary, kProgramName) {
+  constexpr char kHelp[] = "Print this help and exit";
   app_.set_version_flag("--version",
                         std::string(kProgramName) + " " + DELTABLOOM_VERSION,
                         "Print the version and exit");
-  app_.set_help_flag("-h,--help", "Print this help and exit");
+  app_.set_help_flag("-h,--help", kHelp);
   app_.footer("'deltabloom COMMAND --help' describes each.");
   app_.require_subcommand(1);
   for (const Command& command : commands) {
     Entry& entry = entries_.emplace_back();
     entry.command = command;
     CLI::App* options = app_.add_subcommand(command.name, command.summary);
-    if (command.implementation == nullptr) {
+    if (command.add_options == nullptr) {
       options->group("Commands that are not in this build");
       continue;
     }
-    const Implementation implementation = command.implementation();
-    entry.manual = implementation.manual;
-    entry.options = options;
-    options->group("Commands");
-    const auto add_common = [&entry](CLI::App* app) {
-      app->set_help_flag("-h,--help", "Print this help and exit");
+    entry.options = options->group("Commands");
+    const auto add_common = [&](CLI::App* app) {
+      app->set_help_flag("-h,--help", kHelp);
       app->add_flag("--json", entry.json,
                     "Print one JSON document instead of text");
     };
     add_common(options);
-    entry.run = implementation.add_options(options);
+    entry.run = command.add_options(options);
     for (CLI::App* action : options->get_subcommands({})) add_common(action);
-    options->formatter(std::make_shared<HelpFormatter>(entry.manual));
+    options->formatter(std::make_shared<HelpFormatter>(command.manual));
   }
 }
 
@@ -180,37 +184,36 @@ ExitCode Program::Run(const std::vector<std::string>& arguments,
   const auto entry =
       std::find_if(entries_.begin(), entries_.end(),
                    [&name](const Entry& e) { return e.command.name == name; });
-  if (entry == entries_.end() && name.substr(0, 1) != "-") {
-    UsageError(kProgramName,
-               name.empty() ? "expected a command, found none"
-                            : "expected a command, found " + name,
-               &console);
-    return kUsage;
-  }
-  if (entry != entries_.end() && entry->options == nullptr) {
+  const bool found = entry != entries_.end();
+  if (found && entry->options == nullptr) {
     console.Error(std::string(kProgramName) + " " + name +
                   ": not in this build: it needs " + entry->command.needs);
     return kUsage;
   }
-  const std::string who =
-      kProgramName + (entry == entries_.end() ? "" : " " + name);
-  std::reverse(words.begin(), words.end());
-  try {
-    app_.parse(std::move(words));
-  } catch (const CLI::Success& success) {  // help or version was printed
-    app_.exit(success, *streams.out, *streams.err);
-    return End(who, kSuccess, kFailure, &console);
-  } catch (const CLI::ParseError& error) {
-    UsageError(who, InOneLine(error.what()), &console);
-    return kUsage;
+  const std::string who = kProgramName + (found ? " " + name : "");
+  std::string wrong = "expected a command, found " +
+                      (name.empty() ? std::string("none") : name);
+  if (found || name.substr(0, 1) == "-") {
+    std::reverse(words.begin(), words.end());
+    try {
+      app_.parse(std::move(words));
+      return RunCommand(&*entry, &console);
+    } catch (const CLI::Success& success) {  // help or version was printed
+      app_.exit(success, *streams.out, *streams.err);
+      return End(who, kSuccess, kFailure, &console);
+    } catch (const CLI::ParseError& error) {
+      wrong = error.what();  // may end with a full stop or a newline
+      wrong.resize(wrong.find_last_not_of(".\n") + 1);
+    }
   }
-  return RunCommand(&*entry, &console);
+  console.Error(who + ": " + wrong + "; see " + who + " --help");
+  return kUsage;
 }
 
 ExitCode Program::RunCommand(Entry* entry, Console* console) {
   const std::string who = std::string(kProgramName) + " " + entry->command.name;
   const ExitCode on_error =
-      entry->manual.undecided.empty() ? kFailure : kUndecided;
+      entry->command.manual.undecided.empty() ? kFailure : kUndecided;
   ExitCode code = on_error;
   try {
     if (entry->json) console->StartJson();

@@ -3,32 +3,81 @@
 #ifndef DELTABLOOM_TOOLS_DELTABLOOM_PROGRAM_H_
 #define DELTABLOOM_TOOLS_DELTABLOOM_PROGRAM_H_
 
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <functional>
 #include <list>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "tools/deltabloom/command.h"
 #include "tools/deltabloom/console.h"
 
 namespace deltabloom::tools {
 
-inline constexpr char kProgramName[] = "deltabloom";
-inline constexpr char kProgramSummary[] =
-    "Inspect the filters of table files, and manage filters in Redis";
+// A name (an example command, an environment variable) and what it does.
+struct Term {
+  std::string name;
+  std::string does;
+};
 
-// What exit status 2 means: of all subcommands, and of one.
-inline constexpr char kUsageMeaning[] =
-    "the command line was wrong, or names a command that is not in this build; "
-    "nothing was done";
-std::string UsageMeaning(const Manual& manual);
+// For --help and the manual page, which add what is the same everywhere. Plain
+// ASCII.
+struct Manual {
+  std::string description;  // paragraphs, with an empty line between them
+  std::vector<Term> examples;
+  std::string success;  // what exit status 0 means
+  std::string failure;  // and 1
+  // What exit status 2 means besides a wrong command line. If set, an error of
+  // the program itself ends with 2 as well, not with 1.
+  std::string undecided;
+  std::vector<Term> environment;  // variables that the subcommand reads
+};
+
+// Does the work after the command line was read. Exceptions are reported and
+// end the program with kFailure.
+using RunFn = std::function<ExitCode(Console*)>;
+
+struct Command {
+  std::string name;
+  std::string summary;  // "List ...", without a full stop
+  // Adds the subcommand's own options: --help and --json are there already.
+  // Null when the command is not in this build.
+  RunFn (*add_options)(CLI::App* app) = nullptr;
+  Manual manual = {};
+  std::string needs = {};  // what would add it to the build
+};
+
+Command InspectCommand();
+Command EstimateCommand();
+Command SharedCommand();
+Command VerifyCommand();
+Command DoctorCommand();
+
+// A number and the name of its unit; nothing if `text` is not that or the
+// product is not from `least` to `most`. A unit without a name is optional.
+struct Unit {
+  const char* name;
+  double factor;
+};
+std::optional<double> ParseAmount(const std::string& text,
+                                  const std::vector<Unit>& units, double least,
+                                  double most);
+
+// An option whose value is a time of at most 100 years: "90", "90s", "500ms",
+// "5m", "12h", "30d"; a number alone is seconds.
+CLI::Option* AddDuration(CLI::App* app, const std::string& name,
+                         std::chrono::milliseconds* time,
+                         const std::string& what);
+
+// Rejects "-1", which CLI11 converts to the largest number.
+CLI::Validator NotNegative();
 
 class Program {
  public:
   struct Entry {
     Command command;
-    // Only for those in this build:
-    Manual manual;
-    CLI::App* options = nullptr;
+    CLI::App* options = nullptr;  // null when it is not in this build
     RunFn run;
     bool json = false;
   };
@@ -51,12 +100,19 @@ class Program {
   std::list<Entry> entries_;
 };
 
+inline constexpr char kProgramName[] = "deltabloom";
+inline constexpr char kProgramSummary[] =
+    "Inspect the filters of table files, and manage filters in Redis";
+
+std::vector<std::string> Paragraphs(const std::string& text);
+
+// What exit status 2 means.
+std::string UsageMeaning(const Manual& manual);
+
 // deltabloom(1): the commands, and what is the same for all of them.
 std::string ManPage(const Program& program);
-
 // deltabloom-COMMAND(1). REQUIRES: the command is in this build.
 std::string ManPage(const Program::Entry& entry);
-
 // A script for Bash that completes commands, their options and files.
 std::string BashCompletion(const Program& program);
 

@@ -1,122 +1,762 @@
-// deltabloom shared: filters in Redis, from a shell. Its options and manual.
-#include "tools/deltabloom/shared.h"
+// deltabloom shared: filters in Redis, from a shell.
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
+#include <iostream>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
-#include "tools/deltabloom/command.h"
+#include "deltabloom/guava_filter.h"
+#include "deltabloom/redis_filter.h"
+#include "tools/deltabloom/program.h"
+#include "tools/deltabloom/shared_input.h"
 
 namespace deltabloom::tools {
 namespace {
 
 using std::chrono::milliseconds;
 
+// Of all actions together; each sets its own.
+struct SharedOptions {
+  RedisOptions redis;
+  std::string password_file;
+  RedisFilterOptions filter;
+  bool adopt = false;
+
+  std::string keys_from = "-";
+  std::vector<std::string> keys;
+  bool null = false;
+  std::string only;
+  bool fail_closed = false;
+
+  RedisRebuildOptions rebuild;
+  bool replace = false;
+  std::string to;    // another filter's name
+  std::string file;  // of Guava's bytes
+};
+
+// The password comes from here, or from a file.
+constexpr char kPasswordVariable[] = "DELTABLOOM_REDIS_PASSWORD";
+
+// Each action throws Interrupted if the user interrupts it, RedisFailure, and
+// std::runtime_error if a file or a key is wrong.
+struct Context {
+  const std::string who;  // "deltabloom shared add", in front of errors
+  const SharedOptions& options;
+  Console* console;
+  Interrupt* interrupt;
+};
+
+struct RedisFailure : std::runtime_error {
+  explicit RedisFailure(const RedisStatus& status)
+      : std::runtime_error(status.message), error(status.error) {}
+  const RedisError error;
+};
+
+void Check(const RedisStatus& status) {
+  if (status.error == RedisError::kCancelled) throw Interrupted();
+  if (!status.ok()) throw RedisFailure(status);
+}
+
+std::string Seconds(std::chrono::milliseconds time) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3f s",
+                std::chrono::duration<double>(time).count());
+  return text;
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words)
+    text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+Json InfoAsJson(const RedisFilterInfo& info) {
+  Json json = {{"name", info.name},
+               {"scheme", info.scheme},
+               {"bits", info.bits},
+               {"probes", info.probes}};
+  if (!info.hashes.empty()) json["hashes"] = Joined(info.hashes);
+  json["doubled_string"] = info.doubled_string;
+  json["adopted"] = info.adopted;
+  json["own_writers_only"] = info.own_writers_only;
+  json["durable"] = info.durable;
+  json["verified"] = info.verified;
+  json["shards"] = info.shards;
+  json["expected_keys"] = info.expected_keys;
+  json["expires_in_ms"] = nullptr;
+  if (info.expires_in.count() >= 0) {
+    json["expires_in_ms"] = info.expires_in.count();
+  }
+  json["rebuilding"] = info.rebuilding;
+  json["rebuilds"] = info.rebuilds;
+  json["stored_bytes"] = info.stored_bytes;
+  json["set_bits"] = info.set_bits;
+  json["occupancy"] = info.occupancy;
+  json["keys_estimate"] = info.keys_estimate;
+  json["false_positive_rate"] = info.false_positive_rate;
+  return json;
+}
+
+void InfoAsText(const RedisFilterInfo& info, Console* console) {
+  const auto line = [console](std::string label, const std::string& value) {
+    label.resize(17, ' ');
+    console->Line(label + value);
+  };
+  std::string scheme = info.scheme;
+  if (!info.hashes.empty()) scheme += " " + Joined(info.hashes);
+  if (info.doubled_string) scheme += ", the string twice";
+  line("name", info.name + (info.adopted ? " (adopted)" : ""));
+  line("scheme", scheme);
+  line("bits", std::to_string(info.bits) + ", " + std::to_string(info.probes) +
+                   " per key");
+  if (info.shards > 1) {
+    line("shards", std::to_string(info.shards));
+  }
+  line("stored bytes", std::to_string(info.stored_bytes));
+  line("keys",
+       "about " +
+           std::to_string(static_cast<uint64_t>(info.keys_estimate + 0.5)) +
+           (info.expected_keys == 0
+                ? ""
+                : ", made for " + std::to_string(info.expected_keys)));
+  line("set bits",
+       std::to_string(info.set_bits) + " (" + Percent(info.occupancy) + ")");
+  line("false positives", Percent(info.false_positive_rate));
+  line("expires", info.expires_in.count() < 0
+                      ? "never"
+                      : "in " + Seconds(info.expires_in));
+  line("rebuilds", std::to_string(info.rebuilds) +
+                       (info.rebuilding ? ", one is running" : ""));
+  line("verified", info.verified ? "yes" : "no: " + info.unverified);
+}
+
+void CheckSize(const RedisFilterOptions& filter) {
+  if (filter.expected_keys > 0 || filter.bits > 0 ||
+      filter.scheme == "php-named-hashes") {
+    return;
+  }
+  Check({RedisError::kInvalidArgument,
+         filter.name + ": how large? Give --keys, or --bits and --probes"});
+}
+
+using FilterPtr = std::unique_ptr<RedisFilter>;
+
+// The filter that the options name: opened, or adopted.
+RedisStatus TryToOpen(const SharedOptions& options, FilterPtr* filter) {
+  if (!options.adopt) {
+    return RedisFilter::Open(options.redis, options.filter.name, filter);
+  }
+  CheckSize(options.filter);
+  return RedisFilter::Adopt(options.redis, options.filter, filter);
+}
+
+FilterPtr OpenFilter(const SharedOptions& options) {
+  FilterPtr filter;
+  Check(TryToOpen(options, &filter));
+  return filter;
+}
+
+RedisFilterInfo InfoOf(RedisFilter* filter) {
+  RedisFilterInfo info;
+  Check(filter->Info(&info));
+  return info;
+}
+
+// The result: members of the document, or a line.
+void Report(const Context& context, const Json& members,
+            const std::string& line) {
+  context.console->AddAll(members);
+  context.console->Line(line);
+}
+
+void Report(const Context& context, const std::string& result) {
+  const std::string& name = context.options.filter.name;
+  Report(context, {{"name", name}, {"result", result}}, name + ": " + result);
+}
+
+// Progress and interruption for a rebuild.
+RedisRebuildOptions RebuildOptions(const Context& context) {
+  RedisRebuildOptions options = context.options.rebuild;
+  options.progress = [context](uint64_t done, uint64_t all) {
+    context.console->ShowProgress(done, all, "bytes",
+                                  context.options.filter.name);
+  };
+  options.cancelled = [context] { return context.interrupt->Came(); };
+  return options;
+}
+
+void Create(const Context& context) {
+  const RedisFilterOptions& options = context.options.filter;
+  CheckSize(options);
+  FilterPtr filter;
+  Check(RedisFilter::Create(context.options.redis, options, &filter));
+  RedisFilterInfo info;
+  const RedisStatus status = filter->Info(&info);
+  // A filter to be filled by a rebuild has no bits yet.
+  if (!options.filled_by_rebuild || status.error != RedisError::kMissing) {
+    Check(status);
+  }
+  context.console->Add("result", "created");
+  Report(context, InfoAsJson(info),
+         info.name + ": created: " + info.scheme + ", " +
+             std::to_string(info.bits) + " bits, " +
+             std::to_string(info.probes) + " per key");
+  if (!info.own_writers_only) {
+    context.console->Line(
+        "Other programs may write it: a rebuild only adds keys, unless "
+        "--writers-stopped is given (see --own-writers-only)");
+  }
+}
+
+void Info(const Context& context) {
+  const RedisFilterInfo info = InfoOf(OpenFilter(context.options).get());
+  context.console->AddAll(InfoAsJson(info));
+  InfoAsText(info, context.console);
+  // With many probes more than half of the bits may be meant to be set.
+  const bool overfull =
+      info.expected_keys > 0
+          ? info.keys_estimate > 1.1 * static_cast<double>(info.expected_keys)
+          : info.occupancy > 0.5;
+  if (overfull) {
+    context.console->Error(context.who + ": " + info.name +
+                           ": overfull: rebuild it, or move to a larger one");
+  }
+}
+
+void Confirm(const Context& context) {
+  Check(OpenFilter(context.options)->Confirm());
+  Report(context, "confirmed");
+}
+
+void Move(const Context& context) {
+  Check(OpenFilter(context.options)->MoveTo(context.options.to));
+  Report(context, "moved to " + context.options.to);
+}
+
+void Delete(const Context& context) {
+  Check(OpenFilter(context.options)->Delete());
+  Report(context, "deleted");
+}
+
+std::unique_ptr<KeyReader> OpenKeys(const Context& context) {
+  const SharedOptions& options = context.options;
+  if (!options.keys.empty()) return std::make_unique<KeyReader>(options.keys);
+  return std::make_unique<KeyReader>(
+      options.keys_from, options.null ? '\0' : '\n', context.interrupt);
+}
+
+void ShowKeys(const KeyReader& reader, Console* console) {
+  if (reader.bytes_all() > 0) {
+    console->ShowProgress(reader.bytes_done(), reader.bytes_all(), "bytes",
+                          reader.name());
+  } else {
+    console->ShowProgress(reader.keys(), Console::kUnknown, "keys",
+                          reader.name());
+  }
+}
+
+std::string Keys(uint64_t n) { return Count(n, "key", "keys"); }
+
+// Redis is away, or may have lost keys: the keys may match. Other errors are
+// the user's: a wrong name, password or scheme.
+bool FailsOpen(RedisError error) {
+  switch (error) {
+    case RedisError::kUnavailable:
+    case RedisError::kTimeout:
+    case RedisError::kCircuitOpen:
+    case RedisError::kClusterDown:
+    case RedisError::kMissing:
+    case RedisError::kUnverified:
+    case RedisError::kWrongSize:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Answers, one per key, and the counts.
+class Answers {
+ public:
+  explicit Answers(const Context& context)
+      : console_(context.console), options_(context.options) {
+    console_->StartArray("keys");
+  }
+
+  void Add(std::string_view key, bool may_match) {
+    ++checked_;
+    absent_ += may_match ? 0 : 1;
+    if (!options_.only.empty() &&
+        options_.only != (may_match ? "may-match" : "absent")) {
+      return;
+    }
+    if (console_->is_json()) {
+      console_->AddElement({{"key", std::string(key)},
+                            {"answer", may_match ? "may match" : "absent"}});
+    } else if (!options_.only.empty()) {
+      console_->Raw(key, options_.null ? '\0' : '\n');
+    } else {
+      console_->Line((may_match ? "may match  " : "absent     ") +
+                     std::string(key));
+    }
+  }
+
+  void Summary(uint64_t failed_open) {
+    console_->AddAll({{"checked", checked_},
+                      {"absent", absent_},
+                      {"failed_open", failed_open}});
+    if (options_.only.empty() && checked_ != 1) {
+      console_->Line(std::to_string(checked_) +
+                     " keys: " + std::to_string(absent_) + " absent, " +
+                     std::to_string(checked_ - absent_) + " may match");
+    }
+  }
+
+ private:
+  Console* const console_;
+  const SharedOptions& options_;
+  uint64_t checked_ = 0;
+  uint64_t absent_ = 0;
+};
+
+// Prepares to add keys by one bitmap that is merged into the filter's: much
+// faster than a script for each thousand. Null if keys of so many bytes are too
+// few for that, or the filter cannot take it now.
+std::unique_ptr<RedisRebuild> StartBulk(uint64_t bytes, RedisFilter* filter,
+                                        RedisRebuildOptions options) {
+  constexpr uint64_t kMinBytes = 100000;
+  RedisFilterInfo info;
+  std::string bits;
+  std::unique_ptr<RedisRebuild> bulk;
+  options.keep_keys = true;
+  // The bits that are set already tell which keys are new.
+  if (bytes < kMinBytes || !filter->Info(&info).ok() ||
+      info.stored_bytes / 8 > bytes || !filter->ReadBits(&bits).ok() ||
+      !filter->StartRebuild(options, &bulk).ok() || !bulk->AddBits(bits)) {
+    return nullptr;
+  }
+  return bulk;
+}
+
+// Keys of a pipe that are added together: those that arrive within a second, as
+// long as they keep coming. False at the end of the input.
+bool ReadTogether(const Context& context, KeyReader* reader,
+                  std::vector<std::string>* keys, uint64_t* bytes) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kPause{50};
+  constexpr std::chrono::seconds kMost{1};
+  constexpr size_t kMaxKeys = 2000000;
+  constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
+  keys->clear();
+  *bytes = 0;
+  Clock::time_point start;
+  do {
+    const auto& more = reader->Next();
+    if (keys->empty()) start = Clock::now();
+    if (more.empty()) return false;
+    for (const std::string_view key : more) *bytes += key.size() + 1;
+    keys->insert(keys->end(), more.begin(), more.end());
+    ShowKeys(*reader, context.console);
+  } while (keys->size() < kMaxKeys && *bytes < kMaxBytes &&
+           Clock::now() - start < kMost && reader->HasMoreWithin(kPause));
+  return true;
+}
+
+// Adds the keys; *fresh: of them new, added to.
+RedisStatus AddTogether(const Context& context,
+                        const std::vector<std::string>& keys, uint64_t bytes,
+                        RedisFilter* filter, uint64_t* fresh) {
+  if (const auto bulk = StartBulk(bytes, filter, RebuildOptions(context))) {
+    for (const std::string& key : keys) *fresh += bulk->Add(key) ? 1 : 0;
+    return bulk->Finish();
+  }
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  bool is_new[KeyReader::kMaxBatch];
+  for (size_t at = 0; at < views.size(); at += KeyReader::kMaxBatch) {
+    const size_t n = std::min(views.size() - at, KeyReader::kMaxBatch);
+    const RedisStatus status = filter->Add(&views[at], n, is_new);
+    if (!status.ok()) return status;
+    *fresh += static_cast<uint64_t>(std::count(is_new, is_new + n, true));
+  }
+  return {};
+}
+
+void Add(const Context& context) {
+  const FilterPtr filter = OpenFilter(context.options);
+  const auto reader = OpenKeys(context);
+  uint64_t added = 0;
+  uint64_t fresh = 0;
+  RedisStatus status;
+  try {
+    if (const auto bulk = StartBulk(reader->bytes_all(), filter.get(),
+                                    RebuildOptions(context))) {
+      for (;;) {
+        const auto& keys = reader->Next();
+        if (keys.empty()) break;
+        for (const std::string_view key : keys) fresh += bulk->Add(key) ? 1 : 0;
+        ShowKeys(*reader, context.console);
+      }
+      Check(bulk->Finish());
+      added = reader->keys();
+    } else {
+      std::vector<std::string> keys;
+      uint64_t bytes = 0;
+      for (bool more = true; more && status.ok();) {
+        more = ReadTogether(context, reader.get(), &keys, &bytes);
+        status = AddTogether(context, keys, bytes, filter.get(), &fresh);
+        if (status.ok()) added += keys.size();
+      }
+    }
+  } catch (const RedisFailure&) {  // nothing was added
+    throw;
+  } catch (const std::exception&) {
+    context.console->Error(context.who + ": " + Keys(added) +
+                           " added; to add them again does no harm");
+    throw;
+  }
+  const std::string& name = context.options.filter.name;
+  Report(context, {{"name", name}, {"added", added}, {"new", fresh}},
+         name + ": " + Keys(added) + " added, " + std::to_string(fresh) +
+             " of them new");
+  Check(status);
+}
+
+void CheckKeys(const Context& context) {
+  uint64_t failed_open = 0;
+  bool noted = false;
+  // Says once why keys may match that were not looked up.
+  const auto fail_open = [&](const RedisStatus& status, uint64_t keys) {
+    if (context.options.fail_closed || !FailsOpen(status.error)) Check(status);
+    if (!noted) {
+      context.console->Error(context.who + ": " + status.message +
+                             "; all these keys may match (--fail-closed makes "
+                             "it an error)");
+    }
+    noted = true;
+    failed_open += keys;
+  };
+  FilterPtr filter;
+  const RedisStatus opened = TryToOpen(context.options, &filter);
+  if (!opened.ok()) fail_open(opened, 0);
+  const auto reader = OpenKeys(context);
+  Answers answers(context);
+  bool may_match[KeyReader::kMaxBatch];
+  for (;;) {
+    const auto& keys = reader->Next();
+    if (keys.empty()) break;
+    for (size_t at = 0; at < keys.size();) {
+      const size_t n = std::min(keys.size() - at, KeyReader::kMaxBatch);
+      std::fill_n(may_match, n, true);
+      const RedisStatus status =
+          filter == nullptr ? opened
+                            : filter->Check(keys.data() + at, n, may_match);
+      if (!status.ok()) fail_open(status, n);
+      for (size_t i = 0; i < n; ++i) answers.Add(keys[at + i], may_match[i]);
+      at += n;
+    }
+    ShowKeys(*reader, context.console);
+  }
+  answers.Summary(failed_open);
+}
+
+void Rebuild(const Context& context) {
+  const FilterPtr filter = OpenFilter(context.options);
+  const auto reader = OpenKeys(context);
+  std::unique_ptr<RedisRebuild> rebuild;
+  Check(filter->StartRebuild(RebuildOptions(context), &rebuild));
+  for (;;) {
+    const auto& keys = reader->Next();
+    if (keys.empty()) break;
+    for (const std::string_view key : keys) rebuild->Add(key);
+    ShowKeys(*reader, context.console);
+  }
+  RedisRebuildResult result;
+  Check(rebuild->Finish(&result));
+  const char* how = result.replaced ? "replaced" : "added to";
+  const std::string& name = context.options.filter.name;
+  Report(context,
+         {{"name", name},
+          {"result", how},
+          {"keys", result.keys},
+          {"set_bits", result.set_bits},
+          {"uploaded_bytes", result.uploaded_bytes},
+          {"upload_ms", result.upload_time.count()}},
+         name + ": " + how + ": " + Keys(result.keys) + ", " +
+             std::to_string(result.set_bits) + " bits set");
+}
+
+// --- Files of Guava's BloomFilter (docs/shared_filters_format.md, chapter
+// "Guava"): a header of six bytes, then big-endian words.
+
+constexpr char kGuavaHelper[] = "guava-helper";
+constexpr size_t kGuavaHeader = 6;
+
+std::runtime_error SystemError(const std::string& path) {
+  return std::runtime_error(path + ": " + std::strerror(errno));
+}
+
+bool WriteAll(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+// mkstemp makes files that only their owner may read.
+void SetUsualMode(int descriptor) {
+  const mode_t mask = umask(0);
+  umask(mask);
+  fchmod(descriptor, 0666 & ~mask);
+}
+
+// The bytes of each word of eight the other way round.
+std::string WordsReversed(std::string_view words) {
+  std::string reversed;
+  for (size_t at = 0; at < words.size(); at += 8) {
+    for (size_t i = 8; i > 0; --i) reversed.push_back(words[at + i - 1]);
+  }
+  return reversed;
+}
+
+// "-" is standard input.
+std::string ReadWholeFile(const std::string& path) {
+  errno = 0;
+  std::ifstream file;
+  if (path != "-") file.open(path, std::ios::binary);
+  std::istream& in = path == "-" ? std::cin : file;
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  if (!in.good() && !in.eof()) throw SystemError(path);
+  if (path != "-" && !file.is_open()) throw SystemError(path);
+  return bytes;
+}
+
+// All or nothing: a temporary file next to it, then a rename. "-" is standard
+// output.
+void WriteWholeFile(const std::string& path, std::string_view bytes) {
+  if (path == "-") {
+    std::cout.flush();
+    if (!WriteAll(STDOUT_FILENO, bytes)) throw SystemError("standard output");
+    return;
+  }
+  std::string temporary = path + ".XXXXXX";
+  const int descriptor = mkstemp(temporary.data());
+  if (descriptor < 0) throw SystemError(path);
+  SetUsualMode(descriptor);
+  bool written = WriteAll(descriptor, bytes) && fsync(descriptor) == 0;
+  int error = errno;
+  close(descriptor);
+  if (written && std::rename(temporary.c_str(), path.c_str()) != 0) {
+    written = false;
+    error = errno;
+  }
+  if (written) return;
+  unlink(temporary.c_str());
+  errno = error;
+  throw SystemError(path);
+}
+
+[[noreturn]] void Refuse(const std::string& what, const std::string& why) {
+  throw std::runtime_error(what + ": " + why);
+}
+
+// Throws if the filter has no Guava bytes.
+void CheckIsGuava(const RedisFilterInfo& info) {
+  if (info.scheme != kGuavaHelper) {
+    Refuse(info.name, "its scheme is " + info.scheme + ": only " +
+                          kGuavaHelper + " has Guava's bits");
+  }
+  if (info.doubled_string) {
+    Refuse(info.name, "its funnel puts the string twice");
+  }
+  if (info.bits % 64 != 0) {
+    Refuse(info.name, "it has " + std::to_string(info.bits) +
+                          " bits: Guava's filters have a multiple of 64");
+  }
+}
+
+void Export(const Context& context) {
+  const SharedOptions& options = context.options;
+  if (options.file == "-" && context.console->is_json()) {
+    Check({RedisError::kInvalidArgument, "--json does not go with -"});
+  }
+  const FilterPtr filter = OpenFilter(options);
+  const RedisFilterInfo info = InfoOf(filter.get());
+  CheckIsGuava(info);
+  std::string bits;
+  Check(filter->ReadBits(&bits));
+  context.interrupt->Check();
+  std::string bytes = {static_cast<char>(GuavaStrategy::kMurmur128Mitz32),
+                       static_cast<char>(info.probes)};
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    bytes.push_back(static_cast<char>(bits.size() / 8 >> shift & 0xff));
+  }
+  bytes += WordsReversed(bits);
+  WriteWholeFile(options.file, bytes);
+  context.console->AddAll({{"name", options.filter.name},
+                           {"file", options.file},
+                           {"bytes", bytes.size()}});
+  if (options.file != "-") {
+    context.console->Line(options.file + ": " + std::to_string(bytes.size()) +
+                          " bytes of " + options.filter.name);
+  }
+}
+
+void Import(const Context& context) {
+  SharedOptions options = context.options;
+  const std::string bytes = ReadWholeFile(options.file);
+  std::string error;
+  const auto guava = GuavaFilter::FromBytes(bytes, &error);
+  if (guava == nullptr) Refuse(options.file, error);
+  if (guava->Strategy() != GuavaStrategy::kMurmur128Mitz32) {
+    Refuse(options.file, std::string("its strategy is ") +
+                             GuavaStrategyName(guava->Strategy()) +
+                             ": bitmaps in Redis have MURMUR128_MITZ_32");
+  }
+  options.filter.scheme = kGuavaHelper;
+  options.filter.bits = guava->Bits();
+  options.filter.probes = guava->HashFunctions();
+  const std::string invalid = options.filter.Validate();
+  if (!invalid.empty()) Refuse(options.file, invalid);
+
+  const bool create = !options.replace && !options.adopt;
+  FilterPtr filter;
+  if (create) {
+    options.filter.filled_by_rebuild = true;
+    Check(RedisFilter::Create(options.redis, options.filter, &filter));
+  } else {
+    filter = OpenFilter(options);
+  }
+  if (options.replace) {
+    const RedisFilterInfo info = InfoOf(filter.get());
+    CheckIsGuava(info);
+    if (info.bits != guava->Bits() || info.probes != guava->HashFunctions()) {
+      Refuse(info.name, "it has " + std::to_string(info.bits) + " bits and " +
+                            std::to_string(info.probes) +
+                            " per key, the file " +
+                            std::to_string(guava->Bits()) + " and " +
+                            std::to_string(guava->HashFunctions()));
+    }
+  }
+  RedisRebuildResult result;
+  std::unique_ptr<RedisRebuild> rebuild;
+  RedisStatus status = filter->StartRebuild(RebuildOptions(context), &rebuild);
+  if (status.ok()) {
+    rebuild->AddBits(WordsReversed(bytes.substr(kGuavaHeader)));
+    status = rebuild->Finish(&result);
+  }
+  if (!status.ok() && create) filter->Delete();
+  Check(status);
+  const char* how = create            ? "created"
+                    : result.replaced ? "replaced"
+                                      : "added to";
+  const std::string& name = options.filter.name;
+  const uint64_t keys = guava->ApproximateElementCount();
+  Report(context,
+         {{"name", name},
+          {"result", how},
+          {"bits", guava->Bits()},
+          {"probes", guava->HashFunctions()},
+          {"keys_estimate", keys}},
+         name + ": " + how + ": " + std::to_string(guava->Bits()) + " bits, " +
+             std::to_string(guava->HashFunctions()) + " per key, about " +
+             std::to_string(keys) + " keys");
+}
+
+// --- Options.
+
 constexpr char kSizeGroup[] = "Size and scheme";
 constexpr char kRedisGroup[] = "Redis";
 
-// The options from the one with that number on.
-void PutInGroup(CLI::App* app, size_t first, const char* group) {
-  const std::vector<CLI::Option*> all = app->get_options();
-  for (size_t i = first; i < all.size(); ++i) all[i]->group(group);
-}
+// Adds options to a group of the help.
+class Adder {
+ public:
+  Adder(CLI::App* app, const char* group) : app_(app), group_(group) {}
 
-void AddNameOption(CLI::App* app, SharedOptions* options) {
-  app->add_option("NAME", options->filter.name,
-                  "The filter: the key of its bitmap in Redis")
-      ->required();
-}
+  CLI::Option* Flag(const char* name, bool* flag, const std::string& what) {
+    return app_->add_flag(name, *flag, what)->group(group_);
+  }
+  CLI::Option* Duration(const char* name, milliseconds* time,
+                        const std::string& what) {
+    return AddDuration(app_, name, time, what)->group(group_);
+  }
+  // An unsigned number is not negative; each use of a list has one value.
+  template <typename T>
+  CLI::Option* Value(const char* name, T* value, const char* type,
+                     const std::string& what) {
+    CLI::Option* option = app_->add_option(name, *value, what)
+                              ->type_name(type)
+                              ->group(group_)
+                              ->allow_extra_args(false);
+    if constexpr (std::is_integral_v<T>) option->check(NotNegative());
+    return option;
+  }
+
+ private:
+  CLI::App* const app_;
+  const char* const group_;
+};
 
 void AddRedisOptions(CLI::App* app, SharedOptions* options) {
   RedisOptions* redis = &options->redis;
   redis->connect_timeout = redis->command_timeout = milliseconds(5000);
-  const size_t others = app->get_options().size();
-  app->add_option("--host", redis->host, "Default: 127.0.0.1")
-      ->type_name("HOST");
-  app->add_option("--port", redis->port, "Default: 6379")->type_name("PORT");
-  app->add_option("--socket", redis->unix_socket,
-                  "A Unix socket instead of host and port")
-      ->type_name("PATH");
-  app->add_flag("--cluster", redis->cluster,
-                "A Redis Cluster, of which host and port are one node");
-  app->add_option("--node", redis->more_nodes,
-                  "Another node to ask when that one is away; may be "
-                  "repeated")
-      ->type_name("HOST:PORT")
-      ->allow_extra_args(false);
-  app->add_option("--user", redis->username, "Default: Redis's default user")
-      ->type_name("NAME");
-  app->add_option("--password-file", options->password_file,
-                  std::string("The first line of this file is the password, "
-                              "instead of the environment variable ") +
-                      kPasswordVariable)
-      ->type_name("FILE");
-  app->add_option("--db", redis->database, "Number of the database; default: 0")
-      ->type_name("N")
-      ->check(NotNegative());
-  AddDuration(app, "--timeout", &redis->command_timeout,
-              "The longest that a batch of keys may take; default: 5s. Long "
-              "work on the server has 10s at least")
-      ->group(kRedisGroup);
-  PutInGroup(app, others, kRedisGroup);
+  Adder add(app, kRedisGroup);
+  add.Value("--host", &redis->host, "HOST", "Default: 127.0.0.1");
+  add.Value("--port", &redis->port, "PORT", "Default: 6379");
+  add.Value("--socket", &redis->unix_socket, "PATH",
+            "A Unix socket instead of host and port");
+  add.Flag("--cluster", &redis->cluster,
+           "A Redis Cluster, of which host and port are one node");
+  add.Value("--node", &redis->more_nodes, "HOST:PORT",
+            "Another node to ask when that one is away; may be repeated");
+  add.Value("--user", &redis->username, "NAME",
+            "Default: Redis's default user");
+  add.Value("--password-file", &options->password_file, "FILE",
+            std::string("The first line of this file is the password, instead "
+                        "of the environment variable ") +
+                kPasswordVariable);
+  add.Value("--db", &redis->database, "N",
+            "Number of the database; default: 0");
+  add.Duration("--timeout", &redis->command_timeout,
+               "The longest that a batch of keys may take; default: 5s. Long "
+               "work on the server has 10s at least");
 }
 
 void AddSizeOptions(CLI::App* app, SharedOptions* options) {
   RedisFilterOptions* filter = &options->filter;
-  const size_t others = app->get_options().size();
-  app->add_option("--scheme", filter->scheme,
-                  "local (default), go-murmur3, go-murmur3-14, guava-helper or "
-                  "php-named-hashes: whose bits they are")
-      ->type_name("NAME");
-  app->add_option("--keys", filter->expected_keys,
-                  "Size it for this many keys, with --rate")
-      ->type_name("N")
-      ->check(NotNegative());
-  app->add_option(
-         "--rate", filter->false_positive_rate,
-         "With --keys: the share of absent keys that may match; default: 0.01")
-      ->type_name("P");
-  app->add_option("--bits", filter->bits, "The size itself, instead of --keys")
-      ->type_name("N")
-      ->check(NotNegative());
-  app->add_option("--probes", filter->probes, "Bits per key, with --bits")
-      ->type_name("N")
-      ->check(NotNegative());
-  app->add_flag("--doubled-string", filter->doubled_string,
-                "guava-helper: the funnel puts the string twice");
-  app->add_option("--hashes", filter->hashes,
-                  "php-named-hashes: of JS, PJW, ELF, BKDR, SDBM, DJB, DEK, "
-                  "FNV, with commas between; default: BKDR,SDBM,JS")
-      ->type_name("NAMES")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  PutInGroup(app, others, kSizeGroup);
-}
-
-void AddCreateOptions(CLI::App* app, SharedOptions* options) {
-  RedisFilterOptions* filter = &options->filter;
-  const size_t others = app->get_options().size();
-  AddDuration(app, "--expire", &filter->expire_after,
-              "The filter vanishes that long after its creation; default: "
-              "never");
-  app->add_flag("--filled-by-rebuild", filter->filled_by_rebuild,
-                "Until 'rebuild' has finished, all keys may match and none can "
-                "be added: for keys that exist already");
-  app->add_flag("--own-writers-only", filter->own_writers_only,
-                "Every program that writes the bitmap uses Deltabloom or the "
-                "protocol of its adds; else a rebuild without "
-                "--writers-stopped keeps all bits. local: as if given");
-  app->add_flag("--durable", filter->durable,
-                "The server has appendonly yes, appendfsync always and no "
-                "replicas: a restart needs no 'confirm'");
-  app->add_option("--shard-bytes", filter->shard_bytes,
-                  "local: cut what is larger into shards of so many bytes; "
-                  "default: 536870912")
-      ->type_name("N")
-      ->check(NotNegative());
-  PutInGroup(app, others, kSizeGroup);
+  Adder add(app, kSizeGroup);
+  add.Value("--scheme", &filter->scheme, "NAME",
+            "local (default), go-murmur3, go-murmur3-14, guava-helper or "
+            "php-named-hashes: whose bits they are");
+  add.Value("--keys", &filter->expected_keys, "N",
+            "Size it for this many keys, with --rate");
+  add.Value("--rate", &filter->false_positive_rate, "P",
+            "With --keys: the share of absent keys that may match; default: "
+            "0.01");
+  add.Value("--bits", &filter->bits, "N", "The size itself, instead of --keys");
+  add.Value("--probes", &filter->probes, "N", "Bits per key, with --bits");
+  add.Flag("--doubled-string", &filter->doubled_string,
+           "guava-helper: the funnel puts the string twice");
+  add.Value("--hashes", &filter->hashes, "NAMES",
+            "php-named-hashes: of JS, PJW, ELF, BKDR, SDBM, DJB, DEK, FNV, "
+            "with commas between; default: BKDR,SDBM,JS")
+      ->delimiter(',');
 }
 
 void AddAdoptOptions(CLI::App* app, SharedOptions* options) {
@@ -136,29 +776,29 @@ void AddKeyOptions(CLI::App* app, SharedOptions* options) {
   CLI::Option* file =
       app->add_option("FILE", options->keys_from,
                       "Keys, one per line; default: -, standard input");
-  app->add_option("--key", options->keys,
-                  "This key, instead of a file; may be repeated")
-      ->type_name("KEY")
-      ->allow_extra_args(false)
+  Adder add(app, "Options");
+  add.Value("--key", &options->keys, "KEY",
+            "This key, instead of a file; may be repeated")
       ->excludes(file);
-  app->add_flag("-0,--null", options->null,
-                "Keys end with a null byte instead of a line's end");
+  add.Flag("-0,--null", &options->null,
+           "Keys end with a null byte instead of a line's end");
 }
 
 void AddRebuildOptions(CLI::App* app, SharedOptions* options) {
   RedisRebuildOptions* rebuild = &options->rebuild;
-  app->add_flag("--writers-stopped", rebuild->writers_stopped,
-                "Replace a bitmap that other programs may write, because none "
-                "of them writes to it now. Without this option its keys stay, "
-                "and the new ones are added");
-  AddDuration(app, "--settle", &rebuild->settle,
-              "Wait that long before the first key is read: longer than a "
-              "writer takes from adding a key to storing it; default: 0s");
-  AddDuration(app, "--lease", &rebuild->lease,
-              "How long the temporary bitmap outlives a killed rebuild; "
-              "default: 60s");
-  app->add_flag("--take-over", rebuild->take_over,
-                "Go on although another rebuild seems to run: that one fails");
+  Adder add(app, "Options");
+  add.Flag("--writers-stopped", &rebuild->writers_stopped,
+           "Replace a bitmap that other programs may write, because none of "
+           "them writes to it now. Without this option its keys stay, and the "
+           "new ones are added");
+  add.Duration("--settle", &rebuild->settle,
+               "Wait that long before the first key is read: longer than a "
+               "writer takes from adding a key to storing it; default: 0s");
+  add.Duration("--lease", &rebuild->lease,
+               "How long the temporary bitmap outlives a killed rebuild; "
+               "default: 60s");
+  add.Flag("--take-over", &rebuild->take_over,
+           "Go on although another rebuild seems to run: that one fails");
 }
 
 void ReadPassword(SharedOptions* options) {
@@ -180,12 +820,29 @@ struct Action {
   const char* name;
   const char* summary;
   void (*add_options)(CLI::App* app, SharedOptions* options);
-  ExitCode (*run)(const SharedContext& context);
+  void (*run)(const Context& context);
 };
 
 void CreateOptions(CLI::App* app, SharedOptions* options) {
   AddSizeOptions(app, options);
-  AddCreateOptions(app, options);
+  RedisFilterOptions* filter = &options->filter;
+  Adder add(app, kSizeGroup);
+  add.Duration("--expire", &filter->expire_after,
+               "The filter vanishes that long after its creation; default: "
+               "never");
+  add.Flag("--filled-by-rebuild", &filter->filled_by_rebuild,
+           "Until 'rebuild' has finished, all keys may match and none can be "
+           "added: for keys that exist already");
+  add.Flag("--own-writers-only", &filter->own_writers_only,
+           "Every program that writes the bitmap uses Deltabloom or the "
+           "protocol of its adds; else a rebuild without --writers-stopped "
+           "keeps all bits. local: as if given");
+  add.Flag("--durable", &filter->durable,
+           "The server has appendonly yes, appendfsync always and no "
+           "replicas: a restart needs no 'confirm'");
+  add.Value("--shard-bytes", &filter->shard_bytes, "N",
+            "local: cut what is larger into shards of so many bytes; default: "
+            "536870912");
 }
 
 void AddingOptions(CLI::App* app, SharedOptions* options) {
@@ -199,13 +856,10 @@ void CheckOptions(CLI::App* app, SharedOptions* options) {
                   "absent or may-match: print the keys of this answer and "
                   "nothing else, as they were read")
       ->type_name("ANSWER")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return std::string(text == "absent" || text == "may-match"
-                                   ? ""
-                                   : "absent or may-match, not " + text);
-          },
-          ""));
+      ->check([](const std::string& text) {
+        const bool known = text == "absent" || text == "may-match";
+        return known ? "" : "absent or may-match, not " + text;
+      });
   app->add_flag("--fail-closed", options->fail_closed,
                 "If Redis is away, or may have lost keys: an error, instead "
                 "of the answer may match");
@@ -217,8 +871,6 @@ void RebuildingOptions(CLI::App* app, SharedOptions* options) {
   AddRebuildOptions(app, options);
   AddAdoptOptions(app, options);
 }
-
-void NoOptions(CLI::App*, SharedOptions*) {}
 
 void MoveOptions(CLI::App* app, SharedOptions* options) {
   app->add_option("NEW", options->to, "A filter that holds every key by now")
@@ -247,21 +899,21 @@ void ImportOptions(CLI::App* app, SharedOptions* options) {
 }
 
 constexpr Action kActions[] = {
-    {"create", "Make a filter", CreateOptions, SharedCreate},
-    {"add", "Add keys", AddingOptions, SharedAdd},
-    {"check", "Ask for keys", CheckOptions, SharedCheck},
+    {"create", "Make a filter", CreateOptions, Create},
+    {"add", "Add keys", AddingOptions, Add},
+    {"check", "Ask for keys", CheckOptions, CheckKeys},
     {"rebuild", "Replace all keys by those of a file, while it is used",
-     RebuildingOptions, SharedRebuild},
-    {"info", "Tell size, fill and rate", AddAdoptOptions, SharedInfo},
+     RebuildingOptions, Rebuild},
+    {"info", "Tell size, fill and rate", AddAdoptOptions, Info},
     {"confirm", "Say that Redis lost no key in a restart or failover",
-     NoOptions, SharedConfirm},
+     [](CLI::App*, SharedOptions*) {}, Confirm},
     {"move", "Send its users to another filter, delete its bits", MoveOptions,
-     SharedMove},
+     Move},
     {"export", "Write Guava's bytes (scheme guava-helper)", ExportOptions,
-     SharedExport},
-    {"import", "Make a filter of Guava's bytes", ImportOptions, SharedImport},
+     Export},
+    {"import", "Make a filter of Guava's bytes", ImportOptions, Import},
     {"delete", "Delete a filter, or a bitmap of others", AddAdoptOptions,
-     SharedDelete},
+     Delete},
 };
 
 ExitCode RunShared(const Action& action, SharedOptions* options,
@@ -270,16 +922,19 @@ ExitCode RunShared(const Action& action, SharedOptions* options,
   Interrupt interrupt;
   try {
     ReadPassword(options);
-    return action.run({who, *options, console, &interrupt});
+    action.run({who, *options, console, &interrupt});
+    return kSuccess;
   } catch (const Interrupted&) {
     console->Error(who + ": interrupted");
     console->Finish();
     interrupt.EndProcess();
-    return kFailure;
+  } catch (const RedisFailure& failure) {
+    console->Error(who + ": " + failure.what());
+    if (failure.error == RedisError::kInvalidArgument) return kUsage;
   } catch (const std::runtime_error& error) {
     console->Error(who + ": " + error.what());
-    return kFailure;
   }
+  return kFailure;
 }
 
 RunFn AddOptions(CLI::App* app) {
@@ -287,7 +942,9 @@ RunFn AddOptions(CLI::App* app) {
   app->require_subcommand(1);
   for (const Action& action : kActions) {
     CLI::App* sub = app->add_subcommand(action.name, action.summary);
-    AddNameOption(sub, options.get());
+    sub->add_option("NAME", options->filter.name,
+                    "The filter: the key of its bitmap in Redis")
+        ->required();
     action.add_options(sub, options.get());
     AddRedisOptions(sub, options.get());
   }
@@ -302,32 +959,33 @@ RunFn AddOptions(CLI::App* app) {
 
 }  // namespace
 
-Implementation SharedCommand() {
-  Implementation command;
-  command.manual.description = {
-      "Bloom filters in Redis that programs in C++, Java, Go and PHP fill and "
-      "ask together: docs/shared_filters.md says which scheme to take and "
-      "defines every bit. A filter is named by the key of its bitmap. One that "
-      "'create' or 'import' made is described in Redis, and its name is all "
-      "that the other actions need; a bitmap that only other programs know is "
-      "adopted (--adopt, --scheme, --bits, --probes).",
-      std::string("The password is read from the environment variable ") +
-          kPasswordVariable +
-          " or from --password-file, never from the command line, which other "
-          "users of the machine can read.",
-      "'check' fails open: if Redis does not answer, the filter or its bits "
-      "are lost, or Redis restarted or failed over and nobody has confirmed "
-      "since that no key is lost, keys may match, and standard error says why; "
-      "--fail-closed makes it an error. An interrupted 'add' has added the "
-      "keys before; an interrupted "
-      "'rebuild' or 'import' leaves what was there before, and drops its "
-      "temporary keys.",
-      "With --json, 'check' has \"keys\", each with \"key\" and \"answer\" "
-      "(absent, may match), and the counts \"checked\", \"absent\" and "
-      "\"failed_open\"; 'add' has \"name\", \"added\" and \"new\"; 'create' "
-      "and "
-      "'info' all that describes the filter; the others \"name\" and "
-      "\"result\"."};
+Command SharedCommand() {
+  Command command = {"shared", "Fill, query and rebuild filters in Redis",
+                     AddOptions};
+  command.manual.description =
+      R"(
+Bloom filters in Redis that programs in C++, Java, Go and PHP fill and ask
+together: docs/shared_filters.md says which scheme to take and defines every
+bit. A filter is named by the key of its bitmap. One that 'create' or 'import'
+made is described in Redis, and its name is all that the other actions need; a
+bitmap that only other programs know is adopted (--adopt, --scheme, --bits,
+--probes).
+
+The password is read from the environment variable )" +
+      std::string(kPasswordVariable) +
+      R"( or from --password-file, never from the command line, which other users
+of the machine can read.
+
+'check' fails open: if Redis does not answer, the filter or its bits are lost,
+or Redis restarted or failed over and nobody has confirmed since that no key is
+lost, keys may match, and standard error says why; --fail-closed makes it an
+error. An interrupted 'add' has added the keys before; an interrupted 'rebuild'
+or 'import' leaves what was there before, and drops its temporary keys.
+
+With --json, 'check' has "keys", each with "key" and "answer" (absent, may
+match), and the counts "checked", "absent" and "failed_open"; 'add' has "name",
+"added" and "new"; 'create' and 'info' all that describes the filter; the others
+"name" and "result".)";
   command.manual.examples = {
       {"deltabloom shared create users --keys 10000000 --rate 0.01",
        "an empty filter"},
@@ -350,7 +1008,6 @@ Implementation SharedCommand() {
   command.manual.failure =
       "Redis, a file or a key stood in the way; standard error has a line "
       "with server and key";
-  command.add_options = AddOptions;
   return command;
 }
 

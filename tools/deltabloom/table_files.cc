@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <new>
 #include <system_error>
 
 namespace deltabloom::tools {
@@ -56,6 +57,18 @@ std::vector<TableFile> TableFiles(const std::vector<std::string>& paths) {
     if (!error.empty()) files.push_back({path, false, std::move(error)});
   }
   return files;
+}
+
+std::string ReadTable(
+    const std::string& path,
+    const std::function<std::string(const internal::SstSource&)>& fn) {
+  try {
+    std::string error;
+    const auto source = internal::OpenSstFile(path, &error);
+    return source == nullptr ? error : fn(*source);
+  } catch (const std::bad_alloc&) {
+    return path + ": no memory for what this file claims to hold";
+  }
 }
 
 bool IsGone(const TableFile& file) {

@@ -3,8 +3,11 @@
 #define DELTABLOOM_TOOLS_DELTABLOOM_TABLE_FILES_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "table/sst/source.h"
 
 namespace deltabloom::tools {
 
@@ -21,6 +24,12 @@ struct TableFile {
 // (not below it) whose names end in .sst or .ldb, in the order of their names.
 // A directory that cannot be read or has no such files is listed with an error.
 std::vector<TableFile> TableFiles(const std::vector<std::string>& paths);
+
+// Opens the table and calls fn with it. Returns what went wrong, too little
+// memory included, in one line.
+std::string ReadTable(
+    const std::string& path,
+    const std::function<std::string(const internal::SstSource&)>& fn);
 
 // Whether a file that was listed in a directory no longer exists.
 bool IsGone(const TableFile& file);

@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include "tools/deltabloom/command.h"
+#include "tools/deltabloom/program.h"
 #include "tools/deltabloom/table_files.h"
 #include "util/layouts/layout.h"
 
@@ -39,13 +40,11 @@ Stamp StampOf(const TableFile& file) {
   return error ? Stamp() : Stamp({size, time});
 }
 
-std::string VerifyTable(const std::string& path, VerifyListener* listener,
+std::string VerifyTable(const internal::SstSource& source,
+                        const std::function<bool(double)>& go_on,
                         TableReport* report) {
-  std::string error;
-  const auto source = internal::OpenSstFile(path, &error);
-  if (source == nullptr) return error;
   internal::SstFile file;
-  error = internal::WalkSst(*source, &file);
+  std::string error = internal::WalkSst(source, &file);
   if (!error.empty()) return error;
   auto verify = VerifyLevelDB;
   report->engine = "LevelDB";
@@ -54,7 +53,11 @@ std::string VerifyTable(const std::string& path, VerifyListener* listener,
 #ifdef DELTABLOOM_TOOLS_ROCKSDB
     verify = VerifyRocksDB;
 #else
-    verify = nullptr;
+    verify = [](const VerifyTask& task) {
+      return task.report->path +
+             ": this build cannot check tables of RocksDB: that needs "
+             "librocksdb-dev and -DDELTABLOOM_ROCKSDB=ON";
+    };
 #endif
   }
   std::string_view column_family;
@@ -65,11 +68,7 @@ std::string VerifyTable(const std::string& path, VerifyListener* listener,
     report->filter +=
         (report->filter.empty() ? "" : ", ") +
         (internal::ScopeName(filter.scope) + (" filter " + filter.policy));
-    error = verify == nullptr
-                ? path +
-                      ": this build cannot check tables of RocksDB: that "
-                      "needs librocksdb-dev and -DDELTABLOOM_ROCKSDB=ON"
-                : verify(*source, file, filter, listener, report);
+    error = verify({source, file, filter, go_on, report});
     if (!error.empty()) return error;
   }
   return {};
@@ -108,6 +107,7 @@ Json ToJson(const TableReport& report) {
     json["expected_rate"] =
         report.expected_rate.has_value() ? Json(*report.expected_rate) : Json();
     json["cut_short"] = report.cut_short;
+    json["damaged"] = report.damaged;
     json["not_checked"] = report.not_checked;
   }
   if (!report.error.empty()) json["error"] = report.error;
@@ -138,7 +138,7 @@ void ShowLookups(const TableReport& report, Console* console) {
 }
 
 void ShowTable(const TableReport& report, Console* console) {
-  if (console->json() != nullptr) console->json()->AddElement(ToJson(report));
+  if (console->is_json()) console->AddElement(ToJson(report));
   if (!report.engine.empty()) {
     console->Line(report.path + ": " + report.engine + " table, " +
                   (report.filter.empty() ? "no filter" : report.filter));
@@ -171,20 +171,38 @@ void ShowTable(const TableReport& report, Console* console) {
   if (!report.error.empty()) console->Error(report.error);
 }
 
-class Run : public VerifyListener {
+// The summary's lists, by the first finding that holds for a table.
+constexpr std::pair<const char*, const char*> kLists[] = {
+    {"false_negatives", "with false negatives"},
+    {"damaged", "with a damaged filter"},
+    {"without_filter", "without a filter"},
+    {"not_checked", "not checked"},
+    {"not_covered", "not covered"}};
+
+class Run {
  public:
   Run(const VerifyOptions& options, Console* console)
       : options_(options),
         console_(console),
-        end_(Clock::now() + options.time_limit) {}
+        end_(Clock::now() + options.time_limit) {
+    summary_["sound"] = 0;
+    for (const auto& list : kLists) summary_[list.first] = Json::array();
+    summary_["gone"] = 0;
+  }
 
   ExitCode All() {
-    if (console_->json() != nullptr) console_->json()->StartArray("files");
+    console_->StartArray("files");
     const std::vector<TableFile> files = TableFiles(options_.paths);
     for (const TableFile& file : files) all_bytes_ += file.Size();
     for (const TableFile& file : files) {
       size_ = file.Size();
-      One(file);
+      if (IsGone(file)) {
+        Count("gone");
+      } else if (file.error.empty() && !IsCovered()) {
+        summary_["not_covered"].push_back(file.path);
+      } else {
+        Check(file, StampOf(file), /*again=*/false);
+      }
       done_bytes_ += size_;
     }
     if (!unfinished_.empty()) {
@@ -193,15 +211,14 @@ class Run : public VerifyListener {
     size_ = 0;
     for (const auto& [file, before] : unfinished_) Check(file, before, true);
     ShowSummary();
-    if (!summary_["false_negatives"].empty()) return kFailure;
+    if (!summary_["false_negatives"].empty() || !summary_["damaged"].empty()) {
+      return kFailure;
+    }
     return summary_["not_checked"].empty() ? kSuccess : kUndecided;
   }
 
-  void Missed(const MissedKey& key) override {
-    if (table_.missed.size() < options_.show) table_.missed.push_back(key);
-  }
-
-  bool GoOn(double share) override {
+ private:
+  bool GoOn(double share) {
     constexpr uint64_t kMegabyte = 1000000;
     const double done = share * static_cast<double>(size_);
     console_->ShowProgress(
@@ -210,7 +227,6 @@ class Run : public VerifyListener {
     return !TimeIsUp();
   }
 
- private:
   bool TimeIsUp() const {
     return options_.time_limit.count() > 0 && Clock::now() >= end_;
   }
@@ -225,27 +241,30 @@ class Run : public VerifyListener {
     return true;
   }
 
-  void One(const TableFile& file) {
-    if (IsGone(file)) {
-      ++gone_;
-    } else if (file.error.empty() && !IsCovered()) {
-      summary_["not_covered"].push_back(file.path);
-    } else {
-      Check(file, StampOf(file), /*again=*/false);
-    }
-  }
-
   // A table that cannot be read and is young may still be written by a running
   // database: it is checked again later. If it has changed by then, it is being
   // written.
   void Check(const TableFile& file, const Stamp& before, bool again) {
-    Look(file);
+    constexpr std::chrono::seconds kYoung(10);
+    table_ = {};
+    table_.path = file.path;
+    table_.error = file.error;
+    table_.show = options_.show;
+    if (file.error.empty()) {
+      GoOn(0);
+      table_.error =
+          ReadTable(file.path, [this](const internal::SstSource& source) {
+            return VerifyTable(
+                source, [this](double share) { return GoOn(share); }, &table_);
+          });
+    }
     const Stamp now = StampOf(file);
     if (table_.error.empty() || table_.false_negatives > 0) {
       Report();
     } else if (IsGone(file)) {
-      ++gone_;
-    } else if (!again && IsYoung(file, before)) {
+      Count("gone");
+    } else if (!again && file.from_directory && before.has_value() &&
+               fs::file_time_type::clock::now() - before->second < kYoung) {
       unfinished_.emplace_back(file, before);
     } else if (again && now.has_value() && now != before) {
       summary_["not_covered"].push_back(file.path);
@@ -254,67 +273,39 @@ class Run : public VerifyListener {
     }
   }
 
-  // Fills table_.
-  void Look(const TableFile& file) {
-    table_ = {};
-    table_.path = file.path;
-    table_.error = file.error;
-    if (!file.error.empty()) return;
-    GoOn(0);
-    try {
-      table_.error = VerifyTable(file.path, this, &table_);
-    } catch (const std::bad_alloc&) {
-      table_.error =
-          file.path + ": no memory for what this file claims to hold";
-    }
-  }
-
-  static bool IsYoung(const TableFile& file, const Stamp& stamp) {
-    constexpr std::chrono::seconds kYoung(10);
-    return file.from_directory && stamp.has_value() &&
-           fs::file_time_type::clock::now() - stamp->second < kYoung;
-  }
-
-  // Shows table_ and adds it to the list of the first finding that holds.
   void Report() {
     ShowTable(table_, console_);
-    const char* list = nullptr;
     if (table_.false_negatives > 0) {
-      list = "false_negatives";
+      summary_["false_negatives"].push_back(table_.path);
+    } else if (table_.damaged) {
+      summary_["damaged"].push_back(table_.path);
     } else if (!table_.error.empty() || !table_.not_checked.empty()) {
-      list = "not_checked";
+      summary_["not_checked"].push_back(table_.path);
     } else if (table_.cut_short) {
-      list = "not_covered";
+      summary_["not_covered"].push_back(table_.path);
     } else if (table_.filter.empty()) {
-      list = "without_filter";
-    }
-    if (list == nullptr) {
-      ++sound_;
+      summary_["without_filter"].push_back(table_.path);
     } else {
-      summary_[list].push_back(table_.path);
+      Count("sound");
     }
+  }
+
+  void Count(const char* what) {
+    summary_[what] = summary_[what].get<uint64_t>() + 1;
   }
 
   void ShowSummary() {
-    summary_["sound"] = sound_;
-    summary_["gone"] = gone_;
-    if (console_->json() != nullptr) {
-      console_->json()->Add("summary", summary_);
-    }
-    constexpr std::pair<const char*, const char*> kLists[] = {
-        {"false_negatives", "with false negatives"},
-        {"without_filter", "without a filter"},
-        {"not_checked", "not checked"},
-        {"not_covered", "not covered"}};
-    uint64_t tables = sound_ + gone_;
+    console_->Add("summary", summary_);
+    uint64_t tables =
+        summary_["sound"].get<uint64_t>() + summary_["gone"].get<uint64_t>();
     std::string line =
-        " tables: " + std::to_string(sound_) + " without a false negative, ";
+        " tables: " + summary_["sound"].dump() + " without a false negative, ";
     for (const auto& [list, text] : kLists) {
       tables += summary_[list].size();
       line += std::to_string(summary_[list].size()) + " " + text + ", ";
     }
     if (tables < 2) return;
-    console_->Line(std::to_string(tables) + line + std::to_string(gone_) +
+    console_->Line(std::to_string(tables) + line + summary_["gone"].dump() +
                    " gone meanwhile");
     for (const auto& [list, text] : kLists) {
       for (const Json& path : summary_[list]) {
@@ -327,13 +318,7 @@ class Run : public VerifyListener {
   const VerifyOptions& options_;
   Console* const console_;
   const Clock::time_point end_;
-  Json summary_ = {{"sound", 0},
-                   {"false_negatives", Json::array()},
-                   {"without_filter", Json::array()},
-                   {"not_checked", Json::array()},
-                   {"not_covered", Json::array()}};
-  uint64_t sound_ = 0;
-  uint64_t gone_ = 0;
+  Json summary_;
   std::vector<std::pair<TableFile, Stamp>> unfinished_;
   TableReport table_;        // the one that is being read
   uint64_t size_ = 0;        // of it
@@ -367,43 +352,46 @@ RunFn AddOptions(CLI::App* app) {
   return [options](Console* console) { return Run(*options, console).All(); };
 }
 
-Manual MakeManual() {
-  Manual manual;
-  manual.description = {
-      "Reads every key of each table and looks it up in the table's filter as "
-      "the database does: in the filter bytes of the file, through the policy "
-      "that reads them there, with the kernels for this CPU, each key alone "
-      "and in batches, and, if there is a range part, with the range that "
-      "holds only this key. A key that a filter denies is a false negative: "
-      "the database would not find it. It is shown with the file, the offset "
-      "of the filter, and the key.",
-      "Keys that are not in the table, made from neighbours in it, give the "
-      "share of false positives. The expected share for such a filter with "
-      "this number of keys is printed next to it.",
-      "Tables of RocksDB are read through RocksDB, including merges, "
-      "deletions, and prefixes where the filter has those; tables of LevelDB "
-      "without it. Filters of Deltabloom and of the engines can be checked. "
-      "What cannot be checked is named: filters of other policies, prefixes "
-      "of custom extractors, partitions in the order of a custom comparator, "
-      "a table that cannot be read to its end. Other files (logs, blob files) "
-      "have no filters. To check tables in other directories (db_paths, "
-      "cf_paths), name these.",
-      "Nothing is written and no database is opened, so files of a running "
-      "database, copies and read-only media can be checked. A table that "
-      "vanishes meanwhile is counted as gone. A table that cannot be read and "
-      "was written to in the last ten seconds is read again after the others: "
-      "if it has changed by then, it is being written and counts as not "
-      "covered.",
-      "The document of --json has \"files\", in the order of the text, and "
-      "\"summary\". A file has \"file\", its path, and if it is a table "
-      "\"engine\", \"column_family\", \"filter\", \"entries\" (read), "
-      "\"keys_asked\", \"prefixes_asked\", \"false_negatives\", \"missed\" "
-      "(the first of these: \"offset\", \"key\" or \"prefix\", \"alone\", "
-      "\"in_batch\" and \"in_range\" for the lookups that deny it), "
-      "\"absent_asked\", "
-      "\"false_positives\", \"rate\", \"expected_rate\", \"cut_short\" and "
-      "\"not_checked\"; and \"error\" if there was one. Unknown values "
-      "are null."};
+}  // namespace
+
+Command VerifyCommand() {
+  Command command = {"verify",
+                     "Look up every key of table files in their filters",
+                     AddOptions};
+  Manual& manual = command.manual;
+  manual.description = R"(
+Reads every key of each table and looks it up in the table's filter as the
+database does: in the filter bytes of the file, through the policy that reads
+them there, with the kernels for this CPU, each key alone and in batches, and,
+if there is a range part, with the range that holds only this key. A key that a
+filter denies is a false negative: the database would not find it. It is shown
+with the file, the offset of the filter, and the key.
+
+Keys that are not in the table, made from neighbours in it, give the share of
+false positives. The expected share for such a filter with this number of keys
+is printed next to it.
+
+Tables of RocksDB are read through RocksDB, including merges, deletions, and
+prefixes where the filter has those; tables of LevelDB without it. Filters of
+Deltabloom and of the engines can be checked. A filter whose checksum fails is
+damaged. What cannot be checked is named: filters of other policies, prefixes of
+custom extractors, partitions in the order of a custom comparator, a table that
+cannot be read to its end. Other files (logs, blob files) have no filters. To
+check tables in other directories (db_paths, cf_paths), name these.
+
+Nothing is written and no database is opened, so files of a running database,
+copies and read-only media can be checked. A table that vanishes meanwhile is
+counted as gone. A table that cannot be read and was written to in the last ten
+seconds is read again after the others: if it has changed by then, it is being
+written and counts as not covered.
+
+The document of --json has "files", in the order of the text, and "summary". A
+file has "file", its path, and if it is a table "engine", "column_family",
+"filter", "entries" (read), "keys_asked", "prefixes_asked", "false_negatives",
+"missed" (the first of these: "offset", "key" or "prefix", "alone", "in_batch"
+and "in_range" for the lookups that deny it), "absent_asked", "false_positives",
+"rate", "expected_rate", "cut_short", "damaged" and "not_checked"; and "error"
+if there was one. Unknown values are null.)";
   manual.examples = {
       {"deltabloom verify /var/lib/db", "all tables of a database"},
       {"deltabloom verify --time-limit 10m /var/lib/db",
@@ -415,21 +403,28 @@ Manual MakeManual() {
   manual.success =
       "no false negative was found, and everything was checked except what a "
       "limit left out";
-  manual.failure = "a false negative was found";
+  manual.failure = "a false negative was found, or a filter is damaged";
   manual.undecided =
-      "no false negative was found, but something could not be checked; "
-      "standard error has a line for each";
+      "neither was found, but something could not be checked; standard error "
+      "has a line for each";
   manual.environment = {
       {"DELTABLOOM_CPU",
        "portable, avx2 or avx512: the instructions that kernels of "
        "Deltabloom's filters may use at most; default: all that this CPU "
        "has. A filter must give the same results with each."}};
-  return manual;
+  return command;
 }
 
-}  // namespace
+std::string ReadFilterBlock(const VerifyTask& task,
+                            const internal::BlockHandle& handle,
+                            std::string* bytes) {
+  std::string error =
+      internal::ReadBlock(task.source, task.file, handle, bytes);
+  task.report->damaged = task.report->damaged || !error.empty();
+  return error;
+}
 
-std::optional<double> ExpectedRate(internal::FilterKind kind,
+std::optional<double> RateOfFilter(internal::FilterKind kind,
                                    const internal::ParsedFilter& parsed,
                                    std::string_view filter, Hash hash,
                                    uint64_t keys) {
@@ -443,20 +438,38 @@ std::optional<double> ExpectedRate(internal::FilterKind kind,
 }
 
 void Lookups::Begin(TableFilter* filter, uint64_t offset) {
+  End();
   filter_ = filter;
   offset_ = offset;
   keys_in_filter_ = 0;
   absent_in_filter_ = 0;
+  last_key_.reset();
+  last_prefix_.reset();
+}
+
+void Lookups::Key(std::string_view key) {
+  if (last_key_ == key) return;
+  Add(key, Kind::kKey);
+  if (last_key_.has_value() && Between(*last_key_, key)) {
+    Add(absent_, Kind::kAbsent);
+  }
+  last_key_ = key;
+}
+
+void Lookups::Prefix(std::string_view prefix, bool absent) {
+  if (last_prefix_ == prefix) return;
+  if (absent && last_prefix_.has_value() &&
+      BetweenPrefixes(*last_prefix_, prefix)) {
+    Add(absent_, Kind::kAbsent);
+  }
+  Add(prefix, Kind::kPrefix);
+  last_prefix_ = prefix;
 }
 
 void Lookups::Add(std::string_view key, Kind kind) {
   keys_[size_].assign(key);
   kinds_[size_] = kind;
-  if (kind == Kind::kAbsent) {
-    ++absent_in_filter_;
-  } else {
-    ++keys_in_filter_;
-  }
+  ++(kind == Kind::kAbsent ? absent_in_filter_ : keys_in_filter_);
   if (++size_ == kBatch) RunBatch();
 }
 
@@ -468,31 +481,32 @@ void Lookups::RunBatch() {
       filter_->MayMatch(views.data(), size_, batched.data());
   for (size_t i = 0; i < size_; ++i) {
     const bool alone = filter_->MayMatch(views[i]);
-    const bool in_range =
-        kinds_[i] != Kind::kKey || filter_->RangeOfKeyMayMatch(views[i]);
-    Judge(i, alone, has_batches ? batched[i] : alone, in_range);
+    const bool in_batch = has_batches ? batched[i] : alone;
+    if (kinds_[i] == Kind::kAbsent) {
+      ++report_->absent;
+      if (alone || in_batch) ++report_->false_positives;
+      continue;
+    }
+    const bool prefix = kinds_[i] == Kind::kPrefix;
+    const bool in_range = prefix || filter_->RangeOfKeyMayMatch(views[i]);
+    ++(prefix ? report_->prefixes : report_->keys);
+    if (alone && in_batch && in_range) continue;
+    ++report_->false_negatives;
+    if (report_->missed.size() < report_->show) {
+      report_->missed.push_back(
+          {offset_, keys_[i], prefix, !alone, !in_batch, !in_range});
+    }
   }
   size_ = 0;
 }
 
-void Lookups::Judge(size_t i, bool alone, bool batched, bool in_range) {
-  if (kinds_[i] == Kind::kAbsent) {
-    ++report_->absent;
-    if (alone || batched) ++report_->false_positives;
-    return;
-  }
-  const bool prefix = kinds_[i] == Kind::kPrefix;
-  ++(prefix ? report_->prefixes : report_->keys);
-  if (alone && batched && in_range) return;
-  ++report_->false_negatives;
-  listener_->Missed({offset_, keys_[i], prefix, !alone, !batched, !in_range});
-}
-
-void Lookups::End(std::optional<double> expected_rate) {
+void Lookups::End() {
+  if (filter_ == nullptr) return;
   RunBatch();
   if (absent_in_filter_ > 0) {
-    if (expected_.has_value() && expected_rate.has_value()) {
-      *expected_ += *expected_rate * static_cast<double>(absent_in_filter_);
+    const auto rate = filter_->ExpectedRate(keys_in_filter_);
+    if (expected_.has_value() && rate.has_value()) {
+      *expected_ += *rate * static_cast<double>(absent_in_filter_);
     } else {
       expected_.reset();
     }
@@ -505,26 +519,29 @@ void Lookups::End(std::optional<double> expected_rate) {
 }
 
 // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-uint64_t AbsentKeys::Next() {
-  uint64_t x = state_ += 0x9e3779b97f4a7c15;
+uint64_t Lookups::Random() {
+  uint64_t x = random_ += 0x9e3779b97f4a7c15;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
   x = (x ^ x >> 27) * 0x94d049bb133111eb;
   return x ^ x >> 31;
 }
 
-bool AbsentKeys::Between(std::string_view a, std::string_view b,
-                         std::string* key) {
+// Makes absent_: the smaller key (in the order of bytes) and eight random
+// bytes, if that is less than the larger one. It is in the table with a chance
+// of 2^-64, whatever the order of the table's keys.
+bool Lookups::Between(std::string_view a, std::string_view b) {
   if (b < a) std::swap(a, b);
-  key->assign(a);
-  uint64_t random = Next();
+  absent_.assign(a);
+  uint64_t random = Random();
   for (int i = 0; i < 8; ++i, random >>= 8) {
-    key->push_back(static_cast<char>(random & 0xff));
+    absent_.push_back(static_cast<char>(random & 0xff));
   }
-  return a != b && *key < b;
+  return a != b && absent_ < b;
 }
 
-bool AbsentKeys::BetweenPrefixes(std::string_view a, std::string_view b,
-                                 std::string* prefix) {
+// Makes absent_: a prefix of the smaller one's length, strictly between both in
+// the order of bytes; false if there is none or none is found.
+bool Lookups::BetweenPrefixes(std::string_view a, std::string_view b) {
   if (b < a) std::swap(a, b);
   const size_t common = static_cast<size_t>(
       std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
@@ -533,21 +550,14 @@ bool AbsentKeys::BetweenPrefixes(std::string_view a, std::string_view b,
   const auto high = static_cast<unsigned char>(b[common]);
   constexpr int kTries = 8;
   for (int i = 0; i < kTries; ++i) {
-    prefix->assign(a.substr(0, common));
-    prefix->push_back(static_cast<char>(low + Next() % (high - low + 1u)));
-    while (prefix->size() < a.size()) {
-      prefix->push_back(static_cast<char>(Next() & 0xff));
+    absent_.assign(a.substr(0, common));
+    absent_.push_back(static_cast<char>(low + Random() % (high - low + 1u)));
+    while (absent_.size() < a.size()) {
+      absent_.push_back(static_cast<char>(Random() & 0xff));
     }
-    if (a < *prefix && *prefix < b) return true;
+    if (a < absent_ && absent_ < b) return true;
   }
   return false;
-}
-
-Implementation VerifyCommand() {
-  Implementation command;
-  command.manual = MakeManual();
-  command.add_options = AddOptions;
-  return command;
 }
 
 }  // namespace deltabloom::tools

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,47 +38,48 @@ struct TableReport {
   uint64_t keys = 0;          // looked up
   uint64_t prefixes = 0;      // looked up
   uint64_t false_negatives = 0;
-  std::vector<MissedKey> missed;  // the first false negatives
+  std::vector<MissedKey> missed;  // the first `show` false negatives
+  uint64_t show = 0;
   uint64_t absent = 0;  // lookups of keys or prefixes that are not in the table
   uint64_t false_positives = 0;
   // Of the absent ones; nothing if the rate of a filter is not known.
   std::optional<double> expected_rate;
   bool cut_short = false;                // by the limit of time
   std::vector<std::string> not_checked;  // what could not be looked up, and why
+  bool damaged = false;                  // a filter; `error` says how
   std::string error;  // why the table was not read to its end
 };
 
-// Called while a table is read.
-class VerifyListener {
- public:
-  virtual ~VerifyListener() = default;
-  virtual void Missed(const MissedKey& key) = 0;
+// One filter of a table, in which the table's entries are to be looked up.
+struct VerifyTask {
+  const internal::SstSource& source;
+  const internal::SstFile& file;
+  const internal::SstFilter& filter;
   // Called now and then with the share of the table that is done. Returns false
   // to stop.
-  virtual bool GoOn(double share) = 0;
+  const std::function<bool(double share)>& go_on;
+  TableReport* report;
 };
 
-// Each reads the entries of a table and looks them up in one of its filters.
-// Returns why the table could not be checked to its end, in one line; the
+// Each returns why the table could not be checked to its end, in one line; the
 // report then holds what was done before.
 
 // Reads the blocks as LevelDB defines them, and not through LevelDB: its Table
 // does not report the block of a key, and needs the database's comparator.
-std::string VerifyLevelDB(const internal::SstSource& source,
-                          const internal::SstFile& file,
-                          const internal::SstFilter& filter,
-                          VerifyListener* listener, TableReport* report);
+std::string VerifyLevelDB(const VerifyTask& task);
 
 // Reads the entries through RocksDB, and the filter through its policy's
 // reader. Only in builds with RocksDB.
-std::string VerifyRocksDB(const internal::SstSource& source,
-                          const internal::SstFile& file,
-                          const internal::SstFilter& filter,
-                          VerifyListener* listener, TableReport* report);
+std::string VerifyRocksDB(const VerifyTask& task);
+
+// Reads a block of the filter. An error is its damage.
+std::string ReadFilterBlock(const VerifyTask& task,
+                            const internal::BlockHandle& handle,
+                            std::string* bytes);
 
 // The false-positive rate of a filter with this many keys, by its layout, size
 // and probes, not by its bits; nothing if it is not Deltabloom's.
-std::optional<double> ExpectedRate(internal::FilterKind kind,
+std::optional<double> RateOfFilter(internal::FilterKind kind,
                                    const internal::ParsedFilter& parsed,
                                    std::string_view filter, Hash hash,
                                    uint64_t keys);
@@ -88,30 +90,31 @@ class TableFilter {
   virtual ~TableFilter() = default;
   virtual bool MayMatch(std::string_view key) = 0;
   // The same for several keys at once. Returns false if there is no such way.
-  virtual bool MayMatch(const std::string_view* keys, size_t n,
-                        bool* may_match) = 0;
+  virtual bool MayMatch(const std::string_view*, size_t, bool*) {
+    return false;
+  }
   // For the range that holds only this key. True if there is no range part.
   virtual bool RangeOfKeyMayMatch(std::string_view) { return true; }
+  // With this many keys; nothing if it is not known.
+  virtual std::optional<double> ExpectedRate(uint64_t keys) const = 0;
 };
 
-// Looks up keys in filters and counts the results. The calls must match
-//      (Begin (Key | Prefix | Absent)* End)*
+// Looks up keys in filters, and others that are not in the table, made from
+// neighbours in it, the same ones in every run. Counts the results. The calls
+// must match
+//      (Begin (Key | Prefix)*)* End
 class Lookups {
  public:
-  Lookups(VerifyListener* listener, TableReport* report)
-      : listener_(listener), report_(report) {}
+  explicit Lookups(TableReport* report) : report_(report) {}
 
-  // The filter and its offset in the file. It must live until End.
+  // The filter and its offset in the file. It must live until End or the next
+  // Begin.
   void Begin(TableFilter* filter, uint64_t offset);
-  // A key or prefix of the table.
-  void Key(std::string_view key) { Add(key, Kind::kKey); }
-  void Prefix(std::string_view prefix) { Add(prefix, Kind::kPrefix); }
-  // One that is not in the table.
-  void Absent(std::string_view key) { Add(key, Kind::kAbsent); }
-  // Keys and prefixes since Begin: those that were added to a sound filter.
-  uint64_t keys_in_filter() const { return keys_in_filter_; }
-  // `expected_rate`: of false positives, if it is known.
-  void End(std::optional<double> expected_rate);
+  void End();
+  // A key or prefix of the table; repeated ones are looked up once. `absent`:
+  // with one between it and the one before.
+  void Key(std::string_view key);
+  void Prefix(std::string_view prefix, bool absent);
 
  private:
   enum class Kind : uint8_t { kKey, kPrefix, kAbsent };
@@ -119,40 +122,25 @@ class Lookups {
 
   void Add(std::string_view key, Kind kind);
   void RunBatch();
-  void Judge(size_t i, bool alone, bool batched, bool in_range);
+  bool Between(std::string_view a, std::string_view b);
+  bool BetweenPrefixes(std::string_view a, std::string_view b);
+  uint64_t Random();
 
-  VerifyListener* const listener_;
   TableReport* const report_;
   TableFilter* filter_ = nullptr;
   uint64_t offset_ = 0;
-  uint64_t keys_in_filter_ = 0;
+  uint64_t keys_in_filter_ = 0;  // and prefixes
   uint64_t absent_in_filter_ = 0;
+  std::optional<std::string> last_key_;  // since Begin
+  std::optional<std::string> last_prefix_;
+  std::string absent_;
+  uint64_t random_ = 0;
   // The sum of absent keys times their filters' rates; nothing once a rate is
   // not known.
   std::optional<double> expected_ = 0;
   size_t size_ = 0;
   std::array<std::string, kBatch> keys_;
   std::array<Kind, kBatch> kinds_ = {};
-};
-
-// Makes keys that are not in a table from neighbours in it, the same ones in
-// every run.
-class AbsentKeys {
- public:
-  // The smaller key (in the order of bytes) and eight random bytes, if that is
-  // less than the larger one. It is in the table with a chance of 2^-64,
-  // whatever the order of the table's keys.
-  bool Between(std::string_view a, std::string_view b, std::string* key);
-
-  // A prefix of the smaller one's length, strictly between both in the order
-  // of bytes; false if there is none or none is found.
-  bool BetweenPrefixes(std::string_view a, std::string_view b,
-                       std::string* prefix);
-
- private:
-  uint64_t Next();
-
-  uint64_t state_ = 0;
 };
 
 }  // namespace deltabloom::tools

@@ -75,20 +75,18 @@ class WindowFilter : public TableFilter {
   // Of the filter in the block.
   uint64_t begin() const { return begin_; }
 
-  std::optional<double> ExpectedRate(uint64_t keys) const {
+  std::optional<double> ExpectedRate(uint64_t keys) const override {
     if (!filter_.has_value()) return 1;
     internal::ParsedFilter parsed;
     const internal::FilterKind kind = internal::ParseRaw(
         *filter_, hash_, internal::ActiveCpu(), &parsed, nullptr);
-    return tools::ExpectedRate(kind, parsed, *filter_, hash_, keys).value_or(1);
+    return RateOfFilter(kind, parsed, *filter_, hash_, keys).value_or(1);
   }
 
   bool MayMatch(std::string_view key) override {
     return !filter_.has_value() || policy_->KeyMayMatch(key, *filter_);
   }
-  bool MayMatch(const std::string_view*, size_t, bool*) override {
-    return false;
-  }
+  using TableFilter::MayMatch;
 
  private:
   const std::string block_;
@@ -177,73 +175,10 @@ std::string FindTags(const internal::SstSource& source,
   return error;
 }
 
-// The windows one after another.
-class Windows {
- public:
-  Windows(WindowFilter* filter, uint64_t offset, Lookups* lookups)
-      : filter_(filter), offset_(offset), lookups_(lookups) {}
-
-  void Enter(uint64_t block_offset) {
-    const uint64_t window = filter_->WindowOf(block_offset);
-    if (window_ == window) return;
-    Leave();
-    filter_->Select(window);
-    window_ = window;
-    lookups_->Begin(filter_, offset_ + filter_->begin());
-  }
-  void Leave() {
-    if (!window_.has_value()) return;
-    lookups_->End(filter_->ExpectedRate(lookups_->keys_in_filter()));
-    window_.reset();
-  }
-
- private:
-  WindowFilter* const filter_;
-  const uint64_t offset_;
-  Lookups* const lookups_;
-  std::optional<uint64_t> window_;
-};
-
-// Looks up the keys of one data block.
-std::string LookUpBlock(const internal::SstSource& source,
-                        const internal::SstFile& file,
-                        const BlockHandle& handle, bool tags,
-                        AbsentKeys* absent_keys, Lookups* lookups,
-                        TableReport* report) {
-  std::string last;
-  std::string absent;
-  bool first = true;
-  bool untagged = false;
-  std::string error =
-      ForEachKey(source, file, handle, [&](std::string_view key) {
-        ++report->entries;
-        if (tags && !MayHaveTag(key)) {
-          untagged = true;
-          return;
-        }
-        if (tags) key = WithoutTag(key);
-        if (!first && key == last) return;
-        lookups->Key(key);
-        if (!first && absent_keys->Between(last, key, &absent)) {
-          lookups->Absent(absent);
-        }
-        first = false;
-        last.assign(key);
-      });
-  if (error.empty() && untagged) {
-    error = internal::At(source, handle.offset) +
-            "data block: expected keys with the sequence numbers of a "
-            "database, as in the first block, found others";
-  }
-  return error;
-}
-
 }  // namespace
 
-std::string VerifyLevelDB(const internal::SstSource& source,
-                          const internal::SstFile& file,
-                          const internal::SstFilter& filter,
-                          VerifyListener* listener, TableReport* report) {
+std::string VerifyLevelDB(const VerifyTask& task) {
+  const auto& [source, file, filter, go_on, report] = task;
   Hash hash = Hash::kLevelDB;
   if (filter.policy == "deltabloom.Filter.MurmurHash2") {
     hash = Hash::kMurmurHash2;
@@ -253,28 +188,41 @@ std::string VerifyLevelDB(const internal::SstSource& source,
     return {};
   }
   std::string block;
-  std::string error = internal::ReadBlock(source, file, filter.handle, &block);
+  std::string error = ReadFilterBlock(task, filter.handle, &block);
   bool tags = true;
   if (error.empty()) error = FindTags(source, file, &tags);
   if (!error.empty()) return error;
 
-  WindowFilter window(std::move(block), hash);
-  Lookups lookups(listener, report);
-  Windows windows(&window, filter.handle.offset, &lookups);
-  AbsentKeys absent_keys;
-  error = ForEachBlock(
-      source, file, [&](std::string_view, const BlockHandle& handle) {
-        const double share = static_cast<double>(handle.offset) /
-                             static_cast<double>(file.footer_offset);
-        if (report->cut_short || !listener->GoOn(share)) {
-          report->cut_short = true;
-          return std::string();
-        }
-        windows.Enter(handle.offset);
-        return LookUpBlock(source, file, handle, tags, &absent_keys, &lookups,
-                           report);
-      });
-  windows.Leave();
+  WindowFilter windows(std::move(block), hash);
+  std::optional<uint64_t> window;  // that is open
+  Lookups lookups(report);
+  const auto look_up = [&](std::string_view, const BlockHandle& handle) {
+    report->cut_short =
+        report->cut_short || !go_on(static_cast<double>(handle.offset) /
+                                    static_cast<double>(file.footer_offset));
+    if (report->cut_short) return std::string();
+    if (window != windows.WindowOf(handle.offset)) {
+      lookups.End();
+      window = windows.WindowOf(handle.offset);
+      windows.Select(*window);
+      lookups.Begin(&windows, filter.handle.offset + windows.begin());
+    }
+    bool untagged = false;
+    std::string wrong =
+        ForEachKey(source, file, handle, [&](std::string_view key) {
+          ++report->entries;
+          untagged = untagged || (tags && !MayHaveTag(key));
+          if (!untagged) lookups.Key(tags ? WithoutTag(key) : key);
+        });
+    if (wrong.empty() && untagged) {
+      wrong = internal::At(source, handle.offset) +
+              "data block: expected keys with the sequence numbers of a "
+              "database, as in the first block, found others";
+    }
+    return wrong;
+  };
+  error = ForEachBlock(source, file, look_up);
+  lookups.End();
   return error;
 }
 

@@ -248,13 +248,13 @@ class RocksDBFilter : public TableFilter {
     return {};
   }
 
-  std::optional<double> ExpectedRate(uint64_t keys) const {
+  std::optional<double> ExpectedRate(uint64_t keys) const override {
     internal::ParsedFilter parsed;
     internal::HashedKeys hashed;
     const auto rate =
-        tools::ExpectedRate(internal::ParseSealed(bytes_, internal::ActiveCpu(),
-                                                  &hashed, &parsed, nullptr),
-                            parsed, bytes_, Hash::kMurmurHash2, keys);
+        RateOfFilter(internal::ParseSealed(bytes_, internal::ActiveCpu(),
+                                           &hashed, &parsed, nullptr),
+                     parsed, bytes_, Hash::kMurmurHash2, keys);
     return rate.has_value() || keys == 0
                ? rate
                : internal::RocksDBFilterRate(bytes_, keys);
@@ -315,61 +315,6 @@ class RocksDBFilter : public TableFilter {
   std::string bytes_;
   std::unique_ptr<rocksdb::FilterBitsReader> reader_;
   std::optional<internal::RangePart> range_part_;
-};
-
-// The partitions of a filter, and the keys that RocksDB looks up in each. A
-// full filter is one partition.
-class Partitions {
- public:
-  // `timestamp_size`: bytes at the end of the user's keys in this file. `order`
-  // may be null if there is one partition. Returns the index's error.
-  std::string Open(const SstSource& source, const SstFile& file,
-                   const SstFilter& filter, size_t timestamp_size,
-                   const rocksdb::Comparator* order) {
-    order_ = order;
-    if (filter.scope == FilterScope::kFull) {
-      handles_.push_back(filter.handle);
-      last_keys_.emplace_back();
-      return {};
-    }
-    uint64_t user_keys = 0;
-    file.properties.Number("rocksdb.index.key.is.user.key", &user_keys);
-    const size_t suffix = timestamp_size + (user_keys != 0 ? 0 : kTagSize);
-    // Keys share prefixes in the index: a few bytes could stand for gigabytes.
-    uint64_t budget = source.Size() + filter.handle.size;
-    return internal::ForEachPartition(
-        source, file, filter,
-        [&](std::string_view last_key, const internal::BlockHandle& handle) {
-          if (last_key.size() < suffix || last_key.size() > budget) {
-            return "expected a key of " + std::to_string(suffix) + " to " +
-                   std::to_string(budget) + " bytes, found " +
-                   std::to_string(last_key.size());
-          }
-          budget -= last_key.size();
-          last_key.remove_suffix(suffix);
-          handles_.push_back(handle);
-          last_keys_.emplace_back(last_key);
-          return std::string();
-        });
-  }
-
-  size_t size() const { return handles_.size(); }
-  const internal::BlockHandle& handle(size_t i) const { return handles_[i]; }
-
-  // Whether a lookup of the key or prefix (without timestamp) goes to the
-  // partition or to one before it. RocksDB looks up what follows all of them in
-  // the last one.
-  bool IsWithin(std::string_view key, size_t i) const {
-    return i + 1 >= handles_.size() ||
-           order_->CompareWithoutTimestamp(ToSlice(key), /*a_has_ts=*/false,
-                                           ToSlice(last_keys_[i]),
-                                           /*b_has_ts=*/false) <= 0;
-  }
-
- private:
-  const rocksdb::Comparator* order_ = nullptr;
-  std::vector<internal::BlockHandle> handles_;
-  std::vector<std::string> last_keys_;
 };
 
 // The properties of a table that concern the keys in its filter.
@@ -434,33 +379,88 @@ Content FindContent(const SstFile& file, TableReport* report) {
   return content;
 }
 
-// Goes through the entries and the partitions in parallel.
+// Goes through the entries and the partitions of a filter in parallel. A full
+// filter is one partition.
 class Walk {
  public:
-  Walk(const SstSource& source, const SstFile& file, const SstFilter& filter,
-       const Content& content, VerifyListener* listener, TableReport* report)
-      : source_(source),
-        file_(file),
+  Walk(const VerifyTask& task, const Content& content)
+      : task_(task),
         content_(content),
-        listener_(listener),
-        report_(report),
-        lookups_(listener, report),
-        filter_(filter.policy) {}
+        lookups_(task.report),
+        filter_(task.filter.policy) {}
 
-  Partitions* partitions() { return &partitions_; }
-  void set_entries(uint64_t entries) { all_ = entries; }
-  uint64_t entries() const { return entries_; }
-  const std::string& error() const { return error_; }
-  // The filter cannot be read, as the report says.
-  bool refused() const { return refused_; }
+  std::string Run() {
+    const std::string name = task_.source.Name();
+    std::string error = FindPartitions();
+    if (!error.empty()) return error;
+    Entries entries;
+    error = entries.Open(name, content_.comparator);
+    if (error.empty()) {
+      all_ = std::max<uint64_t>(entries.size(), 1);
+      error =
+          entries.ForEach([this](std::string_view key) { return Entry(key); });
+    }
+    lookups_.End();
+    if (!error.empty()) return name + ": RocksDB reports: " + error;
+    if (error_.empty() && !task_.report->cut_short && !refused_ &&
+        !entries.IsComplete(entries_)) {
+      return name + ": expected " + std::to_string(entries.size()) +
+             " entries by its properties, found " + std::to_string(entries_);
+    }
+    return error_;
+  }
+
+ private:
+  struct Partition {
+    internal::BlockHandle handle;
+    std::string last_key;  // of the user, without timestamp
+  };
+
+  // Returns the index's error.
+  std::string FindPartitions() {
+    const SstFilter& filter = task_.filter;
+    if (filter.scope == FilterScope::kFull) {
+      partitions_.push_back({filter.handle, {}});
+      return {};
+    }
+    uint64_t user_keys = 0;
+    task_.file.properties.Number("rocksdb.index.key.is.user.key", &user_keys);
+    const size_t suffix =
+        content_.timestamp_size + (user_keys != 0 ? 0 : kTagSize);
+    // Keys share prefixes in the index: a few bytes could stand for gigabytes.
+    uint64_t budget = task_.source.Size() + filter.handle.size;
+    return internal::ForEachPartition(
+        task_.source, task_.file, filter,
+        [&](std::string_view last_key, const internal::BlockHandle& handle) {
+          if (last_key.size() < suffix || last_key.size() > budget) {
+            return "expected a key of " + std::to_string(suffix) + " to " +
+                   std::to_string(budget) + " bytes, found " +
+                   std::to_string(last_key.size());
+          }
+          budget -= last_key.size();
+          last_key.remove_suffix(suffix);
+          partitions_.push_back({handle, std::string(last_key)});
+          return std::string();
+        });
+  }
+
+  // Whether a lookup of the key or prefix (without timestamp) goes to the
+  // current partition or to one before it. RocksDB looks up what follows all of
+  // them in the last one.
+  bool IsWithin(std::string_view key) const {
+    return partition_ + 1 >= partitions_.size() ||
+           content_.order->CompareWithoutTimestamp(
+               ToSlice(key), /*a_has_ts=*/false,
+               ToSlice(partitions_[partition_].last_key),
+               /*b_has_ts=*/false) <= 0;
+  }
 
   // False: stop.
   bool Entry(std::string_view key) {
-    ++report_->entries;
-    if (++entries_ % 1024 == 0 &&
-        !listener_->GoOn(static_cast<double>(entries_) /
-                         static_cast<double>(std::max<uint64_t>(all_, 1)))) {
-      report_->cut_short = true;
+    ++task_.report->entries;
+    if (++entries_ % 1024 == 0 && !task_.go_on(static_cast<double>(entries_) /
+                                               static_cast<double>(all_))) {
+      task_.report->cut_short = true;
       return false;
     }
     if (key.size() < content_.timestamp_size) {
@@ -469,157 +469,87 @@ class Walk {
                   " bytes, found a key of " + std::to_string(key.size()));
     }
     key.remove_suffix(content_.timestamp_size);
-    if (partitions_.size() == 0) {
+    if (partitions_.empty()) {
       return Fail("expected a filter with partitions, found an empty index");
     }
-    if (has_last_ && key == last_) return true;
-    if (!FindPartition(key)) return false;
-    LookUp(key);
-    last_.assign(key);
-    has_last_ = true;
-    return true;
-  }
-
-  void End() {
-    if (!open_) return;
-    lookups_.End(filter_.ExpectedRate(lookups_.keys_in_filter()));
-    open_ = false;
-  }
-
- private:
-  bool Fail(const std::string& what) {
-    error_ = source_.Name() + ": " + what;
-    return false;
-  }
-
-  bool HasPrefix(std::string_view key) const {
-    return content_.prefixes != nullptr &&
-           content_.prefixes->InDomain(ToSlice(key));
-  }
-
-  // Opens the partition of the key.
-  bool FindPartition(std::string_view key) {
-    while (!partitions_.IsWithin(key, partition_)) {
+    std::optional<std::string_view> prefix;
+    if (content_.prefixes != nullptr &&
+        content_.prefixes->InDomain(ToSlice(key))) {
+      prefix = View(content_.prefixes->Transform(ToSlice(key)));
+    }
+    while (!IsWithin(key)) {
       // An iterator that seeks to the prefix comes here first, and goes on to
       // the key only if the prefix may match.
-      if (HasPrefix(key)) {
-        const Slice prefix = content_.prefixes->Transform(ToSlice(key));
-        if (partitions_.IsWithin(View(prefix), partition_)) {
-          if (!OpenPartition()) return false;
-          LookUpPrefix(View(prefix));
-        }
+      if (prefix.has_value() && IsWithin(*prefix)) {
+        if (!OpenPartition()) return false;
+        LookUpPrefix(*prefix);
       }
-      End();
+      lookups_.End();
+      open_ = false;
       ++partition_;
     }
-    return OpenPartition();
+    if (!OpenPartition()) return false;
+    if (content_.whole_keys) lookups_.Key(key);
+    if (prefix.has_value()) LookUpPrefix(*prefix);
+    return true;
   }
 
   bool OpenPartition() {
     if (open_) return true;
-    const internal::BlockHandle& handle = partitions_.handle(partition_);
+    const internal::BlockHandle& handle = partitions_[partition_].handle;
     std::string bytes;
-    error_ = internal::ReadBlock(source_, file_, handle, &bytes);
+    error_ = ReadFilterBlock(task_, handle, &bytes);
     if (!error_.empty()) return false;
     const std::string why = filter_.Open(std::move(bytes));
     if (!why.empty()) {
-      report_->not_checked.push_back("filter: " + why);
+      task_.report->not_checked.push_back("filter: " + why);
       refused_ = true;
       return false;
     }
     lookups_.Begin(&filter_, handle.offset);
-    open_ = true;
-    in_partition_ = false;
-    has_last_prefix_ = false;
-    return true;
+    return open_ = true;
   }
 
   void LookUpPrefix(std::string_view prefix) {
-    if (has_last_prefix_ && prefix == last_prefix_) return;
-    if (has_last_prefix_ && !content_.whole_keys && content_.order != nullptr &&
-        absent_keys_.BetweenPrefixes(last_prefix_, prefix, &absent_)) {
-      lookups_.Absent(absent_);
-    }
-    lookups_.Prefix(prefix);
-    last_prefix_.assign(prefix);
-    has_last_prefix_ = true;
+    lookups_.Prefix(prefix, !content_.whole_keys && content_.order != nullptr);
   }
 
-  void LookUp(std::string_view key) {
-    if (content_.whole_keys) {
-      lookups_.Key(key);
-      if (in_partition_ && absent_keys_.Between(last_, key, &absent_)) {
-        lookups_.Absent(absent_);
-      }
-    }
-    if (HasPrefix(key)) {
-      LookUpPrefix(View(content_.prefixes->Transform(ToSlice(key))));
-    }
-    in_partition_ = true;
+  bool Fail(const std::string& what) {
+    error_ = task_.source.Name() + ": " + what;
+    return false;
   }
 
-  const SstSource& source_;
-  const SstFile& file_;
+  const VerifyTask& task_;
   const Content& content_;
-  VerifyListener* const listener_;
-  TableReport* const report_;
+  std::vector<Partition> partitions_;
+  size_t partition_ = 0;
+  bool open_ = false;  // the filter of partition_
   Lookups lookups_;
-  AbsentKeys absent_keys_;
-  Partitions partitions_;
   RocksDBFilter filter_;
   uint64_t entries_ = 0;
-  uint64_t all_ = 0;
+  uint64_t all_ = 1;
   std::string error_;
-  bool refused_ = false;
-  size_t partition_ = 0;
-  bool open_ = false;             // the filter of partition_
-  bool in_partition_ = false;     // the last key is
-  bool has_last_prefix_ = false;  // last_prefix_, of the filter that is open
-  bool has_last_ = false;
-  std::string last_;
-  std::string last_prefix_;
-  std::string absent_;
+  bool refused_ = false;  // the filter cannot be read, as the report says
 };
 
 }  // namespace
 
-std::string VerifyRocksDB(const SstSource& source, const SstFile& file,
-                          const SstFilter& filter, VerifyListener* listener,
-                          TableReport* report) {
-  if (filter.scope == FilterScope::kPerBlock) {
+std::string VerifyRocksDB(const VerifyTask& task) {
+  TableReport* const report = task.report;
+  if (task.filter.scope == FilterScope::kPerBlock) {
     report->not_checked.push_back(
         "filter: RocksDB 7.0 and later does not read filters of data blocks");
     return {};
   }
-  const Content content = FindContent(file, report);
-  if (content.order == nullptr && filter.partitions > 1) {
+  const Content content = FindContent(task.file, report);
+  if (content.order == nullptr && task.filter.partitions > 1) {
     report->not_checked.push_back(
         "filter: the partition of a key depends on a comparator that is not "
         "known here, " +
         content.comparator);
     return {};
   }
-  Walk walk(source, file, filter, content, listener, report);
-  std::string error = walk.partitions()->Open(
-      source, file, filter, content.timestamp_size, content.order);
-  if (!error.empty()) return error;
-  Entries entries;
-  error = entries.Open(source.Name(), content.comparator);
-  if (error.empty()) {
-    walk.set_entries(entries.size());
-    error = entries.ForEach(
-        [&walk](std::string_view key) { return walk.Entry(key); });
-  }
-  walk.End();
-  if (!error.empty()) return source.Name() + ": RocksDB reports: " + error;
-  if (!walk.error().empty()) return walk.error();
-  if (!report->cut_short && !walk.refused() &&
-      !entries.IsComplete(walk.entries())) {
-    return source.Name() + ": expected " + std::to_string(entries.size()) +
-           " entries by its properties, found " +
-           std::to_string(walk.entries());
-  }
-  return {};
+  return Walk(task, content).Run();
 }
 
 }  // namespace deltabloom::tools

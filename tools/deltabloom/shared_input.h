@@ -1,16 +1,52 @@
-// Keys from a file, from standard input or from the command line, in batches.
-#ifndef DELTABLOOM_TOOLS_DELTABLOOM_KEY_READER_H_
-#define DELTABLOOM_TOOLS_DELTABLOOM_KEY_READER_H_
+// What deltabloom shared reads: signals, noticed where the work can stop, and
+// keys from a file, from standard input or from the command line, in batches.
+#ifndef DELTABLOOM_TOOLS_DELTABLOOM_SHARED_INPUT_H_
+#define DELTABLOOM_TOOLS_DELTABLOOM_SHARED_INPUT_H_
+
+#include <signal.h>
 
 #include <chrono>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tools/deltabloom/interrupt.h"
-
 namespace deltabloom::tools {
+
+// Unwinds the work, so that destructors undo what is half done.
+class Interrupted : public std::runtime_error {
+ public:
+  Interrupted() : std::runtime_error("interrupted") {}
+};
+
+// While it lives, SIGINT, SIGTERM and SIGHUP wait to be asked for, in this
+// thread and in those that it starts. One at a time, and not beside other
+// threads.
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  bool Came();
+
+  // Throws Interrupted if a signal came.
+  void Check();
+
+  // Readable when a signal came: for poll().
+  int descriptor() const { return descriptor_; }
+
+  // Ends the process by the signal that came, so that the shell knows. Returns
+  // if none did.
+  void EndProcess();
+
+ private:
+  sigset_t before_;
+  int descriptor_ = -1;
+  int signal_ = 0;
+};
 
 // A key ends with a separator, the last one perhaps with the input: "a\n\nb"
 // are three keys, the second of no bytes. Any other bytes are part of a key.
@@ -63,4 +99,4 @@ class KeyReader {
 
 }  // namespace deltabloom::tools
 
-#endif  // DELTABLOOM_TOOLS_DELTABLOOM_KEY_READER_H_
+#endif  // DELTABLOOM_TOOLS_DELTABLOOM_SHARED_INPUT_H_
