@@ -143,7 +143,9 @@ TEST_F(Verify, TimeLimit) {
     const json summary = Summary("--time-limit " + limit + " " + Path(), 0);
     const uint64_t sound = summary.at("sound");
     EXPECT_EQ(sound + summary.at("not_covered").size(), kTables);
-    if (limit == "1h") EXPECT_EQ(sound, kTables);
+    if (limit == "1h") {
+      EXPECT_EQ(sound, kTables);
+    }
   }
 }
 
