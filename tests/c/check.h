@@ -2,8 +2,10 @@
 #ifndef DELTABLOOM_TESTS_C_CHECK_H_
 #define DELTABLOOM_TESTS_C_CHECK_H_
 
+#include <deltabloom/c.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CHECK(condition)                                               \
   do {                                                                 \
@@ -12,5 +14,14 @@
       exit(1);                                                         \
     }                                                                  \
   } while (0)
+
+/* Checks that `text`, which Deltabloom made, contains `wanted`, and frees it. */
+static inline void CheckHas(char* text, const char* wanted) {
+  if (text == NULL || strstr(text, wanted) == NULL) {
+    fprintf(stderr, "'%s' is not in '%s'\n", wanted, text ? text : "(null)");
+    exit(1);
+  }
+  deltabloom_free(text);
+}
 
 #endif /* DELTABLOOM_TESTS_C_CHECK_H_ */

@@ -7,54 +7,38 @@ import ctypes
 import sys
 import unittest
 
-CORE = sys.argv[1]
+CORE = ctypes.CDLL(sys.argv[1])
+TYPES = {int: ctypes.c_void_p, bytes: ctypes.c_char_p}
+NULL, SIZE = ctypes.c_void_p(), ctypes.c_size_t
 
 
-def function(library, name, result, *arguments):
-    fn = getattr(library, name)
-    fn.restype = result
-    fn.argtypes = arguments
-    return fn
+def call(name, result, *arguments):
+    """Calls a function; integers are pointers."""
+    function = getattr(CORE, "deltabloom_" + name)
+    function.restype = TYPES.get(result, result)
+    function.argtypes = [TYPES.get(type(a), type(a)) for a in arguments]
+    return function(*arguments)
 
 
 class Core(unittest.TestCase):
     def test_a_filter(self):
-        library = ctypes.CDLL(CORE)
-        pointer, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
-        create = function(library, "deltabloom_builder_create", pointer, pointer, pointer)
-        add = function(library, "deltabloom_builder_add", None, pointer, text, size, pointer)
-        finish = function(
-            library,
-            "deltabloom_builder_finish",
-            pointer,
-            pointer,
-            ctypes.POINTER(size),
-            pointer,
-        )
-        free = function(library, "deltabloom_free", None, pointer)
-        destroy = function(library, "deltabloom_builder_destroy", None, pointer)
-        filter_create = function(
-            library, "deltabloom_filter_create", pointer, text, size, text, pointer
-        )
-        may_match = function(
-            library, "deltabloom_filter_may_match", ctypes.c_ubyte, pointer, text, size
-        )
-        filter_destroy = function(library, "deltabloom_filter_destroy", None, pointer)
-
-        builder = create(None, None)
+        builder = call("builder_create", int, NULL, NULL)
         for i in range(1000):
             key = b"key%d" % i
-            add(builder, key, len(key), None)
-        length = size()
-        memory = finish(builder, ctypes.byref(length), None)
-        filter_bytes = ctypes.string_at(memory, length.value)
-        free(memory)
-        destroy(builder)
-        self.assertEqual(len(filter_bytes), 1251)
+            call("builder_add", None, builder, key, SIZE(len(key)), NULL)
+        size = ctypes.pointer(SIZE())
+        memory = call("builder_finish", int, builder, size, NULL)
+        data = ctypes.string_at(memory, size.contents.value)
+        call("free", None, memory)
+        call("builder_destroy", None, builder)
+        self.assertEqual(len(data), 1251)
 
-        view = filter_create(filter_bytes, len(filter_bytes), None, None)
-        found = [may_match(view, b"key%d" % i, len(b"key%d" % i)) for i in range(2000)]
-        filter_destroy(view)
+        view = call("filter_create", int, data, SIZE(len(data)), NULL, NULL)
+        found = [
+            call("filter_may_match", ctypes.c_ubyte, view, key, SIZE(len(key)))
+            for key in (b"key%d" % i for i in range(2000))
+        ]
+        call("filter_destroy", None, view)
         self.assertEqual(sum(found[:1000]), 1000)
         self.assertLess(sum(found[1000:]), 50)
 

@@ -51,11 +51,6 @@ class CountingEnv : public leveldb::EnvWrapper {
 
 constexpr int kKeys = 10000;
 
-// Reads of all absent keys: without a filter one each, except for those between
-// two tables; with one about 1 %, and 5 % says that it is used.
-constexpr uint64_t kReadsWithout = kKeys * 99 / 100;
-constexpr uint64_t kReadsWith = kKeys * 5 / 100;
-
 // Every second number is a key; the others are absent, inside the range.
 std::string Key(int i) {
   char key[16];
@@ -70,9 +65,9 @@ std::string Value(int i) {
 
 class Database : public testing::Test {
  protected:
-  Database() {
-    path_ = std::filesystem::temp_directory_path() /
-            ("deltabloom_leveldb_" + std::to_string(::getpid()));
+  Database()
+      : path_(std::filesystem::temp_directory_path() /
+              ("deltabloom_leveldb_" + std::to_string(::getpid()))) {
     std::filesystem::remove_all(path_);
   }
   ~Database() override {
@@ -80,12 +75,12 @@ class Database : public testing::Test {
     std::filesystem::remove_all(path_);
   }
 
-  void Open(const leveldb::FilterPolicy* policy) {
+  void Open(const PolicyPointer& policy) {
     db_.reset();
     leveldb::Options options;
     options.env = &env_;
     options.create_if_missing = true;
-    options.filter_policy = policy;
+    options.filter_policy = policy.get();
     options.block_cache = cache_.get();
     options.write_buffer_size = 200 << 10;  // several tables
     leveldb::DB* db = nullptr;
@@ -95,124 +90,83 @@ class Database : public testing::Test {
     db_.reset(db);
   }
 
-  void Fill() {
+  void Fill(const PolicyPointer& policy) {
+    Open(policy);
     for (int i = 0; i < kKeys; ++i) {
       ASSERT_TRUE(db_->Put({}, Key(2 * i), Value(i)).ok());
     }
     db_->CompactRange(nullptr, nullptr);
   }
 
-  // Reads of tables while every key is looked up; all must be there.
-  uint64_t ReadsOfPresent() {
+  // Reads of tables while every key is looked up, all of which must be there,
+  // or every absent key.
+  uint64_t Reads(bool absent) {
     std::string value;
     const uint64_t before = env_.reads;
     for (int i = 0; i < kKeys; ++i) {
-      EXPECT_TRUE(db_->Get({}, Key(2 * i), &value).ok()) << i;
-      EXPECT_EQ(value, Value(i));
+      const leveldb::Status status =
+          db_->Get({}, Key(2 * i + (absent ? 1 : 0)), &value);
+      EXPECT_TRUE(absent ? status.IsNotFound() : status.ok()) << i;
+      EXPECT_TRUE(absent || value == Value(i)) << i;
     }
     return env_.reads - before;
   }
 
-  uint64_t ReadsOfAbsent() {
-    std::string value;
-    const uint64_t before = env_.reads;
-    for (int i = 0; i < kKeys; ++i) {
-      EXPECT_TRUE(db_->Get({}, Key(2 * i + 1), &value).IsNotFound()) << i;
-    }
-    return env_.reads - before;
-  }
-
-  // Opens under `policy` with every table file already open.
-  void Reopen(const leveldb::FilterPolicy* policy) {
+  // Under `policy`, with every table file already open.
+  uint64_t ReadsOfPresent(const PolicyPointer& policy) {
     Open(policy);
-    ReadsOfPresent();
+    Reads(false);
+    return Reads(false);
+  }
+  uint64_t ReadsOfAbsent(const PolicyPointer& policy) {
+    Open(policy);
+    Reads(false);
+    return Reads(true);
   }
 
-  std::filesystem::path path_;
+  // Without a filter a read of each absent key, except for those between two
+  // tables; with one about 1 %, and 5 % says that it is used.
+  void ExpectUnfiltered(const PolicyPointer& policy) {
+    EXPECT_GE(ReadsOfAbsent(policy), kKeys * 99u / 100);
+  }
+  void ExpectFiltered(const PolicyPointer& policy) {
+    EXPECT_LT(ReadsOfAbsent(policy), kKeys * 5u / 100);
+  }
+
+  const PolicyPointer leveldbs_{leveldb::NewBloomFilterPolicy(10)};
+  const PolicyPointer ours_ = NewLevelDBBloomFilterPolicy(10);
+  const std::filesystem::path path_;
   CountingEnv env_;
   // Holds no block: every block is read each time.
-  std::unique_ptr<leveldb::Cache> cache_{leveldb::NewLRUCache(0)};
+  const std::unique_ptr<leveldb::Cache> cache_{leveldb::NewLRUCache(0)};
   std::unique_ptr<leveldb::DB> db_;
 };
 
-// Reads of absent keys when the database that `writer` filled is read under
-// LevelDB's policy, under ours, and without any.
-struct Reads {
-  uint64_t under_leveldbs;
-  uint64_t under_ours;
-  uint64_t without;
-};
-
-class BothWays : public Database {
- protected:
-  const PolicyPointer leveldbs_{leveldb::NewBloomFilterPolicy(10)};
-  const PolicyPointer ours_ = NewLevelDBBloomFilterPolicy(10);
-
-  Reads ReadsOfDatabaseFilledBy(const leveldb::FilterPolicy* writer) {
-    Open(writer);
-    Fill();
-    Reads reads{};
-    Reopen(leveldbs_.get());
-    reads.under_leveldbs = ReadsOfAbsent();
-    Reopen(ours_.get());
-    reads.under_ours = ReadsOfAbsent();
-    Reopen(nullptr);
-    reads.without = ReadsOfAbsent();
-    std::printf("%d absent keys: %llu reads without, %llu with a filter\n",
-                kKeys, static_cast<unsigned long long>(reads.without),
-                static_cast<unsigned long long>(reads.under_ours));
-    return reads;
-  }
-
-  void ExpectSaved(const Reads& reads) {
-    EXPECT_GE(reads.without, kReadsWithout);
-    EXPECT_EQ(reads.under_ours, reads.under_leveldbs);
-    EXPECT_LT(reads.under_ours, kReadsWith);
-  }
-};
-
-TEST_F(BothWays, OursReadsWhatLevelDBWrote) {
-  ExpectSaved(ReadsOfDatabaseFilledBy(leveldbs_.get()));
-}
-
-TEST_F(BothWays, LevelDBReadsWhatOursWrote) {
-  ExpectSaved(ReadsOfDatabaseFilledBy(ours_.get()));
-}
-
-TEST_F(BothWays, PresentKeysReadNoMoreThanWithout) {
-  Open(ours_.get());
-  Fill();
-  Reopen(ours_.get());
-  const uint64_t with = ReadsOfPresent();
-  Reopen(nullptr);
-  EXPECT_LE(with, ReadsOfPresent());
-}
-
-TEST_F(BothWays, OtherBitsPerKeyReadTheSameFilters) {
+TEST_F(Database, EachReadsWhatTheOtherWrote) {
   const PolicyPointer twenty = NewLevelDBBloomFilterPolicy(20);
-  Open(leveldbs_.get());
-  Fill();
-  Reopen(leveldbs_.get());
-  const uint64_t expected = ReadsOfAbsent();
-  Reopen(twenty.get());
-  EXPECT_EQ(ReadsOfAbsent(), expected);
+  for (const PolicyPointer* writer : {&leveldbs_, &ours_}) {
+    Fill(*writer);
+    ExpectUnfiltered(nullptr);
+    ExpectFiltered(ours_);
+    const uint64_t reads = ReadsOfAbsent(ours_);
+    EXPECT_EQ(ReadsOfAbsent(leveldbs_), reads);
+    EXPECT_EQ(ReadsOfAbsent(twenty), reads);
+    EXPECT_LE(ReadsOfPresent(ours_), ReadsOfPresent(nullptr));
+    db_.reset();
+    std::filesystem::remove_all(path_);
+  }
 }
 
 // Another hash, another name: filters of the one are invisible to the other,
 // and no key is lost.
-TEST_F(BothWays, OwnHashHasItsOwnFilters) {
+TEST_F(Database, OwnHashHasItsOwnFilters) {
   const PolicyPointer own = NewLevelDBFilterPolicy({});
-  Open(leveldbs_.get());
-  Fill();
-  Reopen(own.get());
-  EXPECT_GE(ReadsOfAbsent(), kReadsWithout);
-
+  Fill(leveldbs_);
+  ExpectUnfiltered(own);
   // Compaction rewrites them under our name.
-  Fill();
-  Reopen(own.get());
-  EXPECT_LT(ReadsOfAbsent(), kReadsWith);
-  Reopen(leveldbs_.get());
-  EXPECT_GE(ReadsOfAbsent(), kReadsWithout);
+  Fill(own);
+  ExpectFiltered(own);
+  ExpectUnfiltered(leveldbs_);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The LevelDB policy and filter blocks compared with LevelDB's own: the same
-// bytes, the same answers.
+// bytes, the same answers; and the policy without memory.
 #include <gtest/gtest.h>
 #include <leveldb/env.h>
 #include <leveldb/filter_policy.h>
@@ -17,6 +17,7 @@
 #include "deltabloom/leveldb.h"
 #include "tests/filter_block_golden.h"
 #include "tests/random.h"
+#include "tests/util/replaced_new.h"
 
 namespace deltabloom {
 namespace {
@@ -35,6 +36,14 @@ std::string Create(const leveldb::FilterPolicy& policy,
   policy.CreateFilter(slices.data(), static_cast<int>(slices.size()), &dst);
   EXPECT_EQ(dst.substr(0, before.size()), before);
   return dst.substr(before.size());
+}
+
+void ExpectAllMatch(const leveldb::FilterPolicy& policy,
+                    const std::string& filter,
+                    const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    ASSERT_TRUE(policy.KeyMayMatch(key, filter));
+  }
 }
 
 TEST(LevelDBPolicy, Names) {
@@ -78,9 +87,7 @@ TEST(LevelDBPolicy, SameBytesAndAnswersAsLevelDB) {
       if (n > 2) keys[1] = keys[0];  // duplicates count
       const std::string filter = Create(*ours, keys);
       ASSERT_EQ(filter, Create(*theirs, keys));
-      for (const std::string& key : keys) {
-        ASSERT_TRUE(ours->KeyMayMatch(key, filter));
-      }
+      ExpectAllMatch(*ours, filter, keys);
       for (const std::string& key : absent) {
         ASSERT_EQ(ours->KeyMayMatch(key, filter),
                   theirs->KeyMayMatch(key, filter));
@@ -91,12 +98,9 @@ TEST(LevelDBPolicy, SameBytesAndAnswersAsLevelDB) {
 
 TEST(LevelDBPolicy, LevelDBReadsFractionalBitsPerKey) {
   const auto keys = test::Random(test::SeedOr(1)).MixedKeys(999);
-  const PolicyPointer theirs = LevelDBs(10);
   const std::string filter = Create(*NewLevelDBBloomFilterPolicy(9.7), keys);
   EXPECT_EQ(filter.size(), (999 * 9700 / 1000 + 7) / 8 + 1);
-  for (const std::string& key : keys) {
-    ASSERT_TRUE(theirs->KeyMayMatch(key, filter));
-  }
+  ExpectAllMatch(*LevelDBs(10), filter, keys);
 }
 
 // Whatever the bytes, the answer is LevelDB's.
@@ -135,9 +139,7 @@ TEST(LevelDBPolicy, OwnHash) {
   std::string expected;
   NewFilterPolicy(options)->CreateFilter(views.data(), views.size(), &expected);
   EXPECT_EQ(filter, expected);
-  for (const std::string& key : keys) {
-    ASSERT_TRUE(policy->KeyMayMatch(key, filter));
-  }
+  ExpectAllMatch(*policy, filter, keys);
 }
 
 // LevelDB could not read another layout under its own name; under ours any
@@ -148,12 +150,10 @@ TEST(LevelDBPolicy, OtherLayouts) {
   options.layout = Layout::kLocal;
   const PolicyPointer policy = NewLevelDBFilterPolicy(options);
   const std::string filter = Create(*policy, keys);
-  for (const std::string& key : keys) {
-    ASSERT_TRUE(policy->KeyMayMatch(key, filter));
-    // Policies of one name read each other's filters, whatever they write.
-    ASSERT_TRUE(NewLevelDBFilterPolicy({})->KeyMayMatch(key, filter));
-    ASSERT_TRUE(LevelDBs(10)->KeyMayMatch(key, filter));
-  }
+  ExpectAllMatch(*policy, filter, keys);
+  // Policies of one name read each other's filters, whatever they write.
+  ExpectAllMatch(*NewLevelDBFilterPolicy({}), filter, keys);
+  ExpectAllMatch(*LevelDBs(10), filter, keys);
   int positives = 0;
   for (const std::string& key : test::Random(test::SeedOr(4)).Keys(1000, 20)) {
     positives += policy->KeyMayMatch(key, filter);
@@ -162,6 +162,36 @@ TEST(LevelDBPolicy, OtherLayouts) {
 
   options.hash = Hash::kLevelDB;
   EXPECT_EQ(NewLevelDBFilterPolicy(options), nullptr);
+}
+
+// Without memory LevelDB sees no exception, and the filter matches every key.
+// Compact fails when its payload is there already.
+TEST(LevelDBPolicy, OutOfMemory) {
+  constexpr int kKeys = 3000;  // enough that building allocates
+  const std::vector<std::string> texts = test::Random(1).Keys(kKeys, 10);
+  const std::vector<leveldb::Slice> keys(texts.begin(), texts.end());
+  FilterOptions compact;
+  compact.layout = Layout::kCompact;
+  for (const bool bloom : {true, false}) {
+    const auto policy = bloom ? NewLevelDBBloomFilterPolicy(10)
+                              : NewLevelDBFilterPolicy(compact);
+    std::string complete = "before";
+    policy->CreateFilter(keys.data(), kKeys, &complete);
+    std::string dst;
+    dst.reserve(2 * complete.size());  // LevelDB's string does not fail here
+    long failures = 0;
+    for (; failures < 100; ++failures) {
+      dst = "before";
+      test::FailAllocation(failures);
+      policy->CreateFilter(keys.data(), kKeys, &dst);
+      const bool failed = test::AllocationFailed();
+      test::FailAllocation(-1);
+      if (!failed) break;
+      ASSERT_EQ(dst, std::string("before\0\0", 8)) << failures;
+    }
+    EXPECT_EQ(dst, complete);
+    EXPECT_GT(failures, 0);
+  }
 }
 
 class StringFile : public leveldb::WritableFile {
@@ -177,28 +207,13 @@ class StringFile : public leveldb::WritableFile {
   std::string contents;
 };
 
-uint64_t ReadVarint(const char** from) {
-  uint64_t value = 0;
-  for (unsigned shift = 0;; shift += 7) {
-    const auto byte = static_cast<unsigned char>(*(*from)++);
-    value |= uint64_t{byte & 127u} << shift;
-    if (byte < 128) return value;
-  }
-}
-
-// The filter block of a table whose metaindex holds nothing else: the footer's
-// last 48 bytes start with the place of the metaindex, whose only entry is
-// the place of the filter block.
-std::string FilterBlockOf(const std::string& table) {
-  const char* footer = table.data() + table.size() - 48;
-  const char* entry = table.data() + ReadVarint(&footer);
-  ReadVarint(&entry);  // shared bytes of the key: 0
-  const uint64_t key_size = ReadVarint(&entry);
-  ReadVarint(&entry);  // size of the value
-  EXPECT_EQ(std::string(entry, key_size), "filter.leveldb.BuiltinBloomFilter2");
-  entry += key_size;
-  const uint64_t offset = ReadVarint(&entry);
-  return table.substr(offset, ReadVarint(&entry));
+// The filter block of a table whose metaindex holds nothing else: it starts
+// where the data ends, and the metaindex, after the 5 bytes of the block's
+// trailer, with 3 bytes and the filter's name.
+std::string FilterBlockOf(const std::string& table, uint64_t end_of_data) {
+  const size_t name = table.rfind("filter.leveldb.BuiltinBloomFilter2");
+  EXPECT_NE(name, std::string::npos);
+  return table.substr(end_of_data, name - 3 - 5 - end_of_data);
 }
 
 // A table of `blocks`, whose entries are in order, written by LevelDB. Sets
@@ -219,7 +234,7 @@ std::string WriteTable(const leveldb::FilterPolicy* policy,
     builder.Flush();
   }
   EXPECT_TRUE(builder.Finish().ok());
-  return FilterBlockOf(file.contents);
+  return FilterBlockOf(file.contents, blocks->back().offset);
 }
 
 std::string BuildOurs(double bits_per_key,

@@ -15,9 +15,7 @@ SST = [
     "sst_crafted_test", "sst_bounded_memory_test", "inspect_memory_test",
     "inspect_test", "sst_real_test",
 ]  # fmt: skip
-LEVELDB = [
-    "leveldb_filter_test", "leveldb_database_test", "leveldb_out_of_memory_test",
-]  # fmt: skip
+LEVELDB = ["leveldb_filter_test", "leveldb_database_test"]
 # Of engines/rocksdb/, for its files: all its tests for each survivor would take
 # minutes.
 POLICY = [
@@ -25,7 +23,7 @@ POLICY = [
     "rocksdb_plugin_test", "rocksdb_c_test",
 ]  # fmt: skip
 BUILDING = [
-    "rocksdb_filter_test", "rocksdb_rate_test", "rocksdb_lookup_test", "rocksdb_range_test",
+    "rocksdb_filter_test", "rocksdb_lookup_test", "rocksdb_range_test",
     "rocksdb_key_transform_test", "rocksdb_statistics_test",
 ]  # fmt: skip
 STATISTICS = ["rocksdb_statistics_test", "rocksdb_threads_test", "rocksdb_lookup_test"]

@@ -11,14 +11,19 @@ def blocks(text, language):
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
+def run(script, folder, environment=None):
+    """Runs a script in one shell, which stops at the first failure."""
+    command = ["bash", "-euo", "pipefail", "-c", script]
+    return subprocess.run(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=500
+    )
+
+
 def compile_error(cxx, include, program):
     """What a C++17 compiler has against `program`; empty if nothing."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "paste.cc"
         file.write_text(program)
-        done = subprocess.run(
-            [cxx, "-std=c++17", "-Wall", "-Wno-unused", "-fsyntax-only", f"-I{include}", str(file)],
-            capture_output=True,
-            text=True,
-        )
+        command = [cxx, "-std=c++17", "-Wall", "-Wno-unused", "-fsyntax-only", f"-I{include}", str(file)]
+        done = subprocess.run(command, capture_output=True, text=True)
     return done.stderr or ("failed" if done.returncode else "")

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-from paste import blocks, compile_error
+from paste import blocks, compile_error, run
 
 SOURCE = pathlib.Path(sys.argv[1])
 CXX = sys.argv[2]
@@ -54,14 +54,8 @@ class ReadmeTest(unittest.TestCase):
         commands = commands.replace(installed, PLUGIN).replace("--num=500000", "--num=150000")
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "deltabloom.options").write_text(options)
-            done = subprocess.run(
-                ["bash", "-e", "-o", "pipefail", "-c", commands],
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                timeout=300,
-            )
-        self.assertEqual(done.returncode, 0, done.stderr)
+            done = run(commands, folder)
+        self.assertEqual(done.returncode, 0, done.stdout)
         self.assertEqual(len(re.findall(r"\(0 of 150000 found\)", done.stdout)), 2, done.stdout)
         counts = re.findall(r"full\.positive COUNT : (\d+)", done.stdout)
         bloom, deltabloom = map(int, counts)

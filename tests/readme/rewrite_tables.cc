@@ -4,6 +4,7 @@
 // after. A key that is lost on the way is an error.
 #include <rocksdb/utilities/options_util.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -18,20 +19,16 @@ void Check(const rocksdb::Status& status) {
 }
 
 size_t OfOtherPolicies(rocksdb::DB* db) {
-  rocksdb::ColumnFamilyMetaData tree;
-  db->GetColumnFamilyMetaData(&tree);
+  std::vector<rocksdb::LiveFileMetaData> tables;
+  db->GetLiveFilesMetaData(&tables);
   rocksdb::TablePropertiesCollection properties;
   Check(db->GetPropertiesOfAllTables(&properties));
-  size_t number = 0;
-  for (const rocksdb::LevelMetaData& level : tree.levels) {
-    for (const rocksdb::SstFileMetaData& table : level.files) {
-      const auto& found =
-          properties.at(table.directory + "/" + table.relative_filename);
-      if (level.level > 0 && found->filter_policy_name != "deltabloom")
-        ++number;
-    }
-  }
-  return number;
+  return static_cast<size_t>(
+      std::count_if(tables.begin(), tables.end(), [&](const auto& table) {
+        const auto& found =
+            properties.at(table.directory + "/" + table.relative_filename);
+        return table.level > 0 && found->filter_policy_name != "deltabloom";
+      }));
 }
 
 size_t Keys(rocksdb::DB* db) {

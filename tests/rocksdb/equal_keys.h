@@ -26,40 +26,31 @@ struct Equality {
   std::string (*spell)(const std::string& key, unsigned n);
 };
 
-// The order of the bytes of what is compared.
-class EqualityComparator : public Comparator {
+// Keys in the order of the bytes of what is compared; with timestamps of 8
+// bytes, the newest first.
+class TestComparator final : public Comparator {
  public:
-  explicit EqualityComparator(const Equality& equality)
-      : equality_(equality), name_(std::string("test.") + equality.name) {}
+  using Compared = std::string (*)(std::string_view key);
+
+  explicit TestComparator(const std::string& name, Compared compared,
+                          bool timestamps = false)
+      : Comparator(timestamps ? 8 : 0),
+        name_("test." + name),
+        compared_(compared) {}
+  explicit TestComparator(const Equality& equality)
+      : TestComparator(equality.name, equality.compared) {}
 
   const char* Name() const override { return name_.c_str(); }
   int Compare(const Slice& a, const Slice& b) const override {
-    return equality_.compared({a.data(), a.size()})
-        .compare(equality_.compared({b.data(), b.size()}));
-  }
-  void FindShortestSeparator(std::string*, const Slice&) const override {}
-  void FindShortSuccessor(std::string*) const override {}
-
- private:
-  const Equality equality_;
-  const std::string name_;
-};
-
-// What is compared in the order of its bytes, then the newest timestamp first.
-class TimestampComparator final : public Comparator {
- public:
-  explicit TimestampComparator(
-      const char* name, std::string (*compared)(std::string_view) = nullptr)
-      : Comparator(8), name_(name), compared_(compared) {}
-  const char* Name() const override { return name_; }
-  int Compare(const Slice& a, const Slice& b) const override {
     const int keys = CompareWithoutTimestamp(a, true, b, true);
-    return keys != 0 ? keys : -CompareTimestamp(Time(a), Time(b));
+    if (keys != 0 || timestamp_size() == 0) return keys;
+    return -CompareTimestamp({a.data() + a.size() - 8, 8},
+                             {b.data() + b.size() - 8, 8});
   }
   using Comparator::CompareWithoutTimestamp;
   int CompareWithoutTimestamp(const Slice& a, bool a_has_time, const Slice& b,
                               bool b_has_time) const override {
-    return Compared(a, a_has_time).compare(Compared(b, b_has_time));
+    return KeyOf(a, a_has_time).compare(KeyOf(b, b_has_time));
   }
   int CompareTimestamp(const Slice& a, const Slice& b) const override {
     const uint64_t x = internal::LoadFixed64(a.data());
@@ -70,17 +61,16 @@ class TimestampComparator final : public Comparator {
   void FindShortSuccessor(std::string*) const override {}
 
  private:
-  static Slice Time(const Slice& key) {
-    return {key.data() + key.size() - 8, 8};
-  }
-  std::string Compared(const Slice& key, bool has_time) const {
-    const std::string_view user(key.data(), key.size() - (has_time ? 8 : 0));
-    return compared_ == nullptr ? std::string(user) : compared_(user);
+  std::string KeyOf(const Slice& key, bool has_time) const {
+    return compared_(
+        {key.data(), key.size() - (has_time ? timestamp_size() : 0)});
   }
 
-  const char* const name_;
-  std::string (*const compared_)(std::string_view);
+  const std::string name_;
+  const Compared compared_;
 };
+
+inline std::string Whole(std::string_view key) { return std::string(key); }
 
 inline std::string Timestamp(uint64_t time) {
   std::string bytes(sizeof(time), '\0');
@@ -117,21 +107,9 @@ inline constexpr Equality kPadSpace = {
       return key + std::string(n % 16, ' ');
     }};
 
-// Keys end in 8 bytes that are not compared; shorter ones are all equal.
-inline constexpr Equality kSuffixTimestamp = {
-    "suffix_timestamp", "test.drop_timestamp",
-    [](std::string_view key) {
-      return std::string(
-          key.substr(0, key.size() - std::min<size_t>(key.size(), 8)));
-    },
-    [](const std::string& key, unsigned n) {
-      std::string timestamp(8, '\0');
-      for (char& c : timestamp) {
-        c = static_cast<char>(n);
-        n /= 3;
-      }
-      return key + timestamp;
-    }};
+// With a transform of the tests' own.
+inline constexpr Equality kCustom = {"custom", "test.lowercase_too", Lower,
+                                     kIgnoreCase.spell};
 
 // Registers a function that returns what is compared.
 inline bool RegisterForTest(const std::string& name, uint32_t version,
@@ -150,11 +128,9 @@ inline bool RegisterForTest(const std::string& name, uint32_t version,
 }
 
 inline void RegisterTransformsOfTests() {
-  static const bool done =
-      RegisterForTest("test.drop_timestamp", 1, kSuffixTimestamp.compared) &&
-      RegisterForTest("test.lowercase_too", 1, Lower) &&
-      RegisterForTest("test.lowercase_too", 3, Lower) &&
-      RegisterForTest("test.lowercase_too", 2, Lower);
+  static const bool done = RegisterForTest("test.lowercase_too", 1, Lower) &&
+                           RegisterForTest("test.lowercase_too", 3, Lower) &&
+                           RegisterForTest("test.lowercase_too", 2, Lower);
   EXPECT_TRUE(done);
 }
 

@@ -1,16 +1,28 @@
 // allocation=levels on real databases: with its listener and without, through
-// OPTIONS files, several column families, existing databases.
+// OPTIONS files, several column families, existing databases; and what it knows
+// of the trees of a process.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "rocksdb/sst_file_reader.h"
+#include "engines/rocksdb/levels/tree_listener.h"
+#include "engines/rocksdb/levels/trees.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/listener.h"
+#include "tests/random.h"
 #include "tests/rocksdb/levels_db.h"
 
 namespace deltabloom::testing {
 namespace {
+
+using internal::LevelLimits;
+using internal::LimitsByFamily;
+using internal::ParseLimits;
+using rocksdb::ColumnFamilyMetaData;
 
 constexpr char kWhatToAdd[] = "add listeners=deltabloom";
 
@@ -25,18 +37,6 @@ Options WithPolicy(const PolicyPtr& policy) {
   table.filter_policy = policy;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return options;
-}
-
-TEST(LevelsTest, RandomLoadGetsTheGainAtTheBytesAsked) {
-  for (const Layout layout : {Layout::kLocal, Layout::kAuto}) {
-    LevelsDb db(LevelsOptions(layout));
-    db.PutScattered(50'000);
-    const MeasuredTree tree = db.Measured();
-    SCOPED_TRACE(tree.text);
-    EXPECT_GE(tree.runs, 3u);
-    EXPECT_NEAR(tree.bits, 10, 0.5);
-    EXPECT_GT(tree.Gain(), kOfTheBest * tree.BestGain());
-  }
 }
 
 TEST(LevelsTest, ReadBackAsJsonAndInTheLog) {
@@ -122,37 +122,30 @@ TEST(LevelsTest, AddRocksDBFiltersChangesAllOrNothing) {
         options.table_factory->GetOptions<BlockBasedTableOptions>()->block_size,
         12345u);
   }
-  Options plain;
-  plain.table_factory.reset(rocksdb::NewPlainTableFactory());
-  EXPECT_FALSE(AddRocksDBFilters(LevelsOptions(), &plain, &plain, &error));
-  EXPECT_CONTAINS(error, "block-based");
-  EXPECT_EQ(plain.listeners.size(), 0u);
-  Options wrong;
-  EXPECT_FALSE(AddRocksDBFilters(LevelsOptions(Layout::kAuto, -1), &wrong,
-                                 &wrong, &error));
-  EXPECT_CONTAINS(error, "out of range");
-  EXPECT_EQ(wrong.listeners.size(), 0u);
+  Options bad;
   EXPECT_FALSE(
-      AddRocksDBFilters(LevelsOptions(Layout::kAuto, -1), &wrong, &wrong));
+      AddRocksDBFilters(LevelsOptions(Layout::kAuto, -1), &bad, &bad, &error));
+  EXPECT_CONTAINS(error, "out of range");
+  bad.table_factory.reset(rocksdb::NewPlainTableFactory());
+  EXPECT_FALSE(AddRocksDBFilters(LevelsOptions(), &bad, &bad, &error));
+  EXPECT_CONTAINS(error, "block-based");
+  EXPECT_EQ(bad.listeners.size(), 0u);
 }
 
 // Two column families share a policy, the third has one of its own and the
 // fourth another allocation; each has its own tree.
 TEST(LevelsTest, EachColumnFamilyHasItsTree) {
   LevelsDb db(LevelsOptions());
-  const Options options = SmallTrees();
-  std::vector<ColumnFamilyHandle*> handles;
-  Options other = options;
-  ASSERT_TRUE(
-      AddRocksDBFilters(LevelsOptions(Layout::kLocal, 16), &other, &other));
-  Options uniform = options;
   RocksDBFilterOptions plain;
   plain.layout = Layout::kCompact;
-  ASSERT_TRUE(AddRocksDBFilters(plain, &uniform, &uniform));
-  for (const auto& [name, family] :
-       {std::make_pair("small", db.options()), std::make_pair("other", other),
-        std::make_pair("uniform", uniform)}) {
-    handles.push_back(db.NewFamily(family, name));
+  std::vector<ColumnFamilyHandle*> handles = {
+      db.NewFamily(db.options(), "small")};
+  for (const auto& [name, filters] :
+       {std::make_pair("other", LevelsOptions(Layout::kLocal, 16)),
+        std::make_pair("uniform", plain)}) {
+    Options options = SmallTrees();
+    ASSERT_TRUE(AddRocksDBFilters(filters, &options, &options));
+    handles.push_back(db.NewFamily(options, name));
   }
   for (uint64_t i = 0; i < 30'000; ++i) {
     db.Put(Scattered(i));
@@ -195,7 +188,7 @@ TEST(LevelsTest, ExistingDatabases) {
   LevelsDb db;
   db.Open(WithPolicy(RocksDBBloom()));
   db.PutScattered(30'000);
-  db.Open(LevelsOptions());
+  db.Open(LevelsOptions(Layout::kAuto));
   for (uint64_t round = 0; round < 3; ++round) {
     for (uint64_t i = 0; i < 30'000; ++i) {
       db.Put(Scattered(i));
@@ -212,21 +205,6 @@ TEST(LevelsTest, ExistingDatabases) {
   EXPECT_GT(tree.Gain(), kOfTheBest * tree.BestGain());
 }
 
-TEST(LevelsTest, SstFileWriterGetsWhatWasAsked) {
-  LevelsDb db(LevelsOptions());
-  db.PutScattered(20'000);
-  const std::string path = db.Path("written.sst");
-  std::vector<std::string> keys;
-  for (uint64_t i = 0; i < 1000; ++i) keys.push_back(InOrder(i));
-  WriteSst(db.options(), path, keys, db->DefaultColumnFamily());
-  rocksdb::SstFileReader reader(db.options());
-  ASSERT_OK(reader.Open(path));
-  EXPECT_NEAR(
-      static_cast<double>(reader.GetTableProperties()->filter_size) * 8 / 1000,
-      10.1, 1);
-  EXPECT_LACKS(db.Log(), kWhatToAdd);
-}
-
 TEST(LevelsTest, PartitionedFilters) {
   Options options = SmallTrees();
   BlockBasedTableOptions table;
@@ -237,6 +215,362 @@ TEST(LevelsTest, PartitionedFilters) {
   db.PutScattered(40'000);
   const MeasuredTree tree = db.Measured();
   EXPECT_NEAR(tree.bits, 10, 0.5) << tree.text;
+}
+
+// What allocation=levels knows of the trees of a process: from listeners,
+// OPTIONS files, and after changes of which RocksDB informs no listener.
+
+constexpr char kLeveled[] =
+    "  compaction_style=kCompactionStyleLevel\n"
+    "  max_bytes_for_level_base=1000\n"
+    "  max_bytes_for_level_multiplier=4.500000\n"
+    "  level0_file_num_compaction_trigger=4\n"
+    "  level_compaction_dynamic_level_bytes=true\n";
+
+void ExpectLimits(const LevelLimits& limits, double level0_files,
+                  double base_bytes, double ratio, bool dynamic) {
+  EXPECT_EQ(limits.level0_files, level0_files);
+  EXPECT_EQ(limits.base_bytes, base_bytes);
+  EXPECT_EQ(limits.ratio, ratio);
+  EXPECT_EQ(limits.dynamic, dynamic);
+}
+
+TEST(LevelLimitsTest, OfEachFamily) {
+  const std::string leveled = kLeveled;
+  const LimitsByFamily all = ParseLimits(
+      "# This is a RocksDB option file.\n"
+      "[DBOptions]\n  max_open_files=-1\n\n"
+      "[CFOptions \"default\"]\n" +
+      leveled +
+      "[TableOptions/BlockBasedTable \"default\"]\n"
+      "  max_bytes_for_level_base=7\n"
+      "[CFOptions \"a [\\\"] name\"]\n"
+      "  max_bytes_for_level_multiplier=10\n"
+      "  max_bytes_for_level_base=268435456\n"
+      "  level0_file_num_compaction_trigger=8\n"
+      "[CFOptions \"universal\"]\n" +
+      leveled +
+      "  compaction_style=kCompactionStyleUniversal\n"
+      "[CFOptions \"never\"]\n" +
+      leveled +
+      "  disable_auto_compactions=true\n"
+      "[CFOptions \"no files\"]\n" +
+      leveled + "  level0_file_num_compaction_trigger=none\n");
+  ASSERT_EQ(all.size(), 2u);
+  ExpectLimits(all.at("default"), 4, 1000, 4.5, true);
+  EXPECT_EQ(all.at("default").InKeys(0.5).base_keys, 500);
+  ExpectLimits(all.at("a [\\\"] name"), 8, 268435456, 10, false);
+}
+
+TEST(LevelLimitsTest, AnyBytesAreRead) {
+  for (const char* const text :
+       {"", "\n", "[", "[CFOptions \"", "[CFOptions \"]", "[CFOptions \"\"]",
+        "=", "  =1", "max_bytes_for_level_base=1e999",
+        "[CFOptions \"x\"]\n  max_bytes_for_level_base=-1\n"}) {
+    EXPECT_TRUE(ParseLimits(text).empty()) << text;
+  }
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE(seed);
+  test::Random random(seed);
+  const std::string whole = "[CFOptions \"default\"]\n" + std::string(kLeveled);
+  for (int round = 0; round < 2000; ++round) {
+    std::string text = whole;
+    for (int change = 0; change < 3; ++change) {
+      text[random.Below(text.size())] = static_cast<char>(random.Below(256));
+    }
+    for (const auto& [name, limits] : ParseLimits(text)) {
+      EXPECT_GT(limits.level0_files, 0);
+      EXPECT_GT(limits.base_bytes, 0);
+      EXPECT_GE(limits.ratio, 1);
+    }
+  }
+}
+
+TEST(LevelLimitsTest, OfADatabaseAndWhatChangesThere) {
+  Options options;
+  options.create_if_missing = true;
+  options.max_bytes_for_level_multiplier = 5;
+  options.level_compaction_dynamic_level_bytes = false;
+  TestDb db(options);
+  std::string file;
+  LimitsByFamily limits;
+  internal::ReadLimits(db, &file, &limits);
+  ASSERT_EQ(limits.count("default"), 1u);
+  ExpectLimits(limits["default"], 4, 256 << 20, 5, false);
+
+  options.compaction_style = rocksdb::kCompactionStyleFIFO;
+  ColumnFamilyHandle* const fifo = db.NewFamily(options, "fifo");
+  ASSERT_OK(db->SetOptions({{"level0_file_num_compaction_trigger", "7"}}));
+  internal::ReadLimits(db, &file, &limits);
+  EXPECT_EQ(limits.size(), 1u);
+  EXPECT_EQ(limits["default"].level0_files, 7);
+  // Nothing new: nothing is read.
+  limits.clear();
+  internal::ReadLimits(db, &file, &limits);
+  EXPECT_TRUE(limits.empty());
+  db.CloseFamily(fifo);
+}
+
+TEST(TreesTest, AnAnnouncementIsForOneFamilyOneThreadAndOneUse) {
+  internal::TableAnnouncement note;
+  EXPECT_FALSE(internal::TakeAnnouncement("default", &note));
+  internal::AnnounceTable({"default", "000007.sst", 3, nullptr});
+  std::thread([] {
+    internal::TableAnnouncement other;
+    EXPECT_FALSE(internal::TakeAnnouncement("default", &other));
+  }).join();
+  EXPECT_TRUE(internal::TakeAnnouncement("default", &note));
+  EXPECT_EQ(note.path, "000007.sst");
+  EXPECT_EQ(note.job, 3);
+  EXPECT_FALSE(internal::TakeAnnouncement("default", &note));
+  // A stale one is gone, too.
+  internal::AnnounceTable({"other", "000008.sst", 3, nullptr});
+  EXPECT_FALSE(internal::TakeAnnouncement("default", &note));
+  EXPECT_FALSE(internal::TakeAnnouncement("other", &note));
+}
+
+TEST(TreesTest, FoundByNameUntilTheDatabaseIsClosed) {
+  int first = 0;
+  int second = 0;
+  const auto trees = internal::TreesOf("/a", &first);
+  EXPECT_EQ(internal::TreesOf("/a", &first), trees);
+  EXPECT_EQ(internal::FindTrees("/a"), trees);
+  EXPECT_EQ(internal::FindTrees("/b"), nullptr);
+  // Opened again without an event that it was closed.
+  EXPECT_NE(internal::TreesOf("/a", &second), trees);
+  internal::ForgetTrees(&first);
+  EXPECT_NE(internal::FindTrees("/a"), nullptr);
+  internal::ForgetTrees(&second);
+  EXPECT_EQ(internal::FindTrees("/a"), nullptr);
+}
+
+TEST(TreesTest, NothingIsKeptOfClosedDatabases) {
+  LevelsDb db(LevelsOptions());
+  for (uint64_t i = 0; i < 20; ++i) {
+    db.Put(Scattered(i));
+    db.Settle();
+    EXPECT_EQ(internal::AllTrees().size(), 1u);
+    db.Close();
+    EXPECT_EQ(internal::AllTrees().size(), 0u);
+    db.Reopen();  // with the same listener, which stays with the options
+  }
+  db.Put("key");
+  db.Settle();
+  db.Close();
+  EXPECT_EQ(internal::AllTrees().size(), 0u);
+  EXPECT_EQ(RocksDBFilterLevelsJson(), "{\"databases\":[]}");
+}
+
+// Events of tables that no database has.
+class TreeListenerTest : public ::testing::Test {
+ protected:
+  TreeListenerTest() : trees_(internal::TreesOf("/db", this)) {
+    trees_->families["default"];
+  }
+  ~TreeListenerTest() override { internal::ForgetTrees(this); }
+
+  // A table was written by a flush.
+  void Created(const std::string& path, uint64_t entries,
+               uint64_t filter_entries, uint64_t filter_size) {
+    rocksdb::TableFileCreationInfo info;
+    info.db_name = "/db";
+    info.cf_name = "default";
+    info.file_path = path;
+    info.reason = rocksdb::TableFileCreationReason::kFlush;
+    info.table_properties.num_entries = entries;
+    info.table_properties.num_filter_entries = filter_entries;
+    info.table_properties.filter_size = filter_size;
+    listener_.OnTableFileCreated(info);
+  }
+  void Deleted(const std::string& path) {
+    rocksdb::TableFileDeletionInfo info;
+    info.db_name = "/db";
+    info.file_path = path;
+    listener_.OnTableFileDeleted(info);
+  }
+  internal::TreeBits& tree() { return trees_->families["default"].bits; }
+
+  internal::TreeListener listener_;
+  std::shared_ptr<internal::DatabaseTrees> trees_;
+};
+
+TEST_F(TreeListenerTest, KeysAreThoseOfTheFilterIfThereIsOne) {
+  Created("/db/000007.sst", 100, 80, 1000);
+  EXPECT_EQ(tree().KeysOf(7), 80u);
+  Created("/db/000008.sst", 100, 0, 1000);  // of a RocksDB that counts none
+  EXPECT_EQ(tree().KeysOf(8), 100u);
+  Created("000009.sst", 100, 0, 0);
+  EXPECT_EQ(tree().KeysOf(9), 100u);
+  EXPECT_TRUE(tree().Knows(9));
+}
+
+TEST_F(TreeListenerTest, NamesOfOtherFilesAreNotNumbers) {
+  for (const char* path : {"", "/", "/db/", "/db/name.sst", "/db/7/name"}) {
+    Created(path, 100, 100, 1000);
+    EXPECT_EQ(tree().files(), 0u) << path;
+  }
+}
+
+TEST_F(TreeListenerTest, DeletedTablesAreForgotten) {
+  Created("/db/000007.sst", 100, 100, 1000);
+  Deleted("/db/000007.sst");
+  EXPECT_EQ(tree().files(), 0u);
+  EXPECT_EQ(trees_->silent_changes, 0u);
+  // A table of the tree is removed when its replacement is known.
+  Created("/db/000008.sst", 100, 100, 1000);
+  tree().SetTree({{8, 0, 0}});
+  Deleted("/db/000008.sst");
+  EXPECT_TRUE(tree().HasInTree(8));
+  EXPECT_EQ(trees_->silent_changes, 1u);
+  internal::ApplySilentChanges(trees_.get());
+  EXPECT_EQ(tree().files(), 0u);
+}
+
+// RocksDB is called for the whole tree rarely where there are many tables, but
+// at once for a new column family.
+TEST(TreeListenerOfADatabaseTest, NewFamilies) {
+  Options options;
+  options.create_if_missing = true;
+  options.disable_auto_compactions = true;
+  options.listeners.push_back(std::make_shared<internal::TreeListener>());
+  TestDb db(options);
+  const auto flush = [&db](ColumnFamilyHandle* family) {
+    db.Put("key", "value", family);
+    ASSERT_OK(db->Flush({}, family));
+  };
+  for (int i = 0; i < 40; ++i) flush(db->DefaultColumnFamily());
+  const auto trees = internal::FindTrees(db.path());
+  ASSERT_NE(trees, nullptr);
+  EXPECT_EQ(trees->families["default"].bits.files(), 40u);
+  const uint64_t silent = trees->silent_changes;
+  flush(db->DefaultColumnFamily());
+  EXPECT_EQ(trees->silent_changes, silent);
+  ColumnFamilyHandle* const family = db.NewFamily(options, "new");
+  flush(family);
+  EXPECT_EQ(trees->families.count("new"), 1u);
+  EXPECT_EQ(trees->families["new"].bits.files(), 1u);
+  db.CloseFamily(family);
+}
+
+class SilentChangesTest : public ::testing::Test {
+ protected:
+  SilentChangesTest() {
+    Options options = SmallTrees();
+    options.disable_auto_compactions = true;
+    db_.Open(LevelsOptions(), options);
+  }
+
+  // Writes tables of 100 keys each to level 0.
+  void Fill(int tables) {
+    for (int i = 0; i < tables * 100; ++i) {
+      db_.Put(Scattered(next_++));
+      if (next_ % 100 == 0) db_.Flush();
+    }
+  }
+
+  void CompactFiles(int from, int to) {
+    ColumnFamilyMetaData metadata;
+    db_->GetColumnFamilyMetaData(&metadata);
+    std::vector<std::string> files;
+    for (const auto& file : metadata.levels[static_cast<size_t>(from)].files) {
+      files.push_back(file.name);
+    }
+    ASSERT_OK(db_->CompactFiles({}, files, to));
+  }
+
+  // "L0:100 L0:100 L3:800", as the policy knows it.
+  std::string Tree(const std::string& family = "default") {
+    const auto trees = internal::FindTrees(db_.path());
+    if (trees == nullptr) return "no tree";
+    const std::lock_guard<std::mutex> lock(trees->mutex);
+    internal::ApplySilentChanges(trees.get());
+    const auto it = trees->families.find(family);
+    if (it == trees->families.end()) return "no family";
+    std::string text;
+    for (const internal::TreeRun& run : it->second.bits.Runs()) {
+      text += (text.empty() ? "L" : " L") + std::to_string(run.level) + ":" +
+              std::to_string(static_cast<uint64_t>(run.keys));
+    }
+    return text;
+  }
+
+  LevelsDb db_;
+  uint64_t next_ = 0;
+};
+
+// No event comes between.
+TEST_F(SilentChangesTest, CompactFiles) {
+  Fill(3);
+  EXPECT_EQ(Tree(), "L0:100 L0:100 L0:100");
+  CompactFiles(0, 2);
+  EXPECT_EQ(Tree(), "L2:300");
+  CompactFiles(2, 4);
+  EXPECT_EQ(Tree(), "L4:300");
+  CompactFiles(4, 4);
+  EXPECT_EQ(Tree(), "L4:300");
+  Fill(1);
+  EXPECT_EQ(Tree(), "L0:100 L4:300");
+}
+
+// The inputs are still needed, so that none is deleted: the next event reveals
+// the change.
+TEST_F(SilentChangesTest, CompactFilesWhileTheOldOnesAreRead) {
+  Fill(2);
+  const auto reader = db_.NewIterator();
+  CompactFiles(0, 2);
+  Fill(1);
+  EXPECT_EQ(Tree(), "L0:100 L2:200");
+}
+
+TEST_F(SilentChangesTest, CompactFilesThatFail) {
+  Fill(2);
+  const std::vector<std::string> missing = {"999999.sst"};
+  EXPECT_FALSE(db_->CompactFiles({}, missing, 2).ok());
+  EXPECT_EQ(Tree(), "L0:100 L0:100");
+}
+
+TEST_F(SilentChangesTest, DeletedRanges) {
+  Fill(2);
+  CompactFiles(0, 2);
+  Fill(1);
+  ASSERT_OK(rocksdb::DeleteFilesInRange(db_, db_->DefaultColumnFamily(),
+                                        nullptr, nullptr));
+  EXPECT_EQ(Tree(), "L0:100");
+  Fill(1);
+  EXPECT_EQ(Tree(), "L0:100 L0:100");
+}
+
+// The limits of compactions, and that a change is noticed.
+TEST_F(SilentChangesTest, SetOptions) {
+  Fill(2);
+  const auto limits = [this] {
+    const auto trees = internal::FindTrees(db_.path());
+    const std::lock_guard<std::mutex> lock(trees->mutex);
+    return trees->families.at("default").bits.limits();
+  };
+  EXPECT_EQ(limits().level0_files, 0);  // nothing is compacted
+  ASSERT_OK(db_->SetOptions({{"disable_auto_compactions", "false"},
+                             {"level0_file_num_compaction_trigger", "7"},
+                             {"max_bytes_for_level_base", "20000"}}));
+  Fill(1);
+  EXPECT_EQ(limits().level0_files, 7);
+  EXPECT_EQ(limits().ratio, 4);
+  ColumnFamilyMetaData metadata;
+  db_->GetColumnFamilyMetaData(&metadata);
+  EXPECT_NEAR(limits().base_keys,
+              20'000 * 300 / static_cast<double>(metadata.size), 1);
+}
+
+// From its first table on.
+TEST_F(SilentChangesTest, NewColumnFamilies) {
+  Fill(30);
+  ColumnFamilyHandle* const family = db_.NewFamily(db_.options(), "second");
+  EXPECT_EQ(Tree("second"), "no family");
+  ASSERT_OK(db_->Put({}, family, "key", "value"));
+  ASSERT_OK(db_->Flush({}, family));
+  EXPECT_EQ(Tree("second"), "L0:1");
+  ASSERT_OK(db_->DropColumnFamily(family));
+  db_.CloseFamily(family);
 }
 
 }  // namespace

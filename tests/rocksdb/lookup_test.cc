@@ -2,6 +2,8 @@
 // RocksDB uses them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -9,7 +11,6 @@
 #include <vector>
 
 #include "rocksdb/slice_transform.h"
-#include "rocksdb/utilities/checkpoint.h"
 #include "tests/rocksdb/equal_keys.h"
 
 namespace deltabloom::testing {
@@ -30,10 +31,6 @@ class LookupTest
            if (change) change(options, table);
          }});
   }
-  void ExpectFilteredBothWays(int end) {
-    db_.ExpectFiltered(0, end);
-    ExpectFiltered(MultiGetAll(db_, 0, end), end);
-  }
 
   TestDb db_;
 };
@@ -50,15 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
     Policies, LookupTest,
     ::testing::Combine(::testing::Bool(), ::testing::ValuesIn(PolicyTexts())));
 
-TEST_P(LookupTest, GetAndMultiGetAlsoAfterReopen) {
-  db_.Open(MakeOptions());
-  db_.Load(0, kKeys);
-  ExpectFilteredBothWays(kKeys);
-  db_.Reopen();
-  ExpectFilteredBothWays(kKeys);
-}
-
-TEST_P(LookupTest, TablesHoldFilters) {
+TEST_P(LookupTest, FiltersInTablesAlsoAfterReopen) {
   db_.Open(MakeOptions());
   db_.Load(0, kKeys);
   const auto tables = db_.Tables();
@@ -68,6 +57,9 @@ TEST_P(LookupTest, TablesHoldFilters) {
   EXPECT_EQ(properties.num_filter_entries, static_cast<uint64_t>(kKeys));
   EXPECT_GT(properties.filter_size, kKeys * 9u / 8);
   EXPECT_LT(properties.filter_size, kKeys * 10u / 8 + kKeys / 2);
+  db_.ExpectFiltered(0, kKeys);
+  db_.Reopen();
+  db_.ExpectFiltered(0, kKeys);
 }
 
 TEST_P(LookupTest, ReadOnlyAndSecondaryInstances) {
@@ -75,80 +67,18 @@ TEST_P(LookupTest, ReadOnlyAndSecondaryInstances) {
   db_.Load(0, kKeys);
   Options other = db_.options();
   other.statistics = rocksdb::CreateDBStatistics();
-  std::unique_ptr<rocksdb::DB> read_only;
+  std::unique_ptr<rocksdb::DB> instance;
   ASSERT_OK(
-      rocksdb::DB::OpenForReadOnly(other, db_.path(), OpensInto(&read_only)));
-  ExpectFiltered(GetAll(read_only.get(), 0, kKeys), kKeys);
+      rocksdb::DB::OpenForReadOnly(other, db_.path(), OpensInto(&instance)));
+  ExpectFiltered(GetAll(instance.get(), 0, kKeys));
 
   other.statistics = rocksdb::CreateDBStatistics();
   other.max_open_files = -1;
-  std::unique_ptr<rocksdb::DB> secondary;
   ASSERT_OK(rocksdb::DB::OpenAsSecondary(
-      other, db_.path(), db_.Path("secondary"), OpensInto(&secondary)));
+      other, db_.path(), db_.Path("secondary"), OpensInto(&instance)));
   db_.Load(kKeys, 2 * kKeys);
-  ASSERT_OK(secondary->TryCatchUpWithPrimary());
-  ExpectFiltered(GetAll(secondary.get(), 0, 2 * kKeys), 2 * kKeys);
-}
-
-TEST_P(LookupTest, Checkpoint) {
-  db_.Open(MakeOptions());
-  db_.Load(0, kKeys);
-  rocksdb::Checkpoint* made = nullptr;
-  ASSERT_OK(rocksdb::Checkpoint::Create(db_, &made));
-  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
-  ASSERT_OK(checkpoint->CreateCheckpoint(db_.Path("copy")));
-  const auto copy = Open(db_.options(), db_.Path("copy"));
-  ExpectFiltered(GetAll(copy.get(), 0, kKeys), kKeys);
-}
-
-TEST_P(LookupTest, Compaction) {
-  db_.Open(MakeOptions([](Options* options, auto*) {
-    options->target_file_size_base = 64 << 10;
-  }));
-  // Runs that overlap.
-  for (int run = 0; run < 4; ++run) {
-    for (int i = run; i < kKeys; i += 4) db_.Put(Key(2 * i), Value(Key(2 * i)));
-    db_.Flush();
-  }
-  db_.ExpectFiltered(0, kKeys);
-  db_.Compact();
-  std::string files;
-  ASSERT_TRUE(db_->GetProperty("rocksdb.num-files-at-level0", &files));
-  ASSERT_EQ(files, "0");
-  ExpectFilteredBothWays(kKeys);
-}
-
-TEST_P(LookupTest, Ingestion) {
-  db_.Open(MakeOptions());
-  const std::string path = db_.Path("external.sst");
-  WriteSst(db_.options(), path, Keys(0, kKeys));
-  ASSERT_OK(db_->IngestExternalFile({path}, {}));
-  db_.ExpectFiltered(0, kKeys);
-}
-
-// One with this policy, one without any.
-TEST_P(LookupTest, ColumnFamilies) {
-  db_.Open(MakeOptions());
-  for (ColumnFamilyHandle* family :
-       {db_.NewFamily(db_.options(), "with"), db_.NewFamily({}, "without")}) {
-    const std::string& name = family->GetName();
-    for (int i = 0; i < kKeys; ++i) db_.Put(Key(2 * i), Value(name), family);
-    ASSERT_OK(db_->Flush({}, family));
-    db_.options().statistics->Reset();
-    std::string value;
-    for (int i = 0; i < kKeys; ++i) {
-      ASSERT_OK(db_->Get({}, family, Key(2 * i), &value));
-      EXPECT_EQ(value, Value(name));
-      EXPECT_TRUE(db_->Get({}, family, Key(2 * i + 1), &value).IsNotFound());
-    }
-    const uint64_t useful = db_.Ticker(rocksdb::BLOOM_FILTER_USEFUL);
-    if (name == "with") {
-      EXPECT_GT(useful, kKeys * 9u / 10);
-    } else {
-      EXPECT_EQ(useful, 0u);
-    }
-    db_.CloseFamily(family);
-  }
+  ASSERT_OK(instance->TryCatchUpWithPrimary());
+  ExpectFiltered(GetAll(instance.get(), 0, 2 * kKeys));
 }
 
 // Key `k` of prefix `i`. The even prefixes have keys, the odd ones none.
@@ -157,31 +87,22 @@ std::string KeyOfPrefix(int i, int k) {
   return Key(i) + "/" + std::to_string(k);
 }
 
-void LoadPrefixes(TestDb* db, int prefixes) {
-  for (int i = 0; i < prefixes; ++i) {
-    for (int k = 0; k < kKeysPerPrefix; ++k) {
-      db->Put(KeyOfPrefix(2 * i, k), std::string(100, 'v'));
-    }
-  }
-  db->Flush();
-}
-
-// Seeks to every prefix; filters must skip most of those without keys.
+// Seeks to every prefix, forwards and backwards; filters must skip most of
+// those without keys.
 void SeekPrefixes(const TestDb& db, int prefixes) {
   db.options().statistics->Reset();
   ReadOptions read;
   read.prefix_same_as_start = true;
   for (int i = 0; i < 2 * prefixes; ++i) {
+    const int keys = i % 2 == 0 ? kKeysPerPrefix : 0;
     const auto it = db.NewIterator(read);
     int found = 0;
     for (it->Seek(Key(i)); it->Valid(); it->Next()) ++found;
     EXPECT_OK(it->status());
-    EXPECT_EQ(found, i % 2 == 0 ? kKeysPerPrefix : 0) << i;
-    // Backwards too.
-    found = 0;
+    EXPECT_EQ(found, keys) << i;
     it->SeekForPrev(Key(i) + "~");
-    for (; it->Valid(); it->Prev()) ++found;
-    EXPECT_EQ(found, i % 2 == 0 ? kKeysPerPrefix : 0) << i;
+    for (; it->Valid(); it->Prev()) --found;
+    EXPECT_EQ(found, 0) << i;
   }
   EXPECT_GT(db.FilteredSeeks(), static_cast<uint64_t>(prefixes) * 8 / 10);
 }
@@ -213,17 +134,21 @@ TEST_P(LookupTest, Prefixes) {
           table->block_size = 256;
           table->metadata_block_size = that.metadata_block_size;
         }));
-    LoadPrefixes(&db, kPrefixes);
+    for (int i = 0; i < kPrefixes * kKeysPerPrefix; ++i) {
+      db.Put(KeyOfPrefix(2 * (i / kKeysPerPrefix), i % kKeysPerPrefix),
+             std::string(100, 'v'));
+    }
+    db.Flush();
     for (int round = 0; round < 2; ++round) {
       SeekPrefixes(db, kPrefixes);
       db.options().statistics->Reset();
       std::string value;
-      for (int i = 0; i < 2 * kPrefixes; ++i) {
-        for (int k = 0; k < kKeysPerPrefix; ++k) {
-          const Status status = db->Get({}, KeyOfPrefix(i, k), &value);
-          EXPECT_EQ(status.ok(), i % 2 == 0) << KeyOfPrefix(i, k);
-          EXPECT_TRUE(status.ok() || status.IsNotFound());
-        }
+      for (int i = 0; i < 2 * kPrefixes * kKeysPerPrefix; ++i) {
+        const int prefix = i / kKeysPerPrefix;
+        const std::string key = KeyOfPrefix(prefix, i % kKeysPerPrefix);
+        const Status status = db->Get({}, key, &value);
+        EXPECT_EQ(status.ok(), prefix % 2 == 0) << key;
+        EXPECT_TRUE(status.ok() || status.IsNotFound());
       }
       if (that.whole_keys) {
         EXPECT_GT(db.Ticker(rocksdb::BLOOM_FILTER_USEFUL),
@@ -234,41 +159,15 @@ TEST_P(LookupTest, Prefixes) {
   }
 }
 
-// One prefix over many partitions, all but the first without a key of its own.
-TEST_P(LookupTest, PartitionsOfOnePrefix) {
-  db_.Open(MakeOptions([](Options* options, BlockBasedTableOptions* table) {
-    options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(4));
-    table->whole_key_filtering = false;
-    table->block_size = 256;
-    table->metadata_block_size = 64;
-  }));
-  db_.Load(0, kKeys);
-  ReadOptions read;
-  read.prefix_same_as_start = true;
-  const auto it = db_.NewIterator(read);
-  for (int i = 0; i < kKeys; i += 50) {
-    it->Seek(Key(2 * i));
-    ASSERT_TRUE(it->Valid()) << i;
-    EXPECT_EQ(it->key().ToString(), Key(2 * i));
-    it->SeekForPrev(Key(2 * i + 1));
-    ASSERT_TRUE(it->Valid()) << i;
-    EXPECT_EQ(it->key().ToString(), Key(2 * i));
-  }
-  std::string value;
-  for (int i = 0; i < kKeys; ++i) {
-    EXPECT_OK(db_->Get({}, Key(2 * i), &value));
-  }
-}
-
 TEST_P(LookupTest, UserDefinedTimestamps) {
-  const TimestampComparator comparator("test.Timestamp");
+  const TestComparator comparator("Timestamp", Whole, true);
   db_.Open(MakeOptions([&comparator](Options* options, auto*) {
     options->comparator = &comparator;
   }));
   for (const uint64_t time : {1u, 5u}) {
     for (int i = 0; i < kKeys; ++i) {
-      ASSERT_OK(db_->Put({}, Key(2 * i), Timestamp(time),
-                         Value(std::to_string(time))));
+      ASSERT_OK(
+          db_->Put({}, Key(2 * i), Timestamp(time), std::to_string(time)));
     }
   }
   db_.Flush();
@@ -281,7 +180,7 @@ TEST_P(LookupTest, UserDefinedTimestamps) {
     std::string value;
     for (int i = 0; i < kKeys; ++i) {
       ASSERT_OK(db_->Get(read, Key(2 * i), &value));
-      EXPECT_EQ(value, Value(time >= 5 ? "5" : "1"));
+      EXPECT_EQ(value, time >= 5 ? "5" : "1");
       EXPECT_TRUE(db_->Get(read, Key(2 * i + 1), &value).IsNotFound());
     }
   }
@@ -292,101 +191,158 @@ TEST_P(LookupTest, UserDefinedTimestamps) {
 // every filter that can be used is used.
 struct Stock {
   const char* name;
-  PolicyPtr (*make)();
+  const char* text;
 };
-
-PolicyPtr MakeBloom() { return RocksDBBloom(); }
-PolicyPtr MakeRibbon() { return RocksDBRibbon(); }
-PolicyPtr MakeLegacyBloom() {
-  return PolicyFromString("rocksdb.internal.LegacyBloomFilter:10");
-}
 
 // Parameters: partitioned, RocksDB's policy, layout of ours.
 class MigrationTest
     : public ::testing::TestWithParam<std::tuple<bool, Stock, std::string>> {
  protected:
-  void Open(const PolicyPtr& policy) {
-    db_.Open(MakeOptions({policy, std::get<0>(GetParam())}));
-  }
-  void OpenStock() { Open(std::get<1>(GetParam()).make()); }
-  void OpenOurs(const std::string& compatibility = "builtin") {
-    Open(PolicyFromString("id=deltabloom:10:" + std::get<2>(GetParam()) +
-                          ";compatibility=" + compatibility));
+  void Open(const std::string& policy) {
+    db_.Open(MakeOptions({policy.empty() ? nullptr : PolicyFromString(policy),
+                          std::get<0>(GetParam())}));
   }
 
+  const std::string stock_ = std::get<1>(GetParam()).text;
+  const std::string ours_ = "id=deltabloom:10:" + std::get<2>(GetParam());
+  const std::string own_ = ours_ + ";compatibility=own";
   TestDb db_;
 };
 
 INSTANTIATE_TEST_SUITE_P(
     Policies, MigrationTest,
-    ::testing::Combine(::testing::Bool(),
-                       ::testing::Values(Stock{"Bloom", MakeBloom},
-                                         Stock{"Ribbon", MakeRibbon},
-                                         Stock{"LegacyBloom", MakeLegacyBloom}),
-                       ::testing::ValuesIn(LayoutNames())),
+    ::testing::Combine(
+        ::testing::Bool(),
+        ::testing::Values(Stock{"Bloom", "bloomfilter:10:false"},
+                          Stock{"Ribbon", "ribbonfilter:10:-1"},
+                          Stock{"LegacyBloom",
+                                "rocksdb.internal.LegacyBloomFilter:10"}),
+        ::testing::ValuesIn(LayoutNames())),
     [](const auto& test) {
       return std::string(std::get<0>(test.param) ? "Partitioned" : "Full") +
              std::get<1>(test.param).name + "_" + std::get<2>(test.param);
     });
 
-TEST_P(MigrationTest, TheirFiltersAreUsedUnderOurPolicy) {
-  OpenStock();
+TEST_P(MigrationTest, ThereAndBackAgain) {
+  Open(ours_);
   db_.Load(0, kKeys);
-  OpenOurs();
+  Open(stock_);
+  db_.ExpectUnfiltered(0, kKeys);  // ours match always
+  db_.Rewrite();                   // with stock's own filters
   db_.ExpectFiltered(0, kKeys);
-  ExpectFiltered(MultiGetAll(db_, 0, kKeys), kKeys);
-  // Both kinds side by side, then all rewritten as ours.
+  Open(ours_);
+  db_.ExpectFiltered(0, kKeys);
+  // Both kinds side by side.
   db_.Load(kKeys / 2, 2 * kKeys);
   db_.ExpectFiltered(0, 2 * kKeys);
+  Open(stock_);
+  db_.ExpectFiltered(0, kKeys / 2);
+  ExpectNoneMissed(GetAll(db_, 0, 2 * kKeys));
+  Open("");
+  ExpectNoneMissed(GetAll(db_, 0, 2 * kKeys));
+  Open(ours_);
   db_.Compact();
   db_.ExpectFiltered(0, 2 * kKeys);
 }
 
-TEST_P(MigrationTest, StockReadsEveryKeyOfOurs) {
-  OpenOurs();
+TEST_P(MigrationTest, FiltersOfAnotherNameAreIgnored) {
+  Open(own_);
   db_.Load(0, kKeys);
-  OpenStock();
-  db_.ExpectUnfiltered(0, kKeys);  // ours match always
-  ExpectNoneMissed(MultiGetAll(db_, 0, kKeys));
-  db_.Rewrite();  // with stock's own filters
-  db_.ExpectFiltered(0, kKeys);
-}
-
-TEST_P(MigrationTest, ThereAndBackAgain) {
-  OpenStock();
-  db_.Load(0, kKeys);
-  OpenOurs();
+  Open(stock_);
+  db_.ExpectUnfiltered(0, kKeys);
+  db_.Rewrite();
+  Open(ours_);
   db_.Load(kKeys, 2 * kKeys);
-  OpenStock();
-  db_.ExpectFiltered(0, kKeys);
-  ExpectNoneMissed(GetAll(db_, kKeys, 2 * kKeys));
-  OpenOurs();
-  db_.ExpectFiltered(0, 2 * kKeys);
-}
-
-TEST_P(MigrationTest, OwnNameIgnoresTheirFilters) {
-  OpenStock();
-  db_.Load(0, kKeys);
-  OpenOurs();
-  db_.Load(kKeys, 2 * kKeys);
-  OpenOurs("own");
+  Open(own_);
   db_.ExpectUnfiltered(0, 2 * kKeys);
   db_.Load(2 * kKeys, 3 * kKeys);
   db_.ExpectFiltered(2 * kKeys, 3 * kKeys);
 }
 
-TEST_P(MigrationTest, StockIgnoresOwnName) {
-  OpenOurs("own");
-  db_.Load(0, kKeys);
-  OpenStock();
-  db_.ExpectUnfiltered(0, kKeys);
+// Filters by false_positive_rate and max_filter_bytes. Parameter: layout.
+class RateTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  PolicyPtr Policy(const std::string& options) {
+    return PolicyFromString("id=deltabloom;layout=" + GetParam() + ";" +
+                            options);
+  }
+  static void LoadThreeTables(TestDb* db) {
+    for (int i = 0; i < 3; ++i) db->Load(5000 * i, 5000 * (i + 1));
+  }
+  static uint64_t LargestFilter(const TestDb& db) {
+    uint64_t largest = 0;
+    for (const auto& table : db.Tables()) {
+      largest = std::max(largest, table.second->filter_size);
+    }
+    return largest;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Layouts, RateTest, ::testing::ValuesIn(LayoutNames()));
+
+TEST_P(RateTest, OnDiskIsTheRateOfTheOption) {
+  struct Case {
+    bool partitioned;
+    double rate;
+    int keys;
+  };
+  for (const Case& that : std::initializer_list<Case>{{false, 0.05, 30'000},
+                                                      {false, 0.01, 30'000},
+                                                      {false, 0.001, 60'000},
+                                                      {true, 0.01, 20'000}}) {
+    SCOPED_TRACE(that.rate);
+    TestDb db(Policy("false_positive_rate=" + std::to_string(that.rate)),
+              that.partitioned);
+    db.Load(0, that.keys);
+    const Lookups lookups = GetAll(db, 0, that.keys);
+    ExpectNoneMissed(lookups);
+    // Each absent key is looked up twice.
+    const double passed =
+        static_cast<double>(lookups.absent - lookups.useful) / 2;
+    const double most = that.rate * that.keys;
+    const double error = 4.5 * std::sqrt(most) + 4.5;
+    // Partitions of a few hundred keys have whole blocks; classic is planned
+    // for its worst sizes.
+    const double least = that.partitioned          ? 0.33
+                         : GetParam() == "classic" ? 0.7
+                                                   : 0.97;
+    EXPECT_LE(passed, most + error);
+    EXPECT_GE(passed, least * most - error);
+  }
 }
 
-TEST_P(MigrationTest, WithoutAnyPolicy) {
-  OpenOurs();
-  db_.Load(0, kKeys);
-  Open(nullptr);
-  ExpectNoneMissed(GetAll(db_, 0, kKeys));
+TEST_P(RateTest, MaxFilterBytesLowersBitsAndSaysSoOnce) {
+  for (const bool for_memory : {false, true}) {
+    TestDb db(Policy("bits_per_key=16;max_filter_bytes=5000"), false,
+              [&](auto*, auto* table) {
+                table->optimize_filters_for_memory = for_memory;
+              });
+    LoadThreeTables(&db);
+    EXPECT_LE(LargestFilter(db), 5000u);
+    EXPECT_GT(LargestFilter(db), 4000u);
+    const Lookups lookups = GetAll(db, 0, 15000);
+    ExpectNoneMissed(lookups);
+    // About 8 bits per key: 3 % at most.
+    EXPECT_GT(lookups.useful, lookups.absent * 95 / 100);
+    EXPECT_EQ(CountIn(db.Log(), "which has to fit max_filter_bytes=5000"), 1);
+  }
+}
+
+TEST_P(RateTest, TooFewFilterBytesAreNoFilterAndTheLogSaysSoOnce) {
+  TestDb db(Policy("bits_per_key=16;max_filter_bytes=1000"));
+  LoadThreeTables(&db);
+  EXPECT_EQ(LargestFilter(db), 17u);
+  db.ExpectUnfiltered(0, 15000);
+  EXPECT_EQ(
+      CountIn(db.Log(), "no filter for 5000 keys, max_filter_bytes=1000 "), 1);
+  EXPECT_EQ(CountIn(db.Log(), "which has to fit"), 0);
+}
+
+// Partitions are cut so that they fit, or nearly do.
+TEST_P(RateTest, MaxFilterBytesMakesMorePartitions) {
+  TestDb db(Policy("max_filter_bytes=400"), /*partitioned=*/true);
+  db.Load(0, 10000);
+  db.ExpectFiltered(0, 10000);
 }
 
 }  // namespace

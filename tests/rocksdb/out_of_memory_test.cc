@@ -22,7 +22,7 @@
 #include "engines/rocksdb/policy/bits_reader.h"
 #include "engines/rocksdb/policy/register.h"
 #include "table/framing.h"
-#include "tests/rocksdb/filters.h"
+#include "tests/rocksdb/test_db.h"
 #include "tests/util/replaced_new.h"
 #include "util/range/range_part.h"
 
@@ -38,8 +38,11 @@ namespace {
 using internal::BitsBuilder;
 using internal::BuilderSettings;
 
+using Action = std::function<void()>;
+// Runs an action with one of its allocations failing.
+using Fail = std::function<void(const Action&)>;
+
 // Runs `action` with its allocation `number` failing; false if it has fewer.
-template <typename Action>
 bool FailsAt(long number, const Action& action) {
   test::FailAllocation(number);
   action();
@@ -48,30 +51,23 @@ bool FailsAt(long number, const Action& action) {
   return failed;
 }
 
-// Calls `try_it` with 0, 1, 2, ... until it returns false because allocation
-// `number` does not exist. Returns how many there are.
-template <typename TryIt>
-long ForEachAllocation(const TryIt& try_it, long most = 5000) {
+// Calls `test` for allocation 0, 1, 2, ... of the action that it passes to its
+// argument, until there are no more. Returns how many there are.
+long ForEachFailure(const std::function<void(const Fail&)>& test,
+                    long most = 5000) {
   for (long number = 0; number < most; ++number) {
     SCOPED_TRACE("allocation " + std::to_string(number));
-    if (!try_it(number) || ::testing::Test::HasFatalFailure()) return number;
+    bool failed = false;
+    test([&](const Action& action) { failed = FailsAt(number, action); });
+    if (!failed || ::testing::Test::HasFatalFailure()) return number;
   }
   ADD_FAILURE() << "no end";
   return most;
 }
 
-// The same with an action in which the allocation fails, and a check after it.
-long ForEachFailure(const std::function<void()>& action,
-                    const std::function<void()>& check) {
-  return ForEachAllocation([&](long number) {
-    const bool failed = FailsAt(number, action);
-    check();
-    return failed;
-  });
-}
-
 // What RocksDB's own code does without memory.
-Status WithoutException(const std::function<Status()>& call) {
+template <typename Call>
+Status WithoutException(const Call& call) {
   try {
     return call();
   } catch (const std::bad_alloc&) {
@@ -84,21 +80,20 @@ void ExpectOutOfMemory(const std::string& error) {
 }
 
 // What is done once in a process: in a process of its own for each failure, so
-// these tests come first.
-enum Outcome { kNoFailure, kFailedWithError, kNoError, kNeverSucceeds, kThrew };
-
-// `action` returns whether it succeeded, or an error.
+// this test comes first. Returns whether it succeeded, or an error.
 using FirstUse = bool (*)(std::string* error);
 
-Outcome TryTwice(long number, FirstUse action) {
+enum Outcome { kNoFailure, kFailedWithError, kNoError, kNeverSucceeds, kThrew };
+
+Outcome TryTwice(long number, FirstUse use) {
   try {
     std::string error;
     bool well = false;
-    const bool failed = FailsAt(number, [&] { well = action(&error); });
+    const bool failed = FailsAt(number, [&] { well = use(&error); });
     if (!well && error.find("out of memory") == std::string::npos) {
       return kNoError;
     }
-    if (!action(&error)) return kNeverSucceeds;
+    if (!use(&error)) return kNeverSucceeds;
     return failed ? kFailedWithError : kNoFailure;
   } catch (...) {
     return kThrew;
@@ -106,22 +101,22 @@ Outcome TryTwice(long number, FirstUse action) {
 }
 
 TEST(AFirstUseOutOfMemoryTest, FailsWithAnErrorAndSucceedsLater) {
-  for (const FirstUse action :
+  for (const FirstUse use :
        {FirstUse([](std::string* error) { return RegisterRocksDB(error); }),
         FirstUse([](std::string* error) {
           return NewRocksDBFilterPolicy({}, error) != nullptr;
         })}) {
-    const long failures = ForEachAllocation([action](long number) {
+    long number = 0;
+    int status = kFailedWithError;
+    for (; status == kFailedWithError && number < 5000; ++number) {
       const pid_t child = fork();
-      if (child == 0) _exit(TryTwice(number, action));
-      int status = 0;
-      EXPECT_GE(child, 0);
-      EXPECT_EQ(waitpid(child, &status, 0), child);
-      EXPECT_TRUE(WIFEXITED(status)) << status;
-      EXPECT_LE(WEXITSTATUS(status), kFailedWithError);
-      return WIFEXITED(status) && WEXITSTATUS(status) == kFailedWithError;
-    });
-    EXPECT_GT(failures, 20);
+      if (child == 0) _exit(TryTwice(number, use));
+      ASSERT_EQ(waitpid(child, &status, 0), child);
+      ASSERT_TRUE(WIFEXITED(status)) << status;
+      status = WEXITSTATUS(status);
+    }
+    EXPECT_EQ(status, kNoFailure) << "allocation " << number - 1;
+    EXPECT_GT(number, 20);
   }
 }
 
@@ -135,6 +130,10 @@ BuilderSettings Settings(const std::string& layout) {
   settings.layout = internal::FindLayoutOfName(layout);
   settings.millibits_per_key = 10000;
   return settings;
+}
+
+void AddAll(const std::vector<std::string>& keys, BitsBuilder* builder) {
+  for (const std::string& key : keys) builder->AddKey(key);
 }
 
 void ExpectAllMatch(const Slice& filter, const std::vector<std::string>& keys) {
@@ -157,86 +156,70 @@ TEST_P(BuilderOutOfMemoryTest, LosesNoKey) {
   BuilderSettings settings = Settings(std::get<0>(GetParam()));
   settings.detect_corruption = std::get<1>(GetParam());
   settings.optimize_for_memory = std::get<2>(GetParam());
-  const auto try_it = [&](long number) {
+  const auto test = [&](const Fail& fail) {
     BitsBuilder builder(settings);
     std::unique_ptr<const char[]> owner;
     Status status;
     Slice filter;
-    const bool failed = FailsAt(number, [&] {
-      for (const std::string& key : keys) builder.AddKey(key);
+    fail([&] {
+      AddAll(keys, &builder);
       filter = builder.Finish(&owner, &status);
     });
     EXPECT_OK(status);
     EXPECT_OK(builder.MaybePostVerify(filter));
     ExpectAllMatch(filter, keys);
     // The next one has the memory.
-    for (const std::string& key : keys) builder.AddKey(key);
+    AddAll(keys, &builder);
     EXPECT_GT(builder.Finish(&owner, &status).size(), size_t{kKeys});
-    return failed;
   };
-  EXPECT_GT(ForEachAllocation(try_it, 200), 2);
+  EXPECT_GT(ForEachFailure(test, 200), 2);
 }
 
-// A range part without memory is left out, and no range with a key is denied.
+// A range part without memory is left out, and no range with a key is rejected.
 // Lookups in it allocate nothing.
 TEST(RangeOutOfMemoryTest, RangesLoseNoKey) {
-  std::vector<std::string> keys = {""};  // the extractor's prefix
-  for (const std::string& key : Keys(0, 2000)) keys.push_back(key);
+  std::vector<std::string> keys = Keys(0, 2000);
+  std::vector<std::string> ends;
+  for (const std::string& key : keys) ends.push_back(key + '\0');
+  const std::string absent[] = {Key(7), Key(8)};
   BuilderSettings settings = Settings("local");
   settings.millibits_per_key = 16000;
   settings.range = true;
   int with_ranges = 0;
   int without = 0;
-  ForEachAllocation(
-      [&](long number) {
-        BitsBuilder builder(settings);
-        std::unique_ptr<const char[]> owner;
-        Slice filter;
-        const bool failed = FailsAt(number, [&] {
-          for (const std::string& key : keys) builder.AddKey(key);
-          filter = builder.Finish(&owner);
-        });
-        ExpectAllMatch(filter, keys);
-        internal::ParsedFilter parsed;
-        std::string_view range_part;
-        if (internal::ParseSealed(filter.ToStringView(), internal::ActiveCpu(),
-                                  &parsed,
-                                  nullptr) == internal::FilterKind::kFilter) {
-          range_part = internal::RangePartOf(filter.ToStringView());
-        }
-        ++(range_part.empty() ? without : with_ranges);
-        if (range_part.empty()) return failed;
-        const std::string absent = Key(7);
-        const std::string after_absent = Key(8);
-        std::vector<std::string> ends;
-        for (const std::string& key : keys) ends.push_back(key + '\0');
-        bool all = true;
-        EXPECT_FALSE(FailsAt(0, [&] {
-          const internal::RangePart part(range_part);
-          for (size_t i = 1; i < keys.size(); ++i) {
-            all = all && part.MayMatch(keys[i], ends[i]) &&
-                  part.HasKeyFrom(keys[0]);
-          }
-          static_cast<void>(part.MayMatch(absent, after_absent));
-        }));
-        EXPECT_TRUE(all);
-        return failed;
-      },
-      1000);
+  const auto test = [&](const Fail& fail) {
+    BitsBuilder builder(settings);
+    std::unique_ptr<const char[]> owner;
+    Slice filter;
+    fail([&] {
+      builder.AddKey("");  // the extractor's prefix
+      AddAll(keys, &builder);
+      filter = builder.Finish(&owner);
+    });
+    ExpectAllMatch(filter, keys);
+    ExpectAllMatch(filter, {""});
+    internal::ParsedFilter parsed;
+    const std::string_view bytes = filter.ToStringView();
+    std::string_view range_part;
+    if (internal::ParseSealed(bytes, internal::ActiveCpu(), &parsed, nullptr) ==
+        internal::FilterKind::kFilter) {
+      range_part = internal::RangePartOf(bytes);
+    }
+    ++(range_part.empty() ? without : with_ranges);
+    if (range_part.empty()) return;
+    bool all = true;
+    EXPECT_FALSE(FailsAt(0, [&] {
+      const internal::RangePart part(range_part);
+      for (size_t i = 0; i < keys.size(); ++i) {
+        all = all && part.MayMatch(keys[i], ends[i]) && part.HasKeyFrom("");
+      }
+      static_cast<void>(part.MayMatch(absent[0], absent[1]));
+    }));
+    EXPECT_TRUE(all);
+  };
+  ForEachFailure(test, 1000);
   EXPECT_GT(with_ranges, 0);
   EXPECT_GT(without, 0);
-}
-
-TEST(PolicyOutOfMemoryTest, PolicyMakesNoBuilderOrASoundOne) {
-  const PolicyPtr policy = Deltabloom();
-  std::unique_ptr<rocksdb::FilterBitsBuilder> builder;
-  const auto check = [&] {
-    if (builder == nullptr) return;
-    builder->AddKey("key");
-    EXPECT_EQ(builder->EstimateEntriesAdded(), 1u);
-  };
-  EXPECT_GT(ForEachFailure([&] { builder = NewBitsBuilder(*policy); }, check),
-            0);
 }
 
 // The error that a builder returns, without memory for its text.
@@ -250,50 +233,25 @@ TEST(CorruptionOutOfMemoryTest, ErrorsAreReturned) {
   settings.detect_corruption = true;
   const std::vector<std::string> keys = Keys(0, 100);
   for (const bool changed_later : {false, true}) {
-    ForEachAllocation([&](long number) {
+    ForEachFailure([&](const Fail& fail) {
       Damaged builder(settings);
-      for (const std::string& key : keys) builder.AddKey(key);
-      if (!changed_later) builder.Damage();
+      AddAll(keys, &builder);
       std::unique_ptr<const char[]> owner;
       Status status;
       Slice filter;
       if (changed_later) {
         filter = builder.Finish(&owner, &status);
         const_cast<char*>(filter.data())[filter.size() - 9] ^= 1;
+        fail([&] { status = builder.MaybePostVerify(filter); });
+      } else {
+        builder.Damage();
+        fail([&] { filter = builder.Finish(&owner, &status); });
       }
-      const bool failed = FailsAt(number, [&] {
-        if (changed_later) {
-          status = builder.MaybePostVerify(filter);
-        } else {
-          filter = builder.Finish(&owner, &status);
-        }
-      });
       EXPECT_TRUE(status.IsCorruption()) << status.ToString();
       ExpectAllMatch(filter, keys);
-      return failed;
     });
   }
 }
-
-// Builds a filter, with allocation `number` of Finish failing, and another one.
-struct WarnedFilter {
-  WarnedFilter(BuilderSettings settings, long number) {
-    settings.log = &log;
-    settings.tally = std::make_shared<internal::SharedTally>();
-    BitsBuilder builder(settings);
-    std::unique_ptr<const char[]> owner;
-    for (int i = 0; i < 100; ++i) builder.AddKey(Key(i));
-    failed = FailsAt(number, [&] { size = builder.Finish(&owner).size(); });
-    warned = !log.lines.empty();
-    for (int i = 0; i < 100; ++i) builder.AddKey(Key(i));
-    builder.Finish(&owner);
-  }
-
-  LineLogger log;  // allocates, as a user's logger may
-  bool failed;     // there was such an allocation
-  bool warned;     // with the first filter
-  size_t size;     // of the first
-};
 
 TEST(WarningOutOfMemoryTest, ComesWithTheNextFilter) {
   internal::LayoutRow few_keys = *internal::FindLayoutOfName("classic");
@@ -303,21 +261,32 @@ TEST(WarningOutOfMemoryTest, ComesWithTheNextFilter) {
   all[1].max_filter_bytes = 100;  // lowers the bits per key
   all[2].max_filter_bytes = 30;   // leaves too few for a filter
   all[3].false_positive_rate = 1e-12;
-  for (const BuilderSettings& settings : all) {
+  for (BuilderSettings& settings : all) {
     SCOPED_TRACE(&settings - all.data());
-    const WarnedFilter sound(settings, -1);
-    EXPECT_TRUE(sound.warned);
-    EXPECT_EQ(sound.log.lines.size(), 1u);
-    const auto try_it = [&](long number) {
-      const WarnedFilter filter(settings, number);
-      EXPECT_EQ(filter.log.lines.size(), 1u);
+    size_t sound_size = 0;
+    // Two filters; an allocation of Finish may fail in the first.
+    const auto test = [&](const Fail& fail) {
+      LineLogger log;  // allocates, as a user's logger may
+      settings.log = &log;
+      settings.tally = std::make_shared<internal::SharedTally>();
+      BitsBuilder builder(settings);
+      std::unique_ptr<const char[]> owner;
+      AddAll(Keys(0, 100), &builder);
+      size_t size = 0;
+      fail([&] { size = builder.Finish(&owner).size(); });
       // A line that the LOG lacks costs no filter.
-      if (!filter.warned) {
-        EXPECT_EQ(filter.size, sound.size);
+      if (sound_size == 0) {
+        EXPECT_EQ(log.lines.size(), 1u);
+        sound_size = size;
+      } else if (log.lines.empty()) {
+        EXPECT_EQ(size, sound_size);
       }
-      return filter.failed;
+      AddAll(Keys(0, 100), &builder);
+      builder.Finish(&owner);
+      EXPECT_EQ(log.lines.size(), 1u);
     };
-    EXPECT_GT(ForEachAllocation(try_it, 200), 1);
+    test([](const Action& action) { action(); });
+    EXPECT_GT(ForEachFailure(test, 200), 1);
   }
 }
 
@@ -342,15 +311,14 @@ TEST(ReaderOutOfMemoryTest, IsNoneOrASoundOne) {
     SCOPED_TRACE(::testing::PrintToString(filter));
     const bool sound = NewBitsReader(*policy, filter)->MayMatch("key");
     std::unique_ptr<rocksdb::FilterBitsReader> reader;
-    ForEachAllocation(
-        [&](long number) {
-          const bool failed =
-              FailsAt(number, [&] { reader = NewBitsReader(*policy, filter); });
-          EXPECT_TRUE(number > 0 || reader == nullptr);
-          EXPECT_TRUE(reader == nullptr || reader->MayMatch("key") == sound);
-          return failed;
-        },
-        20);
+    bool first = true;
+    const auto test = [&](const Fail& fail) {
+      fail([&] { reader = NewBitsReader(*policy, filter); });
+      EXPECT_TRUE(!first || reader == nullptr);
+      EXPECT_TRUE(reader == nullptr || reader->MayMatch("key") == sound);
+      first = false;
+    };
+    ForEachFailure(test, 20);
     EXPECT_NE(reader, nullptr);
   }
 }
@@ -379,24 +347,23 @@ TEST(ReaderOutOfMemoryTest, LookupsAllocateNothing) {
 // that allocate more.
 TEST(PolicyOutOfMemoryTest, CountingReaderIsNoneOrASoundOne) {
   const std::string filter = Build(*Deltabloom(), {"key"});
-  const auto try_it = [&](long number) {
+  const auto test = [&](const Fail& fail) {
     const PolicyPtr policy = Deltabloom();
     std::unique_ptr<rocksdb::FilterBitsReader> reader;
     bool found = true;
-    const bool failed = FailsAt(number, [&] {
+    fail([&] {
       reader = NewBitsReader(*policy, filter);
       // In a thread's first lookup it gets its counters.
       if (reader != nullptr) found = reader->MayMatch("key");
     });
     EXPECT_TRUE(found);
-    if (reader == nullptr) return failed;
+    if (reader == nullptr) return;
     EXPECT_TRUE(reader->MayMatch("key"));
     RocksDBFilterStatistics statistics;
     EXPECT_TRUE(GetRocksDBFilterStatistics(*policy, &statistics));
     EXPECT_EQ(statistics.Total().lookups, 2u);
-    return failed;
   };
-  EXPECT_GT(ForEachAllocation(try_it, 200), 1);
+  EXPECT_GT(ForEachFailure(test, 200), 1);
 }
 
 // Making a policy.
@@ -405,98 +372,114 @@ std::string Serialized(const FilterPolicy& policy) {
   return policy.ToString(ConfigOptions());
 }
 
-RocksDBFilterOptions Requested() {
-  RocksDBFilterOptions options;
-  options.bits_per_key = 12.5;
-  options.layout = Layout::kLocal;
-  options.compatibility = RocksDBCompatibility::kOwn;
-  options.payload_check = true;
-  return options;
-}
-
 constexpr char kRequested[] =
     "id=deltabloom;bits_per_key=12.5;layout=local;compatibility=own;"
     "payload_check=true";
 
-TEST(PolicyOutOfMemoryTest, ByCall) {
-  const std::string whole = Serialized(*NewRocksDBFilterPolicy(Requested()));
-  PolicyPtr policy;
+// Makes the policy kRequested, or with `wrong` none. Returns an error.
+std::string NewRequested(bool wrong, PolicyPtr* policy) {
+  RocksDBFilterOptions options;
+  options.bits_per_key = wrong ? -1 : 12.5;
+  options.layout = Layout::kLocal;
+  options.compatibility = RocksDBCompatibility::kOwn;
+  options.payload_check = true;
   std::string error;
-  const auto make = [&] {
-    error.clear();
-    policy = NewRocksDBFilterPolicy(Requested(), &error);
-  };
-  const auto check = [&] {
-    if (policy == nullptr) {
-      ExpectOutOfMemory(error);
-    } else {
-      EXPECT_EQ(error, "");
-      EXPECT_EQ(Serialized(*policy), whole);
-    }
-  };
-  EXPECT_GT(ForEachFailure(make, check), 5);
-  EXPECT_NE(policy, nullptr);
+  *policy = NewRocksDBFilterPolicy(options, &error);
+  return error;
 }
 
-// Policy, listener and extractor at once: all of them or none.
+// The error about the options may be replaced by that about memory.
+TEST(PolicyOutOfMemoryTest, ByCall) {
+  const std::string whole = Serialized(*PolicyFromString(kRequested));
+  for (const bool wrong : {false, true}) {
+    std::string error;
+    const auto test = [&](const Fail& fail) {
+      PolicyPtr policy;
+      fail([&] { error = NewRequested(wrong, &policy); });
+      EXPECT_EQ(policy == nullptr, !error.empty());
+      if (policy != nullptr) {
+        EXPECT_EQ(Serialized(*policy), whole);
+      } else if (!wrong || error.find("out of range") == std::string::npos) {
+        ExpectOutOfMemory(error);
+      }
+    };
+    EXPECT_GT(ForEachFailure(test), 5);
+    EXPECT_CONTAINS(error, wrong ? "out of range" : "");
+    EXPECT_EQ(error.empty(), !wrong);
+  }
+}
+
+// Through RocksDB, which drops the errors of a policy within table options.
+TEST(PolicyOutOfMemoryTest, ByText) {
+  const std::string whole = Serialized(*PolicyFromString(kRequested));
+  for (const bool in_table : {false, true}) {
+    Status status;
+    const auto test = [&](const Fail& fail) {
+      PolicyPtr policy;
+      BlockBasedTableOptions table;
+      fail([&] {
+        status = WithoutException([&] {
+          return in_table
+                     ? rocksdb::GetBlockBasedTableOptionsFromString(
+                           ConfigOptions(), {},
+                           std::string("filter_policy={") + kRequested + "}",
+                           &table)
+                     : FilterPolicy::CreateFromString(ConfigOptions(),
+                                                      kRequested, &policy);
+        });
+      });
+      if (in_table) policy = table.filter_policy;
+      if (!status.ok()) return;
+      if (!in_table) {
+        ASSERT_NE(policy, nullptr);
+      }
+      if (policy == nullptr) return;
+      const Status valid = policy->ValidateOptions({}, {});
+      if (valid.ok()) {
+        EXPECT_EQ(Serialized(*policy), whole);
+      } else {
+        EXPECT_TRUE(in_table);
+        ExpectOutOfMemory(valid.ToString());
+      }
+    };
+    ForEachFailure(test);
+    ASSERT_OK(status);
+  }
+}
+
+// Policy, listener and extractor at once: all of them or none; and each.
 TEST(PolicyOutOfMemoryTest, AllByOneCallAndEachByItself) {
   RocksDBFilterOptions filters;
   filters.range = true;
   Options whole;
   ASSERT_TRUE(AddRocksDBFilters(filters, &whole, &whole));
   Options options;
-  bool done = false;
   std::string error;
-  const auto add = [&] {
-    error.clear();
-    done = AddRocksDBFilters(filters, &options, &options, &error);
-  };
-  const auto check = [&] {
-    EXPECT_EQ(done, error.empty());
-    EXPECT_EQ(options.prefix_extractor != nullptr, done);
-    EXPECT_EQ(options.listeners.size(), done ? 1 : 0);
-    if (!done) ExpectOutOfMemory(error);
-    options = Options();
-    done = false;
-  };
-  EXPECT_GT(ForEachFailure(add, check), 5);
-  for (const std::function<bool()>& call : std::vector<std::function<bool()>>{
-           [&] { return NewRocksDBFilterListener(&error) != nullptr; },
-           [&] { return NewRocksDBRangeExtractor(&error) != nullptr; },
-           [&] { return CheckRocksDBFilters(whole, &error); }}) {
-    const auto try_it = [&] {
+  const std::function<bool()> calls[] = {
+      [&] { return AddRocksDBFilters(filters, &options, &options, &error); },
+      [&] { return NewRocksDBFilterListener(&error) != nullptr; },
+      [&] { return NewRocksDBRangeExtractor(&error) != nullptr; },
+      [&] { return CheckRocksDBFilters(whole, &error); }};
+  for (const auto& call : calls) {
+    const bool adds = &call == &calls[0];
+    SCOPED_TRACE(&call - calls);
+    bool done = false;
+    const auto test = [&](const Fail& fail) {
+      options = Options();
       error.clear();
-      done = call();
-    };
-    const auto check_one = [&] {
+      fail([&] { done = call(); });
       EXPECT_EQ(done, error.empty());
+      EXPECT_EQ(options.prefix_extractor != nullptr, done && adds);
+      EXPECT_EQ(options.listeners.size(), done && adds ? 1 : 0);
       // Status::MemoryLimit, as RocksDB prints it.
-      if (error.find("Memory limit reached") != std::string::npos) return;
-      if (!done) ExpectOutOfMemory(error);
+      if (done || error.find("Memory limit reached") != std::string::npos) {
+        return;
+      }
+      ExpectOutOfMemory(error);
     };
-    EXPECT_GT(ForEachFailure(try_it, check_one), 0);
+    EXPECT_GT(ForEachFailure(test), adds ? 5 : 0);
     EXPECT_TRUE(done);
   }
-}
-
-// The error about the options may be replaced by that about memory.
-TEST(PolicyOutOfMemoryTest, ByCallWithWrongOptions) {
-  RocksDBFilterOptions wrong;
-  wrong.bits_per_key = -1;
-  PolicyPtr policy;
-  std::string error;
-  ForEachFailure(
-      [&] {
-        error.clear();
-        policy = NewRocksDBFilterPolicy(wrong, &error);
-      },
-      [&] {
-        EXPECT_EQ(policy, nullptr);
-        if (error.find("out of range") == std::string::npos) {
-          ExpectOutOfMemory(error);
-        }
-      });
-  EXPECT_CONTAINS(error, "out of range");
 }
 
 // RocksDB's calls of the factory.
@@ -507,78 +490,24 @@ TEST(PolicyOutOfMemoryTest, Factory) {
        {"deltabloom:12.5:compact", "deltabloom:12.5:no_such_layout"}) {
     const auto factory = library.FindFactory<const FilterPolicy>(uri);
     ASSERT_TRUE(factory);
-    std::unique_ptr<const FilterPolicy> guard;
     const FilterPolicy* policy = nullptr;
-    std::string error;
-    ForEachFailure(
-        [&] {
-          guard.reset();
-          error.clear();
-          policy = factory(uri, &guard, &error);
-        },
-        [&] {
-          EXPECT_EQ(policy, guard.get());
-          if (policy == nullptr) ExpectOutOfMemory(error);
-        });
+    ForEachFailure([&](const Fail& fail) {
+      std::unique_ptr<const FilterPolicy> guard;
+      std::string error;
+      fail([&] { policy = factory(uri, &guard, &error); });
+      EXPECT_EQ(policy, guard.get());
+      if (policy == nullptr) ExpectOutOfMemory(error);
+    });
     ASSERT_NE(policy, nullptr);
   }
-}
-
-// Through RocksDB, by URI and by names.
-TEST(PolicyOutOfMemoryTest, ByText) {
-  for (const std::string text : {"deltabloom:12.5:local", kRequested}) {
-    SCOPED_TRACE(text);
-    const std::string whole = Serialized(*PolicyFromString(text));
-    PolicyPtr policy;
-    Status status;
-    ForEachFailure(
-        [&] {
-          policy.reset();
-          status = WithoutException([&] {
-            return FilterPolicy::CreateFromString(ConfigOptions(), text,
-                                                  &policy);
-          });
-        },
-        [&] {
-          if (!status.ok()) return;
-          ASSERT_NE(policy, nullptr);
-          EXPECT_EQ(Serialized(*policy), whole);
-        });
-    EXPECT_OK(status);
-  }
-}
-
-// Where RocksDB drops the errors of a policy's text.
-TEST(PolicyOutOfMemoryTest, WithinTableOptions) {
-  const std::string whole = Serialized(*PolicyFromString(kRequested));
-  BlockBasedTableOptions table;
-  Status status;
-  ForEachFailure(
-      [&] {
-        status = WithoutException([&] {
-          return rocksdb::GetBlockBasedTableOptionsFromString(
-              ConfigOptions(), {},
-              "filter_policy={" + std::string(kRequested) + "}", &table);
-        });
-      },
-      [&] {
-        if (!status.ok() || table.filter_policy == nullptr) return;
-        const Status valid = table.filter_policy->ValidateOptions({}, {});
-        if (valid.ok()) {
-          EXPECT_EQ(Serialized(*table.filter_policy), whole);
-        } else {
-          ExpectOutOfMemory(valid.ToString());
-        }
-      });
-  ASSERT_OK(status);
 }
 
 // A change that fails leaves each option as it was or as it is to be.
 TEST(PolicyOutOfMemoryTest, Changes) {
   Status status;
-  ForEachAllocation([&](long number) {
+  ForEachFailure([&](const Fail& fail) {
     const PolicyPtr policy = Deltabloom(10);
-    const bool failed = FailsAt(number, [&] {
+    fail([&] {
       status = WithoutException([&] {
         return const_cast<FilterPolicy*>(policy.get())
             ->ConfigureFromString(ConfigOptions(),
@@ -592,30 +521,28 @@ TEST(PolicyOutOfMemoryTest, Changes) {
       EXPECT_CONTAINS(text, "layout=compact;");
     }
     EXPECT_NE(NewBitsBuilder(*policy), nullptr);
-    return failed;
   });
   EXPECT_OK(status);
 }
 
 // An error that is returned where the policy is prepared or validated.
 TEST(PolicyOutOfMemoryTest, Validation) {
-  rocksdb::BlockBasedTableOptions table;
+  BlockBasedTableOptions table;
   ConfigOptions config;
   config.invoke_prepare_options = false;
   ASSERT_OK(rocksdb::GetBlockBasedTableOptionsFromString(
       config, {}, "filter_policy=deltabloom:nan", &table));
   ASSERT_NE(table.filter_policy, nullptr);
-  const rocksdb::DBOptions db;
-  const ColumnFamilyOptions family;
+  const Options options;
   Status status;
-  const auto validate = [&] {
-    status = table.filter_policy->ValidateOptions(db, family);
-  };
-  const auto check = [&] {
+  const auto test = [&](const Fail& fail) {
+    fail([&] {
+      status = table.filter_policy->ValidateOptions(options, options);
+    });
     EXPECT_TRUE(status.IsInvalidArgument() || status.IsMemoryLimit())
         << status.ToString();
   };
-  EXPECT_GT(ForEachFailure(validate, check), 0);
+  EXPECT_GT(ForEachFailure(test), 0);
   EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
 }
 
@@ -626,69 +553,60 @@ class SizedLogger final : public LineLogger {
   size_t GetLogFileSize() const override { return 100 * lines.size(); }
 };
 
-using BuilderPtr = std::unique_ptr<rocksdb::FilterBitsBuilder>;
-
-BuilderPtr NewBuilderWithLog(const FilterPolicy& policy, SizedLogger* log) {
+bool HasBuilder(const FilterPolicy& policy, SizedLogger* log) {
   static const BlockBasedTableOptions table;
   rocksdb::FilterBuildingContext context(table);
   context.info_log = log;
-  return BuilderPtr(policy.GetBuilderWithContext(context));
+  return std::unique_ptr<rocksdb::FilterBitsBuilder>(
+             policy.GetBuilderWithContext(context)) != nullptr;
 }
 
 // No memory for the line costs no filter, and the line comes with the next.
 TEST(LogOutOfMemoryTest, Configuration) {
   long builders = 0;
-  ForEachAllocation([&](long number) {
+  ForEachFailure([&](const Fail& fail) {
     const PolicyPtr policy = Deltabloom();
     SizedLogger log;
-    BuilderPtr builder;
-    const bool failed =
-        FailsAt(number, [&] { builder = NewBuilderWithLog(*policy, &log); });
-    if (log.lines.empty()) {
-      EXPECT_NE(builder, nullptr);
-    }
-    builders += builder != nullptr;
+    bool built = false;
+    fail([&] { built = HasBuilder(*policy, &log); });
+    EXPECT_TRUE(built || !log.lines.empty());
+    builders += built;
     for (int i = 0; i < 2; ++i) {
-      EXPECT_NE(NewBuilderWithLog(*policy, &log), nullptr);
+      EXPECT_TRUE(HasBuilder(*policy, &log));
       EXPECT_EQ(log.lines.size(), 1u);
       EXPECT_CONTAINS(log.lines.at(0), "[deltabloom] version");
     }
-    return failed;
   });
   EXPECT_GT(builders, 3);
 }
 
-// Allocations of a builder without which there is none, if the n-th fails with
-// the n-th of these logs, each of which is due for a table of statistics.
-long BuildersLost(uint32_t log_seconds, std::vector<SizedLogger>* logs) {
-  RocksDBFilterOptions options;
-  options.statistics_log_seconds = log_seconds;
-  const PolicyPtr policy = NewRocksDBFilterPolicy(options);
-  for (SizedLogger& log : *logs) NewBuilderWithLog(*policy, &log);
-  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
-  long lost = 0;
-  ForEachAllocation(
-      [&](long number) {
-        BuilderPtr builder;
-        const bool failed = FailsAt(number, [&] {
-          builder =
-              NewBuilderWithLog(*policy, &(*logs)[static_cast<size_t>(number)]);
-        });
-        lost += builder == nullptr;
-        return failed;
-      },
-      static_cast<long>(logs->size()));
-  return lost;
-}
-
-// Nor does no memory for the table of statistics.
+// Nor does no memory for the table of statistics: as many allocations of a
+// builder leave none, whether each of the logs is due for a table or not.
 TEST(LogOutOfMemoryTest, Statistics) {
-  std::vector<SizedLogger> silent(1000);
-  std::vector<SizedLogger> due(1000);
-  EXPECT_EQ(BuildersLost(1, &due), BuildersLost(0, &silent));
-  const auto has_table = [](const auto& log) { return log.lines.size() > 1; };
-  EXPECT_GT(std::count_if(due.begin(), due.end(), has_table), 0);
-  EXPECT_EQ(std::count_if(silent.begin(), silent.end(), has_table), 0);
+  long lost[2] = {0, 0};
+  long tables[2] = {0, 0};
+  for (const uint32_t log_seconds : {0u, 1u}) {
+    RocksDBFilterOptions options;
+    options.statistics_log_seconds = log_seconds;
+    const PolicyPtr policy = NewRocksDBFilterPolicy(options);
+    std::vector<SizedLogger> logs(1000);
+    for (SizedLogger& log : logs) HasBuilder(*policy, &log);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    auto log = logs.begin();
+    const auto test = [&](const Fail& fail) {
+      bool built = false;
+      fail([&] { built = HasBuilder(*policy, &*log); });
+      ++log;
+      lost[log_seconds] += !built;
+    };
+    ForEachFailure(test, 1000);
+    tables[log_seconds] =
+        std::count_if(logs.begin(), logs.end(),
+                      [](const auto& one) { return one.lines.size() > 1; });
+  }
+  EXPECT_EQ(lost[0], lost[1]);
+  EXPECT_EQ(tables[0], 0);
+  EXPECT_GT(tables[1], 0);
 }
 
 }  // namespace

@@ -65,9 +65,6 @@ class InAFolder(unittest.TestCase):
             "--cache_size=8388608", "--statistics",
         ]  # fmt: skip
 
-    def bench(self, policy, benchmarks, **arguments):
-        return run(*self.db_bench(policy, benchmarks), **arguments)
-
     def useful(self, output):
         """RocksDB's count of absent keys that filters rejected."""
         useful = int(re.search(r"bloom\.filter\.useful COUNT : (\d+)", output)[1])
@@ -76,6 +73,9 @@ class InAFolder(unittest.TestCase):
 
 
 class Preload(InAFolder):
+    def bench(self, policy, benchmarks, **arguments):
+        return run(*self.db_bench(policy, benchmarks), **arguments)
+
     def properties(self):
         text = ""
         for table in self.db.glob("*.sst"):
@@ -101,14 +101,6 @@ class Preload(InAFolder):
         self.assertRegex(properties, rf"entries for filter: {KEYS}\b")
         line = r"\[deltabloom\] version \S+: bits_per_key=9.9 layout=classic allocation=uniform compatibility=builtin"
         self.assertEqual(len(re.findall(line, self.log())), 1)
-
-    def test_short_uri_and_partitions(self):
-        self.bench(
-            "deltabloom:12\n  partition_filters=true\n  index_type=kTwoLevelIndexSearch",
-            "fillseq,flush,readrandom",
-        )
-        self.assertRegex(self.log(), r"\[deltabloom\] version \S+: bits_per_key=12 ")
-        self.assertRegex(self.properties(), r"filter block size: [1-9]")
 
     def test_ldb_loads_the_policy_from_the_options_file(self):
         self.bench("deltabloom:9.9", "fillseq,flush")
@@ -192,10 +184,6 @@ class InTree(InAFolder):
         self.assertEqual(re.findall(r"SOURCES = ([^\n]*)", text), [])
         self.assertEqual(re.findall(r"_LIBS = ([^\n]*)", text), [])
 
-    def test_the_function_is_the_one_exported(self):
-        names = run("nm", "-D", "--defined-only", POLICY, preload=None).stdout.split()
-        self.assertEqual(names[1:], ["T", "deltabloom_register"])
-
 
 class OtherRocksDB(InAFolder):
     """Programs that run with another RocksDB than the plugin was built for, have
@@ -233,10 +221,6 @@ class OtherRocksDB(InAFolder):
         done = run(PROGRAMS / "rocksdb_preload_none")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "ran with none\n", ""))
 
-    def test_the_plugin_brings_no_rocksdb(self):
-        needed = run("readelf", "-d", PLUGIN, preload=None)
-        self.assertNotIn("rocksdb.so", needed.stdout)
-
     def test_rocksdb_has_the_mark(self):
         self.assertIn(b"rocksdb_build_git_sha:", ROCKSDB.read_bytes())
         self.assertNotIn(b"rocksdb_build_git_sha:", POLICY.read_bytes())
@@ -252,8 +236,9 @@ class OtherRocksDB(InAFolder):
 
 
 LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"'
-SAMPLE = re.compile(
-    r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(" + LABEL + r"(?:," + LABEL + r")*)\})? ([0-9.e+-]+)"
+METRIC = re.compile(
+    r"# HELP (?P<name>\w+) [^\n]+\.\n# TYPE (?P=name) (?P<kind>counter|gauge)\n"
+    rf"(?P<samples>(?:(?P=name)\{{{LABEL}(?:,{LABEL})*\}} [0-9.e+-]+\n)+)"
 )
 
 
@@ -261,30 +246,18 @@ def parse_prometheus(text):
     """{name: {labels: value}}, after the text format 0.0.4, strictly: HELP and
     TYPE once and in front, one group of lines for each metric, no sample twice,
     counters that end in _total, and a line feed at the end."""
-    assert text.endswith("\n")
     metrics = {}
-    name = kind = None
-    expecting = "HELP"
-    for line in text[:-1].split("\n"):
-        if line.startswith("# "):
-            _, word, about, rest = line.split(" ", 3)
-            if word == "HELP":
-                assert about not in metrics, f"{about} twice"
-                assert rest and rest.endswith("."), line
-                name, expecting = about, "TYPE"
-            else:
-                assert (word, about, expecting) == ("TYPE", name, "TYPE"), line
-                kind, expecting = rest, "sample"
-                assert kind in ("counter", "gauge"), line
-                assert (kind == "counter") == name.endswith("_total"), line
-                metrics[name] = {}
-            continue
-        match = SAMPLE.fullmatch(line)
-        assert match and expecting == "sample" and match[1] == name, line
-        labels = dict(re.findall(r'(\w+)="([^"]*)"', match[2]))
-        key = tuple(sorted(labels.items()))
-        assert key not in metrics[name], f"{line} twice"
-        metrics[name][key] = float(match[3])
+    while text:
+        match = METRIC.match(text)
+        assert match and match["name"] not in metrics, text[:200]
+        assert (match["kind"] == "counter") == match["name"].endswith("_total"), match["name"]
+        lines = match["samples"].splitlines()
+        samples = {
+            tuple(sorted(re.findall(r'(\w+)="([^"]*)"', line))): float(line.split()[-1]) for line in lines
+        }
+        assert len(samples) == len(lines), match["samples"]
+        metrics[match["name"]] = samples
+        text = text[match.end() :]
     return metrics
 
 
@@ -325,7 +298,7 @@ class StatisticsFile(InAFolder):
         negatives = metrics["deltabloom_filter_negatives_total"][labels]
         lookups = metrics["deltabloom_filter_lookups_total"][labels]
         expected = metrics["deltabloom_filter_expected_false_positives_total"][labels]
-        self.assertGreaterEqual(lookups, 2 * KEYS - 10)  # those outside are not asked
+        self.assertGreaterEqual(lookups, 2 * KEYS - 10)  # absent keys outside are not looked up
         self.assertLess(abs(lookups - KEYS - negatives - expected), 6 * expected**0.5 + expected / 3)
         self.assertEqual(len(metrics), 11)
 
@@ -341,28 +314,24 @@ class StatisticsFile(InAFolder):
             ),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        try:
-            lookups = 0
-            seen = 0
-            written = set()
-            while seen < 3 and time.monotonic() < started + 50:
-                time.sleep(0.05)
-                if not out.exists():
-                    continue
-                written.add(out.stat().st_mtime_ns)
-                # Whole, whenever it is looked at.
-                rows = json.loads(out.read_text())["rows"]
-                now = sum(row["lookups"] for row in rows)
-                if now > lookups:
-                    lookups = now
-                    seen += 1
-                    self.assertEqual(sum(row["filters_open"] for row in rows), 1)
-            self.assertEqual(seen, 3)
-            # Once a second and no more.
-            self.assertLessEqual(len(written), time.monotonic() - started + 1)
-        finally:
-            process.kill()
-            process.wait()
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        seen, written = set(), set()
+        while len(seen) < 3 and time.monotonic() < started + 50:
+            time.sleep(0.05)
+            if not out.exists():
+                continue
+            written.add(out.stat().st_mtime_ns)
+            # Whole, whenever it is looked at.
+            rows = json.loads(out.read_text())["rows"]
+            lookups = sum(row["lookups"] for row in rows)
+            self.assertGreaterEqual(lookups, max(seen, default=0))
+            if lookups > 0:
+                seen.add(lookups)
+                self.assertEqual(sum(row["filters_open"] for row in rows), 1)
+        self.assertEqual(len(seen), 3)
+        # Once a second and no more.
+        self.assertLessEqual(len(written), time.monotonic() - started + 1)
 
     def test_process_number_in_the_name(self):
         self.counted(self.folder / "out.%p.json")

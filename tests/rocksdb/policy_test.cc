@@ -12,7 +12,7 @@
 #include "deltabloom/c.h"
 #include "engines/rocksdb/policy/library_check.h"
 #include "table/framing.h"
-#include "tests/rocksdb/filters.h"
+#include "tests/rocksdb/test_db.h"
 #include "util/version.h"
 
 namespace deltabloom::testing {
@@ -35,20 +35,25 @@ std::unique_ptr<rocksdb::FilterBitsBuilder> NewBuilder(
       policy.GetBuilderWithContext(building));
 }
 
+// The filter of a table of `keys` keys at `level`.
+std::string FilterAt(const FilterPolicy& policy, int level, bool bottommost,
+                     int keys) {
+  Context context;
+  context.level = level;
+  context.bottommost = bottommost;
+  const auto builder = NewBuilder(policy, context);
+  for (int i = 0; i < keys; ++i) builder->AddKey(Key(i));
+  std::unique_ptr<const char[]> owner;
+  return builder->Finish(&owner).ToString();
+}
+
 TEST(PolicyTest, SealsTheLevelOfTheTable) {
   const PolicyPtr policy = Deltabloom();
-  Context context;
   for (const int level : {0, 1, 3, 6, 63, 126, 127, 128, 255, 1000, -1}) {
     for (const bool bottommost : {false, true}) {
-      context.level = level;
-      context.bottommost = bottommost;
-      const auto builder = NewBuilder(*policy, context);
-      builder->AddKey("key");
-      std::unique_ptr<const char[]> owner;
-      const Slice filter = builder->Finish(&owner);
       const int most = bottommost ? 126 : 127;
       EXPECT_EQ(
-          internal::SealedLevel({filter.data(), filter.size()}),
+          internal::SealedLevel(FilterAt(*policy, level, bottommost, 1)),
           level < 0 || level > most ? 255 : level + (bottommost ? 128 : 0));
     }
   }
@@ -69,16 +74,10 @@ TEST(PolicyTest, AutoNeverChoosesClassic) {
 TEST(PolicyTest, AutoChoosesByTheLevelOfTheTable) {
   const PolicyPtr policy =
       PolicyFromString("id=deltabloom:10:auto;max_build_bytes=100000000");
-  Context context;
   for (int level : {-1, 0, 1, 6}) {
-    context.level = level;
-    const auto builder = NewBuilder(*policy, context);
-    for (int i = 0; i < 5000; ++i) builder->AddKey(Key(i));
-    std::unique_ptr<const char[]> owner;
-    const Slice filter = builder->Finish(&owner);
+    const std::string filter = FilterAt(*policy, level, false, 5000);
     EXPECT_EQ(internal::FindLayoutOfLastByte(
-                  static_cast<uint8_t>(filter[filter.size() - 1]),
-                  Hash::kMurmurHash2),
+                  static_cast<uint8_t>(filter.back()), Hash::kMurmurHash2),
               internal::FindLayout(Layout::kAuto, Hash::kMurmurHash2, level));
   }
 }
@@ -145,31 +144,28 @@ TEST(PolicyTest, OneLogLineWithTheConfiguration) {
   EXPECT_EQ(CountIn(db.Log(), "bits_per_key=12 layout=auto"), 1);
 }
 
-// One after the other, so that the addresses of loggers are used again. Each
-// LOG is longer than the one before, or its size alone would distinguish it.
+// First ten that are open, then one after the other, so that the addresses of
+// loggers are used again. Each LOG is longer than the one before, or its size
+// alone would distinguish it.
 TEST(PolicyTest, EveryDatabaseGetsItsLogLine) {
   const PolicyPtr policy = Deltabloom();
+  const auto load = [](TestDb* db, int from) {
+    db->Load(from, from + 10);
+    EXPECT_EQ(CountIn(db->Log(), kConfigurationLine), 1);
+  };
+  std::vector<TestDb> open(10);
+  for (TestDb& db : open) db.Open(policy);
+  for (int round = 0; round < 20; round += 10) {
+    for (TestDb& db : open) load(&db, round);
+  }
   for (int i = 0; i < 40; ++i) {
     TestDb db(policy);
     const std::string filler(900, '.');
     for (int line = 0; line < 10 * i; ++line) {
       rocksdb::Info(db->GetDBOptions().info_log, "%s", filler.c_str());
     }
-    db.Load(0, 10);
-    db.Load(10, 20);
-    EXPECT_EQ(CountIn(db.Log(), kConfigurationLine), 1) << i;
-  }
-}
-
-TEST(PolicyTest, EveryOpenDatabaseGetsItsLogLine) {
-  const PolicyPtr policy = Deltabloom();
-  std::vector<std::unique_ptr<TestDb>> databases(10);
-  for (auto& db : databases) db = std::make_unique<TestDb>(policy);
-  for (int round = 0; round < 2; ++round) {
-    for (const auto& db : databases) {
-      db->Load(10 * round, 10 * round + 10);
-      EXPECT_EQ(CountIn(db->Log(), kConfigurationLine), 1);
-    }
+    load(&db, 0);
+    load(&db, 10);
   }
 }
 
@@ -201,16 +197,13 @@ std::string Version(int major, int minor, int patch) {
          std::to_string(patch);
 }
 
-TEST(LibraryCheckTest, AcceptsItsOwnMinorVersion) {
+TEST(LibraryCheckTest, AcceptsItsOwnMinorVersionAndNoOther) {
   EXPECT_EQ(internal::VersionProblem(internal::HeadersVersion()), "");
   if (ROCKSDB_MAJOR != 9 || ROCKSDB_MINOR != 6) {
     EXPECT_EQ(internal::VersionProblem(
                   Version(ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH + 1)),
               "");
   }
-}
-
-TEST(LibraryCheckTest, RefusesEveryOther) {
   for (const std::string& loaded :
        {Version(6, 29, 5), Version(7, 0, 2),
         Version(ROCKSDB_MAJOR, ROCKSDB_MINOR + 1, 0),
@@ -234,9 +227,6 @@ TEST(LibraryCheckTest, RefusesEveryOther) {
 TEST(LibraryCheckTest, LoadedLibraryFits) {
   EXPECT_EQ(internal::SelfCheckProblem(), "");
   EXPECT_EQ(internal::LibraryProblem(), "");
-}
-
-TEST(LibraryCheckTest, VersionIsThatOfTheProject) {
   EXPECT_STREQ(internal::kVersion, DELTABLOOM_PROJECT_VERSION);
 }
 
@@ -256,30 +246,30 @@ std::string Printed(Fn fn) {
 
 TEST(NullPolicyTest, IsPrintedOnce) {
   const auto make = [](double bits) {
-    EXPECT_EQ(NewRocksDBFilterPolicy(Bits(bits)), nullptr);
+    return Printed(
+        [=] { EXPECT_EQ(NewRocksDBFilterPolicy(Bits(bits)), nullptr); });
   };
-  EXPECT_EQ(Printed([&] { make(1001); }),
+  EXPECT_EQ(make(1001),
             "deltabloom: " + Bits(1001).Validate() +
                 "; without it RocksDB runs with no filters of Deltabloom\n");
-  EXPECT_EQ(Printed([&] { make(1001); }), "");
-  EXPECT_NE(Printed([&] { make(1002); }), "");
+  EXPECT_EQ(make(1001), "");
+  EXPECT_NE(make(1002), "");
 }
 
 TEST(NullPolicyTest, NothingIsPrintedWithoutErrorOrWhereItIsReturned) {
   char* message = nullptr;
-  EXPECT_EQ(Printed([&message] {
-              EXPECT_NE(NewRocksDBFilterPolicy(), nullptr);
-              EXPECT_NE(NewRocksDBFilterListener(), nullptr);
-              EXPECT_TRUE(RegisterRocksDB());
-              EXPECT_NE(NewRocksDBFilterPolicyOrThrow(), nullptr);
-              std::string error;
-              EXPECT_EQ(NewRocksDBFilterPolicy(Bits(-1), &error), nullptr);
-              EXPECT_NE(error, "");
-              EXPECT_EQ(
-                  deltabloom_rocksdb_filterpolicy("deltabloom:y", &message),
-                  nullptr);
-            }),
-            "");
+  std::string error;
+  const auto make = [&] {
+    EXPECT_NE(NewRocksDBFilterPolicy(), nullptr);
+    EXPECT_NE(NewRocksDBFilterListener(), nullptr);
+    EXPECT_TRUE(RegisterRocksDB());
+    EXPECT_NE(NewRocksDBFilterPolicyOrThrow(), nullptr);
+    EXPECT_EQ(NewRocksDBFilterPolicy(Bits(-1), &error), nullptr);
+    EXPECT_EQ(deltabloom_rocksdb_filterpolicy("deltabloom:y", &message),
+              nullptr);
+  };
+  EXPECT_EQ(Printed(make), "");
+  EXPECT_NE(error, "");
   ASSERT_NE(message, nullptr);
   std::free(message);
 }
@@ -298,29 +288,25 @@ TEST(NullPolicyTest, ByAddAndInC) {
   EXPECT_CONTAINS(printed, "bits_per_key 'x' is not a number");
 }
 
-std::string Thrown(double bits, bool add) {
-  Options options;
-  const auto factory = options.table_factory;
-  try {
-    if (add) {
-      AddRocksDBFiltersOrThrow(Bits(bits), &options, &options);
-    } else {
-      NewRocksDBFilterPolicyOrThrow(Bits(bits));
-    }
-  } catch (const std::runtime_error& error) {
-    EXPECT_EQ(options.table_factory, factory);
-    EXPECT_TRUE(options.listeners.empty());
-    return error.what();
-  }
-  return "";
-}
-
 TEST(NullPolicyTest, OrIsThrown) {
   for (const bool add : {false, true}) {
-    std::string thrown;
-    EXPECT_EQ(Printed([&] { thrown = Thrown(-3, add); }), "");
-    EXPECT_EQ(thrown, "deltabloom: " + Bits(-3).Validate());
-    EXPECT_EQ(Thrown(10, add), "");
+    for (const double bits : {-3.0, 10.0}) {
+      Options options;
+      const auto factory = options.table_factory;
+      std::string thrown;
+      const auto make = [&] {
+        try {
+          add ? AddRocksDBFiltersOrThrow(Bits(bits), &options, &options)
+              : static_cast<void>(NewRocksDBFilterPolicyOrThrow(Bits(bits)));
+        } catch (const std::runtime_error& error) {
+          thrown = error.what();
+          EXPECT_EQ(options.table_factory, factory);
+          EXPECT_TRUE(options.listeners.empty());
+        }
+      };
+      EXPECT_EQ(Printed(make), "");
+      EXPECT_EQ(thrown, bits > 0 ? "" : "deltabloom: " + Bits(bits).Validate());
+    }
   }
 }
 

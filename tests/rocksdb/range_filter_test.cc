@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,7 +14,6 @@
 #include "engines/rocksdb/range/range_extractor.h"
 #include "engines/rocksdb/range/range_keys.h"
 #include "tests/random.h"
-#include "tests/rocksdb/filters.h"
 #include "tests/rocksdb/range_db.h"
 
 namespace deltabloom::internal {
@@ -130,15 +130,11 @@ TEST_F(RangeExtractorTest, OtherSequencesAreNoSeeks) {
   const Slice prefix = Seek();
   EXPECT_FALSE(IsRange(""));  // Get("") between
   EXPECT_FALSE(IsRange(prefix));
-}
-
-// Two Gets without whole_key_filtering, or two Puts with a Bloom filter in the
-// memtable, make the same calls as a seek; each looks up its own prefix before.
-TEST_F(RangeExtractorTest, TwoGetsAreNoSeek) {
-  extractor_.InDomain(lower_);
-  EXPECT_FALSE(IsRange(extractor_.Transform(lower_)));
-  extractor_.InDomain(upper_);
-  EXPECT_FALSE(IsRange(extractor_.Transform(upper_)));
+  // Two Gets without whole_key_filtering, or two Puts with a Bloom filter in
+  // the memtable, make the same calls as a seek; each looks up its own prefix
+  // before.
+  EXPECT_FALSE(is_range("IlTl"));
+  EXPECT_FALSE(is_range("IuTu"));
 }
 
 // A call from deeper in the stack than any of a seek's second one.
@@ -184,29 +180,24 @@ TEST_F(RangeExtractorTest, NotOfAnUnknownOrOtherOrder) {
   EXPECT_FALSE(IsRange(Seek(unknown))) << "for good";
 }
 
-TEST_F(RangeExtractorTest, NotOfTwoExtractors) {
+TEST_F(RangeExtractorTest, NotOfTwoExtractorsOrThreads) {
   RangeExtractor other;
   other.Trust();
-  const Slice prefix = extractor_.Transform(lower_);
+  Slice prefix = extractor_.Transform(lower_);
   other.InDomain(upper_);
   other.Transform(upper_);
   EXPECT_FALSE(IsRange(prefix));
-}
-
-TEST_F(RangeExtractorTest, NotFromThreadToThread) {
-  const Slice prefix = Seek();
+  prefix = Seek();
   bool elsewhere = true;
   std::thread([&] { elsewhere = IsRange(prefix); }).join();
   EXPECT_FALSE(elsewhere);
   EXPECT_TRUE(IsRange(prefix));
-}
 
-TEST_F(RangeExtractorTest, KnowsItsOwn) {
-  EXPECT_EQ(AsRangeExtractor(&extractor_), &extractor_);
+  EXPECT_EQ(AsRangeExtractor(&other), &other);
   EXPECT_EQ(AsRangeExtractor(nullptr), nullptr);
-  const std::unique_ptr<const rocksdb::SliceTransform> other(
+  const std::unique_ptr<const rocksdb::SliceTransform> foreign(
       rocksdb::NewNoopTransform());
-  EXPECT_EQ(AsRangeExtractor(other.get()), nullptr);
+  EXPECT_EQ(AsRangeExtractor(foreign.get()), nullptr);
 }
 
 // A filter that a builder made of keys and their prefixes.
@@ -236,7 +227,6 @@ class RangeFilterTest : public SeekCalls {
              const BuilderSettings& settings = Settings(), bool pairs = false) {
     BitsBuilder builder(settings);
     Add(keys, pairs, &builder);
-    planned_ = builder.CalculateSpace(keys.size());
     Finish(&builder);
   }
   void Finish(BitsBuilder* builder) {
@@ -272,7 +262,6 @@ class RangeFilterTest : public SeekCalls {
     return keys;
   }
 
-  size_t planned_ = 0;
   Slice filter_;
   std::unique_ptr<const char[]> owner_;
   std::unique_ptr<rocksdb::FilterBitsReader> reader_;
@@ -297,29 +286,25 @@ TEST_F(RangeFilterTest, AnswersRangesAndKeys) {
   }
 }
 
-TEST_F(RangeFilterTest, TheEmptyKeyIsThere) {
+TEST_F(RangeFilterTest, MayMatchWhatItCannotDeny) {
   Build(Numbers());
   EXPECT_TRUE(MayMatch("", NumberKey(1)));
   EXPECT_TRUE(MayMatch("", std::string(1, '\0')));
   EXPECT_TRUE(reader_->MayMatch(Slice("")));
-}
-
-TEST_F(RangeFilterTest, SaysNothingOfWhatMayBeInTheNextPartition) {
-  Build(Numbers());
+  // What may be in the next partition.
   const uint64_t last = Nth(1000);
   EXPECT_TRUE(MayMatch(NumberKey(last + 1), NumberKey(last + 2)));
   EXPECT_TRUE(MayMatch(NumberKey(last + (uint64_t{1} << 50)), "\xff"));
-}
-
-TEST_F(RangeFilterTest, BatchesAreOfKeys) {
-  Build(Numbers());
-  lower_ = NumberKey(5);
-  upper_ = NumberKey(6);
+  // A batch is of keys: the empty prefix is a key of the filter.
+  ASSERT_FALSE(MayMatch(NumberKey(5), NumberKey(6)));
   Slice prefix = Seek();
   Slice* keys[1] = {&prefix};
   bool may_match[1] = {false};
   reader_->MayMatch(1, keys, may_match);
-  EXPECT_TRUE(may_match[0]) << "the empty prefix is a key of the filter";
+  EXPECT_TRUE(may_match[0]);
+  // A reader without ranges.
+  reader_.reset(NewSealedBitsReader(filter_, {}));
+  EXPECT_TRUE(MayMatch(NumberKey(5), NumberKey(6)));
 }
 
 TEST_F(RangeFilterTest, NoRangePartWithoutTheExtractor) {
@@ -334,25 +319,24 @@ TEST_F(RangeFilterTest, NoRangePartWithoutTheExtractor) {
   EXPECT_TRUE(MayMatch("a", "b"));
 }
 
-TEST_F(RangeFilterTest, EqualKeysComeOnce) {
+// bits_per_key are those of both parts, and so are the sizes planned. Equal
+// keys count once.
+TEST_F(RangeFilterTest, SizesCountBothParts) {
   std::vector<std::string> keys;
   for (const std::string& key : Numbers()) keys.insert(keys.end(), 3, key);
   Build(keys);
   ASSERT_TRUE(HasRangePart());
   EXPECT_LT(filter_.size() * 8, 1000u * 31 + 8 * 200);
-}
-
-// bits_per_key are those of both parts, and so are the sizes planned.
-TEST_F(RangeFilterTest, SizesCountBothParts) {
   Build(Numbers());
   EXPECT_GT(filter_.size() * 8, 1000u * 27);
   EXPECT_LT(filter_.size() * 8, 1000u * 30 + 8 * 256);
-  EXPECT_GE(planned_ + 64, filter_.size());
-  EXPECT_LT(planned_, filter_.size() + filter_.size() / 4);
   BitsBuilder builder(Settings());
-  const size_t keys = builder.ApproximateNumEntries(filter_.size() + 256);
-  EXPECT_GT(keys, 900u);
-  EXPECT_LT(keys, 1150u);
+  const size_t planned = builder.CalculateSpace(1000);
+  EXPECT_GE(planned + 64, filter_.size());
+  EXPECT_LT(planned, filter_.size() + filter_.size() / 4);
+  const size_t fit = builder.ApproximateNumEntries(filter_.size() + 256);
+  EXPECT_GT(fit, 900u);
+  EXPECT_LT(fit, 1150u);
 }
 
 TEST_F(RangeFilterTest, LimitsTakeTheRangePartFirst) {
@@ -384,13 +368,6 @@ TEST_F(RangeFilterTest, SeededAndChecked) {
   ExpectAllMatch(Numbers());
 }
 
-TEST_F(RangeFilterTest, ReadersWithoutRangesMayMatch) {
-  Build(Numbers());
-  ASSERT_FALSE(MayMatch(NumberKey(5), NumberKey(6)));
-  reader_.reset(NewSealedBitsReader(filter_, {}));
-  EXPECT_TRUE(MayMatch(NumberKey(5), NumberKey(6)));
-}
-
 TEST_F(RangeFilterTest, ABuilderFinishesManyTimesAndFindsAChangedRangePart) {
   BuilderSettings settings = Settings();
   settings.detect_corruption = true;
@@ -410,11 +387,21 @@ TEST_F(RangeFilterTest, ABuilderFinishesManyTimesAndFindsAChangedRangePart) {
 
 constexpr double kBitsPerKey = 20;
 
-// Adds each key with the prefix of the extractor.
-void AddAll(const std::vector<std::string>& texts, RangeKeys* keys) {
-  for (const std::string& text : texts) {
-    keys->Add(text);
-    keys->Add(Slice());
+// Makes the calls of words: "k" adds a key, "." the extractor's prefix, "k." a
+// key and then its prefix, "k|p" a key and a prefix in one call, "!" gives up.
+void Call(const std::string& calls, RangeKeys* keys) {
+  std::istringstream words(calls);
+  for (std::string word; words >> word;) {
+    const size_t bar = word.find('|');
+    if (word == "!") {
+      keys->Drop();
+    } else if (bar != std::string::npos) {
+      keys->AddKeyAndAlt(word.substr(0, bar), word.substr(bar + 1));
+    } else {
+      const std::string key = word.substr(0, word.find('.'));
+      if (!key.empty()) keys->Add(key);
+      if (key != word) keys->Add(Slice());
+    }
   }
 }
 
@@ -432,7 +419,7 @@ void ExpectNothing(RangeKeys* keys, State why) {
 void ExpectAll(RangeKeys* keys) {
   EXPECT_EQ(keys->state(), State::kTaken);
   EXPECT_EQ(keys->keys(), 0u);
-  AddAll({"a", "b", "b", "c"}, keys);
+  Call("a. b. b. c.", keys);
   EXPECT_EQ(keys->state(), State::kTaken);
   EXPECT_EQ(keys->keys(), 3u);
   EXPECT_GT(keys->BuildBytes(), 0u);
@@ -447,97 +434,65 @@ void ExpectAll(RangeKeys* keys) {
   keys->Reset();
 }
 
-TEST(RangeKeysTest, Taken) {
-  RangeKeys keys(kBitsPerKey);
-  ExpectAll(&keys);
-  ExpectAll(&keys);
+TEST(RangeKeysTest, TakesAllOrNothingUntilReset) {
+  struct Case {
+    const char* calls;
+    State state;
+  };
+  for (const Case& that :
+       std::initializer_list<Case>{{"", State::kTaken},
+                                   {".", State::kTaken},
+                                   {"a. c. b.", State::kNotInOrder},
+                                   {"a. c. b. d. e.", State::kNotInOrder},
+                                   {"b| a|", State::kNotInOrder},
+                                   {"a b", State::kNoExtractor},
+                                   {"ab| ac|a", State::kNoExtractor},
+                                   {"ab| ac|a ad|", State::kNoExtractor},
+                                   {"a. b. !", State::kTooLarge},
+                                   {"a. b. ! c.", State::kTooLarge}}) {
+    SCOPED_TRACE(that.calls);
+    RangeKeys keys(kBitsPerKey);
+    Call(that.calls, &keys);
+    ExpectNothing(&keys, that.state);
+    keys.Reset();
+    ExpectAll(&keys);
+    ExpectAll(&keys);
+  }
+  RangeKeys off(0);
+  Call("a. b. c|x", &off);
+  ExpectNothing(&off, State::kOff);
+  off.Reset();
+  ExpectNothing(&off, State::kOff);
 }
 
-TEST(RangeKeysTest, Off) {
-  RangeKeys keys(0);
-  AddAll({"a", "b"}, &keys);
-  keys.AddKeyAndAlt("c", "x");
-  ExpectNothing(&keys, State::kOff);
-  keys.Reset();
-  ExpectNothing(&keys, State::kOff);
-}
-
-TEST(RangeKeysTest, NoKeys) {
-  RangeKeys keys(kBitsPerKey);
-  ExpectNothing(&keys, State::kTaken);
-  keys.Add(Slice());
-  ExpectNothing(&keys, State::kTaken);
-  keys.Reset();
-  ExpectAll(&keys);
-}
-
-TEST(RangeKeysTest, NotInOrder) {
-  RangeKeys keys(kBitsPerKey);
-  AddAll({"a", "c", "b"}, &keys);
-  EXPECT_EQ(keys.state(), State::kNotInOrder);
-  AddAll({"d", "e"}, &keys);
-  ExpectNothing(&keys, State::kNotInOrder);
-  keys.Reset();
-  ExpectAll(&keys);
-  keys.AddKeyAndAlt("b", Slice());
-  keys.AddKeyAndAlt("a", Slice());
-  ExpectNothing(&keys, State::kNotInOrder);
-}
-
-TEST(RangeKeysTest, NoPrefixes) {
-  RangeKeys keys(kBitsPerKey);
-  keys.Add("a");
-  EXPECT_EQ(keys.state(), State::kTaken) << "its prefix may come";
-  keys.Add("b");
-  ExpectNothing(&keys, State::kNoExtractor);
-  keys.Reset();
-  ExpectAll(&keys);
-  keys.Add("a");  // alone
+TEST(RangeKeysTest, FinishMayFindThatThereIsNoPart) {
+  RangeKeys alone(kBitsPerKey);
+  alone.Add("a");
+  EXPECT_EQ(alone.state(), State::kTaken) << "its prefix may come";
   std::string part;
-  EXPECT_FALSE(keys.Finish(&part));
-  ExpectNothing(&keys, State::kNoExtractor);
-}
+  EXPECT_FALSE(alone.Finish(&part));
+  ExpectNothing(&alone, State::kNoExtractor);
 
-TEST(RangeKeysTest, PrefixesOfAnotherExtractor) {
-  RangeKeys keys(kBitsPerKey);
-  keys.AddKeyAndAlt("ab", Slice());
-  keys.AddKeyAndAlt("ac", "a");
-  ExpectNothing(&keys, State::kNoExtractor);
-  keys.AddKeyAndAlt("ad", Slice());
-  ExpectNothing(&keys, State::kNoExtractor);
-  keys.Reset();
-  ExpectAll(&keys);
-}
-
-TEST(RangeKeysTest, GivenUp) {
-  RangeKeys keys(kBitsPerKey);
-  AddAll({"a", "b"}, &keys);
-  keys.Drop();
-  ExpectNothing(&keys, State::kTooLarge);
-  AddAll({"c"}, &keys);
-  ExpectNothing(&keys, State::kTooLarge);
-  keys.Reset();
-  ExpectAll(&keys);
-}
-
-TEST(RangeKeysTest, TooFewBits) {
-  RangeKeys keys(1e-6);
-  for (int i = 0; i < 10'000; ++i) AddAll({testing::Key(i)}, &keys);
-  ASSERT_EQ(keys.keys(), 10'000u);
-  std::string part;
-  EXPECT_FALSE(keys.Finish(&part));
+  RangeKeys few_bits(1e-6);
+  for (int i = 0; i < 10'000; ++i) Call(testing::Key(i) + ".", &few_bits);
+  ASSERT_EQ(few_bits.keys(), 10'000u);
+  EXPECT_FALSE(few_bits.Finish(&part));
   EXPECT_EQ(part, "");
-  ExpectNothing(&keys, State::kUnfit);
+  ExpectNothing(&few_bits, State::kUnfit);
 }
 
 // The line in a builder's LOG about keys that all have prefixes.
-std::string LoggedOf(BuilderSettings settings,
-                     const std::vector<std::string>& keys) {
+std::string LoggedOf(const std::vector<std::string>& keys,
+                     uint64_t max_filter_bytes = kUnlimited,
+                     uint64_t max_build_bytes = 0) {
   testing::LineLogger log;
+  BuilderSettings settings;
   settings.log = &log;
   settings.layout = FindLayout(Layout::kLocal, Hash::kMurmurHash2, -1);
   settings.millibits_per_key = 20'000;
   settings.range = true;
+  settings.max_filter_bytes = max_filter_bytes;
+  settings.max_build_bytes = max_build_bytes;
   BitsBuilder builder(settings);
   for (int filter = 0; filter < 2; ++filter) {
     for (const std::string& key : keys) builder.AddKeyAndAlt(key, Slice());
@@ -551,14 +506,10 @@ std::string LoggedOf(BuilderSettings settings,
 
 TEST(RangeKeysTest, TheLogSaysWhy) {
   const std::vector<std::string> keys = testing::Keys(0, 1000);
-  EXPECT_EQ(LoggedOf({}, keys), "");
-  EXPECT_CONTAINS(LoggedOf({}, {"b", "a"}), "do not ascend bytewise");
-  BuilderSettings small;
-  small.max_filter_bytes = 1000;
-  EXPECT_CONTAINS(LoggedOf(small, keys), "would not fit");
-  BuilderSettings thrifty;
-  thrifty.max_build_bytes = 9000;
-  EXPECT_CONTAINS(LoggedOf(thrifty, keys), "would not fit");
+  EXPECT_EQ(LoggedOf(keys), "");
+  EXPECT_CONTAINS(LoggedOf({"b", "a"}), "do not ascend bytewise");
+  EXPECT_CONTAINS(LoggedOf(keys, 1000), "would not fit");
+  EXPECT_CONTAINS(LoggedOf(keys, kUnlimited, 9000), "would not fit");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Ranges in real databases: seeks and tables of special kinds, column families,
 // and what ranges conflict with. range_differential_test.cc has random writes,
-// deletes, compactions, timestamps and moves of iterators.
+// deletes, compactions, timestamps, extractors and moves of iterators.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,9 +20,15 @@
 namespace deltabloom::testing {
 namespace {
 
-using rocksdb::FSRandomAccessFile;
 using rocksdb::IODebugContext;
 using rocksdb::IOStatus;
+
+const RocksDBFilterOptions kWithRanges = [] {
+  RocksDBFilterOptions filters;
+  filters.bits_per_key = 24;
+  filters.range = true;
+  return filters;
+}();
 
 TEST_P(RangeTest, SkipsTablesOfEmptyRangesAlsoAfterReopen) {
   OpenAndLoadTwoTables(MakeRangeOptions());
@@ -55,29 +61,6 @@ TEST_P(RangeTest, OtherSeeksLookUpNoRange) {
   EXPECT_EQ(CountedBy(db_.options()).range_lookups, 0u);
 }
 
-TEST_P(RangeTest, TheEmptyKey) {
-  db_.Open(MakeRangeOptions());
-  std::string value;
-  LoadNumbers(db_);
-  EXPECT_EQ(Scan(db_, Nth(3, 9)).First(Nth(3, 1)), "none");
-  EXPECT_TRUE(db_->Get({}, "", &value).IsNotFound());
-  EXPECT_EQ(Scan(db_, Nth(3)).First(""), Nth(1));
-  db_.Put("", "empty");
-  LoadNumbers(db_);
-  EXPECT_EQ(Scan(db_, Nth(1)).First(""), "");
-  EXPECT_EQ(Scan(db_, Nth(3, 9)).First(Nth(3, 1)), "none");
-  ASSERT_OK(db_->Get({}, "", &value));
-  EXPECT_EQ(value, "empty");
-  Slice keys[2] = {"", "x"};
-  rocksdb::PinnableSlice values[2];
-  Status statuses[2];
-  Scan(db_, Nth(3, 9)).First(Nth(3, 1));
-  db_->MultiGet({}, db_->DefaultColumnFamily(), 2, keys, values, statuses);
-  EXPECT_OK(statuses[0]);
-  EXPECT_TRUE(statuses[1].IsNotFound());
-  ScanAll();
-}
-
 // Filters of RocksDB's own look up the prefix and know no ranges; a seek that
 // meets them leaves nothing for the next filter.
 TEST_P(RangeTest, WithFiltersOfRocksDB) {
@@ -89,52 +72,10 @@ TEST_P(RangeTest, WithFiltersOfRocksDB) {
   ExpectAnswers();
 }
 
-TEST_P(RangeTest, WithoutFilterBlocksInTheCache) {
-  OpenAndLoad(MakeRangeOptions());
-  ReadOptions read;
-  read.auto_prefix_mode = true;
-  read.read_tier = rocksdb::kBlockCacheTier;
-  std::string value;
-  for (uint64_t i = 1; i < 50; ++i) {
-    const std::string upper = Nth(i, 100);
-    const Slice bound = upper;
-    read.iterate_upper_bound = &bound;
-    const auto at = db_.NewIterator(read);
-    at->Seek(Nth(i));  // incomplete, or the key
-    if (at->Valid()) {
-      EXPECT_EQ(at->key(), Nth(i));
-    }
-    EXPECT_EQ(at->Valid(), at->status().ok());
-    EXPECT_TRUE(db_->Get({}, "", &value).IsNotFound());
-  }
-}
-
 TEST_P(RangeTest, WithoutWholeKeysThereAreNone) {
-  OpenAndLoad(MakeRangeOptions([](Options* options, auto* table) {
-    table->whole_key_filtering = false;
-    options->memtable_prefix_bloom_size_ratio = 0.1;
-  }));
+  OpenAndLoad(MakeRangeOptions(
+      [](auto*, auto* table) { table->whole_key_filtering = false; }));
   ExpectNoLookups();
-  std::string value;
-  for (uint64_t i = 1; i < 100; ++i) {
-    // Two Gets make the calls of a seek from the first key to the second.
-    EXPECT_OK(db_->Get({}, Nth(i), &value));
-    EXPECT_TRUE(db_->Get({}, Nth(i, 9), &value).IsNotFound());
-    EXPECT_OK(db_->Get({}, Nth(i + 1), &value));
-  }
-}
-
-TEST_P(RangeTest, WithTheMemtablesBloomFilter) {
-  Options options = MakeRangeOptions();
-  options.memtable_prefix_bloom_size_ratio = 0.1;
-  db_.Open(options);
-  LoadNumbers(db_, nullptr, 1, 2);
-  for (uint64_t i = 2; i <= kKeys; i += 2) {
-    db_.Put(Nth(i), "value");
-    EXPECT_EQ(Scan(db_, Nth(i, 9)).First(Nth(i)), Nth(i));
-    EXPECT_EQ(Scan(db_, Nth(i, 9)).First(Nth(i, 1)), "none");
-  }
-  ScanAll();
 }
 
 TEST_P(RangeTest, TailingIterators) {
@@ -150,7 +91,7 @@ TEST_P(RangeTest, TailingIterators) {
   for (uint64_t i = 801; i < 899; i += 2) {
     at->Seek(Nth(i, 1));
     EXPECT_EQ(KeyAt(at.get()), Nth(i + 2));
-    db_.Put(Nth(i + 1), "value");
+    db_.Put(Nth(i + 1));
     if (i % 3 == 0) db_.Flush();
     at->Seek(Nth(i, 1));
     EXPECT_EQ(KeyAt(at.get()), Nth(i + 1));
@@ -159,48 +100,36 @@ TEST_P(RangeTest, TailingIterators) {
   EXPECT_FALSE(at->Valid());
 }
 
-// Called before each read of a table.
-struct Hook {
-  std::function<void()> call;
-  bool running = false;
+using Hook = std::function<void()>;
 
-  void Run() {
-    if (!call || running) return;
-    running = true;
-    call();
-    running = false;
-  }
-};
-
+// Calls a hook before each read.
 class HookedFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
  public:
-  HookedFile(std::unique_ptr<FSRandomAccessFile>&& file, Hook* hook)
+  HookedFile(std::unique_ptr<rocksdb::FSRandomAccessFile>&& file,
+             const Hook& hook)
       : FSRandomAccessFileOwnerWrapper(std::move(file)), hook_(hook) {}
-
   IOStatus Read(uint64_t offset, size_t n, const rocksdb::IOOptions& options,
                 Slice* result, char* scratch,
                 IODebugContext* debug) const override {
-    hook_->Run();
+    hook_();
     return FSRandomAccessFileOwnerWrapper::Read(offset, n, options, result,
                                                 scratch, debug);
   }
 
  private:
-  Hook* const hook_;
+  const Hook& hook_;
 };
 
 class HookedFileSystem final : public rocksdb::FileSystemWrapper {
  public:
-  explicit HookedFileSystem(Hook* hook)
+  explicit HookedFileSystem(const Hook& hook)
       : FileSystemWrapper(rocksdb::FileSystem::Default()), hook_(hook) {}
-
   const char* Name() const override { return "HookedFileSystem"; }
-
-  IOStatus NewRandomAccessFile(const std::string& name,
-                               const rocksdb::FileOptions& options,
-                               std::unique_ptr<FSRandomAccessFile>* file,
-                               IODebugContext* debug) override {
-    IOStatus status =
+  IOStatus NewRandomAccessFile(
+      const std::string& name, const rocksdb::FileOptions& options,
+      std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
+      IODebugContext* debug) override {
+    const IOStatus status =
         FileSystemWrapper::NewRandomAccessFile(name, options, file, debug);
     if (status.ok()) {
       *file = std::make_unique<HookedFile>(std::move(*file), hook_);
@@ -209,7 +138,7 @@ class HookedFileSystem final : public rocksdb::FileSystemWrapper {
   }
 
  private:
-  Hook* const hook_;
+  const Hook& hook_;
 };
 
 // A read of another database in the same thread, as a file system, a secondary
@@ -217,26 +146,22 @@ class HookedFileSystem final : public rocksdb::FileSystemWrapper {
 // filter of a memtable: after the call for the seek's prefix that looks like an
 // upper bound.
 TEST_P(RangeTest, AGetWhileAFilterIsRead) {
-  Hook hook;
+  Hook hook = [] {};
   const std::unique_ptr<rocksdb::Env> env(
-      rocksdb::NewCompositeEnv(std::make_shared<HookedFileSystem>(&hook)));
+      rocksdb::NewCompositeEnv(std::make_shared<HookedFileSystem>(hook)));
   Options options = MakeRangeOptions([](auto*, auto* table) {
     table->cache_index_and_filter_blocks = true;
     table->block_cache = rocksdb::NewLRUCache(0);
     table->no_block_cache = false;
   });
+  options.memtable_prefix_bloom_size_ratio = 0.1;
+  TestDb inner(options);
+  inner.Put("key");
   options.env = env.get();
   OpenAndLoad(options);
-
-  Options inner_options = options;
-  inner_options.env = rocksdb::Env::Default();
-  inner_options.memtable_prefix_bloom_size_ratio = 0.1;
-  TestDb inner(inner_options);
-  inner.Put("key");
-
   std::string key;
   int gets = 0;
-  hook.call = [&] {
+  hook = [&] {
     std::string value;
     inner->Get({}, key, &value);
     ++gets;
@@ -247,27 +172,9 @@ TEST_P(RangeTest, AGetWhileAFilterIsRead) {
     at->Seek(Nth(i, 1));
     ASSERT_EQ(KeyAt(at.get()), Nth(i + 1));
   }
-  hook.call = nullptr;
   EXPECT_GT(gets, 0);
   at.reset();
   db_.Close();
-}
-
-// The extractor of the column family changes; tables keep theirs.
-TEST_P(RangeTest, AnotherExtractorAtRunTime) {
-  Options options = MakeRangeOptions();
-  db_.Open(options);
-  LoadNumbers(db_, nullptr, 1, 2);
-  ASSERT_OK(db_->SetOptions({{"prefix_extractor", "rocksdb.FixedPrefix.3"}}));
-  LoadNumbers(db_, nullptr, 2, 2);
-  ScanAll();
-  options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(4));
-  db_.Open(options);
-  ScanAll();
-  options.prefix_extractor = MakeRangeOptions().prefix_extractor;
-  db_.Open(options);
-  ScanAll();
-  db_.Compact();
 }
 
 TEST_P(RangeTest, AnExtractorOfTheUsersOwnHasNone) {
@@ -278,16 +185,6 @@ TEST_P(RangeTest, AnExtractorOfTheUsersOwnHasNone) {
   EXPECT_CONTAINS(db_.Log(),
                   "range=on, and a filter has no range part: the column family "
                   "lacks prefix_extractor=deltabloom.Range");
-}
-
-TEST_P(RangeTest, IngestedTables) {
-  db_.Open(MakeRangeOptions());
-  std::vector<std::string> keys;
-  for (uint64_t i = 1; i <= kKeys; ++i) keys.push_back(Nth(i));
-  const std::string path = db_.Path("table.sst");
-  WriteSst(db_.options(), path, keys);
-  ASSERT_OK(db_->IngestExternalFile({path}, {}));
-  ExpectAnswers();
 }
 
 // RocksDB validates no options there: CheckRocksDBFilters does.
@@ -310,11 +207,8 @@ TEST_P(RangeTest, ColumnFamiliesMadeLater) {
   ASSERT_TRUE(CheckRocksDBFilters(checked, &error)) << error;
   testing::ExpectAnswers(scan_new(checked), GetParam());
 
-  RocksDBFilterOptions filters;
-  filters.bits_per_key = 24;
-  filters.range = true;
   ColumnFamilyOptions added;
-  ASSERT_TRUE(AddRocksDBFilters(filters, nullptr, &added, &error)) << error;
+  ASSERT_TRUE(AddRocksDBFilters(kWithRanges, nullptr, &added, &error)) << error;
   testing::ExpectAnswers(scan_new(added));
 }
 
@@ -330,17 +224,11 @@ TEST_P(RangeTest, ReadOnlyInstances) {
   testing::ExpectAnswers(testing::ScanAll(db.get(), options), GetParam());
 }
 
-TEST_P(RangeTest, OffLooksUpNoRanges) {
+TEST_P(RangeTest, OffAndSetOptions) {
   OpenAndLoad(MakeRangeOptions());
   db_.Open(RangeOptions("deltabloom:24:auto", GetParam()));
   ExpectNoLookups();
-  EXPECT_EQ(CountedBy(db_.options()).range_lookups, 0u);
-}
-
-TEST_P(RangeTest, SetOptions) {
-  db_.Open(RangeOptions("deltabloom:24:auto", GetParam()));
   ASSERT_OK(db_.SetField("range", "on"));
-  EXPECT_EQ(db_.Option("range"), "on");
   EXPECT_FALSE(db_.SetField("false_positive_rate", "0.01").ok());
   EXPECT_FALSE(db_.SetField("range", "yes").ok());
   EXPECT_EQ(db_.Option("range"), "on");
@@ -358,22 +246,17 @@ INSTANTIATE_TEST_SUITE_P(FullAndPartitioned, RangeTest, ::testing::Bool(),
 // Column families that ranges cannot be used with.
 
 // An order other than that of the bytes.
-const EqualityComparator kByLength({"by_length", "",
-                                    [](std::string_view key) {
-                                      return NumberKey(key.size()) +
-                                             std::string(key);
-                                    },
-                                    nullptr});
+const TestComparator kByLength("by_length", [](std::string_view key) {
+  return NumberKey(key.size()) + std::string(key);
+});
 
 TEST(RangeConflictTest, OtherOrdersAreRefused) {
-  std::string error;
   for (const Comparator* comparator :
        {static_cast<const Comparator*>(&kByLength),
         rocksdb::ReverseBytewiseComparator()}) {
-    const std::string text = std::string(
-                                 "range=on needs keys in the order of their "
-                                 "bytes, and comparator ") +
-                             comparator->Name() + " has another";
+    const std::string text =
+        "range=on needs keys in the order of their bytes, and comparator " +
+        std::string(comparator->Name()) + " has another";
     Options options = RangeOptions(kPolicy);
     options.comparator = comparator;
     const Status status = TestDb().TryOpen(options);
@@ -381,14 +264,14 @@ TEST(RangeConflictTest, OtherOrdersAreRefused) {
     EXPECT_CONTAINS(status.ToString(), text);
     EXPECT_CONTAINS(status.ToString(),
                     "this prefix_extractor answers no ranges from now on");
+    std::string error;
     EXPECT_FALSE(CheckRocksDBFilters(options, &error));
     EXPECT_CONTAINS(error, text);
 
-    RocksDBFilterOptions filters;
-    filters.range = true;
     Options unchanged;
     unchanged.comparator = comparator;
-    EXPECT_FALSE(AddRocksDBFilters(filters, &unchanged, &unchanged, &error));
+    EXPECT_FALSE(
+        AddRocksDBFilters(kWithRanges, &unchanged, &unchanged, &error));
     EXPECT_CONTAINS(error, text);
     EXPECT_LACKS(error, "from now on");
     EXPECT_EQ(unchanged.prefix_extractor, nullptr);
@@ -413,8 +296,8 @@ TEST(RangeConflictTest, OtherOrdersInColumnFamiliesMadeLaterLoseNothing) {
   TestDb db(RangeOptions(kPolicy));
   ColumnFamilyHandle* const family =
       NewFamily(&db, &kByLength, {"b", "z", "aa", "az", "bbb"});
-  EXPECT_EQ(Scan(db, "zz", family).First("c"), "z");
-  EXPECT_EQ(Scan(db, "zzz", family).First("ba"), "bbb");
+  EXPECT_EQ(First(db, "c", "zz", family), "z");
+  EXPECT_EQ(First(db, "ba", "zzz", family), "bbb");
   db.CloseFamily(family);
 }
 
@@ -428,7 +311,7 @@ template <typename Body>
 void ExpectThatTheListenerStopsRanges() {
   // Under this comparator these keys ascend as their bytes do, and bounds mean
   // something else: only the listener notices.
-  static const EqualityComparator ignore_case(kIgnoreCase);
+  static const TestComparator ignore_case(kIgnoreCase);
   Options options = RangeOptions(kPolicy);
   options.listeners.push_back(NewRocksDBFilterListener());
   TestDb db(options);
@@ -436,7 +319,7 @@ void ExpectThatTheListenerStopsRanges() {
   ExpectAnswers(ScanAll(db, options));
   ColumnFamilyHandle* const family =
       NewFamily(&db, &ignore_case, {"bird", "cat", "dog", "eel", "fox"});
-  EXPECT_EQ(Scan(db, "DZ", family).First("CZ"), "dog");
+  EXPECT_EQ(First(db, "CZ", "DZ", family), "dog");
   EXPECT_EQ(ScanAll(db, options).range_lookups, 0u);
   LoadNumbers(db);
   EXPECT_CONTAINS(db.Log(), "no filter of this process answers ranges");
@@ -461,23 +344,20 @@ TEST(RangeConflictTest, HashIndexIsRefused) {
 }
 
 TEST(RangeConflictTest, AnExtractorThatIsSetStays) {
-  RocksDBFilterOptions filters;
-  filters.range = true;
   Options options;
   options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(4));
   std::string error;
-  EXPECT_FALSE(AddRocksDBFilters(filters, &options, &options, &error));
+  EXPECT_FALSE(AddRocksDBFilters(kWithRanges, &options, &options, &error));
   EXPECT_CONTAINS(error, "prefix_extractor rocksdb.FixedPrefix");
   options.prefix_extractor = NewRocksDBRangeExtractor(&error);
-  EXPECT_TRUE(AddRocksDBFilters(filters, &options, &options, &error)) << error;
+  EXPECT_TRUE(AddRocksDBFilters(kWithRanges, &options, &options, &error))
+      << error;
 }
 
-// The RocksDB of the tests passes the bounds of seeks as expected: on another
-// that does not, range parts stay off, and this fails.
+// On a RocksDB that does not, range parts stay off, and this fails.
 TEST(RangeCheckTest, ThisRocksDBPassesBoundsAsExpected) {
-  for (const bool partitioned : {false, true}) {
-    EXPECT_EQ(internal::RangeProblemIn(partitioned), "");
-  }
+  EXPECT_EQ(internal::RangeProblemIn(/*partitioned=*/false), "");
+  EXPECT_EQ(internal::RangeProblemIn(/*partitioned=*/true), "");
   EXPECT_EQ(internal::RangeProblem(), "");
 }
 

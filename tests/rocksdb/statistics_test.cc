@@ -1,12 +1,12 @@
-// The statistics of filters in databases of which a test knows every lookup,
-// compared with RocksDB's own tickers.
+// The statistics of filters: in databases of which a test knows every lookup,
+// compared with RocksDB's own tickers; as text, JSON and for Prometheus; and
+// the advice from them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -50,28 +50,20 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(StatisticsTest, GetAndMultiGetAreCountedAsRocksDBCounts) {
   TestDb db(policy_, partitioned_);
   db.Load(0, kKeys);
-  uint64_t useful = 0;
-  uint64_t lookups = 0;
-  for (const bool batches : {false, true}) {
-    const Lookups seen =
-        batches ? MultiGetAll(db, 0, kKeys) : GetAll(db, 0, kKeys);
-    ExpectFiltered(seen, kKeys);
-    useful += seen.useful;
-    lookups += 2 * kKeys;
-    const RocksDBFilterStatistics statistics = StatisticsOf(policy_);
-    const RocksDBFilterRow row = statistics.Total();
-    // The last partition ends before the last absent key.
-    EXPECT_LE(row.lookups, lookups);
-    EXPECT_GE(row.lookups, lookups - 4);
-    EXPECT_EQ(row.negatives, useful);
-    EXPECT_TRUE(row.rate_known);
-    const double expected = row.expected_false_positives;
-    const auto false_positives = static_cast<double>(
-        row.lookups - row.negatives - (batches ? 2 : 1) * kKeys);
-    // 6 standard errors; many small filters, each with its own rate.
-    EXPECT_NEAR(false_positives, expected,
-                6 * std::sqrt(expected) + 0.2 * expected + 2);
-  }
+  const Lookups seen = GetAll(db, 0, kKeys);
+  ExpectFiltered(seen);
+  const RocksDBFilterRow row = StatisticsOf(policy_).Total();
+  // The last partition ends before the last absent key.
+  EXPECT_LE(row.lookups, 2 * seen.absent);
+  EXPECT_GE(row.lookups, 2 * seen.absent - 4);
+  EXPECT_EQ(row.negatives, seen.useful);
+  EXPECT_TRUE(row.rate_known);
+  const double expected = row.expected_false_positives;
+  const auto false_positives =
+      static_cast<double>(row.lookups - row.negatives - seen.absent);
+  // 6 standard errors; many small filters, each with its own rate.
+  EXPECT_NEAR(false_positives, expected,
+              6 * std::sqrt(expected) + 0.2 * expected + 2);
 }
 
 TEST_P(StatisticsTest, FiltersBuiltAndOpen) {
@@ -91,14 +83,11 @@ TEST_P(StatisticsTest, FiltersBuiltAndOpen) {
   // Estimated: 5 standard errors of a sample, and half a block of rows each.
   EXPECT_NEAR(static_cast<double>(row.keys_open), kKeys,
               kKeys * 0.06 + 32.0 * static_cast<double>(row.filters_open));
-  uint64_t keys_above = 0;
   for (const RocksDBFilterRow& other : StatisticsOf(policy_).rows) {
     EXPECT_EQ(other.level, 0);
     // Partitions of few keys are in the fallback.
     EXPECT_TRUE(other.layout == layout_ || other.layout == "local");
-    keys_above += other.keys_built;
   }
-  EXPECT_EQ(keys_above, uint64_t{kKeys});
 
   // Other levels are other rows; filters of tables that are gone are closed.
   db.Rewrite();
@@ -108,13 +97,13 @@ TEST_P(StatisticsTest, FiltersBuiltAndOpen) {
   ASSERT_FALSE(files.empty());
   const int level = files[0].level;  // 1 or 6, by RocksDB's version
   ASSERT_GT(level, 0);
+  const RocksDBFilterStatistics rewritten = StatisticsOf(policy_);
   const std::string text = std::to_string(level);
-  EXPECT_CONTAINS(StatisticsOf(policy_).ToJson(), "{\"level\":" + text + ",");
-  EXPECT_CONTAINS(StatisticsOf(policy_).ToPrometheus(),
-                  "{level=\"" + text + "\",");
-  EXPECT_CONTAINS(StatisticsOf(policy_).ToText(), "\n" + text + " ");
+  EXPECT_CONTAINS(rewritten.ToJson(), "{\"level\":" + text + ",");
+  EXPECT_CONTAINS(rewritten.ToPrometheus(), "{level=\"" + text + "\",");
+  EXPECT_CONTAINS(rewritten.ToText(), "\n" + text + " ");
   uint64_t keys_below = 0;
-  for (const RocksDBFilterRow& other : StatisticsOf(policy_).rows) {
+  for (const RocksDBFilterRow& other : rewritten.rows) {
     EXPECT_TRUE(other.level == 0 || other.level == level) << other.level;
     if (other.level > 0) {
       keys_below += other.keys_built;
@@ -168,32 +157,26 @@ TEST_P(StatisticsTest, PrefixSeeks) {
   EXPECT_GT(row.negatives, kPrefixes * 9u / 10);
 }
 
-TEST_P(StatisticsTest, DatabasesOfOnePolicyAreSummed) {
-  TestDb one(policy_, partitioned_);
-  TestDb two(policy_, partitioned_);
-  one.Load(0, kKeys);
-  two.Load(0, kKeys);
-  const uint64_t useful =
-      GetAll(one, 0, kKeys).useful + GetAll(two, 0, kKeys).useful;
+TEST_P(StatisticsTest, DatabasesAndPoliciesAreSummed) {
+  const RocksDBFilterRow before = GetRocksDBFilterStatistics().Total();
+  uint64_t useful = 0;
+  const auto use = [&](const PolicyPtr& policy) {
+    TestDb db(policy, partitioned_);
+    db.Load(0, kKeys);
+    useful += GetAll(db, 0, kKeys).useful;
+  };
+  use(policy_);
+  use(policy_);
   const RocksDBFilterRow row = StatisticsOf(policy_).Total();
   EXPECT_EQ(row.negatives, useful);
   EXPECT_EQ(row.keys_built, 2u * kKeys);
 
-  // And the process has the sum of all policies, also of those that are gone.
-  const PolicyPtr other = Deltabloom();
-  const RocksDBFilterRow before = GetRocksDBFilterStatistics().Total();
-  uint64_t useful_there = 0;
-  {
-    const PolicyPtr temporary = Deltabloom();
-    TestDb db(temporary, partitioned_);
-    db.Load(0, kKeys);
-    useful_there = GetAll(db, 0, kKeys).useful;
-    EXPECT_EQ(StatisticsOf(temporary).Total().negatives, useful_there);
-    EXPECT_EQ(StatisticsOf(other).Total().lookups, 0u);
-  }
+  // The process has the sum of all policies, also of those that are gone.
+  use(Deltabloom());
+  EXPECT_EQ(StatisticsOf(policy_).Total().negatives, row.negatives);
   const RocksDBFilterRow after = GetRocksDBFilterStatistics().Total();
-  EXPECT_EQ(after.negatives - before.negatives, useful_there);
-  EXPECT_EQ(after.keys_built - before.keys_built, uint64_t{kKeys});
+  EXPECT_EQ(after.negatives - before.negatives, useful);
+  EXPECT_EQ(after.keys_built - before.keys_built, 3u * kKeys);
 }
 
 TEST(StatisticsRowsTest, OtherFiltersThanDeltablooms) {
@@ -201,12 +184,10 @@ TEST(StatisticsRowsTest, OtherFiltersThanDeltablooms) {
   db.Load(0, kKeys);
   const PolicyPtr policy = Deltabloom();
   db.Open(policy);
-  const Lookups gets = GetAll(db, 0, kKeys);
-  ExpectFiltered(gets, kKeys);
-  const Lookups batches = MultiGetAll(db, 0, kKeys);
-  ExpectFiltered(batches, kKeys);
+  const Lookups lookups = GetAll(db, 0, kKeys);
+  ExpectFiltered(lookups);
   const RocksDBFilterRow row = RowOf(StatisticsOf(policy), -1, "rocksdb");
-  EXPECT_EQ(row.negatives, gets.useful + batches.useful);
+  EXPECT_EQ(row.negatives, lookups.useful);
   EXPECT_EQ(row.filters_open, 1u);
   EXPECT_FALSE(row.rate_known);
   EXPECT_EQ(row.expected_false_positives, 0);
@@ -236,25 +217,19 @@ TEST(StatisticsRowsTest, NotDeltabloomsPolicy) {
   EXPECT_EQ(statistics.seconds, 7);
 }
 
-TEST(StatisticsRowsTest, OffCountsNothing) {
+TEST(StatisticsRowsTest, SwitchedAtRunTimeForFiltersFromThenOn) {
   const PolicyPtr policy = PolicyFromString("id=deltabloom;statistics=false");
   TestDb db(policy);
   db.Load(0, kKeys);
   db.ExpectFiltered(0, kKeys);
   EXPECT_TRUE(StatisticsOf(policy).rows.empty());
-}
-
-TEST(StatisticsRowsTest, SwitchedAtRunTimeForFiltersFromThenOn) {
-  const PolicyPtr policy = PolicyFromString("id=deltabloom;statistics=false");
-  TestDb db(policy);
-  db.Load(0, kKeys);
   ASSERT_OK(db.SetField("statistics", "true"));
   db.Load(kKeys, 2 * kKeys);
   db.ExpectFiltered(kKeys, 2 * kKeys);
   const RocksDBFilterRow row = StatisticsOf(policy).Total();
   EXPECT_EQ(row.filters_built, 1u);
   EXPECT_EQ(row.filters_open, 1u);
-  EXPECT_EQ(row.lookups, 2u * kKeys);  // and none of the older table's
+  EXPECT_EQ(row.lookups, 4u * kKeys);  // and none of the older table's
   ASSERT_OK(db.SetField("statistics", "false"));
   db.Load(2 * kKeys, 3 * kKeys);
   EXPECT_EQ(StatisticsOf(policy).Total().filters_built, 1u);
@@ -283,34 +258,249 @@ TEST(StatisticsRowsTest, ResetOfOnePolicyLeavesTheProcessAlone) {
   EXPECT_EQ(StatisticsOf(policy).Total().negatives, useful_after);
 }
 
-TEST(StatisticsRowsTest, ThreadsThatEndedAreCounted) {
-  const PolicyPtr policy = Deltabloom();
-  TestDb db(policy);
-  db.Load(0, kKeys);
-  constexpr int kThreads = 7;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&db] {
-      std::string value;
-      for (int i = 0; i < kKeys; ++i) {
-        EXPECT_OK(db->Get({}, Key(2 * i), &value));
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  const RocksDBFilterRow row = StatisticsOf(policy).Total();
-  EXPECT_EQ(row.lookups, uint64_t{kThreads} * kKeys);
-  EXPECT_EQ(row.negatives, 0u);
+RocksDBFilterRow Row(int level, const std::string& layout) {
+  RocksDBFilterRow row;
+  row.level = level;
+  row.layout = layout;
+  row.rate_known = layout != "rocksdb" && layout != "always";
+  return row;
 }
 
-// Readers that outlive their policy are counted in the sum of the process only.
-TEST(StatisticsRowsTest, DatabaseOutlivesTheHandle) {
-  PolicyPtr policy = Deltabloom();
-  TestDb db(policy);
-  policy.reset();
-  db.Load(0, kKeys);
-  const uint64_t useful = GetAll(db, 0, kKeys).useful;
-  EXPECT_EQ(StatisticsOf(PolicyIn(db->GetOptions())).Total().negatives, useful);
+// A row with lookups of absent keys that matched at this rate.
+RocksDBFilterRow LookedUp(int level, const std::string& layout, double keys,
+                          double bits_per_key, double absent, double rate) {
+  RocksDBFilterRow row = Row(level, layout);
+  row.filters_open = 1;
+  row.keys_open = static_cast<uint64_t>(keys);
+  row.bytes_open = static_cast<uint64_t>(keys * bits_per_key / 8);
+  row.negatives = static_cast<uint64_t>(absent * (1 - rate));
+  row.lookups = static_cast<uint64_t>(absent);
+  row.expected_false_positives = absent * rate;
+  return row;
+}
+
+RocksDBFilterStatistics Example() {
+  RocksDBFilterStatistics statistics;
+  statistics.seconds = 12.5;
+  RocksDBFilterRow six = LookedUp(6, "compact", 1000, 10, 1001, 0);
+  six.filters_built = 2;
+  six.bytes_built = 2500;
+  six.keys_built = 2000;
+  six.negatives = 999;
+  six.expected_false_positives = 1;
+  six.range_lookups = 70;
+  six.range_negatives = 60;
+  RocksDBFilterRow foreign = Row(-1, "rocksdb");
+  foreign.filters_open = 3;
+  foreign.lookups = 18446744073709551615u;
+  statistics.rows = {six, foreign};
+  return statistics;
+}
+
+TEST(StatisticsTextTest, Json) {
+  EXPECT_EQ(Example().ToJson(),
+            "{\"version\":\"0.1.0\",\"seconds\":12.5,\"rows\":["
+            "{\"level\":6,\"layout\":\"compact\",\"filters_built\":2,"
+            "\"bytes_built\":2500,\"keys_built\":2000,\"filters_open\":1,"
+            "\"bytes_open\":1250,\"keys_open\":1000,\"lookups\":1001,"
+            "\"negatives\":999,\"expected_false_positives\":1,"
+            "\"false_positive_rate\":0.001,\"range_lookups\":70,"
+            "\"range_negatives\":60},"
+            "{\"level\":null,\"layout\":\"rocksdb\",\"filters_built\":0,"
+            "\"bytes_built\":0,\"keys_built\":0,\"filters_open\":3,"
+            "\"bytes_open\":0,\"keys_open\":0,\"lookups\":18446744073709551615,"
+            "\"negatives\":0,\"expected_false_positives\":null,"
+            "\"false_positive_rate\":null,\"range_lookups\":0,"
+            "\"range_negatives\":0}],\"advice\":[]}");
+  EXPECT_EQ(RocksDBFilterStatistics().ToJson(),
+            "{\"version\":\"0.1.0\",\"seconds\":0,\"rows\":[],\"advice\":[]}");
+}
+
+TEST(StatisticsTextTest, Prometheus) {
+  const std::string text = Example().ToPrometheus();
+  EXPECT_EQ(text.find("# HELP deltabloom_filters_built_total "), 0u);
+  const std::string six = "{level=\"6\",layout=\"compact\"} ";
+  const std::string unknown = "{level=\"unknown\",layout=\"rocksdb\"} ";
+  for (const std::string& line :
+       {std::string("# TYPE deltabloom_filters_built_total counter"),
+        "deltabloom_filters_built_total" + six + "2",
+        "deltabloom_filters_built_bytes_total" + six + "2500",
+        std::string("# TYPE deltabloom_filters_open gauge"),
+        "deltabloom_filters_open" + unknown + "3",
+        "deltabloom_filter_lookups_total" + unknown + "18446744073709551615",
+        "deltabloom_filter_negatives_total" + six + "999",
+        "deltabloom_filter_expected_false_positives_total" + six + "1",
+        std::string("# TYPE deltabloom_filter_range_lookups_total counter"),
+        "deltabloom_filter_range_lookups_total" + six + "70",
+        "deltabloom_filter_range_negatives_total" + six + "60"}) {
+    EXPECT_CONTAINS(text, "\n" + line + "\n");
+  }
+  // No figure where none is known.
+  EXPECT_LACKS(text, "expected_false_positives_total{level=\"unknown\"");
+  EXPECT_EQ(text.back(), '\n');
+}
+
+TEST(StatisticsTextTest, Text) {
+  EXPECT_EQ(
+      Example().ToText(),
+      "Filters, by the level their tables were written for, 12 s; false "
+      "positives as expected:\n"
+      "level    layout   open     MB  keys  bits/key  built               "
+      "lookups  negatives  false positives       %\n"
+      "6        compact     1  0.001  1000     10.00      2                  "
+      "1001        999              1.0  0.1000\n"
+      "unknown  rocksdb     3  0.000     0         -      0  "
+      "18446744073709551615          0                -       -\n"
+      "all                  4  0.001  1000     10.00      2                  "
+      "1000        999              1.0  0.1000\n"
+      "Ranges: 70 looked up, 60 rejected\n");
+}
+
+TEST(StatisticsTextTest, FiguresOfARow) {
+  const RocksDBFilterRow row = LookedUp(3, "local", 1000, 10, 1e6, 0.01);
+  EXPECT_NEAR(row.FalsePositiveRate(), 0.01, 1e-9);
+  EXPECT_NEAR(row.BitsPerKey(), 10, 1e-9);
+  EXPECT_EQ(RocksDBFilterRow().FalsePositiveRate(), 0);
+  EXPECT_EQ(RocksDBFilterRow().BitsPerKey(), 0);
+}
+
+// Levels 4, 5 and 6 of a tree that grows tenfold per level, with the same
+// lookups.
+RocksDBFilterStatistics UniformTree(double absent_per_second,
+                                    const char* layout = "compact") {
+  RocksDBFilterStatistics statistics;
+  statistics.seconds = 100;
+  const double rate = std::exp2(-9.8);
+  for (int level = 4; level <= 6; ++level) {
+    statistics.rows.push_back(LookedUp(level, layout,
+                                       1e5 * std::pow(10, level - 4), 10,
+                                       100 * absent_per_second, rate));
+  }
+  return statistics;
+}
+
+double NumberAfter(const std::string& line, const std::string& text) {
+  const size_t at = line.find(text);
+  EXPECT_NE(at, std::string::npos) << line;
+  return at == std::string::npos ? 0 : std::stod(line.substr(at + text.size()));
+}
+
+TEST(StatisticsAdviceTest, BitsPerLevel) {
+  const auto advice = UniformTree(1e6).Advice();
+  ASSERT_EQ(advice.size(), 3u);
+  const auto expect_start = [&](size_t line, const char* text) {
+    EXPECT_EQ(advice[line].find(text), 0u) << advice[line];
+  };
+  expect_start(0, "level 4, compact: 10.0 bits per key; ");
+  expect_start(1, "level 5, compact: 10.0 bits per key; ");
+  expect_start(2, "together, in the same 13.9 MB: ");
+  // The rates of levels with ten times the keys shall be ten times as high:
+  // log2(10) bits from level to level, at the same bytes. Level 6 gives less
+  // than half a bit, which is not worth a line.
+  const double four = NumberAfter(advice[0], "per key; ");
+  const double five = NumberAfter(advice[1], "per key; ");
+  const double six = five - std::log2(10);
+  EXPECT_NEAR(four - five, std::log2(10), 0.11);
+  EXPECT_NEAR(four * 1e5 + five * 1e6 + six * 1e7, 10 * 11.1e6, 0.06 * 11.1e6);
+  // By hand, from a rate of 2^-9.8 at 10 bits.
+  const double now = 3e6 * std::exp2(-9.8);
+  double then = 0;
+  for (const double bits : {four, five, six}) {
+    then += 1e6 * std::exp2(-(bits - 0.2));
+  }
+  EXPECT_NEAR(NumberAfter(advice[2], "fewer, of "), now, 1);
+  EXPECT_NEAR(NumberAfter(advice[2], "MB: "), now - then, 0.05 * now);
+  EXPECT_NEAR(NumberAfter(advice[0], "would save "),
+              now / 3 - 1e6 * std::exp2(-(four - 0.2)), 0.01 * now);
+}
+
+// There it takes one and a half bits more to halve a rate.
+TEST(StatisticsAdviceTest, BitsOfBloomFiltersCountForLess) {
+  for (const char* layout : {"local", "classic"}) {
+    const auto advice = UniformTree(1e6, layout).Advice();
+    ASSERT_GE(advice.size(), 2u);
+    EXPECT_NEAR(NumberAfter(advice[0], "per key; ") -
+                    NumberAfter(advice[1], "per key; "),
+                1.5 * std::log2(10), 0.11);
+  }
+}
+
+// No advice about what would not matter or is not known, nor where rates are in
+// proportion to keys.
+TEST(StatisticsAdviceTest, SilentWhereFiguresDoNotCarryIt) {
+  EXPECT_TRUE(UniformTree(100).Advice().empty());  // less than a read a second
+  EXPECT_TRUE(RocksDBFilterStatistics().Advice().empty());
+  RocksDBFilterStatistics no_time = UniformTree(1e6);
+  no_time.seconds = 0;
+  EXPECT_TRUE(no_time.Advice().empty());
+  RocksDBFilterStatistics one = UniformTree(1e6);
+  one.rows.resize(1);
+  EXPECT_TRUE(one.Advice().empty());
+  for (void (*change)(RocksDBFilterRow * row) :
+       {+[](RocksDBFilterRow* row) { row->negatives = 999; },
+        +[](RocksDBFilterRow* row) { row->keys_open = 0; },
+        +[](RocksDBFilterRow* row) { row->rate_known = false; },
+        +[](RocksDBFilterRow* row) {
+          const double bits = 16 - (row->level - 4) * std::log2(10);
+          const double keys = 1e5 * std::pow(10, row->level - 4);
+          *row = LookedUp(row->level, "compact", keys, bits, 1e8,
+                          std::exp2(-bits));
+        }}) {
+    RocksDBFilterStatistics statistics = UniformTree(1e6);
+    for (RocksDBFilterRow& row : statistics.rows) change(&row);
+    EXPECT_TRUE(statistics.Advice().empty());
+  }
+}
+
+// A level with few lookups of absent keys can give bits away, the other
+// takes no more than are of use.
+TEST(StatisticsAdviceTest, LevelWithFewLookups) {
+  RocksDBFilterStatistics statistics;
+  statistics.seconds = 100;
+  statistics.rows = {LookedUp(5, "local", 1e6, 10, 1e9, 0.01),
+                     LookedUp(6, "local", 1e7, 10, 2000, 0.01)};
+  auto advice = statistics.Advice();
+  ASSERT_GE(advice.size(), 2u);
+  EXPECT_EQ(
+      advice[0].find("level 5, local: 10.0 bits per key; 24.0 would save"), 0u)
+      << advice[0];
+  EXPECT_EQ(advice[1].find("level 6, local: 10.0 bits per key; 8.6 would cost"),
+            0u)
+      << advice[1];
+  // With fewer keys it can give them all. No filter then is a read for every
+  // lookup, and no more: 20 a second.
+  statistics.rows[1] = LookedUp(6, "local", 1e6, 10, 2000, 0.01);
+  statistics.rows[0] = LookedUp(5, "local", 1e6, 10, 1e12, 0.01);
+  advice = statistics.Advice();
+  ASSERT_GE(advice.size(), 2u);
+  EXPECT_EQ(advice[1],
+            "level 6, local: 10.0 bits per key; 0.0 would cost 20 reads per "
+            "second");
+}
+
+TEST(StatisticsAdviceTest, CompactInsteadOfABloomFilter) {
+  RocksDBFilterStatistics statistics;
+  statistics.seconds = 100;
+  statistics.rows = {LookedUp(6, "classic", 1e6, 10, 1e7, 0.013)};
+  const auto advice = statistics.Advice();
+  ASSERT_EQ(advice.size(), 1u);
+  EXPECT_EQ(advice[0],
+            "level 6, classic: 10.0 bits per key; as many in compact would "
+            "save 1188 reads per second");
+  // Not for flushes, nor where filters are small.
+  statistics.rows[0].level = 0;
+  EXPECT_TRUE(statistics.Advice().empty());
+  statistics.rows[0].level = 6;
+  statistics.rows[0].filters_open = 10'000;
+  EXPECT_TRUE(statistics.Advice().empty());
+}
+
+TEST(StatisticsAdviceTest, IsInTheOtherForms) {
+  const RocksDBFilterStatistics statistics = UniformTree(1e6);
+  for (const std::string& line : statistics.Advice()) {
+    EXPECT_NE(statistics.ToText().find(line + "\n"), std::string::npos);
+    EXPECT_NE(statistics.ToJson().find("\"" + line + "\""), std::string::npos);
+  }
 }
 
 }  // namespace

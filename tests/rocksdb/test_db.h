@@ -1,5 +1,6 @@
-// The fixture of all tests on RocksDB: policies, databases in temporary folders
-// that are filled with numbered keys, and lookups that are counted.
+// The fixture of all tests on RocksDB: policies, filters outside a database,
+// databases in temporary folders that are filled with numbered keys, and
+// lookups that are counted.
 #ifndef DELTABLOOM_TESTS_ROCKSDB_TEST_DB_H_
 #define DELTABLOOM_TESTS_ROCKSDB_TEST_DB_H_
 
@@ -14,7 +15,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
@@ -47,6 +48,9 @@ using rocksdb::Options;
 using rocksdb::ReadOptions;
 using rocksdb::Slice;
 using rocksdb::Status;
+
+using internal::NewBitsBuilder;
+using internal::NewBitsReader;
 
 using PolicyPtr = std::shared_ptr<const FilterPolicy>;
 
@@ -153,6 +157,43 @@ inline PolicyPtr RocksDBBloom(double bits_per_key = 10) {
 
 inline PolicyPtr RocksDBRibbon(double bits_per_key = 10) {
   return PolicyPtr(rocksdb::NewRibbonFilterPolicy(bits_per_key, -1));
+}
+
+inline std::string Build(const FilterPolicy& policy,
+                         const std::vector<std::string>& keys) {
+  const auto builder = NewBitsBuilder(policy);
+  for (const std::string& key : keys) builder->AddKey(key);
+  std::unique_ptr<const char[]> owner;
+  const std::string filter = builder->Finish(&owner).ToString();
+  EXPECT_OK(builder->MaybePostVerify(filter));
+  return filter;
+}
+
+// The answers to a batch, each of which was `before`.
+inline std::vector<bool> MatchBatch(rocksdb::FilterBitsReader* reader,
+                                    const std::vector<std::string>& keys,
+                                    bool before = false) {
+  std::vector<Slice> slices(keys.begin(), keys.end());
+  std::vector<Slice*> pointers;
+  for (Slice& slice : slices) pointers.push_back(&slice);
+  const size_t n = keys.size();
+  const std::unique_ptr<bool[]> answers(new bool[n + 1]);
+  std::fill_n(answers.get(), n + 1, before);
+  reader->MayMatch(static_cast<int>(n), pointers.data(), answers.get());
+  EXPECT_EQ(answers[n], before) << "written past the batch";
+  return std::vector<bool>(answers.get(), answers.get() + n);
+}
+
+// How many of the keys match.
+inline int Matches(rocksdb::FilterBitsReader* reader,
+                   const std::vector<std::string>& keys) {
+  return static_cast<int>(std::count_if(
+      keys.begin(), keys.end(),
+      [reader](const auto& key) { return reader->MayMatch(key); }));
+}
+inline int Matches(const FilterPolicy& policy, const std::string& filter,
+                   const std::vector<std::string>& keys) {
+  return Matches(NewBitsReader(policy, filter).get(), keys);
 }
 
 // A folder that is removed with its owner; in memory where possible, because
@@ -275,10 +316,11 @@ inline void Load(rocksdb::DB* db, int begin, int end) {
 }
 
 // The results of lookups of Load()'s keys and of as many absent keys between
-// them.
+// them, each by Get and by MultiGet.
 struct Lookups {
-  int missed = 0;  // stored keys not found, or found with another value
-  int phantom = 0;
+  int missed = 0;   // stored keys not found, or found with another value
+  int phantom = 0;  // absent keys found
+  uint64_t absent = 0;
   uint64_t useful = 0;  // absent keys that a filter rejected
 };
 
@@ -289,9 +331,9 @@ inline void ExpectNoneMissed(const Lookups& lookups) {
 
 // Expects that filters rejected absent keys: without filters, and with filters
 // that match everything, useful is 0.
-inline void ExpectFiltered(const Lookups& lookups, int absent) {
+inline void ExpectFiltered(const Lookups& lookups) {
   ExpectNoneMissed(lookups);
-  EXPECT_GT(lookups.useful, static_cast<uint64_t>(absent) * 9 / 10);
+  EXPECT_GT(lookups.useful, lookups.absent * 9 / 10);
 }
 
 // Expects that every key was found, without the help of a filter.
@@ -303,51 +345,37 @@ inline void ExpectUnfiltered(const Lookups& lookups) {
 // How lookups spell a key.
 using Spelling = std::function<std::string(const std::string& key)>;
 
+// Looks up Key(2 * i) and Key(2 * i + 1) for i in [begin, end), by MultiGet in
+// batches of 2 to 40 keys.
 inline Lookups GetAll(rocksdb::DB* db, int begin, int end,
                       const Spelling& spell = nullptr) {
   Lookups result;
   const auto statistics = db->GetOptions().statistics;
   statistics->Reset();
-  std::string value;
-  const auto get = [&](const std::string& key) {
-    return db->Get({}, spell ? spell(key) : key, &value);
-  };
-  for (int i = begin; i < end; ++i) {
-    const std::string key = Key(2 * i);
-    if (!get(key).ok() || value != Value(key)) ++result.missed;
-    if (!get(Key(2 * i + 1)).IsNotFound()) ++result.phantom;
-  }
-  result.useful = statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL);
-  return result;
-}
-
-// The same through MultiGet, in batches of 2 to 40 keys.
-inline Lookups MultiGetAll(rocksdb::DB* db, int begin, int end,
-                           const Spelling& spell = nullptr) {
-  Lookups result;
-  const auto statistics = db->GetOptions().statistics;
-  statistics->Reset();
-  size_t batch = 1;
-  for (int i = begin; i < end;) {
-    std::vector<std::string> names;
-    for (; i < end && names.size() < batch; ++i) {
-      names.push_back(Key(2 * i));
-      names.push_back(Key(2 * i + 1));
+  const auto count = [&](int number, const Status& status, const Slice& value) {
+    if (number % 2 == 1) {
+      ++result.absent;
+      result.phantom += status.IsNotFound() ? 0 : 1;
+    } else if (!status.ok() || value != Value(Key(number))) {
+      ++result.missed;
     }
-    batch = batch % 20 + 1;
-    std::vector<std::string> spelt = names;
-    if (spell) std::transform(names.begin(), names.end(), spelt.begin(), spell);
+  };
+  int batch = 2;
+  for (int first = 2 * begin; first < 2 * end; batch = batch % 40 + 2) {
+    std::vector<std::string> spelt;
+    for (int i = first; i < std::min(first + batch, 2 * end); ++i) {
+      spelt.push_back(spell ? spell(Key(i)) : Key(i));
+    }
     const std::vector<Slice> keys(spelt.begin(), spelt.end());
     std::vector<rocksdb::PinnableSlice> values(keys.size());
     std::vector<Status> statuses(keys.size());
     db->MultiGet({}, db->DefaultColumnFamily(), keys.size(), keys.data(),
                  values.data(), statuses.data());
-    for (size_t k = 0; k < keys.size(); ++k) {
-      if (k % 2 == 0) {
-        if (!statuses[k].ok() || values[k] != Value(names[k])) ++result.missed;
-      } else if (!statuses[k].IsNotFound()) {
-        ++result.phantom;
-      }
+    for (size_t k = 0; k < keys.size(); ++k, ++first) {
+      count(first, statuses[k], values[k]);
+      std::string value;
+      const Status status = db->Get({}, keys[k], &value);
+      count(first, status, value);
     }
   }
   result.useful = statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL);
@@ -432,7 +460,7 @@ class TestDb {
   }
 
   void ExpectFiltered(int begin, int end, const Spelling& spell = nullptr) {
-    testing::ExpectFiltered(GetAll(db_.get(), begin, end, spell), end - begin);
+    testing::ExpectFiltered(GetAll(db_.get(), begin, end, spell));
   }
   void ExpectUnfiltered(int begin, int end, const Spelling& spell = nullptr) {
     testing::ExpectUnfiltered(GetAll(db_.get(), begin, end, spell));

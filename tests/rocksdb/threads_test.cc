@@ -15,9 +15,7 @@
 #include "engines/rocksdb/policy/bits_builder.h"
 #include "engines/rocksdb/statistics/lookup_counters.h"
 #include "engines/rocksdb/statistics/statistics.h"
-#include "rocksdb/convenience.h"
 #include "tests/rocksdb/equal_keys.h"
-#include "tests/rocksdb/filters.h"
 #include "tests/rocksdb/levels_db.h"
 #include "tests/rocksdb/range_db.h"
 
@@ -35,13 +33,14 @@ class Threads {
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
-  // `job` is called with the number of its round, once at least.
-  void Repeat(const std::function<void(unsigned)>& job) {
-    threads_.emplace_back([this, job] {
+  // `job` is called with the number of its round, once at least, and at most
+  // `rounds` times.
+  void Repeat(const std::function<void(unsigned)>& job, unsigned rounds = ~0u) {
+    threads_.emplace_back([this, job, rounds] {
       unsigned round = 0;
       do {
         job(round++);
-      } while (!stop_);
+      } while (round < rounds && (rounds < ~0u || !stop_));
     });
   }
   void Stop() {
@@ -54,13 +53,6 @@ class Threads {
   std::atomic<bool> stop_{false};
   std::vector<std::thread> threads_;
 };
-
-// Runs all jobs at the same time, each in a thread.
-void Together(const std::vector<std::function<void()>>& jobs) {
-  std::vector<std::thread> threads;
-  for (const auto& job : jobs) threads.emplace_back(job);
-  for (std::thread& thread : threads) thread.join();
-}
 
 class BuilderThreadsTest : public ::testing::TestWithParam<const char*> {};
 
@@ -104,46 +96,51 @@ TEST(KeyMappingThreadsTest, EverythingAtOnce) {
     EXPECT_EQ(Matches(reader, spelt), 300);
     EXPECT_EQ(MatchBatch(reader, spelt), std::vector<bool>(300, true));
   };
-  const auto repeat = [](const std::function<void(unsigned)>& job) {
-    return [job] {
-      for (unsigned round = 0; round < 30; ++round) job(round);
-    };
-  };
   const PolicyPtr policy = PolicyWith("ascii_lowercase", "local", true);
   const PolicyPtr other = PolicyWith("trim_trailing_spaces", "local");
   const std::string seeded = Build(*policy, keys);
   const std::string foreign = Build(*other, keys);
   const auto shared = NewBitsReader(*policy, seeded);
-  Together({
-      repeat([&](unsigned round) { expect_all(shared.get(), round); }),
-      repeat([&](unsigned round) { expect_all(shared.get(), round + 7); }),
-      repeat([&](unsigned round) {
+  constexpr unsigned kRounds = 30;
+  Threads threads;
+  for (const unsigned offset : {0u, 7u}) {
+    threads.Repeat(
+        [&, offset](unsigned round) {
+          expect_all(shared.get(), round + offset);
+        },
+        kRounds);
+  }
+  threads.Repeat(
+      [&](unsigned round) {
         const std::string filter = Build(*policy, keys);
         expect_all(NewBitsReader(*policy, filter).get(), round);
-      }),
-      repeat([&](unsigned) {
         EXPECT_EQ(Matches(*policy, foreign, {"absent"}), 1);
-      }),
-      repeat([&](unsigned round) {
+      },
+      kRounds);
+  threads.Repeat(
+      [](unsigned round) {
         EXPECT_TRUE(RegisterForTest("test.threads", round + 1, Lower));
         EXPECT_NE(PolicyWith("test.threads"), nullptr);
-      }),
-      repeat([&](unsigned round) {
+      },
+      kRounds);
+  threads.Repeat(
+      [&](unsigned round) {
         // As SetOptions does it.
         auto* const changed = const_cast<FilterPolicy*>(policy.get());
         EXPECT_OK(changed->ConfigureOption(ConfigOptions(), "seeded",
                                            round % 2 == 0 ? "false" : "true"));
-      }),
-  });
+      },
+      kRounds);
 }
 
 TEST(LookupCountersTest, EveryThreadsSum) {
   const uint32_t slot = internal::NewLookupSlot();
-  std::vector<std::function<void()>> jobs(4, [slot] {
-    for (int i = 0; i < 1000; ++i) CountLookups(slot, 3, 2, 0.25);
-  });
-  jobs.push_back([slot] { CountLookups(slot, 5, 1, 0.5); });
-  Together(jobs);
+  Threads threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.Repeat([slot](unsigned) { CountLookups(slot, 3, 2, 0.25); }, 1000);
+  }
+  threads.Repeat([slot](unsigned) { CountLookups(slot, 5, 1, 0.5); }, 1);
+  threads.Stop();
   const LookupTotals sum = internal::SumLookups(slot);
   EXPECT_EQ(sum.lookups, 12'005u);
   EXPECT_EQ(sum.negatives, 8'001u);
@@ -226,13 +223,8 @@ TEST(LookupCountersTest, LookupsAtTheVeryEndOfAThread) {
 // Lookups, filters opened and closed, resets, snapshots and changes of the
 // options at the same time: no race, and every lookup is counted.
 TEST(LookupCountersTest, AllAtOnce) {
-  RocksDBFilterOptions options;
-  options.layout = Layout::kLocal;
-  const auto policy = NewRocksDBFilterPolicy(options);
-  ASSERT_NE(policy, nullptr);
-  std::vector<std::string> keys;
-  for (int i = 0; i < 1000; ++i) keys.push_back(std::to_string(i));
-  const std::string filter = Build(*policy, keys);
+  const PolicyPtr policy = PolicyFromString("deltabloom:10:local");
+  const std::string filter = Build(*policy, Keys(0, 1000));
   const RocksDBFilterRow before = GetRocksDBFilterStatistics().Total();
   const auto shared = NewBitsReader(*policy, filter);
 
@@ -259,18 +251,19 @@ TEST(LookupCountersTest, AllAtOnce) {
     EXPECT_FALSE(GetRocksDBFilterStatistics().ToPrometheus().empty());
     EXPECT_FALSE(statistics.ToJson().empty());
   });
-  Together(std::vector<std::function<void()>>(kThreads, [&] {
-    uint64_t mine = 0;
-    for (int round = 0; round < kRounds; ++round) {
-      const auto own = NewBitsReader(*policy, filter);
-      for (int i = 0; i < kLookups; ++i) {
-        const std::string key = std::to_string(950 + i);
-        mine += shared->MayMatch(key) ? 0 : 1;
-        mine += own->MayMatch(key) ? 0 : 1;
-      }
-    }
-    negatives += mine;
-  }));
+  Threads lookups;
+  for (int t = 0; t < kThreads; ++t) {
+    lookups.Repeat(
+        [&](unsigned) {
+          const auto own = NewBitsReader(*policy, filter);
+          for (int i = 1950; i < 1950 + kLookups; ++i) {
+            negatives += shared->MayMatch(Key(i)) ? 0 : 1;
+            negatives += own->MayMatch(Key(i)) ? 0 : 1;
+          }
+        },
+        kRounds);
+  }
+  lookups.Stop();
   others.Stop();
   const RocksDBFilterRow after = GetRocksDBFilterStatistics().Total();
   EXPECT_EQ(after.lookups - before.lookups,
@@ -279,61 +272,26 @@ TEST(LookupCountersTest, AllAtOnce) {
   EXPECT_EQ(after.filters_open, 1u);
 }
 
-// Counters in a database with lookups, flushes, compactions and SetOptions.
-TEST(StatisticsThreadsTest, LookupsCompactionsAndSetOptions) {
-  constexpr int kKeys = 500;
-  const PolicyPtr policy =
-      PolicyFromString("id=deltabloom:10:auto;statistics_log_seconds=1");
-  TestDb db(policy, false, [](Options* options, auto*) {
-    options->disable_auto_compactions = false;
-    options->level0_file_num_compaction_trigger = 2;
-  });
-  db.Load(0, kKeys);
-  Threads threads;
-  for (int t = 0; t < 2; ++t) {
-    threads.Repeat([&](unsigned round) {
-      std::string value;
-      const int i = static_cast<int>(round % kKeys);
-      EXPECT_OK(db->Get({}, Key(2 * i), &value));
-      EXPECT_TRUE(db->Get({}, Key(2 * i + 1), &value).IsNotFound());
-    });
-  }
-  threads.Repeat([&](unsigned) {
-    ResetRocksDBFilterStatistics(*policy);
-    RocksDBFilterStatistics statistics;
-    ASSERT_TRUE(GetRocksDBFilterStatistics(*policy, &statistics));
-    for (const RocksDBFilterRow& row : statistics.rows) {
-      EXPECT_LE(row.negatives, row.lookups);
-    }
-    EXPECT_FALSE(GetRocksDBFilterStatistics().ToText().empty());
-    std::this_thread::yield();
-  });
-  for (int round = 0; round < 12; ++round) {
-    ASSERT_OK(db.SetField("statistics", round % 3 == 1 ? "false" : "true"));
-    db.Load(0, kKeys);
-  }
-  db.Compact();
-  threads.Stop();
-  const RocksDBFilterRow all = GetRocksDBFilterStatistics().Total();
-  EXPECT_GT(all.lookups, 0u);
-  EXPECT_GT(all.keys_built, uint64_t{kKeys});
-}
-
-// Writers, readers, SetOptions, the JSON of trees and compactions.
+// Writers, readers, SetOptions, statistics, the JSON of trees and compactions.
 TEST(LevelsThreadsTest, EverythingAtOnce) {
   Options options = SmallTrees();
   options.max_background_jobs = 4;
   options.max_subcompactions = 2;
-  LevelsDb db(LevelsOptions(Layout::kAuto), options);
+  RocksDBFilterOptions filters = LevelsOptions(Layout::kAuto);
+  filters.statistics_log_seconds = 1;
+  LevelsDb db(filters, options);
   Threads threads;
   threads.Repeat([&](unsigned i) {
-    ASSERT_OK(db.SetPolicy(
-        std::string("{bits_per_key=") + (i % 2 == 0 ? "8" : "12") +
-        ";allocation=" + (i % 5 == 0 ? "uniform" : "levels") + ";}"));
+    ASSERT_OK(
+        db.SetPolicy(std::string("{bits_per_key=") + (i % 2 == 0 ? "8" : "12") +
+                     ";allocation=" + (i % 5 == 0 ? "uniform" : "levels") +
+                     ";statistics=" + (i % 3 == 0 ? "off" : "on") + ";}"));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   });
   threads.Repeat([&](unsigned) {
     ASSERT_EQ(RocksDBFilterLevelsJson().front(), '{');
+    ASSERT_FALSE(GetRocksDBFilterStatistics().ToText().empty());
+    ResetRocksDBFilterStatistics();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   });
   threads.Repeat([&](unsigned i) {
@@ -353,68 +311,50 @@ TEST(LevelsThreadsTest, EverythingAtOnce) {
   }
 }
 
-class RangeThreadsTest : public RangeTest {
- protected:
-  static constexpr uint64_t kNumbers = 300;
-
-  static void PutNumbers(TestDb* db) {
-    for (uint64_t i = 1; i <= kNumbers; ++i) db->Put(Nth(i));
-    db->Flush();
-  }
-  // One iterator whose bound moves over a key, and over nothing.
-  static void ScanNumbers(rocksdb::DB* db) {
-    Scan scan(db, Nth(1));
-    for (uint64_t i = 1; i <= kNumbers; ++i) {
-      scan.MoveUpper(Nth(i, 1));
-      EXPECT_EQ(scan.First(Nth(i, -1000)), Nth(i));
-      scan.MoveUpper(Nth(i, kHalf + 1000));
-      EXPECT_EQ(scan.First(Nth(i, kHalf)), "none");
-    }
-  }
-  // Makes the same calls of the extractor, and looks up keys.
-  static void GetNumbers(rocksdb::DB* db) {
-    std::string value;
-    for (uint64_t i = 1; i <= kNumbers; ++i) {
-      EXPECT_OK(db->Get({}, Nth(i), &value));
-      EXPECT_TRUE(db->Get({}, Nth(i, kHalf), &value).IsNotFound());
-    }
-  }
-};
+using RangeThreadsTest = RangeTest;
 
 INSTANTIATE_TEST_SUITE_P(FullAndPartitioned, RangeThreadsTest,
                          ::testing::Bool());
 
-// Scans while tables are flushed and compacted, `range` is switched off and on,
-// and extractors and policies of other databases come and go, each with its
-// check of RocksDB.
+// Scans and Gets, which make the same calls of the extractor, while tables are
+// flushed and compacted, `range` is switched off and on, and extractors and
+// policies of other databases come and go, each with its check of RocksDB.
 TEST_P(RangeThreadsTest, ScansFlushesCompactionsAndSetOptions) {
+  constexpr uint64_t kNumbers = 300;
+  const auto put = [](rocksdb::DB* db) {
+    LoadNumbers(db, nullptr, 1, 1, kNumbers);
+  };
+  const auto scan = [](const TestDb& db) {
+    return testing::ScanAll(db, db.options(), nullptr, kNumbers);
+  };
   db_.Open(MakeRangeOptions([](Options* options, auto*) {
     options->disable_auto_compactions = false;
     options->level0_file_num_compaction_trigger = 2;
   }));
-  PutNumbers(&db_);
+  put(db_);
   Threads threads;
-  for (int t = 0; t < 2; ++t) {
-    threads.Repeat([this](unsigned) { ScanNumbers(db_); });
-  }
-  threads.Repeat([this](unsigned) { GetNumbers(db_); });
-  threads.Repeat([](unsigned) {
-    TestDb other(MakeRangeOptions());
-    PutNumbers(&other);
-    ScanNumbers(other);
+  for (int t = 0; t < 2; ++t) threads.Repeat([&](unsigned) { scan(db_); });
+  threads.Repeat([this](unsigned) {
+    std::string value;
+    for (uint64_t i = 1; i <= kNumbers; ++i) {
+      EXPECT_OK(db_->Get({}, Nth(i), &value));
+      EXPECT_TRUE(db_->Get({}, Nth(i, kHalf), &value).IsNotFound());
+    }
+  });
+  threads.Repeat([&](unsigned) {
+    const TestDb other(MakeRangeOptions());
+    put(other);
+    scan(other);
   });
   for (int round = 0; round < 12; ++round) {
     ASSERT_OK(db_.SetField("range", round % 3 == 1 ? "off" : "on"));
-    PutNumbers(&db_);
+    put(db_);
   }
   db_.Rewrite();
   threads.Stop();
   if (GetParam() && !AsksPartitions()) return;
   // The last tables were written with range=on.
-  const uint64_t before = CountedBy(db_.options()).range_negatives;
-  ScanNumbers(db_);
-  EXPECT_GT(CountedBy(db_.options()).range_negatives - before,
-            kNumbers * 9 / 10);
+  EXPECT_GT(scan(db_).range_negatives, kNumbers * 9 / 10);
 }
 
 }  // namespace

@@ -5,8 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <limits>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "engines/rocksdb/levels/level_bits.h"
@@ -20,49 +24,78 @@ const RateCurve& Curve(Layout layout = Layout::kCompact) {
   return CurveOf(layout).curve;
 }
 
+TableFacts Facts(uint64_t keys, double bits_per_key, int origin) {
+  return {keys, static_cast<double>(keys) * bits_per_key, origin};
+}
+
+NewTable TableAt(int level, bool bottommost = false) {
+  NewTable table;
+  table.level = level;
+  table.bottommost = bottommost;
+  return table;
+}
+
+double BitsOf(const TreeBits& tree, const NewTable& table = {}) {
+  return tree.BitsFor(table, Curve()).bits_per_key;
+}
+
+// A tree with a target of 10 bits from words "LEVEL:KEYS@BITS<ORIGIN", a table
+// each: its level, keys, bits per key, and the level that it was written for,
+// "<last" for the last run. Files are numbered from 1.
+TreeBits TreeOf(const std::string& text) {
+  TreeBits tree;
+  std::vector<LiveTable> live;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    LiveTable table{live.size() + 1, 0, 0};
+    unsigned long long keys = 0;
+    double bits = 0;
+    int origin = kBottommost;
+    EXPECT_GE(std::sscanf(word.c_str(), "%d:%llu@%lf<%d", &table.level, &keys,
+                          &bits, &origin),
+              3);
+    tree.Learn(table.file, Facts(keys, bits, origin));
+    if (origin == 0) tree.Flushed(keys);
+    live.push_back(table);
+  }
+  tree.SetTree(live);
+  tree.SetTarget(10);
+  return tree;
+}
+
 // A leveled tree without a database: flushes, compactions, and a backlog if
 // compactions are slower than flushes. It reports its changes to a TreeBits and
 // gives its tables the bits per key that TreeBits returns.
 struct SimulatedPlan {
   double asked = 10;
   double ratio = 4;
-  double flush_keys = 1000;
-  double base_keys = 2500;
-  double file_keys = 2000;
-  double level0_files = 4;  // that start a compaction
-  double stop_files = 36;   // of level 0, at which flushes wait
   // Keys that compactions write for each key that is flushed.
   double speed = 100;
   // Number of distinct keys, any of which may be flushed. 0: each key once.
   double universe = 0;
-  // Whether the limits of compactions are known.
-  bool limits_known = true;
   Layout layout = Layout::kCompact;
 };
 
 class SimulatedTree {
  public:
   explicit SimulatedTree(const SimulatedPlan& plan)
-      : plan_(plan), curve_(CurveOf(plan.layout).curve) {
-    if (!plan.limits_known) return;
-    tree_.SetLimits({plan.level0_files, plan.base_keys, plan.ratio, false});
+      : plan_(plan), curve_(Curve(plan.layout)) {
+    tree_.SetLimits({kLevel0Files, kBaseKeys, plan.ratio, false});
   }
 
   void Flush() {
-    while (levels_[0].size() >= static_cast<size_t>(plan_.stop_files)) {
-      if (!CompactOnce()) break;
+    while (Level0Files() >= kStopFiles && CompactOnce()) {
     }
-    const double keys = Distinct({plan_.flush_keys}, 1);
+    const double keys = Distinct({kFlushKeys}, 1);
     const Table table = Write(keys, 0, 1, NewTable());
     tree_.Flushed(static_cast<uint64_t>(keys));
     levels_[0].push_back(table);
     tree_.Edit({}, {{table.number, 0, 0}});
-    most_ = std::max(most_, tree_.AverageBits());
-    credit_ = std::min(credit_ + plan_.speed * plan_.flush_keys, 1e6);
+    most_bits_ = std::max(most_bits_, tree_.AverageBits());
+    credit_ = std::min(credit_ + plan_.speed * kFlushKeys, 1e6);
     while (credit_ > 0 && CompactOnce()) {
     }
   }
-  // Keys that compactions write from now on for each key that is flushed.
   void SetSpeed(double speed) { plan_.speed = speed; }
   // Compacts until no compaction is due.
   void Settle() {
@@ -70,10 +103,9 @@ class SimulatedTree {
     }
   }
 
-  const TreeBits& tree() const { return tree_; }
   // The highest average that there was at any time.
-  double MostBits() const { return most_; }
-  size_t Level0Files() const { return levels_.at(0).size(); }
+  double MostBits() const { return most_bits_; }
+  size_t Level0Files() const { return levels_[0].size(); }
 
   Allocation Ours() const {
     Allocation ours;
@@ -92,6 +124,12 @@ class SimulatedTree {
   }
 
  private:
+  static constexpr double kFlushKeys = 1000;
+  static constexpr double kBaseKeys = 2500;
+  static constexpr double kFileKeys = 2000;
+  static constexpr double kLevel0Files = 4;  // that start a compaction
+  static constexpr size_t kStopFiles = 36;   // at which flushes wait
+
   struct Table {
     uint64_t number;
     double begin, end;  // of the key space, which is 0 to 1
@@ -116,111 +154,92 @@ class SimulatedTree {
 
   // Of several draws from the keys of a part of the key space.
   double Distinct(const std::vector<double>& draws, double part) const {
+    const double universe = plan_.universe * part;
     double sum = 0;
     double missed = 1;
     for (const double keys : draws) {
       sum += keys;
-      if (plan_.universe > 0) {
-        missed *= 1 - std::min(keys / (plan_.universe * part), 1.0);
-      }
+      if (universe > 0) missed *= 1 - std::min(keys / universe, 1.0);
     }
-    return plan_.universe > 0 ? plan_.universe * part * (1 - missed) : sum;
+    return universe > 0 ? universe * (1 - missed) : sum;
   }
 
   Table Write(double keys, double begin, double end, const NewTable& table) {
     tree_.SetTarget(plan_.asked);
     const auto whole = static_cast<uint64_t>(keys);
-    TableFacts facts;
-    facts.keys = whole;
-    facts.filter_bits =
-        tree_.BitsFor(table, curve_).bits_per_key * static_cast<double>(whole);
-    facts.origin = table.bottommost ? kBottommost : table.level;
-    tree_.Learn(++number_, facts);
+    tree_.Learn(++number_,
+                Facts(whole, tree_.BitsFor(table, curve_).bits_per_key,
+                      table.bottommost ? kBottommost : table.level));
     return {number_, begin, end, static_cast<double>(whole)};
   }
 
+  // Compacts the level that most exceeds its limit, if one does.
   bool CompactOnce() {
-    int from = -1;
+    size_t from = levels_.size();
     double worst = 1;
-    double limit = plan_.base_keys;
-    for (auto& [level, tables] : levels_) {
-      double score = static_cast<double>(tables.size()) / plan_.level0_files;
+    double limit = kBaseKeys;
+    for (size_t level = 0; level < levels_.size(); ++level) {
+      double score = static_cast<double>(levels_[0].size()) / kLevel0Files;
       if (level > 0) {
-        score = KeysOf(tables) / limit;
+        score = KeysOf(levels_[level]) / limit;
         limit *= plan_.ratio;
       }
       if (score < worst) continue;
       worst = score;
       from = level;
     }
-    if (from < 0) return false;
+    if (from == levels_.size()) return false;
     Compact(from);
-    most_ = std::max(most_, tree_.AverageBits());
+    most_bits_ = std::max(most_bits_, tree_.AverageBits());
     return true;
   }
 
-  void Compact(int from) {
+  // All tables of level 0, or one of another level, into the next level.
+  void Compact(size_t from) {
     Tables& upper = levels_[from];
     Tables& lower = levels_[from + 1];
-    Tables above = upper;
-    if (from > 0) above = {upper[cursors_[from]++ % upper.size()]};
+    auto first = upper.begin();
+    if (from > 0) first += static_cast<long>(next_[from]++ % upper.size());
+    const Tables above(first, from > 0 ? first + 1 : upper.end());
+    upper.erase(first, from > 0 ? first + 1 : upper.end());
     Table range = above[0];
-    Tables below;
-    for (const Table& table : lower) {
-      if (!Overlap(table, range)) continue;
-      below.push_back(table);
-    }
+    const auto overlapping = std::stable_partition(
+        lower.begin(), lower.end(),
+        [&range](const Table& table) { return !Overlap(table, range); });
+    const Tables below(overlapping, lower.end());
+    lower.erase(overlapping, lower.end());
     std::vector<uint64_t> removed;
-    const auto remove = [&removed](const Tables& gone, Tables* tables) {
-      for (const Table& table : gone) {
-        removed.push_back(table.number);
-        const auto is_it = [&table](const Table& one) {
-          return one.number == table.number;
-        };
-        tables->erase(std::find_if(tables->begin(), tables->end(), is_it));
-      }
-    };
-    std::vector<LiveTable> added;
-    remove(above, &upper);
-    Tables written;
-    if (from > 0 && below.empty()) {  // moved
-      written = above;
-    } else {
-      remove(below, &lower);
-      for (const Table& table : below) {
-        range.begin = std::min(range.begin, table.begin);
-        range.end = std::max(range.end, table.end);
-      }
-      written = Merge(from, above, below, range);
+    for (const Table& table : above) removed.push_back(table.number);
+    for (const Table& table : below) {
+      removed.push_back(table.number);
+      range.begin = std::min(range.begin, table.begin);
+      range.end = std::max(range.end, table.end);
     }
-    for (const Table& table : written) {
+    const bool moved = from > 0 && below.empty();
+    std::vector<LiveTable> added;
+    for (const Table& table :
+         moved ? above : Merge(from, above, below, range)) {
       lower.push_back(table);
-      added.push_back({table.number, from + 1, 0});
+      added.push_back({table.number, static_cast<int>(from) + 1, 0});
     }
     tree_.Edit(removed, added);
   }
 
-  Tables Merge(int from, const Tables& above, const Tables& below,
+  Tables Merge(size_t from, const Tables& above, const Tables& below,
                const Table& range) {
     std::vector<double> draws;
+    for (const Table& table : above) draws.push_back(table.keys);
     if (!below.empty()) draws.push_back(KeysOf(below));
-    if (from > 0) draws.push_back(KeysOf(above));
-    if (from == 0) {
-      for (const Table& table : above) draws.push_back(table.keys);
-    }
     const double keys = Distinct(draws, range.end - range.begin);
-    NewTable table;
-    table.level = from + 1;
-    table.bottommost = true;
-    for (const auto& [level, tables] : levels_) {
-      if (level <= from + 1) continue;
-      for (const Table& one : tables) {
+    NewTable table = TableAt(static_cast<int>(from) + 1, true);
+    for (size_t level = from + 2; level < levels_.size(); ++level) {
+      for (const Table& one : levels_[level]) {
         if (Overlap(one, range)) table.bottommost = false;
       }
     }
     table.keys_from_above = KeysOf(above);
     table.keys_read = table.keys_from_above + KeysOf(below);
-    const double parts = std::ceil(keys / plan_.file_keys);
+    const double parts = std::ceil(keys / kFileKeys);
     const double width = (range.end - range.begin) / parts;
     Tables written;
     for (double part = 0; part < parts; ++part) {
@@ -234,11 +253,11 @@ class SimulatedTree {
   SimulatedPlan plan_;
   const RateCurve& curve_;
   TreeBits tree_;
-  std::map<int, Tables> levels_ = {{0, {}}};
-  std::map<int, size_t> cursors_;
+  std::array<Tables, 10> levels_;
+  std::array<size_t, 10> next_{};  // the table of a level to be compacted
   uint64_t number_ = 0;
-  double credit_ = 0;
-  double most_ = 0;
+  double credit_ = 0;  // keys that compactions may write
+  double most_bits_ = 0;
 };
 
 // The average of a tree over 100 flushes: bits per key, and the part of the
@@ -284,22 +303,16 @@ TEST(TreeBitsTest, SequentialLoadGetsTheBitsOfTheOption) {
   TreeBits tree;
   std::vector<LiveTable> live;
   double bits = 0;
-  double keys = 0;
   for (uint64_t file = 1; file <= 500; ++file) {
     tree.SetTarget(10);
-    const double given = tree.BitsFor(NewTable(), Curve()).bits_per_key;
-    TableFacts facts;
-    facts.keys = 1000;
-    facts.origin = 0;
-    facts.filter_bits = 1000 * given;
-    bits += facts.filter_bits;
-    keys += 1000;
-    tree.Learn(file, facts);
+    const double given = BitsOf(tree);
+    bits += given;
+    tree.Learn(file, Facts(1000, given, 0));
     tree.Flushed(1000);
     live.push_back({file, 0, 0});
     if (live.size() >= 2) live[live.size() - 2].level = 6;
     tree.SetTree(live);
-    ASSERT_NEAR(bits / keys, 10, 0.05) << file;
+    ASSERT_NEAR(bits / static_cast<double>(file), 10, 0.05) << file;
   }
 }
 
@@ -308,24 +321,16 @@ TEST(TreeBitsTest, AnOldDatabaseNeverTakesMuchMore) {
   TreeBits tree;
   std::vector<LiveTable> live;
   for (uint64_t file = 1; file <= 100; ++file) {
-    TableFacts facts;
-    facts.keys = 10'000;
-    facts.filter_bits = 100'000;
-    tree.Learn(file, facts);
+    tree.Learn(file, Facts(10'000, 10, kUnknownOrigin));
     live.push_back({file, 6, 0});
   }
   tree.SetTree(live);
   for (uint64_t file = 101; file <= 600; ++file) {
     tree.SetTarget(10);
-    TableFacts facts;
-    facts.keys = 1000;
-    facts.origin = file % 2 == 0 ? 0 : 5;
-    NewTable table;
-    table.level = facts.origin;
-    facts.filter_bits =
-        1000 * std::max(tree.BitsFor(table, Curve()).bits_per_key, 0.0);
-    tree.Learn(file, facts);
-    live.push_back({file, facts.origin, 0});
+    const int level = file % 2 == 0 ? 0 : 5;
+    const double bits = std::max(BitsOf(tree, TableAt(level)), 0.0);
+    tree.Learn(file, Facts(1000, bits, level));
+    live.push_back({file, level, 0});
     // Level 5 holds a quarter of the last, level 0 four files.
     if (live.size() > 354) live.erase(live.begin() + 100);
     tree.SetTree(live);
@@ -335,142 +340,109 @@ TEST(TreeBitsTest, AnOldDatabaseNeverTakesMuchMore) {
 
 // Level 0 among many keys is local, level 0 that holds all keys compact.
 TEST(TreeBitsTest, AutoTakesTheLayoutOfLevel0ByWhatItGets) {
-  for (const uint64_t last :
-       {uint64_t{20'000'000}, uint64_t{30'000}, uint64_t{0}}) {
-    TreeBits tree;
-    std::vector<LiveTable> live;
-    for (uint64_t file = 1; file <= 4; ++file) {
-      tree.Learn(file, {1000, 10'000, 0});
-      tree.Flushed(1000);
-      live.push_back({file, 0, 0});
-    }
-    if (last > 0) {
-      tree.Learn(5, {last, 9.9 * static_cast<double>(last), kBottommost});
-      live.push_back({5, 6, 0});
-    }
-    tree.SetTree(live);
-    tree.SetTarget(10);
+  const std::string flushes = "0:1000@10<0 0:1000@10<0 0:1000@10<0 0:1000@10<0";
+  const NewTable last = TableAt(6, true);
+  struct Case {
+    const char* last_run;
+    const char* layout;  // of a flush
+    double bits, within;
+  };
+  for (const Case& that : std::initializer_list<Case>{
+           {" 6:20000000@9.9<last", "local", 1e6, 975'000},
+           {" 6:30000@9.9<last", "compact", 1e6, 989'000},
+           {"", "compact", 10'000, 1'500}}) {
+    SCOPED_TRACE(that.last_run);
+    const TreeBits tree = TreeOf(flushes + that.last_run);
     const LevelBits flush = BitsOfTable(tree, NewTable(), Layout::kAuto);
-    NewTable below;
-    below.level = 6;
-    below.bottommost = true;
-    const LevelBits lowest = BitsOfTable(tree, below, Layout::kAuto);
+    EXPECT_STREQ(flush.layout->name, that.layout);
+    EXPECT_NEAR(flush.millibits_per_key, that.bits, that.within);
+    const LevelBits lowest = BitsOfTable(tree, last, Layout::kAuto);
     EXPECT_STREQ(lowest.layout->name, "compact");
     EXPECT_NEAR(lowest.millibits_per_key, 10'000, 600);
-    if (last == 30'000) {
-      EXPECT_STREQ(flush.layout->name, "compact");
-      EXPECT_GT(flush.millibits_per_key, 11'000u);
-    } else if (last > 0) {
-      EXPECT_STREQ(flush.layout->name, "local");
-      EXPECT_GT(flush.millibits_per_key, 25'000u);
-      // A layout by name is kept, classic up to 15 bits per key.
-      EXPECT_STREQ(BitsOfTable(tree, NewTable(), Layout::kCompact).layout->name,
-                   "compact");
-      EXPECT_STREQ(BitsOfTable(tree, NewTable(), Layout::kLocal).layout->name,
-                   "local");
-      EXPECT_STREQ(BitsOfTable(tree, NewTable(), Layout::kClassic).layout->name,
-                   "compact");
-      EXPECT_STREQ(BitsOfTable(tree, below, Layout::kClassic).layout->name,
-                   "classic");
-    } else {
-      EXPECT_STREQ(flush.layout->name, "compact");
-      EXPECT_NEAR(flush.millibits_per_key, 10'000, 1'500);
-    }
   }
+  // A layout by name is kept, classic up to 15 bits per key.
+  const TreeBits tree = TreeOf(flushes + " 6:20000000@9.9<last");
+  const auto layout = [&tree](const NewTable& table, Layout named) {
+    return std::string(BitsOfTable(tree, table, named).layout->name);
+  };
+  EXPECT_EQ(layout({}, Layout::kCompact), "compact");
+  EXPECT_EQ(layout({}, Layout::kLocal), "local");
+  EXPECT_EQ(layout({}, Layout::kClassic), "compact");
+  EXPECT_EQ(layout(last, Layout::kClassic), "classic");
 }
 
 TEST(TreeBitsTest, LimitsThatMakeNoSenseAreNone) {
-  TreeBits tree;
-  tree.Learn(1, {1000, 10'000, 0});
-  tree.Learn(2, {100'000, 1'000'000, kBottommost});
-  tree.SetTree({{1, 0, 0}, {2, 6, 0}});
-  tree.SetTarget(10);
-  const double without = tree.BitsFor(NewTable(), Curve()).bits_per_key;
+  TreeBits tree = TreeOf("0:1000@10<0 6:100000@10<last");
+  const double without = BitsOf(tree);
   const double infinite = std::numeric_limits<double>::infinity();
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (const double bad : {0.0, -1.0, nan}) {
+  for (const double bad : {0.0, -1.0, std::nan("")}) {
     for (const TreeLimits& limits :
          {TreeLimits{bad, 1000, 4, false}, TreeLimits{4, bad, 4, false},
           TreeLimits{4, 1000, bad, true}}) {
       tree.SetLimits(limits);
-      EXPECT_EQ(tree.BitsFor(NewTable(), Curve()).bits_per_key, without);
+      EXPECT_EQ(BitsOf(tree), without);
     }
   }
   tree.SetLimits({4, infinite, infinite, true});
-  const double bits = tree.BitsFor(NewTable(), Curve()).bits_per_key;
+  const double bits = BitsOf(tree);
   EXPECT_TRUE(bits >= 10 && bits <= 1000) << bits;
 }
 
 // A limit smaller than the last level: its keys have nowhere to go.
 TEST(TreeBitsTest, NothingOfTheLastLevelWaits) {
-  TreeBits tree;
-  tree.Learn(1, {1000, 10'000, 0});
-  tree.Learn(2, {100'000, 900'000, kBottommost});
-  tree.Learn(3, {50'000, 600'000, 5});
-  tree.SetTree({{1, 0, 0}, {2, 6, 0}, {3, 5, 0}});
+  TreeBits tree = TreeOf("0:1000@10<0 6:100000@9<last 5:50000@12<5");
   tree.Edit({3}, {{3, 6, 0}});
   tree.SetTarget(10);
-  const double without = tree.BitsFor(NewTable(), Curve()).bits_per_key;
+  const double without = BitsOf(tree);
   tree.SetLimits({4, 1, 4, false});
   tree.SetTarget(10);
-  EXPECT_EQ(tree.BitsFor(NewTable(), Curve()).bits_per_key, without);
+  EXPECT_EQ(BitsOf(tree), without);
 }
 
 // Tables that were written for a level which is now the last: the first one
 // that is written as bottommost has none of its kind yet.
 TEST(TreeBitsTest, TablesAtTheLevelOfTheirOriginCountWithIt) {
-  TreeBits tree;
-  tree.Learn(1, {1000, 10'000, 0});
-  tree.Learn(2, {100'000, 1'000'000, 5});
-  tree.SetTree({{1, 0, 0}, {2, 5, 0}});
-  tree.SetTarget(10);
-  NewTable table;
-  table.level = 5;
-  table.bottommost = true;
-  EXPECT_EQ(tree.BitsFor(table, Curve()).bits_per_key, 10);
+  EXPECT_EQ(BitsOf(TreeOf("0:1000@10<0 5:100000@10<5"), TableAt(5, true)), 10);
 }
 
 // Universal compaction: the largest run gets about the target, smaller ones
 // more, as far as the average stays within 5 %, and none less than 5 % below.
 TEST(TreeBitsTest, WholeRunsHaveNoDebts) {
-  TreeBits tree;
-  tree.SetTarget(10);
-  tree.Flushed(1000);
   NewTable table;
   table.whole_run = true;
-  EXPECT_EQ(tree.BitsFor(table, Curve()).bits_per_key, 9.9);
+  TreeBits empty = TreeOf("");
+  empty.Flushed(1000);
+  EXPECT_EQ(BitsOf(empty, table), 9.9);
   // As all input of the merge does not count, that of others does.
-  tree.Learn(1, {100'000, 1'000'000, kBottommost});
-  tree.Learn(2, {50'000, 1'000'000, 5});
-  tree.SetTree({{1, 6, 0}, {2, 5, 0}});
-  EXPECT_EQ(tree.BitsFor(table, Curve()).bits_per_key, 10);
+  TreeBits tree = TreeOf("6:100000@10<last 5:50000@20<5");
+  tree.Flushed(1000);
+  EXPECT_EQ(BitsOf(tree, table), 10);
   const std::vector<uint64_t> upper = {2};
   table.level = 5;
   table.keys_read = 50'000;
   table.inputs = &upper;
-  const double bits = tree.BitsFor(table, Curve()).bits_per_key;
+  const double bits = BitsOf(tree, table);
   EXPECT_GT(bits, 10.3);
   EXPECT_LE(100'000 * 10 + 50'000 * bits, 150'000 * 10.45 + 1);
-  // Smaller ones get more, but what is larger than all others.
+  // Smaller ones get more, one that is larger than all others gets less.
   table.keys_read = 5'000;
-  EXPECT_GT(tree.BitsFor(table, Curve()).bits_per_key, bits + 1);
+  EXPECT_GT(BitsOf(tree, table), bits + 1);
   table.keys_read = 150'000;
-  EXPECT_EQ(tree.BitsFor(table, Curve()).bits_per_key, 9.9);
+  EXPECT_EQ(BitsOf(tree, table), 9.9);
   // A compaction without events.
   table.keys_read = 0;
   table.inputs = nullptr;
-  EXPECT_EQ(tree.BitsFor(table, Curve()).bits_per_key, 10);
+  EXPECT_EQ(BitsOf(tree, table), 10);
 }
 
 TEST(TreeBitsTest, AnyLimitThatChangesCounts) {
   TreeBits tree;
   const TreeLimits limits = {4, 1000, 10, false};
-  std::vector<TreeLimits> others(4, limits);
-  others[0].level0_files = 5;
-  others[1].base_keys = 2000;
-  others[2].ratio = 8;
-  others[3].dynamic = true;
-  for (const TreeLimits& other : others) {
+  for (const TreeLimits& other :
+       std::initializer_list<TreeLimits>{{5, 1000, 10, false},
+                                         {4, 2000, 10, false},
+                                         {4, 1000, 8, false},
+                                         {4, 1000, 10, true}}) {
     tree.SetLimits(limits);
     EXPECT_TRUE(tree.limits() == limits);
     tree.SetLimits(other);
@@ -482,13 +454,11 @@ TEST(TreeBitsTest, AnyLimitThatChangesCounts) {
 }
 
 TEST(TreeBitsTest, ForgottenTablesAreGoneFromAnyLevel) {
-  TreeBits tree;
-  for (const int level : {0, 1, 6}) {
-    tree.Learn(1, {1000, 10'000, level});
-    tree.SetTree({{1, level, 0}});
+  for (const char* text : {"0:1000@10<0", "1:1000@10<1", "6:1000@10<6"}) {
+    TreeBits tree = TreeOf(text);
     EXPECT_EQ(tree.keys(), 1000);
     tree.Forget(1);
-    EXPECT_EQ(tree.keys(), 0) << level;
+    EXPECT_EQ(tree.keys(), 0) << text;
     EXPECT_EQ(tree.files(), 0u);
     EXPECT_TRUE(tree.Runs().empty());
   }
@@ -496,16 +466,12 @@ TEST(TreeBitsTest, ForgottenTablesAreGoneFromAnyLevel) {
 
 TEST(TreeBitsTest, AnEmptyTreeAndWhatMakesNoSense) {
   TreeBits tree;
-  NewTable table;
-  EXPECT_EQ(tree.BitsFor(table, Curve()).bits_per_key, 0);
+  EXPECT_EQ(BitsOf(tree), 0);
   for (const double asked : {0.0, 0.3, 10.0, 1000.0}) {
     tree.SetTarget(asked);
     for (const int level : {0, 1, 6, 1000}) {
-      table.level = level;
-      for (const bool bottommost : {false, true}) {
-        table.bottommost = bottommost;
-        EXPECT_EQ(tree.BitsFor(table, Curve()).bits_per_key, asked);
-      }
+      EXPECT_EQ(BitsOf(tree, TableAt(level, false)), asked);
+      EXPECT_EQ(BitsOf(tree, TableAt(level, true)), asked);
     }
   }
   // Tables without keys, files that come and go twice, unknown ones.
@@ -525,46 +491,37 @@ TEST(TreeBitsTest, RandomEventsGiveLegalBits) {
   const uint64_t seed = test::SeedOfThisRun();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   test::Random random(seed);
+  const auto below = [&random](uint64_t end) {
+    return static_cast<int>(random.Below(end));
+  };
   for (int round = 0; round < 20; ++round) {
     TreeBits tree;
     std::vector<LiveTable> live;
     for (uint64_t file = 1; file < 200; ++file) {
-      TableFacts facts;
-      facts.keys = random.Below(uint64_t{1} << random.Below(40));
-      facts.origin = static_cast<int>(random.Below(8)) - 1;
-      if (facts.origin == 6) facts.origin = kBottommost;
-      facts.filter_bits = random.Below(5) == 0
-                              ? -1
-                              : static_cast<double>(facts.keys) *
-                                    static_cast<double>(random.Below(30));
+      const uint64_t keys = random.Below(uint64_t{1} << random.Below(40));
+      const int origin = below(8) - 1;
+      TableFacts facts =
+          Facts(keys, below(30), origin == 6 ? kBottommost : origin);
+      if (below(5) == 0) facts.filter_bits = -1;
       tree.Learn(file, facts);
-      tree.Flushed(facts.keys);
-      live.push_back({file, static_cast<int>(random.Below(7)), facts.keys});
-      if (random.Below(3) == 0) {
-        live[random.Below(live.size())].level =
-            static_cast<int>(random.Below(7));
-      }
-      if (random.Below(3) == 0) {
-        live.erase(live.begin() +
-                   static_cast<std::ptrdiff_t>(random.Below(live.size())));
-      }
+      tree.Flushed(keys);
+      live.push_back({file, below(7), keys});
+      if (below(3) == 0) live[random.Below(live.size())].level = below(7);
+      if (below(3) == 0) live.erase(live.begin() + below(live.size()));
       tree.SetTree(live);
-      tree.SetLimits({static_cast<double>(random.Below(6)),
-                      static_cast<double>(random.Below(1'000'000)),
-                      static_cast<double>(random.Below(12)),
-                      random.Below(2) == 0});
-      tree.SetTarget(1 + static_cast<double>(random.Below(300)) / 10);
-      NewTable table;
-      table.level = static_cast<int>(random.Below(8));
-      table.bottommost = random.Below(2) == 0;
-      table.whole_run = random.Below(2) == 0;
-      table.keys_read = static_cast<double>(random.Below(1'000'000));
+      tree.SetLimits({static_cast<double>(below(6)),
+                      static_cast<double>(below(1'000'000)),
+                      static_cast<double>(below(12)), below(2) == 0});
+      tree.SetTarget(1 + below(300) / 10.0);
+      NewTable table = TableAt(below(8), below(2) == 0);
+      table.whole_run = below(2) == 0;
+      table.keys_read = below(1'000'000);
       table.keys_from_above = table.keys_read / 2;
-      const double bits = tree.BitsFor(table, Curve()).bits_per_key;
+      const double bits = BitsOf(tree, table);
       ASSERT_TRUE(bits >= 0 && bits <= 1000) << bits;
-      double keys = 0;
-      for (const TreeRun& run : tree.Runs()) keys += run.keys;
-      ASSERT_NEAR(keys, tree.keys(), keys * 1e-9 + 1);
+      double in_runs = 0;
+      for (const TreeRun& run : tree.Runs()) in_runs += run.keys;
+      ASSERT_NEAR(in_runs, tree.keys(), in_runs * 1e-9 + 1);
     }
   }
 }
@@ -611,27 +568,6 @@ TEST(TreeBitsBurstTest, ABurstKeepsTheBitsOfTheOptionAndIsNotWorseThanUniform) {
     }
   }
   EXPECT_GT(gains, 0.88);
-}
-
-// The same where nothing is known of what compactions aim at: what the limits
-// are worth, and that the simulation shows it.
-TEST(TreeBitsBurstTest, WithoutLimitsABurstTakesFromTheLastLevel) {
-  double rates[2] = {0, 0};
-  double bits[2] = {0, 0};
-  for (const bool known : {false, true}) {
-    SimulatedPlan plan;
-    plan.universe = 60'000;
-    plan.speed = 2;
-    plan.limits_known = known;
-    SimulatedTree tree(plan);
-    for (int i = 0; i < 137; ++i) tree.Flush();
-    tree.Settle();
-    rates[known] = tree.Ours().rates / tree.Uniform(10).rates;
-    bits[known] = tree.Ours().bits / tree.Ours().keys;
-  }
-  EXPECT_GT(rates[0], 1.2);
-  EXPECT_LT(rates[1], 1);
-  EXPECT_LT(bits[0], bits[1] - 0.2);
 }
 
 }  // namespace
