@@ -36,27 +36,6 @@ void AppendUtf16(char32_t code_point, std::u16string* to) {
   to->push_back(static_cast<char16_t>(0xDC00 | (code_point & 0x3FF)));
 }
 
-// Bytes in a sequence that begins with `lead`; 0 if none does. F5 to F7 lead
-// to code points that do not exist, which MayFollow finds out.
-unsigned SequenceSize(unsigned char lead) {
-  if (lead < 0x80) return 1;
-  if (lead < 0xC2) return 0;
-  if (lead < 0xE0) return 2;
-  if (lead < 0xF0) return 3;
-  return lead < 0xF5 ? 4 : 0;
-}
-
-// Can byte number `at` (1 or more) of a sequence be this one? Surrogates pass,
-// as they do in Java until a sequence is whole.
-bool MayFollow(unsigned char lead, unsigned at, unsigned char byte) {
-  if ((byte & 0xC0) != 0x80) return false;
-  if (at != 1) return true;
-  if (lead == 0xE0) return byte >= 0xA0;
-  if (lead == 0xF0) return byte >= 0x90;
-  if (lead == 0xF4) return byte < 0x90;
-  return true;
-}
-
 }  // namespace
 
 std::string GuavaIntegerFunnel(int32_t value) {
@@ -106,13 +85,25 @@ std::u16string JavaUtf16(std::string_view utf8) {
   };
   for (size_t i = 0; i < utf8.size();) {
     const unsigned char lead = byte(i);
-    const unsigned size = SequenceSize(lead);
+    // Bytes of a sequence that begins so; 0: none does.
+    const unsigned size = lead < 0x80   ? 1
+                          : lead < 0xC2 ? 0
+                          : lead < 0xE0 ? 2
+                          : lead < 0xF0 ? 3
+                          : lead < 0xF5 ? 4
+                                        : 0;
+    // Of its second byte. Surrogates pass, as they do in Java until a sequence
+    // is whole.
+    unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    unsigned char most = lead == 0xF4 ? 0x8F : 0xBF;
     unsigned whole = 1;
     char32_t code_point = size == 1 ? lead : lead & (0x7Fu >> size);
     while (whole < size && i + whole < utf8.size() &&
-           MayFollow(lead, whole, byte(i + whole))) {
+           byte(i + whole) >= least && byte(i + whole) <= most) {
       code_point = code_point << 6 | (byte(i + whole) & 0x3Fu);
       ++whole;
+      least = 0x80;
+      most = 0xBF;
     }
     // What fits so far and goes no further is one replacement.
     const bool is_surrogate = code_point >> 11 == 0xD800 >> 11;

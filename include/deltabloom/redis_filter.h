@@ -328,16 +328,24 @@ class DELTABLOOM_EXPORT RedisFilter {
 
   // False only if the key was not added: every failure means "may match" (fail
   // open) and is counted. One round trip.
-  bool MayMatch(std::string_view key);
+  bool MayMatch(std::string_view key) {
+    bool may_match = true;
+    MayMatch(&key, 1, &may_match);
+    return may_match;
+  }
   void MayMatch(const std::string_view* keys, size_t n, bool* may_match);
 
   // The same, with the failure. *may_match is true then.
-  RedisStatus Check(std::string_view key, bool* may_match);
+  RedisStatus Check(std::string_view key, bool* may_match) {
+    return Check(&key, 1, may_match);
+  }
   RedisStatus Check(const std::string_view* keys, size_t n, bool* may_match);
 
   // OK: the bits are set, also in the bitmap of a running rebuild. After an
   // error they may be set. One round trip. *is_new: some bit was clear before.
-  RedisStatus Add(std::string_view key, bool* is_new = nullptr);
+  RedisStatus Add(std::string_view key, bool* is_new = nullptr) {
+    return Add(&key, 1, is_new);
+  }
   RedisStatus Add(const std::string_view* keys, size_t n,
                   bool* is_new = nullptr);
 

@@ -217,25 +217,22 @@ void Client::Failed(const Endpoint& endpoint) {
 RedisStatus Client::Link::Run(const std::vector<const RedisCommand*>& commands,
                               bool identify, Deadline deadline,
                               std::vector<RedisReply>* replies) {
-  Clock::time_point now = Clock::now();
-  const bool ask =
-      identify && (!identity.is_master || now - identified_at > kAskAgain);
-  std::vector<const RedisCommand*> all = commands;
-  if (ask) all.push_back(&kInfoReplication);
-  RedisStatus status = connection->Run(all, deadline, replies);
-  if (!status.ok() || !identify) return status;
-  if (!ask) {
-    if (Clock::now() - identified_at <= kTrust) return status;
-    now = Clock::now();
-    std::vector<RedisReply> info;
-    status = connection->Run({&kInfoReplication}, deadline, &info);
-    if (!status.ok()) return status;
-    replies->push_back(std::move(info[0]));
+  for (bool ask = !identity.is_master ||
+                  Clock::now() - identified_at > kAskAgain;
+       ; ask = true) {
+    const Clock::time_point now = Clock::now();
+    std::vector<const RedisCommand*> all = commands;
+    if (identify && ask) all.push_back(&kInfoReplication);
+    const RedisStatus status = connection->Run(all, deadline, replies);
+    if (!status.ok() || !identify) return status;
+    if (ask) {
+      identity.ReadReplication(replies->back());
+      identified_at = now;
+      replies->pop_back();
+    }
+    // Else it took too long: once more.
+    if (ask || Clock::now() - identified_at <= kTrust) return status;
   }
-  identity.ReadReplication(replies->back());
-  identified_at = now;
-  replies->pop_back();
-  return status;
 }
 
 // Sends the commands to one server. A connection that was idle may have died:

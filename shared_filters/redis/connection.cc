@@ -47,17 +47,6 @@ constexpr Code kCodes[] = {
     {"ASK", RedisError::kClusterDown},
 };
 
-// Is `word` a word of its own in `text`?
-bool HasWord(std::string_view text, std::string_view word) {
-  for (size_t at = text.find(word); at != text.npos;
-       at = text.find(word, at + 1)) {
-    const bool begins = at == 0 || text[at - 1] == ' ' || text[at - 1] == '-';
-    const size_t end = at + word.size();
-    if (begins && (end == text.size() || text[end] == ' ')) return true;
-  }
-  return false;
-}
-
 timeval ToTimeval(milliseconds time) {
   return {static_cast<time_t>(time.count() / 1000),
           static_cast<suseconds_t>(time.count() % 1000 * 1000)};
@@ -96,26 +85,18 @@ class SigpipeBlocked {
 
 void Convert(const redisReply& from, RedisReply* to) {
   using Kind = RedisReply::Kind;
-  switch (from.type) {
-    case REDIS_REPLY_INTEGER:
-      to->kind = Kind::kInteger;
-      to->integer = from.integer;
-      return;
-    case REDIS_REPLY_STRING:
-    case REDIS_REPLY_STATUS:
-    case REDIS_REPLY_ERROR:
-      to->kind = from.type == REDIS_REPLY_ERROR ? Kind::kError : Kind::kText;
-      to->text.assign(from.str, from.len);
-      return;
-    case REDIS_REPLY_ARRAY:
-      to->kind = Kind::kArray;
-      to->elements.resize(from.elements);
-      for (size_t i = 0; i < from.elements; ++i) {
-        Convert(*from.element[i], &to->elements[i]);
-      }
-      return;
-    default:
-      to->kind = Kind::kNil;
+  to->kind =
+      from.type == REDIS_REPLY_INTEGER ? Kind::kInteger
+      : from.type == REDIS_REPLY_ARRAY ? Kind::kArray
+      : from.type == REDIS_REPLY_ERROR ? Kind::kError
+      : from.type == REDIS_REPLY_STRING || from.type == REDIS_REPLY_STATUS
+          ? Kind::kText
+          : Kind::kNil;
+  to->integer = from.integer;
+  if (from.str != nullptr) to->text.assign(from.str, from.len);
+  to->elements.resize(from.elements);
+  for (size_t i = 0; i < from.elements; ++i) {
+    Convert(*from.element[i], &to->elements[i]);
   }
 }
 
@@ -195,40 +176,35 @@ bool ParseEndpoint(std::string_view text, Endpoint* endpoint) {
   const size_t colon = text.rfind(':');
   if (colon == text.npos || colon == 0) return false;
   std::string_view host = text.substr(0, colon);
-  std::string_view digits = text.substr(colon + 1);
   // "host:port@bus" of CLUSTER NODES.
-  digits = digits.substr(0, digits.find('@'));
-  uint16_t port = 0;
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (error != std::errc() || end != digits.data() + digits.size() ||
-      port == 0) {
-    return false;
-  }
+  const std::string_view port =
+      text.substr(colon + 1, text.find('@', colon) - (colon + 1));
+  const char* const end = port.data() + port.size();
+  *endpoint = {};
+  const auto parsed = std::from_chars(port.data(), end, endpoint->port);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
   }
   endpoint->host = host;
-  endpoint->port = port;
-  endpoint->unix_socket.clear();
-  return true;
+  return parsed.ec == std::errc() && parsed.ptr == end && endpoint->port != 0;
 }
 
 RedisError ClassifyError(std::string_view reply) {
-  const std::string_view first = reply.substr(0, reply.find(' '));
-  for (const Code& code : kCodes) {
-    if (first == code.word) return code.error;
-  }
+  std::string words = ' ' + std::string(reply) + ' ';
+  std::replace(words.begin(), words.end(), '-', ' ');
   // Before Redis 7, what a script's command answers stands inside its error.
-  for (const Code& code : kCodes) {
-    if (code.error != RedisError::kUnavailable && HasWord(reply, code.word)) {
-      return code.error;
+  for (const bool inside : {false, true}) {
+    for (const auto& [word, error] : kCodes) {
+      const size_t at = words.find(' ' + std::string(word) + ' ');
+      if (inside ? at != words.npos && error != RedisError::kUnavailable
+                 : at == 0) {
+        return error;
+      }
     }
   }
-  if (reply.find("invalid password") != reply.npos ||
-      reply.find("without any password configured") != reply.npos ||
-      reply.find("unauthenticated ") != reply.npos) {
-    return RedisError::kAuthentication;
+  for (const char* text : {"invalid password", "unauthenticated ",
+                           "without any password configured"}) {
+    if (reply.find(text) != reply.npos) return RedisError::kAuthentication;
   }
   return RedisError::kServer;
 }
@@ -251,18 +227,13 @@ std::string Printable(std::string_view key) {
 
 RedisStatus MakeStatus(RedisError error, const Endpoint& endpoint,
                        std::string_view key, std::string_view what) {
-  std::string message = "redis " + endpoint.Text();
-  if (!key.empty()) message += ", key '" + Printable(key) + "'";
-  message += ": ";
-  message += what;
-  return {error, message};
+  return {error, "redis " + endpoint.Text() + ", key '" + Printable(key) +
+                     "': " + std::string(what)};
 }
 
 RedisStatus MakeStatus(RedisError error, std::string_view name,
                        std::string_view what) {
-  std::string message = "filter '" + Printable(name) + "': ";
-  message += what;
-  return {error, message};
+  return {error, "filter '" + Printable(name) + "': " + std::string(what)};
 }
 
 milliseconds TimeLeft(Deadline deadline) {

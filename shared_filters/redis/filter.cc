@@ -8,6 +8,7 @@
 namespace deltabloom {
 
 using internal::CallOptions;
+using internal::Client;
 using internal::Descriptor;
 using internal::DescriptorRef;
 using internal::kBitsLost;
@@ -160,42 +161,100 @@ Request MakeAdd(const Descriptor& descriptor, const ShardKeys& names,
   return request;
 }
 
-}  // namespace
-
-// --- Making and opening ------------------------------------------------------
-
-RedisFilter::RedisFilter(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
-RedisFilter::~RedisFilter() = default;
-
-RedisStatus RedisFilter::Rep::Make(const RedisOptions& redis,
-                                   const std::string& name, std::string problem,
-                                   DescriptorRef descriptor,
-                                   std::unique_ptr<RedisFilter>* filter) {
-  if (problem.empty()) problem = redis.Validate();
-  if (!problem.empty()) return Invalid(name, problem);
-  filter->reset(new RedisFilter(
-      std::make_unique<Rep>(redis, name, std::move(descriptor))));
-  return {};
-}
-
-RedisStatus RedisFilter::Create(const RedisOptions& redis,
-                                const RedisFilterOptions& options,
-                                std::unique_ptr<RedisFilter>* filter) {
-  const auto descriptor = std::make_shared<Descriptor>();
-  std::unique_ptr<RedisFilter> made;
-  RedisStatus status = Rep::Make(redis, options.name,
-                                 internal::Resolve(options, descriptor.get()),
-                                 descriptor, &made);
-  descriptor->id = internal::RandomId();
-  if (status.ok()) {
-    status = made->rep_->CreateKeys(*descriptor, options.filled_by_rebuild);
+RedisStatus AddOnce(Client* client, const Descriptor& descriptor,
+                    const std::string_view* keys, size_t n, bool* is_new) {
+  constexpr size_t kKeysPerScript = 128;  // a script blocks the server
+  const Batch batch(descriptor, keys, n);
+  std::vector<Request> requests;
+  std::vector<std::pair<const size_t*, size_t>> groups;  // of keys, by request
+  for (const auto& [number, shard] : batch.shards) {
+    for (size_t at = 0; at < shard.keys.size(); at += kKeysPerScript) {
+      groups.emplace_back(&shard.keys[at],
+                          std::min(shard.keys.size() - at, kKeysPerScript));
+      requests.push_back(MakeAdd(descriptor, shard.names, batch,
+                                 groups.back().first, groups.back().second));
+    }
   }
-  if (status.ok()) *filter = std::move(made);
+  Replies replies;
+  const RedisStatus status = client->Run(requests, {}, &replies);
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const auto [group, size] = groups[i];
+    const std::vector<RedisReply>& changed = replies[i].elements;
+    if (changed.size() != size) return client->OddReply(requests[i].key);
+    for (size_t k = 0; is_new != nullptr && k < size; ++k) {
+      is_new[group[k]] = changed[k].integer > 0;
+    }
+  }
   return status;
 }
 
-RedisStatus RedisFilter::Rep::CreateKeys(const Descriptor& descriptor,
-                                         bool filled_by_rebuild) {
+RedisStatus CheckKeySizes(const std::string& name, const std::string_view* keys,
+                          size_t n) {
+  constexpr size_t kMaxKey = size_t{1} << 20;
+  const auto* const end = keys + n;
+  const auto* const large = std::find_if(
+      keys, end, [](std::string_view key) { return key.size() > kMaxKey; });
+  if (large == end) return {};
+  return Invalid(name, "a key has " + std::to_string(large->size()) +
+                           " bytes: at most 1 MiB is allowed");
+}
+
+// Reads the descriptor of `name`, or of the filter that it was moved to.
+RedisStatus ReadDescriptor(Client* client, const std::string& name,
+                           Descriptor* descriptor) {
+  constexpr int kMaxMoves = 8;
+  std::string here = name;
+  for (int moves = 0; moves <= kMaxMoves; ++moves) {
+    const std::string key = internal::RootDescriptor(here);
+    RedisReply reply;
+    const RedisStatus status = client->Run(Request("HGETALL", key), &reply);
+    if (!status.ok()) return status;
+    if (reply.elements.empty()) {
+      return client->StatusAt(
+          RedisError::kMissing, here,
+          "no filter of this name (it was never created, has expired, or was "
+          "deleted; a bitmap of another program must be adopted)");
+    }
+    const std::string error = descriptor->Parse(here, reply);
+    if (!error.empty()) {
+      return client->StatusAt(RedisError::kMismatch, key,
+                              "not a readable descriptor: " + error);
+    }
+    if (descriptor->moved_to.empty()) return {};
+    here = descriptor->moved_to;
+  }
+  return MakeStatus(RedisError::kMismatch, name,
+                    "it was moved more than 8 times in a row");
+}
+
+// Retires every shard, then the root. `moved_to`: empty to delete.
+RedisStatus Retire(Client* client, const Descriptor& descriptor,
+                   const std::string& moved_to) {
+  const std::string root = internal::RootDescriptor(descriptor.name);
+  RedisStatus first_error;
+  const auto retire = [&](std::initializer_list<std::string> keys) {
+    const bool moves = *keys.begin() == root && !moved_to.empty();
+    RedisReply reply;
+    const RedisStatus status =
+        client->Run(Request(internal::kRetireScript, keys,
+                            {descriptor.id, moves, moved_to}),
+                    &reply);
+    // Another filter of this name is not ours to retire.
+    if (first_error.ok() && status.error != RedisError::kMismatch) {
+      first_error = status;
+    }
+  };
+  for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
+    const ShardKeys names = descriptor.Keys(shard);
+    retire({names.descriptor, names.rebuild, names.live});
+  }
+  if (descriptor.shards > 1 && first_error.ok()) retire({root});
+  return first_error;
+}
+
+RedisStatus CreateKeys(Client* client, const Descriptor& descriptor,
+                       bool filled_by_rebuild) {
   const std::string root = internal::RootDescriptor(descriptor.name);
   const auto create = [&](Request request) {
     for (const auto& [field, value] : descriptor.Fields()) {
@@ -226,7 +285,90 @@ RedisStatus RedisFilter::Rep::CreateKeys(const Descriptor& descriptor,
                        {descriptor.BlocksOf(shard), descriptor.MarkerOf(0),
                         lifetime, filled_by_rebuild, descriptor.durable}));
   }
-  if (!status.ok() && descriptor.shards > 1) Retire(descriptor, "");
+  if (!status.ok() && descriptor.shards > 1) Retire(client, descriptor, "");
+  return status;
+}
+
+// Are the bitmaps strings of the right size, as far as they exist?
+RedisStatus CheckStrings(Client* client, const Descriptor& descriptor) {
+  std::vector<Request> requests;
+  for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
+    requests.emplace_back("STRLEN", descriptor.Keys(shard).live);
+  }
+  Replies replies;
+  const RedisStatus status = client->Run(requests, {}, &replies);
+  if (!status.ok()) return status;
+  for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
+    const uint64_t expected = descriptor.StringBytes(shard);
+    const auto size = static_cast<uint64_t>(replies[shard].integer);
+    if (size <= expected &&
+        (descriptor.adopted() || size == 0 || size == expected)) {
+      continue;
+    }
+    return client->StatusAt(
+        RedisError::kWrongSize, requests[shard].key,
+        "the bitmap has " + std::to_string(size) + " bytes, and a filter of " +
+            std::to_string(descriptor.scheme.bits) + " bits " +
+            (descriptor.adopted() ? "at most " : "") +
+            std::to_string(expected));
+  }
+  return {};
+}
+
+// Reads the first `size` bytes of a string; what it lacks stays as it is.
+RedisStatus Download(Client* client, const std::string& key, size_t size,
+                     char* bytes) {
+  constexpr size_t kPiece = size_t{1} << 20;
+  constexpr size_t kAtOnce = 8 * kPiece;
+  for (size_t begin = 0; begin < size; begin += kAtOnce) {
+    std::vector<Request> requests;
+    const size_t end = std::min(size, begin + kAtOnce);
+    for (size_t at = begin; at < end; at += kPiece) {
+      requests.push_back(
+          Request("GETRANGE", key, {at, std::min(end, at + kPiece) - 1}));
+    }
+    Replies replies;
+    const RedisStatus status = client->Run(requests, kSlow, &replies);
+    if (!status.ok()) return status;
+    for (size_t i = 0; i < requests.size(); ++i) {
+      const std::string& text = replies[i].text;
+      const size_t to = begin + i * kPiece;
+      std::copy_n(text.begin(), std::min(text.size(), size - to), bytes + to);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+RedisFilter::RedisFilter(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
+RedisFilter::~RedisFilter() = default;
+
+RedisStatus RedisFilter::Rep::Make(const RedisOptions& redis,
+                                   const std::string& name, std::string problem,
+                                   DescriptorRef descriptor,
+                                   std::unique_ptr<RedisFilter>* filter) {
+  if (problem.empty()) problem = redis.Validate();
+  if (!problem.empty()) return Invalid(name, problem);
+  filter->reset(new RedisFilter(
+      std::make_unique<Rep>(redis, name, std::move(descriptor))));
+  return {};
+}
+
+RedisStatus RedisFilter::Create(const RedisOptions& redis,
+                                const RedisFilterOptions& options,
+                                std::unique_ptr<RedisFilter>* filter) {
+  const auto descriptor = std::make_shared<Descriptor>();
+  std::unique_ptr<RedisFilter> made;
+  RedisStatus status = Rep::Make(redis, options.name,
+                                 internal::Resolve(options, descriptor.get()),
+                                 descriptor, &made);
+  descriptor->id = internal::RandomId();
+  if (status.ok()) {
+    status = CreateKeys(made->rep_->client.get(), *descriptor,
+                        options.filled_by_rebuild);
+  }
+  if (status.ok()) *filter = std::move(made);
   return status;
 }
 
@@ -243,7 +385,8 @@ RedisStatus RedisFilter::Open(const RedisOptions& redis,
   DescriptorRef descriptor;
   RedisStatus status = OpenLazily(redis, name, &opened);
   if (status.ok()) status = opened->rep_->Get(&descriptor);
-  if (status.ok()) status = opened->rep_->CheckStrings(*descriptor);
+  if (status.ok())
+    status = CheckStrings(opened->rep_->client.get(), *descriptor);
   if (status.ok()) *filter = std::move(opened);
   return status;
 }
@@ -271,63 +414,9 @@ RedisStatus RedisFilter::Adopt(const RedisOptions& redis,
         made->rep_->client->StatusAt(RedisError::kMismatch, descriptor->name,
                                      "Deltabloom created this filter: open it");
   }
-  if (status.ok()) status = made->rep_->CheckStrings(*descriptor);
+  if (status.ok()) status = CheckStrings(made->rep_->client.get(), *descriptor);
   if (status.ok()) *filter = std::move(made);
   return status;
-}
-
-// Are the bitmaps strings of the right size, as far as they exist?
-RedisStatus RedisFilter::Rep::CheckStrings(const Descriptor& descriptor) {
-  std::vector<Request> requests;
-  for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
-    requests.emplace_back("STRLEN", descriptor.Keys(shard).live);
-  }
-  Replies replies;
-  const RedisStatus status = client->Run(requests, {}, &replies);
-  if (!status.ok()) return status;
-  for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
-    const uint64_t expected = descriptor.StringBytes(shard);
-    const auto size = static_cast<uint64_t>(replies[shard].integer);
-    if (size <= expected &&
-        (descriptor.adopted() || size == 0 || size == expected)) {
-      continue;
-    }
-    return client->StatusAt(
-        RedisError::kWrongSize, requests[shard].key,
-        "the bitmap has " + std::to_string(size) + " bytes, and a filter of " +
-            std::to_string(descriptor.scheme.bits) + " bits " +
-            (descriptor.adopted() ? "at most " : "") +
-            std::to_string(expected));
-  }
-  return {};
-}
-
-// Reads the descriptor of `name`, or of the filter that it was moved to.
-RedisStatus RedisFilter::Rep::ReadDescriptor(const std::string& name,
-                                             Descriptor* descriptor) {
-  constexpr int kMaxMoves = 8;
-  std::string here = name;
-  for (int moves = 0; moves <= kMaxMoves; ++moves) {
-    const std::string key = internal::RootDescriptor(here);
-    RedisReply reply;
-    const RedisStatus status = client->Run(Request("HGETALL", key), &reply);
-    if (!status.ok()) return status;
-    if (reply.elements.empty()) {
-      return client->StatusAt(
-          RedisError::kMissing, here,
-          "no filter of this name (it was never created, has expired, or was "
-          "deleted; a bitmap of another program must be adopted)");
-    }
-    const std::string error = descriptor->Parse(here, reply);
-    if (!error.empty()) {
-      return client->StatusAt(RedisError::kMismatch, key,
-                              "not a readable descriptor: " + error);
-    }
-    if (descriptor->moved_to.empty()) return {};
-    here = descriptor->moved_to;
-  }
-  return MakeStatus(RedisError::kMismatch, name,
-                    "it was moved more than 8 times in a row");
 }
 
 RedisStatus RedisFilter::Rep::Get(DescriptorRef* descriptor) {
@@ -344,7 +433,8 @@ RedisStatus RedisFilter::Rep::Get(DescriptorRef* descriptor) {
 
 RedisStatus RedisFilter::Rep::Reload(const DescriptorRef& seen) {
   const auto fresh = std::make_shared<Descriptor>();
-  const RedisStatus status = ReadDescriptor(opened_name, fresh.get());
+  const RedisStatus status =
+      ReadDescriptor(client.get(), opened_name, fresh.get());
   if (!status.ok()) return status;
   if (seen != nullptr && fresh->id == seen->id) {
     // The root is what it was: a shard of it is not there.
@@ -358,37 +448,13 @@ RedisStatus RedisFilter::Rep::Reload(const DescriptorRef& seen) {
 // --- Deleting, confirming, moving
 // ---------------------------------------------
 
-// Retires every shard, then the root. `moved_to`: empty to delete.
-RedisStatus RedisFilter::Rep::Retire(const Descriptor& descriptor,
-                                     const std::string& moved_to) {
-  const std::string root = internal::RootDescriptor(descriptor.name);
-  RedisStatus first_error;
-  const auto retire = [&](std::initializer_list<std::string> keys) {
-    const bool moves = *keys.begin() == root && !moved_to.empty();
-    RedisReply reply;
-    const RedisStatus status =
-        client->Run(Request(internal::kRetireScript, keys,
-                            {descriptor.id, moves, moved_to}),
-                    &reply);
-    // Another filter of this name is not ours to retire.
-    if (first_error.ok() && status.error != RedisError::kMismatch) {
-      first_error = status;
-    }
-  };
-  for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
-    const ShardKeys names = descriptor.Keys(shard);
-    retire({names.descriptor, names.rebuild, names.live});
-  }
-  if (descriptor.shards > 1 && first_error.ok()) retire({root});
-  return first_error;
-}
-
 RedisStatus RedisFilter::Delete() {
   DescriptorRef descriptor;
   const RedisStatus status = rep_->Get(&descriptor);
   if (status.error == RedisError::kMissing) return {};
   if (!status.ok()) return status;
-  if (!descriptor->adopted()) return rep_->Retire(*descriptor, "");
+  if (!descriptor->adopted())
+    return Retire(rep_->client.get(), *descriptor, "");
   const ShardKeys names = descriptor->Keys(0);
   RedisReply reply;
   return rep_->client->Run(
@@ -425,11 +491,11 @@ RedisStatus RedisFilter::MoveTo(const std::string& name) {
   }
   if (!problem.empty()) return Invalid(old_name, problem);
   Descriptor target;
-  status = rep_->ReadDescriptor(name, &target);
+  status = ReadDescriptor(rep_->client.get(), name, &target);
   if (status.ok() && target.name == old_name) {
     status = Invalid(old_name, "the other filter was moved to it");
   }
-  if (status.ok()) status = rep_->Retire(*descriptor, name);
+  if (status.ok()) status = Retire(rep_->client.get(), *descriptor, name);
   return status.ok() ? rep_->Reload(descriptor) : status;
 }
 
@@ -443,7 +509,7 @@ RedisStatus RedisFilter::Info(RedisFilterInfo* info) {
   if (!status.ok()) return status;
   Descriptor descriptor = *known;
   if (!descriptor.adopted()) {
-    status = rep_->ReadDescriptor(rep_->opened_name, &descriptor);
+    status = ReadDescriptor(rep_->client.get(), rep_->opened_name, &descriptor);
     if (!status.ok()) return status;
   } else {
     info->unverified = "an adopted bitmap has no descriptor";
@@ -505,30 +571,6 @@ RedisStatus RedisFilter::Info(RedisFilterInfo* info) {
   return {};
 }
 
-// Reads the first `size` bytes of a string; what it lacks stays as it is.
-RedisStatus RedisFilter::Rep::Download(const std::string& key, size_t size,
-                                       char* bytes) {
-  constexpr size_t kPiece = size_t{1} << 20;
-  constexpr size_t kAtOnce = 8 * kPiece;
-  for (size_t begin = 0; begin < size; begin += kAtOnce) {
-    std::vector<Request> requests;
-    const size_t end = std::min(size, begin + kAtOnce);
-    for (size_t at = begin; at < end; at += kPiece) {
-      requests.push_back(
-          Request("GETRANGE", key, {at, std::min(end, at + kPiece) - 1}));
-    }
-    Replies replies;
-    const RedisStatus status = client->Run(requests, kSlow, &replies);
-    if (!status.ok()) return status;
-    for (size_t i = 0; i < requests.size(); ++i) {
-      const std::string& text = replies[i].text;
-      const size_t to = begin + i * kPiece;
-      std::copy_n(text.begin(), std::min(text.size(), size - to), bytes + to);
-    }
-  }
-  return {};
-}
-
 RedisStatus RedisFilter::ReadBits(std::string* bits) {
   DescriptorRef descriptor;
   RedisStatus status = rep_->Get(&descriptor);
@@ -536,9 +578,9 @@ RedisStatus RedisFilter::ReadBits(std::string* bits) {
   const uint64_t size = (descriptor->scheme.bits + 7) / 8;
   bits->assign(size, '\0');
   for (uint32_t shard = 0; shard < descriptor->shards; ++shard) {
-    status =
-        rep_->Download(descriptor->Keys(shard).live, descriptor->BytesOf(shard),
-                       bits->data() + descriptor->BytesBefore(shard));
+    status = Download(rep_->client.get(), descriptor->Keys(shard).live,
+                      descriptor->BytesOf(shard),
+                      bits->data() + descriptor->BytesBefore(shard));
     if (!status.ok()) return status;
   }
   for (char& byte : *bits) byte = internal::ReverseBits(byte);
@@ -550,7 +592,7 @@ RedisStatus RedisFilter::ReadBits(std::string* bits) {
   // Lost bits must not pass for a filter without keys.
   bool may_match = true;
   const std::string_view any;
-  return rep_->Check(&any, 1, &may_match);
+  return Check(any, &may_match);
 }
 
 RedisFilterStatistics RedisFilter::Statistics() const {
@@ -569,23 +611,11 @@ RedisFilterStatistics RedisFilter::Statistics() const {
 // --- Checks and adds
 // -------------------------------------------------------------
 
-RedisStatus RedisFilter::Rep::CheckKeySizes(const std::string_view* keys,
-                                            size_t n) const {
-  constexpr size_t kMaxKey = size_t{1} << 20;  // bytes
-  for (size_t i = 0; i < n; ++i) {
-    if (keys[i].size() > kMaxKey) {
-      return Invalid(opened_name, "a key has " +
-                                      std::to_string(keys[i].size()) +
-                                      " bytes: at most 1 MiB is allowed");
-    }
-  }
-  return {};
-}
-
-void RedisFilter::Rep::CountError(const RedisStatus& status) {
+RedisStatus RedisFilter::Rep::Count(RedisStatus status) {
   if (status.error == RedisError::kMissing) ++lost_bits;
   const std::lock_guard lock(mutex);
-  last_error = status.message;
+  if (!status.ok()) last_error = status.message;
+  return status;
 }
 
 // *is_news: the descriptor has become verified perhaps only after the bits were
@@ -658,105 +688,46 @@ RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
   return status;
 }
 
-RedisStatus RedisFilter::Rep::Check(const std::string_view* keys, size_t n,
-                                    bool* may_match) {
+RedisStatus RedisFilter::Check(const std::string_view* keys, size_t n,
+                               bool* may_match) {
   if (n == 0) return {};
-  checks += n;
-  RedisStatus status = CheckKeySizes(keys, n);
+  rep_->checks += n;
+  RedisStatus status = CheckKeySizes(rep_->opened_name, keys, n);
   if (status.ok()) {
-    status = WithDescriptor([&](const DescriptorRef& descriptor) {
-      for (int i = 0; i < kAttempts; ++i) {
+    status = rep_->WithDescriptor([&](const DescriptorRef& descriptor) {
+      for (int i = 0; i < Rep::kAttempts; ++i) {
         bool is_news = false;
-        RedisStatus once = CheckOnce(*descriptor, keys, n, may_match, &is_news);
+        RedisStatus once =
+            rep_->CheckOnce(*descriptor, keys, n, may_match, &is_news);
         if (!is_news) return once;
       }
-      return MakeStatus(RedisError::kUnverified, opened_name,
+      return MakeStatus(RedisError::kUnverified, rep_->opened_name,
                         "Redis restarts or fails over again and again");
     });
   }
-  if (!status.ok()) {
-    CountError(status);
-    // What was read beside lost bits is not to be trusted either.
-    std::fill(may_match, may_match + n, true);
-    return status;
-  }
-  absent += static_cast<uint64_t>(std::count(may_match, may_match + n, false));
-  return status;
-}
-
-RedisStatus RedisFilter::Rep::AddOnce(const Descriptor& descriptor,
-                                      const std::string_view* keys, size_t n,
-                                      bool* is_new) {
-  constexpr size_t kKeysPerScript = 128;  // a script blocks the server
-  const Batch batch(descriptor, keys, n);
-  std::vector<Request> requests;
-  std::vector<std::pair<const size_t*, size_t>> groups;  // of keys, by request
-  for (const auto& [number, shard] : batch.shards) {
-    for (size_t at = 0; at < shard.keys.size(); at += kKeysPerScript) {
-      groups.emplace_back(&shard.keys[at],
-                          std::min(shard.keys.size() - at, kKeysPerScript));
-      requests.push_back(MakeAdd(descriptor, shard.names, batch,
-                                 groups.back().first, groups.back().second));
-    }
-  }
-  Replies replies;
-  const RedisStatus status = client->Run(requests, {}, &replies);
-  if (!status.ok()) return status;
-  for (size_t i = 0; i < groups.size(); ++i) {
-    const auto [group, size] = groups[i];
-    const std::vector<RedisReply>& changed = replies[i].elements;
-    if (changed.size() != size) return client->OddReply(requests[i].key);
-    for (size_t k = 0; is_new != nullptr && k < size; ++k) {
-      is_new[group[k]] = changed[k].integer > 0;
-    }
-  }
-  return status;
-}
-
-RedisStatus RedisFilter::Rep::Add(const std::string_view* keys, size_t n,
-                                  bool* is_new) {
-  if (n == 0) return {};
-  RedisStatus status = CheckKeySizes(keys, n);
-  if (status.ok()) {
-    status = WithDescriptor([&](const DescriptorRef& descriptor) {
-      return AddOnce(*descriptor, keys, n, is_new);
-    });
-  }
-  if (status.ok()) {
-    adds += n;
-  } else {
-    CountError(status);
-  }
-  return status;
-}
-
-bool RedisFilter::MayMatch(std::string_view key) {
-  bool may_match = true;
-  MayMatch(&key, 1, &may_match);
-  return may_match;
-}
-
-void RedisFilter::MayMatch(const std::string_view* keys, size_t n,
-                           bool* may_match) {
-  if (!rep_->Check(keys, n, may_match).ok()) rep_->failed_open += n;
-}
-
-RedisStatus RedisFilter::Check(std::string_view key, bool* may_match) {
-  return rep_->Check(&key, 1, may_match);
-}
-
-RedisStatus RedisFilter::Check(const std::string_view* keys, size_t n,
-                               bool* may_match) {
-  return rep_->Check(keys, n, may_match);
-}
-
-RedisStatus RedisFilter::Add(std::string_view key, bool* is_new) {
-  return rep_->Add(&key, 1, is_new);
+  // What was read beside lost bits is not to be trusted either.
+  if (!status.ok()) std::fill(may_match, may_match + n, true);
+  rep_->absent +=
+      static_cast<uint64_t>(std::count(may_match, may_match + n, false));
+  return rep_->Count(status);
 }
 
 RedisStatus RedisFilter::Add(const std::string_view* keys, size_t n,
                              bool* is_new) {
-  return rep_->Add(keys, n, is_new);
+  if (n == 0) return {};
+  RedisStatus status = CheckKeySizes(rep_->opened_name, keys, n);
+  if (status.ok()) {
+    status = rep_->WithDescriptor([&](const DescriptorRef& descriptor) {
+      return AddOnce(rep_->client.get(), *descriptor, keys, n, is_new);
+    });
+  }
+  if (status.ok()) rep_->adds += n;
+  return rep_->Count(status);
+}
+
+void RedisFilter::MayMatch(const std::string_view* keys, size_t n,
+                           bool* may_match) {
+  if (!Check(keys, n, may_match).ok()) rep_->failed_open += n;
 }
 
 }  // namespace deltabloom

@@ -23,7 +23,7 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
         current(std::move(descriptor)) {}
 
   // A filter that has not contacted Redis, or what is wrong with the options:
-  // `problem` is that of the filter's.
+  // `problem` with the filter's.
   static RedisStatus Make(const RedisOptions& redis, const std::string& name,
                           std::string problem,
                           internal::DescriptorRef descriptor,
@@ -53,24 +53,11 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
                                 "it is replaced again and again");
   }
 
-  RedisStatus CreateKeys(const internal::Descriptor& descriptor,
-                         bool filled_by_rebuild);
-  RedisStatus Retire(const internal::Descriptor& descriptor,
-                     const std::string& moved_to);
-  RedisStatus CheckStrings(const internal::Descriptor& descriptor);
-  RedisStatus ReadDescriptor(const std::string& name,
-                             internal::Descriptor* descriptor);
-  RedisStatus Download(const std::string& key, size_t size, char* bytes);
-
-  RedisStatus Check(const std::string_view* keys, size_t n, bool* may_match);
   RedisStatus CheckOnce(const internal::Descriptor& descriptor,
                         const std::string_view* keys, size_t n, bool* may_match,
                         bool* is_news);
-  RedisStatus Add(const std::string_view* keys, size_t n, bool* is_new);
-  RedisStatus AddOnce(const internal::Descriptor& descriptor,
-                      const std::string_view* keys, size_t n, bool* is_new);
-  RedisStatus CheckKeySizes(const std::string_view* keys, size_t n) const;
-  void CountError(const RedisStatus& status);
+  // For a call that ended so.
+  RedisStatus Count(RedisStatus status);
 
   const std::shared_ptr<internal::Client> client;
   const std::string opened_name;

@@ -1,6 +1,6 @@
 #include "shared_filters/redis/keys.h"
 
-#include <charconv>
+#include <sstream>
 
 namespace deltabloom::internal {
 namespace {
@@ -36,24 +36,13 @@ std::string_view HashTag(std::string_view key) {
 
 bool ParseRedirection(std::string_view error, const Endpoint& from,
                       Redirection* redirection) {
-  const size_t space = error.find(' ');
-  if (space == error.npos) return false;
-  const std::string_view word = error.substr(0, space);
-  if (word != "MOVED" && word != "ASK") return false;
-  redirection->ask = word == "ASK";
-  error.remove_prefix(space + 1);
-  const size_t next = error.find(' ');
-  if (next == error.npos) return false;
-  const auto parsed =
-      std::from_chars(error.data(), error.data() + next, redirection->slot);
-  if (parsed.ec != std::errc() || parsed.ptr != error.data() + next ||
-      redirection->slot >= kSlots) {
-    return false;
-  }
-  std::string target(error.substr(next + 1));
-  target = target.substr(0, target.find(' '));
+  std::istringstream words{std::string(error)};
+  std::string word, target;
+  if (!(words >> word >> redirection->slot >> target)) return false;
   if (target.rfind(':') == 0) target = from.host + target;
-  return ParseEndpoint(target, &redirection->endpoint);
+  redirection->ask = word == "ASK";
+  return (redirection->ask || word == "MOVED") && redirection->slot < kSlots &&
+         ParseEndpoint(target, &redirection->endpoint);
 }
 
 bool ParseSlots(const RedisReply& reply, const Endpoint& from, uint32_t slot,

@@ -29,9 +29,8 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
         bitmap((descriptor->scheme.bits + 7) / 8, '\0') {}
 
   RedisStatus Begin();
-  RedisStatus Renew();
   RedisStatus RenewIfDue();
-  RedisStatus Cancelled() const;
+  RedisStatus GoOn();  // unless the rebuild is cancelled or lost
   RedisStatus Settle();
   RedisStatus Upload(const std::string& key, uint64_t begin, uint64_t size,
                      uint64_t* sent);
@@ -73,35 +72,31 @@ RedisStatus RedisRebuild::Rep::Begin() {
   return {};
 }
 
-RedisStatus RedisRebuild::Rep::Renew() {
-  RedisStatus status;
-  for (uint32_t shard = done_shards; status.ok() && shard < descriptor->shards;
-       ++shard) {
-    const ShardKeys names = descriptor->Keys(shard);
-    RedisReply reply;
-    status = client->Run(
-        Request(internal::kRebuildRenewScript,
-                {names.descriptor, names.rebuild, names.Upload(token)},
-                {token, lease, descriptor->adopted()}),
-        &reply);
-  }
-  return status;
-}
-
 RedisStatus RedisRebuild::Rep::RenewIfDue() {
   const Clock::time_point now = Clock::now();
   if (!lost.ok() || now - renewed_at < options.lease / 4) return lost;
   renewed_at = now;
-  const RedisStatus status = Renew();
-  // A server that is away for a moment may be back for the next renewal.
-  if (status.error == RedisError::kBusy) lost = status;
+  for (uint32_t shard = done_shards; shard < descriptor->shards; ++shard) {
+    const ShardKeys names = descriptor->Keys(shard);
+    RedisReply reply;
+    const RedisStatus status = client->Run(
+        Request(internal::kRebuildRenewScript,
+                {names.descriptor, names.rebuild, names.Upload(token)},
+                {token, lease, descriptor->adopted()}),
+        &reply);
+    // A server that is away for a moment may be back for the next renewal.
+    if (status.error == RedisError::kBusy) lost = status;
+    if (!status.ok()) break;
+  }
   return lost;
 }
 
-RedisStatus RedisRebuild::Rep::Cancelled() const {
-  if (!options.cancelled || !options.cancelled()) return {};
-  return MakeStatus(RedisError::kCancelled, descriptor->name,
-                    "the rebuild was cancelled");
+RedisStatus RedisRebuild::Rep::GoOn() {
+  if (options.cancelled && options.cancelled()) {
+    return MakeStatus(RedisError::kCancelled, descriptor->name,
+                      "the rebuild was cancelled");
+  }
+  return RenewIfDue();
 }
 
 RedisStatus RedisRebuild::Rep::Settle() {
@@ -111,8 +106,7 @@ RedisStatus RedisRebuild::Rep::Settle() {
   while (Clock::now() < until) {
     std::this_thread::sleep_for(
         std::min<Clock::duration>(until - Clock::now(), nap));
-    RedisStatus status = Cancelled();
-    if (status.ok()) status = RenewIfDue();
+    const RedisStatus status = GoOn();
     if (!status.ok()) return status;
   }
   return {};
@@ -144,8 +138,7 @@ RedisStatus RedisRebuild::Rep::Upload(const std::string& key, uint64_t begin,
     if (status.ok() && options.progress) {
       options.progress(begin + end, bitmap.size());
     }
-    if (status.ok()) status = Cancelled();
-    if (status.ok()) status = RenewIfDue();
+    if (status.ok()) status = GoOn();
     if (!status.ok()) return status;
   }
   return {};
