@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "engines/rocksdb/levels/tree_listener.h"
 #include "engines/rocksdb/levels/trees.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/listener.h"
@@ -380,17 +379,18 @@ class TreeListenerTest : public ::testing::Test {
     info.table_properties.num_entries = entries;
     info.table_properties.num_filter_entries = filter_entries;
     info.table_properties.filter_size = filter_size;
-    listener_.OnTableFileCreated(info);
+    listener_->OnTableFileCreated(info);
   }
   void Deleted(const std::string& path) {
     rocksdb::TableFileDeletionInfo info;
     info.db_name = "/db";
     info.file_path = path;
-    listener_.OnTableFileDeleted(info);
+    listener_->OnTableFileDeleted(info);
   }
   internal::TreeBits& tree() { return trees_->families["default"].bits; }
 
-  internal::TreeListener listener_;
+  std::unique_ptr<rocksdb::EventListener> listener_ =
+      internal::NewTreeListener();
   std::shared_ptr<internal::DatabaseTrees> trees_;
 };
 
@@ -432,7 +432,7 @@ TEST(TreeListenerOfADatabaseTest, NewFamilies) {
   Options options;
   options.create_if_missing = true;
   options.disable_auto_compactions = true;
-  options.listeners.push_back(std::make_shared<internal::TreeListener>());
+  options.listeners.push_back(internal::NewTreeListener());
   TestDb db(options);
   const auto flush = [&db](ColumnFamilyHandle* family) {
     db.Put("key", "value", family);

@@ -20,7 +20,7 @@
 #include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/policy/bits_builder.h"
 #include "engines/rocksdb/policy/bits_reader.h"
-#include "engines/rocksdb/policy/register.h"
+#include "engines/rocksdb/policy/policy.h"
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/util/replaced_new.h"

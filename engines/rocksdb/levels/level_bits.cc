@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -45,41 +44,25 @@ uint32_t MillibitsOf(double bits_per_key) {
              : ToMillibits(std::min(bits_per_key, RateCurve::kMaxBits));
 }
 
-std::string LevelText(int level) {
-  return level == kBottommost ? "last" : "L" + std::to_string(level);
-}
-
-// "L0 22.1 L5 13.2 last 9.6"
-std::string BitsText(const std::map<int, double>& given) {
-  std::string text;
-  for (const auto& [level, bits] : given) {
-    char number[32];
-    std::snprintf(number, sizeof(number), " %.1f", bits);
-    text += (text.empty() ? "" : " ") + LevelText(level) + number;
-  }
-  return text;
-}
-
-bool ChangedMuch(const FamilyTree& family) {
-  return std::any_of(
-      family.given.begin(), family.given.end(), [&family](const auto& one) {
-        const auto logged = family.logged.find(one.first);
-        return logged == family.logged.end() ||
-               std::fabs(logged->second - one.second) > kLoggedChange;
-      });
-}
-
-// A line for the LOG about what changed since the last one, or nothing.
+// A line for the LOG if the bits of a level changed much since the last one,
+// or nothing: "... L0 22.1 L5 13.2 last 9.6; ...".
 std::string LogChange(const std::string& name, FamilyTree* family) {
-  if (!ChangedMuch(*family)) return {};
+  std::string text;
+  bool changed = false;
+  for (const auto& [level, bits] : family->given) {
+    const auto logged = family->logged.find(level);
+    changed |= logged == family->logged.end() ||
+               std::fabs(logged->second - bits) > kLoggedChange;
+    text +=
+        level == kBottommost ? " last " : " L" + std::to_string(level) + " ";
+    text += NumberText(bits, 1);
+  }
+  if (!changed) return {};
   family->logged = family->given;
-  char numbers[128];
-  std::snprintf(numbers, sizeof(numbers),
-                "; %.2f bits per key set, %.2f on disk", family->target,
-                family->bits.AverageBits());
   return "[deltabloom] levels of column family " + name +
-         ": bits per key by the level written to: " + BitsText(family->given) +
-         numbers;
+         ": bits per key by the level written to:" + text + "; " +
+         NumberText(family->target, 2) + " bits per key set, " +
+         NumberText(family->bits.AverageBits(), 2) + " on disk";
 }
 
 NewTable TableOf(const rocksdb::FilterBuildingContext& context,
@@ -96,14 +79,6 @@ NewTable TableOf(const rocksdb::FilterBuildingContext& context,
     table.inputs = &it->second.inputs;
   }
   return table;
-}
-
-void WriteRun(const TreeRun& run, double rate, JsonWriter* json) {
-  json->BeginObject().Key("level").Literal(std::to_string(run.level));
-  json->Key("files").Number(run.files.size()).Key("keys").Number(run.keys, 17);
-  json->Key("bits_per_key")
-      .Number(run.keys > 0 ? run.filter_bits / run.keys : 0, 5);
-  json->Key("rate").Number(rate, 4).EndObject();
 }
 
 // What tables would get that are written now: flushes, tables of each level
@@ -143,23 +118,22 @@ void WriteNextTables(const FamilyTree& family, const std::vector<TreeRun>& runs,
 void WriteFamily(const std::string& name, const FamilyTree& family,
                  JsonWriter* json) {
   const std::vector<TreeRun> runs = family.bits.Runs();
-  const bool levels = family.target >= kMinBitsPerKey;
   const RateCurve& curve = CurveOf(family.layout).curve;
+  const auto rate_of = [&curve](const TreeRun& run) {
+    return run.keys > 0 ? curve.At(run.filter_bits / run.keys).rate : 0;
+  };
   std::vector<SortedRun> sorted;
-  std::vector<double> rates;
   double expected = 0;
   double keys = 0;
   double bits = 0;
   for (const TreeRun& run : runs) {
     sorted.push_back({run.keys, 1});
-    rates.push_back(run.keys > 0 ? curve.At(run.filter_bits / run.keys).rate
-                                 : 0);
-    expected += rates.back();
+    expected += rate_of(run);
     keys += run.keys;
     bits += run.filter_bits;
   }
   json->BeginObject().Key("name").String(name).Key("allocation");
-  if (levels) {
+  if (family.target >= kMinBitsPerKey) {
     const double average = keys > 0 ? bits / keys : 0;
     json->String("levels").Key("layout").String(LayoutName(family.layout));
     json->Key("bits_per_key").BeginObject();
@@ -176,7 +150,16 @@ void WriteFamily(const std::string& name, const FamilyTree& family,
     json->Literal("null");
   }
   json->Key("runs").BeginArray();
-  for (size_t i = 0; i < runs.size(); ++i) WriteRun(runs[i], rates[i], json);
+  for (const TreeRun& run : runs) {
+    json->BeginObject().Key("level").Literal(std::to_string(run.level));
+    json->Key("files")
+        .Number(run.files.size())
+        .Key("keys")
+        .Number(run.keys, 17);
+    json->Key("bits_per_key")
+        .Number(run.keys > 0 ? run.filter_bits / run.keys : 0, 5);
+    json->Key("rate").Number(rate_of(run), 4).EndObject();
+  }
   json->EndArray().EndObject();
 }
 
@@ -224,7 +207,7 @@ LevelChoice ChooseByLevel(const PolicyOptions& options,
   while (origins.size() >= kMaxOrigins) origins.erase(origins.begin());
   const int origin =
       context.is_bottommost ? kBottommost : context.level_at_creation;
-  origins[note.path] = {origin, context.level_at_creation};
+  origins[note.path] = {note.family, origin, context.level_at_creation};
   ApplySilentChanges(note.trees.get());
   const auto it = note.trees->families.find(context.column_family_name);
   if (it == note.trees->families.end()) return choice;

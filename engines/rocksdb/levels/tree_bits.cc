@@ -67,19 +67,9 @@ void TreeBits::Learn(uint64_t file, const TableFacts& facts) {
   rewritten_ += static_cast<double>(facts.keys) / std::max(keys_, 1.0);
 }
 
-uint64_t TreeBits::KeysOf(uint64_t file) const {
+TreeBits::File TreeBits::FileOf(uint64_t file) const {
   const auto it = files_.find(file);
-  return it == files_.end() ? 0 : it->second.facts.keys;
-}
-
-bool TreeBits::Knows(uint64_t file) const {
-  const auto it = files_.find(file);
-  return it != files_.end() && it->second.facts.filter_bits >= 0;
-}
-
-bool TreeBits::HasInTree(uint64_t file) const {
-  const auto it = files_.find(file);
-  return it != files_.end() && it->second.level >= 0;
+  return it == files_.end() ? File() : it->second;
 }
 
 void TreeBits::Forget(uint64_t file) {
@@ -136,10 +126,13 @@ void TreeBits::Edit(const std::vector<uint64_t>& removed,
   for (const LiveTable& table : added) levels[table.file] = table.level;
   for (const uint64_t number : removed) {
     const auto it = files_.find(number);
-    if (it == files_.end() || it->second.level < 0) continue;
-    if (levels.count(number) != 0) continue;
-    if (it->second.level == it->second.facts.origin)
+    if (it == files_.end() || it->second.level < 0 ||
+        levels.count(number) != 0) {
+      continue;
+    }
+    if (it->second.level == it->second.facts.origin) {
       CountDeparture(it->second, false);
+    }
     Unplace(it->second);
     files_.erase(it);
   }
@@ -205,11 +198,9 @@ void TreeBits::SetLimits(const TreeLimits& limits) {
 // The part of a level that compactions will leave there.
 double TreeBits::KeptPart(int level) const {
   const int deepest = DeepestLevel();
-  if (!(limits_.level0_files > 0 && limits_.base_keys > 0 &&
-        limits_.ratio >= 1) ||
-      level >= deepest) {
-    return 1;
-  }
+  const bool known =
+      limits_.level0_files > 0 && limits_.base_keys > 0 && limits_.ratio >= 1;
+  if (!known || level >= deepest) return 1;
   if (level == 0) {
     const auto files = static_cast<double>(level_files_.at(0));
     return std::min(limits_.level0_files / files, 1.0);
@@ -283,6 +274,19 @@ TreeBits::Shares TreeBits::CountShares() const {
   return shares;
 }
 
+TreeBits::Profile TreeBits::Mixed(Profile profile, const Profile& now,
+                                  double part) {
+  for (auto& [origin, share] : profile) {
+    share.keys *= 1 - part;
+    share.weight *= 1 - part;
+  }
+  for (const auto& [origin, share] : now) {
+    profile[origin].keys += part * share.keys;
+    profile[origin].weight += part * share.weight;
+  }
+  return profile;
+}
+
 // Brings the profile up to date, in proportion to the keys written.
 void TreeBits::UpdateProfile() {
   if (!(keys_ > 0)) {
@@ -295,15 +299,7 @@ void TreeBits::UpdateProfile() {
       profile_.empty() ? 1 : 1 - std::exp2(-change / (kMemory * keys_));
   inflow_ = 0;
   profiled_keys_ = keys_;
-  for (auto& [origin, share] : profile_) {
-    share.keys *= 1 - part;
-    share.weight *= 1 - part;
-  }
-  for (const auto& [origin, share] : CurrentShares().settled) {
-    Share& lately = profile_[origin];
-    lately.keys += part * share.keys;
-    lately.weight += part * share.weight;
-  }
+  profile_ = Mixed(std::move(profile_), CurrentShares().settled, part);
   for (auto it = profile_.begin(); it != profile_.end();) {
     it = it->second.keys < 1e-9 ? profile_.erase(it) : std::next(it);
   }
@@ -348,35 +344,18 @@ double TreeBits::RunSizeOf(const NewTable& table,
   }
   const double all = std::max(keys_, run);
   const bool flush = table.level == 0 && table.keys_read == 0;
-  if (!flush && !table.bottommost && table.level == 0) {
-    return run / all;
-  }
+  if (!flush && !table.bottommost && table.level == 0) return run / all;
   // The size that runs of its origin had lately, wherever they are now. A level
   // that is being written to is larger than it will mostly be.
   const int as = table.bottommost ? kBottommost : table.level;
   Share lately;
   for (const auto& [origin, share] : profile) {
     if (origin.first != as) continue;
-    if (flush && std::abs(origin.second - OriginOf(0, run).second) > 1)
-      continue;
+    if (flush && std::abs(origin.second - Octave(run)) > 1) continue;
     lately.keys += share.keys;
     lately.weight += share.weight;
   }
   return lately.weight > kEnough ? lately.keys / lately.weight : run / all;
-}
-
-// The profile of late and the current one.
-TreeBits::Profile TreeBits::MixedProfile(const Shares& now) const {
-  Profile profile = profile_;
-  for (auto& [origin, share] : profile) {
-    share.keys *= 1 - kPartOfNow;
-    share.weight *= 1 - kPartOfNow;
-  }
-  for (const auto& [origin, share] : now.settled) {
-    profile[origin].keys += kPartOfNow * share.keys;
-    profile[origin].weight += kPartOfNow * share.weight;
-  }
-  return profile;
 }
 
 // A controller with a proportional part, which follows the filters on disk, and
@@ -417,8 +396,8 @@ double TreeBits::MinPrice(const Shares& now, const RateCurve& curve) const {
 // No run is in debt to runs that may never be written: the largest one gets
 // about the target and the others no less than it, so that no tree falls more
 // than 1 % below it, nor reads more than with the same memory spread uniformly.
-// What exceeds the target is limited
-// by kMaxOfRuns. A run leaves their part of it to the smaller runs after it.
+// What exceeds the target is limited by kMaxOfRuns. A run leaves their part of
+// it to the smaller runs after it.
 TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
                                    const RateCurve& curve) const {
   TableBits given;
@@ -477,7 +456,8 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   std::vector<SortedRun> runs;
   double bottommost_keys = 0;
   const Shares& now = CurrentShares();
-  const Profile profile = MixedProfile(now);
+  // Of late, and the current one.
+  const Profile profile = Mixed(profile_, now.settled, kPartOfNow);
   for (const auto& [origin, share] : profile) {
     runs.push_back({share.keys, share.weight});
     if (origin.first == kBottommost) bottommost_keys += share.keys;

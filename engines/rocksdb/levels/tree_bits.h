@@ -2,14 +2,12 @@
 // filter that is written into it under allocation=levels.
 //
 // A table is written once and read as long as it lives, wherever RocksDB moves
-// it: flushed tables may sink to the last level without being rewritten, and
-// those of the last level were mostly written for the level above. So bits are
-// assigned not to levels but to origins: the level that a table was written
-// for. The live files show where those of each origin are now. Tables of one
-// origin count as one run, with all their keys and the share of the lookups
-// that reach them, and the runs get the bits that minimise the sum of the
-// false-positive rates (util/rates/allocation.h). As every key has an origin,
-// the average is the target, whatever was moved.
+// it. So bits are assigned not to levels but to origins: the level that a table
+// was written for. The live files show where those of each origin are now.
+// Tables of one origin count as one run, with all their keys and the share of
+// the lookups that reach them, and the runs get the bits that minimise the sum
+// of the false-positive rates (util/rates/allocation.h). As every key has an
+// origin, the average is the target, whatever was moved.
 //
 // Universal compaction rewrites whole runs, of sizes that cannot be predicted.
 // There a run gets its bits by the runs that exist, without debts: see
@@ -97,8 +95,10 @@ class TreeBits {
  public:
   // The facts of a table. It counts once it is in the tree.
   void Learn(uint64_t file, const TableFacts& facts);
-  bool Knows(uint64_t file) const;
-  bool HasInTree(uint64_t file) const;
+  bool Knows(uint64_t file) const {
+    return FileOf(file).facts.filter_bits >= 0;
+  }
+  bool HasInTree(uint64_t file) const { return FileOf(file).level >= 0; }
   void Forget(uint64_t file);
   // A flush wrote this many keys.
   void Flushed(uint64_t keys);
@@ -126,7 +126,7 @@ class TreeBits {
   double keys() const { return keys_; }
   size_t files() const { return files_.size(); }
   // 0 for an unknown file.
-  uint64_t KeysOf(uint64_t file) const;
+  uint64_t KeysOf(uint64_t file) const { return FileOf(file).facts.keys; }
 
  private:
   struct File {
@@ -153,6 +153,7 @@ class TreeBits {
     double settled_bits = 0;
   };
 
+  File FileOf(uint64_t file) const;  // as if new if it is unknown
   void Place(File* file, int level);
   void Unplace(const File& file);
   void CountDeparture(const File& file, bool moved);
@@ -163,7 +164,8 @@ class TreeBits {
   const Shares& CurrentShares() const;
   Shares CountShares() const;
   double KeptPart(int level) const;
-  Profile MixedProfile(const Shares& now) const;
+  // With the share `part` of `now` in it.
+  static Profile Mixed(Profile profile, const Profile& now, double part);
   double RunSizeOf(const NewTable& table, const Profile& profile) const;
   std::vector<TreeRun> RunsWithout(const std::vector<uint64_t>* files) const;
   TableBits BitsOfWholeRun(const NewTable& table, const RateCurve& curve) const;

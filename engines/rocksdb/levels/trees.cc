@@ -1,34 +1,35 @@
 #include "engines/rocksdb/levels/trees.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <optional>
 #include <utility>
 
+#include "engines/rocksdb/policy/options.h"
 #include "engines/rocksdb/policy/options_file.h"
+#include "engines/rocksdb/policy/process_wide.h"
+#include "engines/rocksdb/range/range_extractor.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
+#include "rocksdb/metadata.h"
 #include "rocksdb/utilities/options_util.h"
 
 namespace deltabloom::internal {
 namespace {
 
-struct Registry {
-  std::mutex mutex;
-  std::map<std::string, std::shared_ptr<DatabaseTrees>> trees;
-};
+using rocksdb::CompactionFileInfo;
+using rocksdb::DB;
 
-// Never destroyed: databases may be closed by destructors of static objects.
-Registry& TheRegistry() {
-  static auto& registry = *new Registry;
-  return registry;
-}
+// RocksDB copies the names and keys of all files under its mutex when the tree
+// is read from it. The tree is read so rarely that this many files are copied
+// per event; in between, events keep it up to date.
+constexpr uint64_t kFilesPerEvent = 16;
 
-struct Announced {
-  bool waiting = false;
-  TableAnnouncement table;
-};
+using Registry = std::map<std::string, std::shared_ptr<DatabaseTrees>>;
 
-Announced& AnnouncedOnThisThread() {
-  static thread_local Announced announced;
+std::optional<TableAnnouncement>& AnnouncedOnThisThread() {
+  static thread_local std::optional<TableAnnouncement> announced;
   return announced;
 }
 
@@ -39,34 +40,21 @@ double NumberOf(std::string_view text) {
   return number;
 }
 
-struct Section {
-  std::string name;  // empty: not that of a column family
-  LevelLimits limits;
-  bool leveled = true;
-};
-
-void TakeLine(const OptionsLine& line, Section* section) {
-  LevelLimits& limits = section->limits;
-  if (line.name == "level0_file_num_compaction_trigger") {
-    limits.level0_files = NumberOf(line.value);
+void TakeLine(const OptionsLine& line, LevelLimits* limits) {
+  if (line.name.empty()) {  // the start of the section
+    *limits = LevelLimits();
+  } else if (line.name == "level0_file_num_compaction_trigger") {
+    limits->level0_files = NumberOf(line.value);
   } else if (line.name == "max_bytes_for_level_base") {
-    limits.base_bytes = NumberOf(line.value);
+    limits->base_bytes = NumberOf(line.value);
   } else if (line.name == "max_bytes_for_level_multiplier") {
-    limits.ratio = NumberOf(line.value);
+    limits->ratio = NumberOf(line.value);
   } else if (line.name == "level_compaction_dynamic_level_bytes") {
-    limits.dynamic = line.value == "true";
+    limits->dynamic = line.value == "true";
   } else if (line.name == "compaction_style") {
-    section->leveled &= line.value == "kCompactionStyleLevel";
+    limits->known &= line.value == "kCompactionStyleLevel";
   } else if (line.name == "disable_auto_compactions") {
-    section->leveled &= line.value == "false";
-  }
-}
-
-void Keep(const Section& section, LimitsByFamily* all) {
-  const LevelLimits& limits = section.limits;
-  if (section.leveled && !section.name.empty() && limits.level0_files > 0 &&
-      limits.base_bytes > 0 && limits.ratio >= 1) {
-    (*all)[section.name] = limits;
+    limits->known &= line.value == "false";
   }
 }
 
@@ -95,80 +83,352 @@ void ApplySilentChanges(DatabaseTrees* trees) {
 
 std::shared_ptr<DatabaseTrees> TreesOf(const std::string& name,
                                        const void* default_family) {
-  Registry& registry = TheRegistry();
-  const std::lock_guard<std::mutex> lock(registry.mutex);
-  std::shared_ptr<DatabaseTrees>& trees = registry.trees[name];
+  ProcessWide<Registry> registry;
+  std::shared_ptr<DatabaseTrees>& trees = (*registry)[name];
   if (trees == nullptr || trees->default_family != default_family) {
     trees = std::make_shared<DatabaseTrees>();
-    trees->name = name;
     trees->default_family = default_family;
   }
   return trees;
 }
 
 std::shared_ptr<DatabaseTrees> FindTrees(const std::string& name) {
-  Registry& registry = TheRegistry();
-  const std::lock_guard<std::mutex> lock(registry.mutex);
-  const auto it = registry.trees.find(name);
-  return it == registry.trees.end() ? nullptr : it->second;
+  ProcessWide<Registry> registry;
+  const auto it = registry->find(name);
+  return it == registry->end() ? nullptr : it->second;
 }
 
 void ForgetTrees(const void* default_family) {
-  Registry& registry = TheRegistry();
-  const std::lock_guard<std::mutex> lock(registry.mutex);
-  for (auto it = registry.trees.begin(); it != registry.trees.end(); ++it) {
+  ProcessWide<Registry> registry;
+  for (auto it = registry->begin(); it != registry->end(); ++it) {
     if (it->second->default_family != default_family) continue;
-    registry.trees.erase(it);
+    registry->erase(it);
     return;
   }
 }
 
 std::map<std::string, std::shared_ptr<DatabaseTrees>> AllTrees() {
-  Registry& registry = TheRegistry();
-  const std::lock_guard<std::mutex> lock(registry.mutex);
-  return registry.trees;
+  return *ProcessWide<Registry>();
 }
 
 void AnnounceTable(TableAnnouncement table) {
-  AnnouncedOnThisThread() = {true, std::move(table)};
+  AnnouncedOnThisThread() = std::move(table);
 }
 
 bool TakeAnnouncement(const std::string& family, TableAnnouncement* table) {
-  Announced& announced = AnnouncedOnThisThread();
-  if (!announced.waiting) return false;
-  *table = std::move(announced.table);
-  announced = Announced();
+  std::optional<TableAnnouncement>& announced = AnnouncedOnThisThread();
+  if (!announced.has_value()) return false;
+  *table = *std::move(announced);
+  announced.reset();
   return table->family == family;
 }
 
 LimitsByFamily ParseLimits(std::string_view options) {
   LimitsByFamily all;
-  Section section;
   ForEachOption(options, [&](const OptionsLine& line) {
-    if (!line.name.empty()) return TakeLine(line, &section);
-    Keep(section, &all);
-    section = Section();
-    if (line.section == "CFOptions") section.name = line.family;
+    if (line.section != "CFOptions" || line.family.empty()) return;
+    TakeLine(line, &all[std::string(line.family)]);
   });
-  Keep(section, &all);
+  for (auto it = all.begin(); it != all.end();) {
+    const LevelLimits& limits = it->second;
+    const bool known = limits.known && limits.level0_files > 0 &&
+                       limits.base_bytes > 0 && limits.ratio >= 1;
+    it = known ? std::next(it) : all.erase(it);
+  }
   return all;
 }
 
-void ReadLimits(rocksdb::DB* db, std::string* file, LimitsByFamily* limits) {
+void ReadLimits(DB* db, std::string* file, LimitsByFamily* limits) {
   std::string newest;
+  std::string text;
   if (!rocksdb::GetLatestOptionsFileName(db->GetName(), db->GetEnv(), &newest)
            .ok() ||
       newest == *file) {
     return;
   }
-  std::string text;
-  if (!rocksdb::ReadFileToString(db->GetEnv(), db->GetName() + "/" + newest,
-                                 &text)
-           .ok()) {
-    return;  // replaced meanwhile; the next call reads the newer one
-  }
+  // It may be replaced meanwhile; the next call reads the newer one.
+  const std::string path = db->GetName() + "/" + newest;
+  if (!rocksdb::ReadFileToString(db->GetEnv(), path, &text).ok()) return;
   *limits = ParseLimits(text);
   *file = newest;
+}
+
+namespace {
+
+// 123 for "/path/000123.sst"; 0 for other names.
+uint64_t FileNumber(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
+  uint64_t number = 0;
+  std::from_chars(path.data(), path.data() + path.size(), number);
+  return number;
+}
+
+TableFacts FactsOf(const rocksdb::TableProperties& properties, int origin) {
+  TableFacts facts;
+  facts.origin = origin;
+  facts.filter_bits = 8 * static_cast<double>(properties.filter_size);
+  facts.keys = properties.filter_size > 0 && properties.num_filter_entries > 0
+                   ? properties.num_filter_entries
+                   : properties.num_entries;
+  return facts;
+}
+
+void LearnTables(const rocksdb::TablePropertiesCollection& tables,
+                 TreeBits* bits) {
+  for (const auto& [path, properties] : tables) {
+    const uint64_t file = FileNumber(path);
+    if (properties == nullptr || file == 0 || bits->Knows(file)) continue;
+    bits->Learn(file, FactsOf(*properties, kUnknownOrigin));
+  }
+}
+
+std::shared_ptr<DatabaseTrees> TreesOfDB(DB* db) {
+  return TreesOf(db->GetName(), db->DefaultColumnFamily());
+}
+
+FamilyTree* FindFamily(DatabaseTrees* trees, const std::string& name) {
+  const auto it = trees->families.find(name);
+  return it == trees->families.end() ? nullptr : &it->second;
+}
+
+// Whether the trees have changes without events: creating a column family has
+// none either. With `mutex` held.
+bool AreStale(DatabaseTrees* trees, const std::string& family) {
+  return FindFamily(trees, family) == nullptr ||
+         trees->silent_changes != trees->silent_changes_seen;
+}
+
+// Reads the trees from RocksDB; false if that is not due.
+bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
+  size_t files = 0;
+  bool first = false;
+  uint64_t silent_changes = 0;
+  {
+    const std::lock_guard<std::mutex> lock(trees->mutex);
+    silent_changes = trees->silent_changes;
+    first = trees->families.empty();
+    for (const auto& family : trees->families) {
+      files += family.second.bits.files();
+    }
+    if (!AreStale(trees, family_name) &&
+        ++trees->events * kFilesPerEvent < files) {
+      return false;
+    }
+  }
+  std::vector<rocksdb::ColumnFamilyMetaData> all;
+  db->GetAllColumnFamilyMetaData(&all);
+  // Tables from before the database was opened: their properties are in memory
+  // if all files are open. Without a handle, which a listener has not got,
+  // RocksDB returns only those of the default column family.
+  rocksdb::TablePropertiesCollection properties;
+  if (first && db->GetDBOptions().max_open_files == -1) {
+    db->GetPropertiesOfAllTables(&properties).PermitUncheckedError();
+  }
+  ReadLimits(db, &trees->options_file, &trees->limits);
+  const std::lock_guard<std::mutex> lock(trees->mutex);
+  trees->events = 0;
+  trees->silent_changes_seen = silent_changes;
+  std::map<std::string, FamilyTree> kept;
+  for (const rocksdb::ColumnFamilyMetaData& metadata : all) {
+    FamilyTree& family = kept[metadata.name];
+    const auto before = trees->families.find(metadata.name);
+    if (before != trees->families.end()) family = std::move(before->second);
+    if (metadata.name == rocksdb::kDefaultColumnFamilyName) {
+      LearnTables(properties, &family.bits);
+    }
+    std::vector<LiveTable> tables;
+    double bytes = 0;
+    for (const auto& level : metadata.levels) {
+      bytes += static_cast<double>(level.size);
+      for (const auto& file : level.files) {
+        tables.push_back({file.file_number, level.level, file.num_entries});
+      }
+    }
+    family.bits.SetTree(tables);
+    const auto limits = trees->limits.find(metadata.name);
+    family.bits.SetLimits(
+        limits == trees->limits.end() || bytes == 0
+            ? TreeLimits()
+            : limits->second.InKeys(family.bits.keys() / bytes));
+  }
+  trees->families = std::move(kept);
+  return true;
+}
+
+void ApplyEdit(DB* db, const std::string& family_name,
+               const std::vector<uint64_t>& removed,
+               const std::vector<LiveTable>& added) {
+  const auto trees = TreesOfDB(db);
+  const std::lock_guard<std::mutex> order(trees->order);
+  if (Refresh(db, family_name, trees.get())) return;
+  const std::lock_guard<std::mutex> lock(trees->mutex);
+  ApplySilentChanges(trees.get());
+  FamilyTree* const family = FindFamily(trees.get(), family_name);
+  if (family != nullptr) family->bits.Edit(removed, added);
+}
+
+// Called before a table is written: reads what is not known yet, or no longer.
+void EnsureKnown(DB* db, const std::string& family_name) {
+  const auto trees = TreesOfDB(db);
+  {
+    const std::lock_guard<std::mutex> lock(trees->mutex);
+    if (!AreStale(trees.get(), family_name)) return;
+  }
+  const std::lock_guard<std::mutex> order(trees->order);
+  Refresh(db, family_name, trees.get());
+}
+
+class TreeListener final : public rocksdb::EventListener {
+ public:
+  const char* Name() const override { return kPolicyName; }
+
+  void OnFlushBegin(DB* db, const rocksdb::FlushJobInfo& info) override {
+    WithoutThrowing([&] { EnsureKnown(db, info.cf_name); });
+  }
+
+  void OnFlushCompleted(DB* db, const rocksdb::FlushJobInfo& info) override {
+    WithoutThrowing([&] {
+      ApplyEdit(db, info.cf_name, {},
+                {{info.file_number, 0, info.table_properties.num_entries}});
+    });
+  }
+
+  void OnCompactionBegin(DB* db,
+                         const rocksdb::CompactionJobInfo& info) override {
+    WithoutThrowing([&] {
+      EnsureKnown(db, info.cf_name);
+      const auto trees = TreesOfDB(db);
+      const std::lock_guard<std::mutex> lock(trees->mutex);
+      FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
+      if (family == nullptr) return;
+      LearnTables(info.table_properties, &family->bits);
+      CompactionJob job;
+      for (const CompactionFileInfo& file : info.input_file_infos) {
+        const auto keys =
+            static_cast<double>(family->bits.KeysOf(file.file_number));
+        job.keys_read += keys;
+        job.inputs.push_back(file.file_number);
+        if (file.level != info.output_level) job.keys_from_above += keys;
+      }
+      trees->jobs[info.job_id] = std::move(job);
+    });
+  }
+
+  void OnCompactionCompleted(DB* db,
+                             const rocksdb::CompactionJobInfo& info) override {
+    WithoutThrowing([&] {
+      std::vector<uint64_t> removed;
+      for (const CompactionFileInfo& file : info.input_file_infos) {
+        removed.push_back(file.file_number);
+      }
+      std::vector<LiveTable> added;
+      for (const CompactionFileInfo& file : info.output_file_infos) {
+        added.push_back({file.file_number, file.level, 0});
+      }
+      if (info.status.ok()) ApplyEdit(db, info.cf_name, removed, added);
+      const auto trees = TreesOfDB(db);
+      const std::lock_guard<std::mutex> lock(trees->mutex);
+      trees->jobs.erase(info.job_id);
+    });
+  }
+
+  void OnExternalFileIngested(
+      DB* db, const rocksdb::ExternalFileIngestionInfo& info) override {
+    WithoutThrowing([&] {
+      const auto trees = TreesOfDB(db);
+      const std::lock_guard<std::mutex> order(trees->order);
+      {
+        const std::lock_guard<std::mutex> lock(trees->mutex);
+        FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
+        const uint64_t file = FileNumber(info.internal_file_path);
+        if (family != nullptr && file != 0) {
+          family->bits.Learn(file,
+                             FactsOf(info.table_properties, kUnknownOrigin));
+        }
+        ++trees->silent_changes;  // the event does not say the level
+      }
+      Refresh(db, info.cf_name, trees.get());
+    });
+  }
+
+  void OnTableFileCreationStarted(
+      const rocksdb::TableFileCreationBriefInfo& info) override {
+    WithoutThrowing([&] {
+      AnnounceTable(
+          {info.cf_name, info.file_path, info.job_id, FindTrees(info.db_name)});
+    });
+  }
+
+  void OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) override {
+    // Before the table is read: its comparator may not have been checked.
+    if (info.table_properties.prefix_extractor_name == kRangeExtractorName &&
+        !IsBytewiseName(info.table_properties.comparator_name)) {
+      StopRanges();
+    }
+    WithoutThrowing([&] {
+      const auto trees = FindTrees(info.db_name);
+      const uint64_t file = FileNumber(info.file_path);
+      if (trees == nullptr || file == 0) return;
+      const std::lock_guard<std::mutex> lock(trees->mutex);
+      const auto written = trees->origins.extract(info.file_path);
+      FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
+      if (family == nullptr || !info.status.ok()) return;
+      const TableFacts facts =
+          FactsOf(info.table_properties,
+                  written ? written.mapped().origin : kUnknownOrigin);
+      family->bits.Learn(file, facts);
+      if (info.reason == rocksdb::TableFileCreationReason::kFlush) {
+        family->bits.Flushed(facts.keys);
+      } else if (info.reason == rocksdb::TableFileCreationReason::kCompaction &&
+                 trees->jobs.count(info.job_id) == 0) {
+        ++trees->silent_changes;
+        if (written) trees->unannounced[file] = written.mapped();
+      }
+    });
+  }
+
+  void OnTableFileDeleted(const rocksdb::TableFileDeletionInfo& info) override {
+    WithoutThrowing([&] {
+      const auto trees = FindTrees(info.db_name);
+      if (trees == nullptr) return;
+      const uint64_t file = FileNumber(info.file_path);
+      const std::lock_guard<std::mutex> lock(trees->mutex);
+      trees->origins.erase(info.file_path);
+      trees->unannounced.erase(file);
+      for (auto& entry : trees->families) {
+        FamilyTree& family = entry.second;
+        if (!family.bits.HasInTree(file)) {
+          family.bits.Forget(file);
+          continue;
+        }
+        ++trees->silent_changes;
+        family.silently_deleted.push_back(file);
+      }
+    });
+  }
+
+  // The handle of the default column family is deleted when the database is
+  // closed.
+  void OnColumnFamilyHandleDeletionStarted(
+      rocksdb::ColumnFamilyHandle* handle) override {
+    WithoutThrowing([&] { ForgetTrees(handle); });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<rocksdb::EventListener> NewTreeListener() {
+  return std::make_unique<TreeListener>();
+}
+
+bool HasTreeListener(
+    const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners) {
+  return std::any_of(listeners.begin(), listeners.end(),
+                     [](const auto& listener) {
+                       return listener != nullptr &&
+                              std::string_view(listener->Name()) == kPolicyName;
+                     });
 }
 
 }  // namespace deltabloom::internal

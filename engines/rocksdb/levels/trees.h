@@ -15,11 +15,7 @@
 
 #include "deltabloom/filter.h"
 #include "engines/rocksdb/levels/tree_bits.h"
-#include "rocksdb/rocksdb_namespace.h"
-
-namespace ROCKSDB_NAMESPACE {
-class DB;
-}
+#include "rocksdb/listener.h"
 
 namespace deltabloom::internal {
 
@@ -29,6 +25,7 @@ struct LevelLimits {
   double base_bytes = 0;
   double ratio = 0;
   bool dynamic = false;
+  bool known = true;  // false: under another compaction style, for example
 
   TreeLimits InKeys(double keys_per_byte) const {
     return {level0_files, base_bytes * keys_per_byte, ratio, dynamic};
@@ -65,24 +62,18 @@ struct FamilyTree {
 
 // A compaction that runs.
 struct CompactionJob {
-  int output_level = 0;
   double keys_read = 0;
   double keys_from_above = 0;
   std::vector<uint64_t> inputs;
 };
 
 struct WrittenAs {
+  std::string family;
   int origin = kUnknownOrigin;
   int level = 0;
 };
 
-struct UnannouncedTable {
-  std::string family;
-  int level = 0;
-};
-
 struct DatabaseTrees {
-  std::string name;
   // Identifies the database: another one of the same name has another.
   const void* default_family = nullptr;
 
@@ -100,7 +91,7 @@ struct DatabaseTrees {
   std::map<std::string, WrittenAs> origins;  // of tables being written, by path
   // Tables of compactions without events, as DB::CompactFiles runs them, by
   // number.
-  std::map<uint64_t, UnannouncedTable> unannounced;
+  std::map<uint64_t, WrittenAs> unannounced;
   // Changes without events; the next event reads the tree from RocksDB.
   uint64_t silent_changes = 0;
   uint64_t silent_changes_seen = 0;
@@ -134,6 +125,14 @@ void AnnounceTable(TableAnnouncement table);
 // Returns false if there is none for this column family. Removes it in any
 // case.
 bool TakeAnnouncement(const std::string& family, TableAnnouncement* table);
+
+// A listener, which has no state of its own: any number may listen to a
+// database. Nothing throws into RocksDB; what could not be learned for lack of
+// memory is read again. Throws std::bad_alloc.
+std::unique_ptr<rocksdb::EventListener> NewTreeListener();
+// Whether one of them is such a listener.
+bool HasTreeListener(
+    const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners);
 
 }  // namespace deltabloom::internal
 

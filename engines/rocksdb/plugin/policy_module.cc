@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <mutex>
 #include <string>
-#include <string_view>
+#include <utility>
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/policy/policy.h"
@@ -35,11 +35,6 @@ void Print(const std::string& line) {
 
 void Complain(const std::string& line) { Print("deltabloom: " + line); }
 
-bool EndsIn(std::string_view text, std::string_view end) {
-  return text.size() > end.size() &&
-         text.substr(text.size() - end.size()) == end;
-}
-
 int64_t NowSeconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -48,21 +43,18 @@ int64_t NowSeconds() {
 
 // Writes all of `text` to a new file; errno says what failed.
 bool WriteWhole(const std::string& path, const std::string& text) {
-  const int file =
+  const int descriptor =
       open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
            0644);
-  if (file < 0) return false;
-  size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t n = write(file, text.data() + written, text.size() - written);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) break;
-    written += static_cast<size_t>(n);
+  if (descriptor < 0) return false;
+  std::FILE* const file = fdopen(descriptor, "w");
+  if (file == nullptr) {
+    close(descriptor);
+    return false;
   }
-  const int error = errno;
-  if (close(file) != 0 && written == text.size()) return false;
-  errno = error;
-  return written == text.size();
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  return std::fclose(file) == 0 && written;
 }
 
 class StatisticsFile {
@@ -154,8 +146,9 @@ void StartStatisticsFile() {
   try {
     const char* const name = std::getenv(kFileVariable);
     if (name == nullptr || *name == '\0') return;
-    const bool json = EndsIn(name, ".json");
-    if (!json && !EndsIn(name, ".prom")) {
+    const std::filesystem::path path(name);
+    const bool json = path.extension() == ".json";
+    if (!json && path.extension() != ".prom") {
       Complain(std::string(kFileVariable) + " '" + name +
                "' ends in neither .json nor .prom: nothing is written");
       return;
@@ -163,7 +156,7 @@ void StartStatisticsFile() {
     // The program may change its working directory.
     const uint32_t seconds = SecondsOfEnvironment();
     statistics_file = new StatisticsFile(
-        std::filesystem::absolute(name).string(), json, seconds);
+        std::filesystem::absolute(path).string(), json, seconds);
     if (seconds != 0) {
       lookup_tick = [] { statistics_file->WriteIfDue(); };
     }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engines/rocksdb/policy/options.h"
 #include "rocksdb/env.h"
 #include "util/cpu.h"
 #include "util/hash64.h"
@@ -23,17 +24,8 @@ using rocksdb::Status;
 // The keys of a range part take memory bit by bit.
 constexpr uint64_t kChargeStep = uint64_t{64} << 10;
 
-// A sealed filter without probes. Static, as it is needed when memory has run
-// out.
-struct AlwaysMatchFilter {
-  AlwaysMatchFilter() {
-    Seal(bytes.data(), kPayloadSize, /*last_byte=*/0, SealOptions());
-  }
-
-  static constexpr size_t kPayloadSize = 1;
-  static constexpr size_t kSize = kPayloadSize + kSealedFramingSize;
-  std::array<unsigned char, kSize> bytes{};
-};
+// Of a sealed filter with a payload of one byte and no probes.
+constexpr size_t kAlwaysMatchSize = 1 + kSealedFramingSize;
 
 // Without its text if memory has run out.
 Status Corruption(const char* text) {
@@ -56,11 +48,6 @@ void ForEachHash(const HashList& hashes, Fn fn) {
   }
 }
 
-SealOptions WithKeys(SealOptions seal, const KeyMapping& mapping) {
-  seal.keys = mapping.keys();
-  return seal;
-}
-
 // Bits per key of the range part; 0: none.
 double RangeBits(const BuilderSettings& settings) {
   const double bits_per_key = settings.millibits_per_key / 1000.0;
@@ -74,13 +61,16 @@ double RangeBits(const BuilderSettings& settings) {
 BitsBuilder::BitsBuilder(const BuilderSettings& settings)
     : hashes_(settings.layout->hash_size),
       settings_(settings),
-      seal_(WithKeys(settings.seal, settings.mapping)),
+      seal_(settings.seal),
       maps_keys_(settings.mapping.IsNeeded()),
       range_bits_per_key_(RangeBits(settings)),
-      range_keys_(range_bits_per_key_,
-                  seal_.keys.seeded ? &seal_.keys.seed : nullptr),
+      range_keys_(range_bits_per_key_, settings.mapping.keys().seeded
+                                           ? &settings.mapping.keys().seed
+                                           : nullptr),
       finished_hashes_(settings.layout->hash_size),
-      charge_(settings.charged_cache) {}
+      charge_(settings.charged_cache) {
+  seal_.keys = settings.mapping.keys();
+}
 
 inline void BitsBuilder::AddHash(uint64_t hash) {
   try {
@@ -120,9 +110,9 @@ bool BitsBuilder::HashMapped(const Slice& key, uint64_t* hash) {
 void BitsBuilder::AddKey(const Slice& key) {
   range_keys_.Add(key);
   uint64_t hash;
-  if (!HashOf(key, &hash) || last_key_.Is(hash)) return;
+  if (!HashOf(key, &hash) || last_key_ == hash) return;
   AddHash(hash);
-  last_key_.Set(hash);
+  last_key_ = hash;
 }
 
 void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
@@ -131,35 +121,22 @@ void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
   if (!HashOf(key, &key_hash) || !HashOf(alt, &alt_hash)) return;
   // RocksDB passes sorted keys, each with its prefix, so that a repeated
   // hash equals the one before it, or that of the last pair.
-  if (alt_hash != key_hash && !last_alt_.Is(alt_hash) &&
-      !last_key_.Is(alt_hash)) {
+  if (alt_hash != key_hash && last_alt_ != alt_hash && last_key_ != alt_hash) {
     AddHash(alt_hash);
   }
-  if (!last_key_.Is(key_hash) && !last_alt_.Is(key_hash)) AddHash(key_hash);
-  last_key_.Set(key_hash);
-  last_alt_.Set(alt_hash);
-}
-
-size_t BitsBuilder::EstimateEntriesAdded() {
-  return entries_.load(std::memory_order_relaxed);
-}
-
-Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner) {
-  return Finish(owner, nullptr);
+  if (last_key_ != key_hash && last_alt_ != key_hash) AddHash(key_hash);
+  last_key_ = key_hash;
+  last_alt_ = alt_hash;
 }
 
 Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner,
                           Status* status) {
   if (status != nullptr) *status = Status::OK();
-  WarnOfManyKeys();
   Slice filter;
-  try {
-    filter = keys_lost_ ? AlwaysMatch(owner) : Build(owner);
-  } catch (const std::bad_alloc&) {
-    filter = AlwaysMatch(owner);
-  }
+  const bool built = !keys_lost_ && WithoutThrowing([&] { filter = Build(); });
+  if (!built) filter = AlwaysMatch();
   if (settings_.detect_corruption && !keys_lost_ && !HashesIntact()) {
-    filter = AlwaysMatch(owner);
+    filter = AlwaysMatch();
     if (status != nullptr) {
       *status = Corruption(
           "deltabloom: the hashes of a filter changed in memory while it was "
@@ -174,14 +151,15 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner,
   if (finished_kind_ == FilterKind::kFilter && settings_.detect_corruption) {
     std::swap(finished_hashes_, hashes_);
   }
+  *owner = std::move(built_);
   Reset();
   return filter;
 }
 
 void BitsBuilder::Reset() {
   hashes_.Clear();
-  last_key_ = {};
-  last_alt_ = {};
+  last_key_.reset();
+  last_alt_.reset();
   range_keys_.Reset();
   checksum_ = 0;
   keys_lost_ = false;
@@ -196,6 +174,13 @@ void BitsBuilder::Charge(uint64_t more) {
               finished_hashes_.MemorySize() + finished_bytes_ + more);
 }
 
+BitsBuilder::Frame BitsBuilder::FrameOf(uint64_t range_part_size) const {
+  const uint32_t bits = settings_.millibits_per_key;
+  return {SealedFramingSize(seal_) + range_part_size,
+          range_part_size == 0 ? bits
+                               : ToMillibits(PointBitsPerKey(bits / 1000.0))};
+}
+
 FilterBits BitsBuilder::BitsIn(const Frame& frame, const LayoutRow& row,
                                uint64_t keys, uint64_t max_filter_bytes) const {
   return BitsFor({frame.millibits_per_key, settings_.false_positive_rate,
@@ -203,58 +188,40 @@ FilterBits BitsBuilder::BitsIn(const Frame& frame, const LayoutRow& row,
                  row, keys, frame.size);
 }
 
-BitsBuilder::Frame BitsBuilder::PlainFrame() const {
-  return {{}, SealedFramingSize(seal_), settings_.millibits_per_key};
-}
-
-BitsBuilder::Frame BitsBuilder::RangeFrame(uint64_t range_part_size) const {
-  const double bits_per_key = settings_.millibits_per_key / 1000.0;
-  return {{},
-          SealedFramingSize(seal_) + range_part_size,
-          ToMillibits(PointBitsPerKey(bits_per_key))};
-}
-
-bool BitsBuilder::BuildRangePart(Frame* frame) {
+std::string BitsBuilder::BuildRangePart() {
   const uint64_t bytes = hashes_.MemorySize() + range_keys_.BuildBytes();
   const uint64_t limit = settings_.max_build_bytes;
   if (limit != 0 && bytes > limit) range_keys_.Drop();
   Charge();
   std::string range_part;
-  if (!range_keys_.Finish(&range_part)) {
-    WarnOfNoRangePart(range_keys_.state());
-    return false;
-  }
-  *frame = RangeFrame(range_part.size());
-  frame->range_part = std::move(range_part);
-  return true;
+  if (!range_keys_.Finish(&range_part)) WarnOfNoRangePart(range_keys_.state());
+  return range_part;
 }
 
-Slice BitsBuilder::Build(std::unique_ptr<const char[]>* owner) {
-  if (hashes_.size() == 0) return BuildEmpty(owner);
+Slice BitsBuilder::Build() {
+  if (hashes_.size() == 0) return BuildEmpty();
   Slice filter;
-  Frame frame;
-  if (BuildRangePart(&frame)) {
-    filter = BuildIn(frame, owner);
+  const std::string range_part = BuildRangePart();
+  if (!range_part.empty()) {
+    filter = BuildAround(range_part);
     if (filter.empty()) WarnOfNoRangePart(RangeKeys::State::kTooLarge);
   }
-  if (filter.empty()) filter = BuildIn(PlainFrame(), owner);
-  return filter.empty() ? AlwaysMatch(owner) : filter;
+  if (filter.empty()) filter = BuildAround({});
+  return filter.empty() ? AlwaysMatch() : filter;
 }
 
-Slice BitsBuilder::BuildIn(const Frame& frame,
-                           std::unique_ptr<const char[]>* owner) {
-  const uint64_t limit = settings_.max_build_bytes;
-  const uint64_t range_size = frame.range_part.size();
+Slice BitsBuilder::BuildAround(std::string_view range_part) {
+  const Frame frame = FrameOf(range_part.size());
   const LayoutRow* row = settings_.layout;
   while (row != nullptr) {
     const FilterBits bits =
         BitsIn(frame, *row, hashes_.size(), settings_.max_filter_bytes);
-    if (range_size > 0 && bits.lowered) return {};
+    if (!range_part.empty() && bits.lowered) return {};
     if (bits.millibits_per_key != 0) {
-      const LayoutRow* affordable =
-          FindAffordableLayout(row, hashes_.size(), bits.millibits_per_key,
-                               hashes_.MemorySize() + range_size,
-                               settings_.detect_corruption, limit);
+      const LayoutRow* affordable = FindAffordableLayout(
+          row, hashes_.size(), bits.millibits_per_key,
+          hashes_.MemorySize() + range_part.size(), settings_.detect_corruption,
+          settings_.max_build_bytes);
       if (affordable != row) {  // which may need other bits for the rate
         row = affordable;
         continue;
@@ -262,7 +229,8 @@ Slice BitsBuilder::BuildIn(const Frame& frame,
     }
     WarnOf(bits);
     if (bits.millibits_per_key == 0) break;
-    const Slice filter = BuildWith(*row, bits.millibits_per_key, frame, owner);
+    const Slice filter =
+        BuildWith(*row, bits.millibits_per_key, frame, range_part);
     if (!filter.empty()) return filter;
     row = row->fallback;
   }
@@ -270,8 +238,7 @@ Slice BitsBuilder::BuildIn(const Frame& frame,
 }
 
 Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
-                             const Frame& frame,
-                             std::unique_ptr<const char[]>* owner) {
+                             const Frame& frame, std::string_view range_part) {
   FilterBuffer buffer = AllocateFilter(row, hashes_.size(), millibits_per_key,
                                        frame.size, settings_.max_filter_bytes,
                                        settings_.optimize_for_memory
@@ -280,7 +247,7 @@ Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
   const Plan& plan = buffer.plan;
   const uint64_t size = plan.payload_size + frame.size;
   const bool keep_hashes = settings_.detect_corruption;
-  Charge(size + frame.range_part.size() +
+  Charge(size + range_part.size() +
          PeakBuildBytes(plan, hashes_.MemorySize(), keep_hashes) -
          hashes_.MemorySize());
   auto* payload = reinterpret_cast<unsigned char*>(buffer.bytes.get());
@@ -288,32 +255,35 @@ Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
     return {};
   }
   SealOptions seal = seal_;
-  seal.range_part = frame.range_part;
+  seal.range_part = range_part;
   Seal(payload, plan.payload_size, plan.last_byte, seal);
   settings_.tally->rounding_balance += buffer.balance_change;
   finished_kind_ = FilterKind::kFilter;
-  finished_range_hash_ =
-      Hash64(frame.range_part.data(), frame.range_part.size());
+  finished_range_hash_ = Hash64(range_part.data(), range_part.size());
   finished_bytes_ += size;
-  *owner = std::move(buffer.bytes);
-  return {owner->get(), static_cast<size_t>(size)};
+  built_ = std::move(buffer.bytes);
+  return {built_.get(), static_cast<size_t>(size)};
 }
 
-Slice BitsBuilder::BuildEmpty(std::unique_ptr<const char[]>* owner) {
+Slice BitsBuilder::BuildEmpty() {
   const size_t size = SealedFramingSize(seal_);
-  std::unique_ptr<char[]> bytes(new char[size]());
-  Seal(reinterpret_cast<unsigned char*>(bytes.get()), 0, kEmptyLastByte, seal_);
+  built_.reset(new char[size]());
+  Seal(reinterpret_cast<unsigned char*>(built_.get()), 0, kEmptyLastByte,
+       seal_);
   finished_kind_ = FilterKind::kEmpty;
-  *owner = std::move(bytes);
-  return {owner->get(), size};
+  return {built_.get(), size};
 }
 
-Slice BitsBuilder::AlwaysMatch(std::unique_ptr<const char[]>* owner) {
-  static const AlwaysMatchFilter filter;
-  owner->reset();
+Slice BitsBuilder::AlwaysMatch() {
+  // Static, as it is needed when memory has run out.
+  static const auto filter = [] {
+    std::array<unsigned char, kAlwaysMatchSize> bytes{};
+    Seal(bytes.data(), 1, /*last_byte=*/0, SealOptions());
+    return bytes;
+  }();
+  built_.reset();
   finished_kind_ = FilterKind::kAlways;
-  return {reinterpret_cast<const char*>(filter.bytes.data()),
-          filter.bytes.size()};
+  return {reinterpret_cast<const char*>(filter.data()), filter.size()};
 }
 
 bool BitsBuilder::HashesIntact() const {
@@ -359,18 +329,14 @@ size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
   return fits;
 }
 
-size_t BitsBuilder::CalculateSpace(size_t entries) {
-  return SizeFor(entries, settings_.max_filter_bytes);
-}
-
 size_t BitsBuilder::SizeFor(uint64_t keys, uint64_t max_filter_bytes) const {
   if (keys == 0) return SealedFramingSize(seal_);
   const LayoutRow& row = *settings_.layout;
-  Frame frame = PlainFrame();
+  Frame frame = FrameOf(0);
   FilterBits bits = BitsIn(frame, row, keys, max_filter_bytes);
   if (range_bits_per_key_ > 0) {
     const Frame with_range =
-        RangeFrame(MaxRangePartSize(keys, range_bits_per_key_));
+        FrameOf(MaxRangePartSize(keys, range_bits_per_key_));
     const FilterBits point_bits =
         BitsIn(with_range, row, keys, max_filter_bytes);
     if (!point_bits.lowered) {
@@ -378,7 +344,7 @@ size_t BitsBuilder::SizeFor(uint64_t keys, uint64_t max_filter_bytes) const {
       bits = point_bits;
     }
   }
-  if (bits.millibits_per_key == 0) return AlwaysMatchFilter::kSize;
+  if (bits.millibits_per_key == 0) return kAlwaysMatchSize;
   return PlanFilter(&row, keys, bits.millibits_per_key).payload_size +
          frame.size;
 }
@@ -397,37 +363,33 @@ double BitsBuilder::EstimatedFpRate(size_t entries, size_t bytes) {
 }
 
 template <typename Message>
-void BitsBuilder::WarnOnce(std::atomic<bool>* warned,
+void BitsBuilder::WarnOnce(BuilderWarning warning,
                            const Message& message) const {
-  if (settings_.log == nullptr || warned->exchange(true)) return;
-  try {
-    const std::string line = message();
-    rocksdb::Warn(settings_.log, "[deltabloom] %s", line.c_str());
-  } catch (const std::exception&) {
-    *warned = false;  // memory has run out: the next filter warns
-  }
-}
-
-void BitsBuilder::WarnOfManyKeys() const {
-  const uint64_t many = settings_.layout->many_keys;
-  if (many == 0 || hashes_.size() <= many) return;
-  WarnOnce(&settings_.tally->warned_of_many_keys, [&] {
-    return std::to_string(hashes_.size()) + " keys in one " +
-           settings_.layout->name + " filter: beyond some " +
-           std::to_string(many / 1'000'000) +
-           " million its hash adds false positives; use another layout or "
-           "partitioned filters";
+  std::atomic<bool>& warned =
+      settings_.tally->warned[static_cast<size_t>(warning)];
+  if (settings_.log == nullptr || warned.exchange(true)) return;
+  // Without memory the next filter warns.
+  warned = WithoutThrowing([&] {
+    rocksdb::Warn(settings_.log, "[deltabloom] %s", message().c_str());
   });
 }
 
 void BitsBuilder::WarnOf(const FilterBits& bits) const {
-  SharedTally& tally = *settings_.tally;
   const auto keys = [this] { return std::to_string(hashes_.size()) + " keys"; };
   const auto limit = [this] {
     return "max_filter_bytes=" + std::to_string(settings_.max_filter_bytes);
   };
+  const uint64_t many = settings_.layout->many_keys;
+  if (many != 0 && hashes_.size() > many) {
+    WarnOnce(BuilderWarning::kManyKeys, [&] {
+      return keys() + " in one " + settings_.layout->name +
+             " filter: beyond some " + std::to_string(many / 1'000'000) +
+             " million its hash adds false positives; use another layout or "
+             "partitioned filters";
+    });
+  }
   if (bits.rate_missed) {
-    WarnOnce(&tally.warned_of_missed_rate, [&] {
+    WarnOnce(BuilderWarning::kMissedRate, [&] {
       return "a filter of " + keys() +
              " has a higher rate than false_positive_rate=" +
              NumberText(settings_.false_positive_rate) +
@@ -436,13 +398,13 @@ void BitsBuilder::WarnOf(const FilterBits& bits) const {
     });
   }
   if (bits.millibits_per_key == 0) {
-    WarnOnce(&tally.warned_of_no_filter, [&] {
+    WarnOnce(BuilderWarning::kNoFilter, [&] {
       return "no filter for " + keys() + ", " + limit() +
              " leaves less than 2 bits per key: use a higher limit, smaller "
              "tables or partitioned filters";
     });
   } else if (bits.lowered) {
-    WarnOnce(&tally.warned_of_lowered_bits, [&] {
+    WarnOnce(BuilderWarning::kLoweredBits, [&] {
       return NumberText(bits.millibits_per_key / 1000.0, 3) +
              " bits per key in a filter of " + keys() + ", which has to fit " +
              limit();
@@ -451,27 +413,18 @@ void BitsBuilder::WarnOf(const FilterBits& bits) const {
 }
 
 void BitsBuilder::WarnOfNoRangePart(RangeKeys::State why) const {
-  const char* reason = nullptr;
-  switch (why) {
-    case RangeKeys::State::kOff:
-    case RangeKeys::State::kTaken:  // there was no key
-      return;
-    case RangeKeys::State::kNoExtractor:
-      reason =
-          "the column family lacks prefix_extractor=deltabloom.Range or "
-          "whole_key_filtering";
-      break;
-    case RangeKeys::State::kNotInOrder:
-      reason = "its keys do not ascend bytewise, or memory ran out";
-      break;
-    case RangeKeys::State::kTooLarge:
-      reason = "it would not fit max_build_bytes or max_filter_bytes";
-      break;
-    case RangeKeys::State::kUnfit:
-      reason = "there is none for its keys with so few bits per key";
-      break;
-  }
-  WarnOnce(&settings_.tally->warned_of_no_range_part, [&] {
+  // By state. None if range parts are off, or there was no key.
+  constexpr const char* kReasons[] = {
+      nullptr,
+      nullptr,
+      "the column family lacks prefix_extractor=deltabloom.Range or "
+      "whole_key_filtering",
+      "its keys do not ascend bytewise, or memory ran out",
+      "it would not fit max_build_bytes or max_filter_bytes",
+      "there is none for its keys with so few bits per key"};
+  const char* const reason = kReasons[static_cast<size_t>(why)];
+  if (reason == nullptr) return;
+  WarnOnce(BuilderWarning::kNoRangePart, [&] {
     return std::string("range=on, and a filter has no range part: ") + reason;
   });
 }

@@ -6,10 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "deltabloom/rocksdb.h"
-#include "engines/rocksdb/policy/construction_charge.h"
 #include "engines/rocksdb/policy/filter_size.h"
 #include "engines/rocksdb/policy/key_transforms.h"
 #include "engines/rocksdb/policy/private_abi.h"
@@ -21,17 +22,21 @@
 
 namespace deltabloom::internal {
 
+// What the LOG is told once for all builders of a policy.
+enum class BuilderWarning : uint8_t {
+  kManyKeys,
+  kLoweredBits,
+  kNoFilter,
+  kMissedRate,
+  kNoRangePart,
+  kCount,
+};
+
 // Shared by the builders of a policy. Owned by them and by the policy, as
 // RocksDB destroys them in any order.
 struct SharedTally {
-  // For AllocateFilter().
-  std::atomic<int64_t> rounding_balance{0};
-  // Warnings that the LOG has.
-  std::atomic<bool> warned_of_many_keys{false};
-  std::atomic<bool> warned_of_lowered_bits{false};
-  std::atomic<bool> warned_of_no_filter{false};
-  std::atomic<bool> warned_of_missed_rate{false};
-  std::atomic<bool> warned_of_no_range_part{false};
+  std::atomic<int64_t> rounding_balance{0};  // for AllocateFilter()
+  std::atomic<bool> warned[static_cast<size_t>(BuilderWarning::kCount)] = {};
 };
 
 // What a builder needs of its policy and of RocksDB's context.
@@ -75,12 +80,18 @@ class __attribute__((visibility("hidden"))) BitsBuilder
       override
 #endif
       ;
-  size_t EstimateEntriesAdded() override;
-  Slice Finish(std::unique_ptr<const char[]>* owner) override;
+  size_t EstimateEntriesAdded() override {
+    return entries_.load(std::memory_order_relaxed);
+  }
+  Slice Finish(std::unique_ptr<const char[]>* owner) override {
+    return Finish(owner, nullptr);
+  }
   Slice Finish(std::unique_ptr<const char[]>* owner, Status* status) override;
   Status MaybePostVerify(const Slice& filter) override;
   size_t ApproximateNumEntries(size_t bytes) override;
-  size_t CalculateSpace(size_t entries) override;
+  size_t CalculateSpace(size_t entries) override {
+    return SizeFor(entries, settings_.max_filter_bytes);
+  }
   double EstimatedFpRate(size_t entries, size_t bytes) override;
 
  protected:
@@ -88,23 +99,10 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   HashList hashes_;
 
  private:
-  // A hash kept for comparison, or none.
-  struct LastHash {
-    bool Is(uint64_t hash) const { return set && value == hash; }
-    void Set(uint64_t hash) {
-      set = true;
-      value = hash;
-    }
-
-    bool set = false;
-    uint64_t value = 0;
-  };
-
-  // A filter without its payload.
+  // What surrounds the payload of a filter.
   struct Frame {
-    std::string range_part;          // empty: none
-    uint64_t size = 0;               // of the range part and the framing
-    uint32_t millibits_per_key = 0;  // left for the payload
+    uint64_t size;               // of the range part and the framing
+    uint32_t millibits_per_key;  // left for the payload
   };
 
   // False: the key is lost.
@@ -114,39 +112,40 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   void Reset();
   // Charges what is held now, and `more`.
   void Charge(uint64_t more = 0);
-  Frame PlainFrame() const;
-  Frame RangeFrame(uint64_t range_part_size) const;
-  // False if there is no range part.
-  bool BuildRangePart(Frame* frame);
+  // Size 0: without a range part.
+  Frame FrameOf(uint64_t range_part_size) const;
   FilterBits BitsIn(const Frame& frame, const LayoutRow& row, uint64_t keys,
                     uint64_t max_filter_bytes) const;
   size_t SizeFor(uint64_t keys, uint64_t max_filter_bytes) const;
-  // These return no bytes if there can be no such filter.
-  Slice Build(std::unique_ptr<const char[]>* owner);
-  Slice BuildIn(const Frame& frame, std::unique_ptr<const char[]>* owner);
+  std::string BuildRangePart();  // empty: there is none
+  // These return a filter in built_, or no bytes if there can be no such
+  // filter.
+  Slice Build();
+  Slice BuildAround(std::string_view range_part);
   Slice BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
-                  const Frame& frame, std::unique_ptr<const char[]>* owner);
-  Slice BuildEmpty(std::unique_ptr<const char[]>* owner);
-  Slice AlwaysMatch(std::unique_ptr<const char[]>* owner);
+                  const Frame& frame, std::string_view range_part);
+  Slice BuildEmpty();
+  Slice AlwaysMatch();
   bool HashesIntact() const;
-  // Writes what `message` returns to the LOG, once for all builders of the
-  // policy.
+  // Writes what `message` returns to the LOG.
   template <typename Message>
-  void WarnOnce(std::atomic<bool>* warned, const Message& message) const;
-  void WarnOfManyKeys() const;
+  void WarnOnce(BuilderWarning warning, const Message& message) const;
   void WarnOf(const FilterBits& bits) const;
   void WarnOfNoRangePart(RangeKeys::State why) const;
 
   const BuilderSettings settings_;
-  const SealOptions seal_;
+  SealOptions seal_;
   const bool maps_keys_;
   const double range_bits_per_key_;  // 0: without range parts
   RangeKeys range_keys_;
-  LastHash last_key_;
-  LastHash last_alt_;
+  // The hashes of the last key and prefix, for comparison.
+  std::optional<uint64_t> last_key_;
+  std::optional<uint64_t> last_alt_;
   uint64_t checksum_ = 0;   // of the hashes, if corruption is to be detected
   bool keys_lost_ = false;  // for lack of memory, or by a key transform
   std::atomic<size_t> entries_{0};
+  std::unique_ptr<char[]> built_;  // the memory of the filter
+
   // The last filter, for MaybePostVerify.
   HashList finished_hashes_;
   FilterKind finished_kind_ = FilterKind::kEmpty;

@@ -3,6 +3,8 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "engines/rocksdb/policy/options.h"
 #include "util/rates/layout_rates.h"
@@ -41,6 +43,29 @@ constexpr double kBalanceUnit = 4294967296.0;  // 2^32
 uint64_t UsableSize(uint64_t size) {
   const std::unique_ptr<char[]> probe(new char[size]);
   return malloc_usable_size(probe.get());
+}
+
+// Of these the overload that compiles with the options of the headers is used.
+template <typename Options>
+auto Charges(const Options& options, int)
+    -> decltype(options.cache_usage_options, bool()) {
+  const auto& usage = options.cache_usage_options;
+  using Role =
+      typename std::decay_t<decltype(usage.options_overrides)>::key_type;
+  using Decision = std::decay_t<decltype(usage.options.charged)>;
+  const auto of_role = usage.options_overrides.find(Role::kFilterConstruction);
+  Decision charged = Decision::kFallback;
+  if (of_role != usage.options_overrides.end()) {
+    charged = of_role->second.charged;
+  }
+  if (charged == Decision::kFallback) charged = usage.options.charged;
+  return charged == Decision::kEnabled;
+}
+
+template <typename Options>
+auto Charges(const Options& options, ...)
+    -> decltype(options.reserve_table_builder_memory, bool()) {
+  return options.reserve_table_builder_memory;
 }
 
 }  // namespace
@@ -99,6 +124,30 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
   }
   buffer.bytes.reset(new char[buffer.plan.payload_size + framing_size]());
   return buffer;
+}
+
+ConstructionCharge::ConstructionCharge(std::shared_ptr<rocksdb::Cache> cache) {
+  if (cache == nullptr) return;
+  manager_ = std::make_unique<rocksdb::WriteBufferManager>(0, std::move(cache));
+}
+
+void ConstructionCharge::Set(uint64_t bytes) {
+  if (manager_ == nullptr || bytes == charged_) return;
+  const bool done = WithoutThrowing([&] {
+    if (bytes > charged_) {
+      manager_->ReserveMem(bytes - charged_);
+    } else {
+      manager_->FreeMem(charged_ - bytes);
+    }
+    charged_ = bytes;
+  });
+  // Without memory it is not known what RocksDB counted.
+  if (!done) manager_.reset();
+}
+
+std::shared_ptr<rocksdb::Cache> CacheToCharge(
+    const rocksdb::BlockBasedTableOptions& options) {
+  return Charges(options, 0) ? options.block_cache : nullptr;
 }
 
 }  // namespace deltabloom::internal

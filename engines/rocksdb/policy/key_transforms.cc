@@ -6,10 +6,9 @@
 #include <atomic>
 #include <cerrno>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <utility>
 
+#include "engines/rocksdb/policy/process_wide.h"
 #include "util/hash64.h"
 #include "util/json.h"
 
@@ -52,73 +51,46 @@ std::string ErrorIn(const KeyTransform& transform) {
   return {};
 }
 
-class Registry {
- public:
-  Registry() {
+// By name and version.
+struct Transforms
+    : std::map<std::pair<std::string, uint32_t>, RegisteredTransform> {
+  Transforms() {
     Add({"ascii_lowercase", 1, AsciiLowercase});
     Add({"trim_trailing_spaces", 1, TrimTrailingSpaces});
   }
 
+  // Returns what is wrong with it.
   std::string Add(const KeyTransform& transform) {
     std::string error = ErrorIn(transform);
     if (!error.empty()) return error;
-    auto registered = std::make_unique<RegisteredTransform>();
-    registered->transform = transform;
-    registered->text = transform.name + "@" + std::to_string(transform.version);
-    registered->id = KeyTransformId(registered->text);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto same = by_id_.find(registered->id);
-    if (same == by_id_.end()) {
-      by_id_[registered->id] = std::move(registered);
-      return {};
-    }
-    if (same->second->text == registered->text) {
-      return "key transform " + registered->text +
-             " is registered already: a function with other results needs "
-             "another version";
-    }
-    return "key transform " + registered->text + " has the id of " +
-           same->second->text + ", which is registered: use another name";
-  }
-
-  // The one with the highest version for which `fits` holds, or null.
-  template <typename Fits>
-  const RegisteredTransform* Find(Fits fits) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const RegisteredTransform* found = nullptr;
-    for (const auto& [id, registered] : by_id_) {
-      if (fits(*registered) &&
-          (found == nullptr ||
-           found->transform.version < registered->transform.version)) {
-        found = registered.get();
+    const std::string text =
+        transform.name + "@" + std::to_string(transform.version);
+    const RegisteredTransform added{transform, text, KeyTransformId(text)};
+    for (const auto& [key, other] : *this) {
+      if (other.text == text) {
+        return "key transform " + text +
+               " is registered already: a function with other results needs "
+               "another version";
+      }
+      if (other.id == added.id) {
+        return "key transform " + text + " has the id of " + other.text +
+               ", which is registered: use another name";
       }
     }
-    return found;
+    emplace(std::pair(transform.name, transform.version), added);
+    return {};
   }
-
-  std::string Names() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    std::map<std::pair<std::string, uint32_t>, std::string> sorted;
-    for (const auto& [id, registered] : by_id_) {
-      const KeyTransform& transform = registered->transform;
-      sorted[{transform.name, transform.version}] = registered->text;
-    }
-    std::string names;
-    for (const auto& [key, text] : sorted) {
-      names += (names.empty() ? "" : ", ") + text;
-    }
-    return names;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<uint32_t, std::unique_ptr<const RegisteredTransform>> by_id_;
 };
 
-// Never destroyed: filters may be queried while static objects are destroyed.
-Registry& TheRegistry() {
-  static auto& registry = *new Registry;
-  return registry;
+// The one with the highest version for which `fits` holds, or null.
+template <typename Fits>
+const RegisteredTransform* Find(Fits fits) {
+  ProcessWide<Transforms> transforms;
+  const RegisteredTransform* found = nullptr;
+  for (const auto& [key, registered] : *transforms) {
+    if (fits(registered)) found = &registered;
+  }
+  return found;
 }
 
 // Requests of this size are never answered in part.
@@ -139,18 +111,25 @@ uint32_t KeyTransformId(std::string_view text) {
 }
 
 const RegisteredTransform* FindKeyTransform(std::string_view text) {
-  return TheRegistry().Find([text](const RegisteredTransform& registered) {
+  return Find([text](const RegisteredTransform& registered) {
     return registered.text == text || registered.transform.name == text;
   });
 }
 
 const RegisteredTransform* FindKeyTransform(uint32_t id) {
-  return TheRegistry().Find([id](const RegisteredTransform& registered) {
+  return Find([id](const RegisteredTransform& registered) {
     return registered.id == id;
   });
 }
 
-std::string KeyTransformNames() { return TheRegistry().Names(); }
+std::string KeyTransformNames() {
+  ProcessWide<Transforms> transforms;
+  std::string names;
+  for (const auto& [key, registered] : *transforms) {
+    names += (names.empty() ? "" : ", ") + registered.text;
+  }
+  return names;
+}
 
 bool RandomSeed(SipHashKey* seed) {
   unsigned char bytes[kSipHashKeySize];
@@ -168,7 +147,8 @@ void SetRandomSource(RandomSource source) {
 namespace deltabloom {
 
 bool RegisterKeyTransform(const KeyTransform& transform, std::string* error) {
-  const std::string wrong = internal::TheRegistry().Add(transform);
+  const std::string wrong =
+      internal::ProcessWide<internal::Transforms>()->Add(transform);
   if (wrong.empty()) return true;
   if (error != nullptr) *error = "deltabloom: " + wrong;
   return false;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "engines/rocksdb/policy/bits_builder.h"
 #include "engines/rocksdb/policy/bits_reader.h"
@@ -22,34 +23,15 @@ using rocksdb::FilterBitsReader;
 using rocksdb::Slice;
 using rocksdb::SstFileReader;
 
-struct Version {
-  int major = 0;
-  int minor = 0;
-  int patch = 0;
-};
-
-bool ParseVersion(const std::string& text, Version* version) {
-  int end = 0;
-  return std::sscanf(text.c_str(), "%4d.%4d.%4d%n", &version->major,
-                     &version->minor, &version->patch, &end) == 3 &&
-         static_cast<size_t>(end) == text.size() &&
-         text.find_first_not_of("0123456789.") == std::string::npos;
-}
-
 // FilterPolicy has CompatibilityName from here on.
 constexpr int kOldestRocksDB = DELTABLOOM_ROCKSDB_VERSION(7, 0, 3);
 
-constexpr bool HasAddKeyAndAlt(int major, int minor, int patch) {
-  return DELTABLOOM_ROCKSDB_VERSION(major, minor, patch) >=
-         DELTABLOOM_ROCKSDB_VERSION(9, 6, 1);
-}
-
 // A table of the keys kStep, 2 * kStep and so on.
-constexpr uint64_t kTableKeys = 256;
-constexpr uint64_t kStep = 1'000'000'000;
+constexpr int64_t kTableKeys = 256;
+constexpr int64_t kStep = 1'000'000'000;
 constexpr char kFile[] = "/deltabloom.range";
 
-std::string KeyOf(uint64_t number) {
+std::string KeyOf(int64_t number) {
   std::string key(8, '\0');
   for (size_t i = 0; i < key.size(); ++i) {
     key[i] = static_cast<char>(number >> (56 - 8 * i));
@@ -60,8 +42,12 @@ std::string KeyOf(uint64_t number) {
 // Counts the ranges that a filter rejects.
 class CheckedReader final : public FilterBitsReader {
  public:
-  CheckedReader(FilterBitsReader* reader, uint64_t* negatives)
-      : reader_(reader), negatives_(negatives) {}
+  CheckedReader(const Slice& filter, uint64_t* negatives)
+      : negatives_(negatives) {
+    ReaderSettings settings;
+    settings.range = true;
+    reader_.reset(NewSealedBitsReader(filter, settings));
+  }
 
   bool MayMatch(const Slice& key) override {
     const bool may_match = reader_->MayMatch(key);
@@ -73,7 +59,7 @@ class CheckedReader final : public FilterBitsReader {
   }
 
  private:
-  const std::unique_ptr<FilterBitsReader> reader_;
+  std::unique_ptr<FilterBitsReader> reader_;
   uint64_t* const negatives_;
 };
 
@@ -92,29 +78,23 @@ class CheckedPolicy final : public rocksdb::FilterPolicy {
   }
 
   FilterBitsReader* GetFilterBitsReader(const Slice& filter) const override {
-    ReaderSettings settings;
-    settings.range = true;
-    return new CheckedReader(NewSealedBitsReader(filter, settings),
-                             &negatives_);
+    return new CheckedReader(filter, &negatives);
   }
 
-  uint64_t negatives() const { return negatives_; }
-
- private:
-  mutable uint64_t negatives_ = 0;
+  mutable uint64_t negatives = 0;
 };
 
 rocksdb::Status WriteTable(const rocksdb::Options& options) {
   rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
   rocksdb::Status status = writer.Open(kFile);
-  for (uint64_t i = 1; i <= kTableKeys && status.ok(); ++i) {
+  for (int64_t i = 1; i <= kTableKeys && status.ok(); ++i) {
     status = writer.Put(KeyOf(i * kStep), "value");
   }
   return status.ok() ? writer.Finish() : status;
 }
 
 // Whether a seek to `lower` finds what it has to.
-bool SeekIsRight(SstFileReader* table, uint64_t lower, uint64_t upper) {
+bool SeekIsRight(SstFileReader* table, int64_t lower, int64_t upper) {
   const std::string bound = KeyOf(upper);
   const Slice bound_slice = bound;
   rocksdb::ReadOptions options;
@@ -123,27 +103,26 @@ bool SeekIsRight(SstFileReader* table, uint64_t lower, uint64_t upper) {
   const std::unique_ptr<rocksdb::Iterator> at(table->NewIterator(options));
   at->Seek(KeyOf(lower));
   if (!at->status().ok()) return false;
-  const uint64_t first = (lower + kStep - 1) / kStep * kStep;
+  const int64_t first = (lower + kStep - 1) / kStep * kStep;
   if (first >= upper || first > kTableKeys * kStep) return !at->Valid();
   return at->Valid() && at->key() == KeyOf(first);
 }
 
 bool SeeksAreRight(SstFileReader* table) {
-  for (uint64_t i = 1; i <= kTableKeys; ++i) {
-    const uint64_t key = i * kStep;
-    if (!SeekIsRight(table, key + 1, key + 1000) ||
-        !SeekIsRight(table, key - 1000, key) ||
-        !SeekIsRight(table, key - 1000, key + 1) ||
-        !SeekIsRight(table, key, key + 1000) ||
-        !SeekIsRight(table, key + 1, key + kStep + 1) ||
-        !SeekIsRight(table, key + 1, key + 20 * kStep)) {
-      return false;
+  // Bounds relative to a key: without one, with this one, with later ones.
+  constexpr std::pair<int64_t, int64_t> kRanges[] = {
+      {1, 1000}, {-1000, 0},     {-1000, 1},
+      {0, 1000}, {1, kStep + 1}, {1, 20 * kStep}};
+  for (int64_t key = kStep; key <= kTableKeys * kStep; key += kStep) {
+    for (const auto& [lower, upper] : kRanges) {
+      if (!SeekIsRight(table, key + lower, key + upper)) return false;
     }
   }
   return true;
 }
 
-const char* WhatIsWrong(bool partitioned) {
+// What is wrong with ranges in tables, or null.
+const char* RangesAreWrong(bool partitioned) {
   const std::unique_ptr<rocksdb::Env> env(
       rocksdb::NewMemEnv(rocksdb::Env::Default()));
   const auto policy = std::make_shared<CheckedPolicy>();
@@ -168,10 +147,54 @@ const char* WhatIsWrong(bool partitioned) {
   if (!reader.Open(kFile).ok()) return "it cannot read a table in memory";
   if (!SeeksAreRight(&reader)) return "a seek misses keys";
   // RocksDB 7.0 does not query partitions.
-  if (!partitioned && policy->negatives() < kTableKeys) {
+  if (!partitioned && policy->negatives < kTableKeys) {
     return "its seeks do not pass their bounds to a filter";
   }
   return nullptr;
+}
+
+// What is wrong with a filter of RocksDB's own, or null.
+const char* FiltersAreWrong() {
+  constexpr int kKeys = 32;
+  const std::unique_ptr<const rocksdb::FilterPolicy> policy(
+      rocksdb::NewBloomFilterPolicy(10));
+  const auto builder = NewBitsBuilder(*policy);
+  if (builder == nullptr) return "its Bloom policy has no builder";
+  // The first half is in the filter.
+  std::array<std::string, 2 * kKeys> names;
+  std::array<Slice, 2 * kKeys> keys;
+  std::array<Slice*, 2 * kKeys> pointers;
+  for (size_t i = 0; i < names.size(); ++i) {
+    names[i] = "deltabloom self-check " + std::to_string(i);
+    keys[i] = names[i];
+    pointers[i] = &keys[i];
+    if (i < kKeys) builder->AddKey(keys[i]);
+  }
+  if (builder->EstimateEntriesAdded() != kKeys) {
+    return "its builder miscounts keys";
+  }
+  std::unique_ptr<const char[]> owner;
+  rocksdb::Status status;
+  const Slice filter = builder->Finish(&owner, &status);
+  if (!status.ok() || filter.size() < kKeys || filter.size() > 16 * kKeys) {
+    return "its builder finishes with an odd filter";
+  }
+  if (!builder->MaybePostVerify(filter).ok() ||
+      builder->ApproximateNumEntries(1000) < 100) {
+    return "its builder returns unexpected results";
+  }
+  const auto reader = NewBitsReader(*policy, filter);
+  std::array<bool, 2 * kKeys> batch;
+  reader->MayMatch(kKeys, &pointers[0], &batch[0]);
+  reader->MayMatch(kKeys, &pointers[kKeys], &batch[kKeys]);
+  int absent_matches = 0;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const bool match = reader->MayMatch(keys[i]);
+    if (match != batch[i]) return "its reader contradicts itself";
+    if (i < kKeys && !match) return "its reader loses keys";
+    if (i >= kKeys && match) ++absent_matches;
+  }
+  return absent_matches > kKeys / 2 ? "its filters filter nothing" : nullptr;
 }
 
 }  // namespace
@@ -181,73 +204,32 @@ std::string HeadersVersion() {
          "." + std::to_string(ROCKSDB_PATCH);
 }
 
-std::string VersionProblem(const std::string& loaded_version) {
-  Version loaded;
-  if (ParseVersion(loaded_version, &loaded) && loaded.major == ROCKSDB_MAJOR &&
-      loaded.minor == ROCKSDB_MINOR &&
-      DELTABLOOM_ROCKSDB_VERSION(loaded.major, loaded.minor, loaded.patch) >=
-          kOldestRocksDB &&
-      HasAddKeyAndAlt(loaded.major, loaded.minor, loaded.patch) ==
-          DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT) {
-    return {};
+std::string VersionProblem(const std::string& loaded) {
+  int major, minor, patch;
+  int end = 0;
+  if (std::sscanf(loaded.c_str(), "%4d.%4d.%4d%n", &major, &minor, &patch,
+                  &end) == 3 &&
+      static_cast<size_t>(end) == loaded.size() &&
+      loaded.find_first_not_of("0123456789.") == std::string::npos &&
+      major == ROCKSDB_MAJOR && minor == ROCKSDB_MINOR) {
+    const int version = DELTABLOOM_ROCKSDB_VERSION(major, minor, patch);
+    const bool has_alt = version >= DELTABLOOM_ROCKSDB_VERSION(9, 6, 1);
+    if (version >= kOldestRocksDB &&
+        has_alt == DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT) {
+      return {};
+    }
   }
   return "deltabloom: built for RocksDB " + HeadersVersion() +
-         ", but the RocksDB loaded is " + loaded_version +
+         ", but the RocksDB loaded is " + loaded +
          ": build Deltabloom against the headers of that version";
 }
 
 std::string SelfCheckProblem() {
-  constexpr int kKeys = 32;
-  const auto problem = [](const char* what) {
-    return std::string("deltabloom: the RocksDB loaded (built as ") +
-           HeadersVersion() + ") does not behave as expected: " + what +
-           "; use an unmodified RocksDB of this version";
-  };
-  const std::unique_ptr<const rocksdb::FilterPolicy> policy(
-      rocksdb::NewBloomFilterPolicy(10));
-  const std::unique_ptr<rocksdb::FilterBitsBuilder> builder =
-      NewBitsBuilder(*policy);
-  if (builder == nullptr) return problem("its Bloom policy has no builder");
-
-  std::array<std::string, 2 * kKeys> names;
-  for (size_t i = 0; i < names.size(); ++i) {
-    names[i] = "deltabloom self-check " + std::to_string(i);
-  }
-  for (size_t i = 0; i < kKeys; ++i) builder->AddKey(names[i]);
-  if (builder->EstimateEntriesAdded() != kKeys) {
-    return problem("its builder miscounts keys");
-  }
-  std::unique_ptr<const char[]> owner;
-  rocksdb::Status status;
-  const Slice filter = builder->Finish(&owner, &status);
-  if (!status.ok() || filter.size() < kKeys || filter.size() > 16 * kKeys) {
-    return problem("its builder finishes with an odd filter");
-  }
-  if (!builder->MaybePostVerify(filter).ok() ||
-      builder->ApproximateNumEntries(1000) < 100) {
-    return problem("its builder returns unexpected results");
-  }
-  const std::unique_ptr<rocksdb::FilterBitsReader> reader =
-      NewBitsReader(*policy, filter);
-  std::array<Slice, 2 * kKeys> keys;
-  std::array<Slice*, 2 * kKeys> pointers;
-  std::array<bool, 2 * kKeys> batch;
-  for (size_t i = 0; i < names.size(); ++i) {
-    keys[i] = names[i];
-    pointers[i] = &keys[i];
-  }
-  for (size_t i = 0; i < names.size(); i += kKeys) {
-    reader->MayMatch(kKeys, &pointers[i], &batch[i]);
-  }
-  int absent_matches = 0;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const bool match = reader->MayMatch(keys[i]);
-    if (match != batch[i]) return problem("its reader contradicts itself");
-    if (i < kKeys && !match) return problem("its reader loses keys");
-    if (i >= kKeys && match) ++absent_matches;
-  }
-  if (absent_matches > kKeys / 2) return problem("its filters filter nothing");
-  return {};
+  const char* const wrong = FiltersAreWrong();
+  if (wrong == nullptr) return {};
+  return "deltabloom: the RocksDB loaded (built as " + HeadersVersion() +
+         ") does not behave as expected: " + wrong +
+         "; use an unmodified RocksDB of this version";
 }
 
 const std::string& LibraryProblem() {
@@ -259,15 +241,11 @@ const std::string& LibraryProblem() {
 }
 
 std::string RangeProblemIn(bool partitioned) {
-  const char* const wrong = WhatIsWrong(partitioned);
-  return wrong == nullptr
-             ? std::string()
-             : std::string(
-                   "the loaded RocksDB does not query ranges as expected "
-                   "(") +
-                   (partitioned ? "partitioned" : "full") +
-                   " filters: " + wrong +
-                   "): range=on has no effect; use an unmodified RocksDB";
+  const char* const wrong = RangesAreWrong(partitioned);
+  if (wrong == nullptr) return {};
+  return std::string("the loaded RocksDB does not query ranges as expected (") +
+         (partitioned ? "partitioned" : "full") + " filters: " + wrong +
+         "): range=on has no effect; use an unmodified RocksDB";
 }
 
 const std::string& RangeProblem() {

@@ -16,7 +16,7 @@ std::string HeadersVersion();
 // The loaded library must have the major and minor version of the headers: the
 // fields of BlockBasedTableOptions move between minor versions. In 9.6 it must
 // also have the same shape of FilterBitsBuilder.
-std::string VersionProblem(const std::string& loaded_version);
+std::string VersionProblem(const std::string& loaded);
 
 // Builds and reads a filter of RocksDB's own through private_abi.h.
 std::string SelfCheckProblem();

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "engines/rocksdb/policy/options_file.h"
 #include "util/json.h"
 #include "util/layouts/layout.h"
 #include "util/rates/layout_rates.h"
@@ -29,30 +30,21 @@ bool ParseNumber(std::string_view text, Number* number) {
   return status == std::errc() && next == end;
 }
 
-// A real number for which `Valid` holds, or 0 with `zero`.
-template <typename Valid>
-std::string ParseReal(const PolicyOption& option, std::string_view text,
-                      Valid valid, double* value) {
-  double number = 0;
-  if (!ParseNumber(text, &number)) return Wrong(option, text, "not a number");
-  if (!valid(number)) return Wrong(option, text, "out of range");
-  *value = number;
-  return {};
-}
-
 std::string ParseBits(const PolicyOption& option, std::string_view text,
                       PolicyOptions* options) {
   if (text == kUnset) return {};
-  std::string error =
-      ParseReal(option, text, ValidBitsPerKey, &options->bits_per_key);
-  if (error.empty()) options->bits_given = true;
-  return error;
+  double bits = 0;
+  if (!ParseNumber(text, &bits)) return Wrong(option, text, "not a number");
+  if (!ValidBitsPerKey(bits)) return Wrong(option, text, "out of range");
+  options->bits_per_key = bits;
+  options->bits_given = true;
+  return {};
 }
 
 std::string BitsText(const PolicyOptions& options) {
-  return ValidBitsPerKey(options.bits_per_key)
-             ? NumberText(options.MillibitsPerKey() / 1000.0)
-             : NumberText(options.bits_per_key);
+  return NumberText(ValidBitsPerKey(options.bits_per_key)
+                        ? options.MillibitsPerKey() / 1000.0
+                        : options.bits_per_key);
 }
 
 std::string PrintBits(const PolicyOptions& options) {
@@ -61,9 +53,11 @@ std::string PrintBits(const PolicyOptions& options) {
 
 std::string ParseRate(const PolicyOption& option, std::string_view text,
                       PolicyOptions* options) {
-  return ParseReal(
-      option, text, [](double rate) { return rate == 0 || ValidRate(rate); },
-      &options->false_positive_rate);
+  double rate = 0;
+  if (!ParseNumber(text, &rate)) return Wrong(option, text, "not a number");
+  if (rate != 0 && !ValidRate(rate)) return Wrong(option, text, "out of range");
+  options->false_positive_rate = rate;
+  return {};
 }
 
 std::string PrintRate(const PolicyOptions& options) {
@@ -128,11 +122,15 @@ std::string PrintInteger(const PolicyOptions& options) {
   return std::to_string(options.*kMember);
 }
 
-std::string ParseMaxBuildBytes(const PolicyOption& option,
-                               std::string_view text, PolicyOptions* options) {
-  return ParseNumber(text, &options->max_build_bytes)
+constexpr char kNoBytes[] = "not a number of bytes";
+constexpr char kNoSeconds[] = "not a number of seconds";
+
+template <auto kMember, const auto& kProblem>
+std::string ParseInteger(const PolicyOption& option, std::string_view text,
+                         PolicyOptions* options) {
+  return ParseNumber(text, &(options->*kMember))
              ? std::string()
-             : Wrong(option, text, "not a number of bytes");
+             : Wrong(option, text, kProblem);
 }
 
 std::string ParseMaxFilterBytes(const PolicyOption& option,
@@ -148,13 +146,6 @@ std::string ParseMaxFilterBytes(const PolicyOption& option,
 std::string PrintMaxFilterBytes(const PolicyOptions& options) {
   const uint64_t bytes = options.max_filter_bytes;
   return bytes == kUnlimited ? kUnlimitedText : std::to_string(bytes);
-}
-
-std::string ParseLogSeconds(const PolicyOption& option, std::string_view text,
-                            PolicyOptions* options) {
-  return ParseNumber(text, &options->statistics_log_seconds)
-             ? std::string()
-             : Wrong(option, text, "not a number of seconds");
 }
 
 std::string ParseTransform(const PolicyOption& option, std::string_view text,
@@ -193,12 +184,6 @@ std::string FindConflict(const PolicyOptions& options) {
   return {};
 }
 
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
-}
-
 constexpr bool kMayChange = true;
 constexpr bool kFixed = false;
 constexpr char kSwitchValues[] = "on or off";
@@ -206,55 +191,40 @@ constexpr char kSwitchValues[] = "on or off";
 }  // namespace
 
 const PolicyOption kPolicyOptions[] = {
-    {"bits_per_key", OptionType::kReal, kMayChange,
+    {"bits_per_key", kMayChange,
      "0 to 1000; 10 gives about 1 % false positives, less than 0.5 no filter",
-     "bits of filter per key; unset where false_positive_rate is set",
      ParseBits, PrintBits},
-    {"layout", OptionType::kChoice, kMayChange, nullptr,
-     "layout of the filters; auto: local in level 0, compact below",
-     ParseLayoutName, PrintLayout},
-    {"allocation", OptionType::kChoice, kMayChange, "uniform or levels",
-     "the same bits for all tables, or those that minimise the false positives "
-     "of a lookup",
+    {"layout", kMayChange, nullptr, ParseLayoutName, PrintLayout},
+    {"allocation", kMayChange, "uniform or levels",
      ParseChoice<&PolicyOptions::allocation, kAllocations>,
      PrintChoice<&PolicyOptions::allocation, kAllocations>},
-    {"compatibility", OptionType::kChoice, kFixed, "builtin or own",
-     "the name under which RocksDB stores the filters",
+    {"compatibility", kFixed, "builtin or own",
      ParseChoice<&PolicyOptions::compatibility, kCompatibilities>,
      PrintChoice<&PolicyOptions::compatibility, kCompatibilities>},
-    {"max_build_bytes", OptionType::kInteger, kMayChange, "0 for no limit",
-     "most temporary memory for building a filter", ParseMaxBuildBytes,
+    {"max_build_bytes", kMayChange, "0 for no limit",
+     ParseInteger<&PolicyOptions::max_build_bytes, kNoBytes>,
      PrintInteger<&PolicyOptions::max_build_bytes>},
-    {"payload_check", OptionType::kSwitch, kMayChange, kSwitchValues,
-     "8 more bytes per filter, by which readers notice changed bits",
+    {"payload_check", kMayChange, kSwitchValues,
      ParseSwitch<&PolicyOptions::payload_check>,
      PrintSwitch<&PolicyOptions::payload_check>},
-    {"seeded", OptionType::kSwitch, kMayChange, kSwitchValues,
-     "a random seed for each table, against keys chosen to collide",
-     ParseSwitch<&PolicyOptions::seeded>, PrintSwitch<&PolicyOptions::seeded>},
-    {"key_transform", OptionType::kText, kFixed,
-     "none or a registered transform",
-     "NAME or NAME@VERSION of the transform that the comparator needs",
-     ParseTransform, PrintTransform},
-    {"statistics", OptionType::kSwitch, kMayChange, kSwitchValues,
-     "count what the filters do", ParseSwitch<&PolicyOptions::statistics>,
+    {"seeded", kMayChange, kSwitchValues, ParseSwitch<&PolicyOptions::seeded>,
+     PrintSwitch<&PolicyOptions::seeded>},
+    {"key_transform", kFixed, "none or a registered transform", ParseTransform,
+     PrintTransform},
+    {"statistics", kMayChange, kSwitchValues,
+     ParseSwitch<&PolicyOptions::statistics>,
      PrintSwitch<&PolicyOptions::statistics>},
-    {"statistics_log_seconds", OptionType::kInteger, kMayChange,
-     "0 to 4294967295; 0 writes nothing",
-     "interval at which the LOG gets a table of statistics", ParseLogSeconds,
+    {"statistics_log_seconds", kMayChange, "0 to 4294967295; 0 writes nothing",
+     ParseInteger<&PolicyOptions::statistics_log_seconds, kNoSeconds>,
      PrintInteger<&PolicyOptions::statistics_log_seconds>},
-    {"false_positive_rate", OptionType::kReal, kMayChange,
+    {"false_positive_rate", kMayChange,
      "0.000000001 to less than 1, 0.01 takes about 10 bits per key, or 0 to go "
      "by bits_per_key",
-     "the rate that each filter is to have, instead of bits_per_key", ParseRate,
-     PrintRate},
-    {"max_filter_bytes", OptionType::kInteger, kMayChange,
-     "unlimited for no limit",
-     "most bytes of a filter; larger ones get fewer bits per key",
+     ParseRate, PrintRate},
+    {"max_filter_bytes", kMayChange, "unlimited for no limit",
      ParseMaxFilterBytes, PrintMaxFilterBytes},
-    {"range", OptionType::kSwitch, kMayChange, kSwitchValues,
-     "a part of each filter for ranges: seeks with bounds",
-     ParseSwitch<&PolicyOptions::range>, PrintSwitch<&PolicyOptions::range>},
+    {"range", kMayChange, kSwitchValues, ParseSwitch<&PolicyOptions::range>,
+     PrintSwitch<&PolicyOptions::range>},
 };
 const size_t kPolicyOptionCount = std::size(kPolicyOptions);
 
@@ -274,11 +244,10 @@ uint32_t PolicyOptions::MillibitsPerKey() const {
 }
 
 const PolicyOption* FindPolicyOption(std::string_view name) {
-  const auto* const end = std::end(kPolicyOptions);
-  const auto* const found = std::find_if(
-      std::begin(kPolicyOptions), end,
-      [name](const PolicyOption& option) { return option.name == name; });
-  return found == end ? nullptr : found;
+  for (const PolicyOption& option : kPolicyOptions) {
+    if (option.name == name) return &option;
+  }
+  return nullptr;
 }
 
 std::string ParsePolicyUri(std::string_view uri, PolicyOptions* options) {
@@ -340,17 +309,13 @@ std::string ParsePolicyOptions(std::string_view text, PolicyOptions* options) {
     if (!readable) break;
     const std::string name(Trimmed(item.substr(0, equals)));
     const std::string_view value = Trimmed(item.substr(equals + 1));
-    if (name == "id") {
-      uri = value;
-    } else if (FindPolicyOption(name) == nullptr) {
-      std::string error = "option " + Quote(name) + " is unknown: use id";
-      for (const PolicyOption& option : kPolicyOptions) {
-        error += std::string(", ") + option.name;
-      }
-      return error;
-    } else {
-      map[name] = value;
+    (name == "id" ? uri : map[name]) = value;
+    if (name == "id" || FindPolicyOption(name) != nullptr) continue;
+    std::string error = "option " + Quote(name) + " is unknown: use id";
+    for (const PolicyOption& option : kPolicyOptions) {
+      error += std::string(", ") + option.name;
     }
+    return error;
   }
   const std::string prefix = std::string(kPolicyName) + ":";
   if (!readable ||

@@ -1,5 +1,5 @@
 // The options of a RocksDB policy. One table says how each is named, read,
-// checked, printed and described; URIs, option strings, OPTIONS files,
+// checked and printed; URIs, option strings, OPTIONS files,
 // SetOptions, the C interface and options set in code all go through it. Needs
 // no RocksDB.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_H_
@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,6 +22,17 @@ inline constexpr char kPolicyName[] = "deltabloom";
 
 // The error when memory has run out: fits a std::string without allocating.
 inline constexpr char kOutOfMemory[] = "out of memory";
+
+// Calls fn. Returns false if it throws: memory has run out.
+template <typename Fn>
+bool WithoutThrowing(Fn fn) noexcept {
+  try {
+    fn();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
 
 struct PolicyOptions : RocksDBFilterOptions {
   PolicyOptions() = default;
@@ -47,16 +59,12 @@ struct PolicyOptions : RocksDBFilterOptions {
 inline constexpr double kMinBitsPerKey = 0.5;
 inline constexpr uint32_t kMinMillibitsPerKey = 500;
 
-enum class OptionType : uint8_t { kReal, kInteger, kSwitch, kChoice, kText };
-
 struct PolicyOption {
   const char* name;
-  OptionType type;
   // Whether SetOptions may change it in a policy that is in use.
   bool may_change;
   // What to use, in an error; null: the names of the layouts.
   const char* legal;
-  const char* help;
   // Sets the option. Returns an empty string, or what is wrong with `text` and
   // what is legal; the option then is as before, except for a key_transform
   // that is not registered.

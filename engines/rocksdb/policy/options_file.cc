@@ -6,13 +6,6 @@
 namespace deltabloom::internal {
 namespace {
 
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t\r\n\v\f";
-  const size_t first = text.find_first_not_of(kSpaces);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
-}
-
 // Up to a '#' without a backslash before it, as RocksDB reads it.
 std::string_view WithoutComment(std::string_view line) {
   for (size_t at = line.find('#'); at != std::string_view::npos;
@@ -47,6 +40,13 @@ const char* TakeOption(std::string_view text, OptionsLine* line) {
 }
 
 }  // namespace
+
+std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r\n\v\f";
+  const size_t first = text.find_first_not_of(kSpaces);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
+}
 
 std::string ForEachOption(std::string_view text,
                           const std::function<void(const OptionsLine&)>& fn) {

@@ -17,6 +17,9 @@ struct OptionsLine {
   std::string_view value;
 };
 
+// Without spaces at either end.
+std::string_view Trimmed(std::string_view text);
+
 // Calls fn for each line, comments and blanks removed. Returns what is wrong
 // with the first line that is neither of the above, or nothing; lines after it
 // are not read. Any bytes are safe.

@@ -1,19 +1,27 @@
 #include "engines/rocksdb/policy/policy.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <exception>
+#include <map>
+#include <mutex>
 #include <set>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
-#include "engines/rocksdb/levels/tree_listener.h"
-#include "engines/rocksdb/policy/family_check.h"
+#include "engines/rocksdb/levels/level_bits.h"
+#include "engines/rocksdb/policy/bits_builder.h"
+#include "engines/rocksdb/policy/bits_reader.h"
 #include "engines/rocksdb/policy/library_check.h"
+#include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/range/range_extractor.h"
+#include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
-#include "table/framing.h"
 #include "util/cpu.h"
 #include "util/json.h"
 #include "util/version.h"
@@ -21,18 +29,26 @@
 namespace deltabloom::internal {
 namespace {
 
+using rocksdb::ColumnFamilyOptions;
 using rocksdb::ConfigOptions;
-using rocksdb::DBOptions;
+using rocksdb::FilterBuildingContext;
 using rocksdb::Logger;
 using rocksdb::OptionTypeInfo;
+using rocksdb::Slice;
 using rocksdb::Status;
+using std::chrono::steady_clock;
 
 constexpr char kOwnCompatibilityName[] = "deltabloom.SealedFilter";
 
 constexpr char kNoListener[] =
-    "[deltabloom] allocation=levels without its listener: all tables get "
+    "allocation=levels without its listener: all tables get "
     "bits_per_key; add listeners=deltabloom to the DBOptions of the OPTIONS "
     "file, or NewRocksDBFilterListener() to DBOptions::listeners";
+
+constexpr char kRangesStopped[] =
+    "no filter of this process answers ranges any more: a column family with "
+    "prefix_extractor=deltabloom.Range has keys in another order than that of "
+    "their bytes; use CheckRocksDBFilters before CreateColumnFamily";
 
 std::atomic<ErrorReporter> error_reporter{nullptr};
 
@@ -54,31 +70,65 @@ Status OnOneLine(const Status& status) {
   return Status::InvalidArgument(Quote(text));
 }
 
+// fn(), or MemoryLimit if it throws.
+template <typename Fn>
+Status StatusOf(Fn fn) {
+  try {
+    return fn();
+  } catch (const std::exception&) {
+    return Status::MemoryLimit();
+  }
+}
+
+// Options as RocksDB configures them: one at a time, by name, also while the
+// policy is in use.
+struct LiveOptions {
+  static const char* kName() { return "DeltabloomOptions"; }
+
+  PolicyOptions Get() const {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return options;
+  }
+
+  mutable std::mutex mutex;
+  PolicyOptions options;  // guarded by mutex
+  // The first error in the text that the policy is made from, and the options
+  // in it that this version does not know, where RocksDB was told to ignore
+  // such: "'name', 'name'". Neither changes once the policy is in use.
+  std::string error;
+  std::string ignored;
+  // From now on an error has no effect but its Status.
+  std::atomic<bool> in_use{false};
+};
+
+// Returns what is wrong with `text`. An option of a policy that is in use
+// changes only together with those that depend on it.
+std::string SetOption(const PolicyOption& option, const std::string& text,
+                      LiveOptions* live) {
+  const std::lock_guard<std::mutex> lock(live->mutex);
+  if (!live->in_use) return option.parse(option, text, &live->options);
+  PolicyOptions changed = live->options;
+  std::string error =
+      ApplyPolicyOptions({{option.name, text}}, /*in_use=*/true, &changed);
+  if (error.empty()) live->options = changed;
+  return error;
+}
+
 // What RocksDB calls for each option. Without memory the option is not set, and
 // a policy that is being made is refused: RocksDB may drop the Status.
 Status ParseOption(const PolicyOption& option, const std::string& text,
                    LiveOptions* live) {
-  try {
-    std::string error;
-    {
-      const std::lock_guard<std::mutex> lock(live->mutex);
-      if (live->in_use) {
-        PolicyOptions changed = live->options;
-        error = ApplyPolicyOptions({{option.name, text}}, /*in_use=*/true,
-                                   &changed);
-        if (error.empty()) live->options = changed;
-      } else {
-        error = option.parse(option, text, &live->options);
-      }
-    }
+  Status status = StatusOf([&] {
+    const std::string error = SetOption(option, text, live);
     if (error.empty()) return Status::OK();
     const std::string line = Report(error);
     if (!live->in_use && live->error.empty()) live->error = line;
     return Status::InvalidArgument(line);
-  } catch (const std::exception&) {
-    if (!live->in_use && live->error.empty()) live->error = kOutOfMemory;
-    return Status::MemoryLimit();
+  });
+  if (status.IsMemoryLimit() && !live->in_use && live->error.empty()) {
+    live->error = kOutOfMemory;
   }
+  return status;
 }
 
 // Spaces that no other living object has. RocksDB drops spaces at the end of a
@@ -98,13 +148,11 @@ std::string UniqueSpaces(const LiveOptions& live) {
 // one with the same error that was read from its text.
 Status PrintOption(const PolicyOption& option, const LiveOptions& live,
                    std::string* text) {
-  try {
+  return StatusOf([&] {
     *text = option.print(live.Get());
     if (!live.error.empty()) *text += UniqueSpaces(live);
     return Status::OK();
-  } catch (const std::exception&) {
-    return Status::MemoryLimit();
-  }
+  });
 }
 
 bool EqualOption(const PolicyOption& option, const LiveOptions& a,
@@ -121,42 +169,24 @@ bool EqualOption(const PolicyOption& option, const LiveOptions& a,
   return false;
 }
 
-rocksdb::OptionType RocksDBType(OptionType type) {
-  switch (type) {
-    case OptionType::kReal:
-      return rocksdb::OptionType::kDouble;
-    case OptionType::kInteger:
-      return rocksdb::OptionType::kUInt64T;
-    case OptionType::kSwitch:
-      return rocksdb::OptionType::kBoolean;
-    case OptionType::kChoice:
-      return rocksdb::OptionType::kEnum;
-    case OptionType::kText:
-      break;
-  }
-  return rocksdb::OptionType::kString;
-}
-
 // All options have offset 0, that of the LiveOptions. `option` is one of
 // kPolicyOptions.
 OptionTypeInfo TypeInfo(const PolicyOption& option) {
   const PolicyOption* const of = &option;
   return OptionTypeInfo(
-      0, RocksDBType(option.type), rocksdb::OptionVerificationType::kNormal,
+      0, rocksdb::OptionType::kString, rocksdb::OptionVerificationType::kNormal,
       option.may_change ? rocksdb::OptionTypeFlags::kMutable
                         : rocksdb::OptionTypeFlags::kNone,
-      [of](const ConfigOptions&, const std::string&, const std::string& text,
-           void* object) {
-        return ParseOption(*of, text, static_cast<LiveOptions*>(object));
+      [of](const auto&, const auto&, const std::string& text, void* live) {
+        return ParseOption(*of, text, static_cast<LiveOptions*>(live));
       },
-      [of](const ConfigOptions&, const std::string&, const void* object,
-           std::string* text) {
-        return PrintOption(*of, *static_cast<const LiveOptions*>(object), text);
+      [of](const auto&, const auto&, const void* live, std::string* text) {
+        return PrintOption(*of, *static_cast<const LiveOptions*>(live), text);
       },
-      [of](const ConfigOptions&, const std::string&, const void* left,
-           const void* right, std::string* mismatch) {
-        return EqualOption(*of, *static_cast<const LiveOptions*>(left),
-                           *static_cast<const LiveOptions*>(right), mismatch);
+      [of](const auto&, const auto&, const void* a, const void* b,
+           std::string* mismatch) {
+        return EqualOption(*of, *static_cast<const LiveOptions*>(a),
+                           *static_cast<const LiveOptions*>(b), mismatch);
       });
 }
 
@@ -184,17 +214,6 @@ std::string NameOf(const TransformMismatch& mismatch) {
          " that is not registered in this process";
 }
 
-// A log line is not worth a filter. Returns false if memory has run out.
-template <typename Fn>
-bool WriteIfMemory(Fn write) noexcept {
-  try {
-    write();
-    return true;
-  } catch (const std::exception&) {
-    return false;
-  }
-}
-
 // Throws std::bad_alloc.
 bool AnswersRanges(const PolicyOptions& options) {
   return options.range && options.transform == nullptr &&
@@ -218,310 +237,380 @@ bool MapKeys(const PolicyOptions& options, Logger* log, KeyMapping* mapping) {
   return true;
 }
 
+// Where RocksDB itself hashes the bytes of keys, it does not find keys that are
+// equal but differ in bytes, whatever filters do.
+std::string TransformConflict(const ColumnFamilyOptions& family) {
+  std::string option;
+  const std::string_view memtable =
+      family.memtable_factory == nullptr ? "" : family.memtable_factory->Name();
+  if (family.memtable_prefix_bloom_size_ratio > 0 &&
+      family.memtable_whole_key_filtering) {
+    option = "memtable_whole_key_filtering";
+  } else if (family.memtable_prefix_bloom_size_ratio > 0 &&
+             family.prefix_extractor != nullptr) {
+    option = "memtable_prefix_bloom_size_ratio with a prefix_extractor";
+  } else if (memtable == "HashSkipListRepFactory" ||
+             memtable == "HashLinkListRepFactory") {
+    option = "memtable_factory " + std::string(memtable);
+  } else if (HasHashIndex(family)) {
+    option = "index_type kHashSearch";
+  }
+  if (option.empty()) return {};
+  return option +
+         " hashes the bytes of keys in RocksDB, where a key transform has no "
+         "effect, and would lose keys that are equal but differ in bytes: do "
+         "without it, or without key_transform";
+}
+
+// Thread-safe. Once it is in use nothing throws: without memory there is no
+// builder or reader, which RocksDB takes for no filter and "may match", and a
+// Status is MemoryLimit.
+class SealedFilterPolicy final : public rocksdb::FilterPolicy {
+ public:
+  explicit SealedFilterPolicy(const std::string& uri) : SealedFilterPolicy() {
+    const std::string error = ParsePolicyUri(uri, &live_.options);
+    if (!error.empty()) live_.error = Report(error);
+  }
+
+  explicit SealedFilterPolicy(const PolicyOptions& options)
+      : SealedFilterPolicy() {
+    live_.options = options;
+    StartUse(options);
+  }
+
+  ~SealedFilterPolicy() override { RemovePolicy(this); }
+
+  static const char* kClassName() { return kPolicyName; }
+  const char* Name() const override { return kPolicyName; }
+
+  const char* CompatibilityName() const override {
+    const std::lock_guard<std::mutex> lock(live_.mutex);
+    return live_.options.compatibility == RocksDBCompatibility::kOwn
+               ? kOwnCompatibilityName
+               : builtin_->CompatibilityName();
+  }
+
+  rocksdb::FilterBitsBuilder* GetBuilderWithContext(
+      const FilterBuildingContext& context) const override {
+    try {
+      const PolicyOptions options = live_.Get();
+      const LevelBits bits = ChooseBits(options, context);
+      LogMismatch(options, context.info_log);
+      BuilderSettings builder;
+      builder.layout = bits.layout;
+      builder.max_build_bytes = options.max_build_bytes;
+      builder.max_filter_bytes = options.max_filter_bytes;
+      builder.millibits_per_key = bits.millibits_per_key;
+      builder.false_positive_rate = bits.false_positive_rate;
+      if (builder.false_positive_rate == 0 &&
+          builder.millibits_per_key < kMinMillibitsPerKey) {
+        return nullptr;
+      }
+      if (!MapKeys(options, context.info_log, &builder.mapping)) return nullptr;
+      builder.seal.level_at_creation =
+          LevelByte({context.level_at_creation, context.is_bottommost});
+      builder.seal.payload_check = options.payload_check;
+      builder.range = AnswersRanges(options);
+      builder.optimize_for_memory =
+          context.table_options.optimize_filters_for_memory;
+      builder.detect_corruption =
+          context.table_options.detect_filter_construct_corruption;
+      builder.charged_cache = CacheToCharge(context.table_options);
+      builder.log = context.info_log;
+      builder.tally = tally_;
+      if (options.statistics) {
+        builder.statistics = statistics_;
+        LogStatistics(options.statistics_log_seconds, context.info_log);
+      }
+      return new BitsBuilder(builder);
+    } catch (const std::exception&) {
+      return nullptr;  // out of memory: no filter
+    }
+  }
+
+  rocksdb::FilterBitsReader* GetFilterBitsReader(
+      const Slice& filter) const override {
+    try {
+      const PolicyOptions options = live_.Get();
+      // Without its transform no filter can be read, not even an empty one.
+      if (options.TransformIsUnknown()) return NewSealedBitsReader({}, {});
+      ReaderSettings reader;
+      if (options.compatibility == RocksDBCompatibility::kBuiltin) {
+        reader.builtin = builtin_.get();
+      }
+      reader.transform = options.transform;
+      if (options.statistics) reader.statistics = statistics_;
+      reader.range = AnswersRanges(options);
+      TransformMismatch mismatch;
+      rocksdb::FilterBitsReader* const bits =
+          NewSealedBitsReader(filter, reader, &mismatch);
+      if (mismatch.found) {
+        const std::lock_guard<std::mutex> lock(log_mutex_);
+        if (!mismatch_.found) mismatch_ = mismatch;
+      }
+      return bits;
+    } catch (const std::exception&) {
+      return nullptr;  // out of memory: RocksDB's reader says "may match"
+    }
+  }
+
+  // These return the error in the text that the policy was made from.
+  Status PrepareOptions(const ConfigOptions& config) override {
+    return StatusOf([&] {
+      if (!live_.error.empty()) return Status::InvalidArgument(live_.error);
+      StartUse(live_.Get());
+      return FilterPolicy::PrepareOptions(config);
+    });
+  }
+
+  // Also called whenever a database is opened.
+  Status ValidateOptions(const rocksdb::DBOptions& db,
+                         const ColumnFamilyOptions& family) const override {
+    return StatusOf([&] {
+      if (!live_.error.empty()) return Status::InvalidArgument(live_.error);
+      const PolicyOptions options = live_.Get();
+      const std::string conflict = options.transform != nullptr
+                                       ? TransformConflict(family)
+                                       : RangeConflict(family, options.range);
+      if (!conflict.empty()) {
+        return Status::InvalidArgument("deltabloom: " + conflict);
+      }
+      {
+        const std::lock_guard<std::mutex> lock(log_mutex_);
+        logged_.clear();
+      }
+      // The LOG may not be open yet; then the first table logs it.
+      if (options.allocation == RocksDBAllocation::kLevels &&
+          !HasTreeListener(db.listeners)) {
+        LogConfiguration(options, db.info_log.get(), true);
+      }
+      return FilterPolicy::ValidateOptions(db, family);
+    });
+  }
+
+ protected:
+  // After an error RocksDB restores what was there before, which is right where
+  // it returns the error. Where it drops the error (SetOptions from 9.8 on) the
+  // new policy replaces the old one: then what could be read, above all the
+  // compatibility, is better than the defaults.
+  Status ConfigureOptions(const ConfigOptions& config, const OptionMap& options,
+                          OptionMap* unused) override {
+    if (configuring_) return Status::OK();  // RocksDB restores
+    const bool was_in_use = live_.in_use;
+    Status status =
+        StatusOf([&] { return Configure(config, options, unused); });
+    if (!was_in_use) configuring_ = false;
+    if (status.IsMemoryLimit() && !live_.in_use) live_.error = kOutOfMemory;
+    return status;
+  }
+
+ private:
+  // What a LOG has of us, and the size it had then or later.
+  struct Logged {
+    std::string text;
+    size_t log_size = 0;
+  };
+
+  SealedFilterPolicy() : builtin_(rocksdb::NewBloomFilterPolicy(10)) {
+    RegisterOptions(&live_, &TypeInfos());
+    AddPolicy(this, statistics_);
+  }
+
+  void StartUse(const PolicyOptions& options) {
+    live_.in_use = true;
+    if (options.range) RangeProblem();  // runs its check now
+  }
+
+  Status Configure(const ConfigOptions& config, const OptionMap& options,
+                   OptionMap* unused) {
+    PolicyOptions changed = live_.Get();
+    const std::string error =
+        ApplyPolicyOptions(options, live_.in_use, &changed);
+    if (live_.in_use) {
+      if (!error.empty()) return Status::InvalidArgument(Report(error));
+      return OnOneLine(FilterPolicy::ConfigureOptions(config, options, unused));
+    }
+    configuring_ = true;
+    Status status =
+        OnOneLine(FilterPolicy::ConfigureOptions(config, options, unused));
+    if (live_.error.empty()) {
+      if (!status.ok()) {
+        live_.error = Report(status.ToString());
+      } else if (!error.empty()) {
+        live_.error = Report(error);
+        return Status::InvalidArgument(live_.error);
+      }
+    }
+    if (status.ok()) NoteIgnoredOptions(options);
+    return status;
+  }
+
+  // With ignore_unknown_options, as for the OPTIONS file of a later version,
+  // RocksDB ignores unknown options and does not say which.
+  void NoteIgnoredOptions(const OptionMap& options) {
+    std::set<std::string> names;
+    for (const auto& [name, value] : options) {
+      if (name != "id" && FindPolicyOption(name) == nullptr) {
+        names.insert(Quote(name));
+      }
+    }
+    for (const std::string& name : names) {
+      live_.ignored += (live_.ignored.empty() ? "" : ", ") + name;
+    }
+    if (!names.empty()) {
+      Report("ignored, as version " + std::string(kVersion) +
+             " does not know them: " + live_.ignored);
+    }
+  }
+
+  LevelBits ChooseBits(const PolicyOptions& options,
+                       const FilterBuildingContext& context) const {
+    if (options.allocation != RocksDBAllocation::kLevels) {
+      LogConfiguration(options, context.info_log, false);
+      return UniformBitsFor(options, context.level_at_creation);
+    }
+    const LevelChoice choice = ChooseByLevel(options, context);
+    LogConfiguration(options, context.info_log, choice.no_listener);
+    if (!choice.log_line.empty() && context.info_log != nullptr) {
+      WithoutThrowing([&] {
+        rocksdb::Info(context.info_log, "%s", choice.log_line.c_str());
+      });
+    }
+    return choice.bits;
+  }
+
+  // RocksDB itself logs only the policy's name. A LOG is known by the address
+  // of its logger, which a later database may get again: so all addresses are
+  // forgotten when a database is opened, and a LOG that became shorter is
+  // another one, or was rolled.
+  bool IsNewConfiguration(Logger* log, const std::string& text) const {
+    const std::lock_guard<std::mutex> lock(log_mutex_);
+    Logged& last = logged_[log];
+    const size_t log_size = log->GetLogFileSize();
+    const bool done = last.text == text && log_size >= last.log_size;
+    last.log_size = log_size;
+    if (!done) last.text = text;
+    return !done;
+  }
+
+  // A line for which memory has run out comes with the next builder.
+  void LogConfiguration(const PolicyOptions& options, Logger* log,
+                        bool no_listener) const noexcept {
+    using Level = rocksdb::InfoLogLevel;
+    if (log == nullptr) return;
+    const bool written = WithoutThrowing([&] {
+      std::vector<std::pair<Level, std::string>> lines;
+      const auto add = [&lines](Level level, const std::string& line) {
+        lines.emplace_back(level, line);
+      };
+      add(Level::INFO_LEVEL, std::string("version ") + kVersion + ": " +
+                                 PrintPolicyOptions(options) +
+                                 " name=" + CompatibilityName() +
+                                 " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
+                                 " rocksdb=" + HeadersVersion());
+      if (no_listener) add(Level::WARN_LEVEL, kNoListener);
+      if (!live_.ignored.empty()) {
+        add(Level::WARN_LEVEL,
+            "ignored, as this version does not know them: " + live_.ignored);
+      }
+      if (options.range && RangesStopped()) {
+        add(Level::WARN_LEVEL, kRangesStopped);
+      }
+      if (options.range && !RangeProblem().empty()) {
+        add(Level::WARN_LEVEL, RangeProblem());
+      }
+      if (!live_.error.empty()) {
+        add(Level::ERROR_LEVEL, "not as it was set: " + live_.error);
+      }
+      std::string text;
+      for (const auto& [level, line] : lines) text += line + "\n";
+      if (!IsNewConfiguration(log, text)) return;
+      for (const auto& [level, line] : lines) {
+        rocksdb::Log(level, log, "[deltabloom] %s", line.c_str());
+      }
+    });
+    if (written) return;
+    const std::lock_guard<std::mutex> lock(log_mutex_);
+    logged_.erase(log);
+  }
+
+  // Without memory the next builder writes it.
+  void LogMismatch(const PolicyOptions& options, Logger* log) const noexcept {
+    const std::lock_guard<std::mutex> lock(log_mutex_);
+    if (log == nullptr || !mismatch_.found || mismatch_logged_) return;
+    mismatch_logged_ = WithoutThrowing([&] {
+      const std::string line =
+          "filters of another key transform than key_transform=" +
+          options.key_transform +
+          " are ignored, every key may match until compaction replaces them; "
+          "the first that was found " +
+          NameOf(mismatch_);
+      rocksdb::Warn(log, "[deltabloom] %s", line.c_str());
+    });
+  }
+
+  // Whether the interval has passed since the LOG last got the statistics, or
+  // since the first call for it. A LOG at the address of a closed one continues
+  // its interval, which does no harm.
+  bool StatisticsAreDue(uint64_t seconds, Logger* log) const {
+    constexpr size_t kMostLogs = 1000;  // some of them closed long ago
+    const auto now = steady_clock::now();
+    const std::lock_guard<std::mutex> lock(log_mutex_);
+    if (statistics_logged_.count(log) == 0 &&
+        statistics_logged_.size() >= kMostLogs) {
+      statistics_logged_.clear();
+    }
+    auto& last = statistics_logged_.emplace(log, now).first->second;
+    const std::chrono::duration<double> passed = now - last;
+    if (passed.count() < static_cast<double>(seconds)) return false;
+    last = now;
+    return true;
+  }
+
+  // Without memory the next builder writes them.
+  void LogStatistics(uint64_t seconds, Logger* log) const noexcept {
+    if (seconds == 0 || log == nullptr) return;
+    WithoutThrowing([&] {
+      if (!StatisticsAreDue(seconds, log)) return;
+      const std::string text = statistics_->Get().ToText();
+      for (size_t begin = 0; begin < text.size();) {
+        const size_t end = text.find('\n', begin);
+        rocksdb::Info(log, "[deltabloom] %s",
+                      text.substr(begin, end - begin).c_str());
+        begin = end + 1;
+      }
+    });
+  }
+
+  LiveOptions live_;
+  bool configuring_ = false;  // before it is in use
+  // Reads filters that are not Deltabloom's, and knows its name.
+  const std::unique_ptr<const rocksdb::FilterPolicy> builtin_;
+  const std::shared_ptr<SharedTally> tally_ = std::make_shared<SharedTally>();
+  const std::shared_ptr<PolicyStatistics> statistics_ =
+      std::make_shared<PolicyStatistics>();
+
+  mutable std::mutex log_mutex_;                  // of the rest
+  mutable std::map<const void*, Logged> logged_;  // by logger
+  // When a LOG last got the statistics, by logger.
+  mutable std::map<const void*, steady_clock::time_point> statistics_logged_;
+  // The first filter of another key transform. RocksDB gives a reader no LOG,
+  // so that builders write it.
+  mutable TransformMismatch mismatch_;
+  mutable bool mismatch_logged_ = false;
+};
+
 }  // namespace
 
 void SetErrorReporter(ErrorReporter reporter) { error_reporter = reporter; }
 
-void MismatchLog::Note(const TransformMismatch& mismatch) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (!first_.found) first_ = mismatch;
+std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(const std::string& uri) {
+  return std::make_unique<SealedFilterPolicy>(uri);
 }
 
-std::string MismatchLog::TakeLine(const PolicyOptions& options) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (!first_.found || written_) return {};
-  written_ = true;
-  return "filters of another key transform than key_transform=" +
-         options.key_transform +
-         " are ignored, every key may match until compaction replaces them; "
-         "the first that was found " +
-         NameOf(first_);
-}
-
-void MismatchLog::PutBack() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  written_ = false;
-}
-
-SealedFilterPolicy::SealedFilterPolicy()
-    : builtin_(rocksdb::NewBloomFilterPolicy(10)) {
-  RegisterOptions(&live_, &TypeInfos());
-  AddPolicy(this, statistics_);
-}
-
-SealedFilterPolicy::SealedFilterPolicy(const std::string& uri)
-    : SealedFilterPolicy() {
-  const std::string error = ParsePolicyUri(uri, &live_.options);
-  if (!error.empty()) live_.error = Report(error);
-}
-
-SealedFilterPolicy::SealedFilterPolicy(const PolicyOptions& options)
-    : SealedFilterPolicy() {
-  live_.options = options;
-  StartUse(options);
-}
-
-SealedFilterPolicy::~SealedFilterPolicy() { RemovePolicy(this); }
-
-void SealedFilterPolicy::StartUse(const PolicyOptions& options) {
-  live_.in_use = true;
-  if (options.range) RangeProblem();  // runs its check now
-}
-
-const char* SealedFilterPolicy::CompatibilityName() const {
-  const std::lock_guard<std::mutex> lock(live_.mutex);
-  return live_.options.compatibility == RocksDBCompatibility::kOwn
-             ? kOwnCompatibilityName
-             : builtin_->CompatibilityName();
-}
-
-rocksdb::FilterBitsBuilder* SealedFilterPolicy::GetBuilderWithContext(
-    const rocksdb::FilterBuildingContext& context) const {
-  try {
-    const PolicyOptions options = live_.Get();
-    const LevelBits bits = ChooseBits(options, context);
-    LogMismatch(options, context.info_log);
-    BuilderSettings builder;
-    builder.layout = bits.layout;
-    builder.max_build_bytes = options.max_build_bytes;
-    builder.max_filter_bytes = options.max_filter_bytes;
-    builder.millibits_per_key = bits.millibits_per_key;
-    builder.false_positive_rate = bits.false_positive_rate;
-    if (builder.false_positive_rate == 0 &&
-        builder.millibits_per_key < kMinMillibitsPerKey) {
-      return nullptr;
-    }
-    if (!MapKeys(options, context.info_log, &builder.mapping)) return nullptr;
-    builder.seal.level_at_creation =
-        LevelByte({context.level_at_creation, context.is_bottommost});
-    builder.seal.payload_check = options.payload_check;
-    builder.range = AnswersRanges(options);
-    builder.optimize_for_memory =
-        context.table_options.optimize_filters_for_memory;
-    builder.detect_corruption =
-        context.table_options.detect_filter_construct_corruption;
-    builder.charged_cache = CacheToCharge(context.table_options);
-    builder.log = context.info_log;
-    builder.tally = tally_;
-    if (options.statistics) {
-      builder.statistics = statistics_;
-      WriteIfMemory([&] {
-        statistics_log_.Write(*statistics_, options.statistics_log_seconds,
-                              context.info_log);
-      });
-    }
-    return new BitsBuilder(builder);
-  } catch (const std::exception&) {
-    return nullptr;  // out of memory: no filter
-  }
-}
-
-LevelBits SealedFilterPolicy::ChooseBits(
-    const PolicyOptions& options,
-    const rocksdb::FilterBuildingContext& context) const {
-  if (options.allocation != RocksDBAllocation::kLevels) {
-    LogConfiguration(options, context.info_log, "");
-    return UniformBitsFor(options, context.level_at_creation);
-  }
-  const LevelChoice choice = ChooseByLevel(options, context);
-  LogConfiguration(options, context.info_log,
-                   choice.no_listener ? kNoListener : "");
-  if (!choice.log_line.empty() && context.info_log != nullptr) {
-    WriteIfMemory([&] {
-      rocksdb::Info(context.info_log, "%s", choice.log_line.c_str());
-    });
-  }
-  return choice.bits;
-}
-
-rocksdb::FilterBitsReader* SealedFilterPolicy::GetFilterBitsReader(
-    const rocksdb::Slice& filter) const {
-  try {
-    const PolicyOptions options = live_.Get();
-    // Without its transform no filter can be read, not even an empty one.
-    if (options.TransformIsUnknown()) return NewSealedBitsReader({}, {});
-    ReaderSettings reader;
-    if (options.compatibility == RocksDBCompatibility::kBuiltin) {
-      reader.builtin = builtin_.get();
-    }
-    reader.transform = options.transform;
-    if (options.statistics) reader.statistics = statistics_;
-    reader.range = AnswersRanges(options);
-    TransformMismatch mismatch;
-    rocksdb::FilterBitsReader* const bits =
-        NewSealedBitsReader(filter, reader, &mismatch);
-    if (mismatch.found) mismatch_log_.Note(mismatch);
-    return bits;
-  } catch (const std::exception&) {
-    return nullptr;  // out of memory: RocksDB's reader says "may match"
-  }
-}
-
-// After an error RocksDB restores what was there before, which is right where
-// it returns the error. Where it drops the error (SetOptions from 9.8 on) the
-// new policy replaces the old one: then what could be read, above all the
-// compatibility, is better than the defaults.
-Status SealedFilterPolicy::ConfigureOptions(const ConfigOptions& config,
-                                            const OptionMap& options,
-                                            OptionMap* unused) {
-  try {
-    return Configure(config, options, unused);
-  } catch (const std::exception&) {
-    if (!live_.in_use) live_.error = kOutOfMemory;
-    return Status::MemoryLimit();
-  }
-}
-
-Status SealedFilterPolicy::Configure(const ConfigOptions& config,
-                                     const OptionMap& options,
-                                     OptionMap* unused) {
-  PolicyOptions changed = live_.Get();
-  const std::string error = ApplyPolicyOptions(options, live_.in_use, &changed);
-  if (live_.in_use) {
-    if (!error.empty()) return Status::InvalidArgument(Report(error));
-    return OnOneLine(FilterPolicy::ConfigureOptions(config, options, unused));
-  }
-  if (configuring_) return Status::OK();  // RocksDB restores
-  configuring_ = true;
-  Status status;
-  try {
-    status = OnOneLine(FilterPolicy::ConfigureOptions(config, options, unused));
-  } catch (const std::exception&) {
-    configuring_ = false;
-    throw;
-  }
-  configuring_ = false;
-  if (live_.error.empty()) {
-    if (!status.ok()) {
-      live_.error = Report(status.ToString());
-    } else if (!error.empty()) {
-      live_.error = Report(error);
-      return Status::InvalidArgument(live_.error);
-    }
-  }
-  if (status.ok()) NoteIgnoredOptions(options);
-  return status;
-}
-
-// With ignore_unknown_options, as for the OPTIONS file of a later version,
-// RocksDB ignores unknown options and does not say which.
-void SealedFilterPolicy::NoteIgnoredOptions(const OptionMap& options) {
-  std::set<std::string> names;
-  for (const auto& [name, value] : options) {
-    if (name != "id" && FindPolicyOption(name) == nullptr) {
-      names.insert(Quote(name));
-    }
-  }
-  for (const std::string& name : names) {
-    live_.ignored += (live_.ignored.empty() ? "" : ", ") + name;
-  }
-  if (!names.empty()) {
-    Report("ignored, as version " + std::string(kVersion) +
-           " does not know them: " + live_.ignored);
-  }
-}
-
-Status SealedFilterPolicy::PrepareOptions(const ConfigOptions& config) {
-  try {
-    if (!live_.error.empty()) return Status::InvalidArgument(live_.error);
-    StartUse(live_.Get());
-  } catch (const std::exception&) {
-    return Status::MemoryLimit();
-  }
-  return FilterPolicy::PrepareOptions(config);
-}
-
-Status SealedFilterPolicy::ValidateOptions(
-    const DBOptions& db, const rocksdb::ColumnFamilyOptions& family) const {
-  try {
-    if (!live_.error.empty()) return Status::InvalidArgument(live_.error);
-    const PolicyOptions options = live_.Get();
-    const std::string conflict = FamilyConflict(family, options);
-    if (!conflict.empty()) {
-      return Status::InvalidArgument("deltabloom: " + conflict);
-    }
-    {
-      const std::lock_guard<std::mutex> lock(logged_mutex_);
-      logged_.clear();
-    }
-    // The LOG may not be open yet; then the first table logs it.
-    if (options.allocation == RocksDBAllocation::kLevels &&
-        !HasTreeListener(db.listeners)) {
-      LogConfiguration(options, db.info_log.get(), kNoListener);
-    }
-  } catch (const std::exception&) {
-    return Status::MemoryLimit();
-  }
-  return FilterPolicy::ValidateOptions(db, family);
-}
-
-void SealedFilterPolicy::LogMismatch(const PolicyOptions& options,
-                                     Logger* log) const noexcept {
-  if (log == nullptr) return;
-  const bool written = WriteIfMemory([&] {
-    const std::string line = mismatch_log_.TakeLine(options);
-    if (!line.empty()) rocksdb::Warn(log, "[deltabloom] %s", line.c_str());
-  });
-  if (!written) mismatch_log_.PutBack();
-}
-
-// RocksDB itself logs only the policy's name. A LOG is known by the address of
-// its logger, which a later database may get again: so all addresses are
-// forgotten when a database is opened, and a LOG that became shorter is another
-// one, or was rolled.
-bool SealedFilterPolicy::IsNewConfiguration(Logger* log,
-                                            const std::string& line) const {
-  const std::lock_guard<std::mutex> lock(logged_mutex_);
-  Logged& last = logged_[log];
-  const size_t log_size = log->GetLogFileSize();
-  const bool done = last.line == line && log_size >= last.log_size;
-  last.log_size = log_size;
-  if (!done) last.line = line;
-  return !done;
-}
-
-// A line for which memory has run out comes with the next builder.
-void SealedFilterPolicy::LogConfiguration(const PolicyOptions& options,
-                                          Logger* log,
-                                          const char* warning) const noexcept {
-  if (log == nullptr) return;
-  try {
-    const std::string line = std::string("[deltabloom] version ") + kVersion +
-                             ": " + PrintPolicyOptions(options) +
-                             " name=" + CompatibilityName() +
-                             " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
-                             " rocksdb=" + HeadersVersion();
-    const bool stopped = options.range && RangesStopped();
-    if (!IsNewConfiguration(log, line + warning + (stopped ? "stopped" : ""))) {
-      return;
-    }
-    rocksdb::Info(log, "%s", line.c_str());
-    if (*warning != '\0') rocksdb::Warn(log, "%s", warning);
-    if (!live_.ignored.empty()) {
-      rocksdb::Warn(log,
-                    "[deltabloom] ignored, as this version does not "
-                    "know them: %s",
-                    live_.ignored.c_str());
-    }
-    if (stopped) {
-      rocksdb::Warn(
-          log,
-          "[deltabloom] no filter of this process answers ranges any more: a "
-          "column family with prefix_extractor=deltabloom.Range has keys in "
-          "another order than that of their bytes; use CheckRocksDBFilters "
-          "before CreateColumnFamily");
-    }
-    if (options.range && !RangeProblem().empty()) {
-      rocksdb::Warn(log, "[deltabloom] %s", RangeProblem().c_str());
-    }
-    if (!live_.error.empty()) {
-      rocksdb::Error(log, "[deltabloom] not as it was set: %s",
-                     live_.error.c_str());
-    }
-  } catch (const std::exception&) {
-    const std::lock_guard<std::mutex> lock(logged_mutex_);
-    logged_.erase(log);
-  }
+std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(
+    const PolicyOptions& options) {
+  return std::make_unique<SealedFilterPolicy>(options);
 }
 
 }  // namespace deltabloom::internal

@@ -1,46 +1,67 @@
-// The functions of deltabloom/rocksdb.h, and the registration with RocksDB.
+// The functions of deltabloom/rocksdb.h and those of deltabloom/c.h that
+// concern RocksDB, and the registration with RocksDB.
 #include "deltabloom/rocksdb.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "deltabloom/c.h"
+#include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/levels/level_bits.h"
-#include "engines/rocksdb/levels/tree_listener.h"
-#include "engines/rocksdb/policy/family_check.h"
 #include "engines/rocksdb/policy/library_check.h"
 #include "engines/rocksdb/policy/policy.h"
-#include "engines/rocksdb/policy/register.h"
+#include "engines/rocksdb/policy/process_wide.h"
 #include "engines/rocksdb/range/range_extractor.h"
+#include "rocksdb/c.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
+#include "util/c_error.h"
+#include "util/json.h"
 
 namespace deltabloom {
 namespace {
 
 using internal::kOutOfMemory;
-using internal::SealedFilterPolicy;
+using internal::PolicyOptions;
 using rocksdb::ColumnFamilyOptions;
 using rocksdb::EventListener;
 using rocksdb::FilterPolicy;
 using rocksdb::ObjectLibrary;
 using rocksdb::SliceTransform;
 
+// For callers that would not see the error otherwise. Each line is printed once
+// in a process.
+void PrintOnce(const char* line) noexcept {
+  // A program may try ever new options.
+  constexpr size_t kMostLines = 20;
+  try {
+    internal::ProcessWide<std::set<std::string>> printed;
+    if (printed->size() >= kMostLines || !printed->insert(line).second) return;
+  } catch (const std::exception&) {
+    // Without memory it is printed each time.
+  }
+  std::fprintf(stderr,
+               "%s; without it RocksDB runs with no filters of Deltabloom\n",
+               line);
+}
+
 // Sets *error, or prints the line if that is null.
 void SetError(const char* line, std::string* error) noexcept {
-  if (error == nullptr) {
-    internal::PrintOnce(line);
-    return;
-  }
-  try {
-    *error = line;
-  } catch (const std::exception&) {
-    *error = kOutOfMemory;
-  }
+  if (error == nullptr) return PrintOnce(line);
+  if (!internal::WithoutThrowing([&] { *error = line; })) *error = kOutOfMemory;
+}
+
+void SetErrorForC(const std::string& error, char** errptr) {
+  if (errptr == nullptr) return PrintOnce(error.c_str());
+  internal::SetError(errptr, error);
 }
 
 // Returns what `fn` returns. An error that it returns in its argument, or
@@ -58,17 +79,18 @@ Result WithError(Result failed, std::string* error, Fn fn) {
   return failed;
 }
 
-// A factory of RocksDB's registry: puts a new object in *guard, or an error in
-// *error and returns null.
-template <typename Base, typename Object, typename... Arguments>
-Base* Create(std::unique_ptr<Base>* guard, std::string* error,
-             const Arguments&... arguments) {
-  try {
-    *guard = std::make_unique<Object>(arguments...);
-  } catch (const std::exception&) {
-    SetError(kOutOfMemory, error);
-  }
-  return guard->get();
+// Adds a factory to RocksDB's registry. It puts what `make` returns for a URI
+// into *guard, or an error into *error and returns null.
+template <typename Base, typename Pattern, typename Make>
+void AddFactory(ObjectLibrary* library, const Pattern& pattern, Make make) {
+  library->AddFactory<Base>(
+      pattern, [make](const std::string& uri, std::unique_ptr<Base>* guard,
+                      std::string* error) {
+        if (!internal::WithoutThrowing([&] { *guard = make(uri); })) {
+          SetError(kOutOfMemory, error);
+        }
+        return guard->get();
+      });
 }
 
 // False with *error set if the RocksDB library has the wrong version.
@@ -82,6 +104,28 @@ void Register() {
   static std::once_flag once;
   std::call_once(once,
                  [] { internal::AddFactories(*ObjectLibrary::Default()); });
+}
+
+// A policy that is ready for use. Throws std::bad_alloc.
+std::unique_ptr<const FilterPolicy> MakePolicy(const PolicyOptions& options) {
+  auto policy = internal::NewPolicy(options);
+  // From RocksDB 9.8 on SetOptions makes a new policy, by name.
+  Register();
+  return policy;
+}
+
+// An object that `make` makes, once the factories are registered; else null
+// with *error set.
+template <typename Object, typename Make>
+std::shared_ptr<Object> MakeRegistered(std::string* error, Make make) {
+  using Pointer = std::shared_ptr<Object>;
+  if (!RegisterRocksDB(error)) return nullptr;
+  return WithError(Pointer(), error,
+                   [&](std::string*) -> Pointer { return make(); });
+}
+
+bool NeedsListener(const RocksDBFilterOptions& options) {
+  return options.allocation == RocksDBAllocation::kLevels || options.range;
 }
 
 // Gives *family what ranges need. Returns one line about what conflicts with
@@ -103,58 +147,23 @@ std::string PrepareForRanges(bool range, ColumnFamilyOptions* family) {
 
 }  // namespace
 
-namespace internal {
-
-int AddFactories(ObjectLibrary& library) {
+int internal::AddFactories(ObjectLibrary& library) {
   // One pattern takes all URIs that begin with the name: with narrower patterns
   // RocksDB would take a misspelt URI for no policy without an error.
-  library.AddFactory<const FilterPolicy>(
+  AddFactory<const FilterPolicy>(
+      &library,
       ObjectLibrary::PatternEntry(kPolicyName, /*optional=*/true)
           .AddSeparator(":", /*at_least_one=*/false),
-      [](const std::string& uri, std::unique_ptr<const FilterPolicy>* guard,
-         std::string* error) {
-        return Create<const FilterPolicy, SealedFilterPolicy>(guard, error,
-                                                              uri);
-      });
-  library.AddFactory<EventListener>(
-      kPolicyName, [](const std::string&, std::unique_ptr<EventListener>* guard,
-                      std::string* error) {
-        return Create<EventListener, TreeListener>(guard, error);
-      });
-  library.AddFactory<const SliceTransform>(
-      kRangeExtractorName,
-      [](const std::string&, std::unique_ptr<const SliceTransform>* guard,
-         std::string* error) {
-        return Create<const SliceTransform, RangeExtractor>(guard, error);
+      [](const std::string& uri) { return NewPolicy(uri); });
+  AddFactory<EventListener>(&library, kPolicyName, [](const std::string&) {
+    return NewTreeListener();
+  });
+  AddFactory<const SliceTransform>(
+      &library, kRangeExtractorName, [](const std::string&) {
+        return std::make_unique<const RangeExtractor>();
       });
   return 3;
 }
-
-std::unique_ptr<const FilterPolicy> MakePolicy(const PolicyOptions& options) {
-  auto policy = std::make_unique<SealedFilterPolicy>(options);
-  // From RocksDB 9.8 on SetOptions makes a new policy, by name.
-  Register();
-  return policy;
-}
-
-void PrintOnce(const char* line) noexcept {
-  // A program may try ever new options.
-  constexpr size_t kMostLines = 20;
-  try {
-    // Never destroyed: a policy may be made by destructors of static objects.
-    static std::mutex& mutex = *new std::mutex;
-    static std::set<std::string>& printed = *new std::set<std::string>;
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (printed.size() >= kMostLines || !printed.insert(line).second) return;
-  } catch (const std::exception&) {
-    // Without memory it is printed each time.
-  }
-  std::fprintf(stderr,
-               "%s; without it RocksDB runs with no filters of Deltabloom\n",
-               line);
-}
-
-}  // namespace internal
 
 std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
     const RocksDBFilterOptions& options, std::string* error) {
@@ -163,16 +172,12 @@ std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
     if (!LibraryFits(error)) return nullptr;
     *wrong = options.Validate();
     if (!wrong->empty()) return nullptr;
-    return internal::MakePolicy(internal::PolicyOptions(options));
+    return MakePolicy(PolicyOptions(options));
   });
 }
 
 std::shared_ptr<EventListener> NewRocksDBFilterListener(std::string* error) {
-  using Listener = std::shared_ptr<EventListener>;
-  if (!RegisterRocksDB(error)) return nullptr;
-  return WithError(Listener(), error, [](std::string*) -> Listener {
-    return std::make_shared<internal::TreeListener>();
-  });
+  return MakeRegistered<EventListener>(error, internal::NewTreeListener);
 }
 
 bool AddRocksDBFilters(const RocksDBFilterOptions& options,
@@ -198,11 +203,9 @@ bool AddRocksDBFilters(const RocksDBFilterOptions& options,
     if (changed.filter_policy == nullptr) return false;
     std::shared_ptr<rocksdb::TableFactory> factory(
         NewBlockBasedTableFactory(changed));
-    const bool needs_listener =
-        options.allocation == RocksDBAllocation::kLevels || options.range;
-    if (db != nullptr && needs_listener &&
+    if (db != nullptr && NeedsListener(options) &&
         !internal::HasTreeListener(db->listeners)) {
-      db->listeners.push_back(std::make_shared<internal::TreeListener>());
+      db->listeners.push_back(internal::NewTreeListener());
     }
     family->table_factory = std::move(factory);
     family->prefix_extractor = std::move(with.prefix_extractor);
@@ -212,11 +215,8 @@ bool AddRocksDBFilters(const RocksDBFilterOptions& options,
 
 std::shared_ptr<const SliceTransform> NewRocksDBRangeExtractor(
     std::string* error) {
-  using Extractor = std::shared_ptr<const SliceTransform>;
-  if (!RegisterRocksDB(error)) return nullptr;
-  return WithError(Extractor(), error, [](std::string*) -> Extractor {
-    return std::make_shared<internal::RangeExtractor>();
-  });
+  return MakeRegistered<const SliceTransform>(
+      error, [] { return std::make_shared<internal::RangeExtractor>(); });
 }
 
 bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
@@ -245,8 +245,15 @@ bool RegisterRocksDB(std::string* error) {
 
 }  // namespace deltabloom
 
-int deltabloom_register(rocksdb::ObjectLibrary& library,
-                        const std::string& /*argument*/) {
+using deltabloom::internal::CatchForC;
+
+extern "C" {
+
+// Through this function RocksDB's own build registers a plugin
+// (ROCKSDB_PLUGINS); the preloaded plugin exports no other name. Returns the
+// number of factories added.
+DELTABLOOM_EXPORT int deltabloom_register(rocksdb::ObjectLibrary& library,
+                                          const std::string& /*argument*/) {
   try {
     const std::string& problem = deltabloom::internal::LibraryProblem();
     if (problem.empty()) return deltabloom::internal::AddFactories(library);
@@ -256,3 +263,91 @@ int deltabloom_register(rocksdb::ObjectLibrary& library,
   }
   return 0;
 }
+
+// rocksdb_filterpolicy_t is private to RocksDB's db/c.cc: a FilterPolicy and
+// three members after it, which only its own virtual functions use. RocksDB
+// converts a pointer to one to a pointer to FilterPolicy, its first base, or
+// deletes it through the virtual destructor; so a FilterPolicy can take its
+// place. Read in 7.0.3, 7.8.3, 8.11.4, 9.10.0, 10.10.1, 11.8.1 and 11.9;
+// tests/c/rocksdb.c runs it.
+rocksdb_filterpolicy_t* deltabloom_rocksdb_filterpolicy(const char* options,
+                                                        char** errptr) {
+  using Policy = rocksdb_filterpolicy_t;
+  return CatchForC<Policy*>(errptr, nullptr, [&]() -> Policy* {
+    if (deltabloom_rocksdb_register(errptr) == 0) return nullptr;
+    deltabloom::internal::PolicyOptions parsed;
+    const std::string error = deltabloom::internal::ParsePolicyOptions(
+        options == nullptr ? "" : options, &parsed);
+    if (!error.empty()) {
+      deltabloom::SetErrorForC("deltabloom: " + error, errptr);
+      return nullptr;
+    }
+    return reinterpret_cast<Policy*>(const_cast<rocksdb::FilterPolicy*>(
+        deltabloom::MakePolicy(parsed).release()));
+  });
+}
+
+// rocksdb_options_t is private, too, so RocksDB changes it, by an option
+// string.
+unsigned char deltabloom_rocksdb_add_filters(rocksdb_options_t* options,
+                                             const char* filters,
+                                             char** errptr) {
+  return CatchForC<unsigned char>(errptr, 0, [&]() -> unsigned char {
+    if (deltabloom_rocksdb_register(errptr) == 0) return 0;
+    deltabloom::internal::PolicyOptions parsed;
+    std::string error = options == nullptr
+                            ? "options is null"
+                            : deltabloom::internal::ParsePolicyOptions(
+                                  filters == nullptr ? "" : filters, &parsed);
+    if (error.empty()) {
+      std::string policy = deltabloom::internal::PrintPolicyOptions(parsed);
+      std::replace(policy.begin(), policy.end(), ' ', ';');
+      std::string text =
+          "block_based_table_factory={filter_policy={id=deltabloom;" + policy +
+          "}}";
+      if (parsed.range) text += ";prefix_extractor=deltabloom.Range";
+      if (deltabloom::NeedsListener(parsed)) text += ";listeners=deltabloom";
+      char* refused = nullptr;
+      rocksdb_get_options_from_string(options, text.c_str(), options, &refused);
+      if (refused == nullptr) return 1;
+      error = refused;
+      std::free(refused);
+    }
+    deltabloom::SetErrorForC("deltabloom: " + error, errptr);
+    return 0;
+  });
+}
+
+unsigned char deltabloom_rocksdb_register(char** errptr) {
+  return CatchForC<unsigned char>(errptr, 0, [&]() -> unsigned char {
+    std::string error;
+    if (deltabloom::RegisterRocksDB(&error)) return 1;
+    deltabloom::SetErrorForC(error, errptr);
+    return 0;
+  });
+}
+
+char* deltabloom_rocksdb_statistics(const char* format, char** errptr) {
+  return CatchForC<char*>(errptr, nullptr, [&]() -> char* {
+    const std::string wanted = format == nullptr ? "" : format;
+    const auto statistics = deltabloom::GetRocksDBFilterStatistics();
+    std::string text;
+    if (wanted == "json") {
+      text = statistics.ToJson();
+    } else if (wanted == "prometheus") {
+      text = statistics.ToPrometheus();
+    } else if (wanted == "text") {
+      text = statistics.ToText();
+    } else {
+      deltabloom::internal::SetError(
+          errptr, "deltabloom: format " + deltabloom::internal::Quote(wanted) +
+                      " is unknown: use json, prometheus or text");
+      return nullptr;
+    }
+    char* const copy = deltabloom::internal::CopyForC(text);
+    if (copy == nullptr) throw std::bad_alloc();
+    return copy;
+  });
+}
+
+}  // extern "C"

@@ -1,12 +1,18 @@
 #include "engines/rocksdb/range/range_extractor.h"
 
 #include <cstddef>
-#include <mutex>
 #include <set>
+
+#include "engines/rocksdb/policy/process_wide.h"
+#include "rocksdb/comparator.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/table.h"
 
 namespace deltabloom::internal {
 namespace {
 
+using rocksdb::ColumnFamilyOptions;
+using rocksdb::Comparator;
 using rocksdb::Slice;
 
 // Addresses for prefixes. They are never read or written, so that they take no
@@ -65,31 +71,25 @@ const char* NewAddress(Calls* calls) {
   return calls->next_address++;
 }
 
-// All living extractors. Never destroyed: extractors may outlive static
-// objects.
-struct Extractors {
-  std::mutex mutex;
-  std::set<const rocksdb::SliceTransform*> all;
-};
+// All living extractors.
+using Extractors = ProcessWide<std::set<const rocksdb::SliceTransform*>>;
 
-Extractors& TheExtractors() {
-  static Extractors& extractors = *new Extractors;
-  return extractors;
+constexpr char kWithTimestamps[] = "leveldb.BytewiseComparator.u64ts";
+
+bool IsBytewise(const Comparator* comparator) {
+  if (comparator == rocksdb::BytewiseComparator()) return true;
+  // By name, as older headers do not declare the function.
+  const Comparator* with_timestamps = nullptr;
+  const rocksdb::Status status = Comparator::CreateFromString(
+      rocksdb::ConfigOptions(), kWithTimestamps, &with_timestamps);
+  return status.ok() && comparator == with_timestamps;
 }
 
 }  // namespace
 
-RangeExtractor::RangeExtractor() {
-  Extractors& extractors = TheExtractors();
-  const std::lock_guard<std::mutex> lock(extractors.mutex);
-  extractors.all.insert(this);
-}
+RangeExtractor::RangeExtractor() { Extractors()->insert(this); }
 
-RangeExtractor::~RangeExtractor() {
-  Extractors& extractors = TheExtractors();
-  const std::lock_guard<std::mutex> lock(extractors.mutex);
-  extractors.all.erase(this);
-}
+RangeExtractor::~RangeExtractor() { Extractors()->erase(this); }
 
 Slice RangeExtractor::Transform(const Slice& key) const {
   Calls& calls = this_threads_calls;
@@ -123,15 +123,55 @@ void RangeExtractor::Distrust() const { order_ = Order::kOther; }
 
 const RangeExtractor* AsRangeExtractor(
     const rocksdb::SliceTransform* extractor) {
-  Extractors& extractors = TheExtractors();
-  const std::lock_guard<std::mutex> lock(extractors.mutex);
-  if (extractors.all.count(extractor) == 0) return nullptr;
-  return static_cast<const RangeExtractor*>(extractor);
+  return Extractors()->count(extractor) == 0
+             ? nullptr
+             : static_cast<const RangeExtractor*>(extractor);
 }
 
 void StopRanges() { ranges_stopped = true; }
 
 bool RangesStopped() { return ranges_stopped; }
+
+bool IsBytewiseName(std::string_view comparator) {
+  return comparator == rocksdb::BytewiseComparator()->Name() ||
+         comparator == kWithTimestamps;
+}
+
+bool HasHashIndex(const ColumnFamilyOptions& family) {
+  using Table = rocksdb::BlockBasedTableOptions;
+  if (family.table_factory == nullptr) return false;
+  const auto* const table = family.table_factory->GetOptions<Table>();
+  return table != nullptr && table->index_type == Table::kHashSearch;
+}
+
+std::string RangeConflict(const ColumnFamilyOptions& family, bool range) {
+  const RangeExtractor* const extractor =
+      AsRangeExtractor(family.prefix_extractor.get());
+  if (extractor == nullptr && !range) return {};
+  const std::string what =
+      range ? "range=on"
+            : std::string("prefix_extractor=") + kRangeExtractorName;
+  if (family.comparator == nullptr || !IsBytewise(family.comparator)) {
+    // For good: a program that gets this error may go on with a call in which
+    // RocksDB does not validate options.
+    if (extractor != nullptr) extractor->Distrust();
+    return what + " needs keys in the order of their bytes, and comparator " +
+           (family.comparator == nullptr ? "" : family.comparator->Name()) +
+           " has another: use BytewiseComparator, or do without ranges" +
+           (extractor == nullptr
+                ? ""
+                : "; this prefix_extractor answers no ranges from now on, "
+                  "wherever else it is used: restart, or make a new one");
+  }
+  if (extractor == nullptr) return {};
+  if (HasHashIndex(family)) {
+    return what +
+           " gives all keys one prefix, which index_type kHashSearch cannot "
+           "tell apart: use another index_type, or do without ranges";
+  }
+  extractor->Trust();
+  return {};
+}
 
 bool TakeBounds(const Slice& prefix, Bounds* bounds) {
   Calls& calls = this_threads_calls;

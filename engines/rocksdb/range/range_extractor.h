@@ -20,8 +20,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
+#include "rocksdb/options.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/slice_transform.h"
 
@@ -69,6 +71,18 @@ const RangeExtractor* AsRangeExtractor(
 // then on no extractor of this process passes on bounds.
 void StopRanges();
 bool RangesStopped();
+
+// Whether tables whose comparator has this name may have a RangeExtractor.
+bool IsBytewiseName(std::string_view comparator);
+
+// Whether tables of the family have an index by the hash of a key's prefix.
+bool HasHashIndex(const rocksdb::ColumnFamilyOptions& family);
+
+// Returns one line about the first option of the column family that does not go
+// with ranges, or with its RangeExtractor, or nothing. Decides whether the
+// extractor, if it has one, passes on bounds.
+std::string RangeConflict(const rocksdb::ColumnFamilyOptions& family,
+                          bool range);
 
 struct Bounds {
   std::string_view lower;

@@ -22,12 +22,6 @@ void RangeKeys::Take(const Slice& key) {
   if (builder_.KeysAdded() == 0) Drop(State::kNotInOrder);
 }
 
-void RangeKeys::TakeWithPrefix(const Slice& key, const Slice& prefix) {
-  if (!prefix.empty()) return Drop(State::kNoExtractor);
-  prefix_seen_ = true;
-  Take(key);
-}
-
 void RangeKeys::Drop(State why) {
   Reset();
   state_ = why;
@@ -35,12 +29,8 @@ void RangeKeys::Drop(State why) {
 
 bool RangeKeys::Finish(std::string* dst) {
   if (state_ != State::kTaken || !key_seen_) return false;
-  if (!prefix_seen_) {
-    Drop(State::kNoExtractor);
-    return false;
-  }
-  if (builder_.Finish(dst)) return true;
-  Drop(State::kUnfit);
+  if (prefix_seen_ && builder_.Finish(dst)) return true;
+  Drop(prefix_seen_ ? State::kUnfit : State::kNoExtractor);
   return false;
 }
 

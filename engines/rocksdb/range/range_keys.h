@@ -43,7 +43,10 @@ class RangeKeys {
 
   // A whole key and its prefix.
   void AddKeyAndAlt(const Slice& key, const Slice& alt) {
-    if (state_ == State::kTaken) TakeWithPrefix(key, alt);
+    if (state_ != State::kTaken) return;
+    if (!alt.empty()) return Drop(State::kNoExtractor);
+    prefix_seen_ = true;
+    Take(key);
   }
 
   State state() const { return state_; }
@@ -56,16 +59,14 @@ class RangeKeys {
                : 0;
   }
 
-  // Gives up, for memory.
-  void Drop() { Drop(State::kTooLarge); }
+  // Gives up.
+  void Drop(State why = State::kTooLarge);
   // Appends the range part; false and nothing if there is none.
   bool Finish(std::string* dst);
   void Reset();
 
  private:
   void Take(const Slice& key);
-  void TakeWithPrefix(const Slice& key, const Slice& prefix);
-  void Drop(State why);
 
   const double bits_per_key_;
   std::optional<SipHashKey> seed_;

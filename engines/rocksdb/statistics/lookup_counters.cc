@@ -1,9 +1,11 @@
 #include "engines/rocksdb/statistics/lookup_counters.h"
 
 #include <algorithm>
-#include <mutex>
+#include <memory>
 #include <new>
 #include <vector>
+
+#include "engines/rocksdb/policy/process_wide.h"
 
 namespace deltabloom::internal {
 
@@ -13,8 +15,6 @@ std::atomic<TickFunction> lookup_tick{nullptr};
 namespace {
 
 constexpr uint32_t kFewestCells = 16;
-constexpr auto kCellAlignment =
-    std::align_val_t{64};  // a cache line of its own
 
 __thread bool this_thread_ended = false;
 
@@ -41,7 +41,6 @@ void Write(const LookupTotals& totals, LookupCell* cell) {
 // All threads' cells, and what ended threads counted. Only the thread itself
 // changes which cells it has, with the mutex held.
 struct AllCells {
-  std::mutex mutex;
   std::vector<LookupCells*> threads;
   std::vector<LookupTotals> ended;  // by slot
   std::vector<uint32_t> free_slots;
@@ -55,40 +54,22 @@ struct AllCells {
   }
 };
 
-// Never destroyed: threads may end after everything else has.
-AllCells& All() {
-  static AllCells& all = *new AllCells;
-  return all;
-}
-
-void DeleteCells(LookupCell* cells) {
-  ::operator delete(cells, kCellAlignment);
-}
-
 // Cells for at least `size` slots, with the mutex held; false without memory.
 bool GrowCells(AllCells* all, uint32_t size) {
   LookupCells& mine = this_threads_cells;
-  size =
-      std::max({size + size % 2, kFewestCells, 2 * mine.size});  // whole lines
-  void* const memory =
-      ::operator new(size * sizeof(LookupCell), kCellAlignment, std::nothrow);
-  if (memory == nullptr) return false;
-  auto* const cells = static_cast<LookupCell*>(memory);
-  for (uint32_t i = 0; i < size; ++i) {
-    LookupCell* const cell = new (cells + i) LookupCell;
-    if (i < mine.size) Write(Read(mine.cells[i]), cell);
+  size = std::max({size, kFewestCells, 2 * mine.size});
+  std::unique_ptr<LookupCell[]> cells(new (std::nothrow) LookupCell[size]);
+  if (cells == nullptr) return false;
+  for (uint32_t i = 0; i < mine.size; ++i) {
+    Write(Read(mine.cells[i]), &cells[i]);
   }
-  if (mine.cells == nullptr) {
-    try {
-      all->threads.push_back(&mine);
-    } catch (const std::bad_alloc&) {
-      DeleteCells(cells);
-      return false;
-    }
-  } else {
-    DeleteCells(mine.cells);
+  try {
+    if (mine.cells == nullptr) all->threads.push_back(&mine);
+  } catch (const std::bad_alloc&) {
+    return false;
   }
-  mine = {cells, size};
+  delete[] mine.cells;
+  mine = {cells.release(), size};
   return true;
 }
 
@@ -98,16 +79,15 @@ struct AtEndOfThread {
   void Use() const {}
 
   ~AtEndOfThread() {
-    AllCells& all = All();
-    const std::lock_guard<std::mutex> lock(all.mutex);
+    ProcessWide<AllCells> all;
     LookupCells& mine = this_threads_cells;
-    for (uint32_t i = 0; i < mine.size && i < all.ended.size(); ++i) {
-      Add(Read(mine.cells[i]), &all.ended[i]);
+    for (uint32_t i = 0; i < mine.size && i < all->ended.size(); ++i) {
+      Add(Read(mine.cells[i]), &all->ended[i]);
     }
-    all.threads.erase(
-        std::remove(all.threads.begin(), all.threads.end(), &mine),
-        all.threads.end());
-    DeleteCells(mine.cells);
+    all->threads.erase(
+        std::remove(all->threads.begin(), all->threads.end(), &mine),
+        all->threads.end());
+    delete[] mine.cells;
     mine = {nullptr, 0};
     this_thread_ended = true;
   }
@@ -118,44 +98,41 @@ thread_local const AtEndOfThread at_end_of_thread;
 }  // namespace
 
 uint32_t NewLookupSlot() {
-  AllCells& all = All();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  if (!all.free_slots.empty()) {
-    const uint32_t slot = all.free_slots.back();
-    all.free_slots.pop_back();
+  ProcessWide<AllCells> all;
+  if (!all->free_slots.empty()) {
+    const uint32_t slot = all->free_slots.back();
+    all->free_slots.pop_back();
     return slot;
   }
-  all.free_slots.reserve(all.ended.size() + 1);  // so that freeing cannot fail
-  all.ended.emplace_back();
-  return static_cast<uint32_t>(all.ended.size() - 1);
+  all->free_slots.reserve(all->ended.size() +
+                          1);  // so that freeing cannot fail
+  all->ended.emplace_back();
+  return static_cast<uint32_t>(all->ended.size() - 1);
 }
 
 LookupTotals FreeLookupSlot(uint32_t slot) {
-  AllCells& all = All();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  const LookupTotals sum = all.Sum(slot);
-  all.ended[slot] = {};
-  for (LookupCells* thread : all.threads) {
+  ProcessWide<AllCells> all;
+  const LookupTotals sum = all->Sum(slot);
+  all->ended[slot] = {};
+  for (LookupCells* thread : all->threads) {
     if (slot < thread->size) Write({}, &thread->cells[slot]);
   }
-  all.free_slots.push_back(slot);
+  all->free_slots.push_back(slot);
   return sum;
 }
 
 LookupTotals SumLookups(uint32_t slot) {
-  AllCells& all = All();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  return all.Sum(slot);
+  ProcessWide<AllCells> all;
+  return all->Sum(slot);
 }
 
 void CountLookupsSlowly(uint32_t slot, uint64_t lookups, uint64_t negatives,
                         double expected) {
-  AllCells& all = All();
   if (!this_thread_ended) at_end_of_thread.Use();
   {
-    const std::lock_guard<std::mutex> lock(all.mutex);
-    if (this_thread_ended || !GrowCells(&all, slot + 1)) {
-      Add({lookups, negatives, expected}, &all.ended[slot]);
+    ProcessWide<AllCells> all;
+    if (this_thread_ended || !GrowCells(&*all, slot + 1)) {
+      Add({lookups, negatives, expected}, &all->ended[slot]);
       return;
     }
   }

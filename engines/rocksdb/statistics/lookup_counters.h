@@ -19,8 +19,9 @@ struct LookupTotals {
   double expected = 0;     // false positives expected, see CountLookups
 };
 
-// One thread's part of a slot. Written by that thread alone.
-struct alignas(32) LookupCell {
+// One thread's part of a slot, in a cache line of its own. Written by that
+// thread alone.
+struct alignas(64) LookupCell {
   std::atomic<uint64_t> lookups{0};
   std::atomic<uint64_t> negatives{0};
   std::atomic<double> expected{0};

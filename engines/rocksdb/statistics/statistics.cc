@@ -7,14 +7,13 @@
 #include <set>
 #include <utility>
 
-#include "rocksdb/env.h"
+#include "engines/rocksdb/policy/process_wide.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::internal {
 namespace {
 
 using rocksdb::FilterPolicy;
-using std::chrono::steady_clock;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
@@ -74,23 +73,12 @@ RocksDBFilterRow RowOfGroup(const FilterGroup& group) {
   return row;
 }
 
-RocksDBFilterStatistics MakeStatistics(const FilterRows& rows,
-                                       steady_clock::time_point since) {
-  RocksDBFilterStatistics statistics;
-  statistics.seconds =
-      std::chrono::duration<double>(steady_clock::now() - since).count();
-  for (const auto& [filter_class, row] : rows) statistics.rows.push_back(row);
-  return statistics;
-}
-
 // All policies of the process. Its mutex comes before those of policies.
 struct Process {
-  std::mutex mutex;
   std::map<const FilterPolicy*, std::shared_ptr<PolicyStatistics>> policies;
   std::set<const PolicyStatistics*> counting;  // policies may be gone already
   FilterRows ended;
-  FilterRows before_reset;
-  steady_clock::time_point since = steady_clock::now();
+  Baseline baseline;
 
   FilterRows RowsSinceStart() const {
     FilterRows rows = ended;
@@ -103,17 +91,10 @@ struct Process {
 
 std::atomic<pid_t> counting_process{0};
 
-// Never destroyed: readers may outlive static objects.
-Process& TheProcess() {
-  static Process& process = *new Process;
-  return process;
-}
-
 std::shared_ptr<PolicyStatistics> Find(const FilterPolicy& policy) {
-  Process& process = TheProcess();
-  const std::lock_guard<std::mutex> lock(process.mutex);
-  const auto found = process.policies.find(&policy);
-  return found == process.policies.end() ? nullptr : found->second;
+  ProcessWide<Process> process;
+  const auto found = process->policies.find(&policy);
+  return found == process->policies.end() ? nullptr : found->second;
 }
 
 }  // namespace
@@ -131,25 +112,29 @@ FilterClass ClassOf(std::string_view filter, FilterKind kind) {
 
 bool CountsInThisProcess() { return counting_process == getpid(); }
 
-PolicyStatistics::PolicyStatistics() : since_(steady_clock::now()) {
+RocksDBFilterStatistics Baseline::Since(FilterRows now) const {
+  SubtractCounters(rows, &now);
+  RocksDBFilterStatistics statistics;
+  statistics.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - time)
+          .count();
+  for (const auto& [filter_class, row] : now) statistics.rows.push_back(row);
+  return statistics;
+}
+
+PolicyStatistics::PolicyStatistics() {
   counting_process = getpid();
-  Process& process = TheProcess();
-  const std::lock_guard<std::mutex> lock(process.mutex);
-  process.counting.insert(this);
+  ProcessWide<Process> process;
+  process->counting.insert(this);
 }
 
 PolicyStatistics::~PolicyStatistics() {
-  Process& process = TheProcess();
-  const std::lock_guard<std::mutex> lock(process.mutex);
-  process.counting.erase(this);
+  ProcessWide<Process> process;
+  process->counting.erase(this);
   try {
-    Add(RowsSinceStart(), &process.ended);
+    Add(RowsSinceStart(), &process->ended);
   } catch (const std::exception&) {
     // Out of memory: the sum lacks what this policy counted.
-  }
-  for (const auto& [filter_class, group] : groups_) {
-    FreeLookupSlot(group->slot);
-    FreeLookupSlot(group->range_slot);
   }
 }
 
@@ -157,14 +142,8 @@ FilterGroup& PolicyStatistics::Group(const FilterClass& filter_class) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = groups_.find(filter_class);
   if (found != groups_.end()) return *found->second;
-  std::unique_ptr<FilterGroup>& group = groups_[filter_class];
-  try {
-    group = std::make_unique<FilterGroup>();
-  } catch (const std::exception&) {
-    groups_.erase(filter_class);
-    throw;
-  }
-  return *group;
+  auto group = std::make_unique<FilterGroup>();
+  return *groups_.emplace(filter_class, std::move(group)).first->second;
 }
 
 void PolicyStatistics::CountBuilt(std::string_view filter, FilterKind kind,
@@ -182,10 +161,6 @@ void PolicyStatistics::CountBuilt(std::string_view filter, FilterKind kind,
 
 FilterRows PolicyStatistics::RowsSinceStart() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return Rows();
-}
-
-FilterRows PolicyStatistics::Rows() const {
   FilterRows rows;
   for (const auto& [filter_class, group] : groups_) {
     Add({{filter_class, RowOfGroup(*group)}}, &rows);
@@ -194,33 +169,24 @@ FilterRows PolicyStatistics::Rows() const {
 }
 
 RocksDBFilterStatistics PolicyStatistics::Get() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  FilterRows rows = Rows();
-  SubtractCounters(before_reset_, &rows);
-  return MakeStatistics(rows, since_);
+  const std::lock_guard<std::mutex> lock(baseline_mutex_);
+  return baseline_.Since(RowsSinceStart());
 }
 
 void PolicyStatistics::Reset() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  before_reset_ = Rows();
-  since_ = steady_clock::now();
+  const std::lock_guard<std::mutex> lock(baseline_mutex_);
+  baseline_ = {RowsSinceStart()};
 }
 
 void AddPolicy(const FilterPolicy* policy,
                const std::shared_ptr<PolicyStatistics>& statistics) {
-  Process& process = TheProcess();
-  const std::lock_guard<std::mutex> lock(process.mutex);
-  process.policies[policy] = statistics;
+  ProcessWide<Process> process;
+  process->policies[policy] = statistics;
 }
 
 void RemovePolicy(const FilterPolicy* policy) {
-  Process& process = TheProcess();
-  std::shared_ptr<PolicyStatistics> last;  // dies after the lock
-  const std::lock_guard<std::mutex> lock(process.mutex);
-  const auto found = process.policies.find(policy);
-  if (found == process.policies.end()) return;
-  last = std::move(found->second);
-  process.policies.erase(found);
+  ProcessWide<Process> process;
+  process->policies.erase(policy);
 }
 
 OpenFilter::OpenFilter(std::shared_ptr<PolicyStatistics> statistics,
@@ -250,38 +216,6 @@ OpenFilter::~OpenFilter() {
   group_->keys_open.fetch_sub(keys_, kRelaxed);
 }
 
-// A log at the address of a closed one continues its interval, which does no
-// harm.
-bool StatisticsLog::IsDue(uint64_t seconds, const void* log) {
-  constexpr size_t kMostLogs = 1000;  // some of them closed long ago
-  const auto now = std::chrono::steady_clock::now();
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = last_.find(log);
-  if (found == last_.end()) {
-    if (last_.size() >= kMostLogs) last_.clear();
-    last_[log] = now;
-    return false;
-  }
-  if (std::chrono::duration<double>(now - found->second).count() <
-      static_cast<double>(seconds)) {
-    return false;
-  }
-  found->second = now;
-  return true;
-}
-
-void StatisticsLog::Write(const PolicyStatistics& statistics, uint64_t seconds,
-                          rocksdb::Logger* log) {
-  if (seconds == 0 || log == nullptr || !IsDue(seconds, log)) return;
-  const std::string text = statistics.Get().ToText();
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = text.find('\n', begin);
-    rocksdb::Info(log, "[deltabloom] %s",
-                  text.substr(begin, end - begin).c_str());
-    begin = end + 1;
-  }
-}
-
 }  // namespace deltabloom::internal
 
 namespace deltabloom {
@@ -295,11 +229,8 @@ bool GetRocksDBFilterStatistics(const rocksdb::FilterPolicy& policy,
 }
 
 RocksDBFilterStatistics GetRocksDBFilterStatistics() {
-  internal::Process& process = internal::TheProcess();
-  const std::lock_guard<std::mutex> lock(process.mutex);
-  internal::FilterRows rows = process.RowsSinceStart();
-  internal::SubtractCounters(process.before_reset, &rows);
-  return internal::MakeStatistics(rows, process.since);
+  internal::ProcessWide<internal::Process> process;
+  return process->baseline.Since(process->RowsSinceStart());
 }
 
 bool ResetRocksDBFilterStatistics(const rocksdb::FilterPolicy& policy) {
@@ -310,10 +241,8 @@ bool ResetRocksDBFilterStatistics(const rocksdb::FilterPolicy& policy) {
 }
 
 void ResetRocksDBFilterStatistics() {
-  internal::Process& process = internal::TheProcess();
-  const std::lock_guard<std::mutex> lock(process.mutex);
-  process.before_reset = process.RowsSinceStart();
-  process.since = std::chrono::steady_clock::now();
+  internal::ProcessWide<internal::Process> process;
+  process->baseline = {process->RowsSinceStart()};
 }
 
 }  // namespace deltabloom

@@ -78,11 +78,14 @@ FilterClass ClassOf(std::string_view filter, FilterKind kind);
 
 // The counters of one class of filters of one policy.
 struct FilterGroup {
-  FilterGroup() : slot(NewLookupSlot()), range_slot(NewLookupSlot()) {}
+  ~FilterGroup() {
+    FreeLookupSlot(slot);
+    FreeLookupSlot(range_slot);
+  }
 
-  // Of its lookups of keys and of ranges; PolicyStatistics frees them.
-  const uint32_t slot;
-  const uint32_t range_slot;
+  // Of its lookups of keys and of ranges.
+  const uint32_t slot = NewLookupSlot();
+  const uint32_t range_slot = NewLookupSlot();
   std::atomic<uint64_t> filters_built{0};
   std::atomic<uint64_t> bytes_built{0};
   std::atomic<uint64_t> keys_built{0};
@@ -92,6 +95,14 @@ struct FilterGroup {
 };
 
 using FilterRows = std::map<FilterClass, RocksDBFilterRow>;
+
+// Where counters start from: the last reset.
+struct Baseline {
+  RocksDBFilterStatistics Since(FilterRows rows) const;
+
+  FilterRows rows;
+  std::chrono::steady_clock::time_point time = std::chrono::steady_clock::now();
+};
 
 // Owned by a policy and by the builders and readers made through it.
 // Thread-safe.
@@ -116,12 +127,10 @@ class PolicyStatistics {
   FilterRows RowsSinceStart() const;
 
  private:
-  FilterRows Rows() const;  // with the mutex held
-
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // of groups_
   std::map<FilterClass, std::unique_ptr<FilterGroup>> groups_;
-  FilterRows before_reset_;
-  std::chrono::steady_clock::time_point since_;
+  mutable std::mutex baseline_mutex_;  // locked before mutex_
+  Baseline baseline_;
 };
 
 // A filter that is being opened.
@@ -156,6 +165,10 @@ class OpenFilter {
                  static_cast<double>(negatives) * expected_[0]);
   }
 
+  void CountRange(bool may_match) {
+    CountLookups(group_->range_slot, 1, may_match ? 0 : 1, 0);
+  }
+
  private:
   const std::shared_ptr<PolicyStatistics> statistics_;
   FilterGroup* const group_;
@@ -163,24 +176,6 @@ class OpenFilter {
   uint64_t keys_ = 0;
   // False positives expected for a negative, and for a match.
   double expected_[2] = {0, 0};
-};
-
-// Writes the table of counters to the LOGs of a policy's databases.
-// Thread-safe.
-class StatisticsLog {
- public:
-  // Writes the table to `log` if `seconds` have passed since it was last
-  // written there, or since the first call for this log. Does nothing for 0
-  // seconds and a null log. A policy knows a log only while a table is built.
-  // Throws std::bad_alloc.
-  void Write(const PolicyStatistics& statistics, uint64_t seconds,
-             rocksdb::Logger* log);
-
- private:
-  bool IsDue(uint64_t seconds, const void* log);
-
-  std::mutex mutex_;
-  std::map<const void*, std::chrono::steady_clock::time_point> last_;
 };
 
 // Whether a policy was made in this process, and not in its parent before a

@@ -28,34 +28,20 @@ std::string ExpectedText(const Row& row, const char* unknown) {
   return row.rate_known ? NumberText(row.expected_false_positives) : unknown;
 }
 
-void WriteRow(const Row& row, internal::JsonWriter* json) {
-  json->BeginObject();
-  json->Key("level").Literal(row.level < 0 ? "null" : LevelText(row));
-  json->Key("layout").String(row.layout);
-  for (const RowField& field : kRowFields) {
-    json->Key(field.name).Number(row.*field.member);
-    if (field.member != &Row::negatives) continue;
-    json->Key("expected_false_positives").Literal(ExpectedText(row, "null"));
-    json->Key("false_positive_rate")
-        .Literal(row.rate_known ? NumberText(row.FalsePositiveRate()) : "null");
-  }
-  json->EndObject();
-}
-
 // A metric of Prometheus: a sample for each row that has a value. Names end in
 // the unit, then _total for a counter.
 template <typename Value>
-void AddMetric(const std::vector<Row>& rows, std::string name, const char* type,
-               const char* help, Value value, std::string* text) {
-  name = "deltabloom_" + name;
-  *text += "# HELP " + name + " " + help + "\n";
-  *text += "# TYPE " + name + " " + type + "\n";
+std::string Metric(const std::vector<Row>& rows, const std::string& name,
+                   const char* type, const char* help, Value value) {
+  std::string text = "# HELP deltabloom_" + name + " " + help +
+                     "\n# TYPE deltabloom_" + name + " " + type + "\n";
   for (const Row& row : rows) {
     const std::string number = value(row);
     if (number.empty()) continue;
-    *text += name + "{level=\"" + LevelText(row) + "\",layout=\"" + row.layout +
-             "\"} " + number + "\n";
+    text += "deltabloom_" + name + "{level=\"" + LevelText(row) +
+            "\",layout=\"" + row.layout + "\"} " + number + "\n";
   }
+  return text;
 }
 
 // A table whose columns are as wide as they need; the first two to the left.
@@ -113,40 +99,33 @@ struct Share {
   internal::RateCurve curve;
 };
 
-// One more bit per key multiplies the rate of compact by a half; three more
-// multiply that of local and classic by a quarter (docs/guide.md).
-internal::RateCurve CurveOfRow(const Row& row) {
-  const double bits = row.BitsPerKey();
-  const double rate = row.FalsePositiveRate();
-  const double fall = row.layout == "compact" ? 0.5 : std::pow(0.25, 1.0 / 3);
-  internal::RateOption option;
-  option.rate = [=](double b) { return rate * std::pow(fall, b - bits); };
-  option.max_bits = std::max(kMostBits, bits);
-  return internal::RateCurve({option});
-}
-
 std::vector<Share> SharesOf(const RocksDBFilterStatistics& statistics) {
   std::vector<Share> shares;
-  if (statistics.seconds <= 0) return shares;
   for (const Row& row : statistics.rows) {
     const double rate = row.FalsePositiveRate();
     if (!row.rate_known || row.negatives < kLeastNegatives ||
-        row.keys_open == 0 || !(rate > 0)) {
+        row.keys_open == 0 || !(rate > 0) || statistics.seconds <= 0) {
       continue;
     }
     const double absent =
         static_cast<double>(row.negatives) + row.expected_false_positives;
+    const double bits = row.BitsPerKey();
+    // One more bit per key multiplies the rate of compact by a half; three more
+    // multiply that of local and classic by a quarter (docs/guide.md).
+    const double fall = row.layout == "compact" ? 0.5 : std::pow(0.25, 1.0 / 3);
+    internal::RateOption option;
+    option.rate = [=](double b) { return rate * std::pow(fall, b - bits); };
+    option.max_bits = std::max(kMostBits, bits);
     shares.push_back({&row, absent / statistics.seconds,
-                      static_cast<double>(row.keys_open), row.BitsPerKey(),
-                      rate, CurveOfRow(row)});
+                      static_cast<double>(row.keys_open), bits, rate,
+                      internal::RateCurve({option})});
   }
   return shares;
 }
 
-std::string NameOf(const RocksDBFilterRow& row) {
-  return "level " + (row.level < 0 ? "unknown" : std::to_string(row.level)) +
-         ", " + row.layout + ": " + NumberText(row.BitsPerKey(), 1) +
-         " bits per key";
+std::string NameOf(const Row& row) {
+  return "level " + LevelText(row) + ", " + row.layout + ": " +
+         NumberText(row.BitsPerKey(), 1) + " bits per key";
 }
 
 std::string PerSecond(double reads) {
@@ -195,7 +174,7 @@ void AddCompact(const std::vector<Share>& shares,
   double now = 0;
   for (const Share& share : shares) now += share.absent * share.rate;
   for (const Share& share : shares) {
-    const RocksDBFilterRow& row = *share.row;
+    const Row& row = *share.row;
     if (row.layout == "compact" || row.level == 0 ||
         share.keys <
             kLeastKeysPerFilter * static_cast<double>(row.filters_open)) {
@@ -238,7 +217,20 @@ std::string RocksDBFilterStatistics::ToJson() const {
   internal::JsonWriter json;
   json.BeginObject().Key("version").String(internal::kVersion);
   json.Key("seconds").Literal(NumberText(seconds)).Key("rows").BeginArray();
-  for (const RocksDBFilterRow& row : rows) WriteRow(row, &json);
+  for (const Row& row : rows) {
+    json.BeginObject();
+    json.Key("level").Literal(row.level < 0 ? "null" : LevelText(row));
+    json.Key("layout").String(row.layout);
+    for (const RowField& field : kRowFields) {
+      json.Key(field.name).Number(row.*field.member);
+      if (field.member != &Row::negatives) continue;
+      json.Key("expected_false_positives").Literal(ExpectedText(row, "null"));
+      json.Key("false_positive_rate")
+          .Literal(row.rate_known ? NumberText(row.FalsePositiveRate())
+                                  : "null");
+    }
+    json.EndObject();
+  }
   json.EndArray().Key("advice").BeginArray();
   for (const std::string& line : Advice()) json.String(line);
   return json.EndArray().EndObject().text();
@@ -247,16 +239,15 @@ std::string RocksDBFilterStatistics::ToJson() const {
 std::string RocksDBFilterStatistics::ToPrometheus() const {
   std::string text;
   for (const RowField& field : kRowFields) {
-    AddMetric(
+    text += Metric(
         rows, field.metric, field.is_counter ? "counter" : "gauge", field.help,
-        [&](const Row& row) { return std::to_string(row.*field.member); },
-        &text);
+        [&](const Row& row) { return std::to_string(row.*field.member); });
     if (field.member != &Row::negatives) continue;
-    AddMetric(
+    text += Metric(
         rows, "filter_expected_false_positives_total", "counter",
         "Absent keys that filters are expected to have let through, by the "
         "negatives and the rate of each filter.",
-        [](const Row& row) { return ExpectedText(row, ""); }, &text);
+        [](const Row& row) { return ExpectedText(row, ""); });
   }
   return text;
 }
@@ -265,14 +256,12 @@ std::string RocksDBFilterStatistics::ToText() const {
   std::vector<std::vector<std::string>> lines = {
       {"level", "layout", "open", "MB", "keys", "bits/key", "built", "lookups",
        "negatives", "false positives", "%"}};
-  for (const RocksDBFilterRow& row : rows) {
-    lines.push_back(TextOfRow(row, LevelText(row)));
-  }
-  lines.push_back(TextOfRow(Total(), "all"));
+  for (const Row& row : rows) lines.push_back(TextOfRow(row, LevelText(row)));
+  const Row total = Total();
+  lines.push_back(TextOfRow(total, "all"));
   std::string text = "Filters, by the level their tables were written for, " +
                      NumberText(seconds, 0) +
                      " s; false positives as expected:\n" + Aligned(lines);
-  const RocksDBFilterRow total = Total();
   if (total.range_lookups != 0) {
     text += "Ranges: " + std::to_string(total.range_lookups) + " looked up, " +
             std::to_string(total.range_negatives) + " rejected\n";

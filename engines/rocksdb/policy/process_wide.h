@@ -1,0 +1,35 @@
+// State that all policies of the process share.
+#ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_PROCESS_WIDE_H_
+#define DELTABLOOM_ENGINES_ROCKSDB_POLICY_PROCESS_WIDE_H_
+
+#include <mutex>
+
+namespace deltabloom::internal {
+
+// Access to the process's one T, locked as long as this lives. The T is never
+// destroyed: databases, readers and threads may outlive static objects. The
+// first access throws what making it throws.
+template <typename T>
+class ProcessWide {
+ public:
+  T* operator->() { return &guarded_.object; }
+  T& operator*() { return guarded_.object; }
+
+ private:
+  struct Guarded {
+    std::mutex mutex;
+    T object;
+  };
+
+  static Guarded& The() {
+    static Guarded& guarded = *new Guarded;
+    return guarded;
+  }
+
+  Guarded& guarded_ = The();
+  const std::lock_guard<std::mutex> lock_{guarded_.mutex};
+};
+
+}  // namespace deltabloom::internal
+
+#endif  // DELTABLOOM_ENGINES_ROCKSDB_POLICY_PROCESS_WIDE_H_
