@@ -129,44 +129,32 @@ using internal::LoadFixed32;
 constexpr char kZeros[internal::kNoFilterSize] = {};
 constexpr std::string_view kNoFilter(kZeros, sizeof(kZeros));
 
-struct Header {
-  uint64_t array_offset;
-  uint64_t num_windows;
-  unsigned base_lg;
-};
-
-// Null if the block is well-formed apart from its offsets; else the error.
-const char *ParseHeader(std::string_view block, Header *header) {
-  if (block.size() < kFilterBlockFooterSize)
-    return "the block is shorter than 5 bytes";
-  header->base_lg = static_cast<unsigned char>(block.back());
-  if (header->base_lg > internal::kMaxBaseLg) return "base_lg is above 63";
-  const uint64_t footer = block.size() - kFilterBlockFooterSize;
-  header->array_offset = LoadFixed32(block.data() + footer);
-  if (header->array_offset > footer) {
-    return "the offsets start after the end of the block";
-  }
-  if ((footer - header->array_offset) % kFilterOffsetSize != 0) {
-    return "the offsets do not fill their place";
-  }
-  header->num_windows = (footer - header->array_offset) / kFilterOffsetSize;
-  return nullptr;
-}
-
 }  // namespace
 
 FilterBlockReader::FilterBlockReader(const FilterPolicy *policy,
                                      std::string_view block)
     : policy_(policy), block_(block) {
-  Header header;
-  if (ParseHeader(block, &header) != nullptr) return;
-  array_offset_ = header.array_offset;
-  num_windows_ = header.num_windows;
-  base_lg_ = header.base_lg;
+  if (block.size() < kFilterBlockFooterSize) {
+    error_ = "the block is shorter than 5 bytes";
+    return;
+  }
+  const uint64_t footer = block.size() - kFilterBlockFooterSize;
+  base_lg_ = static_cast<unsigned char>(block.back());
+  array_offset_ = LoadFixed32(block.data() + footer);
+  if (base_lg_ > internal::kMaxBaseLg) {
+    error_ = "base_lg is above 63";
+  } else if (array_offset_ > footer) {
+    error_ = "the offsets start after the end of the block";
+  } else if ((footer - array_offset_) % kFilterOffsetSize != 0) {
+    error_ = "the offsets do not fill their place";
+  } else {
+    num_windows_ = (footer - array_offset_) / kFilterOffsetSize;
+  }
 }
 
 bool FilterBlockReader::KeyMayMatch(uint64_t block_offset,
                                     std::string_view key) const {
+  if (error_ != nullptr) return true;
   const uint64_t window = block_offset >> base_lg_;
   if (window >= num_windows_) return true;
   // array_offset follows the last offset and ends the last filter.
@@ -186,13 +174,10 @@ bool FilterBlockReader::KeyMayMatch(uint64_t block_offset,
 }
 
 std::string FilterBlockReader::Describe() const {
-  Header header;
-  if (const char *wrong = ParseHeader(block_, &header)) {
-    return std::string("every key may match: ") + wrong;
-  }
-  return "filter block, " + std::to_string(header.num_windows) +
-         " windows of 2^" + std::to_string(header.base_lg) + " bytes, " +
-         std::to_string(header.array_offset) + " bytes of filters";
+  if (error_ != nullptr) return std::string("every key may match: ") + error_;
+  return "filter block, " + std::to_string(num_windows_) + " windows of 2^" +
+         std::to_string(base_lg_) + " bytes, " + std::to_string(array_offset_) +
+         " bytes of filters";
 }
 
 }  // namespace deltabloom

@@ -22,24 +22,14 @@ std::string Quote(std::string_view bytes) {
       text += c;
       continue;
     }
+    constexpr std::string_view kSpecial = "\n\r\t\\'", kLetters = "nrt\\'";
+    const size_t special = kSpecial.find(c);
     text += '\\';
-    switch (c) {
-      case '\n':
-        text += 'n';
-        break;
-      case '\r':
-        text += 'r';
-        break;
-      case '\t':
-        text += 't';
-        break;
-      case '\\':
-      case '\'':
-        text += c;
-        break;
-      default:
-        text += 'x';
-        AppendHex(c, &text);
+    if (special != std::string_view::npos) {
+      text += kLetters[special];
+    } else {
+      text += 'x';
+      AppendHex(c, &text);
     }
   }
   return text + '\'';

@@ -32,56 +32,36 @@ inline void StoreSipHashKey(void* bytes, const SipHashKey& key) {
   StoreFixed64(at + 8, key.high);
 }
 
-// Four words, named as in the paper.
-class SipHashState {
- public:
-  // "somepseudorandomlygeneratedbytes", big-endian.
-  explicit SipHashState(const SipHashKey& key)
-      : v0_(key.low ^ 0x736f6d6570736575),
-        v1_(key.high ^ 0x646f72616e646f6d),
-        v2_(key.low ^ 0x6c7967656e657261),
-        v3_(key.high ^ 0x7465646279746573) {}
-
-  void Add(uint64_t word) {
-    v3_ ^= word;
-    for (int i = 0; i < kWordRounds; ++i) Round();
-    v0_ ^= word;
-  }
-
-  uint64_t Finish() {
-    v2_ ^= 0xff;
-    for (int i = 0; i < kFinalRounds; ++i) Round();
-    return v0_ ^ v1_ ^ v2_ ^ v3_;
-  }
-
- private:
-  static constexpr int kWordRounds = 2;
-  static constexpr int kFinalRounds = 4;
-
-  static uint64_t RotateLeft(uint64_t x, int bits) {
-    return x << bits | x >> (64 - bits);
-  }
-
-  void Round() {
-    v0_ += v1_;
-    v2_ += v3_;
-    v1_ = RotateLeft(v1_, 13) ^ v0_;
-    v3_ = RotateLeft(v3_, 16) ^ v2_;
-    v0_ = RotateLeft(v0_, 32);
-    v2_ += v1_;
-    v0_ += v3_;
-    v1_ = RotateLeft(v1_, 17) ^ v2_;
-    v3_ = RotateLeft(v3_, 21) ^ v0_;
-    v2_ = RotateLeft(v2_, 32);
-  }
-
-  uint64_t v0_, v1_, v2_, v3_;
-};
-
 inline uint64_t SipHash(const SipHashKey& key, std::string_view data) {
-  SipHashState state(key);
+  // Named as in the paper: "somepseudorandomlygeneratedbytes", big-endian.
+  uint64_t v0 = key.low ^ 0x736f6d6570736575;
+  uint64_t v1 = key.high ^ 0x646f72616e646f6d;
+  uint64_t v2 = key.low ^ 0x6c7967656e657261;
+  uint64_t v3 = key.high ^ 0x7465646279746573;
+  const auto rotate_left = [](uint64_t x, int bits) {
+    return x << bits | x >> (64 - bits);
+  };
+  const auto rounds = [&](int n) {
+    for (; n > 0; --n) {
+      v0 += v1;
+      v2 += v3;
+      v1 = rotate_left(v1, 13) ^ v0;
+      v3 = rotate_left(v3, 16) ^ v2;
+      v0 = rotate_left(v0, 32);
+      v2 += v1;
+      v0 += v3;
+      v1 = rotate_left(v1, 17) ^ v2;
+      v3 = rotate_left(v3, 21) ^ v0;
+      v2 = rotate_left(v2, 32);
+    }
+  };
+  const auto add = [&](uint64_t word) {
+    v3 ^= word;
+    rounds(2);
+    v0 ^= word;
+  };
   for (size_t i = 0; i + 8 <= data.size(); i += 8) {
-    state.Add(LoadFixed64(data.data() + i));
+    add(LoadFixed64(data.data() + i));
   }
   // The last word: the rest of the data, and the size in the highest byte.
   uint64_t word = uint64_t{data.size()} << 56;
@@ -89,8 +69,10 @@ inline uint64_t SipHash(const SipHashKey& key, std::string_view data) {
   for (size_t i = 0; i < rest.size(); ++i) {
     word |= uint64_t{static_cast<unsigned char>(rest[i])} << (8 * i);
   }
-  state.Add(word);
-  return state.Finish();
+  add(word);
+  v2 ^= 0xff;
+  rounds(4);
+  return v0 ^ v1 ^ v2 ^ v3;
 }
 
 }  // namespace deltabloom::internal

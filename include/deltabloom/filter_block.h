@@ -81,6 +81,7 @@ class DELTABLOOM_EXPORT FilterBlockReader {
  private:
   const FilterPolicy* policy_;
   std::string_view block_;
+  const char* error_ = nullptr;  // of a malformed block
   uint64_t array_offset_ = 0;
   uint64_t num_windows_ = 0;
   unsigned base_lg_ = 0;

@@ -1,14 +1,11 @@
 // A layout is one way to store a set of hashes in bytes. Each is a row of
-// functions; layout.cc lists the rows and says which one "auto" chooses. The
-// filters of table/ and of the engines call rows and do not depend on which
-// layouts exist, except table/small_filter.h, a short cut to classic. (The
-// shared filters set bits as local does; programs that measure look into
-// shapes.)
+// functions; layout.cc lists the rows and says which one "auto" chooses.
+// Callers do not depend on which layouts exist, except table/small_filter.h, a
+// short cut to classic.
 //
 // Each layout has a folder with the same files: a header of its name (shape,
 // positions of a key's bits, kernels), row.cc (planning, parsing and the row),
-// portable.cc, avx2.cc and where it pays avx512.cc (one set of kernels per
-// instruction set), and rate.cc. compact also has build.cc.
+// one file of kernels per instruction set, and rate.cc. compact has build.cc.
 #ifndef DELTABLOOM_UTIL_LAYOUTS_LAYOUT_H_
 #define DELTABLOOM_UTIL_LAYOUTS_LAYOUT_H_
 
@@ -36,12 +33,12 @@ struct Plan {
   const LayoutRow* layout = nullptr;  // that builds it
   uint64_t keys = 0;
   uint64_t payload_size = 0;  // bytes in front of the framing
-  uint64_t build_bytes = 0;   // temporary memory of build(), without the hash
-                              // list
-  uint64_t late_build_bytes = 0;  // of these, what it takes only when it has
-                                  // freed a list that it need not keep
-  uint8_t last_byte = 0;          // k or marker
-  AnyShape shape;                 // the layout's own
+  // Temporary memory of build(), without the hash list; and the part of it that
+  // it takes only when it has freed a list that it need not keep.
+  uint64_t build_bytes = 0;
+  uint64_t late_build_bytes = 0;
+  uint8_t last_byte = 0;  // k or marker
+  AnyShape shape;         // the layout's own
 };
 
 struct LayoutRow {
@@ -73,9 +70,9 @@ struct LayoutRow {
   void (*grow)(Plan* plan, uint64_t payload_limit);
 
   // Fills payload[0 .. plan.payload_size), whose bytes are 0. False: gave up,
-  // use the fallback; the hashes are then unchanged except for their order and
-  // the payload's content is undefined. When `keep_hashes` is false, a build
-  // that succeeds may free the hashes as it goes.
+  // use the fallback; the hashes are then all there, in any order, and the
+  // payload's content is undefined. Without keep_hashes a build that succeeds
+  // may free the hashes as it goes.
   bool (*build)(HashList* hashes, bool keep_hashes, const Plan& plan, Cpu cpu,
                 unsigned char* payload);
 
@@ -87,14 +84,12 @@ struct LayoutRow {
   bool (*may_match_hash)(const ParsedFilter& parsed, uint64_t hash);
 
   // The expected false-positive rate of a filter of `keys` keys, 1 or more,
-  // whose plan or parse() gave this shape; for classic, whose rate depends on
-  // the exact size, that of the worst sizes. util/rates/layout_rates.h has what
-  // callers need.
+  // whose plan or parse() gave this shape; for classic that of the worst sizes.
+  // util/rates/layout_rates.h has what callers need.
   double (*rate)(const AnyShape& shape, uint64_t keys);
 
   // For a filter that parse() accepted: its keys and its rate, from a sample of
   // its own bits or from its shape; rate.cc of the layout states the error.
-  // Takes some microseconds and does not allocate.
   ContentEstimate (*estimate)(const ParsedFilter& parsed);
 
   // "classic, 6 probes, 80 bits" for a filter that parse() accepted.

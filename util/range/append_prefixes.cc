@@ -501,8 +501,9 @@ bool AppendPrefixes(const KeyStore& keys, uint64_t bytes,
     const size_t filter = dst->size();
     AppendFilter(keys, cuts[i], seed, dst);
     char* const at = &(*dst)[table + kCutSize * i];
-    StoreFixed32(at, cuts[i].cut.count | cuts[i].cut.byte << 8 |
-                         uint32_t{cuts[i].cut.bits} << 16);
+    const Cut& cut = cuts[i].cut;
+    StoreFixed32(
+        at, cut.count | uint32_t{cut.byte} << 8 | uint32_t{cut.bits} << 16);
     StoreFixed32(at + 4, static_cast<uint32_t>(dst->size() - filter));
   }
   if (dst->size() - start <= bytes) return true;

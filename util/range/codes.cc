@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "util/coding.h"
-#include "util/range/bits.h"
 
 namespace deltabloom::internal::range {
 namespace {
@@ -20,6 +19,39 @@ uint64_t Words(uint64_t bits) { return (bits + 63) / 64; }
 // One word more, so that any low bits can be had by one load.
 uint64_t LowWords(uint64_t count, unsigned low_bits) {
   return Words(count * low_bits) + 1;
+}
+
+// In each byte the number of its ones.
+uint64_t CountOnesPerByte(uint64_t word) {
+  word -= word >> 1 & 0x5555555555555555;
+  word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333);
+  return (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;
+}
+
+unsigned CountOnes(uint64_t word) {
+  return static_cast<unsigned>(CountOnesPerByte(word) * 0x0101010101010101 >>
+                               56);
+}
+
+// REQUIRES: word != 0.
+unsigned TrailingZeros(uint64_t word) {
+  return static_cast<unsigned>(__builtin_ctzll(word));
+}
+
+// The place of the i-th one, counted from 0 (Vigna: "Broadword Implementation
+// of Rank/Select Queries", 2008).
+// REQUIRES: i < CountOnes(word).
+unsigned SelectOne(uint64_t word, unsigned i) {
+  // In each byte the ones up to its end; flags where they are i or fewer.
+  const uint64_t sums = CountOnesPerByte(word) * 0x0101010101010101;
+  const uint64_t flags =
+      ((i * 0x0101010101010101 | 0x8080808080808080) - sums) >> 7 &
+      0x0101010101010101;
+  const auto byte = static_cast<unsigned>(flags * 0x0101010101010101 >> 56) * 8;
+  i -= static_cast<unsigned>(sums << 8 >> byte & 0xff);
+  word >>= byte;
+  for (; i > 0; --i) word &= word - 1;
+  return byte + TrailingZeros(word);
 }
 
 }  // namespace

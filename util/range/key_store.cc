@@ -1,7 +1,6 @@
 #include "util/range/key_store.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "util/coding.h"
 
@@ -11,17 +10,16 @@ namespace {
 constexpr size_t kChunkSize = 64 << 10;
 constexpr size_t kMaxNumberSize = 10;
 
-char* PutNumber(size_t number, char* to) {
-  for (; number >= 128; number >>= 7) *to++ = static_cast<char>(number | 128);
-  *to++ = static_cast<char>(number);
-  return to;
+void PutNumber(size_t number, std::string* to) {
+  for (; number >= 128; number >>= 7) {
+    to->push_back(static_cast<char>(number | 128));
+  }
+  to->push_back(static_cast<char>(number));
 }
 
-size_t TakeNumber(const char* from, size_t* at) {
-  size_t number = static_cast<unsigned char>(from[(*at)++]);
-  if (number < 128) return number;
-  number &= 127;
-  for (unsigned shift = 7;; shift += 7) {
+size_t TakeNumber(const std::string& from, size_t* at) {
+  size_t number = 0;
+  for (unsigned shift = 0;; shift += 7) {
     const auto byte = static_cast<unsigned char>(from[(*at)++]);
     number |= static_cast<size_t>(byte & 127) << shift;
     if (byte < 128) return number;
@@ -47,28 +45,26 @@ size_t CommonPrefix(std::string_view a, std::string_view b) {
 bool KeyStore::Add(std::string_view key) {
   size_t shared = 0;
   if (size_ > 0) {
-    const std::string_view last = last_.view();
-    shared = CommonPrefix(last, key);
-    if (shared == key.size()) return shared == last.size();
-    if (shared < last.size() && static_cast<unsigned char>(key[shared]) <
-                                    static_cast<unsigned char>(last[shared]))
+    shared = CommonPrefix(last_, key);
+    if (shared == key.size()) return shared == last_.size();
+    if (shared < last_.size() && static_cast<unsigned char>(key[shared]) <
+                                     static_cast<unsigned char>(last_[shared]))
       return false;
     Keep(shared);
     CountCommonBits(key, shared);
   }
   least_size_ = std::min(least_size_, key.size());
   NoteBytes(key, shared);
-  last_.Replace(shared, key.substr(shared));
+  last_.replace(shared, std::string::npos, key.substr(shared));
   shared_of_last_ = shared;
   ++size_;
   return true;
 }
 
 void KeyStore::CountCommonBits(std::string_view key, size_t shared) {
-  const std::string_view last = last_.view();
   unsigned difference = 0;
-  if (shared < last.size()) {
-    difference = static_cast<unsigned char>(last[shared] ^ key[shared]);
+  if (shared < last_.size()) {
+    difference = static_cast<unsigned char>(last_[shared] ^ key[shared]);
   } else {
     // The shorter key goes on with zeros.
     while (shared < key.size() && key[shared] == '\0') ++shared;
@@ -108,9 +104,8 @@ void KeyStore::NoteBytes(std::string_view key, size_t from) {
 }
 
 void KeyStore::Keep(size_t shared_with_next) {
-  const std::string_view last = last_.view();
   const size_t different = std::max(shared_of_last_, shared_with_next);
-  size_t kept = last.size();
+  size_t kept = last_.size();
   const size_t wanted =
       std::max(different + kBytesAfterDifference, first_bytes_);
   if (kept > wanted) {
@@ -118,19 +113,15 @@ void KeyStore::Keep(size_t shared_with_next) {
     kept_of_each_ = std::min(kept_of_each_, kept);
   }
   const size_t rest = kept - shared_of_last_;
-  const size_t most = 2 * kMaxNumberSize + rest + kSlack;
-  if (chunks_.empty() || chunks_.back().capacity - chunks_.back().size < most) {
-    const size_t capacity = std::max(kChunkSize, most);
-    // Not make_unique: that would clear it.
-    chunks_.push_back(
-        {std::unique_ptr<char[]>(new char[capacity]), 0, capacity});
+  const size_t most = 2 * kMaxNumberSize + rest;
+  if (chunks_.empty() ||
+      chunks_.back().capacity() - chunks_.back().size() < most) {
+    chunks_.emplace_back();
+    chunks_.back().reserve(std::max(kChunkSize, most));
   }
-  Chunk* const chunk = &chunks_.back();
-  char* const begin = chunk->bytes.get();
-  char* to = PutNumber(shared_of_last_, begin + chunk->size);
-  to = PutNumber(rest, to);
-  CopyWithSlack(last.data() + shared_of_last_, rest, to);
-  chunk->size = static_cast<size_t>(to - begin) + rest;
+  PutNumber(shared_of_last_, &chunks_.back());
+  PutNumber(rest, &chunks_.back());
+  chunks_.back().append(last_, shared_of_last_, rest);
 }
 
 void KeyStore::Close() {
@@ -144,24 +135,23 @@ void KeyStore::Clear() {
 }
 
 size_t KeyStore::MemorySize() const {
-  size_t sum = last_.MemorySize() + chunks_.capacity() * sizeof(chunks_[0]) +
-               common_bits_.capacity() * sizeof(common_bits_[0]);
-  if (chunks_.empty()) return sum;
-  for (const Chunk& chunk : chunks_) sum += chunk.capacity;
+  size_t sum = last_.capacity() + chunks_.capacity() * sizeof(std::string) +
+               common_bits_.capacity() * sizeof(uint64_t);
+  for (const std::string& chunk : chunks_) sum += chunk.capacity();
   return sum;
 }
 
 bool KeyStore::Cursor::Next() {
   while (chunk_ < store_->chunks_.size() &&
-         at_ == store_->chunks_[chunk_].size) {
+         at_ == store_->chunks_[chunk_].size()) {
     ++chunk_;
     at_ = 0;
   }
   if (chunk_ == store_->chunks_.size()) return false;
-  const char* const bytes = store_->chunks_[chunk_].bytes.get();
+  const std::string& bytes = store_->chunks_[chunk_];
   shared_ = TakeNumber(bytes, &at_);
   const size_t rest = TakeNumber(bytes, &at_);
-  key_.ReplaceWithSlack(shared_, bytes + at_, rest);
+  key_.replace(shared_, std::string::npos, bytes, at_, rest);
   at_ += rest;
   return true;
 }

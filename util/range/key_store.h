@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,43 +14,7 @@ namespace deltabloom::internal::range {
 // The number of bytes with which both keys begin.
 size_t CommonPrefix(std::string_view a, std::string_view b);
 
-// Buffers have this many spare bytes, so that short texts are copied by a size
-// known to the compiler.
-inline constexpr size_t kSlack = 16;
-
-// REQUIRES: kSlack bytes at both.
-inline void CopyWithSlack(const char* from, size_t size, char* to) {
-  std::memcpy(to, from, kSlack);
-  if (size > kSlack) std::memcpy(to, from, size);
-}
-
-// A text of which only the end changes.
-class GrowingText {
- public:
-  std::string_view view() const { return {bytes_.data(), size_}; }
-  size_t MemorySize() const { return bytes_.capacity(); }
-  // Keeps the first `shared` bytes and appends others.
-  void Replace(size_t shared, std::string_view rest) {
-    Resize(shared + rest.size());
-    rest.copy(&bytes_[shared], rest.size());
-  }
-  // REQUIRES: kSlack bytes at `rest`.
-  void ReplaceWithSlack(size_t shared, const char* rest, size_t size) {
-    Resize(shared + size);
-    CopyWithSlack(rest, size, &bytes_[shared]);
-  }
-
- private:
-  void Resize(size_t size) {
-    size_ = size;
-    if (bytes_.size() < size + kSlack) bytes_.resize(2 * size + kSlack);
-  }
-
-  std::string bytes_;  // and slack
-  size_t size_ = 0;
-};
-
-// Cuts into keys lie within their first so many bytes.
+// Cuts into keys lie within this many of their first bytes.
 inline constexpr size_t kMaxCutBytes = 128;
 
 // Keeps of each key the bytes that distinguish it from its neighbours and
@@ -88,7 +50,7 @@ class KeyStore {
   // The first so many bytes of every key are kept, if it has them.
   size_t KeptOfEach() const { return kept_of_each_; }
   size_t LeastSize() const { return least_size_; }
-  std::string_view Last() const { return last_.view(); }
+  const std::string& Last() const { return last_; }
   // Distinct prefixes of `bits` bits, padded with zeros. REQUIRES: size() > 0,
   // bits <= 8 * kMaxCutBytes.
   uint64_t DistinctPrefixes(unsigned bits) const;
@@ -98,7 +60,7 @@ class KeyStore {
    public:
     explicit Cursor(const KeyStore& store) : store_(&store) {}
     bool Next();
-    std::string_view key() const { return key_.view(); }
+    std::string_view key() const { return key_; }
     // Bytes that the whole key shares with the previous one.
     size_t shared() const { return shared_; }
 
@@ -107,24 +69,17 @@ class KeyStore {
     size_t chunk_ = 0;
     size_t at_ = 0;
     size_t shared_ = 0;
-    GrowingText key_;
+    std::string key_;
   };
 
  private:
-  // Of records: shared, size of rest, rest.
-  struct Chunk {
-    std::unique_ptr<char[]> bytes;
-    size_t size = 0;
-    size_t capacity = 0;
-  };
-
   void NoteBytes(std::string_view key, size_t from);
   void CountCommonBits(std::string_view key, size_t shared);
   void Keep(size_t shared_with_next);
 
-  std::vector<Chunk> chunks_;
+  std::vector<std::string> chunks_;  // of records: shared, size of rest, rest
   uint64_t size_ = 0;
-  GrowingText last_;  // not in a chunk yet
+  std::string last_;  // not in a chunk yet
   size_t shared_of_last_ = 0;
   bool one_width_ = true;
   size_t width_ = 0;

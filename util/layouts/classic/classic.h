@@ -19,24 +19,17 @@ extern const LayoutRow kLevelDBHashRow;
 
 // --- Remainders ------------------------------------------------------------
 //
-// h mod d without a division, for any 32-bit h and a divisor fixed beforehand:
-// a probe of a classic filter is little more than this.
-//
-// Both ways are exact for every h and every d from 1 upwards:
+// h mod d without a division, for a divisor fixed beforehand. Both ways are
+// exact for every 32-bit h and every d from 1 upwards; d >= 2^32 counts as
+// 2^32.
 //
 // Wide (Lemire, Kaser, Kurz 2019): with M = ceil(2^64 / d), the low 64 bits of
-// M * h are the fraction h / d - floor(h / d) in units of 2^-64, rounded up by
-// less than h <= 2^32 units. Times d, that is r plus less than one.
+// M * h are the fraction of h / d in units of 2^-64, rounded up by less than
+// 2^32 units. Times d, that is the remainder plus less than one.
 //
-// Narrow, for vectors of 32-bit numbers: with R = floor((2^64 - 1) / d) >> 32,
-// which is 2^32 / d less an e in (0, 1], the quotient q = (h * R) >> 32 is at
-// most 1 below floor(h / d), because h * e / 2^32 < 1. So r = h - q * d is in
-// [0, 2d) and not above h. r - d, wrapped at 2^32, is below r if and only if
-// d <= r; hence min(r, r - d) is the remainder. With R = floor((2^32 - 1) / d),
-// also 2^32 / d less an e in (0, 1], the same holds for d below 2^32.
-//
-// For d >= 2^32 the remainder is h. The wide way gives it with d = 2^32. In
-// the narrow way that d wraps to 0, and h - q * 0 = h = min(h, h - 0).
+// Narrow, for vectors: with R = 2^32 / d less an e in (0, 1], the quotient
+// q = (h * R) >> 32 is at most 1 too low, so r = h - q * d is in [0, 2d), and
+// r - d, wrapped at 2^32, is below r if and only if d <= r.
 inline uint32_t NarrowRemainder(uint32_t h, uint32_t divisor,
                                 uint32_t inverse) {
   const auto q = static_cast<uint32_t>(uint64_t{h} * inverse >> 32);
@@ -71,8 +64,8 @@ inline Modulo MakeModulo(uint64_t divisor) {
   return {d, ~uint64_t{0} / d + 1};
 }
 
-// For divisors from 1 to 2^32 - 1. Takes one division of 32 bits to make, for
-// filters used once, where a 64-bit one takes longer than the lookup.
+// For divisors from 1 to 2^32 - 1 and filters used once: takes a division of 32
+// bits to make, where one of 64 takes longer than the lookup.
 class Modulo32 {
  public:
   explicit Modulo32(uint32_t divisor)
@@ -127,9 +120,7 @@ inline Shape MakeShape(uint64_t payload_size, uint32_t probes) {
 void SetSize(uint64_t payload_size, uint32_t probes, Plan* plan);
 
 // Sizes at which probes do not fall on each other (docs/format.md, chapter
-// Classic; docs/design.md says why they do). Smaller payloads are never
-// adjusted: they do not show the effect, and a few bytes more would be a larger
-// part of them.
+// Classic). Smaller payloads do not show the effect and are never adjusted.
 inline constexpr uint64_t kSmallestAdjustedSize = uint64_t{32} << 10;
 
 // Whether a payload of this many bytes probes well. True for small ones.
@@ -147,12 +138,9 @@ uint64_t GoodSizeUpTo(uint64_t bytes);
 inline constexpr uint64_t kPrefetchLookupsAbove = uint64_t{384} << 10;
 inline constexpr uint64_t kPrefetchBuildAbove = uint64_t{384} << 10;
 
-// Probes tested before the first branch. A probe of an absent key finds its
-// bit set about every second time, so that three leave one key in eight; a
-// branch per probe would be mispredicted far more often.
+// Probes tested before the first branch, which three set bits reach for one
+// absent key in eight; and for the keys of a batch.
 inline constexpr uint32_t kFirstProbes = 3;
-
-// The same for the keys of a batch, where no branch waits for a hash.
 inline constexpr uint32_t kFirstProbesOfBatch = 2;
 
 // Functions are compiled for these numbers of probes (up to 24 bits per key);

@@ -10,20 +10,14 @@ constexpr uint64_t kMinBits = 64;
 // would never be set.
 constexpr uint64_t kMaxUsefulBits = uint64_t{1} << 32;
 
-// floor(keys * millibits / 1000), or the largest value when it overflows.
-uint64_t BitsFor(uint64_t keys, uint32_t millibits) {
-  const uint64_t thousands = keys / 1000;
-  uint64_t bits;
-  if (__builtin_mul_overflow(thousands, uint64_t{millibits}, &bits) ||
-      __builtin_add_overflow(bits, keys % 1000 * millibits / 1000, &bits)) {
-    return ~uint64_t{0};
-  }
-  return bits;
-}
-
+// For floor(keys * millibits / 1000) bits within the limits.
 uint64_t BytesFor(uint64_t keys, uint32_t millibits, uint64_t max_bits) {
-  const uint64_t bits =
-      std::clamp(BitsFor(keys, millibits), kMinBits, max_bits);
+  uint64_t bits;
+  if (__builtin_mul_overflow(keys / 1000, uint64_t{millibits}, &bits) ||
+      __builtin_add_overflow(bits, keys % 1000 * millibits / 1000, &bits)) {
+    bits = max_bits;
+  }
+  bits = std::clamp(bits, kMinBits, max_bits);
   return bits / 8 + (bits % 8 != 0);
 }
 
@@ -58,30 +52,19 @@ void Grow(Plan* plan, uint64_t payload_limit) {
 
 // 2^16 + 1, a prime. The third probe of a key falls on v * kPrime for one of
 // three times 2^16 numbers v.
-constexpr uint32_t kPrime = 65537;
+constexpr uint64_t kPrime = 65537;
 
 // Sizes this near to a multiple of kPrime, an eighth of it, are not good.
-constexpr uint32_t kTooNear = 1 << 13;
+constexpr uint64_t kTooNear = 1 << 13;
 
-// The x with number * x = 1 modulo kPrime, by Euclid's algorithm; number is in
-// 1 .. kPrime - 1.
-uint32_t Inverse(uint32_t number) {
-  auto before = static_cast<int32_t>(kPrime);
-  auto rest = static_cast<int32_t>(number);
-  // rest = number * factor modulo kPrime, at each step.
-  int32_t factor_before = 0;
-  int32_t factor = 1;
-  while (rest != 1) {
-    const int32_t quotient = before / rest;
-    const int32_t next = before - quotient * rest;
-    const int32_t next_factor = factor_before - quotient * factor;
-    before = rest;
-    rest = next;
-    factor_before = factor;
-    factor = next_factor;
+// The x with number * x = 1 modulo kPrime: number to the power of 2^16 - 1
+// (Fermat). number is in 1 .. kPrime - 1.
+uint64_t Inverse(uint64_t number) {
+  uint64_t inverse = 1;
+  for (int i = 0; i < 16; ++i, number = number * number % kPrime) {
+    inverse = inverse * number % kPrime;
   }
-  return static_cast<uint32_t>(
-      factor < 0 ? factor + static_cast<int32_t>(kPrime) : factor);
+  return inverse;
 }
 
 constexpr KernelsFor<Kernels> kMurmurHash2Kernels[] = {
@@ -166,10 +149,9 @@ void SetSize(uint64_t payload_size, uint32_t probes, Plan* plan) {
 bool IsGoodSize(uint64_t bytes) {
   if (bytes < kSmallestAdjustedSize) return true;
   if (bytes % 3 == 0 || bytes % 5 == 0 || bytes % kPrime == 0) return false;
-  const uint32_t x =
-      Inverse(static_cast<uint32_t>(bytes % kPrime * 8 % kPrime));
-  for (uint32_t d = 1; d <= 3; ++d) {
-    const uint32_t multiple = d * x % kPrime;
+  const uint64_t x = Inverse(bytes % kPrime * 8 % kPrime);
+  for (uint64_t d = 1; d <= 3; ++d) {
+    const uint64_t multiple = d * x % kPrime;
     if (multiple < kTooNear || kPrime - multiple < kTooNear) return false;
   }
   return true;

@@ -46,7 +46,6 @@ uint64_t BlocksFor(uint64_t keys, uint32_t millibits) {
   return std::clamp<uint64_t>(blocks, 1, kMaxBlocks);
 }
 
-// The marker is one that ShapeOf accepts.
 void SetSize(uint64_t blocks, uint8_t marker, Plan* plan) {
   plan->payload_size = blocks * kBlockSize;
   plan->last_byte = marker;
@@ -104,24 +103,23 @@ std::string Describe(const ParsedFilter& parsed) {
 
 }  // namespace
 
-const LayoutRow kRow = {
-    Layout::kLocal,
-    Hash::kMurmurHash2,
-    "local",
-    kFirstMarker,
-    kLastMarker,
-    /*hash_size=*/8,
-    /*many_keys=*/0,
-    /*fallback=*/nullptr,
-    [](std::string_view key) { return Hash64(key); },
-    MakePlan,
-    Grow,
-    Build,
-    Parse,
-    MayMatchHash,
-    Rate,
-    EstimateContent,
-    Describe};
+const LayoutRow kRow = {Layout::kLocal,
+                        Hash::kMurmurHash2,
+                        "local",
+                        kFirstMarker,
+                        kLastMarker,
+                        /*hash_size=*/8,
+                        /*many_keys=*/0,
+                        /*fallback=*/nullptr,
+                        [](std::string_view key) { return Hash64(key); },
+                        MakePlan,
+                        Grow,
+                        Build,
+                        Parse,
+                        MayMatchHash,
+                        Rate,
+                        EstimateContent,
+                        Describe};
 
 bool ShapeOf(uint8_t marker, uint64_t payload_size, Shape* shape) {
   if (payload_size == 0 || payload_size % kBlockSize != 0) return false;
