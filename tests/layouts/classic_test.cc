@@ -50,22 +50,6 @@ TEST(ClassicModulo, IsExactAroundMultiplesOfManyDivisors) {
   CheckDivisor(~uint64_t{0}, &random);
 }
 
-// All 2^32 hashes for a few divisors; a stride makes it quick.
-TEST(ClassicModulo, IsExactOverTheWholeRange) {
-  for (uint64_t d : {8ul, 64ul, 1000003ul, 2147483647ul, 2147483649ul,
-                     4294967295ul, 4294967296ul, 4294967304ul}) {
-    const Modulo modulo = MakeModulo(d);
-    for (uint64_t h = 0; h < kTwoTo32; h += 251) {
-      const auto h32 = static_cast<uint32_t>(h);
-      ASSERT_EQ(modulo(h32), h32 % d) << h32 << " mod " << d;
-      ASSERT_EQ(NarrowRemainder(h32, modulo.narrow_divisor(),
-                                modulo.narrow_inverse()),
-                h32 % d)
-          << h32 << " mod " << d;
-    }
-  }
-}
-
 TEST(ClassicModulo, QuicklyMadeIsExact) {
   const uint64_t seed = test::SeedOfThisRun();
   SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));

@@ -80,19 +80,6 @@ TEST(CompactBuild, EqualsReferenceInAnyShape) {
   EXPECT_GT(seen.gave_up, 30u);
 }
 
-TEST(CompactBuild, EqualsReferenceInThePlannedShape) {
-  Random random(kSeed);
-  Seen seen;
-  for (uint64_t n : {0u, 1u, 2u, 100u, 489u, 490u, 1000u, 1024u, 2521u, 2522u,
-                     10000u, 30000u, 100000u}) {
-    const CompactBlocks blocks = reference::CompactBlocksFor(n);
-    Compare(test::RandomHashes(&random, n), blocks, PayloadSize(blocks, 7, 1),
-            &seen);
-    if (testing::Test::HasFatalFailure()) return;
-  }
-  EXPECT_EQ(seen.gave_up, 0u);
-}
-
 TEST(CompactBuild, SizesEqualReference) {
   Random random(kSeed);
   const auto check = [](uint64_t keys) {

@@ -169,17 +169,18 @@ TEST(CompactFormat, WorkedExample) {
 TEST(CompactFormat, SizesRoundTrip) {
   Random random(kSeed);
   for (int i = 0; i < 10000; ++i) {
-    Sizes sizes;
-    sizes.blocks[0] = random.Next() >> 32;
-    sizes.blocks[1] = random.Next() >> 40;
-    const unsigned last = static_cast<unsigned>(random.Below(16));
-    sizes.blocks[2] = last == 0 ? 0 : uint64_t{1} << (last - 1);
-    sizes.seed = static_cast<unsigned>(random.Below(16));
+    internal::compact::Shape shape{};
+    shape.layer_blocks[0] = static_cast<uint32_t>(random.Next() >> 32);
+    shape.layer_blocks[1] = static_cast<uint32_t>(random.Next() >> 40);
+    shape.layer_blocks[2] = static_cast<uint32_t>(1u << random.Below(16) >> 1);
+    shape.seed = static_cast<uint8_t>(random.Below(16));
     unsigned char bytes[8];
-    internal::compact::StoreSizes(sizes, bytes);
+    internal::compact::StoreSizes(shape, bytes);
     const Sizes read = internal::compact::LoadSizes(bytes);
-    for (int j = 0; j < 3; ++j) ASSERT_EQ(read.blocks[j], sizes.blocks[j]);
-    ASSERT_EQ(read.seed, sizes.seed);
+    for (int j = 0; j < 3; ++j) {
+      ASSERT_EQ(read.blocks[j], shape.layer_blocks[j]);
+    }
+    ASSERT_EQ(read.seed, shape.seed);
   }
 }
 

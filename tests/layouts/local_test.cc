@@ -11,6 +11,7 @@
 #include "tests/filters.h"
 #include "tests/layouts/subject.h"
 #include "tests/random.h"
+#include "tests/reference/reference.h"
 #include "util/hash64.h"
 #include "util/key_batch.h"
 #include "util/rates/layout_rates.h"
@@ -64,28 +65,13 @@ FilterKind KindOfRaw(size_t payload_size, int marker) {
   return kind;
 }
 
-// The table of docs/format.md, on both sides of every line.
 TEST(LocalFormat, MarkersOfEveryBitsPerKey) {
-  struct Line {
-    uint32_t from_millibits;
-    uint8_t marker;
-  };
-  constexpr Line kLines[] = {
-      {0, 33},     {2100, 34},  {3600, 35},  {5100, 36},
-      {6700, 37},  {8400, 38},  {10300, 39}, {12000, 48},
-      {12500, 49}, {14200, 50}, {16000, 51}, {18500, 52},
-      {20500, 53}, {22500, 54}, {25000, 55}, {27500, 56}};
-  const auto marker = [](uint32_t millibits) {
-    return PlanFilter(&kRow, 1000, millibits).last_byte;
-  };
-  for (const Line& line : kLines) {
-    EXPECT_EQ(marker(line.from_millibits), line.marker) << line.from_millibits;
-    if (line.from_millibits > 0) {
-      EXPECT_LT(marker(line.from_millibits - 1), line.marker)
-          << line.from_millibits;
-    }
+  for (uint32_t millibits = 0; millibits <= 30000; ++millibits) {
+    ASSERT_EQ(PlanFilter(&kRow, 1000, millibits).last_byte,
+              reference::kLocal.build({}, millibits, 64).back())
+        << millibits;
   }
-  EXPECT_EQ(marker(1000000), 56);
+  EXPECT_EQ(PlanFilter(&kRow, 1000, 1000000).last_byte, 56);
 }
 
 TEST(LocalFormat, MalformedFieldsMayMatch) {
@@ -143,21 +129,6 @@ TEST(LocalFormat, PlansOfAnyNumberOfKeys) {
             1000 * two_to_32 * 3);
   EXPECT_EQ(PlanFilter(&kRow, ~uint64_t{0}, 1000000).payload_size,
             uint64_t{1} << 62);
-}
-
-// The block and the bits in it stay independent at any size that fits a
-// machine: one in 2^32 keys and more differ in all three parts of a hash.
-TEST(LocalFormat, BlocksOfHugeFiltersAreEven) {
-  const uint64_t blocks =
-      PlanFilter(&kRow, uint64_t{1} << 36, 10000).payload_size / 64;
-  std::vector<int> count(64);
-  for (uint64_t i = 0; i < 64000; ++i) {
-    const uint64_t block =
-        internal::ScaleHash(internal::Hash64(std::to_string(i)), blocks);
-    ASSERT_LT(block, blocks);
-    ++count[block * 64 / blocks];
-  }
-  for (int n : count) EXPECT_NEAR(n, 1000, 6 * std::sqrt(1000.0));
 }
 
 }  // namespace

@@ -83,13 +83,6 @@ TEST_F(UniformKeys, UnitsServeLongerRanges) {
   }
 }
 
-// 18 bits per key, those of the keys' part included.
-TEST_F(UniformKeys, EighteenBitsInAllForRangesOf1024) {
-  Build(internal::RangeBitsPerKey(18), 1024);
-  const double rate = Rate(1024);
-  EXPECT_LT(rate, 0.05);
-}
-
 TEST(RangeShare, CountsEveryBitOnce) {
   for (const double bits : {6.0, 10.0, 18.0, 24.5}) {
     EXPECT_DOUBLE_EQ(

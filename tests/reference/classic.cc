@@ -6,33 +6,19 @@ namespace {
 
 constexpr uint64_t kTwoTo32 = uint64_t{1} << 32;
 
-uint64_t Byte(std::string_view key, size_t i) {
-  return static_cast<unsigned char>(key[i]);
-}
-
 uint64_t Times(uint64_t a, uint64_t b) { return a * b % kTwoTo32; }
-
-// The little-endian number of key[from, to).
-uint64_t Number(std::string_view key, size_t from, size_t to) {
-  uint64_t number = 0;
-  uint64_t weight = 1;
-  for (size_t i = from; i < to; ++i) {
-    number += Byte(key, i) * weight;
-    weight *= 256;
-  }
-  return number;
-}
 
 uint64_t MurmurHash2(std::string_view key) {
   const uint64_t m = 0x5bd1e995;
   const size_t whole = key.size() / 4 * 4;
   uint64_t h = 0xbc9f1d34 ^ (key.size() % kTwoTo32);
   for (size_t i = 0; i < whole; i += 4) {
-    uint64_t k = Times(Number(key, i, i + 4), m);
+    uint64_t k = Times(Number(key, i, 4), m);
     k ^= k / (1 << 24);
     h = Times(h, m) ^ Times(k, m);
   }
-  if (whole < key.size()) h = Times(h ^ Number(key, whole, key.size()), m);
+  const size_t rest = key.size() - whole;
+  if (rest > 0) h = Times(h ^ Number(key, whole, rest), m);
   h = Times(h ^ (h / (1 << 13)), m);
   return h ^ (h / (1 << 15));
 }
@@ -42,11 +28,12 @@ uint64_t LevelDBHash(std::string_view key) {
   const size_t whole = key.size() / 4 * 4;
   uint64_t h = 0xbc9f1d34 ^ Times(key.size() % kTwoTo32, m);
   for (size_t i = 0; i < whole; i += 4) {
-    h = Times((h + Number(key, i, i + 4)) % kTwoTo32, m);
+    h = Times((h + Number(key, i, 4)) % kTwoTo32, m);
     h ^= h / (1 << 16);
   }
-  if (whole < key.size()) {
-    h = Times((h + Number(key, whole, key.size())) % kTwoTo32, m);
+  const size_t rest = key.size() - whole;
+  if (rest > 0) {
+    h = Times((h + Number(key, whole, rest)) % kTwoTo32, m);
     h ^= h / (1 << 24);
   }
   return h;
@@ -54,9 +41,9 @@ uint64_t LevelDBHash(std::string_view key) {
 
 // Bits wanted, before the upper limit.
 uint64_t PayloadSize(uint64_t keys, uint32_t millibits, uint64_t limit) {
-  auto bits = static_cast<unsigned __int128>(keys) * millibits / 1000;
+  Uint128 bits = Uint128{keys} * millibits / 1000;
   if (bits < 64) bits = 64;
-  const unsigned __int128 bytes = (bits + 7) / 8;
+  const Uint128 bytes = (bits + 7) / 8;
   return bytes > limit ? limit : static_cast<uint64_t>(bytes);
 }
 

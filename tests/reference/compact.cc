@@ -11,20 +11,10 @@ namespace {
 
 constexpr uint64_t kLimits[] = {0, 16, 40, 128};
 
-__extension__ using Uint128 = unsigned __int128;
-
 uint64_t Remix64(uint64_t hash, uint64_t stream) {
   uint64_t x = hash + (stream + 1) * 0xbb67ae8584caa73b;
   for (int i = 0; i < 2; ++i) x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
   return x ^ (x >> 32);
-}
-
-uint64_t Number(std::string_view bytes, size_t from, size_t size) {
-  uint64_t number = 0;
-  for (size_t i = size; i-- > 0;) {
-    number = number * 256 + static_cast<unsigned char>(bytes[from + i]);
-  }
-  return number;
 }
 
 void Append(uint64_t number, size_t size, std::string* to) {
@@ -95,9 +85,8 @@ struct Place {
 Place PlaceOf(uint64_t hash, uint64_t seed, uint64_t layer, uint64_t starts) {
   const uint64_t stream = 4 * seed + layer;
   const uint64_t g = stream == 0 ? hash : Remix64(hash, stream);
-  const Uint128 product = static_cast<Uint128>(g) * 0x9e3779b97f4a7c15;
-  const auto start =
-      static_cast<uint64_t>(static_cast<Uint128>(g) * starts >> 64);
+  const Uint128 product = Uint128{g} * 0x9e3779b97f4a7c15;
+  const auto start = static_cast<uint64_t>(Uint128{g} * starts >> 64);
   return {start,
           {static_cast<uint64_t>(product) | 1,
            static_cast<uint64_t>(product >> 64) & 0xffffffff}};
@@ -332,11 +321,10 @@ bool MayMatchRaw(std::string_view filter, std::string_view key) {
   return CompactMayMatch(filter.substr(0, filter.size() - 1), kLocal.hash(key));
 }
 
-uint64_t HashOf(std::string_view key) { return kLocal.hash(key); }
-
 }  // namespace
 
-const Reference kCompact = {"compact", HashOf, PayloadSize, BuildRaw,
-                            MayMatchRaw};
+const Reference kCompact = {
+    "compact", [](std::string_view key) { return kLocal.hash(key); },
+    PayloadSize, BuildRaw, MayMatchRaw};
 
 }  // namespace deltabloom::reference

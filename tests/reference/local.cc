@@ -4,8 +4,6 @@
 namespace deltabloom::reference {
 namespace {
 
-__extension__ using Uint128 = unsigned __int128;
-
 constexpr uint64_t kLane[4] = {0x6a09e667f3bcc908, 0xbb67ae8584caa73b,
                                0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1};
 constexpr uint64_t kEnd = 0x510e527fade682d1;
@@ -15,14 +13,6 @@ constexpr uint64_t kMultiplier[16] = {
     0x428a2f99, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
     0x923f82a5, 0xab1c5ed5, 0xd807aa99, 0x12835b01, 0x243185bf, 0x550c7dc3,
     0x72be5d75, 0x80deb1ff, 0x9bdc06a7, 0xc19bf175};
-
-uint64_t Bytes(std::string_view key, size_t at, size_t count) {
-  uint64_t number = 0;
-  for (size_t i = count; i > 0; --i) {
-    number = number * 256 + static_cast<unsigned char>(key[at + i - 1]);
-  }
-  return number;
-}
 
 uint64_t Low(Uint128 product) { return static_cast<uint64_t>(product); }
 uint64_t High(Uint128 product) { return static_cast<uint64_t>(product >> 64); }
@@ -39,7 +29,7 @@ struct State {
     second = High(product) + a - b + kAdd;
   }
   void Step16(std::string_view key, size_t at) {
-    Step(Bytes(key, at, 8), Bytes(key, at + 8, 8));
+    Step(Number(key, at, 8), Number(key, at + 8, 8));
   }
 };
 
@@ -48,12 +38,12 @@ uint64_t Hash64(std::string_view key) {
   State x{kLane[0], kLane[1]};
   State y{0, 0};
   if (n >= 8 && n <= 16) {
-    x.Step(Bytes(key, 0, 8), Bytes(key, n - 8, 8));
+    x.Step(Number(key, 0, 8), Number(key, n - 8, 8));
   } else if (n >= 4 && n < 8) {
-    x.Step(Bytes(key, 0, 4), Bytes(key, n - 4, 4));
+    x.Step(Number(key, 0, 4), Number(key, n - 4, 4));
   } else if (n >= 1 && n < 4) {
-    x.Step(Bytes(key, 0, 1) + 256 * Bytes(key, n / 2, 1) +
-               65536 * Bytes(key, n - 1, 1),
+    x.Step(Number(key, 0, 1) + 256 * Number(key, n / 2, 1) +
+               65536 * Number(key, n - 1, 1),
            0);
   } else if (n == 0) {
     x.Step(0, 0);

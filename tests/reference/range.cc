@@ -9,13 +9,7 @@ namespace deltabloom::reference {
 namespace {
 
 unsigned ByteAt(const std::string& bytes, size_t at) {
-  return static_cast<unsigned char>(bytes.at(at));
-}
-
-uint64_t Number(const std::string& bytes, size_t at, size_t size) {
-  uint64_t number = 0;
-  for (size_t i = size; i-- > 0;) number = number << 8 | ByteAt(bytes, at + i);
-  return number;
+  return static_cast<unsigned>(Byte(bytes, at));
 }
 
 // Bit p of byte p / 8, the lowest first.
@@ -126,7 +120,7 @@ void Range::ReadNumbers(const std::string& body) {
 
 bool Range::NumbersMayMatch(const std::string& lower,
                             const std::string& upper) const {
-  __extension__ using Wide = unsigned __int128;
+  using Wide = Uint128;
   const auto below = [this](const std::string& x) {
     Wide n = 0;
     for (size_t i = 0; i < least_.size(); ++i) {

@@ -13,6 +13,19 @@
 
 namespace deltabloom::reference {
 
+__extension__ using Uint128 = unsigned __int128;
+
+inline uint64_t Byte(std::string_view bytes, size_t at) {
+  return static_cast<unsigned char>(bytes.at(at));
+}
+
+// The little-endian number in bytes[at .. at + size).
+inline uint64_t Number(std::string_view bytes, size_t at, size_t size) {
+  uint64_t number = 0;
+  for (size_t i = size; i-- > 0;) number = number * 256 + Byte(bytes, at + i);
+  return number;
+}
+
 struct Reference {
   // LayoutRow::name of the layout.
   const char* name;

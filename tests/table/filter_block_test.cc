@@ -73,33 +73,31 @@ class FixedPolicy : public FilterPolicy {
   const std::string filter_;
 };
 
-TEST(FilterBlockBuilder, NoBlocks) {
+TEST(FilterBlockBuilder, Windows) {
+  const struct {
+    const char* what;
+    std::vector<std::pair<uint64_t, std::string>>
+        data_blocks;  // a key a letter
+    std::string block;
+  } kCases[] = {
+      {"no blocks", {}, Block("", {})},
+      {"blocks of one window share a filter",
+       {{0, "ab"}, {2047, "c"}, {2048, "d"}},
+       Block("/a/b/c/d", {0, 6})},
+      {"windows without keys are empty; the end closes windows 2 and 3",
+       {{5000, "a"}, {9000, ""}},
+       Block("/a", {0, 0, 0, 2})},
+  };
   ListPolicy policy;
-  FilterBlockBuilder builder(&policy);
-  EXPECT_EQ(builder.Finish(), Block("", {}));
-  EXPECT_EQ(builder.error(), "");
-}
-
-TEST(FilterBlockBuilder, BlocksOfOneWindowShareAFilter) {
-  ListPolicy policy;
-  FilterBlockBuilder builder(&policy);
-  builder.StartBlock(0);
-  builder.AddKey("a");
-  builder.AddKey("b");
-  builder.StartBlock(2047);
-  builder.AddKey("c");
-  builder.StartBlock(2048);
-  builder.AddKey("d");
-  EXPECT_EQ(builder.Finish(), Block("/a/b/c/d", {0, 6}));
-}
-
-TEST(FilterBlockBuilder, WindowsWithoutKeysAreEmpty) {
-  ListPolicy policy;
-  FilterBlockBuilder builder(&policy);
-  builder.StartBlock(5000);
-  builder.AddKey("a");
-  builder.StartBlock(9000);  // after the last block: closes windows 2 and 3
-  EXPECT_EQ(builder.Finish(), Block("/a", {0, 0, 0, 2}));
+  for (const auto& c : kCases) {
+    FilterBlockBuilder builder(&policy);
+    for (const auto& [offset, keys] : c.data_blocks) {
+      builder.StartBlock(offset);
+      for (const char key : keys) builder.AddKey({&key, 1});
+    }
+    EXPECT_EQ(builder.Finish(), c.block) << c.what;
+    EXPECT_EQ(builder.error(), "") << c.what;
+  }
 }
 
 TEST(FilterBlockBuilder, KeysMayHaveAnyBytes) {
@@ -324,23 +322,22 @@ TEST(FilterBlockReader, EveryPrefixAndEveryByteIsSafe) {
 
 TEST(FilterBlockReader, Describe) {
   ListPolicy policy;
-  const auto describe = [&](const std::string& block) {
-    return FilterBlockReader(&policy, block).Describe();
-  };
   const std::string good = Block("/aaa/bbb", {0, 4});
-  EXPECT_EQ(describe(good),
+  EXPECT_EQ(FilterBlockReader(&policy, good).Describe(),
             "filter block, 2 windows of 2^11 bytes, 8 bytes of filters");
   EXPECT_EQ(FilterBlockReader(&policy, good).NumWindows(), 2u);
-  EXPECT_EQ(describe(""),
-            "every key may match: the block is shorter than 5 bytes");
-  EXPECT_EQ(describe(Block("", {}, 0, 64)),
-            "every key may match: base_lg is above 63");
-  EXPECT_EQ(describe(Block("", {}, 1, 11)),
-            "every key may match: the offsets start after the end of the "
-            "block");
-  EXPECT_EQ(describe(Block("x", {}, 0, 11)),
-            "every key may match: the offsets do not fill their place");
-  EXPECT_EQ(FilterBlockReader(&policy, "x").NumWindows(), 0u);
+  const std::pair<std::string, const char*> kErrors[] = {
+      {"", "the block is shorter than 5 bytes"},
+      {"x", "the block is shorter than 5 bytes"},
+      {Block("", {}, 0, 64), "base_lg is above 63"},
+      {Block("", {}, 1, 11), "the offsets start after the end of the block"},
+      {Block("x", {}, 0, 11), "the offsets do not fill their place"},
+  };
+  for (const auto& [block, error] : kErrors) {
+    const FilterBlockReader reader(&policy, block);
+    EXPECT_EQ(reader.Describe(), std::string("every key may match: ") + error);
+    EXPECT_EQ(reader.NumWindows(), 0u);
+  }
 }
 
 // Random tables against a plain map from window to keys.
@@ -348,29 +345,29 @@ TEST(FilterBlock, RandomTables) {
   const uint64_t seed = test::SeedOfThisRun();
   SCOPED_TRACE("seed " + std::to_string(seed));
   test::Random random(seed);
-  const auto below = [&](uint64_t n) { return random.Below(n); };
   ListPolicy policy;
   for (int table = 0; table < 100; ++table) {
-    const unsigned base_lg = static_cast<unsigned>(below(16));
+    const unsigned base_lg = static_cast<unsigned>(random.Below(16));
     FilterBlockBuilder builder(&policy, base_lg);
     std::map<uint64_t, std::set<std::string>> windows;
-    uint64_t offset = below(2) * below(100);
+    uint64_t offset = random.Below(2) * random.Below(100);
     uint64_t last_window = 0;
-    for (uint64_t blocks = below(30); blocks > 0; --blocks) {
+    for (uint64_t blocks = random.Below(30); blocks > 0; --blocks) {
       builder.StartBlock(offset);
       last_window = offset >> base_lg;
-      for (uint64_t keys = below(6); keys > 0; --keys) {
-        const std::string key = std::to_string(below(1000));
+      for (uint64_t keys = random.Below(6); keys > 0; --keys) {
+        const std::string key = std::to_string(random.Below(1000));
         builder.AddKey(key);
         windows[last_window].insert(key);
       }
-      offset += below(4) * below(uint64_t{2} << base_lg);
+      offset += random.Below(4) * random.Below(uint64_t{2} << base_lg);
     }
     const std::string block(builder.Finish());
     ASSERT_EQ(builder.error(), "");
     const FilterBlockReader reader(&policy, block);
     for (uint64_t window = 0; window < reader.NumWindows(); ++window) {
-      const uint64_t at = (window << base_lg) + below(uint64_t{1} << base_lg);
+      const uint64_t at =
+          (window << base_lg) + random.Below(uint64_t{1} << base_lg);
       for (int key = 0; key < 1000; ++key) {
         const std::string text = std::to_string(key);
         ASSERT_EQ(reader.KeyMayMatch(at, text),

@@ -10,11 +10,6 @@
 #include <sstream>
 #include <string>
 
-#include "deltabloom/filter.h"
-#include "tests/filters.h"
-#include "tests/random.h"
-#include "tests/reference/reference.h"
-
 namespace deltabloom {
 namespace {
 
@@ -82,22 +77,6 @@ TEST(Cpu, AndHasWhatBothHave) {
   EXPECT_TRUE(both.Has(Cpu(Cpu::kAvx512)));
   EXPECT_FALSE(both.Has(Cpu(Cpu::kAvx2)));
   EXPECT_FALSE(both.Has(Cpu(Cpu::kAvx512Vpopcntdq)));
-}
-
-// The public classes use the active level.
-TEST(Cpu, PublicClassesEqualTheReference) {
-  test::Random random(test::SeedOr(20260101));
-  const auto keys = random.MixedKeys(3000);
-  const std::string bytes = test::RawFilter(keys);
-  const reference::Reference& classic = reference::kClassicMurmurHash2;
-  EXPECT_TRUE(bytes ==
-              classic.build(keys, 10000, classic.payload_size(3000, 10000)));
-  const Filter filter(bytes);
-  for (const std::string& key : keys) ASSERT_TRUE(filter.MayMatch(key));
-  for (int i = 0; i < 10000; ++i) {
-    const std::string key = random.Key(16);
-    ASSERT_EQ(filter.MayMatch(key), classic.may_match(bytes, key));
-  }
 }
 
 }  // namespace

@@ -132,6 +132,8 @@ TEST(Sizing, LimitsAndClamps) {
   for (const auto rate : {FalsePositiveRate, FalsePositiveRateFinite}) {
     EXPECT_EQ(rate(0, 5, 1), 1);
     EXPECT_EQ(rate(64, 5, 0), 1);
+    EXPECT_EQ(rate(0, 0, 5), 1);
+    EXPECT_EQ(rate(64, 0, 0), 1);
     EXPECT_EQ(rate(64, 0, 3), 0);
     EXPECT_EQ(rate(1, 0, 3), 0);
     EXPECT_NEAR(rate(1, 100, 3), 1, 1e-9);
@@ -158,14 +160,6 @@ TEST(Sizing, LimitsAndClamps) {
   EXPECT_EQ(KeysForRate({1000, 0}, 0.5), 0u);
   EXPECT_EQ(KeysForRate({1000, 7}, 1), UINT64_MAX);
   EXPECT_EQ(KeysForRate({9586, 7}, 0.01), 999u);
-}
-
-// Nothing divided by nothing, which the formula has there.
-TEST(FalsePositiveRate, OfNoBitsIsOneWithoutKeysToo) {
-  EXPECT_EQ(FalsePositiveRate(0, 0, 5), 1);
-  EXPECT_EQ(FalsePositiveRateFinite(0, 0, 5), 1);
-  EXPECT_EQ(FalsePositiveRate(64, 0, 0), 1);
-  EXPECT_EQ(FalsePositiveRateFinite(64, 0, 0), 1);
 }
 
 TEST(RocksDBRate, OfBloomFilterIsThatMeasured) {

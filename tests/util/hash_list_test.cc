@@ -1,14 +1,12 @@
-// The list of hashes, and that builders report the memory they hold.
+// The list of hashes: order, growth, memory.
 #include "util/hash_list.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "deltabloom/filter.h"
 #include "tests/util/replaced_new.h"
 
 namespace deltabloom::internal {
@@ -138,43 +136,6 @@ TYPED_TEST(HashListTest, MovesAlong) {
   moved.Add(HashOf(5000));
   std::swap(moved, this->list_);
   EXPECT_EQ(this->Contents(), this->Expected(5001));
-}
-
-struct Case {
-  Layout layout;
-  Hash hash;
-};
-
-// The list of hashes is all that these layouts need beside the filter.
-TEST(BuildMemory, IsWhatBuildersReport) {
-  for (const Case& one : {Case{Layout::kClassic, Hash::kMurmurHash2},
-                          Case{Layout::kClassic, Hash::kLevelDB},
-                          Case{Layout::kLocal, Hash::kMurmurHash2}}) {
-    for (const uint32_t keys : {1u, 1000u, 30'000u, 100'000u, 1'000'000u}) {
-      SCOPED_TRACE(keys);
-      std::string filter;
-      filter.reserve(keys * 10 / 8 + 1000);
-      FilterOptions options;
-      options.layout = one.layout;
-      options.hash = one.hash;
-      test::ResetPeak();
-      const size_t before = test::LiveBytes();
-      uint64_t reported = 0;
-      {
-        FilterBuilder builder(options);
-        for (uint32_t i = 0; i < keys; ++i) {
-          builder.AddKey({reinterpret_cast<const char*>(&i), sizeof(i)});
-        }
-        reported = builder.BuildBytes();
-        builder.Finish(&filter);
-      }
-      EXPECT_EQ(test::LiveBytes(), before);
-      const size_t peak = test::PeakBytes() - before;
-      EXPECT_GE(peak, reported);
-      // The builder itself and the table of chunks.
-      EXPECT_LE(peak, reported + 1024 + reported / 100);
-    }
-  }
 }
 
 }  // namespace

@@ -88,40 +88,6 @@ TEST(Hash64, PortableProductEqualsTheCompilers) {
     expect_equal(Remix64(i, 0), Remix64(i, 1));
 }
 
-// Each input bit must flip each output bit half of the time.
-TEST(Hash64, Avalanche) {
-  constexpr int kTrials = 2048;
-  for (size_t size :
-       {2u, 3u, 4u, 7u, 8u, 9u, 15u, 16u, 17u, 24u, 32u, 33u, 40u, 64u, 100u}) {
-    std::vector<std::vector<int>> flips(8 * size, std::vector<int>(64));
-    std::string key(size, '\0');
-    for (uint64_t trial = 0; trial < kTrials; ++trial) {
-      for (size_t i = 0; i < size; ++i) {
-        key[i] = static_cast<char>(Remix64(trial * 128 + i, size));
-      }
-      const uint64_t hash = Hash64(key);
-      for (size_t bit = 0; bit < 8 * size; ++bit) {
-        char& byte = key[bit / 8];
-        byte = static_cast<char>(byte ^ (1 << (bit % 8)));
-        const uint64_t changed = hash ^ Hash64(key);
-        byte = static_cast<char>(byte ^ (1 << (bit % 8)));
-        for (int out = 0; out < 64; ++out) {
-          flips[bit][static_cast<size_t>(out)] +=
-              static_cast<int>(changed >> out & 1);
-        }
-      }
-    }
-    // 64 * 8 * size numbers, each binomial: 6.5 deviations are out of reach.
-    const double bound = 6.5 * std::sqrt(kTrials / 4.0);
-    for (size_t bit = 0; bit < 8 * size; ++bit) {
-      for (size_t out = 0; out < 64; ++out) {
-        ASSERT_NEAR(flips[bit][out], kTrials / 2.0, bound)
-            << "size " << size << " input bit " << bit << " output bit " << out;
-      }
-    }
-  }
-}
-
 // No two of the keys share a hash, and every half of the hash collides and
 // spreads as random numbers would.
 void ExpectRandomLooking(const std::function<std::string(uint64_t)>& key) {

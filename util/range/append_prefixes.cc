@@ -88,73 +88,57 @@ unsigned PrefixesThatReject(const Cut& cut, const EmptyRange& empty,
   return std::max(count, 1u);
 }
 
-// For bytes that may be delimiters, how many keys have them how often, and how
-// many distinct prefixes end there.
-class DelimiterCounts {
- public:
-  DelimiterCounts(const KeyStore& keys, const std::bitset<256>& bytes)
-      : counts_(256 * (kMaxDelimiterCount + 1)) {
-    struct Mark {
-      size_t end;
-      unsigned char byte;
-      uint64_t since;  // the key with which it came
-    };
-    std::vector<Mark> marks;  // in the last key
-    std::array<unsigned, 256> found = {};
-    KeyStore::Cursor cursor(keys);
-    uint64_t n = 0;
-    const auto drop_beyond = [&](size_t end) {
-      while (!marks.empty() && marks.back().end > end) {
-        const Mark& mark = marks.back();
-        Of(mark.byte, found[mark.byte]--).keys += n - mark.since;
-        marks.pop_back();
-      }
-    };
-    for (; cursor.Next(); ++n) {
-      drop_beyond(cursor.shared());
-      const std::string_view key = cursor.key().substr(0, kMaxCutBytes);
-      for (size_t i = cursor.shared(); i < key.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(key[i]);
-        if (!bytes[byte] || found[byte] == kMaxDelimiterCount) continue;
-        marks.push_back({i + 1, byte, n});
-        ++Of(byte, ++found[byte]).prefixes;
-      }
-      // What follows is not known.
-      if (key.size() < kMaxCutBytes && key.size() >= keys.KeptOfEach()) {
-        for (unsigned byte = 0; byte < 256; ++byte) {
-          if (bytes[byte]) most_[byte] = std::min(most_[byte], found[byte]);
-        }
+// How many keys have a byte so often, and how many distinct prefixes end there.
+struct DelimiterCount {
+  uint64_t prefixes = 0;  // 0 if they are not known of all keys
+  uint64_t keys = 0;
+};
+using DelimiterCounts =
+    std::vector<std::array<DelimiterCount, kMaxDelimiterCount + 1>>;
+
+// By byte, for those that may be delimiters, and by how often it occurs.
+DelimiterCounts CountDelimiters(const KeyStore& keys,
+                                const std::bitset<256>& bytes) {
+  struct Mark {
+    size_t end;
+    unsigned char byte;
+    uint64_t since;  // the key with which it came
+  };
+  DelimiterCounts counts(256);
+  std::vector<Mark> marks;  // in the last key
+  std::array<unsigned, 256> found = {}, most;
+  most.fill(kMaxDelimiterCount);
+  uint64_t n = 0;
+  const auto drop_beyond = [&](size_t end) {
+    for (; !marks.empty() && marks.back().end > end; marks.pop_back()) {
+      const Mark& mark = marks.back();
+      counts[mark.byte][found[mark.byte]--].keys += n - mark.since;
+    }
+  };
+  for (KeyStore::Cursor cursor(keys); cursor.Next(); ++n) {
+    drop_beyond(cursor.shared());
+    const std::string_view key = cursor.key().substr(0, kMaxCutBytes);
+    for (size_t i = cursor.shared(); i < key.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(key[i]);
+      if (!bytes[byte] || found[byte] == kMaxDelimiterCount) continue;
+      marks.push_back({i + 1, byte, n});
+      ++counts[byte][++found[byte]].prefixes;
+    }
+    // What follows is not known.
+    if (key.size() < kMaxCutBytes && key.size() >= keys.KeptOfEach()) {
+      for (size_t byte = 0; byte < 256; ++byte) {
+        if (bytes[byte]) most[byte] = std::min(most[byte], found[byte]);
       }
     }
-    drop_beyond(0);
   }
-
-  // 0 if they are not known of all keys.
-  uint64_t Prefixes(unsigned byte, unsigned count) const {
-    return count > most_[byte] ? 0 : Of(byte, count).prefixes;
+  drop_beyond(0);
+  for (size_t byte = 0; byte < 256; ++byte) {
+    for (size_t count = most[byte] + 1; count <= kMaxDelimiterCount; ++count) {
+      counts[byte][count].prefixes = 0;
+    }
   }
-  uint64_t KeysWith(unsigned byte, unsigned count) const {
-    return Of(byte, count).keys;
-  }
-
- private:
-  struct Count {
-    uint64_t prefixes = 0, keys = 0;
-  };
-  Count& Of(unsigned byte, unsigned count) {
-    return counts_[byte * (kMaxDelimiterCount + 1) + count];
-  }
-  const Count& Of(unsigned byte, unsigned count) const {
-    return const_cast<DelimiterCounts*>(this)->Of(byte, count);
-  }
-
-  std::vector<Count> counts_;
-  std::array<unsigned, 256> most_ = [] {
-    std::array<unsigned, 256> most;
-    most.fill(kMaxDelimiterCount);
-    return most;
-  }();
-};
+  return counts;
+}
 
 class Candidates {
  public:
@@ -243,7 +227,7 @@ class Candidates {
     std::bitset<256> bytes;
     for (const auto& [delimiter, n] : delimiters) bytes.set(delimiter.first);
     if (bytes.none()) return std::move(candidates_);
-    const DelimiterCounts counts(keys_, bytes);
+    const DelimiterCounts counts = CountDelimiters(keys_, bytes);
     for (const auto& [delimiter, n] : delimiters) {
       if (n * 20 < ranges.size()) continue;
       AddDelimiter(counts, delimiter.first, delimiter.second);
@@ -267,7 +251,7 @@ class Candidates {
     Cut cut;
     cut.count = static_cast<uint8_t>(count);
     cut.byte = static_cast<uint8_t>(byte);
-    const uint64_t prefixes = counts.Prefixes(byte, count);
+    const uint64_t prefixes = counts[byte][count].prefixes;
     // A delimiter that opens as many groups as the one before adds nothing.
     const bool same = !candidates_.empty() && count > 1 &&
                       candidates_.back().cut.byte == byte &&
@@ -284,16 +268,15 @@ class Candidates {
                     !(byte >= 'A' && byte <= 'Z') &&
                     !(byte >= 'a' && byte <= 'z');
     }
-    const DelimiterCounts counts(keys_, bytes);
+    const DelimiterCounts counts = CountDelimiters(keys_, bytes);
     size_t delimiters = 0;
     for (unsigned byte = 0; byte < 128 && delimiters < kMaxDelimiters; ++byte) {
-      if (!bytes[byte] || counts.KeysWith(byte, 1) * 10 < keys_.size() * 9) {
+      if (!bytes[byte] || counts[byte][1].keys * 10 < keys_.size() * 9) {
         continue;
       }
       ++delimiters;
-      for (unsigned count = 1;
-           count <= kMaxDelimiterCountOfKeys &&
-           counts.KeysWith(byte, count) * 10 >= keys_.size();
+      for (unsigned count = 1; count <= kMaxDelimiterCountOfKeys &&
+                               counts[byte][count].keys * 10 >= keys_.size();
            ++count) {
         AddDelimiter(counts, byte, count);
       }
@@ -315,10 +298,9 @@ class Candidates {
 // candidate cannot reject it.
 using Asked = std::vector<std::vector<float>>;
 
-// Sets the bits of the candidates, which take no more than `bytes`. Returns the
-// share of the questions that is expected to pass.
-double Buy(const Asked& asked, uint64_t keys, uint64_t bytes,
-           std::vector<Candidate>* candidates) {
+// Sets the bits of the candidates, which take no more than `bytes`.
+void Buy(const Asked& asked, uint64_t keys, uint64_t bytes,
+         std::vector<Candidate>* candidates) {
   const LayoutRow* row = FindLayout(Layout::kCompact, Hash::kMurmurHash2);
   std::vector<std::array<double, kMaxBits + 1>> costs(candidates->size());
   for (size_t i = 0; i < costs.size(); ++i) {
@@ -375,14 +357,10 @@ double Buy(const Asked& asked, uint64_t keys, uint64_t bytes,
     budget -= costs[best][best_bits] - costs[best][candidate.bits];
     candidate.bits = best_bits;
   }
-  double sum = 0;
-  for (const double one : passing) sum += one;
-  return asked.empty() ? 1 : sum / static_cast<double>(asked.size());
 }
 
 std::vector<Candidate> Choose(const KeyStore& keys, uint64_t bytes,
-                              const std::vector<EmptyRange>& ranges,
-                              double* passing) {
+                              const std::vector<EmptyRange>& ranges) {
   std::vector<Candidate> candidates;
   Asked asked;
   if (ranges.empty()) {
@@ -400,8 +378,7 @@ std::vector<Candidate> Choose(const KeyStore& keys, uint64_t bytes,
       }
     }
   }
-  const double share = Buy(asked, keys.size(), bytes, &candidates);
-  *passing = ranges.empty() ? 1 : share;
+  Buy(asked, keys.size(), bytes, &candidates);
   std::stable_sort(
       candidates.begin(), candidates.end(),
       [](const Candidate& a, const Candidate& b) { return a.bits > b.bits; });
@@ -482,12 +459,12 @@ std::vector<EmptyRange> EmptyRanges(const KeyStore& keys,
 
 bool AppendPrefixes(const KeyStore& keys, uint64_t bytes,
                     const std::vector<EmptyRange>& ranges,
-                    const SipHashKey* seed, std::string* dst, double* passing) {
+                    const SipHashKey* seed, std::string* dst) {
   const size_t most_of_last =
       std::min(keys.Last().size(), kMaxCutBytes + kBytesAfterCut);
   if (bytes < kHeaderSize + most_of_last) return false;
   const std::vector<Candidate> cuts =
-      Choose(keys, bytes - kHeaderSize - most_of_last, ranges, passing);
+      Choose(keys, bytes - kHeaderSize - most_of_last, ranges);
   if (cuts.empty()) return false;
   const size_t start = dst->size();
   dst->push_back(static_cast<char>(std::min<size_t>(keys.LeastSize(), 255)));
@@ -506,9 +483,7 @@ bool AppendPrefixes(const KeyStore& keys, uint64_t bytes,
         at, cut.count | uint32_t{cut.byte} << 8 | uint32_t{cut.bits} << 16);
     StoreFixed32(at + 4, static_cast<uint32_t>(dst->size() - filter));
   }
-  if (dst->size() - start <= bytes) return true;
-  dst->resize(start);
-  return false;
+  return dst->size() - start <= bytes;
 }
 
 }  // namespace deltabloom::internal::range

@@ -45,8 +45,9 @@ class KeyStore {
   // Whether all keys have Width() bytes, no more than kMaxWidth.
   bool OneWidth() const { return size_ > 0 && one_width_; }
   size_t Width() const { return width_; }
-  unsigned char LeastAt(size_t i) const { return least_[i]; }
-  unsigned char MostAt(size_t i) const { return most_[i]; }
+  // The least and the largest byte at each place.
+  const unsigned char* Least() const { return least_.data(); }
+  const unsigned char* Most() const { return most_.data(); }
   // The first so many bytes of every key are kept, if it has them.
   size_t KeptOfEach() const { return kept_of_each_; }
   size_t LeastSize() const { return least_size_; }

@@ -136,36 +136,29 @@ constexpr double kRate = 0.05;
 constexpr unsigned kGapLg = 4;
 constexpr uint64_t kGapsPerSmallOne = 10;
 
-struct Bounds {
-  std::vector<unsigned char> least, most;
+// Digits that a key may have.
+Digits DigitsOf(const KeyStore& keys) {
   Digits digits;
-};
-
-// Digits that a key may have, in memory that they point to.
-void SetBounds(const KeyStore& keys, Bounds* bounds) {
-  for (size_t i = 0; i < keys.Width(); ++i) {
-    bounds->least.push_back(keys.LeastAt(i));
-    bounds->most.push_back(keys.MostAt(i));
-  }
-  bounds->digits.least = bounds->least.data();
-  bounds->digits.most = bounds->most.data();
-  bounds->digits.width = keys.Width();
+  digits.least = keys.Least();
+  digits.most = keys.Most();
+  digits.width = keys.Width();
+  return digits;
 }
 
 // The last byte that is not the same in all keys, and one more.
 size_t EndOfDifferences(const KeyStore& keys) {
   size_t end = keys.Width();
-  while (end > 0 && keys.LeastAt(end - 1) == keys.MostAt(end - 1)) --end;
+  while (end > 0 && keys.Least()[end - 1] == keys.Most()[end - 1]) --end;
   return end;
 }
 
 // Numbers of all keys, ascending.
-std::vector<uint64_t> NumbersOf(const KeyStore& keys, const Bounds& bounds) {
+std::vector<uint64_t> NumbersOf(const KeyStore& keys) {
   std::vector<uint64_t> numbers;
   numbers.reserve(keys.size());
   KeyStore::Cursor cursor(keys);
   // A key of which the end was not kept ends like all others.
-  Digits kept = bounds.digits;
+  Digits kept = DigitsOf(keys);
   kept.width = EndOfDifferences(keys);
   while (cursor.Next()) {
     uint64_t number = 0;
@@ -232,49 +225,34 @@ void SortCodes(std::vector<uint64_t>* codes, unsigned bits) {
   }
 }
 
-void AppendHeader(const Bounds& bounds, uint64_t base, uint64_t span,
-                  unsigned unit, std::string* dst) {
-  dst->push_back(static_cast<char>(bounds.digits.width));
-  dst->append(bounds.least.begin(), bounds.least.end());
-  dst->append(bounds.most.begin(), bounds.most.end());
-  char numbers[8 + 8 + 1];
-  StoreFixed64(numbers, base);
-  StoreFixed64(numbers + 8, span);
-  numbers[16] = static_cast<char>(unit);
-  dst->append(numbers, sizeof(numbers));
-}
-
 }  // namespace
 
 bool AreNumbers(const KeyStore& keys) {
   if (!keys.OneWidth() || keys.KeptOfEach() < EndOfDifferences(keys)) {
     return false;
   }
-  Bounds bounds;
-  SetBounds(keys, &bounds);
-  return bounds.digits.Count();
+  return DigitsOf(keys).Count();
 }
 
 bool AreComposite(const KeyStore& keys) {
   bool varied = false, zero = false;
   for (size_t i = 0; i < keys.Width(); ++i) {
-    const bool varies = keys.LeastAt(i) != keys.MostAt(i);
+    const bool varies = keys.Least()[i] != keys.Most()[i];
     if (varies && zero) return true;
     varied = varied || varies;
-    zero = varied && keys.MostAt(i) == 0;
+    zero = varied && keys.Most()[i] == 0;
   }
   return false;
 }
 
 bool AppendNumbers(const KeyStore& keys, uint64_t bytes, uint64_t range_length,
                    std::string* dst) {
-  Bounds bounds;
-  SetBounds(keys, &bounds);
-  const size_t header = 1 + 2 * bounds.digits.width + 8 + 8 + 1;
+  const size_t width = keys.Width();
+  const size_t header = 1 + 2 * width + 8 + 8 + 1;
   if (bytes < header) return false;
   CodesShape shape = LargestShape(keys.size(), bytes - header);
   if (shape.buckets == 0) return false;
-  std::vector<uint64_t> codes = NumbersOf(keys, bounds);
+  std::vector<uint64_t> codes = NumbersOf(keys);
   const uint64_t base = codes.front();
   const uint64_t span = codes.back() - base;
   const unsigned unit = UnitOf(codes, shape.Universe(), range_length);
@@ -292,7 +270,14 @@ bool AppendNumbers(const KeyStore& keys, uint64_t bytes, uint64_t range_length,
               64 - static_cast<unsigned>(__builtin_clzll(universe - 1)));
   }
   codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
-  AppendHeader(bounds, base, span, unit, dst);
+  dst->push_back(static_cast<char>(width));
+  dst->append(reinterpret_cast<const char*>(keys.Least()), width);
+  dst->append(reinterpret_cast<const char*>(keys.Most()), width);
+  char numbers[8 + 8 + 1];
+  StoreFixed64(numbers, base);
+  StoreFixed64(numbers + 8, span);
+  numbers[16] = static_cast<char>(unit);
+  dst->append(numbers, sizeof(numbers));
   AppendCodes(codes, shape, dst);
   return true;
 }

@@ -85,7 +85,7 @@ bool AreNumbers(const KeyStore& keys);
 bool AreComposite(const KeyStore& keys);
 // What AppendNumbers allocates per key.
 inline constexpr uint64_t kNumbersBytesPerKey = 16;
-// Appends the body. False, and nothing appended, if it would take more bytes.
+// Appends the body. False if it would take more bytes.
 bool AppendNumbers(const KeyStore& keys, uint64_t bytes, uint64_t range_length,
                    std::string* dst);
 

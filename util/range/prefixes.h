@@ -117,12 +117,11 @@ std::vector<EmptyRange> EmptyRanges(const KeyStore& keys,
 inline constexpr uint64_t kPrefixesBytesPerKey = 20;
 inline constexpr uint64_t kChoiceBytes = 256 << 10;
 // Appends the body, no larger than `bytes`. Without empty ranges the cuts
-// follow from the keys alone. *passing is the share of the empty ranges that is
-// expected to pass, 1 without any. False, and nothing appended, if no cut fits.
-// The same arguments give the same bytes.
+// follow from the keys alone. False if no cut fits. The same arguments give the
+// same bytes.
 bool AppendPrefixes(const KeyStore& keys, uint64_t bytes,
                     const std::vector<EmptyRange>& ranges,
-                    const SipHashKey* seed, std::string* dst, double* passing);
+                    const SipHashKey* seed, std::string* dst);
 
 }  // namespace deltabloom::internal::range
 

@@ -63,72 +63,58 @@ size_t RangePartBuilder::EstimatedBuildBytes() const {
   return keys_.MemorySize() + static_cast<size_t>(per_key * keys_.size());
 }
 
-// Appends version, shape and body. *passing is the share of the empty ranges
-// that passes; it is set where there are any.
-bool RangePartBuilder::AppendShape(char shape, uint64_t bytes,
-                                   const std::vector<range::EmptyRange>& ranges,
-                                   std::string* dst, double* passing) const {
-  const size_t start = dst->size();
-  dst->push_back(kVersion);
-  dst->push_back(shape);
-  if (shape == kPrefixes) {
-    return range::AppendPrefixes(keys_, bytes, ranges,
-                                 seed_.has_value() ? &*seed_ : nullptr, dst,
-                                 passing);
+std::string RangePartBuilder::PartOf(
+    char shape, uint64_t bytes,
+    const std::vector<range::EmptyRange>& ranges) const {
+  std::string part{kVersion, shape};
+  if (shape == kNumbers
+          ? !range::AppendNumbers(keys_, bytes, range_length_, &part)
+          : !range::AppendPrefixes(keys_, bytes, ranges,
+                                   seed_.has_value() ? &*seed_ : nullptr,
+                                   &part)) {
+    return {};
   }
-  if (!range::AppendNumbers(keys_, bytes, range_length_, dst)) return false;
-  if (ranges.empty()) return true;
-  range::Numbers numbers;
-  numbers.Parse(std::string_view(*dst).substr(start + kHeaderSize));
-  size_t passed = 0;
-  for (const range::EmptyRange& empty : ranges) {
-    if (numbers.MayMatch(empty.question->lower, empty.question->upper)) {
-      ++passed;
-    }
-  }
-  *passing = static_cast<double>(passed) / static_cast<double>(ranges.size());
-  return true;
+  part.resize(part.size() + kRangePartSizeBytes);
+  const size_t size = part.size() - kRangePartSizeBytes;
+  StoreFixed64(&part[size], size);
+  return part;
 }
 
-bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* dst) const {
+std::string RangePartBuilder::BestPart(uint64_t bytes) const {
   const std::vector<range::EmptyRange> ranges =
       range::EmptyRanges(keys_, questions_);
-  double passing = 1;
-  if (!range::AreNumbers(keys_)) {
-    return AppendShape(kPrefixes, bytes, ranges, dst, &passing);
-  }
+  if (!range::AreNumbers(keys_)) return PartOf(kPrefixes, bytes, ranges);
   // Unless a scan is likely to be of one integer of several.
   if (ranges.empty() && !range::AreComposite(keys_)) {
-    return AppendShape(kNumbers, bytes, ranges, dst, &passing);
+    return PartOf(kNumbers, bytes, ranges);
   }
-  const size_t start = dst->size();
-  const bool done = AppendShape(kPrefixes, bytes, ranges, dst, &passing);
-  if (done && passing <= kFewPass) return true;
-  std::string numbers;
-  double passing_numbers = 1;
-  if (AppendShape(kNumbers, bytes, ranges, &numbers, &passing_numbers) &&
-      (!done || passing_numbers < passing)) {
-    dst->replace(start, std::string::npos, numbers);
-    return true;
+  const auto passed = [&](const std::string& part) {
+    const RangePart range(part, seed_.has_value() ? &*seed_ : nullptr);
+    return std::count_if(
+        ranges.begin(), ranges.end(), [&](const range::EmptyRange& empty) {
+          return range.MayMatch(empty.question->lower, empty.question->upper);
+        });
+  };
+  std::string prefixes = PartOf(kPrefixes, bytes, ranges);
+  const auto passed_prefixes = passed(prefixes);
+  if (!prefixes.empty() && static_cast<double>(passed_prefixes) <=
+                               kFewPass * static_cast<double>(ranges.size())) {
+    return prefixes;
   }
-  return done;
+  std::string numbers = PartOf(kNumbers, bytes, ranges);
+  const bool better = !numbers.empty() && passed(numbers) < passed_prefixes;
+  return prefixes.empty() || better ? numbers : prefixes;
 }
 
 bool RangePartBuilder::Finish(std::string* dst) noexcept {
-  const size_t start = dst->size();
   const bool done = WithMemory([&] {
     if (gave_up_ || keys_.size() == 0 || !(bits_per_key_ > 0)) return false;
     keys_.Close();
     const uint64_t most = MaxRangePartSize(keys_.size(), bits_per_key_);
-    if (!AppendBody(most - kHeaderSize - kRangePartSizeBytes, dst)) {
-      return false;
-    }
-    char size[kRangePartSizeBytes];
-    StoreFixed64(size, dst->size() - start);
-    dst->append(size, sizeof(size));
-    return true;
+    const std::string part = BestPart(most - kHeaderSize - kRangePartSizeBytes);
+    dst->append(part);
+    return !part.empty();
   });
-  if (!done) dst->resize(start);
   gave_up_ = false;
   keys_.Clear();
   return done;

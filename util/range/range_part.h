@@ -72,10 +72,10 @@ class RangePartBuilder {
   bool Finish(std::string* dst) noexcept;
 
  private:
-  bool AppendBody(uint64_t bytes, std::string* dst) const;
-  bool AppendShape(char shape, uint64_t bytes,
-                   const std::vector<range::EmptyRange>& ranges,
-                   std::string* dst, double* passing) const;
+  // Parts whose body has no more than `bytes`; empty if there is none.
+  std::string PartOf(char shape, uint64_t bytes,
+                     const std::vector<range::EmptyRange>& ranges) const;
+  std::string BestPart(uint64_t bytes) const;
 
   double bits_per_key_;
   uint64_t range_length_;

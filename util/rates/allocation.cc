@@ -95,16 +95,8 @@ Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
   double total = 0;
   BitsOfRuns(curve, bits_at, runs, 0, &total);
   if (total <= budget) return {0, 0};
-  double least = infinity;
-  double most = 0;
-  for (const SortedRun& run : runs) {
-    if (!Counts(run)) continue;
-    const RateCurve& rates = CurveOfRun(curve, run);
-    least = std::min(least, rates.LastSlope() * run.weight / run.keys);
-    most = std::max(most, rates.FirstSlope() * run.weight / run.keys);
-  }
-  Prices prices = {std::max(least / 2, std::numeric_limits<double>::min()),
-                   most * 2};
+  Prices prices = {std::numeric_limits<double>::min(),
+                   std::numeric_limits<double>::max()};
   // Geometric, as prices span hundreds of powers of two. No two slopes of the
   // hull that matter are nearer to each other than the last two prices.
   while (prices.high > prices.low * (1 + 1e-10)) {
@@ -268,12 +260,8 @@ Allocation UniformBits(const RateCurve& curve,
 
 Allocation AllocateForRates(const RateCurve& curve,
                             const std::vector<SortedRun>& runs, double rates) {
-  if (std::isnan(rates) || KeysOf(runs) == 0) {
-    return UniformBits(curve, runs, 0);
-  }
-  if (UniformBits(curve, runs, 0).rates <= rates) {
-    return UniformBits(curve, runs, 0);
-  }
+  const Allocation none = UniformBits(curve, runs, 0);
+  if (!(none.rates > rates) || KeysOf(runs) == 0) return none;
   // More bits never have a higher sum on the hull, on which a budget is spent
   // except for its last step.
   double low = 0;

@@ -9,9 +9,6 @@
 namespace deltabloom::internal {
 namespace {
 
-// Bits per key of a filter without any loss: log2(1/rate).
-double IdealMillibits(double rate) { return -1000 * std::log2(rate); }
-
 // The keys of a table of common size; only the rate of classic depends on it
 // by much.
 constexpr uint64_t kKeys = 100'000;
@@ -61,37 +58,22 @@ MillibitsAndRate MillibitsForRate(const LayoutRow* row, uint64_t keys,
   const auto at = [&](uint32_t millibits) {
     return MillibitsAndRate{millibits, RateForMillibits(row, keys, millibits)};
   };
-  const MillibitsAndRate fewest = at(0);
-  if (!(fewest.rate > rate)) return fewest;
-  // `low` has too high a rate, `high` one that will do. The first guess is
-  // where filters mostly are, a little above the ideal.
-  MillibitsAndRate low = fewest;
-  MillibitsAndRate high = at(static_cast<uint32_t>(
-      std::clamp(1.1 * IdealMillibits(rate), 500.0, double{kMaxMillibits})));
+  MillibitsAndRate low = at(0);
+  if (!(low.rate > rate)) return low;
+  // `low` has too high a rate, `high` one that will do. From few bits upwards,
+  // as the rate of classic rises again where a filter has many probes.
+  MillibitsAndRate high = at(500);
   while (high.rate > rate) {
     low = high;
+    // The table of classic ends where its rate does not fall any further.
     if (high.millibits == kMaxMillibits) {
-      // The table of classic ends where its rate does not fall any further.
       return MillibitsForRate(row, keys, 1.1 * high.rate);
     }
-    high = at(static_cast<uint32_t>(
-        std::min<uint64_t>(kMaxMillibits, high.millibits * uint64_t{5} / 4)));
+    high = at(std::min(kMaxMillibits, high.millibits / 4 * 5));
   }
-  // Logarithms of rates are nearly straight lines over the bits, with steps.
-  // So by interpolation, and by halves every other time, for the steps.
-  for (bool halve = false;
-       high.millibits - low.millibits > 1 + high.millibits / 1000;
-       halve = !halve) {
-    const double width = high.millibits - low.millibits;
-    double way = 0.5;
-    if (!halve && high.rate > 0) {
-      // A little further, so that both ends come near.
-      way = std::log(low.rate / rate) / std::log(low.rate / high.rate) +
-            0.0004 * high.millibits / width;
-    }
-    const double from_low = std::clamp(way * width, 1.0, width - 1);
+  while (high.millibits - low.millibits > 1 + high.millibits / 1000) {
     const MillibitsAndRate middle =
-        at(low.millibits + static_cast<uint32_t>(from_low));
+        at(low.millibits + (high.millibits - low.millibits) / 2);
     (middle.rate > rate ? low : high) = middle;
   }
   return high;

@@ -48,7 +48,7 @@ DELTABLOOM_TARGET inline bool Holds(const Query& query) {
 }  // namespace deltabloom::internal::compact
 
 // The lookups over Holds.
-#include "util/layouts/compact/simd-inl.h"
+#include "util/layouts/compact/kernels-inl.h"
 
 namespace deltabloom::internal::compact {
 

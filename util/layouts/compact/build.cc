@@ -484,7 +484,7 @@ bool BuildShape(HashList* hashes, bool keep_hashes, Shape shape, Cpu cpu,
     std::fill_n(payload + shape.thresholds_at, shape.thresholds_bytes(),
                 static_cast<unsigned char>(0));
     if (build(hashes, keep_hashes, shape, cpu, payload)) {
-      StoreSizes(SizesOf(shape), payload + shape.payload_size() - kSizesBytes);
+      StoreSizes(shape, payload + shape.payload_size() - kSizesBytes);
       return true;
     }
   }

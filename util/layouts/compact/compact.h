@@ -33,7 +33,6 @@ struct Sizes {
   unsigned seed = 0;
 };
 
-void StoreSizes(const Sizes& sizes, unsigned char* to);
 Sizes LoadSizes(const unsigned char* from);
 
 // The sizes a writer chooses for `keys` keys; all zero where compact does not
@@ -97,8 +96,7 @@ bool ShapeOf(const Sizes& sizes, uint64_t payload_size, Shape* shape);
 // The shape with another seed.
 void SetSeed(unsigned seed, Shape* shape);
 
-// The sizes of a shape.
-Sizes SizesOf(const Shape& shape);
+void StoreSizes(const Shape& shape, unsigned char* to);
 
 // --- What a hash means -----------------------------------------------------
 

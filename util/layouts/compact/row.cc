@@ -144,32 +144,30 @@ std::string Describe(const ParsedFilter& parsed) {
 
 }  // namespace
 
-const LayoutRow kRow = {
-    Layout::kCompact,
-    Hash::kMurmurHash2,
-    "compact",
-    kMarker,
-    kMarker,
-    /*hash_size=*/8,
-    /*many_keys=*/0,
-    /*fallback=*/&local::kRow,
-    [](std::string_view key) { return Hash64(key); },
-    MakePlan,
-    Grow,
-    Build,
-    Parse,
-    MayMatchHash,
-    Rate,
-    EstimateContent,
-    Describe};
+const LayoutRow kRow = {Layout::kCompact,
+                        Hash::kMurmurHash2,
+                        "compact",
+                        kMarker,
+                        kMarker,
+                        /*hash_size=*/8,
+                        /*many_keys=*/0,
+                        /*fallback=*/&local::kRow,
+                        [](std::string_view key) { return Hash64(key); },
+                        MakePlan,
+                        Grow,
+                        Build,
+                        Parse,
+                        MayMatchHash,
+                        Rate,
+                        EstimateContent,
+                        Describe};
 
-void StoreSizes(const Sizes& sizes, unsigned char* to) {
+void StoreSizes(const Shape& shape, unsigned char* to) {
   unsigned last = 0;  // 0 for none, else 1 + the logarithm
-  while (last < 15 && sizes.blocks[2] >> last != 0) ++last;
-  StoreFixed32(to, static_cast<uint32_t>(sizes.blocks[0]));
-  StoreFixed32(to + 4,
-               static_cast<uint32_t>(sizes.blocks[1] | uint64_t{last} << 24 |
-                                     uint64_t{sizes.seed} << 28));
+  while (last < 15 && shape.layer_blocks[2] >> last != 0) ++last;
+  StoreFixed32(to, shape.layer_blocks[0]);
+  StoreFixed32(to + 4, shape.layer_blocks[1] | uint32_t{last} << 24 |
+                           uint32_t{shape.seed} << 28);
 }
 
 Sizes LoadSizes(const unsigned char* from) {
@@ -221,14 +219,6 @@ bool ShapeOf(const Sizes& sizes, uint64_t payload_size, Shape* shape) {
 void SetSeed(unsigned seed, Shape* shape) {
   shape->seed = static_cast<uint8_t>(seed);
   shape->plain = seed == 0 && shape->layers > 1;
-}
-
-Sizes SizesOf(const Shape& shape) {
-  Sizes sizes;
-  std::copy(std::begin(shape.layer_blocks), std::end(shape.layer_blocks),
-            sizes.blocks);
-  sizes.seed = shape.seed;
-  return sizes;
 }
 
 }  // namespace deltabloom::internal::compact

@@ -2,8 +2,9 @@
 #include <algorithm>
 
 #include "util/coding.h"
-#include "util/key_batch.h"
 #include "util/layouts/local/local.h"
+
+#define DELTABLOOM_TARGET
 
 namespace deltabloom::internal::local {
 namespace {
@@ -32,31 +33,8 @@ inline bool TestRound(const unsigned char* block, uint64_t hash, uint32_t round,
          (few == probes || TestProbes(block, hash, round, few, probes));
 }
 
-bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
-  return MayMatchHash(parsed, Hash64(key));
-}
-
-void MayMatchMany(const ParsedFilter& parsed, KeyBatch keys, size_t n,
-                  bool* may_match) {
-  const uint64_t blocks = parsed.shape.As<Shape>().blocks;
-  uint64_t hashes[kBatch];
-  for (size_t begin = 0; begin < n; begin += kBatch) {
-    const size_t batch = std::min(kBatch, n - begin);
-    for (size_t i = 0; i < batch; ++i) {
-      hashes[i] = Hash64(keys[begin + i]);
-      const unsigned char* block =
-          parsed.payload + BlockOf(hashes[i], blocks) * kBlockSize;
-      __builtin_prefetch(block);
-      __builtin_prefetch(block + kBlockSize - 1);
-    }
-    for (size_t i = 0; i < batch; ++i) {
-      may_match[begin + i] = MayMatchHash(parsed, hashes[i]);
-    }
-  }
-}
-
-void SetRound(unsigned char* block, uint64_t hash, uint32_t round,
-              uint32_t probes) {
+inline void SetRound(unsigned char* block, uint64_t hash, uint32_t round,
+                     uint32_t probes) {
   for (uint32_t probe = 0; probe < probes; ++probe) {
     const uint32_t bit = BitOf(hash, round, SectorOf(hash, probe));
     block[bit / 8] =
@@ -64,30 +42,17 @@ void SetRound(unsigned char* block, uint64_t hash, uint32_t round,
   }
 }
 
-void SetBits(const uint64_t* hashes, size_t n, const Shape& shape,
-             unsigned char* payload) {
-  for (size_t i = 0; i < n; ++i) {
-    const uint64_t block = BlockOf(hashes[i], shape.blocks);
-    SetRound(payload + block * kBlockSize, hashes[i], 0, shape.first);
-    const uint64_t next = NextBlock(block, shape.blocks);
-    SetRound(payload + next * kBlockSize, hashes[i], 1, shape.second);
-  }
-}
-
-constexpr Lookup kLookup = {MayMatch, MayMatchMany};
-constexpr Kernels kKernels = {{kLookup, kLookup}, SetBits};
-
 }  // namespace
+}  // namespace deltabloom::internal::local
+
+// The kernels over TestRound and SetRound.
+#include "util/layouts/local/kernels-inl.h"
+
+namespace deltabloom::internal::local {
 
 bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash) {
-  const Shape& shape = parsed.shape.As<Shape>();
-  const uint64_t block = BlockOf(hash, shape.blocks);
-  if (!TestRound(parsed.payload + block * kBlockSize, hash, 0, shape.first)) {
-    return false;
-  }
-  if (shape.second == 0) return true;
-  const uint64_t next = NextBlock(block, shape.blocks);
-  return TestRound(parsed.payload + next * kBlockSize, hash, 1, shape.second);
+  return parsed.shape.As<Shape>().second == 0 ? TestHash<1>(parsed, hash)
+                                              : TestHash<2>(parsed, hash);
 }
 
 const Kernels& Portable() { return kKernels; }

@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <mutex>
-#include <optional>
 
 #include "util/coding.h"
 #include "util/layouts/local/local.h"
@@ -89,8 +89,9 @@ double TouchedBlocks(const SetClass& in_first, const SetClass& in_second,
 // of the keys per block, less a share in inverse proportion to the blocks.
 class RateTable {
  public:
-  explicit RateTable(Probes probes) : exact_(probes) {
-    for (size_t i = 0; i < kPoints; ++i) {
+  RateTable(Probes probes, uint64_t blocks)
+      : exact_(probes, blocks), apart_(blocks >= kApartFromBlocks) {
+    for (size_t i = 0; apart_ && i < kPoints; ++i) {
       const double keys_per_block =
           std::exp2(kFirst + static_cast<double>(i) * kStep);
       many_[i] = LogRate(keys_per_block, kMany);
@@ -103,7 +104,8 @@ class RateTable {
         (std::log2(static_cast<double>(keys) / static_cast<double>(blocks)) -
          kFirst) /
         kStep;
-    if (blocks < kLeastBlocks || !(place >= 1) || place >= kPoints - 2) {
+    if (!apart_ || blocks < kLeastBlocks || !(place >= 1) ||
+        place >= kPoints - 2) {
       return exact_(keys, blocks);
     }
     const auto point = static_cast<size_t>(place);
@@ -138,28 +140,9 @@ class RateTable {
   }
 
   RateOfProbes exact_;
+  bool apart_;
   Points many_;
   Points slope_;
-};
-
-// One object per number of probes, made at its first use in some milliseconds
-// and never destroyed: policies may outlive static objects.
-template <typename Made>
-class ByProbes {
- public:
-  template <typename... Args>
-  const Made& Of(Probes probes, Args... args) {
-    Entry& entry = entries_[probes.first][probes.second];
-    std::call_once(entry.once, [&] { entry.made.emplace(probes, args...); });
-    return *entry.made;
-  }
-
- private:
-  struct Entry {
-    std::once_flag once;
-    std::optional<Made> made;
-  };
-  Entry entries_[kSectors + 1][kSectors + 1];
 };
 
 constexpr uint64_t kMostBlocks = 128;
@@ -238,16 +221,25 @@ double HashRate(double keys, double blocks) {
 }
 
 double Rate(const AnyShape& any_shape, uint64_t keys) {
-  static auto& tables = *new ByProbes<RateTable>;
-  static auto& of_one_block = *new ByProbes<RateOfProbes>;
-  static auto& of_two_blocks = *new ByProbes<RateOfProbes>;
+  // Made at its first use in some milliseconds, and never destroyed: policies
+  // may outlive static objects.
+  struct Entry {
+    std::once_flag once;
+    std::unique_ptr<RateTable> table;
+  };
+  static auto* const entries =
+      new Entry[kSectors + 1][kSectors + 1][kApartFromBlocks + 1];
   const Shape& shape = any_shape.As<Shape>();
-  const Probes probes{shape.first, shape.second};
-  if (shape.second == 0 || shape.blocks >= kApartFromBlocks) {
-    return tables.Of(probes)(keys, shape.blocks);
-  }
-  auto& few = shape.blocks == 1 ? of_one_block : of_two_blocks;
-  return few.Of(probes, shape.blocks)(keys, shape.blocks);
+  // Blocks count only up to kApartFromBlocks, and not at all with one round.
+  const uint64_t apart = shape.second == 0
+                             ? kApartFromBlocks
+                             : std::min(shape.blocks, kApartFromBlocks);
+  Entry& entry = entries[shape.first][shape.second][apart];
+  std::call_once(entry.once, [&] {
+    entry.table =
+        std::make_unique<RateTable>(Probes{shape.first, shape.second}, apart);
+  });
+  return (*entry.table)(keys, shape.blocks);
 }
 
 // From at most 128 blocks, spread evenly, and the blocks after them where keys

@@ -1,0 +1,144 @@
+// The kernels of local over the rounds of probes of a set of instructions.
+//
+// The including file defines DELTABLOOM_TARGET, the function attribute of its
+// instructions, and in namespace deltabloom::internal::local the functions
+// TestRound and SetRound. No lambdas: they would not inherit the attribute.
+#ifndef DELTABLOOM_UTIL_LAYOUTS_LOCAL_KERNELS_INL_H_
+#define DELTABLOOM_UTIL_LAYOUTS_LOCAL_KERNELS_INL_H_
+
+#include <algorithm>
+
+#include "util/key_batch.h"
+#include "util/layouts/local/local.h"
+
+namespace deltabloom::internal::local {
+namespace {
+
+// Blocks fetched ahead while bits are set.
+constexpr size_t kWindow = 16;
+
+DELTABLOOM_TARGET inline const unsigned char* Block(const ParsedFilter& parsed,
+                                                    uint64_t hash) {
+  return parsed.payload +
+         BlockOf(hash, parsed.shape.As<Shape>().blocks) * kBlockSize;
+}
+
+// `block` is the first of the key with this hash.
+template <size_t kRounds>
+DELTABLOOM_TARGET inline bool Test(const ParsedFilter& parsed,
+                                   const unsigned char* block, uint64_t hash) {
+  const Shape& shape = parsed.shape.As<Shape>();
+  const bool first = TestRound(block, hash, 0, shape.first);
+  if (kRounds == 1 || !first) return first;
+  const unsigned char* next = block + kBlockSize;
+  if (next == parsed.payload + parsed.payload_size) next = parsed.payload;
+  return TestRound(next, hash, 1, shape.second);
+}
+
+template <size_t kRounds>
+DELTABLOOM_TARGET inline bool TestHash(const ParsedFilter& parsed,
+                                       uint64_t hash) {
+  return Test<kRounds>(parsed, Block(parsed, hash), hash);
+}
+
+DELTABLOOM_TARGET inline uint64_t RareHash(std::string_view key) {
+  return key.size() > 32 ? Hash64Long(key.data(), key.size())
+                         : Hash64AnySize(key.data(), key.size());
+}
+
+// Apart from each other, so that shorter keys need no room for the registers
+// of longer ones.
+template <size_t kRounds>
+DELTABLOOM_TARGET __attribute__((noinline)) bool MayMatchRare(
+    const ParsedFilter& parsed, std::string_view key) {
+  return TestHash<kRounds>(parsed, RareHash(key));
+}
+
+template <size_t kRounds>
+DELTABLOOM_TARGET __attribute__((noinline)) bool MayMatchMedium(
+    const ParsedFilter& parsed, std::string_view key) {
+  if (!IsHash64Medium(key.size())) return MayMatchRare<kRounds>(parsed, key);
+  return TestHash<kRounds>(parsed, Hash64Medium(key.data(), key.size()));
+}
+
+template <size_t kRounds>
+DELTABLOOM_TARGET bool MayMatch(const ParsedFilter& parsed,
+                                std::string_view key) {
+  if (!IsHash64Short(key.size())) return MayMatchMedium<kRounds>(parsed, key);
+  return TestHash<kRounds>(parsed, Hash64Short(key.data(), key.size()));
+}
+
+DELTABLOOM_TARGET __attribute__((noinline)) uint64_t RareHashApart(
+    std::string_view key) {
+  return RareHash(key);
+}
+
+DELTABLOOM_TARGET inline uint64_t HashOf(std::string_view key) {
+  if (IsHash64Short(key.size())) return Hash64Short(key.data(), key.size());
+  if (IsHash64Medium(key.size())) return Hash64Medium(key.data(), key.size());
+  return RareHashApart(key);
+}
+
+template <size_t kRounds>
+DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed, KeyBatch keys,
+                                    size_t n, bool* may_match) {
+  if (parsed.payload_size <= kPrefetchLookupsAbove) {
+    for (size_t i = 0; i < n; ++i) {
+      may_match[i] = TestHash<kRounds>(parsed, HashOf(keys[i]));
+    }
+    return;
+  }
+  uint64_t hashes[kBatch];
+  for (size_t begin = 0; begin < n; begin += kBatch) {
+    const size_t batch = std::min(kBatch, n - begin);
+    for (size_t i = 0; i < batch; ++i) {
+      hashes[i] = HashOf(keys[begin + i]);
+      const unsigned char* block = Block(parsed, hashes[i]);
+      __builtin_prefetch(block);
+      __builtin_prefetch(block + kBlockSize - 1);
+    }
+    // Where a block is takes less time to compute again than to keep.
+    for (size_t i = 0; i < batch; ++i) {
+      may_match[begin + i] = TestHash<kRounds>(parsed, hashes[i]);
+    }
+  }
+}
+
+template <size_t kRounds, bool kFetch>
+DELTABLOOM_TARGET void SetBitsOf(const uint64_t* hashes, size_t n,
+                                 const Shape& shape, unsigned char* payload) {
+  const Shape local = shape;
+  for (size_t i = 0; i < n; ++i) {
+    if (kFetch && n - i > kWindow) {
+      const unsigned char* ahead =
+          payload + BlockOf(hashes[i + kWindow], local.blocks) * kBlockSize;
+      __builtin_prefetch(ahead, 1);
+      __builtin_prefetch(ahead + kRounds * kBlockSize - 1, 1);
+    }
+    const uint64_t block = BlockOf(hashes[i], local.blocks);
+    SetRound(payload + block * kBlockSize, hashes[i], 0, local.first);
+    if (kRounds == 2) {
+      const uint64_t next = NextBlock(block, local.blocks);
+      SetRound(payload + next * kBlockSize, hashes[i], 1, local.second);
+    }
+  }
+}
+
+DELTABLOOM_TARGET void SetBits(const uint64_t* hashes, size_t n,
+                               const Shape& shape, unsigned char* payload) {
+  const bool fetch = shape.blocks * kBlockSize > kPrefetchBuildAbove;
+  if (shape.second == 0) {
+    if (fetch) return SetBitsOf<1, true>(hashes, n, shape, payload);
+    return SetBitsOf<1, false>(hashes, n, shape, payload);
+  }
+  if (fetch) return SetBitsOf<2, true>(hashes, n, shape, payload);
+  return SetBitsOf<2, false>(hashes, n, shape, payload);
+}
+
+constexpr Kernels kKernels = {
+    {{MayMatch<1>, MayMatchMany<1>}, {MayMatch<2>, MayMatchMany<2>}}, SetBits};
+
+}  // namespace
+}  // namespace deltabloom::internal::local
+
+#endif  // DELTABLOOM_UTIL_LAYOUTS_LOCAL_KERNELS_INL_H_
