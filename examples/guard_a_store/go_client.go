@@ -1,4 +1,4 @@
-// Asks and fills a filter of scheme go-murmur3, from Go with nothing but its
+// Checks and fills a filter of scheme go-murmur3, from Go with nothing but its
 // standard library:
 //
 //	go run go_client.go HOST PORT NAME check|add KEY...
@@ -64,32 +64,18 @@ type Redis struct {
 	in         *bufio.Reader
 }
 
-// Run sends many commands in one round trip.
-func (r *Redis) Run(commands ...[]string) ([]any, error) {
+// Run sends a command and returns its reply.
+func (r *Redis) Run(words ...string) (any, error) {
 	var out strings.Builder
-	for _, words := range commands {
-		fmt.Fprintf(&out, "*%d\r\n", len(words))
-		for _, word := range words {
-			fmt.Fprintf(&out, "$%d\r\n%s\r\n", len(word), word)
-		}
+	fmt.Fprintf(&out, "*%d\r\n", len(words))
+	for _, word := range words {
+		fmt.Fprintf(&out, "$%d\r\n%s\r\n", len(word), word)
 	}
 	r.connection.SetDeadline(time.Now().Add(time.Second))
 	if _, err := io.WriteString(r.connection, out.String()); err != nil {
 		return nil, err
 	}
-	replies := make([]any, len(commands))
-	var first error
-	for i := range replies {
-		reply, err := r.read()
-		if err != nil {
-			return nil, err
-		}
-		if refused, is := reply.(error); is && first == nil {
-			first = refused
-		}
-		replies[i] = reply
-	}
-	return replies, first
+	return r.read()
 }
 
 func (r *Redis) read() (any, error) {
@@ -98,13 +84,13 @@ func (r *Redis) read() (any, error) {
 		return nil, err
 	}
 	rest := strings.TrimRight(line[1:], "\r\n")
+	size, err := strconv.Atoi(rest)
 	switch line[0] {
 	case '-':
-		return errors.New(rest), nil
+		return nil, errors.New(rest)
 	case ':':
-		return strconv.ParseInt(rest, 10, 64)
+		return size, err
 	case '$':
-		size, err := strconv.Atoi(rest)
 		if err != nil || size < 0 {
 			return nil, err
 		}
@@ -112,8 +98,7 @@ func (r *Redis) read() (any, error) {
 		_, err = io.ReadFull(r.in, bytes)
 		return string(bytes[:size]), err
 	case '*':
-		size, err := strconv.Atoi(rest)
-		list := []any{}
+		var list []any
 		for ; err == nil && size > 0; size-- {
 			var one any
 			one, err = r.read()
@@ -137,22 +122,19 @@ return 0`
 // check returns 0 if a bit is clear. Lost bits say nothing, and after a restart
 // or a failover Redis may lack keys: then it returns 1.
 const check = `
-local function check()
-  if ARGV[1] == '-1' then
-    if redis.call('EXISTS', KEYS[1]) == 0 then return 1 end
-  else
-    local known = redis.call('HMGET', KEYS[2], 'run_id', 'replid')
-    if not string.find(redis.call('INFO', 'server'), 'run_id:' .. tostring(known[1]), 1, true)
-      or not string.find(redis.call('INFO', 'replication'),
-                         'master_replid:' .. tostring(known[2]), 1, true)
-      or redis.call('GETBIT', KEYS[1], ARGV[1]) == 0 then return 1 end
-  end
-  for i = 2, #ARGV do
-    if redis.call('GETBIT', KEYS[1], ARGV[i]) == 0 then return 0 end
-  end
-  return 1
+if ARGV[1] == '-1' then
+  if redis.call('EXISTS', KEYS[1]) == 0 then return 1 end
+else
+  local known = redis.call('HMGET', KEYS[2], 'run_id', 'replid')
+  local info = redis.call('INFO', 'server') .. redis.call('INFO', 'replication')
+  if not string.find(info, 'run_id:' .. tostring(known[1]), 1, true)
+    or not string.find(info, 'master_replid:' .. tostring(known[2]), 1, true)
+    or redis.call('GETBIT', KEYS[1], ARGV[1]) == 0 then return 1 end
 end
-return check()`
+for i = 2, #ARGV do
+  if redis.call('GETBIT', KEYS[1], ARGV[i]) == 0 then return 0 end
+end
+return 1`
 
 // Filter is a bitmap in Redis.
 type Filter struct {
@@ -171,46 +153,43 @@ func Open(redis *Redis, name string, bits, probes uint64) (*Filter, error) {
 	if bits != 0 {
 		return f, nil
 	}
-	replies, err := redis.Run([]string{"HMGET", f.companion + ":deltabloom",
-		"scheme", "bits", "probes"})
+	reply, err := redis.Run("HMGET", f.companion+":deltabloom", "scheme", "bits", "probes")
 	if err != nil {
 		return nil, err
 	}
-	fields := replies[0].([]any)
+	fields := reply.([]any)
 	if fields[0] != "go-murmur3" {
 		return nil, errors.New(name + ": no filter that this program can read")
 	}
-	if f.bits, err = strconv.ParseUint(fields[1].(string), 10, 32); err != nil {
+	f.marker = fields[1].(string)
+	if f.bits, err = strconv.ParseUint(f.marker, 10, 32); err != nil {
 		return nil, err
 	}
-	f.marker = fields[1].(string)
 	f.probes, err = strconv.ParseUint(fields[2].(string), 10, 8)
 	return f, err
 }
 
-func (f *Filter) offsets(key string) []string {
+func (f *Filter) run(key string, words ...string) (any, error) {
+	words = append(words, f.marker)
 	data := append([]byte(key), 0)
-	offsets := make([]string, f.probes)
-	for i := range offsets {
+	for i := uint64(0); i < f.probes; i++ {
 		data[len(data)-1] = byte(i)
-		offsets[i] = strconv.FormatUint(murmur3(data)%f.bits, 10)
+		words = append(words, strconv.FormatUint(murmur3(data)%f.bits, 10))
 	}
-	return offsets
+	return f.redis.Run(words...)
 }
 
 // MayMatch is false only if the key was not added. One round trip.
 func (f *Filter) MayMatch(key string) (bool, error) {
-	words := []string{"EVAL", check, "2", f.name, f.companion + ":deltabloom", f.marker}
-	replies, err := f.redis.Run(append(words, f.offsets(key)...))
-	return err != nil || replies[0] != int64(0), err
+	reply, err := f.run(key, "EVAL", check, "2", f.name, f.companion+":deltabloom")
+	return reply != 0, err
 }
 
 // Add is done when it returns nil.
 func (f *Filter) Add(key string) error {
-	words := []string{"EVAL", add, "2", f.name, f.companion + ":deltabloom",
-		f.companion + ":rebuild", f.marker}
-	replies, err := f.redis.Run(append(words, f.offsets(key)...))
-	if err == nil && replies[0] != int64(0) {
+	reply, err := f.run(key, "EVAL", add, "2", f.name, f.companion+":deltabloom",
+		f.companion+":rebuild")
+	if err == nil && reply != 0 {
 		err = errors.New(f.name + ": the bits are lost; rebuild the filter")
 	}
 	return err
@@ -242,26 +221,21 @@ func run(arguments []string) error {
 	if err != nil {
 		return err
 	}
-	keys := arguments[4:]
-	for _, key := range keys {
+	for _, key := range arguments[4:] {
 		if arguments[3] == "add" {
-			if err := filter.Add(key); err != nil {
-				return err
+			err = filter.Add(key)
+		} else {
+			var found bool
+			if found, err = filter.MayMatch(key); err == nil {
+				fmt.Println(map[bool]string{true: "may match", false: "absent"}[found], key)
 			}
-			continue
 		}
-		found, err := filter.MayMatch(key)
 		if err != nil {
 			return err
 		}
-		answer := "absent"
-		if found {
-			answer = "may match"
-		}
-		fmt.Println(answer, key)
 	}
 	if arguments[3] == "add" {
-		fmt.Println("added", len(keys))
+		fmt.Println("added", len(arguments)-4)
 	}
 	return nil
 }

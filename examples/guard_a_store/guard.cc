@@ -18,6 +18,9 @@ Guard::Guard(const std::string& path, const deltabloom::RedisOptions& redis,
   const rocksdb::Status status = rocksdb::DB::Open(options, path, &store);
   if (!status.ok()) throw std::runtime_error(path + ": " + status.ToString());
   store_.reset(store);
+  const RedisStatus opened =
+      RedisFilter::OpenLazily(redis, filter.name, &filter_);
+  if (!opened.ok()) throw std::runtime_error(opened.message);
 }
 
 Guard::Found Guard::Get(const std::string& id, std::string* value) {
@@ -41,7 +44,7 @@ Guard::Claimed Guard::Claim(const std::string& order) {
 bool Guard::MayExist(const std::string& id) {
   if (behind_) return true;
   bool may_match = true;
-  const RedisStatus status = Filter()->Check(id, &may_match);
+  const RedisStatus status = filter_->Check(id, &may_match);
   if (!status.ok()) ++failed_open_;
   // The bits are lost, or Redis restarted and may lack ids: a rebuild is due.
   if (status.error == RedisError::kMissing ||
@@ -67,8 +70,7 @@ Guard::Found Guard::Read(const std::string& id, std::string* value) {
 // store is added to the rebuild's bitmap, too. So rebuilds need no `settle`.
 Guard::Stored Guard::Put(const std::string& id, const std::string& value) {
   if (!store_->Put({}, id, value).ok()) return Stored::kError;
-  const auto filter = Filter();
-  if (filter != nullptr && filter->Add(id).ok()) return Stored::kYes;
+  if (filter_->Add(id).ok()) return Stored::kYes;
   ++failed_adds_;  // before behind_: Rebuild reads them the other way round
   behind_ = true;
   return Stored::kBehind;
@@ -76,34 +78,8 @@ Guard::Stored Guard::Put(const std::string& id, const std::string& value) {
 
 std::string Guard::Rebuild() {
   const std::lock_guard<std::mutex> lock(rebuild_mutex_);
-  // RocksDB lets one process open the store, so another rebuild is a dead one.
-  deltabloom::RedisRebuildOptions options;
-  options.take_over = true;
   const uint64_t failed_before = failed_adds_;
-  std::shared_ptr<RedisFilter> filter = Filter();
-  std::string error;
-  if (filter == nullptr) error = OpenFilter(&filter);
-  std::unique_ptr<deltabloom::RedisRebuild> rebuild;
-  RedisStatus status;
-  if (error.empty()) status = filter->StartRebuild(options, &rebuild);
-  if (status.error == RedisError::kMissing ||
-      status.error == RedisError::kMismatch) {  // deleted: made anew
-    error = OpenFilter(&filter);
-    status =
-        error.empty() ? filter->StartRebuild(options, &rebuild) : RedisStatus();
-  }
-  if (error.empty() && status.ok()) {
-    const std::unique_ptr<rocksdb::Iterator> all(store_->NewIterator({}));
-    for (all->SeekToFirst(); all->Valid(); all->Next()) {
-      rebuild->Add({all->key().data(), all->key().size()});
-    }
-    if (all->status().ok()) {
-      status = rebuild->Finish();
-    } else {
-      error = all->status().ToString();  // the filter would lack keys
-    }
-  }
-  if (error.empty()) error = status.message;
+  std::string error = RebuildFilter();
   if (!error.empty()) {
     ++failed_rebuilds_;
     return error;
@@ -115,36 +91,29 @@ std::string Guard::Rebuild() {
   return "";
 }
 
-std::string Guard::OpenFilter(std::shared_ptr<RedisFilter>* filter) {
-  std::unique_ptr<RedisFilter> opened;
-  RedisStatus status = RedisFilter::Open(redis_, options_.name, &opened);
-  if (status.error == RedisError::kMissing) {
-    status = RedisFilter::Create(redis_, options_, &opened);
-    if (status.error == RedisError::kExists) {  // another one was faster
-      status = RedisFilter::Open(redis_, options_.name, &opened);
+std::string Guard::RebuildFilter() {
+  // RocksDB lets one process open the store, so another rebuild is a dead one.
+  deltabloom::RedisRebuildOptions options;
+  options.take_over = true;
+  std::unique_ptr<deltabloom::RedisRebuild> rebuild;
+  RedisStatus status = filter_->StartRebuild(options, &rebuild);
+  if (status.error == RedisError::kMissing) {  // never made, or deleted
+    std::unique_ptr<RedisFilter> made;
+    status = RedisFilter::Create(redis_, options_, &made);
+    if (status.ok() || status.error == RedisError::kExists) {
+      status = filter_->StartRebuild(options, &rebuild);
     }
   }
   if (!status.ok()) return status.message;
-  *filter = std::move(opened);
-  const std::lock_guard<std::mutex> lock(filter_mutex_);
-  filter_ = *filter;
-  return "";
-}
-
-std::shared_ptr<RedisFilter> Guard::Filter() const {
-  const std::lock_guard<std::mutex> lock(filter_mutex_);
-  return filter_;
+  const std::unique_ptr<rocksdb::Iterator> all(store_->NewIterator({}));
+  for (all->SeekToFirst(); all->Valid(); all->Next()) {
+    rebuild->Add({all->key().data(), all->key().size()});
+  }
+  if (!all->status().ok()) return all->status().ToString();
+  return rebuild->Finish().message;
 }
 
 GuardStatistics Guard::Statistics() const {
-  GuardStatistics s;
-  s.lookups = lookups_;
-  s.refused = refused_;
-  s.store_reads = store_reads_;
-  s.false_maybes = false_maybes_;
-  s.failed_open = failed_open_;
-  s.rebuilds = rebuilds_;
-  s.failed_rebuilds = failed_rebuilds_;
-  s.behind = behind_;
-  return s;
+  return {lookups_,     refused_,  store_reads_,     false_maybes_,
+          failed_open_, rebuilds_, failed_rebuilds_, behind_};
 }

@@ -59,8 +59,7 @@ class Guard {
   GuardStatistics Statistics() const;
 
  private:
-  std::shared_ptr<deltabloom::RedisFilter> Filter() const;
-  std::string OpenFilter(std::shared_ptr<deltabloom::RedisFilter>* filter);
+  std::string RebuildFilter();
   bool MayExist(const std::string& id);
   Found Read(const std::string& id, std::string* value);
 
@@ -68,8 +67,7 @@ class Guard {
   const deltabloom::RedisFilterOptions options_;
   std::unique_ptr<rocksdb::DB> store_;
 
-  mutable std::mutex filter_mutex_;
-  std::shared_ptr<deltabloom::RedisFilter> filter_;  // null: not reached yet
+  std::unique_ptr<deltabloom::RedisFilter> filter_;
   std::mutex rebuild_mutex_;
 
   // From the start until a rebuild is through, and after a failed add.

@@ -1,5 +1,5 @@
 <?php
-// Asks and fills a filter of scheme php-named-hashes, from PHP (64-bit) with
+// Checks and fills a filter of scheme php-named-hashes, from PHP (64-bit) with
 // nothing but its standard library:
 //
 //   php php_client.php HOST PORT NAME check|add KEY...
@@ -7,102 +7,77 @@
 //
 // The first form is for filters that Deltabloom made: it reads the names of the
 // hashes from Redis. The second is for bitmaps that only programs like this one
-// fill. Prints "absent KEY" or "may match KEY", or how many keys were added.
+// fill, by the hashes BKDR, SDBM and JS. Prints "absent KEY" or "may match KEY",
+// or how many keys were added.
 
 error_reporting(E_ALL & ~E_DEPRECATED);  // doubles that become integers
 
-// One connection; the Redis protocol, as far as it is needed.
-final class Redis
+// docs/shared_filters_format.md: the first value, what each byte does to it,
+// and what happens once at the end. DEK starts with the size of the key.
+function hashes(): array
 {
-    private $socket;
-
-    public function __construct(string $host, int $port)
-    {
-        $this->socket = fsockopen($host, $port, $code, $message, 1.0);
-        if ($this->socket === false) {
-            throw new RuntimeException("$host:$port: $message");
-        }
-        stream_set_timeout($this->socket, 5);
-    }
-
-    // Many commands in one round trip.
-    public function run(array $commands): array
-    {
-        $bytes = '';
-        foreach ($commands as $words) {
-            $bytes .= '*' . count($words) . "\r\n";
-            foreach ($words as $word) {
-                $bytes .= '$' . strlen($word) . "\r\n" . $word . "\r\n";
-            }
-        }
-        for ($sent = 0; $sent < strlen($bytes); $sent += $written) {
-            $written = fwrite($this->socket, substr($bytes, $sent));
-            if ($written === false || $written === 0) {
-                throw new RuntimeException('Redis closed the connection');
-            }
-        }
-        $replies = array_map(fn () => $this->read(), $commands);
-        foreach ($replies as $reply) {
-            if ($reply instanceof RuntimeException) {
-                throw $reply;
-            }
-        }
-        return $replies;
-    }
-
-    private function read()
-    {
-        $line = fgets($this->socket);
-        if ($line === false) {
-            throw new RuntimeException('no answer of Redis');
-        }
-        $rest = substr(rtrim($line, "\r\n"), 1);
-        switch ($line[0]) {
-            case '-':
-                return new RuntimeException($rest);
-            case ':':
-                return (int) $rest;
-            case '$':
-                if ((int) $rest < 0) {
-                    return null;
-                }
-                $bytes = stream_get_contents($this->socket, (int) $rest + 2);
-                return substr($bytes, 0, -2);
-            case '*':
-                $list = [];
-                for ($i = (int) $rest; $i > 0; --$i) {
-                    $list[] = $this->read();
-                }
-                return $list;
-            default:
-                return $rest;
-        }
-    }
+    $high = 0xFFFFFFFF << 28;
+    return [
+        'JS' => [1315423911, fn ($h, $c) => $h ^ (($h << 5) + $c + ($h >> 2))],
+        'PJW' => [0, fn ($h, $c) => ($h << 4) + $c,
+            fn ($h) => ($h & $high) != 0 ? ($h ^ (($h & $high) >> 24)) & ~$high : $h],
+        'ELF' => [0, function ($h, $c) {
+            $h = ($h << 4) + $c;
+            $x = $h & 0xF0000000;
+            return ($x != 0 ? $h ^ ($x >> 24) : $h) & ~$x;
+        }],
+        'BKDR' => [0, fn ($h, $c) => (int) ($h * 131 + $c)],
+        'SDBM' => [0, fn ($h, $c) => (int) ($c + ($h << 6) + ($h << 16) - $h)],
+        'DJB' => [5381, fn ($h, $c) => (int) (($h << 5) + $h) + $c],
+        'DEK' => [null, fn ($h, $c) => (($h << 5) ^ ($h >> 27)) ^ $c],
+        'FNV' => [2166136261, fn ($h, $c) => ((int) ($h * 16777619)) % 0xFFFFFFFF ^ $c],
+    ];
 }
 
-// The hashes of a new filter by default; docs/shared_filters_format.md has the others.
-const HASHES = ['BKDR', 'SDBM', 'JS'];
-
+// The bit of a key.
 function offset(string $hash, string $key): int
 {
-    $h = $hash === 'JS' ? 1315423911 : 0;
+    [$h, $step, $end] = hashes()[$hash] + [2 => fn ($h) => $h];
+    $h ??= strlen($key);
     for ($i = 0; $i < strlen($key); ++$i) {
-        $c = ord($key[$i]);
-        switch ($hash) {
-            case 'BKDR':
-                $h = (int) ($h * 131 + $c);
-                break;
-            case 'SDBM':
-                $h = (int) ($c + ($h << 6) + ($h << 16) - $h);
-                break;
-            case 'JS':
-                $h ^= ($h << 5) + $c + ($h >> 2);
-                break;
-            default:
-                throw new RuntimeException("hash $hash: not in this program");
-        }
+        $h = $step($h, ord($key[$i]));
     }
-    return ($h % 0xFFFFFFFF) & 0xFFFFFFFF;
+    return ($end($h) % 0xFFFFFFFF) & 0xFFFFFFFF;
+}
+
+// One command and its reply; an exception for an error.
+function redis($socket, array $words)
+{
+    $bytes = '*' . count($words) . "\r\n";
+    foreach ($words as $word) {
+        $bytes .= '$' . strlen($word) . "\r\n" . $word . "\r\n";
+    }
+    if (fwrite($socket, $bytes) !== strlen($bytes)) {
+        throw new RuntimeException('Redis closed the connection');
+    }
+    return reply($socket);
+}
+
+function reply($socket)
+{
+    $line = fgets($socket);
+    if ($line === false) {
+        throw new RuntimeException('no answer of Redis');
+    }
+    $rest = substr(rtrim($line, "\r\n"), 1);
+    switch ($line[0]) {
+        case '-':
+            throw new RuntimeException($rest);
+        case ':':
+            return (int) $rest;
+        case '$':
+            return $rest === '-1' ? null
+                : substr(stream_get_contents($socket, (int) $rest + 2), 0, -2);
+        case '*':
+            return array_map(fn () => reply($socket), array_fill(0, (int) $rest, 0));
+        default:
+            return $rest;
+    }
 }
 
 // Sets the bits in the bitmap and in that of a rebuild, if one runs: both or
@@ -119,91 +94,68 @@ LUA;
 // Returns 0 if a bit is clear. Lost bits say nothing, and after a restart or a
 // failover Redis may lack keys: then it returns 1.
 const CHECK = <<<'LUA'
-local function check()
-  if ARGV[1] == '-1' then
-    if redis.call('EXISTS', KEYS[1]) == 0 then return 1 end
-  else
-    local known = redis.call('HMGET', KEYS[2], 'run_id', 'replid')
-    if not string.find(redis.call('INFO', 'server'), 'run_id:' .. tostring(known[1]), 1, true)
-      or not string.find(redis.call('INFO', 'replication'),
-                         'master_replid:' .. tostring(known[2]), 1, true)
-      or redis.call('GETBIT', KEYS[1], ARGV[1]) == 0 then return 1 end
-  end
-  for i = 2, #ARGV do
-    if redis.call('GETBIT', KEYS[1], ARGV[i]) == 0 then return 0 end
-  end
-  return 1
+if ARGV[1] == '-1' then
+  if redis.call('EXISTS', KEYS[1]) == 0 then return 1 end
+else
+  local known = redis.call('HMGET', KEYS[2], 'run_id', 'replid')
+  local info = redis.call('INFO', 'server') .. redis.call('INFO', 'replication')
+  if not string.find(info, 'run_id:' .. tostring(known[1]), 1, true)
+    or not string.find(info, 'master_replid:' .. tostring(known[2]), 1, true)
+    or redis.call('GETBIT', KEYS[1], ARGV[1]) == 0 then return 1 end
 end
-return check()
+for i = 2, #ARGV do
+  if redis.call('GETBIT', KEYS[1], ARGV[i]) == 0 then return 0 end
+end
+return 1
 LUA;
 
-final class Filter
+function run(string $host, string $port, string $name, string $verb, array $keys, bool $adopted): void
 {
-    private const MARKER = '4294967295';  // the last bit, in filters of Deltabloom's
-    private string $companion;
-    private array $hashes = HASHES;
-
-    public function __construct(private Redis $redis, private string $name, private bool $adopted)
-    {
-        $this->companion = str_contains($name, '{') ? $name : '{' . $name . '}';
-        if ($adopted) {
-            return;
-        }
-        $fields = ['scheme', 'hashes'];
-        [$values] = $redis->run([['HMGET', "$this->companion:deltabloom", ...$fields]]);
-        if ($values[0] !== 'php-named-hashes') {
+    $socket = fsockopen($host, (int) $port, $code, $message, 1.0);
+    if ($socket === false) {
+        throw new RuntimeException("$host:$port: $message");
+    }
+    stream_set_timeout($socket, 5);
+    $companion = str_contains($name, '{') ? $name : '{' . $name . '}';
+    $hashes = ['BKDR', 'SDBM', 'JS'];
+    $marker = '-1';
+    if (!$adopted) {
+        [$scheme, $names] = redis($socket, ['HMGET', "$companion:deltabloom", 'scheme', 'hashes']);
+        if ($scheme !== 'php-named-hashes') {
             throw new RuntimeException("$name: no filter that this program can read");
         }
-        $this->hashes = explode(',', $values[1]);
+        $hashes = explode(',', $names);
+        $marker = '4294967295';  // the last bit, in filters of Deltabloom's
     }
-
-    // False only if the key was not added. One round trip.
-    public function mayMatch(string $key): bool
-    {
-        [$reply] = $this->redis->run([['EVAL', CHECK, '2', $this->name, "$this->companion:deltabloom",
-            $this->adopted ? '-1' : self::MARKER, ...$this->offsets($key)]]);
-        return $reply !== 0;
-    }
-
-    private function offsets(string $key): array
-    {
-        return array_map(fn ($hash) => (string) offset($hash, $key), $this->hashes);
-    }
-
-    public function add(string $key): void
-    {
-        [$reply] = $this->redis->run([['EVAL', ADD, '2', $this->name, "$this->companion:deltabloom",
-            "$this->companion:rebuild", $this->adopted ? '-1' : self::MARKER, ...$this->offsets($key)]]);
-        if ($reply !== 0) {
-            throw new RuntimeException("$this->name: the bits are lost; rebuild the filter");
-        }
-    }
-}
-
-$arguments = array_slice($argv, 1);
-$adopted = ($arguments[0] ?? '') === '--adopted';
-if ($adopted) {
-    array_shift($arguments);
-}
-if (count($arguments) < 4 || !in_array($arguments[3], ['check', 'add'], true)) {
-    fwrite(STDERR, "usage: php_client.php [--adopted] HOST PORT NAME check|add KEY...\n");
-    exit(2);
-}
-[$host, $port, $name, $verb] = $arguments;
-$keys = array_slice($arguments, 4);
-try {
-    $filter = new Filter(new Redis($host, (int) $port), $name, $adopted);
     foreach ($keys as $key) {
-        if ($verb === 'add') {
-            $filter->add($key);
-        } else {
-            echo $filter->mayMatch($key) ? 'may match ' : 'absent ', $key, "\n";
+        $bits = array_map(fn ($hash) => (string) offset($hash, $key), $hashes);
+        if ($verb === 'check') {  // false only if the key was not added
+            $words = ['EVAL', CHECK, '2', $name, "$companion:deltabloom", $marker, ...$bits];
+            echo redis($socket, $words) === 0 ? 'absent ' : 'may match ', $key, "\n";
+        } elseif (redis($socket, ['EVAL', ADD, '2', $name, "$companion:deltabloom",
+                "$companion:rebuild", $marker, ...$bits]) !== 0) {
+            throw new RuntimeException("$name: the bits are lost; rebuild the filter");
         }
     }
     if ($verb === 'add') {
         echo 'added ', count($keys), "\n";
     }
-} catch (RuntimeException $error) {
-    fwrite(STDERR, "php_client.php: {$error->getMessage()}\n");
-    exit(1);
+}
+
+if (realpath($argv[0]) === __FILE__) {
+    $words = array_slice($argv, 1);
+    $adopted = ($words[0] ?? '') === '--adopted';
+    if ($adopted) {
+        array_shift($words);
+    }
+    if (count($words) < 4 || !in_array($words[3], ['check', 'add'], true)) {
+        fwrite(STDERR, "usage: php_client.php [--adopted] HOST PORT NAME check|add KEY...\n");
+        exit(2);
+    }
+    try {
+        run($words[0], $words[1], $words[2], $words[3], array_slice($words, 4), $adopted);
+    } catch (RuntimeException $error) {
+        fwrite(STDERR, "php_client.php: {$error->getMessage()}\n");
+        exit(1);
+    }
 }

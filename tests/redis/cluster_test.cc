@@ -2,19 +2,14 @@
 // that fails, a replica that takes over.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <iostream>
-#include <mutex>
 #include <set>
-#include <thread>
+#include <sstream>
 
-#include "tests/random.h"
 #include "tests/redis/server.h"
 
 namespace deltabloom::test {
 namespace {
 
-using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 Cluster& TheCluster() {
@@ -22,41 +17,29 @@ Cluster& TheCluster() {
   return cluster;
 }
 
-RedisFilterOptions Named(const std::string& name, const std::string& scheme) {
-  RedisFilterOptions options = Small(name);
-  options.scheme = scheme;
-  options.expected_keys = 5000;
-  options.own_writers_only = true;
-  return options;
-}
-
-std::unique_ptr<RedisFilter> Create(const RedisFilterOptions& options) {
-  return test::Create(TheCluster().Options(), options);
-}
-
 TEST(ClusterFilters, AreFoundOnEveryNode) {
+  const RedisOptions redis = TheCluster().Options();
   std::set<size_t> nodes;
   for (int i = 0; i < 9; ++i) {
-    RedisFilterOptions options = Named("filter" + std::to_string(i),
-                                       i % 2 == 0 ? "local" : "go-murmur3");
+    RedisFilterOptions options =
+        Sized("filter" + std::to_string(i), i % 2 == 0 ? "local" : "go-murmur3",
+              5000);
     options.shard_bytes = 640;
     nodes.insert(TheCluster().NodeOf(options.name));
-    auto filter = Create(options);
-    ASSERT_TRUE(filter->Add("k").ok());
-    auto reader = Open(TheCluster().Options(), options.name);
-    EXPECT_TRUE(Finds(reader.get(), "k"));
-    EXPECT_FALSE(Finds(reader.get(), "l"));
-    auto rebuild = Start(filter.get());
+    const TestFilter filter(redis, options);
+    filter.Add({"k"});
+    const TestFilter reader(redis, options.name);
+    EXPECT_TRUE(reader.Finds("k"));
+    EXPECT_FALSE(reader.Finds("l"));
+    const auto rebuild = filter.Start();
     rebuild->Add("l");
-    ASSERT_TRUE(reader->Add("meanwhile").ok());
+    reader.Add({"meanwhile"});
     ASSERT_TRUE(rebuild->Finish().ok());
-    EXPECT_TRUE(Finds(reader.get(), "l"));
-    EXPECT_TRUE(Finds(reader.get(), "meanwhile"));
-    EXPECT_FALSE(Finds(reader.get(), "k"));
+    EXPECT_TRUE(reader.FindsAll({"l", "meanwhile"}));
+    EXPECT_FALSE(reader.Finds("k"));
     // The map of slots spares all redirections.
     EXPECT_EQ(filter->Statistics().redirections, 0u);
-    RedisFilterInfo info;
-    ASSERT_TRUE(reader->Info(&info).ok());
+    EXPECT_EQ(reader.Info().name, options.name);
     ASSERT_TRUE(filter->Delete().ok());
   }
   EXPECT_EQ(nodes.size(), 3u);
@@ -70,51 +53,50 @@ INSTANTIATE_TEST_SUITE_P(LiveOrRebuild, MovingSlot,
 
 TEST_P(MovingSlot, IsFollowed) {
   Cluster cluster;
-  auto filter = test::Create(cluster.Options(), Named("moving", "go-murmur3"));
-  auto idle = Open(cluster.Options(), "moving");
-  ASSERT_TRUE(filter->Add("before").ok());
-  EXPECT_TRUE(Finds(idle.get(), "before"));
-  auto rebuild = Start(filter.get());
+  const TestFilter filter(cluster.Options(),
+                          Sized("moving", "go-murmur3", 5000));
+  const TestFilter idle(cluster.Options(), "moving");
+  filter.Add({"before"});
+  EXPECT_TRUE(idle.Finds("before"));
+  const auto rebuild = filter.Start();
   rebuild->Add("before");
   const size_t from = cluster.NodeOf("moving");
   const size_t to = (from + 1) % 3;
   cluster.StartMove("moving", from, to);
-  ASSERT_TRUE(filter->Add("announced").ok());
-  EXPECT_TRUE(Finds(filter.get(), "announced"));
+  filter.Add({"announced"});
+  EXPECT_TRUE(filter.Finds("announced"));
   // Half moved: a script wants keys of both nodes and has to wait, for longer
   // than a number of attempts.
-  ASSERT_EQ(cluster.MoveKeys(from, to, {GetParam()}), "OK");
+  ASSERT_EQ(cluster.MoveKey(from, to, GetParam()), "OK");
   std::thread mover([&] {
     std::this_thread::sleep_for(milliseconds(900));
     for (const char* key :
          {"moving", "{moving}:deltabloom", "{moving}:rebuild"}) {
-      if (key != std::string(GetParam())) cluster.MoveKeys(from, to, {key});
+      if (key != std::string(GetParam())) cluster.MoveKey(from, to, key);
     }
   });
-  RedisStatus status = filter->Add("between");
+  const RedisStatus status = filter->Add("between");
   EXPECT_TRUE(filter->MayMatch("between"));
   EXPECT_TRUE(filter->MayMatch("before"));
   mover.join();
   ASSERT_TRUE(status.ok()) << status.message;
   // All moved, and the old node still in charge: ASK.
-  status = filter->Add("asked");
-  ASSERT_TRUE(status.ok()) << status.message;
+  filter.Add({"asked"});
   EXPECT_TRUE(filter->MayMatch("asked"));
   EXPECT_GT(filter->Statistics().redirections, 0u);
   cluster.FinishMove("moving", to);
   // It is another server: the rebuild fails, and the owner has to confirm.
   EXPECT_EQ(rebuild->Finish().error, RedisError::kUnverified);
-  ExpectFailure(idle.get(), RedisError::kUnverified, PlaceOf(cluster.node(to)),
-                "'moving'");
+  idle.ExpectFailure(RedisError::kUnverified, cluster.node(to).Place(),
+                     "'moving'");
   ASSERT_TRUE(idle->Confirm().ok());
-  for (const char* key : {"before", "announced", "between", "asked"}) {
-    EXPECT_TRUE(Finds(idle.get(), key)) << key;
-    EXPECT_TRUE(Finds(filter.get(), key)) << key;
+  for (const TestFilter* each : {&idle, &filter}) {
+    EXPECT_TRUE(each->FindsAll({"before", "announced", "between", "asked"}));
   }
-  EXPECT_FALSE(Finds(idle.get(), "absent"));
+  EXPECT_FALSE(idle.Finds("absent"));
   // MOVED once, then straight.
   const uint64_t after = filter->Statistics().redirections;
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(Finds(filter.get(), "between"));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(filter.Finds("between"));
   EXPECT_EQ(filter->Statistics().redirections, after);
 }
 
@@ -122,16 +104,14 @@ TEST(ClusterFilters, NotAClusterIsSaid) {
   Server alone;
   RedisOptions redis = alone.Options();
   redis.cluster = true;
-  std::unique_ptr<RedisFilter> filter;
-  const RedisStatus status = RedisFilter::Open(redis, "f", &filter);
-  EXPECT_EQ(status.error, RedisError::kServer) << status.message;
-  EXPECT_NE(status.message.find("cluster"), std::string::npos);
+  std::string message;
+  EXPECT_EQ(OpenError(redis, "f", &message), RedisError::kServer);
+  EXPECT_NE(message.find("cluster"), std::string::npos) << message;
   // And the reverse: a node of a cluster used as if it were alone.
   const size_t other = (TheCluster().NodeOf("f") + 1) % 3;
-  const RedisStatus moved =
-      RedisFilter::Open(TheCluster().node(other).Options(), "f", &filter);
-  EXPECT_EQ(moved.error, RedisError::kClusterDown) << moved.message;
-  EXPECT_NE(moved.message.find("MOVED"), std::string::npos);
+  EXPECT_EQ(OpenError(TheCluster().node(other).Options(), "f", &message),
+            RedisError::kClusterDown);
+  EXPECT_NE(message.find("MOVED"), std::string::npos) << message;
 }
 
 // Last: it leaves a cluster of two nodes.
@@ -141,19 +121,19 @@ TEST(ClusterFilters, ZNodesGone) {
     const std::string name = "gone" + std::to_string(i);
     (TheCluster().NodeOf(name) == 0 ? here : there) = name;
   }
-  auto lost = Create(Named(here, "local"));
-  auto kept = Create(Named(there, "local"));
-  ASSERT_TRUE(lost->Add("k").ok());
-  ASSERT_TRUE(kept->Add("k").ok());
   RedisOptions redis = TheCluster().Options();
+  const TestFilter lost(redis, Sized(here, "local", 5000));
+  const TestFilter kept(redis, Sized(there, "local", 5000));
+  lost.Add({"k"});
+  kept.Add({"k"});
   redis.command_timeout = milliseconds(1000);
   redis.circuit_open_for = milliseconds(5000);
-  redis.more_nodes = {PlaceOf(TheCluster().node(1))};
-  auto impatient = Open(redis, here);
+  redis.more_nodes = {TheCluster().node(1).Place()};
+  const TestFilter impatient(redis, here);
   TheCluster().node(0).Stop();
-  EXPECT_TRUE(Finds(kept.get(), "k"));
+  EXPECT_TRUE(kept.Finds("k"));
   bool found = false;
-  RedisStatus status = impatient->Check("k", &found);
+  const RedisStatus status = impatient->Check("k", &found);
   EXPECT_TRUE(found);
   EXPECT_EQ(status.error, RedisError::kUnavailable) << status.message;
   EXPECT_NE(status.message.find(here), std::string::npos) << status.message;
@@ -167,142 +147,60 @@ TEST(ClusterFilters, ZNodesGone) {
   const int before = slots_calls();
   const auto start = Clock::now();
   for (int i = 0; i < 100; ++i) {
-    status = impatient->Check("k", &found);
-    EXPECT_EQ(status.error, RedisError::kCircuitOpen) << status.message;
-    EXPECT_TRUE(found);
+    EXPECT_EQ(impatient.Error("k"), RedisError::kCircuitOpen);
   }
   EXPECT_LT(Clock::now() - start, milliseconds(1000));
   EXPECT_LE(slots_calls() - before, 3);
   // A client that starts now learns the slots from the other node.
-  EXPECT_TRUE(Finds(Open(redis, there).get(), "k"));
+  EXPECT_TRUE(TestFilter(redis, there).Finds("k"));
 }
 
 // Three masters with a replica each: writers, readers and a builder go on while
 // a slot moves and a master fails.
 TEST(ClusterOfReplicas, NoAcknowledgedKeyIsAbsent) {
-  const uint64_t seed = SeedOfThisRun();
-  std::cout << "seed " << seed << "\n";
   Cluster cluster(true);
   RedisOptions redis = cluster.Options();
   redis.command_timeout = redis.connect_timeout = milliseconds(1000);
   redis.circuit_open_for = milliseconds(100);
-  const RedisFilterOptions options = Named("f", "local");
-  auto filter = test::Create(redis, options);
+  const TestFilter filter(redis, Sized("f", "local", 5000));
+  const auto traffic = Traffic::New();
   std::atomic<bool> stop{false};
-  std::atomic<int> rebuilds{0};
-  std::atomic<int64_t> slowest_ms{0};
-  std::mutex mutex;
-  std::vector<std::string> source, acknowledged;  // guarded
-  const auto timed = [&](const auto& call) {
-    const auto start = Clock::now();
-    const RedisStatus status = call();
-    const int64_t ms =
-        std::chrono::duration_cast<milliseconds>(Clock::now() - start).count();
-    if (ms > slowest_ms) slowest_ms = ms;
-    return status;
-  };
-  const auto size_of = [&](const std::vector<std::string>& keys) {
-    const std::lock_guard lock(mutex);
-    return keys.size();
-  };
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 2; ++t) {
-    threads.emplace_back([&, t] {
-      for (int i = 0; !stop; ++i) {
-        const std::string key = std::to_string(t) + "/" + std::to_string(i);
-        {
-          const std::lock_guard lock(mutex);
-          source.push_back(key);
-        }
-        if (timed([&] { return filter->Add(key); }).ok()) {
-          const std::lock_guard lock(mutex);
-          acknowledged.push_back(key);
-        }
-        std::this_thread::sleep_for(milliseconds(3));
-      }
-    });
-  }
-  threads.emplace_back([&] {
-    Random random(seed);
-    while (!stop) {
-      std::string key;
-      {
-        const std::lock_guard lock(mutex);
-        if (!acknowledged.empty()) {
-          key = acknowledged[random.Below(acknowledged.size())];
-        }
-      }
-      if (key.empty()) continue;
-      bool found = false;
-      timed([&] { return filter->Check(key, &found); });
-      EXPECT_TRUE(found) << key;
-    }
+  std::thread reader([&] {
+    while (!stop) traffic->CheckAll(filter.get());
   });
-  threads.emplace_back([&] {
-    RedisRebuildOptions rebuilding;
-    rebuilding.take_over = true;
-    while (!stop) {
-      std::unique_ptr<RedisRebuild> rebuild;
-      if (filter->StartRebuild(rebuilding, &rebuild).ok()) {
-        const size_t known = size_of(source);
-        for (size_t i = 0; i < known; ++i) {
-          const std::lock_guard lock(mutex);
-          rebuild->Add(source[i]);
-        }
-        if (rebuild->Finish().ok()) ++rebuilds;
-      }
-      std::this_thread::sleep_for(milliseconds(30));
-    }
-  });
-  const auto wait_for = [&](const char* what, const auto& reached) {
-    for (int i = 0; i < 3000 && !reached(); ++i) {
-      std::this_thread::sleep_for(milliseconds(10));
-    }
-    EXPECT_TRUE(reached()) << what;
-  };
+  traffic->StartThreads(filter.get(), 2, milliseconds(3), true);
   // Adds and rebuilds succeed from now on.
   const auto goes_on = [&](const char* what) {
-    const size_t keys = size_of(acknowledged) + 20;
-    wait_for(what, [&] { return size_of(acknowledged) > keys; });
-    const int before = rebuilds;
-    wait_for(what, [&] { return rebuilds > before; });
+    const int keys = traffic->acknowledged + 20;
+    EXPECT_TRUE(WaitFor([&] { return traffic->acknowledged > keys; })) << what;
+    const int before = traffic->rebuilds;
+    EXPECT_TRUE(WaitFor([&] { return traffic->rebuilds > before; })) << what;
   };
   goes_on("start");
   const size_t home = cluster.NodeOf("f");
   const size_t to = (home + 1) % 3;
   cluster.StartMove("f", home, to);
-  while (true) {  // the builder makes keys meanwhile
-    const std::string left = cluster.node(home).Run(
-        {"CLUSTER", "GETKEYSINSLOT", std::to_string(cluster.SlotOf("f")), "9"});
-    if (left == "[]") break;
-    std::string key;
-    for (const char c : left.substr(1, left.size() - 2) + " ") {
-      if (c != ' ') {
-        key += c;
-        continue;
-      }
-      cluster.MoveKeys(home, to, {key});
-      key.clear();
-    }
+  for (std::string left; left != "[]";) {  // the builder makes keys meanwhile
+    left = cluster.node(home).Run(
+        {"CLUSTER", "GETKEYSINSLOT", cluster.SlotOf("f"), "9"});
+    std::istringstream keys(left.substr(1, left.size() - 2));
+    for (std::string key; keys >> key;) cluster.MoveKey(home, to, key);
   }
   cluster.FinishMove("f", to);
   goes_on("after the move");
   // A replica that has not caught up would come up without the filter.
-  wait_for("the replica", [&] {
+  EXPECT_TRUE(WaitFor([&] {
     return cluster.node(to + 3).Run({"KEYS", "*"}).find("{f}") !=
            std::string::npos;
-  });
+  })) << "the replica";
   cluster.node(to).Stop();
   goes_on("after the failover");
   stop = true;
-  for (std::thread& thread : threads) thread.join();
-  for (const std::string& key : acknowledged) {
-    EXPECT_TRUE(filter->MayMatch(key)) << key;
-  }
-  std::cout << acknowledged.size() << " keys, " << rebuilds
-            << " rebuilds, slowest call " << slowest_ms << " ms\n";
+  reader.join();
+  traffic->Stop();
+  traffic->CheckAll(filter.get());
   // One last round trip may begin just before the time is over.
-  EXPECT_LT(slowest_ms, 3000);
+  EXPECT_LT(traffic->slowest_ms, 3000);
 }
 
 }  // namespace

@@ -2,11 +2,7 @@
 // no acknowledged key is ever absent in a filter that Deltabloom created.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <iostream>
-#include <mutex>
-#include <set>
-#include <thread>
 
 #include "tests/random.h"
 #include "tests/redis/server.h"
@@ -14,94 +10,77 @@
 namespace deltabloom::test {
 namespace {
 
-using std::chrono::milliseconds;
-
-RedisFilterOptions Local(const std::string& name = "f") {
-  RedisFilterOptions options;
-  options.name = name;
-  options.expected_keys = 20000;
+RedisFilterOptions Local(bool durable = false) {
+  RedisFilterOptions options = Sized("f", "local", 20000);
+  options.durable = durable;
   return options;
 }
 
-RedisFilterOptions Durable() {
-  RedisFilterOptions options = Local();
-  options.durable = true;
-  return options;
-}
-
-// The error of a check; every key may match.
-RedisError ErrorOf(RedisFilter* filter) {
-  bool found = false;
-  const RedisStatus status = filter->Check("was never added", &found);
-  EXPECT_EQ(found, !status.ok());
-  RedisFilterInfo info;
-  EXPECT_TRUE(filter->Info(&info).ok());
-  EXPECT_EQ(info.verified, status.ok());
-  EXPECT_EQ(info.unverified.empty(), status.ok());
-  return status.error;
+// kNone or kUnverified, of which Info knows.
+RedisError ErrorOf(const TestFilter& filter) {
+  const RedisError error = filter.Error("was never added");
+  const RedisFilterInfo info = filter.Info();
+  EXPECT_EQ(info.verified, error == RedisError::kNone);
+  EXPECT_EQ(info.unverified.empty(), error == RedisError::kNone);
+  return error;
 }
 
 TEST(Restart, FromAnOlderSnapshot) {
   Server server;
-  auto filter = Create(server.Options(), Local());
-  auto idle = Open(server.Options(), "f");
-  ASSERT_TRUE(filter->Add("before").ok());
-  EXPECT_TRUE(Finds(idle.get(), "before"));
+  const TestFilter filter(server.Options(), Local());
+  const TestFilter idle(server.Options(), "f");
+  filter.Add({"before"});
+  EXPECT_TRUE(idle.Finds("before"));
   server.Run({"SAVE"});
-  ASSERT_TRUE(filter->Add("after").ok());
-  server.Stop();
-  server.Start();
+  filter.Add({"after"});
+  server.Restart();
   // `idle` connects anew within this check.
-  ExpectFailure(idle.get(), RedisError::kUnverified, PlaceOf(server));
+  idle.ExpectFailure(RedisError::kUnverified, server.Place());
   EXPECT_TRUE(idle->MayMatch("after"));
   std::string bits;
   EXPECT_EQ(idle->ReadBits(&bits).error, RedisError::kUnverified);
   // Adds go on, and verify nothing.
-  ASSERT_TRUE(filter->Add("later").ok());
-  EXPECT_EQ(ErrorOf(Open(server.Options(), "f").get()),
-            RedisError::kUnverified);
+  filter.Add({"later"});
+  EXPECT_EQ(ErrorOf({server.Options(), "f"}), RedisError::kUnverified);
   // The owner takes the loss.
   ASSERT_TRUE(filter->Confirm().ok());
-  EXPECT_TRUE(Finds(idle.get(), "before"));
-  EXPECT_TRUE(Finds(idle.get(), "later"));
-  EXPECT_FALSE(Finds(idle.get(), "after"));
+  EXPECT_TRUE(idle.FindsAll({"before", "later"}));
+  EXPECT_FALSE(idle.Finds("after"));
   // Or a rebuild brings all back.
-  server.Stop();
-  server.Start();
-  EXPECT_EQ(ErrorOf(filter.get()), RedisError::kUnverified);
-  auto rebuild = Start(filter.get());
+  server.Restart();
+  EXPECT_EQ(ErrorOf(filter), RedisError::kUnverified);
+  const auto rebuild = filter.Start();
   for (const char* key : {"before", "after", "later"}) rebuild->Add(key);
-  EXPECT_EQ(ErrorOf(filter.get()), RedisError::kUnverified);
+  EXPECT_EQ(ErrorOf(filter), RedisError::kUnverified);
   ASSERT_TRUE(rebuild->Finish().ok());
-  EXPECT_TRUE(Finds(idle.get(), "after"));
-  EXPECT_EQ(ErrorOf(idle.get()), RedisError::kNone);
+  EXPECT_TRUE(idle.Finds("after"));
+  EXPECT_EQ(ErrorOf(idle), RedisError::kNone);
 }
 
 TEST(Restart, DuringARebuild) {
   Server server;
-  auto filter = Create(server.Options(), Local());
-  auto rebuild = Start(filter.get());
+  const TestFilter filter(server.Options(), Local());
+  const auto rebuild = filter.Start();
   rebuild->Add("before");
   server.Run({"SAVE"});
-  ASSERT_TRUE(filter->Add("meanwhile").ok());
-  server.Stop();
-  server.Start();
+  filter.Add({"meanwhile"});
+  server.Restart();
   // The rebuild's bitmap is there, without that key.
   EXPECT_EQ(server.Run({"EXISTS", "{f}:rebuild"}), "1");
   EXPECT_EQ(rebuild->Finish().error, RedisError::kUnverified);
   EXPECT_TRUE(filter->MayMatch("meanwhile"));
-  EXPECT_EQ(ErrorOf(filter.get()), RedisError::kUnverified);
+  EXPECT_EQ(ErrorOf(filter), RedisError::kUnverified);
 }
 
 TEST(Restart, DescriptorsWithoutAnIdentity) {
   Server server;
-  auto filter = Create(server.Options(), Local());
+  const TestFilter filter(server.Options(), Local());
   server.Run({"HDEL", "{f}:deltabloom", "run_id"});
-  EXPECT_EQ(ErrorOf(filter.get()), RedisError::kUnverified);
+  EXPECT_EQ(ErrorOf(filter), RedisError::kUnverified);
   ASSERT_TRUE(filter->Confirm().ok());
-  EXPECT_EQ(ErrorOf(filter.get()), RedisError::kNone);
+  EXPECT_EQ(ErrorOf(filter), RedisError::kNone);
   server.Run({"HSET", "{f}:deltabloom", "replid", "0"});
-  EXPECT_EQ(ErrorOf(filter.get()), RedisError::kUnverified);
+  EXPECT_EQ(ErrorOf(filter), RedisError::kUnverified);
   EXPECT_TRUE(filter->Delete().ok());
   EXPECT_EQ(filter->Confirm().error, RedisError::kMissing);
 }
@@ -110,223 +89,136 @@ TEST(Restart, InShards) {
   Server server;
   RedisFilterOptions options = Local();
   options.shard_bytes = 6400;
-  auto filter = Create(server.Options(), options);
+  const TestFilter filter(server.Options(), options);
   server.Run({"SAVE"});
-  server.Stop();
-  server.Start();
+  server.Restart();
   for (int i = 0; i < 20; ++i) {
     EXPECT_TRUE(filter->MayMatch(std::to_string(i)));
   }
   EXPECT_EQ(filter->Statistics().failed_open, 20u);
   ASSERT_TRUE(filter->Confirm().ok());
-  for (int i = 0; i < 20; ++i) {
-    EXPECT_FALSE(Finds(filter.get(), std::to_string(i)));
-  }
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(filter.Finds(std::to_string(i)));
 }
 
 TEST(Durable, NeedsNoConfirmation) {
-  Server server({"--appendonly", "yes", "--appendfsync", "always"});
-  auto filter = Create(server.Options(), Durable());
+  Server server(kAlways);
+  const TestFilter filter(server.Options(), Local(true));
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(filter->Add(std::to_string(i)).ok());
-    server.Stop();
-    server.Start();
-    for (int k = 0; k <= i; ++k) {
-      EXPECT_TRUE(Finds(filter.get(), std::to_string(k)));
-    }
-    EXPECT_EQ(ErrorOf(filter.get()), RedisError::kNone);
+    filter.Add({std::to_string(i)});
+    server.Restart();
+    for (int k = 0; k <= i; ++k) EXPECT_TRUE(filter.Finds(std::to_string(k)));
+    EXPECT_EQ(ErrorOf(filter), RedisError::kNone);
   }
 }
 
 TEST(Durable, IsRefusedWithReplicas) {
-  Server server({"--repl-diskless-sync-delay", "0"});
-  Server replica;
-  MakeReplica(replica, server);
-  std::unique_ptr<RedisFilter> filter;
-  EXPECT_EQ(RedisFilter::Create(server.Options(), Durable(), &filter).error,
+  Server server, replica;
+  replica.Replicate(server);
+  EXPECT_EQ(CreateError(server.Options(), Local(true)),
             RedisError::kUnverified);
   EXPECT_EQ(server.Run({"EXISTS", "f", "{f}:deltabloom"}), "0");
 }
 
+// A replica B of A takes over, with the default options or a durable filter.
 class TakeOver : public testing::TestWithParam<bool> {
  protected:
-  TakeOver() : a_(Arguments()), b_(Arguments()) {
-    filter_ = Create(a_.Options(), GetParam() ? Durable() : Local());
-    EXPECT_TRUE(filter_->Add("first").ok());
+  TakeOver() {
+    filter_.Add({"first"});
+    b_.Replicate(a_);
   }
 
-  static std::vector<std::string> Arguments() {
-    return {"--appendonly",
-            "yes",
-            "--appendfsync",
-            "always",
-            "--repl-diskless-sync-delay",
-            "0"};
-  }
-
-  Server a_, b_;
-  std::unique_ptr<RedisFilter> filter_;
+  Server a_{kAlways}, b_{kAlways};
+  const TestFilter filter_{a_.Options(), Local(GetParam())};
 };
 
 INSTANTIATE_TEST_SUITE_P(DefaultAndDurable, TakeOver, testing::Bool());
 
 TEST_P(TakeOver, APromotedReplicaIsUnverified) {
-  MakeReplica(b_, a_);
-  auto on_b = Open(b_.Options(), "f");
-  EXPECT_EQ(ErrorOf(on_b.get()), RedisError::kUnverified);
+  const TestFilter on_b(b_.Options(), "f");
+  EXPECT_EQ(ErrorOf(on_b), RedisError::kUnverified);
   a_.Pause();  // a partition: this key reaches A only
   b_.Run({"REPLICAOF", "NO", "ONE"});
-  EXPECT_EQ(ErrorOf(on_b.get()), RedisError::kUnverified);
-  EXPECT_EQ(ErrorOf(Open(b_.Options(), "f").get()), RedisError::kUnverified);
+  EXPECT_EQ(ErrorOf(on_b), RedisError::kUnverified);
+  EXPECT_EQ(ErrorOf({b_.Options(), "f"}), RedisError::kUnverified);
   // A durable filter takes no keys there, of which A, should it come back,
   // would not know.
   EXPECT_EQ(on_b->Add("on b").error,
             GetParam() ? RedisError::kUnverified : RedisError::kNone);
   ASSERT_TRUE(on_b->Confirm().ok());
-  EXPECT_EQ(ErrorOf(on_b.get()), RedisError::kNone);
-  EXPECT_TRUE(on_b->Add("on b").ok());
-  b_.Stop();
-  b_.Start();
+  EXPECT_EQ(ErrorOf(on_b), RedisError::kNone);
+  on_b.Add({"on b"});
+  b_.Restart();
   EXPECT_TRUE(on_b->MayMatch("was never added"));
   a_.Resume();
 }
 
 // A -> B -> A, with a connection to A that lives on.
 TEST_P(TakeOver, AFailbackIsUnverified) {
-  EXPECT_EQ(ErrorOf(filter_.get()), RedisError::kNone);
-  MakeReplica(b_, a_);
-  ASSERT_TRUE(filter_->Add("second").ok());
+  filter_.Add({"second"});
   b_.Run({"REPLICAOF", "NO", "ONE"});
-  ASSERT_TRUE(filter_->Add("on a only").ok());
-  MakeReplica(a_, b_);
+  filter_.Add({"on a only"});
+  a_.Replicate(b_);
   EXPECT_TRUE(filter_->MayMatch("on a only"));
-  EXPECT_EQ(ErrorOf(filter_.get()), RedisError::kUnverified);
+  EXPECT_EQ(ErrorOf(filter_), RedisError::kUnverified);
   a_.Run({"REPLICAOF", "NO", "ONE"});
   EXPECT_TRUE(filter_->MayMatch("on a only"));
-  EXPECT_EQ(ErrorOf(filter_.get()), RedisError::kUnverified);
+  EXPECT_EQ(ErrorOf(filter_), RedisError::kUnverified);
   EXPECT_EQ(filter_->Statistics().reconnects, 0u);
 }
 
 // The same, but A was down meanwhile and kept its own data.
 TEST_P(TakeOver, AFailbackAfterARestartIsUnverified) {
-  MakeReplica(b_, a_);
-  ASSERT_TRUE(filter_->Add("second").ok());
+  filter_.Add({"second"});
   a_.Stop();
   b_.Run({"REPLICAOF", "NO", "ONE"});
-  auto on_b = Open(b_.Options(), "f");
+  const TestFilter on_b(b_.Options(), "f");
   if (!on_b->Add("on b").ok()) {
     ASSERT_TRUE(on_b->Confirm().ok());
-    ASSERT_TRUE(on_b->Add("on b").ok());
+    on_b.Add({"on b"});
   }
   b_.Stop();
   a_.Start();
   EXPECT_TRUE(filter_->MayMatch("on b"));
-  EXPECT_EQ(ErrorOf(filter_.get()), RedisError::kUnverified);
+  EXPECT_EQ(ErrorOf(filter_), RedisError::kUnverified);
 }
 
-struct Persistence {
-  const char* name;
-  std::vector<std::string> arguments;
-};
+class KillNine : public testing::TestWithParam<Words> {};
 
-class KillNine : public testing::TestWithParam<Persistence> {};
-
-INSTANTIATE_TEST_SUITE_P(
-    All, KillNine,
-    testing::Values(
-        Persistence{"rdb", {"--save", "1 1"}},
-        Persistence{"everysec",
-                    {"--appendonly", "yes", "--appendfsync", "everysec"}},
-        Persistence{"always",
-                    {"--appendonly", "yes", "--appendfsync", "always"}}),
-    [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, KillNine,
+                         testing::Values(Words{"--save", "1 1"}, kEverysec,
+                                         kAlways));
 
 // Writers and a builder work while the server is killed again and again.
 TEST_P(KillNine, NoAcknowledgedKeyIsAbsent) {
   const uint64_t seed = SeedOfThisRun();
   std::cout << "seed " << seed << "\n";
   Random random(seed);
-  Server server(GetParam().arguments);
+  Server server(GetParam());
   RedisOptions redis = server.Options();
   redis.circuit_failures = 0;
   redis.command_timeout = redis.connect_timeout = milliseconds(1000);
-  Create(redis, Local());
-  auto filter = Open(redis, "f");
+  const TestFilter filter(redis, Local());
   server.Run({"SAVE"});
-  std::atomic<bool> stop{false};
-  std::atomic<int> acknowledged{0}, rebuilds{0};
-  std::mutex mutex;
-  std::vector<std::string> source;  // a key is here before its Add
-  std::set<std::string> acknowledged_keys;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 3; ++t) {
-    threads.emplace_back([&, t] {
-      for (int i = 0; !stop; ++i) {
-        const std::string key = std::to_string(t) + "/" + std::to_string(i);
-        {
-          const std::lock_guard lock(mutex);
-          source.push_back(key);
-        }
-        if (filter->Add(key).ok()) {
-          const std::lock_guard lock(mutex);
-          acknowledged_keys.insert(key);
-          ++acknowledged;
-        }
-        std::this_thread::sleep_for(milliseconds(1));
-      }
-    });
-  }
-  threads.emplace_back([&] {
-    RedisRebuildOptions options;
-    options.take_over = true;
-    while (!stop) {
-      std::unique_ptr<RedisRebuild> rebuild;
-      if (!filter->StartRebuild(options, &rebuild).ok()) continue;
-      std::vector<std::string> keys;
-      {
-        const std::lock_guard lock(mutex);
-        keys = source;
-      }
-      for (const std::string& key : keys) rebuild->Add(key);
-      if (rebuild->Finish().ok()) ++rebuilds;
-      std::this_thread::sleep_for(milliseconds(20));
-    }
-  });
-  const auto check_all = [&](bool must_answer) {
-    std::vector<std::string> keys;
-    {
-      const std::lock_guard lock(mutex);
-      keys.assign(acknowledged_keys.begin(), acknowledged_keys.end());
-    }
-    const std::vector<std::string_view> views(keys.begin(), keys.end());
-    const auto found = std::make_unique<bool[]>(views.size());
-    const RedisStatus status =
-        filter->Check(views.data(), views.size(), found.get());
-    if (must_answer) {
-      EXPECT_TRUE(status.ok()) << status.message;
-    }
-    for (size_t i = 0; i < views.size(); ++i) {
-      EXPECT_TRUE(found[i]) << views[i] << ": " << status.message;
-    }
-  };
+  const auto traffic = Traffic::New();
+  traffic->StartThreads(filter.get(), 3, milliseconds(1), true);
   for (int round = 0; round < 4; ++round) {
     const auto end = std::chrono::steady_clock::now() +
                      milliseconds(200 + random.Below(700));
-    while (std::chrono::steady_clock::now() < end) check_all(false);
-    server.Stop();
-    server.Start();
-    check_all(false);
+    while (std::chrono::steady_clock::now() < end) {
+      traffic->CheckAll(filter.get());
+    }
+    server.Restart();
+    traffic->CheckAll(filter.get());
   }
-  stop = true;
-  for (std::thread& thread : threads) thread.join();
-  check_all(false);
-  auto last = Start(filter.get());
-  for (const std::string& key : source) last->Add(key);
-  ASSERT_TRUE(last->Finish().ok());
-  check_all(true);
-  std::cout << acknowledged << " keys, " << rebuilds << " rebuilds\n";
-  EXPECT_GT(acknowledged, 100);
-  EXPECT_GT(rebuilds, 0);
+  traffic->Stop();
+  traffic->CheckAll(filter.get());
+  ASSERT_TRUE(traffic->Build(filter.get()).ok());
+  const RedisStatus status = traffic->CheckAll(filter.get());
+  EXPECT_TRUE(status.ok()) << status.message;
+  std::cout << traffic->acknowledged << " keys, " << traffic->rebuilds
+            << " rebuilds\n";
+  EXPECT_GT(traffic->acknowledged, 100);
+  EXPECT_GT(traffic->rebuilds, 1);
 }
 
 }  // namespace

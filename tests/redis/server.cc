@@ -1,49 +1,46 @@
 #include "tests/redis/server.h"
 
 #include <arpa/inet.h>
-#include <gtest/gtest.h>
 #include <hiredis.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <new>
 #include <stdexcept>
-#include <thread>
 
 namespace deltabloom::test {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 std::string Text(const redisReply& reply) {
-  switch (reply.type) {
-    case REDIS_REPLY_NIL:
-      return "(nil)";
-    case REDIS_REPLY_INTEGER:
-      return std::to_string(reply.integer);
-    case REDIS_REPLY_ERROR:
-      return "-" + std::string(reply.str, reply.len);
-    case REDIS_REPLY_ARRAY: {
-      std::string text = "[";
-      for (size_t i = 0; i < reply.elements; ++i) {
-        text += (i == 0 ? "" : " ") + Text(*reply.element[i]);
-      }
-      return text + "]";
-    }
-    default:
-      return {reply.str, reply.len};
+  if (reply.type == REDIS_REPLY_NIL) return "(nil)";
+  if (reply.type == REDIS_REPLY_INTEGER) return std::to_string(reply.integer);
+  if (reply.type != REDIS_REPLY_ARRAY) {
+    return (reply.type == REDIS_REPLY_ERROR ? "-" : "") +
+           std::string(reply.str, reply.len);
   }
+  std::string text = "[";
+  for (size_t i = 0; i < reply.elements; ++i) {
+    text += (i == 0 ? "" : " ") + Text(*reply.element[i]);
+  }
+  return text + "]";
 }
 
-void Wait(int milliseconds) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
 }
 
 }  // namespace
+
+const Words kEverysec = {"--appendonly", "yes", "--appendfsync", "everysec"};
+const Words kAlways = {"--appendonly", "yes", "--appendfsync", "always"};
 
 uint16_t FreePort() {
   const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
@@ -51,21 +48,26 @@ uint16_t FreePort() {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof(address);
-  const bool ok =
-      bind(descriptor, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-      getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) ==
-          0;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  const bool ok = bind(descriptor, generic, size) == 0 &&
+                  getsockname(descriptor, generic, &size) == 0;
   close(descriptor);
   if (!ok) throw std::runtime_error("no free port");
   return ntohs(address.sin_port);
 }
 
-Server::Server(std::vector<std::string> arguments)
-    : arguments_(std::move(arguments)) {
+bool WaitFor(const std::function<bool()>& reached) {
+  for (int i = 0; i < 3000; ++i) {
+    if (reached()) return true;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return false;
+}
+
+Server::Server(Words arguments) : arguments_(std::move(arguments)) {
   char name[] = "/tmp/deltabloom-redis.XXXXXX";
   if (mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp");
   directory_ = name;
-  socket_ = directory_ + "/redis.sock";
   port_ = FreePort();
   Start();
 }
@@ -76,21 +78,12 @@ Server::~Server() {
 }
 
 void Server::Start() {
-  std::vector<std::string> words = {DELTABLOOM_REDIS_SERVER,
-                                    "--port",
-                                    std::to_string(port_),
-                                    "--bind",
-                                    "127.0.0.1",
-                                    "--unixsocket",
-                                    socket_,
-                                    "--dir",
-                                    directory_,
-                                    "--save",
-                                    "",
-                                    "--appendonly",
-                                    "no",
-                                    "--logfile",
-                                    directory_ + "/log"};
+  Words words = {DELTABLOOM_REDIS_SERVER, "--port", std::to_string(port_)};
+  words.insert(
+      words.end(),
+      {"--bind", "127.0.0.1", "--unixsocket", directory_ + "/socket", "--dir",
+       directory_, "--save", "", "--appendonly", "no", "--logfile",
+       directory_ + "/log", "--repl-diskless-sync-delay", "0"});
   words.insert(words.end(), arguments_.begin(), arguments_.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -101,12 +94,13 @@ void Server::Start() {
     execv(argv[0], argv.data());
     _exit(127);
   }
-  for (int i = 0; i < 1000; ++i) {
+  const bool started = WaitFor([this] {
     const std::string answer = Run({"PING"});
-    if (answer == "PONG" || answer.rfind("-NOAUTH", 0) == 0) return;
-    Wait(10);
+    return answer == "PONG" || Contains(answer, "-NOAUTH");
+  });
+  if (!started) {
+    throw std::runtime_error("redis-server does not start: see " + directory_);
   }
-  throw std::runtime_error("redis-server does not start: see " + directory_);
 }
 
 void Server::Stop() {
@@ -123,20 +117,28 @@ RedisOptions Server::Options() const {
   RedisOptions options;
   options.port = port_;
   // Sanitizers and busy machines are slow; tests of timeouts set their own.
-  options.connect_timeout = options.command_timeout =
-      std::chrono::milliseconds(20000);
+  options.connect_timeout = options.command_timeout = milliseconds(20000);
   return options;
 }
 
 RedisOptions Server::SocketOptions() const {
   RedisOptions options = Options();
-  options.unix_socket = socket_;
+  options.unix_socket = directory_ + "/socket";
   return options;
 }
 
-std::string Server::Run(const std::vector<std::string>& words) const {
-  redisContext* context = redisConnectUnix(socket_.c_str());
-  if (context == nullptr) return "-no memory";
+void Server::Replicate(const Server& master) const {
+  Run({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});
+  EXPECT_TRUE(WaitFor([this] {
+    return Contains(Run({"INFO", "replication"}), "link_status:up");
+  }));
+  master.Run({"SET", "any", "write"});
+  EXPECT_EQ(master.Run({"WAIT", "1", "15000"}), "1");
+}
+
+std::string Server::Run(const Words& words) const {
+  redisContext* const context =
+      redisConnectUnix((directory_ + "/socket").c_str());
   std::vector<const char*> argv;
   std::vector<size_t> sizes;
   for (const std::string& word : words) {
@@ -144,13 +146,14 @@ std::string Server::Run(const std::vector<std::string>& words) const {
     sizes.push_back(word.size());
   }
   std::string text = std::string("-") + context->errstr;
-  if (context->err == 0) {
-    auto* reply = static_cast<redisReply*>(redisCommandArgv(
-        context, static_cast<int>(argv.size()), argv.data(), sizes.data()));
-    if (reply != nullptr) {
-      text = Text(*reply);
-      freeReplyObject(reply);
-    }
+  void* const reply =
+      context->err != 0
+          ? nullptr
+          : redisCommandArgv(context, static_cast<int>(argv.size()),
+                             argv.data(), sizes.data());
+  if (reply != nullptr) {
+    text = Text(*static_cast<redisReply*>(reply));
+    freeReplyObject(reply);
   }
   redisFree(context);
   return text;
@@ -158,12 +161,13 @@ std::string Server::Run(const std::vector<std::string>& words) const {
 
 Cluster::Cluster(bool replicas) {
   const size_t nodes = replicas ? 6 : 3;
+  std::vector<std::string> ports;  // of the cluster's bus
   for (size_t i = 0; i < nodes; ++i) {
-    nodes_.push_back(std::make_unique<Server>(std::vector<std::string>{
+    ports.push_back(std::to_string(FreePort()));
+    nodes_.push_back(std::make_unique<Server>(Words{
         "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
-        "--cluster-port", std::to_string(FreePort()), "--cluster-node-timeout",
-        replicas ? "500" : "2000", "--cluster-require-full-coverage", "no",
-        "--repl-diskless-sync-delay", "0"}));
+        "--cluster-port", ports[i], "--cluster-node-timeout",
+        replicas ? "500" : "2000", "--cluster-require-full-coverage", "no"}));
   }
   const char* const ranges[3][2] = {
       {"0", "5460"}, {"5461", "10922"}, {"10923", "16383"}};
@@ -171,42 +175,24 @@ Cluster::Cluster(bool replicas) {
     node(i).Run({"CLUSTER", "ADDSLOTSRANGE", ranges[i][0], ranges[i][1]});
     node(i).Run({"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)});
   }
-  Join(nodes);
-  for (size_t i = 3; i < nodes; ++i) {
-    node(i).Run({"CLUSTER", "REPLICATE", IdOf(i - 3)});
-  }
-  for (size_t i = 3; i < nodes; ++i) {
-    for (int tries = 0; tries < 2000; ++tries) {
-      if (node(i).Run({"INFO", "replication"}).find("link_status:up") !=
-          std::string::npos) {
-        break;
-      }
-      Wait(10);
-    }
-  }
-}
-
-void Cluster::Join(size_t nodes) {
   for (size_t i = 1; i < nodes; ++i) {
-    const std::string bus =
-        node(i).Run({"CONFIG", "GET", "cluster-port"});  // "[name value]"
-    const size_t space = bus.find(' ');
     node(0).Run({"CLUSTER", "MEET", "127.0.0.1", std::to_string(node(i).port()),
-                 bus.substr(space + 1, bus.size() - space - 2)});
+                 ports[i]});
   }
   const std::string known = "cluster_known_nodes:" + std::to_string(nodes);
-  for (int tries = 0; tries < 2000; ++tries) {
-    bool ready = true;
-    for (size_t i = 0; i < nodes; ++i) {
-      const std::string info = node(i).Run({"CLUSTER", "INFO"});
-      ready = ready && info.find("cluster_state:ok") != info.npos &&
-              info.find("cluster_slots_ok:16384") != info.npos &&
-              info.find(known) != info.npos;
-    }
-    if (ready) return;
-    Wait(10);
+  for (const auto& each : nodes_) {
+    EXPECT_TRUE(WaitFor([&] {
+      const std::string info = each->Run({"CLUSTER", "INFO"});
+      return Contains(info, "cluster_state:ok") && Contains(info, known) &&
+             Contains(info, "cluster_slots_ok:16384");
+    }));
   }
-  throw std::runtime_error("the cluster does not come up");
+  for (size_t i = 3; i < nodes; ++i) {
+    node(i).Run({"CLUSTER", "REPLICATE", node(i - 3).Run({"CLUSTER", "MYID"})});
+    EXPECT_TRUE(WaitFor([&] {
+      return Contains(node(i).Run({"INFO", "replication"}), "link_status:up");
+    }));
+  }
 }
 
 RedisOptions Cluster::Options() const {
@@ -215,129 +201,266 @@ RedisOptions Cluster::Options() const {
   return options;
 }
 
-uint32_t Cluster::SlotOf(const std::string& key) const {
-  return static_cast<uint32_t>(
-      std::stoul(nodes_[0]->Run({"CLUSTER", "KEYSLOT", key})));
+std::string Cluster::SlotOf(const std::string& key) const {
+  return nodes_[0]->Run({"CLUSTER", "KEYSLOT", key});
 }
 
 size_t Cluster::NodeOf(const std::string& key) const {
-  const uint32_t slot = SlotOf(key);
+  const int slot = std::stoi(SlotOf(key));
   return slot <= 5460 ? 0 : slot <= 10922 ? 1 : 2;
 }
 
+void Cluster::SetSlot(size_t node, const std::string& slot, const char* state,
+                      size_t other) const {
+  nodes_[node]->Run({"CLUSTER", "SETSLOT", slot, state,
+                     nodes_[other]->Run({"CLUSTER", "MYID"})});
+}
+
 void Cluster::StartMove(const std::string& key, size_t from, size_t to) {
-  const std::string slot = std::to_string(SlotOf(key));
-  node(to).Run({"CLUSTER", "SETSLOT", slot, "IMPORTING", IdOf(from)});
-  node(from).Run({"CLUSTER", "SETSLOT", slot, "MIGRATING", IdOf(to)});
+  SetSlot(to, SlotOf(key), "IMPORTING", from);
+  SetSlot(from, SlotOf(key), "MIGRATING", to);
 }
 
-std::string Cluster::MoveKeys(size_t from, size_t to,
-                              const std::vector<std::string>& keys) {
-  std::vector<std::string> words = {
-      "MIGRATE", "127.0.0.1", std::to_string(node(to).port()), "", "0",
-      "20000",   "KEYS"};
-  words.insert(words.end(), keys.begin(), keys.end());
-  return node(from).Run(words);
+std::string Cluster::MoveKey(size_t from, size_t to, const std::string& key) {
+  return node(from).Run({"MIGRATE", "127.0.0.1",
+                         std::to_string(node(to).port()), key, "0", "20000"});
 }
 
+// Tells every node that `to` has the slot until they agree for a while: on a
+// busy machine a message that was sent before can make a node forget it again.
 void Cluster::FinishMove(const std::string& key, size_t to) {
-  const std::string slot = std::to_string(SlotOf(key));
-  const std::string address = ":" + std::to_string(nodes_[to]->port());
+  const std::string slot = SlotOf(key), address = nodes_[to]->Place();
   const auto agreed = [&] {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const std::string reply = nodes_[i]->Run({"EXISTS", key});
-      const bool moved = reply.find("MOVED") != std::string::npos;
-      if (moved != (i != to)) return false;
-      if (moved && reply.find(address) == std::string::npos) return false;
+      if (Contains(reply, "MOVED") != (i != to)) return false;
+      if (i != to && !Contains(reply, address)) return false;
     }
     return true;
   };
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  do {
-    nodes_[to]->Run({"CLUSTER", "SETSLOT", slot, "NODE", IdOf(to)});
+  EXPECT_TRUE(WaitFor([&] {
+    SetSlot(to, slot, "NODE", to);
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (i != to) {
-        nodes_[i]->Run({"CLUSTER", "SETSLOT", slot, "NODE", IdOf(to)});
-      }
+      if (i != to) SetSlot(i, slot, "NODE", to);
     }
-    bool lasts = agreed();
-    for (int check = 0; lasts && check < 3; ++check) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      lasts = agreed();
+    for (int check = 0; check < 4; ++check) {
+      if (!agreed()) return false;
+      std::this_thread::sleep_for(milliseconds(20));
     }
-    if (lasts) return;
-  } while (std::chrono::steady_clock::now() < end);
-  ADD_FAILURE() << "the cluster does not agree on slot " << slot;
+    return true;
+  })) << "the cluster does not agree on slot "
+      << slot;
 }
 
-std::string Cluster::IdOf(size_t node) const {
-  return nodes_[node]->Run({"CLUSTER", "MYID"});
-}
-
-void MakeReplica(const Server& server, const Server& master) {
-  server.Run({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});
-  for (int i = 0; i < 2000; ++i) {
-    if (server.Run({"INFO", "replication"}).find("link_status:up") !=
-        std::string::npos) {
-      break;
-    }
-    Wait(10);
-  }
-  master.Run({"SET", "any", "write"});
-  EXPECT_EQ(master.Run({"WAIT", "1", "15000"}), "1");
-}
-
-RedisFilterOptions Small(const std::string& name) {
+RedisFilterOptions Sized(const std::string& name, const std::string& scheme,
+                         uint64_t keys) {
   RedisFilterOptions options;
   options.name = name;
-  options.scheme = "go-murmur3";
-  options.expected_keys = 1000;
+  options.scheme = scheme;
+  options.expected_keys = keys;
+  options.own_writers_only = true;
   return options;
 }
 
-std::unique_ptr<RedisFilter> Create(const RedisOptions& redis,
-                                    const RedisFilterOptions& options) {
-  std::unique_ptr<RedisFilter> filter;
-  const RedisStatus status = RedisFilter::Create(redis, options, &filter);
-  EXPECT_TRUE(status.ok()) << status.message;
-  return filter;
+RedisFilterOptions Small(const std::string& name) {
+  RedisFilterOptions options = Sized(name, "go-murmur3", 1000);
+  options.own_writers_only = false;
+  return options;
 }
 
-std::unique_ptr<RedisFilter> Open(const RedisOptions& redis,
-                                  const std::string& name) {
-  std::unique_ptr<RedisFilter> filter;
-  const RedisStatus status = RedisFilter::Open(redis, name, &filter);
+namespace {
+
+void ExpectOk(const RedisStatus& status) {
   EXPECT_TRUE(status.ok()) << status.message;
-  return filter;
 }
 
-std::unique_ptr<RedisRebuild> Start(RedisFilter* filter,
-                                    const RedisRebuildOptions& options) {
-  std::unique_ptr<RedisRebuild> rebuild;
-  const RedisStatus status = filter->StartRebuild(options, &rebuild);
-  EXPECT_TRUE(status.ok()) << status.message;
-  return rebuild;
+}  // namespace
+
+TestFilter::TestFilter(const RedisOptions& redis,
+                       const RedisFilterOptions& options) {
+  ExpectOk(RedisFilter::Create(redis, options, &filter_));
 }
 
-bool Finds(RedisFilter* filter, const std::string& key) {
+TestFilter::TestFilter(const RedisOptions& redis, const std::string& name) {
+  ExpectOk(RedisFilter::Open(redis, name, &filter_));
+}
+
+TestFilter TestFilter::Adopt(const RedisOptions& redis,
+                             const RedisFilterOptions& options) {
+  TestFilter adopted;
+  ExpectOk(RedisFilter::Adopt(redis, options, &adopted.filter_));
+  return adopted;
+}
+
+void TestFilter::Add(const Words& keys) const {
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  ExpectOk(filter_->Add(views.data(), views.size()));
+}
+
+bool TestFilter::Finds(const std::string& key) const {
   bool found = false;
-  const RedisStatus status = filter->Check(key, &found);
-  EXPECT_TRUE(status.ok()) << status.message;
+  ExpectOk(filter_->Check(key, &found));
   return found;
 }
 
-void ExpectFailure(RedisFilter* filter, RedisError error,
-                   const std::string& place, const std::string& key) {
+bool TestFilter::FindsAll(const Words& keys) const {
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  const auto found = std::make_unique<bool[]>(keys.size());
+  ExpectOk(filter_->Check(views.data(), views.size(), found.get()));
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (!found[i]) return false;
+  }
+  return true;
+}
+
+RedisError TestFilter::Error(const std::string& key) const {
   bool found = false;
-  const RedisStatus status = filter->Check("some key", &found);
+  const RedisStatus status = filter_->Check(key, &found);
+  EXPECT_TRUE(found || status.ok());
+  return status.error;
+}
+
+void TestFilter::ExpectFailure(RedisError error, const std::string& place,
+                               const std::string& key) const {
+  bool found = false;
+  const RedisStatus status = filter_->Check("some key", &found);
   EXPECT_TRUE(found);
   EXPECT_EQ(status.error, error) << status.message;
-  EXPECT_NE(status.message.find(place), std::string::npos) << status.message;
-  EXPECT_NE(status.message.find(key), std::string::npos) << status.message;
-  const uint64_t before = filter->Statistics().failed_open;
-  EXPECT_TRUE(filter->MayMatch("some key"));
-  EXPECT_EQ(filter->Statistics().failed_open, before + 1);
-  EXPECT_FALSE(filter->Statistics().last_error.empty());
+  EXPECT_TRUE(Contains(status.message, place)) << status.message;
+  EXPECT_TRUE(Contains(status.message, key)) << status.message;
+  const uint64_t before = filter_->Statistics().failed_open;
+  EXPECT_TRUE(filter_->MayMatch("some key"));
+  EXPECT_EQ(filter_->Statistics().failed_open, before + 1);
+  EXPECT_FALSE(filter_->Statistics().last_error.empty());
+}
+
+RedisFilterInfo TestFilter::Info() const {
+  RedisFilterInfo info;
+  ExpectOk(filter_->Info(&info));
+  return info;
+}
+
+std::unique_ptr<RedisRebuild> TestFilter::Start(
+    const RedisRebuildOptions& options) const {
+  std::unique_ptr<RedisRebuild> rebuild;
+  ExpectOk(filter_->StartRebuild(options, &rebuild));
+  return rebuild;
+}
+
+RedisRebuildResult TestFilter::Rebuild(
+    const Words& keys, const RedisRebuildOptions& options) const {
+  const auto rebuild = Start(options);
+  for (const std::string& key : keys) rebuild->Add(key);
+  RedisRebuildResult result;
+  ExpectOk(rebuild->Finish(&result));
+  return result;
+}
+
+RedisError CreateError(const RedisOptions& redis,
+                       const RedisFilterOptions& options) {
+  std::unique_ptr<RedisFilter> filter;
+  const RedisStatus status = RedisFilter::Create(redis, options, &filter);
+  EXPECT_EQ(filter == nullptr, !status.ok());
+  return status.error;
+}
+
+RedisError OpenError(const RedisOptions& redis, const std::string& name,
+                     std::string* message) {
+  std::unique_ptr<RedisFilter> filter;
+  const RedisStatus status = RedisFilter::Open(redis, name, &filter);
+  EXPECT_EQ(filter == nullptr, !status.ok());
+  EXPECT_EQ(status.message.empty(), status.ok());
+  if (message != nullptr) *message = status.message;
+  return status.error;
+}
+
+Server& RedisTest::TheServer() {
+  static Server server;
+  return server;
+}
+
+std::unique_ptr<Traffic, void (*)(Traffic*)> Traffic::New() {
+  void* const memory = mmap(nullptr, sizeof(Traffic), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return {new (memory) Traffic, [](Traffic* traffic) {
+            traffic->Stop();
+            EXPECT_EQ(traffic->absent_, 0) << "acknowledged keys were absent";
+            traffic->~Traffic();
+            munmap(traffic, sizeof(Traffic));
+          }};
+}
+
+RedisStatus Traffic::Timed(const std::function<RedisStatus()>& call) {
+  const auto start = Clock::now();
+  RedisStatus status = call();
+  const int64_t ms =
+      std::chrono::duration_cast<milliseconds>(Clock::now() - start).count();
+  if (ms > slowest_ms) slowest_ms = ms;
+  return status;
+}
+
+void Traffic::Write(RedisFilter* filter, milliseconds pause) {
+  while (!stop_ && readable < kMaxKeys - 100) {
+    const int i = readable++;
+    const std::string key = std::to_string(i);
+    if (Timed([&] { return filter->Add(key); }).ok()) {
+      is_acknowledged_[i] = true;
+      ++acknowledged;
+      if (!filter->MayMatch(key)) ++absent_;
+    } else {
+      ++failed;
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+RedisStatus Traffic::Build(RedisFilter* filter) {
+  RedisRebuildOptions options;
+  options.take_over = true;
+  std::unique_ptr<RedisRebuild> rebuild;
+  RedisStatus status = filter->StartRebuild(options, &rebuild);
+  if (!status.ok()) return status;
+  const int end = readable;
+  for (int i = 0; i < end; ++i) rebuild->Add(std::to_string(i));
+  status = rebuild->Finish();
+  if (status.ok()) ++rebuilds;
+  return status;
+}
+
+RedisStatus Traffic::CheckAll(RedisFilter* filter) {
+  Words keys;
+  for (int i = 0; i < readable; ++i) {
+    if (is_acknowledged_[i]) keys.push_back(std::to_string(i));
+  }
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  const auto found = std::make_unique<bool[]>(keys.size());
+  RedisStatus status = Timed(
+      [&] { return filter->Check(views.data(), views.size(), found.get()); });
+  for (size_t i = 0; i < keys.size(); ++i) {
+    EXPECT_TRUE(found[i]) << "key " << keys[i] << ": " << status.message;
+  }
+  return status;
+}
+
+void Traffic::StartThreads(RedisFilter* filter, int writers, milliseconds pause,
+                           bool builder) {
+  for (int t = 0; t < writers; ++t) {
+    threads_.emplace_back([=] { Write(filter, pause); });
+  }
+  if (!builder) return;
+  threads_.emplace_back([=] {
+    while (!stop_) {
+      Build(filter);
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+  });
+}
+
+void Traffic::Stop() {
+  stop_ = true;
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 }  // namespace deltabloom::test

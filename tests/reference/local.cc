@@ -110,15 +110,7 @@ std::vector<uint64_t> Positions(uint64_t hash, int marker,
 
 std::string Build(const std::vector<std::string>& keys, uint32_t millibits,
                   uint64_t payload_size) {
-  const int marker = Marker(millibits);
-  std::string filter(payload_size, '\0');
-  for (const std::string& key : keys) {
-    for (uint64_t p : Positions(Hash64(key), marker, payload_size)) {
-      filter[p / 8] = static_cast<char>(filter[p / 8] | 1 << p % 8);
-    }
-  }
-  filter.push_back(static_cast<char>(marker));
-  return filter;
+  return BuildLocal(keys, Marker(millibits), payload_size);
 }
 
 bool MayMatch(std::string_view filter, std::string_view key) {
@@ -130,6 +122,18 @@ bool MayMatch(std::string_view filter, std::string_view key) {
 }
 
 }  // namespace
+
+std::string BuildLocal(const std::vector<std::string>& keys, int marker,
+                       uint64_t payload_size) {
+  std::string filter(payload_size, '\0');
+  for (const std::string& key : keys) {
+    for (uint64_t p : Positions(Hash64(key), marker, payload_size)) {
+      filter[p / 8] = static_cast<char>(filter[p / 8] | 1 << p % 8);
+    }
+  }
+  filter.push_back(static_cast<char>(marker));
+  return filter;
+}
 
 const Reference kLocal = {"local", Hash64, PayloadSize, Build, MayMatch};
 

@@ -53,6 +53,11 @@ extern const Reference kClassicLevelDBHash;
 extern const Reference kLocal;
 extern const Reference kCompact;
 
+// The raw filter of layout local with this last byte, which says how many
+// probes a key has.
+std::string BuildLocal(const std::vector<std::string>& keys, int marker,
+                       uint64_t payload_size);
+
 // Null if no reference has that name.
 inline const Reference* FindReference(std::string_view name) {
   for (const Reference* reference :

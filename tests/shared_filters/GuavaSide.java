@@ -1,232 +1,254 @@
-// The other side of the tests that hold our filters against Guava. In Guava's
-// package, since the strategy of a filter is not to be chosen from outside. With
-// a JDK and Debian's libguava-java, in an empty folder CLASSES:
+// Guava's own answers. With a JDK and Debian's libguava-java:
 //
-//   javac -cp /usr/share/java/guava.jar -d CLASSES GuavaSide.java
-//   java -cp /usr/share/java/guava.jar:CLASSES com.google.common.hash.GuavaSide
+//   java -cp /usr/share/java/guava.jar GuavaSide.java tests/data
 //
-// It obeys the lines of standard input and answers each with one line:
+// writes murmur3.csv, guava_helper.csv (scheme guava-helper) and guava.csv into
+// that folder. In guava.csv the first column says what the others are:
 //
-//   murmur3                                   writes tests/data/murmur3.csv
-//   sizes N RATE                              bits and k, or "refused"
-//   encode UTF16HEX                           its bytes in UTF-8
-//   decode HEX                                UTF-16 of these bytes
-//   write FUNNEL STRATEGY N RATE KEYS FILE    a filter that holds KEYS
-//   read FUNNEL FILE KEYS COPY                a filter from FILE, asked for KEYS
-//                                             and written to COPY
-//   merge FUNNEL FILE OTHER COPY              FILE and what OTHER holds
-//   parse HEX                                 "filter" or "refused"
+//   sizes    N, RATE, bits, hash functions
+//   filter   FUNNEL, STRATEGY, N, RATE, how many of the keys 0 .. N - 1 changed it,
+//            approximateElementCount, expectedFpp, hash of its bytes, hash of the
+//            answers, '0' or '1', for the last keys and as many absent ones
+//   merge    STRATEGY; of two INT filters that putAll joined the same
+//   encode   a number of units, hash of all such texts in UTF-8
+//   decode   a number of bytes, hash of all such strings in UTF-16
+//   parse    bytes in hexadecimal, "filter" or "rejected"
 //
-// KEYS are FROM-TO, numbers of generated keys, or the name of a file with a key
-// in hexadecimal in each line.
-package com.google.common.hash;
-
-import java.io.BufferedOutputStream;
-import java.io.BufferedReader;
-import java.io.ByteArrayInputStream;
-import java.io.FileInputStream;
-import java.io.FileOutputStream;
-import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
+// A hash is the low half of murmur3_128.
+import com.google.common.hash.*;
+import java.io.*;
+import java.nio.*;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.HexFormat;
-import java.util.Random;
-import java.util.function.Consumer;
+import java.util.*;
+import java.util.function.LongFunction;
 
 public class GuavaSide {
   static final HexFormat HEX = HexFormat.of();
-
-  // What keys of each funnel are made of: the number of a generated key, or the
-  // bytes of a line.
-  enum Kind {
-    BYTES(Funnels.byteArrayFunnel()) {
-      Object generated(long i) {
-        return ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(spread(i)).array();
-      }
-
-      Object given(byte[] bytes) {
-        return bytes;
-      }
-    },
-    STRING(Funnels.stringFunnel(StandardCharsets.UTF_8)) {
-      Object generated(long i) {
-        return "caf\u00e9:" + i;
-      }
-
-      Object given(byte[] bytes) {
-        return utf16(bytes);
-      }
-    },
-    CHARS(Funnels.unencodedCharsFunnel()) {
-      Object generated(long i) {
-        return "caf\u00e9:" + i;
-      }
-
-      Object given(byte[] bytes) {
-        return utf16(bytes);
-      }
-    },
-    INT(Funnels.integerFunnel()) {
-      Object generated(long i) {
-        return (int) spread(i);
-      }
-
-      Object given(byte[] bytes) {
-        return ByteBuffer.wrap(bytes).getInt();
-      }
-    },
-    LONG(Funnels.longFunnel()) {
-      Object generated(long i) {
-        return spread(i);
-      }
-
-      Object given(byte[] bytes) {
-        return ByteBuffer.wrap(bytes).getLong();
-      }
-    };
-
-    final Funnel<Object> funnel;
-
-    @SuppressWarnings("unchecked")
-    Kind(Funnel<?> funnel) {
-      this.funnel = (Funnel<Object>) funnel;
-    }
-
-    abstract Object generated(long i);
-
-    abstract Object given(byte[] bytes);
-  }
+  static Random random;
+  static PrintStream out; // the file
 
   static long spread(long i) {
     return i * 0x9E3779B97F4A7C15L;
   }
 
-  static String utf16(byte[] bytes) {
-    char[] units = new char[bytes.length / 2];
-    ByteBuffer.wrap(bytes).asCharBuffer().get(units);
-    return new String(units);
+  static String hash(byte[] bytes) {
+    return String.format("%016x", Hashing.murmur3_128().hashBytes(bytes).asLong());
   }
 
-  static void forEach(Kind kind, String keys, Consumer<Object> use) throws IOException {
-    if (keys.startsWith("/")) {
-      for (String line : Files.readAllLines(Path.of(keys))) {
-        use.accept(kind.given(HEX.parseHex(line)));
-      }
+  static byte[] bytesOf(BloomFilter<?> filter) throws IOException {
+    var out = new ByteArrayOutputStream();
+    filter.writeTo(out);
+    return out.toByteArray();
+  }
+
+  // Guava lets nobody choose the strategy: it is the first byte.
+  static <T> BloomFilter<T> create(Funnel<? super T> funnel, long n, double rate, int strategy)
+      throws IOException {
+    byte[] bytes = bytesOf(BloomFilter.create(funnel, n, rate));
+    bytes[0] = (byte) strategy;
+    return (BloomFilter<T>) BloomFilter.readFrom(new ByteArrayInputStream(bytes), funnel);
+  }
+
+  static String describe(BloomFilter<?> filter) throws IOException {
+    return filter.approximateElementCount() + "," + filter.expectedFpp() + ","
+        + hash(bytesOf(filter));
+  }
+
+  static <T> void filter(String name, Funnel<? super T> funnel, LongFunction<T> key, int strategy,
+      long n, double rate) throws IOException {
+    BloomFilter<T> filter = create(funnel, n, rate, strategy);
+    long changed = 0;
+    for (long i = 0; i < n; ++i) {
+      changed += filter.put(key.apply(i)) ? 1 : 0;
+    }
+    StringBuilder answers = new StringBuilder();
+    for (long i = n - Math.min(n, 5000); i < n + Math.min(n, 5000); ++i) {
+      answers.append(filter.mightContain(key.apply(i)) ? '1' : '0');
+    }
+    out.println("filter," + name + "," + strategy + "," + n + "," + rate + "," + changed
+        + "," + describe(filter) + "," + hash(answers.toString().getBytes()));
+  }
+
+  static void filters(int strategy, long n, double... rates) throws IOException {
+    filter("BYTES", Funnels.byteArrayFunnel(),
+        i -> ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(spread(i)).array(),
+        strategy, n, rates[0]);
+    filter("STRING", Funnels.stringFunnel(StandardCharsets.UTF_8), i -> "caf\u00e9:" + i, strategy,
+        n, rates[1]);
+    filter("CHARS", Funnels.unencodedCharsFunnel(), i -> "caf\u00e9:" + i, strategy, n, rates[2]);
+    filter("INT", Funnels.integerFunnel(), i -> (int) spread(i), strategy, n, rates[3]);
+    filter("LONG", Funnels.longFunnel(), GuavaSide::spread, strategy, n, rates[0]);
+  }
+
+  static void merge(int strategy) throws IOException {
+    var first = create(Funnels.integerFunnel(), 5000, 0.01, strategy);
+    var second = create(Funnels.integerFunnel(), 5000, 0.01, strategy);
+    for (long i = 0; i < 2000; ++i) {
+      first.put((int) spread(i));
+      second.put((int) spread(1500 + i));
+    }
+    first.putAll(second);
+    out.println("merge," + strategy + "," + describe(first));
+  }
+
+  // Only where the last digit of a logarithm does not matter.
+  static void sizes(long n, double rate) throws ReflectiveOperationException {
+    double exact = -Math.max(n, 1) * Math.log(rate) / (Math.log(2) * Math.log(2));
+    if ((long) (exact * (1 - 1e-14)) != (long) (exact * (1 + 1e-14))) {
       return;
     }
-    String[] ends = keys.split("-");
-    for (long i = Long.parseLong(ends[0]); i < Long.parseLong(ends[1]); ++i) {
-      use.accept(kind.generated(i));
+    var bits = BloomFilter.class.getDeclaredMethod("optimalNumOfBits", long.class, double.class);
+    var probes =
+        BloomFilter.class.getDeclaredMethod(
+            "optimalNumOfHashFunctions", long.class, long.class);
+    bits.setAccessible(true);
+    probes.setAccessible(true);
+    Object m = bits.invoke(null, Math.max(n, 1), rate);
+    out.println(
+        "sizes," + n + "," + rate + "," + m + "," + probes.invoke(null, Math.max(n, 1), m));
+  }
+
+  // Units of every kind.
+  static void encode() {
+    char[] units = "\0a\u007f\u0080\u07ff\u0800\ud7ff\ud800\udbff\udc00\udfff\ue000\ufffd\uffff"
+        .toCharArray();
+    List<String> texts = List.of("");
+    for (int size = 1; size <= 4; ++size) {
+      List<String> longer = new ArrayList<>();
+      for (String text : texts) {
+        for (char unit : units) {
+          longer.add(text + unit);
+        }
+      }
+      texts = longer;
+      String all = String.join("\n", texts) + "\n";
+      out.println(
+          "encode," + size + "," + hash(all.getBytes(StandardCharsets.UTF_8)));
     }
   }
 
-  static String describe(BloomFilter<Object> filter) {
-    return filter.approximateElementCount() + " " + Double.toHexString(filter.expectedFpp());
-  }
-
-  static void store(BloomFilter<Object> filter, String file) throws IOException {
-    try (var out = new BufferedOutputStream(new FileOutputStream(file))) {
-      filter.writeTo(out);
+  // Bytes where the rules of UTF-8 change.
+  static void decode() {
+    byte[] bytes = HEX.parseHex("007f808f909fa0bfc0c1c2dfe0e1edeff0f1f4f5f7f8ff");
+    for (int size = 1; size <= 4; ++size) {
+      var all = new StringBuilder();
+      byte[] text = new byte[size];
+      int count = (int) Math.pow(bytes.length, size);
+      for (int number = 0; number < count; ++number) {
+        for (int i = size, rest = number; i-- > 0; rest /= bytes.length) {
+          text[i] = bytes[rest % bytes.length];
+        }
+        all.append(new String(text, StandardCharsets.UTF_8)).append('\n');
+      }
+      out.println("decode," + size + ","
+          + hash(all.toString().getBytes(StandardCharsets.UTF_16LE)));
     }
   }
 
-  static BloomFilter<Object> load(Kind kind, String file) throws IOException {
-    try (var in = new java.io.BufferedInputStream(new FileInputStream(file))) {
-      return BloomFilter.readFrom(in, kind.funnel);
+  // Small counts: Java allocates before it reads.
+  static void parse() {
+    for (int i = 0; i < 500; ++i) {
+      int words = random.nextInt(3);
+      byte[] bytes = new byte[6 + 8 * (words + random.nextInt(2))];
+      random.nextBytes(bytes);
+      byte[] header = {
+        (byte) (random.nextInt(3) - (i % 7 == 0 ? 1 : 0)), (byte) random.nextInt(3),
+        (byte) (i % 11 == 0 ? -1 : 0), 0, 0, (byte) words
+      };
+      System.arraycopy(header, 0, bytes, 0, 6);
+      if (i % 4 == 0) {
+        bytes = Arrays.copyOf(bytes, random.nextInt(bytes.length));
+      }
+      String answer = "filter";
+      try {
+        BloomFilter.readFrom(new ByteArrayInputStream(bytes), Funnels.byteArrayFunnel());
+      } catch (IOException e) {
+        answer = "rejected";
+      }
+      out.println("parse," + HEX.formatHex(bytes) + "," + answer);
     }
   }
 
-  static String write(String[] words) throws IOException {
-    Kind kind = Kind.valueOf(words[1]);
-    BloomFilter<Object> filter =
-        BloomFilter.create(
-            kind.funnel,
-            Long.parseLong(words[3]),
-            Double.parseDouble(words[4]),
-            BloomFilterStrategies.values()[Integer.parseInt(words[2])]);
-    long[] changed = {0};
-    forEach(kind, words[5], key -> changed[0] += filter.put(key) ? 1 : 0);
-    store(filter, words[6]);
-    return changed[0] + " " + describe(filter);
+  static void guava() throws Exception {
+    out.println("kind");
+    for (int i = 0; i < 1000; ++i) {
+      double rate = Math.pow(10, -random.nextDouble() * (i % 5 == 0 ? 300 : 8));
+      sizes(random.nextLong() >>> 1 + random.nextInt(63), rate);
+    }
+    for (int strategy : new int[] {0, 1}) {
+      for (long n : new long[] {1, 2, 7, 63, 1000, 30000}) {
+        filters(strategy, n, 0.03, 0.01, 1e-6, 0.3);
+        filters(strategy, n, 0.01, 0.3, 0.03, 1e-6);
+      }
+      filter("LONG", Funnels.longFunnel(), GuavaSide::spread, strategy, 1000000, 0.01);
+      merge(strategy);
+    }
+    encode();
+    decode();
+    parse();
   }
 
-  static String read(String[] words) throws IOException {
-    Kind kind = Kind.valueOf(words[1]);
-    BloomFilter<Object> filter = load(kind, words[2]);
-    StringBuilder answers = new StringBuilder();
-    forEach(kind, words[3], key -> answers.append(filter.mightContain(key) ? '1' : '0'));
-    store(filter, words[4]);
-    return describe(filter) + " " + answers;
+  static String offsets(String key, Funnel<String> funnel, int bits, int probes) {
+    long hash = Hashing.murmur3_128().hashObject(key, funnel).asLong();
+    StringJoiner offsets = new StringJoiner(" ");
+    for (int i = 1; i <= probes; ++i) {
+      int combined = (int) hash + i * (int) (hash >>> 32);
+      offsets.add("" + (combined < 0 ? ~combined : combined) % bits);
+    }
+    return offsets.toString();
   }
 
-  static String merge(String[] words) throws IOException {
-    Kind kind = Kind.valueOf(words[1]);
-    BloomFilter<Object> filter = load(kind, words[2]);
-    filter.putAll(load(kind, words[3]));
-    store(filter, words[4]);
-    return describe(filter);
-  }
-
-  static String sizes(long n, double rate) {
-    try {
-      // A filter itself may take gigabytes.
-      long bits = BloomFilter.optimalNumOfBits(Math.max(n, 1), rate);
-      int k = BloomFilter.optimalNumOfHashFunctions(Math.max(n, 1), bits);
-      return bits + " " + k;
-    } catch (IllegalArgumentException e) {
-      return "refused";
+  static void guavaHelper() {
+    out.println("kind,a,b,bits,probes,offsets");
+    for (long n : new long[] {1, 3, 10, 999, 1000, 123456, 1000000, 100000000, 1000000000}) {
+      for (double rate : new double[] {0.5, 0.03, 0.01, 0.001, 1e-9}) {
+        int bits = (int) (-n * Math.log(rate) / (Math.log(2) * Math.log(2)));
+        long probes = Math.max(1, Math.round((double) bits / n * Math.log(2)));
+        out.printf("size,%d,%s,%d,%d,%n", n, rate, bits, probes);
+      }
+    }
+    Funnel<String> once = (key, sink) -> sink.putString(key, StandardCharsets.UTF_8);
+    Funnel<String> twice = (key, sink) -> sink.putString(key + key, StandardCharsets.UTF_8);
+    var keys = new ArrayList<>(
+        List.of("", "a", "user:1000", "gr\u00fc\u00dfe", "\u9580", "\ud83d\ude00"));
+    for (int i = 1; i <= 40; i += 3) {
+      keys.add("k".repeat(i) + i);
+    }
+    for (String key : keys) {
+      String hex = HEX.formatHex(key.getBytes(StandardCharsets.UTF_8));
+      for (int[] size : new int[][] {{9585, 7}, {62, 1}, {Integer.MAX_VALUE, 30}}) {
+        String end = hex + ",," + size[0] + "," + size[1] + ",";
+        out.println("once," + end + offsets(key, once, size[0], size[1]));
+        out.println("twice," + end + offsets(key, twice, size[0], size[1]));
+      }
     }
   }
 
-  static String parse(byte[] bytes) {
-    try {
-      BloomFilter.readFrom(new ByteArrayInputStream(bytes), Funnels.byteArrayFunnel());
-      return "filter";
-    } catch (IOException e) {
-      return "refused";
-    }
-  }
-
-  static String murmur3() {
-    Random random = new Random(1);
-    StringBuilder text = new StringBuilder("key_hex,low,high");
+  static void murmur3() {
+    out.println("key_hex,low,high");
     for (int size = 0; size <= 70; ++size) {
       byte[] key = new byte[size];
       random.nextBytes(key);
-      ByteBuffer hash =
-          ByteBuffer.wrap(Hashing.murmur3_128().hashBytes(key).asBytes())
-              .order(ByteOrder.LITTLE_ENDIAN);
-      text.append(
-          String.format("%n%s,%016x,%016x", HEX.formatHex(key), hash.getLong(0), hash.getLong(8)));
+      var hash = ByteBuffer.wrap(Hashing.murmur3_128().hashBytes(key).asBytes())
+          .order(ByteOrder.LITTLE_ENDIAN);
+      out.printf("%s,%016x,%016x%n", HEX.formatHex(key), hash.getLong(), hash.getLong());
     }
-    return text.toString();
   }
 
-  static String obey(String[] words) throws IOException {
-    byte[] bytes = words.length == 2 ? HEX.parseHex(words[1]) : new byte[0];
-    return switch (words[0]) {
-      case "murmur3" -> murmur3();
-      case "sizes" -> sizes(Long.parseLong(words[1]), Double.parseDouble(words[2]));
-      case "encode" -> "=" + HEX.formatHex(utf16(bytes).getBytes(StandardCharsets.UTF_8));
-      case "decode" -> "="
-          + HEX.formatHex(
-              new String(bytes, StandardCharsets.UTF_8).getBytes(StandardCharsets.UTF_16BE));
-      case "write" -> write(words);
-      case "read" -> read(words);
-      case "merge" -> merge(words);
-      case "parse" -> parse(bytes);
-      default -> throw new IllegalArgumentException(words[0]);
-    };
+  interface Body {
+    void write() throws Exception;
   }
 
-  public static void main(String[] args) throws IOException {
-    var in = new BufferedReader(new InputStreamReader(System.in));
-    for (String line = in.readLine(); line != null; line = in.readLine()) {
-      System.out.println(obey(line.split(" ")));
-    }
+  static void write(String folder, String name, Body body) throws Exception {
+    random = new Random(1);
+    out = new PrintStream(new BufferedOutputStream(new FileOutputStream(folder + "/" + name)));
+    body.write();
+    out.close();
+  }
+
+  public static void main(String[] args) throws Exception {
+    write(args[0], "murmur3.csv", GuavaSide::murmur3);
+    write(args[0], "guava_helper.csv", GuavaSide::guavaHelper);
+    write(args[0], "guava.csv", GuavaSide::guava);
   }
 }

@@ -1,0 +1,515 @@
+// The parts of Redis filters that need no server: offsets and sizes against
+// other languages' own answers, options, and what the client parses.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <sstream>
+
+#include "deltabloom/filter.h"
+#include "shared_filters/atomic_bits.h"
+#include "shared_filters/redis/client.h"
+#include "shared_filters/redis/keys.h"
+#include "shared_filters/redis/scheme.h"
+#include "tests/csv.h"
+#include "tests/random.h"
+
+namespace deltabloom::internal {
+namespace {
+
+using std::chrono::milliseconds;
+
+Scheme SchemeOf(const char* name, uint64_t bits, uint32_t probes) {
+  Scheme scheme;
+  uint32_t fixed = 0;
+  EXPECT_TRUE(FindScheme(name, &scheme.kind, &fixed));
+  scheme.bits = bits;
+  scheme.probes = probes;
+  return scheme;
+}
+
+std::vector<uint64_t> OffsetsOf(const Scheme& scheme, const std::string& key) {
+  std::vector<uint64_t> offsets(scheme.probes);
+  scheme.Offsets(key, offsets.data());
+  return offsets;
+}
+
+std::string TextOf(const std::vector<uint64_t>& numbers) {
+  std::string text;
+  for (const uint64_t number : numbers) {
+    text += (text.empty() ? "" : " ") + std::to_string(number);
+  }
+  return text;
+}
+
+test::Random FreshRandom() {
+  const uint64_t seed = test::SeedOfThisRun();
+  std::cout << "seed " << seed << "\n";
+  return test::Random(seed);
+}
+
+TEST(Schemes, GoMurmur3EqualsGo) {
+  size_t seen = 0;
+  for (const auto& row : test::ReadCsv("go_murmur3.csv")) {
+    const Scheme scheme = SchemeOf("go-murmur3", std::stoull(row[1]),
+                                   static_cast<uint32_t>(std::stoul(row[2])));
+    if (!scheme.Validate().empty()) continue;  // more than Redis has
+    EXPECT_EQ(TextOf(OffsetsOf(scheme, test::FromHex(row[0]))), row[3]);
+    ++seen;
+  }
+  EXPECT_GE(seen, 20u);
+}
+
+TEST(Schemes, GuavaHelperEqualsGuava) {
+  size_t sizes = 0, keys = 0;
+  for (const auto& row : test::ReadCsv("guava_helper.csv")) {
+    SCOPED_TRACE(row[0] + " " + row[1] + " " + row[2]);
+    Scheme scheme = SchemeOf("guava-helper", std::stoull(row[3]),
+                             static_cast<uint32_t>(std::stoul(row[4])));
+    if (row[0] == "size") {
+      ++sizes;
+      Scheme sized = SchemeOf("guava-helper", 0, 0);
+      EXPECT_EQ(SizeScheme(std::stoull(row[1]), std::stod(row[2]), 0, &sized),
+                scheme.bits > 0);
+      EXPECT_EQ(sized.bits, scheme.bits);
+      EXPECT_EQ(sized.probes, scheme.probes);
+      continue;
+    }
+    ++keys;
+    scheme.doubled_string = row[0] == "twice";
+    EXPECT_EQ(TextOf(OffsetsOf(scheme, test::FromHex(row[1]))), row[5]);
+  }
+  EXPECT_EQ(sizes, 45u);
+  EXPECT_EQ(keys, 120u);
+}
+
+TEST(PhpHashes, EqualPhp) {
+  const auto rows = test::ReadCsv("php_hashes.csv");
+  EXPECT_EQ(rows.size(), 640u);
+  for (const auto& row : rows) {
+    const PhpHash hash = FindPhpHash(row[0]);
+    ASSERT_NE(hash, nullptr) << row[0];
+    EXPECT_EQ(FindPhpHash(row[0] + "Hash"), hash);
+    EXPECT_EQ(hash(test::FromHex(row[1])), std::stoull(row[2]))
+        << row[0] << " " << row[1];
+  }
+  for (const char* name : {"MD5", "Hash", ""}) {
+    EXPECT_EQ(FindPhpHash(name), nullptr);
+  }
+}
+
+// The interpreter itself, with keys that are new in every run.
+TEST(PhpHashes, EqualPhpForFreshKeys) {
+  const std::string php = DELTABLOOM_PHP;
+  if (php.empty()) GTEST_SKIP() << "php is not installed";
+  test::Random random = FreshRandom();
+  std::string command = php + " -n " + DELTABLOOM_PHP_SCRIPT;
+  for (int i = 0; i < 500; ++i) {
+    command += ' ';
+    for (const char c : random.Key(1 + random.Below(60))) {
+      char digits[3];
+      std::snprintf(digits, sizeof(digits), "%02x",
+                    static_cast<unsigned>(static_cast<unsigned char>(c)));
+      command += digits;
+    }
+  }
+  FILE* const pipe = popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  char name[8], key[121];
+  unsigned long long offset;
+  ASSERT_EQ(std::fscanf(pipe, "%*s"), 0);  // the header
+  size_t lines = 0;
+  while (std::fscanf(pipe, " %7[A-Z],%120[0-9a-f],%llu", name, key, &offset) ==
+         3) {
+    ++lines;
+    ASSERT_EQ(FindPhpHash(name)(test::FromHex(key)), offset) << name << key;
+  }
+  EXPECT_EQ(pclose(pipe), 0);
+  EXPECT_EQ(lines, 8u * 500);
+}
+
+TEST(Schemes, AllOffsetsAreInRange) {
+  test::Random random = FreshRandom();
+  for (const char* name : {"local", "go-murmur3", "guava-helper"}) {
+    for (const uint64_t bits : {uint64_t{512}, uint64_t{512} * 4194303}) {
+      const Scheme scheme = SchemeOf(name, bits, 8);
+      ASSERT_EQ(scheme.Validate(), "");
+      for (int i = 0; i < 1000; ++i) {
+        const auto offsets = OffsetsOf(scheme, random.Key(random.Below(40)));
+        for (const uint64_t offset : offsets) {
+          ASSERT_LT(offset, bits);
+          if (scheme.is_local()) {
+            ASSERT_EQ(offset / 512, offsets[0] / 512);
+          }
+        }
+      }
+    }
+  }
+}
+
+// The bits of scheme local are those of the layout local, and markers.
+TEST(Schemes, LocalIsTheLayoutLocal) {
+  const Scheme scheme = SchemeOf("local", 512 * 20, 6);
+  FilterOptions options;
+  options.layout = Layout::kLocal;
+  options.bits_per_key = 10;
+  FilterBuilder builder(options);
+  std::string bits(20 * 64, '\0'), expected;
+  for (const std::string& key : test::Random(test::SeedOr(1)).Keys(1024, 9)) {
+    builder.AddKey(key);
+    for (const uint64_t bit : OffsetsOf(scheme, key)) {
+      bits[bit / 8] = static_cast<char>(bits[bit / 8] | 1 << bit % 8);
+    }
+  }
+  builder.Finish(&expected);
+  EXPECT_EQ(bits, expected.substr(0, expected.size() - 1));
+}
+
+// RedisLocalRate against blocks that are filled for it.
+TEST(Schemes, LocalRateIsMeasured) {
+  constexpr size_t kKeys = 100000, kOthers = 300000, kBlocks = 2000;
+  for (const uint32_t probes : {1u, 4u, 6u, 8u}) {
+    const Scheme scheme = SchemeOf("local", 512 * kBlocks, probes);
+    std::vector<bool> bits(scheme.bits);
+    for (size_t block = 0; block < kBlocks; ++block) bits[512 * block] = true;
+    test::Random random(test::SeedOr(3));
+    for (size_t i = 0; i < kKeys; ++i) {
+      for (const uint64_t bit : OffsetsOf(scheme, random.Key(10))) {
+        bits[bit] = true;
+      }
+    }
+    size_t found = 0;
+    for (size_t i = 0; i < kOthers; ++i) {
+      bool all = true;
+      for (const uint64_t bit : OffsetsOf(scheme, random.Key(11))) {
+        all = all && bits[bit];
+      }
+      found += all ? 1 : 0;
+    }
+    const double rate = RedisLocalRate(kKeys, kBlocks, probes);
+    EXPECT_NEAR(static_cast<double>(found) / kOthers, rate,
+                5 * std::sqrt(rate / kOthers) + 0.02 * rate)
+        << probes;
+  }
+}
+
+template <typename Options>
+struct BadOption {
+  void (*change)(Options*);
+  const char* names;  // what the message must name
+};
+
+TEST(Options, BadOnesAreNamed) {
+  using Changed = RedisFilterOptions*;
+  const BadOption<RedisFilterOptions> cases[] = {
+      {[](Changed o) { o->name = ""; }, "name"},
+      {[](Changed o) { o->name = std::string(1025, 'x'); }, "name"},
+      {[](Changed o) { o->name = "a}b"; }, "name"},
+      {[](Changed o) { o->name = "{}b"; }, "name"},
+      {[](Changed o) { o->name = "{tag}"; }, "hash tag"},
+      {[](Changed o) { o->scheme = "bloom"; }, "go-murmur3-14"},
+      {[](Changed o) { o->scheme = ""; }, "scheme"},
+      {[](Changed o) { o->expected_keys = 0; }, "probes"},
+      {[](Changed o) { o->bits = 512; }, "expected_keys"},
+      {[](Changed o) { o->probes = 4; }, "expected_keys"},
+      {[](Changed o) { o->false_positive_rate = 0; }, "false_positive"},
+      {[](Changed o) { o->false_positive_rate = 1; }, "false_positive"},
+      {[](Changed o) { o->false_positive_rate = NAN; }, "false_positive"},
+      {[](Changed o) { o->false_positive_rate = 1e-12; }, "cannot hold"},
+      {[](Changed o) { o->expected_keys = UINT64_MAX; }, "cannot hold"},
+      {[](Changed o) { o->doubled_string = true; }, "doubled_string"},
+      {[](Changed o) { o->hashes = {"JS"}; }, "hashes"},
+      {[](Changed o) { o->expire_after = milliseconds(-5); }, "expire_after"},
+      {[](Changed o) { o->shard_bytes = 0; }, "shard_bytes"},
+      {[](Changed o) { o->shard_bytes = 100; }, "shard_bytes"},
+      {[](Changed o) { o->shard_bytes = uint64_t{1} << 30; }, "shard_bytes"},
+      {[](Changed o) {
+         o->expected_keys = 100000000;
+         o->shard_bytes = 64;
+       },
+       "65536 shards"},
+      {[](Changed o) {
+         o->scheme = "php-named-hashes";
+         o->expected_keys = 0;
+         o->hashes = {"JS", "Nonsense"};
+       },
+       "Nonsense"},
+      {[](Changed) {}, ""},
+  };
+  for (const auto& [change, names] : cases) {
+    RedisFilterOptions options;
+    options.name = "n";
+    options.expected_keys = 1000;
+    change(&options);
+    const std::string error = options.Validate();
+    EXPECT_NE(error.find(names), error.npos)
+        << "'" << error << "' does not name " << names;
+    EXPECT_EQ(error.empty(), *names == '\0');
+  }
+}
+
+TEST(Options, BitsAndProbesHaveLimits) {
+  const struct {
+    const char* scheme;
+    uint64_t bits;
+    uint32_t probes;
+    bool good;
+  } cases[] = {
+      {"local", 0, 6, false},
+      {"local", 511, 6, false},
+      {"local", 512, 0, false},
+      {"local", 512, 9, false},
+      {"local", 512, 8, true},
+      {"local", uint64_t{1} << 48, 1, false},  // too many shards
+      {"local", uint64_t{1} << 40, 1, true},
+      {"local", (uint64_t{1} << 48) + 512, 1, false},
+      {"go-murmur3", 0, 5, false},
+      {"go-murmur3", 1, 0, false},
+      {"go-murmur3", 1, 255, true},
+      {"go-murmur3", 1, 256, false},
+      {"go-murmur3", UINT32_MAX, 5, true},
+      {"go-murmur3", uint64_t{1} << 32, 5, false},
+      {"go-murmur3-14", 1000, 0, true},
+      {"go-murmur3-14", 1000, 14, true},
+      {"go-murmur3-14", 1000, 13, false},
+      {"guava-helper", 0, 5, false},
+      {"guava-helper", INT32_MAX, 5, true},
+      {"guava-helper", uint64_t{1} << 31, 5, false},
+      {"php-named-hashes", 0, 0, true},
+      {"php-named-hashes", uint64_t{1} << 32, 3, true},
+      {"php-named-hashes", UINT32_MAX, 0, false},
+      {"php-named-hashes", 0, 4, false},
+  };
+  for (const auto& [scheme, bits, probes, good] : cases) {
+    RedisFilterOptions options;
+    options.name = "n";
+    options.scheme = scheme;
+    options.bits = bits;
+    options.probes = probes;
+    if (bits == uint64_t{1} << 48) options.shard_bytes = 64;
+    EXPECT_EQ(options.Validate().empty(), good)
+        << scheme << " " << bits << " " << probes << options.Validate();
+  }
+}
+
+TEST(Options, ConnectionsAreChecked) {
+  using Changed = RedisOptions*;
+  const BadOption<RedisOptions> cases[] = {
+      {[](Changed o) { o->host = ""; }, "host"},
+      {[](Changed o) { o->port = 0; }, "port"},
+      {[](Changed o) { o->username = "u"; }, "password"},
+      {[](Changed o) { o->more_nodes = {"here"}; }, "here"},
+      {[](Changed o) { o->more_nodes = {"here:99999"}; }, "here"},
+      {[](Changed o) {
+         o->more_nodes = {"[::1]:7000", "h:1"};
+       },
+       ""},
+      {[](Changed o) { o->command_timeout = milliseconds(0); }, "timeout"},
+      {[](Changed o) { o->circuit_open_for = milliseconds(-1); }, "circuit"},
+      {[](Changed o) {
+         o->cluster = true;
+         o->database = 1;
+       },
+       "database"},
+      {[](Changed o) {
+         o->cluster = true;
+         o->unix_socket = "/s";
+       },
+       "cluster"},
+  };
+  for (const auto& [change, names] : cases) {
+    RedisOptions options;
+    EXPECT_EQ(options.Validate(), "");
+    change(&options);
+    const std::string error = options.Validate();
+    EXPECT_NE(error.find(names), error.npos) << error << names;
+    EXPECT_EQ(error.empty(), *names == '\0');
+  }
+}
+
+TEST(Circuit, OpensAfterFailuresInARow) {
+  Circuit circuit(3, milliseconds(100));
+  const Circuit::Clock::time_point now{};
+  for (const bool succeeds : {false, false, true, false, false}) {
+    EXPECT_TRUE(circuit.Allow(now));
+    if (succeeds) {
+      circuit.Succeeded();
+    } else {
+      EXPECT_FALSE(circuit.Failed(now));
+    }
+  }
+  EXPECT_TRUE(circuit.Failed(now));
+  EXPECT_FALSE(circuit.Allow(now));
+  EXPECT_FALSE(circuit.Allow(now + milliseconds(99)));
+}
+
+TEST(Circuit, LetsOneTryAndClosesWhenItSucceeds) {
+  Circuit circuit(1, milliseconds(100));
+  Circuit::Clock::time_point now{};
+  EXPECT_TRUE(circuit.Failed(now));
+  now += milliseconds(100);
+  EXPECT_TRUE(circuit.Allow(now));
+  EXPECT_FALSE(circuit.Allow(now));  // one at a time
+  EXPECT_FALSE(circuit.Failed(now)) << "it was open already";
+  EXPECT_FALSE(circuit.Allow(now + milliseconds(99)));
+  // One that tried and never reported back must not keep it open for ever.
+  EXPECT_TRUE(circuit.Allow(now + milliseconds(100)));
+  EXPECT_TRUE(circuit.Allow(now + milliseconds(200)));
+  circuit.Succeeded();
+  EXPECT_TRUE(circuit.Allow(now));
+  EXPECT_TRUE(circuit.Allow(now));
+}
+
+TEST(Circuit, ZeroNeverOpens) {
+  Circuit circuit(0, milliseconds(100));
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(circuit.Failed({}));
+  EXPECT_TRUE(circuit.Allow({}));
+}
+
+// From the Redis Cluster specification.
+TEST(Slots, Crc16AndHashTags) {
+  EXPECT_EQ(Crc16("123456789"), 0x31c3);
+  EXPECT_EQ(Crc16(""), 0);
+  EXPECT_EQ(HashTag("{user1000}.following"), "user1000");
+  EXPECT_EQ(HashTag("foo{}{bar}"), "foo{}{bar}");
+  EXPECT_EQ(HashTag("foo{{bar}}zap"), "{bar");
+  EXPECT_EQ(HashTag("foo{bar}{zap}"), "bar");
+  EXPECT_EQ(HashTag("}foo{"), "}foo{");
+  EXPECT_EQ(HashTag(""), "");
+}
+
+TEST(Keys, CompanionsAreOnTheSameSlot) {
+  test::Random random = FreshRandom();
+  size_t legal = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string name;
+    for (uint64_t n = random.Below(8); n > 0; --n) {
+      name += "ab{}:"[random.Below(5)];
+    }
+    if (!CheckName(name).empty()) continue;
+    ++legal;
+    const ShardKeys keys(name, 3, 5);
+    for (const std::string& key :
+         {Companion(name, ":deltabloom"), keys.live, keys.descriptor,
+          keys.rebuild, keys.Upload("t")}) {
+      EXPECT_EQ(SlotOf(key), SlotOf(name)) << name << " " << key;
+    }
+  }
+  EXPECT_GT(legal, 5000u);
+}
+
+TEST(Redirections, AreParsed) {
+  const Endpoint from{"here", 1, ""};
+  Redirection redirection;
+  ASSERT_TRUE(
+      ParseRedirection("MOVED 3999 127.0.0.1:6381", from, &redirection));
+  EXPECT_FALSE(redirection.ask);
+  EXPECT_EQ(redirection.slot, 3999u);
+  EXPECT_EQ(redirection.endpoint.Text(), "127.0.0.1:6381");
+  ASSERT_TRUE(ParseRedirection("ASK 16383 ::1:7", from, &redirection));
+  EXPECT_TRUE(redirection.ask);
+  EXPECT_EQ(redirection.endpoint.Text(), "[::1]:7");
+  ASSERT_TRUE(ParseRedirection("MOVED 0 :6381", from, &redirection));
+  EXPECT_EQ(redirection.endpoint.Text(), "here:6381");
+  for (const char* bad :
+       {"", "MOVED", "MOVED ", "MOVED 1", "MOVED 16384 a:1", "MOVED x a:1",
+        "MOVED 1 a", "MOVED 1 a:0", "MOVED 1 a:65536", "MOVED -1 a:1",
+        "MOVED 1 a:1x", "OTHER 1 a:1", "moved 1 a:1"}) {
+    EXPECT_FALSE(ParseRedirection(bad, from, &redirection)) << bad;
+  }
+}
+
+TEST(Errors, AreClassified) {
+  const struct {
+    const char* reply;
+    RedisError error;
+  } cases[] = {
+      {"WRONGTYPE Operation against a key", RedisError::kWrongType},
+      {"OOM command not allowed when used memory > 'maxmemory'.",
+       RedisError::kOutOfMemory},
+      {"READONLY You can't write against a replica.", RedisError::kReadOnly},
+      {"NOAUTH Authentication required.", RedisError::kAuthentication},
+      {"WRONGPASS invalid username-password", RedisError::kAuthentication},
+      {"ERR invalid password", RedisError::kAuthentication},
+      {"ERR Protocol error: unauthenticated multibulk length",
+       RedisError::kAuthentication},
+      {"NOPERM this user has no permissions", RedisError::kNoPermission},
+      {"LOADING Redis is loading the dataset", RedisError::kUnavailable},
+      {"CLUSTERDOWN Hash slot not served", RedisError::kClusterDown},
+      {"ERR Error running script (call to f_1): @user_script:1: -OOM command "
+       "not allowed",
+       RedisError::kOutOfMemory},
+      {"ERR Error running script (call to f_1): @user_script: 1: WRONGTYPE "
+       "Operation",
+       RedisError::kWrongType},
+      {"ERR syntax error", RedisError::kServer},
+      {"ERR the BOOM word", RedisError::kServer},
+      {"", RedisError::kServer},
+  };
+  for (const auto& [reply, error] : cases) {
+    EXPECT_EQ(ClassifyError(reply), error) << reply;
+  }
+}
+
+TEST(Errors, HaveTheirPlaceInOneLine) {
+  const RedisStatus status =
+      MakeStatus(RedisError::kTimeout, {"h", 7, ""}, "a\nb", "no answer");
+  EXPECT_EQ(status.message, "redis h:7, key 'a\\x0ab': no answer");
+  EXPECT_EQ(Printable(std::string(200, 'x')), std::string(100, 'x') + "...");
+}
+
+TEST(Requests, AreWords) {
+  Request request("GET", "k", {10, "", std::string("a\0b", 3)});
+  request.Append({true, std::string_view("c"), UINT64_MAX});
+  EXPECT_EQ(request.words,
+            (RedisCommand{"GET", "k", "10", "", std::string("a\0b", 3), "1",
+                          "c", "18446744073709551615"}));
+  EXPECT_EQ(request.key, "k");
+  EXPECT_FALSE(request.UseWholeScript());
+  Request call(kAddScript, {"k", "l"}, {"m"});
+  const Script& script = kScripts[kAddScript];
+  EXPECT_EQ(call.key, "k");
+  EXPECT_EQ(call.words,
+            (RedisCommand{"EVALSHA", script.sha1, "2", "k", "l", "m"}));
+  EXPECT_TRUE(call.UseWholeScript());
+  EXPECT_EQ(call.words,
+            (RedisCommand{"EVAL", script.body, "2", "k", "l", "m"}));
+  EXPECT_FALSE(call.UseWholeScript()) << "once";
+}
+
+TEST(Bits, AreInRedisOrder) {
+  EXPECT_EQ(ReverseBits(0x80), 0x01);
+  EXPECT_EQ(ReverseBits(0x35), 0xac);
+}
+
+TEST(Identity, IsReadFromInfo) {
+  RedisReply server, replication, refused;
+  server.text = "# Server\r\nredis_version:7\r\nrun_id:abc\r\ntcp_port:1\r\n";
+  replication.text =
+      "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
+      "master_replid:def\r\nmaster_replid2:000\r\n";
+  ServerIdentity identity;
+  identity.ReadServer(server);
+  identity.ReadReplication(replication);
+  EXPECT_EQ(identity.run_id, "abc");
+  EXPECT_EQ(identity.replid, "def");
+  EXPECT_TRUE(identity.is_master);
+  EXPECT_FALSE(identity.replicates);
+  EXPECT_EQ(identity.error, "");
+  refused.kind = RedisReply::Kind::kError;
+  refused.text = "NOPERM";
+  identity.ReadReplication(refused);
+  EXPECT_EQ(identity.error, "INFO replication: NOPERM");
+  EXPECT_FALSE(identity.is_master);
+  identity.ReadReplication(replication);
+  EXPECT_EQ(identity.error, "");
+  replication.text = "role:slave\r\nconnected_slaves:1\r\nmaster_replid:d\r\n";
+  identity.ReadReplication(replication);
+  EXPECT_TRUE(identity.replicates);
+  identity.ReadServer(refused);
+  EXPECT_EQ(identity.error, "INFO server: NOPERM");
+}
+
+}  // namespace
+}  // namespace deltabloom::internal

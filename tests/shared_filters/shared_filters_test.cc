@@ -1,0 +1,680 @@
+// The filters in memory that other languages read: against Guava's and Go's own
+// answers, malformed bytes, threads; and the parts that they are made of.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "deltabloom/concurrent_filter.h"
+#include "deltabloom/go_murmur3_filter.h"
+#include "deltabloom/guava_filter.h"
+#include "deltabloom/guava_funnels.h"
+#include "shared_filters/atomic_bits.h"
+#include "shared_filters/guava_format.h"
+#include "shared_filters/murmur3.h"
+#include "shared_filters/offsets.h"
+#include "tests/csv.h"
+#include "tests/random.h"
+#include "util/coding.h"
+
+namespace deltabloom {
+namespace {
+
+using internal::HashMurmur3;
+using internal::Murmur3;
+using internal::Murmur3Hash;
+
+// Where they are installed, Go and Guava write the same known answers again.
+class OtherLanguages : public testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, OtherLanguages,
+    testing::Values(
+        "test -d /usr/share/gocode/src/github.com/spaolacci/murmur3 || exit 9;"
+        "GOPATH=/usr/share/gocode GO111MODULE=off GOCACHE=$folder/cache "
+        "go run go_murmur3.go >$folder/go_murmur3.csv",
+        "java --version && test -f /usr/share/java/guava.jar || exit 9;"
+        "java -XX:TieredStopAtLevel=1 -cp /usr/share/java/guava.jar "
+        "GuavaSide.java $folder"));
+
+TEST_P(OtherLanguages, WriteTheSameFiles) {
+  const std::string command =
+      std::string("exec >&2; cd " DELTABLOOM_SIDES
+                  "; folder=$(mktemp -d); trap 'rm -r $folder' EXIT; ") +
+      GetParam() +
+      " || exit 1; for file in $folder/*.csv; do "
+      "cmp $file " DELTABLOOM_TEST_DATA "/$(basename $file) || exit 1; done";
+  const int status = std::system(command.c_str());
+  if (WEXITSTATUS(status) == 9) GTEST_SKIP() << "not installed";
+  EXPECT_EQ(status, 0) << command;
+}
+
+GuavaFilterOptions GuavaOptions(uint64_t keys, double rate, int strategy = 1) {
+  GuavaFilterOptions options;
+  options.expected_insertions = keys;
+  options.false_positive_rate = rate;
+  options.strategy = static_cast<GuavaStrategy>(strategy);
+  return options;
+}
+
+GoMurmur3FilterOptions GoOptions(uint64_t bits, uint32_t probes) {
+  GoMurmur3FilterOptions options;
+  options.bits = bits;
+  options.probes = probes;
+  return options;
+}
+
+std::string Bytes(const GuavaFilter& filter) {
+  std::string bytes;
+  filter.AppendTo(&bytes);
+  return bytes;
+}
+
+std::string Bytes(const GoMurmur3Filter& filter) {
+  std::string bitmap;
+  filter.AppendBitmap(&bitmap);
+  return bitmap;
+}
+
+// Each filter for so many keys, with the same verbs.
+struct Guava : GuavaFilter {
+  explicit Guava(uint64_t keys) : GuavaFilter(GuavaOptions(keys, 1e-4)) {}
+  bool Add(std::string_view key) { return Put(key); }
+  bool MayMatch(std::string_view key) const { return MightContain(key); }
+  double Rate() const { return ExpectedFpp(); }
+};
+
+struct Go : GoMurmur3Filter {
+  explicit Go(uint64_t keys)
+      : GoMurmur3Filter(GoOptions(20 * keys, kGoZeroProbes)) {}
+  double Rate() const { return FalsePositiveRate(); }
+};
+
+struct Concurrent : ConcurrentFilter {
+  explicit Concurrent(uint64_t keys) : ConcurrentFilter({keys, 1e-4}) {}
+  double Rate() const { return FalsePositiveRate(); }
+};
+
+std::string Bytes(const Concurrent& filter) {
+  std::string bytes;
+  filter.AppendTo(&bytes);
+  return bytes;
+}
+
+template <typename>
+class AllFilters : public testing::Test {};
+using Filters = testing::Types<Guava, Go, Concurrent>;
+TYPED_TEST_SUITE(AllFilters, Filters);
+
+TYPED_TEST(AllFilters, KeysOfAnySize) {
+  test::Random random(test::SeedOr(7));
+  TypeParam filter(400);
+  std::vector<std::string> keys = {"", std::string(1, '\0'),
+                                   std::string(1 << 20, 'x')};
+  for (size_t size = 1; size < 100; ++size) keys.push_back(random.Key(size));
+  for (const std::string& key : keys) filter.Add(key);
+  for (const std::string& key : keys) EXPECT_TRUE(filter.MayMatch(key));
+  EXPECT_FALSE(filter.MayMatch(std::string((1 << 20) - 1, 'x')));
+}
+
+// The same keys from four threads: the bytes of one thread, no bit counted
+// twice or lost, no key missed.
+TYPED_TEST(AllFilters, ManyThreads) {
+  constexpr int kKeys = 10000;
+  TypeParam alone(kKeys), filter(kKeys);
+  for (int i = 0; i < kKeys; ++i) alone.Add(std::to_string(i));
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&filter, thread] {
+      for (int i = 0; i < kKeys; ++i) {
+        const std::string key =
+            std::to_string((i + thread * kKeys / 4) % kKeys);
+        filter.Add(key);
+        ASSERT_TRUE(filter.MayMatch(key));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Bytes(filter), Bytes(alone));
+  EXPECT_EQ(filter.Rate(), alone.Rate());
+}
+
+// guava.csv: GuavaSide.java says what its columns are.
+
+std::string Hash(std::string_view bytes) {
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016llx",
+                static_cast<unsigned long long>(HashMurmur3(bytes).low));
+  return text;
+}
+
+std::string GeneratedKey(const std::string& funnel, uint64_t i) {
+  const uint64_t spread = i * 0x9E3779B97F4A7C15u;
+  std::u16string text = u"caf\u00e9:";
+  for (const char digit : std::to_string(i)) {
+    text.push_back(static_cast<char16_t>(digit));
+  }
+  if (funnel == "STRING") return GuavaStringFunnel(text);
+  if (funnel == "CHARS") return GuavaUnencodedCharsFunnel(text);
+  if (funnel == "INT") return GuavaIntegerFunnel(static_cast<int32_t>(spread));
+  // BYTES are those of a long.
+  return GuavaLongFunnel(static_cast<int64_t>(spread));
+}
+
+std::vector<std::vector<std::string>> GuavaRows(const std::string& kind) {
+  std::vector<std::vector<std::string>> rows;
+  for (auto& row : test::ReadCsv("guava.csv")) {
+    if (row[0] == kind) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// Three cells: the logarithms of Java may differ in the last digit.
+void ExpectDescribes(const std::string* cells, const GuavaFilter& filter) {
+  EXPECT_EQ(filter.ApproximateElementCount(), std::stoull(cells[0]));
+  const double rate = std::stod(cells[1]);
+  EXPECT_NEAR(filter.ExpectedFpp(), rate, 1e-12 * rate);
+  EXPECT_EQ(Hash(Bytes(filter)), cells[2]);
+}
+
+TEST(AgainstGuava, BytesAndAnswersAreEqual) {
+  const auto rows = GuavaRows("filter");
+  EXPECT_EQ(rows.size(), 122u);
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row[1] + " " + row[2] + " " + row[3] + " " + row[4]);
+    const uint64_t keys = std::stoull(row[3]);
+    GuavaFilter filter(
+        GuavaOptions(keys, std::stod(row[4]), std::stoi(row[2])));
+    uint64_t changed = 0;
+    for (uint64_t key = 0; key < keys; ++key) {
+      changed += filter.Put(GeneratedKey(row[1], key));
+    }
+    EXPECT_EQ(changed, std::stoull(row[5]));
+    ExpectDescribes(&row[6], filter);
+    std::string error;
+    const auto read = GuavaFilter::FromBytes(Bytes(filter), &error);
+    ASSERT_NE(read, nullptr) << error;
+    ExpectDescribes(&row[6], *read);
+    const uint64_t most = std::min<uint64_t>(keys, 5000);
+    std::string answers;
+    for (uint64_t key = keys - most; key < keys + most; ++key) {
+      answers.push_back(read->MightContain(GeneratedKey(row[1], key)) ? '1'
+                                                                      : '0');
+    }
+    EXPECT_EQ(answers.substr(0, most), std::string(most, '1'));
+    EXPECT_EQ(Hash(answers), row[9]);
+  }
+}
+
+TEST(AgainstGuava, PutAllMakesTheSameBytes) {
+  for (const auto& row : GuavaRows("merge")) {
+    const GuavaFilterOptions options =
+        GuavaOptions(5000, 0.01, std::stoi(row[1]));
+    GuavaFilter first(options), second(options);
+    for (uint64_t i = 0; i < 2000; ++i) {
+      first.Put(GeneratedKey("INT", i));
+      second.Put(GeneratedKey("INT", 1500 + i));
+    }
+    first.PutAll(second);
+    ExpectDescribes(&row[2], first);
+  }
+}
+
+TEST(AgainstGuava, SizesFollowItsFormulas) {
+  const auto rows = GuavaRows("sizes");
+  EXPECT_GT(rows.size(), 500u);
+  for (const auto& row : rows) {
+    const GuavaFilterOptions options =
+        GuavaOptions(std::stoull(row[1]), std::stod(row[2]));
+    const uint64_t bits = internal::GuavaBits(options.expected_insertions,
+                                              options.false_positive_rate);
+    EXPECT_EQ(std::to_string(bits), row[3]) << row[1] << " " << row[2];
+    EXPECT_EQ(std::to_string(internal::GuavaHashFunctions(options, bits)),
+              row[4])
+        << row[1] << " " << row[2];
+  }
+}
+
+// Guava ignores bytes after the filter, which are an error here.
+TEST(AgainstGuava, RejectsTheSameBytes) {
+  size_t filters = 0;
+  for (const auto& row : GuavaRows("parse")) {
+    std::string error;
+    const bool ours =
+        GuavaFilter::FromBytes(test::FromHex(row[1]), &error) != nullptr;
+    const bool behind = error.find("bytes behind") != std::string::npos;
+    EXPECT_EQ(row[2] == "filter", ours || behind) << row[1] << error;
+    filters += ours;
+  }
+  EXPECT_GT(filters, 25u);
+}
+
+// Every text of so many units, in order.
+template <typename Text>
+std::vector<Text> AllTexts(const Text& units, size_t size) {
+  std::vector<Text> texts = {Text()};
+  for (; size > 0; --size) {
+    std::vector<Text> longer;
+    for (const Text& text : texts) {
+      for (const auto unit : units) longer.push_back(text + unit);
+    }
+    texts = std::move(longer);
+  }
+  return texts;
+}
+
+TEST(AgainstGuava, TextThatIsNotWellFormed) {
+  const std::u16string units = {0,      'a',    0x7f,   0x80,   0x7ff,
+                                0x800,  0xd7ff, 0xd800, 0xdbff, 0xdc00,
+                                0xdfff, 0xe000, 0xfffd, 0xffff};
+  for (const auto& row : GuavaRows("encode")) {
+    std::string all;
+    for (const auto& text : AllTexts(units, std::stoul(row[1]))) {
+      all += GuavaStringFunnel(text) + "\n";
+    }
+    EXPECT_EQ(Hash(all), row[2]) << row[1];
+  }
+  const std::string bytes =
+      test::FromHex("007f808f909fa0bfc0c1c2dfe0e1edeff0f1f4f5f7f8ff");
+  for (const auto& row : GuavaRows("decode")) {
+    std::string all;
+    for (const std::string& text : AllTexts(bytes, std::stoul(row[1]))) {
+      all += GuavaUnencodedCharsFunnel(JavaUtf16(text) + u"\n");
+    }
+    EXPECT_EQ(Hash(all), row[2]) << row[1];
+  }
+}
+
+// What Guava wrote for create(funnel, 10, 0.03), with both strategies.
+TEST(GuavaFilter, KnownAnswers) {
+  const auto chars = GuavaUnencodedCharsFunnel;
+  const struct {
+    std::vector<std::string> keys;
+    const char* hex[2];  // MITZ_32, MITZ_64
+  } answers[] = {
+      {{chars(u"hello"), chars(u"caf\u00e9"), chars(u"\U0001F600"),
+        chars(std::u16string(1, 0xD83D))},
+       {"00050000000250422004020000280040020086901a04",
+        "0105000000022020282020a480d00050010404080800"}},
+      {{"hello", "caf\u00e9", "\U0001F600", "?"},
+       {"0005000000020823801000800102070000180100c000",
+        "0105000000020050000008500405000010403041a512"}},
+      {{GuavaLongFunnel(0), GuavaLongFunnel(42), GuavaLongFunnel(-1)},
+       {"00050000000212000092400600002021008010200000",
+        "01050000000200008004200800010108800000020802"}},
+      {{GuavaIntegerFunnel(42), GuavaIntegerFunnel(-1)},
+       {"00050000000200241080090000006000210000000000",
+        "01050000000200002080020200200802002000008002"}},
+  };
+  for (const auto& [keys, hex] : answers) {
+    for (const int strategy : {0, 1}) {
+      GuavaFilter filter(GuavaOptions(10, 0.03, strategy));
+      for (const std::string& key : keys) EXPECT_TRUE(filter.Put(key));
+      for (const std::string& key : keys) EXPECT_FALSE(filter.Put(key));
+      const std::string expected = test::FromHex(hex[strategy]);
+      EXPECT_EQ(Bytes(filter), expected);
+      const auto read = GuavaFilter::FromBytes(expected);
+      ASSERT_NE(read, nullptr);
+      EXPECT_TRUE(read->IsCompatible(filter));
+      EXPECT_EQ(read->ExpectedFpp(), filter.ExpectedFpp());
+      EXPECT_EQ(read->HashFunctions(), 5u);
+      EXPECT_EQ(read->Bits(), 128u);
+      EXPECT_EQ(Bytes(*read), expected);
+      for (const std::string& key : keys) EXPECT_TRUE(read->MightContain(key));
+      EXPECT_FALSE(read->MightContain("never put"));
+    }
+  }
+}
+
+TEST(GuavaFilter, SaysWhatIsWrongWithBytes) {
+  const std::string good =
+      test::FromHex("01050000000200002080020200200802002000008002");
+  const auto with = [&good](size_t at, char byte) {
+    std::string bytes = good;
+    bytes[at] = byte;
+    return bytes;
+  };
+  const struct {
+    std::string bytes;
+    const char* says;
+  } cases[] = {
+      {"", "truncated: 0 bytes"},
+      {good.substr(0, 5), "truncated: 5 bytes"},
+      {good.substr(0, 6), "truncated: 6 bytes of 22"},
+      {good.substr(0, 21), "truncated: 21 bytes of 22"},
+      {good + "x", "1 bytes behind"},
+      {with(0, 2), "strategy 2"},
+      {with(0, '\xff'), "strategy 255"},
+      {with(1, 0), "0 hash functions"},
+      {with(5, 0), "0 words"},
+      {with(5, 1), "8 bytes behind"},
+      {with(5, 3), "truncated: 22 bytes of 30"},
+      {with(2, '\x80'), "negative count of words, -2147483646"},
+      {with(2, '\x7f'), "truncated: 22 bytes of 17045651478"},
+      {with(2, '\xff'), "negative"},
+  };
+  for (const auto& [bytes, says] : cases) {
+    std::string error;
+    EXPECT_EQ(GuavaFilter::FromBytes(bytes, &error), nullptr) << says;
+    EXPECT_NE(error.find(says), std::string::npos) << error;
+    EXPECT_EQ(error.find('\n'), std::string::npos);
+    EXPECT_EQ(GuavaFilter::FromBytes(bytes), nullptr);
+  }
+  std::string error = "as it was";
+  EXPECT_NE(GuavaFilter::FromBytes(good, &error), nullptr);
+  EXPECT_EQ(error, "as it was");
+  EXPECT_NE(GuavaFilter::FromBytes(with(1, '\xff'), &error), nullptr);
+}
+
+TEST(GuavaFilter, RejectsWhatGuavaRejects) {
+  GuavaFilterOptions rule = GuavaOptions(10, 0.01);
+  rule.probe_rule = static_cast<GuavaProbeRule>(2);
+  const struct {
+    GuavaFilterOptions options;
+    const char* says;
+  } cases[] = {
+      {GuavaOptions(10, 0), "false_positive_rate = 0 "},
+      {GuavaOptions(10, 1), "false_positive_rate = 1 "},
+      {GuavaOptions(10, -1), "false_positive_rate = -1 "},
+      {GuavaOptions(10, std::nan("")), "false_positive_rate = nan"},
+      {GuavaOptions(1, 0.9), "0 bits"},
+      {GuavaOptions(uint64_t{1} << 63, 0.5), "expected_insertions"},
+      {GuavaOptions(uint64_t{1} << 62, 0.01), "2^31 - 1 words"},
+      {GuavaOptions(14400000000, 0.01), "2^31 - 1 words"},
+      {GuavaOptions(10, 1e-77), "256 hash functions"},
+      {GuavaOptions(10, 0.01, 2), "strategy = 2"},
+      {rule, "probe_rule = 2"},
+  };
+  for (const auto& [options, says] : cases) {
+    EXPECT_NE(options.Validate().find(says), std::string::npos)
+        << options.Validate() << ": " << says;
+    EXPECT_THROW(GuavaFilter{options}, std::invalid_argument);
+  }
+  EXPECT_EQ(GuavaOptions(14300000000, 0.01).Validate(), "");
+  EXPECT_EQ(GuavaOptions(10, 2e-77).Validate(), "");  // 255 hash functions
+  EXPECT_STREQ(GuavaStrategyName(GuavaStrategy::kMurmur128Mitz32),
+               "MURMUR128_MITZ_32");
+  EXPECT_EQ(GuavaStrategyName(static_cast<GuavaStrategy>(2)), nullptr);
+}
+
+// One key at 30 %: 2.5 bits are 2, and 2 ln 2 rounds to 1; the rate alone makes
+// it 1.74.
+TEST(GuavaFilter, CurrentGuavaTakesHashFunctionsFromTheRate) {
+  GuavaFilterOptions options = GuavaOptions(1, 0.3);
+  EXPECT_EQ(GuavaFilter(options).HashFunctions(), 1u);
+  options.probe_rule = GuavaProbeRule::kFromRate;
+  EXPECT_EQ(GuavaFilter(options).HashFunctions(), 2u);
+  // No insertions count as one, also there.
+  options.expected_insertions = 0;
+  EXPECT_EQ(GuavaFilter(options).HashFunctions(), 2u);
+  EXPECT_EQ(GuavaFilter(options).Bits(), 64u);
+}
+
+TEST(GuavaFilter, PutAllNeedsEqualShapes) {
+  GuavaFilter filter(GuavaOptions(1000, 0.01)), same(GuavaOptions(1000, 0.01));
+  const GuavaFilter larger(GuavaOptions(2000, 0.01));
+  const GuavaFilter other_strategy(GuavaOptions(1000, 0.01, 0));
+  for (int64_t i = 0; i < 500; ++i) {
+    filter.Put(GuavaLongFunnel(i));
+    same.Put(GuavaLongFunnel(1000 + i));
+  }
+  const GuavaFilter* const others[] = {&filter, &larger, &other_strategy};
+  for (const GuavaFilter* other : others) {
+    EXPECT_FALSE(filter.IsCompatible(*other));
+    EXPECT_THROW(filter.PutAll(*other), std::invalid_argument);
+  }
+  try {
+    filter.PutAll(other_strategy);
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("MURMUR128_MITZ_32, 7 hash"),
+              std::string::npos)
+        << error.what();
+  }
+  EXPECT_TRUE(filter.IsCompatible(same));
+  filter.PutAll(same);
+  for (int64_t i = 0; i < 500; ++i) {
+    EXPECT_TRUE(filter.MightContain(GuavaLongFunnel(i)));
+    EXPECT_TRUE(filter.MightContain(GuavaLongFunnel(1000 + i)));
+  }
+  // Counted as bits that came, not as bits that were there.
+  const auto read = GuavaFilter::FromBytes(Bytes(filter));
+  EXPECT_EQ(filter.ExpectedFpp(), read->ExpectedFpp());
+  EXPECT_EQ(filter.ApproximateElementCount(), read->ApproximateElementCount());
+}
+
+TEST(GuavaFilter, FullOfOnes) {
+  const auto filter =
+      GuavaFilter::FromBytes(test::FromHex("010500000001ffffffffffffffff"));
+  ASSERT_NE(filter, nullptr);
+  EXPECT_EQ(filter->ApproximateElementCount(), UINT64_MAX);
+  EXPECT_EQ(filter->ExpectedFpp(), 1);
+  EXPECT_FALSE(filter->Put("anything"));
+  EXPECT_TRUE(filter->MightContain("anything else"));
+}
+
+// Guava's Hashing.murmur3_128() of keys of 0 to 70 bytes.
+TEST(Murmur3, EqualsGuava) {
+  const auto rows = test::ReadCsv("murmur3.csv");
+  ASSERT_EQ(rows.size(), 71u);
+  for (const auto& row : rows) {
+    const Murmur3Hash hash = HashMurmur3(test::FromHex(row[0]));
+    EXPECT_EQ(hash.low, std::stoull(row[1], nullptr, 16)) << row[0];
+    EXPECT_EQ(hash.high, std::stoull(row[2], nullptr, 16)) << row[0];
+  }
+}
+
+// From the tests of Go's github.com/spaolacci/murmur3, seed 0.
+TEST(Murmur3, EqualsGo) {
+  const Murmur3Hash fox =
+      HashMurmur3("The quick brown fox jumps over the lazy dog.");
+  EXPECT_EQ(fox.low, 0xcd99481f9ee902c9u);
+  EXPECT_EQ(fox.high, 0x695da1a38987b6e7u);
+  EXPECT_EQ(HashMurmur3("hello").low, 0xcbd8a7b341bd9b02u);
+  EXPECT_EQ(HashMurmur3({}).low, 0u);
+}
+
+TEST(Murmur3, OneByteMoreIsThatKeyWithTheByte) {
+  test::Random random(test::SeedOr(1));
+  for (size_t size = 0; size <= 70; ++size) {
+    const std::string key = random.Key(size);
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const Murmur3Hash hash =
+          Murmur3(key).FinishWith(static_cast<uint8_t>(byte));
+      const Murmur3Hash expected = HashMurmur3(key + static_cast<char>(byte));
+      ASSERT_EQ(hash.low, expected.low) << size << " " << byte;
+      ASSERT_EQ(hash.high, expected.high) << size << " " << byte;
+    }
+  }
+}
+
+// As Redis' GETBIT counts.
+bool BitOf(const std::string& bitmap, uint64_t offset) {
+  const auto byte = static_cast<unsigned char>(bitmap[offset / 8]);
+  return (byte >> (7 - offset % 8) & 1) != 0;
+}
+
+TEST(GoMurmur3, OffsetsEqualGo) {
+  const auto rows = test::ReadCsv("go_murmur3.csv");
+  ASSERT_EQ(rows.size(), 31u);
+  for (const auto& row : rows) {
+    const std::string key = test::FromHex(row[0]);
+    const uint64_t bits = std::stoull(row[1]);
+    const auto probes = static_cast<uint32_t>(std::stoul(row[2]));
+    std::istringstream offsets(row[3]);
+    std::set<uint64_t> expected;
+    const Murmur3 hash(key);
+    for (uint32_t probe = 0; probe < probes; ++probe) {
+      uint64_t offset = 0;
+      ASSERT_TRUE(offsets >> offset);
+      expected.insert(offset);
+      ASSERT_EQ(
+          internal::GoMurmur3Offset(hash, static_cast<uint8_t>(probe), bits),
+          offset)
+          << row[0] << " " << probe;
+    }
+    if (bits > 20000000) continue;
+    // The filter sets these and no other bits.
+    GoMurmur3Filter filter(GoOptions(bits, probes));
+    EXPECT_FALSE(filter.MayMatch(key));
+    EXPECT_TRUE(filter.Add(key));
+    EXPECT_FALSE(filter.Add(key));
+    EXPECT_TRUE(filter.MayMatch(key));
+    EXPECT_EQ(filter.SetBits(), expected.size());
+    const std::string bitmap = Bytes(filter);
+    ASSERT_EQ(bitmap.size(), (bits + 7) / 8);
+    for (const uint64_t offset : expected) EXPECT_TRUE(BitOf(bitmap, offset));
+  }
+}
+
+TEST(GoMurmur3, BitmapsThereAndBack) {
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  test::Random random(seed);
+  for (const uint64_t bits : {1u, 7u, 8u, 9u, 63u, 64u, 65u, 1000u, 1023u}) {
+    SCOPED_TRACE(bits);
+    GoMurmur3Filter filter(GoOptions(bits, 3)), copy(GoOptions(bits, 3));
+    const auto keys = random.MixedKeys(1 + random.Below(40));
+    for (const std::string& key : keys) filter.Add(key);
+    const std::string bitmap = Bytes(filter);
+    std::string marked = bitmap + std::string(2, '\0');
+    marked[bits / 8] = static_cast<char>(marked[bits / 8] | 0x80 >> bits % 8);
+    // Redis strings end with the last byte that was written; the marker bit is
+    // ignored.
+    for (const std::string& merged :
+         {bitmap, std::string(), bitmap.substr(0, bitmap.size() / 2), marked}) {
+      EXPECT_EQ(copy.MergeBitmap(merged), "");
+      EXPECT_EQ(Bytes(copy), bitmap);
+    }
+    EXPECT_EQ(copy.SetBits(), filter.SetBits());
+    for (const std::string& key : keys) EXPECT_TRUE(copy.MayMatch(key));
+    // One bit further means another size.
+    const uint64_t next = bits + 1;
+    marked[next / 8] = static_cast<char>(marked[next / 8] | 0x80 >> next % 8);
+    GoMurmur3Filter untouched(GoOptions(bits, 3));
+    EXPECT_NE(untouched.MergeBitmap(marked).find("bit " + std::to_string(next)),
+              std::string::npos);
+    EXPECT_EQ(untouched.SetBits(), 0u);
+  }
+}
+
+TEST(GoMurmur3, RejectsInvalidOptions) {
+  const struct {
+    uint64_t bits;
+    uint32_t probes;
+    const char* says;
+  } cases[] = {{0, 14, "bits = 0"}, {64, 0, "probes = 0"}, {64, 257, "= 257"}};
+  for (const auto& [bits, probes, says] : cases) {
+    const std::string error = GoOptions(bits, probes).Validate();
+    EXPECT_NE(error.find(says), error.npos) << error;
+    EXPECT_THROW(GoMurmur3Filter{GoOptions(bits, probes)},
+                 std::invalid_argument);
+  }
+  EXPECT_EQ(GoOptions(1, 256).Validate(), "");
+}
+
+// go-zero's own figure: 20 bits per key and 14 probes.
+TEST(GoMurmur3, RateOfGoZero) {
+  constexpr uint64_t kKeys = 20000, kAbsent = 2000000;
+  GoMurmur3Filter filter(GoOptions(20 * kKeys, kGoZeroProbes));
+  for (uint64_t i = 0; i < kKeys; ++i) filter.Add("in" + std::to_string(i));
+  const double rate = filter.FalsePositiveRate();
+  EXPECT_NEAR(rate, 6.7e-5, 0.4e-5);
+  uint64_t found = 0;
+  for (uint64_t i = 0; i < kAbsent; ++i) {
+    found += filter.MayMatch("out" + std::to_string(i));
+  }
+  EXPECT_NEAR(static_cast<double>(found), rate * kAbsent,
+              5 * std::sqrt(rate * kAbsent));
+}
+
+TEST(Divisor, EqualsDivision) {
+  const uint64_t seed = test::SeedOfThisRun();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  test::Random random(seed);
+  std::vector<uint64_t> values = {1, 2, 3, 64, UINT64_MAX, UINT64_MAX - 1};
+  for (unsigned bit = 1; bit < 64; ++bit) {
+    const uint64_t power = uint64_t{1} << bit;
+    values.insert(values.end(),
+                  {power - 1, power, power + 1, random.Next() >> bit | 1});
+  }
+  for (const uint64_t value : values) {
+    const internal::Divisor divisor(value);
+    EXPECT_EQ(divisor.value(), value);
+    std::vector<uint64_t> numbers = {
+        0, 1, value - 1, value, value + 1, UINT64_MAX, UINT64_MAX - 1};
+    for (int i = 0; i < 500; ++i) {
+      const uint64_t multiple = random.Next() / value * value;
+      numbers.insert(numbers.end(),
+                     {random.Next(), random.Next() >> random.Below(64),
+                      multiple, multiple - 1, multiple + value - 1});
+    }
+    for (const uint64_t number : numbers) {
+      ASSERT_EQ(number % divisor, number % value) << number << " " << value;
+    }
+  }
+}
+
+TEST(AtomicBits, ReportsWhatItSet) {
+  internal::AtomicBits bits(2);
+  EXPECT_EQ(bits.bits(), 128u);
+  EXPECT_EQ(bits.Or(1, 0b0011), 0b0011u);
+  // Half of the mask is there already: only what fetch_or found missing counts.
+  EXPECT_EQ(bits.Or(1, 0b0110), 0b0100u);
+  EXPECT_EQ(bits.OrUnread(1, 0b0111), 0u);
+  EXPECT_EQ(bits.Or(1, 0b0111), 0u);
+  EXPECT_EQ(bits.Or(1, 0), 0u);
+  EXPECT_EQ(bits.Word(0), 0u);
+  EXPECT_EQ(bits.Word(1), 0b0111u);
+  EXPECT_TRUE(bits.Set(127));
+  EXPECT_FALSE(bits.Set(127));
+  EXPECT_TRUE(bits.Get(127));
+  EXPECT_TRUE(bits.Get(64));
+  EXPECT_FALSE(bits.Get(63));
+  EXPECT_EQ(bits.SetBits(), 4u);
+}
+
+// Two threads set the same bits, one by one. The one that is ahead has more to
+// do, so they run side by side where there are two free CPUs. Several rounds,
+// since not in each of them both get to run.
+TEST(AtomicBits, ConcurrentSettersReportEachBitOnce) {
+  for (int round = 0; round < 12; ++round) {
+    internal::AtomicBits bits(20000);
+    std::atomic<int> started{0};
+    std::atomic<uint64_t> reported{0};
+    const auto run = [&bits, &started, &reported] {
+      ++started;
+      while (started < 2) std::this_thread::yield();
+      uint64_t mine = 0;
+      for (uint64_t bit = 0; bit < bits.bits(); ++bit) mine += bits.Set(bit);
+      reported += mine;
+    };
+    std::thread other(run);
+    run();
+    other.join();
+    ASSERT_EQ(reported, bits.bits());
+    ASSERT_EQ(bits.SetBits(), bits.bits());
+    for (uint64_t word = 0; word < bits.words(); ++word) {
+      ASSERT_EQ(bits.Word(word), UINT64_MAX) << word;
+    }
+  }
+}
+
+TEST(StripedCounter, SumsWhatAllThreadsAdd) {
+  internal::StripedCounter counter;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 33; ++thread) {  // more than twice the stripes
+    threads.emplace_back([&counter] {
+      for (int i = 0; i < 1000; ++i) counter.Add(3);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(counter.Sum(), 33u * 3000);
+}
+
+}  // namespace
+}  // namespace deltabloom
