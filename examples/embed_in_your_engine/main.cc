@@ -44,34 +44,31 @@ std::string_view GetString(const char** from) {
 bool WriteTable(const char* path,
                 const std::map<std::string, std::string>& entries,
                 const deltabloom::FilterPolicy& policy) {
-  std::ofstream file(path, std::ios::binary);
   deltabloom::FilterBlockBuilder filters(&policy);
-  std::string block, index;
-  uint64_t offset = 0;
-  filters.StartBlock(offset);
-  for (auto entry = entries.begin(); entry != entries.end();) {
-    const std::string& key = entry->first;
+  std::string table, index;
+  size_t begin = 0;  // of the block
+  filters.StartBlock(begin);
+  for (const auto& [key, value] : entries) {
     filters.AddKey(key);
-    PutString(&block, key);
-    PutString(&block, entry->second);
-    if (++entry != entries.end() && block.size() < kBlockSize) continue;
-
+    PutString(&table, key);
+    PutString(&table, value);
+    if (table.size() - begin < kBlockSize && key != entries.rbegin()->first) {
+      continue;
+    }
     PutString(&index, key);
-    PutNumber(&index, offset);
-    PutNumber(&index, block.size());
-    file << block;
-    offset += block.size();
-    block.clear();
-    filters.StartBlock(offset);  // where the next block starts
+    PutNumber(&index, begin);
+    PutNumber(&index, table.size() - begin);
+    begin = table.size();
+    filters.StartBlock(begin);  // where the next block starts
   }
   // The name tells who can read the filters, so it is stored with them. A real
   // format also stores a checksum.
-  std::string tail;
-  PutString(&tail, policy.Name());
-  PutString(&tail, filters.Finish());
-  PutString(&tail, index);
-  PutNumber(&tail, offset);
-  file << tail << std::flush;
+  PutString(&table, policy.Name());
+  PutString(&table, filters.Finish());
+  PutString(&table, index);
+  PutNumber(&table, begin);
+  std::ofstream file(path, std::ios::binary);
+  file << table << std::flush;
   return file.good() && filters.error().empty();
 }
 

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <iostream>
 #include <map>
 #include <sstream>
 #include <stdexcept>
@@ -137,9 +138,7 @@ std::string Answer(Guard* guard, const std::string& line) {
     std::this_thread::sleep_for(std::chrono::seconds(1));
     if (!guard->NeedsRebuild() && Clock::now() < due) continue;
     const std::string error = guard->Rebuild();
-    if (!error.empty()) {
-      std::fprintf(stderr, "rebuild failed: %s\n", error.c_str());
-    }
+    if (!error.empty()) std::cerr << "rebuild failed: " + error + "\n";
     due = Clock::now() + period;
   }
 }
@@ -190,43 +189,28 @@ int Listen(uint16_t* port) {
   return listener;
 }
 
-[[noreturn]] void ServeForever(Guard* guard, int listener) {
+[[noreturn]] void Serve(const Settings& settings) {
+  Guard guard(settings.store, settings.redis, settings.filter);
+  const std::string error = guard.Rebuild();  // the warm-up
+  std::cerr << (error.empty()
+                    ? "the filter has every id of the store"
+                    : "without a filter until Redis answers: " + error)
+            << std::endl;
+  std::thread(RebuildForever, &guard,
+              std::chrono::seconds(settings.rebuild_every_s))
+      .detach();
+  uint16_t port = settings.port;
+  const int listener = Listen(&port);
+  std::cout << "listening on 127.0.0.1:" << port << std::endl;
   while (true) {
     const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (connection < 0) {
       // Out of descriptors, perhaps: some connection will end.
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     } else {
-      std::thread(ServeConnection, guard, connection).detach();
+      std::thread(ServeConnection, &guard, connection).detach();
     }
   }
-}
-
-// Returns at SIGINT or SIGTERM.
-void Serve(const Settings& settings) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // in all threads
-  // Never destroyed: the threads below end with the process.
-  auto* const guard =
-      new Guard(settings.store, settings.redis, settings.filter);
-  const std::string error = guard->Rebuild();  // the warm-up
-  std::fprintf(
-      stderr, "%s\n",
-      error.empty()
-          ? "the filter has every id of the store"
-          : ("without a filter until Redis answers: " + error).c_str());
-  std::thread(RebuildForever, guard,
-              std::chrono::seconds(settings.rebuild_every_s))
-      .detach();
-  uint16_t port = settings.port;
-  std::thread(ServeForever, guard, Listen(&port)).detach();
-  std::printf("listening on 127.0.0.1:%d\n", port);
-  std::fflush(stdout);
-  int signal = 0;
-  sigwait(&signals, &signal);
 }
 
 }  // namespace
@@ -235,21 +219,21 @@ int main(int argc, char** argv) {
   Settings settings = DefaultSettings();
   for (int i = 1; i < argc; i += 2) {
     if (i + 1 == argc || !Set(argv[i], argv[i + 1], &settings)) {
-      std::fputs(kUsage, stderr);
+      std::cerr << kUsage;
       return 2;
     }
   }
   const std::string wrong = settings.filter.Validate();
   if (!wrong.empty()) {
-    std::fprintf(stderr, "guard_a_store: %s\n", wrong.c_str());
+    std::cerr << "guard_a_store: " << wrong << "\n";
     return 2;
   }
+  // Every write that was answered is in the store's log.
+  for (const int end : {SIGINT, SIGTERM}) signal(end, [](int) { _exit(0); });
   try {
     Serve(settings);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "guard_a_store: %s\n", error.what());
+    std::cerr << "guard_a_store: " << error.what() << "\n";
     return 1;
   }
-  // Every answered write is in the store's log, so threads may be cut off.
-  std::_Exit(0);
 }

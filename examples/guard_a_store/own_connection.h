@@ -44,13 +44,13 @@ class OwnConnection : public deltabloom::RedisConnection {
       redisAppendCommandArgv(context_, static_cast<int>(words->size()),
                              pointers.data(), sizes.data());
     }
-    replies->assign(commands.size(), {});
-    for (deltabloom::RedisReply& reply : *replies) {
+    replies->clear();
+    while (replies->size() < commands.size()) {
       void* raw = nullptr;
       if (redisGetReply(context_, &raw) != REDIS_OK) {
         return {deltabloom::RedisError::kUnavailable, context_->errstr};
       }
-      Convert(*static_cast<redisReply*>(raw), &reply);
+      replies->push_back(Convert(*static_cast<redisReply*>(raw)));
       freeReplyObject(raw);
     }
     return {};
@@ -64,18 +64,19 @@ class OwnConnection : public deltabloom::RedisConnection {
     return {time.count() / 1000, time.count() % 1000 * 1000};
   }
 
-  static void Convert(const redisReply& from, deltabloom::RedisReply* to) {
-    to->kind = from.type == REDIS_REPLY_INTEGER ? Kind::kInteger
-               : from.type == REDIS_REPLY_ARRAY ? Kind::kArray
-               : from.type == REDIS_REPLY_ERROR ? Kind::kError
-               : from.type == REDIS_REPLY_NIL   ? Kind::kNil
-                                                : Kind::kText;
-    to->integer = from.integer;
-    if (from.str != nullptr) to->text.assign(from.str, from.len);
-    to->elements.resize(to->kind == Kind::kArray ? from.elements : 0);
-    for (size_t i = 0; i < to->elements.size(); ++i) {
-      Convert(*from.element[i], &to->elements[i]);
+  static deltabloom::RedisReply Convert(const redisReply& from) {
+    deltabloom::RedisReply to;
+    to.kind = from.type == REDIS_REPLY_INTEGER ? Kind::kInteger
+              : from.type == REDIS_REPLY_ARRAY ? Kind::kArray
+              : from.type == REDIS_REPLY_ERROR ? Kind::kError
+              : from.type == REDIS_REPLY_NIL   ? Kind::kNil
+                                               : Kind::kText;
+    to.integer = from.integer;
+    if (from.str != nullptr) to.text.assign(from.str, from.len);
+    for (size_t i = 0; to.kind == Kind::kArray && i < from.elements; ++i) {
+      to.elements.push_back(Convert(*from.element[i]));
     }
+    return to;
   }
 
   redisContext* const context_;

@@ -12,7 +12,7 @@
 #include <rocksdb/table.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -67,7 +67,7 @@ void Visit(const char* what,
   }
   if (status.ok()) status = db->Flush({});
   if (!status.ok()) {
-    std::printf("%s: %s\n", what, status.ToString().c_str());
+    std::cerr << what << ": " << status.ToString() << "\n";
     return;
   }
   int found = 0;
@@ -79,13 +79,11 @@ void Visit(const char* what,
   for (int i = 0; i < kKeys; ++i) {
     found += db->Get({}, Key(2 * i + 1, 2), &value).ok() ? 1 : 0;
   }
-  std::printf(
-      "%s: %d of %d keys found, %llu of %d absent ones answered by "
-      "filters\n",
-      what, found, kKeys,
-      static_cast<unsigned long long>(
-          options.statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL)),
-      kKeys);
+  const uint64_t answered =
+      options.statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL);
+  std::cout << what << ": " << found << " of " << kKeys << " keys found, "
+            << answered << " of " << kKeys
+            << " absent ones answered by filters\n";
 }
 
 }  // namespace
@@ -100,18 +98,16 @@ int main() {
   deltabloom::RocksDBFilterOptions filters;
   filters.layout = deltabloom::Layout::kAuto;
   filters.key_transform = transform.name;
-  if (!deltabloom::RegisterKeyTransform(transform, &error)) {
-    std::fprintf(stderr, "%s\n", error.c_str());
-    return 1;
+  std::shared_ptr<const rocksdb::FilterPolicy> ours;
+  if (deltabloom::RegisterKeyTransform(transform, &error)) {
+    ours = deltabloom::NewRocksDBFilterPolicy(filters, &error);
   }
-  const auto ours = deltabloom::NewRocksDBFilterPolicy(filters, &error);
   if (ours == nullptr) {
-    std::fprintf(stderr, "%s\n", error.c_str());
+    std::cerr << error << "\n";
     return 1;
   }
-  const std::shared_ptr<const rocksdb::FilterPolicy> theirs(
-      rocksdb::NewBloomFilterPolicy(10));
-  Visit("RocksDB's Bloom filter", theirs);
+  Visit("RocksDB's Bloom filter", std::shared_ptr<const rocksdb::FilterPolicy>(
+                                      rocksdb::NewBloomFilterPolicy(10)));
   Visit("Deltabloom with a key transform", ours);
   return 0;
 }

@@ -10,7 +10,7 @@
 #include <rocksdb/table.h>
 
 #include <cstdint>
-#include <cstdio>
+#include <iostream>
 #include <memory>
 #include <string>
 
@@ -43,9 +43,7 @@ uint64_t EventsBetween(rocksdb::DB* db, uint64_t begin, uint64_t end) {
   const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(options));
   uint64_t events = 0;
   for (at->Seek(Key(begin)); at->Valid(); at->Next()) ++events;
-  if (!at->status().ok()) {
-    std::printf("%s\n", at->status().ToString().c_str());
-  }
+  if (!at->status().ok()) std::cerr << at->status().ToString() << "\n";
   return events;
 }
 
@@ -60,7 +58,7 @@ int main() {
   std::string error;
   // Filter policy and prefix extractor; checks the comparator.
   if (!deltabloom::AddRocksDBFilters(filters, &options, &options, &error)) {
-    std::fprintf(stderr, "%s\n", error.c_str());
+    std::cerr << error << "\n";
     return 1;
   }
   rocksdb::DestroyDB(kPath, options).PermitUncheckedError();
@@ -72,7 +70,7 @@ int main() {
   }
   if (status.ok()) status = db->Flush({});
   if (!status.ok()) {
-    std::fprintf(stderr, "%s\n", status.ToString().c_str());
+    std::cerr << status.ToString() << "\n";
     return 1;
   }
   uint64_t found = 0;
@@ -83,9 +81,7 @@ int main() {
     if (EventsBetween(db.get(), later, later + kWindow) == 0) ++empty;
   }
   const auto total = deltabloom::GetRocksDBFilterStatistics().Total();
-  std::printf("%llu events found in their windows\n",
-              static_cast<unsigned long long>(found));
-  std::printf("filters answered for %llu of %llu empty windows\n",
-              static_cast<unsigned long long>(total.range_negatives),
-              static_cast<unsigned long long>(empty));
+  std::cout << found << " events found in their windows\n"
+            << "filters answered for " << total.range_negatives << " of "
+            << empty << " empty windows\n";
 }

@@ -10,8 +10,6 @@
 namespace deltabloom::test {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 Cluster& TheCluster() {
   static Cluster cluster;
   return cluster;
@@ -32,15 +30,14 @@ TEST(ClusterFilters, AreFoundOnEveryNode) {
     EXPECT_TRUE(reader.Finds("k"));
     EXPECT_FALSE(reader.Finds("l"));
     const auto rebuild = filter.Start();
-    rebuild->Add("l");
     reader.Add({"meanwhile"});
-    ASSERT_TRUE(rebuild->Finish().ok());
+    TestFilter::Finish(rebuild.get(), {"l"});
     EXPECT_TRUE(reader.FindsAll({"l", "meanwhile"}));
     EXPECT_FALSE(reader.Finds("k"));
     // The map of slots spares all redirections.
     EXPECT_EQ(filter->Statistics().redirections, 0u);
     EXPECT_EQ(reader.Info().name, options.name);
-    ASSERT_TRUE(filter->Delete().ok());
+    ExpectOk(filter->Delete());
   }
   EXPECT_EQ(nodes.size(), 3u);
 }
@@ -79,7 +76,7 @@ TEST_P(MovingSlot, IsFollowed) {
   EXPECT_TRUE(filter->MayMatch("between"));
   EXPECT_TRUE(filter->MayMatch("before"));
   mover.join();
-  ASSERT_TRUE(status.ok()) << status.message;
+  ExpectOk(status);
   // All moved, and the old node still in charge: ASK.
   filter.Add({"asked"});
   EXPECT_TRUE(filter->MayMatch("asked"));
@@ -89,7 +86,7 @@ TEST_P(MovingSlot, IsFollowed) {
   EXPECT_EQ(rebuild->Finish().error, RedisError::kUnverified);
   idle.ExpectFailure(RedisError::kUnverified, cluster.node(to).Place(),
                      "'moving'");
-  ASSERT_TRUE(idle->Confirm().ok());
+  ExpectOk(idle->Confirm());
   for (const TestFilter* each : {&idle, &filter}) {
     EXPECT_TRUE(each->FindsAll({"before", "announced", "between", "asked"}));
   }
@@ -106,12 +103,12 @@ TEST(ClusterFilters, NotAClusterIsSaid) {
   redis.cluster = true;
   std::string message;
   EXPECT_EQ(OpenError(redis, "f", &message), RedisError::kServer);
-  EXPECT_NE(message.find("cluster"), std::string::npos) << message;
+  EXPECT_TRUE(Contains(message, "cluster")) << message;
   // And the reverse: a node of a cluster used as if it were alone.
   const size_t other = (TheCluster().NodeOf("f") + 1) % 3;
   EXPECT_EQ(OpenError(TheCluster().node(other).Options(), "f", &message),
             RedisError::kClusterDown);
-  EXPECT_NE(message.find("MOVED"), std::string::npos) << message;
+  EXPECT_TRUE(Contains(message, "MOVED")) << message;
 }
 
 // Last: it leaves a cluster of two nodes.
@@ -132,11 +129,9 @@ TEST(ClusterFilters, ZNodesGone) {
   const TestFilter impatient(redis, here);
   TheCluster().node(0).Stop();
   EXPECT_TRUE(kept.Finds("k"));
-  bool found = false;
-  const RedisStatus status = impatient->Check("k", &found);
-  EXPECT_TRUE(found);
-  EXPECT_EQ(status.error, RedisError::kUnavailable) << status.message;
-  EXPECT_NE(status.message.find(here), std::string::npos) << status.message;
+  std::string message;
+  EXPECT_EQ(impatient.Error("k", &message), RedisError::kUnavailable);
+  EXPECT_TRUE(Contains(message, here)) << message;
   // The circuit of the node that is gone is open: calls fail at once, and leave
   // the other nodes alone.
   const auto slots_calls = [] {
@@ -190,8 +185,7 @@ TEST(ClusterOfReplicas, NoAcknowledgedKeyIsAbsent) {
   goes_on("after the move");
   // A replica that has not caught up would come up without the filter.
   EXPECT_TRUE(WaitFor([&] {
-    return cluster.node(to + 3).Run({"KEYS", "*"}).find("{f}") !=
-           std::string::npos;
+    return Contains(cluster.node(to + 3).Run({"KEYS", "*"}), "{f}");
   })) << "the replica";
   cluster.node(to).Stop();
   goes_on("after the failover");

@@ -1,9 +1,6 @@
 // What can go wrong between a filter and its Redis: each a clear error, and
 // every check answers "may match".
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "shared_filters/redis/scripts.h"
 #include "tests/redis/server.h"
@@ -22,20 +19,18 @@ class Failures : public testing::Test {
 TEST(NoServer, IsNamed) {
   RedisOptions redis;
   redis.port = FreePort();
-  std::unique_ptr<RedisFilter> filter;
-  for (const RedisStatus& status :
-       {RedisFilter::Create(redis, Small(), &filter),
-        RedisFilter::Open(redis, "f", &filter),
-        RedisFilter::Adopt(redis, Small(), &filter)}) {
-    EXPECT_EQ(status.error, RedisError::kUnavailable);
-    EXPECT_NE(status.message.find(std::to_string(redis.port)),
-              std::string::npos)
-        << status.message;
+  std::string messages[4];
+  EXPECT_EQ(MakeError(RedisFilter::Create, redis, Small(), &messages[0]),
+            RedisError::kUnavailable);
+  EXPECT_EQ(MakeError(RedisFilter::Adopt, redis, Small(), &messages[1]),
+            RedisError::kUnavailable);
+  EXPECT_EQ(OpenError(redis, "f", &messages[2]), RedisError::kUnavailable);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(Contains(messages[i], std::to_string(redis.port)));
   }
   redis.unix_socket = "/nonexistent/redis.sock";
-  std::string message;
-  EXPECT_EQ(OpenError(redis, "f", &message), RedisError::kUnavailable);
-  EXPECT_NE(message.find(redis.unix_socket), std::string::npos) << message;
+  EXPECT_EQ(OpenError(redis, "f", &messages[3]), RedisError::kUnavailable);
+  EXPECT_TRUE(Contains(messages[3], redis.unix_socket)) << messages[3];
 }
 
 TEST_F(Failures, AwayAndBackAgain) {
@@ -96,27 +91,20 @@ TEST_F(Failures, SlowServer) {
   redis_.command_timeout = milliseconds(150);
   const TestFilter filter(redis_, Small());
   server_.Pause();
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   filter.ExpectFailure(RedisError::kTimeout, server_.Place());
   EXPECT_EQ(filter->Add("b").error, RedisError::kTimeout);
   // Three calls of 150 ms; a stuck one would take for ever.
-  EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(10000));
+  EXPECT_LT(Clock::now() - start, milliseconds(10000));
   server_.Resume();
   EXPECT_TRUE(WaitFor([&] { return filter.Error("x") == RedisError::kNone; }));
 }
 
 // A server that accepts and says nothing, or nonsense.
 TEST(NotARedis, IsAnError) {
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
-  ASSERT_EQ(listen(listener, 8), 0);
-  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
   RedisOptions redis;
-  redis.port = ntohs(address.sin_port);
+  const int listener = Bind(&redis.port);
+  ASSERT_EQ(listen(listener, 8), 0);
   redis.command_timeout = redis.connect_timeout = milliseconds(200);
   EXPECT_EQ(OpenError(redis), RedisError::kTimeout);
   redis.command_timeout = milliseconds(20000);
@@ -158,8 +146,8 @@ TEST_F(Failures, Replica) {
   reader.ExpectFailure(RedisError::kUnverified, replica.Place());
   const RedisStatus status = reader->Add("c");
   EXPECT_EQ(status.error, RedisError::kReadOnly) << status.message;
-  EXPECT_NE(status.message.find(replica.Place()), std::string::npos);
-  EXPECT_NE(status.message.find("'f'"), std::string::npos);
+  EXPECT_TRUE(Contains(status.message, replica.Place())) << status.message;
+  EXPECT_TRUE(Contains(status.message, "'f'")) << status.message;
 }
 
 TEST_F(Failures, OutOfMemory) {
@@ -167,9 +155,10 @@ TEST_F(Failures, OutOfMemory) {
   server_.Run({"CONFIG", "SET", "maxmemory", "1"});
   const RedisStatus status = filter->Add("a");
   EXPECT_EQ(status.error, RedisError::kOutOfMemory) << status.message;
-  EXPECT_NE(status.message.find("'f'"), std::string::npos) << status.message;
+  EXPECT_TRUE(Contains(status.message, "'f'")) << status.message;
   EXPECT_EQ(filter.Error("a"), RedisError::kNone);
-  EXPECT_EQ(CreateError(redis_, Small("g")), RedisError::kOutOfMemory);
+  EXPECT_EQ(MakeError(RedisFilter::Create, redis_, Small("g")),
+            RedisError::kOutOfMemory);
 }
 
 TEST_F(Failures, WrongTypeAndWrongSize) {
@@ -183,10 +172,9 @@ TEST_F(Failures, WrongTypeAndWrongSize) {
   server_.Run({"SET", "f", std::string(7, 'x')});
   std::string message;
   EXPECT_EQ(OpenError(redis_, "f", &message), RedisError::kWrongSize);
-  EXPECT_NE(message.find("7 bytes"), std::string::npos);
+  EXPECT_TRUE(Contains(message, "7 bytes")) << message;
   server_.Run({"SET", "foreign", std::string(9000, 'x')});
-  std::unique_ptr<RedisFilter> foreign;
-  EXPECT_EQ(RedisFilter::Adopt(redis_, Small("foreign"), &foreign).error,
+  EXPECT_EQ(MakeError(RedisFilter::Adopt, redis_, Small("foreign")),
             RedisError::kWrongSize);
   // A block of local that is not whole.
   const TestFilter local(redis_, Sized("local", "local", 10));
@@ -246,12 +234,11 @@ TEST(Passwords, AreCheckedAndNotShown) {
     redis.password = password;
     std::string message;
     EXPECT_EQ(OpenError(redis, "f", &message), RedisError::kAuthentication);
-    for (const char* secret : {"swordfish", "wrong-password"}) {
-      EXPECT_EQ(message.find(secret), std::string::npos) << message;
-    }
+    EXPECT_FALSE(Contains(message, "swordfish")) << message;
+    EXPECT_FALSE(Contains(message, "wrong-password")) << message;
   }
   redis.username = "";
-  EXPECT_EQ(CreateError(redis, Small()), RedisError::kNone);
+  EXPECT_EQ(MakeError(RedisFilter::Create, redis, Small()), RedisError::kNone);
 }
 
 // Users with the rights that the documents name, and no others.

@@ -1,9 +1,6 @@
 // Rebuilds while writers go on: from one process, from several, cancelled, and
 // with either side killed at random.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <iostream>
 
@@ -24,7 +21,7 @@ const RedisRebuildOptions kStopped =
 const RedisRebuildOptions kKeep = With(&RedisRebuildOptions::keep_keys);
 const RedisRebuildOptions kTakeOver = With(&RedisRebuildOptions::take_over);
 
-class RebuildTest : public RedisTest {};
+using RebuildTest = RedisTest;
 
 class SchemesTest : public RedisTest,
                     public testing::WithParamInterface<const char*> {};
@@ -39,17 +36,12 @@ TEST_P(SchemesTest, ReplacesAndKeepsWhatCameMeanwhile) {
   filter.Add({"goes"});
   const auto rebuild = filter.Start();
   EXPECT_TRUE(filter.Info().rebuilding);
-  rebuild->Add("stays");
   writer.Add({"comes"});
   EXPECT_TRUE(filter.Finds("goes"));
-  RedisRebuildResult result;
-  const RedisStatus status = rebuild->Finish(&result);
-  ASSERT_TRUE(status.ok()) << status.message;
-  EXPECT_TRUE(result.replaced);
-  EXPECT_EQ(result.keys, 1u);
+  EXPECT_TRUE(TestFilter::Finish(rebuild.get(), {"stays"}));
   EXPECT_TRUE(writer.FindsAll({"stays", "comes"}));
   EXPECT_FALSE(writer.Finds("goes"));
-  EXPECT_EQ(server_.Run({"DBSIZE"}), "2") << "live and descriptor";
+  EXPECT_EQ(Run({"DBSIZE"}), "2") << "live and descriptor";
   EXPECT_FALSE(filter.Info().rebuilding);
   EXPECT_EQ(filter.Info().rebuilds, 1u);
   EXPECT_EQ(rebuild->Finish().error, RedisError::kInvalidArgument);
@@ -69,7 +61,7 @@ TEST_P(SchemesTest, FilledByRebuildMayMatchUntilItIs) {
   EXPECT_TRUE(reader.Finds("key"));
   reader.Add({"any"});
   EXPECT_TRUE(reader.Finds("any"));
-  EXPECT_GT(std::stol(server_.Run({"PTTL", "f"})), 3000000);
+  EXPECT_GT(Ttl("f"), 3000000);
 }
 
 // Programs that know nothing of rebuilds may write a bitmap of these schemes,
@@ -84,20 +76,16 @@ TEST_P(SchemesTest, PlainWritesOfOthersAreKept) {
   EXPECT_FALSE(filter.Info().own_writers_only);
   filter.Add({"old"});
   const auto rebuild = filter.Start();
-  rebuild->Add("new");
-  std::string bits;
-  ASSERT_TRUE(other->ReadBits(&bits).ok());
+  const std::string bits = other.Bits();
   for (uint64_t bit = 0; bit < filter.Info().bits; ++bit) {
     if ((bits[bit / 8] >> bit % 8 & 1) != 0) {
-      server_.Run({"SETBIT", "f", std::to_string(bit), "1"});
+      Run({"SETBIT", "f", std::to_string(bit), "1"});
     }
   }
   filter.Add({"meanwhile"});
-  RedisRebuildResult result;
-  ASSERT_TRUE(rebuild->Finish(&result).ok());
-  EXPECT_FALSE(result.replaced);
+  EXPECT_FALSE(TestFilter::Finish(rebuild.get(), {"new"}));
   EXPECT_TRUE(filter.FindsAll({"old", "new", "theirs", "meanwhile"}));
-  EXPECT_TRUE(filter.Rebuild({"new"}, kStopped).replaced);
+  EXPECT_TRUE(filter.Rebuild({"new"}, kStopped));
   EXPECT_TRUE(filter.Finds("new"));
   EXPECT_FALSE(filter.Finds("theirs"));
 }
@@ -106,7 +94,7 @@ TEST_F(RebuildTest, GivenUpLeavesNothing) {
   const TestFilter filter = Create(Sized("f", "local", 1000));
   filter.Add({"k"});
   filter.Start()->Add("x");
-  EXPECT_EQ(server_.Run({"DBSIZE"}), "2");
+  EXPECT_EQ(Run({"DBSIZE"}), "2");
   EXPECT_TRUE(filter.Finds("k"));
 }
 
@@ -120,8 +108,7 @@ TEST_F(RebuildTest, OneAtATime) {
   first->Add("of the first");
   EXPECT_EQ(first->Finish().error, RedisError::kBusy);
   first.reset();
-  second->Add("of the second");
-  ASSERT_TRUE(second->Finish().ok());
+  TestFilter::Finish(second.get(), {"of the second"});
   EXPECT_TRUE(filter.FindsAll({"both", "of the second"}));
   EXPECT_FALSE(filter.Finds("of the first"));
 }
@@ -133,7 +120,7 @@ TEST_F(RebuildTest, LeasesRunOutAndAreRenewed) {
   const auto dead = filter.Start(options);
   std::this_thread::sleep_for(milliseconds(200));
   filter.Add({"k"});  // writers do not mind
-  EXPECT_EQ(server_.Run({"EXISTS", "{f}:rebuild"}), "0");
+  EXPECT_EQ(Run({"EXISTS", "{f}:rebuild"}), "0");
   auto next = filter.Start();  // not busy
   EXPECT_EQ(dead->Finish().error, RedisError::kBusy);
   next.reset();
@@ -145,28 +132,26 @@ TEST_F(RebuildTest, LeasesRunOutAndAreRenewed) {
 }
 
 TEST_F(RebuildTest, AdoptedBitmapsAreAddedToUnlessWritersRest) {
-  server_.Run({"SETBIT", "theirs", "12", "1"});
-  server_.Run({"PEXPIRE", "theirs", "500000"});
+  Run({"SETBIT", "theirs", "12", "1"});
+  Run({"PEXPIRE", "theirs", "500000"});
   const TestFilter filter =
       TestFilter::Adopt(server_.Options(), Sized("theirs", "go-murmur3", 1000));
   filter.Add({"old"});
   for (const bool stopped : {false, true}) {
-    auto rebuild = filter.Start(stopped ? kStopped : RedisRebuildOptions());
-    rebuild->Add("new");
+    const auto rebuild =
+        filter.Start(stopped ? kStopped : RedisRebuildOptions());
     if (stopped) {
       filter.Add({"ours meanwhile"});
     } else {
-      server_.Run({"SETBIT", "theirs", "13", "1"});  // a foreign writer
+      Run({"SETBIT", "theirs", "13", "1"});  // a foreign writer
     }
-    RedisRebuildResult result;
-    ASSERT_TRUE(rebuild->Finish(&result).ok());
-    EXPECT_EQ(result.replaced, stopped);
+    EXPECT_EQ(TestFilter::Finish(rebuild.get(), {"new"}), stopped);
     EXPECT_EQ(filter.Finds("old"), !stopped);
     EXPECT_TRUE(filter.Finds("new"));
     EXPECT_EQ(filter.Finds("ours meanwhile"), stopped);
-    EXPECT_EQ(server_.Run({"GETBIT", "theirs", "13"}), stopped ? "0" : "1");
-    EXPECT_GT(std::stol(server_.Run({"PTTL", "theirs"})), 1000);
-    EXPECT_EQ(server_.Run({"DBSIZE"}), "1");
+    EXPECT_EQ(Run({"GETBIT", "theirs", "13"}), stopped ? "0" : "1");
+    EXPECT_GT(Ttl("theirs"), 1000);
+    EXPECT_EQ(Run({"DBSIZE"}), "1");
   }
 }
 
@@ -175,20 +160,17 @@ TEST_F(RebuildTest, KeepsKeysIfAsked) {
   const TestFilter filter = Create(Sized("f", "local", 1000));
   filter.Add({"old"});
   auto rebuild = filter.Start(kKeep);
-  rebuild->Add("new");
   filter.Add({"meanwhile"});
-  RedisRebuildResult result;
-  ASSERT_TRUE(rebuild->Finish(&result).ok());
-  EXPECT_FALSE(result.replaced);
+  EXPECT_FALSE(TestFilter::Finish(rebuild.get(), {"new"}));
   EXPECT_TRUE(filter.FindsAll({"old", "new", "meanwhile"}));
   EXPECT_EQ(filter.Info().rebuilds, 0u);
   // Lost bits stay lost, unverified ones unverified.
   rebuild = filter.Start(kKeep);
-  server_.Run({"DEL", "f"});
+  Run({"DEL", "f"});
   EXPECT_EQ(rebuild->Finish().error, RedisError::kMissing);
   EXPECT_EQ(filter.Error("old"), RedisError::kMissing);
   filter.Rebuild({});
-  server_.Run({"HSET", "{f}:deltabloom", "run_id", "another"});
+  Run({"HSET", "{f}:deltabloom", "run_id", "another"});
   filter.Rebuild({"new"}, kKeep);
   EXPECT_EQ(filter.Error("old"), RedisError::kUnverified);
   filter.Rebuild({});
@@ -198,8 +180,7 @@ TEST_F(RebuildTest, KeepsKeysIfAsked) {
 TEST_F(RebuildTest, TakesBitsFromElsewhere) {
   const TestFilter source = Create(Sized("source", "guava-helper", 5000));
   source.Add(Random(SeedOr(4)).Keys(3000, 8));
-  std::string bits;
-  ASSERT_TRUE(source->ReadBits(&bits).ok());
+  const std::string bits = source.Bits();
   const TestFilter copy = Create(Sized("copy", "guava-helper", 5000));
   RedisRebuildOptions options;
   uint64_t done = 0, all = 0;
@@ -211,10 +192,10 @@ TEST_F(RebuildTest, TakesBitsFromElsewhere) {
   const auto rebuild = copy.Start(options);
   EXPECT_FALSE(rebuild->AddBits(bits + "x"));
   EXPECT_TRUE(rebuild->AddBits(bits));
-  ASSERT_TRUE(rebuild->Finish().ok());
+  ExpectOk(rebuild->Finish());
   EXPECT_EQ(all, bits.size());
   EXPECT_EQ(done, all);
-  EXPECT_EQ(server_.Run({"GET", "copy"}), server_.Run({"GET", "source"}));
+  EXPECT_EQ(Run({"GET", "copy"}), Run({"GET", "source"}));
 }
 
 // An upload that was tampered with is not put in place.
@@ -223,12 +204,12 @@ TEST_F(RebuildTest, VerifiesTheUpload) {
   filter.Add({"k"});
   auto rebuild = filter.Start();
   rebuild->Add("x");
-  const std::string token = server_.Run({"HGET", "{f}:deltabloom", "rebuild"});
+  const std::string token = Run({"HGET", "{f}:deltabloom", "rebuild"});
   // After all that the upload will write.
-  server_.Run({"SETBIT", "{f}:upload:" + token, "2000000", "1"});
+  Run({"SETBIT", "{f}:upload:" + token, "2000000", "1"});
   EXPECT_EQ(rebuild->Finish().error, RedisError::kMismatch);
   EXPECT_TRUE(filter.Finds("k"));
-  EXPECT_EQ(server_.Run({"DBSIZE"}), "2");
+  EXPECT_EQ(Run({"DBSIZE"}), "2");
 }
 
 // In the upload to a filter of ours or an adopted one, and in the wait before
@@ -241,18 +222,18 @@ TEST_F(RebuildTest, CanBeCancelled) {
   RedisRebuildOptions cancelled;
   cancelled.cancelled = [&] { return stop; };
   for (const bool adopted : {false, true}) {
-    server_.Run({"FLUSHALL"});
+    Run({"FLUSHALL"});
     const TestFilter filter =
         adopted ? TestFilter::Adopt(server_.Options(), options)
                 : Create(options);
     filter.Add({"stays"});
-    const std::string before = server_.Run({"KEYS", "*"});
+    const std::string before = Run({"KEYS", "*"});
     stop = false;
     auto rebuild = filter.Start(cancelled);
     rebuild->Add("comes");
     stop = true;
     EXPECT_EQ(rebuild->Finish().error, RedisError::kCancelled);
-    EXPECT_EQ(server_.Run({"KEYS", "*"}), before);
+    EXPECT_EQ(Run({"KEYS", "*"}), before);
     EXPECT_TRUE(filter.Finds("stays"));
     EXPECT_FALSE(filter.Finds("comes"));
 
@@ -262,11 +243,9 @@ TEST_F(RebuildTest, CanBeCancelled) {
     cancelled.settle = milliseconds(0);
     EXPECT_EQ(status.error, RedisError::kCancelled);
     EXPECT_STREQ(RedisErrorName(status.error), "cancelled");
-    EXPECT_NE(status.message.find("'f': the rebuild was cancelled"),
-              std::string::npos)
-        << status.message;
+    EXPECT_TRUE(Contains(status.message, "'f': the rebuild was cancelled"));
     EXPECT_EQ(rebuild, nullptr);
-    EXPECT_EQ(server_.Run({"KEYS", "*"}), before);
+    EXPECT_EQ(Run({"KEYS", "*"}), before);
   }
 }
 
@@ -275,13 +254,11 @@ TEST_P(SchemesTest, NothingIsLostBetweenThreads) {
   const auto traffic = Traffic::New();
   traffic->StartThreads(filter.get(), 4, milliseconds(0), false);
   for (int round = 0; round < 10 || traffic->readable < 2000; ++round) {
-    RedisStatus status = traffic->Build(filter.get());
-    EXPECT_TRUE(status.ok()) << status.message;
-    status = traffic->CheckAll(filter.get());
-    EXPECT_TRUE(status.ok()) << status.message;
+    ExpectOk(traffic->Build(filter.get()));
+    ExpectOk(traffic->CheckAll(filter.get()));
   }
   traffic->Stop();
-  EXPECT_TRUE(traffic->CheckAll(filter.get()).ok());
+  ExpectOk(traffic->CheckAll(filter.get()));
   EXPECT_EQ(traffic->acknowledged, traffic->readable);
 }
 
@@ -303,7 +280,7 @@ TEST_P(SchemesTest, NoAcknowledgedAddIsLostWhoeverDies) {
   Random random(seed);
   const auto traffic = Traffic::New();
   const TestFilter filter = Create(Sized("f", GetParam(), 50000));
-  server_.Run({"SCRIPT", "FLUSH"});
+  Run({"SCRIPT", "FLUSH"});
   const RedisOptions redis = server_.SocketOptions();
   pid_t children[3];
   for (int i = 0; i < 3; ++i) {
@@ -320,8 +297,7 @@ TEST_P(SchemesTest, NoAcknowledgedAddIsLostWhoeverDies) {
     const size_t victim = 1 + random.Below(2);
     stop(children[victim]);
     children[victim] = Fork(traffic.get(), redis, victim == 2);
-    const RedisStatus status = traffic->CheckAll(filter.get());
-    ASSERT_TRUE(status.ok()) << status.message;
+    ExpectOk(traffic->CheckAll(filter.get()));
   }
   for (const pid_t child : children) stop(child);
   EXPECT_EQ(traffic->failed, 0);

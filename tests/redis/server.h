@@ -3,13 +3,25 @@
 #ifndef DELTABLOOM_TESTS_REDIS_SERVER_H_
 #define DELTABLOOM_TESTS_REDIS_SERVER_H_
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <sys/types.h>
+#include <hiredis.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <new>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,13 +37,70 @@ inline void PrintTo(RedisError error, std::ostream* out) {
 namespace test {
 
 using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
 using Words = std::vector<std::string>;
+
+inline bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
+}
+
+inline void ExpectOk(const RedisStatus& status) {
+  EXPECT_TRUE(status.ok()) << status.message;
+}
+
+// Tries for half a minute. False if `reached` stays false.
+inline bool WaitFor(const std::function<bool()>& reached) {
+  for (int i = 0; i < 3000; ++i) {
+    if (reached()) return true;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return false;
+}
+
+// A socket on a port that was free.
+inline int Bind(uint16_t* port) {
+  const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  if (bind(descriptor, generic, size) != 0 ||
+      getsockname(descriptor, generic, &size) != 0) {
+    throw std::runtime_error("no free port");
+  }
+  *port = ntohs(address.sin_port);
+  return descriptor;
+}
+
+inline uint16_t FreePort() {
+  uint16_t port = 0;
+  close(Bind(&port));
+  return port;
+}
+
+// Append-only files.
+inline const Words kEverysec = {"--appendonly", "yes", "--appendfsync",
+                                "everysec"};
+inline const Words kAlways = {"--appendonly", "yes", "--appendfsync", "always"};
 
 class Server {
  public:
   // `arguments`: more of redis-server's, "--maxmemory", "10mb", ...
-  explicit Server(Words arguments = {});
-  ~Server();
+  explicit Server(Words arguments = {}) : arguments_(std::move(arguments)) {
+    if (mkdtemp(directory_.data()) == nullptr) {
+      throw std::runtime_error("mkdtemp");
+    }
+    Start();
+  }
+  ~Server() {
+    Stop();
+    // A child of the server may still write.
+    WaitFor([this] {
+      std::error_code error;
+      return std::filesystem::remove_all(directory_, error) == 0;
+    });
+  }
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
@@ -39,102 +108,321 @@ class Server {
   std::string Place() const { return "127.0.0.1:" + std::to_string(port_); }
 
   // How to reach it: through the port, or the socket.
-  RedisOptions Options() const;
-  RedisOptions SocketOptions() const;
+  RedisOptions Options() const {
+    RedisOptions options;
+    options.port = port_;
+    // Sanitizers and busy machines are slow; tests of timeouts set their own.
+    options.connect_timeout = options.command_timeout = milliseconds(20000);
+    return options;
+  }
+  RedisOptions SocketOptions() const {
+    RedisOptions options = Options();
+    options.unix_socket = directory_ + "/socket";
+    return options;
+  }
 
-  void Stop();   // SIGKILL
-  void Start();  // on the same port, with the files that it left
+  // On the same port, with the files that it left.
+  void Start() {
+    Words words = {DELTABLOOM_REDIS_SERVER, "--port", std::to_string(port_)};
+    words.insert(
+        words.end(),
+        {"--bind", "127.0.0.1", "--unixsocket", directory_ + "/socket", "--dir",
+         directory_, "--save", "", "--appendonly", "no", "--logfile",
+         directory_ + "/log", "--repl-diskless-sync-delay", "0"});
+    words.insert(words.end(), arguments_.begin(), arguments_.end());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    pid_ = fork();
+    if (pid_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      execv(argv[0], argv.data());
+      _exit(127);
+    }
+    const bool started = WaitFor([this] {
+      const std::string answer = Run({"PING"});
+      return answer == "PONG" || Contains(answer, "-NOAUTH");
+    });
+    if (!started) throw std::runtime_error("no redis-server: " + directory_);
+  }
+  void Stop() {
+    if (pid_ < 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
   void Restart() {
     Stop();
     Start();
   }
-  void Pause();  // SIGSTOP
-  void Resume();
+  void Pause() const { kill(pid_, SIGSTOP); }
+  void Resume() const { kill(pid_, SIGCONT); }
 
+  bool IsReplica() const {
+    return Contains(Run({"INFO", "replication"}), "link_status:up");
+  }
   // Returns when it has all of its master.
-  void Replicate(const Server& master) const;
+  void Replicate(const Server& master) const {
+    Run({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});
+    EXPECT_TRUE(WaitFor([this] { return IsReplica(); }));
+    master.Run({"SET", "any", "write"});
+    EXPECT_EQ(master.Run({"WAIT", "1", "15000"}), "1");
+  }
 
   // One command, its reply as text: "OK", "(nil)", "3", "[a b]", "-ERR ...".
-  std::string Run(const Words& words) const;
+  std::string Run(const Words& words) const {
+    redisContext* const context =
+        redisConnectUnix((directory_ + "/socket").c_str());
+    const std::unique_ptr<RedisConnection> connection =
+        RedisConnectionOf(context);
+    std::vector<RedisReply> replies;
+    const RedisStatus status =
+        context->err != 0
+            ? RedisStatus{RedisError::kUnavailable, context->errstr}
+            : connection->Run({&words}, Clock::now() + milliseconds(30000),
+                              &replies);
+    return status.ok() ? Text(replies[0]) : "-" + status.message;
+  }
 
  private:
+  static std::string Text(const RedisReply& reply) {
+    using Kind = RedisReply::Kind;
+    if (reply.kind == Kind::kNil) return "(nil)";
+    if (reply.kind == Kind::kInteger) return std::to_string(reply.integer);
+    if (reply.kind == Kind::kError) return "-" + reply.text;
+    if (reply.kind == Kind::kText) return reply.text;
+    std::string text;
+    for (const RedisReply& element : reply.elements) {
+      text += (text.empty() ? "" : " ") + Text(element);
+    }
+    return "[" + text + "]";
+  }
+
   const Words arguments_;
-  std::string directory_;
-  uint16_t port_ = 0;
+  std::string directory_ = "/tmp/deltabloom-redis.XXXXXX";
+  const uint16_t port_ = FreePort();
   pid_t pid_ = -1;
 };
-
-extern const Words kEverysec, kAlways;  // append-only files
 
 // Three masters, every slot served; with replicas, node i + 3 is one of node i.
 class Cluster {
  public:
-  explicit Cluster(bool replicas = false);
+  explicit Cluster(bool replicas = false) {
+    const size_t nodes = replicas ? 6 : 3;
+    Words ports;  // of the cluster's bus
+    for (size_t i = 0; i < nodes; ++i) {
+      ports.push_back(std::to_string(FreePort()));
+      nodes_.push_back(std::make_unique<Server>(Words{
+          "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
+          "--cluster-port", ports[i], "--cluster-node-timeout",
+          replicas ? "500" : "2000", "--cluster-require-full-coverage", "no"}));
+    }
+    const Words ends = {"0", "5460", "5461", "10922", "10923", "16383"};
+    for (size_t i = 0; i < 3; ++i) {
+      node(i).Run({"CLUSTER", "ADDSLOTSRANGE", ends[2 * i], ends[2 * i + 1]});
+      node(i).Run({"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)});
+    }
+    for (size_t i = 1; i < nodes; ++i) {
+      node(0).Run({"CLUSTER", "MEET", "127.0.0.1",
+                   std::to_string(node(i).port()), ports[i]});
+    }
+    const std::string known = "cluster_known_nodes:" + std::to_string(nodes);
+    for (const auto& each : nodes_) {
+      EXPECT_TRUE(WaitFor([&] {
+        const std::string info = each->Run({"CLUSTER", "INFO"});
+        return Contains(info, "cluster_state:ok") && Contains(info, known) &&
+               Contains(info, "cluster_slots_ok:16384");
+      }));
+    }
+    for (size_t i = 3; i < nodes; ++i) {
+      node(i).Run({"CLUSTER", "REPLICATE", IdOf(i - 3)});
+      EXPECT_TRUE(WaitFor([&] { return node(i).IsReplica(); }));
+    }
+  }
 
   Server& node(size_t i) { return *nodes_[i]; }
-  RedisOptions Options() const;
 
-  // The node that had the slot of a key at the start, and that slot.
-  size_t NodeOf(const std::string& key) const;
-  std::string SlotOf(const std::string& key) const;
-  // Announces a move of the key's slot, moves keys, ends the move.
-  void StartMove(const std::string& key, size_t from, size_t to);
-  std::string MoveKey(size_t from, size_t to, const std::string& key);
-  void FinishMove(const std::string& key, size_t to);
+  RedisOptions Options() const {
+    RedisOptions options = nodes_[0]->Options();
+    options.cluster = true;
+    return options;
+  }
+
+  // The slot of a key, and the node that had it at the start.
+  std::string SlotOf(const std::string& key) const {
+    return nodes_[0]->Run({"CLUSTER", "KEYSLOT", key});
+  }
+  size_t NodeOf(const std::string& key) const {
+    const int slot = std::stoi(SlotOf(key));
+    return slot <= 5460 ? 0 : slot <= 10922 ? 1 : 2;
+  }
+
+  // Announces a move of the key's slot, moves a key, ends the move.
+  void StartMove(const std::string& key, size_t from, size_t to) {
+    const std::string slot = SlotOf(key);
+    node(to).Run({"CLUSTER", "SETSLOT", slot, "IMPORTING", IdOf(from)});
+    node(from).Run({"CLUSTER", "SETSLOT", slot, "MIGRATING", IdOf(to)});
+  }
+  std::string MoveKey(size_t from, size_t to, const std::string& key) {
+    return node(from).Run({"MIGRATE", "127.0.0.1",
+                           std::to_string(node(to).port()), key, "0", "20000"});
+  }
+  // Tells every node, `to` first, until they agree for a while: on a busy
+  // machine a message that was sent before can make a node forget it again.
+  void FinishMove(const std::string& key, size_t to) {
+    const auto agreed = [&] {
+      for (size_t i = 0; i < nodes_.size(); ++i) {
+        const std::string reply = node(i).Run({"EXISTS", key});
+        if (Contains(reply, "MOVED") != (i != to)) return false;
+        if (i != to && !Contains(reply, node(to).Place())) return false;
+      }
+      return true;
+    };
+    EXPECT_TRUE(WaitFor([&] {
+      for (size_t i = 0; i <= nodes_.size(); ++i) {
+        node(i == 0 ? to : i - 1)
+            .Run({"CLUSTER", "SETSLOT", SlotOf(key), "NODE", IdOf(to)});
+      }
+      for (int check = 0; check < 4; ++check) {
+        if (!agreed()) return false;
+        std::this_thread::sleep_for(milliseconds(20));
+      }
+      return true;
+    })) << "the cluster does not agree on the slot of "
+        << key;
+  }
 
  private:
-  void SetSlot(size_t node, const std::string& slot, const char* state,
-               size_t other) const;
+  std::string IdOf(size_t i) { return node(i).Run({"CLUSTER", "MYID"}); }
 
   std::vector<std::unique_ptr<Server>> nodes_;
 };
 
-uint16_t FreePort();
-
-// Tries for half a minute. False if `reached` stays false.
-bool WaitFor(const std::function<bool()>& reached);
-
 // A filter of this scheme that only Deltabloom writes.
-RedisFilterOptions Sized(const std::string& name, const std::string& scheme,
-                         uint64_t keys);
-// A filter of scheme go-murmur3 for 1,000 keys.
-RedisFilterOptions Small(const std::string& name = "f");
+inline RedisFilterOptions Sized(const std::string& name,
+                                const std::string& scheme, uint64_t keys) {
+  RedisFilterOptions options;
+  options.name = name;
+  options.scheme = scheme;
+  options.expected_keys = keys;
+  options.own_writers_only = true;
+  return options;
+}
+
+// A filter for 1,000 keys that others may write, too.
+inline RedisFilterOptions Small(const std::string& name = "f") {
+  RedisFilterOptions options = Sized(name, "go-murmur3", 1000);
+  options.own_writers_only = false;
+  return options;
+}
 
 // A RedisFilter that exists.
 class TestFilter {
  public:
-  TestFilter(const RedisOptions& redis, const RedisFilterOptions& options);
-  TestFilter(const RedisOptions& redis, const std::string& name);  // opens it
+  TestFilter(const RedisOptions& redis, const RedisFilterOptions& options) {
+    ExpectOk(RedisFilter::Create(redis, options, &filter_));
+  }
+  TestFilter(const RedisOptions& redis, const std::string& name) {
+    ExpectOk(RedisFilter::Open(redis, name, &filter_));
+  }
   static TestFilter Adopt(const RedisOptions& redis,
-                          const RedisFilterOptions& options);
+                          const RedisFilterOptions& options) {
+    TestFilter adopted;
+    ExpectOk(RedisFilter::Adopt(redis, options, &adopted.filter_));
+    return adopted;
+  }
 
   RedisFilter* operator->() const { return filter_.get(); }
   RedisFilter* get() const { return filter_.get(); }
 
-  void Add(const Words& keys) const;
-  bool Finds(const std::string& key) const;  // fails if Redis does
-  bool FindsAll(const Words& keys) const;
+  void Add(const Words& keys) const {
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    ExpectOk(filter_->Add(views.data(), views.size()));
+  }
+  bool FindsAll(const Words& keys) const {
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    const auto found = std::make_unique<bool[]>(keys.size());
+    ExpectOk(filter_->Check(views.data(), views.size(), found.get()));
+    return std::count(found.get(), found.get() + keys.size(), false) == 0;
+  }
+  bool Finds(const std::string& key) const { return FindsAll({key}); }
+
   // The error of a check, which finds every key then.
-  RedisError Error(const std::string& key = "some key") const;
+  RedisError Error(const std::string& key = "some key",
+                   std::string* message = nullptr) const {
+    bool found = false;
+    const RedisStatus status = filter_->Check(key, &found);
+    EXPECT_TRUE(found || status.ok());
+    if (message != nullptr) *message = status.message;
+    return status.error;
+  }
   // The same; the message names where and what, and the failure is counted.
   void ExpectFailure(RedisError error, const std::string& place,
-                     const std::string& key = "'f'") const;
-  RedisFilterInfo Info() const;
+                     const std::string& key = "'f'") const {
+    std::string message;
+    EXPECT_EQ(Error("some key", &message), error) << message;
+    EXPECT_TRUE(Contains(message, place)) << message;
+    EXPECT_TRUE(Contains(message, key)) << message;
+    const uint64_t before = filter_->Statistics().failed_open;
+    EXPECT_TRUE(filter_->MayMatch("some key"));
+    EXPECT_EQ(filter_->Statistics().failed_open, before + 1);
+    EXPECT_FALSE(filter_->Statistics().last_error.empty());
+  }
+
+  RedisFilterInfo Info() const {
+    RedisFilterInfo info;
+    ExpectOk(filter_->Info(&info));
+    return info;
+  }
+  std::string Bits() const {
+    std::string bits;
+    ExpectOk(filter_->ReadBits(&bits));
+    return bits;
+  }
+
   std::unique_ptr<RedisRebuild> Start(
-      const RedisRebuildOptions& options = {}) const;
-  RedisRebuildResult Rebuild(const Words& keys,
-                             const RedisRebuildOptions& options = {}) const;
+      const RedisRebuildOptions& options = {}) const {
+    std::unique_ptr<RedisRebuild> rebuild;
+    ExpectOk(filter_->StartRebuild(options, &rebuild));
+    return rebuild;
+  }
+  // True if the bitmap was replaced.
+  bool Rebuild(const Words& keys,
+               const RedisRebuildOptions& options = {}) const {
+    return Finish(Start(options).get(), keys);
+  }
+  static bool Finish(RedisRebuild* rebuild, const Words& keys) {
+    for (const std::string& key : keys) rebuild->Add(key);
+    RedisRebuildResult result;
+    ExpectOk(rebuild->Finish(&result));
+    EXPECT_EQ(result.keys, keys.size());
+    return result.replaced;
+  }
 
  private:
   TestFilter() = default;
   std::unique_ptr<RedisFilter> filter_;
 };
 
-// The error of each way to get a filter that is expected to fail.
-RedisError CreateError(const RedisOptions& redis,
-                       const RedisFilterOptions& options);
-RedisError OpenError(const RedisOptions& redis, const std::string& name = "f",
-                     std::string* message = nullptr);
+// The error of a way to get a filter: RedisFilter::Create, Open, ...
+template <typename Argument>
+RedisError MakeError(RedisStatus (*make)(const RedisOptions&, const Argument&,
+                                         std::unique_ptr<RedisFilter>*),
+                     const RedisOptions& redis, const Argument& argument,
+                     std::string* message = nullptr) {
+  std::unique_ptr<RedisFilter> filter;
+  const RedisStatus status = make(redis, argument, &filter);
+  EXPECT_EQ(filter == nullptr, !status.ok());
+  EXPECT_EQ(status.message.empty(), status.ok());
+  if (message != nullptr) *message = status.message;
+  return status.error;
+}
+
+inline RedisError OpenError(const RedisOptions& redis,
+                            const std::string& name = "f",
+                            std::string* message = nullptr) {
+  return MakeError(RedisFilter::Open, redis, name, message);
+}
 
 // Tests of one server, empty before each.
 class RedisTest : public testing::Test {
@@ -147,8 +435,15 @@ class RedisTest : public testing::Test {
   TestFilter Open(const std::string& name) const {
     return {server_.SocketOptions(), name};
   }
+  std::string Run(const Words& words) const { return server_.Run(words); }
+  long Ttl(const std::string& key) const {
+    return std::stol(Run({"PTTL", key}));
+  }
 
-  static Server& TheServer();
+  static Server& TheServer() {
+    static Server server;
+    return server;
+  }
   Server& server_ = TheServer();
 };
 
@@ -156,28 +451,99 @@ class RedisTest : public testing::Test {
 // may be killed at any time: it lives in shared memory.
 class Traffic {
  public:
-  static std::unique_ptr<Traffic, void (*)(Traffic*)> New();
+  static std::unique_ptr<Traffic, void (*)(Traffic*)> New() {
+    void* const memory = mmap(nullptr, sizeof(Traffic), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    return {new (memory) Traffic, [](Traffic* traffic) {
+              traffic->Stop();
+              EXPECT_EQ(traffic->absent_, 0) << "acknowledged keys were absent";
+              traffic->~Traffic();
+              munmap(traffic, sizeof(Traffic));
+            }};
+  }
 
   // Adds keys until Stop. A key is in the source before its Add.
-  void Write(RedisFilter* filter, milliseconds pause);
+  void Write(RedisFilter* filter, milliseconds pause) {
+    while (!stop_ && readable < kMaxKeys - 100) {
+      const int i = readable++;
+      const std::string key = std::to_string(i);
+      if (Timed([&] { return filter->Add(key); }).ok()) {
+        is_acknowledged_[i] = true;
+        ++acknowledged;
+        if (!filter->MayMatch(key)) ++absent_;
+      } else {
+        ++failed;
+      }
+      std::this_thread::sleep_for(pause);
+    }
+  }
+
   // One rebuild from the source; takes over from others.
-  RedisStatus Build(RedisFilter* filter);
-  // Every acknowledged key may match. The time it took counts as a call's.
-  RedisStatus CheckAll(RedisFilter* filter);
+  RedisStatus Build(RedisFilter* filter) {
+    RedisRebuildOptions options;
+    options.take_over = true;
+    std::unique_ptr<RedisRebuild> rebuild;
+    RedisStatus status = filter->StartRebuild(options, &rebuild);
+    if (!status.ok()) return status;
+    const int end = readable;
+    for (int i = 0; i < end; ++i) rebuild->Add(std::to_string(i));
+    status = rebuild->Finish();
+    if (status.ok()) ++rebuilds;
+    return status;
+  }
+
+  // Every acknowledged key may match.
+  RedisStatus CheckAll(RedisFilter* filter) {
+    Words keys;
+    for (int i = 0; i < readable; ++i) {
+      if (is_acknowledged_[i]) keys.push_back(std::to_string(i));
+    }
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    const auto found = std::make_unique<bool[]>(keys.size());
+    RedisStatus status = Timed(
+        [&] { return filter->Check(views.data(), views.size(), found.get()); });
+    for (size_t i = 0; i < keys.size(); ++i) {
+      EXPECT_TRUE(found[i]) << "key " << keys[i] << ": " << status.message;
+    }
+    return status;
+  }
 
   // Threads that go on until Stop.
   void StartThreads(RedisFilter* filter, int writers, milliseconds pause,
-                    bool builder);
-  void Stop();
+                    bool builder) {
+    for (int t = 0; t < writers; ++t) {
+      threads_.emplace_back([=] { Write(filter, pause); });
+    }
+    if (!builder) return;
+    threads_.emplace_back([=] {
+      while (!stop_) {
+        Build(filter);
+        std::this_thread::sleep_for(milliseconds(20));
+      }
+    });
+  }
+  void Stop() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
 
   std::atomic<int> readable{0};  // keys in the source
   std::atomic<int> acknowledged{0}, failed{0}, rebuilds{0};
-  std::atomic<int64_t> slowest_ms{0};
+  std::atomic<int64_t> slowest_ms{0};  // of all calls that fill or check
 
  private:
   static constexpr int kMaxKeys = 1 << 20;
 
-  RedisStatus Timed(const std::function<RedisStatus()>& call);
+  RedisStatus Timed(const std::function<RedisStatus()>& call) {
+    const auto start = Clock::now();
+    RedisStatus status = call();
+    const int64_t ms =
+        std::chrono::duration_cast<milliseconds>(Clock::now() - start).count();
+    if (ms > slowest_ms) slowest_ms = ms;
+    return status;
+  }
 
   std::atomic<bool> stop_{false};
   std::atomic<int> absent_{0};

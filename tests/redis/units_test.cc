@@ -52,8 +52,8 @@ test::Random FreshRandom() {
 TEST(Schemes, GoMurmur3EqualsGo) {
   size_t seen = 0;
   for (const auto& row : test::ReadCsv("go_murmur3.csv")) {
-    const Scheme scheme = SchemeOf("go-murmur3", std::stoull(row[1]),
-                                   static_cast<uint32_t>(std::stoul(row[2])));
+    Scheme scheme = SchemeOf("go-murmur3", std::stoull(row[1]),
+                             static_cast<uint32_t>(std::stoul(row[2])));
     if (!scheme.Validate().empty()) continue;  // more than Redis has
     EXPECT_EQ(TextOf(OffsetsOf(scheme, test::FromHex(row[0]))), row[3]);
     ++seen;
@@ -133,7 +133,7 @@ TEST(Schemes, AllOffsetsAreInRange) {
   test::Random random = FreshRandom();
   for (const char* name : {"local", "go-murmur3", "guava-helper"}) {
     for (const uint64_t bits : {uint64_t{512}, uint64_t{512} * 4194303}) {
-      const Scheme scheme = SchemeOf(name, bits, 8);
+      Scheme scheme = SchemeOf(name, bits, 8);
       ASSERT_EQ(scheme.Validate(), "");
       for (int i = 0; i < 1000; ++i) {
         const auto offsets = OffsetsOf(scheme, random.Key(random.Below(40)));
@@ -261,7 +261,7 @@ TEST(Options, BitsAndProbesHaveLimits) {
       {"local", 512, 0, false},
       {"local", 512, 9, false},
       {"local", 512, 8, true},
-      {"local", uint64_t{1} << 48, 1, false},  // too many shards
+      {"local", uint64_t{1} << 48, 1, false},
       {"local", uint64_t{1} << 40, 1, true},
       {"local", (uint64_t{1} << 48) + 512, 1, false},
       {"go-murmur3", 0, 5, false},
@@ -279,8 +279,7 @@ TEST(Options, BitsAndProbesHaveLimits) {
       {"php-named-hashes", 0, 0, true},
       {"php-named-hashes", uint64_t{1} << 32, 3, true},
       {"php-named-hashes", UINT32_MAX, 0, false},
-      {"php-named-hashes", 0, 4, false},
-  };
+      {"php-named-hashes", 0, 4, false}};
   for (const auto& [scheme, bits, probes, good] : cases) {
     RedisFilterOptions options;
     options.name = "n";

@@ -18,11 +18,12 @@
 import com.google.common.hash.*;
 import java.io.*;
 import java.nio.*;
-import java.nio.charset.StandardCharsets;
+import java.nio.charset.*;
 import java.util.*;
-import java.util.function.LongFunction;
+import java.util.function.*;
 
 public class GuavaSide {
+  static final Charset LATIN = StandardCharsets.ISO_8859_1;
   static final HexFormat HEX = HexFormat.of();
   static Random random;
   static PrintStream out; // the file
@@ -54,31 +55,31 @@ public class GuavaSide {
         + hash(bytesOf(filter));
   }
 
-  static <T> void filter(String name, Funnel<? super T> funnel, LongFunction<T> key, int strategy,
-      long n, double rate) throws IOException {
-    BloomFilter<T> filter = create(funnel, n, rate, strategy);
-    long changed = 0;
-    for (long i = 0; i < n; ++i) {
-      changed += filter.put(key.apply(i)) ? 1 : 0;
+  @SuppressWarnings("unchecked")
+  record Kind(String name, Funnel<?> funnel, LongFunction<Object> key) {
+    void write(int strategy, long n, double rate) throws IOException {
+      var filter = create((Funnel<Object>) funnel, n, rate, strategy);
+      long changed = 0;
+      for (long i = 0; i < n; ++i) {
+        changed += filter.put(key.apply(i)) ? 1 : 0;
+      }
+      StringBuilder answers = new StringBuilder();
+      for (long i = n - Math.min(n, 5000); i < n + Math.min(n, 5000); ++i) {
+        answers.append(filter.mightContain(key.apply(i)) ? '1' : '0');
+      }
+      out.println("filter," + name + "," + strategy + "," + n + "," + rate + "," + changed + ","
+          + describe(filter) + "," + hash(answers.toString().getBytes()));
     }
-    StringBuilder answers = new StringBuilder();
-    for (long i = n - Math.min(n, 5000); i < n + Math.min(n, 5000); ++i) {
-      answers.append(filter.mightContain(key.apply(i)) ? '1' : '0');
-    }
-    out.println("filter," + name + "," + strategy + "," + n + "," + rate + "," + changed
-        + "," + describe(filter) + "," + hash(answers.toString().getBytes()));
   }
 
-  static void filters(int strategy, long n, double... rates) throws IOException {
-    filter("BYTES", Funnels.byteArrayFunnel(),
-        i -> ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(spread(i)).array(),
-        strategy, n, rates[0]);
-    filter("STRING", Funnels.stringFunnel(StandardCharsets.UTF_8), i -> "caf\u00e9:" + i, strategy,
-        n, rates[1]);
-    filter("CHARS", Funnels.unencodedCharsFunnel(), i -> "caf\u00e9:" + i, strategy, n, rates[2]);
-    filter("INT", Funnels.integerFunnel(), i -> (int) spread(i), strategy, n, rates[3]);
-    filter("LONG", Funnels.longFunnel(), GuavaSide::spread, strategy, n, rates[0]);
-  }
+  static final Kind[] KINDS = {
+    new Kind("BYTES", Funnels.byteArrayFunnel(),
+        i -> ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(spread(i)).array()),
+    new Kind("STRING", Funnels.stringFunnel(StandardCharsets.UTF_8), i -> "caf\u00e9:" + i),
+    new Kind("CHARS", Funnels.unencodedCharsFunnel(), i -> "caf\u00e9:" + i),
+    new Kind("INT", Funnels.integerFunnel(), i -> (int) spread(i)),
+    new Kind("LONG", Funnels.longFunnel(), i -> spread(i)),
+  };
 
   static void merge(int strategy) throws IOException {
     var first = create(Funnels.integerFunnel(), 5000, 0.01, strategy);
@@ -97,10 +98,9 @@ public class GuavaSide {
     if ((long) (exact * (1 - 1e-14)) != (long) (exact * (1 + 1e-14))) {
       return;
     }
-    var bits = BloomFilter.class.getDeclaredMethod("optimalNumOfBits", long.class, double.class);
-    var probes =
-        BloomFilter.class.getDeclaredMethod(
-            "optimalNumOfHashFunctions", long.class, long.class);
+    Class<?> type = BloomFilter.class;
+    var bits = type.getDeclaredMethod("optimalNumOfBits", long.class, double.class);
+    var probes = type.getDeclaredMethod("optimalNumOfHashFunctions", long.class, long.class);
     bits.setAccessible(true);
     probes.setAccessible(true);
     Object m = bits.invoke(null, Math.max(n, 1), rate);
@@ -108,41 +108,28 @@ public class GuavaSide {
         "sizes," + n + "," + rate + "," + m + "," + probes.invoke(null, Math.max(n, 1), m));
   }
 
-  // Units of every kind.
-  static void encode() {
-    char[] units = "\0a\u007f\u0080\u07ff\u0800\ud7ff\ud800\udbff\udc00\udfff\ue000\ufffd\uffff"
-        .toCharArray();
-    List<String> texts = List.of("");
+  // Every text of up to four of these units and bytes, a line each.
+  static void texts() {
+    String units = "\0a\u007f\u0080\u07ff\u0800\ud7ff\ud800\udbff\udc00\udfff\ue000\ufffd\uffff";
+    String bytes = new String(HEX.parseHex("007f808f909fa0bfc0c1c2dfe0e1edeff0f1f4f5f7f8ff"), LATIN);
     for (int size = 1; size <= 4; ++size) {
-      List<String> longer = new ArrayList<>();
-      for (String text : texts) {
-        for (char unit : units) {
-          longer.add(text + unit);
-        }
-      }
-      texts = longer;
-      String all = String.join("\n", texts) + "\n";
-      out.println(
-          "encode," + size + "," + hash(all.getBytes(StandardCharsets.UTF_8)));
+      String utf8 = all(units, size, text -> text);
+      out.println("encode," + size + "," + hash(utf8.getBytes(StandardCharsets.UTF_8)));
+      String utf16 = all(bytes, size, text -> new String(text.getBytes(LATIN), StandardCharsets.UTF_8));
+      out.println("decode," + size + "," + hash(utf16.getBytes(StandardCharsets.UTF_16LE)));
     }
   }
 
-  // Bytes where the rules of UTF-8 change.
-  static void decode() {
-    byte[] bytes = HEX.parseHex("007f808f909fa0bfc0c1c2dfe0e1edeff0f1f4f5f7f8ff");
-    for (int size = 1; size <= 4; ++size) {
-      var all = new StringBuilder();
-      byte[] text = new byte[size];
-      int count = (int) Math.pow(bytes.length, size);
-      for (int number = 0; number < count; ++number) {
-        for (int i = size, rest = number; i-- > 0; rest /= bytes.length) {
-          text[i] = bytes[rest % bytes.length];
-        }
-        all.append(new String(text, StandardCharsets.UTF_8)).append('\n');
+  static String all(String units, int size, UnaryOperator<String> change) {
+    var lines = new StringBuilder();
+    char[] text = new char[size];
+    for (int number = 0; number < Math.pow(units.length(), size); ++number) {
+      for (int i = size, rest = number; i-- > 0; rest /= units.length()) {
+        text[i] = units.charAt(rest % units.length());
       }
-      out.println("decode," + size + ","
-          + hash(all.toString().getBytes(StandardCharsets.UTF_16LE)));
+      lines.append(change.apply(new String(text))).append('\n');
     }
+    return lines.toString();
   }
 
   // Small counts: Java allocates before it reads.
@@ -175,16 +162,18 @@ public class GuavaSide {
       double rate = Math.pow(10, -random.nextDouble() * (i % 5 == 0 ? 300 : 8));
       sizes(random.nextLong() >>> 1 + random.nextInt(63), rate);
     }
+    double[] rates = {0.03, 0.01, 1e-6, 0.3};
     for (int strategy : new int[] {0, 1}) {
+      int number = 0;
       for (long n : new long[] {1, 2, 7, 63, 1000, 30000}) {
-        filters(strategy, n, 0.03, 0.01, 1e-6, 0.3);
-        filters(strategy, n, 0.01, 0.3, 0.03, 1e-6);
+        for (Kind kind : KINDS) {
+          kind.write(strategy, n, rates[number++ % 4]);
+        }
       }
-      filter("LONG", Funnels.longFunnel(), GuavaSide::spread, strategy, 1000000, 0.01);
+      KINDS[4].write(strategy, 1000000, 0.01);
       merge(strategy);
     }
-    encode();
-    decode();
+    texts();
     parse();
   }
 
