@@ -71,6 +71,57 @@ TEST(Restart, DuringARebuild) {
   EXPECT_EQ(ErrorOf(filter), RedisError::kUnverified);
 }
 
+// A connection that stops once in the middle of a pipeline.
+class Interrupted : public RedisConnection {
+ public:
+  explicit Interrupted(const RedisOptions& to, std::function<void()>* meanwhile)
+      : connection_(RedisConnectionOf(redisConnect(to.host.c_str(), to.port))),
+        meanwhile_(meanwhile) {}
+
+  RedisStatus Run(const std::vector<const RedisCommand*>& commands,
+                  Clock::time_point deadline,
+                  std::vector<RedisReply>* replies) override {
+    replies->clear();
+    for (const RedisCommand* command : commands) {
+      std::vector<RedisReply> one;
+      const RedisStatus status = connection_->Run({command}, deadline, &one);
+      if (!status.ok()) return status;
+      replies->push_back(one[0]);
+      if ((*command)[0] != "GETRANGE" || *meanwhile_ == nullptr) continue;
+      std::exchange(*meanwhile_, nullptr)();
+    }
+    return {};
+  }
+
+ private:
+  const std::unique_ptr<RedisConnection> connection_;
+  std::function<void()>* const meanwhile_;
+};
+
+// The bits that a check has read are older than a rebuild after which another
+// thread finds the filter verified.
+TEST(Restart, ARebuildDuringACheck) {
+  Server server;
+  std::function<void()> meanwhile;
+  RedisOptions redis = server.Options();
+  redis.connect = [&](const std::string&, uint16_t, milliseconds,
+                      std::unique_ptr<RedisConnection>* connection) {
+    *connection = std::make_unique<Interrupted>(server.Options(), &meanwhile);
+    return RedisStatus();
+  };
+  const TestFilter filter(redis, Local());
+  server.Run({"SAVE"});
+  filter.Add({"key"});
+  server.Restart();
+  EXPECT_EQ(ErrorOf(filter), RedisError::kUnverified);
+  meanwhile = [&] {
+    TestFilter(server.Options(), "f").Rebuild({"key"});
+    EXPECT_TRUE(filter.Finds("key"));
+  };
+  EXPECT_TRUE(filter.Finds("key"));
+  EXPECT_EQ(meanwhile, nullptr);
+}
+
 TEST(Restart, DescriptorsWithoutAnIdentity) {
   Server server;
   const TestFilter filter(server.Options(), Local());
