@@ -635,6 +635,13 @@ RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
                            ? Request("EXISTS", shard.names.live)
                            : AskIdentity(shard.names));
   }
+  std::vector<std::string> known;  // before anything is read
+  {
+    const std::lock_guard lock(mutex);
+    for (size_t i = n; i < requests.size(); ++i) {
+      known.push_back(verified_by[requests[i].key]);
+    }
+  }
   CallOptions how;
   how.identify = !descriptor.adopted();
   Replies replies;
@@ -665,9 +672,8 @@ RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
     const std::string by =
         descriptor.id + reply.elements[1].text + reply.elements[2].text;
     const std::lock_guard lock(mutex);
-    std::string& before = verified_by[key];
-    if (unverified.empty() && before != by) *is_news = true;
-    before = unverified.empty() ? by : "";
+    if (unverified.empty() && known[i - n] != by) *is_news = true;
+    verified_by[key] = unverified.empty() ? by : "";
   }
   for (size_t i = 0; i < n; ++i) {
     may_match[i] = true;
