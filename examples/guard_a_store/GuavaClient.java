@@ -1,10 +1,8 @@
 // Checks and fills a filter of scheme guava-helper, from Java with Guava:
 //
 //   java -cp /usr/share/java/guava.jar GuavaClient.java HOST PORT NAME check|add KEY...
-//   java -cp ... GuavaClient.java --bits M --probes K HOST PORT NAME check|add KEY...
 //
-// The first form is for filters that Deltabloom made: it reads bits and probes
-// from Redis. The second is for bitmaps that only programs like this one fill.
+// Deltabloom made the filter: its numbers of bits and probes are in Redis.
 // Prints "absent KEY" or "may match KEY", or how many keys were added.
 import com.google.common.hash.Hashing;
 import java.io.BufferedInputStream;
@@ -83,7 +81,7 @@ public class GuavaClient {
   // neither. -1: the bits were lost.
   static final String ADD =
       """
-      local function whole(key) return ARGV[2] == '-1' or redis.call('GETBIT', key, ARGV[2]) == 1 end
+      local function whole(key) return redis.call('GETBIT', key, ARGV[2]) == 1 end
       local function set(key) for i = 3, #ARGV do redis.call('SETBIT', key, ARGV[i], 1) end end
       if not whole(KEYS[1]) then return -1 end
       set(KEYS[1])
@@ -95,15 +93,11 @@ public class GuavaClient {
   // failover Redis may lack keys: then it returns 1.
   static final String CHECK =
       """
-      if ARGV[1] == '-1' then
-        if redis.call('EXISTS', KEYS[1]) == 0 then return 1 end
-      else
-        local known = redis.call('HMGET', KEYS[2], 'run_id', 'replid')
-        local info = redis.call('INFO', 'server') .. redis.call('INFO', 'replication')
-        if not string.find(info, 'run_id:' .. tostring(known[1]), 1, true)
-          or not string.find(info, 'master_replid:' .. tostring(known[2]), 1, true)
-          or redis.call('GETBIT', KEYS[1], ARGV[1]) == 0 then return 1 end
-      end
+      local known = redis.call('HMGET', KEYS[2], 'run_id', 'replid')
+      local info = redis.call('INFO', 'server') .. redis.call('INFO', 'replication')
+      if not string.find(info, 'run_id:' .. tostring(known[1]), 1, true)
+        or not string.find(info, 'master_replid:' .. tostring(known[2]), 1, true)
+        or redis.call('GETBIT', KEYS[1], ARGV[1]) == 0 then return 1 end
       for i = 2, #ARGV do
         if redis.call('GETBIT', KEYS[1], ARGV[i]) == 0 then return 0 end
       end
@@ -113,35 +107,26 @@ public class GuavaClient {
   final Redis redis;
   final String name;
   final String companion;
-  final String marker; // the bit behind the last one, in filters of Deltabloom's
-  int bits;
-  int probes;
+  final int bits;
+  final int probes;
 
-  // Reads bits and probes from Redis if `bits` is 0.
-  GuavaClient(Redis redis, String name, int bits, int probes) throws IOException {
+  GuavaClient(Redis redis, String name) throws IOException {
     this.redis = redis;
     this.name = name;
     this.companion = name.contains("{") ? name : "{" + name + "}";
-    this.bits = bits;
-    this.probes = probes;
-    if (bits != 0) {
-      marker = "-1";
-      return;
-    }
     var fields =
         (List<?>) redis.run(List.of(
             "HMGET", companion + ":deltabloom", "scheme", "bits", "probes", "doubled_string"));
     if (!"guava-helper".equals(fields.get(0)) || fields.get(3) != null) {
       throw new IOException(name + ": no filter that this program can read");
     }
-    marker = (String) fields.get(1);
-    this.bits = Integer.parseInt(marker);
-    this.probes = Integer.parseInt((String) fields.get(2));
+    bits = Integer.parseInt((String) fields.get(1));
+    probes = Integer.parseInt((String) fields.get(2));
   }
 
   private Object run(String key, String... words) throws IOException {
     List<String> command = new ArrayList<>(List.of(words));
-    command.add(marker);
+    command.add("" + bits); // the marker: the bit after the last one
     long hash = Hashing.murmur3_128().hashString(key, StandardCharsets.UTF_8).asLong();
     for (int i = 1; i <= probes; ++i) {
       int combined = (int) hash + i * (int) (hash >>> 32);
@@ -163,19 +148,12 @@ public class GuavaClient {
   }
 
   public static void main(String[] args) throws IOException {
-    int bits = 0;
-    int probes = 0;
-    if (args.length > 4 && args[0].equals("--bits") && args[2].equals("--probes")) {
-      bits = Integer.parseInt(args[1]);
-      probes = Integer.parseInt(args[3]);
-      args = Arrays.copyOfRange(args, 4, args.length);
-    }
     if (args.length < 4 || !(args[3].equals("check") || args[3].equals("add"))) {
-      System.err.println("usage: GuavaClient [--bits M --probes K] HOST PORT NAME check|add KEY...");
+      System.err.println("usage: GuavaClient HOST PORT NAME check|add KEY...");
       System.exit(2);
     }
     try (Redis redis = new Redis(args[0], Integer.parseInt(args[1]))) {
-      GuavaClient filter = new GuavaClient(redis, args[2], bits, probes);
+      GuavaClient filter = new GuavaClient(redis, args[2]);
       for (String key : Arrays.copyOfRange(args, 4, args.length)) {
         if (args[3].equals("add")) {
           filter.add(key);

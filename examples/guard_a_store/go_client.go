@@ -2,12 +2,9 @@
 // standard library:
 //
 //	go run go_client.go HOST PORT NAME check|add KEY...
-//	go run go_client.go --bits M --probes K HOST PORT NAME check|add KEY...
 //
-// The first form is for filters that Deltabloom made: it reads bits and probes
-// from Redis. The second is for bitmaps that only programs like this one fill
-// (go-zero: 14 probes). Prints "absent KEY" or "may match KEY", or how many
-// keys were added.
+// Deltabloom made the filter: its numbers of bits and probes are in Redis.
+// Prints "absent KEY" or "may match KEY", or how many keys were added.
 package main
 
 import (
@@ -112,7 +109,7 @@ func (r *Redis) read() (any, error) {
 // add sets the bits in the bitmap and in that of a rebuild, if one runs: both
 // or neither. -1: the bits were lost.
 const add = `
-local function whole(key) return ARGV[2] == '-1' or redis.call('GETBIT', key, ARGV[2]) == 1 end
+local function whole(key) return redis.call('GETBIT', key, ARGV[2]) == 1 end
 local function set(key) for i = 3, #ARGV do redis.call('SETBIT', key, ARGV[i], 1) end end
 if not whole(KEYS[1]) then return -1 end
 set(KEYS[1])
@@ -122,15 +119,11 @@ return 0`
 // check returns 0 if a bit is clear. Lost bits say nothing, and after a restart
 // or a failover Redis may lack keys: then it returns 1.
 const check = `
-if ARGV[1] == '-1' then
-  if redis.call('EXISTS', KEYS[1]) == 0 then return 1 end
-else
-  local known = redis.call('HMGET', KEYS[2], 'run_id', 'replid')
-  local info = redis.call('INFO', 'server') .. redis.call('INFO', 'replication')
-  if not string.find(info, 'run_id:' .. tostring(known[1]), 1, true)
-    or not string.find(info, 'master_replid:' .. tostring(known[2]), 1, true)
-    or redis.call('GETBIT', KEYS[1], ARGV[1]) == 0 then return 1 end
-end
+local known = redis.call('HMGET', KEYS[2], 'run_id', 'replid')
+local info = redis.call('INFO', 'server') .. redis.call('INFO', 'replication')
+if not string.find(info, 'run_id:' .. tostring(known[1]), 1, true)
+  or not string.find(info, 'master_replid:' .. tostring(known[2]), 1, true)
+  or redis.call('GETBIT', KEYS[1], ARGV[1]) == 0 then return 1 end
 for i = 2, #ARGV do
   if redis.call('GETBIT', KEYS[1], ARGV[i]) == 0 then return 0 end
 end
@@ -141,17 +134,13 @@ type Filter struct {
 	redis           *Redis
 	name, companion string
 	bits, probes    uint64
-	marker          string // the bit behind the last one; "-1": of Deltabloom's only
 }
 
-// Open reads from Redis what bits = 0 leaves open.
-func Open(redis *Redis, name string, bits, probes uint64) (*Filter, error) {
-	f := &Filter{redis, name, "{" + name + "}", bits, probes, "-1"}
+// Open reads what the filter is.
+func Open(redis *Redis, name string) (*Filter, error) {
+	f := &Filter{redis: redis, name: name, companion: "{" + name + "}"}
 	if strings.Contains(name, "{") {
 		f.companion = name
-	}
-	if bits != 0 {
-		return f, nil
 	}
 	reply, err := redis.Run("HMGET", f.companion+":deltabloom", "scheme", "bits", "probes")
 	if err != nil {
@@ -161,8 +150,7 @@ func Open(redis *Redis, name string, bits, probes uint64) (*Filter, error) {
 	if fields[0] != "go-murmur3" {
 		return nil, errors.New(name + ": no filter that this program can read")
 	}
-	f.marker = fields[1].(string)
-	if f.bits, err = strconv.ParseUint(f.marker, 10, 32); err != nil {
+	if f.bits, err = strconv.ParseUint(fields[1].(string), 10, 32); err != nil {
 		return nil, err
 	}
 	f.probes, err = strconv.ParseUint(fields[2].(string), 10, 8)
@@ -170,7 +158,8 @@ func Open(redis *Redis, name string, bits, probes uint64) (*Filter, error) {
 }
 
 func (f *Filter) run(key string, words ...string) (any, error) {
-	words = append(words, f.marker)
+	// The marker is the bit after the last one.
+	words = append(words, strconv.FormatUint(f.bits, 10))
 	data := append([]byte(key), 0)
 	for i := uint64(0); i < f.probes; i++ {
 		data[len(data)-1] = byte(i)
@@ -196,19 +185,8 @@ func (f *Filter) Add(key string) error {
 }
 
 func run(arguments []string) error {
-	var m, k uint64
-	var err error
-	if len(arguments) > 4 && arguments[0] == "--bits" && arguments[2] == "--probes" {
-		if m, err = strconv.ParseUint(arguments[1], 10, 32); err != nil {
-			return err
-		}
-		if k, err = strconv.ParseUint(arguments[3], 10, 8); err != nil {
-			return err
-		}
-		arguments = arguments[4:]
-	}
 	if len(arguments) < 4 || arguments[3] != "check" && arguments[3] != "add" {
-		return errors.New("usage: go_client [--bits M --probes K] HOST PORT NAME check|add KEY...")
+		return errors.New("usage: go_client HOST PORT NAME check|add KEY...")
 	}
 	address := net.JoinHostPort(arguments[0], arguments[1])
 	connection, err := net.DialTimeout("tcp", address, time.Second)
@@ -217,7 +195,7 @@ func run(arguments []string) error {
 	}
 	defer connection.Close()
 	redis := &Redis{connection, bufio.NewReader(connection)}
-	filter, err := Open(redis, arguments[2], m, k)
+	filter, err := Open(redis, arguments[2])
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,9 @@
 // nothing but its standard library:
 //
 //   php php_client.php HOST PORT NAME check|add KEY...
-//   php php_client.php --adopted HOST PORT NAME check|add KEY...
 //
-// The first form is for filters that Deltabloom made: it reads the names of the
-// hashes from Redis. The second is for bitmaps that only programs like this one
-// fill, by the hashes BKDR, SDBM and JS. Prints "absent KEY" or "may match KEY",
-// or how many keys were added.
+// Deltabloom made the filter: the names of its hashes are in Redis. Prints
+// "absent KEY" or "may match KEY", or how many keys were added.
 
 error_reporting(E_ALL & ~E_DEPRECATED);  // doubles that become integers
 
@@ -83,7 +80,7 @@ function reply($socket)
 // Sets the bits in the bitmap and in that of a rebuild, if one runs: both or
 // neither. -1: the bits were lost.
 const ADD = <<<'LUA'
-local function whole(key) return ARGV[2] == '-1' or redis.call('GETBIT', key, ARGV[2]) == 1 end
+local function whole(key) return redis.call('GETBIT', key, ARGV[2]) == 1 end
 local function set(key) for i = 3, #ARGV do redis.call('SETBIT', key, ARGV[i], 1) end end
 if not whole(KEYS[1]) then return -1 end
 set(KEYS[1])
@@ -94,22 +91,18 @@ LUA;
 // Returns 0 if a bit is clear. Lost bits say nothing, and after a restart or a
 // failover Redis may lack keys: then it returns 1.
 const CHECK = <<<'LUA'
-if ARGV[1] == '-1' then
-  if redis.call('EXISTS', KEYS[1]) == 0 then return 1 end
-else
-  local known = redis.call('HMGET', KEYS[2], 'run_id', 'replid')
-  local info = redis.call('INFO', 'server') .. redis.call('INFO', 'replication')
-  if not string.find(info, 'run_id:' .. tostring(known[1]), 1, true)
-    or not string.find(info, 'master_replid:' .. tostring(known[2]), 1, true)
-    or redis.call('GETBIT', KEYS[1], ARGV[1]) == 0 then return 1 end
-end
+local known = redis.call('HMGET', KEYS[2], 'run_id', 'replid')
+local info = redis.call('INFO', 'server') .. redis.call('INFO', 'replication')
+if not string.find(info, 'run_id:' .. tostring(known[1]), 1, true)
+  or not string.find(info, 'master_replid:' .. tostring(known[2]), 1, true)
+  or redis.call('GETBIT', KEYS[1], ARGV[1]) == 0 then return 1 end
 for i = 2, #ARGV do
   if redis.call('GETBIT', KEYS[1], ARGV[i]) == 0 then return 0 end
 end
 return 1
 LUA;
 
-function run(string $host, string $port, string $name, string $verb, array $keys, bool $adopted): void
+function run(string $host, string $port, string $name, string $verb, array $keys): void
 {
     $socket = fsockopen($host, (int) $port, $code, $message, 1.0);
     if ($socket === false) {
@@ -117,18 +110,13 @@ function run(string $host, string $port, string $name, string $verb, array $keys
     }
     stream_set_timeout($socket, 5);
     $companion = str_contains($name, '{') ? $name : '{' . $name . '}';
-    $hashes = ['BKDR', 'SDBM', 'JS'];
-    $marker = '-1';
-    if (!$adopted) {
-        [$scheme, $names] = redis($socket, ['HMGET', "$companion:deltabloom", 'scheme', 'hashes']);
-        if ($scheme !== 'php-named-hashes') {
-            throw new RuntimeException("$name: no filter that this program can read");
-        }
-        $hashes = explode(',', $names);
-        $marker = '4294967295';  // the last bit, in filters of Deltabloom's
+    [$scheme, $names] = redis($socket, ['HMGET', "$companion:deltabloom", 'scheme', 'hashes']);
+    if ($scheme !== 'php-named-hashes') {
+        throw new RuntimeException("$name: no filter that this program can read");
     }
+    $marker = '4294967295';  // the last bit
     foreach ($keys as $key) {
-        $bits = array_map(fn ($hash) => (string) offset($hash, $key), $hashes);
+        $bits = array_map(fn ($hash) => (string) offset($hash, $key), explode(',', $names));
         if ($verb === 'check') {  // false only if the key was not added
             $words = ['EVAL', CHECK, '2', $name, "$companion:deltabloom", $marker, ...$bits];
             echo redis($socket, $words) === 0 ? 'absent ' : 'may match ', $key, "\n";
@@ -143,17 +131,12 @@ function run(string $host, string $port, string $name, string $verb, array $keys
 }
 
 if (realpath($argv[0]) === __FILE__) {
-    $words = array_slice($argv, 1);
-    $adopted = ($words[0] ?? '') === '--adopted';
-    if ($adopted) {
-        array_shift($words);
-    }
-    if (count($words) < 4 || !in_array($words[3], ['check', 'add'], true)) {
-        fwrite(STDERR, "usage: php_client.php [--adopted] HOST PORT NAME check|add KEY...\n");
+    if ($argc < 5 || !in_array($argv[4], ['check', 'add'], true)) {
+        fwrite(STDERR, "usage: php_client.php HOST PORT NAME check|add KEY...\n");
         exit(2);
     }
     try {
-        run($words[0], $words[1], $words[2], $words[3], array_slice($words, 4), $adopted);
+        run($argv[1], $argv[2], $argv[3], $argv[4], array_slice($argv, 5));
     } catch (RuntimeException $error) {
         fwrite(STDERR, "php_client.php: {$error->getMessage()}\n");
         exit(1);

@@ -238,11 +238,6 @@ class Test(unittest.TestCase):
             ["b", "x" * 100])
         self.redis.run("DEL", "shared")
         self.assertEqual(self.client(*client, *words, "check", "no"), ["may match no"])
-        # What only PHP fills.
-        adopted = [*client, "--adopted", "127.0.0.1", port, "own"]
-        self.assertEqual(self.client(*adopted, "check", "a"), ["may match a"])  # not there
-        self.assertEqual(self.client(*adopted, "add", "a"), ["added 1"])
-        self.assertEqual(self.client(*adopted, "check", "a", "b"), ["may match a", "absent b"])
 
     @unittest.skipUnless(shutil.which("go"), "no Go")
     def test_go(self):
@@ -253,10 +248,6 @@ class Test(unittest.TestCase):
             subprocess.run(["go", "build", "-o", program, str(CLIENTS / "go_client.go")],
                            env=environment, check=True)
             self.share("go-murmur3", program)
-            words = ["--bits", "20000", "--probes", "14", "127.0.0.1", str(self.redis.port), "own"]
-            self.client(program, *words, "add", "a")
-            self.assertEqual(self.client(program, *words, "check", "a", "b"),
-                             ["may match a", "absent b"])
 
 
 if __name__ == "__main__":

@@ -52,12 +52,10 @@ class RedisProcess:
 
     def run(self, *words):
         """One command; its reply, as it is on the wire but for lists."""
-        request = b"*%d\r\n" % len(words)
-        for word in words:
-            data = word if isinstance(word, bytes) else str(word).encode()
-            request += b"$%d\r\n%s\r\n" % (len(data), data)
+        data = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+        request = b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in data)
         with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
-            connection.sendall(request)
+            connection.sendall(b"*%d\r\n%s" % (len(data), request))
             with connection.makefile("rb") as stream:
                 return read_reply(stream)
 

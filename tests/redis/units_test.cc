@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <iostream>
-#include <sstream>
+#include <tuple>
 
 #include "deltabloom/filter.h"
 #include "shared_filters/atomic_bits.h"
@@ -194,15 +194,32 @@ TEST(Schemes, LocalRateIsMeasured) {
   }
 }
 
+// Changes of valid options, and what the message must name; "": still valid.
 template <typename Options>
-struct BadOption {
+struct Change {
   void (*change)(Options*);
-  const char* names;  // what the message must name
+  const char* names;
 };
+
+template <typename Options, size_t n>
+void ExpectMessages(const Options& valid, const Change<Options> (&cases)[n]) {
+  EXPECT_EQ(valid.Validate(), "");
+  for (const auto& [change, names] : cases) {
+    Options options = valid;
+    change(&options);
+    const std::string error = options.Validate();
+    EXPECT_NE(error.find(names), error.npos)
+        << "'" << error << "' does not name " << names;
+    EXPECT_EQ(error.empty(), *names == '\0');
+  }
+}
 
 TEST(Options, BadOnesAreNamed) {
   using Changed = RedisFilterOptions*;
-  const BadOption<RedisFilterOptions> cases[] = {
+  RedisFilterOptions options;
+  options.name = "n";
+  options.expected_keys = 1000;
+  const Change<RedisFilterOptions> cases[] = {
       {[](Changed o) { o->name = ""; }, "name"},
       {[](Changed o) { o->name = std::string(1025, 'x'); }, "name"},
       {[](Changed o) { o->name = "a}b"; }, "name"},
@@ -235,73 +252,52 @@ TEST(Options, BadOnesAreNamed) {
          o->hashes = {"JS", "Nonsense"};
        },
        "Nonsense"},
-      {[](Changed) {}, ""},
   };
-  for (const auto& [change, names] : cases) {
-    RedisFilterOptions options;
-    options.name = "n";
-    options.expected_keys = 1000;
-    change(&options);
-    const std::string error = options.Validate();
-    EXPECT_NE(error.find(names), error.npos)
-        << "'" << error << "' does not name " << names;
-    EXPECT_EQ(error.empty(), *names == '\0');
-  }
+  ExpectMessages(options, cases);
 }
 
 TEST(Options, BitsAndProbesHaveLimits) {
+  constexpr uint64_t k2To32 = uint64_t{1} << 32, k2To48 = uint64_t{1} << 48;
   const struct {
     const char* scheme;
-    uint64_t bits;
-    uint32_t probes;
-    bool good;
+    std::vector<std::pair<uint64_t, uint32_t>> good, bad;
   } cases[] = {
-      {"local", 0, 6, false},
-      {"local", 511, 6, false},
-      {"local", 512, 0, false},
-      {"local", 512, 9, false},
-      {"local", 512, 8, true},
-      {"local", uint64_t{1} << 48, 1, false},
-      {"local", uint64_t{1} << 40, 1, true},
-      {"local", (uint64_t{1} << 48) + 512, 1, false},
-      {"go-murmur3", 0, 5, false},
-      {"go-murmur3", 1, 0, false},
-      {"go-murmur3", 1, 255, true},
-      {"go-murmur3", 1, 256, false},
-      {"go-murmur3", UINT32_MAX, 5, true},
-      {"go-murmur3", uint64_t{1} << 32, 5, false},
-      {"go-murmur3-14", 1000, 0, true},
-      {"go-murmur3-14", 1000, 14, true},
-      {"go-murmur3-14", 1000, 13, false},
-      {"guava-helper", 0, 5, false},
-      {"guava-helper", INT32_MAX, 5, true},
-      {"guava-helper", uint64_t{1} << 31, 5, false},
-      {"php-named-hashes", 0, 0, true},
-      {"php-named-hashes", uint64_t{1} << 32, 3, true},
-      {"php-named-hashes", UINT32_MAX, 0, false},
-      {"php-named-hashes", 0, 4, false}};
-  for (const auto& [scheme, bits, probes, good] : cases) {
-    RedisFilterOptions options;
-    options.name = "n";
-    options.scheme = scheme;
-    options.bits = bits;
-    options.probes = probes;
-    if (bits == uint64_t{1} << 48) options.shard_bytes = 64;
-    EXPECT_EQ(options.Validate().empty(), good)
-        << scheme << " " << bits << " " << probes << options.Validate();
+      {"local",
+       {{512, 8}, {uint64_t{1} << 40, 1}},
+       {{0, 6}, {511, 6}, {512, 0}, {512, 9}, {k2To48, 1}, {k2To48 + 512, 1}}},
+      {"go-murmur3",
+       {{1, 255}, {UINT32_MAX, 5}},
+       {{0, 5}, {1, 0}, {1, 256}, {k2To32, 5}}},
+      {"go-murmur3-14", {{1000, 0}, {1000, 14}}, {{1000, 13}}},
+      {"guava-helper", {{INT32_MAX, 5}}, {{0, 5}, {k2To32 / 2, 5}}},
+      {"php-named-hashes", {{0, 0}, {k2To32, 3}}, {{UINT32_MAX, 0}, {0, 4}}},
+  };
+  for (const auto& [scheme, good, bad] : cases) {
+    const auto error = [name = scheme](const auto& size) {
+      RedisFilterOptions options;
+      options.name = "n";
+      options.scheme = name;
+      std::tie(options.bits, options.probes) = size;
+      if (options.bits == k2To48) options.shard_bytes = 64;  // too many
+      return options.Validate();
+    };
+    for (const auto& size : good) EXPECT_EQ(error(size), "") << scheme;
+    for (const auto& size : bad) {
+      EXPECT_NE(error(size), "") << scheme << " " << size.first;
+    }
   }
 }
 
 TEST(Options, ConnectionsAreChecked) {
   using Changed = RedisOptions*;
-  const BadOption<RedisOptions> cases[] = {
+  const Change<RedisOptions> cases[] = {
       {[](Changed o) { o->host = ""; }, "host"},
       {[](Changed o) { o->port = 0; }, "port"},
       {[](Changed o) { o->username = "u"; }, "password"},
       {[](Changed o) { o->more_nodes = {"here"}; }, "here"},
       {[](Changed o) { o->more_nodes = {"here:99999"}; }, "here"},
       {[](Changed o) {
-         o->more_nodes = {"[::1]:7000", "h:1"};
+         o->more_nodes = {"[::1]:7", "h:1"};
        },
        ""},
       {[](Changed o) { o->command_timeout = milliseconds(0); }, "timeout"},
@@ -317,14 +313,7 @@ TEST(Options, ConnectionsAreChecked) {
        },
        "cluster"},
   };
-  for (const auto& [change, names] : cases) {
-    RedisOptions options;
-    EXPECT_EQ(options.Validate(), "");
-    change(&options);
-    const std::string error = options.Validate();
-    EXPECT_NE(error.find(names), error.npos) << error << names;
-    EXPECT_EQ(error.empty(), *names == '\0');
-  }
+  ExpectMessages(RedisOptions(), cases);
 }
 
 TEST(Circuit, OpensAfterFailuresInARow) {

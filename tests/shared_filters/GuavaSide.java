@@ -23,7 +23,7 @@ import java.util.*;
 import java.util.function.*;
 
 public class GuavaSide {
-  static final Charset LATIN = StandardCharsets.ISO_8859_1;
+  static final Charset LATIN = StandardCharsets.ISO_8859_1, UTF_8 = StandardCharsets.UTF_8;
   static final HexFormat HEX = HexFormat.of();
   static Random random;
   static PrintStream out; // the file
@@ -73,9 +73,7 @@ public class GuavaSide {
   }
 
   static final Kind[] KINDS = {
-    new Kind("BYTES", Funnels.byteArrayFunnel(),
-        i -> ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(spread(i)).array()),
-    new Kind("STRING", Funnels.stringFunnel(StandardCharsets.UTF_8), i -> "caf\u00e9:" + i),
+    new Kind("STRING", Funnels.stringFunnel(UTF_8), i -> "caf\u00e9:" + i),
     new Kind("CHARS", Funnels.unencodedCharsFunnel(), i -> "caf\u00e9:" + i),
     new Kind("INT", Funnels.integerFunnel(), i -> (int) spread(i)),
     new Kind("LONG", Funnels.longFunnel(), i -> spread(i)),
@@ -111,11 +109,12 @@ public class GuavaSide {
   // Every text of up to four of these units and bytes, a line each.
   static void texts() {
     String units = "\0a\u007f\u0080\u07ff\u0800\ud7ff\ud800\udbff\udc00\udfff\ue000\ufffd\uffff";
-    String bytes = new String(HEX.parseHex("007f808f909fa0bfc0c1c2dfe0e1edeff0f1f4f5f7f8ff"), LATIN);
+    byte[] hex = HEX.parseHex("007f808f909fa0bfc0c1c2dfe0e1edeff0f1f4f5f7f8ff");
+    String bytes = new String(hex, LATIN);
     for (int size = 1; size <= 4; ++size) {
       String utf8 = all(units, size, text -> text);
-      out.println("encode," + size + "," + hash(utf8.getBytes(StandardCharsets.UTF_8)));
-      String utf16 = all(bytes, size, text -> new String(text.getBytes(LATIN), StandardCharsets.UTF_8));
+      out.println("encode," + size + "," + hash(utf8.getBytes(UTF_8)));
+      String utf16 = all(bytes, size, text -> new String(text.getBytes(LATIN), UTF_8));
       out.println("decode," + size + "," + hash(utf16.getBytes(StandardCharsets.UTF_16LE)));
     }
   }
@@ -162,15 +161,15 @@ public class GuavaSide {
       double rate = Math.pow(10, -random.nextDouble() * (i % 5 == 0 ? 300 : 8));
       sizes(random.nextLong() >>> 1 + random.nextInt(63), rate);
     }
-    double[] rates = {0.03, 0.01, 1e-6, 0.3};
+    double[] rates = {0.03, 0.01, 1e-6, 0.3, 0.001};
     for (int strategy : new int[] {0, 1}) {
       int number = 0;
       for (long n : new long[] {1, 2, 7, 63, 1000, 30000}) {
         for (Kind kind : KINDS) {
-          kind.write(strategy, n, rates[number++ % 4]);
+          kind.write(strategy, n, rates[number++ % 5]);
         }
       }
-      KINDS[4].write(strategy, 1000000, 0.01);
+      KINDS[3].write(strategy, 1000000, 0.01);
       merge(strategy);
     }
     texts();
@@ -196,15 +195,15 @@ public class GuavaSide {
         out.printf("size,%d,%s,%d,%d,%n", n, rate, bits, probes);
       }
     }
-    Funnel<String> once = (key, sink) -> sink.putString(key, StandardCharsets.UTF_8);
-    Funnel<String> twice = (key, sink) -> sink.putString(key + key, StandardCharsets.UTF_8);
+    Funnel<String> once = (key, sink) -> sink.putString(key, UTF_8);
+    Funnel<String> twice = (key, sink) -> sink.putString(key + key, UTF_8);
     var keys = new ArrayList<>(
         List.of("", "a", "user:1000", "gr\u00fc\u00dfe", "\u9580", "\ud83d\ude00"));
     for (int i = 1; i <= 40; i += 3) {
       keys.add("k".repeat(i) + i);
     }
     for (String key : keys) {
-      String hex = HEX.formatHex(key.getBytes(StandardCharsets.UTF_8));
+      String hex = HEX.formatHex(key.getBytes(UTF_8));
       for (int[] size : new int[][] {{9585, 7}, {62, 1}, {Integer.MAX_VALUE, 30}}) {
         String end = hex + ",," + size[0] + "," + size[1] + ",";
         out.println("once," + end + offsets(key, once, size[0], size[1]));
@@ -224,20 +223,17 @@ public class GuavaSide {
     }
   }
 
-  interface Body {
-    void write() throws Exception;
-  }
-
-  static void write(String folder, String name, Body body) throws Exception {
+  static void open(String file) throws IOException {
     random = new Random(1);
-    out = new PrintStream(new BufferedOutputStream(new FileOutputStream(folder + "/" + name)));
-    body.write();
-    out.close();
+    out = new PrintStream(new FileOutputStream(file), true);
   }
 
   public static void main(String[] args) throws Exception {
-    write(args[0], "murmur3.csv", GuavaSide::murmur3);
-    write(args[0], "guava_helper.csv", GuavaSide::guavaHelper);
-    write(args[0], "guava.csv", GuavaSide::guava);
+    open(args[0] + "/murmur3.csv");
+    murmur3();
+    open(args[0] + "/guava_helper.csv");
+    guavaHelper();
+    open(args[0] + "/guava.csv");
+    guava();
   }
 }
