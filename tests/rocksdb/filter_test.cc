@@ -16,7 +16,6 @@
 
 #include "engines/rocksdb/policy/bits_builder.h"
 #include "engines/rocksdb/policy/bits_reader.h"
-#include "engines/rocksdb/policy/filter_size.h"
 #include "engines/rocksdb/policy/key_transforms.h"
 #include "rocksdb/cache.h"
 #include "table/framing.h"

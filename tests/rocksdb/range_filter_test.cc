@@ -11,8 +11,7 @@
 
 #include "engines/rocksdb/policy/bits_builder.h"
 #include "engines/rocksdb/policy/bits_reader.h"
-#include "engines/rocksdb/range/range_extractor.h"
-#include "engines/rocksdb/range/range_keys.h"
+#include "engines/rocksdb/range/ranges.h"
 #include "tests/random.h"
 #include "tests/rocksdb/range_db.h"
 

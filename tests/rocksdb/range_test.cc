@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engines/rocksdb/policy/library_check.h"
-#include "engines/rocksdb/range/range_extractor.h"
+#include "engines/rocksdb/range/ranges.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/file_system.h"
 #include "tests/rocksdb/equal_keys.h"

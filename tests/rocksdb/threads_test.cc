@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "engines/rocksdb/policy/bits_builder.h"
-#include "engines/rocksdb/statistics/lookup_counters.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/levels_db.h"

@@ -9,7 +9,7 @@
 #include "engines/rocksdb/policy/options.h"
 #include "engines/rocksdb/policy/options_file.h"
 #include "engines/rocksdb/policy/process_wide.h"
-#include "engines/rocksdb/range/range_extractor.h"
+#include "engines/rocksdb/range/ranges.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/metadata.h"

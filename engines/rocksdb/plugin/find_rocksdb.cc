@@ -37,17 +37,8 @@ unsigned FlagsOfConstants(const dl_phdr_info& object) {
   return PF_R | PF_X;
 }
 
-// memmem; but a sanitizer's looks at the room that it keeps around constants,
-// too, and this reads over all of it.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define DELTABLOOM_SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define DELTABLOOM_SANITIZED
-#endif
-#endif
-#ifdef DELTABLOOM_SANITIZED
+// As memmem, of which a sanitizer checks the memory that it keeps around
+// constants, too; this reads over all of it.
 __attribute__((no_sanitize("address", "thread"))) bool Contains(
     const char* bytes, size_t size) {
   size_t matched = 0;
@@ -59,11 +50,6 @@ __attribute__((no_sanitize("address", "thread"))) bool Contains(
   }
   return false;
 }
-#else
-bool Contains(const char* bytes, size_t size) {
-  return memmem(bytes, size, kMark, sizeof(kMark) - 1) != nullptr;
-}
-#endif
 
 bool HasMark(const dl_phdr_info& object) {
   const unsigned flags = FlagsOfConstants(object);

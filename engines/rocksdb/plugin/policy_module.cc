@@ -19,7 +19,6 @@
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/policy/policy.h"
-#include "engines/rocksdb/statistics/lookup_counters.h"
 #include "engines/rocksdb/statistics/statistics.h"
 
 namespace deltabloom::internal {

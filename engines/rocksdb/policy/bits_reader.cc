@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "engines/rocksdb/range/range_extractor.h"
+#include "engines/rocksdb/range/ranges.h"
 #include "util/cpu.h"
 #include "util/key_batch.h"
 #include "util/range/range_part.h"

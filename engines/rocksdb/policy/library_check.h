@@ -25,7 +25,7 @@ std::string SelfCheckProblem();
 const std::string& LibraryProblem();
 
 // Whether the loaded library passes the bounds of a seek to filters as
-// range_extractor.h says; if not, no range part is written or queried. Checked
+// ranges.h says; if not, no range part is written or queried. Checked
 // once, with tables in memory. Throws std::bad_alloc.
 const std::string& RangeProblem();
 

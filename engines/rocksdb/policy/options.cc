@@ -190,7 +190,7 @@ constexpr char kSwitchValues[] = "on or off";
 
 }  // namespace
 
-const PolicyOption kPolicyOptions[] = {
+const PolicyOption kPolicyOptions[13] = {
     {"bits_per_key", kMayChange,
      "0 to 1000; 10 gives about 1 % false positives, less than 0.5 no filter",
      ParseBits, PrintBits},
@@ -226,7 +226,6 @@ const PolicyOption kPolicyOptions[] = {
     {"range", kMayChange, kSwitchValues, ParseSwitch<&PolicyOptions::range>,
      PrintSwitch<&PolicyOptions::range>},
 };
-const size_t kPolicyOptionCount = std::size(kPolicyOptions);
 
 PolicyOptions::PolicyOptions(const RocksDBFilterOptions& options)
     : RocksDBFilterOptions(options) {

@@ -76,8 +76,7 @@ struct PolicyOption {
 
 // In the order in which they are printed. A URI sets the first three by their
 // place.
-extern const PolicyOption kPolicyOptions[];
-extern const size_t kPolicyOptionCount;
+extern const PolicyOption kPolicyOptions[13];
 
 // Null if there is none of that name.
 const PolicyOption* FindPolicyOption(std::string_view name);

@@ -18,7 +18,7 @@
 #include "engines/rocksdb/policy/bits_reader.h"
 #include "engines/rocksdb/policy/library_check.h"
 #include "engines/rocksdb/policy/private_abi.h"
-#include "engines/rocksdb/range/range_extractor.h"
+#include "engines/rocksdb/range/ranges.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
@@ -90,6 +90,52 @@ struct LiveOptions {
     return options;
   }
 
+  // Without memory the option is not set, and a policy that is being made is
+  // refused: RocksDB may drop the Status.
+  Status Parse(const PolicyOption& option, const std::string& text) {
+    Status status = StatusOf([&] {
+      const std::string wrong = Set(option, text);
+      if (wrong.empty()) return Status::OK();
+      const std::string line = Report(wrong);
+      if (!in_use && error.empty()) error = line;
+      return Status::InvalidArgument(line);
+    });
+    if (status.IsMemoryLimit() && !in_use && error.empty()) {
+      error = kOutOfMemory;
+    }
+    return status;
+  }
+
+  // RocksDB reads an OPTIONS file again before the file replaces an older one,
+  // and compares first the policies, then their texts. A policy with an error
+  // that RocksDB dropped prints like no other, not even like one with the same
+  // error that was read from its text: with spaces of its own, which RocksDB
+  // drops where it reads a value.
+  std::string Print(const PolicyOption& option) const {
+    std::string text = option.print(Get());
+    if (error.empty()) return text;
+    text += ' ';
+    for (auto rest = reinterpret_cast<uintptr_t>(this); rest != 0; rest >>= 1) {
+      text += rest % 2 == 0 ? ' ' : '\t';
+    }
+    return text;
+  }
+
+  bool Equals(const PolicyOption& option, const LiveOptions& other,
+              std::string* mismatch) const {
+    const bool done = WithoutThrowing([&] {
+      if (Print(option) == other.Print(option)) {
+        mismatch->clear();
+      } else {
+        *mismatch = !error.empty()         ? error
+                    : !other.error.empty() ? other.error
+                                           : option.name;
+      }
+    });
+    if (!done) *mismatch = kOutOfMemory;
+    return mismatch->empty();
+  }
+
   mutable std::mutex mutex;
   PolicyOptions options;  // guarded by mutex
   // The first error in the text that the policy is made from, and the options
@@ -99,75 +145,19 @@ struct LiveOptions {
   std::string ignored;
   // From now on an error has no effect but its Status.
   std::atomic<bool> in_use{false};
+
+ private:
+  // Returns what is wrong with the text.
+  std::string Set(const PolicyOption& option, const std::string& text) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!in_use) return option.parse(option, text, &options);
+    PolicyOptions changed = options;
+    std::string wrong =
+        ApplyPolicyOptions({{option.name, text}}, /*in_use=*/true, &changed);
+    if (wrong.empty()) options = changed;
+    return wrong;
+  }
 };
-
-// Returns what is wrong with `text`. An option of a policy that is in use
-// changes only together with those that depend on it.
-std::string SetOption(const PolicyOption& option, const std::string& text,
-                      LiveOptions* live) {
-  const std::lock_guard<std::mutex> lock(live->mutex);
-  if (!live->in_use) return option.parse(option, text, &live->options);
-  PolicyOptions changed = live->options;
-  std::string error =
-      ApplyPolicyOptions({{option.name, text}}, /*in_use=*/true, &changed);
-  if (error.empty()) live->options = changed;
-  return error;
-}
-
-// What RocksDB calls for each option. Without memory the option is not set, and
-// a policy that is being made is refused: RocksDB may drop the Status.
-Status ParseOption(const PolicyOption& option, const std::string& text,
-                   LiveOptions* live) {
-  Status status = StatusOf([&] {
-    const std::string error = SetOption(option, text, live);
-    if (error.empty()) return Status::OK();
-    const std::string line = Report(error);
-    if (!live->in_use && live->error.empty()) live->error = line;
-    return Status::InvalidArgument(line);
-  });
-  if (status.IsMemoryLimit() && !live->in_use && live->error.empty()) {
-    live->error = kOutOfMemory;
-  }
-  return status;
-}
-
-// Spaces that no other living object has. RocksDB drops spaces at the end of a
-// value when it reads one.
-std::string UniqueSpaces(const LiveOptions& live) {
-  std::string spaces = " ";
-  for (uintptr_t rest = reinterpret_cast<uintptr_t>(&live); rest != 0;
-       rest >>= 1) {
-    spaces += rest % 2 == 0 ? ' ' : '\t';
-  }
-  return spaces;
-}
-
-// RocksDB reads an OPTIONS file again before the file replaces an older one,
-// and compares first the policies, then their texts. A policy with an error
-// that RocksDB dropped equals no other, and prints like no other, not even like
-// one with the same error that was read from its text.
-Status PrintOption(const PolicyOption& option, const LiveOptions& live,
-                   std::string* text) {
-  return StatusOf([&] {
-    *text = option.print(live.Get());
-    if (!live.error.empty()) *text += UniqueSpaces(live);
-    return Status::OK();
-  });
-}
-
-bool EqualOption(const PolicyOption& option, const LiveOptions& a,
-                 const LiveOptions& b, std::string* mismatch) {
-  try {
-    const std::string& error = a.error.empty() ? b.error : a.error;
-    if (error.empty() && option.print(a.Get()) == option.print(b.Get())) {
-      return true;
-    }
-    *mismatch = error.empty() ? option.name : error;
-  } catch (const std::exception&) {
-    *mismatch = kOutOfMemory;
-  }
-  return false;
-}
 
 // All options have offset 0, that of the LiveOptions. `option` is one of
 // kPolicyOptions.
@@ -178,15 +168,18 @@ OptionTypeInfo TypeInfo(const PolicyOption& option) {
       option.may_change ? rocksdb::OptionTypeFlags::kMutable
                         : rocksdb::OptionTypeFlags::kNone,
       [of](const auto&, const auto&, const std::string& text, void* live) {
-        return ParseOption(*of, text, static_cast<LiveOptions*>(live));
+        return static_cast<LiveOptions*>(live)->Parse(*of, text);
       },
       [of](const auto&, const auto&, const void* live, std::string* text) {
-        return PrintOption(*of, *static_cast<const LiveOptions*>(live), text);
+        return StatusOf([&] {
+          *text = static_cast<const LiveOptions*>(live)->Print(*of);
+          return Status::OK();
+        });
       },
       [of](const auto&, const auto&, const void* a, const void* b,
            std::string* mismatch) {
-        return EqualOption(*of, *static_cast<const LiveOptions*>(a),
-                           *static_cast<const LiveOptions*>(b), mismatch);
+        return static_cast<const LiveOptions*>(a)->Equals(
+            *of, *static_cast<const LiveOptions*>(b), mismatch);
       });
 }
 
@@ -194,8 +187,8 @@ const std::unordered_map<std::string, OptionTypeInfo>& TypeInfos() {
   // Never destroyed: policies may outlive static objects.
   static const auto& infos = *[] {
     auto* const made = new std::unordered_map<std::string, OptionTypeInfo>;
-    for (size_t i = 0; i < kPolicyOptionCount; ++i) {
-      made->emplace(kPolicyOptions[i].name, TypeInfo(kPolicyOptions[i]));
+    for (const PolicyOption& option : kPolicyOptions) {
+      made->emplace(option.name, TypeInfo(option));
     }
     return made;
   }();
@@ -377,7 +370,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       }
       {
         const std::lock_guard<std::mutex> lock(log_mutex_);
-        logged_.clear();
+        for (auto& [log, state] : logs_) state.text.clear();
       }
       // The LOG may not be open yet; then the first table logs it.
       if (options.allocation == RocksDBAllocation::kLevels &&
@@ -406,14 +399,23 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
 
  private:
   // What a LOG has of us, and the size it had then or later.
-  struct Logged {
+  struct LogState {
     std::string text;
-    size_t log_size = 0;
+    size_t size = 0;
+    // When it got the statistics, or was seen first.
+    steady_clock::time_point statistics = steady_clock::now();
   };
+
+  // With log_mutex_ held.
+  LogState& StateOf(const Logger* log) const {
+    constexpr size_t kMostLogs = 1000;  // some of them closed long ago
+    if (logs_.size() >= kMostLogs && logs_.count(log) == 0) logs_.clear();
+    return logs_[log];
+  }
 
   SealedFilterPolicy() : builtin_(rocksdb::NewBloomFilterPolicy(10)) {
     RegisterOptions(&live_, &TypeInfos());
-    AddPolicy(this, statistics_);
+    AddPolicy(this, statistics_.get());
   }
 
   void StartUse(const PolicyOptions& options) {
@@ -485,11 +487,11 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   // another one, or was rolled.
   bool IsNewConfiguration(Logger* log, const std::string& text) const {
     const std::lock_guard<std::mutex> lock(log_mutex_);
-    Logged& last = logged_[log];
-    const size_t log_size = log->GetLogFileSize();
-    const bool done = last.text == text && log_size >= last.log_size;
-    last.log_size = log_size;
-    if (!done) last.text = text;
+    LogState& state = StateOf(log);
+    const size_t size = log->GetLogFileSize();
+    const bool done = state.text == text && size >= state.size;
+    state.size = size;
+    if (!done) state.text = text;
     return !done;
   }
 
@@ -531,7 +533,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     });
     if (written) return;
     const std::lock_guard<std::mutex> lock(log_mutex_);
-    logged_.erase(log);
+    logs_.erase(log);
   }
 
   // Without memory the next builder writes it.
@@ -549,21 +551,15 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     });
   }
 
-  // Whether the interval has passed since the LOG last got the statistics, or
-  // since the first call for it. A LOG at the address of a closed one continues
-  // its interval, which does no harm.
-  bool StatisticsAreDue(uint64_t seconds, Logger* log) const {
-    constexpr size_t kMostLogs = 1000;  // some of them closed long ago
+  // A LOG at the address of a closed one continues its interval, which does no
+  // harm.
+  bool StatisticsAreDue(uint64_t seconds, const Logger* log) const {
     const auto now = steady_clock::now();
     const std::lock_guard<std::mutex> lock(log_mutex_);
-    if (statistics_logged_.count(log) == 0 &&
-        statistics_logged_.size() >= kMostLogs) {
-      statistics_logged_.clear();
-    }
-    auto& last = statistics_logged_.emplace(log, now).first->second;
-    const std::chrono::duration<double> passed = now - last;
+    LogState& state = StateOf(log);
+    const std::chrono::duration<double> passed = now - state.statistics;
     if (passed.count() < static_cast<double>(seconds)) return false;
-    last = now;
+    state.statistics = now;
     return true;
   }
 
@@ -591,9 +587,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       std::make_shared<PolicyStatistics>();
 
   mutable std::mutex log_mutex_;                  // of the rest
-  mutable std::map<const void*, Logged> logged_;  // by logger
-  // When a LOG last got the statistics, by logger.
-  mutable std::map<const void*, steady_clock::time_point> statistics_logged_;
+  mutable std::map<const void*, LogState> logs_;  // by logger
   // The first filter of another key transform. RocksDB gives a reader no LOG,
   // so that builders write it.
   mutable TransformMismatch mismatch_;

@@ -19,7 +19,7 @@
 #include "engines/rocksdb/policy/library_check.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/process_wide.h"
-#include "engines/rocksdb/range/range_extractor.h"
+#include "engines/rocksdb/range/ranges.h"
 #include "rocksdb/c.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"

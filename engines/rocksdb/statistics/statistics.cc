@@ -4,39 +4,121 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "engines/rocksdb/policy/process_wide.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::internal {
+
+__thread LookupCells this_threads_cells = {nullptr, 0};
+std::atomic<TickFunction> lookup_tick{nullptr};
+
 namespace {
 
 using rocksdb::FilterPolicy;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
-// The row of that class, all counters 0.
-RocksDBFilterRow& RowOf(const FilterClass& filter_class, FilterRows* rows) {
-  RocksDBFilterRow& row = (*rows)[filter_class];
-  if (row.layout.empty()) {
-    row.level = filter_class.level;
-    row.layout = filter_class.name;
-    row.rate_known =
-        filter_class.name != kAlwaysName && filter_class.name != kForeignName;
+constexpr uint32_t kFewestCells = 16;
+
+__thread bool this_thread_ended = false;
+
+LookupTotals Read(const LookupCell& cell) {
+  LookupTotals totals;
+  totals.negatives = cell.negatives.load(std::memory_order_acquire);
+  totals.lookups = cell.lookups.load(kRelaxed);
+  totals.expected = cell.expected.load(kRelaxed);
+  return totals;
+}
+
+void Add(const LookupTotals& part, LookupTotals* sum) {
+  sum->lookups += part.lookups;
+  sum->negatives += part.negatives;
+  sum->expected += part.expected;
+}
+
+void Write(const LookupTotals& totals, LookupCell* cell) {
+  cell->lookups.store(totals.lookups, kRelaxed);
+  cell->negatives.store(totals.negatives, kRelaxed);
+  cell->expected.store(totals.expected, kRelaxed);
+}
+
+// All threads' cells, and what ended threads counted. Only the thread itself
+// changes which cells it has, with the mutex held.
+struct AllCells {
+  std::vector<LookupCells*> threads;
+  std::vector<LookupTotals> ended;  // by slot
+  std::vector<uint32_t> free_slots;
+
+  LookupTotals Sum(uint32_t slot) const {
+    LookupTotals sum = ended[slot];
+    for (const LookupCells* thread : threads) {
+      if (slot < thread->size) Add(Read(thread->cells[slot]), &sum);
+    }
+    return sum;
   }
-  return row;
+};
+
+// Cells for at least `size` slots, with the mutex held; false without memory.
+bool GrowCells(AllCells* all, uint32_t size) {
+  LookupCells& mine = this_threads_cells;
+  size = std::max({size, kFewestCells, 2 * mine.size});
+  std::unique_ptr<LookupCell[]> cells(new (std::nothrow) LookupCell[size]);
+  if (cells == nullptr) return false;
+  for (uint32_t i = 0; i < mine.size; ++i) {
+    Write(Read(mine.cells[i]), &cells[i]);
+  }
+  try {
+    if (mine.cells == nullptr) all->threads.push_back(&mine);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  delete[] mine.cells;
+  mine = {cells.release(), size};
+  return true;
+}
+
+// Adds what the thread counted to the totals of ended threads.
+struct AtEndOfThread {
+  // Makes the thread construct it, which registers its destructor.
+  void Use() const {}
+
+  ~AtEndOfThread() {
+    ProcessWide<AllCells> all;
+    LookupCells& mine = this_threads_cells;
+    for (uint32_t i = 0; i < mine.size && i < all->ended.size(); ++i) {
+      Add(Read(mine.cells[i]), &all->ended[i]);
+    }
+    all->threads.erase(
+        std::remove(all->threads.begin(), all->threads.end(), &mine),
+        all->threads.end());
+    delete[] mine.cells;
+    mine = {nullptr, 0};
+    this_thread_ended = true;
+  }
+};
+
+thread_local const AtEndOfThread at_end_of_thread;
+
+void Add(const FilterClass& filter_class, const RocksDBFilterRow& row,
+         FilterRows* sum) {
+  RocksDBFilterRow& to = (*sum)[filter_class];
+  to.level = filter_class.level;
+  to.layout = filter_class.name;
+  to.rate_known =
+      filter_class.name != kAlwaysName && filter_class.name != kForeignName;
+  for (const RowField& field : kRowFields) {
+    to.*field.member += row.*field.member;
+  }
+  to.expected_false_positives += row.expected_false_positives;
 }
 
 void Add(const FilterRows& rows, FilterRows* sum) {
-  for (const auto& [filter_class, row] : rows) {
-    RocksDBFilterRow& to = RowOf(filter_class, sum);
-    for (const RowField& field : kRowFields) {
-      to.*field.member += row.*field.member;
-    }
-    to.expected_false_positives += row.expected_false_positives;
-  }
+  for (const auto& [filter_class, row] : rows) Add(filter_class, row, sum);
 }
 
 void SubtractCounters(const FilterRows& rows, FilterRows* from) {
@@ -75,7 +157,7 @@ RocksDBFilterRow RowOfGroup(const FilterGroup& group) {
 
 // All policies of the process. Its mutex comes before those of policies.
 struct Process {
-  std::map<const FilterPolicy*, std::shared_ptr<PolicyStatistics>> policies;
+  std::map<const FilterPolicy*, PolicyStatistics*> policies;
   std::set<const PolicyStatistics*> counting;  // policies may be gone already
   FilterRows ended;
   Baseline baseline;
@@ -91,13 +173,49 @@ struct Process {
 
 std::atomic<pid_t> counting_process{0};
 
-std::shared_ptr<PolicyStatistics> Find(const FilterPolicy& policy) {
-  ProcessWide<Process> process;
-  const auto found = process->policies.find(&policy);
-  return found == process->policies.end() ? nullptr : found->second;
+}  // namespace
+
+uint32_t NewLookupSlot() {
+  ProcessWide<AllCells> all;
+  if (!all->free_slots.empty()) {
+    const uint32_t slot = all->free_slots.back();
+    all->free_slots.pop_back();
+    return slot;
+  }
+  all->free_slots.reserve(all->ended.size() +
+                          1);  // so that freeing cannot fail
+  all->ended.emplace_back();
+  return static_cast<uint32_t>(all->ended.size() - 1);
 }
 
-}  // namespace
+LookupTotals FreeLookupSlot(uint32_t slot) {
+  ProcessWide<AllCells> all;
+  const LookupTotals sum = all->Sum(slot);
+  all->ended[slot] = {};
+  for (LookupCells* thread : all->threads) {
+    if (slot < thread->size) Write({}, &thread->cells[slot]);
+  }
+  all->free_slots.push_back(slot);
+  return sum;
+}
+
+LookupTotals SumLookups(uint32_t slot) {
+  ProcessWide<AllCells> all;
+  return all->Sum(slot);
+}
+
+void CountLookupsSlowly(uint32_t slot, uint64_t lookups, uint64_t negatives,
+                        double expected) {
+  if (!this_thread_ended) at_end_of_thread.Use();
+  {
+    ProcessWide<AllCells> all;
+    if (this_thread_ended || !GrowCells(&*all, slot + 1)) {
+      Add({lookups, negatives, expected}, &all->ended[slot]);
+      return;
+    }
+  }
+  CountLookups(slot, lookups, negatives, expected);
+}
 
 FilterClass ClassOf(std::string_view filter, FilterKind kind) {
   // Unknown data has no level.
@@ -163,7 +281,7 @@ FilterRows PolicyStatistics::RowsSinceStart() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   FilterRows rows;
   for (const auto& [filter_class, group] : groups_) {
-    Add({{filter_class, RowOfGroup(*group)}}, &rows);
+    Add(filter_class, RowOfGroup(*group), &rows);
   }
   return rows;
 }
@@ -178,8 +296,7 @@ void PolicyStatistics::Reset() {
   baseline_ = {RowsSinceStart()};
 }
 
-void AddPolicy(const FilterPolicy* policy,
-               const std::shared_ptr<PolicyStatistics>& statistics) {
+void AddPolicy(const FilterPolicy* policy, PolicyStatistics* statistics) {
   ProcessWide<Process> process;
   process->policies[policy] = statistics;
 }
@@ -222,9 +339,10 @@ namespace deltabloom {
 
 bool GetRocksDBFilterStatistics(const rocksdb::FilterPolicy& policy,
                                 RocksDBFilterStatistics* statistics) {
-  const auto found = internal::Find(policy);
-  if (found == nullptr) return false;
-  *statistics = found->Get();
+  internal::ProcessWide<internal::Process> process;
+  const auto found = process->policies.find(&policy);
+  if (found == process->policies.end()) return false;
+  *statistics = found->second->Get();
   return true;
 }
 
@@ -234,9 +352,10 @@ RocksDBFilterStatistics GetRocksDBFilterStatistics() {
 }
 
 bool ResetRocksDBFilterStatistics(const rocksdb::FilterPolicy& policy) {
-  const auto found = internal::Find(policy);
-  if (found == nullptr) return false;
-  found->Reset();
+  internal::ProcessWide<internal::Process> process;
+  const auto found = process->policies.find(&policy);
+  if (found == process->policies.end()) return false;
+  found->second->Reset();
   return true;
 }
 

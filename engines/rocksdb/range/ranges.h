@@ -1,4 +1,5 @@
-// The prefix extractor through which a filter learns the bounds of a seek.
+// Ranges between RocksDB and the range part of a filter: the prefix extractor
+// through which a filter learns the bounds of a seek, and the keys of a filter.
 //
 // For an iterator with auto_prefix_mode and an iterate_upper_bound RocksDB
 // calls, in one thread and without other calls of the extractor in between,
@@ -15,17 +16,19 @@
 // last call but one thereby knows both bounds, and that they belong to this
 // lookup: the calls of another lookup in between, while the filter is read,
 // come from elsewhere on the stack.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGE_EXTRACTOR_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGE_EXTRACTOR_H_
+#ifndef DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGES_H_
+#define DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGES_H_
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "rocksdb/options.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/slice_transform.h"
+#include "util/range/range_part.h"
 
 namespace deltabloom::internal {
 
@@ -94,6 +97,81 @@ struct Bounds {
 // once for each lookup.
 bool TakeBounds(const rocksdb::Slice& prefix, Bounds* bounds);
 
+// Collects the keys of a filter for its range part: (Add* Finish? Reset)*. A
+// range part needs all keys of its table or partition, in the order of their
+// bytes; where that is not certain there is none. Nothing throws.
+class RangeKeys {
+ public:
+  using Slice = rocksdb::Slice;
+
+  // The state of the keys since the last Reset.
+  enum class State : uint8_t {
+    kOff,          // range parts are off
+    kTaken,        // all keys were taken
+    kNoExtractor,  // keys without the prefixes of RangeExtractor
+    kNotInOrder,   // or no memory was left
+    kTooLarge,     // for max_build_bytes
+    kUnfit,        // no range part can be made of these keys
+  };
+
+  // `bits_per_key` of the range part, 0 for none; `seed` is that of a seeded
+  // filter, else null.
+  explicit RangeKeys(double bits_per_key, const SipHashKey* seed = nullptr)
+      : bits_per_key_(bits_per_key), builder_(bits_per_key) {
+    if (seed != nullptr) {
+      seed_ = *seed;
+      builder_.SetSeed(*seed);
+    }
+    Reset();
+  }
+
+  // Adds a whole key, or a prefix. An empty one is not taken, and readers treat
+  // the empty key as present: it is the prefix that RangeExtractor returns,
+  // which RocksDB adds with the first key if that is the extractor of the
+  // table, and without which there are no lookups of ranges.
+  void Add(const Slice& key) {
+    if (state_ == State::kTaken) Take(key);
+  }
+
+  // A whole key and its prefix.
+  void AddKeyAndAlt(const Slice& key, const Slice& alt) {
+    if (state_ != State::kTaken) return;
+    if (!alt.empty()) return Drop(State::kNoExtractor);
+    prefix_seen_ = true;
+    Take(key);
+  }
+
+  State state() const { return state_; }
+  // The keys added, without empty ones and repetitions.
+  uint64_t keys() const { return builder_.KeysAdded(); }
+  // The most memory that Finish would hold now.
+  uint64_t BuildBytes() const {
+    return state_ == State::kTaken && keys() > 0
+               ? builder_.EstimatedBuildBytes()
+               : 0;
+  }
+
+  // Gives up.
+  void Drop(State why = State::kTooLarge) {
+    Reset();
+    state_ = why;
+  }
+
+  // Appends the range part; false and nothing if there is none.
+  bool Finish(std::string* dst);
+  void Reset();
+
+ private:
+  void Take(const Slice& key);
+
+  const double bits_per_key_;
+  std::optional<SipHashKey> seed_;
+  State state_;
+  bool prefix_seen_ = false;
+  bool key_seen_ = false;
+  RangePartBuilder builder_;
+};
+
 }  // namespace deltabloom::internal
 
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGE_EXTRACTOR_H_
+#endif  // DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGES_H_

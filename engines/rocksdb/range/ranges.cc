@@ -1,4 +1,4 @@
-#include "engines/rocksdb/range/range_extractor.h"
+#include "engines/rocksdb/range/ranges.h"
 
 #include <cstddef>
 #include <set>
@@ -187,6 +187,34 @@ bool TakeBounds(const Slice& prefix, Bounds* bounds) {
   bounds->lower = {lower.key, lower.key_size};
   bounds->upper = {upper.key, upper.key_size};
   return bounds->lower < bounds->upper;
+}
+
+void RangeKeys::Take(const Slice& key) {
+  if (key.empty()) {
+    prefix_seen_ = true;
+    return;
+  }
+  if (key_seen_ && !prefix_seen_) return Drop(State::kNoExtractor);
+  key_seen_ = true;
+  builder_.AddKey(key.ToStringView());
+  if (builder_.KeysAdded() == 0) Drop(State::kNotInOrder);
+}
+
+bool RangeKeys::Finish(std::string* dst) {
+  if (state_ != State::kTaken || !key_seen_) return false;
+  if (prefix_seen_ && builder_.Finish(dst)) return true;
+  Drop(prefix_seen_ ? State::kUnfit : State::kNoExtractor);
+  return false;
+}
+
+void RangeKeys::Reset() {
+  if (key_seen_) {
+    builder_ = RangePartBuilder(bits_per_key_);
+    if (seed_.has_value()) builder_.SetSeed(*seed_);
+  }
+  state_ = bits_per_key_ == 0 ? State::kOff : State::kTaken;
+  prefix_seen_ = false;
+  key_seen_ = false;
 }
 
 }  // namespace deltabloom::internal
