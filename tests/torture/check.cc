@@ -19,7 +19,6 @@ using internal::BlockHandle;
 using internal::FilterScope;
 using internal::SstFile;
 using internal::SstFilter;
-using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
 
 // RocksDB refuses the database for its own order: it cannot be judged.
@@ -27,21 +26,20 @@ struct Abandoned {};
 
 class Check {
  public:
-  Check(const Plan& plan, Ending ending, const Folders& folders,
-        const Sabotage& sabotage, Journal* journal)
+  Check(const Plan& plan, Journal* journal)
       : plan_(plan),
         journal_(journal),
-        before_(State::Load(folders.state)),
-        ending_(ending),
+        before_(State::Load(plan.state)),
+        ending_(plan.power_loss ? Ending::kPowerLost : Ending::kKilled),
         numbers_(plan.SeedFor(Plan::kCheck)),
-        database_(folders.database, plan.engine,
-                  DrawConfiguration(numbers_.Next(), sabotage), nullptr),
+        database_(plan.disk.database, plan.engine, numbers_.Next(),
+                  plan.sabotage, nullptr),
         reader_(&database_, &journal->totals, numbers_.Next()) {}
 
   // Throws Abandoned, or std::runtime_error, which says what is wrong.
   State Run() {
     journal_->SetStep("opening the database");
-    Verify(database_.Open(Database::Mode::kReadWrite), "opening it");
+    Verify(database_.Open(), "opening it");
     journal_->SetStep("ending prepared transactions");
     if (database_.transactions != nullptr) ResolveTransactions();
     State state;
@@ -127,21 +125,21 @@ class Check {
   // would keep the logs, hence the deletions.
   void Settle() {
     rocksdb::DB* const db = database_.db.get();
-    std::vector<ColumnFamilyHandle*> families;
     for (uint32_t slot = 0; slot < kSlots; ++slot) {
-      families.push_back(database_.families[slot].handle);
-      if (families[slot] == nullptr) continue;
-      Verify(db->Delete(rocksdb::WriteOptions(), families[slot],
-                        AbsentKeyText(slot, 0)),
-             "a write");
-    }
-    for (ColumnFamilyHandle* const family : families) {
+      rocksdb::ColumnFamilyHandle* const family =
+          database_.families[slot].handle;
       if (family == nullptr) continue;
-      journal_->SetStep("flush and compaction of " + family->GetName());
-      Verify(db->Flush(rocksdb::FlushOptions(), family), "a flush");
+      Verify(
+          db->Delete(rocksdb::WriteOptions(), family, AbsentKeyText(slot, 0)),
+          "a write");
+    }
+    for (const Family& family : database_.families) {
+      if (family.handle == nullptr) continue;
+      journal_->SetStep("flush and compaction of " + family.handle->GetName());
+      Verify(db->Flush(rocksdb::FlushOptions(), family.handle), "a flush");
       if (numbers_.Below(6) != 0) continue;
-      Verify(db->CompactRange(rocksdb::CompactRangeOptions(), family, nullptr,
-                              nullptr),
+      Verify(db->CompactRange(rocksdb::CompactRangeOptions(), family.handle,
+                              nullptr, nullptr),
              "a compaction");
     }
   }
@@ -178,58 +176,43 @@ constexpr bool kIteratorsReport = true;
 constexpr bool kIteratorsReport = false;
 #endif
 
-struct Block {
-  const char* what;
-  BlockHandle handle;
-};
-
-// The blocks of filters and of the index of a table; none if it cannot be read.
-std::vector<Block> FilterAndIndexBlocks(const std::string& path) {
-  std::string error;
-  const auto source = internal::OpenSstFile(path, &error);
-  SstFile file;
-  std::vector<Block> blocks;
-  if (source == nullptr || !WalkSst(*source, &file).empty()) return blocks;
-  for (const SstFilter& filter : file.filters) {
-    if (filter.scope != FilterScope::kPartitioned) {
-      blocks.push_back({"the filter", filter.handle});
-      continue;
-    }
-    blocks.push_back({"the index of filters", filter.handle});
-    const auto add = [&](std::string_view, const BlockHandle& partition) {
-      blocks.push_back({"a partition of the filter", partition});
-      return std::string();
-    };
-    static_cast<void>(ForEachPartition(*source, file, filter, add));
-  }
-  blocks.push_back({"the index", file.index});
-  return blocks;
-}
-
-// False if no table has such blocks.
-bool DrawFault(const std::string& folder, bench::MixedNumbers* numbers,
-               Fault* fault) {
+// Damage in a block of a filter or of the index of a table in the folder; none
+// if no table has such blocks.
+Fault DrawFault(const std::string& folder, bench::MixedNumbers* numbers) {
   std::vector<std::string> tables;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() == ".sst") tables.push_back(entry.path());
   }
-  if (tables.empty()) return false;
+  if (tables.empty()) return {};
   std::sort(tables.begin(), tables.end());
   const std::string& table = tables[numbers->Below(tables.size())];
-  const std::vector<Block> blocks = FilterAndIndexBlocks(table);
-  if (blocks.empty()) return false;
-  const Block& block = blocks[numbers->Below(blocks.size())];
-  const uint64_t size = block.handle.size + internal::kBlockTrailerSize;
-  fault->file = fs::path(table).filename();
-  fault->block = block.what;
-  fault->offset = block.handle.offset;
-  fault->size = size;
-  if (numbers->Below(3) != 0) {
-    fault->offset += numbers->Below(size);
-    fault->size = 1;
-    fault->bit = static_cast<int>(numbers->Below(8));
+  std::string error;
+  const auto source = internal::OpenSstFile(table, &error);
+  SstFile file;
+  if (source == nullptr || !WalkSst(*source, &file).empty()) return {};
+  std::vector<std::pair<const char*, BlockHandle>> blocks = {
+      {"the index", file.index}};
+  for (const SstFilter& filter : file.filters) {
+    if (filter.scope != FilterScope::kPartitioned) {
+      blocks.emplace_back("the filter", filter.handle);
+      continue;
+    }
+    blocks.emplace_back("the index of filters", filter.handle);
+    const auto add = [&](std::string_view, const BlockHandle& partition) {
+      blocks.emplace_back("a partition of the filter", partition);
+      return std::string();
+    };
+    static_cast<void>(ForEachPartition(*source, file, filter, add));
   }
-  return true;
+  const auto& [what, handle] = blocks[numbers->Below(blocks.size())];
+  const uint64_t size = handle.size + internal::kBlockTrailerSize;
+  Fault fault{fs::path(table).filename(), what, handle.offset, size};
+  if (numbers->Below(3) != 0) {
+    fault.offset += numbers->Below(size);
+    fault.size = 1;
+    fault.bit = static_cast<int>(numbers->Below(8));
+  }
+  return fault;
 }
 
 // Keys of a slot in the range of the table; a few from anywhere if the table
@@ -261,20 +244,20 @@ std::vector<uint32_t> DrawKeys(Database* database, const std::string& table,
 
 // Opens a closed database some times with damage and looks its keys up: each
 // must be found, or an error reported.
-void CheckDamaged(const Plan& plan, const Folders& folders,
-                  const Sabotage& sabotage, const State& state,
-                  Journal* journal) {
+void CheckDamaged(const Plan& plan, const State& state, Journal* journal) {
   bench::MixedNumbers numbers(plan.SeedFor(Plan::kDamage));
   Totals* const totals = &journal->totals;
   for (int i = 0; i < 6; ++i) {
-    Fault fault;
-    if (!DrawFault(folders.database, &numbers, &fault)) continue;
+    DiskPlan disk;
+    disk.fault = DrawFault(plan.disk.database, &numbers);
+    const Fault& fault = disk.fault;
+    if (fault.file.empty()) continue;
     ++(fault.bit < 0 ? totals->read_errors : totals->bit_flips);
-    const std::unique_ptr<rocksdb::Env> env = NewFaultyEnv(fault);
-    Database database(folders.database, Engine::kPlain,
-                      DrawConfiguration(numbers.Next(), sabotage), env.get());
+    const std::unique_ptr<rocksdb::Env> env = NewDisk(disk, journal);
+    Database database(plan.disk.database, Engine::kPlain, numbers.Next(),
+                      plan.sabotage, env.get());
     journal->SetStep("reading with " + fault.Describe());
-    const bool opened = database.Open(Database::Mode::kReadOnly).ok();
+    const bool opened = database.Open(/*read_only=*/true).ok();
     Reader reader(&database, totals, numbers.Next(), true);
     try {
       for (uint32_t slot = 0; opened && slot < kSlots; ++slot) {
@@ -290,7 +273,7 @@ void CheckDamaged(const Plan& plan, const Folders& folders,
     } catch (const std::runtime_error& error) {
       throw std::runtime_error("with " + fault.Describe() + ": " +
                                error.what() + "\nopened for reading with\n" +
-                               database.configuration.description);
+                               database.description);
     }
     totals->lookups_under_damage += reader.lookups();
     totals->errors_under_damage += reader.errors();
@@ -303,12 +286,11 @@ void CheckDamaged(const Plan& plan, const Folders& folders,
 
 }  // namespace
 
-void RunCheck(const Plan& plan, Ending ending, const Folders& folders,
-              const Sabotage& sabotage, Journal* journal) {
+void RunCheck(const Plan& plan, Journal* journal) {
   try {
-    const State state = Check(plan, ending, folders, sabotage, journal).Run();
-    CheckDamaged(plan, folders, sabotage, state, journal);
-    state.Save(folders.state);
+    const State state = Check(plan, journal).Run();
+    CheckDamaged(plan, state, journal);
+    state.Save(plan.state);
   } catch (const Abandoned&) {
     ++journal->totals.abandoned;
     journal->abandoned = true;

@@ -1,15 +1,25 @@
 #include "tests/torture/database.h"
 
+#include <rocksdb/comparator.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/merge_operator.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/statistics.h>
+#include <rocksdb/table.h>
+#include <rocksdb/utilities/object_registry.h>
 #include <rocksdb/version.h>
 
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
-#include <utility>
+
+#include "db_bench_ext/common/program.h"
+#include "deltabloom/rocksdb.h"
 
 namespace deltabloom::torture {
 
+using bench::MixedNumbers;
 using rocksdb::DB;
 using rocksdb::PinnableSlice;
 using rocksdb::ReadOptions;
@@ -18,6 +28,216 @@ using rocksdb::Status;
 using rocksdb::TransactionDB;
 
 namespace {
+
+constexpr char kFoldingName[] = "deltabloom.torture.folding";
+
+// Orders bytes, upper case letters as lower case ones.
+class Folding : public rocksdb::Comparator {
+ public:
+  const char* Name() const override { return kFoldingName; }
+  int Compare(const Slice& a, const Slice& b) const override {
+    return Lower(a.ToStringView()).compare(Lower(b.ToStringView()));
+  }
+  bool CanKeysWithDifferentByteContentsBeEqual() const override { return true; }
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+};
+
+const rocksdb::Comparator* FoldingComparator() {
+  static const rocksdb::Comparator* const comparator = [] {
+    static const Folding folding;
+    // A backup opens tables by the name of their comparator.
+    rocksdb::ObjectLibrary::Default()->AddFactory<const rocksdb::Comparator>(
+        kFoldingName,
+        [](const std::string&, std::unique_ptr<const rocksdb::Comparator>*,
+           std::string*) { return &folding; });
+    return &folding;
+  }();
+  return comparator;
+}
+
+class Appending : public rocksdb::AssociativeMergeOperator {
+ public:
+  const char* Name() const override { return "deltabloom.torture.appending"; }
+  bool Merge(const Slice&, const Slice* existing, const Slice& operand,
+             std::string* merged, rocksdb::Logger*) const override {
+    *merged = Merged(existing == nullptr ? Value() : existing->ToString(),
+                     operand.ToStringView());
+    return true;
+  }
+};
+
+// An option and its values. Equally likely are the values; one that stands
+// twice is twice as likely. A value may set further options after a semicolon.
+struct Row {
+  const char* name;
+  const char* values;
+};
+using Rows = std::vector<Row>;
+
+// Of Deltabloom's policy: those that may change at run time, and others.
+const Rows kChangeable = {
+    {"layout", "classic,local,compact,auto"},
+    {"allocation", "uniform,levels"},
+    {"max_build_bytes", "0,3000"},
+    {"max_filter_bytes", "unlimited,unlimited,300,40"},
+    {"payload_check", "false,true"},
+    {"seeded", "false,true"},
+    {"statistics", "true,false"},
+    {"statistics_log_seconds", "600,1"},
+};
+const Rows kFixed = {
+    {"compatibility", "builtin,own"},
+    {"key_transform",
+     "none,none;range=on,none;range=on,ascii_lowercase@1,"
+     "trim_trailing_spaces@1,none"},
+};
+const Rows kBits = {{"bits_per_key", "10,10,10,4.5,16,24.7,0.3"}};
+const Rows kRate = {{"false_positive_rate", "0.01,0.0001,0.3"}};
+const Rows kForeignPolicy = {
+    {"id",
+     "bloomfilter:10:false,bloomfilter:6.5:false,ribbonfilter:10,"
+     "ribbonfilter:12:2,nullptr"}};
+
+const Rows kTable = {
+    {"index_type",
+     "kBinarySearch,kBinarySearchWithFirstKey,kTwoLevelIndexSearch,"
+     "kTwoLevelIndexSearch;partition_filters=true,"
+     "kTwoLevelIndexSearch;partition_filters=true,"
+     "kTwoLevelIndexSearch;partition_filters=true"},
+    {"metadata_block_size", "128,512,4096"},
+    {"block_size", "400,1024,4096"},
+    {"whole_key_filtering", "true,true,true,true,false"},
+    {"optimize_filters_for_memory", "false,true"},
+    {"detect_filter_construct_corruption", "false,true"},
+    {"format_version", "3,4,5"},
+    {"checksum", "kCRC32c,kxxHash,kxxHash64,kXXH3"},
+};
+const Rows kBytewiseTable = {
+    {"data_block_index_type",
+     "kDataBlockBinarySearch,kDataBlockBinaryAndHash"}};
+const Rows kCache = {
+    {"block_cache", "64K,1M,16M"},
+    {"cache_index_and_filter_blocks", "false,true"},
+    {"pin_l0_filter_and_index_blocks_in_cache", "false,true"},
+    {"pin_top_level_index_and_filter", "false,true"},
+};
+const Rows kFamily = {
+    {"write_buffer_size", "64K,128K,1M"},
+    {"target_file_size_base", "16K,64K"},
+    {"max_bytes_for_level_base", "64K,256K"},
+    {"max_bytes_for_level_multiplier", "4"},
+    {"level0_file_num_compaction_trigger", "2,4"},
+    {"level_compaction_dynamic_level_bytes", "false"},
+    {"optimize_filters_for_hits", "false,false,false,true"},
+    {"compression", "kNoCompression,kSnappyCompression,kLZ4Compression"},
+};
+const Rows kMemtable = {
+    {"memtable_prefix_bloom_size_ratio", "0,0.1"},
+    {"memtable_whole_key_filtering", "false,true"},
+};
+const Rows kDatabase = {
+    {"max_background_jobs", "2"},
+    {"max_subcompactions", "1,2"},
+    {"max_open_files", "-1,30"},
+    {"avoid_flush_during_recovery", "false,true"},
+    {"max_total_wal_size", "0,256K"},
+    {"keep_log_file_num", "3"},
+    {"stats_dump_period_sec", "0"},
+    {"stats_persist_period_sec", "0"},
+};
+
+std::string Draw(MixedNumbers* numbers, const Row& row) {
+  const std::vector<std::string> values = bench::SplitList(row.values);
+  return std::string(row.name) + "=" + values[numbers->Below(values.size())];
+}
+
+std::string Draw(MixedNumbers* numbers, const Rows& rows) {
+  std::string text;
+  for (const Row& row : rows) text += Draw(numbers, row) + ";";
+  return text;
+}
+
+bool Contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+void Verify(const Status& status, const std::string& text) {
+  if (status.ok()) return;
+  throw std::runtime_error("RocksDB rejects " + text + ": " +
+                           status.ToString());
+}
+
+std::string DrawPolicy(MixedNumbers* numbers, uint32_t slot) {
+  // RocksDB's filters lose keys whose bytes differ and that compare equal.
+  if (slot == kFoldedSlot) {
+    return "id=deltabloom;key_transform=ascii_lowercase@1;" +
+           Draw(numbers, kFixed[0]) + ";" + Draw(numbers, kBits) +
+           Draw(numbers, kChangeable);
+  }
+  if (numbers->Below(5) == 0) {
+    return Draw(numbers, kForeignPolicy[0]).substr(3);
+  }
+  std::string text = "id=deltabloom;" + Draw(numbers, kChangeable);
+  text += Draw(numbers, kFixed);
+  // A range filter has no false-positive rate.
+  const bool bits = numbers->Below(2) == 0 || Contains(text, "range=on");
+  return text + Draw(numbers, bits ? kBits : kRate);
+}
+
+void DrawFamily(MixedNumbers* numbers, uint32_t slot, const Sabotage& sabotage,
+                Family* family, std::string* description) {
+  family->policy = DrawPolicy(numbers, slot);
+  const bool folded = slot == kFoldedSlot;
+  const rocksdb::ConfigOptions config;
+  std::string text = Draw(numbers, kTable);
+  if (!folded) text += Draw(numbers, kBytewiseTable);
+  text +=
+      numbers->Below(6) == 0 ? "no_block_cache=true" : Draw(numbers, kCache);
+  rocksdb::BlockBasedTableOptions table;
+  Verify(GetBlockBasedTableOptionsFromString(
+             config, rocksdb::BlockBasedTableOptions(), text, &table),
+         text);
+  Verify(rocksdb::FilterPolicy::CreateFromString(config, family->policy,
+                                                 &table.filter_policy),
+         "the policy " + family->policy);
+  if (sabotage.policy && table.filter_policy != nullptr) {
+    table.filter_policy = sabotage.policy(table.filter_policy);
+  }
+
+  text = Draw(numbers, kFamily);
+  // A key transform allows no Bloom filter of a memtable.
+  if (!Contains(family->policy, "@")) text += Draw(numbers, kMemtable);
+  rocksdb::ColumnFamilyOptions* const options = &family->options;
+  Verify(GetColumnFamilyOptionsFromString(
+             config, rocksdb::ColumnFamilyOptions(), text, options),
+         text);
+  options->merge_operator = std::make_shared<Appending>();
+  options->table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  if (slot == kUniversalSlot) {
+    options->compaction_style = rocksdb::kCompactionStyleUniversal;
+  }
+  const uint64_t prefix = numbers->Below(6);
+  if (folded) {
+    options->comparator = FoldingComparator();
+  } else if (prefix < 2) {
+    options->prefix_extractor = NewRocksDBRangeExtractor();
+  } else if (prefix < 3) {
+    options->prefix_extractor.reset(rocksdb::NewCappedPrefixTransform(4));
+  } else if (prefix < 5) {
+    options->prefix_extractor.reset(
+        rocksdb::NewFixedPrefixTransform(kPrefixSize));
+  }
+  const auto& extractor = options->prefix_extractor;
+  *description +=
+      "  slot " + std::to_string(slot) + ": " + family->policy +
+      (table.partition_filters ? ", partitioned" : ", full") +
+      (table.whole_key_filtering ? "" : ", prefixes only") +
+      (extractor == nullptr ? "" : ", prefix " + extractor->AsString()) + "\n";
+  // For column families created later.
+  std::string error;
+  if (!CheckRocksDBFilters(*options, &error)) throw std::runtime_error(error);
+}
 
 // DB::Open fills a unique_ptr since 11.0, and a pointer before.
 template <typename Opener>
@@ -34,64 +254,73 @@ Status Own(std::unique_ptr<DB>* owner, const Opener& open) {
 
 }  // namespace
 
+std::string DrawChange(MixedNumbers* numbers) {
+  return Draw(numbers, kChangeable[numbers->Below(kChangeable.size())]);
+}
+
 bool IsMisorder(const std::string& error) {
-  constexpr bool kFixed = ROCKSDB_MAJOR > 7 || ROCKSDB_MINOR >= 10;
-  return !kFixed &&
-         error.find("force_consistency_checks") != std::string::npos &&
-         error.find("L0 file") != std::string::npos;
+  constexpr bool kIsFixed = ROCKSDB_MAJOR > 7 || ROCKSDB_MINOR >= 10;
+  return !kIsFixed && Contains(error, "force_consistency_checks") &&
+         Contains(error, "L0 file");
 }
 
-Database::Database(const std::string& at, Engine with, Configuration how,
-                   rocksdb::Env* env)
-    : path(at), engine(with), configuration(std::move(how)) {
-  configuration.db.create_if_missing = true;
-  configuration.db.statistics = rocksdb::CreateDBStatistics();
-  if (env != nullptr) configuration.db.env = env;
+Database::Database(const std::string& at, Engine with, uint64_t seed,
+                   const Sabotage& sabotage, rocksdb::Env* env)
+    : path(at), engine(with) {
+  MixedNumbers numbers(seed);
+  std::string error;
+  if (!RegisterRocksDB(&error)) throw std::runtime_error(error);
+  const std::string text = Draw(&numbers, kDatabase);
+  Verify(GetDBOptionsFromString(rocksdb::ConfigOptions(), rocksdb::DBOptions(),
+                                text, &options),
+         text);
+  options.create_if_missing = true;
+  options.statistics = rocksdb::CreateDBStatistics();
+  options.listeners.push_back(NewRocksDBFilterListener());
+  if (env != nullptr) options.env = env;
+  for (uint32_t slot = 0; slot < kSlots; ++slot) {
+    DrawFamily(&numbers, slot, sabotage, &families[slot], &description);
+  }
 }
 
-Status Database::Open(Mode mode) {
+Status Database::Open(bool read_only) {
   std::vector<std::string> names;
-  rocksdb::DBOptions listing = configuration.db;
-  listing.statistics = nullptr;
+  rocksdb::DBOptions listing;
+  listing.env = options.env;
   Status status = DB::ListColumnFamilies(listing, path, &names);
   if (!status.ok()) names = {"default"};
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   std::vector<uint32_t> slots;
-  bool opened[kSlots] = {};
   for (const std::string& name : names) {
     uint32_t slot = 0;
     uint32_t generation = 0;
     if (!ParseFamilyName(name, &slot, &generation)) {
       return Status::Corruption("a column family that was never created", name);
     }
-    if (opened[slot]) {
+    if (std::count(slots.begin(), slots.end(), slot) != 0) {
       return Status::Corruption("a column family that was dropped", name);
     }
-    opened[slot] = true;
     families[slot].generation = generation;
     slots.push_back(slot);
-    descriptors.emplace_back(name, configuration.families[slot]);
+    descriptors.emplace_back(name, families[slot].options);
   }
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  if (mode == Mode::kReadOnly) {
-    status = Own(&db, [&](auto* opened_db) {
-      return DB::OpenForReadOnly(configuration.db, path, descriptors, &handles,
-                                 opened_db);
-    });
-  } else if (engine == Engine::kPlain) {
-    status = Own(&db, [&](auto* opened_db) {
-      return DB::Open(configuration.db, path, descriptors, &handles, opened_db);
+  if (read_only || engine == Engine::kPlain) {
+    status = Own(&db, [&](auto* opened) {
+      return read_only ? DB::OpenForReadOnly(options, path, descriptors,
+                                             &handles, opened)
+                       : DB::Open(options, path, descriptors, &handles, opened);
     });
   } else {
-    rocksdb::TransactionDBOptions options;
-    options.write_policy = engine == Engine::kWritePrepared
-                               ? rocksdb::WRITE_PREPARED
-                               : rocksdb::WRITE_COMMITTED;
-    options.rollback_merge_operands = true;
+    rocksdb::TransactionDBOptions transaction;
+    transaction.write_policy = engine == Engine::kWritePrepared
+                                   ? rocksdb::WRITE_PREPARED
+                                   : rocksdb::WRITE_COMMITTED;
+    transaction.rollback_merge_operands = true;
     // A busy machine is no failure.
-    options.transaction_lock_timeout = 60'000;
-    options.default_lock_timeout = 60'000;
-    status = TransactionDB::Open(configuration.db, options, path, descriptors,
+    transaction.transaction_lock_timeout = 60'000;
+    transaction.default_lock_timeout = 60'000;
+    status = TransactionDB::Open(options, transaction, path, descriptors,
                                  &handles, &transactions);
     if (status.ok()) db.reset(transactions);
   }
@@ -121,11 +350,9 @@ Status Database::Close() {
 
 Status Database::CreateFamily(uint32_t slot, uint32_t generation) {
   Family& family = families[slot];
-  const Status status =
-      db->CreateColumnFamily(configuration.families[slot],
-                             FamilyName(slot, generation), &family.handle);
-  if (status.ok()) family.generation = generation;
-  return status;
+  family.generation = generation;
+  return db->CreateColumnFamily(family.options, FamilyName(slot, generation),
+                                &family.handle);
 }
 
 Status Database::DropFamily(uint32_t slot) {
@@ -139,7 +366,7 @@ Status Database::DropFamily(uint32_t slot) {
 
 void Database::CountFilters(Totals* totals) {
   const auto take = [&](rocksdb::Tickers ticker) {
-    return configuration.db.statistics->getAndResetTickerCount(ticker);
+    return options.statistics->getAndResetTickerCount(ticker);
   };
   const uint64_t useful = take(rocksdb::BLOOM_FILTER_USEFUL);
   const uint64_t positive = take(rocksdb::BLOOM_FILTER_FULL_POSITIVE);
@@ -155,13 +382,12 @@ void Reader::CountError(const std::string& what, const Status& status) {
   }
 }
 
-void Reader::Compare(const char* by, uint32_t slot, uint32_t key,
+void Reader::Compare(const char* by, uint32_t slot, const std::string& key,
                      const Status& status, const std::string& found,
                      const Value& expected) {
   ++lookups_;
-  const std::string what = std::string(by) + " of key '" + KeyText(slot, key) +
-                           "' (number " + std::to_string(key) + ") of slot " +
-                           std::to_string(slot);
+  const std::string what =
+      std::string(by) + " of key '" + key + "' of slot " + std::to_string(slot);
   if (!status.ok() && !status.IsNotFound()) return CountError(what, status);
   const Value value = status.ok() ? Value(found) : std::nullopt;
   if (value == expected) return;
@@ -170,43 +396,10 @@ void Reader::Compare(const char* by, uint32_t slot, uint32_t key,
                            DescribeValue(expected));
 }
 
-void Reader::CompareAbsent(const char* by, uint32_t slot, uint32_t key,
-                           const Status& status) {
-  ++lookups_;
-  if (status.IsNotFound()) return;
-  const std::string what = std::string(by) + " of key '" +
-                           AbsentKeyText(slot, key) +
-                           "', which was never written,";
-  if (status.ok()) throw std::runtime_error(what + " finds it");
-  CountError(what, status);
-}
-
 std::unique_ptr<rocksdb::Iterator> Reader::NewIterator(
     uint32_t slot, const ReadOptions& options) {
   return std::unique_ptr<rocksdb::Iterator>(
       database_->db->NewIterator(options, database_->families[slot].handle));
-}
-
-std::vector<Value> Reader::Scan(uint32_t slot) {
-  std::vector<Value> values(kKeys);
-  ReadOptions options;
-  options.total_order_seek = true;
-  const auto iterator = NewIterator(slot, options);
-  const std::string what = "an iterator over slot " + std::to_string(slot);
-  int64_t last = -1;
-  for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
-    uint32_t key = 0;
-    const Slice text = iterator->key();
-    if (!ParseKey(slot, text.ToStringView(), &key) || int64_t{key} <= last) {
-      throw std::runtime_error(what + " comes to '" + text.ToString() +
-                               "', which was never written or out of order");
-    }
-    last = key;
-    values[key] = iterator->value().ToString();
-    ++totals_->entries_iterated;
-  }
-  if (!iterator->status().ok()) CountError(what, iterator->status());
-  return values;
 }
 
 SlotState Reader::Judge(const Model& model, uint32_t slot) {
@@ -219,7 +412,23 @@ SlotState Reader::Judge(const Model& model, uint32_t slot) {
   state.generation = family.generation;
   check(model.JudgeSlot(slot, state.exists, state.generation));
   if (!state.exists) return state;
-  state.values = Scan(slot);
+  ReadOptions options;
+  options.total_order_seek = true;
+  const auto iterator = NewIterator(slot, options);
+  const std::string what = "an iterator over slot " + std::to_string(slot);
+  int64_t last = -1;
+  for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+    uint32_t key = 0;
+    const std::string text = iterator->key().ToString();
+    if (!ParseKey(slot, text, &key) || int64_t{key} <= last) {
+      throw std::runtime_error(what + " comes to '" + text +
+                               "', which was never written or out of order");
+    }
+    last = key;
+    state.values[key] = iterator->value().ToString();
+    ++totals_->entries_iterated;
+  }
+  if (!iterator->status().ok()) CountError(what, iterator->status());
   for (uint32_t key = 0; key < kKeys; ++key) {
     check(model.Judge(slot, state.generation, key, state.values[key]));
   }
@@ -229,58 +438,36 @@ SlotState Reader::Judge(const Model& model, uint32_t slot) {
 
 void Reader::LookUp(uint32_t slot, const std::vector<uint32_t>& keys,
                     const std::vector<Value>& values) {
+  DB* const db = database_->db.get();
   rocksdb::ColumnFamilyHandle* const family = database_->families[slot].handle;
-  for (const uint32_t key : keys) {
-    PinnableSlice value;
-    Status status = database_->db->Get(
-        ReadOptions(), family, DrawKeyText(slot, key, &numbers_), &value);
-    Compare("Get", slot, key, status, value.ToString(), values[key]);
-    if (key % 4 != 0) continue;
-    value.Reset();
-    status = database_->db->Get(ReadOptions(), family, AbsentKeyText(slot, key),
-                                &value);
-    CompareAbsent("Get", slot, key, status);
+  // The keys, and an absent one after every third.
+  std::vector<std::string> texts;
+  std::vector<Value> expected;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    texts.push_back(DrawKeyText(slot, keys[i], &numbers_));
+    expected.push_back(values[keys[i]]);
+    if (i % 3 != 0) continue;
+    texts.push_back(AbsentKeyText(slot, keys[i]));
+    expected.emplace_back();
   }
-  MultiGet(slot, keys, values);
-}
-
-void Reader::MultiGet(uint32_t slot, const std::vector<uint32_t>& keys,
-                      const std::vector<Value>& values) {
-  rocksdb::DB* const db = database_->db.get();
-  rocksdb::ColumnFamilyHandle* const family = database_->families[slot].handle;
-  for (size_t begin = 0; begin < keys.size();) {
-    const size_t n =
-        std::min<size_t>(keys.size() - begin, 1 + numbers_.Below(50));
-    // An absent key after every third.
-    std::vector<std::string> texts;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    std::string value;
+    const Status status = db->Get(ReadOptions(), family, texts[i], &value);
+    Compare("Get", slot, texts[i], status, value, expected[i]);
+  }
+  // Shows prepared writes that are not committed (seen in RocksDB 7.8).
+  if (database_->engine == Engine::kWritePrepared) return;
+  const std::vector<Slice> slices(texts.begin(), texts.end());
+  for (size_t begin = 0, n = 0; begin < texts.size(); begin += n) {
+    n = std::min<size_t>(texts.size() - begin, 1 + numbers_.Below(66));
+    std::vector<PinnableSlice> found(n);
+    std::vector<Status> statuses(n);
+    db->MultiGet(ReadOptions(), family, n, &slices[begin], found.data(),
+                 statuses.data());
     for (size_t i = 0; i < n; ++i) {
-      texts.push_back(DrawKeyText(slot, keys[begin + i], &numbers_));
-      if (i % 3 == 0) texts.push_back(AbsentKeyText(slot, keys[begin + i]));
+      Compare("MultiGet", slot, texts[begin + i], statuses[i],
+              found[i].ToString(), expected[begin + i]);
     }
-    const std::vector<Slice> slices(texts.begin(), texts.end());
-    std::vector<std::string> found;
-    std::vector<Status> statuses(slices.size());
-    if (database_->engine == Engine::kWritePrepared) {
-      // The newer call shows prepared writes that are not committed (seen in
-      // RocksDB 7.8).
-      statuses =
-          db->MultiGet(ReadOptions(), {slices.size(), family}, slices, &found);
-    } else {
-      std::vector<PinnableSlice> pinned(slices.size());
-      db->MultiGet(ReadOptions(), family, slices.size(), slices.data(),
-                   pinned.data(), statuses.data());
-      for (const PinnableSlice& value : pinned) {
-        found.push_back(value.ToString());
-      }
-    }
-    size_t at = 0;
-    for (size_t i = 0; i < n; ++i) {
-      const uint32_t key = keys[begin + i];
-      Compare("MultiGet", slot, key, statuses[at], found[at], values[key]);
-      ++at;
-      if (i % 3 == 0) CompareAbsent("MultiGet", slot, key, statuses[at++]);
-    }
-    begin += n;
   }
 }
 
@@ -289,9 +476,9 @@ void Reader::Iterate(uint32_t slot, uint32_t key,
   const auto yes = [&] { return numbers_.Below(2) == 0; };
   // The group.
   const uint32_t first = key / kKeysPerGroup * kKeysPerGroup;
-  const std::string bound = KeyText(slot, first).substr(0, kPrefixSize - 1) +
-                            static_cast<char>('-' + 1);
-  Slice upper = bound;
+  std::string end = KeyText(slot, first).substr(0, kPrefixSize);
+  ++end.back();
+  Slice upper = end;
   ReadOptions group;
   // Seeks of a part of a prefix need the other mode; whole ones take either.
   group.auto_prefix_mode = yes();
@@ -302,19 +489,18 @@ void Reader::Iterate(uint32_t slot, uint32_t key,
   }
   Walk(slot, group, DrawKeyText(slot, first, &numbers_).substr(0, kPrefixSize),
        first, first + kKeysPerGroup, true, values);
-  // A range.
-  const bool with_first = yes();
-  const bool with_last = yes();
+  // A range, without or with its first and last key.
+  const uint32_t after_first = yes() ? 1 : 0;
+  const uint32_t with_last = yes() ? 1 : 0;
   const uint32_t last = std::min<uint32_t>(
       kKeys - 1, key + static_cast<uint32_t>(numbers_.Below(4)));
-  const std::string end =
-      with_last ? AbsentKeyText(slot, last) : KeyText(slot, last);
+  end = with_last ? AbsentKeyText(slot, last) : KeyText(slot, last);
   upper = end;
   ReadOptions range;
   range.auto_prefix_mode = true;
   range.iterate_upper_bound = &upper;
-  Walk(slot, range, with_first ? KeyText(slot, key) : AbsentKeyText(slot, key),
-       key + (with_first ? 0 : 1), last + (with_last ? 1 : 0), true, values);
+  Walk(slot, range, after_first ? AbsentKeyText(slot, key) : KeyText(slot, key),
+       key + after_first, last + with_last, true, values);
   // From the key on.
   ReadOptions all;
   all.total_order_seek = true;
@@ -331,36 +517,34 @@ void Reader::Walk(uint32_t slot, const ReadOptions& options,
   const auto iterator = NewIterator(slot, options);
   const std::string what =
       "an iterator over slot " + std::to_string(slot) + " from '" + start + "'";
-  int64_t next = forward ? int64_t{begin} : int64_t{end} - 1;
-  const auto in_range = [&] { return next >= begin && next < end; };
-  const auto skip_absent = [&] {
-    while (in_range() && !values[static_cast<size_t>(next)]) {
-      next += forward ? 1 : -1;
-    }
-  };
-  skip_absent();
   forward ? iterator->Seek(start) : iterator->SeekForPrev(start);
-  int steps = 20;
-  while (iterator->Valid() && steps > 0) {
+  ++lookups_;
+  int steps = 0;
+  for (uint32_t i = begin; i < end && steps < 20; ++i) {
+    const uint32_t next = forward ? i : end - 1 - (i - begin);
+    if (!values[next]) continue;
+    if (!iterator->Valid() && !iterator->status().ok()) break;
     uint32_t at = 0;
-    const bool parsed = ParseKey(slot, iterator->key().ToStringView(), &at);
-    if (parsed && at >= end && options.iterate_upper_bound == nullptr) break;
-    if (!parsed || at != next || values[at] != iterator->value().ToString()) {
+    if (!iterator->Valid() ||
+        !ParseKey(slot, iterator->key().ToString(), &at) || at != next ||
+        iterator->value() != *values[next]) {
       throw std::runtime_error(
-          what + " comes to '" + iterator->key().ToString() +
-          "' where key number " + std::to_string(next) + " is next");
+          what +
+          (iterator->Valid() ? " comes to '" + iterator->key().ToString() + "'"
+                             : " ends") +
+          " where key number " + std::to_string(next) + " is next");
     }
     ++totals_->entries_iterated;
-    next += forward ? 1 : -1;
-    skip_absent();
+    ++steps;
     forward ? iterator->Next() : iterator->Prev();
-    --steps;
   }
-  ++lookups_;
   if (!iterator->status().ok()) return CountError(what, iterator->status());
-  if (steps > 0 && in_range()) {
-    throw std::runtime_error(what + " ends before key number " +
-                             std::to_string(next));
+  if (steps == 20 || !iterator->Valid()) return;
+  const std::string extra = iterator->key().ToString();
+  uint32_t at = 0;
+  if (options.iterate_upper_bound != nullptr || !ParseKey(slot, extra, &at) ||
+      (at >= begin && at < end)) {
+    throw std::runtime_error(what + " comes to '" + extra + "' at its end");
   }
 }
 

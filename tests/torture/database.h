@@ -1,29 +1,38 @@
-// An open RocksDB of the torture, and what reads it in every way that filters
-// take part in.
+// A RocksDB of the torture, opened with random options, and what reads it in
+// every way that filters take part in.
 #ifndef DELTABLOOM_TESTS_TORTURE_DATABASE_H_
 #define DELTABLOOM_TESTS_TORTURE_DATABASE_H_
 
 #include <rocksdb/db.h>
-#include <rocksdb/statistics.h>
+#include <rocksdb/filter_policy.h>
 #include <rocksdb/utilities/transaction_db.h>
 
+#include <functional>
 #include <memory>
 #include <shared_mutex>
 #include <string>
 #include <vector>
 
 #include "tests/torture/model.h"
-#include "tests/torture/plan.h"
 
 namespace deltabloom::torture {
 
-// A slot's column family; none if handle is null.
-struct Family {
-  rocksdb::ColumnFamilyHandle* handle = nullptr;
-  uint32_t generation = 0;
-  // Shared by users, exclusive for dropping it.
-  std::shared_mutex mutex;
+enum class Engine : uint8_t {
+  kPlain,           // rocksdb::DB
+  kWriteCommitted,  // rocksdb::TransactionDB, and its
+  kWritePrepared,   // other write policy
 };
+
+// For tests: errors that the torture must find.
+struct Sabotage {
+  using Policy = std::shared_ptr<const rocksdb::FilterPolicy>;
+
+  std::function<Policy(Policy)> policy;  // replaces a policy
+  bool forget_syncs = false;  // what was synced is lost with the power, too
+};
+
+// A change of one option of a Deltabloom policy at run time, as "name=value".
+std::string DrawChange(bench::MixedNumbers* numbers);
 
 // Whether RocksDB complains of its own order of level 0. Before 7.10 it may
 // compact ingested files there into one whose sequence numbers lie within those
@@ -31,18 +40,27 @@ struct Family {
 // database again (facebook/rocksdb#10922).
 bool IsMisorder(const std::string& error);
 
-struct Database {
-  enum class Mode { kReadWrite, kReadOnly };
+// A slot's column family; none if handle is null.
+struct Family {
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  uint32_t generation = 0;
+  rocksdb::ColumnFamilyOptions options;
+  std::string policy;  // as text
+  // Shared by users, exclusive for dropping it.
+  std::shared_mutex mutex;
+};
 
-  // `env` may be null and must outlive it.
-  Database(const std::string& path, Engine engine, Configuration configuration,
-           rocksdb::Env* env);
+struct Database {
+  // Draws all options. `env` may be null and must outlive it. Throws
+  // std::runtime_error if RocksDB rejects the options.
+  Database(const std::string& path, Engine engine, uint64_t seed,
+           const Sabotage& sabotage, rocksdb::Env* env);
   ~Database() { static_cast<void>(Close()); }
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
   // With all its column families.
-  rocksdb::Status Open(Mode mode);
+  rocksdb::Status Open(bool read_only = false);
   rocksdb::Status Close();
 
   rocksdb::Status CreateFamily(uint32_t slot, uint32_t generation);
@@ -54,7 +72,8 @@ struct Database {
 
   const std::string path;
   const Engine engine;
-  Configuration configuration;
+  rocksdb::DBOptions options;
+  std::string description;  // of the options: one line per slot
   std::unique_ptr<rocksdb::DB> db;
   rocksdb::TransactionDB* transactions = nullptr;  // null if kPlain
   Family families[kSlots];
@@ -72,10 +91,8 @@ class Reader {
         numbers_(seed),
         errors_allowed_(errors_allowed) {}
 
-  // All entries of a slot, by an iterator, which consults no filter.
-  std::vector<Value> Scan(uint32_t slot);
-
-  // What the model and a scan have to say of a slot, and what it holds.
+  // Compares a slot, by an iterator, which consults no filter, with the model.
+  // Returns what it holds.
   SlotState Judge(const Model& model, uint32_t slot);
 
   // The keys by Get and by MultiGet, and some absent ones; each must have the
@@ -92,13 +109,9 @@ class Reader {
   uint64_t lookups() const { return lookups_; }
 
  private:
-  void MultiGet(uint32_t slot, const std::vector<uint32_t>& keys,
-                const std::vector<Value>& values);
-  void Compare(const char* by, uint32_t slot, uint32_t key,
+  void Compare(const char* by, uint32_t slot, const std::string& key,
                const rocksdb::Status& status, const std::string& found,
                const Value& expected);
-  void CompareAbsent(const char* by, uint32_t slot, uint32_t key,
-                     const rocksdb::Status& status);
   void Walk(uint32_t slot, const rocksdb::ReadOptions& options,
             const std::string& start, uint32_t begin, uint32_t end,
             bool forward, const std::vector<Value>& values);

@@ -1,18 +1,13 @@
 #include "tests/torture/disk.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <mutex>
-#include <sstream>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -31,20 +26,12 @@ using rocksdb::Slice;
 
 namespace {
 
-// The turns of operations that change files, and the notes on them.
+// The turns of operations that change files, and the notes on them: lines of an
+// operation, a file, the name it gets, and a number.
 class Operations {
  public:
   Operations(const DiskPlan& plan, Journal* journal)
-      : plan_(plan), journal_(journal) {
-    const std::string path = plan_.notes + "/disk";
-    notes_ = open(path.c_str(),
-                  O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
-    if (notes_ < 0)
-      throw std::runtime_error(path + ": " + std::strerror(errno));
-  }
-  ~Operations() { close(notes_); }
-  Operations(const Operations&) = delete;
-  Operations& operator=(const Operations&) = delete;
+      : plan_(plan), journal_(journal), notes_(plan.notes + "/disk") {}
 
   bool Watches(const std::string& path) const {
     return fs::path(path).parent_path() == plan_.database;
@@ -68,8 +55,9 @@ class Operations {
 
   // A change of a file: its turn; then note and operation, in one step for
   // other threads.
+  template <typename Operation>
   IOStatus Change(const std::string& path, const std::string& note,
-                  const std::function<IOStatus()>& operation) {
+                  const Operation& operation) {
     if (!Watches(path)) return operation();
     const IOStatus status = Turn();
     if (!status.ok()) return status;
@@ -78,28 +66,20 @@ class Operations {
     return operation();
   }
 
-  // As Change, and keeps what has the name `to`, in case the rename is lost.
-  IOStatus Rename(const std::string& from, const std::string& to,
-                  const std::function<IOStatus()>& operation) {
-    const std::string undo =
-        plan_.notes + "/undo" + std::to_string(++undo_files_);
-    const bool existed = Watches(to) && link(to.c_str(), undo.c_str()) == 0;
-    return Change(
-        to,
-        "rename " + (existed ? undo : std::string("-")) + " " + from + " " + to,
-        operation);
+  // A sync: nothing is really synced, as the process dies, not the machine.
+  IOStatus Sync(const std::string& note) {
+    IOStatus status = Turn();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (status.ok()) Write(note);
+    return status;
   }
 
-  void Note(const std::string& note) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    Write(note);
-  }
+  // A number of its own for each rename.
+  uint64_t NextRename() { return ++renames_; }
 
  private:
-  void Write(const std::string& line) {
-    const std::string text = line + "\n";
-    if (write(notes_, text.data(), text.size()) !=
-        static_cast<ssize_t>(text.size())) {
+  void Write(const std::string& note) {
+    if (!(notes_ << note << std::endl)) {
       journal_->Fail("the notes on what was synced cannot be written");
     }
   }
@@ -107,22 +87,18 @@ class Operations {
   const DiskPlan plan_;
   Journal* const journal_;
   std::mutex mutex_;
-  int notes_ = -1;
-  std::atomic<uint64_t> undo_files_{0};
+  std::ofstream notes_;
+  std::atomic<uint64_t> renames_{0};
   std::atomic<uint64_t> operations_{0};
 };
 
-// Nothing is really synced: the process dies, not the machine.
 class WatchedFile : public rocksdb::FSWritableFileOwnerWrapper {
  public:
   WatchedFile(std::unique_ptr<FSWritableFile>&& file, std::string path,
-              uint64_t size, Operations* operations)
+              Operations* operations)
       : FSWritableFileOwnerWrapper(std::move(file)),
         path_(std::move(path)),
-        size_(size),
         operations_(operations) {}
-
-  using FSWritableFileOwnerWrapper::PositionedAppend;
 
   IOStatus Append(const Slice& data, const IOOptions& options,
                   IODebugContext* context) override {
@@ -139,134 +115,38 @@ class WatchedFile : public rocksdb::FSWritableFileOwnerWrapper {
                   IODebugContext* context) override {
     return Append(data, options, context);
   }
-  IOStatus Truncate(uint64_t size, const IOOptions& options,
-                    IODebugContext* context) override {
-    IOStatus status = operations_->Turn();
-    if (status.ok()) status = target()->Truncate(size, options, context);
-    if (status.ok()) size_ = size;
-    return status;
-  }
   IOStatus Sync(const IOOptions&, IODebugContext*) override {
-    const uint64_t size = size_;
-    IOStatus status = operations_->Turn();
-    if (status.ok()) {
-      operations_->Note("sync " + std::to_string(size) + " " + path_);
-    }
-    return status;
+    return operations_->Sync("sync " + path_ + " - " + std::to_string(size_));
   }
   IOStatus Fsync(const IOOptions& options, IODebugContext* context) override {
     return Sync(options, context);
   }
-  IOStatus RangeSync(uint64_t, uint64_t, const IOOptions&,
-                     IODebugContext*) override {
+
+ private:
+  const std::string path_;
+  std::atomic<uint64_t> size_{0};
+  Operations* const operations_;
+};
+
+class WatchedFolder : public FSDirectory {
+ public:
+  explicit WatchedFolder(Operations* operations) : operations_(operations) {}
+
+  IOStatus Fsync(const IOOptions&, IODebugContext*) override {
+    return operations_->Sync("folder - - 0");
+  }
+  IOStatus Close(const IOOptions&, IODebugContext*) override {
     return IOStatus::OK();
   }
 
  private:
-  const std::string path_;
-  std::atomic<uint64_t> size_;
   Operations* const operations_;
 };
 
-class WatchedFolder : public rocksdb::FSDirectoryWrapper {
- public:
-  WatchedFolder(std::unique_ptr<FSDirectory>&& folder, std::string path,
-                Operations* operations)
-      : FSDirectoryWrapper(std::move(folder)),
-        path_(std::move(path)),
-        operations_(operations) {}
-
-  IOStatus Fsync(const IOOptions&, IODebugContext*) override {
-    IOStatus status = operations_->Turn();
-    if (status.ok()) operations_->Note("folder " + path_);
-    return status;
-  }
-  IOStatus FsyncWithDirOptions(const IOOptions& options,
-                               IODebugContext* context,
-                               const rocksdb::DirFsyncOptions&) override {
-    return Fsync(options, context);
-  }
-
- private:
-  const std::string path_;
-  Operations* const operations_;
-};
-
-class Disk : public rocksdb::FileSystemWrapper {
- public:
-  Disk(const DiskPlan& plan, Journal* journal)
-      : FileSystemWrapper(rocksdb::FileSystem::Default()),
-        operations_(plan, journal) {}
-
-  const char* Name() const override { return "TortureDisk"; }
-
-  IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
-                           std::unique_ptr<FSWritableFile>* file,
-                           IODebugContext* context) override {
-    const IOStatus status = operations_.Change(path, "new " + path, [&] {
-      return target()->NewWritableFile(path, options, file, context);
-    });
-    if (status.ok() && operations_.Watches(path)) Watch(path, 0, file);
-    return status;
-  }
-  IOStatus ReopenWritableFile(const std::string& path,
-                              const FileOptions& options,
-                              std::unique_ptr<FSWritableFile>* file,
-                              IODebugContext* context) override {
-    uint64_t size = 0;
-    IOStatus status =
-        target()->ReopenWritableFile(path, options, file, context);
-    if (!status.ok() || !operations_.Watches(path)) return status;
-    status = target()->GetFileSize(path, options.io_options, &size, context);
-    if (status.ok()) Watch(path, size, file);
-    return status;
-  }
-  IOStatus NewDirectory(const std::string& path, const IOOptions& options,
-                        std::unique_ptr<FSDirectory>* folder,
-                        IODebugContext* context) override {
-    const IOStatus status =
-        target()->NewDirectory(path, options, folder, context);
-    if (status.ok() && operations_.Watches(path + "/x")) {
-      *folder = std::make_unique<WatchedFolder>(std::move(*folder), path,
-                                                &operations_);
-    }
-    return status;
-  }
-  IOStatus RenameFile(const std::string& from, const std::string& to,
-                      const IOOptions& options,
-                      IODebugContext* context) override {
-    return operations_.Rename(from, to, [&] {
-      return target()->RenameFile(from, to, options, context);
-    });
-  }
-  IOStatus LinkFile(const std::string& from, const std::string& to,
-                    const IOOptions& options,
-                    IODebugContext* context) override {
-    return operations_.Change(to, "new " + to, [&] {
-      return target()->LinkFile(from, to, options, context);
-    });
-  }
-  IOStatus DeleteFile(const std::string& path, const IOOptions& options,
-                      IODebugContext* context) override {
-    return operations_.Change(path, "delete " + path, [&] {
-      return target()->DeleteFile(path, options, context);
-    });
-  }
-
- private:
-  void Watch(const std::string& path, uint64_t size,
-             std::unique_ptr<FSWritableFile>* file) {
-    *file = std::make_unique<WatchedFile>(std::move(*file), path, size,
-                                          &operations_);
-  }
-
-  Operations operations_;
-};
-
-class FaultyFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
+class FaultyFile : public FSRandomAccessFile {
  public:
   FaultyFile(std::unique_ptr<FSRandomAccessFile>&& file, const Fault& fault)
-      : FSRandomAccessFileOwnerWrapper(std::move(file)), fault_(fault) {}
+      : file_(std::move(file)), fault_(fault) {}
 
   IOStatus Read(uint64_t offset, size_t n, const IOOptions& options,
                 Slice* result, char* scratch,
@@ -276,44 +156,29 @@ class FaultyFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
     if (touched && fault_.bit < 0) {
       return IOStatus::IOError("a read fails", "by the torture");
     }
-    IOStatus status =
-        target()->Read(offset, n, options, result, scratch, context);
+    IOStatus status = file_->Read(offset, n, options, result, scratch, context);
     const uint64_t at = fault_.offset - offset;
     if (status.ok() && touched && at < result->size()) {
-      if (result->data() != scratch) {
-        std::memcpy(scratch, result->data(), result->size());
-        *result = Slice(scratch, result->size());
-      }
+      std::memmove(scratch, result->data(), result->size());
+      *result = Slice(scratch, result->size());
       scratch[at] = static_cast<char>(scratch[at] ^ (1 << fault_.bit));
     }
     return status;
   }
-  IOStatus MultiRead(rocksdb::FSReadRequest* requests, size_t n,
-                     const IOOptions& options,
-                     IODebugContext* context) override {
-    for (size_t i = 0; i < n; ++i) {
-      rocksdb::FSReadRequest& request = requests[i];
-      request.status = Read(request.offset, request.len, options,
-                            &request.result, request.scratch, context);
-    }
-    return IOStatus::OK();
-  }
-  IOStatus Prefetch(uint64_t, size_t, const IOOptions&,
-                    IODebugContext*) override {
-    return IOStatus::NotSupported();
-  }
 
  private:
+  const std::unique_ptr<FSRandomAccessFile> file_;
   const Fault fault_;
 };
 
-class FaultyFileSystem : public rocksdb::FileSystemWrapper {
+class Disk : public rocksdb::FileSystemWrapper {
  public:
-  explicit FaultyFileSystem(Fault fault)
+  Disk(const DiskPlan& plan, Journal* journal)
       : FileSystemWrapper(rocksdb::FileSystem::Default()),
-        fault_(std::move(fault)) {}
+        plan_(plan),
+        operations_(plan, journal) {}
 
-  static const char* kClassName() { return "TortureFaults"; }
+  static const char* kClassName() { return "TortureDisk"; }
   const char* Name() const override { return kClassName(); }
 
   IOStatus NewRandomAccessFile(const std::string& path,
@@ -322,21 +187,71 @@ class FaultyFileSystem : public rocksdb::FileSystemWrapper {
                                IODebugContext* context) override {
     const IOStatus status =
         target()->NewRandomAccessFile(path, options, file, context);
-    if (status.ok() && fs::path(path).filename() == fault_.file) {
-      *file = std::make_unique<FaultyFile>(std::move(*file), fault_);
+    if (status.ok() && fs::path(path).filename() == plan_.fault.file) {
+      *file = std::make_unique<FaultyFile>(std::move(*file), plan_.fault);
     }
     return status;
   }
+  IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
+                           std::unique_ptr<FSWritableFile>* file,
+                           IODebugContext* context) override {
+    const IOStatus status =
+        operations_.Change(path, "new " + path + " - 0", [&] {
+          return target()->NewWritableFile(path, options, file, context);
+        });
+    if (status.ok() && operations_.Watches(path)) {
+      *file =
+          std::make_unique<WatchedFile>(std::move(*file), path, &operations_);
+    }
+    return status;
+  }
+  IOStatus NewDirectory(const std::string& path, const IOOptions& options,
+                        std::unique_ptr<FSDirectory>* folder,
+                        IODebugContext* context) override {
+    if (!operations_.Watches(path + "/x")) {
+      return target()->NewDirectory(path, options, folder, context);
+    }
+    *folder = std::make_unique<WatchedFolder>(&operations_);
+    return IOStatus::OK();
+  }
+  IOStatus RenameFile(const std::string& from, const std::string& to,
+                      const IOOptions& options,
+                      IODebugContext* context) override {
+    // Keeps what has the name, in case the rename is lost.
+    const uint64_t number = operations_.NextRename();
+    const std::string undo = plan_.notes + "/undo" + std::to_string(number);
+    if (operations_.Watches(to)) {
+      static_cast<void>(link(to.c_str(), undo.c_str()));
+    }
+    return operations_.Change(
+        to, "rename " + from + " " + to + " " + std::to_string(number),
+        [&] { return target()->RenameFile(from, to, options, context); });
+  }
+  IOStatus LinkFile(const std::string& from, const std::string& to,
+                    const IOOptions& options,
+                    IODebugContext* context) override {
+    // A file to ingest: its content is older than the process.
+    const std::string note = "new " + to + " - " + std::to_string(UINT64_MAX);
+    return operations_.Change(to, note, [&] {
+      return target()->LinkFile(from, to, options, context);
+    });
+  }
+  IOStatus DeleteFile(const std::string& path, const IOOptions& options,
+                      IODebugContext* context) override {
+    return operations_.Change(path, "delete " + path + " - 0", [&] {
+      return target()->DeleteFile(path, options, context);
+    });
+  }
 
  private:
-  const Fault fault_;
+  const DiskPlan plan_;
+  Operations operations_;
 };
 
 }  // namespace
 
-std::shared_ptr<rocksdb::FileSystem> NewDisk(const DiskPlan& plan,
-                                             Journal* journal) {
-  return std::make_shared<Disk>(plan, journal);
+std::unique_ptr<rocksdb::Env> NewDisk(const DiskPlan& plan, Journal* journal) {
+  return rocksdb::NewCompositeEnv(std::make_shared<Disk>(plan, journal));
 }
 
 uint64_t LosePower(const DiskPlan& plan, const PowerLoss& loss) {
@@ -345,44 +260,31 @@ uint64_t LosePower(const DiskPlan& plan, const PowerLoss& loss) {
     bool named = false;   // the folder was synced since it has this name
   };
   struct Rename {
-    std::string undo;  // what had the name before, or "-"
+    std::string undo;  // what had the name before, if it exists
     std::string to;
-    bool synced = false;
   };
   // In the order of their numbers: later logs lose what an earlier one lost.
   std::map<std::string, Watched> files;
-  std::vector<Rename> renames;
+  std::vector<Rename> renames;  // since the last sync of the folder
   std::ifstream notes(plan.notes + "/disk");
-  for (std::string line; std::getline(notes, line);) {
-    std::istringstream words(line);
-    std::string what;
-    std::string name;
-    words >> what;
+  std::string what;
+  std::string file;
+  std::string to;
+  for (uint64_t number = 0; notes >> what >> file >> to >> number;) {
     if (what == "new") {
-      words >> name;
-      files[name] = Watched();
-    } else if (what == "sync") {
-      uint64_t size = 0;
-      words >> size >> name;
-      const auto found = files.find(name);
-      if (found != files.end()) found->second.synced = size;
+      files[file] = Watched{number, false};
+    } else if (what == "sync" && files.count(file) != 0) {
+      files[file].synced = number;
     } else if (what == "folder") {
       for (auto& [unused, watched] : files) watched.named = true;
-      for (Rename& rename : renames) rename.synced = true;
+      renames.clear();
     } else if (what == "rename") {
-      Rename rename;
-      words >> rename.undo >> name >> rename.to;
       // A file from elsewhere is older than the notes.
-      Watched watched = files[name];
-      files.erase(name);
-      watched.named = false;
-      files[rename.to] = watched;
-      renames.push_back(rename);
+      files[to] = Watched{files[file].synced, false};
+      files.erase(file);
+      renames.push_back({plan.notes + "/undo" + std::to_string(number), to});
     } else if (what == "delete") {
-      words >> name;
-      files.erase(name);
-    } else {
-      throw std::runtime_error("unknown note of the disk: " + line);
+      files.erase(file);
     }
   }
   uint64_t changed = 0;
@@ -408,7 +310,7 @@ uint64_t LosePower(const DiskPlan& plan, const PowerLoss& loss) {
     ++changed;
   }
   for (auto rename = renames.rbegin(); rename != renames.rend(); ++rename) {
-    if (rename->synced || rename->undo == "-") continue;
+    if (!fs::exists(rename->undo)) continue;
     fs::rename(rename->undo, rename->to);
     ++changed;
   }
@@ -420,10 +322,6 @@ std::string Fault::Describe() const {
       block + " of " + file + " at offset " + std::to_string(offset);
   return bit < 0 ? std::to_string(size) + " bytes unreadable in " + where
                  : "bit " + std::to_string(bit) + " flipped in " + where;
-}
-
-std::unique_ptr<rocksdb::Env> NewFaultyEnv(const Fault& fault) {
-  return rocksdb::NewCompositeEnv(std::make_shared<FaultyFileSystem>(fault));
 }
 
 }  // namespace deltabloom::torture

@@ -1,13 +1,11 @@
-// The program of the torture: script/test --long torture. tests/torture/run.sh
-// describes its options.
+// The program of script/test --long torture. run.sh describes its options.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
-#include <iomanip>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <sstream>
 #include <string>
 
 #include "db_bench_ext/common/files.h"
@@ -15,34 +13,11 @@
 #include "db_bench_ext/common/results.h"
 #include "tests/torture/run.h"
 
-namespace deltabloom::torture {
-
 namespace {
 
 namespace fs = std::filesystem;
-using bench::Print;
-using bench::Temporary;
-
-// Where the databases are: kept if it is the user's, or after a failure.
-std::unique_ptr<Temporary> MakeFolder(const std::string& keep) {
-  std::string path = keep;
-  if (path.empty()) {
-    path = (fs::temp_directory_path() / "deltabloom-torture-XXXXXX").string();
-    if (mkdtemp(path.data()) == nullptr) {
-      throw std::runtime_error(path + ": cannot be created");
-    }
-    return std::make_unique<Temporary>(path);
-  }
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error || !fs::is_directory(path) || !fs::is_empty(path)) {
-    throw bench::UsageError("--keep: " + path +
-                            " is not a folder that is new or empty");
-  }
-  auto folder = std::make_unique<Temporary>(fs::canonical(path));
-  folder->Keep();
-  return folder;
-}
+using namespace deltabloom::torture;
+using deltabloom::bench::Print;
 
 int Main(int argc, char** argv) {
   RunOptions run;
@@ -59,7 +34,9 @@ int Main(int argc, char** argv) {
   app.add_option("--keep", keep);
   app.add_option("--json", json);
   app.add_flag("--verbose", verbose);
-  if (!bench::ParseCommandLine({argv + 1, argv + argc}, &app)) return 0;
+  if (!deltabloom::bench::ParseCommandLine({argv + 1, argv + argc}, &app)) {
+    return 0;
+  }
 
   Journal* const journal = Journal::Create();
   Totals* const totals = &journal->totals;
@@ -69,7 +46,7 @@ int Main(int argc, char** argv) {
     totals->ForEach([&](const char* name, const char*, const auto* count) {
       counts[name] = count->load();
     });
-    bench::OutputFile file("--json", json);
+    deltabloom::bench::OutputFile file("--json", json);
     file.Write([&](std::ostream* out) { *out << counts.dump(2) << "\n"; });
     file.Publish();
   };
@@ -80,17 +57,29 @@ int Main(int argc, char** argv) {
         *count += counts.value(name, uint64_t{0});
       });
     } catch (const std::exception& error) {
-      throw bench::UsageError("--json: " + json + ": " + error.what());
+      throw deltabloom::bench::UsageError("--json: " + json + ": " +
+                                          error.what());
     }
   }
   write_counts();
-  const std::unique_ptr<Temporary> folder = MakeFolder(keep);
-  run.folder = folder->path();
+  fs::path path = keep;
+  if (keep.empty()) {
+    path = fs::temp_directory_path() /
+           ("deltabloom-torture-" + std::to_string(getpid()));
+  }
+  if (fs::exists(path) && !(fs::is_directory(path) && fs::is_empty(path))) {
+    throw deltabloom::bench::UsageError(
+        "--keep: " + keep + " is not a folder that is new or empty");
+  }
+  fs::create_directories(path);
+  deltabloom::bench::Temporary folder(fs::canonical(path));
+  if (!keep.empty()) folder.Keep();
+  run.folder = folder.path();
   Print("Seed " + std::to_string(run.seed) + ", cycles " +
         std::to_string(run.first) + " to " +
         std::to_string(run.first + run.cycles - 1) + ", in " + run.folder +
         "\n");
-  bench::ProgressBar progress(static_cast<double>(run.cycles));
+  deltabloom::bench::ProgressBar progress(static_cast<double>(run.cycles));
   uint64_t cycle = run.first;
   run.before_cycle = [&](const std::string& plan) {
     progress.SetActivity("cycle " + std::to_string(cycle));
@@ -106,12 +95,11 @@ int Main(int argc, char** argv) {
   write_counts();
   Print("\n");
   totals->ForEach([](const char*, const char* text, const auto* count) {
-    std::ostringstream line;
-    line << std::setw(15) << bench::WithThousands(*count) << "  " << text;
-    Print(line.str() + "\n");
+    const std::string number = deltabloom::bench::WithThousands(*count);
+    Print(std::string(15 - number.size(), ' ') + number + "  " + text + "\n");
   });
   if (failure.what.empty()) return 0;
-  folder->Keep();
+  folder.Keep();
   const uint64_t first = std::max(run.first, FirstOfDatabase(failure.cycle));
   Print("\nFAILED in cycle " + std::to_string(failure.cycle) + ": " +
         failure.what + "\n\nThe database is in " + run.folder +
@@ -124,9 +112,7 @@ int Main(int argc, char** argv) {
 
 }  // namespace
 
-}  // namespace deltabloom::torture
-
 int main(int argc, char** argv) {
-  return deltabloom::bench::RunProgram(
-      "torture", [=] { return deltabloom::torture::Main(argc, argv); });
+  return deltabloom::bench::RunProgram("torture",
+                                       [=] { return Main(argc, argv); });
 }

@@ -3,11 +3,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <fstream>
 #include <new>
 #include <sstream>
@@ -20,13 +18,6 @@ namespace {
 constexpr char kSeparator = '+';  // between the parts of a merged value
 constexpr size_t kNumberSize = 16;
 
-template <typename Number>
-bool ParseDigits(std::string_view text, Number* number, int base = 10) {
-  const char* const end = text.data() + text.size();
-  const auto [next, error] = std::from_chars(text.data(), end, *number, base);
-  return error == std::errc() && next == end;
-}
-
 // Letters and digits that depend on the seed.
 std::string Filling(uint64_t seed, size_t size) {
   bench::MixedNumbers numbers(seed);
@@ -37,30 +28,24 @@ std::string Filling(uint64_t seed, size_t size) {
   return text;
 }
 
-// Truncates what does not fit.
-template <size_t kSize>
-void Copy(const std::string& text, char (&to)[kSize]) {
-  to[text.copy(to, kSize - 1)] = '\0';
-}
-
 std::string Describe(const Record& record, bool must) {
   static constexpr const char* kNames[] = {"put", "delete", "merge",
                                            "range delete"};
   const bool undone = record.outcome == Outcome::kUndone;
-  std::string text = std::string(kNames[static_cast<size_t>(record.kind)]) +
-                     " as write " + std::to_string(record.id) + ", " +
-                     (record.end == 0 ? "in flight"
-                      : undone        ? "rolled back"
-                                      : "acknowledged");
-  if (record.synced) text += ", synced";
-  if (record.no_log) text += ", not logged";
-  if (record.stays) text += ", ingested";
-  if (record.transaction != 0) {
-    text += ", transaction " + std::to_string(record.transaction);
-  }
-  return text + (undone ? ": must not be there"
-                 : must ? ": must be there"
-                        : ": may be there");
+  return "\n  " + std::string(kNames[static_cast<size_t>(record.kind)]) +
+         " as write " + std::to_string(record.id) +
+         (record.end == 0 ? ", in flight"
+          : undone        ? ", rolled back"
+                          : ", acknowledged") +
+         (record.synced ? ", synced" : "") +
+         (record.no_log ? ", not logged" : "") +
+         (record.stays ? ", ingested" : "") +
+         (record.transaction == 0
+              ? ""
+              : ", transaction " + std::to_string(record.transaction)) +
+         (undone ? ": must not be there"
+          : must ? ": must be there"
+                 : ": may be there");
 }
 
 }  // namespace
@@ -70,13 +55,11 @@ std::string FamilyName(uint32_t slot, uint32_t generation) {
   return "slot" + std::to_string(slot) + "." + std::to_string(generation);
 }
 
-bool ParseFamilyName(std::string_view name, uint32_t* slot,
+bool ParseFamilyName(const std::string& name, uint32_t* slot,
                      uint32_t* generation) {
   *slot = *generation = 0;
-  if (name == "default") return true;
-  return name.size() >= 7 && ParseDigits(name.substr(4, 1), slot) &&
-         ParseDigits(name.substr(6), generation) && *slot > 0 &&
-         *slot < kSlots && name == FamilyName(*slot, *generation);
+  std::sscanf(name.c_str(), "slot%u.%u", slot, generation);
+  return *slot < kSlots && name == FamilyName(*slot, *generation);
 }
 
 std::string Lower(std::string_view text) {
@@ -115,13 +98,10 @@ std::string AbsentKeyText(uint32_t slot, uint32_t key) {
   return KeyText(slot, key) + "~";
 }
 
-bool ParseKey(uint32_t slot, std::string_view text, uint32_t* key) {
+bool ParseKey(uint32_t slot, const std::string& text, uint32_t* key) {
   uint32_t group = 0;
   uint32_t member = 0;
-  if (text.size() < 8 || !ParseDigits(text.substr(1, 4), &group) ||
-      !ParseDigits(text.substr(6, 2), &member)) {
-    return false;
-  }
+  std::sscanf(text.c_str(), "%*c%4u-%2u", &group, &member);
   *key = group * kKeysPerGroup + member;
   return *key < kKeys && Lower(text) == KeyText(slot, *key);
 }
@@ -141,15 +121,13 @@ std::string Merged(const Value& value, std::string_view operand) {
 std::string DescribeValue(const Value& value) {
   if (!value) return "no value";
   std::string text;
-  std::istringstream parts(*value + kSeparator);
+  std::istringstream parts(*value);
   for (std::string part; std::getline(parts, part, kSeparator);) {
-    uint64_t id = 0;
-    const bool whole =
-        part.size() >= kNumberSize &&
-        ParseDigits(std::string_view(part).substr(0, kNumberSize), &id, 16) &&
-        part == ValueText(id);
+    const uint64_t id =
+        std::strtoull(part.substr(0, kNumberSize).c_str(), nullptr, 16);
     if (!text.empty()) text += " + ";
-    text += whole ? "write " + std::to_string(id) : "bytes of no write";
+    text += part == ValueText(id) ? "write " + std::to_string(id)
+                                  : "bytes of no write";
   }
   return text;
 }
@@ -157,10 +135,7 @@ std::string DescribeValue(const Value& value) {
 Journal* Journal::Create() {
   void* const memory = mmap(nullptr, sizeof(Journal), PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    throw std::runtime_error(std::string("no shared memory for the journal: ") +
-                             std::strerror(errno));
-  }
+  if (memory == MAP_FAILED) throw std::runtime_error("no shared memory");
   return new (memory) Journal();
 }
 
@@ -169,7 +144,6 @@ void Journal::Clear() {
   size_ = 0;
   clock_ = 0;
   failing_ = failed_ = wants_to_die = write_failed = abandoned = false;
-  failure_[0] = step_[0] = '\0';
   acknowledged = 0;
 }
 
@@ -189,40 +163,35 @@ uint32_t Journal::size() const { return std::min(size_.load(), kCapacity); }
 
 void Journal::Fail(const std::string& what) {
   if (failing_.exchange(true)) return;
-  Copy(what, failure_);
+  failure_[what.copy(failure_, sizeof(failure_) - 1)] = '\0';
   failed_ = true;
 }
 
-void Journal::SetStep(const std::string& step) { Copy(step, step_); }
+void Journal::SetStep(const std::string& step) {
+  step_[step.copy(step_, sizeof(step_) - 1)] = '\0';
+}
 
 void State::Save(const std::string& path) const {
-  std::ofstream file(path + ".new", std::ios::binary | std::ios::trunc);
+  std::ofstream file(path);
   for (const SlotState& slot : slots) {
     file << slot.exists << ' ' << slot.generation << '\n';
-    for (const Value& value : slot.values) {
-      file << (value ? "=" + *value : std::string("-")) << '\n';
-    }
+    for (const Value& value : slot.values) file << value.value_or("-") << '\n';
   }
   file.close();
-  if (!file || std::rename((path + ".new").c_str(), path.c_str()) != 0) {
-    throw std::runtime_error(path + ": cannot be written");
-  }
+  if (!file) throw std::runtime_error(path + ": cannot be written");
 }
 
 State State::Load(const std::string& path) {
   State state;
-  std::ifstream file(path, std::ios::binary);
-  std::string line;
+  std::ifstream file(path);
   for (SlotState& slot : state.slots) {
-    std::getline(file, line);
-    std::istringstream(line) >> slot.exists >> slot.generation;
+    file >> slot.exists >> slot.generation;
     for (Value& value : slot.values) {
-      if (!std::getline(file, line)) {
-        throw std::runtime_error(path + ": cannot be read");
-      }
-      if (line[0] == '=') value = line.substr(1);
+      std::string word;
+      if (file >> word && word != "-") value = word;
     }
   }
+  if (!file) throw std::runtime_error(path + ": cannot be read");
   return state;
 }
 
@@ -306,13 +275,11 @@ std::vector<Value> Model::MayHave(uint32_t slot, uint32_t generation,
   // missing although later writes are there. RocksDB copies the log of a
   // checkpoint or backup after the list of its files.
   std::vector<Value> last = values;
-  if (story != nullptr) {
-    *story = "\n  before the cycle: " + DescribeValue(values[0]);
-  }
+  *story = "\n  before the cycle: " + DescribeValue(values[0]);
   for (const Record* record : writes_[slot][key]) {
     if (record->generation != generation) continue;
     const bool must = MustBeThere(*record);
-    if (story != nullptr) *story += "\n  " + Describe(*record, must);
+    *story += Describe(*record, must);
     if (record->outcome == Outcome::kUndone) continue;
     std::vector<Value> next;
     for (const Value& value : last) next.push_back(After(value, *record));
@@ -326,18 +293,15 @@ std::vector<Value> Model::MayHave(uint32_t slot, uint32_t generation,
 
 std::string Model::Judge(uint32_t slot, uint32_t generation, uint32_t key,
                          const Value& found) const {
-  const std::vector<Value> may = MayHave(slot, generation, key, nullptr);
-  if (std::find(may.begin(), may.end(), found) != may.end()) return "";
   std::string story;
-  MayHave(slot, generation, key, &story);
+  const std::vector<Value> may = MayHave(slot, generation, key, &story);
+  if (std::find(may.begin(), may.end(), found) != may.end()) return "";
   std::string text = "key '" + KeyText(slot, key) + "' (number " +
                      std::to_string(key) + ") of " +
                      FamilyName(slot, generation) + " has " +
                      DescribeValue(found) + ", and must have ";
-  for (size_t i = 0; i < may.size(); ++i) {
-    text += (i > 0 ? " or " : "") + DescribeValue(may[i]);
-  }
-  return text + story;
+  for (const Value& value : may) text += DescribeValue(value) + " or ";
+  return text.substr(0, text.size() - 4) + story;
 }
 
 bool Model::MustBeCommitted(uint32_t transaction) const {

@@ -1,5 +1,5 @@
 // What a database of the torture must hold: keys and values computed from
-// numbers, a journal of what was done, and the model that judges by both.
+// numbers, a journal of what was done, and a model that judges by both.
 #ifndef DELTABLOOM_TESTS_TORTURE_MODEL_H_
 #define DELTABLOOM_TESTS_TORTURE_MODEL_H_
 
@@ -28,10 +28,9 @@ inline constexpr uint32_t kKeys = kWriters * kKeysPerWriter;
 inline constexpr uint32_t kKeysPerGroup = 10;
 inline constexpr size_t kPrefixSize = 6;
 
-// The name of the n-th column family in a slot.
+// The name of a column family in a slot, and whether a name is one.
 std::string FamilyName(uint32_t slot, uint32_t generation);
-// False for any other name.
-bool ParseFamilyName(std::string_view name, uint32_t* slot,
+bool ParseFamilyName(const std::string& name, uint32_t* slot,
                      uint32_t* generation);
 
 std::string Lower(std::string_view text);
@@ -44,7 +43,7 @@ std::string DrawKeyText(uint32_t slot, uint32_t key,
 // A key that is never written, directly after that of `key`.
 std::string AbsentKeyText(uint32_t slot, uint32_t key);
 // False for bytes that are no key of the slot.
-bool ParseKey(uint32_t slot, std::string_view text, uint32_t* key);
+bool ParseKey(uint32_t slot, const std::string& text, uint32_t* key);
 
 using Value = std::optional<std::string>;
 
@@ -61,8 +60,7 @@ std::string DescribeValue(const Value& value);
   X(kills, "processes killed by SIGKILL")                                   \
   X(kills_in_file_system, "of them in the midst of a file operation")       \
   X(aborts, "processes that RocksDB ended after a failed write")            \
-  X(misorders, "databases that RocksDB stopped for its order of level 0")   \
-  X(abandoned, "databases that it refused for that when opened again")      \
+  X(abandoned, "databases that RocksDB refused for its order of level 0")   \
   X(closes, "databases closed instead")                                     \
   X(power_losses, "power losses")                                           \
   X(files_cut, "files that lost unsynced bytes or their name")              \
@@ -194,6 +192,7 @@ class Journal {
   Record records_[kCapacity];
 };
 
+// What a slot holds: the value of each key of its column family, if it has one.
 struct SlotState {
   bool exists = false;
   uint32_t generation = 0;

@@ -1,12 +1,11 @@
 #include "tests/torture/run.h"
 
+#include <rocksdb/version.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -16,7 +15,6 @@
 #include <sstream>
 #include <stdexcept>
 #include <thread>
-#include <utility>
 
 #include "db_bench_ext/common/files.h"
 
@@ -29,230 +27,203 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kCyclesPerDatabase = 20;
 
-// How long the thread of the process that waited longest was ready and had no
-// processor. 0 if it has ended or the kernel does not count.
-std::chrono::nanoseconds WaitedForProcessor(pid_t process) {
-  int64_t longest = 0;
-  std::error_code ended;
-  const fs::path threads = "/proc/" + std::to_string(process) + "/task";
-  for (fs::directory_iterator at(threads, ended), end; !ended && at != end;
-       at.increment(ended)) {
-    // Nanoseconds on a processor, then those of waiting for one.
-    int64_t ran = 0;
-    int64_t waited = 0;
-    std::ifstream file(at->path() / "schedstat");
-    if (file >> ran >> waited) longest = std::max(longest, waited);
+// A compaction releases a snapshot under the mutex that this takes, and waits
+// for itself: seen in 9.10, not in 9.6, fixed by facebook/rocksdb#13632.
+constexpr int kVersion = ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR;
+constexpr bool kWritePreparedHangs = kVersion >= 907 && kVersion < 1005;
+
+// How a child process ended.
+struct End {
+  bool killed = false;  // because `kill` said so
+  int status = 0;       // of waitpid
+  // Empty if it ended by itself or was killed as it should be.
+  std::string problem;
+};
+
+// Runs `body` in a child process, forked, not executed: it shares the journal.
+// Kills it as soon as `kill_now` returns true.
+template <typename Body, typename KillNow>
+End RunProcess(const char* what, const std::string& notes,
+               uint64_t timeout_seconds, Journal* journal, const Body& body,
+               const KillNow& kill_now) {
+  const std::string said = notes + "/stderr";
+  const auto limit = Clock::now() + std::chrono::seconds(timeout_seconds);
+  const pid_t process = fork();
+  if (process < 0) throw std::runtime_error("no process can be made");
+  if (process == 0) {
+    bench::ForgetInterrupts();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (std::freopen(said.c_str(), "w", stderr) == nullptr) _exit(1);
+    try {
+      body();
+    } catch (const std::exception& error) {
+      journal->Fail(error.what());
+    }
+    // Leaves what belongs to the parent alone.
+    _exit(0);
   }
-  return std::chrono::nanoseconds(longest);
+  bench::SetChild(process);
+  End end;
+  bool late = false;
+  while (waitpid(process, &end.status, WNOHANG) == 0) {
+    end.killed = kill_now();
+    late = Clock::now() > limit;
+    if (end.killed || late) {
+      kill(process, SIGKILL);
+      waitpid(process, &end.status, 0);
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+  bench::SetChild(0);
+  if (journal->failed()) {
+    end.problem = journal->failure();
+  } else if (late && !end.killed) {
+    end.problem = std::string(what) + " has not ended after " +
+                  std::to_string(timeout_seconds) +
+                  " s; it was at: " + journal->step();
+  } else if (end.status != 0 && !end.killed) {
+    std::stringstream text;
+    text << what << " ended with status " << end.status << " of waitpid ("
+         << (WIFSIGNALED(end.status) ? strsignal(WTERMSIG(end.status))
+                                     : "it exited")
+         << ")\n"
+         << std::ifstream(said).rdbuf();
+    end.problem = text.str();
+  }
+  return end;
 }
 
-// A child process. Forked, not executed: it shares the journal.
-class Process {
- public:
-  // Its standard error goes to the file `said`.
-  Process(Journal* journal, std::string said, const std::function<void()>& body)
-      : said_(std::move(said)) {
-    pid_ = fork();
-    if (pid_ < 0) {
-      throw std::runtime_error(std::string("no process: ") +
-                               std::strerror(errno));
+// Returns what is wrong, if anything.
+std::string RunCycle(const Plan& plan, uint64_t timeout_seconds,
+                     Journal* journal) {
+  Totals* const totals = &journal->totals;
+  journal->Clear();
+  for (const std::string& folder : {plan.disk.notes, plan.copies}) {
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+  }
+  // It may still be opening the database, or be in an operation that never
+  // ends.
+  const auto deadline =
+      Clock::now() + std::chrono::milliseconds(plan.max_millis);
+  End end = RunProcess(
+      "the working process", plan.disk.notes, timeout_seconds, journal,
+      [&] { RunWork(plan, journal); },
+      [&] {
+        return journal->failed() || journal->wants_to_die ||
+               (!plan.closes && Clock::now() > deadline);
+      });
+  // RocksDB asserts that a file is not written to after an error.
+  const bool aborted = journal->write_failed && WIFSIGNALED(end.status) &&
+                       WTERMSIG(end.status) == SIGABRT;
+  if (!end.problem.empty() && (journal->failed() || !aborted)) {
+    return end.problem;
+  }
+  ++(aborted ? totals->aborts : end.killed ? totals->kills : totals->closes);
+  if (end.killed && plan.disk.stop_at != 0 && journal->wants_to_die) {
+    ++totals->kills_in_file_system;
+  }
+  for (uint32_t i = 0; i < journal->size(); ++i) {
+    const Record& record = journal->at(i);
+    if (record.begin != 0 && record.end == 0 &&
+        record.kind <= Kind::kDeleteRange) {
+      ++totals->writes_in_flight;
     }
-    if (pid_ == 0) {
-      bench::ForgetInterrupts();
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (std::freopen(said_.c_str(), "w", stderr) == nullptr) _exit(1);
-      try {
-        body();
-      } catch (const std::exception& error) {
-        journal->Fail(error.what());
-      }
-      // Leaves what belongs to the parent alone.
-      _exit(0);
-    }
-    bench::SetChild(pid_);
   }
-  ~Process() {
-    if (!ended_) Kill();
+  if (plan.power_loss) {
+    ++totals->power_losses;
+    totals->files_cut += LosePower(plan.disk, plan.loss);
   }
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-
-  // Whether it has had this much time.
-  bool HasHad(std::chrono::seconds limit) {
-    const auto now = Clock::now();
-    if (now < look_again_) return false;
-    const auto had = now - start_ - WaitedForProcessor(pid_);
-    look_again_ = now + (limit - had);
-    return had > limit;
-  }
-  bool HasEnded() {
-    if (!ended_ && waitpid(pid_, &status_, WNOHANG) == pid_) Forget();
-    return ended_;
-  }
-  void Kill() {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, &status_, 0);
-    Forget();
-  }
-  bool Aborted() const {
-    return WIFSIGNALED(status_) && WTERMSIG(status_) == SIGABRT;
-  }
-  // Empty if it ended by itself or by Kill().
-  std::string Problem(bool killed) const {
-    if (WIFEXITED(status_) && WEXITSTATUS(status_) == 0) return "";
-    std::string problem =
-        "ended with exit code " + std::to_string(WEXITSTATUS(status_));
-    if (WIFSIGNALED(status_)) {
-      const int signal = WTERMSIG(status_);
-      if (killed && signal == SIGKILL) return "";
-      problem = "ended by signal " + std::to_string(signal) + " (" +
-                strsignal(signal) + ")";
-    }
-    std::stringstream said;
-    said << std::ifstream(said_).rdbuf();
-    return problem + "\n" + said.str();
-  }
-
- private:
-  void Forget() {
-    ended_ = true;
-    bench::SetChild(0);
-  }
-
-  const std::string said_;
-  const Clock::time_point start_ = Clock::now();
-  Clock::time_point look_again_ = start_;
-  pid_t pid_ = 0;
-  int status_ = 0;
-  bool ended_ = false;
-};
-
-// One cycle. Functions return what is wrong, if anything.
-class Cycle {
- public:
-  Cycle(const RunOptions& options, const Folders& folders, const Plan& plan,
-        Journal* journal)
-      : options_(options), folders_(folders), plan_(plan), journal_(journal) {}
-
-  std::string Run() {
-    journal_->Clear();
-    for (const std::string& folder : {folders_.notes, folders_.copies}) {
-      fs::remove_all(folder);
-      fs::create_directories(folder);
-    }
-    std::string problem = Work();
-    if (!problem.empty()) return problem;
-    for (uint32_t i = 0; i < journal_->size(); ++i) {
-      const Record& record = journal_->at(i);
-      if (record.begin != 0 && record.end == 0 &&
-          record.kind <= Kind::kDeleteRange) {
-        ++journal_->totals.writes_in_flight;
-      }
-    }
-    Ending ending = Ending::kKilled;
-    if (plan_.power_loss) {
-      ending = Ending::kPowerLost;
-      ++journal_->totals.power_losses;
-      PowerLoss loss = plan_.loss;
-      loss.forget_syncs = options_.sabotage.forget_syncs;
-      journal_->totals.files_cut += LosePower(plan_.disk, loss);
-    }
-    problem = Judge(ending);
-    if (problem.empty()) ++journal_->totals.cycles;
-    return problem;
-  }
-
- private:
-  std::string Work() {
-    Process process(journal_, folders_.notes + "/stderr", [&] {
-      RunWork(plan_, folders_, options_.sabotage, journal_);
-    });
-    // It may still be opening the database, or be in an operation that never
-    // ends.
-    const auto kill =
-        Clock::now() + std::chrono::milliseconds(plan_.max_millis);
-    bool killed = false;
-    while (!process.HasEnded()) {
-      const auto now = Clock::now();
-      if (journal_->failed() || journal_->wants_to_die ||
-          (!plan_.closes && now > kill)) {
-        killed = true;
-        process.Kill();
-      } else if (process.HasHad(Limit())) {
-        return "the working process has not ended after " +
-               std::to_string(options_.timeout_seconds) + " s";
-      } else {
-        std::this_thread::sleep_for(std::chrono::microseconds(500));
-      }
-    }
-    if (journal_->failed()) return journal_->failure();
-    // RocksDB asserts that a file is not written to after an error.
-    if (journal_->write_failed && process.Aborted()) {
-      ++journal_->totals.aborts;
-      return "";
-    }
-    const std::string problem = process.Problem(killed);
-    if (!problem.empty()) return "the working process " + problem;
-    if (killed) {
-      ++journal_->totals.kills;
-      if (plan_.disk.stop_at != 0 && journal_->wants_to_die) {
-        ++journal_->totals.kills_in_file_system;
-      }
-    } else {
-      ++journal_->totals.closes;
-    }
-    return "";
-  }
-
-  std::string Judge(Ending ending) {
-    Process process(journal_, folders_.notes + "/stderr", [&] {
-      RunCheck(plan_, ending, folders_, options_.sabotage, journal_);
-    });
-    while (!process.HasEnded()) {
-      if (process.HasHad(Limit())) {
-        // What it has found may be why it does not end.
-        if (journal_->failed()) return journal_->failure();
-        return "the check has not ended after " +
-               std::to_string(options_.timeout_seconds) +
-               " s; it was at: " + journal_->step();
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    if (journal_->failed()) return journal_->failure();
-    const std::string problem = process.Problem(false);
-    return problem.empty() ? "" : "the checking process " + problem;
-  }
-
-  std::chrono::seconds Limit() const {
-    return std::chrono::seconds(options_.timeout_seconds);
-  }
-
-  const RunOptions& options_;
-  const Folders& folders_;
-  const Plan& plan_;
-  Journal* const journal_;
-};
+  end = RunProcess(
+      "the check", plan.disk.notes, timeout_seconds, journal,
+      [&] { RunCheck(plan, journal); }, [] { return false; });
+  if (end.problem.empty()) ++totals->cycles;
+  return end.problem;
+}
 
 }  // namespace
+
+Plan DrawPlan(const RunOptions& options, uint64_t cycle) {
+  Plan plan;
+  plan.seed = bench::Mix(options.seed + bench::Mix(cycle));
+  plan.cycle = cycle;
+  plan.state = options.folder + "/state";
+  plan.copies = options.folder + "/copies";
+  plan.disk.database = options.folder + "/database";
+  plan.disk.notes = options.folder + "/notes";
+  plan.sabotage = options.sabotage;
+  plan.loss.forget_syncs = options.sabotage.forget_syncs;
+  bench::MixedNumbers numbers(plan.seed);
+  plan.engine = static_cast<Engine>(numbers.Below(3));
+  if (kWritePreparedHangs && plan.engine == Engine::kWritePrepared) {
+    plan.engine = Engine::kWriteCommitted;
+  }
+  plan.power_loss = numbers.Below(3) == 0;
+  if (numbers.Below(2) == 0) {
+    plan.loss.log_tail_kept = static_cast<double>(numbers.Below(1000)) / 1000;
+  }
+  // Prepared transactions need the log.
+  if (plan.engine == Engine::kPlain && numbers.Below(3) == 0) {
+    for (bool& no_log : plan.no_log) no_log = numbers.Below(2) == 0;
+  }
+  plan.max_millis = 150 + numbers.Below(1000);
+  const uint64_t end = numbers.Below(8);
+  if (end == 0) {
+    plan.closes = true;
+    plan.max_writes = 200 + numbers.Below(4000);
+    plan.max_millis = 60'000;
+  } else if (end < 4) {
+    plan.disk.stop_at = 1 + numbers.Below(3000);
+  } else if (end == 4) {
+    plan.disk.fail_at = 1 + numbers.Below(1500);
+    plan.disk.failures = 1 + numbers.Below(3);
+  } else if (end == 5) {
+    plan.max_writes = 1 + numbers.Below(5000);
+  }
+  return plan;
+}
+
+std::string Plan::Describe() const {
+  static constexpr const char* kEngines[] = {"no transactions",
+                                             "transactions, WriteCommitted",
+                                             "transactions, WritePrepared"};
+  std::ostringstream text;
+  text << kEngines[static_cast<size_t>(engine)];
+  for (uint32_t slot = 0; slot < kSlots; ++slot) {
+    if (no_log[slot]) text << ", no log of slot " << slot;
+  }
+  if (closes) {
+    text << ", closed after " << max_writes << " writes";
+  } else {
+    text << ", killed after " << max_millis << " ms";
+    if (max_writes != 0) text << " or " << max_writes << " writes";
+    if (disk.stop_at != 0) text << " or in file operation " << disk.stop_at;
+  }
+  if (disk.fail_at != 0)
+    text << ", file operation " << disk.fail_at << " fails";
+  if (power_loss) text << ", then power is lost";
+  return text.str();
+}
 
 uint64_t FirstOfDatabase(uint64_t cycle) {
   return cycle - cycle % kCyclesPerDatabase;
 }
 
 Failure Run(const RunOptions& options, Journal* journal) {
-  const Folders folders(options.folder);
   bool begins = true;
   for (uint64_t i = 0; i < options.cycles; ++i) {
     const uint64_t cycle = options.first + i;
+    const Plan plan = DrawPlan(options, cycle);
     if (begins || cycle == FirstOfDatabase(cycle)) {
-      fs::remove_all(folders.database);
+      fs::remove_all(plan.disk.database);
       State state;
       state.slots[0].exists = true;
-      state.Save(folders.state);
+      state.Save(plan.state);
     }
-    const Plan plan = DrawPlan(options.seed, cycle, folders);
     if (options.before_cycle) options.before_cycle(plan.Describe());
-    const std::string problem = Cycle(options, folders, plan, journal).Run();
+    const std::string problem =
+        RunCycle(plan, options.timeout_seconds, journal);
     if (!problem.empty()) {
       ++journal->totals.failures;
       return {cycle, plan.Describe() + "\n" + problem};

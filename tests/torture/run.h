@@ -8,8 +8,8 @@
 #include <string>
 
 #include "tests/torture/database.h"
+#include "tests/torture/disk.h"
 #include "tests/torture/model.h"
-#include "tests/torture/plan.h"
 
 namespace deltabloom::torture {
 
@@ -17,10 +17,8 @@ struct RunOptions {
   uint64_t seed = 1;
   uint64_t first = 0;  // cycle
   uint64_t cycles = 20;
-  // A process that takes longer is a failure. Its waiting for a processor does
-  // not count: on a busy machine that may be most of the time.
-  uint64_t timeout_seconds = 300;
-  std::string folder;  // must exist; is emptied
+  uint64_t timeout_seconds = 900;  // a process that takes longer is a failure
+  std::string folder;              // must exist; is emptied
   Sabotage sabotage;
   // Called before each cycle, with what it will do, and after it.
   std::function<void(const std::string&)> before_cycle;
@@ -40,16 +38,45 @@ Failure Run(const RunOptions& options, Journal* journal);
 // 20 cycles, then the next one begins empty.
 uint64_t FirstOfDatabase(uint64_t cycle);
 
+// What is to happen in one cycle: drawn from a seed, the same for the same
+// seed.
+struct Plan {
+  uint64_t seed = 0;
+  uint64_t cycle = 0;
+  std::string state;   // file: what the database holds
+  std::string copies;  // folder of checkpoints, backups, files to ingest
+  Sabotage sabotage;
+  Engine engine = Engine::kPlain;
+  bool no_log[kSlots] = {};  // writes to these slots are in no log
+  bool power_loss = false;
+  PowerLoss loss;
+  // The process is killed after this time, or earlier: after a number of
+  // acknowledged writes, or at a file operation of the disk; or it closes the
+  // database after that number of writes.
+  uint64_t max_millis = 0;
+  uint64_t max_writes = 0;
+  bool closes = false;
+  DiskPlan disk;
+
+  // One line.
+  std::string Describe() const;
+  // The seed for one purpose.
+  enum Purpose : uint64_t { kOpen, kCheck, kDamage, kAdmin, kWriter };
+  uint64_t SeedFor(Purpose purpose, uint64_t number = 0) const {
+    return bench::Mix(seed + (uint64_t{purpose} << 32) + number + 1);
+  }
+};
+
+Plan DrawPlan(const RunOptions& options, uint64_t cycle);
+
 // The processes of a cycle. Their failures are in the journal, or thrown.
 
 // Writes until it is killed, or closes the database.
-void RunWork(const Plan& plan, const Folders& folders, const Sabotage& sabotage,
-             Journal* journal);
+void RunWork(const Plan& plan, Journal* journal);
 
 // Opens the database afterwards and judges it. Leaves it closed, everything in
 // its tables, and the new state in its file, unless it had to be abandoned.
-void RunCheck(const Plan& plan, Ending ending, const Folders& folders,
-              const Sabotage& sabotage, Journal* journal);
+void RunCheck(const Plan& plan, Journal* journal);
 
 }  // namespace deltabloom::torture
 

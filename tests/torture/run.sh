@@ -10,7 +10,7 @@
 #   --cycles N     cycles to run [100]
 #   --first N      number of the first cycle: where a failure began [0]
 #   --seed N       seed of everything that is drawn [random, and printed]
-#   --timeout N    seconds after which a process counts as hanging [300]
+#   --timeout N    seconds after which a process counts as hanging [900]
 #   --keep DIR     work in DIR, which must be new or empty, and keep it [a
 #                  temporary folder under $TMPDIR, kept after a failure]
 #   --json FILE    write the counts after every cycle, added to those of FILE

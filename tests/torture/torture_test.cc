@@ -1,0 +1,387 @@
+// What the model reports as lost; what is left of files after a loss of power,
+// and how reads and writes fail; and that the torture finds planted errors.
+#include <gtest/gtest.h>
+#include <rocksdb/version.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "db_bench_ext/common/files.h"
+#include "tests/random.h"
+#include "tests/rocksdb/delegating_policy.h"
+#include "tests/torture/run.h"
+
+namespace deltabloom::torture {
+namespace {
+
+using rocksdb::FileOptions;
+using rocksdb::FileSystem;
+using rocksdb::IOOptions;
+using rocksdb::Slice;
+
+constexpr uint32_t kKey = 42;
+
+class TortureModelTest : public ::testing::Test {
+ protected:
+  TortureModelTest() {
+    before_.slots[0].exists = true;
+    before_.slots[0].values[kKey] = "old";
+  }
+
+  Record* Begin(Kind kind, uint64_t id = 0) {
+    Record* const record = journal_->New();
+    record->kind = kind;
+    record->key = kKey;
+    record->key_end = kKey + 1;
+    record->id = id;
+    journal_->Begin(record);
+    return record;
+  }
+  Record* Do(Kind kind, uint64_t id = 0) {
+    Record* const record = Begin(kind, id);
+    journal_->End(record, Outcome::kDone);
+    return record;
+  }
+  bool MayBe(Ending ending, const Value& value, uint64_t from = UINT64_MAX,
+             uint64_t until = UINT64_MAX) {
+    const Model model(&before_, journal_, ending, from, until);
+    return model.Judge(0, 0, kKey, value).empty();
+  }
+
+  State before_;
+  Journal* const journal_ = Journal::Create();
+};
+
+TEST_F(TortureModelTest, AcknowledgedIsThereAfterAKillAndInFlightMayBe) {
+  EXPECT_TRUE(MayBe(Ending::kPowerLost, "old"));
+  EXPECT_FALSE(MayBe(Ending::kPowerLost, std::nullopt));
+  Do(Kind::kPut, 1);
+  EXPECT_TRUE(MayBe(Ending::kKilled, ValueText(1)));
+  EXPECT_FALSE(MayBe(Ending::kKilled, "old"));
+  // Without power, only what was synced must be.
+  EXPECT_TRUE(MayBe(Ending::kPowerLost, "old"));
+  EXPECT_TRUE(MayBe(Ending::kPowerLost, ValueText(1)));
+  EXPECT_FALSE(MayBe(Ending::kPowerLost, std::nullopt));
+  Begin(Kind::kMerge, 2);
+  EXPECT_TRUE(MayBe(Ending::kKilled, ValueText(1)));
+  EXPECT_TRUE(MayBe(Ending::kKilled, Merged(ValueText(1), ValueText(2))));
+  EXPECT_FALSE(MayBe(Ending::kKilled, Merged("old", ValueText(2))));
+}
+
+TEST_F(TortureModelTest, ASyncMakesEarlierWritesDurable) {
+  Do(Kind::kPut, 1);
+  Do(Kind::kClose);  // syncs no log
+  EXPECT_TRUE(MayBe(Ending::kPowerLost, "old"));
+  Record* const elsewhere = journal_->New();
+  elsewhere->key = kKey + 1;
+  elsewhere->synced = true;
+  journal_->Begin(elsewhere);
+  EXPECT_TRUE(MayBe(Ending::kPowerLost, "old"));
+  journal_->End(elsewhere, Outcome::kDone);
+  EXPECT_FALSE(MayBe(Ending::kPowerLost, "old"));
+  Do(Kind::kDelete);
+  EXPECT_TRUE(MayBe(Ending::kPowerLost, ValueText(1)));
+  Do(Kind::kSync);
+  EXPECT_FALSE(MayBe(Ending::kPowerLost, ValueText(1)));
+  EXPECT_TRUE(MayBe(Ending::kPowerLost, std::nullopt));
+}
+
+TEST_F(TortureModelTest, WhatIsInNoLogNeedsAFlushOrAClose) {
+  Do(Kind::kPut, 1)->no_log = true;
+  Do(Kind::kSync);
+  EXPECT_TRUE(MayBe(Ending::kKilled, "old"));
+  Do(Kind::kFlush);
+  EXPECT_FALSE(MayBe(Ending::kKilled, "old"));
+  EXPECT_FALSE(MayBe(Ending::kPowerLost, "old"));
+  Do(Kind::kDeleteRange)->no_log = true;
+  EXPECT_TRUE(MayBe(Ending::kKilled, ValueText(1)));
+  Do(Kind::kClose);
+  EXPECT_FALSE(MayBe(Ending::kKilled, ValueText(1)));
+}
+
+TEST_F(TortureModelTest, IngestedStaysAndRolledBackDoesNot) {
+  Do(Kind::kPut, 1)->stays = true;
+  EXPECT_FALSE(MayBe(Ending::kPowerLost, "old"));
+  journal_->End(Begin(Kind::kPut, 2), Outcome::kUndone);
+  EXPECT_FALSE(MayBe(Ending::kKilled, ValueText(2)));
+  EXPECT_TRUE(MayBe(Ending::kKilled, ValueText(1)));
+}
+
+// An ingested file is in no log.
+TEST_F(TortureModelTest, ACopyMayMissAnIngestedFileAndHaveLaterWrites) {
+  Do(Kind::kPut, 1);
+  const uint64_t from = journal_->Now();
+  Do(Kind::kPut, 2)->stays = true;
+  Do(Kind::kMerge, 3);
+  const uint64_t until = journal_->Now();
+  Do(Kind::kPut, 4);
+  const auto may_be = [&](const Value& value) {
+    return MayBe(Ending::kKilled, value, from, until);
+  };
+  EXPECT_TRUE(may_be(ValueText(1)));
+  EXPECT_TRUE(may_be(ValueText(2)));
+  EXPECT_TRUE(may_be(Merged(ValueText(1), ValueText(3))));
+  EXPECT_TRUE(may_be(Merged(ValueText(2), ValueText(3))));
+  EXPECT_FALSE(may_be("old"));
+  EXPECT_FALSE(may_be(ValueText(3)));
+  EXPECT_FALSE(may_be(ValueText(4)));
+  EXPECT_FALSE(MayBe(Ending::kKilled, Merged(ValueText(1), ValueText(3))));
+}
+
+TEST_F(TortureModelTest, ColumnFamilies) {
+  const auto may_be = [&](bool exists, uint32_t generation) {
+    const Model model(&before_, journal_, Ending::kPowerLost);
+    return model.JudgeSlot(1, exists, generation).empty();
+  };
+  const auto begin = [&](Kind kind, uint32_t generation) {
+    Record* const record = Begin(kind);
+    record->slot = 1;
+    record->generation = generation;
+    return record;
+  };
+  before_.slots[1].exists = true;
+  before_.slots[1].generation = 5;
+  EXPECT_TRUE(may_be(true, 5));
+  EXPECT_FALSE(may_be(true, 6));
+  EXPECT_FALSE(may_be(false, 0));
+  Record* const drop = begin(Kind::kDropFamily, 5);
+  EXPECT_TRUE(may_be(true, 5));
+  EXPECT_TRUE(may_be(false, 0));
+  journal_->End(drop, Outcome::kDone);
+  EXPECT_FALSE(may_be(true, 5));
+  Record* const create = begin(Kind::kCreateFamily, 6);
+  EXPECT_TRUE(may_be(false, 0));
+  EXPECT_TRUE(may_be(true, 6));
+  journal_->End(create, Outcome::kDone);
+  EXPECT_FALSE(may_be(false, 0));
+  EXPECT_TRUE(may_be(true, 6));
+}
+
+class TortureDiskTest : public ::testing::Test {
+ protected:
+  TortureDiskTest() {
+    plan_.database = folder_.path() + "/database";
+    plan_.notes = folder_.path() + "/notes";
+    std::filesystem::create_directories(plan_.database);
+    std::filesystem::create_directories(plan_.notes);
+  }
+
+  std::string Path(const std::string& name) const {
+    return plan_.database + "/" + name;
+  }
+  // "-" if there is no such file.
+  std::string Content(const std::string& name) const {
+    std::ifstream file(Path(name));
+    if (!file) return "-";
+    std::stringstream content;
+    content << file.rdbuf();
+    return content.str();
+  }
+  // A file of which `synced` is synced and `rest` is not.
+  void Write(FileSystem* disk, const std::string& name,
+             const std::string& synced, const std::string& rest) {
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    ASSERT_TRUE(
+        disk->NewWritableFile(Path(name), FileOptions(), &file, nullptr).ok());
+    ASSERT_TRUE(file->Append(synced, IOOptions(), nullptr).ok());
+    ASSERT_TRUE(file->Sync(IOOptions(), nullptr).ok());
+    ASSERT_TRUE(file->Append(rest, IOOptions(), nullptr).ok());
+    ASSERT_TRUE(file->Close(IOOptions(), nullptr).ok());
+  }
+  void SyncFolder(FileSystem* disk) {
+    std::unique_ptr<rocksdb::FSDirectory> folder;
+    ASSERT_TRUE(
+        disk->NewDirectory(plan_.database, IOOptions(), &folder, nullptr).ok());
+    ASSERT_TRUE(folder->Fsync(IOOptions(), nullptr).ok());
+  }
+
+  const bench::ScratchDirectory folder_{"torture-test"};
+  std::shared_ptr<FileSystem> Disk() {
+    env_ = NewDisk(plan_, journal_);
+    return env_->GetFileSystem();
+  }
+
+  DiskPlan plan_;
+  Journal* const journal_ = Journal::Create();
+  std::unique_ptr<rocksdb::Env> env_;
+};
+
+TEST_F(TortureDiskTest, UnsyncedBytesNamesAndRenamesAreLost) {
+  std::ofstream(Path("old")) << "old";
+  std::ofstream(Path("CURRENT")) << "0";
+  const auto disk = Disk();
+  const auto rename = [&](const std::string& name) {
+    Write(disk.get(), name, name, "");
+    return disk->RenameFile(Path(name), Path("CURRENT"), IOOptions(), nullptr);
+  };
+  Write(disk.get(), "1.sst", "a", "bcde");
+  Write(disk.get(), "2.log", "a", "bcde");
+  Write(disk.get(), "3.log", "a", "bcde");
+  Write(disk.get(), "4.log", "synced", "");
+  ASSERT_TRUE(rename("x").ok());
+  SyncFolder(disk.get());
+  Write(disk.get(), "5.log", "synced in a folder that is not", "");
+  ASSERT_TRUE(rename("y").ok());
+  ASSERT_TRUE(rename("z").ok());
+  EXPECT_EQ(Content("1.sst"), "abcde");
+  EXPECT_EQ(Content("CURRENT"), "z");
+  PowerLoss loss;
+  loss.log_tail_kept = 0.5;
+  // Three files are cut, one and two renames are lost.
+  EXPECT_EQ(LosePower(plan_, loss), 7u);
+  EXPECT_EQ(Content("1.sst"), "a");
+  // Only the first log may keep a tail.
+  EXPECT_EQ(Content("2.log"), "abc");
+  EXPECT_EQ(Content("3.log"), "a");
+  EXPECT_EQ(Content("4.log"), "synced");
+  EXPECT_EQ(Content("5.log"), "-");
+  EXPECT_EQ(Content("old"), "old");
+  EXPECT_EQ(Content("CURRENT"), "x");
+}
+
+TEST_F(TortureDiskTest, OperationsFailAsPlanned) {
+  plan_.fail_at = 2;
+  plan_.failures = 1;
+  const auto disk = Disk();
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  ASSERT_TRUE(
+      disk->NewWritableFile(Path("f"), FileOptions(), &file, nullptr).ok());
+  EXPECT_TRUE(file->Append("abcd", IOOptions(), nullptr).IsIOError());
+  EXPECT_TRUE(journal_->write_failed);
+  EXPECT_TRUE(file->Append("ef", IOOptions(), nullptr).ok());
+  ASSERT_TRUE(file->Close(IOOptions(), nullptr).ok());
+  // Half of what failed.
+  EXPECT_EQ(Content("f"), "abef");
+  EXPECT_EQ(journal_->totals.write_errors, 1u);
+}
+
+TEST_F(TortureDiskTest, ReadsGetTheFaultAndNothingElse) {
+  std::ofstream(Path("t.sst")) << "abcdefgh";
+  std::ofstream(Path("u.sst")) << "abcdefgh";
+  plan_.fault = {"t.sst", "a block", 2, 1, 0};
+  const auto read = [&](const char* name, uint64_t offset, size_t n) {
+    std::unique_ptr<rocksdb::FSRandomAccessFile> file;
+    char space[8];
+    Slice result;
+    if (!Disk()
+             ->NewRandomAccessFile(Path(name), FileOptions(), &file, nullptr)
+             .ok() ||
+        !file->Read(offset, n, IOOptions(), &result, space, nullptr).ok()) {
+      return std::string("error");
+    }
+    return result.ToString();
+  };
+  EXPECT_EQ(read("t.sst", 0, 8), "abbdefgh");
+  EXPECT_EQ(read("t.sst", 2, 1), "b");
+  EXPECT_EQ(read("t.sst", 3, 5), "defgh");
+  EXPECT_EQ(read("u.sst", 0, 8), "abcdefgh");
+  plan_.fault.bit = -1;
+  plan_.fault.size = 3;
+  EXPECT_EQ(read("t.sst", 0, 3), "error");
+  EXPECT_EQ(read("t.sst", 4, 1), "error");
+  EXPECT_EQ(read("t.sst", 0, 2), "ab");
+  EXPECT_EQ(read("t.sst", 5, 3), "fgh");
+}
+
+// Leaves out one key of forty.
+class LosingBuilder : public testing::DelegatingBuilder {
+ public:
+  using DelegatingBuilder::DelegatingBuilder;
+
+  void AddKey(const Slice& key) override {
+    if (!Loses(key)) DelegatingBuilder::AddKey(key);
+  }
+#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
+  void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
+    if (!Loses(key)) DelegatingBuilder::AddKeyAndAlt(key, alt);
+  }
+#endif
+
+ private:
+  static bool Loses(const Slice& key) {
+    return std::hash<std::string>()(key.ToString()) % 40 == 0;
+  }
+};
+
+// Never returns from a lookup.
+class HangingPolicy
+    : public testing::DelegatingPolicy<testing::DelegatingBuilder> {
+ public:
+  using DelegatingPolicy::DelegatingPolicy;
+
+  rocksdb::FilterBitsReader* GetFilterBitsReader(const Slice&) const override {
+    while (true) pause();
+  }
+};
+
+template <typename Policy>
+Sabotage With() {
+  Sabotage sabotage;
+  sabotage.policy = [](Sabotage::Policy policy) {
+    return std::make_shared<Policy>(std::move(policy));
+  };
+  return sabotage;
+}
+
+std::string FailureOf(const Sabotage& sabotage, RunOptions options) {
+  const bench::ScratchDirectory folder("torture-test");
+  options.folder = folder.path();
+  options.sabotage = sabotage;
+  Journal* const journal = Journal::Create();
+  const Failure failure = Run(options, journal);
+  EXPECT_EQ(journal->totals.failures, 1u);
+  return failure.what;
+}
+
+RunOptions Cycles() {
+  RunOptions options;
+  options.seed = test::SeedOr(3);
+  return options;
+}
+
+TEST(SabotageTest, AFilterThatLosesKeysIsFound) {
+  const std::string what =
+      FailureOf(With<testing::DelegatingPolicy<LosingBuilder>>(), Cycles());
+  // Names the key, whichever check finds it.
+  EXPECT_NE(what.find("'k"), std::string::npos) << what;
+}
+
+TEST(SabotageTest, ADiskThatLosesWhatWasSyncedIsFound) {
+  Sabotage sabotage;
+  sabotage.forget_syncs = true;
+  const std::string what = FailureOf(sabotage, Cycles());
+  // The model finds a key or a transaction missing, or RocksDB a log that its
+  // tables need.
+  EXPECT_NE(what.find("then power is lost"), std::string::npos) << what;
+}
+
+TEST(SabotageTest, ACheckThatHangsIsFound) {
+  RunOptions options = Cycles();
+  // The working process is killed before that, unless it closes the database.
+  options.timeout_seconds = 2;
+  while (DrawPlan(options, 0).closes) ++options.seed;
+  const std::string what = FailureOf(With<HangingPolicy>(), options);
+  EXPECT_NE(what.find("the check has not ended after 2 s; it was at: "),
+            std::string::npos)
+      << what;
+}
+
+TEST(SabotageTest, OnlyTheOrderOfLevel0IsMisorder) {
+  // RocksDB 7.8.3's words (db/version_builder.cc), with other numbers.
+  const bool before_fix = ROCKSDB_MAJOR == 7 && ROCKSDB_MINOR < 10;
+  EXPECT_EQ(IsMisorder("force_consistency_checks(VersionBuilder): L0 file #27 "
+                       "with seqno 158 175 vs. file #24 with global_seqno 170"),
+            before_fix);
+  EXPECT_FALSE(IsMisorder("Corruption: block checksum mismatch"));
+  EXPECT_FALSE(
+      IsMisorder("force_consistency_checks(VersionBuilder): L1 has "
+                 "overlapping ranges"));
+}
+
+}  // namespace
+}  // namespace deltabloom::torture
