@@ -9,7 +9,6 @@
 #include <stdexcept>
 
 #include "table/framing.h"
-#include "table/sst/source.h"
 #include "table/sst/sst.h"
 #include "util/layouts/layout.h"
 #include "util/rates/rates.h"

@@ -1,12 +1,259 @@
 #include "table/sst/sst.h"
 
+#include <fcntl.h>
 #include <snappy.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "util/coding.h"
 
 namespace deltabloom::internal {
+
+// --- Files -----------------------------------------------------------------
+
+namespace {
+
+class FileSource : public SstSource {
+ public:
+  FileSource(std::string path, int descriptor)
+      : path_(std::move(path)), descriptor_(descriptor) {}
+  ~FileSource() override { ::close(descriptor_); }
+  FileSource(const FileSource&) = delete;
+  FileSource& operator=(const FileSource&) = delete;
+
+  const std::string& Name() const override { return path_; }
+  uint64_t Size() const override { return size_; }
+  void set_size(uint64_t size) { size_ = size; }
+
+  std::string Read(uint64_t offset, size_t n, char* dst) const override {
+    while (n > 0) {
+      const ssize_t got =
+          ::pread(descriptor_, dst, n, static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) {
+        return path_ + ": offset " + std::to_string(offset) + ": cannot read " +
+               std::to_string(n) + " bytes: " +
+               (got < 0 ? std::strerror(errno) : "the file has become shorter");
+      }
+      dst += got;
+      offset += static_cast<uint64_t>(got);
+      n -= static_cast<size_t>(got);
+    }
+    return {};
+  }
+
+ private:
+  const std::string path_;
+  const int descriptor_;
+  uint64_t size_ = 0;
+};
+
+const char* KindName(mode_t mode) {
+  return S_ISDIR(mode)    ? "a directory"
+         : S_ISFIFO(mode) ? "a FIFO"
+         : S_ISSOCK(mode) ? "a socket"
+         : S_ISCHR(mode)  ? "a character device"
+         : S_ISBLK(mode)  ? "a block device"
+                          : "something else";
+}
+
+}  // namespace
+
+std::unique_ptr<SstSource> OpenSstFile(const std::string& path,
+                                       std::string* error) {
+  const auto other_kind = [&](const struct stat& status) {
+    *error = path + ": expected a file, found " + KindName(status.st_mode);
+    return nullptr;
+  };
+  const auto failed = [&] {
+    *error = path + ": cannot be opened: " + std::strerror(errno);
+    return nullptr;
+  };
+  // Looked at first: opening a device can do things, and a FIFO would block.
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) return failed();
+  if (!S_ISREG(status.st_mode)) return other_kind(status);
+  const int descriptor =
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) return failed();
+  auto source = std::make_unique<FileSource>(path, descriptor);
+  if (::fstat(descriptor, &status) != 0) return failed();
+  if (!S_ISREG(status.st_mode)) return other_kind(status);
+  source->set_size(static_cast<uint64_t>(status.st_size));
+  return source;
+}
+
+// --- Entries and checksums -------------------------------------------------
+
+namespace {
+
+// The entries without the array of restart points after them, whose offsets
+// must ascend and lie within the entries.
+std::string FindEntries(std::string_view block, std::string_view* entries) {
+  if (block.size() < 8) {
+    return "expected at least 8 bytes, found " + std::to_string(block.size());
+  }
+  const uint64_t restarts = LoadFixed32(block.data() + block.size() - 4);
+  if (restarts == 0 || 4 * (restarts + 1) > block.size()) {
+    return "expected 1 to " + std::to_string(block.size() / 4 - 1) +
+           " restart points, found " + std::to_string(restarts);
+  }
+  const size_t end = block.size() - 4 * (restarts + 1);
+  uint32_t last = 0;
+  for (size_t i = 0; i < restarts; ++i) {
+    const uint32_t restart = LoadFixed32(block.data() + end + 4 * i);
+    if (restart < last || restart > end || (i == 0 && restart != 0)) {
+      return "restart point " + std::to_string(i) + ": expected " +
+             (i == 0 ? "0"
+                     : std::to_string(last) + " to " + std::to_string(end)) +
+             ", found " + std::to_string(restart);
+    }
+    last = restart;
+  }
+  *entries = block.substr(0, end);
+  return {};
+}
+
+// Takes one entry and calls fn for it; `key` is the key before.
+std::string TakeBlockEntry(Cursor* cursor, bool sized_values, std::string* key,
+                           const EntryFn& fn) {
+  uint32_t shared;
+  uint32_t unshared;
+  uint32_t value_size = 0;
+  if (!cursor->Varint32(&shared) || !cursor->Varint32(&unshared) ||
+      (sized_values && !cursor->Varint32(&value_size))) {
+    return "expected the sizes of a key, found no valid varint32";
+  }
+  if (shared > key->size()) {
+    return "expected at most " + std::to_string(key->size()) +
+           " bytes shared with the key before, found " + std::to_string(shared);
+  }
+  std::string_view bytes;
+  if (!cursor->Bytes(unshared, &bytes)) {
+    return "expected a key of " + std::to_string(unshared) +
+           " more bytes, found " + std::to_string(cursor->Left());
+  }
+  key->resize(shared);
+  key->append(bytes);
+  if (!sized_values) return fn(*key, shared != 0, cursor);
+  if (!cursor->Bytes(value_size, &bytes)) {
+    return "expected a value of " + std::to_string(value_size) +
+           " bytes, found " + std::to_string(cursor->Left());
+  }
+  Cursor value(bytes);
+  return fn(*key, shared != 0, &value);
+}
+
+// Both engines store CRCs rotated and shifted, because the CRC of bytes that
+// contain their own CRC says little.
+uint32_t MaskedCrc32c(std::string_view bytes) {
+  static const std::array<uint32_t, 256> table = [] {
+    constexpr uint32_t kPolynomial = 0x82f63b78;  // Castagnoli, bits reflected
+    std::array<uint32_t, 256> remainders{};
+    for (uint32_t byte = 0; byte < 256; ++byte) {
+      uint32_t crc = byte;
+      for (int bit = 0; bit < 8; ++bit) {
+        crc = (crc >> 1) ^ ((crc & 1) != 0 ? kPolynomial : 0);
+      }
+      remainders[byte] = crc;
+    }
+    return remainders;
+  }();
+  uint32_t crc = ~uint32_t{0};
+  for (char byte : bytes) {
+    crc = (crc >> 8) ^ table[(crc ^ static_cast<unsigned char>(byte)) & 0xff];
+  }
+  crc = ~crc;
+  return (crc >> 15 | crc << 17) + 0xa282ead8u;
+}
+
+}  // namespace
+
+bool Cursor::Varint64(uint64_t* value) {
+  uint64_t result = 0;
+  for (unsigned i = 0; i < 10 && i < bytes_.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(bytes_[i]);
+    if (i == 9 && byte > 1) return false;
+    result |= uint64_t{byte & 0x7fu} << (7 * i);
+    if (byte < 0x80) {
+      if (byte == 0 && i > 0) return false;  // longer than it needs to be
+      bytes_.remove_prefix(i + 1);
+      *value = result;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Cursor::Varint32(uint32_t* value) {
+  Cursor rest = *this;
+  uint64_t wide;
+  if (!rest.Varint64(&wide) || wide > UINT32_MAX) return false;
+  *this = rest;
+  *value = static_cast<uint32_t>(wide);
+  return true;
+}
+
+bool Cursor::Bytes(uint64_t n, std::string_view* value) {
+  if (n > bytes_.size()) return false;
+  *value = bytes_.substr(0, n);
+  bytes_.remove_prefix(n);
+  return true;
+}
+
+std::string ForEachEntry(std::string_view block, bool sized_values,
+                         const EntryFn& fn) {
+  std::string_view entries;
+  std::string error = FindEntries(block, &entries);
+  Cursor cursor(entries);
+  std::string key;
+  while (error.empty() && cursor.Left() > 0) {
+    const size_t start = entries.size() - cursor.Left();
+    error = TakeBlockEntry(&cursor, sized_values, &key, fn);
+    if (!error.empty()) {
+      error = "entry at byte " + std::to_string(start) + ": " + error;
+    }
+  }
+  return error;
+}
+
+const char* ChecksumName(ChecksumType type) {
+  static constexpr const char* kNames[] = {"none", "CRC32c", "xxHash",
+                                           "xxHash64", "XXH3"};
+  return kNames[static_cast<uint8_t>(type)];
+}
+
+uint32_t BlockChecksum(ChecksumType type, std::string_view block) {
+  switch (type) {
+    case ChecksumType::kNone:
+      return 0;
+    case ChecksumType::kCrc32c:
+      return MaskedCrc32c(block);
+    case ChecksumType::kXxHash:
+      return XXH32(block.data(), block.size(), 0);
+    case ChecksumType::kXxHash64:
+      return static_cast<uint32_t>(XXH64(block.data(), block.size(), 0));
+    case ChecksumType::kXxh3:
+      // The last byte enters by a multiplication, not by the hash.
+      return static_cast<uint32_t>(
+                 XXH3_64bits(block.data(), block.size() - 1)) ^
+             static_cast<unsigned char>(block.back()) * 0x6b9083d9u;
+  }
+  return 0;
+}
+
+uint32_t ChecksumContext(uint32_t base, uint64_t offset) {
+  if (base == 0) return 0;
+  return base ^ static_cast<uint32_t>(offset + (offset >> 32));
+}
 
 // --- Blocks ----------------------------------------------------------------
 
@@ -30,47 +277,57 @@ std::string At(const SstSource& source, uint64_t offset) {
   return source.Name() + ": offset " + std::to_string(offset) + ": ";
 }
 
+namespace {
+
+// The error, if there is one, of a part of the file.
+std::string Located(const SstSource& source, uint64_t offset, const char* part,
+                    const std::string& error) {
+  return error.empty() ? error : At(source, offset) + part + error;
+}
+
+// Reads a block with its trailer. The handle is checked first, so that nothing
+// larger than the file is allocated.
 std::string ReadStored(const SstSource& source, const SstFile& file,
                        const BlockHandle& handle, std::string* stored) {
-  const std::string error = CheckHandle(file, handle);
-  if (!error.empty()) return At(source, handle.offset) + error;
+  std::string error = CheckHandle(file, handle);
+  if (!error.empty()) return Located(source, handle.offset, "", error);
   stored->resize(handle.size + kBlockTrailerSize);
   return source.Read(handle.offset, stored->size(), stored->data());
 }
 
-bool ChecksumHolds(const SstFile& file, uint64_t offset,
+bool ChecksumHolds(const SstFile& file, const BlockHandle& handle,
                    const std::string& stored) {
   const size_t checked = stored.size() - 4;
   return BlockChecksum(file.checksum, {stored.data(), checked}) +
-             ChecksumContext(file.checksum_base, offset) ==
+             ChecksumContext(file.checksum_base, handle.offset) ==
          LoadFixed32(stored.data() + checked);
 }
 
-std::string ChecksumError(const SstSource& source, const SstFile& file,
-                          const BlockHandle& handle) {
-  return At(source, handle.offset) + "expected a block of " +
-         std::to_string(handle.size) + " bytes whose checksum (" +
-         ChecksumName(file.checksum) + ") holds, found one that does not";
+std::string VerifyChecksum(const SstSource& source, const SstFile& file,
+                           const BlockHandle& handle,
+                           const std::string& stored) {
+  if (ChecksumHolds(file, handle, stored)) return {};
+  return Located(source, handle.offset, "",
+                 "expected a block of " + std::to_string(handle.size) +
+                     " bytes whose checksum (" + ChecksumName(file.checksum) +
+                     ") holds, found one that does not");
 }
 
-namespace {
-
-enum Compression : uint8_t { kNoCompression = 0, kSnappy = 1 };
-
-}  // namespace
-
-// Of the blocks that a walk reads only LevelDB's metaindex can be compressed,
-// and only by Snappy.
+// Takes the trailer off what ReadStored gave, and undoes the compression. Of
+// the blocks that a walk reads only LevelDB's metaindex can be compressed, and
+// only by Snappy.
 std::string Unpack(const SstSource& source, const BlockHandle& handle,
                    std::string* block) {
+  enum Compression : uint8_t { kNone = 0, kSnappy = 1 };
   const auto compression = static_cast<uint8_t>((*block)[handle.size]);
   block->resize(handle.size);
-  if (compression == kNoCompression) return {};
+  if (compression == kNone) return {};
   if (compression != kSnappy) {
-    return At(source, handle.offset) +
-           "expected a block that is not compressed (0) or compressed by "
-           "Snappy (1), found compression " +
-           std::to_string(compression);
+    return Located(
+        source, handle.offset, "",
+        "expected a block that is not compressed (0) or compressed by "
+        "Snappy (1), found compression " +
+            std::to_string(compression));
   }
   // No Snappy element of b bytes yields more than 64 / 3 b: what claims more
   // is damaged, and must not make us allocate it.
@@ -79,28 +336,30 @@ std::string Unpack(const SstSource& source, const BlockHandle& handle,
   if (!snappy::GetUncompressedLength(block->data(), block->size(), &size) ||
       size / 22 > block->size() ||
       !snappy::Uncompress(block->data(), block->size(), &unpacked)) {
-    return At(source, handle.offset) +
-           "expected a block compressed by Snappy, found bytes that Snappy "
-           "cannot decompress";
+    return Located(
+        source, handle.offset, "",
+        "expected a block compressed by Snappy, found bytes that Snappy "
+        "cannot decompress");
   }
   *block = std::move(unpacked);
   return {};
 }
 
+}  // namespace
+
 std::string ReadBlock(const SstSource& source, const SstFile& file,
                       const BlockHandle& handle, std::string* contents) {
-  const std::string error = ReadStored(source, file, handle, contents);
-  if (!error.empty()) return error;
-  if (!ChecksumHolds(file, handle.offset, *contents)) {
-    return ChecksumError(source, file, handle);
-  }
-  return Unpack(source, handle, contents);
+  std::string error = ReadStored(source, file, handle, contents);
+  if (error.empty()) error = VerifyChecksum(source, file, handle, *contents);
+  return error.empty() ? Unpack(source, handle, contents) : error;
 }
 
 // --- Properties ------------------------------------------------------------
 
 namespace {
 
+constexpr std::string_view kPropertiesName = "rocksdb.properties";
+constexpr char kIndexName[] = "rocksdb.index";
 constexpr std::string_view kGlobalSequenceNumber =
     "rocksdb.external_sst_file.global_seqno";
 
@@ -135,14 +394,6 @@ bool SstProperties::Number(std::string_view name, uint64_t* value) const {
   if (!Find(block_, name, &text)) return false;
   Cursor cursor(text);
   return cursor.Varint64(value) && cursor.Left() == 0;
-}
-
-std::string_view FindGlobalSequenceNumber(std::string_view block) {
-  std::string_view number;
-  if (!Find(block, kGlobalSequenceNumber, &number) || number.size() != 8) {
-    return {};
-  }
-  return number;
 }
 
 // --- Footer ----------------------------------------------------------------
@@ -235,13 +486,12 @@ std::string DecodeHandles(std::string_view handles, SstFile* file) {
   std::string error = CheckHandle(*file, file->metaindex);
   if (!error.empty()) return "metaindex: " + error;
   error = CheckHandle(*file, file->index);
-  if (!error.empty()) return "index: " + error;
-  return {};
+  return error.empty() ? error : "index: " + error;
 }
 
 // The footer from kFirstExtendedVersion on, which checks itself and finds the
 // metaindex directly before it. It does not give the index.
-std::string DecodeExtended(std::string_view footer, SstFile* file) {
+std::string DecodeExtended(std::string footer, SstFile* file) {
   const auto number = [&footer](size_t at) {
     return LoadFixed32(footer.data() + at);
   };
@@ -253,11 +503,11 @@ std::string DecodeExtended(std::string_view footer, SstFile* file) {
   if (file->checksum_base == 0) {
     return "expected a base of context checksums other than 0, found 0";
   }
-  std::string cleared(footer);
-  cleared.replace(5, 4, 4, '\0');
-  if (BlockChecksum(file->checksum, cleared) +
+  const uint32_t checksum = number(5);
+  footer.replace(5, 4, 4, '\0');
+  if (BlockChecksum(file->checksum, footer) +
           ChecksumContext(file->checksum_base, file->footer_offset) !=
-      number(5)) {
+      checksum) {
     return std::string("expected a footer whose checksum (") +
            ChecksumName(file->checksum) + ") holds, found one that does not";
   }
@@ -275,43 +525,38 @@ std::string DecodeExtended(std::string_view footer, SstFile* file) {
   return {};
 }
 
-}  // namespace
-
+// Whether the metaindex gives the handle of the index, and not the footer.
 bool IndexIsInMetaindex(const SstFile& file) {
   return file.format_version >= kFirstExtendedVersion;
 }
 
 // Fills in everything of *file that the footer gives; its handles are checked.
-static std::string ReadFooter(const SstSource& source, SstFile* file) {
+std::string ReadFooter(const SstSource& source, SstFile* file) {
   if (source.Size() < kOldFooterSize) {
-    return At(source, 0) + "expected a table of at least " +
-           std::to_string(kOldFooterSize) + " bytes, found " +
-           std::to_string(source.Size());
+    return Located(source, 0, "",
+                   "expected a table of at least " +
+                       std::to_string(kOldFooterSize) + " bytes, found " +
+                       std::to_string(source.Size()));
   }
   std::string tail(std::min<uint64_t>(source.Size(), kNewFooterSize), '\0');
-  std::string error =
-      source.Read(source.Size() - tail.size(), tail.size(), tail.data());
+  const uint64_t tail_offset = source.Size() - tail.size();
+  std::string error = source.Read(tail_offset, tail.size(), tail.data());
   if (!error.empty()) return error;
-
   size_t footer_size = 0;
   error = DecodeMagic(tail, file, &footer_size);
-  if (!error.empty()) {
-    return At(source, source.Size() - std::min(tail.size(), kNewFooterSize)) +
-           "footer: " + error;
-  }
+  if (!error.empty()) return Located(source, tail_offset, "footer: ", error);
   file->footer_offset = source.Size() - footer_size;
-  const auto footer = std::string_view(tail).substr(tail.size() - footer_size);
-  if (IndexIsInMetaindex(*file)) {
-    error = DecodeExtended(footer, file);
-  } else {
-    error = DecodeHandles(
-        footer.substr(footer_size == kNewFooterSize ? 1 : 0, kHandlesSize),
-        file);
-  }
-  if (!error.empty())
-    return At(source, file->footer_offset) + "footer: " + error;
-  return {};
+  const std::string footer = tail.substr(tail.size() - footer_size);
+  error = IndexIsInMetaindex(*file)
+              ? DecodeExtended(footer, file)
+              : DecodeHandles(
+                    std::string_view(footer).substr(
+                        footer_size == kNewFooterSize ? 1 : 0, kHandlesSize),
+                    file);
+  return Located(source, file->footer_offset, "footer: ", error);
 }
+
+}  // namespace
 
 // --- Partitions ------------------------------------------------------------
 
@@ -353,34 +598,30 @@ std::string ForEachPartition(const SstSource& source, const SstFile& file,
   file.properties.Number("rocksdb.index.value.is.delta.encoded",
                          &delta_encoded);
   BlockHandle handle;
-  error =
-      ForEachEntry(index, delta_encoded == 0,
-                   [&](std::string_view key, bool shares_key, Cursor* value) {
-                     std::string wrong = TakePartition(
-                         delta_encoded != 0, shares_key, value, &handle);
-                     if (wrong.empty()) wrong = CheckHandle(file, handle);
-                     return wrong.empty() ? fn(key, handle) : wrong;
-                   });
-  if (!error.empty()) {
-    return At(source, filter.handle.offset) + "partition index: " + error;
-  }
-  return {};
+  const auto take = [&](std::string_view key, bool shares_key, Cursor* value) {
+    std::string wrong =
+        TakePartition(delta_encoded != 0, shares_key, value, &handle);
+    if (wrong.empty()) wrong = CheckHandle(file, handle);
+    return wrong.empty() ? fn(key, handle) : wrong;
+  };
+  error = ForEachEntry(index, delta_encoded == 0, take);
+  return Located(source, filter.handle.offset, "partition index: ", error);
 }
 
 // --- Metaindex and filters -------------------------------------------------
 
 namespace {
 
-constexpr char kPropertiesName[] = "rocksdb.properties";
-constexpr char kIndexName[] = "rocksdb.index";
-
-// What may still be found. Filters do not overlap, so that all of them fit into
-// the file; and their names, which share prefixes in the metaindex, must not
-// become more than the two are long. Both bound the memory and the time that a
-// file can cost.
-struct Budget {
-  uint64_t filter_bytes = 0;
-  uint64_t name_bytes = 0;
+// What a metaindex gives besides filters, and what may still be found. Filters
+// do not overlap, so that all of them fit into the file; and their names, which
+// share prefixes in the metaindex, must not become more than the two are long.
+// Both bound the memory and the time that a file can cost.
+struct Metaindex {
+  BlockHandle properties;
+  bool has_properties = false;
+  bool has_index = false;
+  uint64_t filter_bytes_left = 0;
+  uint64_t name_bytes_left = 0;
 };
 
 std::string Take(uint64_t bytes, const char* what, uint64_t* left) {
@@ -393,82 +634,60 @@ std::string Take(uint64_t bytes, const char* what, uint64_t* left) {
   return {};
 }
 
-std::string TakeFilter(const BlockHandle& handle, Budget* budget) {
+std::string TakeFilter(const BlockHandle& handle, Metaindex* metaindex) {
   return Take(handle.size + kBlockTrailerSize, "filters",
-              &budget->filter_bytes);
+              &metaindex->filter_bytes_left);
 }
-
-bool TakePrefix(std::string_view prefix, std::string_view* name) {
-  if (name->substr(0, prefix.size()) != prefix) return false;
-  name->remove_prefix(prefix.size());
-  return true;
-}
-
-bool ScopeOfName(std::string_view* name, FilterScope* scope) {
-  if (TakePrefix("filter.", name)) {
-    *scope = FilterScope::kPerBlock;
-  } else if (TakePrefix("fullfilter.", name)) {
-    *scope = FilterScope::kFull;
-  } else if (TakePrefix("partitionedfilter.", name)) {
-    *scope = FilterScope::kPartitioned;
-  } else {
-    return false;
-  }
-  return true;
-}
-
-// Where the metaindex says that blocks are, other than filters.
-struct OtherBlocks {
-  BlockHandle properties;
-  bool has_properties = false;
-  bool has_index = false;
-};
 
 std::string TakeEntry(std::string_view name, Cursor* value, SstFile* file,
-                      OtherBlocks* others, Budget* budget) {
-  SstFilter filter;
-  if (!TakeHandle(value, &filter.handle) || value->Left() > 0) {
+                      Metaindex* metaindex) {
+  static constexpr std::pair<std::string_view, FilterScope> kPrefixes[] = {
+      {"filter.", FilterScope::kPerBlock},
+      {"fullfilter.", FilterScope::kFull},
+      {"partitionedfilter.", FilterScope::kPartitioned}};
+  BlockHandle handle;
+  if (!TakeHandle(value, &handle) || value->Left() > 0) {
     return "expected a handle, found other bytes";
   }
-  std::string error = CheckHandle(*file, filter.handle);
+  std::string error = CheckHandle(*file, handle);
   if (!error.empty()) return error;
   if (name == kPropertiesName) {
-    others->properties = filter.handle;
-    others->has_properties = true;
+    metaindex->properties = handle;
+    metaindex->has_properties = true;
   } else if (name == kIndexName && IndexIsInMetaindex(*file)) {
-    file->index = filter.handle;
-    others->has_index = true;
-  } else if (ScopeOfName(&name, &filter.scope)) {
-    error = TakeFilter(filter.handle, budget);
+    file->index = handle;
+    metaindex->has_index = true;
+  }
+  for (const auto& [prefix, scope] : kPrefixes) {
+    if (name.substr(0, prefix.size()) != prefix) continue;
+    name.remove_prefix(prefix.size());
+    error = TakeFilter(handle, metaindex);
     if (error.empty()) {
-      error = Take(name.size(), "names of filters", &budget->name_bytes);
+      error =
+          Take(name.size(), "names of filters", &metaindex->name_bytes_left);
     }
     if (!error.empty()) return error;
-    filter.policy = name;
-    filter.bytes = filter.handle.size;
-    file->filters.push_back(std::move(filter));
+    file->filters.push_back({scope, std::string(name), handle, 0, handle.size});
+    break;
   }
   return {};
 }
 
 // Fills in file->filters, without partitions.
 std::string ReadMetaindex(const SstSource& source, SstFile* file,
-                          OtherBlocks* others, Budget* budget) {
-  std::string metaindex;
-  std::string error = ReadBlock(source, *file, file->metaindex, &metaindex);
+                          Metaindex* metaindex) {
+  std::string block;
+  std::string error = ReadBlock(source, *file, file->metaindex, &block);
   if (!error.empty()) return error;
-  budget->name_bytes = source.Size() + metaindex.size();
-  error = ForEachEntry(metaindex, true,
+  metaindex->name_bytes_left = source.Size() + block.size();
+  error = ForEachEntry(block, true,
                        [&](std::string_view name, bool, Cursor* value) {
-                         return TakeEntry(name, value, file, others, budget);
+                         return TakeEntry(name, value, file, metaindex);
                        });
-  if (error.empty() && IndexIsInMetaindex(*file) && !others->has_index) {
+  if (error.empty() && IndexIsInMetaindex(*file) && !metaindex->has_index) {
     error = std::string("expected the name ") + kIndexName + ", found none";
   }
-  if (!error.empty()) {
-    return At(source, file->metaindex.offset) + "metaindex: " + error;
-  }
-  return {};
+  return Located(source, file->metaindex.offset, "metaindex: ", error);
 }
 
 std::string ReadProperties(const SstSource& source, const BlockHandle& handle,
@@ -476,83 +695,59 @@ std::string ReadProperties(const SstSource& source, const BlockHandle& handle,
   std::string stored;
   std::string error = ReadStored(source, *file, handle, &stored);
   if (!error.empty()) return error;
-  if (!ChecksumHolds(*file, handle.offset, stored)) {
-    const std::string_view number = FindGlobalSequenceNumber(
-        std::string_view(stored).substr(0, handle.size));
-    std::string as_written = stored;
-    if (!number.empty()) {
-      as_written.replace(static_cast<size_t>(number.data() - stored.data()),
-                         number.size(), number.size(), '\0');
-    }
-    if (!ChecksumHolds(*file, handle.offset, as_written)) {
-      return ChecksumError(source, *file, handle);
-    }
+  // RocksDB writes the sequence number of a file that it takes in over zeros,
+  // after the checksum of the block was made.
+  std::string as_written = stored;
+  std::string_view number;
+  if (!ChecksumHolds(*file, handle, stored) &&
+      Find(std::string_view(stored).substr(0, handle.size),
+           kGlobalSequenceNumber, &number) &&
+      number.size() == 8) {
+    as_written.replace(static_cast<size_t>(number.data() - stored.data()), 8, 8,
+                       '\0');
   }
-  error = Unpack(source, handle, &stored);
+  error = VerifyChecksum(source, *file, handle, as_written);
+  if (error.empty()) error = Unpack(source, handle, &stored);
   if (!error.empty()) return error;
-  error = file->properties.Parse(std::move(stored));
-  if (!error.empty()) {
-    return At(source, handle.offset) + "properties: " + error;
-  }
-  return {};
-}
-
-std::string CountPartitions(const SstSource& source, const SstFile& file,
-                            SstFilter* filter, Budget* budget) {
-  filter->bytes = 0;
-  return ForEachPartition(source, file, *filter,
-                          [&](std::string_view, const BlockHandle& handle) {
-                            ++filter->partitions;
-                            filter->bytes += handle.size;
-                            return TakeFilter(handle, budget);
-                          });
+  return Located(source, handle.offset,
+                 "properties: ", file->properties.Parse(std::move(stored)));
 }
 
 }  // namespace
 
 const char* ScopeName(FilterScope scope) {
-  switch (scope) {
-    case FilterScope::kPerBlock:
-      return "per-block";
-    case FilterScope::kFull:
-      return "full";
-    case FilterScope::kPartitioned:
-      return "partitioned";
-  }
-  return "unknown";
+  static constexpr const char* kNames[] = {"per-block", "full", "partitioned"};
+  return kNames[static_cast<uint8_t>(scope)];
 }
 
 std::string FindFilters(const SstSource& source, SstFile* file) {
   *file = {};
+  Metaindex metaindex;
   std::string error = ReadFooter(source, file);
-  if (!error.empty()) return error;
-
-  OtherBlocks others;
-  Budget budget;
-  budget.filter_bytes = file->footer_offset;
-  error = ReadMetaindex(source, file, &others, &budget);
-  if (!error.empty()) return error;
-  if (others.has_properties) {
-    error = ReadProperties(source, others.properties, file);
-    if (!error.empty()) return error;
+  metaindex.filter_bytes_left = file->footer_offset;
+  if (error.empty()) error = ReadMetaindex(source, file, &metaindex);
+  if (error.empty() && metaindex.has_properties) {
+    error = ReadProperties(source, metaindex.properties, file);
   }
   for (SstFilter& filter : file->filters) {
-    if (filter.scope != FilterScope::kPartitioned) continue;
-    error = CountPartitions(source, *file, &filter, &budget);
-    if (!error.empty()) return error;
+    if (filter.scope != FilterScope::kPartitioned || !error.empty()) continue;
+    filter.bytes = 0;
+    error = ForEachPartition(source, *file, filter,
+                             [&](std::string_view, const BlockHandle& handle) {
+                               ++filter.partitions;
+                               filter.bytes += handle.size;
+                               return TakeFilter(handle, &metaindex);
+                             });
   }
-  return {};
+  return error;
 }
 
 std::string WalkSst(const SstSource& source, SstFile* file) {
   std::string error = FindFilters(source, file);
-  if (!error.empty()) return error;
   std::string index;
-  error = ReadStored(source, *file, file->index, &index);
-  if (error.empty() && !ChecksumHolds(*file, file->index.offset, index)) {
-    error = ChecksumError(source, *file, file->index);
-  }
-  return error;
+  if (error.empty()) error = ReadStored(source, *file, file->index, &index);
+  return error.empty() ? VerifyChecksum(source, *file, file->index, index)
+                       : error;
 }
 
 }  // namespace deltabloom::internal

@@ -3,24 +3,86 @@
 // block-based tables of RocksDB with format_version 0 to 7. Uses neither
 // engine.
 //
-// Any bytes are safe, and what is held in memory stays in proportion to the
-// file: blocks one at a time, and of names, which share prefixes in the file,
-// only those of filters. Functions that return a string return nothing when
-// they succeeded, else one line: the file, the offset, what was expected there
-// and what was found. Any function may throw std::bad_alloc.
+// Any bytes are safe, and memory stays in proportion to the file. Functions
+// that return a string return nothing when they succeeded, else one line: the
+// file, the offset, what was expected there and what was found. Any function
+// may throw std::bad_alloc.
 #ifndef DELTABLOOM_TABLE_SST_SST_H_
 #define DELTABLOOM_TABLE_SST_SST_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "table/sst/block.h"
-#include "table/sst/source.h"
-
 namespace deltabloom::internal {
+
+class SstSource {
+ public:
+  virtual ~SstSource() = default;
+  // For error messages: the path of a file.
+  virtual const std::string& Name() const = 0;
+  virtual uint64_t Size() const = 0;
+  // Fills dst[0 .. n) from `offset` on, which lies in the file. Returns what
+  // went wrong in one line, or nothing.
+  virtual std::string Read(uint64_t offset, size_t n, char* dst) const = 0;
+};
+
+// Null if the file cannot be opened; *error then says why.
+std::unique_ptr<SstSource> OpenSstFile(const std::string& path,
+                                       std::string* error);
+
+// Takes values off the front of some bytes. Each call returns false, and takes
+// nothing, when the bytes do not hold what is asked for.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view bytes) : bytes_(bytes) {}
+
+  // Seven bits per byte, the lowest first, in as few bytes as possible.
+  bool Varint64(uint64_t* value);
+  bool Varint32(uint32_t* value);
+  bool Bytes(uint64_t n, std::string_view* value);
+
+  size_t Left() const { return bytes_.size(); }
+
+ private:
+  std::string_view bytes_;
+};
+
+// Calls fn for each entry of a block, whose keys share a prefix with the one
+// before (`shares_key`), in order, until it returns an error. `value` holds the
+// entry's value, or, when the block stores no sizes of values (`sized_values`
+// false), everything from the value on, of which fn must take exactly the
+// value. Returns fn's error, or what is wrong with the block: "entry at byte
+// 12: expected ..., found ...".
+using EntryFn = std::function<std::string(std::string_view key, bool shares_key,
+                                          Cursor* value)>;
+std::string ForEachEntry(std::string_view block, bool sized_values,
+                         const EntryFn& fn);
+
+// The numbers are those in the footer.
+enum class ChecksumType : uint8_t {
+  kNone = 0,
+  kCrc32c = 1,
+  kXxHash = 2,
+  kXxHash64 = 3,
+  kXxh3 = 4,
+};
+inline constexpr uint8_t kLastChecksumType = 4;
+
+const char* ChecksumName(ChecksumType type);
+
+// The four bytes stored after a block, as a number, without context. `block`
+// is the block and the byte that names its compression; it is not empty.
+uint32_t BlockChecksum(ChecksumType type, std::string_view block);
+
+// What is added, modulo 2^32, to the checksum of a block (or the footer) at
+// `offset`, so that it fails in another place and in another file. `base` is
+// the number in the footer that stands for the file; 0: there is no context.
+uint32_t ChecksumContext(uint32_t base, uint64_t offset);
 
 // The bytes after each block: its compression, and its checksum.
 inline constexpr uint64_t kBlockTrailerSize = 5;
@@ -31,9 +93,8 @@ struct BlockHandle {
   uint64_t size = 0;
 };
 
-// RocksDB's table properties:
-// names and values in the block that stores them. Names share prefixes there,
-// so that a copy of each could be far larger than the block.
+// RocksDB's table properties: names and values, in the block that stores them.
+// Names share prefixes there, so a copy of each could be far larger.
 class SstProperties {
  public:
   // Takes the block over. Returns what is wrong with it; then there are none.
@@ -105,9 +166,6 @@ std::string ReadBlock(const SstSource& source, const SstFile& file,
 
 // --- For readers of other blocks -------------------------------------------
 
-// Whether the metaindex gives the handle of the index, and not the footer.
-bool IndexIsInMetaindex(const SstFile& file);
-
 // Takes two varint64 off the cursor.
 bool TakeHandle(Cursor* cursor, BlockHandle* handle);
 
@@ -117,27 +175,6 @@ std::string CheckHandle(const SstFile& file, const BlockHandle& handle);
 
 // "table.sst: offset 12: "
 std::string At(const SstSource& source, uint64_t offset);
-
-// Reads a block with its trailer. The handle is checked first, so that nothing
-// larger than the file is allocated.
-std::string ReadStored(const SstSource& source, const SstFile& file,
-                       const BlockHandle& handle, std::string* stored);
-
-// Whether the checksum of what ReadStored gave from this offset holds; and what
-// to say if not.
-bool ChecksumHolds(const SstFile& file, uint64_t offset,
-                   const std::string& stored);
-std::string ChecksumError(const SstSource& source, const SstFile& file,
-                          const BlockHandle& handle);
-
-// Takes the trailer off what ReadStored gave, and undoes the compression.
-std::string Unpack(const SstSource& source, const BlockHandle& handle,
-                   std::string* block);
-
-// Where a properties block holds the sequence number of a file that RocksDB
-// took in: it is written over zeros after the checksum of the block was. Empty
-// when it is not there.
-std::string_view FindGlobalSequenceNumber(std::string_view block);
 
 }  // namespace deltabloom::internal
 

@@ -14,29 +14,26 @@
 #include "tests/fuzz/harness.h"
 #include "tests/random.h"
 
+namespace deltabloom::fuzz {
 namespace {
 
-using namespace deltabloom;
-using fuzz::Check;
-using internal::Cpu;
-using internal::LayoutRow;
-using internal::ParsedFilter;
-using internal::Plan;
+using namespace internal;
 
 // Of the input's own.
 constexpr size_t kMaxKeys = 200;
 
 struct Case {
   FilterOptions options;
-  internal::SealOptions seal;
+  SealOptions seal;
   uint32_t slack = 0;  // bytes more than planned that the filter may take
   std::vector<std::string> keys;
   std::vector<std::string_view> views;  // of these
 };
 
-// All but the keys.
-void TakeOptions(fuzz::Input* input, Case* made, size_t* made_up) {
-  const unsigned flags = input->Byte();
+// False for options that are refused.
+bool TakeCase(std::string_view bytes, Case* made) {
+  Input input(bytes);
+  const unsigned flags = input.Byte();
   constexpr Layout kLayouts[] = {Layout::kClassic, Layout::kLocal,
                                  Layout::kCompact, Layout::kAuto};
   made->options.layout = kLayouts[flags % 4];
@@ -46,20 +43,14 @@ void TakeOptions(fuzz::Input* input, Case* made, size_t* made_up) {
   made->seal.payload_check = (flags & 16) != 0;
   if ((flags & 32) != 0) made->slack = flags;
   // To 65 bits per key; or to more than 1000, which are refused.
-  const uint32_t bits = input->Number();
-  made->options.bits_per_key =
-      (flags & 64) != 0 ? bits / 50.0 : bits % 65536 / 1000.0;
-  // Mostly few, for they cost the most time; enough for compact now and then.
-  const uint32_t wish = input->Number();
-  *made_up = wish % 64 == 63 ? wish / 64 % 512 : wish / 64 % 16;
-  const uint32_t limit = input->Number();
+  const uint32_t bits = input.Number();
+  made->options.bits_per_key = bits / ((flags & 64) != 0 ? 50.0 : 1000.0);
+  // Mostly few keys are made up, for they cost the most time; enough for
+  // compact now and then.
+  const uint32_t wish = input.Number();
+  size_t made_up = wish % 64 == 63 ? wish / 64 % 512 : wish / 64 % 16;
+  const uint32_t limit = input.Number();
   if ((flags & 128) != 0) made->options.max_build_bytes = limit;
-}
-
-bool TakeCase(const uint8_t* data, size_t size, Case* made) {
-  fuzz::Input input(data, size);
-  size_t made_up = 0;
-  TakeOptions(&input, made, &made_up);
   if (!made->options.Validate().empty()) {
     Check(NewFilterPolicy(made->options) == nullptr);
     return false;
@@ -67,8 +58,8 @@ bool TakeCase(const uint8_t* data, size_t size, Case* made) {
   while (!input.empty() && made->keys.size() < kMaxKeys) {
     made->keys.push_back(input.Key(48));
   }
-  test::Random random(size);
-  for (size_t i = 0; i < made_up; ++i) {
+  test::Random random(bytes.size());
+  for (; made_up > 0; --made_up) {
     made->keys.push_back(random.Key(random.Below(20)));
   }
   made->views = {made->keys.begin(), made->keys.end()};
@@ -77,26 +68,25 @@ bool TakeCase(const uint8_t* data, size_t size, Case* made) {
 
 void ExpectAll(const ParsedFilter& parsed,
                const std::vector<std::string_view>& keys) {
-  for (const bool answer : fuzz::Ask(parsed, keys)) Check(answer);
+  for (const bool answer : Ask(parsed, keys)) Check(answer);
 }
 
 void AskRaw(std::string_view filter, const Case& made) {
-  for (const Cpu cpu : fuzz::Levels()) {
+  for (const Cpu cpu : Levels()) {
     ParsedFilter parsed;
-    internal::ParseRaw(filter, made.options.hash, cpu, &parsed, nullptr);
+    ParseRaw(filter, made.options.hash, cpu, &parsed, nullptr);
     ExpectAll(parsed, made.views);
   }
 }
 
 void AskSealed(std::string_view filter, const LayoutRow& row,
                const Case& made) {
-  for (const Cpu cpu : fuzz::Levels()) {
+  for (const Cpu cpu : Levels()) {
     ParsedFilter parsed;
-    const internal::FilterKind kind =
-        internal::ParseSealed(filter, cpu, &parsed, nullptr);
-    Check(kind != internal::FilterKind::kForeign);
+    const FilterKind kind = ParseSealed(filter, cpu, &parsed, nullptr);
+    Check(kind != FilterKind::kForeign);
     ExpectAll(parsed, made.views);
-    if (kind != internal::FilterKind::kFilter) continue;
+    if (kind != FilterKind::kFilter) continue;
     for (const std::string_view key : made.views) {
       Check(row.may_match_hash(parsed, row.hash(key)));
     }
@@ -115,18 +105,17 @@ std::string BuildRaw(const Case& made) {
 
 // The payload and the last byte, with room for a trailer in between.
 std::vector<unsigned char> BuildAt(Cpu cpu, const Case& made, Plan* plan) {
-  const LayoutRow* row =
-      internal::FindLayout(made.options.layout, made.options.hash);
-  internal::HashList hashes(row->hash_size);
+  const LayoutRow* row = FindLayout(made.options.layout, made.options.hash);
+  HashList hashes(row->hash_size);
   for (const std::string_view key : made.views) hashes.Add(row->hash(key));
-  row = internal::FindAffordableLayout(
-      row, hashes.size(), internal::ToMillibits(made.options.bits_per_key),
+  row = FindAffordableLayout(
+      row, hashes.size(), ToMillibits(made.options.bits_per_key),
       hashes.MemorySize(), /*keep_hashes=*/false, made.options.max_build_bytes);
   std::vector<unsigned char> bytes;
   do {
     Check(row != nullptr);
-    *plan = internal::PlanFilter(
-        row, hashes.size(), internal::ToMillibits(made.options.bits_per_key));
+    *plan =
+        PlanFilter(row, hashes.size(), ToMillibits(made.options.bits_per_key));
     if (made.slack > 0) {
       plan->layout->grow(plan, plan->payload_size + made.slack);
     }
@@ -137,25 +126,23 @@ std::vector<unsigned char> BuildAt(Cpu cpu, const Case& made, Plan* plan) {
   return bytes;
 }
 
-void ExpectRaw(std::string_view raw, const Plan& plan,
-               const std::vector<unsigned char>& payload) {
-  Check(raw.substr(0, raw.size() - 1) ==
-        std::string_view(reinterpret_cast<const char*>(payload.data()),
-                         payload.size()));
-  Check(static_cast<uint8_t>(raw.back()) == plan.last_byte);
-}
-
 void BuildSealed(std::string_view raw, const Case& made) {
   Plan plan;
   std::vector<unsigned char> first;
-  for (const Cpu cpu : fuzz::Levels()) {
+  for (const Cpu cpu : Levels()) {
     const std::vector<unsigned char> payload = BuildAt(cpu, made, &plan);
     if (first.empty()) first = payload;
     Check(payload == first);
   }
-  if (made.slack == 0) ExpectRaw(raw, plan, first);
-  first.resize(plan.payload_size + internal::SealedFramingSize(made.seal));
-  internal::Seal(first.data(), plan.payload_size, plan.last_byte, made.seal);
+  if (made.slack == 0) {
+    Check(std::equal(first.begin(), first.end(), raw.begin(), raw.end() - 1,
+                     [](unsigned char a, char b) {
+                       return a == static_cast<unsigned char>(b);
+                     }));
+    Check(static_cast<uint8_t>(raw.back()) == plan.last_byte);
+  }
+  first.resize(plan.payload_size + SealedFramingSize(made.seal));
+  Seal(first.data(), plan.payload_size, plan.last_byte, made.seal);
   AskSealed({reinterpret_cast<const char*>(first.data()), first.size()},
             *plan.layout, made);
 }
@@ -178,13 +165,14 @@ void BuildBlock(const Case& made) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+void FuzzOne(std::string_view bytes) {
   Case made;
-  if (!TakeCase(data, size, &made) || made.keys.empty()) return 0;
+  if (!TakeCase(bytes, &made) || made.keys.empty()) return;
   const std::string raw = BuildRaw(made);
   AskRaw(raw, made);
   // The sealed framing has one hash.
   if (made.options.hash == Hash::kMurmurHash2) BuildSealed(raw, made);
   BuildBlock(made);
-  return 0;
 }
+
+}  // namespace deltabloom::fuzz

@@ -14,10 +14,8 @@
 #include "tests/fuzz/harness.h"
 #include "util/coding.h"
 
+namespace deltabloom::fuzz {
 namespace {
-
-using namespace deltabloom;
-using fuzz::Check;
 
 void Read(uint64_t offset, std::string_view block) {
   const auto policy = NewBloomFilterPolicy(10);
@@ -32,13 +30,14 @@ void Read(uint64_t offset, std::string_view block) {
 }
 
 // The bytes as steps: how far to the next block, and a key.
-void BuildAndRead(const uint8_t* data, size_t size) {
-  if (size == 0) return;
+void BuildAndRead(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
   const auto policy = NewBloomFilterPolicy(10);
   FilterBlockBuilder builder(policy.get(), 8 + data[0] % 8);
   std::vector<std::pair<uint64_t, std::string>> keys;
   uint64_t offset = 0;
-  for (size_t i = 0; i + 2 < size; i += 3) {
+  for (size_t i = 0; i + 2 < bytes.size(); i += 3) {
     offset += uint64_t{data[i]} * data[i + 1];
     builder.StartBlock(offset);
     keys.emplace_back(
@@ -53,11 +52,11 @@ void BuildAndRead(const uint8_t* data, size_t size) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size >= 8) {
-    const std::vector<char> block(data + 8, data + size);
-    Read(internal::LoadFixed64(data), {block.data(), block.size()});
+void FuzzOne(std::string_view bytes) {
+  if (bytes.size() >= 8) {
+    Read(internal::LoadFixed64(bytes.data()), bytes.substr(8));
   }
-  BuildAndRead(data, size);
-  return 0;
+  BuildAndRead(bytes);
 }
+
+}  // namespace deltabloom::fuzz

@@ -11,14 +11,10 @@
 #include "table/framing.h"
 #include "tests/fuzz/harness.h"
 
+namespace deltabloom::fuzz {
 namespace {
 
-using namespace deltabloom;
-using fuzz::Ask;
-using fuzz::Check;
-using internal::Cpu;
-using internal::FilterKind;
-using internal::ParsedFilter;
+using namespace internal;
 
 struct Answers {
   FilterKind kind = FilterKind::kAlways;
@@ -30,7 +26,7 @@ template <typename Parse>
 Answers AskAtEveryLevel(const Parse& parse,
                         const std::vector<std::string_view>& keys) {
   Answers first;
-  for (const Cpu cpu : fuzz::Levels()) {
+  for (const Cpu cpu : Levels()) {
     ParsedFilter parsed;
     const FilterKind kind = parse(cpu, &parsed);
     const Answers now = {kind, Ask(parsed, keys)};
@@ -45,11 +41,17 @@ bool All(const Answers& answers, bool wanted) {
          0;
 }
 
+// What is empty holds no key; what is unknown may hold every key.
+void CheckKind(const Answers& answers) {
+  if (answers.kind == FilterKind::kFilter) return;
+  Check(All(answers, answers.kind != FilterKind::kEmpty));
+}
+
 Answers AskRaw(std::string_view filter, Hash hash,
                const std::vector<std::string_view>& keys) {
   const Answers answers = AskAtEveryLevel(
       [&](Cpu cpu, ParsedFilter* parsed) {
-        return internal::ParseRaw(filter, hash, cpu, parsed, nullptr);
+        return ParseRaw(filter, hash, cpu, parsed, nullptr);
       },
       keys);
   // What is documented to match every key or none.
@@ -64,42 +66,31 @@ Answers AskRaw(std::string_view filter, Hash hash,
   return answers;
 }
 
-// As a reader that maps keys asks, from what one that does not was told.
+// As a reader that maps keys parses it, beside one that does not.
 void AskMapped(std::string_view filter, FilterKind plain_kind,
                const std::vector<std::string_view>& keys) {
-  internal::HashedKeys hashed;
-  const Answers answers = AskAtEveryLevel(
-      [&](Cpu cpu, ParsedFilter* parsed) {
-        return internal::ParseSealed(filter, cpu, &hashed, parsed, nullptr);
-      },
-      keys);
-  if (hashed.AsTheyAre()) {
-    Check(answers.kind == plain_kind);
-  } else {
-    Check(plain_kind == FilterKind::kAlways);
-  }
-  if (answers.kind == FilterKind::kEmpty) Check(All(answers, false));
-  if (answers.kind == FilterKind::kAlways) Check(All(answers, true));
+  HashedKeys hashed;
+  const auto parse = [&](Cpu cpu, ParsedFilter* parsed) {
+    return ParseSealed(filter, cpu, &hashed, parsed, nullptr);
+  };
+  const Answers answers = AskAtEveryLevel(parse, keys);
+  Check(plain_kind ==
+        (hashed.AsTheyAre() ? answers.kind : FilterKind::kAlways));
+  if (answers.kind != FilterKind::kForeign) CheckKind(answers);
   if (!hashed.seeded) return;
-  char seeded[internal::kSeededKeySize];
-  internal::SeededKey(hashed.seed, keys[0], seeded);
-  AskAtEveryLevel(
-      [&](Cpu cpu, ParsedFilter* parsed) {
-        return internal::ParseSealed(filter, cpu, &hashed, parsed, nullptr);
-      },
-      {std::string_view(seeded, sizeof(seeded))});
+  char seeded[kSeededKeySize];
+  SeededKey(hashed.seed, keys[0], seeded);
+  AskAtEveryLevel(parse, {std::string_view(seeded, sizeof(seeded))});
 }
 
 Answers AskSealed(std::string_view filter,
                   const std::vector<std::string_view>& keys) {
   const Answers answers = AskAtEveryLevel(
       [&](Cpu cpu, ParsedFilter* parsed) {
-        return internal::ParseSealed(filter, cpu, parsed, nullptr);
+        return ParseSealed(filter, cpu, parsed, nullptr);
       },
       keys);
-  if (answers.kind == FilterKind::kEmpty) Check(All(answers, false));
-  if (answers.kind == FilterKind::kAlways) Check(All(answers, true));
-  if (answers.kind == FilterKind::kForeign) Check(All(answers, true));
+  CheckKind(answers);
   AskMapped(filter, answers.kind, keys);
   return answers;
 }
@@ -108,38 +99,40 @@ Answers AskSealed(std::string_view filter,
 void Reseal(std::string_view raw, const Answers& of_raw, bool payload_check,
             const std::vector<std::string_view>& keys) {
   const size_t payload_size = raw.size() - 1;
-  internal::SealOptions options;
+  SealOptions options;
   options.payload_check = payload_check;
-  std::vector<char> sealed(payload_size + internal::SealedFramingSize(options));
+  std::vector<char> sealed(payload_size + SealedFramingSize(options));
   std::copy_n(raw.begin(), payload_size, sealed.begin());
-  internal::Seal(reinterpret_cast<unsigned char*>(sealed.data()), payload_size,
-                 static_cast<uint8_t>(raw.back()), options);
-  const Answers answers = AskSealed(fuzz::View(sealed), keys);
+  Seal(reinterpret_cast<unsigned char*>(sealed.data()), payload_size,
+       static_cast<uint8_t>(raw.back()), options);
+  const Answers answers = AskSealed(View(sealed), keys);
   if (payload_size == 0) return;
   Check(answers.kind == of_raw.kind && answers.of_keys == of_raw.of_keys);
   if (!payload_check) return;
   sealed[payload_size / 2] ^= 1;
-  Check(AskSealed(fuzz::View(sealed), keys).kind == FilterKind::kAlways);
+  Check(AskSealed(View(sealed), keys).kind == FilterKind::kAlways);
 }
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size == 0) return 0;
-  const size_t key_size = data[0] % size;
-  fuzz::Input input(data + 1, size - 1);
+void FuzzOne(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const auto first = static_cast<uint8_t>(bytes[0]);
+  const size_t key_size = first % bytes.size();
+  Input input(bytes.substr(1));
   const std::vector<char> key = input.Bytes(key_size);
   const std::vector<char> filter_bytes = input.Rest();
-  const std::string_view filter = fuzz::View(filter_bytes);
+  const std::string_view filter = View(filter_bytes);
   // Batches that end within the vectors of kernels, and beyond them.
-  std::vector<std::string_view> keys = {fuzz::View(key), "", "another key"};
+  std::vector<std::string_view> keys = {View(key), "", "another key"};
   for (size_t i = 0; i < key_size % 16; ++i)
     keys.push_back(keys[0].substr(std::min(i * i, keys[0].size())));
 
   const Answers raw = AskRaw(filter, Hash::kMurmurHash2, keys);
   AskRaw(filter, Hash::kLevelDB, keys);
   AskSealed(filter, keys);
-  if (!filter.empty()) Reseal(filter, raw, data[0] % 2 == 1, keys);
+  if (!filter.empty()) Reseal(filter, raw, first % 2 == 1, keys);
   DescribeFilter(filter);
-  return 0;
 }
+
+}  // namespace deltabloom::fuzz

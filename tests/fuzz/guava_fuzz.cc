@@ -13,10 +13,8 @@
 #include "deltabloom/guava_funnels.h"
 #include "tests/fuzz/harness.h"
 
+namespace deltabloom::fuzz {
 namespace {
-
-using namespace deltabloom;
-using fuzz::Check;
 
 void ReadFilter(std::string_view bytes) {
   std::string error;
@@ -60,12 +58,10 @@ void ReadText(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // A copy of its own, so that ASan sees its end.
-  const std::vector<char> copy(data, data + size);
-  const std::string_view bytes(copy.data(), copy.size());
+void FuzzOne(std::string_view bytes) {
   ReadFilter(bytes);
   ReadBitmap(bytes);
   ReadText(bytes);
-  return 0;
 }
+
+}  // namespace deltabloom::fuzz

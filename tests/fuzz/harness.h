@@ -1,4 +1,5 @@
-// What the fuzz harnesses share.
+// What the fuzz harnesses share. Each is one source, which includes this and
+// defines FuzzOne.
 #ifndef DELTABLOOM_TESTS_FUZZ_HARNESS_H_
 #define DELTABLOOM_TESTS_FUZZ_HARNESS_H_
 
@@ -16,6 +17,9 @@
 #include "util/layouts/layout.h"
 
 namespace deltabloom::fuzz {
+
+// Takes one input, in memory of its own, so that ASan sees its end.
+void FuzzOne(std::string_view bytes);
 
 // Stays in builds with NDEBUG, and leaves a backtrace.
 inline void Check(bool condition) {
@@ -37,8 +41,7 @@ inline const std::vector<internal::Cpu>& Levels() {
 // Takes values off the front of an input; one that is used up gives zeros.
 class Input {
  public:
-  Input(const uint8_t* data, size_t size)
-      : bytes_(reinterpret_cast<const char*>(data), size) {}
+  explicit Input(std::string_view bytes) : bytes_(bytes) {}
 
   bool empty() const { return bytes_.empty(); }
   uint8_t Byte() {
@@ -87,5 +90,11 @@ inline std::vector<bool> Ask(const internal::ParsedFilter& parsed,
 }
 
 }  // namespace deltabloom::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::vector<char> copy(data, data + size);
+  deltabloom::fuzz::FuzzOne(deltabloom::fuzz::View(copy));
+  return 0;
+}
 
 #endif  // DELTABLOOM_TESTS_FUZZ_HARNESS_H_

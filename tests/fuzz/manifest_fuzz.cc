@@ -4,29 +4,30 @@
 // Input: the bytes; the first is the size of the first record, and so on.
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "table/sst/block.h"
+#include "table/sst/sst.h"
 #include "tests/fuzz/harness.h"
 #include "tools/deltabloom/manifest.h"
+#include "util/coding.h"
 
+namespace deltabloom::fuzz {
 namespace {
 
-using deltabloom::fuzz::Check;
-using deltabloom::tools::Manifest;
+using tools::Manifest;
 
 // A whole record of the log.
-std::string Record(std::string_view change) {
+std::string Record(const std::vector<char>& change) {
   std::string record;
   record += static_cast<char>(change.size() & 0xff);
   record += static_cast<char>(change.size() >> 8);
   record += '\x01';
-  record += change;
-  const uint32_t checksum = deltabloom::internal::BlockChecksum(
-      deltabloom::internal::ChecksumType::kCrc32c,
-      std::string_view(record).substr(2));
-  std::string bytes;
-  for (int i = 0; i < 4; ++i) bytes += static_cast<char>(checksum >> 8 * i);
-  return bytes + record;
+  record.append(change.data(), change.size());
+  char checksum[4];
+  internal::StoreFixed32(
+      checksum, internal::BlockChecksum(internal::ChecksumType::kCrc32c,
+                                        record.substr(2)));
+  return std::string(checksum, 4) + record;
 }
 
 void Read(std::string_view log) {
@@ -46,16 +47,14 @@ void Read(std::string_view log) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  deltabloom::fuzz::Input input(data, size);
+void FuzzOne(std::string_view bytes) {
+  Input input(bytes);
   std::string log;
-  while (!input.empty()) {
-    const auto change = input.Bytes(input.Byte());
-    log += Record(deltabloom::fuzz::View(change));
-    if (log.size() > Manifest::kBlockSize) break;
+  while (!input.empty() && log.size() <= Manifest::kBlockSize) {
+    log += Record(input.Bytes(input.Byte()));
   }
   Read(log.substr(0, Manifest::kBlockSize));
-  const std::string raw(reinterpret_cast<const char*>(data), size);
-  Read(raw);
-  return 0;
+  Read(bytes);
 }
+
+}  // namespace deltabloom::fuzz

@@ -5,19 +5,15 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "tests/fuzz/harness.h"
 #include "tools/deltabloom/options_file.h"
 
-using deltabloom::fuzz::Check;
+namespace deltabloom::fuzz {
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // A copy of its own, so that ASan sees its end.
-  const std::vector<char> copy(data, data + size);
-  const std::string_view text(copy.data(), copy.size());
-  deltabloom::tools::OptionsFile file;
-  const std::string error = deltabloom::tools::ParseOptionsFile(text, &file);
+void FuzzOne(std::string_view text) {
+  tools::OptionsFile file;
+  const std::string error = tools::ParseOptionsFile(text, &file);
   Check(error.find('\n') == std::string::npos);
   Check(!error.empty() || !file.families.empty());
   std::set<std::string> names;
@@ -30,8 +26,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Check(!family.AllocatesByLevels() || family.NamesDeltabloom());
   }
   uint64_t number = 0;
-  if (deltabloom::tools::ParseOptionsFileName(text, &number)) {
-    Check(text.substr(0, 8) == "OPTIONS-" && size > 8);
+  if (tools::ParseOptionsFileName(text, &number)) {
+    Check(text.substr(0, 8) == "OPTIONS-" && text.size() > 8);
   }
-  return 0;
 }
+
+}  // namespace deltabloom::fuzz

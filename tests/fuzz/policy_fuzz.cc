@@ -5,6 +5,7 @@
 //
 // Input: a byte that chooses among these, the text, a zero byte, a byte of the
 // table's options, and keys: a size of 1 byte and the bytes.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,10 +18,9 @@
 #include "rocksdb/table.h"
 #include "tests/fuzz/harness.h"
 
+namespace deltabloom::fuzz {
 namespace {
 
-using namespace deltabloom;
-using fuzz::Check;
 using rocksdb::ConfigOptions;
 using rocksdb::FilterPolicy;
 using rocksdb::Slice;
@@ -34,22 +34,20 @@ ConfigOptions Strict() {
   return config;
 }
 
-// One line, if the text was one.
-void ExpectError(const Status& status, const std::string& text) {
+// An error is one line, if the text was one.
+bool Ok(const Status& status, const std::string& text) {
+  if (status.ok()) return true;
   Check(status.ToString().size() > 5);
-  if (text.find('\n') == std::string::npos) {
-    Check(status.ToString().find('\n') == std::string::npos);
-  }
+  Check(text.find('\n') != std::string::npos ||
+        status.ToString().find('\n') == std::string::npos);
+  return false;
 }
 
 PolicyPtr FromString(const std::string& text) {
   PolicyPtr policy;
-  const Status status = FilterPolicy::CreateFromString(Strict(), text, &policy);
-  if (!status.ok()) {
-    ExpectError(status, text);
-    return nullptr;
-  }
-  return policy;
+  return Ok(FilterPolicy::CreateFromString(Strict(), text, &policy), text)
+             ? policy
+             : nullptr;
 }
 
 PolicyPtr FromTableOptions(const std::string& text, bool ignore_unknown) {
@@ -58,8 +56,7 @@ PolicyPtr FromTableOptions(const std::string& text, bool ignore_unknown) {
   rocksdb::BlockBasedTableOptions table;
   const Status status = rocksdb::GetBlockBasedTableOptionsFromString(
       config, {}, "filter_policy={id=deltabloom;" + text + "}", &table);
-  if (!status.ok()) ExpectError(status, text);
-  return status.ok() ? table.filter_policy : nullptr;
+  return Ok(status, text) ? table.filter_policy : nullptr;
 }
 
 // Refused or not, the policy stays one that works.
@@ -67,9 +64,9 @@ PolicyPtr Changed(const std::string& text) {
   std::string error;
   PolicyPtr policy = NewRocksDBFilterPolicy({}, &error);
   Check(policy != nullptr && error.empty());
-  const Status status = const_cast<FilterPolicy*>(policy.get())
-                            ->ConfigureFromString(Strict(), text);
-  if (!status.ok()) ExpectError(status, text);
+  Ok(const_cast<FilterPolicy*>(policy.get())
+         ->ConfigureFromString(Strict(), text),
+     text);
   return policy;
 }
 
@@ -94,7 +91,7 @@ void BuildAndAsk(const FilterPolicy& policy, unsigned flags,
   table.optimize_filters_for_memory = (flags & 1) != 0;
   table.detect_filter_construct_corruption = (flags & 2) != 0;
   const auto builder = internal::NewBitsBuilder(policy, table);
-  Check((builder == nullptr) == (BitsPerKey(policy) < .5));
+  Check((builder == nullptr) == (BitsPerKey(policy) < 0.5));
   if (builder == nullptr) return;
   // One builder makes many filters.
   for (int turn = 0; turn < 2; ++turn) {
@@ -118,49 +115,33 @@ void BuildAndAsk(const FilterPolicy& policy, unsigned flags,
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+void FuzzOne(std::string_view bytes) {
   static const bool registered = RegisterRocksDB();
   Check(registered);
-  fuzz::Input input(data, size);
-  const unsigned kind = input.Byte();
-  std::string text;
-  while (!input.empty()) {
-    const char c = static_cast<char>(input.Byte());
-    if (c == '\0') break;
-    text.push_back(c);
-  }
-  PolicyPtr policy;
-  bool sound = true;
-  switch (kind % 5) {
-    case 0:
-      policy = FromString("deltabloom" + text);
-      break;
-    case 1:
-      policy = FromString("id=deltabloom;" + text);
-      break;
-    case 2:
-    case 3:
-      policy = FromTableOptions(text, kind % 5 == 3);
-      // An error that RocksDB drops stays in the policy.
-      sound = policy != nullptr &&
-              policy
-                  ->ValidateOptions(rocksdb::DBOptions(),
-                                    rocksdb::ColumnFamilyOptions())
-                  .ok();
-      break;
-    default:
-      policy = Changed(text);
-  }
-  if (policy == nullptr || std::string(policy->Name()) != "deltabloom") {
-    return 0;
-  }
+  const unsigned kind = bytes.empty() ? 0 : static_cast<uint8_t>(bytes[0]) % 5;
+  bytes.remove_prefix(std::min<size_t>(1, bytes.size()));
+  const std::string text(bytes.substr(0, bytes.find('\0')));
+  Input input(bytes.substr(std::min(text.size() + 1, bytes.size())));
+  const PolicyPtr policy = kind == 0   ? FromString("deltabloom" + text)
+                           : kind == 1 ? FromString("id=deltabloom;" + text)
+                           : kind < 4  ? FromTableOptions(text, kind == 3)
+                                       : Changed(text);
+  if (policy == nullptr || std::string(policy->Name()) != "deltabloom") return;
   const double bits_per_key = BitsPerKey(*policy);
   Check(bits_per_key >= 0 && bits_per_key <= 1000);
-  if (sound) WriteAndRead(*policy);
+  // An error that RocksDB drops stays in the policy.
+  const bool may_be_unsound = kind == 2 || kind == 3;
+  if (!may_be_unsound || policy
+                             ->ValidateOptions(rocksdb::DBOptions(),
+                                               rocksdb::ColumnFamilyOptions())
+                             .ok()) {
+    WriteAndRead(*policy);
+  }
   const unsigned flags = input.Byte();
   std::vector<std::string> keys;
   while (!input.empty()) keys.push_back(input.Key(32));
   for (unsigned i = 0; i < flags; ++i) keys.push_back(std::to_string(i));
   BuildAndAsk(*policy, flags, keys);
-  return 0;
 }
+
+}  // namespace deltabloom::fuzz

@@ -13,18 +13,16 @@
 #include "util/coding.h"
 #include "util/range/range_part.h"
 
+namespace deltabloom::fuzz {
 namespace {
 
-using namespace deltabloom;
-using fuzz::Check;
-using internal::RangePart;
-
+using namespace internal;
 using Bounds = std::vector<std::string>;
 
-void Ask(std::string_view bytes, const Bounds& bounds) {
+void AskPart(std::string_view bytes, const Bounds& bounds) {
   // A copy of its own, so that ASan sees its end.
   const std::vector<char> copy(bytes.begin(), bytes.end());
-  const RangePart part(fuzz::View(copy));
+  const RangePart part(View(copy));
   for (const std::string& lower : bounds) {
     for (const std::string& upper : bounds) {
       const bool may_match = part.MayMatch(lower, upper);
@@ -41,31 +39,31 @@ void Ask(std::string_view bytes, const Bounds& bounds) {
 void AskSealed(std::string_view bytes) {
   constexpr size_t kPayloadSize = 8;
   constexpr uint8_t kSixProbes = 6;  // of layout classic
-  internal::SealOptions options;
+  SealOptions options;
   options.range_part = bytes;
-  std::vector<char> sealed(kPayloadSize + internal::SealedFramingSize(options));
-  internal::Seal(reinterpret_cast<unsigned char*>(sealed.data()), kPayloadSize,
-                 kSixProbes, options);
-  const std::string_view filter = fuzz::View(sealed);
-  internal::ParsedFilter parsed;
-  Check(internal::ParseSealed(filter, fuzz::Levels().front(), &parsed,
-                              nullptr) == internal::FilterKind::kFilter);
-  Check(internal::RangePartOf(filter) == bytes);
+  std::vector<char> sealed(kPayloadSize + SealedFramingSize(options));
+  Seal(reinterpret_cast<unsigned char*>(sealed.data()), kPayloadSize,
+       kSixProbes, options);
+  const std::string_view filter = View(sealed);
+  ParsedFilter parsed;
+  Check(ParseSealed(filter, Levels().front(), &parsed, nullptr) ==
+        FilterKind::kFilter);
+  Check(RangePartOf(filter) == bytes);
 }
 
 // As they are, and followed by their size.
-void AskBytes(fuzz::Input* input, const Bounds& bounds) {
+void AskBytes(Input* input, const Bounds& bounds) {
   const std::vector<char> bytes = input->Rest();
-  Ask(fuzz::View(bytes), bounds);
+  AskPart(View(bytes), bounds);
   std::string whole(bytes.begin(), bytes.end());
-  char size[internal::kRangePartSizeBytes];
-  internal::StoreFixed64(size, whole.size());
+  char size[kRangePartSizeBytes];
+  StoreFixed64(size, whole.size());
   whole.append(size, sizeof(size));
-  Ask(whole, bounds);
+  AskPart(whole, bounds);
   AskSealed(whole);
 }
 
-void Build(fuzz::Input* input, bool numbers, Bounds bounds) {
+void Build(Input* input, bool numbers, Bounds bounds) {
   const double bits_per_key = 1 + input->Byte() / 4.0;
   const uint64_t range_length = uint64_t{1} << input->Byte() % 40;
   std::vector<std::string> keys;
@@ -75,7 +73,7 @@ void Build(fuzz::Input* input, bool numbers, Bounds bounds) {
     keys.push_back(std::move(key));
   }
   std::sort(keys.begin(), keys.end());
-  internal::RangePartBuilder builder(bits_per_key, range_length);
+  RangePartBuilder builder(bits_per_key, range_length);
   for (const std::string& key : keys) builder.AddKey(key);
   const uint64_t added = builder.KeysAdded();
   std::string bytes = "in front";
@@ -85,8 +83,8 @@ void Build(fuzz::Input* input, bool numbers, Bounds bounds) {
     return;
   }
   const std::string_view written = std::string_view(bytes).substr(front);
-  Check(written.size() <= internal::MaxRangePartSize(added, bits_per_key));
-  Ask(written, bounds);
+  Check(written.size() <= MaxRangePartSize(added, bits_per_key));
+  AskPart(written, bounds);
   const RangePart part(written);
   for (const std::string& key : keys) {
     Check(part.MayMatch(key, key + '\0'));
@@ -104,8 +102,8 @@ void Build(fuzz::Input* input, bool numbers, Bounds bounds) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  fuzz::Input input(data, size);
+void FuzzOne(std::string_view all) {
+  Input input(all);
   const uint8_t what = input.Byte();
   Bounds bounds = {"", input.Key(20), input.Key(20)};
   bounds.push_back(bounds[1] + '\0');
@@ -115,5 +113,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } else {
     Build(&input, what % 4 == 1, bounds);
   }
-  return 0;
 }
+
+}  // namespace deltabloom::fuzz

@@ -15,12 +15,10 @@
 #include "shared_filters/redis/keys.h"
 #include "tests/fuzz/harness.h"
 
+namespace deltabloom::fuzz {
 namespace {
 
-using namespace deltabloom::internal;
-using deltabloom::fuzz::Check;
-
-using deltabloom::RedisReply;
+using namespace internal;
 using Kind = RedisReply::Kind;
 
 void SetText(std::string_view bytes, RedisReply* reply) {
@@ -69,36 +67,27 @@ void ReadRedirection(std::string_view text) {
   Check(!redirection.endpoint.host.empty());
 }
 
-// Takes one node off the bytes.
-void MakeTree(std::string_view* bytes, int depth, RedisReply* node) {
-  const auto take = [bytes] {
-    if (bytes->empty()) return uint8_t{0};
-    const auto byte = static_cast<uint8_t>(bytes->front());
-    bytes->remove_prefix(1);
-    return byte;
-  };
-  const uint8_t kind = take();
+// Takes one node off the input.
+void MakeTree(Input* input, int depth, RedisReply* node) {
+  const uint8_t kind = input->Byte();
   if (kind % 4 == 0 && depth < 4) {
     node->kind = Kind::kArray;
-    for (int n = kind / 4; n > 0 && !bytes->empty(); --n) {
-      MakeTree(bytes, depth + 1, AddChild(node));
+    for (int n = kind / 4; n > 0 && !input->empty(); --n) {
+      MakeTree(input, depth + 1, AddChild(node));
     }
   } else if (kind % 4 == 1) {
     node->kind = Kind::kInteger;
-    const int low = take();
-    node->integer = low | take() << 8;
+    node->integer = input->Number();
     if (kind >= 128) node->integer = -node->integer;
   } else if (kind % 4 == 2) {
-    const size_t wish = take() % 20;
-    const size_t size = std::min(wish, bytes->size());
-    SetText(bytes->substr(0, size), node);
-    bytes->remove_prefix(size);
+    SetText(input->Key(20), node);
   }
 }
 
 void ReadSlots(std::string_view bytes) {
+  Input input(bytes);
   RedisReply root;
-  MakeTree(&bytes, 0, &root);
+  MakeTree(&input, 0, &root);
   for (uint32_t slot = 0; slot < kSlots; slot += 17) {
     Endpoint owner;
     std::vector<Endpoint> servers;
@@ -109,20 +98,13 @@ void ReadSlots(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size == 0) return 0;
-  // A copy of its own, so that ASan sees its end.
-  const std::vector<char> copy(data + 1, data + size);
-  const std::string_view bytes(copy.data(), copy.size());
-  switch (data[0] % 3) {
-    case 0:
-      ReadDescriptor(bytes);
-      break;
-    case 1:
-      ReadRedirection(bytes);
-      break;
-    default:
-      ReadSlots(bytes);
-  }
-  return 0;
+void FuzzOne(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const int kind = static_cast<uint8_t>(bytes[0]) % 3;
+  bytes.remove_prefix(1);
+  if (kind == 0) return ReadDescriptor(bytes);
+  if (kind == 1) return ReadRedirection(bytes);
+  ReadSlots(bytes);
 }
+
+}  // namespace deltabloom::fuzz

@@ -26,28 +26,24 @@ size_t LLVMFuzzerMutate(uint8_t*, size_t size, size_t) { return size; }
 
 namespace {
 
-// One that lets a mutator do its work.
-constexpr unsigned kMutatorSeed = 1;
-
-void Run(const uint8_t* data, size_t size) {
-  LLVMFuzzerTestOneInput(data, size);
+void Run(const std::vector<uint8_t>& input, size_t size) {
+  LLVMFuzzerTestOneInput(input.data(), size);
   if (LLVMFuzzerCustomMutator == nullptr) return;
-  std::vector<uint8_t> copy(data, data + size);
-  copy.resize(LLVMFuzzerCustomMutator(copy.data(), size, size, kMutatorSeed));
-  LLVMFuzzerTestOneInput(copy.data(), copy.size());
+  constexpr unsigned kSeed = 1;  // lets a mutator do its work
+  std::vector<uint8_t> copy(input.data(), input.data() + size);
+  size = LLVMFuzzerCustomMutator(copy.data(), size, size, kSeed);
+  LLVMFuzzerTestOneInput(copy.data(), size);
 }
 
 void RunAround(std::vector<uint8_t> input) {
-  for (size_t size = 0; size <= input.size(); ++size) {
-    Run(input.data(), size);
-  }
-  for (size_t i = 0; i < input.size(); ++i) {
-    const uint8_t before = input[i];
+  for (size_t size = 0; size <= input.size(); ++size) Run(input, size);
+  for (uint8_t& byte : input) {
+    const uint8_t before = byte;
     for (unsigned change : {1u, 0x80u, 0xffu, unsigned{before}}) {
-      input[i] = static_cast<uint8_t>(before ^ change);
-      Run(input.data(), input.size());
+      byte = static_cast<uint8_t>(before ^ change);
+      Run(input, input.size());
     }
-    input[i] = before;
+    byte = before;
   }
 }
 

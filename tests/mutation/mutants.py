@@ -4,6 +4,7 @@ It relies on the format that clang-format gives: binary operators stand between
 spaces, angle brackets of templates, pointers and references do not.
 """
 
+import collections
 import dataclasses
 import hashlib
 import re
@@ -79,25 +80,19 @@ class Mutant:
 
 def tokens_of(source):
     """All tokens of meaning; comments, spaces and the preprocessor are left out."""
-    found = []
-    for match in TOKEN.finditer(source):
-        if match.lastgroup not in ("comment", "space", "preprocessor"):
-            found.append(Token(match.lastgroup, match.group(), match.start()))
-    return found
+    return [Token(match.lastgroup, match.group(), match.start()) for match in TOKEN.finditer(source)
+            if match.lastgroup not in ("comment", "space", "preprocessor")]
 
 
-def closing(tokens, opening):
-    """The index of the bracket that closes the one at `opening`, or the end."""
-    pairs = {"(": ")", "{": "}", "[": "]"}
-    opens, closes = tokens[opening].text, pairs[tokens[opening].text]
+def partner(tokens, bracket):
+    """The index of the bracket that belongs to the one at `bracket`, or the end."""
+    text = tokens[bracket].text
+    other = {"(": ")", "{": "}", "[": "]", ")": "("}[text]
     depth = 0
-    for i in range(opening, len(tokens)):
-        if tokens[i].text == opens:
-            depth += 1
-        elif tokens[i].text == closes:
-            depth -= 1
-            if depth == 0:
-                return i
+    for i in range(bracket, -1, -1) if text == ")" else range(bracket, len(tokens)):
+        depth += (tokens[i].text == text) - (tokens[i].text == other)
+        if depth == 0:
+            return i
     return len(tokens) - 1
 
 
@@ -110,33 +105,22 @@ def name_of_declaration(head):
             if depth <= 0:
                 return name_of_declaration(head[i + 1 :])
     texts = [token.text for token in head]
+    names = lambda some: [text for text in some if re.match(r"[A-Za-z_]", text)] or [""]
     if "namespace" in texts or texts[:2] == ["extern", '"C"']:
         return "namespace", ""
     if "enum" in texts:
-        return "enum", texts[-1] if texts else ""
+        return "enum", texts[-1]
     before_equals = texts[: texts.index("=")] if "=" in texts else texts
     if "(" in before_equals:
         at = before_equals.index("(")
-        while at >= 1 and not re.match(r"\w", before_equals[at - 1]):
-            # operator() and the like
-            following = before_equals[at + 1 :]
-            if "(" not in following:
-                break
-            at += 1 + following.index("(")
-        if "operator" in before_equals:
-            return "function", "operator"
+        if at and before_equals[at - 1] == "__attribute__":  # __attribute__((...)) type name(...)
+            return name_of_declaration(head[partner(head, at) + 1 :])
         name = before_equals[at - 1] if at else ""
-        if name == "__attribute__":
-            # __attribute__((...)) type name(...)
-            end = closing(head, at)
-            return name_of_declaration(head[end + 1 :])
-        return "function", name
+        return "function", "operator" if "operator" in before_equals else name
     for word in ("class", "struct", "union"):
         if word in texts and "=" not in texts:
-            following = [t for t in texts[texts.index(word) + 1 :] if re.match(r"\w", t)]
-            return "class", following[0] if following else ""
-    names = [t for t in before_equals if re.match(r"[A-Za-z_]", t)]
-    return "data", names[-1] if names else ""
+            return "class", names(texts[texts.index(word) + 1 :])[0]
+    return "data", names(before_equals)[-1]
 
 
 def units_of(tokens):
@@ -149,37 +133,32 @@ def units_of(tokens):
         while i < end:
             text = tokens[i].text
             if in_class and text in ("public", "private", "protected"):
-                i += 2
-                head = i
-            elif text == "(":
-                i = closing(tokens, i) + 1
+                i = head = i + 2
+                continue
+            if text in ("(", "{"):
+                close = partner(tokens, i)
+            if text == "(":
+                i = close
             elif text == ";":
+                texts = [token.text for token in tokens[head:i]]
                 kind, name = name_of_declaration(tokens[head:i])
-                if not in_class or any(t.text == "constexpr" for t in tokens[head:i]):
-                    if any(t.text == "=" for t in tokens[head:i]) and kind in ("data", "function"):
-                        mark(head, i, name, False)
-                i += 1
-                head = i
+                if (not in_class or "constexpr" in texts) and "=" in texts and kind in ("data", "function"):
+                    mark(head, i, name, False)
+                head = i + 1
             elif text == "{":
-                close = closing(tokens, i)
                 kind, name = name_of_declaration(tokens[head:i])
+                initialises = (close + 1 < end and tokens[close + 1].text in (",", "{")
+                               and any(token.text == ":" for token in tokens[head:i]))
                 if kind in ("namespace", "class"):
                     stack.append(name if kind == "class" else "")
                     walk(i + 1, close, kind == "class")
                     stack.pop()
-                    i = close + 1
-                    head = i
-                elif kind == "function" and not (
-                    close + 1 < end and tokens[close + 1].text in (",", "{")
-                    and any(t.text == ":" for t in tokens[head:i])
-                ):
+                    head = close + 1
+                elif kind == "function" and not initialises:
                     mark(head, close + 1, name, True, body=i)
-                    i = close + 1
-                    head = i
-                else:
-                    i = close + 1
-            else:
-                i += 1
+                    head = close + 1
+                i = close
+            i += 1
 
     def mark(start, end, name, is_function, body=None):
         qualified = "::".join([*(part for part in stack if part), name])
@@ -221,11 +200,11 @@ class Maker:
         silent = [False] * len(self.tokens)
         for i, token in enumerate(self.tokens[:-1]):
             if token.text in WITHOUT_MEANING and self.tokens[i + 1].text == "(":
-                for k in range(i, closing(self.tokens, i + 1) + 1):
+                for k in range(i, partner(self.tokens, i + 1) + 1):
                     silent[k] = True
             if token.text == "__builtin_expect":
                 # The number says how likely it is.
-                silent[closing(self.tokens, i + 1) - 1] = True
+                silent[partner(self.tokens, i + 1) - 1] = True
             if token.text == "template" and self.tokens[i + 1].text == "<":
                 k = i + 1
                 while self.tokens[k].text not in (">", ">>", ";", "{"):
@@ -260,33 +239,30 @@ class Maker:
                 for number in other_numbers(token.text):
                     self.add(i, token.start, token.end, number, "constant")
             elif token.kind == "word":
-                for word in WORDS.get(token.text, []):
-                    if token.text in ("min", "max") and self.tokens[i - 1].text != "::":
-                        continue
-                    if self.tokens[i - 1].text != "return" or token.text in ("min", "max"):
+                before = self.tokens[i - 1].text
+                if before == "::" if token.text in ("min", "max") else before != "return":
+                    for word in WORDS.get(token.text, []):
                         self.add(i, token.start, token.end, word, "constant")
             if self.begins_statement(i):
                 self.mutate_statement(i, token)
-        seen = {}
-        unique = []
+        seen = collections.Counter()
         for mutant in self.mutants:
             key = (mutant.unit, mutant.before, mutant.after)
-            mutant.ordinal = seen.get(key, 0)
-            seen[key] = mutant.ordinal + 1
-            unique.append(mutant)
-        return unique
+            mutant.ordinal = seen[key]
+            seen[key] += 1
+        return self.mutants
 
     def mutate_operator(self, i, token):
+        others = []
+        change = "operator"
         if token.text in ("++", "--"):
-            other = "--" if token.text == "++" else "++"
-            self.add(i, token.start, token.end, other, "arithmetic")
-        elif token.text in ("!", "~"):
-            self.add(i, token.start, token.end, "", f"removed {token.text}")
-        elif token.text == "-" and not self.spaced(token):
-            self.add(i, token.start, token.end, "", "removed -")
-        elif token.text in BINARY and self.spaced(token):
-            for other in BINARY[token.text]:
-                self.add(i, token.start, token.end, other, "operator")
+            others, change = ["--" if token.text == "++" else "++"], "arithmetic"
+        elif token.text in ("!", "~") or (token.text == "-" and not self.spaced(token)):
+            others, change = [""], f"removed {token.text}"
+        elif self.spaced(token):
+            others = BINARY.get(token.text, [])
+        for other in others:
+            self.add(i, token.start, token.end, other, change)
 
     def begins_statement(self, i):
         if i == 0 or self.units[i] is None or not self.units[i][2]:
@@ -296,16 +272,8 @@ class Maker:
             return True
         if previous == ":":
             return self.source[self.tokens[i - 1].end] == "\n" and "?" not in self.line_of(i - 1)
-        if previous == ")":
-            depth = 0
-            for k in range(i - 1, -1, -1):
-                if self.tokens[k].text == ")":
-                    depth += 1
-                elif self.tokens[k].text == "(":
-                    depth -= 1
-                    if depth == 0:
-                        return self.tokens[k - 1].text in ("if", "for", "while", "constexpr")
-        return False
+        return previous == ")" and self.tokens[partner(self.tokens, i - 1) - 1].text in (
+            "if", "for", "while", "constexpr")  # fmt: skip
 
     def line_of(self, i):
         start = self.source.rfind("\n", 0, self.tokens[i].start) + 1
@@ -313,39 +281,31 @@ class Maker:
 
     def end_of_statement(self, i):
         """The index of its semicolon, or None if it is no statement."""
-        k = i
-        while k < len(self.tokens):
-            text = self.tokens[k].text
-            if text in ("(", "[", "{"):
-                k = closing(self.tokens, k)
-            elif text == ";":
-                return k
-            elif text in (")", "]", "}", ","):
-                return None
-            k += 1
+        while i < len(self.tokens) and self.tokens[i].text not in (")", "]", "}", ","):
+            if self.tokens[i].text == ";":
+                return i
+            i = (partner(self.tokens, i) if self.tokens[i].text in ("(", "[", "{") else i) + 1
         return None
 
     def mutate_statement(self, i, token):
         if token.text == "if":
-            self.mutate_condition(i)
-            return
-        if token.kind != "word" and token.text not in ("++", "--", "*", "("):
-            return
-        if token.text in ("for", "while", "switch", "else", "do", "case", "default"):
-            return
+            return self.mutate_condition(i)
+        if (token.kind != "word" and token.text not in ("++", "--", "*", "(")
+                or token.text in ("for", "while", "switch", "else", "do", "case", "default")):
+            return None
         end = self.end_of_statement(i)
         if end is None:
-            return
+            return None
         start, stop = token.start, self.tokens[end].start
         text = self.source[start:stop]
+        texts = {t.text for t in self.tokens[i:end]}
         if token.text == "return":
             self.mutate_return(i, start, stop, text)
-        elif token.text in ("break", "continue"):
+        elif token.text in ("break", "continue") or (
+                token.text not in NOT_AN_EXPRESSION and not DECLARATION.match(text)
+                and texts & {"(", "++", "--", *ASSIGNMENTS}):
             self.add(i, start, stop, "", "removed statement")
-        elif token.text not in NOT_AN_EXPRESSION and not DECLARATION.match(text):
-            texts = [t.text for t in self.tokens[i:end]]
-            if "(" in texts or ASSIGNMENTS & set(texts) or "++" in texts or "--" in texts:
-                self.add(i, start, stop, "", "removed statement")
+        return None
 
     def mutate_return(self, i, start, stop, text):
         value = text[len("return") :].strip()
@@ -363,14 +323,12 @@ class Maker:
     def mutate_condition(self, i):
         if self.tokens[i + 1].text != "(":
             return  # if constexpr
-        close = closing(self.tokens, i + 1)
-        if any(t.text in ("=", ";") for t in self.tokens[i + 2 : close]):
-            return
+        close = partner(self.tokens, i + 1)
         start, stop = self.tokens[i + 1].end, self.tokens[close].start
-        condition = self.source[start:stop]
-        self.add(i, start, stop, f"!({condition})", "negated condition")
-        self.add(i, start, stop, f"({condition}) && false", "condition never")
-        self.add(i, start, stop, f"({condition}) || true", "condition always")
+        if not any(t.text in ("=", ";") for t in self.tokens[i + 2 : close]):
+            for change, text in (("negated condition", "!({})"), ("condition never", "({}) && false"),
+                                 ("condition always", "({}) || true")):
+                self.add(i, start, stop, text.format(self.source[start:stop]), change)
 
 
 def mutants_of(file, source):

@@ -5,6 +5,7 @@ import argparse
 import collections
 import fnmatch
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -77,13 +78,13 @@ def tracked_files():
     # Those of the working tree: what is new and not ignored is there, too.
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                             cwd=ROOT, check=True, capture_output=True)
-    return [name for name in listed.stdout.decode().split("\0") if name]
+    return {name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).exists()}
 
 
-def sources():
-    return sorted(
-        name for name in tracked_files()
-        if name.split("/")[0] in FOLDERS and name.endswith((".h", ".cc")))  # fmt: skip
+def all_mutants():
+    return [mutant for file in sorted(tracked_files())
+            if file.split("/")[0] in FOLDERS and file.endswith((".h", ".cc"))
+            for mutant in mutants.mutants_of(file, (ROOT / file).read_text(encoding="utf-8"))]
 
 
 def choose(every, sample, seed):
@@ -101,19 +102,12 @@ def choose(every, sample, seed):
     ordered = sorted(units.items(), key=lambda item: by_seed(*item[0]))
     functions = [unit for (_, _, is_function), unit in ordered if is_function]
     constants = [unit for (_, _, is_function), unit in ordered if not is_function]
-    chosen = []
-    wanted = len(functions) if sample is None else min(sample, len(every))
-    turn = 0
-    while len(chosen) < wanted:
-        for unit in functions + constants:
-            if turn < len(unit):
-                chosen.append(unit[turn])
-        turn += 1
-    chosen = chosen[:wanted]
-    taken = {mutant.identity for mutant in chosen}
-    spare = {key: [m for m in unit if m.identity not in taken] for key, unit in units.items()}
     # In this order, so that a run that is stopped has been everywhere, too.
-    return chosen, spare
+    turns = itertools.zip_longest(*functions, *constants)
+    chosen = [mutant for turn in turns for mutant in turn if mutant]
+    chosen = chosen[: len(functions) if sample is None else sample]
+    taken = {mutant.identity for mutant in chosen}
+    return chosen, {key: [m for m in unit if m.identity not in taken] for key, unit in units.items()}
 
 
 class Tree:
@@ -133,18 +127,15 @@ class Tree:
         self.seconds = {}
 
     def synchronise(self):
-        names = set(tracked_files())
+        names = tracked_files()
         for path in [p for p in self.tree.rglob("*") if p.is_file()]:
             if path.relative_to(self.tree).as_posix() not in names:
                 path.unlink()
         for name in names:
             source, copy = ROOT / name, self.tree / name
-            if not source.exists():
-                continue
             if not copy.exists() or copy.read_bytes() != source.read_bytes():
                 copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, copy)
-                shutil.copymode(source, copy)
+                shutil.copy(source, copy)
 
     def configure(self):
         command = [
@@ -186,10 +177,8 @@ class Tree:
     def run(self, test, cpu_seconds):
         """None if it passed, else how it failed."""
         command, properties = self.tests[test]
-        environment = dict(self.environment)
-        for setting in properties.get("ENVIRONMENT", []):
-            name, _, value = setting.partition("=")
-            environment[name] = value
+        settings = (setting.partition("=") for setting in properties.get("ENVIRONMENT", []))
+        environment = {**self.environment, **{name: value for name, _, value in settings}}
 
         def limit():
             os.setsid()
@@ -204,11 +193,10 @@ class Tree:
             code = process.wait(timeout=WALL_LIMIT_SECONDS)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            code = process.wait()
+        if code in (-signal.SIGXCPU, -signal.SIGKILL):
             return "time"
-        if code == 0:
-            return None
-        return "time" if code in (-signal.SIGXCPU, -signal.SIGKILL) else "failed"
+        return "failed" if code else None
 
     def baseline(self, tests):
         """Builds and runs every test unchanged: their times, and that they pass."""
@@ -288,11 +276,12 @@ def read_equivalents():
     entries = {}
     for block in path.read_text(encoding="utf-8").split("\n\n"):
         lines = [line for line in block.splitlines() if line.strip() and not line.startswith("#")]
-        if lines and not re.fullmatch(r"\S+\n- .*\n\+.*(\n  .*)+", "\n".join(lines)):
+        if not lines:
+            continue
+        if not re.fullmatch(r"\S+\n- .*\n\+.*(\n  .*)+", "\n".join(lines)):
             sys.exit(f"{path}: '{lines[0]}': an entry is a file, -, +, and an indented reason")
-        if lines:
-            key = (lines[0], lines[1][2:].strip(), lines[2][1:].strip())
-            entries[key] = " ".join(line.strip() for line in lines[3:])
+        key = (lines[0], lines[1][2:].strip(), lines[2][1:].strip())
+        entries[key] = " ".join(line.strip() for line in lines[3:])
     return entries
 
 
@@ -308,12 +297,8 @@ def describe(mutant):
 
 
 def read_results(path):
-    results = {}
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            result = json.loads(line)
-            results[result["id"]] = result
-    return results
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return {result["id"]: result for result in map(json.loads, lines)}
 
 
 def summary(results):
@@ -330,9 +315,7 @@ def main():
     parser, chosen = arguments()
     if chosen.check:
         return 0
-    every = []
-    for file in sources():
-        every += mutants.mutants_of(file, (ROOT / file).read_text(encoding="utf-8"))
+    every = all_mutants()
     spare = {}
     if chosen.only:
         selected = [m for m in every if m.identity in chosen.only]

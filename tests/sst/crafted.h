@@ -1,22 +1,53 @@
-// Tables made by hand, with right checksums around any content, and the walk
-// through tables in memory.
+// Tables in memory: made by hand, with right checksums around any content, and
+// the walk through them.
 #ifndef DELTABLOOM_TESTS_SST_CRAFTED_H_
 #define DELTABLOOM_TESTS_SST_CRAFTED_H_
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "table/sst/sst.h"
-#include "tests/sst/memory_source.h"
 #include "util/coding.h"
 
 namespace deltabloom::test {
 
 using internal::BlockHandle;
 using internal::ChecksumType;
+using internal::SstFile;
+
+// Reads copy, and any that leaves the table fails the test.
+class MemorySource : public internal::SstSource {
+ public:
+  explicit MemorySource(std::string bytes) : bytes_(std::move(bytes)) {}
+
+  const std::string& Name() const override { return name_; }
+  uint64_t Size() const override { return bytes_.size(); }
+  std::string Read(uint64_t offset, size_t n, char* dst) const override {
+    if (n > bytes_.size() || offset > bytes_.size() - n) {
+      ADD_FAILURE() << n << " bytes at " << offset << " read of "
+                    << bytes_.size();
+      return "read outside of the table";
+    }
+    std::memcpy(dst, bytes_.data() + offset, n);
+    return {};
+  }
+
+ private:
+  const std::string name_ = "table in memory";
+  const std::string bytes_;
+};
+
+inline std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file.good()) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 inline std::string Varint(uint64_t value) {
   std::string bytes;
@@ -63,9 +94,8 @@ class Crafted {
     return handle;
   }
 
-  // Gives the whole table, with these handles in the footer. From
-  // format_version 6 on only the metaindex counts, which must be the last
-  // block.
+  // The whole table, with these handles in the footer. From format_version 6 on
+  // only the metaindex counts, which must be the last block.
   std::string Finish(const BlockHandle& metaindex, const BlockHandle& index) {
     std::string handles = Handle(metaindex) + Handle(index);
     handles.resize(40);
@@ -119,18 +149,18 @@ class Crafted {
 
 struct Partition {
   std::string last_key;
-  internal::BlockHandle handle;
+  BlockHandle handle;
 };
 
 // None when the filter has none.
 inline std::vector<Partition> PartitionsOf(const internal::SstSource& source,
-                                           const internal::SstFile& file,
+                                           const SstFile& file,
                                            const internal::SstFilter& filter) {
   std::vector<Partition> partitions;
   if (filter.scope != internal::FilterScope::kPartitioned) return partitions;
   const std::string error = internal::ForEachPartition(
       source, file, filter,
-      [&partitions](std::string_view key, const internal::BlockHandle& handle) {
+      [&partitions](std::string_view key, const BlockHandle& handle) {
         partitions.push_back({std::string(key), handle});
         return std::string();
       });
@@ -139,12 +169,12 @@ inline std::vector<Partition> PartitionsOf(const internal::SstSource& source,
   return partitions;
 }
 
-inline std::string Walk(const std::string& bytes, internal::SstFile* file) {
+inline std::string Walk(const std::string& bytes, SstFile* file) {
   return internal::WalkSst(MemorySource(bytes), file);
 }
 
 inline std::string Walk(const std::string& bytes) {
-  internal::SstFile file;
+  SstFile file;
   return Walk(bytes, &file);
 }
 

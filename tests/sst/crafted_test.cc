@@ -1,44 +1,331 @@
-// Tables made by hand: right checksums around wrong content, which no engine
-// writes and no damage of a real file reaches; and tables that RocksDB 9.10
-// wrote (tests/data/sst).
+// The walk through table files: files, block entries, properties and checksums;
+// tables made by hand, with right checksums around wrong content, which no
+// engine writes and no damage of a real file reaches; and tables that RocksDB
+// 9.10 wrote (tests/data/sst).
 #include "tests/sst/crafted.h"
 
 #include <gtest/gtest.h>
 #include <snappy.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
-#include "table/sst/sst.h"
+#include <cerrno>
+#include <cstdlib>
+
 #include "tests/csv.h"
+#include "tests/random.h"
 
-namespace deltabloom::internal {
+namespace deltabloom::test {
 namespace {
 
-using test::Block;
-using test::Crafted;
-using test::Entry;
-using test::Fixed;
-using test::Handle;
-using test::Varint;
+using namespace internal;
 
-using test::ExpectError;
-using test::Walk;
+class SourceTest : public ::testing::Test {
+ protected:
+  SourceTest() : folder_(::testing::TempDir() + "source_test_XXXXXX") {
+    if (mkdtemp(folder_.data()) == nullptr) std::abort();
+  }
+  ~SourceTest() override {
+    for (const char* name : {"file", "fifo", "socket", "link"}) {
+      ::unlink(Path(name).c_str());
+    }
+    ::rmdir(folder_.c_str());
+  }
+
+  std::string Path(const char* name) const { return folder_ + "/" + name; }
+
+  // Ten thousand bytes, each its offset modulo 251.
+  std::unique_ptr<SstSource> OpenFile(std::string* bytes = nullptr) const {
+    std::string content(10000, '\0');
+    for (size_t i = 0; i < content.size(); ++i) {
+      content[i] = static_cast<char>(i % 251);
+    }
+    std::ofstream(Path("file"), std::ios::binary) << content;
+    if (bytes != nullptr) *bytes = content;
+    std::string error;
+    auto source = OpenSstFile(Path("file"), &error);
+    EXPECT_NE(source, nullptr) << error;
+    return source;
+  }
+
+  // The error of opening, which must fail.
+  static std::string ErrorOf(const std::string& path) {
+    std::string error;
+    EXPECT_EQ(OpenSstFile(path, &error), nullptr);
+    return error;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(SourceTest, ReadsAnyPart) {
+  std::string bytes;
+  const auto source = OpenFile(&bytes);
+  EXPECT_EQ(source->Size(), 10000u);
+  EXPECT_EQ(source->Name(), Path("file"));
+  for (const size_t offset : {0u, 1u, 4096u, 9999u}) {
+    for (const size_t n : {0u, 1u, 17u, 10000u}) {
+      if (offset + n > bytes.size()) continue;
+      std::string read(n, 'x');
+      EXPECT_EQ(source->Read(offset, n, read.data()), "");
+      EXPECT_EQ(read, bytes.substr(offset, n));
+    }
+  }
+  ASSERT_EQ(::symlink(Path("file").c_str(), Path("link").c_str()), 0);
+  std::string error;
+  const auto link = OpenSstFile(Path("link"), &error);
+  ASSERT_NE(link, nullptr) << error;
+  EXPECT_EQ(link->Size(), 10000u);
+}
+
+TEST_F(SourceTest, SaysWhyItCannotRead) {
+  const auto source = OpenFile();
+  const std::string name = Path("file") + ": offset ";
+  std::string read(200, 'x');
+  // An offset that the system refuses.
+  EXPECT_EQ(source->Read(UINT64_MAX, 1, read.data()),
+            name + "18446744073709551615: cannot read 1 bytes: " +
+                std::strerror(EINVAL));
+  ASSERT_EQ(::truncate(Path("file").c_str(), 100), 0);
+  // What is left comes in the first read; the error names the rest.
+  EXPECT_EQ(source->Read(50, 200, read.data()),
+            name + "100: cannot read 150 bytes: the file has become shorter");
+  EXPECT_EQ(source->Read(500, 10, read.data()),
+            name + "500: cannot read 10 bytes: the file has become shorter");
+}
+
+TEST_F(SourceTest, NamesWhatIsNoFile) {
+  EXPECT_EQ(ErrorOf(folder_), folder_ + ": expected a file, found a directory");
+  EXPECT_EQ(ErrorOf("/dev/null"),
+            "/dev/null: expected a file, found a character device");
+  ASSERT_EQ(::mkfifo(Path("fifo").c_str(), 0600), 0);
+  EXPECT_EQ(ErrorOf(Path("fifo")),
+            Path("fifo") + ": expected a file, found a FIFO");
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = Path("socket");
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address),
+                   sizeof(address)),
+            0);
+  EXPECT_EQ(ErrorOf(path), path + ": expected a file, found a socket");
+  ::close(socket);
+}
+
+TEST_F(SourceTest, NamesWhatCannotBeOpened) {
+  EXPECT_EQ(ErrorOf(Path("absent")),
+            Path("absent") + ": cannot be opened: " + std::strerror(ENOENT));
+  OpenFile();
+  ASSERT_EQ(::chmod(Path("file").c_str(), 0), 0);
+  if (::geteuid() == 0) GTEST_SKIP() << "root may open every file";
+  EXPECT_EQ(ErrorOf(Path("file")),
+            Path("file") + ": cannot be opened: " + std::strerror(EACCES));
+}
+
+std::string Bytes(std::initializer_list<int> values) {
+  std::string bytes;
+  for (int value : values) bytes.push_back(static_cast<char>(value));
+  return bytes;
+}
+
+TEST(Cursor, Varints) {
+  const std::string nine(9, '\xff');
+  const struct {
+    std::string bytes;
+    bool valid64;
+    uint64_t value;
+    bool valid32;
+  } cases[] = {
+      {"", false, 0, false},
+      {Bytes({0}), true, 0, true},
+      {Bytes({127}), true, 127, true},
+      {Bytes({128}), false, 0, false},
+      {Bytes({128, 1}), true, 128, true},
+      {Bytes({128, 0}), false, 0, false},
+      {Bytes({255, 128, 0}), false, 0, false},
+      {Bytes({255, 255, 255, 255, 15}), true, UINT32_MAX, true},
+      {Bytes({128, 128, 128, 128, 16}), true, uint64_t{1} << 32, false},
+      {nine + Bytes({1}), true, UINT64_MAX, false},
+      {nine + Bytes({2}), false, 0, false},
+      {nine + Bytes({129}), false, 0, false},
+      {std::string(20, '\xff'), false, 0, false},
+  };
+  for (const auto& c : cases) {
+    uint64_t value64 = 0;
+    Cursor cursor64(c.bytes);
+    EXPECT_EQ(cursor64.Varint64(&value64), c.valid64);
+    EXPECT_EQ(cursor64.Left(), c.valid64 ? 0 : c.bytes.size());
+    EXPECT_EQ(value64, c.value);
+    uint32_t value32 = 0;
+    Cursor cursor32(c.bytes);
+    EXPECT_EQ(cursor32.Varint32(&value32), c.valid32);
+    EXPECT_EQ(cursor32.Left(), c.valid32 ? 0 : c.bytes.size());
+    EXPECT_EQ(value32, c.valid32 ? c.value : 0);
+  }
+}
+
+// "key=value(shared);" for each entry.
+std::string Parse(const std::string& block, std::string* text) {
+  return ForEachEntry(block, true,
+                      [text](std::string_view key, bool shares, Cursor* value) {
+                        std::string_view bytes;
+                        value->Bytes(value->Left(), &bytes);
+                        *text += std::string(key) + "=" + std::string(bytes) +
+                                 (shares ? "(shared);" : ";");
+                        return std::string();
+                      });
+}
+
+const std::string kNoEntries = Bytes({0, 0, 0, 0, 1, 0, 0, 0});
+
+TEST(Block, WellFormed) {
+  std::string text;
+  EXPECT_EQ(Parse(kNoEntries, &text), "");
+  EXPECT_EQ(text, "");
+  EXPECT_EQ(Parse(Bytes({0, 3, 1, 'a', 'b', 'c', 'x',  // abc=x
+                         2, 1, 2, 'd', 'y', 'z',       // abd=yz
+                         0, 1, 0, 'b',                 // b=
+                         0, 0, 0, 0,   13,  0,   0,   0, 2, 0, 0, 0}),
+                  &text),
+            "");
+  EXPECT_EQ(text, "abc=x;abd=yz(shared);b=;");
+}
+
+std::string None(std::string_view, bool, Cursor*) { return {}; }
+
+TEST(Block, Malformed) {
+  const struct {
+    std::string block;
+    const char* error;
+  } cases[] = {
+      {"", "expected at least 8 bytes, found 0"},
+      {std::string(8, '\0'), "expected 1 to 1 restart points, found 0"},
+      {std::string(4, '\0') + Fixed(UINT32_MAX, 4),
+       "expected 1 to 1 restart points, found 4294967295"},
+      {std::string(7, '\0'), "expected at least 8 bytes, found 7"},
+      {std::string(16, '\0'), "expected 1 to 3 restart points, found 0"},
+      {std::string(12, '\0') + Fixed(4, 4),
+       "expected 1 to 3 restart points, found 4"},
+      {Fixed(1, 4) + Fixed(1, 4), "restart point 0: expected 0, found 1"},
+      {std::string("abc") + Fixed(0, 4) + Fixed(4, 4) + Fixed(2, 4),
+       "restart point 1: expected 0 to 3, found 4"},
+      {std::string("abc") + Fixed(0, 4) + Fixed(2, 4) + Fixed(1, 4) +
+           Fixed(3, 4),
+       "restart point 2: expected 2 to 3, found 1"},
+  };
+  for (const auto& c : cases)
+    EXPECT_EQ(ForEachEntry(c.block, true, None), c.error);
+  const std::string first = Entry("ab", "v");
+  const std::pair<std::string, const char*> entries[] = {
+      {"\x80", "expected the sizes of a key, found no valid varint32"},
+      {Varint(3) + Varint(0) + Varint(0),
+       "expected at most 2 bytes shared with the key before, found 3"},
+      {"\x80\x80\x80\x80\x10",
+       "expected the sizes of a key, found no valid varint32"},
+      {Varint(1) + Varint(9) + Varint(0) + "xyz",
+       "expected a key of 9 more bytes, found 3"},
+      {Varint(0) + Varint(1) + Varint(9) + "ab",
+       "expected a value of 9 bytes, found 1"},
+  };
+  for (const auto& [entry, error] : entries) {
+    EXPECT_EQ(ForEachEntry(Block(first + entry), true, None),
+              std::string("entry at byte ") + std::to_string(first.size()) +
+                  ": " + error);
+  }
+}
+
+TEST(Block, RandomBytes) {
+  const uint64_t seed = SeedOfThisRun();
+  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
+  Random random(seed);
+  for (int round = 0; round < 20000; ++round) {
+    std::string block = random.Key(random.Below(60));
+    for (char& byte : block) {
+      if (random.Below(2) == 0) byte = static_cast<char>(random.Below(4));
+    }
+    if (round % 2 == 0) block += kNoEntries;
+    std::string text;
+    Parse(block, &text);
+    ForEachEntry(block, false, [](std::string_view, bool, Cursor* value) {
+      uint64_t ignored;
+      return value->Varint64(&ignored) ? std::string() : "no varint";
+    });
+  }
+}
+
+// CRC32c: RFC 3720, B.4, and the masking of LevelDB's util/crc32c.h. xxHash:
+// its published values for "a" and, as the last byte stays out of XXH3, for
+// nothing.
+TEST(BlockChecksum, KnownAnswers) {
+  const auto masked = [](uint32_t crc) {
+    return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
+  };
+  EXPECT_EQ(BlockChecksum(ChecksumType::kCrc32c, std::string(32, '\0')),
+            masked(0x8a9136aa));
+  EXPECT_EQ(BlockChecksum(ChecksumType::kCrc32c, std::string(32, '\xff')),
+            masked(0x62a8ab43));
+  EXPECT_EQ(BlockChecksum(ChecksumType::kCrc32c, "123456789"),
+            masked(0xe3069283));
+  EXPECT_EQ(BlockChecksum(ChecksumType::kXxHash, "a"), 0x550d7456u);
+  EXPECT_EQ(BlockChecksum(ChecksumType::kXxHash64, "a"), 0xa98c6e5bu);
+  EXPECT_EQ(BlockChecksum(ChecksumType::kNone, "anything"), 0u);
+  EXPECT_EQ(BlockChecksum(ChecksumType::kXxh3, std::string("\0", 1)),
+            0x38d394c2u);
+}
+
+TEST(Properties, TextAndNumbers) {
+  SstProperties properties;
+  EXPECT_TRUE(properties.empty());
+  ASSERT_EQ(
+      properties.Parse(Block(
+          Entry("a", "text") + Entry("b", Varint(300)) + Entry("c", "") +
+          // "d" and "de", which share a byte
+          Entry("d", Varint(1)) + Varint(1) + Varint(1) + Varint(1) + "e" +
+          Varint(2) + Entry("twice", Varint(1)) + Entry("twice", Varint(2)))),
+      "");
+  EXPECT_FALSE(properties.empty());
+  std::string_view text;
+  EXPECT_TRUE(properties.Text("a", &text));
+  EXPECT_EQ(text, "text");
+  EXPECT_TRUE(properties.Text("c", &text));
+  EXPECT_EQ(text, "");
+  EXPECT_FALSE(properties.Text("e", &text));
+  EXPECT_FALSE(properties.Text("aa", &text));
+  const std::pair<const char*, uint64_t> numbers[] = {
+      {"b", 300}, {"d", 1}, {"de", 2}, {"twice", 2}};
+  uint64_t number = 0;
+  for (const auto& [name, value] : numbers) {
+    EXPECT_TRUE(properties.Number(name, &number));
+    EXPECT_EQ(number, value) << name;
+  }
+  // No varint and nothing else, or not there.
+  for (const char* name : {"a", "c", ""}) {
+    EXPECT_FALSE(properties.Number(name, &number)) << name;
+  }
+  // A bad block has none.
+  EXPECT_NE(properties.Parse(Block(Entry("b", Varint(1)) + "z")), "");
+  EXPECT_TRUE(properties.empty());
+  EXPECT_FALSE(properties.Number("b", &number));
+  EXPECT_NE(properties.Parse("short"), "");
+}
 
 const std::string kFull = "fullfilter.p";
 const std::string kPartitioned = "partitionedfilter.p";
-const uint64_t kExtremes[] = {0,
-                              1,
-                              200,
-                              uint64_t{1} << 31,
-                              uint64_t{1} << 32,
-                              uint64_t{1} << 63,
-                              UINT64_MAX - 4,
-                              UINT64_MAX};
+const uint64_t kTwo31 = uint64_t{1} << 31;
+const uint64_t kExtremes[] = {
+    0,         1, 200, kTwo31, 2 * kTwo31, 2 * kTwo31* kTwo31, UINT64_MAX - 4,
+    UINT64_MAX};
 
 TEST(CraftedTables, WellFormed) {
   for (const uint32_t version : {0u, 1u, 5u, 6u, 7u}) {
     Crafted table(version, ChecksumType::kCrc32c);
     const BlockHandle filter = table.Add("filter bytes");
     SstFile file;
-    const test::MemorySource source(
+    const MemorySource source(
         table.FinishWith(Entry("filter.", Handle(filter)) +
                          Entry("fullfilter.p", Handle(filter)) +
                          Entry("other", Handle(filter))));
@@ -56,7 +343,7 @@ TEST(CraftedTables, WellFormed) {
 
 // The table of docs/format.md, as LevelDB 1.23 wrote it.
 TEST(CraftedTables, WorkedExample) {
-  const test::MemorySource source(test::FromHex(
+  const MemorySource source(FromHex(
       "00010161310000000001000000005f7bff3c0810204080000100060000000009"
       "0000000b0081a4a9e800220266696c7465722e6c6576656c64622e4275696c74"
       "696e426c6f6f6d46696c74657232121200000000010000000007e868a1000102"
@@ -73,15 +360,15 @@ TEST(CraftedTables, WorkedExample) {
   EXPECT_EQ(file.filters[0].policy, "leveldb.BuiltinBloomFilter2");
   std::string block;
   EXPECT_EQ(ReadBlock(source, file, file.filters[0].handle, &block), "");
-  EXPECT_EQ(block, test::FromHex("0810204080000100060000000009000000"
-                                 "0b"));
+  EXPECT_EQ(block, FromHex("0810204080000100060000000009000000"
+                           "0b"));
 }
 
 TEST(CraftedTables, FiltersOfNoBytes) {
   for (uint8_t type = 0; type <= kLastChecksumType; ++type) {
     Crafted table(5, static_cast<ChecksumType>(type));
     const BlockHandle filter = table.Add("");
-    const test::MemorySource source(table.FinishWith(
+    const MemorySource source(table.FinishWith(
         Entry(kFull, Handle(filter)) + Entry(kPartitioned, Handle(filter))));
     SstFile file;
     ASSERT_EQ(WalkSst(source, &file), "");
@@ -135,16 +422,14 @@ TEST(CraftedTables, HandlesToTheWrongPlace) {
               "before the footer at " + std::to_string(end));
   ExpectError(Crafted(table).Finish(empty, {1, end - 5}),
               "before the footer at " + std::to_string(end));
-  SstFile file;
-  EXPECT_EQ(Walk(Crafted(table).Finish(empty, {0, end - 5}), &file), "");
+  EXPECT_EQ(Walk(Crafted(table).Finish(empty, {0, end - 5})), "");
 }
 
 TEST(CraftedTables, Footers) {
   Crafted table;
   const BlockHandle empty = table.Add(Block(""));
   const std::string good = table.Finish(empty, empty);
-  SstFile file;
-  ASSERT_EQ(Walk(good, &file), "");
+  ASSERT_EQ(Walk(good), "");
   const auto with = [&good](size_t from_end, const std::string& bytes) {
     return std::string(good).replace(good.size() - from_end, bytes.size(),
                                      bytes);
@@ -212,13 +497,13 @@ class PartitionIndex : public ::testing::Test {
 };
 
 TEST_F(PartitionIndex, Differences) {
-  const test::MemorySource source(
+  const MemorySource source(
       Table(Delta(false, Handle(first_)) + Delta(true, Varint(5)) +  // 3 less
             Delta(true, Varint(166)) +                               // 83 more
             Delta(false, Handle(second_))));  // not shared: whole
   SstFile file;
   ASSERT_EQ(WalkSst(source, &file), "");
-  const auto partitions = test::PartitionsOf(source, file, file.filters.at(0));
+  const auto partitions = PartitionsOf(source, file, file.filters.at(0));
   ASSERT_EQ(partitions.size(), 4u);
   const BlockHandle expected[] = {first_, second_, third_, second_};
   uint64_t bytes = 0;
@@ -233,10 +518,7 @@ TEST_F(PartitionIndex, Differences) {
 
 TEST_F(PartitionIndex, BadDifferences) {
   const std::string first = Delta(false, Handle(first_));
-  const struct {
-    std::string entries;
-    const char* error;
-  } cases[] = {
+  const std::pair<std::string, const char*> cases[] = {
       {first + Delta(true, "\x80"), "entry at byte 6: expected a difference"},
       {first + Delta(true, ""), "entry at byte 6: expected a difference"},
       {first + Delta(true, Varint(21)), "entry at byte 6: expected a block"},
@@ -246,9 +528,7 @@ TEST_F(PartitionIndex, BadDifferences) {
       {Delta(false, "\x80"), "entry at byte 0: expected a handle"},
       {first + "z", "entry at byte 6: expected the sizes of a key"},
   };
-  for (const auto& c : cases) {
-    ExpectError(Table(c.entries), c.error);
-  }
+  for (const auto& [entries, error] : cases) ExpectError(Table(entries), error);
 }
 
 // A handle of a plain partition index must fill its value.
@@ -263,18 +543,21 @@ TEST(CraftedTables, PlainPartitionIndex) {
 }
 
 TEST(CraftedTables, Compression) {
-  const std::string metaindex = Block(Entry("other", Handle({0, 0})));
-  std::string compressed;
-  snappy::Compress(metaindex.data(), metaindex.size(), &compressed);
+  const auto compressed_of = [](const std::string& bytes) {
+    std::string compressed;
+    snappy::Compress(bytes.data(), bytes.size(), &compressed);
+    return compressed;
+  };
   const auto with = [](const std::string& block, uint8_t compression) {
     Crafted table(0, ChecksumType::kCrc32c);
     const BlockHandle empty = table.Add("");
     const BlockHandle handle = table.Add(block, compression);
     return table.Finish(handle, empty);
   };
-  SstFile file;
-  EXPECT_EQ(Walk(with(metaindex, 0), &file), "");
-  EXPECT_EQ(Walk(with(compressed, 1), &file), "");
+  const std::string metaindex = Block(Entry("other", Handle({0, 0})));
+  const std::string compressed = compressed_of(metaindex);
+  EXPECT_EQ(Walk(with(metaindex, 0)), "");
+  EXPECT_EQ(Walk(with(compressed, 1)), "");
   ExpectError(with(compressed, 0), "metaindex: ");
   ExpectError(with(metaindex, 1), "bytes that Snappy cannot decompress");
   ExpectError(with("", 1), "bytes that Snappy cannot decompress");
@@ -282,20 +565,11 @@ TEST(CraftedTables, Compression) {
   ExpectError(with(metaindex, 255), "found compression 255");
   // Claims 4 GiB - 1: must fail without allocating them.
   ExpectError(with(Varint(UINT32_MAX) + "abcdef", 1), "cannot decompress");
-}
-
-TEST(CraftedTables, LargestSnappyRatio) {
   // Nothing compresses better than one byte repeated.
-  std::string metaindex =
+  const std::string large =
       Block(Entry(std::string(100000, 'a'), Handle({0, 0})));
-  std::string compressed;
-  snappy::Compress(metaindex.data(), metaindex.size(), &compressed);
-  EXPECT_LT(compressed.size() * 20, metaindex.size());
-  Crafted table(0, ChecksumType::kCrc32c);
-  const BlockHandle empty = table.Add("");
-  const BlockHandle handle = table.Add(compressed, 1);
-  SstFile file;
-  EXPECT_EQ(Walk(table.Finish(handle, empty), &file), "");
+  EXPECT_LT(compressed_of(large).size() * 20, large.size());
+  EXPECT_EQ(Walk(with(compressed_of(large), 1)), "");
 }
 
 // The sequence number of an ingested file is the only change of properties
@@ -347,12 +621,12 @@ TEST(ExtendedFooter, EveryChecksum) {
       SCOPED_TRACE(version * 10 + type);
       Crafted table(version, static_cast<ChecksumType>(type));
       const BlockHandle filter = table.Add("filter bytes");
-      const test::MemorySource source(
+      const MemorySource source(
           table.FinishWith(Entry("fullfilter.p", Handle(filter))));
       SstFile file;
       ASSERT_EQ(WalkSst(source, &file), "");
       EXPECT_EQ(file.format_version, version);
-      EXPECT_EQ(file.checksum_base, test::kChecksumBase);
+      EXPECT_EQ(file.checksum_base, kChecksumBase);
       EXPECT_EQ(file.footer_offset, source.Size() - kFooterSize);
       EXPECT_EQ(file.metaindex.offset + file.metaindex.size + 5,
                 file.footer_offset);
@@ -409,7 +683,7 @@ TEST(ExtendedFooter, BadContent) {
   ExpectError(footer(good.size() - 4),
               "expected a metaindex of at most " + std::to_string(good.size()));
   ExpectError(footer(UINT32_MAX), "bytes with its trailer, found 4294967300");
-  // Reserved: 16 bytes that say nothing yet, 8 that would change the meaning.
+  // Reserved: 16 bytes that mean nothing yet, 8 that would change the meaning.
   EXPECT_EQ(Walk(footer(metaindex.size, std::string(16, 'r'))), "");
   ExpectError(footer(metaindex.size, std::string(16, '\0') + "r"),
               "found a feature of a later version");
@@ -417,7 +691,7 @@ TEST(ExtendedFooter, BadContent) {
               "found a feature of a later version");
 }
 
-// In older tables the footer tells the index, whatever the metaindex says.
+// In older tables the footer gives the index, whatever the metaindex says.
 TEST(ExtendedFooter, OldTablesHaveTheirIndexInTheFooter) {
   Crafted table(5);
   const BlockHandle index = table.Add(Block(""));
@@ -425,8 +699,7 @@ TEST(ExtendedFooter, OldTablesHaveTheirIndexInTheFooter) {
   const BlockHandle metaindex =
       table.Add(Block(Entry("rocksdb.index", Handle(other))));
   SstFile file;
-  ASSERT_EQ(WalkSst(test::MemorySource(table.Finish(metaindex, index)), &file),
-            "");
+  ASSERT_EQ(Walk(table.Finish(metaindex, index), &file), "");
   EXPECT_EQ(file.index.offset, index.offset);
 }
 
@@ -455,7 +728,7 @@ TEST(ExtendedFooter, BlocksInTheWrongPlace) {
                                          Entry("filter.b", Handle(second)));
     bytes.replace(second.offset, second.size + 5,
                   bytes.substr(first.offset, first.size + 5));
-    const test::MemorySource source(bytes);
+    const MemorySource source(bytes);
     SstFile file;
     ASSERT_EQ(WalkSst(source, &file), "");
     std::string block;
@@ -466,19 +739,19 @@ TEST(ExtendedFooter, BlocksInTheWrongPlace) {
 
 // The worked example of docs/format.md.
 TEST(ExtendedFooter, WorkedExample) {
-  const std::string end = test::FromHex(
+  const std::string end = FromHex(
       "00250466756c6c66696c7465722e726f636b7364622e4275696c74696e426c6f"
       "6f6d46696c746572991a8501000d04726f636b7364622e696e646578a31b8501"
       "001204726f636b7364622e70726f70657274696573ad1c9607000000002c0000"
       "004000000003000000004897d6af"
       "043e007a00f098aafa24e1155e69000000000000000000000000000000000000"
       "00000000000000000006000000f7cff485b741e288");
-  const std::string table = test::ReadFile(Data("full_xxh3"));
+  const std::string table = ReadFile(Data("full_xxh3"));
   ASSERT_EQ(table.size(), 4715u);
   ASSERT_EQ(end.size(), 4715u - 4552u);
   EXPECT_EQ(table.substr(4552), end);
   SstFile file;
-  ASSERT_EQ(WalkSst(test::MemorySource(table), &file), "");
+  ASSERT_EQ(WalkSst(MemorySource(table), &file), "");
   EXPECT_EQ(file.checksum_base, 0x5e15e124u);
   EXPECT_EQ(file.footer_offset, 4662u);
   EXPECT_EQ(file.metaindex.offset, 4552u);
@@ -490,24 +763,20 @@ TEST(ExtendedFooter, WorkedExample) {
   EXPECT_EQ(BlockChecksum(file.checksum, end.substr(0, 106)), 0x51c0a65cu);
 }
 
-struct Written {
-  const char* name;
-  ChecksumType checksum;
-  FilterScope scope;
-  uint64_t keys;
-};
-
 TEST(RocksDB910Tables, Walk) {
-  const Written tables[] = {
-      {"full_xxh3", ChecksumType::kXxh3, FilterScope::kFull, 100},
-      {"full_none", ChecksumType::kNone, FilterScope::kFull, 100},
-      {"partitioned_xxh3", ChecksumType::kXxh3, FilterScope::kPartitioned, 100},
-      {"partitioned_crc32c", ChecksumType::kCrc32c, FilterScope::kPartitioned,
-       100},
+  const struct {
+    const char* name;
+    ChecksumType checksum;
+    FilterScope scope;
+  } tables[] = {
+      {"full_xxh3", ChecksumType::kXxh3, FilterScope::kFull},
+      {"full_none", ChecksumType::kNone, FilterScope::kFull},
+      {"partitioned_xxh3", ChecksumType::kXxh3, FilterScope::kPartitioned},
+      {"partitioned_crc32c", ChecksumType::kCrc32c, FilterScope::kPartitioned},
   };
-  for (const Written& table : tables) {
+  for (const auto& table : tables) {
     SCOPED_TRACE(table.name);
-    const test::MemorySource source(test::ReadFile(Data(table.name)));
+    const MemorySource source(ReadFile(Data(table.name)));
     SstFile file;
     ASSERT_EQ(WalkSst(source, &file), "");
     EXPECT_EQ(file.format_version, 6u);
@@ -515,7 +784,7 @@ TEST(RocksDB910Tables, Walk) {
     EXPECT_NE(file.checksum_base, 0u);
     uint64_t number = 0;
     EXPECT_TRUE(file.properties.Number("rocksdb.num.filter_entries", &number));
-    EXPECT_EQ(number, table.keys);
+    EXPECT_EQ(number, 100u);
     ASSERT_EQ(file.filters.size(), 1u);
     const SstFilter& filter = file.filters[0];
     EXPECT_EQ(filter.scope, table.scope);
@@ -530,7 +799,7 @@ TEST(RocksDB910Tables, Walk) {
     }
     EXPECT_GE(filter.partitions, 2u);
     EXPECT_EQ(filter.handle.size + filter.bytes, number);
-    for (const auto& partition : test::PartitionsOf(source, file, filter)) {
+    for (const auto& partition : PartitionsOf(source, file, filter)) {
       EXPECT_EQ(ReadBlock(source, file, partition.handle, &bytes), "");
     }
   }
@@ -538,8 +807,8 @@ TEST(RocksDB910Tables, Walk) {
 
 // --- Reads that fail, and handles that were not checked --------------------
 
-// One read of it fails, and leaves what it was to fill as it was.
-class FailingSource : public test::MemorySource {
+// One read of it fails and fills nothing.
+class FailingSource : public MemorySource {
  public:
   FailingSource(std::string bytes, int failing)
       : MemorySource(std::move(bytes)), failing_(failing) {}
@@ -584,9 +853,9 @@ TEST(ReadErrors, EachEndsTheWalk) {
   }
 }
 
-// Whoever gives a handle of his own to ReadBlock need not have checked it.
+// A caller of ReadBlock need not have checked a handle of its own.
 TEST(ReadErrors, HandlesOfTheCaller) {
-  const test::MemorySource source(TableOfAllKinds(5));
+  const MemorySource source(TableOfAllKinds(5));
   SstFile file;
   ASSERT_EQ(WalkSst(source, &file), "");
   const uint64_t end = file.footer_offset;
@@ -605,4 +874,4 @@ TEST(ReadErrors, HandlesOfTheCaller) {
 }
 
 }  // namespace
-}  // namespace deltabloom::internal
+}  // namespace deltabloom::test

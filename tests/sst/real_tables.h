@@ -1,36 +1,32 @@
-// Table files written by LevelDB and RocksDB themselves, and what those say
-// about them. A file that cannot be written ends the test program.
+// Table files written by LevelDB and RocksDB themselves.
 #ifndef DELTABLOOM_TESTS_SST_REAL_TABLES_H_
 #define DELTABLOOM_TESTS_SST_REAL_TABLES_H_
 
+#include <gtest/gtest.h>
+#include <leveldb/env.h>
 #include <leveldb/filter_policy.h>
-#include <rocksdb/options.h>
+#include <leveldb/options.h>
+#include <leveldb/table_builder.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/sst_file_reader.h>
+#include <rocksdb/sst_file_writer.h>
 #include <rocksdb/table.h>
-#include <rocksdb/table_properties.h>
 #include <rocksdb/version.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
 namespace deltabloom::test {
 
-// A directory that goes away with its content.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  std::string File(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
-
 // "key000000".. in order; values are compressible.
-std::string TableKey(uint64_t i);
+inline std::string TableKey(uint64_t i) {
+  const std::string digits = std::to_string(i);
+  return "key" + std::string(6 - digits.size(), '0') + digits;
+}
+
+inline std::string TableValue(uint64_t i) {
+  return std::string(20, static_cast<char>('a' + i % 26));
+}
 
 // What this RocksDB writes.
 inline constexpr int kRocksDB = ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR;
@@ -51,20 +47,64 @@ struct RocksTable {
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
   uint64_t keys = 2000;
 
-  rocksdb::Options Options() const;
-  void Write(const std::string& path) const;
-};
+  rocksdb::Options Options() const {
+    rocksdb::BlockBasedTableOptions table;
+    table.format_version = static_cast<uint32_t>(format_version);
+    table.checksum = checksum;
+    table.filter_policy = policy;
+    table.block_size = 512;
+    table.optimize_filters_for_memory = false;  // the default since 9.2 is true
+    if (partitioned) {
+      table.partition_filters = true;
+      table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+      table.metadata_block_size = metadata_block_size;
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 907
+      table.decouple_partitioned_filters = decoupled;
+#endif
+    }
+    rocksdb::Options options;
+    options.db_host_id = "";  // else the tables name the machine
+    options.compression = compression;
+    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    return options;
+  }
 
-// What RocksDB itself reads from the file.
-rocksdb::TableProperties PropertiesOf(const std::string& path);
+  void Write(const std::string& path) const {
+    rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), Options());
+    ASSERT_TRUE(writer.Open(path).ok());
+    for (uint64_t i = 0; i < keys; ++i) {
+      ASSERT_TRUE(writer.Put(TableKey(i), TableValue(i)).ok());
+    }
+    ASSERT_TRUE(writer.Finish().ok());
+  }
+};
 
 struct LevelTable {
   const leveldb::FilterPolicy* policy = nullptr;
   bool snappy = false;
   uint64_t keys = 2000;
 
-  void Write(const std::string& path) const;
+  void Write(const std::string& path) const {
+    leveldb::Options options;
+    options.filter_policy = policy;
+    options.compression =
+        snappy ? leveldb::kSnappyCompression : leveldb::kNoCompression;
+    leveldb::WritableFile* file = nullptr;
+    ASSERT_TRUE(leveldb::Env::Default()->NewWritableFile(path, &file).ok());
+    const std::unique_ptr<leveldb::WritableFile> owner(file);
+    leveldb::TableBuilder builder(options, file);
+    for (uint64_t i = 0; i < keys; ++i) builder.Add(TableKey(i), TableValue(i));
+    ASSERT_TRUE(builder.Finish().ok());
+    ASSERT_TRUE(file->Close().ok());
+  }
 };
+
+// What RocksDB itself reads from the file.
+inline rocksdb::TableProperties PropertiesOf(const std::string& path) {
+  rocksdb::SstFileReader reader{rocksdb::Options()};
+  EXPECT_TRUE(reader.Open(path).ok()) << path;
+  return *reader.GetTableProperties();
+}
 
 }  // namespace deltabloom::test
 

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "deltabloom/rocksdb.h"
-#include "tests/sst/memory_source.h"
 #include "tests/sst/real_tables.h"
 #include "tests/tools/tool_test.h"
 

@@ -16,9 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "table/sst/block.h"
 #include "table/sst/sst.h"
-#include "tests/sst/memory_source.h"
+#include "tests/sst/crafted.h"
 #include "util/coding.h"
 
 namespace deltabloom::test {

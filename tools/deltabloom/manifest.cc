@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "table/sst/block.h"
+#include "table/sst/sst.h"
 #include "util/coding.h"
 
 namespace deltabloom::tools {
