@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "table/sst/sst.h"
-#include "tests/torture/run.h"
+#include "tests/torture/torture.h"
 
 namespace deltabloom::torture {
 
@@ -63,7 +63,6 @@ class Check {
       Verify(database_.CreateFamily(slot, missing->generation),
              "creating a column family");
     }
-    CountTables();
     database_.CountFilters(&journal_->totals);
     journal_->totals.lookups += reader_.lookups();
     journal_->SetStep("closing the database");
@@ -144,21 +143,6 @@ class Check {
     }
   }
 
-  void CountTables() {
-    for (const Family& family : database_.families) {
-      rocksdb::TablePropertiesCollection tables;
-      static_cast<void>(
-          database_.db->GetPropertiesOfAllTables(family.handle, &tables));
-      for (const auto& [unused, properties] : tables) {
-        if (properties->filter_size == 0) continue;
-        const bool ours = properties->filter_policy_name.find("deltabloom") !=
-                          std::string::npos;
-        ++(ours ? journal_->totals.filters_of_deltabloom
-                : journal_->totals.filters_of_rocksdb);
-      }
-    }
-  }
-
   const Plan& plan_;
   Journal* const journal_;
   const State before_;
@@ -215,33 +199,6 @@ Fault DrawFault(const std::string& folder, bench::MixedNumbers* numbers) {
   return fault;
 }
 
-// Keys of a slot in the range of the table; a few from anywhere if the table
-// is of another slot.
-std::vector<uint32_t> DrawKeys(Database* database, const std::string& table,
-                               uint32_t slot, bench::MixedNumbers* numbers) {
-  std::vector<rocksdb::LiveFileMetaData> files;
-  database->db->GetLiveFilesMetaData(&files);
-  uint32_t first = 0;
-  uint32_t last = kKeys - 1;
-  size_t n = 40;
-  for (const rocksdb::LiveFileMetaData& file : files) {
-    uint32_t its_slot = 0;
-    uint32_t generation = 0;
-    if (fs::path(file.name).filename() == table &&
-        ParseFamilyName(file.column_family_name, &its_slot, &generation) &&
-        its_slot == slot && ParseKey(slot, file.smallestkey, &first) &&
-        ParseKey(slot, file.largestkey, &last)) {
-      n = 400;
-    }
-  }
-  std::vector<uint32_t> keys;
-  for (size_t i = 0; i < n; ++i) {
-    keys.push_back(first + static_cast<uint32_t>(
-                               numbers->Below(uint64_t{last} - first + 1)));
-  }
-  return keys;
-}
-
 // Opens a closed database some times with damage and looks its keys up: each
 // must be found, or an error reported.
 void CheckDamaged(const Plan& plan, const State& state, Journal* journal) {
@@ -263,8 +220,10 @@ void CheckDamaged(const Plan& plan, const State& state, Journal* journal) {
       for (uint32_t slot = 0; opened && slot < kSlots; ++slot) {
         if (database.families[slot].handle == nullptr) continue;
         const std::vector<Value>& values = state.slots[slot].values;
-        const std::vector<uint32_t> keys =
-            DrawKeys(&database, fault.file, slot, &numbers);
+        std::vector<uint32_t> keys(300);
+        for (uint32_t& key : keys) {
+          key = static_cast<uint32_t>(numbers.Below(kKeys));
+        }
         reader.LookUp(slot, keys, values);
         for (size_t k = 0; k < 10 && kIteratorsReport; ++k) {
           reader.Iterate(slot, keys[k], values);

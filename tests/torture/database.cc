@@ -1,5 +1,3 @@
-#include "tests/torture/database.h"
-
 #include <rocksdb/comparator.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/merge_operator.h>
@@ -16,6 +14,7 @@
 
 #include "db_bench_ext/common/program.h"
 #include "deltabloom/rocksdb.h"
+#include "tests/torture/torture.h"
 
 namespace deltabloom::torture {
 

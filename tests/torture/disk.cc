@@ -1,5 +1,3 @@
-#include "tests/torture/disk.h"
-
 #include <unistd.h>
 
 #include <atomic>
@@ -9,7 +7,8 @@
 #include <map>
 #include <mutex>
 #include <utility>
-#include <vector>
+
+#include "tests/torture/torture.h"
 
 namespace deltabloom::torture {
 
@@ -74,9 +73,6 @@ class Operations {
     return status;
   }
 
-  // A number of its own for each rename.
-  uint64_t NextRename() { return ++renames_; }
-
  private:
   void Write(const std::string& note) {
     if (!(notes_ << note << std::endl)) {
@@ -88,7 +84,6 @@ class Operations {
   Journal* const journal_;
   std::mutex mutex_;
   std::ofstream notes_;
-  std::atomic<uint64_t> renames_{0};
   std::atomic<uint64_t> operations_{0};
 };
 
@@ -217,15 +212,9 @@ class Disk : public rocksdb::FileSystemWrapper {
   IOStatus RenameFile(const std::string& from, const std::string& to,
                       const IOOptions& options,
                       IODebugContext* context) override {
-    // Keeps what has the name, in case the rename is lost.
-    const uint64_t number = operations_.NextRename();
-    const std::string undo = plan_.notes + "/undo" + std::to_string(number);
-    if (operations_.Watches(to)) {
-      static_cast<void>(link(to.c_str(), undo.c_str()));
-    }
-    return operations_.Change(
-        to, "rename " + from + " " + to + " " + std::to_string(number),
-        [&] { return target()->RenameFile(from, to, options, context); });
+    return operations_.Change(to, "rename " + from + " " + to + " 0", [&] {
+      return target()->RenameFile(from, to, options, context);
+    });
   }
   IOStatus LinkFile(const std::string& from, const std::string& to,
                     const IOOptions& options,
@@ -254,18 +243,13 @@ std::unique_ptr<rocksdb::Env> NewDisk(const DiskPlan& plan, Journal* journal) {
   return rocksdb::NewCompositeEnv(std::make_shared<Disk>(plan, journal));
 }
 
-uint64_t LosePower(const DiskPlan& plan, const PowerLoss& loss) {
+void LosePower(const DiskPlan& plan, const PowerLoss& loss) {
   struct Watched {
     uint64_t synced = 0;  // bytes
-    bool named = false;   // the folder was synced since it has this name
-  };
-  struct Rename {
-    std::string undo;  // what had the name before, if it exists
-    std::string to;
+    bool named = false;   // the folder was synced since, or it was renamed
   };
   // In the order of their numbers: later logs lose what an earlier one lost.
   std::map<std::string, Watched> files;
-  std::vector<Rename> renames;  // since the last sync of the folder
   std::ifstream notes(plan.notes + "/disk");
   std::string what;
   std::string file;
@@ -277,17 +261,13 @@ uint64_t LosePower(const DiskPlan& plan, const PowerLoss& loss) {
       files[file].synced = number;
     } else if (what == "folder") {
       for (auto& [unused, watched] : files) watched.named = true;
-      renames.clear();
     } else if (what == "rename") {
-      // A file from elsewhere is older than the notes.
-      files[to] = Watched{files[file].synced, false};
+      files[to] = Watched{files[file].synced, true};
       files.erase(file);
-      renames.push_back({plan.notes + "/undo" + std::to_string(number), to});
     } else if (what == "delete") {
       files.erase(file);
     }
   }
-  uint64_t changed = 0;
   bool tail_kept = false;
   for (const auto& [path, watched] : files) {
     std::error_code error;
@@ -295,7 +275,6 @@ uint64_t LosePower(const DiskPlan& plan, const PowerLoss& loss) {
     if (error) continue;
     if (!watched.named) {
       fs::remove(path);
-      ++changed;
       continue;
     }
     const bool is_log = fs::path(path).extension() == ".log";
@@ -307,14 +286,7 @@ uint64_t LosePower(const DiskPlan& plan, const PowerLoss& loss) {
                                     loss.log_tail_kept);
     }
     fs::resize_file(path, kept);
-    ++changed;
   }
-  for (auto rename = renames.rbegin(); rename != renames.rend(); ++rename) {
-    if (!fs::exists(rename->undo)) continue;
-    fs::rename(rename->undo, rename->to);
-    ++changed;
-  }
-  return changed;
 }
 
 std::string Fault::Describe() const {

@@ -11,7 +11,7 @@
 #include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/common/results.h"
-#include "tests/torture/run.h"
+#include "tests/torture/torture.h"
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include "tests/torture/model.h"
-
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,6 +8,8 @@
 #include <new>
 #include <sstream>
 #include <stdexcept>
+
+#include "tests/torture/torture.h"
 
 namespace deltabloom::torture {
 

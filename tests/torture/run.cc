@@ -1,5 +1,3 @@
-#include "tests/torture/run.h"
-
 #include <rocksdb/version.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -17,6 +15,7 @@
 #include <thread>
 
 #include "db_bench_ext/common/files.h"
+#include "tests/torture/torture.h"
 
 namespace deltabloom::torture {
 
@@ -120,10 +119,7 @@ std::string RunCycle(const Plan& plan, uint64_t timeout_seconds,
   if (!end.problem.empty() && (journal->failed() || !aborted)) {
     return end.problem;
   }
-  ++(aborted ? totals->aborts : end.killed ? totals->kills : totals->closes);
-  if (end.killed && plan.disk.stop_at != 0 && journal->wants_to_die) {
-    ++totals->kills_in_file_system;
-  }
+  ++(end.killed ? totals->kills : totals->closes);
   for (uint32_t i = 0; i < journal->size(); ++i) {
     const Record& record = journal->at(i);
     if (record.begin != 0 && record.end == 0 &&
@@ -133,7 +129,7 @@ std::string RunCycle(const Plan& plan, uint64_t timeout_seconds,
   }
   if (plan.power_loss) {
     ++totals->power_losses;
-    totals->files_cut += LosePower(plan.disk, plan.loss);
+    LosePower(plan.disk, plan.loss);
   }
   end = RunProcess(
       "the check", plan.disk.notes, timeout_seconds, journal,

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "tests/torture/run.h"
+#include "tests/torture/torture.h"
 
 namespace deltabloom::torture {
 
@@ -196,7 +196,6 @@ class Writer {
     if (end <= key) return;
     NewChange(Kind::kDeleteRange, key)->key_end = end;
     Begin();
-    ++journal_->totals.range_deletes;
     End(work_->db()->DeleteRange(options_, family_, Text(key), Text(end)),
         "a range delete");
   }
@@ -371,7 +370,6 @@ class Admin {
       work_->Do(Kind::kDropFamily, slot, family.generation,
                 "dropping a column family",
                 [&] { return work_->database->DropFamily(slot); });
-      ++journal_->totals.families_dropped;
     }
     work_->Do(Kind::kCreateFamily, slot, next, "creating a column family",
               [&] { return work_->database->CreateFamily(slot, next); });
