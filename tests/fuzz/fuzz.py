@@ -123,19 +123,15 @@ class Harness:
 
 class Campaign:
     def __init__(self, chosen, harnesses):
-        self.chosen, self.harnesses = chosen, harnesses
+        self.chosen, self.harnesses, self.stopped = chosen, harnesses, False
         self.path = chosen.total or chosen.work / "total.json"
-        self.kind = "plain" if chosen.fast else "address,undefined"
-        self.total = {}
-        self.stopped = False
-        if self.path.exists():
-            try:
-                self.total = json.loads(self.path.read_text(encoding="utf-8"))
-            except ValueError as error:
-                raise OSError(f"{self.path} is not the JSON of an earlier run: {error}") from error
+        try:
+            self.total = json.loads(self.path.read_text(encoding="utf-8")) if self.path.exists() else {}
+        except ValueError as error:
+            raise OSError(f"{self.path} is not the JSON of an earlier run: {error}") from error
 
     def count(self, name, counts):
-        row = self.total.setdefault(name, {}).setdefault(self.kind, {})
+        row = self.total.setdefault(name, {}).setdefault("plain" if self.chosen.fast else "address,undefined", {})
         for key, value in counts.items():
             row[key] = round(row.get(key, 0) + value, 1)
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -156,8 +152,7 @@ class Campaign:
         display = terminal.Display()
         with concurrent.futures.ThreadPoolExecutor(self.chosen.jobs) as pool:
             try:
-                rounds = True
-                while rounds:
+                while True:
                     turns = [pool.submit(self.turn, harness, turn) for harness in self.harnesses]
                     while not all(one.done() for one in turns):
                         done = sum(harness.executions for harness in self.harnesses)
@@ -165,7 +160,8 @@ class Campaign:
                         time.sleep(0.2)
                     for one in turns:
                         one.result()
-                    rounds = end - time.monotonic() > 1
+                    if end - time.monotonic() <= 1:
+                        break
             finally:
                 self.stopped = True
                 for harness in self.harnesses:

@@ -66,15 +66,14 @@ class FuzzTest(unittest.TestCase):
         program.chmod(0o755)
         if act:
             program.with_suffix(".act").write_text(act, encoding="utf-8")
-        return subprocess.Popen(
-            [sys.executable, HERE / "fuzz.py", "--build", self.top / "build", "--work", self.top / "work", *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        command = [sys.executable, HERE / "fuzz.py", "--build", self.top / "build", "--work", self.top / "work"]
+        return subprocess.Popen([*command, *options], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def fuzz(self, *options, act="", code=0):
         running = self.start(*options, act=act)
-        out, error = running.communicate(timeout=60)
-        self.assertEqual(running.returncode, code, out + error)
-        return out + error
+        said = running.communicate(timeout=60)[0]
+        self.assertEqual(running.returncode, code, said)
+        return said
 
     def total(self, kind="address,undefined"):
         return json.loads((self.top / "work/total.json").read_text(encoding="utf-8"))["sst_fuzz"][kind]
@@ -110,8 +109,8 @@ class FuzzTest(unittest.TestCase):
         while not (self.programs / "started").exists():
             time.sleep(0.02)
         running.send_signal(signal.SIGINT)
-        _, error = running.communicate(timeout=60)
-        self.assertEqual(running.returncode, 130, error)
+        self.assertRegex(running.communicate(timeout=60)[0], "interrupted")
+        self.assertEqual(running.returncode, 130)
         self.assertEqual(self.total()["executions"], 55)
 
     def test_wrong_command_lines(self):

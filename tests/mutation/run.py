@@ -50,20 +50,17 @@ def arguments():
     parser = argparse.ArgumentParser(
         prog="script/test --long mutation", description=HELP, epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("--sample", type=int, metavar="N",
-                        help="number of changes; default: one for every function")
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="which changes; default 1")
-    parser.add_argument("--files", nargs="+", default=["*"], metavar="PATTERN",
-                        help="only these files, e.g. 'table/*' util/layouts/layout.cc")
-    parser.add_argument("--not-files", nargs="+", default=[], metavar="PATTERN",
-                        help="all but these")
-    parser.add_argument("--only", nargs="+", metavar="ID", help="these changes, by their id")
-    parser.add_argument("--resume", action="store_true",
-                        help="leave out what results.jsonl has an answer for")
-    parser.add_argument("--list", action="store_true", help="print the changes, run nothing")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N",
-                        help="compilers at a time")
-    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)  # options only
+    add = parser.add_argument
+    add("--sample", type=int, metavar="N", help="number of changes; default: one for every function")
+    add("--seed", type=int, default=1, metavar="S", help="which changes; default 1")
+    add("--files", nargs="+", default=["*"], metavar="PATTERN",
+        help="only these files, e.g. 'table/*' util/layouts/layout.cc")  # fmt: skip
+    add("--not-files", nargs="+", default=[], metavar="PATTERN", help="all but these")
+    add("--only", nargs="+", metavar="ID", help="these changes, by their id")
+    add("--resume", action="store_true", help="leave out what results.jsonl has an answer for")
+    add("--list", action="store_true", help="print the changes, run nothing")
+    add("--jobs", type=int, default=os.cpu_count(), metavar="N", help="compilers at a time")
+    add("--check", action="store_true", help=argparse.SUPPRESS)  # options only
     chosen = parser.parse_args()
     if chosen.sample is not None and chosen.sample < 1:
         parser.error("--sample must be at least 1")
@@ -138,27 +135,26 @@ class Tree:
                 shutil.copy(source, copy)
 
     def configure(self):
-        command = [
-            "cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
-            "-DCMAKE_CXX_FLAGS=-O1 -DNDEBUG", "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold",
-            "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",
-            "-DDELTABLOOM_TESTS=ON", *[f"-DDELTABLOOM_{part}=OFF" for part in SWITCHED_OFF]]  # fmt: skip
-        self.run_or_exit(command, "CMake cannot configure the copy")
+        self.run_or_exit(
+            "CMake cannot configure the copy", "cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja",
+            "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1 -DNDEBUG",
+            "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",
+            "-DDELTABLOOM_TESTS=ON", *[f"-DDELTABLOOM_{part}=OFF" for part in SWITCHED_OFF])  # fmt: skip
         self.read_tests()
 
     def read_tests(self):
-        listed = subprocess.run(["ctest", "--test-dir", self.build, "--show-only=json-v1"],
-                                check=True, capture_output=True, text=True)
-        for test in json.loads(listed.stdout)["tests"]:
+        listed = self.run_or_exit("CTest fails", "ctest", "--test-dir", self.build, "--show-only=json-v1")
+        for test in json.loads(listed)["tests"]:
             properties = {p["name"]: p["value"] for p in test.get("properties", [])}
             # Without a command while its program is not built.
             self.tests[test["name"]] = (test.get("command"), properties)
 
-    def run_or_exit(self, command, problem):
+    def run_or_exit(self, problem, *command):
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True)
         if done.returncode != 0:
             sys.stderr.write(done.stdout[-4000:] + done.stderr[-4000:])
             sys.exit(problem)
+        return done.stdout
 
     def target(self, test):
         command, _ = self.tests[test]
@@ -167,9 +163,8 @@ class Tree:
         return str(pathlib.Path(programs[0]).relative_to(self.build))
 
     def compile(self, target):
-        done = subprocess.run(["ninja", "-C", self.build, f"-j{self.jobs}", target],
-                              env=self.environment, capture_output=True)
-        return done.returncode == 0
+        return 0 == subprocess.run(["ninja", "-C", self.build, f"-j{self.jobs}", target],
+                                   env=self.environment, capture_output=True).returncode
 
     def digest(self, target):
         return hashlib.sha256((self.build / target).read_bytes()).hexdigest()
@@ -200,8 +195,7 @@ class Tree:
 
     def baseline(self, tests):
         """Builds and runs every test unchanged: their times, and that they pass."""
-        listed = subprocess.run(["ninja", "-C", self.build, "-t", "targets", "all"], check=True,
-                                capture_output=True, text=True).stdout.splitlines()
+        listed = self.run_or_exit("Ninja fails", "ninja", "-C", self.build, "-t", "targets", "all").splitlines()
         known = {line.partition(":")[0] for line in listed}
         # Most tests are named like their programs.
         targets = {test for test in tests if test in known} | {"deltabloom_rocksdb_plugin"}
@@ -209,25 +203,20 @@ class Tree:
             targets |= {name for name in known if re.fullmatch(r"rocksdb_preload_[a-z]+", name)}
         targets = sorted(targets)
         print(f"Building {len(targets)} programs without a change.", flush=True)
-        self.run_or_exit(["ninja", "-C", str(self.build), f"-j{self.jobs}", *targets],
-                         "the tests do not build without a change")
+        self.run_or_exit("the tests do not build without a change",
+                         "ninja", "-C", self.build, f"-j{self.jobs}", *targets)
         self.read_tests()
         known = json.loads(self.times.read_text()) if self.times.exists() else {}
         for test in sorted(tests):
-            digest = self.digest(self.target(test))
-            self.digests[self.target(test)] = digest
-            if known.get(test, [""])[0] == digest:
-                self.seconds[test] = known[test][1]
-                continue
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            failure = self.run(test, 600)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            if failure:
-                sys.exit(f"{test} fails without a change: run script/test first")
-            self.seconds[test] = (after.ru_utime + after.ru_stime
-                                  - before.ru_utime - before.ru_stime)
-            known[test] = [digest, self.seconds[test]]
-            self.times.write_text(json.dumps(known))
+            digest = self.digests[self.target(test)] = self.digest(self.target(test))
+            if known.get(test, [""])[0] != digest:
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                if self.run(test, 600):
+                    sys.exit(f"{test} fails without a change: run script/test first")
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                known[test] = [digest, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime]
+                self.times.write_text(json.dumps(known))
+            self.seconds[test] = known[test][1]
 
     def covering(self, file):
         for pattern, names in coverage_table.TESTS:
@@ -304,10 +293,9 @@ def read_results(path):
 def summary(results):
     counts = collections.Counter(result["status"] for result in results)
     print(f"\n{len(results)} changes: " + ", ".join(f"{counts[s]} {s}" for s in STATUSES))
-    for status in ("same code", "survived"):
-        for result in results:
-            if result["status"] == status:
-                print(f"\n{status}: {result['text']}")
+    for result in sorted(results, key=lambda r: r["status"]):
+        if result["status"] in ("same code", "survived"):
+            print(f"\n{result['status']}: {result['text']}")
     return counts["survived"]
 
 
@@ -316,9 +304,8 @@ def main():
     if chosen.check:
         return 0
     every = all_mutants()
-    spare = {}
     if chosen.only:
-        selected = [m for m in every if m.identity in chosen.only]
+        selected, spare = [m for m in every if m.identity in chosen.only], {}
     else:
         selected, spare = choose([m for m in every if fits(m.file, chosen.files)
                                   and not fits(m.file, chosen.not_files)],
@@ -349,25 +336,24 @@ def main():
     done = 0
     for mutant in selected:  # grows
         equivalent = find_equivalent(listed, mutant)
-        result = earlier.get(mutant.identity)
         if equivalent:
-            result = dict(id=mutant.identity, status="equivalent", by=listed[equivalent])
-        elif result is None:
-            status, by = tree.judge(mutant)
+            result = {"status": "equivalent", "by": listed[equivalent]}
+        elif mutant.identity in earlier:
+            result = earlier[mutant.identity]
+        else:
+            result = dict(zip(("status", "by"), tree.judge(mutant)))
             done += 1
-            result = dict(id=mutant.identity, status=status, by=by)
             spent = time.monotonic() - started
-            print(f"{done}/{len(todo)} {status:9} {mutant.file}:{mutant.line} {by} "
+            print(f"{done}/{len(todo)} {result['status']:9} {mutant.file}:{mutant.line} {result['by']} "
                   f"({spent:.0f} s, {spent / done * (len(todo) - done):.0f} s to go)", flush=True)
-        result["text"] = describe(mutant)
+        results.append({**result, "id": mutant.identity, "text": describe(mutant)})
+        with log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(results[-1]) + "\n")
         if result["status"] == "did not compile" and not chosen.only:
             others = spare.get((mutant.file, mutant.unit, mutant.is_function), [])
             selected += others[:1]
             todo += others[:1]
             del others[:1]
-        results.append(result)
-        with log.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(result) + "\n")
     return 1 if summary(results) else 0
 
 

@@ -29,10 +29,10 @@ def run(command, **options):
 
 
 class ScriptTest(unittest.TestCase):
-    def temporary(self):
+    def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        return pathlib.Path(folder.name)
+        self.folder = pathlib.Path(folder.name)
 
 
 class Help(ScriptTest):
@@ -41,41 +41,31 @@ class Help(ScriptTest):
     def test_every_script_tells_how_it_is_used(self):
         # A copy that cannot be written to shows that nothing is built, and a PATH
         # of nothing but these that nothing is installed.
-        with tempfile.TemporaryDirectory() as folder:
-            top = pathlib.Path(folder) / "top"
-            top.mkdir()
-            for name in ["script", "db_bench_ext", "tests/fuzz", *(f"tests/{name}" for name in LONG)]:
-                shutil.copytree(SOURCE / name, top / name)
-            tools = pathlib.Path(folder) / "bin"
-            tools.mkdir()
-            for tool in ["bash", "env", "cat", "sed", "dirname", "basename"]:
-                (tools / tool).symlink_to(shutil.which(tool))
-            scripts = sorted(
-                path.name
-                for path in (SOURCE / "script").iterdir()
-                if path.is_file() and path.name != "common.sh"
-            )
-            self.assertGreater(len(scripts), 6)
-            commands = [[script] for script in scripts] + [["test", "--long", name] for name in LONG]
-            for command in commands:
-                self.check_help(top, command, tools)
-            common = top / "script/common.sh"
-            common.write_text(common.read_text().replace("/usr/bin/python3", "/no/python3"))
-            without = [self.check_help(top, command, tools) for command in commands]
-            said = [help for help in without if "once Python is installed" in help]
-            self.assertEqual(len(said), 3)
-            self.assertFalse((top / "build").exists())
+        top = self.folder / "top"
+        top.mkdir()
+        for name in ["script", "db_bench_ext", "tests/fuzz", *(f"tests/{name}" for name in LONG)]:
+            shutil.copytree(SOURCE / name, top / name)
+        tools = self.folder / "bin"
+        tools.mkdir()
+        for tool in ["bash", "env", "cat", "sed", "dirname", "basename"]:
+            (tools / tool).symlink_to(shutil.which(tool))
+        scripts = sorted({path.name for path in (SOURCE / "script").iterdir()} - {"common.sh"})
+        self.assertGreater(len(scripts), 6)
+        commands = [[script] for script in scripts] + [["test", "--long", name] for name in LONG]
+        for command in commands:
+            self.check_help(top, command, tools)
+        common = top / "script/common.sh"
+        common.write_text(common.read_text().replace("/usr/bin/python3", "/no/python3"))
+        without = [self.check_help(top, command, tools) for command in commands]
+        self.assertEqual(sum("once Python is installed" in text for text in without), 3)
+        self.assertFalse((top / "build").exists())
 
     def check_help(self, top, command, tools):
         with self.subTest(command):
             script, *name = command
-            done = run(
-                ["/usr/bin/env", "bash", str(top / "script" / script), *name, "--help"],
-                cwd=tools,
-                env={"PATH": str(tools)},
-            )
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual(done.stderr, "")
+            done = run(["/usr/bin/env", "bash", str(top / "script" / script), *name, "--help"],
+                       cwd=tools, env={"PATH": str(tools)})  # fmt: skip
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn(" ".join([f"script/{script}", *name]), done.stdout)
             self.assertGreaterEqual(len(done.stdout.splitlines()), 4)
             return done.stdout
@@ -96,7 +86,7 @@ class Bootstrap(ScriptTest):
     sudo."""
 
     def setUp(self):
-        self.folder = self.temporary()
+        super().setUp()
         self.bin = self.folder / "bin"
         self.bin.mkdir()
         self.calls = self.folder / "calls"
@@ -116,18 +106,10 @@ class Bootstrap(ScriptTest):
     def bootstrap(self, *groups, **streams):
         return self.script("bootstrap", *groups, **streams)
 
-    def script(self, name, *arguments, **streams):
-        streams.setdefault("stdin", subprocess.DEVNULL)
-        streams.setdefault("stderr", subprocess.PIPE)
-        return subprocess.run(
-            [shutil.which("bash"), str(SOURCE / "script" / name), *arguments],
-            env={"PATH": str(self.bin), "CALLS": str(self.calls), "TMPDIR": str(self.folder)},
-            stdout=subprocess.PIPE,
-            text=True,
-            timeout=60,
-            start_new_session=True,
-            **streams,
-        )
+    def script(self, name, *arguments, stdin=subprocess.DEVNULL):
+        return run([shutil.which("bash"), str(SOURCE / "script" / name), *arguments], stdin=stdin,
+                   start_new_session=True,
+                   env={"PATH": str(self.bin), "CALLS": str(self.calls), "TMPDIR": str(self.folder)})  # fmt: skip
 
     def assert_tells_what_to_run(self, done, *words):
         self.assertEqual(done.returncode, 1, done.stderr)
@@ -140,9 +122,7 @@ class Bootstrap(ScriptTest):
 
     def test_without_sudo_the_line_to_run_is_printed(self):
         groups = "core build demo test bench compare study ci clang fuzz".split()
-        names = self.assert_tells_what_to_run(
-            self.bootstrap(*groups), "no right to install them. As root, run:"
-        )
+        names = self.assert_tells_what_to_run(self.bootstrap(*groups), "no right to install them. As root, run:")
         for name in ("librocksdb-dev", "wamerican-huge", "rocksdb-tools", "chromium"):
             self.assertIn(name, names)
         self.assertEqual(self.calls.read_text(), "")
@@ -180,15 +160,10 @@ class Bootstrap(ScriptTest):
         self.stand_in("id", "echo 0")
         go = self.folder / "go"
         slow = shutil.which("sleep")
-        self.stand_in(
-            "apt-get", f'echo "Get:1 something"; while ! [ -e {go} ]; do {slow} 0.01; done'
-        )
+        self.stand_in("apt-get", f'echo "Get:1 something"; while ! [ -e {go} ]; do {slow} 0.01; done')
         # The stand-in counts seconds: at the 25th apt may go on.
-        self.stand_in(
-            "sleep",
-            f'echo second >>"$CALLS"; n=0; while read -r _; do n=$((n + 1)); done <"$CALLS"\n'
-            f'[ "$n" -lt 25 ] || : >{go}; exec {slow} 0.02',
-        )
+        self.stand_in("sleep", f'echo second >>"$CALLS"; n=0; while read -r _; do n=$((n + 1)); done <"$CALLS"\n'
+                               f'[ "$n" -lt 25 ] || : >{go}; exec {slow} 0.02')  # fmt: skip
         done = self.bootstrap("demo")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("  apt-get update, 10 s: Get:1 something\n", done.stderr)
@@ -218,7 +193,7 @@ class Bootstrap(ScriptTest):
 
 class Study(ScriptTest):
     def test_a_report_goes_into_its_folder(self):
-        top = self.temporary()
+        top = self.folder
         for name, text in (
             ("script/bootstrap", ""),
             ("bin/cmake", ""),

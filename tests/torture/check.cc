@@ -33,8 +33,7 @@ class Check {
         ending_(plan.power_loss ? Ending::kPowerLost : Ending::kKilled),
         numbers_(plan.SeedFor(Plan::kCheck)),
         database_(plan.disk.database, plan.engine, numbers_.Next(),
-                  plan.sabotage, nullptr),
-        reader_(&database_, &journal->totals, numbers_.Next()) {}
+                  plan.sabotage, nullptr, &journal->totals) {}
 
   // Throws Abandoned, or std::runtime_error, which says what is wrong.
   State Run() {
@@ -47,7 +46,7 @@ class Check {
     const Model model(&before_, journal_, ending_);
     for (uint32_t slot = 0; slot < kSlots; ++slot) {
       journal_->SetStep("reading slot " + std::to_string(slot));
-      state.slots[slot] = reader_.Judge(model, slot);
+      state.slots[slot] = database_.Judge(model, slot);
     }
     journal_->SetStep("lookups before the flush");
     LookUpAll(state);
@@ -63,8 +62,8 @@ class Check {
       Verify(database_.CreateFamily(slot, missing->generation),
              "creating a column family");
     }
-    database_.CountFilters(&journal_->totals);
-    journal_->totals.lookups += reader_.lookups();
+    database_.CountFilters();
+    journal_->totals.lookups += database_.lookups;
     journal_->SetStep("closing the database");
     Verify(database_.Close(), "closing it");
     return state;
@@ -112,9 +111,9 @@ class Check {
         keys[i] = i;
         std::swap(keys[i], keys[numbers_.Below(i + 1)]);
       }
-      reader_.LookUp(slot, keys, values);
+      database_.LookUp(slot, keys, values);
       for (uint32_t i = 0; i < kKeys; i += kKeysPerGroup) {
-        reader_.Iterate(slot, keys[i], values);
+        database_.Iterate(slot, keys[i], values);
       }
     }
   }
@@ -149,7 +148,6 @@ class Check {
   const Ending ending_;
   bench::MixedNumbers numbers_;
   Database database_;
-  Reader reader_;
 };
 
 // Before 8.7 iterators silently pass over tables that cannot be opened,
@@ -212,10 +210,10 @@ void CheckDamaged(const Plan& plan, const State& state, Journal* journal) {
     ++(fault.bit < 0 ? totals->read_errors : totals->bit_flips);
     const std::unique_ptr<rocksdb::Env> env = NewDisk(disk, journal);
     Database database(plan.disk.database, Engine::kPlain, numbers.Next(),
-                      plan.sabotage, env.get());
+                      plan.sabotage, env.get(), totals,
+                      /*errors_allowed=*/true);
     journal->SetStep("reading with " + fault.Describe());
     const bool opened = database.Open(/*read_only=*/true).ok();
-    Reader reader(&database, totals, numbers.Next(), true);
     try {
       for (uint32_t slot = 0; opened && slot < kSlots; ++slot) {
         if (database.families[slot].handle == nullptr) continue;
@@ -224,9 +222,9 @@ void CheckDamaged(const Plan& plan, const State& state, Journal* journal) {
         for (uint32_t& key : keys) {
           key = static_cast<uint32_t>(numbers.Below(kKeys));
         }
-        reader.LookUp(slot, keys, values);
+        database.LookUp(slot, keys, values);
         for (size_t k = 0; k < 10 && kIteratorsReport; ++k) {
-          reader.Iterate(slot, keys[k], values);
+          database.Iterate(slot, keys[k], values);
         }
       }
     } catch (const std::runtime_error& error) {
@@ -234,10 +232,10 @@ void CheckDamaged(const Plan& plan, const State& state, Journal* journal) {
                                error.what() + "\nopened for reading with\n" +
                                database.description);
     }
-    totals->lookups_under_damage += reader.lookups();
-    totals->errors_under_damage += reader.errors();
-    if (opened) database.CountFilters(totals);
-    if (fault.bit >= 0 && (!opened || reader.errors() > 0)) {
+    totals->lookups_under_damage += database.lookups;
+    totals->errors_under_damage += database.errors;
+    if (opened) database.CountFilters();
+    if (fault.bit >= 0 && (!opened || database.errors > 0)) {
       ++totals->bit_flips_reported;
     }
   }

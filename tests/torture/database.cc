@@ -263,13 +263,17 @@ bool IsMisorder(const std::string& error) {
          Contains(error, "L0 file");
 }
 
-Database::Database(const std::string& at, Engine with, uint64_t seed,
-                   const Sabotage& sabotage, rocksdb::Env* env)
-    : path(at), engine(with) {
-  MixedNumbers numbers(seed);
+Database::Database(std::string at, Engine with, uint64_t seed,
+                   const Sabotage& sabotage, rocksdb::Env* env, Totals* totals,
+                   bool errors_allowed)
+    : path(std::move(at)),
+      engine(with),
+      totals_(totals),
+      numbers_(seed),
+      errors_allowed_(errors_allowed) {
   std::string error;
   if (!RegisterRocksDB(&error)) throw std::runtime_error(error);
-  const std::string text = Draw(&numbers, kDatabase);
+  const std::string text = Draw(&numbers_, kDatabase);
   Verify(GetDBOptionsFromString(rocksdb::ConfigOptions(), rocksdb::DBOptions(),
                                 text, &options),
          text);
@@ -278,7 +282,7 @@ Database::Database(const std::string& at, Engine with, uint64_t seed,
   options.listeners.push_back(NewRocksDBFilterListener());
   if (env != nullptr) options.env = env;
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
-    DrawFamily(&numbers, slot, sabotage, &families[slot], &description);
+    DrawFamily(&numbers_, slot, sabotage, &families[slot], &description);
   }
 }
 
@@ -363,28 +367,28 @@ Status Database::DropFamily(uint32_t slot) {
   return status;
 }
 
-void Database::CountFilters(Totals* totals) {
+void Database::CountFilters() {
   const auto take = [&](rocksdb::Tickers ticker) {
     return options.statistics->getAndResetTickerCount(ticker);
   };
   const uint64_t useful = take(rocksdb::BLOOM_FILTER_USEFUL);
   const uint64_t positive = take(rocksdb::BLOOM_FILTER_FULL_POSITIVE);
   const uint64_t prefixes = take(rocksdb::BLOOM_FILTER_PREFIX_CHECKED);
-  totals->filters_consulted += useful + positive + prefixes;
-  totals->filters_useful += useful + take(rocksdb::BLOOM_FILTER_PREFIX_USEFUL);
+  totals_->filters_consulted += useful + positive + prefixes;
+  totals_->filters_useful += useful + take(rocksdb::BLOOM_FILTER_PREFIX_USEFUL);
 }
 
-void Reader::CountError(const std::string& what, const Status& status) {
-  ++errors_;
+void Database::CountError(const std::string& what, const Status& status) {
+  ++errors;
   if (!errors_allowed_) {
     throw std::runtime_error(what + " returns " + status.ToString());
   }
 }
 
-void Reader::Compare(const char* by, uint32_t slot, const std::string& key,
-                     const Status& status, const std::string& found,
-                     const Value& expected) {
-  ++lookups_;
+void Database::Compare(const char* by, uint32_t slot, const std::string& key,
+                       const Status& status, const std::string& found,
+                       const Value& expected) {
+  ++lookups;
   const std::string what =
       std::string(by) + " of key '" + key + "' of slot " + std::to_string(slot);
   if (!status.ok() && !status.IsNotFound()) return CountError(what, status);
@@ -395,25 +399,25 @@ void Reader::Compare(const char* by, uint32_t slot, const std::string& key,
                            DescribeValue(expected));
 }
 
-std::unique_ptr<rocksdb::Iterator> Reader::NewIterator(
-    uint32_t slot, const ReadOptions& options) {
+std::unique_ptr<rocksdb::Iterator> Database::NewIterator(
+    uint32_t slot, const ReadOptions& read) {
   return std::unique_ptr<rocksdb::Iterator>(
-      database_->db->NewIterator(options, database_->families[slot].handle));
+      db->NewIterator(read, families[slot].handle));
 }
 
-SlotState Reader::Judge(const Model& model, uint32_t slot) {
+SlotState Database::Judge(const Model& model, uint32_t slot) {
   const auto check = [](const std::string& problem) {
     if (!problem.empty()) throw std::runtime_error(problem);
   };
-  const Family& family = database_->families[slot];
+  const Family& family = families[slot];
   SlotState state;
   state.exists = family.handle != nullptr;
   state.generation = family.generation;
   check(model.JudgeSlot(slot, state.exists, state.generation));
   if (!state.exists) return state;
-  ReadOptions options;
-  options.total_order_seek = true;
-  const auto iterator = NewIterator(slot, options);
+  ReadOptions read;
+  read.total_order_seek = true;
+  const auto iterator = NewIterator(slot, read);
   const std::string what = "an iterator over slot " + std::to_string(slot);
   int64_t last = -1;
   for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
@@ -435,10 +439,9 @@ SlotState Reader::Judge(const Model& model, uint32_t slot) {
   return state;
 }
 
-void Reader::LookUp(uint32_t slot, const std::vector<uint32_t>& keys,
-                    const std::vector<Value>& values) {
-  DB* const db = database_->db.get();
-  rocksdb::ColumnFamilyHandle* const family = database_->families[slot].handle;
+void Database::LookUp(uint32_t slot, const std::vector<uint32_t>& keys,
+                      const std::vector<Value>& values) {
+  rocksdb::ColumnFamilyHandle* const family = families[slot].handle;
   // The keys, and an absent one after every third.
   std::vector<std::string> texts;
   std::vector<Value> expected;
@@ -455,7 +458,7 @@ void Reader::LookUp(uint32_t slot, const std::vector<uint32_t>& keys,
     Compare("Get", slot, texts[i], status, value, expected[i]);
   }
   // Shows prepared writes that are not committed (seen in RocksDB 7.8).
-  if (database_->engine == Engine::kWritePrepared) return;
+  if (engine == Engine::kWritePrepared) return;
   const std::vector<Slice> slices(texts.begin(), texts.end());
   for (size_t begin = 0, n = 0; begin < texts.size(); begin += n) {
     n = std::min<size_t>(texts.size() - begin, 1 + numbers_.Below(66));
@@ -470,8 +473,8 @@ void Reader::LookUp(uint32_t slot, const std::vector<uint32_t>& keys,
   }
 }
 
-void Reader::Iterate(uint32_t slot, uint32_t key,
-                     const std::vector<Value>& values) {
+void Database::Iterate(uint32_t slot, uint32_t key,
+                       const std::vector<Value>& values) {
   const auto yes = [&] { return numbers_.Below(2) == 0; };
   // The group.
   const uint32_t first = key / kKeysPerGroup * kKeysPerGroup;
@@ -510,14 +513,14 @@ void Reader::Iterate(uint32_t slot, uint32_t key,
 
 // What comes from `start` on: the keys of [begin, end) that have values, at
 // most 20 of them. Only an upper bound stops it at the end.
-void Reader::Walk(uint32_t slot, const ReadOptions& options,
-                  const std::string& start, uint32_t begin, uint32_t end,
-                  bool forward, const std::vector<Value>& values) {
-  const auto iterator = NewIterator(slot, options);
+void Database::Walk(uint32_t slot, const ReadOptions& read,
+                    const std::string& start, uint32_t begin, uint32_t end,
+                    bool forward, const std::vector<Value>& values) {
+  const auto iterator = NewIterator(slot, read);
   const std::string what =
       "an iterator over slot " + std::to_string(slot) + " from '" + start + "'";
   forward ? iterator->Seek(start) : iterator->SeekForPrev(start);
-  ++lookups_;
+  ++lookups;
   int steps = 0;
   for (uint32_t i = begin; i < end && steps < 20; ++i) {
     const uint32_t next = forward ? i : end - 1 - (i - begin);
@@ -541,7 +544,7 @@ void Reader::Walk(uint32_t slot, const ReadOptions& options,
   if (steps == 20 || !iterator->Valid()) return;
   const std::string extra = iterator->key().ToString();
   uint32_t at = 0;
-  if (options.iterate_upper_bound != nullptr || !ParseKey(slot, extra, &at) ||
+  if (read.iterate_upper_bound != nullptr || !ParseKey(slot, extra, &at) ||
       (at >= begin && at < end)) {
     throw std::runtime_error(what + " comes to '" + extra + "' at its end");
   }

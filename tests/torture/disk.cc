@@ -243,7 +243,7 @@ std::unique_ptr<rocksdb::Env> NewDisk(const DiskPlan& plan, Journal* journal) {
   return rocksdb::NewCompositeEnv(std::make_shared<Disk>(plan, journal));
 }
 
-void LosePower(const DiskPlan& plan, const PowerLoss& loss) {
+void LosePower(const DiskPlan& plan) {
   struct Watched {
     uint64_t synced = 0;  // bytes
     bool named = false;   // the folder was synced since, or it was renamed
@@ -278,12 +278,12 @@ void LosePower(const DiskPlan& plan, const PowerLoss& loss) {
       continue;
     }
     const bool is_log = fs::path(path).extension() == ".log";
-    uint64_t kept = is_log && loss.forget_syncs ? 0 : watched.synced;
+    uint64_t kept = is_log && plan.forget_syncs ? 0 : watched.synced;
     if (size <= kept) continue;
     if (is_log && !tail_kept) {
       tail_kept = true;
       kept += static_cast<uint64_t>(static_cast<double>(size - kept) *
-                                    loss.log_tail_kept);
+                                    plan.log_tail_kept);
     }
     fs::resize_file(path, kept);
   }

@@ -129,7 +129,7 @@ std::string RunCycle(const Plan& plan, uint64_t timeout_seconds,
   }
   if (plan.power_loss) {
     ++totals->power_losses;
-    LosePower(plan.disk, plan.loss);
+    LosePower(plan.disk);
   }
   end = RunProcess(
       "the check", plan.disk.notes, timeout_seconds, journal,
@@ -149,7 +149,7 @@ Plan DrawPlan(const RunOptions& options, uint64_t cycle) {
   plan.disk.database = options.folder + "/database";
   plan.disk.notes = options.folder + "/notes";
   plan.sabotage = options.sabotage;
-  plan.loss.forget_syncs = options.sabotage.forget_syncs;
+  plan.disk.forget_syncs = options.sabotage.forget_syncs;
   bench::MixedNumbers numbers(plan.seed);
   plan.engine = static_cast<Engine>(numbers.Below(3));
   if (kWritePreparedHangs && plan.engine == Engine::kWritePrepared) {
@@ -157,7 +157,7 @@ Plan DrawPlan(const RunOptions& options, uint64_t cycle) {
   }
   plan.power_loss = numbers.Below(3) == 0;
   if (numbers.Below(2) == 0) {
-    plan.loss.log_tail_kept = static_cast<double>(numbers.Below(1000)) / 1000;
+    plan.disk.log_tail_kept = static_cast<double>(numbers.Below(1000)) / 1000;
   }
   // Prepared transactions need the log.
   if (plan.engine == Engine::kPlain && numbers.Below(3) == 0) {

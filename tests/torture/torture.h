@@ -261,13 +261,9 @@ class Model {
 
 // --- The disk: disk.cc -----------------------------------------------------
 
-// Its file system notes what was synced, so that a loss of power can be
-// imitated once the process is dead; it fails or stops at a given operation;
-// and its reads fail or return a flipped bit at a given place.
-//
 // RocksDB's FaultInjectionTestFS is not in its shared library. As there, bytes
-// after the last sync of a file are lost, and files made since the last sync of
-// their folder. A rename or deletion is never lost.
+// after the last sync of a file are lost with the power, and files made since
+// the last sync of their folder. A rename or deletion is never lost.
 
 // What the reads of one file return instead of its content.
 struct Fault {
@@ -290,20 +286,18 @@ struct DiskPlan {
   uint64_t fail_at = 0;
   uint64_t failures = 0;
   Fault fault;
-};
-
-std::unique_ptr<rocksdb::Env> NewDisk(const DiskPlan& plan, Journal* journal);
-
-struct PowerLoss {
-  // The share of unsynced bytes that reached the disk all the same, in the
-  // first log that has any; elsewhere none did.
+  // Of a loss of power: the share of unsynced bytes that reached the disk all
+  // the same, in the first log that has any; elsewhere none did.
   double log_tail_kept = 0;
   bool forget_syncs = false;  // of logs: a broken disk
 };
 
-// What the loss of power does to the files, once its process is dead. Throws
+// Notes what is synced, and fails or stops as planned.
+std::unique_ptr<rocksdb::Env> NewDisk(const DiskPlan& plan, Journal* journal);
+
+// What the loss of power does to the files, once their process is dead. Throws
 // std::filesystem::filesystem_error.
-void LosePower(const DiskPlan& plan, const PowerLoss& loss);
+void LosePower(const DiskPlan& plan);
 
 // --- The database and its options: database.cc -----------------------------
 
@@ -340,11 +334,16 @@ struct Family {
   std::shared_mutex mutex;
 };
 
-struct Database {
+// A RocksDB, and what reads it in every way that filters take part in. The
+// functions that compare throw std::runtime_error, which says what is wrong.
+class Database {
+ public:
   // Draws all options. `env` may be null and must outlive it. Throws
-  // std::runtime_error if RocksDB rejects the options.
-  Database(const std::string& path, Engine engine, uint64_t seed,
-           const Sabotage& sabotage, rocksdb::Env* env);
+  // std::runtime_error if RocksDB rejects the options. With `errors_allowed`,
+  // an answer may be an error, but never "not found" for a key that is there.
+  Database(std::string path, Engine engine, uint64_t seed,
+           const Sabotage& sabotage, rocksdb::Env* env, Totals* totals,
+           bool errors_allowed = false);
   ~Database() { static_cast<void>(Close()); }
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -358,28 +357,7 @@ struct Database {
   rocksdb::Status DropFamily(uint32_t slot);
 
   // Counts what filters did since the last call.
-  void CountFilters(Totals* totals);
-
-  const std::string path;
-  const Engine engine;
-  rocksdb::DBOptions options;
-  std::string description;  // of the options: one line per slot
-  std::unique_ptr<rocksdb::DB> db;
-  rocksdb::TransactionDB* transactions = nullptr;  // null if kPlain
-  Family families[kSlots];
-};
-
-// Reads and compares. Throws std::runtime_error, which says what is wrong.
-class Reader {
- public:
-  // With `errors_allowed`, an answer may be an error, but never "not found" for
-  // a key that is there.
-  Reader(Database* database, Totals* totals, uint64_t seed,
-         bool errors_allowed = false)
-      : database_(database),
-        totals_(totals),
-        numbers_(seed),
-        errors_allowed_(errors_allowed) {}
+  void CountFilters();
 
   // Compares a slot, by an iterator, which consults no filter, with the model.
   // Returns what it holds.
@@ -395,8 +373,15 @@ class Reader {
   // the key on, some keys in either direction.
   void Iterate(uint32_t slot, uint32_t key, const std::vector<Value>& values);
 
-  uint64_t errors() const { return errors_; }  // answers that were errors
-  uint64_t lookups() const { return lookups_; }
+  const std::string path;
+  const Engine engine;
+  rocksdb::DBOptions options;
+  std::string description;  // of the options: one line per slot
+  std::unique_ptr<rocksdb::DB> db;
+  rocksdb::TransactionDB* transactions = nullptr;  // null if kPlain
+  Family families[kSlots];
+  uint64_t lookups = 0;
+  uint64_t errors = 0;  // answers that were errors
 
  private:
   void Compare(const char* by, uint32_t slot, const std::string& key,
@@ -410,12 +395,9 @@ class Reader {
   std::unique_ptr<rocksdb::Iterator> NewIterator(
       uint32_t slot, const rocksdb::ReadOptions& options);
 
-  Database* const database_;
   Totals* const totals_;
   bench::MixedNumbers numbers_;
   const bool errors_allowed_;
-  uint64_t errors_ = 0;
-  uint64_t lookups_ = 0;
 };
 
 // --- Cycles: run.cc, work.cc, check.cc -------------------------------------
@@ -456,7 +438,6 @@ struct Plan {
   Engine engine = Engine::kPlain;
   bool no_log[kSlots] = {};  // writes to these slots are in no log
   bool power_loss = false;
-  PowerLoss loss;
   // The process is killed after this time, or earlier: after a number of
   // acknowledged writes, or at a file operation of the disk; or it closes the
   // database after that number of writes.

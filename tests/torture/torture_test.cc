@@ -225,14 +225,17 @@ TEST_F(TortureDiskTest, UnsyncedBytesAndNamesAreLost) {
   ASSERT_TRUE(
       disk->RenameFile(Path("x"), Path("CURRENT"), IOOptions(), nullptr).ok());
   EXPECT_EQ(Content("1.sst"), "abcde");
-  PowerLoss loss;
-  loss.log_tail_kept = 0.5;
-  LosePower(plan_, loss);
+  plan_.log_tail_kept = 0.5;
+  LosePower(plan_);
   const std::pair<const char*, const char*> left[] = {
-      {"1.sst", "a"},         {"2.log", "abc"},  // only the first log keeps a
-                                                 // tail
-      {"3.log", "a"},         {"4.log", "synced"}, {"5.log", "-"},
-      {"CURRENT", "renamed"}, {"old", "old"}};
+      {"1.sst", "a"},
+      {"2.log", "abc"},  // only the first log keeps a
+                         // tail
+      {"3.log", "a"},
+      {"4.log", "synced"},
+      {"5.log", "-"},
+      {"CURRENT", "renamed"},
+      {"old", "old"}};
   for (const auto& [name, content] : left) EXPECT_EQ(Content(name), content);
 }
 

@@ -404,24 +404,23 @@ class Admin {
     work_->Verify(status, what);
     // Its log may have prepared transactions, which only their engine takes.
     Database copy(path, work_->plan.engine, numbers_.Next(),
-                  work_->plan.sabotage, nullptr);
+                  work_->plan.sabotage, nullptr, &journal_->totals);
     const Model model(&work_->before, journal_, Ending::kKilled, from, until);
-    Reader reader(&copy, &journal_->totals, numbers_.Next());
     try {
       status = copy.Open();
       if (!status.ok()) throw std::runtime_error(status.ToString());
       for (uint32_t slot = 0; slot < kSlots; ++slot) {
-        const SlotState state = reader.Judge(model, slot);
+        const SlotState state = copy.Judge(model, slot);
         if (!state.exists) continue;
         std::vector<uint32_t> keys;
         for (uint32_t key = 0; key < kKeys; key += 5) keys.push_back(key);
-        reader.LookUp(slot, keys, state.values);
+        copy.LookUp(slot, keys, state.values);
       }
     } catch (const std::runtime_error& error) {
       journal_->Fail(std::string(what) + ": " + error.what());
       throw Stop();
     }
-    journal_->totals.lookups += reader.lookups();
+    journal_->totals.lookups += copy.lookups;
     ++(checkpoint ? journal_->totals.checkpoints : journal_->totals.backups);
   }
 
@@ -436,7 +435,7 @@ void RunWork(const Plan& plan, Journal* journal) {
   const State before = State::Load(plan.state);
   const std::unique_ptr<rocksdb::Env> env = NewDisk(plan.disk, journal);
   Database database(plan.disk.database, plan.engine, plan.SeedFor(Plan::kOpen),
-                    plan.sabotage, env.get());
+                    plan.sabotage, env.get(), &journal->totals);
   Work work{plan, &database, journal, before};
   const auto until_stop = [&](const auto& body) {
     try {
@@ -466,7 +465,7 @@ void RunWork(const Plan& plan, Journal* journal) {
   while (opened && !work.stop && !journal->failed() && !enough() &&
          std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    database.CountFilters(&journal->totals);
+    database.CountFilters();
   }
   // Killed where it is: its threads go on until then.
   if (!plan.closes || !opened) {
