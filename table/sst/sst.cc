@@ -9,6 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iomanip>
+#include <locale>
+#include <sstream>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -16,6 +19,18 @@
 #include "util/coding.h"
 
 namespace deltabloom::internal {
+
+namespace {
+
+template <typename... Parts>
+std::string Concat(const Parts&... parts) {
+  std::ostringstream text;
+  text.imbue(std::locale::classic());
+  (text << ... << parts);
+  return text.str();
+}
+
+}  // namespace
 
 // --- Files -----------------------------------------------------------------
 
@@ -39,9 +54,9 @@ class FileSource : public SstSource {
           ::pread(descriptor_, dst, n, static_cast<off_t>(offset));
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) {
-        return path_ + ": offset " + std::to_string(offset) + ": cannot read " +
-               std::to_string(n) + " bytes: " +
-               (got < 0 ? std::strerror(errno) : "the file has become shorter");
+        return Concat(
+            At(*this, offset), "cannot read ", n, " bytes: ",
+            got < 0 ? std::strerror(errno) : "the file has become shorter");
       }
       dst += got;
       offset += static_cast<uint64_t>(got);
@@ -99,22 +114,21 @@ namespace {
 // must ascend and lie within the entries.
 std::string FindEntries(std::string_view block, std::string_view* entries) {
   if (block.size() < 8) {
-    return "expected at least 8 bytes, found " + std::to_string(block.size());
+    return Concat("expected at least 8 bytes, found ", block.size());
   }
   const uint64_t restarts = LoadFixed32(block.data() + block.size() - 4);
   if (restarts == 0 || 4 * (restarts + 1) > block.size()) {
-    return "expected 1 to " + std::to_string(block.size() / 4 - 1) +
-           " restart points, found " + std::to_string(restarts);
+    return Concat("expected 1 to ", block.size() / 4 - 1,
+                  " restart points, found ", restarts);
   }
   const size_t end = block.size() - 4 * (restarts + 1);
   uint32_t last = 0;
   for (size_t i = 0; i < restarts; ++i) {
     const uint32_t restart = LoadFixed32(block.data() + end + 4 * i);
     if (restart < last || restart > end || (i == 0 && restart != 0)) {
-      return "restart point " + std::to_string(i) + ": expected " +
-             (i == 0 ? "0"
-                     : std::to_string(last) + " to " + std::to_string(end)) +
-             ", found " + std::to_string(restart);
+      const std::string range = i == 0 ? "0" : Concat(last, " to ", end);
+      return Concat("restart point ", i, ": expected ", range, ", found ",
+                    restart);
     }
     last = restart;
   }
@@ -133,20 +147,20 @@ std::string TakeBlockEntry(Cursor* cursor, bool sized_values, std::string* key,
     return "expected the sizes of a key, found no valid varint32";
   }
   if (shared > key->size()) {
-    return "expected at most " + std::to_string(key->size()) +
-           " bytes shared with the key before, found " + std::to_string(shared);
+    return Concat("expected at most ", key->size(),
+                  " bytes shared with the key before, found ", shared);
   }
   std::string_view bytes;
   if (!cursor->Bytes(unshared, &bytes)) {
-    return "expected a key of " + std::to_string(unshared) +
-           " more bytes, found " + std::to_string(cursor->Left());
+    return Concat("expected a key of ", unshared, " more bytes, found ",
+                  cursor->Left());
   }
   key->resize(shared);
   key->append(bytes);
   if (!sized_values) return fn(*key, shared != 0, cursor);
   if (!cursor->Bytes(value_size, &bytes)) {
-    return "expected a value of " + std::to_string(value_size) +
-           " bytes, found " + std::to_string(cursor->Left());
+    return Concat("expected a value of ", value_size, " bytes, found ",
+                  cursor->Left());
   }
   Cursor value(bytes);
   return fn(*key, shared != 0, &value);
@@ -219,7 +233,7 @@ std::string ForEachEntry(std::string_view block, bool sized_values,
     const size_t start = entries.size() - cursor.Left();
     error = TakeBlockEntry(&cursor, sized_values, &key, fn);
     if (!error.empty()) {
-      error = "entry at byte " + std::to_string(start) + ": " + error;
+      error = Concat("entry at byte ", start, ": ", error);
     }
   }
   return error;
@@ -267,14 +281,13 @@ std::string CheckHandle(const SstFile& file, const BlockHandle& handle) {
       handle.offset <= end - handle.size - kBlockTrailerSize) {
     return {};
   }
-  return "expected a block that ends before the footer at " +
-         std::to_string(end) + ", found a handle to " +
-         std::to_string(handle.size) + " bytes at " +
-         std::to_string(handle.offset);
+  return Concat("expected a block that ends before the footer at ", end,
+                ", found a handle to ", handle.size, " bytes at ",
+                handle.offset);
 }
 
 std::string At(const SstSource& source, uint64_t offset) {
-  return source.Name() + ": offset " + std::to_string(offset) + ": ";
+  return Concat(source.Name(), ": offset ", offset, ": ");
 }
 
 namespace {
@@ -307,10 +320,9 @@ std::string VerifyChecksum(const SstSource& source, const SstFile& file,
                            const BlockHandle& handle,
                            const std::string& stored) {
   if (ChecksumHolds(file, handle, stored)) return {};
-  return Located(source, handle.offset, "",
-                 "expected a block of " + std::to_string(handle.size) +
-                     " bytes whose checksum (" + ChecksumName(file.checksum) +
-                     ") holds, found one that does not");
+  return Concat(At(source, handle.offset), "expected a block of ", handle.size,
+                " bytes whose checksum (", ChecksumName(file.checksum),
+                ") holds, found one that does not");
 }
 
 // Takes the trailer off what ReadStored gave, and undoes the compression. Of
@@ -323,11 +335,10 @@ std::string Unpack(const SstSource& source, const BlockHandle& handle,
   block->resize(handle.size);
   if (compression == kNone) return {};
   if (compression != kSnappy) {
-    return Located(
-        source, handle.offset, "",
-        "expected a block that is not compressed (0) or compressed by "
-        "Snappy (1), found compression " +
-            std::to_string(compression));
+    return Concat(At(source, handle.offset),
+                  "expected a block that is not compressed (0) or compressed "
+                  "by Snappy (1), found compression ",
+                  unsigned{compression});
   }
   // No Snappy element of b bytes yields more than 64 / 3 b: what claims more
   // is damaged, and must not make us allocate it.
@@ -336,10 +347,9 @@ std::string Unpack(const SstSource& source, const BlockHandle& handle,
   if (!snappy::GetUncompressedLength(block->data(), block->size(), &size) ||
       size / 22 > block->size() ||
       !snappy::Uncompress(block->data(), block->size(), &unpacked)) {
-    return Located(
-        source, handle.offset, "",
-        "expected a block compressed by Snappy, found bytes that Snappy "
-        "cannot decompress");
+    return At(source, handle.offset) +
+           "expected a block compressed by Snappy, found bytes that Snappy "
+           "cannot decompress";
   }
   *block = std::move(unpacked);
   return {};
@@ -415,24 +425,13 @@ constexpr size_t kVersionSize = 4;
 constexpr size_t kOldFooterSize = kHandlesSize + kMagicSize;
 constexpr size_t kNewFooterSize = 1 + kHandlesSize + kVersionSize + kMagicSize;
 
-std::string Hex(uint64_t value) {
-  std::string text = "0x";
-  for (int shift = 60; shift >= 0; shift -= 4) {
-    text += "0123456789abcdef"[value >> shift & 15];
-  }
-  return text;
-}
-
 const char* NameOfOtherMagic(uint64_t magic) {
-  switch (magic) {
-    case 0x8242229663bf9564:
-    case 0x4f3418eb7a8f13b8:
-      return ", RocksDB's plain table, which has no filter block";
-    case 0x926789d0c5f17873:
-      return ", RocksDB's cuckoo table, which has no filter block";
-    default:
-      return "";
+  if (magic == 0x8242229663bf9564 || magic == 0x4f3418eb7a8f13b8) {
+    return ", RocksDB's plain table, which has no filter block";
   }
+  return magic == 0x926789d0c5f17873
+             ? ", RocksDB's cuckoo table, which has no filter block"
+             : "";
 }
 
 // The kind and the size of the footer, from the bytes at its end.
@@ -446,26 +445,26 @@ std::string DecodeMagic(std::string_view tail, SstFile* file, size_t* size) {
     return {};
   }
   if (magic != kBlockBasedMagic) {
-    return "expected the magic number of a LevelDB table or of a RocksDB "
-           "block-based table, found " +
-           Hex(magic) + NameOfOtherMagic(magic);
+    return Concat(
+        "expected the magic number of a LevelDB table or of a "
+        "RocksDB block-based table, found 0x",
+        std::hex, std::setw(16), std::setfill('0'), magic,
+        NameOfOtherMagic(magic));
   }
   file->format_version = LoadFixed32(end - kMagicSize - kVersionSize);
   if (file->format_version < 1 || file->format_version > kLastFormatVersion) {
-    return "expected format_version 1 to " +
-           std::to_string(kLastFormatVersion) + ", found " +
-           std::to_string(file->format_version);
+    return Concat("expected format_version 1 to ", kLastFormatVersion,
+                  ", found ", file->format_version);
   }
   if (tail.size() < kNewFooterSize) {
-    return "expected a footer of " + std::to_string(kNewFooterSize) +
-           " bytes, found " + std::to_string(tail.size());
+    return Concat("expected a footer of ", kNewFooterSize, " bytes, found ",
+                  tail.size());
   }
   const auto type =
       static_cast<uint8_t>(end[-static_cast<int>(kNewFooterSize)]);
   if (type > kLastChecksumType) {
-    return "expected a checksum type of 0 to " +
-           std::to_string(kLastChecksumType) + ", found " +
-           std::to_string(type);
+    return Concat("expected a checksum type of 0 to ",
+                  unsigned{kLastChecksumType}, ", found ", unsigned{type});
   }
   file->checksum = static_cast<ChecksumType>(type);
   *size = kNewFooterSize;
@@ -517,9 +516,8 @@ std::string DecodeExtended(std::string footer, SstFile* file) {
   }
   const uint64_t size = number(13) + kBlockTrailerSize;
   if (size > file->footer_offset) {
-    return "expected a metaindex of at most " +
-           std::to_string(file->footer_offset) +
-           " bytes with its trailer, found " + std::to_string(size);
+    return Concat("expected a metaindex of at most ", file->footer_offset,
+                  " bytes with its trailer, found ", size);
   }
   file->metaindex = {file->footer_offset - size, size - kBlockTrailerSize};
   return {};
@@ -533,10 +531,8 @@ bool IndexIsInMetaindex(const SstFile& file) {
 // Fills in everything of *file that the footer gives; its handles are checked.
 std::string ReadFooter(const SstSource& source, SstFile* file) {
   if (source.Size() < kOldFooterSize) {
-    return Located(source, 0, "",
-                   "expected a table of at least " +
-                       std::to_string(kOldFooterSize) + " bytes, found " +
-                       std::to_string(source.Size()));
+    return Concat(At(source, 0), "expected a table of at least ",
+                  kOldFooterSize, " bytes, found ", source.Size());
   }
   std::string tail(std::min<uint64_t>(source.Size(), kNewFooterSize), '\0');
   const uint64_t tail_offset = source.Size() - tail.size();
@@ -580,8 +576,8 @@ std::string TakePartition(bool delta_encoded, bool shares_key, Cursor* value,
     return "expected a difference of sizes, found no valid varint64";
   }
   if (!delta_encoded && value->Left() > 0) {
-    return "expected nothing after a handle, found " +
-           std::to_string(value->Left()) + " bytes";
+    return Concat("expected nothing after a handle, found ", value->Left(),
+                  " bytes");
   }
   return {};
 }
@@ -626,9 +622,8 @@ struct Metaindex {
 
 std::string Take(uint64_t bytes, const char* what, uint64_t* left) {
   if (bytes > *left) {
-    return std::string("expected ") + what + " of at most " +
-           std::to_string(*left) + " more bytes in this file, found " +
-           std::to_string(bytes);
+    return Concat("expected ", what, " of at most ", *left,
+                  " more bytes in this file, found ", bytes);
   }
   *left -= bytes;
   return {};

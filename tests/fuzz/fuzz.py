@@ -5,7 +5,6 @@ may take 512 MB and one second of CPU time. Inputs that break a rule are kept,
 and the command that repeats each is printed; exit code 1 then."""
 
 import argparse
-import collections
 import concurrent.futures
 import json
 import os
@@ -29,11 +28,7 @@ TURN_SECONDS = 60
 MAX_FINDINGS = 20
 SECONDS_PER_INPUT = 1
 LIMITS = ["-rss_limit_mb=512", "-malloc_limit_mb=512", "-entropic=0", "-reload=0"]
-MAX_INPUT_BYTES = collections.defaultdict(lambda: 300, sst_fuzz=600)
-SANITIZERS = {
-    "ASAN_OPTIONS": "quarantine_size_mb=32:detect_leaks=1",
-    "UBSAN_OPTIONS": "print_stacktrace=1",
-}
+SANITIZERS = {"ASAN_OPTIONS": "quarantine_size_mb=32:detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
 
 
 def harness_names():
@@ -60,10 +55,9 @@ class Harness:
 
     def call(self, *options, log=os.devnull):
         """Runs the harness to its end; returns its CPU seconds."""
-        command = [self.program, *LIMITS, f"-max_len={MAX_INPUT_BYTES[self.name]}"]
+        command = [self.program, *LIMITS, f"-max_len={600 if self.name == 'sst_fuzz' else 300}"]
         dictionary = HERE / "dictionaries" / self.name
-        if dictionary.is_file():
-            command.append(f"-dict={dictionary}")
+        command += [f"-dict={dictionary}"] if dictionary.is_file() else []
         with open(log, "wb") as out:
             self.child = subprocess.Popen([*command, *options], stdout=out, stderr=subprocess.STDOUT,
                                           stdin=subprocess.DEVNULL, env={**SANITIZERS, **os.environ},
@@ -81,26 +75,25 @@ class Harness:
         before = set(self.findings.iterdir())
         cpu_seconds = self.call(
             f"-max_total_time={max(1, round(seconds))}", f"-timeout={SECONDS_PER_INPUT}",
-            "-print_final_stats=1", f"-artifact_prefix={self.findings}/", self.grown, self.seeds,
-            log=self.log)
+            "-print_final_stats=1", f"-artifact_prefix={self.findings}/", self.grown, self.seeds, log=self.log)
         text = self.log.read_text(encoding="utf-8", errors="replace")
         # A harness that was killed has its last line of progress only.
-        done = (re.findall(r"stat::number_of_executed_units: +(\d+)", text)
-                or re.findall(r"(?m)^#(\d+)\t", text) or ["0"])
-        found = []
-        for finding in sorted(set(self.findings.iterdir()) - before):
-            if finding.name.startswith("timeout-") and not self.is_slow(finding):
-                finding.unlink()
-                self.held_up += 1
-            else:
-                shutil.copy(self.log, f"{finding}.log")
-                found.append(finding)
+        executions = int((re.findall(r"stat::number_of_executed_units: +(\d+)", text)
+                          or re.findall(r"(?m)^#(\d+)\t", text) or ["0"])[-1])
+        new = sorted(set(self.findings.iterdir()) - before)
+        held_up = [finding for finding in new if finding.name.startswith("timeout-") and not self.is_slow(finding)]
+        found = [finding for finding in new if finding not in held_up]
+        for finding in held_up:
+            finding.unlink()
+        for finding in found:
+            shutil.copy(self.log, f"{finding}.log")
+        self.held_up += len(held_up)
         if not found and not self.held_up and self.child.returncode != 0:
             self.failure = text[-2000:]
-        self.executions += int(done[-1])
+        self.executions += executions
         self.cpu_seconds += cpu_seconds
         self.found += found
-        return {"executions": int(done[-1]), "cpu_seconds": cpu_seconds, "findings": len(found)}
+        return {"executions": executions, "cpu_seconds": cpu_seconds, "findings": len(found)}
 
     def stop(self):
         """From another thread: the run ends soon, with its statistics."""
@@ -196,28 +189,27 @@ def positive(text):
 
 def main():
     parser = argparse.ArgumentParser(prog="script/fuzz", description=__doc__)
-    parser.add_argument("harnesses", nargs="*", metavar="HARNESS", help="default all: " + ", ".join(harness_names()))
+    add = parser.add_argument
+    add("harnesses", nargs="*", metavar="HARNESS", help="default all: " + ", ".join(harness_names()))
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--seconds", type=positive, default=60, metavar="N",
                         help="by the clock, for each harness (default %(default)s)")
     length.add_argument("--hours", type=positive, metavar="N",
                         help=f"by the clock, for all together, in turns of {TURN_SECONDS} seconds at most")
-    parser.add_argument("--jobs", type=int, choices=range(1, 65), default=1, metavar="N",
-                        help="harnesses at a time (default %(default)s)")
-    parser.add_argument("--fast", action="store_true", help="a build without sanitizers: faster, but reads out of "
-                        "bounds show only where they crash")
-    parser.add_argument("--total", type=pathlib.Path, metavar="FILE",
-                        help="JSON to which the counts of this run are added (default: total.json beside the corpora)")
-    parser.add_argument("--minimise", action="store_true",
-                        help="do not fuzz: add to tests/fuzz/corpus what reaches code that it does not reach yet")
-    parser.add_argument("--build", type=pathlib.Path, help=argparse.SUPPRESS)  # script/fuzz sets it
-    parser.add_argument("--work", type=pathlib.Path, help=argparse.SUPPRESS)
+    add("--jobs", type=int, choices=range(1, 65), default=1, metavar="N", help="harnesses at a time (default %(default)s)")
+    add("--fast", action="store_true",
+        help="a build without sanitizers: faster, but reads out of bounds show only where they crash")
+    add("--total", type=pathlib.Path, metavar="FILE",
+        help="JSON to which the counts of this run are added (default: total.json beside the corpora)")
+    add("--minimise", action="store_true",
+        help="do not fuzz: add to tests/fuzz/corpus what reaches code that it does not reach yet")
+    add("--build", type=pathlib.Path, help=argparse.SUPPRESS)  # script/fuzz sets it
+    add("--work", type=pathlib.Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    for name in chosen.harnesses:
-        if name not in harness_names():
-            parser.error(f"there is no harness {name!r}: use {', '.join(harness_names())}")
-    harnesses = [Harness(chosen.build / "tests/fuzz" / name, chosen.work)
-                 for name in chosen.harnesses or harness_names()]
+    names = chosen.harnesses or harness_names()
+    for name in set(names) - set(harness_names()):
+        parser.error(f"there is no harness {name!r}: use {', '.join(harness_names())}")
+    harnesses = [Harness(chosen.build / "tests/fuzz" / name, chosen.work) for name in names]
     if not chosen.minimise:
         return Campaign(chosen, harnesses).run()
     for harness in harnesses:
