@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "table/sst/source.h"
+#include "table/sst/sst.h"
 
 namespace deltabloom::tools {
 
