@@ -24,6 +24,9 @@ inline unsigned char ReverseBits(unsigned char byte) {
   }
   return static_cast<unsigned char>(reversed);
 }
+inline char ReverseBits(char byte) {
+  return static_cast<char>(ReverseBits(static_cast<unsigned char>(byte)));
+}
 
 // A sum of what threads add. Each adds in a cache line that few others use.
 class StripedCounter {

@@ -467,8 +467,8 @@ TEST(Requests, AreWords) {
 }
 
 TEST(Bits, AreInRedisOrder) {
-  EXPECT_EQ(ReverseBits(0x80), 0x01);
-  EXPECT_EQ(ReverseBits(0x35), 0xac);
+  EXPECT_EQ(ReverseBits(uint8_t{0x80}), 0x01);
+  EXPECT_EQ(ReverseBits(uint8_t{0x35}), 0xac);
 }
 
 TEST(Identity, IsReadFromInfo) {
