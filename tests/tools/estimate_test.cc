@@ -96,12 +96,12 @@ TEST(EstimateFilters, OneRunReadsItsRate) {
         internal::FindLayoutOfName(filter), 100'000, 10'000);
     EXPECT_DOUBLE_EQ(estimate.absent_reads, rate);
     EXPECT_DOUBLE_EQ(estimate.present_reads, 1);
-    EXPECT_NEAR(estimate.BitsPerKey(), 10, .02);
+    EXPECT_NEAR(estimate.BitsPerKey(), 10, 0.02);
   }
   // Nothing to spread.
   EXPECT_NEAR(Find(estimates, "compact", "levels").absent_reads /
                   Find(estimates, "compact", "uniform").absent_reads,
-              1, .02);
+              1, 0.02);
 }
 
 // RocksDB 7.8.3, asked for as much as makes it store 10 bits per key of many
@@ -111,7 +111,7 @@ TEST(EstimateFilters, RibbonsOfFewKeysRoundUp) {
   const auto few = AtTenBits(Keys(200));
   const FilterEstimate& rounded = Find(few, "rocksdb-ribbon", "uniform");
   EXPECT_EQ(rounded.bytes, 325);
-  EXPECT_NEAR(rounded.absent_reads, .00093, .00006);
+  EXPECT_NEAR(rounded.absent_reads, 0.00093, 0.00006);
   const auto many = AtTenBits(Keys(100'000));
   const FilterEstimate& plain = Find(many, "rocksdb-ribbon", "uniform");
   EXPECT_EQ(plain.bytes, 125'000);
@@ -139,7 +139,7 @@ TEST(EstimateFilters, LevelsReadLessForTheSameBytes) {
       const FilterEstimate& uniform = Find(estimates, layout, "uniform");
       const FilterEstimate& levels = Find(estimates, layout, "levels");
       EXPECT_LT(levels.absent_reads, uniform.absent_reads);
-      EXPECT_NEAR(levels.bytes / uniform.bytes, 1, .01) << keys << layout;
+      EXPECT_NEAR(levels.bytes / uniform.bytes, 1, 0.01) << keys << layout;
       EXPECT_GE(levels.levels.front().bits_per_key,
                 levels.levels.back().bits_per_key);
     }
@@ -151,10 +151,10 @@ TEST(EstimateFilters, KeepWithinABudget) {
   for (const double bytes : {1e8, 2e8, 3e8}) {
     for (const FilterEstimate& row : EstimateFilters(tree, {0, bytes, 0})) {
       EXPECT_LE(row.bytes, bytes) << row.filter;
-      EXPECT_GT(row.bytes, bytes * .97) << row.filter;
+      EXPECT_GT(row.bytes, bytes * 0.97) << row.filter;
     }
   }
-  for (const double reads : {.1, .01, .001}) {
+  for (const double reads : {0.1, 0.01, 0.001}) {
     for (const FilterEstimate& row : EstimateFilters(tree, {0, 0, reads})) {
       if (row.remark == "does not reach the rate") {
         EXPECT_EQ(row.filter, "classic");
@@ -162,7 +162,7 @@ TEST(EstimateFilters, KeepWithinABudget) {
       }
       EXPECT_EQ(row.remark, "");
       EXPECT_LE(row.absent_reads, reads * 1.0001) << row.filter;
-      EXPECT_GT(row.absent_reads, reads * .5) << row.filter;
+      EXPECT_GT(row.absent_reads, reads * 0.5) << row.filter;
     }
   }
 }
@@ -179,7 +179,7 @@ TEST(EstimateFilters, SayWhereClassicEnds) {
 TEST(EstimateFilters, AreTotal) {
   EXPECT_TRUE(
       Find(EstimateFilters({}, {10, 0, 0}), "local", "levels").levels.empty());
-  for (const Budget& budget : {Budget{.5, 0, 0}, Budget{100, 0, 0},
+  for (const Budget& budget : {Budget{0.5, 0, 0}, Budget{100, 0, 0},
                                Budget{0, 1, 0}, Budget{0, 0, 1e-9}}) {
     for (const FilterEstimate& estimate :
          EstimateFilters(BuildTree(Keys(1e6)), budget)) {

@@ -291,21 +291,27 @@ TEST_F(VerifyRocksDB, AbsentPrefixes) {
   ExpectRate(file);
 }
 
-// With checksums as they were: in the middle of data, and in the filter.
+// With checksums as they were: in the middle of data, in the filter, and in the
+// index of its partitions.
 TEST_F(VerifyRocksDB, DamagedTablesAndFilters) {
   for (const bool partitioned : {false, true}) {
     Load(testing::MakeOptions(
         Config("deltabloom:10:local", partitioned, Filtering::kWholeKeys)));
     const std::string sound = test::ReadFile(table_);
+    internal::SstFile file;
+    ASSERT_EQ(internal::WalkSst(test::MemorySource(sound), &file), "");
     const auto blocks = test::FilterBlocks(table_);
-    for (const bool filter : {false, true}) {
+    const std::pair<uint64_t, bool> damages[] = {
+        {blocks[0].offset / 2, false},
+        {blocks.back().offset + 1, true},
+        {file.filters.at(0).handle.offset + 1, true}};
+    for (const auto& [at, in_filter] : damages) {
       Write(table_, sound);
-      FlipBit(table_, filter ? blocks.back().offset + 1 : blocks[0].offset / 2);
-      const json document = RunJson(path_, filter ? 1 : 2);
+      FlipBit(table_, at);
+      const json document = RunJson(path_, in_filter ? 1 : 2);
       ExpectHas(err_, table_ + ": ");
       EXPECT_TRUE(document.at("files").at(0).contains("error"));
-      EXPECT_EQ(document.at("files").at(0).at("damaged"), filter);
-      const char* list = filter ? "damaged" : "not_checked";
+      const char* list = in_filter ? "damaged" : "not_checked";
       EXPECT_EQ(document.at("summary").at(list), json({table_}));
     }
   }

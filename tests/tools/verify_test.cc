@@ -155,7 +155,7 @@ TEST_F(Verify, WhatCannotBeReadIsNamedOthersGoOn) {
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   const std::string text = Path() + "/text.sst";
   std::ofstream(text) << std::string(100, 'n');
-  // Nobody is writing it.
+  // It is not being written.
   fs::last_write_time(text,
                       fs::last_write_time(text) - std::chrono::minutes(1));
   fs::create_symlink("nowhere", Path() + "/link.sst");
@@ -197,7 +197,7 @@ TEST_F(Verify, TablesThatAreBeingWritten) {
   writer.join();
   EXPECT_EQ(summary.at("sound"), 1);
   EXPECT_EQ(summary.at("not_covered"), json({growing}));
-  // Nobody writes it any more.
+  // It is not being written any more.
   EXPECT_EQ(Run(Path()).status, 2);
 }
 

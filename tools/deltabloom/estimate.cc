@@ -178,7 +178,7 @@ Json Curve(const std::vector<double>& bits, const std::vector<double>& keys,
 
 Json PageData(const TreeOptions& tree, double bits_per_key) {
   std::vector<double> bits;
-  for (double b = 0.5; b <= 100; b += 0.25) bits.push_back(b);
+  for (double b = 0.5; b <= 100; b += b < 32 ? 0.125 : 1) bits.push_back(b);
   const std::vector<double> one = {1e5};  // only classic depends on it by much
   Json data = {{"bits", bits}};
   data["curves"] = {

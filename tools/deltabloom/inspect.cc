@@ -145,9 +145,12 @@ std::string InspectFilter(const SstSource& source, const SstFile& file,
 // Fills the report as far as the file can be read. Returns why not to its end.
 std::string InspectTable(const SstSource& source, Json* report) {
   SstFile file;
-  std::string error = internal::WalkSst(source, &file);
-  if (!error.empty()) return error;
   Json& json = *report;
+  std::string error = internal::WalkSst(source, &file);
+  if (!error.empty()) {
+    if (FilterIndexIsDamaged(source, file)) json["damaged"] = true;
+    return error;
+  }
   json["engine"] = file.format_version > 0 || !file.properties.empty()
                        ? "RocksDB"
                        : "LevelDB";
@@ -216,15 +219,9 @@ bool ShowFilter(const Json& filter, Console* console) {
   return sound;
 }
 
-// The summary's lists of files.
-constexpr std::pair<const char*, const char*> kLists[] = {
-    {"without_filter", "without a filter"},
-    {"not_sound", "not sound"},
-    {"unreadable", "unreadable"}};
-
 // Shows the report and counts it in the summary.
-void ShowFile(const Json& report, Console* console, Json* summary) {
-  bool sound = true;
+void ShowFile(const Json& report, Console* console, Summary* summary) {
+  bool sound = !report.contains("damaged");
   if (report.contains("engine")) {
     std::string line = Text(report["file"]) + ": " + Text(report["engine"]) +
                        " table, format_version " +
@@ -240,37 +237,12 @@ void ShowFile(const Json& report, Console* console, Json* summary) {
   }
   if (report.contains("error")) console->Error(Text(report["error"]));
   console->AddElement(report);
-  Json& entry = (*summary)[report.contains("gone")     ? "gone"
-                           : !sound                    ? "not_sound"
-                           : report.contains("error")  ? "unreadable"
-                           : report["filters"].empty() ? "without_filter"
-                                                       : "sound"];
-  if (entry.is_array()) {
-    entry.push_back(report["file"]);
-  } else {
-    entry = entry.get<uint64_t>() + 1;
-  }
-}
-
-void ShowSummary(const Json& summary, Console* console) {
-  console->Add("summary", summary);
-  const uint64_t gone = summary["gone"];
-  uint64_t files = summary["sound"].get<uint64_t>() + gone;
-  std::string line =
-      " files: " + summary["sound"].dump() + " with sound filters";
-  for (const auto& [list, text] : kLists) {
-    files += summary[list].size();
-    line += ", " + std::to_string(summary[list].size()) + " " + text;
-  }
-  if (files < 2) return;
-  console->Line(
-      std::to_string(files) + line +
-      (gone == 0 ? "" : ", " + std::to_string(gone) + " gone meanwhile"));
-  for (const auto& [list, text] : kLists) {
-    for (const Json& path : summary[list]) {
-      console->Line(std::string("  ") + text + ": " + Text(path));
-    }
-  }
+  summary->Add(report.contains("gone")     ? "gone"
+               : !sound                    ? "not_sound"
+               : report.contains("error")  ? "unreadable"
+               : report["filters"].empty() ? "without_filter"
+                                           : "sound",
+               Text(report["file"]));
 }
 
 RunFn AddOptions(CLI::App* app) {
@@ -280,17 +252,17 @@ RunFn AddOptions(CLI::App* app) {
       ->required();
   return [paths](Console* console) {
     const std::vector<TableFile> files = TableFiles(*paths);
-    Json summary = {{"sound", 0}};
-    for (const auto& list : kLists) summary[list.first] = Json::array();
-    summary["gone"] = 0;
+    Summary summary({{"without_filter", "without a filter"},
+                     {"not_sound", "not sound"},
+                     {"unreadable", "unreadable"}});
     console->StartArray("files");
     for (size_t i = 0; i < files.size(); ++i) {
       console->ShowProgress(i, files.size(), "files", files[i].path);
       ShowFile(InspectFile(files[i]), console, &summary);
     }
-    ShowSummary(summary, console);
-    if (!summary["not_sound"].empty()) return kFailure;
-    return summary["unreadable"].empty() ? kSuccess : kUndecided;
+    summary.Show("files", " with sound filters", console);
+    if (summary.Has("not_sound")) return kFailure;
+    return summary.Has("unreadable") ? kUndecided : kSuccess;
   };
 }
 
@@ -311,8 +283,8 @@ filter, those with a filter that is not sound and the files that cannot be read,
 and counts those that vanished from their directories meanwhile.
 
 The document of --json has "files", in the order of the text, and "summary". A
-file has "file", its path, and "error" if it could not be read, "gone" if it
-vanished, else "engine", "format_version", "checksum", "keys" and "filters"; a
+file has "file", its path, and "error" if it could not be read, "damaged" if
+that is because of the index of its filter, "gone" if it vanished, else "engine", "format_version", "checksum", "keys" and "filters"; a
 filter has "kind", "policy", "bytes", "bits_per_key", "index" if it is
 partitioned, and "parts"; a part has "offset", "bytes", "checksum" (ok, failed
 or none) and "layout" or "error". Unknown numbers are null.)";

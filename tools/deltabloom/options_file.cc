@@ -9,8 +9,6 @@
 namespace deltabloom::tools {
 namespace {
 
-constexpr std::string_view kBlockBasedTable = "BlockBasedTable";
-
 bool StartsWith(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
@@ -44,14 +42,6 @@ void TakeOption(const internal::OptionsLine& line, FamilyOptions* family) {
 }
 
 }  // namespace
-
-bool FamilyOptions::BlockBased() const {
-  return table_factory.empty() || table_factory == kBlockBasedTable;
-}
-
-bool FamilyOptions::NamesPolicy() const {
-  return !policy.empty() && policy != "nullptr" && policy != "{}";
-}
 
 bool FamilyOptions::NamesDeltabloom() const {
   const std::string_view id = IdOf(policy);
@@ -94,9 +84,9 @@ bool ParseOptionsFileName(std::string_view name, uint64_t* number) {
   constexpr std::string_view kStart = "OPTIONS-";
   if (!StartsWith(name, kStart)) return false;
   const char* const end = name.data() + name.size();
-  const auto [next, status] =
+  const auto parsed =
       std::from_chars(name.data() + kStart.size(), end, *number);
-  return status == std::errc() && next == end;
+  return parsed.ec == std::errc() && parsed.ptr == end;
 }
 
 }  // namespace deltabloom::tools

@@ -17,10 +17,15 @@ struct FamilyOptions {
   std::string policy;
   bool optimize_filters_for_hits = false;
 
-  bool BlockBased() const;
-  bool NamesPolicy() const;
+  bool BlockBased() const {
+    return table_factory.empty() || table_factory == "BlockBasedTable";
+  }
+  bool NamesPolicy() const {
+    return !policy.empty() && policy != "nullptr" && policy != "{}";
+  }
   bool NamesDeltabloom() const;
-  bool OwnCompatibility() const;  // of Deltabloom's policy
+  // Of Deltabloom's policy:
+  bool OwnCompatibility() const;
   bool AllocatesByLevels() const;
 };
 

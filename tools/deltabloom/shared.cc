@@ -1,6 +1,4 @@
 // deltabloom shared: filters in Redis, from a shell.
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -72,13 +70,6 @@ void Check(const RedisStatus& status) {
   if (!status.ok()) throw RedisFailure(status);
 }
 
-std::string Seconds(std::chrono::milliseconds time) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3f s",
-                std::chrono::duration<double>(time).count());
-  return text;
-}
-
 std::string Joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words)
@@ -138,9 +129,10 @@ void InfoAsText(const RedisFilterInfo& info, Console* console) {
   line("set bits",
        std::to_string(info.set_bits) + " (" + Percent(info.occupancy) + ")");
   line("false positives", Percent(info.false_positive_rate));
-  line("expires", info.expires_in.count() < 0
-                      ? "never"
-                      : "in " + Seconds(info.expires_in));
+  char seconds[32];
+  std::snprintf(seconds, sizeof(seconds), "in %.3f s",
+                std::chrono::duration<double>(info.expires_in).count());
+  line("expires", info.expires_in.count() < 0 ? "never" : seconds);
   line("rebuilds", std::to_string(info.rebuilds) +
                        (info.rebuilding ? ", one is running" : ""));
   line("verified", info.verified ? "yes" : "no: " + info.unverified);
@@ -268,6 +260,17 @@ void ShowKeys(const KeyReader& reader, Console* console) {
   } else {
     console->ShowProgress(reader.keys(), Console::kUnknown, "keys",
                           reader.name());
+  }
+}
+
+// Calls fn with all keys, in batches of at most KeyReader::kMaxBatch.
+template <typename Fn>
+void ForEachBatch(const Context& context, KeyReader* reader, Fn fn) {
+  for (;;) {
+    const std::vector<std::string_view>& keys = reader->Next();
+    if (keys.empty()) return;
+    fn(keys);
+    ShowKeys(*reader, context.console);
   }
 }
 
@@ -405,12 +408,9 @@ void Add(const Context& context) {
   try {
     if (const auto bulk = StartBulk(reader->bytes_all(), filter.get(),
                                     RebuildOptions(context))) {
-      for (;;) {
-        const auto& keys = reader->Next();
-        if (keys.empty()) break;
+      ForEachBatch(context, reader.get(), [&](const auto& keys) {
         for (const std::string_view key : keys) fresh += bulk->Add(key) ? 1 : 0;
-        ShowKeys(*reader, context.console);
-      }
+      });
       Check(bulk->Finish());
       added = reader->keys();
     } else {
@@ -456,21 +456,14 @@ void CheckKeys(const Context& context) {
   const auto reader = OpenKeys(context);
   Answers answers(context);
   bool may_match[KeyReader::kMaxBatch];
-  for (;;) {
-    const auto& keys = reader->Next();
-    if (keys.empty()) break;
-    for (size_t at = 0; at < keys.size();) {
-      const size_t n = std::min(keys.size() - at, KeyReader::kMaxBatch);
-      std::fill_n(may_match, n, true);
-      const RedisStatus status =
-          filter == nullptr ? opened
-                            : filter->Check(keys.data() + at, n, may_match);
-      if (!status.ok()) fail_open(status, n);
-      for (size_t i = 0; i < n; ++i) answers.Add(keys[at + i], may_match[i]);
-      at += n;
-    }
-    ShowKeys(*reader, context.console);
-  }
+  ForEachBatch(context, reader.get(), [&](const auto& keys) {
+    std::fill_n(may_match, keys.size(), true);
+    const RedisStatus status =
+        filter == nullptr ? opened
+                          : filter->Check(keys.data(), keys.size(), may_match);
+    if (!status.ok()) fail_open(status, keys.size());
+    for (size_t i = 0; i < keys.size(); ++i) answers.Add(keys[i], may_match[i]);
+  });
   answers.Summary(failed_open);
 }
 
@@ -479,12 +472,9 @@ void Rebuild(const Context& context) {
   const auto reader = OpenKeys(context);
   std::unique_ptr<RedisRebuild> rebuild;
   Check(filter->StartRebuild(RebuildOptions(context), &rebuild));
-  for (;;) {
-    const auto& keys = reader->Next();
-    if (keys.empty()) break;
+  ForEachBatch(context, reader.get(), [&](const auto& keys) {
     for (const std::string_view key : keys) rebuild->Add(key);
-    ShowKeys(*reader, context.console);
-  }
+  });
   RedisRebuildResult result;
   Check(rebuild->Finish(&result));
   const char* how = result.replaced ? "replaced" : "added to";
@@ -505,26 +495,6 @@ void Rebuild(const Context& context) {
 
 constexpr char kGuavaHelper[] = "guava-helper";
 constexpr size_t kGuavaHeader = 6;
-
-std::runtime_error SystemError(const std::string& path) {
-  return std::runtime_error(path + ": " + std::strerror(errno));
-}
-
-bool WriteAll(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return false;
-    if (written > 0) bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
-
-// mkstemp makes files that only their owner may read.
-void SetUsualMode(int descriptor) {
-  const mode_t mask = umask(0);
-  umask(mask);
-  fchmod(descriptor, 0666 & ~mask);
-}
 
 // The bytes of each word of eight the other way round.
 std::string WordsReversed(std::string_view words) {
@@ -549,27 +519,28 @@ std::string ReadWholeFile(const std::string& path) {
 
 // All or nothing: a temporary file next to it, then a rename. "-" is standard
 // output.
-void WriteWholeFile(const std::string& path, std::string_view bytes) {
-  if (path == "-") {
-    std::cout.flush();
-    if (!WriteAll(STDOUT_FILENO, bytes)) throw SystemError("standard output");
+void WriteWholeFile(const std::string& path, const std::string& bytes) {
+  const bool is_file = path != "-";
+  const std::string temporary = path + "." + std::to_string(getpid());
+  std::FILE* out = is_file ? std::fopen(temporary.c_str(), "wbx") : stdout;
+  if (out == nullptr) throw SystemError(path);
+  errno = 0;
+  bool written =
+      std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size() &&
+      std::fflush(out) == 0;
+  if (!is_file) {
+    if (!written) throw SystemError("standard output");
     return;
   }
-  std::string temporary = path + ".XXXXXX";
-  const int descriptor = mkstemp(temporary.data());
-  if (descriptor < 0) throw SystemError(path);
-  SetUsualMode(descriptor);
-  bool written = WriteAll(descriptor, bytes) && fsync(descriptor) == 0;
-  int error = errno;
-  close(descriptor);
-  if (written && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    written = false;
-    error = errno;
-  }
-  if (written) return;
+  written = written && fsync(fileno(out)) == 0;
+  const int error = errno;
+  std::fclose(out);
+  if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return;
+  const auto failure =
+      written ? SystemError(path)
+              : std::runtime_error(path + ": " + std::strerror(error));
   unlink(temporary.c_str());
-  errno = error;
-  throw SystemError(path);
+  throw failure;
 }
 
 [[noreturn]] void Refuse(const std::string& what, const std::string& why) {
@@ -763,8 +734,8 @@ void AddAdoptOptions(CLI::App* app, SharedOptions* options) {
   CLI::Option* adopt = app->add_flag(
       "--adopt", options->adopt,
       "NAME is a bitmap that programs in other languages fill: size and "
-      "scheme are to be given. Its loss is noticed only while nobody writes "
-      "to it again");
+      "scheme are to be given. Its loss is noticed only while no program "
+      "writes to it again");
   AddSizeOptions(app, options);
   for (const char* name : {"--scheme", "--keys", "--rate", "--bits", "--probes",
                            "--doubled-string", "--hashes"}) {
@@ -977,7 +948,7 @@ The password is read from the environment variable )" +
 of the machine can read.
 
 'check' fails open: if Redis does not answer, the filter or its bits are lost,
-or Redis restarted or failed over and nobody has confirmed since that no key is
+or Redis restarted or failed over and it was not confirmed since that no key is
 lost, keys may match, and standard error says why; --fail-closed makes it an
 error. An interrupted 'add' has added the keys before; an interrupted 'rebuild'
 or 'import' leaves what was there before, and drops its temporary keys.

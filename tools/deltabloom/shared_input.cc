@@ -16,11 +16,11 @@ namespace {
 constexpr size_t kMaxKey = size_t{1} << 20;
 constexpr size_t kPiece = size_t{256} << 10;
 
+}  // namespace
+
 std::runtime_error SystemError(const std::string& path) {
   return std::runtime_error(path + ": " + std::strerror(errno));
 }
-
-}  // namespace
 
 Interrupt::Interrupt() {
   sigset_t signals;
@@ -93,7 +93,10 @@ KeyReader::~KeyReader() {
 const std::vector<std::string_view>& KeyReader::Next() {
   batch_.clear();
   if (descriptor_ < 0) {
-    if (keys_ == 0) batch_.assign(given_.begin(), given_.end());
+    for (size_t i = keys_; i < given_.size() && batch_.size() < kMaxBatch;
+         ++i) {
+      batch_.push_back(given_[i]);
+    }
   } else {
     buffer_.erase(0, used_);
     used_ = seen_ = 0;

@@ -14,6 +14,9 @@
 
 namespace deltabloom::tools {
 
+// The path and the text of errno.
+std::runtime_error SystemError(const std::string& path);
+
 // Unwinds the work, so that destructors undo what is half done.
 class Interrupted : public std::runtime_error {
  public:
@@ -52,7 +55,7 @@ class Interrupt {
 // are three keys, the second of no bytes. Any other bytes are part of a key.
 class KeyReader {
  public:
-  static constexpr size_t kMaxBatch = 1000;  // keys, of a file
+  static constexpr size_t kMaxBatch = 1000;  // keys
 
   // `path`: "-" is standard input. Throws std::runtime_error with the path and
   // the reason.

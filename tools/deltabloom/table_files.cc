@@ -71,6 +71,52 @@ std::string ReadTable(
   }
 }
 
+bool FilterIndexIsDamaged(const internal::SstSource& source,
+                          const internal::SstFile& file) {
+  std::string index;
+  return std::any_of(
+      file.filters.begin(), file.filters.end(), [&](const auto& filter) {
+        return filter.scope == internal::FilterScope::kPartitioned &&
+               !internal::ReadBlock(source, file, filter.handle, &index)
+                    .empty();
+      });
+}
+
+Summary::Summary(Lists lists) : lists_(std::move(lists)) {
+  json_["sound"] = 0;
+  for (const auto& list : lists_) json_[list.first] = Json::array();
+  json_["gone"] = 0;
+}
+
+void Summary::Add(const std::string& what, const std::string& path) {
+  Json& entry = json_.at(what);
+  if (entry.is_array()) {
+    entry.push_back(path);
+  } else {
+    entry = entry.get<uint64_t>() + 1;
+  }
+}
+
+void Summary::Show(const std::string& files, const std::string& sound,
+                   Console* console) const {
+  console->Add("summary", json_);
+  uint64_t all =
+      json_.at("sound").get<uint64_t>() + json_.at("gone").get<uint64_t>();
+  std::string line = " " + files + ": " + json_.at("sound").dump() + sound;
+  for (const auto& [list, text] : lists_) {
+    all += json_.at(list).size();
+    line += ", " + std::to_string(json_.at(list).size()) + " " + text;
+  }
+  if (all < 2) return;
+  console->Line(std::to_string(all) + line + ", " + json_.at("gone").dump() +
+                " gone meanwhile");
+  for (const auto& [list, text] : lists_) {
+    for (const Json& path : json_.at(list)) {
+      console->Line(std::string("  ") + text + ": " + path.get<std::string>());
+    }
+  }
+}
+
 bool IsGone(const TableFile& file) {
   std::error_code unknown;
   return file.from_directory && fs::symlink_status(file.path, unknown).type() ==

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "table/sst/sst.h"
+#include "tools/deltabloom/console.h"
 
 namespace deltabloom::tools {
 
@@ -30,6 +32,30 @@ std::vector<TableFile> TableFiles(const std::vector<std::string>& paths);
 std::string ReadTable(
     const std::string& path,
     const std::function<std::string(const internal::SstSource&)>& fn);
+
+// Where WalkSst failed: whether that is because the index of a partitioned
+// filter is damaged.
+bool FilterIndexIsDamaged(const internal::SstSource& source,
+                          const internal::SstFile& file);
+
+// What became of the files: how many are sound or gone, and the names of the
+// others in lists, which have a name for programs and a text.
+class Summary {
+ public:
+  using Lists = std::vector<std::pair<const char*, const char*>>;
+  explicit Summary(Lists lists);
+
+  // `what`: "sound", "gone" or a list.
+  void Add(const std::string& what, const std::string& path);
+  bool Has(const char* list) const { return !json_.at(list).empty(); }
+  // "3 tables: 1 without a false negative, ...". Only if there are several.
+  void Show(const std::string& files, const std::string& sound,
+            Console* console) const;
+
+ private:
+  const Lists lists_;
+  Json json_;
+};
 
 // Whether a file that was listed in a directory no longer exists.
 bool IsGone(const TableFile& file);

@@ -45,7 +45,10 @@ std::string VerifyTable(const internal::SstSource& source,
                         TableReport* report) {
   internal::SstFile file;
   std::string error = internal::WalkSst(source, &file);
-  if (!error.empty()) return error;
+  if (!error.empty()) {
+    report->damaged = FilterIndexIsDamaged(source, file);
+    return error;
+  }
   auto verify = VerifyLevelDB;
   report->engine = "LevelDB";
   if (file.format_version > 0 || !file.properties.empty()) {
@@ -171,24 +174,12 @@ void ShowTable(const TableReport& report, Console* console) {
   if (!report.error.empty()) console->Error(report.error);
 }
 
-// The summary's lists, by the first finding that holds for a table.
-constexpr std::pair<const char*, const char*> kLists[] = {
-    {"false_negatives", "with false negatives"},
-    {"damaged", "with a damaged filter"},
-    {"without_filter", "without a filter"},
-    {"not_checked", "not checked"},
-    {"not_covered", "not covered"}};
-
 class Run {
  public:
   Run(const VerifyOptions& options, Console* console)
       : options_(options),
         console_(console),
-        end_(Clock::now() + options.time_limit) {
-    summary_["sound"] = 0;
-    for (const auto& list : kLists) summary_[list.first] = Json::array();
-    summary_["gone"] = 0;
-  }
+        end_(Clock::now() + options.time_limit) {}
 
   ExitCode All() {
     console_->StartArray("files");
@@ -197,9 +188,9 @@ class Run {
     for (const TableFile& file : files) {
       size_ = file.Size();
       if (IsGone(file)) {
-        Count("gone");
+        summary_.Add("gone", file.path);
       } else if (file.error.empty() && !IsCovered()) {
-        summary_["not_covered"].push_back(file.path);
+        summary_.Add("not_covered", file.path);
       } else {
         Check(file, StampOf(file), /*again=*/false);
       }
@@ -210,11 +201,11 @@ class Run {
     }
     size_ = 0;
     for (const auto& [file, before] : unfinished_) Check(file, before, true);
-    ShowSummary();
-    if (!summary_["false_negatives"].empty() || !summary_["damaged"].empty()) {
+    summary_.Show("tables", " without a false negative", console_);
+    if (summary_.Has("false_negatives") || summary_.Has("damaged")) {
       return kFailure;
     }
-    return summary_["not_checked"].empty() ? kSuccess : kUndecided;
+    return summary_.Has("not_checked") ? kUndecided : kSuccess;
   }
 
  private:
@@ -262,12 +253,12 @@ class Run {
     if (table_.error.empty() || table_.false_negatives > 0) {
       Report();
     } else if (IsGone(file)) {
-      Count("gone");
+      summary_.Add("gone", file.path);
     } else if (!again && file.from_directory && before.has_value() &&
                fs::file_time_type::clock::now() - before->second < kYoung) {
       unfinished_.emplace_back(file, before);
     } else if (again && now.has_value() && now != before) {
-      summary_["not_covered"].push_back(file.path);
+      summary_.Add("not_covered", file.path);
     } else {
       Report();
     }
@@ -275,50 +266,24 @@ class Run {
 
   void Report() {
     ShowTable(table_, console_);
-    if (table_.false_negatives > 0) {
-      summary_["false_negatives"].push_back(table_.path);
-    } else if (table_.damaged) {
-      summary_["damaged"].push_back(table_.path);
-    } else if (!table_.error.empty() || !table_.not_checked.empty()) {
-      summary_["not_checked"].push_back(table_.path);
-    } else if (table_.cut_short) {
-      summary_["not_covered"].push_back(table_.path);
-    } else if (table_.filter.empty()) {
-      summary_["without_filter"].push_back(table_.path);
-    } else {
-      Count("sound");
-    }
-  }
-
-  void Count(const char* what) {
-    summary_[what] = summary_[what].get<uint64_t>() + 1;
-  }
-
-  void ShowSummary() {
-    console_->Add("summary", summary_);
-    uint64_t tables =
-        summary_["sound"].get<uint64_t>() + summary_["gone"].get<uint64_t>();
-    std::string line =
-        " tables: " + summary_["sound"].dump() + " without a false negative, ";
-    for (const auto& [list, text] : kLists) {
-      tables += summary_[list].size();
-      line += std::to_string(summary_[list].size()) + " " + text + ", ";
-    }
-    if (tables < 2) return;
-    console_->Line(std::to_string(tables) + line + summary_["gone"].dump() +
-                   " gone meanwhile");
-    for (const auto& [list, text] : kLists) {
-      for (const Json& path : summary_[list]) {
-        console_->Line(std::string("  ") + text + ": " +
-                       path.get<std::string>());
-      }
-    }
+    const bool checked = table_.error.empty() && table_.not_checked.empty();
+    summary_.Add(table_.false_negatives > 0 ? "false_negatives"
+                 : table_.damaged           ? "damaged"
+                 : !checked                 ? "not_checked"
+                 : table_.cut_short         ? "not_covered"
+                 : table_.filter.empty()    ? "without_filter"
+                                            : "sound",
+                 table_.path);
   }
 
   const VerifyOptions& options_;
   Console* const console_;
   const Clock::time_point end_;
-  Json summary_;
+  Summary summary_{{{"false_negatives", "with false negatives"},
+                    {"damaged", "with a damaged filter"},
+                    {"without_filter", "without a filter"},
+                    {"not_checked", "not checked"},
+                    {"not_covered", "not covered"}}};
   std::vector<std::pair<TableFile, Stamp>> unfinished_;
   TableReport table_;        // the one that is being read
   uint64_t size_ = 0;        // of it

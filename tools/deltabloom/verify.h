@@ -89,7 +89,8 @@ class TableFilter {
  public:
   virtual ~TableFilter() = default;
   virtual bool MayMatch(std::string_view key) = 0;
-  // The same for several keys at once. Returns false if there is no such way.
+  // The same for up to Lookups::kBatch keys at once. Returns false if there is
+  // no such way.
   virtual bool MayMatch(const std::string_view*, size_t, bool*) {
     return false;
   }
@@ -105,6 +106,8 @@ class TableFilter {
 //      (Begin (Key | Prefix)*)* End
 class Lookups {
  public:
+  static constexpr size_t kBatch = 32;  // as in RocksDB's MultiGet
+
   explicit Lookups(TableReport* report) : report_(report) {}
 
   // The filter and its offset in the file. It must live until End or the next
@@ -118,8 +121,6 @@ class Lookups {
 
  private:
   enum class Kind : uint8_t { kKey, kPrefix, kAbsent };
-  static constexpr size_t kBatch = 32;  // as in RocksDB's MultiGet
-
   void Add(std::string_view key, Kind kind);
   void RunBatch();
   bool Between(std::string_view a, std::string_view b);

@@ -266,19 +266,13 @@ class RocksDBFilter : public TableFilter {
 
   bool MayMatch(const std::string_view* keys, size_t n,
                 bool* may_match) override {
-    constexpr size_t kMost = 32;  // as in RocksDB
-    std::array<Slice, kMost> slices;
-    std::array<Slice*, kMost> pointers;
-    for (size_t done = 0; done < n;) {
-      const size_t now = std::min(n - done, kMost);
-      for (size_t i = 0; i < now; ++i) {
-        slices[i] = ToSlice(keys[done + i]);
-        pointers[i] = &slices[i];
-      }
-      reader_->MayMatch(static_cast<int>(now), pointers.data(),
-                        may_match + done);
-      done += now;
+    std::array<Slice, Lookups::kBatch> slices;
+    std::array<Slice*, Lookups::kBatch> pointers;
+    for (size_t i = 0; i < n; ++i) {
+      slices[i] = ToSlice(keys[i]);
+      pointers[i] = &slices[i];
     }
+    reader_->MayMatch(static_cast<int>(n), pointers.data(), may_match);
     return true;
   }
 
