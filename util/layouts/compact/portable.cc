@@ -1,8 +1,10 @@
-// The lookups of compact for any machine.
-#include "util/coding.h"
-#include "util/layouts/compact/compact.h"
+// The lookups of compact for any machine: one pair of functions for any number
+// of columns.
+#include <algorithm>
 
-#define DELTABLOOM_TARGET
+#include "util/coding.h"
+#include "util/key_batch.h"
+#include "util/layouts/compact/compact.h"
 
 namespace deltabloom::internal::compact {
 namespace {
@@ -31,18 +33,42 @@ inline bool Holds(const Query& query, unsigned columns) {
   return (differs & 1) == 0;
 }
 
-template <unsigned kColumns>
-inline bool Holds(const Query& query) {
-  return Holds(query, kColumns);
+inline Query QueryOf(const ParsedFilter& parsed, unsigned columns,
+                     uint64_t hash) {
+  Located located;
+  if (!LocateQuickly(parsed, hash, &located)) located = Locate(parsed, hash);
+  return MakeQuery(parsed, columns, located);
 }
 
+bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
+  return MayMatchHash(parsed, Hash64(key));
+}
+
+void MayMatchMany(const ParsedFilter& parsed, KeyBatch keys, size_t n,
+                  bool* may_match) {
+  const unsigned columns = parsed.shape.As<Shape>().columns;
+  Query queries[kBatch];
+  for (size_t begin = 0; begin < n; begin += kBatch) {
+    const size_t batch = std::min(kBatch, n - begin);
+    for (size_t i = 0; i < batch; ++i) {
+      queries[i] = QueryOf(parsed, columns, Hash64(keys[begin + i]));
+      queries[i].Fetch(columns);
+    }
+    for (size_t i = 0; i < batch; ++i) {
+      may_match[begin + i] = Holds(queries[i], columns);
+    }
+  }
+}
+
+constexpr Kernels MakeKernels() {
+  Kernels kernels{};
+  for (Lookup& lookup : kernels.lookup) lookup = {MayMatch, MayMatchMany};
+  return kernels;
+}
+
+constexpr Kernels kKernels = MakeKernels();
+
 }  // namespace
-}  // namespace deltabloom::internal::compact
-
-// The lookups over Holds.
-#include "util/layouts/compact/kernels-inl.h"
-
-namespace deltabloom::internal::compact {
 
 Located Locate(const ParsedFilter& parsed, uint64_t hash) {
   const Shape& shape = parsed.shape.As<Shape>();
@@ -62,7 +88,7 @@ Located Locate(const ParsedFilter& parsed, uint64_t hash) {
 
 bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash) {
   const unsigned columns = parsed.shape.As<Shape>().columns;
-  return Holds(MakeQuery(parsed, columns, Locate(parsed, hash)), columns);
+  return Holds(QueryOf(parsed, columns, hash), columns);
 }
 
 const Kernels& Portable() { return kKernels; }

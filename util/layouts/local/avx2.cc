@@ -44,32 +44,34 @@ DELTABLOOM_TARGET inline bool AllSet(const unsigned char* block, __m256i bits,
   return _mm256_testc_si256(_mm256_castps_si256(chosen), bits) != 0;
 }
 
-// Are the bits of a round set in `block`?
-DELTABLOOM_TARGET inline bool TestRound(const unsigned char* block,
-                                        uint64_t hash, size_t round,
-                                        uint32_t probes) {
-  const Probes positions = MakeProbes(hash, round);
-  return AllSet(block, Bits(positions, MasksOf(hash, probes)), positions.upper);
-}
+struct Rounds {
+  DELTABLOOM_TARGET static inline bool Test(const unsigned char* block,
+                                            uint64_t hash, size_t round,
+                                            uint32_t probes) {
+    const Probes positions = MakeProbes(hash, round);
+    return AllSet(block, Bits(positions, MasksOf(hash, probes)),
+                  positions.upper);
+  }
 
-// Sets the bits of a round in `block`.
-DELTABLOOM_TARGET inline void SetRound(unsigned char* block, uint64_t hash,
-                                       size_t round, uint32_t probes) {
-  const Probes positions = MakeProbes(hash, round);
-  const __m256i bits = Bits(positions, MasksOf(hash, probes));
-  const __m256i upper = _mm256_srai_epi32(positions.upper, 31);
-  auto* words = reinterpret_cast<__m256i*>(block);
-  _mm256_storeu_si256(words, _mm256_or_si256(_mm256_loadu_si256(words),
-                                             _mm256_andnot_si256(upper, bits)));
-  _mm256_storeu_si256(words + 1,
-                      _mm256_or_si256(_mm256_loadu_si256(words + 1),
-                                      _mm256_and_si256(upper, bits)));
-}
+  DELTABLOOM_TARGET static inline void Set(unsigned char* block, uint64_t hash,
+                                           size_t round, uint32_t probes) {
+    const Probes positions = MakeProbes(hash, round);
+    const __m256i bits = Bits(positions, MasksOf(hash, probes));
+    const __m256i upper = _mm256_srai_epi32(positions.upper, 31);
+    auto* words = reinterpret_cast<__m256i*>(block);
+    _mm256_storeu_si256(words,
+                        _mm256_or_si256(_mm256_loadu_si256(words),
+                                        _mm256_andnot_si256(upper, bits)));
+    _mm256_storeu_si256(words + 1,
+                        _mm256_or_si256(_mm256_loadu_si256(words + 1),
+                                        _mm256_and_si256(upper, bits)));
+  }
+};
 
 }  // namespace
 }  // namespace deltabloom::internal::local
 
-// The kernels over TestRound and SetRound.
+// The kernels over Rounds.
 #include "util/layouts/local/kernels-inl.h"
 
 namespace deltabloom::internal::local {

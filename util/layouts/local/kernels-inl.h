@@ -1,8 +1,8 @@
 // The kernels of local over the rounds of probes of a set of instructions.
 //
 // The including file defines DELTABLOOM_TARGET, the function attribute of its
-// instructions, and in namespace deltabloom::internal::local the functions
-// TestRound and SetRound. No lambdas: they would not inherit the attribute.
+// instructions, and in namespace deltabloom::internal::local the class Rounds,
+// like PortableRounds. No lambdas: they would not inherit the attribute.
 #ifndef DELTABLOOM_UTIL_LAYOUTS_LOCAL_KERNELS_INL_H_
 #define DELTABLOOM_UTIL_LAYOUTS_LOCAL_KERNELS_INL_H_
 
@@ -28,11 +28,11 @@ template <size_t kRounds>
 DELTABLOOM_TARGET inline bool Test(const ParsedFilter& parsed,
                                    const unsigned char* block, uint64_t hash) {
   const Shape& shape = parsed.shape.As<Shape>();
-  const bool first = TestRound(block, hash, 0, shape.first);
+  const bool first = Rounds::Test(block, hash, 0, shape.first);
   if (kRounds == 1 || !first) return first;
   const unsigned char* next = block + kBlockSize;
   if (next == parsed.payload + parsed.payload_size) next = parsed.payload;
-  return TestRound(next, hash, 1, shape.second);
+  return Rounds::Test(next, hash, 1, shape.second);
 }
 
 template <size_t kRounds>
@@ -116,10 +116,10 @@ DELTABLOOM_TARGET void SetBitsOf(const uint64_t* hashes, size_t n,
       __builtin_prefetch(ahead + kRounds * kBlockSize - 1, 1);
     }
     const uint64_t block = BlockOf(hashes[i], local.blocks);
-    SetRound(payload + block * kBlockSize, hashes[i], 0, local.first);
+    Rounds::Set(payload + block * kBlockSize, hashes[i], 0, local.first);
     if (kRounds == 2) {
       const uint64_t next = NextBlock(block, local.blocks);
-      SetRound(payload + next * kBlockSize, hashes[i], 1, local.second);
+      Rounds::Set(payload + next * kBlockSize, hashes[i], 1, local.second);
     }
   }
 }
