@@ -55,7 +55,7 @@ TESTS = [
                       "rocksdb_filter_test", "rocksdb_tree_bits_test"]),
     ("util/layouts/*/rate.cc", ["rate_test", *LAYOUTS]),
     ("table/small_filter.h", [*LAYOUTS, *LEVELDB]),
-    ("util/range/*", ["range_*_test", "range_fuzz_replay"]),
+    ("util/range/*", ["range_*test", "range_fuzz_replay"]),
     ("util/*", [*LAYOUTS, "rate_test"]),
     ("table/*", LAYOUTS),
 ]  # fmt: skip
