@@ -9,10 +9,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
-#include "db_bench_ext/common/program.h"
 #include "deltabloom/rocksdb.h"
 #include "tests/torture/torture.h"
 
@@ -147,7 +147,11 @@ const Rows kDatabase = {
 };
 
 std::string Draw(MixedNumbers* numbers, const Row& row) {
-  const std::vector<std::string> values = bench::SplitList(row.values);
+  std::vector<std::string> values;
+  std::istringstream list(row.values);
+  for (std::string value; std::getline(list, value, ',');) {
+    values.push_back(value);
+  }
   return std::string(row.name) + "=" + values[numbers->Below(values.size())];
 }
 
