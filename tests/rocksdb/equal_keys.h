@@ -3,11 +3,8 @@
 #ifndef DELTABLOOM_TESTS_ROCKSDB_EQUAL_KEYS_H_
 #define DELTABLOOM_TESTS_ROCKSDB_EQUAL_KEYS_H_
 
-#include <algorithm>
 #include <cctype>
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include "deltabloom/key_transform.h"
 #include "rocksdb/comparator.h"

@@ -1,18 +1,12 @@
 // Builders and readers of filters: what RocksDB may call, what docs/format.md
 // requires of bytes of every kind, seeded filters under attack, and filters
 // while they are built.
-#include <gtest/gtest.h>
 #include <malloc.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <memory>
 #include <set>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "engines/rocksdb/policy/bits_builder.h"
 #include "engines/rocksdb/policy/bits_reader.h"
@@ -469,18 +463,6 @@ TEST_P(LayoutReaderTest, FindsItsKeysAndFewOthers) {
       EXPECT_EQ(Matches(*stock, filter, Keys(0, 1000, 1)), 1000);
     }
   }
-}
-
-TEST_P(LayoutReaderTest, TruncatedOrExtendedLosesNothing) {
-  const std::vector<std::string> keys = Keys(0, 100);
-  const std::string sound = Build(*policy_, keys);
-  const PolicyPtr own =
-      PolicyFromString("id=deltabloom:10:" + GetParam() + ";compatibility=own");
-  for (size_t cut = 1; cut < sound.size(); ++cut) {
-    EXPECT_EQ(Matches(*own, sound.substr(cut), keys), 100) << cut;
-    EXPECT_EQ(Matches(*own, sound.substr(0, cut), keys), 100) << cut;
-  }
-  EXPECT_EQ(Matches(*policy_, "x" + sound, keys), 100);
 }
 
 TEST_P(LayoutReaderTest, BatchesAnswerAsSingleKeys) {

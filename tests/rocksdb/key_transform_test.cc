@@ -1,11 +1,6 @@
 // Key transforms: the registry, the option, databases whose comparator calls
 // different bytes equal, and RocksDB's own options that conflict.
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "engines/rocksdb/policy/key_transforms.h"
 #include "engines/rocksdb/policy/options.h"

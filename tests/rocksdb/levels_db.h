@@ -5,11 +5,7 @@
 
 #include <unistd.h>
 
-#include <cstdint>
 #include <cstdio>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "rocksdb/listener.h"
 #include "tests/rocksdb/test_db.h"

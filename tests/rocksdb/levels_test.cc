@@ -1,13 +1,7 @@
 // allocation=levels on real databases: with its listener and without, through
 // OPTIONS files, several column families, existing databases; and what it knows
 // of the trees of a process.
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "engines/rocksdb/levels/trees.h"
 #include "rocksdb/convenience.h"
@@ -479,12 +473,12 @@ class SilentChangesTest : public ::testing::Test {
   }
 
   // "L0:100 L0:100 L3:800", as the policy knows it.
-  std::string Tree(const std::string& family = "default") {
+  std::string Tree() {
     const auto trees = internal::FindTrees(db_.path());
     if (trees == nullptr) return "no tree";
     const std::lock_guard<std::mutex> lock(trees->mutex);
     internal::ApplySilentChanges(trees.get());
-    const auto it = trees->families.find(family);
+    const auto it = trees->families.find("default");
     if (it == trees->families.end()) return "no family";
     std::string text;
     for (const internal::TreeRun& run : it->second.bits.Runs()) {
@@ -559,18 +553,6 @@ TEST_F(SilentChangesTest, SetOptions) {
   db_->GetColumnFamilyMetaData(&metadata);
   EXPECT_NEAR(limits().base_keys,
               20'000 * 300 / static_cast<double>(metadata.size), 1);
-}
-
-// From its first table on.
-TEST_F(SilentChangesTest, NewColumnFamilies) {
-  Fill(30);
-  ColumnFamilyHandle* const family = db_.NewFamily(db_.options(), "second");
-  EXPECT_EQ(Tree("second"), "no family");
-  ASSERT_OK(db_->Put({}, family, "key", "value"));
-  ASSERT_OK(db_->Flush({}, family));
-  EXPECT_EQ(Tree("second"), "L0:1");
-  ASSERT_OK(db_->DropColumnFamily(family));
-  db_.CloseFamily(family);
 }
 
 }  // namespace

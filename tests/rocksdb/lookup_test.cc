@@ -1,14 +1,7 @@
 // No stored key is lost and filters reject absent keys, by every way in which
 // RocksDB uses them.
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <memory>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "rocksdb/slice_transform.h"
 #include "tests/rocksdb/equal_keys.h"

@@ -1,18 +1,12 @@
 // The options of a policy: as text, in code, and in OPTIONS files.
 #include "engines/rocksdb/policy/options.h"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <set>
 #include <sstream>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "tests/rocksdb/range_db.h"
 

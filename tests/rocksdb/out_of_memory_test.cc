@@ -2,20 +2,14 @@
 // in what programs call to make a policy. RocksDB sees no exception, no added
 // key is lost, a policy is as requested or there is an error, and the next try,
 // with memory, succeeds.
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
-#include <functional>
-#include <memory>
 #include <new>
-#include <string>
 #include <string_view>
 #include <thread>
 #include <tuple>
-#include <vector>
 
 #include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/policy/bits_builder.h"

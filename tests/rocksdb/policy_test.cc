@@ -1,13 +1,8 @@
 // What a policy passes to its builders and writes into LOGs, what it prints
 // where making one fails, and which RocksDB it accepts.
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "deltabloom/c.h"
 #include "engines/rocksdb/policy/library_check.h"

@@ -2,11 +2,6 @@
 #ifndef DELTABLOOM_TESTS_ROCKSDB_RANGE_DB_H_
 #define DELTABLOOM_TESTS_ROCKSDB_RANGE_DB_H_
 
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
-
 #include "deltabloom/rocksdb_statistics.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/slice_transform.h"
@@ -19,13 +14,6 @@ inline std::string NumberKey(uint64_t number) {
   std::string key(8, '\0');
   for (size_t i = 8; i-- > 0; number >>= 8) key[i] = static_cast<char>(number);
   return key;
-}
-
-inline const Comparator* BytewiseWithTimestamps() {
-  const Comparator* comparator = nullptr;
-  EXPECT_OK(Comparator::CreateFromString(
-      ConfigOptions(), "leveldb.BytewiseComparator.u64ts", &comparator));
-  return comparator;
 }
 
 // With ranges, as from an OPTIONS file.
@@ -120,12 +108,6 @@ class RangeTest : public ::testing::TestWithParam<bool> {
  protected:
   static Options MakeRangeOptions(const Change& change = nullptr) {
     return RangeOptions(kPolicy, GetParam(), change);
-  }
-  // Opens the database and loads all numbers, as two tables that overlap.
-  void OpenAndLoadTwoTables(const Options& options) {
-    db_.Open(options);
-    LoadNumbers(db_, nullptr, 1, 2);
-    LoadNumbers(db_, nullptr, 2, 2);
   }
   void OpenAndLoad(const Options& options) {
     db_.Open(options);

@@ -2,13 +2,8 @@
 // lost, whatever RocksDB does between.
 //
 // DELTABLOOM_RANGES is the number of ranges in all (default 100,000).
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <map>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "tests/random.h"
 #include "tests/rocksdb/equal_keys.h"
@@ -86,7 +81,11 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
       options_.compaction_options_fifo.max_table_files_size = 1 << 30;
       options_.compaction_options_fifo.allow_compaction = true;
     }
-    if (GetParam().timestamps) options_.comparator = BytewiseWithTimestamps();
+    if (GetParam().timestamps) {
+      EXPECT_OK(Comparator::CreateFromString(ConfigOptions(),
+                                             "leveldb.BytewiseComparator.u64ts",
+                                             &options_.comparator));
+    }
     db_.Open(options_);
   }
 

@@ -1,13 +1,7 @@
 // The range part of a filter: the keys that make it, the filter from builder to
 // reader, and the bounds that the extractor passes to a filter in a seek.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <memory>
 #include <sstream>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "engines/rocksdb/policy/bits_builder.h"
 #include "engines/rocksdb/policy/bits_reader.h"

@@ -1,12 +1,6 @@
 // SetOptions on the policy of an open database, in each way that RocksDB
 // accepts. Nothing here registers the policy by a call: making one has to be
 // enough.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {

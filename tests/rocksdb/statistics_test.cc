@@ -1,14 +1,8 @@
 // The statistics of filters: in databases of which a test knows every lookup,
 // compared with RocksDB's own tickers; as text, JSON and for Prometheus; and
 // the advice from them.
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cmath>
-#include <memory>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "deltabloom/rocksdb_statistics.h"
 #include "rocksdb/slice_transform.h"

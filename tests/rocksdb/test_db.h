@@ -1,6 +1,7 @@
 // The fixture of all tests on RocksDB: policies, filters outside a database,
 // databases in temporary folders that are filled with numbered keys, and
-// lookups that are counted.
+// lookups that are counted. Brings GoogleTest and the headers of the standard
+// library that most tests need.
 #ifndef DELTABLOOM_TESTS_ROCKSDB_TEST_DB_H_
 #define DELTABLOOM_TESTS_ROCKSDB_TEST_DB_H_
 

@@ -1,16 +1,9 @@
 // What RocksDB and programs call from several threads at the same time. Label
 // `threads`: also for ThreadSanitizer, which ignores RocksDB's own races.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
-#include <cstdint>
-#include <functional>
 #include <limits>
-#include <memory>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "engines/rocksdb/policy/bits_builder.h"
 #include "engines/rocksdb/statistics/statistics.h"

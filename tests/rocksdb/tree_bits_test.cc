@@ -76,54 +76,42 @@ struct SimulatedPlan {
   Layout layout = Layout::kCompact;
 };
 
-class SimulatedTree {
- public:
-  explicit SimulatedTree(const SimulatedPlan& plan)
-      : plan_(plan), curve_(Curve(plan.layout)) {
-    tree_.SetLimits({kLevel0Files, kBaseKeys, plan.ratio, false});
+struct SimulatedTree {
+  explicit SimulatedTree(const SimulatedPlan& how)
+      : plan(how), curve(Curve(how.layout)) {
+    tree.SetLimits({kLevel0Files, kBaseKeys, how.ratio, false});
   }
 
   void Flush() {
-    while (Level0Files() >= kStopFiles && CompactOnce()) {
+    while (levels[0].size() >= kStopFiles && CompactOnce()) {
     }
     const double keys = Distinct({kFlushKeys}, 1);
     const Table table = Write(keys, 0, 1, NewTable());
-    tree_.Flushed(static_cast<uint64_t>(keys));
-    levels_[0].push_back(table);
-    tree_.Edit({}, {{table.number, 0, 0}});
-    most_bits_ = std::max(most_bits_, tree_.AverageBits());
-    credit_ = std::min(credit_ + plan_.speed * kFlushKeys, 1e6);
-    while (credit_ > 0 && CompactOnce()) {
+    tree.Flushed(static_cast<uint64_t>(keys));
+    levels[0].push_back(table);
+    tree.Edit({}, {{table.number, 0, 0}});
+    most_bits = std::max(most_bits, tree.AverageBits());
+    credit = std::min(credit + plan.speed * kFlushKeys, 1e6);
+    while (credit > 0 && CompactOnce()) {
     }
   }
-  void SetSpeed(double speed) { plan_.speed = speed; }
-  // Compacts until no compaction is due.
-  void Settle() {
-    while (CompactOnce()) {
-    }
-  }
-
-  // The highest average that there was at any time.
-  double MostBits() const { return most_bits_; }
-  size_t Level0Files() const { return levels_[0].size(); }
 
   Allocation Ours() const {
     Allocation ours;
-    for (const TreeRun& run : tree_.Runs()) {
-      ours.rates += curve_.At(run.filter_bits / run.keys).rate;
+    for (const TreeRun& run : tree.Runs()) {
+      ours.rates += curve.At(run.filter_bits / run.keys).rate;
       ours.bits += run.filter_bits;
       ours.keys += run.keys;
     }
     return ours;
   }
   Allocation Best(double bits_per_key) const {
-    return AllocateBits(curve_, SortedRuns(), bits_per_key);
+    return AllocateBits(curve, SortedRuns(), bits_per_key);
   }
   Allocation Uniform(double bits_per_key) const {
-    return UniformBits(curve_, SortedRuns(), bits_per_key);
+    return UniformBits(curve, SortedRuns(), bits_per_key);
   }
 
- private:
   static constexpr double kFlushKeys = 1000;
   static constexpr double kBaseKeys = 2500;
   static constexpr double kFileKeys = 2000;
@@ -139,7 +127,7 @@ class SimulatedTree {
 
   std::vector<SortedRun> SortedRuns() const {
     std::vector<SortedRun> runs;
-    for (const auto& run : tree_.Runs()) runs.push_back({run.keys, 1});
+    for (const auto& run : tree.Runs()) runs.push_back({run.keys, 1});
     return runs;
   }
 
@@ -154,7 +142,7 @@ class SimulatedTree {
 
   // Of several draws from the keys of a part of the key space.
   double Distinct(const std::vector<double>& draws, double part) const {
-    const double universe = plan_.universe * part;
+    const double universe = plan.universe * part;
     double sum = 0;
     double missed = 1;
     for (const double keys : draws) {
@@ -165,41 +153,40 @@ class SimulatedTree {
   }
 
   Table Write(double keys, double begin, double end, const NewTable& table) {
-    tree_.SetTarget(plan_.asked);
+    tree.SetTarget(plan.asked);
     const auto whole = static_cast<uint64_t>(keys);
-    tree_.Learn(++number_,
-                Facts(whole, tree_.BitsFor(table, curve_).bits_per_key,
-                      table.bottommost ? kBottommost : table.level));
-    return {number_, begin, end, static_cast<double>(whole)};
+    tree.Learn(++number, Facts(whole, tree.BitsFor(table, curve).bits_per_key,
+                               table.bottommost ? kBottommost : table.level));
+    return {number, begin, end, static_cast<double>(whole)};
   }
 
   // Compacts the level that most exceeds its limit, if one does.
   bool CompactOnce() {
-    size_t from = levels_.size();
+    size_t from = levels.size();
     double worst = 1;
     double limit = kBaseKeys;
-    for (size_t level = 0; level < levels_.size(); ++level) {
-      double score = static_cast<double>(levels_[0].size()) / kLevel0Files;
+    for (size_t level = 0; level < levels.size(); ++level) {
+      double score = static_cast<double>(levels[0].size()) / kLevel0Files;
       if (level > 0) {
-        score = KeysOf(levels_[level]) / limit;
-        limit *= plan_.ratio;
+        score = KeysOf(levels[level]) / limit;
+        limit *= plan.ratio;
       }
       if (score < worst) continue;
       worst = score;
       from = level;
     }
-    if (from == levels_.size()) return false;
+    if (from == levels.size()) return false;
     Compact(from);
-    most_bits_ = std::max(most_bits_, tree_.AverageBits());
+    most_bits = std::max(most_bits, tree.AverageBits());
     return true;
   }
 
   // All tables of level 0, or one of another level, into the next level.
   void Compact(size_t from) {
-    Tables& upper = levels_[from];
-    Tables& lower = levels_[from + 1];
+    Tables& upper = levels[from];
+    Tables& lower = levels[from + 1];
     auto first = upper.begin();
-    if (from > 0) first += static_cast<long>(next_[from]++ % upper.size());
+    if (from > 0) first += static_cast<long>(next[from]++ % upper.size());
     const Tables above(first, from > 0 ? first + 1 : upper.end());
     upper.erase(first, from > 0 ? first + 1 : upper.end());
     Table range = above[0];
@@ -222,7 +209,7 @@ class SimulatedTree {
       lower.push_back(table);
       added.push_back({table.number, static_cast<int>(from) + 1, 0});
     }
-    tree_.Edit(removed, added);
+    tree.Edit(removed, added);
   }
 
   Tables Merge(size_t from, const Tables& above, const Tables& below,
@@ -232,8 +219,8 @@ class SimulatedTree {
     if (!below.empty()) draws.push_back(KeysOf(below));
     const double keys = Distinct(draws, range.end - range.begin);
     NewTable table = TableAt(static_cast<int>(from) + 1, true);
-    for (size_t level = from + 2; level < levels_.size(); ++level) {
-      for (const Table& one : levels_[level]) {
+    for (size_t level = from + 2; level < levels.size(); ++level) {
+      for (const Table& one : levels[level]) {
         if (Overlap(one, range)) table.bottommost = false;
       }
     }
@@ -246,18 +233,18 @@ class SimulatedTree {
       const double begin = range.begin + part * width;
       written.push_back(Write(keys / parts, begin, begin + width, table));
     }
-    credit_ -= keys;
+    credit -= keys;
     return written;
   }
 
-  SimulatedPlan plan_;
-  const RateCurve& curve_;
-  TreeBits tree_;
-  std::array<Tables, 10> levels_;
-  std::array<size_t, 10> next_{};  // the table of a level to be compacted
-  uint64_t number_ = 0;
-  double credit_ = 0;  // keys that compactions may write
-  double most_bits_ = 0;
+  SimulatedPlan plan;
+  const RateCurve& curve;
+  TreeBits tree;
+  std::array<Tables, 10> levels;
+  std::array<size_t, 10> next{};  // the table of a level to be compacted
+  uint64_t number = 0;
+  double credit = 0;     // keys that compactions may write
+  double most_bits = 0;  // the highest average that there was at any time
 };
 
 // The average of a tree over 100 flushes: bits per key, and the part of the
@@ -545,20 +532,21 @@ TEST(TreeBitsBurstTest, ABurstKeepsTheBitsOfTheOptionAndIsNotWorseThanUniform) {
         size_t files = 0;
         for (int i = 0; i < 150; ++i) {
           tree.Flush();
-          files = std::max(files, tree.Level0Files());
+          files = std::max(files, tree.levels[0].size());
         }
-        tree.Settle();
+        while (tree.CompactOnce()) {
+        }
         SCOPED_TRACE(testing::Message()
                      << "T " << ratio << ", " << universe << " keys, speed "
                      << speed << ", " << files << " files in level 0");
         EXPECT_GE(files, 8u);
         const Allocation ours = tree.Ours();
         EXPECT_NEAR(ours.bits / ours.keys, 10, 0.5);
-        EXPECT_LE(tree.MostBits(), 10.5);
+        EXPECT_LE(tree.most_bits, 10.5);
         EXPECT_LE(ours.rates, tree.Uniform(10).rates);
 
         // Once compactions keep up, the gain of a steady tree.
-        tree.SetSpeed(100);
+        tree.plan.speed = 100;
         for (int i = 0; i < 100; ++i) tree.Flush();
         const SteadyState steady(&tree);
         EXPECT_NEAR(steady.bits, 10, 0.3);
