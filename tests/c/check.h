@@ -15,7 +15,8 @@
     }                                                                  \
   } while (0)
 
-/* Checks that `text`, which Deltabloom made, contains `wanted`, and frees it. */
+/* Checks that `text`, which Deltabloom made, contains `wanted`, and frees it.
+ */
 static inline void CheckHas(char* text, const char* wanted) {
   if (text == NULL || strstr(text, wanted) == NULL) {
     fprintf(stderr, "'%s' is not in '%s'\n", wanted, text ? text : "(null)");
@@ -23,5 +24,13 @@ static inline void CheckHas(char* text, const char* wanted) {
   }
   deltabloom_free(text);
 }
+
+/* Checks that `call`, which gets `&error`, reports an error with `wanted`. */
+#define CHECK_ERROR(call, wanted) \
+  do {                            \
+    char* error = NULL;           \
+    call;                         \
+    CheckHas(error, wanted);      \
+  } while (0)
 
 #endif /* DELTABLOOM_TESTS_C_CHECK_H_ */

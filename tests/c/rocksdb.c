@@ -79,9 +79,7 @@ static long Ticker(rocksdb_options_t* options, const char* name) {
 }
 
 static void CheckRefused(const char* text, const char* wanted) {
-  char* error = NULL;
-  CHECK(deltabloom_rocksdb_filterpolicy(text, &error) == NULL);
-  CheckHas(error, wanted);
+  CHECK_ERROR(CHECK(!deltabloom_rocksdb_filterpolicy(text, &error)), wanted);
   CHECK(deltabloom_rocksdb_filterpolicy(text, NULL) == NULL);
 }
 
@@ -92,9 +90,8 @@ static void CheckStatistics(const char* format, const char* wanted) {
 }
 
 static void CheckStatisticsRefused(const char* format) {
-  char* error = NULL;
-  CHECK(deltabloom_rocksdb_statistics(format, &error) == NULL);
-  CheckHas(error, "use json, prometheus or text");
+  CHECK_ERROR(CHECK(!deltabloom_rocksdb_statistics(format, &error)),
+              "use json, prometheus or text");
 }
 
 static char* ReadLog(const char* path) {
@@ -111,9 +108,8 @@ static char* ReadLog(const char* path) {
 
 static void CheckAddRefused(rocksdb_options_t* options, const char* filters,
                             const char* wanted) {
-  char* error = NULL;
-  CHECK(deltabloom_rocksdb_add_filters(options, filters, &error) == 0);
-  CheckHas(error, wanted);
+  CHECK_ERROR(CHECK(!deltabloom_rocksdb_add_filters(options, filters, &error)),
+              wanted);
 }
 
 /* Levels and ranges, in options that have a table factory of their own. */
