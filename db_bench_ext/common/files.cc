@@ -21,7 +21,6 @@
 #include <utility>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/common/results.h"
 
 namespace deltabloom::bench {
 namespace {
@@ -248,16 +247,6 @@ bool Workspace::SupportsDirectIo() const {
   unlink(probe.c_str());
   if (fd >= 0) close(fd);
   return fd >= 0;
-}
-
-void Workspace::RequireFreeBytes(uint64_t bytes) const {
-  std::error_code error;
-  const fs::space_info space = fs::space(path_, error);
-  if (error || space.available >= bytes) return;
-  throw std::runtime_error(
-      path_.string() + ": " + Megabytes(space.available) +
-      " free, the databases need about " + Megabytes(bytes) +
-      "; free some, lower --keys, or name another place with --db or TMPDIR");
 }
 
 fs::path Workspace::Add(const std::string& name) {

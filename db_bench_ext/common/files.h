@@ -103,9 +103,6 @@ class Workspace {
   // Whether files here can be opened without the page cache.
   bool SupportsDirectIo() const;
 
-  // Throws std::runtime_error, which says what to do, if fewer bytes are free.
-  void RequireFreeBytes(uint64_t bytes) const;
-
   // Makes a folder for one database.
   std::filesystem::path Add(const std::string& name);
 

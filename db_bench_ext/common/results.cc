@@ -40,10 +40,6 @@ std::string Significant(double value, int digits) {
   return text;
 }
 
-std::string Megabytes(uint64_t bytes) {
-  return std::to_string((bytes + 999'999) / 1'000'000) + " MB";
-}
-
 std::string WithThousands(uint64_t number) {
   std::string text = std::to_string(number);
   for (size_t at = text.size(); at > 3;) {

@@ -26,9 +26,6 @@ std::string Fixed(double value, int digits);
 // With at most `digits` significant digits: 10, 9.9, 1.2e-05.
 std::string Significant(double value, int digits);
 
-// Bytes in millions, rounded up: "12 MB".
-std::string Megabytes(uint64_t bytes);
-
 // 100,000,000
 std::string WithThousands(uint64_t number);
 

@@ -98,13 +98,10 @@ struct PlannedRun {
 
 std::vector<PlannedRun> RunsOf(const TreePlan& plan, uint64_t table_keys) {
   std::vector<PlannedRun> runs;
-  const auto add = [&](int level, uint64_t keys) {
-    const uint64_t tables = (keys + table_keys - 1) / table_keys;
-    runs.push_back({level, static_cast<double>(keys), keys / tables});
-  };
-  if (plan.runs.empty()) add(1, plan.keys);  // grown: nearly all in one run
   for (auto run = plan.runs.rbegin(); run != plan.runs.rend(); ++run) {
-    add(run->level, run->keys);
+    const uint64_t tables = (run->keys + table_keys - 1) / table_keys;
+    runs.push_back(
+        {run->level, static_cast<double>(run->keys), run->keys / tables});
   }
   return runs;
 }
@@ -232,7 +229,7 @@ Policy MakePolicyOfSize(const Contender& contender, const TreePlan& plan,
     if (contender.variant == Variant::kUniform) {
       return UniformOfSize(contender.filter, runs, bits_per_key);
     }
-    if (contender.variant == Variant::kByHand && plan.growth == nullptr) {
+    if (contender.variant == Variant::kByHand) {
       return ByHandOfSize(contender.filter, runs, bits_per_key);
     }
   }

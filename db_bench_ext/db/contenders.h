@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "db_bench_ext/db/plan.h"
+#include "db_bench_ext/db/tree.h"
 #include "util/rates/allocation.h"
 
 namespace deltabloom::db_reads {
@@ -49,7 +49,7 @@ Policy MakePolicy(const Contender& contender, double bits_per_key);
 
 // A policy whose filters have bits_per_key on average in the planned tree, with
 // `table_keys` keys per table at most. kLevels and kRange take bits_per_key as
-// their setting. REQUIRES: kByHand has a settled tree.
+// their setting.
 Policy MakePolicyOfSize(const Contender& contender, const TreePlan& plan,
                         uint64_t table_keys, double bits_per_key);
 

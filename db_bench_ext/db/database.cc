@@ -8,11 +8,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
-#include <numeric>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 namespace deltabloom::db_reads {
@@ -21,7 +18,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kBatchKeys = 500;
-constexpr int kLevel0Tables = 4;  // that start a compaction of a grown tree
 
 }  // namespace
 
@@ -106,11 +102,7 @@ void Database::Close() {
 void Database::Build(const TreePlan& plan, bench::ProgressBar* progress) {
   partitioned_ = plan.partitioned;
   const Clock::time_point start = Clock::now();
-  if (plan.growth == nullptr) {
-    Settle(plan, progress);
-  } else {
-    Grow(plan, progress);
-  }
+  Settle(plan, progress);
   Close();
   load_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
   listening_ = false;
@@ -140,20 +132,13 @@ void Database::Settle(const TreePlan& plan, bench::ProgressBar* progress) {
                                ? plan.runs.back().keys
                                : run.keys;
     for (const uint64_t end = begin + run.keys; begin < end;) {
-      const uint64_t keys = std::min(flush, end - begin);
-      Write(
-          keys,
-          [=](uint64_t i) {
-            return History::Write{begin + i, false};
-          },
-          progress);
-      begin += keys;
+      const uint64_t next = std::min(begin + flush, end);
+      Write(begin, next, progress);
+      begin = next;
     }
     if (run.level > 0) CompactLevel(0, run.level);
     if (run.level == 1 && listening_) WriteAgain(plan);
   }
-  present_.resize(begin);
-  std::iota(present_.begin(), present_.end(), uint64_t{0});
 }
 
 void Database::WriteAgain(const TreePlan& plan) {
@@ -168,20 +153,15 @@ void Database::WriteAgain(const TreePlan& plan) {
   load_seconds_ -= std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void Database::Write(uint64_t writes,
-                     const std::function<History::Write(uint64_t)>& next,
+void Database::Write(uint64_t begin, uint64_t end,
                      bench::ProgressBar* progress) {
   rocksdb::WriteOptions options;
   options.disableWAL = true;
   rocksdb::WriteBatch batch;
-  for (uint64_t i = 0; i < writes; ++i) {
-    const History::Write write = next(i);
-    const std::string key = keys_.Key(write.key);
-    Check(write.remove
-              ? batch.Delete(key)
-              : batch.Put(key, KeySet::Value(key, options_.value_bytes)),
-          "write");
-    if (batch.Count() < kBatchKeys && i + 1 < writes) continue;
+  for (uint64_t i = begin; i < end; ++i) {
+    const std::string key = keys_.Key(i);
+    Check(batch.Put(key, KeySet::Value(key, options_.value_bytes)), "write");
+    if (batch.Count() < kBatchKeys && i + 1 < end) continue;
     Check(db_->Write(options, &batch), "write");
     progress->Advance(static_cast<double>(batch.Count()));
     batch.Clear();
@@ -207,52 +187,8 @@ void Database::CompactLevel(int from, int to) {
   if (listening_) policy_.listener->OnCompactionCompleted(db(), done);
 }
 
-void Database::Grow(const TreePlan& plan, bench::ProgressBar* progress) {
-  listening_ = policy_.listener != nullptr;
-  // Each of the levels below level 0 is size_ratio times the one above; the
-  // last is filled in the middle of the history, not at its end.
-  const auto bytes = static_cast<double>(plan.keys * options_.EntryBytes());
-  const auto base = static_cast<uint64_t>(
-      bytes / std::pow(plan.size_ratio, plan.levels - 2) / 2);
-  rocksdb::Options options = CommonOptions();
-  options.disable_auto_compactions = false;
-  options.max_compaction_bytes = 0;  // RocksDB's default
-  options.write_buffer_size = std::max<uint64_t>(64 << 10, base / 2);
-  options.level0_file_num_compaction_trigger = kLevel0Tables;
-  options.max_bytes_for_level_base =
-      std::max<uint64_t>(base, kLevel0Tables * options.write_buffer_size / 4);
-  options.max_bytes_for_level_multiplier = plan.size_ratio;
-  options.target_file_size_base =
-      std::clamp<uint64_t>(base / 2, 128 << 10, options_.table_bytes);
-  options.max_background_jobs = 2;
-  Open(options);
-  History history(*plan.growth, keys_.seed());
-  Write(
-      plan.keys, [&](uint64_t) { return history.Next(); }, progress);
-  present_ = history.Present();
-  WaitForCompactions();
-}
-
-// DB::WaitForCompact exists from RocksDB 8 on only.
-void Database::WaitForCompactions() {
-  constexpr int kQuiet = 5;
-  using Properties = rocksdb::DB::Properties;
-  for (int quiet = 0; quiet < kQuiet;) {
-    uint64_t busy = 0;
-    for (const std::string& property :
-         {Properties::kNumRunningCompactions, Properties::kNumRunningFlushes,
-          Properties::kCompactionPending}) {
-      uint64_t value = 0;
-      db_->GetIntProperty(property, &value);
-      busy += value;
-    }
-    quiet = busy == 0 ? quiet + 1 : 0;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
-
 void Database::CheckTree(const TreePlan& plan) const {
-  bool planned = plan.runs.empty() || plan.runs.size() == tree_.runs.size();
+  bool planned = plan.runs.size() == tree_.runs.size();
   for (size_t i = 0; planned && i < plan.runs.size(); ++i) {
     const RunPlan& run = plan.runs[plan.runs.size() - 1 - i];
     planned = tree_.runs[i].level == run.level &&
@@ -270,14 +206,6 @@ void Database::CheckTree(const TreePlan& plan) const {
                                (built ? "a filter" : "no filter"));
     }
   }
-}
-
-uint64_t EstimateDiskBytes(const TreePlan& plan, const DatabaseOptions& options,
-                           size_t databases) {
-  // A compaction has its input and its output at the same time. A tree that
-  // grows has obsolete entries as well.
-  const uint64_t bytes = plan.keys * options.EntryBytes();
-  return bytes * (databases + (plan.growth == nullptr ? 1 : 2)) + (16 << 20);
 }
 
 }  // namespace deltabloom::db_reads

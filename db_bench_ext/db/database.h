@@ -1,5 +1,6 @@
 // One RocksDB database per filter: filled with the same keys in the same order,
 // brought to the planned tree, then opened for measuring without compactions.
+// All databases look the same keys up in turns; what RocksDB read is counted.
 #ifndef DELTABLOOM_DB_BENCH_EXT_DB_DATABASE_H_
 #define DELTABLOOM_DB_BENCH_EXT_DB_DATABASE_H_
 
@@ -8,14 +9,12 @@
 #include <rocksdb/statistics.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/db/contenders.h"
-#include "db_bench_ext/db/plan.h"
 #include "db_bench_ext/db/tree.h"
 
 namespace deltabloom::db_reads {
@@ -40,11 +39,11 @@ class Database {
   ~Database();
 
   // Builds the planned tree, of which load_seconds() is the time, and opens the
-  // database for measuring. Throws std::runtime_error, also if a settled tree
-  // is not as planned, a table has no filter or one that it should not have.
+  // database for measuring. Throws std::runtime_error, also if the tree is not
+  // as planned, a table has no filter or one that it should not have.
   //
-  // A settled tree is built from the last level upwards by explicit
-  // compactions. A listener is added before level 1 is written, as in a
+  // The tree is built from the last level upwards by explicit compactions. A
+  // listener is added before level 1 is written, as in a
   // database that exists already; the levels are then written again, untimed,
   // as RocksDB's own compactions would in time: only then their filters are
   // those for the whole tree.
@@ -60,21 +59,14 @@ class Database {
   rocksdb::DB* db() const { return db_.get(); }
   uint64_t Ticker(rocksdb::Tickers ticker) const;
 
-  // The numbers of the present keys.
-  const std::vector<uint64_t>& present() const { return present_; }
-
  private:
   rocksdb::Options CommonOptions() const;
   void Open(const rocksdb::Options& options);
   void Close();
   void Settle(const TreePlan& plan, bench::ProgressBar* progress);
   void WriteAgain(const TreePlan& plan);
-  void Grow(const TreePlan& plan, bench::ProgressBar* progress);
-  void WaitForCompactions();
-  // Makes write number 0, 1, ..., then flushes.
-  void Write(uint64_t writes,
-             const std::function<History::Write(uint64_t)>& next,
-             bench::ProgressBar* progress);
+  // Keys begin .. end - 1 become a table of level 0.
+  void Write(uint64_t begin, uint64_t end, bench::ProgressBar* progress);
   // All of level `from` becomes one sorted run on level `to`, which is the same
   // or empty, as are the levels between.
   void CompactLevel(int from, int to);
@@ -89,15 +81,84 @@ class Database {
   bool partitioned_ = false;
   bool listening_ = false;
   double load_seconds_ = 0;
-  std::vector<uint64_t> present_;
   Tree tree_;
   std::shared_ptr<rocksdb::Statistics> statistics_;
   std::unique_ptr<rocksdb::DB> db_;
 };
 
-// The most bytes on disk that `databases` of the plan need.
-uint64_t EstimateDiskBytes(const TreePlan& plan, const DatabaseOptions& options,
-                           size_t databases);
+// --- Lookups (measure.cc) ---------------------------------------------------
+
+enum class Lookup : uint8_t {
+  kAbsent,
+  kPresent,
+  kMultiAbsent,  // MultiGet in batches of 32
+  kEmptyRange,   // a seek with an upper bound; nearly all ranges are empty
+};
+
+// "absent", "present", "multiget_absent", ...: as fields of the JSON begin.
+const char* LookupName(Lookup lookup);
+
+// Sums over the lookups of one kind in one database.
+struct Counts {
+  uint64_t lookups = 0;
+  uint64_t found = 0;  // with the right value
+  double micros = 0;
+  uint64_t data_blocks = 0;       // from the block cache or from the file
+  uint64_t data_block_reads = 0;  // from the file
+  uint64_t filter_useful = 0;     // the filter was right to say "absent"
+  uint64_t positives = 0;         // the filter said "may match"
+  uint64_t true_positives = 0;
+
+  uint64_t FalsePositives() const { return positives - true_positives; }
+};
+
+// Keys of one kind for one turn.
+struct Batch {
+  Lookup lookup = Lookup::kAbsent;
+  std::vector<std::string> keys;
+  std::vector<std::string> range_ends;  // for kEmptyRange
+};
+
+// Adds to *counts. Throws std::runtime_error if RocksDB fails or an absent key
+// is found.
+void LookUp(const Database& database, const Batch& batch, Counts* counts);
+
+// Draws the keys to look up: present ones from all present keys, absent ones
+// between the smallest and the largest key.
+class LookupKeys {
+ public:
+  LookupKeys(const KeySet& keys, const Database& database);
+
+  Batch Draw(Lookup lookup, size_t n);
+
+ private:
+  const KeySet& keys_;
+  std::string smallest_, largest_;
+  uint64_t absent_drawn_ = 0;
+  uint64_t present_drawn_ = 0;
+};
+
+struct TurnPart {
+  Lookup lookup;
+  size_t keys;
+};
+
+struct MeasurePlan {
+  std::vector<TurnPart> turn;
+  uint64_t lookups = 0;         // of the first kind, in each database
+  double max_seconds = 0;       // stop then even if fewer are done
+  double steps_per_lookup = 0;  // of the progress
+};
+
+using Databases = std::vector<std::unique_ptr<Database>>;
+
+// The counts of each database, in the order of plan.turn. All databases get the
+// same keys, and each goes first equally often; one without a filter takes part
+// in every eighth turn only. Throws std::runtime_error.
+std::vector<std::vector<Counts>> Measure(const Databases& databases,
+                                         LookupKeys* lookup_keys,
+                                         const MeasurePlan& plan,
+                                         bench::ProgressBar* progress);
 
 }  // namespace deltabloom::db_reads
 

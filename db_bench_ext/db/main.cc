@@ -10,7 +10,6 @@
 #include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/db/options.h"
-#include "db_bench_ext/db/report.h"
 
 namespace deltabloom::db_reads {
 namespace {
@@ -23,18 +22,14 @@ class Program {
       : options_(options),
         database_options_(options.preset->database),
         workspace_(workspace),
-        progress_(Steps(options)) {
+        // Loading and measuring.
+        progress_(2 * static_cast<double>(options.trees.size() *
+                                          options.trees.front().keys *
+                                          options.contenders.size())) {
     database_options_.direct_io &= workspace->SupportsDirectIo();
   }
 
   Json Run() {
-    uint64_t bytes = 0;
-    for (const TreePlan& plan : options_.trees) {
-      const uint64_t needed = EstimateDiskBytes(plan, database_options_,
-                                                options_.contenders.size());
-      bytes = options_.db.empty() ? std::max(bytes, needed) : bytes + needed;
-    }
-    workspace_->RequireFreeBytes(bytes);
     Print(FormatSetting(options_, workspace_->path().string(),
                         database_options_.direct_io));
     Json results = Json::array();
@@ -45,14 +40,6 @@ class Program {
   }
 
  private:
-  static double Steps(const Options& options) {
-    double steps = 0;
-    for (const TreePlan& plan : options.trees) {
-      steps += static_cast<double>(plan.keys * options.contenders.size());
-    }
-    return 2 * steps;  // loading and measuring
-  }
-
   void Print(const std::string& text) {
     progress_.Clear();
     if (!options_.files.StdoutTaken()) bench::Print(text);
@@ -75,10 +62,8 @@ class Program {
           database_options_, keys));
       databases.back()->Build(plan, &progress_);
     }
-    Print("\nTree " + plan.name + ", " +
-          (plan.growth == nullptr ? "the same in every database"
-                                  : "as it grew with the first filter") +
-          "; sorted runs, newest first:\n\n" +
+    Print("\nTree " + plan.name +
+          ", the same in every database; sorted runs, newest first:\n\n" +
           FormatRuns(databases.front()->tree()) + "\n");
     progress_.SetActivity("measuring lookups");
     Json results = MeasureAll(databases, plan, keys);

@@ -1,5 +1,3 @@
-#include "db_bench_ext/db/measure.h"
-
 #include <rocksdb/iterator.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "db_bench_ext/common/mixing.h"
+#include "db_bench_ext/db/database.h"
 
 namespace deltabloom::db_reads {
 namespace {
@@ -128,7 +127,7 @@ void LookUp(const Database& database, const Batch& batch, Counts* counts) {
 }
 
 LookupKeys::LookupKeys(const KeySet& keys, const Database& database)
-    : keys_(keys), present_(database.present()) {
+    : keys_(keys) {
   for (const Run& run : database.tree().runs) {
     for (const Table& table : run.tables) {
       if (largest_.empty() || table.smallest < smallest_) {
@@ -146,8 +145,7 @@ Batch LookupKeys::Draw(Lookup lookup, size_t n) {
     if (lookup == Lookup::kPresent) {
       const uint64_t random =
           bench::Mix(bench::Mix(keys_.seed()) + present_drawn_++);
-      batch.keys.push_back(
-          keys_.Key(present_[bench::Scale(random, present_.size())]));
+      batch.keys.push_back(keys_.Key(bench::Scale(random, keys_.size())));
       continue;
     }
     std::string key = keys_.AbsentKey(absent_drawn_++);

@@ -11,9 +11,6 @@ namespace {
 
 using bench::UsageError;
 
-const std::vector<std::string> kBeforeLayouts = {"none", "rocksdb-bloom",
-                                                 "rocksdb-ribbon"};
-
 const std::vector<Preset>& Presets() {
   constexpr size_t kMiB = 1 << 20;
   constexpr double kNoLimit = std::numeric_limits<double>::infinity();
@@ -21,8 +18,8 @@ const std::vector<Preset>& Presets() {
       {"demo",
        1'000'000,
        40'000,
-       {"deltabloom-classic", "deltabloom-local", "deltabloom-auto",
-        "deltabloom-auto-levels"},
+       {"none", "rocksdb-bloom", "rocksdb-ribbon", "deltabloom-classic",
+        "deltabloom-local", "deltabloom-auto", "deltabloom-auto-levels"},
        /*equal_bytes=*/false,
        /*max_seconds=*/20,
        {64, 1 * kMiB, 4 * kMiB, false, /*direct_io=*/true},
@@ -30,9 +27,10 @@ const std::vector<Preset>& Presets() {
       {"levels",
        2'222'200,
        2'000'000,
-       {"rocksdb-bloom-by-hand", "rocksdb-ribbon-by-hand", "deltabloom-local",
-        "deltabloom-compact", "deltabloom-compact-by-hand",
-        "deltabloom-compact-levels", "deltabloom-auto-levels"},
+       {"none", "rocksdb-bloom", "rocksdb-ribbon", "rocksdb-bloom-by-hand",
+        "rocksdb-ribbon-by-hand", "deltabloom-local", "deltabloom-compact",
+        "deltabloom-compact-by-hand", "deltabloom-compact-levels",
+        "deltabloom-auto-levels"},
        /*equal_bytes=*/true,
        /*max_seconds=*/kNoLimit,
        {16, 8 * kMiB, 4 * kMiB, false, false},
@@ -40,8 +38,8 @@ const std::vector<Preset>& Presets() {
       {"database",
        1'000'000,
        200'000,
-       {"deltabloom-classic", "deltabloom-local", "deltabloom-compact",
-        "deltabloom-auto-range"},
+       {"none", "rocksdb-bloom", "rocksdb-ribbon", "deltabloom-classic",
+        "deltabloom-local", "deltabloom-compact", "deltabloom-auto-range"},
        /*equal_bytes=*/false,
        /*max_seconds=*/kNoLimit,
        {32, 4096 * kMiB, 1024 * kMiB, /*filters_in_cache=*/true, false},
@@ -57,8 +55,7 @@ const std::vector<Preset>& Presets() {
 struct Given {
   std::string preset = "demo";
   uint64_t keys = 0;
-  std::vector<std::string> layouts, filters;
-  std::vector<std::string> trees = {"settled"};
+  std::vector<std::string> filters;
   std::vector<unsigned> runs = {5};
   std::vector<unsigned> size_ratios = {10};
 };
@@ -67,44 +64,32 @@ void Declare(CLI::App* app, Given* given, Options* options) {
   app->add_option(
          "--preset", given->preset,
          "demo: five sorted runs, reads and times per filter\n"
-         "levels: --trees of any shape, filters of equal bytes\n"
+         "levels: trees of any shape, filters of equal bytes\n"
          "database: one table in the block cache, times of Get, MultiGet and\n"
          "seeks, with full and with partitioned filters [demo]")
       ->check(CLI::IsMember({"demo", "levels", "database"}));
   app->add_option("--keys", given->keys,
-                  "Keys, or writes of trees that grow, 1000 to 100000000\n"
-                  "[1000000; levels: 2222200]")
+                  "Keys, 1000 to 100000000 [1000000; levels: 2222200]")
       ->transform(bench::Count(1000, 100'000'000));
   app->add_option(
          "--bits-per-key", options->bits_per_key,
          "Size of the filters, 1 to 100: the setting of every policy;\n"
          "with levels the stored bits of every filter [10]")
       ->transform(bench::Number(1, 100));
-  auto* const layouts = bench::AsList(app->add_option(
-      "--layout", given->layouts,
-      "Instead of --filters: Deltabloom's layouts, beside none and RocksDB's\n"
-      "Bloom and Ribbon: classic, local, compact, auto, also :levels, :range"));
   bench::AsList(
       app->add_option("--filters", given->filters,
                       "none, rocksdb-bloom, rocksdb-ribbon, deltabloom-LAYOUT; "
                       "with -levels:\nallocation=levels, -range: range=on, "
                       "-by-hand: the best bits per level\nof a tree that is "
-                      "known beforehand"))
-      ->excludes(layouts);
+                      "known beforehand"));
   app->add_option("--lookups", options->lookups,
                   "Lookups of absent keys per database [demo: 40000, fewer "
                   "where the disk\nis slow; levels: 2000000; database: 200000]")
       ->transform(bench::Count(100, 1'000'000'000));
   app->add_option("--seed", options->seed, "Choice and order of the keys [1]")
       ->transform(bench::Count(0, std::numeric_limits<uint64_t>::max()));
-  bench::AsList(app->add_option(
-      "--trees", given->trees,
-      "levels: settled, where each level has exactly its share, or insert,\n"
-      "overwrite, delete, mixed: grown by RocksDB from such writes [settled]"));
   bench::AsList(
-      app->add_option("--runs", given->runs,
-                      "levels: sorted runs, 1 to 7, or levels of trees that "
-                      "grow, 3\nto 7 [5]"))
+      app->add_option("--runs", given->runs, "levels: sorted runs, 1 to 7 [5]"))
       ->transform(bench::Count(1, 7));
   bench::AsList(
       app->add_option("--size-ratio", given->size_ratios,
@@ -119,24 +104,16 @@ void Declare(CLI::App* app, Given* given, Options* options) {
 }
 
 std::vector<Contender> ContendersOf(const Given& given, const Preset& preset) {
-  std::vector<std::string> names = given.filters;
-  const char* const option = given.layouts.empty() ? "--filters" : "--layout";
-  if (!given.layouts.empty()) {
-    names = kBeforeLayouts;
-    for (std::string layout : given.layouts) {
-      std::replace(layout.begin(), layout.end(), ':', '-');
-      names.push_back("deltabloom-" + layout);
-    }
-  } else if (names.empty()) {
-    names = kBeforeLayouts;
-    names.insert(names.end(), preset.filters.begin(), preset.filters.end());
-  }
+  const auto& names = given.filters.empty() ? preset.filters : given.filters;
   std::vector<Contender> contenders;
   for (const std::string& name : names) {
     if (std::count(names.begin(), names.end(), name) > 1) {
-      throw UsageError(std::string(option) + ": '" + name + "' is named twice");
+      throw UsageError("--filters: '" + name + "' is named twice");
     }
-    contenders.push_back(FindContender(option, name));
+    contenders.push_back(FindContender("--filters", name));
+    if (contenders.back().variant == Variant::kByHand && !preset.equal_bytes) {
+      throw UsageError("--filters: '" + name + "' needs --preset levels");
+    }
   }
   return contenders;
 }
@@ -147,12 +124,9 @@ std::vector<TreePlan> TreesOf(const Given& given, const std::string& preset) {
     return {OneTable(given.keys, false), OneTable(given.keys, true)};
   }
   std::vector<TreePlan> trees;
-  for (const std::string& growth : given.trees) {
-    for (const unsigned ratio : given.size_ratios) {
-      for (const unsigned runs : given.runs) {
-        trees.push_back(
-            LevelsTree(FindGrowth(growth), runs, ratio, given.keys));
-      }
+  for (const unsigned ratio : given.size_ratios) {
+    for (const unsigned runs : given.runs) {
+      trees.push_back(LevelsTree(runs, ratio, given.keys));
     }
   }
   return trees;
@@ -177,7 +151,7 @@ bool ParseOptions(int argc, char** argv, Options* options) {
     if (preset.name == given.preset) options->preset = &preset;
   }
   const Preset& preset = *options->preset;
-  for (const char* name : {"--trees", "--runs", "--size-ratio"}) {
+  for (const char* name : {"--runs", "--size-ratio"}) {
     if (app.count(name) > 0 && given.preset != "levels") {
       throw UsageError(std::string(name) + ": needs --preset levels");
     }
@@ -193,16 +167,6 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   }
   options->contenders = ContendersOf(given, preset);
   options->trees = TreesOf(given, given.preset);
-  const bool settled =
-      std::all_of(options->trees.begin(), options->trees.end(),
-                  [](const TreePlan& plan) { return plan.growth == nullptr; });
-  for (const Contender& contender : options->contenders) {
-    if (contender.variant == Variant::kByHand &&
-        !(settled && preset.equal_bytes)) {
-      throw UsageError("--filters: '" + contender.name +
-                       "' needs --preset levels with --trees settled");
-    }
-  }
   options->files.Claim();
   return true;
 }

@@ -1,4 +1,5 @@
-// The command line of db_reads, and its presets.
+// The command line of db_reads, its presets, and its results: one JSON object
+// per database, from which all text is printed.
 #ifndef DELTABLOOM_DB_BENCH_EXT_DB_OPTIONS_H_
 #define DELTABLOOM_DB_BENCH_EXT_DB_OPTIONS_H_
 
@@ -9,8 +10,6 @@
 #include "db_bench_ext/common/results.h"
 #include "db_bench_ext/db/contenders.h"
 #include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/measure.h"
-#include "db_bench_ext/db/plan.h"
 
 namespace deltabloom::db_reads {
 
@@ -19,7 +18,6 @@ struct Preset {
   std::string name;
   uint64_t keys;
   uint64_t lookups;
-  // After none and RocksDB's Bloom and Ribbon.
   std::vector<std::string> filters;
   bool equal_bytes;    // filters have bits_per_key stored, not as setting
   double max_seconds;  // of measuring, unless --lookups is set
@@ -41,6 +39,30 @@ struct Options {
 
 // Returns false after printing the help. Throws UsageError.
 bool ParseOptions(int argc, char** argv, Options* options);
+
+// The result of one database. `absent` is a sample of the absent keys that were
+// looked up.
+bench::Json ResultOf(const Database& database, const TreePlan& plan,
+                     const std::vector<TurnPart>& turn,
+                     const std::vector<Counts>& counts,
+                     const std::vector<std::string>& absent);
+
+// Adds times_fewer_than_rocksdb_bloom to the results of one tree.
+void CompareWithBloom(bench::Json* results);
+
+// The setting, before the work begins.
+std::string FormatSetting(const Options& options, const std::string& folder,
+                          bool direct_io);
+
+// The sorted runs, newest first.
+std::string FormatRuns(const Tree& tree);
+
+// The results of one tree: tables, the number of lookups, missed keys, and for
+// the demo the filter that reads least with no more bytes than RocksDB's Bloom.
+std::string FormatResults(const Preset& preset, const bench::Json& results);
+
+// 1 if a present key was missed, else 0.
+int ExitCode(const bench::Json& results);
 
 }  // namespace deltabloom::db_reads
 

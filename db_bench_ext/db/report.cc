@@ -1,10 +1,10 @@
-#include "db_bench_ext/db/report.h"
-
 #include <rocksdb/version.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
+
+#include "db_bench_ext/db/options.h"
 
 namespace deltabloom::db_reads {
 
@@ -41,8 +41,7 @@ void AddCounts(Lookup lookup, const Counts& counts, Json* row) {
 void AddPrediction(const Database& database, const Counts& absent,
                    const std::vector<std::string>& sample, Json* row) {
   const Tree& tree = database.tree();
-  const Prediction prediction =
-      Predict(tree, sample, database.present().size());
+  const Prediction prediction = Predict(tree, sample);
   const double blocks =
       Divide(static_cast<double>(absent.data_blocks), absent.lookups);
   (*row)["absent_counting_error"] =
@@ -173,7 +172,7 @@ Json ResultOf(const Database& database, const TreePlan& plan,
   Json row;
   row["filter"] = database.contender().name;
   row["tree"] = plan.name;
-  row["keys"] = database.present().size();
+  row["keys"] = plan.keys;
   row["entries"] = tree.Sum(&Table::entries);
   row["settings"] = database.bits();
   row["bits_per_key"] = tree.BitsPerKey();

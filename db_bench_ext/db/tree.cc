@@ -4,17 +4,36 @@
 #include <rocksdb/table_properties.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <stdexcept>
 
+#include "db_bench_ext/common/mixing.h"
+#include "db_bench_ext/common/program.h"
 #include "table/framing.h"
 #include "table/sst/sst.h"
 #include "util/layouts/layout.h"
 #include "util/rates/rates.h"
 
 namespace deltabloom::db_reads {
+
+using bench::Mix;
+
 namespace {
+
+// Big-endian: the order of keys is that of the numbers.
+std::string MakeKey(uint64_t spread, uint64_t number) {
+  std::string key;
+  for (const uint64_t word : {spread, number}) {
+    for (int shift = 56; shift >= 0; shift -= 8) {
+      key.push_back(static_cast<char>(word >> shift & 0xff));
+    }
+  }
+  return key;
+}
 
 // None for a filter in partitions, and where the rate is not known.
 std::optional<double> ExpectedRate(const std::string& path, uint64_t keys) {
@@ -68,6 +87,81 @@ const Table* TableAt(const Run& run, const std::string& key) {
 
 }  // namespace
 
+std::string KeySet::Key(uint64_t i) const {
+  return MakeKey(Mix(i ^ Mix(seed_)), i);
+}
+
+std::string KeySet::AbsentKey(uint64_t j) const {
+  return Key((uint64_t{1} << 40) + j);
+}
+
+std::string KeySet::RangeEnd(std::string_view key) const {
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  uint64_t spread = 0;
+  for (size_t i = 0; i < 8; ++i) {
+    spread = spread << 8 | static_cast<unsigned char>(key[i]);
+  }
+  return MakeKey(spread + std::min(kMost / size_ / 64, kMost - spread), 0);
+}
+
+std::string KeySet::Value(std::string_view key, size_t bytes) {
+  uint64_t state = key.size();
+  for (const char c : key) {
+    state = (state ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  }
+  std::string value(bytes, '\0');
+  for (size_t at = 0; at < bytes; at += sizeof(state)) {
+    state = Mix(state);
+    std::memcpy(&value[at], &state, std::min(sizeof(state), bytes - at));
+  }
+  return value;
+}
+
+TreePlan DemoTree(uint64_t keys) {
+  // Quarters of level 1: 400 + 40 + 4 + 1 + 1.
+  const uint64_t unit = std::max<uint64_t>(1, keys / 446);
+  TreePlan plan{"demo", keys, {{3, keys - 46 * unit}}};
+  for (const auto& [level, units] :
+       {std::pair{2, 40}, {1, 4}, {0, 1}, {0, 1}}) {
+    plan.runs.push_back({level, static_cast<uint64_t>(units) * unit});
+  }
+  return plan;
+}
+
+TreePlan OneTable(uint64_t keys, bool partitioned) {
+  TreePlan plan{partitioned ? "partitioned" : "full", keys, {{6, keys}}};
+  plan.partitioned = partitioned;
+  return plan;
+}
+
+TreePlan LevelsTree(unsigned runs, unsigned size_ratio, uint64_t keys) {
+  TreePlan plan{
+      "settled-" + std::to_string(runs) + "-T" + std::to_string(size_ratio),
+      keys,
+      {}};
+  constexpr double kLeastKeys = 2;  // a range of keys, however small
+  double all = 0;                   // 1 + T + T^2 + ...
+  for (unsigned i = 0; i < runs; ++i) all += std::pow(size_ratio, i);
+  const double unit = static_cast<double>(keys) / all;
+  if (unit < kLeastKeys) {
+    throw bench::UsageError(
+        "--keys: " + std::to_string(keys) + " are too few for " +
+        std::to_string(runs) + " runs with a size ratio of " +
+        std::to_string(size_ratio) + "; at least " +
+        std::to_string(static_cast<uint64_t>(kLeastKeys * all)) +
+        " are needed");
+  }
+  uint64_t rest = keys;
+  for (unsigned i = 0; i < runs; ++i) {
+    const auto share =
+        static_cast<uint64_t>(std::lround(unit * std::pow(size_ratio, i)));
+    plan.runs.insert(plan.runs.begin(),
+                     {static_cast<int>(i), i + 1 == runs ? rest : share});
+    rest -= share;
+  }
+  return plan;
+}
+
 uint64_t Run::Sum(uint64_t Table::*field) const {
   return std::accumulate(
       tables.begin(), tables.end(), uint64_t{0},
@@ -114,8 +208,7 @@ Tree ReadTree(rocksdb::DB* db) {
   return tree;
 }
 
-Prediction Predict(const Tree& tree, const std::vector<std::string>& absent,
-                   uint64_t keys) {
+Prediction Predict(const Tree& tree, const std::vector<std::string>& absent) {
   Prediction prediction;
   prediction.absent = 0;
   const double weight = 1 / static_cast<double>(absent.size());
@@ -137,9 +230,7 @@ Prediction Predict(const Tree& tree, const std::vector<std::string>& absent,
     if (prediction.absent) *prediction.absent += reads;
     prediction.variance += reads * std::max(0.0, 1 - reads);
   }
-  if (prediction.absent && tree.Sum(&Table::entries) == keys) {
-    prediction.present = present;
-  }
+  if (prediction.absent) prediction.present = present;
   return prediction;
 }
 

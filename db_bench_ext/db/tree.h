@@ -1,16 +1,72 @@
-// A tree as it is on disk: its sorted runs, their tables and filters, and the
-// data blocks that lookups are expected to read from it.
+// The keys of a database; the sorted runs that it is brought to; and its tree
+// as it is on disk, with the data blocks that lookups are expected to read from
+// it.
 #ifndef DELTABLOOM_DB_BENCH_EXT_DB_TREE_H_
 #define DELTABLOOM_DB_BENCH_EXT_DB_TREE_H_
 
 #include <rocksdb/db.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace deltabloom::db_reads {
+
+// 16 bytes each, computed from their numbers and a seed, so that no key is
+// stored.
+class KeySet {
+ public:
+  // REQUIRES: 0 < size < 2^40.
+  KeySet(uint64_t size, uint64_t seed) : size_(size), seed_(seed) {}
+
+  uint64_t size() const { return size_; }
+  uint64_t seed() const { return seed_; }
+
+  // Key number i: a mixed number, which spreads keys evenly over the key space,
+  // and i itself.
+  std::string Key(uint64_t i) const;
+
+  // A key outside the set, a different one for every j < 2^40.
+  std::string AbsentKey(uint64_t j) const;
+
+  // The end of a range from `key` on that contains a key of the set with a
+  // chance of 1/64.
+  std::string RangeEnd(std::string_view key) const;
+
+  // The value that is stored under a key.
+  static std::string Value(std::string_view key, size_t bytes);
+
+ private:
+  uint64_t size_;
+  uint64_t seed_;
+};
+
+// A planned sorted run. Runs of level 0 have one table each.
+struct RunPlan {
+  int level = 0;
+  uint64_t keys = 0;
+};
+
+struct TreePlan {
+  std::string name;
+  uint64_t keys = 0;
+  std::vector<RunPlan> runs;  // oldest first
+  bool partitioned = false;   // filters and index
+};
+
+// Five runs: three levels, each ten times as large as the one above, and two
+// small tables of level 0.
+TreePlan DemoTree(uint64_t keys);
+
+// All keys in one table of the last level.
+TreePlan OneTable(uint64_t keys, bool partitioned);
+
+// `runs` levels, each size_ratio times as large as the one above; the smallest
+// is one table of level 0. Throws UsageError if there are too few keys.
+TreePlan LevelsTree(unsigned runs, unsigned size_ratio, uint64_t keys);
 
 struct Table {
   uint64_t entries = 0;
@@ -46,14 +102,12 @@ struct Prediction {
   std::vector<double>
       shares;  // of these lookups, that ask a filter of each run
   std::optional<double> absent;
-  double variance = 0;  // of the blocks of one lookup
-  // Per lookup of a present key. None if a key may have several entries.
-  std::optional<double> present;
+  double variance = 0;            // of the blocks of one lookup
+  std::optional<double> present;  // per lookup of a present key
 };
 
-// `absent` is a sample of the absent keys; the tree has `keys` present ones.
-Prediction Predict(const Tree& tree, const std::vector<std::string>& absent,
-                   uint64_t keys);
+// `absent` is a sample of the absent keys.
+Prediction Predict(const Tree& tree, const std::vector<std::string>& absent);
 
 }  // namespace deltabloom::db_reads
 

@@ -212,10 +212,9 @@ void MeasureArrangements(const Options& options, Collector* collector) {
       built.push_back(
           Measure(arrangement, options, setting, maker, table, collector));
       for (const LookupKind& kind : AllLookupKinds()) {
-        if (kind.choice != Choice::kSingle || kind.form != Form::kOneByOne)
-          continue;
+        if (kind.many || kind.batch) continue;
         RegisterLookups(setting.NameOf(kind.name, arrangement.name), kind,
-                        built.back(), maker, options, true);
+                        built.back(), maker, options);
       }
       RegisterMeasurement(setting.NameOf("build_ns_per_key", arrangement.name),
                           setting.keys, [&table, &arrangement] {

@@ -24,30 +24,6 @@ using LevelDBPolicy = std::unique_ptr<const leveldb::FilterPolicy>;
 using RocksDBPolicy = std::shared_ptr<const rocksdb::FilterPolicy>;
 using RateFunction = std::optional<double> (*)(const Slice&, uint64_t);
 
-// The parts of a builder that are not measured.
-class PlainBuilder : public FilterBitsBuilder {
- public:
-#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
-  void AddKeyAndAlt(const Slice& key, const Slice& alt) final {
-    AddKey(key);
-    AddKey(alt);
-  }
-#endif
-  size_t EstimateEntriesAdded() final { return 0; }
-  using FilterBitsBuilder::Finish;
-  Slice Finish(std::unique_ptr<const char[]>* owner,
-               rocksdb::Status* status) final {
-    if (status != nullptr) *status = rocksdb::Status::OK();
-    return Finish(owner);
-  }
-  rocksdb::Status MaybePostVerify(const Slice&) final {
-    return rocksdb::Status::OK();
-  }
-  size_t ApproximateNumEntries(size_t) final { return 0; }
-  size_t CalculateSpace(size_t) final { return 0; }
-  double EstimatedFpRate(size_t, size_t) final { return 0; }
-};
-
 Competitor OfPolicy(const RocksDBPolicy& policy, RateFunction rate) {
   return {[policy] { return internal::NewBitsBuilder(*policy); },
           [policy](const Slice& filter) {
@@ -85,7 +61,7 @@ std::optional<double> RateOfRawClassic(const Slice& filter, uint64_t keys) {
 
 // A LevelDB policy takes all keys at once, so they are kept until then, end to
 // end, as LevelDB's own filter block does.
-class LevelDBBuilder : public PlainBuilder {
+class LevelDBBuilder : public FilterBitsBuilder {
  public:
   explicit LevelDBBuilder(const leveldb::FilterPolicy& policy)
       : policy_(policy) {}
@@ -95,7 +71,6 @@ class LevelDBBuilder : public PlainBuilder {
     keys_.append(key.data(), key.size());
   }
 
-  using PlainBuilder::Finish;
   Slice Finish(std::unique_ptr<const char[]>* owner) override {
     starts_.push_back(keys_.size());
     std::vector<leveldb::Slice> keys(starts_.size() - 1);
@@ -113,6 +88,26 @@ class LevelDBBuilder : public PlainBuilder {
     *owner = std::move(bytes);
     return result;
   }
+
+  // Not measured.
+#if DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT
+  void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
+    AddKey(key);
+    AddKey(alt);
+  }
+#endif
+  size_t EstimateEntriesAdded() override { return 0; }
+  Slice Finish(std::unique_ptr<const char[]>* owner,
+               rocksdb::Status* status) override {
+    if (status != nullptr) *status = rocksdb::Status::OK();
+    return Finish(owner);
+  }
+  rocksdb::Status MaybePostVerify(const Slice&) override {
+    return rocksdb::Status::OK();
+  }
+  size_t ApproximateNumEntries(size_t) override { return 0; }
+  size_t CalculateSpace(size_t) override { return 0; }
+  double EstimatedFpRate(size_t, size_t) override { return 0; }
 
  private:
   const leveldb::FilterPolicy& policy_;
@@ -235,33 +230,13 @@ std::vector<CompetitorEntry> DeltabloomCompetitors() {
   return entries;
 }
 
-class EmptyReader : public FilterBitsReader {
- public:
-  bool MayMatch(const Slice&) override { return false; }
-  void MayMatch(int n, Slice**, bool* may_match) override {
-    std::fill_n(may_match, n, false);
-  }
-};
-
-CompetitorEntry Floor() {
-  const auto make = [](double) {
-    Competitor floor;
-    floor.new_reader = [](const Slice&) {
-      return std::make_unique<EmptyReader>();
-    };
-    return floor;
-  };
-  return {"floor-call", make, false, /*is_floor=*/true};
-}
-
 }  // namespace
 
 const std::vector<CompetitorEntry>& AllCompetitors() {
   static const std::vector<CompetitorEntry> all = [] {
     std::vector<CompetitorEntry> entries;
     for (const auto& part : {RocksDBCompetitors(), NativeRocksDBCompetitors(),
-                             LevelDBCompetitors(), DeltabloomCompetitors(),
-                             std::vector{Floor()}}) {
+                             LevelDBCompetitors(), DeltabloomCompetitors()}) {
       entries.insert(entries.end(), part.begin(), part.end());
     }
     return entries;

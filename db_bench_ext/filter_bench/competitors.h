@@ -39,12 +39,9 @@ struct CompetitorEntry {
   std::function<Competitor(double bits_per_key)> make;
   // Takes part only where its name is given.
   bool only_named = false;
-  // Not a filter but a lower bound: the loop, the key and the virtual call,
-  // which every filter has. It has no builder.
-  bool is_floor = false;
 };
 
-// All, floors last, in the order of tables.
+// All, in the order of tables.
 const std::vector<CompetitorEntry>& AllCompetitors();
 
 // RocksDB's Bloom filter compiled for this CPU; none without AVX2.

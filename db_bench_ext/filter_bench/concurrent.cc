@@ -23,7 +23,7 @@ namespace {
 constexpr uint64_t kKeys = 1'000'000;
 constexpr double kRate = 0.01;
 // Keys numbered from here on are never added.
-constexpr uint64_t kAbsent = uint64_t{1} << 40;
+constexpr uint64_t kFirstAbsent = uint64_t{1} << 40;
 
 // 16 bytes from a number.
 class Key {
@@ -45,13 +45,8 @@ ConcurrentFilterOptions ConcurrentOptions() {
   return options;
 }
 
-class Concurrent {
- public:
-  void Add(std::string_view key) { filter_.Add(key); }
-  bool MayMatch(std::string_view key) const { return filter_.MayMatch(key); }
-
- private:
-  ConcurrentFilter filter_{ConcurrentOptions()};
+struct Concurrent : ConcurrentFilter {
+  Concurrent() : ConcurrentFilter(ConcurrentOptions()) {}
 };
 
 // A plain bitmap of as many bits as ConcurrentFilter has, protected by a mutex.
@@ -98,57 +93,54 @@ class MutexBitmap {
       ConcurrentFilter(ConcurrentOptions()).Size().bits / 64);
 };
 
+enum class Work : uint8_t { kAdd, kPresent, kAbsent };
+
 // Thread number i of n has an equal share of the keys.
-template <typename Fn>
-void ForMyShare(benchmark::State& state, Fn fn) {
-  const auto threads = static_cast<uint64_t>(state.threads());
-  auto number = static_cast<uint64_t>(state.thread_index()) * kKeys / threads;
+template <typename Filter>
+void Run(benchmark::State& state, Work work) {
+  // Thread 0 makes the filters before the loop, at whose start all meet.
+  static std::unique_ptr<Filter> fresh;
+  static std::unique_ptr<Filter> full;
+  if (state.thread_index() == 0) {
+    fresh = std::make_unique<Filter>();
+    if (full == nullptr) {
+      full = std::make_unique<Filter>();
+      for (uint64_t i = 0; i < kKeys; ++i) full->Add(Key(i));
+    }
+  }
+  auto number = static_cast<uint64_t>(state.thread_index()) * kKeys /
+                static_cast<uint64_t>(state.threads());
+  if (work == Work::kAbsent) number += kFirstAbsent;
+  uint64_t found = 0;
   for (auto unused : state) {
     static_cast<void>(unused);
-    fn(number++);
+    if (work == Work::kAdd) {
+      fresh->Add(Key(number++));
+    } else {
+      found += full->MayMatch(Key(number++));
+    }
   }
+  if (work == Work::kPresent &&
+      found != static_cast<uint64_t>(state.iterations())) {
+    state.SkipWithError("an added key was rejected");
+  }
+  state.counters["found"] = benchmark::Counter(
+      static_cast<double>(found) / static_cast<double>(state.iterations()),
+      benchmark::Counter::kAvgThreads);
   state.SetItemsProcessed(state.iterations());
 }
 
 template <typename Filter>
 void Register(const std::string& name) {
-  // Thread 0 makes the filters before the loop, at whose start all meet.
-  static std::unique_ptr<Filter> fresh;
-  static std::unique_ptr<Filter> full;
-  const auto add = [](benchmark::State& state) {
-    if (state.thread_index() == 0) fresh = std::make_unique<Filter>();
-    ForMyShare(state, [](uint64_t number) { fresh->Add(Key(number)); });
-  };
-  const auto look_up = [](benchmark::State& state, uint64_t from) {
-    if (state.thread_index() == 0 && full == nullptr) {
-      full = std::make_unique<Filter>();
-      for (uint64_t i = 0; i < kKeys; ++i) full->Add(Key(i));
-    }
-    uint64_t found = 0;
-    ForMyShare(state, [&](uint64_t number) {
-      found += full->MayMatch(Key(from + number));
-    });
-    if (from == 0 && found != static_cast<uint64_t>(state.iterations())) {
-      state.SkipWithError("an added key was rejected");
-    }
-    state.counters["found"] = benchmark::Counter(
-        static_cast<double>(found) / static_cast<double>(state.iterations()),
-        benchmark::Counter::kAvgThreads);
-  };
-  const auto present = [look_up](benchmark::State& state) {
-    look_up(state, 0);
-  };
-  const auto absent = [look_up](benchmark::State& state) {
-    look_up(state, kAbsent);
-  };
   for (const int threads : {1, 2, 4, 8}) {
-    const auto set = [threads](benchmark::internal::Benchmark* registered) {
-      registered->Threads(threads)->UseRealTime()->Iterations(
-          static_cast<benchmark::IterationCount>(kKeys) / threads);
-    };
-    set(benchmark::RegisterBenchmark(("add/" + name).c_str(), add));
-    set(benchmark::RegisterBenchmark(("present/" + name).c_str(), present));
-    set(benchmark::RegisterBenchmark(("absent/" + name).c_str(), absent));
+    for (const auto& [what, work] : {std::pair{"add/", Work::kAdd},
+                                     {"present/", Work::kPresent},
+                                     {"absent/", Work::kAbsent}}) {
+      benchmark::RegisterBenchmark((what + name).c_str(), Run<Filter>, work)
+          ->Threads(threads)
+          ->UseRealTime()
+          ->Iterations(static_cast<benchmark::IterationCount>(kKeys) / threads);
+    }
   }
 }
 

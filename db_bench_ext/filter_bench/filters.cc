@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <ctime>
 #include <stdexcept>
 #include <utility>
@@ -76,10 +77,6 @@ BuiltFilter BuildFilter(const Competitor& competitor, const KeyMaker& maker,
   BuiltFilter filter;
   filter.first = first;
   filter.keys = keys;
-  if (competitor.new_builder == nullptr) {  // a floor
-    filter.reader = competitor.new_reader({});
-    return filter;
-  }
   KeyChunk chunk(maker, kBuildChunkBytes);
   BuildClock clock(keys);
 
@@ -157,6 +154,76 @@ uint64_t CountFalseNegatives(const std::vector<BuiltFilter>& filters,
     }
   }
   return lost;
+}
+
+const std::vector<LookupKind>& AllLookupKinds() {
+  static const std::vector<LookupKind> kinds = {
+      {"miss_ns", false, false, false},
+      {"hit_ns", true, false, false},
+      {"batch_miss_ns", false, true, false},
+      {"batch_hit_ns", true, true, false},
+      {"random_filter_miss_ns", false, false, true},
+      {"random_filter_hit_ns", true, false, true},
+      {"random_filter_batch_miss_ns", false, true, true},
+  };
+  return kinds;
+}
+
+LookupLoop::LookupLoop(const LookupKind& kind,
+                       const std::vector<BuiltFilter>& filters,
+                       const KeyMaker& maker, uint64_t stream)
+    : kind_(kind),
+      filters_(filters),
+      maker_(maker),
+      chunk_(maker),
+      random_(Mix(stream)),
+      readers_(chunk_.capacity()),
+      slices_(chunk_.capacity()) {
+  for (size_t i = 0; i < slices_.size(); ++i) {
+    slices_[i] = chunk_[i];
+    pointers_.push_back(&slices_[i]);
+  }
+}
+
+void LookupLoop::Prepare() {
+  const BuiltFilter* target = &filters_.front();
+  for (size_t i = 0; i < Lookups(); ++i) {
+    // All keys of a batch are for one filter. A chunk has whole batches.
+    if (kind_.many && (!kind_.batch || i % kBatchKeys == 0)) {
+      target = &filters_[random_.Below(filters_.size())];
+    }
+    readers_[i] = target->reader.get();
+    chunk_.Set(i, maker_,
+               kind_.present ? target->first + random_.Below(target->keys)
+                             : TakeAbsent(1),
+               kind_.present);
+  }
+}
+
+double LookupLoop::Run() {
+  uint64_t matches = 0;
+  const auto start = std::chrono::steady_clock::now();
+  if (kind_.batch) {
+    for (size_t first = 0; first < Lookups(); first += kBatchKeys) {
+      bool answers[kBatchKeys];
+      readers_[first]->MayMatch(static_cast<int>(kBatchKeys),
+                                pointers_.data() + first, answers);
+      for (size_t i = 0; i < kBatchKeys; ++i) matches += answers[i];
+    }
+  } else if (kind_.many) {
+    for (size_t i = 0; i < Lookups(); ++i) {
+      matches += readers_[i]->MayMatch(chunk_[i]);
+    }
+  } else {
+    FilterBitsReader* const reader = readers_[0];
+    for (size_t i = 0; i < Lookups(); ++i) {
+      matches += reader->MayMatch(chunk_[i]);
+    }
+  }
+  const std::chrono::duration<double> spent =
+      std::chrono::steady_clock::now() - start;
+  matches_ += matches;
+  return spent.count();
 }
 
 }  // namespace deltabloom::bench

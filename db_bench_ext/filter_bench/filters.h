@@ -63,27 +63,11 @@ Rate MeasureFalsePositives(const std::vector<BuiltFilter>& filters,
 uint64_t CountFalseNegatives(const std::vector<BuiltFilter>& filters,
                              const KeyMaker& maker, uint64_t max_samples);
 
-enum class Presence : uint8_t { kMiss, kHit, kMixed };
-
-enum class Form : uint8_t {
-  kOneByOne,
-  kBranching,  // the caller does something else for each answer
-  kDependent,  // the next key is known when the answer is
-  kBatch,
-};
-
-// Which filter a lookup uses.
-enum class Choice : uint8_t {
-  kSingle,  // always the first
-  kRandom,  // any, evenly
-  kSkewed,  // 80 % of lookups go to 20 % of the filters
-};
-
 struct LookupKind {
   const char* name;
-  Presence presence;
-  Form form;
-  Choice choice;
+  bool present;  // added keys, else absent ones
+  bool batch;
+  bool many;  // each lookup, or batch, in any of the filters, else in the first
 };
 
 // All that are measured, in the order of tables.
@@ -104,22 +88,15 @@ class LookupLoop {
   double Run();
 
   // Lookups of one Run.
-  uint64_t Lookups() const { return lookups_; }
+  size_t Lookups() const { return chunk_.capacity(); }
   // Of all runs.
   uint64_t Matches() const { return matches_; }
 
  private:
-  size_t NextFilter();
-  uint64_t RunOneByOne();
-  uint64_t RunBranching();
-  uint64_t RunDependent();
-  uint64_t RunBatches();
-
   const LookupKind& kind_;
   const std::vector<BuiltFilter>& filters_;
   const KeyMaker& maker_;
   KeyChunk chunk_;
-  uint64_t lookups_;
   uint64_t matches_ = 0;
   MixedNumbers random_;
   // For every key.

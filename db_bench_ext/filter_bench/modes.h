@@ -1,19 +1,58 @@
-// What filter_bench can measure, and how figures are collected.
+// The options of filter_bench, what it can measure, and how figures are
+// collected.
 #ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_MODES_H_
 #define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_MODES_H_
 
 #include <benchmark/benchmark.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "db_bench_ext/common/results.h"
 #include "db_bench_ext/filter_bench/filters.h"
-#include "db_bench_ext/filter_bench/options.h"
 
 namespace deltabloom::bench {
+
+// Everything that is measured together, alternating between the competitors.
+struct Setting {
+  uint64_t keys = 0;
+  size_t key_bytes = 0;
+  double bits_per_key = 0;
+
+  // FIGURE/COMPETITOR/keys:1000/key_bytes:16/bits_per_key:10
+  std::string NameOf(const std::string& figure,
+                     const std::string& competitor) const;
+};
+
+struct Options {
+  std::vector<std::string> competitors;  // names, in the order of tables
+  std::vector<uint64_t> keys = {1000, 100'000, 1'000'000, 10'000'000};
+  std::vector<size_t> key_bytes = {16};
+  std::vector<double> bits_per_key = {10};
+  std::vector<int> threads = {1};
+  KeyKind key_kind = KeyKind::kRandom;
+  uint64_t many_filter_keys = 4'000'000;  // in all filters together
+  uint64_t samples = 4'000'000;           // at most, for false positives
+  int repetitions = 5;
+  double min_seconds = 0.02;
+  uint64_t seed = 1;
+  bool rates_only = false;
+  bool arrangements = false;  // measure the filters of a table
+  bool ranges = false;        // measure range filters
+  bool only_list = false;     // --benchmark_list_tests
+  ResultFiles files;
+  std::vector<std::string> benchmark_options;  // Google Benchmark's own
+
+  // All combinations.
+  std::vector<Setting> Settings() const;
+};
+
+// Returns false after printing the help. Throws UsageError.
+bool ParseOptions(std::vector<std::string> arguments, Options* options);
 
 // The counter of a timed run.
 inline constexpr char kNsPerKey[] = "ns_per_key";
@@ -53,8 +92,7 @@ void SetNsPerKey(std::vector<double> iterations, benchmark::State* state);
 // outlive them.
 void RegisterLookups(const std::string& name, const LookupKind& kind,
                      const std::vector<BuiltFilter>& filters,
-                     const KeyMaker& maker, const Options& options,
-                     bool all_hits_match);
+                     const KeyMaker& maker, const Options& options);
 
 // The rate, its error and the samples, as counters.
 std::map<std::string, double> FiguresOf(const Rate& rate);

@@ -1,5 +1,4 @@
-#include "db_bench_ext/filter_bench/options.h"
-
+// The command line of filter_bench.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
@@ -8,6 +7,7 @@
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/filter_bench/competitors.h"
+#include "db_bench_ext/filter_bench/modes.h"
 
 namespace deltabloom::bench {
 namespace {
@@ -26,21 +26,17 @@ Figures: build is ns and temporary bytes per added key (the peak beyond the
 filter itself); fp the false-positive rate with its binomial standard error;
 theory the rate by the layout's formula; b/inf the stored bits per bit of
 information, log2(1/fp). All others are ns per key and thread: lookups of absent
-keys (miss), added keys (hit), both at random (mixed), of absent keys where each
-depends on the answer before it (dependent), in batches of 32 (batch), and in a filter
-chosen among many of 0.6 to 1.4 times as many keys, evenly (random) or 80 % of
-them in 20 % of the filters (skewed). They include the call, the loop and the
-key: compare the floor.
+keys (miss), added keys (hit), in batches of 32 (batch), and in a filter chosen
+evenly among many of 0.6 to 1.4 times as many keys (random). They include the
+call, the loop and the key.
 
 Exit codes: 0 done; 1 a filter lost a key, or a run failed; 2 bad usage;
 130 interrupted.)";
 
-// The names of competitors that are not floors.
 std::vector<std::string> FilterNames(bool with_only_named) {
   std::vector<std::string> names;
   for (const CompetitorEntry& entry : AllCompetitors()) {
-    if (entry.is_floor || (entry.only_named && !with_only_named)) continue;
-    names.push_back(entry.name);
+    if (!entry.only_named || with_only_named) names.push_back(entry.name);
   }
   return names;
 }
@@ -83,8 +79,6 @@ void Declare(CLI::App* app, Options* options) {
         "Repetitions of every timing; medians are reported (default: 5)");
   count("--seed", &options->seed, 0, UINT64_MAX,
         "Seed of the keys (default: 1)");
-  app->add_flag("--no-floors", options->no_floors,
-                "Leave out the floor: a call that does nothing");
   app->add_flag("--rates-only", options->rates_only,
                 "No timing: sizes, memory and false positives");
   auto* const arrangements = app->add_flag(
@@ -101,8 +95,7 @@ void Declare(CLI::App* app, Options* options) {
   options->files.DeclareJson(app);
   options->files.DeclarePlot(
       app, "filter_bench/plots.py",
-      "Draw times over key counts as PNG; with several --bits-per-key false "
-      "positives over bits per key; with --ranges those of ranges");
+      "Draw the false positives of --ranges over their length as PNG");
 }
 
 bool Has(const std::vector<std::string>& arguments, const char* option) {
@@ -176,6 +169,7 @@ bool ParseOptions(std::vector<std::string> arguments, Options* options) {
   Declare(&app, options);
   SetDefaults(arguments, options);
   app.allow_extras();
+  app.get_option("--plot")->needs("--ranges");
   if (!ParseCommandLine(std::move(arguments), &app)) return false;
   TakeBenchmarkOptions(app.remaining(), options);
   const size_t smallest = KeyMaker::SmallestSize(options->key_kind);

@@ -4,7 +4,6 @@
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string_view>
 
@@ -21,26 +20,25 @@ struct KeyRange {
   std::string upper;
 };
 
+// A range of a length, which may hold keys.
+using Draw = std::function<KeyRange(MixedNumbers* random, uint64_t length)>;
+
 // Keys and empty ranges.
 struct RangeSet {
   std::string name;
   std::vector<std::string> keys;  // sorted, distinct
   // The integers in a range, or the bytes at the end of a text that are free.
   std::vector<uint64_t> lengths;
-  bool texts = false;
-  // A range of that length, which may hold keys.
-  std::function<KeyRange(MixedNumbers* random, uint64_t length)> draw;
+  bool texts;
   // Sizes of prefixes for the prefix Bloom filters.
   std::vector<size_t> prefix_bytes;
+  Draw draw;
 
   bool Holds(const KeyRange& range) const {
     const auto key = std::lower_bound(keys.begin(), keys.end(), range.lower);
     return key != keys.end() && *key < range.upper;
   }
 };
-
-// A file of the package wamerican-huge.
-constexpr char kWords[] = "/usr/share/dict/american-english-huge";
 
 std::string BigEndian(uint64_t number) {
   std::string bytes(8, '\0');
@@ -51,8 +49,8 @@ std::string BigEndian(uint64_t number) {
 }
 
 KeyRange RangeFrom(uint64_t first, uint64_t length) {
-  const uint64_t last = std::min(first, ~uint64_t{0} - length);
-  return {BigEndian(last), BigEndian(last + length)};
+  first = std::min(first, ~uint64_t{0} - length);
+  return {BigEndian(first), BigEndian(first + length)};
 }
 
 // All texts from `text` on that begin with `text` without its last `free`
@@ -74,76 +72,32 @@ void SortDistinct(std::vector<std::string>* keys) {
   keys->erase(std::unique(keys->begin(), keys->end()), keys->end());
 }
 
-RangeSet Numbers(std::string name, const std::vector<uint64_t>& numbers) {
-  RangeSet set;
-  set.name = std::move(name);
+RangeSet Numbers(const char* name, const std::vector<uint64_t>& numbers,
+                 Draw draw) {
+  RangeSet set{
+      name,  {},        {1, 16, 64, 256, 1024, 16'384, 131'072, 1'048'576},
+      false, {5, 6, 7}, std::move(draw)};
   for (const uint64_t number : numbers) set.keys.push_back(BigEndian(number));
   SortDistinct(&set.keys);
-  set.lengths = {1, 16, 64, 256, 1024, 16'384, 131'072, 1'048'576};
-  set.prefix_bytes = {5, 6, 7};
-  return set;
-}
-
-RangeSet Uniform(uint64_t keys, MixedNumbers* random) {
-  std::vector<uint64_t> numbers(keys);
-  for (uint64_t& number : numbers) number = random->Next();
-  RangeSet set = Numbers("uniform", numbers);
-  set.draw = [](MixedNumbers* from, uint64_t length) {
-    return RangeFrom(from->Next(), length);
-  };
-  return set;
-}
-
-// Ranges that begin 1 to 1,024 after one of the keys.
-RangeSet Correlated(uint64_t keys, MixedNumbers* random) {
-  const auto numbers = std::make_shared<std::vector<uint64_t>>(keys);
-  for (uint64_t& number : *numbers) number = random->Next();
-  RangeSet set = Numbers("correlated", *numbers);
-  set.draw = [numbers](MixedNumbers* from, uint64_t length) {
-    const uint64_t key = (*numbers)[from->Below(numbers->size())];
-    return RangeFrom(key + 1 + from->Below(1024), length);
-  };
-  return set;
-}
-
-// Series of a thousand keys with gaps of 1,000 to 100,000, like the events of a
-// source; ranges within the time of one series.
-RangeSet Clustered(uint64_t keys, MixedNumbers* random) {
-  constexpr uint64_t kSeries = 1000;
-  std::vector<uint64_t> numbers;
-  const auto starts = std::make_shared<std::vector<uint64_t>>();
-  for (uint64_t i = 0; i < keys; ++i) {
-    if (i % kSeries == 0) {
-      numbers.push_back(random->Next());
-      starts->push_back(numbers.back());
-    } else {
-      numbers.push_back(numbers.back() + 1000 + random->Below(99'000));
-    }
-  }
-  RangeSet set = Numbers("clustered", numbers);
-  set.draw = [starts](MixedNumbers* from, uint64_t length) {
-    const uint64_t start = (*starts)[from->Below(starts->size())];
-    return RangeFrom(start + from->Below(kSeries * 50'000), length);
-  };
   return set;
 }
 
 // Every second of the distinct texts is a key; ranges begin at the others.
-RangeSet Texts(std::string name, std::vector<std::string> texts,
-               MixedNumbers* random) {
-  RangeSet set;
-  set.name = std::move(name);
-  set.texts = true;
-  set.lengths = {0, 1, 2, 4};
+RangeSet Texts(const char* name, std::vector<std::string> texts,
+               std::vector<size_t> prefix_bytes, MixedNumbers* random) {
   SortDistinct(&texts);
-  const auto absent = std::make_shared<std::vector<std::string>>();
+  std::vector<std::string> keys, absent;
   for (std::string& text : texts) {
-    (random->Below(2) == 0 ? set.keys : *absent).push_back(std::move(text));
+    (random->Below(2) == 0 ? keys : absent).push_back(std::move(text));
   }
-  set.draw = [absent](MixedNumbers* from, uint64_t length) {
-    return RangeFrom((*absent)[from->Below(absent->size())], length);
-  };
-  return set;
+  return {name,
+          std::move(keys),
+          {0, 1, 2, 4},
+          true,
+          std::move(prefix_bytes),
+          [absent = std::move(absent)](MixedNumbers* from, uint64_t length) {
+            return RangeFrom(absent[from->Below(absent.size())], length);
+          }};
 }
 
 // Addresses of pages. Few sites have many pages; names are made of syllables.
@@ -180,43 +134,64 @@ std::vector<std::string> Urls(uint64_t count, MixedNumbers* random) {
   return urls;
 }
 
-std::vector<std::string> Words() {
-  std::vector<std::string> words;
-  std::ifstream file(kWords);
+// About `most` words of the package wamerican-huge, spread as in the whole
+// list; none where it is not installed.
+std::vector<std::string> Words(uint64_t most) {
+  std::vector<std::string> words, some;
+  std::ifstream file("/usr/share/dict/american-english-huge");
   for (std::string line; std::getline(file, line);) words.push_back(line);
-  return words;
+  const size_t step = std::max<size_t>(1, words.size() / most);
+  for (size_t i = 0; i < words.size(); i += step) some.push_back(words[i]);
+  return some;
 }
 
-// About `keys` keys in each set; the words only where the word list is
-// installed.
+// About `keys` keys in each set.
 std::vector<RangeSet> MakeRangeSets(uint64_t keys, uint64_t seed) {
   MixedNumbers random(seed);
-  std::vector<RangeSet> sets;
-  sets.push_back(Uniform(keys, &random));
-  sets.push_back(Correlated(keys, &random));
-  sets.push_back(Clustered(keys, &random));
-  sets.push_back(Texts("urls", Urls(2 * keys, &random), &random));
-  sets.back().prefix_bytes = {18, 24, 32};
-  std::vector<std::string> words = Words();
-  if (!words.empty()) {
-    // Every step-th word, so that the words are spread as in the whole list.
-    const size_t step = std::max<size_t>(1, words.size() / (2 * keys));
-    std::vector<std::string> some;
-    for (size_t i = 0; i < words.size(); i += step) some.push_back(words[i]);
-    sets.push_back(Texts("words", std::move(some), &random));
-    sets.back().prefix_bytes = {4, 6, 8};
+  std::vector<uint64_t> uniform, clustered, starts;
+  while (uniform.size() < keys) uniform.push_back(random.Next());
+  // Series of a thousand keys with gaps of 1,000 to 100,000, like the events of
+  // a source; ranges within the time of one series.
+  constexpr uint64_t kSeries = 1000;
+  while (clustered.size() < keys) {
+    if (clustered.size() % kSeries == 0) {
+      starts.push_back(random.Next());
+      clustered.push_back(starts.back());
+    } else {
+      clustered.push_back(clustered.back() + 1000 + random.Below(99'000));
+    }
   }
+  std::vector<RangeSet> sets = {
+      Numbers("uniform", uniform,
+              [](MixedNumbers* from, uint64_t length) {
+                return RangeFrom(from->Next(), length);
+              }),
+      // Ranges that begin 1 to 1,024 after one of the keys.
+      Numbers("correlated", uniform,
+              [uniform](MixedNumbers* from, uint64_t length) {
+                const uint64_t key = uniform[from->Below(uniform.size())];
+                return RangeFrom(key + 1 + from->Below(1024), length);
+              }),
+      Numbers("clustered", clustered,
+              [starts](MixedNumbers* from, uint64_t length) {
+                const uint64_t start = starts[from->Below(starts.size())];
+                return RangeFrom(start + from->Below(kSeries * 50'000), length);
+              }),
+      Texts("urls", Urls(2 * keys, &random), {18, 24, 32}, &random),
+      Texts("words", Words(2 * keys), {4, 6, 8}, &random)};
+  if (sets.back().keys.empty()) sets.pop_back();
   return sets;
 }
 
 // Lookups per timing, so that processor and caches see other bytes each time.
 constexpr size_t kLookupsPerTiming = 512;
 
+using MayMatch = std::function<bool(const KeyRange&)>;
+
 struct RangeFilter {
   std::string name;
   std::function<void(const RangeSet&, std::string* bytes)> build;
-  std::function<std::function<bool(const KeyRange&)>(const std::string& bytes)>
-      open;
+  std::function<MayMatch(const std::string& bytes)> open;
   bool has_bound = false;  // Grafite's, for numbers
 };
 
@@ -236,6 +211,19 @@ RangeFilter RangePartFilter(const std::string& name, double bits_per_key) {
           true};
 }
 
+// A filter of the first `size` bytes of the keys.
+void BuildOfPrefixes(const RangeSet& set, Layout layout, double bits_per_key,
+                     size_t size, std::string* bytes) {
+  FilterOptions options;
+  options.bits_per_key = bits_per_key;
+  options.layout = layout;
+  FilterBuilder builder(options);
+  for (const std::string_view key : set.keys) {
+    builder.AddKey(key.substr(0, size));
+  }
+  builder.Finish(bytes);
+}
+
 // As RocksDB uses one: it can answer a range if both bounds, the upper one
 // included, have the same prefix.
 RangeFilter PrefixBloom(size_t size, double bits_per_key) {
@@ -243,13 +231,8 @@ RangeFilter PrefixBloom(size_t size, double bits_per_key) {
     return key.substr(0, size);
   };
   return {"prefix Bloom, " + std::to_string(size) + " bytes",
-          [bits_per_key, prefix](const RangeSet& set, std::string* bytes) {
-            FilterOptions options;
-            options.bits_per_key = bits_per_key;
-            options.layout = Layout::kLocal;
-            FilterBuilder builder(options);
-            for (const std::string& key : set.keys) builder.AddKey(prefix(key));
-            builder.Finish(bytes);
+          [bits_per_key, size](const RangeSet& set, std::string* bytes) {
+            BuildOfPrefixes(set, Layout::kLocal, bits_per_key, size, bytes);
           },
           [prefix](const std::string& bytes) {
             const auto filter = std::make_shared<Filter>(bytes);
@@ -258,17 +241,6 @@ RangeFilter PrefixBloom(size_t size, double bits_per_key) {
                      filter->MayMatch(prefix(range.lower));
             };
           }};
-}
-
-// A compact filter of the same keys, to compare the time of building.
-void BuildCompact(const RangeSet& set, double bits_per_key,
-                  std::string* bytes) {
-  FilterOptions options;
-  options.layout = Layout::kCompact;
-  options.bits_per_key = bits_per_key;
-  FilterBuilder builder(options);
-  for (const std::string& key : set.keys) builder.AddKey(key);
-  builder.Finish(bytes);
 }
 
 // `count` empty ranges, or fewer if 100 * count draws give fewer.
@@ -296,8 +268,10 @@ class Bench {
   }
 
   void Measure(double bits) {
+    // To compare, a compact filter of the same keys.
     const double compact = BuildTime([&](std::string* bytes) {
-      BuildCompact(set_, internal::PointBitsPerKey(bits), bytes);
+      BuildOfPrefixes(set_, Layout::kCompact, internal::PointBitsPerKey(bits),
+                      std::string::npos, bytes);
     });
     std::vector<RangeFilter> filters = {
         RangePartFilter("deltabloom", internal::RangeBitsPerKey(bits)),
@@ -355,8 +329,7 @@ class Bench {
     return Median(std::move(times));
   }
 
-  void LookUp(const std::function<bool(const KeyRange&)>& may_match,
-              const std::vector<KeyRange>& ranges,
+  void LookUp(const MayMatch& may_match, const std::vector<KeyRange>& ranges,
               std::map<std::string, double>* figures) {
     const auto positives =
         std::count_if(ranges.begin(), ranges.end(), may_match);

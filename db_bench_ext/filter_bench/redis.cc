@@ -22,8 +22,6 @@
 namespace deltabloom::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr uint64_t kKeys = 1'000'000;
 constexpr uint64_t kUploadKeys = 10'000'000;
 // go-murmur3 at 1 %.
@@ -157,41 +155,26 @@ Operation OfFilter(const std::shared_ptr<RedisFilter>& filter, bool add) {
   };
 }
 
-double Percentile(const std::vector<double>& sorted, double share) {
-  return sorted[static_cast<size_t>(static_cast<double>(sorted.size() - 1) *
-                                    share)];
-}
-
 void Measure(benchmark::State& state, const Operation& operation,
              uint64_t batch) {
   Connection connection;
   operation(&connection, 0, 1);
   const auto threads = static_cast<uint64_t>(state.threads());
   uint64_t at = static_cast<uint64_t>(state.thread_index()) * kKeys / threads;
-  std::vector<double> micros;
   bool found = true;
   const double before = connection.ServerSeconds();
   for (auto unused : state) {
     static_cast<void>(unused);
     if (at + batch > kKeys) at = 0;
-    const Clock::time_point start = Clock::now();
     found &= operation(&connection, at, batch);
-    micros.push_back(
-        std::chrono::duration<double, std::micro>(Clock::now() - start)
-            .count());
     at += batch;
   }
   if (!found) state.SkipWithError("an error, or a key was not found");
-  std::sort(micros.begin(), micros.end());
-  using benchmark::Counter;
-  state.counters["p50_us"] =
-      Counter(Percentile(micros, 0.5), Counter::kAvgThreads);
-  state.counters["p99_us"] =
-      Counter(Percentile(micros, 0.99), Counter::kAvgThreads);
   const auto keys = static_cast<double>(state.iterations()) *
                     static_cast<double>(batch * threads);
-  state.counters["server_us_per_key"] = Counter(
-      (connection.ServerSeconds() - before) * 1e6 / keys, Counter::kAvgThreads);
+  state.counters["server_us_per_key"] =
+      benchmark::Counter((connection.ServerSeconds() - before) * 1e6 / keys,
+                         benchmark::Counter::kAvgThreads);
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(batch));
 }
 

@@ -5,7 +5,7 @@
     report.py --bench FILTER_BENCH --report [DIR] [--quick] [options]
 
 The first prints the tables of one run. The second runs filter_bench part by part
-(25 minutes) and writes report.md, plots and the JSON of the parts into DIR
+(25 minutes) and writes report.md and the JSON of the parts into DIR
 (default: next to the program). A report that was interrupted continues
 with the parts that are missing. Further options go to filter_bench and replace
 those of the parts."""
@@ -40,14 +40,9 @@ TIMES = {
     "hit_ns": "hit",
     "batch_miss_ns": "batch miss",
     "batch_hit_ns": "batch hit",
-    "mixed_ns": "mixed",
-    "dependent_miss_ns": "dependent miss",
     "random_filter_miss_ns": "random miss",
     "random_filter_hit_ns": "random hit",
     "random_filter_batch_miss_ns": "random batch",
-    "skewed_filter_miss_ns": "skewed miss",
-    "skewed_filter_hit_ns": "skewed hit",
-    "skewed_filter_batch_miss_ns": "skewed batch",
 }
 FIGURES = {**COUNTED, **TIMES}
 SETTING = ("set", "keys", "key_bytes", "bits_per_key", "length", "threads")
@@ -126,8 +121,7 @@ def title_of(row):
 def tables(rows, baseline):
     """For each setting a table of the counted figures and one of the times."""
     settings = {}
-    # Floors, which have no sizes, come last.
-    for row in sorted(rows, key=lambda row: "stored_bits_per_key" not in row):
+    for row in rows:
         settings.setdefault(setting_of(row)[1:], []).append(row)
     text = []
     for group in settings.values():
@@ -156,7 +150,7 @@ def grid(rows, figure, column, baseline):
     return markdown.table([column.replace("_", " ")] + [plain(value) for value in values], lines)
 
 
-def parts(quick, cpus, levels):
+def parts(quick, levels):
     """Title, options and environment of every part of the report, and the option
     whose values are the columns of its tables."""
     main = "^(miss|hit|batch_miss|batch_hit|build)_ns"
@@ -170,13 +164,6 @@ def parts(quick, cpus, levels):
     samples = "1M" if quick else "20M"
     yield "Bits per key", "bits_per_key", {
         **few, "--keys": "100k", "--bits-per-key": bits, "--samples": samples, "--benchmark_filter": main,
-    }, {}  # fmt: skip
-    yield "Sizes of keys", "key_bytes", {
-        **few, "--keys": "100k", "--key-bytes": "8,16,24,40,100", "--benchmark_filter": main,
-    }, {}  # fmt: skip
-    yield "Threads", "threads", {
-        **few, "--keys": "1M", "--threads": ",".join(str(n) for n in sorted({1, cpus})),
-        "--benchmark_filter": "^(miss|hit|batch_miss)_ns",
     }, {}  # fmt: skip
     for kind in ("sequential", "decimal"):
         yield f"Keys: {kind}", "keys", {
@@ -227,13 +214,11 @@ def context_table(context):
 
 
 def write_report(bench, folder, quick, given):
-    import plots
-
     folder.mkdir(parents=True, exist_ok=True)
     display = terminal.Display()
     text = ["# Filters side by side\n"]
     context = None
-    todo = list(parts(quick, os.cpu_count(), ()))
+    todo = list(parts(quick, ()))
     for title, column, options, environment in todo:
         path = folder / f"{title.lower().replace(' ', '_').replace(':', '')}.json"
         if not path.exists():
@@ -245,7 +230,7 @@ def write_report(bench, folder, quick, given):
             context = results["context"]
             lower = {"avx512": ["avx2", "portable"], "avx2": ["portable"]}
             levels = lower.get(context["cpu_level"], ())
-            todo += [part for part in parts(quick, 1, levels) if part[3]]
+            todo += [part for part in parts(quick, levels) if part[3]]
             text.append(context_table(context) + "\n")
         rows = rows_of(results)
         text.append(f"## {title}\n")
@@ -253,8 +238,6 @@ def write_report(bench, folder, quick, given):
             if any(figure in row for row in rows):
                 grown = grid(rows, figure, column, context["baseline"])
                 text.append(f"### {name}{', ns per key' if figure in TIMES else ''}\n\n{grown}\n")
-        if title in plots.FIGURES:
-            plots.draw(rows, context, folder / plots.FIGURES[title])
     whole_file.write(folder / "report.md", "\n".join(text))
     if display.live:
         display.say(f"wrote {folder / 'report.md'}")

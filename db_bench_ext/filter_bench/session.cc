@@ -41,9 +41,7 @@ std::vector<const CompetitorEntry*> Selected(const Options& options) {
   std::vector<const CompetitorEntry*> selected;
   const auto& names = options.competitors;
   for (const CompetitorEntry& entry : AllCompetitors()) {
-    if (entry.is_floor ? !options.no_floors && !options.rates_only
-                       : std::find(names.begin(), names.end(), entry.name) !=
-                             names.end()) {
+    if (std::find(names.begin(), names.end(), entry.name) != names.end()) {
       selected.push_back(&entry);
     }
   }
@@ -80,7 +78,6 @@ class Contestant {
   // Sizes, false positives and memory. Throws std::runtime_error if an added
   // key is rejected.
   void Count(Collector* collector) const {
-    if (entry_.is_floor) return;
     double bits = 0;
     double formula = 0;
     bool has_formula = true;
@@ -118,13 +115,10 @@ class Contestant {
 
   void Register() {
     for (const LookupKind& kind : AllLookupKinds()) {
-      const bool single = kind.choice == Choice::kSingle;
-      if (!single && ManyFilters(options_, setting_.keys) == 0) continue;
+      if (kind.many && ManyFilters(options_, setting_.keys) == 0) continue;
       RegisterLookups(setting_.NameOf(kind.name, entry_.name), kind,
-                      single ? filters_ : many_, maker_, options_,
-                      !entry_.is_floor);
+                      kind.many ? many_ : filters_, maker_, options_);
     }
-    if (entry_.is_floor) return;
     static std::atomic<uint64_t> next_first{kFirstOfBuilds};
     const uint64_t keys = setting_.keys;
     // Large builds take long enough to be measured fewer times.
@@ -160,10 +154,9 @@ std::map<std::string, double> FiguresOf(const Rate& rate) {
 
 void RegisterLookups(const std::string& name, const LookupKind& kind,
                      const std::vector<BuiltFilter>& filters,
-                     const KeyMaker& maker, const Options& options,
-                     bool all_hits_match) {
+                     const KeyMaker& maker, const Options& options) {
   static std::atomic<uint64_t> stream{0};
-  const auto run = [&, all_hits_match](benchmark::State& state) {
+  const auto run = [&](benchmark::State& state) {
     LookupLoop loop(kind, filters, maker, ++stream);
     // The median of the chunks counts, so one long interruption does not.
     std::vector<double> chunk_ns;
@@ -176,8 +169,7 @@ void RegisterLookups(const std::string& name, const LookupKind& kind,
       chunk_ns.push_back(seconds * 1e9 / static_cast<double>(loop.Lookups()));
       lookups += loop.Lookups();
     }
-    if (all_hits_match && kind.presence == Presence::kHit &&
-        loop.Matches() != lookups) {
+    if (kind.present && loop.Matches() != lookups) {
       state.SkipWithError("an added key was rejected");
     }
     benchmark::DoNotOptimize(loop.Matches());

@@ -2,9 +2,11 @@
 // flipped in turn, every filter is cut at every length, and all its keys are
 // looked up each time. Nothing crashes or reads out of bounds. A lost key would
 // be lost to the user, because nothing above the filter notices.
+#include <algorithm>
 #include <memory>
 #include <random>
 #include <stdexcept>
+#include <utility>
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/study/studies.h"
@@ -81,6 +83,7 @@ FilterKind Sealed(Layout layout, bool payload_check,
   return OfPolicy(name, internal::SealedFramingSize(seal), policy);
 }
 
+// Changes, and those of them that lose a key.
 struct Count {
   uint64_t changes = 0;
   uint64_t losing = 0;
@@ -88,11 +91,6 @@ struct Count {
   void Add(bool loses) {
     ++changes;
     losing += loses;
-  }
-  double Percent() const {
-    return changes == 0 ? 0
-                        : 100.0 * static_cast<double>(losing) /
-                              static_cast<double>(changes);
   }
 };
 
@@ -141,15 +139,15 @@ void StudyFilter(const FilterKind& kind, const std::vector<std::string>& keys,
 std::vector<FilterKind> FilterKinds() {
   std::vector<FilterKind> kinds;
   for (const Layout layout : kLayouts) kinds.push_back(Raw(layout));
-  const auto add_sealed = [&kinds](bool payload_check,
-                                   RocksDBCompatibility compatibility) {
+  using Compatibility = RocksDBCompatibility;
+  for (const auto& [payload_check, compatibility] :
+       {std::pair{false, Compatibility::kBuiltin},
+        {true, Compatibility::kBuiltin},
+        {true, Compatibility::kOwn}}) {
     for (const Layout layout : kLayouts) {
       kinds.push_back(Sealed(layout, payload_check, compatibility));
     }
-  };
-  add_sealed(false, RocksDBCompatibility::kBuiltin);
-  add_sealed(true, RocksDBCompatibility::kBuiltin);
-  add_sealed(true, RocksDBCompatibility::kOwn);
+  }
   kinds.push_back(
       OfPolicy("RocksDB Bloom", kRocksDBFramingSize,
                PolicyPtr(rocksdb::NewBloomFilterPolicy(kBitsPerKey))));
@@ -180,7 +178,10 @@ Json StudyDamage(const std::vector<size_t>& numbers_of_keys, uint64_t seed) {
     rows.push_back({{"filter", kind.name},
                     {"payload_flips", damage.payload_flips.changes},
                     {"losing", damage.payload_flips.losing},
-                    {"losing_percent", damage.payload_flips.Percent()},
+                    {"losing_percent",
+                     100.0 * static_cast<double>(damage.payload_flips.losing) /
+                         static_cast<double>(std::max<uint64_t>(
+                             1, damage.payload_flips.changes))},
                     {"framing_flips", damage.framing_flips.changes},
                     {"losing_framing_flips", damage.framing_flips.losing},
                     {"truncations", damage.truncations.changes},

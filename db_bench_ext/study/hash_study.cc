@@ -22,22 +22,26 @@ class HashedFilter {
                       8, (keys.size() * kBitsPerKey + 7) / 8))),
         set_(bits_) {
     for (const std::string& key : keys) {
-      uint32_t h = hash_(key);
-      const uint32_t delta = h >> 17 | h << 15;
-      for (uint32_t i = 0; i < kProbes; ++i, h += delta) set_[h % bits_] = true;
+      ForEachProbe(key, [&](uint64_t bit) { return set_[bit] = true; });
     }
   }
 
   bool MayMatch(const std::string& key) const {
+    return ForEachProbe(key, [&](uint64_t bit) { return set_[bit]; });
+  }
+
+ private:
+  // False as soon as fn(bit) is.
+  template <typename Fn>
+  bool ForEachProbe(const std::string& key, const Fn& fn) const {
     uint32_t h = hash_(key);
     const uint32_t delta = h >> 17 | h << 15;
     for (uint32_t i = 0; i < kProbes; ++i, h += delta) {
-      if (!set_[h % bits_]) return false;
+      if (!fn(h % bits_)) return false;
     }
     return true;
   }
 
- private:
   uint32_t (*hash_)(std::string_view);
   uint64_t bits_;
   std::vector<bool> set_;

@@ -28,16 +28,12 @@ def rates(rows, path):
     ]
     left.plot(bits, [row["theory"] for row in best], color=of_filter("theory"), lw=3, label="theory")
     for name, marker in (("ideal", "o"), ("classic", "s")):
-        shown = [(one, row) for one, row in zip(bits, best) if row[name] > 0]
+        shown = [row for row in best if row[name] > 0]
         left.errorbar(
-            [one for one, _ in shown],
-            [row[name] for _, row in shown],
-            yerr=[row[name + "_error"] for _, row in shown],
-            fmt=marker,
-            ms=4,
-            color=of_filter(name),
-            label=name + " (measured)",
-        )
+            [row["bits_per_key"] for row in shown], [row[name] for row in shown],
+            yerr=[row[name + "_error"] for row in shown], fmt=marker, ms=4,
+            color=of_filter(name), label=name + " (measured)",
+        )  # fmt: skip
     drawing.logarithmic(left, "y", steps=(1,))
     left.set_xlabel("bits per key")
     left.set_ylabel("false-positive rate, log scale")
@@ -46,12 +42,8 @@ def rates(rows, path):
     for k in (1, 2, 4, 6, 8):
         # Where fewer than 100 false positives are to be expected, noise rules.
         chosen = [row for row in rows if row["k"] == k and row["classic_error"] < row["theory"] / 5]
-        right.plot(
-            [row["bits_per_key"] for row in chosen],
-            [row["classic"] / row["theory"] for row in chosen],
-            marker=".",
-            label=f"k = {k}",
-        )
+        ratios = [row["classic"] / row["theory"] for row in chosen]
+        right.plot([row["bits_per_key"] for row in chosen], ratios, marker=".", label=f"k = {k}")
     right.axhline(1, color=of_filter("theory"), lw=2)
     right.set_xlabel("bits per key")
     right.set_ylabel("classic / theory")
@@ -65,14 +57,10 @@ def growth(rows, path):
     for layout in dict.fromkeys(row["layout"] for row in rows):
         chosen = [row for row in rows if row["layout"] == layout]
         one.errorbar(
-            [row["keys"] for row in chosen],
-            [100 * row["false_positive_rate"] for row in chosen],
-            yerr=[100 * row["error"] for row in chosen],
-            marker="o",
-            ms=4,
-            color=of_filter(layout),
-            label=layout,
-        )
+            [row["keys"] for row in chosen], [100 * row["false_positive_rate"] for row in chosen],
+            yerr=[100 * row["error"] for row in chosen], marker="o", ms=4,
+            color=of_filter(layout), label=layout,
+        )  # fmt: skip
     drawing.logarithmic(one, "x", steps=(1,))
     decades = [keys for keys in {row["keys"] for row in rows} if str(keys).strip("0") == "1"]
     one.set_xticks(decades, [f"{keys:,}" for keys in decades])

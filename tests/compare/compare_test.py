@@ -99,15 +99,6 @@ class Finished(Case):
         self.assertFalse((self.out / "databases").exists())
         self.assertEqual(list(self.out.rglob("*.unfinished")), [])
 
-    def test_columns_of_nothing_are_left_out(self):
-        text = (self.out / "report.md").read_text()
-        seek = text[text.index("## seekrandom") :]
-        self.assertIn("p99.9 of a seek, µs", seek.splitlines()[2])
-        for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
-            rows = [line.strip("|").split("|") for line in table.splitlines()]
-            for column in zip(*rows[2:]):
-                self.assertNotEqual({cell.strip() for cell in column}, {"-"}, rows[0])
-
     def test_finished_runs_are_not_run_again(self):
         path = self.out / "report.json"
         before = json.loads(path.read_text())["cells"]

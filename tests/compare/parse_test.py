@@ -92,6 +92,11 @@ class Tables(unittest.TestCase):
         self.assertEqual(report.median_and_spread([3, 1, 2]), (2, 1))
         self.assertEqual(report.median_and_spread([None, None]), (None, None))
 
+    def test_columns_name_the_operation_and_have_values(self):
+        rows = [{"workload": "seekrandom", "filter": "none", "p99_micros": 12.5, "p50_micros": None}]
+        columns = {"filter": "filter", "p50_micros": "p50, µs", "p99_micros": "p99, µs"}
+        self.assertEqual(report.table(rows, columns), (["filter", "p99 of a seek, µs"], [["none", "12.5"]]))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -2,7 +2,6 @@
 """Runs db_reads as its users do and checks what it prints, writes, rejects and
 leaves on disk.    usage: db_reads_test.py PROGRAM [unittest options]"""
 
-import concurrent.futures
 import json
 import math
 import os
@@ -132,11 +131,13 @@ class Demo(Case):
         elif "auto" not in name:
             self.assertGreater(rate, 0.6 * promised - error)
 
-    def test_help(self):
+
+class Help(Case):
+    def test_every_option_is_named(self):
         done = self.run_program("--help")
         self.assertEqual(done.returncode, 0)
         for option in ("--preset", "--keys", "--bits-per-key", "--db", "--seed", "--json", "--plot",
-                       "--layout", "--filters", "--lookups", "--trees", "--runs", "--size-ratio"):
+                       "--filters", "--lookups", "--runs", "--size-ratio"):
             self.assertIn(option, done.stdout)
 
 
@@ -209,21 +210,6 @@ class OtherTrees(Case):
         self.assertAlmostEqual(uniform[BLOCKS], levels[BLOCKS], delta=0.004)
         self.assertLess(abs(uniform["bits_per_key"] / levels["bits_per_key"] - 1), 0.01)
 
-    def test_trees_grow_and_are_measured(self):
-        _, runs = self.results(
-            "--preset", "levels", "--trees", "insert,mixed", "--runs", 3, "--size-ratio", 4, "--keys", 30000,
-            "--lookups", 20000, "--filters", "none,deltabloom-compact")
-        self.assertEqual([run["tree"] for run in runs], ["insert-3-T4"] * 2 + ["mixed-3-T4"] * 2)
-        for run in runs:
-            with self.subTest(tree=run["tree"], filter=run["filter"]):
-                self.assertAlmostEqual(
-                    run[BLOCKS], run["absent_predicted"],
-                    delta=0.1 * run["absent_predicted"] + 6 * run["absent_counting_error"])
-                if run["filter"] != "none":
-                    self.assertLess(abs(run["bits_per_key"] - 10), 0.5)
-        self.assertEqual(runs[0]["entries"], 30000)
-        self.assertLess(runs[2]["keys"], 15000)
-
     def test_database_times_every_kind_of_lookup(self):
         text, runs = self.results(
             "--preset", "database", "--keys", 20000, "--lookups", 1000, "--bits-per-key", 18,
@@ -249,12 +235,11 @@ class BadUsage(Case):
                 ("demo", "--bits-per-key", "nan"), ("demo", "--bits-per-key", "0"),
                 ("demo", "--bits-per-key", "1e9"), ("demo", "--seed", "x"), ("demo", "--seed", "-1"),
                 ("demo", "--seed", "18446744073709551616"), ("demo", "--lookups", "0"),
-                ("demo", "--layout", "nonsense"), ("demo", "--layout", "classic,classic"),
-                ("demo", "--layout", "auto:nonsense"), ("demo", "--filters", "cuckoo"),
+                ("demo", "--filters", "none,none"), ("demo", "--filters", "cuckoo"),
                 ("demo", "--filters", ""), ("demo", "--filters", "rocksdb-bloom-by-hand"),
                 ("demo", "--preset", "nonsense"),
                 ("demo", "--db", ""), ("demo", "--db", "/dev/null"), ("demo", "--json", "/nonexistent/x.json"),
-                ("levels", "--trees", "oak"), ("levels", "--trees", ""), ("levels", "--runs", "0"),
+                ("levels", "--runs", "0"),
                 ("levels", "--runs", "8"), ("levels", "--size-ratio", "1"), ("levels", "--size-ratio", "101"),
                 ("demo", "--nonsense", None), ("demo", "nonsense", None), ("demo", "--keys", None)):
             with self.subTest(option=option, value=value):
@@ -267,12 +252,8 @@ class BadUsage(Case):
 
     def test_options_that_do_not_fit_together(self):
         self.assert_one_line_error(self.run_program("--runs", 4), 2, "--runs", "--preset levels")
-        for words, named in (
-                (["--runs", 7, "--keys", 10000], ("--keys", "10000", "2222222")),
-                (["--trees", "insert", "--runs", 2], ("--runs",)),
-                (["--trees", "insert", "--filters", "rocksdb-bloom-by-hand"], ("--trees settled",)),
-                (["--layout", "auto", "--filters", "none"], ("--layout", "--filters"))):
-            self.assert_one_line_error(self.run_program("--preset", "levels", *words), 2, *named)
+        self.assert_one_line_error(self.run_program("--preset", "levels", "--runs", 7, "--keys", 10000),
+                                   2, "--keys", "10000", "2222222")
 
 
 class Folders(Case):
@@ -290,7 +271,7 @@ class Folders(Case):
         for name, bits in (("new", 4.5), ("empty", 20)):
             folder = self.top / name
             _, runs = self.results("--keys", 1000, "--lookups", 100, "--bits-per-key", bits,
-                                   "--layout", "classic", "--db", folder)
+                                   "--filters", ",".join(DEMO[:4]), "--db", folder)
             self.assertEqual(sorted(os.listdir(folder)), [f"demo-{one}" for one in sorted(DEMO[:4])])
             self.assertTrue((folder / "demo-deltabloom-classic" / "CURRENT").exists())
             # The tables of the upper levels have few keys, but at least 64 bits.
@@ -308,7 +289,7 @@ class Folders(Case):
         self.assert_nothing_left()
 
     def test_places_that_take_nothing(self):
-        small = ["--keys", 1000, "--lookups", 100, "--layout", "auto"]
+        small = ["--keys", 1000, "--lookups", 100, "--filters", "deltabloom-auto"]
         self.assert_one_line_error(self.run_program(*small, "--json", "/dev/full"), 1, "/dev/full")
         read_end, write_end = os.pipe()
         os.close(read_end)
@@ -363,34 +344,28 @@ class Terminal(Case):
     def output_on_terminal(self, **only):
         """What reaches a terminal when stdout, stderr or both are one."""
         master, slave = open_terminal(self)
-        self.addCleanup(os.close, master)
-        process = self.start("--keys", 1000, "--lookups", 100, "--layout", "auto:levels",
+        process = self.start("--keys", 1000, "--lookups", 100, "--filters", "none,deltabloom-auto-levels",
                              **{"stdout": slave, "stderr": slave, **only})
         os.close(slave)
         text = b""
-        while True:
+        with open(master, "rb", buffering=0) as terminal:
             try:
-                chunk = os.read(master, 4096)
+                while chunk := terminal.read(4096):
+                    text += chunk
             except OSError:  # all ends of the terminal are closed
-                break
-            if not chunk:
-                break
-            text += chunk
-        if process.stdout:
-            process.stdout.read()
-            process.stdout.close()
-        self.assertEqual(process.wait(timeout=60), 0)
+                pass
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
         return text.decode()
 
     def test_a_bar_is_drawn_on_terminals_and_erased(self):
-        with open(self.top / "out", "w") as file, concurrent.futures.ThreadPoolExecutor() as pool:
-            both, to_file, to_pipe = pool.map(lambda only: self.output_on_terminal(**only), (
-                {}, {"stdout": file}, {"stdout": subprocess.PIPE}))
-        for text in (both, to_file):
+        with open(self.top / "out", "w") as file:
+            shown = [self.output_on_terminal(**only) for only in ({}, {"stdout": file})]
+        for text in shown:
             self.assertIn("loading: deltabloom-auto-levels", text)
             self.assertNotIn("[#", text.rsplit("\r\033[K", 1)[1])
         # The reader of a pipe may write to the same terminal at any time.
-        self.assertNotIn("\033", to_pipe)
+        self.assertNotIn("\033", self.output_on_terminal(stdout=subprocess.PIPE))
 
 
 if __name__ == "__main__":

@@ -13,8 +13,6 @@
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/db/contenders.h"
 #include "db_bench_ext/db/database.h"
-#include "db_bench_ext/db/measure.h"
-#include "db_bench_ext/db/plan.h"
 #include "db_bench_ext/db/tree.h"
 #include "tests/random.h"
 
@@ -41,52 +39,12 @@ TEST(Plan, TheDemoHasFiveRunsOfAllKeys) {
 }
 
 TEST(Plan, EachRunOfASettledTreeHasItsShareExactly) {
-  EXPECT_EQ(KeysOfRuns(LevelsTree(nullptr, 5, 10, 2'222'200)),
+  EXPECT_EQ(KeysOfRuns(LevelsTree(5, 10, 2'222'200)),
             (std::vector<uint64_t>{2'000'000, 200'000, 20'000, 2000, 200}));
-  EXPECT_EQ(KeysOfRuns(LevelsTree(nullptr, 3, 4, 2100)),
+  EXPECT_EQ(KeysOfRuns(LevelsTree(3, 4, 2100)),
             (std::vector<uint64_t>{1600, 400, 100}));
-  EXPECT_THROW(LevelsTree(nullptr, 5, 10, 22'221), bench::UsageError);
-  EXPECT_EQ(LevelsTree(nullptr, 5, 10, 22'222).runs.back().keys, 2u);
-}
-
-struct Writes {
-  double fresh = 0, old = 0, removed = 0;
-};
-
-// Follows a history by the rules of a map.
-Writes Follow(const char* growth, uint64_t writes) {
-  History history(*FindGrowth(growth), 7);
-  std::set<uint64_t> seen, present;
-  Writes counts;
-  for (uint64_t i = 0; i < writes; ++i) {
-    const History::Write write = history.Next();
-    const bool fresh = seen.insert(write.key).second;
-    EXPECT_FALSE(fresh && write.remove) << "a deletion of no key";
-    ++(write.remove ? counts.removed : fresh ? counts.fresh : counts.old);
-    if (write.remove) {
-      present.erase(write.key);
-    } else {
-      present.insert(write.key);
-    }
-  }
-  EXPECT_EQ(history.Present(),
-            std::vector<uint64_t>(present.begin(), present.end()));
-  return counts;
-}
-
-TEST(History, HasItsSharesOfWrites) {
-  constexpr double kError = 600;  // six standard deviations of 30,000 writes
-  EXPECT_EQ(Follow("insert", 30'000).fresh, 30'000);
-  const Writes overwrite = Follow("overwrite", 30'000);
-  EXPECT_NEAR(overwrite.fresh, 15'000, kError);
-  EXPECT_EQ(overwrite.removed, 0);
-  const Writes removal = Follow("delete", 30'000);
-  EXPECT_EQ(removal.old, 0);
-  EXPECT_NEAR(removal.removed, 9'000, kError);
-  const Writes mixed = Follow("mixed", 30'000);
-  EXPECT_NEAR(mixed.fresh, 15'000, kError);
-  EXPECT_NEAR(mixed.old, 9'000, kError);
-  EXPECT_NEAR(mixed.removed, 6'000, kError);
+  EXPECT_THROW(LevelsTree(5, 10, 22'221), bench::UsageError);
+  EXPECT_EQ(LevelsTree(5, 10, 22'222).runs.back().keys, 2u);
 }
 
 TEST(KeySet, KeysAreDistinctAndDependOnTheSeed) {
@@ -134,7 +92,7 @@ TEST(Contenders, EachVariantHasWhatItNeeds) {
 
 // Monkey: the rates of the runs are in proportion to their keys.
 TEST(Contenders, ByHandEachRunHasTheBitsOfALargerOneAndMore) {
-  const TreePlan plan = LevelsTree(nullptr, 4, 10, 1'111'000);
+  const TreePlan plan = LevelsTree(4, 10, 1'111'000);
   const Policy policy = MakePolicyOfSize(
       FindContender("", "rocksdb-bloom-by-hand"), plan, 90'000, 10);
   ASSERT_EQ(policy.bits.size(), 4u);
@@ -214,8 +172,7 @@ TEST_F(DatabaseTest, CountersAddUp) {
   EXPECT_GT(counts.FalsePositives(), 0u);
   EXPECT_EQ(counts.data_blocks, counts.FalsePositives());
   EXPECT_LE(counts.data_block_reads, counts.data_blocks);
-  const Prediction prediction =
-      Predict(database->tree(), batch.keys, database->present().size());
+  const Prediction prediction = Predict(database->tree(), batch.keys);
   EXPECT_NEAR(
       static_cast<double>(counts.data_blocks) / 3000, prediction.absent.value(),
       0.25 * *prediction.absent + 6 * std::sqrt(prediction.variance / 3000));
@@ -244,8 +201,8 @@ TEST_F(DatabaseTest, AllDatabasesHaveTheSameLookups) {
   EXPECT_EQ(counts[0][0].lookups, 200u);  // the turns 0 and 8
   EXPECT_EQ(counts[0][0].data_blocks, 200u);
   // The rate of a filter in partitions is not known.
-  EXPECT_FALSE(Predict(databases[1]->tree(), {keys_->AbsentKey(0)}, kKeys)
-                   .absent.has_value());
+  EXPECT_FALSE(
+      Predict(databases[1]->tree(), {keys_->AbsentKey(0)}).absent.has_value());
 }
 
 }  // namespace
