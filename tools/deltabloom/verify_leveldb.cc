@@ -178,7 +178,10 @@ std::string FindTags(const internal::SstSource& source,
 }  // namespace
 
 std::string VerifyLevelDB(const VerifyTask& task) {
-  const auto& [source, file, filter, go_on, report] = task;
+  const internal::SstSource& source = task.source;
+  const internal::SstFile& file = task.file;
+  const internal::SstFilter& filter = task.filter;
+  TableReport* const report = task.report;
   Hash hash = Hash::kLevelDB;
   if (filter.policy == "deltabloom.Filter.MurmurHash2") {
     hash = Hash::kMurmurHash2;
@@ -197,8 +200,8 @@ std::string VerifyLevelDB(const VerifyTask& task) {
   std::optional<uint64_t> window;  // that is open
   Lookups lookups(report);
   const auto look_up = [&](std::string_view, const BlockHandle& handle) {
-    report->cut_short =
-        report->cut_short || !go_on(static_cast<double>(handle.offset) /
+    report->cut_short = report->cut_short ||
+                        !task.go_on(static_cast<double>(handle.offset) /
                                     static_cast<double>(file.footer_offset));
     if (report->cut_short) return std::string();
     if (window != windows.WindowOf(handle.offset)) {
