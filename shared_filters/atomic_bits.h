@@ -32,7 +32,10 @@ inline char ReverseBits(char byte) {
 class StripedCounter {
  public:
   void Add(uint64_t n) {
-    stripes_[StripeOfThisThread()].sum.fetch_add(n, std::memory_order_relaxed);
+    static std::atomic<size_t> threads{0};
+    thread_local const size_t mine =
+        threads.fetch_add(1, std::memory_order_relaxed) % kStripes;
+    stripes_[mine].sum.fetch_add(n, std::memory_order_relaxed);
   }
 
   uint64_t Sum() const {
@@ -49,14 +52,6 @@ class StripedCounter {
   struct alignas(64) Stripe {
     std::atomic<uint64_t> sum{0};
   };
-
-  static size_t StripeOfThisThread() {
-    static std::atomic<size_t> threads{0};
-    thread_local const size_t mine =
-        threads.fetch_add(1, std::memory_order_relaxed) % kStripes;
-    return mine;
-  }
-
   Stripe stripes_[kStripes];
 };
 

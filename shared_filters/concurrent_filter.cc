@@ -22,58 +22,46 @@ namespace local = internal::local;
 // in words of 64 bits: as little-endian bytes they are the payload of a filter
 // of that layout.
 constexpr uint64_t kLocalBlockWords = local::kBlockSize / 8;
-constexpr uint64_t kLocalBlockBits = kLocalBlockWords * AtomicBits::kWordBits;
-
-// The bits of one round in the words of its block. All sectors, taken or not:
-// faster than a store for each probe.
-struct LocalRoundMasks {
-  LocalRoundMasks(uint64_t hash, uint32_t round, uint32_t probes) {
-    constexpr uint32_t kHalf = kLocalBlockWords / 2;
-    const uint32_t* taken = local::MasksOf(hash, probes);
-    for (uint32_t i = 0; i < kHalf; ++i) {
-      word[i] = 0;
-      word[kHalf + i] = 0;
-      for (uint32_t sector = 2 * i; sector <= 2 * i + 1; ++sector) {
-        const uint32_t place = local::BitOf(hash, round, sector);
-        const uint64_t bit = uint64_t{taken[sector]}
-                             << place % AtomicBits::kWordBits;
-        const uint64_t in_upper =
-            0 - uint64_t{place / (kHalf * AtomicBits::kWordBits)};
-        word[i] |= bit & ~in_upper;
-        word[kHalf + i] |= bit & in_upper;
-      }
-    }
-  }
-  uint64_t word[kLocalBlockWords];
-};
+constexpr uint32_t kLocalBlockBits = 8 * local::kBlockSize;
 
 // Sets the bits of one round. True if some bit was clear. Branches on which
-// words have a bit, or lack one, would be mispredicted.
+// sectors are taken, or which words lack a bit, would be mispredicted.
 bool SetLocalRound(AtomicBits* bits, uint64_t block, uint64_t hash,
                    uint32_t round, uint32_t probes) {
+  const uint32_t* taken = local::MasksOf(hash, probes);
+  uint32_t halves[2 * kLocalBlockWords];
+  for (uint32_t sector = 0; sector < local::kSectors; ++sector) {
+    const uint32_t place = local::BitOf(hash, round, sector);
+    const uint32_t bit = taken[sector] << place % 32;
+    const uint32_t is_upper = 0 - place / (kLocalBlockBits / 2);
+    halves[sector] = bit & ~is_upper;
+    halves[sector + local::kSectors] = bit & is_upper;
+  }
   const uint64_t first_word = block * kLocalBlockWords;
-  const LocalRoundMasks masks(hash, round, probes);
+  uint64_t masks[kLocalBlockWords];
   uint64_t incomplete[kLocalBlockWords];
   unsigned count = 0;
   for (uint64_t i = 0; i < kLocalBlockWords; ++i) {
+    masks[i] = halves[2 * i] | uint64_t{halves[2 * i + 1]} << 32;
     incomplete[count] = i;
-    count += (masks.word[i] & ~bits->Word(first_word + i)) != 0 ? 1 : 0;
+    count += (masks[i] & ~bits->Word(first_word + i)) != 0 ? 1 : 0;
   }
   uint64_t newly_set = 0;
   for (unsigned i = 0; i < count; ++i) {
     const uint64_t word = incomplete[i];
-    newly_set |= bits->OrUnread(first_word + word, masks.word[word]);
+    newly_set |= bits->OrUnread(first_word + word, masks[word]);
   }
   return newly_set != 0;
 }
 
-// Are the bits of probes begin .. end - 1 of one round set? Without a branch
-// between them: half of the bits are set, so each would be mispredicted.
-bool TestLocalProbes(const AtomicBits& bits, uint64_t block, uint64_t hash,
-                     uint32_t round, uint32_t begin, uint32_t end) {
+// Are the bits of one round set? With one branch, after four probes: half of
+// the bits are set, so a branch for each would be mispredicted.
+bool TestLocalRound(const AtomicBits& bits, uint64_t block, uint64_t hash,
+                    uint32_t round, uint32_t probes) {
   const uint64_t first_word = block * kLocalBlockWords;
   uint64_t all = 1;
-  for (uint32_t probe = begin; probe < end; ++probe) {
+  for (uint32_t probe = 0; probe < probes; ++probe) {
+    if (probe == 4 && all == 0) return false;
     const uint32_t bit =
         local::BitOf(hash, round, local::SectorOf(hash, probe));
     all &= bits.Word(first_word + bit / AtomicBits::kWordBits) >>
@@ -82,21 +70,10 @@ bool TestLocalProbes(const AtomicBits& bits, uint64_t block, uint64_t hash,
   return all != 0;
 }
 
-bool TestLocalRound(const AtomicBits& bits, uint64_t block, uint64_t hash,
-                    uint32_t round, uint32_t probes) {
-  constexpr uint32_t kFirstProbes = 4;
-  const uint32_t few = probes < kFirstProbes ? probes : kFirstProbes;
-  return TestLocalProbes(bits, block, hash, round, 0, few) &&
-         TestLocalProbes(bits, block, hash, round, few, probes);
-}
-
 struct LocalSize {
   uint64_t blocks;  // 0: there is none
   local::Probes probes;
 };
-
-// For one formula at all sizes.
-constexpr uint64_t kMinBlocksOfTwo = local::kApartFromBlocks;
 
 // The smallest size at which `keys` keys have a rate of at most `rate`, of 1 to
 // 8 probes in one block; of 8 in each of two where that saves a twentieth of
@@ -114,7 +91,7 @@ LocalSize LocalSizeForRate(uint64_t keys, double rate) {
   const auto most =
       static_cast<uint64_t>(static_cast<double>(keys) *
                             internal::kMaxBitsPerKey / kLocalBlockBits) +
-      kMinBlocksOfTwo;
+      local::kApartFromBlocks;
   LocalSize best{0, {0, 0}};
   double best_rate = 1;
   for (uint32_t probes = 1; probes <= local::kSectors; ++probes) {
@@ -129,26 +106,23 @@ LocalSize LocalSizeForRate(uint64_t keys, double rate) {
   }
   // A second cache line has to save a twentieth.
   const uint64_t end = best.blocks == 0 ? most : best.blocks - best.blocks / 20;
-  if (end <= kMinBlocksOfTwo) return best;
+  if (end <= local::kApartFromBlocks) return best;
   const local::Probes two_lines{local::kSectors, local::kSectors};
-  const uint64_t blocks =
-      smallest(local::RateOfProbes(two_lines), kMinBlocksOfTwo, end - 1);
+  const uint64_t blocks = smallest(local::RateOfProbes(two_lines),
+                                   local::kApartFromBlocks, end - 1);
   return blocks == 0 ? best : LocalSize{blocks, two_lines};
 }
-
-constexpr double kMinRate = 1e-9;
-constexpr uint64_t kMaxKeys = uint64_t{1} << 40;
 
 }  // namespace
 
 std::string ConcurrentFilterOptions::Validate() const {
   // Written so that NaN fails.
-  if (!(false_positive_rate >= kMinRate && false_positive_rate < 1)) {
+  if (!(false_positive_rate >= 1e-9 && false_positive_rate < 1)) {
     return "false_positive_rate = " +
            internal::NumberText(false_positive_rate) +
            " is out of range: use 1e-9 or more and less than 1";
   }
-  if (expected_keys > kMaxKeys) {
+  if (expected_keys > uint64_t{1} << 40) {
     return "expected_keys = " + std::to_string(expected_keys) +
            " is out of range: use up to 2^40, or several filters";
   }
@@ -164,13 +138,6 @@ struct ConcurrentFilter::Rep {
         bits(size.blocks * kLocalBlockWords) {}
 
   uint32_t probes() const { return size.probes.first + size.probes.second; }
-
-  // Of single bits, not of keys: each key sets `probes` different ones.
-  double KeysThatExplain(double set_bits) const {
-    const auto all = static_cast<double>(bits.bits());
-    return std::log1p(-set_bits / all) /
-           std::log1p(-static_cast<double>(probes()) / all);
-  }
 
   const ConcurrentFilterOptions options;
   const LocalSize size;
@@ -213,8 +180,11 @@ bool ConcurrentFilter::MayMatch(std::string_view key) const {
 uint64_t ConcurrentFilter::KeysAdded() const { return rep_->keys.Sum(); }
 
 uint64_t ConcurrentFilter::DistinctKeysEstimate() const {
-  const double keys =
-      rep_->KeysThatExplain(static_cast<double>(rep_->bits.SetBits()));
+  // Of single bits, not of keys: each key sets `probes` different ones.
+  const auto all = static_cast<double>(rep_->bits.bits());
+  const auto set = static_cast<double>(rep_->bits.SetBits());
+  const double probes = rep_->probes();
+  const double keys = std::log1p(-set / all) / std::log1p(-probes / all);
   return std::isfinite(keys) ? static_cast<uint64_t>(std::llround(keys))
                              : UINT64_MAX;
 }

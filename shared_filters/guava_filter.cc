@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -13,8 +14,6 @@
 namespace deltabloom {
 
 using internal::AtomicBits;
-using internal::LoadFixed32;
-using internal::Murmur3Hash;
 
 namespace {
 
@@ -25,21 +24,12 @@ constexpr size_t kWordSize = 8;
 constexpr size_t kHeaderSize = 6;
 // Java counts the words of a filter in a signed 32-bit number.
 constexpr uint64_t kMaxWords = INT32_MAX;
-constexpr uint32_t kMaxHashFunctions = 255;
 
 struct Shape {
   GuavaStrategy strategy = GuavaStrategy::kMurmur128Mitz64;
   uint32_t hash_functions = 0;
   uint64_t words = 0;
 };
-
-// REQUIRES: options.Validate() is empty.
-Shape ShapeOf(const GuavaFilterOptions& options) {
-  const uint64_t bits = internal::GuavaBits(options.expected_insertions,
-                                            options.false_positive_rate);
-  return {options.strategy, internal::GuavaHashFunctions(options, bits),
-          (bits + kWordBits - 1) / kWordBits};
-}
 
 // "MURMUR128_MITZ_64, 5 hash functions, 7296 bits"
 std::string Describe(const Shape& shape) {
@@ -64,7 +54,7 @@ std::string ParseHeader(std::string_view bytes, Shape* shape) {
   }
   shape->hash_functions = static_cast<uint8_t>(bytes[1]);
   if (shape->hash_functions == 0) return "byte 1: 0 hash functions";
-  shape->words = __builtin_bswap32(LoadFixed32(bytes.data() + 2));
+  shape->words = __builtin_bswap32(internal::LoadFixed32(bytes.data() + 2));
   if (shape->words == 0) return "bytes 2 to 5: 0 words";
   if (shape->words > kMaxWords) {
     return "bytes 2 to 5: a negative count of words, " +
@@ -86,13 +76,9 @@ std::string ParseHeader(std::string_view bytes, Shape* shape) {
 }  // namespace
 
 const char* GuavaStrategyName(GuavaStrategy strategy) {
-  switch (strategy) {
-    case GuavaStrategy::kMurmur128Mitz32:
-      return "MURMUR128_MITZ_32";
-    case GuavaStrategy::kMurmur128Mitz64:
-      return "MURMUR128_MITZ_64";
-  }
-  return nullptr;
+  constexpr const char* kNames[] = {"MURMUR128_MITZ_32", "MURMUR128_MITZ_64"};
+  const auto i = static_cast<size_t>(strategy);
+  return i < std::size(kNames) ? kNames[i] : nullptr;
 }
 
 std::string GuavaFilterOptions::Validate() const {
@@ -127,9 +113,9 @@ std::string GuavaFilterOptions::Validate() const {
            " bits: Guava has at most 2^31 - 1 words of 64 bits; use a higher "
            "rate, or several filters";
   }
-  if (internal::GuavaHashFunctions(*this, bits) > kMaxHashFunctions) {
-    return rate + " needs " +
-           std::to_string(internal::GuavaHashFunctions(*this, bits)) +
+  const uint32_t k = internal::GuavaHashFunctions(*this, bits);
+  if (k > 255) {
+    return rate + " needs " + std::to_string(k) +
            " hash functions, and Guava has at most 255: use a higher rate";
   }
   return {};
@@ -140,18 +126,15 @@ namespace internal {
 uint64_t GuavaBits(uint64_t insertions, double rate) {
   const double n = static_cast<double>(std::max<uint64_t>(insertions, 1));
   const double bits = -n * std::log(rate) / (kLn2 * kLn2);
-  constexpr double kTooMany = 9223372036854775808.0;  // 2^63
-  if (bits >= kTooMany) return INT64_MAX;
-  return static_cast<uint64_t>(bits);
+  return bits < 0x1p63 ? static_cast<uint64_t>(bits) : INT64_MAX;
 }
 
 uint32_t GuavaHashFunctions(const GuavaFilterOptions& options, uint64_t bits) {
-  const uint64_t insertions =
-      std::max<uint64_t>(options.expected_insertions, 1);
-  const double k =
-      options.probe_rule == GuavaProbeRule::kFromSize
-          ? static_cast<double>(bits) / static_cast<double>(insertions) * kLn2
-          : -std::log(options.false_positive_rate) / kLn2;
+  const auto n =
+      static_cast<double>(std::max<uint64_t>(options.expected_insertions, 1));
+  const double k = options.probe_rule == GuavaProbeRule::kFromSize
+                       ? static_cast<double>(bits) / n * kLn2
+                       : -std::log(options.false_positive_rate) / kLn2;
   return static_cast<uint32_t>(std::max<long long>(1, std::llround(k)));
 }
 
@@ -164,14 +147,12 @@ struct GuavaFilter::Rep {
   // Calls fn(bit) for each bit of the key while it returns true.
   template <typename Fn>
   void ForEachBit(std::string_view key, Fn fn) const {
-    const Murmur3Hash hash = internal::HashMurmur3(key);
-    if (shape.strategy == GuavaStrategy::kMurmur128Mitz32) {
-      for (uint32_t i = 0; i < shape.hash_functions; ++i) {
-        if (!fn(internal::GuavaMitz32Offset(hash, i, divisor))) return;
-      }
-    } else {
-      for (uint32_t i = 0; i < shape.hash_functions; ++i) {
-        if (!fn(internal::GuavaMitz64Offset(hash, i, divisor))) return;
+    const internal::Murmur3Hash hash = internal::HashMurmur3(key);
+    const bool is_32 = shape.strategy == GuavaStrategy::kMurmur128Mitz32;
+    for (uint32_t i = 0; i < shape.hash_functions; ++i) {
+      if (!fn(is_32 ? internal::GuavaMitz32Offset(hash, i, divisor)
+                    : internal::GuavaMitz64Offset(hash, i, divisor))) {
+        return;
       }
     }
   }
@@ -184,7 +165,11 @@ struct GuavaFilter::Rep {
 GuavaFilter::GuavaFilter(const GuavaFilterOptions& options) {
   const std::string error = options.Validate();
   if (!error.empty()) throw std::invalid_argument(error);
-  rep_ = std::make_unique<Rep>(ShapeOf(options));
+  const uint64_t bits = internal::GuavaBits(options.expected_insertions,
+                                            options.false_positive_rate);
+  rep_ = std::make_unique<Rep>(
+      Shape{options.strategy, internal::GuavaHashFunctions(options, bits),
+            (bits + kWordBits - 1) / kWordBits});
 }
 
 GuavaFilter::GuavaFilter(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}

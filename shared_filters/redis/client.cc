@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <thread>
-
-#include "shared_filters/redis/keys.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -70,24 +67,16 @@ constexpr ScriptAnswer kScriptAnswers[] = {
 }  // namespace
 
 bool Circuit::Allow(Clock::time_point now) {
-  if (!open_) return true;
+  if (limit_ == 0 || failures_ < limit_) return true;
   if (now < retry_at_) return false;
   // If this call never reports back, another may try later.
   retry_at_ = now + open_for_;
   return true;
 }
 
-void Circuit::Succeeded() {
-  failures_ = 0;
-  open_ = false;
-}
-
 bool Circuit::Failed(Clock::time_point now) {
-  if (limit_ == 0 || ++failures_ < limit_) return false;
   retry_at_ = now + open_for_;
-  const bool opened = !open_;
-  open_ = true;
-  return opened;
+  return ++failures_ == limit_;
 }
 
 void ServerIdentity::ReadServer(const RedisReply& reply) {
@@ -101,10 +90,9 @@ void ServerIdentity::ReadReplication(const RedisReply& reply) {
   replicates = FieldOf(reply.text, "connected_slaves") != "0" ||
                FieldOf(reply.text, "master_replid2").find_first_not_of('0') !=
                    std::string::npos;
-  constexpr std::string_view kWhat = "INFO replication: ";
+  constexpr char kWhat[] = "INFO replication: ";
   if (replid.empty()) {
-    error = kWhat;
-    error += reply.text.substr(0, 100);
+    error = kWhat + reply.text.substr(0, 100);
   } else if (StartsWith(error, kWhat)) {
     error.clear();
   }
@@ -114,12 +102,12 @@ struct Client::Call {
   std::vector<Request> requests;
   CallOptions how;
   Deadline deadline;
-  uint32_t slot;
   Replies* replies;
-  std::vector<size_t> pending;  // requests that lack a final reply, in order
-  std::vector<Endpoint> asked;  // where ASK sends a request; else port 0
-  Endpoint failed;              // the server of the slot that was lost
-  bool wait = false;            // the slot is moving, or its server has failed
+  uint32_t slot = 0;
+  std::vector<bool> done = {};       // requests that have a final reply
+  std::vector<Endpoint> asked = {};  // where ASK sends a request; else port 0
+  Endpoint failed = {};              // the server of the slot that was lost
+  bool wait = false;  // the slot is moving, or its server has failed
 
   const std::string& key() const { return requests[0].key; }
 };
@@ -155,12 +143,9 @@ RedisStatus Client::Take(const Endpoint& endpoint, bool fresh,
   const RedisStatus status = Open(endpoint, deadline, link->get());
   if (!status.ok()) {
     Failed(endpoint);
-    return status;
+  } else if (fresh) {
+    ++reconnects_;
   }
-  const std::lock_guard lock(mutex_);
-  Server* const server = Find(endpoint);
-  if (fresh && server->was_connected) ++reconnects_;
-  server->was_connected = true;
   return status;
 }
 
@@ -182,20 +167,18 @@ RedisStatus Client::Open(const Endpoint& endpoint, Deadline deadline,
   std::vector<const RedisCommand*> commands;
   if (!options_.password.empty()) commands.push_back(&auth);
   if (options_.database != 0) commands.push_back(&select);
-  commands.push_back(&kInfoServer);
-  commands.push_back(&kInfoReplication);
+  commands.insert(commands.end(), {&kInfoServer, &kInfoReplication});
   link->identified_at = Clock::now();
   std::vector<RedisReply> replies;
   status = link->connection->Run(commands, deadline, &replies);
   if (!status.ok()) return status;
   for (size_t i = 0; i + 2 < replies.size(); ++i) {
     if (replies[i].kind != RedisReply::Kind::kError) continue;
-    const bool is_auth = commands[i] == &auth;
-    RedisError kind = ClassifyError(replies[i].text);
-    if (is_auth && kind == RedisError::kServer) {
-      kind = RedisError::kAuthentication;
-    }
-    return {kind, commands[i]->front() + " refused: " + replies[i].text};
+    const RedisError kind = ClassifyError(replies[i].text);
+    return {commands[i] == &auth && kind == RedisError::kServer
+                ? RedisError::kAuthentication
+                : kind,
+            commands[i]->front() + " refused: " + replies[i].text};
   }
   const RedisReply& server = replies[replies.size() - 2];
   if (IsError(server, "BUSY") || IsError(server, "LOADING")) {
@@ -249,14 +232,12 @@ RedisStatus Client::Exchange(const Endpoint& endpoint,
     status = link->Run(commands, identity != nullptr, deadline, replies);
     if (status.ok()) {
       if (identity != nullptr) *identity = link->identity;
+      const bool is_loading = IsError(replies->back(), "LOADING") ||
+                              IsError(replies->back(), "BUSY ");
+      if (is_loading) Failed(endpoint);
       const std::lock_guard lock(mutex_);
       Server* const server = Find(endpoint);
-      const RedisReply& last = replies->back();
-      if (!IsError(last, "LOADING") && !IsError(last, "BUSY ")) {
-        server->circuit.Succeeded();
-      } else if (server->circuit.Failed(Clock::now())) {
-        ++circuits_opened_;
-      }
+      if (!is_loading) server->circuit.Succeeded();
       link->reused = true;
       if (server->idle.size() < kMaxIdle) {
         server->idle.push_back(std::move(link));
@@ -271,18 +252,18 @@ RedisStatus Client::Exchange(const Endpoint& endpoint,
   }
 }
 
-// Sends the pending requests that belong to this server, and removes those from
-// `pending` that have a final reply.
+// Sends the requests to this server that are to go there.
 RedisStatus Client::RunRound(Call* call, const Endpoint& endpoint, bool ask) {
   std::vector<size_t> mine;
   std::vector<const RedisCommand*> commands;
-  for (const size_t i : call->pending) {
+  for (size_t i = 0; i < call->requests.size(); ++i) {
+    if (call->done[i]) continue;
     if (!(call->asked[i] == (ask ? endpoint : Endpoint()))) continue;
     mine.push_back(i);
+    call->asked[i] = {};
     if (ask) commands.push_back(&kAsking);
     commands.push_back(&call->requests[i].words);
   }
-  for (const size_t i : mine) call->asked[i] = {};
   std::vector<RedisReply> answers;
   ServerIdentity identity;
   const RedisStatus status =
@@ -292,17 +273,10 @@ RedisStatus Client::RunRound(Call* call, const Endpoint& endpoint, bool ask) {
     return MakeStatus(status.error, endpoint, call->key(), status.message);
   }
   if (call->how.identify) call->replies->servers.push_back(identity);
-  std::vector<size_t> pending;
-  size_t at = 0;  // in `mine`
-  for (const size_t i : call->pending) {
-    if (at < mine.size() && mine[at] == i) {
-      call->replies->replies[i] = std::move(answers[ask ? 2 * at + 1 : at]);
-      ++at;
-      if (IsFinal(call, endpoint, i)) continue;
-    }
-    pending.push_back(i);
+  for (size_t i = 0; i < mine.size(); ++i) {
+    call->replies->replies[mine[i]] = std::move(answers[ask ? 2 * i + 1 : i]);
+    call->done[mine[i]] = IsFinal(call, endpoint, mine[i]);
   }
-  call->pending = std::move(pending);
   return {};
 }
 
@@ -321,13 +295,12 @@ bool Client::IsFinal(Call* call, const Endpoint& from, size_t i) {
     if (to.ask) {
       call->asked[i] = to.endpoint;
     } else {
-      const std::lock_guard lock(mutex_);
-      owners_[call->slot] = to.endpoint;
+      SetOwner(call->slot, to.endpoint);
     }
     return false;
   }
   if (IsError(reply, "CLUSTERDOWN")) {
-    ForgetOwner(call->slot);
+    SetOwner(call->slot, {});
   } else if (!IsError(reply, "TRYAGAIN") &&
              reply.text.find("non local key") == std::string::npos) {
     return true;
@@ -341,14 +314,15 @@ bool Client::IsFinal(Call* call, const Endpoint& from, size_t i) {
 bool Client::KnownOwner(uint32_t slot, Endpoint* endpoint) const {
   const std::lock_guard lock(mutex_);
   const auto found = owners_.find(slot);
-  if (found == owners_.end()) return false;
+  if (found == owners_.end() || found->second.port == 0) return false;
   *endpoint = found->second;
   return true;
 }
 
-void Client::ForgetOwner(uint32_t slot) {
+// Port 0: no server is known.
+void Client::SetOwner(uint32_t slot, const Endpoint& owner) {
   const std::lock_guard lock(mutex_);
-  owners_.erase(slot);
+  owners_[slot] = owner;
 }
 
 // Asks the cluster who has the slot of the call, the server that failed last.
@@ -375,9 +349,8 @@ RedisStatus Client::FindOwner(const Call& call, Endpoint* owner) {
     RedisStatus status = Exchange(node, {&kClusterSlots}, Retry::kSafe,
                                   deadline, &replies, nullptr);
     std::vector<Endpoint> servers;
-    if (!status.ok()) {
-      // below
-    } else if (ParseSlots(replies[0], node, call.slot, owner, &servers)) {
+    if (status.ok() &&
+        ParseSlots(replies[0], node, call.slot, owner, &servers)) {
       const std::lock_guard lock(mutex_);
       nodes_ = std::move(servers);
       if (owner->port != 0) {
@@ -386,11 +359,13 @@ RedisStatus Client::FindOwner(const Call& call, Endpoint* owner) {
       }
       status = {RedisError::kClusterDown, "no server of the cluster has slot " +
                                               std::to_string(call.slot)};
-    } else if (replies[0].kind == RedisReply::Kind::kError) {
-      status = {ClassifyError(replies[0].text),
-                "CLUSTER SLOTS: " + replies[0].text};
-    } else {
-      status = {RedisError::kClusterDown, "the cluster has no slots"};
+    } else if (status.ok()) {
+      const bool is_error = replies[0].kind == RedisReply::Kind::kError;
+      status.error =
+          is_error ? ClassifyError(replies[0].text) : RedisError::kClusterDown;
+      status.message =
+          "CLUSTER SLOTS: " +
+          (is_error ? replies[0].text : "the cluster has no slots");
     }
     if (first_error.ok()) {
       first_error = MakeStatus(status.error, node, call.key(), status.message);
@@ -406,19 +381,16 @@ RedisStatus Client::Run(std::vector<Request> requests, CallOptions how,
   replies->replies.resize(n);
   const milliseconds timeout =
       std::max(options_.command_timeout, milliseconds(how.slow ? 10000 : 0));
-  Call call{std::move(requests),
-            how,
-            Clock::now() + timeout,
-            0,
-            replies,
-            std::vector<size_t>(n),
-            std::vector<Endpoint>(n),
-            {}};
+  Call call{std::move(requests), how, Clock::now() + timeout, replies};
   call.slot = SlotOf(call.key());
-  std::iota(call.pending.begin(), call.pending.end(), size_t{0});
+  call.done.resize(n);
+  call.asked.resize(n);
   RedisStatus lost;
-  for (int round = 0; !call.pending.empty(); ++round) {
-    const size_t next = call.pending[0];
+  for (int round = 0;; ++round) {
+    const auto next = static_cast<size_t>(
+        std::find(call.done.begin(), call.done.end(), false) -
+        call.done.begin());
+    if (next == n) break;
     if (round > 0 && IsOver(call.deadline)) {
       if (!lost.ok()) return lost;
       return StatusAt(RedisError::kClusterDown, call.key(),
@@ -441,7 +413,7 @@ RedisStatus Client::Run(std::vector<Request> requests, CallOptions how,
                          status.error == RedisError::kTimeout;
     if (!options_.cluster || !is_lost) return lost.ok() ? status : lost;
     // A replica may have taken over, now or before the next call.
-    ForgetOwner(call.slot);
+    SetOwner(call.slot, {});
     if (how.retry == Retry::kNo) return status;
     lost = status;
     call.failed = endpoint;
@@ -457,7 +429,9 @@ RedisStatus Client::Run(std::vector<Request> requests, CallOptions how,
 RedisStatus Client::Run(Request request, CallOptions how, RedisReply* reply) {
   Replies replies;
   const RedisStatus status = Run({std::move(request)}, how, &replies);
-  if (status.ok()) *reply = std::move(replies.replies[0]);
+  if (status.ok() && reply != nullptr) {
+    *reply = std::move(replies.replies[0]);
+  }
   return status;
 }
 

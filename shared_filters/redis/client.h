@@ -29,15 +29,14 @@ class Circuit {
 
   // True if a call may be tried; then Succeeded or Failed must follow.
   bool Allow(Clock::time_point now);
-  void Succeeded();
+  void Succeeded() { failures_ = 0; }
   // True if this failure opened the circuit.
   bool Failed(Clock::time_point now);
 
  private:
   const uint32_t limit_;
   const std::chrono::milliseconds open_for_;
-  uint32_t failures_ = 0;
-  bool open_ = false;
+  uint64_t failures_ = 0;  // in a row
   Clock::time_point retry_at_;
 };
 
@@ -90,15 +89,16 @@ class Client {
   // command_timeout, whichever is longer.
   RedisStatus Run(std::vector<Request> requests, CallOptions how,
                   Replies* replies);
-  RedisStatus Run(Request request, CallOptions how, RedisReply* reply);
-  RedisStatus Run(Request request, RedisReply* reply) {
-    return Run(std::move(request), {}, reply);
-  }
+  RedisStatus Run(Request request, CallOptions how = {},
+                  RedisReply* reply = nullptr);
 
   // A status that names the key and, as far as it is known, its server.
   RedisStatus StatusAt(RedisError error, const std::string& key,
                        std::string_view what) const;
 
+  RedisStatus BitsLost(const std::string& key) const {
+    return StatusAt(RedisError::kMissing, key, kBitsLost);
+  }
   RedisStatus OddReply(const std::string& key) const {
     return StatusAt(RedisError::kServer, key, "a reply of an unexpected form");
   }
@@ -125,7 +125,6 @@ class Client {
         : circuit(options.circuit_failures, options.circuit_open_for) {}
     Circuit circuit;
     std::vector<std::unique_ptr<Link>> idle;
-    bool was_connected = false;
   };
   struct Call;
 
@@ -143,7 +142,7 @@ class Client {
   RedisStatus RunRound(Call* call, const Endpoint& endpoint, bool ask);
   bool IsFinal(Call* call, const Endpoint& from, size_t i);
   bool KnownOwner(uint32_t slot, Endpoint* endpoint) const;
-  void ForgetOwner(uint32_t slot);
+  void SetOwner(uint32_t slot, const Endpoint& owner);
   RedisStatus FindOwner(const Call& call, Endpoint* owner);
   RedisStatus ErrorOf(const Request& request, const RedisReply& reply) const;
 

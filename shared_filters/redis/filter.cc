@@ -11,12 +11,12 @@ using internal::CallOptions;
 using internal::Client;
 using internal::Descriptor;
 using internal::DescriptorRef;
-using internal::kBitsLost;
 using internal::MakeStatus;
 using internal::Replies;
 using internal::Request;
 using internal::Retry;
 using internal::ServerIdentity;
+using internal::Shard;
 using internal::ShardKeys;
 using std::chrono::milliseconds;
 using Kind = RedisReply::Kind;
@@ -38,7 +38,7 @@ struct Spots {
 
 // The bits of a batch of keys.
 struct Batch {
-  struct Shard {
+  struct Part {
     ShardKeys names;
     std::vector<size_t> keys;
   };
@@ -55,14 +55,14 @@ struct Batch {
       }
       auto shard = shards.find(number);
       if (shard == shards.end()) {
-        shard = shards.insert({number, {descriptor.Keys(number), {}}}).first;
+        shard = shards.insert({number, {descriptor.ShardAt(number), {}}}).first;
       }
       shard->second.keys.push_back(i);
       spots[i] = {&shard->second.names, descriptor.MarkerOf(at[0]), at};
     }
   }
 
-  std::map<uint32_t, Shard> shards;  // that have some of the keys
+  std::map<uint32_t, Part> shards;  // that have some of the keys
   std::vector<Spots> spots;
   std::vector<uint64_t> offsets;
 };
@@ -141,47 +141,43 @@ std::string WhyUnverified(const RedisReply& reply,
   return "";
 }
 
-// Sets the bits of keys[0 .. n) of the batch, all of one shard.
-Request MakeAdd(const Descriptor& descriptor, const ShardKeys& names,
-                const Batch& batch, const size_t* keys, size_t n) {
-  const uint32_t probes = descriptor.scheme.probes;
-  // All bitmaps but those of local have one marker for all keys.
-  const size_t markers = descriptor.scheme.is_local() ? n : 1;
-  Request request(
-      internal::kAddScript, {names.live, names.descriptor},
-      {descriptor.id, names.rebuild, !descriptor.adopted(), probes, markers});
-  for (size_t i = 0; i < markers; ++i) {
-    request.Append({"GET", "u1", batch.spots[keys[i]].marker});
-  }
-  for (size_t i = 0; i < n; ++i) {
-    for (uint32_t p = 0; p < probes; ++p) {
-      request.Append({"SET", "u1", batch.spots[keys[i]].offsets[p], 1});
-    }
-  }
-  return request;
-}
-
-RedisStatus AddOnce(Client* client, const Descriptor& descriptor,
+RedisStatus AddOnce(Client& client, const Descriptor& descriptor,
                     const std::string_view* keys, size_t n, bool* is_new) {
-  constexpr size_t kKeysPerScript = 128;  // a script blocks the server
+  const uint32_t probes = descriptor.scheme.probes;
+  // A script blocks the server, and Lua unpacks some 8000 words at most.
+  const size_t keys_per_script =
+      std::clamp<size_t>(6000 / (4 * probes + 3), 1, 128);
   const Batch batch(descriptor, keys, n);
   std::vector<Request> requests;
   std::vector<std::pair<const size_t*, size_t>> groups;  // of keys, by request
   for (const auto& [number, shard] : batch.shards) {
-    for (size_t at = 0; at < shard.keys.size(); at += kKeysPerScript) {
-      groups.emplace_back(&shard.keys[at],
-                          std::min(shard.keys.size() - at, kKeysPerScript));
-      requests.push_back(MakeAdd(descriptor, shard.names, batch,
-                                 groups.back().first, groups.back().second));
+    for (size_t at = 0; at < shard.keys.size(); at += keys_per_script) {
+      const size_t* const group = &shard.keys[at];
+      const size_t size = std::min(shard.keys.size() - at, keys_per_script);
+      // All bitmaps but those of local have one marker for all keys.
+      const size_t markers = descriptor.scheme.is_local() ? size : 1;
+      Request request(internal::kAddScript,
+                      {shard.names.live, shard.names.descriptor},
+                      {descriptor.id, shard.names.rebuild,
+                       !descriptor.adopted(), probes, markers});
+      for (size_t i = 0; i < markers; ++i) {
+        request.Append({"GET", "u1", batch.spots[group[i]].marker});
+      }
+      for (size_t i = 0; i < size * probes; ++i) {
+        const Spots& key = batch.spots[group[i / probes]];
+        request.Append({"SET", "u1", key.offsets[i % probes], 1});
+      }
+      requests.push_back(std::move(request));
+      groups.emplace_back(group, size);
     }
   }
   Replies replies;
-  const RedisStatus status = client->Run(requests, {}, &replies);
+  const RedisStatus status = client.Run(requests, {}, &replies);
   if (!status.ok()) return status;
   for (size_t i = 0; i < groups.size(); ++i) {
     const auto [group, size] = groups[i];
     const std::vector<RedisReply>& changed = replies[i].elements;
-    if (changed.size() != size) return client->OddReply(requests[i].key);
+    if (changed.size() != size) return client.OddReply(requests[i].key);
     for (size_t k = 0; is_new != nullptr && k < size; ++k) {
       is_new[group[k]] = changed[k].integer > 0;
     }
@@ -191,35 +187,33 @@ RedisStatus AddOnce(Client* client, const Descriptor& descriptor,
 
 RedisStatus CheckKeySizes(const std::string& name, const std::string_view* keys,
                           size_t n) {
-  constexpr size_t kMaxKey = size_t{1} << 20;
-  const auto* const end = keys + n;
-  const auto* const large = std::find_if(
-      keys, end, [](std::string_view key) { return key.size() > kMaxKey; });
-  if (large == end) return {};
-  return Invalid(name, "a key has " + std::to_string(large->size()) +
+  size_t largest = 0;
+  for (size_t i = 0; i < n; ++i) largest = std::max(largest, keys[i].size());
+  if (largest <= size_t{1} << 20) return {};
+  return Invalid(name, "a key has " + std::to_string(largest) +
                            " bytes: at most 1 MiB is allowed");
 }
 
 // Reads the descriptor of `name`, or of the filter that it was moved to.
-RedisStatus ReadDescriptor(Client* client, const std::string& name,
+RedisStatus ReadDescriptor(Client& client, const std::string& name,
                            Descriptor* descriptor) {
   constexpr int kMaxMoves = 8;
   std::string here = name;
   for (int moves = 0; moves <= kMaxMoves; ++moves) {
     const std::string key = internal::RootDescriptor(here);
     RedisReply reply;
-    const RedisStatus status = client->Run(Request("HGETALL", key), &reply);
+    const RedisStatus status = client.Run(Request("HGETALL", key), {}, &reply);
     if (!status.ok()) return status;
     if (reply.elements.empty()) {
-      return client->StatusAt(
+      return client.StatusAt(
           RedisError::kMissing, here,
           "no filter of this name (it was never created, has expired, or was "
           "deleted; a bitmap of another program must be adopted)");
     }
     const std::string error = descriptor->Parse(here, reply);
     if (!error.empty()) {
-      return client->StatusAt(RedisError::kMismatch, key,
-                              "not a readable descriptor: " + error);
+      return client.StatusAt(RedisError::kMismatch, key,
+                             "not a readable descriptor: " + error);
     }
     if (descriptor->moved_to.empty()) return {};
     here = descriptor->moved_to;
@@ -229,31 +223,27 @@ RedisStatus ReadDescriptor(Client* client, const std::string& name,
 }
 
 // Retires every shard, then the root. `moved_to`: empty to delete.
-RedisStatus Retire(Client* client, const Descriptor& descriptor,
+RedisStatus Retire(Client& client, const Descriptor& descriptor,
                    const std::string& moved_to) {
   const std::string root = internal::RootDescriptor(descriptor.name);
   RedisStatus first_error;
   const auto retire = [&](std::initializer_list<std::string> keys) {
     const bool moves = *keys.begin() == root && !moved_to.empty();
-    RedisReply reply;
-    const RedisStatus status =
-        client->Run(Request(internal::kRetireScript, keys,
-                            {descriptor.id, moves, moved_to}),
-                    &reply);
+    const RedisStatus status = client.Run(Request(
+        internal::kRetireScript, keys, {descriptor.id, moves, moved_to}));
     // Another filter of this name is not ours to retire.
     if (first_error.ok() && status.error != RedisError::kMismatch) {
       first_error = status;
     }
   };
-  for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
-    const ShardKeys names = descriptor.Keys(shard);
-    retire({names.descriptor, names.rebuild, names.live});
+  for (const Shard& shard : descriptor.Shards()) {
+    retire({shard.descriptor, shard.rebuild, shard.live});
   }
   if (descriptor.shards > 1 && first_error.ok()) retire({root});
   return first_error;
 }
 
-RedisStatus CreateKeys(Client* client, const Descriptor& descriptor,
+RedisStatus CreateKeys(Client& client, const Descriptor& descriptor,
                        bool filled_by_rebuild) {
   const std::string root = internal::RootDescriptor(descriptor.name);
   const auto create = [&](Request request) {
@@ -262,9 +252,9 @@ RedisStatus CreateKeys(Client* client, const Descriptor& descriptor,
     }
     RedisReply reply;
     const RedisStatus status =
-        client->Run(std::move(request), {Retry::kNo, true}, &reply);
+        client.Run(std::move(request), {Retry::kNo, true}, &reply);
     if (!status.ok() || reply.integer == 0) return status;
-    return client->StatusAt(
+    return client.StatusAt(
         RedisError::kExists, descriptor.name,
         reply.integer == 1
             ? "there is a filter of this name already"
@@ -278,25 +268,25 @@ RedisStatus CreateKeys(Client* client, const Descriptor& descriptor,
                             {0, 0, lifetime, 0, descriptor.durable}));
     if (!status.ok()) return status;
   }
-  for (uint32_t shard = 0; status.ok() && shard < descriptor.shards; ++shard) {
-    const ShardKeys names = descriptor.Keys(shard);
+  for (const Shard& shard : descriptor.Shards()) {
     status =
-        create(Request(internal::kCreateScript, {names.descriptor, names.live},
-                       {descriptor.BlocksOf(shard), descriptor.MarkerOf(0),
-                        lifetime, filled_by_rebuild, descriptor.durable}));
+        create(Request(internal::kCreateScript, {shard.descriptor, shard.live},
+                       {shard.blocks, descriptor.MarkerOf(0), lifetime,
+                        filled_by_rebuild, descriptor.durable}));
+    if (!status.ok()) break;
   }
   if (!status.ok() && descriptor.shards > 1) Retire(client, descriptor, "");
   return status;
 }
 
 // Are the bitmaps strings of the right size, as far as they exist?
-RedisStatus CheckStrings(Client* client, const Descriptor& descriptor) {
+RedisStatus CheckStrings(Client& client, const Descriptor& descriptor) {
   std::vector<Request> requests;
-  for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
-    requests.emplace_back("STRLEN", descriptor.Keys(shard).live);
+  for (const Shard& shard : descriptor.Shards()) {
+    requests.emplace_back("STRLEN", shard.live);
   }
   Replies replies;
-  const RedisStatus status = client->Run(requests, {}, &replies);
+  const RedisStatus status = client.Run(requests, {}, &replies);
   if (!status.ok()) return status;
   for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
     const uint64_t expected = descriptor.StringBytes(shard);
@@ -305,7 +295,7 @@ RedisStatus CheckStrings(Client* client, const Descriptor& descriptor) {
         (descriptor.adopted() || size == 0 || size == expected)) {
       continue;
     }
-    return client->StatusAt(
+    return client.StatusAt(
         RedisError::kWrongSize, requests[shard].key,
         "the bitmap has " + std::to_string(size) + " bytes, and a filter of " +
             std::to_string(descriptor.scheme.bits) + " bits " +
@@ -315,26 +305,17 @@ RedisStatus CheckStrings(Client* client, const Descriptor& descriptor) {
   return {};
 }
 
-// Reads the first `size` bytes of a string; what it lacks stays as it is.
-RedisStatus Download(Client* client, const std::string& key, size_t size,
-                     char* bytes) {
-  constexpr size_t kPiece = size_t{1} << 20;
-  constexpr size_t kAtOnce = 8 * kPiece;
-  for (size_t begin = 0; begin < size; begin += kAtOnce) {
-    std::vector<Request> requests;
-    const size_t end = std::min(size, begin + kAtOnce);
-    for (size_t at = begin; at < end; at += kPiece) {
-      requests.push_back(
-          Request("GETRANGE", key, {at, std::min(end, at + kPiece) - 1}));
-    }
-    Replies replies;
-    const RedisStatus status = client->Run(requests, kSlow, &replies);
+// Reads the bytes of a shard; what its string lacks stays as it is.
+RedisStatus Download(Client& client, const Shard& shard, char* bytes) {
+  constexpr uint64_t kPiece = uint64_t{1} << 20;
+  for (uint64_t at = 0; at < shard.size; at += kPiece) {
+    const uint64_t end = std::min(at + kPiece, shard.size);
+    RedisReply reply;
+    const RedisStatus status = client.Run(
+        Request("GETRANGE", shard.live, {at, end - 1}), kSlow, &reply);
     if (!status.ok()) return status;
-    for (size_t i = 0; i < requests.size(); ++i) {
-      const std::string& text = replies[i].text;
-      const size_t to = begin + i * kPiece;
-      std::copy_n(text.begin(), std::min(text.size(), size - to), bytes + to);
-    }
+    std::copy_n(reply.text.data(), std::min(reply.text.size(), end - at),
+                bytes + at);
   }
   return {};
 }
@@ -365,8 +346,8 @@ RedisStatus RedisFilter::Create(const RedisOptions& redis,
                                  descriptor, &made);
   descriptor->id = internal::RandomId();
   if (status.ok()) {
-    status = CreateKeys(made->rep_->client.get(), *descriptor,
-                        options.filled_by_rebuild);
+    status =
+        CreateKeys(*made->rep_->client, *descriptor, options.filled_by_rebuild);
   }
   if (status.ok()) *filter = std::move(made);
   return status;
@@ -385,8 +366,7 @@ RedisStatus RedisFilter::Open(const RedisOptions& redis,
   DescriptorRef descriptor;
   RedisStatus status = OpenLazily(redis, name, &opened);
   if (status.ok()) status = opened->rep_->Get(&descriptor);
-  if (status.ok())
-    status = CheckStrings(opened->rep_->client.get(), *descriptor);
+  if (status.ok()) status = CheckStrings(*opened->rep_->client, *descriptor);
   if (status.ok()) *filter = std::move(opened);
   return status;
 }
@@ -408,57 +388,49 @@ RedisStatus RedisFilter::Adopt(const RedisOptions& redis,
   if (!status.ok()) return status;
   RedisReply reply;
   status = made->rep_->client->Run(
-      Request("HGET", descriptor->Keys(0).descriptor, {"id"}), &reply);
+      Request("HGET", internal::RootDescriptor(options.name), {"id"}), {},
+      &reply);
   if (status.ok() && reply.kind == Kind::kText) {
     status =
         made->rep_->client->StatusAt(RedisError::kMismatch, descriptor->name,
                                      "Deltabloom created this filter: open it");
   }
-  if (status.ok()) status = CheckStrings(made->rep_->client.get(), *descriptor);
+  if (status.ok()) status = CheckStrings(*made->rep_->client, *descriptor);
   if (status.ok()) *filter = std::move(made);
   return status;
 }
 
 RedisStatus RedisFilter::Rep::Get(DescriptorRef* descriptor) {
-  for (bool is_read = false;; is_read = true) {
-    {
-      const std::lock_guard lock(mutex);
-      *descriptor = current;
-    }
-    if (*descriptor != nullptr || is_read) return {};
-    const RedisStatus status = Reload(nullptr);
-    if (!status.ok()) return status;
+  {
+    const std::lock_guard lock(mutex);
+    *descriptor = current;
   }
+  return *descriptor == nullptr ? Reload(descriptor) : RedisStatus();
 }
 
-RedisStatus RedisFilter::Rep::Reload(const DescriptorRef& seen) {
+RedisStatus RedisFilter::Rep::Reload(DescriptorRef* descriptor) {
   const auto fresh = std::make_shared<Descriptor>();
-  const RedisStatus status =
-      ReadDescriptor(client.get(), opened_name, fresh.get());
+  const RedisStatus status = ReadDescriptor(*client, opened_name, fresh.get());
   if (!status.ok()) return status;
-  if (seen != nullptr && fresh->id == seen->id) {
+  if (*descriptor != nullptr && fresh->id == (*descriptor)->id) {
     // The root is what it was: a shard of it is not there.
-    return client->StatusAt(RedisError::kMissing, seen->name, kBitsLost);
+    return client->BitsLost(fresh->name);
   }
+  *descriptor = fresh;
   const std::lock_guard lock(mutex);
   current = fresh;
   return {};
 }
-
-// --- Deleting, confirming, moving
-// ---------------------------------------------
 
 RedisStatus RedisFilter::Delete() {
   DescriptorRef descriptor;
   const RedisStatus status = rep_->Get(&descriptor);
   if (status.error == RedisError::kMissing) return {};
   if (!status.ok()) return status;
-  if (!descriptor->adopted())
-    return Retire(rep_->client.get(), *descriptor, "");
-  const ShardKeys names = descriptor->Keys(0);
-  RedisReply reply;
+  if (!descriptor->adopted()) return Retire(*rep_->client, *descriptor, "");
+  const Shard names = descriptor->ShardAt(0);
   return rep_->client->Run(
-      Request("UNLINK", names.live, {names.descriptor, names.rebuild}), &reply);
+      Request("UNLINK", names.live, {names.descriptor, names.rebuild}));
 }
 
 RedisStatus RedisFilter::Confirm() {
@@ -468,12 +440,10 @@ RedisStatus RedisFilter::Confirm() {
                      "an adopted bitmap has no descriptor to confirm");
     }
     RedisStatus status;
-    for (uint32_t i = 0; status.ok() && i < descriptor->shards; ++i) {
-      RedisReply reply;
-      status = rep_->client->Run(
-          Request(internal::kConfirmScript, {descriptor->Keys(i).descriptor},
-                  {descriptor->id}),
-          &reply);
+    for (const Shard& shard : descriptor->Shards()) {
+      status = rep_->client->Run(Request(internal::kConfirmScript,
+                                         {shard.descriptor}, {descriptor->id}));
+      if (!status.ok()) break;
     }
     return status;
   });
@@ -491,16 +461,13 @@ RedisStatus RedisFilter::MoveTo(const std::string& name) {
   }
   if (!problem.empty()) return Invalid(old_name, problem);
   Descriptor target;
-  status = ReadDescriptor(rep_->client.get(), name, &target);
+  status = ReadDescriptor(*rep_->client, name, &target);
   if (status.ok() && target.name == old_name) {
     status = Invalid(old_name, "the other filter was moved to it");
   }
-  if (status.ok()) status = Retire(rep_->client.get(), *descriptor, name);
-  return status.ok() ? rep_->Reload(descriptor) : status;
+  if (status.ok()) status = Retire(*rep_->client, *descriptor, name);
+  return status.ok() ? rep_->Reload(&descriptor) : status;
 }
-
-// --- What a filter is and holds
-// ------------------------------------------------
 
 RedisStatus RedisFilter::Info(RedisFilterInfo* info) {
   *info = {};
@@ -509,7 +476,7 @@ RedisStatus RedisFilter::Info(RedisFilterInfo* info) {
   if (!status.ok()) return status;
   Descriptor descriptor = *known;
   if (!descriptor.adopted()) {
-    status = ReadDescriptor(rep_->client.get(), rep_->opened_name, &descriptor);
+    status = ReadDescriptor(*rep_->client, rep_->opened_name, &descriptor);
     if (!status.ok()) return status;
   } else {
     info->unverified = "an adopted bitmap has no descriptor";
@@ -529,8 +496,7 @@ RedisStatus RedisFilter::Info(RedisFilterInfo* info) {
   info->rebuilds = descriptor.rebuilds;
 
   std::vector<Request> requests;
-  for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
-    const ShardKeys names = descriptor.Keys(shard);
+  for (const Shard& names : descriptor.Shards()) {
     requests.emplace_back("STRLEN", names.live);
     requests.emplace_back("BITCOUNT", names.live);
     requests.emplace_back("PTTL", names.live);
@@ -565,8 +531,7 @@ RedisStatus RedisFilter::Info(RedisFilterInfo* info) {
   info->false_positive_rate =
       internal::RateOfOccupancy(scheme, info->occupancy);
   if (info->stored_bytes == 0 && !descriptor.adopted()) {
-    return rep_->client->StatusAt(RedisError::kMissing, requests[0].key,
-                                  kBitsLost);
+    return rep_->client->BitsLost(requests[0].key);
   }
   return {};
 }
@@ -577,10 +542,8 @@ RedisStatus RedisFilter::ReadBits(std::string* bits) {
   if (!status.ok()) return status;
   const uint64_t size = (descriptor->scheme.bits + 7) / 8;
   bits->assign(size, '\0');
-  for (uint32_t shard = 0; shard < descriptor->shards; ++shard) {
-    status = Download(rep_->client.get(), descriptor->Keys(shard).live,
-                      descriptor->BytesOf(shard),
-                      bits->data() + descriptor->BytesBefore(shard));
+  for (const Shard& shard : descriptor->Shards()) {
+    status = Download(*rep_->client, shard, bits->data() + shard.begin);
     if (!status.ok()) return status;
   }
   for (char& byte : *bits) byte = internal::ReverseBits(byte);
@@ -607,9 +570,6 @@ RedisFilterStatistics RedisFilter::Statistics() const {
   statistics.last_error = rep_->last_error;
   return statistics;
 }
-
-// --- Checks and adds
-// -------------------------------------------------------------
 
 RedisStatus RedisFilter::Rep::Count(RedisStatus status) {
   if (status.error == RedisError::kMissing) ++lost_bits;
@@ -662,7 +622,7 @@ RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
     const std::string& key = requests[i].key;
     if (descriptor.adopted()) {
       if (reply.integer != 0) continue;
-      return client->StatusAt(RedisError::kMissing, key, kBitsLost);
+      return client->BitsLost(key);
     }
     if (reply.elements.size() != 4 || reply.elements[0].text != descriptor.id) {
       return {RedisError::kMismatch, ""};
@@ -683,7 +643,7 @@ RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
     const std::string& key = requests[i].key;
     status = error == RedisError::kServer ? client->OddReply(key)
              : error == RedisError::kMissing
-                 ? client->StatusAt(error, key, kBitsLost)
+                 ? client->BitsLost(key)
                  : client->StatusAt(error, key,
                                     "the bitmap is shorter than the filter");
   }
@@ -724,7 +684,7 @@ RedisStatus RedisFilter::Add(const std::string_view* keys, size_t n,
   RedisStatus status = CheckKeySizes(rep_->opened_name, keys, n);
   if (status.ok()) {
     status = rep_->WithDescriptor([&](const DescriptorRef& descriptor) {
-      return AddOnce(rep_->client.get(), *descriptor, keys, n, is_new);
+      return AddOnce(*rep_->client, *descriptor, keys, n, is_new);
     });
   }
   if (status.ok()) rep_->adds += n;

@@ -31,8 +31,8 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
 
   // The descriptor as it is known; reads it if it never was.
   RedisStatus Get(internal::DescriptorRef* descriptor);
-  // Reads the descriptor again, since `seen` (or null) is not up to date.
-  RedisStatus Reload(const internal::DescriptorRef& seen);
+  // Reads it again, since this one (or null) is not up to date.
+  RedisStatus Reload(internal::DescriptorRef* descriptor);
 
   static constexpr int kAttempts = 4;
 
@@ -40,15 +40,14 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
   // kMismatch: another filter has the name.
   template <typename Once>
   RedisStatus WithDescriptor(Once once) {
-    for (int i = 0; i < kAttempts; ++i) {
-      internal::DescriptorRef seen;
-      RedisStatus status = Get(&seen);
-      if (!status.ok()) return status;
-      status = once(seen);
+    internal::DescriptorRef descriptor;
+    RedisStatus status = Get(&descriptor);
+    for (int i = 0; status.ok() && i < kAttempts; ++i) {
+      status = once(descriptor);
       if (status.error != RedisError::kMismatch) return status;
-      status = Reload(seen);
-      if (!status.ok()) return status;
+      status = Reload(&descriptor);
     }
+    if (!status.ok()) return status;
     return internal::MakeStatus(RedisError::kMismatch, opened_name,
                                 "it is replaced again and again");
   }

@@ -7,12 +7,11 @@
 
 namespace deltabloom {
 
-using internal::CallOptions;
 using internal::DescriptorRef;
 using internal::MakeStatus;
 using internal::Request;
 using internal::Retry;
-using internal::ShardKeys;
+using internal::Shard;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
@@ -28,17 +27,122 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
                 (!descriptor->has_other_writers() || options.writers_stopped)),
         bitmap((descriptor->scheme.bits + 7) / 8, '\0') {}
 
-  RedisStatus Begin();
-  RedisStatus RenewIfDue();
-  RedisStatus GoOn();  // unless the rebuild is cancelled or lost
-  RedisStatus Settle();
-  RedisStatus Upload(const std::string& key, uint64_t begin, uint64_t size,
-                     uint64_t* sent);
-  RedisStatus FinishShard(uint32_t shard, RedisRebuildResult* result);
-  void Abort();
+  RedisStatus Begin() {
+    for (const Shard& shard : shards) {
+      const Request request(internal::kRebuildBeginScript,
+                            {shard.descriptor, shard.rebuild},
+                            {descriptor->id, token, lease, options.take_over,
+                             shard.blocks, descriptor->MarkerOf(0)});
+      // Sent twice, it finds its own token and begins anew.
+      RedisReply reply;
+      const RedisStatus status =
+          client->Run(request, {Retry::kSafe, true}, &reply);
+      if (!status.ok()) return status;
+      if (reply.elements.size() != 2) return client->OddReply(request.key);
+      servers.push_back(std::move(reply));
+      begun = true;
+    }
+    return {};
+  }
+
+  RedisStatus RenewIfDue() {
+    const Clock::time_point now = Clock::now();
+    if (!lost.ok() || now - renewed_at < options.lease / 4) return lost;
+    renewed_at = now;
+    for (size_t i = done_shards; i < shards.size(); ++i) {
+      const Shard& shard = shards[i];
+      const RedisStatus status = client->Run(
+          Request(internal::kRebuildRenewScript,
+                  {shard.descriptor, shard.rebuild, shard.Upload(token)},
+                  {token, lease, descriptor->adopted()}));
+      // A server that is away for a moment may be back for the next renewal.
+      if (status.error == RedisError::kBusy) lost = status;
+      if (!status.ok()) break;
+    }
+    return lost;
+  }
+
+  RedisStatus GoOn() {
+    if (options.cancelled && options.cancelled()) {
+      return MakeStatus(RedisError::kCancelled, descriptor->name,
+                        "the rebuild was cancelled");
+    }
+    return RenewIfDue();
+  }
+
+  RedisStatus Settle() {
+    const Clock::time_point until = Clock::now() + options.settle;
+    const milliseconds nap = std::min(
+        options.lease / 4, milliseconds(options.cancelled ? 100 : 1000));
+    while (Clock::now() < until) {
+      std::this_thread::sleep_for(
+          std::min<Clock::duration>(until - Clock::now(), nap));
+      const RedisStatus status = GoOn();
+      if (!status.ok()) return status;
+    }
+    return {};
+  }
+
+  // Writes a shard of the bitmap to the string `key`, which must not exist and
+  // will expire with the lease; pieces of zeros are left out. *sent: bytes,
+  // added to.
+  RedisStatus Upload(const std::string& key, const Shard& shard,
+                     uint64_t* sent) {
+    constexpr uint64_t kPiece = uint64_t{1} << 20;
+    RedisStatus status;
+    for (uint64_t at = 0; status.ok() && at < shard.size; at += kPiece) {
+      const std::string_view piece(&bitmap[shard.begin + at],
+                                   std::min(kPiece, shard.size - at));
+      if (piece.find_first_not_of('\0') == piece.npos) continue;
+      internal::Replies replies;
+      status = client->Run({Request("SETRANGE", key, {at, piece}),
+                            Request("PEXPIRE", key, {lease})},
+                           {Retry::kSafe, true}, &replies);
+      *sent += piece.size();
+      if (status.ok() && options.progress) {
+        options.progress(shard.begin + at + piece.size(), bitmap.size());
+      }
+      if (status.ok()) status = GoOn();
+    }
+    return status;
+  }
+
+  // The next of them.
+  RedisStatus FinishShard(RedisRebuildResult* result) {
+    const Shard& shard = shards[done_shards];
+    const std::string upload = shard.Upload(token);
+    uint64_t set_bits = 0;
+    for (uint64_t i = 0; i < shard.size; ++i) {
+      set_bits += static_cast<uint64_t>(__builtin_popcount(
+          static_cast<unsigned char>(bitmap[shard.begin + i])));
+    }
+    const RedisStatus status = Upload(upload, shard, &result->uploaded_bytes);
+    if (!status.ok()) return status;
+    result->set_bits += set_bits;
+    const std::vector<RedisReply>& server = servers[done_shards].elements;
+    return client->Run(
+        Request(internal::kRebuildFinishScript,
+                {shard.live, shard.descriptor, shard.rebuild, upload},
+                {token, set_bits, descriptor->adopted(), server[0].text,
+                 server[1].text, !replace, !options.keep_keys,
+                 descriptor->MarkerOf(0)}),
+        {Retry::kNo, true});
+  }
+
+  void Abort() {
+    if (!begun) return;
+    begun = false;
+    for (size_t i = done_shards; i < shards.size(); ++i) {
+      const Shard& shard = shards[i];
+      client->Run(Request(
+          internal::kRebuildAbortScript,
+          {shard.descriptor, shard.rebuild, shard.Upload(token)}, {token}));
+    }
+  }
 
   const std::shared_ptr<internal::Client> client;
   const DescriptorRef descriptor;
+  const std::vector<Shard> shards = descriptor->Shards();
   const RedisRebuildOptions options;
   const int64_t lease;
   const std::string token;
@@ -53,142 +157,12 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
   Clock::time_point renewed_at = Clock::now();
 };
 
-RedisStatus RedisRebuild::Rep::Begin() {
-  for (uint32_t shard = 0; shard < descriptor->shards; ++shard) {
-    const ShardKeys names = descriptor->Keys(shard);
-    const Request request(
-        internal::kRebuildBeginScript, {names.descriptor, names.rebuild},
-        {descriptor->id, token, lease, options.take_over,
-         descriptor->BlocksOf(shard), descriptor->MarkerOf(0)});
-    // Sent twice, it finds its own token and begins anew.
-    RedisReply reply;
-    const RedisStatus status =
-        client->Run(request, {Retry::kSafe, true}, &reply);
-    if (!status.ok()) return status;
-    if (reply.elements.size() != 2) return client->OddReply(request.key);
-    servers.push_back(std::move(reply));
-    begun = true;
-  }
-  return {};
-}
-
-RedisStatus RedisRebuild::Rep::RenewIfDue() {
-  const Clock::time_point now = Clock::now();
-  if (!lost.ok() || now - renewed_at < options.lease / 4) return lost;
-  renewed_at = now;
-  for (uint32_t shard = done_shards; shard < descriptor->shards; ++shard) {
-    const ShardKeys names = descriptor->Keys(shard);
-    RedisReply reply;
-    const RedisStatus status = client->Run(
-        Request(internal::kRebuildRenewScript,
-                {names.descriptor, names.rebuild, names.Upload(token)},
-                {token, lease, descriptor->adopted()}),
-        &reply);
-    // A server that is away for a moment may be back for the next renewal.
-    if (status.error == RedisError::kBusy) lost = status;
-    if (!status.ok()) break;
-  }
-  return lost;
-}
-
-RedisStatus RedisRebuild::Rep::GoOn() {
-  if (options.cancelled && options.cancelled()) {
-    return MakeStatus(RedisError::kCancelled, descriptor->name,
-                      "the rebuild was cancelled");
-  }
-  return RenewIfDue();
-}
-
-RedisStatus RedisRebuild::Rep::Settle() {
-  const Clock::time_point until = Clock::now() + options.settle;
-  const milliseconds nap =
-      std::min(options.lease / 4, milliseconds(options.cancelled ? 100 : 1000));
-  while (Clock::now() < until) {
-    std::this_thread::sleep_for(
-        std::min<Clock::duration>(until - Clock::now(), nap));
-    const RedisStatus status = GoOn();
-    if (!status.ok()) return status;
-  }
-  return {};
-}
-
-// Writes a part of the bitmap to the string `key`, which must not exist and
-// will expire with the lease; pieces of zeros are left out. *sent: bytes, added
-// to.
-RedisStatus RedisRebuild::Rep::Upload(const std::string& key, uint64_t begin,
-                                      uint64_t size, uint64_t* sent) {
-  constexpr uint64_t kPiece = uint64_t{1} << 20;  // in one command
-  constexpr size_t kPiecesAtOnce = 8;
-  std::vector<Request> requests;
-  for (uint64_t at = 0; at < size; at += kPiece) {
-    const uint64_t end = std::min(at + kPiece, size);
-    const std::string_view piece(&bitmap[begin + at], end - at);
-    if (piece.find_first_not_of('\0') != piece.npos) {
-      requests.push_back(Request("SETRANGE", key, {at, piece}));
-      *sent += piece.size();
-    }
-    if (requests.empty() || (requests.size() < kPiecesAtOnce && end < size)) {
-      continue;
-    }
-    requests.push_back(Request("PEXPIRE", key, {lease}));
-    internal::Replies replies;
-    RedisStatus status =
-        client->Run(std::move(requests), {Retry::kSafe, true}, &replies);
-    requests.clear();
-    if (status.ok() && options.progress) {
-      options.progress(begin + end, bitmap.size());
-    }
-    if (status.ok()) status = GoOn();
-    if (!status.ok()) return status;
-  }
-  return {};
-}
-
-RedisStatus RedisRebuild::Rep::FinishShard(uint32_t shard,
-                                           RedisRebuildResult* result) {
-  const ShardKeys names = descriptor->Keys(shard);
-  const std::string upload = names.Upload(token);
-  const uint64_t begin = descriptor->BytesBefore(shard);
-  const uint64_t size = descriptor->BytesOf(shard);
-  uint64_t set_bits = 0;
-  for (uint64_t i = begin; i < begin + size; ++i) {
-    set_bits += static_cast<uint64_t>(
-        __builtin_popcount(static_cast<unsigned char>(bitmap[i])));
-  }
-  const RedisStatus status =
-      Upload(upload, begin, size, &result->uploaded_bytes);
-  if (!status.ok()) return status;
-  result->set_bits += set_bits;
-  const std::vector<RedisReply>& server = servers[shard].elements;
-  RedisReply reply;
-  return client->Run(
-      Request(internal::kRebuildFinishScript,
-              {names.live, names.descriptor, names.rebuild, upload},
-              {token, set_bits, descriptor->adopted(), server[0].text,
-               server[1].text, !replace, !options.keep_keys,
-               descriptor->MarkerOf(0)}),
-      {Retry::kNo, true}, &reply);
-}
-
-void RedisRebuild::Rep::Abort() {
-  if (!begun) return;
-  begun = false;
-  for (uint32_t shard = done_shards; shard < descriptor->shards; ++shard) {
-    const ShardKeys names = descriptor->Keys(shard);
-    RedisReply reply;
-    client->Run(Request(internal::kRebuildAbortScript,
-                        {names.descriptor, names.rebuild, names.Upload(token)},
-                        {token}),
-                &reply);
-  }
-}
-
 RedisRebuild::RedisRebuild(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
 RedisRebuild::~RedisRebuild() { rep_->Abort(); }
 
 bool RedisRebuild::Add(std::string_view key) {
   uint64_t offsets[internal::kMaxProbes];
-  const internal::Scheme& scheme = rep_->descriptor->scheme;
+  const auto& scheme = rep_->descriptor->scheme;
   scheme.Offsets(key, offsets);
   bool is_new = false;
   for (uint32_t i = 0; i < scheme.probes; ++i) {
@@ -221,10 +195,9 @@ RedisStatus RedisRebuild::Finish(RedisRebuildResult* result) {
     status = MakeStatus(RedisError::kInvalidArgument, rep_->descriptor->name,
                         "the rebuild is over already");
   }
-  for (uint32_t shard = 0; status.ok() && shard < rep_->descriptor->shards;
-       ++shard) {
-    status = rep_->FinishShard(shard, result);
-    if (status.ok()) rep_->done_shards = shard + 1;
+  while (status.ok() && rep_->done_shards < rep_->shards.size()) {
+    status = rep_->FinishShard(result);
+    if (status.ok()) ++rep_->done_shards;
   }
   if (status.ok() && rep_->options.progress) {
     rep_->options.progress(rep_->bitmap.size(), rep_->bitmap.size());
@@ -233,11 +206,8 @@ RedisStatus RedisRebuild::Finish(RedisRebuildResult* result) {
   result->replaced = status.ok() && rep_->replace;
   result->upload_time =
       std::chrono::duration_cast<milliseconds>(Clock::now() - start);
-  if (status.ok()) {
-    rep_->begun = false;
-  } else {
-    rep_->Abort();
-  }
+  if (!status.ok()) rep_->Abort();
+  rep_->begun = false;
   return status;
 }
 

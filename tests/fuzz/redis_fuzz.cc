@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "shared_filters/redis/descriptor.h"
-#include "shared_filters/redis/keys.h"
 #include "tests/fuzz/harness.h"
 
 namespace deltabloom::fuzz {

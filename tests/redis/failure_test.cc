@@ -2,7 +2,7 @@
 // every check answers "may match".
 #include <gtest/gtest.h>
 
-#include "shared_filters/redis/scripts.h"
+#include "shared_filters/redis/connection.h"
 #include "tests/redis/server.h"
 
 namespace deltabloom::test {

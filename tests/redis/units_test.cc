@@ -10,8 +10,6 @@
 #include "deltabloom/filter.h"
 #include "shared_filters/atomic_bits.h"
 #include "shared_filters/redis/client.h"
-#include "shared_filters/redis/keys.h"
-#include "shared_filters/redis/scheme.h"
 #include "tests/csv.h"
 #include "tests/random.h"
 

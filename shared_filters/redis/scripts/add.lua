@@ -22,16 +22,8 @@ if state[3] then
   if replicates then redis.call('HDEL', KEYS[2], 'durable') end
 end
 local first_set = 6 + 3 * markers
--- The old values. Lua cannot unpack more than some 8000.
 local function bitfield(key, from, to)
-  if to - from < 6000 then return redis.call('BITFIELD', key, unpack(ARGV, from, to)) end
-  local all = {}
-  for at = from, to, 6000 do
-    for _, old in ipairs(redis.call('BITFIELD', key, unpack(ARGV, at, math.min(to, at + 5999)))) do
-      all[#all + 1] = old
-    end
-  end
-  return all
+  return redis.call('BITFIELD', key, unpack(ARGV, from, to))
 end
 local function is_whole(key)
   for _, bit in ipairs(bitfield(key, 6, first_set - 1)) do

@@ -20,11 +20,8 @@ local function empty_bitmap(key, blocks, marker)
   redis.call('SETRANGE', key, string.format('%.0f', (blocks - 1) * 64), block)
   local most = math.min(blocks, 16384)
   local piece = string.rep(block, most)
-  local at = 0
-  while at < blocks do
-    local n = math.min(most, blocks - at)
-    if n < most then piece = string.sub(piece, 1, n * 64) end
-    redis.call('SETRANGE', key, string.format('%.0f', at * 64), piece)
-    at = at + n
+  for at = 0, blocks - 1, most do
+    redis.call('SETRANGE', key, string.format('%.0f', at * 64),
+               string.sub(piece, 1, (blocks - at) * 64))
   end
 end
