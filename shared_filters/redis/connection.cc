@@ -224,7 +224,8 @@ std::string Printable(std::string_view key) {
   for (const char c : key.substr(0, kMost)) {
     char digits[5] = {c};
     if (c < 0x20 || c >= 0x7f) {
-      std::snprintf(digits, sizeof(digits), "\\x%02x", c & 0xffu);
+      std::snprintf(digits, sizeof(digits), "\\x%02x",
+                    static_cast<unsigned char>(c));
     }
     text += digits;
   }

@@ -10,6 +10,7 @@
 #include "deltabloom/filter.h"
 #include "shared_filters/atomic_bits.h"
 #include "shared_filters/redis/client.h"
+#include "shared_filters/redis/descriptor.h"
 #include "tests/csv.h"
 #include "tests/random.h"
 
