@@ -34,9 +34,9 @@ constexpr double kMaxIntegral = 0.07;
 constexpr double kMaxExcess = 0.04;
 
 // No table gets more than the target where the average on disk exceeds it by
-// kNoExcess; from kRoom below that on, tables get gradually less.
+// kNoExcess; from kMargin below that on, tables get gradually less.
 constexpr double kNoExcess = 0.05;
-constexpr double kRoom = 0.02;
+constexpr double kMargin = 0.02;
 
 // Where runs are written whole: the bits of the largest run and the limit of
 // the average, as parts of the target.
@@ -162,6 +162,11 @@ void TreeBits::SetTree(const std::vector<LiveTable>& tables) {
   Edit(removed, tables);
 }
 
+double TreeBits::KeysIn(int level) const {
+  const auto it = level_keys_.find(level);
+  return it == level_keys_.end() ? 0 : it->second;
+}
+
 int TreeBits::DeepestLevel() const {
   return level_files_.empty() ? 0 : level_files_.rbegin()->first;
 }
@@ -207,21 +212,16 @@ double TreeBits::KeptPart(int level) const {
   }
   double limit = limits_.base_keys * std::pow(limits_.ratio, level - 1);
   if (limits_.dynamic) {
-    limit = std::max(
-        level_keys_.at(deepest) * std::pow(limits_.ratio, level - deepest),
-        limits_.base_keys / limits_.ratio);
+    limit = std::max(KeysIn(deepest) * std::pow(limits_.ratio, level - deepest),
+                     limits_.base_keys / limits_.ratio);
   }
-  return std::min(limit / std::max(level_keys_.at(level), 1.0), 1.0);
+  return std::min(limit / std::max(KeysIn(level), 1.0), 1.0);
 }
 
 TreeBits::Shares TreeBits::CountShares() const {
   Shares shares;
   if (!(keys_ > 0)) return shares;
   const int deepest = DeepestLevel();
-  const auto level_keys = [this](int level) {
-    const auto it = level_keys_.find(level);
-    return it == level_keys_.end() ? 0 : it->second;
-  };
   std::map<int, double> kept;
   for (const auto& level : level_files_) {
     kept[level.first] = KeptPart(level.first);
@@ -232,7 +232,7 @@ TreeBits::Shares TreeBits::CountShares() const {
   for (const auto& [number, file] : files_) {
     if (file.level < 0 || file.facts.keys == 0) continue;
     const auto keys = static_cast<double>(file.facts.keys);
-    const double run = file.level == 0 ? keys : level_keys(file.level);
+    const double run = file.level == 0 ? keys : KeysIn(file.level);
     const double weight = keys / run;
     const double bits =
         file.facts.filter_bits < 0 ? target_ * keys : file.facts.filter_bits;
@@ -246,7 +246,7 @@ TreeBits::Shares TreeBits::CountShares() const {
     const int level = file.level;
     const auto add = [&, level](int as, double how_much) {
       if (how_much <= 0) return;
-      const double size = as == 0 ? keys : as == level ? run : level_keys(as);
+      const double size = as == 0 ? keys : as == level ? run : KeysIn(as);
       const Origin key = OriginOf(as, size);
       Share& share = shares.of[key];
       share.keys += how_much * keys / keys_;
@@ -336,9 +336,7 @@ std::vector<TreeRun> TreeBits::RunsWithout(
 // In parts of all keys of the tree.
 double TreeBits::RunSizeOf(const NewTable& table,
                            const Profile& profile) const {
-  const auto level = level_keys_.find(table.level);
-  double run = level == level_keys_.end() ? 0 : level->second;
-  run += table.keys_from_above;
+  double run = KeysIn(table.level) + table.keys_from_above;
   if (table.level == 0) {
     run = table.keys_read > 0 ? table.keys_read : std::max(flush_keys_, 1.0);
   }
@@ -406,15 +404,15 @@ TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
   const double run = flush ? flush_keys_ : table.keys_read;
   if (!(run > 0)) return given;
   double largest = 0;
-  double room = 0;  // bits up to kMaxOfRuns, without this run
-  double planned_room = 0;
+  double spare = 0;  // bits up to kMaxOfRuns, without this run
+  double planned_spare = 0;
   const double excess = target_ * (kMaxOfRuns - 1);
   for (const TreeRun& other : RunsWithout(table.inputs)) {
     if (!(other.keys > 0)) continue;
     const double left = target_ * kMaxOfRuns * other.keys - other.filter_bits;
     largest = std::max(largest, other.keys);
-    room += left;
-    if (other.keys > run) planned_room += left;
+    spare += left;
+    if (other.keys > run) planned_spare += left;
     given.rates += curve.At(other.filter_bits / other.keys).rate;
   }
   if (largest > run) {
@@ -427,10 +425,10 @@ TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
     // Not more than is useful beside the largest run with the target.
     const double price =
         std::max(PriceOfBits(curve, planned,
-                             target_ + excess + planned_room / planned_keys),
+                             target_ + excess + planned_spare / planned_keys),
                  PriceOfBits(curve, {{largest, 1}}, target_));
     given.slope = price * run;
-    const double most = std::max(excess + room / run, 0.0);
+    const double most = std::max(excess + spare / run, 0.0);
     given.bits_per_key =
         std::clamp(curve.BitsAtSlope(given.slope), target_,
                    target_ + most * (1 - MovedPart(table.level)));
@@ -479,12 +477,12 @@ TableBits TreeBits::BitsFor(const NewTable& table,
         std::max(price, MinPrice(now, curve)) * RunSizeOf(table, profile);
     given.bits_per_key = curve.BitsAtSlope(given.slope);
     // Earlier tables may have too many bits, too.
-    const double room =
-        (target_ * (1 + kNoExcess) - now.bits) / (target_ * kRoom);
-    if (given.bits_per_key < target_ || room < 1) {
+    const double spare =
+        (target_ * (1 + kNoExcess) - now.bits) / (target_ * kMargin);
+    if (given.bits_per_key < target_ || spare < 1) {
       given.bits_per_key =
           target_ + std::max(given.bits_per_key - target_, 0.0) *
-                        std::clamp(room, 0.0, 1.0);
+                        std::clamp(spare, 0.0, 1.0);
       given.slope = 0;
     }
   }

@@ -10,10 +10,7 @@
 // origin, the average is the target, whatever was moved.
 //
 // Universal compaction rewrites whole runs, of sizes that cannot be predicted.
-// There a run gets its bits by the runs that exist, without debts: see
-// BitsOfWholeRun().
-//
-// Uses neither RocksDB nor time: the caller passes in what happened.
+// There a run gets its bits by the runs that exist: see BitsOfWholeRun().
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREE_BITS_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREE_BITS_H_
 
@@ -170,6 +167,7 @@ class TreeBits {
   std::vector<TreeRun> RunsWithout(const std::vector<uint64_t>* files) const;
   TableBits BitsOfWholeRun(const NewTable& table, const RateCurve& curve) const;
   double MinPrice(const Shares& now, const RateCurve& curve) const;
+  double KeysIn(int level) const;
   int DeepestLevel() const;
 
   std::unordered_map<uint64_t, File> files_;

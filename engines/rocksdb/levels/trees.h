@@ -41,9 +41,8 @@ using LimitsByFamily = std::map<std::string, LevelLimits>;
 LimitsByFamily ParseLimits(std::string_view options);
 
 // Reads them from the OPTIONS file that RocksDB keeps with the database, if it
-// is another one than `*file`; SetOptions and new column families write a new
-// one. DB::GetOptions needs a handle, and a listener has only that of the
-// default column family.
+// is another one than `*file`: a listener lacks the handles that DB::GetOptions
+// needs.
 void ReadLimits(rocksdb::DB* db, std::string* file, LimitsByFamily* limits);
 
 // The tree of a column family, and what its policy did last.

@@ -135,12 +135,9 @@ uint32_t SecondsOfEnvironment() {
   return kDefaultSeconds;
 }
 
-// Reads the environment: DELTABLOOM_STATISTICS, a name that ends in .json or
-// .prom, with %p for the number of the process, and
-// DELTABLOOM_STATISTICS_SECONDS (15; 0: at the end only). From then on lookups
-// and builds of filters write the file at that interval, and the end of the
-// program does. A process that made no policy writes nothing. An error is one
-// line on standard error; nothing throws. Called once.
+// Reads the environment (docs/guide.md). From then on lookups and builds of
+// filters write the file at its interval, and the end of the program does. A
+// process that made no policy writes nothing. Nothing throws. Called once.
 void StartStatisticsFile() {
   try {
     const char* const name = std::getenv(kFileVariable);

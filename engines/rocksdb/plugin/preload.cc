@@ -1,8 +1,6 @@
 // The library for LD_PRELOAD. It does not link RocksDB: two versions in one
 // process are fatal before any of this code could run, as both have the same
-// symbols and either calls what it finds first. (Constructors of global objects
-// in 7.8 were seen to call destructors of 8.11, 9.10 and 10.10, which free
-// members that 7.8's objects do not have.) So this looks which RocksDB the
+// symbols and either calls what it finds first. So this looks which RocksDB the
 // program runs with, and loads the policy, which links RocksDB, only if the
 // version is the same.
 #include <dlfcn.h>

@@ -43,34 +43,26 @@ FilterBits BitsFor(const FilterSizeOptions& options, const LayoutRow& layout,
 
 struct FilterBuffer {
   Plan plan;
-  // Zeroed bytes for the payload and framing_size more.
-  std::unique_ptr<char[]> bytes;
-  // To be added to the balance once the filter is built.
-  int64_t balance_change = 0;
+  std::unique_ptr<char[]> bytes;  // zeroed, for payload and framing
+  int64_t balance_change = 0;     // added to the balance once it is built
 };
 
 // Allocates a buffer of the size that the layout plans for the keys. With a
 // balance (RocksDB's optimize_filters_for_memory) the size is a little smaller
-// or larger, so that it fills what the allocator hands out anyway: smaller
-// while the balance allows it, so that over many filters the false positives
-// are those of the planned sizes. The balance is the sum over all filters of
-// (rate of the size taken - rate of the size planned), in units of 2^-32; many
-// threads may share it.
-//
-// No filter gets more than max_filter_bytes, framing included, by that. Throws
-// std::bad_alloc.
+// or larger, up to max_filter_bytes, so that it fills what the allocator hands
+// out anyway: smaller while the balance allows it, so that over many filters
+// the false positives are those of the planned sizes. The balance is the sum
+// over all filters of (rate of the size taken - rate of the size planned), in
+// units of 2^-32; many threads may share it. Throws std::bad_alloc.
 FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
                             uint32_t millibits_per_key, uint64_t framing_size,
                             uint64_t max_filter_bytes,
                             const std::atomic<int64_t>* balance);
 
-// Charges the memory of building filters to a block cache. Only RocksDB's own
-// filters can make cache entries of the role that it has for this. A
-// WriteBufferManager without a buffer makes entries as well, and is public and
-// the same in all versions; the memory then counts as kWriteBuffer. If a cache
-// with a strict limit is full, it is not charged, and building continues.
-// Entries have 256 KiB each, so up to that much more is charged.
-//
+// Charges the memory of building filters to a block cache, in entries of 256
+// KiB, by the means that is public and the same in all versions: a
+// WriteBufferManager without a buffer. The memory counts as kWriteBuffer. If a
+// cache with a strict limit is full, it is not charged, and building continues.
 // For one thread at a time. Nothing throws. The destructor releases the charge.
 class ConstructionCharge {
  public:

@@ -27,13 +27,12 @@ struct TransformMismatch {
   HashedKeys keys;
 };
 
-// Returns a reader for any bytes. Bytes without Deltabloom's magic go to the
-// reader of `builtin`; without `builtin`, and with 5 bytes or less, they match
-// every key: for those RocksDB's reader would answer "absent" to every key.
-// With a key transform they match every key, as do filters of another transform
-// than the policy's; *mismatch, which may be null, then says so. The bytes must
-// outlive the reader. Returns null when memory has run out, which RocksDB takes
-// for "may match".
+// Returns a reader for any bytes, which must outlive it. Bytes without
+// Deltabloom's magic go to the reader of `builtin`. Without `builtin` or with 5
+// bytes or less, for which RocksDB's reader answers "absent", they match every
+// key. So do filters of another key transform than the policy's; *mismatch,
+// which may be null, then says so. Null when memory has run out, which RocksDB
+// takes for "may match".
 rocksdb::FilterBitsReader* NewSealedBitsReader(
     const rocksdb::Slice& filter, const ReaderSettings& settings,
     TransformMismatch* mismatch = nullptr);

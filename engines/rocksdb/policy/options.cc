@@ -12,15 +12,12 @@
 namespace deltabloom::internal {
 namespace {
 
+constexpr bool kMayChange = true;
+constexpr bool kFixed = false;
+
 // bits_per_key where false_positive_rate is set.
 constexpr char kUnset[] = "unset";
 constexpr char kUnlimitedText[] = "unlimited";
-
-std::string Wrong(const PolicyOption& option, std::string_view text,
-                  const char* what) {
-  return std::string(option.name) + " " + Quote(text) + " is " + what +
-         ": use " + (option.legal == nullptr ? LayoutNames() : option.legal);
-}
 
 template <typename Number>
 bool ParseNumber(std::string_view text, Number* number) {
@@ -30,12 +27,11 @@ bool ParseNumber(std::string_view text, Number* number) {
   return status == std::errc() && next == end;
 }
 
-std::string ParseBits(const PolicyOption& option, std::string_view text,
-                      PolicyOptions* options) {
+std::string ParseBits(std::string_view text, PolicyOptions* options) {
   if (text == kUnset) return {};
   double bits = 0;
-  if (!ParseNumber(text, &bits)) return Wrong(option, text, "not a number");
-  if (!ValidBitsPerKey(bits)) return Wrong(option, text, "out of range");
+  if (!ParseNumber(text, &bits)) return "not a number";
+  if (!ValidBitsPerKey(bits)) return "out of range";
   options->bits_per_key = bits;
   options->bits_given = true;
   return {};
@@ -51,11 +47,10 @@ std::string PrintBits(const PolicyOptions& options) {
   return options.false_positive_rate != 0 ? kUnset : BitsText(options);
 }
 
-std::string ParseRate(const PolicyOption& option, std::string_view text,
-                      PolicyOptions* options) {
+std::string ParseRate(std::string_view text, PolicyOptions* options) {
   double rate = 0;
-  if (!ParseNumber(text, &rate)) return Wrong(option, text, "not a number");
-  if (rate != 0 && !ValidRate(rate)) return Wrong(option, text, "out of range");
+  if (!ParseNumber(text, &rate)) return "not a number";
+  if (rate != 0 && !ValidRate(rate)) return "out of range";
   options->false_positive_rate = rate;
   return {};
 }
@@ -68,10 +63,9 @@ std::string PrintRate(const PolicyOptions& options) {
               .ptr};
 }
 
-std::string ParseLayoutName(const PolicyOption& option, std::string_view text,
-                            PolicyOptions* options) {
-  return ParseLayout(text, &options->layout) ? std::string()
-                                             : Wrong(option, text, "unknown");
+std::string ParseLayoutName(std::string_view text, PolicyOptions* options) {
+  return ParseLayout(text, &options->layout) ? ""
+                                             : "unknown: use " + LayoutNames();
 }
 
 std::string PrintLayout(const PolicyOptions& options) {
@@ -80,64 +74,63 @@ std::string PrintLayout(const PolicyOptions& options) {
                          : name;
 }
 
-// kNames has the names of the enumerators, in order.
 constexpr const char* kAllocations[] = {"uniform", "levels"};
 constexpr const char* kCompatibilities[] = {"builtin", "own"};
 
+// kNames has the names of the enumerators, in order.
 template <auto kMember, const auto& kNames>
-std::string ParseChoice(const PolicyOption& option, std::string_view text,
-                        PolicyOptions* options) {
-  const auto* const found =
-      std::find(std::begin(kNames), std::end(kNames), text);
-  if (found == std::end(kNames)) return Wrong(option, text, "unknown");
-  auto& value = options->*kMember;
-  value = static_cast<std::decay_t<decltype(value)>>(found - kNames);
-  return {};
-}
-
-template <auto kMember, const auto& kNames>
-std::string PrintChoice(const PolicyOptions& options) {
-  const auto index = static_cast<size_t>(options.*kMember);
-  return index < std::size(kNames) ? kNames[index] : std::to_string(index);
-}
-
-template <auto kMember>
-std::string ParseSwitch(const PolicyOption& option, std::string_view text,
-                        PolicyOptions* options) {
-  const bool on = text == "on" || text == "true" || text == "1";
-  if (!on && text != "off" && text != "false" && text != "0") {
-    return Wrong(option, text, "unknown");
-  }
-  options->*kMember = on;
-  return {};
+constexpr PolicyOption Choice(const char* name, bool may_change,
+                              const char* legal) {
+  return {name, may_change, legal,
+          [](std::string_view text, PolicyOptions* options) -> std::string {
+            const auto* const found =
+                std::find(std::begin(kNames), std::end(kNames), text);
+            if (found == std::end(kNames)) return "unknown";
+            auto& value = options->*kMember;
+            value = static_cast<std::decay_t<decltype(value)>>(found - kNames);
+            return {};
+          },
+          [](const PolicyOptions& options) {
+            const auto index = static_cast<size_t>(options.*kMember);
+            return index < std::size(kNames) ? kNames[index]
+                                             : std::to_string(index);
+          }};
 }
 
 template <auto kMember>
-std::string PrintSwitch(const PolicyOptions& options) {
-  return options.*kMember ? "on" : "off";
-}
-
-template <auto kMember>
-std::string PrintInteger(const PolicyOptions& options) {
-  return std::to_string(options.*kMember);
+constexpr PolicyOption Switch(const char* name) {
+  return {name, kMayChange, "on or off",
+          [](std::string_view text, PolicyOptions* options) -> std::string {
+            const bool on = text == "on" || text == "true" || text == "1";
+            if (!on && text != "off" && text != "false" && text != "0") {
+              return "unknown";
+            }
+            options->*kMember = on;
+            return {};
+          },
+          [](const PolicyOptions& options) -> std::string {
+            return options.*kMember ? "on" : "off";
+          }};
 }
 
 constexpr char kNoBytes[] = "not a number of bytes";
 constexpr char kNoSeconds[] = "not a number of seconds";
 
 template <auto kMember, const auto& kProblem>
-std::string ParseInteger(const PolicyOption& option, std::string_view text,
-                         PolicyOptions* options) {
-  return ParseNumber(text, &(options->*kMember))
-             ? std::string()
-             : Wrong(option, text, kProblem);
+constexpr PolicyOption Integer(const char* name, const char* legal) {
+  return {name, kMayChange, legal,
+          [](std::string_view text, PolicyOptions* options) -> std::string {
+            return ParseNumber(text, &(options->*kMember)) ? "" : kProblem;
+          },
+          [](const PolicyOptions& options) {
+            return std::to_string(options.*kMember);
+          }};
 }
 
-std::string ParseMaxFilterBytes(const PolicyOption& option,
-                                std::string_view text, PolicyOptions* options) {
+std::string ParseMaxFilterBytes(std::string_view text, PolicyOptions* options) {
   uint64_t bytes = kUnlimited;
   if (text != kUnlimitedText && (!ParseNumber(text, &bytes) || bytes == 0)) {
-    return Wrong(option, text, "no number of bytes above 0");
+    return "no number of bytes above 0";
   }
   options->max_filter_bytes = bytes;
   return {};
@@ -148,15 +141,13 @@ std::string PrintMaxFilterBytes(const PolicyOptions& options) {
   return bytes == kUnlimited ? kUnlimitedText : std::to_string(bytes);
 }
 
-std::string ParseTransform(const PolicyOption& option, std::string_view text,
-                           PolicyOptions* options) {
+std::string ParseTransform(std::string_view text, PolicyOptions* options) {
   options->transform = text == kNoTransform ? nullptr : FindKeyTransform(text);
   options->key_transform =
       options->transform == nullptr ? text : options->transform->text;
   if (!options->TransformIsUnknown()) return {};
-  return std::string(option.name) + " " + Quote(text) +
-         " is not registered in this process: call RegisterKeyTransform "
-         "before, or use none, " +
+  return "not registered in this process: call RegisterKeyTransform before, or "
+         "use none, " +
          KeyTransformNames();
 }
 
@@ -184,10 +175,6 @@ std::string FindConflict(const PolicyOptions& options) {
   return {};
 }
 
-constexpr bool kMayChange = true;
-constexpr bool kFixed = false;
-constexpr char kSwitchValues[] = "on or off";
-
 }  // namespace
 
 const PolicyOption kPolicyOptions[13] = {
@@ -195,37 +182,34 @@ const PolicyOption kPolicyOptions[13] = {
      "0 to 1000; 10 gives about 1 % false positives, less than 0.5 no filter",
      ParseBits, PrintBits},
     {"layout", kMayChange, nullptr, ParseLayoutName, PrintLayout},
-    {"allocation", kMayChange, "uniform or levels",
-     ParseChoice<&PolicyOptions::allocation, kAllocations>,
-     PrintChoice<&PolicyOptions::allocation, kAllocations>},
-    {"compatibility", kFixed, "builtin or own",
-     ParseChoice<&PolicyOptions::compatibility, kCompatibilities>,
-     PrintChoice<&PolicyOptions::compatibility, kCompatibilities>},
-    {"max_build_bytes", kMayChange, "0 for no limit",
-     ParseInteger<&PolicyOptions::max_build_bytes, kNoBytes>,
-     PrintInteger<&PolicyOptions::max_build_bytes>},
-    {"payload_check", kMayChange, kSwitchValues,
-     ParseSwitch<&PolicyOptions::payload_check>,
-     PrintSwitch<&PolicyOptions::payload_check>},
-    {"seeded", kMayChange, kSwitchValues, ParseSwitch<&PolicyOptions::seeded>,
-     PrintSwitch<&PolicyOptions::seeded>},
-    {"key_transform", kFixed, "none or a registered transform", ParseTransform,
-     PrintTransform},
-    {"statistics", kMayChange, kSwitchValues,
-     ParseSwitch<&PolicyOptions::statistics>,
-     PrintSwitch<&PolicyOptions::statistics>},
-    {"statistics_log_seconds", kMayChange, "0 to 4294967295; 0 writes nothing",
-     ParseInteger<&PolicyOptions::statistics_log_seconds, kNoSeconds>,
-     PrintInteger<&PolicyOptions::statistics_log_seconds>},
+    Choice<&PolicyOptions::allocation, kAllocations>("allocation", kMayChange,
+                                                     "uniform or levels"),
+    Choice<&PolicyOptions::compatibility, kCompatibilities>(
+        "compatibility", kFixed, "builtin or own"),
+    Integer<&PolicyOptions::max_build_bytes, kNoBytes>("max_build_bytes",
+                                                       "0 for no limit"),
+    Switch<&PolicyOptions::payload_check>("payload_check"),
+    Switch<&PolicyOptions::seeded>("seeded"),
+    {"key_transform", kFixed, nullptr, ParseTransform, PrintTransform},
+    Switch<&PolicyOptions::statistics>("statistics"),
+    Integer<&PolicyOptions::statistics_log_seconds, kNoSeconds>(
+        "statistics_log_seconds", "0 to 4294967295; 0 writes nothing"),
     {"false_positive_rate", kMayChange,
      "0.000000001 to less than 1, 0.01 takes about 10 bits per key, or 0 to go "
      "by bits_per_key",
      ParseRate, PrintRate},
     {"max_filter_bytes", kMayChange, "unlimited for no limit",
      ParseMaxFilterBytes, PrintMaxFilterBytes},
-    {"range", kMayChange, kSwitchValues, ParseSwitch<&PolicyOptions::range>,
-     PrintSwitch<&PolicyOptions::range>},
+    Switch<&PolicyOptions::range>("range"),
 };
+
+std::string PolicyOption::Parse(std::string_view text,
+                                PolicyOptions* options) const {
+  std::string wrong = parse(text, options);
+  if (wrong.empty()) return {};
+  if (legal != nullptr) wrong += std::string(": use ") + legal;
+  return std::string(name) + " " + Quote(text) + " is " + wrong;
+}
 
 PolicyOptions::PolicyOptions(const RocksDBFilterOptions& options)
     : RocksDBFilterOptions(options) {
@@ -255,7 +239,7 @@ std::string ParsePolicyUri(std::string_view uri, PolicyOptions* options) {
     rest.remove_prefix(1);  // the colon
     const std::string_view text = rest.substr(0, rest.find(':'));
     const PolicyOption& option = kPolicyOptions[i];
-    std::string error = option.parse(option, text, options);
+    std::string error = option.Parse(text, options);
     if (!error.empty()) return error;
     rest.remove_prefix(text.size());
   }
@@ -272,7 +256,7 @@ std::string ApplyPolicyOptions(const OptionMap& map, bool in_use,
     const auto found = map.find(option.name);
     if (found == map.end()) continue;
     const std::string before = option.print(*options);
-    std::string error = option.parse(option, found->second, options);
+    std::string error = option.Parse(found->second, options);
     if (in_use && !option.may_change &&
         (!error.empty() || option.print(*options) != before)) {
       return std::string(option.name) +
@@ -347,7 +331,7 @@ std::string RocksDBFilterOptions::Validate() const {
   static_cast<RocksDBFilterOptions&>(options) = *this;
   internal::PolicyOptions parsed = options;
   for (const internal::PolicyOption& option : internal::kPolicyOptions) {
-    std::string error = option.parse(option, option.print(options), &parsed);
+    std::string error = option.Parse(option.print(options), &parsed);
     if (!error.empty()) return error;
   }
   options.bits_given = bits_per_key != RocksDBFilterOptions().bits_per_key;

@@ -60,17 +60,19 @@ inline constexpr double kMinBitsPerKey = 0.5;
 inline constexpr uint32_t kMinMillibitsPerKey = 500;
 
 struct PolicyOption {
-  const char* name;
-  // Whether SetOptions may change it in a policy that is in use.
-  bool may_change;
-  // What to use, in an error; null: the names of the layouts.
-  const char* legal;
   // Sets the option. Returns an empty string, or what is wrong with `text` and
   // what is legal; the option then is as before, except for a key_transform
   // that is not registered.
-  std::string (*parse)(const PolicyOption& option, std::string_view text,
-                       PolicyOptions* options);
-  // The text that parse() reads.
+  std::string Parse(std::string_view text, PolicyOptions* options) const;
+
+  const char* name;
+  // Whether SetOptions may change it in a policy that is in use.
+  bool may_change;
+  // What to use, in an error; null: what `parse` returns says it.
+  const char* legal;
+  // As Parse(), but returns only what the text is: "not a number".
+  std::string (*parse)(std::string_view text, PolicyOptions* options);
+  // The text that Parse() reads.
   std::string (*print)(const PolicyOptions& options);
 };
 

@@ -150,7 +150,7 @@ struct LiveOptions {
   // Returns what is wrong with the text.
   std::string Set(const PolicyOption& option, const std::string& text) {
     const std::lock_guard<std::mutex> lock(mutex);
-    if (!in_use) return option.parse(option, text, &options);
+    if (!in_use) return option.Parse(text, &options);
     PolicyOptions changed = options;
     std::string wrong =
         ApplyPolicyOptions({{option.name, text}}, /*in_use=*/true, &changed);

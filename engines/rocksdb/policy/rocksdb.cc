@@ -59,11 +59,6 @@ void SetError(const char* line, std::string* error) noexcept {
   if (!internal::WithoutThrowing([&] { *error = line; })) *error = kOutOfMemory;
 }
 
-void SetErrorForC(const std::string& error, char** errptr) {
-  if (errptr == nullptr) return PrintOnce(error.c_str());
-  internal::SetError(errptr, error);
-}
-
 // Returns what `fn` returns. An error that it returns in its argument, or
 // memory that it has not got, becomes *error; then the result is `failed`.
 template <typename Result, typename Fn>
@@ -77,6 +72,18 @@ Result WithError(Result failed, std::string* error, Fn fn) {
     SetError("deltabloom: out of memory", error);
   }
   return failed;
+}
+
+// The same for C. `fn` also gets where to put an error that is complete.
+template <typename Result, typename Fn>
+Result WithErrorForC(char** errptr, Fn fn) {
+  std::string text;
+  std::string* const error = errptr == nullptr ? nullptr : &text;
+  Result result = WithError(Result(), error, [&](std::string* wrong) {
+    return static_cast<Result>(fn(error, wrong));
+  });
+  if (!text.empty()) internal::SetError(errptr, text);
+  return result;
 }
 
 // Adds a factory to RocksDB's registry. It puts what `make` returns for a URI
@@ -246,6 +253,9 @@ bool RegisterRocksDB(std::string* error) {
 }  // namespace deltabloom
 
 using deltabloom::internal::CatchForC;
+using deltabloom::internal::ParsePolicyOptions;
+using deltabloom::internal::PolicyOptions;
+using deltabloom::internal::PrintPolicyOptions;
 
 extern "C" {
 
@@ -272,19 +282,16 @@ DELTABLOOM_EXPORT int deltabloom_register(rocksdb::ObjectLibrary& library,
 // tests/c/rocksdb.c runs it.
 rocksdb_filterpolicy_t* deltabloom_rocksdb_filterpolicy(const char* options,
                                                         char** errptr) {
-  using Policy = rocksdb_filterpolicy_t;
-  return CatchForC<Policy*>(errptr, nullptr, [&]() -> Policy* {
-    if (deltabloom_rocksdb_register(errptr) == 0) return nullptr;
-    deltabloom::internal::PolicyOptions parsed;
-    const std::string error = deltabloom::internal::ParsePolicyOptions(
-        options == nullptr ? "" : options, &parsed);
-    if (!error.empty()) {
-      deltabloom::SetErrorForC("deltabloom: " + error, errptr);
-      return nullptr;
-    }
-    return reinterpret_cast<Policy*>(const_cast<rocksdb::FilterPolicy*>(
-        deltabloom::MakePolicy(parsed).release()));
-  });
+  using Policy = rocksdb_filterpolicy_t*;
+  return deltabloom::WithErrorForC<Policy>(
+      errptr, [&](std::string* error, std::string* wrong) -> Policy {
+        if (!deltabloom::RegisterRocksDB(error)) return nullptr;
+        PolicyOptions parsed;
+        *wrong = ParsePolicyOptions(options == nullptr ? "" : options, &parsed);
+        if (!wrong->empty()) return nullptr;
+        return reinterpret_cast<Policy>(const_cast<rocksdb::FilterPolicy*>(
+            deltabloom::MakePolicy(parsed).release()));
+      });
 }
 
 // rocksdb_options_t is private, too, so RocksDB changes it, by an option
@@ -292,39 +299,37 @@ rocksdb_filterpolicy_t* deltabloom_rocksdb_filterpolicy(const char* options,
 unsigned char deltabloom_rocksdb_add_filters(rocksdb_options_t* options,
                                              const char* filters,
                                              char** errptr) {
-  return CatchForC<unsigned char>(errptr, 0, [&]() -> unsigned char {
-    if (deltabloom_rocksdb_register(errptr) == 0) return 0;
-    deltabloom::internal::PolicyOptions parsed;
-    std::string error = options == nullptr
-                            ? "options is null"
-                            : deltabloom::internal::ParsePolicyOptions(
-                                  filters == nullptr ? "" : filters, &parsed);
-    if (error.empty()) {
-      std::string policy = deltabloom::internal::PrintPolicyOptions(parsed);
-      std::replace(policy.begin(), policy.end(), ' ', ';');
-      std::string text =
-          "block_based_table_factory={filter_policy={id=deltabloom;" + policy +
-          "}}";
-      if (parsed.range) text += ";prefix_extractor=deltabloom.Range";
-      if (deltabloom::NeedsListener(parsed)) text += ";listeners=deltabloom";
-      char* refused = nullptr;
-      rocksdb_get_options_from_string(options, text.c_str(), options, &refused);
-      if (refused == nullptr) return 1;
-      error = refused;
-      std::free(refused);
-    }
-    deltabloom::SetErrorForC("deltabloom: " + error, errptr);
-    return 0;
-  });
+  return deltabloom::WithErrorForC<unsigned char>(
+      errptr, [&](std::string* error, std::string* wrong) {
+        if (!deltabloom::RegisterRocksDB(error)) return false;
+        PolicyOptions parsed;
+        *wrong = options == nullptr
+                     ? "options is null"
+                     : ParsePolicyOptions(filters == nullptr ? "" : filters,
+                                          &parsed);
+        if (!wrong->empty()) return false;
+        std::string policy = PrintPolicyOptions(parsed);
+        std::replace(policy.begin(), policy.end(), ' ', ';');
+        std::string text =
+            "block_based_table_factory={filter_policy={id=deltabloom;" +
+            policy + "}}";
+        if (parsed.range) text += ";prefix_extractor=deltabloom.Range";
+        if (deltabloom::NeedsListener(parsed)) text += ";listeners=deltabloom";
+        char* refused = nullptr;
+        rocksdb_get_options_from_string(options, text.c_str(), options,
+                                        &refused);
+        if (refused == nullptr) return true;
+        *wrong = refused;
+        std::free(refused);
+        return false;
+      });
 }
 
 unsigned char deltabloom_rocksdb_register(char** errptr) {
-  return CatchForC<unsigned char>(errptr, 0, [&]() -> unsigned char {
-    std::string error;
-    if (deltabloom::RegisterRocksDB(&error)) return 1;
-    deltabloom::SetErrorForC(error, errptr);
-    return 0;
-  });
+  return deltabloom::WithErrorForC<unsigned char>(
+      errptr, [](std::string* error, std::string*) {
+        return deltabloom::RegisterRocksDB(error);
+      });
 }
 
 char* deltabloom_rocksdb_statistics(const char* format, char** errptr) {

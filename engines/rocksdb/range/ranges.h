@@ -10,12 +10,11 @@
 // and then, as both prefixes are equal, looks `prefix` up in the filter
 // (FilterBlockReaderCommon::RangeMayExist; in RocksDB 7.0
 // FullFilterBlockReader::RangeMayExist). This extractor gives every key the
-// empty prefix, for which RocksDB's contract holds trivially: a seek never
-// leaves it. The address of the prefix is one that no other recent call of the
-// thread returned. A filter that is queried for a prefix at the address of the
-// last call but one thereby knows both bounds, and that they belong to this
-// lookup: the calls of another lookup in between, while the filter is read,
-// come from elsewhere on the stack.
+// empty prefix, which a seek never leaves, at an address that no other recent
+// call of the thread returned. A filter that is queried for a prefix at the
+// address of the last call but one thereby knows both bounds. The calls of
+// another lookup in between, while the filter is read, come from elsewhere on
+// the stack.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGES_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGES_H_
 

@@ -44,9 +44,9 @@ struct LookupCells {
   uint32_t size;
 };
 
-// Initial-exec: one instruction, where the general model calls a function. It
-// takes 16 bytes of the space that the C library reserves for libraries loaded
-// later. __thread, unlike thread_local, needs no initialisation.
+// Initial-exec: one instruction, where the general model calls a function, for
+// 16 bytes of what the C library reserves for libraries loaded later. __thread,
+// unlike thread_local, needs no initialisation.
 extern __thread LookupCells this_threads_cells
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -96,9 +96,7 @@ inline void CountLookups(uint32_t slot, uint64_t lookups, uint64_t negatives,
   cell.negatives.store(cell.negatives.load(kRelaxed) + negatives,
                        std::memory_order_release);
   const uint64_t changed = (before + lookups) ^ before;
-  if (__builtin_expect(changed >= kLookupsPerTick, 0)) {
-    Tick();
-  }
+  if (__builtin_expect(changed >= kLookupsPerTick, 0)) Tick();
 }
 
 // The integers of a RocksDBFilterRow. Counters only grow, so that a difference
