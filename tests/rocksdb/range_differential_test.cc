@@ -74,8 +74,11 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
     options_.max_bytes_for_level_base = 128 << 10;
     options_.level0_file_num_compaction_trigger = 3;
     options_.compaction_style = GetParam().style;
-    // The memtable's Bloom filter calls the extractor as well.
-    if (GetParam().texts) options_.memtable_prefix_bloom_size_ratio = 0.1;
+    // The memtable's Bloom filter calls the extractor as well. In RocksDB 7.8
+    // it keeps a pointer to one that SetOptions replaced and destroyed.
+    if (GetParam().texts && GetParam().other_extractor == nullptr) {
+      options_.memtable_prefix_bloom_size_ratio = 0.1;
+    }
     if (options_.compaction_style == rocksdb::kCompactionStyleFIFO) {
       options_.max_open_files = -1;
       options_.compaction_options_fifo.max_table_files_size = 1 << 30;
