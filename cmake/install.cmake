@@ -114,13 +114,8 @@ deltabloom_install(deltabloom_leveldb leveldb
   HEADERS leveldb.h)
 
 if(TARGET deltabloom_rocksdb_plugin)
-  # Programs name it by its path, which in packages tells the RocksDB it is for.
-  set(DELTABLOOM_PLUGIN_DIR ${CMAKE_INSTALL_LIBDIR})
-  if(DELTABLOOM_PACKAGES)
-    set(DELTABLOOM_PLUGIN_DIR lib/deltabloom/rocksdb${deltabloom_rocksdb_minor})
-  endif()
   install(TARGETS deltabloom_rocksdb_plugin deltabloom_rocksdb_plugin_policy
-    LIBRARY DESTINATION ${DELTABLOOM_PLUGIN_DIR} COMPONENT deltabloom_plugin)
+    LIBRARY DESTINATION ${deltabloom_plugin_dir} COMPONENT deltabloom_plugin)
 endif()
 
 configure_package_config_file(cmake/deltabloomConfig.cmake.in

@@ -86,7 +86,7 @@ if(TARGET deltabloom_rocksdb)
     DESCRIPTION
       "Makes the filter policy known to programs as they are, that use the shared"
       "RocksDB ${minor} and OPTIONS files: by LD_PRELOAD of"
-      "/usr/${DELTABLOOM_PLUGIN_DIR}/libdeltabloom_rocksdb_plugin.so.")
+      "/usr/${deltabloom_plugin_dir}/libdeltabloom_rocksdb_plugin.so.")
   string(REGEX MATCH "^([0-9]+)\\.([0-9]+)" next ${minor})
   math(EXPR next "${CMAKE_MATCH_2} + 1")
   string(APPEND development_depends

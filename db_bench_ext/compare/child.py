@@ -1,12 +1,14 @@
 """Runs db_bench and sst_dump as child processes: with a time limit, a display
 of progress, and no process left running."""
 
+import atexit
 import os
 import pathlib
 import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 TOO_FEW = re.compile(r"n is too small to fill (\d+) levels")
@@ -54,6 +56,19 @@ def judge(code, output, log, what):
     if code != 0:
         lines = [line for line in output.replace("\r", "\n").splitlines() if line.strip()]
         raise CellError(f"{what}: exit code {code}: {' / '.join(lines[-3:])} (see {log})")
+
+
+def preloadable(library):
+    """A path of a library that LD_PRELOAD takes: the loader splits its value at
+    blanks and colons, so that a path with one of them gets a link elsewhere."""
+    library = pathlib.Path(library).resolve()
+    if not re.search(r"[\s:]", str(library)):
+        return str(library)
+    folder = tempfile.mkdtemp(prefix="deltabloom_")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    link = pathlib.Path(folder, library.name)
+    link.symlink_to(library)
+    return str(link)
 
 
 def run(command, log, what, limit_s, display, preload=None):

@@ -2,7 +2,7 @@
 their order in one shell, its C++ compiles, its alerts and tickers have names
 that exist.
 
-Usage: operations_test.py SOURCE CXX ROCKSDB_INCLUDE TOOL PLUGIN [unittest options]
+Usage: operations_test.py SOURCE CXX ROCKSDB_INCLUDE TOOL [unittest options]
 """
 
 import os
@@ -16,9 +16,9 @@ import unittest
 
 from paste import blocks, compile_error, run
 
-SOURCE, CXX, ROCKSDB, TOOL, PLUGIN = sys.argv[1:6]
+SOURCE, CXX, ROCKSDB, TOOL = sys.argv[1:5]
+os.environ["PATH"] = f"{pathlib.Path(TOOL).parent}:{os.environ['PATH']}"
 TEXT = (pathlib.Path(SOURCE) / "docs/operations.md").read_text()
-INSTALLED = "/usr/local/lib/libdeltabloom_rocksdb_plugin.so"
 BREAK = "--- the next block ---"
 # The first RocksDB that counts filtered seeks apart.
 SEEKS_SINCE = (8, 3)
@@ -31,10 +31,8 @@ class Commands(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         cls.commands = blocks(TEXT, "sh")
-        script = f"\necho '{BREAK}'\n".join(cls.commands).replace(INSTALLED, PLUGIN)
-        environment = dict(os.environ)
-        environment["PATH"] = f"{pathlib.Path(TOOL).parent}:{environment['PATH']}"
-        done = run(script, cls.folder, environment)
+        script = f"\necho '{BREAK}'\n".join(cls.commands)
+        done = run(script, cls.folder)
         cls.outputs = done.stdout.split(BREAK + "\n")
         if done.returncode != 0:
             failed = cls.commands[len(cls.outputs) - 1]
@@ -57,7 +55,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.kinds("--checkpoint_dir=copy"), {"Deltabloom compact"})
         canary = self.kinds("version' \"$db/LOG\"")
         self.assertTrue(canary & {"Deltabloom local", "Deltabloom compact"}, canary)
-        whole = self.kinds("LD_PRELOAD=$plugin ldb --db=\"$db\" --try_load_options compact")
+        whole = self.kinds("deltabloom run ldb --db=\"$db\" --try_load_options compact")
         self.assertNotIn("RocksDB Bloom", whole)
         self.assertEqual(self.kinds("filter_policy=bloomfilter:10:false|' "), {"RocksDB Bloom"})
 
@@ -80,7 +78,7 @@ class Commands(unittest.TestCase):
               --benchmarks=fillrandom,waitforcompaction >/dev/null 2>&1
             sed '{sed}' before.options > auto.options
             {CXX} -std=c++17 -I{ROCKSDB} rewrite_tables.cc -o rewrite_tables -lrocksdb
-            LD_PRELOAD={PLUGIN} ./rewrite_tables levels auto.options
+            deltabloom run ./rewrite_tables levels auto.options
             """
         done = run(commands, self.folder)
         self.assertEqual(done.returncode, 0, done.stdout)
@@ -128,4 +126,4 @@ class Text(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[6:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:])

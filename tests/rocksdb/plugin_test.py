@@ -18,6 +18,10 @@ import time
 import unittest
 
 SOURCE, PLUGIN = map(pathlib.Path, sys.argv[1:3])
+sys.path.insert(0, str(SOURCE / "db_bench_ext" / "compare"))
+from child import preloadable  # noqa: E402
+
+PRELOAD = preloadable(PLUGIN)
 POLICY = PLUGIN.with_name(PLUGIN.name.replace("_plugin.so", "_plugin_policy.so"))
 COMPILED = sys.argv[3].split(";")
 ROCKSDB, PROGRAMS = map(pathlib.Path, sys.argv[4:6])
@@ -36,7 +40,7 @@ OPTIONS = """
 """
 
 
-def run(*command, preload=PLUGIN, check=True, cwd=None, **variables):
+def run(*command, preload=PRELOAD, check=True, cwd=None, **variables):
     environment = dict(os.environ, **variables)
     if preload:
         environment["LD_PRELOAD"] = str(preload)
@@ -309,7 +313,7 @@ class StatisticsFile(InAFolder):
             self.db_bench("deltabloom:10:local", "fillseq,flush,readrandom")
             + ["--reads=1000000000", "--duration=60"],
             env=dict(
-                os.environ, LD_PRELOAD=str(PLUGIN), DELTABLOOM_STATISTICS=str(out),
+                os.environ, LD_PRELOAD=PRELOAD, DELTABLOOM_STATISTICS=str(out),
                 DELTABLOOM_STATISTICS_SECONDS="1",
             ),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

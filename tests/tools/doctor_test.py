@@ -14,7 +14,10 @@ import sys
 import tempfile
 import unittest
 
-TOOL, PLUGIN = sys.argv[1:3]
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "db_bench_ext" / "compare"))
+from child import preloadable  # noqa: E402
+
+TOOL, PLUGIN = sys.argv[1], preloadable(sys.argv[2])
 OPTIONS = """
 [Version]
   rocksdb_version=7.8.3
@@ -285,6 +288,41 @@ class Doctor(unittest.TestCase):
                                      json.loads(done.stdout)["database"]["tables"]))  # fmt: skip
             self.assertEqual(bench.returncode, 0)
             self.assertGreater(seen, 1)
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        # As in a build; the loader splits LD_PRELOAD at blanks.
+        self.folder = pathlib.Path(folder.name, "a folder")
+        self.plugins = self.folder / "engines" / "rocksdb"
+        self.plugins.mkdir(parents=True)
+        (self.folder / "tools" / "deltabloom").mkdir(parents=True)
+        self.tool = shutil.copy(TOOL, self.folder / "tools" / "deltabloom")
+
+    def test_with_a_plugin(self):
+        for file in pathlib.Path(sys.argv[2]).parent.glob("libdeltabloom_rocksdb_plugin*.so"):
+            shutil.copy(file, self.plugins)
+        done = run(self.tool, "run")
+        self.assertEqual(done.stdout, f"{self.plugins}/libdeltabloom_rocksdb_plugin.so\n")
+        options = self.folder / "options"
+        options.write_text(OPTIONS % "deltabloom:10")
+        done = run(
+            self.tool, "run", "db_bench", f"--options_file={options}", f"--db={self.folder}/db",
+            "--num=10000", "--benchmarks=filluniquerandom,flush,readmissing", "--statistics",
+        )  # fmt: skip
+        useful = re.search(r"bloom\.filter\.useful COUNT : (\d+)", done.stdout)
+        self.assertGreater(int(useful[1]), 9000, done.stdout + done.stderr)
+        self.assertNotIn("ld.so", done.stderr)
+        done = run(self.tool, "run", "no_such_program", "--json")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "deltabloom run: no_such_program: No such file or directory\n")
+
+    def test_without_a_plugin(self):
+        done = run(self.tool, "run", "true")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("libdeltabloom_rocksdb_plugin.so does not exist: install the plugin", done.stderr)
 
 
 if __name__ == "__main__":

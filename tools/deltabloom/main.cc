@@ -23,7 +23,17 @@ std::vector<Command> Commands() {
            {},
            "libhiredis-dev and -DDELTABLOOM_REDIS=ON"},
 #endif
-          VerifyCommand(), DoctorCommand()};
+          VerifyCommand(),  DoctorCommand(),
+#ifdef DELTABLOOM_PLUGIN_FROM_BIN
+          RunCommand()
+#else
+          {"run",
+           "Run a program with the RocksDB plugin preloaded",
+           nullptr,
+           {},
+           "a shared RocksDB (librocksdb-dev)"}
+#endif
+  };
 }
 
 // Part of the build: the manual pages and the completion.

@@ -6,7 +6,9 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "engines/rocksdb/plugin/find_rocksdb.h"
@@ -57,13 +59,16 @@ void Refuse(const LoadedRocksDB& rocksdb) {
 // The policy is in the folder of this file.
 void LoadPolicy() {
   Dl_info self;
-  char path[4096];
-  if (dladdr(kPolicyModule, &self) == 0) return;
-  const char* const slash = std::strrchr(self.dli_fname, '/');
-  const int folder =
-      slash == nullptr ? 0 : static_cast<int>(slash - self.dli_fname) + 1;
-  const int size = std::snprintf(path, sizeof(path), "%.*s%s", folder,
-                                 self.dli_fname, kPolicyModule);
+  char file[PATH_MAX];
+  char path[PATH_MAX];
+  // Its name may be a link, such as /proc/self/fd/3.
+  if (dladdr(kPolicyModule, &self) == 0 ||
+      realpath(self.dli_fname, file) == nullptr) {
+    return;
+  }
+  const int folder = static_cast<int>(std::strrchr(file, '/') - file) + 1;
+  const int size =
+      std::snprintf(path, sizeof(path), "%.*s%s", folder, file, kPolicyModule);
   if (size < 0 || static_cast<size_t>(size) >= sizeof(path)) return;
   // RocksDB is initialised before the policy registers.
   if (dlopen(path, RTLD_NOW | RTLD_LOCAL) == nullptr) {
