@@ -160,7 +160,7 @@ def prepare(chosen, folder, display):
     if any(cell.database.filter.ours for cell in chosen.cells):
         if chosen.plugin is None or not chosen.plugin.exists():
             raise child.CompareError("--plugin: needed for Deltabloom's filters; script/compare builds and names it")
-        chosen.plugin = child.preloadable(chosen.plugin)
+        chosen.plugin = pathlib.Path(child.preloadable(chosen.plugin))
     chosen.direct = direct_reads_work(folder)
     chosen.version = library_version(chosen, folder, display)
     check_same_comparison(chosen, folder)
