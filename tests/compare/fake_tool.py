@@ -2,6 +2,7 @@
 """Stands in for db_bench and sst_dump: replays recorded outputs, or fails in
 the way that the environment variable FAKE names."""
 
+import json
 import os
 import pathlib
 import re
@@ -9,13 +10,13 @@ import signal
 import sys
 import time
 
-RECORDED = pathlib.Path(__file__).resolve().parent / "recorded"
+RECORDED = json.loads(pathlib.Path(__file__).resolve().with_name("recorded.json").read_text())
 flags = dict(part.lstrip("-").partition("=")[::2] for part in sys.argv[1:])
 failure = os.environ.get("FAKE", "")
 
 
 def replay(name):
-    lines = (RECORDED / name).read_text().splitlines(keepends=True)
+    lines = RECORDED[name].splitlines(keepends=True)
     if "/none" in flags.get("db", "") or "/none" in flags.get("options_file", ""):
         lines = [line for line in lines if not line.startswith("rocksdb.bloom.")]
     sys.stdout.writelines(lines)
@@ -24,7 +25,7 @@ def replay(name):
 
 if pathlib.Path(sys.argv[0]).name == "sst_dump":
     without = "/none" in flags["file"] or failure == "dropped"
-    replay("properties_none.txt" if without else "properties.txt")
+    replay("properties_none" if without else "properties")
     sys.exit(0)
 
 benchmark = flags["benchmarks"].split(",")[0]
@@ -50,25 +51,24 @@ policy = "deltabloom" if ours and failure != "misnamed" else "bloomfilter"
 (database / "CURRENT").write_text("MANIFEST\n")
 if benchmark == "filluniquerandom" or "fillrandom,flush" in flags["benchmarks"]:
     # A tree that grows: the lines of a load under the other benchmark's name.
-    text = (RECORDED / "load.txt").read_text()
-    print(text.replace("filluniquerandomdeterministic", benchmark))
+    print(RECORDED["load"].replace("filluniquerandomdeterministic", benchmark))
     sys.exit(0)
 if benchmark.endswith("deterministic"):
     if failure == "few":
-        replay("too_few_keys.txt")
+        replay("too_few_keys")
         sys.exit(1)
-    replay("load.txt")
+    replay("load")
     sys.exit(0)
 with open(os.environ["FAKE_CALLS"], "a") as calls:
     calls.write(f"{benchmark} {database.name}\n")
 if failure == "crash":
     os.kill(os.getpid(), signal.SIGSEGV)
 if failure == "full":
-    replay("disk_full.txt")
+    replay("disk_full")
     sys.exit(1)
 if failure == "garbage":
     print("Segmentation of the output: none")
     sys.exit(0)
 if failure == "slow":
     time.sleep(600)
-replay(f"{benchmark}.txt")
+replay(f"{benchmark}")

@@ -2,26 +2,24 @@
 """The parsers on outputs of db_bench and sst_dump 7.8.3, shortened by lines that
 are not read."""
 
+import json
 import pathlib
 import sys
 import unittest
 
-RECORDED = pathlib.Path(__file__).resolve().parent / "recorded"
+HERE = pathlib.Path(__file__).resolve().parent
+RECORDED = json.loads((HERE / "recorded.json").read_text())
 for folder in ("", "compare"):
-    sys.path.insert(0, str(RECORDED.parents[2] / "db_bench_ext" / folder))
+    sys.path.insert(0, str(HERE.parents[1] / "db_bench_ext" / folder))
 
 import parse  # noqa: E402
 import report  # noqa: E402
 from child import CellError  # noqa: E402
 
 
-def recorded(name):
-    return (RECORDED / f"{name}.txt").read_text()
-
-
 class Parse(unittest.TestCase):
     def test_readmissing(self):
-        run = parse.result(recorded("readmissing"), "readmissing")
+        run = parse.result(RECORDED["readmissing"], "readmissing")
         self.assertEqual(run["ops_per_second"], 57132)
         self.assertEqual((run["found"], run["asked"]), (0, 5000))
         self.assertEqual(run["percentiles"]["read"]["count"], 5000)
@@ -30,44 +28,44 @@ class Parse(unittest.TestCase):
         self.assertAlmostEqual(report.false_positives_per_lookup(run), 0.0396)
 
     def test_multireadrandom_counts_keys_not_batches(self):
-        run = parse.result(recorded("multireadrandom"), "multireadrandom")
+        run = parse.result(RECORDED["multireadrandom"], "multireadrandom")
         self.assertEqual((run["found"], run["asked"]), (4992, 4992))
         self.assertEqual(report.lookups(run), 4992)
 
     def test_seekrandom(self):
-        run = parse.result(recorded("seekrandom"), "seekrandom")
+        run = parse.result(RECORDED["seekrandom"], "seekrandom")
         self.assertEqual(report.lookups(run), 2500)
         self.assertIsNotNone(report.percentile(run, "p99"))
 
     def test_mixgraph_has_percentiles_of_each_kind(self):
-        run = parse.result(recorded("mixgraph"), "mixgraph")
+        run = parse.result(RECORDED["mixgraph"], "mixgraph")
         self.assertEqual(set(run["percentiles"]), {"read", "write", "seek"})
         self.assertEqual(run["percentiles"]["read"]["count"], 4230)
 
     def test_fillrandom_has_compaction_cpu(self):
-        run = parse.result(recorded("fillrandom"), "fillrandom")
+        run = parse.result(RECORDED["fillrandom"], "fillrandom")
         self.assertGreater(report.compaction_cpu_s(run), 0.1)
         self.assertIsNone(report.reads_per_lookup(run))
 
     def test_load(self):
-        self.assertEqual(parse.levels(recorded("load")), [(1, 1), (2, 1), (3, 2), (4, 6)])
-        self.assertEqual(parse.version(recorded("load")), "7.8.3")
-        run = parse.result(recorded("load"), "filluniquerandomdeterministic")
+        self.assertEqual(parse.levels(RECORDED["load"]), [(1, 1), (2, 1), (3, 2), (4, 6)])
+        self.assertEqual(parse.version(RECORDED["load"]), "7.8.3")
+        run = parse.result(RECORDED["load"], "filluniquerandomdeterministic")
         self.assertEqual(run["operations"], 132812)
 
     def test_properties(self):
         self.assertEqual(
-            parse.table_properties(recorded("properties")),
+            parse.table_properties(RECORDED["properties"]),
             {"tables": 10, "entries": 132812, "filter_bytes": 166450, "filter_entries": 132812},
         )
-        self.assertEqual(parse.table_properties(recorded("properties_none"))["filter_bytes"], 0)
+        self.assertEqual(parse.table_properties(RECORDED["properties_none"])["filter_bytes"], 0)
 
     def test_progress_by_carriage_return(self):
-        text = "... finished 100 ops\r" * 3 + recorded("readmissing")
+        text = "... finished 100 ops\r" * 3 + RECORDED["readmissing"]
         self.assertEqual(parse.result(text, "readmissing")["ops_per_second"], 57132)
 
     def test_what_cannot_be_parsed_says_so(self):
-        for text in ("", "RocksDB: version 7.8.3\n", recorded("too_few_keys"), recorded("disk_full")):
+        for text in ("", "RocksDB: version 7.8.3\n", RECORDED["too_few_keys"], RECORDED["disk_full"]):
             with self.assertRaises(CellError):
                 parse.result(text, "readmissing")
             with self.assertRaises(CellError):
@@ -75,11 +73,11 @@ class Parse(unittest.TestCase):
             with self.assertRaises(CellError):
                 parse.table_properties(text)
         with self.assertRaisesRegex(CellError, "statistics"):
-            text = recorded("readmissing").partition("STATISTICS")[0]
+            text = RECORDED["readmissing"].partition("STATISTICS")[0]
             parse.result(text, "readmissing")
 
     def test_every_prefix_of_an_output_is_safe(self):
-        text = recorded("readmissing")
+        text = RECORDED["readmissing"]
         for size in range(0, len(text), 97):
             try:
                 parse.result(text[:size], "readmissing")

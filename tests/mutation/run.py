@@ -37,7 +37,7 @@ changes that no test noticed, and exits with 1 if there are any.
   script/test --long mutation --files 'util/layouts/local/*'
   script/test --long mutation --resume               goes on where a run was stopped"""
 EPILOG = """killed: a test failed, crashed or ran out of time. survived: no test noticed.
-equivalent: listed in tests/mutation/equivalents.txt, with the reason; not run.
+equivalent: listed in tests/mutation/equivalents.json, with the reason; not run.
 same code: the compiler made the same machine code of it. did not compile: does
 not count.
 
@@ -257,21 +257,11 @@ def read_equivalents():
     """Changes that alter nothing a test should see, with reasons: (file, line
     before, line after or "*" for every change) -> reason.
 
-    An entry is a file, the lines before (-) and after (+) the change with single
-    spaces, and the indented reason; blank lines separate entries. Lines are
-    found by their text, so that entries survive edits around them.
+    Lines have single spaces and are found by their text, so that entries
+    survive edits around them.
     """
-    path = ROOT / "tests/mutation/equivalents.txt"
-    entries = {}
-    for block in path.read_text(encoding="utf-8").split("\n\n"):
-        lines = [line for line in block.splitlines() if line.strip() and not line.startswith("#")]
-        if not lines:
-            continue
-        if not re.fullmatch(r"\S+\n- .*\n\+.*(\n  .*)+", "\n".join(lines)):
-            sys.exit(f"{path}: '{lines[0]}': an entry is a file, -, +, and an indented reason")
-        key = (lines[0], lines[1][2:].strip(), lines[2][1:].strip())
-        entries[key] = " ".join(line.strip() for line in lines[3:])
-    return entries
+    entries = json.loads((ROOT / "tests/mutation/equivalents.json").read_text(encoding="utf-8"))
+    return {(one["file"], one["before"], one["after"]): one["reason"] for one in entries}
 
 
 def find_equivalent(entries, mutant):
@@ -314,7 +304,7 @@ def main():
         parser.error("there is no such change: see script/test --long mutation --list")
     listed = read_equivalents()
     for stale in listed.keys() - {find_equivalent(listed, mutant) for mutant in every}:
-        print(f"equivalents.txt: fits no change: {stale[0]}: {stale[1]}")
+        print(f"equivalents.json: fits no change: {stale[0]}: {stale[1]}")
     if chosen.list:
         print("\n".join(describe(m) for m in selected))
         print(f"\n{len(selected)} of {len(every)} changes in {len({m.file for m in selected})} files")
