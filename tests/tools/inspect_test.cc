@@ -12,6 +12,8 @@ namespace deltabloom {
 namespace {
 
 using test::ExpectHas;
+using test::ExpectHasAll;
+using test::ExpectMembers;
 using test::Result;
 
 class Inspect : public test::ToolTest {
@@ -19,17 +21,14 @@ class Inspect : public test::ToolTest {
   Inspect() : ToolTest("inspect") {}
 
   std::string Rocks(const std::string& name, bool partitioned,
-                    std::shared_ptr<const rocksdb::FilterPolicy> policy) const {
+                    std::shared_ptr<const rocksdb::FilterPolicy> policy =
+                        std::shared_ptr<const rocksdb::FilterPolicy>(
+                            rocksdb::NewBloomFilterPolicy(10))) const {
     test::RocksTable table;
     table.partitioned = partitioned;
     table.policy = std::move(policy);
     table.Write(File(name));
     return File(name);
-  }
-  std::string Rocks(const std::string& name, bool partitioned) const {
-    return Rocks(name, partitioned,
-                 std::shared_ptr<const rocksdb::FilterPolicy>(
-                     rocksdb::NewBloomFilterPolicy(10)));
   }
 
   std::string Level(const std::string& name) const {
@@ -50,31 +49,29 @@ TEST_F(Inspect, TextAndJson) {
   const Result result = Run(all);
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(result.err, "");
-  ExpectHas(result.out, full +
-                            ": RocksDB table, format_version 5, checksums "
-                            "XXH3, 2000 keys in filters\n"
-                            "  full filter rocksdb.BuiltinBloomFilter: ");
-  ExpectHas(result.out, "checksum ok: RocksDB Bloom, 6 probes, ");
-  ExpectHas(result.out, "  partitioned filter rocksdb.BuiltinBloomFilter: ");
-  ExpectHas(result.out, " partitions, index of ");
-  ExpectHas(result.out, level +
-                            ": LevelDB table, format_version 0, checksums "
-                            "CRC32c\n"
-                            "  per-block filter leveldb.BuiltinBloomFilter2: ");
-  ExpectHas(result.out, "first filter: classic, 6 probes, ");
+  ExpectHasAll(
+      result.out,
+      {full + ": RocksDB table, format_version 5, checksums XXH3, 2000 keys in "
+              "filters\n  full filter rocksdb.BuiltinBloomFilter: ",
+       "checksum ok: RocksDB Bloom, 6 probes, ",
+       "  partitioned filter rocksdb.BuiltinBloomFilter: ",
+       " partitions, index of ",
+       level + ": LevelDB table, format_version 0, checksums CRC32c\n"
+               "  per-block filter leveldb.BuiltinBloomFilter2: ",
+       "first filter: classic, 6 probes, "});
 
   const auto files = RunJson(all, 0).at("files");
   ASSERT_EQ(files.size(), 3u);
   const auto properties = test::PropertiesOf(full);
-  EXPECT_EQ(files[0].at("file"), full);
-  EXPECT_EQ(files[0].at("engine"), "RocksDB");
-  EXPECT_EQ(files[0].at("format_version"), 5);
-  EXPECT_EQ(files[0].at("checksum"), "XXH3");
-  EXPECT_EQ(files[0].at("keys"), 2000);
+  ExpectMembers(files[0], {{"file", full},
+                           {"engine", "RocksDB"},
+                           {"format_version", 5},
+                           {"checksum", "XXH3"},
+                           {"keys", 2000}});
   const auto& filter = files[0].at("filters").at(0);
-  EXPECT_EQ(filter.at("kind"), "full");
-  EXPECT_EQ(filter.at("policy"), "rocksdb.BuiltinBloomFilter");
-  EXPECT_EQ(filter.at("bytes"), properties.filter_size);
+  ExpectMembers(filter, {{"kind", "full"},
+                         {"policy", "rocksdb.BuiltinBloomFilter"},
+                         {"bytes", properties.filter_size}});
   EXPECT_DOUBLE_EQ(filter.at("bits_per_key"),
                    static_cast<double>(properties.filter_size) * 8 / 2000);
   EXPECT_EQ(filter.at("parts").size(), 1u);
@@ -89,29 +86,24 @@ TEST_F(Inspect, TextAndJson) {
     total += part.at("bytes").get<uint64_t>();
   }
   EXPECT_EQ(total, split.filter_size);
-
-  EXPECT_EQ(files[2].at("engine"), "LevelDB");
-  EXPECT_TRUE(files[2].at("keys").is_null());
+  ExpectMembers(files[2], {{"engine", "LevelDB"}, {"keys", nullptr}});
   EXPECT_TRUE(files[2].at("filters").at(0).at("bits_per_key").is_null());
 }
 
 TEST_F(Inspect, DeltabloomFilters) {
   RocksDBFilterOptions options;
   options.layout = Layout::kClassic;
-  Rocks("table.sst", false, NewRocksDBFilterPolicy(options));
-  Result result = Run(File("table.sst"));
-  EXPECT_EQ(result.status, 0);
-  ExpectHas(result.out, "checksum ok: Deltabloom classic, 6 probes, ");
-  ExpectHas(result.out, " bits per key\n");
-
+  Rocks("a.sst", false, NewRocksDBFilterPolicy(options));
   options.layout = Layout::kLocal;
   options.key_transform = "ascii_lowercase";
   options.seeded = true;
-  Rocks("table.sst", false, NewRocksDBFilterPolicy(options));
-  result = Run(File("table.sst"));
+  Rocks("b.sst", false, NewRocksDBFilterPolicy(options));
+  const Result result = Run(File("a.sst") + " " + File("b.sst"));
   EXPECT_EQ(result.status, 0);
-  ExpectHas(result.out, "checksum ok: Deltabloom local, 6 probes, ");
-  ExpectHas(result.out, ", key transform 7802baa7, seeded");
+  ExpectHasAll(result.out,
+               {"checksum ok: Deltabloom classic, 6 probes, ",
+                " bits per key\n", "checksum ok: Deltabloom local, 6 probes, ",
+                ", key transform 7802baa7, seeded"});
 }
 
 TEST_F(Inspect, DamagedFilterIsReportedAmongSoundOnes) {
@@ -122,11 +114,10 @@ TEST_F(Inspect, DamagedFilterIsReportedAmongSoundOnes) {
 
   const Result result = Run(path);
   EXPECT_EQ(result.status, 1);
-  ExpectHas(result.out, "offset " + std::to_string(at) + ", ");
-  ExpectHas(result.out, "checksum failed\n");
-  ExpectHas(result.out, "checksum ok: ");
-  ExpectHas(result.err,
-            path + ": offset " + std::to_string(at) + ": expected a block of ");
+  const std::string place = "offset " + std::to_string(at);
+  ExpectHasAll(result.out,
+               {place + ", ", "checksum failed\n", "checksum ok: "});
+  ExpectHas(result.err, path + ": " + place + ": expected a block of ");
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
 
   const auto document = RunJson(path + " " + File("missing"), 1);
@@ -140,43 +131,42 @@ TEST_F(Inspect, DamagedFilterIsReportedAmongSoundOnes) {
 
 TEST_F(Inspect, ADamagedIndexOfPartitionsIsADamagedFilter) {
   const std::string path = Rocks("damaged.sst", true);
-  const auto before = RunJson(path, 0)["files"][0]["filters"][0]["index"];
-  FlipBit(path, before.at("offset"));
+  const auto index = RunJson(path, 0)["files"][0]["filters"][0]["index"];
+  FlipBit(path, index.at("offset"));
   const auto document = RunJson(path, 1);
-  ExpectHas(err_, path + ": offset " + before.at("offset").dump() + ": ");
+  ExpectHas(err_, path + ": offset " + index.at("offset").dump() + ": ");
   EXPECT_TRUE(document["files"][0].at("damaged"));
   EXPECT_EQ(document["summary"]["not_sound"].size(), 1u);
 }
 
 TEST_F(Inspect, UnreadableFilesAreNamedOthersAreStillListed) {
-  const std::string good = Level("good.ldb");
-  const std::string text = File("notes.txt");
+  const std::string good = Level("good.ldb"), text = File("notes.txt");
   Write(text, std::string(100, 'n'));
-  const std::string empty = File("empty.sst");
-  Write(empty, "");
+  Write(File("empty.sst"), "");
   const std::string files =
-      File("missing") + " " + text + " " + empty + " " + good;
+      File("missing") + " " + text + " " + File("empty.sst") + " " + good;
   const Result result = Run(files);
   EXPECT_EQ(result.status, 2);
-  ExpectHas(result.err, "missing: cannot be opened: No such file");
-  ExpectHas(result.err, "notes.txt: offset 47: footer: expected the magic ");
-  ExpectHas(result.err, "a table of at least 48 bytes, found 0");
+  ExpectHasAll(result.err, {"missing: cannot be opened: No such file",
+                            "notes.txt: offset 47: footer: expected the magic ",
+                            "a table of at least 48 bytes, found 0"});
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 3);
-  ExpectHas(result.out, good + ": LevelDB table");
-  ExpectHas(result.out,
-            "\n4 files: 1 with sound filters, 0 without a filter, 0 not sound, "
-            "3 unreadable, 0 gone meanwhile\n  unreadable: " +
-                File("missing") + "\n  unreadable: " + text);
+  ExpectHasAll(
+      result.out,
+      {good + ": LevelDB table",
+       "\n4 files: 1 with sound filters, 0 without a filter, 0 not sound, 3 "
+       "unreadable, 0 gone meanwhile\n  unreadable: " +
+           File("missing") + "\n  unreadable: " + text});
 
   const auto json = RunJson(files, 2);
   ASSERT_EQ(json.at("files").size(), 4u);
   EXPECT_TRUE(json["files"][0].contains("error"));
   EXPECT_FALSE(json["files"][0].contains("filters"));
   EXPECT_TRUE(json["files"][3].contains("filters"));
-  EXPECT_EQ(json["summary"]["sound"], 1);
-  EXPECT_EQ(json["summary"]["not_sound"].size(), 0u);
-  EXPECT_EQ(json["summary"]["unreadable"].size(), 3u);
-  EXPECT_EQ(json["summary"]["unreadable"][1], text);
+  ExpectMembers(json["summary"],
+                {{"sound", 1},
+                 {"not_sound", nlohmann::json::array()},
+                 {"unreadable", {File("missing"), text, File("empty.sst")}}});
 }
 
 TEST_F(Inspect, Directories) {
@@ -238,37 +228,58 @@ TEST_F(Inspect, NamesAreEscaped) {
       "\\x1b]0;owned\\x07\\x0aforged.sst: RocksDB table\\xff\\\\";
   Result result = Run(File(""));
   EXPECT_EQ(result.status, 2);
-  ExpectHas(result.out, file + ": LevelDB table");
-  ExpectHas(result.out, "  per-block filter " + name + ": ");
+  ExpectHasAll(result.out,
+               {file + ": LevelDB table", "  per-block filter " + name + ": "});
   ExpectHas(result.err, "/\\x1b[32m.sst: offset 0: expected a table");
-  for (const std::string* text : {&result.out, &result.err}) {
-    EXPECT_EQ(text->find('\x1b'), std::string::npos);
-    EXPECT_EQ(text->find('\x07'), std::string::npos);
-    EXPECT_EQ(text->find('\xff'), std::string::npos);
+  for (const std::string& text : {result.out, result.err}) {
+    EXPECT_EQ(text.find_first_of("\x1b\x07\xff"), std::string::npos);
   }
   const auto json = RunJson(File(""), 2);
   EXPECT_EQ(json.at("files").at(0).at("file"), file);
   EXPECT_EQ(json["files"][0].at("filters").at(0).at("policy"), name);
 }
 
-TEST_F(Inspect, Usage) {
-  const Result help = Run("--help");
-  EXPECT_EQ(help.status, 0);
-  ExpectHas(help.out, "PATH");
-  ExpectHas(help.out, "--json");
-  ExpectHas(help.out, "Exit status");
-  for (const char* arguments : {"", "--json", "--nonsense x"}) {
-    const Result result = Run(arguments);
-    EXPECT_EQ(result.status, 2) << arguments;
-    EXPECT_NE(result.err, "");
-    EXPECT_EQ(result.out, "");
+// Of all commands that read tables.
+class Usage : public test::ToolTest {
+ protected:
+  Usage() : ToolTest("") {}
+};
+
+TEST_F(Usage, HelpAndWrongCommandLines) {
+  const std::string file = File("level.ldb");
+  test::LevelTable().Write(file);
+  const struct {
+    std::string command;
+    std::vector<std::string> help, wrong;
+  } cases[] = {
+      {"inspect ",
+       {"PATH", "--json", "Exit status"},
+       {"", "--json", "--nonsense x"}},
+      {"verify ",
+       {"--time-limit", "--byte-limit", "--show", "--json",
+        "Exit status:", "DELTABLOOM_CPU"},
+       {"", "--time-limit 5x " + file, "--byte-limit -1 " + file,
+        "--byte-limit many " + file, "--show -1 " + file,
+        "--nonsense " + file}},
+  };
+  for (const auto& [command, help, wrong] : cases) {
+    Result result = Run(command + "--help");
+    EXPECT_EQ(result.status, 0);
+    ExpectHasAll(result.out, help);
+    for (const std::string& arguments : wrong) {
+      result = Run(command + arguments);
+      EXPECT_EQ(result.status, 2) << command << arguments;
+      EXPECT_NE(result.err, "");
+      EXPECT_EQ(result.out, "") << command << arguments;
+    }
+    // A result that cannot be written is no failed check.
+    result = Run(command + file + " >/dev/full");
+    EXPECT_EQ(result.status, 2);
+    EXPECT_EQ(result.err, "deltabloom " +
+                              command.substr(0, command.size() - 1) +
+                              ": standard output: cannot be written: No space "
+                              "left on device\n");
   }
-  const std::string file = Level("level.ldb");
-  const Result full = Run(file + " >/dev/full");
-  EXPECT_EQ(full.status, 2);
-  EXPECT_EQ(full.err,
-            "deltabloom inspect: standard output: cannot be written: No space "
-            "left on device\n");
 }
 
 }  // namespace

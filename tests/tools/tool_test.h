@@ -32,6 +32,19 @@ inline void ExpectHas(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << part << "\nin: " << text;
 }
 
+inline void ExpectHasAll(const std::string& text,
+                         const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) ExpectHas(text, part);
+}
+
+// Expects these members, and perhaps others.
+inline void ExpectMembers(const nlohmann::json& object,
+                          const nlohmann::json& expected) {
+  for (const auto& [name, value] : expected.items()) {
+    EXPECT_EQ(object.at(name), value) << name;
+  }
+}
+
 // A test of a subcommand.
 class ToolTest : public ::testing::Test {
  protected:

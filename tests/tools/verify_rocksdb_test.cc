@@ -20,6 +20,7 @@ namespace deltabloom {
 namespace {
 
 using nlohmann::json;
+using rocksdb::Slice;
 using test::ExpectHas;
 using testing::DbConfig;
 using testing::Key;
@@ -33,8 +34,9 @@ class VerifyRocksDB : public test::ToolTest {
   VerifyRocksDB() : ToolTest("verify") {}
 
   // Keys in prefixes of ten: "user0000001" and a digit.
-  DbConfig Config(const std::string& policy, bool partitioned,
-                  Filtering filtering) {
+  static rocksdb::Options MakeOptions(
+      const std::string& policy, bool partitioned,
+      Filtering filtering = Filtering::kWholeKeys) {
     DbConfig config;
     config.policy = testing::PolicyFromString(policy);
     config.partitioned = partitioned;
@@ -45,7 +47,7 @@ class VerifyRocksDB : public test::ToolTest {
         options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(11));
       }
     };
-    return config;
+    return testing::MakeOptions(config);
   }
 
   // A new database of one table, of kKeys keys. Sets path_ and table_.
@@ -117,11 +119,10 @@ void ExpectRate(const json& file) {
 // Sound first; then with a bit that is flipped.
 void VerifyRocksDB::ExpectFinds(const std::string& policy, bool partitioned,
                                 Filtering filtering) {
-  const DbConfig config = Config(policy, partitioned, filtering);
   const bool keys = filtering != Filtering::kPrefixes;
   const bool prefixes = filtering != Filtering::kWholeKeys;
 
-  json file = LoadAndVerify(testing::MakeOptions(config), 0);
+  json file = LoadAndVerify(MakeOptions(policy, partitioned, filtering), 0);
   EXPECT_EQ(err_, "");
   EXPECT_EQ(file.at("file"), table_);
   EXPECT_EQ(file.at("entries"), kKeys);
@@ -138,7 +139,8 @@ void VerifyRocksDB::ExpectFinds(const std::string& policy, bool partitioned,
   const internal::BlockHandle block = blocks.at(blocks.size() / 2);
   test::ClearABit(table_, block, block.size / 3);
   // With a block cache of its own: the old one has the partition as it was.
-  const std::set<std::string> lost = LostKeys(testing::MakeOptions(config));
+  const std::set<std::string> lost =
+      LostKeys(MakeOptions(policy, partitioned, filtering));
   EXPECT_FALSE(lost.empty());
   std::vector<std::string> cpus = {"as it is"};
   if (filtering == Filtering::kWholeKeys) cpus = {"portable", "avx2", "avx512"};
@@ -168,28 +170,25 @@ void VerifyRocksDB::ExpectFinds(const std::string& policy, bool partitioned,
 }
 
 TEST_F(VerifyRocksDB, FindsAFlippedBitInEveryKindOfFilter) {
-  std::vector<std::string> policies = {"bloomfilter:10", "ribbonfilter:10"};
+  std::vector<std::string> policies = {
+      "bloomfilter:10", "deltabloom:10:local",
+      "id=deltabloom;layout=compact;key_transform=ascii_lowercase"};
+  // What is asked depends on the filtering, not on the layout.
+  const size_t with_prefixes = policies.size();
   for (const std::string& layout : testing::LayoutNames()) {
-    policies.push_back("deltabloom:10:" + layout);
+    if (layout != "local") policies.push_back("deltabloom:10:" + layout);
   }
-  policies.push_back("id=deltabloom;layout=local;compatibility=own");
-  policies.push_back("id=deltabloom;layout=local;seeded=true");
-  policies.push_back(
-      "id=deltabloom;layout=compact;key_transform=ascii_lowercase");
-  for (const std::string& policy : policies) {
+  policies.insert(
+      policies.end(),
+      {"ribbonfilter:10", "id=deltabloom;layout=local;compatibility=own",
+       "id=deltabloom;layout=local;seeded=true"});
+  for (size_t i = 0; i < policies.size(); ++i) {
     for (const bool partitioned : {false, true}) {
-      for (const Filtering filtering :
-           {Filtering::kWholeKeys, Filtering::kPrefixes, Filtering::kBoth}) {
-        // What is asked depends on the filtering, not on the layout.
-        if (filtering != Filtering::kWholeKeys && policy != "bloomfilter:10" &&
-            policy != "deltabloom:10:local" &&
-            policy.find("key_transform") == std::string::npos) {
-          continue;
-        }
-        SCOPED_TRACE(policy + (partitioned ? " partitioned " : " full ") +
-                     std::to_string(static_cast<int>(filtering)));
-        ExpectFinds(policy, partitioned, filtering);
-      }
+      SCOPED_TRACE(policies[i] + (partitioned ? " partitioned" : " full"));
+      ExpectFinds(policies[i], partitioned, Filtering::kWholeKeys);
+      if (i >= with_prefixes) continue;
+      ExpectFinds(policies[i], partitioned, Filtering::kPrefixes);
+      ExpectFinds(policies[i], partitioned, Filtering::kBoth);
     }
   }
 }
@@ -197,35 +196,35 @@ TEST_F(VerifyRocksDB, FindsAFlippedBitInEveryKindOfFilter) {
 class Append : public rocksdb::AssociativeMergeOperator {
  public:
   const char* Name() const override { return "append"; }
-  bool Merge(const rocksdb::Slice&, const rocksdb::Slice*,
-             const rocksdb::Slice& value, std::string* result,
-             rocksdb::Logger*) const override {
+  bool Merge(const Slice&, const Slice*, const Slice& value,
+             std::string* result, rocksdb::Logger*) const override {
     *result = value.ToString();
     return true;
   }
 };
 
-// Deletions at both ends and in between, versions, merges, values in blob files
-// and a range deletion: all keys are in the filter, and all are asked.
+// Deletions at both ends and in between, versions, merges also on other
+// versions, values in blob files and a range deletion: all keys are in the
+// filter, and all are asked.
 TEST_F(VerifyRocksDB, AsksForEntriesOfEveryKind) {
   for (const bool partitioned : {false, true}) {
-    rocksdb::Options options = testing::MakeOptions(
-        Config("deltabloom:10:local", partitioned, Filtering::kWholeKeys));
+    rocksdb::Options options = MakeOptions("deltabloom:10:local", partitioned);
     options.merge_operator = std::make_shared<Append>();
     options.enable_blob_files = true;
     options.min_blob_size = 100;
     NewPath();
-    uint64_t entries = kKeys;
+    uint64_t puts = kKeys, versions = kKeys;
     {
       const auto db = testing::Open(options, path_);
       std::vector<const rocksdb::Snapshot*> snapshots;
       for (int i = 0; i < kKeys; ++i) {
         const std::string key = Key(i);
         const int kind = i % 6;
-        if (kind == 3 && i % 100 == 3) {
+        if ((kind == 3 || kind == 4) && i % 100 == kind) {
           ASSERT_ROCKSDB_OK(db->Put({}, key, "first"));
           snapshots.push_back(db->GetSnapshot());
-          ++entries;
+          ++versions;
+          if (kind == 3) ++puts;
         }
         ASSERT_ROCKSDB_OK(kind == 1   ? db->Put({}, key, std::string(200, 'b'))
                           : kind == 2 ? db->SingleDelete({}, key)
@@ -240,7 +239,9 @@ TEST_F(VerifyRocksDB, AsksForEntriesOfEveryKind) {
       for (const auto* snapshot : snapshots) db->ReleaseSnapshot(snapshot);
     }
     json file = Verify(0);
-    EXPECT_EQ(file.at("entries"), entries);
+    // RocksDB before 9.2 leaves out what follows a merge of the same key.
+    EXPECT_GE(file.at("entries"), puts);
+    EXPECT_LE(file.at("entries"), versions);
     EXPECT_EQ(file.at("keys_asked"), kKeys);
     // With no bit set every one is denied.
     for (const auto& block : test::FilterBlocks(table_)) {
@@ -256,47 +257,11 @@ TEST_F(VerifyRocksDB, AsksForEntriesOfEveryKind) {
   }
 }
 
-// A merge that lies on another version of its key.
-TEST_F(VerifyRocksDB, MergesOnOtherVersions) {
-  rocksdb::Options options = testing::MakeOptions(
-      Config("deltabloom:10:compact", false, Filtering::kWholeKeys));
-  options.merge_operator = std::make_shared<Append>();
-  NewPath();
-  {
-    const auto db = testing::Open(options, path_);
-    std::vector<const rocksdb::Snapshot*> snapshots;
-    for (int i = 0; i < kKeys; ++i) {
-      ASSERT_ROCKSDB_OK(db->Put({}, Key(i), "value"));
-    }
-    snapshots.push_back(db->GetSnapshot());
-    for (int i = 0; i < kKeys; i += 3) {
-      ASSERT_ROCKSDB_OK(db->Merge({}, Key(i), "one"));
-      if (i % 300 == 0) snapshots.push_back(db->GetSnapshot());
-      ASSERT_ROCKSDB_OK(db->Merge({}, Key(i), "two"));
-    }
-    ASSERT_ROCKSDB_OK(db->Flush({}));
-    for (const auto* snapshot : snapshots) db->ReleaseSnapshot(snapshot);
-  }
-  EXPECT_EQ(Verify(0).at("keys_asked"), kKeys);
-}
-
-// Prefixes with room between them.
-TEST_F(VerifyRocksDB, AbsentPrefixes) {
-  rocksdb::Options options = testing::MakeOptions(
-      Config("deltabloom:10:local", false, Filtering::kPrefixes));
-  options.prefix_extractor.reset(rocksdb::NewCappedPrefixTransform(12));
-  const json file = LoadAndVerify(options, 0);
-  EXPECT_EQ(file.at("prefixes_asked"), kKeys);
-  EXPECT_GT(file.at("absent_asked"), kKeys / 2);
-  ExpectRate(file);
-}
-
 // With checksums as they were: in the middle of data, in the filter, and in the
 // index of its partitions.
 TEST_F(VerifyRocksDB, DamagedTablesAndFilters) {
   for (const bool partitioned : {false, true}) {
-    Load(testing::MakeOptions(
-        Config("deltabloom:10:local", partitioned, Filtering::kWholeKeys)));
+    Load(MakeOptions("deltabloom:10:local", partitioned));
     const std::string sound = test::ReadFile(table_);
     internal::SstFile file;
     ASSERT_EQ(internal::WalkSst(test::MemorySource(sound), &file), "");
@@ -317,56 +282,46 @@ TEST_F(VerifyRocksDB, DamagedTablesAndFilters) {
   }
 }
 
-// Keys with timestamps of 8 bytes, the later one first.
+// RocksDB's comparator of timestamps under a name that it does not know.
 class Timed : public rocksdb::Comparator {
  public:
-  explicit Timed(std::string name) : Comparator(8), name_(std::move(name)) {}
-  const char* Name() const override { return name_.c_str(); }
-  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
-    const int by_key = CompareWithoutTimestamp(a, true, b, true);
-    if (by_key != 0) return by_key;
-    return CompareTimestamp(Timestamp(b), Timestamp(a));
+  explicit Timed(const Comparator* to) : Comparator(8), to_(to) {}
+  const char* Name() const override { return "deltabloom.test.timed"; }
+  int Compare(const Slice& a, const Slice& b) const override {
+    return to_->Compare(a, b);
   }
   using Comparator::CompareWithoutTimestamp;
-  int CompareWithoutTimestamp(const rocksdb::Slice& a, bool a_has_ts,
-                              const rocksdb::Slice& b,
+  int CompareWithoutTimestamp(const Slice& a, bool a_has_ts, const Slice& b,
                               bool b_has_ts) const override {
-    return rocksdb::Slice(a.data(), a.size() - (a_has_ts ? 8 : 0))
-        .compare({b.data(), b.size() - (b_has_ts ? 8 : 0)});
+    return to_->CompareWithoutTimestamp(a, a_has_ts, b, b_has_ts);
   }
-  int CompareTimestamp(const rocksdb::Slice& a,
-                       const rocksdb::Slice& b) const override {
-    return a.compare(b);
+  int CompareTimestamp(const Slice& a, const Slice& b) const override {
+    return to_->CompareTimestamp(a, b);
   }
-  void FindShortestSeparator(std::string*,
-                             const rocksdb::Slice&) const override {}
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
   void FindShortSuccessor(std::string*) const override {}
 
  private:
-  static rocksdb::Slice Timestamp(const rocksdb::Slice& key) {
-    return {key.data() + key.size() - 8, 8};
-  }
-  const std::string name_;
+  const Comparator* const to_;
 };
 
 TEST_F(VerifyRocksDB, TimestampsAndColumnFamilies) {
   const rocksdb::Comparator* known = nullptr;
   rocksdb::Comparator::CreateFromString(
       rocksdb::ConfigOptions(), "leveldb.BytewiseComparator.u64ts", &known);
-  const Timed own("deltabloom.test.timed");
-  for (const rocksdb::Comparator* comparator :
-       {static_cast<const rocksdb::Comparator*>(&own), known}) {
+  if (known == nullptr) GTEST_SKIP() << "an older RocksDB";
+  const Timed own(known);
+  for (const bool is_own : {false, true}) {
     for (const bool partitioned : {false, true}) {
-      if (comparator == nullptr) continue;  // an older RocksDB
       // Which partition has a key is up to the comparator.
-      if (comparator == &own && partitioned) continue;
-      const rocksdb::Options plain = testing::MakeOptions(
-          Config("deltabloom:10:local", partitioned, Filtering::kBoth));
+      if (is_own && partitioned) continue;
+      const rocksdb::Options plain =
+          MakeOptions("deltabloom:10:local", partitioned, Filtering::kBoth);
       NewPath();
       {
         const auto db = testing::Open(plain, path_);
         rocksdb::Options options = plain;
-        options.comparator = comparator;
+        options.comparator = is_own ? &own : known;
         rocksdb::ColumnFamilyHandle* family = nullptr;
         ASSERT_ROCKSDB_OK(
             db->CreateColumnFamily(options, "with timestamps", &family));
@@ -387,60 +342,103 @@ TEST_F(VerifyRocksDB, TimestampsAndColumnFamilies) {
   }
 }
 
-TEST_F(VerifyRocksDB, Reverse) {
-  for (const bool partitioned : {false, true}) {
-    rocksdb::Options options = testing::MakeOptions(
-        Config("deltabloom:10:classic", partitioned, Filtering::kWholeKeys));
-    options.comparator = rocksdb::ReverseBytewiseComparator();
-    const json file = LoadAndVerify(options, 0);
-    EXPECT_EQ(file.at("keys_asked"), kKeys);
-    EXPECT_GT(file.at("absent_asked"), kKeys / 2);
-  }
-}
-
 // By the last digit first.
 class LastDigit : public rocksdb::Comparator {
  public:
   const char* Name() const override { return "\x1b[31mlast digit"; }
-  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
-    const auto last = [](const rocksdb::Slice& key) {
+  int Compare(const Slice& a, const Slice& b) const override {
+    const auto last = [](const Slice& key) {
       return key.empty() ? ' ' : key[key.size() - 1];
     };
     return last(a) != last(b) ? last(a) - last(b) : a.compare(b);
   }
-  void FindShortestSeparator(std::string*,
-                             const rocksdb::Slice&) const override {}
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
   void FindShortSuccessor(std::string*) const override {}
 };
 
-TEST_F(VerifyRocksDB, ComparatorOfOnesOwn) {
-  const LastDigit order;
-  rocksdb::Options options = testing::MakeOptions(
-      Config("deltabloom:10:local", false, Filtering::kWholeKeys));
-  options.comparator = &order;
-  json file = LoadAndVerify(options, 0);
-  EXPECT_EQ(file.at("keys_asked"), kKeys);
-  ExpectRate(file);
-  const internal::BlockHandle block = test::FilterBlocks(table_).at(0);
-  test::ClearABit(table_, block, block.size / 2);
-  EXPECT_EQ(Missed(Verify(1), "key"), LostKeys(options));
+class FirstHalf : public rocksdb::SliceTransform {
+ public:
+  const char* Name() const override { return "first half"; }
+  Slice Transform(const Slice& key) const override {
+    return {key.data(), key.size() / 2};
+  }
+  bool InDomain(const Slice&) const override { return true; }
+};
 
-  // Which of several partitions has a key is not known.
-  options = testing::MakeOptions(
-      Config("deltabloom:10:local", true, Filtering::kWholeKeys));
-  options.comparator = &order;
-  EXPECT_EQ(LoadAndVerify(options, 2).at("keys_asked"), 0);
-  EXPECT_EQ(RunJson(path_, 2).at("summary").at("not_checked").size(), 1u);
-  ExpectHas(err_, ": not checked: filter: ");
-  ExpectHas(err_, "\\x1b[31mlast digit");
-  EXPECT_EQ(err_.find('\x1b'), std::string::npos);
+// Comparators, prefix extractors and key transforms of the user: what verify
+// asks, and what it names that it cannot check.
+TEST_F(VerifyRocksDB, OrdersAndTransforms) {
+  const LastDigit by_last_digit;
+  const auto* const reverse = rocksdb::ReverseBytewiseComparator();
+  // With gaps between the prefixes.
+  const std::shared_ptr<const rocksdb::SliceTransform> capped(
+      rocksdb::NewCappedPrefixTransform(12));
+  const auto first_half = std::make_shared<const FirstHalf>();
+  KeyTransform shorten;
+  shorten.name = "verify_test";
+  shorten.function = [](std::string_view key, KeyScratch*) {
+    return key.substr(0, key.size() - 1);
+  };
+  ASSERT_TRUE(RegisterKeyTransform(shorten));
+  const char* const transform = "id=deltabloom;key_transform=verify_test";
+  const char* const no_transform = "no key transform known here has ";
+  const struct {
+    const char* policy;
+    bool partitioned;
+    const rocksdb::Comparator* comparator;
+    std::shared_ptr<const rocksdb::SliceTransform> prefix;
+    bool whole_keys;
+    int status, keys, prefixes;
+    const char* error;
+  } cases[] = {
+      {"deltabloom:10:classic", false, reverse, {}, true, 0, kKeys, 0, ""},
+      {"deltabloom:10:classic", true, reverse, {}, true, 0, kKeys, 0, ""},
+      {"deltabloom", false, nullptr, capped, false, 0, 0, kKeys, ""},
+      {"deltabloom", false, nullptr, first_half, true, 2, kKeys, 0,
+       "prefixes: no prefix extractor known here has the name "},
+      {"deltabloom", false, &by_last_digit, {}, true, 0, kKeys, 0, ""},
+      // Which of several partitions has a key is not known.
+      {"deltabloom",
+       true,
+       &by_last_digit,
+       {},
+       true,
+       2,
+       0,
+       0,
+       "\\x1b[31mlast digit"},
+      {transform, false, nullptr, {}, true, 2, 0, 0, no_transform},
+      {transform, true, nullptr, {}, true, 2, 0, 0, no_transform},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(&c - cases);
+    rocksdb::Options options =
+        MakeOptions(c.policy, c.partitioned,
+                    c.whole_keys ? Filtering::kBoth : Filtering::kPrefixes);
+    options.prefix_extractor = c.prefix;
+    if (c.comparator != nullptr) options.comparator = c.comparator;
+    const json file = LoadAndVerify(options, c.status);
+    EXPECT_EQ(file.at("keys_asked"), c.keys);
+    EXPECT_EQ(file.at("prefixes_asked"), c.prefixes);
+    EXPECT_EQ(file.at("false_negatives"), 0);
+    ExpectHas(err_, c.error);
+    EXPECT_EQ(err_.find('\x1b'), std::string::npos);
+    EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), c.status / 2);
+    if (c.status != 0) continue;
+    EXPECT_GT(file.at("absent_asked"), kKeys / 2);
+    ExpectRate(file);
+    if (c.comparator != &by_last_digit) continue;
+    const internal::BlockHandle block = test::FilterBlocks(table_).at(0);
+    test::ClearABit(table_, block, block.size / 2);
+    EXPECT_EQ(Missed(Verify(1), "key"), LostKeys(options));
+  }
 }
 
 // Sound ones first; then a bit of each range part is flipped, and nothing else.
 TEST_F(VerifyRocksDB, RangeParts) {
   for (const bool partitioned : {false, true}) {
-    rocksdb::Options options = testing::MakeOptions(Config(
-        "id=deltabloom:18;range=on", partitioned, Filtering::kWholeKeys));
+    rocksdb::Options options =
+        MakeOptions("id=deltabloom:18;range=on", partitioned);
     ASSERT_ROCKSDB_OK(rocksdb::SliceTransform::CreateFromString(
         rocksdb::ConfigOptions(), "deltabloom.Range",
         &options.prefix_extractor));
@@ -468,45 +466,6 @@ TEST_F(VerifyRocksDB, RangeParts) {
       EXPECT_TRUE(missed.at("in_range"));
     }
     ExpectHas(Run(path_).out, ", key, only by the range part: user");
-  }
-}
-
-class FirstHalf : public rocksdb::SliceTransform {
- public:
-  const char* Name() const override { return "first half"; }
-  rocksdb::Slice Transform(const rocksdb::Slice& key) const override {
-    return {key.data(), key.size() / 2};
-  }
-  bool InDomain(const rocksdb::Slice&) const override { return true; }
-};
-
-TEST_F(VerifyRocksDB, PrefixesOfOnesOwn) {
-  rocksdb::Options options = testing::MakeOptions(
-      Config("deltabloom:10:local", false, Filtering::kBoth));
-  options.prefix_extractor = std::make_shared<FirstHalf>();
-  const json file = LoadAndVerify(options, 2);
-  EXPECT_EQ(file.at("keys_asked"), kKeys);
-  EXPECT_EQ(file.at("prefixes_asked"), 0);
-  EXPECT_EQ(file.at("false_negatives"), 0);
-  ExpectHas(err_, "prefixes: no prefix extractor known here has the name ");
-}
-
-// Which keys a filter holds is up to the function.
-TEST_F(VerifyRocksDB, KeyTransformOfOnesOwn) {
-  KeyTransform transform;
-  transform.name = "verify_test";
-  transform.function = [](std::string_view key, KeyScratch*) {
-    return key.substr(0, key.size() - 1);
-  };
-  ASSERT_TRUE(RegisterKeyTransform(transform));
-  for (const bool partitioned : {false, true}) {
-    const json file = LoadAndVerify(
-        testing::MakeOptions(Config("id=deltabloom;key_transform=verify_test",
-                                    partitioned, Filtering::kWholeKeys)),
-        2);
-    EXPECT_EQ(file.at("keys_asked"), 0);
-    ExpectHas(err_, ": not checked: filter: no key transform known here has ");
-    EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1);
   }
 }
 

@@ -29,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using test::ExpectHas;
+using test::ExpectHasAll;
 using test::Result;
 
 class Verify : public test::ToolTest {
@@ -58,6 +59,7 @@ void Damage(const std::string& table) {
   test::ClearABit(table, block, block.size / 2);
 }
 
+// These tables are no database's: their keys have no sequence numbers.
 TEST_F(Verify, Text) {
   const std::string sound = Table("1.ldb");
   const std::string bad = Table("2.ldb");
@@ -66,26 +68,23 @@ TEST_F(Verify, Text) {
   Result result = Run(sound);
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(result.err, "");
-  ExpectHas(result.out, sound +
-                            ": LevelDB table, per-block filter "
-                            "leveldb.BuiltinBloomFilter2\n"
-                            "  asked: 2000 keys, no false negative\n"
-                            "  absent: ");
-  ExpectHas(result.out, " %, expected ");
+  ExpectHasAll(result.out, {sound + ": LevelDB table, per-block filter "
+                                    "leveldb.BuiltinBloomFilter2\n"
+                                    "  asked: 2000 keys, no false negative\n"
+                                    "  absent: ",
+                            " %, expected "});
 
   result = Run(Path());
   EXPECT_EQ(result.status, 1);
   EXPECT_EQ(result.err, "");
-  ExpectHas(result.out, "\n  asked: 2000 keys, ");
-  ExpectHas(result.out, "\n  false negative: filter at offset ");
-  ExpectHas(result.out, ", key: key00");
-  ExpectHas(result.out,
-            "\n3 tables: 1 without a false negative, 1 with false negatives, 0 "
-            "with a damaged filter, 1 without a filter, 0 not checked, 0 not "
-            "covered, 0 gone "
-            "meanwhile\n"
-            "  with false negatives: " +
-                bad + "\n  without a filter: " + Path() + "/3.ldb\n");
+  ExpectHasAll(
+      result.out,
+      {"\n  asked: 2000 keys, ", "\n  false negative: filter at offset ",
+       ", key: key00",
+       "\n3 tables: 1 without a false negative, 1 with false negatives, 0 with "
+       "a damaged filter, 1 without a filter, 0 not checked, 0 not covered, 0 "
+       "gone meanwhile\n  with false negatives: " +
+           bad + "\n  without a filter: " + Path() + "/3.ldb\n"});
   result = Run("--show 0 " + Path());
   EXPECT_EQ(result.status, 1);
   EXPECT_EQ(result.out.find("false negative: filter at"), std::string::npos);
@@ -161,13 +160,12 @@ TEST_F(Verify, WhatCannotBeReadIsNamedOthersGoOn) {
   fs::create_symlink("nowhere", Path() + "/link.sst");
   Result result = Run(Path() + " " + File("missing"));
   EXPECT_EQ(result.status, 2);
-  ExpectHas(result.err, fifo + ": expected a file, found a FIFO\n");
-  ExpectHas(result.err, "/text.sst: offset 47: footer: expected the magic ");
-  ExpectHas(result.err, "/link.sst: cannot be opened: No such file");
-  ExpectHas(result.err, "missing: cannot be opened: No such file");
+  ExpectHasAll(result.err, {fifo + ": expected a file, found a FIFO\n",
+                            "/text.sst: offset 47: footer: expected the magic ",
+                            "/link.sst: cannot be opened: No such file",
+                            "missing: cannot be opened: No such file"});
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 4);
-  ExpectHas(result.out, good + ": LevelDB table");
-  ExpectHas(result.out, "4 not checked");
+  ExpectHasAll(result.out, {good + ": LevelDB table", "4 not checked"});
   EXPECT_EQ(Summary(Path(), 2).at("not_checked").size(), 3u);
 
   // A false negative is worse.
@@ -251,31 +249,6 @@ TEST_F(Verify, WritesNothing) {
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(state(), before);
   fs::permissions(Path(), fs::perms::owner_all);
-}
-
-TEST_F(Verify, Usage) {
-  const Result help = Run("--help");
-  EXPECT_EQ(help.status, 0);
-  for (const char* part : {"--time-limit", "--byte-limit", "--show", "--json",
-                           "Exit status:", "DELTABLOOM_CPU"}) {
-    ExpectHas(help.out, part);
-  }
-  const std::string file = Table("1.ldb");
-  for (const std::string& arguments :
-       {std::string(), "--time-limit 5x " + file, "--byte-limit -1 " + file,
-        "--byte-limit many " + file, "--show -1 " + file,
-        "--nonsense " + file}) {
-    const Result result = Run(arguments);
-    EXPECT_EQ(result.status, 2) << arguments;
-    EXPECT_NE(result.err, "");
-    EXPECT_EQ(result.out, "") << arguments;
-  }
-  // That it could not tell is not that all is well, nor a false negative.
-  const Result full = Run(file + " >/dev/full");
-  EXPECT_EQ(full.status, 2);
-  EXPECT_EQ(full.err,
-            "deltabloom verify: standard output: cannot be written: No space "
-            "left on device\n");
 }
 
 constexpr uint64_t kKeys = 5000;
@@ -420,18 +393,6 @@ TEST_F(VerifyLevelDB, ReadsTheFilterBlockAsLevelDBDoes) {
   for (const std::string& key : lost) {
     EXPECT_EQ(missed.count(key), 1u) << key;
   }
-}
-
-// A table that no database wrote: keys have no sequence numbers.
-TEST_F(VerifyLevelDB, TablesOfTableBuilder) {
-  const std::unique_ptr<const leveldb::FilterPolicy> policy(
-      leveldb::NewBloomFilterPolicy(10));
-  test::LevelTable writer;
-  writer.policy = policy.get();
-  writer.Write(File("table.ldb"));
-  const json file = RunJson(File("table.ldb"), 0).at("files").at(0);
-  EXPECT_EQ(file.at("keys_asked"), writer.keys);
-  EXPECT_EQ(file.at("false_negatives"), 0);
 }
 
 // Calls itself by another name.
