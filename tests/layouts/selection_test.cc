@@ -49,10 +49,13 @@ TEST(LayoutSelection, EveryNamedRowIsALayout) {
 }
 
 TEST(LayoutSelection, AutoIsLocalAtLevelZeroElseCompact) {
-  for (int level = internal::kNoLevel; level < 8; ++level) {
+  for (int level = internal::kNoLevel; level < 300; ++level) {
     const LayoutRow* row = FindLayout(Layout::kAuto, Hash::kMurmurHash2, level);
     ASSERT_NE(row, nullptr);
     EXPECT_EQ(row->layout, level == 0 ? Layout::kLocal : Layout::kCompact);
+    for (; row != nullptr; row = row->fallback) {
+      EXPECT_EQ(row->hash_size, sizeof(uint64_t));  // so never classic
+    }
   }
   EXPECT_EQ(FindLayout(Layout::kAuto, Hash::kLevelDB), nullptr);
 }

@@ -1,5 +1,5 @@
 // Comparators under which keys of different bytes are equal, the key transforms
-// that they need, and a comparator with timestamps.
+// that they need, and timestamps.
 #ifndef DELTABLOOM_TESTS_ROCKSDB_EQUAL_KEYS_H_
 #define DELTABLOOM_TESTS_ROCKSDB_EQUAL_KEYS_H_
 
@@ -23,51 +23,35 @@ struct Equality {
   std::string (*spell)(const std::string& key, unsigned n);
 };
 
-// Keys in the order of the bytes of what is compared; with timestamps of 8
-// bytes, the newest first.
+// Keys in the order of the bytes of what is compared.
 class TestComparator final : public Comparator {
  public:
   using Compared = std::string (*)(std::string_view key);
 
-  explicit TestComparator(const std::string& name, Compared compared,
-                          bool timestamps = false)
-      : Comparator(timestamps ? 8 : 0),
-        name_("test." + name),
-        compared_(compared) {}
+  TestComparator(const std::string& name, Compared compared)
+      : name_("test." + name), compared_(compared) {}
   explicit TestComparator(const Equality& equality)
       : TestComparator(equality.name, equality.compared) {}
 
   const char* Name() const override { return name_.c_str(); }
   int Compare(const Slice& a, const Slice& b) const override {
-    const int keys = CompareWithoutTimestamp(a, true, b, true);
-    if (keys != 0 || timestamp_size() == 0) return keys;
-    return -CompareTimestamp({a.data() + a.size() - 8, 8},
-                             {b.data() + b.size() - 8, 8});
-  }
-  using Comparator::CompareWithoutTimestamp;
-  int CompareWithoutTimestamp(const Slice& a, bool a_has_time, const Slice& b,
-                              bool b_has_time) const override {
-    return KeyOf(a, a_has_time).compare(KeyOf(b, b_has_time));
-  }
-  int CompareTimestamp(const Slice& a, const Slice& b) const override {
-    const uint64_t x = internal::LoadFixed64(a.data());
-    const uint64_t y = internal::LoadFixed64(b.data());
-    return x < y ? -1 : x > y;
+    return compared_(a.ToStringView()).compare(compared_(b.ToStringView()));
   }
   void FindShortestSeparator(std::string*, const Slice&) const override {}
   void FindShortSuccessor(std::string*) const override {}
 
  private:
-  std::string KeyOf(const Slice& key, bool has_time) const {
-    return compared_(
-        {key.data(), key.size() - (has_time ? timestamp_size() : 0)});
-  }
-
   const std::string name_;
   const Compared compared_;
 };
 
-inline std::string Whole(std::string_view key) { return std::string(key); }
+// Bytewise, with timestamps of 8 bytes.
+inline const Comparator* TimestampComparator() {
+  const Comparator* comparator = nullptr;
+  EXPECT_OK(Comparator::CreateFromString(
+      ConfigOptions(), "leveldb.BytewiseComparator.u64ts", &comparator));
+  return comparator;
+}
 
 inline std::string Timestamp(uint64_t time) {
   std::string bytes(sizeof(time), '\0');

@@ -100,6 +100,10 @@ TEST_P(BuilderTest, OneObjectFinishesManyPartitions) {
     EXPECT_EQ(filter.data(), owner_.get());
     // 10 bits per key, and some layouts have a least size.
     EXPECT_LE(filter.size(), static_cast<size_t>(size) * 10 / 8 + 300);
+    if (size == 0) {
+      EXPECT_EQ(filter.size(), kFraming);
+      EXPECT_EQ(MatchesOf(filter, {"key", ""}), 0);
+    }
     // 1 % expected.
     EXPECT_LE(FalsePositives(filter, begin, begin + size), size / 20 + 1);
     // The keys of earlier filters must be gone.
@@ -126,13 +130,6 @@ TEST_P(BuilderTest, PayloadCheckTakesEightBytesAndSeesAFlippedBit) {
     EXPECT_EQ(MatchesOf(flipped, Keys(0, 1000, 1)) == 1000, check);
   }
   EXPECT_EQ(sizes[1], sizes[0] + 8);
-}
-
-TEST_P(BuilderTest, WithoutKeysMatchesNothing) {
-  BitsBuilder builder(Settings());
-  const Slice filter = builder.Finish(&owner_);
-  EXPECT_EQ(filter.size(), kFraming);
-  EXPECT_EQ(MatchesOf(filter, {"key", ""}), 0);
 }
 
 TEST_P(BuilderTest, DropsAdjacentDuplicates) {
@@ -262,10 +259,6 @@ TEST_P(BuilderTest, DetectsFlippedByte) {
     damaged[place] = static_cast<char>(~damaged[place]);
     EXPECT_TRUE(builder.MaybePostVerify(damaged).IsCorruption()) << place;
   }
-}
-
-TEST_P(BuilderTest, VerifiesEmptyFilter) {
-  BitsBuilder builder(DetectCorruption());
   const std::string empty = builder.Finish(&owner_).ToString();
   EXPECT_OK(builder.MaybePostVerify(empty));
   Build(&builder, Keys(0, 10));

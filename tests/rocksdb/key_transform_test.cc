@@ -5,7 +5,6 @@
 #include "engines/rocksdb/policy/key_transforms.h"
 #include "engines/rocksdb/policy/options.h"
 #include "rocksdb/cache.h"
-#include "rocksdb/memtablerep.h"
 #include "rocksdb/slice_transform.h"
 #include "tests/random.h"
 #include "tests/rocksdb/equal_keys.h"
@@ -467,131 +466,51 @@ INSTANTIATE_TEST_SUITE_P(
              (variant.seeded ? "_seeded" : "");
     });
 
-// RocksDB's own timestamps are stripped before the transform sees a key.
-TEST(KeyTransformWithTimestampsTest, EveryKeyInEverySpelling) {
-  const TestComparator comparator("ignore_case.u64ts", Lower, true);
-  for (const bool partitioned : {false, true}) {
-    TestDb db(
-        OptionsFor(comparator, PolicyWith("ascii_lowercase"), partitioned));
-    for (unsigned time : {1u, 2u, 3u}) {
-      for (const std::string& key : Keys(0, kKeys)) {
-        ASSERT_OK(db->Put({}, kIgnoreCase.spell(key, time), Timestamp(time),
-                          std::to_string(time)));
-      }
-      db.Flush();
-    }
-    db.options().statistics->Reset();
-    int missed = 0;
-    for (int i = 0; i < kKeys; ++i) {
-      const std::string time = Timestamp(static_cast<uint64_t>(i % 3 + 1));
-      const Slice timestamp = time;
-      ReadOptions read;
-      read.timestamp = &timestamp;
-      std::string value;
-      const std::string key = kIgnoreCase.spell(Key(2 * i), 12);
-      missed += !db->Get(read, key, &value).ok() ||
-                value != std::to_string(i % 3 + 1);
-      const std::string absent = kIgnoreCase.spell(Key(2 * i + 1), 12);
-      EXPECT_TRUE(db->Get(read, absent, &value).IsNotFound());
-    }
-    EXPECT_EQ(missed, 0);
-    // Newer releases leave out tables that are younger than the timestamp.
-    EXPECT_GT(db.Ticker(rocksdb::BLOOM_FILTER_USEFUL),
-              uint64_t{2 * kKeys * 9 / 10});
-  }
-}
-
 // Options of RocksDB used with a key transform: those that hash the bytes of
 // keys are refused, others lose no key.
 
-struct OptionCase {
-  const char* option;
-  bool prefixes;  // with a prefix_extractor
-  void (*change)(Options*, BlockBasedTableOptions*);
+constexpr char kPrefixes[] = ";prefix_extractor=rocksdb.FixedPrefix.4";
+
+// Options, and what is refused.
+const std::string kRefused[][2] = {
+    {"memtable_whole_key_filtering=true;memtable_prefix_bloom_size_ratio=0.1",
+     "memtable_whole_key_filtering"},
+    {"memtable_prefix_bloom_size_ratio=0.1" + std::string(kPrefixes),
+     "memtable_prefix_bloom_size_ratio with a prefix_extractor"},
+    {"memtable_factory=prefix_hash:1000;allow_concurrent_memtable_write=false" +
+         std::string(kPrefixes),
+     "memtable_factory HashSkipListRepFactory"},
+    {"memtable_factory=hash_linkedlist:1000;"
+     "allow_concurrent_memtable_write=false" +
+         std::string(kPrefixes),
+     "memtable_factory HashLinkListRepFactory"},
+    {"block_based_table_factory={index_type=kHashSearch}" +
+         std::string(kPrefixes),
+     "index_type kHashSearch"},
 };
 
-Change ChangeOf(const OptionCase& that) {
-  return [&that](Options* options, BlockBasedTableOptions* table) {
-    if (that.prefixes) {
-      options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(4));
-    }
-    that.change(options, table);
-  };
+Options With(const std::string& text, const Options& base) {
+  Options options;
+  EXPECT_OK(
+      rocksdb::GetOptionsFromString(ConfigOptions(), base, text, &options));
+  return options;
 }
-
-void SetMemtable(Options* options, rocksdb::MemTableRepFactory* factory) {
-  options->allow_concurrent_memtable_write = false;
-  options->memtable_factory.reset(factory);
-}
-
-constexpr OptionCase kRefused[] = {
-    {"memtable_whole_key_filtering", false,
-     [](Options* options, BlockBasedTableOptions*) {
-       options->memtable_whole_key_filtering = true;
-       options->memtable_prefix_bloom_size_ratio = 0.1;
-     }},
-    {"memtable_prefix_bloom_size_ratio with a prefix_extractor", true,
-     [](Options* options, BlockBasedTableOptions*) {
-       options->memtable_prefix_bloom_size_ratio = 0.1;
-     }},
-    {"memtable_factory HashSkipListRepFactory", true,
-     [](Options* options, BlockBasedTableOptions*) {
-       SetMemtable(options, rocksdb::NewHashSkipListRepFactory(1000));
-     }},
-    {"memtable_factory HashLinkListRepFactory", true,
-     [](Options* options, BlockBasedTableOptions*) {
-       SetMemtable(options, rocksdb::NewHashLinkListRepFactory(1000));
-     }},
-    {"index_type kHashSearch", true,
-     [](Options*, BlockBasedTableOptions* table) {
-       table->index_type = BlockBasedTableOptions::kHashSearch;
-     }},
-};
-
-constexpr OptionCase kAccepted[] = {
-    // The comparator does not deny that keys of different bytes may be equal,
-    // so RocksDB makes no hash index.
-    {"data_block_index_type", false,
-     [](Options*, BlockBasedTableOptions* table) {
-       table->data_block_index_type =
-           BlockBasedTableOptions::kDataBlockBinaryAndHash;
-     }},
-    // Spellings have rows of their own.
-    {"row_cache", false,
-     [](Options* options, BlockBasedTableOptions*) {
-       options->row_cache = rocksdb::NewLRUCache(1 << 20);
-     }},
-    {"memtable_insert_with_hint_prefix_extractor", false,
-     [](Options* options, BlockBasedTableOptions*) {
-       options->memtable_insert_with_hint_prefix_extractor.reset(
-           rocksdb::NewFixedPrefixTransform(4));
-     }},
-    {"memtable_whole_key_filtering without a size", false,
-     [](Options* options, BlockBasedTableOptions*) {
-       options->memtable_whole_key_filtering = true;
-     }},
-    {"index_type kBinarySearchWithFirstKey", true,
-     [](Options*, BlockBasedTableOptions* table) {
-       table->index_type = BlockBasedTableOptions::kBinarySearchWithFirstKey;
-     }},
-};
 
 TEST(TransformConflictsTest, WhereRocksDBHashesBytes) {
-  for (const OptionCase& refused : kRefused) {
-    const Options with = OptionsFor(
-        kIgnoringCase, PolicyWith("ascii_lowercase"), false, ChangeOf(refused));
+  for (const auto& [text, refused] : kRefused) {
+    const Options with = With(text, IgnoringCase("ascii_lowercase"));
     const Status status = TestDb().TryOpen(with);
     EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
-    EXPECT_CONTAINS(status.ToString(),
-                    std::string("deltabloom: ") + refused.option +
-                        " hashes the bytes of keys in RocksDB");
+    EXPECT_CONTAINS(
+        status.ToString(),
+        "deltabloom: " + refused + " hashes the bytes of keys in RocksDB");
     EXPECT_LACKS(status.ToString(), "\n");
     // RocksDB validates when it opens a database only; a program can do so
     // before CreateColumnFamily.
     EXPECT_TRUE(
         with.table_factory->ValidateOptions(with, with).IsInvalidArgument());
 
-    TestDb without(PolicyWith("none"), false, ChangeOf(refused));
+    TestDb without(With(text, MakeOptions({PolicyWith("none")})));
     EXPECT_OK(without.options().table_factory->ValidateOptions(with, with));
     without.Load(0, kKeys);
     without.ExpectFiltered(0, kKeys);
@@ -599,10 +518,27 @@ TEST(TransformConflictsTest, WhereRocksDBHashesBytes) {
 }
 
 TEST(TransformConflictsTest, WhatLosesNoKey) {
-  for (const OptionCase& accepted : kAccepted) {
-    SCOPED_TRACE(accepted.option);
-    TestDb db(OptionsFor(kIgnoringCase, PolicyWith("ascii_lowercase"), false,
-                         ChangeOf(accepted)));
+  for (const std::string& accepted :
+       {// The comparator does not deny that keys of different bytes may be
+        // equal, so RocksDB makes no hash index.
+        std::string("block_based_table_factory="
+                    "{data_block_index_type=kDataBlockBinaryAndHash}"),
+        // Spellings have rows of their own.
+        std::string("row_cache"),
+        std::string("memtable_insert_with_hint_prefix_extractor="
+                    "rocksdb.FixedPrefix.4"),
+        std::string("memtable_whole_key_filtering=true"),
+        std::string("block_based_table_factory="
+                    "{index_type=kBinarySearchWithFirstKey}") +
+            kPrefixes}) {
+    SCOPED_TRACE(accepted);
+    Options options = IgnoringCase("ascii_lowercase");
+    if (accepted == "row_cache") {
+      options.row_cache = rocksdb::NewLRUCache(1 << 20);
+    } else {
+      options = With(accepted, options);
+    }
+    TestDb db(options);
     for (const auto& key : Keys(0, kKeys)) db.Put(key, Value(key));
     ExpectNoneMissed(GetAll(db, 0, kKeys, Upper));  // in the memtable
     db.Flush();

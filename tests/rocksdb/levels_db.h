@@ -39,6 +39,7 @@ inline MeasuredTree Measure(rocksdb::DB* db, ColumnFamilyHandle* handle,
   std::vector<internal::SortedRun> runs;
   double bits = 0;
   double payload = 0;
+  std::ostringstream text;
   constexpr double kFraming = 8 * 16;
   const auto add_run = [&](int level, size_t files, double keys,
                            double run_bits, double rate) {
@@ -47,11 +48,8 @@ inline MeasuredTree Measure(rocksdb::DB* db, ColumnFamilyHandle* handle,
     tree.rates += rate;
     tree.keys += keys;
     bits += run_bits;
-    char line[128];
-    std::snprintf(line, sizeof(line),
-                  "  level %d: %4zu files %9.0f keys %6.2f bits %.6f\n", level,
-                  files, keys, run_bits / keys, rate);
-    tree.text += line;
+    text << "  level " << level << ": " << files << " files, " << keys
+         << " keys, " << run_bits / keys << " bits, rate " << rate << "\n";
   };
   for (const auto& level : metadata.levels) {
     double keys = 0;
@@ -83,13 +81,9 @@ inline MeasuredTree Measure(rocksdb::DB* db, ColumnFamilyHandle* handle,
   tree.payload_bits = tree.keys > 0 ? payload / tree.keys : 0;
   tree.best = internal::AllocateBits(curve, runs, tree.payload_bits).rates;
   tree.uniform = internal::UniformBits(curve, runs, tree.payload_bits).rates;
-  char line[160];
-  std::snprintf(line, sizeof(line),
-                "  %.0f keys, %.3f bits on disk; rates: %.6f, best %.6f, "
-                "uniform %.6f: gain %.2f of %.2f\n",
-                tree.keys, tree.bits, tree.rates, tree.best, tree.uniform,
-                tree.Gain(), tree.BestGain());
-  tree.text += line;
+  text << "  " << tree.keys << " keys, " << tree.bits << " bits on disk; gain "
+       << tree.Gain() << " of " << tree.BestGain() << "\n";
+  tree.text = text.str();
   return tree;
 }
 
@@ -160,9 +154,7 @@ class LevelsDb : public TestDb {
   using TestDb::Open;
   void Open(const RocksDBFilterOptions& filters,
             Options options = SmallTrees()) {
-    std::string error;
-    ASSERT_TRUE(AddRocksDBFilters(filters, &options, &options, &error))
-        << error;
+    AddRocksDBFiltersOrThrow(filters, &options, &options);
     layout_ = filters.layout;
     Open(options);
   }

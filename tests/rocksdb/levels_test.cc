@@ -137,7 +137,7 @@ TEST(LevelsTest, EachColumnFamilyHasItsTree) {
        {std::make_pair("other", LevelsOptions(Layout::kLocal, 16)),
         std::make_pair("uniform", plain)}) {
     Options options = SmallTrees();
-    ASSERT_TRUE(AddRocksDBFilters(filters, &options, &options));
+    AddRocksDBFiltersOrThrow(filters, &options, &options);
     handles.push_back(db.NewFamily(options, name));
   }
   for (uint64_t i = 0; i < 30'000; ++i) {

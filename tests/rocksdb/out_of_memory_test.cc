@@ -370,39 +370,6 @@ constexpr char kRequested[] =
     "id=deltabloom;bits_per_key=12.5;layout=local;compatibility=own;"
     "payload_check=true";
 
-// Makes the policy kRequested, or with `wrong` none. Returns an error.
-std::string NewRequested(bool wrong, PolicyPtr* policy) {
-  RocksDBFilterOptions options;
-  options.bits_per_key = wrong ? -1 : 12.5;
-  options.layout = Layout::kLocal;
-  options.compatibility = RocksDBCompatibility::kOwn;
-  options.payload_check = true;
-  std::string error;
-  *policy = NewRocksDBFilterPolicy(options, &error);
-  return error;
-}
-
-// The error about the options may be replaced by that about memory.
-TEST(PolicyOutOfMemoryTest, ByCall) {
-  const std::string whole = Serialized(*PolicyFromString(kRequested));
-  for (const bool wrong : {false, true}) {
-    std::string error;
-    const auto test = [&](const Fail& fail) {
-      PolicyPtr policy;
-      fail([&] { error = NewRequested(wrong, &policy); });
-      EXPECT_EQ(policy == nullptr, !error.empty());
-      if (policy != nullptr) {
-        EXPECT_EQ(Serialized(*policy), whole);
-      } else if (!wrong || error.find("out of range") == std::string::npos) {
-        ExpectOutOfMemory(error);
-      }
-    };
-    EXPECT_GT(ForEachFailure(test), 5);
-    EXPECT_CONTAINS(error, wrong ? "out of range" : "");
-    EXPECT_EQ(error.empty(), !wrong);
-  }
-}
-
 // Through RocksDB, which drops the errors of a policy within table options.
 TEST(PolicyOutOfMemoryTest, ByText) {
   const std::string whole = Serialized(*PolicyFromString(kRequested));
@@ -441,58 +408,78 @@ TEST(PolicyOutOfMemoryTest, ByText) {
   }
 }
 
-// Policy, listener and extractor at once: all of them or none; and each.
-TEST(PolicyOutOfMemoryTest, AllByOneCallAndEachByItself) {
-  RocksDBFilterOptions filters;
-  filters.range = true;
-  Options whole;
-  ASSERT_TRUE(AddRocksDBFilters(filters, &whole, &whole));
+// Policy, listener and extractor at once are all of them or none.
+TEST(PolicyOutOfMemoryTest, ByCall) {
+  const std::string whole = Serialized(*PolicyFromString(kRequested));
+  RocksDBFilterOptions requested;
+  requested.bits_per_key = 12.5;
+  requested.layout = Layout::kLocal;
+  requested.compatibility = RocksDBCompatibility::kOwn;
+  requested.payload_check = true;
+  RocksDBFilterOptions wrong = requested;
+  wrong.bits_per_key = -1;
+  RocksDBFilterOptions ranges;
+  ranges.range = true;
+  Options added;
+  ASSERT_TRUE(AddRocksDBFilters(ranges, &added, &added));
+  PolicyPtr policy;
   Options options;
   std::string error;
-  const std::function<bool()> calls[] = {
-      [&] { return AddRocksDBFilters(filters, &options, &options, &error); },
-      [&] { return NewRocksDBFilterListener(&error) != nullptr; },
-      [&] { return NewRocksDBRangeExtractor(&error) != nullptr; },
-      [&] { return CheckRocksDBFilters(whole, &error); }};
-  for (const auto& call : calls) {
-    const bool adds = &call == &calls[0];
-    SCOPED_TRACE(&call - calls);
-    bool done = false;
-    const auto test = [&](const Fail& fail) {
-      options = Options();
-      error.clear();
-      fail([&] { done = call(); });
-      EXPECT_EQ(done, error.empty());
-      EXPECT_EQ(options.prefix_extractor != nullptr, done && adds);
-      EXPECT_EQ(options.listeners.size(), done && adds ? 1 : 0);
-      // Status::MemoryLimit, as RocksDB prints it.
-      if (done || error.find("Memory limit reached") != std::string::npos) {
-        return;
-      }
-      ExpectOutOfMemory(error);
-    };
-    EXPECT_GT(ForEachFailure(test), adds ? 5 : 0);
-    EXPECT_TRUE(done);
-  }
-}
-
-// RocksDB's calls of the factory.
-TEST(PolicyOutOfMemoryTest, Factory) {
+  // Status::MemoryLimit, as RocksDB prints it.
+  const std::string limit = "Memory limit reached";
+  struct Case {
+    long least;         // allocations
+    std::string other;  // error that there may be instead
+    std::function<bool()> call;
+  };
+  const auto make = [&](const RocksDBFilterOptions& from) {
+    policy = NewRocksDBFilterPolicy(from, &error);
+    return policy != nullptr;
+  };
   rocksdb::ObjectLibrary library("test");
   ASSERT_GE(internal::AddFactories(library), 1);
-  for (const std::string uri :
-       {"deltabloom:12.5:compact", "deltabloom:12.5:no_such_layout"}) {
-    const auto factory = library.FindFactory<const FilterPolicy>(uri);
-    ASSERT_TRUE(factory);
-    const FilterPolicy* policy = nullptr;
-    ForEachFailure([&](const Fail& fail) {
-      std::unique_ptr<const FilterPolicy> guard;
-      std::string error;
-      fail([&] { policy = factory(uri, &guard, &error); });
-      EXPECT_EQ(policy, guard.get());
-      if (policy == nullptr) ExpectOutOfMemory(error);
-    });
-    ASSERT_NE(policy, nullptr);
+  const std::string uris[] = {"deltabloom:12.5:compact",
+                              "deltabloom:12.5:no_such_layout"};
+  const auto factory = library.FindFactory<const FilterPolicy>(uris[0]);
+  ASSERT_TRUE(factory);
+  const auto by_factory = [&](const std::string& uri) {
+    std::unique_ptr<const FilterPolicy> guard;
+    const FilterPolicy* const made = factory(uri, &guard, &error);
+    EXPECT_EQ(made, guard.get());
+    return made != nullptr;
+  };
+  const Case cases[] = {
+      {5, "out of memory", [&] { return make(requested); }},
+      {5, "out of range", [&] { return make(wrong); }},
+      {5, limit,
+       [&] { return AddRocksDBFilters(ranges, &options, &options, &error); }},
+      {0, limit, [&] { return NewRocksDBFilterListener(&error) != nullptr; }},
+      {0, limit, [&] { return NewRocksDBRangeExtractor(&error) != nullptr; }},
+      {0, limit, [&] { return CheckRocksDBFilters(added, &error); }},
+      {0, limit, [&] { return by_factory(uris[0]); }},
+      {0, limit, [&] { return by_factory(uris[1]); }}};
+  for (const Case& that : cases) {
+    const auto number = &that - cases;
+    SCOPED_TRACE(number);
+    bool done = false;
+    const auto test = [&](const Fail& fail) {
+      policy.reset();
+      options = Options();
+      error.clear();
+      fail([&] { done = that.call(); });
+      EXPECT_EQ(done, error.empty());
+      if (policy != nullptr) {
+        EXPECT_EQ(Serialized(*policy), whole);
+      }
+      EXPECT_EQ(options.prefix_extractor != nullptr, done && number == 2);
+      EXPECT_EQ(options.listeners.size(), done && number == 2 ? 1 : 0);
+      if (!done && error.find(that.other) == std::string::npos) {
+        ExpectOutOfMemory(error);
+      }
+    };
+    EXPECT_GT(ForEachFailure(test), that.least);
+    EXPECT_EQ(done, number != 1);
+    EXPECT_CONTAINS(error, number == 1 ? "out of range" : "");
   }
 }
 
@@ -521,18 +508,14 @@ TEST(PolicyOutOfMemoryTest, Changes) {
 
 // An error that is returned where the policy is prepared or validated.
 TEST(PolicyOutOfMemoryTest, Validation) {
-  BlockBasedTableOptions table;
   ConfigOptions config;
   config.invoke_prepare_options = false;
-  ASSERT_OK(rocksdb::GetBlockBasedTableOptionsFromString(
-      config, {}, "filter_policy=deltabloom:nan", &table));
-  ASSERT_NE(table.filter_policy, nullptr);
+  PolicyPtr policy;
+  ASSERT_OK(FilterPolicy::CreateFromString(config, "deltabloom:nan", &policy));
   const Options options;
   Status status;
   const auto test = [&](const Fail& fail) {
-    fail([&] {
-      status = table.filter_policy->ValidateOptions(options, options);
-    });
+    fail([&] { status = policy->ValidateOptions(options, options); });
     EXPECT_TRUE(status.IsInvalidArgument() || status.IsMemoryLimit())
         << status.ToString();
   };

@@ -54,18 +54,6 @@ TEST(PolicyTest, SealsTheLevelOfTheTable) {
   }
 }
 
-// Classic's 32-bit hash limits how many keys a filter may have, at any level.
-TEST(PolicyTest, AutoNeverChoosesClassic) {
-  for (int level = -1; level < 300; ++level) {
-    const internal::LayoutRow* row =
-        internal::FindLayout(Layout::kAuto, Hash::kMurmurHash2, level);
-    for (; row != nullptr; row = row->fallback) {
-      EXPECT_NE(row->layout, Layout::kClassic) << level;
-      EXPECT_EQ(row->hash_size, sizeof(uint64_t)) << level;
-    }
-  }
-}
-
 TEST(PolicyTest, AutoChoosesByTheLevelOfTheTable) {
   const PolicyPtr policy =
       PolicyFromString("id=deltabloom:10:auto;max_build_bytes=100000000");

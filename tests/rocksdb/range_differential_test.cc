@@ -84,11 +84,7 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
       options_.compaction_options_fifo.max_table_files_size = 1 << 30;
       options_.compaction_options_fifo.allow_compaction = true;
     }
-    if (GetParam().timestamps) {
-      EXPECT_OK(Comparator::CreateFromString(ConfigOptions(),
-                                             "leveldb.BytewiseComparator.u64ts",
-                                             &options_.comparator));
-    }
+    if (GetParam().timestamps) options_.comparator = TimestampComparator();
     db_.Open(options_);
   }
 

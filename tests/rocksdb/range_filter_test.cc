@@ -19,19 +19,30 @@ using State = RangeKeys::State;
 // Calls an extractor as RocksDB does for a seek.
 class SeekCalls : public ::testing::Test {
  protected:
-  SeekCalls() { extractor_.Trust(); }
+  explicit SeekCalls(bool trusts = true) {
+    if (trusts) extractor_.Trust();
+  }
 
-  // The calls of RocksDB in a seek, before it looks the result up in the
-  // filter.
-  Slice Seek(const RangeExtractor& extractor) {
-    extractor.InDomain(lower_);
-    extractor.InDomain(lower_);
-    const Slice prefix = extractor.Transform(lower_);
-    extractor.InDomain(upper_);
-    extractor.Transform(upper_);
+  // Makes calls, by default those of RocksDB in a seek before it looks the
+  // result up in the filter. In pairs: I, InDomain, or T, Transform; of the
+  // lower or the upper bound, or of a copy of the upper. Returns the result of
+  // the first Tl.
+  Slice Seek(const std::string& calls = "IlIlTlIuTu") {
+    const std::string copy = upper_;
+    Slice prefix;
+    for (size_t i = 0; i < calls.size(); i += 2) {
+      const char bound = calls[i + 1];
+      const std::string& key =
+          bound == 'l' ? lower_ : (bound == 'u' ? upper_ : copy);
+      if (calls[i] == 'I') {
+        extractor_.InDomain(key);
+      } else if (const Slice result = extractor_.Transform(key);
+                 bound == 'l' && prefix.data() == Slice().data()) {
+        prefix = result;
+      }
+    }
     return prefix;
   }
-  Slice Seek() { return Seek(extractor_); }
 
   static bool IsRange(const Slice& prefix) {
     Bounds bounds;
@@ -86,32 +97,15 @@ TEST_F(RangeExtractorTest, OnlyForThePrefixOfTheLowerBound) {
   const Slice before = Seek();
   Seek();
   EXPECT_FALSE(IsRange(before)) << "of another seek";
-  extractor_.InDomain(lower_);
-  extractor_.Transform(lower_);
-  extractor_.InDomain(upper_);
+  Seek("IlTlIu");
   EXPECT_FALSE(IsRange(extractor_.Transform(upper_))) << "of the upper bound";
   const Slice prefix = Seek();
   EXPECT_FALSE(IsRange({prefix.data(), 1})) << "no empty one";
 }
 
 TEST_F(RangeExtractorTest, OtherSequencesAreNoSeeks) {
-  const std::string copy = upper_;
-  // In pairs: I, InDomain, or T, Transform; of the lower or the upper bound, or
-  // of a copy of the upper. The prefix is that of the first Tl.
-  const auto is_range = [&](const std::string& calls) {
-    Slice prefix;
-    for (size_t i = 0; i < calls.size(); i += 2) {
-      const char bound = calls[i + 1];
-      const std::string& key =
-          bound == 'l' ? lower_ : (bound == 'u' ? upper_ : copy);
-      if (calls[i] == 'I') {
-        extractor_.InDomain(key);
-      } else if (const Slice result = extractor_.Transform(key);
-                 bound == 'l' && prefix.data() == Slice().data()) {
-        prefix = result;
-      }
-    }
-    return IsRange(prefix);
+  const auto is_range = [this](const std::string& calls) {
+    return IsRange(Seek(calls));
   };
   EXPECT_TRUE(is_range("IlIlTlIuTu"));
   EXPECT_FALSE(is_range("IlIlTlIuTuIl")) << "a call between";
@@ -143,8 +137,7 @@ TEST_F(RangeExtractorTest, OtherSequencesAreNoSeeks) {
 // While a filter is read to look up a prefix, a Get or Put of something else in
 // the same thread makes the calls of an upper bound.
 TEST_F(RangeExtractorTest, NotFromDeeperInTheStack) {
-  extractor_.InDomain(lower_);
-  const Slice prefix = extractor_.Transform(lower_);
+  const Slice prefix = Seek("IlTl");
   CallFromDeeper(extractor_, upper_);
   EXPECT_FALSE(IsRange(prefix));
 }
@@ -162,15 +155,18 @@ TEST_F(RangeExtractorTest, BoundsOutOfOrderAreNone) {
   EXPECT_TRUE(IsRange(Seek())) << "bytes are unsigned";
 }
 
-TEST_F(RangeExtractorTest, NotOfAnUnknownOrOtherOrder) {
-  RangeExtractor unknown;
-  EXPECT_FALSE(IsRange(Seek(unknown)));
-  unknown.Trust();
-  EXPECT_TRUE(IsRange(Seek(unknown)));
-  unknown.Distrust();
-  EXPECT_FALSE(IsRange(Seek(unknown)));
-  unknown.Trust();
-  EXPECT_FALSE(IsRange(Seek(unknown))) << "for good";
+struct UnknownExtractorTest : SeekCalls {
+  UnknownExtractorTest() : SeekCalls(false) {}
+};
+
+TEST_F(UnknownExtractorTest, NotOfAnUnknownOrOtherOrder) {
+  EXPECT_FALSE(IsRange(Seek()));
+  extractor_.Trust();
+  EXPECT_TRUE(IsRange(Seek()));
+  extractor_.Distrust();
+  EXPECT_FALSE(IsRange(Seek()));
+  extractor_.Trust();
+  EXPECT_FALSE(IsRange(Seek())) << "for good";
 }
 
 TEST_F(RangeExtractorTest, NotOfTwoExtractorsOrThreads) {
@@ -332,16 +328,25 @@ TEST_F(RangeFilterTest, SizesCountBothParts) {
   EXPECT_LT(fit, 1150u);
 }
 
-TEST_F(RangeFilterTest, LimitsTakeTheRangePartFirst) {
+TEST_F(RangeFilterTest, LimitsTakeTheRangePartFirstAndTheLogSaysSoOnce) {
+  const auto log_of = [this](const std::vector<std::string>& keys,
+                             BuilderSettings settings) {
+    testing::LineLogger log;
+    settings.log = &log;
+    for (int filter = 0; filter < 2; ++filter) Build(keys, settings, true);
+    const auto lines = log.Lines("range=on, and a filter has no range part");
+    EXPECT_EQ(lines.size(), HasRangePart() ? 0u : 1u);
+    return lines.empty() ? "" : lines[0];
+  };
+  EXPECT_EQ(log_of(Numbers(), Settings()), "");
+  EXPECT_CONTAINS(log_of({"b", "a"}, Settings()), "do not ascend bytewise");
   BuilderSettings settings = Settings();
   settings.max_filter_bytes = 3000;
-  Build(Numbers(), settings);
-  EXPECT_FALSE(HasRangePart());
+  EXPECT_CONTAINS(log_of(Numbers(), settings), "would not fit");
   EXPECT_LE(filter_.size(), 3000u);
   settings = Settings();
   settings.max_build_bytes = 9000;  // as much as the hashes take
-  Build(Numbers(), settings);
-  EXPECT_FALSE(HasRangePart());
+  EXPECT_CONTAINS(log_of(Numbers(), settings), "would not fit");
   ExpectAllMatch(Numbers());
   settings = Settings();
   settings.millibits_per_key = 5'900;  // few bits are for the keys
@@ -472,37 +477,6 @@ TEST(RangeKeysTest, FinishMayFindThatThereIsNoPart) {
   EXPECT_FALSE(few_bits.Finish(&part));
   EXPECT_EQ(part, "");
   ExpectNothing(&few_bits, State::kUnfit);
-}
-
-// The line in a builder's LOG about keys that all have prefixes.
-std::string LoggedOf(const std::vector<std::string>& keys,
-                     uint64_t max_filter_bytes = kUnlimited,
-                     uint64_t max_build_bytes = 0) {
-  testing::LineLogger log;
-  BuilderSettings settings;
-  settings.log = &log;
-  settings.layout = FindLayout(Layout::kLocal, Hash::kMurmurHash2, -1);
-  settings.millibits_per_key = 20'000;
-  settings.range = true;
-  settings.max_filter_bytes = max_filter_bytes;
-  settings.max_build_bytes = max_build_bytes;
-  BitsBuilder builder(settings);
-  for (int filter = 0; filter < 2; ++filter) {
-    for (const std::string& key : keys) builder.AddKeyAndAlt(key, Slice());
-    std::unique_ptr<const char[]> owner;
-    builder.Finish(&owner);
-  }
-  const auto lines = log.Lines("range=on, and a filter has no range part");
-  EXPECT_LE(lines.size(), 1u) << "of all filters of a policy";
-  return lines.empty() ? "" : lines[0];
-}
-
-TEST(RangeKeysTest, TheLogSaysWhy) {
-  const std::vector<std::string> keys = testing::Keys(0, 1000);
-  EXPECT_EQ(LoggedOf(keys), "");
-  EXPECT_CONTAINS(LoggedOf({"b", "a"}), "do not ascend bytewise");
-  EXPECT_CONTAINS(LoggedOf(keys, 1000), "would not fit");
-  EXPECT_CONTAINS(LoggedOf(keys, kUnlimited, 9000), "would not fit");
 }
 
 }  // namespace

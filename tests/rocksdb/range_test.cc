@@ -6,15 +6,12 @@
 #include "engines/rocksdb/policy/library_check.h"
 #include "engines/rocksdb/range/ranges.h"
 #include "rocksdb/cache.h"
-#include "rocksdb/file_system.h"
+#include "tests/rocksdb/delegating_policy.h"
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/range_db.h"
 
 namespace deltabloom::testing {
 namespace {
-
-using rocksdb::IODebugContext;
-using rocksdb::IOStatus;
 
 const RocksDBFilterOptions kWithRanges = [] {
   RocksDBFilterOptions filters;
@@ -95,45 +92,15 @@ TEST_P(RangeTest, TailingIterators) {
   EXPECT_FALSE(at->Valid());
 }
 
-using Hook = std::function<void()>;
-
-// Calls a hook before each read.
-class HookedFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
- public:
-  HookedFile(std::unique_ptr<rocksdb::FSRandomAccessFile>&& file,
-             const Hook& hook)
-      : FSRandomAccessFileOwnerWrapper(std::move(file)), hook_(hook) {}
-  IOStatus Read(uint64_t offset, size_t n, const rocksdb::IOOptions& options,
-                Slice* result, char* scratch,
-                IODebugContext* debug) const override {
-    hook_();
-    return FSRandomAccessFileOwnerWrapper::Read(offset, n, options, result,
-                                                scratch, debug);
+// Calls a hook when a filter is read.
+struct HookedPolicy final : DelegatingPolicy<DelegatingBuilder> {
+  using DelegatingPolicy::DelegatingPolicy;
+  rocksdb::FilterBitsReader* GetFilterBitsReader(
+      const Slice& filter) const override {
+    hook();
+    return DelegatingPolicy::GetFilterBitsReader(filter);
   }
-
- private:
-  const Hook& hook_;
-};
-
-class HookedFileSystem final : public rocksdb::FileSystemWrapper {
- public:
-  explicit HookedFileSystem(const Hook& hook)
-      : FileSystemWrapper(rocksdb::FileSystem::Default()), hook_(hook) {}
-  const char* Name() const override { return "HookedFileSystem"; }
-  IOStatus NewRandomAccessFile(
-      const std::string& name, const rocksdb::FileOptions& options,
-      std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
-      IODebugContext* debug) override {
-    const IOStatus status =
-        FileSystemWrapper::NewRandomAccessFile(name, options, file, debug);
-    if (status.ok()) {
-      *file = std::make_unique<HookedFile>(std::move(*file), hook_);
-    }
-    return status;
-  }
-
- private:
-  const Hook& hook_;
+  std::function<void()> hook = [] {};
 };
 
 // A read of another database in the same thread, as a file system, a secondary
@@ -141,35 +108,34 @@ class HookedFileSystem final : public rocksdb::FileSystemWrapper {
 // filter of a memtable: after the call for the seek's prefix that looks like an
 // upper bound.
 TEST_P(RangeTest, AGetWhileAFilterIsRead) {
-  Hook hook = [] {};
-  const std::unique_ptr<rocksdb::Env> env(
-      rocksdb::NewCompositeEnv(std::make_shared<HookedFileSystem>(hook)));
-  Options options = MakeRangeOptions([](auto*, auto* table) {
+  std::shared_ptr<HookedPolicy> policy;
+  Options options = MakeRangeOptions([&policy](auto*, auto* table) {
+    policy = std::make_shared<HookedPolicy>(table->filter_policy);
     table->cache_index_and_filter_blocks = true;
     table->block_cache = rocksdb::NewLRUCache(0);
-    table->no_block_cache = false;
   });
   options.memtable_prefix_bloom_size_ratio = 0.1;
-  TestDb inner(options);
+  TestDb inner(options);  // trusts the extractor
   inner.Put("key");
-  options.env = env.get();
+  auto table = *options.table_factory->GetOptions<BlockBasedTableOptions>();
+  table.filter_policy = policy;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   OpenAndLoad(options);
   std::string key;
   int gets = 0;
-  hook = [&] {
+  policy->hook = [&] {
     std::string value;
     inner->Get({}, key, &value);
     ++gets;
   };
-  auto at = db_.NewIterator();
+  const auto at = db_.NewIterator();
   for (uint64_t i = 1; i < kKeys; ++i) {
     key = Nth(i, 1000);
     at->Seek(Nth(i, 1));
     ASSERT_EQ(KeyAt(at.get()), Nth(i + 1));
   }
   EXPECT_GT(gets, 0);
-  at.reset();
-  db_.Close();
+  policy->hook = [] {};
 }
 
 TEST_P(RangeTest, AnExtractorOfTheUsersOwnHasNone) {
@@ -198,12 +164,11 @@ TEST_P(RangeTest, ColumnFamiliesMadeLater) {
   EXPECT_EQ(scan_new(MakeRangeOptions()).range_lookups, 0u);
 
   const ColumnFamilyOptions checked = MakeRangeOptions();
-  std::string error;
-  ASSERT_TRUE(CheckRocksDBFilters(checked, &error)) << error;
+  ASSERT_TRUE(CheckRocksDBFilters(checked));
   testing::ExpectAnswers(scan_new(checked), GetParam());
 
   ColumnFamilyOptions added;
-  ASSERT_TRUE(AddRocksDBFilters(kWithRanges, nullptr, &added, &error)) << error;
+  AddRocksDBFiltersOrThrow(kWithRanges, nullptr, &added);
   testing::ExpectAnswers(scan_new(added));
 }
 
@@ -214,8 +179,7 @@ TEST_P(RangeTest, ReadOnlyInstances) {
   std::unique_ptr<rocksdb::DB> db;
   ASSERT_OK(rocksdb::DB::OpenForReadOnly(options, db_.path(), OpensInto(&db)));
   EXPECT_EQ(testing::ScanAll(db.get(), options).range_lookups, 0u);
-  std::string error;
-  ASSERT_TRUE(CheckRocksDBFilters(options, &error)) << error;
+  ASSERT_TRUE(CheckRocksDBFilters(options));
   testing::ExpectAnswers(testing::ScanAll(db.get(), options), GetParam());
 }
 
@@ -233,10 +197,7 @@ TEST_P(RangeTest, OffAndSetOptions) {
   EXPECT_EQ(db_.Option("range"), "off");
 }
 
-INSTANTIATE_TEST_SUITE_P(FullAndPartitioned, RangeTest, ::testing::Bool(),
-                         [](const auto& param) {
-                           return param.param ? "partitioned" : "full";
-                         });
+INSTANTIATE_TEST_SUITE_P(FullAndPartitioned, RangeTest, ::testing::Bool());
 
 // Column families that ranges cannot be used with.
 

@@ -25,9 +25,9 @@ RocksDBFilterOptions OwnLocal() {
 
 class SetOptionsTest : public ::testing::Test {
  protected:
-  void Open(const RocksDBFilterOptions& options) {
-    policy_ = NewRocksDBFilterPolicy(options);
-    ASSERT_NE(policy_, nullptr);
+  explicit SetOptionsTest(const RocksDBFilterOptions& options = OwnLocal())
+      : policy_(NewRocksDBFilterPolicy(options)) {
+    EXPECT_NE(policy_, nullptr);
     db_.Open(policy_);
     db_.Load(0, kKeys);
   }
@@ -69,12 +69,15 @@ class SetOptionsTest : public ::testing::Test {
 
   static constexpr int kKeys = 2000;
   TestDb db_;
-  PolicyPtr policy_;
+  const PolicyPtr policy_;
   int loaded_ = kKeys;
 };
 
+struct SetOptionsOfDefaultsTest : SetOptionsTest {
+  SetOptionsOfDefaultsTest() : SetOptionsTest(RocksDBFilterOptions()) {}
+};
+
 TEST_F(SetOptionsTest, FieldByItsWholeName) {
-  Open(OwnLocal());
   EXPECT_EQ(Main(), "8 local own 1048576");
   ASSERT_OK(db_.SetField("bits_per_key", "20"));
   EXPECT_EQ(Main(), "20 local own 1048576");
@@ -96,7 +99,6 @@ TEST_F(SetOptionsTest, FieldByItsWholeName) {
 }
 
 TEST_F(SetOptionsTest, BadFieldByItsWholeNameIsRefused) {
-  Open(OwnLocal());
   struct Case {
     const char* name;
     const char* value;
@@ -130,7 +132,6 @@ TEST_F(SetOptionsTest, BadFieldByItsWholeNameIsRefused) {
 }
 
 TEST_F(SetOptionsTest, FieldsInBraces) {
-  Open(OwnLocal());
   ASSERT_OK(db_.SetPolicy("{bits_per_key=20;max_build_bytes=0;}"));
   // Fields that were not named stay.
   EXPECT_EQ(Main(), "20 local own 0");
@@ -145,7 +146,6 @@ TEST_F(SetOptionsTest, FieldsInBraces) {
 // RocksDB drops the error from 9.8 on, and uses a policy that has the default
 // of the bad field: the call fails nevertheless, and the OPTIONS file stays.
 TEST_F(SetOptionsTest, BadFieldsInBracesAreRefused) {
-  Open(OwnLocal());
   for (const char* bad : {"{bits_per_key=nan;}", "{layout=cuckoo;}",
                           "{bits_per_key=12;layout=cuckoo}", "{bits=10}",
                           "{id=deltabloom;max_build_bytes=1M;}"}) {
@@ -163,7 +163,6 @@ TEST_F(SetOptionsTest, BadFieldsInBracesAreRefused) {
 }
 
 TEST_F(SetOptionsTest, ErrorSaysWhatIsWrong) {
-  Open(OwnLocal());
   EXPECT_CONTAINS(
       db_.SetPolicy("{bits_per_key=nan;}").ToString(),
       "deltabloom: bits_per_key 'nan' is out of range: use 0 to 1000");
@@ -175,8 +174,7 @@ TEST_F(SetOptionsTest, ErrorSaysWhatIsWrong) {
       "[deltabloom] not as it was set: deltabloom: bits_per_key 'nan'");
 }
 
-TEST_F(SetOptionsTest, WholePolicy) {
-  Open({});
+TEST_F(SetOptionsOfDefaultsTest, WholePolicy) {
   const Status status = db_.SetPolicy("deltabloom:20:local");
   EXPECT_EQ(status.ok(), kNewPolicy) << status.ToString();
   if (!kNewPolicy) {
@@ -195,7 +193,6 @@ TEST_F(SetOptionsTest, WholePolicy) {
 
 // Other options of the table factory leave the policy alone.
 TEST_F(SetOptionsTest, OtherTableOptions) {
-  Open(OwnLocal());
   ASSERT_OK(
       db_->SetOptions({{"block_based_table_factory", "{block_size=8192;}"}}));
   EXPECT_EQ(InUse(), policy_);
@@ -203,8 +200,7 @@ TEST_F(SetOptionsTest, OtherTableOptions) {
   ExpectNextFilters(8);
 }
 
-TEST_F(SetOptionsTest, OfBitsAndRateByTheirNamesTheLastCounts) {
-  Open({});
+TEST_F(SetOptionsOfDefaultsTest, OfBitsAndRateByTheirNamesTheLastCounts) {
   ASSERT_OK(db_.SetField("false_positive_rate", "0.01"));
   EXPECT_EQ(BitsAndRate(), "unset 0.01");
   ASSERT_OK(db_.SetField("bits_per_key", "12"));
@@ -220,7 +216,6 @@ TEST_F(SetOptionsTest, OfBitsAndRateByTheirNamesTheLastCounts) {
 }
 
 TEST_F(SetOptionsTest, OfBitsAndRateInBracesOneUnsetsTheOther) {
-  Open(OwnLocal());
   const std::string rate = "false_positive_rate=0.01;";
   EXPECT_CONTAINS(
       db_.SetPolicy(std::string(kNewPolicy ? "{" : "{bits_per_key=8;") + rate +

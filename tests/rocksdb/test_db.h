@@ -108,10 +108,7 @@ inline PolicyPtr Deltabloom(
   RocksDBFilterOptions options;
   options.bits_per_key = bits_per_key;
   options.compatibility = compatibility;
-  std::string error;
-  PolicyPtr policy = NewRocksDBFilterPolicy(options, &error);
-  EXPECT_NE(policy, nullptr) << error;
-  return policy;
+  return NewRocksDBFilterPolicyOrThrow(options);
 }
 
 // Creates a policy from text as an OPTIONS file or the command line of a tool
