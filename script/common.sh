@@ -49,22 +49,31 @@ help_of_python() {
   done
 }
 
-# Ends the script unless the arguments are options of these names, those of
-# VALUED each with a value.
+# Ends the script, before anything is installed or built, unless the arguments
+# are options of these names: those of VALUED each with a value, which is optional
+# for those that are also in FLAG and is a number for those in NUMBER.
 #
-#   check_options "VALUED..." "FLAG..." "$@"
+#   check_options "VALUED..." "FLAG..." "NUMBER..." "$@"
 check_options() {
-  local valued=" $1 " flags=" $2 "
-  shift 2
+  local valued=" $1 " flags=" $2 " numbers=" $3 " option value
+  shift 3
   while [ $# -gt 0 ]; do
-    if [[ $flags == *" $1 "* || ($1 == --*=* && $valued == *" ${1%%=*} "*) ]]; then
+    option=${1%%=*}
+    value=0
+    if [[ $1 == --*=* && $valued == *" $option "* ]]; then
+      value=${1#*=}
+    elif [[ $valued == *" $1 "* && $# -gt 1 && ($2 != -* || $flags != *" $1 "*) ]]; then
+      value=$2
       shift
-    elif [[ $valued == *" $1 "* && $# -gt 1 ]]; then
-      shift 2
-    else
+    elif [[ $flags != *" $1 "* ]]; then
       echo "$script: bad option '$1': see $script --help" >&2
       exit 2
     fi
+    if [[ $numbers == *" $option "* && ! $value =~ ^[0-9.]+[kM]?$ ]]; then
+      echo "$script: $option '$value' is not a number: see $script --help" >&2
+      exit 2
+    fi
+    shift
   done
 }
 
@@ -75,12 +84,13 @@ build_target() {
   local dir=$1 target=$2 log
   shift 2
   log=$(mktemp)
+  trap 'rm -f "$log"' EXIT
   if ! { cmake -S "$top" -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDELTABLOOM_TESTS=OFF "$@" &&
     cmake --build "$dir" -j "${JOBS:-$(nproc)}" --target "$target"; } >"$log" 2>&1; then
     tail -n 30 "$log" >&2
-    rm -f "$log"
     echo "$script: the build failed; its last lines are above" >&2
     exit 1
   fi
   rm -f "$log"
+  trap - EXIT
 }

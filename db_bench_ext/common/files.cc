@@ -103,10 +103,28 @@ void Wait(const sigset_t& signals, const std::string& program) {
   _exit(128 + number);
 }
 
+// Removes the folders NAME.PROCESS.* of processes that were killed.
+void RemoveLeftovers(const std::string& parent, const std::string& name) {
+  std::error_code error;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(parent, error)) {
+    const std::string file = entry.path().filename().string();
+    if (file.compare(0, name.size() + 1, name + ".") != 0) continue;
+    const pid_t process = std::atoi(file.c_str() + name.size() + 1);
+    if (process <= 0 || kill(process, 0) == 0 || errno != ESRCH) continue;
+    if (fs::remove_all(entry.path(), error) > 0 && !error) {
+      std::fprintf(stderr, "Removed %s, which a killed run had left.\n",
+                   entry.path().c_str());
+    }
+  }
+}
+
 std::string MakeScratch(const std::string& name) {
   const char* parent = std::getenv("TMPDIR");
   if (parent == nullptr || *parent == '\0') parent = "/tmp";
-  std::string path = std::string(parent) + "/" + name + ".XXXXXX";
+  RemoveLeftovers(parent, name);
+  std::string path = std::string(parent) + "/" + name + "." +
+                     std::to_string(getpid()) + ".XXXXXX";
   if (mkdtemp(path.data()) == nullptr) {
     throw std::runtime_error(std::string(parent) +
                              ": cannot make a folder for temporary files: " +

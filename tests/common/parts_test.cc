@@ -1,6 +1,8 @@
 // The parts that all measuring programs share: text, numbers, files. Interrupts
 // are tested with the programs.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -133,6 +135,26 @@ class Files : public ::testing::Test {
   const fs::path folder_ = scratch_.path();
   const fs::path path_ = folder_ / "file";
 };
+
+TEST_F(Files, LeftoversOfKilledRunsAreRemoved) {
+  const pid_t ended = fork();
+  if (ended == 0) _exit(0);
+  waitpid(ended, nullptr, 0);
+  const fs::path parent = folder_.parent_path();
+  const auto left = [&](pid_t process) {
+    const fs::path path =
+        parent / ("left_test." + std::to_string(process) + ".x");
+    fs::create_directory(path);
+    std::ofstream(path / "file") << "x";
+    return path;
+  };
+  const fs::path killed = left(ended);
+  const fs::path running = left(getpid());
+  const ScratchDirectory scratch("left_test");
+  EXPECT_FALSE(fs::exists(killed));
+  EXPECT_TRUE(fs::exists(running));
+  fs::remove_all(running);
+}
 
 TEST_F(Files, AppearWhenTheyArePublished) {
   std::ofstream(path_) << "old";

@@ -134,6 +134,16 @@ class Bootstrap(ScriptTest):
             names = self.assert_tells_what_to_run(self.script("demo", *arguments), printed)
             self.assertIn("python3-matplotlib", names)
 
+    def test_demo_refuses_options_before_it_installs(self):
+        for arguments, said in (
+            (["--keys", "abc"], "--keys 'abc' is not a number"),
+            (["--seed=1", "--lookups=1x"], "--lookups '1x' is not a number"),
+            (["--key", "1"], "bad option '--key'"),
+        ):
+            done = self.script("demo", *arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertEqual(done.stderr, f"script/demo: {said}: see script/demo --help\n")
+
     def test_sudo_without_a_password(self):
         self.stand_in("sudo", NO_PASSWORD)
         self.assert_tells_what_to_run(self.bootstrap("demo"), "sudo needs a password, and there is no terminal")

@@ -21,7 +21,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../../script/common.sh"
 script="script/test --long torture"
 help_with - "$@"
-check_options "--cycles --first --seed --timeout --keep --json" "--verbose" "$@"
+check_options "--cycles --first --seed --timeout --keep --json" "--verbose" \
+  "--cycles --first --seed --timeout" "$@"
 
 "$top/script/bootstrap" build test >&2
 build=${BUILD_DIR:-$top/build/release}
