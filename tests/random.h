@@ -2,6 +2,8 @@
 #ifndef DELTABLOOM_TESTS_RANDOM_H_
 #define DELTABLOOM_TESTS_RANDOM_H_
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <random>
@@ -56,6 +58,20 @@ inline uint64_t SeedOfThisRun() {
   if (wish != nullptr) return std::strtoull(wish, nullptr, 10);
   return std::random_device()();
 }
+
+// Seeded anew at every run; failures in its scope name the seed.
+class FreshRandom : public Random {
+ public:
+  explicit FreshRandom(uint64_t from = SeedOfThisRun())
+      : Random(from),
+        seed(from),
+        trace_(__FILE__, __LINE__, "DELTABLOOM_SEED=" + std::to_string(from)) {}
+
+  const uint64_t seed;
+
+ private:
+  const testing::ScopedTrace trace_;
+};
 
 // `usual`, or a seed made of it and DELTABLOOM_SEED: for tests that are the
 // same at every run unless others are requested.

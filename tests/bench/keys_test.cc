@@ -17,9 +17,8 @@ using bench::KeyMaker;
 
 class Keys : public ::testing::TestWithParam<KeyKind> {
  protected:
-  const uint64_t seed_ = SeedOfThisRun();
-  const ::testing::ScopedTrace trace_{
-      __FILE__, __LINE__, "DELTABLOOM_SEED=" + std::to_string(seed_)};
+  const FreshRandom random_;
+  const uint64_t seed_ = random_.seed;
 };
 
 TEST_P(Keys, AreDistinct) {
@@ -59,9 +58,8 @@ INSTANTIATE_TEST_SUITE_P(AllKinds, Keys,
 
 TEST(Keys, RandomOnesHaveNoEmptyBytes) {
   // Every bit of every byte is set in about half of the keys.
-  const uint64_t seed = SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
-  const KeyMaker maker(KeyKind::kRandom, 43, seed);
+  const FreshRandom random;
+  const KeyMaker maker(KeyKind::kRandom, 43, random.seed);
   KeyChunk chunk(maker);
   constexpr int kKeys = 4096;
   std::vector<int> set_bits(43 * 8, 0);

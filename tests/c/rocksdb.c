@@ -17,25 +17,6 @@ static void CheckNoError(char* error) {
   }
 }
 
-static rocksdb_t* Open(const char* path, const char* policy_text,
-                       rocksdb_options_t* options) {
-  char* error = NULL;
-  rocksdb_filterpolicy_t* const policy =
-      deltabloom_rocksdb_filterpolicy(policy_text, &error);
-  CheckNoError(error);
-  CHECK(policy != NULL);
-  rocksdb_block_based_table_options_t* const table =
-      rocksdb_block_based_options_create();
-  rocksdb_block_based_options_set_filter_policy(table, policy);
-  rocksdb_options_set_block_based_table_factory(options, table);
-  rocksdb_block_based_options_destroy(table);
-  rocksdb_options_set_create_if_missing(options, 1);
-  rocksdb_options_enable_statistics(options);
-  rocksdb_t* const db = rocksdb_open(options, path, &error);
-  CheckNoError(error);
-  return db;
-}
-
 static void Write(rocksdb_t* db) {
   char* error = NULL;
   rocksdb_writeoptions_t* const write = rocksdb_writeoptions_create();
@@ -68,77 +49,89 @@ static void Read(rocksdb_t* db) {
   rocksdb_readoptions_destroy(read);
 }
 
-/* The value of a line "NAME COUNT : n" of RocksDB's statistics. */
-static long Ticker(rocksdb_options_t* options, const char* name) {
-  char* const text = rocksdb_options_statistics_get_string(options);
-  const char* const at = strstr(text, name);
-  CHECK(at != NULL);
-  const long value = strtol(strchr(at, ':') + 1, NULL, 10);
-  rocksdb_free(text);
-  return value;
-}
-
-static void CheckRefused(const char* text, const char* wanted) {
-  CHECK_ERROR(CHECK(!deltabloom_rocksdb_filterpolicy(text, &error)), wanted);
-  CHECK(deltabloom_rocksdb_filterpolicy(text, NULL) == NULL);
-}
-
-static void CheckStatistics(const char* format, const char* wanted) {
+/* Opens a database, reads it if it is filled, and fills it; filters are used.
+ */
+static void UseDatabase(const char* path, rocksdb_options_t* options,
+                        int filled) {
   char* error = NULL;
-  CheckHas(deltabloom_rocksdb_statistics(format, &error), wanted);
+  rocksdb_options_set_create_if_missing(options, 1);
+  rocksdb_options_enable_statistics(options);
+  rocksdb_t* const db = rocksdb_open(options, path, &error);
   CheckNoError(error);
+  if (filled) Read(db);
+  Write(db);
+  Read(db);
+  char* const text = rocksdb_options_statistics_get_string(options);
+  const char* const at = strstr(text, "rocksdb.bloom.filter.useful");
+  CHECK(at != NULL && strtol(strchr(at, ':') + 1, NULL, 10) > kKeys / 2);
+  rocksdb_free(text);
+  rocksdb_close(db);
 }
 
-static void CheckStatisticsRefused(const char* format) {
-  CHECK_ERROR(CHECK(!deltabloom_rocksdb_statistics(format, &error)),
-              "use json, prometheus or text");
+/* Returns options with a table factory of their own. */
+static rocksdb_options_t* Options(rocksdb_filterpolicy_t* policy) {
+  rocksdb_options_t* const options = rocksdb_options_create();
+  rocksdb_block_based_table_options_t* const table =
+      rocksdb_block_based_options_create();
+  if (policy) rocksdb_block_based_options_set_filter_policy(table, policy);
+  rocksdb_block_based_options_set_block_size(table, 1234);
+  rocksdb_options_set_block_based_table_factory(options, table);
+  rocksdb_block_based_options_destroy(table);
+  return options;
 }
 
-static char* ReadLog(const char* path) {
+static void CheckPolicies(const char* path) {
+  char* error = NULL;
+  /* A second time with options by name, and over the first one's filters. */
+  const char* const policies[] = {
+      "deltabloom:12:local",
+      "id=deltabloom:10;layout=compact;payload_check=true"};
+  for (int i = 0; i < 2; ++i) {
+    rocksdb_filterpolicy_t* const policy =
+        deltabloom_rocksdb_filterpolicy(policies[i], &error);
+    CheckNoError(error);
+    CHECK(policy != NULL);
+    rocksdb_options_t* const options = Options(policy);
+    UseDatabase(path, options, i);
+    if (i == 1) rocksdb_destroy_db(options, path, &error);
+    CheckNoError(error);
+    rocksdb_options_destroy(options);
+  }
+  rocksdb_filterpolicy_t* const unused =
+      deltabloom_rocksdb_filterpolicy(NULL, NULL);
+  CHECK(unused != NULL);
+  rocksdb_filterpolicy_destroy(unused);
+}
+
+/* Levels and ranges, in options that have a table factory of their own. */
+static void CheckAddFilters(const char* path) {
+  rocksdb_options_t* const options = Options(NULL);
+  const struct {
+    rocksdb_options_t* options;
+    const char *filters, *wanted;
+  } refused[] = {{NULL, NULL, "options is null"},
+                 {options, "deltabloom:10:ribbon", "layout 'ribbon'"},
+                 {options, "range=on;false_positive_rate=0.01", "range"}};
+  for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); ++i) {
+    CHECK_ERROR(CHECK(!deltabloom_rocksdb_add_filters(
+                    refused[i].options, refused[i].filters, &error)),
+                refused[i].wanted);
+  }
+  char* error = NULL;
+  CHECK(deltabloom_rocksdb_add_filters(
+            options, "bits_per_key=18;allocation=levels;range=on", &error) ==
+        1);
+  CheckNoError(error);
+  UseDatabase(path, options, 0);
+
   char name[1000];
   snprintf(name, sizeof(name), "%s/LOG", path);
   FILE* const file = fopen(name, "rb");
   CHECK(file != NULL);
   const size_t most = 4 << 20;
-  char* const text = calloc(1, most + 1);
-  CHECK(text != NULL && fread(text, 1, most, file) > 0);
+  char* const log = calloc(1, most + 1);
+  CHECK(log != NULL && fread(log, 1, most, file) > 0);
   fclose(file);
-  return text;
-}
-
-static void CheckAddRefused(rocksdb_options_t* options, const char* filters,
-                            const char* wanted) {
-  CHECK_ERROR(CHECK(!deltabloom_rocksdb_add_filters(options, filters, &error)),
-              wanted);
-}
-
-/* Levels and ranges, in options that have a table factory of their own. */
-static void CheckAddFilters(void) {
-  char path[] = "/tmp/deltabloom-XXXXXX";
-  CHECK(mkdtemp(path) != NULL);
-  char* error = NULL;
-  rocksdb_options_t* const options = rocksdb_options_create();
-  rocksdb_block_based_table_options_t* const table =
-      rocksdb_block_based_options_create();
-  rocksdb_block_based_options_set_block_size(table, 1234);
-  rocksdb_options_set_block_based_table_factory(options, table);
-  rocksdb_block_based_options_destroy(table);
-  CheckAddRefused(NULL, NULL, "options is null");
-  CheckAddRefused(options, "deltabloom:10:ribbon", "layout 'ribbon'");
-  CheckAddRefused(options, "range=on;false_positive_rate=0.01", "range");
-  CHECK(deltabloom_rocksdb_add_filters(
-            options, "bits_per_key=18;allocation=levels;range=on", &error) ==
-        1);
-  CheckNoError(error);
-  rocksdb_options_set_create_if_missing(options, 1);
-  rocksdb_options_enable_statistics(options);
-  rocksdb_t* const db = rocksdb_open(options, path, &error);
-  CheckNoError(error);
-  Write(db);
-  Read(db);
-  CHECK(Ticker(options, "rocksdb.bloom.filter.useful") > kKeys / 2);
-  rocksdb_close(db);
-  char* const log = ReadLog(path);
   rocksdb_destroy_db(options, path, &error);
   CheckNoError(error);
   rocksdb_options_destroy(options);
@@ -151,56 +144,51 @@ static void CheckAddFilters(void) {
   free(log);
 }
 
+static void CheckRefused(void) {
+  const char* const refused[][2] = {
+      {"deltabloom:nan", "bits_per_key 'nan'"},
+      {"deltabloom:10:ribbon", "layout 'ribbon' is unknown"},
+      {"bits_per_key=-1", "bits_per_key '-1' is out of range"},
+      {"id=bloomfilter:10;layout=local", "cannot read"},
+      {"ribbonfilter:10", "cannot read"},
+      {"deltabloomy", "cannot read"},
+      {"no_such_option=1", "no_such_option"},
+      {"deltabloom:10:a\nb", "layout 'a\\nb' is unknown"},
+      {"no\x1bsuch=1", "option 'no\\x1bsuch' is unknown"}};
+  for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); ++i) {
+    const char* const text = refused[i][0];
+    CHECK_ERROR(CHECK(!deltabloom_rocksdb_filterpolicy(text, &error)),
+                refused[i][1]);
+    CHECK(deltabloom_rocksdb_filterpolicy(text, NULL) == NULL);
+  }
+}
+
+/* The policies are gone, what they counted is not. */
+static void CheckStatistics(void) {
+  const char* const formats[][2] = {
+      {"json", "\"layout\":\"local\",\"filters_built\":1,"},
+      {"prometheus", "# TYPE deltabloom_filter_lookups_total counter"},
+      {"text", "level  layout "}};
+  for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); ++i) {
+    CheckHas(deltabloom_rocksdb_statistics(formats[i][0], NULL), formats[i][1]);
+  }
+  const char* const refused[] = {"xml", "", NULL, "x\ny"};
+  for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); ++i) {
+    CHECK_ERROR(CHECK(!deltabloom_rocksdb_statistics(refused[i], &error)),
+                "use json, prometheus or text");
+  }
+}
+
 int main(void) {
   char path[] = "/tmp/deltabloom-XXXXXX";
   CHECK(mkdtemp(path) != NULL);
   char* error = NULL;
   CHECK(deltabloom_rocksdb_register(&error) == 1);
   CheckNoError(error);
-
-  /* A policy that is not used. */
-  rocksdb_filterpolicy_t* unused = deltabloom_rocksdb_filterpolicy(NULL, NULL);
-  CHECK(unused != NULL);
-  rocksdb_filterpolicy_destroy(unused);
-
-  /* A second time with options by name, and over the first one's filters. */
-  const char* const policies[] = {
-      "deltabloom:12:local",
-      "id=deltabloom:10;layout=compact;payload_check=true"};
-  for (int i = 0; i < 2; ++i) {
-    rocksdb_options_t* const options = rocksdb_options_create();
-    rocksdb_t* const db = Open(path, policies[i], options);
-    if (i == 1) Read(db);
-    Write(db);
-    Read(db);
-    CHECK(Ticker(options, "rocksdb.bloom.filter.useful") > kKeys / 2);
-    rocksdb_close(db);
-    if (i == 1) rocksdb_destroy_db(options, path, &error);
-    CheckNoError(error);
-    rocksdb_options_destroy(options);
-  }
-
-  /* Their policies are gone, what they counted is not. */
-  CheckStatistics("json", "\"layout\":\"local\",\"filters_built\":1,");
-  CheckStatistics("prometheus",
-                  "# TYPE deltabloom_filter_lookups_total counter");
-  CheckStatistics("text", "level  layout ");
-  CheckStatisticsRefused("xml");
-  CheckStatisticsRefused("");
-  CheckStatisticsRefused(NULL);
-
-  CheckAddFilters();
-
-  CheckRefused("deltabloom:nan", "bits_per_key 'nan'");
-  CheckRefused("deltabloom:10:ribbon", "layout 'ribbon' is unknown");
-  CheckRefused("bits_per_key=-1", "bits_per_key '-1' is out of range");
-  CheckRefused("id=bloomfilter:10;layout=local", "cannot read");
-  CheckRefused("ribbonfilter:10", "cannot read");
-  CheckRefused("deltabloomy", "cannot read");
-  CheckRefused("no_such_option=1", "no_such_option");
-  CheckRefused("deltabloom:10:a\nb", "layout 'a\\nb' is unknown");
-  CheckRefused("no\x1bsuch=1", "option 'no\\x1bsuch' is unknown");
-  CheckStatisticsRefused("x\ny");
+  CheckPolicies(path);
+  CheckStatistics();
+  CheckAddFilters(path);
+  CheckRefused();
   puts("ok");
   return 0;
 }

@@ -37,21 +37,27 @@ class Case(unittest.TestCase):
         # Any library the loader takes: the stand-in does not look at it.
         self.plugin.symlink_to("/usr/lib/x86_64-linux-gnu/libm.so.6")
 
-    def command(self, *arguments):
-        return [
-            "/usr/bin/python3", str(COMPARE), "--output", str(self.out),
-            "--db-bench", str(self.folder / "db_bench"), "--sst-dump", str(self.folder / "sst_dump"),
-            "--repetitions", "2", *arguments,
-        ]  # fmt: skip
+    def start(self, *arguments, fake=""):
+        return subprocess.Popen(
+            ["/usr/bin/python3", COMPARE, "--output", self.out, "--repetitions", "2", "--plugin", self.plugin,
+             "--db-bench", self.folder / "db_bench", "--sst-dump", self.folder / "sst_dump", *arguments],
+            env=dict(os.environ, FAKE=fake, FAKE_CALLS=str(self.calls)),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
 
-    def environment(self, fake):
-        return dict(os.environ, FAKE=fake, FAKE_CALLS=str(self.calls))
+    def compare(self, *arguments, **fake):
+        process = self.start(*arguments, **fake)
+        stdout, stderr = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
-    def compare(self, *arguments, fake=""):
-        return subprocess.run(
-            self.command(*arguments), env=self.environment(fake),
-            capture_output=True, text=True, timeout=120,
-        )  # fmt: skip
+    def cells(self, *arguments):
+        """Those of a comparison that succeeds."""
+        done = self.compare(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads((self.out / "report.json").read_text())["cells"]
+
+    def options(self, kind):
+        """The OPTIONS files of databases of a kind, by name."""
+        return {path.name: path.read_text() for path in (self.out / "databases").glob(f"*-{kind}*.options")}
 
     def made_calls(self):
         return self.calls.read_text().splitlines() if self.calls.exists() else []
@@ -103,10 +109,8 @@ class Finished(Case):
         path = self.out / "report.json"
         before = json.loads(path.read_text())["cells"]
         path.unlink()
-        done = self.compare(*self.two)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.cells(*self.two), before)
         self.assertEqual(self.made_calls(), [])
-        self.assertEqual(json.loads(path.read_text())["cells"], before)
 
     def test_another_comparison_in_the_same_folder_is_refused(self):
         done = self.compare(*self.two, "--keys", "77777")
@@ -124,19 +128,12 @@ class Finished(Case):
         self.assertEqual(len(list(runs.glob("*@1.json"))), 4)
 
 
-class Names(Case):
+class Cells(Case):
     def test_a_folder_of_our_name_does_not_make_a_filter_ours(self):
         self.out = self.folder / "deltabloom" / "filter_policy: deltabloom"
-        done = self.compare(
-            "--filters", "rocksdb-bloom,rocksdb-ribbon,deltabloom-local",
-            "--workloads", "readmissing", "--plugin", str(self.plugin),
-        )  # fmt: skip
-        self.assertEqual(done.returncode, 0, done.stderr)
-        cells = json.loads((self.out / "report.json").read_text())["cells"]
-        self.assertEqual(len(cells), 3)
+        filters = "rocksdb-bloom,rocksdb-ribbon,deltabloom-local"
+        self.assertEqual(len(self.cells("--filters", filters, "--workloads", "readmissing")), 3)
 
-
-class Cells(Case):
     def test_presets_have_distinct_cells(self):
         for preset, least, most in (("quick", 12, 20), ("full", 65, 90)):
             names = self.compare("--preset", preset, "--list").stdout.split()
@@ -144,19 +141,13 @@ class Cells(Case):
             self.assertTrue(least <= len(names) <= most, len(names))
 
     def test_the_listener_is_named_where_it_is_needed(self):
-        done = self.compare(
-            "--filters", "rocksdb-bloom,deltabloom-compact,deltabloom-auto-levels",
-            "--workloads", "readmissing-grown", "--plugin", str(self.plugin), "--keep-databases",
-        )  # fmt: skip
-        self.assertEqual(done.returncode, 0, done.stderr)
-        options = {
-            path.name: path.read_text() for path in (self.out / "databases").glob("*-grown*.options")
-        }
+        cells = self.cells("--filters", "rocksdb-bloom,deltabloom-compact,deltabloom-auto-levels",
+                           "--workloads", "readmissing-grown", "--keep-databases")  # fmt: skip
+        options = self.options("grown")
         self.assertEqual(len(options), 6, options.keys())  # grown live, read frozen
         for name, text in options.items():
             self.assertEqual("listeners=deltabloom" in text, "levels" in name, name)
             self.assertEqual("disable_auto_compactions=false" in text, "-live" in name, name)
-        cells = json.loads((self.out / "report.json").read_text())["cells"]
         self.assertEqual({row["workload"] for row in cells}, {"readmissing-grown"})
 
     def test_levels_need_grown_trees_and_ranges_sparse_keys(self):
@@ -171,18 +162,13 @@ class Cells(Case):
         self.assertFalse(filters["seekempty-10"] & filters["readmissing"] - {"none"})
 
     def test_ranges_have_their_extractor_and_keys_apart(self):
-        done = self.compare(
-            "--filters", "none,deltabloom-range", "--workloads", "seekempty-1024",
-            "--bits-per-key", "18", "--plugin", str(self.plugin), "--keep-databases",
-        )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        for path in (self.out / "databases").glob("*-sparse*.options"):
-            text = path.read_text()
-            ours = "deltabloom" in path.name
-            self.assertEqual("prefix_extractor=deltabloom.Range" in text, ours, path.name)
-            self.assertEqual("filter_policy={id=deltabloom:18;range=on}" in text, ours, path.name)
-        report = json.loads((self.out / "report.json").read_text())
-        self.assertEqual({row["workload"] for row in report["cells"]}, {"seekempty-1024"})
+        cells = self.cells("--filters", "none,deltabloom-range", "--workloads", "seekempty-1024",
+                           "--bits-per-key", "18", "--keep-databases")  # fmt: skip
+        for name, text in self.options("sparse").items():
+            ours = "deltabloom" in name
+            self.assertEqual("prefix_extractor=deltabloom.Range" in text, ours, name)
+            self.assertEqual("filter_policy={id=deltabloom:18;range=on}" in text, ours, name)
+        self.assertEqual({row["workload"] for row in cells}, {"seekempty-1024"})
 
 
 class Failures(Case):
@@ -229,8 +215,8 @@ class Failures(Case):
             (self.one, "dropped", ("loaded without filters",)),
             (["--filters", "none", "--workloads", "readmissing", "--timeout", "1"], "slow",
              ("not done after 1 s",)),
-            (["--filters", "deltabloom-local", "--workloads", "readmissing", "--plugin", str(self.plugin)],
-             "misnamed", ("LOG does not name the policy of the OPTIONS file",)),
+            (["--filters", "deltabloom-local", "--workloads", "readmissing"], "misnamed",
+             ("LOG does not name the policy of the OPTIONS file",)),
         ):
             shutil.rmtree(self.out, ignore_errors=True)
             done = self.compare(*arguments, fake=fake)
@@ -239,10 +225,7 @@ class Failures(Case):
                 self.assertIn(word, done.stderr)
 
     def test_interrupt_leaves_no_child_and_no_half_report(self):
-        process = subprocess.Popen(
-            self.command(*self.two), env=self.environment("slow"),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        process = self.start(*self.two, fake="slow")
         deadline = time.monotonic() + 60
         while not self.made_calls() and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -41,14 +41,16 @@ class Case(unittest.TestCase):
         self.environment = dict(os.environ, TMPDIR=str(self.tmp))
 
     def start(self, *arguments, **options):
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
         return subprocess.Popen(
             [PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, env=self.environment, **options)
 
+    def finish(self, process):
+        stdout, stderr = process.communicate(timeout=300)
+        return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
     def run_program(self, *arguments, **options):
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
-        with self.start(*arguments, **options) as process:
-            stdout, stderr = process.communicate(timeout=300)
-        return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
+        return self.finish(self.start(*arguments, **options))
 
     def results(self, *arguments):
         """What it printed, and the results in its JSON."""
@@ -72,11 +74,11 @@ class Case(unittest.TestCase):
 class Demo(Case):
     def test_figures_depend_on_the_seed_alone(self):
         lookups = 3000
+        picture = self.top / "figures.png"
         first, again, other = (
             self.results("--keys", 20000, "--lookups", lookups, "--seed", seed, *more)
-            for seed, more in ((SEED, ["--plot", self.top / "figures.png"]), (SEED, []), (SEED ^ 1, []))
+            for seed, more in ((SEED, ["--plot", picture]), (SEED, []), (SEED ^ 1, []))
         )
-        picture = self.top / "figures.png"
         self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         self.assertGreater(picture.stat().st_size, 20000)
         self.check_text(first[0])
@@ -132,15 +134,6 @@ class Demo(Case):
             self.assertGreater(rate, 0.6 * promised - error)
 
 
-class Help(Case):
-    def test_every_option_is_named(self):
-        done = self.run_program("--help")
-        self.assertEqual(done.returncode, 0)
-        for option in ("--preset", "--keys", "--bits-per-key", "--db", "--seed", "--json", "--plot",
-                       "--filters", "--lookups", "--runs", "--size-ratio"):
-            self.assertIn(option, done.stdout)
-
-
 class Levels(Case):
     """Settled trees are the same in every run: what holds for these keys holds
     always."""
@@ -179,7 +172,6 @@ class Levels(Case):
                 self.assertAlmostEqual(one["present_data_blocks_per_lookup"], one["present_predicted"],
                                        delta=0.02 + 0.01 * one["present_predicted"])
 
-    def test_without_a_filter_every_run_is_read(self):
         self.assertTrue(3.95 < self.databases["none"][BLOCKS] <= 4)
 
     def test_levels_by_hand_beat_uniform_bits(self):
@@ -195,7 +187,7 @@ class Levels(Case):
         self.assertGreater(
             self.databases["deltabloom-compact-by-hand"]["times_fewer_than_rocksdb_bloom"], 8)
 
-    def test_the_policy_spreads_bits_as_well_as_a_hand(self):
+        # The policy itself spreads bits nearly as well.
         by_hand, levels = (self.databases["deltabloom-compact" + end] for end in ("-by-hand", "-levels"))
         self.assertLess(levels["absent_predicted"], 1.2 * by_hand["absent_predicted"])
 
@@ -229,44 +221,26 @@ class OtherTrees(Case):
 
 class BadUsage(Case):
     def test_bad_values_are_named(self):
-        for preset, option, value in (
-                ("demo", "--keys", "abc"), ("demo", "--keys", "-5"), ("demo", "--keys", "0"),
-                ("demo", "--keys", "1e6"), ("demo", "--keys", ""), ("demo", "--keys", "99999999999999999999999"),
-                ("demo", "--bits-per-key", "nan"), ("demo", "--bits-per-key", "0"),
-                ("demo", "--bits-per-key", "1e9"), ("demo", "--seed", "x"), ("demo", "--seed", "-1"),
-                ("demo", "--seed", "18446744073709551616"), ("demo", "--lookups", "0"),
-                ("demo", "--filters", "none,none"), ("demo", "--filters", "cuckoo"),
-                ("demo", "--filters", ""), ("demo", "--filters", "rocksdb-bloom-by-hand"),
-                ("demo", "--preset", "nonsense"),
-                ("demo", "--db", ""), ("demo", "--db", "/dev/null"), ("demo", "--json", "/nonexistent/x.json"),
-                ("levels", "--runs", "0"),
-                ("levels", "--runs", "8"), ("levels", "--size-ratio", "1"), ("levels", "--size-ratio", "101"),
-                ("demo", "--nonsense", None), ("demo", "nonsense", None), ("demo", "--keys", None)):
-            with self.subTest(option=option, value=value):
-                words = [option] if value is None else [option, value]
-                before = [] if option == "--preset" else ["--preset", preset]
-                done = self.run_program(*before, *words)
-                self.assert_one_line_error(done, 2, option, re.split("[,:]", value or "")[-1])
-                self.assertEqual(done.stdout, "")
-                self.assert_nothing_left()
-
-    def test_options_that_do_not_fit_together(self):
+        for option, values in (
+                ("--keys", ["abc", "-5", "0", "1e6", "", "99999999999999999999999", None]),
+                ("--bits-per-key", ["nan", "0", "1e9"]), ("--seed", ["x", "-1", "18446744073709551616"]),
+                ("--lookups", ["0"]), ("--filters", ["none,none", "cuckoo", "", "rocksdb-bloom-by-hand"]),
+                ("--preset", ["nonsense"]), ("--db", ["", "/dev/null"]), ("--json", ["/nonexistent/x.json"]),
+                ("--runs", ["0", "8"]), ("--size-ratio", ["1", "101"]), ("--nonsense", [None]), ("nonsense", [None])):
+            for value in values:
+                with self.subTest(option=option, value=value):
+                    preset = ["--preset", "levels"] if option in ("--runs", "--size-ratio") else []
+                    done = self.run_program(*preset, option, *([] if value is None else [value]))
+                    self.assert_one_line_error(done, 2, option, re.split("[,:]", value or "")[-1])
+                    self.assertEqual(done.stdout, "")
+                    self.assert_nothing_left()
         self.assert_one_line_error(self.run_program("--runs", 4), 2, "--runs", "--preset levels")
         self.assert_one_line_error(self.run_program("--preset", "levels", "--runs", 7, "--keys", 10000),
                                    2, "--keys", "10000", "2222222")
 
 
 class Folders(Case):
-    def test_a_folder_that_is_not_empty_is_untouched(self):
-        folder = self.top / "mine"
-        folder.mkdir()
-        (folder / "precious").write_text("precious")
-        done = self.run_program("--keys", 1000, "--db", folder)
-        self.assert_one_line_error(done, 2, "--db", str(folder))
-        self.assertEqual((folder / "precious").read_text(), "precious")
-        self.assertEqual(os.listdir(folder), ["precious"])
-
-    def test_databases_are_kept_where_asked(self):
+    def test_databases_are_kept_in_new_and_empty_folders(self):
         (self.top / "empty").mkdir()
         for name, bits in (("new", 4.5), ("empty", 20)):
             folder = self.top / name
@@ -276,7 +250,9 @@ class Folders(Case):
             self.assertTrue((folder / "demo-deltabloom-classic" / "CURRENT").exists())
             # The tables of the upper levels have few keys, but at least 64 bits.
             self.assertTrue(bits <= runs[3]["bits_per_key"] < bits + 1)
-            self.assert_one_line_error(self.run_program("--db", folder), 2, "--db")
+            before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+            self.assert_one_line_error(self.run_program("--db", folder), 2, "--db", str(folder))
+            self.assertEqual({path: path.stat().st_mtime_ns for path in folder.rglob("*")}, before)
 
     def test_without_space_for_files_it_says_so_and_cleans_up(self):
         def limit():
@@ -300,16 +276,14 @@ class Folders(Case):
 
 class Interrupts(Case):
     def interrupt(self, when, number, *arguments):
-        """Sends the signal once `when()` holds; returns the finished process."""
-        process = self.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        """Sends the signal once `when()` holds."""
+        process = self.start(*arguments)
         deadline = time.monotonic() + 60
         while not when() and process.poll() is None:
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
         process.send_signal(number)
-        stdout, stderr = process.communicate(timeout=60)
-        done = subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
-        self.assert_one_line_error(done, 128 + number, "interrupted")
+        self.assert_one_line_error(self.finish(process), 128 + number, "interrupted")
         self.assert_nothing_left()
 
     def test_while_loading(self):

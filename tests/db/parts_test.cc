@@ -48,8 +48,8 @@ TEST(Plan, EachRunOfASettledTreeHasItsShareExactly) {
 }
 
 TEST(KeySet, KeysAreDistinctAndDependOnTheSeed) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
+  const test::FreshRandom random;
+  const uint64_t seed = random.seed;
   const KeySet keys(4000, seed), same(4000, seed), other(4000, seed + 1);
   std::set<std::string> all;
   for (uint64_t i = 0; i < keys.size(); ++i) {
@@ -114,7 +114,7 @@ class DatabaseTest : public ::testing::Test {
 
   std::unique_ptr<Database> Make(const std::string& contender,
                                  const TreePlan& plan, double bits = 10) {
-    keys_ = std::make_unique<KeySet>(plan.keys, seed_);
+    keys_ = std::make_unique<KeySet>(plan.keys, random_.seed);
     const Contender found = FindContender("", contender);
     auto database = std::make_unique<Database>(
         found, MakePolicy(found, bits),
@@ -124,9 +124,7 @@ class DatabaseTest : public ::testing::Test {
     return database;
   }
 
-  const uint64_t seed_ = test::SeedOfThisRun();
-  const ::testing::ScopedTrace trace_{
-      __FILE__, __LINE__, "DELTABLOOM_SEED=" + std::to_string(seed_)};
+  const test::FreshRandom random_;
   bench::Workspace workspace_{"", "deltabloom-demo"};
   bench::ProgressBar progress_{1};
   std::unique_ptr<KeySet> keys_;

@@ -51,9 +51,7 @@ TEST(ClassicModulo, IsExactAroundMultiplesOfManyDivisors) {
 }
 
 TEST(ClassicModulo, QuicklyMadeIsExact) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
-  test::Random random(seed);
+  test::FreshRandom random;
   std::vector<uint32_t> numbers;
   for (uint32_t i = 0; i < 40; ++i) {
     numbers.insert(numbers.end(), {i, ~i, (1u << 31) + i, (1u << 31) - i});

@@ -249,9 +249,7 @@ TEST_P(Conformance, PartsOfFilters) {
 
 // Another seed at every run; DELTABLOOM_SEED repeats one.
 TEST_P(Conformance, AnythingAtRandom) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
-  Random random(seed);
+  test::FreshRandom random;
   for (int round = 0; round < 25; ++round) {
     const size_t n = random.Below(uint64_t{1} << random.Below(14));
     std::vector<std::string> keys = random.MixedKeys(n);

@@ -16,6 +16,7 @@
 #include "deltabloom/filter_policy.h"
 #include "deltabloom/leveldb.h"
 #include "tests/filter_block_golden.h"
+#include "tests/filters.h"
 #include "tests/random.h"
 #include "tests/util/replaced_new.h"
 
@@ -67,9 +68,7 @@ TEST(LevelDBPolicy, BitsPerKeyOutOfRange) {
 }
 
 TEST(LevelDBPolicy, SameBytesAndAnswersAsLevelDB) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
-  test::Random random(seed);
+  test::FreshRandom random;
   std::vector<size_t> sizes;
   for (size_t n = 0; n <= 100; ++n) sizes.push_back(n);
   sizes.insert(sizes.end(), {127, 128, 1000, 1023, 4096, 10007});
@@ -105,9 +104,7 @@ TEST(LevelDBPolicy, LevelDBReadsFractionalBitsPerKey) {
 
 // Whatever the bytes, the answer is LevelDB's.
 TEST(LevelDBPolicy, SameAnswersAsLevelDBForAnyBytes) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
-  test::Random random(seed);
+  test::FreshRandom random;
   const PolicyPointer theirs = LevelDBs(10);
   const PolicyPointer ours = NewLevelDBBloomFilterPolicy(10);
   const auto keys = random.MixedKeys(8);
@@ -129,39 +126,30 @@ TEST(LevelDBPolicy, SameAnswersAsLevelDBForAnyBytes) {
   EXPECT_GT(may_match, 1000);
 }
 
-TEST(LevelDBPolicy, OwnHash) {
-  const auto keys = test::Random(test::SeedOr(2)).MixedKeys(5000);
-  FilterOptions options;
-  options.bits_per_key = 12;
-  const PolicyPointer policy = NewLevelDBFilterPolicy(options);
-  const std::string filter = Create(*policy, keys);
-  const std::vector<std::string_view> views(keys.begin(), keys.end());
-  std::string expected;
-  NewFilterPolicy(options)->CreateFilter(views.data(), views.size(), &expected);
-  EXPECT_EQ(filter, expected);
-  ExpectAllMatch(*policy, filter, keys);
-}
-
-// LevelDB could not read another layout under its own name; under ours any
-// layout does.
-TEST(LevelDBPolicy, OtherLayouts) {
-  const auto keys = test::Random(test::SeedOr(3)).MixedKeys(2000);
-  FilterOptions options;
-  options.layout = Layout::kLocal;
-  const PolicyPointer policy = NewLevelDBFilterPolicy(options);
-  const std::string filter = Create(*policy, keys);
-  ExpectAllMatch(*policy, filter, keys);
-  // Policies of one name read each other's filters, whatever they write.
-  ExpectAllMatch(*NewLevelDBFilterPolicy({}), filter, keys);
-  ExpectAllMatch(*LevelDBs(10), filter, keys);
-  int positives = 0;
-  for (const std::string& key : test::Random(test::SeedOr(4)).Keys(1000, 20)) {
-    positives += policy->KeyMayMatch(key, filter);
+// Under our name any layout is written, and policies read each other's. LevelDB
+// could not read another layout under its own name.
+TEST(LevelDBPolicy, OwnName) {
+  test::Random random(test::SeedOr(2));
+  const auto keys = random.MixedKeys(5000);
+  for (const Layout layout :
+       {Layout::kClassic, Layout::kLocal, Layout::kCompact}) {
+    const FilterOptions options = test::OptionsOf(layout, 12);
+    const PolicyPointer policy = NewLevelDBFilterPolicy(options);
+    const std::string filter = Create(*policy, keys);
+    EXPECT_EQ(filter, test::RawFilter(keys, options));
+    ExpectAllMatch(*policy, filter, keys);
+    ExpectAllMatch(*NewLevelDBFilterPolicy({}), filter, keys);
+    int positives = 0;
+    for (const std::string& key : random.Keys(1000, 20)) {
+      positives += policy->KeyMayMatch(key, filter);
+    }
+    EXPECT_LT(positives, 100);
+    if (layout == Layout::kClassic) continue;
+    ExpectAllMatch(*LevelDBs(10), filter, keys);
+    EXPECT_EQ(
+        NewLevelDBFilterPolicy(test::OptionsOf(layout, 12, Hash::kLevelDB)),
+        nullptr);
   }
-  EXPECT_LT(positives, 100);
-
-  options.hash = Hash::kLevelDB;
-  EXPECT_EQ(NewLevelDBFilterPolicy(options), nullptr);
 }
 
 // Without memory LevelDB sees no exception, and the filter matches every key.
@@ -170,11 +158,10 @@ TEST(LevelDBPolicy, OutOfMemory) {
   constexpr int kKeys = 3000;  // enough that building allocates
   const std::vector<std::string> texts = test::Random(1).Keys(kKeys, 10);
   const std::vector<leveldb::Slice> keys(texts.begin(), texts.end());
-  FilterOptions compact;
-  compact.layout = Layout::kCompact;
   for (const bool bloom : {true, false}) {
-    const auto policy = bloom ? NewLevelDBBloomFilterPolicy(10)
-                              : NewLevelDBFilterPolicy(compact);
+    const auto policy =
+        bloom ? NewLevelDBBloomFilterPolicy(10)
+              : NewLevelDBFilterPolicy(test::OptionsOf(Layout::kCompact));
     std::string complete = "before";
     policy->CreateFilter(keys.data(), kKeys, &complete);
     std::string dst;
@@ -239,10 +226,8 @@ std::string WriteTable(const leveldb::FilterPolicy* policy,
 
 std::string BuildOurs(double bits_per_key,
                       const std::vector<test::GoldenDataBlock>& blocks) {
-  FilterOptions options;
-  options.bits_per_key = bits_per_key;
-  options.hash = Hash::kLevelDB;
-  const auto policy = NewFilterPolicy(options);
+  const auto policy = NewFilterPolicy(
+      test::OptionsOf(Layout::kClassic, bits_per_key, Hash::kLevelDB));
   FilterBlockBuilder builder(policy.get());
   for (const test::GoldenDataBlock& block : blocks) {
     builder.StartBlock(block.offset);
@@ -264,9 +249,7 @@ TEST(FilterBlock, GoldensAreLevelDBs) {
 }
 
 TEST(FilterBlock, RandomTablesEqualLevelDBs) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
-  test::Random random(seed);
+  test::FreshRandom random;
   for (int table = 0; table < 200; ++table) {
     const auto all = random.MixedKeys(random.Below(400));
     const std::set<std::string> keys(all.begin(), all.end());
@@ -285,9 +268,8 @@ TEST(FilterBlock, RandomTablesEqualLevelDBs) {
     ASSERT_EQ(BuildOurs(bits_per_key, blocks), block);
     ASSERT_EQ(WriteTable(ours.get(), &blocks), block);
 
-    FilterOptions options;
-    options.hash = Hash::kLevelDB;
-    const auto policy = NewFilterPolicy(options);
+    const auto policy =
+        NewFilterPolicy(test::OptionsOf(Layout::kClassic, 10, Hash::kLevelDB));
     const FilterBlockReader reader(policy.get(), block);
     for (const auto& data_block : blocks) {
       for (const auto& entry : data_block.entries) {

@@ -172,9 +172,7 @@ TEST(RangeMalformed, FiltersOfCuts) {
 }
 
 TEST(RangeMalformed, ChangedBytesAreReadWithinBounds) {
-  const uint64_t seed = SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
-  Random random(seed);
+  FreshRandom random;
   for (const std::string& part : {NumbersPart(), PrefixesPart()}) {
     for (int i = 0; i < 3000; ++i) {
       std::string damaged = part;

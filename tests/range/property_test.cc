@@ -18,10 +18,7 @@ using internal::RangePart;
 
 class RangeProperty : public testing::Test {
  protected:
-  const uint64_t seed_ = SeedOfThisRun();
-  const testing::ScopedTrace trace_{__FILE__, __LINE__,
-                                    "DELTABLOOM_SEED=" + std::to_string(seed_)};
-  Random random_{seed_};
+  FreshRandom random_;
 };
 
 // Returns how many of the empty ranges were answered with no.

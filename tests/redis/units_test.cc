@@ -103,7 +103,7 @@ TEST(PhpHashes, EqualPhpForFreshKeys) {
   const std::string php = DELTABLOOM_PHP;
   if (php.empty()) GTEST_SKIP() << "php is not installed";
   test::Random random = FreshRandom();
-  std::string command = php + " -n " + DELTABLOOM_PHP_SCRIPT;
+  std::string command = "'" + php + "' -n '" DELTABLOOM_PHP_SCRIPT "'";
   for (int i = 0; i < 500; ++i) {
     command += ' ';
     for (const char c : random.Key(1 + random.Below(60))) {

@@ -19,7 +19,7 @@ from terminal import open_terminal  # noqa: E402
 
 SOURCE = pathlib.Path(sys.argv.pop(1))
 LONG = ["torture", "mutation", "portability", "coverage", "packages"]
-TOOLS = "bash env cat sed dirname basename sort grep mktemp rm tail tr cut".split()
+TOOLS = "bash env cat sed dirname basename".split()
 APT_LINE = re.compile(r"^  apt-get update && apt-get install -y --no-install-recommends (.+)$", re.M)
 NO_PASSWORD = 'echo "sudo $*" >>"$CALLS"; exit 1'
 
@@ -34,6 +34,13 @@ class ScriptTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
+    def path_with(self, tools):
+        folder = self.folder / "bin"
+        folder.mkdir()
+        for tool in tools:
+            (folder / tool).symlink_to(shutil.which(tool))
+        return folder
+
 
 class Help(ScriptTest):
     """--help of every script, without anything installed or built."""
@@ -45,10 +52,7 @@ class Help(ScriptTest):
         top.mkdir()
         for name in ["script", "db_bench_ext", "tests/fuzz", *(f"tests/{name}" for name in LONG)]:
             shutil.copytree(SOURCE / name, top / name)
-        tools = self.folder / "bin"
-        tools.mkdir()
-        for tool in ["bash", "env", "cat", "sed", "dirname", "basename"]:
-            (tools / tool).symlink_to(shutil.which(tool))
+        tools = self.path_with(TOOLS)
         scripts = sorted({path.name for path in (SOURCE / "script").iterdir()} - {"common.sh"})
         self.assertGreater(len(scripts), 6)
         commands = [[script] for script in scripts] + [["test", "--long", name] for name in LONG]
@@ -70,14 +74,11 @@ class Help(ScriptTest):
             self.assertGreaterEqual(len(done.stdout.splitlines()), 4)
             return done.stdout
 
-
-class LongTests(ScriptTest):
     def test_bad_usage_is_found_before_anything_is_installed(self):
-        for arguments in (["nonsense"], ["torture", "--nonsense"], ["torture", "--seed"],
-                          ["mutation", "--nonsense"], ["portability", "vax"],
-                          ["packages", "7"]):
-            with self.subTest(arguments):
-                done = run(["bash", str(SOURCE / "script/test"), "--long", *arguments])
+        for words in ("nonsense", "torture --nonsense", "torture --seed", "mutation --nonsense", "portability vax",
+                      "packages 7"):  # fmt: skip
+            with self.subTest(words):
+                done = run(["bash", SOURCE / "script/test", "--long", *words.split()])
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
 
 
@@ -87,12 +88,9 @@ class Bootstrap(ScriptTest):
 
     def setUp(self):
         super().setUp()
-        self.bin = self.folder / "bin"
-        self.bin.mkdir()
+        self.bin = self.path_with([*TOOLS, *"sort grep mktemp rm tail tr cut".split()])
         self.calls = self.folder / "calls"
         self.calls.touch()
-        for tool in TOOLS:
-            (self.bin / tool).symlink_to(shutil.which(tool))
         self.stand_in("dpkg-query", "exit 1")
         self.stand_in("id", "echo 1000")
         self.stand_in("sleep", f"exec {shutil.which('sleep')} 0.01")
@@ -103,12 +101,8 @@ class Bootstrap(ScriptTest):
         path.write_text(f"#!{shutil.which('bash')}\n{text}\n")
         path.chmod(0o755)
 
-    def bootstrap(self, *groups, **streams):
-        return self.script("bootstrap", *groups, **streams)
-
-    def script(self, name, *arguments, stdin=subprocess.DEVNULL):
-        return run([shutil.which("bash"), str(SOURCE / "script" / name), *arguments], stdin=stdin,
-                   start_new_session=True,
+    def bootstrap(self, *groups, name="bootstrap", stdin=subprocess.DEVNULL):
+        return run([shutil.which("bash"), SOURCE / "script" / name, *groups], stdin=stdin, start_new_session=True,
                    env={"PATH": str(self.bin), "CALLS": str(self.calls), "TMPDIR": str(self.folder)})  # fmt: skip
 
     def assert_tells_what_to_run(self, done, *words):
@@ -129,10 +123,9 @@ class Bootstrap(ScriptTest):
 
     def test_demo_needs_what_draws_only_to_draw(self):
         printed = "no right to install them"
-        self.assertNotIn("python3-matplotlib", self.assert_tells_what_to_run(self.script("demo"), printed))
-        for arguments in (["--plot", "demo.png"], ["--plot=demo.png"]):
-            names = self.assert_tells_what_to_run(self.script("demo", *arguments), printed)
-            self.assertIn("python3-matplotlib", names)
+        for arguments in ([], ["--plot", "demo.png"], ["--plot=demo.png"]):
+            names = self.assert_tells_what_to_run(self.bootstrap(*arguments, name="demo"), printed)
+            self.assertEqual("python3-matplotlib" in names, bool(arguments))
 
     def test_demo_refuses_options_before_it_installs(self):
         for arguments, said in (
@@ -147,12 +140,10 @@ class Bootstrap(ScriptTest):
     def test_sudo_without_a_password(self):
         self.stand_in("sudo", NO_PASSWORD)
         self.assert_tells_what_to_run(self.bootstrap("demo"), "sudo needs a password, and there is no terminal")
-        main, other = open_terminal(self)
-        try:
-            done = self.bootstrap("demo", stdin=other)
-        finally:
-            os.close(main)
-            os.close(other)
+        ends = open_terminal(self)
+        done = self.bootstrap("demo", stdin=ends[1])
+        for end in ends:
+            os.close(end)
         self.assert_tells_what_to_run(done, "sudo refuses")
         self.assertEqual(self.calls.read_text(), "sudo -n true\nsudo -v\n")
 

@@ -42,11 +42,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(OtherLanguages, WriteTheSameFiles) {
   const std::string command =
-      std::string("exec >&2; cd " DELTABLOOM_SIDES
-                  "; folder=$(mktemp -d); trap 'rm -r $folder' EXIT; ") +
+      std::string("exec >&2; cd '" DELTABLOOM_SIDES
+                  "'; folder=$(mktemp -d); trap 'rm -r $folder' EXIT; ") +
       GetParam() +
       " || exit 1; for file in $folder/*.csv; do "
-      "cmp $file " DELTABLOOM_TEST_DATA "/$(basename $file) || exit 1; done";
+      "cmp $file '" DELTABLOOM_TEST_DATA "'/$(basename $file) || exit 1; done";
   const int status = std::system(command.c_str());
   if (WEXITSTATUS(status) == 9) GTEST_SKIP() << "not installed";
   EXPECT_EQ(status, 0) << command;

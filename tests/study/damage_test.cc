@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -19,13 +18,8 @@ bool Contains(const std::string& text, const char* part) {
 
 class DamageTest : public ::testing::Test {
  protected:
-  DamageTest() {
-    RecordProperty("seed", std::to_string(seed_));
-    std::printf("DELTABLOOM_SEED=%llu\n",
-                static_cast<unsigned long long>(seed_));
-  }
-
-  const uint64_t seed_ = test::SeedOfThisRun();
+  const test::FreshRandom random_;
+  const uint64_t seed_ = random_.seed;
   const std::vector<size_t> numbers_ = {0, 1, 2, 3, 5, 8, 13, 21, 240};
 };
 

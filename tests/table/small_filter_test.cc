@@ -15,9 +15,7 @@ namespace deltabloom::internal {
 namespace {
 
 TEST(ClassicSmallFilter, AnswersAsFilter) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
-  test::Random random(seed);
+  test::FreshRandom random;
   for (const Hash hash : {Hash::kMurmurHash2, Hash::kLevelDB}) {
     int absent = 0;
     for (int round = 0; round < 20000; ++round) {
@@ -64,9 +62,7 @@ TEST(ClassicSmallFilter, LargestPayloadAsked) {
 }
 
 TEST(ClassicSmallFilter, BuildsAsFilterBuilder) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
-  test::Random random(seed);
+  test::FreshRandom random;
   for (const Hash hash : {Hash::kMurmurHash2, Hash::kLevelDB}) {
     for (const size_t n : {0u, 1u, 2u, 7u, 100u, 1638u, 1639u, 1640u, 3000u}) {
       // 1638 keys of 10 bits are the last that are built directly.

@@ -100,10 +100,7 @@ class RandomAllocation : public testing::Test {
     return runs;
   }
 
-  const uint64_t seed_ = test::SeedOfThisRun();
-  const testing::ScopedTrace trace_{__FILE__, __LINE__,
-                                    "DELTABLOOM_SEED=" + std::to_string(seed_)};
-  test::Random random_{seed_};
+  test::FreshRandom random_;
 };
 
 TEST(AllocationTest, IdealFiltersHaveTheKnownAnswer) {

@@ -1,14 +1,12 @@
-// Test programs that replace operator new: one links counted_new.cc, which
-// counts the memory, or failing_new.cc, in which allocations fail on request
-// (linked with --wrap=calloc, those by calloc too).
+// Test programs that link replaced_new.cc replace operator new: it counts the
+// memory, and allocations fail on request. Linked with --wrap=calloc, those by
+// calloc fail too, and none are counted.
 #ifndef DELTABLOOM_TESTS_UTIL_REPLACED_NEW_H_
 #define DELTABLOOM_TESTS_UTIL_REPLACED_NEW_H_
 
 #include <cstddef>
 
 namespace deltabloom::test {
-
-// --- counted_new.cc --------------------------------------------------------
 
 size_t LiveBytes();
 
@@ -19,8 +17,6 @@ void ResetPeak();
 // Calls of operator new so far, and the largest block since ResetPeak.
 size_t Allocations();
 size_t LargestBlock();
-
-// --- failing_new.cc --------------------------------------------------------
 
 // Lets allocation `number` from now on, the first being 0, fail, once; the ones
 // before and after it succeed. A negative number lets none fail.

@@ -1,14 +1,21 @@
+// Key sets, rates and hashes of the study.
+#include "db_bench_ext/study/studies.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
+#include <string>
 
 #include "db_bench_ext/common/program.h"
-#include "db_bench_ext/study/studies.h"
+#include "tests/csv.h"
 #include "tests/random.h"
+#include "util/hash.h"
+#include "util/hash64.h"
 
 namespace deltabloom::study {
 namespace {
@@ -62,8 +69,8 @@ TEST_F(ReadKeysTest, ErrorsNameTheFile) {
 }
 
 TEST(KeySets, PublishedShapes) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
+  const test::FreshRandom random;
+  const uint64_t seed = random.seed;
   const KeySet videos = VideoIds(80000, 1000, seed);
   EXPECT_EQ(videos.keys.size(), 80000u);
   EXPECT_EQ(videos.absent.size(), 1000u);
@@ -93,8 +100,8 @@ TEST(RateError, KnownValuesAndNoHit) {
 // The measured rates against the formula: the ideal filter must agree with it,
 // or the study measures something else.
 TEST(StudyRates, IdealFilterFollowsTheFormula) {
-  const uint64_t seed = test::SeedOfThisRun();
-  const Json rows = StudyRates(4000, 20000, seed);
+  const test::FreshRandom random;
+  const Json rows = StudyRates(4000, 20000, random.seed);
   ASSERT_EQ(rows.size(), 31u * 8u);
   int outside = 0;
   for (const auto& row : rows) {
@@ -104,12 +111,66 @@ TEST(StudyRates, IdealFilterFollowsTheFormula) {
     const double error = row["ideal_error"];
     outside += std::abs(ideal - theory) > 2 * error + 0.02 * theory;
     EXPECT_LT(std::abs(ideal - theory), 4 * error + 0.05 * theory)
-        << row.dump() << " seed " << seed;
+        << row.dump();
     EXPECT_GT(double(row["classic"]) + 4 * double(row["classic_error"]),
               theory * 0.9)
         << row.dump();
   }
-  EXPECT_LE(outside, 3) << "seed " << seed;
+  EXPECT_LE(outside, 3);
+}
+
+std::map<std::string, uint32_t (*)(std::string_view)> ByName() {
+  std::map<std::string, uint32_t (*)(std::string_view)> functions;
+  for (const StringHash& hash : StringHashes())
+    functions[hash.name] = hash.hash;
+  return functions;
+}
+
+TEST(StringHashes, EqualTheSecondImplementation) {
+  const auto functions = ByName();
+  std::map<std::string, int> seen;
+  for (const auto& row : test::ReadCsv("string_hashes.csv")) {
+    const auto function = functions.find(row.at(0));
+    ASSERT_NE(function, functions.end()) << row[0];
+    EXPECT_EQ(function->second(test::FromHex(row.at(1))),
+              std::stoul(row.at(2), nullptr, 16))
+        << row[0] << " of " << row[1];
+    ++seen[row[0]];
+  }
+  EXPECT_EQ(seen.size(), 13u);
+  // The others of the published study are the library's own.
+  EXPECT_EQ(functions.at("MurMurHash2")("abc"),
+            internal::MurmurHash2("abc", 3, internal::kBloomHashSeed));
+  EXPECT_EQ(functions.at("SimMurMurHash")("abc"),
+            internal::LevelDBHash("abc", 3, internal::kBloomHashSeed));
+  EXPECT_EQ(functions.at("SipHash")("abc"),
+            static_cast<uint32_t>(SipHash24("abc")));
+}
+
+TEST(StringHashes, PublishedVectors) {
+  auto functions = ByName();
+  // SipHash: the reference vectors, keys of 0, 1, 2 and 15 bytes counting up.
+  std::string counting;
+  for (int i = 0; i < 15; ++i) counting.push_back(static_cast<char>(i));
+  EXPECT_EQ(SipHash24(counting.substr(0, 0)), 0x726fdb47dd0e0e31u);
+  EXPECT_EQ(SipHash24(counting.substr(0, 1)), 0x74f839c593dc67fdu);
+  EXPECT_EQ(SipHash24(counting.substr(0, 2)), 0x0d6c8009d9a94f5au);
+  EXPECT_EQ(SipHash24(counting), 0xa129ca6149be45e5u);
+  // FNV-1a: the vectors of its authors.
+  EXPECT_EQ(functions["FNVHash"](""), 0x811c9dc5u);
+  EXPECT_EQ(functions["FNVHash"]("a"), 0xe40c292cu);
+  EXPECT_EQ(functions["FNVHash"]("foobar"), 0xbf9cf968u);
+  // XXH3: the 64-bit value of no bytes, low half.
+  EXPECT_EQ(functions["XXH3"](""), 0x38d394c2u);
+  EXPECT_EQ(functions["Deltabloom64"]("abc"),
+            static_cast<uint32_t>(internal::Hash64("abc", 3)));
+}
+
+TEST(StringHashes, NoCaseFoldsAsciiOnly) {
+  auto hash = ByName()["SipHashNoCase"];
+  EXPECT_EQ(hash("AbZ@[`{"), hash("aBz@[`{"));
+  EXPECT_NE(hash("@"), hash("`"));
+  EXPECT_NE(hash("["), hash("{"));
 }
 
 }  // namespace
