@@ -58,7 +58,8 @@ inline MeasuredTree Measure(rocksdb::DB* db, ColumnFamilyHandle* handle,
     for (const auto& file : level.files) {
       const auto it =
           tables.find(file.directory + "/" + file.relative_filename);
-      if (it == tables.end()) continue;
+      // A compaction ended between the two calls.
+      if (it == tables.end()) return Measure(db, handle, layout);
       const auto& properties = *it->second;
       const auto n = static_cast<double>(properties.num_filter_entries > 0
                                              ? properties.num_filter_entries
