@@ -68,25 +68,6 @@ TEST_F(Failures, LargeBatchesOnADeadConnection) {
   }
 }
 
-// A restart between two calls fails none: connections and scripts are made
-// anew.
-TEST(Durable, RestartWithoutLossIsNotNoticed) {
-  Server server(kAlways);
-  RedisFilterOptions options = Small();
-  options.durable = true;
-  const TestFilter filter(server.Options(), options);
-  filter.Add({"a"});
-  const uint64_t loaded = filter->Statistics().scripts_loaded;
-  server.Restart();
-  filter.Add({"b"});
-  EXPECT_EQ(filter->Statistics().scripts_loaded, loaded + 1);
-  EXPECT_EQ(filter->Statistics().reconnects, 1u);
-  EXPECT_TRUE(filter.Finds("a"));
-  server.Run({"SCRIPT", "FLUSH"});
-  filter.Add({"c"});
-  EXPECT_EQ(filter->Statistics().scripts_loaded, loaded + 2);
-}
-
 TEST_F(Failures, SlowServer) {
   redis_.command_timeout = milliseconds(150);
   const TestFilter filter(redis_, Small());

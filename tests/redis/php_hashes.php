@@ -3,7 +3,6 @@
 // client: lines of hash, key in hexadecimal, offset.
 //
 //   php tests/redis/php_hashes.php > tests/data/php_hashes.csv
-//   php tests/redis/php_hashes.php KEY_HEX...        these keys instead
 
 require __DIR__ . '/../../examples/guard_a_store/php_client.php';
 
@@ -15,9 +14,6 @@ mt_srand(16);
 for ($size = 1; $size <= 64; ++$size) {
     $bytes = array_map(fn () => chr(mt_rand(0, 255)), range(1, $size));
     $keys[] = implode('', $bytes);
-}
-if ($argc > 1) {
-    $keys = array_map('hex2bin', array_slice($argv, 1));
 }
 
 echo "hash,key_hex,offset\n";

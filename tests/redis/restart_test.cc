@@ -149,15 +149,24 @@ TEST(Restart, InShards) {
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(filter.Finds(std::to_string(i)));
 }
 
+// A restart between two calls fails none: connections and scripts are made
+// anew.
 TEST(Durable, NeedsNoConfirmation) {
-  Server server(kAlways);
+  Server server(AppendFsync("always"));
   const TestFilter filter(server.Options(), Local(true));
-  for (int i = 0; i < 3; ++i) {
+  const uint64_t loaded = filter->Statistics().scripts_loaded;
+  for (uint64_t i = 0; i < 3; ++i) {
     filter.Add({std::to_string(i)});
+    EXPECT_EQ(filter->Statistics().scripts_loaded, loaded + i + 1);
+    EXPECT_EQ(filter->Statistics().reconnects, i);
     server.Restart();
-    for (int k = 0; k <= i; ++k) EXPECT_TRUE(filter.Finds(std::to_string(k)));
+    for (uint64_t k = 0; k <= i; ++k) {
+      EXPECT_TRUE(filter.Finds(std::to_string(k)));
+    }
     EXPECT_EQ(ErrorOf(filter), RedisError::kNone);
   }
+  server.Run({"SCRIPT", "FLUSH"});
+  filter.Add({"c"});
 }
 
 TEST(Durable, IsRefusedWithReplicas) {
@@ -176,7 +185,7 @@ class TakeOver : public testing::TestWithParam<bool> {
     b_.Replicate(a_);
   }
 
-  Server a_{kAlways}, b_{kAlways};
+  Server a_{AppendFsync("always")}, b_{AppendFsync("always")};
   const TestFilter filter_{a_.Options(), Local(GetParam())};
 };
 
@@ -234,8 +243,9 @@ TEST_P(TakeOver, AFailbackAfterARestartIsUnverified) {
 class KillNine : public testing::TestWithParam<Words> {};
 
 INSTANTIATE_TEST_SUITE_P(All, KillNine,
-                         testing::Values(Words{"--save", "1 1"}, kEverysec,
-                                         kAlways));
+                         testing::Values(Words{"--save", "1 1"},
+                                         AppendFsync("everysec"),
+                                         AppendFsync("always")));
 
 // Writers and a builder work while the server is killed again and again.
 TEST_P(KillNine, NoAcknowledgedKeyIsAbsent) {

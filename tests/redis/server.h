@@ -79,10 +79,9 @@ inline uint16_t FreePort() {
   return port;
 }
 
-// Append-only files.
-inline const Words kEverysec = {"--appendonly", "yes", "--appendfsync",
-                                "everysec"};
-inline const Words kAlways = {"--appendonly", "yes", "--appendfsync", "always"};
+inline Words AppendFsync(const char* when) {
+  return {"--appendonly", "yes", "--appendfsync", when};
+}
 
 class Server {
  public:
