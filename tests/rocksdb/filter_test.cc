@@ -36,15 +36,11 @@ constexpr uint64_t kFraming = internal::kSealedFramingSize;
 
 class BuilderTest : public ::testing::TestWithParam<std::string> {
  protected:
-  static BuilderSettings Settings() {
+  static BuilderSettings Settings(bool detect_corruption = false) {
     BuilderSettings settings;
+    settings.detect_corruption = detect_corruption;
     settings.layout = internal::FindLayoutOfName(GetParam());
     settings.millibits_per_key = 10000;
-    return settings;
-  }
-  static BuilderSettings DetectCorruption() {
-    BuilderSettings settings = Settings();
-    settings.detect_corruption = true;
     return settings;
   }
 
@@ -231,7 +227,7 @@ class DamagedBuilder : public BitsBuilder {
 };
 
 TEST_P(BuilderTest, DetectsFlippedHash) {
-  DamagedBuilder builder(DetectCorruption());
+  DamagedBuilder builder(Settings(/*detect_corruption=*/true));
   for (const auto& key : Keys(0, 100)) builder.AddKey(key);
   builder.FlipHash();
   Status status;
@@ -246,7 +242,7 @@ TEST_P(BuilderTest, DetectsFlippedHash) {
 }
 
 TEST_P(BuilderTest, DetectsFlippedByte) {
-  BitsBuilder builder(DetectCorruption());
+  BitsBuilder builder(Settings(/*detect_corruption=*/true));
   const Slice first = Build(&builder, Keys(0, 1000));
   const std::string sound = first.ToString();
   EXPECT_OK(builder.MaybePostVerify(first));

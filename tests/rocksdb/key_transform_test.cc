@@ -74,13 +74,9 @@ TEST(KeyTransformRegistryTest, NamesAndVersions) {
 }
 
 TEST(KeyTransformRegistryTest, WhatIsRefused) {
-  struct Case {
-    std::string name;
-    uint32_t version;
-    std::string answer;
-  };
   std::string error;
-  for (const Case& bad : std::vector<Case>{
+  using Case = std::tuple<std::string, uint32_t, std::string>;
+  for (const auto& [name, version, answer] : std::vector<Case>{
            {"", 1, "the name '' is not legal: use 1 to 64 letters"},
            {std::string(65, 'a'), 1, "is not legal: use 1 to 64 letters"},
            {"none", 1, "the name 'none' is not legal"},
@@ -92,11 +88,11 @@ TEST(KeyTransformRegistryTest, WhatIsRefused) {
            {"ascii_lowercase", 1,
             "ascii_lowercase@1 is registered already: a function with other "
             "results needs another version"}}) {
-    SCOPED_TRACE(bad.name);
-    EXPECT_FALSE(RegisterForTest(bad.name, bad.version, Lower, &error));
+    SCOPED_TRACE(name);
+    EXPECT_FALSE(RegisterForTest(name, version, Lower, &error));
     EXPECT_EQ(error.rfind("deltabloom: key transform", 0), 0u) << error;
-    EXPECT_CONTAINS(error, bad.answer);
-    EXPECT_FALSE(RegisterForTest(bad.name, bad.version, Lower));
+    EXPECT_CONTAINS(error, answer);
+    EXPECT_FALSE(RegisterForTest(name, version, Lower));
   }
   KeyTransform empty;
   empty.name = "test.no_function";
@@ -196,12 +192,8 @@ TEST(KeyTransformOptionTest, UnknownTransformIsNeverNone) {
 // Filters of another transform, of none, and RocksDB's own: no key is lost
 // and none is rejected until compaction; one line in the LOG.
 TEST(KeyTransformOptionTest, OtherFiltersAreNotUsed) {
-  struct Case {
-    PolicyPtr before;
-    std::string after;
-    const char* in_the_log;
-  };
-  for (const Case& other : std::vector<Case>{
+  using Case = std::tuple<PolicyPtr, std::string, std::string>;
+  for (const auto& [before, after, in_the_log] : std::vector<Case>{
            {PolicyWith("none"), "ascii_lowercase", "found has none"},
            {RocksDBBloom(), "ascii_lowercase", "is not Deltabloom's"},
            {RocksDBRibbon(), "ascii_lowercase", "is not Deltabloom's"},
@@ -210,10 +202,10 @@ TEST(KeyTransformOptionTest, OtherFiltersAreNotUsed) {
            {PolicyWith("test.lowercase_too@1"), "test.lowercase_too@2",
             "has test.lowercase_too@1"},
            {PolicyWith("ascii_lowercase"), "none", "has ascii_lowercase@1"}}) {
-    SCOPED_TRACE(std::string(other.in_the_log) + ", now " + other.after);
-    TestDb db(OptionsFor(kIgnoringCase, other.before));
+    SCOPED_TRACE(in_the_log + ", now " + after);
+    TestDb db(OptionsFor(kIgnoringCase, before));
     db.Load(0, kKeys);
-    db.Open(IgnoringCase(other.after));
+    db.Open(IgnoringCase(after));
     db.ExpectUnfiltered(0, kKeys, Upper);
     const std::string part = "filters of another key transform than";
     EXPECT_LACKS(db.Log(), part);
@@ -221,8 +213,8 @@ TEST(KeyTransformOptionTest, OtherFiltersAreNotUsed) {
     db.Rewrite();
     db.Rewrite();
     EXPECT_EQ(CountIn(db.Log(), part), 1);
-    EXPECT_CONTAINS(db.Log(), other.in_the_log);
-    if (other.after != "none") db.ExpectFiltered(0, kKeys, Upper);
+    EXPECT_CONTAINS(db.Log(), in_the_log);
+    if (after != "none") db.ExpectFiltered(0, kKeys, Upper);
   }
 }
 

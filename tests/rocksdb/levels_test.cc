@@ -24,9 +24,13 @@ constexpr char kWhatToAdd[] = "add listeners=deltabloom";
 // have 0.4 of it in these trees.
 constexpr double kOfTheBest = 0.7;
 
-Options WithPolicy(const PolicyPtr& policy) {
+Options WithPolicy(const PolicyPtr& policy, bool partitioned = false) {
   Options options = SmallTrees();
   BlockBasedTableOptions table;
+  table.partition_filters = partitioned;
+  if (partitioned) {
+    table.index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
+  }
   table.filter_policy = policy;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return options;
@@ -36,15 +40,13 @@ TEST(LevelsTest, ReadBackAsJsonAndInTheLog) {
   LevelsDb db(LevelsOptions());
   db.PutScattered(20'000);
   const std::string json = RocksDBFilterLevelsJson();
-  for (const std::string& part :
-       {"{\"databases\":[{\"path\":\"" + db.path() + "\",",
-        std::string("\"column_families\":[{\"name\":\"default\","
-                    "\"allocation\":\"levels\",\"layout\":\"compact\","
-                    "\"bits_per_key\":{\"asked\":10,\"on_disk\":"),
-        std::string("\"false_positives_per_lookup\":{\"expected\":"),
-        std::string("\"writes\":[{\"as\":\"flush\",\"bits_per_key\":"),
-        std::string("{\"as\":\"last run\",\"bits_per_key\":"),
-        std::string("\"runs\":[{\"level\":")}) {
+  EXPECT_CONTAINS(json, "{\"databases\":[{\"path\":\"" + db.path() + "\",");
+  for (const char* part :
+       {"\"column_families\":[{\"name\":\"default\",\"allocation\":\"levels\","
+        "\"layout\":\"compact\",\"bits_per_key\":{\"asked\":10,\"on_disk\":",
+        "\"false_positives_per_lookup\":{\"expected\":",
+        "\"writes\":[{\"as\":\"flush\",\"bits_per_key\":",
+        "{\"as\":\"last run\",\"bits_per_key\":", "\"runs\":[{\"level\":"}) {
     EXPECT_CONTAINS(json, part);
   }
   EXPECT_CONTAINS(db.Log(), " last ");
@@ -102,18 +104,28 @@ TEST(LevelsTest, OptionsFileBringsPolicyAndListener) {
 }
 
 TEST(LevelsTest, AddRocksDBFiltersChangesAllOrNothing) {
-  Options options;
-  BlockBasedTableOptions table;
-  table.block_size = 12345;
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   std::string error;
-  for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(AddRocksDBFilters(LevelsOptions(), &options, &options, &error))
-        << error;
-    EXPECT_EQ(options.listeners.size(), 1u);
-    EXPECT_EQ(
-        options.table_factory->GetOptions<BlockBasedTableOptions>()->block_size,
-        12345u);
+  for (const auto& [levels, range] :
+       {std::pair(true, false), std::pair(false, true),
+        std::pair(false, false)}) {
+    RocksDBFilterOptions filters;
+    if (levels) filters.allocation = RocksDBAllocation::kLevels;
+    filters.range = range;
+    Options options;
+    BlockBasedTableOptions table;
+    table.block_size = 12345;
+    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(AddRocksDBFilters(filters, &options, &options, &error))
+          << error;
+      EXPECT_EQ(options.listeners.size(), levels || range ? 1u : 0u);
+      EXPECT_EQ(options.prefix_extractor != nullptr, range);
+      EXPECT_EQ(Option(*PolicyIn(options), "range"), range ? "on" : "off");
+      EXPECT_EQ(options.table_factory->GetOptions<BlockBasedTableOptions>()
+                    ->block_size,
+                12345u);
+      EXPECT_TRUE(CheckRocksDBFilters(options, &error)) << error;
+    }
   }
   Options bad;
   EXPECT_FALSE(
@@ -199,12 +211,7 @@ TEST(LevelsTest, ExistingDatabases) {
 }
 
 TEST(LevelsTest, PartitionedFilters) {
-  Options options = SmallTrees();
-  BlockBasedTableOptions table;
-  table.partition_filters = true;
-  table.index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  LevelsDb db(LevelsOptions(), options);
+  LevelsDb db(LevelsOptions(), WithPolicy(nullptr, /*partitioned=*/true));
   db.PutScattered(40'000);
   const MeasuredTree tree = db.Measured();
   EXPECT_NEAR(tree.bits, 10, 0.5) << tree.text;

@@ -420,20 +420,6 @@ TEST(OptionsTest, OptionsFileRoundTrip) {
   }
 }
 
-TEST(OptionsTest, OneCallSetsAllThatRangesNeed) {
-  for (const bool range : {true, false}) {
-    RocksDBFilterOptions filters;
-    filters.range = range;
-    Options options;
-    ASSERT_TRUE(AddRocksDBFilters(filters, &options, &options));
-    EXPECT_EQ(options.prefix_extractor != nullptr, range);
-    EXPECT_EQ(Option(*PolicyIn(options), "range"), range ? "on" : "off");
-    EXPECT_EQ(options.listeners.size(), range ? 1u : 0u);
-    std::string error;
-    EXPECT_TRUE(CheckRocksDBFilters(options, &error)) << error;
-  }
-}
-
 TEST(OptionsTest, OptionsFilesKeepTheRangeExtractor) {
   TestDb db(RangeOptions("id=deltabloom:18;range=on"));
   const Options loaded = db.Loaded(/*strict=*/false);

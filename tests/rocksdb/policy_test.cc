@@ -13,30 +13,10 @@
 namespace deltabloom::testing {
 namespace {
 
-struct Context {
-  BlockBasedTableOptions table;
-  int level = 0;
-  bool bottommost = false;
-  rocksdb::Logger* log = nullptr;
-};
-
-std::unique_ptr<rocksdb::FilterBitsBuilder> NewBuilder(
-    const FilterPolicy& policy, const Context& context) {
-  rocksdb::FilterBuildingContext building(context.table);
-  building.level_at_creation = context.level;
-  building.is_bottommost = context.bottommost;
-  building.info_log = context.log;
-  return std::unique_ptr<rocksdb::FilterBitsBuilder>(
-      policy.GetBuilderWithContext(building));
-}
-
 // The filter of a table of `keys` keys at `level`.
 std::string FilterAt(const FilterPolicy& policy, int level, bool bottommost,
                      int keys) {
-  Context context;
-  context.level = level;
-  context.bottommost = bottommost;
-  const auto builder = NewBuilder(policy, context);
+  const auto builder = NewBuilder(policy, nullptr, level, bottommost);
   for (int i = 0; i < keys; ++i) builder->AddKey(Key(i));
   std::unique_ptr<const char[]> owner;
   return builder->Finish(&owner).ToString();
@@ -67,9 +47,9 @@ TEST(PolicyTest, AutoChoosesByTheLevelOfTheTable) {
 
 // For ASan; without it the memory may still look sound.
 TEST(PolicyTest, BuilderMayOutliveThePolicy) {
-  Context context;
-  context.table.optimize_filters_for_memory = true;
-  const auto builder = NewBuilder(*Deltabloom(), context);
+  BlockBasedTableOptions table;
+  table.optimize_filters_for_memory = true;
+  const auto builder = NewBitsBuilder(*Deltabloom(), table);
   for (int round = 0; round < 3; ++round) {
     for (const std::string& key : Keys(0, 1000)) builder->AddKey(key);
     std::unique_ptr<const char[]> owner;
@@ -82,11 +62,9 @@ TEST(PolicyTest, BuilderMayOutliveThePolicy) {
 // The number is documented; one warning per policy.
 TEST(PolicyTest, WarnsOnceOfMoreThan20MillionClassicKeys) {
   LineLogger log;
-  Context context;
-  context.log = &log;
   const PolicyPtr policy = PolicyFromString("deltabloom:0.5:classic");
   const auto warnings = [&](uint64_t keys) {
-    const auto builder = NewBuilder(*policy, context);
+    const auto builder = NewBuilder(*policy, &log);
     std::string key = "12345678";
     // Adjacent keys of one hash count once.
     for (uint64_t i = 0; i < keys || builder->EstimateEntriesAdded() < keys;
@@ -154,18 +132,11 @@ TEST(PolicyTest, EveryDatabaseGetsItsLogLine) {
 
 // A LOG that is rolled starts again.
 TEST(PolicyTest, ShorterLogGetsTheLineAgain) {
-  class SizedLogger : public LineLogger {
-   public:
-    size_t GetLogFileSize() const override { return size; }
-    size_t size = 1000;
-  };
-  SizedLogger log;
-  Context context;
-  context.log = &log;
+  LineLogger log;
   const PolicyPtr policy = Deltabloom();
   const auto lines = [&](size_t size) {
     log.size = size;
-    NewBuilder(*policy, context);
+    NewBuilder(*policy, &log);
     return log.Lines(kConfigurationLine).size();
   };
   EXPECT_EQ(lines(1000), 1u);

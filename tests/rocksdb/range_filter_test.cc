@@ -433,11 +433,8 @@ void ExpectAll(RangeKeys* keys) {
 }
 
 TEST(RangeKeysTest, TakesAllOrNothingUntilReset) {
-  struct Case {
-    const char* calls;
-    State state;
-  };
-  for (const Case& that :
+  using Case = std::pair<const char*, State>;
+  for (const auto& [calls, state] :
        std::initializer_list<Case>{{"", State::kTaken},
                                    {".", State::kTaken},
                                    {"a. c. b.", State::kNotInOrder},
@@ -448,10 +445,10 @@ TEST(RangeKeysTest, TakesAllOrNothingUntilReset) {
                                    {"ab| ac|a ad|", State::kNoExtractor},
                                    {"a. b. !", State::kTooLarge},
                                    {"a. b. ! c.", State::kTooLarge}}) {
-    SCOPED_TRACE(that.calls);
+    SCOPED_TRACE(calls);
     RangeKeys keys(kBitsPerKey);
-    Call(that.calls, &keys);
-    ExpectNothing(&keys, that.state);
+    Call(calls, &keys);
+    ExpectNothing(&keys, state);
     keys.Reset();
     ExpectAll(&keys);
     ExpectAll(&keys);

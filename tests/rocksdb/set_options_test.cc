@@ -99,30 +99,26 @@ TEST_F(SetOptionsTest, FieldByItsWholeName) {
 }
 
 TEST_F(SetOptionsTest, BadFieldByItsWholeNameIsRefused) {
-  struct Case {
-    const char* name;
-    const char* value;
-    const char* answer;
+  const char* const cases[][3] = {
+      {"bits_per_key", "nan", "bits_per_key 'nan' is out of range: use 0"},
+      {"layout", "cuckoo", "layout 'cuckoo' is unknown: use classic"},
+      {"max_build_bytes", "1M", "max_build_bytes '1M' is not a number"},
+      {"payload_check", "2", "payload_check '2' is unknown: use on"},
+      {"allocation", "all", "allocation 'all' is unknown: use uniform"},
+      {"compatibility", "builtin", "compatibility"},
+      {"bits", "10", ""},
+      {"statistics", "", "statistics '' is unknown: use on or off"},
+      {"statistics_log_seconds", "nan",
+       "is not a number of seconds: use 0 to 4294967295; 0 writes"},
+      {"range", "yes", "range 'yes' is unknown: use on or off"},
   };
-  for (const Case& bad : std::initializer_list<Case>{
-           {"bits_per_key", "nan", "bits_per_key 'nan' is out of range: use 0"},
-           {"layout", "cuckoo", "layout 'cuckoo' is unknown: use classic"},
-           {"max_build_bytes", "1M", "max_build_bytes '1M' is not a number"},
-           {"payload_check", "2", "payload_check '2' is unknown: use on"},
-           {"allocation", "all", "allocation 'all' is unknown: use uniform"},
-           {"compatibility", "builtin", "compatibility"},
-           {"bits", "10", ""},
-           {"statistics", "", "statistics '' is unknown: use on or off"},
-           {"statistics_log_seconds", "nan",
-            "is not a number of seconds: use 0 to 4294967295; 0 writes"},
-           {"range", "yes", "range 'yes' is unknown: use on or off"},
-       }) {
-    SCOPED_TRACE(std::string(bad.name) + "=" + bad.value);
+  for (const auto& [name, value, answer] : cases) {
+    SCOPED_TRACE(std::string(name) + "=" + value);
     // RocksDB leaves out empty values then: they change nothing.
-    if (kNewPolicy && bad.value[0] == '\0') continue;
-    const Status status = db_.SetField(bad.name, bad.value);
+    if (kNewPolicy && value[0] == '\0') continue;
+    const Status status = db_.SetField(name, value);
     EXPECT_FALSE(status.ok());
-    EXPECT_CONTAINS(status.ToString(), bad.answer);
+    EXPECT_CONTAINS(status.ToString(), answer);
     EXPECT_EQ(Main(), "8 local own 1048576");
     EXPECT_EQ(db_.Option("statistics_log_seconds"), "600");
   }

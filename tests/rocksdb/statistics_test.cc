@@ -252,18 +252,13 @@ TEST(StatisticsRowsTest, ResetOfOnePolicyLeavesTheProcessAlone) {
   EXPECT_EQ(StatisticsOf(policy).Total().negatives, useful_after);
 }
 
-RocksDBFilterRow Row(int level, const std::string& layout) {
-  RocksDBFilterRow row;
-  row.level = level;
-  row.layout = layout;
-  row.rate_known = layout != "rocksdb" && layout != "always";
-  return row;
-}
-
 // A row with lookups of absent keys that matched at this rate.
 RocksDBFilterRow LookedUp(int level, const std::string& layout, double keys,
                           double bits_per_key, double absent, double rate) {
-  RocksDBFilterRow row = Row(level, layout);
+  RocksDBFilterRow row;
+  row.level = level;
+  row.layout = layout;
+  row.rate_known = layout != "rocksdb";
   row.filters_open = 1;
   row.keys_open = static_cast<uint64_t>(keys);
   row.bytes_open = static_cast<uint64_t>(keys * bits_per_key / 8);
@@ -284,7 +279,7 @@ RocksDBFilterStatistics Example() {
   six.expected_false_positives = 1;
   six.range_lookups = 70;
   six.range_negatives = 60;
-  RocksDBFilterRow foreign = Row(-1, "rocksdb");
+  RocksDBFilterRow foreign = LookedUp(-1, "rocksdb", 0, 0, 0, 0);
   foreign.filters_open = 3;
   foreign.lookups = 18446744073709551615u;
   statistics.rows = {six, foreign};

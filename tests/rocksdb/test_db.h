@@ -99,8 +99,23 @@ class LineLogger : public rocksdb::Logger {
     }
     return found;
   }
+  size_t GetLogFileSize() const override { return size + 100 * lines.size(); }
   std::vector<std::string> lines;
+  size_t size = 0;
 };
+
+// The builder for a table at `level`.
+inline std::unique_ptr<rocksdb::FilterBitsBuilder> NewBuilder(
+    const FilterPolicy& policy, rocksdb::Logger* log, int level = -1,
+    bool bottommost = false) {
+  static const BlockBasedTableOptions table;
+  rocksdb::FilterBuildingContext context(table);
+  context.level_at_creation = level;
+  context.is_bottommost = bottommost;
+  context.info_log = log;
+  return std::unique_ptr<rocksdb::FilterBitsBuilder>(
+      policy.GetBuilderWithContext(context));
+}
 
 inline PolicyPtr Deltabloom(
     double bits_per_key = 10,
