@@ -28,7 +28,6 @@ class Colours(unittest.TestCase):
         self.assertEqual(colours.of_filter("local"), colours.of_filter("deltabloom-local"))
         self.assertEqual(colours.of_filter("no such filter"), colours.INK)
 
-
     def test_pages_that_are_no_python_have_the_same(self):
         folder = TOP.parent / "tools" / "deltabloom"
         found = re.findall(r'{"([a-z-]+)", "(#[0-9a-f]{6})"}', (folder / "estimate.cc").read_text())

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tests/random.h"
-#include "tests/reference/compact.h"
+#include "tests/reference/reference.h"
 #include "util/layouts/compact/compact.h"
 
 namespace deltabloom::test {

@@ -89,14 +89,6 @@ TEST(LocalFormat, MalformedFieldsMayMatch) {
   EXPECT_EQ(KindOfRaw(64, 57), FilterKind::kAlways);
 }
 
-TEST(LocalFormat, IsNeverReadUnderLevelDBsName) {
-  std::string filter(65, '\0');
-  filter.back() = 38;
-  EXPECT_TRUE(Filter(filter, Hash::kLevelDB).MayMatch("key"));
-  EXPECT_FALSE(
-      test::OptionsOf(Layout::kLocal, 10, Hash::kLevelDB).Validate().empty());
-}
-
 // A filter with bits anywhere in one block of 64 bytes, as RocksDB's Bloom
 // filter, with the best number of probes. tests/util/rate_test.cc compares the
 // rates with filters.

@@ -95,8 +95,7 @@ TEST(LayoutSelection, PoliciesReadEveryLayout) {
 
 // compact needs more than its list of hashes, local does not.
 TEST(LayoutSelection, MemoryLimitTurnsCompactIntoLocal) {
-  FilterOptions options;
-  options.layout = Layout::kCompact;
+  FilterOptions options = test::OptionsOf(Layout::kCompact);
   for (uint64_t limit : {0u, 1u << 30, 1u << 20}) {
     options.max_build_bytes = limit;
     FilterBuilder builder(options);
@@ -170,9 +169,7 @@ TEST(LayoutSelection, PlansDescendTheFallbacks) {
 
 TEST(LayoutSelection, BuildersReportTheirMemory) {
   for (const LayoutRow* row : test::AllRows()) {
-    FilterOptions options;
-    options.layout = row->layout;
-    options.hash = row->classic_hash;
+    FilterOptions options = test::OptionsOf(row->layout, 10, row->classic_hash);
     FilterBuilder builder(options);
     EXPECT_EQ(builder.BuildBytes(), PlanFilter(row, 0, 10000).build_bytes);
     for (int i = 0; i < 100000; ++i) builder.AddKey(std::to_string(i));

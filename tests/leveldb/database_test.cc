@@ -113,24 +113,19 @@ class Database : public testing::Test {
   }
 
   // Under `policy`, with every table file already open.
-  uint64_t ReadsOfPresent(const PolicyPointer& policy) {
+  uint64_t ReadsUnder(const PolicyPointer& policy, bool absent = true) {
     Open(policy);
     Reads(false);
-    return Reads(false);
-  }
-  uint64_t ReadsOfAbsent(const PolicyPointer& policy) {
-    Open(policy);
-    Reads(false);
-    return Reads(true);
+    return Reads(absent);
   }
 
   // Without a filter a read of each absent key, except for those between two
   // tables; with one about 1 %, and 5 % says that it is used.
   void ExpectUnfiltered(const PolicyPointer& policy) {
-    EXPECT_GE(ReadsOfAbsent(policy), kKeys * 99u / 100);
+    EXPECT_GE(ReadsUnder(policy), kKeys * 99u / 100);
   }
   void ExpectFiltered(const PolicyPointer& policy) {
-    EXPECT_LT(ReadsOfAbsent(policy), kKeys * 5u / 100);
+    EXPECT_LT(ReadsUnder(policy), kKeys * 5u / 100);
   }
 
   const PolicyPointer leveldbs_{leveldb::NewBloomFilterPolicy(10)};
@@ -148,10 +143,10 @@ TEST_F(Database, EachReadsWhatTheOtherWrote) {
     Fill(*writer);
     ExpectUnfiltered(nullptr);
     ExpectFiltered(ours_);
-    const uint64_t reads = ReadsOfAbsent(ours_);
-    EXPECT_EQ(ReadsOfAbsent(leveldbs_), reads);
-    EXPECT_EQ(ReadsOfAbsent(twenty), reads);
-    EXPECT_LE(ReadsOfPresent(ours_), ReadsOfPresent(nullptr));
+    const uint64_t reads = ReadsUnder(ours_);
+    EXPECT_EQ(ReadsUnder(leveldbs_), reads);
+    EXPECT_EQ(ReadsUnder(twenty), reads);
+    EXPECT_LE(ReadsUnder(ours_, false), ReadsUnder(nullptr, false));
     db_.reset();
     std::filesystem::remove_all(path_);
   }

@@ -8,7 +8,7 @@
 
 #include "tests/random.h"
 #include "tests/range/subject.h"
-#include "tests/reference/range.h"
+#include "tests/reference/reference.h"
 #include "util/range/range_part.h"
 
 namespace deltabloom::test {

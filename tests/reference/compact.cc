@@ -1,5 +1,3 @@
-#include "tests/reference/compact.h"
-
 #include <algorithm>
 #include <bitset>
 #include <optional>

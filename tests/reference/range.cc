@@ -1,5 +1,3 @@
-#include "tests/reference/range.h"
-
 #include <algorithm>
 
 #include "tests/reference/reference.h"

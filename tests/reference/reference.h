@@ -6,7 +6,9 @@
 #ifndef DELTABLOOM_TESTS_REFERENCE_REFERENCE_H_
 #define DELTABLOOM_TESTS_REFERENCE_REFERENCE_H_
 
+#include <array>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +68,60 @@ inline const Reference* FindReference(std::string_view name) {
   }
   return nullptr;
 }
+
+// --- compact by hashes, for tests that make up hashes
+
+// Blocks of the three layers.
+using CompactBlocks = std::array<uint64_t, 3>;
+
+CompactBlocks CompactBlocksFor(uint64_t keys);
+
+// 8 + T
+uint64_t CompactFixedBytes(const CompactBlocks& blocks);
+
+// The payload with the first seed that works; empty if none does.
+std::string BuildCompact(const std::vector<uint64_t>& hashes,
+                         const CompactBlocks& blocks, uint64_t payload_size);
+
+// False if the fields contradict each other: then every key may match.
+bool CompactIsValid(std::string_view payload);
+
+// The answer for any payload, malformed ones included.
+bool CompactMayMatch(std::string_view payload, uint64_t hash);
+
+// What a range part says, read slowly and straight from docs/format.md: codes
+// as a set, prefixes as strings of '0' and '1'. Only for parts that a writer
+// made.
+class Range {
+ public:
+  explicit Range(const std::string& part);
+
+  bool MayMatch(const std::string& lower, const std::string& upper) const;
+
+ private:
+  struct Cut {
+    unsigned count, byte, bits;
+    std::string filter;
+  };
+
+  void ReadNumbers(const std::string& body);
+  void ReadPrefixes(const std::string& body);
+  bool NumbersMayMatch(const std::string& lower,
+                       const std::string& upper) const;
+  bool Rejects(const Cut& cut, const std::string& lower,
+               const std::string& upper) const;
+
+  char shape_;
+  // Numbers.
+  std::string least_, most_;
+  uint64_t base_ = 0, span_ = 0, universe_ = 0;
+  unsigned unit_ = 0;
+  std::set<uint64_t> codes_;
+  // Prefixes.
+  unsigned least_size_ = 0;
+  std::string last_;
+  std::vector<Cut> cuts_;
+};
 
 }  // namespace deltabloom::reference
 

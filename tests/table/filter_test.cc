@@ -33,17 +33,14 @@ TEST(FilterOptions, BadBitsPerKeyIsNamed) {
   for (double bad : {-1.0, -1e-9, 1000.001, 1e300, std::nan(""),
                      std::numeric_limits<double>::infinity(),
                      -std::numeric_limits<double>::infinity()}) {
-    FilterOptions options;
-    options.bits_per_key = bad;
+    const auto options = test::OptionsOf(Layout::kClassic, bad);
     EXPECT_NE(options.Validate().find("bits_per_key = "), std::string::npos);
     EXPECT_EQ(options.Validate().find('\n'), std::string::npos);
     EXPECT_THROW(FilterBuilder{options}, std::invalid_argument);
     EXPECT_EQ(NewBloomFilterPolicy(bad), nullptr);
   }
   for (double good : {0.0, 0.001, 9.9, 10.0, 1000.0}) {
-    FilterOptions options;
-    options.bits_per_key = good;
-    EXPECT_EQ(options.Validate(), "");
+    EXPECT_EQ(test::OptionsOf(Layout::kClassic, good).Validate(), "");
     EXPECT_NE(NewBloomFilterPolicy(good), nullptr);
   }
 }
@@ -59,18 +56,15 @@ TEST(FilterBuilder, SizesAndProbes) {
        {Case{10, 0, 9, 6}, Case{0, 100, 9, 1}, Case{1, 100, 14, 1},
         Case{9.9, 1000, 1239, 6}, Case{0.001, 100000, 14, 1},
         Case{43.5, 3, 18, 30}, Case{1000, 1, 126, 30}}) {
-    FilterOptions options;
-    options.bits_per_key = c.bits_per_key;
-    const std::string filter =
-        Build(std::vector<std::string_view>(c.keys, "key"), options);
+    const std::vector<std::string_view> keys(c.keys, "key");
+    FilterOptions options = test::OptionsOf(Layout::kClassic, c.bits_per_key);
+    const std::string filter = Build(keys, options);
     EXPECT_GE(filter.size(), c.size) << c.bits_per_key;
     // The writer may add a little; LevelDB's hash has no such freedom.
     EXPECT_LE(filter.size(), c.size + c.size / 20 + 8) << c.bits_per_key;
     EXPECT_EQ(filter.back(), c.k) << c.bits_per_key;
     options.hash = Hash::kLevelDB;
-    EXPECT_EQ(
-        Build(std::vector<std::string_view>(c.keys, "key"), options).size(),
-        c.size);
+    EXPECT_EQ(Build(keys, options).size(), c.size);
   }
 }
 
@@ -107,9 +101,8 @@ TEST(Filter, KeysOfAnyBytesAndLength) {
   keys.push_back(std::string(1 << 20, '\0'));
   const std::vector<std::string_view> views(keys.begin(), keys.end());
   for (Hash hash : {Hash::kMurmurHash2, Hash::kLevelDB}) {
-    FilterOptions options;
-    options.hash = hash;
-    const std::string bytes = Build(views, options);
+    const std::string bytes =
+        Build(views, test::OptionsOf(Layout::kClassic, 10, hash));
     const Filter filter(bytes, hash);
     std::unique_ptr<bool[]> many(new bool[views.size()]());
     filter.MayMatch(views.data(), views.size(), many.get());
@@ -141,9 +134,10 @@ TEST(FilterPolicy, AppendsAndMatches) {
   policy->CreateFilter(nullptr, 0, &empty);
   EXPECT_EQ(empty, std::string(8, '\0') + '\x06');
   EXPECT_FALSE(Filter(empty).MayMatch("a"));
-  FilterOptions options;
-  options.hash = Hash::kLevelDB;
-  EXPECT_STREQ(NewFilterPolicy(options)->Name(), "leveldb.BuiltinBloomFilter2");
+  EXPECT_STREQ(
+      NewFilterPolicy(test::OptionsOf(Layout::kClassic, 10, Hash::kLevelDB))
+          ->Name(),
+      "leveldb.BuiltinBloomFilter2");
 }
 
 // The sizes agree: bits / 8, blocks * 64, and for compact columns * rows / 8

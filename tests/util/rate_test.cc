@@ -1,11 +1,9 @@
 // The rates that layouts compute, compared with filters of random hashes; every
-// bound is the binomial error of the count. The seed is printed;
-// DELTABLOOM_SEED repeats a run.
+// bound is the binomial error of the count.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 
 #include "deltabloom/sizing.h"
@@ -35,12 +33,7 @@ struct Case {
 };
 
 uint64_t Seed() {
-  static const uint64_t seed = [] {
-    const uint64_t drawn = test::SeedOfThisRun();
-    std::printf("DELTABLOOM_SEED=%llu\n",
-                static_cast<unsigned long long>(drawn));
-    return drawn;
-  }();
+  static const uint64_t seed = test::SeedOfThisRun();
   return seed;
 }
 
