@@ -19,18 +19,19 @@ class Failures : public testing::Test {
 TEST(NoServer, IsNamed) {
   RedisOptions redis;
   redis.port = FreePort();
-  std::string messages[4];
-  EXPECT_EQ(MakeError(RedisFilter::Create, redis, Small(), &messages[0]),
-            RedisError::kUnavailable);
-  EXPECT_EQ(MakeError(RedisFilter::Adopt, redis, Small(), &messages[1]),
-            RedisError::kUnavailable);
-  EXPECT_EQ(OpenError(redis, "f", &messages[2]), RedisError::kUnavailable);
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_TRUE(Contains(messages[i], std::to_string(redis.port)));
+  const auto expect = [&](RedisError error, const std::string& message,
+                          const std::string& place) {
+    EXPECT_EQ(error, RedisError::kUnavailable);
+    EXPECT_TRUE(Contains(message, place)) << message;
+  };
+  const std::string port = std::to_string(redis.port);
+  std::string message;
+  for (const auto make : {RedisFilter::Create, RedisFilter::Adopt}) {
+    expect(MakeError(make, redis, Small(), &message), message, port);
   }
+  expect(OpenError(redis, "f", &message), message, port);
   redis.unix_socket = "/nonexistent/redis.sock";
-  EXPECT_EQ(OpenError(redis, "f", &messages[3]), RedisError::kUnavailable);
-  EXPECT_TRUE(Contains(messages[3], redis.unix_socket)) << messages[3];
+  expect(OpenError(redis, "f", &message), message, redis.unix_socket);
 }
 
 TEST_F(Failures, AwayAndBackAgain) {
@@ -167,34 +168,24 @@ TEST_F(Failures, DescriptorsOfOthers) {
   EXPECT_EQ(OpenError(redis_), RedisError::kMissing);
   const TestFilter filter(redis_, Small());
   const std::string key = "{f}:deltabloom";
-  const struct {
-    const char* field;
-    const char* value;
-  } cases[] = {
-      {"version", "2"},
-      {"version", ""},
-      {"id", ""},
-      {"scheme", "none"},
-      {"bits", "0"},
-      {"bits", "-1"},
-      {"bits", "4294967296"},
-      {"bits", "99999999999999999999"},
-      {"bits", "1x"},
-      {"probes", "0"},
-      {"probes", "256"},
-      {"shards", "0"},
-      {"shards", "7"},
-      {"shards", "4000000000"},
-      {"generations", "2"},
-      {"spread", "1"},
-      {"hashes", "JS,none"},
-      {"moved_to", "a}b"},
-      {"moved_to", "f"},
+  const std::pair<const char*, std::vector<const char*>> cases[] = {
+      {"version", {"2", ""}},
+      {"id", {""}},
+      {"scheme", {"none"}},
+      {"bits", {"0", "-1", "4294967296", "99999999999999999999", "1x"}},
+      {"probes", {"0", "256"}},
+      {"shards", {"0", "7", "4000000000"}},
+      {"generations", {"2"}},
+      {"spread", {"1"}},
+      {"hashes", {"JS,none"}},
+      {"moved_to", {"a}b", "f"}},
   };
-  for (const auto& [field, value] : cases) {
+  for (const auto& [field, values] : cases) {
     const std::string old = server_.Run({"HGET", key, field});
-    server_.Run({"HSET", key, field, value});
-    EXPECT_EQ(OpenError(redis_), RedisError::kMismatch) << field << value;
+    for (const char* value : values) {
+      server_.Run({"HSET", key, field, value});
+      EXPECT_EQ(OpenError(redis_), RedisError::kMismatch) << field << value;
+    }
     server_.Run(old == "(nil)" ? Words{"HDEL", key, field}
                                : Words{"HSET", key, field, old});
   }

@@ -16,10 +16,9 @@ RedisRebuildOptions With(bool RedisRebuildOptions::*option) {
   return options;
 }
 
-const RedisRebuildOptions kStopped =
-    With(&RedisRebuildOptions::writers_stopped);
-const RedisRebuildOptions kKeep = With(&RedisRebuildOptions::keep_keys);
-const RedisRebuildOptions kTakeOver = With(&RedisRebuildOptions::take_over);
+const auto kStopped = With(&RedisRebuildOptions::writers_stopped);
+const auto kKeep = With(&RedisRebuildOptions::keep_keys);
+const auto kTakeOver = With(&RedisRebuildOptions::take_over);
 
 using RebuildTest = RedisTest;
 
@@ -90,14 +89,6 @@ TEST_P(SchemesTest, PlainWritesOfOthersAreKept) {
   EXPECT_FALSE(filter.Finds("theirs"));
 }
 
-TEST_F(RebuildTest, GivenUpLeavesNothing) {
-  const TestFilter filter = Create(Sized("f", "local", 1000));
-  filter.Add({"k"});
-  filter.Start()->Add("x");
-  EXPECT_EQ(Run({"DBSIZE"}), "2");
-  EXPECT_TRUE(filter.Finds("k"));
-}
-
 TEST_F(RebuildTest, OneAtATime) {
   const TestFilter filter = Create(Sized("f", "go-murmur3", 1000));
   auto first = filter.Start();
@@ -108,9 +99,12 @@ TEST_F(RebuildTest, OneAtATime) {
   first->Add("of the first");
   EXPECT_EQ(first->Finish().error, RedisError::kBusy);
   first.reset();
+  EXPECT_EQ(Run({"DBSIZE"}), "3") << "the second's";
   TestFilter::Finish(second.get(), {"of the second"});
   EXPECT_TRUE(filter.FindsAll({"both", "of the second"}));
   EXPECT_FALSE(filter.Finds("of the first"));
+  filter.Start()->Add("given up");
+  EXPECT_EQ(Run({"DBSIZE"}), "2");
 }
 
 TEST_F(RebuildTest, LeasesRunOutAndAreRenewed) {
@@ -183,18 +177,17 @@ TEST_F(RebuildTest, TakesBitsFromElsewhere) {
   const std::string bits = source.Bits();
   const TestFilter copy = Create(Sized("copy", "guava-helper", 5000));
   RedisRebuildOptions options;
-  uint64_t done = 0, all = 0;
+  uint64_t done = 0;
   options.progress = [&](uint64_t part, uint64_t whole) {
     EXPECT_LE(done, part);
+    EXPECT_EQ(whole, bits.size());
     done = part;
-    all = whole;
   };
   const auto rebuild = copy.Start(options);
   EXPECT_FALSE(rebuild->AddBits(bits + "x"));
   EXPECT_TRUE(rebuild->AddBits(bits));
   ExpectOk(rebuild->Finish());
-  EXPECT_EQ(all, bits.size());
-  EXPECT_EQ(done, all);
+  EXPECT_EQ(done, bits.size());
   EXPECT_EQ(Run({"GET", "copy"}), Run({"GET", "source"}));
 }
 
@@ -229,6 +222,7 @@ TEST_F(RebuildTest, CanBeCancelled) {
     filter.Add({"stays"});
     const std::string before = Run({"KEYS", "*"});
     stop = false;
+    cancelled.settle = milliseconds(0);
     auto rebuild = filter.Start(cancelled);
     rebuild->Add("comes");
     stop = true;
@@ -240,8 +234,6 @@ TEST_F(RebuildTest, CanBeCancelled) {
     rebuild.reset();
     cancelled.settle = milliseconds(3600000);
     const RedisStatus status = filter->StartRebuild(cancelled, &rebuild);
-    cancelled.settle = milliseconds(0);
-    EXPECT_EQ(status.error, RedisError::kCancelled);
     EXPECT_STREQ(RedisErrorName(status.error), "cancelled");
     EXPECT_TRUE(Contains(status.message, "'f': the rebuild was cancelled"));
     EXPECT_EQ(rebuild, nullptr);

@@ -338,12 +338,14 @@ class TestFilter {
     const std::vector<std::string_view> views(keys.begin(), keys.end());
     ExpectOk(filter_->Add(views.data(), views.size()));
   }
-  bool FindsAll(const Words& keys) const {
+  size_t Count(const Words& keys) const {
     const std::vector<std::string_view> views(keys.begin(), keys.end());
     const auto found = std::make_unique<bool[]>(keys.size());
     ExpectOk(filter_->Check(views.data(), views.size(), found.get()));
-    return std::count(found.get(), found.get() + keys.size(), false) == 0;
+    const bool* const begin = found.get();
+    return static_cast<size_t>(std::count(begin, begin + keys.size(), true));
   }
+  bool FindsAll(const Words& keys) const { return Count(keys) == keys.size(); }
   bool Finds(const std::string& key) const { return FindsAll({key}); }
 
   // The error of a check, which finds every key then.
