@@ -53,15 +53,6 @@ class Check {
     Settle();
     journal_->SetStep("lookups after the flush");
     LookUpAll(state);
-    journal_->SetStep("creating column families");
-    for (uint32_t slot = 1; slot < kSlots; ++slot) {
-      SlotState* const missing = &state.slots[slot];
-      if (missing->exists) continue;
-      missing->exists = true;
-      missing->generation = static_cast<uint32_t>(plan_.cycle) * 1000 + 1000;
-      Verify(database_.CreateFamily(slot, missing->generation),
-             "creating a column family");
-    }
     database_.CountFilters();
     journal_->totals.lookups += database_.lookups;
     journal_->SetStep("closing the database");
@@ -104,8 +95,7 @@ class Check {
 
   void LookUpAll(const State& state) {
     for (uint32_t slot = 0; slot < kSlots; ++slot) {
-      if (database_.families[slot].handle == nullptr) continue;
-      const std::vector<Value>& values = state.slots[slot].values;
+      const Values& values = state.slots[slot];
       std::vector<uint32_t> keys(kKeys);
       for (uint32_t i = 0; i < kKeys; ++i) {
         keys[i] = i;
@@ -124,15 +114,12 @@ class Check {
   void Settle() {
     rocksdb::DB* const db = database_.db.get();
     for (uint32_t slot = 0; slot < kSlots; ++slot) {
-      rocksdb::ColumnFamilyHandle* const family =
-          database_.families[slot].handle;
-      if (family == nullptr) continue;
       Verify(
-          db->Delete(rocksdb::WriteOptions(), family, AbsentKeyText(slot, 0)),
+          db->Delete(rocksdb::WriteOptions(), database_.families[slot].handle,
+                     AbsentKeyText(slot, 0)),
           "a write");
     }
     for (const Family& family : database_.families) {
-      if (family.handle == nullptr) continue;
       journal_->SetStep("flush and compaction of " + family.handle->GetName());
       Verify(db->Flush(rocksdb::FlushOptions(), family.handle), "a flush");
       if (numbers_.Below(6) != 0) continue;
@@ -216,8 +203,7 @@ void CheckDamaged(const Plan& plan, const State& state, Journal* journal) {
     const bool opened = database.Open(/*read_only=*/true).ok();
     try {
       for (uint32_t slot = 0; opened && slot < kSlots; ++slot) {
-        if (database.families[slot].handle == nullptr) continue;
-        const std::vector<Value>& values = state.slots[slot].values;
+        const Values& values = state.slots[slot];
         std::vector<uint32_t> keys(300);
         for (uint32_t& key : keys) {
           key = static_cast<uint32_t>(numbers.Below(kKeys));

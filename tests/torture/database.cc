@@ -237,7 +237,6 @@ void DrawFamily(MixedNumbers* numbers, uint32_t slot, const Sabotage& sabotage,
       (table.partition_filters ? ", partitioned" : ", full") +
       (table.whole_key_filtering ? "" : ", prefixes only") +
       (extractor == nullptr ? "" : ", prefix " + extractor->AsString()) + "\n";
-  // For column families created later.
   std::string error;
   if (!CheckRocksDBFilters(*options, &error)) throw std::runtime_error(error);
 }
@@ -281,7 +280,7 @@ Database::Database(std::string at, Engine with, uint64_t seed,
   Verify(GetDBOptionsFromString(rocksdb::ConfigOptions(), rocksdb::DBOptions(),
                                 text, &options),
          text);
-  options.create_if_missing = true;
+  options.create_if_missing = options.create_missing_column_families = true;
   options.statistics = rocksdb::CreateDBStatistics();
   options.listeners.push_back(NewRocksDBFilterListener());
   if (env != nullptr) options.env = env;
@@ -291,26 +290,11 @@ Database::Database(std::string at, Engine with, uint64_t seed,
 }
 
 Status Database::Open(bool read_only) {
-  std::vector<std::string> names;
-  rocksdb::DBOptions listing;
-  listing.env = options.env;
-  Status status = DB::ListColumnFamilies(listing, path, &names);
-  if (!status.ok()) names = {"default"};
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
-  std::vector<uint32_t> slots;
-  for (const std::string& name : names) {
-    uint32_t slot = 0;
-    uint32_t generation = 0;
-    if (!ParseFamilyName(name, &slot, &generation)) {
-      return Status::Corruption("a column family that was never created", name);
-    }
-    if (std::count(slots.begin(), slots.end(), slot) != 0) {
-      return Status::Corruption("a column family that was dropped", name);
-    }
-    families[slot].generation = generation;
-    slots.push_back(slot);
-    descriptors.emplace_back(name, families[slot].options);
+  for (uint32_t slot = 0; slot < kSlots; ++slot) {
+    descriptors.emplace_back(kFamilies[slot], families[slot].options);
   }
+  Status status;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   if (read_only || engine == Engine::kPlain) {
     status = Own(&db, [&](auto* opened) {
@@ -332,8 +316,8 @@ Status Database::Open(bool read_only) {
     if (status.ok()) db.reset(transactions);
   }
   if (!status.ok()) return status;
-  for (size_t i = 0; i < slots.size(); ++i) {
-    families[slots[i]].handle = handles[i];
+  for (uint32_t slot = 0; slot < kSlots; ++slot) {
+    families[slot].handle = handles[slot];
   }
   return status;
 }
@@ -341,8 +325,7 @@ Status Database::Open(bool read_only) {
 Status Database::Close() {
   if (db == nullptr) return Status::OK();
   for (Family& family : families) {
-    if (family.handle != nullptr) db->DestroyColumnFamilyHandle(family.handle);
-    family.handle = nullptr;
+    db->DestroyColumnFamilyHandle(family.handle);
   }
   Status status = db->Close();
   // Refused while a compaction of WritePrepared holds a snapshot.
@@ -352,22 +335,6 @@ Status Database::Close() {
   }
   db.reset();
   transactions = nullptr;
-  return status;
-}
-
-Status Database::CreateFamily(uint32_t slot, uint32_t generation) {
-  Family& family = families[slot];
-  family.generation = generation;
-  return db->CreateColumnFamily(family.options, FamilyName(slot, generation),
-                                &family.handle);
-}
-
-Status Database::DropFamily(uint32_t slot) {
-  Family& family = families[slot];
-  const Status status = db->DropColumnFamily(family.handle);
-  if (!status.ok()) return status;
-  db->DestroyColumnFamilyHandle(family.handle);
-  family.handle = nullptr;
   return status;
 }
 
@@ -409,16 +376,8 @@ std::unique_ptr<rocksdb::Iterator> Database::NewIterator(
       db->NewIterator(read, families[slot].handle));
 }
 
-SlotState Database::Judge(const Model& model, uint32_t slot) {
-  const auto check = [](const std::string& problem) {
-    if (!problem.empty()) throw std::runtime_error(problem);
-  };
-  const Family& family = families[slot];
-  SlotState state;
-  state.exists = family.handle != nullptr;
-  state.generation = family.generation;
-  check(model.JudgeSlot(slot, state.exists, state.generation));
-  if (!state.exists) return state;
+Values Database::Judge(const Model& model, uint32_t slot) {
+  Values values(kKeys);
   ReadOptions read;
   read.total_order_seek = true;
   const auto iterator = NewIterator(slot, read);
@@ -432,19 +391,20 @@ SlotState Database::Judge(const Model& model, uint32_t slot) {
                                "', which was never written or out of order");
     }
     last = key;
-    state.values[key] = iterator->value().ToString();
+    values[key] = iterator->value().ToString();
     ++totals_->entries_iterated;
   }
   if (!iterator->status().ok()) CountError(what, iterator->status());
   for (uint32_t key = 0; key < kKeys; ++key) {
-    check(model.Judge(slot, state.generation, key, state.values[key]));
+    const std::string problem = model.Judge(slot, key, values[key]);
+    if (!problem.empty()) throw std::runtime_error(problem);
   }
   totals_->keys_checked += kKeys;
-  return state;
+  return values;
 }
 
 void Database::LookUp(uint32_t slot, const std::vector<uint32_t>& keys,
-                      const std::vector<Value>& values) {
+                      const Values& values) {
   rocksdb::ColumnFamilyHandle* const family = families[slot].handle;
   // The keys, and an absent one after every third.
   std::vector<std::string> texts;
@@ -477,8 +437,7 @@ void Database::LookUp(uint32_t slot, const std::vector<uint32_t>& keys,
   }
 }
 
-void Database::Iterate(uint32_t slot, uint32_t key,
-                       const std::vector<Value>& values) {
+void Database::Iterate(uint32_t slot, uint32_t key, const Values& values) {
   const auto yes = [&] { return numbers_.Below(2) == 0; };
   // The group.
   const uint32_t first = key / kKeysPerGroup * kKeysPerGroup;
@@ -519,7 +478,7 @@ void Database::Iterate(uint32_t slot, uint32_t key,
 // most 20 of them. Only an upper bound stops it at the end.
 void Database::Walk(uint32_t slot, const ReadOptions& read,
                     const std::string& start, uint32_t begin, uint32_t end,
-                    bool forward, const std::vector<Value>& values) {
+                    bool forward, const Values& values) {
   const auto iterator = NewIterator(slot, read);
   const std::string what =
       "an iterator over slot " + std::to_string(slot) + " from '" + start + "'";

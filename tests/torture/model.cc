@@ -28,39 +28,7 @@ std::string Filling(uint64_t seed, size_t size) {
   return text;
 }
 
-std::string Describe(const Record& record, bool must) {
-  static constexpr const char* kNames[] = {"put", "delete", "merge",
-                                           "range delete"};
-  const bool undone = record.outcome == Outcome::kUndone;
-  return "\n  " + std::string(kNames[static_cast<size_t>(record.kind)]) +
-         " as write " + std::to_string(record.id) +
-         (record.end == 0 ? ", in flight"
-          : undone        ? ", rolled back"
-                          : ", acknowledged") +
-         (record.synced ? ", synced" : "") +
-         (record.no_log ? ", not logged" : "") +
-         (record.stays ? ", ingested" : "") +
-         (record.transaction == 0
-              ? ""
-              : ", transaction " + std::to_string(record.transaction)) +
-         (undone ? ": must not be there"
-          : must ? ": must be there"
-                 : ": may be there");
-}
-
 }  // namespace
-
-std::string FamilyName(uint32_t slot, uint32_t generation) {
-  if (slot == 0) return "default";
-  return "slot" + std::to_string(slot) + "." + std::to_string(generation);
-}
-
-bool ParseFamilyName(const std::string& name, uint32_t* slot,
-                     uint32_t* generation) {
-  *slot = *generation = 0;
-  std::sscanf(name.c_str(), "slot%u.%u", slot, generation);
-  return *slot < kSlots && name == FamilyName(*slot, *generation);
-}
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
@@ -173,9 +141,8 @@ void Journal::SetStep(const std::string& step) {
 
 void State::Save(const std::string& path) const {
   std::ofstream file(path);
-  for (const SlotState& slot : slots) {
-    file << slot.exists << ' ' << slot.generation << '\n';
-    for (const Value& value : slot.values) file << value.value_or("-") << '\n';
+  for (const Values& values : slots) {
+    for (const Value& value : values) file << value.value_or("-") << '\n';
   }
   file.close();
   if (!file) throw std::runtime_error(path + ": cannot be written");
@@ -184,9 +151,8 @@ void State::Save(const std::string& path) const {
 State State::Load(const std::string& path) {
   State state;
   std::ifstream file(path);
-  for (SlotState& slot : state.slots) {
-    file >> slot.exists >> slot.generation;
-    for (Value& value : slot.values) {
+  for (Values& values : state.slots) {
+    for (Value& value : values) {
       std::string word;
       if (file >> word && word != "-") value = word;
     }
@@ -243,44 +209,22 @@ bool Model::MustBeThere(const Record& record) const {
   return ending_ == Ending::kKilled || record.synced || record.end < last_sync_;
 }
 
-std::string Model::JudgeSlot(uint32_t slot, bool exists,
-                             uint32_t generation) const {
-  // What it may be: the state before a change that was in flight, and after.
-  bool was = before_->slots[slot].exists;
-  uint32_t was_generation = before_->slots[slot].generation;
-  bool fits = was == exists && (!exists || was_generation == generation);
-  for (uint32_t i = 0; i < journal_->size(); ++i) {
-    const Record& record = journal_->at(i);
-    const bool drop = record.kind == Kind::kDropFamily;
-    if ((!drop && record.kind != Kind::kCreateFamily) || record.slot != slot ||
-        record.begin == 0 || record.begin > until_) {
-      continue;
-    }
-    was = !drop;
-    was_generation = record.generation;
-    if (record.outcome == Outcome::kDone && record.end < from_) fits = false;
-    fits |= was == exists && (!exists || was_generation == generation);
-  }
-  if (fits) return "";
-  return "the column family of slot " + std::to_string(slot) + " must be " +
-         (was ? FamilyName(slot, was_generation) : "dropped") +
-         ", and the database has " +
-         (exists ? FamilyName(slot, generation) : "none");
-}
-
-std::vector<Value> Model::MayHave(uint32_t slot, uint32_t generation,
-                                  uint32_t key, std::string* story) const {
-  std::vector<Value> values = {before_->slots[slot].ValueOf(generation, key)};
+std::string Model::Judge(uint32_t slot, uint32_t key,
+                         const Value& found) const {
+  std::vector<Value> values = {before_->slots[slot][key]};
   // After the latest write so far: several where an ingested file may be
   // missing although later writes are there. RocksDB copies the log of a
   // checkpoint or backup after the list of its files.
   std::vector<Value> last = values;
-  *story = "\n  before the cycle: " + DescribeValue(values[0]);
+  std::string writes = "before the cycle " + DescribeValue(values[0]);
   for (const Record* record : writes_[slot][key]) {
-    if (record->generation != generation) continue;
     const bool must = MustBeThere(*record);
-    *story += Describe(*record, must);
-    if (record->outcome == Outcome::kUndone) continue;
+    const bool undone = record->outcome == Outcome::kUndone;
+    writes += "\n  " + DescribeValue(After({}, *record)) +
+              (undone ? ", rolled back"
+               : must ? ", must be there"
+                      : ", may be there");
+    if (undone) continue;
     std::vector<Value> next;
     for (const Value& value : last) next.push_back(After(value, *record));
     if (must) values.clear();
@@ -288,20 +232,12 @@ std::vector<Value> Model::MayHave(uint32_t slot, uint32_t generation,
     if (!record->stays || must) last.clear();
     last.insert(last.end(), next.begin(), next.end());
   }
-  return values;
-}
-
-std::string Model::Judge(uint32_t slot, uint32_t generation, uint32_t key,
-                         const Value& found) const {
-  std::string story;
-  const std::vector<Value> may = MayHave(slot, generation, key, &story);
-  if (std::find(may.begin(), may.end(), found) != may.end()) return "";
-  std::string text = "key '" + KeyText(slot, key) + "' (number " +
-                     std::to_string(key) + ") of " +
-                     FamilyName(slot, generation) + " has " +
-                     DescribeValue(found) + ", and must have ";
-  for (const Value& value : may) text += DescribeValue(value) + " or ";
-  return text.substr(0, text.size() - 4) + story;
+  if (std::count(values.begin(), values.end(), found) != 0) return "";
+  std::string text = "key '" + KeyText(slot, key) + "' of slot " +
+                     std::to_string(slot) + " has " + DescribeValue(found) +
+                     ", and must have ";
+  for (const Value& value : values) text += DescribeValue(value) + " or ";
+  return text.substr(0, text.size() - 4) + "\n  " + writes;
 }
 
 bool Model::MustBeCommitted(uint32_t transaction) const {

@@ -213,9 +213,7 @@ Failure Run(const RunOptions& options, Journal* journal) {
     const Plan plan = DrawPlan(options, cycle);
     if (begins || cycle == FirstOfDatabase(cycle)) {
       fs::remove_all(plan.disk.database);
-      State state;
-      state.slots[0].exists = true;
-      state.Save(plan.state);
+      State().Save(plan.state);
     }
     if (options.before_cycle) options.before_cycle(plan.Describe());
     const std::string problem =

@@ -10,12 +10,12 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/utilities/transaction_db.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,9 +26,10 @@ namespace deltabloom::torture {
 
 // --- Keys, values and the model: model.cc ----------------------------------
 
-// Column families come and go; a slot is the place of one. Slot 0 is the
-// default family, which cannot be dropped.
+// The column families, by number.
 inline constexpr uint32_t kSlots = 4;
+inline constexpr const char* kFamilies[kSlots] = {"default", "second",
+                                                  "universal", "folded"};
 inline constexpr uint32_t kUniversalSlot = 2;  // universal compaction
 // A comparator that ignores case: its filters need a key transform.
 inline constexpr uint32_t kFoldedSlot = 3;
@@ -39,11 +40,6 @@ inline constexpr uint32_t kKeys = kWriters * kKeysPerWriter;
 // Keys of one group share kPrefixSize bytes.
 inline constexpr uint32_t kKeysPerGroup = 10;
 inline constexpr size_t kPrefixSize = 6;
-
-// The name of a column family in a slot, and whether a name is one.
-std::string FamilyName(uint32_t slot, uint32_t generation);
-bool ParseFamilyName(const std::string& name, uint32_t* slot,
-                     uint32_t* generation);
 
 std::string Lower(std::string_view text);
 
@@ -111,12 +107,10 @@ enum class Kind : uint8_t {
   kPut,
   kDelete,
   kMerge,
-  kDeleteRange,   // keys [key, key_end)
-  kFlush,         // of the slot
-  kSync,          // of the write-ahead log
-  kClose,         // of the database
-  kDropFamily,    // slot, generation
-  kCreateFamily,  // slot, generation
+  kDeleteRange,  // keys [key, key_end)
+  kFlush,        // of the slot
+  kSync,         // of the write-ahead log
+  kClose,        // of the database
 };
 
 enum class Outcome : uint8_t {
@@ -136,7 +130,6 @@ struct Record {
   bool no_log = false;  // not in the write-ahead log
   bool stays = false;   // once done, it is on disk: an ingested file
   uint8_t slot = 0;
-  uint32_t generation = 0;
   uint32_t key = 0;
   uint32_t key_end = 0;
   uint32_t transaction = 0;  // number of the prepared one it is part of
@@ -195,21 +188,14 @@ class Journal {
   Record records_[kCapacity];
 };
 
-// What a slot holds: the value of each key of its column family, if it has one.
-struct SlotState {
-  bool exists = false;
-  uint32_t generation = 0;
-  std::vector<Value> values = std::vector<Value>(kKeys);
-
-  Value ValueOf(uint32_t of_generation, uint32_t key) const {
-    const bool same = exists && generation == of_generation;
-    return same ? values[key] : std::nullopt;
-  }
-};
+// The value of each key of a slot.
+using Values = std::vector<Value>;
 
 // What a database holds.
 struct State {
-  SlotState slots[kSlots];
+  State() { slots.fill(Values(kKeys)); }
+
+  std::array<Values, kSlots> slots;
 
   // Throw std::runtime_error.
   void Save(const std::string& path) const;
@@ -232,21 +218,15 @@ class Model {
   Model(const State* before, const Journal* journal, Ending ending,
         uint64_t from = UINT64_MAX, uint64_t until = UINT64_MAX);
 
-  // Empty if the slot may be as it is, else what is wrong.
-  std::string JudgeSlot(uint32_t slot, bool exists, uint32_t generation) const;
-
-  // Empty if the key of that generation may have that value; else what is
-  // wrong, the values it may have, and the records that say so.
-  std::string Judge(uint32_t slot, uint32_t generation, uint32_t key,
-                    const Value& found) const;
+  // Empty if the key may have that value; else what is wrong, the values it may
+  // have, and the writes to it.
+  std::string Judge(uint32_t slot, uint32_t key, const Value& found) const;
 
   // Whether the prepared transaction must have been committed.
   bool MustBeCommitted(uint32_t transaction) const;
 
  private:
   bool MustBeThere(const Record& record) const;
-  std::vector<Value> MayHave(uint32_t slot, uint32_t generation, uint32_t key,
-                             std::string* story) const;
 
   const State* const before_;
   const Journal* const journal_;
@@ -324,14 +304,11 @@ std::string DrawChange(bench::MixedNumbers* numbers);
 // database again (facebook/rocksdb#10922).
 bool IsMisorder(const std::string& error);
 
-// A slot's column family; none if handle is null.
+// The column family of a slot.
 struct Family {
   rocksdb::ColumnFamilyHandle* handle = nullptr;
-  uint32_t generation = 0;
   rocksdb::ColumnFamilyOptions options;
   std::string policy;  // as text
-  // Shared by users, exclusive for dropping it.
-  std::shared_mutex mutex;
 };
 
 // A RocksDB, and what reads it in every way that filters take part in. The
@@ -348,30 +325,25 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // With all its column families.
   rocksdb::Status Open(bool read_only = false);
   rocksdb::Status Close();
-
-  rocksdb::Status CreateFamily(uint32_t slot, uint32_t generation);
-  // REQUIRES: exclusive lock of the family's mutex.
-  rocksdb::Status DropFamily(uint32_t slot);
 
   // Counts what filters did since the last call.
   void CountFilters();
 
   // Compares a slot, by an iterator, which consults no filter, with the model.
   // Returns what it holds.
-  SlotState Judge(const Model& model, uint32_t slot);
+  Values Judge(const Model& model, uint32_t slot);
 
   // The keys by Get and by MultiGet, and some absent ones; each must have the
   // value that `values` has for its number.
   void LookUp(uint32_t slot, const std::vector<uint32_t>& keys,
-              const std::vector<Value>& values);
+              const Values& values);
 
   // The group of the key by an iterator that may consult filters for its
   // prefix; a range from the key on that it may consult them for; and, from
   // the key on, some keys in either direction.
-  void Iterate(uint32_t slot, uint32_t key, const std::vector<Value>& values);
+  void Iterate(uint32_t slot, uint32_t key, const Values& values);
 
   const std::string path;
   const Engine engine;
@@ -389,7 +361,7 @@ class Database {
                const Value& expected);
   void Walk(uint32_t slot, const rocksdb::ReadOptions& options,
             const std::string& start, uint32_t begin, uint32_t end,
-            bool forward, const std::vector<Value>& values);
+            bool forward, const Values& values);
   // An answer that is an error.
   void CountError(const std::string& what, const rocksdb::Status& status);
   std::unique_ptr<rocksdb::Iterator> NewIterator(

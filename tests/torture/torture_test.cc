@@ -29,10 +29,7 @@ constexpr uint32_t kKey = 42;
 
 class TortureModelTest : public ::testing::Test {
  protected:
-  TortureModelTest() {
-    before_.slots[0].exists = true;
-    before_.slots[0].values[kKey] = "old";
-  }
+  TortureModelTest() { before_.slots[0][kKey] = "old"; }
 
   Record* Begin(Kind kind, uint64_t id = 0) {
     Record* const record = journal_->New();
@@ -51,7 +48,7 @@ class TortureModelTest : public ::testing::Test {
   bool MayBe(Ending ending, const Value& value, uint64_t from = UINT64_MAX,
              uint64_t until = UINT64_MAX) {
     const Model model(&before_, journal_, ending, from, until);
-    return model.Judge(0, 0, kKey, value).empty();
+    return model.Judge(0, kKey, value).empty();
   }
 
   State before_;
@@ -132,35 +129,6 @@ TEST_F(TortureModelTest, ACopyMayMissAnIngestedFileAndHaveLaterWrites) {
   EXPECT_FALSE(may_be(ValueText(3)));
   EXPECT_FALSE(may_be(ValueText(4)));
   EXPECT_FALSE(MayBe(Ending::kKilled, Merged(ValueText(1), ValueText(3))));
-}
-
-TEST_F(TortureModelTest, ColumnFamilies) {
-  const auto may_be = [&](bool exists, uint32_t generation) {
-    const Model model(&before_, journal_, Ending::kPowerLost);
-    return model.JudgeSlot(1, exists, generation).empty();
-  };
-  const auto begin = [&](Kind kind, uint32_t generation) {
-    Record* const record = Begin(kind);
-    record->slot = 1;
-    record->generation = generation;
-    return record;
-  };
-  before_.slots[1].exists = true;
-  before_.slots[1].generation = 5;
-  EXPECT_TRUE(may_be(true, 5));
-  EXPECT_FALSE(may_be(true, 6));
-  EXPECT_FALSE(may_be(false, 0));
-  Record* const drop = begin(Kind::kDropFamily, 5);
-  EXPECT_TRUE(may_be(true, 5));
-  EXPECT_TRUE(may_be(false, 0));
-  journal_->End(drop, Outcome::kDone);
-  EXPECT_FALSE(may_be(true, 5));
-  Record* const create = begin(Kind::kCreateFamily, 6);
-  EXPECT_TRUE(may_be(false, 0));
-  EXPECT_TRUE(may_be(true, 6));
-  journal_->End(create, Outcome::kDone);
-  EXPECT_FALSE(may_be(false, 0));
-  EXPECT_TRUE(may_be(true, 6));
 }
 
 class TortureDiskTest : public ::testing::Test {

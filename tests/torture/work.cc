@@ -50,7 +50,7 @@ struct Work {
   }
 
   // All threads stop when the journal is full.
-  Record* NewRecord(Kind kind, uint32_t slot, uint32_t generation) {
+  Record* NewRecord(Kind kind, uint32_t slot) {
     Record* const record = journal->New();
     if (record == nullptr) {
       stop = true;
@@ -58,15 +58,14 @@ struct Work {
     }
     record->kind = kind;
     record->slot = static_cast<uint8_t>(slot);
-    record->generation = generation;
     return record;
   }
 
   // An operation with a record, other than a write.
   template <typename Operation>
-  void Do(Kind kind, uint32_t slot, uint32_t generation, const char* what,
+  void Do(Kind kind, uint32_t slot, const char* what,
           const Operation& operation) {
-    Record* const record = NewRecord(kind, slot, generation);
+    Record* const record = NewRecord(kind, slot);
     journal->Begin(record);
     Verify(operation(), what);
     journal->End(record, Outcome::kDone);
@@ -81,20 +80,12 @@ class Writer {
       : work_(work),
         journal_(work->journal),
         number_(number),
-        numbers_(work->plan.SeedFor(Plan::kWriter, number)) {
-    std::copy_n(work->before.slots, kSlots, current_);
-  }
+        numbers_(work->plan.SeedFor(Plan::kWriter, number)),
+        current_(work->before) {}
 
   void Step() {
     slot_ = static_cast<uint32_t>(numbers_.Below(kSlots));
-    Family& family = work_->database->families[slot_];
-    const std::shared_lock<std::shared_mutex> lock(family.mutex);
-    if (family.handle == nullptr) return;
-    family_ = family.handle;
-    SlotState& current = current_[slot_];
-    if (!current.exists || current.generation != family.generation) {
-      current = SlotState{true, family.generation};
-    }
+    family_ = work_->database->families[slot_].handle;
     options_.disableWAL = work_->plan.no_log[slot_];
     options_.sync = numbers_.Below(10) == 0 && !options_.disableWAL;
     changes_.clear();
@@ -119,12 +110,11 @@ class Writer {
   }
   uint32_t OwnKey() { return number_ * kKeysPerWriter + Below(kKeysPerWriter); }
   std::string Text(uint32_t key) { return DrawKeyText(slot_, key, &numbers_); }
-  Value& Current(uint32_t key) { return current_[slot_].values[key]; }
+  Value& Current(uint32_t key) { return current_.slots[slot_][key]; }
 
   // A record that is not begun, among the changes.
   Record* NewChange(Kind kind, uint32_t key) {
-    Record* const record =
-        work_->NewRecord(kind, slot_, current_[slot_].generation);
+    Record* const record = work_->NewRecord(kind, slot_);
     record->key = key;
     record->key_end = key + 1;
     record->synced = options_.sync;
@@ -287,7 +277,7 @@ class Writer {
   Journal* const journal_;
   const uint32_t number_;
   bench::MixedNumbers numbers_;
-  SlotState current_[kSlots];
+  State current_;
   // Of the step.
   uint32_t slot_ = 0;
   rocksdb::ColumnFamilyHandle* family_ = nullptr;
@@ -296,7 +286,7 @@ class Writer {
 };
 
 // The thread that does what an operator does: flushes, compactions, changed
-// options, column families, checkpoints and backups.
+// options, checkpoints and backups.
 class Admin {
  public:
   explicit Admin(Work* work)
@@ -311,13 +301,11 @@ class Admin {
     rocksdb::ColumnFamilyHandle* const family =
         work_->database->families[slot].handle;
     const uint64_t draw = numbers_.Below(100);
-    if (family == nullptr) {
-      RemakeFamily(slot);
-    } else if (draw < 30) {
-      work_->Do(Kind::kFlush, slot, 0, "a flush",
+    if (draw < 30) {
+      work_->Do(Kind::kFlush, slot, "a flush",
                 [&] { return db->Flush(rocksdb::FlushOptions(), family); });
     } else if (draw < 44) {
-      work_->Do(Kind::kSync, 0, 0, "a sync of the log", [&] {
+      work_->Do(Kind::kSync, 0, "a sync of the log", [&] {
         return numbers_.Below(2) == 0 ? db->SyncWAL() : db->FlushWAL(true);
       });
     } else if (draw < 56) {
@@ -329,16 +317,10 @@ class Admin {
       }
       work_->Verify(db->CompactRange(options, family, nullptr, nullptr),
                     "a compaction");
-    } else if (draw < 80) {
+    } else if (draw < 88) {
       SetOptions(slot);
-    } else if (draw < 89) {
-      // In WritePrepared RocksDB cannot recover prepared transactions on a
-      // dropped column family.
-      if (slot != 0 && work_->plan.engine != Engine::kWritePrepared) {
-        RemakeFamily(slot);
-      }
     } else {
-      MakeCopy(draw < 95);
+      MakeCopy(draw < 94);
     }
   }
 
@@ -356,23 +338,6 @@ class Admin {
     ++journal_->totals.set_options;
     work_->Verify(work_->db()->SetOptions(family.handle, {option}),
                   "SetOptions");
-  }
-
-  // Drops the family and creates the next one; a cycle may begin or end in
-  // between.
-  void RemakeFamily(uint32_t slot) {
-    Family& family = work_->database->families[slot];
-    const std::unique_lock<std::shared_mutex> lock(family.mutex);
-    // Names are never used twice: their files might be.
-    const uint32_t next = static_cast<uint32_t>(work_->plan.cycle) * 1000 + 1 +
-                          journal_->size() % 1000;
-    if (family.handle != nullptr) {
-      work_->Do(Kind::kDropFamily, slot, family.generation,
-                "dropping a column family",
-                [&] { return work_->database->DropFamily(slot); });
-    }
-    work_->Do(Kind::kCreateFamily, slot, next, "creating a column family",
-              [&] { return work_->database->CreateFamily(slot, next); });
   }
 
   // A checkpoint or a restored backup, which is opened and checked. Nothing of
@@ -410,11 +375,10 @@ class Admin {
       status = copy.Open();
       if (!status.ok()) throw std::runtime_error(status.ToString());
       for (uint32_t slot = 0; slot < kSlots; ++slot) {
-        const SlotState state = copy.Judge(model, slot);
-        if (!state.exists) continue;
+        const Values values = copy.Judge(model, slot);
         std::vector<uint32_t> keys;
         for (uint32_t key = 0; key < kKeys; key += 5) keys.push_back(key);
-        copy.LookUp(slot, keys, state.values);
+        copy.LookUp(slot, keys, values);
       }
     } catch (const std::runtime_error& error) {
       journal_->Fail(std::string(what) + ": " + error.what());
@@ -475,7 +439,7 @@ void RunWork(const Plan& plan, Journal* journal) {
   work.stop = true;
   for (std::thread& thread : threads) thread.join();
   until_stop([&] {
-    work.Do(Kind::kClose, 0, 0, "closing the database",
+    work.Do(Kind::kClose, 0, "closing the database",
             [&] { return database.Close(); });
   });
 }
