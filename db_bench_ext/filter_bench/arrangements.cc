@@ -1,10 +1,10 @@
 // Arrangements of the filters of one table: per data block, partitioned, full.
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/filter_bench/modes.h"
@@ -27,8 +27,7 @@ size_t Find(const Keys& keys, std::string_view key) {
 // A table as its filters see it: sorted keys in data blocks, and an index.
 struct SortedTable {
   static constexpr size_t kBlockSize = 4096;
-  // Value, and the sizes of key and value.
-  static constexpr size_t kEntryOverhead = 84;
+  static constexpr size_t kEntryOverhead = 84;  // the value, and both sizes
 
   SortedTable(const KeyMaker& maker, uint64_t n, const FilterOptions& filters)
       : options(filters),
@@ -69,33 +68,26 @@ Built IndexAlone(const SortedTable& table) {
 Built PerBlock(const SortedTable& table) {
   constexpr unsigned kWindowLog2 = 11;
   constexpr uint64_t kOffsetBytes = 4;
-  struct State {
-    explicit State(const FilterOptions& options)
-        : policy(NewFilterPolicy(options)) {}
-    const std::unique_ptr<const FilterPolicy> policy;
-    std::string bytes;
-    std::unique_ptr<FilterBlockReader> reader;
-  };
-  const auto state = std::make_shared<State>(table.options);
-  FilterBlockBuilder builder(state->policy.get(), kWindowLog2);
+  const std::shared_ptr<const FilterPolicy> policy =
+      NewFilterPolicy(table.options);
+  FilterBlockBuilder builder(policy.get(), kWindowLog2);
   for (size_t i = 0; i < table.keys.size(); ++i) {
     if (i % table.keys_per_block == 0) {
       builder.StartBlock(table.Offset(i / table.keys_per_block));
     }
     builder.AddKey(table.keys[i]);
   }
-  state->bytes = builder.Finish();
-  state->reader =
-      std::make_unique<FilterBlockReader>(state->policy.get(), state->bytes);
+  const auto bytes = std::make_shared<const std::string>(builder.Finish());
+  const FilterBlockReader reader(policy.get(), *bytes);
   // A lookup needs the filter of a block and its two offsets.
-  const auto filter_bytes = static_cast<double>(
-      state->bytes.size() - kOffsetBytes * state->reader->NumWindows());
-  return {[state, &table](std::string_view key) {
+  const auto filter_bytes =
+      static_cast<double>(bytes->size() - kOffsetBytes * reader.NumWindows());
+  return {[policy, bytes, reader, &table](std::string_view key) {
             const size_t i = Find(table.index, key);
             return i < table.index.size() &&
-                   state->reader->KeyMayMatch(table.Offset(i), key);
+                   reader.KeyMayMatch(table.Offset(i), key);
           },
-          state->bytes.size(),
+          bytes->size(),
           filter_bytes / static_cast<double>(table.index.size()) +
               2 * kOffsetBytes};
 }
@@ -103,11 +95,7 @@ Built PerBlock(const SortedTable& table) {
 Built Partitioned(const SortedTable& table) {
   constexpr double kPartitionBytes = 4096;
   constexpr uint64_t kHandleBytes = 8;  // in the index, after the key
-  struct State {
-    Keys index;
-    Keys filters;
-  };
-  const auto state = std::make_shared<State>();
+  Keys index, filters;
   const auto keys_per_partition =
       static_cast<size_t>(kPartitionBytes * 8 / table.options.bits_per_key);
   FilterBuilder builder(table.options);
@@ -116,19 +104,17 @@ Built Partitioned(const SortedTable& table) {
     builder.AddKey(key);
     if (builder.KeysAdded() < keys_per_partition && &key != &table.keys.back())
       continue;
-    state->filters.emplace_back();
-    builder.Finish(&state->filters.back());
-    state->index.push_back(key);
-    bytes += state->filters.back().size() + key.size() + kHandleBytes;
+    builder.Finish(&filters.emplace_back());
+    index.push_back(key);
+    bytes += filters.back().size() + key.size() + kHandleBytes;
   }
-  return {
-      [state, hash = table.options.hash](std::string_view key) {
-        const size_t i = Find(state->index, key);
-        return i < state->filters.size() &&
-               Filter(state->filters[i], hash).MayMatch(key);
-      },
-      bytes,
-      static_cast<double>(bytes) / static_cast<double>(state->filters.size())};
+  const auto partitions = static_cast<double>(filters.size());
+  return {[index = std::move(index), filters = std::move(filters),
+           hash = table.options.hash](std::string_view key) {
+            const size_t i = Find(index, key);
+            return i < filters.size() && Filter(filters[i], hash).MayMatch(key);
+          },
+          bytes, static_cast<double>(bytes) / partitions};
 }
 
 template <Layout kLayout>
@@ -161,39 +147,12 @@ class Reader : public FilterBitsReader {
   const std::function<bool(std::string_view)> may_match_;
 };
 
-struct Arrangement {
-  const char* name;
-  Built (*build)(const SortedTable& table);
-};
-
-constexpr Arrangement kArrangements[] = {
-    {"index alone", IndexAlone},
-    {"per block, windows of 2 KiB", PerBlock},
-    {"partitioned, 4 KiB each", Partitioned},
-    {"full, classic", Full<Layout::kClassic>},
-    {"full, local", Full<Layout::kLocal>}};
-
-// Builds one arrangement, counts, and registers its timings.
-std::vector<BuiltFilter> Measure(const Arrangement& arrangement,
-                                 const Options& options, const Setting& setting,
-                                 const KeyMaker& maker,
-                                 const SortedTable& table,
-                                 Collector* collector) {
-  const Built built = arrangement.build(table);
-  std::vector<BuiltFilter> filters(1);
-  filters[0].keys = setting.keys;
-  filters[0].reader = std::make_unique<Reader>(built.may_match);
-  if (CountFalseNegatives(filters, maker, 2 * setting.keys) > 0) {
-    throw std::runtime_error(std::string(arrangement.name) + " lost a key");
-  }
-  const auto keys = static_cast<double>(setting.keys);
-  std::map<std::string, double> figures =
-      FiguresOf(MeasureFalsePositives(filters, maker, options.samples));
-  figures["stored_bits_per_key"] = static_cast<double>(built.bytes) * 8 / keys;
-  figures["lookup_bytes"] = built.lookup_bytes;
-  collector->Add(setting.NameOf("counted", arrangement.name), figures);
-  return filters;
-}
+constexpr std::pair<const char*, Built (*)(const SortedTable&)>
+    kArrangements[] = {{"index alone", IndexAlone},
+                       {"per block, windows of 2 KiB", PerBlock},
+                       {"partitioned, 4 KiB each", Partitioned},
+                       {"full, classic", Full<Layout::kClassic>},
+                       {"full, local", Full<Layout::kLocal>}};
 
 }  // namespace
 
@@ -204,24 +163,35 @@ void MeasureArrangements(const Options& options, Collector* collector) {
     FilterOptions filter_options;
     filter_options.bits_per_key = setting.bits_per_key;
     const SortedTable table(maker, setting.keys, filter_options);
-    std::vector<std::vector<BuiltFilter>> built;
-    built.reserve(std::size(kArrangements));
-    for (const Arrangement& arrangement : kArrangements) {
-      ShowProgress(WithThousands(setting.keys) +
-                   " keys in a table: " + arrangement.name);
-      built.push_back(
-          Measure(arrangement, options, setting, maker, table, collector));
+    const auto keys = static_cast<double>(setting.keys);
+    std::vector<BuiltFilter> all[std::size(kArrangements)];
+    auto* filters = all;
+    for (const auto& [name, build] : kArrangements) {
+      ShowProgress(WithThousands(setting.keys) + " keys in a table: " + name);
+      Built built = build(table);
+      filters->emplace_back().keys = setting.keys;
+      filters->back().reader =
+          std::make_unique<Reader>(std::move(built.may_match));
+      if (CountFalseNegatives(*filters, maker, 2 * setting.keys) > 0) {
+        throw std::runtime_error(std::string(name) + " lost a key");
+      }
+      std::map<std::string, double> figures =
+          FiguresOf(MeasureFalsePositives(*filters, maker, options.samples));
+      figures["stored_bits_per_key"] =
+          static_cast<double>(built.bytes) * 8 / keys;
+      figures["lookup_bytes"] = built.lookup_bytes;
+      collector->Add(setting.NameOf("counted", name), figures);
       for (const LookupKind& kind : AllLookupKinds()) {
         if (kind.many || kind.batch) continue;
-        RegisterLookups(setting.NameOf(kind.name, arrangement.name), kind,
-                        built.back(), maker, options);
+        RegisterLookups(setting.NameOf(kind.name, name), kind, *filters, maker,
+                        options);
       }
-      RegisterMeasurement(setting.NameOf("build_ns_per_key", arrangement.name),
-                          setting.keys, [&table, &arrangement] {
+      ++filters;
+      RegisterMeasurement(setting.NameOf("build_ns_per_key", name),
+                          setting.keys, [&table, keys, run = build] {
                             const auto start = std::chrono::steady_clock::now();
-                            arrangement.build(table);
-                            return NanosecondsSince(start) /
-                                   static_cast<double>(table.keys.size());
+                            run(table);
+                            return NanosecondsSince(start) / keys;
                           });
     }
     collector->RunRegistered(options);

@@ -5,25 +5,16 @@
 #include <cstring>
 
 namespace deltabloom::bench {
-namespace {
-
-constexpr size_t kMinChunkKeys = 128;
-
-}  // namespace
-
-void KeyMaker::WriteRandom(uint64_t x, char* key) const {
-  uint64_t word = Mix(x ^ seed_);
-  for (size_t at = 0; at < size_; at += sizeof(word)) {
-    std::memcpy(key + at, &word, std::min(sizeof(word), size_ - at));
-    word = Mix(word);
-  }
-}
 
 void KeyMaker::Write(uint64_t number, bool present, char* key) const {
   uint64_t x = number * 2 + (present ? 0 : 1);
   switch (kind_) {
     case KeyKind::kRandom:
-      WriteRandom(x, key);
+      x ^= seed_;
+      for (size_t at = 0; at < size_; at += sizeof(x)) {
+        x = Mix(x);
+        std::memcpy(key + at, &x, std::min(sizeof(x), size_ - at));
+      }
       break;
     case KeyKind::kSequential:
       std::memset(key, 't', size_ - sizeof(x));
@@ -41,7 +32,7 @@ void KeyMaker::Write(uint64_t number, bool present, char* key) const {
 
 KeyChunk::KeyChunk(const KeyMaker& maker, size_t bytes)
     : key_size_(maker.size()),
-      capacity_(std::max(bytes / maker.size() & ~size_t{31}, kMinChunkKeys)),
+      capacity_(std::max(bytes / maker.size() & ~size_t{31}, size_t{128})),
       keys_(capacity_ * maker.size()) {}
 
 uint64_t TakeAbsent(uint64_t count) {

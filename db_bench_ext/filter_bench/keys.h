@@ -40,8 +40,6 @@ class KeyMaker {
   void Write(uint64_t number, bool present, char* key) const;
 
  private:
-  void WriteRandom(uint64_t x, char* key) const;
-
   KeyKind kind_;
   size_t size_;
   uint64_t seed_;

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
-#include <memory>
 #include <stdexcept>
 #include <string_view>
 
@@ -190,30 +189,31 @@ using MayMatch = std::function<bool(const KeyRange&)>;
 
 struct RangeFilter {
   std::string name;
-  std::function<void(const RangeSet&, std::string* bytes)> build;
+  std::function<std::string(const RangeSet&)> build;
   std::function<MayMatch(const std::string& bytes)> open;
   bool has_bound = false;  // Grafite's, for numbers
 };
 
 RangeFilter RangePartFilter(const std::string& name, double bits_per_key) {
   return {name,
-          [bits_per_key](const RangeSet& set, std::string* bytes) {
+          [bits_per_key](const RangeSet& set) {
             internal::RangePartBuilder builder(bits_per_key);
             for (const std::string& key : set.keys) builder.AddKey(key);
-            builder.Finish(bytes);
+            std::string bytes;
+            builder.Finish(&bytes);
+            return bytes;
           },
           [](const std::string& bytes) {
-            const auto part = std::make_shared<internal::RangePart>(bytes);
-            return [part](const KeyRange& range) {
-              return part->MayMatch(range.lower, range.upper);
+            return [part = internal::RangePart(bytes)](const KeyRange& range) {
+              return part.MayMatch(range.lower, range.upper);
             };
           },
           true};
 }
 
 // A filter of the first `size` bytes of the keys.
-void BuildOfPrefixes(const RangeSet& set, Layout layout, double bits_per_key,
-                     size_t size, std::string* bytes) {
+std::string BuildOfPrefixes(const RangeSet& set, Layout layout,
+                            double bits_per_key, size_t size) {
   FilterOptions options;
   options.bits_per_key = bits_per_key;
   options.layout = layout;
@@ -221,37 +221,25 @@ void BuildOfPrefixes(const RangeSet& set, Layout layout, double bits_per_key,
   for (const std::string_view key : set.keys) {
     builder.AddKey(key.substr(0, size));
   }
-  builder.Finish(bytes);
+  std::string bytes;
+  builder.Finish(&bytes);
+  return bytes;
 }
 
 // As RocksDB uses one: it can answer a range if both bounds, the upper one
 // included, have the same prefix.
 RangeFilter PrefixBloom(size_t size, double bits_per_key) {
-  const auto prefix = [size](std::string_view key) {
-    return key.substr(0, size);
-  };
   return {"prefix Bloom, " + std::to_string(size) + " bytes",
-          [bits_per_key, size](const RangeSet& set, std::string* bytes) {
-            BuildOfPrefixes(set, Layout::kLocal, bits_per_key, size, bytes);
+          [bits_per_key, size](const RangeSet& set) {
+            return BuildOfPrefixes(set, Layout::kLocal, bits_per_key, size);
           },
-          [prefix](const std::string& bytes) {
-            const auto filter = std::make_shared<Filter>(bytes);
-            return [filter, prefix](const KeyRange& range) {
-              return prefix(range.lower) != prefix(range.upper) ||
-                     filter->MayMatch(prefix(range.lower));
+          [size](const std::string& bytes) {
+            return [filter = Filter(bytes), size](const KeyRange& range) {
+              const auto prefix = std::string_view(range.lower).substr(0, size);
+              return prefix != std::string_view(range.upper).substr(0, size) ||
+                     filter.MayMatch(prefix);
             };
           }};
-}
-
-// `count` empty ranges, or fewer if 100 * count draws give fewer.
-std::vector<KeyRange> EmptyRanges(const RangeSet& set, uint64_t length,
-                                  uint64_t count, MixedNumbers* random) {
-  std::vector<KeyRange> ranges;
-  for (uint64_t i = 0; i < 100 * count && ranges.size() < count; ++i) {
-    KeyRange range = set.draw(random, length);
-    if (!set.Holds(range)) ranges.push_back(std::move(range));
-  }
-  return ranges;
 }
 
 class Bench {
@@ -263,15 +251,22 @@ class Bench {
         random_(options.seed + 1) {
     for (const uint64_t length : set.lengths) {
       ShowProgress(set.name + ": ranges of length " + std::to_string(length));
-      ranges_.push_back(EmptyRanges(set, length, options.samples, &random_));
+      std::vector<KeyRange>& empty = ranges_.emplace_back();
+      // Fewer than are wanted where few of the ranges drawn are empty.
+      for (uint64_t draws = 100 * options.samples;
+           draws > 0 && empty.size() < options.samples; --draws) {
+        KeyRange range = set.draw(&random_, length);
+        if (!set.Holds(range)) empty.push_back(std::move(range));
+      }
     }
   }
 
   void Measure(double bits) {
     // To compare, a compact filter of the same keys.
-    const double compact = BuildTime([&](std::string* bytes) {
-      BuildOfPrefixes(set_, Layout::kCompact, internal::PointBitsPerKey(bits),
-                      std::string::npos, bytes);
+    const double compact = BuildTime([&](const RangeSet& set) {
+      return BuildOfPrefixes(set, Layout::kCompact,
+                             internal::PointBitsPerKey(bits),
+                             std::string::npos);
     });
     std::vector<RangeFilter> filters = {
         RangePartFilter("deltabloom", internal::RangeBitsPerKey(bits)),
@@ -282,15 +277,13 @@ class Bench {
     for (const RangeFilter& filter : filters) {
       ShowProgress(set_.name + ", " + Significant(bits, 4) +
                    " bits per key: " + filter.name);
-      std::string bytes;
-      filter.build(set_, &bytes);
+      const std::string bytes = filter.build(set_);
       const double stored = static_cast<double>(bytes.size()) * 8 /
                             static_cast<double>(set_.keys.size());
       std::map<std::string, double> figures = {{"stored_bits_per_key", stored}};
       if (!options_.rates_only) {
         figures["compact_build_ns_per_key"] = compact;
-        figures["build_ns_per_key"] =
-            BuildTime([&](std::string* built) { filter.build(set_, built); });
+        figures["build_ns_per_key"] = BuildTime(filter.build);
       }
       const auto may_match = filter.open(bytes);
       for (const std::string& key : set_.keys) {
@@ -315,18 +308,23 @@ class Bench {
   }
 
  private:
-  // The median in nanoseconds per key.
-  double BuildTime(const std::function<void(std::string*)>& build) const {
-    if (options_.rates_only) return 0;
-    std::vector<double> times;
-    for (int i = 0; i < options_.repetitions; ++i) {
-      std::string bytes;
+  // The median nanoseconds of `times` runs, divided by `parts`.
+  template <typename Run>
+  static double MedianTime(int times, size_t parts, const Run& run) {
+    std::vector<double> taken;
+    for (; times > 0; --times) {
       const auto start = std::chrono::steady_clock::now();
-      build(&bytes);
-      times.push_back(NanosecondsSince(start) /
-                      static_cast<double>(set_.keys.size()));
+      run();
+      taken.push_back(NanosecondsSince(start) / static_cast<double>(parts));
     }
-    return Median(std::move(times));
+    return Median(std::move(taken));
+  }
+
+  template <typename Build>
+  double BuildTime(const Build& build) const {
+    if (options_.rates_only) return 0;
+    return MedianTime(options_.repetitions, set_.keys.size(),
+                      [&] { benchmark::DoNotOptimize(build(set_)); });
   }
 
   void LookUp(const MayMatch& may_match, const std::vector<KeyRange>& ranges,
@@ -339,17 +337,14 @@ class Bench {
     (*figures)["false_positive_error"] = BinomialError(rate, ranges.size());
     (*figures)["samples"] = samples;
     if (options_.rates_only) return;
-    std::vector<double> times;
-    for (int i = 0; i < 5 * options_.repetitions; ++i) {
-      size_t at = random_.Below(ranges.size());
-      const auto start = std::chrono::steady_clock::now();
-      for (size_t n = 0; n < kLookupsPerTiming; ++n) {
-        benchmark::DoNotOptimize(may_match(ranges[at]));
-        if (++at == ranges.size()) at = 0;
-      }
-      times.push_back(NanosecondsSince(start) / kLookupsPerTiming);
-    }
-    (*figures)["question_ns"] = Median(std::move(times));
+    (*figures)["question_ns"] =
+        MedianTime(5 * options_.repetitions, kLookupsPerTiming, [&] {
+          size_t at = random_.Below(ranges.size());
+          for (size_t n = 0; n < kLookupsPerTiming; ++n) {
+            benchmark::DoNotOptimize(may_match(ranges[at]));
+            if (++at == ranges.size()) at = 0;
+          }
+        });
   }
 
   const Options& options_;

@@ -28,10 +28,10 @@ constexpr size_t kTrailerBytes = 5;
 // multiplied by powers of this.
 constexpr uint32_t kStep = 0x9e3779b9;
 
-constexpr uint32_t Power(int n) {
+constexpr int Power(int n) {
   uint32_t power = 1;
   for (int i = 0; i < n; ++i) power *= kStep;
-  return power;
+  return static_cast<int>(power);
 }
 
 // Whether the bits of the first `probes` positions are all set.
@@ -39,16 +39,14 @@ __attribute__((target("avx2"))) inline bool LineMatches(const char* line,
                                                         uint32_t hash,
                                                         int probes) {
   const __m256i powers =
-      _mm256_setr_epi32(static_cast<int>(Power(0)), static_cast<int>(Power(1)),
-                        static_cast<int>(Power(2)), static_cast<int>(Power(3)),
-                        static_cast<int>(Power(4)), static_cast<int>(Power(5)),
-                        static_cast<int>(Power(6)), static_cast<int>(Power(7)));
+      _mm256_setr_epi32(Power(0), Power(1), Power(2), Power(3), Power(4),
+                        Power(5), Power(6), Power(7));
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   const __m256i low_words =
       _mm256_loadu_si256(reinterpret_cast<const __m256i*>(line));
   const __m256i high_words =
       _mm256_loadu_si256(reinterpret_cast<const __m256i*>(line + 32));
-  for (;; probes -= 8, hash *= Power(8)) {
+  for (;; probes -= 8, hash *= static_cast<uint32_t>(Power(8))) {
     const __m256i spread =
         _mm256_mullo_epi32(_mm256_set1_epi32(static_cast<int>(hash)), powers);
     // Four bits choose one of sixteen words, the first of them its half; the

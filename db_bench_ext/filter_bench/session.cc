@@ -27,25 +27,9 @@ constexpr uint64_t kFirstOfBuilds = uint64_t{1} << 42;
 
 constexpr uint64_t kMaxFalseNegativeSamples = 1'000'000;
 
-uint64_t RateFilters(const Options& options, uint64_t keys) {
-  const uint64_t all = std::min(kRateKeys, options.samples);
-  return std::clamp<uint64_t>(all / keys, 1, kMaxRateFilters);
-}
-
 uint64_t ManyFilters(const Options& options, uint64_t keys) {
   const uint64_t filters = options.many_filter_keys / keys;
   return filters < kMinManyFilters || options.rates_only ? 0 : filters;
-}
-
-std::vector<const CompetitorEntry*> Selected(const Options& options) {
-  std::vector<const CompetitorEntry*> selected;
-  const auto& names = options.competitors;
-  for (const CompetitorEntry& entry : AllCompetitors()) {
-    if (std::find(names.begin(), names.end(), entry.name) != names.end()) {
-      selected.push_back(&entry);
-    }
-  }
-  return selected;
 }
 
 // One competitor in one setting.
@@ -61,7 +45,9 @@ class Contestant {
 
   void Build() {
     const uint64_t keys = setting_.keys;
-    for (uint64_t i = 0; i < RateFilters(options_, keys); ++i) {
+    const uint64_t filters = std::clamp<uint64_t>(
+        std::min(kRateKeys, options_.samples) / keys, 1, kMaxRateFilters);
+    for (uint64_t i = 0; i < filters; ++i) {
       filters_.push_back(BuildFilter(competitor_, maker_, i * keys, keys));
     }
     uint64_t first = kFirstOfMany;
@@ -182,17 +168,19 @@ void RegisterLookups(const std::string& name, const LookupKind& kind,
 
 void MeasureFilters(const Options& options, Collector* collector) {
   const std::vector<Setting> settings = options.Settings();
+  const auto& names = options.competitors;
   for (size_t i = 0; i < settings.size(); ++i) {
     const std::string progress =
         "[" + std::to_string(i + 1) + "/" + std::to_string(settings.size()) +
         "] " + WithThousands(settings[i].keys) + " keys, " +
         Significant(settings[i].bits_per_key, 4) + " bits per key";
     std::vector<std::unique_ptr<Contestant>> contestants;
-    for (const CompetitorEntry* entry : Selected(options)) {
+    for (const CompetitorEntry& entry : AllCompetitors()) {
+      if (std::count(names.begin(), names.end(), entry.name) == 0) continue;
       contestants.push_back(
-          std::make_unique<Contestant>(options, settings[i], *entry));
+          std::make_unique<Contestant>(options, settings[i], entry));
       if (!options.only_list) {
-        ShowProgress(progress + ": building " + entry->name);
+        ShowProgress(progress + ": building " + entry.name);
         contestants.back()->Build();
         contestants.back()->Count(collector);
       }
