@@ -211,7 +211,7 @@ class Test(unittest.TestCase):
         self.assertEqual(guard.ask("GET " + "x" * 40), "NONE")
         self.assertEqual(guard.stats()["store_reads_in_vain"], before["store_reads_in_vain"] + 2)
         guard.end()
-        # The bits are lost: nobody is refused.
+        # The bits are lost: no key is refused.
         self.redis.run("DEL", "shared")
         self.assertEqual(self.client(*words, "check", "id:b", "id:no"),
                          ["may match id:b", "may match id:no"])

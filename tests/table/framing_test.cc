@@ -261,7 +261,8 @@ TEST(SealedFraming, RoundTrip) {
 }
 
 TEST(SealedFraming, DescribesAndRejects) {
-  const Opened opened(Sealed({"a", "b", ""}));
+  const std::string filter = Sealed({"a", "b", ""});
+  const Opened opened(filter);
   EXPECT_EQ(opened.why, "classic, 6 probes, 64 bits");
   EXPECT_FALSE(MayMatch(opened.parsed, "c"));
 }

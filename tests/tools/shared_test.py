@@ -290,7 +290,7 @@ class Shared(unittest.TestCase):
             path = self.file("password", "s3cret\n")
             self.assertIn("made for 10", self.done("info", "f", "--password-file", path))
         finally:
-            server = RedisProcess(REDIS_SERVER)  # the old one lets nobody in
+            server = RedisProcess(REDIS_SERVER)  # the old one refuses every client
             type(self).addClassCleanup(server.close)
             type(self).redis = server
 
