@@ -67,8 +67,8 @@ class ToolTest : public ::testing::Test {
   Result Run(const std::string& arguments,
              const std::string& before = "") const {
     const std::string err = directory_.string() + ".err";
-    const std::string line = before + " '" DELTABLOOM_TOOL "' " + command_ + " " +
-                             arguments + " 2>" + err;
+    const std::string line = before + " '" DELTABLOOM_TOOL "' " + command_ +
+                             " " + arguments + " 2>" + err;
     Result result;
     FILE* pipe = ::popen(line.c_str(), "r");
     if (pipe == nullptr) return result;
