@@ -554,6 +554,10 @@ TEST_F(SilentChangesTest, SetOptions) {
                              {"level0_file_num_compaction_trigger", "7"},
                              {"max_bytes_for_level_base", "20000"}}));
   Fill(1);
+  // RocksDB may wake the caller of Flush before its listeners.
+  for (int i = 0; i < 1000 && limits().level0_files == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   EXPECT_EQ(limits().level0_files, 7);
   EXPECT_EQ(limits().ratio, 4);
   ColumnFamilyMetaData metadata;
