@@ -133,7 +133,7 @@ class Bootstrap(ScriptTest):
             (["--seed=1", "--lookups=1x"], "--lookups '1x' is not a number"),
             (["--key", "1"], "bad option '--key'"),
         ):
-            done = self.script("demo", *arguments)
+            done = self.bootstrap(*arguments, name="demo")
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertEqual(done.stderr, f"script/demo: {said}: see script/demo --help\n")
 
