@@ -27,8 +27,7 @@ struct Abandoned {};
 class Check {
  public:
   Check(const Plan& plan, Journal* journal)
-      : plan_(plan),
-        journal_(journal),
+      : journal_(journal),
         before_(State::Load(plan.state)),
         ending_(plan.power_loss ? Ending::kPowerLost : Ending::kKilled),
         numbers_(plan.SeedFor(Plan::kCheck)),
@@ -129,7 +128,6 @@ class Check {
     }
   }
 
-  const Plan& plan_;
   Journal* const journal_;
   const State before_;
   const Ending ending_;
