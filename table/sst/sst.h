@@ -147,7 +147,7 @@ struct SstFile {
 // file; not the filters, which ReadBlock does.
 std::string WalkSst(const SstSource& source, SstFile* file);
 
-// The same but for the table's own index block, which is not read: it may be
+// The same, except for the table's own index block, which is not read: it may be
 // hundreds of kilobytes, where all else takes a few.
 std::string FindFilters(const SstSource& source, SstFile* file);
 

@@ -33,7 +33,6 @@ ls /usr/share/man/man1/deltabloom.1.gz /usr/share/bash-completion/completions/de
 ls /usr/share/doc/deltabloom-tools/docs/operations.md
 
 # Nothing of ours stays.
-rm -f /usr/lib/deltabloom/plugin
 packages=$(for file in /all-packages/*.deb; do dpkg-deb -f "$file" Package; done)
 apt-get purge -y $packages
 left=$(find /usr /etc /var/lib -iname '*deltabloom*' ! -path '/var/lib/dpkg/*')

@@ -51,7 +51,7 @@ class RedisProcess:
         self.folder.cleanup()
 
     def run(self, *words):
-        """One command; its reply, as it is on the wire but for lists."""
+        """One command; its reply as on the wire, a list as a Python list."""
         data = [word if isinstance(word, bytes) else str(word).encode() for word in words]
         request = b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in data)
         with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:

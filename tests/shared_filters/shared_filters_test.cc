@@ -82,7 +82,7 @@ std::string Bytes(const GoMurmur3Filter& filter) {
   return bitmap;
 }
 
-// Each filter for so many keys, with the same verbs.
+// Each filter, made for a number of keys, with the same verbs.
 struct Guava : GuavaFilter {
   explicit Guava(uint64_t keys) : GuavaFilter(GuavaOptions(keys, 1e-4)) {}
   bool Add(std::string_view key) { return Put(key); }
@@ -243,7 +243,7 @@ TEST(AgainstGuava, RejectsTheSameBytes) {
   EXPECT_GT(filters, 25u);
 }
 
-// Every text of so many units, in order.
+// Every text of a number of units, in order.
 template <typename Text>
 std::vector<Text> AllTexts(const Text& units, size_t size) {
   std::vector<Text> texts = {Text()};

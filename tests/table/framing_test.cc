@@ -308,7 +308,7 @@ TEST(SealedFraming, UnknownFieldsMatchEverything) {
     const std::string filter = Sealed({"a"}, fields);
     const size_t framing = FramingSize(fields);
     for (size_t at : std::initializer_list<size_t>{2, 3, 4, 5, 11, 12}) {
-      // Known flags say what there is, but for the plain filter.
+      // Known flags announce fields; the plain filter has none.
       for (int value = at == 11 && fields != 0 ? 16 : 0; value < 256; ++value) {
         const std::string odd = Resealed(filter, at, value, framing);
         if (odd == filter) continue;
@@ -339,7 +339,7 @@ TEST(SealedFraming, EveryLastByte) {
 }
 
 // Flags for fields that the bytes have no room for, with a check that would
-// hold for what there is.
+// hold for the bytes that are there.
 TEST(SealedFraming, NoRoomForTheFields) {
   for (unsigned fields = 1; fields < kAllFields; ++fields) {
     for (size_t size = 16; size < FramingSize(fields); ++size) {

@@ -338,8 +338,8 @@ class Answers {
 };
 
 // Prepares to add keys by one bitmap that is merged into the filter's: much
-// faster than a script for each thousand. Null if keys of so many bytes are too
-// few for that, or the filter cannot take it now.
+// faster than a script for each thousand. Null if there are too few keys, which
+// have `bytes` bytes together, or the filter cannot take it now.
 std::unique_ptr<RedisRebuild> StartBulk(uint64_t bytes, RedisFilter* filter,
                                         RedisRebuildOptions options) {
   constexpr uint64_t kMinBytes = 100000;
@@ -812,7 +812,7 @@ void CreateOptions(CLI::App* app, SharedOptions* options) {
            "The server has appendonly yes, appendfsync always and no "
            "replicas: a restart needs no 'confirm'");
   add.Value("--shard-bytes", &filter->shard_bytes, "N",
-            "local: cut what is larger into shards of so many bytes; default: "
+            "local: cut a larger filter into shards of N bytes; default: "
             "536870912");
 }
 

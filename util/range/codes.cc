@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kHeaderSize = 9;
 constexpr uint64_t kBucketsPerSample = 256;
-// Beyond so many buckets, places are looked up rather than walked to.
+// With more buckets than this, places are looked up rather than walked to.
 constexpr uint64_t kNearBuckets = 512;
 
 uint64_t Samples(uint64_t buckets) {

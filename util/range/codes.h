@@ -25,7 +25,7 @@ inline constexpr uint64_t kMaxUpperBits = 0xffffffff;
 
 uint64_t CodesSize(uint64_t count, const CodesShape& shape);
 
-// The shape with the largest universe whose codes take no more than so many
+// The shape with the largest universe whose codes take no more than `bytes`
 // bytes, without buckets if there is none.
 CodesShape LargestShape(uint64_t count, uint64_t bytes);
 

@@ -48,7 +48,7 @@ class KeyStore {
   // The least and the largest byte at each place.
   const unsigned char* Least() const { return least_.data(); }
   const unsigned char* Most() const { return most_.data(); }
-  // The first so many bytes of every key are kept, if it has them.
+  // How many of the first bytes of every key are kept, if it has them.
   size_t KeptOfEach() const { return kept_of_each_; }
   size_t LeastSize() const { return least_size_; }
   const std::string& Last() const { return last_; }

@@ -26,7 +26,7 @@
 
 namespace deltabloom::internal::range {
 
-// Ranges of so many numbers shall be answered well: see UnitOf.
+// The length of ranges that shall be answered well: see UnitOf.
 inline constexpr uint64_t kRangeLength = 1024;
 
 // Keys of one size, each byte of which is between two bounds.

@@ -113,9 +113,8 @@ struct EmptyRange {
 std::vector<EmptyRange> EmptyRanges(const KeyStore& keys,
                                     const std::vector<Question>& questions);
 
-// What AppendPrefixes allocates per key, and for its choice.
+// What AppendPrefixes allocates per key at most.
 inline constexpr uint64_t kPrefixesBytesPerKey = 20;
-inline constexpr uint64_t kChoiceBytes = 256 << 10;
 // Appends the body, no larger than `bytes`. Without empty ranges the cuts
 // follow from the keys alone. False if no cut fits. The same arguments give the
 // same bytes.

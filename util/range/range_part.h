@@ -38,7 +38,7 @@ constexpr double PointBitsPerKey(double bits_per_key) {
 // With fewer there is no range part, and the point part has them all.
 inline constexpr double kMinBitsPerKeyWithRanges = 6;
 
-// The most bytes of a range part of so many distinct keys.
+// The most bytes of a range part of this many distinct keys.
 uint64_t MaxRangePartSize(uint64_t keys, double bits_per_key);
 
 // Builds the range part of one filter, and is empty again after Finish. Keys
