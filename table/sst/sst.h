@@ -147,8 +147,8 @@ struct SstFile {
 // file; not the filters, which ReadBlock does.
 std::string WalkSst(const SstSource& source, SstFile* file);
 
-// The same, except for the table's own index block, which is not read: it may be
-// hundreds of kilobytes, where all else takes a few.
+// The same, except for the table's own index block, which is not read: it may
+// be hundreds of kilobytes, where all else takes a few.
 std::string FindFilters(const SstSource& source, SstFile* file);
 
 // Calls fn for each partition of a partitioned filter, in order, until it
