@@ -158,7 +158,7 @@ TEST(ClusterOfReplicas, NoAcknowledgedKeyIsAbsent) {
   redis.command_timeout = redis.connect_timeout = milliseconds(1000);
   redis.circuit_open_for = milliseconds(100);
   const TestFilter filter(redis, Sized("f", "local", 5000));
-  const auto traffic = Traffic::New();
+  const auto traffic = std::make_unique<Traffic>();
   std::atomic<bool> stop{false};
   std::thread reader([&] {
     while (!stop) traffic->CheckAll(filter.get());

@@ -38,9 +38,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"guava-helper"}, Case{"guava-helper", true}));
 
 TEST_P(SchemesTest, FindsEveryKeyAtTheRequestedRate) {
-  const uint64_t seed = SeedOfThisRun();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Random random(seed);
+  FreshRandom random;
   constexpr size_t kKeys = 4000, kOthers = 20000;
   const TestFilter writer = Create(kKeys);
   const TestFilter reader = Open("f");

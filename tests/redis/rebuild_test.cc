@@ -2,8 +2,6 @@
 // with either side killed at random.
 #include <gtest/gtest.h>
 
-#include <iostream>
-
 #include "tests/random.h"
 #include "tests/redis/server.h"
 
@@ -46,7 +44,7 @@ TEST_P(SchemesTest, ReplacesAndKeepsWhatCameMeanwhile) {
   EXPECT_EQ(rebuild->Finish().error, RedisError::kInvalidArgument);
 }
 
-// Made for keys that exist already, it rejects none before it has them all.
+// One for keys that exist already rejects none before it has them all.
 TEST_P(SchemesTest, FilledByRebuildMayMatchUntilItIs) {
   RedisFilterOptions options = Sized("f", GetParam(), 1000);
   options.expire_after = milliseconds(3600000);
@@ -243,7 +241,7 @@ TEST_F(RebuildTest, CanBeCancelled) {
 
 TEST_P(SchemesTest, NothingIsLostBetweenThreads) {
   const TestFilter filter = Create(Sized("f", GetParam(), 20000));
-  const auto traffic = Traffic::New();
+  const auto traffic = std::make_unique<Traffic>();
   traffic->StartThreads(filter.get(), 4, milliseconds(0), false);
   for (int round = 0; round < 10 || traffic->readable < 2000; ++round) {
     ExpectOk(traffic->Build(filter.get()));
@@ -267,10 +265,8 @@ pid_t Fork(Traffic* traffic, const RedisOptions& redis, bool builder) {
 
 // Two writing processes and a builder; the first calls find no script.
 TEST_P(SchemesTest, NoAcknowledgedAddIsLostWhoeverDies) {
-  const uint64_t seed = SeedOfThisRun();
-  std::cout << "seed " << seed << "\n";
-  Random random(seed);
-  const auto traffic = Traffic::New();
+  FreshRandom random;
+  const auto traffic = std::make_unique<Traffic>();
   const TestFilter filter = Create(Sized("f", GetParam(), 50000));
   Run({"SCRIPT", "FLUSH"});
   const RedisOptions redis = server_.SocketOptions();

@@ -60,9 +60,7 @@ inline bool WaitFor(const std::function<bool()>& reached) {
 // A socket on a port that was free.
 inline int Bind(uint16_t* port) {
   const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in address{AF_INET, 0, {htonl(INADDR_LOOPBACK)}, {}};
   socklen_t size = sizeof(address);
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
   if (bind(descriptor, generic, size) != 0 ||
@@ -452,17 +450,17 @@ class RedisTest : public testing::Test {
 // may be killed at any time: it lives in shared memory.
 class Traffic {
  public:
-  static std::unique_ptr<Traffic, void (*)(Traffic*)> New() {
-    void* const memory = mmap(nullptr, sizeof(Traffic), PROT_READ | PROT_WRITE,
+  ~Traffic() {
+    Stop();
+    EXPECT_EQ(absent_, 0) << "acknowledged keys were absent";
+  }
+  static void* operator new(size_t size) {
+    void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
-    return {new (memory) Traffic, [](Traffic* traffic) {
-              traffic->Stop();
-              EXPECT_EQ(traffic->absent_, 0) << "acknowledged keys were absent";
-              traffic->~Traffic();
-              munmap(traffic, sizeof(Traffic));
-            }};
+    return memory;
   }
+  static void operator delete(void* memory) { munmap(memory, sizeof(Traffic)); }
 
   // Adds keys until Stop. A key is in the source before its Add.
   void Write(RedisFilter* filter, milliseconds pause) {

@@ -2,8 +2,8 @@
 // other languages' own answers, options, and what the client parses.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <tuple>
 
 #include "deltabloom/filter.h"
@@ -16,6 +16,7 @@ namespace deltabloom::internal {
 namespace {
 
 using std::chrono::milliseconds;
+using Words = std::vector<std::string>;
 
 Scheme SchemeOf(const char* name, uint64_t bits, uint32_t probes) {
   Scheme scheme;
@@ -38,12 +39,6 @@ std::string TextOf(const std::vector<uint64_t>& numbers) {
     text += (text.empty() ? "" : " ") + std::to_string(number);
   }
   return text;
-}
-
-test::Random FreshRandom() {
-  const uint64_t seed = test::SeedOfThisRun();
-  std::cout << "seed " << seed << "\n";
-  return test::Random(seed);
 }
 
 TEST(Schemes, GoMurmur3EqualsGo) {
@@ -97,15 +92,13 @@ TEST(PhpHashes, EqualPhp) {
 }
 
 TEST(Schemes, OffsetsOfLocalAreInOneBlock) {
-  test::Random random = FreshRandom();
-  for (const uint64_t bits : {uint64_t{512}, uint64_t{512} * 4194303}) {
-    const Scheme scheme = SchemeOf("local", bits, 8);
-    for (int i = 0; i < 1000; ++i) {
-      const auto offsets = OffsetsOf(scheme, random.Key(random.Below(40)));
-      for (const uint64_t offset : offsets) {
-        ASSERT_LT(offset, bits);
-        ASSERT_EQ(offset / 512, offsets[0] / 512);
-      }
+  test::FreshRandom random;
+  const Scheme scheme = SchemeOf("local", uint64_t{512} * 4194303, 8);
+  for (int i = 0; i < 1000; ++i) {
+    const auto offsets = OffsetsOf(scheme, random.Key(random.Below(40)));
+    for (const uint64_t offset : offsets) {
+      ASSERT_LT(offset, scheme.bits);
+      ASSERT_EQ(offset / 512, offsets[0] / 512);
     }
   }
 }
@@ -143,11 +136,9 @@ TEST(Schemes, LocalRateIsMeasured) {
     }
     size_t found = 0;
     for (size_t i = 0; i < kOthers; ++i) {
-      bool all = true;
-      for (const uint64_t bit : OffsetsOf(scheme, random.Key(11))) {
-        all = all && bits[bit];
-      }
-      found += all ? 1 : 0;
+      const auto probes_of_key = OffsetsOf(scheme, random.Key(11));
+      found += std::all_of(probes_of_key.begin(), probes_of_key.end(),
+                           [&bits](uint64_t bit) { return bits[bit]; });
     }
     const double rate = RedisLocalRate(kKeys, kBlocks, probes);
     EXPECT_NEAR(static_cast<double>(found) / kOthers, rate,
@@ -259,7 +250,7 @@ TEST(Options, ConnectionsAreChecked) {
       {[](Changed o) { o->more_nodes = {"here"}; }, "here"},
       {[](Changed o) { o->more_nodes = {"here:99999"}; }, "here"},
       {[](Changed o) {
-         o->more_nodes = {"[::1]:7", "h:1"};
+         o->more_nodes = Words{"[::1]:7", "h:1"};
        },
        ""},
       {[](Changed o) { o->command_timeout = milliseconds(0); }, "timeout"},
@@ -318,7 +309,7 @@ TEST(Slots, Crc16AndHashTags) {
 }
 
 TEST(Keys, CompanionsAreOnTheSameSlot) {
-  test::Random random = FreshRandom();
+  test::FreshRandom random;
   size_t legal = 0;
   for (int i = 0; i < 20000; ++i) {
     std::string name;
