@@ -427,6 +427,46 @@ TEST(TreeBitsTest, ForgottenTablesAreGoneFromAnyLevel) {
   }
 }
 
+// A flush, a compaction of it with ten tables, and what a table gets.
+TEST(TreeBitsTest, AnEventVisitsNoMoreFilesInALargeTree) {
+  std::vector<uint64_t> visits;
+  for (const uint64_t files : {1'000u, 100'000u}) {
+    TreeBits tree;
+    std::vector<LiveTable> live;
+    for (uint64_t file = 1; file <= files; ++file) {
+      const int level = file % 10 == 0 ? 5 : 6;
+      tree.Learn(file, Facts(1000, 10, level == 5 ? 5 : kBottommost));
+      live.push_back({file, level, 0});
+    }
+    tree.SetTree(live);
+    const uint64_t before = tree.visits();
+    for (uint64_t i = 0; i < 10; ++i) {
+      const uint64_t flush = files + 1 + 20 * i;
+      tree.SetTarget(10);
+      tree.Learn(flush, Facts(1000, BitsOf(tree), 0));
+      tree.Flushed(1000);
+      tree.Edit({}, {{flush, 0, 0}});
+      NewTable table = TableAt(6, true);
+      std::vector<uint64_t> removed = {flush};
+      std::vector<LiveTable> added;
+      for (uint64_t k = 1; k <= 10; ++k) {
+        removed.push_back(100 * i + k);
+        tree.Learn(flush + k, Facts(1000, BitsOf(tree, table), kBottommost));
+        added.push_back({flush + k, 6, 0});
+      }
+      table.whole_run = true;
+      table.keys_read = 11'000;
+      table.inputs = &removed;
+      BitsOf(tree, table);
+      tree.Edit(removed, added);
+    }
+    visits.push_back(tree.visits() - before);
+    EXPECT_EQ(tree.files(), files);
+  }
+  EXPECT_EQ(visits[0], visits[1]);
+  EXPECT_LT(visits[0], 600u);  // of ten rounds, with 21 changes each
+}
+
 TEST(TreeBitsTest, AnEmptyTreeAndWhatMakesNoSense) {
   TreeBits tree;
   EXPECT_EQ(BitsOf(tree), 0);
@@ -482,9 +522,21 @@ TEST(TreeBitsTest, RandomEventsGiveLegalBits) {
       table.keys_from_above = table.keys_read / 2;
       const double bits = BitsOf(tree, table);
       ASSERT_TRUE(bits >= 0 && bits <= 1000) << bits;
+      // The sums are those of the files.
       double in_runs = 0;
-      for (const TreeRun& run : tree.Runs()) in_runs += run.keys;
-      ASSERT_NEAR(in_runs, tree.keys(), in_runs * 1e-9 + 1);
+      double bits_in_runs = 0;
+      for (const TreeRun& run : tree.Runs()) {
+        in_runs += run.keys;
+        bits_in_runs += run.filter_bits;
+      }
+      double in_files = 0;
+      for (const LiveTable& one : live) {
+        in_files += static_cast<double>(tree.KeysOf(one.file));
+      }
+      ASSERT_NEAR(in_runs, in_files, in_files * 1e-9 + 1);
+      ASSERT_NEAR(in_files, tree.keys(), in_files * 1e-9 + 1);
+      ASSERT_NEAR(bits_in_runs, tree.AverageBits() * in_files,
+                  bits_in_runs * 1e-9 + 1);
     }
   }
 }

@@ -30,10 +30,8 @@ constexpr size_t kMaxOrigins = 10'000;
 double TargetBits(const PolicyOptions& options, const TreeBits& tree) {
   const double rate = options.false_positive_rate;
   if (rate == 0) return options.MillibitsPerKey() / 1000.0;
-  std::vector<SortedRun> runs;
-  for (const TreeRun& run : tree.Runs()) runs.push_back({run.keys, 1});
   const Allocation least =
-      AllocateForRates(CurveOf(options.layout).curve, runs, rate);
+      AllocateForRates(CurveOf(options.layout).curve, tree.SortedRuns(), rate);
   if (!(least.keys > 0)) return 0;
   return std::max(kMinBitsPerKey, std::ceil(10 * least.bits / least.keys) / 10);
 }
@@ -86,8 +84,10 @@ NewTable TableOf(const rocksdb::FilterBuildingContext& context,
 void WriteNextTables(const FamilyTree& family, const std::vector<TreeRun>& runs,
                      JsonWriter* json) {
   std::vector<uint64_t> all;
-  for (const TreeRun& run : runs) {
-    all.insert(all.end(), run.files.begin(), run.files.end());
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (i > 0 && runs[i].level == 0) continue;
+    const std::vector<uint64_t> files = family.bits.FilesIn(runs[i].level);
+    all.insert(all.end(), files.begin(), files.end());
   }
   const auto add = [&](const std::string& as, int level, bool bottommost,
                        const std::vector<uint64_t>& replaced) {
@@ -110,7 +110,8 @@ void WriteNextTables(const FamilyTree& family, const std::vector<TreeRun>& runs,
   add("flush", 0, false, {});
   for (const TreeRun& run : runs) {
     if (run.level == 0 || run.level == deepest) continue;
-    add("level " + std::to_string(run.level), run.level, false, run.files);
+    add("level " + std::to_string(run.level), run.level, false,
+        family.bits.FilesIn(run.level));
   }
   add("last run", deepest, true, all);
 }
@@ -152,10 +153,7 @@ void WriteFamily(const std::string& name, const FamilyTree& family,
   json->Key("runs").BeginArray();
   for (const TreeRun& run : runs) {
     json->BeginObject().Key("level").Literal(std::to_string(run.level));
-    json->Key("files")
-        .Number(run.files.size())
-        .Key("keys")
-        .Number(run.keys, 17);
+    json->Key("files").Number(run.files).Key("keys").Number(run.keys, 17);
     json->Key("bits_per_key")
         .Number(run.keys > 0 ? run.filter_bits / run.keys : 0, 5);
     json->Key("rate").Number(rate_of(run), 4).EndObject();

@@ -65,24 +65,27 @@ int Octave(double keys) {
 
 void TreeBits::Learn(uint64_t file, const TableFacts& facts) {
   File& known = files_[file];
+  ++visits_;
   const int level = known.level;
-  if (level >= 0) Unplace(known);
+  if (level >= 0) Unplace(file, known);
   const int origin = known.facts.origin;
   known.facts = facts;
   if (facts.origin == kUnknownOrigin) known.facts.origin = origin;
-  if (level >= 0) Place(&known, level);
+  if (level >= 0) Place(file, level, &known);
   rewritten_ += static_cast<double>(facts.keys) / std::max(keys_, 1.0);
 }
 
 TreeBits::File TreeBits::FileOf(uint64_t file) const {
+  ++visits_;
   const auto it = files_.find(file);
   return it == files_.end() ? File() : it->second;
 }
 
 void TreeBits::Forget(uint64_t file) {
+  ++visits_;
   const auto it = files_.find(file);
   if (it == files_.end()) return;
-  if (it->second.level >= 0) Unplace(it->second);
+  if (it->second.level >= 0) Unplace(file, it->second);
   files_.erase(it);
 }
 
@@ -95,24 +98,49 @@ void TreeBits::Flushed(uint64_t keys) {
   flush_keys_ += part * (n - flush_keys_);
 }
 
-void TreeBits::Place(File* file, int level) {
-  now_valid_ = false;
-  file->level = level;
-  const auto keys = static_cast<double>(file->facts.keys);
-  keys_ += keys;
-  level_keys_[level] += keys;
-  ++level_files_[level];
+void TreeBits::Sums::Add(const TableFacts& facts, bool add) {
+  const double sign = add ? 1 : -1;
+  const double n = sign * static_cast<double>(facts.keys);
+  add ? ++files : --files;
+  keys += n;
+  if (facts.filter_bits < 0) {
+    unknown_keys += n;
+  } else {
+    known_bits += sign * facts.filter_bits;
+  }
 }
 
-void TreeBits::Unplace(const File& file) {
+// Adds a file in the tree to the sums, or removes it.
+void TreeBits::Count(const File& file, bool add) {
   now_valid_ = false;
   const auto keys = static_cast<double>(file.facts.keys);
-  keys_ -= keys;
-  level_keys_[file.level] -= keys;
-  if (--level_files_[file.level] == 0) {
-    level_files_.erase(file.level);
-    level_keys_.erase(file.level);
-  }
+  keys_ += add ? keys : -keys;
+  const auto level = levels_.try_emplace(file.level).first;
+  level->second.Add(file.facts, add);
+  if (level->second.files == 0) levels_.erase(level);
+  if (file.facts.keys == 0) return;
+  const bool flushed = file.level == 0 || file.facts.origin == 0;
+  const auto group = groups_
+                         .try_emplace({file.level, file.facts.origin,
+                                       flushed ? Octave(keys) : 0})
+                         .first;
+  group->second.Add(file.facts, add);
+  if (group->second.files == 0) groups_.erase(group);
+}
+
+void TreeBits::Place(uint64_t number, int level, File* file) {
+  file->level = level;
+  if (level == 0) level0_.insert(number);
+  Count(*file, true);
+}
+
+void TreeBits::Unplace(uint64_t number, const File& file) {
+  if (file.level == 0) level0_.erase(number);
+  Count(file, false);
+}
+
+double TreeBits::BitsIn(const Sums& sums) const {
+  return sums.known_bits + target_ * sums.unknown_keys;
 }
 
 // A table that leaves the level it was written for is moved or rewritten.
@@ -131,6 +159,7 @@ void TreeBits::Edit(const std::vector<uint64_t>& removed,
   // A table that is moved is in both.
   std::unordered_map<uint64_t, int> levels;
   for (const LiveTable& table : added) levels[table.file] = table.level;
+  visits_ += removed.size() + added.size();
   for (const uint64_t number : removed) {
     const auto it = files_.find(number);
     if (it == files_.end() || it->second.level < 0 ||
@@ -140,7 +169,7 @@ void TreeBits::Edit(const std::vector<uint64_t>& removed,
     if (it->second.level == it->second.facts.origin) {
       CountDeparture(it->second, false);
     }
-    Unplace(it->second);
+    Unplace(number, it->second);
     files_.erase(it);
   }
   for (const LiveTable& table : added) {
@@ -153,8 +182,8 @@ void TreeBits::Edit(const std::vector<uint64_t>& removed,
     const bool left = file.level < 0 ? table.level != file.facts.origin
                                      : file.level == file.facts.origin;
     if (left) CountDeparture(file, true);
-    if (file.level >= 0) Unplace(file);
-    Place(&file, table.level);
+    if (file.level >= 0) Unplace(table.file, file);
+    Place(table.file, table.level, &file);
   }
   UpdateProfile();
 }
@@ -163,6 +192,7 @@ void TreeBits::SetTree(const std::vector<LiveTable>& tables) {
   std::unordered_map<uint64_t, int> live;
   for (const LiveTable& table : tables) live[table.file] = table.level;
   std::vector<uint64_t> removed;
+  visits_ += files_.size();
   for (const auto& [number, file] : files_) {
     if (file.level >= 0 && live.count(number) == 0) removed.push_back(number);
   }
@@ -170,24 +200,21 @@ void TreeBits::SetTree(const std::vector<LiveTable>& tables) {
 }
 
 double TreeBits::KeysIn(int level) const {
-  const auto it = level_keys_.find(level);
-  return it == level_keys_.end() ? 0 : it->second;
+  const auto it = levels_.find(level);
+  return it == levels_.end() ? 0 : it->second.keys;
 }
 
 int TreeBits::DeepestLevel() const {
-  return level_files_.empty() ? 0 : level_files_.rbegin()->first;
-}
-
-TreeBits::Origin TreeBits::OriginOf(int origin, double run_keys) const {
-  return {origin, origin == kBottommost ? 0 : Octave(run_keys)};
+  return levels_.empty() ? 0 : levels_.rbegin()->first;
 }
 
 // The part of a table that counts with its origin; the rest counts with its
 // level.
-double TreeBits::PartOfOrigin(const File& file) const {
-  const int origin = file.facts.origin;
-  if (origin == kUnknownOrigin) return 0;
-  return origin == file.level || origin == kBottommost ? 1 : MovedPart(origin);
+double TreeBits::PartOfOrigin(const Group& group) const {
+  if (group.origin == kUnknownOrigin) return 0;
+  return group.origin == group.level || group.origin == kBottommost
+             ? 1
+             : MovedPart(group.origin);
 }
 
 double TreeBits::MovedPart(int origin) const {
@@ -214,7 +241,7 @@ double TreeBits::KeptPart(int level) const {
       limits_.level0_files > 0 && limits_.base_keys > 0 && limits_.ratio >= 1;
   if (!known || level >= deepest) return 1;
   if (level == 0) {
-    const auto files = static_cast<double>(level_files_.at(0));
+    const auto files = static_cast<double>(levels_.at(0).files);
     return std::min(limits_.level0_files / files, 1.0);
   }
   double limit = limits_.base_keys * std::pow(limits_.ratio, level - 1);
@@ -229,49 +256,43 @@ TreeBits::Shares TreeBits::CountShares() const {
   Shares shares;
   if (!(keys_ > 0)) return shares;
   const int deepest = DeepestLevel();
-  std::map<int, double> kept;
-  for (const auto& level : level_files_) {
-    kept[level.first] = KeptPart(level.first);
-  }
   double waiting = 0;  // keys, to be merged into the last run
   double waiting_bits = 0;
   double bottommost_keys = 0;
-  for (const auto& [number, file] : files_) {
-    if (file.level < 0 || file.facts.keys == 0) continue;
-    const auto keys = static_cast<double>(file.facts.keys);
-    const double run = file.level == 0 ? keys : KeysIn(file.level);
-    const double weight = keys / run;
-    const double bits =
-        file.facts.filter_bits < 0 ? target_ * keys : file.facts.filter_bits;
-    shares.bits += bits / keys_;
-    const double stays = kept[file.level];
-    waiting += (1 - stays) * keys / keys_;
-    waiting_bits += (1 - stays) * bits / keys_;
-    const int here =
-        file.level == deepest && deepest > 0 ? kBottommost : file.level;
-    const double part = PartOfOrigin(file);
-    const int level = file.level;
-    const auto add = [&, level](int as, double how_much) {
+  for (const auto& [group, sums] : groups_) {
+    const double files = static_cast<double>(sums.files);
+    const double keys = sums.keys / keys_;
+    const double bits = BitsIn(sums) / keys_;
+    const double weight =
+        group.level == 0 ? files : sums.keys / KeysIn(group.level);
+    shares.bits += bits;
+    const double stays = KeptPart(group.level);
+    waiting += (1 - stays) * keys;
+    waiting_bits += (1 - stays) * bits;
+    const auto add = [&, &group = group](int as, double how_much) {
       if (how_much <= 0) return;
-      const double size = as == 0 ? keys : as == level ? run : KeysIn(as);
-      const Origin key = OriginOf(as, size);
+      const Origin key = {as, as == kBottommost ? 0
+                              : as == 0         ? group.octave
+                                                : Octave(KeysIn(as))};
       Share& share = shares.of[key];
-      share.keys += how_much * keys / keys_;
+      share.keys += how_much * keys;
       share.weight += how_much * weight;
       Share& settled = shares.settled[key];
-      settled.keys += stays * how_much * keys / keys_;
+      settled.keys += stays * how_much * keys;
       // Fewer runs of level 0, smaller ones elsewhere.
-      settled.weight += (level == 0 ? stays : 1) * how_much * weight;
+      settled.weight += (group.level == 0 ? stays : 1) * how_much * weight;
       if (as != kBottommost) return;
-      shares.bottommost_bits += how_much * bits / keys_;
-      bottommost_keys += how_much * keys / keys_;
+      shares.bottommost_bits += how_much * bits;
+      bottommost_keys += how_much * keys;
     };
-    add(file.facts.origin, part);
-    add(here, 1 - part);
+    const double part = PartOfOrigin(group);
+    add(group.origin, part);
+    add(group.level == deepest && deepest > 0 ? kBottommost : group.level,
+        1 - part);
   }
   // If nothing is written for the last run, what waits will be moved.
   if (bottommost_keys > kWrittenAsLast) {
-    shares.settled[OriginOf(kBottommost, 0)].keys += waiting;
+    shares.settled[{kBottommost, 0}].keys += waiting;
     shares.settled_bits = shares.bits - waiting_bits +
                           waiting * shares.bottommost_bits / bottommost_keys;
   } else {
@@ -315,29 +336,50 @@ void TreeBits::UpdateProfile() {
 std::vector<TreeRun> TreeBits::RunsWithout(
     const std::vector<uint64_t>* files) const {
   std::unordered_set<uint64_t> without;
-  if (files != nullptr) without.insert(files->begin(), files->end());
-  std::vector<TreeRun> runs;
-  std::map<int, TreeRun> levels;
-  // Newest first: files of level 0 by number.
-  std::map<uint64_t, const File*> newest;
-  for (const auto& [number, file] : files_) {
-    if (file.level >= 0 && without.count(number) == 0) {
-      newest[~number] = &file;
+  std::map<int, Sums> levels = levels_;
+  if (files != nullptr) {
+    for (const uint64_t number : *files) {
+      const File file = FileOf(number);
+      if (file.level < 0 || !without.insert(number).second) continue;
+      levels[file.level].Add(file.facts, false);
     }
   }
-  for (const auto& [number, file] : newest) {
-    const auto keys = static_cast<double>(file->facts.keys);
-    TreeRun added;
-    TreeRun& run = file->level == 0 ? added : levels[file->level];
-    run.level = file->level;
-    run.files.push_back(~number);
-    run.keys += keys;
-    run.filter_bits +=
-        file->facts.filter_bits < 0 ? target_ * keys : file->facts.filter_bits;
-    if (file->level == 0) runs.push_back(run);
+  std::vector<TreeRun> runs;
+  const auto add = [&](int level, const Sums& sums) {
+    if (sums.files == 0) return;
+    runs.push_back({level, sums.files, sums.keys, BitsIn(sums)});
+  };
+  for (const uint64_t number : level0_) {
+    if (runs.size() == kMostFilesOfLevel0) break;
+    if (without.count(number) != 0) continue;
+    Sums file;
+    file.Add(FileOf(number).facts, true);
+    add(0, file);
   }
-  for (const auto& [level, run] : levels) runs.push_back(run);
+  levels.erase(0);
+  for (const auto& [level, sums] : levels) add(level, sums);
   return runs;
+}
+
+std::vector<SortedRun> TreeBits::SortedRuns() const {
+  std::vector<SortedRun> runs;
+  for (const auto& [group, sums] : groups_) {
+    if (group.level > 0) break;
+    runs.push_back({sums.keys, static_cast<double>(sums.files)});
+  }
+  for (const auto& [level, sums] : levels_) {
+    if (level > 0) runs.push_back({sums.keys, 1});
+  }
+  return runs;
+}
+
+std::vector<uint64_t> TreeBits::FilesIn(int level) const {
+  std::vector<uint64_t> files;
+  visits_ += files_.size();
+  for (const auto& [number, file] : files_) {
+    if (file.level == level) files.push_back(number);
+  }
+  return files;
 }
 
 // In parts of all keys of the tree.

@@ -16,7 +16,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -68,7 +71,7 @@ struct TableBits {
 // A level that is not empty, or a file of level 0.
 struct TreeRun {
   int level = 0;
-  std::vector<uint64_t> files;
+  uint64_t files = 0;
   double keys = 0;
   double filter_bits = 0;  // with the target for unknown filters
 };
@@ -87,7 +90,9 @@ struct TreeLimits {
   }
 };
 
-// Not thread-safe.
+// Not thread-safe. Sums over the files are kept up to date by each change of
+// them, so that no function but SetTree() and FilesIn() visits files that it is
+// not given.
 class TreeBits {
  public:
   // The facts of a table. It counts once it is in the tree.
@@ -117,18 +122,47 @@ class TreeBits {
   // Over all filters on disk; unknown ones count with the target.
   double AverageBits() const { return CurrentShares().bits; }
 
-  // From the top of the tree. Unknown filters count with the target.
+  // From the top of the tree. Unknown filters count with the target. Of level 0
+  // only the newest kMostFilesOfLevel0 files.
   std::vector<TreeRun> Runs() const { return RunsWithout(nullptr); }
+  static constexpr size_t kMostFilesOfLevel0 = 100;
+  // The same, with the files of level 0 in groups of similar size.
+  std::vector<SortedRun> SortedRuns() const;
+  std::vector<uint64_t> FilesIn(int level) const;
 
   double keys() const { return keys_; }
   size_t files() const { return files_.size(); }
   // 0 for an unknown file.
   uint64_t KeysOf(uint64_t file) const { return FileOf(file).facts.keys; }
 
+  // The files that were looked at since the beginning: what changes cost.
+  uint64_t visits() const { return visits_; }
+
  private:
   struct File {
     int level = -1;  // not in the tree
     TableFacts facts;
+  };
+  // Sums over files of the tree.
+  struct Sums {
+    uint64_t files = 0;
+    double keys = 0;
+    double known_bits = 0;    // of filters
+    double unknown_keys = 0;  // of files with unknown filters
+
+    void Add(const TableFacts& facts, bool add);
+  };
+  // Files that count alike: all of one level and origin, of level 0 those whose
+  // keys are within a factor of two.
+  struct Group {
+    int level;
+    int origin;
+    int octave;
+
+    bool operator<(const Group& other) const {
+      return std::tie(level, origin, octave) <
+             std::tie(other.level, other.origin, other.octave);
+    }
   };
   // Keys, in parts of those of the tree, and how many of their filters a
   // lookup queries.
@@ -151,12 +185,13 @@ class TreeBits {
   };
 
   File FileOf(uint64_t file) const;  // as if new if it is unknown
-  void Place(File* file, int level);
-  void Unplace(const File& file);
+  void Place(uint64_t number, int level, File* file);
+  void Unplace(uint64_t number, const File& file);
+  void Count(const File& file, bool add);
+  double BitsIn(const Sums& sums) const;
   void CountDeparture(const File& file, bool moved);
   void UpdateProfile();
-  Origin OriginOf(int origin, double run_keys) const;
-  double PartOfOrigin(const File& file) const;
+  double PartOfOrigin(const Group& group) const;
   double MovedPart(int origin) const;
   const Shares& CurrentShares() const;
   Shares CountShares() const;
@@ -171,8 +206,10 @@ class TreeBits {
   int DeepestLevel() const;
 
   std::unordered_map<uint64_t, File> files_;
-  std::map<int, double> level_keys_;
-  std::map<int, uint64_t> level_files_;
+  std::map<int, Sums> levels_;
+  std::map<Group, Sums> groups_;                       // of files with keys
+  std::set<uint64_t, std::greater<uint64_t>> level0_;  // newest first
+  mutable uint64_t visits_ = 0;
   double keys_ = 0;              // of the files in the tree
   std::map<int, double> moved_;  // by origin, of what left its level lately:
                                  // the part that was moved

@@ -22,9 +22,10 @@ using rocksdb::CompactionFileInfo;
 using rocksdb::DB;
 
 // RocksDB copies the names and keys of all files under its mutex when the tree
-// is read from it. The tree is read so rarely that this many files are copied
-// per event; in between, events keep it up to date.
-constexpr uint64_t kFilesPerEvent = 16;
+// is read from it. So it is read again only after events for half of its files,
+// beyond the first few; in between, events keep it up to date.
+constexpr uint64_t kFilesPerEvent = 2;
+constexpr uint64_t kFewFiles = 16;
 
 using Registry = std::map<std::string, std::shared_ptr<DatabaseTrees>>;
 
@@ -212,7 +213,7 @@ bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
       files += family.second.bits.files();
     }
     if (!AreStale(trees, family_name) &&
-        ++trees->events * kFilesPerEvent < files) {
+        ++trees->events * kFilesPerEvent + kFewFiles < files) {
       return false;
     }
   }
