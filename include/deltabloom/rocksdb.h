@@ -116,6 +116,11 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // ignored.
   bool range = false;
 
+  // With `range`: range parts are chosen by a sample of the ranges that were
+  // looked up, which is kept in memory only and per prefix extractor. Off: by
+  // the keys alone.
+  bool learning = true;
+
   // "none", or the key transform that the comparator needs (key_transform.h):
   // NAME@VERSION, or NAME for the highest version that is registered. Only
   // filters of this transform are queried.

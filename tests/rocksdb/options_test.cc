@@ -88,7 +88,8 @@ const std::vector<Good> kGoodTexts = {
     {"id=deltabloom;range=0", ""},
     {"id=deltabloom;layout=compact;range=on", "layout=compact;range=on"},
     {"id=deltabloom;range=on;layout=classic", "layout=classic;range=on"},
-    {"id=deltabloom;range=off;layout=auto", ""},
+    {"id=deltabloom;range=off;layout=auto;learning=1", ""},
+    {"id=deltabloom;learning=false", "learning=off"},
     {"id=deltabloom;seeded=1", "seeded=on"},
     {"id=deltabloom;statistics=false;statistics_log_seconds=4294967295",
      "statistics=off;statistics_log_seconds=4294967295"},
@@ -164,6 +165,7 @@ const std::vector<BadValue> kBadValues = {
      {"0", "-1", "1M", "", "nan", "1.5", "none", "18446744073709551616"},
      " is no number of bytes above 0: use unlimited"},
     {"range", {"", "yes", "On", "2", "no"}, " is unknown: use on or off"},
+    {"learning", {"", "never"}, " is unknown: use on or off"},
     {"statistics", {"maybe", "", "2"}, " is unknown: use on or off"},
     {"statistics_log_seconds",
      {"nan", "-1", "1.5", "10s", "", "4294967296"},
@@ -243,7 +245,7 @@ TEST(OptionsTest, ParsedWithoutRocksDB) {
       " allocation=levels compatibility=builtin max_build_bytes=0 "
       "payload_check=off seeded=on key_transform=none statistics=on "
       "statistics_log_seconds=600 false_positive_rate=0 "
-      "max_filter_bytes=unlimited range=off";
+      "max_filter_bytes=unlimited range=off learning=on";
   for (const std::string text :
        {"id=deltabloom:9.9:local:levels;seeded=1",
         "id=deltabloom:9.9:local;allocation=levels;seeded=on",
@@ -366,6 +368,7 @@ TEST(OptionsTest, OptionsInCode) {
   options.compatibility = RocksDBCompatibility::kOwn;
   options.seeded = true;
   options.range = true;
+  options.learning = false;
   options.statistics = false;
   options.statistics_log_seconds = 4294967295;
   EXPECT_EQ(options.Validate(), "");
@@ -373,9 +376,10 @@ TEST(OptionsTest, OptionsInCode) {
   const PolicyPtr policy = NewRocksDBFilterPolicy(options, &error);
   ASSERT_NE(policy, nullptr);
   EXPECT_EQ(error, "untouched");
-  EXPECT_EQ(Changed(*policy),
-            "bits_per_key=7.125;compatibility=own;range=on;seeded=on;"
-            "statistics=off;statistics_log_seconds=4294967295");
+  EXPECT_EQ(
+      Changed(*policy),
+      "bits_per_key=7.125;compatibility=own;learning=off;range=on;seeded=on;"
+      "statistics=off;statistics_log_seconds=4294967295");
 }
 
 TEST(OptionsTest, FewBitsMeanNoFilter) {

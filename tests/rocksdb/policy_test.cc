@@ -95,7 +95,7 @@ TEST(PolicyTest, OneLogLineWithTheConfiguration) {
       "allocation=uniform compatibility=builtin max_build_bytes=0 "
       "payload_check=off seeded=off key_transform=none "
       "statistics=on statistics_log_seconds=600 "
-      "false_positive_rate=0 max_filter_bytes=unlimited range=off "
+      "false_positive_rate=0 max_filter_bytes=unlimited range=off learning=on "
       "name=rocksdb.BuiltinBloomFilter cpu=";
   EXPECT_EQ(CountIn(db.Log(), line), 1);
   ASSERT_OK(db.SetPolicy("{bits_per_key=12;}"));

@@ -82,6 +82,7 @@ const Rows kChangeable = {
     {"max_filter_bytes", "unlimited,unlimited,300,40"},
     {"payload_check", "false,true"},
     {"seeded", "false,true"},
+    {"learning", "true,false"},
     {"statistics", "true,false"},
     {"statistics_log_seconds", "600,1"},
 };

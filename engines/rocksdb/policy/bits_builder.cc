@@ -203,9 +203,10 @@ BitsBuilder::BitsBuilder(const BuilderSettings& settings)
       seal_(settings.seal),
       maps_keys_(settings.mapping.IsNeeded()),
       range_bits_per_key_(RangeBits(settings)),
-      range_keys_(range_bits_per_key_, settings.mapping.keys().seeded
-                                           ? &settings.mapping.keys().seed
-                                           : nullptr),
+      range_keys_(range_bits_per_key_,
+                  settings.mapping.keys().seeded ? &settings.mapping.keys().seed
+                                                 : nullptr,
+                  settings.learning),
       finished_hashes_(settings.layout->hash_size),
       charge_(settings.charged_cache) {
   seal_.keys = settings.mapping.keys();

@@ -110,6 +110,7 @@ struct BuilderSettings {
   uint32_t millibits_per_key = 0;
   // With a range part. REQUIRES: no false_positive_rate and no key transform.
   bool range = false;
+  bool learning = true;  // of what is asked; see ranges.h
   // As in RocksDBFilterOptions. The rate, if not 0, replaces the bits.
   double false_positive_rate = 0;
   uint64_t max_build_bytes = 0;

@@ -104,6 +104,7 @@ struct Extras {
   FilterToCount to_count;
   std::string_view range_part;       // empty: none
   const SipHashKey* seed = nullptr;  // of a seeded filter
+  bool learning = false;
 };
 
 // In place of a member that a reader does without.
@@ -120,6 +121,7 @@ class Reader final : public FilterBitsReader {
   Reader(Keys keys, const Extras& extras)
       : open_(extras.statistics, extras.to_count),
         ranges_(extras.range_part, extras.seed),
+        learning_(extras.learning),
         keys_(std::move(keys)) {}
 
   bool MayMatch(const Slice& key) override {
@@ -161,11 +163,13 @@ class Reader final : public FilterBitsReader {
                            ranges_.MayMatch(bounds.lower, bounds.upper) ||
                            !ranges_.HasKeyFrom(bounds.upper);
     if constexpr (kCounts) open_.CountRange(may_match);
+    if (learning_) bounds.sample->Note(bounds.lower, bounds.upper, may_match);
     return may_match;
   }
 
   std::conditional_t<kCounts, OpenFilter, None> open_;
   const std::conditional_t<kHasRanges, RangePart, None> ranges_;
+  const bool learning_;
   const Keys keys_;
 };
 
@@ -195,8 +199,11 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
   const FilterKind kind = ParseSealed({filter.data(), filter.size()},
                                       ActiveCpu(), &keys, &parsed, nullptr);
   const RegisteredTransform* const transform = settings.transform;
-  Extras extras{
-      settings.statistics, {filter.ToStringView(), kind, &parsed}, {}, nullptr};
+  Extras extras{settings.statistics,
+                {filter.ToStringView(), kind, &parsed},
+                {},
+                nullptr,
+                false};
   const bool foreign = kind == FilterKind::kForeign;
   if (foreign && transform == nullptr && settings.builtin != nullptr &&
       filter.size() > kBuiltinTrailerSize) {
@@ -221,6 +228,7 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
       extras.to_count.kind == FilterKind::kFilter) {
     extras.range_part = RangePartOf(filter.ToStringView());
     if (keys.seeded) extras.seed = &keys.seed;
+    extras.learning = settings.learning;
   }
   if (kind != FilterKind::kFilter || keys.AsTheyAre()) {
     return NewReader(PlainKeys{parsed}, extras);

@@ -17,7 +17,8 @@ struct ReaderSettings {
   // Only filters of this transform are queried; null: those of none.
   const RegisteredTransform* transform = nullptr;
   std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
-  bool range = false;  // whether range parts are queried
+  bool range = false;    // whether range parts are queried
+  bool learning = true;  // whether the ranges are sampled
 };
 
 // A filter that is ignored, as it was built for another key transform.

@@ -177,7 +177,7 @@ std::string FindConflict(const PolicyOptions& options) {
 
 }  // namespace
 
-const PolicyOption kPolicyOptions[13] = {
+const PolicyOption kPolicyOptions[14] = {
     {"bits_per_key", kMayChange,
      "0 to 1000; 10 gives about 1 % false positives, less than 0.5 no filter",
      ParseBits, PrintBits},
@@ -201,6 +201,7 @@ const PolicyOption kPolicyOptions[13] = {
     {"max_filter_bytes", kMayChange, "unlimited for no limit",
      ParseMaxFilterBytes, PrintMaxFilterBytes},
     Switch<&PolicyOptions::range>("range"),
+    Switch<&PolicyOptions::learning>("learning"),
 };
 
 std::string PolicyOption::Parse(std::string_view text,

@@ -78,7 +78,7 @@ struct PolicyOption {
 
 // In the order in which they are printed. A URI sets the first three by their
 // place.
-extern const PolicyOption kPolicyOptions[13];
+extern const PolicyOption kPolicyOptions[14];
 
 // Null if there is none of that name.
 const PolicyOption* FindPolicyOption(std::string_view name);

@@ -304,6 +304,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
           LevelByte({context.level_at_creation, context.is_bottommost});
       builder.seal.payload_check = options.payload_check;
       builder.range = AnswersRanges(options);
+      builder.learning = options.learning;
       builder.optimize_for_memory =
           context.table_options.optimize_filters_for_memory;
       builder.detect_corruption =
@@ -334,6 +335,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       reader.transform = options.transform;
       if (options.statistics) reader.statistics = statistics_;
       reader.range = AnswersRanges(options);
+      reader.learning = options.learning;
       TransformMismatch mismatch;
       rocksdb::FilterBitsReader* const bits =
           NewSealedBitsReader(filter, reader, &mismatch);

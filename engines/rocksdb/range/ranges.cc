@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <set>
 
+#include "engines/rocksdb/policy/options.h"
 #include "engines/rocksdb/policy/process_wide.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/convenience.h"
@@ -54,7 +55,7 @@ struct Calls {
   const char* end_of_addresses;
 };
 
-// Initial-exec, as lookup_counters.h explains; it takes some 130 bytes.
+// Initial-exec, as statistics.h explains; it takes some 130 bytes.
 __thread Calls this_threads_calls __attribute__((tls_model("initial-exec")));
 
 bool AreNear(uintptr_t a, uintptr_t b) {
@@ -186,17 +187,55 @@ bool TakeBounds(const Slice& prefix, Bounds* bounds) {
   }
   bounds->lower = {lower.key, lower.key_size};
   bounds->upper = {upper.key, upper.key_size};
+  bounds->sample = &lower.by->sample();
   return bounds->lower < bounds->upper;
 }
 
-void RangeKeys::Take(const Slice& key) {
-  if (key.empty()) {
-    prefix_seen_ = true;
-    return;
+RangeSample* SampleOf(const Slice& prefix) {
+  const Call& last = this_threads_calls.last;
+  return prefix.data() == last.address && last.by != nullptr
+             ? &last.by->sample()
+             : nullptr;
+}
+
+void RangeKeys::TakePrefix(const Slice& prefix) {
+  if (prefix_seen_) return;
+  prefix_seen_ = true;
+  if (learns_) Learn(prefix);
+  if (key_seen_) AddKey(first_key_);
+}
+
+void RangeKeys::Learn(const Slice& prefix) {
+  learns_ = false;  // again: partitions of one table have one sample
+  const RangeSample* const sample = SampleOf(prefix);
+  if (sample == nullptr) return;
+  // Without memory there are no questions, or some of them.
+  WithoutThrowing([&] {
+    questions_ = sample->Get();
+    AddQuestions();
+  });
+}
+
+void RangeKeys::AddQuestions() {
+  for (const range::Question& question : questions_) {
+    builder_.AddQuestion(question.lower, question.upper);
   }
-  if (key_seen_ && !prefix_seen_) return Drop(State::kNoExtractor);
+}
+
+void RangeKeys::Take(const Slice& key) {
+  if (key.empty()) return TakePrefix(key);
+  if (prefix_seen_) {
+    AddKey(key.ToStringView());
+  } else if (key_seen_) {
+    Drop(State::kNoExtractor);
+  } else if (!WithoutThrowing([&] { first_key_ = key.ToStringView(); })) {
+    Drop(State::kNotInOrder);
+  }
   key_seen_ = true;
-  builder_.AddKey(key.ToStringView());
+}
+
+void RangeKeys::AddKey(std::string_view key) {
+  builder_.AddKey(key);
   if (builder_.KeysAdded() == 0) Drop(State::kNotInOrder);
 }
 
@@ -211,6 +250,7 @@ void RangeKeys::Reset() {
   if (key_seen_) {
     builder_ = RangePartBuilder(bits_per_key_);
     if (seed_.has_value()) builder_.SetSeed(*seed_);
+    WithoutThrowing([this] { AddQuestions(); });
   }
   state_ = bits_per_key_ == 0 ? State::kOff : State::kTaken;
   prefix_seen_ = false;

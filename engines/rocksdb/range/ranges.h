@@ -23,7 +23,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "engines/rocksdb/range/learning.h"
 #include "rocksdb/options.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/slice_transform.h"
@@ -57,10 +59,15 @@ class __attribute__((visibility("hidden"))) RangeExtractor final
   void Trust() const;
   void Distrust() const;
 
+  // Of the ranges that are looked up through it. It outlives the policies that
+  // SetOptions makes.
+  RangeSample& sample() const { return sample_; }
+
  private:
   enum class Order : uint8_t { kUnknown, kBytewise, kOther };
 
   mutable std::atomic<Order> order_{Order::kUnknown};
+  mutable RangeSample sample_;
 };
 
 // Returns `extractor`, which may be null, if it is one of this library's, else
@@ -88,13 +95,18 @@ std::string RangeConflict(const rocksdb::ColumnFamilyOptions& family,
 
 struct Bounds {
   std::string_view lower;
-  std::string_view upper;  // not part of it
+  std::string_view upper;         // not part of it
+  RangeSample* sample = nullptr;  // of the extractor that passed them
 };
 
 // Returns whether a lookup of `prefix` in a filter is one of a range, and of
 // which: lower < upper, bytewise. The bounds live as long as the lookup. True
 // once for each lookup.
 bool TakeBounds(const rocksdb::Slice& prefix, Bounds* bounds);
+
+// The sample of the extractor that just returned `prefix` in this thread, or
+// null if none did, or if its order of keys is not known.
+RangeSample* SampleOf(const rocksdb::Slice& prefix);
 
 // Collects the keys of a filter for its range part: (Add* Finish? Reset)*. A
 // range part needs all keys of its table or partition, in the order of their
@@ -114,9 +126,11 @@ class RangeKeys {
   };
 
   // `bits_per_key` of the range part, 0 for none; `seed` is that of a seeded
-  // filter, else null.
-  explicit RangeKeys(double bits_per_key, const SipHashKey* seed = nullptr)
-      : bits_per_key_(bits_per_key), builder_(bits_per_key) {
+  // filter, else null. `learns`: what is stored is chosen by the sample of the
+  // extractor, as it is when the first prefix comes.
+  explicit RangeKeys(double bits_per_key, const SipHashKey* seed = nullptr,
+                     bool learns = false)
+      : bits_per_key_(bits_per_key), learns_(learns), builder_(bits_per_key) {
     if (seed != nullptr) {
       seed_ = *seed;
       builder_.SetSeed(*seed);
@@ -136,7 +150,7 @@ class RangeKeys {
   void AddKeyAndAlt(const Slice& key, const Slice& alt) {
     if (state_ != State::kTaken) return;
     if (!alt.empty()) return Drop(State::kNoExtractor);
-    prefix_seen_ = true;
+    TakePrefix(alt);
     Take(key);
   }
 
@@ -162,12 +176,19 @@ class RangeKeys {
 
  private:
   void Take(const Slice& key);
+  void TakePrefix(const Slice& prefix);
+  void Learn(const Slice& prefix);
+  void AddQuestions();  // throws std::bad_alloc
+  void AddKey(std::string_view key);
 
   const double bits_per_key_;
+  bool learns_;  // before the first prefix
   std::optional<SipHashKey> seed_;
   State state_;
   bool prefix_seen_ = false;
   bool key_seen_ = false;
+  std::string first_key_;  // which comes before its prefix
+  std::vector<range::Question> questions_;
   RangePartBuilder builder_;
 };
 

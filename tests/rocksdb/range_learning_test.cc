@@ -1,0 +1,162 @@
+// Range parts that are chosen by the ranges that were looked up.
+#include <thread>
+
+#include "engines/rocksdb/range/learning.h"
+#include "rocksdb/metadata.h"
+#include "tests/range/schemas.h"
+#include "tests/range/subject.h"
+#include "tests/rocksdb/range_db.h"
+
+namespace deltabloom::testing {
+namespace {
+
+using internal::RangeSample;
+using test::Random;
+using test::Schema;
+
+constexpr uint64_t kGroups = 10'000;  // even ones have keys
+
+// A database of three levels, and scans of groups without keys.
+class LearningTest : public ::testing::TestWithParam<Schema> {
+ protected:
+  LearningTest() { RecordProperty("seed", std::to_string(seed_)); }
+
+  void OpenAndLoad(const Options& options) {
+    db_.Open(options);
+    int level = 6;
+    for (const uint64_t keys : {20'000, 10'000, 5'000}) {
+      for (uint64_t i = 0; i < keys; ++i) {
+        const uint64_t group = 2 * random_.Below(kGroups / 2);
+        db_.Put(GetParam().group(group) + GetParam().rest(&random_));
+      }
+      db_.Flush();
+      WriteAgain(0, level--);
+    }
+  }
+
+  // Writes each table of a level again.
+  void WriteAgain(int level, int to_level) {
+    rocksdb::ColumnFamilyMetaData tree;
+    db_->GetColumnFamilyMetaData(&tree);
+    for (const auto& file : tree.levels[static_cast<size_t>(level)].files) {
+      ASSERT_OK(db_->CompactFiles({}, {file.name}, to_level));
+    }
+  }
+  void WriteAllAgain() {
+    for (const int level : {4, 5, 6}) WriteAgain(level, level);
+  }
+
+  // Data blocks read per scan of a group without keys.
+  double ReadsOfEmptyScans(uint64_t scans = 2000) {
+    const uint64_t before = Reads();
+    for (uint64_t i = 0; i < scans; ++i) {
+      const std::string group =
+          GetParam().group(2 * random_.Below(kGroups / 2) + 1);
+      EXPECT_EQ(First(db_, group, test::NextPrefix(group)), "none");
+    }
+    return static_cast<double>(Reads() - before) / static_cast<double>(scans);
+  }
+
+  const uint64_t seed_ = test::SeedOfThisRun();
+  Random random_{seed_};
+  TestDb db_;
+
+ private:
+  uint64_t Reads() const {
+    return db_.Ticker(rocksdb::BLOCK_CACHE_DATA_HIT) +
+           db_.Ticker(rocksdb::BLOCK_CACHE_DATA_MISS);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Schemas, LearningTest,
+                         ::testing::ValuesIn(test::kPrefixScans),
+                         [](const auto& that) {
+                           return std::string(that.param.name);
+                         });
+
+TEST_P(LearningTest, EmptyScansReadFewBlocksOnceTablesAreRewritten) {
+  for (const bool partitioned : {false, true}) {
+    if (partitioned && !AsksPartitions()) continue;
+    OpenAndLoad(RangeOptions(
+        "id=deltabloom:18;range=on", partitioned,
+        [](auto*, auto* table) { table->metadata_block_size = 8192; }));
+    const double before = ReadsOfEmptyScans();
+    WriteAllAgain();
+    const double after = ReadsOfEmptyScans();
+    EXPECT_LT(after, partitioned ? 0.3 : 0.1) << "before: " << before;
+    db_.Close();
+    EXPECT_OK(rocksdb::DestroyDB(db_.path(), db_.options()));
+  }
+}
+
+// The lower bounds in a sample, sorted.
+std::vector<std::string> Lowers(const RangeSample& sample) {
+  std::vector<std::string> lowers;
+  for (const auto& question : sample.Get()) lowers.push_back(question.lower);
+  std::sort(lowers.begin(), lowers.end());
+  return lowers;
+}
+
+TEST(RangeSampleTest, AScanCountsOnceAndItsBoundsAreCut) {
+  RangeSample sample;
+  EXPECT_TRUE(sample.Get().empty());
+  for (int filter = 0; filter < 5; ++filter) sample.Note("a", "b", false);
+  sample.Note("c", "d", false);
+  sample.Note("c", "d", true);
+  sample.Note("c", "d", false);
+  const std::string text(500, 'x');
+  sample.Note("long" + text, "q" + text, true);
+  sample.Note(text + "a", text + "b", true);  // equal once they are cut
+  EXPECT_EQ(Lowers(sample),
+            (std::vector<std::string>{"a", "c", "long" + text.substr(0, 124)}));
+  EXPECT_EQ(sample.Get().back().upper.size(), 128u);
+}
+
+TEST(RangeSampleTest, IsBoundedAndScansThatFindKeysDisplaceNoEmptyOnes) {
+  RangeSample sample;
+  for (uint64_t i = 0; i < 100; ++i) {
+    sample.Note(Nth(i), Nth(i, 1), false);
+  }
+  const auto empty = Lowers(sample);
+  EXPECT_EQ(empty.size(), 100u);
+  for (uint64_t i = 1000; i < 100'000; ++i) {
+    sample.Note(Nth(i), Nth(i, 1), false);
+    sample.Note(Nth(i), Nth(i, 1), true);
+  }
+  std::vector<std::string> lowers = Lowers(sample);
+  EXPECT_LE(lowers.size(), 2 * RangeSample::kHalf);
+  EXPECT_GE(lowers.size(), 100u + RangeSample::kHalf / 2);
+  EXPECT_TRUE(
+      std::includes(lowers.begin(), lowers.end(), empty.begin(), empty.end()));
+  // The sample follows a change: 20,000 scans later the old ones are gone.
+  for (uint64_t i = 0; i < 20'000; ++i) {
+    sample.Note("new" + Nth(i), "nex", i % 2 == 0);
+  }
+  for (const std::string& lower : Lowers(sample)) {
+    EXPECT_EQ(lower.substr(0, 3), "new");
+  }
+}
+
+TEST(RangeSampleTest, ThreadsShareIt) {
+  RangeSample sample;
+  std::vector<std::thread> threads;
+  for (uint64_t thread = 1; thread <= 4; ++thread) {
+    threads.emplace_back([&sample, thread] {
+      for (uint64_t i = 0; i < 20'000; ++i) {
+        const std::string key = Nth(thread * 100'000 + i);
+        sample.Note(key, key + key, i % 3 == 0);
+        sample.Note(key, key + key, i % 5 == 0);
+      }
+    });
+  }
+  for (int i = 0; i < 200; ++i) {
+    for (const auto& question : sample.Get()) {
+      ASSERT_EQ(question.upper, question.lower + question.lower);
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(sample.Get().size(), RangeSample::kHalf);
+}
+
+}  // namespace
+}  // namespace deltabloom::testing
