@@ -152,22 +152,42 @@ struct Partition {
   BlockHandle handle;
 };
 
-// None when the filter has none.
-inline std::vector<Partition> PartitionsOf(const internal::SstSource& source,
-                                           const SstFile& file,
-                                           const internal::SstFilter& filter) {
-  std::vector<Partition> partitions;
-  if (filter.scope != internal::FilterScope::kPartitioned) return partitions;
-  const std::string error = internal::ForEachPartition(
-      source, file, filter,
-      [&partitions](std::string_view key, const BlockHandle& handle) {
-        partitions.push_back({std::string(key), handle});
-        return std::string();
-      });
-  EXPECT_EQ(error, "");
-  EXPECT_EQ(partitions.size(), filter.partitions);
-  return partitions;
-}
+// A table in memory, and what the walk through it finds.
+struct Walked {
+  explicit Walked(const std::string& bytes) : source(bytes) {
+    EXPECT_EQ(internal::WalkSst(source, &file), "");
+  }
+
+  std::string Read(const BlockHandle& handle) const {
+    std::string block;
+    EXPECT_EQ(internal::ReadBlock(source, file, handle, &block), "");
+    return block;
+  }
+  uint64_t Number(const char* property) const {
+    uint64_t number = 0;
+    EXPECT_TRUE(file.properties.Number(property, &number)) << property;
+    return number;
+  }
+  // The blocks with the filter's bytes: its partitions, or it alone.
+  std::vector<Partition> Parts(const internal::SstFilter& filter) const {
+    if (filter.scope != internal::FilterScope::kPartitioned) {
+      return {{"~", filter.handle}};
+    }
+    std::vector<Partition> parts;
+    EXPECT_EQ(internal::ForEachPartition(
+                  source, file, filter,
+                  [&](std::string_view key, const BlockHandle& handle) {
+                    parts.push_back({std::string(key), handle});
+                    return std::string();
+                  }),
+              "");
+    EXPECT_EQ(parts.size(), filter.partitions);
+    return parts;
+  }
+
+  const MemorySource source;
+  SstFile file;
+};
 
 inline std::string Walk(const std::string& bytes, SstFile* file) {
   return internal::WalkSst(MemorySource(bytes), file);

@@ -6,15 +6,15 @@
 
 #include <gtest/gtest.h>
 #include <snappy.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 
 #include "tests/csv.h"
+#include "tests/random.h"
 
 namespace deltabloom::test {
 namespace {
@@ -26,23 +26,12 @@ class SourceTest : public ::testing::Test {
   SourceTest() : folder_(::testing::TempDir() + "source_test_XXXXXX") {
     if (mkdtemp(folder_.data()) == nullptr) std::abort();
   }
-  ~SourceTest() override {
-    for (const char* name : {"file", "fifo", "socket", "link"}) {
-      ::unlink(Path(name).c_str());
-    }
-    ::rmdir(folder_.c_str());
-  }
+  ~SourceTest() override { std::filesystem::remove_all(folder_); }
 
   std::string Path(const char* name) const { return folder_ + "/" + name; }
 
-  // Ten thousand bytes, each its offset modulo 251.
-  std::unique_ptr<SstSource> OpenFile(std::string* bytes = nullptr) const {
-    std::string content(10000, '\0');
-    for (size_t i = 0; i < content.size(); ++i) {
-      content[i] = static_cast<char>(i % 251);
-    }
-    std::ofstream(Path("file"), std::ios::binary) << content;
-    if (bytes != nullptr) *bytes = content;
+  std::unique_ptr<SstSource> OpenFile() const {
+    std::ofstream(Path("file"), std::ios::binary) << bytes_;
     std::string error;
     auto source = OpenSstFile(Path("file"), &error);
     EXPECT_NE(source, nullptr) << error;
@@ -57,19 +46,19 @@ class SourceTest : public ::testing::Test {
   }
 
   std::string folder_;
+  const std::string bytes_ = Random(1).Key(10000);
 };
 
 TEST_F(SourceTest, ReadsAnyPart) {
-  std::string bytes;
-  const auto source = OpenFile(&bytes);
+  const auto source = OpenFile();
   EXPECT_EQ(source->Size(), 10000u);
   EXPECT_EQ(source->Name(), Path("file"));
   for (const size_t offset : {0u, 1u, 4096u, 9999u}) {
     for (const size_t n : {0u, 1u, 17u, 10000u}) {
-      if (offset + n > bytes.size()) continue;
+      if (offset + n > bytes_.size()) continue;
       std::string read(n, 'x');
       EXPECT_EQ(source->Read(offset, n, read.data()), "");
-      EXPECT_EQ(read, bytes.substr(offset, n));
+      EXPECT_EQ(read, bytes_.substr(offset, n));
     }
   }
   ASSERT_EQ(::symlink(Path("file").c_str(), Path("link").c_str()), 0);
@@ -96,23 +85,16 @@ TEST_F(SourceTest, SaysWhyItCannotRead) {
 }
 
 TEST_F(SourceTest, NamesWhatIsNoFile) {
-  EXPECT_EQ(ErrorOf(folder_), folder_ + ": expected a file, found a directory");
-  EXPECT_EQ(ErrorOf("/dev/null"),
-            "/dev/null: expected a file, found a character device");
   ASSERT_EQ(::mkfifo(Path("fifo").c_str(), 0600), 0);
-  EXPECT_EQ(ErrorOf(Path("fifo")),
-            Path("fifo") + ": expected a file, found a FIFO");
-  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string path = Path("socket");
-  ASSERT_LT(path.size(), sizeof(address.sun_path));
-  std::memcpy(address.sun_path, path.c_str(), path.size());
-  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address),
-                   sizeof(address)),
-            0);
-  EXPECT_EQ(ErrorOf(path), path + ": expected a file, found a socket");
-  ::close(socket);
+  ASSERT_EQ(::mknod(Path("socket").c_str(), S_IFSOCK | 0600, 0), 0);
+  const std::pair<std::string, const char*> cases[] = {
+      {folder_, "directory"},
+      {"/dev/null", "character device"},
+      {Path("fifo"), "FIFO"},
+      {Path("socket"), "socket"}};
+  for (const auto& [path, kind] : cases) {
+    EXPECT_EQ(ErrorOf(path), path + ": expected a file, found a " + kind);
+  }
 }
 
 TEST_F(SourceTest, NamesWhatCannotBeOpened) {
@@ -311,15 +293,14 @@ TEST(CraftedTables, WellFormed) {
       Crafted table(version, checksum);
       const BlockHandle filter = table.Add("filter bytes");
       const BlockHandle empty = table.Add("");
-      const MemorySource source(table.FinishWith(
+      const Walked walked(table.FinishWith(
           Entry("filter.", Handle(filter)) + Entry(kFull, Handle(filter)) +
           Entry("other", Handle(filter)) + Entry(kPartitioned, Handle(empty))));
-      SstFile file;
-      ASSERT_EQ(WalkSst(source, &file), "");
+      const SstFile& file = walked.file;
       EXPECT_EQ(file.format_version, version);
       EXPECT_EQ(file.checksum_base, version >= 6 ? kChecksumBase : 0);
       EXPECT_EQ(file.footer_offset,
-                source.Size() - (version == 0 ? 48 : kFooterSize));
+                walked.source.Size() - (version == 0 ? 48 : kFooterSize));
       if (version >= 6) {
         EXPECT_EQ(file.metaindex.offset + file.metaindex.size + 5,
                   file.footer_offset);
@@ -330,36 +311,29 @@ TEST(CraftedTables, WellFormed) {
       EXPECT_EQ(file.filters[0].policy, "");
       EXPECT_EQ(file.filters[1].policy, "p");
       EXPECT_EQ(file.filters[2].partitions, 0u);
-      std::string bytes;
-      EXPECT_EQ(ReadBlock(source, file, file.filters[1].handle, &bytes), "");
-      EXPECT_EQ(bytes, "filter bytes");
-      EXPECT_EQ(ReadBlock(source, file, file.filters[2].handle, &bytes), "");
-      EXPECT_EQ(bytes, "");
+      EXPECT_EQ(walked.Read(file.filters[1].handle), "filter bytes");
+      EXPECT_EQ(walked.Read(file.filters[2].handle), "");
     }
   }
 }
 
 // The table of docs/format.md, as LevelDB 1.23 wrote it.
 TEST(CraftedTables, WorkedExample) {
-  const MemorySource source(FromHex(
+  const Walked table(FromHex(
       "00010161310000000001000000005f7bff3c0810204080000100060000000009"
       "0000000b0081a4a9e800220266696c7465722e6c6576656c64622e4275696c74"
       "696e426c6f6f6d46696c74657232121200000000010000000007e868a1000102"
       "62000d0000000001000000006c73b0a8292f5d0e000000000000000000000000"
       "00000000000000000000000000000000000000000000000057fb808b247547db"));
-  ASSERT_EQ(source.Size(), 160u);
-  SstFile file;
-  ASSERT_EQ(WalkSst(source, &file), "");
+  const SstFile& file = table.file;
   EXPECT_EQ(file.metaindex.offset, 41u);
   EXPECT_EQ(file.metaindex.size, 47u);
   EXPECT_EQ(file.index.offset, 93u);
   EXPECT_EQ(file.index.size, 14u);
   ASSERT_EQ(file.filters.size(), 1u);
   EXPECT_EQ(file.filters[0].policy, "leveldb.BuiltinBloomFilter2");
-  std::string block;
-  EXPECT_EQ(ReadBlock(source, file, file.filters[0].handle, &block), "");
-  EXPECT_EQ(block, FromHex("0810204080000100060000000009000000"
-                           "0b"));
+  EXPECT_EQ(table.Read(file.filters[0].handle),
+            FromHex("08102040800001000600000000090000000b"));
 }
 
 TEST(CraftedTables, HandlesOutsideOfTheFile) {
@@ -479,13 +453,11 @@ class PartitionIndex : public ::testing::Test {
 };
 
 TEST_F(PartitionIndex, Differences) {
-  const MemorySource source(
+  const Walked table(
       Table(Delta(false, Handle(first_)) + Delta(true, Varint(5)) +  // 3 less
             Delta(true, Varint(166)) +                               // 83 more
             Delta(false, Handle(second_))));  // not shared: whole
-  SstFile file;
-  ASSERT_EQ(WalkSst(source, &file), "");
-  const auto partitions = PartitionsOf(source, file, file.filters.at(0));
+  const auto partitions = table.Parts(table.file.filters.at(0));
   ASSERT_EQ(partitions.size(), 4u);
   const BlockHandle expected[] = {first_, second_, third_, second_};
   uint64_t bytes = 0;
@@ -495,7 +467,7 @@ TEST_F(PartitionIndex, Differences) {
     EXPECT_EQ(partitions[i].last_key, i == 0 || i == 3 ? "kx" : "ky");
     bytes += expected[i].size;
   }
-  EXPECT_EQ(file.filters[0].bytes, bytes);
+  EXPECT_EQ(table.file.filters[0].bytes, bytes);
 }
 
 TEST_F(PartitionIndex, BadDifferences) {
@@ -684,12 +656,10 @@ TEST(ExtendedFooter, BlocksInTheWrongPlace) {
                                          Entry("filter.b", Handle(second)));
     bytes.replace(second.offset, second.size + 5,
                   bytes.substr(first.offset, first.size + 5));
-    const MemorySource source(bytes);
-    SstFile file;
-    ASSERT_EQ(WalkSst(source, &file), "");
+    const Walked walked(bytes);
+    EXPECT_EQ(walked.Read(first), "first filter");
     std::string block;
-    EXPECT_EQ(ReadBlock(source, file, first, &block), "");
-    EXPECT_NE(ReadBlock(source, file, second, &block), "");
+    EXPECT_NE(ReadBlock(walked.source, walked.file, second, &block), "");
   }
 }
 
@@ -706,8 +676,7 @@ TEST(ExtendedFooter, WorkedExample) {
   ASSERT_EQ(table.size(), 4715u);
   ASSERT_EQ(end.size(), 4715u - 4552u);
   EXPECT_EQ(table.substr(4552), end);
-  SstFile file;
-  ASSERT_EQ(WalkSst(MemorySource(table), &file), "");
+  const SstFile file = Walked(table).file;
   EXPECT_EQ(file.checksum_base, 0x5e15e124u);
   EXPECT_EQ(file.footer_offset, 4662u);
   EXPECT_EQ(file.metaindex.offset, 4552u);
@@ -732,32 +701,25 @@ TEST(RocksDB910Tables, Walk) {
   };
   for (const auto& table : tables) {
     SCOPED_TRACE(table.name);
-    const MemorySource source(ReadFile(Data(table.name)));
-    SstFile file;
-    ASSERT_EQ(WalkSst(source, &file), "");
+    const Walked walked(ReadFile(Data(table.name)));
+    const SstFile& file = walked.file;
     EXPECT_EQ(file.format_version, 6u);
     EXPECT_EQ(file.checksum, table.checksum);
     EXPECT_NE(file.checksum_base, 0u);
-    uint64_t number = 0;
-    EXPECT_TRUE(file.properties.Number("rocksdb.num.filter_entries", &number));
-    EXPECT_EQ(number, 100u);
+    EXPECT_EQ(walked.Number("rocksdb.num.filter_entries"), 100u);
     ASSERT_EQ(file.filters.size(), 1u);
     const SstFilter& filter = file.filters[0];
     EXPECT_EQ(filter.scope, table.scope);
     EXPECT_EQ(filter.policy, "rocksdb.BuiltinBloomFilter");
     // What RocksDB counted itself.
-    EXPECT_TRUE(file.properties.Number("rocksdb.filter.size", &number));
-    std::string bytes;
-    if (table.scope == FilterScope::kFull) {
-      EXPECT_EQ(filter.bytes, number);
-      EXPECT_EQ(ReadBlock(source, file, filter.handle, &bytes), "");
-      continue;
+    uint64_t bytes = walked.Number("rocksdb.filter.size");
+    const auto parts = walked.Parts(filter);
+    if (table.scope == FilterScope::kPartitioned) {
+      EXPECT_GE(parts.size(), 2u);
+      bytes -= filter.handle.size;
     }
-    EXPECT_GE(filter.partitions, 2u);
-    EXPECT_EQ(filter.handle.size + filter.bytes, number);
-    for (const auto& partition : PartitionsOf(source, file, filter)) {
-      EXPECT_EQ(ReadBlock(source, file, partition.handle, &bytes), "");
-    }
+    EXPECT_EQ(filter.bytes, bytes);
+    for (const auto& part : parts) walked.Read(part.handle);
   }
 }
 
@@ -811,16 +773,14 @@ TEST(ReadErrors, EachEndsTheWalk) {
 
 // A caller of ReadBlock need not have checked a handle of its own.
 TEST(ReadErrors, HandlesOfTheCaller) {
-  const MemorySource source(TableOfAllKinds(5));
-  SstFile file;
-  ASSERT_EQ(WalkSst(source, &file), "");
-  const uint64_t end = file.footer_offset;
+  const Walked table(TableOfAllKinds(5));
+  const uint64_t end = table.file.footer_offset;
   for (const BlockHandle& handle :
        {BlockHandle{end - 4, 0}, BlockHandle{0, end - 4}, BlockHandle{end, 1},
         BlockHandle{UINT64_MAX, 1}, BlockHandle{0, UINT64_MAX},
         BlockHandle{UINT64_MAX, UINT64_MAX}}) {
     std::string contents;
-    EXPECT_EQ(ReadBlock(source, file, handle, &contents),
+    EXPECT_EQ(ReadBlock(table.source, table.file, handle, &contents),
               "table in memory: offset " + std::to_string(handle.offset) +
                   ": expected a block that ends before the footer at " +
                   std::to_string(end) + ", found a handle to " +

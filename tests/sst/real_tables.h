@@ -83,6 +83,7 @@ struct LevelTable {
   const leveldb::FilterPolicy* policy = nullptr;
   bool snappy = false;
   uint64_t keys = 2000;
+  std::string prefix;  // of every key
 
   void Write(const std::string& path) const {
     leveldb::Options options;
@@ -93,10 +94,33 @@ struct LevelTable {
     ASSERT_TRUE(leveldb::Env::Default()->NewWritableFile(path, &file).ok());
     const std::unique_ptr<leveldb::WritableFile> owner(file);
     leveldb::TableBuilder builder(options, file);
-    for (uint64_t i = 0; i < keys; ++i) builder.Add(TableKey(i), TableValue(i));
+    for (uint64_t i = 0; i < keys; ++i) {
+      builder.Add(prefix + TableKey(i), TableValue(i));
+    }
     ASSERT_TRUE(builder.Finish().ok());
     ASSERT_TRUE(file->Close().ok());
   }
+};
+
+// LevelDB's Bloom filters under another name.
+class NamedPolicy : public leveldb::FilterPolicy {
+ public:
+  explicit NamedPolicy(std::string name) : name_(std::move(name)) {}
+
+  const char* Name() const override { return name_.c_str(); }
+  void CreateFilter(const leveldb::Slice* keys, int n,
+                    std::string* dst) const override {
+    bloom_->CreateFilter(keys, n, dst);
+  }
+  bool KeyMayMatch(const leveldb::Slice& key,
+                   const leveldb::Slice& filter) const override {
+    return bloom_->KeyMayMatch(key, filter);
+  }
+
+ private:
+  const std::string name_;
+  const std::unique_ptr<const leveldb::FilterPolicy> bloom_{
+      leveldb::NewBloomFilterPolicy(20)};
 };
 
 // What RocksDB itself reads from the file.

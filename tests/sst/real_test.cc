@@ -33,28 +33,19 @@ class RealTables : public ::testing::Test {
 };
 using DamagedTables = RealTables;
 
-std::unique_ptr<SstSource> Open(const std::string& path) {
-  std::string error;
-  auto source = OpenSstFile(path, &error);
-  EXPECT_NE(source, nullptr) << error;
-  return source;
-}
-
 // Against the properties that RocksDB reads.
 void ExpectAsRocksDBSays(const std::string& path, const RocksTable& table) {
   const rocksdb::TableProperties properties = PropertiesOf(path);
   ASSERT_GT(properties.filter_size, 0u);
-  const auto source = Open(path);
-  SstFile file;
-  ASSERT_EQ(WalkSst(*source, &file), "");
+  const Walked walked(ReadFile(path));
+  const SstFile& file = walked.file;
   // RocksDB itself turns 0 into 1 when the checksum is not CRC32c.
   const bool raised =
       table.format_version == 0 && table.checksum != rocksdb::kCRC32c;
   EXPECT_EQ(file.format_version,
             raised ? 1u : static_cast<uint32_t>(table.format_version));
   EXPECT_EQ(static_cast<int>(file.checksum), static_cast<int>(table.checksum));
-  uint64_t value = 0;
-  ASSERT_TRUE(file.properties.Number("rocksdb.num.filter_entries", &value));
+  uint64_t value = walked.Number("rocksdb.num.filter_entries");
   EXPECT_EQ(value, properties.num_filter_entries);
   EXPECT_EQ(value, table.keys);
   std::string_view comparator;
@@ -67,14 +58,12 @@ void ExpectAsRocksDBSays(const std::string& path, const RocksTable& table) {
   ASSERT_EQ(file.filters.size(), 1u);
   const SstFilter& filter = file.filters[0];
   EXPECT_EQ(filter.policy, table.policy->CompatibilityName());
-  std::string bytes;
   if (!table.partitioned) {
     EXPECT_EQ(filter.scope, FilterScope::kFull);
     EXPECT_EQ(filter.handle.size, properties.filter_size);
     EXPECT_EQ(filter.partitions, 0u);
     EXPECT_EQ(filter.bytes, properties.filter_size);
-    EXPECT_EQ(ReadBlock(*source, file, filter.handle, &bytes), "");
-    EXPECT_EQ(bytes.size(), properties.filter_size);
+    EXPECT_EQ(walked.Read(filter.handle).size(), properties.filter_size);
     return;
   }
   EXPECT_EQ(filter.scope, FilterScope::kPartitioned);
@@ -84,9 +73,8 @@ void ExpectAsRocksDBSays(const std::string& path, const RocksTable& table) {
   }
   EXPECT_EQ(filter.handle.size + filter.bytes, properties.filter_size);
   std::string last_key;
-  for (const auto& partition : PartitionsOf(*source, file, filter)) {
-    EXPECT_EQ(ReadBlock(*source, file, partition.handle, &bytes), "");
-    EXPECT_EQ(bytes.size(), partition.handle.size);
+  for (const auto& partition : walked.Parts(filter)) {
+    EXPECT_EQ(walked.Read(partition.handle).size(), partition.handle.size);
     EXPECT_LT(last_key, partition.last_key);
     last_key = partition.last_key;
   }
@@ -139,17 +127,11 @@ TEST_F(RealTables, RocksDBOtherFilters) {
 
 // Filters of Deltabloom's own: found, sealed, and holding every key.
 void ExpectDeltabloomFilters(const std::string& path, uint64_t keys) {
-  const auto source = Open(path);
-  SstFile file;
-  ASSERT_EQ(WalkSst(*source, &file), "");
-  const SstFilter& filter = file.filters.at(0);
-  std::vector<Partition> parts = PartitionsOf(*source, file, filter);
-  if (parts.empty()) parts.push_back({"~", filter.handle});
+  const Walked walked(ReadFile(path));
   uint64_t absent = 0;
   uint64_t key = 0;
-  for (const Partition& part : parts) {
-    std::string bytes;
-    ASSERT_EQ(ReadBlock(*source, file, part.handle, &bytes), "");
+  for (const Partition& part : walked.Parts(walked.file.filters.at(0))) {
+    const std::string bytes = walked.Read(part.handle);
     ParsedFilter parsed;
     std::string why;
     ASSERT_EQ(ParseSealed(bytes, ActiveCpu(), &parsed, &why),
@@ -190,15 +172,12 @@ TEST_F(RealTables, DeltabloomInRocksDB) {
 }
 
 TEST_F(RealTables, NoFilter) {
-  RocksTable().Write(path_);
-  SstFile file;
-  EXPECT_EQ(WalkSst(*Open(path_), &file), "");
-  EXPECT_TRUE(file.filters.empty());
-  EXPECT_FALSE(file.properties.empty());
-  LevelTable().Write(path_);
-  EXPECT_EQ(WalkSst(*Open(path_), &file), "");
-  EXPECT_TRUE(file.filters.empty());
-  EXPECT_TRUE(file.properties.empty());
+  for (const bool rocks : {true, false}) {
+    rocks ? RocksTable().Write(path_) : LevelTable().Write(path_);
+    const SstFile file = Walked(ReadFile(path_)).file;
+    EXPECT_TRUE(file.filters.empty());
+    EXPECT_EQ(file.properties.empty(), !rocks);
+  }
 }
 
 // RocksDB writes a sequence number into the properties of a file that it takes
@@ -228,20 +207,16 @@ TEST_F(RealTables, RocksDBIngestedFile) {
   ASSERT_NE(ingested, "");
   EXPECT_NE(ReadFile(ingested), before);
 
-  SstFile file;
-  EXPECT_EQ(WalkSst(*Open(ingested), &file), "");
-  uint64_t keys = 0;
-  EXPECT_TRUE(file.properties.Number("rocksdb.num.filter_entries", &keys));
-  EXPECT_EQ(keys, table.keys);
+  EXPECT_EQ(Walked(ReadFile(ingested)).Number("rocksdb.num.filter_entries"),
+            table.keys);
 }
 
 void ExpectLevelDBFilter(const std::string& path, const std::string& policy) {
   FilterOptions options;
   options.hash = Hash::kLevelDB;
   const auto reads = NewFilterPolicy(options);
-  const auto source = Open(path);
-  SstFile file;
-  ASSERT_EQ(WalkSst(*source, &file), "");
+  const Walked walked(ReadFile(path));
+  const SstFile& file = walked.file;
   EXPECT_EQ(file.format_version, 0u);
   EXPECT_EQ(file.checksum, ChecksumType::kCrc32c);
   EXPECT_TRUE(file.properties.empty());
@@ -249,8 +224,7 @@ void ExpectLevelDBFilter(const std::string& path, const std::string& policy) {
   const SstFilter& filter = file.filters[0];
   EXPECT_EQ(filter.scope, FilterScope::kPerBlock);
   EXPECT_EQ(filter.policy, policy);
-  std::string block;
-  ASSERT_EQ(ReadBlock(*source, file, filter.handle, &block), "");
+  const std::string block = walked.Read(filter.handle);
   const FilterBlockReader reader(reads.get(), block);
   EXPECT_GT(reader.NumWindows(), 3u);
   EXPECT_TRUE(reader.KeyMayMatch(0, TableKey(0)));
@@ -269,24 +243,8 @@ TEST_F(RealTables, LevelDB) {
 }
 
 // LevelDB compresses its metaindex like any block, if its names repeat bytes.
-class LongNamePolicy : public leveldb::FilterPolicy {
- public:
-  const char* Name() const override { return name_.c_str(); }
-  void CreateFilter(const leveldb::Slice* keys, int n,
-                    std::string* dst) const override {
-    kLevelBloom->CreateFilter(keys, n, dst);
-  }
-  bool KeyMayMatch(const leveldb::Slice& key,
-                   const leveldb::Slice& filter) const override {
-    return kLevelBloom->KeyMayMatch(key, filter);
-  }
-
- private:
-  const std::string name_ = "long." + std::string(500, 'x');
-};
-
 TEST_F(RealTables, LevelDBCompressedMetaindex) {
-  const LongNamePolicy policy;
+  const NamedPolicy policy("long." + std::string(500, 'x'));
   LevelTable table;
   table.policy = &policy;
   table.snappy = true;
@@ -327,11 +285,8 @@ struct Sample {
 std::vector<Sample> Samples(const std::string& path) {
   std::vector<Sample> samples;
   const auto take = [&](const std::string& name) {
-    Sample sample;
-    sample.name = name;
-    sample.bytes = ReadFile(path);
-    EXPECT_EQ(WalkSst(MemorySource(sample.bytes), &sample.file), "");
-    samples.push_back(std::move(sample));
+    const std::string bytes = ReadFile(path);
+    samples.push_back({name, bytes, Walked(bytes).file});
   };
   LevelTable level;
   level.policy = kLevelBloom.get();
@@ -366,16 +321,11 @@ std::vector<Sample> Samples(const std::string& path) {
 }
 
 // What a walk found, for comparison.
-std::string Found(const std::string& bytes, const SstFile& file) {
-  const MemorySource source(bytes);
+std::string Found(const Walked& table) {
   std::string text;
-  for (const SstFilter& filter : file.filters) {
-    text += filter.policy + " " + std::to_string(filter.handle.offset) + "+" +
-            std::to_string(filter.handle.size);
-    for (const auto& partition : PartitionsOf(source, file, filter)) {
-      text += " " + std::to_string(partition.handle.offset) + "+" +
-              std::to_string(partition.handle.size);
-    }
+  for (const SstFilter& filter : table.file.filters) {
+    text += filter.policy + " " + Handle(filter.handle);
+    for (const auto& part : table.Parts(filter)) text += Handle(part.handle);
   }
   return text;
 }
@@ -422,7 +372,7 @@ void FlipEveryBit(const Sample& sample, uint64_t begin, uint64_t end) {
           sample.file.format_version > 0 && at == version_at && error.empty();
       if (other_version) {
         EXPECT_NE(file.format_version, sample.file.format_version);
-        EXPECT_EQ(Found(bytes, file), Found(sample.bytes, sample.file));
+        EXPECT_EQ(Found(Walked(bytes)), Found(Walked(sample.bytes)));
       } else if (guarded || !error.empty()) {
         EXPECT_NE(error, "") << "byte " << at << " bit " << bit;
         ExpectUseful(error);
@@ -450,8 +400,7 @@ TEST_F(DamagedTables, EveryBitOfFiltersAndPartitionIndex) {
     SCOPED_TRACE(sample.name);
     for (const SstFilter& filter : sample.file.filters) {
       FlipEveryBitOf(sample, filter.handle);
-      for (const auto& partition :
-           PartitionsOf(MemorySource(sample.bytes), sample.file, filter)) {
+      for (const auto& partition : Walked(sample.bytes).Parts(filter)) {
         FlipEveryBit(sample, partition.handle.offset,
                      partition.handle.offset + 1);
         const uint64_t end = partition.handle.offset + partition.handle.size;
@@ -493,9 +442,7 @@ TEST_F(DamagedTables, TruncatedAtEveryLength) {
 
 // Many bytes at once, also where no checksum stops the walk early.
 TEST_F(DamagedTables, RandomBytesEverywhere) {
-  const uint64_t seed = SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
-  Random random(seed);
+  FreshRandom random;
   for (const Sample& sample : Samples(path_)) {
     SCOPED_TRACE(sample.name);
     const uint64_t begin = sample.file.filters.at(0).handle.offset;

@@ -119,9 +119,7 @@ TEST_F(DoctorRocksDB, IngestedTables) {
 // At random, until the MANIFEST had more than a block and was begun anew; with
 // a column family without filters that is then dropped.
 TEST_F(DoctorRocksDB, LevelsAndColumnFamiliesAfterManyChanges) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
-  test::Random random(seed);
+  test::FreshRandom random;
   EXPECT_TRUE(Seen(0).empty());
   std::vector<ColumnFamilyHandle*> families = {db_->DefaultColumnFamily()};
   for (int i = 0; i < 3; ++i) families.push_back(Add("f" + std::to_string(i)));

@@ -202,23 +202,9 @@ TEST_F(Inspect, Directories) {
 
 // Names of a file, of the policy in it, and of what is not there, cannot reach
 // the terminal.
-class EvilPolicy : public leveldb::FilterPolicy {
- public:
-  const char* Name() const override {
-    return "\x1b]0;owned\x07\nforged.sst: RocksDB table\xff\\";
-  }
-  void CreateFilter(const leveldb::Slice*, int,
-                    std::string* dst) const override {
-    *dst += "filter";
-  }
-  bool KeyMayMatch(const leveldb::Slice&,
-                   const leveldb::Slice&) const override {
-    return true;
-  }
-};
-
 TEST_F(Inspect, NamesAreEscaped) {
-  const EvilPolicy policy;
+  const test::NamedPolicy policy(
+      "\x1b]0;owned\x07\nforged.sst: RocksDB table\xff\\");
   test::LevelTable table;
   table.policy = &policy;
   table.Write(File("\x1b[31m\n\xfe.ldb"));

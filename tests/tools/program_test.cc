@@ -80,9 +80,7 @@ std::string Unescaped(const std::string& text) {
 }
 
 TEST(Escaped, RandomBytesCanBeToldAgain) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE("DELTABLOOM_SEED=" + std::to_string(seed));
-  test::Random random(seed);
+  test::FreshRandom random;
   for (int round = 0; round < 20000; ++round) {
     std::string bytes = random.Key(random.Below(12));
     for (char& byte : bytes) {

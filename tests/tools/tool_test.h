@@ -111,22 +111,12 @@ class ToolTest : public ::testing::Test {
 // The blocks with filter bytes, in order.
 inline std::vector<internal::BlockHandle> FilterBlocks(
     const std::string& path) {
-  const MemorySource source(ReadFile(path));
-  internal::SstFile file;
-  EXPECT_EQ(internal::WalkSst(source, &file), "");
+  const Walked table(ReadFile(path));
   std::vector<internal::BlockHandle> blocks;
-  for (const internal::SstFilter& filter : file.filters) {
-    if (filter.scope != internal::FilterScope::kPartitioned) {
-      blocks.push_back(filter.handle);
-      continue;
+  for (const internal::SstFilter& filter : table.file.filters) {
+    for (const Partition& part : table.Parts(filter)) {
+      blocks.push_back(part.handle);
     }
-    EXPECT_EQ(internal::ForEachPartition(
-                  source, file, filter,
-                  [&](std::string_view, const internal::BlockHandle& handle) {
-                    blocks.push_back(handle);
-                    return std::string();
-                  }),
-              "");
   }
   return blocks;
 }
@@ -136,9 +126,7 @@ inline void ChangeBlock(const std::string& path,
                         const internal::BlockHandle& handle,
                         const std::function<void(char* block, size_t n)>& fn) {
   std::string bytes = ReadFile(path);
-  const MemorySource source(bytes);
-  internal::SstFile file;
-  ASSERT_EQ(internal::WalkSst(source, &file), "");
+  const internal::SstFile file = Walked(bytes).file;
   fn(&bytes[handle.offset], handle.size);
   const std::string_view checked(&bytes[handle.offset], handle.size + 1);
   internal::StoreFixed32(

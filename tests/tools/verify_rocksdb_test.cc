@@ -263,8 +263,7 @@ TEST_F(VerifyRocksDB, DamagedTablesAndFilters) {
   for (const bool partitioned : {false, true}) {
     Load(MakeOptions("deltabloom:10:local", partitioned));
     const std::string sound = test::ReadFile(table_);
-    internal::SstFile file;
-    ASSERT_EQ(internal::WalkSst(test::MemorySource(sound), &file), "");
+    const internal::SstFile file = test::Walked(sound).file;
     const auto blocks = test::FilterBlocks(table_);
     const std::pair<uint64_t, bool> damages[] = {
         {blocks[0].offset / 2, false},

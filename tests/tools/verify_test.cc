@@ -3,10 +3,6 @@
 // it denies the very keys that such a database loses.
 #include <gtest/gtest.h>
 #include <leveldb/db.h>
-#include <leveldb/env.h>
-#include <leveldb/filter_policy.h>
-#include <leveldb/options.h>
-#include <leveldb/table_builder.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -94,24 +90,19 @@ TEST_F(Verify, Text) {
 // Keys are others' bytes.
 TEST_F(Verify, KeysAreEscaped) {
   const std::string path = Path() + "/evil.ldb";
-  {
-    leveldb::Options options;
-    options.filter_policy = policy_.get();
-    leveldb::WritableFile* file = nullptr;
-    ASSERT_TRUE(leveldb::Env::Default()->NewWritableFile(path, &file).ok());
-    const std::unique_ptr<leveldb::WritableFile> owner(file);
-    leveldb::TableBuilder builder(options, file);
-    builder.Add("\x1b]0;owned\x07\n\xff", "value");
-    ASSERT_TRUE(builder.Finish().ok());
-    ASSERT_TRUE(file->Close().ok());
-  }
+  test::LevelTable table;
+  table.policy = policy_.get();
+  table.prefix = "\x1b]0;owned\x07\n\xff";
+  table.keys = 1;
+  table.Write(path);
   test::ClearABit(path, test::FilterBlocks(path).at(0), 0);
   for (const char* option : {"", "--json "}) {
     const Result result = Run(option + path);
     EXPECT_EQ(result.status, 1);
-    ExpectHas(result.out, *option == '\0'
-                              ? ", key: \\x1b]0;owned\\x07\\x0a\\xff\n"
-                              : "\"\\\\x1b]0;owned\\\\x07\\\\x0a\\\\xff\"");
+    ExpectHas(result.out,
+              *option == '\0'
+                  ? ", key: \\x1b]0;owned\\x07\\x0a\\xffkey000000\n"
+                  : "\"\\\\x1b]0;owned\\\\x07\\\\x0a\\\\xffkey000000\"");
     EXPECT_EQ(result.out.find('\x1b'), std::string::npos);
   }
 }
@@ -395,19 +386,8 @@ TEST_F(VerifyLevelDB, ReadsTheFilterBlockAsLevelDBDoes) {
   }
 }
 
-// Calls itself by another name.
-class OwnPolicy : public leveldb::FilterPolicy {
- public:
-  const char* Name() const override { return "own\n\x1b[31m"; }
-  void CreateFilter(const leveldb::Slice*, int, std::string*) const override {}
-  bool KeyMayMatch(const leveldb::Slice&,
-                   const leveldb::Slice&) const override {
-    return true;
-  }
-};
-
 TEST_F(VerifyLevelDB, WhatItCannotCheckHasAName) {
-  const OwnPolicy policy;
+  const test::NamedPolicy policy("own\n\x1b[31m");
   const std::string table = Load(&policy, leveldb::kNoCompression);
   json document = RunJson(Path(), 2);
   ExpectHas(err_, table +

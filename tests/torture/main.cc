@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -50,17 +49,6 @@ int Main(int argc, char** argv) {
     file.Write([&](std::ostream* out) { *out << counts.dump(2) << "\n"; });
     file.Publish();
   };
-  if (std::ifstream earlier(json); earlier) {
-    try {
-      const auto counts = nlohmann::json::parse(earlier);
-      totals->ForEach([&](const char* name, const char*, auto* count) {
-        *count += counts.value(name, uint64_t{0});
-      });
-    } catch (const std::exception& error) {
-      throw deltabloom::bench::UsageError("--json: " + json + ": " +
-                                          error.what());
-    }
-  }
   write_counts();
   fs::path path = keep;
   if (keep.empty()) {

@@ -13,7 +13,7 @@
 #   --timeout N    seconds after which a process counts as hanging [900]
 #   --keep DIR     work in DIR, which must be new or empty, and keep it [a
 #                  temporary folder under $TMPDIR, kept after a failure]
-#   --json FILE    write the counts after every cycle, added to those of FILE
+#   --json FILE    write the counts after every cycle
 #   --verbose      print what each cycle does
 #
 # Exit code: 0, 1 if a write was lost or anything else went wrong, 2 for bad
