@@ -27,13 +27,11 @@ TEST(ClusterFilters, AreFoundOnEveryNode) {
     const TestFilter filter(redis, options);
     filter.Add({"k"});
     const TestFilter reader(redis, options.name);
-    EXPECT_TRUE(reader.Finds("k"));
-    EXPECT_FALSE(reader.Finds("l"));
+    EXPECT_TRUE(reader.Finds({"k"}, {"l"}));
     const auto rebuild = filter.Start();
     reader.Add({"meanwhile"});
     TestFilter::Finish(rebuild.get(), {"l"});
-    EXPECT_TRUE(reader.FindsAll({"l", "meanwhile"}));
-    EXPECT_FALSE(reader.Finds("k"));
+    EXPECT_TRUE(reader.Finds({"l", "meanwhile"}, {"k"}));
     // The map of slots spares all redirections.
     EXPECT_EQ(filter->Statistics().redirections, 0u);
     EXPECT_EQ(reader.Info().name, options.name);
@@ -54,14 +52,14 @@ TEST_P(MovingSlot, IsFollowed) {
                           Sized("moving", "go-murmur3", 5000));
   const TestFilter idle(cluster.Options(), "moving");
   filter.Add({"before"});
-  EXPECT_TRUE(idle.Finds("before"));
+  EXPECT_TRUE(idle.Finds({"before"}));
   const auto rebuild = filter.Start();
   rebuild->Add("before");
   const size_t from = cluster.NodeOf("moving");
   const size_t to = (from + 1) % 3;
   cluster.StartMove("moving", from, to);
   filter.Add({"announced"});
-  EXPECT_TRUE(filter.Finds("announced"));
+  EXPECT_TRUE(filter.Finds({"announced"}));
   // Half moved: a script wants keys of both nodes and has to wait, for longer
   // than a number of attempts.
   ASSERT_EQ(cluster.MoveKey(from, to, GetParam()), "OK");
@@ -88,12 +86,12 @@ TEST_P(MovingSlot, IsFollowed) {
                      "'moving'");
   ExpectOk(idle->Confirm());
   for (const TestFilter* each : {&idle, &filter}) {
-    EXPECT_TRUE(each->FindsAll({"before", "announced", "between", "asked"}));
+    EXPECT_TRUE(each->Finds({"before", "announced", "between", "asked"}));
   }
-  EXPECT_FALSE(idle.Finds("absent"));
+  EXPECT_FALSE(idle.Finds({"absent"}));
   // MOVED once, then straight.
   const uint64_t after = filter->Statistics().redirections;
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(filter.Finds("between"));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(filter.Finds({"between"}));
   EXPECT_EQ(filter->Statistics().redirections, after);
 }
 
@@ -128,7 +126,7 @@ TEST(ClusterFilters, ZNodesGone) {
   redis.more_nodes = {TheCluster().node(1).Place()};
   const TestFilter impatient(redis, here);
   TheCluster().node(0).Stop();
-  EXPECT_TRUE(kept.Finds("k"));
+  EXPECT_TRUE(kept.Finds({"k"}));
   std::string message;
   EXPECT_EQ(impatient.Error("k", &message), RedisError::kUnavailable);
   EXPECT_TRUE(Contains(message, here)) << message;
@@ -147,7 +145,7 @@ TEST(ClusterFilters, ZNodesGone) {
   EXPECT_LT(Clock::now() - start, milliseconds(1000));
   EXPECT_LE(slots_calls() - before, 3);
   // A client that starts now learns the slots from the other node.
-  EXPECT_TRUE(TestFilter(redis, there).Finds("k"));
+  EXPECT_TRUE(TestFilter(redis, there).Finds({"k"}));
 }
 
 // Three masters with a replica each: writers, readers and a builder go on while

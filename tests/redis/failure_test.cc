@@ -105,7 +105,7 @@ TEST_F(Failures, AwayAndBackAgain) {
   filter.ExpectFailure(RedisError::kMissing, server_.Place());
   const TestFilter again(redis_, Small());
   filter.Add({"c"});
-  EXPECT_TRUE(again.Finds("c"));
+  EXPECT_TRUE(again.Finds({"c"}));
 }
 
 TEST_F(Failures, Replica) {
@@ -218,8 +218,7 @@ TEST_F(Failures, Users) {
   const Words reading = {"+getrange", "+bitfield_ro", "+hget", "+hgetall",
                          "+hmget",    "+strlen",      "+info"};
   const TestFilter reader = user("reader", reading);
-  EXPECT_TRUE(reader.Finds("a"));
-  EXPECT_FALSE(reader.Finds("b"));
+  EXPECT_TRUE(reader.Finds({"a"}, {"b"}));
   EXPECT_EQ(reader->Add("b").error, RedisError::kNoPermission);
   // Without INFO it cannot know whether the server has every key.
   user("reader", {"-info"}).ExpectFailure(RedisError::kUnverified, "NOPERM");

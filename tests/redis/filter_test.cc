@@ -54,7 +54,7 @@ TEST_P(SchemesTest, FindsEveryKeyAtTheRequestedRate) {
   }
   ExpectOk(writer->Add(keys[7], is_new.get()));
   EXPECT_FALSE(is_new[0]);
-  EXPECT_TRUE(reader.FindsAll(keys));
+  EXPECT_TRUE(reader.Finds(keys));
 
   const Words others = random.Keys(kOthers, 13);
   const auto count = static_cast<double>(reader.Count(others));
@@ -91,15 +91,13 @@ TEST_P(SchemesTest, TakesAnyKey) {
   const TestFilter filter = Create(100);
   const Words keys = {"", std::string(1, '\0'), "\xff\xff\xff", "\r\n$3\r\n",
                       std::string(size_t{1} << 20, 'x')};
-  for (const std::string& key : keys) {
-    filter.Add({key});
-    EXPECT_TRUE(filter.Finds(key));
-  }
+  for (const std::string& key : keys) filter.Add({key});
+  EXPECT_TRUE(filter.Finds(keys));
   const std::string long_key((size_t{1} << 20) + 1, 'x');
   EXPECT_EQ(filter->Add(long_key).error, RedisError::kInvalidArgument);
   EXPECT_EQ(filter.Error(long_key), RedisError::kInvalidArgument);
   filter.Add({});
-  EXPECT_TRUE(filter.FindsAll({}));
+  EXPECT_TRUE(filter.Finds({}));
 }
 
 // Bits that expired, were evicted or flushed reject no key.
@@ -133,7 +131,7 @@ TEST_F(FilterTest, TheMostProbesInLargeBatches) {
   const TestFilter filter = Create(options);
   const Words keys = Random(SeedOr(8)).Keys(300, 6);
   filter.Add(keys);
-  EXPECT_TRUE(filter.FindsAll(keys));
+  EXPECT_TRUE(filter.Finds(keys));
   EXPECT_NEAR(filter.Info().keys_estimate, 300, 5);
   bool is_new = true;
   ExpectOk(filter->Add(keys[0], &is_new));
@@ -179,7 +177,7 @@ TEST_F(FilterTest, ExpiryIsSetOnceAndNeverLost) {
   Run({"DEL", "e"});  // lost bits come back with the expiry
   EXPECT_EQ(filter->Add("x").error, RedisError::kMissing);
   filter.Rebuild({"back"});
-  EXPECT_TRUE(filter.Finds("back"));
+  EXPECT_TRUE(filter.Finds({"back"}));
   EXPECT_TRUE(keeps_expiry());
 }
 
@@ -191,10 +189,9 @@ TEST_F(FilterTest, ReplacedFiltersAreSeen) {
   ExpectOk(other->Delete());
   const TestFilter fresh = Create(Sized("r", "local", 50000));
   fresh.Add({"b"});
-  EXPECT_TRUE(old.Finds("b"));
-  EXPECT_FALSE(old.Finds("a"));
+  EXPECT_TRUE(old.Finds({"b"}, {"a"}));
   other.Add({"c"});
-  EXPECT_TRUE(fresh.Finds("c"));
+  EXPECT_TRUE(fresh.Finds({"c"}));
 }
 
 TEST_F(FilterTest, MovesToAnotherSize) {
@@ -204,9 +201,9 @@ TEST_F(FilterTest, MovesToAnotherSize) {
   small.Add({"k"});
   large.Add({"k"});
   ExpectOk(small->MoveTo("large"));
-  EXPECT_TRUE(reader.Finds("k"));
+  EXPECT_TRUE(reader.Finds({"k"}));
   reader.Add({"l"});
-  EXPECT_TRUE(large.Finds("l"));
+  EXPECT_TRUE(large.Finds({"l"}));
   EXPECT_EQ(Open("small").Info().name, "large");
   EXPECT_EQ(large->MoveTo("small").error, RedisError::kInvalidArgument);
   EXPECT_EQ(large->MoveTo("none").error, RedisError::kMissing);
@@ -265,8 +262,8 @@ TEST_F(FilterTest, ConnectionsOfTheUserAreUsed) {
     for (int i = 0; i < 5000; ++i) keys.push_back(std::to_string(i));
     filter.Rebuild({"rebuilt"});
     filter.Add(keys);
-    EXPECT_TRUE(filter.FindsAll(keys));
-    EXPECT_TRUE(filter.Finds("rebuilt"));
+    EXPECT_TRUE(filter.Finds(keys));
+    EXPECT_TRUE(filter.Finds({"rebuilt"}));
     EXPECT_EQ(opened, 1);  // by the first
     // A dead server raises no SIGPIPE, and a slow one does not stop us.
     Server other;
@@ -294,8 +291,7 @@ TEST_F(FilterTest, AdoptedBitmapsPromiseLess) {
   filter.ExpectFailure(RedisError::kMissing, server_.Place(), "'theirs'");
   filter.Add({"ours"});
   EXPECT_EQ(Run({"DBSIZE"}), "1");
-  EXPECT_TRUE(filter.Finds("ours"));
-  EXPECT_FALSE(filter.Finds("others"));
+  EXPECT_TRUE(filter.Finds({"ours"}, {"others"}));
   EXPECT_EQ(filter->Confirm().error, RedisError::kInvalidArgument);
   const RedisFilterInfo info = filter.Info();
   EXPECT_TRUE(info.adopted);
@@ -316,8 +312,7 @@ TEST_F(FilterTest, PhpReachesTheLastBit) {
   EXPECT_EQ(Run({"BITPOS", "php", "1"}), "4294967295");
   const TestFilter ours = Open("php");
   ours.Add({"user:1"});
-  EXPECT_TRUE(ours.Finds("user:1"));
-  EXPECT_FALSE(ours.Finds("user:2"));
+  EXPECT_TRUE(ours.Finds({"user:1"}, {"user:2"}));
   const RedisFilterInfo info = ours.Info();
   EXPECT_EQ(info.set_bits, 3u);
   EXPECT_EQ(info.hashes, (Words{"BKDR", "SDBM", "JS"}));
@@ -327,8 +322,7 @@ TEST_F(FilterTest, PhpReachesTheLastBit) {
   ExpectOk(ours->Delete());
   const TestFilter theirs = TestFilter::Adopt(server_.Options(), options);
   theirs.Add({"user:1"});
-  EXPECT_TRUE(theirs.Finds("user:1"));
-  EXPECT_FALSE(theirs.Finds("user:2"));
+  EXPECT_TRUE(theirs.Finds({"user:1"}, {"user:2"}));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ TEST(Restart, FromAnOlderSnapshot) {
   const TestFilter filter(server.Options(), options);
   const TestFilter idle(server.Options(), "f");
   filter.Add({"before"});
-  EXPECT_TRUE(idle.Finds("before"));
+  EXPECT_TRUE(idle.Finds({"before"}));
   server.Run({"SAVE"});
   filter.Add({"after"});
   server.Restart();
@@ -47,16 +47,15 @@ TEST(Restart, FromAnOlderSnapshot) {
   EXPECT_EQ(ErrorOf({server.Options(), "f"}), RedisError::kUnverified);
   // The owner takes the loss.
   ExpectOk(filter->Confirm());
-  EXPECT_TRUE(idle.FindsAll({"before", "later"}));
-  EXPECT_FALSE(idle.Finds("after"));
-  for (int i = 0; i < 20; ++i) EXPECT_FALSE(idle.Finds(std::to_string(i)));
+  EXPECT_TRUE(idle.Finds({"before", "later"}, {"after"}));
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(idle.Finds({std::to_string(i)}));
   // Or a rebuild brings all back.
   server.Restart();
   EXPECT_EQ(ErrorOf(filter), RedisError::kUnverified);
   const auto rebuild = filter.Start();
   EXPECT_EQ(ErrorOf(filter), RedisError::kUnverified);
   TestFilter::Finish(rebuild.get(), {"before", "after", "later"});
-  EXPECT_TRUE(idle.Finds("after"));
+  EXPECT_TRUE(idle.Finds({"after"}));
   EXPECT_EQ(ErrorOf(idle), RedisError::kNone);
 }
 
@@ -120,9 +119,9 @@ TEST(Restart, ARebuildDuringACheck) {
   EXPECT_EQ(ErrorOf(filter), RedisError::kUnverified);
   meanwhile = [&] {
     TestFilter(server.Options(), "f").Rebuild({"key"});
-    EXPECT_TRUE(filter.Finds("key"));
+    EXPECT_TRUE(filter.Finds({"key"}));
   };
-  EXPECT_TRUE(filter.Finds("key"));
+  EXPECT_TRUE(filter.Finds({"key"}));
   EXPECT_EQ(meanwhile, nullptr);
 }
 
@@ -151,7 +150,7 @@ TEST(Durable, NeedsNoConfirmation) {
     EXPECT_EQ(filter->Statistics().reconnects, i);
     server.Restart();
     for (uint64_t k = 0; k <= i; ++k) {
-      EXPECT_TRUE(filter.Finds(std::to_string(k)));
+      EXPECT_TRUE(filter.Finds({std::to_string(k)}));
     }
     EXPECT_EQ(ErrorOf(filter), RedisError::kNone);
   }

@@ -343,8 +343,10 @@ class TestFilter {
     const bool* const begin = found.get();
     return static_cast<size_t>(std::count(begin, begin + keys.size(), true));
   }
-  bool FindsAll(const Words& keys) const { return Count(keys) == keys.size(); }
-  bool Finds(const std::string& key) const { return FindsAll({key}); }
+  // All of these keys, and none of the absent ones.
+  bool Finds(const Words& keys, const Words& absent = {}) const {
+    return Count(keys) == keys.size() && Count(absent) == 0;
+  }
 
   // The error of a check, which finds every key then.
   RedisError Error(const std::string& key = "some key",

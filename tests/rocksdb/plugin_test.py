@@ -17,36 +17,19 @@ import tempfile
 import time
 import unittest
 
-SOURCE, PLUGIN = map(pathlib.Path, sys.argv[1:3])
-sys.path.insert(0, str(SOURCE / "db_bench_ext" / "compare"))
-from child import preloadable  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import preload as stock  # noqa: E402
 
-PRELOAD = preloadable(PLUGIN)
+SOURCE, PLUGIN = map(pathlib.Path, sys.argv[1:3])
+PRELOAD = stock.preloadable(PLUGIN)
 POLICY = PLUGIN.with_name(PLUGIN.name.replace("_plugin.so", "_plugin_policy.so"))
 COMPILED = sys.argv[3].split(";")
 ROCKSDB, PROGRAMS = map(pathlib.Path, sys.argv[4:6])
 KEYS = 20000
 
-OPTIONS = """
-[Version]
-  rocksdb_version=7.8.3
-  options_file_version=1.1
-[DBOptions]
-  create_if_missing=true
-[CFOptions "default"]
-  compression=kNoCompression
-[TableOptions/BlockBasedTable "default"]
-  filter_policy=%s
-"""
 
-
-def run(*command, preload=PRELOAD, check=True, cwd=None, **variables):
-    environment = dict(os.environ, **variables)
-    if preload:
-        environment["LD_PRELOAD"] = str(preload)
-    result = subprocess.run(
-        command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=120, check=False
-    )
+def run(*command, preload=PRELOAD, check=True, **more):
+    result = stock.run(*command, preload=preload, **more)
     if check and result.returncode != 0:
         raise AssertionError(f"{command}: {result.returncode}\n{result.stdout}{result.stderr}")
     return result
@@ -62,7 +45,7 @@ class InAFolder(unittest.TestCase):
     def db_bench(self, policy, benchmarks, num=KEYS):
         """The command line."""
         options = self.folder / "options.ini"
-        options.write_text(OPTIONS % policy)
+        options.write_text(stock.OPTIONS % policy)
         return [
             "db_bench", f"--options_file={options}", f"--db={self.db}",
             f"--benchmarks={benchmarks}", f"--num={num}", "--seed=1",

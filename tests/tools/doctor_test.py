@@ -14,31 +14,10 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "db_bench_ext" / "compare"))
-from child import preloadable  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from preload import OPTIONS, preloadable, run  # noqa: E402
 
 TOOL, PLUGIN = sys.argv[1], preloadable(sys.argv[2])
-OPTIONS = """
-[Version]
-  rocksdb_version=7.8.3
-  options_file_version=1.1
-[DBOptions]
-  create_if_missing=true
-[CFOptions "default"]
-  compression=kNoCompression
-[TableOptions/BlockBasedTable "default"]
-  filter_policy=%s
-"""
-
-
-def run(*command, preload=False):
-    environment = dict(os.environ)
-    if preload:
-        environment["LD_PRELOAD"] = PLUGIN
-    return subprocess.run(
-        [str(word) for word in command],
-        env=environment, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
 
 
 def doctor(database, *arguments):
@@ -67,7 +46,7 @@ class Doctor(unittest.TestCase):
             options.write_text(OPTIONS % policy)
             done = run(
                 "db_bench", f"--options_file={options}", f"--db={original}", "--num=2000",
-                "--benchmarks=fillseq,flush", "--cache_size=8388608", "--seed=1", preload=True,
+                "--benchmarks=fillseq,flush", "--cache_size=8388608", "--seed=1", preload=PLUGIN,
             )  # fmt: skip
             self.assertEqual(done.returncode, 0, done.stderr)
             self.made[policy] = original
@@ -117,10 +96,7 @@ class Doctor(unittest.TestCase):
         self.assertEqual(len(process["libraries"]), 1)
         self.assertTrue(pathlib.Path(process["libraries"][0]).name.startswith("librocksdb.so"))
         self.assertNotIn("database", document)
-        portable = subprocess.run(
-            [TOOL, "doctor"], env=dict(os.environ, DELTABLOOM_CPU="portable"),
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+        portable = run(TOOL, "doctor", DELTABLOOM_CPU="portable")
         self.assertIn("kernels for this CPU: portable\n", portable.stdout)
 
     def test_all_is_well(self):
@@ -155,7 +131,7 @@ class Doctor(unittest.TestCase):
         self.assertIn("filter_policy=deltabloom:10:auto", found["options_without_policy"]["to_do"])
         self.edit_options(database, "filter_policy=nullptr", "filter_policy=deltabloom:10:auto")
         self.assertEqual(set(self.diagnose(database, 1)), {"tables_without_filter"})
-        self.assertEqual(run(*ldb, "compact", preload=True).returncode, 0)
+        self.assertEqual(run(*ldb, "compact", preload=PLUGIN).returncode, 0)
         self.assertEqual(self.diagnose(database, 0), {})
         self.assertEqual(self.tables(), {("default", "deltabloom"): 1})
 
