@@ -4,6 +4,8 @@ and others under LD_PRELOAD, and the files that RocksDB's own build reads.
 
 usage: plugin_test.py SOURCE_DIR PLUGIN.so 'SOURCE;SOURCE;...' LIBROCKSDB.so
            PROGRAM_FOLDER [unittest options]
+       plugin_test.py SOURCE_DIR '' '' '' '' Programs
+           for programs in PATH that were built with the plugin inside
 """
 
 import json
@@ -21,12 +23,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import preload as stock  # noqa: E402
 
 SOURCE, PLUGIN = map(pathlib.Path, sys.argv[1:3])
-PRELOAD = stock.preloadable(PLUGIN)
-POLICY = PLUGIN.with_name(PLUGIN.name.replace("_plugin.so", "_plugin_policy.so"))
+PRELOAD = stock.preloadable(PLUGIN) if sys.argv[2] else None
+POLICY = PLUGIN.parent / PLUGIN.name.replace("_plugin.so", "_plugin_policy.so")
 COMPILED = sys.argv[3].split(";")
 ROCKSDB, PROGRAMS = map(pathlib.Path, sys.argv[4:6])
 KEYS = 20000
 
+OPTIONS = stock.OPTIONS.replace("=true
+", "=true
+  listeners=deltabloom
+", 1)
 
 def run(*command, preload=PRELOAD, check=True, **more):
     result = stock.run(*command, preload=preload, **more)
@@ -45,7 +51,7 @@ class InAFolder(unittest.TestCase):
     def db_bench(self, policy, benchmarks, num=KEYS):
         """The command line."""
         options = self.folder / "options.ini"
-        options.write_text(stock.OPTIONS % policy)
+        options.write_text(OPTIONS % policy)
         return [
             "db_bench", f"--options_file={options}", f"--db={self.db}",
             f"--benchmarks={benchmarks}", f"--num={num}", "--seed=1",
@@ -59,7 +65,7 @@ class InAFolder(unittest.TestCase):
         return useful
 
 
-class Preload(InAFolder):
+class Programs(InAFolder):
     def bench(self, policy, benchmarks, **arguments):
         return run(*self.db_bench(policy, benchmarks), **arguments)
 
@@ -99,6 +105,13 @@ class Preload(InAFolder):
         # Without the plugin every key is still there.
         self.assertTrue(run(*get, preload=None).stdout.startswith("0x"))
 
+    def test_levels_have_their_listener(self):
+        self.bench("deltabloom:10:auto:levels", "fillseq,flush,readmissing")
+        self.assertIn("layout=auto allocation=levels", self.log())
+        self.assertNotIn("without its listener", self.log())
+
+
+class Preload(Programs):
     def test_bad_policy_is_reported(self):
         for policy, answer in (
             ("deltabloom:nan", "deltabloom: bits_per_key 'nan' is out of range: use 0 to 1000"),
