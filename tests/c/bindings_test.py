@@ -1,10 +1,12 @@
-"""The examples in Python, Go and Rust open a database with levels and ranges.
+"""The examples in Python, Go, Rust and Node open a database with levels and ranges;
+that in Java makes policies.
 
 Usage: bindings_test.py SOURCE LIBDELTABLOOM_ROCKSDB GO RUSTC [unittest options]
 """
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +15,24 @@ import unittest
 SOURCE, LIBRARY = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 GO, RUSTC = sys.argv[3:5]
 EXAMPLES = SOURCE / "examples" / "bindings"
+NODE, JAVAC = shutil.which("node"), shutil.which("javac")
+
+# What RocksJava has, as far as the example needs it.
+STUB = """package org.rocksdb;
+public abstract class Filter {
+  protected Filter(long handle) { if (handle == 0) throw new IllegalStateException(); }
+}"""
+PROGRAM = """public class Program {
+  public static void main(String[] options) {
+    for (String each : options) {
+      try {
+        System.out.println(new DeltabloomFilter(each).getClass().getName());
+      } catch (IllegalArgumentException error) {
+        System.out.println(error.getMessage());
+      }
+    }
+  }
+}"""
 
 
 class Bindings(unittest.TestCase):
@@ -62,6 +82,30 @@ class Bindings(unittest.TestCase):
     def test_rust(self):
         self.run_step(RUSTC, "-L", LIBRARY.parent, "-o", "program", EXAMPLES / "database.rs")
         self.check("./program")
+
+    @unittest.skipUnless(
+        NODE and subprocess.run([NODE, "-e", "require('koffi')"], capture_output=True).returncode == 0,
+        "Node and koffi are not installed (npm install koffi, NODE_PATH)",
+    )
+    def test_node(self):
+        self.check(NODE, EXAMPLES / "database.js")
+
+    @unittest.skipUnless(JAVAC, "no Java compiler is installed (default-jdk)")
+    def test_java(self):
+        for name, text in (("Filter", STUB), ("Program", PROGRAM)):
+            (self.folder / f"{name}.java").write_text(text)
+        headers = pathlib.Path(JAVAC).resolve().parents[1] / "include"
+        self.run_step(
+            "c++", "-std=c++17", "-shared", "-fPIC", EXAMPLES / "deltabloom_filter.cc",
+            "-o", "libdeltabloom_filter.so", f"-I{headers}", f"-I{headers}/linux",
+            "-Iinclude", "-Llib", "-ldeltabloom_rocksdb", "-lrocksdb",
+        )  # fmt: skip
+        self.run_step(JAVAC, "-d", ".", "Filter.java", "Program.java", EXAMPLES / "DeltabloomFilter.java")
+        good, bad = self.run_step(
+            "java", "-Djava.library.path=.", "Program", "deltabloom:10:auto", "deltabloom:nan"
+        ).splitlines()
+        self.assertEqual(good, "DeltabloomFilter")
+        self.assertIn("bits_per_key 'nan' is out of range", bad)
 
 
 if __name__ == "__main__":
