@@ -72,4 +72,10 @@ function(deltabloom_library name component)
     target_link_options(${name} PRIVATE -Wl,--version-script=${arg_EXPORTS})
     set_target_properties(${name} PROPERTIES LINK_DEPENDS ${arg_EXPORTS})
   endif()
+  # The package of development has both kinds.
+  if(DELTABLOOM_PACKAGES AND BUILD_SHARED_LIBS)
+    add_library(${name}_archive STATIC $<TARGET_OBJECTS:${name}> ${objects})
+    set_target_properties(${name}_archive PROPERTIES
+      OUTPUT_NAME ${name} LINKER_LANGUAGE CXX)
+  endif()
 endfunction()

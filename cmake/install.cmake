@@ -20,6 +20,10 @@ function(deltabloom_install target component)
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT deltabloom_${arg_PACKAGE}
       NAMELINK_COMPONENT deltabloom_development
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT deltabloom_development)
+  if(TARGET ${target}_archive)
+    install(TARGETS ${target}_archive
+      ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT deltabloom_development)
+  endif()
   install(EXPORT deltabloom-${component} NAMESPACE deltabloom::
     DESTINATION ${deltabloom_config_dir} COMPONENT deltabloom_development)
   foreach(header ${arg_HEADERS})
@@ -87,11 +91,16 @@ function(deltabloom_link_line target out)
   set(${out} ${line} PARENT_SCOPE)
 endfunction()
 set(rocksdb_libs -lrocksdb)
+set(rocksdb_private "")
 if(deltabloom_rocksdb_imported AND deltabloom_rocksdb_type STREQUAL "STATIC_LIBRARY")
   set(rocksdb_libs "")
   deltabloom_link_line(${deltabloom_rocksdb} rocksdb_libs)
-  list(JOIN rocksdb_libs " " rocksdb_libs)
+elseif(deltabloom_rocksdb_imported AND TARGET RocksDB::rocksdb)
+  deltabloom_link_line(RocksDB::rocksdb rocksdb_private)
+  list(POP_FRONT rocksdb_private)
 endif()
+list(JOIN rocksdb_libs " " rocksdb_libs)
+list(JOIN rocksdb_private " " rocksdb_private)
 
 list(TRANSFORM deltabloom_redis_libraries PREPEND "-l" OUTPUT_VARIABLE redis_libs)
 list(JOIN redis_libs " " redis_libs)
@@ -104,7 +113,7 @@ deltabloom_install(deltabloom_rocksdb rocksdb
   PACKAGE rocksdb
   DESCRIPTION "Deltabloom as a RocksDB filter policy"
   LIBS "${rocksdb_libs}"
-  LIBS_PRIVATE "-lstdc++ -lm"
+  LIBS_PRIVATE "${rocksdb_private} -lstdc++ -lm"
   HEADERS rocksdb.h rocksdb_statistics.h key_transform.h)
 deltabloom_install(deltabloom_leveldb leveldb
   PACKAGE leveldb

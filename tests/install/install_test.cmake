@@ -22,6 +22,8 @@ foreach(engine REDIS ROCKSDB LEVELDB)
   endif()
 endforeach()
 
+find_program(CC NAMES cc gcc clang REQUIRED)
+
 function(install kind)
   set(prefix ${WORK}/${kind})
   string(COMPARE EQUAL ${kind} shared shared)
@@ -170,11 +172,17 @@ function(check_static_rocksdb)
     -G Ninja -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${prefix}
     -DCOMPONENTS=rocksdb -DPROGRAM=${program})
   run(${CMAKE_COMMAND} --build ${WORK}/consumer_static_rocksdb)
-  foreach(program ${WORK}/readme_pkg-config ${WORK}/readme_static-libstdc++
-          ${WORK}/consumer_static_rocksdb/use_rocksdb)
+  run(${CC} -std=c99 ${SOURCE}/tests/install/consumer/use.c -o ${WORK}/c_pkg-config ${flags})
+  check_filters(${WORK}/readme_pkg-config ${WORK}/readme_static-libstdc++
+    ${WORK}/c_pkg-config ${WORK}/consumer_static_rocksdb/use_rocksdb)
+endfunction()
+
+# Programs without a shared RocksDB and Deltabloom write tables with filters.
+function(check_filters)
+  foreach(program ${ARGN})
     run(readelf -d ${program})
-    if(output MATCHES "librocksdb")
-      message(FATAL_ERROR "${program} loads a shared RocksDB:\n${output}")
+    if(output MATCHES "NEEDED[^\n]*(librocksdb|libdeltabloom)")
+      message(FATAL_ERROR "${program} loads a shared library:\n${output}")
     endif()
     set(folder ${program}_folder)
     file(MAKE_DIRECTORY ${folder})
@@ -204,10 +212,19 @@ endforeach()
 check_headers(${WORK}/shared)
 check_exports(${WORK}/shared)
 
-# The same build as packages.
+# The same build as packages. That of development has static libraries as well.
 find_program(dpkg_shlibdeps dpkg-shlibdeps)
 if(dpkg_shlibdeps)
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -DDELTABLOOM_PACKAGES=ON)
+  run(${CMAKE_COMMAND} --build ${WORK}/build)
+  run(${CMAKE_COMMAND} --install ${WORK}/build --component deltabloom_development)
   run(${PYTHON} ${SOURCE}/tests/packages/packages_test.py ${WORK}/build ${WORK}/shared)
   message(STATUS "packages: ${output}")
+  if(ROCKSDB)
+    run(pkg-config --static --cflags --libs deltabloom-rocksdb)
+    string(REGEX REPLACE "-l(deltabloom_rocksdb|rocksdb) " "-l:lib\\1.a " output "${output}")
+    separate_arguments(flags UNIX_COMMAND "${output}")
+    run(${CC} -std=c99 ${SOURCE}/tests/install/consumer/use.c -o ${WORK}/c_package ${flags})
+    check_filters(${WORK}/c_package)
+  endif()
 endif()

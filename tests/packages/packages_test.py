@@ -69,6 +69,7 @@ class Packages(unittest.TestCase):
         development = self.files["libdeltabloom-dev"]
         self.assertIn("include/deltabloom/filter.h", development)
         self.assertIn("lib/libdeltabloom.so", development)
+        self.assertIn("lib/libdeltabloom.a", development)
         self.assertIn("lib/pkgconfig/deltabloom.pc", development)
 
     def test_dependencies_on_rocksdb(self):
