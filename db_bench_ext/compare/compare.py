@@ -43,7 +43,7 @@ def arguments(argv):
     parser = Parser(prog="script/compare", description=__doc__)
     add = parser.add_argument
     add("--preset", choices=("quick", "full"), default="quick",
-        help="quick: three workloads in under three minutes; full: some eighty cells in under an hour")
+        help="quick: lookups in about three minutes; full: some ninety cells in under an hour")
     add("--output", type=pathlib.Path, default=pathlib.Path("compare-report"), metavar="DIR",
         help="the report and the finished runs; an interrupted comparison continues there (default %(default)s)")
     add("--filters", help=f"comma-separated, default all: {filters}")

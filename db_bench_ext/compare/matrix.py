@@ -36,7 +36,7 @@ FILTERS = [
     Filter("deltabloom-classic", "deltabloom:{bits}:classic"),
     Filter("deltabloom-local", "deltabloom:{bits}:local"),
     Filter("deltabloom-compact", "deltabloom:{bits}:compact"),
-    Filter("deltabloom-compact-levels", "deltabloom:{bits}:compact:levels", levels=True),
+    Filter("deltabloom-auto", "deltabloom:{bits}:auto"),
     Filter("deltabloom-auto-levels", "deltabloom:{bits}:auto:levels", levels=True),
     Filter("rocksdb-bloom-prefix", "bloomfilter:{bits}:false", extractor="rocksdb.FixedPrefix.6"),
     Filter("deltabloom-range", "{{id=deltabloom:{bits};range=on}}", extractor="deltabloom.Range"),
@@ -173,7 +173,9 @@ def preset(name, filters):
         return [workload for workload in WORKLOADS if workload.name in names]
 
     if name == "quick":
-        return product(filters, named("readmissing", "readrandom", "multireadrandom")), 200000, 40000, 2
+        cells = product(filters, named("readmissing", "readrandom", "multireadrandom"))
+        usual = [one for one in filters if one.name in ("rocksdb-bloom", "deltabloom-auto-levels")]
+        return cells + product(usual, named("readmissing-grown")), 200000, 40000, 2
     with_filter = [one for one in filters if one.uri]
     cells = product(filters, [one for one in WORKLOADS if not one.grown and not one.sparse])
     cells += product(with_filter, named("readmissing"), bits_per_key=[5, 16])

@@ -24,7 +24,7 @@ CELL_COLUMNS = {
 DATABASE_COLUMNS = {
     "database": "database",
     "runs": "runs (level:tables)",
-    "keys": "keys",
+    "keys": "keys, in each level",
     "filter_bytes": "filter bytes",
     "bits_per_key": "bits per key",
     "load_seconds": "load, s",
@@ -180,7 +180,24 @@ def groups(rows):
 
 
 def headline(rows):
-    """The main finding in one sentence, from the first group of absent lookups."""
+    """The main findings, from the first groups of absent lookups."""
+    return " ".join(filter(None, (reads_saved(rows), fewer_with_levels(rows))))
+
+
+def fewer_with_levels(rows):
+    """On the first tree that grew."""
+    reads = {}
+    for row in rows:
+        if row["workload"] == "readmissing-grown":
+            reads.setdefault(row["filter"], row["data_block_reads_per_lookup"])
+    bloom, levels = reads.get("rocksdb-bloom"), reads.get("deltabloom-auto-levels")
+    if not bloom or not levels:
+        return ""
+    return ("On a tree that RocksDB's compactions made, a lookup of an absent key reads "
+            f"{bloom / levels:.1f} times fewer blocks with deltabloom-auto-levels than with rocksdb-bloom.")
+
+
+def reads_saved(rows):
     for group in groups(rows).values():
         reads = {row["filter"]: row["data_block_reads_per_lookup"] for row in group}
         if group[0]["workload"] != "readmissing" or not reads.get("none"):

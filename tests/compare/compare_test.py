@@ -135,7 +135,7 @@ class Cells(Case):
         self.assertEqual(len(self.cells("--filters", filters, "--workloads", "readmissing")), 3)
 
     def test_presets_have_distinct_cells(self):
-        for preset, least, most in (("quick", 12, 20), ("full", 65, 90)):
+        for preset, least, most in (("quick", 12, 25), ("full", 65, 100)):
             names = self.compare("--preset", preset, "--list").stdout.split()
             self.assertEqual(len(names), len(set(names)))
             self.assertTrue(least <= len(names) <= most, len(names))
@@ -155,7 +155,7 @@ class Cells(Case):
         filters = {}
         for name in done.stdout.split():
             filters.setdefault(name.split("/")[0], set()).add(name.split("/")[-1])
-        levels = {"deltabloom-compact-levels", "deltabloom-auto-levels"}
+        levels = {"deltabloom-auto-levels"}
         self.assertFalse(levels & filters["readmissing"])
         self.assertEqual(filters["readmissing-grown"], filters["readmissing"] | levels)
         self.assertEqual(filters["seekempty-10"], {"none", "rocksdb-bloom-prefix", "deltabloom-range"})
@@ -270,13 +270,14 @@ class Real(Case):
     @plugin_named
     def test_stock_db_bench_with_the_listener(self):
         report, reads = self.run_real(
-            "rocksdb-bloom,deltabloom-compact-levels", "--workloads", "readmissing-grown",
+            "rocksdb-bloom,deltabloom-auto-levels", "--workloads", "readmissing-grown",
             "--keys", "150000", "--reads", "20000", "--keep-databases")  # fmt: skip
-        database = "deltabloom-compact-levels-10-full-grown"
+        database = "deltabloom-auto-levels-10-full-grown"
         logs = "".join(path.read_text() for path in (self.out / "databases" / database).glob("LOG*"))
         self.assertIn("[deltabloom] levels of column family default", logs)
         bloom, levels = reads.values()
         self.assertLess(levels, bloom)
+        self.assertRegex((self.out / "report.md").read_text(), r"reads [1-9]\d*\.\d times fewer blocks with")
         stored = {row["database"]: row["bits_per_key"] for row in report["databases"]}
         self.assertLess(stored[database], 11)
 
