@@ -58,12 +58,13 @@ choose() {
     msan)
       compiler=clang++
       local sanitize='-O1 -g1 -fsanitize=memory -fno-sanitize-recover=all -fno-omit-frame-pointer'
-      flags="$sanitize -include $top/tests/portability/instantiate.h"
+      # CMake passes what is in quotes to a shell.
+      flags="$sanitize -include '$top/tests/portability/instantiate.h'"
       # What fills in for the parts of libstdc++ that are not instrumented; it
       # must come ahead of them, and so must they be linked statically. Three
       # tests have an operator new of their own, as the sanitizer has.
       standard_library=$folder/msan-$(cksum <tests/portability/standard_library.cc | cut -d ' ' -f 1).o
-      local link="$standard_library -static-libstdc++ -Wl,-z,muldefs" wrapped
+      local link="'$standard_library' -static-libstdc++ -Wl,-z,muldefs" wrapped
       for wrapped in $(sed -n 's/^[a-z_:]\+ __real_\([^(]*\)(.*/\1/p' tests/portability/standard_library.cc); do
         link+=" -Wl,--wrap=$wrapped"
       done
@@ -77,8 +78,7 @@ choose() {
 build_and_test() {
   local build=$folder/$1 googletest=$folder/$1-googletest
   if [ -n "$standard_library" ]; then
-    # shellcheck disable=SC2086
-    "$compiler" -std=c++17 $flags -fPIC -c tests/portability/standard_library.cc -o "$standard_library" || return
+    eval "$compiler -std=c++17 $flags" -fPIC -c tests/portability/standard_library.cc -o '"$standard_library"' || return
   fi
   cmake -S /usr/src/googletest -B "$googletest/build" "${settings[@]}" \
     -DCMAKE_BUILD_TYPE=None -DBUILD_GMOCK=OFF \
