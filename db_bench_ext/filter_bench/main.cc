@@ -121,7 +121,10 @@ void Collector::Add(const std::string& name,
                     const std::map<std::string, double>& figures) {
   Run run;
   run.run_name.function_name = name;
-  run.iterations = 1;
+  run.family_index = static_cast<int64_t>(runs_.size());
+  run.per_family_instance_index = 0;
+  run.repetition_index = 0;
+  run.repetitions = 1;
   for (const auto& [figure, value] : figures) run.counters[figure] = value;
   runs_.push_back(run);
 }

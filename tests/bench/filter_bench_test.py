@@ -58,6 +58,9 @@ class TinyRun(FilterBench):
     def test_prints_tables_and_writes_files(self):
         self.assertEqual((self.done.returncode, self.done.stderr), (0, ""))
         self.assertIn("ratio to rocksdb-bloom", self.done.stdout)
+        for row in self.results["benchmarks"]:
+            self.assertIn(row["family_index"], range(len(self.results["benchmarks"])), row)
+            self.assertEqual((row["repetition_index"], row["repetitions"]), (0, 1), row)
         self.assertIn("100k keys, 24 bytes per key, 10 bits per key\n", self.done.stdout)
         self.assertNotIn("\033", self.done.stdout)
         self.assertEqual(set(self.files), {"json"})
