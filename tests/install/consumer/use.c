@@ -1,4 +1,5 @@
-/* A database with Deltabloom's filters, written through the C interfaces of both. */
+/* A database with Deltabloom's filters, written through the C interfaces of
+ * both. */
 #include <deltabloom/c.h>
 #include <rocksdb/c.h>
 #include <stdio.h>
