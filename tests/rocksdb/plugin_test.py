@@ -29,10 +29,8 @@ COMPILED = sys.argv[3].split(";")
 ROCKSDB, PROGRAMS = map(pathlib.Path, sys.argv[4:6])
 KEYS = 20000
 
-OPTIONS = stock.OPTIONS.replace("=true
-", "=true
-  listeners=deltabloom
-", 1)
+OPTIONS = stock.OPTIONS.replace("=true\n", "=true\n  listeners=deltabloom\n", 1)
+
 
 def run(*command, preload=PRELOAD, check=True, **more):
     result = stock.run(*command, preload=preload, **more)
