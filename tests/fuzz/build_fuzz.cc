@@ -4,9 +4,6 @@
 //
 // Input: 1 byte of flags, 2 of bits per key, 2 for the number of keys made up,
 // 2 of max_build_bytes, then keys: a size of 1 byte and the bytes.
-#include <string>
-#include <vector>
-
 #include "deltabloom/filter.h"
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"

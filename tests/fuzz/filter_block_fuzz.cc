@@ -2,12 +2,7 @@
 // malformed one; and a block built from the same bytes keeps its keys.
 //
 // Input: 8 bytes of block offset, the filter block.
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"

@@ -2,10 +2,6 @@
 // to ask, at every CPU level, gives the same answer.
 //
 // Input: size of the key, the key, the filter.
-#include <algorithm>
-#include <string_view>
-#include <vector>
-
 #include "deltabloom/filter.h"
 #include "deltabloom/filter_policy.h"
 #include "table/framing.h"

@@ -2,12 +2,6 @@
 // one line that says why, or a filter that writes the same bytes again.
 //
 // Input: the bytes.
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "deltabloom/go_murmur3_filter.h"
 #include "deltabloom/guava_filter.h"
 #include "deltabloom/guava_funnels.h"

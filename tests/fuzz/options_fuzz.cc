@@ -3,8 +3,6 @@
 //
 // Input: the bytes.
 #include <set>
-#include <string>
-#include <string_view>
 
 #include "tests/fuzz/harness.h"
 #include "tools/deltabloom/options_file.h"

@@ -5,11 +5,6 @@
 //
 // Input: a byte that chooses among these, the text, a zero byte, a byte of the
 // table's options, and keys: a size of 1 byte and the bytes.
-#include <algorithm>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "rocksdb/convenience.h"

@@ -3,11 +3,6 @@
 // holds one of them.
 //
 // Input: what to do, two bounds, then a range part, or bits per key and keys.
-#include <algorithm>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "table/framing.h"
 #include "tests/fuzz/harness.h"
 #include "util/coding.h"

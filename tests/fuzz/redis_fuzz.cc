@@ -4,13 +4,6 @@
 //
 // Input: a byte that chooses among these, then the fields, each ended by a zero
 // byte; the text; or the tree.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "shared_filters/redis/descriptor.h"
 #include "tests/fuzz/harness.h"
 

@@ -4,9 +4,7 @@
 //
 // Input: the table. The fuzzer's own changes are followed by a repair of the
 // checksums, mostly, so that the content is read.
-#include <algorithm>
 #include <cstring>
-#include <string>
 
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"

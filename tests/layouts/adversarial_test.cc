@@ -4,9 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "deltabloom/filter.h"
 #include "tests/filters.h"

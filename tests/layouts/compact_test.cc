@@ -2,8 +2,6 @@
 // wrong, has its answer, and no lookup leaves the payload.
 #include "util/layouts/compact/compact.h"
 
-#include <gtest/gtest.h>
-
 #include "tests/layouts/compact_hashes.h"
 #include "tests/layouts/subject.h"
 #include "util/coding.h"

@@ -2,10 +2,7 @@
 // was built from and with its measured rate.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "tests/layouts/subject.h"
 #include "tests/random.h"

@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "table/framing.h"
 #include "tests/csv.h"
 #include "tests/filters.h"

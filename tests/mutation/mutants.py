@@ -333,3 +333,12 @@ class Maker:
 
 def mutants_of(file, source):
     return Maker(file, source).make()
+
+
+def by_hand(file, source, before, after):
+    """A change that no rule makes, of a text that the file has once."""
+    start = source.find(before)
+    if source.count(before) != 1:
+        return print(f"by_hand.json: not once in {file}: {before}")
+    return Mutant(file, start, start + len(before), after, "by hand", "by hand", True,
+                  source.count("\n", 0, start) + 1, before, after)

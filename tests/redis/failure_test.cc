@@ -1,7 +1,5 @@
 // What can go wrong between a filter and its Redis: each a clear error, and
 // every check answers "may match".
-#include <gtest/gtest.h>
-
 #include "shared_filters/redis/connection.h"
 #include "tests/redis/server.h"
 
@@ -21,14 +19,10 @@ TEST(NoServer, IsNamed) {
   redis.port = FreePort();
   std::string place = std::to_string(redis.port);
   for (int i = 0; i < 2; ++i) {
-    std::string messages[3];
-    EXPECT_EQ(MakeError(RedisFilter::Create, redis, Small(), &messages[0]),
-              RedisError::kUnavailable);
-    EXPECT_EQ(MakeError(RedisFilter::Adopt, redis, Small(), &messages[1]),
-              RedisError::kUnavailable);
-    EXPECT_EQ(OpenError(redis, "f", &messages[2]), RedisError::kUnavailable);
-    for (const std::string& message : messages) {
-      EXPECT_TRUE(Contains(message, place)) << message;
+    for (const RedisStatus& status :
+         {Make(RedisFilter::Create, redis, Small()),
+          Make(RedisFilter::Adopt, redis, Small()), TryOpen(redis)}) {
+      ExpectError(status, RedisError::kUnavailable, {place});
     }
     redis.unix_socket = place = "/nonexistent/redis.sock";
   }
@@ -74,7 +68,7 @@ TEST(NotARedis, IsAnError) {
   const int listener = Bind(&redis.port);
   ASSERT_EQ(listen(listener, 8), 0);
   redis.command_timeout = redis.connect_timeout = milliseconds(200);
-  EXPECT_EQ(OpenError(redis), RedisError::kTimeout);
+  EXPECT_EQ(TryOpen(redis).error, RedisError::kTimeout);
   redis.command_timeout = milliseconds(20000);
   std::thread talker([&] {
     for (int i = 0; i < 2; ++i) {  // the first waits since the call above
@@ -84,7 +78,7 @@ TEST(NotARedis, IsAnError) {
       close(peer);
     }
   });
-  EXPECT_EQ(OpenError(redis), RedisError::kUnavailable);
+  EXPECT_EQ(TryOpen(redis).error, RedisError::kUnavailable);
   talker.join();
   close(listener);
 }
@@ -116,20 +110,16 @@ TEST_F(Failures, Replica) {
   const TestFilter reader(replica.Options(), "f");
   // It may lack keys that the master has acknowledged.
   reader.ExpectFailure(RedisError::kUnverified, replica.Place());
-  const RedisStatus status = reader->Add("c");
-  EXPECT_EQ(status.error, RedisError::kReadOnly) << status.message;
-  EXPECT_TRUE(Contains(status.message, replica.Place())) << status.message;
-  EXPECT_TRUE(Contains(status.message, "'f'")) << status.message;
+  ExpectError(reader->Add("c"), RedisError::kReadOnly,
+              {replica.Place(), "'f'"});
 }
 
 TEST_F(Failures, OutOfMemory) {
   const TestFilter filter(redis_, Small());
   server_.Run({"CONFIG", "SET", "maxmemory", "1"});
-  const RedisStatus status = filter->Add("a");
-  EXPECT_EQ(status.error, RedisError::kOutOfMemory) << status.message;
-  EXPECT_TRUE(Contains(status.message, "'f'")) << status.message;
+  ExpectError(filter->Add("a"), RedisError::kOutOfMemory, {"'f'"});
   EXPECT_EQ(filter.Error("a"), RedisError::kNone);
-  EXPECT_EQ(MakeError(RedisFilter::Create, redis_, Small("g")),
+  EXPECT_EQ(Make(RedisFilter::Create, redis_, Small("g")).error,
             RedisError::kOutOfMemory);
 }
 
@@ -139,14 +129,12 @@ TEST_F(Failures, WrongTypeAndWrongSize) {
   server_.Run({"RPUSH", "f", "x"});
   filter.ExpectFailure(RedisError::kWrongType, server_.Place());
   EXPECT_EQ(filter->Add("a").error, RedisError::kWrongType);
-  EXPECT_EQ(OpenError(redis_), RedisError::kWrongType);
+  EXPECT_EQ(TryOpen(redis_).error, RedisError::kWrongType);
   server_.Run({"DEL", "f"});
   server_.Run({"SET", "f", std::string(7, 'x')});
-  std::string message;
-  EXPECT_EQ(OpenError(redis_, "f", &message), RedisError::kWrongSize);
-  EXPECT_TRUE(Contains(message, "7 bytes")) << message;
+  ExpectError(TryOpen(redis_), RedisError::kWrongSize, {"7 bytes"});
   server_.Run({"SET", "foreign", std::string(9000, 'x')});
-  EXPECT_EQ(MakeError(RedisFilter::Adopt, redis_, Small("foreign")),
+  EXPECT_EQ(Make(RedisFilter::Adopt, redis_, Small("foreign")).error,
             RedisError::kWrongSize);
   // A block of local that is not whole.
   const TestFilter local(redis_, Sized("local", "local", 10));
@@ -155,7 +143,7 @@ TEST_F(Failures, WrongTypeAndWrongSize) {
 }
 
 TEST_F(Failures, DescriptorsOfOthers) {
-  EXPECT_EQ(OpenError(redis_), RedisError::kMissing);
+  EXPECT_EQ(TryOpen(redis_).error, RedisError::kMissing);
   const TestFilter filter(redis_, Small());
   const std::string key = "{f}:deltabloom";
   const std::pair<const char*, std::vector<const char*>> cases[] = {
@@ -174,15 +162,15 @@ TEST_F(Failures, DescriptorsOfOthers) {
     const std::string old = server_.Run({"HGET", key, field});
     for (const char* value : values) {
       server_.Run({"HSET", key, field, value});
-      EXPECT_EQ(OpenError(redis_), RedisError::kMismatch) << field << value;
+      EXPECT_EQ(TryOpen(redis_).error, RedisError::kMismatch) << field << value;
     }
     server_.Run(old == "(nil)" ? Words{"HDEL", key, field}
                                : Words{"HSET", key, field, old});
   }
-  EXPECT_EQ(OpenError(redis_), RedisError::kNone);
+  EXPECT_EQ(TryOpen(redis_).error, RedisError::kNone);
   server_.Run({"DEL", key});
   server_.Run({"SET", key, "x"});
-  EXPECT_EQ(OpenError(redis_), RedisError::kWrongType);
+  EXPECT_EQ(TryOpen(redis_).error, RedisError::kWrongType);
 }
 
 TEST(Passwords, AreCheckedAndNotShown) {
@@ -194,13 +182,13 @@ TEST(Passwords, AreCheckedAndNotShown) {
   for (const auto& [username, password] : wrong) {
     redis.username = username;
     redis.password = password;
-    std::string message;
-    EXPECT_EQ(OpenError(redis, "f", &message), RedisError::kAuthentication);
-    EXPECT_FALSE(Contains(message, "swordfish")) << message;
-    EXPECT_FALSE(Contains(message, "wrong-password")) << message;
+    const RedisStatus status = TryOpen(redis);
+    EXPECT_EQ(status.error, RedisError::kAuthentication);
+    EXPECT_FALSE(Contains(status.message, "swordfish")) << status.message;
+    EXPECT_FALSE(Contains(status.message, "wrong-password")) << status.message;
   }
   redis.username = "";
-  EXPECT_EQ(MakeError(RedisFilter::Create, redis, Small()), RedisError::kNone);
+  EXPECT_EQ(Make(RedisFilter::Create, redis, Small()).error, RedisError::kNone);
 }
 
 // Users with the rights that the documents name, and no others.

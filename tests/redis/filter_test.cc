@@ -1,8 +1,5 @@
 // Filters in a real Redis, created or adopted: filled, checked, described,
 // moved, deleted.
-#include <gtest/gtest.h>
-#include <hiredis.h>
-
 #include <bitset>
 #include <cmath>
 
@@ -140,23 +137,20 @@ TEST_F(FilterTest, TheMostProbesInLargeBatches) {
 
 TEST_F(FilterTest, ExistingNamesAreLeftAlone) {
   Create(Small());
-  const auto create = [this](const RedisFilterOptions& options) {
-    std::string message;
-    const RedisError error =
-        MakeError(RedisFilter::Create, server_.Options(), options, &message);
-    EXPECT_TRUE(Contains(message, options.name)) << message;
-    return error;
+  const auto expect_exists = [this](const RedisFilterOptions& options) {
+    ExpectError(Make(RedisFilter::Create, server_.Options(), options),
+                RedisError::kExists, {options.name});
   };
-  EXPECT_EQ(create(Small()), RedisError::kExists);
+  expect_exists(Small());
   Run({"SETBIT", "theirs", "5", "1"});
-  EXPECT_EQ(create(Small("theirs")), RedisError::kExists);
+  expect_exists(Small("theirs"));
   // In shards: nothing of the attempt stays.
   RedisFilterOptions sharded = Sized("sharded", "local", 0);
   sharded.bits = 512 * 4;
   sharded.probes = 5;
   sharded.shard_bytes = 64;
   Run({"SET", "{sharded}:shard2", "x"});
-  EXPECT_EQ(create(sharded), RedisError::kExists);
+  expect_exists(sharded);
   EXPECT_EQ(Run({"DBSIZE"}), "4");
 }
 
@@ -278,7 +272,7 @@ TEST_F(FilterTest, ConnectionsOfTheUserAreUsed) {
     other.Resume();
     other.Stop();
     for (int i = 0; i < 3; ++i) EXPECT_NE(there.Error(), RedisError::kNone);
-    EXPECT_EQ(OpenError(redis), RedisError::kUnavailable);
+    EXPECT_EQ(TryOpen(redis).error, RedisError::kUnavailable);
     opened = 1;
   }
 }
@@ -297,10 +291,10 @@ TEST_F(FilterTest, AdoptedBitmapsPromiseLess) {
   EXPECT_TRUE(info.adopted);
   EXPECT_FALSE(info.verified);
   EXPECT_EQ(info.set_bits, info.probes);
-  EXPECT_EQ(MakeError(RedisFilter::Adopt, redis, Sized("theirs", "local", 9)),
+  EXPECT_EQ(Make(RedisFilter::Adopt, redis, Sized("theirs", "local", 9)).error,
             RedisError::kInvalidArgument);
   Create(Small("ours"));
-  EXPECT_EQ(MakeError(RedisFilter::Adopt, redis, Small("ours")),
+  EXPECT_EQ(Make(RedisFilter::Adopt, redis, Small("ours")).error,
             RedisError::kMismatch);
 }
 

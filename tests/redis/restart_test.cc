@@ -1,7 +1,5 @@
 // Redis restarts, perhaps from an older snapshot, or another server takes over:
 // no acknowledged key is ever absent in a filter that Deltabloom created.
-#include <gtest/gtest.h>
-
 #include "tests/random.h"
 #include "tests/redis/server.h"
 
@@ -161,7 +159,7 @@ TEST(Durable, NeedsNoConfirmation) {
 TEST(Durable, IsRefusedWithReplicas) {
   Server server, replica;
   replica.Replicate(server);
-  EXPECT_EQ(MakeError(RedisFilter::Create, server.Options(), Local(true)),
+  EXPECT_EQ(Make(RedisFilter::Create, server.Options(), Local(true)).error,
             RedisError::kUnverified);
   EXPECT_EQ(server.Run({"EXISTS", "f", "{f}:deltabloom"}), "0");
 }

@@ -48,6 +48,15 @@ inline void ExpectOk(const RedisStatus& status) {
   EXPECT_TRUE(status.ok()) << status.message;
 }
 
+// The message has each of these parts.
+inline void ExpectError(const RedisStatus& status, RedisError error,
+                        const Words& parts) {
+  EXPECT_EQ(status.error, error) << status.message;
+  for (const std::string& part : parts) {
+    EXPECT_TRUE(Contains(status.message, part)) << status.message;
+  }
+}
+
 // Tries for half a minute. False if `reached` stays false.
 inline bool WaitFor(const std::function<bool()>& reached) {
   for (int i = 0; i < 3000; ++i) {
@@ -348,22 +357,20 @@ class TestFilter {
     return Count(keys) == keys.size() && Count(absent) == 0;
   }
 
-  // The error of a check, which finds every key then.
-  RedisError Error(const std::string& key = "some key",
-                   std::string* message = nullptr) const {
+  // The status of a check, which finds every key unless it is OK.
+  RedisStatus Check(const std::string& key = "some key") const {
     bool found = false;
-    const RedisStatus status = filter_->Check(key, &found);
+    RedisStatus status = filter_->Check(key, &found);
     EXPECT_TRUE(found || status.ok());
-    if (message != nullptr) *message = status.message;
-    return status.error;
+    return status;
+  }
+  RedisError Error(const std::string& key = "some key") const {
+    return Check(key).error;
   }
   // The same; the message names where and what, and the failure is counted.
   void ExpectFailure(RedisError error, const std::string& place,
                      const std::string& key = "'f'") const {
-    std::string message;
-    EXPECT_EQ(Error("some key", &message), error) << message;
-    EXPECT_TRUE(Contains(message, place)) << message;
-    EXPECT_TRUE(Contains(message, key)) << message;
+    ExpectError(Check(), error, {place, key});
     const uint64_t before = filter_->Statistics().failed_open;
     EXPECT_TRUE(filter_->MayMatch("some key"));
     EXPECT_EQ(filter_->Statistics().failed_open, before + 1);
@@ -405,24 +412,21 @@ class TestFilter {
   std::unique_ptr<RedisFilter> filter_;
 };
 
-// The error of a way to get a filter: RedisFilter::Create, Open, ...
+// The status of a way to get a filter: RedisFilter::Create, Open, ...
 template <typename Argument>
-RedisError MakeError(RedisStatus (*make)(const RedisOptions&, const Argument&,
-                                         std::unique_ptr<RedisFilter>*),
-                     const RedisOptions& redis, const Argument& argument,
-                     std::string* message = nullptr) {
+RedisStatus Make(RedisStatus (*make)(const RedisOptions&, const Argument&,
+                                     std::unique_ptr<RedisFilter>*),
+                 const RedisOptions& redis, const Argument& argument) {
   std::unique_ptr<RedisFilter> filter;
-  const RedisStatus status = make(redis, argument, &filter);
+  RedisStatus status = make(redis, argument, &filter);
   EXPECT_EQ(filter == nullptr, !status.ok());
   EXPECT_EQ(status.message.empty(), status.ok());
-  if (message != nullptr) *message = status.message;
-  return status.error;
+  return status;
 }
 
-inline RedisError OpenError(const RedisOptions& redis,
-                            const std::string& name = "f",
-                            std::string* message = nullptr) {
-  return MakeError(RedisFilter::Open, redis, name, message);
+inline RedisStatus TryOpen(const RedisOptions& redis,
+                           const std::string& name = "f") {
+  return Make(RedisFilter::Open, redis, name);
 }
 
 // Tests of one server, empty before each.

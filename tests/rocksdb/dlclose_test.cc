@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <string>
 
 #include "rocksdb/convenience.h"
 #include "rocksdb/filter_policy.h"

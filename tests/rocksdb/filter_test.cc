@@ -4,7 +4,6 @@
 #include <malloc.h>
 
 #include <atomic>
-#include <cmath>
 #include <set>
 #include <tuple>
 

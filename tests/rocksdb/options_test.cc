@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include "tests/rocksdb/range_db.h"

@@ -3,7 +3,6 @@
 // key is lost, a policy is as requested or there is an error, and the next try,
 // with memory, succeeds.
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <new>

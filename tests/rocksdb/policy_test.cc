@@ -1,6 +1,5 @@
 // What a policy passes to its builders and writes into LOGs, what it prints
 // where making one fails, and which RocksDB it accepts.
-#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 

@@ -187,6 +187,11 @@ TEST(StatisticsRowsTest, OtherFiltersThanDeltablooms) {
   EXPECT_EQ(row.expected_false_positives, 0);
   EXPECT_EQ(row.keys_open, 0u);
   EXPECT_EQ(row.BitsPerKey(), 0);
+  // Where they are ignored they are none of RocksDB's.
+  const PolicyPtr own = Deltabloom(10, RocksDBCompatibility::kOwn);
+  const std::string filter = Build(*RocksDBBloom(), {"key"});
+  const auto reader = NewBitsReader(*own, filter);
+  EXPECT_EQ(RowOf(StatisticsOf(own), -1, "always").filters_open, 1u);
 }
 
 TEST(StatisticsRowsTest, LevelIsNotKnownInIngestedFiles) {

@@ -529,16 +529,10 @@ TEST(Divisor, EqualsDivision) {
     const internal::Divisor divisor(value);
     EXPECT_EQ(divisor.value(), value);
     const uint64_t multiple = random.Next() / value * value;
-    std::vector<uint64_t> numbers = {0,
-                                     1,
-                                     value - 1,
-                                     value,
-                                     value + 1,
-                                     multiple,
-                                     multiple - 1,
-                                     multiple + value - 1,
-                                     UINT64_MAX,
-                                     UINT64_MAX - 1};
+    std::vector<uint64_t> numbers = {0, 1, UINT64_MAX - 1, UINT64_MAX};
+    for (const uint64_t near : {value, multiple, multiple + value}) {
+      numbers.insert(numbers.end(), {near - 1, near, near + 1});
+    }
     for (unsigned i = 0; i < 1000; ++i) {
       numbers.push_back(random.Next() >> i % 64);
     }

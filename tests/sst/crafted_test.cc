@@ -4,7 +4,6 @@
 // 9.10 wrote (tests/data/sst).
 #include "tests/sst/crafted.h"
 
-#include <gtest/gtest.h>
 #include <snappy.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,12 +1,7 @@
 // Tables that the engines wrote: the walk finds what they say is there; and,
 // damaged, an error each time, never a crash and never bytes from outside of
 // the file. Worth most under the address sanitizer.
-#include <gtest/gtest.h>
 #include <rocksdb/convenience.h>
-
-#include <filesystem>
-#include <memory>
-#include <string>
 
 #include "deltabloom/filter_block.h"
 #include "deltabloom/rocksdb.h"

@@ -1,15 +1,10 @@
 // deltabloom doctor on databases that RocksDB makes here: the levels and column
 // families that it reads from the MANIFEST are those that RocksDB knows.
-#include <gtest/gtest.h>
 #include <rocksdb/db.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "rocksdb/sst_file_writer.h"
 #include "tests/random.h"

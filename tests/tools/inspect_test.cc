@@ -1,5 +1,4 @@
 // deltabloom inspect from the outside: what it prints and how it exits.
-#include <gtest/gtest.h>
 #include <rocksdb/filter_policy.h>
 
 #include <nlohmann/json.hpp>

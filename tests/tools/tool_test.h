@@ -2,7 +2,6 @@
 #ifndef DELTABLOOM_TESTS_TOOLS_TOOL_TEST_H_
 #define DELTABLOOM_TESTS_TOOLS_TOOL_TEST_H_
 
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,11 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "table/sst/sst.h"
 #include "tests/sst/crafted.h"

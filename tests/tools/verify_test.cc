@@ -1,15 +1,12 @@
 // deltabloom verify from the outside: command line, directories, limits, what
 // cannot be read; on tables of LevelDB, which every build can check. And that
 // it denies the very keys that such a database loses.
-#include <gtest/gtest.h>
 #include <leveldb/db.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>

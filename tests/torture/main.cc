@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <string>
 
 #include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"

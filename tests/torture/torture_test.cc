@@ -8,9 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <sstream>
-#include <string>
 #include <utility>
 
 #include "db_bench_ext/common/files.h"
@@ -195,14 +193,10 @@ TEST_F(TortureDiskTest, UnsyncedBytesAndNamesAreLost) {
   EXPECT_EQ(Content("1.sst"), "abcde");
   plan_.log_tail_kept = 0.5;
   LosePower(plan_);
+  // Only the first log keeps a tail.
   const std::pair<const char*, const char*> left[] = {
-      {"1.sst", "a"},
-      {"2.log", "abc"},  // only the first log keeps a
-                         // tail
-      {"3.log", "a"},
-      {"4.log", "synced"},
-      {"5.log", "-"},
-      {"CURRENT", "renamed"},
+      {"1.sst", "a"},      {"2.log", "abc"}, {"3.log", "a"},
+      {"4.log", "synced"}, {"5.log", "-"},   {"CURRENT", "renamed"},
       {"old", "old"}};
   for (const auto& [name, content] : left) EXPECT_EQ(Content(name), content);
 }
