@@ -53,14 +53,16 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
 
   // Ranges of seeks looked up in filters (RocksDBFilterOptions::range), and
   // those of them that the filters rejected: each saves a read of a data block.
-  // They are not among the lookups.
+  // They are not among the lookups. Of those without a cut the filter stores
+  // nothing that could reject them: their rate falls with what is learned.
   uint64_t range_lookups = 0;
   uint64_t range_negatives = 0;
+  uint64_t ranges_without_cut = 0;
 
   // The lookups answered "may match" that are expected to be of absent keys:
   // the sum over the filters of negatives * p / (1 - p), with p the rate of
   // each (below). The true number has about its square root as standard
-  // deviation.
+  // deviation; it is less where range parts have cuts, which reject keys too.
   double expected_false_positives = 0;
 
   // False for "always" and "rocksdb", whose rates are not known:

@@ -6,6 +6,8 @@
 #include <map>
 
 #include "tests/random.h"
+#include "tests/range/schemas.h"
+#include "tests/range/subject.h"
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/range_db.h"
 
@@ -23,6 +25,7 @@ struct Case {
   bool timestamps = false;
   rocksdb::CompactionStyle style = rocksdb::kCompactionStyleLevel;
   const char* other_extractor = nullptr;  // that comes and goes
+  bool composite = false;                 // keys are those of kPrefixScans
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& that) {
@@ -45,6 +48,10 @@ const Case kCases[] = {
     {"Levels", "id=deltabloom:18:auto:levels;range=on"},
     {"ExtractorChanges", "id=deltabloom:18;range=on", true, true, false,
      rocksdb::kCompactionStyleLevel, "rocksdb.CappedPrefix.2"},
+    {"Composite", "id=deltabloom:18;range=on", false, true, false,
+     rocksdb::kCompactionStyleLevel, nullptr, true},
+    {"CompositePartitioned", "id=deltabloom:12;range=on;seeded=on", true, true,
+     false, rocksdb::kCompactionStyleUniversal, nullptr, true},
 };
 
 constexpr uint64_t kPuts = 75;  // of a hundred writes
@@ -103,6 +110,12 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
   }
 
   std::string AnyText() {
+    if (GetParam().composite) {
+      const test::Schema& schema =
+          test::kPrefixScans[random_.Below(std::size(test::kPrefixScans))];
+      const std::string group = schema.group(random_.Below(400));
+      return random_.Below(3) == 0 ? group : group + schema.rest(&random_);
+    }
     static const char* const kParts[] = {"",     "a", "user/", "http://w", "zz",
                                          "\xff", "k", "user",  "b"};
     std::string text;
@@ -179,6 +192,9 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
 
   std::string Upper(const std::string& lower) {
     if (random_.Below(4) == 0) return AnyKey();
+    if (GetParam().composite && random_.Below(4) != 0) {
+      return test::NextPrefix(lower);
+    }
     if (GetParam().texts) {
       return lower + static_cast<char>(random_.Below(256));
     }

@@ -1,5 +1,6 @@
 // The range part of a filter: the keys that make it, the filter from builder to
 // reader, and the bounds that the extractor passes to a filter in a seek.
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -7,6 +8,7 @@
 #include "engines/rocksdb/policy/bits_reader.h"
 #include "engines/rocksdb/range/ranges.h"
 #include "tests/random.h"
+#include "tests/range/subject.h"
 #include "tests/rocksdb/range_db.h"
 
 namespace deltabloom::internal {
@@ -383,6 +385,153 @@ TEST_F(RangeFilterTest, ABuilderFinishesManyTimesAndFindsAChangedRangePart) {
   EXPECT_TRUE(builder.MaybePostVerify(filter_).IsCorruption());
 }
 
+// Filters of a builder that gets the extractor's prefixes, as from RocksDB.
+class LearningFilterTest : public RangeFilterTest {
+ protected:
+  // Keys of even groups.
+  LearningFilterTest() {
+    test::Random random(3);
+    for (int i = 0; i < 5000; ++i) {
+      keys_.insert(Group(2 * random.Below(1000)) + testing::NumberKey(i));
+    }
+  }
+
+  static std::string Group(uint64_t number) {
+    return "group" + std::to_string(number) + "/";
+  }
+
+  std::string Build(const BuilderSettings& settings) {
+    BitsBuilder builder(settings);
+    for (const std::string& key : keys_) {
+      builder.AddKey(key);
+      if (key == *keys_.begin()) builder.AddKey(extractor_.Transform(key));
+    }
+    Finish(&builder);
+    return filter_.ToString();
+  }
+
+  // How many of the groups without keys pass.
+  int Passing() {
+    int passing = 0;
+    for (uint64_t i = 1; i < 2000; i += 2) {
+      passing += MayMatch(Group(i), test::NextPrefix(Group(i))) ? 1 : 0;
+    }
+    return passing;
+  }
+
+  std::set<std::string> keys_;
+};
+
+TEST_F(LearningFilterTest, TheSampleDecidesUnlessLearningIsOff) {
+  BuilderSettings learns = Settings();
+  learns.millibits_per_key = 10'000;
+  BuilderSettings seeded = learns;
+  HashedKeys keys;
+  keys.seeded = true;
+  seeded.mapping = KeyMapping(nullptr, keys);
+  BuilderSettings off = learns;
+  off.learning = false;
+  const std::string before = Build(learns);
+  const std::string before_off = Build(off);
+  EXPECT_EQ(Build(learns), before);
+  const int passed = Passing();
+  const std::string learned = Build(learns);
+  EXPECT_NE(learned, before);
+  EXPECT_LT(Passing(), 10) << "before: " << passed;
+  EXPECT_EQ(Build(off), before_off);
+  EXPECT_GT(Passing(), 10);
+  Build(seeded);
+  EXPECT_LT(Passing(), 10);
+}
+
+TEST_F(LearningFilterTest, BitsThatRangesDoNotNeedAreForKeys) {
+  BuilderSettings settings = Settings();
+  settings.millibits_per_key = 18'000;
+  Build(settings);
+  Passing();
+  const size_t before = RangePartOf(filter_.ToStringView()).size();
+  const size_t size = Build(settings).size();
+  const size_t after = RangePartOf(filter_.ToStringView()).size();
+  EXPECT_LT(after, before / 2);
+  EXPECT_GT(size * 8, keys_.size() * 17);
+  EXPECT_LT(size * 8, keys_.size() * 19);
+}
+
+// A key that the part of the keys lets pass meets the deepest cut.
+TEST_F(LearningFilterTest, CutsRejectAbsentKeysToo) {
+  BuilderSettings settings = Settings();
+  settings.millibits_per_key = 6'000;
+  Build(settings);
+  Passing();
+  Build(settings);
+  ReaderSettings without_ranges;
+  const std::unique_ptr<rocksdb::FilterBitsReader> point_part(
+      NewSealedBitsReader(filter_, without_ranges));
+  std::vector<std::string> absent;
+  for (int i = 0; i < 20'000; ++i) {
+    absent.push_back(Group(2 * static_cast<uint64_t>(i % 1000) + 1) +
+                     testing::NumberKey(static_cast<uint64_t>(i)));
+  }
+  const int passed = testing::Matches(point_part.get(), absent);
+  EXPECT_GT(passed, 500);
+  EXPECT_LT(testing::Matches(reader_.get(), absent), passed / 10);
+  const std::vector<bool> batch = testing::MatchBatch(reader_.get(), absent);
+  EXPECT_LT(std::count(batch.begin(), batch.end(), true), passed / 10);
+  ExpectAllMatch({keys_.begin(), keys_.end()});
+  ExpectAllMatch({""});
+}
+
+TEST_F(LearningFilterTest, TheLogHasTheChoiceOnceAndNoBounds) {
+  testing::LineLogger log;
+  BuilderSettings settings = Settings();
+  settings.log = &log;
+  Build(settings);
+  EXPECT_TRUE(log.Lines("ranges, by a sample").empty());
+  Passing();
+  for (int filter = 0; filter < 3; ++filter) Build(settings);
+  const auto lines = log.Lines("[deltabloom] ranges, by a sample of ");
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_CONTAINS(lines[0], ": prefixes: ");
+  EXPECT_CONTAINS(lines[0], " of 30 bits per key");
+  EXPECT_LACKS(lines[0], "group");
+}
+
+TEST_F(LearningFilterTest, RangesThatNoCutCanRejectAreCounted) {
+  Build(Settings());
+  Passing();
+  Build(Settings());
+  const auto statistics = std::make_shared<PolicyStatistics>();
+  ReaderSettings reading;
+  reading.range = true;
+  reading.statistics = statistics;
+  reader_.reset(NewSealedBitsReader(filter_, reading));
+  EXPECT_TRUE(MayMatch("group1", "group9"));
+  EXPECT_FALSE(MayMatch("group1001/", "group10010"));
+  const RocksDBFilterRow row = statistics->Get().Total();
+  EXPECT_EQ(row.range_lookups, 2u);
+  EXPECT_EQ(row.range_negatives, 1u);
+  EXPECT_EQ(row.ranges_without_cut, 1u);
+}
+
+TEST(RangeLearningTest, BitsAreDividedByWhatIsLookedUp) {
+  RangeLearning learning;
+  int policy = 0, copy = 0;
+  EXPECT_EQ(learning.RangeBits(18), 10);
+  learning.CountLookups(&policy, 900, 0);
+  EXPECT_EQ(learning.RangeBits(18), 10) << "too few";
+  learning.CountLookups(&policy, 2000, 2000);
+  EXPECT_EQ(learning.RangeBits(18), 10);
+  learning.CountLookups(&copy, 0, 30'000);
+  EXPECT_EQ(learning.RangeBits(18), 12);
+  EXPECT_EQ(learning.RangeBits(6), 4) << "two are for keys";
+  learning.CountLookups(&copy, 0, 900'000'000);
+  EXPECT_EQ(learning.RangeBits(18), 16);
+  learning.CountLookups(&copy, 900'000'000, 900'000'000);
+  EXPECT_EQ(learning.RangeBits(18), 5);
+  learning.CountLookups(&policy, 900'000'000, 0);
+  EXPECT_EQ(learning.RangeBits(18), 4);
+}
+
 constexpr double kBitsPerKey = 20;
 
 // Makes the calls of words: "k" adds a key, "." the extractor's prefix, "k." a
@@ -446,14 +595,14 @@ TEST(RangeKeysTest, TakesAllOrNothingUntilReset) {
                                    {"a. b. !", State::kTooLarge},
                                    {"a. b. ! c.", State::kTooLarge}}) {
     SCOPED_TRACE(calls);
-    RangeKeys keys(kBitsPerKey);
+    RangeKeys keys({kBitsPerKey});
     Call(calls, &keys);
     ExpectNothing(&keys, state);
     keys.Reset();
     ExpectAll(&keys);
     ExpectAll(&keys);
   }
-  RangeKeys off(0);
+  RangeKeys off({});
   Call("a. b. c|x", &off);
   ExpectNothing(&off, State::kOff);
   off.Reset();
@@ -461,19 +610,20 @@ TEST(RangeKeysTest, TakesAllOrNothingUntilReset) {
 }
 
 TEST(RangeKeysTest, FinishMayFindThatThereIsNoPart) {
-  RangeKeys alone(kBitsPerKey);
+  RangeKeys alone({kBitsPerKey});
   alone.Add("a");
   EXPECT_EQ(alone.state(), State::kTaken) << "its prefix may come";
   std::string part;
   EXPECT_FALSE(alone.Finish(&part));
   ExpectNothing(&alone, State::kNoExtractor);
 
-  RangeKeys few_bits(1e-6);
-  for (int i = 0; i < 10'000; ++i) Call(testing::Key(i) + ".", &few_bits);
-  ASSERT_EQ(few_bits.keys(), 10'000u);
-  EXPECT_FALSE(few_bits.Finish(&part));
+  RangeKeys beyond_cuts({kBitsPerKey});
+  const std::string same(200, 'x');
+  for (const char* end : {"a", "aa", "b"}) Call(same + end + ".", &beyond_cuts);
+  ASSERT_EQ(beyond_cuts.keys(), 3u);
+  EXPECT_FALSE(beyond_cuts.Finish(&part));
   EXPECT_EQ(part, "");
-  ExpectNothing(&few_bits, State::kUnfit);
+  ExpectNothing(&beyond_cuts, State::kUnfit);
 }
 
 }  // namespace

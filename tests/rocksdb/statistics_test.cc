@@ -284,6 +284,7 @@ RocksDBFilterStatistics Example() {
   six.expected_false_positives = 1;
   six.range_lookups = 70;
   six.range_negatives = 60;
+  six.ranges_without_cut = 5;
   RocksDBFilterRow foreign = LookedUp(-1, "rocksdb", 0, 0, 0, 0);
   foreign.filters_open = 3;
   foreign.lookups = 18446744073709551615u;
@@ -299,13 +300,14 @@ TEST(StatisticsTextTest, Json) {
             "\"bytes_open\":1250,\"keys_open\":1000,\"lookups\":1001,"
             "\"negatives\":999,\"expected_false_positives\":1,"
             "\"false_positive_rate\":0.001,\"range_lookups\":70,"
-            "\"range_negatives\":60},"
+            "\"range_negatives\":60,\"ranges_without_cut\":5},"
             "{\"level\":null,\"layout\":\"rocksdb\",\"filters_built\":0,"
             "\"bytes_built\":0,\"keys_built\":0,\"filters_open\":3,"
             "\"bytes_open\":0,\"keys_open\":0,\"lookups\":18446744073709551615,"
             "\"negatives\":0,\"expected_false_positives\":null,"
             "\"false_positive_rate\":null,\"range_lookups\":0,"
-            "\"range_negatives\":0}],\"advice\":[]}");
+            "\"range_negatives\":0,\"ranges_without_cut\":0}],"
+            "\"advice\":[]}");
   EXPECT_EQ(RocksDBFilterStatistics().ToJson(),
             "{\"version\":\"0.1.0\",\"seconds\":0,\"rows\":[],\"advice\":[]}");
 }
@@ -347,7 +349,7 @@ TEST(StatisticsTextTest, Text) {
       "18446744073709551615          0                -       -\n"
       "all                  4  0.001  1000     10.00      2                  "
       "1000        999              1.0  0.1000\n"
-      "Ranges: 70 looked up, 60 rejected\n");
+      "Ranges: 70 looked up, 60 rejected, 5 without a cut\n");
 }
 
 TEST(StatisticsTextTest, FiguresOfARow) {

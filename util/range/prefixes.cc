@@ -79,6 +79,12 @@ std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes) {
   return key.substr(0, at);
 }
 
+std::string TextOf(const Cut& cut) {
+  if (cut.count == 0) return std::to_string(cut.bits) + " bits";
+  return "up to byte " + std::to_string(cut.byte) + " number " +
+         std::to_string(cut.count);
+}
+
 KeyRange::KeyRange(std::string_view from, std::string_view to)
     : lower(from), upper(to), common(CommonPrefix(from, to)) {
   if (upper.size() != common + 1 || lower.size() <= common ||
@@ -158,6 +164,8 @@ bool Prefixes::Parse(std::string_view body, const SipHashKey* seed) {
     cut.filter.payload = reinterpret_cast<const unsigned char*>(filter.data());
     cut.filter.payload_size = filter.size() - 1;
     cut.usable = row->parse(last_byte, ActiveCpu(), &cut.filter);
+    const uint64_t most = largest_ == kMaxCuts ? 0 : cuts_[largest_].size;
+    if (cut.usable && cut.size > most) largest_ = i;
   }
   seeded_ = seed != nullptr;
   if (seeded_) seed_ = *seed;
@@ -172,21 +180,37 @@ inline bool Prefixes::MayHold(const CutFilter& cut,
   return cut.filter.may_match(cut.filter, {hashed, sizeof(hashed)});
 }
 
-bool Prefixes::MayMatch(std::string_view lower, std::string_view upper) const {
+Answer Prefixes::Ask(std::string_view lower, std::string_view upper) const {
   // What is larger than the beginning of the last key is larger than the key.
-  if (lower.substr(0, last_.size()) > last_) return false;
+  if (lower.substr(0, last_.size()) > last_) return Answer::kNo;
   const KeyRange range(lower, upper);
+  Answer answer = Answer::kNoCut;
   for (size_t i = 0; i < cuts_count_; ++i) {
     const CutFilter& cut = cuts_[i];
     if (!cut.usable) continue;
     PrefixesOfRange prefixes(cut.cut, range, least_size_);
     if (!prefixes.known()) continue;
+    answer = Answer::kMayMatch;
     while (prefixes.left() > 0 && !MayHold(cut, prefixes.prefix())) {
       prefixes.Next();
     }
-    if (prefixes.left() == 0) return false;
+    if (prefixes.left() == 0) return Answer::kNo;
   }
-  return true;
+  return answer;
+}
+
+bool Prefixes::KeyMayMatch(std::string_view key) const {
+  if (largest_ == kMaxCuts) return true;
+  const CutFilter& cut = cuts_[largest_];
+  char bytes[kMaxCutBytes];
+  const std::string_view prefix = PrefixOf(cut.cut, key, bytes);
+  return prefix.empty() || MayHold(cut, prefix);
+}
+
+std::vector<Cut> Prefixes::Cuts() const {
+  std::vector<Cut> cuts;
+  for (size_t i = 0; i < cuts_count_; ++i) cuts.push_back(cuts_[i].cut);
+  return cuts;
 }
 
 std::string Prefixes::Describe() const {
@@ -194,12 +218,7 @@ std::string Prefixes::Describe() const {
   for (size_t i = 0; i < cuts_count_; ++i) {
     const CutFilter& cut = cuts_[i];
     text += i == 0 ? ": " : ", ";
-    if (cut.cut.count == 0) {
-      text += std::to_string(cut.cut.bits) + " bits";
-    } else {
-      text += "up to byte " + std::to_string(cut.cut.byte) + " number " +
-              std::to_string(cut.cut.count);
-    }
+    text += TextOf(cut.cut);
     text += " (" + std::to_string(cut.size) + " bytes)";
   }
   return text;

@@ -32,6 +32,9 @@ inline constexpr unsigned kMaxCutBits = 8 * kMaxCutBytes;
 // A cut answers ranges whose keys have no more prefixes there.
 inline constexpr uint64_t kMaxPrefixesPerRange = 8;
 
+// "12 bits", "up to byte 47 number 3".
+std::string TextOf(const Cut& cut);
+
 inline constexpr size_t kCutSize = 8;  // in the table of cuts
 
 // The prefix of a key, empty if it has none: in `bytes`, which has
@@ -68,6 +71,12 @@ class PrefixesOfRange {
   char bytes_[kMaxCutBytes];
 };
 
+enum class Answer : uint8_t {
+  kNo,  // no key is in the range
+  kMayMatch,
+  kNoCut,  // may match: no cut can reject this range
+};
+
 // A view. Any bytes are safe.
 class Prefixes {
  public:
@@ -75,8 +84,11 @@ class Prefixes {
   // `seed`: of a seeded filter, else null.
   bool Parse(std::string_view body, const SipHashKey* seed);
 
-  bool MayMatch(std::string_view lower, std::string_view upper) const;
+  Answer Ask(std::string_view lower, std::string_view upper) const;
+  // Queries the cut with the most bytes: it has the most distinct prefixes.
+  bool KeyMayMatch(std::string_view key) const;
   bool HasKeyFrom(std::string_view bound) const { return bound <= last_; }
+  std::vector<Cut> Cuts() const;
   std::string Describe() const;
 
  private:
@@ -93,6 +105,7 @@ class Prefixes {
   std::string_view last_;  // the beginning of the last key, or all of it
   size_t cuts_count_ = 0;
   std::array<CutFilter, kMaxCuts> cuts_;
+  size_t largest_ = kMaxCuts;  // cut; kMaxCuts: none
   bool seeded_ = false;
   SipHashKey seed_;
 };

@@ -138,14 +138,25 @@ RangePart::RangePart(std::string_view range_part, const SipHashKey* seed) {
   if (!parsed) shape_.emplace<Unknown>();
 }
 
-bool RangePart::MayMatch(std::string_view lower, std::string_view upper) const {
-  return lower >= upper ||
-         std::visit([&](const auto& s) { return s.MayMatch(lower, upper); },
-                    shape_);
+range::Answer RangePart::Ask(std::string_view lower,
+                             std::string_view upper) const {
+  if (lower >= upper) return range::Answer::kMayMatch;
+  if (const auto* const numbers = std::get_if<range::Numbers>(&shape_)) {
+    return numbers->MayMatch(lower, upper) ? range::Answer::kMayMatch
+                                           : range::Answer::kNo;
+  }
+  const auto* const prefixes = std::get_if<range::Prefixes>(&shape_);
+  return prefixes == nullptr ? range::Answer::kMayMatch
+                             : prefixes->Ask(lower, upper);
 }
 
 bool RangePart::HasKeyFrom(std::string_view bound) const {
   return std::visit([&](const auto& s) { return s.HasKeyFrom(bound); }, shape_);
+}
+
+std::vector<range::Cut> RangePart::Cuts() const {
+  const auto* const prefixes = std::get_if<range::Prefixes>(&shape_);
+  return prefixes == nullptr ? std::vector<range::Cut>() : prefixes->Cuts();
 }
 
 std::string RangePart::Describe() const {

@@ -95,7 +95,16 @@ class RangePart {
 
   // False only if no added key k has lower <= k < upper, bytewise; true if
   // lower >= upper.
-  bool MayMatch(std::string_view lower, std::string_view upper) const;
+  bool MayMatch(std::string_view lower, std::string_view upper) const {
+    return Ask(lower, upper) != range::Answer::kNo;
+  }
+  range::Answer Ask(std::string_view lower, std::string_view upper) const;
+
+  // False only if the key was not added; true unless the part has cuts.
+  bool KeyMayMatch(std::string_view key) const {
+    const auto* const prefixes = std::get_if<range::Prefixes>(&shape_);
+    return prefixes == nullptr || prefixes->KeyMayMatch(key);
+  }
 
   // True only if some added key k has k >= bound. What follows the last key of
   // a partition may be in the next one.
@@ -105,10 +114,11 @@ class RangePart {
   bool AlwaysMatches() const { return std::holds_alternative<Unknown>(shape_); }
   // One line about them.
   std::string Describe() const;
+  // Empty if the shape has none.
+  std::vector<range::Cut> Cuts() const;
 
  private:
   struct Unknown {
-    bool MayMatch(std::string_view, std::string_view) const { return true; }
     bool HasKeyFrom(std::string_view) const { return false; }
     std::string Describe() const { return "damaged or of another version"; }
   };

@@ -107,12 +107,15 @@ void ForEachHash(const HashList& hashes, Fn fn) {
   }
 }
 
-// Bits per key of the range part; 0: none.
-double RangeBits(const BuilderSettings& settings) {
-  const double bits_per_key = settings.millibits_per_key / 1000.0;
-  return settings.range && bits_per_key >= kMinBitsPerKeyWithRanges
-             ? RangeBitsPerKey(bits_per_key)
-             : 0;
+RangeKeysOptions RangeOptionsOf(const BuilderSettings& settings) {
+  RangeKeysOptions options;
+  if (settings.range)
+    options.bits_per_key = settings.millibits_per_key / 1000.0;
+  const HashedKeys& keys = settings.mapping.keys();
+  if (keys.seeded) options.seed = &keys.seed;
+  options.learning = settings.learning;
+  options.statistics = settings.statistics.get();
+  return options;
 }
 
 }  // namespace
@@ -202,11 +205,7 @@ BitsBuilder::BitsBuilder(const BuilderSettings& settings)
       settings_(settings),
       seal_(settings.seal),
       maps_keys_(settings.mapping.IsNeeded()),
-      range_bits_per_key_(RangeBits(settings)),
-      range_keys_(range_bits_per_key_,
-                  settings.mapping.keys().seeded ? &settings.mapping.keys().seed
-                                                 : nullptr,
-                  settings.learning),
+      range_keys_(RangeOptionsOf(settings_)),
       finished_hashes_(settings.layout->hash_size),
       charge_(settings.charged_cache) {
   seal_.keys = settings.mapping.keys();
@@ -314,11 +313,20 @@ void BitsBuilder::Charge(uint64_t more) {
               finished_hashes_.MemorySize() + finished_bytes_ + more);
 }
 
-BitsBuilder::Frame BitsBuilder::FrameOf(uint64_t range_part_size) const {
-  const uint32_t bits = settings_.millibits_per_key;
-  return {SealedFramingSize(seal_) + range_part_size,
-          range_part_size == 0 ? bits
-                               : ToMillibits(PointBitsPerKey(bits / 1000.0))};
+BitsBuilder::Frame BitsBuilder::FrameOf(uint64_t keys,
+                                        uint64_t range_part_size) const {
+  double bits = settings_.millibits_per_key / 1000.0;
+  if (range_part_size != 0) {
+    // A range part that learned may need less than its share.
+    double range_bits = range_keys_.bits_per_key();
+    if (settings_.learning) {
+      range_bits =
+          std::min(range_bits, 8 * static_cast<double>(range_part_size) /
+                                   static_cast<double>(keys));
+    }
+    bits -= range_bits;
+  }
+  return {SealedFramingSize(seal_) + range_part_size, ToMillibits(bits)};
 }
 
 FilterBits BitsBuilder::BitsIn(const Frame& frame, const LayoutRow& row,
@@ -334,8 +342,31 @@ std::string BitsBuilder::BuildRangePart() {
   if (limit != 0 && bytes > limit) range_keys_.Drop();
   Charge();
   std::string range_part;
-  if (!range_keys_.Finish(&range_part)) WarnOfNoRangePart(range_keys_.state());
+  if (range_keys_.Finish(&range_part)) {
+    LogLearned(range_part);
+  } else {
+    WarnOfNoRangePart(range_keys_.state());
+  }
   return range_part;
+}
+
+// Without memory the next filter logs it. No line has bytes of keys or bounds.
+void BitsBuilder::LogLearned(std::string_view range_part) const {
+  RangeLearning* const learning = range_keys_.learning();
+  const size_t questions = range_keys_.questions();
+  if (learning == nullptr || settings_.log == nullptr || questions == 0) return;
+  WithoutThrowing([&] {
+    std::string line;
+    for (const range::Cut& cut : RangePart(range_part).Cuts()) {
+      line += (line.empty() ? "prefixes: " : ", ") + TextOf(cut);
+    }
+    if (line.empty()) line = "numbers";
+    line += "; " + NumberText(range_keys_.bits_per_key()) + " of " +
+            NumberText(settings_.millibits_per_key / 1000.0) + " bits per key";
+    if (!learning->IsNews(line)) return;
+    rocksdb::Info(settings_.log, "[deltabloom] ranges, by a sample of %zu: %s",
+                  questions, line.c_str());
+  });
 }
 
 Slice BitsBuilder::Build() {
@@ -351,7 +382,7 @@ Slice BitsBuilder::Build() {
 }
 
 Slice BitsBuilder::BuildAround(std::string_view range_part) {
-  const Frame frame = FrameOf(range_part.size());
+  const Frame frame = FrameOf(hashes_.size(), range_part.size());
   const LayoutRow* row = settings_.layout;
   while (row != nullptr) {
     const FilterBits bits =
@@ -472,11 +503,11 @@ size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
 size_t BitsBuilder::SizeFor(uint64_t keys, uint64_t max_filter_bytes) const {
   if (keys == 0) return SealedFramingSize(seal_);
   const LayoutRow& row = *settings_.layout;
-  Frame frame = FrameOf(0);
+  Frame frame = FrameOf(keys, 0);
   FilterBits bits = BitsIn(frame, row, keys, max_filter_bytes);
-  if (range_bits_per_key_ > 0) {
-    const Frame with_range =
-        FrameOf(MaxRangePartSize(keys, range_bits_per_key_));
+  const double range_bits = range_keys_.bits_per_key();
+  if (range_bits > 0) {
+    const Frame with_range = FrameOf(keys, MaxRangePartSize(keys, range_bits));
     const FilterBits point_bits =
         BitsIn(with_range, row, keys, max_filter_bytes);
     if (!point_bits.lowered) {
@@ -495,9 +526,7 @@ double BitsBuilder::EstimatedFpRate(size_t entries, size_t bytes) {
   if (bytes <= framing_size) return 1;
   double bits_per_key = 8 * static_cast<double>(bytes - framing_size) /
                         static_cast<double>(entries);
-  if (range_bits_per_key_ > 0) {
-    bits_per_key = std::max(0.0, PointBitsPerKey(bits_per_key));
-  }
+  bits_per_key = std::max(0.0, bits_per_key - range_keys_.bits_per_key());
   return RateForMillibits(settings_.layout, entries,
                           ToMillibits(std::min(bits_per_key, kMaxBitsPerKey)));
 }

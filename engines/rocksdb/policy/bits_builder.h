@@ -178,11 +178,12 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   // Charges what is held now, and `more`.
   void Charge(uint64_t more = 0);
   // Size 0: without a range part.
-  Frame FrameOf(uint64_t range_part_size) const;
+  Frame FrameOf(uint64_t keys, uint64_t range_part_size) const;
   FilterBits BitsIn(const Frame& frame, const LayoutRow& row, uint64_t keys,
                     uint64_t max_filter_bytes) const;
   size_t SizeFor(uint64_t keys, uint64_t max_filter_bytes) const;
   std::string BuildRangePart();  // empty: there is none
+  void LogLearned(std::string_view range_part) const;
   // These return a filter in built_, or no bytes if there can be no such
   // filter.
   Slice Build();
@@ -201,7 +202,6 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   const BuilderSettings settings_;
   SealOptions seal_;
   const bool maps_keys_;
-  const double range_bits_per_key_;  // 0: without range parts
   RangeKeys range_keys_;
   // The hashes of the last key and prefix, for comparison.
   std::optional<uint64_t> last_key_;

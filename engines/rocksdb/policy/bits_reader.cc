@@ -136,14 +136,27 @@ class Reader final : public FilterBitsReader {
     if (n <= 0) return;
     const auto size = static_cast<size_t>(n);
     keys_.MayMatch(size, keys, may_match);
+    if constexpr (kHasRanges) {
+      for (size_t i = 0; i < size; ++i) {
+        if (may_match[i]) may_match[i] = RangePartMayHold(*keys[i]);
+      }
+    }
     if constexpr (kCounts) open_.Count(may_match, size);
   }
 
  private:
   bool KeyMayMatch(const Slice& key) {
-    const bool may_match = keys_.MayMatch(key);
+    bool may_match = keys_.MayMatch(key);
+    if constexpr (kHasRanges) {
+      if (may_match) may_match = RangePartMayHold(key);
+    }
     if constexpr (kCounts) open_.Count(may_match);
     return may_match;
+  }
+
+  // Builders do not pass the empty key to range parts.
+  bool RangePartMayHold(const Slice& key) const {
+    return key.size() == 0 || ranges_.KeyMayMatch(key.ToStringView());
   }
 
   // Not inlined, so that a lookup of a key reserves no stack for bounds.
@@ -159,11 +172,16 @@ class Reader final : public FilterBitsReader {
   // range are in it or after it; there are none after it if it has a key at or
   // after `upper`.
   bool RangeMayMatch(const Bounds& bounds) {
+    const range::Answer answer = ranges_.Ask(bounds.lower, bounds.upper);
     const bool may_match = bounds.lower.empty() ||
-                           ranges_.MayMatch(bounds.lower, bounds.upper) ||
+                           answer != range::Answer::kNo ||
                            !ranges_.HasKeyFrom(bounds.upper);
-    if constexpr (kCounts) open_.CountRange(may_match);
-    if (learning_) bounds.sample->Note(bounds.lower, bounds.upper, may_match);
+    if constexpr (kCounts) {
+      open_.CountRange(may_match, answer == range::Answer::kNoCut);
+    }
+    if (learning_) {
+      bounds.learning->sample.Note(bounds.lower, bounds.upper, may_match);
+    }
     return may_match;
   }
 

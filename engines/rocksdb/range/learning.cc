@@ -1,14 +1,26 @@
 #include "engines/rocksdb/range/learning.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <new>
 #include <string>
 #include <thread>
 
 #include "util/hash64.h"
+#include "util/range/range_part.h"
 
 namespace deltabloom::internal {
 namespace {
+
+// Fewer lookups say little about shares.
+constexpr uint64_t kLeastLookups = 1000;
+// Older lookups than this many are forgotten by and by.
+constexpr double kLookupsKept = 1e6;
+constexpr double kLeastRangeBits = 4;
+constexpr double kLeastKeyBits = 2;
+// Lines of what was learned: tables of several levels may differ for good.
+constexpr size_t kNewsKept = 16;
 
 // The last scan of one thread.
 struct Scan {
@@ -114,8 +126,8 @@ bool RangeSample::TakeBack(uint32_t place, uint64_t scan, Question* question) {
   return true;
 }
 
-std::vector<range::Question> RangeSample::Get() const {
-  std::vector<range::Question> questions;
+std::vector<std::pair<std::string, std::string>> RangeSample::Get() const {
+  std::vector<std::pair<std::string, std::string>> questions;
   Slot* const slots = slots_.load(std::memory_order_acquire);
   if (slots == nullptr) return questions;
   questions.reserve(kSlots);
@@ -138,6 +150,45 @@ std::vector<range::Question> RangeSample::Get() const {
     }
   }
   return questions;
+}
+
+void RangeLearning::CountLookups(const void* source, uint64_t keys,
+                                 uint64_t ranges) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  // A policy that SetOptions made counts from 0 on.
+  if (source != source_ || keys < source_keys_ || ranges < source_ranges_) {
+    source_ = source;
+    source_keys_ = source_ranges_ = 0;
+  }
+  const uint64_t more_keys = keys - source_keys_;
+  const uint64_t more_ranges = ranges - source_ranges_;
+  if (more_keys + more_ranges < kLeastLookups) return;
+  source_keys_ = keys;
+  source_ranges_ = ranges;
+  const double kept =
+      std::min(1.0, kLookupsKept / std::max(1.0, keys_ + ranges_));
+  keys_ = kept * keys_ + static_cast<double>(more_keys);
+  ranges_ = kept * ranges_ + static_cast<double>(more_ranges);
+}
+
+// A bit less for one part doubles what it lets through; the sum of both is
+// least where their shares of lookups, times their rates, are equal.
+double RangeLearning::RangeBits(double bits_per_key) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const double half = RangeBitsPerKey(bits_per_key);
+  if (keys_ + ranges_ == 0) return half;
+  // In steps, so that tables do not differ for little.
+  const double more = std::round(std::log2((ranges_ + 1) / (keys_ + 1)) / 2);
+  return std::clamp(half + more, kLeastRangeBits,
+                    std::max(kLeastRangeBits, bits_per_key - kLeastKeyBits));
+}
+
+bool RangeLearning::IsNews(const std::string& line) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (std::find(news_.begin(), news_.end(), line) != news_.end()) return false;
+  if (news_.size() == kNewsKept) news_.erase(news_.begin());
+  news_.push_back(line);
+  return true;
 }
 
 }  // namespace deltabloom::internal

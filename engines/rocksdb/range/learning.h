@@ -1,5 +1,6 @@
-// What the range parts of a column family learn from the ranges that are looked
-// up: a sample of them, from which builders choose.
+// What the filters of a column family learn from their lookups: a sample of the
+// ranges, by which builders choose range parts, and the shares of keys and
+// ranges, by which they divide bits_per_key.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_RANGE_LEARNING_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_RANGE_LEARNING_H_
 
@@ -7,11 +8,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <mutex>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "util/range/prefixes.h"
+#include "util/range/key_store.h"
 
 namespace deltabloom::internal {
 
@@ -35,9 +38,9 @@ class __attribute__((visibility("hidden"))) RangeSample {
   // A filter was queried for the range. REQUIRES: lower < upper.
   void Note(std::string_view lower, std::string_view upper, bool may_match);
 
-  // The sample: the first range::kMaxCutBytes of each bound. Throws
+  // Lower and upper bounds, the first range::kMaxCutBytes of each. Throws
   // std::bad_alloc.
-  std::vector<range::Question> Get() const;
+  std::vector<std::pair<std::string, std::string>> Get() const;
 
  private:
   // kPending: of scans that all filters rejected so far.
@@ -67,6 +70,29 @@ class __attribute__((visibility("hidden"))) RangeSample {
 
   std::atomic<Slot*> slots_{nullptr};
   std::array<std::atomic<uint32_t>, 3> stored_{};  // in each part
+};
+
+// A prefix extractor has one. Thread-safe.
+class __attribute__((visibility("hidden"))) RangeLearning {
+ public:
+  RangeSample sample;
+
+  // What `source` counted since it was made: lookups of keys and of ranges.
+  void CountLookups(const void* source, uint64_t keys, uint64_t ranges);
+  // The range part's share of bits_per_key; half as long as there were few
+  // lookups. REQUIRES: bits_per_key >= kMinBitsPerKeyWithRanges.
+  double RangeBits(double bits_per_key) const;
+
+  // Whether this line is none of the last that were passed. Throws
+  // std::bad_alloc.
+  bool IsNews(const std::string& line);
+
+ private:
+  mutable std::mutex mutex_;  // of the rest
+  const void* source_ = nullptr;
+  uint64_t source_keys_ = 0, source_ranges_ = 0;
+  double keys_ = 0, ranges_ = 0;  // of the last lookups
+  std::vector<std::string> news_;
 };
 
 }  // namespace deltabloom::internal

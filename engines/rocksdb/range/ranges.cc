@@ -187,39 +187,56 @@ bool TakeBounds(const Slice& prefix, Bounds* bounds) {
   }
   bounds->lower = {lower.key, lower.key_size};
   bounds->upper = {upper.key, upper.key_size};
-  bounds->sample = &lower.by->sample();
+  bounds->learning = lower.by->learning().get();
   return bounds->lower < bounds->upper;
 }
 
-RangeSample* SampleOf(const Slice& prefix) {
+std::shared_ptr<RangeLearning> LearningOf(const Slice& prefix) {
   const Call& last = this_threads_calls.last;
-  return prefix.data() == last.address && last.by != nullptr
-             ? &last.by->sample()
-             : nullptr;
+  if (prefix.data() != last.address || last.by == nullptr) return nullptr;
+  return last.by->learning();
+}
+
+RangeKeys::RangeKeys(const RangeKeysOptions& options)
+    : options_(options),
+      bits_per_key_(options.bits_per_key < kMinBitsPerKeyWithRanges
+                        ? 0
+                        : RangeBitsPerKey(options.bits_per_key)),
+      builder_(bits_per_key_) {
+  if (options.seed != nullptr) seed_ = *options.seed;
+  MakeBuilder();
+  Reset();
 }
 
 void RangeKeys::TakePrefix(const Slice& prefix) {
   if (prefix_seen_) return;
   prefix_seen_ = true;
-  if (learns_) Learn(prefix);
+  if (options_.learning && !learned_) Learn(prefix);
   if (key_seen_) AddKey(first_key_);
 }
 
 void RangeKeys::Learn(const Slice& prefix) {
-  learns_ = false;  // again: partitions of one table have one sample
-  const RangeSample* const sample = SampleOf(prefix);
-  if (sample == nullptr) return;
-  // Without memory there are no questions, or some of them.
-  WithoutThrowing([&] {
-    questions_ = sample->Get();
-    AddQuestions();
-  });
+  learned_ = true;
+  learning_ = LearningOf(prefix);
+  if (learning_ == nullptr) return;
+  if (options_.statistics != nullptr) {
+    const auto [keys, ranges] = options_.statistics->Lookups();
+    learning_->CountLookups(options_.statistics, keys, ranges);
+  }
+  bits_per_key_ = learning_->RangeBits(options_.bits_per_key);
+  // Without memory there are no questions.
+  WithoutThrowing([this] { questions_ = learning_->sample.Get(); });
+  MakeBuilder();
 }
 
-void RangeKeys::AddQuestions() {
-  for (const range::Question& question : questions_) {
-    builder_.AddQuestion(question.lower, question.upper);
-  }
+void RangeKeys::MakeBuilder() {
+  builder_ = RangePartBuilder(bits_per_key_);
+  if (seed_.has_value()) builder_.SetSeed(*seed_);
+  WithoutThrowing([this] {
+    for (const auto& [lower, upper] : questions_) {
+      builder_.AddQuestion(lower, upper);
+    }
+  });
 }
 
 void RangeKeys::Take(const Slice& key) {
@@ -247,11 +264,7 @@ bool RangeKeys::Finish(std::string* dst) {
 }
 
 void RangeKeys::Reset() {
-  if (key_seen_) {
-    builder_ = RangePartBuilder(bits_per_key_);
-    if (seed_.has_value()) builder_.SetSeed(*seed_);
-    WithoutThrowing([this] { AddQuestions(); });
-  }
+  if (key_seen_) MakeBuilder();
   state_ = bits_per_key_ == 0 ? State::kOff : State::kTaken;
   prefix_seen_ = false;
   key_seen_ = false;

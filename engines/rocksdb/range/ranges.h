@@ -20,12 +20,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engines/rocksdb/range/learning.h"
+#include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/options.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/slice_transform.h"
@@ -59,15 +61,16 @@ class __attribute__((visibility("hidden"))) RangeExtractor final
   void Trust() const;
   void Distrust() const;
 
-  // Of the ranges that are looked up through it. It outlives the policies that
-  // SetOptions makes.
-  RangeSample& sample() const { return sample_; }
+  // From the ranges that are looked up through it. It outlives the policies
+  // that SetOptions makes.
+  const std::shared_ptr<RangeLearning>& learning() const { return learning_; }
 
  private:
   enum class Order : uint8_t { kUnknown, kBytewise, kOther };
 
   mutable std::atomic<Order> order_{Order::kUnknown};
-  mutable RangeSample sample_;
+  const std::shared_ptr<RangeLearning> learning_ =
+      std::make_shared<RangeLearning>();
 };
 
 // Returns `extractor`, which may be null, if it is one of this library's, else
@@ -95,8 +98,8 @@ std::string RangeConflict(const rocksdb::ColumnFamilyOptions& family,
 
 struct Bounds {
   std::string_view lower;
-  std::string_view upper;         // not part of it
-  RangeSample* sample = nullptr;  // of the extractor that passed them
+  std::string_view upper;             // not part of it
+  RangeLearning* learning = nullptr;  // of the extractor that passed them
 };
 
 // Returns whether a lookup of `prefix` in a filter is one of a range, and of
@@ -104,9 +107,21 @@ struct Bounds {
 // once for each lookup.
 bool TakeBounds(const rocksdb::Slice& prefix, Bounds* bounds);
 
-// The sample of the extractor that just returned `prefix` in this thread, or
-// null if none did, or if its order of keys is not known.
-RangeSample* SampleOf(const rocksdb::Slice& prefix);
+// What the extractor learns that just returned `prefix` in this thread, or null
+// if none did, or if its order of keys is not known.
+std::shared_ptr<RangeLearning> LearningOf(const rocksdb::Slice& prefix);
+
+struct RangeKeysOptions {
+  // Of the filter; 0: there is no range part.
+  double bits_per_key = 0;
+  // Of a seeded filter, else null.
+  const SipHashKey* seed = nullptr;
+  // What is stored, and in how many bits, follows from what the extractor
+  // learned before it returns the first prefix.
+  bool learning = false;
+  // Has the lookups by which bits are divided; null: they are halved.
+  const PolicyStatistics* statistics = nullptr;
+};
 
 // Collects the keys of a filter for its range part: (Add* Finish? Reset)*. A
 // range part needs all keys of its table or partition, in the order of their
@@ -125,18 +140,7 @@ class RangeKeys {
     kUnfit,        // no range part can be made of these keys
   };
 
-  // `bits_per_key` of the range part, 0 for none; `seed` is that of a seeded
-  // filter, else null. `learns`: what is stored is chosen by the sample of the
-  // extractor, as it is when the first prefix comes.
-  explicit RangeKeys(double bits_per_key, const SipHashKey* seed = nullptr,
-                     bool learns = false)
-      : bits_per_key_(bits_per_key), learns_(learns), builder_(bits_per_key) {
-    if (seed != nullptr) {
-      seed_ = *seed;
-      builder_.SetSeed(*seed);
-    }
-    Reset();
-  }
+  explicit RangeKeys(const RangeKeysOptions& options);
 
   // Adds a whole key, or a prefix. An empty one is not taken, and readers treat
   // the empty key as present: it is the prefix that RangeExtractor returns,
@@ -155,6 +159,14 @@ class RangeKeys {
   }
 
   State state() const { return state_; }
+  // Of the range part; 0: there is none.
+  double bits_per_key() const {
+    return bits_per_key_.load(std::memory_order_relaxed);
+  }
+  // Null if nothing is learned, or no prefix came yet.
+  RangeLearning* learning() const { return learning_.get(); }
+  // The size of the sample.
+  size_t questions() const { return questions_.size(); }
   // The keys added, without empty ones and repetitions.
   uint64_t keys() const { return builder_.KeysAdded(); }
   // The most memory that Finish would hold now.
@@ -178,17 +190,20 @@ class RangeKeys {
   void Take(const Slice& key);
   void TakePrefix(const Slice& prefix);
   void Learn(const Slice& prefix);
-  void AddQuestions();  // throws std::bad_alloc
+  void MakeBuilder();
   void AddKey(std::string_view key);
 
-  const double bits_per_key_;
-  bool learns_;  // before the first prefix
+  const RangeKeysOptions options_;
   std::optional<SipHashKey> seed_;
+  // Any thread may ask for the size of a filter.
+  std::atomic<double> bits_per_key_;
+  bool learned_ = false;  // for all partitions of a table at once
+  std::shared_ptr<RangeLearning> learning_;
   State state_;
   bool prefix_seen_ = false;
   bool key_seen_ = false;
   std::string first_key_;  // which comes before its prefix
-  std::vector<range::Question> questions_;
+  std::vector<std::pair<std::string, std::string>> questions_;
   RangePartBuilder builder_;
 };
 

@@ -146,6 +146,7 @@ RocksDBFilterRow RowOfGroup(const FilterGroup& group) {
   const LookupTotals ranges = SumLookups(group.range_slot);
   row.range_lookups = ranges.lookups;
   row.range_negatives = ranges.negatives;
+  row.ranges_without_cut = static_cast<uint64_t>(ranges.expected);
   row.filters_built = group.filters_built.load(kRelaxed);
   row.bytes_built = group.bytes_built.load(kRelaxed);
   row.keys_built = group.keys_built.load(kRelaxed);
@@ -284,6 +285,16 @@ FilterRows PolicyStatistics::RowsSinceStart() const {
     Add(filter_class, RowOfGroup(*group), &rows);
   }
   return rows;
+}
+
+std::pair<uint64_t, uint64_t> PolicyStatistics::Lookups() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  uint64_t keys = 0, ranges = 0;
+  for (const auto& [filter_class, group] : groups_) {
+    keys += SumLookups(group->slot).lookups;
+    ranges += SumLookups(group->range_slot).lookups;
+  }
+  return {keys, ranges};
 }
 
 RocksDBFilterStatistics PolicyStatistics::Get() const {

@@ -133,6 +133,9 @@ inline constexpr RowField kRowFields[] = {
     {&RocksDBFilterRow::range_negatives, true, "range_negatives",
      "filter_range_negatives_total",
      "Ranges that filters rejected: each a read of a data block saved."},
+    {&RocksDBFilterRow::ranges_without_cut, true, "ranges_without_cut",
+     "filter_ranges_without_cut_total",
+     "Ranges that none of a filter's cuts could have rejected."},
 };
 
 // Values of RocksDBFilterRow::layout that are no layouts.
@@ -204,6 +207,8 @@ class PolicyStatistics {
 
   // Since the beginning, whatever was reset.
   FilterRows RowsSinceStart() const;
+  // Of these the lookups of keys and of ranges.
+  std::pair<uint64_t, uint64_t> Lookups() const;
 
  private:
   mutable std::mutex mutex_;  // of groups_
@@ -244,8 +249,9 @@ class OpenFilter {
                  static_cast<double>(negatives) * expected_[0]);
   }
 
-  void CountRange(bool may_match) {
-    CountLookups(group_->range_slot, 1, may_match ? 0 : 1, 0);
+  // What has no cut is counted in the place of expected false positives.
+  void CountRange(bool may_match, bool without_cut) {
+    CountLookups(group_->range_slot, 1, may_match ? 0 : 1, without_cut ? 1 : 0);
   }
 
  private:

@@ -264,7 +264,8 @@ std::string RocksDBFilterStatistics::ToText() const {
                      " s; false positives as expected:\n" + Aligned(lines);
   if (total.range_lookups != 0) {
     text += "Ranges: " + std::to_string(total.range_lookups) + " looked up, " +
-            std::to_string(total.range_negatives) + " rejected\n";
+            std::to_string(total.range_negatives) + " rejected, " +
+            std::to_string(total.ranges_without_cut) + " without a cut\n";
   }
   for (const std::string& line : Advice()) text += line + "\n";
   return text;
