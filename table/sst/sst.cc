@@ -745,4 +745,148 @@ std::string WalkSst(const SstSource& source, SstFile* file) {
                        : error;
 }
 
+// --- Replacing filters -----------------------------------------------------
+
+namespace {
+
+// A handle in a block, as its value is stored there.
+struct StoredHandle {
+  BlockHandle handle;
+  size_t at = 0;  // in the block
+  size_t size = 0;
+  bool is_delta = false;  // only the difference of sizes
+};
+
+void AppendVarint64(uint64_t value, std::string* bytes) {
+  for (; value >= 0x80; value >>= 7) {
+    bytes->push_back(static_cast<char>(value | 0x80));
+  }
+  bytes->push_back(static_cast<char>(value));
+}
+
+uint64_t ZigZag(uint64_t difference) {
+  return difference << 1 ^ (0 - (difference >> 63));
+}
+
+std::string EncodeHandle(const BlockHandle& handle, bool is_delta,
+                         const BlockHandle& last) {
+  std::string value;
+  if (!is_delta) AppendVarint64(handle.offset, &value);
+  AppendVarint64(is_delta ? ZigZag(handle.size - last.size) : handle.size,
+                 &value);
+  return value;
+}
+
+// Compression and checksum of a block that is written at `offset`.
+void AppendTrailer(const SstFile& file, uint64_t offset, size_t start,
+                   std::string* bytes) {
+  bytes->push_back(0);
+  const uint32_t checksum =
+      BlockChecksum(file.checksum, std::string_view(*bytes).substr(start)) +
+      ChecksumContext(file.checksum_base, offset);
+  bytes->resize(bytes->size() + 4);
+  StoreFixed32(
+      reinterpret_cast<unsigned char*>(bytes->data() + bytes->size() - 4),
+      checksum);
+}
+
+// The block that has the handles of the filters, and these.
+std::string FindHandles(const SstSource& source, const SstFile& file,
+                        const SstFilter& filter, std::string* block,
+                        std::vector<StoredHandle>* handles) {
+  const bool partitioned = filter.scope == FilterScope::kPartitioned;
+  const BlockHandle& of_block = partitioned ? filter.handle : file.metaindex;
+  std::string error = ReadBlock(source, file, of_block, block);
+  if (!error.empty()) return error;
+  if (block->empty() || block->size() != of_block.size) {
+    return At(source, of_block.offset) +
+           "expected an uncompressed block with handles, found another";
+  }
+  uint64_t delta_encoded = 0;
+  if (partitioned) {
+    file.properties.Number("rocksdb.index.value.is.delta.encoded",
+                           &delta_encoded);
+  }
+  StoredHandle stored;
+  const auto take = [&](std::string_view key, bool shares_key, Cursor* value) {
+    std::string_view rest;
+    Cursor(*value).Bytes(value->Left(), &rest);
+    std::string wrong =
+        TakePartition(delta_encoded != 0, shares_key, value, &stored.handle);
+    if (!wrong.empty() ||
+        (!partitioned && key != "fullfilter." + filter.policy)) {
+      return wrong;
+    }
+    stored.at = static_cast<size_t>(rest.data() - block->data());
+    stored.size = rest.size() - value->Left();
+    stored.is_delta = delta_encoded != 0 && shares_key;
+    handles->push_back(stored);
+    return CheckHandle(file, stored.handle);
+  };
+  error = ForEachEntry(*block, delta_encoded == 0, take);
+  return Located(source, of_block.offset, "handles of filters: ", error);
+}
+
+}  // namespace
+
+std::string ReplaceFilters(const SstSource& source, const SstFile& file,
+                           const SstFilter& filter,
+                           const std::vector<std::string>& filters,
+                           std::vector<SstPatch>* patches) {
+  patches->clear();
+  SstPatch index;
+  index.offset = filter.scope == FilterScope::kPartitioned
+                     ? filter.handle.offset
+                     : file.metaindex.offset;
+  std::vector<StoredHandle> handles;
+  std::string error = FindHandles(source, file, filter, &index.bytes, &handles);
+  if (!error.empty()) return error;
+  if (handles.size() != filters.size()) {
+    return Concat(At(source, index.offset), "expected ", filters.size(),
+                  " handles of filters, found ", handles.size());
+  }
+  BlockHandle last;  // the one before, as it is written now
+  bool replaced = false;
+  for (size_t i = 0; i < handles.size(); ++i) {
+    const StoredHandle& old = handles[i];
+    // Handles with differences follow each other without a gap.
+    BlockHandle now = {old.is_delta
+                           ? last.offset + last.size + kBlockTrailerSize
+                           : old.handle.offset,
+                       filters[i].size()};
+    std::string value = EncodeHandle(now, old.is_delta, last);
+    std::string kept;
+    const bool fits = !filters[i].empty() && now.size <= old.handle.size &&
+                      value.size() == old.size;
+    if (!fits) {
+      error = ReadBlock(source, file, old.handle, &kept);
+      if (!error.empty()) return error;
+      now.size = kept.size();
+      value = EncodeHandle(now, old.is_delta, last);
+      if (value.size() != old.size) {
+        return At(source, old.handle.offset) +
+               "the handle of the filter would become longer or shorter";
+      }
+    }
+    replaced = replaced || fits;
+    if (!old.is_delta) patches->push_back({now.offset, {}});
+    SstPatch& patch = patches->back();
+    const size_t start = now.offset - patch.offset;
+    patch.bytes.resize(start);
+    patch.bytes += fits ? filters[i] : kept;
+    AppendTrailer(file, now.offset, start, &patch.bytes);
+    patch.bytes.resize(old.handle.offset + old.handle.size + kBlockTrailerSize -
+                       patch.offset);
+    index.bytes.replace(old.at, old.size, value);
+    last = now;
+  }
+  if (!replaced) {
+    return At(source, index.offset) +
+           "no filter fits into the bytes and the handle of the old one";
+  }
+  AppendTrailer(file, index.offset, 0, &index.bytes);
+  patches->push_back(std::move(index));
+  return {};
+}
+
 }  // namespace deltabloom::internal

@@ -164,6 +164,23 @@ std::string ForEachPartition(const SstSource& source, const SstFile& file,
 std::string ReadBlock(const SstSource& source, const SstFile& file,
                       const BlockHandle& handle, std::string* contents);
 
+// Bytes that take the place of others in a file.
+struct SstPatch {
+  uint64_t offset = 0;
+  std::string bytes;
+};
+
+// Finds the patches that replace a full or partitioned filter within its own
+// bytes: the new filters, zeros in what they leave, and the handles of their
+// sizes in the metaindex or in the index of the partitions. All other bytes
+// stay. `filters` has one for each partition, in order. The old filter remains
+// where that is empty or longer than the old one, or where its handle would
+// become longer or shorter. Fails if that is so for all of them.
+std::string ReplaceFilters(const SstSource& source, const SstFile& file,
+                           const SstFilter& filter,
+                           const std::vector<std::string>& filters,
+                           std::vector<SstPatch>* patches);
+
 // --- For readers of other blocks -------------------------------------------
 
 // Takes two varint64 off the cursor.

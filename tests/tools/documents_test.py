@@ -17,8 +17,9 @@ PAGES = ["deltabloom.1", "deltabloom-inspect.1", "deltabloom-estimate.1"]
 if (TOOL_DIR / "deltabloom-shared.1").exists():
     PAGES.append("deltabloom-shared.1")
 PAGES += ["deltabloom-verify.1", "deltabloom-doctor.1"]
-if (TOOL_DIR / "deltabloom-run.1").exists():
-    PAGES.append("deltabloom-run.1")
+for command in ("refilter", "run"):
+    if (TOOL_DIR / f"deltabloom-{command}.1").exists():
+        PAGES.append(f"deltabloom-{command}.1")
 
 
 def run(*command):

@@ -105,9 +105,9 @@ class ToolTest : public ::testing::Test {
 };
 
 // The blocks with filter bytes, in order.
-inline std::vector<internal::BlockHandle> FilterBlocks(
-    const std::string& path) {
-  const Walked table(ReadFile(path));
+inline std::vector<internal::BlockHandle> FilterBlocksOf(
+    const std::string& bytes) {
+  const Walked table(bytes);
   std::vector<internal::BlockHandle> blocks;
   for (const internal::SstFilter& filter : table.file.filters) {
     for (const Partition& part : table.Parts(filter)) {
@@ -115,6 +115,11 @@ inline std::vector<internal::BlockHandle> FilterBlocks(
     }
   }
   return blocks;
+}
+
+inline std::vector<internal::BlockHandle> FilterBlocks(
+    const std::string& path) {
+  return FilterBlocksOf(ReadFile(path));
 }
 
 // Changes the bytes of a block and then its checksum, and writes the file.

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -87,49 +86,6 @@ struct DatabaseReport {
 };
 
 // --- Reading a database. Nothing is written.
-
-// "MANIFEST-000005" in the file CURRENT; else empty.
-std::string CurrentManifest(const fs::path& database) {
-  std::ifstream file(database / "CURRENT", std::ios::binary);
-  std::string name;
-  std::getline(file, name);
-  constexpr std::string_view kStart = "MANIFEST-";
-  const bool good = name.compare(0, kStart.size(), kStart) == 0 &&
-                    name.find('/') == std::string::npos &&
-                    name.find('\0') == std::string::npos;
-  return good ? name : std::string();
-}
-
-// Reads the MANIFEST that the file CURRENT names. Returns what is wrong.
-std::string ReadManifest(const std::string& database, Manifest* manifest) {
-  // A running database starts a new one now and then, or is writing it.
-  constexpr int kTries = 3;
-  for (int i = 1;; ++i) {
-    const std::string name = CurrentManifest(database);
-    if (name.empty()) {
-      return database + ": expected a file CURRENT that names a MANIFEST";
-    }
-    const fs::path path = fs::path(database) / name;
-    std::ifstream file(path, std::ios::binary);
-    if (!file) {
-      if (i < kTries) continue;
-      return path.string() + ": cannot be read: " + std::strerror(errno);
-    }
-    *manifest = Manifest();
-    std::array<char, Manifest::kBlockSize> block;
-    do {
-      file.read(block.data(), block.size());
-    } while (
-        manifest->Add({block.data(), static_cast<size_t>(file.gcount())}) &&
-        file);
-    if (!manifest->error().empty()) {
-      return path.string() + ": " + manifest->error();
-    }
-    if (!manifest->is_cut()) return {};
-    if (i == kTries) return path.string() + ": is cut off within a record";
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
 
 // The newest OPTIONS file in the directory; empty if there is none. Throws
 // fs::filesystem_error.

@@ -50,6 +50,8 @@ std::string DescribeRocksDBFilter(std::string_view filter) {
   }
 }
 
+}  // namespace
+
 std::string DescribeTableFilter(const std::string& policy,
                                 std::string_view filter) {
   internal::ParsedFilter parsed;
@@ -70,6 +72,8 @@ std::string DescribeTableFilter(const std::string& policy,
   }
   return "not recognised";
 }
+
+namespace {
 
 // The first window's filter stands for all: a policy writes one kind.
 std::string DescribeFilterBlock(std::string_view block) {

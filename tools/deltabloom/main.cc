@@ -13,7 +13,7 @@ namespace deltabloom::tools {
 namespace {
 
 std::vector<Command> Commands() {
-  return {InspectCommand(), EstimateCommand(),
+  return {InspectCommand(),  EstimateCommand(),
 #ifdef DELTABLOOM_TOOLS_REDIS
           SharedCommand(),
 #else
@@ -23,7 +23,16 @@ std::vector<Command> Commands() {
            {},
            "libhiredis-dev and -DDELTABLOOM_REDIS=ON"},
 #endif
-          VerifyCommand(),  DoctorCommand(),
+          VerifyCommand(),   DoctorCommand(),
+#ifdef DELTABLOOM_TOOLS_ROCKSDB
+          RefilterCommand(),
+#else
+          {"refilter",
+           "Replace the filters of a database by better ones",
+           nullptr,
+           {},
+           "RocksDB (librocksdb-dev)"},
+#endif
 #ifdef DELTABLOOM_PLUGIN_FROM_BIN
           RunCommand()
 #else

@@ -1,6 +1,13 @@
 #include "tools/deltabloom/manifest.h"
 
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -51,13 +58,17 @@ bool Skip(Cursor* cursor, int numbers, int texts) {
   return true;
 }
 
-// Pairs of a tag and a text, up to the tag that ends them.
-bool SkipFields(Cursor* cursor, uint32_t end) {
+// Pairs of a tag and a text, up to the tag that ends them. Sets *found if one
+// has the tag `find` and a text that is not empty.
+bool SkipFields(Cursor* cursor, uint32_t end, uint32_t find = 0,
+                bool* found = nullptr) {
   for (;;) {
     uint32_t tag;
+    std::string_view text;
     if (!cursor->Varint32(&tag)) return false;
     if (tag == end) return true;
-    if (!Skip(cursor, 0, 1)) return false;
+    if (!Text(cursor, &text)) return false;
+    if (found != nullptr && tag == find && !text.empty()) *found = true;
   }
 }
 
@@ -68,23 +79,31 @@ struct Edit {
   bool added = false;
   std::string_view name;
   std::vector<uint64_t> deleted;
-  std::vector<std::pair<uint64_t, uint32_t>> tables;  // number, level
+  std::vector<std::pair<uint64_t, LiveTable>> tables;  // by number
 };
 
 bool TakeTable(Cursor* cursor, uint32_t tag, Edit* edit) {
-  uint32_t level;
+  LiveTable table;
   uint64_t number;
-  if (!cursor->Varint32(&level) || !cursor->Varint64(&number)) return false;
+  if (!cursor->Varint32(&table.level) || !cursor->Varint64(&number)) {
+    return false;
+  }
   if (tag == kDeletedFile) {
     edit->deleted.push_back(number);
     return true;
   }
-  edit->tables.emplace_back(number, level);
   constexpr uint32_t kEndOfFields = 1;
+  constexpr uint32_t kFileChecksum = 7;
   // The path, of kNewFile3; size; the first and the last key; sequence numbers.
-  return Skip(cursor, tag == kNewFile3 ? 2 : 1, 2) &&
-         (tag == kNewFile || Skip(cursor, 2, 0)) &&
-         (tag != kNewFile4 || SkipFields(cursor, kEndOfFields));
+  if (!Skip(cursor, tag == kNewFile3 ? 1 : 0, 0) ||
+      !cursor->Varint64(&table.size) || !Skip(cursor, 0, 2) ||
+      (tag != kNewFile && !Skip(cursor, 2, 0)) ||
+      (tag == kNewFile4 &&
+       !SkipFields(cursor, kEndOfFields, kFileChecksum, &table.has_checksum))) {
+    return false;
+  }
+  edit->tables.emplace_back(number, table);
+  return true;
 }
 
 bool TakeTag(Cursor* cursor, uint32_t tag, Edit* edit) {
@@ -123,6 +142,18 @@ bool TakeTag(Cursor* cursor, uint32_t tag, Edit* edit) {
     default:
       return (tag & kMayBeSkipped) != 0 && Skip(cursor, 0, 1);
   }
+}
+
+// "MANIFEST-000005" in the file CURRENT; else empty.
+std::string CurrentManifest(const std::filesystem::path& database) {
+  std::ifstream file(database / "CURRENT", std::ios::binary);
+  std::string name;
+  std::getline(file, name);
+  constexpr std::string_view kStart = "MANIFEST-";
+  const bool good = name.compare(0, kStart.size(), kStart) == 0 &&
+                    name.find('/') == std::string::npos &&
+                    name.find('\0') == std::string::npos;
+  return good ? name : std::string();
 }
 
 }  // namespace
@@ -185,8 +216,9 @@ bool Manifest::Apply(std::string_view bytes) {
   }
   if (edit.added) families_[edit.family] = edit.name;
   for (const uint64_t number : edit.deleted) tables_.erase(number);
-  for (const auto& [number, level] : edit.tables) {
-    tables_[number] = {edit.family, level};
+  for (auto& [number, table] : edit.tables) {
+    table.family = edit.family;
+    tables_[number] = table;
   }
   if (!edit.dropped) return true;
   families_.erase(edit.family);
@@ -200,6 +232,36 @@ bool Manifest::Apply(std::string_view bytes) {
 std::string Manifest::FamilyName(uint32_t family) const {
   const auto found = families_.find(family);
   return found == families_.end() ? std::string() : found->second;
+}
+
+std::string ReadManifest(const std::string& database, Manifest* manifest) {
+  // A running database starts a new one now and then, or is writing it.
+  constexpr int kTries = 3;
+  for (int i = 1;; ++i) {
+    const std::string name = CurrentManifest(database);
+    if (name.empty()) {
+      return database + ": expected a file CURRENT that names a MANIFEST";
+    }
+    const std::filesystem::path path = std::filesystem::path(database) / name;
+    std::ifstream file(path, std::ios::binary);
+    if (!file) {
+      if (i < kTries) continue;
+      return path.string() + ": cannot be read: " + std::strerror(errno);
+    }
+    *manifest = Manifest();
+    std::array<char, Manifest::kBlockSize> block;
+    do {
+      file.read(block.data(), block.size());
+    } while (
+        manifest->Add({block.data(), static_cast<size_t>(file.gcount())}) &&
+        file);
+    if (!manifest->error().empty()) {
+      return path.string() + ": " + manifest->error();
+    }
+    if (!manifest->is_cut()) return {};
+    if (i == kTries) return path.string() + ": is cut off within a record";
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 }  // namespace deltabloom::tools

@@ -14,6 +14,8 @@ namespace deltabloom::tools {
 struct LiveTable {
   uint32_t family = 0;
   uint32_t level = 0;
+  uint64_t size = 0;          // of the file
+  bool has_checksum = false;  // of the file: file_checksum_gen_factory
 };
 
 class Manifest {
@@ -44,6 +46,10 @@ class Manifest {
   std::map<uint64_t, LiveTable> tables_;
   std::map<uint32_t, std::string> families_ = {{0, "default"}};
 };
+
+// Reads the MANIFEST that the file CURRENT of the database names. Returns what
+// is wrong. Tries again where a running database changes it meanwhile.
+std::string ReadManifest(const std::string& database, Manifest* manifest);
 
 }  // namespace deltabloom::tools
 

@@ -53,6 +53,7 @@ Command EstimateCommand();
 Command SharedCommand();
 Command VerifyCommand();
 Command DoctorCommand();
+Command RefilterCommand();
 Command RunCommand();
 
 // A number and the name of its unit; nothing if `text` is not that or the

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,11 @@ std::string ReadTable(
 // filter is damaged.
 bool FilterIndexIsDamaged(const internal::SstSource& source,
                           const internal::SstFile& file);
+
+// "Deltabloom local, 6 probes, ..." or "RocksDB Bloom, ...": a filter of a
+// table of RocksDB, under this name.
+std::string DescribeTableFilter(const std::string& policy,
+                                std::string_view filter);
 
 // What became of the files: how many are sound or gone, and the names of the
 // others in lists, which have a name for programs and a text.

@@ -14,6 +14,7 @@
 #include "tools/deltabloom/program.h"
 #include "tools/deltabloom/table_files.h"
 #include "util/layouts/layout.h"
+#include "util/rates/rates.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -400,6 +401,19 @@ std::optional<double> RateOfFilter(internal::FilterKind kind,
       internal::FindLayoutOfLastByte(static_cast<uint8_t>(filter.back()), hash);
   if (row == nullptr) return std::nullopt;
   return keys == 0 ? 0 : row->rate(parsed.shape, keys);
+}
+
+std::optional<double> RateOfSealedFilter(std::string_view filter,
+                                         uint64_t keys) {
+  internal::ParsedFilter parsed;
+  internal::HashedKeys hashed;
+  const auto rate =
+      RateOfFilter(internal::ParseSealed(filter, internal::ActiveCpu(), &hashed,
+                                         &parsed, nullptr),
+                   parsed, filter, Hash::kMurmurHash2, keys);
+  return rate.has_value() || keys == 0
+             ? rate
+             : internal::RocksDBFilterRate(filter, keys);
 }
 
 void Lookups::Begin(TableFilter* filter, uint64_t offset) {

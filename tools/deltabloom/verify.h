@@ -84,6 +84,10 @@ std::optional<double> RateOfFilter(internal::FilterKind kind,
                                    std::string_view filter, Hash hash,
                                    uint64_t keys);
 
+// The same of a filter in a table of RocksDB, also of RocksDB's own filters.
+std::optional<double> RateOfSealedFilter(std::string_view filter,
+                                         uint64_t keys);
+
 // A filter, read as the database reads it.
 class TableFilter {
  public:

@@ -1,0 +1,548 @@
+// deltabloom refilter on databases of RocksDB: which bytes it changes, that no
+// key is lost whatever happens, and what it leaves as it is.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <rocksdb/comparator.h>
+#include <rocksdb/file_checksum.h>
+#include <rocksdb/merge_operator.h>
+#include <rocksdb/slice_transform.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/random.h"
+#include "tests/rocksdb/test_db.h"
+#include "tests/tools/tool_test.h"
+
+namespace deltabloom {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using rocksdb::BlockBasedTableOptions;
+using rocksdb::Options;
+using rocksdb::Slice;
+using test::ExpectHas;
+using testing::DbConfig;
+using testing::Key;
+
+constexpr int kKeys = 9000;  // in the last level
+constexpr int kAllKeys = 12000;
+
+using Change = std::function<void(Options*, BlockBasedTableOptions*)>;
+using Contents = std::vector<std::pair<std::string, std::string>>;
+
+class Append : public rocksdb::AssociativeMergeOperator {
+ public:
+  const char* Name() const override { return "append"; }
+  bool Merge(const Slice&, const Slice* before, const Slice& value,
+             std::string* result, rocksdb::Logger*) const override {
+    *result = (before == nullptr ? "" : before->ToString()) + value.ToString();
+    return true;
+  }
+};
+
+class FirstHalf : public rocksdb::SliceTransform {
+ public:
+  const char* Name() const override { return "first half"; }
+  Slice Transform(const Slice& key) const override {
+    return {key.data(), key.size() / 2};
+  }
+  bool InDomain(const Slice&) const override { return true; }
+};
+
+class Refilter : public test::ToolTest {
+ protected:
+  Refilter() : ToolTest("refilter"), path_(File("db")) {}
+
+  static Options MakeOptions(const std::string& policy,
+                             const Change& change = nullptr) {
+    DbConfig config;
+    config.policy = testing::PolicyFromString(policy);
+    config.change = [&change](auto* options, auto* table) {
+      table->metadata_block_size = 4096;
+      options->num_levels = 3;
+      if (change) change(options, table);
+    };
+    return testing::MakeOptions(config);
+  }
+
+  // A table in the last level, and two of level 0.
+  void Load(const Options& options) {
+    fs::remove_all(path_);
+    const auto db = testing::Open(options, path_);
+    testing::Load(db.get(), 0, kKeys);
+    ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
+    testing::Load(db.get(), kKeys, kKeys + 1500);
+    testing::Load(db.get(), kKeys + 1500, kAllKeys);
+  }
+
+  // Everything, in order; and what seeks within prefixes find.
+  static Contents Scan(rocksdb::DB* db, bool prefixes) {
+    Contents contents;
+    rocksdb::ReadOptions read;
+    read.total_order_seek = true;
+    std::unique_ptr<rocksdb::Iterator> it(db->NewIterator(read));
+    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+      contents.emplace_back(it->key().ToString(), it->value().ToString());
+    }
+    EXPECT_ROCKSDB_OK(it->status());
+    if (!prefixes) return contents;
+    read.total_order_seek = false;
+    read.prefix_same_as_start = true;
+    it.reset(db->NewIterator(read));
+    for (int i = 0; i < 2 * kAllKeys; i += 7) {
+      for (it->Seek(Key(i)); it->Valid(); it->Next()) {
+        contents.emplace_back(it->key().ToString(), "");
+      }
+      EXPECT_ROCKSDB_OK(it->status());
+    }
+    return contents;
+  }
+
+  Contents ScanClosed(const Options& options) const {
+    return Scan(testing::Open(options, path_).get(),
+                options.prefix_extractor != nullptr);
+  }
+
+  std::map<std::string, std::string> Tables() const {
+    std::map<std::string, std::string> tables;
+    for (const auto& entry : fs::directory_iterator(path_)) {
+      if (entry.path().extension() == ".sst") {
+        tables[entry.path()] = test::ReadFile(entry.path());
+      }
+    }
+    return tables;
+  }
+
+  json Do(const std::string& arguments, int status = 0) {
+    return RunJson(arguments + " " + path_, status);
+  }
+
+  // Refilters, and expects that all tables have another filter, and that
+  // everything else is as it was; then that the database works on.
+  void ExpectReplaced(Options options, const std::string& filter,
+                      const std::string& policy);
+
+  const std::string path_;
+};
+
+// Only filters, and the block with their handles, differ.
+void ExpectSameElsewhere(const std::string& path, std::string before,
+                         std::string now) {
+  ASSERT_EQ(before.size(), now.size());
+  EXPECT_TRUE(before != now);
+  const test::MemorySource source(before);
+  internal::SstFile file;
+  ASSERT_EQ(internal::WalkSst(source, &file), "");
+  // Filters lie where the old ones were; with differences in the index of
+  // partitions, where these were together.
+  std::vector<internal::BlockHandle> changed = test::FilterBlocksOf(before);
+  changed.push_back(file.filters.at(0).scope ==
+                            internal::FilterScope::kPartitioned
+                        ? file.filters.at(0).handle
+                        : file.metaindex);
+  for (const internal::BlockHandle& block : changed) {
+    const size_t size = block.size + internal::kBlockTrailerSize;
+    before.replace(block.offset, size, size, '\0');
+    now.replace(block.offset, size, size, '\0');
+  }
+  EXPECT_TRUE(before == now) << path;
+}
+
+void Refilter::ExpectReplaced(Options options, const std::string& filter,
+                              const std::string& policy) {
+  const Contents contents = ScanClosed(options);
+  const auto before = Tables();
+  ASSERT_GE(before.size(), 2u);
+  for (const auto& [path, bytes] : before)
+    ASSERT_EQ(chmod(path.c_str(), 0640), 0);
+  json document = Do("--dry-run " + filter);
+  EXPECT_TRUE(Tables() == before);
+  EXPECT_EQ(document.at("summary").at("planned"), before.size()) << document;
+  document = Do(filter);
+  EXPECT_EQ(err_, "");
+  EXPECT_EQ(document.at("summary").at("replaced"), before.size()) << document;
+  const auto now = Tables();
+  ASSERT_EQ(now.size(), before.size());
+  for (const auto& [path, bytes] : before) {
+    ExpectSameElsewhere(path, bytes, now.at(path));
+    struct stat status;
+    ASSERT_EQ(stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, 0640u);
+  }
+  document = Do(filter);
+  EXPECT_EQ(document.at("summary").at("replaced"), 0) << document;
+  EXPECT_TRUE(Tables() == now);
+
+  auto* const table =
+      options.table_factory->GetOptions<BlockBasedTableOptions>();
+  table->filter_policy = testing::PolicyFromString(policy);
+  table->block_cache = nullptr;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(*table));
+  options.paranoid_checks = true;
+  const auto db = testing::Open(options, path_);
+  ASSERT_ROCKSDB_OK(db->VerifyChecksum());
+  const bool prefixes = options.prefix_extractor != nullptr;
+  EXPECT_TRUE(Scan(db.get(), prefixes) == contents);
+  if (options.merge_operator == nullptr) {
+    const testing::Lookups lookups = testing::GetAll(db.get(), 0, kAllKeys);
+    table->whole_key_filtering ? testing::ExpectFiltered(lookups)
+                               : testing::ExpectNoneMissed(lookups);
+  }
+  testing::Load(db.get(), kAllKeys, kAllKeys + 100);
+  ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
+  EXPECT_EQ(Scan(db.get(), false).size(),
+            100 + static_cast<size_t>(std::count_if(
+                      contents.begin(), contents.end(), [](const auto& entry) {
+                        return !entry.second.empty();
+                      })));
+}
+
+constexpr char kCompact[] = "deltabloom:10:compact";
+
+// What RocksDB writes: kinds of filters, formats, checksums, compressions.
+TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
+  const auto partitioned = [](auto*, auto* table) {
+    table->partition_filters = true;
+    table->index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
+  };
+  const auto prefixes = [](auto* options, auto*) {
+    options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(11));
+  };
+  const auto only_prefixes = [](auto* options, auto* table) {
+    options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(12));
+    table->whole_key_filtering = false;
+  };
+  const auto format = [](uint32_t version) {
+    return [version](auto*, auto* table) { table->format_version = version; };
+  };
+  const auto checksum = [](rocksdb::ChecksumType type) {
+    return [type](auto*, auto* table) { table->checksum = type; };
+  };
+  const auto compressed = [](rocksdb::CompressionType type) {
+    return [type](auto* options, auto*) { options->compression = type; };
+  };
+  struct Case {
+    const char* name;
+    std::vector<Change> changes;
+    std::string old = "bloomfilter:10";
+    std::string filter = "";
+    std::string policy = kCompact;
+  };
+  const std::string lowercase = "id=deltabloom;key_transform=ascii_lowercase";
+  std::vector<Case> cases = {
+      {"full", {}},
+      {"ribbon", {}, "ribbonfilter:8", "", kCompact},
+      {"local", {}, "deltabloom:10:local", "", kCompact},
+      {"partitioned", {partitioned}},
+      {"prefixes", {prefixes}},
+      {"only prefixes", {only_prefixes}},
+      {"partitioned with prefixes", {partitioned, prefixes}},
+      {"partitioned, only prefixes", {partitioned, only_prefixes}},
+      {"delta-encoded index of partitions",
+       {partitioned,
+        [](auto*, auto* table) { table->index_block_restart_interval = 16; }}},
+      {"capped prefixes",
+       {partitioned,
+        [](auto* options, auto*) {
+          options->prefix_extractor.reset(
+              rocksdb::NewCappedPrefixTransform(10));
+        }}},
+      {"seeded",
+       {},
+       "bloomfilter:10",
+       "--filter "
+       "'id=deltabloom;bits_per_key=20;layout=compact;seeded=on;payload_check="
+       "on'"},
+      {"seeded partitions",
+       {partitioned},
+       "deltabloom:10:local",
+       "--filter 'id=deltabloom;bits_per_key=20;layout=compact;seeded=on'"},
+      {"key transform",
+       {},
+       lowercase + ";layout=local",
+       "--filter '" + lowercase + ";layout=compact;bits_per_key=20'",
+       lowercase},
+      {"by level",
+       {},
+       "bloomfilter:16",
+       "--filter deltabloom:16:compact:levels"},
+      {"two jobs", {}, "bloomfilter:10", "--jobs 2"},
+      {"reverse order",
+       {partitioned,
+        [](auto* options, auto*) {
+          options->comparator = rocksdb::ReverseBytewiseComparator();
+        }}},
+      {"Snappy", {compressed(rocksdb::kSnappyCompression)}},
+      {"LZ4", {partitioned, compressed(rocksdb::kLZ4Compression)}},
+      {"Zstd", {compressed(rocksdb::kZSTD)}},
+      {"no checksums", {checksum(rocksdb::kNoChecksum)}},
+      {"CRC32c", {partitioned, checksum(rocksdb::kCRC32c)}},
+      {"xxHash", {checksum(rocksdb::kxxHash)}},
+      {"xxHash64", {partitioned, checksum(rocksdb::kxxHash64)}},
+      {"XXH3", {checksum(rocksdb::kXXH3)}},
+  };
+  const uint32_t last_format = ROCKSDB_MAJOR >= 9 ? 6 : 5;
+  for (uint32_t version = 2; version <= last_format; ++version) {
+    cases.push_back({"format_version", {format(version)}});
+    cases.push_back(
+        {"format_version of partitions", {partitioned, format(version)}});
+  }
+  for (const Case& c : cases) {
+    SCOPED_TRACE(std::string(c.name) + " " + std::to_string(&c - cases.data()));
+    const Options options = MakeOptions(c.old, [&](auto* o, auto* table) {
+      for (const Change& change : c.changes) change(o, table);
+    });
+    Load(options);
+    ExpectReplaced(options, c.filter, c.policy);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Deletions, merges, range deletions, values in blob files, ingested tables.
+TEST_F(Refilter, EntriesOfEveryKind) {
+  Options options = MakeOptions("bloomfilter:10");
+  options.merge_operator = std::make_shared<Append>();
+  options.enable_blob_files = true;
+  options.min_blob_size = 100;
+  {
+    const auto db = testing::Open(options, path_);
+    for (int part = 0; part < 2; ++part) {
+      for (int i = 0; i < kKeys; ++i) {
+        const std::string key = Key(2 * i);
+        const int kind = (i + part) % 5;
+        ASSERT_ROCKSDB_OK(kind == 0   ? db->Put({}, key, std::string(200, 'b'))
+                          : kind == 1 ? db->Delete({}, key)
+                          : kind == 2 ? db->Merge({}, key, "merged")
+                                      : db->Put({}, key, "value"));
+      }
+      ASSERT_ROCKSDB_OK(db->DeleteRange({}, db->DefaultColumnFamily(),
+                                        Key(100 * part), Key(100 * part + 50)));
+      ASSERT_ROCKSDB_OK(db->Flush({}));
+    }
+    testing::WriteSst(options, File("ingested.sst"), testing::Keys(500, 6000));
+    rocksdb::IngestExternalFileOptions ingest;
+    ingest.write_global_seqno = true;
+    ASSERT_ROCKSDB_OK(db->IngestExternalFile({File("ingested.sst")}, ingest));
+  }
+  ExpectReplaced(options, "", kCompact);
+}
+
+// Column families with options of their own, and tables in other directories.
+TEST_F(Refilter, FamiliesAndPaths) {
+  const Options options = MakeOptions("bloomfilter:10");
+  Options other = MakeOptions("bloomfilter:10", [&](auto* o, auto* table) {
+    table->partition_filters = true;
+    table->index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
+    o->cf_paths = {{File("elsewhere"), 1 << 30}};
+  });
+  {
+    const auto db = testing::Open(options, path_);
+    testing::Load(db.get(), 0, kKeys);
+    rocksdb::ColumnFamilyHandle* family = nullptr;
+    ASSERT_ROCKSDB_OK(db->CreateColumnFamily(other, "other", &family));
+    for (int i = 0; i < kKeys; ++i) {
+      ASSERT_ROCKSDB_OK(db->Put({}, family, Key(2 * i), "value"));
+    }
+    ASSERT_ROCKSDB_OK(db->Flush({}, family));
+    ASSERT_ROCKSDB_OK(db->DestroyColumnFamilyHandle(family));
+  }
+  json document = Do("", 1);
+  ExpectHas(err_, "it is not there: name its directory by --path");
+  EXPECT_EQ(document.at("summary").at("replaced"), 1);
+  document = Do("--path " + File("elsewhere"));
+  EXPECT_EQ(document.at("summary").at("replaced"), 1);
+  EXPECT_EQ(document.at("column_families").size(), 2u);
+  std::vector<rocksdb::ColumnFamilyHandle*> families;
+  std::unique_ptr<rocksdb::DB> db;
+  ASSERT_ROCKSDB_OK(rocksdb::DB::Open(options, path_,
+                                      {{"default", options}, {"other", other}},
+                                      &families, testing::OpensInto(&db)));
+  std::string value;
+  for (auto* family : families) {
+    for (int i = 0; i < kKeys; ++i) {
+      ASSERT_ROCKSDB_OK(db->Get({}, family, Key(2 * i), &value));
+    }
+    ASSERT_ROCKSDB_OK(db->DestroyColumnFamilyHandle(family));
+  }
+}
+
+// What cannot be replaced stays as it is, byte by byte, with the reason.
+TEST_F(Refilter, LeavesAsItIs) {
+  const struct {
+    const char* policy;
+    Change change;
+    const char* result;
+    const char* reason;
+  } cases[] = {
+      {"id=deltabloom;compatibility=own", nullptr, "left",
+       "its filter has the name deltabloom.SealedFilter"},
+      {"id=deltabloom;layout=compact", nullptr, "no_gain", nullptr},
+      {"bloomfilter:2", nullptr, "planned", nullptr},
+      {"bloomfilter:10",
+       [](auto* options, auto*) {
+         options->file_checksum_gen_factory =
+             rocksdb::GetFileChecksumGenCrc32cFactory();
+       },
+       "left", "the MANIFEST has a checksum of the file"},
+      {"bloomfilter:10",
+       [](auto* options, auto*) {
+         options->prefix_extractor = std::make_shared<FirstHalf>();
+       },
+       "left", "no prefix extractor known here has the name first half"},
+      {"bloomfilter:10",
+       [](auto*, auto* table) { table->filter_policy = nullptr; }, "left",
+       "it has no filter"},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(&c - cases);
+    Load(MakeOptions(c.policy, c.change));
+    const auto before = Tables();
+    const bool planned = c.result == std::string("planned");
+    const json document = Do(planned ? "--dry-run" : "");
+    EXPECT_EQ(document.at("summary").at(c.result), 3) << document;
+    EXPECT_TRUE(Tables() == before);
+    if (c.reason != nullptr) {
+      ExpectHas(document.at("files").at(0).at("reason"), c.reason);
+    }
+  }
+  EXPECT_EQ(Run("--filter 'id=deltabloom;compatibility=own' " + path_).status,
+            2);
+}
+
+// An open database is refused; a damaged table is not touched.
+TEST_F(Refilter, RefusesOpenAndDamaged) {
+  const Options options = MakeOptions("bloomfilter:10");
+  Load(options);
+  const auto before = Tables();
+  {
+    const auto db = testing::Open(options, path_);
+    EXPECT_EQ(Run(path_).status, 1);
+    EXPECT_EQ(Run("--dry-run " + path_).status, 0);
+  }
+  EXPECT_TRUE(Tables() == before);
+  // A bit of a data block, which is noticed when the keys are read.
+  const std::string damaged = before.begin()->first;
+  FlipBit(damaged, 100);
+  const std::string bytes = test::ReadFile(damaged);
+  const json document = Do("", 1);
+  ExpectHas(err_, damaged);
+  EXPECT_EQ(document.at("summary").at("failed"), 1);
+  EXPECT_EQ(document.at("summary").at("replaced"), 2);
+  EXPECT_TRUE(test::ReadFile(damaged) == bytes);
+}
+
+// The old files stay, and moving them back undoes it; what a killed run left
+// is removed, by the next run and by RocksDB.
+TEST_F(Refilter, KeepsOldFilesAndRemovesItsOwn) {
+  const Options options = MakeOptions("bloomfilter:10");
+  Load(options);
+  const auto before = Tables();
+  const std::string left = path_ + "/000001.dbtmp";
+  Write(left, "part of a table");
+  Do("--keep-old " + path_ + "/old");
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_FALSE(Tables() == before);
+  for (const auto& [path, bytes] : before) {
+    const fs::path kept = fs::path(path_) / "old" / fs::path(path).filename();
+    EXPECT_TRUE(test::ReadFile(kept) == bytes);
+    fs::rename(kept, path);
+  }
+  EXPECT_TRUE(Tables() == before);
+  Write(left, "part of a table");
+  testing::Open(options, path_).reset();
+  EXPECT_FALSE(fs::exists(left));
+}
+
+// Killed at random moments: the database opens, has every key, and the next run
+// continues.
+TEST_F(Refilter, KilledAtAnyTime) {
+  Options options = MakeOptions("bloomfilter:10");
+  Load(options);
+  const Contents contents = ScanClosed(options);
+  const std::string original = File("original");
+  fs::copy(path_, original, fs::copy_options::recursive);
+  test::FreshRandom random;
+  uint64_t replaced_before_the_kill = 0;
+  for (int kill = 0; kill < 40; ++kill) {
+    SCOPED_TRACE(kill);
+    fs::remove_all(path_);
+    fs::copy(original, path_, fs::copy_options::recursive);
+    const auto before = Tables();
+    const pid_t child = fork();
+    if (child == 0) {
+      const int null = open("/dev/null", O_WRONLY);
+      dup2(null, STDOUT_FILENO);
+      execl(DELTABLOOM_TOOL, DELTABLOOM_TOOL, "refilter", path_.c_str(),
+            nullptr);
+      _exit(127);
+    }
+    usleep(static_cast<useconds_t>(random.Below(80'000)));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    for (const auto& [path, bytes] : Tables()) {
+      replaced_before_the_kill += bytes != before.at(path);
+    }
+    if (kill % 2 == 0) {
+      EXPECT_TRUE(ScanClosed(options) == contents);
+    }
+    const json summary = Do("").at("summary");
+    EXPECT_EQ(
+        summary.at("replaced").get<int>() + summary.at("no_gain").get<int>(),
+        3);
+    EXPECT_TRUE(ScanClosed(MakeOptions(kCompact)) == contents);
+    for (const auto& entry : fs::directory_iterator(path_)) {
+      EXPECT_NE(entry.path().extension(), ".dbtmp");
+    }
+  }
+  RecordProperty("replaced", std::to_string(replaced_before_the_kill));
+}
+
+// A full disk: nothing is lost, and the run goes on once there is room.
+TEST_F(Refilter, FullDisk) {
+  const std::string disk = File("disk");
+  fs::create_directory(disk);
+  const Options options = MakeOptions("bloomfilter:10");
+  Load(options);
+  uint64_t bytes = 0;
+  for (const auto& entry : fs::directory_iterator(path_)) {
+    bytes += (entry.file_size() + 4096) / 4096 * 4096;
+  }
+  const std::string mount =
+      "mount -t tmpfs -o size=" + std::to_string(bytes + 100'000) + " tmpfs " +
+      disk + " 2>/dev/null";
+  if (geteuid() != 0 || std::system(mount.c_str()) != 0) {
+    GTEST_SKIP() << "no tmpfs can be mounted";
+  }
+  const Contents contents = ScanClosed(options);
+  for (const auto& entry : fs::directory_iterator(path_)) {
+    if (entry.is_regular_file()) fs::copy(entry.path(), disk);
+  }
+  const test::Result full = Run(disk);
+  EXPECT_EQ(full.status, 1);
+  ExpectHas(full.err, "No space left on device");
+  const std::string remount =
+      "mount -o remount,size=" + std::to_string(4 * bytes) + " " + disk;
+  EXPECT_EQ(std::system(remount.c_str()), 0);
+  const test::Result again = Run(disk);
+  EXPECT_EQ(again.status, 0) << again.err;
+  {
+    const auto db = testing::Open(MakeOptions(kCompact), disk);
+    EXPECT_TRUE(Scan(db.get(), false) == contents);
+    testing::ExpectFiltered(testing::GetAll(db.get(), 0, kAllKeys));
+  }
+  EXPECT_EQ(std::system(("umount " + disk).c_str()), 0);
+}
+
+}  // namespace
+}  // namespace deltabloom

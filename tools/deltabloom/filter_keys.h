@@ -1,0 +1,66 @@
+// The keys and prefixes that RocksDB puts into the filters of a table, read
+// through RocksDB. Only in builds with RocksDB.
+#ifndef DELTABLOOM_TOOLS_DELTABLOOM_FILTER_KEYS_H_
+#define DELTABLOOM_TOOLS_DELTABLOOM_FILTER_KEYS_H_
+
+#include <rocksdb/comparator.h>
+#include <rocksdb/slice_transform.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "table/sst/sst.h"
+
+namespace deltabloom::tools {
+
+inline rocksdb::Slice ToSlice(std::string_view key) {
+  return {key.data(), key.size()};
+}
+
+// The properties of a table that concern the keys in its filter.
+struct FilterContent {
+  std::string comparator;
+  const rocksdb::Comparator* order = nullptr;  // null if it is not known here
+  size_t timestamp_size = 0;                   // in this file
+  bool whole_keys = true;
+  std::shared_ptr<const rocksdb::SliceTransform> prefixes;  // null for none
+
+  // Why the partitions of keys are not known; nothing if they are.
+  std::string OrderProblem(const internal::SstFilter& filter) const;
+};
+
+// *no_prefixes receives why the prefixes are not known, or nothing.
+FilterContent FindContent(const internal::SstFile& file,
+                          std::string* no_prefixes);
+
+class FilterKeysVisitor {
+ public:
+  virtual ~FilterKeysVisitor() = default;
+  // What follows is in this partition; a full filter is partition 0. Returns
+  // false to stop.
+  virtual bool Begin(size_t partition, const internal::BlockHandle& handle) = 0;
+  // A key, or a prefix, or both: the other is null. They repeat themselves.
+  virtual void Add(const std::string_view* key,
+                   const std::string_view* prefix) = 0;
+  virtual void End() = 0;
+  // Called for each entry, before its keys. Returns false to stop. `all` is the
+  // number of entries by the table's properties, 1 or more.
+  virtual bool CountEntry(uint64_t /*all*/) { return true; }
+};
+
+// Calls (Begin Add* End)* and returns why not all entries could be read, or
+// nothing. Partitions to which no key leads are left out. Of a stop it says
+// nothing. The visitor may throw.
+// REQUIRES: content.OrderProblem(filter) is empty.
+std::string VisitFilterKeys(const internal::SstSource& source,
+                            const internal::SstFile& file,
+                            const internal::SstFilter& filter,
+                            const FilterContent& content,
+                            FilterKeysVisitor* visitor);
+
+}  // namespace deltabloom::tools
+
+#endif  // DELTABLOOM_TOOLS_DELTABLOOM_FILTER_KEYS_H_

@@ -1,0 +1,443 @@
+// deltabloom refilter: better filters in the tables of a database, within the
+// bytes of the old ones.
+#include "tools/deltabloom/refilter.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "tools/deltabloom/manifest.h"
+#include "tools/deltabloom/program.h"
+#include "tools/deltabloom/table_files.h"
+
+namespace deltabloom::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options : RefilterOptions {
+  std::string database;
+  std::vector<std::string> paths;
+  // As many bits as fit.
+  std::string uri = "id=deltabloom;bits_per_key=1000;layout=compact";
+  bool dry_run = false;
+  uint64_t jobs = 1;
+};
+
+constexpr const char* kOutcomes[] = {"planned", "replaced", "no_gain", "left",
+                                     "failed"};
+
+std::string ParseFilter(const std::string& text,
+                        internal::PolicyOptions* options) {
+  *options = {};
+  std::string error = internal::ParsePolicyOptions(text, options);
+  if (error.empty()) error = options->Validate();
+  if (error.empty() && options->compatibility == RocksDBCompatibility::kOwn) {
+    error =
+        "compatibility=own has another name, which does not fit into the "
+        "tables";
+  }
+  return error;
+}
+
+std::string PathOf(const fs::path& directory, uint64_t number,
+                   const char* extension) {
+  char name[40];
+  std::snprintf(name, sizeof(name), "%06llu.%s",
+                static_cast<unsigned long long>(number), extension);
+  return (directory / name).string();
+}
+
+// The number in "000012.sst"; 0 in other names.
+uint64_t NumberOf(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const size_t digits = name.find_first_not_of("0123456789");
+  if (digits == 0 || digits > 18 || name[digits] != '.') return 0;
+  return std::stoull(name);
+}
+
+Json RateOrNull(const std::optional<double>& rate) {
+  return rate.has_value() ? Json(*rate) : Json();
+}
+std::string RateText(const std::optional<double>& rate) {
+  return rate.has_value() ? Percent(*rate) : "?";
+}
+
+// The reads of a lookup of an absent key in one sorted run, or in the tables of
+// level 0: the sum over runs of their average rates.
+class Reads {
+ public:
+  void Add(const RefilterTable& table, const std::optional<double>& rate) {
+    const double keys = std::max(1.0, static_cast<double>(table.keys));
+    // Each table of level 0 is a run.
+    Run& run = runs_[{table.level, table.level == 0 ? runs_.size() : 0}];
+    run.keys += keys;
+    run.rates += rate.value_or(0) * keys;
+    known_ = known_ && rate.has_value();
+  }
+  std::optional<double> Sum() const {
+    double sum = 0;
+    for (const auto& [key, run] : runs_) sum += run.rates / run.keys;
+    return known_ ? std::optional<double>(sum) : std::nullopt;
+  }
+
+ private:
+  struct Run {
+    double keys = 0;
+    double rates = 0;
+  };
+  std::map<std::pair<int, size_t>, Run> runs_;
+  bool known_ = true;
+};
+
+class Run {
+ public:
+  Run(const Options& options, Console* console)
+      : options_(options), console_(console) {
+    directories_ = options.paths;
+    directories_.insert(directories_.begin(), options.database);
+  }
+
+  ExitCode All() {
+    std::shared_ptr<void> lock;
+    std::string error;
+    if (!options_.dry_run) {
+      lock = LockDatabase(options_.database, &error);
+      if (lock == nullptr) throw std::runtime_error(error);
+    }
+    if (!options_.keep_old.empty()) fs::create_directories(options_.keep_old);
+    FindTables();
+    console_->StartArray("files");
+    ForEachTable([&](size_t, RefilterTable* table) {
+      if (table->reason.empty()) PlanRefilter(options_, table);
+    });
+    if (options_.filter.allocation == RocksDBAllocation::kLevels) Allocate();
+    if (!options_.dry_run) PrepareTemporaries();
+    ForEachTable([&](size_t job, RefilterTable* table) {
+      if (!options_.dry_run && table->outcome == Outcome::kPlanned) {
+        const fs::path directory = fs::path(table->path).parent_path();
+        Refilter(options_, PathOf(directory, temporaries_[job], "dbtmp"),
+                 &stop_, table);
+      }
+      const std::lock_guard<std::mutex> guard(mutex_);
+      Show(*table);
+    });
+    return Summarize();
+  }
+
+ private:
+  // Fills in tables_.
+  void FindTables() {
+    Manifest manifest;
+    const std::string error = ReadManifest(options_.database, &manifest);
+    if (!error.empty()) throw std::runtime_error(error);
+    std::map<uint32_t, uint32_t> last_levels;
+    for (const auto& [number, live] : manifest.tables()) {
+      uint32_t& last = last_levels[live.family];
+      last = std::max(last, live.level);
+    }
+    for (const auto& [number, live] : manifest.tables()) {
+      RefilterTable table;
+      table.family = manifest.FamilyName(live.family);
+      table.level = static_cast<int>(std::min(live.level, 1000u));
+      table.bottommost =
+          live.level > 0 && live.level == last_levels[live.family];
+      table.size = live.size;
+      table.has_checksum = live.has_checksum;
+      std::vector<std::string> found;
+      for (const std::string& directory : directories_) {
+        for (const char* extension : {"sst", "ldb"}) {
+          std::error_code unknown;
+          const std::string path = PathOf(directory, number, extension);
+          if (fs::exists(path, unknown)) found.push_back(path);
+        }
+      }
+      table.path =
+          found.empty() ? PathOf(options_.database, number, "sst") : found[0];
+      if (found.empty()) {
+        table.reason = "it is not there: name its directory by --path";
+      } else if (found.size() > 1) {
+        table.reason = "there is another file of this name, " + found[1];
+      }
+      if (!table.reason.empty()) table.outcome = Outcome::kFailed;
+      tables_.push_back(std::move(table));
+    }
+  }
+
+  // RocksDB deletes NUMBER.dbtmp when it opens the database, unless a table
+  // has that number. Low numbers are in use no more.
+  void PrepareTemporaries() {
+    std::set<uint64_t> used;
+    for (const std::string& directory : directories_) {
+      for (const auto& entry : fs::directory_iterator(directory)) {
+        const uint64_t number = NumberOf(entry.path());
+        if (number != 0 && entry.path().extension() == ".dbtmp") {
+          fs::remove(entry.path());  // left by a run that was killed
+        } else {
+          used.insert(number);
+        }
+      }
+    }
+    for (uint64_t number = 1; temporaries_.size() < options_.jobs; ++number) {
+      if (used.count(number) == 0) temporaries_.push_back(number);
+    }
+  }
+
+  void Allocate() {
+    std::map<std::string, std::vector<RefilterTable*>> families;
+    for (RefilterTable& table : tables_) {
+      if (table.keys > 0) families[table.family].push_back(&table);
+    }
+    for (const auto& [name, tables] : families) AllocateBits(options_, tables);
+    ForEachTable([&](size_t, RefilterTable* table) {
+      if (table->bits_per_key > 0) PlanRefilter(options_, table);
+    });
+  }
+
+  // Calls fn for the tables, in `jobs` threads, with the number of the thread.
+  void ForEachTable(const std::function<void(size_t, RefilterTable*)>& fn) {
+    std::atomic<size_t> next{0};
+    const auto work = [&](size_t job) {
+      for (size_t i; (i = next++) < tables_.size();) {
+        {
+          const std::lock_guard<std::mutex> guard(mutex_);
+          console_->ShowProgress(i, tables_.size(), "tables", tables_[i].path);
+        }
+        fn(job, &tables_[i]);
+      }
+    };
+    std::vector<std::thread> threads;
+    for (size_t job = 1; job < options_.jobs; ++job) {
+      threads.emplace_back(work, job);
+    }
+    work(0);
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  void Show(const RefilterTable& table) {
+    const auto side = [](const std::string& filter,
+                         const std::optional<double>& rate) {
+      return Json{{"filter", filter.empty() ? Json() : Json(filter)},
+                  {"rate", RateOrNull(rate)}};
+    };
+    Json json = {{"file", table.path},
+                 {"column_family", table.family},
+                 {"level", table.level},
+                 {"result", kOutcomes[static_cast<size_t>(table.outcome)]},
+                 {"keys", table.keys},
+                 {"filter_bytes", table.filter_bytes},
+                 {"before", side(table.before, table.rate_before)},
+                 {"after", side(table.after, table.rate_after)}};
+    if (!table.reason.empty()) json["reason"] = table.reason;
+    console_->AddElement(json);
+    if (table.outcome == Outcome::kFailed) {
+      console_->Error(table.path + ": " + table.reason);
+    } else if (table.outcome == Outcome::kLeft) {
+      console_->Line(table.path + ": left as it is: " + table.reason);
+    } else if (table.outcome == Outcome::kNoGain) {
+      console_->Line(table.path + ": left as it is: " + table.before + ", " +
+                     RateText(table.rate_before) + ", no better one fits");
+    } else {
+      console_->Line(table.path + ": " + table.before + ", " +
+                     RateText(table.rate_before) + " -> " + table.after + ", " +
+                     RateText(table.rate_after));
+    }
+  }
+
+  ExitCode Summarize() {
+    struct Group {
+      uint64_t keys = 0;
+      uint64_t bytes = 0;
+      std::map<std::string, uint64_t> filters;  // before: the number of tables
+      Reads before;
+      Reads after;
+      void Add(const RefilterTable& table) {
+        keys += table.keys;
+        bytes += table.filter_bytes;
+        ++filters[table.before.empty() ? "none" : table.before];
+        before.Add(table, table.rate_before);
+        after.Add(table, table.rate_after);
+      }
+    };
+    std::map<std::pair<std::string, int>, Group> levels;
+    std::map<std::string, Group> families;
+    std::map<Outcome, uint64_t> outcomes;
+    for (const RefilterTable& table : tables_) {
+      levels[{table.family, table.level}].Add(table);
+      families[table.family].Add(table);
+      ++outcomes[table.outcome];
+    }
+    const auto of = [&](Outcome outcome) { return outcomes[outcome]; };
+    const auto number = [](const std::optional<double>& reads) {
+      char text[32] = "?";
+      if (reads.has_value()) std::snprintf(text, sizeof(text), "%.4f", *reads);
+      return std::string(text);
+    };
+    std::vector<std::vector<std::string>> rows = {
+        {"column family", "level", "filters", "keys", "filter bytes",
+         "reads now", "reads after"}};
+    console_->StartArray("levels");
+    for (const auto& [key, group] : levels) {
+      Json filters = Json::object();
+      std::string kinds;
+      for (const auto& [kind, tables] : group.filters) {
+        filters[kind] = tables;
+        kinds +=
+            (kinds.empty() ? "" : ", ") + std::to_string(tables) + " " + kind;
+      }
+      console_->AddElement({{"column_family", key.first},
+                            {"level", key.second},
+                            {"filters", filters},
+                            {"keys", group.keys},
+                            {"filter_bytes", group.bytes},
+                            {"reads_before", RateOrNull(group.before.Sum())},
+                            {"reads_after", RateOrNull(group.after.Sum())}});
+      rows.push_back({key.first, std::to_string(key.second), kinds,
+                      std::to_string(group.keys), std::to_string(group.bytes),
+                      number(group.before.Sum()), number(group.after.Sum())});
+    }
+    console_->Table(rows, 3);
+    console_->StartArray("column_families");
+    for (const auto& [name, group] : families) {
+      console_->AddElement({{"name", name},
+                            {"reads_before", RateOrNull(group.before.Sum())},
+                            {"reads_after", RateOrNull(group.after.Sum())}});
+      console_->Line(
+          "column family " + name + ": reads of a lookup of an absent key: " +
+          number(group.before.Sum()) + " -> " + number(group.after.Sum()));
+    }
+    Json summary = Json::object();
+    for (size_t i = 0; i < std::size(kOutcomes); ++i) {
+      summary[kOutcomes[i]] = of(static_cast<Outcome>(i));
+    }
+    console_->Add("summary", summary);
+    console_->Line(
+        Count(tables_.size(), "table", "tables") + ": " +
+        (options_.dry_run
+             ? std::to_string(of(Outcome::kPlanned)) + " to be replaced"
+             : std::to_string(of(Outcome::kReplaced)) + " replaced") +
+        ", " + std::to_string(of(Outcome::kNoGain)) + " without a gain, " +
+        std::to_string(of(Outcome::kLeft)) + " left as they are, " +
+        std::to_string(of(Outcome::kFailed)) + " failed" +
+        (stop_ ? "; stopped, because no file can be written" : ""));
+    return of(Outcome::kFailed) > 0 || stop_ ? kFailure : kSuccess;
+  }
+
+  const Options& options_;
+  Console* const console_;
+  std::vector<std::string> directories_;
+  std::vector<RefilterTable> tables_;
+  std::vector<uint64_t> temporaries_;  // numbers of files, one for each thread
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;  // of the console
+};
+
+RunFn AddOptions(CLI::App* app) {
+  const auto options = std::make_shared<Options>();
+  app->add_option("DB", options->database, "The directory of the database")
+      ->required()
+      ->check(CLI::ExistingDirectory);
+  app->add_option("--filter", options->uri,
+                  "The new filters, as for the policy: deltabloom:9.9:compact, "
+                  "id=deltabloom;seeded=on; default: layout compact and as "
+                  "many bits per key as fit")
+      ->type_name("URI")
+      ->check([](const std::string& text) {
+        internal::PolicyOptions ignored;
+        return ParseFilter(text, &ignored);
+      });
+  app->add_option("--path", options->paths,
+                  "Another directory with tables of the database (db_paths, "
+                  "cf_paths); may be repeated")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app->add_flag("--dry-run", options->dry_run,
+                "Only report what would be done; the database may be open");
+  app->add_option("--jobs", options->jobs,
+                  "Tables that are replaced at a time; default: 1")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  app->add_option("--keep-old", options->keep_old,
+                  "Keep the old files in this directory of the same file "
+                  "system, as hard links")
+      ->type_name("DIR");
+  return [options](Console* console) {
+    ParseFilter(options->uri, &options->filter);
+    return Run(*options, console).All();
+  };
+}
+
+}  // namespace
+
+Command RefilterCommand() {
+  Command command = {"refilter",
+                     "Replace the filters of a database by better ones",
+                     AddOptions};
+  Manual& manual = command.manual;
+  manual.description = R"(
+Replaces the filters in the tables of a closed database, or of a checkpoint, by
+filters with fewer false positives in the same bytes, without compaction. It
+reads the keys of each table through RocksDB, and writes the table anew with
+another filter where the old one was: every other byte stays, and so does the
+size of the file. A filter is replaced if that leaves at most nine tenths of its
+expected false positives; so a second run has nothing to do.
+
+The policy that reads the new filters is Deltabloom's, under any layout and bits
+per key. For RocksDB without Deltabloom they match every key: roll out the
+policy first.
+
+Each table is written to a new file beside the old one and synced; the file is
+compared with the old one byte by byte, and its filter is asked for every key
+and prefix; then it is renamed. The program can be killed at any time: RocksDB
+deletes a file that was not renamed when it opens the database, and the next run
+continues. A table takes as much free space as its size, or only that of its
+filter where the file system shares blocks between files. Hard links, such as
+those of checkpoints, keep the old file. To undo it, move the files that
+--keep-old kept back over tables of the same name, while the database is closed.
+
+These tables are left as they are, with the reason: without a filter; with
+filters per data block or under another name (compatibility=own); with prefixes
+of an extractor, or partitions in the order of a comparator, that is not known
+here; with a checksum of the file in the MANIFEST, which cannot be changed;
+symbolic links; and tables in which a filter of another size would change the
+length of its handle. Encrypted files cannot be read.
+
+With allocation=levels a table gets the bits of its level, as far as they fit.
+With range=on a table gets a range part if its prefix extractor is
+deltabloom.Range.
+
+With --dry-run nothing is written and the database is not locked. The number of
+reads is that of data blocks for a lookup of an absent key, in all tables of
+level 0 and in one table of each other level.
+
+The document of --json has "files", "levels", "column_families" and "summary",
+the number of files by result. A file has "result" (planned, replaced, no_gain,
+left or failed), "reason", "keys", "filter_bytes", and "before" and "after" with
+"filter" and the expected "rate" of false positives. Unknown values are null.)";
+  manual.examples = {
+      {"deltabloom refilter --dry-run /var/lib/db",
+       "what it would gain, table by table and level by level"},
+      {"deltabloom refilter --jobs 4 --keep-old /var/lib/db/old /var/lib/db",
+       "four tables at a time; the old files stay"},
+      {"deltabloom refilter --filter deltabloom:9.9:auto:levels /var/lib/db",
+       "with bits by level"}};
+  manual.success =
+      "every table has the better filter, or was left as it is for a reason "
+      "that is shown";
+  manual.failure =
+      "the database is open, or a table could not be read or written; "
+      "standard error says which";
+  return command;
+}
+
+}  // namespace deltabloom::tools

@@ -1,0 +1,71 @@
+// The parts of deltabloom refilter that need RocksDB: one table, and the lock
+// of its database.
+#ifndef DELTABLOOM_TOOLS_DELTABLOOM_REFILTER_H_
+#define DELTABLOOM_TOOLS_DELTABLOOM_REFILTER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engines/rocksdb/policy/options.h"
+
+namespace deltabloom::tools {
+
+struct RefilterOptions {
+  internal::PolicyOptions filter;
+  std::string keep_old;  // a directory for links to the old files, or empty
+};
+
+enum class Outcome : uint8_t {
+  kPlanned,   // a better filter fits
+  kReplaced,  // and is there
+  kNoGain,    // the filter is as good as one that fits
+  kLeft,      // as it is; `reason` says why
+  kFailed,    // the table cannot be read, or no other one can be written
+};
+
+// A table of the database.
+struct RefilterTable {
+  std::string path;
+  std::string family;
+  int level = 0;
+  bool bottommost = false;
+  uint64_t size = 0;          // by the MANIFEST
+  bool has_checksum = false;  // in the MANIFEST
+  double bits_per_key = 0;    // of allocation=levels; 0: those of the options
+
+  Outcome outcome = Outcome::kLeft;
+  std::string reason;
+  uint64_t keys = 0;  // and prefixes, in the filter
+  uint64_t filter_bytes = 0;
+  std::string before;  // "RocksDB Bloom"; empty: no filter
+  std::string after;
+  // The expected false-positive rates; nothing: not known.
+  std::optional<double> rate_before;
+  std::optional<double> rate_after;
+};
+
+// Reads the filter of the table, and decides whether another one will replace
+// it: kPlanned, kNoGain, kLeft or kFailed.
+void PlanRefilter(const RefilterOptions& options, RefilterTable* table);
+
+// Replaces the filter of a table that is kPlanned. `temporary`: the path of the
+// new file, in the directory of the table, until it is complete. *stop ends it
+// at the next opportunity; it is set when no file can be written any more.
+void Refilter(const RefilterOptions& options, const std::string& temporary,
+              std::atomic<bool>* stop, RefilterTable* table);
+
+// Sets bits_per_key of the tables of one column family by allocation=levels.
+void AllocateBits(const RefilterOptions& options,
+                  const std::vector<RefilterTable*>& tables);
+
+// Holds RocksDB's lock of the database, until it is destroyed. Null with an
+// error if the database is open.
+std::shared_ptr<void> LockDatabase(const std::string& path, std::string* error);
+
+}  // namespace deltabloom::tools
+
+#endif  // DELTABLOOM_TOOLS_DELTABLOOM_REFILTER_H_

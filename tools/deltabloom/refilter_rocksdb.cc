@@ -1,0 +1,640 @@
+// One table of deltabloom refilter.
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <rocksdb/env.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <new>
+#include <utility>
+
+#include "engines/rocksdb/levels/level_bits.h"
+#include "engines/rocksdb/policy/bits_builder.h"
+#include "engines/rocksdb/range/ranges.h"
+#include "table/framing.h"
+#include "table/sst/sst.h"
+#include "tools/deltabloom/filter_keys.h"
+#include "tools/deltabloom/refilter.h"
+#include "tools/deltabloom/table_files.h"
+#include "tools/deltabloom/verify.h"
+#include "util/rates/layout_rates.h"
+
+namespace deltabloom::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using internal::BlockHandle;
+using internal::FilterScope;
+using internal::SstFile;
+using internal::SstFilter;
+using internal::SstPatch;
+using internal::SstSource;
+
+// The name of RocksDB's own filters, and of Deltabloom's by default.
+constexpr char kFilterName[] = "rocksdb.BuiltinBloomFilter";
+
+// A filter is replaced if that leaves at most this share of its false
+// positives.
+constexpr double kLeastGain = 0.9;
+
+std::string ErrorText() { return std::strerror(errno); }
+
+// Calls fn for each partition of the filter, or for the full one.
+std::string ForEachPart(
+    const SstSource& source, const SstFile& file, const SstFilter& filter,
+    const std::function<std::string(const BlockHandle&)>& fn) {
+  if (filter.scope != FilterScope::kPartitioned) return fn(filter.handle);
+  return internal::ForEachPartition(
+      source, file, filter, [&fn](std::string_view, const BlockHandle& handle) {
+        return fn(handle);
+      });
+}
+
+// "RocksDB Bloom", "Deltabloom compact".
+std::string KindOf(const std::string& policy, std::string_view filter) {
+  const std::string text = DescribeTableFilter(policy, filter);
+  return text.substr(0, text.find(','));
+}
+
+// The rate over the keys of several filters; nothing if one is not known.
+class RateSum {
+ public:
+  void Add(const std::optional<double>& rate, double keys) {
+    known_ = known_ && rate.has_value();
+    if (known_) sum_ += *rate * keys;
+    keys_ += keys;
+  }
+  std::optional<double> Rate() const {
+    if (!known_ || !(keys_ > 0)) return std::nullopt;
+    return sum_ / keys_;
+  }
+
+ private:
+  bool known_ = true;
+  double sum_ = 0;
+  double keys_ = 0;
+};
+
+// --- What replaces a filter.
+
+// The settings for a filter of at most `bytes` bytes.
+internal::BuilderSettings SettingsFor(const internal::PolicyOptions& options,
+                                      const RefilterTable& table,
+                                      const internal::KeyMapping& mapping,
+                                      uint64_t bytes) {
+  internal::BuilderSettings settings;
+  settings.layout =
+      internal::FindLayout(options.layout, Hash::kMurmurHash2, table.level);
+  settings.millibits_per_key = table.bits_per_key > 0
+                                   ? internal::ToMillibits(table.bits_per_key)
+                                   : options.MillibitsPerKey();
+  if (table.bits_per_key == 0) {
+    settings.false_positive_rate = options.false_positive_rate;
+  }
+  settings.max_build_bytes = options.max_build_bytes;
+  settings.max_filter_bytes = std::min(bytes, options.max_filter_bytes);
+  settings.mapping = mapping;
+  settings.seal.level_at_creation =
+      internal::LevelByte({table.level, table.bottommost});
+  settings.seal.payload_check = options.payload_check;
+  return settings;
+}
+
+// The plan for such a filter; without a layout if there is none.
+internal::Plan PlanPart(const internal::BuilderSettings& settings,
+                        uint64_t keys) {
+  internal::SealOptions seal = settings.seal;
+  seal.keys = settings.mapping.keys();
+  const uint32_t millibits =
+      internal::BitsFor(
+          {settings.millibits_per_key, settings.false_positive_rate,
+           settings.max_filter_bytes},
+          *settings.layout, std::max<uint64_t>(keys, 1),
+          internal::SealedFramingSize(seal))
+          .millibits_per_key;
+  if (millibits == 0) return {};
+  return internal::PlanFilter(settings.layout, std::max<uint64_t>(keys, 1),
+                              millibits);
+}
+
+internal::KeyMapping MappingOf(const internal::PolicyOptions& options) {
+  internal::HashedKeys keys;
+  keys.seeded = options.seeded;
+  return {options.transform, keys};
+}
+
+// Whether the policy asks such a filter, and whether it is seeded where the
+// options want that.
+struct Fit {
+  bool asked = true;
+  bool seeded = true;
+};
+Fit FitOf(const internal::PolicyOptions& options, std::string_view filter) {
+  internal::ParsedFilter parsed;
+  internal::HashedKeys keys;
+  const internal::FilterKind kind = internal::ParseSealed(
+      filter, internal::ActiveCpu(), &keys, &parsed, nullptr);
+  const bool foreign = kind == internal::FilterKind::kForeign;
+  const uint32_t wanted =
+      options.transform == nullptr ? 0 : options.transform->id;
+  Fit fit;
+  fit.asked = (keys.transformed && !foreign) == (wanted != 0) &&
+              (wanted == 0 || keys.transform_id == wanted);
+  fit.seeded = !options.seeded || (keys.seeded && !foreign);
+  return fit;
+}
+
+void Decide(bool fits, RefilterTable* table) {
+  const double least = fits ? kLeastGain : 1 / kLeastGain;
+  const bool gains = !table->rate_before.has_value() ||
+                     *table->rate_after <= least * *table->rate_before;
+  table->outcome = gains ? Outcome::kPlanned : Outcome::kNoGain;
+  if (!gains) table->rate_after = table->rate_before;
+}
+
+// Returns what cannot be read. Sets `reason` if the table has to stay.
+std::string Plan(const RefilterOptions& options, const SstSource& source,
+                 SstFile* file, RefilterTable* table) {
+  if (source.Size() != table->size) {
+    return source.Name() + ": expected " + std::to_string(table->size) +
+           " bytes by the MANIFEST, found " + std::to_string(source.Size());
+  }
+  std::string error = internal::WalkSst(source, file);
+  if (!error.empty()) return error;
+  if (file->filters.empty()) {
+    table->reason = "it has no filter, and no room for one";
+    table->rate_before = 1;
+    return {};
+  }
+  const SstFilter& filter = file->filters[0];
+  table->filter_bytes = filter.bytes;
+  if (!file->properties.Number("rocksdb.num.filter_entries", &table->keys) ||
+      table->keys == 0) {
+    file->properties.Number("rocksdb.num.entries", &table->keys);
+  }
+  RateSum before;
+  RateSum after;
+  bool fits = true;
+  const internal::KeyMapping mapping = MappingOf(options.filter);
+  const double keys_per_byte =
+      static_cast<double>(table->keys) /
+      static_cast<double>(std::max<uint64_t>(filter.bytes, 1));
+  error = ForEachPart(source, *file, filter, [&](const BlockHandle& handle) {
+    std::string bytes;
+    std::string wrong = internal::ReadBlock(source, *file, handle, &bytes);
+    if (!wrong.empty()) return wrong;
+    const double keys = keys_per_byte * static_cast<double>(handle.size);
+    const auto whole_keys = static_cast<uint64_t>(keys + 0.5);
+    const Fit fit = FitOf(options.filter, bytes);
+    fits = fits && fit.seeded;
+    const auto old_rate = fit.asked ? RateOfSealedFilter(bytes, whole_keys) : 1;
+    before.Add(old_rate, keys);
+    const internal::Plan plan = PlanPart(
+        SettingsFor(options.filter, *table, mapping, handle.size), whole_keys);
+    const std::string kind = KindOf(filter.policy, bytes);
+    const std::string new_kind =
+        std::string("Deltabloom ") +
+        (plan.layout == nullptr ? "none" : plan.layout->name);
+    // The same layout has no more bits in the same bytes, even if the number of
+    // keys is overestimated here.
+    const bool same = kind == new_kind && fit.asked && fit.seeded;
+    after.Add(same                     ? old_rate
+              : plan.layout == nullptr ? 1
+                                       : internal::PlanRate(plan),
+              keys);
+    if (table->before.empty()) {
+      table->before = kind;
+      table->after = new_kind;
+    }
+    return wrong;
+  });
+  if (!error.empty()) return error;
+  table->rate_before = before.Rate();
+  table->rate_after = after.Rate().value_or(1);
+  Decide(fits, table);
+  // What cannot be replaced, whatever it would gain.
+  std::string no_prefixes;
+  const FilterContent content = FindContent(*file, &no_prefixes);
+  struct stat status;
+  if (file->filters.size() != 1 || filter.scope == FilterScope::kPerBlock) {
+    table->reason = "it has a filter per block";
+  } else if (filter.policy != kFilterName) {
+    table->reason = "its filter has the name " + filter.policy;
+  } else if (table->has_checksum) {
+    table->reason =
+        "the MANIFEST has a checksum of the file (file_checksum_gen_factory)";
+  } else if (!no_prefixes.empty()) {
+    table->reason = no_prefixes;
+  } else if (std::string problem = content.OrderProblem(filter);
+             !problem.empty()) {
+    table->reason = problem;
+  } else if (lstat(table->path.c_str(), &status) != 0 ||
+             !S_ISREG(status.st_mode)) {
+    table->reason = "it is a symbolic link";
+  }
+  return {};
+}
+
+// Builds the new filters from the keys of the table.
+class FilterMaker : public FilterKeysVisitor {
+ public:
+  FilterMaker(const RefilterOptions& options, const RefilterTable& table,
+              const SstSource& source, const SstFile& file, bool range,
+              const std::atomic<bool>& stop)
+      : options_(options),
+        table_(table),
+        source_(source),
+        file_(file),
+        range_(range),
+        stop_(stop),
+        filters_(std::max<uint64_t>(file.filters[0].partitions, 1)) {}
+
+  // Returns false if the system has no random bytes for a seed.
+  bool Seed() {
+    internal::HashedKeys keys;
+    keys.seeded = options_.filter.seeded;
+    if (keys.seeded && !internal::RandomSeed(&keys.seed)) return false;
+    mapping_ = internal::KeyMapping(options_.filter.transform, keys);
+    return true;
+  }
+
+  bool CountEntry(uint64_t) override { return !stop_; }
+
+  bool Begin(size_t partition, const BlockHandle& handle) override {
+    error_ = internal::ReadBlock(source_, file_, handle, &old_);
+    if (!error_.empty()) return false;
+    partition_ = partition;
+    internal::BuilderSettings settings =
+        SettingsFor(options_.filter, table_, mapping_, handle.size);
+    if (range_) FitRange(handle.size, &settings);
+    builder_ = std::make_unique<internal::BitsBuilder>(settings);
+    return true;
+  }
+
+  void Add(const std::string_view* key,
+           const std::string_view* prefix) override {
+    if (key != nullptr && prefix != nullptr) {
+      builder_->AddKeyAndAlt(ToSlice(*key), ToSlice(*prefix));
+    } else {
+      builder_->AddKey(ToSlice(key != nullptr ? *key : *prefix));
+    }
+  }
+
+  // A filter that holds no key, or matches more of them, does not replace the
+  // old one.
+  void End() override {
+    const uint64_t keys = builder_->EstimateEntriesAdded();
+    std::unique_ptr<const char[]> owner;
+    const std::string_view built = builder_->Finish(&owner).ToStringView();
+    const auto weight = static_cast<double>(keys);
+    const std::optional<double> old_rate =
+        FitOf(options_.filter, old_).asked ? RateOfSealedFilter(old_, keys) : 1;
+    keys_ += keys;
+    before_.Add(old_rate, weight);
+    const std::optional<double> rate = RateOfSealedFilter(built, keys);
+    if (keys > 0 && rate.value_or(1) < old_rate.value_or(1)) {
+      after_.Add(rate, weight);
+      filters_[partition_] = built;
+      kind_ = KindOf(kFilterName, built);
+    } else {
+      after_.Add(old_rate, weight);
+    }
+    builder_.reset();
+  }
+
+  // Sets what is now known of the filters, and decides again.
+  void Report(RefilterTable* table) const {
+    if (kind_.empty()) {
+      table->reason = "no better filter for its keys fits";
+      return;
+    }
+    table->keys = keys_;
+    table->after = kind_;
+    table->rate_before = before_.Rate();
+    table->rate_after = after_.Rate().value_or(1);
+    Decide(FitOf(options_.filter, old_).seeded, table);
+  }
+
+  const std::vector<std::string>& filters() const { return filters_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  // With a range part a filter has the bits that are set, or no range part.
+  void FitRange(uint64_t bytes, internal::BuilderSettings* settings) const {
+    const double keys =
+        static_cast<double>(table_.keys) * static_cast<double>(bytes) /
+        static_cast<double>(std::max<uint64_t>(table_.filter_bytes, 1));
+    settings->range = true;
+    settings->max_filter_bytes = kUnlimited;
+    uint32_t fits = 0;
+    uint32_t exceeds = settings->millibits_per_key + 1;
+    while (exceeds - fits > 1) {
+      settings->millibits_per_key = fits + (exceeds - fits) / 2;
+      const bool is_small = internal::BitsBuilder(*settings).CalculateSpace(
+                                static_cast<size_t>(keys * 1.01)) < bytes;
+      (is_small ? fits : exceeds) = settings->millibits_per_key;
+    }
+    settings->millibits_per_key = fits;
+    settings->max_filter_bytes = bytes;
+  }
+
+  const RefilterOptions& options_;
+  const RefilterTable& table_;
+  const SstSource& source_;
+  const SstFile& file_;
+  const bool range_;
+  const std::atomic<bool>& stop_;
+  internal::KeyMapping mapping_;
+  std::vector<std::string> filters_;
+  size_t partition_ = 0;
+  std::string old_;  // the filter that is replaced
+  std::unique_ptr<internal::BitsBuilder> builder_;
+  uint64_t keys_ = 0;
+  RateSum before_;
+  RateSum after_;
+  std::string kind_;
+  std::string error_;
+};
+
+// --- The new file.
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  operator int() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+bool WriteAt(int fd, std::string_view bytes, uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t n =
+        ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(n));
+    offset += static_cast<uint64_t>(n);
+  }
+  return true;
+}
+
+// Calls fn with the bytes of the file, part by part, until it returns an error.
+std::string ForEachChunk(
+    const SstSource& source,
+    const std::function<std::string(uint64_t offset, std::string* bytes)>& fn) {
+  constexpr uint64_t kChunk = 1 << 20;
+  std::string bytes;
+  std::string error;
+  for (uint64_t at = 0; at < source.Size() && error.empty(); at += kChunk) {
+    bytes.resize(std::min(kChunk, source.Size() - at));
+    error = source.Read(at, bytes.size(), bytes.data());
+    if (error.empty()) error = fn(at, &bytes);
+  }
+  return error;
+}
+
+bool SyncDirectory(const fs::path& directory) {
+  const Descriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY));
+  return fd >= 0 && ::fsync(fd) == 0;
+}
+
+// Writes the table with the patches to a new file that has its owner and its
+// permissions, and waits until it is on the disk.
+std::string WriteTable(const SstSource& source, const std::string& to,
+                       const std::vector<SstPatch>& patches) {
+  const Descriptor old(::open(source.Name().c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor fd(
+      ::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const auto failed = [&to] {
+    return to + ": cannot be written: " + ErrorText();
+  };
+  struct stat status;
+  struct stat now;
+  if (old < 0 || fd < 0 || ::fstat(old, &status) != 0 ||
+      ::fstat(fd, &now) != 0) {
+    return failed();
+  }
+  // Shares the blocks of the old file where the file system can do that.
+  if (::ioctl(fd, FICLONE, static_cast<int>(old)) != 0) {
+    const std::string error =
+        ForEachChunk(source, [&](uint64_t at, std::string* bytes) {
+          return WriteAt(fd, *bytes, at) ? std::string() : failed();
+        });
+    if (!error.empty()) return error;
+  }
+  for (const SstPatch& patch : patches) {
+    if (!WriteAt(fd, patch.bytes, patch.offset)) return failed();
+  }
+  const bool other_owner =
+      now.st_uid != status.st_uid || now.st_gid != status.st_gid;
+  if ((other_owner && ::fchown(fd, status.st_uid, status.st_gid) != 0) ||
+      ::fchmod(fd, status.st_mode & 07777) != 0 || ::fsync(fd) != 0) {
+    return failed();
+  }
+  // Read back from the disk, not from memory.
+  ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  return {};
+}
+
+// Whether the new file is the old one with the patches, byte by byte.
+std::string Compare(const SstSource& old, const SstSource& now,
+                    const std::vector<SstPatch>& patches) {
+  std::string other = now.Name() + ": ";
+  if (old.Size() != now.Size()) return other + "has another size";
+  std::string read;
+  return ForEachChunk(old, [&](uint64_t at, std::string* bytes) {
+    for (const SstPatch& patch : patches) {
+      const uint64_t start = std::max(at, patch.offset);
+      const uint64_t end =
+          std::min(at + bytes->size(), patch.offset + patch.bytes.size());
+      if (start >= end) continue;
+      bytes->replace(start - at, end - start, patch.bytes, start - patch.offset,
+                     end - start);
+    }
+    read.resize(bytes->size());
+    std::string error = now.Read(at, read.size(), read.data());
+    if (!error.empty() || read == *bytes) return error;
+    return other + "reads other bytes than were written, from offset " +
+           std::to_string(at);
+  });
+}
+
+// Asks the filter of the new file for every key and prefix, which reads every
+// block of data.
+std::string Verify(const std::string& path, const std::atomic<bool>& stop) {
+  TableReport report;
+  report.path = path;
+  std::string error = ReadTable(path, [&](const SstSource& source) {
+    SstFile file;
+    std::string wrong = internal::WalkSst(source, &file);
+    if (!wrong.empty()) return wrong;
+    const std::function<bool(double)> go_on = [&](double) { return !stop; };
+    return VerifyRocksDB({source, file, file.filters.at(0), go_on, &report});
+  });
+  if (error.empty() && report.false_negatives > 0) {
+    error = path + ": its new filter denies " +
+            Count(report.false_negatives, "key", "keys");
+  }
+  if (error.empty() && !report.not_checked.empty()) {
+    error = path + ": " + report.not_checked[0];
+  }
+  return error;
+}
+
+// Gives the new file the name of the old one.
+std::string Install(const RefilterOptions& options, const std::string& from,
+                    const fs::path& to) {
+  if (!options.keep_old.empty()) {
+    const fs::path kept = fs::path(options.keep_old) / to.filename();
+    if (::link(to.c_str(), kept.c_str()) != 0 && errno != EEXIST) {
+      return kept.string() + ": cannot be linked to " + to.string() + ": " +
+             ErrorText();
+    }
+    if (!SyncDirectory(kept.parent_path())) {
+      return kept.string() + ": " + ErrorText();
+    }
+  }
+  if (::rename(from.c_str(), to.c_str()) != 0 ||
+      !SyncDirectory(to.parent_path())) {
+    return to.string() + ": cannot be replaced: " + ErrorText();
+  }
+  return {};
+}
+
+// Returns what went wrong with the table, and sets *disk if no file can be
+// written.
+std::string Replace(const RefilterOptions& options, const SstSource& source,
+                    const std::string& temporary, std::atomic<bool>* stop,
+                    bool* disk, RefilterTable* table) {
+  SstFile file;
+  std::string error = internal::WalkSst(source, &file);
+  if (!error.empty()) return error;
+  std::string no_prefixes;
+  const FilterContent content = FindContent(file, &no_prefixes);
+  std::string_view extractor;
+  file.properties.Text("rocksdb.prefix.extractor.name", &extractor);
+  const bool range = options.filter.range && content.whole_keys &&
+                     extractor == internal::kRangeExtractorName;
+  FilterMaker maker(options, *table, source, file, range, *stop);
+  if (!maker.Seed()) return "the system gives no random bytes for a seed";
+  error = VisitFilterKeys(source, file, file.filters[0], content, &maker);
+  if (error.empty()) error = maker.error();
+  if (!error.empty() || *stop) return error;
+  maker.Report(table);
+  if (!table->reason.empty() || table->outcome != Outcome::kPlanned) return {};
+  std::vector<SstPatch> patches;
+  table->reason = internal::ReplaceFilters(source, file, file.filters[0],
+                                           maker.filters(), &patches);
+  if (!table->reason.empty()) return {};
+  *disk = true;
+  error = WriteTable(source, temporary, patches);
+  if (!error.empty()) return error;
+  *disk = false;
+  error = ReadTable(temporary, [&](const SstSource& now) {
+    return Compare(source, now, patches);
+  });
+  if (error.empty()) error = Verify(temporary, *stop);
+  if (!error.empty() || *stop) return error;
+  *disk = true;
+  error = Install(options, temporary, table->path);
+  if (error.empty()) table->outcome = Outcome::kReplaced;
+  return error;
+}
+
+void Conclude(const std::string& error, RefilterTable* table) {
+  if (!error.empty()) {
+    table->outcome = Outcome::kFailed;
+    table->reason = error;
+  } else if (!table->reason.empty()) {
+    table->outcome = Outcome::kLeft;
+  }
+  const bool better = table->outcome == Outcome::kPlanned ||
+                      table->outcome == Outcome::kReplaced;
+  if (better) return;
+  table->after = table->before;
+  table->rate_after = table->rate_before;
+}
+
+}  // namespace
+
+void PlanRefilter(const RefilterOptions& options, RefilterTable* table) {
+  table->reason.clear();
+  table->before.clear();
+  Conclude(ReadTable(table->path,
+                     [&](const SstSource& source) {
+                       SstFile file;
+                       return Plan(options, source, &file, table);
+                     }),
+           table);
+}
+
+void Refilter(const RefilterOptions& options, const std::string& temporary,
+              std::atomic<bool>* stop, RefilterTable* table) {
+  bool disk = false;
+  const std::string error =
+      ReadTable(table->path, [&](const SstSource& source) {
+        return Replace(options, source, temporary, stop, &disk, table);
+      });
+  if (table->outcome != Outcome::kReplaced) ::unlink(temporary.c_str());
+  if (!error.empty() && disk) *stop = true;
+  Conclude(error, table);
+}
+
+void AllocateBits(const RefilterOptions& options,
+                  const std::vector<RefilterTable*>& tables) {
+  internal::TreeBits tree;
+  std::vector<internal::LiveTable> live;
+  const auto origin = [](const RefilterTable& table) {
+    return table.bottommost ? internal::kBottommost : table.level;
+  };
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const RefilterTable& table = *tables[i];
+    const double bits = table.keys == 0
+                            ? 0
+                            : 8 * static_cast<double>(table.filter_bytes) /
+                                  static_cast<double>(table.keys);
+    tree.Learn(i, {table.keys, bits, origin(table)});
+    live.push_back({i, table.level, table.keys});
+  }
+  tree.SetTree(live);
+  tree.SetTarget(options.filter.MillibitsPerKey() / 1000.0);
+  for (RefilterTable* table : tables) {
+    internal::NewTable now;
+    now.level = table->level;
+    now.bottommost = table->bottommost;
+    table->bits_per_key =
+        internal::BitsOfTable(tree, now, options.filter.layout)
+            .millibits_per_key /
+        1000.0;
+  }
+}
+
+std::shared_ptr<void> LockDatabase(const std::string& path,
+                                   std::string* error) {
+  rocksdb::FileLock* lock = nullptr;
+  const rocksdb::Status status =
+      rocksdb::Env::Default()->LockFile(path + "/LOCK", &lock);
+  if (!status.ok()) {
+    *error = path + ": is open, or cannot be locked: " + status.ToString();
+    return nullptr;
+  }
+  return {lock, [](void* held) {
+            rocksdb::Env::Default()->UnlockFile(
+                static_cast<rocksdb::FileLock*>(held));
+          }};
+}
+
+}  // namespace deltabloom::tools
