@@ -1,8 +1,7 @@
 #include "util/range/key_store.h"
 
 #include <algorithm>
-
-#include "util/coding.h"
+#include <cstring>
 
 namespace deltabloom::internal::range {
 namespace {
@@ -10,37 +9,34 @@ namespace {
 constexpr size_t kChunkSize = 64 << 10;
 constexpr size_t kMaxNumberSize = 10;
 
-void PutNumber(size_t number, std::string* to) {
+char* PutNumber(size_t number, char* to) {
   for (; number >= 128; number >>= 7) {
-    to->push_back(static_cast<char>(number | 128));
+    *to++ = static_cast<char>(number | 128);
   }
-  to->push_back(static_cast<char>(number));
+  *to++ = static_cast<char>(number);
+  return to;
 }
 
-size_t TakeNumber(const std::string& from, size_t* at) {
+inline size_t TakeNumber(const char** from) {
   size_t number = 0;
   for (unsigned shift = 0;; shift += 7) {
-    const auto byte = static_cast<unsigned char>(from[(*at)++]);
+    const auto byte = static_cast<unsigned char>(*(*from)++);
     number |= static_cast<size_t>(byte & 127) << shift;
     if (byte < 128) return number;
   }
 }
 
-}  // namespace
-
-size_t CommonPrefix(std::string_view a, std::string_view b) {
-  const size_t end = std::min(a.size(), b.size());
-  size_t i = 0;
-  for (; i + 8 <= end; i += 8) {
-    const uint64_t difference =
-        LoadFixed64(a.data() + i) ^ LoadFixed64(b.data() + i);
-    if (difference != 0) {
-      return i + static_cast<size_t>(__builtin_ctzll(difference)) / 8;
-    }
-  }
-  while (i < end && a[i] == b[i]) ++i;
-  return i;
+// Replaces what follows the first `size` bytes.
+inline void ReplaceRest(std::string* text, size_t size, const char* rest,
+                        size_t rest_size) {
+  text->resize(size + rest_size);
+  std::copy_n(rest, rest_size, &(*text)[size]);
 }
+
+// Eight bytes compared at a time.
+using Bytes8 = unsigned char __attribute__((vector_size(8)));
+
+}  // namespace
 
 bool KeyStore::Add(std::string_view key) {
   size_t shared = 0;
@@ -55,7 +51,8 @@ bool KeyStore::Add(std::string_view key) {
   }
   least_size_ = std::min(least_size_, key.size());
   NoteBytes(key, shared);
-  last_.replace(shared, std::string::npos, key.substr(shared));
+  // All of it: reading across the end of a recent short store is slow.
+  ReplaceRest(&last_, 0, key.data(), key.size());
   shared_of_last_ = shared;
   ++size_;
   return true;
@@ -96,7 +93,20 @@ void KeyStore::NoteBytes(std::string_view key, size_t from) {
   }
   if (key.size() != width_) one_width_ = false;
   if (!one_width_) return;
-  for (size_t i = from; i < width_; ++i) {
+  size_t i = from;
+  for (; i + 8 <= width_; i += 8) {
+    Bytes8 bytes, least, most;
+    std::memcpy(&bytes, key.data() + i, 8);
+    std::memcpy(&least, &least_[i], 8);
+    std::memcpy(&most, &most_[i], 8);
+    const Bytes8 below = reinterpret_cast<Bytes8>(bytes < least);
+    const Bytes8 above = reinterpret_cast<Bytes8>(bytes > most);
+    least = (bytes & below) | (least & ~below);
+    most = (bytes & above) | (most & ~above);
+    std::memcpy(&least_[i], &least, 8);
+    std::memcpy(&most_[i], &most, 8);
+  }
+  for (; i < width_; ++i) {
     const auto byte = static_cast<unsigned char>(key[i]);
     least_[i] = std::min(least_[i], byte);
     most_[i] = std::max(most_[i], byte);
@@ -115,13 +125,16 @@ void KeyStore::Keep(size_t shared_with_next) {
   const size_t rest = kept - shared_of_last_;
   const size_t most = 2 * kMaxNumberSize + rest;
   if (chunks_.empty() ||
-      chunks_.back().capacity() - chunks_.back().size() < most) {
-    chunks_.emplace_back();
-    chunks_.back().reserve(std::max(kChunkSize, most));
+      chunks_.back().capacity - chunks_.back().size < most) {
+    const size_t capacity = std::max(kChunkSize, most);
+    chunks_.push_back(
+        {std::unique_ptr<char[]>(new char[capacity]), capacity, 0});
   }
-  PutNumber(shared_of_last_, &chunks_.back());
-  PutNumber(rest, &chunks_.back());
-  chunks_.back().append(last_, shared_of_last_, rest);
+  Chunk& chunk = chunks_.back();
+  char* at = PutNumber(shared_of_last_, chunk.bytes.get() + chunk.size);
+  at = PutNumber(rest, at);
+  std::memcpy(at, last_.data() + shared_of_last_, rest);
+  chunk.size = static_cast<size_t>(at + rest - chunk.bytes.get());
 }
 
 void KeyStore::Close() {
@@ -135,25 +148,33 @@ void KeyStore::Clear() {
 }
 
 size_t KeyStore::MemorySize() const {
-  size_t sum = last_.capacity() + chunks_.capacity() * sizeof(std::string) +
+  size_t sum = last_.capacity() + chunks_.capacity() * sizeof(Chunk) +
                common_bits_.capacity() * sizeof(uint64_t);
-  for (const std::string& chunk : chunks_) sum += chunk.capacity();
+  for (const Chunk& chunk : chunks_) sum += chunk.capacity;
   return sum;
 }
 
 bool KeyStore::Cursor::Next() {
-  while (chunk_ < store_->chunks_.size() &&
-         at_ == store_->chunks_[chunk_].size()) {
-    ++chunk_;
-    at_ = 0;
-  }
   if (chunk_ == store_->chunks_.size()) return false;
-  const std::string& bytes = store_->chunks_[chunk_];
-  shared_ = TakeNumber(bytes, &at_);
-  const size_t rest = TakeNumber(bytes, &at_);
-  key_.replace(shared_, std::string::npos, bytes, at_, rest);
+  const Chunk& chunk = store_->chunks_[chunk_];
+  if (at_ == nullptr) at_ = chunk.bytes.get();
+  shared_ = TakeNumber(&at_);
+  const size_t rest = TakeNumber(&at_);
+  different_ = shared_ < key_.size() && rest > 0
+                   ? static_cast<unsigned char>(key_[shared_] ^ *at_)
+                   : 0xff;
+  ReplaceRest(&key_, shared_, at_, rest);
   at_ += rest;
+  if (at_ == chunk.bytes.get() + chunk.size) {
+    ++chunk_;
+    at_ = nullptr;
+  }
   return true;
+}
+
+unsigned KeyStore::Cursor::shared_bits() const {
+  return static_cast<unsigned>(8 * shared_) +
+         static_cast<unsigned>(__builtin_clz(different_)) - 24;
 }
 
 }  // namespace deltabloom::internal::range

@@ -5,17 +5,38 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "util/coding.h"
+
 namespace deltabloom::internal::range {
 
 // The number of bytes with which both keys begin.
-size_t CommonPrefix(std::string_view a, std::string_view b);
+inline size_t CommonPrefix(std::string_view a, std::string_view b) {
+  const size_t end = std::min(a.size(), b.size());
+  size_t i = 0;
+  for (; i + 8 <= end; i += 8) {
+    const uint64_t difference =
+        LoadFixed64(a.data() + i) ^ LoadFixed64(b.data() + i);
+    if (difference != 0) {
+      return i + static_cast<size_t>(__builtin_ctzll(difference)) / 8;
+    }
+  }
+  while (i < end && a[i] == b[i]) ++i;
+  return i;
+}
 
 // Cuts into keys lie within this many of their first bytes.
 inline constexpr size_t kMaxCutBytes = 128;
+
+// A range without keys that was asked for, and the keys around it.
+struct EmptyRange {
+  std::string lower, upper;
+  std::string before, after;
+};
 
 // Keeps of each key the bytes that distinguish it from its neighbours and
 // kBytesAfterDifference more, and its first kFirstBytes (see KeepFirst), stored
@@ -62,23 +83,32 @@ class KeyStore {
     explicit Cursor(const KeyStore& store) : store_(&store) {}
     bool Next();
     std::string_view key() const { return key_; }
-    // Bytes that the whole key shares with the previous one.
+    // Bytes that the whole key shares with the previous one, and bits.
     size_t shared() const { return shared_; }
+    unsigned shared_bits() const;
 
    private:
     const KeyStore* store_;
     size_t chunk_ = 0;
-    size_t at_ = 0;
+    const char* at_ = nullptr;
     size_t shared_ = 0;
+    unsigned char different_ = 0;  // bits, in the byte after those shared
     std::string key_;
   };
 
  private:
+  // Records of the kept keys: shared bytes, size of the rest, rest.
+  struct Chunk {
+    std::unique_ptr<char[]> bytes;
+    size_t capacity;
+    size_t size;
+  };
+
   void NoteBytes(std::string_view key, size_t from);
   void CountCommonBits(std::string_view key, size_t shared);
   void Keep(size_t shared_with_next);
 
-  std::vector<std::string> chunks_;  // of records: shared, size of rest, rest
+  std::vector<Chunk> chunks_;
   uint64_t size_ = 0;
   std::string last_;  // not in a chunk yet
   size_t shared_of_last_ = 0;

@@ -185,14 +185,11 @@ unsigned SmallGapLg(const std::vector<uint64_t>& numbers) {
 
 // As fine as possible: 0 keeps every bound on the rate for ranges next to keys.
 // Coarser where that helps ranges of range_length, no coarser than they need,
-// than makes all numbers fit, or than the gaps allow.
-unsigned UnitOf(const std::vector<uint64_t>& numbers, uint64_t universe,
-                uint64_t range_length) {
+// than makes all numbers fit, or than `most`.
+unsigned UnitOf(uint64_t keys, uint64_t span, uint64_t universe,
+                uint64_t range_length, unsigned most) {
   const double keys_per_code =
-      static_cast<double>(numbers.size()) / static_cast<double>(universe);
-  const uint64_t span = numbers.back() - numbers.front();
-  const unsigned gap_lg = SmallGapLg(numbers);
-  const unsigned most = gap_lg > kGapLg ? gap_lg - kGapLg : 0;
+      static_cast<double>(keys) / static_cast<double>(universe);
   const auto length = static_cast<double>(range_length);
   for (unsigned unit = 0;; ++unit) {
     const double codes = length / std::ldexp(1, static_cast<int>(unit)) + 1;
@@ -201,6 +198,10 @@ unsigned UnitOf(const std::vector<uint64_t>& numbers, uint64_t universe,
       return unit;
     }
   }
+}
+
+size_t HeaderSize(const KeyStore& keys) {
+  return 1 + 2 * keys.Width() + 8 + 8 + 1;
 }
 
 // Sorts by the low `bits` bits, which is all there is.
@@ -235,27 +236,66 @@ bool AreNumbers(const KeyStore& keys) {
 }
 
 bool AreComposite(const KeyStore& keys) {
-  bool varied = false, zero = false;
+  bool varied = false, constant = false;
   for (size_t i = 0; i < keys.Width(); ++i) {
     const bool varies = keys.Least()[i] != keys.Most()[i];
-    if (varies && zero) return true;
+    if (varies && constant) return true;
     varied = varied || varies;
-    zero = varied && keys.Most()[i] == 0;
+    constant = varied && !varies;
   }
   return false;
+}
+
+double NumbersPassing(const KeyStore& keys, uint64_t bytes,
+                      uint64_t range_length,
+                      const std::vector<EmptyRange>& ranges) {
+  const auto all = static_cast<double>(ranges.size());
+  if (bytes < HeaderSize(keys)) return all;
+  const CodesShape shape = LargestShape(keys.size(), bytes - HeaderSize(keys));
+  if (shape.buckets == 0) return all;
+  const Digits digits = DigitsOf(keys);
+  const auto below = [&](std::string_view bound) {
+    uint64_t number;
+    return digits.Below(bound, &number) ? number : ~uint64_t{0};
+  };
+  KeyStore::Cursor cursor(keys);
+  cursor.Next();
+  const uint64_t universe = shape.Universe();
+  const uint64_t base = below(cursor.key());
+  const uint64_t span = below(keys.Last()) - base;
+  const unsigned unit = UnitOf(keys.size(), span, universe, range_length, 63);
+  const auto unit_of = [&](uint64_t number) { return (number - base) >> unit; };
+  const double keys_per_code =
+      span >> unit < universe ? 0
+                              : static_cast<double>(keys.size()) /
+                                    static_cast<double>(universe);
+  double passing = 0;
+  for (const EmptyRange& range : ranges) {
+    const uint64_t lower = below(range.lower), upper = below(range.upper);
+    if (lower >= upper) continue;
+    const uint64_t first = unit_of(lower), last = unit_of(upper - 1);
+    passing += unit_of(below(range.before)) == first ||
+                       unit_of(below(range.after)) == last
+                   ? 1
+                   : std::min(1.0, static_cast<double>(last - first + 1) *
+                                       keys_per_code);
+  }
+  return passing;
 }
 
 bool AppendNumbers(const KeyStore& keys, uint64_t bytes, uint64_t range_length,
                    std::string* dst) {
   const size_t width = keys.Width();
-  const size_t header = 1 + 2 * width + 8 + 8 + 1;
+  const size_t header = HeaderSize(keys);
   if (bytes < header) return false;
   CodesShape shape = LargestShape(keys.size(), bytes - header);
   if (shape.buckets == 0) return false;
   std::vector<uint64_t> codes = NumbersOf(keys);
   const uint64_t base = codes.front();
   const uint64_t span = codes.back() - base;
-  const unsigned unit = UnitOf(codes, shape.Universe(), range_length);
+  const unsigned gap_lg = SmallGapLg(codes);
+  const unsigned unit = UnitOf(keys.size(), span, shape.Universe(), range_length,
+                               gap_lg > kGapLg ? gap_lg - kGapLg : 0);
   if (span >> unit < shape.Universe()) {
     const CodesShape exact = ShapeForUniverse(keys.size(), (span >> unit) + 1);
     // Rounding to words can make it a little larger than the bytes allow.

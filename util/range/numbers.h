@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "util/hash64.h"
 #include "util/range/codes.h"
@@ -80,9 +81,14 @@ inline uint64_t Reduced(uint64_t number, uint64_t universe) {
 
 // Whether the keys are of this shape.
 bool AreNumbers(const KeyStore& keys);
-// Whether bytes that differ from key to key lie on both sides of zero bytes, as
-// in several integers in a row.
+// Whether bytes that differ from key to key lie on both sides of constant ones,
+// as in several integers in a row.
 bool AreComposite(const KeyStore& keys);
+// How many of the ranges are likely to pass a body of no more than `bytes`.
+// REQUIRES: AreNumbers(keys).
+double NumbersPassing(const KeyStore& keys, uint64_t bytes,
+                      uint64_t range_length,
+                      const std::vector<EmptyRange>& ranges);
 // What AppendNumbers allocates per key.
 inline constexpr uint64_t kNumbersBytesPerKey = 16;
 // Appends the body. False if it would take more bytes.

@@ -60,6 +60,7 @@ uint64_t Distance(const char* first, const char* last, size_t size,
 std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes) {
   if (cut.count == 0) {
     const size_t size = (cut.bits + 7u) / 8;
+    if (cut.bits % 8 == 0 && key.size() >= size) return key.substr(0, size);
     const size_t copied = std::min(key.size(), size);
     std::memcpy(bytes, key.data(), copied);
     std::memset(bytes + copied, 0, size - copied);
@@ -109,9 +110,11 @@ PrefixesOfRange::PrefixesOfRange(const Cut& cut, const KeyRange& range,
     return;
   }
   char last[kMaxCutBytes];
-  prefix_ = PrefixOf(cut, range.lower, bytes_);
-  PrefixOf(cut, range.upper, last);
-  left_ = Distance(bytes_, last, prefix_.size(), cut.bits) +
+  const std::string_view first = PrefixOf(cut, range.lower, bytes_);
+  prefix_ = {bytes_, first.size()};
+  if (first.data() != bytes_) first.copy(bytes_, first.size());
+  left_ = Distance(bytes_, PrefixOf(cut, range.upper, last).data(),
+                   prefix_.size(), cut.bits) +
           (KeysBelowShare(range.upper, cut.bits, least_size) ? 1 : 0);
   known_ = left_ <= kMaxPrefixesPerRange;
 }

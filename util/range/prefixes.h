@@ -110,29 +110,30 @@ class Prefixes {
   SipHashKey seed_;
 };
 
-// A range that was asked for; the builder chooses cuts by those that hold no
-// key.
-struct Question {
-  std::string lower, upper;
+struct PlannedCut {
+  Cut cut;
+  uint64_t prefixes = 0;  // distinct
+  unsigned bits = 0;      // per prefix
+  Layout layout = Layout::kCompact;
+  double rejects = 0;  // of the ranges
 };
 
-// A question that holds no key of a filter, and the keys around it.
-struct EmptyRange {
-  const Question* question;
-  std::string before, after;
+struct PrefixesPlan {
+  std::vector<PlannedCut> cuts;  // none if there is no use for any
+  double passing = 0;            // how many of the ranges are likely to pass
 };
 
-// The questions between the first and the last key that hold none.
-std::vector<EmptyRange> EmptyRanges(const KeyStore& keys,
-                                    const std::vector<Question>& questions);
+// Plans a body of no more than `bytes`: with the `fixed` cuts, or, if there are
+// none, with cuts that the ranges decide, or the keys alone. The same arguments
+// give the same plan.
+PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
+                          const std::vector<EmptyRange>& ranges,
+                          const std::vector<Cut>& fixed);
 
-// What AppendPrefixes allocates per key at most.
-inline constexpr uint64_t kPrefixesBytesPerKey = 20;
-// Appends the body, no larger than `bytes`. Without empty ranges the cuts
-// follow from the keys alone. False if no cut fits. The same arguments give the
-// same bytes.
-bool AppendPrefixes(const KeyStore& keys, uint64_t bytes,
-                    const std::vector<EmptyRange>& ranges,
+// What the two functions allocate per key at most.
+inline constexpr uint64_t kPrefixesBytesPerKey = 30;
+// Appends the body.
+void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
                     const SipHashKey* seed, std::string* dst);
 
 }  // namespace deltabloom::internal::range

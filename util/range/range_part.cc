@@ -13,9 +13,6 @@ namespace {
 constexpr char kVersion = 1;
 constexpr char kNumbers = 1;
 constexpr char kPrefixes = 3;
-// Prefixes are taken in the place of numbers without a comparison if no more
-// questions pass.
-constexpr double kFewPass = 0.01;
 constexpr size_t kHeaderSize = 2;
 
 // What fn returns; false without memory.
@@ -43,9 +40,29 @@ RangePartBuilder::RangePartBuilder(double bits_per_key, uint64_t range_length)
     : bits_per_key_(bits_per_key), range_length_(range_length) {}
 
 void RangePartBuilder::AddKey(std::string_view key) noexcept {
-  if (gave_up_ || WithMemory([&] { return keys_.Add(key); })) return;
+  const auto add = [&] {
+    TakeEmptyRanges(key);
+    return keys_.Add(key);
+  };
+  if (gave_up_ || WithMemory(add)) return;
+  Reset();
   gave_up_ = true;
+}
+
+void RangePartBuilder::TakeEmptyRanges(std::string_view key) {
+  for (; next_ < questions_.size() && questions_[next_].first <= key; ++next_) {
+    const auto& [lower, upper] = questions_[next_];
+    // What lies beyond the keys of this filter is not its concern.
+    if (keys_.size() > 0 && lower < upper && upper <= key) {
+      empty_ranges_.push_back({lower, upper, keys_.Last(), std::string(key)});
+    }
+  }
+}
+
+void RangePartBuilder::Reset() {
   keys_.Clear();
+  empty_ranges_.clear();
+  next_ = 0;
 }
 
 void RangePartBuilder::AddQuestion(std::string_view lower,
@@ -53,7 +70,10 @@ void RangePartBuilder::AddQuestion(std::string_view lower,
   lower = lower.substr(0, range::kMaxCutBytes);
   upper = upper.substr(0, range::kMaxCutBytes);
   keys_.KeepFirst(std::max(lower.size(), upper.size()) + 8);
-  questions_.push_back({std::string(lower), std::string(upper)});
+  std::pair<std::string, std::string> question(lower, upper);
+  const auto after =
+      std::upper_bound(questions_.begin(), questions_.end(), question);
+  questions_.insert(after, std::move(question));
 }
 
 size_t RangePartBuilder::EstimatedBuildBytes() const {
@@ -63,47 +83,30 @@ size_t RangePartBuilder::EstimatedBuildBytes() const {
   return keys_.MemorySize() + static_cast<size_t>(per_key * keys_.size());
 }
 
-std::string RangePartBuilder::PartOf(
-    char shape, uint64_t bytes,
-    const std::vector<range::EmptyRange>& ranges) const {
-  std::string part{kVersion, shape};
-  if (shape == kNumbers
-          ? !range::AppendNumbers(keys_, bytes, range_length_, &part)
-          : !range::AppendPrefixes(keys_, bytes, ranges,
-                                   seed_.has_value() ? &*seed_ : nullptr,
-                                   &part)) {
-    return {};
-  }
-  part.resize(part.size() + kRangePartSizeBytes);
-  const size_t size = part.size() - kRangePartSizeBytes;
-  StoreFixed64(&part[size], size);
-  return part;
-}
-
-std::string RangePartBuilder::BestPart(uint64_t bytes) const {
-  const std::vector<range::EmptyRange> ranges =
-      range::EmptyRanges(keys_, questions_);
-  if (!range::AreNumbers(keys_)) return PartOf(kPrefixes, bytes, ranges);
-  // Unless a scan is likely to be of one integer of several.
-  if (ranges.empty() && !range::AreComposite(keys_)) {
-    return PartOf(kNumbers, bytes, ranges);
-  }
-  const auto passed = [&](const std::string& part) {
-    const RangePart range(part, seed_.has_value() ? &*seed_ : nullptr);
-    return std::count_if(
-        ranges.begin(), ranges.end(), [&](const range::EmptyRange& empty) {
-          return range.MayMatch(empty.question->lower, empty.question->upper);
-        });
+// Appends shape and the best body of no more than `bytes`; false if there is none.
+bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) const {
+  const bool numbers = cuts_.empty() && range::AreNumbers(keys_);
+  const auto append_numbers = [&] {
+    part->push_back(kNumbers);
+    return range::AppendNumbers(keys_, bytes, range_length_, part);
   };
-  std::string prefixes = PartOf(kPrefixes, bytes, ranges);
-  const auto passed_prefixes = passed(prefixes);
-  if (!prefixes.empty() && static_cast<double>(passed_prefixes) <=
-                               kFewPass * static_cast<double>(ranges.size())) {
-    return prefixes;
+  // Unless a scan is likely to be of one integer of several.
+  if (numbers && empty_ranges_.empty() && !range::AreComposite(keys_)) {
+    return append_numbers();
   }
-  std::string numbers = PartOf(kNumbers, bytes, ranges);
-  const bool better = !numbers.empty() && passed(numbers) < passed_prefixes;
-  return prefixes.empty() || better ? numbers : prefixes;
+  const range::PrefixesPlan plan =
+      range::PlanPrefixes(keys_, bytes, empty_ranges_, cuts_);
+  if (numbers &&
+      (plan.cuts.empty() ||
+       (!empty_ranges_.empty() &&
+        range::NumbersPassing(keys_, bytes, range_length_, empty_ranges_) <
+            plan.passing))) {
+    return append_numbers();
+  }
+  part->push_back(kPrefixes);
+  range::AppendPrefixes(keys_, plan.cuts,
+                        seed_.has_value() ? &*seed_ : nullptr, part);
+  return !plan.cuts.empty();
 }
 
 bool RangePartBuilder::Finish(std::string* dst) noexcept {
@@ -111,12 +114,19 @@ bool RangePartBuilder::Finish(std::string* dst) noexcept {
     if (gave_up_ || keys_.size() == 0 || !(bits_per_key_ > 0)) return false;
     keys_.Close();
     const uint64_t most = MaxRangePartSize(keys_.size(), bits_per_key_);
-    const std::string part = BestPart(most - kHeaderSize - kRangePartSizeBytes);
+    std::string part{kVersion};
+    if (!AppendBody(most - kHeaderSize - kRangePartSizeBytes, &part)) {
+      return false;
+    }
+    const size_t size = part.size();
+    part.resize(size + kRangePartSizeBytes);
+    StoreFixed64(&part[size], size);
+    if (part.size() > most) return false;
     dst->append(part);
-    return !part.empty();
+    return true;
   });
   gave_up_ = false;
-  keys_.Clear();
+  Reset();
   return done;
 }
 

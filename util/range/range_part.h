@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -72,14 +73,19 @@ class RangePartBuilder {
   bool Finish(std::string* dst) noexcept;
 
  private:
-  // Parts whose body has no more than `bytes`; empty if there is none.
-  std::string PartOf(char shape, uint64_t bytes,
-                     const std::vector<range::EmptyRange>& ranges) const;
-  std::string BestPart(uint64_t bytes) const;
+  // The questions between the last key and this one are empty.
+  void TakeEmptyRanges(std::string_view key);
+  bool AppendBody(uint64_t bytes, std::string* part) const;
+  void Reset();
 
   double bits_per_key_;
   uint64_t range_length_;
-  std::vector<range::Question> questions_;
+  // Lower and upper bounds, ascending; keys are at or beyond the lower bounds
+  // of those before `next_`.
+  std::vector<std::pair<std::string, std::string>> questions_;
+  size_t next_ = 0;
+  std::vector<range::EmptyRange> empty_ranges_;
+  std::vector<range::Cut> cuts_;  // fixed
   std::optional<SipHashKey> seed_;
   range::KeyStore keys_;
   bool gave_up_ = false;
