@@ -70,9 +70,9 @@ TEST(RangeBuilder, BytesStayTheSame) {
       {Integers(2000), 18, 4653, 0x643473298e235434},
       {Integers(2000), 5.5, 1497, 0x77708b604c37d2b9},
       {Decimals(2000), 10, 2421, 0xe3048e4071e83810},
-      {Paths(2000), 4, 1155, 0x36e3b4f7d9fe5162},
-      {Paths(2000), 10, 2626, 0xc38ff0d9f65f5e22},
-      {Paths(2000), 30, 7602, 0x290453cfeeb3ac15},
+      {Paths(2000), 4, 1104, 0xebe50a86f37ab628},
+      {Paths(2000), 10, 2657, 0x713cd128f7ed0e88},
+      {Paths(2000), 30, 4833, 0x9a9b4ed924c703d6},
   };
   for (const Golden& golden : goldens) {
     const std::string part = Built(golden.keys, golden.bits);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/range/schemas.h"
 #include "tests/range/subject.h"
-#include "util/hash64.h"
 
 namespace deltabloom::test {
 namespace {
@@ -92,76 +92,143 @@ TEST(RangeShare, CountsEveryBitOnce) {
   }
 }
 
-// A scan of one group of several: questions of other groups, then none.
-struct Schema {
-  const char* name;
-  std::string (*key)(Random*, uint64_t group);
-  std::string (*prefix)(uint64_t group);
-  double learned, from_keys;  // the most that may pass
-};
+// Scans of groups without keys, at 10 bits per key, with a sample of them and
+// without.
+class PrefixScans : public testing::TestWithParam<Schema> {};
 
-const Schema kSchemas[] = {
-    {"integers in a row",
-     [](Random* random, uint64_t group) {
-       return BigEndian(group) + BigEndian(random->Below(1'000'000));
-     },
-     [](uint64_t group) { return BigEndian(group); }, 0.002, 0.05},
-    {"hashed value, random key",
-     [](Random* random, uint64_t group) {
-       return BigEndian(internal::Remix64(group, 0)) + random->Key(8);
-     },
-     [](uint64_t group) { return BigEndian(internal::Remix64(group, 0)); },
-     0.005, 0.05},
-    {"user:%d:order:%d",
-     [](Random* random, uint64_t group) {
-       return "user:" + std::to_string(group) +
-              ":order:" + std::to_string(random->Below(1'000'000));
-     },
-     [](uint64_t group) { return "user:" + std::to_string(group) + ":"; },
-     0.002, 0.05},
-    {"paths",
-     [](Random* random, uint64_t group) {
-       return "/data/" + std::to_string(group % 97) + "/" +
-              std::to_string(group) + "/" +
-              std::to_string(random->Below(1'000'000));
-     },
-     [](uint64_t group) {
-       return "/data/" + std::to_string(group % 97) + "/" +
-              std::to_string(group) + "/";
-     },
-     0.005, 0.05},
-};
-
-TEST(RangeRate, ScansOfOneGroup) {
-  for (const Schema& schema : kSchemas) {
-    Random random(SeedOr(9));
-    KeySet keys;
-    // Even groups exist.
-    while (keys.size() < 20'000) {
-      keys.insert(schema.key(&random, 2 * random.Below(5000)));
+TEST_P(PrefixScans, FewPass) {
+  constexpr uint64_t kGroups = 5000;
+  Random random(SeedOr(9));
+  KeySet keys;
+  // Even groups exist.
+  while (keys.size() < 20'000) {
+    keys.insert(GetParam().group(2 * random.Below(kGroups)) +
+                GetParam().rest(&random));
+  }
+  const auto draw = [&] {
+    const std::string prefix = GetParam().group(2 * random.Below(kGroups) + 1);
+    return std::make_pair(prefix, NextPrefix(prefix));
+  };
+  Questions questions;
+  for (int i = 0; i < 256; ++i) questions.push_back(draw());
+  for (const bool learned : {false, true}) {
+    const std::string part =
+        PartOf(keys, 10, learned ? questions : Questions());
+    const internal::RangePart range(part);
+    int passed = 0, asked = 0;
+    for (int i = 0; i < kQuestions; ++i) {
+      const auto [lower, upper] = draw();
+      if (AnyKeyIn(keys, lower, upper)) continue;
+      ++asked;
+      passed += range.MayMatch(lower, upper) ? 1 : 0;
     }
-    const auto draw = [&] {
-      const std::string prefix = schema.prefix(2 * random.Below(5000) + 1);
-      return std::make_pair(prefix, NextPrefix(prefix));
-    };
-    Questions questions;
-    for (int i = 0; i < 256; ++i) questions.push_back(draw());
-    for (const bool learned : {false, true}) {
-      const std::string part =
-          PartOf(keys, 10, learned ? questions : Questions());
-      const internal::RangePart range(part);
-      int passed = 0;
-      for (int i = 0; i < kQuestions; ++i) {
-        const auto [lower, upper] = draw();
-        passed += range.MayMatch(lower, upper) ? 1 : 0;
-      }
-      const double rate = static_cast<double>(passed) / kQuestions;
-      EXPECT_LE(rate, learned ? schema.learned : schema.from_keys)
-          << schema.name << (learned ? ", learned: " : ", from keys: ")
-          << range.Describe();
-    }
+    EXPECT_LE(100.0 * passed / asked, learned ? 1 : 20)
+        << (learned ? "learned: " : "from keys: ") << range.Describe();
   }
 }
+
+constexpr auto kName = [](const auto& schema) {
+  return std::string(schema.param.name);
+};
+INSTANTIATE_TEST_SUITE_P(Usual, PrefixScans, testing::ValuesIn(kPrefixScans),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(Other, PrefixScans,
+                         testing::ValuesIn(kOtherPrefixScans), kName);
+
+// Ranges of integers, in percent of which pass, and of texts.
+struct OtherScans {
+  const char* name;
+  uint64_t length;  // of ranges of integers
+  std::string (*key)(Random*, uint64_t* last);
+  std::string (*lower)(Random*, const std::vector<std::string>& keys);
+  double learned, from_keys;
+};
+
+uint64_t NumberOf(const std::string& key) {
+  uint64_t number = 0;
+  for (const char byte : key) number = number << 8 | (byte & 0xff);
+  return number;
+}
+
+std::string Uniform(Random* random, uint64_t*) { return random->Key(8); }
+std::string Series(Random* random, uint64_t* last) {
+  *last = *last % 1000 == 0 ? random->Next() / 1000 * 1000 + 1
+                            : *last + 1000 * (1 + random->Below(100)) + 1;
+  return BigEndian(*last);
+}
+// A path with names of syllables.
+std::string Text(Random* random, uint64_t*) {
+  std::string text = "https://";
+  for (uint64_t i = 0; i < 9; ++i) {
+    text += "bcdfghkl"[random->Below(8)];
+    text += "aeiou"[random->Below(i < 3 ? 2 : 5)];
+    if (i % 3 == 2) text += "/";
+  }
+  return text + std::to_string(random->Below(100));
+}
+
+std::string Anywhere(Random* random, const std::vector<std::string>&) {
+  return BigEndian(random->Next() >> 1);
+}
+template <uint64_t kMost>
+std::string BehindAKey(Random* random, const std::vector<std::string>& keys) {
+  const std::string& key = keys[random->Below(keys.size() - 1)];
+  return BigEndian(NumberOf(key) + 1 + random->Below(kMost));
+}
+std::string OtherText(Random* random, const std::vector<std::string>&) {
+  return Text(random, nullptr);
+}
+
+const OtherScans kOtherScans[] = {
+    {"Uniform1024", 1024, Uniform, Anywhere, 3, 6},
+    {"Uniform16384", 16'384, Uniform, Anywhere, 3, 60},
+    {"Series1024", 1024, Series, BehindAKey<100'000>, 12, 15},
+    {"Series16384", 16'384, Series, BehindAKey<100'000>, 60, 80},
+    {"BehindAKey16", 16, Uniform, BehindAKey<1024>, 9, 12},
+    {"BehindAKey1024", 1024, Uniform, BehindAKey<1024>, 15, 15},
+    {"BehindAKey16384", 16'384, Uniform, BehindAKey<1024>, 60, 60},
+    {"WholeTexts", 0, Text, OtherText, 5, 60},
+};
+
+class RangeScans : public testing::TestWithParam<OtherScans> {};
+
+TEST_P(RangeScans, FewPass) {
+  Random random(SeedOr(10));
+  KeySet keys;
+  uint64_t last = 0;
+  while (keys.size() < 20'000) keys.insert(GetParam().key(&random, &last));
+  const std::vector<std::string> sorted(keys.begin(), keys.end());
+  const auto draw = [&] {
+    for (;;) {
+      const std::string lower = GetParam().lower(&random, sorted);
+      const std::string upper =
+          GetParam().length == 0
+              ? NextPrefix(lower)
+              : BigEndian(NumberOf(lower) + GetParam().length);
+      if (lower < upper && !AnyKeyIn(keys, lower, upper)) {
+        return std::make_pair(lower, upper);
+      }
+    }
+  };
+  Questions questions;
+  for (int i = 0; i < 256; ++i) questions.push_back(draw());
+  for (const bool learned : {false, true}) {
+    const std::string part =
+        PartOf(keys, 10, learned ? questions : Questions());
+    const internal::RangePart range(part);
+    int passed = 0;
+    for (int i = 0; i < kQuestions; ++i) {
+      const auto [lower, upper] = draw();
+      passed += range.MayMatch(lower, upper) ? 1 : 0;
+    }
+    EXPECT_LE(100.0 * passed / kQuestions,
+              learned ? GetParam().learned : GetParam().from_keys)
+        << (learned ? "learned: " : "from keys: ") << range.Describe();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RangeScans, testing::ValuesIn(kOtherScans),
+                         kName);
 
 }  // namespace
 }  // namespace deltabloom::test

@@ -45,6 +45,7 @@ constexpr size_t kQuestionsPerDelimiter = 20;
 // Of keys. Lengths of prefixes, of which there must be this many times as many
 // as of prefixes that are one byte shorter.
 constexpr size_t kSampledKeys = 64;
+constexpr float kWeightOfComponents = 3;
 constexpr size_t kMaxLengths = 24;
 constexpr double kLeastGrowth = 1.02;
 constexpr double kNearlyAll = 0.9;
@@ -58,6 +59,11 @@ using Candidate = PlannedCut;
 Plan PlanOf(const Candidate& candidate, unsigned bits) {
   return PlanFilter(FindLayout(candidate.layout, Hash::kMurmurHash2),
                     candidate.prefixes, 1000 * bits);
+}
+
+bool IsAlphanumeric(char byte) {
+  return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+         (byte >= 'a' && byte <= 'z');
 }
 
 Cut BitsCut(unsigned bits) {
@@ -144,6 +150,7 @@ class DelimiterCounts {
 struct Scan {
   std::string prefix;
   unsigned shared_bits;
+  float weight = 1;
 };
 
 // Makes up scans of some of the keys.
@@ -178,8 +185,18 @@ class ScanSampler {
         if (i + 1 < others.size() && others[i + 1] < 8 * length) continue;
         scans.push_back({sampled.key.substr(0, length), others[i]});
       }
-      // The whole key, or more of it than distinguishes it.
-      if (!others.empty()) scans.push_back({sampled.key, others.back()});
+      // Up to a delimiter, and the whole key.
+      size_t begin = 0;
+      for (size_t end = 1; end <= size; ++end) {
+        if (end < size && IsAlphanumeric(sampled.key[end - 1])) continue;
+        const auto other =
+            std::lower_bound(others.begin(), others.end(), 8 * end);
+        if (other != others.begin() && other[-1] >= 8 * begin) {
+          scans.push_back(
+              {sampled.key.substr(0, end), other[-1], kWeightOfComponents});
+        }
+        begin = end;
+      }
     }
     return scans;
   }
@@ -321,10 +338,8 @@ class Chooser {
     std::string bytes;
     // In keys of one size a delimiter is at one place, or is none.
     for (int byte = 0; byte < 128 && !keys_.OneWidth(); ++byte) {
-      const bool alphanumeric = (byte >= '0' && byte <= '9') ||
-                                (byte >= 'A' && byte <= 'Z') ||
-                                (byte >= 'a' && byte <= 'z');
-      if (!alphanumeric) bytes.push_back(static_cast<char>(byte));
+      const char delimiter = static_cast<char>(byte);
+      if (!IsAlphanumeric(delimiter)) bytes.push_back(delimiter);
     }
     ScanSampler sampler(keys_.size());
     const DelimiterCounts counts = Count(bytes, &sampler);
@@ -351,7 +366,7 @@ class Chooser {
       for (const Candidate& candidate : candidates_) {
         row.push_back(Rejects(candidate.cut, scan));
       }
-      ++asked_[row];
+      asked_[row] += scan.weight;
     }
   }
 
@@ -436,10 +451,10 @@ class Chooser {
     std::vector<double> passing;
     for (const auto& [row, n] : asked_) scans += passing.emplace_back(n);
     const auto cost = [](const Candidate& candidate, unsigned bits) {
-      return bits == 0 ? 0.0
-                       : 8 * static_cast<double>(
-                                 PlanOf(candidate, bits).payload_size + 1 +
-                                 kCutSize);
+      return bits == 0
+                 ? 0.0
+                 : 8 * static_cast<double>(
+                           PlanOf(candidate, bits).payload_size + 1 + kCutSize);
     };
     for (size_t chosen = 0;;) {
       Candidate* best = nullptr;
@@ -549,8 +564,7 @@ class CutHashes {
   void AppendFilter(std::string* dst) {
     const size_t start = dst->size();
     for (const LayoutRow* row = row_; row != nullptr; row = row->fallback) {
-      const Plan plan =
-          PlanFilter(row, hashes_.size(), 1000 * candidate_.bits);
+      const Plan plan = PlanFilter(row, hashes_.size(), 1000 * candidate_.bits);
       dst->resize(start);
       dst->resize(start + plan.payload_size + 1, '\0');
       row = plan.layout;
@@ -591,8 +605,8 @@ size_t LastSize(const KeyStore& keys, const std::vector<Candidate>& cuts) {
 PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
                           const std::vector<EmptyRange>& ranges,
                           const std::vector<Cut>& fixed) {
-  const size_t header = kHeaderSize + std::min(keys.Last().size(),
-                                               kMaxCutBytes + kBytesAfterCut);
+  const size_t header =
+      kHeaderSize + std::min(keys.Last().size(), kMaxCutBytes + kBytesAfterCut);
   if (bytes < header) return {};
   return Chooser(keys, fixed).Choose(bytes - header, ranges);
 }

@@ -124,8 +124,7 @@ void KeyStore::Keep(size_t shared_with_next) {
   }
   const size_t rest = kept - shared_of_last_;
   const size_t most = 2 * kMaxNumberSize + rest;
-  if (chunks_.empty() ||
-      chunks_.back().capacity - chunks_.back().size < most) {
+  if (chunks_.empty() || chunks_.back().capacity - chunks_.back().size < most) {
     const size_t capacity = std::max(kChunkSize, most);
     chunks_.push_back(
         {std::unique_ptr<char[]>(new char[capacity]), capacity, 0});

@@ -266,9 +266,9 @@ double NumbersPassing(const KeyStore& keys, uint64_t bytes,
   const unsigned unit = UnitOf(keys.size(), span, universe, range_length, 63);
   const auto unit_of = [&](uint64_t number) { return (number - base) >> unit; };
   const double keys_per_code =
-      span >> unit < universe ? 0
-                              : static_cast<double>(keys.size()) /
-                                    static_cast<double>(universe);
+      span >> unit < universe
+          ? 0
+          : static_cast<double>(keys.size()) / static_cast<double>(universe);
   double passing = 0;
   for (const EmptyRange& range : ranges) {
     const uint64_t lower = below(range.lower), upper = below(range.upper);
@@ -294,8 +294,9 @@ bool AppendNumbers(const KeyStore& keys, uint64_t bytes, uint64_t range_length,
   const uint64_t base = codes.front();
   const uint64_t span = codes.back() - base;
   const unsigned gap_lg = SmallGapLg(codes);
-  const unsigned unit = UnitOf(keys.size(), span, shape.Universe(), range_length,
-                               gap_lg > kGapLg ? gap_lg - kGapLg : 0);
+  const unsigned unit =
+      UnitOf(keys.size(), span, shape.Universe(), range_length,
+             gap_lg > kGapLg ? gap_lg - kGapLg : 0);
   if (span >> unit < shape.Universe()) {
     const CodesShape exact = ShapeForUniverse(keys.size(), (span >> unit) + 1);
     // Rounding to words can make it a little larger than the bytes allow.

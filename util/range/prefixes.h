@@ -131,7 +131,7 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
                           const std::vector<Cut>& fixed);
 
 // What the two functions allocate per key at most.
-inline constexpr uint64_t kPrefixesBytesPerKey = 30;
+inline constexpr uint64_t kPrefixesBytesPerKey = 26;
 // Appends the body.
 void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
                     const SipHashKey* seed, std::string* dst);

@@ -83,7 +83,8 @@ size_t RangePartBuilder::EstimatedBuildBytes() const {
   return keys_.MemorySize() + static_cast<size_t>(per_key * keys_.size());
 }
 
-// Appends shape and the best body of no more than `bytes`; false if there is none.
+// Appends shape and the best body of no more than `bytes`; false if there is
+// none.
 bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) const {
   const bool numbers = cuts_.empty() && range::AreNumbers(keys_);
   const auto append_numbers = [&] {
@@ -96,16 +97,15 @@ bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) const {
   }
   const range::PrefixesPlan plan =
       range::PlanPrefixes(keys_, bytes, empty_ranges_, cuts_);
-  if (numbers &&
-      (plan.cuts.empty() ||
-       (!empty_ranges_.empty() &&
-        range::NumbersPassing(keys_, bytes, range_length_, empty_ranges_) <
-            plan.passing))) {
+  if (numbers && (plan.cuts.empty() ||
+                  (!empty_ranges_.empty() &&
+                   range::NumbersPassing(keys_, bytes, range_length_,
+                                         empty_ranges_) < plan.passing))) {
     return append_numbers();
   }
   part->push_back(kPrefixes);
-  range::AppendPrefixes(keys_, plan.cuts,
-                        seed_.has_value() ? &*seed_ : nullptr, part);
+  range::AppendPrefixes(keys_, plan.cuts, seed_.has_value() ? &*seed_ : nullptr,
+                        part);
   return !plan.cuts.empty();
 }
 
