@@ -73,6 +73,27 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // known, it is the sum of the rates of all runs that a lookup queries.
   double false_positive_rate = 0;
 
+  // The bytes of all filters of the database, instead of bits_per_key: the bits
+  // per key follow from it and from the keys of all column families with this
+  // option, which must have the same value; the filters of other column
+  // families count with their size. New tables get what is left, between
+  // min_bits_per_key and max_bits_per_key on average; where the former exceeds
+  // the total, the LOG says so. Needs kLevels and its listener, without which
+  // DB::Open fails. Legal: up to 10^18, or 0 for unset. See docs/levels.md.
+  uint64_t filter_memory = 0;
+
+  // The average of all filters with filter_memory, and the least for any
+  // sorted run when levels are weighted by use. Legal: 0.5 to 1000.
+  double min_bits_per_key = 4;
+  double max_bits_per_key = 20;
+
+  // With kLevels: a sorted run counts as much as lookups ask it for keys that
+  // it does not hold, and a run that they do not ask is left with
+  // min_bits_per_key (or bits_per_key, if less), so that the filters may take
+  // less memory than was set. Needs statistics; not used together with range.
+  // When off, all runs count alike.
+  bool weights_by_use = true;
+
   // kAuto: kLocal for tables of level 0, kCompact for those below
   // (docs/guide.md). The core's own default is kClassic.
   Layout layout = Layout::kAuto;
@@ -203,6 +224,11 @@ DELTABLOOM_EXPORT bool CheckRocksDBFilters(
 // Column families with another policy are listed with their runs. Returns
 // {"databases":[]} if there is none. Thread-safe.
 DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();
+
+// For Prometheus: the filter_memory of each of these databases, the bytes of
+// its filters, and the share of the lookups that ask its runs for keys that
+// they do not hold. Thread-safe.
+DELTABLOOM_EXPORT std::string RocksDBFilterLevelsPrometheus();
 
 // The functions above with exceptions: they throw std::runtime_error with that
 // line instead of returning null or false. Not declared in code compiled with

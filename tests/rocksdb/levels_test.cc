@@ -217,6 +217,176 @@ TEST(LevelsTest, PartitionedFilters) {
   EXPECT_NEAR(tree.bits, 10, 0.5) << tree.text;
 }
 
+RocksDBFilterOptions WithMemory(uint64_t bytes) {
+  RocksDBFilterOptions filters = LevelsOptions();
+  filters.filter_memory = bytes;
+  return filters;
+}
+
+// Bytes of the filters of the database.
+double FilterBytes(const TestDb& db, ColumnFamilyHandle* family = nullptr) {
+  rocksdb::TablePropertiesCollection tables;
+  EXPECT_OK(db->GetPropertiesOfAllTables(
+      family == nullptr ? db->DefaultColumnFamily() : family, &tables));
+  double bytes = 0;
+  for (const auto& [path, properties] : tables) {
+    bytes += static_cast<double>(properties->filter_size);
+  }
+  return bytes;
+}
+
+// No more than 5 % above the total, and little below: tables of the last run
+// leave room for upper runs, which a small tree may not have.
+void ExpectNear(double bytes, double total) {
+  EXPECT_LE(bytes, 1.05 * total);
+  EXPECT_GE(bytes, 0.8 * total);
+}
+
+// Two databases with totals of their own, which grow tenfold and are rewritten.
+TEST(FilterMemoryTest, IsKeptByLeveledAndUniversalTrees) {
+  Options universal = SmallTrees();
+  universal.compaction_style = rocksdb::kCompactionStyleUniversal;
+  struct Case {
+    LevelsDb db;
+    double total;
+    uint64_t keys_within = 0;  // when filters last were within the total
+  } cases[] = {{LevelsDb(WithMemory(40'000)), 40'000},
+               {LevelsDb(WithMemory(40'000), universal), 40'000}};
+  constexpr uint64_t kKeys = 30'000;
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    for (Case& that : cases) {
+      that.db.Put(Scattered(i));
+      if (i % 1'000 != 999) continue;
+      const double excess = FilterBytes(that.db) - that.total;
+      if (excess <= 0) that.keys_within = i;
+      // 4 bits per key, the framing of each filter, and a table that a
+      // compaction may be about to delete.
+      EXPECT_LE(excess, 0.6 * static_cast<double>(i - that.keys_within) + 2'000)
+          << i;
+    }
+  }
+  for (Case& that : cases) {
+    that.db.Settle();
+    that.db.Rewrite();
+    ExpectNear(FilterBytes(that.db), that.total);
+    const std::string json = RocksDBFilterLevelsJson();
+    EXPECT_CONTAINS(json, "\"path\":\"" + that.db.path() +
+                              "\",\"filter_memory\":{\"asked\":40000,");
+    EXPECT_CONTAINS(RocksDBFilterLevelsPrometheus(),
+                    "deltabloom_filter_memory_bytes{database=\"" +
+                        that.db.path() + "\",which=\"asked\"} 40000\n");
+    // Less, at run time; then less than the least.
+    ASSERT_OK(that.db.SetField("filter_memory", "25kB"));
+    that.db.Rewrite();
+    ExpectNear(FilterBytes(that.db), 25'000);
+    const std::string line = "[deltabloom] filter_memory=10000 cannot be kept";
+    EXPECT_EQ(CountIn(that.db.Log(), line), 0);
+    ASSERT_OK(that.db.SetField("filter_memory", "10kB"));
+    that.db.Rewrite();
+    EXPECT_NEAR(FilterBytes(that.db), kKeys * 4 / 8, 1'500);
+    EXPECT_EQ(
+        CountIn(that.db.Log(), line + ": filters have min_bits_per_key=4"), 1);
+  }
+}
+
+TEST(FilterMemoryTest, TwoFamiliesShareItAndOtherTotalsAreRefused) {
+  const auto options = [](uint64_t bytes) {
+    Options with = SmallTrees();
+    AddRocksDBFiltersOrThrow(WithMemory(bytes), &with, &with);
+    return with;
+  };
+  TestDb db(options(50'000));
+  ColumnFamilyHandle* const second = db.NewFamily(options(50'000), "second");
+  for (uint64_t i = 0; i < 30'000; ++i) {
+    db.Put(Scattered(i));
+    db.Put(Scattered(i), "value", second);
+  }
+  for (ColumnFamilyHandle* family : {db->DefaultColumnFamily(), second}) {
+    for (int round = 0; round < 2; ++round) {
+      rocksdb::CompactRangeOptions all;
+      all.bottommost_level_compaction =
+          rocksdb::BottommostLevelCompaction::kForce;
+      ASSERT_OK(db->CompactRange(all, family, nullptr, nullptr));
+    }
+  }
+  db.Rewrite();
+  ExpectNear(FilterBytes(db) + FilterBytes(db, second), 50'000);
+  db.CloseFamily(second);
+  // As a program opens it that has changed one of them, or its OPTIONS file.
+  const auto open = [&](uint64_t bytes) {
+    db.Close();
+    std::vector<ColumnFamilyHandle*> handles;
+    std::unique_ptr<rocksdb::DB> opened;
+    const Options first = options(50'000);
+    const Status status = rocksdb::DB::Open(
+        first, db.path(), {{"default", first}, {"second", options(bytes)}},
+        &handles, OpensInto(&opened));
+    for (ColumnFamilyHandle* handle : handles) {
+      EXPECT_OK(opened->DestroyColumnFamilyHandle(handle));
+    }
+    return status;
+  };
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_OK(open(50'000));
+    EXPECT_CONTAINS(open(60'000).ToString(),
+                    "column families of one database have different values of "
+                    "filter_memory, 50000 and 60000");
+  }
+}
+
+TEST(FilterMemoryTest, WithoutTheListenerItIsRefused) {
+  const PolicyPtr policy = NewRocksDBFilterPolicyOrThrow(WithMemory(100'000));
+  Options options = WithPolicy(policy);
+  TestDb db;
+  EXPECT_CONTAINS(db.TryOpen(options).ToString(),
+                  "filter_memory needs its listener: add listeners=deltabloom");
+  EXPECT_TRUE(CheckRocksDBFilters(options));
+  options.listeners.push_back(NewRocksDBFilterListener());
+  db.Open(options);
+  db.Load(0, 1000);
+  db.Open(db.Loaded());
+  db.ExpectFiltered(0, 1000);
+  EXPECT_EQ(db.Option("filter_memory"), "100kB");
+}
+
+// Only hits, then misses: the last run loses its bits when it is rewritten, and
+// gets them back.
+TEST(UseTest, BitsFollowTheLookups) {
+  LevelsDb db(LevelsOptions());
+  constexpr uint64_t kKeys = 40'000;
+  db.PutScattered(kKeys);
+  const auto get = [&](uint64_t first) {
+    std::string value;
+    for (uint64_t i = 0; i < 3 * kKeys; ++i) {
+      (void)db->Get({}, Scattered(first + i * 7919 % kKeys), &value);
+    }
+  };
+  const auto rewritten = [&] {
+    db.PutScattered(kKeys);
+    db.Rewrite();
+    return db.Measured();
+  };
+  get(0);
+  const MeasuredTree hits = rewritten();
+  EXPECT_NEAR(hits.payload_bits, 4, 0.7) << hits.text;
+  EXPECT_CONTAINS(RocksDBFilterLevelsJson(),
+                  "\"lookups_of_absent_keys\":{\"flush\":");
+  EXPECT_CONTAINS(RocksDBFilterLevelsJson(), "\"without_use\":");
+  EXPECT_CONTAINS(RocksDBFilterLevelsPrometheus(),
+                  "written_as=\"last run\"} 0.000001\n");
+  EXPECT_CONTAINS(db.Log(), "; lookups of absent keys: flush ");
+  get(kKeys);
+  const MeasuredTree misses = rewritten();
+  EXPECT_NEAR(misses.bits, 10, 0.5) << misses.text;
+  // Learned anew, from too few lookups to say anything.
+  db.Reopen();
+  EXPECT_NEAR(rewritten().bits, 10, 0.5);
+  // Without weights by use nothing changes.
+  ASSERT_OK(db.SetField("weights_by_use", "off"));
+  get(0);
+  EXPECT_NEAR(rewritten().bits, 10, 0.5);
+}
+
 // What allocation=levels knows of the trees of a process: from listeners,
 // OPTIONS files, and after changes of which RocksDB informs no listener.
 

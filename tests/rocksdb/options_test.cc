@@ -74,6 +74,16 @@ const std::vector<Good> kGoodTexts = {
     {"id=deltabloom;false_positive_rate=0;bits_per_key=7", "bits_per_key=7"},
     {"id=deltabloom:7;false_positive_rate=0.0", "bits_per_key=7"},
     {"id=deltabloom;false_positive_rate=0;bits_per_key=unset", ""},
+    {"id=deltabloom:unset:auto:levels;filter_memory=2GiB",
+     "allocation=levels;bits_per_key=unset;filter_memory=2GiB"},
+    {"id=deltabloom;allocation=levels;filter_memory=2.5 "
+     "kB;min_bits_per_key=1.5",
+     "allocation=levels;bits_per_key=unset;filter_memory=2500;"
+     "min_bits_per_key=1.5"},
+    {"id=deltabloom;filter_memory=0;max_bits_per_key=16;weights_by_use=off",
+     "max_bits_per_key=16;weights_by_use=off"},
+    {"id=deltabloom;allocation=levels;statistics=off;weights_by_use=off",
+     "allocation=levels;statistics=off;weights_by_use=off"},
     {"id=deltabloom;false_positive_rate=1e-9",
      "bits_per_key=unset;false_positive_rate=1e-09"},
     {"id=deltabloom;max_filter_bytes=1", "max_filter_bytes=1"},
@@ -154,6 +164,15 @@ const std::vector<BadValue> kBadValues = {
      " is not a number of bytes: use 0 for no"},
     {"payload_check", {"maybe"}, " is unknown: use on or off"},
     {"seeded", {"yes"}, " is unknown: use on or off"},
+    {"filter_memory",
+     {"", "GiB", "x", "1XB", "1 2", "0x1"},
+     " is not an amount of bytes: use an amount as in 2GiB, 500MB or 1048576"},
+    {"filter_memory",
+     {"nan", "1e30", "-1", "0.5"},
+     " is out of range: use an amount as in 2GiB, 500MB or 1048576, or unset"},
+    {"min_bits_per_key",
+     {"0.4", "-1", "nan", "1001"},
+     " is out of range: use 0.5 to 1000"},
     {"false_positive_rate",
      {"nan", "-nan", "inf", "-inf", "-0.01", "1", "1.5", "9e-10", "-1e-9"},
      " is out of range: use 0.000000001 to less than 1, 0.01 takes about 10"},
@@ -229,6 +248,16 @@ TEST(OptionsTest, BadText) {
       {"id=deltabloom;range=on;key_transform=ascii_lowercase", transform},
       {"id=deltabloom;range=on;false_positive_rate=0.01",
        "range=on and false_positive_rate are both given: use bits_per_key"},
+      {"id=deltabloom:9:auto:levels;filter_memory=1MiB",
+       "filter_memory=1MiB and bits_per_key=9 are both given: use one of"},
+      {"id=deltabloom;filter_memory=1MB;false_positive_rate=0.1",
+       "filter_memory=1MB and false_positive_rate=0.1 are both given: use one"},
+      {"id=deltabloom;filter_memory=1000",
+       "filter_memory=1kB needs allocation=levels and its listener"},
+      {"id=deltabloom;min_bits_per_key=21",
+       "min_bits_per_key is above max_bits_per_key"},
+      {"id=deltabloom;allocation=levels;statistics=off",
+       "statistics=off and weights_by_use=on are both given"},
   };
   for (const auto& [text, answer] : cases) ExpectRefused(text, answer);
 }
@@ -244,7 +273,8 @@ TEST(OptionsTest, ParsedWithoutRocksDB) {
       " allocation=levels compatibility=builtin max_build_bytes=0 "
       "payload_check=off seeded=on key_transform=none statistics=on "
       "statistics_log_seconds=600 false_positive_rate=0 "
-      "max_filter_bytes=unlimited range=off learning=on";
+      "max_filter_bytes=unlimited range=off learning=on filter_memory=unset "
+      "min_bits_per_key=4 max_bits_per_key=20 weights_by_use=on";
   for (const std::string text :
        {"id=deltabloom:9.9:local:levels;seeded=1",
         "id=deltabloom:9.9:local;allocation=levels;seeded=on",

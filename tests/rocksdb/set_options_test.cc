@@ -85,9 +85,10 @@ TEST_F(SetOptionsTest, FieldByItsWholeName) {
   ExpectNextFilters(20);
   ASSERT_OK(db_.SetField("max_build_bytes", "0"));
   const char* const fields[][2] = {
-      {"layout", "classic"},    {"payload_check", "on"},
-      {"allocation", "levels"}, {"statistics", "off"},
-      {"learning", "off"},      {"statistics_log_seconds", "7"}};
+      {"layout", "classic"},          {"payload_check", "on"},
+      {"allocation", "levels"},       {"weights_by_use", "off"},
+      {"statistics", "off"},          {"learning", "off"},
+      {"statistics_log_seconds", "7"}};
   for (const auto& [name, value] : fields) {
     ASSERT_OK(db_.SetField(name, value));
     EXPECT_EQ(db_.Option(name), value);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engines/rocksdb/levels/level_bits.h"
+#include "engines/rocksdb/levels/run_use.h"
 #include "tests/random.h"
 #include "util/rates/layout_rates.h"
 
@@ -74,6 +75,8 @@ struct SimulatedPlan {
   // Number of distinct keys, any of which may be flushed. 0: each key once.
   double universe = 0;
   Layout layout = Layout::kCompact;
+  // If not 0, the bytes of all filters, instead of `asked`.
+  uint64_t filter_memory = 0;
 };
 
 struct SimulatedTree {
@@ -134,10 +137,23 @@ struct SimulatedTree {
   }
 
   Table Write(double keys, const NewTable& table) {
-    tree.SetTarget(plan.asked);
     const auto whole = static_cast<uint64_t>(keys);
-    tree.Learn(++number, Facts(whole, tree.BitsFor(table, curve).bits_per_key,
+    double bits = 0;
+    if (plan.filter_memory == 0) {
+      tree.SetTarget(plan.asked);
+      bits = tree.BitsFor(table, curve).bits_per_key;
+    } else {
+      PolicyOptions options;
+      options.filter_memory = plan.filter_memory;
+      options.layout = plan.layout;
+      problem.clear();
+      bits = BitsInTree(options, table, written_bits, &trees, &family, &problem)
+                 .millibits_per_key /
+             1000.0;
+    }
+    tree.Learn(++number, Facts(whole, bits,
                                table.bottommost ? kBottommost : table.level));
+    written_bits += static_cast<double>(whole) * bits;
     return {number, static_cast<double>(whole)};
   }
 
@@ -192,6 +208,8 @@ struct SimulatedTree {
           Distinct(upper_keys, one.keys / static_cast<double>(end - part));
     }
     table.keys_read = table.keys_from_above;
+    table.inputs = &removed;
+    written_bits = 0;
     for (size_t i = part; i < end; ++i) {
       table.keys_read += lower[i].keys;
       if (lower[i].number > 0) removed.push_back(lower[i].number);
@@ -215,7 +233,11 @@ struct SimulatedTree {
 
   SimulatedPlan plan;
   const RateCurve& curve;
-  TreeBits tree;
+  DatabaseTrees trees;
+  FamilyTree& family = trees.families["default"];
+  TreeBits& tree = family.bits;
+  double written_bits = 0;  // by the compaction
+  std::string problem;
   std::vector<Tables> levels = std::vector<Tables>(10, Tables(kParts));
   std::array<size_t, 10> next{};  // the part of a level to be compacted
   uint64_t number = 0;
@@ -585,6 +607,197 @@ TEST(TreeBitsBurstTest, ABurstKeepsTheBitsOfTheOptionAndIsNotWorseThanUniform) {
     }
   }
   EXPECT_GT(gains, 0.88);
+}
+
+// A tree that grows tenfold under a total: its filters exceed it by no more
+// than the least bits of the keys that were flushed meanwhile, and are within
+// 5 % once the tree is rewritten.
+TEST(FilterMemoryTest, TenfoldGrowthKeepsTheTotal) {
+  for (const double ratio : {4.0, 10.0}) {
+    SimulatedPlan plan;
+    plan.ratio = ratio;
+    constexpr double kKeys = 150'000;
+    plan.filter_memory = static_cast<uint64_t>(kKeys * 12 / 8);
+    const double total = 8 * static_cast<double>(plan.filter_memory);
+    SimulatedTree tree(plan);
+    double keys_in_excess = 0;
+    double gain = 0;
+    double flushes = 0;
+    while (tree.tree.keys() < kKeys) {
+      tree.Flush();
+      // Tables have whole keys and bits.
+      keys_in_excess += SimulatedTree::kFlushKeys + 1;
+      const double excess = tree.tree.FilterBits(20) - total;
+      if (excess <= 0) keys_in_excess = 0;
+      ASSERT_LE(excess, 4 * keys_in_excess) << tree.tree.keys();
+      const Allocation now = tree.Ours();
+      gain += UniformBits(tree.curve, tree.SortedRuns(), now.bits / now.keys)
+                  .rates /
+              now.rates;
+      ++flushes;
+      // The ceiling on average, while there is more than enough.
+      if (flushes < 10) {
+        EXPECT_NEAR(tree.tree.AverageBits(), 20, 1);
+      }
+    }
+    EXPECT_GT(gain / flushes, 0.85);
+    EXPECT_EQ(tree.problem, "");
+    tree.plan.universe = kKeys;
+    for (int i = 0; i < 600; ++i) tree.Flush();
+    const SteadyState steady(&tree);
+    EXPECT_NEAR(steady.bits, total / tree.tree.keys(),
+                0.05 * total / tree.tree.keys());
+    EXPECT_GT(steady.gain, 0.7);
+    // Then a total that would leave less than the least bits.
+    tree.plan.filter_memory /= 10;
+    for (int i = 0; i < 300; ++i) tree.Flush();
+    EXPECT_NEAR(tree.tree.AverageBits(), 4, 0.4);
+    EXPECT_EQ(tree.problem,
+              "filter_memory=22500 cannot be kept: filters have "
+              "min_bits_per_key=4");
+  }
+}
+
+// Families with different totals share the smallest; the filters of others, and
+// those of unknown size at 20 bits per key, are taken off.
+TEST(FilterMemoryTest, FamiliesShareTheTotal) {
+  DatabaseTrees trees;
+  const auto add = [&trees](const char* name, uint64_t memory, double bits) {
+    FamilyTree& family = trees.families[name];
+    TableFacts facts = Facts(10'000, bits, kBottommost);
+    if (bits < 0) facts.filter_bits = -1;
+    family.bits.Learn(1, facts);
+    family.bits.SetTree({{1, 6, 0}});
+    family.filter_memory = memory;
+    return &family;
+  };
+  PolicyOptions options;
+  options.filter_memory = 50'000;
+  FamilyTree* const family = add("a", 0, 10);
+  std::string problem;
+  const auto target = [&] {
+    problem.clear();
+    BitsInTree(options, TableAt(6, true), 0, &trees, family, &problem);
+    return family->target;
+  };
+  EXPECT_EQ(target(), 20);  // the ceiling
+  add("same", 50'000, 10);
+  EXPECT_NEAR(target(), 400'000 * 0.97 / 20'000, 1e-9);
+  add("other", 0, 5);
+  EXPECT_NEAR(target(), 350'000 * 0.97 / 20'000, 1e-9);
+  add("unknown", 0, -1);
+  EXPECT_NEAR(target(), 150'000 * 0.97 / 20'000, 1e-9);
+  EXPECT_EQ(problem, "");
+  add("different", 49'000, 10);
+  EXPECT_NEAR(target(), 142'000 * 0.97 / 30'000, 1e-9);
+  EXPECT_EQ(problem,
+            "column families have different values of filter_memory: the "
+            "smallest is used until all have the same");
+}
+
+// Lookups of a T = 10 tree of five runs: those that find a key in run i ask all
+// newer runs for it in vain, absent ones ask every run.
+class RunUseTest : public ::testing::Test {
+ protected:
+  static constexpr double kKeys[] = {100, 1000, 10'000, 100'000, 1'000'000};
+  static constexpr int kOrigins[] = {0, 3, 4, 5, kBottommost};
+
+  void Look(double lookups, double hits) {
+    constexpr double kStep = 50'000;
+    if (lookups > kStep) Look(lookups - kStep, hits);
+    lookups = std::min(lookups, kStep);
+    const double all = 1'111'100;
+    std::map<int, OriginLookups> counts;
+    double below = 1;  // the part of the hits that asks a run
+    for (int i = 0; i < 5; ++i) {
+      OriginLookups& of = counts[kOrigins[i]];
+      of.lookups = lookups * (1 - hits + hits * below);
+      below -= kKeys[i] / all;
+      of.absent = lookups * (1 - hits + hits * std::max(below, 0.0));
+    }
+    counter.Count(counts, {{0, 1}, {3, 1}, {4, 1}, {5, 1}, {kBottommost, 1}});
+  }
+
+  // The tree, each run with the bits that it gets now.
+  Allocation Rewritten(double min_bits) {
+    TreeBits tree = TreeOf(
+        "0:100@10<0 3:1000@10<3 4:10000@10<4 5:100000@10<5 "
+        "6:1000000@10<last");
+    tree.SetUse(counter.use(), min_bits, true);
+    for (int round = 0; round < 20; ++round) {
+      for (int i = 0; i < 5; ++i) {
+        tree.SetTarget(10);
+        NewTable table = TableAt(i == 0 ? 0 : i + 2, i == 4);
+        const auto keys = static_cast<uint64_t>(kKeys[i]);
+        tree.Learn(static_cast<uint64_t>(i) + 1,
+                   Facts(keys, BitsOf(tree, table), kOrigins[i]));
+      }
+    }
+    Allocation result;
+    for (const TreeRun& run : tree.Runs()) {
+      result.runs.push_back({run.filter_bits / run.keys, 0,
+                             Curve().At(run.filter_bits / run.keys).rate});
+      result.bits += run.filter_bits / tree.keys();
+    }
+    return result;
+  }
+
+  // False positives per lookup.
+  static double Wasted(const Allocation& bits, double hits) {
+    double below = 1;
+    double wasted = 0;
+    for (size_t i = 0; i < 5; ++i) {
+      below -= kKeys[i] / 1'111'100;
+      wasted += bits.runs[i].rate * (1 - hits + hits * std::max(below, 0.0));
+    }
+    return wasted;
+  }
+
+  RunUseCounter counter;
+};
+
+TEST_F(RunUseTest, HitsAndMisses) {
+  struct Case {
+    double hits, fewer_than, bits, within;
+  };
+  const Allocation equal = Rewritten(4);
+  for (const Case& that : std::initializer_list<Case>{
+           {0, 0.99, 10, 0.2}, {0.9, 1.3, 10, 0.3}, {0.99, 4, 10, 0.3}}) {
+    counter = RunUseCounter();
+    Look(1e6, that.hits);
+    const Allocation ours = Rewritten(4);
+    EXPECT_GT(Wasted(equal, that.hits) / Wasted(ours, that.hits),
+              that.fewer_than)
+        << that.hits;
+    EXPECT_NEAR(ours.bits, that.bits, that.within) << that.hits;
+  }
+  // Only hits: the last run needs no filter.
+  counter = RunUseCounter();
+  Look(1e6, 1);
+  EXPECT_NEAR(Rewritten(4).runs[4].bits_per_key, 4, 0.1);
+  EXPECT_NEAR(Rewritten(1.5).runs[4].bits_per_key, 1.5, 0.1);
+  EXPECT_LT(Rewritten(4).bits, 4.7);
+  EXPECT_LT(Rewritten(1.5).bits, 2.5);
+  EXPECT_LT(Wasted(Rewritten(1.5), 1), 0.002);
+}
+
+// Fewer lookups than kLeastLookups say nothing; a workload that turns is
+// followed within some lookups, and small changes change nothing.
+TEST_F(RunUseTest, IsLearnedAndForgotten) {
+  Look(9'000, 1);
+  EXPECT_TRUE(counter.use().empty());
+  Look(2'000, 1);
+  EXPECT_EQ(counter.use().at(kBottommost), 1e-6);
+  EXPECT_NEAR(counter.use().at(5), 0.9, 0.01);
+  Look(1e6, 1);
+  Look(50'000, 0);
+  EXPECT_GT(counter.use().at(kBottommost), 0.02);
+  Look(4e6, 0);
+  EXPECT_GT(counter.use().at(kBottommost), 0.8);
+  const double before = counter.use().at(kBottommost);
+  Look(50'000, 0.5);
+  EXPECT_EQ(counter.use().at(kBottommost), before);
+  EXPECT_LT(counter.lookups(), 3 * RunUseCounter::kHalfLife);
 }
 
 }  // namespace

@@ -51,8 +51,9 @@ std::vector<double> BitsOfRuns(const RateCurve& curve, BitsAt bits_at,
   *total = 0;
   for (size_t i = 0; i < runs.size(); ++i) {
     if (!Counts(runs[i])) continue;
-    bits[i] = (CurveOfRun(curve, runs[i]).*
-               bits_at)(price * (runs[i].keys / runs[i].weight));
+    bits[i] = std::max(runs[i].min_bits,
+                       (CurveOfRun(curve, runs[i]).*
+                        bits_at)(price * (runs[i].keys / runs[i].weight)));
     *total += bits[i] * runs[i].keys;
   }
   return bits;
@@ -215,7 +216,9 @@ double RateCurve::MostUsefulBits() const { return hull_.back().bits; }
 
 double BitsAtPrice(const RateCurve& curve, const SortedRun& run, double price) {
   if (!Counts(run)) return 0;
-  return CurveOfRun(curve, run).BitsAtSlope(price * (run.keys / run.weight));
+  return std::max(
+      run.min_bits,
+      CurveOfRun(curve, run).BitsAtSlope(price * (run.keys / run.weight)));
 }
 
 double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,

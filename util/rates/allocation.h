@@ -99,6 +99,8 @@ struct SortedRun {
   // The rates of its filters if they differ from those of the other runs; null:
   // the curve that the functions below are given.
   const RateCurve* curve = nullptr;
+  // Its bits per key at any price, even if the budget does not pay for them.
+  double min_bits = 0;
 };
 
 struct Allocation {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "rocksdb/options.h"
 #include "util/json.h"
 #include "util/rates/layout_rates.h"
 
@@ -24,9 +25,68 @@ constexpr double kLoggedChange = 0.5;
 // of tables that RocksDB gave up without an event.
 constexpr size_t kMaxOrigins = 10'000;
 
-// The average bits per key: those that are set, or those with which the runs of
-// the tree together have the rate that is set. The latter in tenths, as every
-// flush changes them; 0 if no tree is known.
+// With filter_memory, the share of it that tables are given: the rest is for
+// tables that are written before the last run is next rewritten.
+constexpr double kPlannedMemory = 0.97;
+
+// What filter_memory leaves, in bits.
+struct MemoryLeft {
+  double bits_per_key = 0;  // on average over all keys that share the total
+  double spare = 0;         // besides all filters that there are now
+};
+
+// The families of the database that have filter_memory share it, and the
+// smallest value counts; the filters of the others are taken off. Sets *problem
+// to one line if the total cannot be kept.
+MemoryLeft LeftOf(const DatabaseTrees& trees, const PolicyOptions& options,
+                  std::string* problem) {
+  uint64_t total = options.filter_memory;
+  for (const auto& [name, family] : trees.families) {
+    if (family.filter_memory == 0 || family.filter_memory == total) continue;
+    total = std::min(total, family.filter_memory);
+    *problem =
+        "column families have different values of filter_memory: the smallest "
+        "is used until all have the same";
+  }
+  double keys = 0;
+  double shared = 0;
+  double other = 0;
+  for (const auto& [name, family] : trees.families) {
+    const bool shares = family.filter_memory != 0;
+    const double bits = family.bits.FilterBits(options.max_bits_per_key);
+    (shares ? shared : other) += bits;
+    if (shares) keys += family.bits.keys();
+  }
+  const double all = 8 * static_cast<double>(total) - other;
+  const double average = keys > 0 ? all * kPlannedMemory / keys : all;
+  if (average < options.min_bits_per_key) {
+    *problem = "filter_memory=" + std::to_string(total) +
+               " cannot be kept: filters have min_bits_per_key=" +
+               NumberText(options.min_bits_per_key);
+  }
+  return {
+      std::clamp(average, options.min_bits_per_key,
+                 std::max(options.min_bits_per_key, options.max_bits_per_key)),
+      all - shared};
+}
+
+// The bits per key that the total leaves for a table. A compaction takes what
+// the tables had that it replaces, but never more while the total is exceeded;
+// flushes then get the least.
+double MostBits(const TreeBits& tree, const NewTable& table,
+                double written_bits, double spare, double unknown) {
+  if (table.inputs == nullptr || !(table.keys_read > 0)) {
+    return std::max(spare, 0.0) / tree.flush_keys();
+  }
+  return (tree.BitsOf(*table.inputs, unknown) +
+          std::max(spare + written_bits, 0.0)) /
+         table.keys_read;
+}
+
+// The average bits per key: those that are set, those that filter_memory
+// leaves, or those with which the runs of the tree together have the rate that
+// is set. The latter in tenths, as every flush changes them; 0 if no tree is
+// known.
 double TargetBits(const PolicyOptions& options, const TreeBits& tree) {
   const double rate = options.false_positive_rate;
   if (rate == 0) return options.MillibitsPerKey() / 1000.0;
@@ -36,10 +96,46 @@ double TargetBits(const PolicyOptions& options, const TreeBits& tree) {
   return std::max(kMinBitsPerKey, std::ceil(10 * least.bits / least.keys) / 10);
 }
 
+// filter_memory of the database, 0 for none, and the bytes of its filters.
+std::pair<uint64_t, uint64_t> MemoryOf(const DatabaseTrees& trees) {
+  uint64_t asked = 0;
+  double bits = 0;
+  for (const auto& [name, family] : trees.families) {
+    const uint64_t total = family.filter_memory;
+    if (total != 0) asked = asked == 0 ? total : std::min(asked, total);
+    bits += family.bits.FilterBits(0);
+  }
+  return {asked, static_cast<uint64_t>(bits / 8)};
+}
+
+// What DB::Open last validated on this thread.
+struct Validation {
+  const rocksdb::DBOptions* db = nullptr;
+  const rocksdb::EventListener* first_listener = nullptr;
+  uint64_t filter_memory = 0;
+};
+
+Validation& ValidationOnThisThread() {
+  static thread_local Validation validation;
+  return validation;
+}
+
 uint32_t MillibitsOf(double bits_per_key) {
   return bits_per_key < RateCurve::kMinBits
              ? 0
              : ToMillibits(std::min(bits_per_key, RateCurve::kMaxBits));
+}
+
+// In quotes, escaped.
+std::string JsonText(const std::string& text) {
+  return JsonWriter().String(text).text();
+}
+
+// "flush", "level 5" or "last run".
+std::string NameOfOrigin(int origin) {
+  return origin == kBottommost ? "last run"
+         : origin == 0         ? "flush"
+                               : "level " + std::to_string(origin);
 }
 
 // A line for the LOG if the bits of a level changed much since the last one,
@@ -57,38 +153,45 @@ std::string LogChange(const std::string& name, FamilyTree* family) {
   }
   if (!changed) return {};
   family->logged = family->given;
+  std::string use;
+  for (const auto& [origin, share] : family->bits.use()) {
+    use += (use.empty() ? "; lookups of absent keys: " : ", ") +
+           NameOfOrigin(origin) + " " + NumberText(share, 4);
+  }
   return "[deltabloom] levels of column family " + name +
          ": bits per key by the level written to:" + text + "; " +
          NumberText(family->target, 2) + " bits per key set, " +
-         NumberText(family->bits.AverageBits(), 2) + " on disk";
+         NumberText(family->bits.AverageBits(), 2) + " on disk" + use;
 }
 
 NewTable TableOf(const rocksdb::FilterBuildingContext& context,
-                 const DatabaseTrees& trees, int job) {
+                 const CompactionJob* job) {
   NewTable table;
   table.level = context.level_at_creation;
   table.bottommost = context.is_bottommost;
   table.whole_run = context.compaction_style != rocksdb::kCompactionStyleLevel;
-  const auto it = trees.jobs.find(job);
-  if (context.reason == rocksdb::TableFileCreationReason::kCompaction &&
-      it != trees.jobs.end()) {
-    table.keys_read = it->second.keys_read;
-    table.keys_from_above = it->second.keys_from_above;
-    table.inputs = &it->second.inputs;
+  if (job != nullptr) {
+    table.keys_read = job->keys_read;
+    table.keys_from_above = job->keys_from_above;
+    table.inputs = &job->inputs;
   }
   return table;
 }
 
 // What tables would get that are written now: flushes, tables of each level
 // that is not empty, and tables that have no older data below them.
-void WriteNextTables(const FamilyTree& family, const std::vector<TreeRun>& runs,
+void WriteNextTables(const std::vector<TreeRun>& runs, FamilyTree* of,
                      JsonWriter* json) {
+  const FamilyTree& family = *of;
   std::vector<uint64_t> all;
   for (size_t i = 0; i < runs.size(); ++i) {
     if (i > 0 && runs[i].level == 0) continue;
     const std::vector<uint64_t> files = family.bits.FilesIn(runs[i].level);
     all.insert(all.end(), files.begin(), files.end());
   }
+  const RunUse use = family.bits.use();
+  const double min_bits = family.bits.min_bits();
+  const bool returns = family.bits.returns();
   const auto add = [&](const std::string& as, int level, bool bottommost,
                        const std::vector<uint64_t>& replaced) {
     NewTable table;
@@ -104,20 +207,29 @@ void WriteNextTables(const FamilyTree& family, const std::vector<TreeRun>& runs,
     const LevelBits bits = BitsOfTable(family.bits, table, family.layout);
     json->BeginObject().Key("as").String(as);
     json->Key("bits_per_key").Number(bits.millibits_per_key / 1000.0, 6);
+    if (!use.empty()) {
+      of->bits.SetUse({}, 0, true);
+      json->Key("without_use")
+          .Number(
+              BitsOfTable(family.bits, table, family.layout).millibits_per_key /
+                  1000.0,
+              6);
+      of->bits.SetUse(use, min_bits, returns);
+    }
     json->Key("layout").String(bits.layout->name).EndObject();
   };
   const int deepest = runs.empty() ? 0 : runs.back().level;
   add("flush", 0, false, {});
   for (const TreeRun& run : runs) {
     if (run.level == 0 || run.level == deepest) continue;
-    add("level " + std::to_string(run.level), run.level, false,
+    add(NameOfOrigin(run.level), run.level, false,
         family.bits.FilesIn(run.level));
   }
   add("last run", deepest, true, all);
 }
 
-void WriteFamily(const std::string& name, const FamilyTree& family,
-                 JsonWriter* json) {
+void WriteFamily(const std::string& name, FamilyTree* of, JsonWriter* json) {
+  const FamilyTree& family = *of;
   const std::vector<TreeRun> runs = family.bits.Runs();
   const RateCurve& curve = CurveOf(family.layout).curve;
   const auto rate_of = [&curve](const TreeRun& run) {
@@ -145,8 +257,12 @@ void WriteFamily(const std::string& name, const FamilyTree& family,
     json->Key("best").Number(AllocateBits(curve, sorted, average).rates, 4);
     json->Key("uniform").Number(UniformBits(curve, sorted, average).rates, 4);
     json->EndObject().Key("writes").BeginArray();
-    WriteNextTables(family, runs, json);
-    json->EndArray();
+    WriteNextTables(runs, of, json);
+    json->EndArray().Key("lookups_of_absent_keys").BeginObject();
+    for (const auto& [origin, share] : family.bits.use()) {
+      json->Key(NameOfOrigin(origin)).Number(share, 4);
+    }
+    json->EndObject();
   } else {
     json->Literal("null");
   }
@@ -165,7 +281,9 @@ void WriteFamily(const std::string& name, const FamilyTree& family,
 
 LevelBits UniformBitsFor(const PolicyOptions& options, int level) {
   return {FindLayout(options.layout, Hash::kMurmurHash2, level),
-          options.MillibitsPerKey(), options.false_positive_rate};
+          options.filter_memory == 0 ? options.MillibitsPerKey()
+                                     : ToMillibits(options.min_bits_per_key),
+          options.false_positive_rate};
 }
 
 LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
@@ -179,7 +297,7 @@ LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
     const double as_local = local.BitsAtSlope(given.slope);
     const double cost = local.At(as_local).rate + given.slope * as_local -
                         all.curve.At(bits).rate - given.slope * bits;
-    if (cost < kMaxCostOfLocal * given.rates) {
+    if (given.use * cost < kMaxCostOfLocal * given.rates) {
       return {FindLayout(Layout::kLocal, Hash::kMurmurHash2),
               MillibitsOf(as_local)};
     }
@@ -188,8 +306,35 @@ LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
   return {row, MillibitsOf(bits)};
 }
 
+LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
+                     double written_bits, DatabaseTrees* trees,
+                     FamilyTree* family, std::string* problem) {
+  family->filter_memory = options.filter_memory;
+  family->layout = options.layout;
+  family->whole_runs = table.whole_run;
+  MemoryLeft memory;
+  if (options.filter_memory == 0) {
+    family->target = TargetBits(options, family->bits);
+  } else {
+    memory = LeftOf(*trees, options, problem);
+    family->target = memory.bits_per_key;
+  }
+  if (family->target < kMinBitsPerKey) return {};
+  family->bits.SetTarget(family->target);
+  LevelBits bits = BitsOfTable(family->bits, table, family->layout);
+  if (options.filter_memory != 0) {
+    const double most = MostBits(family->bits, table, written_bits,
+                                 memory.spare, options.max_bits_per_key);
+    bits.millibits_per_key =
+        std::max(std::min(bits.millibits_per_key, MillibitsOf(most)),
+                 MillibitsOf(options.min_bits_per_key));
+  }
+  return bits;
+}
+
 LevelChoice ChooseByLevel(const PolicyOptions& options,
-                          const rocksdb::FilterBuildingContext& context) {
+                          const rocksdb::FilterBuildingContext& context,
+                          const std::shared_ptr<PolicyStatistics>& statistics) {
   LevelChoice choice;
   choice.bits = UniformBitsFor(options, context.level_at_creation);
   TableAnnouncement note;
@@ -210,16 +355,90 @@ LevelChoice ChooseByLevel(const PolicyOptions& options,
   const auto it = note.trees->families.find(context.column_family_name);
   if (it == note.trees->families.end()) return choice;
   FamilyTree& family = it->second;
-  family.target = TargetBits(options, family.bits);
-  family.layout = options.layout;
-  if (family.target < kMinBitsPerKey) return choice;
-  family.bits.SetTarget(family.target);
-  const NewTable table = TableOf(context, *note.trees, note.job);
-  family.whole_runs = table.whole_run;
-  choice.bits = BitsOfTable(family.bits, table, family.layout);
+  // Ranges ask all runs: they are not weighted.
+  if (options.weights_by_use && options.statistics && !options.range) {
+    family.use.AddSource(statistics);
+    family.use.Update(family.bits.Weights());
+    family.bits.SetUse(family.use.use(), options.min_bits_per_key,
+                       options.false_positive_rate == 0);
+  } else {
+    family.bits.SetUse({}, 0, false);
+  }
+  const auto job = note.trees->jobs.find(note.job);
+  const bool merges =
+      context.reason == rocksdb::TableFileCreationReason::kCompaction &&
+      job != note.trees->jobs.end();
+  const NewTable table = TableOf(context, merges ? &job->second : nullptr);
+  std::string problem;
+  choice.bits = BitsInTree(options, table, merges ? job->second.filter_bits : 0,
+                           note.trees.get(), &family, &problem);
+  if (choice.bits.layout == nullptr) {
+    choice.bits = UniformBitsFor(options, context.level_at_creation);
+    return choice;
+  }
   family.given[origin] = choice.bits.millibits_per_key / 1000.0;
   choice.log_line = LogChange(it->first, &family);
+  if (problem != note.trees->memory_problem) {
+    note.trees->memory_problem = problem;
+    if (!problem.empty()) choice.log_line = "[deltabloom] " + problem;
+  }
   return choice;
+}
+
+std::string MemoryConflict(const rocksdb::DBOptions& db,
+                           uint64_t filter_memory) {
+  if (filter_memory == 0) return {};
+  if (!HasTreeListener(db.listeners)) {
+    return "filter_memory needs its listener: add listeners=deltabloom to the "
+           "DBOptions of the OPTIONS file, or NewRocksDBFilterListener() to "
+           "DBOptions::listeners";
+  }
+  Validation& known = ValidationOnThisThread();
+  const Validation now = {&db, db.listeners.front().get(), filter_memory};
+  const bool same_open =
+      known.db == now.db && known.first_listener == now.first_listener;
+  if (!same_open || known.filter_memory == filter_memory) {
+    known = now;
+    return {};
+  }
+  const std::string other = std::to_string(known.filter_memory);
+  known = {};
+  return "column families of one database have different values of "
+         "filter_memory, " +
+         other + " and " + std::to_string(filter_memory) +
+         ": it is the total of all of them";
+}
+
+void EndOfValidation() { ValidationOnThisThread() = {}; }
+
+std::string LevelsPrometheus() {
+  std::string memory;
+  std::string use;
+  for (const auto& [name, trees] : AllTrees()) {
+    const std::lock_guard<std::mutex> lock(trees->mutex);
+    const std::string database = "{database=" + JsonText(name);
+    const auto [asked, on_disk] = MemoryOf(*trees);
+    for (const auto& [which, bytes] :
+         {std::pair("asked", asked), std::pair("on_disk", on_disk)}) {
+      memory += "deltabloom_filter_memory_bytes" + database + ",which=\"" +
+                which + "\"} " + std::to_string(bytes) + "\n";
+    }
+    for (const auto& [family_name, family] : trees->families) {
+      for (const auto& [origin, share] : family.bits.use()) {
+        use += "deltabloom_absent_lookups_ratio" + database +
+               ",column_family=" + JsonText(family_name) + ",written_as=\"" +
+               NameOfOrigin(origin) + "\"} " + NumberText(share, 6) + "\n";
+      }
+    }
+  }
+  return "# HELP deltabloom_filter_memory_bytes Bytes of all filters of a "
+         "database that has a listener: the total asked, 0 for none, and those "
+         "on disk.\n# TYPE deltabloom_filter_memory_bytes gauge\n" +
+         memory +
+         "# HELP deltabloom_absent_lookups_ratio Share of the lookups that ask "
+         "a run for keys that it does not hold, by what its tables were "
+         "written as.\n# TYPE deltabloom_absent_lookups_ratio gauge\n" +
+         use;
 }
 
 std::string LevelsJson() {
@@ -228,10 +447,14 @@ std::string LevelsJson() {
   for (const auto& [name, trees] : AllTrees()) {
     const std::lock_guard<std::mutex> lock(trees->mutex);
     ApplySilentChanges(trees.get());
-    json.BeginObject().Key("path").String(name).Key("column_families");
-    json.BeginArray();
-    for (const auto& [family_name, family] : trees->families) {
-      WriteFamily(family_name, family, &json);
+    json.BeginObject().Key("path").String(name);
+    const auto [asked, on_disk] = MemoryOf(*trees);
+    json.Key("filter_memory").BeginObject().Key("asked");
+    asked == 0 ? json.Literal("null") : json.Number(asked);
+    json.Key("on_disk").Number(on_disk).EndObject();
+    json.Key("column_families").BeginArray();
+    for (auto& [family_name, family] : trees->families) {
+      WriteFamily(family_name, &family, &json);
     }
     json.EndArray().EndObject();
   }

@@ -4,6 +4,7 @@
 #define DELTABLOOM_ENGINES_ROCKSDB_LEVELS_LEVEL_BITS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "engines/rocksdb/levels/trees.h"
@@ -27,20 +28,40 @@ struct LevelChoice {
   std::string log_line;  // if the bits of a level changed much; else empty
 };
 
-// The bits that all tables of a level get under allocation=uniform.
+// The bits that all tables of a level get under allocation=uniform, or where
+// their tree is not known.
 LevelBits UniformBitsFor(const PolicyOptions& options, int level);
 
 // The bits of the table whose builder this thread is about to make. Throws
 // std::bad_alloc.
 LevelChoice ChooseByLevel(const PolicyOptions& options,
-                          const rocksdb::FilterBuildingContext& context);
+                          const rocksdb::FilterBuildingContext& context,
+                          const std::shared_ptr<PolicyStatistics>& statistics);
 
 // The bits and layout of a table in a tree with a target.
 LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
                       Layout layout);
 
-// RocksDBFilterLevelsJson() of deltabloom/rocksdb.h.
+// The same with the target that the options give the tree, which is
+// *family->bits, one of *trees. The table's compaction has written filters of
+// written_bits already. The layout is null if the tree is empty and bits follow
+// from a rate. Sets *problem if filter_memory cannot be kept.
+LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
+                     double written_bits, DatabaseTrees* trees,
+                     FamilyTree* family, std::string* problem);
+
+// What is wrong with filter_memory in DB::Open, which validates its column
+// families one after the other, on one thread; empty if nothing is. Families
+// with different totals are refused until EndOfValidation(), which is called
+// when DB::Open writes the options.
+std::string MemoryConflict(const rocksdb::DBOptions& db,
+                           uint64_t filter_memory);
+void EndOfValidation();
+
+// RocksDBFilterLevelsJson() and RocksDBFilterLevelsPrometheus() of
+// deltabloom/rocksdb.h.
 std::string LevelsJson();
+std::string LevelsPrometheus();
 
 }  // namespace deltabloom::internal
 

@@ -67,11 +67,11 @@ void TreeBits::Learn(uint64_t file, const TableFacts& facts) {
   File& known = files_[file];
   ++visits_;
   const int level = known.level;
-  if (level >= 0) Unplace(file, known);
+  Unplace(file, known);
   const int origin = known.facts.origin;
   known.facts = facts;
   if (facts.origin == kUnknownOrigin) known.facts.origin = origin;
-  if (level >= 0) Place(file, level, &known);
+  Place(file, level, &known);
   rewritten_ += static_cast<double>(facts.keys) / std::max(keys_, 1.0);
 }
 
@@ -85,7 +85,7 @@ void TreeBits::Forget(uint64_t file) {
   ++visits_;
   const auto it = files_.find(file);
   if (it == files_.end()) return;
-  if (it->second.level >= 0) Unplace(file, it->second);
+  Unplace(file, it->second);
   files_.erase(it);
 }
 
@@ -110,10 +110,15 @@ void TreeBits::Sums::Add(const TableFacts& facts, bool add) {
   }
 }
 
-// Adds a file in the tree to the sums, or removes it.
+// Adds a file to the sums, or removes it.
 void TreeBits::Count(const File& file, bool add) {
-  now_valid_ = false;
   const auto keys = static_cast<double>(file.facts.keys);
+  if (file.level < 0) {
+    const double bits = std::max(file.facts.filter_bits, 0.0);
+    pending_bits_ += add ? bits : -bits;
+    return;
+  }
+  now_valid_ = false;
   keys_ += add ? keys : -keys;
   const auto level = levels_.try_emplace(file.level).first;
   level->second.Add(file.facts, add);
@@ -182,7 +187,7 @@ void TreeBits::Edit(const std::vector<uint64_t>& removed,
     const bool left = file.level < 0 ? table.level != file.facts.origin
                                      : file.level == file.facts.origin;
     if (left) CountDeparture(file, true);
-    if (file.level >= 0) Unplace(table.file, file);
+    Unplace(table.file, file);
     Place(table.file, table.level, &file);
   }
   UpdateProfile();
@@ -232,6 +237,66 @@ void TreeBits::SetLimits(const TreeLimits& limits) {
   if (limits == limits_) return;
   limits_ = limits;
   now_valid_ = false;
+}
+
+void TreeBits::SetUse(const RunUse& use, double min_bits, bool returns) {
+  use_ = use;
+  min_bits_ = min_bits;
+  returns_ = returns;
+}
+
+double TreeBits::UseOf(int origin) const {
+  const auto it = use_.find(origin);
+  return it == use_.end() ? 1 : it->second;
+}
+
+int TreeBits::OriginAt(int level) const {
+  return level > 0 && level == DeepestLevel() ? kBottommost : level;
+}
+
+double TreeBits::Wanted(int origin) const {
+  const double used = UseOf(origin) / kUsed;
+  if (!returns_ || used >= 1 || target_ <= min_bits_) return target_;
+  return min_bits_ + used * (target_ - min_bits_);
+}
+
+double TreeBits::WantedBits() const {
+  double given_back = 0;
+  double keys = 0;
+  for (const auto& [origin, share] : CurrentShares().settled) {
+    given_back += share.keys * (target_ - Wanted(origin.first));
+    keys += share.keys;
+  }
+  return keys > 0 ? target_ - given_back / keys : target_;
+}
+
+SortedRun TreeBits::Weighted(int origin, double keys, double weight) const {
+  double min_bits = use_.empty() ? 0 : min_bits_;
+  if (returns_) min_bits = std::min(min_bits, target_);
+  return {keys, weight * UseOf(origin), nullptr, min_bits};
+}
+
+std::map<int, double> TreeBits::Weights() const {
+  std::map<int, double> weights;
+  for (const auto& [origin, share] : CurrentShares().of) {
+    weights[origin.first] += share.weight;
+  }
+  return weights;
+}
+
+double TreeBits::FilterBits(double bits_of_unknown) const {
+  double bits = pending_bits_;
+  for (const auto& [level, sums] : levels_) {
+    bits += sums.known_bits + bits_of_unknown * sums.unknown_keys;
+  }
+  return bits;
+}
+
+double TreeBits::BitsOf(const std::vector<uint64_t>& files,
+                        double bits_of_unknown) const {
+  Sums sums;
+  for (const uint64_t file : files) sums.Add(FileOf(file).facts, true);
+  return sums.known_bits + bits_of_unknown * sums.unknown_keys;
 }
 
 // The part of a level that compactions will leave there.
@@ -365,10 +430,10 @@ std::vector<SortedRun> TreeBits::SortedRuns() const {
   std::vector<SortedRun> runs;
   for (const auto& [group, sums] : groups_) {
     if (group.level > 0) break;
-    runs.push_back({sums.keys, static_cast<double>(sums.files)});
+    runs.push_back(Weighted(0, sums.keys, static_cast<double>(sums.files)));
   }
   for (const auto& [level, sums] : levels_) {
-    if (level > 0) runs.push_back({sums.keys, 1});
+    if (level > 0) runs.push_back(Weighted(OriginAt(level), sums.keys, 1));
   }
   return runs;
 }
@@ -408,15 +473,17 @@ double TreeBits::RunSizeOf(const NewTable& table,
 // A controller with a proportional part, which follows the filters on disk, and
 // an integral part, which removes the error that remains.
 void TreeBits::SetTarget(double bits_per_key) {
-  if (std::fabs(bits_per_key - target_) > 0.001) {
-    integral_ = 0;
-    now_valid_ = false;
-  }
+  // Small changes are those of filter_memory as the tree grows.
+  if (std::fabs(bits_per_key - target_) > 0.02 * target_) integral_ = 0;
+  if (bits_per_key != target_) now_valid_ = false;
   target_ = bits_per_key;
   correction_ = 0;
   if (!(target_ > 0) || !(keys_ > 0)) return;
-  const double error =
-      std::clamp((target_ - CurrentShares().settled_bits) / target_, -1.0, 1.0);
+  const double wanted = WantedBits();
+  double error =
+      std::clamp((wanted - CurrentShares().settled_bits) / wanted, -1.0, 1.0);
+  // Bits that are given back when their tables are rewritten.
+  if (wanted < target_) error = std::max(error, 0.0);
   integral_ = std::clamp(integral_ + 0.25 * error * std::min(rewritten_, 1.0),
                          -kMaxIntegral, kMaxIntegral);
   rewritten_ = 0;
@@ -433,7 +500,8 @@ double TreeBits::MinPrice(const Shares& now, const RateCurve& curve) const {
     // All current keys, with the bits for the size that the run will have once
     // compactions have caught up.
     const Share& settled = now.settled.at(origin);
-    others.push_back({share.keys, share.keys * settled.weight / settled.keys});
+    others.push_back(Weighted(origin.first, share.keys,
+                              share.keys * settled.weight / settled.keys));
     keys += share.keys;
   }
   const double left = target_ * (1 + kMaxExcess) - now.bottommost_bits;
@@ -448,44 +516,50 @@ double TreeBits::MinPrice(const Shares& now, const RateCurve& curve) const {
 TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
                                    const RateCurve& curve) const {
   TableBits given;
-  given.bits_per_key = target_;
+  const int origin = table.bottommost ? kBottommost : table.level;
+  const double wanted = Wanted(origin);
+  given.use = UseOf(origin);
+  given.bits_per_key = wanted;
   const bool flush = table.level == 0 && table.keys_read == 0;
   const double run = flush ? flush_keys_ : table.keys_read;
   if (!(run > 0)) return given;
-  double largest = 0;
+  TreeRun largest;
   double spare = 0;  // bits up to kMaxOfRuns, without this run
   double planned_spare = 0;
-  const double excess = target_ * (kMaxOfRuns - 1);
+  const double excess = wanted * (kMaxOfRuns - 1);
   for (const TreeRun& other : RunsWithout(table.inputs)) {
     if (!(other.keys > 0)) continue;
-    const double left = target_ * kMaxOfRuns * other.keys - other.filter_bits;
-    largest = std::max(largest, other.keys);
+    const int as = OriginAt(other.level);
+    const double left =
+        Wanted(as) * kMaxOfRuns * other.keys - other.filter_bits;
+    if (other.keys > largest.keys) largest = other;
     spare += left;
     if (other.keys > run) planned_spare += left;
-    given.rates += curve.At(other.filter_bits / other.keys).rate;
+    given.rates += UseOf(as) * curve.At(other.filter_bits / other.keys).rate;
   }
-  if (largest > run * kSimilarRuns) {
+  if (largest.keys > run * kSimilarRuns) {
     std::vector<SortedRun> planned;
     double planned_keys = 0;
     for (int i = 0; i < kPlannedRuns; ++i) {
-      planned.push_back({std::ldexp(run, -i), 1});
+      planned.push_back({std::ldexp(run, -i), given.use});
       planned_keys += planned.back().keys;
     }
     // Not more than is useful beside the largest run with the target.
-    const double price =
-        std::max(PriceOfBits(curve, planned,
-                             target_ + excess + planned_spare / planned_keys),
-                 PriceOfBits(curve, {{largest, 1}}, target_));
-    given.slope = price * run;
+    const double price = std::max(
+        PriceOfBits(curve, planned,
+                    wanted + excess + planned_spare / planned_keys),
+        PriceOfBits(curve, {{largest.keys, UseOf(OriginAt(largest.level))}},
+                    target_));
+    given.slope = price * run / given.use;
     const double most = std::max(excess + spare / run, 0.0);
     given.bits_per_key =
-        std::clamp(curve.BitsAtSlope(given.slope), target_,
-                   target_ + most * (1 - MovedPart(table.level)));
-  } else if (largest <= run) {
-    given.bits_per_key = target_ * kLargestRun;
+        std::clamp(curve.BitsAtSlope(given.slope), wanted,
+                   wanted + most * (1 - MovedPart(table.level)));
+  } else if (largest.keys <= run && wanted == target_) {
+    given.bits_per_key = wanted * kLargestRun;
   }
   const double rate = curve.At(given.bits_per_key).rate;
-  given.rates += rate;
+  given.rates += given.use * rate;
   // Of a curve that falls exponentially, where the bits were clamped.
   given.slope = std::max(given.slope, std::log(2) * rate);
   return given;
@@ -499,14 +573,14 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   TableBits given;
   given.bits_per_key = target_;
   if (profile_.empty() || !(target_ >= RateCurve::kMinBits)) return given;
-  const double corrected = target_ * (1 + correction_);
+  const double corrected = WantedBits() * (1 + correction_);
   std::vector<SortedRun> runs;
   double bottommost_keys = 0;
   const Shares& now = CurrentShares();
   // Of late, and the current one.
   const Profile profile = Mixed(profile_, now.settled, kPartOfNow);
   for (const auto& [origin, share] : profile) {
-    runs.push_back({share.keys, share.weight});
+    runs.push_back(Weighted(origin.first, share.keys, share.weight));
     if (origin.first == kBottommost) bottommost_keys += share.keys;
   }
   // The first of its kind: the depth of the tree is not known yet.
@@ -518,12 +592,16 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   // level with an unknown number of keys.
   if (!(RunSizeOf(table, profile) > 0)) return given;
   const double price = PriceOfBits(curve, runs, corrected);
-  given.slope = price * RunSizeOf(table, profile);
+  const int origin = table.bottommost ? kBottommost : table.level;
+  const SortedRun one = Weighted(origin, RunSizeOf(table, profile), 1);
+  given.use = one.weight;
+  given.slope = price * one.keys / one.weight;
   given.bits_per_key = curve.BitsAtSlope(given.slope);
-  if (!table.bottommost && given.bits_per_key > target_) {
+  // Where the target is what a rate needs, nothing limits the bits.
+  const bool limited = use_.empty() || returns_;
+  if (!table.bottommost && given.bits_per_key > target_ && limited) {
     // What waits to be merged takes its bits until then.
-    given.slope =
-        std::max(price, MinPrice(now, curve)) * RunSizeOf(table, profile);
+    given.slope = std::max(price, MinPrice(now, curve)) * one.keys / one.weight;
     given.bits_per_key = curve.BitsAtSlope(given.slope);
     // Earlier tables may have too many bits, too.
     const double spare =
@@ -544,6 +622,10 @@ TableBits TreeBits::BitsFor(const NewTable& table,
       given.bits_per_key = most;
       given.slope = 0;
     }
+  }
+  if (given.bits_per_key < one.min_bits) {
+    given.bits_per_key = one.min_bits;
+    given.slope = 0;
   }
   for (const SortedRun& run : runs) {
     given.rates += run.weight * curve.At(BitsAtPrice(curve, run, price)).rate;

@@ -9,11 +9,16 @@
 // of the false-positive rates (util/rates/allocation.h). As every key has an
 // origin, the average is the target, whatever was moved.
 //
+// Runs may be weighted by the share of the lookups that ask them for keys that
+// they do not hold (SetUse). A run that fewer lookups ask than kUsed gives a
+// proportional part of its bits back: they are not spent elsewhere.
+//
 // Universal compaction rewrites whole runs, of sizes that cannot be predicted.
 // There a run gets its bits by the runs that exist: see BitsOfWholeRun().
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREE_BITS_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREE_BITS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,6 +32,11 @@
 #include "util/rates/allocation.h"
 
 namespace deltabloom::internal {
+
+// By origin: how many lookups ask a run of it for keys that it does not hold,
+// in parts of all lookups. Origins without a value have 1; nothing at all: runs
+// count alike.
+using RunUse = std::map<int, double>;
 
 // What a table was written for: a level, 0 for flushes, or one of these. A
 // table is bottommost if there was no older data of its key range below it.
@@ -64,7 +74,8 @@ struct TableBits {
   double bits_per_key = 0;
   // By how much the last bit lowers the rate; 0 if nothing is known.
   double slope = 0;
-  // The summed rate of all runs.
+  // The weight of its run, and the summed rate of all runs by their weights.
+  double use = 1;
   double rates = 0;
 };
 
@@ -113,6 +124,18 @@ class TreeBits {
   void SetLimits(const TreeLimits& limits);
   const TreeLimits& limits() const { return limits_; }
 
+  // A run below this share of the lookups gives bits back.
+  static constexpr double kUsed = 0.001;
+
+  // Weights, and the least bits per key of a run while there are any. Bits are
+  // given back only if `returns`; else the target is what the weights need.
+  void SetUse(const RunUse& use, double min_bits, bool returns);
+  const RunUse& use() const { return use_; }
+  double min_bits() const { return min_bits_; }
+  bool returns() const { return returns_; }
+  // How many filters of each origin a lookup asks if no run has its key.
+  std::map<int, double> Weights() const;
+
   // Sets the average of the tree, and corrects for filters on disk that miss
   // it. Called before BitsFor(), for each table that is written.
   void SetTarget(double bits_per_key);
@@ -130,7 +153,14 @@ class TreeBits {
   std::vector<SortedRun> SortedRuns() const;
   std::vector<uint64_t> FilesIn(int level) const;
 
+  // Of the tables of the tree and of those that are written but not in it yet.
+  double FilterBits(double bits_of_unknown) const;
+  double BitsOf(const std::vector<uint64_t>& files,
+                double bits_of_unknown) const;
+
   double keys() const { return keys_; }
+  // Of a flush, lately.
+  double flush_keys() const { return std::max(flush_keys_, 1.0); }
   size_t files() const { return files_.size(); }
   // 0 for an unknown file.
   uint64_t KeysOf(uint64_t file) const { return FileOf(file).facts.keys; }
@@ -192,6 +222,13 @@ class TreeBits {
   void CountDeparture(const File& file, bool moved);
   void UpdateProfile();
   double PartOfOrigin(const Group& group) const;
+  double UseOf(int origin) const;
+  // The origin of most tables of a level.
+  int OriginAt(int level) const;
+  // The bits per key of a run's keys once it gave back what it does not need.
+  double Wanted(int origin) const;
+  double WantedBits() const;
+  SortedRun Weighted(int origin, double keys, double weight) const;
   double MovedPart(int origin) const;
   const Shares& CurrentShares() const;
   Shares CountShares() const;
@@ -220,6 +257,10 @@ class TreeBits {
   mutable Shares now_;           // CurrentShares(), while they are valid
   mutable bool now_valid_ = false;
   TreeLimits limits_;
+  RunUse use_;
+  double min_bits_ = 0;
+  bool returns_ = false;
+  double pending_bits_ = 0;  // of files that are not in the tree
   double target_ = 0;
   double rewritten_ = 0;   // part of the tree since the last correction
   double integral_ = 0;    // of the correction: adds up while tables are

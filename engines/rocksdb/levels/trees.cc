@@ -379,10 +379,13 @@ class TreeListener final : public rocksdb::EventListener {
           FactsOf(info.table_properties,
                   written ? written.mapped().origin : kUnknownOrigin);
       family->bits.Learn(file, facts);
+      const auto job = trees->jobs.find(info.job_id);
+      if (job != trees->jobs.end())
+        job->second.filter_bits += facts.filter_bits;
       if (info.reason == rocksdb::TableFileCreationReason::kFlush) {
         family->bits.Flushed(facts.keys);
       } else if (info.reason == rocksdb::TableFileCreationReason::kCompaction &&
-                 trees->jobs.count(info.job_id) == 0) {
+                 job == trees->jobs.end()) {
         ++trees->silent_changes;
         if (written) trees->unannounced[file] = written.mapped();
       }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "deltabloom/filter.h"
+#include "engines/rocksdb/levels/run_use.h"
 #include "engines/rocksdb/levels/tree_bits.h"
 #include "rocksdb/listener.h"
 
@@ -49,6 +50,8 @@ void ReadLimits(rocksdb::DB* db, std::string* file, LimitsByFamily* limits);
 struct FamilyTree {
   TreeBits bits;
   double target = 0;  // bits per key; 0: no policy of levels has set any
+  RunUseCounter use;
+  uint64_t filter_memory = 0;  // as its policy has it
   Layout layout = Layout::kClassic;
   bool whole_runs = false;  // as of the last table
   // By level, with kBottommost: bits per key of the last tables, and what the
@@ -64,6 +67,7 @@ struct CompactionJob {
   double keys_read = 0;
   double keys_from_above = 0;
   std::vector<uint64_t> inputs;
+  double filter_bits = 0;  // of the tables that it has written
 };
 
 struct WrittenAs {
@@ -94,6 +98,8 @@ struct DatabaseTrees {
   // Changes without events; the next event reads the tree from RocksDB.
   uint64_t silent_changes = 0;
   uint64_t silent_changes_seen = 0;
+  // What is wrong with filter_memory, as the LOG has it.
+  std::string memory_problem;
 };
 
 // Applies changes without events: tables that were deleted are replaced by

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <utility>
 
 #include "engines/rocksdb/policy/options_file.h"
 #include "util/json.h"
@@ -44,7 +45,67 @@ std::string BitsText(const PolicyOptions& options) {
 }
 
 std::string PrintBits(const PolicyOptions& options) {
-  return options.false_positive_rate != 0 ? kUnset : BitsText(options);
+  return options.false_positive_rate != 0 || options.filter_memory != 0
+             ? kUnset
+             : BitsText(options);
+}
+
+// Units of bytes; the largest that leaves a whole number is printed.
+constexpr std::pair<std::string_view, uint64_t> kByteUnits[] = {
+    {"TiB", uint64_t{1} << 40},
+    {"GiB", 1 << 30},
+    {"MiB", 1 << 20},
+    {"KiB", 1 << 10},
+    {"TB", 1'000'000'000'000},
+    {"GB", 1'000'000'000},
+    {"MB", 1'000'000},
+    {"kB", 1'000},
+    {"", 1}};
+
+std::string ParseFilterMemory(std::string_view text, PolicyOptions* options) {
+  if (text == kUnset) text = "0";
+  for (const auto& [unit, size] : kByteUnits) {
+    if (text.size() < unit.size() ||
+        text.substr(text.size() - unit.size()) != unit) {
+      continue;
+    }
+    double number = 0;
+    if (!ParseNumber(Trimmed(text.substr(0, text.size() - unit.size())),
+                     &number)) {
+      return "not an amount of bytes";
+    }
+    const double bytes = number * static_cast<double>(size);
+    if (!(bytes == 0 || (bytes >= 1 && bytes <= 1e18))) return "out of range";
+    options->filter_memory = static_cast<uint64_t>(bytes);
+    return {};
+  }
+  return {};  // not reached: every text ends in nothing
+}
+
+std::string PrintFilterMemory(const PolicyOptions& options) {
+  const uint64_t bytes = options.filter_memory;
+  if (bytes == 0) return kUnset;
+  for (const auto& [unit, size] : kByteUnits) {
+    if (bytes % size == 0) return std::to_string(bytes / size).append(unit);
+  }
+  return {};
+}
+
+template <auto kMember>
+constexpr PolicyOption BitsLimit(const char* name) {
+  return {name, kMayChange, "0.5 to 1000",
+          [](std::string_view text, PolicyOptions* options) -> std::string {
+            double bits = 0;
+            if (!ParseNumber(text, &bits)) return "not a number";
+            if (!(bits >= kMinBitsPerKey && bits <= 1000)) {
+              return "out of range";
+            }
+            options->*kMember = bits;
+            return {};
+          },
+          [](const PolicyOptions& options) {
+            return NumberText(options.*kMember);
+          }};
 }
 
 std::string ParseRate(std::string_view text, PolicyOptions* options) {
@@ -172,12 +233,33 @@ std::string FindConflict(const PolicyOptions& options) {
            " are both given: use one of them, with bits_per_key=unset or "
            "false_positive_rate=0 where the other is set already";
   }
+  const bool levels = options.allocation == RocksDBAllocation::kLevels;
+  if (options.filter_memory != 0) {
+    const std::string memory = "filter_memory=" + PrintFilterMemory(options);
+    if (by_rate || options.bits_given) {
+      return memory + " and " +
+             (by_rate ? "false_positive_rate=" + PrintRate(options)
+                      : "bits_per_key=" + BitsText(options)) +
+             " are both given: use one of them, with bits_per_key=unset, "
+             "false_positive_rate=0 or filter_memory=0 where the other is set "
+             "already";
+    }
+    if (!levels) return memory + " needs allocation=levels and its listener";
+  }
+  if (options.min_bits_per_key > options.max_bits_per_key) {
+    return "min_bits_per_key is above max_bits_per_key";
+  }
+  if (levels && options.weights_by_use && !options.statistics) {
+    return "statistics=off and weights_by_use=on are both given with "
+           "allocation=levels, which weights levels by the lookups that the "
+           "statistics count: use one of statistics=on and weights_by_use=off";
+  }
   return {};
 }
 
 }  // namespace
 
-const PolicyOption kPolicyOptions[14] = {
+const PolicyOption kPolicyOptions[18] = {
     {"bits_per_key", kMayChange,
      "0 to 1000; 10 gives about 1 % false positives, less than 0.5 no filter",
      ParseBits, PrintBits},
@@ -202,6 +284,12 @@ const PolicyOption kPolicyOptions[14] = {
      ParseMaxFilterBytes, PrintMaxFilterBytes},
     Switch<&PolicyOptions::range>("range"),
     Switch<&PolicyOptions::learning>("learning"),
+    {"filter_memory", kMayChange,
+     "an amount as in 2GiB, 500MB or 1048576, or unset to go by bits_per_key",
+     ParseFilterMemory, PrintFilterMemory},
+    BitsLimit<&PolicyOptions::min_bits_per_key>("min_bits_per_key"),
+    BitsLimit<&PolicyOptions::max_bits_per_key>("max_bits_per_key"),
+    Switch<&PolicyOptions::weights_by_use>("weights_by_use"),
 };
 
 std::string PolicyOption::Parse(std::string_view text,
@@ -267,6 +355,7 @@ std::string ApplyPolicyOptions(const OptionMap& map, bool in_use,
     if (in_use && options->bits_given &&
         option.name == kPolicyOptions[0].name) {
       options->false_positive_rate = 0;
+      options->filter_memory = 0;
     }
   }
   return FindConflict(*options);

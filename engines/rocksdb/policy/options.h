@@ -78,7 +78,7 @@ struct PolicyOption {
 
 // In the order in which they are printed. A URI sets the first three by their
 // place.
-extern const PolicyOption kPolicyOptions[14];
+extern const PolicyOption kPolicyOptions[18];
 
 // Null if there is none of that name.
 const PolicyOption* FindPolicyOption(std::string_view name);
@@ -94,7 +94,7 @@ std::string ParsePolicyUri(std::string_view uri, PolicyOptions* options);
 
 // Sets options by name. Names that are not in the table are skipped. `in_use`:
 // the options are those of a policy that is in use, in which bits_per_key
-// replaces false_positive_rate, and some options are fixed.
+// replaces false_positive_rate and filter_memory, and some options are fixed.
 std::string ApplyPolicyOptions(const OptionMap& map, bool in_use,
                                PolicyOptions* options);
 

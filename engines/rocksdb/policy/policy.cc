@@ -112,6 +112,7 @@ struct LiveOptions {
   // error that was read from its text: with spaces of its own, which RocksDB
   // drops where it reads a value.
   std::string Print(const PolicyOption& option) const {
+    EndOfValidation();
     std::string text = option.print(Get());
     if (error.empty()) return text;
     text += ' ';
@@ -364,9 +365,12 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     return StatusOf([&] {
       if (!live_.error.empty()) return Status::InvalidArgument(live_.error);
       const PolicyOptions options = live_.Get();
-      const std::string conflict = options.transform != nullptr
-                                       ? TransformConflict(family)
-                                       : RangeConflict(family, options.range);
+      std::string conflict = options.transform != nullptr
+                                 ? TransformConflict(family)
+                                 : RangeConflict(family, options.range);
+      if (conflict.empty()) {
+        conflict = MemoryConflict(db, options.filter_memory);
+      }
       if (!conflict.empty()) {
         return Status::InvalidArgument("deltabloom: " + conflict);
       }
@@ -473,7 +477,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       LogConfiguration(options, context.info_log, false);
       return UniformBitsFor(options, context.level_at_creation);
     }
-    const LevelChoice choice = ChooseByLevel(options, context);
+    const LevelChoice choice = ChooseByLevel(options, context, statistics_);
     LogConfiguration(options, context.info_log, choice.no_listener);
     if (!choice.log_line.empty() && context.info_log != nullptr) {
       WithoutThrowing([&] {
@@ -513,6 +517,11 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
                                  " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
                                  " rocksdb=" + HeadersVersion());
       if (no_listener) add(Level::WARN_LEVEL, kNoListener);
+      if (no_listener && options.filter_memory != 0) {
+        add(Level::ERROR_LEVEL,
+            "filter_memory is not kept without the listener: all tables get "
+            "min_bits_per_key");
+      }
       if (!live_.ignored.empty()) {
         add(Level::WARN_LEVEL,
             "ignored, as this version does not know them: " + live_.ignored);

@@ -233,14 +233,20 @@ bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
       *wrong = "there is no table factory";
       return false;
     }
+    rocksdb::DBOptions db;  // a listener is not missing yet
+    db.listeners.push_back(internal::NewTreeListener());
     const rocksdb::Status status =
-        family.table_factory->ValidateOptions(rocksdb::DBOptions(), family);
+        family.table_factory->ValidateOptions(db, family);
     if (!status.ok() && error != nullptr) *error = status.ToString();
     return status.ok();
   });
 }
 
 std::string RocksDBFilterLevelsJson() { return internal::LevelsJson(); }
+
+std::string RocksDBFilterLevelsPrometheus() {
+  return internal::LevelsPrometheus();
+}
 
 bool RegisterRocksDB(std::string* error) {
   return WithError(false, error, [error](std::string*) {
@@ -340,7 +346,8 @@ char* deltabloom_rocksdb_statistics(const char* format, char** errptr) {
     if (wanted == "json") {
       text = statistics.ToJson();
     } else if (wanted == "prometheus") {
-      text = statistics.ToPrometheus();
+      text =
+          statistics.ToPrometheus() + deltabloom::internal::LevelsPrometheus();
     } else if (wanted == "text") {
       text = statistics.ToText();
     } else {

@@ -106,7 +106,7 @@ thread_local const AtEndOfThread at_end_of_thread;
 
 void Add(const FilterClass& filter_class, const RocksDBFilterRow& row,
          FilterRows* sum) {
-  RocksDBFilterRow& to = (*sum)[filter_class];
+  RocksDBFilterRow& to = (*sum)[{filter_class.level, filter_class.name}];
   to.level = filter_class.level;
   to.layout = filter_class.name;
   to.rate_known =
@@ -222,11 +222,13 @@ FilterClass ClassOf(std::string_view filter, FilterKind kind) {
   // Unknown data has no level.
   if (kind == FilterKind::kForeign) return {-1, kForeignName};
   if (kind == FilterKind::kAlways) return {-1, kAlwaysName};
-  const int level = ParseLevelByte(SealedLevel(filter)).level;
-  if (kind == FilterKind::kEmpty) return {level, kEmptyName};
-  return {level, FindLayoutOfLastByte(static_cast<uint8_t>(filter.back()),
-                                      Hash::kMurmurHash2)
-                     ->name};
+  const auto [level, bottommost] = ParseLevelByte(SealedLevel(filter));
+  if (kind == FilterKind::kEmpty) return {level, kEmptyName, bottommost};
+  return {level,
+          FindLayoutOfLastByte(static_cast<uint8_t>(filter.back()),
+                               Hash::kMurmurHash2)
+              ->name,
+          bottommost};
 }
 
 bool CountsInThisProcess() { return counting_process == getpid(); }
@@ -295,6 +297,16 @@ std::pair<uint64_t, uint64_t> PolicyStatistics::Lookups() const {
     ranges += SumLookups(group->range_slot).lookups;
   }
   return {keys, ranges};
+}
+
+std::map<FilterClass, LookupTotals> PolicyStatistics::LookupsSinceStart()
+    const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::map<FilterClass, LookupTotals> totals;
+  for (const auto& [filter_class, group] : groups_) {
+    totals[filter_class] = SumLookups(group->slot);
+  }
+  return totals;
 }
 
 RocksDBFilterStatistics PolicyStatistics::Get() const {

@@ -147,11 +147,13 @@ inline constexpr std::string_view kForeignName = "rocksdb";
 struct FilterClass {
   int level;
   std::string_view name;
+  bool bottommost = false;  // not in rows, which add up both
 
   // The unknown level last.
   bool operator<(const FilterClass& other) const {
-    return std::make_tuple(static_cast<unsigned>(level), name) <
-           std::make_tuple(static_cast<unsigned>(other.level), other.name);
+    return std::make_tuple(static_cast<unsigned>(level), name, bottommost) <
+           std::make_tuple(static_cast<unsigned>(other.level), other.name,
+                           other.bottommost);
   }
 };
 
@@ -209,6 +211,7 @@ class PolicyStatistics {
   FilterRows RowsSinceStart() const;
   // Of these the lookups of keys and of ranges.
   std::pair<uint64_t, uint64_t> Lookups() const;
+  std::map<FilterClass, LookupTotals> LookupsSinceStart() const;
 
  private:
   mutable std::mutex mutex_;  // of groups_
