@@ -142,10 +142,11 @@ TEST_P(BuilderTest, DropsNeighbours) {
            {"c", "c", 3},      // each other
            {"ca", "c", 4},     // the alt before
            {"ca", "d", 5},     // the key before
-           {"d", "e", 6},      // the key is the alt before
-           {"d", nullptr, 6},  // the key before
-           {"e", nullptr, 7},  // not compared with the alt before
-           {"f", "g", 9},
+           {"cb", "d", 6},     // the alt before, and no key
+           {"d", "e", 7},      // the key is the alt before
+           {"d", nullptr, 7},  // the key before
+           {"e", nullptr, 8},  // not compared with the alt before
+           {"f", "g", 10},
        }) {
     if (call.alt == nullptr) {
       builder.AddKey(call.key);
@@ -155,11 +156,11 @@ TEST_P(BuilderTest, DropsNeighbours) {
     EXPECT_EQ(builder.EstimateEntriesAdded(), call.entries) << call.key;
   }
   EXPECT_EQ(MatchesOf(builder.Finish(&owner_),
-                      {"a", "b", "c", "ca", "d", "e", "f", "g"}),
-            8);
-  // A repetition across Finish is a key of the next filter.
-  builder.AddKey("g");
-  EXPECT_EQ(builder.EstimateEntriesAdded(), 1u);
+                      {"a", "b", "c", "ca", "cb", "d", "e", "f", "g"}),
+            9);
+  // Repetitions across Finish are keys of the next filter.
+  builder.AddKeyAndAlt("f", "g");
+  EXPECT_EQ(builder.EstimateEntriesAdded(), 2u);
 }
 
 TEST_P(BuilderTest, ApproximateNumEntriesFits) {

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "db_bench_ext/common/files.h"
@@ -22,7 +21,6 @@ int Main(int argc, char** argv) {
   run.cycles = 100;
   run.seed = std::random_device()();
   std::string keep;
-  std::string json;
   bool verbose = false;
   CLI::App app("Usage: script/test --long torture --help");
   app.add_option("--cycles", run.cycles)->check(CLI::Range(1, 1'000'000));
@@ -30,25 +28,12 @@ int Main(int argc, char** argv) {
   app.add_option("--seed", run.seed);
   app.add_option("--timeout", run.timeout_seconds);
   app.add_option("--keep", keep);
-  app.add_option("--json", json);
   app.add_flag("--verbose", verbose);
   if (!deltabloom::bench::ParseCommandLine({argv + 1, argv + argc}, &app)) {
     return 0;
   }
 
   Journal* const journal = Journal::Create();
-  Totals* const totals = &journal->totals;
-  const auto write_counts = [&] {
-    if (json.empty()) return;
-    nlohmann::ordered_json counts;
-    totals->ForEach([&](const char* name, const char*, const auto* count) {
-      counts[name] = count->load();
-    });
-    deltabloom::bench::OutputFile file("--json", json);
-    file.Write([&](std::ostream* out) { *out << counts.dump(2) << "\n"; });
-    file.Publish();
-  };
-  write_counts();
   fs::path path = keep;
   if (keep.empty()) {
     path = fs::temp_directory_path() /
@@ -75,13 +60,11 @@ int Main(int argc, char** argv) {
   run.after_cycle = [&] {
     ++cycle;
     progress.Advance(1);
-    write_counts();
   };
   const Failure failure = Run(run, journal);
   progress.Clear();
-  write_counts();
   Print("\n");
-  totals->ForEach([](const char*, const char* text, const auto* count) {
+  journal->totals.ForEach([](const char* text, const auto* count) {
     const std::string number = deltabloom::bench::WithThousands(*count);
     Print(std::string(15 - number.size(), ' ') + number + "  " + text + "\n");
   });

@@ -13,7 +13,6 @@
 #   --timeout N    seconds after which a process counts as hanging [900]
 #   --keep DIR     work in DIR, which must be new or empty, and keep it [a
 #                  temporary folder under $TMPDIR, kept after a failure]
-#   --json FILE    write the counts after every cycle
 #   --verbose      print what each cycle does
 #
 # Exit code: 0, 1 if a write was lost or anything else went wrong, 2 for bad
@@ -21,7 +20,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../../script/common.sh"
 script="script/test --long torture"
 help_with - "$@"
-check_options "--cycles --first --seed --timeout --keep --json" "--verbose" \
+check_options "--cycles --first --seed --timeout --keep" "--verbose" \
   "--cycles --first --seed --timeout" "$@"
 
 "$top/script/bootstrap" build test >&2

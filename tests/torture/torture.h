@@ -62,7 +62,7 @@ std::string Merged(const Value& value, std::string_view operand);
 // For reports: the numbers of the writes a value is made of.
 std::string DescribeValue(const Value& value);
 
-// Counts of a run: name in the code and in JSON, text of the summary.
+// Counts of a run: name in the code, text of the summary.
 #define DELTABLOOM_TORTURE_COUNTS(X)                                      \
   X(cycles, "cycles")                                                     \
   X(kills, "processes killed by SIGKILL")                                 \
@@ -95,10 +95,10 @@ struct Totals {
 #define DELTABLOOM_TORTURE_MEMBER(name, text) std::atomic<uint64_t> name{0};
   DELTABLOOM_TORTURE_COUNTS(DELTABLOOM_TORTURE_MEMBER)
 
-  // Calls f(name, text, &count) for each.
+  // Calls f(text, &count) for each.
   template <typename F>
   void ForEach(const F& f) {
-#define DELTABLOOM_TORTURE_CALL(name, text) f(#name, text, &name);
+#define DELTABLOOM_TORTURE_CALL(name, text) f(text, &name);
     DELTABLOOM_TORTURE_COUNTS(DELTABLOOM_TORTURE_CALL)
   }
 };
