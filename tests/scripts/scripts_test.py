@@ -127,7 +127,7 @@ class Bootstrap(ScriptTest):
             names = self.assert_tells_what_to_run(self.bootstrap(*arguments, name="demo"), printed)
             self.assertEqual("python3-matplotlib" in names, bool(arguments))
 
-    def test_demo_refuses_options_before_it_installs(self):
+    def test_bad_options_are_refused_before_anything_is_installed(self):
         for arguments, said in (
             (["--keys", "abc"], "--keys 'abc' is not a number"),
             (["--seed=1", "--lookups=1x"], "--lookups '1x' is not a number"),
@@ -136,6 +136,9 @@ class Bootstrap(ScriptTest):
             done = self.bootstrap(*arguments, name="demo")
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertEqual(done.stderr, f"script/demo: {said}: see script/demo --help\n")
+        done = self.bootstrap("--keys", "abc", name="compare")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--keys: invalid positive value: 'abc'", done.stderr)
 
     def test_sudo_without_a_password(self):
         self.stand_in("sudo", NO_PASSWORD)
