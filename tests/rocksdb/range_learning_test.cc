@@ -146,7 +146,7 @@ TEST_P(LearningTest, EmptyScansReadFewBlocksOnceTablesAreRewritten) {
     const double before = ReadsOfEmptyScans();
     WriteAllAgain();
     const double after = ReadsOfEmptyScans();
-    EXPECT_LT(after, partitioned ? 0.3 : 0.1) << "before: " << before;
+    EXPECT_LT(after, partitioned ? 0.2 : 0.1) << "before: " << before;
     Destroy();
     if (wish == nullptr) continue;
     std::printf(

@@ -45,7 +45,7 @@ void RangePartBuilder::AddKey(std::string_view key) noexcept {
     return keys_.Add(key);
   };
   if (gave_up_ || WithMemory(add)) return;
-  Reset();
+  Clear();
   gave_up_ = true;
 }
 
@@ -59,9 +59,10 @@ void RangePartBuilder::TakeEmptyRanges(std::string_view key) {
   }
 }
 
-void RangePartBuilder::Reset() {
+void RangePartBuilder::Clear() {
+  gave_up_ = false;
   keys_.Clear();
-  empty_ranges_.clear();
+  if (!shares_ranges_) empty_ranges_.clear();
   next_ = 0;
 }
 
@@ -125,8 +126,7 @@ bool RangePartBuilder::Finish(std::string* dst) noexcept {
     dst->append(part);
     return true;
   });
-  gave_up_ = false;
-  Reset();
+  Clear();
   return done;
 }
 

@@ -55,6 +55,9 @@ class RangePartBuilder {
   // A range like those that will be asked for, of which 128 bytes of each bound
   // count. REQUIRES: no key was added. Stays for all parts.
   void AddQuestion(std::string_view lower, std::string_view upper);
+  // The parts are those of partitions of one table: each is chosen by the empty
+  // ranges of those before it as well.
+  void ShareRanges() { shares_ranges_ = true; }
   // Prefixes are hashed under this seed. Stays, too.
   void SetSeed(const SipHashKey& seed) { seed_ = seed; }
 
@@ -71,12 +74,13 @@ class RangePartBuilder {
   // appended, if there is none: keys out of order, no key, too little memory,
   // too few bits.
   bool Finish(std::string* dst) noexcept;
+  // Drops the keys.
+  void Clear();
 
  private:
   // The questions between the last key and this one are empty.
   void TakeEmptyRanges(std::string_view key);
   bool AppendBody(uint64_t bytes, std::string* part) const;
-  void Reset();
 
   double bits_per_key_;
   uint64_t range_length_;
@@ -85,6 +89,7 @@ class RangePartBuilder {
   std::vector<std::pair<std::string, std::string>> questions_;
   size_t next_ = 0;
   std::vector<range::EmptyRange> empty_ranges_;
+  bool shares_ranges_ = false;
   std::vector<range::Cut> cuts_;  // fixed
   std::optional<SipHashKey> seed_;
   range::KeyStore keys_;

@@ -231,6 +231,7 @@ void RangeKeys::Learn(const Slice& prefix) {
 
 void RangeKeys::MakeBuilder() {
   builder_ = RangePartBuilder(bits_per_key_);
+  builder_.ShareRanges();
   if (seed_.has_value()) builder_.SetSeed(*seed_);
   WithoutThrowing([this] {
     for (const auto& [lower, upper] : questions_) {
@@ -264,7 +265,7 @@ bool RangeKeys::Finish(std::string* dst) {
 }
 
 void RangeKeys::Reset() {
-  if (key_seen_) MakeBuilder();
+  if (key_seen_) builder_.Clear();
   state_ = bits_per_key_ == 0 ? State::kOff : State::kTaken;
   prefix_seen_ = false;
   key_seen_ = false;
