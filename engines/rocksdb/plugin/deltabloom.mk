@@ -9,9 +9,9 @@ deltabloom_SOURCES := $(deltabloom_FILES:plugin/deltabloom/%=%)
 deltabloom_FUNC = deltabloom_register
 
 # Both trees have folders util and table: only Deltabloom's files may look into
-# Deltabloom's first. As in Deltabloom's own build, only its interface is visible.
-deltabloom_FLAGS := -fvisibility=hidden -iquote plugin/deltabloom/source \
+# Deltabloom's first.
+deltabloom_INCLUDES := -iquote plugin/deltabloom/source \
   -iquote plugin/deltabloom/source/include
 deltabloom_TARGETS := $(deltabloom_FILES:.cc=.o) $(deltabloom_FILES:=.d)
-$(deltabloom_TARGETS): CXXFLAGS += $(deltabloom_FLAGS)
-$(addprefix %/,$(deltabloom_TARGETS)): CXXFLAGS += $(deltabloom_FLAGS)
+$(deltabloom_TARGETS): CXXFLAGS += $(deltabloom_INCLUDES)
+$(addprefix %/,$(deltabloom_TARGETS)): CXXFLAGS += $(deltabloom_INCLUDES)

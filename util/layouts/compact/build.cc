@@ -351,7 +351,9 @@ class Construction {
     const uint64_t starts = shape_.starts(layer);
     const unsigned log2 = GroupLog2(starts);
     counts->assign((starts >> log2) + 1, 0);
-    return [=](uint64_t hash) { return StartIn(layer, hash) >> log2; };
+    return [this, layer, log2](uint64_t hash) {
+      return StartIn(layer, hash) >> log2;
+    };
   }
 
   bool InsertLayer(unsigned layer, uint64_t* hashes,
