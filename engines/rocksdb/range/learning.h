@@ -25,7 +25,7 @@ namespace deltabloom::internal {
 // several filters counts once. One half of the sample is of ranges that all
 // filters rejected, the other of ranges that some filter let pass: scans that
 // find keys can displace only empty ones that filters do not recognise.
-class __attribute__((visibility("hidden"))) RangeSample {
+class RangeSample {
  public:
   static constexpr uint32_t kHalf = 128;  // ranges
   static constexpr uint32_t kEvery = 32;
@@ -73,7 +73,7 @@ class __attribute__((visibility("hidden"))) RangeSample {
 };
 
 // A prefix extractor has one. Thread-safe.
-class __attribute__((visibility("hidden"))) RangeLearning {
+class RangeLearning {
  public:
   RangeSample sample;
 

@@ -96,7 +96,7 @@ bool HasHashIndex(const rocksdb::ColumnFamilyOptions& family);
 std::string RangeConflict(const rocksdb::ColumnFamilyOptions& family,
                           bool range);
 
-struct __attribute__((visibility("hidden"))) Bounds {
+struct Bounds {
   std::string_view lower;
   std::string_view upper;             // not part of it
   RangeLearning* learning = nullptr;  // of the extractor that passed them
