@@ -51,7 +51,7 @@ enum class RocksDBAllocation : uint8_t {
   // more, the last one a little less. Needs the listener of
   // NewRocksDBFilterListener(), which learns the tree; without it, and as long
   // as the tree is not known, all tables get bits_per_key, as do tables of
-  // SstFileWriter. See docs/guide.md.
+  // SstFileWriter. See docs/levels.md.
   kLevels,
 };
 
@@ -220,7 +220,7 @@ DELTABLOOM_EXPORT bool CheckRocksDBFilters(
 // this process and have a listener, as JSON: for each database and column
 // family the bits per key that are set and those on disk, the sorted runs with
 // their files, keys and bits, the false positives expected per lookup of an
-// absent key, and the bits of a table written now, by level (docs/guide.md).
+// absent key, and the bits of a table written now, by level (docs/levels.md).
 // Column families with another policy are listed with their runs. Returns
 // {"databases":[]} if there is none. Thread-safe.
 DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();

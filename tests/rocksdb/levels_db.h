@@ -17,6 +17,8 @@ namespace deltabloom::testing {
 struct MeasuredTree {
   std::string text;  // one line per run
   size_t runs = 0;
+  std::vector<internal::SortedRun> sorted;  // from the top
+  std::vector<double> run_rates;
   double keys = 0;
   double bits = 0;          // per key, on disk
   double payload_bits = 0;  // of these, without the framing
@@ -45,6 +47,7 @@ inline MeasuredTree Measure(rocksdb::DB* db, ColumnFamilyHandle* handle,
                            double run_bits, double rate) {
     if (keys == 0) return;
     runs.push_back({keys, 1});
+    tree.run_rates.push_back(rate);
     tree.rates += rate;
     tree.keys += keys;
     bits += run_bits;
@@ -78,6 +81,7 @@ inline MeasuredTree Measure(rocksdb::DB* db, ColumnFamilyHandle* handle,
     add_run(level.level, level.files.size(), keys, level_bits, rate / keys);
   }
   tree.runs = runs.size();
+  tree.sorted = runs;
   tree.bits = tree.keys > 0 ? bits / tree.keys : 0;
   tree.payload_bits = tree.keys > 0 ? payload / tree.keys : 0;
   tree.best = internal::AllocateBits(curve, runs, tree.payload_bits).rates;

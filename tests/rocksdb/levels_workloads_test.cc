@@ -172,6 +172,67 @@ TEST_F(LevelsWorkloadsTest, EachStyle) {
   for (const Style& style : kStyles) Run(style, kWorkloads[0]);
 }
 
+// False positives of a lookup that finds its key with a probability of `hits`,
+// in a run in proportion to its keys.
+double Wasted(const MeasuredTree& tree, const std::vector<double>& rates,
+              double hits) {
+  double older = tree.keys;
+  double wasted = 0;
+  for (size_t i = 0; i < rates.size(); ++i) {
+    older -= tree.sorted[i].keys;
+    wasted += rates[i] * (1 - hits + hits * older / tree.keys);
+  }
+  return wasted;
+}
+
+// Levels weighted by the lookups of a load of which a part hits, against equal
+// weights with as many bytes.
+TEST_F(LevelsWorkloadsTest, Hits) {
+  struct Case {
+    double hits, min_bits_per_key, times_fewer, most_bits;
+  };
+  for (const auto& [hits, least, fewer, most] : std::initializer_list<Case>{
+           {0, 4, 0.9, 10.5}, {0.99, 4, 2, 10.5}, {1, 4, 1, 7}}) {
+    for (const Style* style : {&kStyles[0], &kStyles[3]}) {
+      if (!All() && style != &kStyles[0]) continue;
+      SCOPED_TRACE(::testing::Message() << hits << " " << style->name);
+      const uint64_t seed = test::SeedOr(1);
+      test::Random random(seed);
+      RocksDBFilterOptions filters = LevelsOptions();
+      filters.min_bits_per_key = least;
+      Options options = SmallTrees();
+      style->change(&options);
+      LevelsDb db(filters, options);
+      for (int round = 0; round < 3; ++round) {
+        std::string value;
+        for (uint64_t i = 0; i < Keys(); ++i) {
+          db.Put(Scattered(i));
+          if (round == 0) continue;
+          const uint64_t any = random.Below(Keys());
+          const bool hit =
+              static_cast<double>(random.Below(1000)) < hits * 1000;
+          (void)db->Get({}, Scattered(hit ? any : Keys() + any), &value);
+        }
+      }
+      db.Settle();
+      const MeasuredTree tree = db.Measured();
+      const internal::Allocation equal =
+          internal::AllocateBits(internal::CurveOf(Layout::kCompact).curve,
+                                 tree.sorted, tree.payload_bits);
+      std::vector<double> equal_rates;
+      for (const auto& run : equal.runs) equal_rates.push_back(run.rate);
+      const double ours = Wasted(tree, tree.run_rates, hits);
+      const double times = Wasted(tree, equal_rates, hits) / ours;
+      EXPECT_GT(times, fewer) << tree.text;
+      EXPECT_LT(tree.bits, most) << tree.text;
+      if (!All()) continue;
+      std::printf(
+          "%s, hits %g: %.2f bits, %.4f wasted reads, %.2f times fewer\n%s",
+          style->name, hits, tree.bits, ours, times, tree.text.c_str());
+    }
+  }
+}
+
 constexpr Style kSweptStyles[] = {
     {"universal", [](Options* o) { Universal(false, o); }},
     {"universal_moving", [](Options* o) { Universal(true, o); }},

@@ -167,6 +167,29 @@ TEST(EstimateFilters, KeepWithinABudget) {
   }
 }
 
+// The arithmetic of docs/levels.md.
+TEST(EstimateFilters, HitsNeedFewerBits) {
+  TreeOptions options;
+  options.keys = 1e9;
+  const std::vector<TreeLevel> tree = BuildTree(options);
+  const auto compact = [&](double hits, const char* allocation) {
+    Budget budget = {10, 0, 0};
+    budget.hits = hits;
+    return Find(EstimateFilters(tree, budget), "compact", allocation);
+  };
+  const double equal = compact(0, "levels").levels.back().bits_per_key;
+  EXPECT_NEAR(equal, 9.6, 0.2);
+  EXPECT_NEAR(compact(0.99, "levels").BitsPerKey(), 10, 0.1);
+  EXPECT_NEAR(compact(0.99, "levels").levels.back().bits_per_key, 9, 0.2);
+  EXPECT_GT(compact(0.99, "uniform").wasted_reads /
+                compact(0.99, "levels").wasted_reads,
+            12);
+  EXPECT_LT(compact(1, "levels").BitsPerKey(), 4.8);
+  EXPECT_NEAR(compact(1, "levels").levels.back().bits_per_key, 4, 0.05);
+  EXPECT_LT(compact(1, "levels").wasted_reads,
+            compact(1, "uniform").wasted_reads);
+}
+
 TEST(EstimateFilters, SayWhereClassicEnds) {
   TreeOptions options = Keys(1e9);
   options.table_bytes = 1e10;

@@ -377,5 +377,19 @@ TEST(AllocationTest, PriceBuysWhatTheAllocationHas) {
   EXPECT_EQ(BitsAtPrice(curve, {1e6, 1}, kInfinity), 0);
 }
 
+// The least bits of a run are taken from the budget, and exceed it if they
+// must.
+TEST(AllocationTest, RunsKeepTheirLeastBits) {
+  const RateCurve curve = CurveOf(Ideal);
+  const std::vector<SortedRun> runs = {{1e5, 1}, {1e6, 1e-5, nullptr, 4}};
+  const Allocation both = AllocateBits(curve, runs, 5);
+  EXPECT_EQ(both.runs[1].bits_per_key, 4);
+  EXPECT_NEAR(both.runs[0].bits_per_key, 15, 1e-6);
+  const Allocation too_few = AllocateBits(curve, runs, 2);
+  EXPECT_EQ(too_few.runs[1].bits_per_key, 4);
+  EXPECT_EQ(too_few.runs[0].bits_per_key, 0);
+  EXPECT_EQ(BitsAtPrice(curve, runs[1], 1e300), 4);
+}
+
 }  // namespace
 }  // namespace deltabloom::internal

@@ -89,15 +89,15 @@ void ShowFilters(const std::vector<FilterEstimate>& estimates,
                  Console* console) {
   std::vector<Cells> rows = {
       {"filter", "allocation", "bits per key", "memory", "reads of", "reads of",
-       "fewer than", "building", ""},
+       "fewer wasted", "building", ""},
       {"", "", "by level", "of filters", "absent key", "present key",
-       "rocksdb-bloom", "a filter", ""}};
-  const double baseline = estimates.front().absent_reads;
+       "than bloom", "a filter", ""}};
+  const double baseline = estimates.front().wasted_reads;
   for (const FilterEstimate& estimate : estimates) {
     rows.push_back({estimate.filter, estimate.allocation, BitsByLevel(estimate),
                     Bytes(estimate.bytes), Short(estimate.absent_reads),
                     Format("%.4f", estimate.present_reads),
-                    Short(baseline / estimate.absent_reads) + " x",
+                    Short(baseline / estimate.wasted_reads) + " x",
                     Bytes(estimate.build_bytes), estimate.remark});
   }
   console->Table(rows, 3);
@@ -109,19 +109,20 @@ const FilterEstimate& Best(const std::vector<FilterEstimate>& estimates) {
   return *std::min_element(
       estimates.rbegin(), estimates.rend(),
       [](const FilterEstimate& a, const FilterEstimate& b) {
-        return a.absent_reads * a.bytes < b.absent_reads * b.bytes;
+        return a.wasted_reads * a.bytes < b.wasted_reads * b.bytes;
       });
 }
 
 std::string Advice(const std::vector<FilterEstimate>& estimates) {
   const FilterEstimate& best = Best(estimates);
   if (best.filter.compare(0, 7, "rocksdb") == 0) return {};
-  std::string options = "bits_per_key=" + Format("%.3g", best.BitsPerKey()) +
-                        ";layout=" + best.filter;
+  std::string options =
+      "bits_per_key=" + Format("%.3g", best.asked_bits_per_key) +
+      ";layout=" + best.filter;
   std::string line;
   if (best.allocation == "levels") {
     options += ";allocation=levels";
-    line = ", and the listener that goes with it (docs/guide.md, Levels)";
+    line = ", and the listener that goes with it (docs/levels.md)";
   }
   return "Most for the memory: filter_policy={id=deltabloom;" + options + "}" +
          line;
@@ -147,6 +148,7 @@ Json ToJson(const TreeOptions& options, const std::vector<TreeLevel>& tree,
                 {"bits_per_key", estimate.BitsPerKey()},
                 {"absent_reads", estimate.absent_reads},
                 {"present_reads", estimate.present_reads},
+                {"wasted_reads", estimate.wasted_reads},
                 {"build_bytes", estimate.build_bytes}};
     if (!estimate.remark.empty()) one["remark"] = estimate.remark;
     one["levels"] = Json::array();
@@ -342,6 +344,16 @@ RunFn AddOptions(CLI::App* app) {
   memory->excludes(bits)->needs(keys);
   rate->excludes(bits)->needs(keys);
   rate->excludes(memory);
+  auto* const hits =
+      app->add_option("--hits", options->budget.hits,
+                      "Part of the lookups that find their key, by which "
+                      "allocation=levels weights the levels [0]")
+          ->check(CLI::Range(0.0, 1.0))
+          ->type_name("PART");
+  AddAmount(app, "--min-bits-per-key", &options->budget.min_bits_per_key, 0.5,
+            100, "With --hits: least bits per key of a level [4]")
+      ->needs(hits);
+  hits->excludes(rate)->needs(keys);
   auto* const page =
       app->add_option("--html", options->page,
                       "Write a page to FILE that computes the same, with "
@@ -381,13 +393,16 @@ million keys.
 
 Reads of an absent key are its false positives, over all runs; of a present key,
 its own block and the false positives of newer runs. Index and filter blocks are
-taken to be in memory.)";
+taken to be in memory. Wasted reads are the false positives of a lookup, of which
+--hits finds its key; with it, memory is less where levels need no filters.)";
   command.manual.examples = {
       {"deltabloom estimate --keys 1G", "10 bits per key"},
       {"deltabloom estimate --keys 500M --entry-size 1000 --memory 500MiB",
        "what a given memory buys"},
       {"deltabloom estimate --keys 10G --rate 0.01",
        "the memory for one wasted read in a hundred lookups"},
+      {"deltabloom estimate --keys 1G --hits 0.99",
+       "where 99 % of the lookups find their key"},
       {"deltabloom estimate --html filters.html",
        "a page to try other numbers in"}};
   command.manual.success = "the estimate was printed";

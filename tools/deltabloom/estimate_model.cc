@@ -14,7 +14,6 @@
 namespace deltabloom::tools {
 namespace {
 
-using internal::Allocation;
 using internal::LayoutRow;
 using internal::Plan;
 using internal::SortedRun;
@@ -97,26 +96,61 @@ LevelFilters Deltabloom(const LayoutRow* row, double keys, double bits) {
   return filter;
 }
 
-std::vector<SortedRun> RunsOf(const std::vector<TreeLevel>& tree) {
-  std::vector<SortedRun> runs;
-  for (const TreeLevel& level : tree) runs.push_back({level.keys, level.runs});
-  return runs;
+// How many filters of each level a lookup asks for keys that they do not hold:
+// of an absent key all, of a present one those of newer runs. Within level 0
+// half of the other tables are newer.
+std::vector<double> AbsentLookups(const std::vector<TreeLevel>& tree,
+                                  double hits) {
+  double keys = 0;
+  for (const TreeLevel& level : tree) keys += level.keys;
+  std::vector<double> lookups;
+  double older = keys;
+  for (const TreeLevel& level : tree) {
+    older -= level.keys;
+    const double of_hits =
+        older * level.runs + level.keys * (level.runs - 1) / 2;
+    lookups.push_back((1 - hits) * level.runs +
+                      hits * std::max(of_hits, 0.0) / keys);
+  }
+  return lookups;
 }
 
-// Data blocks that a lookup of a present key reads: its own, and one for each
-// false positive of a newer run. Within level 0 half of the other tables are
-// newer.
-double PresentReads(const std::vector<TreeLevel>& tree,
-                    const FilterEstimate& estimate) {
-  double newer = 0;
-  double reads = 1;
+double FalsePositives(const std::vector<TreeLevel>& tree,
+                      const FilterEstimate& estimate, double hits) {
+  const std::vector<double> lookups = AbsentLookups(tree, hits);
+  double reads = 0;
   for (size_t i = 0; i < tree.size(); ++i) {
-    const double rate = estimate.levels[i].rate;
-    reads +=
-        tree[i].keys / estimate.keys * (newer + (tree[i].runs - 1) / 2 * rate);
-    newer += tree[i].runs * rate;
+    reads += lookups[i] * estimate.levels[i].rate;
   }
   return reads;
+}
+
+// The bits per key of each level under allocation=levels, as
+// engines/rocksdb/levels/tree_bits.h gives them: a level that fewer lookups ask
+// than kUsed gives bits back.
+std::vector<double> BitsOfLevels(const std::vector<TreeLevel>& tree,
+                                 const internal::RateCurve& curve,
+                                 const Budget& budget, double bits) {
+  constexpr double kUsed = 0.001;
+  const double least =
+      budget.hits > 0 ? std::min(bits, budget.min_bits_per_key) : 0;
+  const std::vector<double> lookups = AbsentLookups(tree, budget.hits);
+  std::vector<SortedRun> runs;
+  double spent = 0;
+  double keys = 0;
+  for (size_t i = 0; i < tree.size(); ++i) {
+    const double use = std::max(lookups[i] / tree[i].runs, 1e-6);
+    runs.push_back({tree[i].keys, use * tree[i].runs, nullptr, least});
+    spent +=
+        tree[i].keys * (least + std::min(use / kUsed, 1.0) * (bits - least));
+    keys += tree[i].keys;
+  }
+  std::vector<double> given;
+  for (const internal::RunBits& run :
+       internal::AllocateBits(curve, runs, spent / std::max(keys, 1.0)).runs) {
+    given.push_back(run.bits_per_key);
+  }
+  return given;
 }
 
 struct Row {
@@ -153,17 +187,15 @@ LevelFilters MakeFilter(const Row& row, double keys, double bits, int level) {
 
 // `bits` per key on average.
 FilterEstimate Estimate(const Row& row, const std::vector<TreeLevel>& tree,
-                        double bits) {
+                        const Budget& budget, double bits) {
   FilterEstimate estimate;
   estimate.filter = row.filter;
   estimate.allocation = row.levels ? "levels" : "uniform";
+  estimate.asked_bits_per_key = bits;
   std::vector<double> given(tree.size(), bits);
   if (row.levels) {
-    const Allocation allocation = internal::AllocateBits(
-        internal::CurveOf(row.layout).curve, RunsOf(tree), bits);
-    for (size_t i = 0; i < tree.size(); ++i) {
-      given[i] = allocation.runs[i].bits_per_key;
-    }
+    given =
+        BitsOfLevels(tree, internal::CurveOf(row.layout).curve, budget, bits);
   }
   for (size_t i = 0; i < tree.size(); ++i) {
     const TreeLevel& level = tree[i];
@@ -178,7 +210,9 @@ FilterEstimate Estimate(const Row& row, const std::vector<TreeLevel>& tree,
     estimate.build_bytes = std::max(estimate.build_bytes, filters.build_bytes);
     estimate.levels.push_back(std::move(filters));
   }
-  estimate.present_reads = PresentReads(tree, estimate);
+  // Of a present key also its own block.
+  estimate.present_reads = 1 + FalsePositives(tree, estimate, 1);
+  estimate.wasted_reads = FalsePositives(tree, estimate, budget.hits);
   return estimate;
 }
 
@@ -186,18 +220,20 @@ FilterEstimate Estimate(const Row& row, const std::vector<TreeLevel>& tree,
 // are not too much; for one of reads the fewest that are enough.
 FilterEstimate Within(const Row& row, const std::vector<TreeLevel>& tree,
                       const Budget& budget) {
-  if (budget.bits_per_key > 0) return Estimate(row, tree, budget.bits_per_key);
+  if (budget.bits_per_key > 0) {
+    return Estimate(row, tree, budget, budget.bits_per_key);
+  }
   const bool by_bytes = budget.bytes > 0;
   uint32_t low = 0;
   uint32_t high = 100001;
   while (high - low > 1) {
     const uint32_t middle = low + (high - low) / 2;
-    const FilterEstimate tried = Estimate(row, tree, middle / 1000.0);
+    const FilterEstimate tried = Estimate(row, tree, budget, middle / 1000.0);
     const bool is_high = by_bytes ? tried.bytes > budget.bytes
                                   : tried.absent_reads <= budget.absent_reads;
     (is_high ? high : low) = middle;
   }
-  return Estimate(row, tree, (by_bytes ? low : high) / 1000.0);
+  return Estimate(row, tree, budget, (by_bytes ? low : high) / 1000.0);
 }
 
 // A reason not to take the filter.

@@ -52,10 +52,12 @@ struct FilterEstimate {
   std::string filter;      // "rocksdb-bloom", "compact", "auto"
   std::string allocation;  // "uniform", "levels"
   std::vector<LevelFilters> levels;
+  double asked_bits_per_key = 0;  // levels that need no filter give some back
   double keys = 0;
   double bytes = 0;
   double absent_reads = 0;   // data blocks per lookup of an absent key
   double present_reads = 0;  // of a present one, including its own block
+  double wasted_reads = 0;   // false positives per lookup, by Budget::hits
   double build_bytes = 0;    // temporary memory for the largest filter
   std::string remark;        // a reason not to take it
 
@@ -67,6 +69,10 @@ struct Budget {
   double bits_per_key = 0;
   double bytes = 0;         // of all filters together
   double absent_reads = 0;  // at most; the fewest bits that reach it
+  // The part of the lookups that find their key. Levels are weighted by it, and
+  // no run of them gets fewer bits than min_bits_per_key.
+  double hits = 0;
+  double min_bits_per_key = 4;
 };
 
 // A row for each filter and allocation, RocksDB's Bloom filter first. For a

@@ -20,7 +20,7 @@ void RunUseCounter::AddSource(const std::shared_ptr<PolicyStatistics>& source) {
   const bool known = std::any_of(
       sources_.begin(), sources_.end(),
       [&](const Source& one) { return one.statistics.lock() == source; });
-  if (!known) sources_.push_back({source, source->LookupsSinceStart()});
+  if (!known) sources_.push_back({source, {}});
 }
 
 void RunUseCounter::Update(const std::map<int, double>& weights) {

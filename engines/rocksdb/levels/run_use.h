@@ -31,7 +31,7 @@ class RunUseCounter {
   // A weight changes only by more than this factor.
   static constexpr double kHysteresis = 1.25;
 
-  // What the policy counts from now on is added by Update(). A copy of a policy
+  // What the policy counted and counts is added by Update(). A copy of a policy
   // is another source beside it.
   void AddSource(const std::shared_ptr<PolicyStatistics>& source);
 
