@@ -1,8 +1,11 @@
 #include "deltabloom/range_filter.h"
 
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "util/json.h"
+#include "util/range/cut_text.h"
 #include "util/range/range_part.h"
 
 namespace deltabloom {
@@ -17,6 +20,11 @@ std::string RangeFilterOptions::Validate() const {
     return "range_length = 0 is out of range: use 1 or more, the length of "
            "usual ranges";
   }
+  std::vector<internal::range::Cut> cuts;
+  if (!internal::range::ParseCuts(range_prefixes, &cuts)) {
+    return "range_prefixes = " + range_prefixes + " is not valid: use " +
+           internal::range::kCutsSyntax;
+  }
   return {};
 }
 
@@ -29,6 +37,9 @@ RangeFilterBuilder::RangeFilterBuilder(const RangeFilterOptions& options) {
   if (!error.empty()) throw std::invalid_argument(error);
   rep_ = std::make_unique<Rep>(Rep{
       internal::RangePartBuilder(options.bits_per_key, options.range_length)});
+  std::vector<internal::range::Cut> cuts;
+  internal::range::ParseCuts(options.range_prefixes, &cuts);
+  rep_->part.SetCuts(std::move(cuts));
 }
 
 RangeFilterBuilder::~RangeFilterBuilder() = default;

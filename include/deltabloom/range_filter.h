@@ -35,6 +35,14 @@ struct DELTABLOOM_EXPORT RangeFilterOptions {
   // next to a key as possible. Legal: 1 or more.
   uint64_t range_length = 1024;
 
+  // The prefixes of keys that the filter holds, for example "8,12,'/'x3": the
+  // first 8 and 12 bytes, and up to the third slash. A prefix scan is rejected
+  // by the longest of them that is no longer than its own prefix. Bits are
+  // written as 20b, other delimiters by their byte as 0x00x2. At most 16, of at
+  // most 128 bytes; a prefix for which bits_per_key has no room is left out.
+  // Empty: the builder chooses, or stores fixed-size keys as numbers.
+  std::string range_prefixes;
+
   // Empty if the options are valid; else one line that names the invalid
   // option, its value and the legal range.
   std::string Validate() const;
@@ -64,7 +72,8 @@ class DELTABLOOM_EXPORT RangeFilterBuilder {
   void AddKey(std::string_view key) noexcept;
 
   // The largest temporary memory in bytes that Finish would need now, without
-  // the filter.
+  // the filter: up to 26 bytes per key, and what is kept of the keys, each
+  // without the bytes that it shares with the one before.
   uint64_t BuildBytes() const;
 
   // Appends the filter to *dst and leaves the builder empty. Returns false and

@@ -58,9 +58,26 @@ void AskBytes(Input* input, const Bounds& bounds) {
   AskSealed(whole);
 }
 
+// Sample questions of the bounds, or fixed cuts.
+void Choose(uint8_t how, const Bounds& bounds, RangePartBuilder* builder) {
+  if (how % 4 == 1) {
+    for (const std::string& lower : bounds) {
+      for (const std::string& upper : bounds)
+        builder->AddQuestion(lower, upper);
+    }
+  } else if (how % 4 == 2) {
+    range::Cut cut, delimiter;
+    cut.bits = static_cast<uint16_t>(1 + how);
+    delimiter.byte = how;
+    delimiter.count = static_cast<uint8_t>(1 + how % 3);
+    builder->SetCuts({cut, delimiter});
+  }
+}
+
 void Build(Input* input, bool numbers, Bounds bounds) {
   const double bits_per_key = 1 + input->Byte() / 4.0;
-  const uint64_t range_length = uint64_t{1} << input->Byte() % 40;
+  const uint8_t how = input->Byte();
+  const uint64_t range_length = uint64_t{1} << how % 40;
   std::vector<std::string> keys;
   while (!input->empty()) {
     std::string key = input->Key(20);
@@ -69,6 +86,7 @@ void Build(Input* input, bool numbers, Bounds bounds) {
   }
   std::sort(keys.begin(), keys.end());
   RangePartBuilder builder(bits_per_key, range_length);
+  Choose(how, bounds, &builder);
   for (const std::string& key : keys) builder.AddKey(key);
   const uint64_t added = builder.KeysAdded();
   std::string bytes = "in front";

@@ -8,6 +8,7 @@
 
 #include "deltabloom/range_filter.h"
 #include "tests/range/subject.h"
+#include "util/range/cut_text.h"
 
 namespace deltabloom::test {
 namespace {
@@ -58,6 +59,71 @@ TEST(RangeFilter, LearnsFromQuestions) {
     passed += filter.MayMatch(BigEndian(2 * i + 1), BigEndian(2 * i + 2));
   }
   EXPECT_LE(passed, 3);
+}
+
+TEST(RangeFilter, PrefixesByHand) {
+  // What the text is written as again; null if it is not valid.
+  const std::pair<std::string, const char*> texts[] = {
+      {"", ""},
+      {"8", "8"},
+      {"8,12,'/'x3", "8,12,'/'x3"},
+      {"1b,1024b,128,64b", "1b,128,128,8"},
+      {"'/',',',0x00x2,0xffx255,0x2f", "'/'x1,','x1,0x00x2,0xffx255,'/'x1"},
+      {"0", nullptr},
+      {"129", nullptr},
+      {"1025b", nullptr},
+      {"-8", nullptr},
+      {"8,", nullptr},
+      {",8", nullptr},
+      {"8 9", nullptr},
+      {"8;9", nullptr},
+      {"'/'x0", nullptr},
+      {"'/'x256", nullptr},
+      {"'/'x", nullptr},
+      {"'/", nullptr},
+      {"0x2", nullptr},
+      {"0xgg", nullptr},
+      {"99999999999999999999", nullptr},
+      {"1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", nullptr},
+  };
+  for (const auto& [text, written] : texts) {
+    RangeFilterOptions options;
+    options.range_prefixes = text;
+    std::vector<internal::range::Cut> cuts;
+    EXPECT_EQ(internal::range::ParseCuts(text, &cuts), written != nullptr)
+        << text;
+    if (written == nullptr) {
+      EXPECT_EQ(options.Validate(), "range_prefixes = " + text +
+                                        " is not valid: use " +
+                                        internal::range::kCutsSyntax);
+      EXPECT_THROW(RangeFilterBuilder builder(options), std::invalid_argument);
+      continue;
+    }
+    EXPECT_EQ(options.Validate(), "");
+    std::string again;
+    for (const auto& cut : cuts) {
+      again += (again.empty() ? "" : ",") + internal::range::CutText(cut);
+    }
+    EXPECT_EQ(again, written);
+  }
+
+  // Integers, which would be stored as numbers, and a question that would
+  // choose another prefix.
+  RangeFilterOptions options;
+  options.bits_per_key = 12;
+  options.range_prefixes = "6,7";
+  RangeFilterBuilder builder(options);
+  builder.AddQuestion(BigEndian(1), BigEndian(2));
+  for (uint64_t i = 0; i < 1000; ++i) builder.AddKey(BigEndian(i << 9));
+  std::string bytes;
+  ASSERT_TRUE(builder.Finish(&bytes));
+  const RangeFilter filter(bytes);
+  int passed = 0;
+  for (uint64_t i = 0; i < 999; ++i) {
+    const uint64_t lower = (i << 9) + 256;
+    passed += filter.MayMatch(BigEndian(lower), BigEndian(lower + 256));
+  }
+  EXPECT_LE(passed, 30) << filter.Describe();
 }
 
 TEST(RangeFilter, RangeLengthOneKeepsRangesNextToKeys) {

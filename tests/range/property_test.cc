@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,21 @@ class RangeProperty : public testing::Test {
   FreshRandom random_;
 };
 
+std::vector<internal::range::Cut> RandomCuts(const KeyKind& kind,
+                                             Random* random) {
+  std::vector<internal::range::Cut> cuts(1 + random->Below(4));
+  for (auto& cut : cuts) {
+    const std::string key = kind.key(random);
+    if (random->Below(2) == 0 && !key.empty()) {
+      cut.byte = static_cast<uint8_t>(key[random->Below(key.size())]);
+      cut.count = static_cast<uint8_t>(1 + random->Below(3));
+    } else {
+      cut.bits = static_cast<uint16_t>(1 + random->Below(100));
+    }
+  }
+  return cuts;
+}
+
 // Returns how many of the empty ranges were answered with no.
 uint64_t CheckAnswers(const KeySet& set, const KeyKind& kind, double bits,
                       Random* random) {
@@ -32,10 +48,13 @@ uint64_t CheckAnswers(const KeySet& set, const KeyKind& kind, double bits,
   }
   const internal::SipHashKey seed_key{random->Next(), random->Next()};
   const auto* seed = random->Below(2) == 0 ? &seed_key : nullptr;
-  const std::string part = PartOf(set, bits, questions, seed);
+  const bool fixed = random->Below(4) == 0;
+  const std::string part = PartOf(
+      set, bits, questions, seed,
+      fixed ? RandomCuts(kind, random) : std::vector<internal::range::Cut>());
   const RangePart range(part, seed);
   // Long keys can be too few to have a part at all.
-  if (bits >= 4 && keys.size() >= 300) {
+  if (bits >= 4 && keys.size() >= 300 && !fixed) {
     EXPECT_FALSE(range.AlwaysMatches()) << kind.name << ", " << bits;
   }
   const bool compare = !part.empty() && seed == nullptr && keys.size() <= 300;
@@ -71,6 +90,41 @@ TEST_F(RangeProperty, NoKeyIsLost) {
         no += CheckAnswers(keys, kind, bits, &random_);
         if (HasFailure()) return;
       }
+    }
+    EXPECT_GT(no, 0) << kind.name;
+  }
+}
+
+// As RocksDB looks up a range in the partition that its lower bound belongs to.
+TEST_F(RangeProperty, Partitions) {
+  for (const KeyKind& kind : KeyKinds()) {
+    KeySet set;
+    for (int i = 0; i < 2000; ++i) set.insert(kind.key(&random_));
+    const std::vector<std::string> keys(set.begin(), set.end());
+    internal::RangePartBuilder builder(10);
+    for (int i = 0; i < 99; ++i) {
+      const auto [lower, upper] = RangeNear(keys, kind, &random_);
+      builder.AddQuestion(lower, upper);
+    }
+    std::map<std::string, std::string> parts;  // by last key
+    for (const std::string& key : keys) {
+      builder.AddKey(key);
+      if (random_.Below(300) == 0 || key == keys.back()) {
+        builder.Finish(&parts[key]);
+      }
+    }
+    int no = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      const auto [lower, upper] = RangeNear(keys, kind, &random_);
+      const auto part = parts.lower_bound(lower);
+      if (part == parts.end()) continue;
+      const RangePart range(part->second);
+      if (range.MayMatch(lower, upper) || !range.HasKeyFrom(upper)) continue;
+      ++no;
+      ASSERT_FALSE(AnyKeyIn(set, lower, upper))
+          << kind.name << ": " << range.Describe() << " "
+          << testing::PrintToString(lower) << " "
+          << testing::PrintToString(upper);
     }
     EXPECT_GT(no, 0) << kind.name;
   }

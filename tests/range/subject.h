@@ -27,8 +27,10 @@ using Questions = std::vector<std::pair<std::string, std::string>>;
 // Empty if the builder refuses.
 inline std::string PartOf(const KeySet& keys, double bits_per_key,
                           const Questions& questions = {},
-                          const internal::SipHashKey* seed = nullptr) {
+                          const internal::SipHashKey* seed = nullptr,
+                          std::vector<internal::range::Cut> cuts = {}) {
   internal::RangePartBuilder builder(bits_per_key);
+  builder.SetCuts(std::move(cuts));
   for (const auto& [lower, upper] : questions) {
     builder.AddQuestion(lower, upper);
   }
@@ -168,14 +170,17 @@ inline std::pair<std::string, std::string> RangeNear(
     const std::vector<std::string>& keys, const KeyKind& kind, Random* random) {
   std::string lower = BoundNear(keys, kind, random);
   std::string upper;
-  switch (random->Below(5)) {
+  switch (random->Below(6)) {
     case 0:
       upper = NextPrefix(lower);
       break;
     case 1:
       upper = lower + std::string(1 + random->Below(3), '\0');
       break;
-    case 2:  // most other ranges of numbers are too long to be empty
+    case 2:  // up to a key, which is part of it
+      upper = keys[random->Below(keys.size())] + '\0';
+      break;
+    case 3:  // most other ranges of numbers are too long to be empty
       upper = lower;
       if (!upper.empty()) {
         upper.back() = static_cast<char>(upper.back() | 0x3f);

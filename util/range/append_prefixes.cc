@@ -464,7 +464,7 @@ class Chooser {
         Candidate& candidate = candidates_[i];
         if (candidate.bits == 0) {
           const auto n = static_cast<double>(candidate.prefixes);
-          if (chosen == kMaxCuts || n > prefixes) continue;
+          if (chosen == kMaxCuts || (fixed_.empty() && n > prefixes)) continue;
           candidate.layout = n > compact || candidate.prefixes < kFewPrefixes
                                  ? Layout::kLocal
                                  : Layout::kCompact;

@@ -77,6 +77,13 @@ void RangePartBuilder::AddQuestion(std::string_view lower,
   questions_.insert(after, std::move(question));
 }
 
+void RangePartBuilder::SetCuts(std::vector<range::Cut> cuts) {
+  cuts_ = std::move(cuts);
+  for (const range::Cut& cut : cuts_) {
+    keys_.KeepFirst(cut.count > 0 ? range::kMaxCutBytes : (cut.bits + 7u) / 8);
+  }
+}
+
 size_t RangePartBuilder::EstimatedBuildBytes() const {
   // Keys of one size may turn out to be no numbers.
   const uint64_t per_key =

@@ -58,6 +58,9 @@ class RangePartBuilder {
   // The parts are those of partitions of one table: each is chosen by the empty
   // ranges of those before it as well.
   void ShareRanges() { shares_ranges_ = true; }
+  // Cuts for keys of any form; questions then have no effect. REQUIRES: no key
+  // was added. Stay, too.
+  void SetCuts(std::vector<range::Cut> cuts);
   // Prefixes are hashed under this seed. Stays, too.
   void SetSeed(const SipHashKey& seed) { seed_ = seed; }
 
@@ -90,7 +93,7 @@ class RangePartBuilder {
   size_t next_ = 0;
   std::vector<range::EmptyRange> empty_ranges_;
   bool shares_ranges_ = false;
-  std::vector<range::Cut> cuts_;  // fixed
+  std::vector<range::Cut> cuts_;
   std::optional<SipHashKey> seed_;
   range::KeyStore keys_;
   bool gave_up_ = false;
