@@ -193,6 +193,26 @@ TEST(RangeBuilder, QuestionsDecide) {
   }
 }
 
+// Partitions are too small to choose by the questions among their own keys.
+TEST(RangeBuilder, PartsOfOneTableShareQuestions) {
+  RangePartBuilder builder(10);
+  builder.ShareRanges();
+  for (uint64_t i = 0; i < 256; ++i) {
+    builder.AddQuestion(BigEndian(80 * i + 1), BigEndian(80 * i + 2));
+  }
+  std::vector<std::string> parts(100);
+  for (uint64_t i = 0; i < 20'000; ++i) {
+    builder.AddKey(BigEndian(i / 2 * 2) + BigEndian(i));
+    if (i % 200 == 199) EXPECT_TRUE(builder.Finish(&parts[i / 200]));
+  }
+  int passed = 0;
+  for (uint64_t i = 5000; i < 10'000; ++i) {
+    const RangePart range(parts[i / 100]);
+    passed += range.MayMatch(BigEndian(2 * i + 1), BigEndian(2 * i + 2));
+  }
+  EXPECT_LE(passed, 10) << RangePart(parts[75]).Describe();
+}
+
 // All keys near each other, all numbers exact: no more bytes than that takes.
 TEST(RangeBuilder, DenseNumbersTakeFewBytes) {
   std::vector<std::string> keys;

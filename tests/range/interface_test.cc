@@ -53,7 +53,7 @@ TEST(RangeFilter, LearnsFromQuestions) {
     ASSERT_TRUE(builder.Finish(&bytes));
   }
   const RangeFilter filter(bytes);
-  EXPECT_EQ(filter.Describe().substr(0, 17), "prefixes: 64 bits");
+  EXPECT_EQ(filter.Describe().substr(0, 13), "prefixes: 8 (");
   int passed = 0;
   for (uint64_t i = 0; i < 999; ++i) {
     passed += filter.MayMatch(BigEndian(2 * i + 1), BigEndian(2 * i + 2));
@@ -102,7 +102,7 @@ TEST(RangeFilter, PrefixesByHand) {
     EXPECT_EQ(options.Validate(), "");
     std::string again;
     for (const auto& cut : cuts) {
-      again += (again.empty() ? "" : ",") + internal::range::CutText(cut);
+      again += (again.empty() ? "" : ",") + internal::range::TextOf(cut);
     }
     EXPECT_EQ(again, written);
   }

@@ -61,7 +61,7 @@ bool ParseCuts(std::string_view text, std::vector<Cut>* cuts) {
   return cuts->size() <= kMaxCuts;
 }
 
-std::string CutText(const Cut& cut) {
+std::string TextOf(const Cut& cut) {
   if (cut.count == 0) {
     return cut.bits % 8 == 0 ? std::to_string(cut.bits / 8)
                              : std::to_string(cut.bits) + "b";

@@ -20,7 +20,7 @@ inline constexpr char kCutsSyntax[] =
     "(20b), at most 128 bytes, or delimiters by how often they occur ('/'x3, "
     "or by their byte 0x2fx3)";
 
-std::string CutText(const Cut& cut);
+std::string TextOf(const Cut& cut);
 
 }  // namespace deltabloom::internal::range
 

@@ -5,6 +5,7 @@
 
 #include "util/coding.h"
 #include "util/cpu.h"
+#include "util/range/cut_text.h"
 
 namespace deltabloom::internal::range {
 namespace {
@@ -78,12 +79,6 @@ std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes) {
     ++at;
   }
   return key.substr(0, at);
-}
-
-std::string TextOf(const Cut& cut) {
-  if (cut.count == 0) return std::to_string(cut.bits) + " bits";
-  return "up to byte " + std::to_string(cut.byte) + " number " +
-         std::to_string(cut.count);
 }
 
 KeyRange::KeyRange(std::string_view from, std::string_view to)

@@ -32,9 +32,6 @@ inline constexpr unsigned kMaxCutBits = 8 * kMaxCutBytes;
 // A cut answers ranges whose keys have no more prefixes there.
 inline constexpr uint64_t kMaxPrefixesPerRange = 8;
 
-// "12 bits", "up to byte 47 number 3".
-std::string TextOf(const Cut& cut);
-
 inline constexpr size_t kCutSize = 8;  // in the table of cuts
 
 // The prefix of a key, empty if it has none: in `bytes`, which has

@@ -14,6 +14,7 @@ constexpr char kVersion = 1;
 constexpr char kNumbers = 1;
 constexpr char kPrefixes = 3;
 constexpr size_t kHeaderSize = 2;
+constexpr size_t kFewEmptyRanges = 8;
 
 // What fn returns; false without memory.
 template <typename Fn>
@@ -99,16 +100,25 @@ bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) const {
     part->push_back(kNumbers);
     return range::AppendNumbers(keys_, bytes, range_length_, part);
   };
+  // Few say little, and the time for many must be short beside that for keys.
+  std::vector<range::EmptyRange> ranges;
+  const size_t step =
+      1 + empty_ranges_.size() / (kFewEmptyRanges * 4 + keys_.size() / 500);
+  if (empty_ranges_.size() >= kFewEmptyRanges) {
+    for (size_t i = 0; i < empty_ranges_.size(); i += step) {
+      ranges.push_back(empty_ranges_[i]);
+    }
+  }
   // Unless a scan is likely to be of one integer of several.
-  if (numbers && empty_ranges_.empty() && !range::AreComposite(keys_)) {
+  if (numbers && ranges.empty() && !range::AreComposite(keys_)) {
     return append_numbers();
   }
   const range::PrefixesPlan plan =
-      range::PlanPrefixes(keys_, bytes, empty_ranges_, cuts_);
-  if (numbers && (plan.cuts.empty() ||
-                  (!empty_ranges_.empty() &&
-                   range::NumbersPassing(keys_, bytes, range_length_,
-                                         empty_ranges_) < plan.passing))) {
+      range::PlanPrefixes(keys_, bytes, ranges, cuts_);
+  if (numbers &&
+      (plan.cuts.empty() ||
+       (!ranges.empty() && range::NumbersPassing(keys_, bytes, range_length_,
+                                                 ranges) < plan.passing))) {
     return append_numbers();
   }
   part->push_back(kPrefixes);
