@@ -203,7 +203,9 @@ TEST(RangeBuilder, PartsOfOneTableShareQuestions) {
   std::vector<std::string> parts(100);
   for (uint64_t i = 0; i < 20'000; ++i) {
     builder.AddKey(BigEndian(i / 2 * 2) + BigEndian(i));
-    if (i % 200 == 199) EXPECT_TRUE(builder.Finish(&parts[i / 200]));
+    if (i % 200 == 199) {
+      EXPECT_TRUE(builder.Finish(&parts[i / 200]));
+    }
   }
   int passed = 0;
   for (uint64_t i = 5000; i < 10'000; ++i) {
