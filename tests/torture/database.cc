@@ -83,11 +83,11 @@ const Rows kChangeable = {
     {"payload_check", "false,true"},
     {"seeded", "false,true"},
     {"learning", "true,false"},
-    {"statistics", "true,false"},
     {"statistics_log_seconds", "600,1"},
 };
 const Rows kFixed = {
     {"compatibility", "builtin,own"},
+    {"statistics", "true,true;weights_by_use=false,false;weights_by_use=false"},
     {"key_transform",
      "none,none;range=on,none;range=on,ascii_lowercase@1,"
      "trim_trailing_spaces@1,none"},
