@@ -72,8 +72,9 @@ class DELTABLOOM_EXPORT RangeFilterBuilder {
   void AddKey(std::string_view key) noexcept;
 
   // The largest temporary memory in bytes that Finish would need now, without
-  // the filter: up to 26 bytes per key, and what is kept of the keys, each
-  // without the bytes that it shares with the one before.
+  // the filter: 26 bytes per key and 8 for each of range_prefixes, and what is
+  // kept of the keys, each without the bytes that it shares with the one
+  // before.
   uint64_t BuildBytes() const;
 
   // Appends the filter to *dst and leaves the builder empty. Returns false and

@@ -242,6 +242,23 @@ TEST(RangeBuilder, MemoryIsWhatItSays) {
     EXPECT_LE(peak, said + said / 8) << keys[0];
     EXPECT_GE(peak, said / 2) << keys[0];
   }
+  // Five cuts that distinguish all keys.
+  for (int cuts = 1; cuts <= 5; cuts += 4) {
+    const auto keys = Hashes(100'000);
+    std::string part;
+    part.reserve(keys.size() * 3);
+    const size_t before = LiveBytes();
+    ResetPeak();
+    RangePartBuilder builder(16);
+    std::vector<internal::range::Cut> fixed(static_cast<size_t>(cuts));
+    for (auto& cut : fixed)
+      cut.bits = static_cast<uint16_t>(64 + (&cut - &fixed[0]));
+    builder.SetCuts(fixed);
+    for (const std::string& key : keys) builder.AddKey(key);
+    const uint64_t said = builder.EstimatedBuildBytes();
+    EXPECT_TRUE(builder.Finish(&part));
+    EXPECT_LE(PeakBytes() - before, said + said / 8) << cuts;
+  }
 }
 
 }  // namespace

@@ -86,9 +86,9 @@ void RangePartBuilder::SetCuts(std::vector<range::Cut> cuts) {
 }
 
 size_t RangePartBuilder::EstimatedBuildBytes() const {
-  // Keys of one size may turn out to be no numbers.
-  const uint64_t per_key =
-      std::max(range::kNumbersBytesPerKey, range::kPrefixesBytesPerKey);
+  // Prefixes take more than numbers, which keys may turn out to be.
+  static_assert(range::kPrefixesBytesPerKey > range::kNumbersBytesPerKey);
+  const uint64_t per_key = range::kPrefixesBytesPerKey + 8 * cuts_.size();
   return keys_.MemorySize() + static_cast<size_t>(per_key * keys_.size());
 }
 
