@@ -781,6 +781,66 @@ TEST_F(RunUseTest, HitsAndMisses) {
   EXPECT_LT(Wasted(Rewritten(1.5), 1), 0.002);
 }
 
+// A rate takes fewer bits where lookups hit; a whole run that they do not need
+// has the least.
+TEST_F(RunUseTest, RatesAndWholeRuns) {
+  Look(1e6, 1);
+  DatabaseTrees trees;
+  FamilyTree& family = trees.families["default"];
+  family.bits = TreeOf("5:100000@10<5 6:1000000@10<last");
+  PolicyOptions options;
+  options.false_positive_rate = 0.002;
+  options.layout = Layout::kCompact;
+  std::string problem;
+  const auto target = [&] {
+    BitsInTree(options, TableAt(6, true), 0, &trees, &family, &problem);
+    return family.target;
+  };
+  EXPECT_NEAR(target(), 9.3, 0.3);
+  family.bits.SetUse(counter.use(), 4, false);
+  EXPECT_NEAR(target(), 4.5, 0.2);
+
+  family.bits.SetUse(counter.use(), 4, true);
+  family.bits.SetTarget(10);
+  const std::vector<uint64_t> all = {1, 2};
+  NewTable table = TableAt(6, true);
+  table.whole_run = true;
+  table.keys_read = 1'100'000;
+  table.inputs = &all;
+  EXPECT_NEAR(BitsOf(family.bits, table), 4, 0.01);
+  table = TableAt(0);
+  table.whole_run = true;
+  family.bits.Flushed(1000);
+  EXPECT_EQ(BitsOf(family.bits, table), 10);  // nothing is given back yet
+}
+
+// Counters of two policies add up, and what is learned stays when one of them
+// is gone.
+TEST_F(RunUseTest, SourcesComeAndGo) {
+  const std::map<int, double> weights = {{kBottommost, 1}};
+  auto first = std::make_shared<PolicyStatistics>();
+  const auto second = std::make_shared<PolicyStatistics>();
+  for (const auto& [source, negatives] :
+       {std::pair(first, 1'000u), std::pair(second, 9'000u)}) {
+    counter.AddSource(source);
+    counter.AddSource(source);
+    CountLookups(source->Group({6, "compact", true}).slot, 10'000, negatives,
+                 0);
+  }
+  counter.Update(weights);
+  EXPECT_EQ(counter.lookups(), 20'000);
+  EXPECT_EQ(counter.use().at(kBottommost), 0.5);
+  first.reset();
+  counter.Update(weights);
+  EXPECT_EQ(counter.lookups(), 20'000);
+  // RocksDB's filters hide what is asked.
+  CountLookups(second->Group({-1, kForeignName}).slot, 10'000, 0, 0);
+  CountLookups(second->Group({6, "compact", true}).slot, 10'000, 0, 0);
+  counter.Update(weights);
+  EXPECT_EQ(counter.lookups(), 20'000);
+  EXPECT_EQ(counter.use().at(kBottommost), 0.5);
+}
+
 // Fewer lookups than kLeastLookups say nothing; a workload that turns is
 // followed within some lookups, and small changes change nothing.
 TEST_F(RunUseTest, IsLearnedAndForgotten) {

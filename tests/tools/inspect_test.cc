@@ -184,8 +184,10 @@ TEST_F(Inspect, Directories) {
   ExpectHas(result.out,
             "\n2 files: 1 with sound filters, 1 without a filter, 0 not sound, "
             "0 unreadable, 0 gone meanwhile\n  without a filter: " +
-                database + "/a.ldb\n");
-  EXPECT_EQ(RunJson(database, 0).at("summary").dump(),
+                database + "/a.ldb\nall filters: ");
+  const auto json = RunJson(database, 0);
+  EXPECT_EQ(json.at("filter_bytes"), json["files"][1]["filters"][0]["bytes"]);
+  EXPECT_EQ(json.at("summary").dump(),
             "{\"gone\":0,\"not_sound\":[],\"sound\":1,\"unreadable\":[],"
             "\"without_filter\":[\"" +
                 database + "/a.ldb\"]}");

@@ -259,12 +259,21 @@ RunFn AddOptions(CLI::App* app) {
     Summary summary({{"without_filter", "without a filter"},
                      {"not_sound", "not sound"},
                      {"unreadable", "unreadable"}});
+    uint64_t filter_bytes = 0;
     console->StartArray("files");
     for (size_t i = 0; i < files.size(); ++i) {
       console->ShowProgress(i, files.size(), "files", files[i].path);
-      ShowFile(InspectFile(files[i]), console, &summary);
+      const Json report = InspectFile(files[i]);
+      for (const Json& filter : report.value("filters", Json::array())) {
+        filter_bytes += filter.at("bytes").get<uint64_t>();
+      }
+      ShowFile(report, console, &summary);
     }
     summary.Show("files", " with sound filters", console);
+    console->Add("filter_bytes", filter_bytes);
+    if (files.size() > 1) {
+      console->Line("all filters: " + std::to_string(filter_bytes) + " bytes");
+    }
     if (summary.Has("not_sound")) return kFailure;
     return summary.Has("unreadable") ? kUndecided : kSuccess;
   };
@@ -284,9 +293,11 @@ end yet and is reported as unreadable.
 
 A summary follows if there are several files. It names the tables without a
 filter, those with a filter that is not sound and the files that cannot be read,
-and counts those that vanished from their directories meanwhile.
+and counts those that vanished from their directories meanwhile. The last line
+is the size of all filters together.
 
-The document of --json has "files", in the order of the text, and "summary". A
+The document of --json has "files", in the order of the text, "summary", and
+"filter_bytes", the sum of all filters, which filter_memory limits. A
 file has "file", its path, and "error" if it could not be read, "damaged" if
 that is because of the index of its filter, "gone" if it vanished, else "engine", "format_version", "checksum", "keys" and "filters"; a
 filter has "kind", "policy", "bytes", "bits_per_key", "index" if it is
