@@ -7,10 +7,7 @@
 #define DELTABLOOM_TESTS_FILTER_BLOCK_GOLDEN_H_
 
 #include <cstdint>
-#include <sstream>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "tests/csv.h"
 

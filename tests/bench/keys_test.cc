@@ -1,10 +1,7 @@
 // Keys are distinct, of the given size, and absent keys are not present.
 #include "db_bench_ext/filter_bench/keys.h"
 
-#include <gtest/gtest.h>
-
 #include <set>
-#include <string>
 
 #include "tests/random.h"
 

@@ -1,13 +1,9 @@
 // The parts of db_reads, on small databases.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <set>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/program.h"

@@ -7,8 +7,6 @@
 //
 // Only for a change of the format that is meant: the committed file is what
 // keeps filters on disk readable.
-#include <cstdio>
-
 #include "tests/golden/golden.h"
 #include "tests/reference/reference.h"
 

@@ -2,8 +2,6 @@
 // sizes rely on (their rule is tested against the reference).
 #include "util/layouts/classic/classic.h"
 
-#include <gtest/gtest.h>
-
 #include "tests/random.h"
 
 namespace deltabloom::internal::classic {

@@ -1,7 +1,5 @@
 // Construction: bytes equal the naive reference's at every level, every
 // threshold and more than one seed come up, and no input breaks it.
-#include <set>
-
 #include "tests/layouts/compact_hashes.h"
 #include "tests/layouts/subject.h"
 

@@ -3,15 +3,9 @@
 #ifndef DELTABLOOM_TESTS_LAYOUTS_COMPACT_HASHES_H_
 #define DELTABLOOM_TESTS_LAYOUTS_COMPACT_HASHES_H_
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "tests/random.h"
 #include "tests/reference/reference.h"

@@ -2,9 +2,6 @@
 // bytes and gives the answers of the layout's reference.
 //
 // A new layout needs no code here, only a reference (tests/reference).
-#include <gtest/gtest.h>
-
-#include <set>
 
 #include "tests/layouts/subject.h"
 #include "tests/random.h"

@@ -1,7 +1,5 @@
 // Keys and rate estimated from a filter's bytes, compared with the keys that it
 // was built from and with its measured rate.
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include "tests/layouts/subject.h"

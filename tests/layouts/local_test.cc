@@ -2,8 +2,6 @@
 // false-positive rate.
 #include "util/layouts/local/local.h"
 
-#include <gtest/gtest.h>
-
 #include "table/framing.h"
 #include "tests/csv.h"
 #include "tests/filters.h"

@@ -1,6 +1,4 @@
 // The arithmetic of plans, up to sizes that no test can allocate.
-#include <gtest/gtest.h>
-
 #include "tests/layouts/subject.h"
 #include "tests/random.h"
 #include "tests/reference/reference.h"

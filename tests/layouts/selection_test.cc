@@ -1,6 +1,4 @@
 // Choosing a layout: by name, automatically, and within a limit of memory.
-#include <gtest/gtest.h>
-
 #include "deltabloom/filter.h"
 #include "deltabloom/filter_policy.h"
 #include "tests/filters.h"

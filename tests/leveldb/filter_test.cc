@@ -1,6 +1,5 @@
 // The LevelDB policy and filter blocks compared with LevelDB's own: the same
 // bytes, the same answers; and the policy without memory.
-#include <gtest/gtest.h>
 #include <leveldb/env.h>
 #include <leveldb/filter_policy.h>
 #include <leveldb/options.h>

@@ -72,6 +72,7 @@ TEST_P(SchemesTest, FindsEveryKeyAtTheRequestedRate) {
   const uint64_t markers = info.scheme == "local" ? info.bits / 512 : 0;
   EXPECT_EQ(set, info.set_bits + markers);
   EXPECT_FALSE(info.adopted);
+  EXPECT_EQ(info.doubled_string, GetParam().doubled);
   EXPECT_EQ(info.expires_in, milliseconds(-1));
   const RedisFilterStatistics statistics = reader->Statistics();
   EXPECT_EQ(statistics.checks, kKeys + kOthers);

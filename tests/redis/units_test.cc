@@ -1,6 +1,5 @@
 // The parts of Redis filters that need no server: offsets and sizes against
 // other languages' own answers, options, and what the client parses.
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>

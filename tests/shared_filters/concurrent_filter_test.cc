@@ -2,14 +2,10 @@
 // size, from one thread and from many; its rates against measured ones.
 #include "deltabloom/concurrent_filter.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <cmath>
-#include <cstdlib>
 #include <stdexcept>
 #include <thread>
-#include <vector>
 
 #include "deltabloom/filter.h"
 #include "tests/random.h"

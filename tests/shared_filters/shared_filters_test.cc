@@ -1,14 +1,10 @@
 // The filters in memory that other languages read: against Guava's and Go's own
 // answers, malformed bytes, threads; and the parts that they are made of.
-#include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <set>
-#include <stdexcept>
 #include <thread>
-#include <vector>
 
 #include "deltabloom/go_murmur3_filter.h"
 #include "deltabloom/guava_filter.h"

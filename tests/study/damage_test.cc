@@ -1,10 +1,5 @@
 // Flips and truncations of small filters, and of some that are large enough to
 // be compact: what the seal promises, and that the study counts right.
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "db_bench_ext/study/studies.h"
 #include "tests/random.h"

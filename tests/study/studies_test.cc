@@ -1,15 +1,10 @@
 // Key sets, rates and hashes of the study.
 #include "db_bench_ext/study/studies.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
-#include <string>
 
 #include "db_bench_ext/common/program.h"
 #include "tests/csv.h"

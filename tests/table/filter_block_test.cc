@@ -2,12 +2,8 @@
 // to malformed blocks, to random tables and to blocks that LevelDB wrote.
 #include "table/filter_block.h"
 
-#include <gtest/gtest.h>
-
 #include <map>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "tests/filter_block_golden.h"
 #include "tests/filters.h"

@@ -1,14 +1,10 @@
 // The contract of filter.h and filter_policy.h.
 #include "deltabloom/filter.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "deltabloom/filter_policy.h"
 #include "tests/filters.h"

@@ -3,9 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "deltabloom/filter.h"
 #include "tests/csv.h"
 #include "tests/filters.h"

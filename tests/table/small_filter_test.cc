@@ -2,9 +2,6 @@
 // long ones.
 #include "table/small_filter.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
 #include <memory>
 
 #include "tests/filters.h"

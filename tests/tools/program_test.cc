@@ -3,10 +3,7 @@
 // names.
 #include "tools/deltabloom/program.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <new>

@@ -2,7 +2,6 @@
 // and how reads and writes fail; and that the torture finds planted errors.
 #include "tests/torture/torture.h"
 
-#include <gtest/gtest.h>
 #include <rocksdb/version.h>
 #include <unistd.h>
 

@@ -2,12 +2,9 @@
 // no sense.
 #include "util/rates/allocation.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "tests/random.h"
 

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <map>
-#include <string>
 
 #include "deltabloom/sizing.h"
 #include "tests/csv.h"

@@ -8,8 +8,6 @@
 #include <cmath>
 #include <functional>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "tests/csv.h"
 #include "util/hash64.h"

@@ -1,7 +1,5 @@
 // The rates that layouts compute, compared with filters of random hashes; every
 // bound is the binomial error of the count.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
