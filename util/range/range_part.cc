@@ -15,6 +15,7 @@ constexpr char kNumbers = 1;
 constexpr char kPrefixes = 3;
 constexpr size_t kHeaderSize = 2;
 constexpr size_t kFewEmptyRanges = 8;
+constexpr size_t kManyEmptyRanges = 128;
 
 // What fn returns; false without memory.
 template <typename Fn>
@@ -103,7 +104,7 @@ bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) const {
   // Few say little, and the time for many must be short beside that for keys.
   std::vector<range::EmptyRange> ranges;
   const size_t step =
-      1 + empty_ranges_.size() / (kFewEmptyRanges * 4 + keys_.size() / 500);
+      1 + empty_ranges_.size() / (kManyEmptyRanges + keys_.size() / 500);
   if (empty_ranges_.size() >= kFewEmptyRanges) {
     for (size_t i = 0; i < empty_ranges_.size(); i += step) {
       ranges.push_back(empty_ranges_[i]);
