@@ -6,6 +6,7 @@
 #include <rocksdb/file_checksum.h>
 #include <rocksdb/merge_operator.h>
 #include <rocksdb/slice_transform.h>
+#include <rocksdb/utilities/backup_engine.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "table/framing.h"
 #include "tests/random.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/tools/tool_test.h"
@@ -374,6 +376,102 @@ TEST_F(Refilter, FamiliesAndPaths) {
     }
     ASSERT_ROCKSDB_OK(db->DestroyColumnFamilyHandle(family));
   }
+}
+
+// Timestamps, which are not part of what filters hold.
+TEST_F(Refilter, Timestamps) {
+  const rocksdb::Comparator* order = nullptr;
+  rocksdb::Comparator::CreateFromString(
+      rocksdb::ConfigOptions(), "leveldb.BytewiseComparator.u64ts", &order);
+  if (order == nullptr) GTEST_SKIP() << "an older RocksDB";
+  for (const bool partitioned : {false, true}) {
+    fs::remove_all(path_);
+    const auto run = [&](const std::string& policy, const auto& use) {
+      const Options plain = MakeOptions(policy);
+      Options timed = MakeOptions(policy, [&](auto*, auto* table) {
+        if (!partitioned) return;
+        table->partition_filters = true;
+        table->index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
+      });
+      timed.comparator = order;
+      rocksdb::DBOptions both(plain);
+      both.create_missing_column_families = true;
+      std::vector<rocksdb::ColumnFamilyHandle*> families;
+      std::unique_ptr<rocksdb::DB> db;
+      ASSERT_ROCKSDB_OK(
+          rocksdb::DB::Open(both, path_, {{"default", plain}, {"timed", timed}},
+                            &families, testing::OpensInto(&db)));
+      for (int i = 0; i < kKeys; ++i) use(db.get(), families[1], Key(2 * i));
+      ASSERT_ROCKSDB_OK(db->Flush({}, families[1]));
+      for (auto* family : families) {
+        ASSERT_ROCKSDB_OK(db->DestroyColumnFamilyHandle(family));
+      }
+    };
+    run("bloomfilter:10", [](auto* db, auto* family, const std::string& key) {
+      for (const char* time : {"00000001", "00000002"}) {
+        ASSERT_ROCKSDB_OK(db->Put({}, family, key, time, "value"));
+      }
+    });
+    EXPECT_EQ(Do("").at("summary").at("replaced"), 1);
+    run(kCompact, [](auto* db, auto* family, const std::string& key) {
+      rocksdb::ReadOptions read;
+      const Slice latest = "00000003";
+      read.timestamp = &latest;
+      std::string value;
+      ASSERT_ROCKSDB_OK(db->Get(read, family, key, &value));
+    });
+  }
+}
+
+// Filters with range parts: scans without a key in their range still skip the
+// tables.
+TEST_F(Refilter, RangeParts) {
+  const std::string ranges = "id=deltabloom;bits_per_key=18;range=on";
+  const auto with_ranges = [](auto* options, auto*) {
+    ASSERT_ROCKSDB_OK(rocksdb::SliceTransform::CreateFromString(
+        rocksdb::ConfigOptions(), "deltabloom.Range",
+        &options->prefix_extractor));
+  };
+  Load(MakeOptions("bloomfilter:18", with_ranges));
+  const Options options = MakeOptions(ranges, with_ranges);
+  const Contents contents = Scan(testing::Open(options, path_).get(), false);
+  EXPECT_EQ(Do("--filter '" + ranges + ";layout=compact'")
+                .at("summary")
+                .at("replaced"),
+            3);
+  EXPECT_EQ(err_, "");
+  for (const auto& [path, bytes] : Tables()) {
+    for (const internal::BlockHandle& block : test::FilterBlocks(path)) {
+      EXPECT_FALSE(internal::RangePartOf(bytes.substr(block.offset, block.size))
+                       .empty());
+    }
+  }
+  const auto db = testing::Open(options, path_);
+  EXPECT_TRUE(Scan(db.get(), false) == contents);
+  testing::ExpectFiltered(testing::GetAll(db.get(), 0, kAllKeys));
+}
+
+// An incremental backup recognises a table by its session and size, and keeps
+// the old filter: every key is found.
+TEST_F(Refilter, IncrementalBackupKeepsTheOldFilter) {
+  const Options options = MakeOptions("bloomfilter:10");
+  Load(options);
+  const Contents contents = ScanClosed(options);
+  const auto before = Tables();
+  rocksdb::BackupEngine* raw = nullptr;
+  ASSERT_ROCKSDB_OK(
+      rocksdb::BackupEngine::Open(rocksdb::BackupEngineOptions(File("backup")),
+                                  rocksdb::Env::Default(), &raw));
+  const std::unique_ptr<rocksdb::BackupEngine> backup(raw);
+  for (const bool now : {false, true}) {
+    if (now) Do("");
+    const auto db = testing::Open(options, path_);
+    ASSERT_ROCKSDB_OK(backup->CreateNewBackup(db.get()));
+  }
+  ASSERT_ROCKSDB_OK(backup->VerifyBackup(2, /*verify_with_checksum=*/true));
+  ASSERT_ROCKSDB_OK(backup->RestoreDBFromLatestBackup(path_, path_));
+  EXPECT_TRUE(Tables() == before);
+  EXPECT_TRUE(ScanClosed(options) == contents);
 }
 
 // What cannot be replaced stays as it is, byte by byte, with the reason.

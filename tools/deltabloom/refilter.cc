@@ -236,6 +236,7 @@ class Run {
                  {"filter_bytes", table.filter_bytes},
                  {"before", side(table.before, table.rate_before)},
                  {"after", side(table.after, table.rate_after)}};
+    json["after"]["measured_rate"] = RateOrNull(table.measured_rate);
     if (!table.reason.empty()) json["reason"] = table.reason;
     console_->AddElement(json);
     if (table.outcome == Outcome::kFailed) {
@@ -423,7 +424,9 @@ level 0 and in one table of each other level.
 The document of --json has "files", "levels", "column_families" and "summary",
 the number of files by result. A file has "result" (planned, replaced, no_gain,
 left or failed), "reason", "keys", "filter_bytes", and "before" and "after" with
-"filter" and the expected "rate" of false positives. Unknown values are null.)";
+"filter" and the expected "rate" of false positives; "after" has the
+"measured_rate" as well, of keys made between neighbours in the table. Unknown
+values are null.)";
   manual.examples = {
       {"deltabloom refilter --dry-run /var/lib/db",
        "what it would gain, table by table and level by level"},

@@ -474,7 +474,8 @@ std::string Compare(const SstSource& old, const SstSource& now,
 
 // Asks the filter of the new file for every key and prefix, which reads every
 // block of data.
-std::string Verify(const std::string& path, const std::atomic<bool>& stop) {
+std::string Verify(const std::string& path, const std::atomic<bool>& stop,
+                   std::optional<double>* measured_rate) {
   TableReport report;
   report.path = path;
   std::string error = ReadTable(path, [&](const SstSource& source) {
@@ -490,6 +491,10 @@ std::string Verify(const std::string& path, const std::atomic<bool>& stop) {
   }
   if (error.empty() && !report.not_checked.empty()) {
     error = path + ": " + report.not_checked[0];
+  }
+  if (report.absent > 0) {
+    *measured_rate = static_cast<double>(report.false_positives) /
+                     static_cast<double>(report.absent);
   }
   return error;
 }
@@ -546,7 +551,7 @@ std::string Replace(const RefilterOptions& options, const SstSource& source,
   error = ReadTable(temporary, [&](const SstSource& now) {
     return Compare(source, now, patches);
   });
-  if (error.empty()) error = Verify(temporary, *stop);
+  if (error.empty()) error = Verify(temporary, *stop, &table->measured_rate);
   if (!error.empty() || *stop) return error;
   *disk = true;
   error = Install(options, temporary, table->path);
