@@ -339,6 +339,24 @@ TEST_F(Refilter, EntriesOfEveryKind) {
   ExpectReplaced(options, "", kCompact);
 }
 
+// More bytes of keys than are kept in memory: they are read again.
+TEST_F(Refilter, LongKeys) {
+  const Options options = MakeOptions("bloomfilter:10");
+  {
+    const auto db = testing::Open(options, path_);
+    const std::string start(100'000, 'k');
+    for (int i = 0; i < 700; ++i) {
+      ASSERT_ROCKSDB_OK(db->Put({}, start + Key(2 * i), "value"));
+    }
+    ASSERT_ROCKSDB_OK(db->Flush({}));
+    ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
+  }
+  const Contents contents = ScanClosed(options);
+  const json summary = Do("").at("summary");
+  EXPECT_EQ(summary.at("replaced"), Tables().size()) << summary;
+  EXPECT_TRUE(ScanClosed(MakeOptions(kCompact)) == contents);
+}
+
 // Column families with options of their own, and tables in other directories.
 TEST_F(Refilter, FamiliesAndPaths) {
   const Options options = MakeOptions("bloomfilter:10");

@@ -9,6 +9,7 @@
 #include <rocksdb/table_properties.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -29,6 +30,9 @@ using rocksdb::Slice;
 std::string_view View(const Slice& slice) {
   return {slice.data(), slice.size()};
 }
+
+// The size of a key or prefix that is not there.
+constexpr uint32_t kNone = UINT32_MAX;
 
 // Sequence number and type at the end of a key.
 constexpr size_t kTagSize = 8;
@@ -399,6 +403,51 @@ std::string FilterContent::OrderProblem(const SstFilter& filter) const {
   return "filter: the partition of a key depends on a comparator that is not "
          "known here, " +
          comparator;
+}
+
+bool FilterKeysRecord::Begin(size_t partition,
+                             const internal::BlockHandle& handle) {
+  if (IsComplete()) parts_.push_back({partition, bytes_.size()});
+  return to_->Begin(partition, handle);
+}
+
+void FilterKeysRecord::Add(const std::string_view* key,
+                           const std::string_view* prefix) {
+  to_->Add(key, prefix);
+  if (!IsComplete()) return;
+  uint32_t sizes[2] = {kNone, kNone};
+  if (key != nullptr) sizes[0] = static_cast<uint32_t>(key->size());
+  if (prefix != nullptr) sizes[1] = static_cast<uint32_t>(prefix->size());
+  bytes_.append(reinterpret_cast<const char*>(sizes), sizeof(sizes));
+  if (key != nullptr) bytes_.append(*key);
+  if (prefix != nullptr) bytes_.append(*prefix);
+}
+
+bool FilterKeysRecord::Replay(
+    const std::function<internal::BlockHandle(size_t partition)>& handle,
+    FilterKeysVisitor* to) const {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const Part& part = parts_[i];
+    const size_t end =
+        i + 1 < parts_.size() ? parts_[i + 1].start : bytes_.size();
+    if (!to->Begin(part.partition, handle(part.partition))) return false;
+    for (size_t at = part.start; at < end;) {
+      uint32_t sizes[2];
+      std::memcpy(sizes, &bytes_[at], sizeof(sizes));
+      at += sizeof(sizes);
+      std::string_view views[2];
+      for (int k = 0; k < 2; ++k) {
+        if (sizes[k] == kNone) continue;
+        views[k] = std::string_view(bytes_).substr(at, sizes[k]);
+        at += sizes[k];
+      }
+      if (!to->CountEntry(1)) return false;
+      to->Add(sizes[0] == kNone ? nullptr : &views[0],
+              sizes[1] == kNone ? nullptr : &views[1]);
+    }
+    to->End();
+  }
+  return true;
 }
 
 std::string VisitFilterKeys(const SstSource& source, const SstFile& file,

@@ -8,9 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "table/sst/sst.h"
 
@@ -49,6 +51,39 @@ class FilterKeysVisitor {
   // Called for each entry, before its keys. Returns false to stop. `all` is the
   // number of entries by the table's properties, 1 or more.
   virtual bool CountEntry(uint64_t /*all*/) { return true; }
+};
+
+// Passes calls on to another visitor, and keeps them as long as the keys take
+// at most `limit` bytes: a second visitor then needs no second reading.
+class FilterKeysRecord : public FilterKeysVisitor {
+ public:
+  FilterKeysRecord(FilterKeysVisitor* to, size_t limit)
+      : to_(to), limit_(limit) {}
+
+  bool Begin(size_t partition, const internal::BlockHandle& handle) override;
+  void Add(const std::string_view* key,
+           const std::string_view* prefix) override;
+  void End() override { to_->End(); }
+  bool CountEntry(uint64_t all) override { return to_->CountEntry(all); }
+
+  // Whether all keys were kept.
+  bool IsComplete() const { return bytes_.size() <= limit_; }
+  // Calls (Begin Add* End)*, with the block that `handle` returns for a
+  // partition. Returns false if the visitor stopped.
+  bool Replay(
+      const std::function<internal::BlockHandle(size_t partition)>& handle,
+      FilterKeysVisitor* to) const;
+
+ private:
+  struct Part {
+    size_t partition;
+    size_t start;  // in bytes_
+  };
+
+  FilterKeysVisitor* const to_;
+  const size_t limit_;
+  std::vector<Part> parts_;
+  std::string bytes_;  // of each entry two sizes, key and prefix
 };
 
 // Calls (Begin Add* End)* and returns why not all entries could be read, or

@@ -399,7 +399,8 @@ policy first.
 
 Each table is written to a new file beside the old one and synced; the file is
 compared with the old one byte by byte, and its filter is asked for every key
-and prefix; then it is renamed. The program can be killed at any time: RocksDB
+and prefix of the table; then it is renamed. The keys of a table are kept in
+memory for that if they take at most 64 MiB, and read again otherwise. The program can be killed at any time: RocksDB
 deletes a file that was not renamed when it opens the database, and the next run
 continues. A table takes as much free space as its size, or only that of its
 filter where the file system shares blocks between files. Hard links, such as

@@ -44,18 +44,11 @@ constexpr char kFilterName[] = "rocksdb.BuiltinBloomFilter";
 // positives.
 constexpr double kLeastGain = 0.9;
 
-std::string ErrorText() { return std::strerror(errno); }
+// The most memory for keeping the keys of a table, so that they need not be
+// read twice.
+constexpr size_t kRecordedBytes = size_t{64} << 20;
 
-// Calls fn for each partition of the filter, or for the full one.
-std::string ForEachPart(
-    const SstSource& source, const SstFile& file, const SstFilter& filter,
-    const std::function<std::string(const BlockHandle&)>& fn) {
-  if (filter.scope != FilterScope::kPartitioned) return fn(filter.handle);
-  return internal::ForEachPartition(
-      source, file, filter, [&fn](std::string_view, const BlockHandle& handle) {
-        return fn(handle);
-      });
-}
+std::string ErrorText() { return std::strerror(errno); }
 
 // "RocksDB Bloom", "Deltabloom compact".
 std::string KindOf(const std::string& policy, std::string_view filter) {
@@ -186,10 +179,12 @@ std::string Plan(const RefilterOptions& options, const SstSource& source,
   const double keys_per_byte =
       static_cast<double>(table->keys) /
       static_cast<double>(std::max<uint64_t>(filter.bytes, 1));
-  error = ForEachPart(source, *file, filter, [&](const BlockHandle& handle) {
+  std::vector<BlockHandle> blocks;
+  error = FilterBlocks(source, *file, filter, &blocks);
+  for (const BlockHandle& handle : blocks) {
     std::string bytes;
-    std::string wrong = internal::ReadBlock(source, *file, handle, &bytes);
-    if (!wrong.empty()) return wrong;
+    error = internal::ReadBlock(source, *file, handle, &bytes);
+    if (!error.empty()) return error;
     const double keys = keys_per_byte * static_cast<double>(handle.size);
     const auto whole_keys = static_cast<uint64_t>(keys + 0.5);
     const Fit fit = FitOf(options.filter, bytes);
@@ -213,8 +208,7 @@ std::string Plan(const RefilterOptions& options, const SstSource& source,
       table->before = kind;
       table->after = new_kind;
     }
-    return wrong;
-  });
+  }
   if (!error.empty()) return error;
   table->rate_before = before.Rate();
   table->rate_after = after.Rate().value_or(1);
@@ -472,9 +466,10 @@ std::string Compare(const SstSource& old, const SstSource& now,
   });
 }
 
-// Asks the filter of the new file for every key and prefix, which reads every
-// block of data.
-std::string Verify(const std::string& path, const std::atomic<bool>& stop,
+// Asks the filter of the new file for every key and prefix: those of the record
+// if it is complete, else those that the new file has.
+std::string Verify(const std::string& path, const FilterKeysRecord& record,
+                   const std::atomic<bool>& stop,
                    std::optional<double>* measured_rate) {
   TableReport report;
   report.path = path;
@@ -483,7 +478,8 @@ std::string Verify(const std::string& path, const std::atomic<bool>& stop,
     std::string wrong = internal::WalkSst(source, &file);
     if (!wrong.empty()) return wrong;
     const std::function<bool(double)> go_on = [&](double) { return !stop; };
-    return VerifyRocksDB({source, file, file.filters.at(0), go_on, &report});
+    return VerifyRocksDB({source, file, file.filters.at(0), go_on, &report},
+                         record.IsComplete() ? &record : nullptr);
   });
   if (error.empty() && report.false_negatives > 0) {
     error = path + ": its new filter denies " +
@@ -535,7 +531,8 @@ std::string Replace(const RefilterOptions& options, const SstSource& source,
                      extractor == internal::kRangeExtractorName;
   FilterMaker maker(options, *table, source, file, range, *stop);
   if (!maker.Seed()) return "the system gives no random bytes for a seed";
-  error = VisitFilterKeys(source, file, file.filters[0], content, &maker);
+  FilterKeysRecord record(&maker, kRecordedBytes);
+  error = VisitFilterKeys(source, file, file.filters[0], content, &record);
   if (error.empty()) error = maker.error();
   if (!error.empty() || *stop) return error;
   maker.Report(table);
@@ -551,7 +548,8 @@ std::string Replace(const RefilterOptions& options, const SstSource& source,
   error = ReadTable(temporary, [&](const SstSource& now) {
     return Compare(source, now, patches);
   });
-  if (error.empty()) error = Verify(temporary, *stop, &table->measured_rate);
+  if (error.empty())
+    error = Verify(temporary, record, *stop, &table->measured_rate);
   if (!error.empty() || *stop) return error;
   *disk = true;
   error = Install(options, temporary, table->path);

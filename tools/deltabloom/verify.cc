@@ -381,6 +381,22 @@ if there was one. Unknown values are null.)";
   return command;
 }
 
+std::string FilterBlocks(const internal::SstSource& source,
+                         const internal::SstFile& file,
+                         const internal::SstFilter& filter,
+                         std::vector<internal::BlockHandle>* blocks) {
+  if (filter.scope != internal::FilterScope::kPartitioned) {
+    *blocks = {filter.handle};
+    return {};
+  }
+  return internal::ForEachPartition(
+      source, file, filter,
+      [&](std::string_view, const internal::BlockHandle& handle) {
+        blocks->push_back(handle);
+        return std::string();
+      });
+}
+
 std::string ReadFilterBlock(const VerifyTask& task,
                             const internal::BlockHandle& handle,
                             std::string* bytes) {

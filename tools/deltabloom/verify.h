@@ -68,9 +68,20 @@ struct VerifyTask {
 // does not report the block of a key, and needs the database's comparator.
 std::string VerifyLevelDB(const VerifyTask& task);
 
-// Reads the entries through RocksDB, and the filter through its policy's
-// reader. Only in builds with RocksDB.
-std::string VerifyRocksDB(const VerifyTask& task);
+// Reads the entries through RocksDB, or from `record` if that is not null, and
+// the filter through its policy's reader. Only in builds with RocksDB.
+class FilterKeysRecord;
+std::string VerifyRocksDB(const VerifyTask& task,
+                          const FilterKeysRecord* record);
+inline std::string VerifyRocksDB(const VerifyTask& task) {
+  return VerifyRocksDB(task, nullptr);
+}
+
+// The blocks with the bytes of the filter: its partitions, or it alone.
+std::string FilterBlocks(const internal::SstSource& source,
+                         const internal::SstFile& file,
+                         const internal::SstFilter& filter,
+                         std::vector<internal::BlockHandle>* blocks);
 
 // Reads a block of the filter. An error is its damage.
 std::string ReadFilterBlock(const VerifyTask& task,

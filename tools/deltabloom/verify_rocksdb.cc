@@ -6,6 +6,7 @@
 #include <new>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/policy/key_transforms.h"
@@ -162,7 +163,8 @@ class Verifier : public FilterKeysVisitor {
 
 }  // namespace
 
-std::string VerifyRocksDB(const VerifyTask& task) {
+std::string VerifyRocksDB(const VerifyTask& task,
+                          const FilterKeysRecord* record) {
   std::vector<std::string>& not_checked = task.report->not_checked;
   if (task.filter.scope == internal::FilterScope::kPerBlock) {
     not_checked.push_back(
@@ -176,8 +178,17 @@ std::string VerifyRocksDB(const VerifyTask& task) {
   if (!problem.empty()) not_checked.push_back(problem);
   if (!problem.empty()) return {};
   Verifier verifier(task, content);
-  const std::string error =
-      VisitFilterKeys(task.source, task.file, task.filter, content, &verifier);
+  std::string error;
+  if (record == nullptr) {
+    error = VisitFilterKeys(task.source, task.file, task.filter, content,
+                            &verifier);
+  } else {
+    std::vector<internal::BlockHandle> blocks;
+    error = FilterBlocks(task.source, task.file, task.filter, &blocks);
+    if (!error.empty()) return error;
+    record->Replay([&](size_t partition) { return blocks.at(partition); },
+                   &verifier);
+  }
   return error.empty() ? verifier.error() : error;
 }
 
