@@ -341,7 +341,9 @@ TEST_F(Refilter, EntriesOfEveryKind) {
 
 // More bytes of keys than are kept in memory: they are read again.
 TEST_F(Refilter, LongKeys) {
-  const Options options = MakeOptions("bloomfilter:10");
+  const Options options = MakeOptions("bloomfilter:10", [](auto* o, auto*) {
+    o->write_buffer_size = 256 << 20;
+  });
   {
     const auto db = testing::Open(options, path_);
     const std::string start(100'000, 'k');
@@ -349,11 +351,9 @@ TEST_F(Refilter, LongKeys) {
       ASSERT_ROCKSDB_OK(db->Put({}, start + Key(2 * i), "value"));
     }
     ASSERT_ROCKSDB_OK(db->Flush({}));
-    ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
   }
   const Contents contents = ScanClosed(options);
-  const json summary = Do("").at("summary");
-  EXPECT_EQ(summary.at("replaced"), Tables().size()) << summary;
+  EXPECT_EQ(Do("").at("summary").at("replaced"), 1);
   EXPECT_TRUE(ScanClosed(MakeOptions(kCompact)) == contents);
 }
 
