@@ -277,11 +277,12 @@ TEST(LevelsThreadsTest, EverythingAtOnce) {
     ASSERT_OK(
         db.SetPolicy(std::string("{bits_per_key=") + (i % 2 == 0 ? "8" : "12") +
                      ";allocation=" + (i % 5 == 0 ? "uniform" : "levels") +
-                     ";statistics=" + (i % 3 == 0 ? "off" : "on") + ";}"));
+                     ";weights_by_use=" + (i % 3 == 0 ? "off" : "on") + ";}"));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   });
   threads.Repeat([&](unsigned) {
     ASSERT_EQ(RocksDBFilterLevelsJson().front(), '{');
+    ASSERT_EQ(RocksDBFilterLevelsPrometheus().front(), '#');
     ASSERT_FALSE(GetRocksDBFilterStatistics().ToText().empty());
     ResetRocksDBFilterStatistics();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
