@@ -142,6 +142,10 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // the keys alone.
   bool learning = true;
 
+  // With `range`: "none", or the prefixes that range parts hold, whatever is
+  // learned: "8,12,'/'x3", as in RangeFilterOptions.
+  std::string range_prefixes = "none";
+
   // "none", or the key transform that the comparator needs (key_transform.h):
   // NAME@VERSION, or NAME for the highest version that is registered. Only
   // filters of this transform are queried.

@@ -99,6 +99,9 @@ const std::vector<Good> kGoodTexts = {
     {"id=deltabloom;range=on;layout=classic", "layout=classic;range=on"},
     {"id=deltabloom;range=off;layout=auto;learning=1", ""},
     {"id=deltabloom;learning=false", "learning=off"},
+    {"id=deltabloom;range_prefixes=none", ""},
+    {"id=deltabloom;range_prefixes=8,20b,'/'x3,0x3bx2,':'",
+     "range_prefixes=8,20b,'/'x3,0x3bx2,':'x1"},
     {"id=deltabloom;seeded=1", "seeded=on"},
     {"id=deltabloom;statistics=false;statistics_log_seconds=4294967295",
      "statistics=off;statistics_log_seconds=4294967295"},
@@ -184,6 +187,10 @@ const std::vector<BadValue> kBadValues = {
      " is no number of bytes above 0: use unlimited"},
     {"range", {"", "yes", "On", "2", "no"}, " is unknown: use on or off"},
     {"learning", {"", "never"}, " is unknown: use on or off"},
+    {"range_prefixes",
+     {"", "0", "129", "8,", "8;9", "'/'x0",
+      "1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8"},
+     " is not valid: use none, or up to 16 prefixes, separated by commas"},
     {"statistics", {"maybe", "", "2"}, " is unknown: use on or off"},
     {"statistics_log_seconds",
      {"nan", "-1", "1.5", "10s", "", "4294967296"},
@@ -273,7 +280,8 @@ TEST(OptionsTest, ParsedWithoutRocksDB) {
       " allocation=levels compatibility=builtin max_build_bytes=0 "
       "payload_check=off seeded=on key_transform=none statistics=on "
       "statistics_log_seconds=600 false_positive_rate=0 "
-      "max_filter_bytes=unlimited range=off learning=on filter_memory=unset "
+      "max_filter_bytes=unlimited range=off learning=on range_prefixes=none "
+      "filter_memory=unset "
       "min_bits_per_key=4 max_bits_per_key=20 weights_by_use=on";
   for (const std::string text :
        {"id=deltabloom:9.9:local:levels;seeded=1",
@@ -398,6 +406,7 @@ TEST(OptionsTest, OptionsInCode) {
   options.seeded = true;
   options.range = true;
   options.learning = false;
+  options.range_prefixes = "12,'/'x3";
   options.statistics = false;
   options.statistics_log_seconds = 4294967295;
   EXPECT_EQ(options.Validate(), "");
@@ -405,10 +414,10 @@ TEST(OptionsTest, OptionsInCode) {
   const PolicyPtr policy = NewRocksDBFilterPolicy(options, &error);
   ASSERT_NE(policy, nullptr);
   EXPECT_EQ(error, "untouched");
-  EXPECT_EQ(
-      Changed(*policy),
-      "bits_per_key=7.125;compatibility=own;learning=off;range=on;seeded=on;"
-      "statistics=off;statistics_log_seconds=4294967295");
+  EXPECT_EQ(Changed(*policy),
+            "bits_per_key=7.125;compatibility=own;learning=off;range=on;range_"
+            "prefixes=12,'/'x3;seeded=on;"
+            "statistics=off;statistics_log_seconds=4294967295");
 }
 
 TEST(OptionsTest, FewBitsMeanNoFilter) {

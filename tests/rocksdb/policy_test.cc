@@ -95,6 +95,7 @@ TEST(PolicyTest, OneLogLineWithTheConfiguration) {
       "payload_check=off seeded=off key_transform=none "
       "statistics=on statistics_log_seconds=600 "
       "false_positive_rate=0 max_filter_bytes=unlimited range=off learning=on "
+      "range_prefixes=none "
       "filter_memory=unset min_bits_per_key=4 max_bits_per_key=20 "
       "weights_by_use=on name=rocksdb.BuiltinBloomFilter cpu=";
   EXPECT_EQ(CountIn(db.Log(), line), 1);

@@ -175,6 +175,24 @@ TEST_P(LearningTest, TheSampleIsSharedByPoliciesAndWithReopenedDatabases) {
   EXPECT_LT(ReadsOfEmptyScans(), 0.1) << "before: " << before;
 }
 
+// A process that starts knows what the tables it opens hold.
+TEST_P(LearningTest, WhatWasLearnedIsReadBackFromTables) {
+  const auto options = [](const std::string& policy) {
+    return RangeOptions("id=deltabloom:18;range=on" + policy, false,
+                        OneTableALevel);
+  };
+  OpenAndLoad(options(""));
+  ReadsOfEmptyScans();
+  WriteAllAgain();
+  db_.Open(options(""));  // with a sample of its own
+  WriteAllAgain();
+  EXPECT_LT(ReadsOfEmptyScans(), 0.1);
+  // By hand instead; a cut in the middle of the first byte tells nothing.
+  db_.Open(options(";range_prefixes=4b"));
+  WriteAllAgain();
+  EXPECT_GT(ReadsOfEmptyScans(), 2.5);
+}
+
 // The lower bounds in a sample, sorted.
 std::vector<std::string> Lowers(const RangeSample& sample) {
   std::vector<std::string> lowers;

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 
 namespace deltabloom::internal::range {
 namespace {
@@ -67,7 +68,9 @@ std::string TextOf(const Cut& cut) {
                              : std::to_string(cut.bits) + "b";
   }
   char byte[8];
-  const bool printable = cut.byte > ' ' && cut.byte < 0x7f;
+  // Not what separates options in the files of engines.
+  const bool printable = cut.byte > ' ' && cut.byte < 0x7f &&
+                         std::strchr(";={}#\\,'", cut.byte) == nullptr;
   std::snprintf(byte, sizeof(byte), printable ? "'%c'" : "0x%02x", cut.byte);
   return byte + ("x" + std::to_string(cut.count));
 }

@@ -115,6 +115,8 @@ RangeKeysOptions RangeOptionsOf(const BuilderSettings& settings) {
   const HashedKeys& keys = settings.mapping.keys();
   if (keys.seeded) options.seed = &keys.seed;
   options.learning = settings.learning;
+  options.cuts = settings.range_cuts;
+  options.opened_cuts = settings.opened_cuts;
   options.statistics = settings.statistics.get();
   return options;
 }

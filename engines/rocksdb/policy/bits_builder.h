@@ -110,7 +110,10 @@ struct BuilderSettings {
   uint32_t millibits_per_key = 0;
   // With a range part. REQUIRES: no false_positive_rate and no key transform.
   bool range = false;
-  bool learning = true;  // of what is asked; see ranges.h
+  // As in RangeKeysOptions.
+  bool learning = true;
+  std::vector<range::Cut> range_cuts;
+  std::vector<range::Cut> opened_cuts;
   // As in RocksDBFilterOptions. The rate, if not 0, replaces the bits.
   double false_positive_rate = 0;
   uint64_t max_build_bytes = 0;

@@ -247,6 +247,9 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
     extras.range_part = RangePartOf(filter.ToStringView());
     if (keys.seeded) extras.seed = &keys.seed;
     extras.learning = settings.learning;
+    if (settings.opened_cuts != nullptr) {
+      settings.opened_cuts->Note(extras.range_part);
+    }
   }
   if (kind != FilterKind::kFilter || keys.AsTheyAre()) {
     return NewReader(PlainKeys{parsed}, extras);

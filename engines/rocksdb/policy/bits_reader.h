@@ -6,6 +6,7 @@
 
 #include "engines/rocksdb/policy/key_transforms.h"
 #include "engines/rocksdb/policy/private_abi.h"
+#include "engines/rocksdb/range/learning.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "table/framing.h"
 
@@ -17,8 +18,9 @@ struct ReaderSettings {
   // Only filters of this transform are queried; null: those of none.
   const RegisteredTransform* transform = nullptr;
   std::shared_ptr<PolicyStatistics> statistics;  // null: nothing is counted
-  bool range = false;    // whether range parts are queried
-  bool learning = true;  // whether the ranges are sampled
+  bool range = false;                 // whether range parts are queried
+  bool learning = true;               // whether the ranges are sampled
+  OpenedCuts* opened_cuts = nullptr;  // gets those of the filter; may be null
 };
 
 // A filter that is ignored, as it was built for another key transform.

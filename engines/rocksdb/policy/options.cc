@@ -8,6 +8,7 @@
 #include "engines/rocksdb/policy/options_file.h"
 #include "util/json.h"
 #include "util/layouts/layout.h"
+#include "util/range/cut_text.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {
@@ -19,6 +20,7 @@ constexpr bool kFixed = false;
 // bits_per_key where false_positive_rate is set.
 constexpr char kUnset[] = "unset";
 constexpr char kUnlimitedText[] = "unlimited";
+constexpr char kNoPrefixes[] = "none";
 
 template <typename Number>
 bool ParseNumber(std::string_view text, Number* number) {
@@ -216,6 +218,26 @@ std::string PrintTransform(const PolicyOptions& options) {
   return options.key_transform;
 }
 
+// Written with commas; what separates options is written by its number.
+std::string ParsePrefixes(std::string_view text, PolicyOptions* options) {
+  std::vector<range::Cut> cuts;
+  if (text != kNoPrefixes && (text.empty() || !range::ParseCuts(text, &cuts))) {
+    return std::string("not valid: use none, or ") + range::kCutsSyntax;
+  }
+  options->range_prefixes.clear();
+  for (const range::Cut& cut : cuts) {
+    options->range_prefixes +=
+        (options->range_prefixes.empty() ? "" : ",") + TextOf(cut);
+  }
+  if (cuts.empty()) options->range_prefixes = kNoPrefixes;
+  options->range_cuts = std::move(cuts);
+  return {};
+}
+
+std::string PrintPrefixes(const PolicyOptions& options) {
+  return options.range_prefixes;
+}
+
 // What is wrong with options together; empty if nothing is.
 std::string FindConflict(const PolicyOptions& options) {
   const bool by_rate = options.false_positive_rate != 0;
@@ -259,7 +281,7 @@ std::string FindConflict(const PolicyOptions& options) {
 
 }  // namespace
 
-const PolicyOption kPolicyOptions[18] = {
+const PolicyOption kPolicyOptions[19] = {
     {"bits_per_key", kMayChange,
      "0 to 1000; 10 gives about 1 % false positives, less than 0.5 no filter",
      ParseBits, PrintBits},
@@ -284,6 +306,7 @@ const PolicyOption kPolicyOptions[18] = {
      ParseMaxFilterBytes, PrintMaxFilterBytes},
     Switch<&PolicyOptions::range>("range"),
     Switch<&PolicyOptions::learning>("learning"),
+    {"range_prefixes", kMayChange, nullptr, ParsePrefixes, PrintPrefixes},
     {"filter_memory", kMayChange,
      "an amount as in 2GiB, 500MB or 1048576, or unset to go by bits_per_key",
      ParseFilterMemory, PrintFilterMemory},
@@ -306,6 +329,7 @@ PolicyOptions::PolicyOptions(const RocksDBFilterOptions& options)
     transform = FindKeyTransform(key_transform);
     if (transform != nullptr) key_transform = transform->text;
   }
+  ParsePrefixes(range_prefixes, this);
 }
 
 uint32_t PolicyOptions::MillibitsPerKey() const {

@@ -11,9 +11,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/policy/key_transforms.h"
+#include "util/range/prefixes.h"
 
 namespace deltabloom::internal {
 
@@ -53,6 +55,8 @@ struct PolicyOptions : RocksDBFilterOptions {
   // That of key_transform, which then is NAME@VERSION; null for "none" and for
   // one that is not registered.
   const RegisteredTransform* transform = nullptr;
+  // Those of range_prefixes.
+  std::vector<range::Cut> range_cuts;
 };
 
 // With fewer bits per key a policy writes no filter, as RocksDB's own.
@@ -78,7 +82,7 @@ struct PolicyOption {
 
 // In the order in which they are printed. A URI sets the first three by their
 // place.
-extern const PolicyOption kPolicyOptions[18];
+extern const PolicyOption kPolicyOptions[19];
 
 // Null if there is none of that name.
 const PolicyOption* FindPolicyOption(std::string_view name);

@@ -306,6 +306,8 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       builder.seal.payload_check = options.payload_check;
       builder.range = AnswersRanges(options);
       builder.learning = options.learning;
+      builder.range_cuts = options.range_cuts;
+      if (options.learning) builder.opened_cuts = opened_cuts_.Get();
       builder.optimize_for_memory =
           context.table_options.optimize_filters_for_memory;
       builder.detect_corruption =
@@ -337,6 +339,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       if (options.statistics) reader.statistics = statistics_;
       reader.range = AnswersRanges(options);
       reader.learning = options.learning;
+      reader.opened_cuts = &opened_cuts_;
       TransformMismatch mismatch;
       rocksdb::FilterBitsReader* const bits =
           NewSealedBitsReader(filter, reader, &mismatch);
@@ -593,6 +596,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   bool configuring_ = false;  // before it is in use
   // Reads filters that are not Deltabloom's, and knows its name.
   const std::unique_ptr<const rocksdb::FilterPolicy> builtin_;
+  mutable OpenedCuts opened_cuts_;
   const std::shared_ptr<SharedTally> tally_ = std::make_shared<SharedTally>();
   const std::shared_ptr<PolicyStatistics> statistics_ =
       std::make_shared<PolicyStatistics>();

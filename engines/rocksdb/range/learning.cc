@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "engines/rocksdb/policy/options.h"
 #include "util/hash64.h"
 #include "util/range/range_part.h"
 
@@ -189,6 +190,22 @@ bool RangeLearning::IsNews(const std::string& line) {
   if (news_.size() == kNewsKept) news_.erase(news_.begin());
   news_.push_back(line);
   return true;
+}
+
+void OpenedCuts::Note(std::string_view range_part) {
+  if (range_part.size() <= size_.load(std::memory_order_relaxed)) return;
+  WithoutThrowing([&] {
+    // Numbers have no cuts.
+    std::vector<range::Cut> cuts = RangePart(range_part).Cuts();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    size_ = range_part.size();
+    cuts_ = std::move(cuts);
+  });
+}
+
+std::vector<range::Cut> OpenedCuts::Get() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return cuts_;
 }
 
 }  // namespace deltabloom::internal

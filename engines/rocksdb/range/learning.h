@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "util/range/key_store.h"
+#include "util/range/prefixes.h"
 
 namespace deltabloom::internal {
 
@@ -93,6 +94,21 @@ class RangeLearning {
   uint64_t source_keys_ = 0, source_ranges_ = 0;
   double keys_ = 0, ranges_ = 0;  // of the last lookups
   std::vector<std::string> news_;
+};
+
+// The cuts of the largest range part that a policy opened: what an earlier
+// process learned. Thread-safe.
+class OpenedCuts {
+ public:
+  // Without memory it is not taken.
+  void Note(std::string_view range_part);
+  // Throws std::bad_alloc.
+  std::vector<range::Cut> Get() const;
+
+ private:
+  std::atomic<uint64_t> size_{0};
+  mutable std::mutex mutex_;
+  std::vector<range::Cut> cuts_;
 };
 
 }  // namespace deltabloom::internal

@@ -75,6 +75,9 @@ const char* NewAddress(Calls* calls) {
 // All living extractors.
 using Extractors = ProcessWide<std::set<const rocksdb::SliceTransform*>>;
 
+// Fewer sampled ranges say less than what an earlier process learned.
+constexpr size_t kFewQuestions = 16;
+
 constexpr char kWithTimestamps[] = "leveldb.BytewiseComparator.u64ts";
 
 bool IsBytewise(const Comparator* comparator) {
@@ -225,7 +228,9 @@ void RangeKeys::Learn(const Slice& prefix) {
   }
   bits_per_key_ = learning_->RangeBits(options_.bits_per_key);
   // Without memory there are no questions.
-  WithoutThrowing([this] { questions_ = learning_->sample.Get(); });
+  WithoutThrowing([this] {
+    if (options_.cuts.empty()) questions_ = learning_->sample.Get();
+  });
   MakeBuilder();
 }
 
@@ -234,6 +239,9 @@ void RangeKeys::MakeBuilder() {
   builder_.ShareRanges();
   if (seed_.has_value()) builder_.SetSeed(*seed_);
   WithoutThrowing([this] {
+    const bool few = questions_.size() < kFewQuestions;
+    builder_.SetCuts(options_.cuts.empty() && few ? options_.opened_cuts
+                                                  : options_.cuts);
     for (const auto& [lower, upper] : questions_) {
       builder_.AddQuestion(lower, upper);
     }

@@ -119,6 +119,10 @@ struct RangeKeysOptions {
   // What is stored, and in how many bits, follows from what the extractor
   // learned before it returns the first prefix.
   bool learning = false;
+  // Set by hand; then nothing is chosen.
+  std::vector<range::Cut> cuts = {};
+  // Those of tables that were opened, for as long as the sample is small.
+  std::vector<range::Cut> opened_cuts = {};
   // Has the lookups by which bits are divided; null: they are halved.
   const PolicyStatistics* statistics = nullptr;
 };
