@@ -146,7 +146,7 @@ TEST_P(LearningTest, EmptyScansReadFewBlocksOnceTablesAreRewritten) {
     const double before = ReadsOfEmptyScans();
     WriteAllAgain();
     const double after = ReadsOfEmptyScans();
-    EXPECT_LT(after, partitioned ? 0.2 : 0.1) << "before: " << before;
+    EXPECT_LT(after, partitioned ? 0.3 : 0.2) << "before: " << before;
     Destroy();
     if (wish == nullptr) continue;
     std::printf(
@@ -172,7 +172,7 @@ TEST_P(LearningTest, TheSampleIsSharedByPoliciesAndWithReopenedDatabases) {
   db_.Open(options);
   WriteAgain(5, 5);
   WriteAgain(6, 6);
-  EXPECT_LT(ReadsOfEmptyScans(), 0.1) << "before: " << before;
+  EXPECT_LT(ReadsOfEmptyScans(), 0.2) << "before: " << before;
 }
 
 // A process that starts knows what the tables it opens hold.
@@ -186,7 +186,7 @@ TEST_P(LearningTest, WhatWasLearnedIsReadBackFromTables) {
   WriteAllAgain();
   db_.Open(options(""));  // with a sample of its own
   WriteAllAgain();
-  EXPECT_LT(ReadsOfEmptyScans(), 0.1);
+  EXPECT_LT(ReadsOfEmptyScans(), 0.2);
   // By hand instead; a cut in the middle of the first byte tells nothing.
   db_.Open(options(";range_prefixes=4b"));
   WriteAllAgain();

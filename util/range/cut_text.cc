@@ -70,7 +70,7 @@ std::string TextOf(const Cut& cut) {
   char byte[8];
   // Not what separates options in the files of engines.
   const bool printable = cut.byte > ' ' && cut.byte < 0x7f &&
-                         std::strchr(";={}#\\,'", cut.byte) == nullptr;
+                         std::strchr(";={}#\\", cut.byte) == nullptr;
   std::snprintf(byte, sizeof(byte), printable ? "'%c'" : "0x%02x", cut.byte);
   return byte + ("x" + std::to_string(cut.count));
 }
