@@ -787,5 +787,47 @@ TEST(ReadErrors, HandlesOfTheCaller) {
   }
 }
 
+// Each filter is replaced by a smaller one with its handle of the same length;
+// the new table has the same size, and checksums that hold.
+TEST(ReplaceFilters, InTablesOfRocksDB) {
+  int replaced = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(DELTABLOOM_TEST_DATA "/sst")) {
+    if (entry.path().extension() != ".sst") continue;
+    SCOPED_TRACE(entry.path());
+    const std::string bytes = ReadFile(entry.path());
+    const MemorySource source(bytes);
+    SstFile file;
+    if (!internal::WalkSst(source, &file).empty() || file.filters.empty() ||
+        file.filters[0].scope == internal::FilterScope::kPerBlock) {
+      continue;
+    }
+    const internal::SstFilter& filter = file.filters[0];
+    std::vector<std::string> filters;
+    for (const Partition& part : Walked(bytes).Parts(filter)) {
+      filters.emplace_back(part.handle.size - 1, 'f');
+    }
+    std::vector<internal::SstPatch> patches;
+    ASSERT_EQ(internal::ReplaceFilters(source, file, filter, filters, &patches),
+              "");
+    std::string changed = bytes;
+    for (const internal::SstPatch& patch : patches) {
+      changed.replace(patch.offset, patch.bytes.size(), patch.bytes);
+    }
+    ASSERT_EQ(changed.size(), bytes.size());
+    const Walked table(changed);
+    ASSERT_EQ(table.file.filters.size(), 1u);
+    for (const Partition& part : table.Parts(table.file.filters[0])) {
+      EXPECT_EQ(table.Read(part.handle), std::string(part.handle.size, 'f'));
+    }
+    // One that is longer than the old one leaves it, and there is no other.
+    for (std::string& longer : filters) longer.resize(bytes.size(), 'f');
+    EXPECT_NE(internal::ReplaceFilters(source, file, filter, filters, &patches),
+              "");
+    ++replaced;
+  }
+  EXPECT_GE(replaced, 4);
+}
+
 }  // namespace
 }  // namespace deltabloom::test
