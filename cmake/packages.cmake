@@ -98,8 +98,8 @@ deltabloom_package(development libdeltabloom-dev libdevel
   DEPENDS "${development_depends}"
   SUGGESTS "deltabloom-tools, pkgconf, cmake"
   DESCRIPTION
-    "Headers and links of Deltabloom's libraries, with files for CMake's"
-    "find_package and for pkg-config.")
+    "Headers of Deltabloom's libraries, and the libraries for static linking,"
+    "with files for CMake's find_package and for pkg-config.")
 if(TARGET deltabloom_tool)
   deltabloom_package(tools deltabloom-tools database
     "filters for sorted string tables: the command deltabloom"
