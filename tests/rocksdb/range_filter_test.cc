@@ -391,7 +391,7 @@ class LearningFilterTest : public RangeFilterTest {
   // Keys of even groups.
   LearningFilterTest() {
     test::Random random(3);
-    for (int i = 0; i < 5000; ++i) {
+    for (uint64_t i = 0; i < 5000; ++i) {
       keys_.insert(Group(2 * random.Below(1000)) + testing::NumberKey(i));
     }
   }
