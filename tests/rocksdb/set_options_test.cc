@@ -121,6 +121,19 @@ TEST_F(SetOptionsTest, BadFieldByItsWholeNameIsRefused) {
   ExpectNextFilters(8);
 }
 
+// Options that conflict on the way from one valid set to the other.
+TEST_F(SetOptionsTest, FieldsInBracesAreValidatedTogether) {
+  for (const char* text :
+       {"{allocation=levels;statistics=off;weights_by_use=off;}",
+        "{weights_by_use=on;statistics=on;}",
+        "{statistics=off;weights_by_use=off;allocation=levels;}"}) {
+    EXPECT_OK(db_.SetPolicy(text));
+  }
+  EXPECT_EQ(db_.Option("statistics"), "off");
+  EXPECT_FALSE(db_.SetField("weights_by_use", "on").ok());
+  EXPECT_EQ(db_.Option("weights_by_use"), "off");
+}
+
 TEST_F(SetOptionsTest, FieldsInBraces) {
   ASSERT_OK(db_.SetPolicy("{bits_per_key=20;max_build_bytes=0;}"));
   // Fields that were not named stay.

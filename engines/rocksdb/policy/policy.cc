@@ -80,6 +80,13 @@ Status StatusOf(Fn fn) {
   }
 }
 
+// Whether this thread sets options that were validated together: then those set
+// so far may conflict with others that are not set yet.
+bool& OptionsAreValidTogether() {
+  static thread_local bool valid = false;
+  return valid;
+}
+
 // Options as RocksDB configures them: one at a time, by name, also while the
 // policy is in use.
 struct LiveOptions {
@@ -155,6 +162,7 @@ struct LiveOptions {
     PolicyOptions changed = options;
     std::string wrong =
         ApplyPolicyOptions({{option.name, text}}, /*in_use=*/true, &changed);
+    if (OptionsAreValidTogether()) wrong.clear();
     if (wrong.empty()) options = changed;
     return wrong;
   }
@@ -439,7 +447,11 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
         ApplyPolicyOptions(options, live_.in_use, &changed);
     if (live_.in_use) {
       if (!error.empty()) return Status::InvalidArgument(Report(error));
-      return OnOneLine(FilterPolicy::ConfigureOptions(config, options, unused));
+      OptionsAreValidTogether() = true;
+      const Status set =
+          FilterPolicy::ConfigureOptions(config, options, unused);
+      OptionsAreValidTogether() = false;
+      return OnOneLine(set);
     }
     configuring_ = true;
     Status status =
