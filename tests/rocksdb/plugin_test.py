@@ -276,7 +276,7 @@ class StatisticsFile(InAFolder):
         text = (self.folder / "relative.prom").read_text()
         self.assertEqual(re.sub(METRIC, "", text), "")
         names = re.findall("# HELP (\\S+)", text)
-        self.assertEqual((len(names), len(set(names))), (11, 11))
+        self.assertEqual((len(names), len(set(names))), (12, 12))
         samples = [line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#"]
         values = {name: float(value) for name, value in samples}
         self.assertEqual(len(values), len(samples))

@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "engines/rocksdb/levels/level_bits.h"
-#include "engines/rocksdb/levels/run_use.h"
+#include "engines/rocksdb/levels/trees.h"
 #include "tests/random.h"
 #include "util/rates/layout_rates.h"
 
@@ -420,22 +419,6 @@ TEST(TreeBitsTest, WholeRunsHaveNoDebts) {
   table.keys_read = 0;
   table.inputs = nullptr;
   EXPECT_EQ(BitsOf(tree, table), 10);
-}
-
-TEST(TreeBitsTest, AnyLimitThatChangesCounts) {
-  TreeBits tree;
-  const TreeLimits limits = {4, 1000, 10, false};
-  for (const TreeLimits& other :
-       std::initializer_list<TreeLimits>{{5, 1000, 10, false},
-                                         {4, 2000, 10, false},
-                                         {4, 1000, 8, false},
-                                         {4, 1000, 10, true}}) {
-    tree.SetLimits(limits);
-    EXPECT_TRUE(tree.limits() == limits);
-    tree.SetLimits(other);
-    EXPECT_TRUE(tree.limits() == other);
-    EXPECT_FALSE(tree.limits() == limits);
-  }
 }
 
 TEST(TreeBitsTest, ForgottenTablesAreGoneFromAnyLevel) {

@@ -15,7 +15,7 @@
 #include <new>
 #include <utility>
 
-#include "engines/rocksdb/levels/level_bits.h"
+#include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/bits_builder.h"
 #include "engines/rocksdb/range/ranges.h"
 #include "table/framing.h"

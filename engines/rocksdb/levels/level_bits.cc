@@ -1,11 +1,11 @@
-#include "engines/rocksdb/levels/level_bits.h"
-
 #include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "deltabloom/rocksdb.h"
+#include "engines/rocksdb/levels/trees.h"
 #include "rocksdb/options.h"
 #include "util/json.h"
 #include "util/rates/layout_rates.h"
@@ -29,33 +29,53 @@ constexpr size_t kMaxOrigins = 10'000;
 // tables that are written before the last run is next rewritten.
 constexpr double kPlannedMemory = 0.97;
 
+// Lookups between two updates.
+constexpr double kLookupsPerUpdate = 1000;
+
+// Below this share of lookups in filters of unknown rate the others are enough.
+constexpr double kMostUnknown = 0.01;
+
+constexpr double kLeastUse = 1e-6;
+
 // What filter_memory leaves, in bits.
 struct MemoryLeft {
   double bits_per_key = 0;  // on average over all keys that share the total
   double spare = 0;         // besides all filters that there are now
 };
 
+// filter_memory of the database, 0 for none, and the bytes of its filters.
+std::pair<uint64_t, uint64_t> MemoryOf(const DatabaseTrees& trees) {
+  uint64_t asked = 0;
+  double bits = 0;
+  for (const auto& [name, family] : trees.families) {
+    const uint64_t total = family.filter_memory;
+    if (total != 0) asked = asked == 0 ? total : std::min(asked, total);
+    bits += family.bits.FilterBits(0);
+  }
+  return {asked, static_cast<uint64_t>(bits / 8)};
+}
+
 // The families of the database that have filter_memory share it, and the
 // smallest value counts; the filters of the others are taken off. Sets *problem
 // to one line if the total cannot be kept.
 MemoryLeft LeftOf(const DatabaseTrees& trees, const PolicyOptions& options,
                   std::string* problem) {
-  uint64_t total = options.filter_memory;
-  for (const auto& [name, family] : trees.families) {
-    if (family.filter_memory == 0 || family.filter_memory == total) continue;
-    total = std::min(total, family.filter_memory);
-    *problem =
-        "column families have different values of filter_memory: the smallest "
-        "is used until all have the same";
-  }
+  const uint64_t total = MemoryOf(trees).first;
   double keys = 0;
   double shared = 0;
   double other = 0;
   for (const auto& [name, family] : trees.families) {
-    const bool shares = family.filter_memory != 0;
     const double bits = family.bits.FilterBits(options.max_bits_per_key);
-    (shares ? shared : other) += bits;
-    if (shares) keys += family.bits.keys();
+    if (family.filter_memory == 0) {
+      other += bits;
+      continue;
+    }
+    shared += bits;
+    keys += family.bits.keys();
+    if (family.filter_memory == total) continue;
+    *problem =
+        "column families have different values of filter_memory: the smallest "
+        "is used until all have the same";
   }
   const double all = 8 * static_cast<double>(total) - other;
   const double average = keys > 0 ? all * kPlannedMemory / keys : all;
@@ -96,18 +116,6 @@ double TargetBits(const PolicyOptions& options, const TreeBits& tree) {
   return std::max(kMinBitsPerKey, std::ceil(10 * least.bits / least.keys) / 10);
 }
 
-// filter_memory of the database, 0 for none, and the bytes of its filters.
-std::pair<uint64_t, uint64_t> MemoryOf(const DatabaseTrees& trees) {
-  uint64_t asked = 0;
-  double bits = 0;
-  for (const auto& [name, family] : trees.families) {
-    const uint64_t total = family.filter_memory;
-    if (total != 0) asked = asked == 0 ? total : std::min(asked, total);
-    bits += family.bits.FilterBits(0);
-  }
-  return {asked, static_cast<uint64_t>(bits / 8)};
-}
-
 // What DB::Open last validated on this thread.
 struct Validation {
   const rocksdb::DBOptions* db = nullptr;
@@ -124,11 +132,6 @@ uint32_t MillibitsOf(double bits_per_key) {
   return bits_per_key < RateCurve::kMinBits
              ? 0
              : ToMillibits(std::min(bits_per_key, RateCurve::kMaxBits));
-}
-
-// In quotes, escaped.
-std::string JsonText(const std::string& text) {
-  return JsonWriter().String(text).text();
 }
 
 // "flush", "level 5" or "last run".
@@ -162,20 +165,6 @@ std::string LogChange(const std::string& name, FamilyTree* family) {
          ": bits per key by the level written to:" + text + "; " +
          NumberText(family->target, 2) + " bits per key set, " +
          NumberText(family->bits.AverageBits(), 2) + " on disk" + use;
-}
-
-NewTable TableOf(const rocksdb::FilterBuildingContext& context,
-                 const CompactionJob* job) {
-  NewTable table;
-  table.level = context.level_at_creation;
-  table.bottommost = context.is_bottommost;
-  table.whole_run = context.compaction_style != rocksdb::kCompactionStyleLevel;
-  if (job != nullptr) {
-    table.keys_read = job->keys_read;
-    table.keys_from_above = job->keys_from_above;
-    table.inputs = &job->inputs;
-  }
-  return table;
 }
 
 // What tables would get that are written now: flushes, tables of each level
@@ -279,6 +268,76 @@ void WriteFamily(const std::string& name, FamilyTree* of, JsonWriter* json) {
 
 }  // namespace
 
+void RunUseCounter::AddSource(const std::shared_ptr<PolicyStatistics>& source) {
+  const bool known = std::any_of(
+      sources_.begin(), sources_.end(),
+      [&](const Source& one) { return one.statistics.lock() == source; });
+  if (!known) sources_.push_back({source, {}});
+}
+
+void RunUseCounter::Update(const std::map<int, double>& weights) {
+  std::map<int, OriginLookups> added;
+  std::vector<Source> now;
+  double all = 0;
+  double unknown = 0;
+  for (const Source& source : sources_) {
+    const auto statistics = source.statistics.lock();
+    if (statistics == nullptr) continue;
+    now.push_back({source.statistics, statistics->LookupsSinceStart()});
+    for (const auto& [filter_class, totals] : now.back().seen) {
+      const auto found = source.seen.find(filter_class);
+      const LookupTotals before =
+          found == source.seen.end() ? LookupTotals() : found->second;
+      const auto lookups = static_cast<double>(totals.lookups - before.lookups);
+      all += lookups;
+      if (filter_class.name == kForeignName ||
+          filter_class.name == kAlwaysName) {
+        unknown += lookups;
+        continue;
+      }
+      const int origin = filter_class.level < 0    ? kUnknownOrigin
+                         : filter_class.bottommost ? kBottommost
+                                                   : filter_class.level;
+      OriginLookups& to = added[origin];
+      to.lookups += lookups;
+      to.absent += static_cast<double>(totals.negatives - before.negatives) +
+                   totals.expected - before.expected;
+    }
+  }
+  if (all < kLookupsPerUpdate && now.size() == sources_.size()) return;
+  sources_ = std::move(now);
+  if (unknown <= kMostUnknown * all) Count(std::move(added), weights);
+}
+
+void RunUseCounter::Count(std::map<int, OriginLookups> lookups,
+                          const std::map<int, double>& weights) {
+  OriginLookups& last = lookups[kBottommost];
+  last.lookups += lookups[kUnknownOrigin].lookups;
+  last.absent += lookups[kUnknownOrigin].absent;
+  // Each lookup finds its key in one run, or asks the last one in vain.
+  double count = std::min(last.absent, last.lookups);
+  for (const auto& [origin, of] : lookups) {
+    if (origin == kUnknownOrigin) continue;
+    count += std::max(of.lookups - of.absent, 0.0);
+  }
+  const double kept = std::exp2(-count / kHalfLife);
+  lookups_ = kept * lookups_ + count;
+  for (const auto& [origin, weight] : weights) {
+    Asked& asked = asked_[origin];
+    asked.absent = kept * asked.absent + lookups[origin].absent;
+    asked.most = kept * asked.most + count * weight;
+  }
+  if (lookups_ < kLeastLookups) return;
+  for (const auto& [origin, asked] : asked_) {
+    if (!(asked.most > 0)) continue;
+    const double use = std::clamp(asked.absent / asked.most, kLeastUse, 1.0);
+    const auto [known, added] = use_.try_emplace(origin, use);
+    const double change = use / known->second;
+    if (!added && change <= kHysteresis && change >= 1 / kHysteresis) continue;
+    known->second = use;
+  }
+}
+
 LevelBits UniformBitsFor(const PolicyOptions& options, int level) {
   return {FindLayout(options.layout, Hash::kMurmurHash2, level),
           options.filter_memory == 0 ? options.MillibitsPerKey()
@@ -364,14 +423,22 @@ LevelChoice ChooseByLevel(const PolicyOptions& options,
   } else {
     family.bits.SetUse({}, 0, false);
   }
+  NewTable table;
+  table.level = context.level_at_creation;
+  table.bottommost = context.is_bottommost;
+  table.whole_run = context.compaction_style != rocksdb::kCompactionStyleLevel;
+  double written_bits = 0;
   const auto job = note.trees->jobs.find(note.job);
-  const bool merges =
-      context.reason == rocksdb::TableFileCreationReason::kCompaction &&
-      job != note.trees->jobs.end();
-  const NewTable table = TableOf(context, merges ? &job->second : nullptr);
+  if (context.reason == rocksdb::TableFileCreationReason::kCompaction &&
+      job != note.trees->jobs.end()) {
+    table.keys_read = job->second.keys_read;
+    table.keys_from_above = job->second.keys_from_above;
+    table.inputs = &job->second.inputs;
+    written_bits = job->second.filter_bits;
+  }
   std::string problem;
-  choice.bits = BitsInTree(options, table, merges ? job->second.filter_bits : 0,
-                           note.trees.get(), &family, &problem);
+  choice.bits = BitsInTree(options, table, written_bits, note.trees.get(),
+                           &family, &problem);
   if (choice.bits.layout == nullptr) {
     choice.bits = UniformBitsFor(options, context.level_at_creation);
     return choice;
@@ -411,13 +478,18 @@ std::string MemoryConflict(const rocksdb::DBOptions& db,
 
 void EndOfValidation() { ValidationOnThisThread() = {}; }
 
-std::string LevelsPrometheus() {
+}  // namespace deltabloom::internal
+
+namespace deltabloom {
+
+std::string RocksDBFilterLevelsPrometheus() {
   std::string memory;
   std::string use;
-  for (const auto& [name, trees] : AllTrees()) {
+  for (const auto& [name, trees] : internal::AllTrees()) {
     const std::lock_guard<std::mutex> lock(trees->mutex);
-    const std::string database = "{database=" + JsonText(name);
-    const auto [asked, on_disk] = MemoryOf(*trees);
+    const std::string database =
+        "{database=" + internal::JsonWriter().String(name).text();
+    const auto [asked, on_disk] = internal::MemoryOf(*trees);
     for (const auto& [which, bytes] :
          {std::pair("asked", asked), std::pair("on_disk", on_disk)}) {
       memory += "deltabloom_filter_memory_bytes" + database + ",which=\"" +
@@ -426,8 +498,10 @@ std::string LevelsPrometheus() {
     for (const auto& [family_name, family] : trees->families) {
       for (const auto& [origin, share] : family.bits.use()) {
         use += "deltabloom_absent_lookups_ratio" + database +
-               ",column_family=" + JsonText(family_name) + ",written_as=\"" +
-               NameOfOrigin(origin) + "\"} " + NumberText(share, 6) + "\n";
+               ",column_family=" +
+               internal::JsonWriter().String(family_name).text() +
+               ",written_as=\"" + internal::NameOfOrigin(origin) + "\"} " +
+               internal::NumberText(share, 6) + "\n";
       }
     }
   }
@@ -441,24 +515,24 @@ std::string LevelsPrometheus() {
          use;
 }
 
-std::string LevelsJson() {
-  JsonWriter json;
+std::string RocksDBFilterLevelsJson() {
+  internal::JsonWriter json;
   json.BeginObject().Key("databases").BeginArray();
-  for (const auto& [name, trees] : AllTrees()) {
+  for (const auto& [name, trees] : internal::AllTrees()) {
     const std::lock_guard<std::mutex> lock(trees->mutex);
-    ApplySilentChanges(trees.get());
+    internal::ApplySilentChanges(trees.get());
     json.BeginObject().Key("path").String(name);
-    const auto [asked, on_disk] = MemoryOf(*trees);
+    const auto [asked, on_disk] = internal::MemoryOf(*trees);
     json.Key("filter_memory").BeginObject().Key("asked");
     asked == 0 ? json.Literal("null") : json.Number(asked);
     json.Key("on_disk").Number(on_disk).EndObject();
     json.Key("column_families").BeginArray();
     for (auto& [family_name, family] : trees->families) {
-      WriteFamily(family_name, &family, &json);
+      internal::WriteFamily(family_name, &family, &json);
     }
     json.EndArray().EndObject();
   }
   return json.EndArray().EndObject().text();
 }
 
-}  // namespace deltabloom::internal
+}  // namespace deltabloom

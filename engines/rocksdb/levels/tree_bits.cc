@@ -1,6 +1,5 @@
 #include "engines/rocksdb/levels/tree_bits.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <unordered_set>
@@ -234,7 +233,6 @@ const TreeBits::Shares& TreeBits::CurrentShares() const {
 }
 
 void TreeBits::SetLimits(const TreeLimits& limits) {
-  if (limits == limits_) return;
   limits_ = limits;
   now_valid_ = false;
 }

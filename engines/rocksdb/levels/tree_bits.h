@@ -1,20 +1,13 @@
 // The tree of one column family as its files show it, and the bits per key of a
 // filter that is written into it under allocation=levels.
 //
-// A table is written once and read as long as it lives, wherever RocksDB moves
-// it. So bits are assigned not to levels but to origins: the level that a table
-// was written for. The live files show where those of each origin are now.
-// Tables of one origin count as one run, with all their keys and the share of
-// the lookups that reach them, and the runs get the bits that minimise the sum
-// of the false-positive rates (util/rates/allocation.h). As every key has an
-// origin, the average is the target, whatever was moved.
+// Bits are assigned to origins: the level that a table was written for,
+// wherever RocksDB moves it. Tables of one origin count as one run, and the
+// runs get the bits that minimise the weighted sum of their false-positive
+// rates (util/rates/allocation.h). The average over all keys is the target.
 //
-// Runs may be weighted by the share of the lookups that ask them for keys that
-// they do not hold (SetUse). A run that fewer lookups ask than kUsed gives a
-// proportional part of its bits back: they are not spent elsewhere.
-//
-// Universal compaction rewrites whole runs, of sizes that cannot be predicted.
-// There a run gets its bits by the runs that exist: see BitsOfWholeRun().
+// A run that fewer lookups ask than kUsed gives a proportional part of its bits
+// back. Universal compaction rewrites whole runs: see BitsOfWholeRun().
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREE_BITS_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREE_BITS_H_
 
@@ -94,11 +87,6 @@ struct TreeLimits {
   double base_keys = 0;     // of the first level below level 0
   double ratio = 0;         // of a level to the one above
   bool dynamic = false;     // levels are sized from the last one upwards
-
-  bool operator==(const TreeLimits& other) const {
-    return level0_files == other.level0_files && base_keys == other.base_keys &&
-           ratio == other.ratio && dynamic == other.dynamic;
-  }
 };
 
 // Not thread-safe. Sums over the files are kept up to date by each change of

@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "engines/rocksdb/policy/options.h"
 #include "engines/rocksdb/policy/options_file.h"
 #include "engines/rocksdb/policy/process_wide.h"
 #include "engines/rocksdb/range/ranges.h"

@@ -1,6 +1,6 @@
-// The trees of all open databases of the process. A listener updates them, and
-// policies read them. Policies do not own them, as databases share policies, a
-// database has several, and SetOptions may copy them.
+// The trees of all open databases of the process, which a listener updates, and
+// the bits per key of filters under allocation=levels, which policies read from
+// them. Policies do not own the trees: databases share policies.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREES_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREES_H_
 
@@ -13,10 +13,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "deltabloom/filter.h"
-#include "engines/rocksdb/levels/run_use.h"
 #include "engines/rocksdb/levels/tree_bits.h"
+#include "engines/rocksdb/policy/options.h"
+#include "engines/rocksdb/policy/private_abi.h"
+#include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/listener.h"
+#include "util/layouts/layout.h"
 
 namespace deltabloom::internal {
 
@@ -45,6 +47,62 @@ LimitsByFamily ParseLimits(std::string_view options);
 // is another one than `*file`: a listener lacks the handles that DB::GetOptions
 // needs.
 void ReadLimits(rocksdb::DB* db, std::string* file, LimitsByFamily* limits);
+
+// Lookups of the filters of an origin, and how many of them were for keys that
+// the filter does not hold: the negatives and the false positives to be
+// expected beside them.
+struct OriginLookups {
+  double lookups = 0;
+  double absent = 0;
+};
+
+// Counts how many of the lookups of a column family ask a run for keys that it
+// does not hold: the weights of TreeBits::SetUse(). Not thread-safe.
+class RunUseCounter {
+ public:
+  // Fewer lookups say nothing: then runs count alike.
+  static constexpr double kLeastLookups = 10'000;
+  // After so many lookups earlier ones count half.
+  static constexpr double kHalfLife = 1'000'000;
+  // A weight changes only by more than this factor.
+  static constexpr double kHysteresis = 1.25;
+
+  // What the policy counted and counts is added by Update(). A copy of a policy
+  // is another source beside it.
+  void AddSource(const std::shared_ptr<PolicyStatistics>& source);
+
+  // Takes what sources counted since the last call; weights are those of
+  // TreeBits::Weights(). Throws std::bad_alloc.
+  void Update(const std::map<int, double>& weights);
+
+  // The same for given lookups, by origin. Those of kUnknownOrigin are of
+  // tables that were written elsewhere, which count as the last run.
+  void Count(std::map<int, OriginLookups> lookups,
+             const std::map<int, double>& weights);
+
+  // Empty as long as there are too few lookups.
+  const RunUse& use() const { return use_; }
+  // Those that count, as far as they are not forgotten.
+  double lookups() const { return lookups_; }
+
+ private:
+  using Totals = std::map<FilterClass, LookupTotals>;
+  struct Source {
+    std::weak_ptr<PolicyStatistics> statistics;
+    Totals seen;
+  };
+  // Absent keys that were asked for, and how many there would be if no lookup
+  // found its key.
+  struct Asked {
+    double absent = 0;
+    double most = 0;
+  };
+
+  std::vector<Source> sources_;
+  std::map<int, Asked> asked_;  // by origin
+  double lookups_ = 0;
+  RunUse use_;
+};
 
 // The tree of a column family, and what its policy did last.
 struct FamilyTree {
@@ -138,6 +196,50 @@ std::unique_ptr<rocksdb::EventListener> NewTreeListener();
 // Whether one of them is such a listener.
 bool HasTreeListener(
     const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners);
+
+struct LevelBits {
+  const LayoutRow* layout = nullptr;
+  uint32_t millibits_per_key = 0;
+  // If not 0, the rate of the filter, from which its bits follow.
+  double false_positive_rate = 0;
+};
+
+struct LevelChoice {
+  LevelBits bits;
+  // No listener announced the table, so its bits are uniform.
+  bool no_listener = false;
+  std::string log_line;  // if the bits of a level changed much; else empty
+};
+
+// The bits that all tables of a level get under allocation=uniform, or where
+// their tree is not known.
+LevelBits UniformBitsFor(const PolicyOptions& options, int level);
+
+// The bits of the table whose builder this thread is about to make. Throws
+// std::bad_alloc.
+LevelChoice ChooseByLevel(const PolicyOptions& options,
+                          const rocksdb::FilterBuildingContext& context,
+                          const std::shared_ptr<PolicyStatistics>& statistics);
+
+// The bits and layout of a table in a tree with a target.
+LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
+                      Layout layout);
+
+// The same with the target that the options give the tree, which is
+// *family->bits, one of *trees. The table's compaction has written filters of
+// written_bits already. The layout is null if the tree is empty and bits follow
+// from a rate. Sets *problem if filter_memory cannot be kept.
+LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
+                     double written_bits, DatabaseTrees* trees,
+                     FamilyTree* family, std::string* problem);
+
+// What is wrong with filter_memory in DB::Open, which validates its column
+// families one after the other, on one thread; empty if nothing is. Families
+// with different totals are refused until EndOfValidation(), which is called
+// when DB::Open writes the options.
+std::string MemoryConflict(const rocksdb::DBOptions& db,
+                           uint64_t filter_memory);
+void EndOfValidation();
 
 }  // namespace deltabloom::internal
 

@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
-#include <limits>
 #include <new>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -277,12 +274,15 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* owner,
   Slice filter;
   const bool built = !keys_lost_ && WithoutThrowing([&] { filter = Build(); });
   if (!built) filter = AlwaysMatch();
-  if (settings_.detect_corruption && !keys_lost_ && !HashesIntact()) {
-    filter = AlwaysMatch();
-    if (status != nullptr) {
-      *status = Corruption(
-          "deltabloom: the hashes of a filter changed in memory while it was "
-          "built");
+  if (settings_.detect_corruption && !keys_lost_) {
+    ForEachHash(hashes_, [this](uint64_t hash) { checksum_ ^= hash; });
+    if (checksum_ != 0) {
+      filter = AlwaysMatch();
+      if (status != nullptr) {
+        *status = Corruption(
+            "deltabloom: the hashes of a filter changed in memory while it was "
+            "built");
+      }
     }
   }
   if (settings_.statistics != nullptr) {
@@ -458,12 +458,6 @@ Slice BitsBuilder::AlwaysMatch() {
   built_.reset();
   finished_kind_ = FilterKind::kAlways;
   return {reinterpret_cast<const char*>(filter.data()), filter.size()};
-}
-
-bool BitsBuilder::HashesIntact() const {
-  uint64_t checksum = 0;
-  ForEachHash(hashes_, [&checksum](uint64_t hash) { checksum ^= hash; });
-  return checksum == checksum_;
 }
 
 Status BitsBuilder::MaybePostVerify(const Slice& filter) {

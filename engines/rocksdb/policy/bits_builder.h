@@ -48,22 +48,18 @@ struct FilterBuffer {
 };
 
 // Allocates a buffer of the size that the layout plans for the keys. With a
-// balance (RocksDB's optimize_filters_for_memory) the size is a little smaller
-// or larger, up to max_filter_bytes, so that it fills what the allocator hands
-// out anyway: smaller while the balance allows it, so that over many filters
-// the false positives are those of the planned sizes. The balance is the sum
-// over all filters of (rate of the size taken - rate of the size planned), in
-// units of 2^-32; many threads may share it. Throws std::bad_alloc.
+// balance (RocksDB's optimize_filters_for_memory) the size fills what the
+// allocator hands out, up to max_filter_bytes. The balance is the sum over all
+// filters of (rate of the size taken - rate of the size planned), in units of
+// 2^-32; it stays near 0. Many threads may share it. Throws std::bad_alloc.
 FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
                             uint32_t millibits_per_key, uint64_t framing_size,
                             uint64_t max_filter_bytes,
                             const std::atomic<int64_t>* balance);
 
-// Charges the memory of building filters to a block cache, in entries of 256
-// KiB, by the means that is public and the same in all versions: a
-// WriteBufferManager without a buffer. The memory counts as kWriteBuffer. If a
-// cache with a strict limit is full, it is not charged, and building continues.
-// For one thread at a time. Nothing throws. The destructor releases the charge.
+// Charges the memory of building filters to a block cache, as kWriteBuffer, in
+// entries of 256 KiB. A full cache with a strict limit is not charged. For one
+// thread at a time. Nothing throws. The destructor releases the charge.
 class ConstructionCharge {
  public:
   // With null it charges nothing.
@@ -195,7 +191,6 @@ class __attribute__((visibility("hidden"))) BitsBuilder
                   const Frame& frame, std::string_view range_part);
   Slice BuildEmpty();
   Slice AlwaysMatch();
-  bool HashesIntact() const;
   // Writes what `message` returns to the LOG.
   template <typename Message>
   void WarnOnce(BuilderWarning warning, const Message& message) const;

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <type_traits>
 #include <utility>
 

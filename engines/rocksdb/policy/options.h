@@ -5,7 +5,6 @@
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <string>

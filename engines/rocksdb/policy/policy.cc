@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "engines/rocksdb/levels/level_bits.h"
+#include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/bits_builder.h"
 #include "engines/rocksdb/policy/bits_reader.h"
 #include "engines/rocksdb/policy/library_check.h"
@@ -114,10 +114,8 @@ struct LiveOptions {
   }
 
   // RocksDB reads an OPTIONS file again before the file replaces an older one,
-  // and compares first the policies, then their texts. A policy with an error
-  // that RocksDB dropped prints like no other, not even like one with the same
-  // error that was read from its text: with spaces of its own, which RocksDB
-  // drops where it reads a value.
+  // and compares the policies and their texts. A policy with an error prints
+  // like no other: with spaces of its own, which RocksDB drops where it reads.
   std::string Print(const PolicyOption& option) const {
     EndOfValidation();
     std::string text = option.print(Get());
@@ -399,10 +397,9 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   }
 
  protected:
-  // After an error RocksDB restores what was there before, which is right where
-  // it returns the error. Where it drops the error (SetOptions from 9.8 on) the
-  // new policy replaces the old one: then what could be read, above all the
-  // compatibility, is better than the defaults.
+  // After an error RocksDB restores what was there before. Where it drops the
+  // error (SetOptions from 9.8 on) the new policy replaces the old one: then
+  // what could be read, above all the compatibility, is kept.
   Status ConfigureOptions(const ConfigOptions& config, const OptionMap& options,
                           OptionMap* unused) override {
     if (configuring_) return Status::OK();  // RocksDB restores
@@ -503,66 +500,56 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   }
 
   // RocksDB itself logs only the policy's name. A LOG is known by the address
-  // of its logger, which a later database may get again: so all addresses are
-  // forgotten when a database is opened, and a LOG that became shorter is
-  // another one, or was rolled.
-  bool IsNewConfiguration(Logger* log, const std::string& text) const {
-    const std::lock_guard<std::mutex> lock(log_mutex_);
-    LogState& state = StateOf(log);
-    const size_t size = log->GetLogFileSize();
-    const bool done = state.text == text && size >= state.size;
-    state.size = size;
-    if (!done) state.text = text;
-    return !done;
-  }
-
-  // A line for which memory has run out comes with the next builder.
+  // of its logger, which a later database may get again; one that became
+  // shorter is another one, or was rolled. In this and the next two functions a
+  // line for which memory has run out comes with the next builder.
   void LogConfiguration(const PolicyOptions& options, Logger* log,
                         bool no_listener) const noexcept {
     using Level = rocksdb::InfoLogLevel;
     if (log == nullptr) return;
-    const bool written = WithoutThrowing([&] {
-      std::vector<std::pair<Level, std::string>> lines;
-      const auto add = [&lines](Level level, const std::string& line) {
-        lines.emplace_back(level, line);
+    const bool done = WithoutThrowing([&] {
+      std::vector<std::pair<Level, std::string>> lines = {
+          {Level::INFO_LEVEL, std::string("version ") + kVersion + ": " +
+                                  PrintPolicyOptions(options) +
+                                  " name=" + CompatibilityName() +
+                                  " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
+                                  " rocksdb=" + HeadersVersion()}};
+      const auto add = [&lines](bool applies, Level level,
+                                const std::string& line) {
+        if (applies) lines.emplace_back(level, line);
       };
-      add(Level::INFO_LEVEL, std::string("version ") + kVersion + ": " +
-                                 PrintPolicyOptions(options) +
-                                 " name=" + CompatibilityName() +
-                                 " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
-                                 " rocksdb=" + HeadersVersion());
-      if (no_listener) add(Level::WARN_LEVEL, kNoListener);
-      if (no_listener && options.filter_memory != 0) {
-        add(Level::ERROR_LEVEL,
-            "filter_memory is not kept without the listener: all tables get "
-            "min_bits_per_key");
+      add(no_listener, Level::WARN_LEVEL, kNoListener);
+      add(no_listener && options.filter_memory != 0, Level::ERROR_LEVEL,
+          "filter_memory is not kept without the listener: all tables get "
+          "min_bits_per_key");
+      add(!live_.ignored.empty(), Level::WARN_LEVEL,
+          "ignored, as this version does not know them: " + live_.ignored);
+      if (options.range) {
+        add(RangesStopped(), Level::WARN_LEVEL, kRangesStopped);
+        add(!RangeProblem().empty(), Level::WARN_LEVEL, RangeProblem());
       }
-      if (!live_.ignored.empty()) {
-        add(Level::WARN_LEVEL,
-            "ignored, as this version does not know them: " + live_.ignored);
-      }
-      if (options.range && RangesStopped()) {
-        add(Level::WARN_LEVEL, kRangesStopped);
-      }
-      if (options.range && !RangeProblem().empty()) {
-        add(Level::WARN_LEVEL, RangeProblem());
-      }
-      if (!live_.error.empty()) {
-        add(Level::ERROR_LEVEL, "not as it was set: " + live_.error);
-      }
+      add(!live_.error.empty(), Level::ERROR_LEVEL,
+          "not as it was set: " + live_.error);
       std::string text;
       for (const auto& [level, line] : lines) text += line + "\n";
-      if (!IsNewConfiguration(log, text)) return;
+      const size_t size = log->GetLogFileSize();
+      {
+        const std::lock_guard<std::mutex> lock(log_mutex_);
+        LogState& state = StateOf(log);
+        const bool known = state.text == text && size >= state.size;
+        state.size = size;
+        if (known) return;
+        state.text = text;
+      }
       for (const auto& [level, line] : lines) {
         rocksdb::Log(level, log, "[deltabloom] %s", line.c_str());
       }
     });
-    if (written) return;
+    if (done) return;
     const std::lock_guard<std::mutex> lock(log_mutex_);
     logs_.erase(log);
   }
 
-  // Without memory the next builder writes it.
   void LogMismatch(const PolicyOptions& options, Logger* log) const noexcept {
     const std::lock_guard<std::mutex> lock(log_mutex_);
     if (log == nullptr || !mismatch_.found || mismatch_logged_) return;
@@ -577,23 +564,18 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     });
   }
 
-  // A LOG at the address of a closed one continues its interval, which does no
-  // harm.
-  bool StatisticsAreDue(uint64_t seconds, const Logger* log) const {
-    const auto now = steady_clock::now();
-    const std::lock_guard<std::mutex> lock(log_mutex_);
-    LogState& state = StateOf(log);
-    const std::chrono::duration<double> passed = now - state.statistics;
-    if (passed.count() < static_cast<double>(seconds)) return false;
-    state.statistics = now;
-    return true;
-  }
-
-  // Without memory the next builder writes them.
+  // A LOG at the address of a closed one continues its interval.
   void LogStatistics(uint64_t seconds, Logger* log) const noexcept {
     if (seconds == 0 || log == nullptr) return;
     WithoutThrowing([&] {
-      if (!StatisticsAreDue(seconds, log)) return;
+      {
+        const auto now = steady_clock::now();
+        const std::lock_guard<std::mutex> lock(log_mutex_);
+        LogState& state = StateOf(log);
+        const std::chrono::duration<double> passed = now - state.statistics;
+        if (passed.count() < static_cast<double>(seconds)) return;
+        state.statistics = now;
+      }
       const std::string text = statistics_->Get().ToText();
       for (size_t begin = 0; begin < text.size();) {
         const size_t end = text.find('\n', begin);

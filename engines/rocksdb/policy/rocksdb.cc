@@ -15,7 +15,7 @@
 
 #include "deltabloom/c.h"
 #include "deltabloom/rocksdb_statistics.h"
-#include "engines/rocksdb/levels/level_bits.h"
+#include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/library_check.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/process_wide.h"
@@ -242,12 +242,6 @@ bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
   });
 }
 
-std::string RocksDBFilterLevelsJson() { return internal::LevelsJson(); }
-
-std::string RocksDBFilterLevelsPrometheus() {
-  return internal::LevelsPrometheus();
-}
-
 bool RegisterRocksDB(std::string* error) {
   return WithError(false, error, [error](std::string*) {
     if (!LibraryFits(error)) return false;
@@ -346,8 +340,8 @@ char* deltabloom_rocksdb_statistics(const char* format, char** errptr) {
     if (wanted == "json") {
       text = statistics.ToJson();
     } else if (wanted == "prometheus") {
-      text =
-          statistics.ToPrometheus() + deltabloom::internal::LevelsPrometheus();
+      text = statistics.ToPrometheus() +
+             deltabloom::RocksDBFilterLevelsPrometheus();
     } else if (wanted == "text") {
       text = statistics.ToText();
     } else {

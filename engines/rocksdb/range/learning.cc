@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <new>
-#include <string>
 #include <thread>
 
 #include "engines/rocksdb/policy/options.h"

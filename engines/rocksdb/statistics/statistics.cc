@@ -6,7 +6,6 @@
 #include <exception>
 #include <new>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "engines/rocksdb/policy/process_wide.h"
