@@ -1,7 +1,5 @@
 #include "db_bench_ext/db/contenders.h"
 
-#include <algorithm>
-#include <functional>
 #include <map>
 #include <stdexcept>
 #include <utility>

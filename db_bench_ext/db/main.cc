@@ -1,6 +1,5 @@
 // Builds RocksDB databases that differ in their filters only, looks the same
 // keys up in each, and reports the data blocks that each filter saves.
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>

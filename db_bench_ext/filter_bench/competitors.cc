@@ -3,7 +3,6 @@
 #include <leveldb/filter_policy.h>
 #include <leveldb/slice.h>
 
-#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <string_view>

@@ -4,7 +4,6 @@
 #ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_COMPETITORS_H_
 #define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_COMPETITORS_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

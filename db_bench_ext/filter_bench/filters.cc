@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <ctime>
 #include <stdexcept>
-#include <utility>
 
 namespace deltabloom::bench {
 namespace {

@@ -2,7 +2,6 @@
 // over the number of keys, and of classic filters over their exact size.
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/common/program.h"

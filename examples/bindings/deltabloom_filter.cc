@@ -9,7 +9,6 @@
 #include <jni.h>
 
 #include <memory>
-#include <string>
 
 #include "deltabloom/rocksdb.h"
 #include "rocksdb/convenience.h"

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -15,6 +16,14 @@ namespace deltabloom::tools {
 
 // Members keep their order.
 using Json = nlohmann::ordered_json;
+
+// Null for no text, and for no number.
+inline Json TextOrNull(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+inline Json NumberOrNull(const std::optional<double>& number) {
+  return number.has_value() ? Json(*number) : Json();
+}
 
 // The exit status, the same for all subcommands.
 enum ExitCode : int {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -15,7 +14,6 @@
 #include <fstream>
 #include <map>
 #include <memory>
-#include <new>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -152,15 +150,6 @@ uint64_t NumberOf(const internal::SstFile& file, const char* name) {
   return file.properties.Number(name, &number) ? number : 0;
 }
 
-// The number in "000012.sst"; 0 in other names.
-uint64_t NumberOfName(const std::string& path) {
-  const std::string name = fs::path(path).filename().string();
-  uint64_t number = 0;
-  const char* const end = name.data() + name.size();
-  const auto [next, status] = std::from_chars(name.data(), end, number);
-  return status == std::errc() && next != end && *next == '.' ? number : 0;
-}
-
 // Adds a table to the report, with its level from the MANIFEST, null if that is
 // not known. Returns what went wrong; nothing if the table is gone.
 std::string AddTable(const TableFile& table, const Manifest* manifest,
@@ -238,15 +227,7 @@ void CountElsewhere(const Manifest& first, DatabaseReport* report) {
   const auto missing = [&](const Manifest& manifest) {
     std::set<uint64_t> numbers;
     for (const auto& [number, table] : manifest.tables()) {
-      char name[32];
-      std::snprintf(name, sizeof(name), "%06llu.sst",
-                    static_cast<unsigned long long>(number));
-      const fs::path path = fs::path(report->path) / name;
-      std::error_code error;
-      if (!fs::exists(path, error) &&
-          !fs::exists(fs::path(path).replace_extension(".ldb"), error)) {
-        numbers.insert(number);
-      }
+      if (FindTable({report->path}, number).empty()) numbers.insert(number);
     }
     return numbers;
   };
@@ -372,11 +353,11 @@ struct Finding {
   const char* code;
   std::string what;  // a line
   std::string to_do;
-
-  const char* SeverityName() const {
-    return kSeverityNames[static_cast<size_t>(severity)];
-  }
 };
+
+std::string NameOf(Severity severity) {
+  return kSeverityNames[static_cast<size_t>(severity)];
+}
 
 // "2026-11-21 22:07:27 UTC"; "an unknown time" for 0.
 std::string TimeText(uint64_t seconds) {
@@ -570,10 +551,6 @@ class Doctor {
 
 // --- The report, as JSON and as text.
 
-Json TextOrNull(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
-}
-
 Json TimeOrNull(uint64_t seconds) {
   return seconds == 0 ? Json() : Json(seconds);
 }
@@ -626,7 +603,7 @@ Json ToJson(const DatabaseReport& database) {
 Json ToJson(const std::vector<Finding>& findings) {
   Json json = Json::array();
   for (const Finding& finding : findings) {
-    json.push_back({{"severity", finding.SeverityName()},
+    json.push_back({{"severity", NameOf(finding.severity)},
                     {"code", finding.code},
                     {"what", finding.what},
                     {"to_do", TextOrNull(finding.to_do)}});
@@ -690,8 +667,7 @@ void Show(const std::vector<Finding>& findings, Console* console) {
   if (findings.empty()) console->Line("no problem found");
   for (size_t i = 0; i < findings.size(); ++i) {
     const std::string& to_do = findings[i].to_do;
-    console->Line(std::string(findings[i].SeverityName()) + ": " +
-                  findings[i].what);
+    console->Line(NameOf(findings[i].severity) + ": " + findings[i].what);
     // Once for all column families.
     if (i + 1 < findings.size() && findings[i + 1].to_do == to_do) continue;
     if (!to_do.empty()) console->Line("  to do: " + to_do);

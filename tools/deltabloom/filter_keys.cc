@@ -11,10 +11,8 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <functional>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "deltabloom/rocksdb.h"
 

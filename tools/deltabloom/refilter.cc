@@ -10,7 +10,6 @@
 #include <mutex>
 #include <set>
 #include <stdexcept>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -32,6 +31,7 @@ struct Options : RefilterOptions {
   uint64_t jobs = 1;
 };
 
+// In the order of Outcome.
 constexpr const char* kOutcomes[] = {"planned", "replaced", "no_gain", "left",
                                      "failed"};
 
@@ -48,25 +48,6 @@ std::string ParseFilter(const std::string& text,
   return error;
 }
 
-std::string PathOf(const fs::path& directory, uint64_t number,
-                   const char* extension) {
-  char name[40];
-  std::snprintf(name, sizeof(name), "%06llu.%s",
-                static_cast<unsigned long long>(number), extension);
-  return (directory / name).string();
-}
-
-// The number in "000012.sst"; 0 in other names.
-uint64_t NumberOf(const fs::path& path) {
-  const std::string name = path.filename().string();
-  const size_t digits = name.find_first_not_of("0123456789");
-  if (digits == 0 || digits > 18 || name[digits] != '.') return 0;
-  return std::stoull(name);
-}
-
-Json RateOrNull(const std::optional<double>& rate) {
-  return rate.has_value() ? Json(*rate) : Json();
-}
 std::string RateText(const std::optional<double>& rate) {
   return rate.has_value() ? Percent(*rate) : "?";
 }
@@ -76,26 +57,27 @@ std::string RateText(const std::optional<double>& rate) {
 class Reads {
  public:
   void Add(const RefilterTable& table, const std::optional<double>& rate) {
-    const double keys = std::max(1.0, static_cast<double>(table.keys));
     // Each table of level 0 is a run.
-    Run& run = runs_[{table.level, table.level == 0 ? runs_.size() : 0}];
-    run.keys += keys;
-    run.rates += rate.value_or(0) * keys;
-    known_ = known_ && rate.has_value();
+    runs_[{table.level, table.level == 0 ? runs_.size() : 0}].Add(
+        rate, std::max(1.0, static_cast<double>(table.keys)));
   }
   std::optional<double> Sum() const {
     double sum = 0;
-    for (const auto& [key, run] : runs_) sum += run.rates / run.keys;
-    return known_ ? std::optional<double>(sum) : std::nullopt;
+    for (const auto& [key, run] : runs_) {
+      if (!run.Rate().has_value()) return std::nullopt;
+      sum += *run.Rate();
+    }
+    return sum;
+  }
+  std::string Text() const {
+    const auto sum = Sum();
+    char text[32] = "?";
+    if (sum.has_value()) std::snprintf(text, sizeof(text), "%.4f", *sum);
+    return text;
   }
 
  private:
-  struct Run {
-    double keys = 0;
-    double rates = 0;
-  };
-  std::map<std::pair<int, size_t>, Run> runs_;
-  bool known_ = true;
+  std::map<std::pair<int, size_t>, RateSum> runs_;
 };
 
 class Run {
@@ -124,7 +106,8 @@ class Run {
     ForEachTable([&](size_t job, RefilterTable* table) {
       if (!options_.dry_run && table->outcome == Outcome::kPlanned) {
         const fs::path directory = fs::path(table->path).parent_path();
-        Refilter(options_, PathOf(directory, temporaries_[job], "dbtmp"),
+        Refilter(options_,
+                 NumberedPath(directory.string(), temporaries_[job], "dbtmp"),
                  &stop_, table);
       }
       const std::lock_guard<std::mutex> guard(mutex_);
@@ -152,16 +135,10 @@ class Run {
           live.level > 0 && live.level == last_levels[live.family];
       table.size = live.size;
       table.has_checksum = live.has_checksum;
-      std::vector<std::string> found;
-      for (const std::string& directory : directories_) {
-        for (const char* extension : {"sst", "ldb"}) {
-          std::error_code unknown;
-          const std::string path = PathOf(directory, number, extension);
-          if (fs::exists(path, unknown)) found.push_back(path);
-        }
-      }
-      table.path =
-          found.empty() ? PathOf(options_.database, number, "sst") : found[0];
+      const std::vector<std::string> found = FindTable(directories_, number);
+      table.path = found.empty()
+                       ? NumberedPath(options_.database, number, "sst")
+                       : found[0];
       if (found.empty()) {
         table.reason = "it is not there: name its directory by --path";
       } else if (found.size() > 1) {
@@ -178,7 +155,7 @@ class Run {
     std::set<uint64_t> used;
     for (const std::string& directory : directories_) {
       for (const auto& entry : fs::directory_iterator(directory)) {
-        const uint64_t number = NumberOf(entry.path());
+        const uint64_t number = NumberOfName(entry.path().string());
         if (number != 0 && entry.path().extension() == ".dbtmp") {
           fs::remove(entry.path());  // left by a run that was killed
         } else {
@@ -223,32 +200,32 @@ class Run {
   }
 
   void Show(const RefilterTable& table) {
-    const auto side = [](const std::string& filter,
-                         const std::optional<double>& rate) {
-      return Json{{"filter", filter.empty() ? Json() : Json(filter)},
-                  {"rate", RateOrNull(rate)}};
-    };
     Json json = {{"file", table.path},
                  {"column_family", table.family},
                  {"level", table.level},
                  {"result", kOutcomes[static_cast<size_t>(table.outcome)]},
                  {"keys", table.keys},
                  {"filter_bytes", table.filter_bytes},
-                 {"before", side(table.before, table.rate_before)},
-                 {"after", side(table.after, table.rate_after)}};
-    json["after"]["measured_rate"] = RateOrNull(table.measured_rate);
+                 {"before",
+                  {{"filter", TextOrNull(table.before)},
+                   {"rate", NumberOrNull(table.rate_before)}}},
+                 {"after",
+                  {{"filter", TextOrNull(table.after)},
+                   {"rate", NumberOrNull(table.rate_after)},
+                   {"measured_rate", NumberOrNull(table.measured_rate)}}}};
     if (!table.reason.empty()) json["reason"] = table.reason;
     console_->AddElement(json);
+    const std::string before =
+        table.before + ", " + RateText(table.rate_before);
     if (table.outcome == Outcome::kFailed) {
       console_->Error(table.path + ": " + table.reason);
     } else if (table.outcome == Outcome::kLeft) {
       console_->Line(table.path + ": left as it is: " + table.reason);
     } else if (table.outcome == Outcome::kNoGain) {
-      console_->Line(table.path + ": left as it is: " + table.before + ", " +
-                     RateText(table.rate_before) + ", no better one fits");
+      console_->Line(table.path + ": left as it is: " + before +
+                     ", no better one fits");
     } else {
-      console_->Line(table.path + ": " + table.before + ", " +
-                     RateText(table.rate_before) + " -> " + table.after + ", " +
+      console_->Line(table.path + ": " + before + " -> " + table.after + ", " +
                      RateText(table.rate_after));
     }
   }
@@ -260,76 +237,64 @@ class Run {
       std::map<std::string, uint64_t> filters;  // before: the number of tables
       Reads before;
       Reads after;
-      void Add(const RefilterTable& table) {
-        keys += table.keys;
-        bytes += table.filter_bytes;
-        ++filters[table.before.empty() ? "none" : table.before];
-        before.Add(table, table.rate_before);
-        after.Add(table, table.rate_after);
-      }
     };
     std::map<std::pair<std::string, int>, Group> levels;
     std::map<std::string, Group> families;
-    std::map<Outcome, uint64_t> outcomes;
+    Json summary;
+    for (const char* outcome : kOutcomes) summary[outcome] = 0;
     for (const RefilterTable& table : tables_) {
-      levels[{table.family, table.level}].Add(table);
-      families[table.family].Add(table);
-      ++outcomes[table.outcome];
+      for (Group* group :
+           {&levels[{table.family, table.level}], &families[table.family]}) {
+        group->keys += table.keys;
+        group->bytes += table.filter_bytes;
+        ++group->filters[table.before.empty() ? "none" : table.before];
+        group->before.Add(table, table.rate_before);
+        group->after.Add(table, table.rate_after);
+      }
+      Json& count = summary[kOutcomes[static_cast<size_t>(table.outcome)]];
+      count = count.get<uint64_t>() + 1;
     }
-    const auto of = [&](Outcome outcome) { return outcomes[outcome]; };
-    const auto number = [](const std::optional<double>& reads) {
-      char text[32] = "?";
-      if (reads.has_value()) std::snprintf(text, sizeof(text), "%.4f", *reads);
-      return std::string(text);
-    };
     std::vector<std::vector<std::string>> rows = {
         {"column family", "level", "filters", "keys", "filter bytes",
          "reads now", "reads after"}};
     console_->StartArray("levels");
     for (const auto& [key, group] : levels) {
-      Json filters = Json::object();
       std::string kinds;
       for (const auto& [kind, tables] : group.filters) {
-        filters[kind] = tables;
         kinds +=
             (kinds.empty() ? "" : ", ") + std::to_string(tables) + " " + kind;
       }
       console_->AddElement({{"column_family", key.first},
                             {"level", key.second},
-                            {"filters", filters},
+                            {"filters", group.filters},
                             {"keys", group.keys},
                             {"filter_bytes", group.bytes},
-                            {"reads_before", RateOrNull(group.before.Sum())},
-                            {"reads_after", RateOrNull(group.after.Sum())}});
+                            {"reads_before", NumberOrNull(group.before.Sum())},
+                            {"reads_after", NumberOrNull(group.after.Sum())}});
       rows.push_back({key.first, std::to_string(key.second), kinds,
                       std::to_string(group.keys), std::to_string(group.bytes),
-                      number(group.before.Sum()), number(group.after.Sum())});
+                      group.before.Text(), group.after.Text()});
     }
     console_->Table(rows, 3);
     console_->StartArray("column_families");
     for (const auto& [name, group] : families) {
       console_->AddElement({{"name", name},
-                            {"reads_before", RateOrNull(group.before.Sum())},
-                            {"reads_after", RateOrNull(group.after.Sum())}});
-      console_->Line(
-          "column family " + name + ": reads of a lookup of an absent key: " +
-          number(group.before.Sum()) + " -> " + number(group.after.Sum()));
-    }
-    Json summary = Json::object();
-    for (size_t i = 0; i < std::size(kOutcomes); ++i) {
-      summary[kOutcomes[i]] = of(static_cast<Outcome>(i));
+                            {"reads_before", NumberOrNull(group.before.Sum())},
+                            {"reads_after", NumberOrNull(group.after.Sum())}});
+      console_->Line("column family " + name +
+                     ": reads of a lookup of an absent key: " +
+                     group.before.Text() + " -> " + group.after.Text());
     }
     console_->Add("summary", summary);
-    console_->Line(
-        Count(tables_.size(), "table", "tables") + ": " +
-        (options_.dry_run
-             ? std::to_string(of(Outcome::kPlanned)) + " to be replaced"
-             : std::to_string(of(Outcome::kReplaced)) + " replaced") +
-        ", " + std::to_string(of(Outcome::kNoGain)) + " without a gain, " +
-        std::to_string(of(Outcome::kLeft)) + " left as they are, " +
-        std::to_string(of(Outcome::kFailed)) + " failed" +
-        (stop_ ? "; stopped, because no file can be written" : ""));
-    return of(Outcome::kFailed) > 0 || stop_ ? kFailure : kSuccess;
+    console_->Line(Count(tables_.size(), "table", "tables") + ": " +
+                   (options_.dry_run
+                        ? summary["planned"].dump() + " to be replaced"
+                        : summary["replaced"].dump() + " replaced") +
+                   ", " + summary["no_gain"].dump() + " without a gain, " +
+                   summary["left"].dump() + " left as they are, " +
+                   summary["failed"].dump() + " failed" +
+                   (stop_ ? "; stopped, because no file can be written" : ""));
+    return summary["failed"] > 0 || stop_ ? kFailure : kSuccess;
   }
 
   const Options& options_;

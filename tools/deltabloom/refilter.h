@@ -27,6 +27,25 @@ enum class Outcome : uint8_t {
   kFailed,    // the table cannot be read, or no other one can be written
 };
 
+// The rate over the keys of several filters; nothing if one is not known.
+class RateSum {
+ public:
+  void Add(const std::optional<double>& rate, double keys) {
+    known_ = known_ && rate.has_value();
+    sum_ += rate.value_or(0) * keys;
+    keys_ += keys;
+  }
+  std::optional<double> Rate() const {
+    if (!known_ || !(keys_ > 0)) return std::nullopt;
+    return sum_ / keys_;
+  }
+
+ private:
+  bool known_ = true;
+  double sum_ = 0;
+  double keys_ = 0;
+};
+
 // A table of the database.
 struct RefilterTable {
   std::string path;

@@ -11,9 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
-#include <map>
-#include <new>
-#include <utility>
 
 #include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/bits_builder.h"
@@ -55,25 +52,6 @@ std::string KindOf(const std::string& policy, std::string_view filter) {
   const std::string text = DescribeTableFilter(policy, filter);
   return text.substr(0, text.find(','));
 }
-
-// The rate over the keys of several filters; nothing if one is not known.
-class RateSum {
- public:
-  void Add(const std::optional<double>& rate, double keys) {
-    known_ = known_ && rate.has_value();
-    if (known_) sum_ += *rate * keys;
-    keys_ += keys;
-  }
-  std::optional<double> Rate() const {
-    if (!known_ || !(keys_ > 0)) return std::nullopt;
-    return sum_ / keys_;
-  }
-
- private:
-  bool known_ = true;
-  double sum_ = 0;
-  double keys_ = 0;
-};
 
 // --- What replaces a filter.
 

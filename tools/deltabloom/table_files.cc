@@ -1,6 +1,7 @@
 #include "tools/deltabloom/table_files.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <new>
 #include <system_error>
@@ -57,6 +58,34 @@ std::vector<TableFile> TableFiles(const std::vector<std::string>& paths) {
     if (!error.empty()) files.push_back({path, false, std::move(error)});
   }
   return files;
+}
+
+std::string NumberedPath(const std::string& directory, uint64_t number,
+                         const char* extension) {
+  std::string name = std::to_string(number);
+  if (name.size() < 6) name.insert(0, 6 - name.size(), '0');
+  return (fs::path(directory) / (name + "." + extension)).string();
+}
+
+uint64_t NumberOfName(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  uint64_t number = 0;
+  const char* const end = name.data() + name.size();
+  const auto [next, status] = std::from_chars(name.data(), end, number);
+  return status == std::errc() && next != end && *next == '.' ? number : 0;
+}
+
+std::vector<std::string> FindTable(const std::vector<std::string>& directories,
+                                   uint64_t number) {
+  std::vector<std::string> found;
+  for (const std::string& directory : directories) {
+    for (const char* extension : {"sst", "ldb"}) {
+      std::error_code unknown;
+      found.push_back(NumberedPath(directory, number, extension));
+      if (!fs::exists(found.back(), unknown)) found.pop_back();
+    }
+  }
+  return found;
 }
 
 std::string ReadTable(

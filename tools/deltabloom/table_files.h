@@ -28,6 +28,14 @@ struct TableFile {
 // A directory that cannot be read or has no such files is listed with an error.
 std::vector<TableFile> TableFiles(const std::vector<std::string>& paths);
 
+// "DIRECTORY/000012.sst", and the number in such a name; 0 in other names.
+std::string NumberedPath(const std::string& directory, uint64_t number,
+                         const char* extension);
+uint64_t NumberOfName(const std::string& path);
+// The tables of that number (*.sst, *.ldb) that are in the directories.
+std::vector<std::string> FindTable(const std::vector<std::string>& directories,
+                                   uint64_t number);
+
 // Opens the table and calls fn with it. Returns what went wrong, too little
 // memory included, in one line.
 std::string ReadTable(

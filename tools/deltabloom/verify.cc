@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <memory>
-#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -83,10 +81,6 @@ double Rate(const TableReport& report) {
          static_cast<double>(report.absent);
 }
 
-Json TextOrNull(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
-}
-
 Json ToJson(const TableReport& report) {
   Json json = {{"file", report.path}};
   if (!report.engine.empty()) {
@@ -108,8 +102,7 @@ Json ToJson(const TableReport& report) {
     json["absent_asked"] = report.absent;
     json["false_positives"] = report.false_positives;
     json["rate"] = report.absent > 0 ? Json(Rate(report)) : Json();
-    json["expected_rate"] =
-        report.expected_rate.has_value() ? Json(*report.expected_rate) : Json();
+    json["expected_rate"] = NumberOrNull(report.expected_rate);
     json["cut_short"] = report.cut_short;
     json["damaged"] = report.damaged;
     json["not_checked"] = report.not_checked;
