@@ -42,6 +42,11 @@ constexpr int kAllKeys = 12000;
 using Change = std::function<void(Options*, BlockBasedTableOptions*)>;
 using Contents = std::vector<std::pair<std::string, std::string>>;
 
+void Partitioned(Options*, BlockBasedTableOptions* table) {
+  table->partition_filters = true;
+  table->index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
+}
+
 class Append : public rocksdb::AssociativeMergeOperator {
  public:
   const char* Name() const override { return "append"; }
@@ -128,6 +133,9 @@ class Refilter : public test::ToolTest {
   json Do(const std::string& arguments, int status = 0) {
     return RunJson(arguments + " " + path_, status);
   }
+  json Summary(const std::string& arguments, int status = 0) {
+    return Do(arguments, status).at("summary");
+  }
 
   // Refilters, and expects that all tables have another filter, and that
   // everything else is as it was; then that the database works on.
@@ -167,12 +175,10 @@ void Refilter::ExpectReplaced(Options options, const std::string& filter,
   ASSERT_GE(before.size(), 2u);
   for (const auto& [path, bytes] : before)
     ASSERT_EQ(chmod(path.c_str(), 0640), 0);
-  json document = Do("--dry-run " + filter);
+  EXPECT_EQ(Summary("--dry-run " + filter).at("planned"), before.size());
   EXPECT_TRUE(Tables() == before);
-  EXPECT_EQ(document.at("summary").at("planned"), before.size()) << document;
-  document = Do(filter);
+  EXPECT_EQ(Summary(filter).at("replaced"), before.size());
   EXPECT_EQ(err_, "");
-  EXPECT_EQ(document.at("summary").at("replaced"), before.size()) << document;
   const auto now = Tables();
   ASSERT_EQ(now.size(), before.size());
   for (const auto& [path, bytes] : before) {
@@ -181,8 +187,7 @@ void Refilter::ExpectReplaced(Options options, const std::string& filter,
     ASSERT_EQ(stat(path.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 07777, 0640u);
   }
-  document = Do(filter);
-  EXPECT_EQ(document.at("summary").at("replaced"), 0) << document;
+  EXPECT_EQ(Summary(filter).at("replaced"), 0);
   EXPECT_TRUE(Tables() == now);
 
   auto* const table =
@@ -213,10 +218,6 @@ constexpr char kCompact[] = "deltabloom:10:compact";
 
 // What RocksDB writes: kinds of filters, formats, checksums, compressions.
 TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
-  const auto partitioned = [](auto*, auto* table) {
-    table->partition_filters = true;
-    table->index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
-  };
   const auto prefixes = [](auto* options, auto*) {
     options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(11));
   };
@@ -245,16 +246,16 @@ TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
       {"full", {}},
       {"ribbon", {}, "ribbonfilter:8", "", kCompact},
       {"local", {}, "deltabloom:10:local", "", kCompact},
-      {"partitioned", {partitioned}},
+      {"partitioned", {Partitioned}},
       {"prefixes", {prefixes}},
       {"only prefixes", {only_prefixes}},
-      {"partitioned with prefixes", {partitioned, prefixes}},
-      {"partitioned, only prefixes", {partitioned, only_prefixes}},
+      {"partitioned with prefixes", {Partitioned, prefixes}},
+      {"Partitioned, only prefixes", {Partitioned, only_prefixes}},
       {"delta-encoded index of partitions",
-       {partitioned,
+       {Partitioned,
         [](auto*, auto* table) { table->index_block_restart_interval = 16; }}},
       {"capped prefixes",
-       {partitioned,
+       {Partitioned,
         [](auto* options, auto*) {
           options->prefix_extractor.reset(
               rocksdb::NewCappedPrefixTransform(10));
@@ -266,7 +267,7 @@ TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
        "'id=deltabloom;bits_per_key=20;layout=compact;seeded=on;payload_check="
        "on'"},
       {"seeded partitions",
-       {partitioned},
+       {Partitioned},
        "deltabloom:10:local",
        "--filter 'id=deltabloom;bits_per_key=20;layout=compact;seeded=on'"},
       {"key transform",
@@ -280,24 +281,24 @@ TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
        "--filter deltabloom:16:compact:levels"},
       {"two jobs", {}, "bloomfilter:10", "--jobs 2"},
       {"reverse order",
-       {partitioned,
+       {Partitioned,
         [](auto* options, auto*) {
           options->comparator = rocksdb::ReverseBytewiseComparator();
         }}},
       {"Snappy", {compressed(rocksdb::kSnappyCompression)}},
-      {"LZ4", {partitioned, compressed(rocksdb::kLZ4Compression)}},
+      {"LZ4", {Partitioned, compressed(rocksdb::kLZ4Compression)}},
       {"Zstd", {compressed(rocksdb::kZSTD)}},
       {"no checksums", {checksum(rocksdb::kNoChecksum)}},
-      {"CRC32c", {partitioned, checksum(rocksdb::kCRC32c)}},
+      {"CRC32c", {Partitioned, checksum(rocksdb::kCRC32c)}},
       {"xxHash", {checksum(rocksdb::kxxHash)}},
-      {"xxHash64", {partitioned, checksum(rocksdb::kxxHash64)}},
+      {"xxHash64", {Partitioned, checksum(rocksdb::kxxHash64)}},
       {"XXH3", {checksum(rocksdb::kXXH3)}},
   };
   const uint32_t last_format = ROCKSDB_MAJOR >= 9 ? 6 : 5;
   for (uint32_t version = 2; version <= last_format; ++version) {
     cases.push_back({"format_version", {format(version)}});
     cases.push_back(
-        {"format_version of partitions", {partitioned, format(version)}});
+        {"format_version of partitions", {Partitioned, format(version)}});
   }
   for (const Case& c : cases) {
     SCOPED_TRACE(std::string(c.name) + " " + std::to_string(&c - cases.data()));
@@ -353,7 +354,7 @@ TEST_F(Refilter, LongKeys) {
     ASSERT_ROCKSDB_OK(db->Flush({}));
   }
   const Contents contents = ScanClosed(options);
-  EXPECT_EQ(Do("").at("summary").at("replaced"), 1);
+  EXPECT_EQ(Summary("").at("replaced"), 1);
   EXPECT_TRUE(ScanClosed(MakeOptions(kCompact)) == contents);
 }
 
@@ -361,8 +362,7 @@ TEST_F(Refilter, LongKeys) {
 TEST_F(Refilter, FamiliesAndPaths) {
   const Options options = MakeOptions("bloomfilter:10");
   Options other = MakeOptions("bloomfilter:10", [&](auto* o, auto* table) {
-    table->partition_filters = true;
-    table->index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
+    Partitioned(o, table);
     o->cf_paths = {{File("elsewhere"), 1 << 30}};
   });
   {
@@ -376,10 +376,9 @@ TEST_F(Refilter, FamiliesAndPaths) {
     ASSERT_ROCKSDB_OK(db->Flush({}, family));
     ASSERT_ROCKSDB_OK(db->DestroyColumnFamilyHandle(family));
   }
-  json document = Do("", 1);
+  EXPECT_EQ(Summary("", 1).at("replaced"), 1);
   ExpectHas(err_, "it is not there: name its directory by --path");
-  EXPECT_EQ(document.at("summary").at("replaced"), 1);
-  document = Do("--path " + File("elsewhere"));
+  const json document = Do("--path " + File("elsewhere"));
   EXPECT_EQ(document.at("summary").at("replaced"), 1);
   EXPECT_EQ(document.at("column_families").size(), 2u);
   std::vector<rocksdb::ColumnFamilyHandle*> families;
@@ -406,11 +405,7 @@ TEST_F(Refilter, Timestamps) {
     fs::remove_all(path_);
     const auto run = [&](const std::string& policy, const auto& use) {
       const Options plain = MakeOptions(policy);
-      Options timed = MakeOptions(policy, [&](auto*, auto* table) {
-        if (!partitioned) return;
-        table->partition_filters = true;
-        table->index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
-      });
+      Options timed = MakeOptions(policy, partitioned ? Partitioned : Change());
       timed.comparator = order;
       rocksdb::DBOptions both(plain);
       both.create_missing_column_families = true;
@@ -430,7 +425,7 @@ TEST_F(Refilter, Timestamps) {
         ASSERT_ROCKSDB_OK(db->Put({}, family, key, time, "value"));
       }
     });
-    EXPECT_EQ(Do("").at("summary").at("replaced"), 1);
+    EXPECT_EQ(Summary("").at("replaced"), 1);
     run(kCompact, [](auto* db, auto* family, const std::string& key) {
       rocksdb::ReadOptions read;
       const Slice latest = "00000003";
@@ -453,9 +448,7 @@ TEST_F(Refilter, RangeParts) {
   Load(MakeOptions("bloomfilter:18", with_ranges));
   const Options options = MakeOptions(ranges, with_ranges);
   const Contents contents = Scan(testing::Open(options, path_).get(), false);
-  EXPECT_EQ(Do("--filter '" + ranges + ";layout=compact'")
-                .at("summary")
-                .at("replaced"),
+  EXPECT_EQ(Summary("--filter '" + ranges + ";layout=compact'").at("replaced"),
             3);
   EXPECT_EQ(err_, "");
   for (const auto& [path, bytes] : Tables()) {
@@ -550,10 +543,10 @@ TEST_F(Refilter, RefusesOpenAndDamaged) {
   const std::string damaged = before.begin()->first;
   FlipBit(damaged, 100);
   const std::string bytes = test::ReadFile(damaged);
-  const json document = Do("", 1);
+  const json summary = Summary("", 1);
   ExpectHas(err_, damaged);
-  EXPECT_EQ(document.at("summary").at("failed"), 1);
-  EXPECT_EQ(document.at("summary").at("replaced"), 2);
+  EXPECT_EQ(summary.at("failed"), 1);
+  EXPECT_EQ(summary.at("replaced"), 2);
   EXPECT_TRUE(test::ReadFile(damaged) == bytes);
 }
 
@@ -612,7 +605,7 @@ TEST_F(Refilter, KilledAtAnyTime) {
     if (kill % 2 == 0) {
       EXPECT_TRUE(ScanClosed(options) == contents);
     }
-    const json summary = Do("").at("summary");
+    const json summary = Summary("");
     EXPECT_EQ(
         summary.at("replaced").get<int>() + summary.at("no_gain").get<int>(),
         3);

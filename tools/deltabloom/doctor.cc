@@ -63,11 +63,10 @@ struct GroupKey {
   // The name of the filter in the table; empty without a filter.
   std::string compatibility_name;
 
-  bool operator<(const GroupKey& other) const {
-    return std::tie(family, level, filter, compatibility_name) <
-           std::tie(other.family, other.level, other.filter,
-                    other.compatibility_name);
+  auto Tie() const {
+    return std::tie(family, level, filter, compatibility_name);
   }
+  bool operator<(const GroupKey& other) const { return Tie() < other.Tie(); }
 };
 
 struct DatabaseReport {
@@ -378,10 +377,6 @@ std::string TimeText(uint64_t oldest, uint64_t newest) {
   return TimeText(oldest) + " to " + TimeText(newest);
 }
 
-std::string CountTables(uint64_t tables) {
-  return Count(tables, "table", "tables");
-}
-
 std::string FamilyText(const std::string& name) {
   return name.empty() ? "tables that name no column family"
                       : "column family " + name;
@@ -417,7 +412,8 @@ class Doctor {
       Family(family);
     }
     if (database.elsewhere > 0) {
-      Add(kTablesElsewhere, {database.path, CountTables(database.elsewhere)});
+      Add(kTablesElsewhere,
+          {database.path, Count(database.elsewhere, "table", "tables")});
     }
     Groups();
   }
@@ -508,8 +504,18 @@ class Doctor {
     for (const auto& [which, group] : without) {
       WithoutFilter(which.first, group, levels[which], which.second);
     }
+    // A policy reads only filters under its own name.
     for (const auto& [which, group] : with) {
-      WithFilter(which.first, which.second, group);
+      const FamilyOptions* const family = OptionsOf(which.first);
+      const bool own = which.second == "deltabloom.SealedFilter";
+      if (family == nullptr || !family->NamesPolicy() ||
+          own == family->OwnCompatibility()) {
+        continue;
+      }
+      Add(kFiltersNotAsked,
+          {FamilyText(which.first), Count(group.tables, "table", "tables"),
+           Megabytes(group.bytes), which.second,
+           own ? "does" : "with compatibility=own does"});
     }
   }
 
@@ -518,8 +524,8 @@ class Doctor {
     const FamilyOptions* const family = OptionsOf(name);
     if (family != nullptr && !family->BlockBased()) return;
     const std::string what = FamilyText(name) + ": no filter in " +
-                             CountTables(group.tables) + levels + ", of " +
-                             Megabytes(group.bytes) + ", written " +
+                             Count(group.tables, "table", "tables") + levels +
+                             ", of " + Megabytes(group.bytes) + ", written " +
                              TimeText(group.oldest, group.newest);
     if (!chosen) {
       Add(kTablesWithoutFilter, {what, database_->path});
@@ -530,18 +536,6 @@ class Doctor {
                      : "; optimize_filters_for_hits leaves them out of the "
                        "last level"});
     }
-  }
-
-  // A policy reads only filters under its own name.
-  void WithFilter(const std::string& name, const std::string& compatibility,
-                  const TableGroup& group) {
-    const FamilyOptions* const family = OptionsOf(name);
-    if (family == nullptr || !family->NamesPolicy()) return;
-    const bool own = compatibility == "deltabloom.SealedFilter";
-    if (own == family->OwnCompatibility()) return;
-    Add(kFiltersNotAsked,
-        {FamilyText(name), CountTables(group.tables), Megabytes(group.bytes),
-         compatibility, own ? "does" : "with compatibility=own does"});
   }
 
   const DatabaseReport* database_ = nullptr;
@@ -674,16 +668,6 @@ void Show(const std::vector<Finding>& findings, Console* console) {
   }
 }
 
-// A part of the report, as a member of the document or as text.
-template <typename Part>
-void ShowPart(const char* key, const Part& part, Console* console) {
-  if (console->is_json()) {
-    console->Add(key, ToJson(part));
-  } else {
-    Show(part, console);
-  }
-}
-
 ExitCode Run(const std::string& path, Console* console) {
   ProcessReport process;
   process.cpu =
@@ -699,9 +683,14 @@ ExitCode Run(const std::string& path, Console* console) {
     doctor.Database(database);
   }
   const std::vector<Finding> findings = doctor.TakeFindings();
-  ShowPart("process", process, console);
-  if (!path.empty()) ShowPart("database", database, console);
-  ShowPart("findings", findings, console);
+  console->Add("process", ToJson(process));
+  Show(process, console);
+  if (!path.empty()) {
+    console->Add("database", ToJson(database));
+    Show(database, console);
+  }
+  console->Add("findings", ToJson(findings));
+  Show(findings, console);
   if (findings.empty() || findings[0].severity == Severity::kNote) {
     return kSuccess;
   }

@@ -103,18 +103,14 @@ void ShowFilters(const std::vector<FilterEstimate>& estimates,
   console->Table(rows, 3);
 }
 
-// The estimate with the fewest reads or, for a budget of reads, with the least
-// memory; of equals the last, which is layout auto.
-const FilterEstimate& Best(const std::vector<FilterEstimate>& estimates) {
-  return *std::min_element(
+std::string Advice(const std::vector<FilterEstimate>& estimates) {
+  // The fewest reads or, for a budget of reads, the least memory; of equals the
+  // last, which is layout auto.
+  const FilterEstimate& best = *std::min_element(
       estimates.rbegin(), estimates.rend(),
       [](const FilterEstimate& a, const FilterEstimate& b) {
         return a.wasted_reads * a.bytes < b.wasted_reads * b.bytes;
       });
-}
-
-std::string Advice(const std::vector<FilterEstimate>& estimates) {
-  const FilterEstimate& best = Best(estimates);
   if (best.filter.compare(0, 7, "rocksdb") == 0) return {};
   std::string options =
       "bits_per_key=" + Format("%.3g", best.asked_bits_per_key) +
@@ -239,25 +235,14 @@ struct Options {
 // "1000000", "1e9", "10M", "64MiB".
 CLI::Option* AddAmount(CLI::App* app, const std::string& name, double* amount,
                        double least, double most, const std::string& what) {
+  static const std::vector<Unit> kUnits = {
+      {"", 1},          {"B", 1},         {"k", 1e3},
+      {"K", 1e3},       {"M", 1e6},       {"G", 1e9},
+      {"T", 1e12},      {"kB", 1e3},      {"MB", 1e6},
+      {"GB", 1e9},      {"TB", 1e12},     {"KiB", 1 << 10},
+      {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1024.0 * (1 << 30)}};
   const auto parse = [=](const std::string& text) {
-    const std::optional<double> parsed =
-        ParseAmount(text,
-                    {{"", 1},
-                     {"B", 1},
-                     {"k", 1e3},
-                     {"K", 1e3},
-                     {"M", 1e6},
-                     {"G", 1e9},
-                     {"T", 1e12},
-                     {"kB", 1e3},
-                     {"MB", 1e6},
-                     {"GB", 1e9},
-                     {"TB", 1e12},
-                     {"KiB", 1024.0},
-                     {"MiB", 1024.0 * 1024},
-                     {"GiB", 1024.0 * 1024 * 1024},
-                     {"TiB", 1024.0 * 1024 * 1024 * 1024}},
-                    least, most);
+    const std::optional<double> parsed = ParseAmount(text, kUnits, least, most);
     if (!parsed.has_value()) {
       throw CLI::ValidationError(
           name, "'" + text + "' is no amount from " + Format("%g", least) +

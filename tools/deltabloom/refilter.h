@@ -80,6 +80,7 @@ void Refilter(const RefilterOptions& options, const std::string& temporary,
               std::atomic<bool>* stop, RefilterTable* table);
 
 // Sets bits_per_key of the tables of one column family by allocation=levels.
+// REQUIRES: each has keys in its filter.
 void AllocateBits(const RefilterOptions& options,
                   const std::vector<RefilterTable*>& tables);
 

@@ -95,17 +95,17 @@ internal::Plan PlanPart(const internal::BuilderSettings& settings,
                               millibits);
 }
 
-internal::KeyMapping MappingOf(const internal::PolicyOptions& options) {
-  internal::HashedKeys keys;
-  keys.seeded = options.seeded;
-  return {options.transform, keys};
+// How many of the table's keys are in so many bytes of its filter, nearly.
+double KeysIn(const RefilterTable& table, uint64_t bytes) {
+  return static_cast<double>(table.keys) * static_cast<double>(bytes) /
+         static_cast<double>(std::max<uint64_t>(table.filter_bytes, 1));
 }
 
 // Whether the policy asks such a filter, and whether it is seeded where the
 // options want that.
 struct Fit {
-  bool asked = true;
-  bool seeded = true;
+  bool asked;
+  bool seeded;
 };
 Fit FitOf(const internal::PolicyOptions& options, std::string_view filter) {
   internal::ParsedFilter parsed;
@@ -115,11 +115,9 @@ Fit FitOf(const internal::PolicyOptions& options, std::string_view filter) {
   const bool foreign = kind == internal::FilterKind::kForeign;
   const uint32_t wanted =
       options.transform == nullptr ? 0 : options.transform->id;
-  Fit fit;
-  fit.asked = (keys.transformed && !foreign) == (wanted != 0) &&
-              (wanted == 0 || keys.transform_id == wanted);
-  fit.seeded = !options.seeded || (keys.seeded && !foreign);
-  return fit;
+  return {(keys.transformed && !foreign) == (wanted != 0) &&
+              (wanted == 0 || keys.transform_id == wanted),
+          !options.seeded || (keys.seeded && !foreign)};
 }
 
 void Decide(bool fits, RefilterTable* table) {
@@ -153,17 +151,16 @@ std::string Plan(const RefilterOptions& options, const SstSource& source,
   RateSum before;
   RateSum after;
   bool fits = true;
-  const internal::KeyMapping mapping = MappingOf(options.filter);
-  const double keys_per_byte =
-      static_cast<double>(table->keys) /
-      static_cast<double>(std::max<uint64_t>(filter.bytes, 1));
+  internal::HashedKeys hashed;
+  hashed.seeded = options.filter.seeded;
+  const internal::KeyMapping mapping(options.filter.transform, hashed);
   std::vector<BlockHandle> blocks;
   error = FilterBlocks(source, *file, filter, &blocks);
   for (const BlockHandle& handle : blocks) {
     std::string bytes;
     error = internal::ReadBlock(source, *file, handle, &bytes);
     if (!error.empty()) return error;
-    const double keys = keys_per_byte * static_cast<double>(handle.size);
+    const double keys = KeysIn(*table, handle.size);
     const auto whole_keys = static_cast<uint64_t>(keys + 0.5);
     const Fit fit = FitOf(options.filter, bytes);
     fits = fits && fit.seeded;
@@ -300,9 +297,7 @@ class FilterMaker : public FilterKeysVisitor {
  private:
   // With a range part a filter has the bits that are set, or no range part.
   void FitRange(uint64_t bytes, internal::BuilderSettings* settings) const {
-    const double keys =
-        static_cast<double>(table_.keys) * static_cast<double>(bytes) /
-        static_cast<double>(std::max<uint64_t>(table_.filter_bytes, 1));
+    const double keys = KeysIn(table_, bytes);
     settings->range = true;
     settings->max_filter_bytes = kUnlimited;
     uint32_t fits = 0;
@@ -337,18 +332,11 @@ class FilterMaker : public FilterKeysVisitor {
 
 // --- The new file.
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
+struct Descriptor {
+  const int fd;
   ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
+    if (fd >= 0) ::close(fd);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  operator int() const { return fd_; }
-
- private:
-  const int fd_;
 };
 
 bool WriteAt(int fd, std::string_view bytes, uint64_t offset) {
@@ -379,28 +367,29 @@ std::string ForEachChunk(
 }
 
 bool SyncDirectory(const fs::path& directory) {
-  const Descriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY));
-  return fd >= 0 && ::fsync(fd) == 0;
+  const Descriptor opened{::open(directory.c_str(), O_RDONLY | O_DIRECTORY)};
+  return opened.fd >= 0 && ::fsync(opened.fd) == 0;
 }
 
 // Writes the table with the patches to a new file that has its owner and its
 // permissions, and waits until it is on the disk.
 std::string WriteTable(const SstSource& source, const std::string& to,
                        const std::vector<SstPatch>& patches) {
-  const Descriptor old(::open(source.Name().c_str(), O_RDONLY | O_CLOEXEC));
-  const Descriptor fd(
-      ::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const Descriptor old{::open(source.Name().c_str(), O_RDONLY | O_CLOEXEC)};
+  const Descriptor created{
+      ::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+  const int fd = created.fd;
   const auto failed = [&to] {
     return to + ": cannot be written: " + ErrorText();
   };
   struct stat status;
   struct stat now;
-  if (old < 0 || fd < 0 || ::fstat(old, &status) != 0 ||
+  if (old.fd < 0 || fd < 0 || ::fstat(old.fd, &status) != 0 ||
       ::fstat(fd, &now) != 0) {
     return failed();
   }
   // Shares the blocks of the old file where the file system can do that.
-  if (::ioctl(fd, FICLONE, static_cast<int>(old)) != 0) {
+  if (::ioctl(fd, FICLONE, old.fd) != 0) {
     const std::string error =
         ForEachChunk(source, [&](uint64_t at, std::string* bytes) {
           return WriteAt(fd, *bytes, at) ? std::string() : failed();
@@ -578,16 +567,12 @@ void AllocateBits(const RefilterOptions& options,
                   const std::vector<RefilterTable*>& tables) {
   internal::TreeBits tree;
   std::vector<internal::LiveTable> live;
-  const auto origin = [](const RefilterTable& table) {
-    return table.bottommost ? internal::kBottommost : table.level;
-  };
   for (size_t i = 0; i < tables.size(); ++i) {
     const RefilterTable& table = *tables[i];
-    const double bits = table.keys == 0
-                            ? 0
-                            : 8 * static_cast<double>(table.filter_bytes) /
-                                  static_cast<double>(table.keys);
-    tree.Learn(i, {table.keys, bits, origin(table)});
+    const double bits = 8 * static_cast<double>(table.filter_bytes) /
+                        static_cast<double>(table.keys);
+    tree.Learn(i, {table.keys, bits,
+                   table.bottommost ? internal::kBottommost : table.level});
     live.push_back({i, table.level, table.keys});
   }
   tree.SetTree(live);

@@ -90,10 +90,8 @@ Json InfoAsJson(const RedisFilterInfo& info) {
   json["verified"] = info.verified;
   json["shards"] = info.shards;
   json["expected_keys"] = info.expected_keys;
-  json["expires_in_ms"] = nullptr;
-  if (info.expires_in.count() >= 0) {
-    json["expires_in_ms"] = info.expires_in.count();
-  }
+  json["expires_in_ms"] =
+      info.expires_in.count() < 0 ? Json() : Json(info.expires_in.count());
   json["rebuilding"] = info.rebuilding;
   json["rebuilds"] = info.rebuilds;
   json["stored_bytes"] = info.stored_bytes;
@@ -116,9 +114,7 @@ void InfoAsText(const RedisFilterInfo& info, Console* console) {
   line("scheme", scheme);
   line("bits", std::to_string(info.bits) + ", " + std::to_string(info.probes) +
                    " per key");
-  if (info.shards > 1) {
-    line("shards", std::to_string(info.shards));
-  }
+  if (info.shards > 1) line("shards", std::to_string(info.shards));
   line("stored bytes", std::to_string(info.stored_bytes));
   line("keys",
        "about " +
@@ -512,8 +508,9 @@ std::string ReadWholeFile(const std::string& path) {
   if (path != "-") file.open(path, std::ios::binary);
   std::istream& in = path == "-" ? std::cin : file;
   std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  if (!in.good() && !in.eof()) throw SystemError(path);
-  if (path != "-" && !file.is_open()) throw SystemError(path);
+  if ((!in.good() && !in.eof()) || (path != "-" && !file.is_open())) {
+    throw SystemError(path);
+  }
   return bytes;
 }
 
