@@ -122,7 +122,7 @@ TEST_P(PrefixScans, FewPass) {
       ++asked;
       passed += range.MayMatch(lower, upper) ? 1 : 0;
     }
-    EXPECT_LE(100.0 * passed / asked, learned ? 2 : 20)
+    EXPECT_LE(100.0 * passed / asked, learned ? 1 : 20)
         << (learned ? "learned: " : "from keys: ") << range.Describe();
   }
 }

@@ -371,10 +371,13 @@ class Chooser {
   }
 
   // Quantiles of the shallowest cuts that reject a range and of the deepest
-  // that can be asked, and, as a delimiter, the last byte that all keys of a
-  // range have in common, where a twentieth of the ranges share it.
+  // that can be asked, a cut for each range that none of them rejects, and, as
+  // a delimiter, the last byte that all keys of a range have in common, where a
+  // twentieth of the ranges share it. Letters and digits are none: greedy
+  // buying would prefer a cut for each last digit of a number to its length.
   void CandidatesOf(const std::vector<EmptyRange>& ranges) {
     std::vector<unsigned> shallowest, deepest;
+    std::vector<std::pair<unsigned, unsigned>> rejecting;  // first, last
     std::map<std::pair<unsigned, unsigned>, size_t> delimiters;
     for (const EmptyRange& empty : ranges) {
       const KeyRange range(empty.lower, empty.upper);
@@ -393,15 +396,18 @@ class Chooser {
         deepest.push_back(deep);
         // There a range of numbers has a quarter of the prefixes.
         if (deep > 8 * range.common + 2) deepest.push_back(deep - 2);
+        const unsigned last = deep;
         unsigned no = 0;
         while (deep - no > 1) {
           const unsigned middle = no + (deep - no) / 2;
           (rejects(middle) ? deep : no) = middle;
         }
         shallowest.push_back(deep);
+        rejecting.emplace_back(deep, last);
       }
       if (range.common == 0 || range.common > kMaxCutBytes) continue;
       const std::string_view common = range.lower.substr(0, range.common);
+      if (IsAlphanumeric(common.back())) continue;
       const auto count = static_cast<unsigned>(
           std::count(common.begin(), common.end(), common.back()));
       if (count > kMaxDelimiterCount) continue;
@@ -414,7 +420,12 @@ class Chooser {
         bits.insert((*values)[(2 * i + 1) * values->size() / (2 * kQuantiles)]);
       }
     }
-    for (const unsigned value : bits) AddBits(value);
+    std::sort(rejecting.rbegin(), rejecting.rend());
+    for (const auto& [first, last] : rejecting) {
+      if (bits.size() >= kMaxLengths) break;
+      const auto cut = bits.lower_bound(first);
+      if (cut == bits.end() || *cut > last) bits.insert(first);
+    }
     std::string bytes;
     for (auto i = delimiters.begin(); i != delimiters.end();) {
       const bool rare = i->second * kQuestionsPerDelimiter < ranges.size();
@@ -426,6 +437,9 @@ class Chooser {
       const auto [byte, count] = delimiter;
       Add(DelimiterCut(byte, count), counts.Of(byte, count).prefixes);
     }
+    // Of equal candidates the first is bought. A delimiter fits more ranges
+    // than those of the sample.
+    for (const unsigned value : bits) AddBits(value);
     for (const EmptyRange& empty : ranges) {
       std::vector<uint8_t> row;
       for (const Candidate& candidate : candidates_) {

@@ -103,11 +103,12 @@ bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) const {
   };
   // Few say little, and the time for many must be short beside that for keys.
   std::vector<range::EmptyRange> ranges;
-  const size_t step =
-      1 + empty_ranges_.size() / (kManyEmptyRanges + keys_.size() / 500);
-  if (empty_ranges_.size() >= kFewEmptyRanges) {
-    for (size_t i = 0; i < empty_ranges_.size(); i += step) {
-      ranges.push_back(empty_ranges_[i]);
+  const size_t known = empty_ranges_.size();
+  const size_t used =
+      std::min<size_t>(known, kManyEmptyRanges + keys_.size() / 250);
+  if (known >= kFewEmptyRanges) {
+    for (size_t i = 0; i < used; ++i) {
+      ranges.push_back(empty_ranges_[i * known / used]);
     }
   }
   // Unless a scan is likely to be of one integer of several.
