@@ -123,10 +123,7 @@ struct Validation {
   uint64_t filter_memory = 0;
 };
 
-Validation& ValidationOnThisThread() {
-  static thread_local Validation validation;
-  return validation;
-}
+thread_local Validation validation_on_this_thread;
 
 uint32_t MillibitsOf(double bits_per_key) {
   return bits_per_key < RateCurve::kMinBits
@@ -460,7 +457,7 @@ std::string MemoryConflict(const rocksdb::DBOptions& db,
            "DBOptions of the OPTIONS file, or NewRocksDBFilterListener() to "
            "DBOptions::listeners";
   }
-  Validation& known = ValidationOnThisThread();
+  Validation& known = validation_on_this_thread;
   const Validation now = {&db, db.listeners.front().get(), filter_memory};
   const bool same_open =
       known.db == now.db && known.first_listener == now.first_listener;
@@ -476,7 +473,7 @@ std::string MemoryConflict(const rocksdb::DBOptions& db,
          ": it is the total of all of them";
 }
 
-void EndOfValidation() { ValidationOnThisThread() = {}; }
+void EndOfValidation() { validation_on_this_thread = {}; }
 
 }  // namespace deltabloom::internal
 

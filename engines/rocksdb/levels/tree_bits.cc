@@ -212,15 +212,6 @@ int TreeBits::DeepestLevel() const {
   return levels_.empty() ? 0 : levels_.rbegin()->first;
 }
 
-// The part of a table that counts with its origin; the rest counts with its
-// level.
-double TreeBits::PartOfOrigin(const Group& group) const {
-  if (group.origin == kUnknownOrigin) return 0;
-  return group.origin == group.level || group.origin == kBottommost
-             ? 1
-             : MovedPart(group.origin);
-}
-
 double TreeBits::MovedPart(int origin) const {
   const auto it = moved_.find(origin);
   return it == moved_.end() ? 0 : std::min(it->second / kOftenMoved, 1.0);
@@ -348,7 +339,12 @@ TreeBits::Shares TreeBits::CountShares() const {
       shares.bottommost_bits += how_much * bits;
       bottommost_keys += how_much * keys;
     };
-    const double part = PartOfOrigin(group);
+    // What counts with its origin; the rest counts with its level.
+    double part = group.origin == kUnknownOrigin ? 0 : 1;
+    if (part > 0 && group.origin != group.level &&
+        group.origin != kBottommost) {
+      part = MovedPart(group.origin);
+    }
     add(group.origin, part);
     add(group.level == deepest && deepest > 0 ? kBottommost : group.level,
         1 - part);
@@ -506,11 +502,10 @@ double TreeBits::MinPrice(const Shares& now, const RateCurve& curve) const {
   return keys > 0 ? PriceOfBits(curve, others, left / keys) : 0;
 }
 
-// No run is in debt to runs that may never be written: the largest one gets
-// about the target and the others no less than it, so that no tree falls more
-// than 1 % below it, nor reads more than with the same memory spread uniformly.
-// What exceeds the target is limited by kMaxOfRuns. A run leaves their part of
-// it to the smaller runs after it.
+// The largest run gets about the target and the others no less, so that no tree
+// falls more than 1 % below it, nor reads more than with uniform bits. What
+// exceeds the target is limited by kMaxOfRuns, of which smaller runs that may
+// follow have their part.
 TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
                                    const RateCurve& curve) const {
   TableBits given;

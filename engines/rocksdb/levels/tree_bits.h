@@ -209,7 +209,6 @@ class TreeBits {
   double BitsIn(const Sums& sums) const;
   void CountDeparture(const File& file, bool moved);
   void UpdateProfile();
-  double PartOfOrigin(const Group& group) const;
   double UseOf(int origin) const;
   // The origin of most tables of a level.
   int OriginAt(int level) const;

@@ -28,10 +28,7 @@ constexpr uint64_t kFewFiles = 16;
 
 using Registry = std::map<std::string, std::shared_ptr<DatabaseTrees>>;
 
-std::optional<TableAnnouncement>& AnnouncedOnThisThread() {
-  static thread_local std::optional<TableAnnouncement> announced;
-  return announced;
-}
+thread_local std::optional<TableAnnouncement> announced;
 
 // 0 for text that is not a number.
 double NumberOf(std::string_view text) {
@@ -111,12 +108,9 @@ std::map<std::string, std::shared_ptr<DatabaseTrees>> AllTrees() {
   return *ProcessWide<Registry>();
 }
 
-void AnnounceTable(TableAnnouncement table) {
-  AnnouncedOnThisThread() = std::move(table);
-}
+void AnnounceTable(TableAnnouncement table) { announced = std::move(table); }
 
 bool TakeAnnouncement(const std::string& family, TableAnnouncement* table) {
-  std::optional<TableAnnouncement>& announced = AnnouncedOnThisThread();
   if (!announced.has_value()) return false;
   *table = *std::move(announced);
   announced.reset();

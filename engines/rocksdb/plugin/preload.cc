@@ -1,8 +1,6 @@
-// The library for LD_PRELOAD. It does not link RocksDB: two versions in one
-// process are fatal before any of this code could run, as both have the same
-// symbols and either calls what it finds first. So this looks which RocksDB the
-// program runs with, and loads the policy, which links RocksDB, only if the
-// version is the same.
+// The library for LD_PRELOAD. It does not link RocksDB, as two versions in one
+// process call each other's functions. It finds out which RocksDB the program
+// runs with, and loads the policy, which links one, only if they are the same.
 #include <dlfcn.h>
 #include <unistd.h>
 

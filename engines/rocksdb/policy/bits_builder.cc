@@ -86,11 +86,9 @@ constexpr size_t kAlwaysMatchSize = 1 + kSealedFramingSize;
 
 // Without its text if memory has run out.
 Status Corruption(const char* text) {
-  try {
-    return Status::Corruption(text);
-  } catch (const std::bad_alloc&) {
-    return Status::Corruption();
-  }
+  Status status = Status::Corruption();
+  WithoutThrowing([&] { status = Status::Corruption(text); });
+  return status;
 }
 
 template <typename Fn>

@@ -164,12 +164,9 @@ class Reader final : public FilterBitsReader {
     return TakeBounds(key, &bounds) ? RangeMayMatch(bounds) : KeyMayMatch(key);
   }
 
-  // The empty key may be present: builders cannot tell it from a prefix.
-  //
-  // RocksDB queries a partition for a range that may continue in the next one.
-  // The partition is the first that ends at or after `lower`, so keys of the
-  // range are in it or after it; there are none after it if it has a key at or
-  // after `upper`.
+  // The empty key may be present: builders cannot tell it from a prefix. A
+  // range may continue in the partition after the one that RocksDB queries,
+  // unless this one has a key at or after `upper`.
   bool RangeMayMatch(const Bounds& bounds) {
     const range::Answer answer = ranges_.Ask(bounds.lower, bounds.upper);
     const bool may_match = bounds.lower.empty() ||

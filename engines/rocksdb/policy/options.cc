@@ -204,6 +204,11 @@ std::string PrintMaxFilterBytes(const PolicyOptions& options) {
   return bytes == kUnlimited ? kUnlimitedText : std::to_string(bytes);
 }
 
+template <auto kMember>
+std::string Print(const PolicyOptions& options) {
+  return options.*kMember;
+}
+
 std::string ParseTransform(std::string_view text, PolicyOptions* options) {
   options->transform = text == kNoTransform ? nullptr : FindKeyTransform(text);
   options->key_transform =
@@ -212,10 +217,6 @@ std::string ParseTransform(std::string_view text, PolicyOptions* options) {
   return "not registered in this process: call RegisterKeyTransform before, or "
          "use none, " +
          KeyTransformNames();
-}
-
-std::string PrintTransform(const PolicyOptions& options) {
-  return options.key_transform;
 }
 
 // Written with commas; what separates options is written by its number.
@@ -232,10 +233,6 @@ std::string ParsePrefixes(std::string_view text, PolicyOptions* options) {
   if (cuts.empty()) options->range_prefixes = kNoPrefixes;
   options->range_cuts = std::move(cuts);
   return {};
-}
-
-std::string PrintPrefixes(const PolicyOptions& options) {
-  return options.range_prefixes;
 }
 
 // What is wrong with options together; empty if nothing is.
@@ -294,7 +291,8 @@ const PolicyOption kPolicyOptions[19] = {
                                                        "0 for no limit"),
     Switch<&PolicyOptions::payload_check>("payload_check"),
     Switch<&PolicyOptions::seeded>("seeded"),
-    {"key_transform", kFixed, nullptr, ParseTransform, PrintTransform},
+    {"key_transform", kFixed, nullptr, ParseTransform,
+     Print<&PolicyOptions::key_transform>},
     Switch<&PolicyOptions::statistics>("statistics"),
     Integer<&PolicyOptions::statistics_log_seconds, kNoSeconds>(
         "statistics_log_seconds", "0 to 4294967295; 0 writes nothing"),
@@ -306,7 +304,8 @@ const PolicyOption kPolicyOptions[19] = {
      ParseMaxFilterBytes, PrintMaxFilterBytes},
     Switch<&PolicyOptions::range>("range"),
     Switch<&PolicyOptions::learning>("learning"),
-    {"range_prefixes", kMayChange, nullptr, ParsePrefixes, PrintPrefixes},
+    {"range_prefixes", kMayChange, nullptr, ParsePrefixes,
+     Print<&PolicyOptions::range_prefixes>},
     {"filter_memory", kMayChange,
      "an amount as in 2GiB, 500MB or 1048576, or unset to go by bits_per_key",
      ParseFilterMemory, PrintFilterMemory},

@@ -1,7 +1,5 @@
 // The options of a RocksDB policy. One table says how each is named, read,
-// checked and printed; URIs, option strings, OPTIONS files,
-// SetOptions, the C interface and options set in code all go through it. Needs
-// no RocksDB.
+// checked and printed, wherever it comes from. Needs no RocksDB.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_H_
 

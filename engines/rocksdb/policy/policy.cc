@@ -82,10 +82,7 @@ Status StatusOf(Fn fn) {
 
 // Whether this thread sets options that were validated together: then those set
 // so far may conflict with others that are not set yet.
-bool& OptionsAreValidTogether() {
-  static thread_local bool valid = false;
-  return valid;
-}
+thread_local bool options_are_valid_together = false;
 
 // Options as RocksDB configures them: one at a time, by name, also while the
 // policy is in use.
@@ -160,20 +157,18 @@ struct LiveOptions {
     PolicyOptions changed = options;
     std::string wrong =
         ApplyPolicyOptions({{option.name, text}}, /*in_use=*/true, &changed);
-    if (OptionsAreValidTogether()) wrong.clear();
+    if (options_are_valid_together) wrong.clear();
     if (wrong.empty()) options = changed;
     return wrong;
   }
 };
 
-// All options have offset 0, that of the LiveOptions. `option` is one of
-// kPolicyOptions.
-OptionTypeInfo TypeInfo(const PolicyOption& option) {
-  const PolicyOption* const of = &option;
+// All options have offset 0, that of the LiveOptions.
+OptionTypeInfo TypeInfo(const PolicyOption* of) {
   return OptionTypeInfo(
       0, rocksdb::OptionType::kString, rocksdb::OptionVerificationType::kNormal,
-      option.may_change ? rocksdb::OptionTypeFlags::kMutable
-                        : rocksdb::OptionTypeFlags::kNone,
+      of->may_change ? rocksdb::OptionTypeFlags::kMutable
+                     : rocksdb::OptionTypeFlags::kNone,
       [of](const auto&, const auto&, const std::string& text, void* live) {
         return static_cast<LiveOptions*>(live)->Parse(*of, text);
       },
@@ -195,7 +190,7 @@ const std::unordered_map<std::string, OptionTypeInfo>& TypeInfos() {
   static const auto& infos = *[] {
     auto* const made = new std::unordered_map<std::string, OptionTypeInfo>;
     for (const PolicyOption& option : kPolicyOptions) {
-      made->emplace(option.name, TypeInfo(option));
+      made->emplace(option.name, TypeInfo(&option));
     }
     return made;
   }();
@@ -444,10 +439,10 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
         ApplyPolicyOptions(options, live_.in_use, &changed);
     if (live_.in_use) {
       if (!error.empty()) return Status::InvalidArgument(Report(error));
-      OptionsAreValidTogether() = true;
+      options_are_valid_together = true;
       const Status set =
           FilterPolicy::ConfigureOptions(config, options, unused);
-      OptionsAreValidTogether() = false;
+      options_are_valid_together = false;
       return OnOneLine(set);
     }
     configuring_ = true;

@@ -274,12 +274,10 @@ DELTABLOOM_EXPORT int deltabloom_register(rocksdb::ObjectLibrary& library,
   return 0;
 }
 
-// rocksdb_filterpolicy_t is private to RocksDB's db/c.cc: a FilterPolicy and
-// three members after it, which only its own virtual functions use. RocksDB
-// converts a pointer to one to a pointer to FilterPolicy, its first base, or
-// deletes it through the virtual destructor; so a FilterPolicy can take its
-// place. Read in 7.0.3, 7.8.3, 8.11.4, 9.10.0, 10.10.1, 11.8.1 and 11.9;
-// tests/c/rocksdb.c runs it.
+// rocksdb_filterpolicy_t is private to RocksDB's db/c.cc: a FilterPolicy with
+// three members that only its own virtual functions use, so a FilterPolicy can
+// take its place. Read in 7.0.3, 7.8.3, 8.11.4, 9.10.0, 10.10.1, 11.8.1 and
+// 11.9; tests/c/rocksdb.c runs it.
 rocksdb_filterpolicy_t* deltabloom_rocksdb_filterpolicy(const char* options,
                                                         char** errptr) {
   using Policy = rocksdb_filterpolicy_t*;

@@ -18,13 +18,11 @@
 
 namespace deltabloom::internal {
 
-// A bounded sample of the ranges that scans look up. Thread-safe, without a
-// lock: what finds a place in use is dropped. Nothing throws unless it says so.
-//
-// The first ranges are all taken, later ones one in kEvery. A scan that asks
-// several filters counts once. One half of the sample is of ranges that all
-// filters rejected, the other of ranges that some filter let pass: scans that
-// find keys can displace only empty ones that filters do not recognise.
+// A bounded sample of the ranges that scans look up: the first ones, later one
+// in kEvery. A scan that queries several filters counts once. One half is of
+// ranges that all filters rejected, the other of ranges that some filter let
+// pass. Thread-safe, without a lock: what finds a place in use is dropped.
+// Nothing throws unless it says so.
 class RangeSample {
  public:
   static constexpr uint32_t kHalf = 128;  // ranges

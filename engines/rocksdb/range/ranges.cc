@@ -34,9 +34,8 @@ struct Call {
   uintptr_t frame;           // its place on the stack
 };
 
-// The function that looks up a range calls Transform for both bounds itself, or
-// through one small function. A Get or Put during another lookup, while the
-// filter is read from a file or on another fiber, makes the same calls, but
+// The function that looks up a range calls Transform for both bounds from about
+// the same frame. A Get or Put while the filter is read makes the same calls
 // deeper on the stack, or on another one.
 constexpr uintptr_t kMaxFrameDistance = 1024;
 

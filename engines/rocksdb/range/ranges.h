@@ -8,13 +8,11 @@
 //   InDomain(upper), Transform(upper)
 //
 // and then, as both prefixes are equal, looks `prefix` up in the filter
-// (FilterBlockReaderCommon::RangeMayExist; in RocksDB 7.0
-// FullFilterBlockReader::RangeMayExist). This extractor gives every key the
-// empty prefix, which a seek never leaves, at an address that no other recent
-// call of the thread returned. A filter that is queried for a prefix at the
-// address of the last call but one thereby knows both bounds. The calls of
-// another lookup in between, while the filter is read, come from elsewhere on
-// the stack.
+// (RangeMayExist of the filter block reader). This extractor gives every key
+// the empty prefix at an address that no other recent call of the thread
+// returned. A filter that is queried for a prefix at the address of the last
+// call but one thereby knows both bounds. The calls of another lookup in
+// between come from elsewhere on the stack.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGES_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGES_H_
 
@@ -146,10 +144,8 @@ class RangeKeys {
 
   explicit RangeKeys(const RangeKeysOptions& options);
 
-  // Adds a whole key, or a prefix. An empty one is not taken, and readers treat
-  // the empty key as present: it is the prefix that RangeExtractor returns,
-  // which RocksDB adds with the first key if that is the extractor of the
-  // table, and without which there are no lookups of ranges.
+  // Adds a whole key, or a prefix. The empty one is the prefix that
+  // RangeExtractor returns; readers treat the empty key as present.
   void Add(const Slice& key) {
     if (state_ == State::kTaken) Take(key);
   }

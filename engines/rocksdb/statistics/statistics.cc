@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <exception>
 #include <new>
 #include <set>
 #include <vector>
 
+#include "engines/rocksdb/policy/options.h"
 #include "engines/rocksdb/policy/process_wide.h"
 #include "util/layouts/layout.h"
 
@@ -182,8 +182,8 @@ uint32_t NewLookupSlot() {
     all->free_slots.pop_back();
     return slot;
   }
-  all->free_slots.reserve(all->ended.size() +
-                          1);  // so that freeing cannot fail
+  // So that freeing cannot fail.
+  all->free_slots.reserve(all->ended.size() + 1);
   all->ended.emplace_back();
   return static_cast<uint32_t>(all->ended.size() - 1);
 }
@@ -251,11 +251,8 @@ PolicyStatistics::PolicyStatistics() {
 PolicyStatistics::~PolicyStatistics() {
   ProcessWide<Process> process;
   process->counting.erase(this);
-  try {
-    Add(RowsSinceStart(), &process->ended);
-  } catch (const std::exception&) {
-    // Out of memory: the sum lacks what this policy counted.
-  }
+  // Without memory the sum lacks what this policy counted.
+  WithoutThrowing([&] { Add(RowsSinceStart(), &process->ended); });
 }
 
 FilterGroup& PolicyStatistics::Group(const FilterClass& filter_class) {
@@ -268,15 +265,13 @@ FilterGroup& PolicyStatistics::Group(const FilterClass& filter_class) {
 
 void PolicyStatistics::CountBuilt(std::string_view filter, FilterKind kind,
                                   uint64_t keys) {
-  try {
+  WithoutThrowing([&] {
     FilterGroup& group = Group(ClassOf(filter, kind));
     group.filters_built.fetch_add(1, kRelaxed);
     group.bytes_built.fetch_add(filter.size(), kRelaxed);
     group.keys_built.fetch_add(keys, kRelaxed);
     Tick();
-  } catch (const std::exception&) {
-    // Out of memory, at the first filter of a class.
-  }
+  });
 }
 
 FilterRows PolicyStatistics::RowsSinceStart() const {
