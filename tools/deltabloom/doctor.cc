@@ -84,24 +84,6 @@ struct DatabaseReport {
 
 // --- Reading a database. Nothing is written.
 
-// The newest OPTIONS file in the directory; empty if there is none. Throws
-// fs::filesystem_error.
-std::string NewestOptionsFile(const std::string& path) {
-  std::string newest;
-  uint64_t newest_number = 0;
-  for (const auto& entry : fs::directory_iterator(path)) {
-    const std::string name = entry.path().filename().string();
-    uint64_t number = 0;
-    std::error_code unknown;
-    if (ParseOptionsFileName(name, &number) && !entry.is_directory(unknown) &&
-        !entry.is_fifo(unknown) && (newest.empty() || number > newest_number)) {
-      newest = name;
-      newest_number = number;
-    }
-  }
-  return newest;
-}
-
 void ReadOptions(DatabaseReport* report) {
   constexpr int kTries = 3;
   constexpr uint64_t kMost = 64 << 20;

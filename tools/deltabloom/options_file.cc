@@ -1,8 +1,10 @@
 #include "tools/deltabloom/options_file.h"
 
 #include <charconv>
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <system_error>
 
 #include "engines/rocksdb/policy/options_file.h"
 
@@ -87,6 +89,23 @@ bool ParseOptionsFileName(std::string_view name, uint64_t* number) {
   const auto parsed =
       std::from_chars(name.data() + kStart.size(), end, *number);
   return parsed.ec == std::errc() && parsed.ptr == end;
+}
+
+std::string NewestOptionsFile(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::string newest;
+  uint64_t newest_number = 0;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    uint64_t number = 0;
+    std::error_code unknown;
+    if (ParseOptionsFileName(name, &number) && !entry.is_directory(unknown) &&
+        !entry.is_fifo(unknown) && (newest.empty() || number > newest_number)) {
+      newest = name;
+      newest_number = number;
+    }
+  }
+  return newest;
 }
 
 }  // namespace deltabloom::tools

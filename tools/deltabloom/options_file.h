@@ -42,6 +42,10 @@ std::string ParseOptionsFile(std::string_view text, OptionsFile* file);
 // The number in a name like "OPTIONS-000012"; false for other names.
 bool ParseOptionsFileName(std::string_view name, uint64_t* number);
 
+// The name of the newest OPTIONS file in the directory; empty if there is none.
+// Throws std::filesystem::filesystem_error.
+std::string NewestOptionsFile(const std::string& path);
+
 }  // namespace deltabloom::tools
 
 #endif  // DELTABLOOM_TOOLS_DELTABLOOM_OPTIONS_FILE_H_

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -14,6 +16,7 @@
 #include <utility>
 
 #include "tools/deltabloom/manifest.h"
+#include "tools/deltabloom/options_file.h"
 #include "tools/deltabloom/program.h"
 #include "tools/deltabloom/table_files.h"
 
@@ -97,6 +100,7 @@ class Run {
     }
     if (!options_.keep_old.empty()) fs::create_directories(options_.keep_old);
     FindTables();
+    WarnOfPolicies();
     console_->StartArray("files");
     ForEachTable([&](size_t, RefilterTable* table) {
       if (table->reason.empty()) PlanRefilter(options_, table);
@@ -117,6 +121,22 @@ class Run {
   }
 
  private:
+  // RocksDB's own policies take the new filters for ones that match every key.
+  void WarnOfPolicies() {
+    const std::string name = NewestOptionsFile(options_.database);
+    std::ifstream in(fs::path(options_.database) / name, std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    OptionsFile file;
+    if (name.empty() || !ParseOptionsFile(text, &file).empty()) return;
+    for (const FamilyOptions& family : file.families) {
+      if (family.NamesDeltabloom()) continue;
+      console_->Error(
+          options_.database + ": warning: column family " + family.name +
+          " was last opened without Deltabloom's policy, and for RocksDB's own "
+          "the new filters match every key: roll the policy out first");
+    }
+  }
+
   // Fills in tables_.
   void FindTables() {
     Manifest manifest;
