@@ -214,7 +214,8 @@ class OtherTrees(Case):
             self.assertEqual(run["missed_present_keys"], 0)
             blocks = run["empty_range_data_blocks_per_lookup"]
             if run["filter"].endswith("-range"):
-                self.assertLess(blocks, 0.3)
+                # Range parts that have not learned from any scan.
+                self.assertLess(blocks, 0.35)
             else:
                 self.assertGreater(blocks, 0.99)
 
