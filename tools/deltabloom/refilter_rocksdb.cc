@@ -95,7 +95,7 @@ internal::Plan PlanPart(const internal::BuilderSettings& settings,
                               millibits);
 }
 
-// How many of the table's keys are in so many bytes of its filter, nearly.
+// Estimates how many of the table's keys are in this many bytes of its filter.
 double KeysIn(const RefilterTable& table, uint64_t bytes) {
   return static_cast<double>(table.keys) * static_cast<double>(bytes) /
          static_cast<double>(std::max<uint64_t>(table.filter_bytes, 1));

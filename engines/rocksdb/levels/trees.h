@@ -62,7 +62,7 @@ class RunUseCounter {
  public:
   // Fewer lookups say nothing: then runs count alike.
   static constexpr double kLeastLookups = 10'000;
-  // After so many lookups earlier ones count half.
+  // The number of lookups after which earlier ones count half.
   static constexpr double kHalfLife = 1'000'000;
   // A weight changes only by more than this factor.
   static constexpr double kHysteresis = 1.25;
