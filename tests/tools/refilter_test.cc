@@ -543,6 +543,10 @@ TEST_F(Refilter, RefusesOpenAndDamaged) {
     EXPECT_EQ(Run("--dry-run " + path_).status, 0);
   }
   EXPECT_TRUE(Tables() == before);
+  const std::string empty = File("empty");
+  fs::create_directory(empty);
+  EXPECT_EQ(Run(empty).status, 1);
+  EXPECT_TRUE(fs::is_empty(empty));
   // A bit of a data block, which is noticed when the keys are read.
   const std::string damaged = before.begin()->first;
   FlipBit(damaged, 100);

@@ -95,6 +95,10 @@ class Run {
     std::shared_ptr<void> lock;
     std::string error;
     if (!options_.dry_run) {
+      // The lock is a file, which a folder without a database does not get.
+      Manifest manifest;
+      error = ReadManifest(options_.database, &manifest);
+      if (!error.empty()) throw std::runtime_error(error);
       lock = LockDatabase(options_.database, &error);
       if (lock == nullptr) throw std::runtime_error(error);
     }
