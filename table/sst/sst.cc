@@ -11,6 +11,7 @@
 #include <cstring>
 #include <iomanip>
 #include <locale>
+#include <optional>
 #include <sstream>
 
 #define XXH_INLINE_ALL
@@ -30,23 +31,53 @@ std::string Concat(const Parts&... parts) {
   return text.str();
 }
 
-}  // namespace
+// What is wrong with a file: thrown here, text for callers.
+struct Damage {
+  std::string text;
+};
+
+void Check(std::string error) {
+  if (!error.empty()) throw Damage{std::move(error)};
+}
+
+template <typename... Parts>
+void Expect(bool holds, const Parts&... parts) {
+  if (!holds) throw Damage{Concat("expected ", parts...)};
+}
+
+// Calls fn(), and returns the damage that it finds.
+template <typename Fn>
+std::string DamageOf(Fn fn) {
+  try {
+    fn();
+  } catch (Damage& damage) {
+    return std::move(damage.text);
+  }
+  return {};
+}
+
+// Returns fn(), whose damage is in `part` of the file, at `offset`.
+template <typename Fn>
+auto In(const SstSource& source, uint64_t offset, const char* part, Fn fn) {
+  try {
+    return fn();
+  } catch (const Damage& damage) {
+    throw Damage{At(source, offset) + part + damage.text};
+  }
+}
 
 // --- Files -----------------------------------------------------------------
 
-namespace {
-
 class FileSource : public SstSource {
  public:
-  FileSource(std::string path, int descriptor)
-      : path_(std::move(path)), descriptor_(descriptor) {}
+  FileSource(std::string path, int descriptor, uint64_t size)
+      : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
   ~FileSource() override { ::close(descriptor_); }
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
 
   const std::string& Name() const override { return path_; }
   uint64_t Size() const override { return size_; }
-  void set_size(uint64_t size) { size_ = size; }
 
   std::string Read(uint64_t offset, size_t n, char* dst) const override {
     while (n > 0) {
@@ -68,7 +99,7 @@ class FileSource : public SstSource {
  private:
   const std::string path_;
   const int descriptor_;
-  uint64_t size_ = 0;
+  const uint64_t size_;
 };
 
 const char* KindName(mode_t mode) {
@@ -84,26 +115,23 @@ const char* KindName(mode_t mode) {
 
 std::unique_ptr<SstSource> OpenSstFile(const std::string& path,
                                        std::string* error) {
-  const auto other_kind = [&](const struct stat& status) {
-    *error = path + ": expected a file, found " + KindName(status.st_mode);
-    return nullptr;
-  };
-  const auto failed = [&] {
+  // Looked at first: opening a device can do things.
+  struct stat status = {};
+  int descriptor = -1;
+  if (::stat(path.c_str(), &status) == 0) {
+    if (!S_ISREG(status.st_mode)) {
+      *error = path + ": expected a file, found " + KindName(status.st_mode);
+      return nullptr;
+    }
+    descriptor =
+        ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  }
+  if (descriptor < 0) {
     *error = path + ": cannot be opened: " + std::strerror(errno);
     return nullptr;
-  };
-  // Looked at first: opening a device can do things, and a FIFO would block.
-  struct stat status = {};
-  if (::stat(path.c_str(), &status) != 0) return failed();
-  if (!S_ISREG(status.st_mode)) return other_kind(status);
-  const int descriptor =
-      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (descriptor < 0) return failed();
-  auto source = std::make_unique<FileSource>(path, descriptor);
-  if (::fstat(descriptor, &status) != 0) return failed();
-  if (!S_ISREG(status.st_mode)) return other_kind(status);
-  source->set_size(static_cast<uint64_t>(status.st_size));
-  return source;
+  }
+  return std::make_unique<FileSource>(path, descriptor,
+                                      static_cast<uint64_t>(status.st_size));
 }
 
 // --- Entries and checksums -------------------------------------------------
@@ -112,58 +140,55 @@ namespace {
 
 // The entries without the array of restart points after them, whose offsets
 // must ascend and lie within the entries.
-std::string FindEntries(std::string_view block, std::string_view* entries) {
-  if (block.size() < 8) {
-    return Concat("expected at least 8 bytes, found ", block.size());
-  }
+std::string_view EntriesOf(std::string_view block) {
+  Expect(block.size() >= 8, "at least 8 bytes, found ", block.size());
   const uint64_t restarts = LoadFixed32(block.data() + block.size() - 4);
-  if (restarts == 0 || 4 * (restarts + 1) > block.size()) {
-    return Concat("expected 1 to ", block.size() / 4 - 1,
-                  " restart points, found ", restarts);
-  }
+  Expect(restarts > 0 && 4 * (restarts + 1) <= block.size(), "1 to ",
+         block.size() / 4 - 1, " restart points, found ", restarts);
   const size_t end = block.size() - 4 * (restarts + 1);
-  uint32_t last = 0;
+  uint64_t last = 0;
   for (size_t i = 0; i < restarts; ++i) {
-    const uint32_t restart = LoadFixed32(block.data() + end + 4 * i);
-    if (restart < last || restart > end || (i == 0 && restart != 0)) {
-      const std::string range = i == 0 ? "0" : Concat(last, " to ", end);
-      return Concat("restart point ", i, ": expected ", range, ", found ",
-                    restart);
-    }
+    const uint64_t restart = LoadFixed32(block.data() + end + 4 * i);
+    const uint64_t most = i == 0 ? 0 : end;
+    Expect(restart >= last && restart <= most, "restart point ", i, " from ",
+           last, " to ", most, ", found ", restart);
     last = restart;
   }
-  *entries = block.substr(0, end);
-  return {};
+  return block.substr(0, end);
 }
 
-// Takes one entry and calls fn for it; `key` is the key before.
-std::string TakeBlockEntry(Cursor* cursor, bool sized_values, std::string* key,
-                           const EntryFn& fn) {
-  uint32_t shared;
-  uint32_t unshared;
-  uint32_t value_size = 0;
-  if (!cursor->Varint32(&shared) || !cursor->Varint32(&unshared) ||
-      (sized_values && !cursor->Varint32(&value_size))) {
-    return "expected the sizes of a key, found no valid varint32";
+// ForEachEntry, of which fn(key, shares_key, value) returns nothing.
+template <typename Fn>
+void ForEntries(std::string_view block, bool sized_values, Fn fn) {
+  const std::string_view entries = EntriesOf(block);
+  Cursor cursor(entries);
+  std::string key;
+  const auto take = [&] {
+    uint32_t shared;
+    uint32_t unshared;
+    uint32_t value_size = 0;
+    Expect(cursor.Varint32(&shared) && cursor.Varint32(&unshared) &&
+               (!sized_values || cursor.Varint32(&value_size)),
+           "the sizes of a key, found no valid varint32");
+    Expect(shared <= key.size(), "at most ", key.size(),
+           " bytes shared with the key before, found ", shared);
+    std::string_view bytes;
+    Expect(cursor.Bytes(unshared, &bytes), "a key of ", unshared,
+           " more bytes, found ", cursor.Left());
+    key.resize(shared);
+    key.append(bytes);
+    if (!sized_values) return fn(key, shared != 0, &cursor);
+    Expect(cursor.Bytes(value_size, &bytes), "a value of ", value_size,
+           " bytes, found ", cursor.Left());
+    Cursor value(bytes);
+    fn(key, shared != 0, &value);
+  };
+  while (cursor.Left() > 0) {
+    const size_t start = entries.size() - cursor.Left();
+    const std::string wrong = DamageOf(take);
+    if (!wrong.empty())
+      throw Damage{Concat("entry at byte ", start, ": ", wrong)};
   }
-  if (shared > key->size()) {
-    return Concat("expected at most ", key->size(),
-                  " bytes shared with the key before, found ", shared);
-  }
-  std::string_view bytes;
-  if (!cursor->Bytes(unshared, &bytes)) {
-    return Concat("expected a key of ", unshared, " more bytes, found ",
-                  cursor->Left());
-  }
-  key->resize(shared);
-  key->append(bytes);
-  if (!sized_values) return fn(*key, shared != 0, cursor);
-  if (!cursor->Bytes(value_size, &bytes)) {
-    return Concat("expected a value of ", value_size, " bytes, found ",
-                  cursor->Left());
-  }
-  Cursor value(bytes);
-  return fn(*key, shared != 0, &value);
 }
 
 // Both engines store CRCs rotated and shifted, because the CRC of bytes that
@@ -225,18 +250,12 @@ bool Cursor::Bytes(uint64_t n, std::string_view* value) {
 
 std::string ForEachEntry(std::string_view block, bool sized_values,
                          const EntryFn& fn) {
-  std::string_view entries;
-  std::string error = FindEntries(block, &entries);
-  Cursor cursor(entries);
-  std::string key;
-  while (error.empty() && cursor.Left() > 0) {
-    const size_t start = entries.size() - cursor.Left();
-    error = TakeBlockEntry(&cursor, sized_values, &key, fn);
-    if (!error.empty()) {
-      error = Concat("entry at byte ", start, ": ", error);
-    }
-  }
-  return error;
+  return DamageOf([&] {
+    ForEntries(block, sized_values,
+               [&fn](std::string_view key, bool shares_key, Cursor* value) {
+                 Check(fn(key, shares_key, value));
+               });
+  });
 }
 
 const char* ChecksumName(ChecksumType type) {
@@ -292,20 +311,14 @@ std::string At(const SstSource& source, uint64_t offset) {
 
 namespace {
 
-// The error, if there is one, of a part of the file.
-std::string Located(const SstSource& source, uint64_t offset, const char* part,
-                    const std::string& error) {
-  return error.empty() ? error : At(source, offset) + part + error;
-}
-
 // Reads a block with its trailer. The handle is checked first, so that nothing
 // larger than the file is allocated.
 std::string ReadStored(const SstSource& source, const SstFile& file,
-                       const BlockHandle& handle, std::string* stored) {
-  std::string error = CheckHandle(file, handle);
-  if (!error.empty()) return Located(source, handle.offset, "", error);
-  stored->resize(handle.size + kBlockTrailerSize);
-  return source.Read(handle.offset, stored->size(), stored->data());
+                       const BlockHandle& handle) {
+  In(source, handle.offset, "", [&] { Check(CheckHandle(file, handle)); });
+  std::string stored(handle.size + kBlockTrailerSize, '\0');
+  Check(source.Read(handle.offset, stored.size(), stored.data()));
+  return stored;
 }
 
 bool ChecksumHolds(const SstFile& file, const BlockHandle& handle,
@@ -316,52 +329,55 @@ bool ChecksumHolds(const SstFile& file, const BlockHandle& handle,
          LoadFixed32(stored.data() + checked);
 }
 
-std::string VerifyChecksum(const SstSource& source, const SstFile& file,
-                           const BlockHandle& handle,
-                           const std::string& stored) {
-  if (ChecksumHolds(file, handle, stored)) return {};
-  return Concat(At(source, handle.offset), "expected a block of ", handle.size,
-                " bytes whose checksum (", ChecksumName(file.checksum),
-                ") holds, found one that does not");
+void VerifyChecksum(const SstSource& source, const SstFile& file,
+                    const BlockHandle& handle, const std::string& stored) {
+  In(source, handle.offset, "", [&] {
+    Expect(ChecksumHolds(file, handle, stored), "a block of ", handle.size,
+           " bytes whose checksum (", ChecksumName(file.checksum),
+           ") holds, found one that does not");
+  });
 }
 
 // Takes the trailer off what ReadStored gave, and undoes the compression. Of
 // the blocks that a walk reads only LevelDB's metaindex can be compressed, and
 // only by Snappy.
-std::string Unpack(const SstSource& source, const BlockHandle& handle,
-                   std::string* block) {
+void Unpack(const SstSource& source, const BlockHandle& handle,
+            std::string* block) {
   enum Compression : uint8_t { kNone = 0, kSnappy = 1 };
   const auto compression = static_cast<uint8_t>((*block)[handle.size]);
   block->resize(handle.size);
-  if (compression == kNone) return {};
-  if (compression != kSnappy) {
-    return Concat(At(source, handle.offset),
-                  "expected a block that is not compressed (0) or compressed "
-                  "by Snappy (1), found compression ",
-                  unsigned{compression});
-  }
-  // No Snappy element of b bytes yields more than 64 / 3 b: what claims more
-  // is damaged, and must not make us allocate it.
-  size_t size = 0;
-  std::string unpacked;
-  if (!snappy::GetUncompressedLength(block->data(), block->size(), &size) ||
-      size / 22 > block->size() ||
-      !snappy::Uncompress(block->data(), block->size(), &unpacked)) {
-    return At(source, handle.offset) +
-           "expected a block compressed by Snappy, found bytes that Snappy "
-           "cannot decompress";
-  }
-  *block = std::move(unpacked);
-  return {};
+  if (compression == kNone) return;
+  In(source, handle.offset, "", [&] {
+    Expect(compression == kSnappy,
+           "a block that is not compressed (0) or compressed by Snappy (1), "
+           "found compression ",
+           unsigned{compression});
+    // No Snappy element of b bytes yields more than 64 / 3 b: what claims more
+    // is damaged, and must not make us allocate it.
+    size_t size = 0;
+    std::string unpacked;
+    Expect(snappy::GetUncompressedLength(block->data(), block->size(), &size) &&
+               size / 22 <= block->size() &&
+               snappy::Uncompress(block->data(), block->size(), &unpacked),
+           "a block compressed by Snappy, found bytes that Snappy cannot "
+           "decompress");
+    *block = std::move(unpacked);
+  });
+}
+
+std::string Read(const SstSource& source, const SstFile& file,
+                 const BlockHandle& handle) {
+  std::string block = ReadStored(source, file, handle);
+  VerifyChecksum(source, file, handle, block);
+  Unpack(source, handle, &block);
+  return block;
 }
 
 }  // namespace
 
 std::string ReadBlock(const SstSource& source, const SstFile& file,
                       const BlockHandle& handle, std::string* contents) {
-  std::string error = ReadStored(source, file, handle, contents);
-  if (error.empty()) error = VerifyChecksum(source, file, handle, *contents);
-  return error.empty() ? Unpack(source, handle, contents) : error;
+  return DamageOf([&] { *contents = Read(source, file, handle); });
 }
 
 // --- Properties ------------------------------------------------------------
@@ -377,9 +393,10 @@ constexpr std::string_view kGlobalSequenceNumber =
 bool Find(std::string_view block, std::string_view name,
           std::string_view* value) {
   bool found = false;
-  ForEachEntry(block, true, [&](std::string_view key, bool, Cursor* bytes) {
-    if (key == name) found = bytes->Bytes(bytes->Left(), value);
-    return std::string();
+  DamageOf([&] {
+    ForEntries(block, true, [&](std::string_view key, bool, Cursor* bytes) {
+      if (key == name) found = bytes->Bytes(bytes->Left(), value);
+    });
   });
   return found;
 }
@@ -390,8 +407,7 @@ std::string SstProperties::Parse(std::string block) {
   std::string error = ForEachEntry(
       block, true,
       [](std::string_view, bool, Cursor*) { return std::string(); });
-  block_.clear();
-  if (error.empty()) block_ = std::move(block);
+  block_ = error.empty() ? std::move(block) : std::string();
   return error;
 }
 
@@ -435,92 +451,69 @@ const char* NameOfOtherMagic(uint64_t magic) {
 }
 
 // The kind and the size of the footer, from the bytes at its end.
-std::string DecodeMagic(std::string_view tail, SstFile* file, size_t* size) {
+size_t DecodeMagic(std::string_view tail, SstFile* file) {
   const char* end = tail.data() + tail.size();
   const uint64_t magic = LoadFixed64(end - kMagicSize);
-  if (magic == kLevelDBMagic) {
-    file->format_version = 0;
-    file->checksum = ChecksumType::kCrc32c;
-    *size = kOldFooterSize;
-    return {};
-  }
-  if (magic != kBlockBasedMagic) {
-    return Concat(
-        "expected the magic number of a LevelDB table or of a "
-        "RocksDB block-based table, found 0x",
-        std::hex, std::setw(16), std::setfill('0'), magic,
-        NameOfOtherMagic(magic));
-  }
+  if (magic == kLevelDBMagic) return kOldFooterSize;
+  Expect(magic == kBlockBasedMagic,
+         "the magic number of a LevelDB table or of a RocksDB block-based "
+         "table, found 0x",
+         std::hex, std::setw(16), std::setfill('0'), magic,
+         NameOfOtherMagic(magic));
   file->format_version = LoadFixed32(end - kMagicSize - kVersionSize);
-  if (file->format_version < 1 || file->format_version > kLastFormatVersion) {
-    return Concat("expected format_version 1 to ", kLastFormatVersion,
-                  ", found ", file->format_version);
-  }
-  if (tail.size() < kNewFooterSize) {
-    return Concat("expected a footer of ", kNewFooterSize, " bytes, found ",
-                  tail.size());
-  }
-  const auto type =
-      static_cast<uint8_t>(end[-static_cast<int>(kNewFooterSize)]);
-  if (type > kLastChecksumType) {
-    return Concat("expected a checksum type of 0 to ",
-                  unsigned{kLastChecksumType}, ", found ", unsigned{type});
-  }
+  Expect(
+      file->format_version >= 1 && file->format_version <= kLastFormatVersion,
+      "format_version 1 to ", kLastFormatVersion, ", found ",
+      file->format_version);
+  Expect(tail.size() == kNewFooterSize, "a footer of ", kNewFooterSize,
+         " bytes, found ", tail.size());
+  const auto type = static_cast<uint8_t>(tail[0]);
+  Expect(type <= kLastChecksumType, "a checksum type of 0 to ",
+         unsigned{kLastChecksumType}, ", found ", unsigned{type});
   file->checksum = static_cast<ChecksumType>(type);
-  *size = kNewFooterSize;
-  return {};
+  return kNewFooterSize;
 }
 
-std::string DecodeHandles(std::string_view handles, SstFile* file) {
+void DecodeHandles(std::string_view handles, SstFile* file) {
   Cursor cursor(handles);
-  if (!TakeHandle(&cursor, &file->metaindex) ||
-      !TakeHandle(&cursor, &file->index)) {
-    return "expected the handles of metaindex and index, found no valid "
-           "varint64";
-  }
+  Expect(TakeHandle(&cursor, &file->metaindex) &&
+             TakeHandle(&cursor, &file->index),
+         "the handles of metaindex and index, found no valid varint64");
   handles.remove_prefix(handles.size() - cursor.Left());
-  if (handles.find_first_not_of('\0') != std::string_view::npos) {
-    return "expected zeros after the handles, found other bytes";
+  Expect(handles.find_first_not_of('\0') == std::string_view::npos,
+         "zeros after the handles, found other bytes");
+  for (const auto& [part, handle] : {std::pair("metaindex: ", file->metaindex),
+                                     std::pair("index: ", file->index)}) {
+    const std::string wrong = CheckHandle(*file, handle);
+    if (!wrong.empty()) throw Damage{part + wrong};
   }
-  std::string error = CheckHandle(*file, file->metaindex);
-  if (!error.empty()) return "metaindex: " + error;
-  error = CheckHandle(*file, file->index);
-  return error.empty() ? error : "index: " + error;
 }
 
 // The footer from kFirstExtendedVersion on, which checks itself and finds the
 // metaindex directly before it. It does not give the index.
-std::string DecodeExtended(std::string footer, SstFile* file) {
+void DecodeExtended(std::string footer, SstFile* file) {
   const auto number = [&footer](size_t at) {
     return LoadFixed32(footer.data() + at);
   };
-  if (number(1) != kExtendedMagic) {
-    return "expected the bytes 3e 00 7a 00 after the checksum type, found "
-           "others";
-  }
+  Expect(number(1) == kExtendedMagic,
+         "the bytes 3e 00 7a 00 after the checksum type, found others");
   file->checksum_base = number(9);
-  if (file->checksum_base == 0) {
-    return "expected a base of context checksums other than 0, found 0";
-  }
+  Expect(file->checksum_base != 0,
+         "a base of context checksums other than 0, found 0");
   const uint32_t checksum = number(5);
   footer.replace(5, 4, 4, '\0');
-  if (BlockChecksum(file->checksum, footer) +
-          ChecksumContext(file->checksum_base, file->footer_offset) !=
-      checksum) {
-    return std::string("expected a footer whose checksum (") +
-           ChecksumName(file->checksum) + ") holds, found one that does not";
-  }
-  if (LoadFixed64(footer.data() + 33) != 0) {
-    return "expected zeros in the last 8 reserved bytes, found a feature of a "
-           "later version";
-  }
+  Expect(BlockChecksum(file->checksum, footer) +
+                 ChecksumContext(file->checksum_base, file->footer_offset) ==
+             checksum,
+         "a footer whose checksum (", ChecksumName(file->checksum),
+         ") holds, found one that does not");
+  Expect(LoadFixed64(footer.data() + 33) == 0,
+         "zeros in the last 8 reserved bytes, found a feature of a later "
+         "version");
   const uint64_t size = number(13) + kBlockTrailerSize;
-  if (size > file->footer_offset) {
-    return Concat("expected a metaindex of at most ", file->footer_offset,
-                  " bytes with its trailer, found ", size);
-  }
+  Expect(size <= file->footer_offset, "a metaindex of at most ",
+         file->footer_offset, " bytes with its trailer, found ", size);
   file->metaindex = {file->footer_offset - size, size - kBlockTrailerSize};
-  return {};
 }
 
 // Whether the metaindex gives the handle of the index, and not the footer.
@@ -529,184 +522,203 @@ bool IndexIsInMetaindex(const SstFile& file) {
 }
 
 // Fills in everything of *file that the footer gives; its handles are checked.
-std::string ReadFooter(const SstSource& source, SstFile* file) {
-  if (source.Size() < kOldFooterSize) {
-    return Concat(At(source, 0), "expected a table of at least ",
-                  kOldFooterSize, " bytes, found ", source.Size());
-  }
+void ReadFooter(const SstSource& source, SstFile* file) {
+  In(source, 0, "", [&] {
+    Expect(source.Size() >= kOldFooterSize, "a table of at least ",
+           kOldFooterSize, " bytes, found ", source.Size());
+  });
   std::string tail(std::min<uint64_t>(source.Size(), kNewFooterSize), '\0');
   const uint64_t tail_offset = source.Size() - tail.size();
-  std::string error = source.Read(tail_offset, tail.size(), tail.data());
-  if (!error.empty()) return error;
-  size_t footer_size = 0;
-  error = DecodeMagic(tail, file, &footer_size);
-  if (!error.empty()) return Located(source, tail_offset, "footer: ", error);
-  file->footer_offset = source.Size() - footer_size;
-  const std::string footer = tail.substr(tail.size() - footer_size);
-  error = IndexIsInMetaindex(*file)
-              ? DecodeExtended(footer, file)
-              : DecodeHandles(
-                    std::string_view(footer).substr(
-                        footer_size == kNewFooterSize ? 1 : 0, kHandlesSize),
-                    file);
-  return Located(source, file->footer_offset, "footer: ", error);
+  Check(source.Read(tail_offset, tail.size(), tail.data()));
+  const size_t size = In(source, tail_offset,
+                         "footer: ", [&] { return DecodeMagic(tail, file); });
+  file->footer_offset = source.Size() - size;
+  const std::string footer = tail.substr(tail.size() - size);
+  In(source, file->footer_offset, "footer: ", [&] {
+    if (IndexIsInMetaindex(*file)) return DecodeExtended(footer, file);
+    // The checksum type comes first in the new footer.
+    DecodeHandles(
+        std::string_view(footer).substr(size == kNewFooterSize, kHandlesSize),
+        file);
+  });
 }
 
-}  // namespace
-
-// --- Partitions ------------------------------------------------------------
-
-namespace {
+// --- Handles in the metaindex and in an index of partitions ----------------
 
 // The difference of two sizes, small ones of either sign in few bytes.
 uint64_t UnZigZag(uint64_t value) { return value >> 1 ^ (0 - (value & 1)); }
 
-// The handle of an entry, from its value and the handle before.
-std::string TakePartition(bool delta_encoded, bool shares_key, Cursor* value,
-                          BlockHandle* handle) {
-  uint64_t difference;
-  if (!delta_encoded || !shares_key) {
-    if (!TakeHandle(value, handle)) {
-      return "expected a handle, found no valid varint64";
-    }
-  } else if (value->Varint64(&difference)) {
-    handle->offset += handle->size + kBlockTrailerSize;
-    handle->size += UnZigZag(difference);
-  } else {
-    return "expected a difference of sizes, found no valid varint64";
-  }
-  if (!delta_encoded && value->Left() > 0) {
-    return Concat("expected nothing after a handle, found ", value->Left(),
-                  " bytes");
-  }
-  return {};
+// A handle in a block, as its value is stored there.
+struct StoredHandle {
+  BlockHandle handle;
+  size_t at = 0;  // in the block
+  size_t size = 0;
+  bool is_delta = false;  // only the difference of sizes
+};
+
+// Calls fn(key, stored) for each entry of a block of handles, which are
+// checked.
+template <typename Fn>
+void ForHandles(const SstFile& file, std::string_view block, bool delta_encoded,
+                Fn fn) {
+  StoredHandle stored;
+  BlockHandle& handle = stored.handle;
+  ForEntries(block, !delta_encoded,
+             [&](std::string_view key, bool shares_key, Cursor* value) {
+               std::string_view rest;
+               Cursor(*value).Bytes(value->Left(), &rest);
+               stored.is_delta = delta_encoded && shares_key;
+               if (stored.is_delta) {
+                 uint64_t difference;
+                 Expect(value->Varint64(&difference),
+                        "a difference of sizes, found no valid varint64");
+                 handle.offset += handle.size + kBlockTrailerSize;
+                 handle.size += UnZigZag(difference);
+               } else {
+                 Expect(TakeHandle(value, &handle) &&
+                            (delta_encoded || value->Left() == 0),
+                        "a handle, found other bytes");
+               }
+               stored.at = static_cast<size_t>(rest.data() - block.data());
+               stored.size = rest.size() - value->Left();
+               Check(CheckHandle(file, handle));
+               fn(key, stored);
+             });
+}
+
+bool HasDeltaEncodedIndex(const SstFile& file) {
+  uint64_t delta_encoded = 0;
+  file.properties.Number("rocksdb.index.value.is.delta.encoded",
+                         &delta_encoded);
+  return delta_encoded != 0;
+}
+
+// ForEachPartition, of which fn(last_key, handle) returns nothing.
+template <typename Fn>
+void ForPartitions(const SstSource& source, const SstFile& file,
+                   const SstFilter& filter, Fn fn) {
+  const std::string index = Read(source, file, filter.handle);
+  // A filter that no key came to has an index of no bytes.
+  if (index.empty()) return;
+  In(source, filter.handle.offset, "partition index: ", [&] {
+    ForHandles(file, index, HasDeltaEncodedIndex(file),
+               [&](std::string_view key, const StoredHandle& stored) {
+                 fn(key, stored.handle);
+               });
+  });
 }
 
 }  // namespace
 
 std::string ForEachPartition(const SstSource& source, const SstFile& file,
                              const SstFilter& filter, const PartitionFn& fn) {
-  std::string index;
-  std::string error = ReadBlock(source, file, filter.handle, &index);
-  // A filter that no key came to has an index of no bytes.
-  if (!error.empty() || index.empty()) return error;
-  uint64_t delta_encoded = 0;
-  file.properties.Number("rocksdb.index.value.is.delta.encoded",
-                         &delta_encoded);
-  BlockHandle handle;
-  const auto take = [&](std::string_view key, bool shares_key, Cursor* value) {
-    std::string wrong =
-        TakePartition(delta_encoded != 0, shares_key, value, &handle);
-    if (wrong.empty()) wrong = CheckHandle(file, handle);
-    return wrong.empty() ? fn(key, handle) : wrong;
-  };
-  error = ForEachEntry(index, delta_encoded == 0, take);
-  return Located(source, filter.handle.offset, "partition index: ", error);
+  return DamageOf([&] {
+    ForPartitions(source, file, filter,
+                  [&fn](std::string_view key, const BlockHandle& handle) {
+                    Check(fn(key, handle));
+                  });
+  });
 }
 
 // --- Metaindex and filters -------------------------------------------------
 
 namespace {
 
-// What a metaindex gives besides filters, and what may still be found. Filters
-// do not overlap, so that all of them fit into the file; and their names, which
-// share prefixes in the metaindex, must not become more than the two are long.
-// Both bound the memory and the time that a file can cost.
-struct Metaindex {
-  BlockHandle properties;
-  bool has_properties = false;
-  bool has_index = false;
+// A walk: the file, and what of it may still be found. Filters do not overlap,
+// so that all of them fit into the file; and their names, which share prefixes
+// in the metaindex, must not become more than the two are long. Both bound the
+// memory and the time that a file can cost.
+struct Walk {
+  const SstSource& source;
+  SstFile* file;
   uint64_t filter_bytes_left = 0;
   uint64_t name_bytes_left = 0;
-};
 
-std::string Take(uint64_t bytes, const char* what, uint64_t* left) {
-  if (bytes > *left) {
-    return Concat("expected ", what, " of at most ", *left,
-                  " more bytes in this file, found ", bytes);
+  static void Take(uint64_t bytes, const char* what, uint64_t* left) {
+    Expect(bytes <= *left, what, " of at most ", *left,
+           " more bytes in this file, found ", bytes);
+    *left -= bytes;
   }
-  *left -= bytes;
-  return {};
-}
 
-std::string TakeFilter(const BlockHandle& handle, Metaindex* metaindex) {
-  return Take(handle.size + kBlockTrailerSize, "filters",
-              &metaindex->filter_bytes_left);
-}
+  void TakeFilter(const BlockHandle& handle) {
+    Take(handle.size + kBlockTrailerSize, "filters", &filter_bytes_left);
+  }
 
-std::string TakeEntry(std::string_view name, Cursor* value, SstFile* file,
-                      Metaindex* metaindex) {
-  static constexpr std::pair<std::string_view, FilterScope> kPrefixes[] = {
-      {"filter.", FilterScope::kPerBlock},
-      {"fullfilter.", FilterScope::kFull},
-      {"partitionedfilter.", FilterScope::kPartitioned}};
-  BlockHandle handle;
-  if (!TakeHandle(value, &handle) || value->Left() > 0) {
-    return "expected a handle, found other bytes";
-  }
-  std::string error = CheckHandle(*file, handle);
-  if (!error.empty()) return error;
-  if (name == kPropertiesName) {
-    metaindex->properties = handle;
-    metaindex->has_properties = true;
-  } else if (name == kIndexName && IndexIsInMetaindex(*file)) {
-    file->index = handle;
-    metaindex->has_index = true;
-  }
-  for (const auto& [prefix, scope] : kPrefixes) {
-    if (name.substr(0, prefix.size()) != prefix) continue;
-    name.remove_prefix(prefix.size());
-    error = TakeFilter(handle, metaindex);
-    if (error.empty()) {
-      error =
-          Take(name.size(), "names of filters", &metaindex->name_bytes_left);
+  // The filter that an entry of the metaindex names, if it names one.
+  void TakeEntry(std::string_view name, const BlockHandle& handle) {
+    static constexpr std::pair<std::string_view, FilterScope> kPrefixes[] = {
+        {"filter.", FilterScope::kPerBlock},
+        {"fullfilter.", FilterScope::kFull},
+        {"partitionedfilter.", FilterScope::kPartitioned}};
+    for (const auto& [prefix, scope] : kPrefixes) {
+      if (name.substr(0, prefix.size()) != prefix) continue;
+      name.remove_prefix(prefix.size());
+      TakeFilter(handle);
+      Take(name.size(), "names of filters", &name_bytes_left);
+      file->filters.push_back(
+          {scope, std::string(name), handle, 0, handle.size});
+      return;
     }
-    if (!error.empty()) return error;
-    file->filters.push_back({scope, std::string(name), handle, 0, handle.size});
-    break;
   }
-  return {};
-}
 
-// Fills in file->filters, without partitions.
-std::string ReadMetaindex(const SstSource& source, SstFile* file,
-                          Metaindex* metaindex) {
-  std::string block;
-  std::string error = ReadBlock(source, *file, file->metaindex, &block);
-  if (!error.empty()) return error;
-  metaindex->name_bytes_left = source.Size() + block.size();
-  error = ForEachEntry(block, true,
-                       [&](std::string_view name, bool, Cursor* value) {
-                         return TakeEntry(name, value, file, metaindex);
-                       });
-  if (error.empty() && IndexIsInMetaindex(*file) && !metaindex->has_index) {
-    error = std::string("expected the name ") + kIndexName + ", found none";
+  // Returns the handle of the properties. Partitions are not counted yet.
+  std::optional<BlockHandle> ReadMetaindex() {
+    std::optional<BlockHandle> properties;
+    bool has_index = !IndexIsInMetaindex(*file);
+    const std::string block = Read(source, *file, file->metaindex);
+    name_bytes_left = source.Size() + block.size();
+    In(source, file->metaindex.offset, "metaindex: ", [&] {
+      ForHandles(*file, block, /*delta_encoded=*/false,
+                 [&](std::string_view name, const StoredHandle& stored) {
+                   if (name == kPropertiesName) properties = stored.handle;
+                   if (name == kIndexName && IndexIsInMetaindex(*file)) {
+                     file->index = stored.handle;
+                     has_index = true;
+                   }
+                   TakeEntry(name, stored.handle);
+                 });
+      Expect(has_index, "the name ", kIndexName, ", found none");
+    });
+    return properties;
   }
-  return Located(source, file->metaindex.offset, "metaindex: ", error);
-}
 
-std::string ReadProperties(const SstSource& source, const BlockHandle& handle,
-                           SstFile* file) {
-  std::string stored;
-  std::string error = ReadStored(source, *file, handle, &stored);
-  if (!error.empty()) return error;
-  // RocksDB writes the sequence number of a file that it takes in over zeros,
-  // after the checksum of the block was made.
-  std::string as_written = stored;
-  std::string_view number;
-  if (!ChecksumHolds(*file, handle, stored) &&
-      Find(std::string_view(stored).substr(0, handle.size),
-           kGlobalSequenceNumber, &number) &&
-      number.size() == 8) {
-    as_written.replace(static_cast<size_t>(number.data() - stored.data()), 8, 8,
-                       '\0');
+  void ReadProperties(const BlockHandle& handle) {
+    std::string stored = ReadStored(source, *file, handle);
+    // RocksDB writes the sequence number of a file that it takes in over zeros,
+    // after the checksum of the block was made.
+    std::string as_written = stored;
+    std::string_view number;
+    if (!ChecksumHolds(*file, handle, stored) &&
+        Find(std::string_view(stored).substr(0, handle.size),
+             kGlobalSequenceNumber, &number) &&
+        number.size() == 8) {
+      as_written.replace(static_cast<size_t>(number.data() - stored.data()), 8,
+                         8, '\0');
+    }
+    VerifyChecksum(source, *file, handle, as_written);
+    Unpack(source, handle, &stored);
+    In(source, handle.offset, "properties: ", [&] {
+      Check(file->properties.Parse(std::move(stored)));
+    });
   }
-  error = VerifyChecksum(source, *file, handle, as_written);
-  if (error.empty()) error = Unpack(source, handle, &stored);
-  if (!error.empty()) return error;
-  return Located(source, handle.offset,
-                 "properties: ", file->properties.Parse(std::move(stored)));
-}
+
+  void FindFilters() {
+    ReadFooter(source, file);
+    filter_bytes_left = file->footer_offset;
+    const std::optional<BlockHandle> properties = ReadMetaindex();
+    if (properties) ReadProperties(*properties);
+    for (SstFilter& filter : file->filters) {
+      if (filter.scope != FilterScope::kPartitioned) continue;
+      filter.bytes = 0;
+      ForPartitions(source, *file, filter,
+                    [&](std::string_view, const BlockHandle& handle) {
+                      ++filter.partitions;
+                      filter.bytes += handle.size;
+                      TakeFilter(handle);
+                    });
+    }
+  }
+};
 
 }  // namespace
 
@@ -717,45 +729,21 @@ const char* ScopeName(FilterScope scope) {
 
 std::string FindFilters(const SstSource& source, SstFile* file) {
   *file = {};
-  Metaindex metaindex;
-  std::string error = ReadFooter(source, file);
-  metaindex.filter_bytes_left = file->footer_offset;
-  if (error.empty()) error = ReadMetaindex(source, file, &metaindex);
-  if (error.empty() && metaindex.has_properties) {
-    error = ReadProperties(source, metaindex.properties, file);
-  }
-  for (SstFilter& filter : file->filters) {
-    if (filter.scope != FilterScope::kPartitioned || !error.empty()) continue;
-    filter.bytes = 0;
-    error = ForEachPartition(source, *file, filter,
-                             [&](std::string_view, const BlockHandle& handle) {
-                               ++filter.partitions;
-                               filter.bytes += handle.size;
-                               return TakeFilter(handle, &metaindex);
-                             });
-  }
-  return error;
+  return DamageOf([&] { Walk{source, file}.FindFilters(); });
 }
 
 std::string WalkSst(const SstSource& source, SstFile* file) {
-  std::string error = FindFilters(source, file);
-  std::string index;
-  if (error.empty()) error = ReadStored(source, *file, file->index, &index);
-  return error.empty() ? VerifyChecksum(source, *file, file->index, index)
-                       : error;
+  *file = {};
+  return DamageOf([&] {
+    Walk{source, file}.FindFilters();
+    VerifyChecksum(source, *file, file->index,
+                   ReadStored(source, *file, file->index));
+  });
 }
 
 // --- Replacing filters -----------------------------------------------------
 
 namespace {
-
-// A handle in a block, as its value is stored there.
-struct StoredHandle {
-  BlockHandle handle;
-  size_t at = 0;  // in the block
-  size_t size = 0;
-  bool is_delta = false;  // only the difference of sizes
-};
 
 void AppendVarint64(uint64_t value, std::string* bytes) {
   for (; value >= 0x80; value >>= 7) {
@@ -785,46 +773,7 @@ void AppendTrailer(const SstFile& file, uint64_t offset, size_t start,
       BlockChecksum(file.checksum, std::string_view(*bytes).substr(start)) +
       ChecksumContext(file.checksum_base, offset);
   bytes->resize(bytes->size() + 4);
-  StoreFixed32(
-      reinterpret_cast<unsigned char*>(bytes->data() + bytes->size() - 4),
-      checksum);
-}
-
-// The block that has the handles of the filters, and these.
-std::string FindHandles(const SstSource& source, const SstFile& file,
-                        const SstFilter& filter, std::string* block,
-                        std::vector<StoredHandle>* handles) {
-  const bool partitioned = filter.scope == FilterScope::kPartitioned;
-  const BlockHandle& of_block = partitioned ? filter.handle : file.metaindex;
-  std::string error = ReadBlock(source, file, of_block, block);
-  if (!error.empty()) return error;
-  if (block->empty() || block->size() != of_block.size) {
-    return At(source, of_block.offset) +
-           "expected an uncompressed block with handles, found another";
-  }
-  uint64_t delta_encoded = 0;
-  if (partitioned) {
-    file.properties.Number("rocksdb.index.value.is.delta.encoded",
-                           &delta_encoded);
-  }
-  StoredHandle stored;
-  const auto take = [&](std::string_view key, bool shares_key, Cursor* value) {
-    std::string_view rest;
-    Cursor(*value).Bytes(value->Left(), &rest);
-    std::string wrong =
-        TakePartition(delta_encoded != 0, shares_key, value, &stored.handle);
-    if (!wrong.empty() ||
-        (!partitioned && key != "fullfilter." + filter.policy)) {
-      return wrong;
-    }
-    stored.at = static_cast<size_t>(rest.data() - block->data());
-    stored.size = rest.size() - value->Left();
-    stored.is_delta = delta_encoded != 0 && shares_key;
-    handles->push_back(stored);
-    return CheckHandle(file, stored.handle);
-  };
-  error = ForEachEntry(*block, delta_encoded == 0, take);
-  return Located(source, of_block.offset, "handles of filters: ", error);
+  StoreFixed32(bytes->data() + bytes->size() - 4, checksum);
 }
 
 }  // namespace
@@ -834,59 +783,70 @@ std::string ReplaceFilters(const SstSource& source, const SstFile& file,
                            const std::vector<std::string>& filters,
                            std::vector<SstPatch>* patches) {
   patches->clear();
-  SstPatch index;
-  index.offset = filter.scope == FilterScope::kPartitioned
-                     ? filter.handle.offset
-                     : file.metaindex.offset;
+  // The block that has the handles of the filters, and these.
+  const bool partitioned = filter.scope == FilterScope::kPartitioned;
+  const BlockHandle of_index = partitioned ? filter.handle : file.metaindex;
+  SstPatch index = {of_index.offset, {}};
   std::vector<StoredHandle> handles;
-  std::string error = FindHandles(source, file, filter, &index.bytes, &handles);
-  if (!error.empty()) return error;
-  if (handles.size() != filters.size()) {
-    return Concat(At(source, index.offset), "expected ", filters.size(),
-                  " handles of filters, found ", handles.size());
-  }
-  BlockHandle last;  // the one before, as it is written now
-  bool replaced = false;
-  for (size_t i = 0; i < handles.size(); ++i) {
-    const StoredHandle& old = handles[i];
-    // Handles with differences follow each other without a gap.
-    BlockHandle now = {old.is_delta
-                           ? last.offset + last.size + kBlockTrailerSize
-                           : old.handle.offset,
-                       filters[i].size()};
-    std::string value = EncodeHandle(now, old.is_delta, last);
-    std::string kept;
-    const bool fits = !filters[i].empty() && now.size <= old.handle.size &&
-                      value.size() == old.size;
-    if (!fits) {
-      error = ReadBlock(source, file, old.handle, &kept);
-      if (!error.empty()) return error;
-      now.size = kept.size();
-      value = EncodeHandle(now, old.is_delta, last);
-      if (value.size() != old.size) {
-        return At(source, old.handle.offset) +
-               "the handle of the filter would become longer or shorter";
+  const auto replace = [&] {
+    index.bytes = Read(source, file, of_index);
+    In(source, of_index.offset, "handles of filters: ", [&] {
+      Expect(!index.bytes.empty() && index.bytes.size() == of_index.size,
+             "an uncompressed block with handles, found another");
+      ForHandles(file, index.bytes, partitioned && HasDeltaEncodedIndex(file),
+                 [&](std::string_view key, const StoredHandle& stored) {
+                   if (partitioned || key == "fullfilter." + filter.policy) {
+                     handles.push_back(stored);
+                   }
+                 });
+      Expect(handles.size() == filters.size(), filters.size(),
+             " handles of filters, found ", handles.size());
+    });
+    BlockHandle last;  // the one before, as it is written now
+    bool replaced = false;
+    for (size_t i = 0; i < handles.size(); ++i) {
+      const StoredHandle& old = handles[i];
+      // Handles with differences follow each other without a gap.
+      BlockHandle now = {old.is_delta
+                             ? last.offset + last.size + kBlockTrailerSize
+                             : old.handle.offset,
+                         filters[i].size()};
+      std::string value = EncodeHandle(now, old.is_delta, last);
+      std::string kept;
+      const bool fits = !filters[i].empty() && now.size <= old.handle.size &&
+                        value.size() == old.size;
+      if (!fits) {
+        kept = Read(source, file, old.handle);
+        now.size = kept.size();
+        value = EncodeHandle(now, old.is_delta, last);
+        if (value.size() != old.size) {
+          throw Damage{At(source, old.handle.offset) +
+                       "the handle of the filter would become longer or "
+                       "shorter"};
+        }
       }
+      replaced = replaced || fits;
+      if (!old.is_delta) patches->push_back({now.offset, {}});
+      SstPatch& patch = patches->back();
+      const size_t start = now.offset - patch.offset;
+      patch.bytes.resize(start);
+      patch.bytes += fits ? filters[i] : kept;
+      AppendTrailer(file, now.offset, start, &patch.bytes);
+      patch.bytes.resize(old.handle.offset + old.handle.size +
+                         kBlockTrailerSize - patch.offset);
+      index.bytes.replace(old.at, old.size, value);
+      last = now;
     }
-    replaced = replaced || fits;
-    if (!old.is_delta) patches->push_back({now.offset, {}});
-    SstPatch& patch = patches->back();
-    const size_t start = now.offset - patch.offset;
-    patch.bytes.resize(start);
-    patch.bytes += fits ? filters[i] : kept;
-    AppendTrailer(file, now.offset, start, &patch.bytes);
-    patch.bytes.resize(old.handle.offset + old.handle.size + kBlockTrailerSize -
-                       patch.offset);
-    index.bytes.replace(old.at, old.size, value);
-    last = now;
-  }
-  if (!replaced) {
-    return At(source, index.offset) +
-           "no filter fits into the bytes and the handle of the old one";
-  }
-  AppendTrailer(file, index.offset, 0, &index.bytes);
-  patches->push_back(std::move(index));
-  return {};
+    if (!replaced) {
+      throw Damage{At(source, index.offset) +
+                   "no filter fits into the bytes and the handle of the old "
+                   "one"};
+    }
+    AppendTrailer(file, index.offset, 0, &index.bytes);
+  };
+  std::string error = DamageOf(replace);
+  if (error.empty()) patches->push_back(std::move(index));
+  return error;
 }
 
 }  // namespace deltabloom::internal

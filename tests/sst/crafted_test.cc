@@ -189,12 +189,13 @@ TEST(Block, Malformed) {
       {std::string(16, '\0'), "expected 1 to 3 restart points, found 0"},
       {std::string(12, '\0') + Fixed(4, 4),
        "expected 1 to 3 restart points, found 4"},
-      {Fixed(1, 4) + Fixed(1, 4), "restart point 0: expected 0, found 1"},
+      {Fixed(1, 4) + Fixed(1, 4),
+       "expected restart point 0 from 0 to 0, found 1"},
       {std::string("abc") + Fixed(0, 4) + Fixed(4, 4) + Fixed(2, 4),
-       "restart point 1: expected 0 to 3, found 4"},
+       "expected restart point 1 from 0 to 3, found 4"},
       {std::string("abc") + Fixed(0, 4) + Fixed(2, 4) + Fixed(1, 4) +
            Fixed(3, 4),
-       "restart point 2: expected 2 to 3, found 1"},
+       "expected restart point 2 from 2 to 3, found 1"},
   };
   for (const auto& c : cases)
     EXPECT_EQ(ForEachEntry(c.block, true, None), c.error);
@@ -489,9 +490,10 @@ TEST(CraftedTables, PlainPartitionIndex) {
   const BlockHandle filter = table.Add("filter");
   const BlockHandle index = table.Add(
       Block(Entry("a", Handle(filter)) + Entry("b", Handle(filter) + "x")));
-  ExpectError(table.FinishWith(Entry(kPartitioned, Handle(index))),
-              "partition index: entry at byte 6: expected nothing after a "
-              "handle, found 1 bytes");
+  ExpectError(
+      table.FinishWith(Entry(kPartitioned, Handle(index))),
+      "partition index: entry at byte 6: expected a handle, found other "
+      "bytes");
 }
 
 TEST(CraftedTables, Compression) {
