@@ -1,7 +1,6 @@
 // study: the measurements that the design of a filter rests on. Prints tables;
 // --json writes all rows, which plots.py draws.
 #include <CLI/CLI.hpp>
-#include <numeric>
 
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/study/studies.h"
@@ -15,7 +14,6 @@ struct Settings {
   uint64_t seed = 1;
   uint64_t rate_keys = 100000;
   uint64_t max_keys = 10000000;
-  uint64_t damage_keys = 300;
   uint64_t queries = 1000000;
   int repetitions = 5;
   bool quick = false;
@@ -64,27 +62,6 @@ std::vector<KeySet> HashSets(const Settings& settings) {
   return sets;
 }
 
-void RunHashes(const Settings& settings, Json* result) {
-  bench::ShowProgress("reading keys");
-  const std::vector<KeySet> sets = HashSets(settings);
-  Json& keys = (*result)["hash_keys"] = Json::array();
-  for (const KeySet& set : sets) {
-    keys.push_back({{"dataset", set.name},
-                    {"origin", set.origin},
-                    {"keys", set.keys.size()},
-                    {"key_bytes", set.KeyBytes()},
-                    {"absent_keys", set.absent.size()}});
-  }
-  Json& sources = (*result)["hash_sources"] = Json::array();
-  for (const StringHash& hash : StringHashes()) {
-    sources.push_back({{"hash", hash.name}, {"source", hash.source}});
-  }
-  (*result)["hashes"] =
-      StudyHashes(sets, settings.repetitions, settings.quick ? 200 : 2000);
-  PrintTable(settings, "Keys", (*result)["hash_keys"]);
-  PrintTable(settings, "Hashes", (*result)["hashes"]);
-}
-
 Json RunStudies(const Settings& settings) {
   Json result = {{"seed", settings.seed}, {"quick", settings.quick}};
   const auto add = [&](const char* name, const std::string& title,
@@ -94,7 +71,25 @@ Json RunStudies(const Settings& settings) {
   };
   const std::string& which = settings.which;
   const bool own_keys = !settings.keys_file.empty();
-  if (which == "all" || which == "hashes") RunHashes(settings, &result);
+  if (which == "all" || which == "hashes") {
+    bench::ShowProgress("reading keys");
+    const std::vector<KeySet> sets = HashSets(settings);
+    Json keys = Json::array();
+    for (const KeySet& set : sets) {
+      keys.push_back({{"dataset", set.name},
+                      {"origin", set.origin},
+                      {"keys", set.keys.size()},
+                      {"key_bytes", set.KeyBytes()},
+                      {"absent_keys", set.absent.size()}});
+    }
+    for (const StringHash& hash : StringHashes()) {
+      result["hash_sources"].push_back(
+          {{"hash", hash.name}, {"source", hash.source}});
+    }
+    add("hash_keys", "Keys", keys);
+    add("hashes", "Hashes",
+        StudyHashes(sets, settings.repetitions, settings.quick ? 200 : 2000));
+  }
   // Rates do not depend on the kind of keys.
   if (which == "rates" || (which == "all" && !own_keys)) {
     add("rates", "Rates",
@@ -106,14 +101,6 @@ Json RunStudies(const Settings& settings) {
   if (which == "sizes") {
     add("sizes", "Sizes of classic filters",
         StudySizes(settings.max_keys, settings.queries, settings.seed));
-  }
-  if (which == "damage") {
-    std::vector<size_t> numbers(settings.damage_keys + 1);
-    std::iota(numbers.begin(), numbers.end(), size_t{0});
-    add("damage",
-        "Flips and truncations that lose a key, filters of 0 to " +
-            std::to_string(settings.damage_keys) + " keys",
-        StudyDamage(numbers, settings.seed));
   }
   if (which == "classic") {
     add("classic", "Excess of classic filters",
@@ -136,8 +123,7 @@ bool ParseSettings(int argc, char** argv, Settings* settings) {
   };
   app.add_option("study", settings->which,
                  "What to run; all runs rates and hashes")
-      ->check(CLI::IsMember(
-          {"all", "rates", "hashes", "sizes", "classic", "damage"}))
+      ->check(CLI::IsMember({"all", "rates", "hashes", "sizes", "classic"}))
       ->capture_default_str();
   app.add_option("--keys", settings->keys_file,
                  "Run hashes on the keys of this file, one per line");
@@ -148,8 +134,6 @@ bool ParseSettings(int argc, char** argv, Settings* settings) {
         "Keys per filter in the study of rates");
   count("--max-keys", &settings->max_keys, 1000, 1000000000,
         "Largest filter in the studies of growth, sizes and classic");
-  count("--damage-keys", &settings->damage_keys, 0, 10000,
-        "Largest filter in the study of damage");
   count("--queries", &settings->queries, 1000, 1000000000,
         "Absent keys looked up per filter");
   count("--repetitions", &settings->repetitions, 1, 1000,
@@ -166,7 +150,6 @@ bool ParseSettings(int argc, char** argv, Settings* settings) {
   if (settings->quick) {
     settings->rate_keys = std::min<uint64_t>(settings->rate_keys, 10000);
     settings->max_keys = std::min<uint64_t>(settings->max_keys, 100000);
-    settings->damage_keys = std::min<uint64_t>(settings->damage_keys, 30);
     settings->queries = std::min<uint64_t>(settings->queries, 100000);
     settings->repetitions = std::min(settings->repetitions, 3);
   }

@@ -3,7 +3,6 @@
 #define DELTABLOOM_DB_BENCH_EXT_STUDY_STUDIES_H_
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,10 +46,6 @@ struct StringHash {
 // The seventeen of a published study in its order, then XXH3 and Deltabloom's.
 const std::vector<StringHash>& StringHashes();
 
-// SipHash-2-4 (Aumasson, Bernstein 2012) with the key 00 01 .. 0f of its
-// published vectors.
-uint64_t SipHash24(std::string_view key);
-
 // The keys of the study of hashes: generated ones of the published shapes, real
 // ones, and the user's own.
 struct KeySet {
@@ -86,33 +81,6 @@ KeySet ReadKeys(const std::string& path);
 // false positives of a filter with this hash.
 Json StudyHashes(const std::vector<KeySet>& sets, int repetitions,
                  size_t flipped_keys);
-
-using MayMatch = std::function<bool(std::string_view key)>;
-
-// Filters as their users hold them: bytes that are built from keys and opened.
-struct FilterKind {
-  std::string name;         // "sealed local, payload_check"
-  size_t framing_size = 0;  // bytes after the payload: trailer, last byte
-  // At 10 bits per key.
-  std::function<std::string(const std::vector<std::string>& keys)> build;
-  // The bytes must outlive the result.
-  std::function<MayMatch(std::string_view filter)> open;
-};
-
-// Raw and sealed, with payload_check and without, of every layout; RocksDB's
-// Bloom and Ribbon from the linked library. Sealed ones are built and opened by
-// the policy: other bytes than Deltabloom's go to RocksDB's own reader, as in a
-// database, except with compatibility=own.
-std::vector<FilterKind> FilterKinds();
-
-// Random keys of 16 bytes, the same for the same seed and number.
-std::vector<std::string> RandomKeys(size_t n, uint64_t seed);
-
-// One row per kind of filter, for filters of each of these numbers of keys: the
-// number of flips of a bit in the payload and in the framing, and of
-// truncations to each length; and how many of them make the filter reject a key
-// that was added.
-Json StudyDamage(const std::vector<size_t>& numbers_of_keys, uint64_t seed);
 
 // Half the width of the 95 % interval of a rate measured as hits / queries
 // (Wilson's score interval, which is not 0 for no hits).
