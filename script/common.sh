@@ -51,7 +51,7 @@ help_of_python() {
 
 # Ends the script, before anything is installed or built, unless the arguments
 # are options of these names: those of VALUED each with a value, which is optional
-# for those that are also in FLAG and is a number for those in NUMBER.
+# for those that are also in FLAG and is numbers for those in NUMBER.
 #
 #   check_options "VALUED..." "FLAG..." "NUMBER..." "$@"
 check_options() {
@@ -69,7 +69,7 @@ check_options() {
       echo "$script: bad option '$1': see $script --help" >&2
       exit 2
     fi
-    if [[ $numbers == *" $option "* && ! $value =~ ^[0-9.]+[kM]?$ ]]; then
+    if [[ $numbers == *" $option "* && ! $value =~ ^[0-9.,kM]+$ ]]; then
       echo "$script: $option '$value' is not a number: see $script --help" >&2
       exit 2
     fi

@@ -128,14 +128,19 @@ class Bootstrap(ScriptTest):
             self.assertEqual("python3-matplotlib" in names, bool(arguments))
 
     def test_bad_options_are_refused_before_anything_is_installed(self):
-        for arguments, said in (
-            (["--keys", "abc"], "--keys 'abc' is not a number"),
-            (["--seed=1", "--lookups=1x"], "--lookups '1x' is not a number"),
-            (["--key", "1"], "bad option '--key'"),
+        for name, arguments, said in (
+            ("demo", "--keys abc", "--keys 'abc' is not a number"),
+            ("demo", "--seed=1 --lookups=1x", "--lookups '1x' is not a number"),
+            ("demo", "--key 1", "bad option '--key'"),
+            ("bench", "--benchmark_min_time=1 --keys 1k,x", "--keys '1k,x' is not a number"),
+            ("bench", "--report --repetition 2", "bad option '--repetition'"),
+            ("bench", "--redis --keys 1k", "bad option '--keys'"),
+            ("study", "sizes --max-keys many", "--max-keys 'many' is not a number"),
+            ("study", "colours", "bad option 'colours'"),
         ):
-            done = self.bootstrap(*arguments, name="demo")
+            done = self.bootstrap(*arguments.split(), name=name)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
-            self.assertEqual(done.stderr, f"script/demo: {said}: see script/demo --help\n")
+            self.assertEqual(done.stderr, f"script/{name}: {said}: see script/{name} --help\n")
         done = self.bootstrap("--keys", "abc", name="compare")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("--keys: invalid positive value: 'abc'", done.stderr)
