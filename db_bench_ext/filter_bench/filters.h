@@ -30,19 +30,8 @@ BuiltFilter BuildFilter(const Competitor& competitor, const KeyMaker& maker,
                         uint64_t first, uint64_t keys,
                         double* seconds = nullptr);
 
-// Counts the memory that the program allocates while it exists, by the sizes
-// that malloc really gives. One at a time.
-class AllocationCounter {
- public:
-  AllocationCounter();
-  ~AllocationCounter();
-  AllocationCounter(const AllocationCounter&) = delete;
-  AllocationCounter& operator=(const AllocationCounter&) = delete;
-
-  uint64_t PeakBytes() const;
-};
-
-// Peak memory of building one filter beyond the filter itself, in bytes.
+// Peak memory of building one filter beyond the filter itself, in bytes. From
+// one thread at a time.
 uint64_t MeasureBuildBytes(const Competitor& competitor, const KeyMaker& maker,
                            uint64_t keys);
 

@@ -97,10 +97,7 @@ int Main(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) command += " " + argument;
   DescribeMachine(options, command);
   Collector collector;
-  const auto measure = options.arrangements ? MeasureArrangements
-                       : options.ranges     ? MeasureRanges
-                                            : MeasureFilters;
-  measure(options, &collector);
+  (options.ranges ? MeasureRanges : MeasureFilters)(options, &collector);
   ShowProgress("");
   if (options.only_list) return 0;
   const std::string json = collector.Json();
@@ -150,30 +147,6 @@ std::string Collector::Json() const {
   if (!runs_.empty()) reporter.ReportRuns(runs_);
   reporter.Finalize();
   return text.str();
-}
-
-void SetNsPerKey(std::vector<double> iterations, benchmark::State* state) {
-  state->counters[kNsPerKey] = benchmark::Counter(
-      Median(std::move(iterations)), benchmark::Counter::kAvgThreads);
-}
-
-void RegisterMeasurement(const std::string& name, uint64_t keys,
-                         std::function<double()> measure,
-                         int most_repetitions) {
-  auto* const registered = benchmark::RegisterBenchmark(
-      name.c_str(),
-      [keys, measure = std::move(measure)](benchmark::State& state) {
-        std::vector<double> iterations;
-        for (auto unused : state) {
-          static_cast<void>(unused);
-          iterations.push_back(measure());
-          state.SetIterationTime(iterations.back() * 1e-9 *
-                                 static_cast<double>(keys));
-        }
-        SetNsPerKey(std::move(iterations), &state);
-      });
-  registered->UseManualTime()->Threads(1);
-  if (most_repetitions != 0) registered->Repetitions(most_repetitions);
 }
 
 }  // namespace deltabloom::bench

@@ -5,9 +5,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -41,9 +39,8 @@ struct Options {
   double min_seconds = 0.02;
   uint64_t seed = 1;
   bool rates_only = false;
-  bool arrangements = false;  // measure the filters of a table
-  bool ranges = false;        // measure range filters
-  bool only_list = false;     // --benchmark_list_tests
+  bool ranges = false;     // measure range filters
+  bool only_list = false;  // --benchmark_list_tests
   ResultFiles files;
   std::vector<std::string> benchmark_options;  // Google Benchmark's own
 
@@ -53,9 +50,6 @@ struct Options {
 
 // Returns false after printing the help. Throws UsageError.
 bool ParseOptions(std::vector<std::string> arguments, Options* options);
-
-// The counter of a timed run.
-inline constexpr char kNsPerKey[] = "ns_per_key";
 
 // Keeps all runs of Google Benchmark until the end, in its own form.
 class Collector : public benchmark::BenchmarkReporter {
@@ -78,40 +72,11 @@ class Collector : public benchmark::BenchmarkReporter {
   std::vector<Run> runs_;
 };
 
-// Registers a benchmark in one thread whose iterations return the nanoseconds
-// per key for `keys` keys. Their median is its result, so one long interruption
-// does not count. At most `most_repetitions` repetitions if that is not 0.
-void RegisterMeasurement(const std::string& name, uint64_t keys,
-                         std::function<double()> measure,
-                         int most_repetitions = 0);
-
-// Sets the counter kNsPerKey to the median of the iterations.
-void SetNsPerKey(std::vector<double> iterations, benchmark::State* state);
-
-// Registers lookups, in as many threads as the options say; what is passed must
-// outlive them.
-void RegisterLookups(const std::string& name, const LookupKind& kind,
-                     const std::vector<BuiltFilter>& filters,
-                     const KeyMaker& maker, const Options& options);
-
-// The rate, its error and the samples, as counters.
-std::map<std::string, double> FiguresOf(const Rate& rate);
-
-inline double NanosecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now() - start)
-      .count();
-}
-
 // All competitors in all settings. Within a setting Google Benchmark runs the
 // repetitions of all timings in random order, so that a disturbance of the
 // machine affects all of them. Throws std::runtime_error if a competitor cannot
 // run, loses a key, or needs more memory than there is.
 void MeasureFilters(const Options& options, Collector* collector);
-
-// The filters of one table arranged per data block, in partitions and as a
-// whole, with the public interface for engines of one's own.
-void MeasureArrangements(const Options& options, Collector* collector);
 
 // Range filters and Bloom filters of prefixes: false positives and times
 // over the length of ranges.

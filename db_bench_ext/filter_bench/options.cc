@@ -81,15 +81,10 @@ void Declare(CLI::App* app, Options* options) {
         "Seed of the keys (default: 1)");
   app->add_flag("--rates-only", options->rates_only,
                 "No timing: sizes, memory and false positives");
-  auto* const arrangements = app->add_flag(
-      "--arrangements", options->arrangements,
-      "Measure the filters of one table instead, arranged per block, "
-      "in partitions and as a whole (default keys: 10k,100k,1M)");
   app->add_flag("--ranges", options->ranges,
                 "Measure range filters instead: empty ranges over their "
                 "length, and Bloom filters of prefixes (default: 1M keys, 8 to "
-                "24 bits per key, 100k samples)")
-      ->excludes(arrangements);
+                "24 bits per key, 100k samples)");
   app->add_flag("--quick",
                 "Fewer and shorter runs: less than a minute with the defaults");
   options->files.DeclareJson(app);
@@ -112,9 +107,6 @@ void SetDefaults(const std::vector<std::string>& arguments, Options* options) {
     options->samples = 1'000'000;
     options->repetitions = 3;
     options->min_seconds = 0.005;
-  }
-  if (Has(arguments, "--arrangements")) {
-    options->keys = {10'000, 100'000, 1'000'000};
   }
   if (Has(arguments, "--ranges")) {
     options->keys = {quick ? uint64_t{100'000} : 1'000'000};

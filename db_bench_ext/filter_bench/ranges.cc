@@ -1,5 +1,6 @@
 // Range filters and, to compare, Bloom filters of prefixes.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -315,7 +316,9 @@ class Bench {
     for (; times > 0; --times) {
       const auto start = std::chrono::steady_clock::now();
       run();
-      taken.push_back(NanosecondsSince(start) / static_cast<double>(parts));
+      const std::chrono::duration<double, std::nano> time =
+          std::chrono::steady_clock::now() - start;
+      taken.push_back(time.count() / static_cast<double>(parts));
     }
     return Median(std::move(taken));
   }

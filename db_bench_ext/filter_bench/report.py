@@ -24,7 +24,6 @@ from common import markdown, terminal, whole_file  # noqa: E402
 
 COUNTED = {
     "stored_bits_per_key": "bits per key",
-    "lookup_bytes": "bytes for a lookup",
     "false_positive_rate": "false positives, %",
     "false_positive_error": "±",
     "theoretical_false_positive_rate": "formula, %",

@@ -84,11 +84,14 @@ class Contestant {
     const auto filters = static_cast<double>(filters_.size());
     const auto keys = static_cast<double>(setting_.keys);
     const Rate rate = MeasureFalsePositives(filters_, maker_, options_.samples);
-    std::map<std::string, double> figures = FiguresOf(rate);
-    figures["stored_bits_per_key"] = bits / filters / keys;
-    figures["build_bytes_per_key"] = static_cast<double>(MeasureBuildBytes(
-                                         competitor_, maker_, setting_.keys)) /
-                                     keys;
+    const uint64_t memory =
+        MeasureBuildBytes(competitor_, maker_, setting_.keys);
+    std::map<std::string, double> figures = {
+        {"false_positive_rate", rate.Value()},
+        {"false_positive_error", BinomialError(rate.Value(), rate.samples)},
+        {"false_positive_samples", static_cast<double>(rate.samples)},
+        {"stored_bits_per_key", bits / filters / keys},
+        {"build_bytes_per_key", static_cast<double>(memory) / keys}};
     if (has_formula) {
       figures["theoretical_false_positive_rate"] = formula / filters;
     }
@@ -102,25 +105,65 @@ class Contestant {
   void Register() {
     for (const LookupKind& kind : AllLookupKinds()) {
       if (kind.many && ManyFilters(options_, setting_.keys) == 0) continue;
-      RegisterLookups(setting_.NameOf(kind.name, entry_.name), kind,
-                      kind.many ? many_ : filters_, maker_, options_);
+      const auto run = [this, &kind](benchmark::State& state) {
+        TimeLookups(kind, &state);
+      };
+      auto* const lookups = benchmark::RegisterBenchmark(
+          setting_.NameOf(kind.name, entry_.name).c_str(), run);
+      lookups->UseManualTime();
+      for (const int threads : options_.threads) lookups->Threads(threads);
     }
-    static std::atomic<uint64_t> next_first{kFirstOfBuilds};
+    auto* const build = benchmark::RegisterBenchmark(
+        setting_.NameOf("build_ns_per_key", entry_.name).c_str(),
+        [this](benchmark::State& state) { TimeBuilding(&state); });
+    build->UseManualTime()->Threads(1);
+    // Large builds take long enough to be measured fewer times. (The number
+    // becomes a part of the name.)
     const uint64_t keys = setting_.keys;
-    // Large builds take long enough to be measured fewer times.
     const int most = keys >= 20'000'000 ? 1 : keys >= 5'000'000 ? 3 : 1000;
-    RegisterMeasurement(
-        setting_.NameOf("build_ns_per_key", entry_.name), keys,
-        [this, keys] {
-          double seconds = 0;
-          BuildFilter(competitor_, maker_, next_first.fetch_add(keys), keys,
-                      &seconds);
-          return seconds * 1e9 / static_cast<double>(keys);
-        },
-        most < options_.repetitions ? most : 0);
+    if (most < options_.repetitions) build->Repetitions(most);
   }
 
  private:
+  // The median of the iterations counts, so one long interruption does not.
+  static void SetNsPerKey(std::vector<double> ns, benchmark::State* state) {
+    state->counters["ns_per_key"] = benchmark::Counter(
+        Median(std::move(ns)), benchmark::Counter::kAvgThreads);
+  }
+
+  void TimeLookups(const LookupKind& kind, benchmark::State* state) const {
+    static std::atomic<uint64_t> stream{0};
+    LookupLoop loop(kind, kind.many ? many_ : filters_, maker_, ++stream);
+    const auto lookups = static_cast<double>(loop.Lookups());
+    std::vector<double> ns;
+    for (auto unused : *state) {
+      static_cast<void>(unused);
+      loop.Prepare();
+      const double seconds = loop.Run();
+      state->SetIterationTime(seconds);
+      ns.push_back(seconds * 1e9 / lookups);
+    }
+    if (kind.present && loop.Matches() != loop.Lookups() * ns.size()) {
+      state->SkipWithError("an added key was rejected");
+    }
+    benchmark::DoNotOptimize(loop.Matches());
+    SetNsPerKey(std::move(ns), state);
+  }
+
+  void TimeBuilding(benchmark::State* state) const {
+    static std::atomic<uint64_t> next_first{kFirstOfBuilds};
+    std::vector<double> ns;
+    for (auto unused : *state) {
+      static_cast<void>(unused);
+      double seconds = 0;
+      BuildFilter(competitor_, maker_, next_first.fetch_add(setting_.keys),
+                  setting_.keys, &seconds);
+      state->SetIterationTime(seconds);
+      ns.push_back(seconds * 1e9 / static_cast<double>(setting_.keys));
+    }
+    SetNsPerKey(std::move(ns), state);
+  }
+
   const Options& options_;
   const Setting setting_;
   const CompetitorEntry& entry_;
@@ -131,40 +174,6 @@ class Contestant {
 };
 
 }  // namespace
-
-std::map<std::string, double> FiguresOf(const Rate& rate) {
-  return {{"false_positive_rate", rate.Value()},
-          {"false_positive_error", BinomialError(rate.Value(), rate.samples)},
-          {"false_positive_samples", static_cast<double>(rate.samples)}};
-}
-
-void RegisterLookups(const std::string& name, const LookupKind& kind,
-                     const std::vector<BuiltFilter>& filters,
-                     const KeyMaker& maker, const Options& options) {
-  static std::atomic<uint64_t> stream{0};
-  const auto run = [&](benchmark::State& state) {
-    LookupLoop loop(kind, filters, maker, ++stream);
-    // The median of the chunks counts, so one long interruption does not.
-    std::vector<double> chunk_ns;
-    uint64_t lookups = 0;
-    for (auto unused : state) {
-      static_cast<void>(unused);
-      loop.Prepare();
-      const double seconds = loop.Run();
-      state.SetIterationTime(seconds);
-      chunk_ns.push_back(seconds * 1e9 / static_cast<double>(loop.Lookups()));
-      lookups += loop.Lookups();
-    }
-    if (kind.present && loop.Matches() != lookups) {
-      state.SkipWithError("an added key was rejected");
-    }
-    benchmark::DoNotOptimize(loop.Matches());
-    SetNsPerKey(std::move(chunk_ns), &state);
-  };
-  auto* const registered = benchmark::RegisterBenchmark(name.c_str(), run);
-  registered->UseManualTime();
-  for (const int threads : options.threads) registered->Threads(threads);
-}
 
 void MeasureFilters(const Options& options, Collector* collector) {
   const std::vector<Setting> settings = options.Settings();

@@ -133,34 +133,6 @@ class Modes(FilterBench):
         self.assertFalse(set(row) & set(report.TIMES))
         self.assertGreater(row["false_positive_rate"], 0)
 
-    def test_arrangements_of_a_table(self):
-        # Bits and bytes are those of the formats; the rates are those of a Bloom
-        # filter of 10 bits per key, or 100 % where only the index answers.
-        done = tiny("--arrangements", "--keys", "10k", "--samples", "100k", "--json")
-        rows = {name: row for (name,), row in self.rows_of_run(done, "competitor").items()}
-        self.assertEqual(len(rows), 5)
-        for name, row in rows.items():
-            self.assertGreater(row["miss_ns"], 0)
-            self.assertGreater(row["hit_ns"], 0)
-            if name == "index alone":
-                # Only a key after the last one is known to be absent.
-                self.assertGreater(row["false_positive_rate"], 0.99)
-                self.assertEqual(row["stored_bits_per_key"], 0)
-                continue
-            self.assertGreater(row["build_ns_per_key"], 0)
-            self.assertGreater(row["false_positive_rate"], 0.006, SEED)
-            self.assertLess(row["false_positive_rate"], 0.012, SEED)
-        self.assertAlmostEqual(rows["full, classic"]["stored_bits_per_key"], 100_008 / 10_000)
-        self.assertEqual(rows["full, classic"]["lookup_bytes"], 12_501)
-        # 244 data blocks of 41 keys, the last of 37; windows of 2 KiB of which every
-        # second or third is empty: offsets for all, and for the array's place.
-        blocks = rows["per block, windows of 2 KiB"]
-        self.assertAlmostEqual(blocks["stored_bits_per_key"], 11.90, delta=0.005)
-        self.assertAlmostEqual(blocks["lookup_bytes"], 61, delta=1)
-        # 3,277 keys fill 4 KiB: four partitions.
-        partitions = rows["partitioned, 4 KiB each"]["stored_bits_per_key"]
-        self.assertAlmostEqual(partitions, 10 + 4 * (16 + 8 + 1) * 8e-4, delta=0.005)
-
     def test_ranges_of_every_set(self):
         with tempfile.TemporaryDirectory() as folder:
             plot = pathlib.Path(folder, "ranges.png")
@@ -240,7 +212,6 @@ class Usage(unittest.TestCase):
             ("--key-kind pretty", "--key-kind"),
             ("--threads 0", "'0'"),
             ("--repetitions 0", "'0'"),
-            ("--ranges --arrangements", "--ranges"),
             ("--benchmark_format=csv", "--json"),
             ("--benchmark_out=x", "--json"),
             ("--no-such-option", "--no-such-option"),
