@@ -1,6 +1,5 @@
 #include "db_bench_ext/common/files.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,12 +12,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "db_bench_ext/common/program.h"
 
@@ -27,23 +28,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Paths of all Temporary. Never destroyed: the waiting thread may use it until
+// the process ends.
 struct Registry {
   std::mutex mutex;
-  std::vector<const Temporary*> all;
-
-  // False if it was kept.
-  bool Take(const Temporary* one) {
-    const auto found = std::find(all.begin(), all.end(), one);
-    if (found == all.end()) return false;
-    all.erase(found);
-    return true;
-  }
+  std::vector<std::string> paths;
 };
 
-// Never destroyed: the waiting thread may use it until the process ends.
 Registry& Temporaries() {
   static auto* registry = new Registry;
   return *registry;
+}
+
+// Returns false if it is not there.
+bool TakeOut(const std::string& path) {
+  std::vector<std::string>& paths = Temporaries().paths;
+  const auto found = std::find(paths.begin(), paths.end(), path);
+  if (found == paths.end()) return false;
+  paths.erase(found);
+  return true;
 }
 
 std::atomic<pid_t> child_to_end{0};
@@ -61,13 +64,13 @@ sigset_t Interrupts() {
   return signals;
 }
 
-void Remove(const fs::path& path, Temporary::Removal removal) {
-  std::error_code ignored;
-  if (removal == Temporary::Removal::kIfEmpty) {
-    fs::remove(path, ignored);
-  } else {
-    fs::remove_all(path, ignored);
-  }
+// The new name keeps other threads from adding files.
+void RemoveWhileInUse(const std::string& path) {
+  std::error_code error;
+  const std::string unfinished = path + ".unfinished";
+  const bool is_folder = fs::is_directory(fs::symlink_status(path, error));
+  if (is_folder) fs::rename(path, unfinished, error);
+  fs::remove_all(is_folder && !error ? unfinished : path, error);
 }
 
 // Gives it a second to clean up.
@@ -91,10 +94,7 @@ void Wait(const sigset_t& signals, const std::string& program) {
   Registry& temporaries = Temporaries();
   temporaries.mutex.lock();
   EndChild();
-  for (auto one = temporaries.all.rbegin(); one != temporaries.all.rend();
-       ++one) {
-    (*one)->RemoveWhileInUse();
-  }
+  for (const std::string& path : temporaries.paths) RemoveWhileInUse(path);
   // Not through stdio, whose locks the program may hold.
   const std::string text = (isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") +
                            program + ": interrupted, nothing was kept\n";
@@ -133,25 +133,6 @@ std::string MakeScratch(const std::string& name) {
   return path;
 }
 
-// Returns true if it made the folder.
-bool UseFolder(const fs::path& path) {
-  const auto refuse = [&](const std::string& problem) {
-    throw UsageError("--db: " + path.string() + ": " + problem);
-  };
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) {
-    fs::create_directories(path, error);
-    if (error) refuse("cannot be made: " + error.message());
-    return true;
-  }
-  if (!fs::is_directory(status)) refuse("not a folder");
-  const bool empty = fs::is_empty(path, error);
-  if (error) refuse("cannot be read: " + error.message());
-  if (!empty) refuse("not empty; name a new or empty folder");
-  return false;
-}
-
 }  // namespace
 
 void HandleInterrupts(const std::string& program) {
@@ -169,32 +150,20 @@ void ForgetInterrupts() {
 
 void SetChild(pid_t child) { child_to_end = child; }
 
-Temporary::Temporary(std::string path, Removal removal)
-    : path_(std::move(path)), removal_(removal) {
+Temporary::Temporary(std::string path) : path_(std::move(path)) {
   const std::lock_guard<std::mutex> lock(Temporaries().mutex);
-  Temporaries().all.push_back(this);
+  Temporaries().paths.push_back(path_);
 }
 
 Temporary::~Temporary() {
   const std::lock_guard<std::mutex> lock(Temporaries().mutex);
-  if (Temporaries().Take(this)) Remove(path_, removal_);
+  std::error_code ignored;
+  if (TakeOut(path_)) fs::remove_all(path_, ignored);
 }
 
 void Temporary::Keep() {
   const std::lock_guard<std::mutex> lock(Temporaries().mutex);
-  Temporaries().Take(this);
-}
-
-// The new name keeps other threads from adding files.
-void Temporary::RemoveWhileInUse() const {
-  std::error_code error;
-  fs::path path = path_;
-  if (removal_ == Removal::kWithContent &&
-      fs::is_directory(fs::symlink_status(path, error))) {
-    fs::rename(path_, path_ + ".unfinished", error);
-    if (!error) path += ".unfinished";
-  }
-  Remove(path, removal_);
+  TakeOut(path_);
 }
 
 ScratchDirectory::ScratchDirectory(const std::string& name)
@@ -224,10 +193,10 @@ OutputFile::OutputFile(const std::string& option, const std::string& path)
   }
 }
 
-void OutputFile::Write(const std::function<void(std::ostream*)>& write) {
+void OutputFile::Write(const std::string& content) {
   errno = 0;
   std::ofstream file(writing_path_);
-  if (file) write(&file);
+  file << content;
   file.close();
   if (!file) Fail();
 }
@@ -241,36 +210,6 @@ void OutputFile::Publish() {
 void OutputFile::Fail() const {
   throw std::runtime_error(option_ + ": cannot write " + path_ + ": " +
                            std::strerror(errno != 0 ? errno : EIO));
-}
-
-Workspace::Workspace(const std::string& dir, const std::string& name)
-    : path_(dir), is_users_(!dir.empty()) {
-  if (!is_users_) {
-    folder_ = std::make_unique<ScratchDirectory>(name);
-    path_ = folder_->path();
-  } else if (UseFolder(dir)) {
-    folder_ = std::make_unique<Temporary>(dir, Temporary::Removal::kIfEmpty);
-  }
-}
-
-void Workspace::Keep() {
-  if (!is_users_) return;
-  if (folder_ != nullptr) folder_->Keep();
-  for (const auto& added : added_) added->Keep();
-}
-
-bool Workspace::SupportsDirectIo() const {
-  const fs::path probe = path_ / "direct-io-probe";
-  const int fd = open(probe.c_str(), O_CREAT | O_RDWR | O_DIRECT, 0600);
-  unlink(probe.c_str());
-  if (fd >= 0) close(fd);
-  return fd >= 0;
-}
-
-fs::path Workspace::Add(const std::string& name) {
-  added_.push_back(std::make_unique<Temporary>((path_ / name).string()));
-  fs::create_directory(path_ / name);
-  return path_ / name;
 }
 
 }  // namespace deltabloom::bench

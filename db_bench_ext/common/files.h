@@ -5,12 +5,8 @@
 
 #include <sys/types.h>
 
-#include <filesystem>
-#include <functional>
 #include <memory>
-#include <ostream>
 #include <string>
-#include <vector>
 
 namespace deltabloom::bench {
 
@@ -26,16 +22,10 @@ void ForgetInterrupts();
 // The child process that an interrupt ends before it removes files; 0: none.
 void SetChild(pid_t child);
 
-// A file or folder that the destructor and an interrupt remove, the newest
-// first.
+// A file or folder that the destructor and an interrupt remove.
 class Temporary {
  public:
-  enum class Removal {
-    kWithContent,
-    kIfEmpty,  // a folder of the user's, which may hold other files
-  };
-
-  explicit Temporary(std::string path, Removal removal = Removal::kWithContent);
+  explicit Temporary(std::string path);
   ~Temporary();
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
@@ -45,15 +35,12 @@ class Temporary {
   // The file or folder stays.
   void Keep();
 
-  // For an interrupt: other threads still add files.
-  void RemoveWhileInUse() const;
-
  private:
   const std::string path_;
-  const Removal removal_;
 };
 
-// A new, empty folder under $TMPDIR or /tmp.
+// A new, empty folder under $TMPDIR or /tmp. Removes those of the same name
+// that processes left which were killed.
 class ScratchDirectory : public Temporary {
  public:
   // Throws std::runtime_error if it cannot be made.
@@ -73,7 +60,7 @@ class OutputFile {
   const std::string& writing_path() const { return writing_path_; }
 
   // Replaces the content. Throws std::runtime_error.
-  void Write(const std::function<void(std::ostream*)>& write);
+  void Write(const std::string& content);
 
   // Puts the content in place. Throws std::runtime_error.
   void Publish();
@@ -85,34 +72,6 @@ class OutputFile {
   std::string path_;
   std::string writing_path_;
   std::unique_ptr<Temporary> unfinished_;  // null: written to directly
-};
-
-// The folder of a program's databases: either a temporary folder, removed at
-// the end, or a folder of the user's, from which only the databases of an
-// unfinished run are removed.
-class Workspace {
- public:
-  // `dir` is the value of --db; empty means a temporary folder whose name
-  // begins with `name`. Throws UsageError if `dir` exists and is not an empty
-  // folder, std::runtime_error if it cannot be made.
-  Workspace(const std::string& dir, const std::string& name);
-
-  const std::filesystem::path& path() const { return path_; }
-
-  // Whether files here can be opened without the page cache.
-  bool SupportsDirectIo() const;
-
-  // Makes a folder for one database.
-  std::filesystem::path Add(const std::string& name);
-
-  // The run is finished: a folder of the user's keeps its databases.
-  void Keep();
-
- private:
-  std::filesystem::path path_;
-  const bool is_users_;
-  std::unique_ptr<Temporary> folder_;  // null: it was there before
-  std::vector<std::unique_ptr<Temporary>> added_;
 };
 
 }  // namespace deltabloom::bench

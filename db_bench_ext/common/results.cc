@@ -126,7 +126,7 @@ void ResultFiles::Write(const Json& results) {
   const std::string text = results.dump(1) + "\n";
   if (json_to_stdout_) Print(text);
   if (json_ != nullptr) {
-    json_->Write([&](std::ostream* out) { *out << text; });
+    json_->Write(text);
     json_->Publish();
   }
   if (plot_ != nullptr) {

@@ -1,5 +1,9 @@
 // Builds RocksDB databases that differ in their filters only, looks the same
 // keys up in each, and reports the data blocks that each filter saves.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -15,27 +19,43 @@ namespace {
 
 using bench::Json;
 
+// Whether files in a folder can be opened without the page cache.
+bool SupportsDirectIo(const std::string& folder) {
+  const std::string probe = folder + "/direct-io-probe";
+  const int fd = open(probe.c_str(), O_CREAT | O_RDWR | O_DIRECT, 0600);
+  unlink(probe.c_str());
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
 class Program {
  public:
-  Program(const Options& options, bench::Workspace* workspace)
+  explicit Program(const Options& options)
       : options_(options),
         database_options_(options.preset->database),
-        workspace_(workspace),
+        scratch_(options.db.empty() ? std::make_unique<bench::ScratchDirectory>(
+                                          "deltabloom-demo")
+                                    : nullptr),
+        folder_(options.db.empty() ? scratch_->path() : options.db),
         // Loading and measuring.
         progress_(2 * static_cast<double>(options.trees.size() *
                                           options.trees.front().keys *
                                           options.contenders.size())) {
-    database_options_.direct_io &= workspace->SupportsDirectIo();
+    database_options_.direct_io &= SupportsDirectIo(folder_);
   }
 
   Json Run() {
-    Print(FormatSetting(options_, workspace_->path().string(),
-                        database_options_.direct_io));
+    Print(FormatSetting(options_, folder_, database_options_.direct_io));
     Json results = Json::array();
     for (const TreePlan& plan : options_.trees) {
       for (Json& row : RunTree(plan)) results.push_back(std::move(row));
     }
     return results;
+  }
+
+  // Keeps the databases in a folder of the user's.
+  void Keep() {
+    for (const auto& path : kept_) path->Keep();
   }
 
  private:
@@ -49,6 +69,8 @@ class Program {
     Databases databases;
     for (const Contender& contender : options_.contenders) {
       progress_.SetActivity("loading: " + contender.name);
+      const std::string path = folder_ + "/" + plan.name + "-" + contender.name;
+      kept_.push_back(std::make_unique<bench::Temporary>(path));
       const uint64_t table_keys =
           database_options_.table_bytes / database_options_.EntryBytes();
       databases.push_back(std::make_unique<Database>(
@@ -57,8 +79,7 @@ class Program {
               ? MakePolicyOfSize(contender, plan, table_keys,
                                  options_.bits_per_key)
               : MakePolicy(contender, options_.bits_per_key),
-          workspace_->Add(plan.name + "-" + contender.name).string(),
-          database_options_, keys));
+          path, database_options_, keys));
       databases.back()->Build(plan, &progress_);
     }
     Print("\nTree " + plan.name +
@@ -68,23 +89,18 @@ class Program {
     Json results = MeasureAll(databases, plan, keys);
     CompareWithBloom(&results);
     Print(FormatResults(*options_.preset, results));
-    while (!databases.empty()) {
-      const std::string path = databases.back()->path();
-      databases.pop_back();
-      if (options_.db.empty()) std::filesystem::remove_all(path);
-    }
+    databases.clear();
+    // Room for those of the next tree.
+    if (options_.db.empty()) kept_.clear();
     return results;
   }
 
   Json MeasureAll(const Databases& databases, const TreePlan& plan,
                   const KeySet& keys) {
-    MeasurePlan measure;
-    measure.turn = options_.preset->turn;
-    measure.lookups = options_.lookups;
-    measure.max_seconds = options_.max_seconds;
-    measure.steps_per_lookup =
+    const MeasurePlan measure = {
+        options_.preset->turn, options_.lookups, options_.max_seconds,
         static_cast<double>(plan.keys * databases.size()) /
-        static_cast<double>(measure.lookups);
+            static_cast<double>(options_.lookups)};
     LookupKeys lookup_keys(keys, *databases.front());
     const std::vector<std::vector<Counts>> counts =
         Measure(databases, &lookup_keys, measure, &progress_);
@@ -100,21 +116,24 @@ class Program {
 
   const Options& options_;
   DatabaseOptions database_options_;
-  bench::Workspace* const workspace_;
+  const std::unique_ptr<bench::ScratchDirectory> scratch_;
+  const std::string folder_;
+  std::vector<std::unique_ptr<bench::Temporary>> kept_;  // the databases
   bench::ProgressBar progress_;
 };
 
 int Main(Options* options) {
-  bench::Workspace workspace(options->db, "deltabloom-demo");
-  Json document;
-  document["preset"] = options->preset->name;
-  document["rocksdb"] = rocksdb::GetRocksVersionAsString();
-  document["bits_per_key"] = options->bits_per_key;
-  document["seed"] = options->seed;
-  document["runs"] = Program(*options, &workspace).Run();
-  options->files.Write(document);
-  workspace.Keep();
-  return ExitCode(document["runs"]);
+  Program program(*options);
+  const Json runs = program.Run();
+  options->files.Write({{"preset", options->preset->name},
+                        {"rocksdb", rocksdb::GetRocksVersionAsString()},
+                        {"bits_per_key", options->bits_per_key},
+                        {"seed", options->seed},
+                        {"runs", runs}});
+  program.Keep();
+  return std::any_of(runs.begin(), runs.end(), [](const Json& row) {
+    return row["missed_present_keys"] > 0;
+  });
 }
 
 }  // namespace

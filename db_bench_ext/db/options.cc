@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 
 #include "db_bench_ext/common/program.h"
@@ -132,6 +133,18 @@ std::vector<TreePlan> TreesOf(const Given& given, const std::string& preset) {
   return trees;
 }
 
+// Makes the folder, which must be new or empty.
+void UseFolder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error && !std::filesystem::is_empty(path, error) && !error) {
+    error = std::make_error_code(std::errc::directory_not_empty);
+  }
+  if (!error) return;
+  throw UsageError("--db: " + path + ": " + error.message() +
+                   "; name a new or empty folder");
+}
+
 }  // namespace
 
 bool ParseOptions(int argc, char** argv, Options* options) {
@@ -156,9 +169,6 @@ bool ParseOptions(int argc, char** argv, Options* options) {
       throw UsageError(std::string(name) + ": needs --preset levels");
     }
   }
-  if (app.count("--db") > 0 && options->db.empty()) {
-    throw UsageError("--db: the name is empty");
-  }
   if (given.keys == 0) given.keys = preset.keys;
   options->max_seconds = std::numeric_limits<double>::infinity();
   if (options->lookups == 0) {
@@ -168,6 +178,7 @@ bool ParseOptions(int argc, char** argv, Options* options) {
   options->contenders = ContendersOf(given, preset);
   options->trees = TreesOf(given, given.preset);
   options->files.Claim();
+  if (app.count("--db") > 0) UseFolder(options->db);
   return true;
 }
 

@@ -61,9 +61,6 @@ std::string FormatRuns(const Tree& tree);
 // the demo the filter that reads least with no more bytes than RocksDB's Bloom.
 std::string FormatResults(const Preset& preset, const bench::Json& results);
 
-// 1 if a present key was missed, else 0.
-int ExitCode(const bench::Json& results);
-
 }  // namespace deltabloom::db_reads
 
 #endif  // DELTABLOOM_DB_BENCH_EXT_DB_OPTIONS_H_

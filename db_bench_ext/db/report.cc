@@ -246,10 +246,4 @@ std::string FormatResults(const Preset& preset, const Json& results) {
   return text;
 }
 
-int ExitCode(const Json& results) {
-  return std::any_of(results.begin(), results.end(), [](const Json& row) {
-    return row["missed_present_keys"] > 0;
-  });
-}
-
 }  // namespace deltabloom::db_reads

@@ -114,14 +114,14 @@ class DatabaseTest : public ::testing::Test {
     const Contender found = FindContender("", contender);
     auto database = std::make_unique<Database>(
         found, MakePolicy(found, bits),
-        workspace_.Add(contender + std::to_string(made_++)).string(),
+        folder_.path() + "/" + contender + std::to_string(made_++),
         DatabaseOptions(), *keys_);
     database->Build(plan, &progress_);
     return database;
   }
 
   const test::FreshRandom random_;
-  bench::Workspace workspace_{"", "deltabloom-demo"};
+  bench::ScratchDirectory folder_{"deltabloom-demo"};
   bench::ProgressBar progress_{1};
   std::unique_ptr<KeySet> keys_;
   int made_ = 0;
