@@ -224,7 +224,7 @@ DELTABLOOM_EXPORT bool CheckRocksDBFilters(
 // this process and have a listener, as JSON: for each database and column
 // family the bits per key that are set and those on disk, the sorted runs with
 // their files, keys and bits, the false positives expected per lookup of an
-// absent key, and the bits of a table written now, by level (docs/levels.md).
+// absent key, and the bits of the last tables, by level (docs/levels.md).
 // Column families with another policy are listed with their runs. Returns
 // {"databases":[]} if there is none. Thread-safe.
 DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();

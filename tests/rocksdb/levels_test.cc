@@ -12,7 +12,6 @@
 namespace deltabloom::testing {
 namespace {
 
-using internal::LevelLimits;
 using internal::LimitsByFamily;
 using internal::ParseLimits;
 using rocksdb::ColumnFamilyMetaData;
@@ -397,10 +396,10 @@ constexpr char kLeveled[] =
     "  level0_file_num_compaction_trigger=4\n"
     "  level_compaction_dynamic_level_bytes=true\n";
 
-void ExpectLimits(const LevelLimits& limits, double level0_files,
+void ExpectLimits(const internal::TreeLimits& limits, double level0_files,
                   double base_bytes, double ratio, bool dynamic) {
   EXPECT_EQ(limits.level0_files, level0_files);
-  EXPECT_EQ(limits.base_bytes, base_bytes);
+  EXPECT_EQ(limits.base, base_bytes);
   EXPECT_EQ(limits.ratio, ratio);
   EXPECT_EQ(limits.dynamic, dynamic);
 }
@@ -428,7 +427,6 @@ TEST(LevelLimitsTest, OfEachFamily) {
       leveled + "  level0_file_num_compaction_trigger=none\n");
   ASSERT_EQ(all.size(), 2u);
   ExpectLimits(all.at("default"), 4, 1000, 4.5, true);
-  EXPECT_EQ(all.at("default").InKeys(0.5).base_keys, 500);
   ExpectLimits(all.at("a [\\\"] name"), 8, 268435456, 10, false);
 }
 
@@ -450,7 +448,7 @@ TEST(LevelLimitsTest, AnyBytesAreRead) {
     }
     for (const auto& [name, limits] : ParseLimits(text)) {
       EXPECT_GT(limits.level0_files, 0);
-      EXPECT_GT(limits.base_bytes, 0);
+      EXPECT_GT(limits.base, 0);
       EXPECT_GE(limits.ratio, 1);
     }
   }
@@ -482,21 +480,19 @@ TEST(LevelLimitsTest, OfADatabaseAndWhatChangesThere) {
 }
 
 TEST(TreesTest, AnAnnouncementIsForOneFamilyOneThreadAndOneUse) {
-  internal::TableAnnouncement note;
-  EXPECT_FALSE(internal::TakeAnnouncement("default", &note));
+  const auto take = [](const char* family) {
+    const auto note = internal::TakeAnnouncement(family);
+    return note.has_value() ? note->path : "none";
+  };
+  EXPECT_EQ(take("default"), "none");
   internal::AnnounceTable({"default", "000007.sst", 3, nullptr});
-  std::thread([] {
-    internal::TableAnnouncement other;
-    EXPECT_FALSE(internal::TakeAnnouncement("default", &other));
-  }).join();
-  EXPECT_TRUE(internal::TakeAnnouncement("default", &note));
-  EXPECT_EQ(note.path, "000007.sst");
-  EXPECT_EQ(note.job, 3);
-  EXPECT_FALSE(internal::TakeAnnouncement("default", &note));
+  std::thread([&] { EXPECT_EQ(take("default"), "none"); }).join();
+  EXPECT_EQ(take("default"), "000007.sst");
+  EXPECT_EQ(take("default"), "none");
   // A stale one is gone, too.
   internal::AnnounceTable({"other", "000008.sst", 3, nullptr});
-  EXPECT_FALSE(internal::TakeAnnouncement("default", &note));
-  EXPECT_FALSE(internal::TakeAnnouncement("other", &note));
+  EXPECT_EQ(take("default"), "none");
+  EXPECT_EQ(take("other"), "none");
 }
 
 TEST(TreesTest, FoundByNameUntilTheDatabaseIsClosed) {
@@ -567,12 +563,12 @@ class TreeListenerTest : public ::testing::Test {
 
 TEST_F(TreeListenerTest, KeysAreThoseOfTheFilterIfThereIsOne) {
   Created("/db/000007.sst", 100, 80, 1000);
-  EXPECT_EQ(tree().KeysOf(7), 80u);
+  EXPECT_EQ(tree().Find(7).facts.keys, 80u);
   Created("/db/000008.sst", 100, 0, 1000);  // of a RocksDB that counts none
-  EXPECT_EQ(tree().KeysOf(8), 100u);
+  EXPECT_EQ(tree().Find(8).facts.keys, 100u);
   Created("000009.sst", 100, 0, 0);
-  EXPECT_EQ(tree().KeysOf(9), 100u);
-  EXPECT_TRUE(tree().Knows(9));
+  EXPECT_EQ(tree().Find(9).facts.keys, 100u);
+  EXPECT_EQ(tree().Find(9).facts.filter_bits, 0);
 }
 
 TEST_F(TreeListenerTest, NamesOfOtherFilesAreNotNumbers) {
@@ -587,14 +583,12 @@ TEST_F(TreeListenerTest, DeletedTablesAreForgotten) {
   Deleted("/db/000007.sst");
   EXPECT_EQ(tree().files(), 0u);
   EXPECT_EQ(trees_->silent_changes, 0u);
-  // A table of the tree is removed when its replacement is known.
+  // One of the tree, when the tree is next read.
   Created("/db/000008.sst", 100, 100, 1000);
   tree().SetTree({{8, 0, 0}});
   Deleted("/db/000008.sst");
-  EXPECT_TRUE(tree().HasInTree(8));
+  EXPECT_EQ(tree().files(), 1u);
   EXPECT_EQ(trees_->silent_changes, 1u);
-  internal::ApplySilentChanges(trees_.get());
-  EXPECT_EQ(tree().files(), 0u);
 }
 
 // RocksDB is called for the whole tree rarely where there are many tables, but
@@ -654,7 +648,6 @@ class SilentChangesTest : public ::testing::Test {
     const auto trees = internal::FindTrees(db_.path());
     if (trees == nullptr) return "no tree";
     const std::lock_guard<std::mutex> lock(trees->mutex);
-    internal::ApplySilentChanges(trees.get());
     const auto it = trees->families.find("default");
     if (it == trees->families.end()) return "no family";
     std::string text;
@@ -669,28 +662,20 @@ class SilentChangesTest : public ::testing::Test {
   uint64_t next_ = 0;
 };
 
-// No event comes between.
+// The next event reveals a change: at once, and where the inputs are still
+// needed, so that none is deleted.
 TEST_F(SilentChangesTest, CompactFiles) {
   Fill(3);
   EXPECT_EQ(Tree(), "L0:100 L0:100 L0:100");
   CompactFiles(0, 2);
-  EXPECT_EQ(Tree(), "L2:300");
   CompactFiles(2, 4);
-  EXPECT_EQ(Tree(), "L4:300");
   CompactFiles(4, 4);
-  EXPECT_EQ(Tree(), "L4:300");
   Fill(1);
   EXPECT_EQ(Tree(), "L0:100 L4:300");
-}
-
-// The inputs are still needed, so that none is deleted: the next event reveals
-// the change.
-TEST_F(SilentChangesTest, CompactFilesWhileTheOldOnesAreRead) {
-  Fill(2);
   const auto reader = db_.NewIterator();
   CompactFiles(0, 2);
   Fill(1);
-  EXPECT_EQ(Tree(), "L0:100 L2:200");
+  EXPECT_EQ(Tree(), "L0:100 L2:100 L4:300");
 }
 
 TEST_F(SilentChangesTest, CompactFilesThatFail) {
@@ -706,7 +691,6 @@ TEST_F(SilentChangesTest, DeletedRanges) {
   Fill(1);
   ASSERT_OK(rocksdb::DeleteFilesInRange(db_, db_->DefaultColumnFamily(),
                                         nullptr, nullptr));
-  EXPECT_EQ(Tree(), "L0:100");
   Fill(1);
   EXPECT_EQ(Tree(), "L0:100 L0:100");
 }
@@ -732,8 +716,8 @@ TEST_F(SilentChangesTest, SetOptions) {
   EXPECT_EQ(limits().ratio, 4);
   ColumnFamilyMetaData metadata;
   db_->GetColumnFamilyMetaData(&metadata);
-  EXPECT_NEAR(limits().base_keys,
-              20'000 * 300 / static_cast<double>(metadata.size), 1);
+  EXPECT_NEAR(limits().base, 20'000 * 300 / static_cast<double>(metadata.size),
+              1);
 }
 
 }  // namespace

@@ -146,13 +146,13 @@ struct SimulatedTree {
       options.filter_memory = plan.filter_memory;
       options.layout = plan.layout;
       problem.clear();
-      bits = BitsInTree(options, table, written_bits, &trees, &family, &problem)
+      bits = BitsInTree(options, table, &trees, &family, &problem)
                  .millibits_per_key /
              1000.0;
     }
     tree.Learn(++number, Facts(whole, bits,
                                table.bottommost ? kBottommost : table.level));
-    written_bits += static_cast<double>(whole) * bits;
+    compaction.filter_bits += static_cast<double>(whole) * bits;
     return {number, static_cast<double>(whole)};
   }
 
@@ -198,20 +198,21 @@ struct SimulatedTree {
     }
     Tables& lower = levels[from + 1];
     NewTable table = TableAt(static_cast<int>(from) + 1);
-    std::vector<uint64_t> removed;
+    table.compaction = &compaction;
+    compaction = {};
+    const auto read = [this](const Table& one) {
+      compaction.inputs.push_back(one.number);
+      compaction.read.Add(tree.Find(one.number).facts);
+    };
     double upper_keys = 0;  // of each part
     for (const Table& one : above) {
-      removed.push_back(one.number);
-      table.keys_from_above += one.keys;
+      read(one);
       upper_keys =
           Distinct(upper_keys, one.keys / static_cast<double>(end - part));
     }
-    table.keys_read = table.keys_from_above;
-    table.inputs = &removed;
-    written_bits = 0;
+    compaction.keys_from_above = compaction.read.keys;
     for (size_t i = part; i < end; ++i) {
-      table.keys_read += lower[i].keys;
-      if (lower[i].number > 0) removed.push_back(lower[i].number);
+      if (lower[i].number > 0) read(lower[i]);
     }
     std::vector<LiveTable> added;
     for (; part < end; ++part) {
@@ -227,7 +228,7 @@ struct SimulatedTree {
       }
       added.push_back({lower[part].number, table.level, 0});
     }
-    Edit(removed, added);
+    Edit(compaction.inputs, added);
   }
 
   SimulatedPlan plan;
@@ -235,7 +236,7 @@ struct SimulatedTree {
   DatabaseTrees trees;
   FamilyTree& family = trees.families["default"];
   TreeBits& tree = family.bits;
-  double written_bits = 0;  // by the compaction
+  Compaction compaction;
   std::string problem;
   std::vector<Tables> levels = std::vector<Tables>(10, Tables(kParts));
   std::array<size_t, 10> next{};  // the part of a level to be compacted
@@ -403,22 +404,22 @@ TEST(TreeBitsTest, WholeRunsHaveNoDebts) {
   TreeBits tree = TreeOf("6:100000@10<last 5:50000@20<5");
   tree.Flushed(1000);
   EXPECT_EQ(BitsOf(tree, table), 10);
-  const std::vector<uint64_t> upper = {2};
+  Compaction compaction;
+  compaction.inputs = {2};
   table.level = 5;
-  table.keys_read = 50'000;
-  table.inputs = &upper;
-  const double bits = BitsOf(tree, table);
+  table.compaction = &compaction;
+  const auto bits_of_run = [&](double keys) {
+    compaction.read.keys = keys;
+    return BitsOf(tree, table);
+  };
+  const double bits = bits_of_run(50'000);
   EXPECT_GT(bits, 10.3);
   EXPECT_LE(100'000 * 10 + 50'000 * bits, 150'000 * 10.45 + 1);
   // Smaller ones get more, one that is larger than all others gets less.
-  table.keys_read = 5'000;
-  EXPECT_GT(BitsOf(tree, table), bits + 1);
-  table.keys_read = 150'000;
-  EXPECT_EQ(BitsOf(tree, table), 9.9);
+  EXPECT_GT(bits_of_run(5'000), bits + 1);
+  EXPECT_EQ(bits_of_run(150'000), 9.9);
   // A compaction without events.
-  table.keys_read = 0;
-  table.inputs = nullptr;
-  EXPECT_EQ(BitsOf(tree, table), 10);
+  EXPECT_EQ(bits_of_run(0), 10);
 }
 
 TEST(TreeBitsTest, ForgottenTablesAreGoneFromAnyLevel) {
@@ -452,7 +453,9 @@ TEST(TreeBitsTest, AnEventVisitsNoMoreFilesInALargeTree) {
       tree.Flushed(1000);
       tree.Edit({}, {{flush, 0, 0}});
       NewTable table = TableAt(6, true);
-      std::vector<uint64_t> removed = {flush};
+      Compaction compaction;
+      std::vector<uint64_t>& removed = compaction.inputs;
+      removed.push_back(flush);
       std::vector<LiveTable> added;
       for (uint64_t k = 1; k <= 10; ++k) {
         removed.push_back(100 * i + k);
@@ -460,8 +463,8 @@ TEST(TreeBitsTest, AnEventVisitsNoMoreFilesInALargeTree) {
         added.push_back({flush + k, 6, 0});
       }
       table.whole_run = true;
-      table.keys_read = 11'000;
-      table.inputs = &removed;
+      compaction.read.keys = 11'000;
+      table.compaction = &compaction;
       BitsOf(tree, table);
       tree.Edit(removed, added);
     }
@@ -523,8 +526,10 @@ TEST(TreeBitsTest, RandomEventsGiveLegalBits) {
       tree.SetTarget(1 + below(300) / 10.0);
       NewTable table = TableAt(below(8), below(2) == 0);
       table.whole_run = below(2) == 0;
-      table.keys_read = below(1'000'000);
-      table.keys_from_above = table.keys_read / 2;
+      Compaction compaction;
+      compaction.read.keys = below(1'000'000);
+      compaction.keys_from_above = compaction.read.keys / 2;
+      if (below(2) == 0) table.compaction = &compaction;
       const double bits = BitsOf(tree, table);
       ASSERT_TRUE(bits >= 0 && bits <= 1000) << bits;
       // The sums are those of the files.
@@ -536,7 +541,7 @@ TEST(TreeBitsTest, RandomEventsGiveLegalBits) {
       }
       double in_files = 0;
       for (const LiveTable& one : live) {
-        in_files += static_cast<double>(tree.KeysOf(one.file));
+        in_files += static_cast<double>(tree.Find(one.file).facts.keys);
       }
       ASSERT_NEAR(in_runs, in_files, in_files * 1e-9 + 1);
       ASSERT_NEAR(in_files, tree.keys(), in_files * 1e-9 + 1);
@@ -660,7 +665,7 @@ TEST(FilterMemoryTest, FamiliesShareTheTotal) {
   std::string problem;
   const auto target = [&] {
     problem.clear();
-    BitsInTree(options, TableAt(6, true), 0, &trees, family, &problem);
+    BitsInTree(options, TableAt(6, true), &trees, family, &problem);
     return family->target;
   };
   EXPECT_EQ(target(), 20);  // the ceiling
@@ -776,7 +781,7 @@ TEST_F(RunUseTest, RatesAndWholeRuns) {
   options.layout = Layout::kCompact;
   std::string problem;
   const auto target = [&] {
-    BitsInTree(options, TableAt(6, true), 0, &trees, &family, &problem);
+    BitsInTree(options, TableAt(6, true), &trees, &family, &problem);
     return family.target;
   };
   EXPECT_NEAR(target(), 9.3, 0.3);
@@ -785,11 +790,12 @@ TEST_F(RunUseTest, RatesAndWholeRuns) {
 
   family.bits.SetUse(counter.use(), 4, true);
   family.bits.SetTarget(10);
-  const std::vector<uint64_t> all = {1, 2};
+  Compaction compaction;
+  compaction.inputs = {1, 2};
+  compaction.read.keys = 1'100'000;
   NewTable table = TableAt(6, true);
   table.whole_run = true;
-  table.keys_read = 1'100'000;
-  table.inputs = &all;
+  table.compaction = &compaction;
   EXPECT_NEAR(BitsOf(family.bits, table), 4, 0.01);
   table = TableAt(0);
   table.whole_run = true;
@@ -803,23 +809,23 @@ TEST_F(RunUseTest, SourcesComeAndGo) {
   const std::map<int, double> weights = {{kBottommost, 1}};
   auto first = std::make_shared<PolicyStatistics>();
   const auto second = std::make_shared<PolicyStatistics>();
+  counter.Update(first, weights);
+  counter.Update(second, weights);
   for (const auto& [source, negatives] :
        {std::pair(first, 1'000u), std::pair(second, 9'000u)}) {
-    counter.AddSource(source);
-    counter.AddSource(source);
     CountLookups(source->Group({6, "compact", true}).slot, 10'000, negatives,
                  0);
   }
-  counter.Update(weights);
+  counter.Update(first, weights);
   EXPECT_EQ(counter.lookups(), 20'000);
   EXPECT_EQ(counter.use().at(kBottommost), 0.5);
   first.reset();
-  counter.Update(weights);
+  counter.Update(second, weights);
   EXPECT_EQ(counter.lookups(), 20'000);
   // RocksDB's filters hide what is asked.
   CountLookups(second->Group({-1, kForeignName}).slot, 10'000, 0, 0);
   CountLookups(second->Group({6, "compact", true}).slot, 10'000, 0, 0);
-  counter.Update(weights);
+  counter.Update(second, weights);
   EXPECT_EQ(counter.lookups(), 20'000);
   EXPECT_EQ(counter.use().at(kBottommost), 0.5);
 }

@@ -93,14 +93,13 @@ MemoryLeft LeftOf(const DatabaseTrees& trees, const PolicyOptions& options,
 // The bits per key that the total leaves for a table. A compaction takes what
 // the tables had that it replaces, but never more while the total is exceeded;
 // flushes then get the least.
-double MostBits(const TreeBits& tree, const NewTable& table,
-                double written_bits, double spare, double unknown) {
-  if (table.inputs == nullptr || !(table.keys_read > 0)) {
-    return std::max(spare, 0.0) / tree.flush_keys();
-  }
-  return (tree.BitsOf(*table.inputs, unknown) +
-          std::max(spare + written_bits, 0.0)) /
-         table.keys_read;
+double MostBits(const TreeBits& tree, const NewTable& table, double spare,
+                double unknown) {
+  if (!(table.KeysRead() > 0)) return std::max(spare, 0.0) / tree.flush_keys();
+  const Compaction& job = *table.compaction;
+  return (job.read.FilterBits(unknown) +
+          std::max(spare + job.filter_bits, 0.0)) /
+         job.read.keys;
 }
 
 // The average bits per key: those that are set, those that filter_memory
@@ -110,8 +109,8 @@ double MostBits(const TreeBits& tree, const NewTable& table,
 double TargetBits(const PolicyOptions& options, const TreeBits& tree) {
   const double rate = options.false_positive_rate;
   if (rate == 0) return options.MillibitsPerKey() / 1000.0;
-  const Allocation least =
-      AllocateForRates(CurveOf(options.layout).curve, tree.SortedRuns(), rate);
+  const Allocation least = AllocateForRates(CurveOf(options.layout).curve,
+                                            tree.RunsOfOrigins(), rate);
   if (!(least.keys > 0)) return 0;
   return std::max(kMinBitsPerKey, std::ceil(10 * least.bits / least.keys) / 10);
 }
@@ -143,7 +142,9 @@ std::string NameOfOrigin(int origin) {
 std::string LogChange(const std::string& name, FamilyTree* family) {
   std::string text;
   bool changed = false;
-  for (const auto& [level, bits] : family->given) {
+  std::map<int, double> now;
+  for (const auto& [level, last] : family->given) {
+    const double bits = now[level] = last.bits.millibits_per_key / 1000.0;
     const auto logged = family->logged.find(level);
     changed |= logged == family->logged.end() ||
                std::fabs(logged->second - bits) > kLoggedChange;
@@ -152,9 +153,9 @@ std::string LogChange(const std::string& name, FamilyTree* family) {
     text += NumberText(bits, 1);
   }
   if (!changed) return {};
-  family->logged = family->given;
+  family->logged = std::move(now);
   std::string use;
-  for (const auto& [origin, share] : family->bits.use()) {
+  for (const auto& [origin, share] : family->use.use()) {
     use += (use.empty() ? "; lookups of absent keys: " : ", ") +
            NameOfOrigin(origin) + " " + NumberText(share, 4);
   }
@@ -164,58 +165,8 @@ std::string LogChange(const std::string& name, FamilyTree* family) {
          NumberText(family->bits.AverageBits(), 2) + " on disk" + use;
 }
 
-// What tables would get that are written now: flushes, tables of each level
-// that is not empty, and tables that have no older data below them.
-void WriteNextTables(const std::vector<TreeRun>& runs, FamilyTree* of,
-                     JsonWriter* json) {
-  const FamilyTree& family = *of;
-  std::vector<uint64_t> all;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    if (i > 0 && runs[i].level == 0) continue;
-    const std::vector<uint64_t> files = family.bits.FilesIn(runs[i].level);
-    all.insert(all.end(), files.begin(), files.end());
-  }
-  const RunUse use = family.bits.use();
-  const double min_bits = family.bits.min_bits();
-  const bool returns = family.bits.returns();
-  const auto add = [&](const std::string& as, int level, bool bottommost,
-                       const std::vector<uint64_t>& replaced) {
-    NewTable table;
-    table.level = level;
-    table.bottommost = bottommost;
-    if (family.whole_runs) {
-      table.whole_run = true;
-      table.inputs = &replaced;
-      for (const uint64_t file : replaced) {
-        table.keys_read += static_cast<double>(family.bits.KeysOf(file));
-      }
-    }
-    const LevelBits bits = BitsOfTable(family.bits, table, family.layout);
-    json->BeginObject().Key("as").String(as);
-    json->Key("bits_per_key").Number(bits.millibits_per_key / 1000.0, 6);
-    if (!use.empty()) {
-      of->bits.SetUse({}, 0, true);
-      json->Key("without_use")
-          .Number(
-              BitsOfTable(family.bits, table, family.layout).millibits_per_key /
-                  1000.0,
-              6);
-      of->bits.SetUse(use, min_bits, returns);
-    }
-    json->Key("layout").String(bits.layout->name).EndObject();
-  };
-  const int deepest = runs.empty() ? 0 : runs.back().level;
-  add("flush", 0, false, {});
-  for (const TreeRun& run : runs) {
-    if (run.level == 0 || run.level == deepest) continue;
-    add(NameOfOrigin(run.level), run.level, false,
-        family.bits.FilesIn(run.level));
-  }
-  add("last run", deepest, true, all);
-}
-
-void WriteFamily(const std::string& name, FamilyTree* of, JsonWriter* json) {
-  const FamilyTree& family = *of;
+void WriteFamily(const std::string& name, const FamilyTree& family,
+                 JsonWriter* json) {
   const std::vector<TreeRun> runs = family.bits.Runs();
   const RateCurve& curve = CurveOf(family.layout).curve;
   const auto rate_of = [&curve](const TreeRun& run) {
@@ -243,9 +194,16 @@ void WriteFamily(const std::string& name, FamilyTree* of, JsonWriter* json) {
     json->Key("best").Number(AllocateBits(curve, sorted, average).rates, 4);
     json->Key("uniform").Number(UniformBits(curve, sorted, average).rates, 4);
     json->EndObject().Key("writes").BeginArray();
-    WriteNextTables(runs, of, json);
+    for (const auto& [origin, last] : family.given) {
+      json->BeginObject().Key("as").String(NameOfOrigin(origin));
+      json->Key("bits_per_key").Number(last.bits.millibits_per_key / 1000.0, 6);
+      if (!family.use.use().empty()) {
+        json->Key("without_use").Number(last.without_use / 1000.0, 6);
+      }
+      json->Key("layout").String(last.bits.layout->name).EndObject();
+    }
     json->EndArray().Key("lookups_of_absent_keys").BeginObject();
-    for (const auto& [origin, share] : family.bits.use()) {
+    for (const auto& [origin, share] : family.use.use()) {
       json->Key(NameOfOrigin(origin)).Number(share, 4);
     }
     json->EndObject();
@@ -265,26 +223,24 @@ void WriteFamily(const std::string& name, FamilyTree* of, JsonWriter* json) {
 
 }  // namespace
 
-void RunUseCounter::AddSource(const std::shared_ptr<PolicyStatistics>& source) {
+void RunUseCounter::Update(const std::shared_ptr<PolicyStatistics>& source,
+                           const std::map<int, double>& weights) {
   const bool known = std::any_of(
       sources_.begin(), sources_.end(),
       [&](const Source& one) { return one.statistics.lock() == source; });
   if (!known) sources_.push_back({source, {}});
-}
-
-void RunUseCounter::Update(const std::map<int, double>& weights) {
   std::map<int, OriginLookups> added;
   std::vector<Source> now;
   double all = 0;
   double unknown = 0;
-  for (const Source& source : sources_) {
-    const auto statistics = source.statistics.lock();
+  for (const auto& [from, seen] : sources_) {
+    const auto statistics = from.lock();
     if (statistics == nullptr) continue;
-    now.push_back({source.statistics, statistics->LookupsSinceStart()});
+    now.push_back({from, statistics->LookupsSinceStart()});
     for (const auto& [filter_class, totals] : now.back().seen) {
-      const auto found = source.seen.find(filter_class);
+      const auto found = seen.find(filter_class);
       const LookupTotals before =
-          found == source.seen.end() ? LookupTotals() : found->second;
+          found == seen.end() ? LookupTotals() : found->second;
       const auto lookups = static_cast<double>(totals.lookups - before.lookups);
       all += lookups;
       if (filter_class.name == kForeignName ||
@@ -363,11 +319,10 @@ LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
 }
 
 LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
-                     double written_bits, DatabaseTrees* trees,
-                     FamilyTree* family, std::string* problem) {
+                     DatabaseTrees* trees, FamilyTree* family,
+                     std::string* problem) {
   family->filter_memory = options.filter_memory;
   family->layout = options.layout;
-  family->whole_runs = table.whole_run;
   MemoryLeft memory;
   if (options.filter_memory == 0) {
     family->target = TargetBits(options, family->bits);
@@ -379,8 +334,8 @@ LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
   family->bits.SetTarget(family->target);
   LevelBits bits = BitsOfTable(family->bits, table, family->layout);
   if (options.filter_memory != 0) {
-    const double most = MostBits(family->bits, table, written_bits,
-                                 memory.spare, options.max_bits_per_key);
+    const double most =
+        MostBits(family->bits, table, memory.spare, options.max_bits_per_key);
     bits.millibits_per_key =
         std::max(std::min(bits.millibits_per_key, MillibitsOf(most)),
                  MillibitsOf(options.min_bits_per_key));
@@ -393,57 +348,55 @@ LevelChoice ChooseByLevel(const PolicyOptions& options,
                           const std::shared_ptr<PolicyStatistics>& statistics) {
   LevelChoice choice;
   choice.bits = UniformBitsFor(options, context.level_at_creation);
-  TableAnnouncement note;
-  const bool noted = TakeAnnouncement(context.column_family_name, &note);
+  const std::optional<TableAnnouncement> note =
+      TakeAnnouncement(context.column_family_name);
   if (context.reason == rocksdb::TableFileCreationReason::kMisc ||
       context.level_at_creation < 0) {
     return choice;  // SstFileWriter: its level is not known yet
   }
-  choice.no_listener = !noted;
-  if (!noted || note.trees == nullptr) return choice;
-  const std::lock_guard<std::mutex> lock(note.trees->mutex);
-  auto& origins = note.trees->origins;
-  while (origins.size() >= kMaxOrigins) origins.erase(origins.begin());
-  const int origin =
-      context.is_bottommost ? kBottommost : context.level_at_creation;
-  origins[note.path] = {note.family, origin, context.level_at_creation};
-  ApplySilentChanges(note.trees.get());
-  const auto it = note.trees->families.find(context.column_family_name);
-  if (it == note.trees->families.end()) return choice;
-  FamilyTree& family = it->second;
-  // Ranges ask all runs: they are not weighted.
-  if (options.weights_by_use && options.statistics && !options.range) {
-    family.use.AddSource(statistics);
-    family.use.Update(family.bits.Weights());
-    family.bits.SetUse(family.use.use(), options.min_bits_per_key,
-                       options.false_positive_rate == 0);
-  } else {
-    family.bits.SetUse({}, 0, false);
-  }
+  choice.no_listener = !note.has_value();
+  if (choice.no_listener || note->trees == nullptr) return choice;
   NewTable table;
   table.level = context.level_at_creation;
   table.bottommost = context.is_bottommost;
   table.whole_run = context.compaction_style != rocksdb::kCompactionStyleLevel;
-  double written_bits = 0;
-  const auto job = note.trees->jobs.find(note.job);
+  DatabaseTrees& trees = *note->trees;
+  const std::lock_guard<std::mutex> lock(trees.mutex);
+  while (trees.origins.size() >= kMaxOrigins) {
+    trees.origins.erase(trees.origins.begin());
+  }
+  trees.origins[note->path] = table.Origin();
+  const auto it = trees.families.find(context.column_family_name);
+  if (it == trees.families.end()) return choice;
+  FamilyTree& family = it->second;
+  // Ranges ask all runs: they are not weighted.
+  if (options.weights_by_use && options.statistics && !options.range) {
+    family.use.Update(statistics, family.bits.Weights());
+  } else {
+    family.use = RunUseCounter();
+  }
+  const RunUse& use = family.use.use();
+  const bool returns = options.false_positive_rate == 0;
+  family.bits.SetUse(use, options.min_bits_per_key, returns);
+  const auto job = trees.jobs.find(note->job);
   if (context.reason == rocksdb::TableFileCreationReason::kCompaction &&
-      job != note.trees->jobs.end()) {
-    table.keys_read = job->second.keys_read;
-    table.keys_from_above = job->second.keys_from_above;
-    table.inputs = &job->second.inputs;
-    written_bits = job->second.filter_bits;
+      job != trees.jobs.end()) {
+    table.compaction = &job->second;
   }
   std::string problem;
-  choice.bits = BitsInTree(options, table, written_bits, note.trees.get(),
-                           &family, &problem);
-  if (choice.bits.layout == nullptr) {
-    choice.bits = UniformBitsFor(options, context.level_at_creation);
-    return choice;
+  const LevelBits bits = BitsInTree(options, table, &trees, &family, &problem);
+  if (bits.layout == nullptr) return choice;
+  choice.bits = bits;
+  LastTable& last = family.given[table.Origin()];
+  last = {bits, bits.millibits_per_key};
+  if (!use.empty()) {
+    family.bits.SetUse({}, 0, returns);
+    last.without_use =
+        BitsOfTable(family.bits, table, family.layout).millibits_per_key;
   }
-  family.given[origin] = choice.bits.millibits_per_key / 1000.0;
   choice.log_line = LogChange(it->first, &family);
-  if (problem != note.trees->memory_problem) {
-    note.trees->memory_problem = problem;
+  if (problem != trees.memory_problem) {
+    trees.memory_problem = problem;
     if (!problem.empty()) choice.log_line = "[deltabloom] " + problem;
   }
   return choice;
@@ -493,7 +446,7 @@ std::string RocksDBFilterLevelsPrometheus() {
                 which + "\"} " + std::to_string(bytes) + "\n";
     }
     for (const auto& [family_name, family] : trees->families) {
-      for (const auto& [origin, share] : family.bits.use()) {
+      for (const auto& [origin, share] : family.use.use()) {
         use += "deltabloom_absent_lookups_ratio" + database +
                ",column_family=" +
                internal::JsonWriter().String(family_name).text() +
@@ -517,15 +470,14 @@ std::string RocksDBFilterLevelsJson() {
   json.BeginObject().Key("databases").BeginArray();
   for (const auto& [name, trees] : internal::AllTrees()) {
     const std::lock_guard<std::mutex> lock(trees->mutex);
-    internal::ApplySilentChanges(trees.get());
     json.BeginObject().Key("path").String(name);
     const auto [asked, on_disk] = internal::MemoryOf(*trees);
     json.Key("filter_memory").BeginObject().Key("asked");
     asked == 0 ? json.Literal("null") : json.Number(asked);
     json.Key("on_disk").Number(on_disk).EndObject();
     json.Key("column_families").BeginArray();
-    for (auto& [family_name, family] : trees->families) {
-      internal::WriteFamily(family_name, &family, &json);
+    for (const auto& [family_name, family] : trees->families) {
+      internal::WriteFamily(family_name, family, &json);
     }
     json.EndArray().EndObject();
   }

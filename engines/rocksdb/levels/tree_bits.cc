@@ -1,27 +1,21 @@
 #include "engines/rocksdb/levels/tree_bits.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <unordered_set>
 
 namespace deltabloom::internal {
 namespace {
 
 // The share of the tree's keys that is written until the profile of before
-// counts for half: levels fill and empty in cycles, with universal compaction
-// in ones of the size of the tree.
+// counts for half: levels fill and empty in cycles.
 constexpr double kMemory = 0.5;
 
-// If more of an origin's keys than this are moved, all that were moved count
-// with that origin; if fewer are, in proportion.
-constexpr double kOftenMoved = 0.02;
+// The share of the current tree in the profile that tables get their bits by.
+constexpr double kPartOfNow = 0.5;
 
 // If fewer keys than this part are in tables that were written for the last
 // run, tables are moved there as they are.
 constexpr double kWrittenAsLast = 0.02;
-
-// The share of the current tree in the profile.
-constexpr double kPartOfNow = 0.5;
 
 // Limits of the correction of the target for the filters on disk, and of the
 // integral part of the correction.
@@ -37,9 +31,6 @@ constexpr double kMaxExcess = 0.04;
 constexpr double kNoExcess = 0.05;
 constexpr double kMargin = 0.02;
 
-// No compaction makes the average on disk exceed the target by more than this.
-constexpr double kMaxAtOnce = 0.08;
-
 // Where runs are written whole: the bits of the largest run and the limit of
 // the average, as parts of the target.
 constexpr double kLargestRun = 0.99;
@@ -53,51 +44,13 @@ constexpr double kSimilarRuns = 1.6;
 // before; of those that follow, one run and the two after it are planned.
 constexpr int kPlannedRuns = 3;
 
-// Less weight in the profile is ignored.
+// Less weight in the profile is ignored, and so are fewer keys of the last run.
 constexpr double kEnough = 0.02;
-
-int Octave(double keys) {
-  return keys > 1 ? static_cast<int>(std::log2(keys)) : 0;
-}
+constexpr double kEnoughOfLast = 0.2;
 
 }  // namespace
 
-void TreeBits::Learn(uint64_t file, const TableFacts& facts) {
-  File& known = files_[file];
-  ++visits_;
-  const int level = known.level;
-  Unplace(file, known);
-  const int origin = known.facts.origin;
-  known.facts = facts;
-  if (facts.origin == kUnknownOrigin) known.facts.origin = origin;
-  Place(file, level, &known);
-  rewritten_ += static_cast<double>(facts.keys) / std::max(keys_, 1.0);
-}
-
-TreeBits::File TreeBits::FileOf(uint64_t file) const {
-  ++visits_;
-  const auto it = files_.find(file);
-  return it == files_.end() ? File() : it->second;
-}
-
-void TreeBits::Forget(uint64_t file) {
-  ++visits_;
-  const auto it = files_.find(file);
-  if (it == files_.end()) return;
-  Unplace(file, it->second);
-  files_.erase(it);
-}
-
-void TreeBits::Flushed(uint64_t keys) {
-  const auto n = static_cast<double>(keys);
-  inflow_ += n;
-  // A large one counts more: the last flush before a database is closed may
-  // have any size.
-  const double part = n / (n + 2 * flush_keys_ + 1);
-  flush_keys_ += part * (n - flush_keys_);
-}
-
-void TreeBits::Sums::Add(const TableFacts& facts, bool add) {
+void FileSums::Add(const TableFacts& facts, bool add) {
   const double sign = add ? 1 : -1;
   const double n = sign * static_cast<double>(facts.keys);
   add ? ++files : --files;
@@ -109,123 +62,100 @@ void TreeBits::Sums::Add(const TableFacts& facts, bool add) {
   }
 }
 
-// Adds a file to the sums, or removes it.
-void TreeBits::Count(const File& file, bool add) {
-  const auto keys = static_cast<double>(file.facts.keys);
+void TreeBits::Learn(uint64_t file, const TableFacts& facts) {
+  File& known = files_[file];
+  ++visits_;
+  Count(file, known, false);
+  const int origin = known.facts.origin;
+  known.facts = facts;
+  if (facts.origin == kUnknownOrigin) known.facts.origin = origin;
+  Count(file, known, true);
+  rewritten_ += static_cast<double>(facts.keys) / std::max(keys_, 1.0);
+}
+
+TreeBits::File TreeBits::Find(uint64_t file) const {
+  ++visits_;
+  const auto it = files_.find(file);
+  return it == files_.end() ? File() : it->second;
+}
+
+void TreeBits::Forget(uint64_t file) {
+  Count(file, Find(file), false);
+  files_.erase(file);
+}
+
+void TreeBits::Flushed(uint64_t keys) {
+  const auto n = static_cast<double>(keys);
+  inflow_ += n;
+  // A large one counts more: the last flush before a database is closed may
+  // have any size.
+  const double part = n / (n + 2 * flush_keys_ + 1);
+  flush_keys_ += part * (n - flush_keys_);
+}
+
+void TreeBits::Count(uint64_t number, const File& file, bool add) {
   if (file.level < 0) {
     const double bits = std::max(file.facts.filter_bits, 0.0);
     pending_bits_ += add ? bits : -bits;
     return;
   }
-  now_valid_ = false;
+  const auto keys = static_cast<double>(file.facts.keys);
   keys_ += add ? keys : -keys;
-  const auto level = levels_.try_emplace(file.level).first;
-  level->second.Add(file.facts, add);
-  if (level->second.files == 0) levels_.erase(level);
-  if (file.facts.keys == 0) return;
-  const bool flushed = file.level == 0 || file.facts.origin == 0;
-  const auto group = groups_
-                         .try_emplace({file.level, file.facts.origin,
-                                       flushed ? Octave(keys) : 0})
-                         .first;
+  const auto group = groups_.try_emplace({file.level, file.facts.origin}).first;
   group->second.Add(file.facts, add);
   if (group->second.files == 0) groups_.erase(group);
-}
-
-void TreeBits::Place(uint64_t number, int level, File* file) {
-  file->level = level;
-  if (level == 0) level0_.insert(number);
-  Count(*file, true);
-}
-
-void TreeBits::Unplace(uint64_t number, const File& file) {
-  if (file.level == 0) level0_.erase(number);
-  Count(file, false);
-}
-
-double TreeBits::BitsIn(const Sums& sums) const {
-  return sums.known_bits + target_ * sums.unknown_keys;
-}
-
-// A table that leaves the level it was written for is moved or rewritten.
-void TreeBits::CountDeparture(const File& file, bool moved) {
-  const int origin = file.facts.origin;
-  if (origin == kUnknownOrigin || origin == kBottommost) return;
-  const auto keys = static_cast<double>(file.facts.keys);
-  const double part = keys / (keys + std::max(8 * keys, 0.02 * keys_) + 1);
-  now_valid_ = false;
-  double& lately = moved_[origin];
-  lately += part * ((moved ? 1 : 0) - lately);
+  if (file.level > 0) return;
+  if (add) {
+    level0_.insert(number);
+  } else {
+    level0_.erase(number);
+  }
 }
 
 void TreeBits::Edit(const std::vector<uint64_t>& removed,
                     const std::vector<LiveTable>& added) {
   // A table that is moved is in both.
-  std::unordered_map<uint64_t, int> levels;
-  for (const LiveTable& table : added) levels[table.file] = table.level;
-  visits_ += removed.size() + added.size();
+  std::unordered_set<uint64_t> kept;
+  for (const LiveTable& table : added) kept.insert(table.file);
   for (const uint64_t number : removed) {
-    const auto it = files_.find(number);
-    if (it == files_.end() || it->second.level < 0 ||
-        levels.count(number) != 0) {
-      continue;
-    }
-    if (it->second.level == it->second.facts.origin) {
-      CountDeparture(it->second, false);
-    }
-    Unplace(number, it->second);
-    files_.erase(it);
+    if (kept.count(number) == 0 && Find(number).level >= 0) Forget(number);
   }
+  visits_ += added.size();
   for (const LiveTable& table : added) {
     File& file = files_[table.file];
-    if (file.level == table.level) continue;
+    Count(table.file, file, false);
     if (file.level < 0 && file.facts.origin == kUnknownOrigin &&
         file.facts.keys == 0) {
       file.facts.keys = table.keys;
     }
-    const bool left = file.level < 0 ? table.level != file.facts.origin
-                                     : file.level == file.facts.origin;
-    if (left) CountDeparture(file, true);
-    Unplace(table.file, file);
-    Place(table.file, table.level, &file);
+    file.level = table.level;
+    Count(table.file, file, true);
   }
   UpdateProfile();
 }
 
 void TreeBits::SetTree(const std::vector<LiveTable>& tables) {
-  std::unordered_map<uint64_t, int> live;
-  for (const LiveTable& table : tables) live[table.file] = table.level;
-  std::vector<uint64_t> removed;
+  std::vector<uint64_t> all;
   visits_ += files_.size();
-  for (const auto& [number, file] : files_) {
-    if (file.level >= 0 && live.count(number) == 0) removed.push_back(number);
-  }
-  Edit(removed, tables);
+  for (const auto& [number, file] : files_) all.push_back(number);
+  Edit(all, tables);
 }
 
 double TreeBits::KeysIn(int level) const {
-  const auto it = levels_.find(level);
-  return it == levels_.end() ? 0 : it->second.keys;
+  double keys = 0;
+  for (auto it = groups_.lower_bound({level, kUnknownOrigin});
+       it != groups_.end() && it->first.first == level; ++it) {
+    keys += it->second.keys;
+  }
+  return keys;
 }
 
 int TreeBits::DeepestLevel() const {
-  return levels_.empty() ? 0 : levels_.rbegin()->first;
+  return groups_.empty() ? 0 : groups_.rbegin()->first.first;
 }
 
-double TreeBits::MovedPart(int origin) const {
-  const auto it = moved_.find(origin);
-  return it == moved_.end() ? 0 : std::min(it->second / kOftenMoved, 1.0);
-}
-
-const TreeBits::Shares& TreeBits::CurrentShares() const {
-  if (!now_valid_) now_ = CountShares();
-  now_valid_ = true;
-  return now_;
-}
-
-void TreeBits::SetLimits(const TreeLimits& limits) {
-  limits_ = limits;
-  now_valid_ = false;
+int TreeBits::OriginAt(int level) const {
+  return level > 0 && level == DeepestLevel() ? kBottommost : level;
 }
 
 void TreeBits::SetUse(const RunUse& use, double min_bits, bool returns) {
@@ -239,119 +169,99 @@ double TreeBits::UseOf(int origin) const {
   return it == use_.end() ? 1 : it->second;
 }
 
-int TreeBits::OriginAt(int level) const {
-  return level > 0 && level == DeepestLevel() ? kBottommost : level;
-}
-
 double TreeBits::Wanted(int origin) const {
   const double used = UseOf(origin) / kUsed;
   if (!returns_ || used >= 1 || target_ <= min_bits_) return target_;
   return min_bits_ + used * (target_ - min_bits_);
 }
 
-double TreeBits::WantedBits() const {
-  double given_back = 0;
+double TreeBits::WantedBits(const Profile& settled) const {
+  double wanted = 0;
   double keys = 0;
-  for (const auto& [origin, share] : CurrentShares().settled) {
-    given_back += share.keys * (target_ - Wanted(origin.first));
+  for (const auto& [origin, share] : settled) {
+    wanted += share.keys * Wanted(origin);
     keys += share.keys;
   }
-  return keys > 0 ? target_ - given_back / keys : target_;
+  return keys > 0 ? wanted / keys : target_;
 }
 
-SortedRun TreeBits::Weighted(int origin, double keys, double weight) const {
+SortedRun TreeBits::Weighted(int origin, const Share& share) const {
   double min_bits = use_.empty() ? 0 : min_bits_;
   if (returns_) min_bits = std::min(min_bits, target_);
-  return {keys, weight * UseOf(origin), nullptr, min_bits};
+  return {share.keys, share.weight * UseOf(origin), nullptr, min_bits};
+}
+
+std::vector<SortedRun> TreeBits::RunsOfOrigins() const {
+  std::vector<SortedRun> runs;
+  for (const auto& [origin, share] : RecentProfile()) {
+    runs.push_back(Weighted(origin, share));
+  }
+  return runs;
 }
 
 std::map<int, double> TreeBits::Weights() const {
   std::map<int, double> weights;
-  for (const auto& [origin, share] : CurrentShares().of) {
-    weights[origin.first] += share.weight;
+  for (const auto& [origin, share] : CountShares().of) {
+    weights[origin] = share.weight;
   }
   return weights;
 }
 
 double TreeBits::FilterBits(double bits_of_unknown) const {
   double bits = pending_bits_;
-  for (const auto& [level, sums] : levels_) {
-    bits += sums.known_bits + bits_of_unknown * sums.unknown_keys;
+  for (const auto& [group, sums] : groups_) {
+    bits += sums.FilterBits(bits_of_unknown);
   }
   return bits;
-}
-
-double TreeBits::BitsOf(const std::vector<uint64_t>& files,
-                        double bits_of_unknown) const {
-  Sums sums;
-  for (const uint64_t file : files) sums.Add(FileOf(file).facts, true);
-  return sums.known_bits + bits_of_unknown * sums.unknown_keys;
 }
 
 // The part of a level that compactions will leave there.
 double TreeBits::KeptPart(int level) const {
   const int deepest = DeepestLevel();
-  const bool known =
-      limits_.level0_files > 0 && limits_.base_keys > 0 && limits_.ratio >= 1;
-  if (!known || level >= deepest) return 1;
+  if (!limits_.Known() || level >= deepest) return 1;
   if (level == 0) {
-    const auto files = static_cast<double>(levels_.at(0).files);
-    return std::min(limits_.level0_files / files, 1.0);
+    return std::min(limits_.level0_files / static_cast<double>(level0_.size()),
+                    1.0);
   }
-  double limit = limits_.base_keys * std::pow(limits_.ratio, level - 1);
+  double limit = limits_.base * std::pow(limits_.ratio, level - 1);
   if (limits_.dynamic) {
     limit = std::max(KeysIn(deepest) * std::pow(limits_.ratio, level - deepest),
-                     limits_.base_keys / limits_.ratio);
+                     limits_.base / limits_.ratio);
   }
   return std::min(limit / std::max(KeysIn(level), 1.0), 1.0);
 }
 
 TreeBits::Shares TreeBits::CountShares() const {
   Shares shares;
-  if (!(keys_ > 0)) return shares;
-  const int deepest = DeepestLevel();
   double waiting = 0;  // keys, to be merged into the last run
   double waiting_bits = 0;
   double bottommost_keys = 0;
   for (const auto& [group, sums] : groups_) {
-    const double files = static_cast<double>(sums.files);
+    if (!(sums.keys > 0)) continue;
+    const auto [level, origin] = group;
     const double keys = sums.keys / keys_;
-    const double bits = BitsIn(sums) / keys_;
-    const double weight =
-        group.level == 0 ? files : sums.keys / KeysIn(group.level);
+    const double bits = sums.FilterBits(target_) / keys_;
+    const double weight = level == 0 ? static_cast<double>(sums.files)
+                                     : sums.keys / KeysIn(level);
+    const double stays = KeptPart(level);
+    const int as = origin == kUnknownOrigin ? OriginAt(level) : origin;
     shares.bits += bits;
-    const double stays = KeptPart(group.level);
     waiting += (1 - stays) * keys;
     waiting_bits += (1 - stays) * bits;
-    const auto add = [&, &group = group](int as, double how_much) {
-      if (how_much <= 0) return;
-      const Origin key = {as, as == kBottommost ? 0
-                              : as == 0         ? group.octave
-                                                : Octave(KeysIn(as))};
-      Share& share = shares.of[key];
-      share.keys += how_much * keys;
-      share.weight += how_much * weight;
-      Share& settled = shares.settled[key];
-      settled.keys += stays * how_much * keys;
-      // Fewer runs of level 0, smaller ones elsewhere.
-      settled.weight += (group.level == 0 ? stays : 1) * how_much * weight;
-      if (as != kBottommost) return;
-      shares.bottommost_bits += how_much * bits;
-      bottommost_keys += how_much * keys;
-    };
-    // What counts with its origin; the rest counts with its level.
-    double part = group.origin == kUnknownOrigin ? 0 : 1;
-    if (part > 0 && group.origin != group.level &&
-        group.origin != kBottommost) {
-      part = MovedPart(group.origin);
-    }
-    add(group.origin, part);
-    add(group.level == deepest && deepest > 0 ? kBottommost : group.level,
-        1 - part);
+    Share& share = shares.of[as];
+    share.keys += keys;
+    share.weight += weight;
+    Share& settled = shares.settled[as];
+    settled.keys += stays * keys;
+    // Fewer runs of level 0, smaller ones elsewhere.
+    settled.weight += (level == 0 ? stays : 1) * weight;
+    if (as != kBottommost) continue;
+    shares.bottommost_bits += bits;
+    bottommost_keys += keys;
   }
   // If nothing is written for the last run, what waits will be moved.
   if (bottommost_keys > kWrittenAsLast) {
-    shares.settled[{kBottommost, 0}].keys += waiting;
+    shares.settled[kBottommost].keys += waiting;
     shares.settled_bits = shares.bits - waiting_bits +
                           waiting * shares.bottommost_bits / bottommost_keys;
   } else {
@@ -361,58 +271,61 @@ TreeBits::Shares TreeBits::CountShares() const {
   return shares;
 }
 
-TreeBits::Profile TreeBits::Mixed(Profile profile, const Profile& now,
+TreeBits::Profile TreeBits::Mixed(const Profile& profile, const Profile& now,
                                   double part) {
-  for (auto& [origin, share] : profile) {
-    share.keys *= 1 - part;
-    share.weight *= 1 - part;
+  Profile mixed;
+  for (const auto& [from, how_much] :
+       {std::pair(&profile, 1 - part), std::pair(&now, part)}) {
+    for (const auto& [origin, share] : *from) {
+      if (share.keys * how_much < 1e-9) continue;
+      mixed[origin].keys += how_much * share.keys;
+      mixed[origin].weight += how_much * share.weight;
+    }
   }
-  for (const auto& [origin, share] : now) {
-    profile[origin].keys += part * share.keys;
-    profile[origin].weight += part * share.weight;
-  }
-  return profile;
+  return mixed;
+}
+
+TreeBits::Profile TreeBits::RecentProfile() const {
+  return Mixed(profile_, CountShares().settled, kPartOfNow);
 }
 
 // Brings the profile up to date, in proportion to the keys written.
 void TreeBits::UpdateProfile() {
-  if (!(keys_ > 0)) {
-    profile_.clear();
-    profiled_keys_ = 0;
-    return;
-  }
   const double change = std::max(inflow_, std::fabs(keys_ - profiled_keys_));
-  const double part =
-      profile_.empty() ? 1 : 1 - std::exp2(-change / (kMemory * keys_));
+  const double part = profile_.empty() || !(keys_ > 0)
+                          ? 1
+                          : 1 - std::exp2(-change / (kMemory * keys_));
   inflow_ = 0;
   profiled_keys_ = keys_;
-  profile_ = Mixed(std::move(profile_), CurrentShares().settled, part);
-  for (auto it = profile_.begin(); it != profile_.end();) {
-    it = it->second.keys < 1e-9 ? profile_.erase(it) : std::next(it);
-  }
+  profile_ = Mixed(profile_, CountShares().settled, part);
 }
 
-std::vector<TreeRun> TreeBits::RunsWithout(
-    const std::vector<uint64_t>* files) const {
-  std::unordered_set<uint64_t> without;
-  std::map<int, Sums> levels = levels_;
-  if (files != nullptr) {
-    for (const uint64_t number : *files) {
-      const File file = FileOf(number);
-      if (file.level < 0 || !without.insert(number).second) continue;
-      levels[file.level].Add(file.facts, false);
-    }
+std::vector<TreeRun> TreeBits::Runs(
+    const std::vector<uint64_t>& without) const {
+  std::map<int, FileSums> levels;
+  for (const auto& [group, sums] : groups_) {
+    FileSums& level = levels[group.first];
+    level.files += sums.files;
+    level.keys += sums.keys;
+    level.known_bits += sums.known_bits;
+    level.unknown_keys += sums.unknown_keys;
+  }
+  std::unordered_set<uint64_t> gone;
+  for (const uint64_t number : without) {
+    const File file = Find(number);
+    if (file.level < 0 || !gone.insert(number).second) continue;
+    levels[file.level].Add(file.facts, false);
   }
   std::vector<TreeRun> runs;
-  const auto add = [&](int level, const Sums& sums) {
+  const auto add = [&](int level, const FileSums& sums) {
     if (sums.files == 0) return;
-    runs.push_back({level, sums.files, sums.keys, BitsIn(sums)});
+    runs.push_back({level, sums.files, sums.keys, sums.FilterBits(target_)});
   };
   for (const uint64_t number : level0_) {
     if (runs.size() == kMostFilesOfLevel0) break;
-    if (without.count(number) != 0) continue;
-    Sums file;
-    file.Add(FileOf(number).facts, true);
+    if (gone.count(number) != 0) continue;
+    FileSums file;
+    file.Add(Find(number).facts);
     add(0, file);
   }
   levels.erase(0);
@@ -420,48 +333,24 @@ std::vector<TreeRun> TreeBits::RunsWithout(
   return runs;
 }
 
-std::vector<SortedRun> TreeBits::SortedRuns() const {
-  std::vector<SortedRun> runs;
-  for (const auto& [group, sums] : groups_) {
-    if (group.level > 0) break;
-    runs.push_back(Weighted(0, sums.keys, static_cast<double>(sums.files)));
-  }
-  for (const auto& [level, sums] : levels_) {
-    if (level > 0) runs.push_back(Weighted(OriginAt(level), sums.keys, 1));
-  }
-  return runs;
-}
-
-std::vector<uint64_t> TreeBits::FilesIn(int level) const {
-  std::vector<uint64_t> files;
-  visits_ += files_.size();
-  for (const auto& [number, file] : files_) {
-    if (file.level == level) files.push_back(number);
-  }
-  return files;
-}
-
 // In parts of all keys of the tree.
 double TreeBits::RunSizeOf(const NewTable& table,
                            const Profile& profile) const {
-  double run = KeysIn(table.level) + table.keys_from_above;
+  const double read = table.KeysRead();
+  double run = KeysIn(table.level);
   if (table.level == 0) {
-    run = table.keys_read > 0 ? table.keys_read : std::max(flush_keys_, 1.0);
+    run = read > 0 ? read : flush_keys();
+  } else if (table.compaction != nullptr) {
+    run += table.compaction->keys_from_above;
   }
-  const double all = std::max(keys_, run);
-  const bool flush = table.level == 0 && table.keys_read == 0;
-  if (!flush && !table.bottommost && table.level == 0) return run / all;
+  const double now = run / std::max(keys_, run);
+  if (read > 0 && !table.bottommost && table.level == 0) return now;
   // The size that runs of its origin had lately, wherever they are now. A level
   // that is being written to is larger than it will mostly be.
-  const int as = table.bottommost ? kBottommost : table.level;
-  Share lately;
-  for (const auto& [origin, share] : profile) {
-    if (origin.first != as) continue;
-    if (flush && std::abs(origin.second - Octave(run)) > 1) continue;
-    lately.keys += share.keys;
-    lately.weight += share.weight;
-  }
-  return lately.weight > kEnough ? lately.keys / lately.weight : run / all;
+  const auto it = profile.find(table.Origin());
+  return it != profile.end() && it->second.weight > kEnough
+             ? it->second.keys / it->second.weight
+             : now;
 }
 
 // A controller with a proportional part, which follows the filters on disk, and
@@ -469,13 +358,12 @@ double TreeBits::RunSizeOf(const NewTable& table,
 void TreeBits::SetTarget(double bits_per_key) {
   // Small changes are those of filter_memory as the tree grows.
   if (std::fabs(bits_per_key - target_) > 0.02 * target_) integral_ = 0;
-  if (bits_per_key != target_) now_valid_ = false;
   target_ = bits_per_key;
   correction_ = 0;
   if (!(target_ > 0) || !(keys_ > 0)) return;
-  const double wanted = WantedBits();
-  double error =
-      std::clamp((wanted - CurrentShares().settled_bits) / wanted, -1.0, 1.0);
+  const Shares now = CountShares();
+  const double wanted = WantedBits(now.settled);
+  double error = std::clamp((wanted - now.settled_bits) / wanted, -1.0, 1.0);
   // Bits that are given back when their tables are rewritten.
   if (wanted < target_) error = std::max(error, 0.0);
   integral_ = std::clamp(integral_ + 0.25 * error * std::min(rewritten_, 1.0),
@@ -490,12 +378,12 @@ double TreeBits::MinPrice(const Shares& now, const RateCurve& curve) const {
   std::vector<SortedRun> others;
   double keys = 0;
   for (const auto& [origin, share] : now.of) {
-    if (origin.first == kBottommost) continue;
+    if (origin == kBottommost) continue;
     // All current keys, with the bits for the size that the run will have once
     // compactions have caught up.
     const Share& settled = now.settled.at(origin);
-    others.push_back(Weighted(origin.first, share.keys,
-                              share.keys * settled.weight / settled.keys));
+    others.push_back(Weighted(
+        origin, {share.keys, share.keys * settled.weight / settled.keys}));
     keys += share.keys;
   }
   const double left = target_ * (1 + kMaxExcess) - now.bottommost_bits;
@@ -509,12 +397,11 @@ double TreeBits::MinPrice(const Shares& now, const RateCurve& curve) const {
 TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
                                    const RateCurve& curve) const {
   TableBits given;
-  const int origin = table.bottommost ? kBottommost : table.level;
-  const double wanted = Wanted(origin);
-  given.use = UseOf(origin);
+  const double wanted = Wanted(table.Origin());
+  given.use = UseOf(table.Origin());
   given.bits_per_key = wanted;
-  const bool flush = table.level == 0 && table.keys_read == 0;
-  const double run = flush ? flush_keys_ : table.keys_read;
+  const bool flush = table.level == 0 && table.KeysRead() == 0;
+  const double run = flush ? flush_keys_ : table.KeysRead();
   if (!(run > 0)) return given;
   TreeRun largest;
   TreeRun others;  // together
@@ -522,7 +409,8 @@ TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
   double spare = 0;  // bits up to kMaxOfRuns, without this run
   double planned_spare = 0;
   const double excess = wanted * (kMaxOfRuns - 1);
-  for (const TreeRun& other : RunsWithout(table.inputs)) {
+  for (const TreeRun& other :
+       Runs(flush ? std::vector<uint64_t>() : table.compaction->inputs)) {
     if (!(other.keys > 0)) continue;
     const int as = OriginAt(other.level);
     const double left =
@@ -549,10 +437,9 @@ TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
         PriceOfBits(curve, {{largest.keys, UseOf(OriginAt(largest.level))}},
                     target_));
     given.slope = price * run / given.use;
-    const double most = std::max(excess + spare / run, 0.0);
     given.bits_per_key =
         std::clamp(curve.BitsAtSlope(given.slope), wanted,
-                   wanted + most * (1 - MovedPart(table.level)));
+                   wanted + std::max(excess + spare / run, 0.0));
   } else if (largest.keys <= run && wanted == target_) {
     given.bits_per_key = wanted * kLargestRun;
   }
@@ -583,27 +470,23 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   TableBits given;
   given.bits_per_key = target_;
   if (profile_.empty() || !(target_ >= RateCurve::kMinBits)) return given;
-  const double corrected = WantedBits() * (1 + correction_);
-  std::vector<SortedRun> runs;
-  double bottommost_keys = 0;
-  const Shares& now = CurrentShares();
-  // Of late, and the current one.
-  const Profile profile = Mixed(profile_, now.settled, kPartOfNow);
-  for (const auto& [origin, share] : profile) {
-    runs.push_back(Weighted(origin.first, share.keys, share.weight));
-    if (origin.first == kBottommost) bottommost_keys += share.keys;
-  }
+  const Shares now = CountShares();
+  const double corrected = WantedBits(now.settled) * (1 + correction_);
+  const Profile profile = RecentProfile();
+  const auto last = profile.find(kBottommost);
   // The first of its kind: the depth of the tree is not known yet.
-  if (table.bottommost && bottommost_keys < 0.2) {
+  if (table.bottommost &&
+      (last == profile.end() || last->second.keys < kEnoughOfLast)) {
     given.bits_per_key = corrected;
     return given;
   }
+  const SortedRun one =
+      Weighted(table.Origin(), {RunSizeOf(table, profile), 1});
   // A compaction without events, as DB::CompactFiles runs them, fills an empty
   // level with an unknown number of keys.
-  if (!(RunSizeOf(table, profile) > 0)) return given;
+  if (!(one.keys > 0)) return given;
+  const std::vector<SortedRun> runs = RunsOfOrigins();
   const double price = PriceOfBits(curve, runs, corrected);
-  const int origin = table.bottommost ? kBottommost : table.level;
-  const SortedRun one = Weighted(origin, RunSizeOf(table, profile), 1);
   given.use = one.weight;
   given.slope = price * one.keys / one.weight;
   given.bits_per_key = curve.BitsAtSlope(given.slope);
@@ -620,16 +503,6 @@ TableBits TreeBits::BitsFor(const NewTable& table,
       given.bits_per_key =
           target_ + std::max(given.bits_per_key - target_, 0.0) *
                         std::clamp(spare, 0.0, 1.0);
-      given.slope = 0;
-    }
-    // A compaction may write much of a tree at once.
-    const double written =
-        table.keys_read > 0 ? table.keys_read : std::max(flush_keys_, 1.0);
-    const double most =
-        target_ +
-        std::max(target_ * (1 + kMaxAtOnce) - now.bits, 0.0) * keys_ / written;
-    if (given.bits_per_key > most) {
-      given.bits_per_key = most;
       given.slope = 0;
     }
   }

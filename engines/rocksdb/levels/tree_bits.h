@@ -17,7 +17,6 @@
 #include <functional>
 #include <map>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -42,25 +41,45 @@ struct TableFacts {
   int origin = kUnknownOrigin;
 };
 
+// Sums over some files.
+struct FileSums {
+  uint64_t files = 0;
+  double keys = 0;
+  double known_bits = 0;    // of filters
+  double unknown_keys = 0;  // of files with unknown filters
+
+  void Add(const TableFacts& facts, bool add = true);
+  double FilterBits(double bits_of_unknown) const {
+    return known_bits + bits_of_unknown * unknown_keys;
+  }
+};
+
 struct LiveTable {
   uint64_t file;
   int level;
   uint64_t keys;  // used where no facts are known
 };
 
+// A compaction that runs.
+struct Compaction {
+  std::vector<uint64_t> inputs;
+  FileSums read;
+  double keys_from_above = 0;  // of these, not in the level that it writes to
+  double filter_bits = 0;      // of the tables that it has written
+};
+
 // A table that is about to be written.
 struct NewTable {
   int level = 0;
   bool bottommost = false;
-  // The keys that its compaction reads, and those of them that are not in the
-  // level it writes to. 0 for a flush.
-  double keys_read = 0;
-  double keys_from_above = 0;
   // Its compaction writes a whole run, as universal ones do; else it merges
   // into a level.
   bool whole_run = false;
-  // The files that its compaction reads; null for none.
-  const std::vector<uint64_t>* inputs = nullptr;
+  const Compaction* compaction = nullptr;  // null for a flush, or if unknown
+
+  int Origin() const { return bottommost ? kBottommost : level; }
+  // 0 for a flush.
+  double KeysRead() const { return compaction ? compaction->read.keys : 0; }
 };
 
 struct TableBits {
@@ -84,22 +103,26 @@ struct TreeRun {
 // upper level holds beyond that waits to be merged downwards.
 struct TreeLimits {
   double level0_files = 0;  // that start a compaction; 0: unknown
-  double base_keys = 0;     // of the first level below level 0
+  double base = 0;          // keys, or bytes, of the first level below it
   double ratio = 0;         // of a level to the one above
   bool dynamic = false;     // levels are sized from the last one upwards
+
+  bool Known() const { return level0_files > 0 && base > 0 && ratio >= 1; }
 };
 
 // Not thread-safe. Sums over the files are kept up to date by each change of
-// them, so that no function but SetTree() and FilesIn() visits files that it is
-// not given.
+// them, so that no function but SetTree() visits files that it is not given.
 class TreeBits {
  public:
+  struct File {
+    int level = -1;  // not in the tree
+    TableFacts facts;
+  };
+
   // The facts of a table. It counts once it is in the tree.
   void Learn(uint64_t file, const TableFacts& facts);
-  bool Knows(uint64_t file) const {
-    return FileOf(file).facts.filter_bits >= 0;
-  }
-  bool HasInTree(uint64_t file) const { return FileOf(file).level >= 0; }
+  // As if new if it is unknown.
+  File Find(uint64_t file) const;
   void Forget(uint64_t file);
   // A flush wrote this many keys.
   void Flushed(uint64_t keys);
@@ -109,7 +132,7 @@ class TreeBits {
   void Edit(const std::vector<uint64_t>& removed,
             const std::vector<LiveTable>& added);
 
-  void SetLimits(const TreeLimits& limits);
+  void SetLimits(const TreeLimits& limits) { limits_ = limits; }
   const TreeLimits& limits() const { return limits_; }
 
   // A run below this share of the lookups gives bits back.
@@ -118,9 +141,6 @@ class TreeBits {
   // Weights, and the least bits per key of a run while there are any. Bits are
   // given back only if `returns`; else the target is what the weights need.
   void SetUse(const RunUse& use, double min_bits, bool returns);
-  const RunUse& use() const { return use_; }
-  double min_bits() const { return min_bits_; }
-  bool returns() const { return returns_; }
   // How many filters of each origin a lookup asks if no run has its key.
   std::map<int, double> Weights() const;
 
@@ -129,68 +149,37 @@ class TreeBits {
   void SetTarget(double bits_per_key);
   // The bits of a table: the target as long as nothing is known.
   TableBits BitsFor(const NewTable& table, const RateCurve& curve) const;
+  // The runs of the tree, lately: one of each origin, with its weight. Keys are
+  // parts of those of the tree.
+  std::vector<SortedRun> RunsOfOrigins() const;
 
   // Over all filters on disk; unknown ones count with the target.
-  double AverageBits() const { return CurrentShares().bits; }
+  double AverageBits() const { return CountShares().bits; }
 
-  // From the top of the tree. Unknown filters count with the target. Of level 0
-  // only the newest kMostFilesOfLevel0 files.
-  std::vector<TreeRun> Runs() const { return RunsWithout(nullptr); }
+  // From the top of the tree, without some files. Unknown filters count with
+  // the target. Of level 0 only the newest kMostFilesOfLevel0 files.
+  std::vector<TreeRun> Runs(const std::vector<uint64_t>& without = {}) const;
   static constexpr size_t kMostFilesOfLevel0 = 100;
-  // The same, with the files of level 0 in groups of similar size.
-  std::vector<SortedRun> SortedRuns() const;
-  std::vector<uint64_t> FilesIn(int level) const;
 
   // Of the tables of the tree and of those that are written but not in it yet.
   double FilterBits(double bits_of_unknown) const;
-  double BitsOf(const std::vector<uint64_t>& files,
-                double bits_of_unknown) const;
 
   double keys() const { return keys_; }
   // Of a flush, lately.
   double flush_keys() const { return std::max(flush_keys_, 1.0); }
   size_t files() const { return files_.size(); }
-  // 0 for an unknown file.
-  uint64_t KeysOf(uint64_t file) const { return FileOf(file).facts.keys; }
 
   // The files that were looked at since the beginning: what changes cost.
   uint64_t visits() const { return visits_; }
 
  private:
-  struct File {
-    int level = -1;  // not in the tree
-    TableFacts facts;
-  };
-  // Sums over files of the tree.
-  struct Sums {
-    uint64_t files = 0;
-    double keys = 0;
-    double known_bits = 0;    // of filters
-    double unknown_keys = 0;  // of files with unknown filters
-
-    void Add(const TableFacts& facts, bool add);
-  };
-  // Files that count alike: all of one level and origin, of level 0 those whose
-  // keys are within a factor of two.
-  struct Group {
-    int level;
-    int origin;
-    int octave;
-
-    bool operator<(const Group& other) const {
-      return std::tie(level, origin, octave) <
-             std::tie(other.level, other.origin, other.octave);
-    }
-  };
-  // Keys, in parts of those of the tree, and how many of their filters a
-  // lookup queries.
+  // Keys, in parts of those of the tree, and how many of their filters a lookup
+  // queries.
   struct Share {
     double keys = 0;
     double weight = 0;
   };
-  // By origin and size: sizes within a factor of two are one.
-  using Origin = std::pair<int, int>;
-  using Profile = std::map<Origin, Share>;
+  using Profile = std::map<int, Share>;  // by origin
   // Bits are per key of the tree.
   struct Shares {
     Profile of;
@@ -202,47 +191,37 @@ class TreeBits {
     double settled_bits = 0;
   };
 
-  File FileOf(uint64_t file) const;  // as if new if it is unknown
-  void Place(uint64_t number, int level, File* file);
-  void Unplace(uint64_t number, const File& file);
-  void Count(const File& file, bool add);
-  double BitsIn(const Sums& sums) const;
-  void CountDeparture(const File& file, bool moved);
+  // Adds a file to the sums, or removes it.
+  void Count(uint64_t number, const File& file, bool add);
   void UpdateProfile();
   double UseOf(int origin) const;
-  // The origin of most tables of a level.
-  int OriginAt(int level) const;
   // The bits per key of a run's keys once it gave back what it does not need.
   double Wanted(int origin) const;
-  double WantedBits() const;
-  SortedRun Weighted(int origin, double keys, double weight) const;
-  double MovedPart(int origin) const;
-  const Shares& CurrentShares() const;
+  double WantedBits(const Profile& settled) const;
+  SortedRun Weighted(int origin, const Share& share) const;
   Shares CountShares() const;
   double KeptPart(int level) const;
   // With the share `part` of `now` in it.
-  static Profile Mixed(Profile profile, const Profile& now, double part);
+  static Profile Mixed(const Profile& profile, const Profile& now, double part);
+  Profile RecentProfile() const;
   double RunSizeOf(const NewTable& table, const Profile& profile) const;
-  std::vector<TreeRun> RunsWithout(const std::vector<uint64_t>* files) const;
   TableBits BitsOfWholeRun(const NewTable& table, const RateCurve& curve) const;
   double MinPrice(const Shares& now, const RateCurve& curve) const;
   double KeysIn(int level) const;
   int DeepestLevel() const;
+  // The origin of most tables of a level.
+  int OriginAt(int level) const;
 
   std::unordered_map<uint64_t, File> files_;
-  std::map<int, Sums> levels_;
-  std::map<Group, Sums> groups_;                       // of files with keys
+  // Of the files of the tree, by level and origin.
+  std::map<std::pair<int, int>, FileSums> groups_;
   std::set<uint64_t, std::greater<uint64_t>> level0_;  // newest first
   mutable uint64_t visits_ = 0;
-  double keys_ = 0;              // of the files in the tree
-  std::map<int, double> moved_;  // by origin, of what left its level lately:
-                                 // the part that was moved
-  double flush_keys_ = 0;        // of a flush, lately
-  double inflow_ = 0;            // keys since profile_ was brought up to date
-  double profiled_keys_ = 0;     // keys_ at that time
-  Profile profile_;              // lately, in parts of all keys
-  mutable Shares now_;           // CurrentShares(), while they are valid
-  mutable bool now_valid_ = false;
+  double keys_ = 0;           // of the files in the tree
+  double flush_keys_ = 0;     // of a flush, lately
+  double inflow_ = 0;         // keys since profile_ was brought up to date
+  double profiled_keys_ = 0;  // keys_ at that time
+  Profile profile_;           // settled shares, lately
   TreeLimits limits_;
   RunUse use_;
   double min_bits_ = 0;

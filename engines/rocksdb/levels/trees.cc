@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <optional>
+#include <set>
 #include <utility>
 
 #include "engines/rocksdb/policy/options_file.h"
@@ -37,46 +37,7 @@ double NumberOf(std::string_view text) {
   return number;
 }
 
-void TakeLine(const OptionsLine& line, LevelLimits* limits) {
-  if (line.name.empty()) {  // the start of the section
-    *limits = LevelLimits();
-  } else if (line.name == "level0_file_num_compaction_trigger") {
-    limits->level0_files = NumberOf(line.value);
-  } else if (line.name == "max_bytes_for_level_base") {
-    limits->base_bytes = NumberOf(line.value);
-  } else if (line.name == "max_bytes_for_level_multiplier") {
-    limits->ratio = NumberOf(line.value);
-  } else if (line.name == "level_compaction_dynamic_level_bytes") {
-    limits->dynamic = line.value == "true";
-  } else if (line.name == "compaction_style") {
-    limits->known &= line.value == "kCompactionStyleLevel";
-  } else if (line.name == "disable_auto_compactions") {
-    limits->known &= line.value == "false";
-  }
-}
-
 }  // namespace
-
-void ApplySilentChanges(DatabaseTrees* trees) {
-  for (auto& [name, family] : trees->families) {
-    if (family.silently_deleted.empty()) continue;
-    std::vector<LiveTable> added;
-    auto it = trees->unannounced.begin();
-    while (it != trees->unannounced.end()) {
-      if (it->second.family != name) {
-        ++it;
-        continue;
-      }
-      // An event may have added it since then.
-      if (!family.bits.HasInTree(it->first)) {
-        added.push_back({it->first, it->second.level, 0});
-      }
-      it = trees->unannounced.erase(it);
-    }
-    family.bits.Edit(family.silently_deleted, added);
-    family.silently_deleted.clear();
-  }
-}
 
 std::shared_ptr<DatabaseTrees> TreesOf(const std::string& name,
                                        const void* default_family) {
@@ -110,23 +71,38 @@ std::map<std::string, std::shared_ptr<DatabaseTrees>> AllTrees() {
 
 void AnnounceTable(TableAnnouncement table) { announced = std::move(table); }
 
-bool TakeAnnouncement(const std::string& family, TableAnnouncement* table) {
-  if (!announced.has_value()) return false;
-  *table = *std::move(announced);
+std::optional<TableAnnouncement> TakeAnnouncement(const std::string& family) {
+  std::optional<TableAnnouncement> table = std::move(announced);
   announced.reset();
-  return table->family == family;
+  if (table.has_value() && table->family != family) table.reset();
+  return table;
 }
 
 LimitsByFamily ParseLimits(std::string_view options) {
   LimitsByFamily all;
+  std::set<std::string> others;  // with compactions of another kind
   ForEachOption(options, [&](const OptionsLine& line) {
     if (line.section != "CFOptions" || line.family.empty()) return;
-    TakeLine(line, &all[std::string(line.family)]);
+    const std::string family(line.family);
+    TreeLimits& limits = all[family];
+    const std::pair<const char*, double*> numbers[] = {
+        {"level0_file_num_compaction_trigger", &limits.level0_files},
+        {"max_bytes_for_level_base", &limits.base},
+        {"max_bytes_for_level_multiplier", &limits.ratio}};
+    for (const auto& [name, number] : numbers) {
+      if (line.name == name) *number = NumberOf(line.value);
+    }
+    if (line.name == "level_compaction_dynamic_level_bytes") {
+      limits.dynamic = line.value == "true";
+    }
+    if ((line.name == "compaction_style" &&
+         line.value != "kCompactionStyleLevel") ||
+        (line.name == "disable_auto_compactions" && line.value != "false")) {
+      others.insert(family);
+    }
   });
   for (auto it = all.begin(); it != all.end();) {
-    const LevelLimits& limits = it->second;
-    const bool known = limits.known && limits.level0_files > 0 &&
-                       limits.base_bytes > 0 && limits.ratio >= 1;
+    const bool known = it->second.Known() && others.count(it->first) == 0;
     it = known ? std::next(it) : all.erase(it);
   }
   return all;
@@ -172,7 +148,10 @@ void LearnTables(const rocksdb::TablePropertiesCollection& tables,
                  TreeBits* bits) {
   for (const auto& [path, properties] : tables) {
     const uint64_t file = FileNumber(path);
-    if (properties == nullptr || file == 0 || bits->Knows(file)) continue;
+    if (properties == nullptr || file == 0 ||
+        bits->Find(file).facts.filter_bits >= 0) {
+      continue;
+    }
     bits->Learn(file, FactsOf(*properties, kUnknownOrigin));
   }
 }
@@ -240,11 +219,11 @@ bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
       }
     }
     family.bits.SetTree(tables);
-    const auto limits = trees->limits.find(metadata.name);
-    family.bits.SetLimits(
-        limits == trees->limits.end() || bytes == 0
-            ? TreeLimits()
-            : limits->second.InKeys(family.bits.keys() / bytes));
+    const auto known = trees->limits.find(metadata.name);
+    TreeLimits limits;
+    if (known != trees->limits.end() && bytes > 0) limits = known->second;
+    limits.base *= family.bits.keys() / std::max(bytes, 1.0);
+    family.bits.SetLimits(limits);
   }
   trees->families = std::move(kept);
   return true;
@@ -257,7 +236,6 @@ void ApplyEdit(DB* db, const std::string& family_name,
   const std::lock_guard<std::mutex> order(trees->order);
   if (Refresh(db, family_name, trees.get())) return;
   const std::lock_guard<std::mutex> lock(trees->mutex);
-  ApplySilentChanges(trees.get());
   FamilyTree* const family = FindFamily(trees.get(), family_name);
   if (family != nullptr) family->bits.Edit(removed, added);
 }
@@ -297,13 +275,13 @@ class TreeListener final : public rocksdb::EventListener {
       FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
       if (family == nullptr) return;
       LearnTables(info.table_properties, &family->bits);
-      CompactionJob job;
+      Compaction job;
       for (const CompactionFileInfo& file : info.input_file_infos) {
-        const auto keys =
-            static_cast<double>(family->bits.KeysOf(file.file_number));
-        job.keys_read += keys;
+        const TableFacts facts = family->bits.Find(file.file_number).facts;
         job.inputs.push_back(file.file_number);
-        if (file.level != info.output_level) job.keys_from_above += keys;
+        job.read.Add(facts);
+        if (file.level == info.output_level) continue;
+        job.keys_from_above += static_cast<double>(facts.keys);
       }
       trees->jobs[info.job_id] = std::move(job);
     });
@@ -368,19 +346,17 @@ class TreeListener final : public rocksdb::EventListener {
       const auto written = trees->origins.extract(info.file_path);
       FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
       if (family == nullptr || !info.status.ok()) return;
-      const TableFacts facts =
-          FactsOf(info.table_properties,
-                  written ? written.mapped().origin : kUnknownOrigin);
+      const TableFacts facts = FactsOf(
+          info.table_properties, written ? written.mapped() : kUnknownOrigin);
       family->bits.Learn(file, facts);
       const auto job = trees->jobs.find(info.job_id);
-      if (job != trees->jobs.end())
+      if (job != trees->jobs.end()) {
         job->second.filter_bits += facts.filter_bits;
+      } else if (info.reason == rocksdb::TableFileCreationReason::kCompaction) {
+        ++trees->silent_changes;
+      }
       if (info.reason == rocksdb::TableFileCreationReason::kFlush) {
         family->bits.Flushed(facts.keys);
-      } else if (info.reason == rocksdb::TableFileCreationReason::kCompaction &&
-                 job == trees->jobs.end()) {
-        ++trees->silent_changes;
-        if (written) trees->unannounced[file] = written.mapped();
       }
     });
   }
@@ -392,15 +368,12 @@ class TreeListener final : public rocksdb::EventListener {
       const uint64_t file = FileNumber(info.file_path);
       const std::lock_guard<std::mutex> lock(trees->mutex);
       trees->origins.erase(info.file_path);
-      trees->unannounced.erase(file);
-      for (auto& entry : trees->families) {
-        FamilyTree& family = entry.second;
-        if (!family.bits.HasInTree(file)) {
+      for (auto& [name, family] : trees->families) {
+        if (family.bits.Find(file).level >= 0) {
+          ++trees->silent_changes;
+        } else {
           family.bits.Forget(file);
-          continue;
         }
-        ++trees->silent_changes;
-        family.silently_deleted.push_back(file);
       }
     });
   }

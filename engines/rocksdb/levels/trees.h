@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,21 +23,8 @@
 
 namespace deltabloom::internal {
 
-// How large compactions let the levels of a column family grow.
-struct LevelLimits {
-  double level0_files = 0;  // 0: no limits are known
-  double base_bytes = 0;
-  double ratio = 0;
-  bool dynamic = false;
-  bool known = true;  // false: under another compaction style, for example
-
-  TreeLimits InKeys(double keys_per_byte) const {
-    return {level0_files, base_bytes * keys_per_byte, ratio, dynamic};
-  }
-};
-
-// By name of the column family.
-using LimitsByFamily = std::map<std::string, LevelLimits>;
+// How large compactions let the levels of each column family grow, in bytes.
+using LimitsByFamily = std::map<std::string, TreeLimits>;
 
 // Reads them from the text of an OPTIONS file. Families whose levels have no
 // limits, as under universal and FIFO compaction, and lines that are not
@@ -67,13 +55,11 @@ class RunUseCounter {
   // A weight changes only by more than this factor.
   static constexpr double kHysteresis = 1.25;
 
-  // What the policy counted and counts is added by Update(). A copy of a policy
-  // is another source beside it.
-  void AddSource(const std::shared_ptr<PolicyStatistics>& source);
-
-  // Takes what sources counted since the last call; weights are those of
-  // TreeBits::Weights(). Throws std::bad_alloc.
-  void Update(const std::map<int, double>& weights);
+  // Takes what `source`, a policy, and the sources of earlier calls counted
+  // since then: a copy of a policy is another source beside it. Weights are
+  // those of TreeBits::Weights(). Throws std::bad_alloc.
+  void Update(const std::shared_ptr<PolicyStatistics>& source,
+              const std::map<int, double>& weights);
 
   // The same for given lookups, by origin. Those of kUnknownOrigin are of
   // tables that were written elsewhere, which count as the last run.
@@ -86,10 +72,9 @@ class RunUseCounter {
   double lookups() const { return lookups_; }
 
  private:
-  using Totals = std::map<FilterClass, LookupTotals>;
   struct Source {
     std::weak_ptr<PolicyStatistics> statistics;
-    Totals seen;
+    std::map<FilterClass, LookupTotals> seen;
   };
   // Absent keys that were asked for, and how many there would be if no lookup
   // found its key.
@@ -104,6 +89,20 @@ class RunUseCounter {
   RunUse use_;
 };
 
+struct LevelBits {
+  const LayoutRow* layout = nullptr;
+  uint32_t millibits_per_key = 0;
+  // If not 0, the rate of the filter, from which its bits follow.
+  double false_positive_rate = 0;
+};
+
+// What the last table of an origin got, and would have got if runs counted
+// alike.
+struct LastTable {
+  LevelBits bits;
+  uint32_t without_use = 0;
+};
+
 // The tree of a column family, and what its policy did last.
 struct FamilyTree {
   TreeBits bits;
@@ -111,27 +110,8 @@ struct FamilyTree {
   RunUseCounter use;
   uint64_t filter_memory = 0;  // as its policy has it
   Layout layout = Layout::kClassic;
-  bool whole_runs = false;  // as of the last table
-  // By level, with kBottommost: bits per key of the last tables, and what the
-  // LOG has.
-  std::map<int, double> given;
-  std::map<int, double> logged;
-  // Tables of the tree that were deleted without an event that removed them.
-  std::vector<uint64_t> silently_deleted;
-};
-
-// A compaction that runs.
-struct CompactionJob {
-  double keys_read = 0;
-  double keys_from_above = 0;
-  std::vector<uint64_t> inputs;
-  double filter_bits = 0;  // of the tables that it has written
-};
-
-struct WrittenAs {
-  std::string family;
-  int origin = kUnknownOrigin;
-  int level = 0;
+  std::map<int, LastTable> given;  // by origin
+  std::map<int, double> logged;    // the bits per key of these in the LOG
 };
 
 struct DatabaseTrees {
@@ -148,22 +128,15 @@ struct DatabaseTrees {
 
   std::mutex mutex;  // the rest
   std::map<std::string, FamilyTree> families;
-  std::unordered_map<int, CompactionJob> jobs;
-  std::map<std::string, WrittenAs> origins;  // of tables being written, by path
-  // Tables of compactions without events, as DB::CompactFiles runs them, by
-  // number.
-  std::map<uint64_t, WrittenAs> unannounced;
-  // Changes without events; the next event reads the tree from RocksDB.
+  std::unordered_map<int, Compaction> jobs;
+  std::map<std::string, int> origins;  // of tables being written, by path
+  // Changes without events, as by DB::CompactFiles; the next event reads the
+  // tree from RocksDB.
   uint64_t silent_changes = 0;
   uint64_t silent_changes_seen = 0;
   // What is wrong with filter_memory, as the LOG has it.
   std::string memory_problem;
 };
-
-// Applies changes without events: tables that were deleted are replaced by
-// those that were written for that. Called with `mutex` held, before a tree is
-// read. Throws std::bad_alloc.
-void ApplySilentChanges(DatabaseTrees* trees);
 
 // The trees of the database, made if necessary.
 std::shared_ptr<DatabaseTrees> TreesOf(const std::string& name,
@@ -185,9 +158,8 @@ struct TableAnnouncement {
 };
 
 void AnnounceTable(TableAnnouncement table);
-// Returns false if there is none for this column family. Removes it in any
-// case.
-bool TakeAnnouncement(const std::string& family, TableAnnouncement* table);
+// Removes it, and returns it if it is for this column family.
+std::optional<TableAnnouncement> TakeAnnouncement(const std::string& family);
 
 // A listener, which has no state of its own: any number may listen to a
 // database. Nothing throws into RocksDB; what could not be learned for lack of
@@ -196,13 +168,6 @@ std::unique_ptr<rocksdb::EventListener> NewTreeListener();
 // Whether one of them is such a listener.
 bool HasTreeListener(
     const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners);
-
-struct LevelBits {
-  const LayoutRow* layout = nullptr;
-  uint32_t millibits_per_key = 0;
-  // If not 0, the rate of the filter, from which its bits follow.
-  double false_positive_rate = 0;
-};
 
 struct LevelChoice {
   LevelBits bits;
@@ -226,12 +191,11 @@ LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
                       Layout layout);
 
 // The same with the target that the options give the tree, which is
-// *family->bits, one of *trees. The table's compaction has written filters of
-// written_bits already. The layout is null if the tree is empty and bits follow
-// from a rate. Sets *problem if filter_memory cannot be kept.
+// *family->bits, one of *trees. The layout is null if the tree is empty and
+// bits follow from a rate. Sets *problem if filter_memory cannot be kept.
 LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
-                     double written_bits, DatabaseTrees* trees,
-                     FamilyTree* family, std::string* problem);
+                     DatabaseTrees* trees, FamilyTree* family,
+                     std::string* problem);
 
 // What is wrong with filter_memory in DB::Open, which validates its column
 // families one after the other, on one thread; empty if nothing is. Families
