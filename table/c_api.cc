@@ -1,6 +1,5 @@
 // The C interface of the core.
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
@@ -18,64 +17,65 @@
 using deltabloom::internal::CatchForC;
 using deltabloom::internal::CopyForC;
 using deltabloom::internal::RequireArgument;
-using deltabloom::internal::SetError;
 
-struct deltabloom_options_t {
-  deltabloom::FilterOptions options;
-};
+struct deltabloom_options_t : deltabloom::FilterOptions {};
 
-struct deltabloom_builder_t {
-  explicit deltabloom_builder_t(const deltabloom::FilterOptions& options)
-      : builder(options) {}
-
-  deltabloom::FilterBuilder builder;
+struct deltabloom_builder_t : deltabloom::FilterBuilder {
+  using FilterBuilder::FilterBuilder;
   bool broken = false;  // keys were lost
 };
 
-struct deltabloom_filter_t {
-  deltabloom::Filter filter;
+struct deltabloom_filter_t : deltabloom::Filter {
+  using Filter::Filter;
 };
 
-struct deltabloom_range_builder_t {
-  deltabloom::RangeFilterBuilder builder;
+struct deltabloom_range_builder_t : deltabloom::RangeFilterBuilder {
+  using RangeFilterBuilder::RangeFilterBuilder;
 };
 
-struct deltabloom_range_filter_t {
-  deltabloom::RangeFilter filter;
+struct deltabloom_range_filter_t : deltabloom::RangeFilter {
+  using RangeFilter::RangeFilter;
 };
 
 namespace {
 
-constexpr char kBroken[] =
-    "deltabloom: this builder ran out of memory before: destroy it";
-
 // Only no bytes may be null.
+bool IsLegal(const char* data, size_t size) {
+  return data != nullptr || size == 0;
+}
+
 std::string_view Bytes(const char* data, size_t size, const char* name) {
-  if (size == 0) return {};
-  RequireArgument(data, name);
+  if (!IsLegal(data, size)) RequireArgument(data, name);
   return {data, size};
 }
 
+deltabloom::Hash ParseHash(const char* name) {
+  const std::string_view text = name == nullptr ? "murmurhash2" : name;
+  if (text == "murmurhash2") return deltabloom::Hash::kMurmurHash2;
+  if (text == "leveldb") return deltabloom::Hash::kLevelDB;
+  throw std::invalid_argument("hash " + deltabloom::internal::Quote(text) +
+                              " is unknown: use murmurhash2 or leveldb");
+}
+
+// Calls change(). If it throws, no later change succeeds.
+template <typename Fn>
+void Change(deltabloom_builder_t* builder, Fn change) {
+  RequireArgument(builder, "builder");
+  if (builder->broken) {
+    throw std::runtime_error(
+        "this builder ran out of memory before: destroy it");
+  }
+  builder->broken = true;
+  change();
+  builder->broken = false;
+}
+
 // A copy of a filter's bytes for the caller.
-char* Return(const std::string& filter, size_t* size) {
+char* Copy(const std::string& filter, size_t* size) {
   char* const copy = CopyForC(filter);
   if (copy == nullptr) throw std::bad_alloc();
   *size = filter.size();
   return copy;
-}
-
-bool ParseHash(const char* name, deltabloom::Hash* hash, char** errptr) {
-  const std::string_view text = name == nullptr ? "murmurhash2" : name;
-  if (text == "murmurhash2") {
-    *hash = deltabloom::Hash::kMurmurHash2;
-  } else if (text == "leveldb") {
-    *hash = deltabloom::Hash::kLevelDB;
-  } else {
-    SetError(errptr, "deltabloom: hash " + deltabloom::internal::Quote(text) +
-                         " is unknown: use murmurhash2 or leveldb");
-    return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -96,47 +96,41 @@ void deltabloom_options_destroy(deltabloom_options_t* options) {
 
 void deltabloom_options_set_bits_per_key(deltabloom_options_t* options,
                                          double bits_per_key) {
-  if (options != nullptr) options->options.bits_per_key = bits_per_key;
+  if (options != nullptr) options->bits_per_key = bits_per_key;
 }
 
 void deltabloom_options_set_layout(deltabloom_options_t* options,
                                    const char* layout, char** errptr) {
-  CatchForC(errptr, 0, [&] {
+  CatchForC(errptr, [&] {
     RequireArgument(options, "options");
     RequireArgument(layout, "layout");
-    if (!deltabloom::ParseLayout(layout, &options->options.layout)) {
-      SetError(errptr, "deltabloom: layout " +
-                           deltabloom::internal::Quote(layout) +
-                           " is unknown: use classic, local, compact or auto");
+    if (!deltabloom::ParseLayout(layout, &options->layout)) {
+      throw std::invalid_argument(
+          "layout " + deltabloom::internal::Quote(layout) +
+          " is unknown: use classic, local, compact or auto");
     }
-    return 0;
   });
 }
 
 void deltabloom_options_set_hash(deltabloom_options_t* options,
                                  const char* hash, char** errptr) {
-  CatchForC(errptr, 0, [&] {
+  CatchForC(errptr, [&] {
     RequireArgument(options, "options");
-    ParseHash(hash, &options->options.hash, errptr);
-    return 0;
+    options->hash = ParseHash(hash);
   });
 }
 
 void deltabloom_options_set_max_build_bytes(deltabloom_options_t* options,
                                             uint64_t bytes) {
-  if (options != nullptr) options->options.max_build_bytes = bytes;
+  if (options != nullptr) options->max_build_bytes = bytes;
 }
 
 deltabloom_builder_t* deltabloom_builder_create(
     const deltabloom_options_t* options, char** errptr) {
-  using Builder = deltabloom_builder_t;
-  return CatchForC<Builder*>(errptr, nullptr, [&]() -> Builder* {
-    const deltabloom::FilterOptions chosen =
-        options == nullptr ? deltabloom::FilterOptions() : options->options;
-    const std::string problem = chosen.Validate();
-    if (problem.empty()) return new Builder(chosen);
-    SetError(errptr, "deltabloom: " + problem);
-    return nullptr;
+  return CatchForC(errptr, [&] {
+    return new deltabloom_builder_t(options == nullptr
+                                        ? deltabloom::FilterOptions()
+                                        : deltabloom::FilterOptions(*options));
   });
 }
 
@@ -146,50 +140,40 @@ void deltabloom_builder_destroy(deltabloom_builder_t* builder) {
 
 void deltabloom_builder_add(deltabloom_builder_t* builder, const char* key,
                             size_t length, char** errptr) {
-  CatchForC(errptr, 0, [&] {
-    RequireArgument(builder, "builder");
+  CatchForC(errptr, [&] {
     const std::string_view bytes = Bytes(key, length, "key");
-    if (builder->broken) throw std::runtime_error(kBroken);
-    builder->broken = true;
-    builder->builder.AddKey(bytes);
-    builder->broken = false;
-    return 0;
+    Change(builder, [&] { builder->AddKey(bytes); });
   });
 }
 
 uint64_t deltabloom_builder_keys_added(const deltabloom_builder_t* builder) {
-  return builder == nullptr || builder->broken ? 0
-                                               : builder->builder.KeysAdded();
+  return builder == nullptr || builder->broken ? 0 : builder->KeysAdded();
 }
 
 uint64_t deltabloom_builder_filter_size(const deltabloom_builder_t* builder) {
-  return builder == nullptr || builder->broken ? 0
-                                               : builder->builder.FilterSize();
+  return builder == nullptr || builder->broken ? 0 : builder->FilterSize();
 }
 
 char* deltabloom_builder_finish(deltabloom_builder_t* builder, size_t* size,
                                 char** errptr) {
-  return CatchForC<char*>(errptr, nullptr, [&] {
+  return CatchForC(errptr, [&] {
     RequireArgument(size, "size");
     *size = 0;
-    RequireArgument(builder, "builder");
-    if (builder->broken) throw std::runtime_error(kBroken);
-    builder->broken = true;
-    std::string filter;
-    builder->builder.Finish(&filter);
-    char* const bytes = Return(filter, size);
-    builder->broken = false;
+    char* bytes = nullptr;
+    Change(builder, [&] {
+      std::string filter;
+      builder->Finish(&filter);
+      bytes = Copy(filter, size);
+    });
     return bytes;
   });
 }
 
 deltabloom_filter_t* deltabloom_filter_create(const char* bytes, size_t size,
                                               const char* hash, char** errptr) {
-  using View = deltabloom_filter_t;
-  return CatchForC<View*>(errptr, nullptr, [&]() -> View* {
-    deltabloom::Hash chosen;
-    if (!ParseHash(hash, &chosen, errptr)) return nullptr;
-    return new View{deltabloom::Filter(Bytes(bytes, size, "bytes"), chosen)};
+  return CatchForC(errptr, [&] {
+    return new deltabloom_filter_t(Bytes(bytes, size, "bytes"),
+                                   ParseHash(hash));
   });
 }
 
@@ -197,8 +181,8 @@ void deltabloom_filter_destroy(deltabloom_filter_t* filter) { delete filter; }
 
 unsigned char deltabloom_filter_may_match(const deltabloom_filter_t* filter,
                                           const char* key, size_t length) {
-  if (filter == nullptr || (key == nullptr && length != 0)) return 1;
-  return filter->filter.MayMatch({key, length}) ? 1 : 0;
+  if (filter == nullptr || !IsLegal(key, length)) return 1;
+  return filter->MayMatch({key, length}) ? 1 : 0;
 }
 
 void deltabloom_filter_may_match_many(const deltabloom_filter_t* filter,
@@ -211,38 +195,34 @@ void deltabloom_filter_may_match_many(const deltabloom_filter_t* filter,
     return;
   }
   constexpr size_t kBatch = 32;
-  std::array<std::string_view, kBatch> batch;
-  std::array<bool, kBatch> answers;
+  std::string_view batch[kBatch];
+  bool answers[kBatch];
   for (size_t begin = 0; begin < n; begin += kBatch) {
-    const size_t count = n - begin < kBatch ? n - begin : kBatch;
+    const size_t count = std::min(kBatch, n - begin);
     for (size_t i = 0; i < count; ++i) {
       const char* const key = keys[begin + i];
       batch[i] = {key, key == nullptr ? 0 : lengths[begin + i]};
     }
-    filter->filter.MayMatch(batch.data(), count, answers.data());
-    for (size_t i = 0; i < count; ++i) {
-      const bool bad = keys[begin + i] == nullptr && lengths[begin + i] != 0;
-      may_match[begin + i] = answers[i] || bad ? 1 : 0;
+    filter->MayMatch(batch, count, answers);
+    for (size_t i = begin; i < begin + count; ++i) {
+      may_match[i] = answers[i - begin] || !IsLegal(keys[i], lengths[i]);
     }
   }
 }
 
 char* deltabloom_filter_describe(const char* bytes, size_t size) {
-  return CatchForC<char*>(nullptr, nullptr, [&] {
+  return CatchForC(nullptr, [&] {
     return CopyForC(deltabloom::DescribeFilter(Bytes(bytes, size, "bytes")));
   });
 }
 
 deltabloom_range_builder_t* deltabloom_range_builder_create(
     double bits_per_key, uint64_t range_length, char** errptr) {
-  using Builder = deltabloom_range_builder_t;
-  return CatchForC<Builder*>(errptr, nullptr, [&] {
+  return CatchForC(errptr, [&] {
     deltabloom::RangeFilterOptions options;
     options.bits_per_key = bits_per_key;
     options.range_length = range_length;
-    const std::string problem = options.Validate();
-    if (!problem.empty()) throw std::invalid_argument("deltabloom: " + problem);
-    return new Builder{deltabloom::RangeFilterBuilder(options)};
+    return new deltabloom_range_builder_t(options);
   });
 }
 
@@ -255,44 +235,41 @@ void deltabloom_range_builder_add_question(deltabloom_range_builder_t* builder,
                                            size_t lower_length,
                                            const char* upper,
                                            size_t upper_length, char** errptr) {
-  CatchForC(errptr, 0, [&] {
+  CatchForC(errptr, [&] {
     RequireArgument(builder, "builder");
-    builder->builder.AddQuestion(Bytes(lower, lower_length, "lower"),
-                                 Bytes(upper, upper_length, "upper"));
-    return 0;
+    builder->AddQuestion(Bytes(lower, lower_length, "lower"),
+                         Bytes(upper, upper_length, "upper"));
   });
 }
 
 void deltabloom_range_builder_add(deltabloom_range_builder_t* builder,
                                   const char* key, size_t length,
                                   char** errptr) {
-  CatchForC(errptr, 0, [&] {
+  CatchForC(errptr, [&] {
     RequireArgument(builder, "builder");
-    builder->builder.AddKey(Bytes(key, length, "key"));
-    return 0;
+    builder->AddKey(Bytes(key, length, "key"));
   });
 }
 
 char* deltabloom_range_builder_finish(deltabloom_range_builder_t* builder,
                                       size_t* size, char** errptr) {
-  return CatchForC<char*>(errptr, nullptr, [&]() -> char* {
+  return CatchForC(errptr, [&] {
     RequireArgument(size, "size");
     *size = 0;
     RequireArgument(builder, "builder");
     std::string filter;
-    if (builder->builder.Finish(&filter)) return Return(filter, size);
+    if (builder->Finish(&filter)) return Copy(filter, size);
     throw std::runtime_error(
-        "deltabloom: no range filter: the keys were not in order, there was "
-        "none, or too little memory or too few bits for them");
+        "no range filter: the keys were not in order, there was none, or too "
+        "little memory or too few bits for them");
   });
 }
 
 deltabloom_range_filter_t* deltabloom_range_filter_create(const char* bytes,
                                                           size_t size,
                                                           char** errptr) {
-  using View = deltabloom_range_filter_t;
-  return CatchForC<View*>(errptr, nullptr, [&] {
-    return new View{deltabloom::RangeFilter(Bytes(bytes, size, "bytes"))};
+  return CatchForC(errptr, [&] {
+    return new deltabloom_range_filter_t(Bytes(bytes, size, "bytes"));
   });
 }
 
@@ -303,13 +280,11 @@ void deltabloom_range_filter_destroy(deltabloom_range_filter_t* filter) {
 unsigned char deltabloom_range_filter_may_match(
     const deltabloom_range_filter_t* filter, const char* lower,
     size_t lower_length, const char* upper, size_t upper_length) {
-  if (filter == nullptr || (lower == nullptr && lower_length != 0) ||
-      (upper == nullptr && upper_length != 0)) {
+  if (filter == nullptr || !IsLegal(lower, lower_length) ||
+      !IsLegal(upper, upper_length)) {
     return 1;
   }
-  return filter->filter.MayMatch({lower, lower_length}, {upper, upper_length})
-             ? 1
-             : 0;
+  return filter->MayMatch({lower, lower_length}, {upper, upper_length}) ? 1 : 0;
 }
 
 double deltabloom_bits_per_key_for_rate(double rate) {

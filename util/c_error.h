@@ -29,20 +29,20 @@ inline void SetError(char** errptr, std::string_view text) {
 // Throws an error, for CatchForC, if `argument` is null.
 inline void RequireArgument(const void* argument, const char* name) {
   if (argument != nullptr) return;
-  throw std::invalid_argument(std::string("deltabloom: ") + name + " is null");
+  throw std::invalid_argument(std::string(name) + " is null");
 }
 
-// fn(), or `failed` and *errptr if it throws.
-template <typename Result, typename Fn>
-Result CatchForC(char** errptr, Result failed, Fn fn) {
+// fn(); null or 0 if it throws, and the text of the exception in *errptr.
+template <typename Fn>
+auto CatchForC(char** errptr, Fn fn) {
   try {
     return fn();
   } catch (const std::bad_alloc&) {
     SetError(errptr, "deltabloom: out of memory");
   } catch (const std::exception& failure) {
-    SetError(errptr, failure.what());
+    SetError(errptr, std::string("deltabloom: ") + failure.what());
   }
-  return failed;
+  return decltype(fn())();
 }
 
 }  // namespace deltabloom::internal

@@ -1,20 +1,14 @@
 #include "util/cpu.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
 namespace deltabloom::internal {
 
-const char* CpuLevelName(CpuLevel level) {
-  switch (level) {
-    case CpuLevel::kAvx512:
-      return "avx512";
-    case CpuLevel::kAvx2:
-      return "avx2";
-    case CpuLevel::kPortable:
-      break;
-  }
-  return "portable";
+const char* CpuName(Cpu cpu) {
+  static constexpr const char* kNames[] = {"portable", "avx2", "avx512"};
+  return kNames[static_cast<uint8_t>(cpu)];
 }
 
 Cpu DetectedCpu() {
@@ -24,20 +18,18 @@ Cpu DetectedCpu() {
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
       !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("popcnt")) {
-    return Cpu();
+    return Cpu::kPortable;
   }
   if (!__builtin_cpu_supports("avx512f") ||
       !__builtin_cpu_supports("avx512bw") ||
       !__builtin_cpu_supports("avx512dq") ||
-      !__builtin_cpu_supports("avx512vl")) {
-    return Cpu(Cpu::kAvx2);
+      !__builtin_cpu_supports("avx512vl") ||
+      !__builtin_cpu_supports("avx512vpopcntdq")) {
+    return Cpu::kAvx2;
   }
-  if (!__builtin_cpu_supports("avx512vpopcntdq")) {
-    return Cpu(Cpu::kAvx2 | Cpu::kAvx512);
-  }
-  return Cpu(Cpu::kAvx2 | Cpu::kAvx512 | Cpu::kAvx512Vpopcntdq);
+  return Cpu::kAvx512;
 #else
-  return Cpu();
+  return Cpu::kPortable;
 #endif
 }
 
@@ -45,23 +37,14 @@ Cpu ActiveCpu() {
   static const Cpu active = [] {
     const Cpu detected = DetectedCpu();
     const char* name = std::getenv("DELTABLOOM_CPU");
-    if (name == nullptr) return detected;
-    for (CpuLevel level : kAllCpuLevels) {
-      if (std::string_view(name) == CpuLevelName(level)) {
-        return detected.And(level);
+    for (const Cpu cpu : kAllCpus) {
+      if (name != nullptr && std::string_view(name) == CpuName(cpu)) {
+        return std::min(cpu, detected);
       }
     }
     return detected;
   }();
   return active;
-}
-
-CpuLevel LevelOf(Cpu cpu) {
-  CpuLevel highest = CpuLevel::kPortable;
-  for (CpuLevel level : kAllCpuLevels) {
-    if (cpu.Has(level)) highest = level;
-  }
-  return highest;
 }
 
 }  // namespace deltabloom::internal

@@ -163,8 +163,7 @@ std::optional<double> SealedRate(const Slice& filter, uint64_t keys) {
   internal::ParsedFilter parsed;
   internal::HashedKeys hashed;
   const std::string_view bytes = filter.ToStringView();
-  if (internal::ParseSealed(bytes, internal::CpuLevel::kPortable, &hashed,
-                            &parsed,
+  if (internal::ParseSealed(bytes, internal::Cpu::kPortable, &hashed, &parsed,
                             nullptr) != internal::FilterKind::kFilter) {
     return std::nullopt;
   }
@@ -214,12 +213,11 @@ Competitor DeltabloomCompetitor(Layout layout, const Variant& variant,
 std::vector<CompetitorEntry> DeltabloomCompetitors() {
   std::vector<CompetitorEntry> entries;
   for (const Variant& variant : kVariants) {
-    for (const internal::LayoutRow* const* row = internal::kLayouts;
-         *row != nullptr; ++row) {
-      if ((*row)->classic_hash != Hash::kMurmurHash2) continue;
+    for (const internal::LayoutRow* row : internal::kLayouts) {
+      if (row->classic_hash != Hash::kMurmurHash2) continue;
       CompetitorEntry entry;
-      entry.name = std::string("deltabloom-") + (*row)->name + variant.suffix;
-      entry.make = [layout = (*row)->layout, variant](double bits_per_key) {
+      entry.name = std::string("deltabloom-") + row->name + variant.suffix;
+      entry.make = [layout = row->layout, variant](double bits_per_key) {
         return DeltabloomCompetitor(layout, variant, bits_per_key);
       };
       entry.only_named = *variant.suffix != '\0';

@@ -54,10 +54,8 @@ void DescribeMachine(const Options& options, const std::string& command) {
   for (const auto& [name, value] :
        std::vector<std::pair<const char*, std::string>>{
            {"cpu", Field("/proc/cpuinfo", "model name", ':')},
-           {"cpu_level",
-            internal::CpuLevelName(internal::LevelOf(internal::ActiveCpu()))},
-           {"cpu_level_detected",
-            internal::CpuLevelName(internal::LevelOf(internal::DetectedCpu()))},
+           {"cpu_level", internal::CpuName(internal::ActiveCpu())},
+           {"cpu_level_detected", internal::CpuName(internal::DetectedCpu())},
            {"system", Field("/etc/os-release", "PRETTY_NAME", '=')},
            {"compiler", compiler},
            {"deltabloom", DELTABLOOM_VERSION},

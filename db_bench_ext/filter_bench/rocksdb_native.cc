@@ -115,7 +115,7 @@ class NativeReader : public FilterBitsReader {
 }  // namespace
 
 std::vector<CompetitorEntry> NativeRocksDBCompetitors() {
-  if (!internal::DetectedCpu().Has(internal::CpuLevel::kAvx2)) return {};
+  if (internal::DetectedCpu() < internal::Cpu::kAvx2) return {};
   const auto make = [](double bits_per_key) {
     const std::shared_ptr<const rocksdb::FilterPolicy> policy(
         rocksdb::NewBloomFilterPolicy(bits_per_key));

@@ -261,10 +261,9 @@ Json StudyGrowth(uint64_t max_keys, uint64_t queries, uint64_t seed) {
   for (uint64_t keys = 1000; keys <= max_keys;
        keys = keys % 3 == 0 ? keys / 3 * 10 : keys * 3) {
     ShowProgress("growth, " + std::to_string(keys) + " keys");
-    for (const LayoutRow* const* row = internal::kLayouts; *row != nullptr;
-         ++row) {
-      if ((*row)->classic_hash != Hash::kMurmurHash2) continue;
-      rows.push_back(GrowthRow(**row, keys, queries, seed));
+    for (const LayoutRow* row : internal::kLayouts) {
+      if (row->classic_hash != Hash::kMurmurHash2) continue;
+      rows.push_back(GrowthRow(*row, keys, queries, seed));
     }
   }
   return rows;

@@ -26,12 +26,12 @@ inline void Check(bool condition) {
   if (!condition) std::abort();
 }
 
-// The sets of instructions up to each level that this CPU has.
+// The levels of instructions that this CPU has.
 inline const std::vector<internal::Cpu>& Levels() {
   static const auto& levels = *new std::vector<internal::Cpu>([] {
     std::vector<internal::Cpu> usable;
-    for (const internal::CpuLevel level : internal::kAllCpuLevels) {
-      if (internal::DetectedCpu().Has(level)) usable.emplace_back(level);
+    for (const internal::Cpu cpu : internal::kAllCpus) {
+      if (cpu <= internal::DetectedCpu()) usable.push_back(cpu);
     }
     return usable;
   }());

@@ -50,7 +50,7 @@ TEST(CompactAvx512, EqualsPortable) {
       const uint64_t size =
           test::PayloadSize(blocks, columns, columns == 1 ? 0 : missing);
       const std::string payload =
-          test::Build(hashes, blocks, size, CpuLevel::kPortable);
+          test::Build(hashes, blocks, size, Cpu::kPortable);
       ASSERT_FALSE(payload.empty());
 
       // An allocation that ends where the payload ends.
@@ -59,7 +59,7 @@ TEST(CompactAvx512, EqualsPortable) {
       ParsedFilter parsed{};
       parsed.payload = bytes.get();
       parsed.payload_size = size;
-      ASSERT_TRUE(kRow.parse(kMarker, CpuLevel::kPortable, &parsed));
+      ASSERT_TRUE(kRow.parse(kMarker, Cpu::kPortable, &parsed));
 
       auto queries = random.Keys(1000, 12);
       queries.insert(queries.end(), keys.begin(), keys.end());

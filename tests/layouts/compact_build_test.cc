@@ -6,7 +6,7 @@
 namespace deltabloom {
 namespace {
 
-using internal::CpuLevel;
+using internal::Cpu;
 using internal::compact::Sizes;
 using reference::CompactBlocks;
 using test::Build;
@@ -42,11 +42,11 @@ void Compare(const std::vector<uint64_t>& hashes, const CompactBlocks& blocks,
              uint64_t payload_size, Seen* seen) {
   const std::string expected =
       reference::BuildCompact(hashes, blocks, payload_size);
-  for (CpuLevel level : test::AllLevels()) {
+  for (Cpu level : test::AllLevels()) {
     ASSERT_TRUE(Build(hashes, blocks, payload_size, level) == expected)
         << hashes.size() << " hashes, blocks " << blocks[0] << " " << blocks[1]
         << " " << blocks[2] << ", payload size " << payload_size << ", level "
-        << internal::CpuLevelName(level);
+        << internal::CpuName(level);
   }
   seen->Note(expected, blocks);
 }
@@ -99,12 +99,12 @@ TEST(CompactBuild, OrderDoesNotMatter) {
   std::vector<uint64_t> hashes = test::RandomHashes(&random, 30000);
   const CompactBlocks blocks = reference::CompactBlocksFor(hashes.size());
   const uint64_t size = PayloadSize(blocks, 9, 11);
-  const std::string payload = Build(hashes, blocks, size, CpuLevel::kPortable);
+  const std::string payload = Build(hashes, blocks, size, Cpu::kPortable);
   ASSERT_FALSE(payload.empty());
   std::sort(hashes.begin(), hashes.end());
-  EXPECT_TRUE(Build(hashes, blocks, size, CpuLevel::kPortable) == payload);
+  EXPECT_TRUE(Build(hashes, blocks, size, Cpu::kPortable) == payload);
   std::reverse(hashes.begin(), hashes.end());
-  EXPECT_TRUE(Build(hashes, blocks, size, CpuLevel::kPortable) == payload);
+  EXPECT_TRUE(Build(hashes, blocks, size, Cpu::kPortable) == payload);
 }
 
 TEST(CompactBuild, DuplicatesTakeNoRoom) {
@@ -159,7 +159,7 @@ TEST(CompactBuild, GivesHashesBack) {
       std::vector<unsigned char> payload(size);
       internal::HashList list = test::ListOf(hashes);
       const bool built = internal::compact::BuildShape(
-          &list, keep, test::ShapeOf(blocks, size), CpuLevel::kPortable,
+          &list, keep, test::ShapeOf(blocks, size), Cpu::kPortable,
           payload.data());
       EXPECT_EQ(built, keys == 10000);
       std::sort(hashes.begin(), hashes.end());
@@ -182,12 +182,12 @@ TEST(CompactBuild, BuildBytesKnownAnswers) {
     uint64_t late_build_bytes;
   } kKnown[] = {
       {1000, 10000, 28304, 12288},
-      {100000, 3000, 1804112, 938176},
-      {100000, 7900, 1804112, 938176},
-      {100000, 10000, 1905168, 1039232},
-      {100000, 16000, 1905168, 1039232},
-      {100000, 20000, 2107280, 1241344},
-      {10000000, 10000, 183800432, 103528576},
+      {100000, 3000, 1803920, 938176},
+      {100000, 7900, 1803920, 938176},
+      {100000, 10000, 1904976, 1039232},
+      {100000, 16000, 1904976, 1039232},
+      {100000, 20000, 2107088, 1241344},
+      {10000000, 10000, 185928576, 103528576},
   };
   for (const auto& known : kKnown) {
     const internal::Plan plan = internal::PlanFilter(

@@ -55,7 +55,7 @@ inline std::vector<uint64_t> HashesIn(const internal::HashList& list) {
 // Empty if the construction gives up.
 inline std::string Build(const std::vector<uint64_t>& hashes,
                          const reference::CompactBlocks& blocks,
-                         uint64_t payload_size, internal::CpuLevel level) {
+                         uint64_t payload_size, internal::Cpu level) {
   internal::HashList list = ListOf(hashes);
   const std::unique_ptr<unsigned char[]> payload(
       new unsigned char[payload_size]());

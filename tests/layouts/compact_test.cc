@@ -10,7 +10,7 @@
 namespace deltabloom {
 namespace {
 
-using internal::CpuLevel;
+using internal::Cpu;
 using internal::compact::kRow;
 using internal::compact::Sizes;
 using reference::CompactBlocks;
@@ -29,7 +29,7 @@ struct Counts {
 void Check(const std::string& bytes, Random* random, Counts* counts) {
   const bool valid = reference::CompactIsValid(bytes);
   ++(valid ? counts->valid : counts->malformed);
-  for (CpuLevel level : test::AllLevels()) {
+  for (Cpu level : test::AllLevels()) {
     const Reader reader(kRow, level, bytes + kMarker);
     ASSERT_EQ(reader.valid(), valid) << testing::PrintToString(bytes);
     if (!valid) continue;
@@ -87,7 +87,7 @@ TEST(CompactFormat, EveryBitOfTheSizesAndEveryOtherLength) {
     const uint64_t n = blocks[0] * 55;
     const std::string payload =
         test::Build(test::RandomHashes(&random, n), blocks,
-                    test::PayloadSize(blocks, 7, 2), CpuLevel::kPortable);
+                    test::PayloadSize(blocks, 7, 2), Cpu::kPortable);
     ASSERT_FALSE(payload.empty());
     for (size_t bit = 0; bit < 64; ++bit) {
       std::string changed = payload;
@@ -152,7 +152,7 @@ TEST(CompactFormat, WorkedExample) {
   }
   EXPECT_EQ(hashes[0], 0x06cbb0de196fba55);
   EXPECT_EQ(hashes[2], 0xf0b2af92af34d94e);
-  for (CpuLevel level : test::AllLevels()) {
+  for (Cpu level : test::AllLevels()) {
     const std::string bytes = test::Build(hashes, {2, 0, 0}, 72, level);
     EXPECT_EQ(bytes, expected);
     const Reader reader(kRow, level, bytes + kMarker);

@@ -13,7 +13,7 @@
 namespace deltabloom {
 namespace {
 
-using internal::CpuLevel;
+using internal::Cpu;
 using internal::LayoutRow;
 using reference::FindReference;
 using reference::Reference;
@@ -22,11 +22,11 @@ using test::Reader;
 
 const uint64_t kSeed = test::SeedOr(20260101);
 
-using Param = std::tuple<const LayoutRow*, CpuLevel>;
+using Param = std::tuple<const LayoutRow*, Cpu>;
 
 // What ran, for the check at the very end.
-std::set<std::pair<std::string, CpuLevel>>& Reached() {
-  static std::set<std::pair<std::string, CpuLevel>> reached;
+std::set<std::pair<std::string, Cpu>>& Reached() {
+  static std::set<std::pair<std::string, Cpu>> reached;
   return reached;
 }
 
@@ -65,8 +65,8 @@ class Conformance : public testing::TestWithParam<Param> {
                   uint64_t extra_bytes,
                   const std::optional<std::string>& filter) {
     if (reference_->build == nullptr) {
-      const auto portable = test::BuildFilter(row_, CpuLevel::kPortable, keys,
-                                              millibits, extra_bytes);
+      const auto portable =
+          test::BuildFilter(row_, Cpu::kPortable, keys, millibits, extra_bytes);
       ASSERT_EQ(filter.has_value(), portable.has_value());
       ASSERT_TRUE(filter == portable) << "bytes differ";
       return;
@@ -107,7 +107,7 @@ class Conformance : public testing::TestWithParam<Param> {
   }
 
   const LayoutRow& row_ = *std::get<0>(GetParam());
-  const CpuLevel level_ = std::get<1>(GetParam());
+  const Cpu level_ = std::get<1>(GetParam());
   const Reference* const reference_ = FindReference(row_.name);
 };
 
@@ -282,31 +282,17 @@ TEST_P(Conformance, HashEqualsReference) {
 // Equal answers do not show whether a level's own kernels gave them. All
 // layouts have kernels for AVX2, only compact has some for AVX-512.
 TEST_P(Conformance, KernelsAreThoseOfTheLevel) {
-  if (level_ == CpuLevel::kPortable) return;
+  if (level_ == Cpu::kPortable) return;
   Random random(kSeed);
   const auto filter =
       test::BuildFilter(row_, level_, random.Keys(3000, 16), 10000);
   ASSERT_TRUE(filter);
-  const bool own = level_ == CpuLevel::kAvx2 || row_.layout == Layout::kCompact;
-  const CpuLevel below =
-      level_ == CpuLevel::kAvx2 ? CpuLevel::kPortable : CpuLevel::kAvx2;
+  const bool own = level_ == Cpu::kAvx2 || row_.layout == Layout::kCompact;
+  const Cpu below = level_ == Cpu::kAvx2 ? Cpu::kPortable : Cpu::kAvx2;
   const Reader here(row_, level_, *filter);
   const Reader lower(row_, below, *filter);
   EXPECT_EQ(here.parsed().may_match != lower.parsed().may_match, own);
   EXPECT_EQ(here.parsed().may_match_many != lower.parsed().may_match_many, own);
-}
-
-// A CPU with AVX-512 but without its VPOPCNTDQ still has the kernels for AVX2.
-TEST_P(Conformance, KernelsNeedOnlyWhatTheyUse) {
-  Random random(kSeed);
-  const auto filter = test::BuildFilter(row_, CpuLevel::kPortable,
-                                        random.Keys(3000, 16), 10000);
-  ASSERT_TRUE(filter);
-  const internal::Cpu cpu(internal::Cpu::kAvx2 | internal::Cpu::kAvx512);
-  const Reader here(row_, cpu, *filter);
-  const Reader avx2(row_, CpuLevel::kAvx2, *filter);
-  EXPECT_EQ(here.parsed().may_match, avx2.parsed().may_match);
-  EXPECT_EQ(here.parsed().may_match_many, avx2.parsed().may_match_many);
 }
 
 #endif  // !defined(DELTABLOOM_EMULATED_AVX512)
@@ -316,7 +302,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, Conformance,
                                           testing::ValuesIn(test::AllLevels())),
                          [](const auto& row) {
                            return test::NameOf(*std::get<0>(row.param)) + "_" +
-                                  CpuLevelName(std::get<1>(row.param));
+                                  CpuName(std::get<1>(row.param));
                          });
 
 // Runs after all tests: no row and no level may have been left out.
@@ -324,10 +310,10 @@ class EverythingRan : public testing::Environment {
   void TearDown() override {
     if (testing::GTEST_FLAG(filter) != "*") return;
     for (const LayoutRow* row : test::AllRows()) {
-      for (CpuLevel level : test::AllLevels()) {
+      for (Cpu level : test::AllLevels()) {
         EXPECT_EQ(Reached().count({row->name, level}), 1u)
             << row->name << " was not tested at level "
-            << internal::CpuLevelName(level);
+            << internal::CpuName(level);
       }
     }
   }

@@ -20,9 +20,9 @@ TEST_P(EstimateTest, KeysAndRateOfAFilter) {
     const std::vector<std::string> keys = random.Keys(n, 16);
     for (const uint32_t bits : {6u, 10u, 14u}) {
       const std::optional<std::string> filter =
-          BuildFilter(row, internal::CpuLevel::kPortable, keys, bits * 1000);
+          BuildFilter(row, internal::Cpu::kPortable, keys, bits * 1000);
       if (!filter) continue;
-      const Reader reader(row, internal::CpuLevel::kPortable, *filter);
+      const Reader reader(row, internal::Cpu::kPortable, *filter);
       ASSERT_TRUE(reader.valid());
       const ContentEstimate estimate = row.estimate(reader.parsed());
 
@@ -84,7 +84,7 @@ TEST_P(EstimateTest, AnyBytes) {
                 filter.end() - 1, '\0');
       filter[sizes] = static_cast<char>(1 + random.Below(100));
     }
-    const Reader reader(row, internal::CpuLevel::kPortable, filter);
+    const Reader reader(row, internal::Cpu::kPortable, filter);
     if (!reader.valid()) continue;
     ++parsed_filters;
     const ContentEstimate estimate = row.estimate(reader.parsed());

@@ -16,7 +16,7 @@
 namespace deltabloom {
 namespace {
 
-using internal::CpuLevel;
+using internal::Cpu;
 using internal::FilterKind;
 using internal::ParsedFilter;
 using internal::local::kRow;
@@ -50,8 +50,8 @@ FilterKind KindOfRaw(size_t payload_size, int marker) {
   std::string filter(payload_size + 1, '\0');
   filter.back() = static_cast<char>(marker);
   ParsedFilter parsed;
-  const FilterKind kind = ParseRaw(filter, Hash::kMurmurHash2,
-                                   CpuLevel::kPortable, &parsed, nullptr);
+  const FilterKind kind =
+      ParseRaw(filter, Hash::kMurmurHash2, Cpu::kPortable, &parsed, nullptr);
   // Zero bits match nothing; what is malformed matches everything.
   const std::string_view view = "key";
   bool many = false;

@@ -30,18 +30,14 @@ inline std::string NameOf(const internal::LayoutRow& row) {
 #if !defined(DELTABLOOM_EMULATED_AVX512)
 
 inline std::vector<const internal::LayoutRow*> AllRows() {
-  std::vector<const internal::LayoutRow*> rows;
-  for (auto* row = internal::kLayouts; *row != nullptr; ++row) {
-    rows.push_back(*row);
-  }
-  return rows;
+  return {internal::kLayouts.begin(), internal::kLayouts.end()};
 }
 
 // The levels this CPU can run.
-inline std::vector<internal::CpuLevel> AllLevels() {
-  std::vector<internal::CpuLevel> levels;
-  for (internal::CpuLevel level : internal::kAllCpuLevels) {
-    if (internal::DetectedCpu().Has(level)) levels.push_back(level);
+inline std::vector<internal::Cpu> AllLevels() {
+  std::vector<internal::Cpu> levels;
+  for (internal::Cpu cpu : internal::kAllCpus) {
+    if (cpu <= internal::DetectedCpu()) levels.push_back(cpu);
   }
   return levels;
 }
@@ -53,8 +49,8 @@ inline std::vector<const internal::LayoutRow*> AllRows() {
   return {internal::FindLayoutOfName("compact")};
 }
 
-inline std::vector<internal::CpuLevel> AllLevels() {
-  return {internal::CpuLevel::kAvx512};
+inline std::vector<internal::Cpu> AllLevels() {
+  return {internal::Cpu::kAvx512};
 }
 
 #endif  // !defined(DELTABLOOM_EMULATED_AVX512)
@@ -62,7 +58,7 @@ inline std::vector<internal::CpuLevel> AllLevels() {
 // The raw filter, or nothing where the layout gives up and its fallback is to
 // be built. extra_bytes: room beyond the plan for grow() to use.
 inline std::optional<std::string> BuildFilter(
-    const internal::LayoutRow& row, internal::CpuLevel level,
+    const internal::LayoutRow& row, internal::Cpu level,
     const std::vector<std::string>& keys, uint32_t millibits,
     uint64_t extra_bytes = 0) {
   internal::HashList hashes(row.hash_size);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -14,7 +15,6 @@ namespace deltabloom {
 namespace {
 
 using internal::Cpu;
-using internal::CpuLevel;
 
 // The flags of the first CPU in /proc/cpuinfo, each between two blanks.
 std::string SystemFlags() {
@@ -28,7 +28,7 @@ std::string SystemFlags() {
 TEST(Cpu, IsTheOneTheSystemReports) {
 #if !defined(__x86_64__)
   // Under an emulator the system's report may be that of another machine.
-  EXPECT_TRUE(Cpu().Has(internal::DetectedCpu()));
+  EXPECT_EQ(internal::DetectedCpu(), Cpu::kPortable);
   return;
 #endif
   const std::string flags = SystemFlags();
@@ -41,42 +41,23 @@ TEST(Cpu, IsTheOneTheSystemReports) {
     return true;
   };
   const bool avx2 = has("avx2 bmi1 bmi2 popcnt");
-  const bool avx512 = avx2 && has("avx512f avx512bw avx512dq avx512vl");
-  const Cpu detected = internal::DetectedCpu();
-  EXPECT_EQ(detected.Has(Cpu(Cpu::kAvx2)), avx2);
-  EXPECT_EQ(detected.Has(Cpu(Cpu::kAvx512)), avx512);
-  EXPECT_EQ(detected.Has(Cpu(Cpu::kAvx512Vpopcntdq)),
-            avx512 && has("avx512_vpopcntdq"));
+  const bool avx512 =
+      avx2 && has("avx512f avx512bw avx512dq avx512vl avx512_vpopcntdq");
+  EXPECT_EQ(internal::DetectedCpu(), avx512 ? Cpu::kAvx512
+                                     : avx2 ? Cpu::kAvx2
+                                            : Cpu::kPortable);
 }
 
 TEST(Cpu, IsLoweredByTheEnvironment) {
   const Cpu detected = internal::DetectedCpu();
   const char* wish = std::getenv("DELTABLOOM_CPU");
   Cpu expected = detected;
-  for (CpuLevel level : internal::kAllCpuLevels) {
-    if (wish != nullptr && std::string(wish) == internal::CpuLevelName(level)) {
-      expected = detected.And(level);
+  for (const Cpu cpu : internal::kAllCpus) {
+    if (wish != nullptr && std::string(wish) == internal::CpuName(cpu)) {
+      expected = std::min(cpu, detected);
     }
   }
-  EXPECT_TRUE(internal::ActiveCpu().Has(expected));
-  EXPECT_TRUE(expected.Has(internal::ActiveCpu()));
-}
-
-TEST(Cpu, LevelIsTheHighestOfWhichNothingIsMissing) {
-  EXPECT_EQ(LevelOf(Cpu()), CpuLevel::kPortable);
-  EXPECT_EQ(LevelOf(Cpu(Cpu::kAvx512)), CpuLevel::kPortable);
-  EXPECT_EQ(LevelOf(Cpu(Cpu::kAvx2 | Cpu::kAvx512)), CpuLevel::kAvx2);
-  for (CpuLevel level : internal::kAllCpuLevels) {
-    EXPECT_EQ(LevelOf(level), level);
-  }
-}
-
-TEST(Cpu, AndHasWhatBothHave) {
-  const Cpu both = Cpu(Cpu::kAvx2 | Cpu::kAvx512)
-                       .And(Cpu(Cpu::kAvx512 | Cpu::kAvx512Vpopcntdq));
-  EXPECT_TRUE(both.Has(Cpu(Cpu::kAvx512)));
-  EXPECT_FALSE(both.Has(Cpu(Cpu::kAvx2)));
-  EXPECT_FALSE(both.Has(Cpu(Cpu::kAvx512Vpopcntdq)));
+  EXPECT_EQ(internal::ActiveCpu(), expected);
 }
 
 }  // namespace

@@ -652,8 +652,7 @@ void Show(const std::vector<Finding>& findings, Console* console) {
 
 ExitCode Run(const std::string& path, Console* console) {
   ProcessReport process;
-  process.cpu =
-      internal::CpuLevelName(internal::LevelOf(internal::ActiveCpu()));
+  process.cpu = internal::CpuName(internal::ActiveCpu());
 #ifdef DELTABLOOM_TOOLS_ROCKSDB
   ReadRocksDB(&process);
 #endif

@@ -12,9 +12,9 @@ namespace deltabloom::internal {
 
 constexpr char kAutoName[] = "auto";
 
-const LayoutRow* const kLayouts[] = {&classic::kMurmurHash2Row,
-                                     &classic::kLevelDBHashRow, &local::kRow,
-                                     &compact::kRow, nullptr};
+const std::array<const LayoutRow*, 4> kLayouts = {&classic::kMurmurHash2Row,
+                                                  &classic::kLevelDBHashRow,
+                                                  &local::kRow, &compact::kRow};
 
 namespace {
 
@@ -37,8 +37,8 @@ constexpr Lookup kAlways = {
 
 const LayoutRow* FindLayout(Layout layout, Hash hash, int level) {
   if (layout == Layout::kAuto) layout = AutoLayout(level);
-  for (const LayoutRow* const* row = kLayouts; *row != nullptr; ++row) {
-    if ((*row)->layout == layout && (*row)->classic_hash == hash) return *row;
+  for (const LayoutRow* row : kLayouts) {
+    if (row->layout == layout && row->classic_hash == hash) return row;
   }
   return nullptr;
 }
@@ -76,26 +76,26 @@ const LayoutRow* FindAffordableLayout(const LayoutRow* row, uint64_t keys,
 
 std::string LayoutNames() {
   std::string names;
-  for (const LayoutRow* const* row = kLayouts; *row != nullptr; ++row) {
-    if ((*row)->classic_hash != Hash::kMurmurHash2) continue;
-    names += std::string((*row)->name) + ", ";
+  for (const LayoutRow* row : kLayouts) {
+    if (row->classic_hash != Hash::kMurmurHash2) continue;
+    names += std::string(row->name) + ", ";
   }
   return names + kAutoName;
 }
 
 const LayoutRow* FindLayoutOfLastByte(uint8_t last_byte, Hash hash) {
-  for (const LayoutRow* const* row = kLayouts; *row != nullptr; ++row) {
-    if ((*row)->classic_hash == hash && last_byte >= (*row)->first_marker &&
-        last_byte <= (*row)->last_marker) {
-      return *row;
+  for (const LayoutRow* row : kLayouts) {
+    if (row->classic_hash == hash && last_byte >= row->first_marker &&
+        last_byte <= row->last_marker) {
+      return row;
     }
   }
   return nullptr;
 }
 
 const LayoutRow* FindLayoutOfName(std::string_view name) {
-  for (const LayoutRow* const* row = kLayouts; *row != nullptr; ++row) {
-    if (name == (*row)->name) return *row;
+  for (const LayoutRow* row : kLayouts) {
+    if (name == row->name) return row;
   }
   return nullptr;
 }

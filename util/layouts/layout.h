@@ -9,6 +9,7 @@
 #ifndef DELTABLOOM_UTIL_LAYOUTS_LAYOUT_H_
 #define DELTABLOOM_UTIL_LAYOUTS_LAYOUT_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -96,8 +97,8 @@ struct LayoutRow {
   std::string (*describe)(const ParsedFilter& parsed);
 };
 
-// All layouts, ended by a null pointer.
-extern const LayoutRow* const kLayouts[];
+// All layouts.
+extern const std::array<const LayoutRow*, 4> kLayouts;
 
 // The level of a table in the LSM tree when it is not known.
 inline constexpr int kNoLevel = -1;
@@ -144,22 +145,6 @@ struct Lookup {
 inline void SetLookup(const Lookup& lookup, ParsedFilter* parsed) {
   parsed->may_match = lookup.may_match;
   parsed->may_match_many = lookup.may_match_many;
-}
-
-// One line of a layout's table of kernels.
-template <typename Kernels>
-struct KernelsFor {
-  Cpu needed;
-  const Kernels& (*kernels)();
-};
-
-// The first whose instructions `cpu` has. The last of a table needs none.
-template <typename Kernels, size_t kSize>
-const Kernels& FirstThatRuns(const KernelsFor<Kernels> (&table)[kSize],
-                             Cpu cpu) {
-  size_t i = 0;
-  while (i + 1 < kSize && !cpu.Has(table[i].needed)) ++i;
-  return table[i].kernels();
 }
 
 // The two answers that need no bytes.

@@ -507,7 +507,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
           {Level::INFO_LEVEL, std::string("version ") + kVersion + ": " +
                                   PrintPolicyOptions(options) +
                                   " name=" + CompatibilityName() +
-                                  " cpu=" + CpuLevelName(LevelOf(ActiveCpu())) +
+                                  " cpu=" + CpuName(ActiveCpu()) +
                                   " rocksdb=" + HeadersVersion()}};
       const auto add = [&lines](bool applies, Level level,
                                 const std::string& line) {

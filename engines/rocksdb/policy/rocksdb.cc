@@ -331,7 +331,7 @@ unsigned char deltabloom_rocksdb_register(char** errptr) {
 }
 
 char* deltabloom_rocksdb_statistics(const char* format, char** errptr) {
-  return CatchForC<char*>(errptr, nullptr, [&]() -> char* {
+  return CatchForC(errptr, [&] {
     const std::string wanted = format == nullptr ? "" : format;
     const auto statistics = deltabloom::GetRocksDBFilterStatistics();
     std::string text;
@@ -343,10 +343,9 @@ char* deltabloom_rocksdb_statistics(const char* format, char** errptr) {
     } else if (wanted == "text") {
       text = statistics.ToText();
     } else {
-      deltabloom::internal::SetError(
-          errptr, "deltabloom: format " + deltabloom::internal::Quote(wanted) +
-                      " is unknown: use json, prometheus or text");
-      return nullptr;
+      throw std::invalid_argument("format " +
+                                  deltabloom::internal::Quote(wanted) +
+                                  " is unknown: use json, prometheus or text");
     }
     char* const copy = deltabloom::internal::CopyForC(text);
     if (copy == nullptr) throw std::bad_alloc();

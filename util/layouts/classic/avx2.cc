@@ -103,36 +103,17 @@ DELTABLOOM_TARGET_AVX2 inline Words LoadWords(const char* const* blocks) {
            FromBytes(_mm256_unpackhi_epi64(high01, high23))}};
 }
 
-// The last size % 16 bytes of each key, followed by zeros.
-DELTABLOOM_TARGET_AVX2 inline Words LoadLastWords(const char* const* keys,
-                                                  size_t size) {
-  const size_t rest = size % 16;
-  alignas(64) char bytes[kLanes][16];
-  const char* blocks[kLanes];
-  std::memset(bytes, 0, sizeof(bytes));
+// Four bytes of each key, or fewer followed by zeros.
+DELTABLOOM_TARGET_AVX2 inline Lanes LoadWord(const char* const* keys, size_t at,
+                                             size_t size) {
+  alignas(32) uint32_t words[kLanes] = {};
   for (size_t i = 0; i < kLanes; ++i) {
-    // Copies of a size known here are single moves.
-    const char* from = keys[i] + (size - rest);
-    char* to = bytes[i];
-    if (rest & 8) {
-      std::memcpy(to, from, 8);
-      from += 8;
-      to += 8;
+    for (size_t b = 0; b < size; ++b) {
+      words[i] |= uint32_t{static_cast<unsigned char>(keys[i][at + b])}
+                  << (8 * b);
     }
-    if (rest & 4) {
-      std::memcpy(to, from, 4);
-      from += 4;
-      to += 4;
-    }
-    if (rest & 2) {
-      std::memcpy(to, from, 2);
-      from += 2;
-      to += 2;
-    }
-    if (rest & 1) *to = *from;
-    blocks[i] = bytes[i];
   }
-  return LoadWords(blocks);
+  return Load(words);
 }
 
 template <typename H>
@@ -146,12 +127,10 @@ DELTABLOOM_TARGET_AVX2 inline Lanes HashOfEqualSizes(const char* const* keys,
     const Words words = LoadWords(blocks);
     for (const Lanes& word : words.word) h = H::AddWord(h, word);
   }
-  if (done < size) {
-    const Words words = LoadLastWords(keys, size);
-    const size_t whole = size % 16 / 4;
-    for (size_t i = 0; i < whole; ++i) h = H::AddWord(h, words.word[i]);
-    if (size % 4 != 0) h = H::AddTail(h, words.word[whole]);
+  for (; done + 4 <= size; done += 4) {
+    h = H::AddWord(h, LoadWord(keys, done, 4));
   }
+  if (done < size) h = H::AddTail(h, LoadWord(keys, done, size - done));
   return H::End(h);
 }
 

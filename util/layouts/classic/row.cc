@@ -67,24 +67,20 @@ uint64_t Inverse(uint64_t number) {
   return inverse;
 }
 
-constexpr KernelsFor<Kernels> kMurmurHash2Kernels[] = {
+const Kernels& KernelsOf(Hash hash, [[maybe_unused]] Cpu cpu) {
+  const bool leveldb = hash == Hash::kLevelDB;
 #if defined(__x86_64__)
-    {Cpu(Cpu::kAvx2), Avx2MurmurHash2},
+  if (cpu >= Cpu::kAvx2) {
+    return leveldb ? Avx2LevelDBHash() : Avx2MurmurHash2();
+  }
 #endif
-    {Cpu(), PortableMurmurHash2},
-};
-
-constexpr KernelsFor<Kernels> kLevelDBHashKernels[] = {
-#if defined(__x86_64__)
-    {Cpu(Cpu::kAvx2), Avx2LevelDBHash},
-#endif
-    {Cpu(), PortableLevelDBHash},
-};
+  return leveldb ? PortableLevelDBHash() : PortableMurmurHash2();
+}
 
 bool Build(HashList* hashes, bool, const Plan& plan, Cpu cpu,
            unsigned char* payload) {
   // Setting bits is the same for both hashes.
-  const auto set_bits = FirstThatRuns(kMurmurHash2Kernels, cpu).set_bits;
+  const auto set_bits = KernelsOf(Hash::kMurmurHash2, cpu).set_bits;
   const Shape& shape = plan.shape.As<Shape>();
   hashes->ForEachChunk<uint32_t>([&](const uint32_t* chunk, size_t n) {
     set_bits(chunk, n, shape, payload);
@@ -99,9 +95,7 @@ bool Parse(uint8_t last_byte, Cpu cpu, ParsedFilter* parsed) {
   if (last_byte == 0) {
     SetAlwaysMatch(parsed);
   } else {
-    const auto& kernels =
-        kHash == Hash::kLevelDB ? kLevelDBHashKernels : kMurmurHash2Kernels;
-    SetLookup(FirstThatRuns(kernels, cpu).lookup[last_byte], parsed);
+    SetLookup(KernelsOf(kHash, cpu).lookup[last_byte], parsed);
   }
   return true;
 }

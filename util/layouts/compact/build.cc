@@ -1,4 +1,5 @@
 // Building compact filters: hashes in, payload out.
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -219,7 +220,7 @@ SolveFn ChooseSolve(unsigned columns, [[maybe_unused]] Cpu cpu,
                     std::index_sequence<kIndex...>) {
 #if defined(__x86_64__)
   static constexpr SolveFn kAvx2[] = {SolveAvx2<kIndex + 1>...};
-  if (cpu.Has(Cpu(Cpu::kAvx2))) return kAvx2[columns - 1];
+  if (cpu >= Cpu::kAvx2) return kAvx2[columns - 1];
 #endif
   static constexpr SolveFn kPortable[] = {SolvePortable<kIndex + 1>...};
   return kPortable[columns - 1];
@@ -229,7 +230,8 @@ SolveFn ChooseSolve(unsigned columns, [[maybe_unused]] Cpu cpu,
 //
 // Keys are first gathered by ranges of starts ("groups") that fit the cache,
 // then, group by group, by bucket and class. A class is a range of starts of a
-// bucket between two thresholds, from the right: class 0 stays longest.
+// bucket between two thresholds, from the right: class 0 stays longest. Later
+// layers have so few keys that each is one group.
 constexpr unsigned kClasses = 3;
 constexpr unsigned kSmallestGroupLog2 = 12;
 constexpr uint64_t kMostGroups = 1024;
@@ -246,39 +248,18 @@ unsigned GroupLog2(uint64_t starts) {
   return log2;
 }
 
-// Hashes in the buffer through which groups are sorted, twice as fast as in
-// place. Larger groups, which random hashes do not form, are sorted in place.
-uint64_t BufferSize(uint64_t keys, uint64_t starts) {
-  return std::min(keys, uint64_t{2} << GroupLog2(starts));
+// Hashes in the buffer through which groups are sorted. Larger groups, which
+// random hashes do not form, are sorted in place.
+uint64_t BufferSize(uint64_t keys, const Shape& shape) {
+  return std::min(keys, std::max(uint64_t{2} << GroupLog2(shape.starts(0)),
+                                 2 * shape.starts(1)));
 }
 
+// From the number of elements in each category to where categories end. Filling
+// each from its end on then leaves where it begins.
 void CountsToEnds(std::vector<uint64_t>* counts) {
   uint64_t sum = 0;
   for (uint64_t& count : *counts) count = sum += count;
-}
-
-void EndsToBegins(const std::vector<uint64_t>& ends,
-                  std::vector<uint64_t>* begins) {
-  begins->assign(1, 0);
-  begins->insert(begins->end(), ends.begin(), ends.end() - 1);
-}
-
-// Reorders hashes[0 .. end.back()) so that those with category_of(hash) = c
-// end at end[c]; end comes in right. In place, one swap per hash.
-template <typename CategoryOf>
-void Partition(uint64_t* hashes, const std::vector<uint64_t>& end,
-               std::vector<uint64_t>* next, CategoryOf category_of) {
-  EndsToBegins(end, next);
-  for (size_t category = 0; category < end.size(); ++category) {
-    uint64_t& to = (*next)[category];
-    while (to < end[category]) {
-      uint64_t hash = hashes[to];
-      for (size_t its; (its = category_of(hash)) != category;) {
-        std::swap(hash, hashes[(*next)[its]++]);
-      }
-      hashes[to++] = hash;
-    }
-  }
 }
 
 template <typename Fingerprint>
@@ -291,20 +272,23 @@ class Construction {
   // ends empty, before the equations take their memory; Restore brings it back
   // once they are gone.
   void Gather(HashList* hashes, bool keep_hashes) {
-    const auto group_of = GroupsOf(0, &group_end_);
+    const unsigned log2 = GroupLog2(shape_.starts(0));
+    const auto group_of = [this, log2](uint64_t hash) {
+      return StartIn(0, hash) >> log2;
+    };
+    group_begin_.assign((shape_.starts(0) >> log2) + 2, 0);
     hashes->ForEachChunk<uint64_t>([&](const uint64_t* chunk, size_t n) {
-      for (size_t i = 0; i < n; ++i) ++group_end_[group_of(chunk[i])];
+      for (size_t i = 0; i < n; ++i) ++group_begin_[group_of(chunk[i])];
     });
-    CountsToEnds(&group_end_);
-    std::vector<uint64_t> next;
-    EndsToBegins(group_end_, &next);
+    CountsToEnds(&group_begin_);
     size_ = hashes->size();
-    buffer_size_ = BufferSize(size_, shape_.starts(0));
+    buffer_size_ = BufferSize(size_, shape_);
     buffer_.reset(new uint64_t[buffer_size_]);
     hashes_.reset(new uint64_t[size_]);
     uint64_t* const to = hashes_.get();
+    uint64_t* const at = group_begin_.data();
     const auto scatter = [&](const uint64_t* chunk, size_t n) {
-      for (size_t i = 0; i < n; ++i) to[next[group_of(chunk[i])]++] = chunk[i];
+      for (size_t i = 0; i < n; ++i) to[--at[group_of(chunk[i])]] = chunk[i];
     };
     if (keep_hashes) {
       hashes->ForEachChunk<uint64_t>(scatter);
@@ -321,17 +305,25 @@ class Construction {
 
   // False if this seed does not work.
   bool InsertAll() {
-    if (!InsertLayer(0, hashes_.get(), group_end_)) return false;
+    const uint64_t group_buckets =
+        (uint64_t{1} << GroupLog2(shape_.starts(0))) / kBucketStarts;
+    for (size_t group = 0; group + 1 < group_begin_.size(); ++group) {
+      const uint64_t first = group * group_buckets;
+      const uint64_t begin = group_begin_[group];
+      if (!InsertBuckets(
+              0, first, std::min(first + group_buckets, shape_.buckets(0)),
+              hashes_.get() + begin, group_begin_[group + 1] - begin)) {
+        return false;
+      }
+    }
     std::vector<uint64_t> passed;
     for (unsigned layer = 1; layer < shape_.layers; ++layer) {
       passed.swap(bumped_);
       bumped_.clear();
-      std::vector<uint64_t> group_end;
-      const auto group_of = GroupsOf(layer, &group_end);
-      for (uint64_t hash : passed) ++group_end[group_of(hash)];
-      CountsToEnds(&group_end);
-      Partition(passed.data(), group_end, &next_, group_of);
-      if (!InsertLayer(layer, passed.data(), group_end)) return false;
+      if (!InsertBuckets(layer, 0, shape_.buckets(layer), passed.data(),
+                         passed.size())) {
+        return false;
+      }
     }
     return true;
   }
@@ -346,83 +338,53 @@ class Construction {
     return StartOf(LayerHash(hash, shape_.seed, layer), shape_.starts(layer));
   }
 
-  // The group of a hash, and a zero in *counts for each group.
-  auto GroupsOf(unsigned layer, std::vector<uint64_t>* counts) const {
-    const uint64_t starts = shape_.starts(layer);
-    const unsigned log2 = GroupLog2(starts);
-    counts->assign((starts >> log2) + 1, 0);
-    return [this, layer, log2](uint64_t hash) {
-      return StartIn(layer, hash) >> log2;
-    };
-  }
-
-  bool InsertLayer(unsigned layer, uint64_t* hashes,
-                   const std::vector<uint64_t>& group_end) {
-    const uint64_t group_buckets =
-        (uint64_t{1} << GroupLog2(shape_.starts(layer))) / kBucketStarts;
-    uint64_t begin = 0;
-    for (size_t group = 0; group < group_end.size(); ++group) {
-      const uint64_t first = group * group_buckets;
-      const uint64_t end =
-          std::min(first + group_buckets, shape_.buckets(layer));
-      if (first < end && !InsertGroup(layer, first, end, hashes + begin,
-                                      group_end[group] - begin)) {
-        return false;
-      }
-      begin = group_end[group];
-    }
-    return true;
-  }
-
-  // The hashes of buckets first_bucket .. end_bucket - 1, which it reorders.
-  bool InsertGroup(unsigned layer, uint64_t first_bucket, uint64_t end_bucket,
-                   uint64_t* hashes, uint64_t n) {
-    const auto category_of = [&](uint64_t hash) {
+  // The n hashes of buckets first .. end - 1, which it reorders.
+  bool InsertBuckets(unsigned layer, uint64_t first, uint64_t end,
+                     uint64_t* hashes, uint64_t n) {
+    if (first >= end) return true;
+    const auto category_of = [this, layer, first](uint64_t hash) {
       const uint64_t start = StartIn(layer, hash);
-      return (start / kBucketStarts - first_bucket) * kClasses + ClassOf(start);
+      return (start / kBucketStarts - first) * kClasses + ClassOf(start);
     };
-    end_.assign((end_bucket - first_bucket) * kClasses, 0);
-    for (uint64_t i = 0; i < n; ++i) ++end_[category_of(hashes[i])];
-    CountsToEnds(&end_);
+    class_begin_.assign((end - first) * kClasses + 1, 0);
+    uint64_t* at = class_begin_.data();
+    for (uint64_t i = 0; i < n; ++i) ++at[category_of(hashes[i])];
+    CountsToEnds(&class_begin_);
     if (n > buffer_size_) {
-      Partition(hashes, end_, &next_, category_of);
+      std::sort(hashes, hashes + n, [&](uint64_t a, uint64_t b) {
+        return category_of(a) < category_of(b);
+      });
+      for (uint64_t i = 0; i < n; ++i) --at[category_of(hashes[i])];
     } else {
-      EndsToBegins(end_, &next_);
-      uint64_t* const next = next_.data();
       uint64_t* const to = buffer_.get();
       for (uint64_t i = 0; i < n; ++i) {
-        to[next[category_of(hashes[i])]++] = hashes[i];
+        to[--at[category_of(hashes[i])]] = hashes[i];
       }
       hashes = to;
     }
-    uint64_t begin = 0;
-    const uint64_t* end = end_.data();
-    for (uint64_t bucket = first_bucket; bucket < end_bucket; ++bucket) {
-      uint64_t class_end[kClasses];
-      for (uint64_t& class_here : class_end) class_here = *end++ - begin;
-      if (!InsertBucket(layer, bucket, hashes + begin, class_end)) return false;
-      begin += class_end[kClasses - 1];
+    for (uint64_t bucket = first; bucket < end; ++bucket, at += kClasses) {
+      if (!InsertBucket(layer, bucket, hashes, at)) return false;
     }
     return true;
   }
 
+  // class_begin: where in `hashes` the classes of the bucket begin, and where
+  // the last one ends.
   bool InsertBucket(unsigned layer, uint64_t bucket, const uint64_t* hashes,
-                    const uint64_t* class_end) {
-    const uint64_t n = class_end[kClasses - 1];
+                    const uint64_t* class_begin) {
     band_->BeginBucket();
     // Most buckets that cannot keep all keep all but the last class, so that is
     // tried before the classes one by one.
-    uint64_t kept = 0;
-    unsigned kept_classes = 0;
+    unsigned kept = 0;
     const auto keep = [&](unsigned classes) {
       const size_t taken = band_->taken();
-      const uint64_t end = class_end[classes - 1];
-      if (!band_->Insert(shape_, layer, hashes + kept, end - kept)) {
+      const uint64_t begin = class_begin[kept];
+      if (!band_->Insert(shape_, layer, hashes + begin,
+                         class_begin[classes] - begin)) {
         band_->Undo(taken);
         return false;
       }
-      kept = end;
-      kept_classes = classes;
+      kept = classes;
       return true;
     };
     if (keep(kClasses - 1)) {
@@ -433,12 +395,14 @@ class Construction {
     if (layer + 1u == shape_.layers) return false;
     const uint64_t at = shape_.first_bucket(layer) + bucket;
     thresholds_[at / 4] |=
-        static_cast<unsigned char>((kClasses - kept_classes) << (at % 4 * 2));
+        static_cast<unsigned char>((kClasses - kept) << (at % 4 * 2));
     // More than this cannot find room in the next layer; only keys chosen to
     // collide, many times over, come here.
     const uint64_t most = 2 * (shape_.starts(layer + 1) + kBlockRows);
-    if (bumped_.size() + (n - kept) > most) return false;
-    bumped_.insert(bumped_.end(), hashes + kept, hashes + n);
+    const uint64_t begin = class_begin[kept];
+    const uint64_t end = class_begin[kClasses];
+    if (bumped_.size() + (end - begin) > most) return false;
+    bumped_.insert(bumped_.end(), hashes + begin, hashes + end);
     return true;
   }
 
@@ -447,13 +411,12 @@ class Construction {
   unsigned char* thresholds_;
   std::unique_ptr<uint64_t[]> hashes_;  // of all keys, by group of layer 0
   uint64_t size_ = 0;
-  std::vector<uint64_t> group_end_;
+  std::vector<uint64_t> group_begin_;  // and where the last one ends
   std::vector<uint64_t> bumped_;  // hashes that the current layer passes on
   // Working space.
   std::unique_ptr<uint64_t[]> buffer_;
   uint64_t buffer_size_ = 0;
-  std::vector<uint64_t> end_;
-  std::vector<uint64_t> next_;
+  std::vector<uint64_t> class_begin_;
 };
 
 template <typename Fingerprint>
@@ -502,11 +465,11 @@ void SetBuildBytes(const Shape& shape, Plan* plan) {
     bumped += 2 * (shape.starts(i) + kBlockRows);
   }
   const uint64_t starts = shape.starts(0);
-  const uint64_t groups = (starts >> GroupLog2(starts)) + 1;
+  const uint64_t groups = (starts >> GroupLog2(starts)) + 2;
   plan->late_build_bytes =
       shape.blocks() * kBlockRows * (8 + fingerprint_bytes) + bumped * 8;
-  plan->build_bytes = plan->keys * 8 + BufferSize(plan->keys, starts) * 8 +
-                      groups * 16 + plan->late_build_bytes;
+  plan->build_bytes = plan->keys * 8 + BufferSize(plan->keys, shape) * 8 +
+                      groups * 8 + plan->late_build_bytes;
 }
 
 }  // namespace deltabloom::internal::compact

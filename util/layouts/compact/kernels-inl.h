@@ -53,7 +53,7 @@ DELTABLOOM_TARGET __attribute__((flatten)) void MayMatchMany(
     const ParsedFilter& parsed, KeyBatch keys, size_t n, bool* may_match) {
   if (parsed.payload_size <= kPrefetchLookupsAbove) {
     for (size_t i = 0; i < n; ++i) {
-      may_match[i] = TestHash<kColumns>(parsed, Hash64(keys[i]));
+      may_match[i] = MayMatch<kColumns>(parsed, keys[i]);
     }
     return;
   }

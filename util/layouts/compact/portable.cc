@@ -1,10 +1,8 @@
-// The lookups of compact for any machine: one pair of functions for any number
-// of columns.
-#include <algorithm>
-
+// The lookups of compact for any machine.
 #include "util/coding.h"
-#include "util/key_batch.h"
 #include "util/layouts/compact/compact.h"
+
+#define DELTABLOOM_TARGET
 
 namespace deltabloom::internal::compact {
 namespace {
@@ -19,7 +17,7 @@ inline uint64_t Differs(const Query& query, const unsigned char* second,
 }
 
 // Nearly all absent keys end at the first four columns.
-inline bool Holds(const Query& query, unsigned columns) {
+inline bool HoldsAll(const Query& query, unsigned columns) {
   const unsigned char* second = query.Second(columns);
   uint64_t differs = 0;
   unsigned j = 0;
@@ -33,42 +31,18 @@ inline bool Holds(const Query& query, unsigned columns) {
   return (differs & 1) == 0;
 }
 
-inline Query QueryOf(const ParsedFilter& parsed, unsigned columns,
-                     uint64_t hash) {
-  Located located;
-  if (!LocateQuickly(parsed, hash, &located)) located = Locate(parsed, hash);
-  return MakeQuery(parsed, columns, located);
+template <unsigned kColumns>
+inline bool Holds(const Query& query) {
+  return HoldsAll(query, kColumns);
 }
-
-bool MayMatch(const ParsedFilter& parsed, std::string_view key) {
-  return MayMatchHash(parsed, Hash64(key));
-}
-
-void MayMatchMany(const ParsedFilter& parsed, KeyBatch keys, size_t n,
-                  bool* may_match) {
-  const unsigned columns = parsed.shape.As<Shape>().columns;
-  Query queries[kBatch];
-  for (size_t begin = 0; begin < n; begin += kBatch) {
-    const size_t batch = std::min(kBatch, n - begin);
-    for (size_t i = 0; i < batch; ++i) {
-      queries[i] = QueryOf(parsed, columns, Hash64(keys[begin + i]));
-      queries[i].Fetch(columns);
-    }
-    for (size_t i = 0; i < batch; ++i) {
-      may_match[begin + i] = Holds(queries[i], columns);
-    }
-  }
-}
-
-constexpr Kernels MakeKernels() {
-  Kernels kernels{};
-  for (Lookup& lookup : kernels.lookup) lookup = {MayMatch, MayMatchMany};
-  return kernels;
-}
-
-constexpr Kernels kKernels = MakeKernels();
 
 }  // namespace
+}  // namespace deltabloom::internal::compact
+
+// The lookups over Holds.
+#include "util/layouts/compact/kernels-inl.h"
+
+namespace deltabloom::internal::compact {
 
 Located Locate(const ParsedFilter& parsed, uint64_t hash) {
   const Shape& shape = parsed.shape.As<Shape>();
@@ -88,7 +62,7 @@ Located Locate(const ParsedFilter& parsed, uint64_t hash) {
 
 bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash) {
   const unsigned columns = parsed.shape.As<Shape>().columns;
-  return Holds(QueryOf(parsed, columns, hash), columns);
+  return HoldsAll(MakeQuery(parsed, columns, Locate(parsed, hash)), columns);
 }
 
 const Kernels& Portable() { return kKernels; }

@@ -112,13 +112,13 @@ ContentEstimate EstimateContent(const ParsedFilter& parsed) {
           Rate(parsed.shape, 0)};
 }
 
-constexpr KernelsFor<Kernels> kKernels[] = {
+const Kernels& KernelsOf([[maybe_unused]] Cpu cpu) {
 #if defined(__x86_64__)
-    {Cpu(Cpu::kAvx2 | Cpu::kAvx512 | Cpu::kAvx512Vpopcntdq), Avx512},
-    {Cpu(Cpu::kAvx2), Avx2},
+  if (cpu >= Cpu::kAvx512) return Avx512();
+  if (cpu >= Cpu::kAvx2) return Avx2();
 #endif
-    {Cpu(), Portable},
-};
+  return Portable();
+}
 
 bool Parse(uint8_t, Cpu cpu, ParsedFilter* parsed) {
   if (parsed->payload_size < kSizesBytes) return false;
@@ -127,7 +127,7 @@ bool Parse(uint8_t, Cpu cpu, ParsedFilter* parsed) {
   Shape shape;
   if (!ShapeOf(sizes, parsed->payload_size, &shape)) return false;
   parsed->shape.Set(shape);
-  SetLookup(FirstThatRuns(kKernels, cpu).lookup[shape.columns - 1], parsed);
+  SetLookup(KernelsOf(cpu).lookup[shape.columns - 1], parsed);
   return true;
 }
 

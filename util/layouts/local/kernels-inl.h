@@ -2,7 +2,8 @@
 //
 // The including file defines DELTABLOOM_TARGET, the function attribute of its
 // instructions, and in namespace deltabloom::internal::local the class Rounds,
-// like PortableRounds. No lambdas: they would not inherit the attribute.
+// with Test and Set as in portable.cc. No lambdas: they would not inherit the
+// attribute.
 #ifndef DELTABLOOM_UTIL_LAYOUTS_LOCAL_KERNELS_INL_H_
 #define DELTABLOOM_UTIL_LAYOUTS_LOCAL_KERNELS_INL_H_
 
@@ -41,17 +42,12 @@ DELTABLOOM_TARGET inline bool TestHash(const ParsedFilter& parsed,
   return Test<kRounds>(parsed, Block(parsed, hash), hash);
 }
 
-DELTABLOOM_TARGET inline uint64_t RareHash(std::string_view key) {
-  return key.size() > 32 ? Hash64Long(key.data(), key.size())
-                         : Hash64AnySize(key.data(), key.size());
-}
-
 // Apart from each other, so that shorter keys need no room for the registers
 // of longer ones.
 template <size_t kRounds>
 DELTABLOOM_TARGET __attribute__((noinline)) bool MayMatchRare(
     const ParsedFilter& parsed, std::string_view key) {
-  return TestHash<kRounds>(parsed, RareHash(key));
+  return TestHash<kRounds>(parsed, Hash64AnySize(key.data(), key.size()));
 }
 
 template <size_t kRounds>
@@ -68,23 +64,12 @@ DELTABLOOM_TARGET bool MayMatch(const ParsedFilter& parsed,
   return TestHash<kRounds>(parsed, Hash64Short(key.data(), key.size()));
 }
 
-DELTABLOOM_TARGET __attribute__((noinline)) uint64_t RareHashApart(
-    std::string_view key) {
-  return RareHash(key);
-}
-
-DELTABLOOM_TARGET inline uint64_t HashOf(std::string_view key) {
-  if (IsHash64Short(key.size())) return Hash64Short(key.data(), key.size());
-  if (IsHash64Medium(key.size())) return Hash64Medium(key.data(), key.size());
-  return RareHashApart(key);
-}
-
 template <size_t kRounds>
 DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed, KeyBatch keys,
                                     size_t n, bool* may_match) {
   if (parsed.payload_size <= kPrefetchLookupsAbove) {
     for (size_t i = 0; i < n; ++i) {
-      may_match[i] = TestHash<kRounds>(parsed, HashOf(keys[i]));
+      may_match[i] = TestHash<kRounds>(parsed, Hash64(keys[i]));
     }
     return;
   }
@@ -92,7 +77,7 @@ DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed, KeyBatch keys,
   for (size_t begin = 0; begin < n; begin += kBatch) {
     const size_t batch = std::min(kBatch, n - begin);
     for (size_t i = 0; i < batch; ++i) {
-      hashes[i] = HashOf(keys[begin + i]);
+      hashes[i] = Hash64(keys[begin + i]);
       const unsigned char* block = Block(parsed, hashes[i]);
       __builtin_prefetch(block);
       __builtin_prefetch(block + kBlockSize - 1);

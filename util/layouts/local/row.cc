@@ -67,16 +67,16 @@ void Grow(Plan* plan, uint64_t payload_limit) {
   }
 }
 
-constexpr KernelsFor<Kernels> kKernels[] = {
+const Kernels& KernelsOf([[maybe_unused]] Cpu cpu) {
 #if defined(__x86_64__)
-    {Cpu(Cpu::kAvx2), Avx2},
+  if (cpu >= Cpu::kAvx2) return Avx2();
 #endif
-    {Cpu(), Portable},
-};
+  return Portable();
+}
 
 bool Build(HashList* hashes, bool, const Plan& plan, Cpu cpu,
            unsigned char* payload) {
-  const auto set_bits = FirstThatRuns(kKernels, cpu).set_bits;
+  const auto set_bits = KernelsOf(cpu).set_bits;
   const Shape& shape = plan.shape.As<Shape>();
   hashes->ForEachChunk<uint64_t>([&](const uint64_t* chunk, size_t n) {
     set_bits(chunk, n, shape, payload);
@@ -88,8 +88,7 @@ bool Parse(uint8_t last_byte, Cpu cpu, ParsedFilter* parsed) {
   Shape shape;
   if (!ShapeOf(last_byte, parsed->payload_size, &shape)) return false;
   parsed->shape.Set(shape);
-  SetLookup(FirstThatRuns(kKernels, cpu).lookup[shape.second == 0 ? 0 : 1],
-            parsed);
+  SetLookup(KernelsOf(cpu).lookup[shape.second == 0 ? 0 : 1], parsed);
   return true;
 }
 
