@@ -557,10 +557,10 @@ struct StoredHandle {
 };
 
 // Calls fn(key, stored) for each entry of a block of handles, which are
-// checked.
+// checked. `first_keys`: a key follows each handle.
 template <typename Fn>
 void ForHandles(const SstFile& file, std::string_view block, bool delta_encoded,
-                Fn fn) {
+                Fn fn, bool first_keys = false) {
   StoredHandle stored;
   BlockHandle& handle = stored.handle;
   ForEntries(block, !delta_encoded,
@@ -575,12 +575,17 @@ void ForHandles(const SstFile& file, std::string_view block, bool delta_encoded,
                  handle.offset += handle.size + kBlockTrailerSize;
                  handle.size += UnZigZag(difference);
                } else {
-                 Expect(TakeHandle(value, &handle) &&
-                            (delta_encoded || value->Left() == 0),
+                 Expect(TakeHandle(value, &handle),
                         "a handle, found other bytes");
                }
                stored.at = static_cast<size_t>(rest.data() - block.data());
                stored.size = rest.size() - value->Left();
+               uint32_t size;
+               Expect(!first_keys ||
+                          (value->Varint32(&size) && value->Bytes(size, &rest)),
+                      "the first key of a block, found other bytes");
+               Expect(delta_encoded || value->Left() == 0,
+                      "a handle, found other bytes");
                Check(CheckHandle(file, handle));
                fn(key, stored);
              });
@@ -610,8 +615,20 @@ void ForPartitions(const SstSource& source, const SstFile& file,
 
 }  // namespace
 
+std::string ForEachHandle(const SstFile& file, std::string_view index,
+                          bool first_keys, const HandleFn& fn) {
+  return DamageOf([&] {
+    ForHandles(
+        file, index, HasDeltaEncodedIndex(file),
+        [&](std::string_view key, const StoredHandle& stored) {
+          Check(fn(key, stored.handle));
+        },
+        first_keys);
+  });
+}
+
 std::string ForEachPartition(const SstSource& source, const SstFile& file,
-                             const SstFilter& filter, const PartitionFn& fn) {
+                             const SstFilter& filter, const HandleFn& fn) {
   return DamageOf([&] {
     ForPartitions(source, file, filter,
                   [&fn](std::string_view key, const BlockHandle& handle) {

@@ -155,10 +155,14 @@ std::string FindFilters(const SstSource& source, SstFile* file);
 // returns an error. `last_key` is the last key of the partition, or one between
 // it and the next partition's first, as the index has it; `handle` lies in the
 // file. Returns fn's error or that of the index.
-using PartitionFn = std::function<std::string(std::string_view last_key,
-                                              const BlockHandle& handle)>;
+using HandleFn = std::function<std::string(std::string_view last_key,
+                                           const BlockHandle& handle)>;
 std::string ForEachPartition(const SstSource& source, const SstFile& file,
-                             const SstFilter& filter, const PartitionFn& fn);
+                             const SstFilter& filter, const HandleFn& fn);
+// The same for a block of the table's own index. `first_keys`: the first key of
+// a block follows its handle.
+std::string ForEachHandle(const SstFile& file, std::string_view index,
+                          bool first_keys, const HandleFn& fn);
 
 // Reads the block, verifies its checksum and undoes its compression.
 std::string ReadBlock(const SstSource& source, const SstFile& file,

@@ -238,6 +238,10 @@ TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
   const auto compressed = [](rocksdb::CompressionType type) {
     return [type](auto* options, auto*) { options->compression = type; };
   };
+  const auto dictionary = [](auto* options, auto*) {
+    options->compression_opts.max_dict_bytes = 16384;
+    options->compression_opts.zstd_max_train_bytes = 65536;
+  };
   struct Case {
     const char* name;
     std::vector<Change> changes;
@@ -289,16 +293,36 @@ TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
         [](auto* options, auto*) {
           options->comparator = rocksdb::ReverseBytewiseComparator();
         }}},
+      {"hash index of data blocks", {[](auto*, auto* table) {
+         table->data_block_index_type =
+             BlockBasedTableOptions::kDataBlockBinaryAndHash;
+       }}},
+      {"first keys in the index", {[](auto*, auto* table) {
+         table->index_type = BlockBasedTableOptions::kBinarySearchWithFirstKey;
+       }}},
+      {"hash index",
+       {prefixes,
+        [](auto*, auto* table) {
+          table->index_type = BlockBasedTableOptions::kHashSearch;
+        }}},
       {"Snappy", {compressed(rocksdb::kSnappyCompression)}},
+      {"Zlib", {compressed(rocksdb::kZlibCompression)}},
+      {"BZip2", {compressed(rocksdb::kBZip2Compression)}},
       {"LZ4", {Partitioned, compressed(rocksdb::kLZ4Compression)}},
+      {"LZ4HC", {compressed(rocksdb::kLZ4HCCompression), dictionary}},
       {"Zstd", {compressed(rocksdb::kZSTD)}},
+      {"Zstd with a dictionary", {compressed(rocksdb::kZSTD), dictionary}},
+      {"Zlib with a dictionary",
+       {compressed(rocksdb::kZlibCompression), dictionary}},
       {"no checksums", {checksum(rocksdb::kNoChecksum)}},
       {"CRC32c", {Partitioned, checksum(rocksdb::kCRC32c)}},
       {"xxHash", {checksum(rocksdb::kxxHash)}},
       {"xxHash64", {Partitioned, checksum(rocksdb::kxxHash64)}},
       {"XXH3", {checksum(rocksdb::kXXH3)}},
   };
-  const uint32_t last_format = ROCKSDB_MAJOR >= 9 ? 6 : 5;
+  const uint32_t last_format = ROCKSDB_MAJOR > 10  ? 7
+                               : ROCKSDB_MAJOR > 8 ? 6
+                                                   : 5;
   for (uint32_t version = 2; version <= last_format; ++version) {
     cases.push_back({"format_version", {format(version)}});
     cases.push_back(

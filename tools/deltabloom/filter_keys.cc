@@ -1,24 +1,18 @@
 #include "tools/deltabloom/filter_keys.h"
 
 #include <rocksdb/convenience.h>
-#include <rocksdb/iterator.h>
-#include <rocksdb/merge_operator.h>
-#include <rocksdb/options.h>
-#include <rocksdb/sst_file_reader.h>
-#include <rocksdb/table.h>
-#include <rocksdb/table_properties.h>
 
 #include <algorithm>
-#include <cstring>
-#include <exception>
-#include <limits>
 #include <utility>
+#include <vector>
 
 #include "deltabloom/rocksdb.h"
+#include "tools/deltabloom/data_blocks.h"
 
 namespace deltabloom::tools {
 namespace {
 
+using internal::BlockHandle;
 using internal::FilterScope;
 using internal::SstFile;
 using internal::SstFilter;
@@ -28,176 +22,6 @@ using rocksdb::Slice;
 std::string_view View(const Slice& slice) {
   return {slice.data(), slice.size()};
 }
-
-// The size of a key or prefix that is not there.
-constexpr uint32_t kNone = UINT32_MAX;
-
-// Sequence number and type at the end of a key.
-constexpr size_t kTagSize = 8;
-
-// The iterator over all entries that SstFileReader has since RocksDB 9.2; null
-// before.
-template <typename Reader>
-auto TableIterator(Reader* reader, int)
-    -> decltype(reader->NewTableIterator()) {
-  return reader->NewTableIterator();
-}
-template <typename Reader>
-std::unique_ptr<rocksdb::Iterator> TableIterator(Reader*, long) {
-  return nullptr;
-}
-
-// Merges any operands into an empty value: only keys are needed.
-class MergeToNothing : public rocksdb::AssociativeMergeOperator {
- public:
-  const char* Name() const override { return "deltabloom.verify"; }
-  bool Merge(const Slice&, const Slice*, const Slice&, std::string* value,
-             rocksdb::Logger*) const override {
-    value->clear();
-    return true;
-  }
-};
-
-// Has the name of the table's comparator, and the order of bytes. Nothing else
-// depends on the order when a table is read forwards, nor on timestamps, which
-// stay part of the keys.
-class AnyOrder : public rocksdb::Comparator {
- public:
-  explicit AnyOrder(std::string name) : name_(std::move(name)) {}
-  const char* Name() const override { return name_.c_str(); }
-  int Compare(const Slice& a, const Slice& b) const override {
-    return a.compare(b);
-  }
-  void FindShortestSeparator(std::string*, const Slice&) const override {}
-  void FindShortSuccessor(std::string*) const override {}
-
- private:
-  const std::string name_;
-};
-
-using KeyFn = std::function<bool(std::string_view key)>;
-
-// SstFileReader::NewIterator returns the visible keys, and hides deletions.
-// With prefix_same_as_start it passes every entry to the prefix extractor
-// before it looks at its kind: this extractor sees them all, and ends the scan
-// by a prefix other than that of the start.
-class Watcher : public rocksdb::SliceTransform {
- public:
-  static constexpr char kStart[] = "";
-
-  const char* Name() const override { return "deltabloom.verify"; }
-  bool InDomain(const Slice&) const override { return true; }
-  Slice Transform(const Slice& key) const override {
-    if (key.data() == kStart || fn_ == nullptr) return Slice();
-    return Slice("stop", Call(key) ? 0 : 4);
-  }
-
-  void Watch(const KeyFn* fn) {
-    fn_ = fn;
-    stopped_ = false;
-  }
-  bool stopped() const { return stopped_; }
-  // Exceptions must not pass through RocksDB.
-  void Rethrow() {
-    if (exception_) std::rethrow_exception(std::exchange(exception_, nullptr));
-  }
-
- private:
-  bool Call(const Slice& key) const {
-    if (stopped_) return false;
-    try {
-      stopped_ = !(*fn_)(View(key));
-    } catch (...) {
-      exception_ = std::current_exception();
-      stopped_ = true;
-    }
-    return !stopped_;
-  }
-
-  const KeyFn* fn_ = nullptr;
-  mutable bool stopped_ = false;
-  mutable std::exception_ptr exception_;
-};
-
-// All entries of a table, read through RocksDB in the order of the table.
-// Neither the comparator nor the merge operator of its database is needed.
-class Entries {
- public:
-  // Returns RocksDB's error or nothing. `comparator`: its name in the table.
-  std::string Open(const std::string& path, const std::string& comparator) {
-    order_ = std::make_unique<AnyOrder>(comparator);
-    watcher_ = std::make_shared<Watcher>();
-    rocksdb::BlockBasedTableOptions table;
-    table.no_block_cache = true;
-    rocksdb::Options options;
-    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-    options.comparator = order_.get();
-    options.prefix_extractor = watcher_;
-    options.merge_operator = std::make_shared<MergeToNothing>();
-    // Else it would seek past the versions of a key, which needs the order.
-    options.max_sequential_skip_in_iterations =
-        std::numeric_limits<uint64_t>::max();
-    reader_ = std::make_unique<rocksdb::SstFileReader>(options);
-    return ErrorOf(reader_->Open(path));
-  }
-
-  // Calls fn with the key of each put, merge and deletion until it returns
-  // false: the user's key with its timestamp, if any, without sequence number.
-  // RocksDB before 9.2 leaves out entries that follow a merge of the same key.
-  // Returns RocksDB's error or nothing. fn may throw.
-  std::string ForEach(const KeyFn& fn) {
-    const auto all = TableIterator(reader_.get(), 0);
-    leaves_out_ = all == nullptr;
-    if (!leaves_out_) {
-      for (all->SeekToFirst(); all->Valid(); all->Next()) {
-        const std::string_view key = View(all->key());
-        if (key.size() < kTagSize) return "a key without a sequence number";
-        if (!fn(key.substr(0, key.size() - kTagSize))) return {};
-      }
-      return ErrorOf(all->status());
-    }
-    rocksdb::ReadOptions read;
-    read.verify_checksums = true;
-    read.fill_cache = false;
-    read.readahead_size = 2 << 20;
-    read.total_order_seek = true;
-    read.prefix_same_as_start = true;
-    const std::unique_ptr<rocksdb::Iterator> visible(
-        reader_->NewIterator(read));
-    watcher_->Watch(&fn);
-    visible->Seek(Slice(Watcher::kStart, 0));
-    while (visible->Valid() && !watcher_->stopped()) visible->Next();
-    const bool stopped = watcher_->stopped();
-    watcher_->Watch(nullptr);
-    watcher_->Rethrow();
-    return stopped ? std::string() : ErrorOf(visible->status());
-  }
-
-  // Whether this is the number of entries of an undamaged table.
-  bool IsComplete(uint64_t entries) const {
-    const uint64_t left_out =
-        leaves_out_ ? reader_->GetTableProperties()->num_merge_operands : 0;
-    return entries <= size() && entries + left_out >= size();
-  }
-
-  // The number of entries without range deletions, by the table's properties.
-  uint64_t size() const {
-    const auto properties = reader_->GetTableProperties();
-    return properties->num_entries < properties->num_range_deletions
-               ? 0
-               : properties->num_entries - properties->num_range_deletions;
-  }
-
- private:
-  static std::string ErrorOf(const rocksdb::Status& status) {
-    return status.ok() ? std::string() : status.ToString();
-  }
-
-  std::unique_ptr<AnyOrder> order_;
-  std::shared_ptr<Watcher> watcher_;
-  std::unique_ptr<rocksdb::SstFileReader> reader_;
-  bool leaves_out_ = false;
-};
 
 // A feature is on unless the table says otherwise, as in RocksDB.
 bool Has(const SstFile& file, const char* property) {
@@ -260,11 +84,13 @@ namespace {
 class Walk {
  public:
   Walk(const SstSource& source, const SstFile& file, const SstFilter& filter,
-       const FilterContent& content, FilterKeysVisitor* visitor)
+       const FilterContent& content, uint64_t* entries,
+       FilterKeysVisitor* visitor)
       : source_(source),
         file_(file),
         filter_(filter),
         content_(content),
+        entries_(entries),
         visitor_(visitor) {}
 
   std::string Run() {
@@ -274,25 +100,33 @@ class Walk {
     if (partitions_.empty()) {
       return name + ": expected a filter with partitions, found an empty index";
     }
-    Entries entries;
-    error = entries.Open(name, content_.comparator);
-    if (error.empty()) {
-      all_ = std::max<uint64_t>(entries.size(), 1);
-      error =
-          entries.ForEach([this](std::string_view key) { return Entry(key); });
-    }
+    uint64_t deletions = 0;  // of ranges, which are elsewhere
+    uint64_t all = 0;
+    file_.properties.Number("rocksdb.num.range-deletions", &deletions);
+    file_.properties.Number("rocksdb.num.entries", &all);
+    all -= std::min(all, deletions);
+    DataBlocks blocks(source_, file_);
+    error = blocks.ForEach([&](std::string_view, const BlockHandle& handle) {
+      stopped_ =
+          stopped_ || !visitor_->GoOn(static_cast<double>(handle.offset) /
+                                      static_cast<double>(source_.Size()));
+      return stopped_ ? std::string()
+                      : blocks.ForEachKey(handle, [this](std::string_view key) {
+                          return Entry(key);
+                        });
+    });
     Close();
-    if (!error.empty()) return name + ": RocksDB reports: " + error;
-    if (!stopped_ && !entries.IsComplete(entries_)) {
-      return name + ": expected " + std::to_string(entries.size()) +
-             " entries by its properties, found " + std::to_string(entries_);
+    if (!error.empty()) return error;
+    if (!stopped_ && *entries_ != all) {
+      return name + ": expected " + std::to_string(all) +
+             " entries by its properties, found " + std::to_string(*entries_);
     }
     return error_;
   }
 
  private:
   struct Partition {
-    internal::BlockHandle handle;
+    BlockHandle handle;
     std::string last_key;  // of the user, without timestamp
   };
 
@@ -310,7 +144,7 @@ class Walk {
     uint64_t budget = source_.Size() + filter_.handle.size;
     return internal::ForEachPartition(
         source_, file_, filter_,
-        [&](std::string_view last_key, const internal::BlockHandle& handle) {
+        [&](std::string_view last_key, const BlockHandle& handle) {
           if (last_key.size() < suffix || last_key.size() > budget) {
             return "expected a key of " + std::to_string(suffix) + " to " +
                    std::to_string(budget) + " bytes, found " +
@@ -336,15 +170,16 @@ class Walk {
 
   // False: stop.
   bool Entry(std::string_view key) {
-    ++entries_;
-    if (!visitor_->CountEntry(all_)) return Stop();
-    if (key.size() < content_.timestamp_size) {
-      error_ = source_.Name() + ": expected keys with timestamps of " +
-               std::to_string(content_.timestamp_size) +
-               " bytes, found a key of " + std::to_string(key.size());
+    ++*entries_;
+    const size_t suffix = content_.timestamp_size + kTagSize;
+    if (key.size() < suffix) {
+      error_ = source_.Name() + ": expected keys with " +
+               std::to_string(suffix) +
+               " bytes of timestamp and sequence number, found a key of " +
+               std::to_string(key.size());
       return Stop();
     }
-    key.remove_suffix(content_.timestamp_size);
+    key.remove_suffix(suffix);
     std::string_view prefix;
     const bool has_prefix = content_.prefixes != nullptr &&
                             content_.prefixes->InDomain(ToSlice(key));
@@ -384,13 +219,12 @@ class Walk {
   const SstFile& file_;
   const SstFilter& filter_;
   const FilterContent& content_;
+  uint64_t* const entries_;
   FilterKeysVisitor* const visitor_;
   std::vector<Partition> partitions_;
   size_t partition_ = 0;
   bool open_ = false;  // partition_
   bool stopped_ = false;
-  uint64_t entries_ = 0;
-  uint64_t all_ = 1;
   std::string error_;
 };
 
@@ -403,56 +237,12 @@ std::string FilterContent::OrderProblem(const SstFilter& filter) const {
          comparator;
 }
 
-bool FilterKeysRecord::Begin(size_t partition,
-                             const internal::BlockHandle& handle) {
-  if (IsComplete()) parts_.push_back({partition, bytes_.size()});
-  return to_->Begin(partition, handle);
-}
-
-void FilterKeysRecord::Add(const std::string_view* key,
-                           const std::string_view* prefix) {
-  to_->Add(key, prefix);
-  if (!IsComplete()) return;
-  uint32_t sizes[2] = {kNone, kNone};
-  if (key != nullptr) sizes[0] = static_cast<uint32_t>(key->size());
-  if (prefix != nullptr) sizes[1] = static_cast<uint32_t>(prefix->size());
-  bytes_.append(reinterpret_cast<const char*>(sizes), sizeof(sizes));
-  if (key != nullptr) bytes_.append(*key);
-  if (prefix != nullptr) bytes_.append(*prefix);
-}
-
-bool FilterKeysRecord::Replay(
-    const std::function<internal::BlockHandle(size_t partition)>& handle,
-    FilterKeysVisitor* to) const {
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    const Part& part = parts_[i];
-    const size_t end =
-        i + 1 < parts_.size() ? parts_[i + 1].start : bytes_.size();
-    if (!to->Begin(part.partition, handle(part.partition))) return false;
-    for (size_t at = part.start; at < end;) {
-      uint32_t sizes[2];
-      std::memcpy(sizes, &bytes_[at], sizeof(sizes));
-      at += sizeof(sizes);
-      std::string_view views[2];
-      for (int k = 0; k < 2; ++k) {
-        if (sizes[k] == kNone) continue;
-        views[k] = std::string_view(bytes_).substr(at, sizes[k]);
-        at += sizes[k];
-      }
-      if (!to->CountEntry(1)) return false;
-      to->Add(sizes[0] == kNone ? nullptr : &views[0],
-              sizes[1] == kNone ? nullptr : &views[1]);
-    }
-    to->End();
-  }
-  return true;
-}
-
 std::string VisitFilterKeys(const SstSource& source, const SstFile& file,
                             const SstFilter& filter,
-                            const FilterContent& content,
+                            const FilterContent& content, uint64_t* entries,
                             FilterKeysVisitor* visitor) {
-  return Walk(source, file, filter, content, visitor).Run();
+  *entries = 0;
+  return Walk(source, file, filter, content, entries, visitor).Run();
 }
 
 }  // namespace deltabloom::tools

@@ -235,8 +235,7 @@ class Run {
                    {"rate", NumberOrNull(table.rate_before)}}},
                  {"after",
                   {{"filter", TextOrNull(table.after)},
-                   {"rate", NumberOrNull(table.rate_after)},
-                   {"measured_rate", NumberOrNull(table.measured_rate)}}}};
+                   {"rate", NumberOrNull(table.rate_after)}}}};
     if (!table.reason.empty()) json["reason"] = table.reason;
     console_->AddElement(json);
     const std::string before =
@@ -377,7 +376,7 @@ Command RefilterCommand() {
   manual.description = R"(
 Replaces the filters in the tables of a closed database, or of a checkpoint, by
 filters with fewer false positives in the same bytes, without compaction. It
-reads the keys of each table through RocksDB, and writes the table anew with
+reads the keys of each table, and writes the table anew with
 another filter where the old one was: every other byte stays, and so does the
 size of the file. A filter is replaced if that leaves at most nine tenths of its
 expected false positives; so a second run has nothing to do.
@@ -386,11 +385,11 @@ The policy that reads the new filters is Deltabloom's, under any layout and bits
 per key. For RocksDB without Deltabloom they match every key: roll out the
 policy first.
 
-Each table is written to a new file beside the old one and synced; the file is
-compared with the old one byte by byte, and its filter is asked for every key
-and prefix of the table; then it is renamed. The keys of a table are kept in
-memory for that if they take at most 64 MiB, and read again otherwise. The program can be killed at any time: RocksDB
-deletes a file that was not renamed when it opens the database, and the next run
+Every key and prefix of the table is looked up in the new filter, by its hash.
+The table is written to a new file beside the old one and synced; the file is
+read again and compared byte by byte with the old one and the new filter; then
+it is renamed. Memory is what building the filter takes, which max_build_bytes
+limits, and 8 bytes for each key in it. The program can be killed at any time: RocksDB deletes a file that was not renamed when it opens the database, and the next run
 continues. A table takes as much free space as its size, or only that of its
 filter where the file system shares blocks between files. Hard links, such as
 those of checkpoints, keep the old file. To undo it, move the files that
@@ -414,9 +413,8 @@ level 0 and in one table of each other level.
 The document of --json has "files", "levels", "column_families" and "summary",
 the number of files by result. A file has "result" (planned, replaced, no_gain,
 left or failed), "reason", "keys", "filter_bytes", and "before" and "after" with
-"filter" and the expected "rate" of false positives; "after" has the
-"measured_rate" as well, of keys made between neighbours in the table. Unknown
-values are null.)";
+"filter" and the expected "rate" of false positives; deltabloom verify measures
+it. Unknown values are null.)";
   manual.examples = {
       {"deltabloom refilter --dry-run /var/lib/db",
        "what it would gain, table by table and level by level"},

@@ -65,8 +65,6 @@ struct RefilterTable {
   // The expected false-positive rates; nothing: not known.
   std::optional<double> rate_before;
   std::optional<double> rate_after;
-  // Of keys that are not in the table, in the new filter.
-  std::optional<double> measured_rate;
 };
 
 // Reads the filter of the table, and decides whether another one will replace

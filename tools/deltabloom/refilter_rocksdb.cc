@@ -1,8 +1,6 @@
 // One table of deltabloom refilter.
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <rocksdb/env.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,10 +38,6 @@ constexpr char kFilterName[] = "rocksdb.BuiltinBloomFilter";
 // A filter is replaced if that leaves at most this share of its false
 // positives.
 constexpr double kLeastGain = 0.9;
-
-// The most memory for keeping the keys of a table, so that they need not be
-// read twice.
-constexpr size_t kRecordedBytes = size_t{64} << 20;
 
 std::string ErrorText() { return std::strerror(errno); }
 
@@ -234,7 +228,7 @@ class FilterMaker : public FilterKeysVisitor {
     return true;
   }
 
-  bool CountEntry(uint64_t) override { return !stop_; }
+  bool GoOn(double) override { return !stop_ && error_.empty(); }
 
   bool Begin(size_t partition, const BlockHandle& handle) override {
     error_ = internal::ReadBlock(source_, file_, handle, &old_);
@@ -242,6 +236,7 @@ class FilterMaker : public FilterKeysVisitor {
     partition_ = partition;
     internal::BuilderSettings settings =
         SettingsFor(options_.filter, table_, mapping_, handle.size);
+    settings.detect_corruption = true;  // for MaybePostVerify
     if (range_) FitRange(handle.size, &settings);
     builder_ = std::make_unique<internal::BitsBuilder>(settings);
     return true;
@@ -261,17 +256,22 @@ class FilterMaker : public FilterKeysVisitor {
   void End() override {
     const uint64_t keys = builder_->EstimateEntriesAdded();
     std::unique_ptr<const char[]> owner;
-    const std::string_view built = builder_->Finish(&owner).ToStringView();
+    rocksdb::Status status;
+    const rocksdb::Slice built = builder_->Finish(&owner, &status);
+    // Looks up the hash of each key.
+    if (status.ok()) status = builder_->MaybePostVerify(built);
+    if (!status.ok()) error_ = source_.Name() + ": " + status.ToString();
     const auto weight = static_cast<double>(keys);
     const std::optional<double> old_rate =
         FitOf(options_.filter, old_).asked ? RateOfSealedFilter(old_, keys) : 1;
     keys_ += keys;
     before_.Add(old_rate, weight);
-    const std::optional<double> rate = RateOfSealedFilter(built, keys);
+    const std::optional<double> rate =
+        RateOfSealedFilter(built.ToStringView(), keys);
     if (keys > 0 && rate.value_or(1) < old_rate.value_or(1)) {
       after_.Add(rate, weight);
-      filters_[partition_] = built;
-      kind_ = KindOf(kFilterName, built);
+      filters_[partition_] = built.ToString();
+      kind_ = KindOf(kFilterName, filters_[partition_]);
     } else {
       after_.Add(old_rate, weight);
     }
@@ -292,6 +292,22 @@ class FilterMaker : public FilterKeysVisitor {
   }
 
   const std::vector<std::string>& filters() const { return filters_; }
+
+  // Whether the bytes are those of the filter in which all keys were found, and
+  // name the seed and the transform by which these were hashed.
+  bool IsFilter(size_t partition, std::string_view bytes) const {
+    internal::ParsedFilter parsed;
+    internal::HashedKeys keys;
+    internal::ParseSealed(bytes, internal::ActiveCpu(), &keys, &parsed,
+                          nullptr);
+    const internal::HashedKeys& wanted = mapping_.keys();
+    return bytes == filters_.at(partition) &&
+           keys.transformed == wanted.transformed &&
+           keys.transform_id == wanted.transform_id &&
+           keys.seeded == wanted.seeded &&
+           std::memcmp(&keys.seed, &wanted.seed, sizeof(keys.seed)) == 0;
+  }
+
   const std::string& error() const { return error_; }
 
  private:
@@ -355,7 +371,7 @@ bool WriteAt(int fd, std::string_view bytes, uint64_t offset) {
 std::string ForEachChunk(
     const SstSource& source,
     const std::function<std::string(uint64_t offset, std::string* bytes)>& fn) {
-  constexpr uint64_t kChunk = 1 << 20;
+  constexpr uint64_t kChunk = 64 << 10;
   std::string bytes;
   std::string error;
   for (uint64_t at = 0; at < source.Size() && error.empty(); at += kChunk) {
@@ -389,7 +405,12 @@ std::string WriteTable(const SstSource& source, const std::string& to,
     return failed();
   }
   // Shares the blocks of the old file where the file system can do that.
-  if (::ioctl(fd, FICLONE, old.fd) != 0) {
+  ssize_t copied = 0;
+  for (ssize_t n = 1; n > 0; copied += n) {
+    n = ::copy_file_range(old.fd, nullptr, fd, nullptr, size_t{1} << 30, 0);
+    if (n < 0) break;
+  }
+  if (static_cast<uint64_t>(copied) != source.Size()) {
     const std::string error =
         ForEachChunk(source, [&](uint64_t at, std::string* bytes) {
           return WriteAt(fd, *bytes, at) ? std::string() : failed();
@@ -405,8 +426,6 @@ std::string WriteTable(const SstSource& source, const std::string& to,
       ::fchmod(fd, status.st_mode & 07777) != 0 || ::fsync(fd) != 0) {
     return failed();
   }
-  // Read back from the disk, not from memory.
-  ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   return {};
 }
 
@@ -433,31 +452,46 @@ std::string Compare(const SstSource& old, const SstSource& now,
   });
 }
 
-// Asks the filter of the new file for every key and prefix: those of the record
-// if it is complete, else those that the new file has.
-std::string Verify(const std::string& path, const FilterKeysRecord& record,
-                   const std::atomic<bool>& stop,
-                   std::optional<double>* measured_rate) {
+// Reads the filters of the new file as the database does: each is the one that
+// was made, or the old one.
+std::string VerifyFilters(const SstSource& old, const SstFile& old_file,
+                          const SstSource& now, const FilterMaker& maker) {
+  SstFile file;
+  std::string error = internal::WalkSst(now, &file);
+  if (!error.empty()) return error;
+  std::vector<BlockHandle> old_blocks;
+  std::vector<BlockHandle> blocks;
+  error = FilterBlocks(old, old_file, old_file.filters.at(0), &old_blocks);
+  if (error.empty()) {
+    error = FilterBlocks(now, file, file.filters.at(0), &blocks);
+  }
+  bool good = blocks.size() == old_blocks.size();
+  for (size_t i = 0; error.empty() && good && i < blocks.size(); ++i) {
+    std::string kept;
+    std::string bytes;
+    error = internal::ReadBlock(old, old_file, old_blocks[i], &kept);
+    if (error.empty())
+      error = internal::ReadBlock(now, file, blocks[i], &bytes);
+    good = bytes == kept || maker.IsFilter(i, bytes);
+  }
+  if (error.empty() && !good) {
+    error = now.Name() + ": reads other filters than were written";
+  }
+  return error;
+}
+
+// Scans look into range parts with keys and not with hashes.
+std::string VerifyRangeParts(const SstSource& now,
+                             const std::atomic<bool>& stop) {
+  SstFile file;
+  std::string error = internal::WalkSst(now, &file);
+  if (!error.empty()) return error;
   TableReport report;
-  report.path = path;
-  std::string error = ReadTable(path, [&](const SstSource& source) {
-    SstFile file;
-    std::string wrong = internal::WalkSst(source, &file);
-    if (!wrong.empty()) return wrong;
-    const std::function<bool(double)> go_on = [&](double) { return !stop; };
-    return VerifyRocksDB({source, file, file.filters.at(0), go_on, &report},
-                         record.IsComplete() ? &record : nullptr);
-  });
+  const std::function<bool(double)> go_on = [&](double) { return !stop; };
+  error = VerifyRocksDB({now, file, file.filters.at(0), go_on, &report});
   if (error.empty() && report.false_negatives > 0) {
-    error = path + ": its new filter denies " +
+    error = now.Name() + ": its new filter denies " +
             Count(report.false_negatives, "key", "keys");
-  }
-  if (error.empty() && !report.not_checked.empty()) {
-    error = path + ": " + report.not_checked[0];
-  }
-  if (report.absent > 0) {
-    *measured_rate = static_cast<double>(report.false_positives) /
-                     static_cast<double>(report.absent);
   }
   return error;
 }
@@ -498,8 +532,9 @@ std::string Replace(const RefilterOptions& options, const SstSource& source,
                      extractor == internal::kRangeExtractorName;
   FilterMaker maker(options, *table, source, file, range, *stop);
   if (!maker.Seed()) return "the system gives no random bytes for a seed";
-  FilterKeysRecord record(&maker, kRecordedBytes);
-  error = VisitFilterKeys(source, file, file.filters[0], content, &record);
+  uint64_t entries;
+  error =
+      VisitFilterKeys(source, file, file.filters[0], content, &entries, &maker);
   if (error.empty()) error = maker.error();
   if (!error.empty() || *stop) return error;
   maker.Report(table);
@@ -513,10 +548,11 @@ std::string Replace(const RefilterOptions& options, const SstSource& source,
   if (!error.empty()) return error;
   *disk = false;
   error = ReadTable(temporary, [&](const SstSource& now) {
-    return Compare(source, now, patches);
+    std::string wrong = Compare(source, now, patches);
+    if (wrong.empty()) wrong = VerifyFilters(source, file, now, maker);
+    if (wrong.empty() && range) wrong = VerifyRangeParts(now, *stop);
+    return wrong;
   });
-  if (error.empty())
-    error = Verify(temporary, record, *stop, &table->measured_rate);
   if (!error.empty() || *stop) return error;
   *disk = true;
   error = Install(options, temporary, table->path);

@@ -64,18 +64,11 @@ struct VerifyTask {
 // Each returns why the table could not be checked to its end, in one line; the
 // report then holds what was done before.
 
-// Reads the blocks as LevelDB defines them, and not through LevelDB: its Table
-// does not report the block of a key, and needs the database's comparator.
+// Keys need not have sequence numbers, as those of a database have.
 std::string VerifyLevelDB(const VerifyTask& task);
 
-// Reads the entries through RocksDB, or from `record` if that is not null, and
-// the filter through its policy's reader. Only in builds with RocksDB.
-class FilterKeysRecord;
-std::string VerifyRocksDB(const VerifyTask& task,
-                          const FilterKeysRecord* record);
-inline std::string VerifyRocksDB(const VerifyTask& task) {
-  return VerifyRocksDB(task, nullptr);
-}
+// Reads the filter through its policy's reader. Only in builds with RocksDB.
+std::string VerifyRocksDB(const VerifyTask& task);
 
 // The blocks with the bytes of the filter: its partitions, or it alone.
 std::string FilterBlocks(const internal::SstSource& source,

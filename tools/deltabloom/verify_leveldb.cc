@@ -6,6 +6,7 @@
 #include "deltabloom/filter_policy.h"
 #include "table/filter_block.h"
 #include "table/sst/sst.h"
+#include "tools/deltabloom/data_blocks.h"
 #include "tools/deltabloom/verify.h"
 #include "util/coding.h"
 
@@ -13,14 +14,11 @@ namespace deltabloom::tools {
 namespace {
 
 using internal::BlockHandle;
-using internal::Cursor;
 using internal::LoadFixed32;
 using internal::LoadFixed64;
 
-// The keys of a database end with 8 bytes, 256 times the sequence number plus 1
-// for a value or 0 for a deletion, which its filters do not contain.
-constexpr size_t kTagSize = 8;
-
+// The tag at the end of a database's keys, which its filters do not contain, is
+// 256 times the sequence number plus 1 for a value or 0 for a deletion.
 bool MayHaveTag(std::string_view key) {
   return key.size() >= kTagSize &&
          static_cast<unsigned char>(key[key.size() - kTagSize]) <= 1;
@@ -99,80 +97,29 @@ class WindowFilter : public TableFilter {
   std::optional<std::string_view> filter_;
 };
 
-// The data blocks that the index names, in order.
-using BlockFn = std::function<std::string(std::string_view index_key,
-                                          const BlockHandle& handle)>;
-std::string ForEachBlock(const internal::SstSource& source,
-                         const internal::SstFile& file, const BlockFn& fn) {
-  std::string index;
-  std::string error = internal::ReadBlock(source, file, file.index, &index);
-  if (!error.empty()) return error;
-  uint64_t end = 0;  // of the block before
-  std::string of_block;
-  error = internal::ForEachEntry(
-      index, true, [&](std::string_view key, bool, Cursor* value) {
-        BlockHandle handle;
-        if (!internal::TakeHandle(value, &handle) || value->Left() > 0) {
-          return std::string("expected a handle, found other bytes");
-        }
-        std::string wrong = internal::CheckHandle(file, handle);
-        if (wrong.empty() && handle.offset < end) {
-          // Else a few bytes could name the same block thousands of times.
-          wrong = "expected a block from " + std::to_string(end) +
-                  " on, found one at " + std::to_string(handle.offset);
-        }
-        if (!wrong.empty()) return wrong;
-        end = handle.offset + handle.size + internal::kBlockTrailerSize;
-        of_block = fn(key, handle);
-        return of_block.empty() ? std::string() : std::string("stop");
-      });
-  if (!of_block.empty()) return of_block;
-  if (error.empty()) return {};
-  return internal::At(source, file.index.offset) + "index: " + error;
-}
-
-using KeyFn = std::function<void(std::string_view key)>;
-std::string ForEachKey(const internal::SstSource& source,
-                       const internal::SstFile& file, const BlockHandle& handle,
-                       const KeyFn& fn) {
-  std::string block;
-  std::string error = internal::ReadBlock(source, file, handle, &block);
-  if (!error.empty()) return error;
-  error = internal::ForEachEntry(block, true,
-                                 [&](std::string_view key, bool, Cursor*) {
-                                   fn(key);
-                                   return std::string();
-                                 });
-  if (error.empty()) return {};
-  return internal::At(source, handle.offset) + "data block: " + error;
-}
-
 // Whether the keys end with tags, judged by all keys of the index and of the
 // first data block. Tables that TableBuilder wrote without a database have keys
 // without tags.
-std::string FindTags(const internal::SstSource& source,
-                     const internal::SstFile& file, bool* tags) {
-  bool all = true;
-  BlockHandle first;
-  std::string error = ForEachBlock(
-      source, file, [&](std::string_view key, const BlockHandle& handle) {
-        all = all && MayHaveTag(key);
-        if (first.size == 0) first = handle;
+std::string FindTags(DataBlocks* blocks, bool* tags) {
+  *tags = true;
+  std::optional<BlockHandle> first;
+  std::string error =
+      blocks->ForEach([&](std::string_view key, const BlockHandle& handle) {
+        *tags = *tags && MayHaveTag(key);
+        if (!first.has_value()) first = handle;
         return std::string();
       });
+  if (!error.empty() || !first.has_value()) return error;
   std::string last;
-  if (error.empty() && all && first.size > 0) {
-    error = ForEachKey(source, file, first, [&](std::string_view key) {
-      all = all && MayHaveTag(key);
-      // The newest version of a key comes first.
-      if (all && !last.empty() && WithoutTag(key) == WithoutTag(last)) {
-        all = Tag(key) < Tag(last);
-      }
-      last.assign(key);
-    });
-  }
-  *tags = all;
-  return error;
+  return blocks->ForEachKey(*first, [&](std::string_view key) {
+    *tags = *tags && MayHaveTag(key);
+    // The newest version of a key comes first.
+    if (*tags && !last.empty() && WithoutTag(key) == WithoutTag(last)) {
+      *tags = Tag(key) < Tag(last);
+    }
+    last.assign(key);
+    return *tags;
+  });
 }
 
 }  // namespace
@@ -192,8 +139,9 @@ std::string VerifyLevelDB(const VerifyTask& task) {
   }
   std::string block;
   std::string error = ReadFilterBlock(task, filter.handle, &block);
+  DataBlocks blocks(source, file);
   bool tags = true;
-  if (error.empty()) error = FindTags(source, file, &tags);
+  if (error.empty()) error = FindTags(&blocks, &tags);
   if (!error.empty()) return error;
 
   WindowFilter windows(std::move(block), hash);
@@ -211,12 +159,12 @@ std::string VerifyLevelDB(const VerifyTask& task) {
       lookups.Begin(&windows, filter.handle.offset + windows.begin());
     }
     bool untagged = false;
-    std::string wrong =
-        ForEachKey(source, file, handle, [&](std::string_view key) {
-          ++report->entries;
-          untagged = untagged || (tags && !MayHaveTag(key));
-          if (!untagged) lookups.Key(tags ? WithoutTag(key) : key);
-        });
+    std::string wrong = blocks.ForEachKey(handle, [&](std::string_view key) {
+      ++report->entries;
+      untagged = tags && !MayHaveTag(key);
+      if (!untagged) lookups.Key(tags ? WithoutTag(key) : key);
+      return !untagged;
+    });
     if (wrong.empty() && untagged) {
       wrong = internal::At(source, handle.offset) +
               "data block: expected keys with the sequence numbers of a "
@@ -224,7 +172,7 @@ std::string VerifyLevelDB(const VerifyTask& task) {
     }
     return wrong;
   };
-  error = ForEachBlock(source, file, look_up);
+  error = blocks.ForEach(look_up);
   lookups.End();
   return error;
 }

@@ -124,11 +124,8 @@ class Verifier : public FilterKeysVisitor {
         lookups_(task.report),
         filter_(task.filter.policy) {}
 
-  bool CountEntry(uint64_t all) override {
-    const uint64_t entries = ++task_.report->entries;
-    task_.report->cut_short =
-        entries % 1024 == 0 &&
-        !task_.go_on(static_cast<double>(entries) / static_cast<double>(all));
+  bool GoOn(double share) override {
+    task_.report->cut_short = !task_.go_on(share);
     return !task_.report->cut_short;
   }
 
@@ -163,8 +160,7 @@ class Verifier : public FilterKeysVisitor {
 
 }  // namespace
 
-std::string VerifyRocksDB(const VerifyTask& task,
-                          const FilterKeysRecord* record) {
+std::string VerifyRocksDB(const VerifyTask& task) {
   std::vector<std::string>& not_checked = task.report->not_checked;
   if (task.filter.scope == internal::FilterScope::kPerBlock) {
     not_checked.push_back(
@@ -178,17 +174,9 @@ std::string VerifyRocksDB(const VerifyTask& task,
   if (!problem.empty()) not_checked.push_back(problem);
   if (!problem.empty()) return {};
   Verifier verifier(task, content);
-  std::string error;
-  if (record == nullptr) {
-    error = VisitFilterKeys(task.source, task.file, task.filter, content,
-                            &verifier);
-  } else {
-    std::vector<internal::BlockHandle> blocks;
-    error = FilterBlocks(task.source, task.file, task.filter, &blocks);
-    if (!error.empty()) return error;
-    record->Replay([&](size_t partition) { return blocks.at(partition); },
-                   &verifier);
-  }
+  const std::string error =
+      VisitFilterKeys(task.source, task.file, task.filter, content,
+                      &task.report->entries, &verifier);
   return error.empty() ? verifier.error() : error;
 }
 

@@ -1,0 +1,293 @@
+#include "tools/deltabloom/data_blocks.h"
+
+#include <snappy.h>
+#ifdef DELTABLOOM_TOOLS_ROCKSDB
+#include <bzlib.h>
+#include <lz4.h>
+#include <zlib.h>
+#include <zstd.h>
+#endif
+
+#include <algorithm>
+#include <iterator>
+
+#include "util/coding.h"
+
+namespace deltabloom::tools {
+namespace {
+
+using internal::BlockHandle;
+using internal::Cursor;
+using internal::HandleFn;
+using internal::LoadFixed32;
+
+// --- Compression, as in RocksDB's util/compression.h. Each function fills
+// to[0 .. n), and returns false if the bytes do not decompress to that.
+// `dictionary` is empty if the table has none.
+
+bool Snappy(std::string_view from, std::string_view, char* to, size_t) {
+  return snappy::RawUncompress(from.data(), from.size(), to);
+}
+
+#ifdef DELTABLOOM_TOOLS_ROCKSDB
+
+bool Zlib(std::string_view from, std::string_view dictionary, char* to,
+          size_t n) {
+  const auto bytes = [](std::string_view text) {  // zlib does not change them
+    return reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  };
+  z_stream stream = {};
+  constexpr int kRaw = -15;  // without a header; any window
+  if (inflateInit2(&stream, kRaw) != Z_OK) return false;
+  if (!dictionary.empty()) {
+    inflateSetDictionary(&stream, bytes(dictionary),
+                         static_cast<uInt>(dictionary.size()));
+  }
+  stream.next_in = bytes(from);
+  stream.avail_in = static_cast<uInt>(from.size());
+  stream.next_out = reinterpret_cast<Bytef*>(to);
+  stream.avail_out = static_cast<uInt>(n);
+  const bool done = inflate(&stream, Z_FINISH) == Z_STREAM_END;
+  inflateEnd(&stream);
+  return done && stream.total_out == n;
+}
+
+bool BZip2(std::string_view from, std::string_view, char* to, size_t n) {
+  auto size = static_cast<unsigned>(n);
+  return BZ2_bzBuffToBuffDecompress(to, &size, const_cast<char*>(from.data()),
+                                    static_cast<unsigned>(from.size()), 0,
+                                    0) == BZ_OK &&
+         size == n;
+}
+
+bool LZ4(std::string_view from, std::string_view dictionary, char* to,
+         size_t n) {
+  const auto size = static_cast<int>(n);
+  return LZ4_decompress_safe_usingDict(
+             from.data(), to, static_cast<int>(from.size()), size,
+             dictionary.data(), static_cast<int>(dictionary.size())) == size;
+}
+
+bool Zstd(std::string_view from, std::string_view dictionary, char* to,
+          size_t n) {
+  struct Free {
+    void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+  };
+  thread_local const std::unique_ptr<ZSTD_DCtx, Free> context(
+      ZSTD_createDCtx());
+  return context != nullptr &&
+         ZSTD_decompress_usingDict(context.get(), to, n, from.data(),
+                                   from.size(), dictionary.data(),
+                                   dictionary.size()) == n;
+}
+
+#endif  // DELTABLOOM_TOOLS_ROCKSDB
+
+// By the number that is stored after a block. Null: not known, or not here.
+constexpr uint8_t kSnappy = 1;
+constexpr bool (*kDecompress[])(std::string_view from,
+                                std::string_view dictionary, char* to,
+                                size_t n) = {nullptr, Snappy,
+#ifdef DELTABLOOM_TOOLS_ROCKSDB
+                                             Zlib,    BZip2,  LZ4, LZ4,
+                                             nullptr, Zstd
+#endif
+};
+
+// --- Blocks.
+
+// The entries of a data block, without the restart points and the hash index
+// after them (table/block_based/data_block_footer.h there).
+std::string FindEntries(std::string_view block, std::string_view* entries) {
+  constexpr uint32_t kHashIndex = uint32_t{1} << 31;
+  constexpr uint32_t kMostRestarts = (uint32_t{1} << 28) - 1;
+  constexpr size_t kLeastSize = 8;
+  if (block.size() < kLeastSize) {
+    return "expected at least 8 bytes, found " + std::to_string(block.size());
+  }
+  const char* const end = block.data() + block.size();
+  const uint32_t packed = LoadFixed32(end - 4);
+  const uint32_t restarts = packed & ~kHashIndex;
+  size_t tail = 4 + size_t{4} * restarts;
+  if ((packed & kHashIndex) != 0) {
+    tail += 2 + (static_cast<unsigned char>(end[-6]) |
+                 size_t{static_cast<unsigned char>(end[-5])} << 8);
+  }
+  if (restarts > kMostRestarts || tail > block.size()) {
+    return "expected restart points within the block, found " +
+           std::to_string(packed) + ", or a feature of a later version";
+  }
+  *entries = block.substr(0, block.size() - tail);
+  return {};
+}
+
+std::string ForKeys(std::string_view entries, std::string* key,
+                    const KeyFn& fn) {
+  const char* p = entries.data();
+  const char* const end = p + entries.size();
+  key->clear();
+  while (p != end) {
+    uint32_t sizes[3];  // shared with the key before, other bytes, value
+    const auto byte = [p](int i) { return static_cast<unsigned char>(p[i]); };
+    if (end - p >= 3 && (byte(0) | byte(1) | byte(2)) < 0x80) {
+      for (int i = 0; i < 3; ++i) sizes[i] = byte(i);
+      p += 3;
+    } else {
+      Cursor cursor({p, static_cast<size_t>(end - p)});
+      for (uint32_t& size : sizes) {
+        if (!cursor.Varint32(&size)) {
+          return "expected the sizes of an entry, found no valid varint32";
+        }
+      }
+      p = end - cursor.Left();
+    }
+    if (sizes[0] > key->size() ||
+        uint64_t{sizes[1]} + sizes[2] > static_cast<uint64_t>(end - p)) {
+      return "expected an entry within the block, found a longer one";
+    }
+    key->replace(sizes[0], std::string::npos, p, sizes[1]);
+    p += uint64_t{sizes[1]} + sizes[2];
+    if (!fn(*key)) break;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string DataBlocks::Read(const BlockHandle& handle,
+                             std::string_view* block) {
+  constexpr uint64_t kWindow = 64 << 10;
+  const auto wrong = [&](const std::string& what) {
+    return internal::At(source_, handle.offset) + what;
+  };
+  std::string error = internal::CheckHandle(file_, handle);
+  if (!error.empty()) return wrong(error);
+  const uint64_t size = handle.size + internal::kBlockTrailerSize;
+  if (handle.offset < window_start_ ||
+      handle.offset + size > window_start_ + window_.size()) {
+    window_start_ = handle.offset;
+    window_.resize(
+        std::min(std::max(size, kWindow), file_.footer_offset - handle.offset));
+    error = source_.Read(handle.offset, window_.size(), window_.data());
+    if (!error.empty()) return error;
+  }
+  *block = std::string_view(window_).substr(handle.offset - window_start_,
+                                            handle.size + 1);
+  if (internal::BlockChecksum(file_.checksum, *block) +
+          internal::ChecksumContext(file_.checksum_base, handle.offset) !=
+      LoadFixed32(block->data() + block->size())) {
+    return wrong("expected a block of " + std::to_string(handle.size) +
+                 " bytes whose checksum (" +
+                 internal::ChecksumName(file_.checksum) +
+                 ") holds, found one that does not");
+  }
+  const auto compression = static_cast<uint8_t>(block->back());
+  block->remove_suffix(1);
+  if (compression == 0) return {};
+  const auto decompress =
+      compression < std::size(kDecompress) ? kDecompress[compression] : nullptr;
+  if (decompress == nullptr) {
+    return wrong("expected a compression that is known here, found " +
+                 std::to_string(compression));
+  }
+  // The size comes first, and Snappy needs it.
+  Cursor cursor(*block);
+  uint32_t size_before = 0;
+  bool good =
+      cursor.Varint32(&size_before) && size_before <= uint32_t{INT32_MAX};
+  if (compression != kSnappy) {
+    block->remove_prefix(block->size() - cursor.Left());
+  }
+  if (good && size_before > capacity_) {
+    decompressed_.reset(new char[size_before]);
+    capacity_ = size_before;
+  }
+  good =
+      good && decompress(*block, dictionary_, decompressed_.get(), size_before);
+  *block = {decompressed_.get(), size_before};
+  return good ? std::string()
+              : wrong("expected a block of compression " +
+                      std::to_string(compression) + ", found other bytes");
+}
+
+std::string DataBlocks::ForEachHandle(const BlockHandle& index, bool first_keys,
+                                      const HandleFn& fn) {
+  std::string_view block;
+  std::string error = Read(index, &block);
+  if (!error.empty()) return error;
+  std::string of_fn;
+  error = internal::ForEachHandle(
+      file_, std::string(block), first_keys,
+      [&](std::string_view last_key, const BlockHandle& handle) {
+        return of_fn = fn(last_key, handle);
+      });
+  if (!of_fn.empty() || error.empty()) return of_fn;
+  return internal::At(source_, index.offset) + "index: " + error;
+}
+
+// The dictionary that the metaindex names, if any.
+std::string DataBlocks::FindDictionary() {
+  std::string metaindex;
+  std::string error =
+      internal::ReadBlock(source_, file_, file_.metaindex, &metaindex);
+  if (!error.empty()) return error;
+  BlockHandle handle;
+  bool found = false;
+  error = internal::ForEachEntry(
+      metaindex, true, [&](std::string_view name, bool, Cursor* value) {
+        if (name == "rocksdb.compression_dict") {
+          found = internal::TakeHandle(value, &handle);
+        }
+        return std::string();
+      });
+  return error.empty() && found
+             ? internal::ReadBlock(source_, file_, handle, &dictionary_)
+             : error;
+}
+
+std::string DataBlocks::ForEach(const HandleFn& fn) {
+  // BlockBasedTableOptions::IndexType; LevelDB's is the first one.
+  enum IndexType : uint32_t { kBinary, kHash, kTwoLevels, kFirstKeys, kEnd };
+  std::string_view type;
+  file_.properties.Text("rocksdb.block.based.table.index.type", &type);
+  const uint32_t index_type =
+      type.size() == 4 ? LoadFixed32(type.data()) : uint32_t{kBinary};
+  if (index_type >= kEnd) {
+    return source_.Name() + ": expected an index of a known type, found " +
+           std::to_string(index_type);
+  }
+  std::string error = FindDictionary();
+  if (!error.empty()) return error;
+  uint64_t end = 0;  // of the block before
+  const HandleFn data_block = [&](std::string_view last_key,
+                                  const BlockHandle& handle) {
+    // Else a few bytes could name the same block thousands of times.
+    if (handle.offset < end) {
+      return internal::At(source_, handle.offset) +
+             "expected data blocks that follow each other, found one that the "
+             "index has named before";
+    }
+    end = handle.offset + handle.size + internal::kBlockTrailerSize;
+    return fn(last_key, handle);
+  };
+  if (index_type != kTwoLevels) {
+    return ForEachHandle(file_.index, index_type == kFirstKeys, data_block);
+  }
+  return ForEachHandle(file_.index, false,
+                       [&](std::string_view, const BlockHandle& part) {
+                         return ForEachHandle(part, false, data_block);
+                       });
+}
+
+std::string DataBlocks::ForEachKey(const BlockHandle& handle, const KeyFn& fn) {
+  std::string_view block;
+  std::string error = Read(handle, &block);
+  if (!error.empty()) return error;
+  std::string_view entries;
+  error = FindEntries(block, &entries);
+  if (error.empty()) error = ForKeys(entries, &key_, fn);
+  if (error.empty()) return {};
+  return internal::At(source_, handle.offset) + "data block: " + error;
+}
+
+}  // namespace deltabloom::tools
