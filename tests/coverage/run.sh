@@ -6,9 +6,9 @@
 #
 # Builds with gcc's --coverage (the libraries, not the tests) in build/coverage
 # (--core: build/coverage-core; from the environment: BUILD_DIR, JOBS), runs the
-# tests of the core, of RocksDB and of LevelDB, and prints a table of folders,
-# then every line that no test reached. The folder html there has the sources
-# with counts. Branches that only an exception takes are left out. Lines that no
+# tests of the core, of RocksDB and of LevelDB, and prints for each file the share
+# of its lines that is reached and the lines that no test reached. The folder html
+# there has the sources with counts of lines and branches. Branches that only an exception takes are left out. Lines that no
 # test can reach are explained in docs/trust.md.
 . "$(dirname "${BASH_SOURCE[0]}")/../../script/common.sh"
 script="script/test --long coverage"
@@ -47,6 +47,6 @@ mkdir -p "$build/html"
 gcovr --root . --object-directory "$build" -j "$jobs" \
   --filter util/ --filter table/ --filter engines/ --filter include/ \
   --exclude-throw-branches --exclude-unreachable-branches \
-  --json "$build/coverage.json" --html-details "$build/html/index.html" "$build" \
+  --txt "$build/coverage.txt" --html-details "$build/html/index.html" "$build" \
   >"$build/gcovr.log" 2>&1 || { tail -n 20 "$build/gcovr.log" >&2; exit 1; }
-exec /usr/bin/python3 tests/coverage/report.py "$build/coverage.json" .
+cat "$build/coverage.txt"

@@ -297,20 +297,6 @@ class Interrupts(Case):
         self.assertEqual([path.read_text() for path in old], ["old", "old"])
         self.assertEqual(os.listdir(folder), [])  # a folder of the user's
 
-    def test_while_measuring(self):
-        folder = self.top / "mine"
-        last = folder / f"demo-{DEMO[-1]}"
-
-        def measuring():
-            opened = len(list(last.glob("LOG.old*"))) == 2
-            time.sleep(0.5 if opened else 0)
-            return opened
-
-        self.interrupt(measuring, signal.SIGINT, "--keys", 5000, "--lookups", 1_000_000_000,
-                       "--json", self.top / "figures.json", "--db", folder)
-        self.assertFalse((self.top / "figures.json").exists())
-        self.assertEqual(os.listdir(folder), [])
-
     def test_in_a_temporary_folder(self):
         self.interrupt(lambda: list(self.tmp.glob("*/*-none/*.sst")), signal.SIGHUP, "--keys", 5_000_000)
 

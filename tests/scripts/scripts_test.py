@@ -200,32 +200,5 @@ class Bootstrap(ScriptTest):
         self.assertEqual(done.stderr.count("libcli11-dev"), 1)
 
 
-class Study(ScriptTest):
-    def test_a_report_goes_into_its_folder(self):
-        top = self.folder
-        for name, text in (
-            ("script/bootstrap", ""),
-            ("bin/cmake", ""),
-            ("build/release/db_bench_ext/study/study", 'echo "studied $*"'),
-            ("docs/studies.md", ""),
-        ):
-            (top / name).parent.mkdir(parents=True, exist_ok=True)
-            (top / name).write_text(f"#!/bin/sh\n{text}\n")
-            (top / name).chmod(0o755)
-        for name in ("study", "common.sh"):
-            shutil.copy(SOURCE / "script" / name, top / "script")
-        # The stand-in writes no figures, so nothing is drawn from them.
-        for arguments, code, output in (
-            ([], 0, "studied \n"),
-            (["rates", "--quick"], 0, "studied rates --quick\n"),
-            (["--report", str(top / "elsewhere")], None, "studied --json"),
-        ):
-            done = run([top / "script/study", *arguments], env={"PATH": f"{top / 'bin'}:/usr/bin:/bin"})
-            self.assertTrue(done.stdout.startswith(output), done.stdout + done.stderr)
-            self.assertEqual(done.returncode == 0, code == 0)
-        self.assertTrue((top / "elsewhere").is_dir())
-        self.assertEqual((top / "docs/studies.md").read_text(), "#!/bin/sh\n\n")
-
-
 if __name__ == "__main__":
     unittest.main()

@@ -3,11 +3,9 @@
 
 import json
 import pathlib
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -24,20 +22,6 @@ def study(*arguments):
 
 
 class Study(unittest.TestCase):
-    def test_interrupt_leaves_nothing_behind(self):
-        with tempfile.TemporaryDirectory() as folder:
-            process = subprocess.Popen(
-                [STUDY, "rates", "--rate-keys", "100000000", "--json", folder + "/out.json"],
-                stderr=subprocess.PIPE, text=True)
-            deadline = time.monotonic() + 60
-            while not list(pathlib.Path(folder).iterdir()) and time.monotonic() < deadline:
-                time.sleep(0.01)
-            process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=60)
-            self.assertEqual(process.returncode, 130)
-            self.assertEqual(errors, "study: interrupted, nothing was kept\n")
-            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
-
     def test_bad_use_is_one_line_and_exit_2(self):
         for arguments in (
             ["--no-such-option"],

@@ -31,7 +31,7 @@ class Check {
         before_(State::Load(plan.state)),
         ending_(plan.power_loss ? Ending::kPowerLost : Ending::kKilled),
         numbers_(plan.SeedFor(Plan::kCheck)),
-        database_(plan.disk.database, plan.engine, numbers_.Next(),
+        database_(plan.disk.database, plan.transactional, numbers_.Next(),
                   plan.sabotage, nullptr, &journal->totals) {}
 
   // Throws Abandoned, or std::runtime_error, which says what is wrong.
@@ -108,7 +108,7 @@ class Check {
   }
 
   // Puts all keys into tables, as a filter knows no others; and makes every log
-  // obsolete, as the next process may have another engine. A flush of nothing
+  // obsolete, as the next process may have no transactions. A flush of nothing
   // would keep the logs, hence the deletions.
   void Settle() {
     rocksdb::DB* const db = database_.db.get();
@@ -194,8 +194,8 @@ void CheckDamaged(const Plan& plan, const State& state, Journal* journal) {
     if (fault.file.empty()) continue;
     ++(fault.bit < 0 ? totals->read_errors : totals->bit_flips);
     const std::unique_ptr<rocksdb::Env> env = NewDisk(disk, journal);
-    Database database(plan.disk.database, Engine::kPlain, numbers.Next(),
-                      plan.sabotage, env.get(), totals,
+    Database database(plan.disk.database, false, numbers.Next(), plan.sabotage,
+                      env.get(), totals,
                       /*errors_allowed=*/true);
     journal->SetStep("reading with " + fault.Describe());
     const bool opened = database.Open(/*read_only=*/true).ok();

@@ -8,10 +8,8 @@
 #include <rocksdb/version.h>
 
 #include <algorithm>
-#include <chrono>
 #include <sstream>
 #include <stdexcept>
-#include <thread>
 
 #include "deltabloom/rocksdb.h"
 #include "tests/torture/torture.h"
@@ -267,11 +265,11 @@ bool IsMisorder(const std::string& error) {
          Contains(error, "L0 file");
 }
 
-Database::Database(std::string at, Engine with, uint64_t seed,
+Database::Database(std::string at, bool with_transactions, uint64_t seed,
                    const Sabotage& sabotage, rocksdb::Env* env, Totals* totals,
                    bool errors_allowed)
     : path(std::move(at)),
-      engine(with),
+      transactional(with_transactions),
       totals_(totals),
       numbers_(seed),
       errors_allowed_(errors_allowed) {
@@ -297,7 +295,7 @@ Status Database::Open(bool read_only) {
   }
   Status status;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  if (read_only || engine == Engine::kPlain) {
+  if (read_only || !transactional) {
     status = Own(&db, [&](auto* opened) {
       return read_only ? DB::OpenForReadOnly(options, path, descriptors,
                                              &handles, opened)
@@ -305,10 +303,6 @@ Status Database::Open(bool read_only) {
     });
   } else {
     rocksdb::TransactionDBOptions transaction;
-    transaction.write_policy = engine == Engine::kWritePrepared
-                                   ? rocksdb::WRITE_PREPARED
-                                   : rocksdb::WRITE_COMMITTED;
-    transaction.rollback_merge_operands = true;
     // A busy machine is no failure.
     transaction.transaction_lock_timeout = 60'000;
     transaction.default_lock_timeout = 60'000;
@@ -328,12 +322,7 @@ Status Database::Close() {
   for (Family& family : families) {
     db->DestroyColumnFamilyHandle(family.handle);
   }
-  Status status = db->Close();
-  // Refused while a compaction of WritePrepared holds a snapshot.
-  for (int i = 0; i < 6000 && status.IsAborted(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    status = db->Close();
-  }
+  const Status status = db->Close();
   db.reset();
   transactions = nullptr;
   return status;
@@ -422,8 +411,6 @@ void Database::LookUp(uint32_t slot, const std::vector<uint32_t>& keys,
     const Status status = db->Get(ReadOptions(), family, texts[i], &value);
     Compare("Get", slot, texts[i], status, value, expected[i]);
   }
-  // Shows prepared writes that are not committed (seen in RocksDB 7.8).
-  if (engine == Engine::kWritePrepared) return;
   const std::vector<Slice> slices(texts.begin(), texts.end());
   for (size_t begin = 0, n = 0; begin < texts.size(); begin += n) {
     n = std::min<size_t>(texts.size() - begin, 1 + numbers_.Below(66));

@@ -52,14 +52,10 @@ int Main(int argc, char** argv) {
         std::to_string(run.first + run.cycles - 1) + ", in " + run.folder +
         "\n");
   deltabloom::bench::ProgressBar progress(static_cast<double>(run.cycles));
-  uint64_t cycle = run.first;
-  run.before_cycle = [&](const std::string& plan) {
+  run.before_cycle = [&](uint64_t cycle, const std::string& plan) {
     progress.SetActivity("cycle " + std::to_string(cycle));
-    if (verbose) Print("cycle " + std::to_string(cycle) + ": " + plan + "\n");
-  };
-  run.after_cycle = [&] {
-    ++cycle;
     progress.Advance(1);
+    if (verbose) Print("cycle " + std::to_string(cycle) + ": " + plan + "\n");
   };
   const Failure failure = Run(run, journal);
   progress.Clear();

@@ -1,4 +1,3 @@
-#include <rocksdb/version.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -25,11 +24,6 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kCyclesPerDatabase = 20;
-
-// A compaction releases a snapshot under the mutex that this takes, and waits
-// for itself: seen in 9.10, not in 9.6, fixed by facebook/rocksdb#13632.
-constexpr int kVersion = ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR;
-constexpr bool kWritePreparedHangs = kVersion >= 907 && kVersion < 1005;
 
 // How a child process ended.
 struct End {
@@ -151,16 +145,13 @@ Plan DrawPlan(const RunOptions& options, uint64_t cycle) {
   plan.sabotage = options.sabotage;
   plan.disk.forget_syncs = options.sabotage.forget_syncs;
   bench::MixedNumbers numbers(plan.seed);
-  plan.engine = static_cast<Engine>(numbers.Below(3));
-  if (kWritePreparedHangs && plan.engine == Engine::kWritePrepared) {
-    plan.engine = Engine::kWriteCommitted;
-  }
+  plan.transactional = numbers.Below(2) == 0;
   plan.power_loss = numbers.Below(3) == 0;
   if (numbers.Below(2) == 0) {
     plan.disk.log_tail_kept = static_cast<double>(numbers.Below(1000)) / 1000;
   }
   // Prepared transactions need the log.
-  if (plan.engine == Engine::kPlain && numbers.Below(3) == 0) {
+  if (!plan.transactional && numbers.Below(3) == 0) {
     for (bool& no_log : plan.no_log) no_log = numbers.Below(2) == 0;
   }
   plan.max_millis = 150 + numbers.Below(1000);
@@ -181,11 +172,8 @@ Plan DrawPlan(const RunOptions& options, uint64_t cycle) {
 }
 
 std::string Plan::Describe() const {
-  static constexpr const char* kEngines[] = {"no transactions",
-                                             "transactions, WriteCommitted",
-                                             "transactions, WritePrepared"};
   std::ostringstream text;
-  text << kEngines[static_cast<size_t>(engine)];
+  text << (transactional ? "transactions" : "no transactions");
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
     if (no_log[slot]) text << ", no log of slot " << slot;
   }
@@ -215,7 +203,7 @@ Failure Run(const RunOptions& options, Journal* journal) {
       fs::remove_all(plan.disk.database);
       State().Save(plan.state);
     }
-    if (options.before_cycle) options.before_cycle(plan.Describe());
+    if (options.before_cycle) options.before_cycle(cycle, plan.Describe());
     const std::string problem =
         RunCycle(plan, options.timeout_seconds, journal);
     if (!problem.empty()) {
@@ -223,7 +211,6 @@ Failure Run(const RunOptions& options, Journal* journal) {
       return {cycle, plan.Describe() + "\n" + problem};
     }
     begins = journal->abandoned;
-    if (options.after_cycle) options.after_cycle();
   }
   return {};
 }

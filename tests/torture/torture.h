@@ -281,12 +281,6 @@ void LosePower(const DiskPlan& plan);
 
 // --- The database and its options: database.cc -----------------------------
 
-enum class Engine : uint8_t {
-  kPlain,           // rocksdb::DB
-  kWriteCommitted,  // rocksdb::TransactionDB, and its
-  kWritePrepared,   // other write policy
-};
-
 // For tests: errors that the torture must find.
 struct Sabotage {
   using Policy = std::shared_ptr<const rocksdb::FilterPolicy>;
@@ -318,7 +312,7 @@ class Database {
   // Draws all options. `env` may be null and must outlive it. Throws
   // std::runtime_error if RocksDB rejects the options. With `errors_allowed`,
   // an answer may be an error, but never "not found" for a key that is there.
-  Database(std::string path, Engine engine, uint64_t seed,
+  Database(std::string path, bool transactional, uint64_t seed,
            const Sabotage& sabotage, rocksdb::Env* env, Totals* totals,
            bool errors_allowed = false);
   ~Database() { static_cast<void>(Close()); }
@@ -346,11 +340,11 @@ class Database {
   void Iterate(uint32_t slot, uint32_t key, const Values& values);
 
   const std::string path;
-  const Engine engine;
+  const bool transactional;  // a TransactionDB
   rocksdb::DBOptions options;
   std::string description;  // of the options: one line per slot
   std::unique_ptr<rocksdb::DB> db;
-  rocksdb::TransactionDB* transactions = nullptr;  // null if kPlain
+  rocksdb::TransactionDB* transactions = nullptr;  // null unless transactional
   Family families[kSlots];
   uint64_t lookups = 0;
   uint64_t errors = 0;  // answers that were errors
@@ -381,9 +375,8 @@ struct RunOptions {
   uint64_t timeout_seconds = 900;  // a process that takes longer is a failure
   std::string folder;              // must exist; is emptied
   Sabotage sabotage;
-  // Called before each cycle, with what it will do, and after it.
-  std::function<void(const std::string&)> before_cycle;
-  std::function<void()> after_cycle;
+  // Called before each cycle, with its number and what it will do.
+  std::function<void(uint64_t, const std::string&)> before_cycle;
 };
 
 struct Failure {
@@ -407,7 +400,7 @@ struct Plan {
   std::string state;   // file: what the database holds
   std::string copies;  // folder of checkpoints, backups, files to ingest
   Sabotage sabotage;
-  Engine engine = Engine::kPlain;
+  bool transactional = false;
   bool no_log[kSlots] = {};  // writes to these slots are in no log
   bool power_loss = false;
   // The process is killed after this time, or earlier: after a number of

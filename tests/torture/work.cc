@@ -89,13 +89,13 @@ class Writer {
     options_.disableWAL = work_->plan.no_log[slot_];
     options_.sync = numbers_.Below(10) == 0 && !options_.disableWAL;
     changes_.clear();
-    const Engine engine = work_->plan.engine;
+    const bool transactional = work_->plan.transactional;
     const uint64_t draw = numbers_.Below(1000);
     if (draw < 250) return LookUp();
     if (draw < 400) return WriteBatch();
-    if (draw < 410 && engine == Engine::kPlain) return DeleteRange();
-    if (draw < 412 && engine != Engine::kWritePrepared) return Ingest();
-    if (draw < 550 && engine != Engine::kPlain) return Transact();
+    if (draw < 410 && !transactional) return DeleteRange();
+    if (draw < 412) return Ingest();
+    if (draw < 550 && transactional) return Transact();
     const Record* const record = NewWrite();
     Begin();
     End(Apply(*record, work_->db(), options_), "a write");
@@ -367,8 +367,8 @@ class Admin {
       status = engine->RestoreDBFromLatestBackup(path, path);
     }
     work_->Verify(status, what);
-    // Its log may have prepared transactions, which only their engine takes.
-    Database copy(path, work_->plan.engine, numbers_.Next(),
+    // Its log may have prepared transactions.
+    Database copy(path, work_->plan.transactional, numbers_.Next(),
                   work_->plan.sabotage, nullptr, &journal_->totals);
     const Model model(&work_->before, journal_, Ending::kKilled, from, until);
     try {
@@ -398,8 +398,9 @@ class Admin {
 void RunWork(const Plan& plan, Journal* journal) {
   const State before = State::Load(plan.state);
   const std::unique_ptr<rocksdb::Env> env = NewDisk(plan.disk, journal);
-  Database database(plan.disk.database, plan.engine, plan.SeedFor(Plan::kOpen),
-                    plan.sabotage, env.get(), &journal->totals);
+  Database database(plan.disk.database, plan.transactional,
+                    plan.SeedFor(Plan::kOpen), plan.sabotage, env.get(),
+                    &journal->totals);
   Work work{plan, &database, journal, before};
   const auto until_stop = [&](const auto& body) {
     try {
