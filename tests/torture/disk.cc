@@ -247,7 +247,6 @@ void LosePower(const DiskPlan& plan) {
     uint64_t synced = 0;  // bytes
     bool named = false;   // the folder was synced since, or it was renamed
   };
-  // In the order of their numbers: later logs lose what an earlier one lost.
   std::map<std::string, Watched> files;
   std::ifstream notes(plan.notes + "/disk");
   std::string what;
@@ -267,7 +266,6 @@ void LosePower(const DiskPlan& plan) {
       files.erase(file);
     }
   }
-  bool tail_kept = false;
   for (const auto& [path, watched] : files) {
     std::error_code error;
     const uint64_t size = fs::file_size(path, error);
@@ -277,14 +275,8 @@ void LosePower(const DiskPlan& plan) {
       continue;
     }
     const bool is_log = fs::path(path).extension() == ".log";
-    uint64_t kept = is_log && plan.forget_syncs ? 0 : watched.synced;
-    if (size <= kept) continue;
-    if (is_log && !tail_kept) {
-      tail_kept = true;
-      kept += static_cast<uint64_t>(static_cast<double>(size - kept) *
-                                    plan.log_tail_kept);
-    }
-    fs::resize_file(path, kept);
+    const uint64_t kept = is_log && plan.forget_syncs ? 0 : watched.synced;
+    if (size > kept) fs::resize_file(path, kept);
   }
 }
 

@@ -12,7 +12,6 @@
 
 namespace {
 
-namespace fs = std::filesystem;
 using namespace deltabloom::torture;
 using deltabloom::bench::Print;
 
@@ -20,32 +19,23 @@ int Main(int argc, char** argv) {
   RunOptions run;
   run.cycles = 100;
   run.seed = std::random_device()();
-  std::string keep;
   bool verbose = false;
   CLI::App app("Usage: script/test --long torture --help");
   app.add_option("--cycles", run.cycles)->check(CLI::Range(1, 1'000'000));
   app.add_option("--first", run.first);
   app.add_option("--seed", run.seed);
   app.add_option("--timeout", run.timeout_seconds);
-  app.add_option("--keep", keep);
   app.add_flag("--verbose", verbose);
   if (!deltabloom::bench::ParseCommandLine({argv + 1, argv + argc}, &app)) {
     return 0;
   }
 
   Journal* const journal = Journal::Create();
-  fs::path path = keep;
-  if (keep.empty()) {
-    path = fs::temp_directory_path() /
-           ("deltabloom-torture-" + std::to_string(getpid()));
-  }
-  if (fs::exists(path) && !(fs::is_directory(path) && fs::is_empty(path))) {
-    throw deltabloom::bench::UsageError(
-        "--keep: " + keep + " is not a folder that is new or empty");
-  }
-  fs::create_directories(path);
-  deltabloom::bench::Temporary folder(fs::canonical(path));
-  if (!keep.empty()) folder.Keep();
+  // Not a ScratchDirectory, which the next run would remove.
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("deltabloom-torture-" + std::to_string(getpid()));
+  std::filesystem::create_directory(path);
+  deltabloom::bench::Temporary folder(path);
   run.folder = folder.path();
   Print("Seed " + std::to_string(run.seed) + ", cycles " +
         std::to_string(run.first) + " to " +

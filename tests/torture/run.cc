@@ -147,9 +147,6 @@ Plan DrawPlan(const RunOptions& options, uint64_t cycle) {
   bench::MixedNumbers numbers(plan.seed);
   plan.transactional = numbers.Below(2) == 0;
   plan.power_loss = numbers.Below(3) == 0;
-  if (numbers.Below(2) == 0) {
-    plan.disk.log_tail_kept = static_cast<double>(numbers.Below(1000)) / 1000;
-  }
   // Prepared transactions need the log.
   if (!plan.transactional && numbers.Below(3) == 0) {
     for (bool& no_log : plan.no_log) no_log = numbers.Below(2) == 0;

@@ -11,16 +11,15 @@
 #   --first N      number of the first cycle: where a failure began [0]
 #   --seed N       seed of everything that is drawn [random, and printed]
 #   --timeout N    seconds after which a process counts as hanging [900]
-#   --keep DIR     work in DIR, which must be new or empty, and keep it [a
-#                  temporary folder under $TMPDIR, kept after a failure]
 #   --verbose      print what each cycle does
 #
+# Works in a folder under $TMPDIR, which is kept after a failure.
 # Exit code: 0, 1 if a write was lost or anything else went wrong, 2 for bad
 # usage. From the environment: BUILD_DIR (default build/release), JOBS.
 . "$(dirname "${BASH_SOURCE[0]}")/../../script/common.sh"
 script="script/test --long torture"
 help_with - "$@"
-check_options "--cycles --first --seed --timeout --keep" "--verbose" \
+check_options "--cycles --first --seed --timeout" "--verbose" \
   "--cycles --first --seed --timeout" "$@"
 
 "$top/script/bootstrap" build test >&2

@@ -266,9 +266,6 @@ struct DiskPlan {
   uint64_t fail_at = 0;
   uint64_t failures = 0;
   Fault fault;
-  // Of a loss of power: the share of unsynced bytes that reached the disk all
-  // the same, in the first log that has any; elsewhere none did.
-  double log_tail_kept = 0;
   bool forget_syncs = false;  // of logs: a broken disk
 };
 
