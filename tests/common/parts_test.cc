@@ -1,6 +1,5 @@
 // The parts that all measuring programs share: text, numbers, files. Interrupts
 // are tested with the programs.
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -17,6 +17,8 @@
 #include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/common/results.h"
+#include "db_bench_ext/filter_bench/keys.h"
+#include "tests/random.h"
 
 namespace deltabloom::bench {
 namespace {
@@ -112,6 +114,62 @@ TEST(Options, Lists) {
   EXPECT_EQ(values, (std::vector<int>{3, 1000}));
   EXPECT_THROW(ParseCommandLine({"--n", ","}, &app), UsageError);
   EXPECT_THROW(ParseCommandLine({"--n", "1", "2"}, &app), UsageError);
+}
+
+class Keys : public ::testing::TestWithParam<KeyKind> {};
+
+TEST_P(Keys, AreDistinct) {
+  const test::FreshRandom random;
+  for (size_t size : {KeyMaker::SmallestSize(GetParam()), size_t{17},
+                      size_t{24}, size_t{100}}) {
+    const KeyMaker maker(GetParam(), size, random.seed);
+    KeyChunk chunk(maker);
+    std::set<std::string> keys;
+    constexpr uint64_t kCount = 20'000;
+    for (uint64_t i = 0; i < kCount; ++i) {
+      // Some numbers are as large as those of timed builds.
+      const uint64_t number = i % 2 == 0 ? i : (uint64_t{1} << 42) + i;
+      chunk.Set(0, maker, number, true);
+      keys.insert(chunk[0].ToString());
+      chunk.Set(1, maker, number, false);
+      keys.insert(chunk[1].ToString());
+    }
+    EXPECT_EQ(keys.size(), 2 * kCount) << size;
+    EXPECT_EQ(keys.begin()->size(), size);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllKinds, Keys,
+                         ::testing::Values(KeyKind::kRandom,
+                                           KeyKind::kSequential,
+                                           KeyKind::kDecimal));
+
+TEST(Keys, RandomOnesHaveNoEmptyBytes) {
+  // Every bit of every byte is set in about half of the keys.
+  const test::FreshRandom random;
+  const KeyMaker maker(KeyKind::kRandom, 43, random.seed);
+  KeyChunk chunk(maker);
+  constexpr int kKeys = 4096;
+  std::vector<int> set_bits(43 * 8, 0);
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    chunk.Set(0, maker, i, true);
+    for (size_t bit = 0; bit < set_bits.size(); ++bit) {
+      set_bits[bit] += chunk[0][bit / 8] >> (bit % 8) & 1;
+    }
+  }
+  for (int count : set_bits) {
+    // Seven standard deviations of 32.
+    EXPECT_NEAR(count, kKeys / 2, 7 * 32);
+  }
+}
+
+// The first numbers of SplitMix64 from the state 0, as its authors' program
+// prints them.
+TEST(Mixing, IsSplitMix64) {
+  MixedNumbers numbers(0);
+  EXPECT_EQ(numbers.Next(), 0xe220a8397b1dcdafu);
+  EXPECT_EQ(numbers.Next(), 0x6e789e6aa1b965f4u);
+  EXPECT_EQ(numbers.Next(), 0x06c45d188009454fu);
 }
 
 std::string Content(const fs::path& path) {

@@ -12,7 +12,7 @@ sys.path[:0] = [str(TOP), str(TOP / "compare")]
 
 import matrix  # noqa: E402
 
-from common import colours, markdown, whole_file  # noqa: E402
+from common import colours, whole_file  # noqa: E402
 
 
 class Colours(unittest.TestCase):
@@ -56,18 +56,6 @@ class WholeFile(unittest.TestCase):
         with self.assertRaises(OSError) as caught:
             whole_file.write("/nonexistent/file", "")
         self.assertEqual(caught.exception.filename, "/nonexistent/file")
-
-
-class Markdown(unittest.TestCase):
-    def test_a_table(self):
-        self.assertEqual(
-            markdown.table(["name", "what", "n"], [["a", "b", 1]], text_columns=2),
-            "| name | what | n |\n|---|---|---:|\n| a | b | 1 |",
-        )
-
-    def test_rates(self):
-        self.assertEqual(markdown.percent(0.00838), "0.838")
-        self.assertEqual(markdown.percent(None), "-")
 
 
 if __name__ == "__main__":

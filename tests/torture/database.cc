@@ -441,7 +441,7 @@ void Database::Iterate(uint32_t slot, uint32_t key, const Values& values) {
     group.prefix_same_as_start = true;
   }
   Walk(slot, group, DrawKeyText(slot, first, &numbers_).substr(0, kPrefixSize),
-       first, first + kKeysPerGroup, true, values);
+       first, first + kKeysPerGroup, values);
   // A range, without or with its first and last key.
   const uint32_t after_first = yes() ? 1 : 0;
   const uint32_t with_last = yes() ? 1 : 0;
@@ -453,31 +453,23 @@ void Database::Iterate(uint32_t slot, uint32_t key, const Values& values) {
   range.auto_prefix_mode = true;
   range.iterate_upper_bound = &upper;
   Walk(slot, range, after_first ? AbsentKeyText(slot, key) : KeyText(slot, key),
-       key + after_first, last + with_last, true, values);
-  // From the key on.
-  ReadOptions all;
-  all.total_order_seek = true;
-  const bool forward = yes();
-  Walk(slot, all, DrawKeyText(slot, key, &numbers_), forward ? key : 0,
-       forward ? kKeys : key + 1, forward, values);
+       key + after_first, last + with_last, values);
 }
 
-// What comes from `start` on: the keys of [begin, end) that have values, at
-// most 20 of them. Only an upper bound stops it at the end.
+// The keys of [begin, end) that have values, and nothing else, come from
+// `start` on. Only an upper bound stops the iterator there.
 void Database::Walk(uint32_t slot, const ReadOptions& read,
                     const std::string& start, uint32_t begin, uint32_t end,
-                    bool forward, const Values& values) {
+                    const Values& values) {
   const auto iterator = NewIterator(slot, read);
   const std::string what =
       "an iterator over slot " + std::to_string(slot) + " from '" + start + "'";
-  forward ? iterator->Seek(start) : iterator->SeekForPrev(start);
+  iterator->Seek(start);
   ++lookups;
-  int steps = 0;
-  for (uint32_t i = begin; i < end && steps < 20; ++i) {
-    const uint32_t next = forward ? i : end - 1 - (i - begin);
+  uint32_t at = 0;
+  for (uint32_t next = begin; next < end; ++next) {
     if (!values[next]) continue;
     if (!iterator->Valid() && !iterator->status().ok()) break;
-    uint32_t at = 0;
     if (!iterator->Valid() ||
         !ParseKey(slot, iterator->key().ToString(), &at) || at != next ||
         iterator->value() != *values[next]) {
@@ -488,15 +480,13 @@ void Database::Walk(uint32_t slot, const ReadOptions& read,
           " where key number " + std::to_string(next) + " is next");
     }
     ++totals_->entries_iterated;
-    ++steps;
-    forward ? iterator->Next() : iterator->Prev();
+    iterator->Next();
   }
   if (!iterator->status().ok()) return CountError(what, iterator->status());
-  if (steps == 20 || !iterator->Valid()) return;
+  if (!iterator->Valid()) return;
   const std::string extra = iterator->key().ToString();
-  uint32_t at = 0;
   if (read.iterate_upper_bound != nullptr || !ParseKey(slot, extra, &at) ||
-      (at >= begin && at < end)) {
+      at < end) {
     throw std::runtime_error(what + " comes to '" + extra + "' at its end");
   }
 }

@@ -331,9 +331,8 @@ class Database {
   void LookUp(uint32_t slot, const std::vector<uint32_t>& keys,
               const Values& values);
 
-  // The group of the key by an iterator that may consult filters for its
-  // prefix; a range from the key on that it may consult them for; and, from
-  // the key on, some keys in either direction.
+  // The group of the key, by an iterator that may consult filters for its
+  // prefix; and a range from the key on that it may consult them for.
   void Iterate(uint32_t slot, uint32_t key, const Values& values);
 
   const std::string path;
@@ -352,7 +351,7 @@ class Database {
                const Value& expected);
   void Walk(uint32_t slot, const rocksdb::ReadOptions& options,
             const std::string& start, uint32_t begin, uint32_t end,
-            bool forward, const Values& values);
+            const Values& values);
   // An answer that is an error.
   void CountError(const std::string& what, const rocksdb::Status& status);
   std::unique_ptr<rocksdb::Iterator> NewIterator(
