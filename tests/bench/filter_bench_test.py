@@ -5,7 +5,6 @@ Usage: filter_bench_test.py SOURCE FILTER_BENCH
 """
 
 import json
-import math
 import os
 import pathlib
 import random
@@ -102,15 +101,6 @@ class TinyRun(FilterBench):
         rate = row["theoretical_false_positive_rate"]
         self.assertAlmostEqual(row["false_positive_rate"], rate,
                                delta=5 * row["false_positive_error"] + 0.1 * rate)  # fmt: skip
-
-    def test_the_error_is_binomial(self):
-        counted = [run for run in self.results["benchmarks"] if "false_positive_samples" in run]
-        self.assertEqual(len(counted), len(self.rows))
-        for one in counted:
-            rate, samples = one["false_positive_rate"], one["false_positive_samples"]
-            self.assertAlmostEqual(one["false_positive_error"],
-                                   math.sqrt(rate * (1 - rate) / samples))  # fmt: skip
-            self.assertGreaterEqual(samples, 250_000)
 
     def test_build_bytes_count_what_builders_keep(self):
         kept = {name: row["build_bytes_per_key"] for (name, keys), row in self.rows.items() if keys == 100_000}

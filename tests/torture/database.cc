@@ -382,14 +382,12 @@ Values Database::Judge(const Model& model, uint32_t slot) {
     }
     last = key;
     values[key] = iterator->value().ToString();
-    ++totals_->entries_iterated;
   }
   if (!iterator->status().ok()) CountError(what, iterator->status());
   for (uint32_t key = 0; key < kKeys; ++key) {
     const std::string problem = model.Judge(slot, key, values[key]);
     if (!problem.empty()) throw std::runtime_error(problem);
   }
-  totals_->keys_checked += kKeys;
   return values;
 }
 
@@ -479,7 +477,6 @@ void Database::Walk(uint32_t slot, const ReadOptions& read,
                              : " ends") +
           " where key number " + std::to_string(next) + " is next");
     }
-    ++totals_->entries_iterated;
     iterator->Next();
   }
   if (!iterator->status().ok()) return CountError(what, iterator->status());

@@ -113,7 +113,7 @@ std::string RunCycle(const Plan& plan, uint64_t timeout_seconds,
   if (!end.problem.empty() && (journal->failed() || !aborted)) {
     return end.problem;
   }
-  ++(end.killed ? totals->kills : totals->closes);
+  totals->kills += end.killed;
   for (uint32_t i = 0; i < journal->size(); ++i) {
     const Record& record = journal->at(i);
     if (record.begin != 0 && record.end == 0 &&

@@ -67,7 +67,6 @@ std::string DescribeValue(const Value& value);
   X(cycles, "cycles")                                                     \
   X(kills, "processes killed by SIGKILL")                                 \
   X(abandoned, "databases that RocksDB refused for its order of level 0") \
-  X(closes, "databases closed instead")                                   \
   X(power_losses, "power losses")                                         \
   X(writes_acknowledged, "writes acknowledged")                           \
   X(writes_in_flight, "writes in flight at a kill")                       \
@@ -76,10 +75,7 @@ std::string DescribeValue(const Value& value);
   X(files_ingested, "files ingested")                                     \
   X(checkpoints, "checkpoints checked")                                   \
   X(backups, "backups restored and checked")                              \
-  X(set_options, "changes by SetOptions")                                 \
-  X(keys_checked, "keys checked against the model")                       \
   X(lookups, "lookups of these and of absent keys")                       \
-  X(entries_iterated, "entries iterated and compared")                    \
   X(bit_flips, "bit flips in filter and index blocks")                    \
   X(bit_flips_reported, "of them reported as corruption")                 \
   X(read_errors, "reads of filter and index blocks that failed")          \

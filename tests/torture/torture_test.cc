@@ -2,7 +2,6 @@
 // and how reads and writes fail; and that the torture finds planted errors.
 #include "tests/torture/torture.h"
 
-#include <rocksdb/version.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -321,18 +320,6 @@ TEST(SabotageTest, ACheckThatHangsIsFound) {
   EXPECT_NE(what.find("the check has not ended after 2 s; it was at: "),
             std::string::npos)
       << what;
-}
-
-TEST(SabotageTest, OnlyTheOrderOfLevel0IsMisorder) {
-  // RocksDB 7.8.3's words (db/version_builder.cc), with other numbers.
-  const bool before_fix = ROCKSDB_MAJOR == 7 && ROCKSDB_MINOR < 10;
-  EXPECT_EQ(IsMisorder("force_consistency_checks(VersionBuilder): L0 file #27 "
-                       "with seqno 158 175 vs. file #24 with global_seqno 170"),
-            before_fix);
-  EXPECT_FALSE(IsMisorder("Corruption: block checksum mismatch"));
-  EXPECT_FALSE(
-      IsMisorder("force_consistency_checks(VersionBuilder): L1 has "
-                 "overlapping ranges"));
 }
 
 }  // namespace

@@ -335,7 +335,6 @@ class Admin {
       option = {"block_based_table_factory",
                 "{filter_policy={" + DrawChange(&numbers_) + ";}}"};
     }
-    ++journal_->totals.set_options;
     work_->Verify(work_->db()->SetOptions(family.handle, {option}),
                   "SetOptions");
   }
