@@ -117,8 +117,8 @@ class Contestant {
         setting_.NameOf("build_ns_per_key", entry_.name).c_str(),
         [this](benchmark::State& state) { TimeBuilding(&state); });
     build->UseManualTime()->Threads(1);
-    // Large builds take long enough to be measured fewer times. (The number
-    // becomes a part of the name.)
+    // Large builds take long enough to be measured fewer times. A number set
+    // here becomes a part of the name.
     const uint64_t keys = setting_.keys;
     const int most = keys >= 20'000'000 ? 1 : keys >= 5'000'000 ? 3 : 1000;
     if (most < options_.repetitions) build->Repetitions(most);

@@ -121,8 +121,8 @@ std::map<std::string, uint32_t (*)(std::string_view)> ByName() {
   return functions;
 }
 
-// Values of an implementation in Python's unbounded integers, reduced at the end
-// of every step, written from the public definitions alone.
+// Values of an implementation in Python's unbounded integers, reduced at the
+// end of every step, written from the public definitions alone.
 TEST(StringHashes, EqualTheSecondImplementation) {
   const auto functions = ByName();
   std::map<std::string, int> seen;

@@ -50,12 +50,6 @@ class Study(unittest.TestCase):
             self.assertEqual({row["keys"] for row in data["hashes"]}, {2000})
             self.assertEqual(len(data["hashes"]), 19)
             self.assertEqual(set(json.loads(study(*words).stdout)), set(data))
-            done = study(*words, folder + "/no/out.json")
-            self.assertEqual(done.returncode, 2)
-            self.assertIn("out.json", done.stderr)
-            done = study(*words, "/dev/full")
-            self.assertEqual(done.returncode, 1)
-            self.assertIn("/dev/full", done.stderr)
 
     def test_the_hash_of_classic_has_the_rate_of_classic(self):
         # At 10,000 keys a classic filter and the study's take the same size.
