@@ -1,13 +1,25 @@
 // Filter blocks: builder and reader.
-#include "table/filter_block.h"
+#include "deltabloom/filter_block.h"
 
 #include "util/coding.h"
 
 namespace deltabloom {
-namespace internal {
+namespace {
 
-FilterBlockAssembly::FilterBlockAssembly(const FilterPolicy *policy,
-                                         unsigned base_lg, uint64_t max_size)
+using internal::kFilterBlockFooterSize;
+using internal::kFilterOffsetSize;
+using internal::kMaxBaseLg;
+using internal::LoadFixed32;
+
+// A window that has keys but no filter for them holds two zero bytes. Filters
+// of keys are never shorter, and none of this size has another meaning.
+constexpr char kZeros[2] = {};
+constexpr std::string_view kNoFilter(kZeros, sizeof(kZeros));
+
+}  // namespace
+
+FilterBlockBuilder::FilterBlockBuilder(const FilterPolicy *policy,
+                                       unsigned base_lg, uint64_t max_size)
     : policy_(policy), base_lg_(base_lg), max_size_(max_size) {
   if (base_lg > kMaxBaseLg) {
     Fail("base_lg = " + std::to_string(base_lg) +
@@ -15,7 +27,7 @@ FilterBlockAssembly::FilterBlockAssembly(const FilterPolicy *policy,
   }
 }
 
-void FilterBlockAssembly::StartBlock(uint64_t block_offset) {
+void FilterBlockBuilder::StartBlock(uint64_t block_offset) {
   if (finished_) Fail("StartBlock after Finish");
   if (started_ && block_offset < block_offset_) {
     Fail("StartBlock(" + std::to_string(block_offset) + ") after StartBlock(" +
@@ -30,7 +42,7 @@ void FilterBlockAssembly::StartBlock(uint64_t block_offset) {
   while (offsets_.size() < window && error_.empty()) CloseWindow();
 }
 
-void FilterBlockAssembly::AddKey(std::string_view key) {
+void FilterBlockBuilder::AddKey(std::string_view key) {
   if (finished_) {
     Fail("AddKey after Finish");
   } else if (!started_) {
@@ -42,7 +54,7 @@ void FilterBlockAssembly::AddKey(std::string_view key) {
   key_ends_.push_back(keys_.size());
 }
 
-std::string_view FilterBlockAssembly::Finish() {
+std::string_view FilterBlockBuilder::Finish() {
   if (finished_) Fail("Finish after Finish");
   finished_ = true;
   if (error_.empty() && !key_ends_.empty()) CloseWindow();
@@ -53,18 +65,18 @@ std::string_view FilterBlockAssembly::Finish() {
   filters_.resize(array_offset + offsets_.size() * kFilterOffsetSize + 1);
   char *to = &filters_[array_offset];
   for (uint32_t offset : offsets_) {
-    StoreFixed32(to, offset);
+    internal::StoreFixed32(to, offset);
     to += kFilterOffsetSize;
   }
   *to = static_cast<char>(base_lg_);
   return filters_;
 }
 
-void FilterBlockAssembly::Fail(std::string text) {
+void FilterBlockBuilder::Fail(std::string text) {
   if (error_.empty()) error_ = std::move(text);
 }
 
-bool FilterBlockAssembly::CheckSize(uint64_t windows) {
+bool FilterBlockBuilder::CheckSize(uint64_t windows) {
   // The division keeps the sum from wrapping around.
   if (windows <= max_size_ / kFilterOffsetSize &&
       filters_.size() + windows * kFilterOffsetSize + kFilterBlockFooterSize <=
@@ -76,7 +88,7 @@ bool FilterBlockAssembly::CheckSize(uint64_t windows) {
   return false;
 }
 
-void FilterBlockAssembly::CloseWindow() {
+void FilterBlockBuilder::CloseWindow() {
   const size_t start = filters_.size();
   offsets_.push_back(static_cast<uint32_t>(start));
   if (key_ends_.empty()) return;
@@ -88,48 +100,15 @@ void FilterBlockAssembly::CloseWindow() {
     key_start = key_end;
   }
   policy_->CreateFilter(views_.data(), views_.size(), &filters_);
-  if (filters_.size() < start + kNoFilterSize) {
+  if (filters_.size() < start + kNoFilter.size()) {
     // No filter. Two zero bytes match every key; fewer bytes would match none.
     filters_.resize(start);
-    filters_.append(kNoFilterSize, '\0');
+    filters_ += kNoFilter;
   }
   keys_.clear();
   key_ends_.clear();
   CheckSize(offsets_.size());
 }
-
-}  // namespace internal
-
-struct FilterBlockBuilder::Rep : internal::FilterBlockAssembly {
-  using FilterBlockAssembly::FilterBlockAssembly;
-};
-
-FilterBlockBuilder::FilterBlockBuilder(const FilterPolicy *policy,
-                                       unsigned base_lg)
-    : rep_(std::make_unique<Rep>(policy, base_lg)) {}
-
-FilterBlockBuilder::~FilterBlockBuilder() = default;
-
-void FilterBlockBuilder::StartBlock(uint64_t block_offset) {
-  rep_->StartBlock(block_offset);
-}
-
-void FilterBlockBuilder::AddKey(std::string_view key) { rep_->AddKey(key); }
-
-std::string_view FilterBlockBuilder::Finish() { return rep_->Finish(); }
-
-const std::string &FilterBlockBuilder::error() const { return rep_->error(); }
-
-namespace {
-
-using internal::kFilterBlockFooterSize;
-using internal::kFilterOffsetSize;
-using internal::LoadFixed32;
-
-constexpr char kZeros[internal::kNoFilterSize] = {};
-constexpr std::string_view kNoFilter(kZeros, sizeof(kZeros));
-
-}  // namespace
 
 FilterBlockReader::FilterBlockReader(const FilterPolicy *policy,
                                      std::string_view block)
@@ -141,7 +120,7 @@ FilterBlockReader::FilterBlockReader(const FilterPolicy *policy,
   const uint64_t footer = block.size() - kFilterBlockFooterSize;
   base_lg_ = static_cast<unsigned char>(block.back());
   array_offset_ = LoadFixed32(block.data() + footer);
-  if (base_lg_ > internal::kMaxBaseLg) {
+  if (base_lg_ > kMaxBaseLg) {
     error_ = "base_lg is above 63";
   } else if (array_offset_ > footer) {
     error_ = "the offsets start after the end of the block";
@@ -168,7 +147,7 @@ bool FilterBlockReader::KeyMayMatch(uint64_t block_offset,
   if (filter.empty()) return false;
   // Too short for a filter, or the builder's "no filter": the policy might
   // misread either.
-  if (filter.size() < internal::kNoFilterSize) return true;
+  if (filter.size() < kNoFilter.size()) return true;
   if (filter == kNoFilter) return true;
   return policy_->KeyMayMatch(key, filter);
 }

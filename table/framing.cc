@@ -13,9 +13,9 @@ namespace {
 
 // Offsets from the end of a sealed filter; docs/format.md draws them.
 constexpr size_t kMagicAt = 16;
-constexpr size_t kVersionAt = 12;
-constexpr size_t kFlagsAt = 11;
-constexpr size_t kLevelAt = 10;
+constexpr int kVersionAt = 12;
+constexpr int kFlagsAt = 11;
+constexpr int kLevelAt = 10;
 constexpr int kBottommostBit = 128;  // of the level byte
 constexpr size_t kCheckAt = 9;
 constexpr size_t kZerosAt = 5;
@@ -24,23 +24,22 @@ constexpr uint32_t kMagic = 0x4d6c62ce;  // ce 62 6c 4d
 constexpr uint8_t kVersion = 1;
 constexpr uint32_t kCheckSeed = 0xde17ab10;
 
-// Flags of the optional fields that this version writes and reads. A field
-// precedes those with lower flags.
+// Flags of the optional fields that this version writes and reads, and their
+// sizes. A field precedes those with lower flags.
 constexpr unsigned kSeedFlag = 1 << 0;
 constexpr unsigned kTransformFlag = 1 << 1;
 constexpr unsigned kPayloadCheckFlag = 1 << 2;
 constexpr unsigned kRangeFlag = 1 << 3;
-constexpr unsigned kKnownFlags =
-    kSeedFlag | kTransformFlag | kPayloadCheckFlag | kRangeFlag;
-constexpr size_t kTransformSize = 4;
-constexpr size_t kPayloadCheckSize = 8;
-
+constexpr unsigned kKnownFlags = 15;
 // Of a range part only the bytes of its size count.
+constexpr size_t kFieldSizes[] = {kSipHashKeySize, 4, 8, kRangePartSizeBytes};
+
 constexpr size_t FramingSizeOf(unsigned flags) {
-  return kSealedFramingSize + ((flags & kSeedFlag) != 0 ? kSipHashKeySize : 0) +
-         ((flags & kTransformFlag) != 0 ? kTransformSize : 0) +
-         ((flags & kPayloadCheckFlag) != 0 ? kPayloadCheckSize : 0) +
-         ((flags & kRangeFlag) != 0 ? kRangePartSizeBytes : 0);
+  size_t size = kSealedFramingSize;
+  for (unsigned i = 0; i < 4; ++i) {
+    if ((flags >> i & 1) != 0) size += kFieldSizes[i];
+  }
+  return size;
 }
 
 constexpr size_t kMaxFramingSize = FramingSizeOf(kKnownFlags);
@@ -166,10 +165,10 @@ FilterKind ParseSealed(std::string_view filter, Cpu cpu, HashedKeys* keys,
     if (why != nullptr) *why = "not a Deltabloom filter";
     return FilterKind::kForeign;
   }
-  if (end[-static_cast<int>(kVersionAt)] != kVersion) {
+  if (end[-kVersionAt] != kVersion) {
     return Always(parsed, why, "written by another version of the format");
   }
-  const unsigned flags = end[-static_cast<int>(kFlagsAt)];
+  const unsigned flags = end[-kFlagsAt];
   if ((flags & ~kKnownFlags) != 0 || LoadFixed32(end - kZerosAt) != 0) {
     return Always(parsed, why, "it has fields this version does not know");
   }
@@ -223,7 +222,7 @@ size_t SealedFramingSize(const SealOptions& options) {
 
 std::string_view RangePartOf(std::string_view filter) {
   const unsigned char* end = End(filter);
-  const unsigned flags = end[-static_cast<int>(kFlagsAt)];
+  const unsigned flags = end[-kFlagsAt];
   if ((flags & kRangeFlag) == 0) return {};
   const uint64_t size = RangeBodySize(end, flags) + kRangePartSizeBytes;
   const size_t after = FramingSizeOf(flags) - kRangePartSizeBytes;
@@ -252,9 +251,9 @@ void Seal(unsigned char* payload, uint64_t payload_size, uint8_t last_byte,
     StoreSipHashKey(end - FieldAt(flags, kSeedFlag), options.keys.seed);
   }
   StoreFixed32(end - kMagicAt, kMagic);
-  end[-static_cast<int>(kVersionAt)] = kVersion;
-  end[-static_cast<int>(kFlagsAt)] = static_cast<uint8_t>(flags);
-  end[-static_cast<int>(kLevelAt)] = options.level_at_creation;
+  end[-kVersionAt] = kVersion;
+  end[-kFlagsAt] = static_cast<uint8_t>(flags);
+  end[-kLevelAt] = options.level_at_creation;
   StoreFixed32(end - kZerosAt, 0);
   end[-1] = last_byte;
   StoreFixed32(end - kCheckAt, Check(end, framing_size, total_size));
@@ -273,8 +272,6 @@ uint8_t LevelByte(const LevelAtCreation& level) {
                               (level.bottommost ? kBottommostBit : 0));
 }
 
-uint8_t SealedLevel(std::string_view filter) {
-  return End(filter)[-static_cast<int>(kLevelAt)];
-}
+uint8_t SealedLevel(std::string_view filter) { return End(filter)[-kLevelAt]; }
 
 }  // namespace deltabloom::internal

@@ -44,7 +44,7 @@ DELTABLOOM_C_EXPORT void deltabloom_free(void* memory);
 
 /* --- Options of a filter: FilterOptions of deltabloom/filter.h --- */
 
-/* The defaults; null if memory has run out. */
+/* Null if memory has run out. */
 DELTABLOOM_C_EXPORT deltabloom_options_t* deltabloom_options_create(void);
 DELTABLOOM_C_EXPORT void deltabloom_options_destroy(deltabloom_options_t*);
 /* 0 to 1000; default 10. Checked when a builder is created. */
@@ -58,7 +58,6 @@ DELTABLOOM_C_EXPORT void deltabloom_options_set_layout(deltabloom_options_t*,
 DELTABLOOM_C_EXPORT void deltabloom_options_set_hash(deltabloom_options_t*,
                                                      const char* hash,
                                                      char** errptr);
-/* Limit of the temporary memory for building; 0 (default): no limit. */
 DELTABLOOM_C_EXPORT void deltabloom_options_set_max_build_bytes(
     deltabloom_options_t*, uint64_t bytes);
 
@@ -105,34 +104,27 @@ DELTABLOOM_C_EXPORT void deltabloom_filter_may_match_many(
 DELTABLOOM_C_EXPORT char* deltabloom_filter_describe(const char* bytes,
                                                      size_t size);
 
-/* --- Ranges: RangeFilterBuilder and RangeFilter of deltabloom/range_filter.h
- * --- */
+/* --- Ranges: deltabloom/range_filter.h --- */
 
-/* bits_per_key: above 0, up to 1000. range_length: the expected length of a
- * range in consecutive integers, 1 or more; 1024 where it is not known. Null on
- * error. */
+/* Null on error. */
 DELTABLOOM_C_EXPORT deltabloom_range_builder_t* deltabloom_range_builder_create(
     double bits_per_key, uint64_t range_length, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_destroy(
     deltabloom_range_builder_t*);
-/* Adds a sample of the ranges lower <= key < upper that will be looked up,
- * before any key. Fails only if memory has run out. */
+/* Fails only if memory has run out. */
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_add_question(
     deltabloom_range_builder_t*, const char* lower, size_t lower_length,
     const char* upper, size_t upper_length, char** errptr);
-/* Adds a key that is not less than any key before it. Fails only if an
- * argument is null. */
+/* Fails only if an argument is null. */
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_add(
     deltabloom_range_builder_t*, const char* key, size_t length, char** errptr);
-/* Returns the filter's bytes, which the caller frees, and their number; the
- * builder is then empty and can be used again. Null, and *size = 0, with an
- * error if there is no filter: the keys were not in order, there was none, or
- * too little memory or too few bits for them. */
+/* As deltabloom_builder_finish. Null, and *size = 0, with an error if there is
+ * no filter. */
 DELTABLOOM_C_EXPORT char* deltabloom_range_builder_finish(
     deltabloom_range_builder_t*, size_t* size, char** errptr);
 
-/* A view of the bytes of a range filter, which must outlive it. Any bytes are
- * safe. Null on error: memory has run out. */
+/* A view of the bytes of a range filter, which must outlive it. Null if memory
+ * has run out. */
 DELTABLOOM_C_EXPORT deltabloom_range_filter_t* deltabloom_range_filter_create(
     const char* bytes, size_t size, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_range_filter_destroy(

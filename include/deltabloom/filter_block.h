@@ -1,21 +1,29 @@
 // The filters of one table in one block, cut by position in the file, in
-// LevelDB's framing byte for byte (docs/format.md, chapter "Filter block").
-//
-// For engines that write tables of data blocks: a lookup finds the data block
-// of a key in the index and queries the filter block before it reads the block.
+// LevelDB's framing byte for byte (docs/format.md, chapter "Filter block"). A
+// lookup finds the data block of a key in the index and queries the filter
+// block before it reads the data block.
 #ifndef DELTABLOOM_FILTER_BLOCK_H_
 #define DELTABLOOM_FILTER_BLOCK_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "deltabloom/export.h"
 #include "deltabloom/filter_policy.h"
 
 namespace deltabloom {
+
+namespace internal {
+
+// The format: docs/format.md.
+inline constexpr unsigned kMaxBaseLg = 63;
+inline constexpr uint64_t kFilterOffsetSize = 4;
+inline constexpr uint64_t kFilterBlockFooterSize = 5;  // array_offset, base_lg
+
+}  // namespace internal
 
 // Builds the filter block of one table. The calls must match
 //      (StartBlock AddKey*)* Finish
@@ -29,12 +37,16 @@ class DELTABLOOM_EXPORT FilterBlockBuilder {
   // Windows of 2 KiB, the only size that LevelDB writes.
   static constexpr unsigned kDefaultBaseLg = 11;
 
+  // Offsets in a block have 32 bits.
+  static constexpr uint64_t kMaxSize = 0xffffffff;
+
   // Data blocks that start in the same window of 2^base_lg bytes share a
-  // filter; base_lg is 0 to 63. The policy must outlive the builder. Store its
-  // Name() with the block.
+  // filter; base_lg is 0 to 63. A block of more than max_size bytes is an
+  // error. The policy must outlive the builder. Store its Name() with the
+  // block.
   explicit FilterBlockBuilder(const FilterPolicy* policy,
-                              unsigned base_lg = kDefaultBaseLg);
-  ~FilterBlockBuilder();
+                              unsigned base_lg = kDefaultBaseLg,
+                              uint64_t max_size = kMaxSize);
   FilterBlockBuilder(const FilterBlockBuilder&) = delete;
   FilterBlockBuilder& operator=(const FilterBlockBuilder&) = delete;
 
@@ -46,16 +58,32 @@ class DELTABLOOM_EXPORT FilterBlockBuilder {
   // Keys may have any bytes; they are copied.
   void AddKey(std::string_view key);
 
-  // The filter block, at most 4 GiB - 1; valid as long as the builder. After an
-  // error: no bytes, which a reader answers with "may match".
+  // The filter block; valid as long as the builder. After an error: no bytes,
+  // which a reader answers with "may match".
   std::string_view Finish();
 
   // Empty if there is no error; else one line that says which call was wrong.
-  const std::string& error() const;
+  const std::string& error() const { return error_; }
 
  private:
-  struct Rep;
-  std::unique_ptr<Rep> rep_;
+  void Fail(std::string text);
+  // Whether the block can have `windows` windows; fails if not.
+  bool CheckSize(uint64_t windows);
+  void CloseWindow();
+
+  const FilterPolicy* const policy_;
+  const unsigned base_lg_;
+  const uint64_t max_size_;
+  bool started_ = false;
+  bool finished_ = false;
+  uint64_t block_offset_ = 0;
+  std::string error_;
+
+  std::string filters_;  // of closed windows; in the end the whole block
+  std::vector<uint32_t> offsets_;
+  std::string keys_;  // of the open window, one after the other
+  std::vector<size_t> key_ends_;
+  std::vector<std::string_view> views_;
 };
 
 // Queries a filter block. Any bytes are safe: a malformed block answers "may

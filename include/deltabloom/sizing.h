@@ -1,14 +1,9 @@
-// The size of a filter for a false-positive rate, and the rate for a size: of a
-// Bloom filter in theory, and of the filters that are really built.
-//
-// m bits, n keys, k probes. With the best number of probes, k = m/n ln 2, a
-// filter needs m = -n ln p / ln^2 2 bits for a rate of p (Bloom 1970; Broder
-// and Mitzenmacher, "Network Applications of Bloom Filters: A Survey", 2004).
-//
-// The functions without a layout are theory: they assume that probes are
-// independent of each other. The probes of a classic filter are not, so its
-// rate is above these values (docs/measurements.md); the other layouts are not
-// Bloom filters of that kind.
+// The size of a filter for a false-positive rate, and the rate for a size. The
+// functions with a layout compute them for the filters that are built, those
+// without for a Bloom filter of n keys in m bits whose k probes are independent
+// of each other (Broder and Mitzenmacher, "Network Applications of Bloom
+// Filters: A Survey", 2004); those of a classic filter are not, so its rate is
+// higher.
 //
 // All functions are thread-safe and accept any number. NaN gives NaN; rates
 // outside of (0, 1) and sizes of 0 give the limits named here, never an error.
@@ -49,12 +44,10 @@ struct BloomSize {
   uint32_t probes;
 };
 
-// The smallest size at which `keys` keys have a rate of at most `rate`:
-// m = -k n / ln(1 - p^(1/k)) rounded up, of the two whole k next to
-// log2(1/p) the one that needs fewer bits. Clamped to what a classic filter can
-// have: 64 to 2^32 bits, 1 to 30 probes; a filter that is clamped to 2^32 bits
-// has a higher rate, see FalsePositiveRate. Rates of 1 or more give the
-// smallest filter; rates of 0 or less, and NaN, the largest.
+// The smallest size at which `keys` keys have a FalsePositiveRate of at most
+// `rate`, clamped to what a classic filter can have: 64 to 2^32 bits, 1 to 30
+// probes. Rates of 1 or more give the smallest filter; rates of 0 or less, and
+// NaN, the largest.
 DELTABLOOM_EXPORT BloomSize SizeForRate(uint64_t keys, double rate);
 
 // The largest number of keys that a filter of this size holds at `rate` or
@@ -63,16 +56,9 @@ DELTABLOOM_EXPORT BloomSize SizeForRate(uint64_t keys, double rate);
 DELTABLOOM_EXPORT uint64_t KeysForRate(const BloomSize& size, double rate);
 
 // The expected false-positive rate of a filter that FilterBuilder makes of
-// `keys` keys at `bits_per_key`, with the fallback of its layout and whole
-// blocks; kAuto is compact, as in FilterBuilder. Sources:
-//   classic  theory times an excess measured for up to a million keys
-//            (`script/study rates`), of the worst sizes; beyond a million
-//            the excess is constant, beyond 43 bits per key, where the number
-//            of probes is constant, theory alone. Plus keys / 2^32.
-//   local    an exact formula for its probes (docs/design.md)
-//   compact  one bit of fingerprint for each column, 32 at most
-// 0 without keys, NaN for NaN, for less than 0 and more than 1000 bits per key
-// and for an unknown layout.
+// `keys` keys at `bits_per_key`: exact for local and compact, theory times a
+// measured excess for classic. 0 without keys, NaN for NaN, for less than 0 and
+// more than 1000 bits per key and for an unknown layout.
 DELTABLOOM_EXPORT double RateForBitsPerKey(Layout layout, double bits_per_key,
                                            uint64_t keys);
 

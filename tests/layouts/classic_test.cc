@@ -74,13 +74,6 @@ TEST(ClassicModulo, QuicklyMadeIsExact) {
   }
 }
 
-TEST(ClassicGoodSize, SmallSizesAreAllGood) {
-  for (uint64_t bytes = 0; bytes < kSmallestAdjustedSize; ++bytes) {
-    ASSERT_EQ(GoodSizeFrom(bytes), bytes);
-    ASSERT_EQ(GoodSizeUpTo(bytes), bytes);
-  }
-}
-
 // The rule repeats every 3 * 5 * 65537 bytes.
 TEST(ClassicGoodSize, NextIsNearAndGrows) {
   uint64_t last_good = 0;

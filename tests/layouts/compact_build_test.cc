@@ -7,7 +7,6 @@ namespace deltabloom {
 namespace {
 
 using internal::Cpu;
-using internal::compact::Sizes;
 using reference::CompactBlocks;
 using test::Build;
 using test::PayloadSize;
@@ -79,18 +78,19 @@ TEST(CompactBuild, EqualsReferenceInAnyShape) {
 TEST(CompactBuild, SizesEqualReference) {
   Random random(kSeed);
   const auto check = [](uint64_t keys) {
-    const Sizes sizes = internal::compact::SizesFor(keys);
+    const auto shape = internal::compact::ShapeFor(keys);
     const CompactBlocks expected = reference::CompactBlocksFor(keys);
     for (size_t i = 0; i < 3; ++i) {
-      ASSERT_EQ(sizes.blocks[i], expected[i]) << keys << " keys";
+      ASSERT_EQ(shape ? shape->layer_blocks[i] : 0, expected[i])
+          << keys << " keys";
     }
   };
   for (uint64_t keys = 0; keys < 20000; ++keys) check(keys);
   for (int i = 0; i < 20000; ++i) check(random.Next() >> random.Below(64));
   check(~uint64_t{0});
-  const Sizes largest = internal::compact::SizesFor(uint64_t{1} << 35);
-  EXPECT_GT(largest.blocks[0], 0u);
-  EXPECT_EQ(largest.blocks[2], 16384u);
+  EXPECT_EQ(
+      internal::compact::ShapeFor(uint64_t{1} << 35).value().layer_blocks[2],
+      16384u);
 }
 
 // The order of the hashes must not show.

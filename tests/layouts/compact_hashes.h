@@ -15,10 +15,9 @@ namespace deltabloom::test {
 
 inline internal::compact::Shape ShapeOf(const reference::CompactBlocks& blocks,
                                         uint64_t payload_size) {
-  internal::compact::Sizes sizes;
-  std::copy(blocks.begin(), blocks.end(), sizes.blocks);
-  internal::compact::Shape shape;
-  EXPECT_TRUE(internal::compact::ShapeOf(sizes, payload_size, &shape));
+  internal::compact::Shape shape =
+      internal::compact::ShapeOfBlocks(blocks).value();
+  EXPECT_TRUE(internal::compact::SetPayloadSize(payload_size, &shape));
   return shape;
 }
 

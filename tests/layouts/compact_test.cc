@@ -12,7 +12,6 @@ namespace {
 
 using internal::Cpu;
 using internal::compact::kRow;
-using internal::compact::Sizes;
 using reference::CompactBlocks;
 using test::Random;
 using test::Reader;
@@ -167,18 +166,17 @@ TEST(CompactFormat, WorkedExample) {
 TEST(CompactFormat, SizesRoundTrip) {
   Random random(kSeed);
   for (int i = 0; i < 10000; ++i) {
-    internal::compact::Shape shape{};
-    shape.layer_blocks[0] = static_cast<uint32_t>(random.Next() >> 32);
-    shape.layer_blocks[1] = static_cast<uint32_t>(random.Next() >> 40);
-    shape.layer_blocks[2] = static_cast<uint32_t>(1u << random.Below(16) >> 1);
-    shape.seed = static_cast<uint8_t>(random.Below(16));
+    const auto shape = internal::compact::ShapeOfBlocks(
+        {1 + random.Below(0xffffffff), 1 + random.Below(0xffffff),
+         uint64_t{1} << random.Below(15)},
+        static_cast<unsigned>(random.Below(16)));
     unsigned char bytes[8];
-    internal::compact::StoreSizes(shape, bytes);
-    const Sizes read = internal::compact::LoadSizes(bytes);
+    internal::compact::StoreSizes(shape.value(), bytes);
+    const auto read = internal::compact::LoadSizes(bytes);
     for (int j = 0; j < 3; ++j) {
-      ASSERT_EQ(read.blocks[j], shape.layer_blocks[j]);
+      ASSERT_EQ(read.value().layer_blocks[j], shape->layer_blocks[j]);
     }
-    ASSERT_EQ(read.seed, shape.seed);
+    ASSERT_EQ(read->seed, shape->seed);
   }
 }
 

@@ -33,17 +33,6 @@ TEST(LayoutSelection, NamesGoThereAndBack) {
   EXPECT_EQ(LayoutName(kUnknown), nullptr);
 }
 
-TEST(LayoutSelection, EveryNamedRowIsALayout) {
-  for (const LayoutRow* row : test::AllRows()) {
-    Layout layout = kUnknown;
-    const bool found = ParseLayout(row->name, &layout);
-    EXPECT_EQ(found, row->classic_hash == Hash::kMurmurHash2) << row->name;
-    if (found) {
-      EXPECT_EQ(FindLayout(layout, Hash::kMurmurHash2), row);
-    }
-  }
-}
-
 TEST(LayoutSelection, AutoIsLocalAtLevelZeroElseCompact) {
   for (int level = internal::kNoLevel; level < 300; ++level) {
     const LayoutRow* row = FindLayout(Layout::kAuto, Hash::kMurmurHash2, level);

@@ -435,24 +435,5 @@ TEST_F(DamagedTables, TruncatedAtEveryLength) {
   }
 }
 
-// Many bytes at once, also where no checksum stops the walk early.
-TEST_F(DamagedTables, RandomBytesEverywhere) {
-  FreshRandom random;
-  for (const Sample& sample : Samples(path_)) {
-    SCOPED_TRACE(sample.name);
-    const uint64_t begin = sample.file.filters.at(0).handle.offset;
-    for (int round = 0; round < 1500; ++round) {
-      std::string bytes = sample.bytes;
-      for (uint64_t changes = 1 + random.Below(4); changes > 0; --changes) {
-        bytes[begin + random.Below(bytes.size() - begin)] =
-            random.Key(1).front();
-      }
-      SstFile file;
-      const std::string error = WalkAndRead(bytes, &file);
-      if (!error.empty()) ExpectUseful(error);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace deltabloom::test

@@ -1,6 +1,6 @@
 // Filter blocks: the builder's calls, right and wrong; what the reader answers
 // to malformed blocks, to random tables and to blocks that LevelDB wrote.
-#include "table/filter_block.h"
+#include "deltabloom/filter_block.h"
 
 #include <map>
 #include <set>
@@ -207,14 +207,14 @@ TEST(FilterBlockBuilder, SizeLimit) {
   ListPolicy policy;
   // One window of "/abcd" takes 5 + 4 + 5 bytes.
   for (uint64_t limit : {uint64_t{13}, uint64_t{14}}) {
-    internal::FilterBlockAssembly builder(&policy, 11, limit);
+    FilterBlockBuilder builder(&policy, 11, limit);
     builder.StartBlock(0);
     builder.AddKey("abcd");
     EXPECT_EQ(builder.Finish().size(), limit < 14 ? 0 : 14);
     EXPECT_EQ(builder.error().empty(), limit == 14) << builder.error();
   }
   // The limit is also seen while windows are closed, not only at the end.
-  internal::FilterBlockAssembly builder(&policy, 11, 18);
+  FilterBlockBuilder builder(&policy, 11, 18);
   builder.StartBlock(0);
   builder.AddKey("abcd");
   builder.StartBlock(2048);

@@ -41,29 +41,6 @@ TEST(FilterOptions, BadBitsPerKeyIsNamed) {
   }
 }
 
-TEST(FilterBuilder, SizesAndProbes) {
-  struct Case {
-    double bits_per_key;
-    size_t keys;
-    size_t size;  // with the k byte
-    int k;
-  };
-  for (const Case& c :
-       {Case{10, 0, 9, 6}, Case{0, 100, 9, 1}, Case{1, 100, 14, 1},
-        Case{9.9, 1000, 1239, 6}, Case{0.001, 100000, 14, 1},
-        Case{43.5, 3, 18, 30}, Case{1000, 1, 126, 30}}) {
-    const std::vector<std::string_view> keys(c.keys, "key");
-    FilterOptions options = test::OptionsOf(Layout::kClassic, c.bits_per_key);
-    const std::string filter = Build(keys, options);
-    EXPECT_GE(filter.size(), c.size) << c.bits_per_key;
-    // The writer may add a little; LevelDB's hash has no such freedom.
-    EXPECT_LE(filter.size(), c.size + c.size / 20 + 8) << c.bits_per_key;
-    EXPECT_EQ(filter.back(), c.k) << c.bits_per_key;
-    options.hash = Hash::kLevelDB;
-    EXPECT_EQ(Build(keys, options).size(), c.size);
-  }
-}
-
 TEST(FilterBuilder, AppendsAndStartsAnew) {
   FilterBuilder builder;
   builder.AddKey("first");

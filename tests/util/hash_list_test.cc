@@ -122,21 +122,5 @@ TYPED_TEST(HashListTest, ConsumingFreesAsItGoes) {
   EXPECT_EQ(this->Contents(), this->Expected(10));
 }
 
-TYPED_TEST(HashListTest, ConsumingNothing) {
-  this->list_.template ConsumeChunks<TypeParam>(
-      [](const TypeParam*, size_t) { FAIL(); });
-  EXPECT_EQ(this->list_.size(), 0u);
-}
-
-TYPED_TEST(HashListTest, MovesAlong) {
-  this->Add(0, 5000);
-  HashList moved(sizeof(TypeParam));
-  std::swap(moved, this->list_);
-  EXPECT_EQ(this->list_.size(), 0u);
-  moved.Add(HashOf(5000));
-  std::swap(moved, this->list_);
-  EXPECT_EQ(this->Contents(), this->Expected(5001));
-}
-
 }  // namespace
 }  // namespace deltabloom::internal

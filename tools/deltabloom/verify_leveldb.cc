@@ -3,8 +3,8 @@
 #include <memory>
 #include <optional>
 
+#include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"
-#include "table/filter_block.h"
 #include "table/sst/sst.h"
 #include "tools/deltabloom/data_blocks.h"
 #include "tools/deltabloom/verify.h"

@@ -55,19 +55,18 @@ void MayMatchMany(const ParsedFilter& parsed, KeyBatch keys, size_t n,
                   bool* may_match) {
   const bool cached = parsed.payload_size <= kPrefetchLookupsAbove;
   uint32_t hashes[kBatch];
-  while (n > 0) {
-    const size_t batch = std::min(n, kBatch);
-    for (size_t i = 0; i < batch; ++i) hashes[i] = HashOf<kHash>(keys[i]);
-    if (cached) {
-      for (size_t i = 0; i < batch; ++i) {
-        may_match[i] = TestHash<kProbes>(parsed, hashes[i]);
-      }
-    } else {
-      TestWithPrefetch<kProbes>(parsed, hashes, batch, may_match);
+  for (size_t begin = 0; begin < n; begin += kBatch) {
+    const size_t batch = std::min(n - begin, kBatch);
+    for (size_t i = 0; i < batch; ++i) {
+      hashes[i] = HashOf<kHash>(keys[begin + i]);
     }
-    keys = keys.From(batch);
-    may_match += batch;
-    n -= batch;
+    if (!cached) {
+      TestWithPrefetch<kProbes>(parsed, hashes, batch, may_match + begin);
+      continue;
+    }
+    for (size_t i = 0; i < batch; ++i) {
+      may_match[begin + i] = TestHash<kProbes>(parsed, hashes[i]);
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "util/hash64.h"
 #include "util/layouts/classic/classic.h"
 #include "util/rates/rates.h"
 
@@ -113,20 +114,11 @@ double ShareOfSetBits(const unsigned char* payload, uint64_t payload_size) {
   return std::min(static_cast<double>(set), bits - 0.5) / bits;
 }
 
-// Some other number, as random as a hash: the last steps of MurmurHash3.
-uint32_t Mixed(uint32_t i) {
-  i ^= i >> 16;
-  i *= 0x85ebca6b;
-  i ^= i >> 13;
-  i *= 0xc2b2ae35;
-  return i ^ i >> 16;
-}
-
 // How many of kTestedHashes match.
 uint32_t CountMatches(const ParsedFilter& parsed) {
   uint32_t matches = 0;
   for (uint32_t i = 1; i <= kTestedHashes; ++i) {
-    matches += TestHash<0>(parsed, Mixed(i)) ? 1 : 0;
+    matches += TestHash<0>(parsed, static_cast<uint32_t>(Remix64(i, 0)));
   }
   return matches;
 }

@@ -5,7 +5,9 @@
 #define DELTABLOOM_UTIL_LAYOUTS_COMPACT_COMPACT_H_
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <optional>
 
 #include "util/hash64.h"
 #include "util/layouts/layout.h"
@@ -26,18 +28,6 @@ inline constexpr uint64_t kSizesBytes = 8;
 inline constexpr unsigned kBlockRows = 64;
 // Starts that share a threshold.
 inline constexpr unsigned kBucketStarts = 128;
-
-// The number of blocks of each layer and the seed, as stored.
-struct Sizes {
-  uint64_t blocks[kMaxLayers] = {};
-  unsigned seed = 0;
-};
-
-Sizes LoadSizes(const unsigned char* from);
-
-// The sizes a writer chooses for `keys` keys; all zero where compact does not
-// reach.
-Sizes SizesFor(uint64_t keys);
 
 struct Shape {
   uint64_t narrow;         // first blocks, with one column less
@@ -89,14 +79,25 @@ struct Shape {
   }
 };
 
-// What the sizes and the payload's size determine. False if they contradict
-// each other or the format.
-bool ShapeOf(const Sizes& sizes, uint64_t payload_size, Shape* shape);
+// The shape of these layers, each of so many blocks and the last ones maybe of
+// none, without columns. Nothing if they contradict the format.
+std::optional<Shape> ShapeOfBlocks(
+    const std::array<uint64_t, kMaxLayers>& blocks, unsigned seed = 0);
+
+// The shape that a writer chooses for `keys` keys, without columns. Nothing
+// where compact does not reach.
+std::optional<Shape> ShapeFor(uint64_t keys);
+
+// Gives the shape the columns that fill a payload of this size. False if none
+// do.
+bool SetPayloadSize(uint64_t payload_size, Shape* shape);
 
 // The shape with another seed.
 void SetSeed(unsigned seed, Shape* shape);
 
+// The sizes of the layers and the seed, as stored: kSizesBytes.
 void StoreSizes(const Shape& shape, unsigned char* to);
+std::optional<Shape> LoadSizes(const unsigned char* from);
 
 // --- What a hash means -----------------------------------------------------
 

@@ -19,19 +19,6 @@ constexpr unsigned kMaxLastLayerLog2 = 14;
 
 uint64_t CeilDivide(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
-// The shape without its columns. False if the sizes contradict each other.
-bool SetLayers(const Sizes& sizes, Shape* shape) {
-  *shape = {};
-  if (sizes.blocks[0] == 0) return false;
-  if (sizes.blocks[1] == 0 && sizes.blocks[2] != 0) return false;
-  for (unsigned i = 0; i < kMaxLayers; ++i) {
-    shape->layer_blocks[i] = static_cast<uint32_t>(sizes.blocks[i]);
-    if (sizes.blocks[i] != 0) ++shape->layers;
-  }
-  SetSeed(sizes.seed, shape);
-  return true;
-}
-
 bool SetWords(uint64_t words, Shape* shape) {
   const uint64_t blocks = shape->blocks();
   if (words < blocks || words > blocks * kMaxColumns) return false;
@@ -71,14 +58,14 @@ void SetPlan(const Shape& shape, Plan* plan) {
 }
 
 bool MakePlan(uint32_t millibits_per_key, Plan* plan) {
-  Shape shape;
-  if (!SetLayers(SizesFor(plan->keys), &shape)) return false;
+  std::optional<Shape> shape = ShapeFor(plan->keys);
+  if (!shape) return false;
   // Fits: there are less than 2^39 keys.
   const uint64_t words =
-      WordsWithin(shape, plan->keys * millibits_per_key / 8000);
-  if (!Pays(words, shape.blocks(), millibits_per_key)) return false;
-  SetWords(words, &shape);
-  SetPlan(shape, plan);
+      WordsWithin(*shape, plan->keys * millibits_per_key / 8000);
+  if (!Pays(words, shape->blocks(), millibits_per_key)) return false;
+  SetWords(words, &*shape);
+  SetPlan(*shape, plan);
   return true;
 }
 
@@ -104,7 +91,7 @@ double Rate(const AnyShape& any_shape, uint64_t) {
 // come in blocks of 64.
 ContentEstimate EstimateContent(const ParsedFilter& parsed) {
   const auto blocks = static_cast<double>(parsed.shape.As<Shape>().blocks());
-  // SizesFor() the other way round, from the middle of the last block.
+  // ShapeFor() the other way round, from the middle of the last block.
   constexpr double kSpareRows = 14;
   constexpr double kRowsPerKey = 1.01;
   const double rows = (blocks - 0.5) * kBlockRows;
@@ -122,12 +109,11 @@ const Kernels& KernelsOf([[maybe_unused]] Cpu cpu) {
 
 bool Parse(uint8_t, Cpu cpu, ParsedFilter* parsed) {
   if (parsed->payload_size < kSizesBytes) return false;
-  const Sizes sizes =
+  std::optional<Shape> shape =
       LoadSizes(parsed->payload + parsed->payload_size - kSizesBytes);
-  Shape shape;
-  if (!ShapeOf(sizes, parsed->payload_size, &shape)) return false;
-  parsed->shape.Set(shape);
-  SetLookup(KernelsOf(cpu).lookup[shape.columns - 1], parsed);
+  if (!shape || !SetPayloadSize(parsed->payload_size, &*shape)) return false;
+  parsed->shape.Set(*shape);
+  SetLookup(KernelsOf(cpu).lookup[shape->columns - 1], parsed);
   return true;
 }
 
@@ -170,47 +156,47 @@ void StoreSizes(const Shape& shape, unsigned char* to) {
                            uint32_t{shape.seed} << 28);
 }
 
-Sizes LoadSizes(const unsigned char* from) {
+std::optional<Shape> LoadSizes(const unsigned char* from) {
   const uint32_t rest = LoadFixed32(from + 4);
   const unsigned last = rest >> 24 & 15;
-  Sizes sizes;
-  sizes.blocks[0] = LoadFixed32(from);
-  sizes.blocks[1] = rest & kMaxSecondBlocks;
-  sizes.blocks[2] = last == 0 ? 0 : uint64_t{1} << (last - 1);
-  sizes.seed = rest >> 28;
-  return sizes;
+  return ShapeOfBlocks({LoadFixed32(from), rest & kMaxSecondBlocks,
+                        last == 0 ? 0 : uint64_t{1} << (last - 1)},
+                       rest >> 28);
 }
 
-Sizes SizesFor(uint64_t keys) {
-  Sizes sizes;
+std::optional<Shape> ShapeOfBlocks(
+    const std::array<uint64_t, kMaxLayers>& blocks, unsigned seed) {
+  if (blocks[0] == 0 || (blocks[1] == 0 && blocks[2] != 0) ||
+      blocks[0] > kMaxFirstBlocks || blocks[1] > kMaxSecondBlocks) {
+    return std::nullopt;
+  }
+  Shape shape{};
+  for (unsigned i = 0; i < kMaxLayers; ++i) {
+    shape.layer_blocks[i] = static_cast<uint32_t>(blocks[i]);
+    if (blocks[i] != 0) ++shape.layers;
+  }
+  SetSeed(seed, &shape);
+  return shape;
+}
+
+std::optional<Shape> ShapeFor(uint64_t keys) {
   // More than any legal first layer, and no sum below overflows.
-  if (keys / kBlockRows > kMaxFirstBlocks) return sizes;
+  if (keys / kBlockRows > kMaxFirstBlocks) return std::nullopt;
   const uint64_t rows = keys + keys / 100 + 14;
   const uint64_t blocks =
       std::max<uint64_t>(CeilDivide(rows, kBlockRows), 2) - 1;
-  if (blocks <= 8) {
-    sizes.blocks[0] = blocks;
-  } else if (blocks < 40) {
-    sizes.blocks[0] = blocks - 1;
-    sizes.blocks[1] = 1;
-  } else {
-    const uint64_t rest = 2 + blocks / 64;
-    unsigned last_log2 = 0;
-    while (last_log2 < kMaxLastLayerLog2 && (rest >> last_log2) > 32) {
-      ++last_log2;
-    }
-    sizes.blocks[2] = uint64_t{1} << last_log2;
-    sizes.blocks[1] = rest - sizes.blocks[2];
-    sizes.blocks[0] = blocks - rest;
+  if (blocks <= 8) return ShapeOfBlocks({blocks, 0, 0});
+  if (blocks < 40) return ShapeOfBlocks({blocks - 1, 1, 0});
+  const uint64_t rest = 2 + blocks / 64;
+  unsigned last_log2 = 0;
+  while (last_log2 < kMaxLastLayerLog2 && (rest >> last_log2) > 32) {
+    ++last_log2;
   }
-  if (sizes.blocks[0] > kMaxFirstBlocks || sizes.blocks[1] > kMaxSecondBlocks) {
-    return {};
-  }
-  return sizes;
+  const uint64_t last = uint64_t{1} << last_log2;
+  return ShapeOfBlocks({blocks - rest, rest - last, last});
 }
 
-bool ShapeOf(const Sizes& sizes, uint64_t payload_size, Shape* shape) {
-  if (!SetLayers(sizes, shape)) return false;
+bool SetPayloadSize(uint64_t payload_size, Shape* shape) {
   const uint64_t fixed_bytes = FixedBytes(*shape);
   return payload_size >= fixed_bytes && (payload_size - fixed_bytes) % 8 == 0 &&
          SetWords((payload_size - fixed_bytes) / 8, shape);
