@@ -155,11 +155,8 @@ inline void ExpectRefused(const std::string& text, const std::string& answer) {
 // Every layout that a sealed filter can have.
 inline std::vector<std::string> LayoutNames() {
   std::vector<std::string> names;
-  for (const internal::LayoutRow* const* row = internal::kLayouts;
-       *row != nullptr; ++row) {
-    if ((*row)->classic_hash == Hash::kMurmurHash2) {
-      names.push_back((*row)->name);
-    }
+  for (const internal::LayoutRow* row : internal::kLayouts) {
+    if (row->classic_hash == Hash::kMurmurHash2) names.push_back(row->name);
   }
   return names;
 }
