@@ -10,27 +10,19 @@ namespace {
 
 // The bits at which rates are sampled: fine where most filters are, ever
 // coarser where rates are 10^-10 and less.
-std::vector<double> Grid(const std::vector<RateOption>& options) {
+std::vector<double> Grid() {
   std::vector<double> grid;
-  for (double bits = RateCurve::kMinBits; bits < 32; bits += 1.0 / 32) {
-    grid.push_back(bits);
-  }
-  for (double bits = 32; bits < 64; bits += 0.125) grid.push_back(bits);
-  for (double bits = 64; bits < RateCurve::kMaxBits; bits *= 1.125) {
+  for (double bits = RateCurve::kMinBits; bits < RateCurve::kMaxBits;
+       bits += bits < 32   ? 1.0 / 32
+               : bits < 64 ? 0.125
+                           : bits / 8) {
     grid.push_back(bits);
   }
   grid.push_back(RateCurve::kMaxBits);
-  // The ends of options, where rates jump.
-  for (const RateOption& option : options) {
-    for (const double end : {option.min_bits, option.max_bits}) {
-      if (end > RateCurve::kMinBits && end < RateCurve::kMaxBits) {
-        grid.push_back(end);
-      }
-    }
-  }
-  std::sort(grid.begin(), grid.end());
   return grid;
 }
+
+constexpr double kLeastSlope = std::numeric_limits<double>::min();
 
 bool Counts(const SortedRun& run) {
   return run.keys > 0 && run.weight > 0 && std::isfinite(run.keys) &&
@@ -41,23 +33,27 @@ const RateCurve& CurveOfRun(const RateCurve& curve, const SortedRun& run) {
   return run.curve == nullptr ? curve : *run.curve;
 }
 
-// Bits per key of each run at a price; `total` receives those of all keys.
 using BitsAt = double (RateCurve::*)(double slope) const;
 
-std::vector<double> BitsOfRuns(const RateCurve& curve, BitsAt bits_at,
-                               const std::vector<SortedRun>& runs, double price,
-                               double* total) {
-  std::vector<double> bits(runs.size(), 0);
-  *total = 0;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    if (!Counts(runs[i])) continue;
-    bits[i] = std::max(runs[i].min_bits,
-                       (CurveOfRun(curve, runs[i]).*
-                        bits_at)(price * (runs[i].keys / runs[i].weight)));
-    *total += bits[i] * runs[i].keys;
-  }
-  return bits;
+double BitsOfRun(const RateCurve& curve, BitsAt bits_at, const SortedRun& run,
+                 double price) {
+  if (!Counts(run)) return 0;
+  return std::max(run.min_bits, (CurveOfRun(curve, run).*
+                                 bits_at)(price * (run.keys / run.weight)));
 }
+
+// Bits per key of each run at a price, and those of all keys.
+struct Purchase {
+  Purchase(const RateCurve& curve, BitsAt bits_at,
+           const std::vector<SortedRun>& runs, double price) {
+    for (const SortedRun& run : runs) {
+      bits.push_back(BitsOfRun(curve, bits_at, run, price));
+      if (Counts(run)) total += bits.back() * run.keys;
+    }
+  }
+  std::vector<double> bits;
+  double total = 0;
+};
 
 double KeysOf(const std::vector<SortedRun>& runs) {
   double keys = 0;
@@ -93,9 +89,10 @@ Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
                     const std::vector<SortedRun>& runs, double budget) {
   const double infinity = std::numeric_limits<double>::infinity();
   if (!(budget > 0)) return {infinity, infinity};
-  double total = 0;
-  BitsOfRuns(curve, bits_at, runs, 0, &total);
-  if (total <= budget) return {0, 0};
+  const auto affordable = [&](double price) {
+    return Purchase(curve, bits_at, runs, price).total <= budget;
+  };
+  if (affordable(0)) return {0, 0};
   Prices prices = {std::numeric_limits<double>::min(),
                    std::numeric_limits<double>::max()};
   // Geometric, as prices span hundreds of powers of two. No two slopes of the
@@ -104,8 +101,7 @@ Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
     const double middle =
         std::exp((std::log(prices.low) + std::log(prices.high)) / 2);
     if (!(middle > prices.low && middle < prices.high)) break;
-    BitsOfRuns(curve, bits_at, runs, middle, &total);
-    (total > budget ? prices.low : prices.high) = middle;
+    (affordable(middle) ? prices.high : prices.low) = middle;
   }
   return prices;
 }
@@ -115,7 +111,7 @@ Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
 RateCurve::RateCurve(std::vector<RateOption> options)
     : options_(std::move(options)) {
   hull_.push_back({0, 1});
-  for (const double bits : Grid(options_)) {
+  for (const double bits : Grid()) {
     double rate = 1;
     for (size_t i = 0; i < options_.size(); ++i) {
       rate = std::min(rate, RateOf(i, bits));
@@ -185,7 +181,9 @@ double RateCurve::BestBitsAtSlope(double slope) const {
 
 double RateCurve::BitsAtSlope(double slope) const {
   // At one end of the octave there is no filter, or nothing more to gain.
-  if (!(slope * 2 < FirstSlope() && slope > LastSlope() * 2)) {
+  const size_t end = hull_.size() - 1;
+  if (end == 0 || !(slope * 2 < SlopeBefore(1)) ||
+      !(slope > std::max(SlopeBefore(end), kLeastSlope) * 2)) {
     return BestBitsAtSlope(slope);
   }
   const double steepest = std::log2(slope) + 0.5;
@@ -202,23 +200,10 @@ double RateCurve::BitsAtSlope(double slope) const {
   return sum + hull_[last].bits * (from - flattest);
 }
 
-double RateCurve::FirstSlope() const {
-  return hull_.size() < 2 ? 0 : SlopeBefore(1);
-}
-
-double RateCurve::LastSlope() const {
-  if (hull_.size() < 2) return 0;
-  return std::max(SlopeBefore(hull_.size() - 1),
-                  std::numeric_limits<double>::min());
-}
-
 double RateCurve::MostUsefulBits() const { return hull_.back().bits; }
 
 double BitsAtPrice(const RateCurve& curve, const SortedRun& run, double price) {
-  if (!Counts(run)) return 0;
-  return std::max(
-      run.min_bits,
-      CurveOfRun(curve, run).BitsAtSlope(price * (run.keys / run.weight)));
+  return BitsOfRun(curve, &RateCurve::BitsAtSlope, run, price);
 }
 
 double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
@@ -235,23 +220,22 @@ Allocation AllocateBits(const RateCurve& curve,
       std::min(bits_per_key, RateCurve::kMaxBits) * KeysOf(runs);
   constexpr BitsAt kBest = &RateCurve::BestBitsAtSlope;
   const Prices prices = PricesAround(curve, kBest, runs, budget);
-  double total = 0;
-  std::vector<double> bits =
-      BitsOfRuns(curve, kBest, runs, prices.high, &total);
+  Purchase given(curve, kBest, runs, prices.high);
   // The rest goes towards what the next lower price would buy; where no price
   // buys more, to all runs alike.
-  double next_total = 0;
-  std::vector<double> next =
-      prices.high > 0 ? BitsOfRuns(curve, kBest, runs, prices.low, &next_total)
-                      : std::vector<double>(runs.size(), RateCurve::kMaxBits);
-  if (prices.high == 0) next_total = RateCurve::kMaxBits * KeysOf(runs);
-  if (next_total > total && budget > total) {
-    const double share = std::min((budget - total) / (next_total - total), 1.0);
+  Purchase next(curve, kBest, runs, prices.low);
+  if (prices.high == 0) {
+    next.bits.assign(runs.size(), RateCurve::kMaxBits);
+    next.total = RateCurve::kMaxBits * KeysOf(runs);
+  }
+  if (next.total > given.total && budget > given.total) {
+    const double share =
+        std::min((budget - given.total) / (next.total - given.total), 1.0);
     for (size_t i = 0; i < runs.size(); ++i) {
-      bits[i] += share * (next[i] - bits[i]);
+      given.bits[i] += share * (next.bits[i] - given.bits[i]);
     }
   }
-  return Allocate(curve, runs, bits, prices.high);
+  return Allocate(curve, runs, given.bits, prices.high);
 }
 
 Allocation UniformBits(const RateCurve& curve,

@@ -66,10 +66,6 @@ class RateCurve {
   // between them.
   double BitsAtSlope(double slope) const;
 
-  // The slope above which no bits are worth their price.
-  double FirstSlope() const;
-  // The slope below which there are MostUsefulBits().
-  double LastSlope() const;
   // The bits from which on more of them gain nothing.
   double MostUsefulBits() const;
 

@@ -142,18 +142,14 @@ std::string NameOfOrigin(int origin) {
 std::string LogChange(const std::string& name, FamilyTree* family) {
   std::string text;
   bool changed = false;
-  std::map<int, double> now;
-  for (const auto& [level, last] : family->given) {
-    const double bits = now[level] = last.bits.millibits_per_key / 1000.0;
-    const auto logged = family->logged.find(level);
-    changed |= logged == family->logged.end() ||
-               std::fabs(logged->second - bits) > kLoggedChange;
+  for (const auto& [origin, last] : family->given) {
+    changed |= std::fabs(last.logged - last.bits_per_key) > kLoggedChange;
     text +=
-        level == kBottommost ? " last " : " L" + std::to_string(level) + " ";
-    text += NumberText(bits, 1);
+        origin == kBottommost ? " last " : " L" + std::to_string(origin) + " ";
+    text += NumberText(last.bits_per_key, 1);
   }
   if (!changed) return {};
-  family->logged = std::move(now);
+  for (auto& [origin, last] : family->given) last.logged = last.bits_per_key;
   std::string use;
   for (const auto& [origin, share] : family->use.use()) {
     use += (use.empty() ? "; lookups of absent keys: " : ", ") +
@@ -196,11 +192,11 @@ void WriteFamily(const std::string& name, const FamilyTree& family,
     json->EndObject().Key("writes").BeginArray();
     for (const auto& [origin, last] : family.given) {
       json->BeginObject().Key("as").String(NameOfOrigin(origin));
-      json->Key("bits_per_key").Number(last.bits.millibits_per_key / 1000.0, 6);
+      json->Key("bits_per_key").Number(last.bits_per_key, 6);
       if (!family.use.use().empty()) {
-        json->Key("without_use").Number(last.without_use / 1000.0, 6);
+        json->Key("without_use").Number(last.without_use, 6);
       }
-      json->Key("layout").String(last.bits.layout->name).EndObject();
+      json->Key("layout").String(last.layout).EndObject();
     }
     json->EndArray().Key("lookups_of_absent_keys").BeginObject();
     for (const auto& [origin, share] : family.use.use()) {
@@ -388,11 +384,13 @@ LevelChoice ChooseByLevel(const PolicyOptions& options,
   if (bits.layout == nullptr) return choice;
   choice.bits = bits;
   LastTable& last = family.given[table.Origin()];
-  last = {bits, bits.millibits_per_key};
+  last.layout = bits.layout->name;
+  last.bits_per_key = last.without_use = bits.millibits_per_key / 1000.0;
   if (!use.empty()) {
     family.bits.SetUse({}, 0, returns);
     last.without_use =
-        BitsOfTable(family.bits, table, family.layout).millibits_per_key;
+        BitsOfTable(family.bits, table, family.layout).millibits_per_key /
+        1000.0;
   }
   choice.log_line = LogChange(it->first, &family);
   if (problem != trees.memory_problem) {

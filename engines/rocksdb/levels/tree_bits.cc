@@ -404,8 +404,6 @@ TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
   const double run = flush ? flush_keys_ : table.KeysRead();
   if (!(run > 0)) return given;
   TreeRun largest;
-  TreeRun others;  // together
-  double weights = given.use;
   double spare = 0;  // bits up to kMaxOfRuns, without this run
   double planned_spare = 0;
   const double excess = wanted * (kMaxOfRuns - 1);
@@ -418,9 +416,6 @@ TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
     if (other.keys > largest.keys) largest = other;
     spare += left;
     if (other.keys > run) planned_spare += left;
-    others.keys += other.keys;
-    others.filter_bits += other.filter_bits;
-    weights += UseOf(as);
     given.rates += UseOf(as) * curve.At(other.filter_bits / other.keys).rate;
   }
   if (largest.keys > run * kSimilarRuns) {
@@ -442,18 +437,6 @@ TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
                    wanted + std::max(excess + spare / run, 0.0));
   } else if (largest.keys <= run && wanted == target_) {
     given.bits_per_key = wanted * kLargestRun;
-  }
-  // Where a step of the curve makes it worse than uniform bits with the same
-  // memory, as for runs of similar size, the run gets what is wanted.
-  const auto to_uniform = [&](double bits) {
-    const double average =
-        (others.filter_bits + run * bits) / (others.keys + run);
-    return (given.rates + given.use * curve.At(bits).rate) /
-           (weights * curve.At(average).rate);
-  };
-  const double ratio = to_uniform(given.bits_per_key);
-  if (ratio > 1 && to_uniform(wanted) < 0.99 * ratio) {
-    given.bits_per_key = wanted;
   }
   const double rate = curve.At(given.bits_per_key).rate;
   given.rates += given.use * rate;

@@ -21,9 +21,9 @@ using rocksdb::CompactionFileInfo;
 using rocksdb::DB;
 
 // RocksDB copies the names and keys of all files under its mutex when the tree
-// is read from it. So it is read again only after events for half of its files,
-// beyond the first few; in between, events keep it up to date.
-constexpr uint64_t kFilesPerEvent = 2;
+// is read from it. So it is read again only after an event for each of its
+// files, beyond the first few; in between, events keep it up to date. A flush
+// or compaction has two: its start and its end.
 constexpr uint64_t kFewFiles = 16;
 
 using Registry = std::map<std::string, std::shared_ptr<DatabaseTrees>>;
@@ -165,13 +165,6 @@ FamilyTree* FindFamily(DatabaseTrees* trees, const std::string& name) {
   return it == trees->families.end() ? nullptr : &it->second;
 }
 
-// Whether the trees have changes without events: creating a column family has
-// none either. With `mutex` held.
-bool AreStale(DatabaseTrees* trees, const std::string& family) {
-  return FindFamily(trees, family) == nullptr ||
-         trees->silent_changes != trees->silent_changes_seen;
-}
-
 // Reads the trees from RocksDB; false if that is not due.
 bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
   size_t files = 0;
@@ -184,8 +177,10 @@ bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
     for (const auto& family : trees->families) {
       files += family.second.bits.files();
     }
-    if (!AreStale(trees, family_name) &&
-        ++trees->events * kFilesPerEvent + kFewFiles < files) {
+    // Creating a column family has no event either.
+    if (FindFamily(trees, family_name) != nullptr &&
+        silent_changes == trees->silent_changes_seen &&
+        ++trees->events + kFewFiles < files) {
       return false;
     }
   }
@@ -229,26 +224,18 @@ bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
   return true;
 }
 
-void ApplyEdit(DB* db, const std::string& family_name,
-               const std::vector<uint64_t>& removed,
-               const std::vector<LiveTable>& added) {
+// Changes a tree, after an event or before a table is written. Reads the trees
+// instead if they are not known yet, or no longer.
+void Update(DB* db, const std::string& family_name,
+            const std::vector<uint64_t>& removed = {},
+            const std::vector<LiveTable>& added = {}) {
   const auto trees = TreesOfDB(db);
   const std::lock_guard<std::mutex> order(trees->order);
   if (Refresh(db, family_name, trees.get())) return;
+  if (removed.empty() && added.empty()) return;
   const std::lock_guard<std::mutex> lock(trees->mutex);
   FamilyTree* const family = FindFamily(trees.get(), family_name);
   if (family != nullptr) family->bits.Edit(removed, added);
-}
-
-// Called before a table is written: reads what is not known yet, or no longer.
-void EnsureKnown(DB* db, const std::string& family_name) {
-  const auto trees = TreesOfDB(db);
-  {
-    const std::lock_guard<std::mutex> lock(trees->mutex);
-    if (!AreStale(trees.get(), family_name)) return;
-  }
-  const std::lock_guard<std::mutex> order(trees->order);
-  Refresh(db, family_name, trees.get());
 }
 
 class TreeListener final : public rocksdb::EventListener {
@@ -256,20 +243,20 @@ class TreeListener final : public rocksdb::EventListener {
   const char* Name() const override { return kPolicyName; }
 
   void OnFlushBegin(DB* db, const rocksdb::FlushJobInfo& info) override {
-    WithoutThrowing([&] { EnsureKnown(db, info.cf_name); });
+    WithoutThrowing([&] { Update(db, info.cf_name); });
   }
 
   void OnFlushCompleted(DB* db, const rocksdb::FlushJobInfo& info) override {
     WithoutThrowing([&] {
-      ApplyEdit(db, info.cf_name, {},
-                {{info.file_number, 0, info.table_properties.num_entries}});
+      Update(db, info.cf_name, {},
+             {{info.file_number, 0, info.table_properties.num_entries}});
     });
   }
 
   void OnCompactionBegin(DB* db,
                          const rocksdb::CompactionJobInfo& info) override {
     WithoutThrowing([&] {
-      EnsureKnown(db, info.cf_name);
+      Update(db, info.cf_name);
       const auto trees = TreesOfDB(db);
       const std::lock_guard<std::mutex> lock(trees->mutex);
       FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
@@ -298,7 +285,7 @@ class TreeListener final : public rocksdb::EventListener {
       for (const CompactionFileInfo& file : info.output_file_infos) {
         added.push_back({file.file_number, file.level, 0});
       }
-      if (info.status.ok()) ApplyEdit(db, info.cf_name, removed, added);
+      if (info.status.ok()) Update(db, info.cf_name, removed, added);
       const auto trees = TreesOfDB(db);
       const std::lock_guard<std::mutex> lock(trees->mutex);
       trees->jobs.erase(info.job_id);

@@ -96,11 +96,12 @@ struct LevelBits {
   double false_positive_rate = 0;
 };
 
-// What the last table of an origin got, and would have got if runs counted
-// alike.
+// What the last table of an origin got.
 struct LastTable {
-  LevelBits bits;
-  uint32_t without_use = 0;
+  const char* layout = nullptr;
+  double bits_per_key = 0;
+  double without_use = 0;  // as if runs counted alike
+  double logged = 0;       // the bits per key in the LOG
 };
 
 // The tree of a column family, and what its policy did last.
@@ -111,7 +112,6 @@ struct FamilyTree {
   uint64_t filter_memory = 0;  // as its policy has it
   Layout layout = Layout::kClassic;
   std::map<int, LastTable> given;  // by origin
-  std::map<int, double> logged;    // the bits per key of these in the LOG
 };
 
 struct DatabaseTrees {
