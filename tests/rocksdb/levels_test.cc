@@ -6,13 +6,11 @@
 #include "engines/rocksdb/levels/trees.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/listener.h"
-#include "tests/random.h"
 #include "tests/rocksdb/levels_db.h"
 
 namespace deltabloom::testing {
 namespace {
 
-using internal::LimitsByFamily;
 using internal::ParseLimits;
 using rocksdb::ColumnFamilyMetaData;
 
@@ -396,87 +394,45 @@ constexpr char kLeveled[] =
     "  level0_file_num_compaction_trigger=4\n"
     "  level_compaction_dynamic_level_bytes=true\n";
 
-void ExpectLimits(const internal::TreeLimits& limits, double level0_files,
-                  double base_bytes, double ratio, bool dynamic) {
-  EXPECT_EQ(limits.level0_files, level0_files);
-  EXPECT_EQ(limits.base, base_bytes);
-  EXPECT_EQ(limits.ratio, ratio);
-  EXPECT_EQ(limits.dynamic, dynamic);
+std::string Text(const internal::TreeLimits& limits) {
+  std::ostringstream text;
+  text << limits.level0_files << " " << limits.base << " " << limits.ratio
+       << (limits.dynamic ? " dynamic" : "");
+  return text.str();
 }
 
 TEST(LevelLimitsTest, OfEachFamily) {
   const std::string leveled = kLeveled;
-  const LimitsByFamily all = ParseLimits(
-      "# This is a RocksDB option file.\n"
-      "[DBOptions]\n  max_open_files=-1\n\n"
-      "[CFOptions \"default\"]\n" +
-      leveled +
-      "[TableOptions/BlockBasedTable \"default\"]\n"
-      "  max_bytes_for_level_base=7\n"
-      "[CFOptions \"a [\\\"] name\"]\n"
-      "  max_bytes_for_level_multiplier=10\n"
-      "  max_bytes_for_level_base=268435456\n"
-      "  level0_file_num_compaction_trigger=8\n"
-      "[CFOptions \"universal\"]\n" +
-      leveled +
-      "  compaction_style=kCompactionStyleUniversal\n"
-      "[CFOptions \"never\"]\n" +
-      leveled +
-      "  disable_auto_compactions=true\n"
-      "[CFOptions \"no files\"]\n" +
-      leveled + "  level0_file_num_compaction_trigger=none\n");
-  ASSERT_EQ(all.size(), 2u);
-  ExpectLimits(all.at("default"), 4, 1000, 4.5, true);
-  ExpectLimits(all.at("a [\\\"] name"), 8, 268435456, 10, false);
-}
-
-TEST(LevelLimitsTest, AnyBytesAreRead) {
+  std::string all;
+  for (const auto& [name, limits] :
+       ParseLimits("# This is a RocksDB option file.\n"
+                   "[DBOptions]\n  max_open_files=-1\n\n"
+                   "[CFOptions \"default\"]\n" +
+                   leveled +
+                   "[TableOptions/BlockBasedTable \"default\"]\n"
+                   "  max_bytes_for_level_base=7\n"
+                   "[CFOptions \"a [\\\"] name\"]\n"
+                   "  max_bytes_for_level_multiplier=10\n"
+                   "  max_bytes_for_level_base=268435456\n"
+                   "  level0_file_num_compaction_trigger=8\n"
+                   "[CFOptions \"universal\"]\n" +
+                   leveled +
+                   "  compaction_style=kCompactionStyleUniversal\n"
+                   "[CFOptions \"never\"]\n" +
+                   leveled +
+                   "  disable_auto_compactions=true\n"
+                   "[CFOptions \"no files\"]\n" +
+                   leveled + "  level0_file_num_compaction_trigger=none\n")) {
+    all += name + ": " + Text(limits) + "; ";
+  }
+  EXPECT_EQ(all,
+            "a [\\\"] name: 8 2.68435e+08 10; default: 4 1000 4.5 dynamic; ");
   for (const char* const text :
        {"", "\n", "[", "[CFOptions \"", "[CFOptions \"]", "[CFOptions \"\"]",
         "=", "  =1", "max_bytes_for_level_base=1e999",
         "[CFOptions \"x\"]\n  max_bytes_for_level_base=-1\n"}) {
     EXPECT_TRUE(ParseLimits(text).empty()) << text;
   }
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE(seed);
-  test::Random random(seed);
-  const std::string whole = "[CFOptions \"default\"]\n" + std::string(kLeveled);
-  for (int round = 0; round < 2000; ++round) {
-    std::string text = whole;
-    for (int change = 0; change < 3; ++change) {
-      text[random.Below(text.size())] = static_cast<char>(random.Below(256));
-    }
-    for (const auto& [name, limits] : ParseLimits(text)) {
-      EXPECT_GT(limits.level0_files, 0);
-      EXPECT_GT(limits.base, 0);
-      EXPECT_GE(limits.ratio, 1);
-    }
-  }
-}
-
-TEST(LevelLimitsTest, OfADatabaseAndWhatChangesThere) {
-  Options options;
-  options.create_if_missing = true;
-  options.max_bytes_for_level_multiplier = 5;
-  options.level_compaction_dynamic_level_bytes = false;
-  TestDb db(options);
-  std::string file;
-  LimitsByFamily limits;
-  internal::ReadLimits(db, &file, &limits);
-  ASSERT_EQ(limits.count("default"), 1u);
-  ExpectLimits(limits["default"], 4, 256 << 20, 5, false);
-
-  options.compaction_style = rocksdb::kCompactionStyleFIFO;
-  ColumnFamilyHandle* const fifo = db.NewFamily(options, "fifo");
-  ASSERT_OK(db->SetOptions({{"level0_file_num_compaction_trigger", "7"}}));
-  internal::ReadLimits(db, &file, &limits);
-  EXPECT_EQ(limits.size(), 1u);
-  EXPECT_EQ(limits["default"].level0_files, 7);
-  // Nothing new: nothing is read.
-  limits.clear();
-  internal::ReadLimits(db, &file, &limits);
-  EXPECT_TRUE(limits.empty());
-  db.CloseFamily(fifo);
 }
 
 TEST(TreesTest, AnAnnouncementIsForOneFamilyOneThreadAndOneUse) {
@@ -562,24 +518,23 @@ class TreeListenerTest : public ::testing::Test {
 };
 
 TEST_F(TreeListenerTest, KeysAreThoseOfTheFilterIfThereIsOne) {
-  Created("/db/000007.sst", 100, 80, 1000);
-  EXPECT_EQ(tree().Find(7).facts.keys, 80u);
-  Created("/db/000008.sst", 100, 0, 1000);  // of a RocksDB that counts none
-  EXPECT_EQ(tree().Find(8).facts.keys, 100u);
-  Created("000009.sst", 100, 0, 0);
-  EXPECT_EQ(tree().Find(9).facts.keys, 100u);
-  EXPECT_EQ(tree().Find(9).facts.filter_bits, 0);
+  const auto keys = [this](uint64_t entries, uint64_t filter_size) {
+    Created("/db/000007.sst", 100, entries, filter_size);
+    return tree().Find(7).facts.keys;
+  };
+  EXPECT_EQ(keys(80, 1000), 80u);
+  EXPECT_EQ(keys(0, 1000), 100u);  // of a RocksDB that counts none
+  EXPECT_EQ(keys(0, 0), 100u);
+  EXPECT_EQ(tree().Find(7).facts.filter_bits, 0);
 }
 
-TEST_F(TreeListenerTest, NamesOfOtherFilesAreNotNumbers) {
+TEST_F(TreeListenerTest, OtherFilesAndDeletedTables) {
   for (const char* path : {"", "/", "/db/", "/db/name.sst", "/db/7/name"}) {
     Created(path, 100, 100, 1000);
     EXPECT_EQ(tree().files(), 0u) << path;
   }
-}
-
-TEST_F(TreeListenerTest, DeletedTablesAreForgotten) {
-  Created("/db/000007.sst", 100, 100, 1000);
+  Created("000007.sst", 100, 100, 1000);
+  EXPECT_EQ(tree().files(), 1u);
   Deleted("/db/000007.sst");
   EXPECT_EQ(tree().files(), 0u);
   EXPECT_EQ(trees_->silent_changes, 0u);
@@ -589,32 +544,6 @@ TEST_F(TreeListenerTest, DeletedTablesAreForgotten) {
   Deleted("/db/000008.sst");
   EXPECT_EQ(tree().files(), 1u);
   EXPECT_EQ(trees_->silent_changes, 1u);
-}
-
-// RocksDB is called for the whole tree rarely where there are many tables, but
-// at once for a new column family.
-TEST(TreeListenerOfADatabaseTest, NewFamilies) {
-  Options options;
-  options.create_if_missing = true;
-  options.disable_auto_compactions = true;
-  options.listeners.push_back(internal::NewTreeListener());
-  TestDb db(options);
-  const auto flush = [&db](ColumnFamilyHandle* family) {
-    db.Put("key", "value", family);
-    ASSERT_OK(db->Flush({}, family));
-  };
-  for (int i = 0; i < 40; ++i) flush(db->DefaultColumnFamily());
-  const auto trees = internal::FindTrees(db.path());
-  ASSERT_NE(trees, nullptr);
-  EXPECT_EQ(trees->families["default"].bits.files(), 40u);
-  const uint64_t silent = trees->silent_changes;
-  flush(db->DefaultColumnFamily());
-  EXPECT_EQ(trees->silent_changes, silent);
-  ColumnFamilyHandle* const family = db.NewFamily(options, "new");
-  flush(family);
-  EXPECT_EQ(trees->families.count("new"), 1u);
-  EXPECT_EQ(trees->families["new"].bits.files(), 1u);
-  db.CloseFamily(family);
 }
 
 class SilentChangesTest : public ::testing::Test {
@@ -643,19 +572,26 @@ class SilentChangesTest : public ::testing::Test {
     ASSERT_OK(db_->CompactFiles({}, files, to));
   }
 
-  // "L0:100 L0:100 L3:800", as the policy knows it.
-  std::string Tree() {
+  // "L0:100 L0:100 L3:800", as the policy knows it, and the limits.
+  std::string Tree(const std::string& name) {
     const auto trees = internal::FindTrees(db_.path());
     if (trees == nullptr) return "no tree";
     const std::lock_guard<std::mutex> lock(trees->mutex);
-    const auto it = trees->families.find("default");
+    const auto it = trees->families.find(name);
     if (it == trees->families.end()) return "no family";
     std::string text;
     for (const internal::TreeRun& run : it->second.bits.Runs()) {
-      text += (text.empty() ? "L" : " L") + std::to_string(run.level) + ":" +
-              std::to_string(static_cast<uint64_t>(run.keys));
+      text += "L" + std::to_string(run.level) + ":" +
+              std::to_string(static_cast<uint64_t>(run.keys)) + " ";
     }
-    return text;
+    return text + Text(it->second.bits.limits());
+  }
+
+  // In a while: RocksDB may wake the caller of Flush before its listeners.
+  void ExpectTree(const std::string& expected,
+                  const std::string& name = "default") {
+    for (int i = 0; i < 1000 && Tree(name) != expected; ++i) usleep(10'000);
+    EXPECT_EQ(Tree(name), expected);
   }
 
   LevelsDb db_;
@@ -666,58 +602,51 @@ class SilentChangesTest : public ::testing::Test {
 // needed, so that none is deleted.
 TEST_F(SilentChangesTest, CompactFiles) {
   Fill(3);
-  EXPECT_EQ(Tree(), "L0:100 L0:100 L0:100");
+  ExpectTree("L0:100 L0:100 L0:100 0 0 0");
   CompactFiles(0, 2);
   CompactFiles(2, 4);
   CompactFiles(4, 4);
   Fill(1);
-  EXPECT_EQ(Tree(), "L0:100 L4:300");
+  ExpectTree("L0:100 L4:300 0 0 0");
   const auto reader = db_.NewIterator();
   CompactFiles(0, 2);
   Fill(1);
-  EXPECT_EQ(Tree(), "L0:100 L2:100 L4:300");
+  ExpectTree("L0:100 L2:100 L4:300 0 0 0");
 }
 
-TEST_F(SilentChangesTest, CompactFilesThatFail) {
+TEST_F(SilentChangesTest, DeletedRangesAndACompactionThatFails) {
   Fill(2);
-  const std::vector<std::string> missing = {"999999.sst"};
-  EXPECT_FALSE(db_->CompactFiles({}, missing, 2).ok());
-  EXPECT_EQ(Tree(), "L0:100 L0:100");
-}
-
-TEST_F(SilentChangesTest, DeletedRanges) {
-  Fill(2);
+  EXPECT_FALSE(db_->CompactFiles({}, {"999999.sst"}, 2).ok());
+  ExpectTree("L0:100 L0:100 0 0 0");
   CompactFiles(0, 2);
   Fill(1);
   ASSERT_OK(rocksdb::DeleteFilesInRange(db_, db_->DefaultColumnFamily(),
                                         nullptr, nullptr));
   Fill(1);
-  EXPECT_EQ(Tree(), "L0:100 L0:100");
+  ExpectTree("L0:100 L0:100 0 0 0");
 }
 
-// The limits of compactions, and that a change is noticed.
-TEST_F(SilentChangesTest, SetOptions) {
+TEST_F(SilentChangesTest, NewFamiliesAndOptions) {
   Fill(2);
-  const auto limits = [this] {
-    const auto trees = internal::FindTrees(db_.path());
-    const std::lock_guard<std::mutex> lock(trees->mutex);
-    return trees->families.at("default").bits.limits();
-  };
-  EXPECT_EQ(limits().level0_files, 0);  // nothing is compacted
+  ExpectTree("L0:100 L0:100 0 0 0");  // nothing is compacted
+  Options fifo = SmallTrees();
+  fifo.compaction_style = rocksdb::kCompactionStyleFIFO;
+  ColumnFamilyHandle* const family = db_.NewFamily(fifo, "new");
+  ASSERT_OK(db_->Put({}, family, "key", "value"));
+  ASSERT_OK(db_->Flush({}, family));
+  ExpectTree("L0:1 0 0 0", "new");
   ASSERT_OK(db_->SetOptions({{"disable_auto_compactions", "false"},
                              {"level0_file_num_compaction_trigger", "7"},
                              {"max_bytes_for_level_base", "20000"}}));
   Fill(1);
-  // RocksDB may wake the caller of Flush before its listeners.
-  for (int i = 0; i < 1000 && limits().level0_files == 0; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  EXPECT_EQ(limits().level0_files, 7);
-  EXPECT_EQ(limits().ratio, 4);
   ColumnFamilyMetaData metadata;
   db_->GetColumnFamilyMetaData(&metadata);
-  EXPECT_NEAR(limits().base, 20'000 * 300 / static_cast<double>(metadata.size),
-              1);
+  internal::TreeLimits limits;
+  limits.level0_files = 7;
+  limits.base = 20'000 * (300 / static_cast<double>(metadata.size));
+  limits.ratio = 4;
+  ExpectTree("L0:100 L0:100 L0:100 " + Text(limits));
+  db_.CloseFamily(family);
 }
 
 }  // namespace
