@@ -48,10 +48,9 @@ enum class RocksDBAllocation : uint8_t {
   kUniform,
   // Minimises the sum of the false-positive rates over the sorted runs of the
   // tree, with bits_per_key on average: upper levels, which hold few keys, get
-  // more, the last one a little less. Needs the listener of
-  // NewRocksDBFilterListener(), which learns the tree; without it, and as long
-  // as the tree is not known, all tables get bits_per_key, as do tables of
-  // SstFileWriter. See docs/levels.md.
+  // more, the last one a little less. Needs NewRocksDBFilterListener(), which
+  // learns the tree; as long as it is not known, and in SstFileWriter, tables
+  // get bits_per_key. See docs/levels.md.
   kLevels,
 };
 
@@ -64,22 +63,21 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   double bits_per_key = 10;
 
   // The false-positive rate, instead of bits_per_key, which then must have its
-  // default. Each filter, once its keys are known, gets the fewest bits per
-  // key, at least 0.5, with which its layout has this rate
-  // (deltabloom/sizing.h). Legal: 1e-9 to less than 1, or 0 for unset. Classic
-  // has no rate below about keys / 2^32, compact none below 2^-32: a filter
-  // then gets the fewest bits that come within a tenth of the least rate, and
-  // the LOG says so, once. With RocksDBAllocation::kLevels, once the tree is
-  // known, it is the sum of the rates of all runs that a lookup queries.
+  // default. Each filter gets the fewest bits per key, at least 0.5, with which
+  // its layout has this rate (deltabloom/sizing.h). Legal: 1e-9 to less than 1,
+  // or 0 for unset. Where the layout cannot reach it (classic: about
+  // keys / 2^32, compact: 2^-32) a filter gets the fewest bits that come within
+  // a tenth of its least rate, and the LOG says so, once. With kLevels, once
+  // the tree is known, it is the sum of the rates of all runs that a lookup
+  // queries.
   double false_positive_rate = 0;
 
-  // The bytes of all filters of the database, instead of bits_per_key: the bits
-  // per key follow from it and from the keys of all column families with this
-  // option, which must have the same value; the filters of other column
-  // families count with their size. New tables get what is left, between
-  // min_bits_per_key and max_bits_per_key on average; where the former exceeds
-  // the total, the LOG says so. Needs kLevels and its listener, without which
-  // DB::Open fails. Legal: up to 10^18, or 0 for unset. See docs/levels.md.
+  // The bytes of all filters of the database, instead of bits_per_key. All
+  // column families with this option must have the same value, and share what
+  // the filters of the others leave. New tables get min_bits_per_key to
+  // max_bits_per_key on average; where the former exceeds the total, the LOG
+  // says so. Needs kLevels and its listener, without which DB::Open fails.
+  // Legal: up to 10^18, or 0 for unset. See docs/levels.md.
   uint64_t filter_memory = 0;
 
   // The average of all filters with filter_memory, and the least for any
@@ -88,10 +86,9 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   double max_bits_per_key = 20;
 
   // With kLevels: a sorted run counts as much as lookups ask it for keys that
-  // it does not hold, and a run that they do not ask is left with
-  // min_bits_per_key (or bits_per_key, if less), so that the filters may take
-  // less memory than was set. Needs statistics; not used together with range.
-  // When off, all runs count alike.
+  // it does not hold; one that they do not ask gets min_bits_per_key (or
+  // bits_per_key, if less), so filters may take less memory than was set. Needs
+  // statistics; not used together with range. When off, all runs count alike.
   bool weights_by_use = true;
 
   // kAuto: kLocal for tables of level 0, kCompact for those below
@@ -118,23 +115,21 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   bool payload_check = false;
 
   // Protects against an attacker who controls keys and constructs false
-  // positives, but cannot read the files or the memory of the database: the
-  // filters of each table use a keyed hash with a random seed of 16 bytes,
-  // which is stored only in them. Takes about 18 ns more for each lookup and
-  // each added key (docs/guide.md; SECURITY.md has what is promised). If the
-  // system returns no random bytes, no filter is written, and the LOG says so.
+  // positives, but cannot read the files or the memory of the database: each
+  // table's filters use a keyed hash with a random seed, which only they store.
+  // Takes about 18 ns more for each lookup and each added key (docs/guide.md;
+  // SECURITY.md has what is promised). If the system returns no random bytes,
+  // no filter is written, and the LOG says so.
   bool seeded = false;
 
   // Adds a part for ranges to each filter: seeks with auto_prefix_mode and an
   // iterate_upper_bound then skip tables without a key in between
   // (docs/guide.md). bits_per_key counts both parts; with less than 6 there is
-  // no range part. Works with the prefix extractor that AddRocksDBFilters sets,
-  // or NewRocksDBRangeExtractor() makes, and with whole_key_filtering;
-  // otherwise there is no range part, and the LOG says so. Needs keys in the
-  // order of their bytes: DB::Open refuses other comparators than
-  // BytewiseComparator, with timestamps or without. Conflicts with
-  // false_positive_rate and key_transform. When off, existing range parts are
-  // ignored.
+  // no range part, nor, as the LOG then says, without whole_key_filtering or
+  // the prefix extractor of AddRocksDBFilters() or NewRocksDBRangeExtractor().
+  // DB::Open refuses other comparators than BytewiseComparator, with timestamps
+  // or without. Conflicts with false_positive_rate and key_transform. When off,
+  // existing range parts are ignored.
   bool range = false;
 
   // With `range`: range parts are chosen by a sample of the ranges that were
@@ -165,35 +160,30 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   std::string Validate() const;
 };
 
-// Returns a policy, or null: then *error, or standard error, has one line that
-// says what is wrong (an option, or a RocksDB library of another version than
-// the headers Deltabloom was compiled with) and what to do, or "out of memory".
-// Also registers the policy, as RegisterRocksDB() does, for SetOptions and
-// OPTIONS files. Neither this function nor the policy throws: if memory runs
-// out, no filter is written, or one that matches every key. Thread-safe.
+// Returns a policy, or null with *error as above: what is wrong (an option, or
+// a RocksDB library of another version than the headers Deltabloom was compiled
+// with) and what to do. Also registers it, as RegisterRocksDB() does. Neither
+// this function nor the policy throws: if memory runs out, no filter is
+// written, or one that matches every key. Thread-safe.
 DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
                        std::string* error = nullptr);
 
-// The listener that RocksDBAllocation::kLevels needs in DBOptions::listeners.
-// It learns the trees of any number of databases; one per database serves all
-// its column families. It does not affect other policies. Null as above.
-// Thread-safe.
+// The listener that RocksDBAllocation::kLevels needs in DBOptions::listeners,
+// one for any number of databases. It does not affect other policies. Null as
+// above. Thread-safe.
 DELTABLOOM_EXPORT std::shared_ptr<rocksdb::EventListener>
 NewRocksDBFilterListener(std::string* error = nullptr);
 
-// Sets policy and listener by one call: the filter policy in
-// family->table_factory, whose other options stay as they are, and, for
-// RocksDBAllocation::kLevels or with `range`, the listener in db->listeners
-// unless one is there. For one column family,
+// Sets all that the options need: the filter policy in family->table_factory,
+// whose other options stay as they are; with kLevels or `range` the listener in
+// db->listeners, unless one is there; with `range` family->prefix_extractor, if
+// it is not set. For one column family,
 //
 //   rocksdb::Options options;
 //   deltabloom::AddRocksDBFilters(filters, &options, &options, &error);
 //
 // `db` may be null for a column family of a database that is open already.
-// With RocksDBFilterOptions::range it also sets family->prefix_extractor, if it
-// is not set, and checks the comparator and what else ranges need.
-//
 // Returns false with *error as above, also if the table factory is not that of
 // block-based tables or an option conflicts with ranges; then nothing is
 // changed.
@@ -203,12 +193,10 @@ DELTABLOOM_EXPORT bool AddRocksDBFilters(const RocksDBFilterOptions& options,
                                          std::string* error = nullptr);
 
 // The prefix extractor that RocksDBFilterOptions::range needs, named
-// deltabloom.Range: every key has the same, empty prefix. Null as above.
-//
-// RocksDB does not pass it the order of keys. So it has an effect only in
-// column families whose comparator was checked by AddRocksDBFilters, DB::Open
-// or CheckRocksDBFilters. Do not share one between column families of different
-// comparators. Thread-safe.
+// deltabloom.Range: every key has the same, empty prefix. Null as above. It has
+// an effect only in column families whose comparator was checked by
+// AddRocksDBFilters, DB::Open or CheckRocksDBFilters. Do not share one between
+// column families of different comparators. Thread-safe.
 DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::SliceTransform>
 NewRocksDBRangeExtractor(std::string* error = nullptr);
 
@@ -221,10 +209,7 @@ DELTABLOOM_EXPORT bool CheckRocksDBFilters(
     const rocksdb::ColumnFamilyOptions& family, std::string* error = nullptr);
 
 // The state of RocksDBAllocation::kLevels in the databases that are open in
-// this process and have a listener, as JSON: for each database and column
-// family the bits per key that are set and those on disk, the sorted runs with
-// their files, keys and bits, the false positives expected per lookup of an
-// absent key, and the bits of the last tables, by level (docs/levels.md).
+// this process and have a listener, as JSON (docs/levels.md has the fields).
 // Column families with another policy are listed with their runs. Returns
 // {"databases":[]} if there is none. Thread-safe.
 DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();

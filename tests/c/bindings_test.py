@@ -105,7 +105,7 @@ class Bindings(unittest.TestCase):
             "java", "-Djava.library.path=.", "Program", "deltabloom:10:auto", "deltabloom:nan"
         ).splitlines()
         self.assertEqual(good, "DeltabloomFilter")
-        self.assertIn("bits_per_key 'nan' is out of range", bad)
+        self.assertIn("bits_per_key 'nan' is not valid", bad)
 
 
 if __name__ == "__main__":

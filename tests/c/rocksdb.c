@@ -147,13 +147,13 @@ static void CheckAddFilters(const char* path) {
 static void CheckRefused(void) {
   const char* const refused[][2] = {
       {"deltabloom:nan", "bits_per_key 'nan'"},
-      {"deltabloom:10:ribbon", "layout 'ribbon' is unknown"},
-      {"bits_per_key=-1", "bits_per_key '-1' is out of range"},
+      {"deltabloom:10:ribbon", "layout 'ribbon' is not valid"},
+      {"bits_per_key=-1", "bits_per_key '-1' is not valid"},
       {"id=bloomfilter:10;layout=local", "cannot read"},
       {"ribbonfilter:10", "cannot read"},
       {"deltabloomy", "cannot read"},
       {"no_such_option=1", "no_such_option"},
-      {"deltabloom:10:a\nb", "layout 'a\\nb' is unknown"},
+      {"deltabloom:10:a\nb", "layout 'a\\nb' is not valid"},
       {"no\x1bsuch=1", "option 'no\\x1bsuch' is unknown"}};
   for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); ++i) {
     const char* const text = refused[i][0];

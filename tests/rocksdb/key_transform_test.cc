@@ -150,8 +150,8 @@ TEST(KeyTransformOptionTest, ByCallAndByName) {
        {"unregistered", "unregistered@1", "", "ascii_lowercase@2"}) {
     const std::string answer =
         "key_transform '" + unknown +
-        "' is not registered in this process: call RegisterKeyTransform "
-        "before, or use none, ";
+        "' is not valid: use none, or what RegisterKeyTransform registered in "
+        "this process: ";
     options.key_transform = unknown;
     EXPECT_CONTAINS(options.Validate(), answer);
     EXPECT_EQ(NewRocksDBFilterPolicy(options, &error), nullptr);
@@ -185,7 +185,7 @@ TEST(KeyTransformOptionTest, UnknownTransformIsNeverNone) {
     EXPECT_EQ(Matches(*policy, filter, {"b"}), 1);
   }
   EXPECT_CONTAINS(TestDb().TryOpen(MakeOptions({policy})).ToString(),
-                  "'unregistered@7' is not registered");
+                  "'unregistered@7' is not valid");
 }
 
 // Filters of another transform, of none, and RocksDB's own: no key is lost
@@ -303,7 +303,7 @@ TEST(KeyTransformOptionTest, SetOptions) {
     EXPECT_CONTAINS(unknown.ToString(), "Unable to persist options");
     EXPECT_EQ(Option(*PolicyIn(db.Loaded(/*strict=*/false)), "key_transform"),
               "ascii_lowercase@1");
-    EXPECT_CONTAINS(db.Log(), "key_transform 'unregistered' is not registered");
+    EXPECT_CONTAINS(db.Log(), "key_transform 'unregistered' is not valid");
   } else {
     EXPECT_EQ(now, "ascii_lowercase@1");
   }

@@ -127,7 +127,7 @@ TEST(LevelsTest, AddRocksDBFiltersChangesAllOrNothing) {
   Options bad;
   EXPECT_FALSE(
       AddRocksDBFilters(LevelsOptions(Layout::kAuto, -1), &bad, &bad, &error));
-  EXPECT_CONTAINS(error, "out of range");
+  EXPECT_CONTAINS(error, "is not valid");
   bad.table_factory.reset(rocksdb::NewPlainTableFactory());
   EXPECT_FALSE(AddRocksDBFilters(LevelsOptions(), &bad, &bad, &error));
   EXPECT_CONTAINS(error, "block-based");

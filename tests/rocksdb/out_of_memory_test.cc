@@ -449,7 +449,7 @@ TEST(PolicyOutOfMemoryTest, ByCall) {
   };
   const Case cases[] = {
       {5, "out of memory", [&] { return make(requested); }},
-      {5, "out of range", [&] { return make(wrong); }},
+      {5, "is not valid", [&] { return make(wrong); }},
       {5, limit,
        [&] { return AddRocksDBFilters(ranges, &options, &options, &error); }},
       {0, limit, [&] { return NewRocksDBFilterListener(&error) != nullptr; }},
@@ -478,7 +478,7 @@ TEST(PolicyOutOfMemoryTest, ByCall) {
     };
     EXPECT_GT(ForEachFailure(test), that.least);
     EXPECT_EQ(done, number != 1);
-    EXPECT_CONTAINS(error, number == 1 ? "out of range" : "");
+    EXPECT_CONTAINS(error, number == 1 ? "is not valid" : "");
   }
 }
 

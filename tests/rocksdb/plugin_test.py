@@ -112,8 +112,8 @@ class Programs(InAFolder):
 class Preload(Programs):
     def test_bad_policy_is_reported(self):
         for policy, answer in (
-            ("deltabloom:nan", "deltabloom: bits_per_key 'nan' is out of range: use 0 to 1000"),
-            ("{id=deltabloom;layout=cuckoo;}", "deltabloom: layout 'cuckoo' is unknown: use classic"),
+            ("deltabloom:nan", "deltabloom: bits_per_key 'nan' is not valid: use 0 to 1000"),
+            ("{id=deltabloom;layout=cuckoo;}", "deltabloom: layout 'cuckoo' is not valid: use classic"),
         ):
             result = self.bench(policy, "fillseq", check=False)
             # On a line of its own, whatever the program makes of it.

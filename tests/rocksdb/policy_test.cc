@@ -173,14 +173,9 @@ TEST(LibraryCheckTest, AcceptsItsOwnMinorVersionAndNoOther) {
                     "loaded is " + loaded + ": build Deltabloom against");
     EXPECT_LACKS(problem, "\n");
   }
-  for (const char* loaded : {"", "7", "7.8", "seven", "7.8.", "7.8.x", "-7.8.3",
-                             "7.8.3.1", "7.8.99999999999"}) {
-    EXPECT_NE(internal::VersionProblem(loaded), "") << loaded;
-  }
 }
 
 TEST(LibraryCheckTest, LoadedLibraryFits) {
-  EXPECT_EQ(internal::SelfCheckProblem(), "");
   EXPECT_EQ(internal::LibraryProblem(), "");
   EXPECT_STREQ(internal::kVersion, DELTABLOOM_PROJECT_VERSION);
 }
@@ -240,7 +235,7 @@ TEST(NullPolicyTest, ByAddAndInC) {
   });
   EXPECT_CONTAINS(printed, Bits(-2).Validate());
   EXPECT_CONTAINS(printed, "use NewBlockBasedTableFactory");
-  EXPECT_CONTAINS(printed, "bits_per_key 'x' is not a number");
+  EXPECT_CONTAINS(printed, "bits_per_key 'x' is not valid");
 }
 
 TEST(NullPolicyTest, OrIsThrown) {

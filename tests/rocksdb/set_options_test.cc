@@ -100,12 +100,12 @@ TEST_F(SetOptionsTest, FieldByItsWholeName) {
 
 TEST_F(SetOptionsTest, BadFieldByItsWholeNameIsRefused) {
   const char* const cases[][3] = {
-      {"bits_per_key", "nan", "bits_per_key 'nan' is out of range: use 0"},
-      {"layout", "cuckoo", "layout 'cuckoo' is unknown: use classic"},
+      {"bits_per_key", "nan", "bits_per_key 'nan' is not valid: use 0"},
+      {"layout", "cuckoo", "layout 'cuckoo' is not valid: use classic"},
       {"compatibility", "builtin", "compatibility"},
       {"bits", "10", ""},
-      {"statistics", "", "statistics '' is unknown: use on or off"},
-      {"range", "yes", "range 'yes' is unknown: use on or off"},
+      {"statistics", "", "statistics '' is not valid: use on or off"},
+      {"range", "yes", "range 'yes' is not valid: use on or off"},
   };
   for (const auto& [name, value, answer] : cases) {
     SCOPED_TRACE(std::string(name) + "=" + value);
@@ -167,9 +167,8 @@ TEST_F(SetOptionsTest, BadFieldsInBracesAreRefused) {
 }
 
 TEST_F(SetOptionsTest, ErrorSaysWhatIsWrong) {
-  EXPECT_CONTAINS(
-      db_.SetPolicy("{bits_per_key=nan;}").ToString(),
-      "deltabloom: bits_per_key 'nan' is out of range: use 0 to 1000");
+  EXPECT_CONTAINS(db_.SetPolicy("{bits_per_key=nan;}").ToString(),
+                  "deltabloom: bits_per_key 'nan' is not valid: use 0 to 1000");
   if (!kNewPolicy) return;
   // And so does the LOG, if the next table is written with that policy.
   ExpectNextFilters(10);
@@ -189,7 +188,7 @@ TEST_F(SetOptionsOfDefaultsTest, WholePolicy) {
   ExpectNextFilters(20);
   ExpectInFile("bits_per_key", "20");
   EXPECT_CONTAINS(db_.SetPolicy("deltabloom:nan").ToString(),
-                  "deltabloom: bits_per_key 'nan' is out of range");
+                  "deltabloom: bits_per_key 'nan' is not valid");
   ExpectInFile("bits_per_key", "20");
   ASSERT_OK(db_.SetPolicy("deltabloom:12:local"));
   EXPECT_EQ(Main(), "12 local builtin 0");

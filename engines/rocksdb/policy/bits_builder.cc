@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <new>
-#include <type_traits>
 #include <utility>
 
 #include "engines/rocksdb/policy/options.h"
@@ -53,29 +52,6 @@ constexpr double kBalanceUnit = 4294967296.0;  // 2^32
 uint64_t UsableSize(uint64_t size) {
   const std::unique_ptr<char[]> probe(new char[size]);
   return malloc_usable_size(probe.get());
-}
-
-// Of these the overload that compiles with the options of the headers is used.
-template <typename Options>
-auto Charges(const Options& options, int)
-    -> decltype(options.cache_usage_options, bool()) {
-  const auto& usage = options.cache_usage_options;
-  using Role =
-      typename std::decay_t<decltype(usage.options_overrides)>::key_type;
-  using Decision = std::decay_t<decltype(usage.options.charged)>;
-  const auto of_role = usage.options_overrides.find(Role::kFilterConstruction);
-  Decision charged = Decision::kFallback;
-  if (of_role != usage.options_overrides.end()) {
-    charged = of_role->second.charged;
-  }
-  if (charged == Decision::kFallback) charged = usage.options.charged;
-  return charged == Decision::kEnabled;
-}
-
-template <typename Options>
-auto Charges(const Options& options, ...)
-    -> decltype(options.reserve_table_builder_memory, bool()) {
-  return options.reserve_table_builder_memory;
 }
 
 // The keys of a range part take memory bit by bit.
@@ -174,39 +150,18 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
   return buffer;
 }
 
-ConstructionCharge::ConstructionCharge(std::shared_ptr<rocksdb::Cache> cache) {
-  if (cache == nullptr) return;
-  manager_ = std::make_unique<rocksdb::WriteBufferManager>(0, std::move(cache));
-}
-
-void ConstructionCharge::Set(uint64_t bytes) {
-  if (manager_ == nullptr || bytes == charged_) return;
-  const bool done = WithoutThrowing([&] {
-    if (bytes > charged_) {
-      manager_->ReserveMem(bytes - charged_);
-    } else {
-      manager_->FreeMem(charged_ - bytes);
-    }
-    charged_ = bytes;
-  });
-  // Without memory it is not known what RocksDB counted.
-  if (!done) manager_.reset();
-}
-
-std::shared_ptr<rocksdb::Cache> CacheToCharge(
-    const rocksdb::BlockBasedTableOptions& options) {
-  return Charges(options, 0) ? options.block_cache : nullptr;
-}
-
 BitsBuilder::BitsBuilder(const BuilderSettings& settings)
     : hashes_(settings.layout->hash_size),
       settings_(settings),
       seal_(settings.seal),
       maps_keys_(settings.mapping.IsNeeded()),
       range_keys_(RangeOptionsOf(settings_)),
-      finished_hashes_(settings.layout->hash_size),
-      charge_(settings.charged_cache) {
+      finished_hashes_(settings.layout->hash_size) {
   seal_.keys = settings.mapping.keys();
+  if (settings.charged_cache != nullptr) {
+    charge_ = std::make_unique<rocksdb::WriteBufferManager>(
+        0, settings.charged_cache);
+  }
 }
 
 inline void BitsBuilder::AddHash(uint64_t hash) {
@@ -215,7 +170,7 @@ inline void BitsBuilder::AddHash(uint64_t hash) {
   } catch (const std::bad_alloc&) {
     keys_lost_ = true;
   }
-  if (charge_.on() &&
+  if (charge_ != nullptr &&
       (hashes_.MemorySize() != charged_hashes_ ||
        range_keys_.BuildBytes() > charged_range_keys_ + kChargeStep)) {
     Charge();
@@ -308,10 +263,17 @@ void BitsBuilder::Reset() {
 }
 
 void BitsBuilder::Charge(uint64_t more) {
+  if (charge_ == nullptr) return;
   charged_hashes_ = hashes_.MemorySize();
   charged_range_keys_ = range_keys_.BuildBytes();
-  charge_.Set(charged_hashes_ + charged_range_keys_ +
-              finished_hashes_.MemorySize() + finished_bytes_ + more);
+  const uint64_t bytes = charged_hashes_ + charged_range_keys_ +
+                         finished_hashes_.MemorySize() + finished_bytes_ + more;
+  const bool done = WithoutThrowing([&] {
+    if (bytes > charged_) charge_->ReserveMem(bytes - charged_);
+    if (bytes < charged_) charge_->FreeMem(charged_ - bytes);
+    charged_ = bytes;
+  });
+  if (!done) charge_.reset();  // what RocksDB counted is not known
 }
 
 BitsBuilder::Frame BitsBuilder::FrameOf(uint64_t keys,

@@ -57,31 +57,6 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
                             uint64_t max_filter_bytes,
                             const std::atomic<int64_t>* balance);
 
-// Charges the memory of building filters to a block cache, as kWriteBuffer, in
-// entries of 256 KiB. A full cache with a strict limit is not charged. For one
-// thread at a time. Nothing throws. The destructor releases the charge.
-class ConstructionCharge {
- public:
-  // With null it charges nothing.
-  explicit ConstructionCharge(std::shared_ptr<rocksdb::Cache> cache);
-
-  bool on() const { return manager_ != nullptr; }
-
-  // Sets the number of bytes that are held. Without memory for the change, the
-  // charge stays as it is.
-  void Set(uint64_t bytes);
-
- private:
-  std::unique_ptr<rocksdb::WriteBufferManager> manager_;
-  uint64_t charged_ = 0;
-};
-
-// The cache to which RocksDB would charge the building of its own filters:
-// cache_usage_options for kFilterConstruction, in 7.0 and 7.1
-// reserve_table_builder_memory. Null if there is none.
-std::shared_ptr<rocksdb::Cache> CacheToCharge(
-    const rocksdb::BlockBasedTableOptions& options);
-
 // What the LOG is told once for all builders of a policy.
 enum class BuilderWarning : uint8_t {
   kManyKeys,
@@ -127,8 +102,13 @@ struct BuilderSettings {
 
 // (AddKey* Finish MaybePostVerify?)*, by one thread at a time;
 // EstimateEntriesAdded by any thread. Nothing throws: without memory, or when a
-// key transform throws, the filter is one that matches every key. Hidden, as
-// what it derives from, also in RocksDB's own build.
+// key transform throws, the filter is one that matches every key.
+//
+// The memory for building is charged to charged_cache as kWriteBuffer, in
+// entries of 256 KiB, until the builder is destroyed. A full cache with a
+// strict limit is not charged.
+//
+// Hidden, as what it derives from, also in RocksDB's own build.
 class __attribute__((visibility("hidden"))) BitsBuilder
     : public rocksdb::FilterBitsBuilder {
  public:
@@ -174,7 +154,8 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   bool HashMapped(const Slice& key, uint64_t* hash);
   void AddHash(uint64_t hash);
   void Reset();
-  // Charges what is held now, and `more`.
+  // Charges what is held now, and `more`. Without memory for the change,
+  // nothing is charged from then on.
   void Charge(uint64_t more = 0);
   // Size 0: without a range part.
   Frame FrameOf(uint64_t keys, uint64_t range_part_size) const;
@@ -214,9 +195,10 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   FilterKind finished_kind_ = FilterKind::kEmpty;
   uint64_t finished_range_hash_ = 0;
   KeyMapping::Space key_space_;
-  ConstructionCharge charge_;
   uint64_t finished_bytes_ = 0;  // of filters, which RocksDB keeps for a while
-  // Bytes of hashes_ and range_keys_ when they were last charged.
+  std::unique_ptr<rocksdb::WriteBufferManager> charge_;  // null: no cache
+  // Bytes that are charged, and of these hashes_ and range_keys_.
+  uint64_t charged_ = 0;
   uint64_t charged_hashes_ = 0;
   uint64_t charged_range_keys_ = 0;
 };

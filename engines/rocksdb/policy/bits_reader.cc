@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -106,26 +108,28 @@ struct Extras {
   bool learning = false;
 };
 
-// In place of a member that a reader does without.
+// In place of an OpenFilter.
 struct None {
-  template <typename... Arguments>
-  explicit None(const Arguments&...) {}
+  None(const std::shared_ptr<PolicyStatistics>&, const FilterToCount&) {}
 };
 
-// Extras that are not used cost a lookup no branch.
-template <typename Keys, bool kCounts, bool kHasRanges>
+// A lookup that is not counted has no branch for it.
+template <typename Keys, bool kCounts>
 class Reader final : public FilterBitsReader {
  public:
   // Throws std::bad_alloc.
   Reader(Keys keys, const Extras& extras)
       : open_(extras.statistics, extras.to_count),
-        ranges_(extras.range_part, extras.seed),
         learning_(extras.learning),
-        keys_(std::move(keys)) {}
+        keys_(std::move(keys)) {
+    if (!extras.range_part.empty()) {
+      ranges_.emplace(extras.range_part, extras.seed);
+    }
+  }
 
   bool MayMatch(const Slice& key) override {
-    if constexpr (kHasRanges) {
-      if (__builtin_expect(key.size() == 0, false)) return EmptyMayMatch(key);
+    if (__builtin_expect(key.size() == 0, false) && ranges_.has_value()) {
+      return EmptyMayMatch(key);
     }
     return KeyMayMatch(key);
   }
@@ -135,27 +139,23 @@ class Reader final : public FilterBitsReader {
     if (n <= 0) return;
     const auto size = static_cast<size_t>(n);
     keys_.MayMatch(size, keys, may_match);
-    if constexpr (kHasRanges) {
-      for (size_t i = 0; i < size; ++i) {
-        if (may_match[i]) may_match[i] = RangePartMayHold(*keys[i]);
-      }
+    for (size_t i = 0; i < size && ranges_.has_value(); ++i) {
+      if (may_match[i]) may_match[i] = RangePartMayHold(*keys[i]);
     }
     if constexpr (kCounts) open_.Count(may_match, size);
   }
 
  private:
   bool KeyMayMatch(const Slice& key) {
-    bool may_match = keys_.MayMatch(key);
-    if constexpr (kHasRanges) {
-      if (may_match) may_match = RangePartMayHold(key);
-    }
+    const bool may_match = keys_.MayMatch(key) && RangePartMayHold(key);
     if constexpr (kCounts) open_.Count(may_match);
     return may_match;
   }
 
   // Builders do not pass the empty key to range parts.
   bool RangePartMayHold(const Slice& key) const {
-    return key.size() == 0 || ranges_.KeyMayMatch(key.ToStringView());
+    return !ranges_.has_value() || key.size() == 0 ||
+           ranges_->KeyMayMatch(key.ToStringView());
   }
 
   // Not inlined, so that a lookup of a key reserves no stack for bounds.
@@ -168,10 +168,10 @@ class Reader final : public FilterBitsReader {
   // range may continue in the partition after the one that RocksDB queries,
   // unless this one has a key at or after `upper`.
   bool RangeMayMatch(const Bounds& bounds) {
-    const range::Answer answer = ranges_.Ask(bounds.lower, bounds.upper);
+    const range::Answer answer = ranges_->Ask(bounds.lower, bounds.upper);
     const bool may_match = bounds.lower.empty() ||
                            answer != range::Answer::kNo ||
-                           !ranges_.HasKeyFrom(bounds.upper);
+                           !ranges_->HasKeyFrom(bounds.upper);
     if constexpr (kCounts) {
       open_.CountRange(may_match, answer == range::Answer::kNoCut);
     }
@@ -182,7 +182,7 @@ class Reader final : public FilterBitsReader {
   }
 
   std::conditional_t<kCounts, OpenFilter, None> open_;
-  const std::conditional_t<kHasRanges, RangePart, None> ranges_;
+  std::optional<RangePart> ranges_;
   const bool learning_;
   const Keys keys_;
 };
@@ -190,24 +190,32 @@ class Reader final : public FilterBitsReader {
 // Null if memory has run out.
 template <typename Keys>
 FilterBitsReader* NewReader(Keys keys, const Extras& extras) {
-  const bool counts = extras.statistics != nullptr;
   try {
-    if (!extras.range_part.empty()) {
-      if (counts) return new Reader<Keys, true, true>(std::move(keys), extras);
-      return new Reader<Keys, false, true>(std::move(keys), extras);
+    if (extras.statistics == nullptr) {
+      return new Reader<Keys, false>(std::move(keys), extras);
     }
-    if (counts) return new Reader<Keys, true, false>(std::move(keys), extras);
-    return new Reader<Keys, false, false>(std::move(keys), extras);
+    return new Reader<Keys, true>(std::move(keys), extras);
   } catch (const std::exception&) {
     return nullptr;
   }
+}
+
+std::string TransformOf(const HashedKeys& keys) {
+  if (!keys.transformed) return "has none";
+  const RegisteredTransform* const transform =
+      FindKeyTransform(keys.transform_id);
+  if (transform != nullptr) return "has " + transform->text;
+  char id[16];
+  std::snprintf(id, sizeof(id), "%08x", keys.transform_id);
+  return std::string("has one with id ") + id +
+         " that is not registered in this process";
 }
 
 }  // namespace
 
 FilterBitsReader* NewSealedBitsReader(const Slice& filter,
                                       const ReaderSettings& settings,
-                                      TransformMismatch* mismatch) {
+                                      std::string* mismatch) {
   ParsedFilter parsed;
   HashedKeys keys;
   const FilterKind kind = ParseSealed({filter.data(), filter.size()},
@@ -231,7 +239,7 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
   if (keys.transformed != (transform != nullptr) ||
       (transform != nullptr && keys.transform_id != transform->id)) {
     if (mismatch != nullptr && kind != FilterKind::kAlways) {
-      *mismatch = {true, foreign, keys};
+      *mismatch = foreign ? "is not Deltabloom's" : TransformOf(keys);
     }
     SetAlwaysMatch(&parsed);
     keys = HashedKeys();

@@ -3,6 +3,7 @@
 #define DELTABLOOM_ENGINES_ROCKSDB_POLICY_BITS_READER_H_
 
 #include <memory>
+#include <string>
 
 #include "engines/rocksdb/policy/key_transforms.h"
 #include "engines/rocksdb/policy/private_abi.h"
@@ -23,22 +24,15 @@ struct ReaderSettings {
   OpenedCuts* opened_cuts = nullptr;  // gets those of the filter; may be null
 };
 
-// A filter that is ignored, as it was built for another key transform.
-struct TransformMismatch {
-  bool found = false;
-  bool builtin = false;  // it is not Deltabloom's; else:
-  HashedKeys keys;
-};
-
 // Returns a reader for any bytes, which must outlive it. Bytes without
 // Deltabloom's magic go to the reader of `builtin`. Without `builtin` or with 5
 // bytes or less, for which RocksDB's reader answers "absent", they match every
 // key. So do filters of another key transform than the policy's; *mismatch,
-// which may be null, then says so. Null when memory has run out, which RocksDB
-// takes for "may match".
-rocksdb::FilterBitsReader* NewSealedBitsReader(
-    const rocksdb::Slice& filter, const ReaderSettings& settings,
-    TransformMismatch* mismatch = nullptr);
+// which may be null, then gets what follows "the filter". Null when memory has
+// run out, which RocksDB takes for "may match".
+rocksdb::FilterBitsReader* NewSealedBitsReader(const rocksdb::Slice& filter,
+                                               const ReaderSettings& settings,
+                                               std::string* mismatch = nullptr);
 
 }  // namespace deltabloom::internal
 

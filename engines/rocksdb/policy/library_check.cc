@@ -2,7 +2,7 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -22,9 +22,6 @@ namespace {
 using rocksdb::FilterBitsReader;
 using rocksdb::Slice;
 using rocksdb::SstFileReader;
-
-// FilterPolicy has CompatibilityName from here on.
-constexpr int kOldestRocksDB = DELTABLOOM_ROCKSDB_VERSION(7, 0, 3);
 
 // A table of the keys kStep, 2 * kStep and so on.
 constexpr int64_t kTableKeys = 256;
@@ -153,13 +150,13 @@ const char* RangesAreWrong(bool partitioned) {
   return nullptr;
 }
 
-// What is wrong with a filter of RocksDB's own, or null.
-const char* FiltersAreWrong() {
+// Builds and reads a filter of RocksDB's own through private_abi.h.
+bool FiltersAreRight() {
   constexpr int kKeys = 32;
   const std::unique_ptr<const rocksdb::FilterPolicy> policy(
       rocksdb::NewBloomFilterPolicy(10));
   const auto builder = NewBitsBuilder(*policy);
-  if (builder == nullptr) return "its Bloom policy has no builder";
+  if (builder == nullptr) return false;
   // The first half is in the filter.
   std::array<std::string, 2 * kKeys> names;
   std::array<Slice, 2 * kKeys> keys;
@@ -170,18 +167,14 @@ const char* FiltersAreWrong() {
     pointers[i] = &keys[i];
     if (i < kKeys) builder->AddKey(keys[i]);
   }
-  if (builder->EstimateEntriesAdded() != kKeys) {
-    return "its builder miscounts keys";
-  }
+  if (builder->EstimateEntriesAdded() != kKeys) return false;
   std::unique_ptr<const char[]> owner;
   rocksdb::Status status;
   const Slice filter = builder->Finish(&owner, &status);
-  if (!status.ok() || filter.size() < kKeys || filter.size() > 16 * kKeys) {
-    return "its builder finishes with an odd filter";
-  }
-  if (!builder->MaybePostVerify(filter).ok() ||
+  if (!status.ok() || filter.size() < kKeys || filter.size() > 16 * kKeys ||
+      !builder->MaybePostVerify(filter).ok() ||
       builder->ApproximateNumEntries(1000) < 100) {
-    return "its builder returns unexpected results";
+    return false;
   }
   const auto reader = NewBitsReader(*policy, filter);
   std::array<bool, 2 * kKeys> batch;
@@ -190,11 +183,10 @@ const char* FiltersAreWrong() {
   int absent_matches = 0;
   for (size_t i = 0; i < keys.size(); ++i) {
     const bool match = reader->MayMatch(keys[i]);
-    if (match != batch[i]) return "its reader contradicts itself";
-    if (i < kKeys && !match) return "its reader loses keys";
+    if (match != batch[i] || (i < kKeys && !match)) return false;
     if (i >= kKeys && match) ++absent_matches;
   }
-  return absent_matches > kKeys / 2 ? "its filters filter nothing" : nullptr;
+  return absent_matches <= kKeys / 2;
 }
 
 }  // namespace
@@ -205,16 +197,13 @@ std::string HeadersVersion() {
 }
 
 std::string VersionProblem(const std::string& loaded) {
-  int major, minor, patch;
-  int end = 0;
-  if (std::sscanf(loaded.c_str(), "%4d.%4d.%4d%n", &major, &minor, &patch,
-                  &end) == 3 &&
-      static_cast<size_t>(end) == loaded.size() &&
-      loaded.find_first_not_of("0123456789.") == std::string::npos &&
-      major == ROCKSDB_MAJOR && minor == ROCKSDB_MINOR) {
-    const int version = DELTABLOOM_ROCKSDB_VERSION(major, minor, patch);
+  const std::string minor =
+      std::to_string(ROCKSDB_MAJOR) + "." + std::to_string(ROCKSDB_MINOR) + ".";
+  if (loaded.compare(0, minor.size(), minor) == 0) {
+    const int version = DELTABLOOM_ROCKSDB_VERSION(
+        ROCKSDB_MAJOR, ROCKSDB_MINOR, std::atoi(&loaded[minor.size()]));
     const bool has_alt = version >= DELTABLOOM_ROCKSDB_VERSION(9, 6, 1);
-    if (version >= kOldestRocksDB &&
+    if (version >= DELTABLOOM_ROCKSDB_VERSION(7, 0, 3) &&
         has_alt == DELTABLOOM_ROCKSDB_HAS_ADD_KEY_AND_ALT) {
       return {};
     }
@@ -224,34 +213,28 @@ std::string VersionProblem(const std::string& loaded) {
          ": build Deltabloom against the headers of that version";
 }
 
-std::string SelfCheckProblem() {
-  const char* const wrong = FiltersAreWrong();
-  if (wrong == nullptr) return {};
-  return "deltabloom: the RocksDB loaded (built as " + HeadersVersion() +
-         ") does not behave as expected: " + wrong +
-         "; use an unmodified RocksDB of this version";
-}
-
 const std::string& LibraryProblem() {
   static const std::string problem = [] {
     std::string text = VersionProblem(rocksdb::GetRocksVersionAsString(true));
-    return text.empty() ? SelfCheckProblem() : text;
+    if (!text.empty() || FiltersAreRight()) return text;
+    return "deltabloom: the RocksDB loaded (built as " + HeadersVersion() +
+           ") does not build and read its own filters as expected: use an "
+           "unmodified RocksDB of this version";
   }();
   return problem;
 }
 
-std::string RangeProblemIn(bool partitioned) {
-  const char* const wrong = RangesAreWrong(partitioned);
-  if (wrong == nullptr) return {};
-  return std::string("the loaded RocksDB does not query ranges as expected (") +
-         (partitioned ? "partitioned" : "full") + " filters: " + wrong +
-         "): range=on has no effect; use an unmodified RocksDB";
-}
-
 const std::string& RangeProblem() {
   static const std::string problem = [] {
-    std::string text = RangeProblemIn(/*partitioned=*/false);
-    return text.empty() ? RangeProblemIn(/*partitioned=*/true) : text;
+    for (const bool partitioned : {false, true}) {
+      const char* const wrong = RangesAreWrong(partitioned);
+      if (wrong == nullptr) continue;
+      return std::string(
+                 "the loaded RocksDB does not query ranges as expected (") +
+             (partitioned ? "partitioned" : "full") + " filters: " + wrong +
+             "): range=on has no effect; use an unmodified RocksDB";
+    }
+    return std::string();
   }();
   return problem;
 }

@@ -18,19 +18,14 @@ std::string HeadersVersion();
 // also have the same shape of FilterBitsBuilder.
 std::string VersionProblem(const std::string& loaded);
 
-// Builds and reads a filter of RocksDB's own through private_abi.h.
-std::string SelfCheckProblem();
-
-// Both checks of the loaded library, made once, before anything else is called.
+// Checks the version, and that a filter of RocksDB's own can be built and read
+// through private_abi.h. Done once, before anything else is called.
 const std::string& LibraryProblem();
 
-// Whether the loaded library passes the bounds of a seek to filters as
-// ranges.h says; if not, no range part is written or queried. Checked
-// once, with tables in memory. Throws std::bad_alloc.
+// Whether the loaded library passes the bounds of a seek to filters, full and
+// partitioned ones, as ranges.h says; if not, no range part is written or
+// queried. Checked once, with tables in memory. Throws std::bad_alloc.
 const std::string& RangeProblem();
-
-// The same for tables of full filters, or partitioned ones. For tests.
-std::string RangeProblemIn(bool partitioned);
 
 }  // namespace deltabloom::internal
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "engines/rocksdb/policy/options_file.h"
@@ -30,14 +31,13 @@ bool ParseNumber(std::string_view text, Number* number) {
   return status == std::errc() && next == end;
 }
 
-std::string ParseBits(std::string_view text, PolicyOptions* options) {
-  if (text == kUnset) return {};
+bool ParseBits(std::string_view text, PolicyOptions* options) {
+  if (text == kUnset) return true;
   double bits = 0;
-  if (!ParseNumber(text, &bits)) return "not a number";
-  if (!ValidBitsPerKey(bits)) return "out of range";
+  if (!ParseNumber(text, &bits) || !ValidBitsPerKey(bits)) return false;
   options->bits_per_key = bits;
   options->bits_given = true;
-  return {};
+  return true;
 }
 
 std::string BitsText(const PolicyOptions& options) {
@@ -64,71 +64,33 @@ constexpr std::pair<std::string_view, uint64_t> kByteUnits[] = {
     {"kB", 1'000},
     {"", 1}};
 
-std::string ParseFilterMemory(std::string_view text, PolicyOptions* options) {
+bool ParseFilterMemory(std::string_view text, PolicyOptions* options) {
   if (text == kUnset) text = "0";
-  for (const auto& [unit, size] : kByteUnits) {
-    if (text.size() < unit.size() ||
-        text.substr(text.size() - unit.size()) != unit) {
-      continue;
-    }
-    double number = 0;
-    if (!ParseNumber(Trimmed(text.substr(0, text.size() - unit.size())),
-                     &number)) {
-      return "not an amount of bytes";
-    }
-    const double bytes = number * static_cast<double>(size);
-    if (!(bytes == 0 || (bytes >= 1 && bytes <= 1e18))) return "out of range";
-    options->filter_memory = static_cast<uint64_t>(bytes);
-    return {};
-  }
-  return {};  // not reached: every text ends in nothing
+  const auto unit = std::find_if(
+      std::begin(kByteUnits), std::end(kByteUnits), [text](const auto& one) {
+        return text.size() >= one.first.size() &&
+               text.substr(text.size() - one.first.size()) == one.first;
+      });
+  text.remove_suffix(unit->first.size());
+  double number = 0;
+  if (!ParseNumber(Trimmed(text), &number)) return false;
+  const double bytes = number * static_cast<double>(unit->second);
+  if (!(bytes == 0 || (bytes >= 1 && bytes <= 1e18))) return false;
+  options->filter_memory = static_cast<uint64_t>(bytes);
+  return true;
 }
 
 std::string PrintFilterMemory(const PolicyOptions& options) {
   const uint64_t bytes = options.filter_memory;
   if (bytes == 0) return kUnset;
-  for (const auto& [unit, size] : kByteUnits) {
-    if (bytes % size == 0) return std::to_string(bytes / size).append(unit);
-  }
-  return {};
+  const auto unit = std::find_if(
+      std::begin(kByteUnits), std::end(kByteUnits),
+      [bytes](const auto& one) { return bytes % one.second == 0; });
+  return std::to_string(bytes / unit->second).append(unit->first);
 }
 
-template <auto kMember>
-constexpr PolicyOption BitsLimit(const char* name) {
-  return {name, kMayChange, "0.5 to 1000",
-          [](std::string_view text, PolicyOptions* options) -> std::string {
-            double bits = 0;
-            if (!ParseNumber(text, &bits)) return "not a number";
-            if (!(bits >= kMinBitsPerKey && bits <= 1000)) {
-              return "out of range";
-            }
-            options->*kMember = bits;
-            return {};
-          },
-          [](const PolicyOptions& options) {
-            return NumberText(options.*kMember);
-          }};
-}
-
-std::string ParseRate(std::string_view text, PolicyOptions* options) {
-  double rate = 0;
-  if (!ParseNumber(text, &rate)) return "not a number";
-  if (rate != 0 && !ValidRate(rate)) return "out of range";
-  options->false_positive_rate = rate;
-  return {};
-}
-
-std::string PrintRate(const PolicyOptions& options) {
-  char text[32];
-  return {text,
-          std::to_chars(text, text + sizeof(text), options.false_positive_rate,
-                        std::chars_format::general)
-              .ptr};
-}
-
-std::string ParseLayoutName(std::string_view text, PolicyOptions* options) {
-  return ParseLayout(text, &options->layout) ? ""
-                                             : "unknown: use " + LayoutNames();
+bool ParseLayoutName(std::string_view text, PolicyOptions* options) {
+  return ParseLayout(text, &options->layout);
 }
 
 std::string PrintLayout(const PolicyOptions& options) {
@@ -137,66 +99,76 @@ std::string PrintLayout(const PolicyOptions& options) {
                          : name;
 }
 
-constexpr const char* kAllocations[] = {"uniform", "levels"};
-constexpr const char* kCompatibilities[] = {"builtin", "own"};
+bool ValidRateOrNone(double rate) { return rate == 0 || ValidRate(rate); }
+bool ValidLimit(double bits) { return bits >= kMinBitsPerKey && bits <= 1000; }
 
-// kNames has the names of the enumerators, in order.
-template <auto kMember, const auto& kNames>
-constexpr PolicyOption Choice(const char* name, bool may_change,
-                              const char* legal) {
-  return {name, may_change, legal,
-          [](std::string_view text, PolicyOptions* options) -> std::string {
-            const auto* const found =
-                std::find(std::begin(kNames), std::end(kNames), text);
-            if (found == std::end(kNames)) return "unknown";
-            auto& value = options->*kMember;
-            value = static_cast<std::decay_t<decltype(value)>>(found - kNames);
-            return {};
-          },
-          [](const PolicyOptions& options) {
-            const auto index = static_cast<size_t>(options.*kMember);
-            return index < std::size(kNames) ? kNames[index]
-                                             : std::to_string(index);
-          }};
+std::string RealText(double number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), number,
+                              std::chars_format::general)
+                    .ptr};
+}
+
+template <auto kMember, bool (*kValid)(double)>
+constexpr PolicyOption Real(const char* name, const char* legal) {
+  return {
+      name, kMayChange, legal,
+      [](std::string_view text, PolicyOptions* options) {
+        double number = 0;
+        if (!ParseNumber(text, &number) || !kValid(number)) return false;
+        options->*kMember = number;
+        return true;
+      },
+      [](const PolicyOptions& options) { return RealText(options.*kMember); }};
 }
 
 template <auto kMember>
-constexpr PolicyOption Switch(const char* name) {
-  return {name, kMayChange, "on or off",
-          [](std::string_view text, PolicyOptions* options) -> std::string {
-            const bool on = text == "on" || text == "true" || text == "1";
-            if (!on && text != "off" && text != "false" && text != "0") {
-              return "unknown";
-            }
-            options->*kMember = on;
-            return {};
-          },
-          [](const PolicyOptions& options) -> std::string {
-            return options.*kMember ? "on" : "off";
-          }};
-}
-
-constexpr char kNoBytes[] = "not a number of bytes";
-constexpr char kNoSeconds[] = "not a number of seconds";
-
-template <auto kMember, const auto& kProblem>
 constexpr PolicyOption Integer(const char* name, const char* legal) {
   return {name, kMayChange, legal,
-          [](std::string_view text, PolicyOptions* options) -> std::string {
-            return ParseNumber(text, &(options->*kMember)) ? "" : kProblem;
+          [](std::string_view text, PolicyOptions* options) {
+            return ParseNumber(text, &(options->*kMember));
           },
           [](const PolicyOptions& options) {
             return std::to_string(options.*kMember);
           }};
 }
 
-std::string ParseMaxFilterBytes(std::string_view text, PolicyOptions* options) {
+// The names of two values, in order, and then their other spellings.
+constexpr const char* kAllocations[] = {"uniform", "levels"};
+constexpr const char* kCompatibilities[] = {"builtin", "own"};
+constexpr const char* kSwitch[] = {"off", "on", "false", "true", "0", "1"};
+
+template <auto kMember, const auto& kNames>
+constexpr PolicyOption Choice(const char* name, bool may_change,
+                              const char* legal) {
+  return {name, may_change, legal,
+          [](std::string_view text, PolicyOptions* options) {
+            const auto* const found =
+                std::find(std::begin(kNames), std::end(kNames), text);
+            if (found == std::end(kNames)) return false;
+            auto& value = options->*kMember;
+            value = static_cast<std::decay_t<decltype(value)>>(
+                (found - kNames) % 2);
+            return true;
+          },
+          [](const PolicyOptions& options) {
+            const auto index = static_cast<size_t>(options.*kMember);
+            return index < 2 ? kNames[index] : std::to_string(index);
+          }};
+}
+
+template <auto kMember>
+constexpr PolicyOption Switch(const char* name) {
+  return Choice<kMember, kSwitch>(name, kMayChange, "on or off");
+}
+
+bool ParseMaxFilterBytes(std::string_view text, PolicyOptions* options) {
   uint64_t bytes = kUnlimited;
   if (text != kUnlimitedText && (!ParseNumber(text, &bytes) || bytes == 0)) {
-    return "no number of bytes above 0";
+    return false;
   }
   options->max_filter_bytes = bytes;
-  return {};
+  return true;
 }
 
 std::string PrintMaxFilterBytes(const PolicyOptions& options) {
@@ -209,21 +181,18 @@ std::string Print(const PolicyOptions& options) {
   return options.*kMember;
 }
 
-std::string ParseTransform(std::string_view text, PolicyOptions* options) {
+bool ParseTransform(std::string_view text, PolicyOptions* options) {
   options->transform = text == kNoTransform ? nullptr : FindKeyTransform(text);
   options->key_transform =
       options->transform == nullptr ? text : options->transform->text;
-  if (!options->TransformIsUnknown()) return {};
-  return "not registered in this process: call RegisterKeyTransform before, or "
-         "use none, " +
-         KeyTransformNames();
+  return !options->TransformIsUnknown();
 }
 
 // Written with commas; what separates options is written by its number.
-std::string ParsePrefixes(std::string_view text, PolicyOptions* options) {
+bool ParsePrefixes(std::string_view text, PolicyOptions* options) {
   std::vector<range::Cut> cuts;
   if (text != kNoPrefixes && (text.empty() || !range::ParseCuts(text, &cuts))) {
-    return std::string("not valid: use none, or ") + range::kCutsSyntax;
+    return false;
   }
   options->range_prefixes.clear();
   for (const range::Cut& cut : cuts) {
@@ -232,7 +201,7 @@ std::string ParsePrefixes(std::string_view text, PolicyOptions* options) {
   }
   if (cuts.empty()) options->range_prefixes = kNoPrefixes;
   options->range_cuts = std::move(cuts);
-  return {};
+  return true;
 }
 
 // What is wrong with options together; empty if nothing is.
@@ -246,24 +215,23 @@ std::string FindConflict(const PolicyOptions& options) {
     return "range=on and false_positive_rate are both given: use bits_per_key "
            "with ranges, of which each part gets its share";
   }
-  if (options.bits_given && by_rate) {
-    return "bits_per_key=" + BitsText(options) +
-           " and false_positive_rate=" + PrintRate(options) +
-           " are both given: use one of them, with bits_per_key=unset or "
-           "false_positive_rate=0 where the other is set already";
+  const std::string memory = "filter_memory=" + PrintFilterMemory(options);
+  std::vector<std::string> sizes;
+  if (options.filter_memory != 0) sizes.push_back(memory);
+  if (options.bits_given) sizes.push_back("bits_per_key=" + BitsText(options));
+  if (by_rate) {
+    sizes.push_back("false_positive_rate=" +
+                    RealText(options.false_positive_rate));
+  }
+  if (sizes.size() > 1) {
+    return sizes[0] + " and " + sizes[1] +
+           " are both given: use one of them, with bits_per_key=unset, "
+           "false_positive_rate=0 or filter_memory=0 where the other is set "
+           "already";
   }
   const bool levels = options.allocation == RocksDBAllocation::kLevels;
-  if (options.filter_memory != 0) {
-    const std::string memory = "filter_memory=" + PrintFilterMemory(options);
-    if (by_rate || options.bits_given) {
-      return memory + " and " +
-             (by_rate ? "false_positive_rate=" + PrintRate(options)
-                      : "bits_per_key=" + BitsText(options)) +
-             " are both given: use one of them, with bits_per_key=unset, "
-             "false_positive_rate=0 or filter_memory=0 where the other is set "
-             "already";
-    }
-    if (!levels) return memory + " needs allocation=levels and its listener";
+  if (options.filter_memory != 0 && !levels) {
+    return memory + " needs allocation=levels and its listener";
   }
   if (options.min_bits_per_key > options.max_bits_per_key) {
     return "min_bits_per_key is above max_bits_per_key";
@@ -282,44 +250,48 @@ const PolicyOption kPolicyOptions[19] = {
     {"bits_per_key", kMayChange,
      "0 to 1000; 10 gives about 1 % false positives, less than 0.5 no filter",
      ParseBits, PrintBits},
-    {"layout", kMayChange, nullptr, ParseLayoutName, PrintLayout},
+    {"layout", kMayChange, "", ParseLayoutName, PrintLayout, LayoutNames},
     Choice<&PolicyOptions::allocation, kAllocations>("allocation", kMayChange,
                                                      "uniform or levels"),
     Choice<&PolicyOptions::compatibility, kCompatibilities>(
         "compatibility", kFixed, "builtin or own"),
-    Integer<&PolicyOptions::max_build_bytes, kNoBytes>("max_build_bytes",
-                                                       "0 for no limit"),
+    Integer<&PolicyOptions::max_build_bytes>(
+        "max_build_bytes", "a number of bytes, or 0 for no limit"),
     Switch<&PolicyOptions::payload_check>("payload_check"),
     Switch<&PolicyOptions::seeded>("seeded"),
-    {"key_transform", kFixed, nullptr, ParseTransform,
-     Print<&PolicyOptions::key_transform>},
+    {"key_transform", kFixed,
+     "none, or what RegisterKeyTransform registered in this process: ",
+     ParseTransform, Print<&PolicyOptions::key_transform>, KeyTransformNames},
     Switch<&PolicyOptions::statistics>("statistics"),
-    Integer<&PolicyOptions::statistics_log_seconds, kNoSeconds>(
+    Integer<&PolicyOptions::statistics_log_seconds>(
         "statistics_log_seconds", "0 to 4294967295; 0 writes nothing"),
-    {"false_positive_rate", kMayChange,
-     "0.000000001 to less than 1, 0.01 takes about 10 bits per key, or 0 to go "
-     "by bits_per_key",
-     ParseRate, PrintRate},
-    {"max_filter_bytes", kMayChange, "unlimited for no limit",
+    Real<&PolicyOptions::false_positive_rate, ValidRateOrNone>(
+        "false_positive_rate",
+        "0.000000001 to less than 1, 0.01 takes about 10 bits per key, or 0 to "
+        "go by bits_per_key"),
+    {"max_filter_bytes", kMayChange,
+     "a number of bytes above 0, or unlimited for no limit",
      ParseMaxFilterBytes, PrintMaxFilterBytes},
     Switch<&PolicyOptions::range>("range"),
     Switch<&PolicyOptions::learning>("learning"),
-    {"range_prefixes", kMayChange, nullptr, ParsePrefixes,
-     Print<&PolicyOptions::range_prefixes>},
+    {"range_prefixes", kMayChange, "none, or ", ParsePrefixes,
+     Print<&PolicyOptions::range_prefixes>,
+     [] { return std::string(range::kCutsSyntax); }},
     {"filter_memory", kMayChange,
      "an amount as in 2GiB, 500MB or 1048576, or unset to go by bits_per_key",
      ParseFilterMemory, PrintFilterMemory},
-    BitsLimit<&PolicyOptions::min_bits_per_key>("min_bits_per_key"),
-    BitsLimit<&PolicyOptions::max_bits_per_key>("max_bits_per_key"),
+    Real<&PolicyOptions::min_bits_per_key, ValidLimit>("min_bits_per_key",
+                                                       "0.5 to 1000"),
+    Real<&PolicyOptions::max_bits_per_key, ValidLimit>("max_bits_per_key",
+                                                       "0.5 to 1000"),
     Switch<&PolicyOptions::weights_by_use>("weights_by_use"),
 };
 
 std::string PolicyOption::Parse(std::string_view text,
                                 PolicyOptions* options) const {
-  std::string wrong = parse(text, options);
-  if (wrong.empty()) return {};
-  if (legal != nullptr) wrong += std::string(": use ") + legal;
-  return std::string(name) + " " + Quote(text) + " is " + wrong;
+  if (parse(text, options)) return {};
+  return std::string(name) + " " + Quote(text) + " is not valid: use " + legal +
+         (names == nullptr ? "" : names());
 }
 
 PolicyOptions::PolicyOptions(const RocksDBFilterOptions& options)
@@ -336,13 +308,6 @@ uint32_t PolicyOptions::MillibitsPerKey() const {
   return bits_per_key < kMinBitsPerKey
              ? std::min(rounded, kMinMillibitsPerKey - 1)
              : rounded;
-}
-
-const PolicyOption* FindPolicyOption(std::string_view name) {
-  for (const PolicyOption& option : kPolicyOptions) {
-    if (option.name == name) return &option;
-  }
-  return nullptr;
 }
 
 std::string ParsePolicyUri(std::string_view uri, PolicyOptions* options) {
@@ -362,26 +327,40 @@ std::string ParsePolicyUri(std::string_view uri, PolicyOptions* options) {
 }
 
 std::string ApplyPolicyOptions(const OptionMap& map, bool in_use,
-                               PolicyOptions* options) {
+                               PolicyOptions* options, std::string* ignored) {
   if (in_use) options->bits_given = false;
+  std::string first;
+  std::string names = "id";
+  std::set<std::string> unknown;
+  for (const auto& [name, text] : map) unknown.insert(name);
+  unknown.erase("id");
   for (const PolicyOption& option : kPolicyOptions) {
-    const auto found = map.find(option.name);
-    if (found == map.end()) continue;
+    names += std::string(", ") + option.name;
+    if (unknown.erase(option.name) == 0) continue;
     const std::string before = option.print(*options);
-    std::string error = option.Parse(found->second, options);
+    std::string error = option.Parse(map.at(option.name), options);
     if (in_use && !option.may_change &&
         (!error.empty() || option.print(*options) != before)) {
-      return std::string(option.name) +
-             " is fixed when a policy is made: make another policy";
+      error = std::string(option.name) +
+              " is fixed when a policy is made: make another policy";
     }
-    if (!error.empty()) return error;
+    if (first.empty()) first = std::move(error);
     if (in_use && options->bits_given &&
         option.name == kPolicyOptions[0].name) {
       options->false_positive_rate = 0;
       options->filter_memory = 0;
     }
   }
-  return FindConflict(*options);
+  std::string list;
+  for (const std::string& name : unknown) {
+    list += (list.empty() ? "" : ", ") + Quote(name);
+  }
+  if (ignored != nullptr) {
+    *ignored = list;
+  } else if (!list.empty() && first.empty()) {
+    first = "option " + list + " is unknown: use " + names;
+  }
+  return first.empty() ? FindConflict(*options) : first;
 }
 
 std::string ParsePolicyOptions(std::string_view text, PolicyOptions* options) {
@@ -398,20 +377,12 @@ std::string ParsePolicyOptions(std::string_view text, PolicyOptions* options) {
   bool readable = true;
   while (!rest.empty() && readable) {
     const std::string_view item = rest.substr(0, rest.find(';'));
-    rest.remove_prefix(std::min(item.size() + 1, rest.size()));
-    rest = Trimmed(rest);
+    rest = Trimmed(rest.substr(std::min(item.size() + 1, rest.size())));
     const size_t equals = item.find('=');
     readable = equals != std::string_view::npos;
     if (!readable) break;
     const std::string name(Trimmed(item.substr(0, equals)));
-    const std::string_view value = Trimmed(item.substr(equals + 1));
-    (name == "id" ? uri : map[name]) = value;
-    if (name == "id" || FindPolicyOption(name) != nullptr) continue;
-    std::string error = "option " + Quote(name) + " is unknown: use id";
-    for (const PolicyOption& option : kPolicyOptions) {
-      error += std::string(", ") + option.name;
-    }
-    return error;
+    (name == "id" ? uri : map[name]) = Trimmed(item.substr(equals + 1));
   }
   const std::string prefix = std::string(kPolicyName) + ":";
   if (!readable ||

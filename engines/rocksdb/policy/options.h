@@ -69,20 +69,18 @@ struct PolicyOption {
   const char* name;
   // Whether SetOptions may change it in a policy that is in use.
   bool may_change;
-  // What to use, in an error; null: what `parse` returns says it.
+  // What to use, in an error; `names`, if not null, returns the rest of it.
   const char* legal;
-  // As Parse(), but returns only what the text is: "not a number".
-  std::string (*parse)(std::string_view text, PolicyOptions* options);
+  // Returns whether the text is valid.
+  bool (*parse)(std::string_view text, PolicyOptions* options);
   // The text that Parse() reads.
   std::string (*print)(const PolicyOptions& options);
+  std::string (*names)() = nullptr;
 };
 
 // In the order in which they are printed. A URI sets the first three by their
 // place.
 extern const PolicyOption kPolicyOptions[19];
-
-// Null if there is none of that name.
-const PolicyOption* FindPolicyOption(std::string_view name);
 
 using OptionMap = std::unordered_map<std::string, std::string>;
 
@@ -93,15 +91,18 @@ using OptionMap = std::unordered_map<std::string, std::string>;
 // "deltabloom:9.9:classic:levels". What is not named stays.
 std::string ParsePolicyUri(std::string_view uri, PolicyOptions* options);
 
-// Sets options by name. Names that are not in the table are skipped. `in_use`:
-// the options are those of a policy that is in use, in which bits_per_key
-// replaces false_positive_rate and filter_memory, and some options are fixed.
+// Sets options by name, as many as can be read. `in_use`: the options are those
+// of a policy that is in use, in which bits_per_key replaces
+// false_positive_rate and filter_memory, and some options are fixed. Unknown
+// names, "id" aside, are an error; or, if `ignored` is not null, *ignored is
+// set to "'name', 'name'".
 std::string ApplyPolicyOptions(const OptionMap& map, bool in_use,
-                               PolicyOptions* options);
+                               PolicyOptions* options,
+                               std::string* ignored = nullptr);
 
 // Reads any text for a policy that RocksDB takes: a URI, or
 // "id=deltabloom:10;layout=auto" in braces or without, the id being optional;
-// nothing stands for the defaults. Names that are not in the table are errors.
+// nothing stands for the defaults.
 std::string ParsePolicyOptions(std::string_view text, PolicyOptions* options);
 
 // "bits_per_key=9.9 layout=classic allocation=uniform ...": all options.

@@ -7,7 +7,6 @@
 #include <exception>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -60,16 +59,6 @@ std::string Report(const std::string& error) {
   return line;
 }
 
-// RocksDB's own errors hold names from the text as they are.
-Status OnOneLine(const Status& status) {
-  const std::string text = status.ToString();
-  if (std::all_of(text.begin(), text.end(),
-                  [](char c) { return c >= ' ' && c <= '~'; })) {
-    return status;
-  }
-  return Status::InvalidArgument(Quote(text));
-}
-
 // fn(), or MemoryLimit if it throws.
 template <typename Fn>
 Status StatusOf(Fn fn) {
@@ -80,12 +69,7 @@ Status StatusOf(Fn fn) {
   }
 }
 
-// Whether this thread sets options that were validated together: then those set
-// so far may conflict with others that are not set yet.
-thread_local bool options_are_valid_together = false;
-
-// Options as RocksDB configures them: one at a time, by name, also while the
-// policy is in use.
+// Options as RocksDB configures them, also while the policy is in use.
 struct LiveOptions {
   static const char* kName() { return "DeltabloomOptions"; }
 
@@ -94,11 +78,27 @@ struct LiveOptions {
     return options;
   }
 
-  // Without memory the option is not set, and a policy that is being made is
-  // refused: RocksDB may drop the Status.
-  Status Parse(const PolicyOption& option, const std::string& text) {
-    Status status = StatusOf([&] {
-      const std::string wrong = Set(option, text);
+  // Sets options by name; those in use only if nothing is wrong. A policy that
+  // is being made keeps what could be read, above all the compatibility, and
+  // the error, with which it is refused: RocksDB may drop the Status
+  // (SetOptions from 9.8 on) and use the policy.
+  Status Set(const OptionMap& map, bool ignores_unknown) {
+    const Status status = StatusOf([&] {
+      std::string unknown;
+      std::string wrong;
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        PolicyOptions changed = options;
+        wrong = ApplyPolicyOptions(map, in_use, &changed,
+                                   ignores_unknown ? &unknown : nullptr);
+        if (!in_use || wrong.empty()) options = changed;
+      }
+      if (!unknown.empty()) {
+        unknown = "ignored, as version " + std::string(kVersion) +
+                  " does not know them: " + unknown;
+        Report(unknown);
+        if (!in_use) ignored = unknown;
+      }
       if (wrong.empty()) return Status::OK();
       const std::string line = Report(wrong);
       if (!in_use && error.empty()) error = line;
@@ -141,26 +141,13 @@ struct LiveOptions {
 
   mutable std::mutex mutex;
   PolicyOptions options;  // guarded by mutex
-  // The first error in the text that the policy is made from, and the options
-  // in it that this version does not know, where RocksDB was told to ignore
-  // such: "'name', 'name'". Neither changes once the policy is in use.
+  // The first error in the text that the policy is made from, and a line about
+  // its unknown options, which ignore_unknown_options allows. Neither changes
+  // once the policy is in use.
   std::string error;
   std::string ignored;
   // From now on an error has no effect but its Status.
   std::atomic<bool> in_use{false};
-
- private:
-  // Returns what is wrong with the text.
-  std::string Set(const PolicyOption& option, const std::string& text) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (!in_use) return option.Parse(text, &options);
-    PolicyOptions changed = options;
-    std::string wrong =
-        ApplyPolicyOptions({{option.name, text}}, /*in_use=*/true, &changed);
-    if (options_are_valid_together) wrong.clear();
-    if (wrong.empty()) options = changed;
-    return wrong;
-  }
 };
 
 // All options have offset 0, that of the LiveOptions.
@@ -170,7 +157,7 @@ OptionTypeInfo TypeInfo(const PolicyOption* of) {
       of->may_change ? rocksdb::OptionTypeFlags::kMutable
                      : rocksdb::OptionTypeFlags::kNone,
       [of](const auto&, const auto&, const std::string& text, void* live) {
-        return static_cast<LiveOptions*>(live)->Parse(*of, text);
+        return static_cast<LiveOptions*>(live)->Set({{of->name, text}}, false);
       },
       [of](const auto&, const auto&, const void* live, std::string* text) {
         return StatusOf([&] {
@@ -197,18 +184,6 @@ const std::unordered_map<std::string, OptionTypeInfo>& TypeInfos() {
   return infos;
 }
 
-std::string NameOf(const TransformMismatch& mismatch) {
-  if (mismatch.builtin) return "is not Deltabloom's";
-  if (!mismatch.keys.transformed) return "has none";
-  const RegisteredTransform* const transform =
-      FindKeyTransform(mismatch.keys.transform_id);
-  if (transform != nullptr) return "has " + transform->text;
-  char id[16];
-  std::snprintf(id, sizeof(id), "%08x", mismatch.keys.transform_id);
-  return std::string("has one with id ") + id +
-         " that is not registered in this process";
-}
-
 // Throws std::bad_alloc.
 bool AnswersRanges(const PolicyOptions& options) {
   return options.range && options.transform == nullptr &&
@@ -230,6 +205,27 @@ bool MapKeys(const PolicyOptions& options, Logger* log, KeyMapping* mapping) {
   }
   *mapping = KeyMapping(options.transform, keys);
   return true;
+}
+
+// The cache to which RocksDB would charge the building of its own filters, or
+// null.
+std::shared_ptr<rocksdb::Cache> CacheToCharge(
+    const rocksdb::BlockBasedTableOptions& table) {
+#if DELTABLOOM_ROCKSDB_HEADERS >= DELTABLOOM_ROCKSDB_VERSION(7, 3, 0)
+  using Decision = rocksdb::CacheEntryRoleOptions::Decision;
+  const auto& usage = table.cache_usage_options;
+  Decision charged = usage.options.charged;
+  const auto of_role = usage.options_overrides.find(
+      rocksdb::CacheEntryRole::kFilterConstruction);
+  if (of_role != usage.options_overrides.end() &&
+      of_role->second.charged != Decision::kFallback) {
+    charged = of_role->second.charged;
+  }
+  const bool charges = charged == Decision::kEnabled;
+#else
+  const bool charges = table.reserve_table_builder_memory;
+#endif
+  return charges ? table.block_cache : nullptr;
 }
 
 // Where RocksDB itself hashes the bytes of keys, it does not find keys that are
@@ -341,12 +337,12 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       reader.range = AnswersRanges(options);
       reader.learning = options.learning;
       reader.opened_cuts = &opened_cuts_;
-      TransformMismatch mismatch;
+      std::string mismatch;
       rocksdb::FilterBitsReader* const bits =
           NewSealedBitsReader(filter, reader, &mismatch);
-      if (mismatch.found) {
+      if (!mismatch.empty()) {
         const std::lock_guard<std::mutex> lock(log_mutex_);
-        if (!mismatch_.found) mismatch_ = mismatch;
+        if (mismatch_.empty()) mismatch_ = mismatch;
       }
       return bits;
     } catch (const std::exception&) {
@@ -392,18 +388,13 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   }
 
  protected:
-  // After an error RocksDB restores what was there before. Where it drops the
-  // error (SetOptions from 9.8 on) the new policy replaces the old one: then
-  // what could be read, above all the compatibility, is kept.
+  // RocksDB's own would set the options one by one, and those already set may
+  // conflict with others that are not set yet.
   Status ConfigureOptions(const ConfigOptions& config, const OptionMap& options,
-                          OptionMap* unused) override {
-    if (configuring_) return Status::OK();  // RocksDB restores
-    const bool was_in_use = live_.in_use;
-    Status status =
-        StatusOf([&] { return Configure(config, options, unused); });
-    if (!was_in_use) configuring_ = false;
-    if (status.IsMemoryLimit() && !live_.in_use) live_.error = kOutOfMemory;
-    return status;
+                          OptionMap* /*unused*/) override {
+    const Status status = live_.Set(options, config.ignore_unknown_options);
+    return status.ok() && config.invoke_prepare_options ? PrepareOptions(config)
+                                                        : status;
   }
 
  private:
@@ -430,52 +421,6 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   void StartUse(const PolicyOptions& options) {
     live_.in_use = true;
     if (options.range) RangeProblem();  // runs its check now
-  }
-
-  Status Configure(const ConfigOptions& config, const OptionMap& options,
-                   OptionMap* unused) {
-    PolicyOptions changed = live_.Get();
-    const std::string error =
-        ApplyPolicyOptions(options, live_.in_use, &changed);
-    if (live_.in_use) {
-      if (!error.empty()) return Status::InvalidArgument(Report(error));
-      options_are_valid_together = true;
-      const Status set =
-          FilterPolicy::ConfigureOptions(config, options, unused);
-      options_are_valid_together = false;
-      return OnOneLine(set);
-    }
-    configuring_ = true;
-    Status status =
-        OnOneLine(FilterPolicy::ConfigureOptions(config, options, unused));
-    if (live_.error.empty()) {
-      if (!status.ok()) {
-        live_.error = Report(status.ToString());
-      } else if (!error.empty()) {
-        live_.error = Report(error);
-        return Status::InvalidArgument(live_.error);
-      }
-    }
-    if (status.ok()) NoteIgnoredOptions(options);
-    return status;
-  }
-
-  // With ignore_unknown_options, as for the OPTIONS file of a later version,
-  // RocksDB ignores unknown options and does not say which.
-  void NoteIgnoredOptions(const OptionMap& options) {
-    std::set<std::string> names;
-    for (const auto& [name, value] : options) {
-      if (name != "id" && FindPolicyOption(name) == nullptr) {
-        names.insert(Quote(name));
-      }
-    }
-    for (const std::string& name : names) {
-      live_.ignored += (live_.ignored.empty() ? "" : ", ") + name;
-    }
-    if (!names.empty()) {
-      Report("ignored, as version " + std::string(kVersion) +
-             " does not know them: " + live_.ignored);
-    }
   }
 
   LevelBits ChooseBits(const PolicyOptions& options,
@@ -517,8 +462,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       add(no_listener && options.filter_memory != 0, Level::ERROR_LEVEL,
           "filter_memory is not kept without the listener: all tables get "
           "min_bits_per_key");
-      add(!live_.ignored.empty(), Level::WARN_LEVEL,
-          "ignored, as this version does not know them: " + live_.ignored);
+      add(!live_.ignored.empty(), Level::WARN_LEVEL, live_.ignored);
       if (options.range) {
         add(RangesStopped(), Level::WARN_LEVEL, kRangesStopped);
         add(!RangeProblem().empty(), Level::WARN_LEVEL, RangeProblem());
@@ -547,14 +491,14 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
 
   void LogMismatch(const PolicyOptions& options, Logger* log) const noexcept {
     const std::lock_guard<std::mutex> lock(log_mutex_);
-    if (log == nullptr || !mismatch_.found || mismatch_logged_) return;
+    if (log == nullptr || mismatch_.empty() || mismatch_logged_) return;
     mismatch_logged_ = WithoutThrowing([&] {
       const std::string line =
           "filters of another key transform than key_transform=" +
           options.key_transform +
           " are ignored, every key may match until compaction replaces them; "
           "the first that was found " +
-          NameOf(mismatch_);
+          mismatch_;
       rocksdb::Warn(log, "[deltabloom] %s", line.c_str());
     });
   }
@@ -582,7 +526,6 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   }
 
   LiveOptions live_;
-  bool configuring_ = false;  // before it is in use
   // Reads filters that are not Deltabloom's, and knows its name.
   const std::unique_ptr<const rocksdb::FilterPolicy> builtin_;
   mutable OpenedCuts opened_cuts_;
@@ -592,9 +535,9 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
 
   mutable std::mutex log_mutex_;                  // of the rest
   mutable std::map<const void*, LogState> logs_;  // by logger
-  // The first filter of another key transform. RocksDB gives a reader no LOG,
-  // so that builders write it.
-  mutable TransformMismatch mismatch_;
+  // About the first filter of another key transform. RocksDB gives a reader no
+  // LOG, so that builders write it.
+  mutable std::string mismatch_;
   mutable bool mismatch_logged_ = false;
 };
 

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <new>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -59,31 +60,32 @@ void SetError(const char* line, std::string* error) noexcept {
   if (!internal::WithoutThrowing([&] { *error = line; })) *error = kOutOfMemory;
 }
 
-// Returns what `fn` returns. An error that it returns in its argument, or
-// memory that it has not got, becomes *error; then the result is `failed`.
+// Returns what `fn` returns. If it throws, *error is set, or the error printed,
+// and an empty Result is returned.
 template <typename Result, typename Fn>
-Result WithError(Result failed, std::string* error, Fn fn) {
+Result Catch(std::string* error, Fn fn) {
   try {
-    std::string wrong;
-    Result result = fn(&wrong);
-    if (wrong.empty()) return result;
-    SetError(("deltabloom: " + wrong).c_str(), error);
-  } catch (const std::exception&) {
+    return fn();
+  } catch (const std::bad_alloc&) {
     SetError("deltabloom: out of memory", error);
+  } catch (const std::exception& failure) {
+    SetError(failure.what(), error);
   }
-  return failed;
+  return Result();
 }
 
-// The same for C. `fn` also gets where to put an error that is complete.
+// The same for C.
 template <typename Result, typename Fn>
-Result WithErrorForC(char** errptr, Fn fn) {
-  std::string text;
-  std::string* const error = errptr == nullptr ? nullptr : &text;
-  Result result = WithError(Result(), error, [&](std::string* wrong) {
-    return static_cast<Result>(fn(error, wrong));
-  });
-  if (!text.empty()) internal::SetError(errptr, text);
+Result CatchForC(char** errptr, Fn fn) {
+  std::string error;
+  Result result = Catch<Result>(errptr == nullptr ? nullptr : &error, fn);
+  if (!error.empty()) internal::SetError(errptr, error);
   return result;
+}
+
+// Throws `problem`, one line, unless it is empty.
+void Require(const std::string& problem) {
+  if (!problem.empty()) throw std::runtime_error("deltabloom: " + problem);
 }
 
 // Adds a factory to RocksDB's registry. It puts what `make` returns for a URI
@@ -100,35 +102,22 @@ void AddFactory(ObjectLibrary* library, const Pattern& pattern, Make make) {
       });
 }
 
-// False with *error set if the RocksDB library has the wrong version.
-bool LibraryFits(std::string* error) {
-  const std::string& problem = internal::LibraryProblem();
-  if (!problem.empty()) SetError(problem.c_str(), error);
-  return problem.empty();
-}
-
+// Registers the factories, once. Throws if the RocksDB library does not fit.
 void Register() {
+  const std::string& problem = internal::LibraryProblem();
+  if (!problem.empty()) throw std::runtime_error(problem);
   static std::once_flag once;
   std::call_once(once,
                  [] { internal::AddFactories(*ObjectLibrary::Default()); });
 }
 
-// A policy that is ready for use. Throws std::bad_alloc.
-std::unique_ptr<const FilterPolicy> MakePolicy(const PolicyOptions& options) {
-  auto policy = internal::NewPolicy(options);
-  // From RocksDB 9.8 on SetOptions makes a new policy, by name.
+// Throws what is wrong. The factories are for SetOptions, too, which from
+// RocksDB 9.8 on makes a new policy, by name.
+std::shared_ptr<const FilterPolicy> MakePolicy(
+    const RocksDBFilterOptions& options) {
   Register();
-  return policy;
-}
-
-// An object that `make` makes, once the factories are registered; else null
-// with *error set.
-template <typename Object, typename Make>
-std::shared_ptr<Object> MakeRegistered(std::string* error, Make make) {
-  using Pointer = std::shared_ptr<Object>;
-  if (!RegisterRocksDB(error)) return nullptr;
-  return WithError(Pointer(), error,
-                   [&](std::string*) -> Pointer { return make(); });
+  Require(options.Validate());
+  return internal::NewPolicy(PolicyOptions(options));
 }
 
 bool NeedsListener(const RocksDBFilterOptions& options) {
@@ -174,40 +163,35 @@ int internal::AddFactories(ObjectLibrary& library) {
 
 std::shared_ptr<const FilterPolicy> NewRocksDBFilterPolicy(
     const RocksDBFilterOptions& options, std::string* error) {
-  using Policy = std::shared_ptr<const FilterPolicy>;
-  return WithError(Policy(), error, [&](std::string* wrong) -> Policy {
-    if (!LibraryFits(error)) return nullptr;
-    *wrong = options.Validate();
-    if (!wrong->empty()) return nullptr;
-    return MakePolicy(PolicyOptions(options));
-  });
+  return Catch<std::shared_ptr<const FilterPolicy>>(
+      error, [&] { return MakePolicy(options); });
 }
 
 std::shared_ptr<EventListener> NewRocksDBFilterListener(std::string* error) {
-  return MakeRegistered<EventListener>(error, internal::NewTreeListener);
+  return Catch<std::shared_ptr<EventListener>>(error, [] {
+    Register();
+    return internal::NewTreeListener();
+  });
 }
 
 bool AddRocksDBFilters(const RocksDBFilterOptions& options,
                        rocksdb::DBOptions* db, ColumnFamilyOptions* family,
                        std::string* error) {
-  return WithError(false, error, [&](std::string* wrong) {
+  return Catch<bool>(error, [&] {
     const auto* table =
         family->table_factory == nullptr
             ? nullptr
             : family->table_factory
                   ->GetOptions<rocksdb::BlockBasedTableOptions>();
     if (table == nullptr) {
-      *wrong =
+      Require(
           "the table factory is not that of block-based tables: use "
-          "NewBlockBasedTableFactory";
-      return false;
+          "NewBlockBasedTableFactory");
     }
     ColumnFamilyOptions with = *family;
-    *wrong = PrepareForRanges(options.range, &with);
-    if (!wrong->empty()) return false;
+    Require(PrepareForRanges(options.range, &with));
     rocksdb::BlockBasedTableOptions changed = *table;
-    changed.filter_policy = NewRocksDBFilterPolicy(options, error);
-    if (changed.filter_policy == nullptr) return false;
+    changed.filter_policy = MakePolicy(options);
     std::shared_ptr<rocksdb::TableFactory> factory(
         NewBlockBasedTableFactory(changed));
     if (db != nullptr && NeedsListener(options) &&
@@ -222,17 +206,16 @@ bool AddRocksDBFilters(const RocksDBFilterOptions& options,
 
 std::shared_ptr<const SliceTransform> NewRocksDBRangeExtractor(
     std::string* error) {
-  return MakeRegistered<const SliceTransform>(
-      error, [] { return std::make_shared<internal::RangeExtractor>(); });
+  return Catch<std::shared_ptr<const SliceTransform>>(error, [] {
+    Register();
+    return std::make_shared<const internal::RangeExtractor>();
+  });
 }
 
 bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
                          std::string* error) {
-  return WithError(false, error, [&](std::string* wrong) {
-    if (family.table_factory == nullptr) {
-      *wrong = "there is no table factory";
-      return false;
-    }
+  return Catch<bool>(error, [&] {
+    if (family.table_factory == nullptr) Require("there is no table factory");
     rocksdb::DBOptions db;  // a listener is not missing yet
     db.listeners.push_back(internal::NewTreeListener());
     const rocksdb::Status status =
@@ -243,8 +226,7 @@ bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
 }
 
 bool RegisterRocksDB(std::string* error) {
-  return WithError(false, error, [error](std::string*) {
-    if (!LibraryFits(error)) return false;
+  return Catch<bool>(error, [] {
     Register();
     return true;
   });
@@ -252,10 +234,21 @@ bool RegisterRocksDB(std::string* error) {
 
 }  // namespace deltabloom
 
-using deltabloom::internal::CatchForC;
-using deltabloom::internal::ParsePolicyOptions;
+using deltabloom::CatchForC;
+using deltabloom::Register;
 using deltabloom::internal::PolicyOptions;
-using deltabloom::internal::PrintPolicyOptions;
+
+namespace {
+
+// Options for C, where null stands for the defaults.
+PolicyOptions Parsed(const char* text) {
+  PolicyOptions options;
+  deltabloom::Require(deltabloom::internal::ParsePolicyOptions(
+      text == nullptr ? "" : text, &options));
+  return options;
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -280,16 +273,12 @@ DELTABLOOM_EXPORT int deltabloom_register(rocksdb::ObjectLibrary& library,
 // 11.9; tests/c/rocksdb.c runs it.
 rocksdb_filterpolicy_t* deltabloom_rocksdb_filterpolicy(const char* options,
                                                         char** errptr) {
-  using Policy = rocksdb_filterpolicy_t*;
-  return deltabloom::WithErrorForC<Policy>(
-      errptr, [&](std::string* error, std::string* wrong) -> Policy {
-        if (!deltabloom::RegisterRocksDB(error)) return nullptr;
-        PolicyOptions parsed;
-        *wrong = ParsePolicyOptions(options == nullptr ? "" : options, &parsed);
-        if (!wrong->empty()) return nullptr;
-        return reinterpret_cast<Policy>(const_cast<rocksdb::FilterPolicy*>(
-            deltabloom::MakePolicy(parsed).release()));
-      });
+  return CatchForC<rocksdb_filterpolicy_t*>(errptr, [&] {
+    Register();
+    return reinterpret_cast<rocksdb_filterpolicy_t*>(
+        const_cast<rocksdb::FilterPolicy*>(
+            deltabloom::internal::NewPolicy(Parsed(options)).release()));
+  });
 }
 
 // rocksdb_options_t is private, too, so RocksDB changes it, by an option
@@ -297,41 +286,36 @@ rocksdb_filterpolicy_t* deltabloom_rocksdb_filterpolicy(const char* options,
 unsigned char deltabloom_rocksdb_add_filters(rocksdb_options_t* options,
                                              const char* filters,
                                              char** errptr) {
-  return deltabloom::WithErrorForC<unsigned char>(
-      errptr, [&](std::string* error, std::string* wrong) {
-        if (!deltabloom::RegisterRocksDB(error)) return false;
-        PolicyOptions parsed;
-        *wrong = options == nullptr
-                     ? "options is null"
-                     : ParsePolicyOptions(filters == nullptr ? "" : filters,
-                                          &parsed);
-        if (!wrong->empty()) return false;
-        std::string policy = PrintPolicyOptions(parsed);
-        std::replace(policy.begin(), policy.end(), ' ', ';');
-        std::string text =
-            "block_based_table_factory={filter_policy={id=deltabloom;" +
-            policy + "}}";
-        if (parsed.range) text += ";prefix_extractor=deltabloom.Range";
-        if (deltabloom::NeedsListener(parsed)) text += ";listeners=deltabloom";
-        char* refused = nullptr;
-        rocksdb_get_options_from_string(options, text.c_str(), options,
-                                        &refused);
-        if (refused == nullptr) return true;
-        *wrong = refused;
-        std::free(refused);
-        return false;
-      });
+  return CatchForC<unsigned char>(errptr, [&]() -> unsigned char {
+    Register();
+    if (options == nullptr) deltabloom::Require("options is null");
+    const PolicyOptions parsed = Parsed(filters);
+    std::string policy = PrintPolicyOptions(parsed);
+    std::replace(policy.begin(), policy.end(), ' ', ';');
+    std::string text =
+        "block_based_table_factory={filter_policy={id=deltabloom;" + policy +
+        "}}";
+    if (parsed.range) text += ";prefix_extractor=deltabloom.Range";
+    if (deltabloom::NeedsListener(parsed)) text += ";listeners=deltabloom";
+    char* refused = nullptr;
+    rocksdb_get_options_from_string(options, text.c_str(), options, &refused);
+    if (refused == nullptr) return 1;
+    const std::unique_ptr<char, decltype(&std::free)> owner(refused, std::free);
+    deltabloom::Require(refused);
+    return 0;
+  });
 }
 
 unsigned char deltabloom_rocksdb_register(char** errptr) {
-  return deltabloom::WithErrorForC<unsigned char>(
-      errptr, [](std::string* error, std::string*) {
-        return deltabloom::RegisterRocksDB(error);
-      });
+  return CatchForC<unsigned char>(errptr, []() -> unsigned char {
+    Register();
+    return 1;
+  });
 }
 
 char* deltabloom_rocksdb_statistics(const char* format, char** errptr) {
-  return CatchForC(errptr, [&] {
+  using deltabloom::internal::Quote;
+  return deltabloom::internal::CatchForC(errptr, [&] {
     const std::string wanted = format == nullptr ? "" : format;
     const auto statistics = deltabloom::GetRocksDBFilterStatistics();
     std::string text;
@@ -343,8 +327,7 @@ char* deltabloom_rocksdb_statistics(const char* format, char** errptr) {
     } else if (wanted == "text") {
       text = statistics.ToText();
     } else {
-      throw std::invalid_argument("format " +
-                                  deltabloom::internal::Quote(wanted) +
+      throw std::invalid_argument("format " + Quote(wanted) +
                                   " is unknown: use json, prometheus or text");
     }
     char* const copy = deltabloom::internal::CopyForC(text);

@@ -146,12 +146,9 @@ RocksDBFilterRow RowOfGroup(const FilterGroup& group) {
   row.range_lookups = ranges.lookups;
   row.range_negatives = ranges.negatives;
   row.ranges_without_cut = static_cast<uint64_t>(ranges.expected);
-  row.filters_built = group.filters_built.load(kRelaxed);
-  row.bytes_built = group.bytes_built.load(kRelaxed);
-  row.keys_built = group.keys_built.load(kRelaxed);
-  row.filters_open = group.filters_open.load(kRelaxed);
-  row.bytes_open = group.bytes_open.load(kRelaxed);
-  row.keys_open = group.keys_open.load(kRelaxed);
+  for (size_t i = 0; i < std::size(group.filters); ++i) {
+    row.*kRowFields[i].member = group.filters[i].load(kRelaxed);
+  }
   return row;
 }
 
@@ -266,10 +263,8 @@ FilterGroup& PolicyStatistics::Group(const FilterClass& filter_class) {
 void PolicyStatistics::CountBuilt(std::string_view filter, FilterKind kind,
                                   uint64_t keys) {
   WithoutThrowing([&] {
-    FilterGroup& group = Group(ClassOf(filter, kind));
-    group.filters_built.fetch_add(1, kRelaxed);
-    group.bytes_built.fetch_add(filter.size(), kRelaxed);
-    group.keys_built.fetch_add(keys, kRelaxed);
+    Group(ClassOf(filter, kind))
+        .Count(FilterGroup::kBuilt, 1, filter.size(), keys);
     Tick();
   });
 }
@@ -338,16 +333,12 @@ OpenFilter::OpenFilter(std::shared_ptr<PolicyStatistics> statistics,
     const double rate = std::min(estimate.rate, 0.999999);
     expected_[0] = rate / (1 - rate);
   }
-  group_->filters_open.fetch_add(1, kRelaxed);
-  group_->bytes_open.fetch_add(bytes_, kRelaxed);
-  group_->keys_open.fetch_add(keys_, kRelaxed);
+  group_->Count(FilterGroup::kOpen, 1, bytes_, keys_);
   Tick();
 }
 
 OpenFilter::~OpenFilter() {
-  group_->filters_open.fetch_sub(1, kRelaxed);
-  group_->bytes_open.fetch_sub(bytes_, kRelaxed);
-  group_->keys_open.fetch_sub(keys_, kRelaxed);
+  group_->Count(FilterGroup::kOpen, -uint64_t{1}, -bytes_, -keys_);
 }
 
 }  // namespace deltabloom::internal

@@ -167,15 +167,18 @@ struct FilterGroup {
     FreeLookupSlot(range_slot);
   }
 
+  // The places in `filters` of the numbers of filters, their bytes and keys.
+  enum First : uint8_t { kBuilt = 0, kOpen = 3 };
+  void Count(First first, uint64_t count, uint64_t bytes, uint64_t keys) {
+    filters[first].fetch_add(count, std::memory_order_relaxed);
+    filters[first + 1].fetch_add(bytes, std::memory_order_relaxed);
+    filters[first + 2].fetch_add(keys, std::memory_order_relaxed);
+  }
+
   // Of its lookups of keys and of ranges.
   const uint32_t slot = NewLookupSlot();
   const uint32_t range_slot = NewLookupSlot();
-  std::atomic<uint64_t> filters_built{0};
-  std::atomic<uint64_t> bytes_built{0};
-  std::atomic<uint64_t> keys_built{0};
-  std::atomic<uint64_t> filters_open{0};
-  std::atomic<uint64_t> bytes_open{0};
-  std::atomic<uint64_t> keys_open{0};
+  std::atomic<uint64_t> filters[6] = {};  // the first of kRowFields
 };
 
 using FilterRows = std::map<FilterClass, RocksDBFilterRow>;
