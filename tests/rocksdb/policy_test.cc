@@ -194,37 +194,21 @@ std::string Printed(Fn fn) {
   return ::testing::internal::GetCapturedStderr();
 }
 
+// The error of the options, as a function returns it.
+std::string ErrorOf(double bits_per_key) {
+  return "deltabloom: " + Bits(bits_per_key).Validate();
+}
+
 TEST(NullPolicyTest, IsPrintedOnce) {
   const auto make = [](double bits) {
     return Printed(
         [=] { EXPECT_EQ(NewRocksDBFilterPolicy(Bits(bits)), nullptr); });
   };
   EXPECT_EQ(make(1001),
-            "deltabloom: " + Bits(1001).Validate() +
+            ErrorOf(1001) +
                 "; without it RocksDB runs with no filters of Deltabloom\n");
   EXPECT_EQ(make(1001), "");
   EXPECT_NE(make(1002), "");
-}
-
-TEST(NullPolicyTest, NothingIsPrintedWithoutErrorOrWhereItIsReturned) {
-  char* message = nullptr;
-  std::string error;
-  const auto make = [&] {
-    EXPECT_NE(NewRocksDBFilterPolicy(), nullptr);
-    EXPECT_NE(NewRocksDBFilterListener(), nullptr);
-    EXPECT_TRUE(RegisterRocksDB());
-    EXPECT_NE(NewRocksDBFilterPolicyOrThrow(), nullptr);
-    EXPECT_EQ(NewRocksDBFilterPolicy(Bits(-1), &error), nullptr);
-    EXPECT_EQ(deltabloom_rocksdb_filterpolicy("deltabloom:y", &message),
-              nullptr);
-  };
-  EXPECT_EQ(Printed(make), "");
-  EXPECT_NE(error, "");
-  ASSERT_NE(message, nullptr);
-  std::free(message);
-}
-
-TEST(NullPolicyTest, ByAddAndInC) {
   Options options;
   const std::string printed = Printed([&] {
     EXPECT_FALSE(AddRocksDBFilters(Bits(-2), &options, &options));
@@ -233,31 +217,44 @@ TEST(NullPolicyTest, ByAddAndInC) {
     EXPECT_EQ(deltabloom_rocksdb_filterpolicy("deltabloom:x", nullptr),
               nullptr);
   });
-  EXPECT_CONTAINS(printed, Bits(-2).Validate());
+  EXPECT_CONTAINS(printed, ErrorOf(-2));
   EXPECT_CONTAINS(printed, "use NewBlockBasedTableFactory");
   EXPECT_CONTAINS(printed, "bits_per_key 'x' is not valid");
 }
 
-TEST(NullPolicyTest, OrIsThrown) {
-  for (const bool add : {false, true}) {
-    for (const double bits : {-3.0, 10.0}) {
-      Options options;
-      const auto factory = options.table_factory;
-      std::string thrown;
-      const auto make = [&] {
-        try {
-          add ? AddRocksDBFiltersOrThrow(Bits(bits), &options, &options)
-              : static_cast<void>(NewRocksDBFilterPolicyOrThrow(Bits(bits)));
-        } catch (const std::runtime_error& error) {
-          thrown = error.what();
-          EXPECT_EQ(options.table_factory, factory);
-          EXPECT_TRUE(options.listeners.empty());
-        }
-      };
-      EXPECT_EQ(Printed(make), "");
-      EXPECT_EQ(thrown, bits > 0 ? "" : "deltabloom: " + Bits(bits).Validate());
+TEST(NullPolicyTest, NothingIsPrintedWithoutErrorOrWhereItIsReturned) {
+  char* message = nullptr;
+  std::string error;
+  std::string thrown[2];
+  Options options;
+  const auto factory = options.table_factory;
+  const auto make = [&] {
+    EXPECT_NE(NewRocksDBFilterPolicy(), nullptr);
+    EXPECT_NE(NewRocksDBFilterListener(), nullptr);
+    EXPECT_TRUE(RegisterRocksDB());
+    EXPECT_NE(NewRocksDBFilterPolicyOrThrow(), nullptr);
+    EXPECT_EQ(NewRocksDBFilterPolicy(Bits(-1), &error), nullptr);
+    EXPECT_EQ(deltabloom_rocksdb_filterpolicy("deltabloom:y", &message),
+              nullptr);
+    for (const bool add : {false, true}) {
+      try {
+        add ? AddRocksDBFiltersOrThrow(Bits(-3), &options, &options)
+            : static_cast<void>(NewRocksDBFilterPolicyOrThrow(Bits(-3)));
+      } catch (const std::runtime_error& caught) {
+        thrown[add] = caught.what();
+      }
     }
-  }
+  };
+  EXPECT_EQ(Printed(make), "");
+  EXPECT_EQ(error, ErrorOf(-1));
+  EXPECT_EQ(thrown[0], ErrorOf(-3));
+  EXPECT_EQ(thrown[1], ErrorOf(-3));
+  ASSERT_NE(message, nullptr);
+  std::free(message);
+  EXPECT_EQ(options.table_factory, factory);
+  EXPECT_TRUE(options.listeners.empty());
+  AddRocksDBFiltersOrThrow(Bits(10), &options, &options);
+  EXPECT_NE(options.table_factory, factory);
 }
 
 // The last of these tests: nothing is printed afterwards.

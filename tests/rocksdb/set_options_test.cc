@@ -225,7 +225,7 @@ TEST_F(SetOptionsTest, OfBitsAndRateInBracesOneUnsetsTheOther) {
                     "}")
           .ToString(),
       "bits_per_key=8 and false_positive_rate=0.01 are both given: use one of "
-      "them, with bits_per_key=unset or ");
+      "them, with bits_per_key=unset, ");
   ASSERT_OK(db_.SetPolicy("{bits_per_key=unset;" + rate + "}"));
   EXPECT_EQ(BitsAndRate(), "unset 0.01");
   ASSERT_OK(db_.SetPolicy("{max_filter_bytes=5000;}"));

@@ -42,18 +42,13 @@ int64_t NowSeconds() {
 
 // Writes all of `text` to a new file; errno says what failed.
 bool WriteWhole(const std::string& path, const std::string& text) {
-  const int descriptor =
+  const int file =
       open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
            0644);
-  if (descriptor < 0) return false;
-  std::FILE* const file = fdopen(descriptor, "w");
-  if (file == nullptr) {
-    close(descriptor);
-    return false;
-  }
-  const bool written =
-      std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  return std::fclose(file) == 0 && written;
+  if (file < 0) return false;
+  const bool written = write(file, text.data(), text.size()) ==
+                       static_cast<ssize_t>(text.size());
+  return close(file) == 0 && written;
 }
 
 class StatisticsFile {

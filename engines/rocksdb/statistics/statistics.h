@@ -22,7 +22,7 @@ namespace deltabloom::internal {
 // Counters of lookups that threads do not share: each thread adds to its own
 // cells, with loads and stores only, and a reader sums them up. A *slot* is one
 // set of counters; cell i of every thread belongs to slot i. Sums wrap around;
-// differences of two sums are right across a wrap.
+// differences of two sums are right across a wrap. All is thread-safe.
 
 struct LookupTotals {
   uint64_t lookups = 0;
@@ -50,8 +50,7 @@ struct LookupCells {
 extern __thread LookupCells this_threads_cells
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// Returns a slot whose counters are 0. Throws std::bad_alloc. Thread-safe, as
-// all functions here.
+// Returns a slot whose counters are 0. Throws std::bad_alloc.
 uint32_t NewLookupSlot();
 
 // Returns the counters. REQUIRES: the slot is not used any more.
@@ -223,10 +222,9 @@ class PolicyStatistics {
   Baseline baseline_;
 };
 
-// A filter that is being opened.
+// A filter that is being opened; kAlways also for one that is ignored.
 struct FilterToCount {
   std::string_view filter;
-  // kAlways also for a filter that is ignored.
   FilterKind kind;
   const ParsedFilter* parsed;
 };
