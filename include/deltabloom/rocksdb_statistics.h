@@ -51,10 +51,9 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
   uint64_t lookups = 0;
   uint64_t negatives = 0;
 
-  // Ranges of seeks looked up in filters (RocksDBFilterOptions::range), and
-  // those of them that the filters rejected: each saves a read of a data block.
-  // They are not among the lookups. Of those without a cut the filter stores
-  // nothing that could reject them: their rate falls with what is learned.
+  // The same for ranges of seeks (RocksDBFilterOptions::range), which are not
+  // among the lookups. For ranges without a cut the filter stores nothing that
+  // could reject them: their share falls with what is learned.
   uint64_t range_lookups = 0;
   uint64_t range_negatives = 0;
   uint64_t ranges_without_cut = 0;
@@ -71,12 +70,9 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
 
   // Gauges: the filters that are open now, whatever was reset. RocksDB opens a
   // filter with its table, or when it is read into the block cache, where it
-  // may stay for some time after its table was deleted.
-  //
-  // A filter does not store its number of keys. keys_open is estimated when a
-  // filter is opened, as is its rate: for local and classic from a sample of
-  // its bits (docs/guide.md has the errors), for compact from its shape, to
-  // within 32 keys, with an exact rate. 0 if it is not known.
+  // may stay for some time after its table was deleted. keys_open is estimated
+  // when a filter is opened, as is its rate (docs/guide.md has the errors); 0
+  // if it is not known.
   uint64_t filters_open = 0;
   uint64_t bytes_open = 0;
   uint64_t keys_open = 0;
@@ -117,10 +113,10 @@ struct DELTABLOOM_EXPORT RocksDBFilterStatistics {
 
 // Sets *statistics to those of the filters of `policy`, in all databases and
 // column families that share it. Returns false without a change if it is not a
-// policy of this library. A copy of the policy has its own statistics: if
-// SetOptions replaces the policy, as it may from RocksDB 9.8 on, the new one
-// starts at 0. Throws std::bad_alloc only. Thread-safe, as all functions here;
-// concurrent lookups may or may not be included.
+// policy of this library. If SetOptions replaces the policy, as it may from
+// RocksDB 9.8 on, the new one starts at 0. Throws std::bad_alloc only.
+// Thread-safe, as all functions here; concurrent lookups may or may not be
+// included.
 DELTABLOOM_EXPORT bool GetRocksDBFilterStatistics(
     const rocksdb::FilterPolicy& policy, RocksDBFilterStatistics* statistics);
 

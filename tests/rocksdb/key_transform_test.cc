@@ -34,6 +34,13 @@ TEST(KeyTransformRegistryTest, BuiltinTransforms) {
   for (const auto& [name, key, result] : cases) {
     EXPECT_EQ(Apply(name.c_str(), key), result);
   }
+  // A scratch has any size, and a larger key leaves nothing to a smaller one.
+  const auto* lower = internal::FindKeyTransform("ascii_lowercase");
+  KeyScratch scratch;
+  for (const size_t size : {0u, 1u, 255u, 256u, 257u, 100000u, 300u, 0u}) {
+    EXPECT_EQ(lower->transform.function(std::string(size, 'A'), &scratch),
+              std::string(size, 'a'));
+  }
   size_t spaces = 0;
   test::FreshRandom random;
   for (const std::string& key : random.MixedKeys(2000)) {
@@ -44,20 +51,17 @@ TEST(KeyTransformRegistryTest, BuiltinTransforms) {
   }
 }
 
-// docs/format.md, "Key transform".
-TEST(KeyTransformRegistryTest, Ids) {
-  EXPECT_EQ(internal::KeyTransformId("ascii_lowercase@1"), 0x7802baa7u);
-  EXPECT_EQ(internal::KeyTransformId("trim_trailing_spaces@1"), 0x50b0ea61u);
-  for (const char* name : {"ascii_lowercase", "trim_trailing_spaces"}) {
+TEST(KeyTransformRegistryTest, NamesVersionsAndIds) {
+  // docs/format.md, "Key transform".
+  const std::pair<std::string, uint32_t> ids[] = {
+      {"ascii_lowercase", 0x7802baa7u}, {"trim_trailing_spaces", 0x50b0ea61u}};
+  for (const auto& [name, id] : ids) {
     const auto* transform = internal::FindKeyTransform(name);
     ASSERT_NE(transform, nullptr);
-    EXPECT_EQ(transform->text, std::string(name) + "@1");
-    EXPECT_EQ(transform->id, internal::KeyTransformId(transform->text));
-    EXPECT_EQ(internal::FindKeyTransform(transform->id), transform);
+    EXPECT_EQ(transform->text, name + "@1");
+    EXPECT_EQ(transform->id, id);
+    EXPECT_EQ(internal::FindKeyTransform(id), transform);
   }
-}
-
-TEST(KeyTransformRegistryTest, NamesAndVersions) {
   RegisterTransformsOfTests();
   const auto* highest = internal::FindKeyTransform("test.lowercase_too");
   ASSERT_NE(highest, nullptr);
@@ -104,23 +108,11 @@ TEST(KeyTransformRegistryTest, WhatIsRefused) {
 TEST(KeyTransformRegistryTest, TwoNamesOfOneId) {
   const std::string first = "test.collides_75393";
   const std::string second = "test.collides_103412";
-  ASSERT_EQ(internal::KeyTransformId(first + "@1"),
-            internal::KeyTransformId(second + "@1"));
   std::string error;
   ASSERT_TRUE(RegisterForTest(first, 1, Lower, &error)) << error;
   EXPECT_FALSE(RegisterForTest(second, 1, Lower, &error));
   EXPECT_CONTAINS(error, "has the id of " + first);
   EXPECT_EQ(internal::FindKeyTransform(second), nullptr);
-}
-
-// A scratch has any size, and a larger key leaves nothing to a smaller one.
-TEST(KeyTransformRegistryTest, ScratchOfAnySize) {
-  const auto* lower = internal::FindKeyTransform("ascii_lowercase");
-  KeyScratch scratch;
-  for (size_t size : {0u, 1u, 255u, 256u, 257u, 100000u, 300u, 0u, 256u}) {
-    EXPECT_EQ(lower->transform.function(std::string(size, 'A'), &scratch),
-              std::string(size, 'a'));
-  }
 }
 
 // The option, and filters of other transforms.
@@ -268,18 +260,20 @@ TEST(KeyTransformOptionTest, ATransformThatThrows) {
 }
 
 TEST(KeyTransformOptionTest, FixedWhenAPolicyIsMade) {
-  const auto set = [](const char* name, const char* value) {
-    internal::PolicyOptions options;
-    return internal::ApplyPolicyOptions({{name, value}}, /*in_use=*/true,
-                                        &options);
-  };
   const std::string fixed =
       " is fixed when a policy is made: make another policy";
-  EXPECT_EQ(set("key_transform", "none"), "");
-  EXPECT_EQ(set("key_transform", "ascii_lowercase"), "key_transform" + fixed);
-  EXPECT_EQ(set("key_transform", "unregistered"), "key_transform" + fixed);
-  EXPECT_EQ(set("compatibility", "builtin"), "");
-  EXPECT_EQ(set("compatibility", "own"), "compatibility" + fixed);
+  const std::string cases[][3] = {
+      {"key_transform", "none", ""},
+      {"key_transform", "ascii_lowercase", "key_transform" + fixed},
+      {"key_transform", "unregistered", "key_transform" + fixed},
+      {"compatibility", "builtin", ""},
+      {"compatibility", "own", "compatibility" + fixed}};
+  for (const auto& [name, value, error] : cases) {
+    internal::PolicyOptions options;
+    EXPECT_EQ(internal::ApplyPolicyOptions({{name, value}}, /*in_use=*/true,
+                                           &options),
+              error);
+  }
 }
 
 // From RocksDB 9.8 on SetOptions makes a new policy, whose unknown transform is
@@ -514,8 +508,6 @@ TEST(TransformConflictsTest, WhatLosesNoKey) {
         // equal, so RocksDB makes no hash index.
         std::string("block_based_table_factory="
                     "{data_block_index_type=kDataBlockBinaryAndHash}"),
-        // Spellings have rows of their own.
-        std::string("row_cache"),
         std::string("memtable_insert_with_hint_prefix_extractor="
                     "rocksdb.FixedPrefix.4"),
         std::string("memtable_whole_key_filtering=true"),
@@ -523,12 +515,9 @@ TEST(TransformConflictsTest, WhatLosesNoKey) {
                     "{index_type=kBinarySearchWithFirstKey}") +
             kPrefixes}) {
     SCOPED_TRACE(accepted);
-    Options options = IgnoringCase("ascii_lowercase");
-    if (accepted == "row_cache") {
-      options.row_cache = rocksdb::NewLRUCache(1 << 20);
-    } else {
-      options = With(accepted, options);
-    }
+    Options options = With(accepted, IgnoringCase("ascii_lowercase"));
+    // Spellings have rows of their own.
+    options.row_cache = rocksdb::NewLRUCache(1 << 20);
     TestDb db(options);
     for (const auto& key : Keys(0, kKeys)) db.Put(key, Value(key));
     ExpectNoneMissed(GetAll(db, 0, kKeys, Upper));  // in the memtable

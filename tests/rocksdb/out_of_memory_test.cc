@@ -421,10 +421,11 @@ TEST(PolicyOutOfMemoryTest, ByCall) {
   PolicyPtr policy;
   Options options;
   std::string error;
+  const std::string uris[] = {"deltabloom:12.5:compact",
+                              "deltabloom:12.5:no_such_layout"};
   rocksdb::ObjectLibrary library("test");
   ASSERT_GE(internal::AddFactories(library), 1);
-  const auto factory =
-      library.FindFactory<const FilterPolicy>("deltabloom:12.5");
+  const auto factory = library.FindFactory<const FilterPolicy>(uris[0]);
   ASSERT_TRUE(factory);
   const auto by_factory = [&](const std::string& uri) {
     std::unique_ptr<const FilterPolicy> guard;
@@ -440,8 +441,8 @@ TEST(PolicyOutOfMemoryTest, ByCall) {
       [&] { return NewRocksDBFilterListener(&error) != nullptr; },
       [&] { return NewRocksDBRangeExtractor(&error) != nullptr; },
       [&] { return CheckRocksDBFilters(added, &error); },
-      [&] { return by_factory("deltabloom:12.5:compact"); },
-      [&] { return by_factory("deltabloom:12.5:no_such_layout"); }};
+      [&] { return by_factory(uris[0]); },
+      [&] { return by_factory(uris[1]); }};
   for (const auto& call : calls) {
     const auto number = &call - calls;
     SCOPED_TRACE(number);

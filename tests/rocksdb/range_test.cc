@@ -3,7 +3,7 @@
 // deletes, compactions, timestamps, extractors and moves of iterators.
 #include <cstdlib>
 
-#include "engines/rocksdb/policy/library_check.h"
+#include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/range/ranges.h"
 #include "rocksdb/cache.h"
 #include "tests/rocksdb/delegating_policy.h"

@@ -99,9 +99,7 @@ class LineLogger : public rocksdb::Logger {
     }
     return found;
   }
-  size_t GetLogFileSize() const override { return size + 100 * lines.size(); }
   std::vector<std::string> lines;
-  size_t size = 0;
 };
 
 // The builder for a table at `level`.

@@ -11,7 +11,7 @@
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/plugin/find_rocksdb.h"
-#include "engines/rocksdb/policy/library_check.h"
+#include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "table/framing.h"
 #include "tools/deltabloom/doctor.h"

@@ -280,14 +280,11 @@ BitsBuilder::Frame BitsBuilder::FrameOf(uint64_t keys,
                                         uint64_t range_part_size) const {
   double bits = settings_.millibits_per_key / 1000.0;
   if (range_part_size != 0) {
+    const double range_bits = range_keys_.bits_per_key();
     // A range part that learned may need less than its share.
-    double range_bits = range_keys_.bits_per_key();
-    if (settings_.learning) {
-      range_bits =
-          std::min(range_bits, 8 * static_cast<double>(range_part_size) /
-                                   static_cast<double>(keys));
-    }
-    bits -= range_bits;
+    const double needed =
+        8 * static_cast<double>(range_part_size) / static_cast<double>(keys);
+    bits -= settings_.learning ? std::min(range_bits, needed) : range_bits;
   }
   return {SealedFramingSize(seal_) + range_part_size, ToMillibits(bits)};
 }

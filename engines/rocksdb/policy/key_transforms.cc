@@ -65,7 +65,8 @@ struct Transforms
     if (!error.empty()) return error;
     const std::string text =
         transform.name + "@" + std::to_string(transform.version);
-    const RegisteredTransform added{transform, text, KeyTransformId(text)};
+    const RegisteredTransform added{transform, text,
+                                    static_cast<uint32_t>(Hash64(text))};
     for (const auto& [key, other] : *this) {
       if (other.text == text) {
         return "key transform " + text +
@@ -105,10 +106,6 @@ bool SystemRandom(void* bytes, size_t size) {
 std::atomic<RandomSource> random_source{SystemRandom};
 
 }  // namespace
-
-uint32_t KeyTransformId(std::string_view text) {
-  return static_cast<uint32_t>(Hash64(text));
-}
 
 const RegisteredTransform* FindKeyTransform(std::string_view text) {
   return Find([text](const RegisteredTransform& registered) {

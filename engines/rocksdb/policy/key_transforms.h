@@ -18,14 +18,11 @@ namespace deltabloom::internal {
 struct RegisteredTransform {
   KeyTransform transform;
   std::string text;  // NAME@VERSION
-  uint32_t id;       // in filters
+  uint32_t id;       // in filters: docs/format.md, "Key transform"
 };
 
 // The name of no transform.
 inline constexpr char kNoTransform[] = "none";
-
-// The id of docs/format.md, "Key transform".
-uint32_t KeyTransformId(std::string_view text);
 
 // The transform of "NAME@VERSION", or the one of "NAME" with the highest
 // version; null if there is none.

@@ -1,5 +1,3 @@
-#include "engines/rocksdb/policy/library_check.h"
-
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -8,6 +6,7 @@
 
 #include "engines/rocksdb/policy/bits_builder.h"
 #include "engines/rocksdb/policy/bits_reader.h"
+#include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/range/ranges.h"
 #include "rocksdb/env.h"
@@ -90,29 +89,27 @@ rocksdb::Status WriteTable(const rocksdb::Options& options) {
   return status.ok() ? writer.Finish() : status;
 }
 
-// Whether a seek to `lower` finds what it has to.
-bool SeekIsRight(SstFileReader* table, int64_t lower, int64_t upper) {
-  const std::string bound = KeyOf(upper);
-  const Slice bound_slice = bound;
-  rocksdb::ReadOptions options;
-  options.auto_prefix_mode = true;
-  options.iterate_upper_bound = &bound_slice;
-  const std::unique_ptr<rocksdb::Iterator> at(table->NewIterator(options));
-  at->Seek(KeyOf(lower));
-  if (!at->status().ok()) return false;
-  const int64_t first = (lower + kStep - 1) / kStep * kStep;
-  if (first >= upper || first > kTableKeys * kStep) return !at->Valid();
-  return at->Valid() && at->key() == KeyOf(first);
-}
-
+// Whether seeks find the first key from `lower` on that is less than `upper`.
 bool SeeksAreRight(SstFileReader* table) {
   // Bounds relative to a key: without one, with this one, with later ones.
   constexpr std::pair<int64_t, int64_t> kRanges[] = {
       {1, 1000}, {-1000, 0},     {-1000, 1},
       {0, 1000}, {1, kStep + 1}, {1, 20 * kStep}};
   for (int64_t key = kStep; key <= kTableKeys * kStep; key += kStep) {
-    for (const auto& [lower, upper] : kRanges) {
-      if (!SeekIsRight(table, key + lower, key + upper)) return false;
+    for (const auto& [below, above] : kRanges) {
+      const std::string upper = KeyOf(key + above);
+      const Slice upper_slice = upper;
+      rocksdb::ReadOptions options;
+      options.auto_prefix_mode = true;
+      options.iterate_upper_bound = &upper_slice;
+      const std::unique_ptr<rocksdb::Iterator> at(table->NewIterator(options));
+      at->Seek(KeyOf(key + below));
+      const int64_t first = (key + below + kStep - 1) / kStep * kStep;
+      const bool found = first < key + above && first <= kTableKeys * kStep;
+      if (!at->status().ok() || at->Valid() != found ||
+          (found && at->key() != KeyOf(first))) {
+        return false;
+      }
     }
   }
   return true;

@@ -15,7 +15,6 @@
 #include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/bits_builder.h"
 #include "engines/rocksdb/policy/bits_reader.h"
-#include "engines/rocksdb/policy/library_check.h"
 #include "engines/rocksdb/policy/private_abi.h"
 #include "engines/rocksdb/range/ranges.h"
 #include "engines/rocksdb/statistics/statistics.h"
@@ -190,23 +189,6 @@ bool AnswersRanges(const PolicyOptions& options) {
          options.false_positive_rate == 0 && RangeProblem().empty();
 }
 
-// False if there can be no filter.
-bool MapKeys(const PolicyOptions& options, Logger* log, KeyMapping* mapping) {
-  if (options.TransformIsUnknown()) return false;  // the LOG has the error
-  HashedKeys keys;
-  keys.seeded = options.seeded;
-  if (keys.seeded && !RandomSeed(&keys.seed)) {
-    if (log != nullptr) {
-      rocksdb::Error(log,
-                     "[deltabloom] the system gives no random bytes "
-                     "for a seed: this table gets no filter");
-    }
-    return false;
-  }
-  *mapping = KeyMapping(options.transform, keys);
-  return true;
-}
-
 // The cache to which RocksDB would charge the building of its own filters, or
 // null.
 std::shared_ptr<rocksdb::Cache> CacheToCharge(
@@ -297,7 +279,16 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
           builder.millibits_per_key < kMinMillibitsPerKey) {
         return nullptr;
       }
-      if (!MapKeys(options, context.info_log, &builder.mapping)) return nullptr;
+      if (options.TransformIsUnknown()) return nullptr;  // the LOG has it
+      HashedKeys keys;
+      keys.seeded = options.seeded;
+      if (keys.seeded && !RandomSeed(&keys.seed)) {
+        rocksdb::Error(context.info_log,
+                       "[deltabloom] the system gives no random bytes for a "
+                       "seed: this table gets no filter");
+        return nullptr;
+      }
+      builder.mapping = KeyMapping(options.transform, keys);
       builder.seal.level_at_creation =
           LevelByte({context.level_at_creation, context.is_bottommost});
       builder.seal.payload_check = options.payload_check;
@@ -398,11 +389,9 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   }
 
  private:
-  // What a LOG has of us, and the size it had then or later.
+  // What a LOG has of us, and when it got the statistics or was seen first.
   struct LogState {
     std::string text;
-    size_t size = 0;
-    // When it got the statistics, or was seen first.
     steady_clock::time_point statistics = steady_clock::now();
   };
 
@@ -431,7 +420,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
     }
     const LevelChoice choice = ChooseByLevel(options, context, statistics_);
     LogConfiguration(options, context.info_log, choice.no_listener);
-    if (!choice.log_line.empty() && context.info_log != nullptr) {
+    if (!choice.log_line.empty()) {
       WithoutThrowing([&] {
         rocksdb::Info(context.info_log, "%s", choice.log_line.c_str());
       });
@@ -440,20 +429,20 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   }
 
   // RocksDB itself logs only the policy's name. A LOG is known by the address
-  // of its logger, which a later database may get again; one that became
-  // shorter is another one, or was rolled. In this and the next two functions a
-  // line for which memory has run out comes with the next builder.
+  // of its logger. Headers are repeated where a LOG is rolled. In this and the
+  // next two functions a line for which memory has run out comes with the next
+  // builder.
   void LogConfiguration(const PolicyOptions& options, Logger* log,
                         bool no_listener) const noexcept {
     using Level = rocksdb::InfoLogLevel;
     if (log == nullptr) return;
     const bool done = WithoutThrowing([&] {
       std::vector<std::pair<Level, std::string>> lines = {
-          {Level::INFO_LEVEL, std::string("version ") + kVersion + ": " +
-                                  PrintPolicyOptions(options) +
-                                  " name=" + CompatibilityName() +
-                                  " cpu=" + CpuName(ActiveCpu()) +
-                                  " rocksdb=" + HeadersVersion()}};
+          {Level::HEADER_LEVEL, std::string("version ") + kVersion + ": " +
+                                    PrintPolicyOptions(options) +
+                                    " name=" + CompatibilityName() +
+                                    " cpu=" + CpuName(ActiveCpu()) +
+                                    " rocksdb=" + HeadersVersion()}};
       const auto add = [&lines](bool applies, Level level,
                                 const std::string& line) {
         if (applies) lines.emplace_back(level, line);
@@ -471,14 +460,11 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
           "not as it was set: " + live_.error);
       std::string text;
       for (const auto& [level, line] : lines) text += line + "\n";
-      const size_t size = log->GetLogFileSize();
       {
         const std::lock_guard<std::mutex> lock(log_mutex_);
-        LogState& state = StateOf(log);
-        const bool known = state.text == text && size >= state.size;
-        state.size = size;
-        if (known) return;
-        state.text = text;
+        std::string& known = StateOf(log).text;
+        if (known == text) return;
+        known = text;
       }
       for (const auto& [level, line] : lines) {
         rocksdb::Log(level, log, "[deltabloom] %s", line.c_str());

@@ -12,7 +12,7 @@
 //                    an older library never calls: they are always declared
 //
 // The shape depends on the headers, so the loaded library must have the same
-// version: see library_check.h.
+// version: see policy.h.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_PRIVATE_ABI_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_POLICY_PRIVATE_ABI_H_
 

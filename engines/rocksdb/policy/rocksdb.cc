@@ -17,7 +17,6 @@
 #include "deltabloom/c.h"
 #include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/levels/trees.h"
-#include "engines/rocksdb/policy/library_check.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/process_wide.h"
 #include "engines/rocksdb/range/ranges.h"
