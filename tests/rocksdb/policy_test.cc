@@ -132,10 +132,11 @@ TEST(PolicyTest, ARolledLogHasTheLine) {
     options->max_log_file_size = 20'000;
   });
   db.Load(0, 10);
+  const auto log = db->GetDBOptions().info_log;
   for (int i = 0; i < 1000; ++i) {
-    rocksdb::Info(db->GetDBOptions().info_log, "%s",
-                  std::string(100, '.').c_str());
+    rocksdb::Info(log, "%s", std::string(100, '.').c_str());
   }
+  log->Flush();
   EXPECT_EQ(CountIn(db.Log(), kConfigurationLine), 1);
 }
 
