@@ -62,9 +62,8 @@ double KeysOf(const std::vector<SortedRun>& runs) {
 }
 
 Allocation Allocate(const RateCurve& curve, const std::vector<SortedRun>& runs,
-                    const std::vector<double>& bits, double price) {
+                    const std::vector<double>& bits) {
   Allocation allocation;
-  allocation.price = price;
   allocation.runs.resize(runs.size());
   for (size_t i = 0; i < runs.size(); ++i) {
     if (!Counts(runs[i])) continue;
@@ -110,7 +109,7 @@ Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
 
 RateCurve::RateCurve(std::vector<RateOption> options)
     : options_(std::move(options)) {
-  hull_.push_back({0, 1});
+  hull_.push_back({0, 1, std::numeric_limits<double>::infinity()});
   for (const double bits : Grid()) {
     double rate = 1;
     for (size_t i = 0; i < options_.size(); ++i) {
@@ -119,16 +118,11 @@ RateCurve::RateCurve(std::vector<RateOption> options)
     if (!(rate < hull_.back().rate)) continue;
     // Andrew's monotone chain: a vertex that lies above the line from the one
     // before it to the new point is removed.
-    while (hull_.size() >= 2) {
-      const Vertex& a = hull_[hull_.size() - 2];
-      const Vertex& b = hull_.back();
-      if ((a.rate - b.rate) * (bits - b.bits) >
-          (b.rate - rate) * (b.bits - a.bits)) {
-        break;
-      }
-      hull_.pop_back();
-    }
-    hull_.push_back({bits, rate});
+    const auto slope = [&] {
+      return (hull_.back().rate - rate) / (bits - hull_.back().bits);
+    };
+    while (slope() >= hull_.back().slope) hull_.pop_back();
+    hull_.push_back({bits, rate, slope()});
   }
 }
 
@@ -156,23 +150,10 @@ RunBits RateCurve::At(double bits_per_key) const {
 }
 
 size_t RateCurve::VertexAtSlope(double slope) const {
-  size_t first = 0;
-  size_t last = hull_.size() - 1;
-  while (first < last) {
-    const size_t middle = (first + last) / 2;
-    if (SlopeBefore(middle + 1) > slope) {
-      first = middle + 1;
-    } else {
-      last = middle;
-    }
-  }
-  return first;
-}
-
-double RateCurve::SlopeBefore(size_t vertex) const {
-  const Vertex& a = hull_[vertex - 1];
-  const Vertex& b = hull_[vertex];
-  return (a.rate - b.rate) / (b.bits - a.bits);
+  const auto after = std::partition_point(
+      hull_.begin() + 1, hull_.end(),
+      [slope](const Vertex& vertex) { return vertex.slope > slope; });
+  return static_cast<size_t>(after - hull_.begin()) - 1;
 }
 
 double RateCurve::BestBitsAtSlope(double slope) const {
@@ -181,9 +162,8 @@ double RateCurve::BestBitsAtSlope(double slope) const {
 
 double RateCurve::BitsAtSlope(double slope) const {
   // At one end of the octave there is no filter, or nothing more to gain.
-  const size_t end = hull_.size() - 1;
-  if (end == 0 || !(slope * 2 < SlopeBefore(1)) ||
-      !(slope > std::max(SlopeBefore(end), kLeastSlope) * 2)) {
+  if (hull_.size() == 1 || !(slope * 2 < hull_[1].slope) ||
+      !(slope > std::max(hull_.back().slope, kLeastSlope) * 2)) {
     return BestBitsAtSlope(slope);
   }
   const double steepest = std::log2(slope) + 0.5;
@@ -193,7 +173,7 @@ double RateCurve::BitsAtSlope(double slope) const {
   double sum = 0;
   for (size_t i = VertexAtSlope(std::exp2(steepest)); i < last; ++i) {
     // These bits are the best down to the slope of the side after the vertex.
-    const double to = std::clamp(std::log2(SlopeBefore(i + 1)), flattest, from);
+    const double to = std::clamp(std::log2(hull_[i + 1].slope), flattest, from);
     sum += hull_[i].bits * (from - to);
     from = to;
   }
@@ -235,14 +215,13 @@ Allocation AllocateBits(const RateCurve& curve,
       given.bits[i] += share * (next.bits[i] - given.bits[i]);
     }
   }
-  return Allocate(curve, runs, given.bits, prices.high);
+  return Allocate(curve, runs, given.bits);
 }
 
 Allocation UniformBits(const RateCurve& curve,
                        const std::vector<SortedRun>& runs,
                        double bits_per_key) {
-  return Allocate(curve, runs, std::vector<double>(runs.size(), bits_per_key),
-                  0);
+  return Allocate(curve, runs, std::vector<double>(runs.size(), bits_per_key));
 }
 
 Allocation AllocateForRates(const RateCurve& curve,

@@ -73,14 +73,13 @@ class RateCurve {
   struct Vertex {
     double bits;
     double rate;
+    double slope;  // of the side that ends here
   };
 
   double RateOf(size_t option, double bits) const;
 
   // The first vertex after which the hull falls no more steeply than `slope`.
   size_t VertexAtSlope(double slope) const;
-  // The slope of the side of the hull that ends in a vertex but the first.
-  double SlopeBefore(size_t vertex) const;
 
   std::vector<RateOption> options_;
   std::vector<Vertex> hull_;  // from 0 bits on; rates fall ever less steeply
@@ -103,8 +102,7 @@ struct Allocation {
   std::vector<RunBits> runs;  // in the order given
   double rates = 0;           // the sum of weight times rate
   double keys = 0;
-  double bits = 0;   // of all keys together
-  double price = 0;  // see above; 0 where more bits gain nothing
+  double bits = 0;  // of all keys together
 };
 
 // The bits per key of a run at a price: BitsAtSlope(price * keys / weight).
