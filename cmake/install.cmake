@@ -51,7 +51,7 @@ endfunction()
 file(GLOB deltabloom_core_headers RELATIVE ${PROJECT_SOURCE_DIR}/include/deltabloom
   CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/deltabloom/*.h)
 set(deltabloom_shared_headers
-  concurrent_filter.h go_murmur3_filter.h guava_filter.h guava_funnels.h)
+  concurrent_filter.h go_murmur3_filter.h guava_filter.h)
 list(REMOVE_ITEM deltabloom_core_headers key_transform.h rocksdb.h rocksdb_statistics.h leveldb.h redis_filter.h
   ${deltabloom_shared_headers})
 

@@ -77,22 +77,34 @@ class AtomicBits {
     return (Word(bit / kWordBits) >> (bit % kWordBits) & 1) != 0;
   }
 
-  // Sets the bits of `mask` in word i. Returns those of them that this call
-  // set.
-  uint64_t Or(uint64_t i, uint64_t mask) {
-    // Reading first leaves the cache line shared when the bits are set, as
-    // half of them are in a full filter and all are for a key that is in.
-    return (Word(i) & mask) == mask ? 0 : OrUnread(i, mask);
+  // Sets the bits of `mask` in word i. (Without the result of fetch_or this is
+  // one instruction, not a loop of compare and exchange.)
+  void Or(uint64_t i, uint64_t mask) {
+    array_[i].fetch_or(mask, std::memory_order_relaxed);
   }
 
-  // The same for a caller that has just read the word.
-  uint64_t OrUnread(uint64_t i, uint64_t mask) {
-    return mask & ~array_[i].fetch_or(mask, std::memory_order_relaxed);
-  }
-
-  // Sets one bit. True if this call did.
+  // Sets one bit, and returns whether it was clear before. Reading first leaves
+  // the cache line shared when the bit is set.
   bool Set(uint64_t bit) {
-    return Or(bit / kWordBits, uint64_t{1} << (bit % kWordBits)) != 0;
+    if (Get(bit)) return false;
+    Or(bit / kWordBits, uint64_t{1} << (bit % kWordBits));
+    return true;
+  }
+
+  // Sets the bits offset_of(0 .. n-1). True if one of them was clear before.
+  template <typename OffsetOf>
+  bool SetAll(uint32_t n, OffsetOf offset_of) {
+    bool changed = false;
+    for (uint32_t i = 0; i < n; ++i) changed |= Set(offset_of(i));
+    return changed;
+  }
+
+  // Whether all of them are set.
+  template <typename OffsetOf>
+  bool GetAll(uint32_t n, OffsetOf offset_of) const {
+    uint32_t i = 0;
+    while (i < n && Get(offset_of(i))) ++i;
+    return i == n;
   }
 
   // Counts them, in a time proportional to words(). With running calls of Or,

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "shared_filters/atomic_bits.h"
-#include "shared_filters/smallest_number.h"
+#include "shared_filters/local_size.h"
 #include "util/coding.h"
 #include "util/hash64.h"
 #include "util/json.h"
@@ -24,36 +24,6 @@ namespace local = internal::local;
 constexpr uint64_t kLocalBlockWords = local::kBlockSize / 8;
 constexpr uint32_t kLocalBlockBits = 8 * local::kBlockSize;
 
-// Sets the bits of one round. True if some bit was clear. Branches on which
-// sectors are taken, or which words lack a bit, would be mispredicted.
-bool SetLocalRound(AtomicBits* bits, uint64_t block, uint64_t hash,
-                   uint32_t round, uint32_t probes) {
-  const uint32_t* taken = local::MasksOf(hash, probes);
-  uint32_t halves[2 * kLocalBlockWords];
-  for (uint32_t sector = 0; sector < local::kSectors; ++sector) {
-    const uint32_t place = local::BitOf(hash, round, sector);
-    const uint32_t bit = taken[sector] << place % 32;
-    const uint32_t is_upper = 0 - place / (kLocalBlockBits / 2);
-    halves[sector] = bit & ~is_upper;
-    halves[sector + local::kSectors] = bit & is_upper;
-  }
-  const uint64_t first_word = block * kLocalBlockWords;
-  uint64_t masks[kLocalBlockWords];
-  uint64_t incomplete[kLocalBlockWords];
-  unsigned count = 0;
-  for (uint64_t i = 0; i < kLocalBlockWords; ++i) {
-    masks[i] = halves[2 * i] | uint64_t{halves[2 * i + 1]} << 32;
-    incomplete[count] = i;
-    count += (masks[i] & ~bits->Word(first_word + i)) != 0 ? 1 : 0;
-  }
-  uint64_t newly_set = 0;
-  for (unsigned i = 0; i < count; ++i) {
-    const uint64_t word = incomplete[i];
-    newly_set |= bits->OrUnread(first_word + word, masks[word]);
-  }
-  return newly_set != 0;
-}
-
 // Are the bits of one round set? With one branch, after four probes: half of
 // the bits are set, so a branch for each would be mispredicted.
 bool TestLocalRound(const AtomicBits& bits, uint64_t block, uint64_t hash,
@@ -70,47 +40,46 @@ bool TestLocalRound(const AtomicBits& bits, uint64_t block, uint64_t hash,
   return all != 0;
 }
 
-struct LocalSize {
-  uint64_t blocks;  // 0: there is none
+// Sets the bits of one round. True if some bit was clear. A branch for each bit
+// would be mispredicted; one for all leaves the cache line shared when the key
+// was added before.
+bool SetLocalRound(AtomicBits* bits, uint64_t block, uint64_t hash,
+                   uint32_t round, uint32_t probes) {
+  if (TestLocalRound(*bits, block, hash, round, probes)) return false;
+  for (uint32_t probe = 0; probe < probes; ++probe) {
+    const uint32_t bit =
+        local::BitOf(hash, round, local::SectorOf(hash, probe));
+    bits->Or(block * kLocalBlockWords + bit / AtomicBits::kWordBits,
+             uint64_t{1} << bit % AtomicBits::kWordBits);
+  }
+  return true;
+}
+
+struct FilterSize {
+  uint64_t blocks;
   local::Probes probes;
 };
 
-// The smallest size at which `keys` keys have a rate of at most `rate`, of 1 to
-// 8 probes in one block; of 8 in each of two where that saves a twentieth of
-// the bits. (Other numbers of probes in two blocks would save up to 4 % more
-// between rates of 0.001 and 0.0001.) 0 blocks if none of up to 1,000 bits per
-// key is enough.
-LocalSize LocalSizeForRate(uint64_t keys, double rate) {
+// 1 to 8 probes in one block, or 8 in each of two where that saves a twentieth
+// of the bits. (Other numbers of probes in two blocks would save up to 4 % more
+// between rates of 0.001 and 0.0001.) At most 1,000 bits per key.
+FilterSize SizeFor(uint64_t keys, double rate) {
   keys = std::max<uint64_t>(keys, 1);
-  const auto smallest = [&](const local::RateOfProbes& rate_at, uint64_t low,
-                            uint64_t high) {
-    return internal::SmallestNumber(low, high, [&](uint64_t blocks) {
-      return rate_at(keys, blocks) <= rate;
-    });
-  };
   const auto most =
       static_cast<uint64_t>(static_cast<double>(keys) *
                             internal::kMaxBitsPerKey / kLocalBlockBits) +
       local::kApartFromBlocks;
-  LocalSize best{0, {0, 0}};
-  double best_rate = 1;
-  for (uint32_t probes = 1; probes <= local::kSectors; ++probes) {
-    const local::RateOfProbes rate_at({probes, 0});
-    const uint64_t blocks =
-        smallest(rate_at, 1, best.blocks == 0 ? most : best.blocks);
-    if (blocks == 0) continue;
-    const double its_rate = rate_at(keys, blocks);
-    if (blocks == best.blocks && its_rate >= best_rate) continue;
-    best = {blocks, {probes, 0}};
-    best_rate = its_rate;
-  }
+  const internal::LocalSize one = internal::SmallestLocalSize(
+      keys, rate, most, [](double its_rate, uint32_t) { return its_rate; });
   // A second cache line has to save a twentieth.
-  const uint64_t end = best.blocks == 0 ? most : best.blocks - best.blocks / 20;
-  if (end <= local::kApartFromBlocks) return best;
+  const uint64_t end = one.blocks == 0 ? most : one.blocks - one.blocks / 20;
   const local::Probes two_lines{local::kSectors, local::kSectors};
-  const uint64_t blocks = smallest(local::RateOfProbes(two_lines),
-                                   local::kApartFromBlocks, end - 1);
-  return blocks == 0 ? best : LocalSize{blocks, two_lines};
+  const local::RateOfProbes rate_of(two_lines);
+  const uint64_t blocks = internal::SmallestNumber(
+      local::kApartFromBlocks, end - 1,
+      [&](uint64_t n) { return rate_of(keys, n) <= rate; });
+  return blocks == 0 ? FilterSize{one.blocks, {one.probes, 0}}
+                     : FilterSize{blocks, two_lines};
 }
 
 }  // namespace
@@ -132,15 +101,14 @@ std::string ConcurrentFilterOptions::Validate() const {
 struct ConcurrentFilter::Rep {
   explicit Rep(const ConcurrentFilterOptions& filter_options)
       : options(filter_options),
-        size(LocalSizeForRate(options.expected_keys,
-                              options.false_positive_rate)),
+        size(SizeFor(options.expected_keys, options.false_positive_rate)),
         rate(size.probes),
         bits(size.blocks * kLocalBlockWords) {}
 
   uint32_t probes() const { return size.probes.first + size.probes.second; }
 
   const ConcurrentFilterOptions options;
-  const LocalSize size;
+  const FilterSize size;
   const local::RateOfProbes rate;
   AtomicBits bits;
   internal::StripedCounter keys;
@@ -189,12 +157,8 @@ uint64_t ConcurrentFilter::DistinctKeysEstimate() const {
                              : UINT64_MAX;
 }
 
-uint64_t ConcurrentFilter::ExpectedKeys() const {
-  return rep_->options.expected_keys;
-}
-
-double ConcurrentFilter::ExpectedRate() const {
-  return rep_->options.false_positive_rate;
+bool ConcurrentFilter::IsOverfull() const {
+  return KeysAdded() > rep_->options.expected_keys;
 }
 
 double ConcurrentFilter::FalsePositiveRate() const {

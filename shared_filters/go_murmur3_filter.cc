@@ -30,9 +30,12 @@ struct GoMurmur3Filter::Rep {
         divisor(filter_options.bits),
         bits((filter_options.bits - 1) / internal::AtomicBits::kWordBits + 1) {}
 
-  uint64_t Offset(const internal::Murmur3& hash, uint32_t probe) const {
-    return internal::GoMurmur3Offset(hash, static_cast<uint8_t>(probe),
-                                     divisor);
+  // The bits of a key.
+  auto OffsetsOf(std::string_view key) const {
+    return [this, hash = internal::Murmur3(key)](uint32_t probe) {
+      return internal::GoMurmur3Offset(hash, static_cast<uint8_t>(probe),
+                                       divisor);
+    };
   }
 
   const GoMurmur3FilterOptions options;
@@ -49,20 +52,11 @@ GoMurmur3Filter::GoMurmur3Filter(const GoMurmur3FilterOptions& options) {
 GoMurmur3Filter::~GoMurmur3Filter() = default;
 
 bool GoMurmur3Filter::Add(std::string_view key) {
-  const internal::Murmur3 hash(key);
-  bool changed = false;
-  for (uint32_t probe = 0; probe < rep_->options.probes; ++probe) {
-    changed |= rep_->bits.Set(rep_->Offset(hash, probe));
-  }
-  return changed;
+  return rep_->bits.SetAll(Probes(), rep_->OffsetsOf(key));
 }
 
 bool GoMurmur3Filter::MayMatch(std::string_view key) const {
-  const internal::Murmur3 hash(key);
-  for (uint32_t probe = 0; probe < rep_->options.probes; ++probe) {
-    if (!rep_->bits.Get(rep_->Offset(hash, probe))) return false;
-  }
-  return true;
+  return rep_->bits.GetAll(Probes(), rep_->OffsetsOf(key));
 }
 
 uint64_t GoMurmur3Filter::SetBits() const { return rep_->bits.SetBits(); }

@@ -73,6 +73,37 @@ std::string ParseHeader(std::string_view bytes, Shape* shape) {
   return {};
 }
 
+constexpr char16_t kReplacement = 0xFFFD;
+
+bool IsHighSurrogate(char16_t unit) { return unit >> 10 == 0xD800 >> 10; }
+bool IsLowSurrogate(char16_t unit) { return unit >> 10 == 0xDC00 >> 10; }
+
+char32_t CodePoint(char16_t high, char16_t low) {
+  return 0x10000 + ((high & char32_t{0x3FF}) << 10 | (low & char32_t{0x3FF}));
+}
+
+void AppendUtf8(char32_t code_point, std::string* to) {
+  const auto append = [to](char32_t byte) {
+    to->push_back(static_cast<char>(byte));
+  };
+  if (code_point < 0x80) return append(code_point);
+  const unsigned size = code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
+  append((0xF00 >> size & 0xFF) | code_point >> 6 * (size - 1));
+  for (unsigned left = size - 1; left > 0; --left) {
+    append(0x80 | (code_point >> 6 * (left - 1) & 0x3F));
+  }
+}
+
+void AppendUtf16(char32_t code_point, std::u16string* to) {
+  if (code_point < 0x10000) {
+    to->push_back(static_cast<char16_t>(code_point));
+    return;
+  }
+  code_point -= 0x10000;
+  to->push_back(static_cast<char16_t>(0xD800 | code_point >> 10));
+  to->push_back(static_cast<char16_t>(0xDC00 | (code_point & 0x3FF)));
+}
+
 }  // namespace
 
 const char* GuavaStrategyName(GuavaStrategy strategy) {
@@ -92,15 +123,6 @@ std::string GuavaFilterOptions::Validate() const {
   }
   if (expected_insertions > INT64_MAX) {
     return keys + " is out of range: Java's long ends at 2^63 - 1";
-  }
-  if (GuavaStrategyName(strategy) == nullptr) {
-    return "strategy = " + std::to_string(static_cast<int>(strategy)) +
-           " is unknown: use MURMUR128_MITZ_32 (0) or MURMUR128_MITZ_64 (1)";
-  }
-  if (probe_rule != GuavaProbeRule::kFromSize &&
-      probe_rule != GuavaProbeRule::kFromRate) {
-    return "probe_rule = " + std::to_string(static_cast<int>(probe_rule)) +
-           " is unknown: use kFromSize (0) or kFromRate (1)";
   }
   const uint64_t bits =
       internal::GuavaBits(expected_insertions, false_positive_rate);
@@ -144,17 +166,14 @@ struct GuavaFilter::Rep {
   explicit Rep(const Shape& filter_shape)
       : shape(filter_shape), bits(filter_shape.words), divisor(bits.bits()) {}
 
-  // Calls fn(bit) for each bit of the key while it returns true.
-  template <typename Fn>
-  void ForEachBit(std::string_view key, Fn fn) const {
-    const internal::Murmur3Hash hash = internal::HashMurmur3(key);
-    const bool is_32 = shape.strategy == GuavaStrategy::kMurmur128Mitz32;
-    for (uint32_t i = 0; i < shape.hash_functions; ++i) {
-      if (!fn(is_32 ? internal::GuavaMitz32Offset(hash, i, divisor)
-                    : internal::GuavaMitz64Offset(hash, i, divisor))) {
-        return;
-      }
-    }
+  // The bits of a key.
+  auto OffsetsOf(std::string_view key) const {
+    return [this, hash = internal::HashMurmur3(key),
+            is_32 = shape.strategy ==
+                    GuavaStrategy::kMurmur128Mitz32](uint32_t probe) {
+      return is_32 ? internal::GuavaMitz32Offset(hash, probe, divisor)
+                   : internal::GuavaMitz64Offset(hash, probe, divisor);
+    };
   }
 
   const Shape shape;
@@ -193,22 +212,11 @@ std::unique_ptr<GuavaFilter> GuavaFilter::FromBytes(std::string_view bytes,
 }
 
 bool GuavaFilter::Put(std::string_view key) {
-  AtomicBits& bits = rep_->bits;
-  bool changed = false;
-  rep_->ForEachBit(key, [&](uint64_t bit) {
-    changed |= bits.Set(bit);
-    return true;
-  });
-  return changed;
+  return rep_->bits.SetAll(HashFunctions(), rep_->OffsetsOf(key));
 }
 
 bool GuavaFilter::MightContain(std::string_view key) const {
-  bool might_contain = true;
-  rep_->ForEachBit(key, [&](uint64_t bit) {
-    might_contain = rep_->bits.Get(bit);
-    return might_contain;
-  });
-  return might_contain;
+  return rep_->bits.GetAll(HashFunctions(), rep_->OffsetsOf(key));
 }
 
 uint64_t GuavaFilter::ApproximateElementCount() const {
@@ -265,5 +273,81 @@ uint32_t GuavaFilter::HashFunctions() const {
   return rep_->shape.hash_functions;
 }
 GuavaStrategy GuavaFilter::Strategy() const { return rep_->shape.strategy; }
+
+std::string GuavaIntegerFunnel(int32_t value) {
+  std::string bytes(sizeof(value), '\0');
+  internal::StoreFixed32(bytes.data(), static_cast<uint32_t>(value));
+  return bytes;
+}
+
+std::string GuavaLongFunnel(int64_t value) {
+  std::string bytes(sizeof(value), '\0');
+  internal::StoreFixed64(bytes.data(), static_cast<uint64_t>(value));
+  return bytes;
+}
+
+std::string GuavaStringFunnel(std::u16string_view text) {
+  std::string bytes;
+  bytes.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char16_t unit = text[i];
+    if (IsHighSurrogate(unit) && i + 1 < text.size() &&
+        IsLowSurrogate(text[i + 1])) {
+      AppendUtf8(CodePoint(unit, text[++i]), &bytes);
+    } else if (IsHighSurrogate(unit) || IsLowSurrogate(unit)) {
+      bytes.push_back('?');
+    } else {
+      AppendUtf8(unit, &bytes);
+    }
+  }
+  return bytes;
+}
+
+std::string GuavaUnencodedCharsFunnel(std::u16string_view text) {
+  std::string bytes;
+  bytes.reserve(2 * text.size());
+  for (const char16_t unit : text) {
+    bytes.push_back(static_cast<char>(unit & 0xFF));
+    bytes.push_back(static_cast<char>(unit >> 8));
+  }
+  return bytes;
+}
+
+std::u16string JavaUtf16(std::string_view utf8) {
+  std::u16string text;
+  text.reserve(utf8.size());
+  const auto byte = [utf8](size_t i) {
+    return static_cast<unsigned char>(utf8[i]);
+  };
+  for (size_t i = 0; i < utf8.size();) {
+    const unsigned char lead = byte(i);
+    // Bytes of a sequence that begins so; 0: none does.
+    const unsigned size = lead < 0x80   ? 1
+                          : lead < 0xC2 ? 0
+                          : lead < 0xE0 ? 2
+                          : lead < 0xF0 ? 3
+                          : lead < 0xF5 ? 4
+                                        : 0;
+    // Of its second byte. Surrogates pass, as they do in Java until a sequence
+    // is whole.
+    unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    unsigned char most = lead == 0xF4 ? 0x8F : 0xBF;
+    unsigned whole = 1;
+    char32_t code_point = size == 1 ? lead : lead & (0x7Fu >> size);
+    while (whole < size && i + whole < utf8.size() &&
+           byte(i + whole) >= least && byte(i + whole) <= most) {
+      code_point = code_point << 6 | (byte(i + whole) & 0x3Fu);
+      ++whole;
+      least = 0x80;
+      most = 0xBF;
+    }
+    // What fits so far and goes no further is one replacement.
+    const bool is_surrogate = code_point >> 11 == 0xD800 >> 11;
+    AppendUtf16(whole == size && !is_surrogate ? code_point : kReplacement,
+                &text);
+    i += whole;
+  }
+  return text;
+}
 
 }  // namespace deltabloom

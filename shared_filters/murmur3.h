@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "deltabloom/guava_filter.h"
+#include "util/coding.h"
 #include "util/hash64.h"
 
 namespace deltabloom::internal {
@@ -23,17 +25,67 @@ struct Murmur3Hash {
 // of 16 bytes are mixed once.
 class Murmur3 {
  public:
-  explicit Murmur3(std::string_view data);
+  explicit Murmur3(std::string_view data) : size_(data.size()) {
+    while (data.size() >= kBlockSize) {
+      MixBlock(reinterpret_cast<const unsigned char*>(data.data()));
+      data.remove_prefix(kBlockSize);
+    }
+    // An empty view may have no address.
+    if (!data.empty()) std::memcpy(tail_, data.data(), data.size());
+  }
 
-  Murmur3Hash Finish() const;
-  Murmur3Hash FinishWith(uint8_t byte) const;
+  Murmur3Hash Finish() const {
+    // A word of zeros in the tail mixes to zero and changes nothing.
+    uint64_t high = high_ ^ MixWord2(LoadFixed64(tail_ + 8)) ^ size_;
+    uint64_t low = (low_ ^ MixWord1(LoadFixed64(tail_)) ^ size_) + high;
+    high = Avalanche(high + low);
+    low = Avalanche(low) + high;
+    return {low, high + low};
+  }
+
+  Murmur3Hash FinishWith(uint8_t byte) const {
+    Murmur3 longer = *this;
+    const size_t used = longer.size_++ % kBlockSize;
+    longer.tail_[used] = byte;
+    if (used + 1 == kBlockSize) {
+      longer.MixBlock(longer.tail_);
+      std::memset(longer.tail_, 0, kBlockSize);
+    }
+    return longer.Finish();
+  }
 
  private:
+  static constexpr size_t kBlockSize = 16;
+  static constexpr uint64_t kMultiplier1 = 0x87c37b91114253d5;
+  static constexpr uint64_t kMultiplier2 = 0x4cf5ad432745937f;
+
+  static uint64_t RotateLeft(uint64_t value, unsigned bits) {
+    return value << bits | value >> (64 - bits);
+  }
+  static uint64_t MixWord1(uint64_t word) {
+    return RotateLeft(word * kMultiplier1, 31) * kMultiplier2;
+  }
+  static uint64_t MixWord2(uint64_t word) {
+    return RotateLeft(word * kMultiplier2, 33) * kMultiplier1;
+  }
+  static uint64_t Avalanche(uint64_t x) {
+    x = (x ^ (x >> 33)) * 0xff51afd7ed558ccd;
+    x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53;
+    return x ^ (x >> 33);
+  }
+
+  void MixBlock(const unsigned char* block) {
+    low_ ^= MixWord1(LoadFixed64(block));
+    low_ = (RotateLeft(low_, 27) + high_) * 5 + 0x52dce729;
+    high_ ^= MixWord2(LoadFixed64(block + 8));
+    high_ = (RotateLeft(high_, 31) + low_) * 5 + 0x38495ab5;
+  }
+
   uint64_t low_ = 0;
   uint64_t high_ = 0;
   uint64_t size_;
   // What follows the last whole block, and zeros.
-  unsigned char tail_[16] = {};
+  unsigned char tail_[kBlockSize] = {};
 };
 
 inline Murmur3Hash HashMurmur3(std::string_view data) {

@@ -24,14 +24,13 @@ struct DELTABLOOM_EXPORT ConcurrentFilterOptions {
   // 0.001, 1.97 MB.
   double false_positive_rate = 0.01;
 
-  // Empty if the options are valid; else one line that names the invalid
-  // option, its value and the legal range.
+  // Empty, or one line that names the invalid option, its value and the legal
+  // range.
   std::string Validate() const;
 };
 
-// Thread-safe without locks: any method may be called at any time from any
-// thread. A key is found by every MayMatch that happens after its Add (in the
-// sense of the C++ memory model); a concurrent MayMatch may or may not find it.
+// Thread-safe without locks. A key is found by every MayMatch that happens
+// after its Add, in the sense of the C++ memory model.
 //
 // The constructor throws std::invalid_argument with the text of Validate(), or
 // std::bad_alloc; AppendTo may throw std::bad_alloc; nothing else throws.
@@ -42,9 +41,9 @@ class DELTABLOOM_EXPORT ConcurrentFilter {
   ConcurrentFilter(const ConcurrentFilter&) = delete;
   ConcurrentFilter& operator=(const ConcurrentFilter&) = delete;
 
-  // True if the key was certainly not added before: it changed the filter. A
-  // new key that changes nothing was a false positive. If several threads add
-  // the same new key at the same time, more than one call may return true.
+  // True if the key changed the filter, so it was not added before. (A new key
+  // that changes nothing was a false positive.) Of several threads that add the
+  // same key at once, more than one may get true.
   bool Add(std::string_view key);
 
   // False only if `key` was not added.
@@ -54,31 +53,24 @@ class DELTABLOOM_EXPORT ConcurrentFilter {
   // below lie between those before and those after them.
   uint64_t KeysAdded() const;
 
-  // An estimate of the number of different keys from the bits that are set. Its
-  // error is one or two percent with a thousand keys, falls with the square
-  // root of their number, and grows if the filter is far beyond its capacity.
+  // The number of different keys, from the bits that are set: within one or two
+  // percent with a thousand keys, closer with more, up to the capacity.
   // UINT64_MAX if every bit is set. Takes about 50 us per MiB.
   uint64_t DistinctKeysEstimate() const;
 
-  // The number of keys and the rate that the filter was made for.
-  uint64_t ExpectedKeys() const;
-  double ExpectedRate() const;
-
   // Whether it holds more keys than it was made for, duplicates counted.
-  bool IsOverfull() const { return KeysAdded() > ExpectedKeys(); }
+  bool IsOverfull() const;
 
-  // The rate that the set bits mean, on average over filters of this size: the
-  // rate of one filter of few blocks varies, by a twentieth with a thousand
-  // keys at 0.01. Like DistinctKeysEstimate, it reads the whole filter.
+  // The average rate of filters of this size with so many bits set; that of one
+  // filter varies, by a twentieth with a thousand keys at 0.01. Reads the whole
+  // filter.
   double FalsePositiveRate() const;
 
   BloomSize Size() const;
 
-  // Appends the raw bytes of a filter of layout local (deltabloom/filter.h):
-  // Filter reads them, with the same answers. They hold every key whose Add
-  // happened before; keys of concurrent Adds may be missing. Size().bits / 8 +
-  // 1 bytes. FilterBuilder writes the same bytes for the same keys if it
-  // chooses the same size and number of probes.
+  // Appends the raw bytes of a filter of layout local, Size().bits / 8 + 1 of
+  // them: Filter (deltabloom/filter.h) reads them, with the same answers. Keys
+  // of concurrent Adds may be missing.
   void AppendTo(std::string* dst) const;
 
  private:

@@ -1,7 +1,6 @@
 // The filter that Go services keep in Redis bitmaps, in memory: the offsets of
 // go-zero's core/bloom and its relatives (scheme go-murmur3,
-// docs/shared_filters_format.md). For use within one process, or to read and
-// write such bitmaps as a whole.
+// docs/shared_filters_format.md).
 #ifndef DELTABLOOM_GO_MURMUR3_FILTER_H_
 #define DELTABLOOM_GO_MURMUR3_FILTER_H_
 
@@ -22,14 +21,13 @@ struct DELTABLOOM_EXPORT GoMurmur3FilterOptions {
   uint64_t bits = 0;                // at least 1
   uint32_t probes = kGoZeroProbes;  // 1 to 256: their numbers are one byte
 
-  // Empty if the options are valid; else one line that names the invalid
-  // option, its value and the legal range.
+  // Empty, or one line that names the invalid option, its value and the legal
+  // range.
   std::string Validate() const;
 };
 
-// Thread-safe without locks: any method may be called at any time from any
-// thread. A key is found by every MayMatch that happens after its Add (in the
-// sense of the C++ memory model); a concurrent MayMatch may or may not find it.
+// Thread-safe without locks. A key is found by every MayMatch that happens
+// after its Add, in the sense of the C++ memory model.
 //
 // The constructor throws std::invalid_argument with the text of Validate(), or
 // std::bad_alloc; AppendBitmap may throw std::bad_alloc; nothing else throws.
@@ -40,9 +38,8 @@ class DELTABLOOM_EXPORT GoMurmur3Filter {
   GoMurmur3Filter(const GoMurmur3Filter&) = delete;
   GoMurmur3Filter& operator=(const GoMurmur3Filter&) = delete;
 
-  // True if the key was certainly not added before: it changed the filter. If
-  // several threads add the same new key at the same time, more than one call
-  // may return true.
+  // True if the key changed the filter, so it was not added before. Of several
+  // threads that add the same key at once, more than one may get true.
   bool Add(std::string_view key);
 
   // False only if `key` was not added.
@@ -58,11 +55,10 @@ class DELTABLOOM_EXPORT GoMurmur3Filter {
   // 8 of byte i / 8. (bits + 7) / 8 bytes.
   void AppendBitmap(std::string* dst) const;
 
-  // Sets all bits that are set in a Redis string of any length. Returns an
-  // empty text, or one line that says why nothing was done: a bit beyond offset
-  // `bits` is set, so the bitmap is that of a larger filter. (The bit at offset
-  // `bits` itself marks the bitmaps that Deltabloom made in Redis; it is
-  // ignored.)
+  // Sets all bits that are set in a Redis string of any length; the one at
+  // offset `bits`, Deltabloom's marker, is ignored. Returns an empty text, or
+  // one line that says why nothing was done: a bit beyond that is set, so the
+  // bitmap is that of a larger filter.
   std::string MergeBitmap(std::string_view bitmap);
 
   uint64_t Bits() const;

@@ -11,7 +11,7 @@
 //   filter.AppendTo(&bytes);                         // writeTo(stream)
 //
 // A filter does not know which funnel its keys went through: keys must go
-// through the same one in every language (deltabloom/guava_funnels.h).
+// through the same one in every language.
 #ifndef DELTABLOOM_GUAVA_FILTER_H_
 #define DELTABLOOM_GUAVA_FILTER_H_
 
@@ -52,30 +52,27 @@ struct DELTABLOOM_EXPORT GuavaFilterOptions {
   GuavaStrategy strategy = GuavaStrategy::kMurmur128Mitz64;
   GuavaProbeRule probe_rule = GuavaProbeRule::kFromSize;
 
-  // Empty if the options are valid; else one line that names the invalid
-  // option, its value and the legal range. Invalid, as in Guava, are filters of
-  // 0 bits, of 2^31 words of 64 bits or more, and of more than 255 hash
-  // functions.
+  // Empty, or one line that names the invalid option, its value and the legal
+  // range. Invalid, as in Guava, are filters of 0 bits, of 2^31 words of 64 bits
+  // or more, and of more than 255 hash functions.
   std::string Validate() const;
 };
 
-// Thread-safe without locks: any method may be called at any time from any
-// thread. A key is found by every MightContain that happens after its Put (in
-// the sense of the C++ memory model); a concurrent MightContain may or may not
-// find it.
+// Thread-safe without locks. A key is found by every MightContain that happens
+// after its Put, in the sense of the C++ memory model.
 //
 // Methods have the names and meanings of Guava's. AppendTo may throw
-// std::bad_alloc; of the others only those throw that say so.
+// std::bad_alloc; otherwise only those throw that say so.
 class DELTABLOOM_EXPORT GuavaFilter {
  public:
   // BloomFilter.create. Throws std::invalid_argument with the text of
   // Validate(), or std::bad_alloc.
   explicit GuavaFilter(const GuavaFilterOptions& options);
 
-  // BloomFilter.readFrom: returns the filter in `bytes`, which are copied and
-  // must end where it ends. Returns null if they are not a filter; *error, if
-  // given, then says why in one line. Allocates nothing before the sizes agree;
-  // may throw std::bad_alloc.
+  // BloomFilter.readFrom: the filter in `bytes`, which are copied and must end
+  // where it ends. Null if they are no filter; *error, if given, then says why
+  // in one line. Allocates nothing before the sizes agree; may throw
+  // std::bad_alloc.
   static std::unique_ptr<GuavaFilter> FromBytes(std::string_view bytes,
                                                 std::string* error = nullptr);
 
@@ -83,9 +80,8 @@ class DELTABLOOM_EXPORT GuavaFilter {
   GuavaFilter(const GuavaFilter&) = delete;
   GuavaFilter& operator=(const GuavaFilter&) = delete;
 
-  // True if the key was certainly not put before: it changed the filter. If
-  // several threads put the same new key at the same time, more than one call
-  // may return true.
+  // True if the key changed the filter, so it was not put before. Of several
+  // threads that put the same key at once, more than one may get true.
   bool Put(std::string_view key);
 
   // False only if `key` was not put.
@@ -99,14 +95,12 @@ class DELTABLOOM_EXPORT GuavaFilter {
   // (set bits / bits)^k.
   double ExpectedFpp() const;
 
-  // Whether the other can be put into this one: it has the same number of bits
-  // and hash functions and the same strategy, and is not this filter itself.
-  // The caller must make sure that the funnels are the same.
+  // Whether the other, which is not this one, has the same number of bits and
+  // hash functions and the same strategy. The funnels must be the same, too.
   bool IsCompatible(const GuavaFilter& other) const;
 
-  // Puts everything into this filter that was put into the other before this
-  // call. Throws std::invalid_argument, which says what differs, if they are
-  // not compatible.
+  // Puts into this filter what is in the other. Throws std::invalid_argument,
+  // which says what differs, if they are not compatible.
   void PutAll(const GuavaFilter& other);
 
   // BloomFilter.writeTo: appends 6 + Bits() / 8 bytes. They hold every key
@@ -123,6 +117,33 @@ class DELTABLOOM_EXPORT GuavaFilter {
 
   std::unique_ptr<Rep> rep_;
 };
+
+// --- What Guava's funnels (com.google.common.hash.Funnels) give to the hash:
+//
+//   byteArrayFunnel()        the bytes themselves
+//   stringFunnel(UTF_8)      the bytes of a UTF-8 string; of UTF-16,
+//                            GuavaStringFunnel
+//   unencodedCharsFunnel()   GuavaUnencodedCharsFunnel
+//   integerFunnel()          GuavaIntegerFunnel
+//   longFunnel()             GuavaLongFunnel
+
+// 4 bytes, little-endian.
+DELTABLOOM_EXPORT std::string GuavaIntegerFunnel(int32_t value);
+
+// 8 bytes, little-endian.
+DELTABLOOM_EXPORT std::string GuavaLongFunnel(int64_t value);
+
+// UTF-8 as Java encodes it: a surrogate without its partner becomes '?'.
+DELTABLOOM_EXPORT std::string GuavaStringFunnel(std::u16string_view text);
+
+// Each UTF-16 unit as 2 bytes, little-endian; surrogates as they are.
+DELTABLOOM_EXPORT std::string GuavaUnencodedCharsFunnel(
+    std::u16string_view text);
+
+// UTF-16 as Java decodes it (new String(bytes, UTF_8)): each byte sequence that
+// is not UTF-8 becomes U+FFFD, split as Java splits them. With it the text of a
+// UTF-8 file goes through GuavaUnencodedCharsFunnel.
+DELTABLOOM_EXPORT std::u16string JavaUtf16(std::string_view utf8);
 
 }  // namespace deltabloom
 

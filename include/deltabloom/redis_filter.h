@@ -1,8 +1,7 @@
-// A Bloom filter in a Redis string, shared by processes in many languages.
-// docs/shared_filters.md says how to use it, docs/shared_filters_format.md
-// defines every key, field and bit.
-//
-// Needs Redis 6.0 or later, alone or as a cluster. Link deltabloom::redis.
+// A Bloom filter in a Redis string, shared by processes in many languages:
+// docs/shared_filters.md is its guide, docs/shared_filters_format.md defines
+// every key, field and bit. Needs Redis 6.0 or later, alone or as a cluster.
+// Link deltabloom::redis.
 #ifndef DELTABLOOM_REDIS_FILTER_H_
 #define DELTABLOOM_REDIS_FILTER_H_
 
@@ -24,7 +23,6 @@ namespace deltabloom {
 enum class RedisError : uint8_t {
   kNone,
   kInvalidArgument,  // an option or a key is out of range; nothing was sent
-  kUnsupported,      // this build or this kind of filter cannot do it
   kUnavailable,      // no connection, or it broke, or the server is loading
   kTimeout,          // no answer in time; what was asked may still happen
   kCircuitOpen,      // not tried: the server failed several times in a row
@@ -74,9 +72,8 @@ class RedisConnection {
   // Sends the commands in one pipeline and reads one reply to each before
   // `deadline`. An error reply is a reply: the status is an error only if the
   // connection failed (kUnavailable, kTimeout); the object is destroyed then.
-  // REQUIRED: all commands of an object's life go through one connection to one
-  // server process. It must not reconnect. Called by one thread at a time; must
-  // not throw anything but std::bad_alloc.
+  // REQUIRED: it never reconnects, so that one server process answers all
+  // calls. Called by one thread at a time; throws only std::bad_alloc.
   virtual RedisStatus Run(const std::vector<const RedisCommand*>& commands,
                           std::chrono::steady_clock::time_point deadline,
                           std::vector<RedisReply>* replies) = 0;
@@ -101,9 +98,9 @@ struct DELTABLOOM_EXPORT RedisOptions {
   std::string password;  // empty: no AUTH is sent
   uint32_t database = 0;
 
-  // Opens connections in place of the library, for TLS or a client of your own;
-  // examples/guard_a_store/own_connection.h is an example. User, password and
-  // database are sent through the connection if they are set here.
+  // Opens connections in place of the library, for TLS or another client, as in
+  // examples/guard_a_store/own_connection.h. For a unix socket, `host` is its
+  // path and `port` 0. User, password and database are sent if they are set.
   std::function<RedisStatus(const std::string& host, uint16_t port,
                             std::chrono::milliseconds timeout,
                             std::unique_ptr<RedisConnection>* connection)>
@@ -113,9 +110,9 @@ struct DELTABLOOM_EXPORT RedisOptions {
   // For one call from end to end: retries, redirections and batches included.
   std::chrono::milliseconds command_timeout{1000};
 
-  // After this many failures of a server one after the other, calls fail at
-  // once for circuit_open_for; then one call at a time tries again.
-  uint32_t circuit_failures = 5;  // 0: never
+  // After this many failures of a server in a row calls fail at once for
+  // circuit_open_for; then one call at a time tries again. 0: never.
+  uint32_t circuit_failures = 5;
   std::chrono::milliseconds circuit_open_for{1000};
 
   // Empty when a connection can be tried; else what is wrong, in one line.
@@ -135,13 +132,13 @@ struct DELTABLOOM_EXPORT RedisFilterOptions {
   //   php-named-hashes  string hashes with PHP's arithmetic, over 2^32 bits
   std::string scheme = "local";
 
-  // The size, either for this many keys at this rate, by the formulas of the
+  // The size: either for this many keys at this rate, by the formulas of the
   // scheme (local and go-murmur3: the rate is kept) ...
   uint64_t expected_keys = 0;
   double false_positive_rate = 0.01;
-  // ... or as it is, with expected_keys = 0. Bits: local a multiple of 512, at
-  // most 2^48; guava-helper at most 2^31 - 1; go-murmur3 at most 2^32 - 1;
-  // php-named-hashes always 2^32. Probes: local 1 to 8, others 1 to 255.
+  // ... or as it is. Bits: local a multiple of 512, at most 2^48; guava-helper
+  // at most 2^31 - 1; go-murmur3 at most 2^32 - 1; php-named-hashes always
+  // 2^32. Probes: local 1 to 8, others 1 to 255.
   uint64_t bits = 0;
   uint32_t probes = 0;
 
@@ -155,20 +152,18 @@ struct DELTABLOOM_EXPORT RedisFilterOptions {
   // The filter expires this long after its creation. 0: never.
   std::chrono::milliseconds expire_after{0};
 
-  // There are no bits before the first rebuild has finished: until then checks
-  // answer "may match" with kMissing, and adds fail. For filters of keys that
-  // exist already: a new, empty filter would reject them all.
+  // For keys that exist already, all of which an empty filter would reject:
+  // until the first rebuild has finished, checks answer "may match" with
+  // kMissing, and adds fail.
   bool filled_by_rebuild = false;
 
   // Every program that writes the bitmap uses Deltabloom, or the protocol of
-  // its adds (docs/shared_filters_format.md). Otherwise a rebuild keeps all
-  // bits that are set, unless the other writers are stopped. Scheme local: as
-  // if true.
+  // its adds. Else a rebuild keeps all bits that are set, unless the other
+  // writers are stopped. Scheme local: as if true.
   bool own_writers_only = false;
 
-  // The server writes every command to disk before it answers (appendonly yes,
-  // appendfsync always) and has no replicas: no restart loses a key, so none
-  // needs Confirm.
+  // The server has appendonly yes, appendfsync always and no replicas: no
+  // restart loses a key, so none needs Confirm.
   bool durable = false;
 
   // local: a larger filter is cut into shards of this size, a multiple of 64,
@@ -216,25 +211,22 @@ struct DELTABLOOM_EXPORT RedisFilterStatistics {
   uint64_t failed_open = 0;  // keys answered "may match" because of an error
   uint64_t lost_bits = 0;    // calls that met a bitmap without its marker
   uint64_t redirections = 0;
-  uint64_t scripts_loaded = 0;
   uint64_t reconnects = 0;
   uint64_t circuits_opened = 0;
   std::string last_error;
 };
 
 struct DELTABLOOM_EXPORT RedisRebuildOptions {
-  // No program without Deltabloom writes to the bitmap during the rebuild. A
-  // bitmap that other programs may write (an adopted one, or one created
-  // without own_writers_only) is replaced only then; else the keys are added to
-  // it, and no old key goes.
+  // No program without Deltabloom writes to the bitmap during the rebuild. Only
+  // then a bitmap that is adopted, or was created without own_writers_only, is
+  // replaced; else the keys are added to it, and no old key goes.
   bool writers_stopped = false;
 
   // Adds the keys to those of the filter: a faster Add for many keys.
   bool keep_keys = false;
 
-  // How long StartRebuild waits after the moment from which writers fill both
-  // bitmaps: longer than a writer takes from Add until the key can be read at
-  // the source of the rebuild.
+  // How long StartRebuild waits once writers fill both bitmaps: longer than a
+  // writer takes from Add until the rebuild can read the key at its source.
   std::chrono::milliseconds settle{0};
 
   // How long the temporary bitmap outlives a dead builder.
@@ -247,9 +239,9 @@ struct DELTABLOOM_EXPORT RedisRebuildOptions {
   // the size of the bitmap. Must not throw.
   std::function<void(uint64_t done, uint64_t all)> progress;
 
-  // Called several times a second while StartRebuild waits and Finish uploads.
-  // If it returns true, they return kCancelled, and the live bitmap is
-  // unchanged (but see Finish). Must not throw.
+  // Called several times a second by StartRebuild and Finish. If it returns
+  // true, they return kCancelled, and the live bitmap is unchanged (but see
+  // Finish). Must not throw.
   std::function<bool()> cancelled;
 };
 
@@ -261,9 +253,8 @@ struct DELTABLOOM_EXPORT RedisRebuildResult {
   std::chrono::milliseconds upload_time{0};
 };
 
-// One rebuild: Add* Finish. Collects a bitmap of the filter's size in memory
-// and replaces the live one by it. If it is destroyed before Finish, the live
-// bitmap stays. Not thread-safe.
+// One rebuild: Add* Finish. Collects a bitmap in memory and replaces the live
+// one by it; destroyed before Finish, it changes nothing. Not thread-safe.
 class DELTABLOOM_EXPORT RedisRebuild {
  public:
   ~RedisRebuild();
@@ -293,9 +284,7 @@ class DELTABLOOM_EXPORT RedisRebuild {
 };
 
 // Thread-safe: each call takes a connection from a pool. Keys are any bytes, 0
-// to 1 MiB each.
-//
-// No call throws anything but std::bad_alloc.
+// to 1 MiB each. Nothing but std::bad_alloc is thrown.
 class DELTABLOOM_EXPORT RedisFilter {
  public:
   // Creates a filter. kExists if its name is taken.
@@ -314,10 +303,9 @@ class DELTABLOOM_EXPORT RedisFilter {
                                 const std::string& name,
                                 std::unique_ptr<RedisFilter>* filter);
 
-  // A bitmap that programs in other languages fill. It has no marker and no
-  // descriptor, so that its loss is detected only until another program writes
-  // to it, and a restart of Redis not at all. Writes nothing; the bitmap need
-  // not exist yet. One shard, no expiry.
+  // A bitmap that programs in other languages fill; it need not exist yet.
+  // Without marker and descriptor its loss is detected only until another
+  // program writes to it, and a restart of Redis not at all. Writes nothing.
   static RedisStatus Adopt(const RedisOptions& redis,
                            const RedisFilterOptions& options,
                            std::unique_ptr<RedisFilter>* filter);
@@ -359,11 +347,10 @@ class DELTABLOOM_EXPORT RedisFilter {
   RedisStatus StartRebuild(const RedisRebuildOptions& options,
                            std::unique_ptr<RedisRebuild>* rebuild);
 
-  // After a restart or a failover of Redis, checks answer "may match" with
-  // kUnverified: the server may lack keys that were acknowledged before. Call
-  // this if it lacks none (a planned restart, a failover without loss), or
-  // rebuild. A filter that is `durable` loses that property if the server has
-  // replicas now.
+  // After a restart or a failover of Redis, which may lose acknowledged keys,
+  // checks answer "may match" with kUnverified. Call this if none is lost (a
+  // planned restart), or rebuild. A filter that is `durable` loses that
+  // property if the server has replicas now.
   RedisStatus Confirm();
 
   // Sends every user of this filter to the filter `name`, of another size or

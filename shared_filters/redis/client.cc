@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxIdle = 128;  // more idle connections are closed
-constexpr int kHastyRounds = 5;   // rounds without a pause between them
+constexpr int kHastyRounds = 5;   // in vain, without a pause between them
 constexpr milliseconds kPause{10};
 
 // A server that was a master kAskAgain ago, and is asked again only then, can
@@ -81,7 +81,7 @@ bool Circuit::Failed(Clock::time_point now) {
 
 void ServerIdentity::ReadServer(const RedisReply& reply) {
   run_id = FieldOf(reply.text, "run_id");
-  if (run_id.empty()) error = "INFO server: " + reply.text.substr(0, 100);
+  if (run_id.empty()) refusal = reply.text.substr(0, 100);
 }
 
 void ServerIdentity::ReadReplication(const RedisReply& reply) {
@@ -90,31 +90,27 @@ void ServerIdentity::ReadReplication(const RedisReply& reply) {
   replicates = FieldOf(reply.text, "connected_slaves") != "0" ||
                FieldOf(reply.text, "master_replid2").find_first_not_of('0') !=
                    std::string::npos;
-  constexpr char kWhat[] = "INFO replication: ";
-  if (replid.empty()) {
-    error = kWhat + reply.text.substr(0, 100);
-  } else if (StartsWith(error, kWhat)) {
-    error.clear();
-  }
+  if (replid.empty()) refusal = reply.text.substr(0, 100);
 }
 
 struct Client::Call {
   std::vector<Request> requests;
   CallOptions how;
   Deadline deadline;
+  uint32_t slot;
   Replies* replies;
-  uint32_t slot = 0;
-  std::vector<bool> done = {};       // requests that have a final reply
-  std::vector<Endpoint> asked = {};  // where ASK sends a request; else port 0
-  Endpoint failed = {};              // the server of the slot that was lost
-  bool wait = false;  // the slot is moving, or its server has failed
+  size_t done = 0;       // requests, from the first on, with a final reply
+  Endpoint asked = {};   // where ASK sends the next request
+  Endpoint failed = {};  // the server of the slot that was lost
+  bool wait = false;     // the slot is moving, or its server has failed
 
-  const std::string& key() const { return requests[0].key; }
+  const std::string& key() const { return requests[done].key; }
 };
 
 Client::Client(const RedisOptions& options)
     : options_(options),
-      first_{options.host, options.port, options.unix_socket} {}
+      first_(options.unix_socket.empty() ? Endpoint{options.host, options.port}
+                                         : Endpoint{options.unix_socket, 0}) {}
 
 Client::Server* Client::Find(const Endpoint& endpoint) {
   return &servers_.try_emplace(endpoint.Text(), options_).first->second;
@@ -144,7 +140,7 @@ RedisStatus Client::Take(const Endpoint& endpoint, bool fresh,
   if (!status.ok()) {
     Failed(endpoint);
   } else if (fresh) {
-    ++reconnects_;
+    Count([](RedisFilterStatistics* all) { ++all->reconnects; });
   }
   return status;
 }
@@ -193,7 +189,7 @@ void Client::Failed(const Endpoint& endpoint) {
   const std::lock_guard lock(mutex_);
   Server* const server = Find(endpoint);
   server->idle.clear();
-  if (server->circuit.Failed(Clock::now())) ++circuits_opened_;
+  if (server->circuit.Failed(Clock::now())) ++statistics_.circuits_opened;
 }
 
 // With `identify`, `identity` is what the server was when it had answered.
@@ -252,18 +248,19 @@ RedisStatus Client::Exchange(const Endpoint& endpoint,
   }
 }
 
-// Sends the requests to this server that are to go there.
-RedisStatus Client::RunRound(Call* call, const Endpoint& endpoint, bool ask) {
-  std::vector<size_t> mine;
+// Sends the requests that are left to this server, and takes the replies up to
+// the first that is not final: what was sent after that is sent again, so that
+// requests run in their order. After ASK only those of the same key are sent,
+// as keys of a moving slot move one by one.
+RedisStatus Client::RunRound(Call* call, const Endpoint& endpoint) {
+  const bool ask = endpoint == call->asked;
   std::vector<const RedisCommand*> commands;
-  for (size_t i = 0; i < call->requests.size(); ++i) {
-    if (call->done[i]) continue;
-    if (!(call->asked[i] == (ask ? endpoint : Endpoint()))) continue;
-    mine.push_back(i);
-    call->asked[i] = {};
+  for (size_t i = call->done; i < call->requests.size(); ++i) {
+    if (ask && call->requests[i].key != call->key()) break;
     if (ask) commands.push_back(&kAsking);
     commands.push_back(&call->requests[i].words);
   }
+  call->asked = {};
   std::vector<RedisReply> answers;
   ServerIdentity identity;
   const RedisStatus status =
@@ -272,30 +269,34 @@ RedisStatus Client::RunRound(Call* call, const Endpoint& endpoint, bool ask) {
   if (!status.ok()) {
     return MakeStatus(status.error, endpoint, call->key(), status.message);
   }
-  if (call->how.identify) call->replies->servers.push_back(identity);
-  for (size_t i = 0; i < mine.size(); ++i) {
-    call->replies->replies[mine[i]] = std::move(answers[ask ? 2 * i + 1 : i]);
-    call->done[mine[i]] = IsFinal(call, endpoint, mine[i]);
+  const size_t before = call->done;
+  for (size_t i = ask ? 1 : 0; i < answers.size(); i += ask ? 2 : 1) {
+    RedisReply& reply = call->replies->replies[call->done];
+    reply = std::move(answers[i]);
+    if (!IsFinal(call, endpoint, reply)) break;
+    ++call->done;
   }
+  if (call->done > before) call->replies->servers.push_back(identity);
   return {};
 }
 
-// Whether the reply to request i is the answer. If not, the request is prepared
-// to be sent again.
-bool Client::IsFinal(Call* call, const Endpoint& from, size_t i) {
-  const RedisReply& reply = (*call->replies)[i];
-  if (IsError(reply, "NOSCRIPT") && call->requests[i].UseWholeScript()) {
-    ++scripts_loaded_;
+// Whether the reply to the next request is the answer. If not, the call is
+// prepared to send the request again.
+bool Client::IsFinal(Call* call, const Endpoint& from,
+                     const RedisReply& reply) {
+  if (IsError(reply, "NOSCRIPT") &&
+      call->requests[call->done].UseWholeScript()) {
     return false;
   }
   if (!options_.cluster || reply.kind != RedisReply::Kind::kError) return true;
-  Redirection to;
-  if (ParseRedirection(reply.text, from, &to)) {
-    ++redirections_;
-    if (to.ask) {
-      call->asked[i] = to.endpoint;
+  bool ask = false;
+  Endpoint to;
+  if (ParseRedirection(reply.text, from, &ask, &to)) {
+    Count([](RedisFilterStatistics* all) { ++all->redirections; });
+    if (ask) {
+      call->asked = to;
     } else {
-      SetOwner(call->slot, to.endpoint);
+      SetOwner(call->slot, to);
     }
     return false;
   }
@@ -314,12 +315,10 @@ bool Client::IsFinal(Call* call, const Endpoint& from, size_t i) {
 bool Client::KnownOwner(uint32_t slot, Endpoint* endpoint) const {
   const std::lock_guard lock(mutex_);
   const auto found = owners_.find(slot);
-  if (found == owners_.end() || found->second.port == 0) return false;
-  *endpoint = found->second;
-  return true;
+  if (found != owners_.end()) *endpoint = found->second;
+  return found != owners_.end() && found->second.exists();
 }
 
-// Port 0: no server is known.
 void Client::SetOwner(uint32_t slot, const Endpoint& owner) {
   const std::lock_guard lock(mutex_);
   owners_[slot] = owner;
@@ -348,24 +347,19 @@ RedisStatus Client::FindOwner(const Call& call, Endpoint* owner) {
     std::vector<RedisReply> replies;
     RedisStatus status = Exchange(node, {&kClusterSlots}, Retry::kSafe,
                                   deadline, &replies, nullptr);
-    std::vector<Endpoint> servers;
-    if (status.ok() &&
-        ParseSlots(replies[0], node, call.slot, owner, &servers)) {
+    if (status.ok() && replies[0].kind == RedisReply::Kind::kError) {
+      status = {ClassifyError(replies[0].text),
+                "CLUSTER SLOTS: " + replies[0].text};
+    }
+    if (status.ok()) {
+      std::vector<Endpoint> servers =
+          ParseSlots(replies[0], node, call.slot, owner);
       const std::lock_guard lock(mutex_);
-      nodes_ = std::move(servers);
-      if (owner->port != 0) {
-        owners_[call.slot] = *owner;
-        return {};
-      }
+      if (!servers.empty()) nodes_ = std::move(servers);
+      owners_[call.slot] = *owner;
+      if (owner->exists()) return {};
       status = {RedisError::kClusterDown, "no server of the cluster has slot " +
                                               std::to_string(call.slot)};
-    } else if (status.ok()) {
-      const bool is_error = replies[0].kind == RedisReply::Kind::kError;
-      status.error =
-          is_error ? ClassifyError(replies[0].text) : RedisError::kClusterDown;
-      status.message =
-          "CLUSTER SLOTS: " +
-          (is_error ? replies[0].text : "the cluster has no slots");
     }
     if (first_error.ok()) {
       first_error = MakeStatus(status.error, node, call.key(), status.message);
@@ -381,39 +375,35 @@ RedisStatus Client::Run(std::vector<Request> requests, CallOptions how,
   replies->replies.resize(n);
   const milliseconds timeout =
       std::max(options_.command_timeout, milliseconds(how.slow ? 10000 : 0));
-  Call call{std::move(requests), how, Clock::now() + timeout, replies};
-  call.slot = SlotOf(call.key());
-  call.done.resize(n);
-  call.asked.resize(n);
+  const uint32_t slot = SlotOf(requests[0].key);
+  Call call{std::move(requests), how, Clock::now() + timeout, slot, replies};
   RedisStatus lost;
-  for (int round = 0;; ++round) {
-    const auto next = static_cast<size_t>(
-        std::find(call.done.begin(), call.done.end(), false) -
-        call.done.begin());
-    if (next == n) break;
-    if (round > 0 && IsOver(call.deadline)) {
+  bool first = true;
+  for (int in_vain = 0; call.done < n; first = false) {
+    if (!first && IsOver(call.deadline)) {
       if (!lost.ok()) return lost;
       return StatusAt(RedisError::kClusterDown, call.key(),
-                      "still not served after " + std::to_string(round) +
-                          " attempts: " + (*replies)[next].text);
+                      "still not served: " + (*replies)[call.done].text);
     }
-    if (call.wait || round > kHastyRounds) std::this_thread::sleep_for(kPause);
+    if (call.wait || in_vain > kHastyRounds)
+      std::this_thread::sleep_for(kPause);
     call.wait = false;
-    replies->out_of_order = round > 0;
+    Endpoint endpoint = call.asked.exists() ? call.asked : first_;
     RedisStatus status;
-    const bool ask = call.asked[next].port != 0;
-    Endpoint endpoint = ask ? call.asked[next] : first_;
-    if (options_.cluster && !ask && !KnownOwner(call.slot, &endpoint)) {
+    if (options_.cluster && !call.asked.exists() &&
+        !KnownOwner(slot, &endpoint)) {
       status = FindOwner(call, &endpoint);
       if (!status.ok()) return lost.ok() ? status : lost;
     }
-    status = RunRound(&call, endpoint, ask);
+    const size_t before = call.done;
+    status = RunRound(&call, endpoint);
+    in_vain = call.done > before ? 0 : in_vain + 1;
     if (status.ok()) continue;
     const bool is_lost = status.error == RedisError::kUnavailable ||
                          status.error == RedisError::kTimeout;
     if (!options_.cluster || !is_lost) return lost.ok() ? status : lost;
     // A replica may have taken over, now or before the next call.
-    SetOwner(call.slot, {});
+    SetOwner(slot, {});
     if (how.retry == Retry::kNo) return status;
     lost = status;
     call.failed = endpoint;
@@ -452,13 +442,6 @@ RedisStatus Client::StatusAt(RedisError error, const std::string& key,
   Endpoint endpoint = first_;
   if (options_.cluster) KnownOwner(SlotOf(key), &endpoint);
   return MakeStatus(error, endpoint, key, what);
-}
-
-void Client::Count(RedisFilterStatistics* statistics) const {
-  statistics->redirections = redirections_;
-  statistics->scripts_loaded = scripts_loaded_;
-  statistics->reconnects = reconnects_;
-  statistics->circuits_opened = circuits_opened_;
 }
 
 }  // namespace deltabloom::internal

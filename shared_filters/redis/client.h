@@ -4,7 +4,6 @@
 #ifndef DELTABLOOM_SHARED_FILTERS_REDIS_CLIENT_H_
 #define DELTABLOOM_SHARED_FILTERS_REDIS_CLIENT_H_
 
-#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -46,7 +45,7 @@ struct ServerIdentity {
   std::string replid;  // another one after each change of the master
   bool is_master = false;
   bool replicates = false;  // has replicas, or was promoted
-  std::string error;        // why INFO did not answer
+  std::string refusal;      // what INFO answered instead of an id
 
   // Takes the replies to INFO server and INFO replication.
   void ReadServer(const RedisReply& reply);
@@ -69,10 +68,9 @@ struct CallOptions {
 // The replies to one call of Client::Run.
 struct Replies {
   std::vector<RedisReply> replies;
-  // Of each server that gave one of them, as it was when it had answered.
+  // With `identify`: of each server that gave one of them, as it was when it
+  // had answered.
   std::vector<ServerIdentity> servers;
-  // Some request was sent again, perhaps after later ones.
-  bool out_of_order = false;
 
   const RedisReply& operator[](size_t i) const { return replies[i]; }
 };
@@ -82,9 +80,10 @@ class Client {
  public:
   explicit Client(const RedisOptions& options);
 
-  // replies[i] answers requests[i]. All keys are in one slot; requests run in
-  // their order. Handles lost connections, unknown scripts and redirections. An
-  // error reply, or a script's answer below 0, is an error here. The call takes
+  // replies[i] answers requests[i]. All keys are in one slot. Each request runs
+  // after all before it. Handles lost connections, unknown scripts and
+  // redirections, for which some requests may run twice. An error reply, or a
+  // script's answer below 0, is an error here. The call takes
   // at most command_timeout from end to end, a slow one 10 s or
   // command_timeout, whichever is longer.
   RedisStatus Run(std::vector<Request> requests, CallOptions how,
@@ -103,10 +102,16 @@ class Client {
     return StatusAt(RedisError::kServer, key, "a reply of an unexpected form");
   }
 
-  const RedisOptions& options() const { return options_; }
-
-  // Fills in what the client counts.
-  void Count(RedisFilterStatistics* statistics) const;
+  // change(&statistics), for one thread at a time.
+  template <typename Change>
+  void Count(Change change) {
+    const std::lock_guard lock(mutex_);
+    change(&statistics_);
+  }
+  RedisFilterStatistics Statistics() const {
+    const std::lock_guard lock(mutex_);
+    return statistics_;
+  }
 
  private:
   // An open connection, and the server at its other end.
@@ -139,8 +144,8 @@ class Client {
                        std::vector<RedisReply>* replies,
                        ServerIdentity* identity);
 
-  RedisStatus RunRound(Call* call, const Endpoint& endpoint, bool ask);
-  bool IsFinal(Call* call, const Endpoint& from, size_t i);
+  RedisStatus RunRound(Call* call, const Endpoint& endpoint);
+  bool IsFinal(Call* call, const Endpoint& from, const RedisReply& reply);
   bool KnownOwner(uint32_t slot, Endpoint* endpoint) const;
   void SetOwner(uint32_t slot, const Endpoint& owner);
   RedisStatus FindOwner(const Call& call, Endpoint* owner);
@@ -153,11 +158,7 @@ class Client {
   std::map<std::string, Server> servers_;  // guarded, as are
   std::map<uint32_t, Endpoint> owners_;    // of the slots in use
   std::vector<Endpoint> nodes_;            // of the cluster
-
-  std::atomic<uint64_t> redirections_{0};
-  std::atomic<uint64_t> scripts_loaded_{0};
-  std::atomic<uint64_t> reconnects_{0};
-  std::atomic<uint64_t> circuits_opened_{0};
+  RedisFilterStatistics statistics_;
 };
 
 }  // namespace deltabloom::internal

@@ -6,19 +6,20 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <iterator>
 #include <sstream>
+
+#include "util/json.h"
 
 namespace deltabloom {
 
 const char* RedisErrorName(RedisError error) {
   static constexpr const char* kNames[] = {
-      "none",       "invalid argument", "unsupported",    "unavailable",
-      "timeout",    "circuit open",     "authentication", "no permission",
-      "read only",  "out of memory",    "cluster down",   "wrong type",
-      "wrong size", "missing",          "exists",         "mismatch",
-      "busy",       "server error",     "cancelled",      "unverified"};
+      "none",          "invalid argument", "unavailable",   "timeout",
+      "circuit open",  "authentication",   "no permission", "read only",
+      "out of memory", "cluster down",     "wrong type",    "wrong size",
+      "missing",       "exists",           "mismatch",      "busy",
+      "server error",  "cancelled",        "unverified"};
   const auto i = static_cast<size_t>(error);
   return i < std::size(kNames) ? kNames[i] : "unknown";
 }
@@ -167,7 +168,10 @@ class HiredisConnection : public RedisConnection {
 };
 
 constexpr size_t kMaxName = 1024;  // bytes
-constexpr std::string_view kDescriptor = ":deltabloom";
+
+std::string Shown(std::string_view key) {
+  return Quote(key.substr(0, kMaxName));
+}
 
 bool HasHashTag(std::string_view key) {
   return HashTag(key).size() != key.size();
@@ -176,7 +180,7 @@ bool HasHashTag(std::string_view key) {
 }  // namespace
 
 std::string Endpoint::Text() const {
-  if (!unix_socket.empty()) return unix_socket;
+  if (port == 0) return host;
   const bool is_v6 = host.find(':') != host.npos;
   return (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
@@ -185,12 +189,10 @@ bool ParseEndpoint(std::string_view text, Endpoint* endpoint) {
   const size_t colon = text.rfind(':');
   if (colon == text.npos || colon == 0) return false;
   std::string_view host = text.substr(0, colon);
-  // "host:port@bus" of CLUSTER NODES.
-  const std::string_view port =
-      text.substr(colon + 1, text.find('@', colon) - (colon + 1));
-  const char* const end = port.data() + port.size();
+  const char* const end = text.data() + text.size();
   *endpoint = {};
-  const auto parsed = std::from_chars(port.data(), end, endpoint->port);
+  const auto parsed =
+      std::from_chars(text.data() + colon + 1, end, endpoint->port);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
   }
@@ -218,29 +220,15 @@ RedisError ClassifyError(std::string_view reply) {
   return RedisError::kServer;
 }
 
-std::string Printable(std::string_view key) {
-  constexpr size_t kMost = 100;
-  std::string text;
-  for (const char c : key.substr(0, kMost)) {
-    char digits[5] = {c};
-    if (c < 0x20 || c >= 0x7f) {
-      std::snprintf(digits, sizeof(digits), "\\x%02x",
-                    static_cast<unsigned char>(c));
-    }
-    text += digits;
-  }
-  return key.size() > kMost ? text + "..." : text;
-}
-
 RedisStatus MakeStatus(RedisError error, const Endpoint& endpoint,
                        std::string_view key, std::string_view what) {
-  return {error, "redis " + endpoint.Text() + ", key '" + Printable(key) +
-                     "': " + std::string(what)};
+  return {error, "redis " + endpoint.Text() + ", key " + Shown(key) + ": " +
+                     std::string(what)};
 }
 
 RedisStatus MakeStatus(RedisError error, std::string_view name,
                        std::string_view what) {
-  return {error, "filter '" + Printable(name) + "': " + std::string(what)};
+  return {error, "filter " + Shown(name) + ": " + std::string(what)};
 }
 
 milliseconds TimeLeft(Deadline deadline) {
@@ -253,11 +241,11 @@ RedisStatus ConnectHiredis(const Endpoint& endpoint, milliseconds timeout,
                            std::unique_ptr<RedisConnection>* connection) {
   errno = 0;
   redisContext* const context =
-      endpoint.unix_socket.empty()
-          ? redisConnectWithTimeout(endpoint.host.c_str(), endpoint.port,
-                                    ToTimeval(timeout))
-          : redisConnectUnixWithTimeout(endpoint.unix_socket.c_str(),
-                                        ToTimeval(timeout));
+      endpoint.port == 0
+          ? redisConnectUnixWithTimeout(endpoint.host.c_str(),
+                                        ToTimeval(timeout))
+          : redisConnectWithTimeout(endpoint.host.c_str(), endpoint.port,
+                                    ToTimeval(timeout));
   if (context == nullptr) throw std::bad_alloc();
   *connection = RedisConnectionOf(context);
   if (context->err == 0) return {};
@@ -289,24 +277,22 @@ std::string_view HashTag(std::string_view key) {
   return key.substr(open + 1, close - open - 1);
 }
 
-bool ParseRedirection(std::string_view error, const Endpoint& from,
-                      Redirection* redirection) {
+bool ParseRedirection(std::string_view error, const Endpoint& from, bool* ask,
+                      Endpoint* to) {
   std::istringstream words{std::string(error)};
   std::string word, target;
-  if (!(words >> word >> redirection->slot >> target)) return false;
+  uint32_t slot = 0;
+  if (!(words >> word >> slot >> target)) return false;
   if (target.rfind(':') == 0) target = from.host + target;
-  redirection->ask = word == "ASK";
-  return (redirection->ask || word == "MOVED") && redirection->slot < kSlots &&
-         ParseEndpoint(target, &redirection->endpoint);
+  *ask = word == "ASK";
+  return (*ask || word == "MOVED") && slot < kSlots &&
+         ParseEndpoint(target, to);
 }
 
-bool ParseSlots(const RedisReply& reply, const Endpoint& from, uint32_t slot,
-                Endpoint* owner, std::vector<Endpoint>* servers) {
-  if (reply.kind != RedisReply::Kind::kArray || reply.elements.empty()) {
-    return false;
-  }
+std::vector<Endpoint> ParseSlots(const RedisReply& reply, const Endpoint& from,
+                                 uint32_t slot, Endpoint* owner) {
   *owner = {};
-  servers->clear();
+  std::vector<Endpoint> servers;
   for (const RedisReply& range : reply.elements) {
     // First slot, last slot, the master's [host, port, ...], its replicas.
     for (size_t i = 2; i < range.elements.size(); ++i) {
@@ -315,17 +301,15 @@ bool ParseSlots(const RedisReply& reply, const Endpoint& from, uint32_t slot,
           server[1].integer > UINT16_MAX) {
         continue;
       }
-      const Endpoint endpoint{
-          server[0].text.empty() ? from.host : server[0].text,
-          static_cast<uint16_t>(server[1].integer), ""};
-      servers->push_back(endpoint);
+      servers.push_back({server[0].text.empty() ? from.host : server[0].text,
+                         static_cast<uint16_t>(server[1].integer)});
       if (i == 2 && range.elements[0].integer <= slot &&
           slot <= range.elements[1].integer) {
-        *owner = endpoint;
+        *owner = servers.back();
       }
     }
   }
-  return true;
+  return servers;
 }
 
 std::string CheckName(std::string_view name) {
@@ -335,13 +319,13 @@ std::string CheckName(std::string_view name) {
            " bytes: at most 1024 are allowed";
   }
   if (!HasHashTag(name) && name.find('}') != name.npos) {
-    return "name is '" + Printable(name) +
-           "': without a hash tag it must have no '}', or its other keys could "
+    return "name is " + Shown(name) +
+           ": without a hash tag it must have no '}', or its other keys could "
            "not be in the same slot";
   }
   if (name.front() == '{' && HashTag(name).size() + 2 == name.size()) {
-    return "name is '" + Printable(name) +
-           "': a hash tag alone shares its other keys with the filter named "
+    return "name is " + Shown(name) +
+           ": a hash tag alone shares its other keys with the filter named "
            "like the tag";
   }
   return "";
@@ -354,14 +338,8 @@ std::string Companion(std::string_view key, std::string_view suffix) {
   return name;
 }
 
-ShardKeys::ShardKeys(std::string_view name, uint32_t shard, uint32_t shards)
-    : live(shards == 1 ? std::string(name)
-                       : Companion(name, ":shard" + std::to_string(shard))),
-      descriptor(Companion(live, kDescriptor)),
-      rebuild(Companion(live, ":rebuild")) {}
-
-std::string RootDescriptor(std::string_view name) {
-  return Companion(name, kDescriptor);
+std::string DescriptorOf(std::string_view name) {
+  return Companion(name, ":deltabloom");
 }
 
 }  // namespace internal

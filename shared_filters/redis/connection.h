@@ -15,15 +15,14 @@
 
 namespace deltabloom::internal {
 
-// A server: host and port, or the path of a unix socket.
+// A server: host and port, or the path of a unix socket and port 0.
 struct Endpoint {
   std::string host;
   uint16_t port = 0;
-  std::string unix_socket;
 
+  bool exists() const { return !host.empty(); }
   bool operator==(const Endpoint& other) const {
-    return host == other.host && port == other.port &&
-           unix_socket == other.unix_socket;
+    return host == other.host && port == other.port;
   }
   // "127.0.0.1:6379", "[::1]:6379", "/run/redis.sock".
   std::string Text() const;
@@ -42,9 +41,6 @@ RedisStatus MakeStatus(RedisError error, const Endpoint& endpoint,
 // The same for errors that no server caused: "filter 'users': what".
 RedisStatus MakeStatus(RedisError error, std::string_view name,
                        std::string_view what);
-
-// The key in printable ASCII: other bytes as \xNN, cut after 100 bytes.
-std::string Printable(std::string_view key);
 
 using Deadline = std::chrono::steady_clock::time_point;
 
@@ -65,7 +61,6 @@ enum ScriptNumber {
   kRebuildBeginScript,
   kRebuildRenewScript,
   kRebuildFinishScript,
-  kRebuildAbortScript,
   kRetireScript,
   kScriptCount
 };
@@ -78,37 +73,36 @@ struct Script {
 
 extern const Script kScripts[kScriptCount];
 
-// An argument of a command: a text or an integer.
-struct Argument {
-  Argument(const char* value) : text(value) {}         // NOLINT
-  Argument(std::string_view value) : text(value) {}    // NOLINT
-  Argument(const std::string& value) : text(value) {}  // NOLINT
-  template <typename Integer,
-            typename = std::enable_if_t<std::is_integral_v<Integer>>>
-  Argument(Integer value) : text(std::to_string(value)) {}  // NOLINT
-
-  std::string text;
-};
-
-// A command, or the call of a script. All its keys are in one slot.
+// A command, or the call of a script. Its words are texts and integers. All its
+// keys are in one slot.
 struct Request {
-  // "GETRANGE key 0 63".
+  // "GETRANGE", "key", 0, 63.
+  template <typename... Words>
   Request(std::string_view command, const std::string& first_key,
-          std::initializer_list<Argument> arguments = {})
+          const Words&... more)
       : key(first_key), words{std::string(command), first_key} {
-    Append(arguments);
+    Append(more...);
   }
+  template <typename... Words>
   Request(ScriptNumber number, std::initializer_list<std::string> keys,
-          std::initializer_list<Argument> arguments)
+          const Words&... arguments)
       : key(*keys.begin()),
         script(&kScripts[number]),
         words{"EVALSHA", script->sha1, std::to_string(keys.size())} {
     words.insert(words.end(), keys);
-    Append(arguments);
+    Append(arguments...);
   }
 
-  void Append(std::initializer_list<Argument> arguments) {
-    for (const Argument& one : arguments) words.push_back(one.text);
+  template <typename... Words>
+  void Append(const Words&... more) {
+    [[maybe_unused]] const auto append = [this](const auto& word) {
+      if constexpr (std::is_arithmetic_v<std::decay_t<decltype(word)>>) {
+        words.push_back(std::to_string(word));
+      } else {
+        words.emplace_back(word);
+      }
+    };
+    (append(more), ...);
   }
 
   // The server does not know the script: send its text. False if it is sent
@@ -143,23 +137,15 @@ inline uint32_t SlotOf(std::string_view key) {
   return Crc16(HashTag(key)) % kSlots;
 }
 
-// A server's "MOVED 3999 127.0.0.1:6381" or "ASK ...". An empty host means the
-// server that sent it.
-struct Redirection {
-  bool ask = false;
-  uint32_t slot = 0;
-  Endpoint endpoint;
-};
+// Reads a server's "MOVED 3999 127.0.0.1:6381" or "ASK ...". An empty host
+// means `from`, the server that sent it. False if `error` is no redirection.
+bool ParseRedirection(std::string_view error, const Endpoint& from, bool* ask,
+                      Endpoint* to);
 
-// False if `error` is no redirection.
-bool ParseRedirection(std::string_view error, const Endpoint& from,
-                      Redirection* redirection);
-
-// Reads the reply to CLUSTER SLOTS that `from` gave: the master of `slot`, if
-// it has one (else *owner has port 0), and all servers. False if the reply is
-// not one to CLUSTER SLOTS.
-bool ParseSlots(const RedisReply& reply, const Endpoint& from, uint32_t slot,
-                Endpoint* owner, std::vector<Endpoint>* servers);
+// Reads the reply to CLUSTER SLOTS that `from` gave: returns all servers, and
+// sets *owner to the master of `slot`, or to none.
+std::vector<Endpoint> ParseSlots(const RedisReply& reply, const Endpoint& from,
+                                 uint32_t slot, Endpoint* owner);
 
 // Empty if a filter may have this name; else what is wrong.
 std::string CheckName(std::string_view name);
@@ -168,21 +154,8 @@ std::string CheckName(std::string_view name);
 // hash tag, "keysuffix".
 std::string Companion(std::string_view key, std::string_view suffix);
 
-// The names of one shard.
-struct ShardKeys {
-  ShardKeys(std::string_view name, uint32_t shard, uint32_t shards);
-
-  std::string live;
-  std::string descriptor;
-  std::string rebuild;
-
-  std::string Upload(std::string_view token) const {
-    return Companion(live, ":upload:" + std::string(token));
-  }
-};
-
-// The descriptor that a filter is opened by.
-std::string RootDescriptor(std::string_view name);
+// The descriptor of a shard, or of a whole filter, by which it is opened.
+std::string DescriptorOf(std::string_view name);
 
 }  // namespace deltabloom::internal
 

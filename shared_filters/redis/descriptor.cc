@@ -41,34 +41,27 @@ std::vector<std::string> Split(std::string_view text) {
   return words;
 }
 
+std::string UnknownScheme(const std::string& name) {
+  return "scheme is '" + name + "': known are " + SchemeNames();
+}
+
 std::string ResolveScheme(const RedisFilterOptions& options, Scheme* scheme) {
-  uint32_t fixed_probes = 0;
-  if (!FindScheme(options.scheme, &scheme->kind, &fixed_probes)) {
-    return "scheme is '" + options.scheme + "': known are " + SchemeNames();
-  }
-  const bool is_php = scheme->kind == SchemeKind::kPhpNamedHashes;
-  if (options.doubled_string && scheme->kind != SchemeKind::kGuavaHelper) {
+  scheme->row = FindScheme(options.scheme);
+  if (scheme->row == nullptr) return UnknownScheme(options.scheme);
+  const uint32_t fixed_probes = scheme->row->fixed_probes;
+  const bool is_php = scheme->row->kind == SchemeKind::kPhpNamedHashes;
+  if (options.doubled_string && scheme->row->kind != SchemeKind::kGuavaHelper) {
     return "doubled_string goes with scheme guava-helper only";
   }
   if (!options.hashes.empty() && !is_php) {
     return "hashes goes with scheme php-named-hashes only";
   }
   scheme->doubled_string = options.doubled_string;
-  scheme->bits = options.bits;
-  scheme->probes = options.probes;
+  scheme->hashes = options.hashes;
   if (is_php) {
-    scheme->hashes = options.hashes;
     if (scheme->hashes.empty()) scheme->hashes = {"BKDR", "SDBM", "JS"};
-    scheme->probes = static_cast<uint32_t>(scheme->hashes.size());
-    if (options.probes != 0 && options.probes != scheme->probes) {
-      return "probes is " + std::to_string(options.probes) +
-             ": with scheme php-named-hashes it follows from hashes (0 says "
-             "so)";
-    }
-    if (scheme->bits == 0) SizeScheme(0, 1, 0, scheme);
-  } else if (options.expected_keys == 0) {
-    if (scheme->probes == 0) scheme->probes = fixed_probes;
-  } else {
+    scheme->SetSize(0, 1);
+  } else if (options.expected_keys != 0) {
     if (options.bits != 0 || options.probes != 0) {
       return "expected_keys and bits or probes exclude each other";
     }
@@ -77,12 +70,17 @@ std::string ResolveScheme(const RedisFilterOptions& options, Scheme* scheme) {
       return "false_positive_rate is " + NumberText(rate) +
              ": it must be above 0 and below 1";
     }
-    if (!SizeScheme(options.expected_keys, rate, fixed_probes, scheme)) {
+    if (!scheme->SetSize(options.expected_keys, rate)) {
       return "scheme " + scheme->Name() + " cannot hold " +
              std::to_string(options.expected_keys) + " keys at a rate of " +
              NumberText(rate);
     }
+  } else if (options.bits == 0) {
+    return "how large? Give expected_keys, or bits and probes";
   }
+  if (options.bits != 0) scheme->bits = options.bits;
+  if (options.probes != 0) scheme->probes = options.probes;
+  if (scheme->probes == 0) scheme->probes = fixed_probes;
   if (fixed_probes != 0 && scheme->probes != fixed_probes) {
     return "probes is " + std::to_string(scheme->probes) + ": scheme " +
            options.scheme + " has " + std::to_string(fixed_probes);
@@ -140,17 +138,10 @@ std::string Descriptor::Parse(const std::string& filter_name,
   if (fields["version"] != kVersion) {
     return "its version is '" + fields["version"] + "', and this reads 1";
   }
-  if (fields.count("generations") + fields.count("spread") > 0) {
-    return "it has generations or spread shards, which only development "
-           "versions had";
-  }
   id = fields["id"];
   if (id.empty()) return "it has no id";
-  uint32_t fixed_probes = 0;
-  if (!FindScheme(fields["scheme"], &scheme.kind, &fixed_probes)) {
-    return "its scheme is '" + fields["scheme"] + "': known are " +
-           SchemeNames();
-  }
+  scheme.row = FindScheme(fields["scheme"]);
+  if (scheme.row == nullptr) return UnknownScheme(fields["scheme"]);
   scheme.hashes = Split(fields["hashes"]);
   std::string error;
   ForEachNumber(*this, [&](const char* field, auto& value, uint64_t otherwise,
@@ -192,13 +183,14 @@ std::string Resolve(const RedisFilterOptions& options, Descriptor* descriptor) {
   if (error.empty() && options.expire_after.count() < 0) {
     error = "expire_after is negative";
   }
+  if (!error.empty()) return error;
   descriptor->name = options.name;
   descriptor->expected_keys = options.expected_keys;
   descriptor->expire_after = options.expire_after;
   descriptor->own_writers_only =
       options.own_writers_only && !descriptor->scheme.is_local();
   descriptor->durable = options.durable;
-  return error;
+  return "";
 }
 
 }  // namespace internal
@@ -226,7 +218,6 @@ std::string RedisOptions::Validate() const {
   if (connect_timeout.count() < 1 || command_timeout.count() < 1) {
     return "timeouts must be 1 ms or more";
   }
-  if (circuit_open_for.count() < 0) return "circuit_open_for is negative";
   return "";
 }
 

@@ -26,21 +26,6 @@ using PhpHash = uint32_t (*)(std::string_view key);
 // the like are the same. Null if there is none.
 PhpHash FindPhpHash(std::string_view name);
 
-// The names in a table, as in "JS, PJW, ELF".
-template <typename Rows>
-std::string NamesOf(const Rows& rows) {
-  std::string names;
-  for (const auto& row : rows) {
-    if (!names.empty()) names += ", ";
-    names += row.name;
-  }
-  return names;
-}
-
-// Those of the hashes, and of the schemes.
-std::string PhpHashNames();
-std::string SchemeNames();
-
 enum class SchemeKind : uint8_t {
   kLocal,
   kGoMurmur3,
@@ -49,54 +34,64 @@ enum class SchemeKind : uint8_t {
 };
 
 inline constexpr uint32_t kMaxProbes = 255;
-inline constexpr uint32_t kGoZeroProbes = 14;
 inline constexpr uint64_t kBlockBits = 512;  // of local
 inline constexpr uint64_t kBlockBytes = 64;
-inline constexpr uint32_t kMaxBlockProbes = 8;
 // Beyond this offset Redis has no bit.
 inline constexpr uint64_t kMaxRedisOffset = UINT32_MAX;
 
-// "go-murmur3-14" is go-murmur3, with *fixed_probes set to 14; else it is 0.
-bool FindScheme(std::string_view name, SchemeKind* kind,
-                uint32_t* fixed_probes);
+// A name of a scheme, and what is legal with it.
+struct SchemeRow {
+  std::string_view name;
+  SchemeKind kind;
+  uint32_t fixed_probes;  // 0: any number
+  uint32_t most_probes;
+  uint64_t least, most, multiple_of;  // bits
+  const char* legal;                  // the same in words
+};
+
+// Null if there is none.
+const SchemeRow* FindScheme(std::string_view name);
+std::string SchemeNames();
 
 // A scheme with all its numbers: a plain value.
 struct Scheme {
-  SchemeKind kind = SchemeKind::kLocal;
+  const SchemeRow* row = nullptr;
   uint64_t bits = 0;
   uint32_t probes = 0;
   bool doubled_string = false;
   std::vector<std::string> hashes;      // their names
   std::vector<PhpHash> hash_functions;  // the same, found
 
-  // The name without a number of probes.
-  std::string Name() const;
+  bool is_local() const { return row->kind == SchemeKind::kLocal; }
 
-  bool is_local() const { return kind == SchemeKind::kLocal; }
+  // The name in descriptors, which have the number of probes themselves.
+  std::string Name() const;
 
   // offsets[0 .. probes): bits of the key, each in [0, bits).
   void Offsets(std::string_view key, uint64_t* offsets) const;
 
+  // Sets bits and probes for that many keys at this rate. False: the scheme
+  // cannot reach it.
+  bool SetSize(uint64_t keys, double rate);
+
   // Sets hash_functions. Empty if all fits; else what is wrong.
   std::string Validate();
+
+  // How many keys explain this share of set bits: infinite if all are set. And
+  // the rate that it means.
+  double KeysOfOccupancy(double occupancy) const;
+  double RateOfOccupancy(double occupancy) const;
 };
 
-// The rate of a local filter in Redis: that of the layout, and what the markers
-// add, which a probe always finds set.
-double RedisLocalRate(uint64_t keys, uint64_t blocks, uint32_t probes);
+// A bitmap of a filter, and the names of its keys.
+struct Shard {
+  std::string Upload(std::string_view token) const {
+    return Companion(live, ":upload:" + std::string(token));
+  }
 
-// Sets bits and probes for that many keys at this rate. False: the scheme
-// cannot reach it.
-bool SizeScheme(uint64_t keys, double rate, uint32_t fixed_probes,
-                Scheme* scheme);
-
-// The rate that a share of set bits means.
-double RateOfOccupancy(const Scheme& scheme, double occupancy);
-
-// How many keys explain that share. Infinite if all bits are set.
-double KeysOfOccupancy(const Scheme& scheme, double occupancy);
-
-struct Shard : ShardKeys {
+  std::string live;
+  std::string descriptor;
+  std::string rebuild;
   uint64_t blocks;  // 0 if not local
   uint64_t begin;   // of its bytes in those of the filter, markers apart
   uint64_t size;
@@ -161,7 +156,11 @@ struct Descriptor {
   }
 
   Shard ShardAt(uint32_t n) const {
-    return {{name, n, shards},
+    const std::string live =
+        shards == 1 ? name : Companion(name, ":shard" + std::to_string(n));
+    return {live,
+            DescriptorOf(live),
+            Companion(live, ":rebuild"),
             BlocksOf(n),
             n * shard_blocks * kBlockBytes,
             shards == 1 ? (scheme.bits + 7) / 8 : StringBytes(n)};

@@ -17,7 +17,6 @@ using internal::Request;
 using internal::Retry;
 using internal::ServerIdentity;
 using internal::Shard;
-using internal::ShardKeys;
 using std::chrono::milliseconds;
 using Kind = RedisReply::Kind;
 
@@ -31,7 +30,7 @@ RedisStatus Invalid(const std::string& name, const std::string& what) {
 
 // The bits of one key, in the shard that has them.
 struct Spots {
-  const ShardKeys* names;
+  const Shard* names;
   uint64_t marker;
   const uint64_t* offsets;
 };
@@ -39,7 +38,7 @@ struct Spots {
 // The bits of a batch of keys.
 struct Batch {
   struct Part {
-    ShardKeys names;
+    Shard names;
     std::vector<size_t> keys;
   };
 
@@ -70,35 +69,38 @@ struct Batch {
 Request AskBits(const Descriptor& descriptor, const Spots& spots) {
   if (descriptor.scheme.is_local()) {
     const uint64_t first = spots.marker / 8;
-    return Request("GETRANGE", spots.names->live,
-                   {first, first + internal::kBlockBytes - 1});
+    return Request("GETRANGE", spots.names->live, first,
+                   first + internal::kBlockBytes - 1);
   }
   Request request("BITFIELD_RO", spots.names->live);
   for (uint32_t i = 0; i < descriptor.scheme.probes; ++i) {
-    request.Append({"GET", "u1", spots.offsets[i]});
+    request.Append("GET", "u1", spots.offsets[i]);
   }
-  if (!descriptor.adopted()) request.Append({"GET", "u1", spots.marker});
+  if (!descriptor.adopted()) request.Append("GET", "u1", spots.marker);
   return request;
 }
 
 // Takes the reply to AskBits.
-RedisError ReadAnswer(const Descriptor& descriptor, const Spots& spots,
-                      const RedisReply& reply, bool* may_match) {
+RedisStatus ReadAnswer(const Client& client, const Descriptor& descriptor,
+                       const Spots& spots, const RedisReply& reply,
+                       bool* may_match) {
+  const std::string& key = spots.names->live;
   const uint32_t probes = descriptor.scheme.probes;
   const bool is_local = descriptor.scheme.is_local();
   const bool is_marked = !descriptor.adopted();
   const std::vector<RedisReply>& bits = reply.elements;
   if (is_local) {
-    if (reply.kind != Kind::kText) return RedisError::kServer;
-    if (reply.text.empty()) return RedisError::kMissing;
+    if (reply.kind != Kind::kText) return client.OddReply(key);
+    if (reply.text.empty()) return client.BitsLost(key);
     if (reply.text.size() != internal::kBlockBytes) {
-      return RedisError::kWrongSize;
+      return client.StatusAt(RedisError::kWrongSize, key,
+                             "the bitmap is shorter than the filter");
     }
   } else if (bits.size() != probes + (is_marked ? 1 : 0) ||
              !std::all_of(bits.begin(), bits.end(), [](const RedisReply& bit) {
                return bit.kind == Kind::kInteger;
              })) {
-    return RedisError::kServer;
+    return client.OddReply(key);
   }
   // Of probe i; after the last probe, of the marker.
   const auto is_set = [&](uint32_t i) {
@@ -107,17 +109,17 @@ RedisError ReadAnswer(const Descriptor& descriptor, const Spots& spots,
     const auto byte = static_cast<unsigned char>(reply.text[bit / 8]);
     return (byte >> (7 - bit % 8) & 1) != 0;
   };
-  if (is_marked && !is_set(probes)) return RedisError::kMissing;
+  if (is_marked && !is_set(probes)) return client.BitsLost(key);
   uint32_t i = 0;
   while (i < probes && is_set(i)) ++i;
   *may_match = i == probes;
-  return RedisError::kNone;
+  return {};
 }
 
 // Asks for what tells whether a server has every acknowledged key of a shard.
-Request AskIdentity(const ShardKeys& names) {
-  return Request("HMGET", names.descriptor,
-                 {"id", "run_id", "replid", "durable"});
+Request AskIdentity(const Shard& names) {
+  return Request("HMGET", names.descriptor, "id", "run_id", "replid",
+                 "durable");
 }
 
 // Why the reply to AskIdentity and the servers that answered do not prove it.
@@ -126,8 +128,8 @@ std::string WhyUnverified(const RedisReply& reply,
                           const std::vector<ServerIdentity>& servers) {
   if (reply.elements.size() != 4) return "its descriptor cannot be read";
   for (const ServerIdentity& server : servers) {
-    if (!server.error.empty()) {
-      return "the server does not tell which one it is (" + server.error + ")";
+    if (server.run_id.empty() || server.replid.empty()) {
+      return "INFO does not tell which server it is (" + server.refusal + ")";
     }
     if (!server.is_master) return "the server is a replica";
     const bool known = reply.elements[1].text == server.run_id &&
@@ -157,15 +159,15 @@ RedisStatus AddOnce(Client& client, const Descriptor& descriptor,
       // All bitmaps but those of local have one marker for all keys.
       const size_t markers = descriptor.scheme.is_local() ? size : 1;
       Request request(internal::kAddScript,
-                      {shard.names.live, shard.names.descriptor},
-                      {descriptor.id, shard.names.rebuild,
-                       !descriptor.adopted(), probes, markers});
+                      {shard.names.live, shard.names.descriptor}, descriptor.id,
+                      shard.names.rebuild, !descriptor.adopted(), probes,
+                      markers);
       for (size_t i = 0; i < markers; ++i) {
-        request.Append({"GET", "u1", batch.spots[group[i]].marker});
+        request.Append("GET", "u1", batch.spots[group[i]].marker);
       }
       for (size_t i = 0; i < size * probes; ++i) {
         const Spots& key = batch.spots[group[i / probes]];
-        request.Append({"SET", "u1", key.offsets[i % probes], 1});
+        request.Append("SET", "u1", key.offsets[i % probes], 1);
       }
       requests.push_back(std::move(request));
       groups.emplace_back(group, size);
@@ -200,7 +202,7 @@ RedisStatus ReadDescriptor(Client& client, const std::string& name,
   constexpr int kMaxMoves = 8;
   std::string here = name;
   for (int moves = 0; moves <= kMaxMoves; ++moves) {
-    const std::string key = internal::RootDescriptor(here);
+    const std::string key = internal::DescriptorOf(here);
     RedisReply reply;
     const RedisStatus status = client.Run(Request("HGETALL", key), {}, &reply);
     if (!status.ok()) return status;
@@ -225,12 +227,12 @@ RedisStatus ReadDescriptor(Client& client, const std::string& name,
 // Retires every shard, then the root. `moved_to`: empty to delete.
 RedisStatus Retire(Client& client, const Descriptor& descriptor,
                    const std::string& moved_to) {
-  const std::string root = internal::RootDescriptor(descriptor.name);
+  const std::string root = internal::DescriptorOf(descriptor.name);
   RedisStatus first_error;
   const auto retire = [&](std::initializer_list<std::string> keys) {
     const bool moves = *keys.begin() == root && !moved_to.empty();
-    const RedisStatus status = client.Run(Request(
-        internal::kRetireScript, keys, {descriptor.id, moves, moved_to}));
+    const RedisStatus status = client.Run(
+        Request(internal::kRetireScript, keys, descriptor.id, moves, moved_to));
     // Another filter of this name is not ours to retire.
     if (first_error.ok() && status.error != RedisError::kMismatch) {
       first_error = status;
@@ -245,10 +247,10 @@ RedisStatus Retire(Client& client, const Descriptor& descriptor,
 
 RedisStatus CreateKeys(Client& client, const Descriptor& descriptor,
                        bool filled_by_rebuild) {
-  const std::string root = internal::RootDescriptor(descriptor.name);
+  const std::string root = internal::DescriptorOf(descriptor.name);
   const auto create = [&](Request request) {
     for (const auto& [field, value] : descriptor.Fields()) {
-      request.Append({field, value});
+      request.Append(field, value);
     }
     RedisReply reply;
     const RedisStatus status =
@@ -264,15 +266,15 @@ RedisStatus CreateKeys(Client& client, const Descriptor& descriptor,
   const auto lifetime = descriptor.expire_after.count();
   RedisStatus status;
   if (descriptor.shards > 1) {
-    status = create(Request(internal::kCreateScript, {root},
-                            {0, 0, lifetime, 0, descriptor.durable}));
+    status = create(Request(internal::kCreateScript, {root}, 0, 0, lifetime, 0,
+                            descriptor.durable));
     if (!status.ok()) return status;
   }
   for (const Shard& shard : descriptor.Shards()) {
     status =
         create(Request(internal::kCreateScript, {shard.descriptor, shard.live},
-                       {shard.blocks, descriptor.MarkerOf(0), lifetime,
-                        filled_by_rebuild, descriptor.durable}));
+                       shard.blocks, descriptor.MarkerOf(0), lifetime,
+                       filled_by_rebuild, descriptor.durable));
     if (!status.ok()) break;
   }
   if (!status.ok() && descriptor.shards > 1) Retire(client, descriptor, "");
@@ -291,16 +293,14 @@ RedisStatus CheckStrings(Client& client, const Descriptor& descriptor) {
   for (uint32_t shard = 0; shard < descriptor.shards; ++shard) {
     const uint64_t expected = descriptor.StringBytes(shard);
     const auto size = static_cast<uint64_t>(replies[shard].integer);
-    if (size <= expected &&
-        (descriptor.adopted() || size == 0 || size == expected)) {
+    if (size == 0 || size == expected ||
+        (descriptor.adopted() && size < expected)) {
       continue;
     }
-    return client.StatusAt(
-        RedisError::kWrongSize, requests[shard].key,
-        "the bitmap has " + std::to_string(size) + " bytes, and a filter of " +
-            std::to_string(descriptor.scheme.bits) + " bits " +
-            (descriptor.adopted() ? "at most " : "") +
-            std::to_string(expected));
+    return client.StatusAt(RedisError::kWrongSize, requests[shard].key,
+                           "the bitmap has " + std::to_string(size) +
+                               " bytes, and the filter " +
+                               std::to_string(expected));
   }
   return {};
 }
@@ -311,8 +311,8 @@ RedisStatus Download(Client& client, const Shard& shard, char* bytes) {
   for (uint64_t at = 0; at < shard.size; at += kPiece) {
     const uint64_t end = std::min(at + kPiece, shard.size);
     RedisReply reply;
-    const RedisStatus status = client.Run(
-        Request("GETRANGE", shard.live, {at, end - 1}), kSlow, &reply);
+    const RedisStatus status =
+        client.Run(Request("GETRANGE", shard.live, at, end - 1), kSlow, &reply);
     if (!status.ok()) return status;
     std::copy_n(reply.text.data(), std::min(reply.text.size(), end - at),
                 bytes + at);
@@ -388,8 +388,7 @@ RedisStatus RedisFilter::Adopt(const RedisOptions& redis,
   if (!status.ok()) return status;
   RedisReply reply;
   status = made->rep_->client->Run(
-      Request("HGET", internal::RootDescriptor(options.name), {"id"}), {},
-      &reply);
+      Request("HGET", internal::DescriptorOf(options.name), "id"), {}, &reply);
   if (status.ok() && reply.kind == Kind::kText) {
     status =
         made->rep_->client->StatusAt(RedisError::kMismatch, descriptor->name,
@@ -430,7 +429,7 @@ RedisStatus RedisFilter::Delete() {
   if (!descriptor->adopted()) return Retire(*rep_->client, *descriptor, "");
   const Shard names = descriptor->ShardAt(0);
   return rep_->client->Run(
-      Request("UNLINK", names.live, {names.descriptor, names.rebuild}));
+      Request("UNLINK", names.live, names.descriptor, names.rebuild));
 }
 
 RedisStatus RedisFilter::Confirm() {
@@ -442,7 +441,7 @@ RedisStatus RedisFilter::Confirm() {
     RedisStatus status;
     for (const Shard& shard : descriptor->Shards()) {
       status = rep_->client->Run(Request(internal::kConfirmScript,
-                                         {shard.descriptor}, {descriptor->id}));
+                                         {shard.descriptor}, descriptor->id));
       if (!status.ok()) break;
     }
     return status;
@@ -527,9 +526,8 @@ RedisStatus RedisFilter::Info(RedisFilterInfo* info) {
   info->set_bits -= std::min(info->set_bits, markers);
   info->occupancy =
       static_cast<double>(info->set_bits) / static_cast<double>(scheme.bits);
-  info->keys_estimate = internal::KeysOfOccupancy(scheme, info->occupancy);
-  info->false_positive_rate =
-      internal::RateOfOccupancy(scheme, info->occupancy);
+  info->keys_estimate = scheme.KeysOfOccupancy(info->occupancy);
+  info->false_positive_rate = scheme.RateOfOccupancy(info->occupancy);
   if (info->stored_bytes == 0 && !descriptor.adopted()) {
     return rep_->client->BitsLost(requests[0].key);
   }
@@ -559,22 +557,16 @@ RedisStatus RedisFilter::ReadBits(std::string* bits) {
 }
 
 RedisFilterStatistics RedisFilter::Statistics() const {
-  RedisFilterStatistics statistics;
-  statistics.checks = rep_->checks;
-  statistics.absent = rep_->absent;
-  statistics.adds = rep_->adds;
-  statistics.failed_open = rep_->failed_open;
-  statistics.lost_bits = rep_->lost_bits;
-  rep_->client->Count(&statistics);
-  const std::lock_guard lock(rep_->mutex);
-  statistics.last_error = rep_->last_error;
-  return statistics;
+  return rep_->client->Statistics();
 }
 
 RedisStatus RedisFilter::Rep::Count(RedisStatus status) {
-  if (status.error == RedisError::kMissing) ++lost_bits;
-  const std::lock_guard lock(mutex);
-  if (!status.ok()) last_error = status.message;
+  if (!status.ok()) {
+    client->Count([&](RedisFilterStatistics* all) {
+      if (status.error == RedisError::kMissing) ++all->lost_bits;
+      all->last_error = status.message;
+    });
+  }
   return status;
 }
 
@@ -606,15 +598,6 @@ RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
   how.identify = !descriptor.adopted();
   Replies replies;
   RedisStatus status = client->Run(requests, how, &replies);
-  if (status.ok() && replies.out_of_order) {
-    const auto identities = requests.begin() + static_cast<ptrdiff_t>(n);
-    Replies later;
-    status = client->Run({identities, requests.end()}, how, &later);
-    std::move(later.replies.begin(), later.replies.end(),
-              replies.replies.begin() + static_cast<ptrdiff_t>(n));
-    replies.servers.insert(replies.servers.end(), later.servers.begin(),
-                           later.servers.end());
-  }
   if (!status.ok()) return status;
   std::string unverified;
   for (size_t i = n; i < requests.size(); ++i) {
@@ -637,15 +620,9 @@ RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
   }
   for (size_t i = 0; i < n; ++i) {
     may_match[i] = true;
-    const RedisError error =
-        ReadAnswer(descriptor, batch.spots[i], replies[i], &may_match[i]);
-    if (error == RedisError::kNone || !status.ok()) continue;
-    const std::string& key = requests[i].key;
-    status = error == RedisError::kServer ? client->OddReply(key)
-             : error == RedisError::kMissing
-                 ? client->BitsLost(key)
-                 : client->StatusAt(error, key,
-                                    "the bitmap is shorter than the filter");
+    const RedisStatus one = ReadAnswer(*client, descriptor, batch.spots[i],
+                                       replies[i], &may_match[i]);
+    if (status.ok()) status = one;
   }
   if (status.ok() && !unverified.empty()) {
     status =
@@ -657,7 +634,6 @@ RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
 RedisStatus RedisFilter::Check(const std::string_view* keys, size_t n,
                                bool* may_match) {
   if (n == 0) return {};
-  rep_->checks += n;
   RedisStatus status = CheckKeySizes(rep_->opened_name, keys, n);
   if (status.ok()) {
     status = rep_->WithDescriptor([&](const DescriptorRef& descriptor) {
@@ -673,8 +649,11 @@ RedisStatus RedisFilter::Check(const std::string_view* keys, size_t n,
   }
   // What was read beside lost bits is not to be trusted either.
   if (!status.ok()) std::fill(may_match, may_match + n, true);
-  rep_->absent +=
-      static_cast<uint64_t>(std::count(may_match, may_match + n, false));
+  rep_->client->Count([&](RedisFilterStatistics* all) {
+    all->checks += n;
+    all->absent +=
+        static_cast<uint64_t>(std::count(may_match, may_match + n, false));
+  });
   return rep_->Count(status);
 }
 
@@ -687,13 +666,17 @@ RedisStatus RedisFilter::Add(const std::string_view* keys, size_t n,
       return AddOnce(*rep_->client, *descriptor, keys, n, is_new);
     });
   }
-  if (status.ok()) rep_->adds += n;
+  if (status.ok()) {
+    rep_->client->Count([n](RedisFilterStatistics* all) { all->adds += n; });
+  }
   return rep_->Count(status);
 }
 
 void RedisFilter::MayMatch(const std::string_view* keys, size_t n,
                            bool* may_match) {
-  if (!Check(keys, n, may_match).ok()) rep_->failed_open += n;
+  if (Check(keys, n, may_match).ok()) return;
+  rep_->client->Count(
+      [n](RedisFilterStatistics* all) { all->failed_open += n; });
 }
 
 }  // namespace deltabloom

@@ -2,7 +2,6 @@
 #ifndef DELTABLOOM_SHARED_FILTERS_REDIS_FILTER_H_
 #define DELTABLOOM_SHARED_FILTERS_REDIS_FILTER_H_
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -62,15 +61,8 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
   const std::string opened_name;
 
   mutable std::mutex mutex;
-  internal::DescriptorRef current;  // guarded, as are
-  std::string last_error;
+  internal::DescriptorRef current;                 // guarded, as are
   std::map<std::string, std::string> verified_by;  // descriptor: its identity
-
-  std::atomic<uint64_t> checks{0};
-  std::atomic<uint64_t> absent{0};
-  std::atomic<uint64_t> adds{0};
-  std::atomic<uint64_t> failed_open{0};
-  std::atomic<uint64_t> lost_bits{0};
 };
 
 }  // namespace deltabloom

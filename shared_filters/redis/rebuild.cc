@@ -30,9 +30,9 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
   RedisStatus Begin() {
     for (const Shard& shard : shards) {
       const Request request(internal::kRebuildBeginScript,
-                            {shard.descriptor, shard.rebuild},
-                            {descriptor->id, token, lease, options.take_over,
-                             shard.blocks, descriptor->MarkerOf(0)});
+                            {shard.descriptor, shard.rebuild}, descriptor->id,
+                            token, lease, options.take_over, shard.blocks,
+                            descriptor->MarkerOf(0));
       // Sent twice, it finds its own token and begins anew.
       RedisReply reply;
       const RedisStatus status =
@@ -45,16 +45,20 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
     return {};
   }
 
+  // With 0 it ends.
+  RedisStatus Renew(const Shard& shard, int64_t milliseconds_to_live) {
+    return client->Run(
+        Request(internal::kRebuildRenewScript,
+                {shard.descriptor, shard.rebuild, shard.Upload(token)}, token,
+                milliseconds_to_live, descriptor->adopted()));
+  }
+
   RedisStatus RenewIfDue() {
     const Clock::time_point now = Clock::now();
     if (!lost.ok() || now - renewed_at < options.lease / 4) return lost;
     renewed_at = now;
     for (size_t i = done_shards; i < shards.size(); ++i) {
-      const Shard& shard = shards[i];
-      const RedisStatus status = client->Run(
-          Request(internal::kRebuildRenewScript,
-                  {shard.descriptor, shard.rebuild, shard.Upload(token)},
-                  {token, lease, descriptor->adopted()}));
+      const RedisStatus status = Renew(shards[i], lease);
       // A server that is away for a moment may be back for the next renewal.
       if (status.error == RedisError::kBusy) lost = status;
       if (!status.ok()) break;
@@ -95,9 +99,9 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
                                    std::min(kPiece, shard.size - at));
       if (piece.find_first_not_of('\0') == piece.npos) continue;
       internal::Replies replies;
-      status = client->Run({Request("SETRANGE", key, {at, piece}),
-                            Request("PEXPIRE", key, {lease})},
-                           {Retry::kSafe, true}, &replies);
+      status = client->Run(
+          {Request("SETRANGE", key, at, piece), Request("PEXPIRE", key, lease)},
+          {Retry::kSafe, true}, &replies);
       *sent += piece.size();
       if (status.ok() && options.progress) {
         options.progress(shard.begin + at + piece.size(), bitmap.size());
@@ -122,22 +126,16 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
     const std::vector<RedisReply>& server = servers[done_shards].elements;
     return client->Run(
         Request(internal::kRebuildFinishScript,
-                {shard.live, shard.descriptor, shard.rebuild, upload},
-                {token, set_bits, descriptor->adopted(), server[0].text,
-                 server[1].text, !replace, !options.keep_keys,
-                 descriptor->MarkerOf(0)}),
+                {shard.live, shard.descriptor, shard.rebuild, upload}, token,
+                set_bits, descriptor->adopted(), server[0].text, server[1].text,
+                !replace, !options.keep_keys, descriptor->MarkerOf(0)),
         {Retry::kNo, true});
   }
 
   void Abort() {
     if (!begun) return;
     begun = false;
-    for (size_t i = done_shards; i < shards.size(); ++i) {
-      const Shard& shard = shards[i];
-      client->Run(Request(
-          internal::kRebuildAbortScript,
-          {shard.descriptor, shard.rebuild, shard.Upload(token)}, {token}));
-    }
+    for (size_t i = done_shards; i < shards.size(); ++i) Renew(shards[i], 0);
   }
 
   const std::shared_ptr<internal::Client> client;

@@ -3,12 +3,12 @@
 #include <iterator>
 #include <limits>
 
+#include "deltabloom/go_murmur3_filter.h"
 #include "deltabloom/sizing.h"
+#include "shared_filters/local_size.h"
 #include "shared_filters/murmur3.h"
 #include "shared_filters/redis/descriptor.h"
-#include "shared_filters/smallest_number.h"
 #include "util/hash64.h"
-#include "util/layouts/local/local.h"
 #include "util/rates/rates.h"
 
 namespace deltabloom::internal {
@@ -18,22 +18,23 @@ namespace {
 // fit one, a double.
 class Php {
  public:
-  Php(int64_t value) : int_(value) {}  // NOLINT: as in PHP, all numbers mix
+  Php(int64_t value)  // NOLINT: as in PHP, all numbers mix
+      : int_(value), double_(static_cast<double>(value)) {}
 
   friend Php operator+(Php a, Php b) {
     int64_t sum;
     const bool fits = !__builtin_add_overflow(a.int_, b.int_, &sum);
-    return Result(a, b, fits, sum, a.AsDouble() + b.AsDouble());
+    return {a, b, fits, sum, a.double_ + b.double_};
   }
   friend Php operator-(Php a, Php b) {
     int64_t difference;
     const bool fits = !__builtin_sub_overflow(a.int_, b.int_, &difference);
-    return Result(a, b, fits, difference, a.AsDouble() - b.AsDouble());
+    return {a, b, fits, difference, a.double_ - b.double_};
   }
   friend Php operator*(Php a, Php b) {
     int64_t product;
     const bool fits = !__builtin_mul_overflow(a.int_, b.int_, &product);
-    return Result(a, b, fits, product, a.AsDouble() * b.AsDouble());
+    return {a, b, fits, product, a.double_ * b.double_};
   }
 
   // What (int) gives, and what operators on bits and % take: a double beyond
@@ -50,165 +51,150 @@ class Php {
     return static_cast<int64_t>(static_cast<uint64_t>(rest));
   }
 
- private:
-  static Php Result(Php a, Php b, bool fits, int64_t exact, double rounded) {
-    Php php(exact);
-    php.double_ = rounded;
-    php.is_double_ = a.is_double_ || b.is_double_ || !fits;
-    return php;
+  // << drops bits.
+  int64_t operator<<(unsigned by) const {
+    return static_cast<int64_t>(static_cast<uint64_t>(Int()) << by);
   }
-  double AsDouble() const {
-    return is_double_ ? double_ : static_cast<double>(int_);
+
+ private:
+  Php(Php a, Php b, bool fits, int64_t exact, double rounded) : Php(exact) {
+    is_double_ = a.is_double_ || b.is_double_ || !fits;
+    if (is_double_) double_ = rounded;
   }
 
   int64_t int_;
-  double double_ = 0;
+  double double_;
   bool is_double_ = false;
 };
 
-// << drops bits; >> keeps the sign.
-int64_t ShiftLeft(int64_t value, unsigned by) {
-  return static_cast<int64_t>(static_cast<uint64_t>(value) << by);
-}
-
-int64_t Ord(char c) { return static_cast<unsigned char>(c); }
-
 constexpr int64_t kModulus = 0xffffffff;
 
-// % keeps the sign of the dividend; then the low 32 bits are taken.
-uint32_t Finish(Php hash) {
-  return static_cast<uint32_t>(hash.Int() % kModulus & kModulus);
-}
-
-uint32_t Js(std::string_view key) {
-  int64_t hash = 1315423911;
+// h = step(h, c) for each byte c of the key, then h = end(h).
+template <typename Step>
+uint32_t Fold(
+    std::string_view key, int64_t h, Step step,
+    Php (*end)(Php) = [](Php h) { return h; }) {
+  Php hash(h);
   for (const char c : key) {
-    hash ^= (Php(ShiftLeft(hash, 5)) + Ord(c) + (hash >> 2)).Int();
+    hash = step(hash, int64_t{static_cast<unsigned char>(c)});
   }
-  return Finish(hash);
-}
-
-// Its upper bits are folded once, behind the last byte.
-uint32_t Pjw(std::string_view key) {
-  constexpr int64_t kHighBits = int64_t{0xffffffff} << 28;
-  Php hash(0);
-  for (const char c : key) hash = Php(ShiftLeft(hash.Int(), 4)) + Ord(c);
-  const int64_t test = hash.Int() & kHighBits;
-  if (test != 0) hash = (hash.Int() ^ test >> 24) & ~kHighBits;
-  return Finish(hash);
-}
-
-uint32_t Elf(std::string_view key) {
-  int64_t hash = 0;
-  for (const char c : key) {
-    const Php sum = Php(ShiftLeft(hash, 4)) + Ord(c);
-    const int64_t x = sum.Int() & 0xf0000000;
-    hash = sum.Int() ^ x >> 24;
-    hash &= ~x;
-  }
-  return Finish(hash);
-}
-
-uint32_t Bkdr(std::string_view key) {
-  int64_t hash = 0;
-  for (const char c : key) hash = (Php(hash) * 131 + Ord(c)).Int();
-  return Finish(hash);
-}
-
-uint32_t Sdbm(std::string_view key) {
-  int64_t hash = 0;
-  for (const char c : key) {
-    hash =
-        (Php(Ord(c)) + ShiftLeft(hash, 6) + ShiftLeft(hash, 16) - hash).Int();
-  }
-  return Finish(hash);
-}
-
-uint32_t Djb(std::string_view key) {
-  Php hash(5381);
-  for (const char c : key) {
-    hash = Php((Php(ShiftLeft(hash.Int(), 5)) + hash).Int()) + Ord(c);
-  }
-  return Finish(hash);
-}
-
-uint32_t Dek(std::string_view key) {
-  auto hash = static_cast<int64_t>(key.size());
-  for (const char c : key) hash = (ShiftLeft(hash, 5) ^ hash >> 27) ^ Ord(c);
-  return Finish(hash);
-}
-
-uint32_t Fnv(std::string_view key) {
-  int64_t hash = 2166136261;
-  for (const char c : key) {
-    hash = (Php(hash) * 16777619).Int() % kModulus;
-    hash ^= Ord(c);
-  }
-  return Finish(hash);
+  // % keeps the sign of the dividend; then the low 32 bits are taken.
+  return static_cast<uint32_t>(end(hash).Int() % kModulus & kModulus);
 }
 
 struct NamedHash {
   std::string_view name;
   PhpHash hash;
 };
-constexpr NamedHash kHashes[] = {{"JS", Js},     {"PJW", Pjw},   {"ELF", Elf},
-                                 {"BKDR", Bkdr}, {"SDBM", Sdbm}, {"DJB", Djb},
-                                 {"DEK", Dek},   {"FNV", Fnv}};
+constexpr NamedHash kHashes[] = {
+    {"JS",
+     [](std::string_view key) {
+       return Fold(key, 1315423911, [](Php h, int64_t c) {
+         return h.Int() ^ ((h << 5) + Php(c) + (h.Int() >> 2)).Int();
+       });
+     }},
+    // Its upper bits are folded once, behind the last byte.
+    {"PJW",
+     [](std::string_view key) {
+       return Fold(
+           key, 0, [](Php h, int64_t c) { return (h << 4) + Php(c); },
+           [](Php h) {
+             constexpr int64_t kHighBits = int64_t{0xffffffff} << 28;
+             const int64_t test = h.Int() & kHighBits;
+             return test == 0 ? h : Php((h.Int() ^ test >> 24) & ~kHighBits);
+           });
+     }},
+    {"ELF",
+     [](std::string_view key) {
+       return Fold(key, 0, [](Php h, int64_t c) {
+         const int64_t sum = ((h << 4) + Php(c)).Int();
+         const int64_t x = sum & 0xf0000000;
+         return (sum ^ x >> 24) & ~x;
+       });
+     }},
+    {"BKDR",
+     [](std::string_view key) {
+       return Fold(key, 0,
+                   [](Php h, int64_t c) { return (h * 131 + c).Int(); });
+     }},
+    {"SDBM",
+     [](std::string_view key) {
+       return Fold(key, 0, [](Php h, int64_t c) {
+         return (Php(c) + (h << 6) + (h << 16) - h).Int();
+       });
+     }},
+    {"DJB",
+     [](std::string_view key) {
+       return Fold(key, 5381, [](Php h, int64_t c) {
+         return Php((Php(h << 5) + h).Int()) + c;
+       });
+     }},
+    {"DEK",
+     [](std::string_view key) {
+       return Fold(key, static_cast<int64_t>(key.size()), [](Php h, int64_t c) {
+         return ((h << 5) ^ h.Int() >> 27) ^ c;
+       });
+     }},
+    {"FNV", [](std::string_view key) {
+       return Fold(key, 2166136261, [](Php h, int64_t c) {
+         return (h * 16777619).Int() % kModulus ^ c;
+       });
+     }}};
 
 constexpr uint64_t kPhpBits = uint64_t{1} << 32;
 constexpr uint64_t kMaxLocalBits = uint64_t{1} << 48;
 constexpr uint64_t kMaxJavaInt = INT32_MAX;
 
-struct Named {
-  std::string_view name;
-  SchemeKind kind;
-  uint32_t fixed_probes;
-  uint64_t least, most, multiple_of;  // bits
-  const char* legal;                  // in words
-};
-constexpr Named kSchemes[] = {
-    {"local", SchemeKind::kLocal, 0, kBlockBits, kMaxLocalBits, kBlockBits,
-     "a multiple of 512 from 512 to 2^48"},
-    {"go-murmur3", SchemeKind::kGoMurmur3, 0, 1, kMaxRedisOffset, 1,
-     "1 to 2^32 - 1"},
-    {"go-murmur3-14", SchemeKind::kGoMurmur3, kGoZeroProbes, 1, kMaxRedisOffset,
-     1, "1 to 2^32 - 1"},
-    {"guava-helper", SchemeKind::kGuavaHelper, 0, 1, kMaxJavaInt, 1,
-     "1 to 2^31 - 1"},
-    {"php-named-hashes", SchemeKind::kPhpNamedHashes, 0, kPhpBits, kPhpBits, 1,
-     "2^32, or 0 for the same"},
-};
-
-// The row of a scheme without a number of probes.
-const Named& RowOf(SchemeKind kind) {
-  return *std::find_if(std::begin(kSchemes), std::end(kSchemes),
-                       [kind](const Named& row) { return row.kind == kind; });
+// Null if no row has that name.
+template <typename Row, size_t n>
+const Row* FindByName(const Row (&rows)[n], std::string_view name) {
+  const Row* const row = std::find_if(
+      rows, rows + n, [name](const Row& one) { return one.name == name; });
+  return row == rows + n ? nullptr : row;
 }
 
+// "JS, PJW, ELF".
+template <typename Row, size_t n>
+std::string NamesOf(const Row (&rows)[n]) {
+  std::string names;
+  for (const Row& row : rows) {
+    if (!names.empty()) names += ", ";
+    names += row.name;
+  }
+  return names;
+}
+
+constexpr SchemeRow kSchemes[] = {
+    {"local", SchemeKind::kLocal, 0, local::kSectors, kBlockBits, kMaxLocalBits,
+     kBlockBits, "a multiple of 512 from 512 to 2^48"},
+    {"go-murmur3", SchemeKind::kGoMurmur3, 0, kMaxProbes, 1, kMaxRedisOffset, 1,
+     "1 to 2^32 - 1"},
+    {"go-murmur3-14", SchemeKind::kGoMurmur3, kGoZeroProbes, kMaxProbes, 1,
+     kMaxRedisOffset, 1, "1 to 2^32 - 1"},
+    {"guava-helper", SchemeKind::kGuavaHelper, 0, kMaxProbes, 1, kMaxJavaInt, 1,
+     "1 to 2^31 - 1"},
+    {"php-named-hashes", SchemeKind::kPhpNamedHashes, 0, kMaxProbes, kPhpBits,
+     kPhpBits, 1, "2^32, or 0 for the same"},
+};
+
+// The rate of a local filter in Redis: that of the layout, and what the markers
+// add, which a probe always finds set.
 double WithMarkers(double rate, uint32_t probes) {
   if (rate <= 0) return 0;
   const double share_set = std::pow(rate, 1.0 / probes);
   return rate * (1 + probes / double{kBlockBits} * (1 / share_set - 1));
 }
 
-bool SizeLocal(uint64_t keys, double rate, Scheme* scheme) {
+bool SetLocalSize(uint64_t keys, double rate, Scheme* scheme) {
   constexpr uint64_t kMaxBitsPerKey = 64;
   if (keys > kMaxLocalBits) return false;
-  uint64_t fewest = std::min(kMaxLocalBits, keys * kMaxBitsPerKey) / kBlockBits;
-  fewest += 2;
-  bool found = false;
-  for (uint32_t probes = 1; probes <= kMaxBlockProbes; ++probes) {
-    const local::RateOfProbes rate_at({probes, 0});
-    const uint64_t blocks = SmallestNumber(1, fewest - 1, [&](uint64_t n) {
-      return WithMarkers(rate_at(keys, n), probes) <= rate;
-    });
-    if (blocks == 0) continue;
-    fewest = blocks;
-    scheme->probes = probes;
-    found = true;
-  }
-  scheme->bits = fewest * kBlockBits;
-  return found;
+  const LocalSize size = SmallestLocalSize(
+      keys, rate,
+      std::min(kMaxLocalBits, keys * kMaxBitsPerKey) / kBlockBits + 1,
+      WithMarkers);
+  scheme->bits = size.blocks * kBlockBits;
+  scheme->probes = size.probes;
+  return size.blocks != 0;
 }
 
 }  // namespace
@@ -219,31 +205,26 @@ PhpHash FindPhpHash(std::string_view name) {
       name.substr(name.size() - kEnding.size()) == kEnding) {
     name.remove_suffix(kEnding.size());
   }
-  for (const NamedHash& one : kHashes) {
-    if (one.name == name) return one.hash;
-  }
-  return nullptr;
+  const NamedHash* const row = FindByName(kHashes, name);
+  return row == nullptr ? nullptr : row->hash;
 }
 
-std::string PhpHashNames() { return NamesOf(kHashes); }
-
-bool FindScheme(std::string_view name, SchemeKind* kind,
-                uint32_t* fixed_probes) {
-  for (const Named& one : kSchemes) {
-    if (one.name != name) continue;
-    *kind = one.kind;
-    *fixed_probes = one.fixed_probes;
-    return true;
-  }
-  return false;
+const SchemeRow* FindScheme(std::string_view name) {
+  return FindByName(kSchemes, name);
 }
 
 std::string SchemeNames() { return NamesOf(kSchemes); }
 
-std::string Scheme::Name() const { return std::string(RowOf(kind).name); }
+std::string Scheme::Name() const {
+  // The row without a number of probes.
+  return std::string(
+      std::find_if(std::begin(kSchemes), std::end(kSchemes), [this](auto& one) {
+        return one.kind == row->kind;
+      })->name);
+}
 
 void Scheme::Offsets(std::string_view key, uint64_t* offsets) const {
-  switch (kind) {
+  switch (row->kind) {
     case SchemeKind::kLocal: {  // docs/format.md, the first round
       const uint64_t hash = Hash64(key);
       const uint64_t first =
@@ -282,73 +263,66 @@ std::string Scheme::Validate() {
   for (const std::string& hash : hashes) {
     hash_functions.push_back(FindPhpHash(hash));
     if (hash_functions.back() == nullptr) {
-      return "hashes has '" + hash + "': known are " + PhpHashNames();
+      return "hashes has '" + hash + "': known are " + NamesOf(kHashes);
     }
   }
-  const Named& row = RowOf(kind);
-  const uint32_t most = is_local() ? kMaxBlockProbes : kMaxProbes;
-  if (probes == 0 || probes > most) {
+  if (probes == 0 || probes > row->most_probes) {
     return "probes is " + std::to_string(probes) + ": with scheme " + Name() +
-           " it must be 1 to " + std::to_string(most);
+           " it must be 1 to " + std::to_string(row->most_probes);
   }
-  if (bits < row.least || bits > row.most || bits % row.multiple_of != 0) {
+  if (bits < row->least || bits > row->most || bits % row->multiple_of != 0) {
     return "bits is " + std::to_string(bits) + ": with scheme " + Name() +
-           " it must be " + row.legal;
+           " it must be " + row->legal;
   }
-  if (kind == SchemeKind::kPhpNamedHashes && hashes.size() != probes) {
-    return "hashes and probes do not fit";
+  if (row->kind == SchemeKind::kPhpNamedHashes && hashes.size() != probes) {
+    return "probes is " + std::to_string(probes) + ", and there are " +
+           std::to_string(hashes.size()) + " hashes";
   }
   return "";
 }
 
-double RedisLocalRate(uint64_t keys, uint64_t blocks, uint32_t probes) {
-  return WithMarkers(local::RateOfProbes({probes, 0})(keys, blocks), probes);
-}
-
-bool SizeScheme(uint64_t keys, double rate, uint32_t fixed_probes,
-                Scheme* scheme) {
-  switch (scheme->kind) {
+bool Scheme::SetSize(uint64_t keys, double rate) {
+  switch (row->kind) {
     case SchemeKind::kLocal:
-      return SizeLocal(keys, rate, scheme);
+      return SetLocalSize(keys, rate, this);
     case SchemeKind::kGoMurmur3: {
       const auto n = static_cast<double>(std::max<uint64_t>(keys, 1));
-      scheme->probes =
-          fixed_probes != 0 ? fixed_probes : SizeForRate(keys, rate).probes;
-      const double bits = std::ceil(BloomBits(n, rate, scheme->probes));
-      if (!(bits <= static_cast<double>(kMaxRedisOffset))) return false;
-      scheme->bits = std::max<uint64_t>(static_cast<uint64_t>(bits), 64);
+      probes = row->fixed_probes != 0 ? row->fixed_probes
+                                      : SizeForRate(keys, rate).probes;
+      const double size = std::ceil(BloomBits(n, rate, probes));
+      if (!(size <= static_cast<double>(kMaxRedisOffset))) return false;
+      bits = std::max<uint64_t>(static_cast<uint64_t>(size), 64);
       return true;
     }
     case SchemeKind::kGuavaHelper: {  // Guava's formulas, for sizes of an int
       GuavaFilterOptions options;
       options.expected_insertions = keys;
-      scheme->bits = std::min(GuavaBits(keys, rate), kMaxJavaInt);
-      scheme->probes = GuavaHashFunctions(options, scheme->bits);
-      return scheme->bits > 0 && scheme->probes <= kMaxProbes;
+      bits = std::min(GuavaBits(keys, rate), kMaxJavaInt);
+      probes = GuavaHashFunctions(options, bits);
+      return bits > 0 && probes <= kMaxProbes;
     }
     case SchemeKind::kPhpNamedHashes:
-      scheme->bits = kPhpBits;
+      bits = kPhpBits;
+      probes = static_cast<uint32_t>(hashes.size());
       return true;
   }
   return false;
 }
 
-double RateOfOccupancy(const Scheme& scheme, double occupancy) {
-  if (!scheme.is_local()) return std::pow(occupancy, scheme.probes);
-  if (occupancy >= 1) return 1;
-  const double keys = KeysOfOccupancy(scheme, occupancy);
-  return RedisLocalRate(static_cast<uint64_t>(std::llround(keys)),
-                        scheme.bits / kBlockBits, scheme.probes);
+double Scheme::KeysOfOccupancy(double occupancy) const {
+  const auto m = static_cast<double>(bits);
+  if (occupancy >= 1) return std::numeric_limits<double>::infinity();
+  if (!is_local()) return KeysFromSetBits(m, occupancy * m, probes);
+  // A clear bit is e^(-load * probes / 512) likely, over Poisson loads.
+  return -std::log1p(-occupancy) * m / probes;
 }
 
-double KeysOfOccupancy(const Scheme& scheme, double occupancy) {
-  const auto m = static_cast<double>(scheme.bits);
-  if (occupancy >= 1) return std::numeric_limits<double>::infinity();
-  if (!scheme.is_local()) {
-    return KeysFromSetBits(m, occupancy * m, scheme.probes);
-  }
-  // A clear bit is e^(-load * probes / 512) likely, over Poisson loads.
-  return -std::log1p(-occupancy) * m / scheme.probes;
+double Scheme::RateOfOccupancy(double occupancy) const {
+  if (!is_local()) return std::pow(occupancy, probes);
+  if (occupancy >= 1) return 1;
+  const auto keys = static_cast<uint64_t>(llround(KeysOfOccupancy(occupancy)));
+  return WithMarkers(local::RateOfProbes({probes, 0})(keys, bits / kBlockBits),
+                     probes);
 }
 
 }  // namespace deltabloom::internal

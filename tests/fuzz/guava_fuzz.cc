@@ -4,7 +4,6 @@
 // Input: the bytes.
 #include "deltabloom/go_murmur3_filter.h"
 #include "deltabloom/guava_filter.h"
-#include "deltabloom/guava_funnels.h"
 #include "tests/fuzz/harness.h"
 
 namespace deltabloom::fuzz {

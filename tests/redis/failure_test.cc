@@ -153,8 +153,6 @@ TEST_F(Failures, DescriptorsOfOthers) {
       {"bits", {"0", "-1", "4294967296", "99999999999999999999", "1x"}},
       {"probes", {"0", "256"}},
       {"shards", {"0", "7", "4000000000"}},
-      {"generations", {"2"}},
-      {"spread", {"1"}},
       {"hashes", {"JS,none"}},
       {"moved_to", {"a}b", "f"}},
   };

@@ -236,46 +236,33 @@ TEST(LazyFilter, OpensWithoutRedis) {
             RedisError::kInvalidArgument);
 }
 
-// Connections of the user: a class of his own, or a hiredis context.
-int opened = 0;
-RedisStatus OpenContext(const std::string& host, uint16_t port, milliseconds,
-                        std::unique_ptr<RedisConnection>* connection) {
-  ++opened;
-  redisContext* const context = redisConnect(host.c_str(), port);
-  *connection = RedisConnectionOf(context);
-  if (context->err == 0) return {};
-  return {RedisError::kUnavailable, context->errstr};
-}
-
 TEST_F(FilterTest, ConnectionsOfTheUserAreUsed) {
-  for (const auto& connect : {OpenContext, OwnConnection::Open}) {
-    Run({"FLUSHALL"});
-    RedisOptions redis = server_.Options();
-    redis.connect = connect;
-    const TestFilter filter(redis, Small());
-    Words keys;
-    for (int i = 0; i < 5000; ++i) keys.push_back(std::to_string(i));
-    filter.Rebuild({"rebuilt"});
-    filter.Add(keys);
-    EXPECT_TRUE(filter.Finds(keys));
-    EXPECT_TRUE(filter.Finds({"rebuilt"}));
-    EXPECT_EQ(opened, 1);  // by the first
-    // A dead server raises no SIGPIPE, and a slow one does not stop us.
-    Server other;
-    redis.port = other.port();
-    redis.circuit_failures = 0;
-    redis.command_timeout = milliseconds(200);
-    const TestFilter there(redis, Small());
-    other.Pause();
-    there.ExpectFailure(connect == OpenContext ? RedisError::kTimeout
-                                               : RedisError::kUnavailable,
-                        other.Place());
-    other.Resume();
-    other.Stop();
-    for (int i = 0; i < 3; ++i) EXPECT_NE(there.Error(), RedisError::kNone);
-    EXPECT_EQ(TryOpen(redis).error, RedisError::kUnavailable);
-    opened = 1;
-  }
+  RedisOptions redis = server_.Options();
+  int opened = 0;
+  redis.connect = [&opened](const auto&... arguments) {
+    ++opened;
+    return OwnConnection::Open(arguments...);
+  };
+  const TestFilter filter(redis, Small());
+  Words keys;
+  for (int i = 0; i < 5000; ++i) keys.push_back(std::to_string(i));
+  filter.Rebuild({"rebuilt"});
+  filter.Add(keys);
+  EXPECT_TRUE(filter.Finds(keys));
+  EXPECT_TRUE(filter.Finds({"rebuilt"}));
+  EXPECT_EQ(opened, 1);
+  // A dead server raises no SIGPIPE, and a slow one does not stop us.
+  Server other;
+  redis.port = other.port();
+  redis.circuit_failures = 0;
+  redis.command_timeout = milliseconds(200);
+  const TestFilter there(redis, Small());
+  other.Pause();
+  there.ExpectFailure(RedisError::kUnavailable, other.Place());
+  other.Resume();
+  other.Stop();
+  for (int i = 0; i < 3; ++i) EXPECT_NE(there.Error(), RedisError::kNone);
+  EXPECT_EQ(TryOpen(redis).error, RedisError::kUnavailable);
 }
 
 // No descriptor, no marker.

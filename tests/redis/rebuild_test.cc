@@ -273,7 +273,7 @@ TEST_P(SchemesTest, NoAcknowledgedAddIsLostWhoeverDies) {
     waitpid(child, &state, 0);
     EXPECT_TRUE(WIFSIGNALED(state)) << "it failed before it was killed";
   };
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 20 || traffic->acknowledged <= 100; ++round) {
     usleep(static_cast<useconds_t>(random.Below(60000)));
     const size_t victim = 1 + random.Below(2);
     stop(children[victim]);
@@ -282,7 +282,6 @@ TEST_P(SchemesTest, NoAcknowledgedAddIsLostWhoeverDies) {
   }
   for (const pid_t child : children) stop(child);
   EXPECT_EQ(traffic->failed, 0);
-  EXPECT_GT(traffic->acknowledged, 100);
   EXPECT_GT(traffic->rebuilds, 0);
 }
 

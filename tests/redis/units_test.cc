@@ -19,8 +19,7 @@ using Words = std::vector<std::string>;
 
 Scheme SchemeOf(const char* name, uint64_t bits, uint32_t probes) {
   Scheme scheme;
-  uint32_t fixed = 0;
-  EXPECT_TRUE(FindScheme(name, &scheme.kind, &fixed));
+  scheme.row = FindScheme(name);
   scheme.bits = bits;
   scheme.probes = probes;
   return scheme;
@@ -61,7 +60,7 @@ TEST(Schemes, GuavaHelperEqualsGuava) {
     if (row[0] == "size") {
       ++sizes;
       Scheme sized = SchemeOf("guava-helper", 0, 0);
-      EXPECT_EQ(SizeScheme(std::stoull(row[1]), std::stod(row[2]), 0, &sized),
+      EXPECT_EQ(sized.SetSize(std::stoull(row[1]), std::stod(row[2])),
                 scheme.bits > 0);
       EXPECT_EQ(sized.bits, scheme.bits);
       EXPECT_EQ(sized.probes, scheme.probes);
@@ -90,18 +89,6 @@ TEST(PhpHashes, EqualPhp) {
   }
 }
 
-TEST(Schemes, OffsetsOfLocalAreInOneBlock) {
-  test::FreshRandom random;
-  const Scheme scheme = SchemeOf("local", uint64_t{512} * 4194303, 8);
-  for (int i = 0; i < 1000; ++i) {
-    const auto offsets = OffsetsOf(scheme, random.Key(random.Below(40)));
-    for (const uint64_t offset : offsets) {
-      ASSERT_LT(offset, scheme.bits);
-      ASSERT_EQ(offset / 512, offsets[0] / 512);
-    }
-  }
-}
-
 // The bits of scheme local are those of the layout local, and markers.
 TEST(Schemes, LocalIsTheLayoutLocal) {
   const Scheme scheme = SchemeOf("local", 512 * 20, 6);
@@ -118,32 +105,6 @@ TEST(Schemes, LocalIsTheLayoutLocal) {
   }
   builder.Finish(&expected);
   EXPECT_EQ(bits, expected.substr(0, expected.size() - 1));
-}
-
-// RedisLocalRate against blocks that are filled for it.
-TEST(Schemes, LocalRateIsMeasured) {
-  constexpr size_t kKeys = 100000, kOthers = 300000, kBlocks = 2000;
-  for (const uint32_t probes : {1u, 4u, 6u, 8u}) {
-    const Scheme scheme = SchemeOf("local", 512 * kBlocks, probes);
-    std::vector<bool> bits(scheme.bits);
-    for (size_t block = 0; block < kBlocks; ++block) bits[512 * block] = true;
-    test::Random random(test::SeedOr(3));
-    for (size_t i = 0; i < kKeys; ++i) {
-      for (const uint64_t bit : OffsetsOf(scheme, random.Key(10))) {
-        bits[bit] = true;
-      }
-    }
-    size_t found = 0;
-    for (size_t i = 0; i < kOthers; ++i) {
-      const auto probes_of_key = OffsetsOf(scheme, random.Key(11));
-      found += std::all_of(probes_of_key.begin(), probes_of_key.end(),
-                           [&bits](uint64_t bit) { return bits[bit]; });
-    }
-    const double rate = RedisLocalRate(kKeys, kBlocks, probes);
-    EXPECT_NEAR(static_cast<double>(found) / kOthers, rate,
-                5 * std::sqrt(rate / kOthers) + 0.02 * rate)
-        << probes;
-  }
 }
 
 // Changes of valid options, and what the message must name; "": still valid.
@@ -253,7 +214,6 @@ TEST(Options, ConnectionsAreChecked) {
        },
        ""},
       {[](Changed o) { o->command_timeout = milliseconds(0); }, "timeout"},
-      {[](Changed o) { o->circuit_open_for = milliseconds(-1); }, "circuit"},
       {[](Changed o) {
          o->cluster = true;
          o->database = 1;
@@ -317,10 +277,15 @@ TEST(Keys, CompanionsAreOnTheSameSlot) {
     }
     if (!CheckName(name).empty()) continue;
     ++legal;
-    const ShardKeys keys(name, 3, 5);
+    Descriptor descriptor;
+    descriptor.name = name;
+    descriptor.scheme = SchemeOf("local", 5120, 1);
+    descriptor.shards = 5;
+    descriptor.shard_blocks = 2;
+    const Shard shard = descriptor.ShardAt(3);
     for (const std::string& key :
-         {Companion(name, ":deltabloom"), keys.live, keys.descriptor,
-          keys.rebuild, keys.Upload("t")}) {
+         {DescriptorOf(name), shard.live, shard.descriptor, shard.rebuild,
+          shard.Upload("t")}) {
       EXPECT_EQ(SlotOf(key), SlotOf(name)) << name << " " << key;
     }
   }
@@ -328,23 +293,21 @@ TEST(Keys, CompanionsAreOnTheSameSlot) {
 }
 
 TEST(Redirections, AreParsed) {
-  const Endpoint from{"here", 1, ""};
-  Redirection redirection;
-  ASSERT_TRUE(
-      ParseRedirection("MOVED 3999 127.0.0.1:6381", from, &redirection));
-  EXPECT_FALSE(redirection.ask);
-  EXPECT_EQ(redirection.slot, 3999u);
-  EXPECT_EQ(redirection.endpoint.Text(), "127.0.0.1:6381");
-  ASSERT_TRUE(ParseRedirection("ASK 16383 ::1:7", from, &redirection));
-  EXPECT_TRUE(redirection.ask);
-  EXPECT_EQ(redirection.endpoint.Text(), "[::1]:7");
-  ASSERT_TRUE(ParseRedirection("MOVED 0 :6381", from, &redirection));
-  EXPECT_EQ(redirection.endpoint.Text(), "here:6381");
+  // "" if it is none.
+  const auto parsed = [](const char* error) -> std::string {
+    bool ask = false;
+    Endpoint to;
+    if (!ParseRedirection(error, {"here", 1}, &ask, &to)) return "";
+    return (ask ? "ask " : "") + to.Text();
+  };
+  EXPECT_EQ(parsed("MOVED 3999 127.0.0.1:6381"), "127.0.0.1:6381");
+  EXPECT_EQ(parsed("ASK 16383 ::1:7"), "ask [::1]:7");
+  EXPECT_EQ(parsed("MOVED 0 :6381"), "here:6381");
   for (const char* bad :
        {"", "MOVED", "MOVED ", "MOVED 1", "MOVED 16384 a:1", "MOVED x a:1",
         "MOVED 1 a", "MOVED 1 a:0", "MOVED 1 a:65536", "MOVED -1 a:1",
         "MOVED 1 a:1x", "OTHER 1 a:1", "moved 1 a:1"}) {
-    EXPECT_FALSE(ParseRedirection(bad, from, &redirection)) << bad;
+    EXPECT_EQ(parsed(bad), "") << bad;
   }
 }
 
@@ -373,9 +336,8 @@ TEST(Errors, AreClassified) {
 
 TEST(Errors, HaveTheirPlaceInOneLine) {
   const RedisStatus status =
-      MakeStatus(RedisError::kTimeout, {"h", 7, ""}, "a\nb", "no answer");
-  EXPECT_EQ(status.message, "redis h:7, key 'a\\x0ab': no answer");
-  EXPECT_EQ(Printable(std::string(200, 'x')), std::string(100, 'x') + "...");
+      MakeStatus(RedisError::kTimeout, {"h", 7}, "a\nb", "no answer");
+  EXPECT_EQ(status.message, "redis h:7, key 'a\\nb': no answer");
 }
 
 }  // namespace

@@ -69,8 +69,6 @@ TEST(ConcurrentFilter, EqualsNaiveFilterAtEverySize) {
 TEST(ConcurrentFilter, TellsHowFullItIs) {
   constexpr uint64_t kKeys = 20000;
   ConcurrentFilter filter(Options(kKeys, 0.01));
-  EXPECT_EQ(filter.ExpectedKeys(), kKeys);
-  EXPECT_EQ(filter.ExpectedRate(), 0.01);
   EXPECT_EQ(filter.FalsePositiveRate(), 0);
   EXPECT_FALSE(filter.MayMatch("absent"));
   uint64_t added = 0;
@@ -221,56 +219,22 @@ void ExpectReportedRate(uint64_t keys, double rate, uint64_t absent) {
   EXPECT_LE(planned, rate);
   ExpectRate(filter, measured, absent, planned);
   EXPECT_EQ(filter.KeysAdded(), keys);
+  // The estimate's error falls with the square root of the keys.
+  const auto n = static_cast<double>(keys);
+  EXPECT_NEAR(static_cast<double>(filter.DistinctKeysEstimate()), n,
+              std::min(0.02, 3 / std::sqrt(n)) * n);
+  // Overfull.
+  for (uint64_t i = keys; i < 3 * keys; ++i) filter.Add(Counted(i));
+  ExpectRate(filter, Measure(filter, 500000), 500000,
+             filter.FalsePositiveRate());
 }
 
 TEST(ConcurrentRate, ReportedIsMeasured) {
-  for (const uint64_t keys : {1000u, 3000u, 10000u, 100000u, 1000000u}) {
+  for (const uint64_t keys : {3000u, 30000u, 300000u}) {
     for (const double rate : {0.3, 0.03, 0.01, 0.001, 0.00005}) {
       ExpectReportedRate(keys, rate, rate < 0.001 ? 4000000 : 1000000);
     }
   }
-#if !defined(__SANITIZE_ADDRESS__)  // it makes this one slow
-  ExpectReportedRate(10000000, 0.01, 2000000);
-#endif
-  if (std::getenv("DELTABLOOM_LONG_TESTS") == nullptr) return;
-  ExpectReportedRate(10000000, 0.0001, 100000000);
-  ExpectReportedRate(100000000, 0.01, 100000000);
-  ExpectReportedRate(100000000, 0.001, 100000000);
-}
-
-TEST(ConcurrentRate, ReportedIsMeasuredAtAnyLoad) {
-  ConcurrentFilter filter(Options(200000, 0.01));
-  uint64_t added = 0;
-  for (const uint64_t until : {50000u, 100000u, 400000u, 800000u}) {
-    SCOPED_TRACE(until);
-    for (; added < until; ++added) filter.Add(Counted(added));
-    ExpectRate(filter, Measure(filter, 1000000), 1000000,
-               filter.FalsePositiveRate());
-  }
-}
-
-// Over many sizes and rates, filled to capacity.
-TEST(ConcurrentRate, EstimateOfKeysIsGoodToTwoPercent) {
-  double sum = 0;
-  int sizes = 0;
-  for (const double rate : {0.1, 0.01, 0.001}) {
-    for (double size = 3000; size < 1.1e6; size *= 1.26) {
-      const auto keys = static_cast<uint64_t>(size);
-      SCOPED_TRACE(std::to_string(keys) + " keys at " + std::to_string(rate));
-      ConcurrentFilter filter(Options(keys, rate));
-      for (uint64_t i = 0; i < keys; ++i) filter.Add(Counted(i * 3));
-      const double error =
-          static_cast<double>(filter.DistinctKeysEstimate()) / size - 1;
-      EXPECT_LT(std::abs(error), 0.02);
-      // Falls with the square root of the keys.
-      EXPECT_LT(std::abs(error), 5 * 0.6 / std::sqrt(size));
-      sum += error * std::sqrt(size);
-      ++sizes;
-    }
-  }
-  EXPECT_EQ(sizes, 78);
-  // Neither high nor low on average.
-  EXPECT_LT(std::abs(sum / sizes), 5 * 0.6 / std::sqrt(sizes));
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 
 #include "deltabloom/go_murmur3_filter.h"
 #include "deltabloom/guava_filter.h"
-#include "deltabloom/guava_funnels.h"
 #include "shared_filters/atomic_bits.h"
 #include "shared_filters/murmur3.h"
 #include "tests/csv.h"
@@ -76,47 +75,6 @@ std::string Bytes(const GoMurmur3Filter& filter) {
   std::string bitmap;
   filter.AppendBitmap(&bitmap);
   return bitmap;
-}
-
-// Each filter, made for a number of keys, with the same verbs.
-struct Guava : GuavaFilter {
-  explicit Guava(uint64_t keys) : GuavaFilter(GuavaOptions(keys, 1e-4)) {}
-  bool Add(std::string_view key) { return Put(key); }
-  bool MayMatch(std::string_view key) const { return MightContain(key); }
-  double Rate() const { return ExpectedFpp(); }
-};
-
-struct Go : GoMurmur3Filter {
-  explicit Go(uint64_t keys)
-      : GoMurmur3Filter(GoOptions(20 * keys, kGoZeroProbes)) {}
-  double Rate() const { return FalsePositiveRate(); }
-};
-
-template <typename>
-class AllFilters : public testing::Test {};
-using Filters = testing::Types<Guava, Go>;
-TYPED_TEST_SUITE(AllFilters, Filters);
-
-// The same keys from four threads: the bytes of one thread, no bit counted
-// twice or lost, no key missed.
-TYPED_TEST(AllFilters, ManyThreads) {
-  constexpr int kKeys = 10000;
-  TypeParam alone(kKeys), filter(kKeys);
-  for (int i = 0; i < kKeys; ++i) alone.Add(std::to_string(i));
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([&filter, thread] {
-      for (int i = 0; i < kKeys; ++i) {
-        const std::string key =
-            std::to_string((i + thread * kKeys / 4) % kKeys);
-        filter.Add(key);
-        ASSERT_TRUE(filter.MayMatch(key));
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(Bytes(filter), Bytes(alone));
-  EXPECT_EQ(filter.Rate(), alone.Rate());
 }
 
 // guava.csv: GuavaSide.java says what its columns are.
@@ -334,8 +292,6 @@ TEST(GuavaFilter, SaysWhatIsWrongWithBytes) {
 }
 
 TEST(GuavaFilter, RejectsWhatGuavaRejects) {
-  GuavaFilterOptions rule = GuavaOptions(10, 0.01);
-  rule.probe_rule = static_cast<GuavaProbeRule>(2);
   const struct {
     GuavaFilterOptions options;
     const char* says;
@@ -349,8 +305,6 @@ TEST(GuavaFilter, RejectsWhatGuavaRejects) {
       {GuavaOptions(uint64_t{1} << 62, 0.01), "2^31 - 1 words"},
       {GuavaOptions(14400000000, 0.01), "2^31 - 1 words"},
       {GuavaOptions(10, 1e-77), "256 hash functions"},
-      {GuavaOptions(10, 0.01, 2), "strategy = 2"},
-      {rule, "probe_rule = 2"},
   };
   for (const auto& [options, says] : cases) {
     EXPECT_NE(options.Validate().find(says), std::string::npos)
@@ -500,40 +454,30 @@ TEST(GoMurmur3, RejectsInvalidOptions) {
 
 // go-zero's own figure: 20 bits per key and 14 probes.
 TEST(GoMurmur3, RateOfGoZero) {
-  constexpr uint64_t kKeys = 20000, kAbsent = 2000000;
-  GoMurmur3Filter filter(GoOptions(20 * kKeys, kGoZeroProbes));
-  for (uint64_t i = 0; i < kKeys; ++i) filter.Add("in" + std::to_string(i));
-  const double rate = filter.FalsePositiveRate();
-  EXPECT_NEAR(rate, 6.7e-5, 0.4e-5);
-  uint64_t found = 0;
-  for (uint64_t i = 0; i < kAbsent; ++i) {
+  GoMurmur3Filter filter(GoOptions(20 * 20000, kGoZeroProbes));
+  for (int i = 0; i < 20000; ++i) filter.Add("in" + std::to_string(i));
+  EXPECT_NEAR(filter.FalsePositiveRate(), 6.7e-5, 0.4e-5);
+  int found = 0;
+  for (int i = 0; i < 2000000; ++i) {
     found += filter.MayMatch("out" + std::to_string(i));
   }
-  EXPECT_NEAR(static_cast<double>(found), rate * kAbsent,
-              5 * std::sqrt(rate * kAbsent));
+  EXPECT_NEAR(found, 134, 5 * std::sqrt(134));
 }
 
 TEST(Divisor, EqualsDivision) {
   test::FreshRandom random;
-  std::vector<uint64_t> values = {1, 2, 3, 64, UINT64_MAX, UINT64_MAX - 1};
-  for (unsigned bit = 1; bit < 64; ++bit) {
-    const uint64_t power = uint64_t{1} << bit;
-    values.insert(values.end(),
-                  {power - 1, power, power + 1, random.Next() >> bit | 1});
-  }
-  for (const uint64_t value : values) {
-    const internal::Divisor divisor(value);
-    EXPECT_EQ(divisor.value(), value);
-    const uint64_t multiple = random.Next() / value * value;
-    std::vector<uint64_t> numbers = {0, 1, UINT64_MAX - 1, UINT64_MAX};
-    for (const uint64_t near : {value, multiple, multiple + value}) {
-      numbers.insert(numbers.end(), {near - 1, near, near + 1});
-    }
-    for (unsigned i = 0; i < 1000; ++i) {
-      numbers.push_back(random.Next() >> i % 64);
-    }
-    for (const uint64_t number : numbers) {
-      ASSERT_EQ(number % divisor, number % value) << number << " " << value;
+  for (unsigned i = 0; i < 64 * 8; ++i) {
+    const uint64_t power = uint64_t{1} << i % 64;
+    for (const uint64_t value : {power, power - 1, power + 1, UINT64_MAX - i,
+                                 random.Next() >> i % 64 | 1}) {
+      if (value == 0) continue;
+      const internal::Divisor divisor(value);
+      const uint64_t multiple = random.Next() / value * value;
+      for (const uint64_t number :
+           {uint64_t{0}, UINT64_MAX, value - 1, value, multiple - 1, multiple,
+            multiple + value - 1, random.Next(), random.Next() >> i % 64}) {
+        ASSERT_EQ(number % divisor, number % value) << number << " " << value;
+      }
     }
   }
 }
@@ -541,58 +485,38 @@ TEST(Divisor, EqualsDivision) {
 TEST(AtomicBits, ReportsWhatItSet) {
   internal::AtomicBits bits(2);
   EXPECT_EQ(bits.bits(), 128u);
-  EXPECT_EQ(bits.Or(1, 0b0011), 0b0011u);
-  // Half of the mask is there already: only what fetch_or found missing counts.
-  EXPECT_EQ(bits.Or(1, 0b0110), 0b0100u);
-  EXPECT_EQ(bits.OrUnread(1, 0b0111), 0u);
-  EXPECT_EQ(bits.Or(1, 0b0111), 0u);
-  EXPECT_EQ(bits.Or(1, 0), 0u);
+  bits.Or(1, 0b0111);
   EXPECT_EQ(bits.Word(0), 0u);
   EXPECT_EQ(bits.Word(1), 0b0111u);
   EXPECT_TRUE(bits.Set(127));
   EXPECT_FALSE(bits.Set(127));
-  EXPECT_TRUE(bits.Get(127));
   EXPECT_TRUE(bits.Get(64));
   EXPECT_FALSE(bits.Get(63));
   EXPECT_EQ(bits.SetBits(), 4u);
+  const auto offset = [](uint32_t i) { return uint64_t{30} * i; };
+  EXPECT_TRUE(bits.SetAll(4, offset));
+  EXPECT_FALSE(bits.SetAll(4, offset));
+  EXPECT_TRUE(bits.GetAll(4, offset));
+  EXPECT_FALSE(bits.GetAll(5, offset));
+  EXPECT_EQ(bits.SetBits(), 8u);
 }
 
-// Two threads set the same bits, one by one. The one that is ahead has more to
-// do, so they run side by side where there are two free CPUs. Several rounds,
-// since not in each of them both get to run.
-TEST(AtomicBits, ConcurrentSettersReportEachBitOnce) {
+// Two threads set every second bit each. Several rounds, since not in each of
+// them both get to run.
+TEST(AtomicBits, ConcurrentSettersLoseNoBit) {
   for (int round = 0; round < 12; ++round) {
     internal::AtomicBits bits(20000);
     std::atomic<int> started{0};
-    std::atomic<uint64_t> reported{0};
-    const auto run = [&bits, &started, &reported] {
+    const auto run = [&bits, &started](uint64_t first) {
       ++started;
       while (started < 2) std::this_thread::yield();
-      uint64_t mine = 0;
-      for (uint64_t bit = 0; bit < bits.bits(); ++bit) mine += bits.Set(bit);
-      reported += mine;
+      for (uint64_t bit = first; bit < bits.bits(); bit += 2) bits.Set(bit);
     };
-    std::thread other(run);
-    run();
+    std::thread other(run, 1);
+    run(0);
     other.join();
-    ASSERT_EQ(reported, bits.bits());
     ASSERT_EQ(bits.SetBits(), bits.bits());
-    for (uint64_t word = 0; word < bits.words(); ++word) {
-      ASSERT_EQ(bits.Word(word), UINT64_MAX) << word;
-    }
   }
-}
-
-TEST(StripedCounter, SumsWhatAllThreadsAdd) {
-  internal::StripedCounter counter;
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < 33; ++thread) {  // more than twice the stripes
-    threads.emplace_back([&counter] {
-      for (int i = 0; i < 1000; ++i) counter.Add(3);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(counter.Sum(), 33u * 3000);
 }
 
 }  // namespace

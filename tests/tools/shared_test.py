@@ -118,7 +118,7 @@ class Shared(unittest.TestCase):
             ((), "subcommand is required"),
             (("nonsense",), "deltabloom shared: "),
             (("create",), "NAME is required"),
-            (("create", "f"), "deltabloom shared create: f: how large"),
+            (("create", "f"), "deltabloom shared create: filter 'f': how large"),
             (("info", "f", "--adopt", "--scheme", "go-murmur3"), "how large"),
             (("create", "f", "--keys", "-1"), "--keys"),
             (("create", "f", "--keys", "10", "--rate", "2"), "rate"),

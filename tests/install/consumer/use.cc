@@ -20,7 +20,6 @@ int main() {
 
 #elif defined(SHARED)
 #include "deltabloom/guava_filter.h"
-#include "deltabloom/guava_funnels.h"
 
 int main() {
   deltabloom::GuavaFilterOptions options;
