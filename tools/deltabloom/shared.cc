@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -78,28 +77,27 @@ std::string Joined(const std::vector<std::string>& words) {
 }
 
 Json InfoAsJson(const RedisFilterInfo& info) {
-  Json json = {{"name", info.name},
-               {"scheme", info.scheme},
-               {"bits", info.bits},
-               {"probes", info.probes}};
-  if (!info.hashes.empty()) json["hashes"] = Joined(info.hashes);
-  json["doubled_string"] = info.doubled_string;
-  json["adopted"] = info.adopted;
-  json["own_writers_only"] = info.own_writers_only;
-  json["durable"] = info.durable;
-  json["verified"] = info.verified;
-  json["shards"] = info.shards;
-  json["expected_keys"] = info.expected_keys;
-  json["expires_in_ms"] =
-      info.expires_in.count() < 0 ? Json() : Json(info.expires_in.count());
-  json["rebuilding"] = info.rebuilding;
-  json["rebuilds"] = info.rebuilds;
-  json["stored_bytes"] = info.stored_bytes;
-  json["set_bits"] = info.set_bits;
-  json["occupancy"] = info.occupancy;
-  json["keys_estimate"] = info.keys_estimate;
-  json["false_positive_rate"] = info.false_positive_rate;
-  return json;
+  const int64_t expires_in_ms = info.expires_in.count();
+  return {{"name", info.name},
+          {"scheme", info.scheme},
+          {"bits", info.bits},
+          {"probes", info.probes},
+          {"hashes", TextOrNull(Joined(info.hashes))},
+          {"doubled_string", info.doubled_string},
+          {"adopted", info.adopted},
+          {"own_writers_only", info.own_writers_only},
+          {"durable", info.durable},
+          {"verified", info.verified},
+          {"shards", info.shards},
+          {"expected_keys", info.expected_keys},
+          {"expires_in_ms", expires_in_ms < 0 ? Json() : Json(expires_in_ms)},
+          {"rebuilding", info.rebuilding},
+          {"rebuilds", info.rebuilds},
+          {"stored_bytes", info.stored_bytes},
+          {"set_bits", info.set_bits},
+          {"occupancy", info.occupancy},
+          {"keys_estimate", info.keys_estimate},
+          {"false_positive_rate", info.false_positive_rate}};
 }
 
 void InfoAsText(const RedisFilterInfo& info, Console* console) {
@@ -107,40 +105,28 @@ void InfoAsText(const RedisFilterInfo& info, Console* console) {
     label.resize(17, ' ');
     console->Line(label + value);
   };
-  std::string scheme = info.scheme;
-  if (!info.hashes.empty()) scheme += " " + Joined(info.hashes);
-  if (info.doubled_string) scheme += ", the string twice";
-  line("name", info.name + (info.adopted ? " (adopted)" : ""));
-  line("scheme", scheme);
-  line("bits", std::to_string(info.bits) + ", " + std::to_string(info.probes) +
-                   " per key");
-  if (info.shards > 1) line("shards", std::to_string(info.shards));
-  line("stored bytes", std::to_string(info.stored_bytes));
-  line("keys",
-       "about " +
-           std::to_string(static_cast<uint64_t>(info.keys_estimate + 0.5)) +
-           (info.expected_keys == 0
-                ? ""
-                : ", made for " + std::to_string(info.expected_keys)));
-  line("set bits",
-       std::to_string(info.set_bits) + " (" + Percent(info.occupancy) + ")");
-  line("false positives", Percent(info.false_positive_rate));
+  const auto text = [](uint64_t number) { return std::to_string(number); };
   char seconds[32];
   std::snprintf(seconds, sizeof(seconds), "in %.3f s",
                 std::chrono::duration<double>(info.expires_in).count());
+  line("name", info.name + (info.adopted ? " (adopted)" : ""));
+  line("scheme", info.scheme + (info.hashes.empty() ? "" : " ") +
+                     Joined(info.hashes) +
+                     (info.doubled_string ? ", the string twice" : ""));
+  line("bits", text(info.bits) + ", " + text(info.probes) + " per key");
+  if (info.shards > 1) line("shards", text(info.shards));
+  line("stored bytes", text(info.stored_bytes));
+  line(
+      "keys",
+      "about " + text(static_cast<uint64_t>(info.keys_estimate + 0.5)) +
+          (info.expected_keys == 0 ? ""
+                                   : ", made for " + text(info.expected_keys)));
+  line("set bits", text(info.set_bits) + " (" + Percent(info.occupancy) + ")");
+  line("false positives", Percent(info.false_positive_rate));
   line("expires", info.expires_in.count() < 0 ? "never" : seconds);
   line("rebuilds", std::to_string(info.rebuilds) +
                        (info.rebuilding ? ", one is running" : ""));
   line("verified", info.verified ? "yes" : "no: " + info.unverified);
-}
-
-void CheckSize(const RedisFilterOptions& filter) {
-  if (filter.expected_keys > 0 || filter.bits > 0 ||
-      filter.scheme == "php-named-hashes") {
-    return;
-  }
-  Check({RedisError::kInvalidArgument,
-         filter.name + ": how large? Give --keys, or --bits and --probes"});
 }
 
 using FilterPtr = std::unique_ptr<RedisFilter>;
@@ -150,7 +136,6 @@ RedisStatus TryToOpen(const SharedOptions& options, FilterPtr* filter) {
   if (!options.adopt) {
     return RedisFilter::Open(options.redis, options.filter.name, filter);
   }
-  CheckSize(options.filter);
   return RedisFilter::Adopt(options.redis, options.filter, filter);
 }
 
@@ -191,7 +176,6 @@ RedisRebuildOptions RebuildOptions(const Context& context) {
 
 void Create(const Context& context) {
   const RedisFilterOptions& options = context.options.filter;
-  CheckSize(options);
   FilterPtr filter;
   Check(RedisFilter::Create(context.options.redis, options, &filter));
   RedisFilterInfo info;
@@ -227,21 +211,6 @@ void Info(const Context& context) {
   }
 }
 
-void Confirm(const Context& context) {
-  Check(OpenFilter(context.options)->Confirm());
-  Report(context, "confirmed");
-}
-
-void Move(const Context& context) {
-  Check(OpenFilter(context.options)->MoveTo(context.options.to));
-  Report(context, "moved to " + context.options.to);
-}
-
-void Delete(const Context& context) {
-  Check(OpenFilter(context.options)->Delete());
-  Report(context, "deleted");
-}
-
 std::unique_ptr<KeyReader> OpenKeys(const Context& context) {
   const SharedOptions& options = context.options;
   if (!options.keys.empty()) return std::make_unique<KeyReader>(options.keys);
@@ -250,22 +219,27 @@ std::unique_ptr<KeyReader> OpenKeys(const Context& context) {
 }
 
 void ShowKeys(const KeyReader& reader, Console* console) {
-  if (reader.bytes_all() > 0) {
-    console->ShowProgress(reader.bytes_done(), reader.bytes_all(), "bytes",
-                          reader.name());
-  } else {
-    console->ShowProgress(reader.keys(), Console::kUnknown, "keys",
-                          reader.name());
+  console->ShowProgress(reader.keys(), Console::kUnknown, "keys",
+                        reader.name());
+}
+
+constexpr size_t kMaxBatch = 1000;
+
+// Calls fn(keys, n) for all keys, at most kMaxBatch at a time.
+template <typename Fn>
+void ForEachBatch(const std::vector<std::string_view>& keys, Fn fn) {
+  for (size_t at = 0; at < keys.size(); at += kMaxBatch) {
+    fn(&keys[at], std::min(keys.size() - at, kMaxBatch));
   }
 }
 
-// Calls fn with all keys, in batches of at most KeyReader::kMaxBatch.
+// The same for all keys of the reader.
 template <typename Fn>
 void ForEachBatch(const Context& context, KeyReader* reader, Fn fn) {
   for (;;) {
     const std::vector<std::string_view>& keys = reader->Next();
     if (keys.empty()) return;
-    fn(keys);
+    ForEachBatch(keys, fn);
     ShowKeys(*reader, context.console);
   }
 }
@@ -275,124 +249,43 @@ std::string Keys(uint64_t n) { return Count(n, "key", "keys"); }
 // Redis is away, or may have lost keys: the keys may match. Other errors are
 // the user's: a wrong name, password or scheme.
 bool FailsOpen(RedisError error) {
-  switch (error) {
-    case RedisError::kUnavailable:
-    case RedisError::kTimeout:
-    case RedisError::kCircuitOpen:
-    case RedisError::kClusterDown:
-    case RedisError::kMissing:
-    case RedisError::kUnverified:
-    case RedisError::kWrongSize:
-      return true;
-    default:
-      return false;
-  }
+  constexpr RedisError kAll[] = {
+      RedisError::kUnavailable, RedisError::kTimeout, RedisError::kCircuitOpen,
+      RedisError::kClusterDown, RedisError::kMissing, RedisError::kUnverified,
+      RedisError::kWrongSize};
+  return std::find(std::begin(kAll), std::end(kAll), error) != std::end(kAll);
 }
 
-// Answers, one per key, and the counts.
-class Answers {
- public:
-  explicit Answers(const Context& context)
-      : console_(context.console), options_(context.options) {
-    console_->StartArray("keys");
-  }
-
-  void Add(std::string_view key, bool may_match) {
-    ++checked_;
-    absent_ += may_match ? 0 : 1;
-    if (!options_.only.empty() &&
-        options_.only != (may_match ? "may-match" : "absent")) {
-      return;
-    }
-    if (console_->is_json()) {
-      console_->AddElement({{"key", std::string(key)},
-                            {"answer", may_match ? "may match" : "absent"}});
-    } else if (!options_.only.empty()) {
-      console_->Raw(key, options_.null ? '\0' : '\n');
-    } else {
-      console_->Line((may_match ? "may match  " : "absent     ") +
-                     std::string(key));
-    }
-  }
-
-  void Summary(uint64_t failed_open) {
-    console_->AddAll({{"checked", checked_},
-                      {"absent", absent_},
-                      {"failed_open", failed_open}});
-    if (options_.only.empty() && checked_ != 1) {
-      console_->Line(std::to_string(checked_) +
-                     " keys: " + std::to_string(absent_) + " absent, " +
-                     std::to_string(checked_ - absent_) + " may match");
-    }
-  }
-
- private:
-  Console* const console_;
-  const SharedOptions& options_;
-  uint64_t checked_ = 0;
-  uint64_t absent_ = 0;
-};
-
-// Prepares to add keys by one bitmap that is merged into the filter's: much
-// faster than a script for each thousand. Null if there are too few keys, which
-// have `bytes` bytes together, or the filter cannot take it now.
-std::unique_ptr<RedisRebuild> StartBulk(uint64_t bytes, RedisFilter* filter,
-                                        RedisRebuildOptions options) {
-  constexpr uint64_t kMinBytes = 100000;
+// Adds the keys; *fresh: of them new, added to. Many keys for the size of the
+// filter go in as one bitmap that is merged into the filter's: much faster than
+// a script for each thousand.
+RedisStatus AddTogether(const Context& context,
+                        const std::vector<std::string_view>& keys,
+                        RedisFilter* filter, uint64_t* fresh) {
+  constexpr size_t kMinKeys = 10000;
+  constexpr uint64_t kMaxBytesPerKey = 64;
+  RedisRebuildOptions options = RebuildOptions(context);
+  options.keep_keys = true;
   RedisFilterInfo info;
   std::string bits;
   std::unique_ptr<RedisRebuild> bulk;
-  options.keep_keys = true;
-  // The bits that are set already tell which keys are new.
-  if (bytes < kMinBytes || !filter->Info(&info).ok() ||
-      info.stored_bytes / 8 > bytes || !filter->ReadBits(&bits).ok() ||
-      !filter->StartRebuild(options, &bulk).ok() || !bulk->AddBits(bits)) {
-    return nullptr;
-  }
-  return bulk;
-}
-
-// Keys of a pipe that are added together: those that arrive within a second, as
-// long as they keep coming. False at the end of the input.
-bool ReadTogether(const Context& context, KeyReader* reader,
-                  std::vector<std::string>* keys, uint64_t* bytes) {
-  using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds kPause{50};
-  constexpr std::chrono::seconds kMost{1};
-  constexpr size_t kMaxKeys = 2000000;
-  constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
-  keys->clear();
-  *bytes = 0;
-  Clock::time_point start;
-  do {
-    const auto& more = reader->Next();
-    if (keys->empty()) start = Clock::now();
-    if (more.empty()) return false;
-    for (const std::string_view key : more) *bytes += key.size() + 1;
-    keys->insert(keys->end(), more.begin(), more.end());
-    ShowKeys(*reader, context.console);
-  } while (keys->size() < kMaxKeys && *bytes < kMaxBytes &&
-           Clock::now() - start < kMost && reader->HasMoreWithin(kPause));
-  return true;
-}
-
-// Adds the keys; *fresh: of them new, added to.
-RedisStatus AddTogether(const Context& context,
-                        const std::vector<std::string>& keys, uint64_t bytes,
-                        RedisFilter* filter, uint64_t* fresh) {
-  if (const auto bulk = StartBulk(bytes, filter, RebuildOptions(context))) {
-    for (const std::string& key : keys) *fresh += bulk->Add(key) ? 1 : 0;
+  if (keys.size() >= kMinKeys && filter->Info(&info).ok() &&
+      info.stored_bytes / kMaxBytesPerKey <= keys.size() &&
+      filter->ReadBits(&bits).ok() &&
+      filter->StartRebuild(options, &bulk).ok()) {
+    bulk->AddBits(bits);  // they tell which keys are new
+    for (const std::string_view key : keys) *fresh += bulk->Add(key) ? 1 : 0;
     return bulk->Finish();
   }
-  const std::vector<std::string_view> views(keys.begin(), keys.end());
-  bool is_new[KeyReader::kMaxBatch];
-  for (size_t at = 0; at < views.size(); at += KeyReader::kMaxBatch) {
-    const size_t n = std::min(views.size() - at, KeyReader::kMaxBatch);
-    const RedisStatus status = filter->Add(&views[at], n, is_new);
-    if (!status.ok()) return status;
-    *fresh += static_cast<uint64_t>(std::count(is_new, is_new + n, true));
-  }
-  return {};
+  RedisStatus status;
+  ForEachBatch(keys, [&](const std::string_view* some, size_t n) {
+    bool is_new[kMaxBatch];
+    if (status.ok()) status = filter->Add(some, n, is_new);
+    if (status.ok()) {
+      *fresh += static_cast<uint64_t>(std::count(is_new, is_new + n, true));
+    }
+  });
+  return status;
 }
 
 void Add(const Context& context) {
@@ -402,24 +295,13 @@ void Add(const Context& context) {
   uint64_t fresh = 0;
   RedisStatus status;
   try {
-    if (const auto bulk = StartBulk(reader->bytes_all(), filter.get(),
-                                    RebuildOptions(context))) {
-      ForEachBatch(context, reader.get(), [&](const auto& keys) {
-        for (const std::string_view key : keys) fresh += bulk->Add(key) ? 1 : 0;
-      });
-      Check(bulk->Finish());
-      added = reader->keys();
-    } else {
-      std::vector<std::string> keys;
-      uint64_t bytes = 0;
-      for (bool more = true; more && status.ok();) {
-        more = ReadTogether(context, reader.get(), &keys, &bytes);
-        status = AddTogether(context, keys, bytes, filter.get(), &fresh);
-        if (status.ok()) added += keys.size();
-      }
+    while (status.ok()) {
+      const auto& keys = reader->Next(milliseconds(1000));
+      if (keys.empty()) break;
+      status = AddTogether(context, keys, filter.get(), &fresh);
+      if (status.ok()) added = reader->keys();
+      ShowKeys(*reader, context.console);
     }
-  } catch (const RedisFailure&) {  // nothing was added
-    throw;
   } catch (const std::exception&) {
     context.console->Error(context.who + ": " + Keys(added) +
                            " added; to add them again does no harm");
@@ -433,34 +315,60 @@ void Add(const Context& context) {
 }
 
 void CheckKeys(const Context& context) {
-  uint64_t failed_open = 0;
+  const SharedOptions& options = context.options;
+  Console* const console = context.console;
+  uint64_t checked = 0, absent = 0, failed_open = 0;
   bool noted = false;
   // Says once why keys may match that were not looked up.
   const auto fail_open = [&](const RedisStatus& status, uint64_t keys) {
-    if (context.options.fail_closed || !FailsOpen(status.error)) Check(status);
+    if (options.fail_closed || !FailsOpen(status.error)) Check(status);
     if (!noted) {
-      context.console->Error(context.who + ": " + status.message +
-                             "; all these keys may match (--fail-closed makes "
-                             "it an error)");
+      console->Error(context.who + ": " + status.message +
+                     "; all these keys may match (--fail-closed makes it an "
+                     "error)");
     }
     noted = true;
     failed_open += keys;
   };
+  const auto show = [&](std::string_view key, bool may_match) {
+    if (!options.only.empty() &&
+        options.only != (may_match ? "may-match" : "absent")) {
+      return;
+    }
+    const char* const answer = may_match ? "may match" : "absent";
+    if (console->is_json()) {
+      console->AddElement({{"key", std::string(key)}, {"answer", answer}});
+    } else if (!options.only.empty()) {
+      console->Raw(key, options.null ? '\0' : '\n');
+    } else {
+      console->Line((may_match ? "may match  " : "absent     ") +
+                    std::string(key));
+    }
+  };
   FilterPtr filter;
-  const RedisStatus opened = TryToOpen(context.options, &filter);
+  const RedisStatus opened = TryToOpen(options, &filter);
   if (!opened.ok()) fail_open(opened, 0);
   const auto reader = OpenKeys(context);
-  Answers answers(context);
-  bool may_match[KeyReader::kMaxBatch];
-  ForEachBatch(context, reader.get(), [&](const auto& keys) {
-    std::fill_n(may_match, keys.size(), true);
-    const RedisStatus status =
-        filter == nullptr ? opened
-                          : filter->Check(keys.data(), keys.size(), may_match);
-    if (!status.ok()) fail_open(status, keys.size());
-    for (size_t i = 0; i < keys.size(); ++i) answers.Add(keys[i], may_match[i]);
-  });
-  answers.Summary(failed_open);
+  console->StartArray("keys");
+  ForEachBatch(
+      context, reader.get(), [&](const std::string_view* keys, size_t n) {
+        bool may_match[kMaxBatch];
+        std::fill_n(may_match, n, true);
+        const RedisStatus status =
+            filter == nullptr ? opened : filter->Check(keys, n, may_match);
+        if (!status.ok()) fail_open(status, n);
+        for (size_t i = 0; i < n; ++i) show(keys[i], may_match[i]);
+        checked += n;
+        absent +=
+            static_cast<uint64_t>(std::count(may_match, may_match + n, false));
+      });
+  console->AddAll(
+      {{"checked", checked}, {"absent", absent}, {"failed_open", failed_open}});
+  if (options.only.empty() && checked != 1) {
+    console->Line(std::to_string(checked) + " keys: " + std::to_string(absent) +
+                  " absent, " + std::to_string(checked - absent) +
+                  " may match");
+  }
 }
 
 void Rebuild(const Context& context) {
@@ -468,9 +376,10 @@ void Rebuild(const Context& context) {
   const auto reader = OpenKeys(context);
   std::unique_ptr<RedisRebuild> rebuild;
   Check(filter->StartRebuild(RebuildOptions(context), &rebuild));
-  ForEachBatch(context, reader.get(), [&](const auto& keys) {
-    for (const std::string_view key : keys) rebuild->Add(key);
-  });
+  ForEachBatch(context, reader.get(),
+               [&](const std::string_view* keys, size_t n) {
+                 for (size_t i = 0; i < n; ++i) rebuild->Add(keys[i]);
+               });
   RedisRebuildResult result;
   Check(rebuild->Finish(&result));
   const char* how = result.replaced ? "replaced" : "added to";
@@ -493,12 +402,11 @@ constexpr char kGuavaHelper[] = "guava-helper";
 constexpr size_t kGuavaHeader = 6;
 
 // The bytes of each word of eight the other way round.
-std::string WordsReversed(std::string_view words) {
-  std::string reversed;
-  for (size_t at = 0; at < words.size(); at += 8) {
-    for (size_t i = 8; i > 0; --i) reversed.push_back(words[at + i - 1]);
+std::string WordsReversed(std::string words) {
+  for (char* at = words.data(); at < words.data() + words.size(); at += 8) {
+    std::reverse(at, at + 8);
   }
-  return reversed;
+  return words;
 }
 
 // "-" is standard input.
@@ -517,46 +425,23 @@ std::string ReadWholeFile(const std::string& path) {
 // All or nothing: a temporary file next to it, then a rename. "-" is standard
 // output.
 void WriteWholeFile(const std::string& path, const std::string& bytes) {
-  const bool is_file = path != "-";
-  const std::string temporary = path + "." + std::to_string(getpid());
-  std::FILE* out = is_file ? std::fopen(temporary.c_str(), "wbx") : stdout;
-  if (out == nullptr) throw SystemError(path);
   errno = 0;
-  bool written =
-      std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size() &&
-      std::fflush(out) == 0;
-  if (!is_file) {
-    if (!written) throw SystemError("standard output");
-    return;
+  if (path == "-") {
+    if (std::cout << bytes << std::flush) return;
+    throw SystemError("standard output");
   }
-  written = written && fsync(fileno(out)) == 0;
-  const int error = errno;
-  std::fclose(out);
-  if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return;
-  const auto failure =
-      written ? SystemError(path)
-              : std::runtime_error(path + ": " + std::strerror(error));
+  const std::string temporary = path + "." + std::to_string(getpid());
+  std::ofstream file(temporary, std::ios::binary);
+  file << bytes;
+  file.close();
+  if (file.good() && std::rename(temporary.c_str(), path.c_str()) == 0) return;
+  const std::runtime_error error = SystemError(path);
   unlink(temporary.c_str());
-  throw failure;
+  throw error;
 }
 
 [[noreturn]] void Refuse(const std::string& what, const std::string& why) {
   throw std::runtime_error(what + ": " + why);
-}
-
-// Throws if the filter has no Guava bytes.
-void CheckIsGuava(const RedisFilterInfo& info) {
-  if (info.scheme != kGuavaHelper) {
-    Refuse(info.name, "its scheme is " + info.scheme + ": only " +
-                          kGuavaHelper + " has Guava's bits");
-  }
-  if (info.doubled_string) {
-    Refuse(info.name, "its funnel puts the string twice");
-  }
-  if (info.bits % 64 != 0) {
-    Refuse(info.name, "it has " + std::to_string(info.bits) +
-                          " bits: Guava's filters have a multiple of 64");
-  }
 }
 
 void Export(const Context& context) {
@@ -566,7 +451,15 @@ void Export(const Context& context) {
   }
   const FilterPtr filter = OpenFilter(options);
   const RedisFilterInfo info = InfoOf(filter.get());
-  CheckIsGuava(info);
+  const char* const why =
+      info.scheme != kGuavaHelper ? "only guava-helper has Guava's bits"
+      : info.doubled_string       ? "its funnel puts the string twice"
+      : info.bits % 64 != 0       ? "Guava's filters have a multiple of 64 bits"
+                                  : nullptr;
+  if (why != nullptr) {
+    Refuse(info.name, "its scheme is " + info.scheme + ", with " +
+                          std::to_string(info.bits) + " bits: " + why);
+  }
   std::string bits;
   Check(filter->ReadBits(&bits));
   context.interrupt->Check();
@@ -603,6 +496,8 @@ void Import(const Context& context) {
   const std::string invalid = options.filter.Validate();
   if (!invalid.empty()) Refuse(options.file, invalid);
 
+  const std::string size = std::to_string(guava->Bits()) + " bits, " +
+                           std::to_string(guava->HashFunctions()) + " per key";
   const bool create = !options.replace && !options.adopt;
   FilterPtr filter;
   if (create) {
@@ -611,16 +506,12 @@ void Import(const Context& context) {
   } else {
     filter = OpenFilter(options);
   }
-  if (options.replace) {
-    const RedisFilterInfo info = InfoOf(filter.get());
-    CheckIsGuava(info);
-    if (info.bits != guava->Bits() || info.probes != guava->HashFunctions()) {
-      Refuse(info.name, "it has " + std::to_string(info.bits) + " bits and " +
-                            std::to_string(info.probes) +
-                            " per key, the file " +
-                            std::to_string(guava->Bits()) + " and " +
-                            std::to_string(guava->HashFunctions()));
-    }
+  const RedisFilterInfo info =
+      options.replace ? InfoOf(filter.get()) : RedisFilterInfo();
+  if (options.replace &&
+      (info.scheme != kGuavaHelper || info.doubled_string ||
+       info.bits != guava->Bits() || info.probes != guava->HashFunctions())) {
+    Refuse(info.name, "its bits are others than those of the file, " + size);
   }
   RedisRebuildResult result;
   std::unique_ptr<RedisRebuild> rebuild;
@@ -642,9 +533,8 @@ void Import(const Context& context) {
           {"bits", guava->Bits()},
           {"probes", guava->HashFunctions()},
           {"keys_estimate", keys}},
-         name + ": " + how + ": " + std::to_string(guava->Bits()) + " bits, " +
-             std::to_string(guava->HashFunctions()) + " per key, about " +
-             std::to_string(keys) + " keys");
+         name + ": " + how + ": " + size + ", about " + std::to_string(keys) +
+             " keys");
 }
 
 // --- Options.
@@ -787,9 +677,14 @@ void ReadPassword(SharedOptions* options) {
 struct Action {
   const char* name;
   const char* summary;
-  void (*add_options)(CLI::App* app, SharedOptions* options);
+  void (*add_options[3])(CLI::App* app, SharedOptions* options);
   void (*run)(const Context& context);
 };
+
+void MoveOptions(CLI::App* app, SharedOptions* options) {
+  app->add_option("NEW", options->to, "A filter that holds every key by now")
+      ->required();
+}
 
 void CreateOptions(CLI::App* app, SharedOptions* options) {
   AddSizeOptions(app, options);
@@ -813,42 +708,20 @@ void CreateOptions(CLI::App* app, SharedOptions* options) {
             "536870912");
 }
 
-void AddingOptions(CLI::App* app, SharedOptions* options) {
-  AddKeyOptions(app, options);
-  AddAdoptOptions(app, options);
-}
-
 void CheckOptions(CLI::App* app, SharedOptions* options) {
-  AddKeyOptions(app, options);
   app->add_option("--only", options->only,
                   "absent or may-match: print the keys of this answer and "
                   "nothing else, as they were read")
       ->type_name("ANSWER")
-      ->check([](const std::string& text) {
-        const bool known = text == "absent" || text == "may-match";
-        return known ? "" : "absent or may-match, not " + text;
-      });
+      ->check(CLI::IsMember({"absent", "may-match"}));
   app->add_flag("--fail-closed", options->fail_closed,
                 "If Redis is away, or may have lost keys: an error, instead "
                 "of the answer may match");
-  AddAdoptOptions(app, options);
-}
-
-void RebuildingOptions(CLI::App* app, SharedOptions* options) {
-  AddKeyOptions(app, options);
-  AddRebuildOptions(app, options);
-  AddAdoptOptions(app, options);
-}
-
-void MoveOptions(CLI::App* app, SharedOptions* options) {
-  app->add_option("NEW", options->to, "A filter that holds every key by now")
-      ->required();
 }
 
 void ExportOptions(CLI::App* app, SharedOptions* options) {
   app->add_option("FILE", options->file, "Where to; - is standard output")
       ->required();
-  AddAdoptOptions(app, options);
 }
 
 void ImportOptions(CLI::App* app, SharedOptions* options) {
@@ -863,25 +736,49 @@ void ImportOptions(CLI::App* app, SharedOptions* options) {
                 "NAME is there already: its keys go and those of FILE come, "
                 "while it is read and filled")
       ->excludes(adopt);
-  AddRebuildOptions(app, options);
 }
 
 constexpr Action kActions[] = {
-    {"create", "Make a filter", CreateOptions, Create},
-    {"add", "Add keys", AddingOptions, Add},
-    {"check", "Ask for keys", CheckOptions, CheckKeys},
-    {"rebuild", "Replace all keys by those of a file, while it is used",
-     RebuildingOptions, Rebuild},
-    {"info", "Tell size, fill and rate", AddAdoptOptions, Info},
-    {"confirm", "Say that Redis lost no key in a restart or failover",
-     [](CLI::App*, SharedOptions*) {}, Confirm},
-    {"move", "Send its users to another filter, delete its bits", MoveOptions,
-     Move},
-    {"export", "Write Guava's bytes (scheme guava-helper)", ExportOptions,
+    {"create", "Make a filter", {CreateOptions}, Create},
+    {"add", "Add keys", {AddKeyOptions, AddAdoptOptions}, Add},
+    {"check",
+     "Ask for keys",
+     {AddKeyOptions, CheckOptions, AddAdoptOptions},
+     CheckKeys},
+    {"rebuild",
+     "Replace all keys by those of a file, while it is used",
+     {AddKeyOptions, AddRebuildOptions, AddAdoptOptions},
+     Rebuild},
+    {"info", "Tell size, fill and rate", {AddAdoptOptions}, Info},
+    {"confirm",
+     "Say that Redis lost no key in a restart or failover",
+     {},
+     [](const Context& context) {
+       Check(OpenFilter(context.options)->Confirm());
+       Report(context, "confirmed");
+     }},
+    {"move",
+     "Send its users to another filter, delete its bits",
+     {MoveOptions},
+     [](const Context& context) {
+       Check(OpenFilter(context.options)->MoveTo(context.options.to));
+       Report(context, "moved to " + context.options.to);
+     }},
+    {"export",
+     "Write Guava's bytes (scheme guava-helper)",
+     {ExportOptions, AddAdoptOptions},
      Export},
-    {"import", "Make a filter of Guava's bytes", ImportOptions, Import},
-    {"delete", "Delete a filter, or a bitmap of others", AddAdoptOptions,
-     Delete},
+    {"import",
+     "Make a filter of Guava's bytes",
+     {ImportOptions, AddRebuildOptions},
+     Import},
+    {"delete",
+     "Delete a filter, or a bitmap of others",
+     {AddAdoptOptions},
+     [](const Context& context) {
+       Check(OpenFilter(context.options)->Delete());
+       Report(context, "deleted");
+     }},
 };
 
 ExitCode RunShared(const Action& action, SharedOptions* options,
@@ -913,7 +810,9 @@ RunFn AddOptions(CLI::App* app) {
     sub->add_option("NAME", options->filter.name,
                     "The filter: the key of its bitmap in Redis")
         ->required();
-    action.add_options(sub, options.get());
+    for (const auto add_options : action.add_options) {
+      if (add_options != nullptr) add_options(sub, options.get());
+    }
     AddRedisOptions(sub, options.get());
   }
   return [app, options](Console* console) {
@@ -934,10 +833,9 @@ Command SharedCommand() {
       R"(
 Bloom filters in Redis that programs in C++, Java, Go and PHP fill and ask
 together: docs/shared_filters.md says which scheme to take and defines every
-bit. A filter is named by the key of its bitmap. One that 'create' or 'import'
-made is described in Redis, and its name is all that the other actions need; a
-bitmap that only other programs know is adopted (--adopt, --scheme, --bits,
---probes).
+bit. A filter is named by the key of its bitmap. One of 'create' or 'import'
+needs nothing but its name; a bitmap that only other programs know is adopted
+(--adopt, --scheme, --bits, --probes).
 
 The password is read from the environment variable )" +
       std::string(kPasswordVariable) +

@@ -3,20 +3,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 
 namespace deltabloom::tools {
-namespace {
-
-constexpr size_t kMaxKey = size_t{1} << 20;
-constexpr size_t kPiece = size_t{256} << 10;
-
-}  // namespace
 
 std::runtime_error SystemError(const std::string& path) {
   return std::runtime_error(path + ": " + std::strerror(errno));
@@ -31,13 +24,9 @@ Interrupt::Interrupt() {
     sigaction(signal, nullptr, &action);
     if (action.sa_handler != SIG_IGN) sigaddset(&signals, signal);
   }
-  pthread_sigmask(SIG_BLOCK, &signals, &before_);
   descriptor_ = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-  if (descriptor_ < 0) {
-    const int error = errno;
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    throw std::system_error(error, std::generic_category(), "signalfd");
-  }
+  if (descriptor_ < 0) throw SystemError("signalfd");
+  pthread_sigmask(SIG_BLOCK, &signals, &before_);
 }
 
 Interrupt::~Interrupt() {
@@ -71,48 +60,51 @@ KeyReader::KeyReader(const std::string& path, char separator,
   descriptor_ = path == "-" ? dup(STDIN_FILENO)
                             : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) throw SystemError(name_);
-  struct stat status = {};
-  if (fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) {
-    size_ = static_cast<uint64_t>(status.st_size);
-  }
 }
 
 KeyReader::KeyReader(const std::vector<std::string>& keys)
-    : name_("--key"), at_end_(true), given_(keys) {
-  for (const std::string& key : given_) {
-    if (key.size() > kMaxKey) {
-      throw std::runtime_error("--key: a key of more than 1 MiB");
-    }
-  }
+    : name_("--key"), separator_('\0'), interrupt_(nullptr), at_end_(true) {
+  for (const std::string& key : keys) buffer_ += key + separator_;
 }
 
 KeyReader::~KeyReader() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-const std::vector<std::string_view>& KeyReader::Next() {
+const std::vector<std::string_view>& KeyReader::Next(
+    std::chrono::milliseconds gather) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kPauseMs = 50;
+  constexpr size_t kMaxKey = size_t{1} << 20;
+  constexpr size_t kMaxBuffer = size_t{64} << 20;
   batch_.clear();
-  if (descriptor_ < 0) {
-    for (size_t i = keys_; i < given_.size() && batch_.size() < kMaxBatch;
-         ++i) {
-      batch_.push_back(given_[i]);
+  buffer_.erase(0, used_);
+  used_ = 0;
+  while (!at_end_ && buffer_.size() <= kMaxKey &&
+         buffer_.find(separator_) == std::string::npos) {
+    Wait(-1);
+    Read();
+  }
+  const Clock::time_point until = Clock::now() + gather;
+  while (!at_end_ && buffer_.size() < kMaxBuffer && Clock::now() < until &&
+         Wait(kPauseMs)) {
+    Read();
+  }
+  while (used_ < buffer_.size()) {
+    const size_t end =
+        std::min(buffer_.find(separator_, used_), buffer_.size());
+    if (end - used_ > kMaxKey) {
+      throw std::runtime_error(
+          name_ + ": key " + std::to_string(keys_ + batch_.size() + 1) +
+          " has more than 1 MiB: are keys separated otherwise (--null)?");
     }
-  } else {
-    buffer_.erase(0, used_);
-    used_ = seen_ = 0;
-    do {
-      interrupt_->Check();
-      Split();
-      // Whoever types keys, or waits for an answer in a pipe, has it now.
-    } while (batch_.empty() && Read());
+    const bool is_whole = end < buffer_.size();
+    if (!is_whole && !at_end_) break;
+    batch_.emplace_back(buffer_.data() + used_, end - used_);
+    used_ = is_whole ? end + 1 : end;
   }
   keys_ += batch_.size();
   return batch_;
-}
-
-bool KeyReader::HasMoreWithin(std::chrono::milliseconds time) {
-  return at_end_ || buffer_.find(separator_, used_) != std::string::npos ||
-         Wait(static_cast<int>(time.count()));
 }
 
 // Waits until the input can be read; -1: for any time.
@@ -127,37 +119,14 @@ bool KeyReader::Wait(int milliseconds) {
   return ready > 0;
 }
 
-// False at the end of the input.
-bool KeyReader::Read() {
-  if (at_end_) return false;
-  Wait(-1);
+void KeyReader::Read() {
+  constexpr size_t kPiece = size_t{256} << 10;
   const size_t before = buffer_.size();
   buffer_.resize(before + kPiece);
   const ssize_t got = read(descriptor_, buffer_.data() + before, kPiece);
   if (got < 0 && errno != EINTR && errno != EAGAIN) throw SystemError(name_);
-  buffer_.resize(before + static_cast<size_t>(got < 0 ? 0 : got));
-  bytes_ += static_cast<size_t>(got < 0 ? 0 : got);
-  if (got == 0) at_end_ = true;
-  return true;
-}
-
-void KeyReader::Split() {
-  while (batch_.size() < kMaxBatch) {
-    size_t end = buffer_.find(separator_, seen_);
-    const bool last = end == std::string::npos;
-    if (last) end = buffer_.size();
-    if (end - used_ > kMaxKey) {
-      throw std::runtime_error(
-          name_ + ": key " + std::to_string(keys_ + batch_.size() + 1) +
-          " has more than 1 MiB: are keys separated otherwise (--null)?");
-    }
-    if (last) {
-      seen_ = end;
-      if (!at_end_ || end == used_) return;
-    }
-    batch_.emplace_back(buffer_.data() + used_, end - used_);
-    used_ = seen_ = last ? end : end + 1;
-  }
+  buffer_.resize(before + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  at_end_ = got == 0;
 }
 
 }  // namespace deltabloom::tools
