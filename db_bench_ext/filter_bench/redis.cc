@@ -1,6 +1,6 @@
-// redis_bench: checks, adds and the upload of filters in Redis, compared with a
-// pipeline of GETBITs. A Google Benchmark program: its options and formats are
-// Google Benchmark's. script/bench --redis starts a server for it;
+// redis_bench: checks of and adds to filters in Redis, compared with a pipeline
+// of GETBITs. A Google Benchmark program: its options and formats are Google
+// Benchmark's. script/bench --redis starts a server for it;
 // DELTABLOOM_REDIS_PORT names its port. Overwrites the keys deltabloom-bench*.
 #include <benchmark/benchmark.h>
 #include <hiredis.h>
@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -23,7 +22,6 @@ namespace deltabloom::bench {
 namespace {
 
 constexpr uint64_t kKeys = 1'000'000;
-constexpr uint64_t kUploadKeys = 10'000'000;
 // go-murmur3 at 1 %.
 constexpr uint64_t kBits = 9'585'059;
 constexpr uint64_t kProbes = 7;
@@ -34,57 +32,38 @@ int Port() {
   return port == nullptr ? 6379 : std::atoi(port);
 }
 
+void Require(const RedisStatus& status) {
+  if (!status.ok()) throw std::runtime_error(status.message);
+}
+
 class Connection {
  public:
-  Connection() : context_(redisConnect("127.0.0.1", Port())) {
-    if (context_ == nullptr || context_->err != 0) {
-      throw std::runtime_error(
-          "no Redis server at 127.0.0.1:" + std::to_string(Port()) +
-          "; use script/bench --redis");
-    }
-  }
-  ~Connection() { redisFree(context_); }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-
-  template <typename... Words>
-  void Append(const char* format, Words... words) {
-    redisAppendCommand(context_, format, words...);
-  }
-
-  // The answer to the next command.
-  std::string Read() {
-    void* raw = nullptr;
-    if (redisGetReply(context_, &raw) != REDIS_OK) {
-      throw std::runtime_error(context_->errstr);
-    }
-    const std::unique_ptr<redisReply, void (*)(void*)> reply(
-        static_cast<redisReply*>(raw), freeReplyObject);
-    if (reply->type == REDIS_REPLY_ERROR) throw std::runtime_error(reply->str);
-    return reply->str == nullptr ? std::string()
-                                 : std::string(reply->str, reply->len);
-  }
-
-  template <typename... Words>
-  std::string Run(const char* format, Words... words) {
-    Append(format, words...);
-    return Read();
+  std::vector<RedisReply> Run(const std::vector<RedisCommand>& commands) {
+    std::vector<const RedisCommand*> pointers;
+    for (const RedisCommand& command : commands) pointers.push_back(&command);
+    std::vector<RedisReply> replies;
+    const RedisStatus status = connection_->Run(
+        pointers, std::chrono::steady_clock::now() + std::chrono::seconds(20),
+        &replies);
+    if (status.ok()) return replies;
+    throw std::runtime_error(
+        "no Redis server at 127.0.0.1:" + std::to_string(Port()) + ": " +
+        status.message + "; use script/bench --redis");
   }
 
   // The CPU time of the server so far.
   double ServerSeconds() {
-    const std::string text = Run("INFO cpu");
+    const std::string text = Run({{"INFO", "cpu"}})[0].text;
     double seconds = 0;
-    for (const char* field : {"used_cpu_sys:", "used_cpu_user:"}) {
-      const size_t at = text.find(field);
-      if (at == text.npos) continue;
-      seconds += std::strtod(text.c_str() + at + std::strlen(field), nullptr);
+    for (const std::string field : {"used_cpu_sys:", "used_cpu_user:"}) {
+      seconds += std::stod(text.substr(text.find(field) + field.size()));
     }
     return seconds;
   }
 
  private:
-  redisContext* const context_;
+  const std::unique_ptr<RedisConnection> connection_ =
+      RedisConnectionOf(redisConnect("127.0.0.1", Port()));
 };
 
 // 15 bytes, in no order.
@@ -101,45 +80,34 @@ using Operation =
 // A GETBIT for each probe of each key, in one pipeline. All bits of the bitmap
 // are set.
 bool GetBits(Connection* connection, uint64_t first, uint64_t n) {
+  std::vector<RedisCommand> commands;
   for (uint64_t i = 0; i < n * kProbes; ++i) {
-    connection->Append(
-        "GETBIT %s %llu", kBitmap,
-        static_cast<unsigned long long>(Mix(first * kProbes + i) % kBits));
+    commands.push_back(
+        {"GETBIT", kBitmap, std::to_string(Mix(first * kProbes + i) % kBits)});
   }
-  for (uint64_t i = 0; i < n * kProbes; ++i) connection->Read();
-  return true;
+  const std::vector<RedisReply> replies = connection->Run(commands);
+  return std::all_of(replies.begin(), replies.end(),
+                     [](const RedisReply& bit) { return bit.integer == 1; });
 }
 
-void Require(const RedisStatus& status) {
-  if (status.ok()) return;
-  throw std::runtime_error(std::string(RedisErrorName(status.error)) + ": " +
-                           status.message);
-}
-
-std::shared_ptr<RedisFilter> NewFilter(const std::string& scheme,
-                                       uint64_t keys) {
+// With all keys.
+std::shared_ptr<RedisFilter> NewFilter(const std::string& scheme) {
   RedisOptions redis;
   redis.port = static_cast<uint16_t>(Port());
   redis.connect_timeout = redis.command_timeout = std::chrono::seconds(20);
   RedisFilterOptions options;
   options.name = "deltabloom-bench-" + scheme;
   options.scheme = scheme;
-  options.expected_keys = keys;
+  options.expected_keys = kKeys;
   std::unique_ptr<RedisFilter> filter;
-  if (RedisFilter::Open(redis, options.name, &filter).ok()) {
-    Require(filter->Delete());
-  }
+  Require(RedisFilter::OpenLazily(redis, options.name, &filter));
+  Require(filter->Delete());
   Require(RedisFilter::Create(redis, options, &filter));
-  return filter;
-}
-
-RedisRebuildResult Fill(RedisFilter* filter, uint64_t keys) {
   std::unique_ptr<RedisRebuild> rebuild;
   Require(filter->StartRebuild({}, &rebuild));
-  for (uint64_t i = 0; i < keys; ++i) rebuild->Add(KeyOf(i));
-  RedisRebuildResult result;
-  Require(rebuild->Finish(&result));
-  return result;
+  for (uint64_t i = 0; i < kKeys; ++i) rebuild->Add(KeyOf(i));
+  Require(rebuild->Finish());
+  return filter;
 }
 
 Operation OfFilter(const std::shared_ptr<RedisFilter>& filter, bool add) {
@@ -150,8 +118,7 @@ Operation OfFilter(const std::shared_ptr<RedisFilter>& filter, bool add) {
     if (add) return filter->Add(views.data(), n).ok();
     const auto found = std::make_unique<bool[]>(n);
     return filter->Check(views.data(), n, found.get()).ok() &&
-           std::all_of(found.get(), found.get() + n,
-                       [](bool one) { return one; });
+           std::count(found.get(), found.get() + n, false) == 0;
   };
 }
 
@@ -179,10 +146,10 @@ void Measure(benchmark::State& state, const Operation& operation,
 }
 
 void Register(const std::string& name, const Operation& operation) {
-  for (const uint64_t batch : {uint64_t{1}, uint64_t{100}}) {
+  for (const uint64_t batch : {1, 100}) {
     benchmark::RegisterBenchmark(
-        (name + "/keys_per_call:" + std::to_string(batch)).c_str(),
-        [=](benchmark::State& state) { Measure(state, operation, batch); })
+        (name + "/keys_per_call:" + std::to_string(batch)).c_str(), Measure,
+        operation, batch)
         ->UseRealTime()
         ->Unit(benchmark::kMicrosecond)
         ->Threads(1)
@@ -191,56 +158,22 @@ void Register(const std::string& name, const Operation& operation) {
   }
 }
 
-void RegisterUpload(const std::string& scheme) {
-  benchmark::RegisterBenchmark(
-      ("upload/" + scheme + "/keys:" + std::to_string(kUploadKeys)).c_str(),
-      [scheme](benchmark::State& state) {
-        const auto filter = NewFilter(scheme, kUploadKeys);
-        RedisRebuildResult result;
-        for (auto unused : state) {
-          static_cast<void>(unused);
-          result = Fill(filter.get(), kUploadKeys);
-        }
-        RedisFilterInfo info;
-        Require(filter->Info(&info));
-        constexpr auto kCount = static_cast<double>(kUploadKeys);
-        state.counters["upload_seconds"] =
-            static_cast<double>(result.upload_time.count()) / 1000;
-        state.counters["uploaded_megabytes"] =
-            static_cast<double>(result.uploaded_bytes) / 1e6;
-        state.counters["bytes_per_key"] =
-            static_cast<double>(info.stored_bytes) / kCount;
-        state.counters["false_positive_rate"] = info.false_positive_rate;
-        Require(filter->Delete());
-      })
-      ->UseRealTime()
-      ->Unit(benchmark::kSecond)
-      ->Iterations(1)
-      ->Repetitions(1);
-}
-
 int Main(int argc, char** argv) {
   std::vector<std::string> words = {"--benchmark_repetitions=3",
                                     "--benchmark_report_aggregates_only=true"};
   words.insert(words.end(), argv + 1, argv + argc);
   if (!InitializeBenchmark("redis_bench", words)) return 2;
-  const std::string bitmap(kBits / 8 + 1, '\xff');
-  Connection().Run("SET %s %b", kBitmap, bitmap.data(), bitmap.size());
+  Connection().Run({{"SET", kBitmap, std::string(kBits / 8 + 1, '\xff')}});
   Register("check/k GETBITs, one pipeline", GetBits);
   std::vector<std::shared_ptr<RedisFilter>> filters;
   for (const std::string scheme : {"go-murmur3", "local"}) {
-    filters.push_back(NewFilter(scheme, kKeys));
-    const std::shared_ptr<RedisFilter> filter = filters.back();
-    Fill(filter.get(), kKeys);
+    const auto& filter = filters.emplace_back(NewFilter(scheme));
     Register("check/RedisFilter, " + scheme, OfFilter(filter, false));
     Register("add/RedisFilter, " + scheme, OfFilter(filter, true));
   }
-  for (const char* scheme : {"local", "go-murmur3", "guava-helper"}) {
-    RegisterUpload(scheme);
-  }
   benchmark::RunSpecifiedBenchmarks();
   for (const auto& filter : filters) Require(filter->Delete());
-  Connection().Run("DEL %s", kBitmap);
+  Connection().Run({{"DEL", kBitmap}});
   return 0;
 }
 
