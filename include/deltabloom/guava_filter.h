@@ -53,8 +53,8 @@ struct DELTABLOOM_EXPORT GuavaFilterOptions {
   GuavaProbeRule probe_rule = GuavaProbeRule::kFromSize;
 
   // Empty, or one line that names the invalid option, its value and the legal
-  // range. Invalid, as in Guava, are filters of 0 bits, of 2^31 words of 64 bits
-  // or more, and of more than 255 hash functions.
+  // range. Invalid, as in Guava, are filters of 0 bits, of 2^31 words of 64
+  // bits or more, and of more than 255 hash functions.
   std::string Validate() const;
 };
 
