@@ -306,52 +306,30 @@ DELTABLOOM_TARGET_AVX2 void MayMatchMany(const ParsedFilter& parsed,
 
 // --- Building --------------------------------------------------------------
 
-using SpotsOfHashes = Spots<kLanes>[kMaxProbes];
-
-DELTABLOOM_TARGET_AVX2 inline void SetAll(const SpotsOfHashes& spots,
-                                          uint32_t probes,
-                                          unsigned char* payload) {
-  for (uint32_t p = 0; p < probes; ++p) {
-    for (size_t i = 0; i < kLanes; ++i) {
-      unsigned char* const byte = payload + spots[p].byte[i];
-      *byte = static_cast<unsigned char>(*byte | spots[p].mask[i]);
-    }
-  }
-}
-
-DELTABLOOM_TARGET_AVX2 inline void PrefetchAll(const SpotsOfHashes& spots,
-                                               uint32_t probes,
-                                               const unsigned char* payload) {
-  for (uint32_t p = 0; p < probes; ++p) {
-    for (size_t i = 0; i < kLanes; ++i) {
-      __builtin_prefetch(payload + spots[p].byte[i], /*rw=*/1);
-    }
-  }
-}
-
 DELTABLOOM_TARGET_AVX2 void SetBits(const uint32_t* hashes, size_t n,
                                     const Shape& shape,
                                     unsigned char* payload) {
   const VectorModulo modulo = MakeVectorModulo(shape.modulo);
   const uint32_t probes = shape.probes;
   const bool cached = shape.bits / 8 <= kPrefetchBuildAbove;
-  // With prefetching, bits are set one group of hashes later.
-  SpotsOfHashes spots[2];
-  size_t done = 0;
-  for (; done + kLanes <= n; done += kLanes) {
-    SpotsOfHashes& now = spots[done / kLanes % 2];
-    Locate(hashes + done, probes, modulo, now, 0);
-    if (cached) {
-      SetAll(now, probes, payload);
-      continue;
+  Spots<kBatch> spots[kMaxProbes];
+  for (; n >= kBatch; hashes += kBatch, n -= kBatch) {
+    for (size_t i = 0; i < kBatch; i += kLanes) {
+      Locate(hashes + i, probes, modulo, spots, i);
     }
-    PrefetchAll(now, probes, payload);
-    if (done > 0) SetAll(spots[(done / kLanes + 1) % 2], probes, payload);
+    for (uint32_t p = 0; !cached && p < probes; ++p) {
+      for (const uint32_t byte : spots[p].byte) {
+        __builtin_prefetch(payload + byte, /*rw=*/1);
+      }
+    }
+    for (uint32_t p = 0; p < probes; ++p) {
+      for (size_t i = 0; i < kBatch; ++i) {
+        unsigned char* const byte = payload + spots[p].byte[i];
+        *byte = static_cast<unsigned char>(*byte | spots[p].mask[i]);
+      }
+    }
   }
-  if (!cached && done > 0) {
-    SetAll(spots[(done / kLanes + 1) % 2], probes, payload);
-  }
-  SetBitsPortable(hashes + done, n - done, shape, payload);
+  SetBitsPortable(hashes, n, shape, payload);
 }
 
 template <typename H, uint32_t... kProbes>

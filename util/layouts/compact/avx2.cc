@@ -3,7 +3,6 @@
 
 #include <immintrin.h>
 
-#include "util/coding.h"
 #include "util/layouts/compact/compact.h"
 
 #define DELTABLOOM_TARGET DELTABLOOM_TARGET_AVX2
@@ -57,17 +56,11 @@ DELTABLOOM_TARGET inline bool HoldsEight(const Query& query,
 
 template <unsigned kColumns>
 DELTABLOOM_TARGET inline bool HoldsFew(const Query& query) {
-  const unsigned char* second = query.Second(kColumns);
-  uint64_t differs = 0;
+  uint64_t differs =
+      Differs(query, kColumns, kColumns - 1) & (query.narrow ^ 1);
 #pragma GCC unroll 4
-  for (unsigned j = 0; j < kColumns; ++j) {
-    const uint64_t rows = (LoadFixed64(query.first + j * 8) & query.low) ^
-                          (LoadFixed64(second + j * 8) & query.high);
-    const uint64_t differs_here =
-        static_cast<uint64_t>(__builtin_popcountll(rows)) ^
-        query.fingerprint >> j;
-    differs |=
-        j + 1 < kColumns ? differs_here : differs_here & (query.narrow ^ 1);
+  for (unsigned j = 0; j + 1 < kColumns; ++j) {
+    differs |= Differs(query, kColumns, j);
   }
   return (differs & 1) == 0;
 }

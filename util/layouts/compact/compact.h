@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "util/coding.h"
 #include "util/hash64.h"
 #include "util/layouts/layout.h"
 
@@ -197,6 +198,17 @@ inline Query MakeQuery(const ParsedFilter& parsed, unsigned columns,
   return {parsed.payload + first * 8, located.equation.coefficients << shift,
           located.equation.coefficients >> 1 >> (63 - shift),
           located.equation.fingerprint, block < narrow ? 1u : 0u};
+}
+
+// Bit 0: column j contradicts the fingerprint.
+__attribute__((always_inline)) inline uint64_t Differs(const Query& query,
+                                                       unsigned columns,
+                                                       unsigned j) {
+  const uint64_t rows =
+      (LoadFixed64(query.first + j * 8) & query.low) ^
+      (LoadFixed64(query.Second(columns) + j * 8) & query.high);
+  return static_cast<uint64_t>(__builtin_parityll(rows)) ^
+         query.fingerprint >> j;
 }
 
 // --- Kernels: the functions that exist once per set of instructions --------

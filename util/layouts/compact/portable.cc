@@ -1,5 +1,4 @@
 // The lookups of compact for any machine.
-#include "util/coding.h"
 #include "util/layouts/compact/compact.h"
 
 #define DELTABLOOM_TARGET
@@ -7,27 +6,17 @@
 namespace deltabloom::internal::compact {
 namespace {
 
-// Bit 0: column j contradicts the fingerprint.
-inline uint64_t Differs(const Query& query, const unsigned char* second,
-                        unsigned j) {
-  const uint64_t rows = (LoadFixed64(query.first + j * 8) & query.low) ^
-                        (LoadFixed64(second + j * 8) & query.high);
-  return static_cast<uint64_t>(__builtin_parityll(rows)) ^
-         query.fingerprint >> j;
-}
-
 // Nearly all absent keys end at the first four columns.
 inline bool HoldsAll(const Query& query, unsigned columns) {
-  const unsigned char* second = query.Second(columns);
   uint64_t differs = 0;
   unsigned j = 0;
   for (; j + 4 < columns; j += 4) {
-    differs = Differs(query, second, j) | Differs(query, second, j + 1) |
-              Differs(query, second, j + 2) | Differs(query, second, j + 3);
+    differs = Differs(query, columns, j) | Differs(query, columns, j + 1) |
+              Differs(query, columns, j + 2) | Differs(query, columns, j + 3);
     if ((differs & 1) != 0) return false;
   }
-  for (; j + 1 < columns; ++j) differs |= Differs(query, second, j);
-  differs |= Differs(query, second, j) & (query.narrow ^ 1);
+  for (; j + 1 < columns; ++j) differs |= Differs(query, columns, j);
+  differs |= Differs(query, columns, j) & (query.narrow ^ 1);
   return (differs & 1) == 0;
 }
 

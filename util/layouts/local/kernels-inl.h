@@ -24,22 +24,16 @@ DELTABLOOM_TARGET inline const unsigned char* Block(const ParsedFilter& parsed,
          BlockOf(hash, parsed.shape.As<Shape>().blocks) * kBlockSize;
 }
 
-// `block` is the first of the key with this hash.
-template <size_t kRounds>
-DELTABLOOM_TARGET inline bool Test(const ParsedFilter& parsed,
-                                   const unsigned char* block, uint64_t hash) {
-  const Shape& shape = parsed.shape.As<Shape>();
-  const bool first = Rounds::Test(block, hash, 0, shape.first);
-  if (kRounds == 1 || !first) return first;
-  const unsigned char* next = block + kBlockSize;
-  if (next == parsed.payload + parsed.payload_size) next = parsed.payload;
-  return Rounds::Test(next, hash, 1, shape.second);
-}
-
 template <size_t kRounds>
 DELTABLOOM_TARGET inline bool TestHash(const ParsedFilter& parsed,
                                        uint64_t hash) {
-  return Test<kRounds>(parsed, Block(parsed, hash), hash);
+  const Shape& shape = parsed.shape.As<Shape>();
+  const unsigned char* block = Block(parsed, hash);
+  const bool first = Rounds::Test(block, hash, 0, shape.first);
+  if (kRounds == 1 || !first) return first;
+  block += kBlockSize;
+  if (block == parsed.payload + parsed.payload_size) block = parsed.payload;
+  return Rounds::Test(block, hash, 1, shape.second);
 }
 
 // Apart from each other, so that shorter keys need no room for the registers
@@ -89,12 +83,13 @@ DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed, KeyBatch keys,
   }
 }
 
-template <size_t kRounds, bool kFetch>
+template <size_t kRounds>
 DELTABLOOM_TARGET void SetBitsOf(const uint64_t* hashes, size_t n,
                                  const Shape& shape, unsigned char* payload) {
   const Shape local = shape;
+  const bool fetch = local.blocks * kBlockSize > kPrefetchBuildAbove;
   for (size_t i = 0; i < n; ++i) {
-    if (kFetch && n - i > kWindow) {
+    if (fetch && n - i > kWindow) {
       const unsigned char* ahead =
           payload + BlockOf(hashes[i + kWindow], local.blocks) * kBlockSize;
       __builtin_prefetch(ahead, 1);
@@ -111,13 +106,8 @@ DELTABLOOM_TARGET void SetBitsOf(const uint64_t* hashes, size_t n,
 
 DELTABLOOM_TARGET void SetBits(const uint64_t* hashes, size_t n,
                                const Shape& shape, unsigned char* payload) {
-  const bool fetch = shape.blocks * kBlockSize > kPrefetchBuildAbove;
-  if (shape.second == 0) {
-    if (fetch) return SetBitsOf<1, true>(hashes, n, shape, payload);
-    return SetBitsOf<1, false>(hashes, n, shape, payload);
-  }
-  if (fetch) return SetBitsOf<2, true>(hashes, n, shape, payload);
-  return SetBitsOf<2, false>(hashes, n, shape, payload);
+  if (shape.second == 0) return SetBitsOf<1>(hashes, n, shape, payload);
+  return SetBitsOf<2>(hashes, n, shape, payload);
 }
 
 constexpr Kernels kKernels = {
