@@ -164,8 +164,8 @@ void ForEntries(std::string_view block, bool sized_values, Fn fn) {
   Cursor cursor(entries);
   std::string key;
   const auto take = [&] {
-    uint32_t shared;
-    uint32_t unshared;
+    uint32_t shared = 0;
+    uint32_t unshared = 0;
     uint32_t value_size = 0;
     Expect(cursor.Varint32(&shared) && cursor.Varint32(&unshared) &&
                (!sized_values || cursor.Varint32(&value_size)),
