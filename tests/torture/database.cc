@@ -92,10 +92,10 @@ const Rows kFixed = {
 };
 const Rows kBits = {{"bits_per_key", "10,10,10,4.5,16,24.7,0.3"}};
 const Rows kRate = {{"false_positive_rate", "0.01,0.0001,0.3"}};
-const Rows kForeignPolicy = {
-    {"id",
-     "bloomfilter:10:false,bloomfilter:6.5:false,ribbonfilter:10,"
-     "ribbonfilter:12:2,nullptr"}};
+constexpr Row kForeignPolicy = {
+    "id",
+    "bloomfilter:10:false,bloomfilter:6.5:false,ribbonfilter:10,"
+    "ribbonfilter:12:2,nullptr"};
 
 const Rows kTable = {
     {"index_type",
@@ -130,6 +130,11 @@ const Rows kFamily = {
     {"optimize_filters_for_hits", "false,false,false,true"},
     {"compression", "kNoCompression,kSnappyCompression,kLZ4Compression"},
 };
+// Of families under bytewise order; 6 is kPrefixSize.
+const Rows kExtractor = {
+    {"prefix_extractor",
+     "deltabloom.Range,deltabloom.Range,rocksdb.CappedPrefix.4,"
+     "rocksdb.FixedPrefix.6,rocksdb.FixedPrefix.6,nullptr"}};
 const Rows kMemtable = {
     {"memtable_prefix_bloom_size_ratio", "0,0.1"},
     {"memtable_whole_key_filtering", "false,true"},
@@ -178,7 +183,7 @@ std::string DrawPolicy(MixedNumbers* numbers, uint32_t slot) {
            Draw(numbers, kChangeable);
   }
   if (numbers->Below(5) == 0) {
-    return Draw(numbers, kForeignPolicy[0]).substr(3);
+    return Draw(numbers, kForeignPolicy).substr(3);
   }
   std::string text = "id=deltabloom;" + Draw(numbers, kChangeable);
   text += Draw(numbers, kFixed);
@@ -207,7 +212,7 @@ void DrawFamily(MixedNumbers* numbers, uint32_t slot, const Sabotage& sabotage,
     table.filter_policy = sabotage.policy(table.filter_policy);
   }
 
-  text = Draw(numbers, kFamily);
+  text = Draw(numbers, kFamily) + (folded ? "" : Draw(numbers, kExtractor));
   // A key transform allows no Bloom filter of a memtable.
   if (!Contains(family->policy, "@")) text += Draw(numbers, kMemtable);
   rocksdb::ColumnFamilyOptions* const options = &family->options;
@@ -219,17 +224,7 @@ void DrawFamily(MixedNumbers* numbers, uint32_t slot, const Sabotage& sabotage,
   if (slot == kUniversalSlot) {
     options->compaction_style = rocksdb::kCompactionStyleUniversal;
   }
-  const uint64_t prefix = numbers->Below(6);
-  if (folded) {
-    options->comparator = FoldingComparator();
-  } else if (prefix < 2) {
-    options->prefix_extractor = NewRocksDBRangeExtractor();
-  } else if (prefix < 3) {
-    options->prefix_extractor.reset(rocksdb::NewCappedPrefixTransform(4));
-  } else if (prefix < 5) {
-    options->prefix_extractor.reset(
-        rocksdb::NewFixedPrefixTransform(kPrefixSize));
-  }
+  if (folded) options->comparator = FoldingComparator();
   const auto& extractor = options->prefix_extractor;
   *description +=
       "  slot " + std::to_string(slot) + ": " + family->policy +
