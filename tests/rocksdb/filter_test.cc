@@ -7,9 +7,8 @@
 #include <set>
 #include <tuple>
 
-#include "engines/rocksdb/policy/bits_builder.h"
-#include "engines/rocksdb/policy/bits_reader.h"
 #include "engines/rocksdb/policy/key_transforms.h"
+#include "engines/rocksdb/policy/sealed_bits.h"
 #include "rocksdb/cache.h"
 #include "table/framing.h"
 #include "tests/random.h"

@@ -42,7 +42,6 @@ struct Good {
 
 const std::vector<Good> kGoodTexts = {
     {"deltabloom", ""},
-    {"deltabloom:10", ""},
     {"deltabloom:10:auto:uniform", ""},
     {"deltabloom:9.9", "bits_per_key=9.9"},
     {"deltabloom:9.9:classic", "bits_per_key=9.9;layout=classic"},
@@ -61,8 +60,6 @@ const std::vector<Good> kGoodTexts = {
      "bits_per_key=12;compatibility=own;layout=classic"},
     {"id=deltabloom:12;bits_per_key=13", "bits_per_key=13"},
     {"deltabloom:9.9:auto:levels", "allocation=levels;bits_per_key=9.9"},
-    {"id=deltabloom:9.9:auto;allocation=levels",
-     "allocation=levels;bits_per_key=9.9"},
     {"id=deltabloom;bits_per_key=9.9;layout=auto;allocation=levels",
      "allocation=levels;bits_per_key=9.9"},
     {"id=deltabloom;false_positive_rate=0.01",
@@ -92,24 +89,14 @@ const std::vector<Good> kGoodTexts = {
     {"id=deltabloom:18;range=on", "bits_per_key=18;range=on"},
     {"id=deltabloom:18:auto:levels;range=true",
      "allocation=levels;bits_per_key=18;range=on"},
-    {"id=deltabloom;range=1", "range=on"},
-    {"id=deltabloom;range=false", ""},
     {"id=deltabloom;range=0", ""},
-    {"id=deltabloom;layout=compact;range=on", "layout=compact;range=on"},
     {"id=deltabloom;range=on;layout=classic", "layout=classic;range=on"},
     {"id=deltabloom;range=off;layout=auto;learning=1", ""},
-    {"id=deltabloom;learning=false", "learning=off"},
-    {"id=deltabloom;range_prefixes=none", ""},
     {"id=deltabloom;range_prefixes=8,20b,'/'x3,0x3bx2,':'",
      "range_prefixes=8,20b,'/'x3,0x3bx2,':'x1"},
     {"id=deltabloom;seeded=1", "seeded=on"},
     {"id=deltabloom;statistics=false;statistics_log_seconds=4294967295",
      "statistics=off;statistics_log_seconds=4294967295"},
-    {"id=deltabloom;key_transform=none", ""},
-    // As earlier releases wrote it into every OPTIONS file.
-    {"id=deltabloom;bits_per_key=9.9;layout=classic;compatibility=builtin;"
-     "max_build_bytes=0;",
-     "bits_per_key=9.9;layout=classic"},
 };
 
 TEST(OptionsTest, GoodText) {

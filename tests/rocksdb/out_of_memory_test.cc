@@ -11,9 +11,8 @@
 #include <tuple>
 
 #include "deltabloom/rocksdb_statistics.h"
-#include "engines/rocksdb/policy/bits_builder.h"
-#include "engines/rocksdb/policy/bits_reader.h"
 #include "engines/rocksdb/policy/policy.h"
+#include "engines/rocksdb/policy/sealed_bits.h"
 #include "table/framing.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/util/replaced_new.h"

@@ -4,8 +4,7 @@
 #include <sstream>
 #include <thread>
 
-#include "engines/rocksdb/policy/bits_builder.h"
-#include "engines/rocksdb/policy/bits_reader.h"
+#include "engines/rocksdb/policy/sealed_bits.h"
 #include "engines/rocksdb/range/ranges.h"
 #include "tests/random.h"
 #include "tests/range/subject.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <thread>
 
-#include "engines/rocksdb/policy/bits_builder.h"
+#include "engines/rocksdb/policy/sealed_bits.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/levels_db.h"

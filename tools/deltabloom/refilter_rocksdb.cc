@@ -11,7 +11,7 @@
 #include <functional>
 
 #include "engines/rocksdb/levels/trees.h"
-#include "engines/rocksdb/policy/bits_builder.h"
+#include "engines/rocksdb/policy/sealed_bits.h"
 #include "engines/rocksdb/range/ranges.h"
 #include "table/framing.h"
 #include "table/sst/sst.h"

@@ -1,5 +1,3 @@
-#include "engines/rocksdb/policy/bits_builder.h"
-
 #include <malloc.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "engines/rocksdb/policy/options.h"
+#include "engines/rocksdb/policy/sealed_bits.h"
 #include "rocksdb/env.h"
 #include "util/cpu.h"
 #include "util/hash64.h"

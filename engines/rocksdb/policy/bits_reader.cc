@@ -1,5 +1,3 @@
-#include "engines/rocksdb/policy/bits_reader.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
@@ -9,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "engines/rocksdb/policy/sealed_bits.h"
 #include "engines/rocksdb/range/ranges.h"
 #include "util/cpu.h"
 #include "util/key_batch.h"

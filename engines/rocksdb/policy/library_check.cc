@@ -4,10 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include "engines/rocksdb/policy/bits_builder.h"
-#include "engines/rocksdb/policy/bits_reader.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/policy/private_abi.h"
+#include "engines/rocksdb/policy/sealed_bits.h"
 #include "engines/rocksdb/range/ranges.h"
 #include "rocksdb/env.h"
 #include "rocksdb/iterator.h"

@@ -294,13 +294,16 @@ std::string PolicyOption::Parse(std::string_view text,
          (names == nullptr ? "" : names());
 }
 
-PolicyOptions::PolicyOptions(const RocksDBFilterOptions& options)
-    : RocksDBFilterOptions(options) {
-  if (key_transform != kNoTransform) {
-    transform = FindKeyTransform(key_transform);
-    if (transform != nullptr) key_transform = transform->text;
+std::string PolicyOptions::Set(const RocksDBFilterOptions& options) {
+  PolicyOptions given;
+  static_cast<RocksDBFilterOptions&>(given) = options;
+  *this = given;
+  for (const PolicyOption& option : kPolicyOptions) {
+    std::string error = option.Parse(option.print(given), this);
+    if (!error.empty()) return error;
   }
-  ParsePrefixes(range_prefixes, this);
+  bits_given = options.bits_per_key != RocksDBFilterOptions().bits_per_key;
+  return FindConflict(*this);
 }
 
 uint32_t PolicyOptions::MillibitsPerKey() const {
@@ -407,19 +410,6 @@ std::string PrintPolicyOptions(const PolicyOptions& options) {
 
 }  // namespace deltabloom::internal
 
-namespace deltabloom {
-
-// Every value goes through its text, so that there is one set of rules.
-std::string RocksDBFilterOptions::Validate() const {
-  internal::PolicyOptions options;
-  static_cast<RocksDBFilterOptions&>(options) = *this;
-  internal::PolicyOptions parsed = options;
-  for (const internal::PolicyOption& option : internal::kPolicyOptions) {
-    std::string error = option.Parse(option.print(options), &parsed);
-    if (!error.empty()) return error;
-  }
-  options.bits_given = bits_per_key != RocksDBFilterOptions().bits_per_key;
-  return internal::FindConflict(options);
+std::string deltabloom::RocksDBFilterOptions::Validate() const {
+  return internal::PolicyOptions().Set(*this);
 }
-
-}  // namespace deltabloom

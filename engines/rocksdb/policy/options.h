@@ -34,9 +34,9 @@ bool WithoutThrowing(Fn fn) noexcept {
 }
 
 struct PolicyOptions : RocksDBFilterOptions {
-  PolicyOptions() = default;
-  // REQUIRES: options.Validate() is empty.
-  explicit PolicyOptions(const RocksDBFilterOptions& options);
+  // Takes options over, each through its text, so that there is one set of
+  // rules. Returns what RocksDBFilterOptions::Validate() does.
+  std::string Set(const RocksDBFilterOptions& options);
 
   // The thousandths that stand for bits_per_key: rounded, but what is too
   // little for a filter stays too little.

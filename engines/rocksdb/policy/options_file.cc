@@ -15,28 +15,27 @@ std::string_view WithoutComment(std::string_view line) {
   return line;
 }
 
-// [Name] or [Name "column family"]. Returns what is wrong.
-const char* TakeSection(std::string_view text, OptionsLine* line) {
+// Reads a line into *line, which has the section. Returns what is wrong, or
+// null.
+const char* Take(std::string_view text, OptionsLine* line) {
+  if (text.front() != '[') {
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      return "expected NAME=VALUE or [SECTION], found neither";
+    }
+    line->name = Trimmed(text.substr(0, equals));
+    line->value = Trimmed(text.substr(equals + 1));
+    return nullptr;
+  }
   if (text.back() != ']') return "expected ] at the end of a section's name";
   const size_t quote = text.find('"');
+  const size_t end = text.rfind('"');
   *line = {};
   line->section = Trimmed(text.substr(1, std::min(quote, text.size() - 1) - 1));
-  if (quote == std::string_view::npos) return "";
-  const size_t end = text.rfind('"');
+  if (quote == std::string_view::npos) return nullptr;
   if (end == quote) return "expected a name in quotes";
   line->family = text.substr(quote + 1, end - quote - 1);
-  return "";
-}
-
-// Returns what is wrong.
-const char* TakeOption(std::string_view text, OptionsLine* line) {
-  const size_t equals = text.find('=');
-  if (equals == std::string_view::npos || equals == 0) {
-    return "expected NAME=VALUE or [SECTION], found neither";
-  }
-  line->name = Trimmed(text.substr(0, equals));
-  line->value = Trimmed(text.substr(equals + 1));
-  return "";
+  return nullptr;
 }
 
 }  // namespace
@@ -56,9 +55,8 @@ std::string ForEachOption(std::string_view text,
     const std::string_view found = Trimmed(WithoutComment(text.substr(0, end)));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (found.empty()) continue;
-    const std::string problem = found.front() == '[' ? TakeSection(found, &line)
-                                                     : TakeOption(found, &line);
-    if (!problem.empty()) {
+    const char* const problem = Take(found, &line);
+    if (problem != nullptr) {
       return "line " + std::to_string(number) + ": " + problem;
     }
     fn(line);

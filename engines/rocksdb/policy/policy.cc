@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "engines/rocksdb/levels/trees.h"
-#include "engines/rocksdb/policy/bits_builder.h"
-#include "engines/rocksdb/policy/bits_reader.h"
 #include "engines/rocksdb/policy/private_abi.h"
+#include "engines/rocksdb/policy/sealed_bits.h"
 #include "engines/rocksdb/range/ranges.h"
 #include "engines/rocksdb/statistics/statistics.h"
 #include "rocksdb/env.h"

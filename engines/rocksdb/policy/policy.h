@@ -23,8 +23,7 @@ void SetErrorReporter(ErrorReporter reporter);
 // later, when it is prepared or validated. REQUIRES: LibraryProblem() is empty.
 // Throws std::bad_alloc, as the next.
 std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(const std::string& uri);
-// A policy that is ready for use. REQUIRES: also that options.Validate() is
-// empty.
+// A policy that is ready for use. REQUIRES: also that the options are valid.
 std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(
     const PolicyOptions& options);
 

@@ -1,10 +1,9 @@
 // The two classes of RocksDB that its public headers only forward-declare. They
 // are abstract, so a declaration with the same virtual functions in the same
-// order suffices to implement them, or to call RocksDB's own, with an
-// unmodified shared library. This is the only file that declares them.
-//
-// FilterBitsBuilder has two shapes. Declared from RocksDB's sources: tags
-// v7.0.3 to v11.8.1, and 11.9 as developed at 1dfa7297 (August 2026):
+// order suffices to implement them, or to call RocksDB's own. This is the only
+// file that declares them: from RocksDB's sources, tags v7.0.3 to v11.8.1, and
+// 11.9 as developed at 1dfa7297 (August 2026). FilterBitsBuilder has two
+// shapes:
 //
 //   7.0.3 .. 9.5.x   without AddKeyAndAlt
 //   9.6.1 ..         with AddKeyAndAlt second

@@ -115,8 +115,9 @@ void Register() {
 std::shared_ptr<const FilterPolicy> MakePolicy(
     const RocksDBFilterOptions& options) {
   Register();
-  Require(options.Validate());
-  return internal::NewPolicy(PolicyOptions(options));
+  PolicyOptions valid;
+  Require(valid.Set(options));
+  return internal::NewPolicy(valid);
 }
 
 bool NeedsListener(const RocksDBFilterOptions& options) {

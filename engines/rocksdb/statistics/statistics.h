@@ -44,9 +44,8 @@ struct LookupCells {
   uint32_t size;
 };
 
-// Initial-exec: one instruction, where the general model calls a function, for
-// 16 bytes of what the C library reserves for libraries loaded later. __thread,
-// unlike thread_local, needs no initialisation.
+// Initial-exec takes one instruction, where the general model calls a function.
+// __thread, unlike thread_local, needs no initialisation.
 extern __thread LookupCells this_threads_cells
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -98,9 +97,8 @@ inline void CountLookups(uint32_t slot, uint64_t lookups, uint64_t negatives,
   if (__builtin_expect(changed >= kLookupsPerTick, 0)) Tick();
 }
 
-// The integers of a RocksDBFilterRow. Counters only grow, so that a difference
-// of two sums is what happened between them; they may wrap. Gauges say what is
-// open now.
+// The integers of a RocksDBFilterRow. Counters only grow, and may wrap; gauges
+// say what is open now.
 struct RowField {
   uint64_t RocksDBFilterRow::*member;
   bool is_counter;
@@ -271,8 +269,8 @@ class OpenFilter {
 // fork. Takes no lock.
 bool CountsInThisProcess();
 
-// By which the functions of the public header find a policy's statistics, which
-// must outlive RemovePolicy().
+// For the functions of the public header. The statistics must outlive
+// RemovePolicy().
 void AddPolicy(const rocksdb::FilterPolicy* policy,
                PolicyStatistics* statistics);
 void RemovePolicy(const rocksdb::FilterPolicy* policy);
