@@ -197,6 +197,27 @@ TEST_P(BuilderTest, EstimatedRateFallsWithBytes) {
   EXPECT_LT(builder.EstimatedFpRate(1000, 1000000), 0.001);
 }
 
+// One warning for all builders of a policy. The number is documented.
+TEST(BuilderWarningTest, ManyKeysOfClassic) {
+  LayoutRow classic = *internal::FindLayoutOfName("classic");
+  EXPECT_EQ(classic.many_keys, 20'000'000u);
+  classic.many_keys = 50;
+  LineLogger log;
+  BuilderSettings settings;
+  settings.layout = &classic;
+  settings.millibits_per_key = 10000;
+  settings.log = &log;
+  for (const int keys : {50, 51, 52}) {
+    BitsBuilder builder(settings);
+    for (const std::string& key : Keys(0, keys)) builder.AddKey(key);
+    std::unique_ptr<const char[]> owner;
+    builder.Finish(&owner);
+    EXPECT_EQ(log.lines.size(), keys == 50 ? 0u : 1u);
+  }
+  EXPECT_CONTAINS(log.lines.at(0), "[deltabloom] 51 keys in one classic");
+  EXPECT_CONTAINS(log.lines.at(0), "use another layout or partitioned filters");
+}
+
 // A builder in which a test can add a hash that was not counted.
 class DamagedBuilder : public BitsBuilder {
  public:

@@ -2,7 +2,6 @@
 // where making one fails, and which RocksDB it accepts.
 #include "engines/rocksdb/policy/policy.h"
 
-#include <cstring>
 #include <stdexcept>
 
 #include "deltabloom/c.h"
@@ -57,31 +56,6 @@ TEST(PolicyTest, BuilderMayOutliveThePolicy) {
     const auto reader = NewBitsReader(*Deltabloom(), filter);
     EXPECT_EQ(Matches(reader.get(), Keys(0, 1000)), 1000);
   }
-}
-
-// The number is documented; one warning per policy.
-TEST(PolicyTest, WarnsOnceOfMoreThan20MillionClassicKeys) {
-  LineLogger log;
-  const PolicyPtr policy = PolicyFromString("deltabloom:0.5:classic");
-  const auto warnings = [&](uint64_t keys) {
-    const auto builder = NewBuilder(*policy, &log);
-    std::string key = "12345678";
-    // Adjacent keys of one hash count once.
-    for (uint64_t i = 0; i < keys || builder->EstimateEntriesAdded() < keys;
-         ++i) {
-      std::memcpy(key.data(), &i, sizeof(i));
-      builder->AddKey(key);
-    }
-    std::unique_ptr<const char[]> owner;
-    builder->Finish(&owner);
-    return log.Lines("keys in one classic filter");
-  };
-  EXPECT_TRUE(warnings(20'000'000).empty());
-  const std::vector<std::string> first = warnings(20'000'001);
-  ASSERT_EQ(first.size(), 1u);
-  EXPECT_CONTAINS(first[0], "[deltabloom] 20000001 keys");
-  EXPECT_CONTAINS(first[0], "use another layout or partitioned filters");
-  EXPECT_EQ(warnings(20'000'001).size(), 1u);
 }
 
 constexpr char kConfigurationLine[] = "[deltabloom] version ";
