@@ -6,23 +6,9 @@
 namespace deltabloom::internal::compact {
 namespace {
 
-// Nearly all absent keys end at the first four columns.
-inline bool HoldsAll(const Query& query, unsigned columns) {
-  uint64_t differs = 0;
-  unsigned j = 0;
-  for (; j + 4 < columns; j += 4) {
-    differs = Differs(query, columns, j) | Differs(query, columns, j + 1) |
-              Differs(query, columns, j + 2) | Differs(query, columns, j + 3);
-    if ((differs & 1) != 0) return false;
-  }
-  for (; j + 1 < columns; ++j) differs |= Differs(query, columns, j);
-  differs |= Differs(query, columns, j) & (query.narrow ^ 1);
-  return (differs & 1) == 0;
-}
-
 template <unsigned kColumns>
 inline bool Holds(const Query& query) {
-  return HoldsAll(query, kColumns);
+  return PortableHolds(query, kColumns);
 }
 
 }  // namespace
@@ -51,7 +37,8 @@ Located Locate(const ParsedFilter& parsed, uint64_t hash) {
 
 bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash) {
   const unsigned columns = parsed.shape.As<Shape>().columns;
-  return HoldsAll(MakeQuery(parsed, columns, Locate(parsed, hash)), columns);
+  return PortableHolds(MakeQuery(parsed, columns, Locate(parsed, hash)),
+                       columns);
 }
 
 const Kernels& Portable() { return kKernels; }
