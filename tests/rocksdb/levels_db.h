@@ -175,6 +175,16 @@ class LevelsDb : public TestDb {
   void Delete(const std::string& key) {
     ASSERT_OK(get()->Delete(Unlogged(), key));
   }
+  // All tables of a level, into one table of another level or the same.
+  void CompactLevel(int from, int to) {
+    rocksdb::ColumnFamilyMetaData metadata;
+    get()->GetColumnFamilyMetaData(&metadata);
+    std::vector<std::string> files;
+    for (const auto& file : metadata.levels[static_cast<size_t>(from)].files) {
+      files.push_back(file.name);
+    }
+    ASSERT_OK(get()->CompactFiles({}, files, to));
+  }
   void Settle() {
     Flush();
     WaitForCompactions(*this);

@@ -562,16 +562,6 @@ class SilentChangesTest : public ::testing::Test {
     }
   }
 
-  void CompactFiles(int from, int to) {
-    ColumnFamilyMetaData metadata;
-    db_->GetColumnFamilyMetaData(&metadata);
-    std::vector<std::string> files;
-    for (const auto& file : metadata.levels[static_cast<size_t>(from)].files) {
-      files.push_back(file.name);
-    }
-    ASSERT_OK(db_->CompactFiles({}, files, to));
-  }
-
   // "L0:100 L0:100 L3:800", as the policy knows it, and the limits.
   std::string Tree(const std::string& name) {
     const auto trees = internal::FindTrees(db_.path());
@@ -603,13 +593,13 @@ class SilentChangesTest : public ::testing::Test {
 TEST_F(SilentChangesTest, CompactFiles) {
   Fill(3);
   ExpectTree("L0:100 L0:100 L0:100 0 0 0");
-  CompactFiles(0, 2);
-  CompactFiles(2, 4);
-  CompactFiles(4, 4);
+  db_.CompactLevel(0, 2);
+  db_.CompactLevel(2, 4);
+  db_.CompactLevel(4, 4);
   Fill(1);
   ExpectTree("L0:100 L4:300 0 0 0");
   const auto reader = db_.NewIterator();
-  CompactFiles(0, 2);
+  db_.CompactLevel(0, 2);
   Fill(1);
   ExpectTree("L0:100 L2:100 L4:300 0 0 0");
 }
@@ -618,7 +608,7 @@ TEST_F(SilentChangesTest, DeletedRangesAndACompactionThatFails) {
   Fill(2);
   EXPECT_FALSE(db_->CompactFiles({}, {"999999.sst"}, 2).ok());
   ExpectTree("L0:100 L0:100 0 0 0");
-  CompactFiles(0, 2);
+  db_.CompactLevel(0, 2);
   Fill(1);
   ASSERT_OK(rocksdb::DeleteFilesInRange(db_, db_->DefaultColumnFamily(),
                                         nullptr, nullptr));

@@ -45,6 +45,9 @@ constexpr Style kStyles[] = {
      [](Options* o) { o->compaction_style = rocksdb::kCompactionStyleFIFO; }},
 };
 
+constexpr Style kByHand = {
+    "by hand", [](Options* o) { o->disable_auto_compactions = true; }};
+
 struct Workload {
   const char* name;
   // The least part of the best gain. 0 where runs do not overlap, so that a
@@ -185,36 +188,69 @@ double Wasted(const MeasuredTree& tree, const std::vector<double>& rates,
   return wasted;
 }
 
+// Lookups, of which a part of `hits` are of the first `keys` keys.
+void Look(LevelsDb* db, uint64_t keys, uint64_t lookups, double hits,
+          test::Random* random) {
+  std::string value;
+  while (lookups-- > 0) {
+    const uint64_t any = random->Below(keys);
+    const bool hit = static_cast<double>(random->Below(1000)) < hits * 1000;
+    (void)(*db)->Get({}, Scattered(hit ? any : any + (uint64_t{1} << 40)),
+                     &value);
+  }
+}
+
+// Three levels of 1, 10 and 100 parts, two thirds of a part in level 0, and
+// lookups before each level is rewritten: nothing depends on when RocksDB
+// compacts.
+void GrowByHand(LevelsDb* db, uint64_t keys, double hits,
+                test::Random* random) {
+  uint64_t next = 0;
+  const auto put = [&](uint64_t n) {
+    while (n-- > 0) db->Put(Scattered(next++));
+    db->Settle();
+  };
+  for (const auto& [level, parts] :
+       {std::pair(6, 300u), std::pair(5, 30u), std::pair(4, 3u)}) {
+    put(keys * parts / 335);
+    db->CompactLevel(0, level);
+  }
+  db->Reopen();  // and nothing is known of the trees before
+  for (int round = 0; round < 2; ++round) {
+    put(keys / 335);
+    Look(db, next, next, hits, random);
+    for (const int level : {4, 5, 6}) db->CompactLevel(level, level);
+  }
+}
+
+void Grow(LevelsDb* db, uint64_t keys, double hits, test::Random* random) {
+  for (int round = 0; round < 3; ++round) {
+    for (uint64_t i = 0; i < keys; ++i) {
+      db->Put(Scattered(i));
+      if (round > 0) Look(db, keys, 1, hits, random);
+    }
+  }
+  db->Settle();
+}
+
 // Levels weighted by the lookups of a load of which a part hits, against equal
 // weights with as many bytes.
 TEST_F(LevelsWorkloadsTest, Hits) {
   struct Case {
-    double hits, min_bits_per_key, times_fewer, most_bits;
+    double hits, times_fewer_by_hand, times_fewer, most_bits;
   };
-  for (const auto& [hits, least, fewer, most] : std::initializer_list<Case>{
-           {0, 4, 0.9, 10.5}, {0.99, 4, 2, 10.5}, {1, 4, 1, 7}}) {
-    for (const Style* style : {&kStyles[0], &kStyles[3]}) {
-      if (!All() && style == &kStyles[0]) continue;
+  // Of DB::CompactFiles no event says how much it writes: up to 5.5 % more
+  // bits.
+  for (const auto& [hits, by_hand, grown, most] : std::initializer_list<Case>{
+           {0, 0.95, 0.9, 10.5}, {0.99, 5, 2, 10.8}, {1, 2.5, 1, 7}}) {
+    for (const Style* style : {&kByHand, &kStyles[0], &kStyles[3]}) {
+      if (!All() && style != &kByHand) continue;
       SCOPED_TRACE(::testing::Message() << hits << " " << style->name);
-      const uint64_t seed = test::SeedOr(1);
-      test::Random random(seed);
-      RocksDBFilterOptions filters = LevelsOptions();
-      filters.min_bits_per_key = least;
+      test::Random random(test::SeedOr(1));
       Options options = SmallTrees();
       style->change(&options);
-      LevelsDb db(filters, options);
-      for (int round = 0; round < 3; ++round) {
-        std::string value;
-        for (uint64_t i = 0; i < Keys(); ++i) {
-          db.Put(Scattered(i));
-          if (round == 0) continue;
-          const uint64_t any = random.Below(Keys());
-          const bool hit =
-              static_cast<double>(random.Below(1000)) < hits * 1000;
-          (void)db->Get({}, Scattered(hit ? any : Keys() + any), &value);
-        }
-      }
-      db.Settle();
+      LevelsDb db(LevelsOptions(), options);
+      (style == &kByHand ? GrowByHand : Grow)(&db, Keys(), hits, &random);
       const MeasuredTree tree = db.Measured();
       const internal::Allocation equal =
           internal::AllocateBits(internal::CurveOf(Layout::kCompact).curve,
@@ -223,10 +259,8 @@ TEST_F(LevelsWorkloadsTest, Hits) {
       for (const auto& run : equal.runs) equal_rates.push_back(run.rate);
       const double ours = Wasted(tree, tree.run_rates, hits);
       const double times = Wasted(tree, equal_rates, hits) / ours;
-      // So small a tree depends on when compactions ran.
-      EXPECT_GT(times, All() ? fewer : 0.25) << tree.text;
+      EXPECT_GT(times, style == &kByHand ? by_hand : grown) << tree.text;
       EXPECT_LT(tree.bits, most) << tree.text;
-      if (!All()) continue;
       std::printf(
           "%s, hits %g: %.2f bits, %.4f wasted reads, %.2f times fewer\n%s",
           style->name, hits, tree.bits, ours, times, tree.text.c_str());

@@ -26,10 +26,9 @@ constexpr double kMaxIntegral = 0.07;
 // the others keep the average below this.
 constexpr double kMaxExcess = 0.04;
 
-// No table gets more than the target where the average on disk exceeds it by
-// kNoExcess; from kMargin below that on, tables get gradually less.
+// Where the average on disk exceeds the target by this, no table gets more than
+// the target or than the tables had that it replaces.
 constexpr double kNoExcess = 0.05;
-constexpr double kMargin = 0.02;
 
 // Where runs are written whole: the bits of the largest run and the limit of
 // the average, as parts of the target.
@@ -479,15 +478,17 @@ TableBits TreeBits::BitsFor(const NewTable& table,
     // What waits to be merged takes its bits until then.
     given.slope = std::max(price, MinPrice(now, curve)) * one.keys / one.weight;
     given.bits_per_key = curve.BitsAtSlope(given.slope);
-    // Earlier tables may have too many bits, too.
+    // Where earlier tables have too many bits, too, those that it replaces.
+    const double read = table.KeysRead();
+    const double had =
+        read > 0 ? table.compaction->read.FilterBits(target_) : 0;
     const double spare =
-        (target_ * (1 + kNoExcess) - now.bits) / (target_ * kMargin);
-    if (given.bits_per_key < target_ || spare < 1) {
-      given.bits_per_key =
-          target_ + std::max(given.bits_per_key - target_, 0.0) *
-                        std::clamp(spare, 0.0, 1.0);
-      given.slope = 0;
-    }
+        std::max(target_ * (1 + kNoExcess) - now.bits, 0.0) * keys_;
+    const double most = (had + spare) / (read > 0 ? read : flush_keys());
+    const double bits =
+        std::clamp(given.bits_per_key, target_, std::max(target_, most));
+    if (bits != given.bits_per_key) given.slope = 0;
+    given.bits_per_key = bits;
   }
   if (given.bits_per_key < one.min_bits) {
     given.bits_per_key = one.min_bits;
