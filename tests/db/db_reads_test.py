@@ -215,7 +215,7 @@ class OtherTrees(Case):
             blocks = run["empty_range_data_blocks_per_lookup"]
             if run["filter"].endswith("-range"):
                 # Range parts that have not learned from any scan.
-                self.assertLess(blocks, 0.35)
+                self.assertLess(blocks, 0.1)
             else:
                 self.assertGreater(blocks, 0.99)
 

@@ -151,6 +151,7 @@ uint64_t NumberOf(const std::string& key) {
 }
 
 std::string Uniform(Random* random, uint64_t*) { return random->Key(8); }
+std::string SixteenBytes(Random* random, uint64_t*) { return random->Key(16); }
 std::string Series(Random* random, uint64_t* last) {
   *last = *last % 1000 == 0 ? random->Next() / 1000 * 1000 + 1
                             : *last + 1000 * (1 + random->Below(100)) + 1;
@@ -182,6 +183,10 @@ std::string OtherText(Random* random, const std::vector<std::string>&) {
 const OtherScans kOtherScans[] = {
     {"Uniform1024", 1024, Uniform, Anywhere, 3, 6},
     {"Uniform16384", 16'384, Uniform, Anywhere, 3, 60},
+    // Much shorter than what lies between two keys, and longer than numbers.
+    {"64thOfAGap", ~uint64_t{0} / 20'000 / 64, SixteenBytes, Anywhere, 8, 10},
+    {"1024thOfAGap", ~uint64_t{0} / 20'000 / 1024, SixteenBytes, Anywhere, 6,
+     8},
     {"Series1024", 1024, Series, BehindAKey<100'000>, 12, 15},
     {"Series16384", 16'384, Series, BehindAKey<100'000>, 60, 80},
     {"BehindAKey16", 16, Uniform, BehindAKey<1024>, 9, 12},

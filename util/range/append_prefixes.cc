@@ -1,14 +1,13 @@
 // Writing prefixes: which cuts, with how many bits per prefix each.
 //
-// A scan that a cut can answer passes its filter of b bits per prefix with a
+// A range that a cut can reject passes its filter of b bits per prefix with a
 // probability of about m * 2^-b, m being the prefixes that it asks for, and
 // passes the part with the product over the cuts. Bits are bought greedily for
-// the cut that lets the fewest scans pass per bit spent; a cut with few
+// the cut that lets the fewest ranges pass per bit spent; a cut with few
 // distinct prefixes is cheap.
 //
-// The scans are the sample questions that hold no key. Without them, the
-// builder makes some up: for some keys, the scan of each of their prefixes that
-// parts them from other keys, as if the keys with that prefix did not exist.
+// The ranges are the sample questions that hold no key. Without them, the
+// builder makes some up: see MakeUpRanges.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -25,10 +24,11 @@ namespace {
 
 constexpr size_t kHeaderSize = 3;
 constexpr size_t kBytesAfterCut = 8;
-constexpr unsigned kMaxBits = 24;   // per prefix
-constexpr unsigned kFirstBits = 2;  // of a cut that is chosen
+constexpr size_t kBytesOfDelimited = 64;  // of the last key
+constexpr unsigned kMaxBits = 24;         // per prefix
+constexpr unsigned kFirstBits = 2;        // of a cut that is chosen
 constexpr unsigned kMostBitsAtOnce = 4;
-// A bit per key must turn away this share of the scans.
+// A bit per key must turn away this share of the ranges.
 constexpr double kLeastGain = 1e-4;
 // Layout local builds in a sixth of compact's time, and its rate falls by 0.69
 // bits per bit. It is for cuts of few prefixes, and for those beyond this many
@@ -39,27 +39,18 @@ constexpr uint64_t kFewPrefixes = 200;
 // The most prefixes per key that a part holds in all filters.
 constexpr double kPrefixesPerKey = 2;
 
-// Of questions.
+// Candidates.
 constexpr size_t kQuantiles = 8;
-constexpr size_t kQuestionsPerDelimiter = 20;
-// Of keys. Lengths of prefixes, of which there must be this many times as many
-// as of prefixes that are one byte shorter.
-constexpr size_t kSampledKeys = 64;
-constexpr float kWeightOfComponents = 3;
 constexpr size_t kMaxLengths = 24;
-constexpr double kLeastGrowth = 1.02;
-constexpr double kNearlyAll = 0.9;
-constexpr unsigned kBitsBetweenKeys = 3;
-constexpr uint8_t kMaxDelimiterCount = 16;
-constexpr unsigned kMaxDelimiterCountOfKeys = 6;
-constexpr size_t kMaxDelimiters = 3;
-
-using Candidate = PlannedCut;
-
-Plan PlanOf(const Candidate& candidate, unsigned bits) {
-  return PlanFilter(FindLayout(candidate.layout, Hash::kMurmurHash2),
-                    candidate.prefixes, 1000 * bits);
-}
+constexpr double kRangesPerDelimiter = 20;
+constexpr unsigned kMaxDelimiterCount = 16;
+// Made-up ranges.
+constexpr uint64_t kSampledKeys = 64;
+constexpr double kWeightOfComponents = 3;
+constexpr double kWeightOfGaps = 5;
+constexpr int kRangesPerGap = 4;
+constexpr unsigned kMostHalvings = 10;
+constexpr double kDense = 1.5;
 
 bool IsAlphanumeric(char byte) {
   return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
@@ -72,153 +63,126 @@ Cut BitsCut(unsigned bits) {
   return cut;
 }
 
-Cut DelimiterCut(unsigned byte, unsigned count) {
-  Cut cut;
-  cut.byte = static_cast<uint8_t>(byte);
-  cut.count = static_cast<uint8_t>(count);
-  return cut;
+// --- Ranges made up of keys -------------------------------------------------
+
+// The range of a prefix as if no key had it: the nearest ones share
+// `shared_bits` with it.
+EmptyRange RangeOfPrefix(const std::string& prefix, unsigned shared_bits,
+                         double weight) {
+  std::string near = prefix.substr(0, shared_bits / 8 + 1);
+  near.back() = static_cast<char>(near.back() ^ 0x80 >> shared_bits % 8);
+  std::string upper = prefix;
+  while (!upper.empty() && upper.back() == '\xff') upper.pop_back();
+  if (!upper.empty()) ++upper.back();
+  return {prefix, upper, near, near, weight};
 }
 
-// --- Reading the keys once --------------------------------------------------
-
-// How many keys have a byte so often, and how many distinct prefixes end there.
-struct DelimiterCount {
-  uint64_t prefixes = 0;
-  uint64_t keys = 0;
-};
-
-// By byte, for those that may be delimiters, and by how often it occurs.
-class DelimiterCounts {
- public:
-  explicit DelimiterCounts(const std::string& bytes)
-      : bytes_(bytes), counts_(256) {
-    for (const char byte : bytes) {
-      most_[static_cast<unsigned char>(byte)] = kMaxDelimiterCount;
+// A range of 2^-halvings of what lies between two keys, in its middle.
+EmptyRange RangeBetween(const std::string& key, const std::string& next,
+                        unsigned halvings) {
+  const size_t common = CommonPrefix(key, next);
+  const auto number_of = [&](const std::string& text) {
+    uint64_t number = 0;
+    for (size_t i = common; i < common + 8; ++i) {
+      number = number << 8 | (i < text.size() ? text[i] & 0xffu : 0);
     }
-  }
-
-  void Add(const KeyStore::Cursor& cursor, size_t kept_of_each) {
-    DropBeyond(cursor.shared());
-    const std::string_view key = cursor.key().substr(0, kMaxCutBytes);
-    for (size_t i = cursor.shared(); i < key.size(); ++i) {
-      const auto byte = static_cast<unsigned char>(key[i]);
-      if (found_[byte] >= most_[byte]) continue;
-      marks_.push_back({i + 1, byte, keys_});
-      ++counts_[byte][++found_[byte]].prefixes;
-    }
-    ++keys_;
-    if (key.size() == kMaxCutBytes || key.size() < kept_of_each) return;
-    // What follows is not known.
-    for (size_t i = bytes_.size(); i-- > 0;) {
-      const auto byte = static_cast<unsigned char>(bytes_[i]);
-      most_[byte] = std::min(most_[byte], found_[byte]);
-      if (most_[byte] == 0) bytes_.erase(i, 1);
-    }
-  }
-
-  void Close() { DropBeyond(0); }
-
-  DelimiterCount Of(unsigned byte, unsigned count) const {
-    return count <= most_[byte] ? counts_[byte][count] : DelimiterCount();
-  }
-
- private:
-  struct Mark {
-    size_t end;
-    unsigned char byte;
-    uint64_t since;  // the key with which it came
+    return number;
   };
-
-  void DropBeyond(size_t end) {
-    for (; !marks_.empty() && marks_.back().end > end; marks_.pop_back()) {
-      const Mark& mark = marks_.back();
-      counts_[mark.byte][found_[mark.byte]--].keys += keys_ - mark.since;
+  const auto text_of = [&](uint64_t number) {
+    std::string text = key.substr(0, common);
+    for (int shift = 56; shift >= 0; shift -= 8) {
+      text += static_cast<char>(number >> shift);
     }
-  }
+    return text;
+  };
+  const uint64_t first = number_of(key);
+  const uint64_t gap = number_of(next) - first;
+  const uint64_t lower = first + gap / 2;
+  return {text_of(lower), text_of(lower + (gap >> halvings)), key, next,
+          kWeightOfGaps};
+}
 
-  std::string bytes_;  // known of all keys at least once
-  std::vector<std::array<DelimiterCount, kMaxDelimiterCount + 1>> counts_;
-  std::vector<Mark> marks_;  // in the last key
-  // How often a byte was found in the last key, and how often it is known of
-  // all keys.
-  std::array<uint8_t, 256> found_ = {}, most_ = {};
-  uint64_t keys_ = 0;
-};
-
-// A scan of all keys with a prefix, in which there are none; its longest common
-// beginning with a key is of `shared_bits`.
-struct Scan {
-  std::string prefix;
-  unsigned shared_bits;
-  float weight = 1;
-};
-
-// Makes up scans of some of the keys.
-class ScanSampler {
- public:
-  explicit ScanSampler(uint64_t keys)
-      : distance_(std::max<uint64_t>(1, keys / kSampledKeys)) {}
-
-  void Add(const KeyStore::Cursor& cursor) {
-    const unsigned shared = keys_ == 0 ? 0 : cursor.shared_bits();
-    while (!before_.empty() && before_.back() >= shared) before_.pop_back();
-    if (keys_ > 0) before_.push_back(shared);
-    // A key that is sampled later shares no less with the last one.
-    for (size_t i = sampled_.size(); i-- > 0 && sampled_[i].shared > shared;) {
-      sampled_[i].shared = shared;
-      sampled_[i].others.push_back(shared);
-    }
-    if (keys_ % distance_ == distance_ / 2) {
-      sampled_.push_back({std::string(cursor.key()), before_, ~0u});
-    }
-    ++keys_;
-  }
-
-  std::vector<Scan> Close(size_t kept_bytes) {
-    std::vector<Scan> scans;
-    for (SampledKey& sampled : sampled_) {
-      std::vector<unsigned>& others = sampled.others;
-      std::sort(others.begin(), others.end());
-      const size_t size = std::min(sampled.key.size(), kept_bytes);
-      for (size_t i = 0; i < others.size() && others[i] / 8 < size; ++i) {
-        const size_t length = others[i] / 8 + 1;
-        if (i + 1 < others.size() && others[i + 1] < 8 * length) continue;
-        scans.push_back({sampled.key.substr(0, length), others[i]});
-      }
-      // Up to a delimiter, and the whole key.
-      size_t begin = 0;
-      for (size_t end = 1; end <= size; ++end) {
-        if (end < size && IsAlphanumeric(sampled.key[end - 1])) continue;
-        const auto other =
-            std::lower_bound(others.begin(), others.end(), 8 * end);
-        if (other != others.begin() && other[-1] >= 8 * begin) {
-          scans.push_back(
-              {sampled.key.substr(0, end), other[-1], kWeightOfComponents});
-        }
-        begin = end;
+// For some keys: the ranges of each of their prefixes that parts them from
+// other keys, as if the keys with that prefix did not exist; and, where keys
+// are sparse, ranges between the key and the next one, as the smallest of these
+// prefixes can be much larger than what lies between keys.
+std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys) {
+  struct Sampled {
+    std::string key, next;
+    std::vector<unsigned> shared;  // bits, with other keys
+    unsigned shared_with_last;
+  };
+  std::vector<Sampled> samples;
+  const uint64_t distance = std::max<uint64_t>(1, keys.size() / kSampledKeys);
+  std::vector<unsigned> before;  // bits that the last key shares, ascending
+  uint64_t place = 0;
+  for (KeyStore::Cursor cursor(keys); cursor.Next(); ++place) {
+    if (place > 0) {
+      const unsigned shared = cursor.shared_bits();
+      while (!before.empty() && before.back() >= shared) before.pop_back();
+      before.push_back(shared);
+      // A key that is sampled later shares no less with the last one.
+      for (auto i = samples.rbegin();
+           i != samples.rend() && i->shared_with_last > shared; ++i) {
+        if (i->next.empty()) i->next = cursor.key();
+        i->shared_with_last = shared;
+        i->shared.push_back(shared);
       }
     }
-    return scans;
+    if (place % distance == distance / 2) {
+      samples.push_back({std::string(cursor.key()), {}, before, ~0u});
+    }
   }
-
- private:
-  struct SampledKey {
-    std::string key;
-    std::vector<unsigned> others;  // bits shared with other keys
-    unsigned shared;               // with the last key, at least
+  std::vector<EmptyRange> ranges;
+  const auto add = [&ranges](EmptyRange range) {
+    if (range.lower < range.upper) ranges.push_back(std::move(range));
   };
+  unsigned halvings = 0;
+  for (Sampled& sampled : samples) {
+    const std::string& key = sampled.key;
+    std::vector<unsigned>& shared = sampled.shared;
+    std::sort(shared.begin(), shared.end());
+    // Whether other prefixes can be nearer than those of this key: most of
+    // them exist, or letters and digits, which share 3 bits.
+    const auto dense = [&](unsigned bits) {
+      const unsigned begin = bits / 8 * 8;
+      return (IsAlphanumeric(key[bits / 8]) && bits % 8 >= 3) ||
+             static_cast<double>(keys.DistinctPrefixes(begin + 8)) >
+                 kDense * static_cast<double>(keys.DistinctPrefixes(begin));
+    };
+    const auto add_prefix = [&](size_t size, unsigned bits, double weight) {
+      add(RangeOfPrefix(key.substr(0, size), dense(bits) ? bits | 7 : bits,
+                        weight));
+    };
+    for (size_t i = 0; i < shared.size() && shared[i] / 8 < key.size(); ++i) {
+      const size_t size = shared[i] / 8 + 1;
+      if (i + 1 < shared.size() && shared[i + 1] < 8 * size) continue;
+      add_prefix(size, shared[i], 1);
+    }
+    // Up to a delimiter, and the whole key.
+    size_t begin = 0;
+    for (size_t end = 1; end <= key.size(); ++end) {
+      if (end < key.size() && IsAlphanumeric(key[end - 1])) continue;
+      const auto other =
+          std::lower_bound(shared.begin(), shared.end(), 8 * end);
+      if (end > begin + 1 && other != shared.begin() &&
+          other[-1] >= 8 * begin) {
+        add_prefix(end, other[-1], kWeightOfComponents);
+      }
+      begin = end;
+    }
+    // A dense key's neighbours leave no room for ranges that hold no key.
+    const bool parts = !shared.empty() && shared.back() / 8 < key.size();
+    if (sampled.next.empty() || !parts || dense(shared.back())) continue;
+    for (int i = 0; i < kRangesPerGap; ++i) {
+      halvings = halvings % kMostHalvings + 1;
+      add(RangeBetween(key, sampled.next, halvings));
+    }
+  }
+  return ranges;
+}
 
-  const uint64_t distance_;
-  uint64_t keys_ = 0;
-  std::vector<unsigned> before_;  // bits that the last key shares, ascending
-  std::vector<SampledKey> sampled_;
-};
-
-// --- Candidates ------------------------------------------------------------
-
-// For each scan the prefixes it asks for at each candidate, 0 where that
-// candidate cannot reject it; and how many scans are like that.
-using Asked = std::map<std::vector<uint8_t>, float>;
+// --- Candidates -------------------------------------------------------------
 
 // The prefixes that the range asks for at the cut; 0 if the cut cannot say that
 // it is empty.
@@ -237,333 +201,239 @@ uint8_t PrefixesThatReject(const Cut& cut, const EmptyRange& empty,
   return std::max<uint8_t>(count, 1);
 }
 
-bool Rejects(const Cut& cut, const Scan& scan) {
-  if (cut.count == 0) {
-    return cut.bits > scan.shared_bits && cut.bits <= 8 * scan.prefix.size();
+// Quantiles of the shallowest cuts that reject a range and of the deepest that
+// can be asked, a cut for each range that none of them rejects, and, as a
+// delimiter, the last byte that all keys of a range have in common, where a
+// twentieth of the ranges share it. Letters and digits are none: greedy buying
+// would prefer a cut for each last digit of a number to its length. In keys of
+// one size a delimiter is at one place, or is none.
+std::vector<Cut> CutsFor(const std::vector<EmptyRange>& ranges,
+                         size_t least_size, bool one_width) {
+  std::vector<unsigned> shallowest, deepest;
+  std::vector<std::pair<unsigned, unsigned>> rejecting;  // first, last
+  std::map<std::pair<unsigned, unsigned>, double> delimiters;
+  double all = 0;
+  for (const EmptyRange& empty : ranges) {
+    all += empty.weight;
+    const KeyRange range(empty.lower, empty.upper);
+    const auto rejects = [&](unsigned bits) {
+      return PrefixesThatReject(BitsCut(bits), empty, least_size) > 0;
+    };
+    auto deep = static_cast<unsigned>(8 * std::min(range.common, kMaxCutBytes));
+    while (deep < kMaxCutBits && range.lower.size() > range.common) {
+      const Cut next = BitsCut(deep + 1);
+      if (!PrefixesOfRange(next, range, least_size).known()) break;
+      ++deep;
+    }
+    if (deep > 0 && rejects(deep)) {
+      deepest.push_back(deep);
+      // There a range of numbers has a quarter of the prefixes.
+      if (deep > 8 * range.common + 2) deepest.push_back(deep - 2);
+      const unsigned last = deep;
+      unsigned no = 0;
+      while (deep - no > 1) {
+        const unsigned middle = no + (deep - no) / 2;
+        (rejects(middle) ? deep : no) = middle;
+      }
+      shallowest.push_back(deep);
+      rejecting.emplace_back(deep, last);
+    }
+    if (one_width || range.common == 0 || range.common > kMaxCutBytes) continue;
+    const std::string_view common = range.lower.substr(0, range.common);
+    if (IsAlphanumeric(common.back())) continue;
+    const auto count = static_cast<unsigned>(
+        std::count(common.begin(), common.end(), common.back()));
+    if (count > kMaxDelimiterCount) continue;
+    delimiters[{static_cast<unsigned char>(common.back()), count}] +=
+        empty.weight;
   }
-  char bytes[kMaxCutBytes];
-  return 8 * PrefixOf(cut, scan.prefix, bytes).size() > scan.shared_bits;
+  std::set<unsigned> bits;
+  for (std::vector<unsigned>* values : {&shallowest, &deepest}) {
+    std::sort(values->begin(), values->end());
+    for (size_t i = 0; i < kQuantiles && !values->empty(); ++i) {
+      bits.insert((*values)[(2 * i + 1) * values->size() / (2 * kQuantiles)]);
+    }
+  }
+  std::sort(rejecting.rbegin(), rejecting.rend());
+  for (const auto& [first, last] : rejecting) {
+    if (bits.size() >= kMaxLengths) break;
+    const auto cut = bits.lower_bound(first);
+    if (cut == bits.end() || *cut > last) bits.insert(first);
+  }
+  // Of equal candidates the first is bought. A delimiter fits more ranges than
+  // those of the sample.
+  std::vector<Cut> cuts;
+  for (const auto& [delimiter, weight] : delimiters) {
+    if (weight * kRangesPerDelimiter < all) continue;
+    Cut& cut = cuts.emplace_back();
+    cut.byte = static_cast<uint8_t>(delimiter.first);
+    cut.count = static_cast<uint8_t>(delimiter.second);
+  }
+  for (const unsigned value : bits) cuts.push_back(BitsCut(value));
+  return cuts;
 }
 
-class Chooser {
+// The prefixes of ascending keys at a cut.
+class PrefixReader {
  public:
-  Chooser(const KeyStore& keys, const std::vector<Cut>& fixed)
-      : keys_(keys),
-        fixed_(fixed),
-        kept_(static_cast<unsigned>(
-            8 * std::min(keys.KeptOfEach(), kMaxCutBytes))) {}
-
-  PrefixesPlan Choose(uint64_t bytes, const std::vector<EmptyRange>& ranges) {
-    if (!fixed_.empty()) {
-      FixedCandidates();
-    } else if (!ranges.empty()) {
-      CandidatesOf(ranges);
-    } else {
-      CandidatesOfKeys();
-    }
-    const double passing = Buy(8 * static_cast<double>(bytes));
-    std::stable_sort(candidates_.begin(), candidates_.end(),
-                     [](const Candidate& a, const Candidate& b) {
-                       return std::make_pair(a.bits == 0, b.rejects) <
-                              std::make_pair(b.bits == 0, a.rejects);
-                     });
-    while (!candidates_.empty() && candidates_.back().bits == 0) {
-      candidates_.pop_back();
-    }
-    return {std::move(candidates_), passing};
-  }
-
- private:
-  void Add(const Cut& cut, uint64_t prefixes) {
-    if (prefixes > 1) candidates_.push_back({cut, prefixes});
-  }
-  void AddBits(unsigned bits) {
-    Add(BitsCut(bits), keys_.DistinctPrefixes(bits));
-  }
-
-  DelimiterCounts Count(const std::string& bytes, ScanSampler* sampler) {
-    DelimiterCounts counts(bytes);
-    if (bytes.empty() && sampler == nullptr) return counts;
-    for (KeyStore::Cursor cursor(keys_); cursor.Next();) {
-      if (!bytes.empty()) counts.Add(cursor, keys_.KeptOfEach());
-      if (sampler != nullptr) sampler->Add(cursor);
-    }
-    counts.Close();
-    return counts;
-  }
-
-  // As if each cut had scans of its own.
-  void FixedCandidates() {
-    std::string bytes;
-    for (const Cut& cut : fixed_) {
-      if (cut.count > 0) bytes.push_back(static_cast<char>(cut.byte));
-    }
-    const DelimiterCounts counts = Count(bytes, nullptr);
-    for (const Cut& cut : fixed_) {
-      if (cut.count > 0) {
-        Add(cut, counts.Of(cut.byte, cut.count).prefixes);
-      } else {
-        AddBits(std::min<unsigned>(cut.bits, kept_));
-      }
-    }
-    for (size_t i = 0; i < candidates_.size(); ++i) {
-      std::vector<uint8_t> row(candidates_.size());
-      row[i] = 1;
-      asked_[row] = 1;
-    }
-  }
-
-  // Lengths at which keys part, the length that distinguishes nearly all keys,
-  // and bytes that are no letters or digits and occur in many keys.
-  void CandidatesOfKeys() {
-    std::vector<std::pair<double, unsigned>> lengths;
-    uint64_t before = 1;
-    for (unsigned bits = 8; bits <= kept_; bits += 8) {
-      const uint64_t prefixes = keys_.DistinctPrefixes(bits);
-      const double growth =
-          static_cast<double>(prefixes) / static_cast<double>(before);
-      if (growth > kLeastGrowth) lengths.emplace_back(-growth, bits);
-      before = prefixes;
-    }
-    std::sort(lengths.begin(), lengths.end());
-    lengths.resize(std::min(lengths.size(), kMaxLengths));
-    for (const auto& length : lengths) AddBits(length.second);
-    const auto nearly_all =
-        static_cast<uint64_t>(kNearlyAll * static_cast<double>(keys_.size()));
-    unsigned bits = 0;
-    while (bits < kept_ && keys_.DistinctPrefixes(bits) <= nearly_all) ++bits;
-    bits = std::min(bits + kBitsBetweenKeys, kept_);
-    if (bits % 8 != 0) AddBits(bits);
-
-    std::string bytes;
-    // In keys of one size a delimiter is at one place, or is none.
-    for (int byte = 0; byte < 128 && !keys_.OneWidth(); ++byte) {
-      const char delimiter = static_cast<char>(byte);
-      if (!IsAlphanumeric(delimiter)) bytes.push_back(delimiter);
-    }
-    ScanSampler sampler(keys_.size());
-    const DelimiterCounts counts = Count(bytes, &sampler);
-    std::vector<std::pair<uint64_t, unsigned>> delimiters;
-    for (unsigned byte = 0; byte < 128; ++byte) {
-      const uint64_t keys = counts.Of(byte, 1).keys;
-      if (keys * 5 >= keys_.size()) delimiters.emplace_back(keys, byte);
-    }
-    std::sort(delimiters.rbegin(), delimiters.rend());
-    delimiters.resize(std::min(delimiters.size(), kMaxDelimiters));
-    for (const auto& [keys, byte] : delimiters) {
-      for (unsigned count = 1; count <= kMaxDelimiterCountOfKeys; ++count) {
-        const DelimiterCount of = counts.Of(byte, count);
-        // A delimiter that opens as many groups as the one before adds nothing.
-        if (of.keys * 10 >= keys_.size() &&
-            (count == 1 ||
-             of.prefixes != counts.Of(byte, count - 1).prefixes)) {
-          Add(DelimiterCut(byte, count), of.prefixes);
-        }
-      }
-    }
-    for (const Scan& scan : sampler.Close(kept_ / 8)) {
-      std::vector<uint8_t> row;
-      for (const Candidate& candidate : candidates_) {
-        row.push_back(Rejects(candidate.cut, scan));
-      }
-      asked_[row] += scan.weight;
-    }
-  }
-
-  // Quantiles of the shallowest cuts that reject a range and of the deepest
-  // that can be asked, a cut for each range that none of them rejects, and, as
-  // a delimiter, the last byte that all keys of a range have in common, where a
-  // twentieth of the ranges share it. Letters and digits are none: greedy
-  // buying would prefer a cut for each last digit of a number to its length.
-  void CandidatesOf(const std::vector<EmptyRange>& ranges) {
-    std::vector<unsigned> shallowest, deepest;
-    std::vector<std::pair<unsigned, unsigned>> rejecting;  // first, last
-    std::map<std::pair<unsigned, unsigned>, size_t> delimiters;
-    for (const EmptyRange& empty : ranges) {
-      const KeyRange range(empty.lower, empty.upper);
-      const auto rejects = [&](unsigned bits) {
-        return PrefixesThatReject(BitsCut(bits), empty, keys_.LeastSize()) > 0;
-      };
-      auto deep = std::min(
-          kept_,
-          static_cast<unsigned>(8 * std::min(range.common, kMaxCutBytes)));
-      while (deep < kept_) {
-        const Cut next = BitsCut(deep + 1);
-        if (!PrefixesOfRange(next, range, keys_.LeastSize()).known()) break;
-        ++deep;
-      }
-      if (deep > 0 && rejects(deep)) {
-        deepest.push_back(deep);
-        // There a range of numbers has a quarter of the prefixes.
-        if (deep > 8 * range.common + 2) deepest.push_back(deep - 2);
-        const unsigned last = deep;
-        unsigned no = 0;
-        while (deep - no > 1) {
-          const unsigned middle = no + (deep - no) / 2;
-          (rejects(middle) ? deep : no) = middle;
-        }
-        shallowest.push_back(deep);
-        rejecting.emplace_back(deep, last);
-      }
-      if (range.common == 0 || range.common > kMaxCutBytes) continue;
-      const std::string_view common = range.lower.substr(0, range.common);
-      if (IsAlphanumeric(common.back())) continue;
-      const auto count = static_cast<unsigned>(
-          std::count(common.begin(), common.end(), common.back()));
-      if (count > kMaxDelimiterCount) continue;
-      ++delimiters[{static_cast<unsigned char>(common.back()), count}];
-    }
-    std::set<unsigned> bits;
-    for (std::vector<unsigned>* values : {&shallowest, &deepest}) {
-      std::sort(values->begin(), values->end());
-      for (size_t i = 0; i < kQuantiles && !values->empty(); ++i) {
-        bits.insert((*values)[(2 * i + 1) * values->size() / (2 * kQuantiles)]);
-      }
-    }
-    std::sort(rejecting.rbegin(), rejecting.rend());
-    for (const auto& [first, last] : rejecting) {
-      if (bits.size() >= kMaxLengths) break;
-      const auto cut = bits.lower_bound(first);
-      if (cut == bits.end() || *cut > last) bits.insert(first);
-    }
-    std::string bytes;
-    for (auto i = delimiters.begin(); i != delimiters.end();) {
-      const bool rare = i->second * kQuestionsPerDelimiter < ranges.size();
-      if (!rare) bytes.push_back(static_cast<char>(i->first.first));
-      i = rare ? delimiters.erase(i) : std::next(i);
-    }
-    const DelimiterCounts counts = Count(bytes, nullptr);
-    for (const auto& [delimiter, n] : delimiters) {
-      const auto [byte, count] = delimiter;
-      Add(DelimiterCut(byte, count), counts.Of(byte, count).prefixes);
-    }
-    // Of equal candidates the first is bought. A delimiter fits more ranges
-    // than those of the sample.
-    for (const unsigned value : bits) AddBits(value);
-    for (const EmptyRange& empty : ranges) {
-      std::vector<uint8_t> row;
-      for (const Candidate& candidate : candidates_) {
-        row.push_back(
-            PrefixesThatReject(candidate.cut, empty, keys_.LeastSize()));
-      }
-      ++asked_[row];
-    }
-  }
-
-  // The share of scans that ask for m prefixes and pass.
-  static double Passing(Layout layout, unsigned m, unsigned bits) {
-    const double rate =
-        std::exp2(-(layout == Layout::kLocal ? kBloomBits : 1.0) * bits);
-    return std::min(1.0, m * rate);
-  }
-
-  // Sets the bits of the candidates. Returns how many scans pass.
-  double Buy(double budget) {
-    const auto keys = static_cast<double>(keys_.size());
-    double compact = kCompactPerKey * keys, prefixes = kPrefixesPerKey * keys;
-    double scans = 0;
-    std::vector<double> passing;
-    for (const auto& [row, n] : asked_) scans += passing.emplace_back(n);
-    const auto cost = [](const Candidate& candidate, unsigned bits) {
-      return bits == 0
-                 ? 0.0
-                 : 8 * static_cast<double>(
-                           PlanOf(candidate, bits).payload_size + 1 + kCutSize);
-    };
-    for (size_t chosen = 0;;) {
-      Candidate* best = nullptr;
-      unsigned best_bits = 0;
-      double best_gain = kLeastGain * scans / keys;
-      for (size_t i = 0; i < candidates_.size(); ++i) {
-        Candidate& candidate = candidates_[i];
-        if (candidate.bits == 0) {
-          const auto n = static_cast<double>(candidate.prefixes);
-          if (chosen == kMaxCuts || (fixed_.empty() && n > prefixes)) continue;
-          candidate.layout = n > compact || candidate.prefixes < kFewPrefixes
-                                 ? Layout::kLocal
-                                 : Layout::kCompact;
-        }
-        std::array<double, kMaxPrefixesPerRange + 1> by_prefixes = {};
-        size_t q = 0;
-        for (const auto& [row, n] : asked_) by_prefixes[row[i]] += passing[q++];
-        const double spent = cost(candidate, candidate.bits);
-        const unsigned least = candidate.bits == 0 ? kFirstBits : 1;
-        const unsigned most =
-            std::min(candidate.bits + kMostBitsAtOnce, kMaxBits);
-        for (unsigned bits = candidate.bits + least; bits <= most;
-             bits += least) {
-          const double price = cost(candidate, bits) - spent;
-          if (price > budget) break;
-          double gain = 0;
-          for (unsigned m = 1; m < by_prefixes.size(); ++m) {
-            if (by_prefixes[m] == 0) continue;
-            gain += by_prefixes[m] *
-                    (1 - Passing(candidate.layout, m, bits) /
-                             Passing(candidate.layout, m, candidate.bits));
-          }
-          gain /= std::max(price, 1.0);
-          if (gain > best_gain) {
-            best = &candidate;
-            best_bits = bits;
-            best_gain = gain;
-          }
-        }
-      }
-      if (best == nullptr) {
-        return std::accumulate(passing.begin(), passing.end(), 0.0);
-      }
-      const auto index = static_cast<size_t>(best - candidates_.data());
-      size_t q = 0;
-      best->rejects = 0;
-      for (const auto& [row, n] : asked_) {
-        double& pass = passing[q++];
-        if (row[index] == 0) continue;
-        const double rate = Passing(best->layout, row[index], best_bits);
-        pass *= rate / Passing(best->layout, row[index], best->bits);
-        best->rejects += n * (1 - rate);
-      }
-      if (best->bits == 0) {
-        ++chosen;
-        const auto n = static_cast<double>(best->prefixes);
-        prefixes -= n;
-        if (best->layout == Layout::kCompact) compact -= n;
-      }
-      budget -= cost(*best, best_bits) - cost(*best, best->bits);
-      best->bits = best_bits;
-    }
-  }
-
-  const KeyStore& keys_;
-  const std::vector<Cut>& fixed_;
-  const unsigned kept_;  // bits of every key
-  std::vector<Candidate> candidates_;
-  Asked asked_;
-};
-
-// --- Bytes -----------------------------------------------------------------
-
-// The hashes of the distinct prefixes of one cut.
-class CutHashes {
- public:
-  CutHashes(const Candidate& candidate, const SipHashKey* seed)
-      : candidate_(candidate),
-        seed_(seed),
-        row_(FindLayout(candidate.layout, Hash::kMurmurHash2)),
-        hashes_(row_->hash_size),
-        known_bits_(candidate.cut.count > 0 ? kNone : candidate.cut.bits) {}
+  explicit PrefixReader(const Cut& cut)
+      : cut_(cut), known_bits_(cut.count > 0 ? kNone : cut.bits) {}
 
   // Keys that share these bits with the last one have its prefix.
   size_t known_bits() const { return known_bits_; }
 
+  // The prefix of a key that does not share them; empty if it has none.
+  std::string_view Read(std::string_view key) {
+    const std::string_view prefix = PrefixOf(cut_, key, bytes_);
+    if (cut_.count > 0)
+      known_bits_ = prefix.empty() ? kNone : 8 * prefix.size();
+    return prefix;
+  }
+
+ private:
+  static constexpr size_t kNone = ~size_t{0};
+
+  Cut cut_;
+  size_t known_bits_;
+  char bytes_[kMaxCutBytes];
+};
+
+// How many distinct prefixes the keys have at each cut.
+std::vector<PlannedCut> CountPrefixes(const KeyStore& keys,
+                                      const std::vector<Cut>& cuts) {
+  std::vector<PlannedCut> counted;
+  std::vector<std::pair<PlannedCut*, PrefixReader>> delimited;
+  counted.reserve(cuts.size());
+  for (const Cut& cut : cuts) {
+    counted.push_back({cut});
+    if (cut.count > 0) {
+      delimited.emplace_back(&counted.back(), cut);
+    } else {
+      counted.back().prefixes = keys.DistinctPrefixes(cut.bits);
+    }
+  }
+  if (delimited.empty()) return counted;
+  for (KeyStore::Cursor cursor(keys); cursor.Next();) {
+    for (auto& [cut, reader] : delimited) {
+      if (8 * cursor.shared() >= reader.known_bits()) continue;
+      if (!reader.Read(cursor.key()).empty() &&
+          reader.known_bits() > 8 * cursor.shared()) {
+        ++cut->prefixes;
+      }
+    }
+  }
+  return counted;
+}
+
+// --- Buying bits ------------------------------------------------------------
+
+// For each range the prefixes it asks for at each candidate, 0 where that
+// candidate cannot reject it; and the weight of the ranges that are like that.
+using Asked = std::map<std::vector<uint8_t>, double>;
+
+// Bytes of the filter of a cut.
+double CostOf(const PlannedCut& cut, unsigned bits) {
+  if (bits == 0) return 0;
+  const Plan plan = PlanFilter(FindLayout(cut.layout, Hash::kMurmurHash2),
+                               cut.prefixes, 1000 * bits);
+  return static_cast<double>(plan.payload_size + 1 + kCutSize);
+}
+
+// The share of ranges that ask for m prefixes and pass.
+double Passing(Layout layout, unsigned m, unsigned bits) {
+  const double rate =
+      std::exp2(-(layout == Layout::kLocal ? kBloomBits : 1.0) * bits);
+  return std::min(1.0, m * rate);
+}
+
+// Sets the bits of the cuts. Returns how many ranges pass. `most_prefixes`: in
+// all cuts.
+double Buy(double keys, double bytes, double most_prefixes, const Asked& asked,
+           std::vector<PlannedCut>* cuts) {
+  double compact = kCompactPerKey * keys;
+  double ranges = 0;
+  std::vector<double> passing;
+  for (const auto& [row, weight] : asked) {
+    ranges += passing.emplace_back(weight);
+  }
+  for (size_t chosen = 0;;) {
+    PlannedCut* best = nullptr;
+    unsigned best_bits = 0;
+    double best_gain = 8 * kLeastGain * ranges / keys;
+    for (PlannedCut& cut : *cuts) {
+      const auto n = static_cast<double>(cut.prefixes);
+      if (cut.bits == 0) {
+        if (chosen == kMaxCuts || n > most_prefixes) continue;
+        cut.layout = n > compact || cut.prefixes < kFewPrefixes
+                         ? Layout::kLocal
+                         : Layout::kCompact;
+      }
+      const auto index = static_cast<size_t>(&cut - cuts->data());
+      std::array<double, kMaxPrefixesPerRange + 1> by_prefixes = {};
+      size_t q = 0;
+      for (const auto& row : asked) {
+        by_prefixes[row.first[index]] += passing[q++];
+      }
+      const unsigned step = cut.bits == 0 ? kFirstBits : 1;
+      const unsigned most = std::min(cut.bits + kMostBitsAtOnce, kMaxBits);
+      for (unsigned bits = cut.bits + step; bits <= most; bits += step) {
+        const double price = CostOf(cut, bits) - CostOf(cut, cut.bits);
+        if (price > bytes) break;
+        double gain = 0;
+        for (unsigned m = 1; m < by_prefixes.size(); ++m) {
+          gain += by_prefixes[m] * (1 - Passing(cut.layout, m, bits) /
+                                            Passing(cut.layout, m, cut.bits));
+        }
+        gain /= std::max(price, 0.125);
+        if (gain > best_gain) {
+          best = &cut;
+          best_bits = bits;
+          best_gain = gain;
+        }
+      }
+    }
+    if (best == nullptr) {
+      return std::accumulate(passing.begin(), passing.end(), 0.0);
+    }
+    const auto index = static_cast<size_t>(best - cuts->data());
+    size_t q = 0;
+    best->rejects = 0;
+    for (const auto& [row, weight] : asked) {
+      double& pass = passing[q++];
+      if (row[index] == 0) continue;
+      const double rate = Passing(best->layout, row[index], best_bits);
+      pass *= rate / Passing(best->layout, row[index], best->bits);
+      best->rejects += weight * (1 - rate);
+    }
+    if (best->bits == 0) {
+      ++chosen;
+      const auto n = static_cast<double>(best->prefixes);
+      most_prefixes -= n;
+      if (best->layout == Layout::kCompact) compact -= n;
+    }
+    bytes -= CostOf(*best, best_bits) - CostOf(*best, best->bits);
+    best->bits = best_bits;
+  }
+}
+
+// --- Bytes ------------------------------------------------------------------
+
+// The hashes of the distinct prefixes of one cut.
+class CutHashes {
+ public:
+  CutHashes(const PlannedCut& cut, const SipHashKey* seed)
+      : cut_(cut),
+        seed_(seed),
+        row_(FindLayout(cut.layout, Hash::kMurmurHash2)),
+        hashes_(row_->hash_size),
+        prefixes_(cut.cut) {}
+
+  size_t known_bits() const { return prefixes_.known_bits(); }
+
   // Whether the prefix can be another one than the last.
   bool Add(const KeyStore::Cursor& cursor) {
-    if (8 * cursor.shared() >= known_bits_) {
-      return candidate_.cut.count > 0;
-    }
-    char bytes[kMaxCutBytes];
-    const Cut& cut = candidate_.cut;
-    const std::string_view prefix = PrefixOf(cut, cursor.key(), bytes);
-    if (cut.count > 0) known_bits_ = prefix.empty() ? kNone : 8 * prefix.size();
+    if (8 * cursor.shared() >= known_bits()) return cut_.cut.count > 0;
+    const std::string_view prefix = prefixes_.Read(cursor.key());
     if (prefix.empty()) return true;
     char hashed[8];
     if (seed_ != nullptr) StoreFixed64(hashed, SipHash(*seed_, prefix));
@@ -578,7 +448,7 @@ class CutHashes {
   void AppendFilter(std::string* dst) {
     const size_t start = dst->size();
     for (const LayoutRow* row = row_; row != nullptr; row = row->fallback) {
-      const Plan plan = PlanFilter(row, hashes_.size(), 1000 * candidate_.bits);
+      const Plan plan = PlanFilter(row, hashes_.size(), 1000 * cut_.bits);
       dst->resize(start);
       dst->resize(start + plan.payload_size + 1, '\0');
       row = plan.layout;
@@ -592,23 +462,21 @@ class CutHashes {
   }
 
  private:
-  static constexpr size_t kNone = ~size_t{0};
-
-  const Candidate candidate_;
+  const PlannedCut cut_;
   const SipHashKey* const seed_;
   const LayoutRow* const row_;
   HashList hashes_;
-  size_t known_bits_;
+  PrefixReader prefixes_;
   uint64_t last_ = 0;
 };
 
 // Bytes of the last key that are stored, so that bounds up to there can be told
 // from it.
-size_t LastSize(const KeyStore& keys, const std::vector<Candidate>& cuts) {
+size_t LastSize(const KeyStore& keys, const std::vector<PlannedCut>& cuts) {
   size_t deepest = 0;
-  for (const Candidate& cut : cuts) {
+  for (const PlannedCut& cut : cuts) {
     const size_t bytes =
-        cut.cut.count == 0 ? (cut.cut.bits + 7u) / 8 : KeyStore::kFirstBytes;
+        cut.cut.count == 0 ? (cut.cut.bits + 7u) / 8 : kBytesOfDelimited;
     deepest = std::max(deepest, bytes);
   }
   return std::min(keys.Last().size(), deepest + kBytesAfterCut);
@@ -617,18 +485,52 @@ size_t LastSize(const KeyStore& keys, const std::vector<Candidate>& cuts) {
 }  // namespace
 
 PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
-                          const std::vector<EmptyRange>& ranges,
+                          const std::vector<EmptyRange>& sample,
                           const std::vector<Cut>& fixed) {
   const size_t header =
       kHeaderSize + std::min(keys.Last().size(), kMaxCutBytes + kBytesAfterCut);
   if (bytes < header) return {};
-  return Chooser(keys, fixed).Choose(bytes - header, ranges);
+  std::vector<EmptyRange> ranges;
+  if (fixed.empty()) ranges = sample.empty() ? MakeUpRanges(keys) : sample;
+  PrefixesPlan plan;
+  std::vector<PlannedCut>& cuts = plan.cuts;
+  cuts = CountPrefixes(
+      keys, fixed.empty() ? CutsFor(ranges, keys.LeastSize(), keys.OneWidth())
+                          : fixed);
+  const auto drop = [&cuts](auto useless) {
+    cuts.erase(std::remove_if(cuts.begin(), cuts.end(), useless), cuts.end());
+  };
+  drop([](const PlannedCut& cut) { return cut.prefixes < 2; });
+  Asked asked;
+  std::vector<uint8_t> row(cuts.size());
+  for (size_t i = 0; i < cuts.size() && !fixed.empty(); ++i) {
+    // As if each had ranges of its own.
+    row[i] = 1;
+    asked[row] = 1;
+    row[i] = 0;
+  }
+  for (const EmptyRange& range : ranges) {
+    for (size_t i = 0; i < cuts.size(); ++i) {
+      row[i] = PrefixesThatReject(cuts[i].cut, range, keys.LeastSize());
+    }
+    asked[row] += range.weight;
+  }
+  const auto n = static_cast<double>(keys.size());
+  plan.passing =
+      Buy(n, static_cast<double>(bytes - header),
+          fixed.empty() ? kPrefixesPerKey * n : HUGE_VAL, asked, &cuts);
+  drop([](const PlannedCut& cut) { return cut.bits == 0; });
+  std::stable_sort(cuts.begin(), cuts.end(),
+                   [](const PlannedCut& a, const PlannedCut& b) {
+                     return a.rejects > b.rejects;
+                   });
+  return plan;
 }
 
 void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
                     const SipHashKey* seed, std::string* dst) {
   std::vector<CutHashes> hashes;
-  for (const Candidate& cut : cuts) hashes.emplace_back(cut, seed);
+  for (const PlannedCut& cut : cuts) hashes.emplace_back(cut, seed);
   // Those whose prefix changes most often first.
   std::vector<CutHashes*> deepest_first;
   for (CutHashes& cut : hashes) deepest_first.push_back(&cut);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,45 +31,33 @@ inline size_t CommonPrefix(std::string_view a, std::string_view b) {
 // Cuts into keys lie within this many of their first bytes.
 inline constexpr size_t kMaxCutBytes = 128;
 
-// A range without keys that was asked for, and the keys around it.
+// A range without keys that was looked up, or is made up, and the keys around
+// it.
 struct EmptyRange {
   std::string lower, upper;
   std::string before, after;
+  double weight = 1;
 };
 
-// Keeps of each key the bytes that distinguish it from its neighbours and
-// kBytesAfterDifference more, and its first kFirstBytes (see KeepFirst), stored
-// without the bytes that it shares with the previous key.
+// Keeps the first kMaxCutBytes bytes of each key, without those that it shares
+// with the previous one.
 class KeyStore {
  public:
-  static constexpr size_t kBytesAfterDifference = 16;
-  static constexpr size_t kFirstBytes = 64;
   // For keys of one size up to this the bytes at each place are known, too.
   static constexpr size_t kMaxWidth = 255;
 
-  // Keeps the first `size` bytes, kMaxCutBytes at most, of every key added from
-  // now on; at least kFirstBytes.
-  void KeepFirst(size_t size) {
-    first_bytes_ = std::max(first_bytes_, std::min(size, kMaxCutBytes));
-  }
-
   // Equal neighbours count once. False if the key is smaller than the last.
   bool Add(std::string_view key);
-  // Must come before reading; nothing may be added then.
-  void Close();
-  void Clear();
 
   uint64_t size() const { return size_; }
   size_t MemorySize() const;
 
   // Whether all keys have Width() bytes, no more than kMaxWidth.
   bool OneWidth() const { return size_ > 0 && one_width_; }
-  size_t Width() const { return width_; }
+  size_t Width() const { return last_.size(); }
   // The least and the largest byte at each place.
   const unsigned char* Least() const { return least_.data(); }
   const unsigned char* Most() const { return most_.data(); }
-  // How many of the first bytes of every key are kept, if it has them.
-  size_t KeptOfEach() const { return kept_of_each_; }
   size_t LeastSize() const { return least_size_; }
   const std::string& Last() const { return last_; }
   // Distinct prefixes of `bits` bits, padded with zeros. REQUIRES: size() > 0,
@@ -82,41 +69,31 @@ class KeyStore {
    public:
     explicit Cursor(const KeyStore& store) : store_(&store) {}
     bool Next();
-    std::string_view key() const { return key_; }
-    // Bytes that the whole key shares with the previous one, and bits.
+    std::string_view key() const { return {key_, size_}; }
+    // Bytes that it shares with the previous one, and bits.
     size_t shared() const { return shared_; }
     unsigned shared_bits() const;
 
    private:
     const KeyStore* store_;
     size_t chunk_ = 0;
-    const char* at_ = nullptr;
+    size_t at_ = 0;
+    size_t size_ = 0;
     size_t shared_ = 0;
     unsigned char different_ = 0;  // bits, in the byte after those shared
-    std::string key_;
+    char key_[kMaxCutBytes];
   };
 
  private:
-  // Records of the kept keys: shared bytes, size of the rest, rest.
-  struct Chunk {
-    std::unique_ptr<char[]> bytes;
-    size_t capacity;
-    size_t size;
-  };
-
-  void NoteBytes(std::string_view key, size_t from);
   void CountCommonBits(std::string_view key, size_t shared);
-  void Keep(size_t shared_with_next);
+  void NoteBytes(std::string_view key);
 
-  std::vector<Chunk> chunks_;
+  // For each key the shared bytes, the size of the rest, the rest.
+  std::vector<std::string> chunks_;
   uint64_t size_ = 0;
-  std::string last_;  // not in a chunk yet
-  size_t shared_of_last_ = 0;
+  std::string last_;
   bool one_width_ = true;
-  size_t width_ = 0;
   std::vector<unsigned char> least_, most_;
-  size_t first_bytes_ = kFirstBytes;
-  size_t kept_of_each_ = ~size_t{0};
   size_t least_size_ = ~size_t{0};
   // Keys that have this many bits in common with the previous one.
   std::vector<uint64_t> common_bits_;

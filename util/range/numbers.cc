@@ -229,10 +229,8 @@ void SortCodes(std::vector<uint64_t>* codes, unsigned bits) {
 }  // namespace
 
 bool AreNumbers(const KeyStore& keys) {
-  if (!keys.OneWidth() || keys.KeptOfEach() < EndOfDifferences(keys)) {
-    return false;
-  }
-  return DigitsOf(keys).Count();
+  return keys.OneWidth() && EndOfDifferences(keys) <= kMaxCutBytes &&
+         DigitsOf(keys).Count();
 }
 
 bool AreComposite(const KeyStore& keys) {

@@ -63,7 +63,7 @@ void RangePartBuilder::TakeEmptyRanges(std::string_view key) {
 
 void RangePartBuilder::Clear() {
   gave_up_ = false;
-  keys_.Clear();
+  keys_ = range::KeyStore();
   if (!shares_ranges_) empty_ranges_.clear();
   next_ = 0;
 }
@@ -72,7 +72,6 @@ void RangePartBuilder::AddQuestion(std::string_view lower,
                                    std::string_view upper) {
   lower = lower.substr(0, range::kMaxCutBytes);
   upper = upper.substr(0, range::kMaxCutBytes);
-  keys_.KeepFirst(std::max(lower.size(), upper.size()) + 8);
   std::pair<std::string, std::string> question(lower, upper);
   const auto after =
       std::upper_bound(questions_.begin(), questions_.end(), question);
@@ -81,9 +80,6 @@ void RangePartBuilder::AddQuestion(std::string_view lower,
 
 void RangePartBuilder::SetCuts(std::vector<range::Cut> cuts) {
   cuts_ = std::move(cuts);
-  for (const range::Cut& cut : cuts_) {
-    keys_.KeepFirst(cut.count > 0 ? range::kMaxCutBytes : (cut.bits + 7u) / 8);
-  }
 }
 
 size_t RangePartBuilder::EstimatedBuildBytes() const {
@@ -132,7 +128,6 @@ bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) const {
 bool RangePartBuilder::Finish(std::string* dst) noexcept {
   const bool done = WithMemory([&] {
     if (gave_up_ || keys_.size() == 0 || !(bits_per_key_ > 0)) return false;
-    keys_.Close();
     const uint64_t most = MaxRangePartSize(keys_.size(), bits_per_key_);
     std::string part{kVersion};
     if (!AppendBody(most - kHeaderSize - kRangePartSizeBytes, &part)) {
