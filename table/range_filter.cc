@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "util/json.h"
-#include "util/range/cut_text.h"
+#include "util/range/prefixes.h"
 #include "util/range/range_part.h"
 
 namespace deltabloom {

@@ -8,7 +8,7 @@
 
 #include "deltabloom/range_filter.h"
 #include "tests/range/subject.h"
-#include "util/range/cut_text.h"
+#include "util/range/prefixes.h"
 
 namespace deltabloom::test {
 namespace {

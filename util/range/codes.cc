@@ -9,8 +9,9 @@ namespace {
 
 constexpr size_t kHeaderSize = 9;
 constexpr uint64_t kBucketsPerSample = 256;
-// With more buckets than this, places are looked up rather than walked to.
-constexpr uint64_t kNearBuckets = 512;
+constexpr unsigned kMaxLowBits = 31;
+// Of the upper bits: numbers of 32 bits tell their places.
+constexpr uint64_t kMaxUpperBits = 0xffffffff;
 
 uint64_t Samples(uint64_t buckets) {
   return (buckets + kBucketsPerSample - 1) / kBucketsPerSample;
@@ -171,29 +172,15 @@ uint64_t Codes::StartOfBucket(uint64_t bucket) const {
   return word * 64 + SelectOne(bits, static_cast<unsigned>(zeros) - 1) + 1;
 }
 
-// The place of the next one or zero, `end` or beyond if there is none before.
-template <bool kOne>
-uint64_t Codes::Next(uint64_t from, uint64_t end) const {
-  uint64_t mask = ~uint64_t{0} << (from % 64);
-  for (uint64_t word = from / 64; word < upper_words_ && word * 64 < end;
-       ++word) {
-    const uint64_t bits = (kOne ? UpperWord(word) : ~UpperWord(word)) & mask;
+// The place of the zero that ends the ones from `start` on.
+uint64_t Codes::EndOfBucket(uint64_t start) const {
+  uint64_t mask = ~uint64_t{0} << (start % 64);
+  for (uint64_t word = start / 64; word < upper_words_; ++word) {
+    const uint64_t bits = ~UpperWord(word) & mask;
     if (bits != 0) return word * 64 + TrailingZeros(bits);
     mask = ~uint64_t{0};
   }
-  return end;
-}
-
-uint64_t Codes::FirstLowFrom(uint64_t begin, uint64_t end, uint64_t low) const {
-  while (begin < end) {
-    const uint64_t middle = begin + (end - begin) / 2;
-    if (Low(middle) < low) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
+  return kNowhere;
 }
 
 bool Codes::AnyIn(uint64_t first, uint64_t last) const {
@@ -203,35 +190,28 @@ bool Codes::AnyIn(uint64_t first, uint64_t last) const {
   const uint64_t bucket = first >> shape_.low_bits;
   const uint64_t start = StartOfBucket(bucket);
   if (start == kNowhere || start < bucket) return true;
-  const uint64_t end = Next<false>(start, kNowhere);
-  if (end == kNowhere) return true;
+  const uint64_t bucket_end = EndOfBucket(start);
+  if (bucket_end == kNowhere) return true;
+  // The smallest code from `first` on.
   uint64_t code = start - bucket;
-  const uint64_t codes_end = code + (end - start);
-  if (codes_end > count_) return true;
-  code = FirstLowFrom(code, codes_end, first & low_mask);
-  if (code < codes_end) {
-    return (bucket << shape_.low_bits | Low(code)) <= last;
+  const uint64_t end = code + (bucket_end - start);
+  if (end > count_) return true;
+  for (uint64_t beyond = end; code < beyond;) {
+    const uint64_t middle = code + (beyond - code) / 2;
+    if (Low(middle) < (first & low_mask)) {
+      code = middle + 1;
+    } else {
+      beyond = middle;
+    }
   }
-  const uint64_t more_buckets = (last >> shape_.low_bits) - bucket;
-  if (more_buckets == 0 || code == count_) return false;
-  return AnyInLaterBuckets(end + 1, code, more_buckets, last);
-}
-
-// Of the `buckets` buckets from the place `from` on, the last of which is that
-// of the code `last`; `code` is the next.
-bool Codes::AnyInLaterBuckets(uint64_t from, uint64_t code, uint64_t buckets,
-                              uint64_t last) const {
-  uint64_t start_of_last = from + (buckets - 1);  // if all before are empty
-  if (buckets > kNearBuckets) {
-    const uint64_t start = StartOfBucket(last >> shape_.low_bits);
-    if (start != start_of_last) return true;
-  } else if (Next<true>(from, start_of_last) < start_of_last) {
-    return true;
-  }
-  const uint64_t word = start_of_last / 64;
-  if (word >= upper_words_) return true;
-  if ((UpperWord(word) >> (start_of_last % 64) & 1) == 0) return false;
-  const uint64_t low_mask = (uint64_t{1} << shape_.low_bits) - 1;
+  if (code < end) return (bucket << shape_.low_bits | Low(code)) <= last;
+  const uint64_t last_bucket = last >> shape_.low_bits;
+  if (last_bucket == bucket || code == count_) return false;
+  // Where the last bucket begins if there are no codes before it.
+  const uint64_t place = code + last_bucket;
+  if (StartOfBucket(last_bucket) != place) return true;
+  if (place / 64 >= upper_words_) return true;
+  if ((UpperWord(place / 64) >> (place % 64) & 1) == 0) return false;
   return Low(code) <= (last & low_mask);
 }
 

@@ -19,10 +19,6 @@ struct CodesShape {
   uint64_t Universe() const { return buckets << low_bits; }
 };
 
-inline constexpr unsigned kMaxLowBits = 31;
-// Of the upper bits: numbers of 32 bits tell their places.
-inline constexpr uint64_t kMaxUpperBits = 0xffffffff;
-
 uint64_t CodesSize(uint64_t count, const CodesShape& shape);
 
 // The shape with the largest universe whose codes take no more than `bytes`
@@ -55,11 +51,7 @@ class Codes {
   uint64_t UpperWord(uint64_t i) const;
   uint64_t Low(uint64_t i) const;
   uint64_t StartOfBucket(uint64_t bucket) const;
-  template <bool kOne>
-  uint64_t Next(uint64_t from, uint64_t end) const;
-  uint64_t FirstLowFrom(uint64_t begin, uint64_t end, uint64_t low) const;
-  bool AnyInLaterBuckets(uint64_t from, uint64_t code, uint64_t buckets,
-                         uint64_t last) const;
+  uint64_t EndOfBucket(uint64_t start) const;
 
   uint64_t count_ = 0;
   CodesShape shape_;

@@ -152,22 +152,6 @@ size_t EndOfDifferences(const KeyStore& keys) {
   return end;
 }
 
-// Numbers of all keys, ascending.
-std::vector<uint64_t> NumbersOf(const KeyStore& keys) {
-  std::vector<uint64_t> numbers;
-  numbers.reserve(keys.size());
-  KeyStore::Cursor cursor(keys);
-  // A key of which the end was not kept ends like all others.
-  Digits kept = DigitsOf(keys);
-  kept.width = EndOfDifferences(keys);
-  while (cursor.Next()) {
-    uint64_t number = 0;
-    kept.Below(cursor.key().substr(0, kept.width), &number);
-    numbers.push_back(number);
-  }
-  return numbers;
-}
-
 // The gap that all but one in kGapsPerSmallOne have at least, as a power of 2.
 unsigned SmallGapLg(const std::vector<uint64_t>& numbers) {
   uint64_t of_lg[64] = {};
@@ -244,29 +228,53 @@ bool AreComposite(const KeyStore& keys) {
   return false;
 }
 
-double NumbersPassing(const KeyStore& keys, uint64_t bytes,
-                      uint64_t range_length,
+NumbersPlan PlanNumbers(const KeyStore& keys, uint64_t bytes,
+                        uint64_t range_length) {
+  NumbersPlan plan;
+  const size_t header = HeaderSize(keys);
+  if (bytes < header) return plan;
+  plan.shape = LargestShape(keys.size(), bytes - header);
+  if (plan.shape.buckets == 0) return plan;
+  std::vector<uint64_t>& numbers = plan.numbers;
+  numbers.reserve(keys.size());
+  // A key of which the end was not kept ends like all others.
+  Digits kept = DigitsOf(keys);
+  kept.width = EndOfDifferences(keys);
+  for (KeyStore::Cursor cursor(keys); cursor.Next();) {
+    uint64_t number = 0;
+    kept.Below(cursor.key().substr(0, kept.width), &number);
+    numbers.push_back(number);
+  }
+  plan.base = numbers.front();
+  for (uint64_t& number : numbers) number -= plan.base;
+  plan.span = numbers.back();
+  const unsigned gap_lg = SmallGapLg(numbers);
+  plan.unit = UnitOf(keys.size(), plan.span, plan.shape.Universe(),
+                     range_length, gap_lg > kGapLg ? gap_lg - kGapLg : 0);
+  if (plan.span >> plan.unit < plan.shape.Universe()) {
+    const CodesShape exact =
+        ShapeForUniverse(keys.size(), (plan.span >> plan.unit) + 1);
+    // Rounding to words can make it a little larger than the bytes allow.
+    if (CodesSize(keys.size(), exact) <= bytes - header) plan.shape = exact;
+  }
+  return plan;
+}
+
+double NumbersPassing(const KeyStore& keys, const NumbersPlan& plan,
                       const std::vector<EmptyRange>& ranges) {
-  const auto all = static_cast<double>(ranges.size());
-  if (bytes < HeaderSize(keys)) return all;
-  const CodesShape shape = LargestShape(keys.size(), bytes - HeaderSize(keys));
-  if (shape.buckets == 0) return all;
   const Digits digits = DigitsOf(keys);
   const auto below = [&](std::string_view bound) {
     uint64_t number;
     return digits.Below(bound, &number) ? number : ~uint64_t{0};
   };
-  KeyStore::Cursor cursor(keys);
-  cursor.Next();
-  const uint64_t universe = shape.Universe();
-  const uint64_t base = below(cursor.key());
-  const uint64_t span = below(keys.Last()) - base;
-  const unsigned unit = UnitOf(keys.size(), span, universe, range_length, 63);
-  const auto unit_of = [&](uint64_t number) { return (number - base) >> unit; };
+  const auto unit_of = [&](uint64_t number) {
+    return (number - plan.base) >> plan.unit;
+  };
+  const auto universe = static_cast<double>(plan.shape.Universe());
   const double keys_per_code =
-      span >> unit < universe
+      plan.span >> plan.unit < plan.shape.Universe()
           ? 0
-          : static_cast<double>(keys.size()) / static_cast<double>(universe);
+          : static_cast<double>(keys.size()) / universe;
   double passing = 0;
   for (const EmptyRange& range : ranges) {
     const uint64_t lower = below(range.lower), upper = below(range.upper);
@@ -281,44 +289,24 @@ double NumbersPassing(const KeyStore& keys, uint64_t bytes,
   return passing;
 }
 
-bool AppendNumbers(const KeyStore& keys, uint64_t bytes, uint64_t range_length,
-                   std::string* dst) {
-  const size_t width = keys.Width();
-  const size_t header = HeaderSize(keys);
-  if (bytes < header) return false;
-  CodesShape shape = LargestShape(keys.size(), bytes - header);
-  if (shape.buckets == 0) return false;
-  std::vector<uint64_t> codes = NumbersOf(keys);
-  const uint64_t base = codes.front();
-  const uint64_t span = codes.back() - base;
-  const unsigned gap_lg = SmallGapLg(codes);
-  const unsigned unit =
-      UnitOf(keys.size(), span, shape.Universe(), range_length,
-             gap_lg > kGapLg ? gap_lg - kGapLg : 0);
-  if (span >> unit < shape.Universe()) {
-    const CodesShape exact = ShapeForUniverse(keys.size(), (span >> unit) + 1);
-    // Rounding to words can make it a little larger than the bytes allow.
-    if (CodesSize(keys.size(), exact) <= bytes - header) shape = exact;
-  }
-  const uint64_t universe = shape.Universe();
-  for (uint64_t& code : codes) {
-    code = Reduced((code - base) >> unit, universe);
-  }
-  if (span >> unit >= universe) {
+void AppendNumbers(const KeyStore& keys, NumbersPlan plan, std::string* dst) {
+  const uint64_t universe = plan.shape.Universe();
+  std::vector<uint64_t>& codes = plan.numbers;
+  for (uint64_t& code : codes) code = Reduced(code >> plan.unit, universe);
+  if (plan.span >> plan.unit >= universe) {
     SortCodes(&codes,
               64 - static_cast<unsigned>(__builtin_clzll(universe - 1)));
   }
   codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
-  dst->push_back(static_cast<char>(width));
-  dst->append(reinterpret_cast<const char*>(keys.Least()), width);
-  dst->append(reinterpret_cast<const char*>(keys.Most()), width);
+  dst->push_back(static_cast<char>(keys.Width()));
+  dst->append(reinterpret_cast<const char*>(keys.Least()), keys.Width());
+  dst->append(reinterpret_cast<const char*>(keys.Most()), keys.Width());
   char numbers[8 + 8 + 1];
-  StoreFixed64(numbers, base);
-  StoreFixed64(numbers + 8, span);
-  numbers[16] = static_cast<char>(unit);
+  StoreFixed64(numbers, plan.base);
+  StoreFixed64(numbers + 8, plan.span);
+  numbers[16] = static_cast<char>(plan.unit);
   dst->append(numbers, sizeof(numbers));
-  AppendCodes(codes, shape, dst);
-  return true;
+  AppendCodes(codes, plan.shape, dst);
 }
 
 }  // namespace deltabloom::internal::range

@@ -84,16 +84,25 @@ bool AreNumbers(const KeyStore& keys);
 // Whether bytes that differ from key to key lie on both sides of constant ones,
 // as in several integers in a row.
 bool AreComposite(const KeyStore& keys);
-// How many of the ranges are likely to pass a body of no more than `bytes`.
-// REQUIRES: AreNumbers(keys).
-double NumbersPassing(const KeyStore& keys, uint64_t bytes,
-                      uint64_t range_length,
+
+struct NumbersPlan {
+  CodesShape shape;  // without buckets: the keys do not fit
+  uint64_t base = 0;
+  uint64_t span = 0;
+  unsigned unit = 0;
+  std::vector<uint64_t> numbers;  // of the keys, less base
+};
+
+// Plans a body of no more than `bytes`. REQUIRES: AreNumbers(keys).
+NumbersPlan PlanNumbers(const KeyStore& keys, uint64_t bytes,
+                        uint64_t range_length);
+// How many of the ranges are likely to pass it.
+double NumbersPassing(const KeyStore& keys, const NumbersPlan& plan,
                       const std::vector<EmptyRange>& ranges);
-// What AppendNumbers allocates per key.
+// What these functions allocate per key.
 inline constexpr uint64_t kNumbersBytesPerKey = 16;
-// Appends the body. False if it would take more bytes.
-bool AppendNumbers(const KeyStore& keys, uint64_t bytes, uint64_t range_length,
-                   std::string* dst);
+// Appends the body. REQUIRES: the plan has buckets.
+void AppendNumbers(const KeyStore& keys, NumbersPlan plan, std::string* dst);
 
 }  // namespace deltabloom::internal::range
 

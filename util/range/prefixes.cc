@@ -1,11 +1,12 @@
 #include "util/range/prefixes.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdio>
 #include <cstring>
 
 #include "util/coding.h"
 #include "util/cpu.h"
-#include "util/range/cut_text.h"
 
 namespace deltabloom::internal::range {
 namespace {
@@ -56,7 +57,73 @@ uint64_t Distance(const char* first, const char* last, size_t size,
   return std::min(difference, kFar);
 }
 
+// Takes an integer of at most `most` and at least 1 from the beginning.
+bool TakeInteger(std::string_view* text, unsigned most, unsigned* integer) {
+  const auto [end, error] =
+      std::from_chars(text->data(), text->data() + text->size(), *integer);
+  if (error != std::errc() || *integer == 0 || *integer > most) return false;
+  text->remove_prefix(static_cast<size_t>(end - text->data()));
+  return true;
+}
+
+bool TakeByte(std::string_view* text, uint8_t* byte) {
+  if (text->size() >= 3 && text->front() == '\'' && (*text)[2] == '\'') {
+    *byte = static_cast<uint8_t>((*text)[1]);
+    text->remove_prefix(3);
+    return true;
+  }
+  if (text->size() < 4 || text->substr(0, 2) != "0x") return false;
+  const char* const end = text->data() + 4;
+  if (std::from_chars(text->data() + 2, end, *byte, 16).ptr != end) {
+    return false;
+  }
+  text->remove_prefix(4);
+  return true;
+}
+
+bool TakeCut(std::string_view* text, Cut* cut) {
+  unsigned integer = 1;
+  if (TakeByte(text, &cut->byte)) {
+    if (!text->empty() && text->front() == 'x') {
+      text->remove_prefix(1);
+      if (!TakeInteger(text, 255, &integer)) return false;
+    }
+    cut->count = static_cast<uint8_t>(integer);
+    return true;
+  }
+  if (!TakeInteger(text, kMaxCutBits, &integer)) return false;
+  const bool bits = !text->empty() && text->front() == 'b';
+  if (bits) text->remove_prefix(1);
+  if (!bits && integer > kMaxCutBytes) return false;
+  cut->bits = static_cast<uint16_t>(bits ? integer : 8 * integer);
+  return true;
+}
+
 }  // namespace
+
+bool ParseCuts(std::string_view text, std::vector<Cut>* cuts) {
+  cuts->clear();
+  while (!text.empty()) {
+    if (!TakeCut(&text, &cuts->emplace_back())) return false;
+    if (text.empty()) break;
+    if (text.front() != ',' || text.size() == 1) return false;
+    text.remove_prefix(1);
+  }
+  return cuts->size() <= kMaxCuts;
+}
+
+std::string TextOf(const Cut& cut) {
+  if (cut.count == 0) {
+    return cut.bits % 8 == 0 ? std::to_string(cut.bits / 8)
+                             : std::to_string(cut.bits) + "b";
+  }
+  char byte[8];
+  // Not what separates options in the files of engines.
+  const bool printable = cut.byte > ' ' && cut.byte < 0x7f &&
+                         std::strchr(";={}#\\", cut.byte) == nullptr;
+  std::snprintf(byte, sizeof(byte), printable ? "'%c'" : "0x%02x", cut.byte);
+  return byte + ("x" + std::to_string(cut.count));
+}
 
 std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes) {
   if (cut.count == 0) {

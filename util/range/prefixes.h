@@ -34,6 +34,19 @@ inline constexpr uint64_t kMaxPrefixesPerRange = 8;
 
 inline constexpr size_t kCutSize = 8;  // in the table of cuts
 
+// Cuts as text, in options and descriptions: "8,20b,'/'x3,0x00x2" are the first
+// 8 bytes, the first 20 bits, up to the third slash, up to the second byte 0.
+// False, and *cuts undefined, if the text is not valid; kCutsSyntax says what
+// is. No text stands for no cuts.
+bool ParseCuts(std::string_view text, std::vector<Cut>* cuts);
+
+inline constexpr char kCutsSyntax[] =
+    "up to 16 prefixes, separated by commas: lengths in bytes (8) or bits "
+    "(20b), at most 128 bytes, or delimiters by how often they occur ('/'x3, "
+    "or by their byte 0x2fx3)";
+
+std::string TextOf(const Cut& cut);
+
 // The prefix of a key, empty if it has none: in `bytes`, which has
 // kMaxCutBytes, or a part of the key.
 std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes);

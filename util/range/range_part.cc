@@ -92,37 +92,40 @@ size_t RangePartBuilder::EstimatedBuildBytes() const {
 // Appends shape and the best body of no more than `bytes`; false if there is
 // none.
 bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) const {
-  const bool numbers = cuts_.empty() && range::AreNumbers(keys_);
-  const auto append_numbers = [&] {
-    part->push_back(kNumbers);
-    return range::AppendNumbers(keys_, bytes, range_length_, part);
-  };
   // Few say little, and the time for many must be short beside that for keys.
   std::vector<range::EmptyRange> ranges;
   const size_t known = empty_ranges_.size();
   const size_t used =
       std::min<size_t>(known, kManyEmptyRanges + keys_.size() / 250);
-  if (known >= kFewEmptyRanges) {
-    for (size_t i = 0; i < used; ++i) {
-      ranges.push_back(empty_ranges_[i * known / used]);
-    }
+  for (size_t i = 0; i < used && known >= kFewEmptyRanges; ++i) {
+    ranges.push_back(empty_ranges_[i * known / used]);
   }
-  // Unless a scan is likely to be of one integer of several.
-  if (numbers && ranges.empty() && !range::AreComposite(keys_)) {
-    return append_numbers();
+  range::NumbersPlan numbers;
+  if (cuts_.empty() && range::AreNumbers(keys_)) {
+    numbers = range::PlanNumbers(keys_, bytes, range_length_);
   }
-  const range::PrefixesPlan plan =
-      range::PlanPrefixes(keys_, bytes, ranges, cuts_);
-  if (numbers &&
-      (plan.cuts.empty() ||
-       (!ranges.empty() && range::NumbersPassing(keys_, bytes, range_length_,
-                                                 ranges) < plan.passing))) {
-    return append_numbers();
+  bool takes_numbers = numbers.shape.buckets != 0;
+  range::PrefixesPlan prefixes;
+  // Without ranges a scan is likely to be of numbers near each other, unless
+  // there are several in a row.
+  if (!takes_numbers || !ranges.empty() || range::AreComposite(keys_)) {
+    prefixes = range::PlanPrefixes(keys_, bytes, ranges, cuts_);
+    takes_numbers =
+        takes_numbers &&
+        (prefixes.cuts.empty() ||
+         (!ranges.empty() &&
+          range::NumbersPassing(keys_, numbers, ranges) < prefixes.passing));
   }
+  if (takes_numbers) {
+    part->push_back(kNumbers);
+    range::AppendNumbers(keys_, std::move(numbers), part);
+    return true;
+  }
+  numbers = {};
   part->push_back(kPrefixes);
-  range::AppendPrefixes(keys_, plan.cuts, seed_.has_value() ? &*seed_ : nullptr,
-                        part);
-  return !plan.cuts.empty();
+  range::AppendPrefixes(keys_, prefixes.cuts,
+                        seed_.has_value() ? &*seed_ : nullptr, part);
+  return !prefixes.cuts.empty();
 }
 
 bool RangePartBuilder::Finish(std::string* dst) noexcept {

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <new>
-#include <thread>
 
 #include "engines/rocksdb/policy/options.h"
 #include "util/hash64.h"
@@ -35,34 +32,6 @@ __thread Scan this_threads_scan __attribute__((tls_model("initial-exec")));
 
 }  // namespace
 
-// Takes a slot as long as it lives, unless another thread has it.
-class RangeSample::InUse {
- public:
-  explicit InUse(Slot* slot)
-      : slot_(slot),
-        taken_(!slot->busy.exchange(true, std::memory_order_acquire)) {}
-  ~InUse() {
-    if (taken_) slot_->busy.store(false, std::memory_order_release);
-  }
-  InUse(const InUse&) = delete;
-  InUse& operator=(const InUse&) = delete;
-
-  bool taken() const { return taken_; }
-
- private:
-  Slot* const slot_;
-  const bool taken_;
-};
-
-RangeSample::Slot* RangeSample::Slots() {
-  Slot* slots = slots_.load(std::memory_order_acquire);
-  if (slots != nullptr) return slots;
-  Slot* const made = new (std::nothrow) Slot[kSlots];
-  if (slots_.compare_exchange_strong(slots, made)) return made;
-  delete[] made;
-  return slots;
-}
-
 void RangeSample::Note(std::string_view lower, std::string_view upper,
                        bool may_match) {
   lower = lower.substr(0, range::kMaxCutBytes);
@@ -71,85 +40,50 @@ void RangeSample::Note(std::string_view lower, std::string_view upper,
                               Hash64(upper.data(), upper.size())) +
                       reinterpret_cast<uintptr_t>(this);
   Scan& scan = this_threads_scan;
-  if (id == scan.id && (!may_match || scan.place == 0)) return;
-  // The last scan is over, or this one is not rejected any more.
-  Question question;
-  if (scan.place != 0 && scan.sample == this &&
-      TakeBack(scan.place - 1, scan.id, &question)) {
-    Store(id == scan.id ? kPassed : kRejected, question);
-  }
-  scan.place = 0;
-  if (id == scan.id) return;
-  scan.id = id;
-  scan.sample = this;
-  if (scan.countdown > 0) {
-    --scan.countdown;
-    return;
-  }
-  const uint32_t stored = stored_[kPending].load(std::memory_order_relaxed) +
-                          stored_[kPassed].load(std::memory_order_relaxed);
-  // A fixed distance could always meet the same kind of scan.
-  if (stored >= 2 * kHalf) {
-    scan.countdown = static_cast<uint32_t>(id % (2 * kEvery - 1));
-  }
-  if (lower >= upper) return;  // as they are cut
-  question.scan = id;
-  question.lower_size = static_cast<uint8_t>(lower.size());
-  question.upper_size = static_cast<uint8_t>(upper.size());
-  std::memcpy(question.bounds.data(), lower.data(), lower.size());
-  std::memcpy(question.bounds.data() + range::kMaxCutBytes, upper.data(),
-              upper.size());
-  const uint32_t place = Store(may_match ? kPassed : kPending, question);
-  if (!may_match) scan.place = place;
+  const Scan last = scan;
+  const bool is_new = id != last.id;
+  if (!is_new && (!may_match || last.place == 0)) return;
+  scan = {id, this, 0, last.countdown};
+  if (is_new && last.countdown > 0) --scan.countdown;
+  // The bounds can be equal as they are cut.
+  const bool stores = is_new && last.countdown == 0 && lower < upper;
+  if (last.place == 0 && !stores) return;
+  const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  WithoutThrowing([&] {
+    questions_.resize(kBegins[kPending] + kSizes[kPending]);
+    if (last.place != 0 && last.sample == this) {
+      Question& pending = questions_[last.place - 1];
+      if (pending.scan == last.id) {
+        // That scan is over, or it is this one and passes now.
+        Store(is_new ? kRejected : kPassed, std::exchange(pending, {}));
+      }
+    }
+    if (!stores) return;
+    if (stored_[kPending] + stored_[kPassed] >= 2 * kHalf) {
+      // A fixed distance could always meet the same kind of scan.
+      scan.countdown = static_cast<uint32_t>(id % (2 * kEvery - 1));
+    }
+    const uint32_t place =
+        Store(may_match ? kPassed : kPending,
+              {id, {std::string(lower), std::string(upper)}});
+    if (!may_match) scan.place = place + 1;
+  });
 }
 
-uint32_t RangeSample::Store(Part part, const Question& question) {
-  Slot* const slots = Slots();
-  if (slots == nullptr) return 0;
-  const uint32_t place =
-      kBegins[part] +
-      stored_[part].fetch_add(1, std::memory_order_relaxed) % kSizes[part];
-  const InUse in_use(&slots[place]);
-  if (!in_use.taken()) return 0;
-  slots[place].question = question;
-  return place + 1;
-}
-
-bool RangeSample::TakeBack(uint32_t place, uint64_t scan, Question* question) {
-  Slot* const slots = Slots();
-  if (slots == nullptr) return false;
-  Slot* const slot = slots + place;
-  const InUse in_use(slot);
-  if (!in_use.taken() || slot->question.scan != scan) return false;
-  *question = slot->question;
-  slot->question.upper_size = 0;
-  return true;
+uint32_t RangeSample::Store(Part part, Question question) {
+  const uint32_t place = kBegins[part] + stored_[part]++ % kSizes[part];
+  questions_[place] = std::move(question);
+  return place;
 }
 
 std::vector<std::pair<std::string, std::string>> RangeSample::Get() const {
-  std::vector<std::pair<std::string, std::string>> questions;
-  Slot* const slots = slots_.load(std::memory_order_acquire);
-  if (slots == nullptr) return questions;
-  questions.reserve(kSlots);
-  for (Slot* slot = slots; slot < slots + kSlots; ++slot) {
-    // Another thread copies some bytes, or was interrupted meanwhile.
-    for (int attempts = 0; attempts < 100; ++attempts) {
-      const InUse in_use(slot);
-      if (!in_use.taken()) {
-        std::this_thread::yield();
-        continue;
-      }
-      const Question& question = slot->question;
-      if (question.upper_size > 0) {
-        const char* const bounds = question.bounds.data();
-        questions.push_back(
-            {std::string(bounds, question.lower_size),
-             std::string(bounds + range::kMaxCutBytes, question.upper_size)});
-      }
-      break;
-    }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::pair<std::string, std::string>> bounds;
+  for (const Question& question : questions_) {
+    if (!question.bounds.second.empty()) bounds.push_back(question.bounds);
   }
-  return questions;
+  return bounds;
 }
 
 void RangeLearning::CountLookups(const void* source, uint64_t keys,

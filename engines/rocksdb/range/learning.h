@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "util/range/key_store.h"
 #include "util/range/prefixes.h"
 
 namespace deltabloom::internal {
@@ -21,19 +20,15 @@ namespace deltabloom::internal {
 // A bounded sample of the ranges that scans look up: the first ones, later one
 // in kEvery. A scan that queries several filters counts once. One half is of
 // ranges that all filters rejected, the other of ranges that some filter let
-// pass. Thread-safe, without a lock: what finds a place in use is dropped.
-// Nothing throws unless it says so.
+// pass. Thread-safe; lookups never wait: a range that comes while another
+// thread stores one is dropped.
 class RangeSample {
  public:
   static constexpr uint32_t kHalf = 128;  // ranges
   static constexpr uint32_t kEvery = 32;
 
-  RangeSample() = default;
-  ~RangeSample() { delete[] slots_.load(); }
-  RangeSample(const RangeSample&) = delete;
-  RangeSample& operator=(const RangeSample&) = delete;
-
-  // A filter was queried for the range. REQUIRES: lower < upper.
+  // A filter was queried for the range. REQUIRES: lower < upper. Throws
+  // nothing.
   void Note(std::string_view lower, std::string_view upper, bool may_match);
 
   // Lower and upper bounds, the first range::kMaxCutBytes of each. Throws
@@ -45,29 +40,18 @@ class RangeSample {
   enum Part : uint32_t { kRejected, kPassed, kPending };
   static constexpr uint32_t kSizes[] = {kHalf, kHalf, 16};
   static constexpr uint32_t kBegins[] = {0, kHalf, 2 * kHalf};
-  static constexpr uint32_t kSlots = 2 * kHalf + 16;
 
   struct Question {
     uint64_t scan = 0;
-    uint8_t lower_size = 0;
-    uint8_t upper_size = 0;  // 0: nothing is here
-    std::array<char, 2 * range::kMaxCutBytes> bounds;
+    std::pair<std::string, std::string> bounds;  // empty: nothing is here
   };
-  struct Slot {
-    std::atomic<bool> busy{false};
-    Question question;
-  };
-  class InUse;
 
-  // Of kSlots, made with the first range; null without memory.
-  Slot* Slots();
-  // Returns 1 + the slot; 0 if it is in use.
-  uint32_t Store(Part part, const Question& question);
-  // Takes what a scan left in the slot; false if another scan is there.
-  bool TakeBack(uint32_t place, uint64_t scan, Question* question);
+  // Returns where.
+  uint32_t Store(Part part, Question question);
 
-  std::atomic<Slot*> slots_{nullptr};
-  std::array<std::atomic<uint32_t>, 3> stored_{};  // in each part
+  mutable std::mutex mutex_;          // of the rest
+  std::vector<Question> questions_;   // the parts; none before the first range
+  std::array<uint32_t, 3> stored_{};  // in each part
 };
 
 // A prefix extractor has one. Thread-safe.
