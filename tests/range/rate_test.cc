@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,83 +18,74 @@ namespace {
 constexpr uint64_t kKeys = 50'000;
 constexpr int kQuestions = 40'000;
 
-class UniformKeys : public testing::Test {
- protected:
-  void Build(double bits, uint64_t range_length) {
-    Random random(SeedOr(7));
-    keys_.clear();
-    while (keys_.size() < kKeys) keys_.insert(random.Key(8));
+// Grafite's bound at B bits per key: l / 2^(B - 2); with a unit,
+// (l / 2^unit + 1) / 2^(B - 2).
+TEST(UniformKeys, NoMoreThanTheBound) {
+  Random random(SeedOr(7));
+  KeySet keys;
+  while (keys.size() < kKeys) keys.insert(random.Key(8));
+  for (const auto& [bits, range_length] :
+       {std::pair{8.0, 1u}, {12.0, 1u}, {16.5, 1u}, {10.0, 1024u}}) {
     internal::RangePartBuilder builder(bits, range_length);
-    for (const std::string& key : keys_) builder.AddKey(key);
-    part_.clear();
-    ASSERT_TRUE(builder.Finish(&part_));
-    unit_ = static_cast<unsigned char>(part_[2 + 1 + 16 + 16]);
-  }
-
-  double Rate(uint64_t length) const {
-    const internal::RangePart range(part_);
-    Random random(SeedOr(8));
-    int matches = 0;
-    for (int asked = 0; asked < kQuestions;) {
-      const uint64_t first = random.Next() >> 1;
-      const std::string lower = BigEndian(first);
-      const std::string upper = BigEndian(first + length);
-      if (AnyKeyIn(keys_, lower, upper)) continue;
-      ++asked;
-      matches += range.MayMatch(lower, upper) ? 1 : 0;
-    }
-    return static_cast<double>(matches) / kQuestions;
-  }
-
-  double BitsPerKey() const {
-    return static_cast<double>(part_.size()) * 8 / kKeys;
-  }
-
-  KeySet keys_;
-  std::string part_;
-  unsigned unit_ = 0;
-};
-
-double Error(double rate) { return std::sqrt(rate * (1 - rate) / kQuestions); }
-
-// Grafite's bound: l / 2^(B - 2).
-TEST_F(UniformKeys, NoMoreThanTheBound) {
-  for (const double bits : {8.0, 12.0, 16.5}) {
-    Build(bits, 1);
-    EXPECT_EQ(unit_, 0u);
-    for (const unsigned length : {1u, 4u, 16u, 64u, 1024u}) {
-      const double bound = std::min(
-          1.0, static_cast<double>(length) / std::exp2(BitsPerKey() - 2));
+    for (const std::string& key : keys) builder.AddKey(key);
+    std::string part;
+    ASSERT_TRUE(builder.Finish(&part));
+    const auto unit = static_cast<unsigned char>(part[2 + 1 + 16 + 16]);
+    EXPECT_EQ(unit > 0, range_length > 1);
+    const internal::RangePart range(part);
+    for (const unsigned length : {1u, 4u, 16u, 64u, 1024u, 4096u}) {
+      int matches = 0;
+      for (int asked = 0; asked < kQuestions;) {
+        const uint64_t first = random.Next() >> 1;
+        const std::string lower = BigEndian(first);
+        const std::string upper = BigEndian(first + length);
+        if (AnyKeyIn(keys, lower, upper)) continue;
+        ++asked;
+        matches += range.MayMatch(lower, upper) ? 1 : 0;
+      }
+      const double codes = unit == 0 ? length : std::ldexp(length, -unit) + 1;
+      const double part_bits = static_cast<double>(part.size()) * 8 / kKeys;
+      const double bound = std::min(1.0, codes / std::exp2(part_bits - 2));
+      const double error = std::sqrt(bound * (1 - bound) / kQuestions);
       // Directory and header take a part of the bits.
-      EXPECT_LE(Rate(length), 1.2 * bound + 5 * Error(bound))
+      EXPECT_LE(matches, kQuestions * (1.2 * bound + 5 * error))
           << bits << " " << length;
     }
   }
 }
 
-// With a unit: (l / 2^unit + 1) / 2^(B - 2).
-TEST_F(UniformKeys, UnitsServeLongerRanges) {
-  Build(10, 1024);
-  EXPECT_GT(unit_, 0u);
-  for (const unsigned length : {1u, 64u, 1024u, 4096u}) {
-    const double codes =
-        static_cast<double>(length) / std::exp2(static_cast<double>(unit_)) + 1;
-    const double bound = codes / std::exp2(BitsPerKey() - 2);
-    EXPECT_LE(Rate(length), 1.2 * bound + 5 * Error(bound)) << length;
+using Draw = std::function<std::pair<std::string, std::string>()>;
+
+// Of the empty ranges that are drawn at most these percents pass, at 10 bits
+// per key, with a sample of them and without.
+void ExpectFewPass(const KeySet& keys, const Draw& draw_any, double with_sample,
+                   double from_keys) {
+  const auto draw = [&] {
+    for (;;) {
+      const auto range = draw_any();
+      if (range.first < range.second &&
+          !AnyKeyIn(keys, range.first, range.second)) {
+        return range;
+      }
+    }
+  };
+  Questions questions;
+  for (int i = 0; i < 256; ++i) questions.push_back(draw());
+  for (const bool learned : {false, true}) {
+    const std::string part =
+        PartOf(keys, 10, learned ? questions : Questions());
+    const internal::RangePart range(part);
+    int passed = 0;
+    for (int i = 0; i < kQuestions; ++i) {
+      const auto [lower, upper] = draw();
+      passed += range.MayMatch(lower, upper) ? 1 : 0;
+    }
+    EXPECT_LE(100.0 * passed / kQuestions, learned ? with_sample : from_keys)
+        << (learned ? "learned: " : "from keys: ") << range.Describe();
   }
 }
 
-TEST(RangeShare, CountsEveryBitOnce) {
-  for (const double bits : {6.0, 10.0, 18.0, 24.5}) {
-    EXPECT_DOUBLE_EQ(
-        internal::RangeBitsPerKey(bits) + internal::PointBitsPerKey(bits),
-        bits);
-    EXPECT_GT(internal::PointBitsPerKey(bits), 1);
-  }
-}
-
-// Scans of groups without keys, at 10 bits per key, with a sample of them and
-// without.
+// Scans of groups without keys.
 class PrefixScans : public testing::TestWithParam<Schema> {};
 
 TEST_P(PrefixScans, FewPass) {
@@ -109,22 +101,7 @@ TEST_P(PrefixScans, FewPass) {
     const std::string prefix = GetParam().group(2 * random.Below(kGroups) + 1);
     return std::make_pair(prefix, NextPrefix(prefix));
   };
-  Questions questions;
-  for (int i = 0; i < 256; ++i) questions.push_back(draw());
-  for (const bool learned : {false, true}) {
-    const std::string part =
-        PartOf(keys, 10, learned ? questions : Questions());
-    const internal::RangePart range(part);
-    int passed = 0, asked = 0;
-    for (int i = 0; i < kQuestions; ++i) {
-      const auto [lower, upper] = draw();
-      if (AnyKeyIn(keys, lower, upper)) continue;
-      ++asked;
-      passed += range.MayMatch(lower, upper) ? 1 : 0;
-    }
-    EXPECT_LE(100.0 * passed / asked, learned ? 1 : 20)
-        << (learned ? "learned: " : "from keys: ") << range.Describe();
-  }
+  ExpectFewPass(keys, draw, 1, 20);
 }
 
 constexpr auto kName = [](const auto& schema) {
@@ -143,12 +120,6 @@ struct OtherScans {
   std::string (*lower)(Random*, const std::vector<std::string>& keys);
   double learned, from_keys;
 };
-
-uint64_t NumberOf(const std::string& key) {
-  uint64_t number = 0;
-  for (const char byte : key) number = number << 8 | (byte & 0xff);
-  return number;
-}
 
 std::string Uniform(Random* random, uint64_t*) { return random->Key(8); }
 std::string SixteenBytes(Random* random, uint64_t*) { return random->Key(16); }
@@ -204,32 +175,13 @@ TEST_P(RangeScans, FewPass) {
   while (keys.size() < 20'000) keys.insert(GetParam().key(&random, &last));
   const std::vector<std::string> sorted(keys.begin(), keys.end());
   const auto draw = [&] {
-    for (;;) {
-      const std::string lower = GetParam().lower(&random, sorted);
-      const std::string upper =
-          GetParam().length == 0
-              ? NextPrefix(lower)
-              : BigEndian(NumberOf(lower) + GetParam().length);
-      if (lower < upper && !AnyKeyIn(keys, lower, upper)) {
-        return std::make_pair(lower, upper);
-      }
-    }
+    const std::string lower = GetParam().lower(&random, sorted);
+    return std::make_pair(lower,
+                          GetParam().length == 0
+                              ? NextPrefix(lower)
+                              : BigEndian(NumberOf(lower) + GetParam().length));
   };
-  Questions questions;
-  for (int i = 0; i < 256; ++i) questions.push_back(draw());
-  for (const bool learned : {false, true}) {
-    const std::string part =
-        PartOf(keys, 10, learned ? questions : Questions());
-    const internal::RangePart range(part);
-    int passed = 0;
-    for (int i = 0; i < kQuestions; ++i) {
-      const auto [lower, upper] = draw();
-      passed += range.MayMatch(lower, upper) ? 1 : 0;
-    }
-    EXPECT_LE(100.0 * passed / kQuestions,
-              learned ? GetParam().learned : GetParam().from_keys)
-        << (learned ? "learned: " : "from keys: ") << range.Describe();
-  }
+  ExpectFewPass(keys, draw, GetParam().learned, GetParam().from_keys);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RangeScans, testing::ValuesIn(kOtherScans),

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/random.h"
+#include "tests/range/subject.h"
 #include "util/hash64.h"
 
 namespace deltabloom::test {
@@ -26,11 +27,7 @@ inline std::ostream& operator<<(std::ostream& out, const Schema& that) {
 
 // The last `size` bytes of a number, in the order of numbers.
 inline std::string Bytes(uint64_t number, size_t size = 8) {
-  std::string bytes(size, '\0');
-  for (size_t i = size; i-- > 0; number >>= 8) {
-    bytes[i] = static_cast<char>(number);
-  }
-  return bytes;
+  return BigEndian(number).substr(8 - size);
 }
 
 inline const Schema kPrefixScans[] = {

@@ -50,6 +50,12 @@ inline std::string BigEndian(uint64_t number) {
   return bytes;
 }
 
+inline uint64_t NumberOf(std::string_view key) {
+  uint64_t number = 0;
+  for (const char byte : key.substr(0, 8)) number = number << 8 | (byte & 0xff);
+  return number;
+}
+
 // Keys of one kind after the other, many of each kind near each other.
 struct KeyKind {
   const char* name;

@@ -14,6 +14,7 @@
 namespace deltabloom::testing {
 namespace {
 
+using test::NumberOf;
 using test::Random;
 using Model = std::map<std::string, std::string>;
 
@@ -56,12 +57,6 @@ const Case kCases[] = {
 
 constexpr uint64_t kPuts = 75;  // of a hundred writes
 constexpr size_t kManyKeys = 3000;
-
-uint64_t NumberOf(const std::string& key) {
-  uint64_t number = 0;
-  for (const char byte : key) number = number << 8 | static_cast<uint8_t>(byte);
-  return number;
-}
 
 size_t RangesPerCase() {
   const char* const wish = std::getenv("DELTABLOOM_RANGES");

@@ -7,6 +7,7 @@
 
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "engines/rocksdb/statistics/statistics.h"
+#include "tests/range/schemas.h"
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/levels_db.h"
 #include "tests/rocksdb/range_db.h"
@@ -348,6 +349,60 @@ TEST_P(RangeThreadsTest, ScansFlushesCompactionsAndSetOptions) {
   if (GetParam() && !AsksPartitions()) return;
   // The last tables were written with range=on.
   EXPECT_GT(scan(db_).range_negatives, kNumbers * 9 / 10);
+}
+
+// Two column families learn from scans of their own while their tables are
+// written.
+TEST(RangeLearningThreadsTest, ColumnFamiliesLearnApart) {
+  struct Family {
+    Options options = RangeOptions("id=deltabloom:12;range=on");
+    const test::Schema* schema;
+    ColumnFamilyHandle* handle = nullptr;
+  };
+  Family families[2];
+  families[0].schema = &test::kPrefixScans[1];
+  families[1].schema = &test::kPrefixScans[3];
+  TestDb db(families[0].options);
+  families[0].handle = db->DefaultColumnFamily();
+  ASSERT_TRUE(CheckRocksDBFilters(families[1].options));
+  families[1].handle = db.NewFamily(families[1].options, "other");
+  const auto load = [&db](const Family& family) {
+    test::Random random(3);
+    for (int i = 0; i < 3000; ++i) {
+      const std::string group = family.schema->group(2 * random.Below(500));
+      db.Put(group + family.schema->rest(&random), "value", family.handle);
+    }
+    ASSERT_OK(db->Flush({}, family.handle));
+  };
+  const auto scan = [&db](const Family& family) {
+    for (uint64_t i = 1; i < 1000; i += 2) {
+      const std::string group = family.schema->group(i);
+      EXPECT_EQ(First(db, group, test::NextPrefix(group), family.handle),
+                "none");
+    }
+  };
+  Threads threads;
+  for (const Family& family : families) {
+    load(family);
+    for (int t = 0; t < 2; ++t) threads.Repeat([&](unsigned) { scan(family); });
+  }
+  for (int round = 0; round < 5; ++round) {
+    for (const Family& family : families) load(family);
+  }
+  threads.Stop();
+  for (const Family& family : families) {
+    rocksdb::CompactRangeOptions compaction;
+    compaction.bottommost_level_compaction =
+        rocksdb::BottommostLevelCompaction::kForce;
+    ASSERT_OK(db->CompactRange(compaction, family.handle, nullptr, nullptr));
+    const RocksDBFilterRow before = CountedBy(family.options);
+    scan(family);
+    const RocksDBFilterRow after = CountedBy(family.options);
+    EXPECT_GT(after.range_negatives - before.range_negatives, 490u);
+  }
+  EXPECT_CONTAINS(db.Log(), ": prefixes: '/'x5; ");
+  EXPECT_CONTAINS(db.Log(), ": prefixes: 8; ");
+  db.CloseFamily(families[1].handle);
 }
 
 }  // namespace

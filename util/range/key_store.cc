@@ -8,6 +8,9 @@ namespace {
 constexpr size_t kChunkSize = 64 << 10;
 constexpr size_t kRecordHeader = 2;
 
+// Eight bytes compared at a time.
+using Bytes8 = unsigned char __attribute__((vector_size(8)));
+
 unsigned char ByteAt(std::string_view text, size_t i) {
   return static_cast<unsigned char>(text[i]);
 }
@@ -74,11 +77,20 @@ void KeyStore::NoteBytes(std::string_view key) {
   }
   one_width_ = one_width_ && key.size() == least_.size();
   if (!one_width_) return;
-  unsigned char* const least = least_.data();
-  unsigned char* const most = most_.data();
-  for (size_t i = 0; i < key.size(); ++i) {
-    least[i] = std::min(least[i], ByteAt(key, i));
-    most[i] = std::max(most[i], ByteAt(key, i));
+  size_t i = 0;
+  for (; i + 8 <= key.size(); i += 8) {
+    Bytes8 bytes, least, most;
+    std::memcpy(&bytes, &key[i], 8);
+    std::memcpy(&least, &least_[i], 8);
+    std::memcpy(&most, &most_[i], 8);
+    least = bytes < least ? bytes : least;
+    most = bytes > most ? bytes : most;
+    std::memcpy(&least_[i], &least, 8);
+    std::memcpy(&most_[i], &most, 8);
+  }
+  for (; i < key.size(); ++i) {
+    least_[i] = std::min(least_[i], ByteAt(key, i));
+    most_[i] = std::max(most_[i], ByteAt(key, i));
   }
 }
 

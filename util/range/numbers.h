@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "util/hash64.h"
-#include "util/range/codes.h"
 #include "util/range/key_store.h"
 
 namespace deltabloom::internal::range {
@@ -44,6 +43,46 @@ struct Digits {
 
  private:
   uint64_t CountFrom(size_t i) const;
+};
+
+// Ascending numbers in little more than their entropy, with fast questions:
+// Elias-Fano codes (Elias 1974, Fano 1971). docs/format.md, "Codes".
+struct CodesShape {
+  unsigned low_bits = 0;
+  uint64_t buckets = 0;
+
+  // Codes are smaller than this.
+  uint64_t Universe() const { return buckets << low_bits; }
+};
+
+// A view. Any bytes are safe.
+class Codes {
+ public:
+  // False, and nothing else may be called then, unless the sizes are right.
+  bool Parse(std::string_view bytes);
+
+  uint64_t count() const { return count_; }
+  const CodesShape& shape() const { return shape_; }
+
+  // Whether a code is in [first, last]. True for bytes that contradict
+  // themselves.
+  bool AnyIn(uint64_t first, uint64_t last) const;
+
+ private:
+  static constexpr uint64_t kNowhere = ~uint64_t{0};
+
+  uint64_t UpperWord(uint64_t i) const;
+  uint64_t Low(uint64_t i) const;
+  uint64_t StartOfBucket(uint64_t bucket) const;
+  uint64_t EndOfBucket(uint64_t start) const;
+
+  uint64_t count_ = 0;
+  CodesShape shape_;
+  uint64_t upper_bits_ = 0;
+  uint64_t upper_words_ = 0;
+  const unsigned char* samples_ = nullptr;
+  const unsigned char* upper_ = nullptr;
+  const unsigned char* low_ = nullptr;
 };
 
 class Numbers {

@@ -83,7 +83,7 @@ RangeKeysOptions RangeOptionsOf(const BuilderSettings& settings) {
   if (settings.range)
     options.bits_per_key = settings.millibits_per_key / 1000.0;
   const HashedKeys& keys = settings.mapping.keys();
-  if (keys.seeded) options.seed = &keys.seed;
+  if (keys.seeded) options.seed = keys.seed;
   options.learning = settings.learning;
   options.cuts = settings.range_cuts;
   options.opened_cuts = settings.opened_cuts;

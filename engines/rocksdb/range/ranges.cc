@@ -193,51 +193,44 @@ bool TakeBounds(const Slice& prefix, Bounds* bounds) {
   return bounds->lower < bounds->upper;
 }
 
-std::shared_ptr<RangeLearning> LearningOf(const Slice& prefix) {
-  const Call& last = this_threads_calls.last;
-  if (prefix.data() != last.address || last.by == nullptr) return nullptr;
-  return last.by->learning();
-}
-
 RangeKeys::RangeKeys(const RangeKeysOptions& options)
     : options_(options),
       bits_per_key_(options.bits_per_key < kMinBitsPerKeyWithRanges
                         ? 0
                         : RangeBitsPerKey(options.bits_per_key)),
       builder_(bits_per_key_) {
-  if (options.seed != nullptr) seed_ = *options.seed;
-  MakeBuilder();
   Reset();
 }
 
 void RangeKeys::TakePrefix(const Slice& prefix) {
   if (prefix_seen_) return;
   prefix_seen_ = true;
-  if (options_.learning && !learned_) Learn(prefix);
+  if (!builder_made_) MakeBuilder(prefix);
   if (key_seen_) AddKey(first_key_);
 }
 
-void RangeKeys::Learn(const Slice& prefix) {
-  learned_ = true;
-  learning_ = LearningOf(prefix);
-  if (learning_ == nullptr) return;
-  if (options_.statistics != nullptr) {
-    const auto [keys, ranges] = options_.statistics->Lookups();
-    learning_->CountLookups(options_.statistics, keys, ranges);
+void RangeKeys::MakeBuilder(const Slice& prefix) {
+  builder_made_ = true;
+  // What the extractor learns that just returned the prefix, if its order of
+  // keys is known.
+  const Call& last = this_threads_calls.last;
+  if (options_.learning && prefix.data() == last.address &&
+      last.by != nullptr) {
+    learning_ = last.by->learning();
+    if (options_.statistics != nullptr) {
+      const auto [keys, ranges] = options_.statistics->Lookups();
+      learning_->CountLookups(options_.statistics, keys, ranges);
+    }
+    bits_per_key_ = learning_->RangeBits(options_.bits_per_key);
   }
-  bits_per_key_ = learning_->RangeBits(options_.bits_per_key);
-  // Without memory there are no questions.
-  WithoutThrowing([this] {
-    if (options_.cuts.empty()) questions_ = learning_->sample.Get();
-  });
-  MakeBuilder();
-}
-
-void RangeKeys::MakeBuilder() {
   builder_ = RangePartBuilder(bits_per_key_);
   builder_.ShareRanges();
-  if (seed_.has_value()) builder_.SetSeed(*seed_);
+  if (options_.seed.has_value()) builder_.SetSeed(*options_.seed);
+  // Without memory there are no questions.
   WithoutThrowing([this] {
+    if (learning_ != nullptr && options_.cuts.empty()) {
+      questions_ = learning_->sample.Get();
+    }
     const bool few = questions_.size() < kFewQuestions;
     builder_.SetCuts(options_.cuts.empty() && few ? options_.opened_cuts
                                                   : options_.cuts);

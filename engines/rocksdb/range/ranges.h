@@ -105,15 +105,10 @@ struct Bounds {
 // once for each lookup.
 bool TakeBounds(const rocksdb::Slice& prefix, Bounds* bounds);
 
-// What the extractor learns that just returned `prefix` in this thread, or null
-// if none did, or if its order of keys is not known.
-std::shared_ptr<RangeLearning> LearningOf(const rocksdb::Slice& prefix);
-
 struct RangeKeysOptions {
   // Of the filter; 0: there is no range part.
   double bits_per_key = 0;
-  // Of a seeded filter, else null.
-  const SipHashKey* seed = nullptr;
+  std::optional<SipHashKey> seed = {};  // of a seeded filter
   // What is stored, and in how many bits, follows from what the extractor
   // learned before it returns the first prefix.
   bool learning = false;
@@ -189,15 +184,13 @@ class RangeKeys {
  private:
   void Take(const Slice& key);
   void TakePrefix(const Slice& prefix);
-  void Learn(const Slice& prefix);
-  void MakeBuilder();
+  void MakeBuilder(const Slice& prefix);
   void AddKey(std::string_view key);
 
   const RangeKeysOptions options_;
-  std::optional<SipHashKey> seed_;
   // Any thread may ask for the size of a filter.
   std::atomic<double> bits_per_key_;
-  bool learned_ = false;  // for all partitions of a table at once
+  bool builder_made_ = false;  // for all partitions of a table
   std::shared_ptr<RangeLearning> learning_;
   State state_;
   bool prefix_seen_ = false;
