@@ -5,13 +5,15 @@
 #include "deltabloom/rocksdb_statistics.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/slice_transform.h"
-#include "tests/range/subject.h"
 #include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {
 
+// Eight bytes in the order of numbers.
 inline std::string NumberKey(uint64_t number) {
-  return test::BigEndian(number);
+  std::string key(8, '\0');
+  for (size_t i = 8; i-- > 0; number >>= 8) key[i] = static_cast<char>(number);
+  return key;
 }
 
 // With ranges, as from an OPTIONS file.

@@ -100,23 +100,24 @@ bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) const {
   for (size_t i = 0; i < used && known >= kFewEmptyRanges; ++i) {
     ranges.push_back(empty_ranges_[i * known / used]);
   }
+  const bool are_numbers = cuts_.empty() && range::AreNumbers(keys_);
   range::NumbersPlan numbers;
-  if (cuts_.empty() && range::AreNumbers(keys_)) {
-    numbers = range::PlanNumbers(keys_, bytes, range_length_);
-  }
-  bool takes_numbers = numbers.shape.buckets != 0;
+  if (are_numbers) numbers = range::PlanNumbers(keys_, bytes, range_length_);
+  const bool fits = numbers.shape.buckets != 0;
+  bool takes_numbers = are_numbers;
   range::PrefixesPlan prefixes;
   // Without ranges a scan is likely to be of numbers near each other, unless
   // there are several in a row.
-  if (!takes_numbers || !ranges.empty() || range::AreComposite(keys_)) {
+  if (!are_numbers || !ranges.empty() || range::AreComposite(keys_)) {
     prefixes = range::PlanPrefixes(keys_, bytes, ranges, cuts_);
     takes_numbers =
-        takes_numbers &&
+        fits &&
         (prefixes.cuts.empty() ||
          (!ranges.empty() &&
           range::NumbersPassing(keys_, numbers, ranges) < prefixes.passing));
   }
   if (takes_numbers) {
+    if (!fits) return false;
     part->push_back(kNumbers);
     range::AppendNumbers(keys_, std::move(numbers), part);
     return true;
