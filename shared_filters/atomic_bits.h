@@ -17,15 +17,12 @@ namespace deltabloom::internal {
 
 // The byte with its bits in reverse order: in a Redis string, bit 0 is the
 // highest bit of the first byte.
-inline unsigned char ReverseBits(unsigned char byte) {
+inline char ReverseBits(char byte) {
   unsigned reversed = 0;
   for (unsigned bit = 0; bit < 8; ++bit) {
-    reversed |= (byte >> bit & 1u) << (7 - bit);
+    reversed |= (static_cast<unsigned char>(byte) >> bit & 1u) << (7 - bit);
   }
-  return static_cast<unsigned char>(reversed);
-}
-inline char ReverseBits(char byte) {
-  return static_cast<char>(ReverseBits(static_cast<unsigned char>(byte)));
+  return static_cast<char>(reversed);
 }
 
 // A sum of what threads add. Each adds in a cache line that few others use.

@@ -69,10 +69,8 @@ double GoMurmur3Filter::FalsePositiveRate() const {
 void GoMurmur3Filter::AppendBitmap(std::string* dst) const {
   const uint64_t size = (Bits() - 1) / 8 + 1;
   for (uint64_t i = 0; i < size; ++i) {
-    const uint64_t byte =
-        rep_->bits.Word(i / kWordBytes) >> (i % kWordBytes * 8) & 0xff;
-    dst->push_back(static_cast<char>(
-        internal::ReverseBits(static_cast<unsigned char>(byte))));
+    dst->push_back(internal::ReverseBits(static_cast<char>(
+        rep_->bits.Word(i / kWordBytes) >> (i % kWordBytes * 8))));
   }
 }
 
@@ -91,7 +89,7 @@ std::string GoMurmur3Filter::MergeBitmap(std::string_view bitmap) {
   const uint64_t size = std::min<uint64_t>(end, (Bits() - 1) / 8 + 1);
   for (uint64_t i = 0; i < size; ++i) {
     uint64_t byte =
-        internal::ReverseBits(static_cast<unsigned char>(bitmap[i]));
+        static_cast<unsigned char>(internal::ReverseBits(bitmap[i]));
     const uint64_t bits_left = Bits() - 8 * i;
     if (bits_left < 8) byte &= (uint64_t{1} << bits_left) - 1;
     rep_->bits.Or(i / kWordBytes, byte << (i % kWordBytes * 8));

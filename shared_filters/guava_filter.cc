@@ -240,9 +240,6 @@ bool GuavaFilter::IsCompatible(const GuavaFilter& other) const {
 }
 
 void GuavaFilter::PutAll(const GuavaFilter& other) {
-  if (this == &other) {
-    throw std::invalid_argument("a filter cannot be put into itself");
-  }
   if (!IsCompatible(other)) {
     throw std::invalid_argument("a filter of " + Describe(other.rep_->shape) +
                                 " cannot be put into one of " +

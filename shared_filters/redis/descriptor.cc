@@ -89,19 +89,18 @@ std::string ResolveScheme(const RedisFilterOptions& options, Scheme* scheme) {
 }
 
 std::string ResolveShards(uint64_t shard_bytes, Descriptor* descriptor) {
-  const auto bad = [&](const char* why) {
-    return "shard_bytes is " + std::to_string(shard_bytes) + ": " + why;
-  };
-  if (shard_bytes == 0 || shard_bytes % kBlockBytes != 0 ||
-      shard_bytes > kMaxShardBytes) {
-    return bad("it must be a multiple of 64 up to 512 MiB");
-  }
   const uint64_t blocks = descriptor->BlocksOf(0);
   const uint64_t per_shard = shard_bytes / kBlockBytes;
+  const bool is_legal = shard_bytes != 0 && shard_bytes % kBlockBytes == 0 &&
+                        shard_bytes <= kMaxShardBytes;
+  if (!is_legal || blocks > per_shard * kMaxShards) {
+    return "shard_bytes is " + std::to_string(shard_bytes) +
+           ": it must be a multiple of 64 up to 512 MiB, and make at most "
+           "65536 shards";
+  }
   if (blocks <= per_shard) return "";
-  const uint64_t shards = (blocks + per_shard - 1) / per_shard;
-  if (shards > kMaxShards) return bad("that makes more than 65536 shards");
-  descriptor->shards = static_cast<uint32_t>(shards);
+  descriptor->shards =
+      static_cast<uint32_t>((blocks + per_shard - 1) / per_shard);
   descriptor->shard_blocks = per_shard;
   return "";
 }
@@ -160,10 +159,9 @@ std::string Descriptor::Parse(const std::string& filter_name,
   });
   if (error.empty()) error = scheme.Validate();
   if (!error.empty()) return error;
-  if (shards == 0) return "shards is 0";
   const uint64_t blocks = scheme.bits / kBlockBits;
-  if (shards > 1 && (!scheme.is_local() || shard_blocks == 0 ||
-                     (blocks + shard_blocks - 1) / shard_blocks != shards)) {
+  if (shards != 1 && (!scheme.is_local() || shard_blocks == 0 ||
+                      (blocks + shard_blocks - 1) / shard_blocks != shards)) {
     return "shards and shard_blocks do not fit";
   }
   return "";

@@ -7,16 +7,7 @@
 
 namespace deltabloom {
 
-using internal::CallOptions;
-using internal::Client;
-using internal::Descriptor;
-using internal::DescriptorRef;
-using internal::MakeStatus;
-using internal::Replies;
-using internal::Request;
-using internal::Retry;
-using internal::ServerIdentity;
-using internal::Shard;
+using namespace internal;  // NOLINT
 using std::chrono::milliseconds;
 using Kind = RedisReply::Kind;
 
@@ -70,7 +61,7 @@ Request AskBits(const Descriptor& descriptor, const Spots& spots) {
   if (descriptor.scheme.is_local()) {
     const uint64_t first = spots.marker / 8;
     return Request("GETRANGE", spots.names->live, first,
-                   first + internal::kBlockBytes - 1);
+                   first + kBlockBytes - 1);
   }
   Request request("BITFIELD_RO", spots.names->live);
   for (uint32_t i = 0; i < descriptor.scheme.probes; ++i) {
@@ -92,7 +83,7 @@ RedisStatus ReadAnswer(const Client& client, const Descriptor& descriptor,
   if (is_local) {
     if (reply.kind != Kind::kText) return client.OddReply(key);
     if (reply.text.empty()) return client.BitsLost(key);
-    if (reply.text.size() != internal::kBlockBytes) {
+    if (reply.text.size() != kBlockBytes) {
       return client.StatusAt(RedisError::kWrongSize, key,
                              "the bitmap is shorter than the filter");
     }
@@ -158,10 +149,9 @@ RedisStatus AddOnce(Client& client, const Descriptor& descriptor,
       const size_t size = std::min(shard.keys.size() - at, keys_per_script);
       // All bitmaps but those of local have one marker for all keys.
       const size_t markers = descriptor.scheme.is_local() ? size : 1;
-      Request request(internal::kAddScript,
-                      {shard.names.live, shard.names.descriptor}, descriptor.id,
-                      shard.names.rebuild, !descriptor.adopted(), probes,
-                      markers);
+      Request request(kAddScript, {shard.names.live, shard.names.descriptor},
+                      descriptor.id, shard.names.rebuild, !descriptor.adopted(),
+                      probes, markers);
       for (size_t i = 0; i < markers; ++i) {
         request.Append("GET", "u1", batch.spots[group[i]].marker);
       }
@@ -202,7 +192,7 @@ RedisStatus ReadDescriptor(Client& client, const std::string& name,
   constexpr int kMaxMoves = 8;
   std::string here = name;
   for (int moves = 0; moves <= kMaxMoves; ++moves) {
-    const std::string key = internal::DescriptorOf(here);
+    const std::string key = DescriptorOf(here);
     RedisReply reply;
     const RedisStatus status = client.Run(Request("HGETALL", key), {}, &reply);
     if (!status.ok()) return status;
@@ -227,12 +217,12 @@ RedisStatus ReadDescriptor(Client& client, const std::string& name,
 // Retires every shard, then the root. `moved_to`: empty to delete.
 RedisStatus Retire(Client& client, const Descriptor& descriptor,
                    const std::string& moved_to) {
-  const std::string root = internal::DescriptorOf(descriptor.name);
+  const std::string root = DescriptorOf(descriptor.name);
   RedisStatus first_error;
   const auto retire = [&](std::initializer_list<std::string> keys) {
     const bool moves = *keys.begin() == root && !moved_to.empty();
     const RedisStatus status = client.Run(
-        Request(internal::kRetireScript, keys, descriptor.id, moves, moved_to));
+        Request(kRetireScript, keys, descriptor.id, moves, moved_to));
     // Another filter of this name is not ours to retire.
     if (first_error.ok() && status.error != RedisError::kMismatch) {
       first_error = status;
@@ -247,7 +237,7 @@ RedisStatus Retire(Client& client, const Descriptor& descriptor,
 
 RedisStatus CreateKeys(Client& client, const Descriptor& descriptor,
                        bool filled_by_rebuild) {
-  const std::string root = internal::DescriptorOf(descriptor.name);
+  const std::string root = DescriptorOf(descriptor.name);
   const auto create = [&](Request request) {
     for (const auto& [field, value] : descriptor.Fields()) {
       request.Append(field, value);
@@ -266,15 +256,14 @@ RedisStatus CreateKeys(Client& client, const Descriptor& descriptor,
   const auto lifetime = descriptor.expire_after.count();
   RedisStatus status;
   if (descriptor.shards > 1) {
-    status = create(Request(internal::kCreateScript, {root}, 0, 0, lifetime, 0,
-                            descriptor.durable));
+    status = create(
+        Request(kCreateScript, {root}, 0, 0, lifetime, 0, descriptor.durable));
     if (!status.ok()) return status;
   }
   for (const Shard& shard : descriptor.Shards()) {
-    status =
-        create(Request(internal::kCreateScript, {shard.descriptor, shard.live},
-                       shard.blocks, descriptor.MarkerOf(0), lifetime,
-                       filled_by_rebuild, descriptor.durable));
+    status = create(Request(kCreateScript, {shard.descriptor, shard.live},
+                            shard.blocks, descriptor.MarkerOf(0), lifetime,
+                            filled_by_rebuild, descriptor.durable));
     if (!status.ok()) break;
   }
   if (!status.ok() && descriptor.shards > 1) Retire(client, descriptor, "");
@@ -341,10 +330,10 @@ RedisStatus RedisFilter::Create(const RedisOptions& redis,
                                 std::unique_ptr<RedisFilter>* filter) {
   const auto descriptor = std::make_shared<Descriptor>();
   std::unique_ptr<RedisFilter> made;
-  RedisStatus status = Rep::Make(redis, options.name,
-                                 internal::Resolve(options, descriptor.get()),
-                                 descriptor, &made);
-  descriptor->id = internal::RandomId();
+  RedisStatus status =
+      Rep::Make(redis, options.name, Resolve(options, descriptor.get()),
+                descriptor, &made);
+  descriptor->id = RandomId();
   if (status.ok()) {
     status =
         CreateKeys(*made->rep_->client, *descriptor, options.filled_by_rebuild);
@@ -356,7 +345,7 @@ RedisStatus RedisFilter::Create(const RedisOptions& redis,
 RedisStatus RedisFilter::OpenLazily(const RedisOptions& redis,
                                     const std::string& name,
                                     std::unique_ptr<RedisFilter>* filter) {
-  return Rep::Make(redis, name, internal::CheckName(name), nullptr, filter);
+  return Rep::Make(redis, name, CheckName(name), nullptr, filter);
 }
 
 RedisStatus RedisFilter::Open(const RedisOptions& redis,
@@ -375,7 +364,7 @@ RedisStatus RedisFilter::Adopt(const RedisOptions& redis,
                                const RedisFilterOptions& options,
                                std::unique_ptr<RedisFilter>* filter) {
   const auto descriptor = std::make_shared<Descriptor>();
-  std::string problem = internal::Resolve(options, descriptor.get());
+  std::string problem = Resolve(options, descriptor.get());
   if (problem.empty() && descriptor->scheme.is_local()) {
     problem = "no other program fills bitmaps of scheme local: open it";
   }
@@ -388,7 +377,7 @@ RedisStatus RedisFilter::Adopt(const RedisOptions& redis,
   if (!status.ok()) return status;
   RedisReply reply;
   status = made->rep_->client->Run(
-      Request("HGET", internal::DescriptorOf(options.name), "id"), {}, &reply);
+      Request("HGET", DescriptorOf(options.name), "id"), {}, &reply);
   if (status.ok() && reply.kind == Kind::kText) {
     status =
         made->rep_->client->StatusAt(RedisError::kMismatch, descriptor->name,
@@ -440,8 +429,8 @@ RedisStatus RedisFilter::Confirm() {
     }
     RedisStatus status;
     for (const Shard& shard : descriptor->Shards()) {
-      status = rep_->client->Run(Request(internal::kConfirmScript,
-                                         {shard.descriptor}, descriptor->id));
+      status = rep_->client->Run(
+          Request(kConfirmScript, {shard.descriptor}, descriptor->id));
       if (!status.ok()) break;
     }
     return status;
@@ -453,7 +442,7 @@ RedisStatus RedisFilter::MoveTo(const std::string& name) {
   RedisStatus status = rep_->Get(&descriptor);
   if (!status.ok()) return status;
   const std::string& old_name = descriptor->name;
-  std::string problem = internal::CheckName(name);
+  std::string problem = CheckName(name);
   if (problem.empty() && name == old_name) problem = "that is its name already";
   if (problem.empty() && descriptor->adopted()) {
     problem = "bitmaps of other programs cannot be moved";
@@ -480,7 +469,7 @@ RedisStatus RedisFilter::Info(RedisFilterInfo* info) {
   } else {
     info->unverified = "an adopted bitmap has no descriptor";
   }
-  const internal::Scheme& scheme = descriptor.scheme;
+  const Scheme& scheme = descriptor.scheme;
   info->name = descriptor.name;
   info->scheme = scheme.Name();
   info->bits = scheme.bits;
@@ -521,7 +510,7 @@ RedisStatus RedisFilter::Info(RedisFilterInfo* info) {
     }
   }
   info->verified = info->unverified.empty();
-  uint64_t markers = scheme.is_local() ? scheme.bits / internal::kBlockBits : 1;
+  uint64_t markers = scheme.is_local() ? scheme.bits / kBlockBits : 1;
   if (descriptor.adopted()) markers = 0;
   info->set_bits -= std::min(info->set_bits, markers);
   info->occupancy =
@@ -544,7 +533,7 @@ RedisStatus RedisFilter::ReadBits(std::string* bits) {
     status = Download(*rep_->client, shard, bits->data() + shard.begin);
     if (!status.ok()) return status;
   }
-  for (char& byte : *bits) byte = internal::ReverseBits(byte);
+  for (char& byte : *bits) byte = ReverseBits(byte);
   // What lies beyond the last bit belongs to no key.
   const uint64_t used = descriptor->scheme.bits % 8;
   if (used != 0) {

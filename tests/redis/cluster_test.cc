@@ -49,8 +49,10 @@ TEST_P(MovingSlot, IsFollowed) {
   const TestFilter filter(cluster.Options(),
                           Sized("moving", "go-murmur3", 5000));
   const TestFilter idle(cluster.Options(), "moving");
+  const TestFilter late(cluster.Options(), "moving");
   filter.Add({"before"});
   EXPECT_TRUE(idle.Finds({"before"}));
+  EXPECT_TRUE(late.Finds({"before"}));
   const auto rebuild = filter.Start();
   rebuild->Add("before");
   const size_t from = cluster.NodeOf("moving");
@@ -83,7 +85,8 @@ TEST_P(MovingSlot, IsFollowed) {
   idle.ExpectFailure(RedisError::kUnverified, cluster.node(to).Place(),
                      "'moving'");
   ExpectOk(idle->Confirm());
-  for (const TestFilter* each : {&idle, &filter}) {
+  // `late` asks the old node first, which need not be verified.
+  for (const TestFilter* each : {&late, &idle, &filter}) {
     EXPECT_TRUE(each->Finds({"before", "announced", "between", "asked"}));
   }
   EXPECT_FALSE(idle.Finds({"absent"}));

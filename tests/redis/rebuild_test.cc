@@ -232,19 +232,6 @@ TEST_F(RebuildTest, CanBeCancelled) {
   }
 }
 
-TEST_P(SchemesTest, NothingIsLostBetweenThreads) {
-  const TestFilter filter = Create(Sized("f", GetParam(), 20000));
-  const auto traffic = std::make_unique<Traffic>();
-  traffic->StartThreads(filter.get(), 4, milliseconds(0), false);
-  for (int round = 0; round < 10 || traffic->readable < 2000; ++round) {
-    ExpectOk(traffic->Build(filter.get()));
-    ExpectOk(traffic->CheckAll(filter.get()));
-  }
-  traffic->Stop();
-  ExpectOk(traffic->CheckAll(filter.get()));
-  EXPECT_EQ(traffic->acknowledged, traffic->readable);
-}
-
 pid_t Fork(Traffic* traffic, const RedisOptions& redis, bool builder) {
   const pid_t child = fork();
   if (child != 0) return child;

@@ -2,8 +2,8 @@
 // answers, malformed bytes, threads; and the parts that they are made of.
 
 #include <cmath>
-#include <cstring>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "deltabloom/go_murmur3_filter.h"
@@ -343,12 +343,6 @@ TEST(GuavaFilter, PutAllNeedsEqualShapes) {
     EXPECT_FALSE(filter.IsCompatible(*other));
     EXPECT_THROW(filter.PutAll(*other), std::invalid_argument);
   }
-  try {
-    filter.PutAll(other_strategy);
-  } catch (const std::invalid_argument& invalid) {
-    EXPECT_STRNE(std::strstr(invalid.what(), "MURMUR128_MITZ_32, 7 hash"),
-                 nullptr);
-  }
 }
 
 TEST(GuavaFilter, FullOfOnes) {
@@ -386,14 +380,15 @@ TEST(GoMurmur3, OffsetsEqualGo) {
     const uint64_t bits = std::stoull(row[1]);
     const auto probes = static_cast<uint32_t>(std::stoul(row[2]));
     std::set<uint64_t> expected;
-    std::string offsets;
+    std::istringstream offsets(row[3]);
     for (uint32_t probe = 0; probe < probes; ++probe) {
       const uint64_t offset = internal::GoMurmur3Offset(
           Murmur3(key), static_cast<uint8_t>(probe), bits);
-      offsets += (probe == 0 ? "" : " ") + std::to_string(offset);
+      uint64_t wanted = 0;
+      offsets >> wanted;
+      EXPECT_EQ(offset, wanted) << row[0];
       expected.insert(offset);
     }
-    EXPECT_EQ(offsets, row[3]) << row[0];
     if (bits > 20000000) continue;
     // The filter sets these and no other bits.
     GoMurmur3Filter filter(GoOptions(bits, probes));
