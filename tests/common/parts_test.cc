@@ -144,25 +144,6 @@ INSTANTIATE_TEST_SUITE_P(AllKinds, Keys,
                                            KeyKind::kSequential,
                                            KeyKind::kDecimal));
 
-TEST(Keys, RandomOnesHaveNoEmptyBytes) {
-  // Every bit of every byte is set in about half of the keys.
-  const test::FreshRandom random;
-  const KeyMaker maker(KeyKind::kRandom, 43, random.seed);
-  KeyChunk chunk(maker);
-  constexpr int kKeys = 4096;
-  std::vector<int> set_bits(43 * 8, 0);
-  for (uint64_t i = 0; i < kKeys; ++i) {
-    chunk.Set(0, maker, i, true);
-    for (size_t bit = 0; bit < set_bits.size(); ++bit) {
-      set_bits[bit] += chunk[0][bit / 8] >> (bit % 8) & 1;
-    }
-  }
-  for (int count : set_bits) {
-    // Seven standard deviations of 32.
-    EXPECT_NEAR(count, kKeys / 2, 7 * 32);
-  }
-}
-
 // The first numbers of SplitMix64 from the state 0, as its authors' program
 // prints them.
 TEST(Mixing, IsSplitMix64) {

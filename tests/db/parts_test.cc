@@ -66,13 +66,6 @@ TEST(KeySet, KeysAreDistinctAndDependOnTheSeed) {
   EXPECT_NEAR(held, 125, 60);
 }
 
-TEST(KeySet, ValuesTellKeysApart) {
-  EXPECT_EQ(KeySet::Value("zebra", 61).size(), 61u);
-  EXPECT_EQ(KeySet::Value("zebra", 16), KeySet::Value("zebra", 16));
-  EXPECT_NE(KeySet::Value("zebra", 16), KeySet::Value("zebra ", 16));
-  EXPECT_NE(KeySet::Value("", 16), KeySet::Value(std::string(1, '\0'), 16));
-}
-
 TEST(Contenders, EachVariantHasWhatItNeeds) {
   for (const Contender& contender : Contenders()) {
     SCOPED_TRACE(contender.name);
