@@ -146,7 +146,7 @@ void Measure(benchmark::State& state, const Operation& operation,
 }
 
 void Register(const std::string& name, const Operation& operation) {
-  for (const uint64_t batch : {1, 100}) {
+  for (const uint64_t batch : {uint64_t{1}, uint64_t{100}}) {
     benchmark::RegisterBenchmark(
         (name + "/keys_per_call:" + std::to_string(batch)).c_str(), Measure,
         operation, batch)
