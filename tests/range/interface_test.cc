@@ -36,7 +36,7 @@ TEST(RangeFilter, BuildsAndAsks) {
 }
 
 TEST(RangeFilter, LearnsFromQuestions) {
-  RangeFilterBuilder builder({8});
+  RangeFilterBuilder builder({8, 1024, {}});
   for (uint64_t i = 0; i < 50; ++i) {
     builder.AddQuestion(BigEndian(2 * i + 1), BigEndian(2 * i + 2));
   }
@@ -117,7 +117,7 @@ TEST(RangeFilter, PrefixesByHand) {
 
 TEST(RangeFilter, RangeLengthDecidesTheUnit) {
   for (const uint64_t length : {uint64_t{1}, uint64_t{1024}}) {
-    RangeFilterBuilder builder({12, length});
+    RangeFilterBuilder builder({12, length, {}});
     for (uint64_t i = 0; i < 20'000; ++i) builder.AddKey(BigEndian(i << 40));
     std::string bytes;
     ASSERT_TRUE(builder.Finish(&bytes));

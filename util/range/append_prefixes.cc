@@ -84,7 +84,8 @@ EmptyRange RangeBetween(const std::string& key, const std::string& next,
   const auto number_of = [&](const std::string& text) {
     uint64_t number = 0;
     for (size_t i = common; i < common + 8; ++i) {
-      number = number << 8 | (i < text.size() ? text[i] & 0xffu : 0);
+      number = number << 8 |
+               (i < text.size() ? static_cast<unsigned char>(text[i]) : 0u);
     }
     return number;
   };
