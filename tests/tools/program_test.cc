@@ -373,13 +373,6 @@ TEST(Documents, ManPages) {
   ExpectHas(echo, ".TP\n\\fB0\\fR\nall printed\n");
 }
 
-TEST(Documents, Completion) {
-  const std::string script = BashCompletion(Program(TestCommands()));
-  ExpectHas(script, "['deltabloom']='echo throw --");
-  ExpectHas(script, "['deltabloom echo']='--help --json --word '\n");
-  EXPECT_EQ(script.find("verify"), std::string::npos);
-}
-
 TEST(TableFiles, TablesOfADirectoryInOrderOthersAsNamed) {
   std::string name = ::testing::TempDir() + "table_files_testXXXXXX";
   ASSERT_NE(::mkdtemp(name.data()), nullptr);

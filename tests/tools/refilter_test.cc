@@ -133,6 +133,13 @@ class Refilter : public test::ToolTest {
   json Do(const std::string& arguments, int status = 0) {
     return RunJson(arguments + " " + path_, status);
   }
+  // What deltabloom verify finds.
+  json Verify(int status = 0) {
+    command_ = "verify";
+    const json document = Do("", status);
+    command_ = "refilter";
+    return document;
+  }
   json Summary(const std::string& arguments, int status = 0) {
     return Do(arguments, status).at("summary");
   }
@@ -195,6 +202,7 @@ void Refilter::ExpectReplaced(Options options, const std::string& filter,
   }
   EXPECT_EQ(Summary(filter).at("replaced"), 0);
   EXPECT_TRUE(Tables() == now);
+  EXPECT_EQ(Verify().at("summary").at("sound"), before.size());
 
   table->filter_policy = testing::PolicyFromString(policy);
   table->block_cache = nullptr;
@@ -365,25 +373,22 @@ TEST_F(Refilter, EntriesOfEveryKind) {
     ingest.write_global_seqno = true;
     ASSERT_ROCKSDB_OK(db->IngestExternalFile({File("ingested.sst")}, ingest));
   }
-  ExpectReplaced(options, "", kCompact);
-}
-
-// More bytes of keys than are kept in memory: they are read again.
-TEST_F(Refilter, LongKeys) {
-  const Options options = MakeOptions("bloomfilter:10", [](auto* o, auto*) {
-    o->write_buffer_size = 256 << 20;
-  });
-  {
-    const auto db = testing::Open(options, path_);
-    const std::string start(100'000, 'k');
-    for (int i = 0; i < 700; ++i) {
-      ASSERT_ROCKSDB_OK(db->Put({}, start + Key(2 * i), "value"));
+  // Without any bit set every key is denied, and all of them are asked for.
+  const auto tables = Tables();
+  for (const auto& [path, bytes] : tables) {
+    for (const internal::BlockHandle& block : test::FilterBlocksOf(bytes)) {
+      test::ChangeBlock(path, block, [](char* filter, size_t n) {
+        std::fill(filter, filter + n - 16, '\0');
+      });
     }
-    ASSERT_ROCKSDB_OK(db->Flush({}));
   }
-  const Contents contents = ScanClosed(options);
-  EXPECT_EQ(Summary("").at("replaced"), 1);
-  EXPECT_TRUE(ScanClosed(MakeOptions(kCompact)) == contents);
+  for (const json& file : Verify(1).at("files")) {
+    EXPECT_EQ(file.at("false_negatives"), file.at("keys_asked"));
+    EXPECT_EQ(file.at("keys_asked"),
+              file.at("file") == tables.rbegin()->first ? 5500 : kKeys);
+  }
+  for (const auto& [path, bytes] : tables) Write(path, bytes);
+  ExpectReplaced(options, "", kCompact);
 }
 
 // Column families with options of their own, and tables in other directories.
@@ -454,6 +459,10 @@ TEST_F(Refilter, Timestamps) {
       }
     });
     EXPECT_EQ(Summary("").at("replaced"), 1);
+    const json file = Verify().at("files").at(0);
+    EXPECT_EQ(file.at("column_family"), "timed");
+    EXPECT_EQ(file.at("entries"), 2 * kKeys);
+    EXPECT_EQ(file.at("keys_asked"), kKeys);
     run(kCompact, [](auto* db, auto* family, const std::string& key) {
       rocksdb::ReadOptions read;
       const Slice latest = "00000003";

@@ -99,7 +99,7 @@ class ToolTest : public ::testing::Test {
     Write(path, bytes);
   }
 
-  const std::string command_;
+  std::string command_;
   std::filesystem::path directory_;
   std::string err_;
 };

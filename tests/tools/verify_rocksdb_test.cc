@@ -1,7 +1,6 @@
 // deltabloom verify on databases of RocksDB: what it counts, and that it denies
 // the very keys that the database loses.
 #include <rocksdb/comparator.h>
-#include <rocksdb/merge_operator.h>
 #include <rocksdb/slice_transform.h>
 
 #include <cmath>
@@ -189,70 +188,6 @@ TEST_F(VerifyRocksDB, FindsAFlippedBitInEveryKindOfFilter) {
   }
 }
 
-class Append : public rocksdb::AssociativeMergeOperator {
- public:
-  const char* Name() const override { return "append"; }
-  bool Merge(const Slice&, const Slice*, const Slice& value,
-             std::string* result, rocksdb::Logger*) const override {
-    *result = value.ToString();
-    return true;
-  }
-};
-
-// Deletions at both ends and in between, versions, merges also on other
-// versions, values in blob files and a range deletion: all keys are in the
-// filter, and all are asked.
-TEST_F(VerifyRocksDB, AsksForEntriesOfEveryKind) {
-  for (const bool partitioned : {false, true}) {
-    rocksdb::Options options = MakeOptions("deltabloom:10:local", partitioned);
-    options.merge_operator = std::make_shared<Append>();
-    options.enable_blob_files = true;
-    options.min_blob_size = 100;
-    NewPath();
-    uint64_t puts = kKeys, versions = kKeys;
-    {
-      const auto db = testing::Open(options, path_);
-      std::vector<const rocksdb::Snapshot*> snapshots;
-      for (int i = 0; i < kKeys; ++i) {
-        const std::string key = Key(i);
-        const int kind = i % 6;
-        if ((kind == 3 || kind == 4) && i % 100 == kind) {
-          ASSERT_ROCKSDB_OK(db->Put({}, key, "first"));
-          snapshots.push_back(db->GetSnapshot());
-          ++versions;
-          if (kind == 3) ++puts;
-        }
-        ASSERT_ROCKSDB_OK(kind == 1   ? db->Put({}, key, std::string(200, 'b'))
-                          : kind == 2 ? db->SingleDelete({}, key)
-                          : kind == 3 ? db->Put({}, key, "second")
-                          : kind == 4 ? db->Merge({}, key, "merged")
-                                      : db->Delete({}, key));
-      }
-      ASSERT_ROCKSDB_OK(
-          db->DeleteRange({}, db->DefaultColumnFamily(), "a", "b"));
-      ASSERT_ROCKSDB_OK(db->Flush({}));
-      FindTable(db.get());
-      for (const auto* snapshot : snapshots) db->ReleaseSnapshot(snapshot);
-    }
-    json file = Verify(0);
-    // RocksDB before 9.2 leaves out what follows a merge of the same key.
-    EXPECT_GE(file.at("entries"), puts);
-    EXPECT_LE(file.at("entries"), versions);
-    EXPECT_EQ(file.at("keys_asked"), kKeys);
-    // With no bit set every one is denied.
-    for (const auto& block : test::FilterBlocks(table_)) {
-      test::ChangeBlock(table_, block, [](char* bytes, size_t n) {
-        std::fill(bytes, bytes + n - 16, '\0');
-      });
-    }
-    file = RunJson(path_, 1).at("files").at(0);
-    EXPECT_EQ(file.at("false_negatives"), kKeys);
-    EXPECT_EQ(file.at("false_positives"), 0);
-    EXPECT_EQ(file.at("missed").size(), 10u);
-    EXPECT_EQ(file.at("missed").at(0).at("key"), Key(0));
-  }
-}
-
 // With checksums as they were: in the middle of data, in the filter, and in the
 // index of its partitions.
 TEST_F(VerifyRocksDB, DamagedTablesAndFilters) {
@@ -300,41 +235,30 @@ class Timed : public rocksdb::Comparator {
   const Comparator* const to_;
 };
 
-TEST_F(VerifyRocksDB, TimestampsAndColumnFamilies) {
+// The size of timestamps is a property of the table.
+TEST_F(VerifyRocksDB, TimestampsOfAnUnknownComparator) {
   const rocksdb::Comparator* known = nullptr;
   rocksdb::Comparator::CreateFromString(
       rocksdb::ConfigOptions(), "leveldb.BytewiseComparator.u64ts", &known);
   if (known == nullptr) GTEST_SKIP() << "an older RocksDB";
   const Timed own(known);
-  for (const bool is_own : {false, true}) {
-    for (const bool partitioned : {false, true}) {
-      // Which partition has a key is up to the comparator.
-      if (is_own && partitioned) continue;
-      const rocksdb::Options plain =
-          MakeOptions("deltabloom:10:local", partitioned, Filtering::kBoth);
-      NewPath();
-      {
-        const auto db = testing::Open(plain, path_);
-        rocksdb::Options options = plain;
-        options.comparator = is_own ? &own : known;
-        rocksdb::ColumnFamilyHandle* family = nullptr;
-        ASSERT_ROCKSDB_OK(
-            db->CreateColumnFamily(options, "with timestamps", &family));
-        for (const char* time : {"00000001", "00000002", "00000003"}) {
-          for (int i = 0; i < kKeys; ++i) {
-            ASSERT_ROCKSDB_OK(db->Put({}, family, Key(i), time, "value"));
-          }
-        }
-        ASSERT_ROCKSDB_OK(db->Flush({}, family));
-        ASSERT_ROCKSDB_OK(db->DestroyColumnFamilyHandle(family));
+  rocksdb::Options options =
+      MakeOptions("deltabloom:10:local", false, Filtering::kBoth);
+  options.comparator = &own;
+  NewPath();
+  {
+    const auto db = testing::Open(options, path_);
+    for (const char* time : {"00000001", "00000002", "00000003"}) {
+      for (int i = 0; i < kKeys; ++i) {
+        ASSERT_ROCKSDB_OK(db->Put({}, Key(i), time, "value"));
       }
-      const json file = Verify(0);
-      EXPECT_EQ(file.at("column_family"), "with timestamps");
-      EXPECT_EQ(file.at("entries"), 3 * kKeys);
-      EXPECT_EQ(file.at("keys_asked"), kKeys);
-      ExpectRate(file);
     }
+    ASSERT_ROCKSDB_OK(db->Flush({}));
   }
+  const json file = Verify(0);
+  EXPECT_EQ(file.at("entries"), 3 * kKeys);
+  EXPECT_EQ(file.at("keys_asked"), kKeys);
+  ExpectRate(file);
 }
 
 // By the last digit first.

@@ -84,26 +84,6 @@ TEST_F(Verify, Text) {
   ExpectHas(result.out, "more false negatives\n");
 }
 
-// Keys are others' bytes.
-TEST_F(Verify, KeysAreEscaped) {
-  const std::string path = Path() + "/evil.ldb";
-  test::LevelTable table;
-  table.policy = policy_.get();
-  table.prefix = "\x1b]0;owned\x07\n\xff";
-  table.keys = 1;
-  table.Write(path);
-  test::ClearABit(path, test::FilterBlocks(path).at(0), 0);
-  for (const char* option : {"", "--json "}) {
-    const Result result = Run(option + path);
-    EXPECT_EQ(result.status, 1);
-    ExpectHas(result.out,
-              *option == '\0'
-                  ? ", key: \\x1b]0;owned\\x07\\x0a\\xffkey000000\n"
-                  : "\"\\\\x1b]0;owned\\\\x07\\\\x0a\\\\xffkey000000\"");
-    EXPECT_EQ(result.out.find('\x1b'), std::string::npos);
-  }
-}
-
 TEST_F(Verify, ByteLimit) {
   uint64_t size = 0;
   for (const char* name : {"1.ldb", "2.ldb", "3.ldb"}) {

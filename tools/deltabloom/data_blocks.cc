@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "tools/deltabloom/table_files.h"
 #include "util/coding.h"
 
 namespace deltabloom::tools {
@@ -18,7 +19,6 @@ namespace {
 
 using internal::BlockHandle;
 using internal::Cursor;
-using internal::HandleFn;
 using internal::LoadFixed32;
 
 // --- Compression, as in RocksDB's util/compression.h. Each function fills
@@ -98,12 +98,11 @@ constexpr bool (*kDecompress[])(std::string_view from,
 
 // The entries of a data block, without the restart points and the hash index
 // after them (table/block_based/data_block_footer.h there).
-std::string FindEntries(std::string_view block, std::string_view* entries) {
+std::string_view EntriesOf(std::string_view block) {
   constexpr uint32_t kHashIndex = uint32_t{1} << 31;
   constexpr uint32_t kMostRestarts = (uint32_t{1} << 28) - 1;
-  constexpr size_t kLeastSize = 8;
-  if (block.size() < kLeastSize) {
-    return "expected at least 8 bytes, found " + std::to_string(block.size());
+  if (block.size() < 8) {
+    Check("expected at least 8 bytes, found " + std::to_string(block.size()));
   }
   const char* const end = block.data() + block.size();
   const uint32_t packed = LoadFixed32(end - 4);
@@ -114,138 +113,95 @@ std::string FindEntries(std::string_view block, std::string_view* entries) {
                  size_t{static_cast<unsigned char>(end[-5])} << 8);
   }
   if (restarts > kMostRestarts || tail > block.size()) {
-    return "expected restart points within the block, found " +
-           std::to_string(packed) + ", or a feature of a later version";
+    Check("expected restart points within the block, found " +
+          std::to_string(packed) + ", or a feature of a later version");
   }
-  *entries = block.substr(0, block.size() - tail);
-  return {};
-}
-
-std::string ForKeys(std::string_view entries, std::string* key,
-                    const KeyFn& fn) {
-  const char* p = entries.data();
-  const char* const end = p + entries.size();
-  key->clear();
-  while (p != end) {
-    uint32_t sizes[3];  // shared with the key before, other bytes, value
-    const auto byte = [p](int i) { return static_cast<unsigned char>(p[i]); };
-    if (end - p >= 3 && (byte(0) | byte(1) | byte(2)) < 0x80) {
-      for (int i = 0; i < 3; ++i) sizes[i] = byte(i);
-      p += 3;
-    } else {
-      Cursor cursor({p, static_cast<size_t>(end - p)});
-      for (uint32_t& size : sizes) {
-        if (!cursor.Varint32(&size)) {
-          return "expected the sizes of an entry, found no valid varint32";
-        }
-      }
-      p = end - cursor.Left();
-    }
-    if (sizes[0] > key->size() ||
-        uint64_t{sizes[1]} + sizes[2] > static_cast<uint64_t>(end - p)) {
-      return "expected an entry within the block, found a longer one";
-    }
-    key->replace(sizes[0], std::string::npos, p, sizes[1]);
-    p += uint64_t{sizes[1]} + sizes[2];
-    if (!fn(*key)) break;
-  }
-  return {};
+  return block.substr(0, block.size() - tail);
 }
 
 }  // namespace
 
-std::string DataBlocks::Read(const BlockHandle& handle,
-                             std::string_view* block) {
+std::string_view DataBlocks::Read(const BlockHandle& handle) {
   constexpr uint64_t kWindow = 64 << 10;
-  const auto wrong = [&](const std::string& what) {
-    return internal::At(source_, handle.offset) + what;
+  const auto expect = [&](bool holds, const std::string& what) {
+    if (!holds) {
+      Check(internal::At(source_, handle.offset) + "expected " + what);
+    }
   };
-  std::string error = internal::CheckHandle(file_, handle);
-  if (!error.empty()) return wrong(error);
+  const std::string outside = internal::CheckHandle(file_, handle);
+  if (!outside.empty()) Check(internal::At(source_, handle.offset) + outside);
   const uint64_t size = handle.size + internal::kBlockTrailerSize;
   if (handle.offset < window_start_ ||
       handle.offset + size > window_start_ + window_.size()) {
     window_start_ = handle.offset;
     window_.resize(
         std::min(std::max(size, kWindow), file_.footer_offset - handle.offset));
-    error = source_.Read(handle.offset, window_.size(), window_.data());
-    if (!error.empty()) return error;
+    Check(source_.Read(handle.offset, window_.size(), window_.data()));
   }
-  *block = std::string_view(window_).substr(handle.offset - window_start_,
-                                            handle.size + 1);
-  if (internal::BlockChecksum(file_.checksum, *block) +
-          internal::ChecksumContext(file_.checksum_base, handle.offset) !=
-      LoadFixed32(block->data() + block->size())) {
-    return wrong("expected a block of " + std::to_string(handle.size) +
-                 " bytes whose checksum (" +
-                 internal::ChecksumName(file_.checksum) +
-                 ") holds, found one that does not");
-  }
-  const auto compression = static_cast<uint8_t>(block->back());
-  block->remove_suffix(1);
-  if (compression == 0) return {};
+  std::string_view block = std::string_view(window_).substr(
+      handle.offset - window_start_, handle.size + 1);
+  const bool intact =
+      internal::BlockChecksum(file_.checksum, block) +
+          internal::ChecksumContext(file_.checksum_base, handle.offset) ==
+      LoadFixed32(block.data() + block.size());
+  expect(intact, "a block of " + std::to_string(handle.size) +
+                     " bytes whose checksum (" +
+                     internal::ChecksumName(file_.checksum) +
+                     ") holds, found one that does not");
+  const auto compression = static_cast<uint8_t>(block.back());
+  block.remove_suffix(1);
+  if (compression == 0) return block;
   const auto decompress =
       compression < std::size(kDecompress) ? kDecompress[compression] : nullptr;
-  if (decompress == nullptr) {
-    return wrong("expected a compression that is known here, found " +
-                 std::to_string(compression));
-  }
+  expect(decompress != nullptr, "a compression that is known here, found " +
+                                    std::to_string(compression));
   // The size comes first, and Snappy needs it.
-  Cursor cursor(*block);
-  uint32_t size_before = 0;
-  bool good =
-      cursor.Varint32(&size_before) && size_before <= uint32_t{INT32_MAX};
+  Cursor cursor(block);
+  uint32_t n = 0;
+  bool good = cursor.Varint32(&n) && n <= uint32_t{INT32_MAX};
   if (compression != kSnappy) {
-    block->remove_prefix(block->size() - cursor.Left());
+    block.remove_prefix(block.size() - cursor.Left());
   }
-  if (good && size_before > capacity_) {
-    decompressed_.reset(new char[size_before]);
-    capacity_ = size_before;
+  if (good && n > capacity_) {
+    decompressed_.reset(new char[n]);
+    capacity_ = n;
   }
-  good =
-      good && decompress(*block, dictionary_, decompressed_.get(), size_before);
-  *block = {decompressed_.get(), size_before};
-  return good ? std::string()
-              : wrong("expected a block of compression " +
-                      std::to_string(compression) + ", found other bytes");
+  good = good && decompress(block, dictionary_, decompressed_.get(), n);
+  expect(good, "a block of compression " + std::to_string(compression) +
+                   ", found other bytes");
+  return {decompressed_.get(), n};
 }
 
-std::string DataBlocks::ForEachHandle(const BlockHandle& index, bool first_keys,
-                                      const HandleFn& fn) {
-  std::string_view block;
-  std::string error = Read(index, &block);
-  if (!error.empty()) return error;
-  std::string of_fn;
-  error = internal::ForEachHandle(
-      file_, std::string(block), first_keys,
-      [&](std::string_view last_key, const BlockHandle& handle) {
-        return of_fn = fn(last_key, handle);
+void DataBlocks::ForEachHandle(const BlockHandle& index, bool first_keys,
+                               const BlockFn& fn) {
+  const std::string error = internal::ForEachHandle(
+      file_, std::string(Read(index)), first_keys,
+      [&fn](std::string_view last_key, const BlockHandle& handle) {
+        fn(last_key, handle);
+        return std::string();
       });
-  if (!of_fn.empty() || error.empty()) return of_fn;
-  return internal::At(source_, index.offset) + "index: " + error;
+  if (!error.empty()) {
+    Check(internal::At(source_, index.offset) + "index: " + error);
+  }
 }
 
 // The dictionary that the metaindex names, if any.
-std::string DataBlocks::FindDictionary() {
+void DataBlocks::FindDictionary() {
   std::string metaindex;
-  std::string error =
-      internal::ReadBlock(source_, file_, file_.metaindex, &metaindex);
-  if (!error.empty()) return error;
+  Check(internal::ReadBlock(source_, file_, file_.metaindex, &metaindex));
   BlockHandle handle;
   bool found = false;
-  error = internal::ForEachEntry(
-      metaindex, true, [&](std::string_view name, bool, Cursor* value) {
-        if (name == "rocksdb.compression_dict") {
-          found = internal::TakeHandle(value, &handle);
-        }
-        return std::string();
-      });
-  return error.empty() && found
-             ? internal::ReadBlock(source_, file_, handle, &dictionary_)
-             : error;
+  Check(internal::ForEachEntry(metaindex, true,
+                               [&](std::string_view name, bool, Cursor* value) {
+                                 if (name == "rocksdb.compression_dict") {
+                                   found = internal::TakeHandle(value, &handle);
+                                 }
+                                 return std::string();
+                               }));
+  if (found) Check(internal::ReadBlock(source_, file_, handle, &dictionary_));
 }
 
-std::string DataBlocks::ForEach(const HandleFn& fn) {
+void DataBlocks::ForEach(const BlockFn& fn) {
   // BlockBasedTableOptions::IndexType; LevelDB's is the first one.
   enum IndexType : uint32_t { kBinary, kHash, kTwoLevels, kFirstKeys, kEnd };
   std::string_view type;
@@ -253,41 +209,58 @@ std::string DataBlocks::ForEach(const HandleFn& fn) {
   const uint32_t index_type =
       type.size() == 4 ? LoadFixed32(type.data()) : uint32_t{kBinary};
   if (index_type >= kEnd) {
-    return source_.Name() + ": expected an index of a known type, found " +
-           std::to_string(index_type);
+    Check(source_.Name() + ": expected an index of a known type, found " +
+          std::to_string(index_type));
   }
-  std::string error = FindDictionary();
-  if (!error.empty()) return error;
+  FindDictionary();
   uint64_t end = 0;  // of the block before
-  const HandleFn data_block = [&](std::string_view last_key,
-                                  const BlockHandle& handle) {
+  const BlockFn data_block = [&](std::string_view last_key,
+                                 const BlockHandle& handle) {
     // Else a few bytes could name the same block thousands of times.
     if (handle.offset < end) {
-      return internal::At(source_, handle.offset) +
-             "expected data blocks that follow each other, found one that the "
-             "index has named before";
+      Check(internal::At(source_, handle.offset) +
+            "expected data blocks that follow each other, found one that the "
+            "index has named before");
     }
     end = handle.offset + handle.size + internal::kBlockTrailerSize;
-    return fn(last_key, handle);
+    fn(last_key, handle);
   };
   if (index_type != kTwoLevels) {
     return ForEachHandle(file_.index, index_type == kFirstKeys, data_block);
   }
-  return ForEachHandle(file_.index, false,
-                       [&](std::string_view, const BlockHandle& part) {
-                         return ForEachHandle(part, false, data_block);
-                       });
+  ForEachHandle(file_.index, false,
+                [&](std::string_view, const BlockHandle& part) {
+                  ForEachHandle(part, false, data_block);
+                });
 }
 
-std::string DataBlocks::ForEachKey(const BlockHandle& handle, const KeyFn& fn) {
-  std::string_view block;
-  std::string error = Read(handle, &block);
-  if (!error.empty()) return error;
-  std::string_view entries;
-  error = FindEntries(block, &entries);
-  if (error.empty()) error = ForKeys(entries, &key_, fn);
-  if (error.empty()) return {};
-  return internal::At(source_, handle.offset) + "data block: " + error;
+void DataBlocks::ForEachKey(const BlockHandle& handle, const KeyFn& fn) {
+  const std::string_view entries = EntriesOf(Read(handle));
+  const char* p = entries.data();
+  const char* const end = p + entries.size();
+  std::string key;
+  while (p != end) {
+    uint32_t sizes[3];  // shared with the key before, other bytes, value
+    const auto byte = [p](int i) { return static_cast<unsigned char>(p[i]); };
+    bool good = true;
+    if (end - p >= 3 && (byte(0) | byte(1) | byte(2)) < 0x80) {
+      for (int i = 0; i < 3; ++i) sizes[i] = byte(i);
+      p += 3;
+    } else {
+      Cursor cursor({p, static_cast<size_t>(end - p)});
+      for (uint32_t& size : sizes) good = good && cursor.Varint32(&size);
+      p = end - cursor.Left();
+    }
+    if (!good || sizes[0] > key.size() ||
+        uint64_t{sizes[1]} + sizes[2] > static_cast<uint64_t>(end - p)) {
+      Check(internal::At(source_, handle.offset) +
+            "data block: expected an entry within the block, found other "
+            "bytes");
+    }
+    key.replace(sizes[0], std::string::npos, p, sizes[1]);
+    p += uint64_t{sizes[1]} + sizes[2];
+    fn(key);
+  }
 }
 
 }  // namespace deltabloom::tools

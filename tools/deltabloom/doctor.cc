@@ -138,8 +138,7 @@ std::string AddTable(const TableFile& table, const Manifest* manifest,
   const std::string error =
       ReadTable(table.path, [&](const internal::SstSource& source) {
         internal::SstFile file;
-        std::string wrong = internal::FindFilters(source, &file);
-        if (!wrong.empty()) return wrong;
+        Check(internal::FindFilters(source, &file));
         GroupKey key;
         key.family = TextOf(file, "rocksdb.column.family.name");
         if (manifest != nullptr) {
@@ -164,7 +163,6 @@ std::string AddTable(const TableFile& table, const Manifest* manifest,
           if (key.filter.empty()) key.filter = key.compatibility_name;
         }
         report->groups[key].Add(alone);
-        return wrong;
       });
   if (error.empty() || !IsGone(table)) return error;
   ++report->gone;

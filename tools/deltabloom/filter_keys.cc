@@ -3,11 +3,12 @@
 #include <rocksdb/convenience.h>
 
 #include <algorithm>
-#include <utility>
+#include <stdexcept>
 #include <vector>
 
 #include "deltabloom/rocksdb.h"
 #include "tools/deltabloom/data_blocks.h"
+#include "tools/deltabloom/table_files.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -17,11 +18,6 @@ using internal::FilterScope;
 using internal::SstFile;
 using internal::SstFilter;
 using internal::SstSource;
-using rocksdb::Slice;
-
-std::string_view View(const Slice& slice) {
-  return {slice.data(), slice.size()};
-}
 
 // A feature is on unless the table says otherwise, as in RocksDB.
 bool Has(const SstFile& file, const char* property) {
@@ -93,48 +89,55 @@ class Walk {
         entries_(entries),
         visitor_(visitor) {}
 
-  std::string Run() {
-    const std::string& name = source_.Name();
-    std::string error = FindPartitions();
-    if (!error.empty()) return error;
+  void Run() {
+    FindPartitions();
     if (partitions_.empty()) {
-      return name + ": expected a filter with partitions, found an empty index";
+      Check(source_.Name() +
+            ": expected a filter with partitions, found an empty index");
     }
     uint64_t deletions = 0;  // of ranges, which are elsewhere
     uint64_t all = 0;
     file_.properties.Number("rocksdb.num.range-deletions", &deletions);
     file_.properties.Number("rocksdb.num.entries", &all);
     all -= std::min(all, deletions);
-    DataBlocks blocks(source_, file_);
-    error = blocks.ForEach([&](std::string_view, const BlockHandle& handle) {
-      stopped_ =
-          stopped_ || !visitor_->GoOn(static_cast<double>(handle.offset) /
-                                      static_cast<double>(source_.Size()));
-      return stopped_ ? std::string()
-                      : blocks.ForEachKey(handle, [this](std::string_view key) {
-                          return Entry(key);
-                        });
-    });
-    Close();
-    if (!error.empty()) return error;
-    if (!stopped_ && *entries_ != all) {
-      return name + ": expected " + std::to_string(all) +
-             " entries by its properties, found " + std::to_string(*entries_);
+    *entries_ = 0;
+    bool stopped = false;
+    std::string error;
+    try {
+      DataBlocks blocks(source_, file_);
+      blocks.ForEach([&](std::string_view, const BlockHandle& handle) {
+        GoOnIf(visitor_->GoOn(static_cast<double>(handle.offset) /
+                              static_cast<double>(source_.Size())));
+        blocks.ForEachKey(handle, [this](std::string_view key) { Entry(key); });
+      });
+    } catch (const Stop&) {
+      stopped = true;
+    } catch (const std::runtime_error& thrown) {
+      error = thrown.what();
     }
-    return error_;
+    Close();
+    if (error.empty() && !stopped && *entries_ != all) {
+      error = source_.Name() + ": expected " + std::to_string(all) +
+              " entries by its properties, found " + std::to_string(*entries_);
+    }
+    Check(error);
   }
 
  private:
+  struct Stop {};
+  static void GoOnIf(bool go_on) {
+    if (!go_on) throw Stop();
+  }
+
   struct Partition {
     BlockHandle handle;
     std::string last_key;  // of the user, without timestamp
   };
 
-  // Returns the index's error.
-  std::string FindPartitions() {
+  void FindPartitions() {
     if (filter_.scope == FilterScope::kFull) {
       partitions_.push_back({filter_.handle, {}});
-      return {};
+      return;
     }
     uint64_t user_keys = 0;
     file_.properties.Number("rocksdb.index.key.is.user.key", &user_keys);
@@ -142,7 +145,7 @@ class Walk {
         content_.timestamp_size + (user_keys != 0 ? 0 : kTagSize);
     // Keys share prefixes in the index: a few bytes could stand for gigabytes.
     uint64_t budget = source_.Size() + filter_.handle.size;
-    return internal::ForEachPartition(
+    Check(internal::ForEachPartition(
         source_, file_, filter_,
         [&](std::string_view last_key, const BlockHandle& handle) {
           if (last_key.size() < suffix || last_key.size() > budget) {
@@ -154,7 +157,7 @@ class Walk {
           last_key.remove_suffix(suffix);
           partitions_.push_back({handle, std::string(last_key)});
           return std::string();
-        });
+        }));
   }
 
   // Whether a lookup of the key or prefix (without timestamp) goes to the
@@ -168,51 +171,45 @@ class Walk {
                /*b_has_ts=*/false) <= 0;
   }
 
-  // False: stop.
-  bool Entry(std::string_view key) {
+  void Entry(std::string_view key) {
     ++*entries_;
     const size_t suffix = content_.timestamp_size + kTagSize;
     if (key.size() < suffix) {
-      error_ = source_.Name() + ": expected keys with " +
-               std::to_string(suffix) +
-               " bytes of timestamp and sequence number, found a key of " +
-               std::to_string(key.size());
-      return Stop();
+      Check(source_.Name() + ": expected keys with " + std::to_string(suffix) +
+            " bytes of timestamp and sequence number, found a key of " +
+            std::to_string(key.size()));
     }
     key.remove_suffix(suffix);
     std::string_view prefix;
     const bool has_prefix = content_.prefixes != nullptr &&
                             content_.prefixes->InDomain(ToSlice(key));
-    if (has_prefix) prefix = View(content_.prefixes->Transform(ToSlice(key)));
+    if (has_prefix) {
+      prefix = content_.prefixes->Transform(ToSlice(key)).ToStringView();
+    }
     while (!IsWithin(key)) {
       // An iterator that seeks to the prefix comes here first, and goes on to
       // the key only if the prefix may match.
       if (has_prefix && IsWithin(prefix)) {
-        if (!Open()) return Stop();
+        Open();
         visitor_->Add(nullptr, &prefix);
       }
       Close();
       ++partition_;
     }
-    if (!Open()) return Stop();
-    if (!content_.whole_keys && !has_prefix) return true;
+    Open();
+    if (!content_.whole_keys && !has_prefix) return;
     visitor_->Add(content_.whole_keys ? &key : nullptr,
                   has_prefix ? &prefix : nullptr);
-    return true;
   }
 
-  bool Open() {
-    if (!open_)
-      open_ = visitor_->Begin(partition_, partitions_[partition_].handle);
-    return open_;
+  void Open() {
+    if (open_) return;
+    GoOnIf(visitor_->Begin(partition_, partitions_[partition_].handle));
+    open_ = true;
   }
   void Close() {
     if (open_) visitor_->End();
     open_ = false;
-  }
-  bool Stop() {
-    stopped_ = true;
-    return false;
   }
 
   const SstSource& source_;
@@ -224,8 +221,6 @@ class Walk {
   std::vector<Partition> partitions_;
   size_t partition_ = 0;
   bool open_ = false;  // partition_
-  bool stopped_ = false;
-  std::string error_;
 };
 
 }  // namespace
@@ -237,12 +232,10 @@ std::string FilterContent::OrderProblem(const SstFilter& filter) const {
          comparator;
 }
 
-std::string VisitFilterKeys(const SstSource& source, const SstFile& file,
-                            const SstFilter& filter,
-                            const FilterContent& content, uint64_t* entries,
-                            FilterKeysVisitor* visitor) {
-  *entries = 0;
-  return Walk(source, file, filter, content, entries, visitor).Run();
+void VisitFilterKeys(const SstSource& source, const SstFile& file,
+                     const SstFilter& filter, const FilterContent& content,
+                     uint64_t* entries, FilterKeysVisitor* visitor) {
+  Walk(source, file, filter, content, entries, visitor).Run();
 }
 
 }  // namespace deltabloom::tools

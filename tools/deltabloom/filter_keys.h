@@ -39,6 +39,9 @@ FilterContent FindContent(const internal::SstFile& file,
 class FilterKeysVisitor {
  public:
   virtual ~FilterKeysVisitor() = default;
+  // Called before each data block with the share of the table before it.
+  // Returns false to stop.
+  virtual bool GoOn(double share) = 0;
   // What follows is in this partition; a full filter is partition 0. Returns
   // false to stop.
   virtual bool Begin(size_t partition, const internal::BlockHandle& handle) = 0;
@@ -46,21 +49,17 @@ class FilterKeysVisitor {
   virtual void Add(const std::string_view* key,
                    const std::string_view* prefix) = 0;
   virtual void End() = 0;
-  // Called before each data block with the share of the table before it.
-  // Returns false to stop.
-  virtual bool GoOn(double share) = 0;
 };
 
-// Calls (Begin Add* End)* and returns why not all entries could be read, or
-// nothing, also if the visitor stops. Partitions to which no key leads are left
-// out. *entries receives how many there were, including deletions. The visitor
-// may throw.
+// Calls (Begin Add* End)*. Partitions to which no key leads are left out.
+// *entries receives how many there were, including deletions. Throws
+// std::runtime_error if not all can be read, after the last End.
 // REQUIRES: content.OrderProblem(filter) is empty.
-std::string VisitFilterKeys(const internal::SstSource& source,
-                            const internal::SstFile& file,
-                            const internal::SstFilter& filter,
-                            const FilterContent& content, uint64_t* entries,
-                            FilterKeysVisitor* visitor);
+void VisitFilterKeys(const internal::SstSource& source,
+                     const internal::SstFile& file,
+                     const internal::SstFilter& filter,
+                     const FilterContent& content, uint64_t* entries,
+                     FilterKeysVisitor* visitor);
 
 }  // namespace deltabloom::tools
 

@@ -117,11 +117,10 @@ Json InspectPart(const SstSource& source, const SstFile& file,
   return part;
 }
 
-// Appends the filter to `filters`. Returns why its parts cannot be listed, or
-// nothing; an error of a single part stands in the part.
-std::string InspectFilter(const SstSource& source, const SstFile& file,
-                          const SstFilter& filter, const Json& keys,
-                          Json* filters) {
+// Appends the filter to `filters`. Throws if its parts cannot be listed; an
+// error of a single part stands in the part.
+void InspectFilter(const SstSource& source, const SstFile& file,
+                   const SstFilter& filter, const Json& keys, Json* filters) {
   Json& json = filters->emplace_back();
   json["kind"] = internal::ScopeName(filter.scope);
   json["policy"] = filter.policy;
@@ -141,19 +140,19 @@ std::string InspectFilter(const SstSource& source, const SstFile& file,
     parts.push_back(InspectPart(source, file, filter, handle));
     return std::string();
   };
-  return partitioned ? internal::ForEachPartition(source, file, filter, add)
-                     : add({}, filter.handle);
+  Check(partitioned ? internal::ForEachPartition(source, file, filter, add)
+                    : add({}, filter.handle));
 }
 
-// Fills the report as far as the file can be read. Returns why not to its end.
-std::string InspectTable(const SstSource& source, Json* report) {
+// Fills the report as far as the file can be read. Throws if not to its end.
+void InspectTable(const SstSource& source, Json* report) {
   SstFile file;
   Json& json = *report;
-  std::string error = internal::WalkSst(source, &file);
-  if (!error.empty()) {
-    if (FilterIndexIsDamaged(source, file)) json["damaged"] = true;
-    return error;
+  const std::string error = internal::WalkSst(source, &file);
+  if (!error.empty() && FilterIndexIsDamaged(source, file)) {
+    json["damaged"] = true;
   }
+  Check(error);
   json["engine"] = file.format_version > 0 || !file.properties.empty()
                        ? "RocksDB"
                        : "LevelDB";
@@ -166,10 +165,8 @@ std::string InspectTable(const SstSource& source, Json* report) {
   }
   json["filters"] = Json::array();
   for (const SstFilter& filter : file.filters) {
-    error = InspectFilter(source, file, filter, json["keys"], &json["filters"]);
-    if (!error.empty()) return error;
+    InspectFilter(source, file, filter, json["keys"], &json["filters"]);
   }
-  return {};
 }
 
 Json InspectFile(const TableFile& file) {
@@ -177,7 +174,7 @@ Json InspectFile(const TableFile& file) {
   std::string error = file.error;
   if (error.empty()) {
     error = ReadTable(file.path, [&](const SstSource& source) {
-      return InspectTable(source, &report);
+      InspectTable(source, &report);
     });
   }
   if (error.empty()) return report;

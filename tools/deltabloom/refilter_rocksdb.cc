@@ -39,8 +39,6 @@ constexpr char kFilterName[] = "rocksdb.BuiltinBloomFilter";
 // positives.
 constexpr double kLeastGain = 0.9;
 
-std::string ErrorText() { return std::strerror(errno); }
-
 // "RocksDB Bloom", "Deltabloom compact".
 std::string KindOf(const std::string& policy, std::string_view filter) {
   const std::string text = DescribeTableFilter(policy, filter);
@@ -122,25 +120,37 @@ void Decide(bool fits, RefilterTable* table) {
   if (!gains) table->rate_after = table->rate_before;
 }
 
-// Returns what cannot be read. Sets `reason` if the table has to stay.
-std::string Plan(const RefilterOptions& options, const SstSource& source,
-                 SstFile* file, RefilterTable* table) {
+SstFile ReadFile(const SstSource& source) {
+  SstFile file;
+  Check(internal::WalkSst(source, &file));
+  return file;
+}
+
+std::string ReadBlock(const SstSource& source, const SstFile& file,
+                      const BlockHandle& handle) {
+  std::string bytes;
+  Check(internal::ReadBlock(source, file, handle, &bytes));
+  return bytes;
+}
+
+// Throws what cannot be read. Sets `reason` if the table has to stay.
+void Plan(const RefilterOptions& options, const SstSource& source,
+          RefilterTable* table) {
   if (source.Size() != table->size) {
-    return source.Name() + ": expected " + std::to_string(table->size) +
-           " bytes by the MANIFEST, found " + std::to_string(source.Size());
+    Check(source.Name() + ": expected " + std::to_string(table->size) +
+          " bytes by the MANIFEST, found " + std::to_string(source.Size()));
   }
-  std::string error = internal::WalkSst(source, file);
-  if (!error.empty()) return error;
-  if (file->filters.empty()) {
+  const SstFile file = ReadFile(source);
+  if (file.filters.empty()) {
     table->reason = "it has no filter, and no room for one";
     table->rate_before = 1;
-    return {};
+    return;
   }
-  const SstFilter& filter = file->filters[0];
+  const SstFilter& filter = file.filters[0];
   table->filter_bytes = filter.bytes;
-  if (!file->properties.Number("rocksdb.num.filter_entries", &table->keys) ||
+  if (!file.properties.Number("rocksdb.num.filter_entries", &table->keys) ||
       table->keys == 0) {
-    file->properties.Number("rocksdb.num.entries", &table->keys);
+    file.properties.Number("rocksdb.num.entries", &table->keys);
   }
   RateSum before;
   RateSum after;
@@ -148,12 +158,8 @@ std::string Plan(const RefilterOptions& options, const SstSource& source,
   internal::HashedKeys hashed;
   hashed.seeded = options.filter.seeded;
   const internal::KeyMapping mapping(options.filter.transform, hashed);
-  std::vector<BlockHandle> blocks;
-  error = FilterBlocks(source, *file, filter, &blocks);
-  for (const BlockHandle& handle : blocks) {
-    std::string bytes;
-    error = internal::ReadBlock(source, *file, handle, &bytes);
-    if (!error.empty()) return error;
+  for (const BlockHandle& handle : FilterBlocks(source, file, filter)) {
+    const std::string bytes = ReadBlock(source, file, handle);
     const double keys = KeysIn(*table, handle.size);
     const auto whole_keys = static_cast<uint64_t>(keys + 0.5);
     const Fit fit = FitOf(options.filter, bytes);
@@ -178,15 +184,14 @@ std::string Plan(const RefilterOptions& options, const SstSource& source,
       table->after = new_kind;
     }
   }
-  if (!error.empty()) return error;
   table->rate_before = before.Rate();
   table->rate_after = after.Rate().value_or(1);
   Decide(fits, table);
   // What cannot be replaced, whatever it would gain.
   std::string no_prefixes;
-  const FilterContent content = FindContent(*file, &no_prefixes);
+  const FilterContent content = FindContent(file, &no_prefixes);
   struct stat status;
-  if (file->filters.size() != 1 || filter.scope == FilterScope::kPerBlock) {
+  if (file.filters.size() != 1 || filter.scope == FilterScope::kPerBlock) {
     table->reason = "it has a filter per block";
   } else if (filter.policy != kFilterName) {
     table->reason = "its filter has the name " + filter.policy;
@@ -202,10 +207,10 @@ std::string Plan(const RefilterOptions& options, const SstSource& source,
              !S_ISREG(status.st_mode)) {
     table->reason = "it is a symbolic link";
   }
-  return {};
 }
 
-// Builds the new filters from the keys of the table.
+// Builds the new filters from the keys of the table, in which each key is
+// found.
 class FilterMaker : public FilterKeysVisitor {
  public:
   FilterMaker(const RefilterOptions& options, const RefilterTable& table,
@@ -217,22 +222,19 @@ class FilterMaker : public FilterKeysVisitor {
         file_(file),
         range_(range),
         stop_(stop),
-        filters_(std::max<uint64_t>(file.filters[0].partitions, 1)) {}
-
-  // Returns false if the system has no random bytes for a seed.
-  bool Seed() {
+        filters_(std::max<uint64_t>(file.filters[0].partitions, 1)) {
     internal::HashedKeys keys;
     keys.seeded = options_.filter.seeded;
-    if (keys.seeded && !internal::RandomSeed(&keys.seed)) return false;
+    if (keys.seeded && !internal::RandomSeed(&keys.seed)) {
+      Check("the system gives no random bytes for a seed");
+    }
     mapping_ = internal::KeyMapping(options_.filter.transform, keys);
-    return true;
   }
 
-  bool GoOn(double) override { return !stop_ && error_.empty(); }
+  bool GoOn(double) override { return !stop_; }
 
   bool Begin(size_t partition, const BlockHandle& handle) override {
-    error_ = internal::ReadBlock(source_, file_, handle, &old_);
-    if (!error_.empty()) return false;
+    old_ = ReadBlock(source_, file_, handle);
     partition_ = partition;
     internal::BuilderSettings settings =
         SettingsFor(options_.filter, table_, mapping_, handle.size);
@@ -260,7 +262,7 @@ class FilterMaker : public FilterKeysVisitor {
     const rocksdb::Slice built = builder_->Finish(&owner, &status);
     // Looks up the hash of each key.
     if (status.ok()) status = builder_->MaybePostVerify(built);
-    if (!status.ok()) error_ = source_.Name() + ": " + status.ToString();
+    if (!status.ok()) Check(source_.Name() + ": " + status.ToString());
     const auto weight = static_cast<double>(keys);
     const std::optional<double> old_rate =
         FitOf(options_.filter, old_).asked ? RateOfSealedFilter(old_, keys) : 1;
@@ -308,8 +310,6 @@ class FilterMaker : public FilterKeysVisitor {
            std::memcmp(&keys.seed, &wanted.seed, sizeof(keys.seed)) == 0;
   }
 
-  const std::string& error() const { return error_; }
-
  private:
   // With a range part a filter has the bits that are set, or no range part.
   void FitRange(uint64_t bytes, internal::BuilderSettings* settings) const {
@@ -343,7 +343,6 @@ class FilterMaker : public FilterKeysVisitor {
   RateSum before_;
   RateSum after_;
   std::string kind_;
-  std::string error_;
 };
 
 // --- The new file.
@@ -354,6 +353,10 @@ struct Descriptor {
     if (fd >= 0) ::close(fd);
   }
 };
+
+void Expect(bool done, const std::string& path, const char* what) {
+  if (!done) Check(path + ": " + what + ": " + std::strerror(errno));
+}
 
 bool WriteAt(int fd, std::string_view bytes, uint64_t offset) {
   while (!bytes.empty()) {
@@ -367,19 +370,16 @@ bool WriteAt(int fd, std::string_view bytes, uint64_t offset) {
   return true;
 }
 
-// Calls fn with the bytes of the file, part by part, until it returns an error.
-std::string ForEachChunk(
-    const SstSource& source,
-    const std::function<std::string(uint64_t offset, std::string* bytes)>& fn) {
+// Calls fn with the bytes of the file, part by part.
+template <typename Fn>
+void ForEachChunk(const SstSource& source, Fn fn) {
   constexpr uint64_t kChunk = 64 << 10;
   std::string bytes;
-  std::string error;
-  for (uint64_t at = 0; at < source.Size() && error.empty(); at += kChunk) {
+  for (uint64_t at = 0; at < source.Size(); at += kChunk) {
     bytes.resize(std::min(kChunk, source.Size() - at));
-    error = source.Read(at, bytes.size(), bytes.data());
-    if (error.empty()) error = fn(at, &bytes);
+    Check(source.Read(at, bytes.size(), bytes.data()));
+    fn(at, &bytes);
   }
-  return error;
 }
 
 bool SyncDirectory(const fs::path& directory) {
@@ -389,53 +389,46 @@ bool SyncDirectory(const fs::path& directory) {
 
 // Writes the table with the patches to a new file that has its owner and its
 // permissions, and waits until it is on the disk.
-std::string WriteTable(const SstSource& source, const std::string& to,
-                       const std::vector<SstPatch>& patches) {
+void WriteTable(const SstSource& source, const std::string& to,
+                const std::vector<SstPatch>& patches) {
   const Descriptor old{::open(source.Name().c_str(), O_RDONLY | O_CLOEXEC)};
   const Descriptor created{
       ::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
   const int fd = created.fd;
-  const auto failed = [&to] {
-    return to + ": cannot be written: " + ErrorText();
+  const auto expect = [&to](bool done) {
+    Expect(done, to, "cannot be written");
   };
   struct stat status;
   struct stat now;
-  if (old.fd < 0 || fd < 0 || ::fstat(old.fd, &status) != 0 ||
-      ::fstat(fd, &now) != 0) {
-    return failed();
-  }
+  expect(old.fd >= 0 && fd >= 0 && ::fstat(old.fd, &status) == 0 &&
+         ::fstat(fd, &now) == 0);
   // Shares the blocks of the old file where the file system can do that.
-  ssize_t copied = 0;
-  for (ssize_t n = 1; n > 0; copied += n) {
+  uint64_t copied = 0;
+  ssize_t n;
+  do {
     n = ::copy_file_range(old.fd, nullptr, fd, nullptr, size_t{1} << 30, 0);
-    if (n < 0) break;
-  }
-  if (static_cast<uint64_t>(copied) != source.Size()) {
-    const std::string error =
-        ForEachChunk(source, [&](uint64_t at, std::string* bytes) {
-          return WriteAt(fd, *bytes, at) ? std::string() : failed();
-        });
-    if (!error.empty()) return error;
+    copied += static_cast<uint64_t>(std::max<ssize_t>(n, 0));
+  } while (n > 0);
+  if (copied != source.Size()) {
+    ForEachChunk(source, [&](uint64_t at, std::string* bytes) {
+      expect(WriteAt(fd, *bytes, at));
+    });
   }
   for (const SstPatch& patch : patches) {
-    if (!WriteAt(fd, patch.bytes, patch.offset)) return failed();
+    expect(WriteAt(fd, patch.bytes, patch.offset));
   }
-  const bool other_owner =
-      now.st_uid != status.st_uid || now.st_gid != status.st_gid;
-  if ((other_owner && ::fchown(fd, status.st_uid, status.st_gid) != 0) ||
-      ::fchmod(fd, status.st_mode & 07777) != 0 || ::fsync(fd) != 0) {
-    return failed();
+  if (now.st_uid != status.st_uid || now.st_gid != status.st_gid) {
+    expect(::fchown(fd, status.st_uid, status.st_gid) == 0);
   }
-  return {};
+  expect(::fchmod(fd, status.st_mode & 07777) == 0 && ::fsync(fd) == 0);
 }
 
-// Whether the new file is the old one with the patches, byte by byte.
-std::string Compare(const SstSource& old, const SstSource& now,
-                    const std::vector<SstPatch>& patches) {
-  std::string other = now.Name() + ": ";
-  if (old.Size() != now.Size()) return other + "has another size";
+// The new file must be the old one with the patches, byte by byte.
+void Compare(const SstSource& old, const SstSource& now,
+             const std::vector<SstPatch>& patches) {
+  if (old.Size() != now.Size()) Check(now.Name() + ": has another size");
   std::string read;
-  return ForEachChunk(old, [&](uint64_t at, std::string* bytes) {
+  ForEachChunk(old, [&](uint64_t at, std::string* bytes) {
     for (const SstPatch& patch : patches) {
       const uint64_t start = std::max(at, patch.offset);
       const uint64_t end =
@@ -445,85 +438,62 @@ std::string Compare(const SstSource& old, const SstSource& now,
                      end - start);
     }
     read.resize(bytes->size());
-    std::string error = now.Read(at, read.size(), read.data());
-    if (!error.empty() || read == *bytes) return error;
-    return other + "reads other bytes than were written, from offset " +
-           std::to_string(at);
+    Check(now.Read(at, read.size(), read.data()));
+    if (read != *bytes) {
+      Check(now.Name() + ": reads other bytes than were written, from offset " +
+            std::to_string(at));
+    }
   });
 }
 
-// Reads the filters of the new file as the database does: each is the one that
-// was made, or the old one.
-std::string VerifyFilters(const SstSource& old, const SstFile& old_file,
-                          const SstSource& now, const FilterMaker& maker) {
-  SstFile file;
-  std::string error = internal::WalkSst(now, &file);
-  if (!error.empty()) return error;
-  std::vector<BlockHandle> old_blocks;
-  std::vector<BlockHandle> blocks;
-  error = FilterBlocks(old, old_file, old_file.filters.at(0), &old_blocks);
-  if (error.empty()) {
-    error = FilterBlocks(now, file, file.filters.at(0), &blocks);
-  }
+// Reads the filters of the new file as the database does: each must be the one
+// that was made, or the old one.
+void VerifyFilters(const SstSource& old, const SstFile& old_file,
+                   const SstSource& now, const FilterMaker& maker) {
+  const SstFile file = ReadFile(now);
+  const auto blocks = FilterBlocks(now, file, file.filters.at(0));
+  const auto old_blocks = FilterBlocks(old, old_file, old_file.filters[0]);
   bool good = blocks.size() == old_blocks.size();
-  for (size_t i = 0; error.empty() && good && i < blocks.size(); ++i) {
-    std::string kept;
-    std::string bytes;
-    error = internal::ReadBlock(old, old_file, old_blocks[i], &kept);
-    if (error.empty())
-      error = internal::ReadBlock(now, file, blocks[i], &bytes);
-    good = bytes == kept || maker.IsFilter(i, bytes);
+  for (size_t i = 0; good && i < blocks.size(); ++i) {
+    const std::string bytes = ReadBlock(now, file, blocks[i]);
+    good = maker.IsFilter(i, bytes) ||
+           bytes == ReadBlock(old, old_file, old_blocks[i]);
   }
-  if (error.empty() && !good) {
-    error = now.Name() + ": reads other filters than were written";
-  }
-  return error;
+  if (!good) Check(now.Name() + ": reads other filters than were written");
 }
 
 // Scans look into range parts with keys and not with hashes.
-std::string VerifyRangeParts(const SstSource& now,
-                             const std::atomic<bool>& stop) {
-  SstFile file;
-  std::string error = internal::WalkSst(now, &file);
-  if (!error.empty()) return error;
+void VerifyRangeParts(const SstSource& now, const std::atomic<bool>& stop) {
+  const SstFile file = ReadFile(now);
   TableReport report;
   const std::function<bool(double)> go_on = [&](double) { return !stop; };
-  error = VerifyRocksDB({now, file, file.filters.at(0), go_on, &report});
-  if (error.empty() && report.false_negatives > 0) {
-    error = now.Name() + ": its new filter denies " +
-            Count(report.false_negatives, "key", "keys");
+  VerifyRocksDB({now, file, file.filters.at(0), go_on, &report});
+  if (report.false_negatives > 0) {
+    Check(now.Name() + ": its new filter denies " +
+          Count(report.false_negatives, "key", "keys"));
   }
-  return error;
 }
 
 // Gives the new file the name of the old one.
-std::string Install(const RefilterOptions& options, const std::string& from,
-                    const fs::path& to) {
+void Install(const RefilterOptions& options, const std::string& from,
+             const fs::path& to) {
   if (!options.keep_old.empty()) {
     const fs::path kept = fs::path(options.keep_old) / to.filename();
-    if (::link(to.c_str(), kept.c_str()) != 0 && errno != EEXIST) {
-      return kept.string() + ": cannot be linked to " + to.string() + ": " +
-             ErrorText();
-    }
-    if (!SyncDirectory(kept.parent_path())) {
-      return kept.string() + ": " + ErrorText();
-    }
+    Expect((::link(to.c_str(), kept.c_str()) == 0 || errno == EEXIST) &&
+               SyncDirectory(kept.parent_path()),
+           kept, "cannot be linked to the table");
   }
-  if (::rename(from.c_str(), to.c_str()) != 0 ||
-      !SyncDirectory(to.parent_path())) {
-    return to.string() + ": cannot be replaced: " + ErrorText();
-  }
-  return {};
+  Expect(::rename(from.c_str(), to.c_str()) == 0 &&
+             SyncDirectory(to.parent_path()),
+         to, "cannot be replaced");
 }
 
-// Returns what went wrong with the table, and sets *disk if no file can be
+// Throws what is wrong with the table, with *disk set if no file can be
 // written.
-std::string Replace(const RefilterOptions& options, const SstSource& source,
-                    const std::string& temporary, std::atomic<bool>* stop,
-                    bool* disk, RefilterTable* table) {
-  SstFile file;
-  std::string error = internal::WalkSst(source, &file);
-  if (!error.empty()) return error;
+void Replace(const RefilterOptions& options, const SstSource& source,
+             const std::string& temporary, std::atomic<bool>* stop, bool* disk,
+             RefilterTable* table) {
+  const SstFile file = ReadFile(source);
   std::string no_prefixes;
   const FilterContent content = FindContent(file, &no_prefixes);
   std::string_view extractor;
@@ -531,33 +501,27 @@ std::string Replace(const RefilterOptions& options, const SstSource& source,
   const bool range = options.filter.range && content.whole_keys &&
                      extractor == internal::kRangeExtractorName;
   FilterMaker maker(options, *table, source, file, range, *stop);
-  if (!maker.Seed()) return "the system gives no random bytes for a seed";
   uint64_t entries;
-  error =
-      VisitFilterKeys(source, file, file.filters[0], content, &entries, &maker);
-  if (error.empty()) error = maker.error();
-  if (!error.empty() || *stop) return error;
+  VisitFilterKeys(source, file, file.filters[0], content, &entries, &maker);
+  if (*stop) return;
   maker.Report(table);
-  if (!table->reason.empty() || table->outcome != Outcome::kPlanned) return {};
+  if (!table->reason.empty() || table->outcome != Outcome::kPlanned) return;
   std::vector<SstPatch> patches;
   table->reason = internal::ReplaceFilters(source, file, file.filters[0],
                                            maker.filters(), &patches);
-  if (!table->reason.empty()) return {};
+  if (!table->reason.empty()) return;
   *disk = true;
-  error = WriteTable(source, temporary, patches);
-  if (!error.empty()) return error;
+  WriteTable(source, temporary, patches);
   *disk = false;
-  error = ReadTable(temporary, [&](const SstSource& now) {
-    std::string wrong = Compare(source, now, patches);
-    if (wrong.empty()) wrong = VerifyFilters(source, file, now, maker);
-    if (wrong.empty() && range) wrong = VerifyRangeParts(now, *stop);
-    return wrong;
-  });
-  if (!error.empty() || *stop) return error;
+  Check(ReadTable(temporary, [&](const SstSource& now) {
+    Compare(source, now, patches);
+    VerifyFilters(source, file, now, maker);
+    if (range) VerifyRangeParts(now, *stop);
+  }));
+  if (*stop) return;
   *disk = true;
-  error = Install(options, temporary, table->path);
-  if (error.empty()) table->outcome = Outcome::kReplaced;
-  return error;
+  Install(options, temporary, table->path);
+  table->outcome = Outcome::kReplaced;
 }
 
 void Conclude(const std::string& error, RefilterTable* table) {
@@ -579,12 +543,10 @@ void Conclude(const std::string& error, RefilterTable* table) {
 void PlanRefilter(const RefilterOptions& options, RefilterTable* table) {
   table->reason.clear();
   table->before.clear();
-  Conclude(ReadTable(table->path,
-                     [&](const SstSource& source) {
-                       SstFile file;
-                       return Plan(options, source, &file, table);
-                     }),
-           table);
+  Conclude(
+      ReadTable(table->path,
+                [&](const SstSource& source) { Plan(options, source, table); }),
+      table);
 }
 
 void Refilter(const RefilterOptions& options, const std::string& temporary,
@@ -592,7 +554,7 @@ void Refilter(const RefilterOptions& options, const std::string& temporary,
   bool disk = false;
   const std::string error =
       ReadTable(table->path, [&](const SstSource& source) {
-        return Replace(options, source, temporary, stop, &disk, table);
+        Replace(options, source, temporary, stop, &disk, table);
       });
   if (table->outcome != Outcome::kReplaced) ::unlink(temporary.c_str());
   if (!error.empty() && disk) *stop = true;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <filesystem>
 #include <new>
+#include <stdexcept>
 #include <system_error>
 
 namespace deltabloom::tools {
@@ -88,16 +89,23 @@ std::vector<std::string> FindTable(const std::vector<std::string>& directories,
   return found;
 }
 
+void Check(const std::string& error) {
+  if (!error.empty()) throw std::runtime_error(error);
+}
+
 std::string ReadTable(
     const std::string& path,
-    const std::function<std::string(const internal::SstSource&)>& fn) {
+    const std::function<void(const internal::SstSource&)>& fn) {
+  std::string error;
   try {
-    std::string error;
     const auto source = internal::OpenSstFile(path, &error);
-    return source == nullptr ? error : fn(*source);
+    if (source != nullptr) fn(*source);
   } catch (const std::bad_alloc&) {
-    return path + ": no memory for what this file claims to hold";
+    error = path + ": no memory for what this file claims to hold";
+  } catch (const std::runtime_error& thrown) {
+    error = thrown.what();
   }
+  return error;
 }
 
 bool FilterIndexIsDamaged(const internal::SstSource& source,

@@ -36,11 +36,14 @@ uint64_t NumberOfName(const std::string& path);
 std::vector<std::string> FindTable(const std::vector<std::string>& directories,
                                    uint64_t number);
 
-// Opens the table and calls fn with it. Returns what went wrong, too little
-// memory included, in one line.
+// Throws std::runtime_error(error) unless that is empty.
+void Check(const std::string& error);
+
+// Opens the table and calls fn with it. Returns what that threw: what went
+// wrong, too little memory included, in one line.
 std::string ReadTable(
     const std::string& path,
-    const std::function<std::string(const internal::SstSource&)>& fn);
+    const std::function<void(const internal::SstSource&)>& fn);
 
 // Where WalkSst failed: whether that is because the index of a partitioned
 // filter is damaged.

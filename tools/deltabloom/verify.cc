@@ -39,15 +39,13 @@ Stamp StampOf(const TableFile& file) {
   return error ? Stamp() : Stamp({size, time});
 }
 
-std::string VerifyTable(const internal::SstSource& source,
-                        const std::function<bool(double)>& go_on,
-                        TableReport* report) {
+void VerifyTable(const internal::SstSource& source,
+                 const std::function<bool(double)>& go_on,
+                 TableReport* report) {
   internal::SstFile file;
-  std::string error = internal::WalkSst(source, &file);
-  if (!error.empty()) {
-    report->damaged = FilterIndexIsDamaged(source, file);
-    return error;
-  }
+  const std::string error = internal::WalkSst(source, &file);
+  report->damaged = !error.empty() && FilterIndexIsDamaged(source, file);
+  Check(error);
   auto verify = VerifyLevelDB;
   report->engine = "LevelDB";
   if (file.format_version > 0 || !file.properties.empty()) {
@@ -56,9 +54,9 @@ std::string VerifyTable(const internal::SstSource& source,
     verify = VerifyRocksDB;
 #else
     verify = [](const VerifyTask& task) {
-      return task.report->path +
-             ": this build cannot check tables of RocksDB: that needs "
-             "librocksdb-dev and -DDELTABLOOM_ROCKSDB=ON";
+      Check(task.report->path +
+            ": this build cannot check tables of RocksDB: that needs "
+            "librocksdb-dev and -DDELTABLOOM_ROCKSDB=ON");
     };
 #endif
   }
@@ -70,10 +68,8 @@ std::string VerifyTable(const internal::SstSource& source,
     report->filter +=
         (report->filter.empty() ? "" : ", ") +
         (internal::ScopeName(filter.scope) + (" filter " + filter.policy));
-    error = verify({source, file, filter, go_on, report});
-    if (!error.empty()) return error;
+    verify({source, file, filter, go_on, report});
   }
-  return {};
 }
 
 double Rate(const TableReport& report) {
@@ -239,7 +235,7 @@ class Run {
       GoOn(0);
       table_.error =
           ReadTable(file.path, [this](const internal::SstSource& source) {
-            return VerifyTable(
+            VerifyTable(
                 source, [this](double share) { return GoOn(share); }, &table_);
           });
     }
@@ -374,29 +370,30 @@ if there was one. Unknown values are null.)";
   return command;
 }
 
-std::string FilterBlocks(const internal::SstSource& source,
-                         const internal::SstFile& file,
-                         const internal::SstFilter& filter,
-                         std::vector<internal::BlockHandle>* blocks) {
+std::vector<internal::BlockHandle> FilterBlocks(
+    const internal::SstSource& source, const internal::SstFile& file,
+    const internal::SstFilter& filter) {
   if (filter.scope != internal::FilterScope::kPartitioned) {
-    *blocks = {filter.handle};
-    return {};
+    return {filter.handle};
   }
-  return internal::ForEachPartition(
+  std::vector<internal::BlockHandle> blocks;
+  Check(internal::ForEachPartition(
       source, file, filter,
       [&](std::string_view, const internal::BlockHandle& handle) {
-        blocks->push_back(handle);
+        blocks.push_back(handle);
         return std::string();
-      });
+      }));
+  return blocks;
 }
 
 std::string ReadFilterBlock(const VerifyTask& task,
-                            const internal::BlockHandle& handle,
-                            std::string* bytes) {
-  std::string error =
-      internal::ReadBlock(task.source, task.file, handle, bytes);
+                            const internal::BlockHandle& handle) {
+  std::string bytes;
+  const std::string error =
+      internal::ReadBlock(task.source, task.file, handle, &bytes);
   task.report->damaged = task.report->damaged || !error.empty();
-  return error;
+  Check(error);
+  return bytes;
 }
 
 std::optional<double> RateOfFilter(internal::FilterKind kind,

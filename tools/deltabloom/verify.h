@@ -61,25 +61,24 @@ struct VerifyTask {
   TableReport* report;
 };
 
-// Each returns why the table could not be checked to its end, in one line; the
+// Each throws std::runtime_error if the table cannot be checked to its end; the
 // report then holds what was done before.
 
 // Keys need not have sequence numbers, as those of a database have.
-std::string VerifyLevelDB(const VerifyTask& task);
+void VerifyLevelDB(const VerifyTask& task);
 
 // Reads the filter through its policy's reader. Only in builds with RocksDB.
-std::string VerifyRocksDB(const VerifyTask& task);
+void VerifyRocksDB(const VerifyTask& task);
 
-// The blocks with the bytes of the filter: its partitions, or it alone.
-std::string FilterBlocks(const internal::SstSource& source,
-                         const internal::SstFile& file,
-                         const internal::SstFilter& filter,
-                         std::vector<internal::BlockHandle>* blocks);
+// The blocks with the bytes of the filter: its partitions, or it alone. Throws
+// std::runtime_error.
+std::vector<internal::BlockHandle> FilterBlocks(
+    const internal::SstSource& source, const internal::SstFile& file,
+    const internal::SstFilter& filter);
 
-// Reads a block of the filter. An error is its damage.
+// Reads a block of the filter. What it throws is the filter's damage.
 std::string ReadFilterBlock(const VerifyTask& task,
-                            const internal::BlockHandle& handle,
-                            std::string* bytes);
+                            const internal::BlockHandle& handle);
 
 // The false-positive rate of a filter with this many keys, by its layout, size
 // and probes, not by its bits; nothing if it is not Deltabloom's.

@@ -2,11 +2,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include "deltabloom/filter_block.h"
 #include "deltabloom/filter_policy.h"
 #include "table/sst/sst.h"
 #include "tools/deltabloom/data_blocks.h"
+#include "tools/deltabloom/table_files.h"
 #include "tools/deltabloom/verify.h"
 #include "util/coding.h"
 
@@ -100,32 +102,29 @@ class WindowFilter : public TableFilter {
 // Whether the keys end with tags, judged by all keys of the index and of the
 // first data block. Tables that TableBuilder wrote without a database have keys
 // without tags.
-std::string FindTags(DataBlocks* blocks, bool* tags) {
-  *tags = true;
+bool FindTags(DataBlocks* blocks) {
+  bool tags = true;
   std::optional<BlockHandle> first;
-  std::string error =
-      blocks->ForEach([&](std::string_view key, const BlockHandle& handle) {
-        *tags = *tags && MayHaveTag(key);
-        if (!first.has_value()) first = handle;
-        return std::string();
-      });
-  if (!error.empty() || !first.has_value()) return error;
+  blocks->ForEach([&](std::string_view key, const BlockHandle& handle) {
+    tags = tags && MayHaveTag(key);
+    if (!first.has_value()) first = handle;
+  });
+  if (!first.has_value()) return tags;
   std::string last;
-  return blocks->ForEachKey(*first, [&](std::string_view key) {
-    *tags = *tags && MayHaveTag(key);
+  blocks->ForEachKey(*first, [&](std::string_view key) {
+    tags = tags && MayHaveTag(key);
     // The newest version of a key comes first.
-    if (*tags && !last.empty() && WithoutTag(key) == WithoutTag(last)) {
-      *tags = Tag(key) < Tag(last);
+    if (tags && !last.empty() && WithoutTag(key) == WithoutTag(last)) {
+      tags = Tag(key) < Tag(last);
     }
     last.assign(key);
-    return *tags;
   });
+  return tags;
 }
 
 }  // namespace
 
-std::string VerifyLevelDB(const VerifyTask& task) {
-  const internal::SstSource& source = task.source;
+void VerifyLevelDB(const VerifyTask& task) {
   const internal::SstFile& file = task.file;
   const internal::SstFilter& filter = task.filter;
   TableReport* const report = task.report;
@@ -135,46 +134,41 @@ std::string VerifyLevelDB(const VerifyTask& task) {
   } else if (filter.policy != "leveldb.BuiltinBloomFilter2") {
     report->not_checked.push_back("filter: no policy known here has the name " +
                                   filter.policy);
-    return {};
+    return;
   }
-  std::string block;
-  std::string error = ReadFilterBlock(task, filter.handle, &block);
-  DataBlocks blocks(source, file);
-  bool tags = true;
-  if (error.empty()) error = FindTags(&blocks, &tags);
-  if (!error.empty()) return error;
-
-  WindowFilter windows(std::move(block), hash);
+  WindowFilter windows(ReadFilterBlock(task, filter.handle), hash);
+  DataBlocks blocks(task.source, file);
+  const bool tags = FindTags(&blocks);
   std::optional<uint64_t> window;  // that is open
   Lookups lookups(report);
-  const auto look_up = [&](std::string_view, const BlockHandle& handle) {
-    report->cut_short = report->cut_short ||
-                        !task.go_on(static_cast<double>(handle.offset) /
-                                    static_cast<double>(file.footer_offset));
-    if (report->cut_short) return std::string();
-    if (window != windows.WindowOf(handle.offset)) {
-      lookups.End();
-      window = windows.WindowOf(handle.offset);
-      windows.Select(*window);
-      lookups.Begin(&windows, filter.handle.offset + windows.begin());
-    }
-    bool untagged = false;
-    std::string wrong = blocks.ForEachKey(handle, [&](std::string_view key) {
-      ++report->entries;
-      untagged = tags && !MayHaveTag(key);
-      if (!untagged) lookups.Key(tags ? WithoutTag(key) : key);
-      return !untagged;
+  std::string error;
+  try {
+    blocks.ForEach([&](std::string_view, const BlockHandle& handle) {
+      report->cut_short = report->cut_short ||
+                          !task.go_on(static_cast<double>(handle.offset) /
+                                      static_cast<double>(file.footer_offset));
+      if (report->cut_short) return;
+      if (window != windows.WindowOf(handle.offset)) {
+        lookups.End();
+        window = windows.WindowOf(handle.offset);
+        windows.Select(*window);
+        lookups.Begin(&windows, filter.handle.offset + windows.begin());
+      }
+      blocks.ForEachKey(handle, [&](std::string_view key) {
+        ++report->entries;
+        if (tags && !MayHaveTag(key)) {
+          Check(internal::At(task.source, handle.offset) +
+                "data block: expected keys with the sequence numbers of a "
+                "database, as in the first block, found others");
+        }
+        lookups.Key(tags ? WithoutTag(key) : key);
+      });
     });
-    if (wrong.empty() && untagged) {
-      wrong = internal::At(source, handle.offset) +
-              "data block: expected keys with the sequence numbers of a "
-              "database, as in the first block, found others";
-    }
-    return wrong;
-  };
-  error = blocks.ForEach(look_up);
+  } catch (const std::runtime_error& thrown) {
+    error = thrown.what();
+  }
   lookups.End();
-  return error;
+  Check(error);
 }
 
 }  // namespace deltabloom::tools

@@ -130,10 +130,7 @@ class Verifier : public FilterKeysVisitor {
   }
 
   bool Begin(size_t, const internal::BlockHandle& handle) override {
-    std::string bytes;
-    error_ = ReadFilterBlock(task_, handle, &bytes);
-    if (!error_.empty()) return false;
-    const std::string why = filter_.Open(std::move(bytes));
+    const std::string why = filter_.Open(ReadFilterBlock(task_, handle));
     if (!why.empty()) {
       task_.report->not_checked.push_back("filter: " + why);
       return false;
@@ -148,36 +145,33 @@ class Verifier : public FilterKeysVisitor {
   }
   void End() override { lookups_.End(); }
 
-  const std::string& error() const { return error_; }
-
  private:
   const VerifyTask& task_;
   const bool absent_prefixes_;
   Lookups lookups_;
   RocksDBFilter filter_;
-  std::string error_;
 };
 
 }  // namespace
 
-std::string VerifyRocksDB(const VerifyTask& task) {
+void VerifyRocksDB(const VerifyTask& task) {
   std::vector<std::string>& not_checked = task.report->not_checked;
   if (task.filter.scope == internal::FilterScope::kPerBlock) {
     not_checked.push_back(
         "filter: RocksDB 7.0 and later does not read filters of data blocks");
-    return {};
+    return;
   }
   std::string no_prefixes;
   const FilterContent content = FindContent(task.file, &no_prefixes);
   const std::string problem = content.OrderProblem(task.filter);
   if (!no_prefixes.empty()) not_checked.push_back(no_prefixes);
-  if (!problem.empty()) not_checked.push_back(problem);
-  if (!problem.empty()) return {};
+  if (!problem.empty()) {
+    not_checked.push_back(problem);
+    return;
+  }
   Verifier verifier(task, content);
-  const std::string error =
-      VisitFilterKeys(task.source, task.file, task.filter, content,
-                      &task.report->entries, &verifier);
-  return error.empty() ? verifier.error() : error;
+  VisitFilterKeys(task.source, task.file, task.filter, content,
+                  &task.report->entries, &verifier);
 }
 
 }  // namespace deltabloom::tools
