@@ -3,9 +3,8 @@
 // the tree is deep.
 //
 // DELTABLOOM_LEVELS_KEYS sets the number of keys (default 50,000) and runs
-// every workload, or those that DELTABLOOM_LEVELS_WORKLOADS lists, under every
-// style. DELTABLOOM_LEVELS_SEEDS sets the number of random loads, of 200,000 to
-// 700,000 keys each.
+// every workload under every style. DELTABLOOM_LEVELS_SEEDS sets the number of
+// random loads, of 200,000 to 700,000 keys each.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -113,13 +112,6 @@ class LevelsWorkloadsTest : public ::testing::Test {
                  : 50'000;
   }
 
-  static bool IsWanted(const Workload& workload) {
-    const char* const list = std::getenv("DELTABLOOM_LEVELS_WORKLOADS");
-    if (list == nullptr) return true;
-    const std::string name = std::string(",") + workload.name + ",";
-    return ("," + std::string(list) + ",").find(name) != std::string::npos;
-  }
-
   void Run(const Style& style, const Workload& workload) {
     SCOPED_TRACE(std::string(style.name) + " " + workload.name);
     const uint64_t seed = test::SeedOr(1);
@@ -161,18 +153,14 @@ class LevelsWorkloadsTest : public ::testing::Test {
   }
 };
 
-TEST_F(LevelsWorkloadsTest, EachWorkload) {
+TEST_F(LevelsWorkloadsTest, EachWorkloadAndStyle) {
   for (const Workload& workload : kWorkloads) {
-    if (!IsWanted(workload)) continue;
     for (const Style& style : kStyles) {
-      if (All() || &style == &kStyles[1]) Run(style, workload);
+      if (All() || &style == &kStyles[1] || &workload == &kWorkloads[0]) {
+        Run(style, workload);
+      }
     }
   }
-}
-
-TEST_F(LevelsWorkloadsTest, EachStyle) {
-  if (All()) return;  // done
-  for (const Style& style : kStyles) Run(style, kWorkloads[0]);
 }
 
 // False positives of a lookup that finds its key with a probability of `hits`,

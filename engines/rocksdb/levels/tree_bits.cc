@@ -26,8 +26,10 @@ constexpr double kMaxIntegral = 0.07;
 // the others keep the average below this.
 constexpr double kMaxExcess = 0.04;
 
-// Where the average on disk exceeds the target by this, no table gets more than
-// the target or than the tables had that it replaces.
+// No table gets more than the target where the average on disk exceeds it by
+// kNoExcess; from kMargin below that on, tables get gradually less. All may
+// have the bits of the tables that they replace.
+constexpr double kMargin = 0.02;
 constexpr double kNoExcess = 0.05;
 
 // Where runs are written whole: the bits of the largest run and the limit of
@@ -478,15 +480,16 @@ TableBits TreeBits::BitsFor(const NewTable& table,
     // What waits to be merged takes its bits until then.
     given.slope = std::max(price, MinPrice(now, curve)) * one.keys / one.weight;
     given.bits_per_key = curve.BitsAtSlope(given.slope);
-    // Where earlier tables have too many bits, too, those that it replaces.
+    // Earlier tables may have too many bits, too; a table may have those that
+    // it replaces.
     const double read = table.KeysRead();
     const double had =
-        read > 0 ? table.compaction->read.FilterBits(target_) : 0;
+        read > 0 ? table.compaction->read.FilterBits(target_) / read : 0;
     const double spare =
-        std::max(target_ * (1 + kNoExcess) - now.bits, 0.0) * keys_;
-    const double most = (had + spare) / (read > 0 ? read : flush_keys());
-    const double bits =
-        std::clamp(given.bits_per_key, target_, std::max(target_, most));
+        (target_ * (1 + kNoExcess) - now.bits) / (target_ * kMargin);
+    const double more = std::max(given.bits_per_key - target_, 0.0);
+    const double bits = target_ + std::max(more * std::clamp(spare, 0.0, 1.0),
+                                           std::min(more, had - target_));
     if (bits != given.bits_per_key) given.slope = 0;
     given.bits_per_key = bits;
   }

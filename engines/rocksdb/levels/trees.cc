@@ -296,18 +296,17 @@ class TreeListener final : public rocksdb::EventListener {
       DB* db, const rocksdb::ExternalFileIngestionInfo& info) override {
     WithoutThrowing([&] {
       const auto trees = TreesOfDB(db);
-      const std::lock_guard<std::mutex> order(trees->order);
+      const uint64_t file = FileNumber(info.internal_file_path);
       {
         const std::lock_guard<std::mutex> lock(trees->mutex);
         FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
-        const uint64_t file = FileNumber(info.internal_file_path);
         if (family != nullptr && file != 0) {
           family->bits.Learn(file,
                              FactsOf(info.table_properties, kUnknownOrigin));
         }
         ++trees->silent_changes;  // the event does not say the level
       }
-      Refresh(db, info.cf_name, trees.get());
+      Update(db, info.cf_name);
     });
   }
 
