@@ -118,7 +118,9 @@ TEST(RangeFilter, PrefixesByHand) {
 TEST(RangeFilter, RangeLengthDecidesTheUnit) {
   for (const uint64_t length : {uint64_t{1}, uint64_t{1024}}) {
     RangeFilterBuilder builder({12, length, {}});
-    for (uint64_t i = 0; i < 20'000; ++i) builder.AddKey(BigEndian(i << 40));
+    for (uint64_t i = 0; i < 20'000; ++i) {
+      builder.AddKey(BigEndian(i * 0x123456789abcd));
+    }
     std::string bytes;
     ASSERT_TRUE(builder.Finish(&bytes));
     EXPECT_EQ(
