@@ -1,17 +1,15 @@
-/* Deltabloom for C, and for languages that call C.
- *
- * The functions up to "RocksDB" are in libdeltabloom; the others are in
- * libdeltabloom_rocksdb, which needs no other library of Deltabloom.
+/* Deltabloom for C. The functions up to "RocksDB" are in libdeltabloom; the
+ * others are in libdeltabloom_rocksdb, which needs no other library of it.
  *
  * Conventions, those of RocksDB's c.h:
- *
  * - Strings passed in end in a zero byte. Keys and filters are any bytes, with
  *   their length; a key of length 0 may be null.
- * - On error *errptr, which is null before the call, receives one line that the
- *   caller frees. On success it stays null. errptr itself may be null.
+ * - On error a function that returns a pointer or a status returns null (with
+ *   *size = 0) or 0, and *errptr, which is null before the call, receives one
+ *   line that the caller frees. On success it stays null. errptr may be null.
  * - The caller frees with deltabloom_free(). *_destroy() accepts null.
- * - A null object or string, where it is not said to be legal, is an error. A
- *   null filter may match every key.
+ * - A null object or string, where it is not said to be legal, and a lack of
+ *   memory are errors. A null filter may match every key.
  * - No exception leaves these functions. Objects are for one thread at a time,
  *   except filters, which any number of threads may query.
  */
@@ -44,7 +42,6 @@ DELTABLOOM_C_EXPORT void deltabloom_free(void* memory);
 
 /* --- Options of a filter: FilterOptions of deltabloom/filter.h --- */
 
-/* Null if memory has run out. */
 DELTABLOOM_C_EXPORT deltabloom_options_t* deltabloom_options_create(void);
 DELTABLOOM_C_EXPORT void deltabloom_options_destroy(deltabloom_options_t*);
 /* 0 to 1000; default 10. Checked when a builder is created. */
@@ -63,12 +60,11 @@ DELTABLOOM_C_EXPORT void deltabloom_options_set_max_build_bytes(
 
 /* --- Building: FilterBuilder of deltabloom/filter.h --- */
 
-/* `options` may be null for the defaults, and is not needed afterwards. Null on
- * error. */
+/* `options` may be null for the defaults, and is not needed afterwards. */
 DELTABLOOM_C_EXPORT deltabloom_builder_t* deltabloom_builder_create(
     const deltabloom_options_t* options, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_builder_destroy(deltabloom_builder_t*);
-/* Fails only if memory has run out; the builder then makes no filter. */
+/* After an error the builder makes no filter. */
 DELTABLOOM_C_EXPORT void deltabloom_builder_add(deltabloom_builder_t*,
                                                 const char* key, size_t length,
                                                 char** errptr);
@@ -78,17 +74,15 @@ deltabloom_builder_keys_added(const deltabloom_builder_t*);
 DELTABLOOM_C_EXPORT uint64_t
 deltabloom_builder_filter_size(const deltabloom_builder_t*);
 /* Returns the filter's raw bytes, which the caller frees, and their number. The
- * builder is then empty and can be used again. Null, and *size = 0, on error.
- */
+ * builder is then empty and can be used again. */
 DELTABLOOM_C_EXPORT char* deltabloom_builder_finish(deltabloom_builder_t*,
                                                     size_t* size,
                                                     char** errptr);
 
 /* --- Lookups: Filter of deltabloom/filter.h --- */
 
-/* A view of raw filter bytes, which must outlive it. Any bytes are safe: those
- * that are no filter answer "may match". `hash` as above, null for
- * "murmurhash2". Null on error: an unknown hash, or memory has run out. */
+/* A view of raw filter bytes, which must outlive it. Bytes that are no filter
+ * answer "may match". `hash` as above, null for "murmurhash2". */
 DELTABLOOM_C_EXPORT deltabloom_filter_t* deltabloom_filter_create(
     const char* bytes, size_t size, const char* hash, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_filter_destroy(deltabloom_filter_t*);
@@ -99,32 +93,26 @@ DELTABLOOM_C_EXPORT unsigned char deltabloom_filter_may_match(
 DELTABLOOM_C_EXPORT void deltabloom_filter_may_match_many(
     const deltabloom_filter_t*, size_t n, const char* const* keys,
     const size_t* lengths, unsigned char* may_match);
-/* A description of raw filter bytes, in one line that the caller frees; null if
- * memory has run out. */
+/* A description of raw filter bytes, in one line that the caller frees. */
 DELTABLOOM_C_EXPORT char* deltabloom_filter_describe(const char* bytes,
                                                      size_t size);
 
 /* --- Ranges: deltabloom/range_filter.h --- */
 
-/* Null on error. */
 DELTABLOOM_C_EXPORT deltabloom_range_builder_t* deltabloom_range_builder_create(
     double bits_per_key, uint64_t range_length, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_destroy(
     deltabloom_range_builder_t*);
-/* Fails only if memory has run out. */
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_add_question(
     deltabloom_range_builder_t*, const char* lower, size_t lower_length,
     const char* upper, size_t upper_length, char** errptr);
-/* Fails only if an argument is null. */
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_add(
     deltabloom_range_builder_t*, const char* key, size_t length, char** errptr);
-/* As deltabloom_builder_finish. Null, and *size = 0, with an error if there is
- * no filter. */
+/* As deltabloom_builder_finish. It is an error if there is no filter. */
 DELTABLOOM_C_EXPORT char* deltabloom_range_builder_finish(
     deltabloom_range_builder_t*, size_t* size, char** errptr);
 
-/* A view of the bytes of a range filter, which must outlive it. Null if memory
- * has run out. */
+/* A view of the bytes of a range filter, which must outlive it. */
 DELTABLOOM_C_EXPORT deltabloom_range_filter_t* deltabloom_range_filter_create(
     const char* bytes, size_t size, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_range_filter_destroy(
@@ -152,34 +140,30 @@ struct rocksdb_filterpolicy_t;
 /* A policy for rocksdb_block_based_options_set_filter_policy(), which takes
  * ownership; otherwise call rocksdb_filterpolicy_destroy(). `options` is what
  * FilterPolicy::CreateFromString takes ("deltabloom:10:auto",
- * "bits_per_key=10;layout=auto"), null or "" for the defaults: 10 bits per key,
- * layout auto. Null on error: a wrong option, or a RocksDB of another version.
- * RocksDB silently treats null as "no filter", so if errptr is null the line is
- * printed to standard error, once. Also registers the policy, as below. */
+ * "bits_per_key=10;layout=auto"), null or "" for the defaults. RocksDB silently
+ * treats null as "no filter", so if errptr is null the line is printed to
+ * standard error, once. Also registers the policy, as below. */
 DELTABLOOM_C_EXPORT struct rocksdb_filterpolicy_t*
 deltabloom_rocksdb_filterpolicy(const char* options, char** errptr);
 
-/* Declared in RocksDB's c.h. */
 struct rocksdb_options_t;
 
-/* Adds Deltabloom's filters to `options`, as AddRocksDBFilters() does in C++:
- * the policy that `filters` describes, as above, in the block-based table
- * factory, whose other options stay; with allocation=levels or range=on the
- * listener, in the place of other listeners; with range=on the prefix
- * extractor, in the place of another one. Call it after
+/* As AddRocksDBFilters() in C++: sets the policy that `filters` describes, as
+ * above, in the block-based table factory, whose other options stay; with
+ * allocation=levels or range=on the listener, and with range=on the prefix
+ * extractor, in the place of others. Call it after
  * rocksdb_options_set_block_based_table_factory(), which would set the policy
- * back. Returns 1, or 0 on error, with `options` as before. Also registers, as
- * below. */
+ * back. Returns 1, or 0 with `options` as before. Also registers, as below. */
 DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_add_filters(
     struct rocksdb_options_t* options, const char* filters, char** errptr);
 
-/* Makes the policy known to RocksDB by name, for OPTIONS files and option
- * strings. Call it before a database is opened. Returns 1, or 0 on error. */
+/* As RegisterRocksDB() in C++. Call it before a database is opened. Returns 1,
+ * or 0 on error. */
 DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_register(char** errptr);
 
 /* The statistics of all policies of this process
  * (deltabloom/rocksdb_statistics.h) in the format "json", "prometheus" or
- * "text". The caller frees it with free(). Null on error. Thread-safe. */
+ * "text". The caller frees it with free(). Thread-safe. */
 DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_statistics(const char* format,
                                                         char** errptr);
 

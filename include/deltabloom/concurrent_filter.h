@@ -1,6 +1,5 @@
-// A filter in memory for many threads: sized in advance, filled and queried at
-// the same time. For a memtable, or a service that asks "seen before?". It can
-// be stored as a filter of layout local at any time. In deltabloom::shared.
+// A filter in memory, sized in advance, that many threads fill and query at the
+// same time: for a memtable, say. Link deltabloom::shared.
 #ifndef DELTABLOOM_CONCURRENT_FILTER_H_
 #define DELTABLOOM_CONCURRENT_FILTER_H_
 
@@ -19,21 +18,18 @@ struct DELTABLOOM_EXPORT ConcurrentFilterOptions {
   // The number of keys to size the filter for: up to 2^40.
   uint64_t expected_keys = 0;
 
-  // The average false-positive rate of a filter with that many different keys.
-  // Legal: 1e-9 to less than 1. With 0.01, a million keys take 1.24 MB; with
-  // 0.001, 1.97 MB.
+  // The average false-positive rate with that many different keys. Legal: 1e-9
+  // to less than 1. With 0.01, a million keys take 1.24 MB.
   double false_positive_rate = 0.01;
 
-  // Empty, or one line that names the invalid option, its value and the legal
-  // range.
+  // Empty, or one line: the invalid option, its value and the legal range.
   std::string Validate() const;
 };
 
 // Thread-safe without locks. A key is found by every MayMatch that happens
-// after its Add, in the sense of the C++ memory model.
-//
-// The constructor throws std::invalid_argument with the text of Validate(), or
-// std::bad_alloc; AppendTo may throw std::bad_alloc; nothing else throws.
+// after its Add, in the sense of the C++ memory model. The constructor throws
+// std::invalid_argument with the text of Validate(), or std::bad_alloc;
+// AppendTo may throw std::bad_alloc; nothing else throws.
 class DELTABLOOM_EXPORT ConcurrentFilter {
  public:
   explicit ConcurrentFilter(const ConcurrentFilterOptions& options);
@@ -53,24 +49,23 @@ class DELTABLOOM_EXPORT ConcurrentFilter {
   // below lie between those before and those after them.
   uint64_t KeysAdded() const;
 
-  // The number of different keys, from the bits that are set: within one or two
-  // percent with a thousand keys, closer with more, up to the capacity.
-  // UINT64_MAX if every bit is set. Takes about 50 us per MiB.
+  // The number of different keys, from the bits that are set: within 2 % with a
+  // thousand keys, closer with more, up to the capacity. UINT64_MAX if every
+  // bit is set. Reads the whole filter, as FalsePositiveRate() does: about 50
+  // us per MiB.
   uint64_t DistinctKeysEstimate() const;
 
   // Whether it holds more keys than it was made for, duplicates counted.
   bool IsOverfull() const;
 
-  // The average rate of filters of this size with so many bits set; that of one
-  // filter varies, by a twentieth with a thousand keys at 0.01. Reads the whole
-  // filter.
+  // The average rate of filters of this size with as many bits set; that of one
+  // filter varies, by a twentieth with a thousand keys at 0.01.
   double FalsePositiveRate() const;
 
   BloomSize Size() const;
 
-  // Appends the raw bytes of a filter of layout local, Size().bits / 8 + 1 of
-  // them: Filter (deltabloom/filter.h) reads them, with the same answers. Keys
-  // of concurrent Adds may be missing.
+  // Appends Size().bits / 8 + 1 raw bytes, a filter of layout local for Filter
+  // (deltabloom/filter.h). Keys of concurrent Adds may be missing.
   void AppendTo(std::string* dst) const;
 
  private:

@@ -2,12 +2,9 @@
 //
 // A filter answers the question "may this key have been added?". The answer is
 // never no for a key that was added; for other keys it is yes at a small rate,
-// the false-positive rate. docs/format.md defines every byte.
-//
-// The bytes here are *raw*: `payload | last byte`, where the last byte is the
-// number of probes k of a classic filter (0..30) or the marker of another
-// layout (31..255). Store them under a checksum: the filter itself cannot
-// detect most changed bits.
+// the false-positive rate. docs/format.md defines every byte of the *raw*
+// filters here. Store them under a checksum: a filter cannot detect most
+// changed bits.
 #ifndef DELTABLOOM_FILTER_H_
 #define DELTABLOOM_FILTER_H_
 
@@ -34,7 +31,7 @@ enum class Layout : uint8_t {
 // "classic", "local", "compact", "auto"; null for a value that is none of them.
 DELTABLOOM_EXPORT const char* LayoutName(Layout layout);
 
-// Sets *layout to the layout of that name. False, without a change, if none.
+// False, without a change, if no layout has that name.
 DELTABLOOM_EXPORT bool ParseLayout(std::string_view name, Layout* layout);
 
 // The hash of a classic filter. It is not stored in the bytes: the name stored
@@ -45,10 +42,10 @@ enum class Hash : uint8_t {
 };
 
 struct DELTABLOOM_EXPORT FilterOptions {
-  // Bits of filter per added key, used to a thousandth. Legal: 0 to 1000.
-  // A classic filter has max(64, keys * bits_per_key) bits and
-  // k = bits_per_key * 0.69 probes (0.69 ~ ln 2), clamped to 1..30; with
-  // MurmurHash2, from 32 KiB on, up to 36 bytes more, where it probes better.
+  // Bits of filter per added key, used to a thousandth. Legal: 0 to 1000. A
+  // classic filter has max(64, keys * bits_per_key) bits and k = bits_per_key *
+  // 0.69 probes (0.69 ~ ln 2), clamped to 1..30; with MurmurHash2, from 32 KiB
+  // on, up to 36 bytes more.
   double bits_per_key = 10;
 
   Layout layout = Layout::kClassic;
@@ -56,24 +53,20 @@ struct DELTABLOOM_EXPORT FilterOptions {
   // With Hash::kLevelDB only the classic layout is legal.
   Hash hash = Hash::kMurmurHash2;
 
-  // Limit of the temporary memory for building a filter in bytes, list of
-  // hashes included; 0: no limit. A layout that needs more is replaced by its
-  // fallback. The last fallback needs that list only: 4 bytes per key for
-  // classic, 8 for the others, and is built even if the list is larger than the
-  // limit.
+  // Limit of the temporary memory for building a filter in bytes; 0: no limit.
+  // A layout that needs more is replaced by its fallback. The last fallback
+  // needs only the list of hashes (4 bytes per key for classic, 8 for the
+  // others), and is built whatever the limit.
   uint64_t max_build_bytes = 0;
 
-  // Empty if the options are valid; else one line that names the invalid
-  // option, its value and the legal range.
+  // Empty, or one line: the invalid option, its value and the legal range.
   std::string Validate() const;
 };
 
 // Collects keys and builds one filter; can be used again after Finish. Every
-// added key counts towards the size, duplicates too. Not thread-safe.
-//
-// Errors: the constructor throws std::invalid_argument with the text of
-// Validate(); any call may throw std::bad_alloc, after which the builder can
-// only be destroyed.
+// added key counts towards the size, duplicates too. Not thread-safe. The
+// constructor throws std::invalid_argument with the text of Validate(); any
+// call may throw std::bad_alloc, after which the builder can only be destroyed.
 class DELTABLOOM_EXPORT FilterBuilder {
  public:
   explicit FilterBuilder(const FilterOptions& options = {});
@@ -90,8 +83,7 @@ class DELTABLOOM_EXPORT FilterBuilder {
   // Bytes that Finish would append now, unless the layout has to fall back.
   uint64_t FilterSize() const;
 
-  // The largest temporary memory in bytes that Finish would need now: the list
-  // of hashes and what the layout needs besides.
+  // The temporary memory in bytes that Finish would need now, at most.
   uint64_t BuildBytes() const;
 
   // Appends the filter to *dst and leaves the builder empty.
@@ -106,7 +98,7 @@ namespace internal {
 
 class KeyBatch;
 
-// A plain struct of the layout: what the bytes of a filter say.
+// A plain struct of the layout.
 class AnyShape {
  public:
   template <typename Shape>
@@ -125,8 +117,7 @@ class AnyShape {
   alignas(8) unsigned char bytes_[40];
 };
 
-// Filter bytes after parsing: the layout's functions for this CPU, and what
-// they need to know. Not for use outside Deltabloom.
+// Filter bytes after parsing, with the functions for their layout and this CPU.
 struct ParsedFilter {
   bool (*may_match)(const ParsedFilter&, std::string_view key);
   void (*may_match_many)(const ParsedFilter&, KeyBatch keys, size_t n,
@@ -139,8 +130,8 @@ struct ParsedFilter {
 }  // namespace internal
 
 // A view over filter bytes, parsed once; the bytes must outlive it. Any bytes
-// are safe. Those that are not a filter known to this version answer "may
-// match"; none or a single byte hold no key, as in LevelDB. Thread-safe.
+// are safe: those that are not a known filter answer "may match"; none or a
+// single byte hold no key, as in LevelDB. Thread-safe.
 class DELTABLOOM_EXPORT Filter {
  public:
   explicit Filter(std::string_view filter, Hash hash = Hash::kMurmurHash2);
@@ -151,9 +142,9 @@ class DELTABLOOM_EXPORT Filter {
   }
 
   // may_match[i] = MayMatch(keys[i]) for every i in [0, n). Memory accesses of
-  // several keys overlap: about twice as fast as single calls with classic, and
-  // with any filter larger than the CPU's near caches. For local and compact
-  // filters of a few KiB single calls are a little faster.
+  // several keys overlap: about twice as fast as single calls with classic and
+  // with large filters; a little slower with local and compact ones of a few
+  // KiB.
   void MayMatch(const std::string_view* keys, size_t n, bool* may_match) const;
 
  private:

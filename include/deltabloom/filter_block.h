@@ -1,7 +1,5 @@
 // The filters of one table in one block, cut by position in the file, in
-// LevelDB's framing byte for byte (docs/format.md, chapter "Filter block"). A
-// lookup finds the data block of a key in the index and queries the filter
-// block before it reads the data block.
+// LevelDB's framing byte for byte (docs/format.md, chapter "Filter block").
 #ifndef DELTABLOOM_FILTER_BLOCK_H_
 #define DELTABLOOM_FILTER_BLOCK_H_
 
@@ -27,16 +25,13 @@ inline constexpr uint64_t kFilterBlockFooterSize = 5;  // array_offset, base_lg
 
 // Builds the filter block of one table. The calls must match
 //      (StartBlock AddKey*)* Finish
-// Not thread-safe.
-//
-// Errors: the first one is kept, later calls do nothing, and Finish returns no
-// block. Any call may also throw std::bad_alloc (or what the policy throws),
-// after which the builder can only be destroyed.
+// Not thread-safe. The first error is kept, later calls do nothing, and Finish
+// returns no block. Any call may throw std::bad_alloc (or what the policy
+// throws), after which the builder can only be destroyed.
 class DELTABLOOM_EXPORT FilterBlockBuilder {
  public:
   // Windows of 2 KiB, the only size that LevelDB writes.
   static constexpr unsigned kDefaultBaseLg = 11;
-
   // Offsets in a block have 32 bits.
   static constexpr uint64_t kMaxSize = 0xffffffff;
 
@@ -58,11 +53,10 @@ class DELTABLOOM_EXPORT FilterBlockBuilder {
   // Keys may have any bytes; they are copied.
   void AddKey(std::string_view key);
 
-  // The filter block; valid as long as the builder. After an error: no bytes,
-  // which a reader answers with "may match".
+  // The filter block; valid as long as the builder. Empty after an error.
   std::string_view Finish();
 
-  // Empty if there is no error; else one line that says which call was wrong.
+  // Empty, or one line that says which call was wrong.
   const std::string& error() const { return error_; }
 
  private:
@@ -98,12 +92,11 @@ class DELTABLOOM_EXPORT FilterBlockReader {
   // holds the key.
   bool KeyMayMatch(uint64_t block_offset, std::string_view key) const;
 
-  // Windows that the block has a filter for, those without keys included; 0
-  // for a malformed block.
+  // Windows of the block, also those without keys; 0 for a malformed block.
   uint64_t NumWindows() const { return num_windows_; }
 
-  // Describes the block in one line: "filter block, 3 windows of 2^11 bytes,
-  // 18 bytes of filters", or the reason why every key may match.
+  // One line: "filter block, 3 windows of 2^11 bytes, 18 bytes of filters", or
+  // the reason why every key may match.
   std::string Describe() const;
 
  private:

@@ -28,9 +28,8 @@ class DELTABLOOM_EXPORT FilterPolicy {
   virtual void CreateFilter(const std::string_view* keys, size_t n,
                             std::string* dst) const = 0;
 
-  // True for every key that was passed to CreateFilter when it made `filter`,
-  // and for any key if the bytes are not recognised. Filters of zero bytes or
-  // one hold no key.
+  // True for every key that CreateFilter put into `filter`, and for any key if
+  // the bytes are not recognised. Filters of zero bytes or one hold no key.
   virtual bool KeyMayMatch(std::string_view key,
                            std::string_view filter) const = 0;
 };

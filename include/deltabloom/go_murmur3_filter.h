@@ -21,16 +21,14 @@ struct DELTABLOOM_EXPORT GoMurmur3FilterOptions {
   uint64_t bits = 0;                // at least 1
   uint32_t probes = kGoZeroProbes;  // 1 to 256: their numbers are one byte
 
-  // Empty, or one line that names the invalid option, its value and the legal
-  // range.
+  // Empty, or one line: the invalid option, its value and the legal range.
   std::string Validate() const;
 };
 
 // Thread-safe without locks. A key is found by every MayMatch that happens
-// after its Add, in the sense of the C++ memory model.
-//
-// The constructor throws std::invalid_argument with the text of Validate(), or
-// std::bad_alloc; AppendBitmap may throw std::bad_alloc; nothing else throws.
+// after its Add, in the sense of the C++ memory model. The constructor throws
+// std::invalid_argument with the text of Validate(), or std::bad_alloc;
+// AppendBitmap may throw std::bad_alloc; nothing else throws.
 class DELTABLOOM_EXPORT GoMurmur3Filter {
  public:
   explicit GoMurmur3Filter(const GoMurmur3FilterOptions& options);
@@ -44,7 +42,6 @@ class DELTABLOOM_EXPORT GoMurmur3Filter {
 
   // False only if `key` was not added.
   bool MayMatch(std::string_view key) const;
-
   uint64_t SetBits() const;
 
   // The probability that a key which was not added may match:
@@ -56,9 +53,9 @@ class DELTABLOOM_EXPORT GoMurmur3Filter {
   void AppendBitmap(std::string* dst) const;
 
   // Sets all bits that are set in a Redis string of any length; the one at
-  // offset `bits`, Deltabloom's marker, is ignored. Returns an empty text, or
-  // one line that says why nothing was done: a bit beyond that is set, so the
-  // bitmap is that of a larger filter.
+  // offset `bits`, the marker, is ignored. Returns an empty text, or one line
+  // if a bit beyond that is set: nothing was done, as the bitmap is that of a
+  // larger filter.
   std::string MergeBitmap(std::string_view bitmap);
 
   uint64_t Bits() const;

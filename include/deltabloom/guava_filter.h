@@ -1,17 +1,8 @@
 // Guava's BloomFilter (com.google.common.hash), bit for bit: filters that a
 // Java service writes are read here, and the reverse.
-// docs/shared_filters_format.md defines the bytes and the offsets.
-//
-//   deltabloom::GuavaFilterOptions options;
-//   options.expected_insertions = 1000000;
-//   deltabloom::GuavaFilter filter(options);
-//   filter.Put("key");                               // stringFunnel(UTF_8)
-//   filter.Put(deltabloom::GuavaLongFunnel(42));     // longFunnel()
-//   std::string bytes;
-//   filter.AppendTo(&bytes);                         // writeTo(stream)
-//
-// A filter does not know which funnel its keys went through: keys must go
-// through the same one in every language.
+// docs/shared_filters_format.md defines the bytes and the offsets. A filter
+// does not know which funnel (below) its keys went through: it must be the same
+// one in every language.
 #ifndef DELTABLOOM_GUAVA_FILTER_H_
 #define DELTABLOOM_GUAVA_FILTER_H_
 
@@ -26,8 +17,7 @@ namespace deltabloom {
 
 // Which bits belong to a key. The numbers are the ones in the bytes.
 enum class GuavaStrategy : uint8_t {
-  // The older one. Offsets have 31 bits: in a filter of more than 2^31 bits
-  // (256 MiB) the rest stays empty.
+  // Older: in a filter of more than 2^31 bits (256 MiB) the rest stays empty.
   kMurmur128Mitz32 = 0,
   kMurmur128Mitz64 = 1,
 };
@@ -52,17 +42,16 @@ struct DELTABLOOM_EXPORT GuavaFilterOptions {
   GuavaStrategy strategy = GuavaStrategy::kMurmur128Mitz64;
   GuavaProbeRule probe_rule = GuavaProbeRule::kFromSize;
 
-  // Empty, or one line that names the invalid option, its value and the legal
-  // range. Invalid, as in Guava, are filters of 0 bits, of 2^31 words of 64
-  // bits or more, and of more than 255 hash functions.
+  // Empty, or one line: the invalid option, its value and the legal range. As
+  // in Guava, filters of 0 bits, of 2^31 words of 64 bits or more, and of more
+  // than 255 hash functions are invalid.
   std::string Validate() const;
 };
 
-// Thread-safe without locks. A key is found by every MightContain that happens
-// after its Put, in the sense of the C++ memory model.
-//
-// Methods have the names and meanings of Guava's. AppendTo may throw
-// std::bad_alloc; otherwise only those throw that say so.
+// Guava's methods. Thread-safe without locks: a key is found by every
+// MightContain that happens after its Put, in the sense of the C++ memory
+// model. AppendTo and FromBytes may throw std::bad_alloc; otherwise only those
+// throw that say so.
 class DELTABLOOM_EXPORT GuavaFilter {
  public:
   // BloomFilter.create. Throws std::invalid_argument with the text of
@@ -71,8 +60,7 @@ class DELTABLOOM_EXPORT GuavaFilter {
 
   // BloomFilter.readFrom: the filter in `bytes`, which are copied and must end
   // where it ends. Null if they are no filter; *error, if given, then says why
-  // in one line. Allocates nothing before the sizes agree; may throw
-  // std::bad_alloc.
+  // in one line. Allocates nothing before the sizes agree.
   static std::unique_ptr<GuavaFilter> FromBytes(std::string_view bytes,
                                                 std::string* error = nullptr);
 
@@ -87,8 +75,7 @@ class DELTABLOOM_EXPORT GuavaFilter {
   // False only if `key` was not put.
   bool MightContain(std::string_view key) const;
 
-  // An estimate of the number of different keys from the bits that are set.
-  // UINT64_MAX if every bit is set (Guava throws).
+  // Estimated from the bits that are set. UINT64_MAX if all are (Guava throws).
   uint64_t ApproximateElementCount() const;
 
   // The probability that a key which was not put may match:
@@ -96,7 +83,7 @@ class DELTABLOOM_EXPORT GuavaFilter {
   double ExpectedFpp() const;
 
   // Whether the other, which is not this one, has the same number of bits and
-  // hash functions and the same strategy. The funnels must be the same, too.
+  // hash functions and the same strategy.
   bool IsCompatible(const GuavaFilter& other) const;
 
   // Puts into this filter what is in the other. Throws std::invalid_argument,
@@ -118,25 +105,17 @@ class DELTABLOOM_EXPORT GuavaFilter {
   std::unique_ptr<Rep> rep_;
 };
 
-// --- What Guava's funnels (com.google.common.hash.Funnels) give to the hash:
-//
-//   byteArrayFunnel()        the bytes themselves
-//   stringFunnel(UTF_8)      the bytes of a UTF-8 string; of UTF-16,
-//                            GuavaStringFunnel
-//   unencodedCharsFunnel()   GuavaUnencodedCharsFunnel
-//   integerFunnel()          GuavaIntegerFunnel
-//   longFunnel()             GuavaLongFunnel
+// --- What Guava's funnels (com.google.common.hash.Funnels) give to the hash.
+// That of byteArrayFunnel() and, for UTF-8, stringFunnel(UTF_8) is the key
+// itself.
 
-// 4 bytes, little-endian.
+// integerFunnel(): 4 bytes, little-endian.
 DELTABLOOM_EXPORT std::string GuavaIntegerFunnel(int32_t value);
-
-// 8 bytes, little-endian.
+// longFunnel(): 8 bytes, little-endian.
 DELTABLOOM_EXPORT std::string GuavaLongFunnel(int64_t value);
-
-// UTF-8 as Java encodes it: a surrogate without its partner becomes '?'.
+// stringFunnel(UTF_8) of UTF-16: a surrogate without its partner becomes '?'.
 DELTABLOOM_EXPORT std::string GuavaStringFunnel(std::u16string_view text);
-
-// Each UTF-16 unit as 2 bytes, little-endian; surrogates as they are.
+// unencodedCharsFunnel(): each UTF-16 unit as 2 bytes, little-endian.
 DELTABLOOM_EXPORT std::string GuavaUnencodedCharsFunnel(
     std::u16string_view text);
 

@@ -1,20 +1,8 @@
-// Key transforms: filters for comparators under which different bytes are
-// equal.
-//
-// A filter hashes bytes. Under a comparator that ignores case, "Key" and "key"
-// are the same key, and a filter with one of them would reject the other. A key
-// transform maps equal keys to the same bytes, which are hashed instead:
-//
-//   deltabloom::KeyTransform transform;
-//   transform.name = "drop_timestamp";
-//   transform.function = [](std::string_view key, deltabloom::KeyScratch*) {
-//     return key.substr(0, key.size() - std::min<size_t>(key.size(), 8));
-//   };
-//   deltabloom::RegisterKeyTransform(transform, &error);
-//   options.key_transform = "drop_timestamp";   // RocksDBFilterOptions
-//
-// Every filter stores the transform it was built with, and a policy queries
-// only filters of its own transform: docs/guide.md, "Key transforms".
+// Key transforms, for comparators under which different bytes are equal: a
+// function that maps equal keys to the same bytes, which are hashed instead.
+// Under a comparator that ignores case, a filter with "Key" would otherwise
+// reject "key". Every filter stores the transform it was built with, and a
+// policy queries only filters of its own: docs/guide.md, "Key transforms".
 #ifndef DELTABLOOM_KEY_TRANSFORM_H_
 #define DELTABLOOM_KEY_TRANSFORM_H_
 
@@ -50,15 +38,12 @@ class KeyScratch {
 
 struct KeyTransform {
   // Returns the bytes to hash instead of `key`: a view of the key, of what
-  // *scratch reserved, or of bytes that live as long as the process. The
-  // contract:
-  //
+  // *scratch reserved, or of bytes that live as long as the process.
   // - It takes any bytes, also those that are not keys: none, parts of keys,
   //   bounds of iterators. RocksDB strips its own timestamps first.
   // - Keys that are equal under the comparator give the same result. With a
   //   prefix extractor so do their prefixes, and all of them are in its domain
   //   or none.
-  // - A function whose results change needs another version.
   // - Many threads call it at the same time. It must not use RocksDB.
   // - If it throws, the filter being built or queried matches every key.
   using Function = std::function<std::string_view(std::string_view key,
@@ -66,25 +51,19 @@ struct KeyTransform {
 
   // 1 to 64 letters, digits, '_', '-' and '.'; not "none".
   std::string name;
-
   // 1 or more; another one for every change of the function's results.
   uint32_t version = 1;
-
   Function function;
 };
 
 // Registers a transform, under its name and version, until the process ends.
 // Call it before a database is opened whose OPTIONS name it. Returns false,
-// with one line in *error, which may be null, if the name, the version or the
-// function is invalid, if name and version are registered already, or if
-// another name and version have the same id (docs/format.md) by chance.
-// Thread-safe.
+// with one line in *error, which may be null, if a field is invalid, if name
+// and version are registered already, or if another name and version have the
+// same id (docs/format.md) by chance. Thread-safe.
 //
-// Registered from the start, both as version 1, like SQLite's collations NOCASE
-// and RTRIM:
-//
-//   ascii_lowercase        A to Z become a to z
-//   trim_trailing_spaces   without the spaces (0x20) at the end
+// Version 1 of ascii_lowercase (A to Z become a to z) and trim_trailing_spaces
+// (the bytes 0x20 at the end are dropped) are registered from the start.
 DELTABLOOM_EXPORT bool RegisterKeyTransform(const KeyTransform& transform,
                                             std::string* error = nullptr);
 

@@ -21,17 +21,14 @@ class FilterPolicy;
 namespace deltabloom {
 
 // Replaces leveldb::NewBloomFilterPolicy, with the same name and the same
-// filters, byte for byte. Databases written with either can be read with the
-// other. bits_per_key: 0 to 1000, fractions included; 10 gives about 1 % false
+// filters, byte for byte. bits_per_key: 0 to 1000; 10 gives about 1 % false
 // positives. Null for other values.
 DELTABLOOM_EXPORT std::unique_ptr<const leveldb::FilterPolicy>
 NewLevelDBBloomFilterPolicy(double bits_per_key);
 
 // A policy with any options. With Hash::kLevelDB it is the one above. With
-// Hash::kMurmurHash2 it has a name of its own, and LevelDB ignores filters that
-// were written under another name until compactions rewrite them. Null if
-// options.Validate() is not empty, or for Hash::kLevelDB with a layout other
-// than classic, which LevelDB cannot read.
+// Hash::kMurmurHash2 it has a name of its own, and LevelDB ignores filters of
+// another name until compactions rewrite them. Null for invalid options.
 DELTABLOOM_EXPORT std::unique_ptr<const leveldb::FilterPolicy>
 NewLevelDBFilterPolicy(const FilterOptions& options);
 

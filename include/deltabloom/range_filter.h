@@ -1,16 +1,11 @@
-// Range filters as plain bytes: build them from sorted keys, ask them for
-// ranges.
-//
-// A range filter answers "may a key k with lower <= k < upper have been
-// added?". It never answers no for a range that holds a key. It saves a read
-// for most scans of ranges that hold no key. docs/guide.md says when to use it;
-// docs/format.md, chapter "Range part", defines every byte.
+// Range filters as plain bytes. A range filter answers "may a key k with lower
+// <= k < upper have been added?", and never no for a range that holds a key: it
+// saves a read for most scans of empty ranges. docs/guide.md says when to use
+// it; docs/format.md, chapter "Range part", defines every byte. Store them
+// under a checksum: not every changed bit can be detected.
 //
 // Keys are ordered by their bytes, as unsigned numbers. Integers in that order
 // are big-endian, signed ones with their highest bit flipped.
-//
-// Store the bytes under a checksum: recognisably damaged bytes answer "may
-// match", but not every changed bit can be detected.
 #ifndef DELTABLOOM_RANGE_FILTER_H_
 #define DELTABLOOM_RANGE_FILTER_H_
 
@@ -43,17 +38,13 @@ struct DELTABLOOM_EXPORT RangeFilterOptions {
   // Empty: the builder chooses, or stores fixed-size keys as numbers.
   std::string range_prefixes;
 
-  // Empty if the options are valid; else one line that names the invalid
-  // option, its value and the legal range.
+  // Empty, or one line: the invalid option, its value and the legal range.
   std::string Validate() const;
 };
 
 // Collects keys and builds one range filter; can be used again after Finish.
-// Not thread-safe.
-//
-// Errors: the constructor throws std::invalid_argument with the text of
-// Validate(), or std::bad_alloc; AddQuestion throws std::bad_alloc. AddKey and
-// Finish do not throw: if memory runs out, there is no filter.
+// Not thread-safe. The constructor throws std::invalid_argument with the text
+// of Validate(), or std::bad_alloc; AddQuestion throws std::bad_alloc.
 class DELTABLOOM_EXPORT RangeFilterBuilder {
  public:
   explicit RangeFilterBuilder(const RangeFilterOptions& options = {});
@@ -71,16 +62,15 @@ class DELTABLOOM_EXPORT RangeFilterBuilder {
   // Any bytes and any length, including none. Equal keys count once.
   void AddKey(std::string_view key) noexcept;
 
-  // The largest temporary memory in bytes that Finish would need now, without
-  // the filter: 26 bytes per key and 8 for each of range_prefixes, and what is
-  // kept of the keys, each without the bytes that it shares with the one
-  // before.
+  // The temporary memory in bytes that Finish would need now, at most, without
+  // the filter: 26 bytes per key and 8 for each of range_prefixes, and each key
+  // without the bytes that it shares with the one before.
   uint64_t BuildBytes() const;
 
   // Appends the filter to *dst and leaves the builder empty. Returns false and
-  // appends nothing if there is no filter: the keys were not in order, there
-  // was no key, too little memory, or too few bits for these keys. Treat every
-  // range as "may match" then.
+  // appends nothing if the keys were not in order, there was no key, too little
+  // memory, or too few bits for these keys. Treat every range as "may match"
+  // then.
   bool Finish(std::string* dst) noexcept;
 
  private:
@@ -89,8 +79,7 @@ class DELTABLOOM_EXPORT RangeFilterBuilder {
 };
 
 // A view over the bytes of a range filter, parsed once; the bytes must outlive
-// it. Any bytes are safe; those that are not a filter known to this version
-// answer "may match". Thread-safe.
+// it. Bytes that are not a known filter answer "may match". Thread-safe.
 class DELTABLOOM_EXPORT RangeFilter {
  public:
   // Throws std::bad_alloc.
@@ -99,8 +88,7 @@ class DELTABLOOM_EXPORT RangeFilter {
   RangeFilter(RangeFilter&&) noexcept;
   RangeFilter& operator=(RangeFilter&&) noexcept;
 
-  // False only if no added key k has lower <= k < upper. True if lower >=
-  // upper.
+  // False only if lower < upper and no added key k has lower <= k < upper.
   bool MayMatch(std::string_view lower, std::string_view upper) const;
 
   // Describes the bytes in one line.

@@ -45,7 +45,7 @@ enum class RedisError : uint8_t {
 // "timeout", "wrong type", ...
 DELTABLOOM_EXPORT const char* RedisErrorName(RedisError error);
 
-// The message is one line with host, port and key, never a password.
+// The message is one line, with host, port and key but never a password.
 struct DELTABLOOM_EXPORT RedisStatus {
   RedisError error = RedisError::kNone;
   std::string message;
@@ -72,15 +72,14 @@ class RedisConnection {
   // Sends the commands in one pipeline and reads one reply to each before
   // `deadline`. An error reply is a reply: the status is an error only if the
   // connection failed (kUnavailable, kTimeout); the object is destroyed then.
-  // REQUIRED: it never reconnects, so that one server process answers all
-  // calls. Called by one thread at a time; throws only std::bad_alloc.
+  // It must never reconnect, so that one server process answers all calls.
+  // Called by one thread at a time; throws only std::bad_alloc.
   virtual RedisStatus Run(const std::vector<const RedisCommand*>& commands,
                           std::chrono::steady_clock::time_point deadline,
                           std::vector<RedisReply>* replies) = 0;
 };
 
-// A connection over a hiredis context that is connected (with TLS, say). Takes
-// ownership of the context.
+// Takes ownership of a hiredis context that is connected (with TLS, say).
 DELTABLOOM_EXPORT std::unique_ptr<RedisConnection> RedisConnectionOf(
     redisContext* context);
 
@@ -93,14 +92,13 @@ struct DELTABLOOM_EXPORT RedisOptions {
   // ("host:port") others to ask if that one is away.
   bool cluster = false;
   std::vector<std::string> more_nodes;
-
   std::string username;  // empty: the default user
   std::string password;  // empty: no AUTH is sent
   uint32_t database = 0;
 
-  // Opens connections in place of the library, for TLS or another client, as in
-  // examples/guard_a_store/own_connection.h. For a unix socket, `host` is its
-  // path and `port` 0. User, password and database are sent if they are set.
+  // Opens connections in place of the library, for TLS or another client. For a
+  // unix socket, `host` is its path and `port` 0. User, password and database
+  // are sent if they are set.
   std::function<RedisStatus(const std::string& host, uint16_t port,
                             std::chrono::milliseconds timeout,
                             std::unique_ptr<RedisConnection>* connection)>
@@ -115,7 +113,7 @@ struct DELTABLOOM_EXPORT RedisOptions {
   uint32_t circuit_failures = 5;
   std::chrono::milliseconds circuit_open_for{1000};
 
-  // Empty when a connection can be tried; else what is wrong, in one line.
+  // Empty, or one line that says what is wrong.
   std::string Validate() const;
 };
 
@@ -152,9 +150,8 @@ struct DELTABLOOM_EXPORT RedisFilterOptions {
   // The filter expires this long after its creation. 0: never.
   std::chrono::milliseconds expire_after{0};
 
-  // For keys that exist already, all of which an empty filter would reject:
-  // until the first rebuild has finished, checks answer "may match" with
-  // kMissing, and adds fail.
+  // For keys that exist already: until the first rebuild has finished, checks
+  // answer "may match" with kMissing, and adds fail.
   bool filled_by_rebuild = false;
 
   // Every program that writes the bitmap uses Deltabloom, or the protocol of
@@ -162,16 +159,15 @@ struct DELTABLOOM_EXPORT RedisFilterOptions {
   // writers are stopped. Scheme local: as if true.
   bool own_writers_only = false;
 
-  // The server has appendonly yes, appendfsync always and no replicas: no
-  // restart loses a key, so none needs Confirm.
+  // The server has appendonly yes, appendfsync always and no replicas: a
+  // restart loses no key, so Confirm is not needed.
   bool durable = false;
 
   // local: a larger filter is cut into shards of this size, a multiple of 64,
   // at most 512 MiB. All shards are in one slot.
   uint64_t shard_bytes = uint64_t{512} << 20;
 
-  // Empty when a filter can be made of them; else one line that names the
-  // option, its value and what is legal.
+  // Empty, or one line: the invalid option, its value and the legal range.
   std::string Validate() const;
 };
 
@@ -219,9 +215,8 @@ struct DELTABLOOM_EXPORT RedisFilterStatistics {
 struct DELTABLOOM_EXPORT RedisRebuildOptions {
   // No program without Deltabloom writes to the bitmap during the rebuild. Only
   // then a bitmap that is adopted, or was created without own_writers_only, is
-  // replaced; else the keys are added to it, and no old key goes.
+  // replaced; else the keys are added to it.
   bool writers_stopped = false;
-
   // Adds the keys to those of the filter: a faster Add for many keys.
   bool keep_keys = false;
 
@@ -231,17 +226,15 @@ struct DELTABLOOM_EXPORT RedisRebuildOptions {
 
   // How long the temporary bitmap outlives a dead builder.
   std::chrono::milliseconds lease{60000};
-
   // Start although another rebuild seems to run; that one will fail.
   bool take_over = false;
 
-  // Finish calls it now and then with the bytes of the bitmap that are done and
-  // the size of the bitmap. Must not throw.
+  // Called by Finish with the bytes of the bitmap that are done, and all of
+  // them. Must not throw.
   std::function<void(uint64_t done, uint64_t all)> progress;
 
-  // Called several times a second by StartRebuild and Finish. If it returns
-  // true, they return kCancelled, and the live bitmap is unchanged (but see
-  // Finish). Must not throw.
+  // Called several times a second by StartRebuild and Finish, which return
+  // kCancelled if it returns true. Must not throw.
   std::function<bool()> cancelled;
 };
 
@@ -261,8 +254,8 @@ class DELTABLOOM_EXPORT RedisRebuild {
   RedisRebuild(const RedisRebuild&) = delete;
   RedisRebuild& operator=(const RedisRebuild&) = delete;
 
-  // Contacts Redis only to renew the lease; Finish reports its failure. True if
-  // no Add or AddBits before had set all bits of the key.
+  // True if no Add or AddBits before had set all bits of the key. Finish
+  // reports errors of Redis.
   bool Add(std::string_view key);
 
   // Sets all bits that are set in `bits`: info.bits / 8 bytes, rounded up, bit
@@ -272,8 +265,7 @@ class DELTABLOOM_EXPORT RedisRebuild {
   // Uploads, verifies and renames. After a failure the live bitmap is
   // unchanged; of a filter in shards each shard is either old or new.
   // kUnverified if Redis restarted or failed over since the start: rebuild
-  // again. Timeouts are 10 s or command_timeout, whichever is longer, for each
-  // shard.
+  // again. Each shard may take 10 s or command_timeout, whichever is longer.
   RedisStatus Finish(RedisRebuildResult* result = nullptr);
 
  private:
@@ -297,15 +289,14 @@ class DELTABLOOM_EXPORT RedisFilter {
                           std::unique_ptr<RedisFilter>* filter);
 
   // Opens it without contacting Redis: each call tries to read the descriptor
-  // until one succeeds, and fails as other calls do. Only an illegal name or
-  // option is an error here.
+  // until one succeeds. Only an illegal name or option is an error here.
   static RedisStatus OpenLazily(const RedisOptions& redis,
                                 const std::string& name,
                                 std::unique_ptr<RedisFilter>* filter);
 
-  // A bitmap that programs in other languages fill; it need not exist yet.
-  // Without marker and descriptor its loss is detected only until another
-  // program writes to it, and a restart of Redis not at all. Writes nothing.
+  // A bitmap that programs in other languages fill; it need not exist yet. Its
+  // loss is detected only until another program writes to it, and a restart of
+  // Redis not at all. Writes nothing.
   static RedisStatus Adopt(const RedisOptions& redis,
                            const RedisFilterOptions& options,
                            std::unique_ptr<RedisFilter>* filter);
@@ -314,8 +305,8 @@ class DELTABLOOM_EXPORT RedisFilter {
   RedisFilter(const RedisFilter&) = delete;
   RedisFilter& operator=(const RedisFilter&) = delete;
 
-  // False only if the key was not added: every failure means "may match" (fail
-  // open) and is counted. One round trip.
+  // False only if the key was not added: every failure means "may match" and is
+  // counted. One round trip.
   bool MayMatch(std::string_view key) {
     bool may_match = true;
     MayMatch(&key, 1, &may_match);
@@ -330,15 +321,14 @@ class DELTABLOOM_EXPORT RedisFilter {
   RedisStatus Check(const std::string_view* keys, size_t n, bool* may_match);
 
   // OK: the bits are set, also in the bitmap of a running rebuild. After an
-  // error they may be set. One round trip. *is_new: some bit was clear before.
+  // error they may be set. *is_new: some bit was clear before. One round trip.
   RedisStatus Add(std::string_view key, bool* is_new = nullptr) {
     return Add(&key, 1, is_new);
   }
   RedisStatus Add(const std::string_view* keys, size_t n,
                   bool* is_new = nullptr);
 
-  // kMissing if the bits are lost; *info then describes the filter but not its
-  // contents.
+  // kMissing if the bits are lost; *info then lacks only the contents.
   RedisStatus Info(RedisFilterInfo* info);
 
   // Deletes every key of the filter. OK if there was none.
@@ -349,17 +339,15 @@ class DELTABLOOM_EXPORT RedisFilter {
 
   // After a restart or a failover of Redis, which may lose acknowledged keys,
   // checks answer "may match" with kUnverified. Call this if none is lost (a
-  // planned restart), or rebuild. A filter that is `durable` loses that
-  // property if the server has replicas now.
+  // planned restart), or rebuild. A `durable` filter loses that property if the
+  // server has replicas now.
   RedisStatus Confirm();
 
-  // Sends every user of this filter to the filter `name`, of another size or
-  // scheme, and deletes the bits of this one. The other filter must hold every
-  // key. This object then uses the other filter.
+  // Sends every user of this filter, this object included, to the filter
+  // `name`, which must hold every key, and deletes the bits of this one.
   RedisStatus MoveTo(const std::string& name);
 
-  // The bits: info.bits / 8 bytes, rounded up, bit p being bit p % 8 of byte
-  // p / 8. Markers that are bits of the filter (local) are among them.
+  // The bits in the form of AddBits, with markers that are bits (local).
   RedisStatus ReadBits(std::string* bits);
 
   RedisFilterStatistics Statistics() const;

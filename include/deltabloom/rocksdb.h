@@ -1,15 +1,12 @@
 // Deltabloom's filters in RocksDB: a FilterPolicy for unmodified RocksDB, 7.0.3
-// to 11.9.
+// to 11.9. A database may switch to it and back: docs/compatibility.md.
 //
 //   rocksdb::BlockBasedTableOptions table_options;
 //   table_options.filter_policy = deltabloom::NewRocksDBFilterPolicyOrThrow();
 //
 // RocksDB silently treats a null policy as "no filter". So functions here that
 // fail set *error to one line; if `error` is null they print it to standard
-// error, each line once in a process.
-//
-// A database may switch to this policy and back at any time: see
-// docs/compatibility.md.
+// error, each line once in a process. All of them are thread-safe.
 #ifndef DELTABLOOM_ROCKSDB_H_
 #define DELTABLOOM_ROCKSDB_H_
 
@@ -34,8 +31,7 @@ namespace deltabloom {
 // The name under which RocksDB stores and finds the filters.
 enum class RocksDBCompatibility : uint8_t {
   // The name of RocksDB's own filters. Existing Bloom and Ribbon filters stay
-  // in use, and RocksDB without Deltabloom finds every key of the database: for
-  // it the filters answer "may match".
+  // in use; RocksDB without Deltabloom gets "may match" from these filters.
   kBuiltin,
   // A name of Deltabloom's own. Policies of either name ignore the other's
   // filters.
@@ -47,10 +43,9 @@ enum class RocksDBAllocation : uint8_t {
   // All tables get bits_per_key.
   kUniform,
   // Minimises the sum of the false-positive rates over the sorted runs of the
-  // tree, with bits_per_key on average: upper levels, which hold few keys, get
-  // more, the last one a little less. Needs NewRocksDBFilterListener(), which
-  // learns the tree; as long as it is not known, and in SstFileWriter, tables
-  // get bits_per_key. See docs/levels.md.
+  // tree, with bits_per_key on average. Needs NewRocksDBFilterListener(), which
+  // learns the tree; until it is known, and in SstFileWriter, tables get
+  // bits_per_key. See docs/levels.md.
   kLevels,
 };
 
@@ -65,11 +60,10 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // The false-positive rate, instead of bits_per_key, which then must have its
   // default. Each filter gets the fewest bits per key, at least 0.5, with which
   // its layout has this rate (deltabloom/sizing.h). Legal: 1e-9 to less than 1,
-  // or 0 for unset. Where the layout cannot reach it (classic: about
-  // keys / 2^32, compact: 2^-32) a filter gets the fewest bits that come within
-  // a tenth of its least rate, and the LOG says so, once. With kLevels, once
-  // the tree is known, it is the sum of the rates of all runs that a lookup
-  // queries.
+  // or 0 for unset. Where the layout cannot reach it (classic: about keys /
+  // 2^32, compact: 2^-32) a filter comes within a tenth of its least rate, and
+  // the LOG says so, once. With kLevels it is the sum of the rates of all runs
+  // that a lookup queries.
   double false_positive_rate = 0;
 
   // The bytes of all filters of the database, instead of bits_per_key. All
@@ -80,46 +74,40 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // Legal: up to 10^18, or 0 for unset. See docs/levels.md.
   uint64_t filter_memory = 0;
 
-  // The average of all filters with filter_memory, and the least for any
-  // sorted run when levels are weighted by use. Legal: 0.5 to 1000.
+  // The average of all filters with filter_memory; the former is also the least
+  // for a run that is weighted by use. Legal: 0.5 to 1000.
   double min_bits_per_key = 4;
   double max_bits_per_key = 20;
 
-  // With kLevels: a sorted run counts as much as lookups ask it for keys that
-  // it does not hold; one that they do not ask gets min_bits_per_key (or
-  // bits_per_key, if less), so filters may take less memory than was set. Needs
-  // statistics; not used together with range. When off, all runs count alike.
+  // With kLevels: a sorted run counts as much as lookups query it for keys that
+  // it does not hold; one that they do not query gets min_bits_per_key (or
+  // bits_per_key, if less). Off: all count alike. Needs statistics; not used
+  // with range.
   bool weights_by_use = true;
 
-  // kAuto: kLocal for tables of level 0, kCompact for those below
-  // (docs/guide.md). The core's own default is kClassic.
+  // kAuto: kLocal for tables of level 0, kCompact for those below.
   Layout layout = Layout::kAuto;
-
   RocksDBAllocation allocation = RocksDBAllocation::kUniform;
 
-  // The most temporary memory for building a filter, as in FilterOptions; 0:
-  // no limit.
+  // As in FilterOptions.
   uint64_t max_build_bytes = 0;
 
   // The most bytes of a filter, or of each partition of partitioned filters. A
-  // filter that would be larger gets fewer bits per key; if fewer than 2 were
-  // left, it is replaced by 17 bytes that match every key. The LOG says either,
-  // once. Legal: 1 and more.
+  // larger one gets fewer bits per key; if fewer than 2 were left, it is
+  // replaced by 17 bytes that match every key. The LOG says either, once.
+  // Legal: 1 and more.
   uint64_t max_filter_bytes = kUnlimited;
-
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
 
   // Adds 8 bytes to each filter, by which a reader that opens it detects
-  // changed bits; such a filter answers "may match". Off by default: RocksDB's
-  // block checksum detects changes in the file.
+  // changed bits; such a filter answers "may match".
   bool payload_check = false;
 
   // Protects against an attacker who controls keys and constructs false
-  // positives, but cannot read the files or the memory of the database: each
-  // table's filters use a keyed hash with a random seed, which only they store.
-  // Takes about 18 ns more for each lookup and each added key (docs/guide.md;
-  // SECURITY.md has what is promised). If the system returns no random bytes,
-  // no filter is written, and the LOG says so.
+  // positives, but cannot read the files or the memory of the database
+  // (SECURITY.md): the filters of each table use a keyed hash with a random
+  // seed. Takes about 18 ns more for each lookup and each added key. If the
+  // system returns no random bytes, no filter is written, and the LOG says so.
   bool seeded = false;
 
   // Adds a part for ranges to each filter: seeks with auto_prefix_mode and an
@@ -133,8 +121,7 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   bool range = false;
 
   // With `range`: range parts are chosen by a sample of the ranges that were
-  // looked up, which is kept in memory only and per prefix extractor. Off: by
-  // the keys alone.
+  // looked up, in memory and per prefix extractor. Off: by the keys alone.
   bool learning = true;
 
   // With `range`: "none", or the prefixes that range parts hold, whatever is
@@ -146,47 +133,40 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // filters of this transform are queried.
   std::string key_transform = "none";
 
-  // Count lookups (deltabloom/rocksdb_statistics.h). Costs one to two
-  // nanoseconds per lookup, and nothing when off. A change at run time concerns
-  // filters that are built or opened after it.
+  // Count lookups (deltabloom/rocksdb_statistics.h): one to two nanoseconds
+  // each. A change at run time concerns filters that are built or opened after
+  // it.
   bool statistics = true;
 
-  // Interval at which the LOG gets a table of the statistics. Flushes and
-  // compactions write it, lookups do not. Legal: 0 (never) to 2^32 - 1.
+  // Interval at which flushes and compactions write the statistics to the LOG.
+  // Legal: 0 (never) to 2^32 - 1.
   uint32_t statistics_log_seconds = 600;
 
-  // Empty if the options are valid; else one line that names the invalid
-  // option, its value and the legal range.
+  // Empty, or one line: the invalid option, its value and the legal range.
   std::string Validate() const;
 };
 
 // Returns a policy, or null with *error as above: what is wrong (an option, or
 // a RocksDB library of another version than the headers Deltabloom was compiled
-// with) and what to do. Also registers it, as RegisterRocksDB() does. Neither
-// this function nor the policy throws: if memory runs out, no filter is
-// written, or one that matches every key. Thread-safe.
+// with) and what to do. Also registers it, as RegisterRocksDB() does. Does not
+// throw, nor does the policy: if memory runs out, no filter is written, or one
+// that matches every key.
 DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicy(const RocksDBFilterOptions& options = {},
                        std::string* error = nullptr);
 
 // The listener that RocksDBAllocation::kLevels needs in DBOptions::listeners,
-// one for any number of databases. It does not affect other policies. Null as
-// above. Thread-safe.
+// one for any number of databases. Null as above.
 DELTABLOOM_EXPORT std::shared_ptr<rocksdb::EventListener>
 NewRocksDBFilterListener(std::string* error = nullptr);
 
 // Sets all that the options need: the filter policy in family->table_factory,
 // whose other options stay as they are; with kLevels or `range` the listener in
 // db->listeners, unless one is there; with `range` family->prefix_extractor, if
-// it is not set. For one column family,
-//
-//   rocksdb::Options options;
-//   deltabloom::AddRocksDBFilters(filters, &options, &options, &error);
-//
-// `db` may be null for a column family of a database that is open already.
-// Returns false with *error as above, also if the table factory is not that of
-// block-based tables or an option conflicts with ranges; then nothing is
-// changed.
+// it is not set. `db` and `family` may be one rocksdb::Options; `db` may be
+// null for a column family of a database that is open already. Returns false
+// without a change, with *error as above, also if the table factory is not that
+// of block-based tables or an option conflicts with ranges.
 DELTABLOOM_EXPORT bool AddRocksDBFilters(const RocksDBFilterOptions& options,
                                          rocksdb::DBOptions* db,
                                          rocksdb::ColumnFamilyOptions* family,
@@ -195,33 +175,29 @@ DELTABLOOM_EXPORT bool AddRocksDBFilters(const RocksDBFilterOptions& options,
 // The prefix extractor that RocksDBFilterOptions::range needs, named
 // deltabloom.Range: every key has the same, empty prefix. Null as above. It has
 // an effect only in column families whose comparator was checked by
-// AddRocksDBFilters, DB::Open or CheckRocksDBFilters. Do not share one between
-// column families of different comparators. Thread-safe.
+// AddRocksDBFilters, DB::Open or CheckRocksDBFilters, and must not be shared by
+// column families of different comparators.
 DELTABLOOM_EXPORT std::shared_ptr<const rocksdb::SliceTransform>
 NewRocksDBRangeExtractor(std::string* error = nullptr);
 
 // Checks that comparator, index and prefix extractor of a column family go with
-// its filter policy. RocksDB does this in DB::Open only: call it before
-// CreateColumnFamily, DB::OpenForReadOnly, OpenAsSecondary and SetOptions of
-// the prefix extractor. Returns false with *error as above if there is a
-// conflict. Thread-safe.
+// its filter policy; false, with *error as above, if not. RocksDB does this in
+// DB::Open only: call it before CreateColumnFamily, DB::OpenForReadOnly,
+// OpenAsSecondary and SetOptions of the prefix extractor.
 DELTABLOOM_EXPORT bool CheckRocksDBFilters(
     const rocksdb::ColumnFamilyOptions& family, std::string* error = nullptr);
 
 // The state of RocksDBAllocation::kLevels in the databases that are open in
 // this process and have a listener, as JSON (docs/levels.md has the fields).
-// Column families with another policy are listed with their runs. Returns
-// {"databases":[]} if there is none. Thread-safe.
+// Returns {"databases":[]} if there is none.
 DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();
 
 // For Prometheus: the filter_memory of each of these databases, the bytes of
-// its filters, and the share of the lookups that ask its runs for keys that
-// they do not hold. Thread-safe.
+// its filters, and the share of lookups that query its runs for absent keys.
 DELTABLOOM_EXPORT std::string RocksDBFilterLevelsPrometheus();
 
-// The functions above with exceptions: they throw std::runtime_error with that
-// line instead of returning null or false. Not declared in code compiled with
-// -fno-exceptions.
+// The functions above with std::runtime_error instead of null or false. Not
+// declared in code compiled with -fno-exceptions.
 #ifdef __cpp_exceptions
 inline std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicyOrThrow(const RocksDBFilterOptions& options = {}) {
@@ -242,33 +218,18 @@ inline void AddRocksDBFiltersOrThrow(const RocksDBFilterOptions& options,
 #endif
 
 // Makes the policy known to RocksDB by name, for
-// FilterPolicy::CreateFromString, OPTIONS files and the options of tools:
-//
-//   deltabloom                 the defaults above
-//   deltabloom:9.9             bits per key; layout auto
-//   deltabloom:9.9:local       bits per key and layout: classic, local,
-//                              compact, auto
-//   deltabloom:9.9:auto:levels also the allocation: uniform, levels
-//   id=deltabloom;bits_per_key=9.9;layout=classic;compatibility=own
-//   id=deltabloom;false_positive_rate=0.01;max_filter_bytes=1048576
-//
-// OPTIONS files have bits_per_key=unset beside a false_positive_rate;
+// FilterPolicy::CreateFromString, OPTIONS files and the options of tools, as
+// deltabloom:9.9:auto:levels (bits per key, layout and allocation, each with a
+// default) or id=deltabloom;bits_per_key=9.9;layout=classic (docs/guide.md).
+// bits_per_key=unset goes with a false_positive_rate;
 // max_filter_bytes=unlimited means no limit. Switches are on or off; true,
 // false, 1 and 0 are accepted as well. A key transform must be registered
 // before a text names it.
 //
-// Also registers the listener, for EventListener::CreateFromString and OPTIONS
-// files:
-//
-//   listeners=deltabloom
-//
-// and the prefix extractor for ranges, for SliceTransform::CreateFromString and
-// OPTIONS files:
-//
-//   prefix_extractor=deltabloom.Range
-//
-// Call it before a database is opened; further calls do nothing. Returns false,
-// with *error as above, if the RocksDB library has the wrong version.
+// Also registers the listener (listeners=deltabloom) and the prefix extractor
+// for ranges (prefix_extractor=deltabloom.Range). Call it before a database is
+// opened; further calls do nothing. Returns false, with *error as above, if the
+// RocksDB library has the wrong version.
 DELTABLOOM_EXPORT bool RegisterRocksDB(std::string* error = nullptr);
 
 }  // namespace deltabloom

@@ -1,14 +1,7 @@
-// Statistics of the filters of a RocksDB policy: their number, the lookups they
-// rejected and the false positives expected, by layout and by the level that
-// their tables were written for.
-//
-//   deltabloom::RocksDBFilterStatistics statistics;
-//   if (deltabloom::GetRocksDBFilterStatistics(*policy, &statistics)) {
-//     std::cout << statistics.ToPrometheus();
-//   }
-//
-// Counting is on unless RocksDBFilterOptions::statistics is false.
-// docs/guide.md explains the figures.
+// Statistics of the filters of a RocksDB policy, counted unless
+// RocksDBFilterOptions::statistics is false. docs/guide.md explains the
+// figures. All functions are thread-safe; concurrent lookups may or may not be
+// included.
 #ifndef DELTABLOOM_ROCKSDB_STATISTICS_H_
 #define DELTABLOOM_ROCKSDB_STATISTICS_H_
 
@@ -24,8 +17,8 @@ class FilterPolicy;
 
 namespace deltabloom {
 
-// Filters of one layout whose tables were written for one level. A partition
-// of a partitioned filter is a filter.
+// Filters of one layout whose tables were written for one level; a partition of
+// a partitioned filter counts as a filter. Counters start at the last reset.
 struct DELTABLOOM_EXPORT RocksDBFilterRow {
   // The level that the table was written for, which may since have been moved
   // down as it is; -1: not known (SstFileWriter, RocksDB's own filters).
@@ -37,8 +30,6 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
   //              damaged, or of a later version
   //   "rocksdb"  one of RocksDB's own, in tables written before the switch
   std::string layout;
-
-  // Counters since the start or the last reset.
 
   // Filters built, their bytes, and the entries added to them: whole keys and
   // prefixes, equal neighbours once. Exact.
@@ -53,26 +44,24 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
 
   // The same for ranges of seeks (RocksDBFilterOptions::range), which are not
   // among the lookups. For ranges without a cut the filter stores nothing that
-  // could reject them: their share falls with what is learned.
+  // could reject them.
   uint64_t range_lookups = 0;
   uint64_t range_negatives = 0;
   uint64_t ranges_without_cut = 0;
 
   // The lookups answered "may match" that are expected to be of absent keys:
   // the sum over the filters of negatives * p / (1 - p), with p the rate of
-  // each (below). The true number has about its square root as standard
-  // deviation; it is less where range parts have cuts, which reject keys too.
+  // each. The standard deviation is about its square root.
   double expected_false_positives = 0;
 
   // False for "always" and "rocksdb", whose rates are not known:
   // expected_false_positives then is 0.
   bool rate_known = false;
 
-  // Gauges: the filters that are open now, whatever was reset. RocksDB opens a
-  // filter with its table, or when it is read into the block cache, where it
-  // may stay for some time after its table was deleted. keys_open is estimated
-  // when a filter is opened, as is its rate (docs/guide.md has the errors); 0
-  // if it is not known.
+  // Gauges: the filters that are open now. RocksDB opens a filter with its
+  // table, or when it is read into the block cache, where it may outlive its
+  // table. keys_open is estimated, as is the rate (docs/guide.md has the
+  // errors); 0 if not known.
   uint64_t filters_open = 0;
   uint64_t bytes_open = 0;
   uint64_t keys_open = 0;
@@ -93,7 +82,7 @@ struct DELTABLOOM_EXPORT RocksDBFilterStatistics {
   std::vector<RocksDBFilterRow> rows;
 
   // The sum of all rows; level -1 and layout "". rate_known if it is for any
-  // row: expected_false_positives then is the sum over those.
+  // row.
   RocksDBFilterRow Total() const;
 
   // Changes that would save reads, one line each: "level 6, compact: 4.1 bits
@@ -103,10 +92,8 @@ struct DELTABLOOM_EXPORT RocksDBFilterStatistics {
 
   // One JSON object, in one line.
   std::string ToJson() const;
-
   // The text exposition format of Prometheus, version 0.0.4.
   std::string ToPrometheus() const;
-
   // A table for people, with the advice below it. Lines end in '\n'.
   std::string ToText() const;
 };
@@ -115,8 +102,6 @@ struct DELTABLOOM_EXPORT RocksDBFilterStatistics {
 // column families that share it. Returns false without a change if it is not a
 // policy of this library. If SetOptions replaces the policy, as it may from
 // RocksDB 9.8 on, the new one starts at 0. Throws std::bad_alloc only.
-// Thread-safe, as all functions here; concurrent lookups may or may not be
-// included.
 DELTABLOOM_EXPORT bool GetRocksDBFilterStatistics(
     const rocksdb::FilterPolicy& policy, RocksDBFilterStatistics* statistics);
 
@@ -124,8 +109,7 @@ DELTABLOOM_EXPORT bool GetRocksDBFilterStatistics(
 DELTABLOOM_EXPORT RocksDBFilterStatistics GetRocksDBFilterStatistics();
 
 // Sets the counters to 0: those of one policy (false as above), or the sum of
-// all. Neither affects the other. No lookup is lost between the figures before
-// a reset and after it.
+// all. Neither affects the other. No lookup is lost.
 DELTABLOOM_EXPORT bool ResetRocksDBFilterStatistics(
     const rocksdb::FilterPolicy& policy);
 DELTABLOOM_EXPORT void ResetRocksDBFilterStatistics();
