@@ -1,7 +1,5 @@
-// The hashes of keys added so far, in the order they came.
-//
-// Stored in chunks, so that a growing list never copies its hashes and never
-// needs more than one chunk beyond them.
+// The hashes of keys added so far, in the order they came: in chunks, so that a
+// growing list copies none and needs one more chunk at most.
 #ifndef DELTABLOOM_UTIL_HASH_LIST_H_
 #define DELTABLOOM_UTIL_HASH_LIST_H_
 
@@ -31,7 +29,6 @@ class HashList {
   uint64_t size() const { return full_ + used_; }
   unsigned hash_size() const { return hash_size_; }
 
-  // Frees everything.
   void Clear() {
     chunks_.clear();
     tail_ = nullptr;

@@ -10,15 +10,13 @@
 
 namespace deltabloom::internal {
 
-// Numbers as text do not depend on the locale.
-//
-// The shortest text that reads back as the same number.
+// The shortest text that reads back as the same number, in any locale.
 inline std::string NumberText(double number) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof(text), number).ptr};
 }
 
-// With this number of decimals.
+// With this number of decimals, in any locale.
 inline std::string NumberText(double number, int decimals) {
   char text[400];  // the largest number has 309 digits
   return {text, std::to_chars(text, text + sizeof(text), number,

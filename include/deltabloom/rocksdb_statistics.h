@@ -69,7 +69,6 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
   // expected / (expected + negatives): the rate for absent keys. 0 without
   // negatives.
   double FalsePositiveRate() const;
-
   // Bits per key of the open filters. 0 if no keys are known.
   double BitsPerKey() const;
 };
@@ -77,7 +76,6 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
 struct DELTABLOOM_EXPORT RocksDBFilterStatistics {
   // Time that the counters cover.
   double seconds = 0;
-
   // By level, the unknown one last, then by layout.
   std::vector<RocksDBFilterRow> rows;
 
@@ -89,7 +87,6 @@ struct DELTABLOOM_EXPORT RocksDBFilterStatistics {
   // per key; 9.6 would save 120 reads per second". Empty if there are too few
   // lookups to tell. docs/guide.md has the rule.
   std::vector<std::string> Advice() const;
-
   // One JSON object, in one line.
   std::string ToJson() const;
   // The text exposition format of Prometheus, version 0.0.4.

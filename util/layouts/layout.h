@@ -4,8 +4,8 @@
 // short cut to classic.
 //
 // Each layout has a folder with the same files: a header of its name (shape,
-// positions of a key's bits, kernels), row.cc (planning, parsing and the row),
-// one file of kernels per instruction set, and rate.cc. compact has build.cc.
+// positions of a key's bits), row.cc (planning, parsing and the row), one file
+// of equivalent kernels per instruction set, and rate.cc. compact has build.cc.
 #ifndef DELTABLOOM_UTIL_LAYOUTS_LAYOUT_H_
 #define DELTABLOOM_UTIL_LAYOUTS_LAYOUT_H_
 

@@ -140,7 +140,7 @@ double NumbersPassing(const KeyStore& keys, const NumbersPlan& plan,
                       const std::vector<EmptyRange>& ranges);
 // What these functions allocate per key.
 inline constexpr uint64_t kNumbersBytesPerKey = 16;
-// Appends the body. REQUIRES: the plan has buckets.
+// REQUIRES: the plan has buckets.
 void AppendNumbers(const KeyStore& keys, NumbersPlan plan, std::string* dst);
 
 }  // namespace deltabloom::internal::range

@@ -143,7 +143,6 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
 // What the two functions allocate per key at most, without fixed cuts, which
 // take 8 more each.
 inline constexpr uint64_t kPrefixesBytesPerKey = 26;
-// Appends the body.
 void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
                     const SipHashKey* seed, std::string* dst);
 

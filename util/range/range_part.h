@@ -77,7 +77,6 @@ class RangePartBuilder {
   // appended, if there is none: keys out of order, no key, too little memory,
   // too few bits.
   bool Finish(std::string* dst) noexcept;
-  // Drops the keys.
   void Clear();
 
  private:
@@ -126,7 +125,6 @@ class RangePart {
 
   // Whether these bytes can ever say no.
   bool AlwaysMatches() const { return std::holds_alternative<Unknown>(shape_); }
-  // One line about them.
   std::string Describe() const;
   // Empty if the shape has none.
   std::vector<range::Cut> Cuts() const;

@@ -13,8 +13,7 @@
 // Measured rates have steps and dents. Only their lower convex hull counts:
 // between two of its vertices no bits per key are better value.
 //
-// Independent of engines and layouts: rates come as functions. All functions
-// accept any number; see each for those that make no sense.
+// Rates come as functions. All functions here accept any number.
 #ifndef DELTABLOOM_UTIL_RATES_ALLOCATION_H_
 #define DELTABLOOM_UTIL_RATES_ALLOCATION_H_
 

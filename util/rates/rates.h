@@ -1,9 +1,7 @@
 // Every formula of false positives, and where it comes from. Sizes are real
 // numbers here; clamps and whole bits belong to what plans a filter.
 //
-// The rates of Deltabloom's own filters as they are planned, fallbacks
-// included: util/rates/layout_rates.h. Each layout computes its rate in
-// util/layouts/LAYOUT/rate.cc from the formulas below.
+// util/rates/layout_rates.h has the rates of filters as they are planned.
 //
 // m bits, n keys, k probes. Unless stated otherwise, every probe of every key
 // is assumed to fall on any bit with equal chance, independent of the others.

@@ -41,7 +41,6 @@ struct TableFacts {
   int origin = kUnknownOrigin;
 };
 
-// Sums over some files.
 struct FileSums {
   uint64_t files = 0;
   double keys = 0;
@@ -60,7 +59,6 @@ struct LiveTable {
   uint64_t keys;  // used where no facts are known
 };
 
-// A compaction that runs.
 struct Compaction {
   std::vector<uint64_t> inputs;
   FileSums read;
@@ -68,7 +66,6 @@ struct Compaction {
   double filter_bits = 0;      // of the tables that it has written
 };
 
-// A table that is about to be written.
 struct NewTable {
   int level = 0;
   bool bottommost = false;
@@ -191,7 +188,6 @@ class TreeBits {
     double settled_bits = 0;
   };
 
-  // Adds a file to the sums, or removes it.
   void Count(uint64_t number, const File& file, bool add);
   void UpdateProfile();
   double UseOf(int origin) const;

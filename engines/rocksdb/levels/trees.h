@@ -138,7 +138,7 @@ struct DatabaseTrees {
   std::string memory_problem;
 };
 
-// The trees of the database, made if necessary.
+// Made if necessary.
 std::shared_ptr<DatabaseTrees> TreesOf(const std::string& name,
                                        const void* default_family);
 // Null if the database has none.

@@ -71,7 +71,6 @@ struct PolicyOption {
   bool may_change;
   // What to use, in an error; `names`, if not null, returns the rest of it.
   const char* legal;
-  // Returns whether the text is valid.
   bool (*parse)(std::string_view text, PolicyOptions* options);
   // The text that Parse() reads.
   std::string (*print)(const PolicyOptions& options);

@@ -171,7 +171,6 @@ class RangeKeys {
                : 0;
   }
 
-  // Gives up.
   void Drop(State why = State::kTooLarge) {
     Reset();
     state_ = why;

@@ -1,7 +1,5 @@
 // The layout classic: LevelDB's Bloom filter (docs/format.md, chapter
-// "Classic"). row.cc plans, builds and parses; portable.cc and avx2.cc hold the
-// kernels, of which all write and read the same bytes; rate.cc has the
-// false-positive rate.
+// "Classic").
 #ifndef DELTABLOOM_UTIL_LAYOUTS_CLASSIC_CLASSIC_H_
 #define DELTABLOOM_UTIL_LAYOUTS_CLASSIC_CLASSIC_H_
 
@@ -133,8 +131,7 @@ uint64_t GoodSizeUpTo(uint64_t bytes);
 
 // --- Probes ----------------------------------------------------------------
 
-// Payloads of more bytes are not expected in the nearer caches: lines are
-// fetched ahead of their use.
+// Larger payloads are fetched ahead of their use.
 inline constexpr uint64_t kPrefetchLookupsAbove = uint64_t{384} << 10;
 inline constexpr uint64_t kPrefetchBuildAbove = uint64_t{384} << 10;
 
@@ -192,7 +189,6 @@ DELTABLOOM_INLINE bool TestHash(const ParsedFilter& parsed, uint32_t hash) {
 struct Kernels {
   Lookup lookup[kMaxProbes + 1];  // by the number of probes
 
-  // Sets the bits of hashes[0 .. n).
   void (*set_bits)(const uint32_t* hashes, size_t n, const Shape& shape,
                    unsigned char* payload);
 };
@@ -219,7 +215,6 @@ inline constexpr uint32_t kMeasuredProbes[] = {2,  3,  4,  5,  6,  7,  8, 9,
 // With probes that are independent, and one hash in 2^32 shared with each key.
 double RateWithoutExcess(const AnyShape& shape, uint64_t keys);
 
-// For the rows.
 double Rate(const AnyShape& shape, uint64_t keys);
 ContentEstimate EstimateContent(const ParsedFilter& parsed);
 

@@ -1,6 +1,5 @@
 // The layout compact: bumped ribbon retrieval of fingerprints (docs/format.md,
-// chapter "Compact"). row.cc plans and parses, build.cc builds; portable.cc,
-// avx2.cc and avx512.cc hold the lookups, which all give the same answers.
+// chapter "Compact").
 #ifndef DELTABLOOM_UTIL_LAYOUTS_COMPACT_COMPACT_H_
 #define DELTABLOOM_UTIL_LAYOUTS_COMPACT_COMPACT_H_
 
@@ -227,8 +226,7 @@ inline bool PortableHolds(const Query& query, unsigned columns) {
 
 // --- Kernels: the functions that exist once per set of instructions --------
 
-// Payloads of more bytes are not expected in the nearer caches: lines are
-// fetched ahead of their use.
+// Larger payloads are fetched ahead of their use.
 inline constexpr uint64_t kPrefetchLookupsAbove = uint64_t{128} << 10;
 
 struct Kernels {
@@ -241,13 +239,11 @@ const Kernels& Avx2();
 const Kernels& Avx512();
 #endif
 
-// May-match by the hash of a key, for callers that have hashes and are in no
-// hurry; portable.
+// LayoutRow::may_match_hash, portable.
 bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash);
 
 // --- Building (build.cc) ---------------------------------------------------
 
-// For the row.
 bool Build(HashList* hashes, bool keep_hashes, const Plan& plan, Cpu cpu,
            unsigned char* payload);
 

@@ -1,7 +1,5 @@
 // The layout local: a Bloom filter in blocks of 64 bytes (docs/format.md,
-// chapter "Local"). row.cc plans, builds and parses; portable.cc and avx2.cc
-// hold the kernels, of which all write and read the same bytes; rate.cc has the
-// false-positive rate.
+// chapter "Local").
 #ifndef DELTABLOOM_UTIL_LAYOUTS_LOCAL_LOCAL_H_
 #define DELTABLOOM_UTIL_LAYOUTS_LOCAL_LOCAL_H_
 
@@ -146,16 +144,14 @@ class PortableRounds {
 
 // --- Kernels: the functions that exist once per set of instructions --------
 
-// Payloads of more bytes are not expected in the nearer caches: lines are
-// fetched ahead of their use. In smaller ones the CPU overlaps enough lookups
-// by itself.
+// Larger payloads are fetched ahead of their use. In smaller ones the CPU
+// overlaps enough lookups by itself.
 inline constexpr uint64_t kPrefetchLookupsAbove = uint64_t{64} << 10;
 inline constexpr uint64_t kPrefetchBuildAbove = uint64_t{256} << 10;
 
 struct Kernels {
   Lookup lookup[2];  // by the number of rounds, less one
 
-  // Sets the bits of hashes[0 .. n).
   void (*set_bits)(const uint64_t* hashes, size_t n, const Shape& shape,
                    unsigned char* payload);
 };
@@ -165,8 +161,7 @@ const Kernels& Portable();
 const Kernels& Avx2();
 #endif
 
-// May-match by the hash of a key, for callers that have hashes but are in no
-// hurry; portable.
+// LayoutRow::may_match_hash, portable.
 bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash);
 
 // --- Rates (rate.cc) -------------------------------------------------------
@@ -214,7 +209,6 @@ class RateOfProbes {
 // bits of its hash, 35 choose them.
 double HashRate(double keys, double blocks);
 
-// For the row.
 double Rate(const AnyShape& shape, uint64_t keys);
 ContentEstimate EstimateContent(const ParsedFilter& parsed);
 
