@@ -24,12 +24,10 @@ inline constexpr size_t kRangePartSizeBytes = 8;
 // A range part may take this many bytes, however few keys it has.
 inline constexpr uint64_t kRangePartFreeBytes = 160;
 
-// How a policy's bits_per_key are shared.
-//
-// Elias-Fano codes spend 2 bits per key before the first one that halves the
-// rate of empty ranges; each bit more halves it, as each bit of a point part
-// about halves that of absent keys. Equal rates make the least sum of the two,
-// so the range part gets those 2 bits and half of the others.
+// How a policy's bits_per_key are shared. Elias-Fano codes spend 2 bits per key
+// before the first one that halves the rate of empty ranges; each bit more
+// halves it, as in a point part. Equal rates make the least sum of the two, so
+// the range part gets those 2 bits and half of the others.
 constexpr double RangeBitsPerKey(double bits_per_key) {
   return 2 + (bits_per_key - 2) / 2;
 }
@@ -52,8 +50,8 @@ class RangePartBuilder {
   explicit RangePartBuilder(double bits_per_key,
                             uint64_t range_length = range::kRangeLength);
 
-  // A range like those that will be asked for, of which 128 bytes of each bound
-  // count. REQUIRES: no key was added. Stays for all parts.
+  // A sample of a range, of which 128 bytes of each bound count. REQUIRES: no
+  // key was added. Stays for all parts.
   void AddQuestion(std::string_view lower, std::string_view upper);
   // The parts are those of partitions of one table: each is chosen by the empty
   // ranges of those before it as well.
@@ -69,13 +67,11 @@ class RangePartBuilder {
   // Distinct keys since construction or the last Finish; 0 once it gave up.
   uint64_t KeysAdded() const { return keys_.size(); }
 
-  // The most memory that Finish would hold at a time now, without what it
-  // appends.
+  // The most memory that Finish would hold now, without what it appends.
   size_t EstimatedBuildBytes() const;
 
   // Appends the range part, ending in its own size, to *dst. False, and nothing
-  // appended, if there is none: keys out of order, no key, too little memory,
-  // too few bits.
+  // appended, as RangeFilterBuilder::Finish.
   bool Finish(std::string* dst) noexcept;
   void Clear();
 

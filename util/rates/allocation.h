@@ -1,5 +1,4 @@
-// The optimiser that distributes filter memory over the sorted runs of an LSM
-// tree.
+// Distributes filter memory over the sorted runs of an LSM tree.
 //
 // A lookup of an absent key asks one filter per run, and each false positive
 // costs a read; the expected number of those reads is the sum of the rates. For
@@ -59,10 +58,9 @@ class RateCurve {
   // less; 0 for NaN.
   double BestBitsAtSlope(double slope) const;
 
-  // The mean of BestBitsAtSlope() over the slopes within half an octave. A
+  // The mean of BestBitsAtSlope() over the slopes within half an octave: a
   // small change of the slope is then a small one of the bits, even for
-  // compact, whose curve has a vertex at each whole bit and is nearly straight
-  // between them.
+  // compact, whose curve has a vertex at each whole bit.
   double BitsAtSlope(double slope) const;
 
   // The bits from which on more of them gain nothing.
@@ -84,11 +82,11 @@ class RateCurve {
   std::vector<Vertex> hull_;  // from 0 bits on; rates fall ever less steeply
 };
 
-// A sorted run, or several of which all get the same bits.
+// One sorted run or several, all with the same bits per key.
 struct SortedRun {
   double keys = 0;
-  // How many of its filters a lookup asks: 1 for a run over the whole key
-  // space, less for a part of one, 5 for five runs together.
+  // How many of its filters a lookup queries: 1 for a run over the whole key
+  // space, less for a part of one, 5 for five runs.
   double weight = 1;
   // The rates of its filters if they differ from those of the other runs; null:
   // the curve that the functions below are given.
@@ -124,7 +122,6 @@ Allocation AllocateBits(const RateCurve& curve,
                         const std::vector<SortedRun>& runs,
                         double bits_per_key);
 
-// The same bits per key for every run.
 Allocation UniformBits(const RateCurve& curve,
                        const std::vector<SortedRun>& runs, double bits_per_key);
 

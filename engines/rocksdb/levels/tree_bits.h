@@ -25,9 +25,8 @@
 
 namespace deltabloom::internal {
 
-// By origin: how many lookups ask a run of it for keys that it does not hold,
-// in parts of all lookups. Origins without a value have 1; nothing at all: runs
-// count alike.
+// By origin: the share of lookups that query a run of it for keys that it does
+// not hold; 1 for origins without a value.
 using RunUse = std::map<int, double>;
 
 // What a table was written for: a level, 0 for flushes, or one of these. A
@@ -96,8 +95,7 @@ struct TreeRun {
   double filter_bits = 0;  // with the target for unknown filters
 };
 
-// How much compactions let the levels hold, as far as it is known. What an
-// upper level holds beyond that waits to be merged downwards.
+// How much compactions let the levels hold, as far as it is known.
 struct TreeLimits {
   double level0_files = 0;  // that start a compaction; 0: unknown
   double base = 0;          // keys, or bytes, of the first level below it
@@ -107,8 +105,7 @@ struct TreeLimits {
   bool Known() const { return level0_files > 0 && base > 0 && ratio >= 1; }
 };
 
-// Not thread-safe. Sums over the files are kept up to date by each change of
-// them, so that no function but SetTree() visits files that it is not given.
+// Not thread-safe. No function but SetTree() visits files that it is not given.
 class TreeBits {
  public:
   struct File {
@@ -121,10 +118,8 @@ class TreeBits {
   // As if new if it is unknown.
   File Find(uint64_t file) const;
   void Forget(uint64_t file);
-  // A flush wrote this many keys.
   void Flushed(uint64_t keys);
 
-  // Sets all tables of the tree, or changes some.
   void SetTree(const std::vector<LiveTable>& tables);
   void Edit(const std::vector<uint64_t>& removed,
             const std::vector<LiveTable>& added);
@@ -205,7 +200,6 @@ class TreeBits {
   double MinPrice(const Shares& now, const RateCurve& curve) const;
   double KeysIn(int level) const;
   int DeepestLevel() const;
-  // The origin of most tables of a level.
   int OriginAt(int level) const;
 
   std::unordered_map<uint64_t, File> files_;

@@ -36,16 +36,13 @@ LimitsByFamily ParseLimits(std::string_view options);
 // needs.
 void ReadLimits(rocksdb::DB* db, std::string* file, LimitsByFamily* limits);
 
-// Lookups of the filters of an origin, and how many of them were for keys that
-// the filter does not hold: the negatives and the false positives to be
-// expected beside them.
+// Of the filters of an origin; absent: negatives and expected false positives.
 struct OriginLookups {
   double lookups = 0;
   double absent = 0;
 };
 
-// Counts how many of the lookups of a column family ask a run for keys that it
-// does not hold: the weights of TreeBits::SetUse(). Not thread-safe.
+// Measures the weights of TreeBits::SetUse(). Not thread-safe.
 class RunUseCounter {
  public:
   // Fewer lookups say nothing: then runs count alike.

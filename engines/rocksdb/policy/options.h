@@ -34,12 +34,10 @@ bool WithoutThrowing(Fn fn) noexcept {
 }
 
 struct PolicyOptions : RocksDBFilterOptions {
-  // Takes options over, each through its text, so that there is one set of
-  // rules. Returns what RocksDBFilterOptions::Validate() does.
+  // Copies options through their texts. Returns what Validate() does.
   std::string Set(const RocksDBFilterOptions& options);
 
-  // The thousandths that stand for bits_per_key: rounded, but what is too
-  // little for a filter stays too little.
+  // Rounded, but what is too little for a filter stays too little.
   uint32_t MillibitsPerKey() const;
 
   // A policy with such options must write and read no filter.
@@ -104,7 +102,7 @@ std::string ApplyPolicyOptions(const OptionMap& map, bool in_use,
 // nothing stands for the defaults.
 std::string ParsePolicyOptions(std::string_view text, PolicyOptions* options);
 
-// "bits_per_key=9.9 layout=classic allocation=uniform ...": all options.
+// All options: "bits_per_key=9.9 layout=classic allocation=uniform ...".
 std::string PrintPolicyOptions(const PolicyOptions& options);
 
 }  // namespace deltabloom::internal

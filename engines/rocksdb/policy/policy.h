@@ -1,6 +1,4 @@
-// The policy as RocksDB sees it, its registration, and whether the loaded
-// RocksDB library fits the headers that Deltabloom was compiled with and
-// behaves as it needs.
+// The policy, its registration, and checks of the loaded RocksDB library.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_POLICY_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_POLICY_POLICY_H_
 
@@ -27,9 +25,8 @@ std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(const std::string& uri);
 std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(
     const PolicyOptions& options);
 
-// Adds the factories of policy, listener and prefix extractor to RocksDB's
-// registry of objects. Returns their number. REQUIRES: LibraryProblem() is
-// empty.
+// Registers policy, listener and prefix extractor; returns the number of
+// factories. REQUIRES: LibraryProblem() is empty.
 int AddFactories(rocksdb::ObjectLibrary& library);
 
 // The version of the headers, as in "7.8.3".

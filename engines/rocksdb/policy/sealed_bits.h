@@ -75,19 +75,18 @@ struct SharedTally {
   std::atomic<bool> warned[static_cast<size_t>(BuilderWarning::kCount)] = {};
 };
 
-// What a builder needs of its policy and of RocksDB's context.
+// What a builder needs of its policy and of RocksDB's context. Options are
+// those of RocksDBFilterOptions and RangeKeysOptions.
 struct BuilderSettings {
   const LayoutRow* layout = nullptr;
   // Of both parts together.
   uint32_t millibits_per_key = 0;
   // With a range part. REQUIRES: no false_positive_rate and no key transform.
   bool range = false;
-  // As in RangeKeysOptions.
   bool learning = true;
   std::vector<range::Cut> range_cuts;
   std::vector<range::Cut> opened_cuts;
-  // As in RocksDBFilterOptions. The rate, if not 0, replaces the bits.
-  double false_positive_rate = 0;
+  double false_positive_rate = 0;  // if not 0, instead of the bits
   uint64_t max_build_bytes = 0;
   uint64_t max_filter_bytes = kUnlimited;
   KeyMapping mapping;

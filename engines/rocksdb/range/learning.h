@@ -27,8 +27,7 @@ class RangeSample {
   static constexpr uint32_t kHalf = 128;  // ranges
   static constexpr uint32_t kEvery = 32;
 
-  // A filter was queried for the range. REQUIRES: lower < upper. Throws
-  // nothing.
+  // A filter was queried for the range. REQUIRES: lower < upper. No exceptions.
   void Note(std::string_view lower, std::string_view upper, bool may_match);
 
   // Lower and upper bounds, the first range::kMaxCutBytes of each. Throws
@@ -46,7 +45,6 @@ class RangeSample {
     std::pair<std::string, std::string> bounds;  // empty: nothing is here
   };
 
-  // Returns where.
   uint32_t Store(Part part, Question question);
 
   mutable std::mutex mutex_;          // of the rest

@@ -37,8 +37,7 @@ namespace deltabloom::internal {
 inline constexpr char kRangeExtractorName[] = "deltabloom.Range";
 
 // Thread-safe. Bounds have a meaning only if keys are in the order of their
-// bytes, and RocksDB does not tell an extractor the order: it passes on bounds
-// only after Trust().
+// bytes, so they are passed on only after Trust().
 class __attribute__((visibility("hidden"))) RangeExtractor final
     : public rocksdb::SliceTransform {
  public:
@@ -71,14 +70,12 @@ class __attribute__((visibility("hidden"))) RangeExtractor final
       std::make_shared<RangeLearning>();
 };
 
-// Returns `extractor`, which may be null, if it is one of this library's, else
-// null.
+// Null if it is null or not one of this library's.
 const RangeExtractor* AsRangeExtractor(
     const rocksdb::SliceTransform* extractor);
 
-// Called when a table of keys in another order than that of their bytes was
-// written with a RangeExtractor, in a column family that was not checked. From
-// then on no extractor of this process passes on bounds.
+// Called when a table of keys in another order was written with an extractor
+// that was not checked. From then on none in this process passes on bounds.
 void StopRanges();
 bool RangesStopped();
 
@@ -145,7 +142,6 @@ class RangeKeys {
     if (state_ == State::kTaken) Take(key);
   }
 
-  // A whole key and its prefix.
   void AddKeyAndAlt(const Slice& key, const Slice& alt) {
     if (state_ != State::kTaken) return;
     if (!alt.empty()) return Drop(State::kNoExtractor);
@@ -160,7 +156,6 @@ class RangeKeys {
   }
   // Null if nothing is learned, or no prefix came yet.
   RangeLearning* learning() const { return learning_.get(); }
-  // The size of the sample.
   size_t questions() const { return questions_.size(); }
   // The keys added, without empty ones and repetitions.
   uint64_t keys() const { return builder_.KeysAdded(); }

@@ -30,15 +30,13 @@ struct LookupTotals {
   double expected = 0;     // false positives expected, see CountLookups
 };
 
-// One thread's part of a slot, in a cache line of its own. Written by that
-// thread alone.
+// One thread's part of a slot, in a cache line of its own.
 struct alignas(64) LookupCell {
   std::atomic<uint64_t> lookups{0};
   std::atomic<uint64_t> negatives{0};
   std::atomic<double> expected{0};
 };
 
-// The cells of this thread.
 struct LookupCells {
   LookupCell* cells;
   uint32_t size;
@@ -55,8 +53,7 @@ uint32_t NewLookupSlot();
 // Returns the counters. REQUIRES: the slot is not used any more.
 LookupTotals FreeLookupSlot(uint32_t slot);
 
-// There are never more negatives than lookups. Concurrent lookups may or may
-// not be included.
+// There are never more negatives than lookups.
 LookupTotals SumLookups(uint32_t slot);
 
 // If set, it is called with no lock held by the lookup in which a thread's
