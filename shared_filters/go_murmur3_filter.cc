@@ -8,12 +8,9 @@
 #include "shared_filters/murmur3.h"
 
 namespace deltabloom {
-namespace {
 
 constexpr uint64_t kWordBytes = 8;
 constexpr uint32_t kMaxProbes = 256;
-
-}  // namespace
 
 std::string GoMurmur3FilterOptions::Validate() const {
   if (bits == 0) return "bits = 0 is out of range: use 1 or more";

@@ -12,13 +12,10 @@
 #include "util/json.h"
 
 namespace deltabloom {
-
-using internal::AtomicBits;
-
 namespace {
 
 constexpr double kLn2 = 0.69314718055994530942;
-constexpr uint64_t kWordBits = AtomicBits::kWordBits;
+constexpr uint64_t kWordBits = internal::AtomicBits::kWordBits;
 constexpr size_t kWordSize = 8;
 // Strategy, k, count of words.
 constexpr size_t kHeaderSize = 6;
@@ -177,7 +174,7 @@ struct GuavaFilter::Rep {
   }
 
   const Shape shape;
-  AtomicBits bits;
+  internal::AtomicBits bits;
   const internal::Divisor divisor;
 };
 

@@ -4,11 +4,9 @@
 #include "util/coding.h"
 
 namespace deltabloom {
-namespace {
 
 using internal::kFilterBlockFooterSize;
 using internal::kFilterOffsetSize;
-using internal::kMaxBaseLg;
 using internal::LoadFixed32;
 
 // A window that has keys but no filter for them holds two zero bytes. Filters
@@ -16,12 +14,10 @@ using internal::LoadFixed32;
 constexpr char kZeros[2] = {};
 constexpr std::string_view kNoFilter(kZeros, sizeof(kZeros));
 
-}  // namespace
-
 FilterBlockBuilder::FilterBlockBuilder(const FilterPolicy *policy,
                                        unsigned base_lg, uint64_t max_size)
     : policy_(policy), base_lg_(base_lg), max_size_(max_size) {
-  if (base_lg > kMaxBaseLg) {
+  if (base_lg > internal::kMaxBaseLg) {
     Fail("base_lg = " + std::to_string(base_lg) +
          " is out of range: use 0 to 63, LevelDB has 11");
   }
@@ -120,7 +116,7 @@ FilterBlockReader::FilterBlockReader(const FilterPolicy *policy,
   const uint64_t footer = block.size() - kFilterBlockFooterSize;
   base_lg_ = static_cast<unsigned char>(block.back());
   array_offset_ = LoadFixed32(block.data() + footer);
-  if (base_lg_ > kMaxBaseLg) {
+  if (base_lg_ > internal::kMaxBaseLg) {
     error_ = "base_lg is above 63";
   } else if (array_offset_ > footer) {
     error_ = "the offsets start after the end of the block";
@@ -147,8 +143,7 @@ bool FilterBlockReader::KeyMayMatch(uint64_t block_offset,
   if (filter.empty()) return false;
   // Too short for a filter, or the builder's "no filter": the policy might
   // misread either.
-  if (filter.size() < kNoFilter.size()) return true;
-  if (filter == kNoFilter) return true;
+  if (filter.size() < kNoFilter.size() || filter == kNoFilter) return true;
   return policy_->KeyMayMatch(key, filter);
 }
 

@@ -25,12 +25,9 @@ const RedisCommand kInfoServer = {"INFO", "server"};
 const RedisCommand kInfoReplication = {"INFO", "replication"};
 const RedisCommand kClusterSlots = {"CLUSTER", "SLOTS"};
 
-bool StartsWith(std::string_view text, std::string_view with) {
-  return text.substr(0, with.size()) == with;
-}
-
 bool IsError(const RedisReply& reply, std::string_view with) {
-  return reply.kind == RedisReply::Kind::kError && StartsWith(reply.text, with);
+  return reply.kind == RedisReply::Kind::kError &&
+         reply.text.compare(0, with.size(), with) == 0;
 }
 
 // The value of a field of INFO; empty if there is none.
@@ -419,9 +416,7 @@ RedisStatus Client::Run(std::vector<Request> requests, CallOptions how,
 RedisStatus Client::Run(Request request, CallOptions how, RedisReply* reply) {
   Replies replies;
   const RedisStatus status = Run({std::move(request)}, how, &replies);
-  if (status.ok() && reply != nullptr) {
-    *reply = std::move(replies.replies[0]);
-  }
+  if (status.ok() && reply != nullptr) *reply = std::move(replies.replies[0]);
   return status;
 }
 

@@ -251,9 +251,7 @@ void Scheme::Offsets(std::string_view key, uint64_t* offsets) const {
       return;
     }
     case SchemeKind::kPhpNamedHashes:
-      for (uint32_t i = 0; i < probes; ++i) {
-        offsets[i] = hash_functions[i](key);
-      }
+      for (uint32_t i = 0; i < probes; ++i) offsets[i] = hash_functions[i](key);
       return;
   }
 }

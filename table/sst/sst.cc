@@ -20,7 +20,6 @@
 #include "util/coding.h"
 
 namespace deltabloom::internal {
-
 namespace {
 
 template <typename... Parts>
@@ -545,9 +544,6 @@ void ReadFooter(const SstSource& source, SstFile* file) {
 
 // --- Handles in the metaindex and in an index of partitions ----------------
 
-// The difference of two sizes, small ones of either sign in few bytes.
-uint64_t UnZigZag(uint64_t value) { return value >> 1 ^ (0 - (value & 1)); }
-
 // A handle in a block, as its value is stored there.
 struct StoredHandle {
   BlockHandle handle;
@@ -573,7 +569,8 @@ void ForHandles(const SstFile& file, std::string_view block, bool delta_encoded,
                  Expect(value->Varint64(&difference),
                         "a difference of sizes, found no valid varint64");
                  handle.offset += handle.size + kBlockTrailerSize;
-                 handle.size += UnZigZag(difference);
+                 // Differences of either sign take few bytes (zigzag).
+                 handle.size += difference >> 1 ^ (0 - (difference & 1));
                } else {
                  Expect(TakeHandle(value, &handle),
                         "a handle, found other bytes");
@@ -769,16 +766,13 @@ void AppendVarint64(uint64_t value, std::string* bytes) {
   bytes->push_back(static_cast<char>(value));
 }
 
-uint64_t ZigZag(uint64_t difference) {
-  return difference << 1 ^ (0 - (difference >> 63));
-}
-
 std::string EncodeHandle(const BlockHandle& handle, bool is_delta,
                          const BlockHandle& last) {
   std::string value;
   if (!is_delta) AppendVarint64(handle.offset, &value);
-  AppendVarint64(is_delta ? ZigZag(handle.size - last.size) : handle.size,
-                 &value);
+  const uint64_t difference = handle.size - last.size;
+  const uint64_t zigzag = difference << 1 ^ (0 - (difference >> 63));
+  AppendVarint64(is_delta ? zigzag : handle.size, &value);
   return value;
 }
 

@@ -18,13 +18,6 @@ const std::array<const LayoutRow*, 4> kLayouts = {&classic::kMurmurHash2Row,
 
 namespace {
 
-// Tables at level 0 are short-lived and written all the time: the layout that
-// builds fastest. Below, fewer false positives are worth more than the time to
-// build (docs/guide.md).
-Layout AutoLayout(int level) {
-  return level == 0 ? Layout::kLocal : Layout::kCompact;
-}
-
 // The same answer for every key.
 template <bool kAnswer>
 constexpr Lookup kAlways = {
@@ -36,7 +29,12 @@ constexpr Lookup kAlways = {
 }  // namespace
 
 const LayoutRow* FindLayout(Layout layout, Hash hash, int level) {
-  if (layout == Layout::kAuto) layout = AutoLayout(level);
+  // Tables at level 0 are short-lived and written all the time: the layout that
+  // builds fastest. Below, fewer false positives are worth more than the time
+  // to build (docs/guide.md).
+  if (layout == Layout::kAuto) {
+    layout = level == 0 ? Layout::kLocal : Layout::kCompact;
+  }
   for (const LayoutRow* row : kLayouts) {
     if (row->layout == layout && row->classic_hash == hash) return row;
   }

@@ -42,16 +42,7 @@ uint32_t MillibitsWithin(uint64_t payload_limit, const LayoutRow& layout,
 
 // What RocksDB keeps after a filter in its block cache.
 constexpr uint64_t kBlockTrailerSize = 5;
-
 constexpr double kBalanceUnit = 4294967296.0;  // 2^32
-
-// The bytes that the allocator provides for `size`, found by allocating. The
-// buffer itself is then allocated with its final size, so that nothing writes
-// beyond the size that was requested.
-uint64_t UsableSize(uint64_t size) {
-  const std::unique_ptr<char[]> probe(new char[size]);
-  return malloc_usable_size(probe.get());
-}
 
 // The keys of a range part take memory bit by bit.
 constexpr uint64_t kChargeStep = uint64_t{64} << 10;
@@ -135,7 +126,11 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
       }
     }
     const uint64_t wanted = buffer.plan.payload_size + overhead;
-    const uint64_t usable = UsableSize(wanted);
+    // The bytes that the allocator provides, found by allocating. The buffer
+    // itself is then allocated with its final size, so that nothing writes
+    // beyond the size that was requested.
+    const std::unique_ptr<char[]> probe(new char[wanted]);
+    const uint64_t usable = malloc_usable_size(probe.get());
     // More than a third above would buy little accuracy for its bytes on disk.
     if (usable > wanted && usable - usable / 4 <= wanted) {
       buffer.plan.layout->grow(

@@ -102,7 +102,7 @@ struct ForeignKeys {
 struct Extras {
   const std::shared_ptr<PolicyStatistics>& statistics;  // null: no counting
   FilterToCount to_count;
-  std::string_view range_part;       // empty: none
+  std::string_view range_part = {};  // empty: none
   const SipHashKey* seed = nullptr;  // of a seeded filter
   bool learning = false;
 };
@@ -220,11 +220,7 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
   const FilterKind kind = ParseSealed({filter.data(), filter.size()},
                                       ActiveCpu(), &keys, &parsed, nullptr);
   const RegisteredTransform* const transform = settings.transform;
-  Extras extras{settings.statistics,
-                {filter.ToStringView(), kind, &parsed},
-                {},
-                nullptr,
-                false};
+  Extras extras{settings.statistics, {filter.ToStringView(), kind, &parsed}};
   const bool foreign = kind == FilterKind::kForeign;
   if (foreign && transform == nullptr && settings.builtin != nullptr &&
       filter.size() > kBuiltinTrailerSize) {

@@ -19,7 +19,6 @@ namespace {
 
 using rocksdb::FilterBitsReader;
 using rocksdb::Slice;
-using rocksdb::SstFileReader;
 
 // A table of the keys kStep, 2 * kStep and so on.
 constexpr int64_t kTableKeys = 256;
@@ -89,7 +88,7 @@ rocksdb::Status WriteTable(const rocksdb::Options& options) {
 }
 
 // Whether seeks find the first key from `lower` on that is less than `upper`.
-bool SeeksAreRight(SstFileReader* table) {
+bool SeeksAreRight(rocksdb::SstFileReader* table) {
   // Bounds relative to a key: without one, with this one, with later ones.
   constexpr std::pair<int64_t, int64_t> kRanges[] = {
       {1, 1000}, {-1000, 0},     {-1000, 1},
@@ -136,7 +135,7 @@ const char* RangesAreWrong(bool partitioned) {
   options.prefix_extractor = extractor;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   if (!WriteTable(options).ok()) return "it cannot write a table in memory";
-  SstFileReader reader(options);
+  rocksdb::SstFileReader reader(options);
   if (!reader.Open(kFile).ok()) return "it cannot read a table in memory";
   if (!SeeksAreRight(&reader)) return "a seek misses keys";
   // RocksDB 7.0 does not query partitions.

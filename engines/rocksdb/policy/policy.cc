@@ -1,9 +1,7 @@
 #include "engines/rocksdb/policy/policy.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -28,10 +26,8 @@ namespace {
 
 using rocksdb::ColumnFamilyOptions;
 using rocksdb::ConfigOptions;
-using rocksdb::FilterBuildingContext;
 using rocksdb::Logger;
 using rocksdb::OptionTypeInfo;
-using rocksdb::Slice;
 using rocksdb::Status;
 using std::chrono::steady_clock;
 
@@ -263,7 +259,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   }
 
   rocksdb::FilterBitsBuilder* GetBuilderWithContext(
-      const FilterBuildingContext& context) const override {
+      const rocksdb::FilterBuildingContext& context) const override {
     try {
       const PolicyOptions options = live_.Get();
       const LevelBits bits = ChooseBits(options, context);
@@ -313,7 +309,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   }
 
   rocksdb::FilterBitsReader* GetFilterBitsReader(
-      const Slice& filter) const override {
+      const rocksdb::Slice& filter) const override {
     try {
       const PolicyOptions options = live_.Get();
       // Without its transform no filter can be read, not even an empty one.
@@ -412,7 +408,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   }
 
   LevelBits ChooseBits(const PolicyOptions& options,
-                       const FilterBuildingContext& context) const {
+                       const rocksdb::FilterBuildingContext& context) const {
     if (options.allocation != RocksDBAllocation::kLevels) {
       LogConfiguration(options, context.info_log, false);
       return UniformBitsFor(options, context.level_at_creation);

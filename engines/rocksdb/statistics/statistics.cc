@@ -21,9 +21,7 @@ namespace {
 using rocksdb::FilterPolicy;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
-
 constexpr uint32_t kFewestCells = 16;
-
 __thread bool this_thread_ended = false;
 
 LookupTotals Read(const LookupCell& cell) {

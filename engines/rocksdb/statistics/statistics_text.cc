@@ -17,7 +17,6 @@ namespace {
 using internal::kRowFields;
 using internal::NumberText;
 using internal::RowField;
-
 using Row = RocksDBFilterRow;
 
 std::string LevelText(const Row& row) {

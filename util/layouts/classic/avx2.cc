@@ -4,7 +4,6 @@
 
 #include <immintrin.h>
 
-#include <cstring>
 #include <utility>
 
 #include "util/key_batch.h"

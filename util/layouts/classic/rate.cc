@@ -114,15 +114,6 @@ double ShareOfSetBits(const unsigned char* payload, uint64_t payload_size) {
   return std::min(static_cast<double>(set), bits - 0.5) / bits;
 }
 
-// How many of kTestedHashes match.
-uint32_t CountMatches(const ParsedFilter& parsed) {
-  uint32_t matches = 0;
-  for (uint32_t i = 1; i <= kTestedHashes; ++i) {
-    matches += TestHash<0>(parsed, static_cast<uint32_t>(Remix64(i, 0)));
-  }
-  return matches;
-}
-
 }  // namespace
 
 double RateWithoutExcess(const AnyShape& any_shape, uint64_t keys) {
@@ -152,17 +143,17 @@ ContentEstimate EstimateContent(const ParsedFilter& parsed) {
   const auto bits = static_cast<double>(shape.bits);
   const double probes = shape.probes;
   const double share = ShareOfSetBits(parsed.payload, parsed.payload_size);
+  if (shape.probes == 0) return {/*keys=*/0, /*rate=*/1};
   ContentEstimate estimate;
-  if (shape.probes == 0) {
-    estimate.rate = 1;
-    return estimate;
-  }
   estimate.keys = KeysFromSetBits(bits, share * bits, probes);
   const double by_bits = std::pow(share, probes);
   const double by_hash = HashCollisionRate(estimate.keys, 32);
   estimate.rate = by_bits + by_hash - by_bits * by_hash;
   if (estimate.keys <= kSoundKeys) return estimate;
-  const uint32_t matches = CountMatches(parsed);
+  uint32_t matches = 0;
+  for (uint32_t i = 1; i <= kTestedHashes; ++i) {
+    matches += TestHash<0>(parsed, static_cast<uint32_t>(Remix64(i, 0)));
+  }
   if (matches >= kFewestMatches) {
     estimate.rate = matches / double{kTestedHashes};
   }

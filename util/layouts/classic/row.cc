@@ -70,9 +70,7 @@ uint64_t Inverse(uint64_t number) {
 const Kernels& KernelsOf(Hash hash, [[maybe_unused]] Cpu cpu) {
   const bool leveldb = hash == Hash::kLevelDB;
 #if defined(__x86_64__)
-  if (cpu >= Cpu::kAvx2) {
-    return leveldb ? Avx2LevelDBHash() : Avx2MurmurHash2();
-  }
+  if (cpu >= Cpu::kAvx2) return leveldb ? Avx2LevelDBHash() : Avx2MurmurHash2();
 #endif
   return leveldb ? PortableLevelDBHash() : PortableMurmurHash2();
 }

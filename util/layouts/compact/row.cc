@@ -1,7 +1,5 @@
 // The row of compact: planning, parsing and the rate.
-#include <cmath>
 #include <cstdio>
-#include <iterator>
 
 #include "util/coding.h"
 #include "util/layouts/compact/compact.h"
@@ -41,15 +39,6 @@ uint64_t WordsWithin(const Shape& shape, uint64_t payload_size) {
                   shape.blocks() * kMaxColumns);
 }
 
-// Three quarters of the bits per key have to become columns: with less, local
-// answers twice as fast and nearly as well.
-bool Pays(uint64_t words, uint64_t blocks, uint32_t millibits) {
-  constexpr uint32_t kMostMillibits = kMaxColumns * 1000;
-  return words >= blocks &&
-         words * 4000 >=
-             uint64_t{3} * blocks * std::min(millibits, kMostMillibits);
-}
-
 void SetPlan(const Shape& shape, Plan* plan) {
   plan->payload_size = shape.payload_size();
   plan->last_byte = kMarker;
@@ -63,8 +52,11 @@ bool MakePlan(uint32_t millibits_per_key, Plan* plan) {
   // Fits: there are less than 2^39 keys.
   const uint64_t words =
       WordsWithin(*shape, plan->keys * millibits_per_key / 8000);
-  if (!Pays(words, shape->blocks(), millibits_per_key)) return false;
-  SetWords(words, &*shape);
+  // Three quarters of the bits per key have to become columns: with less, local
+  // answers twice as fast and nearly as well.
+  const uint32_t millibits = std::min(millibits_per_key, kMaxColumns * 1000);
+  if (words * 4000 < 3 * shape->blocks() * millibits) return false;
+  if (!SetWords(words, &*shape)) return false;
   SetPlan(*shape, plan);
   return true;
 }
@@ -189,9 +181,7 @@ std::optional<Shape> ShapeFor(uint64_t keys) {
   if (blocks < 40) return ShapeOfBlocks({blocks - 1, 1, 0});
   const uint64_t rest = 2 + blocks / 64;
   unsigned last_log2 = 0;
-  while (last_log2 < kMaxLastLayerLog2 && (rest >> last_log2) > 32) {
-    ++last_log2;
-  }
+  while (last_log2 < kMaxLastLayerLog2 && (rest >> last_log2) > 32) ++last_log2;
   const uint64_t last = uint64_t{1} << last_log2;
   return ShapeOfBlocks({blocks - rest, rest - last, last});
 }

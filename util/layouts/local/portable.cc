@@ -4,11 +4,7 @@
 #define DELTABLOOM_TARGET
 
 namespace deltabloom::internal::local {
-namespace {
-
 using Rounds = PortableRounds;
-
-}  // namespace
 }  // namespace deltabloom::internal::local
 
 // The kernels over Rounds.

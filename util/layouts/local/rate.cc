@@ -1,6 +1,5 @@
 // The false-positive rate of local filters: expected, and estimated from a
 // filter's bits. tests/util/rate_test.cc compares both with filters.
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,7 +14,7 @@
 namespace deltabloom::internal::local {
 namespace {
 
-constexpr unsigned kHashBitsInBlock = 35;
+constexpr int kHashBitsInBlock = 35;
 constexpr double kMissOfSector = 63.0 / 64;  // a key's bit there is another
 
 // How many sectors of a set the probes of a key take, for each of the 8 places
@@ -216,8 +215,7 @@ double RateOfProbes::At(double keys, double blocks) const {
 }
 
 double HashRate(double keys, double blocks) {
-  return -std::expm1(
-      -std::ldexp(keys / blocks, -static_cast<int>(kHashBitsInBlock)));
+  return -std::expm1(-std::ldexp(keys / blocks, -kHashBitsInBlock));
 }
 
 double Rate(const AnyShape& any_shape, uint64_t keys) {
@@ -273,13 +271,11 @@ ContentEstimate EstimateContent(const ParsedFilter& parsed) {
   const auto count = static_cast<double>(sampled);
   // A key sets the same number of bits per block whichever blocks those are.
   const double most_set = count * kBlockBits - 0.5;  // not infinitely many keys
-  ContentEstimate estimate;
-  estimate.keys = KeysFromSetBits(count * kBlockBits,
-                                  std::min(static_cast<double>(set), most_set),
-                                  shape.first + shape.second) *
-                  static_cast<double>(shape.blocks) / count;
-  estimate.rate = rate / (count * kSectors);
-  return estimate;
+  const double keys = KeysFromSetBits(
+      count * kBlockBits, std::min(static_cast<double>(set), most_set),
+      shape.first + shape.second);
+  return {keys * static_cast<double>(shape.blocks) / count,
+          rate / (count * kSectors)};
 }
 
 }  // namespace deltabloom::internal::local
