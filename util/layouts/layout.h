@@ -29,7 +29,6 @@ struct ContentEstimate {
   double rate = 0;  // of false positives, over all keys that were not added
 };
 
-// What a filter of some keys will look like, known before it is built.
 struct Plan {
   const LayoutRow* layout = nullptr;  // that builds it
   uint64_t keys = 0;
@@ -81,7 +80,7 @@ struct LayoutRow {
   // false when the fields are inconsistent.
   bool (*parse)(uint8_t last_byte, Cpu cpu, ParsedFilter* parsed);
 
-  // For a filter that parse() accepted: may_match by the hash of a key.
+  // may_match by the hash of a key, after parse().
   bool (*may_match_hash)(const ParsedFilter& parsed, uint64_t hash);
 
   // The expected false-positive rate of a filter of `keys` keys, 1 or more,
@@ -97,7 +96,6 @@ struct LayoutRow {
   std::string (*describe)(const ParsedFilter& parsed);
 };
 
-// All layouts.
 extern const std::array<const LayoutRow*, 4> kLayouts;
 
 // The level of a table in the LSM tree when it is not known.

@@ -31,8 +31,7 @@ inline size_t CommonPrefix(std::string_view a, std::string_view b) {
 // Cuts into keys lie within this many of their first bytes.
 inline constexpr size_t kMaxCutBytes = 128;
 
-// A range without keys that was looked up, or is made up, and the keys around
-// it.
+// A range without keys, looked up or made up, and the keys around it.
 struct EmptyRange {
   std::string lower, upper;
   std::string before, after;

@@ -118,7 +118,6 @@ inline uint64_t Reduced(uint64_t number, uint64_t universe) {
   return sum < universe ? sum : sum - universe;
 }
 
-// Whether the keys are of this shape.
 bool AreNumbers(const KeyStore& keys);
 // Whether bytes that differ from key to key lie on both sides of constant ones,
 // as in several integers in a row.

@@ -34,10 +34,8 @@ inline constexpr uint64_t kMaxPrefixesPerRange = 8;
 
 inline constexpr size_t kCutSize = 8;  // in the table of cuts
 
-// Cuts as text, in options and descriptions: "8,20b,'/'x3,0x00x2" are the first
-// 8 bytes, the first 20 bits, up to the third slash, up to the second byte 0.
-// False, and *cuts undefined, if the text is not valid; kCutsSyntax says what
-// is. No text stands for no cuts.
+// Cuts as text, as in RangeFilterOptions::range_prefixes. False, and *cuts
+// undefined, if the text is not valid; kCutsSyntax says what is.
 bool ParseCuts(std::string_view text, std::vector<Cut>* cuts);
 
 inline constexpr char kCutsSyntax[] =
@@ -140,8 +138,7 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
                           const std::vector<EmptyRange>& ranges,
                           const std::vector<Cut>& fixed);
 
-// What the two functions allocate per key at most, without fixed cuts, which
-// take 8 more each.
+// Allocated per key at most; fixed cuts take 8 more each.
 inline constexpr uint64_t kPrefixesBytesPerKey = 26;
 void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
                     const SipHashKey* seed, std::string* dst);

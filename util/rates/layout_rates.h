@@ -1,6 +1,5 @@
-// The false-positive rate of the filters that rows of layouts plan, and back:
-// of what is really built, with its fallbacks and its whole blocks, as the rows
-// compute it or as it was measured (LayoutRow::rate).
+// The false-positive rate of the filters that rows of layouts plan, with their
+// fallbacks and whole blocks, and back.
 #ifndef DELTABLOOM_UTIL_RATES_LAYOUT_RATES_H_
 #define DELTABLOOM_UTIL_RATES_LAYOUT_RATES_H_
 
@@ -30,9 +29,8 @@ struct MillibitsAndRate {
 };
 
 // The fewest bits, to a thousandth of them, with which the filter has at most
-// this rate. Where no bits suffice, because the hash of the layout is too short
-// or its bits are limited, the fewest that come within a tenth of the least
-// possible rate.
+// this rate; where no bits suffice, the fewest that come within a tenth of the
+// least possible rate.
 MillibitsAndRate MillibitsForRate(const LayoutRow* row, uint64_t keys,
                                   double rate);
 
@@ -40,16 +38,14 @@ MillibitsAndRate MillibitsForRate(const LayoutRow* row, uint64_t keys,
 // than this its rate is far above that of the other layouts.
 inline constexpr double kMaxClassicBits = 15;
 
-// The curve of a layout, for AllocateBits, and the row of each option of the
-// curve.
+// For AllocateBits; rows[i] belongs to option i of the curve.
 struct LayoutCurve {
   RateCurve curve;
   std::vector<const LayoutRow*> rows;
 };
 
-// local and compact are used at any bits per key, classic up to
-// kMaxClassicBits, from where on the better of the others takes over; auto
-// means the best of local and compact. Each curve is computed once.
+// classic is used up to kMaxClassicBits, from where on the better of the others
+// takes over; auto means the best of those. Each curve is computed once.
 const LayoutCurve& CurveOf(Layout layout);
 
 }  // namespace deltabloom::internal

@@ -131,8 +131,7 @@ struct DatabaseTrees {
   // tree from RocksDB.
   uint64_t silent_changes = 0;
   uint64_t silent_changes_seen = 0;
-  // What is wrong with filter_memory, as the LOG has it.
-  std::string memory_problem;
+  std::string memory_problem;  // of filter_memory, as in the LOG
 };
 
 // Made if necessary.
@@ -140,7 +139,6 @@ std::shared_ptr<DatabaseTrees> TreesOf(const std::string& name,
                                        const void* default_family);
 // Null if the database has none.
 std::shared_ptr<DatabaseTrees> FindTrees(const std::string& name);
-// Called when the database is closed.
 void ForgetTrees(const void* default_family);
 std::map<std::string, std::shared_ptr<DatabaseTrees>> AllTrees();
 

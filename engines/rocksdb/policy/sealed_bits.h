@@ -164,15 +164,13 @@ class __attribute__((visibility("hidden"))) BitsBuilder
   size_t SizeFor(uint64_t keys, uint64_t max_filter_bytes) const;
   std::string BuildRangePart();  // empty: there is none
   void LogLearned(std::string_view range_part) const;
-  // These return a filter in built_, or no bytes if there can be no such
-  // filter.
+  // These return a filter in built_, or no bytes if there can be none.
   Slice Build();
   Slice BuildAround(std::string_view range_part);
   Slice BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
                   const Frame& frame, std::string_view range_part);
   Slice BuildEmpty();
   Slice AlwaysMatch();
-  // Writes what `message` returns to the LOG.
   template <typename Message>
   void WarnOnce(BuilderWarning warning, const Message& message) const;
   void WarnOf(const FilterBits& bits) const;

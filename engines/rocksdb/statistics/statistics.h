@@ -151,10 +151,8 @@ struct FilterClass {
   }
 };
 
-// The class of sealed bytes that turned out to be `kind`.
 FilterClass ClassOf(std::string_view filter, FilterKind kind);
 
-// The counters of one class of filters of one policy.
 struct FilterGroup {
   ~FilterGroup() {
     FreeLookupSlot(slot);
@@ -262,8 +260,7 @@ class OpenFilter {
   double expected_[2] = {0, 0};
 };
 
-// Whether a policy was made in this process, and not in its parent before a
-// fork. Takes no lock.
+// Whether a policy was made in this process, not before a fork. Takes no lock.
 bool CountsInThisProcess();
 
 // For the functions of the public header. The statistics must outlive
