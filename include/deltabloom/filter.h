@@ -143,8 +143,7 @@ class DELTABLOOM_EXPORT Filter {
 
   // may_match[i] = MayMatch(keys[i]) for every i in [0, n). Memory accesses of
   // several keys overlap: about twice as fast as single calls with classic and
-  // with large filters; a little slower with local and compact ones of a few
-  // KiB.
+  // large filters, a little slower with local and compact ones of a few KiB.
   void MayMatch(const std::string_view* keys, size_t n, bool* may_match) const;
 
  private:

@@ -53,9 +53,9 @@ class DELTABLOOM_EXPORT GoMurmur3Filter {
   void AppendBitmap(std::string* dst) const;
 
   // Sets all bits that are set in a Redis string of any length; the one at
-  // offset `bits`, the marker, is ignored. Returns an empty text, or one line
-  // if a bit beyond that is set: nothing was done, as the bitmap is that of a
-  // larger filter.
+  // offset `bits`, the marker, is ignored. Returns an empty text, or one line,
+  // without a change, if a later bit is set: the bitmap is that of a larger
+  // filter.
   std::string MergeBitmap(std::string_view bitmap);
 
   uint64_t Bits() const;

@@ -106,8 +106,7 @@ class DELTABLOOM_EXPORT GuavaFilter {
 };
 
 // --- What Guava's funnels (com.google.common.hash.Funnels) give to the hash.
-// That of byteArrayFunnel() and, for UTF-8, stringFunnel(UTF_8) is the key
-// itself.
+// byteArrayFunnel() and, for UTF-8, stringFunnel(UTF_8) give the key itself.
 
 // integerFunnel(): 4 bytes, little-endian.
 DELTABLOOM_EXPORT std::string GuavaIntegerFunnel(int32_t value);

@@ -69,8 +69,7 @@ class DELTABLOOM_EXPORT RangeFilterBuilder {
 
   // Appends the filter to *dst and leaves the builder empty. Returns false and
   // appends nothing if the keys were not in order, there was no key, too little
-  // memory, or too few bits for these keys. Treat every range as "may match"
-  // then.
+  // memory, or too few bits. Treat every range as "may match" then.
   bool Finish(std::string* dst) noexcept;
 
  private:

@@ -92,6 +92,7 @@ struct DELTABLOOM_EXPORT RedisOptions {
   // ("host:port") others to ask if that one is away.
   bool cluster = false;
   std::vector<std::string> more_nodes;
+
   std::string username;  // empty: the default user
   std::string password;  // empty: no AUTH is sent
   uint32_t database = 0;

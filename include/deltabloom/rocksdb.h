@@ -49,7 +49,6 @@ enum class RocksDBAllocation : uint8_t {
   kLevels,
 };
 
-// No limit.
 inline constexpr uint64_t kUnlimited = UINT64_MAX;
 
 struct DELTABLOOM_EXPORT RocksDBFilterOptions {
@@ -60,10 +59,10 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // The false-positive rate, instead of bits_per_key, which then must have its
   // default. Each filter gets the fewest bits per key, at least 0.5, with which
   // its layout has this rate (deltabloom/sizing.h). Legal: 1e-9 to less than 1,
-  // or 0 for unset. Where the layout cannot reach it (classic: about keys /
-  // 2^32, compact: 2^-32) a filter comes within a tenth of its least rate, and
-  // the LOG says so, once. With kLevels it is the sum of the rates of all runs
-  // that a lookup queries.
+  // or 0 for unset. Where the layout cannot reach it (compact: 2^-32, classic:
+  // about keys / 2^32) a filter comes within a tenth of its least rate, and the
+  // LOG says so, once. With kLevels, once the tree is known, it is the sum of
+  // the rates of all runs that a lookup queries.
   double false_positive_rate = 0;
 
   // The bytes of all filters of the database, instead of bits_per_key. All
@@ -87,6 +86,7 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
 
   // kAuto: kLocal for tables of level 0, kCompact for those below.
   Layout layout = Layout::kAuto;
+
   RocksDBAllocation allocation = RocksDBAllocation::kUniform;
 
   // As in FilterOptions.
@@ -97,6 +97,7 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // replaced by 17 bytes that match every key. The LOG says either, once.
   // Legal: 1 and more.
   uint64_t max_filter_bytes = kUnlimited;
+
   RocksDBCompatibility compatibility = RocksDBCompatibility::kBuiltin;
 
   // Adds 8 bytes to each filter, by which a reader that opens it detects
@@ -134,8 +135,7 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   std::string key_transform = "none";
 
   // Count lookups (deltabloom/rocksdb_statistics.h): one to two nanoseconds
-  // each. A change at run time concerns filters that are built or opened after
-  // it.
+  // each. Changes at run time concern filters built or opened after them.
   bool statistics = true;
 
   // Interval at which flushes and compactions write the statistics to the LOG.
@@ -196,8 +196,8 @@ DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();
 // its filters, and the share of lookups that query its runs for absent keys.
 DELTABLOOM_EXPORT std::string RocksDBFilterLevelsPrometheus();
 
-// The functions above with std::runtime_error instead of null or false. Not
-// declared in code compiled with -fno-exceptions.
+// The functions above; they throw std::runtime_error with that line instead.
+// Not declared in code compiled with -fno-exceptions.
 #ifdef __cpp_exceptions
 inline std::shared_ptr<const rocksdb::FilterPolicy>
 NewRocksDBFilterPolicyOrThrow(const RocksDBFilterOptions& options = {}) {
@@ -218,13 +218,12 @@ inline void AddRocksDBFiltersOrThrow(const RocksDBFilterOptions& options,
 #endif
 
 // Makes the policy known to RocksDB by name, for
-// FilterPolicy::CreateFromString, OPTIONS files and the options of tools, as
+// FilterPolicy::CreateFromString, OPTIONS files and the options of tools:
 // deltabloom:9.9:auto:levels (bits per key, layout and allocation, each with a
 // default) or id=deltabloom;bits_per_key=9.9;layout=classic (docs/guide.md).
-// bits_per_key=unset goes with a false_positive_rate;
-// max_filter_bytes=unlimited means no limit. Switches are on or off; true,
-// false, 1 and 0 are accepted as well. A key transform must be registered
-// before a text names it.
+// Unset are bits_per_key=unset, beside a false_positive_rate, and
+// max_filter_bytes=unlimited. Switches are on or off; true, false, 1 and 0 are
+// accepted as well. A key transform must be registered before a text names it.
 //
 // Also registers the listener (listeners=deltabloom) and the prefix extractor
 // for ranges (prefix_extractor=deltabloom.Range). Call it before a database is

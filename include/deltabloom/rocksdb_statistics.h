@@ -79,8 +79,7 @@ struct DELTABLOOM_EXPORT RocksDBFilterStatistics {
   // By level, the unknown one last, then by layout.
   std::vector<RocksDBFilterRow> rows;
 
-  // The sum of all rows; level -1 and layout "". rate_known if it is for any
-  // row.
+  // The sum of all rows; level -1, layout "". rate_known if it is for any row.
   RocksDBFilterRow Total() const;
 
   // Changes that would save reads, one line each: "level 6, compact: 4.1 bits
