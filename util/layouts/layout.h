@@ -65,14 +65,13 @@ struct LayoutRow {
   bool (*plan)(uint32_t millibits_per_key, Plan* plan);
 
   // Enlarges the plan to the largest payload of at most `payload_limit` bytes
-  // that the layout can use (an allocator's slack, for instance); never
-  // shrinks it.
+  // that the layout can use; never shrinks it.
   void (*grow)(Plan* plan, uint64_t payload_limit);
 
-  // Fills payload[0 .. plan.payload_size), whose bytes are 0. False: gave up,
-  // use the fallback; the hashes are then all there, in any order, and the
-  // payload's content is undefined. Without keep_hashes a build that succeeds
-  // may free the hashes as it goes.
+  // Fills payload[0 .. plan.payload_size), whose bytes are 0. False: use the
+  // fallback; the hashes are then all there, in any order, and the payload is
+  // undefined. Without keep_hashes a build that succeeds may free them as it
+  // goes.
   bool (*build)(HashList* hashes, bool keep_hashes, const Plan& plan, Cpu cpu,
                 unsigned char* payload);
 

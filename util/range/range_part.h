@@ -82,8 +82,7 @@ class RangePartBuilder {
 
   double bits_per_key_;
   uint64_t range_length_;
-  // Lower and upper bounds, ascending; keys are at or beyond the lower bounds
-  // of those before `next_`.
+  // Bounds, ascending; keys are at or beyond the lower ones before `next_`.
   std::vector<std::pair<std::string, std::string>> questions_;
   size_t next_ = 0;
   std::vector<range::EmptyRange> empty_ranges_;

@@ -88,8 +88,7 @@ struct SortedRun {
   // How many of its filters a lookup queries: 1 for a run over the whole key
   // space, less for a part of one, 5 for five runs.
   double weight = 1;
-  // The rates of its filters if they differ from those of the other runs; null:
-  // the curve that the functions below are given.
+  // The rates of its filters; null: the curve given to the functions below.
   const RateCurve* curve = nullptr;
   // Its bits per key at any price, even if the budget does not pay for them.
   double min_bits = 0;
@@ -113,11 +112,9 @@ double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
 
 // The allocation with the least sum of rates at bits_per_key on average over
 // all keys. Larger runs get no more bits per key than smaller ones; more bits
-// on average give no run less. Runs of one size get the same bits: a budget
-// that ends within a step of the hull is shared by those at the step. A run
-// that would get less than kMinBits gets none, and its bits are left over.
-// Runs without keys (0, negative, NaN) or without weight get no bits and count
-// for nothing.
+// on average give no run less; runs of one size get the same. A run that would
+// get less than kMinBits gets none, and its bits are left over. Runs without
+// keys (0, negative, NaN) or without weight get no bits and count for nothing.
 Allocation AllocateBits(const RateCurve& curve,
                         const std::vector<SortedRun>& runs,
                         double bits_per_key);

@@ -12,8 +12,8 @@
 namespace deltabloom::internal {
 
 // The rate of the filter that PlanFilter plans: 0 for no keys. It falls with
-// the bits, except for one or two steps upwards of a few per cent where a
-// layout changes its number of probes.
+// the bits, except for one or two small steps where the number of probes
+// changes.
 double PlanRate(const Plan& plan);
 double RateForMillibits(const LayoutRow* row, uint64_t keys,
                         uint32_t millibits_per_key);

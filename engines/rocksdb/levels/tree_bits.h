@@ -219,8 +219,7 @@ class TreeBits {
   double pending_bits_ = 0;  // of files that are not in the tree
   double target_ = 0;
   double rewritten_ = 0;   // part of the tree since the last correction
-  double integral_ = 0;    // of the correction: adds up while tables are
-                           // rewritten
+  double integral_ = 0;    // of the correction
   double correction_ = 0;  // a part of the target
 };
 

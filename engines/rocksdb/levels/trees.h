@@ -26,9 +26,8 @@ namespace deltabloom::internal {
 // How large compactions let the levels of each column family grow, in bytes.
 using LimitsByFamily = std::map<std::string, TreeLimits>;
 
-// Reads them from the text of an OPTIONS file. Families whose levels have no
-// limits, as under universal and FIFO compaction, and lines that are not
-// understood are left out.
+// Reads them from the text of an OPTIONS file, for families whose levels have
+// limits. Lines that are not understood are ignored.
 LimitsByFamily ParseLimits(std::string_view options);
 
 // Reads them from the OPTIONS file that RocksDB keeps with the database, if it
@@ -127,8 +126,7 @@ struct DatabaseTrees {
   std::map<std::string, FamilyTree> families;
   std::unordered_map<int, Compaction> jobs;
   std::map<std::string, int> origins;  // of tables being written, by path
-  // Changes without events, as by DB::CompactFiles; the next event reads the
-  // tree from RocksDB.
+  // Without events, as by DB::CompactFiles; the next event reads the tree.
   uint64_t silent_changes = 0;
   uint64_t silent_changes_seen = 0;
   std::string memory_problem;  // of filter_memory, as in the LOG
@@ -156,9 +154,8 @@ void AnnounceTable(TableAnnouncement table);
 // Removes it, and returns it if it is for this column family.
 std::optional<TableAnnouncement> TakeAnnouncement(const std::string& family);
 
-// A listener, which has no state of its own: any number may listen to a
-// database. Nothing throws into RocksDB; what could not be learned for lack of
-// memory is read again. Throws std::bad_alloc.
+// A listener, without a state of its own: any number may listen to a database.
+// Nothing throws into RocksDB. Throws std::bad_alloc.
 std::unique_ptr<rocksdb::EventListener> NewTreeListener();
 // Whether one of them is such a listener.
 bool HasTreeListener(

@@ -84,8 +84,7 @@ using OptionMap = std::unordered_map<std::string, std::string>;
 // Each of these returns an empty string, or one line about the first error,
 // which says what is legal; *options then is partly changed.
 
-// Reads "deltabloom", "deltabloom:9.9", "deltabloom:9.9:classic" or
-// "deltabloom:9.9:classic:levels". What is not named stays.
+// Reads "deltabloom:9.9:classic:levels" or less. What is not named stays.
 std::string ParsePolicyUri(std::string_view uri, PolicyOptions* options);
 
 // Sets options by name, as many as can be read. `in_use`: the options are those
@@ -97,9 +96,8 @@ std::string ApplyPolicyOptions(const OptionMap& map, bool in_use,
                                PolicyOptions* options,
                                std::string* ignored = nullptr);
 
-// Reads any text for a policy that RocksDB takes: a URI, or
-// "id=deltabloom:10;layout=auto" in braces or without, the id being optional;
-// nothing stands for the defaults.
+// Reads a URI, or "id=deltabloom:10;layout=auto" in braces or without, the id
+// being optional; an empty text stands for the defaults.
 std::string ParsePolicyOptions(std::string_view text, PolicyOptions* options);
 
 // All options: "bits_per_key=9.9 layout=classic allocation=uniform ...".

@@ -16,10 +16,10 @@ namespace deltabloom::internal {
 using ErrorReporter = void (*)(const std::string& line);
 void SetErrorReporter(ErrorReporter reporter);
 
-// A policy for RocksDB to configure, from a URI that may hold an error: RocksDB
-// drops such errors where it parses table options, so the policy is refused
-// later, when it is prepared or validated. REQUIRES: LibraryProblem() is empty.
-// Throws std::bad_alloc, as the next.
+// A policy from a URI that may hold an error. RocksDB drops errors where it
+// parses table options, so the policy is refused when it is prepared or
+// validated. REQUIRES: LibraryProblem() is empty. Throws std::bad_alloc, as the
+// next.
 std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(const std::string& uri);
 // A policy that is ready for use. REQUIRES: also that the options are valid.
 std::unique_ptr<const rocksdb::FilterPolicy> NewPolicy(
@@ -44,9 +44,9 @@ std::string VersionProblem(const std::string& loaded);
 // through private_abi.h. Done once, before anything else is called.
 const std::string& LibraryProblem();
 
-// Whether the loaded library passes the bounds of a seek to filters, full and
-// partitioned ones, as ranges.h says; if not, no range part is written or
-// queried. Checked once, with tables in memory. Throws std::bad_alloc.
+// Whether the loaded library passes the bounds of a seek to filters, as
+// ranges.h says; if not, range parts are not used. Checked once. Throws
+// std::bad_alloc.
 const std::string& RangeProblem();
 
 }  // namespace deltabloom::internal

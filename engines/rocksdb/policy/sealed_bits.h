@@ -102,13 +102,10 @@ struct BuilderSettings {
 
 // (AddKey* Finish MaybePostVerify?)*, by one thread at a time;
 // EstimateEntriesAdded by any thread. Nothing throws: without memory, or when a
-// key transform throws, the filter is one that matches every key.
-//
-// The memory for building is charged to charged_cache as kWriteBuffer, in
-// entries of 256 KiB, until the builder is destroyed. A full cache with a
-// strict limit is not charged.
-//
-// Hidden, as what it derives from, also in RocksDB's own build.
+// key transform throws, the filter is one that matches every key. The memory
+// for building is charged to charged_cache as kWriteBuffer, in entries of 256
+// KiB; a full cache with a strict limit is not charged. Hidden, as what it
+// derives from.
 class __attribute__((visibility("hidden"))) BitsBuilder
     : public rocksdb::FilterBitsBuilder {
  public:
@@ -213,11 +210,11 @@ struct ReaderSettings {
 };
 
 // Returns a reader for any bytes, which must outlive it. Bytes without
-// Deltabloom's magic go to the reader of `builtin`. Without `builtin` or with 5
-// bytes or less, for which RocksDB's reader answers "absent", they match every
-// key. So do filters of another key transform than the policy's; *mismatch,
-// which may be null, then gets what follows "the filter". Null when memory has
-// run out, which RocksDB takes for "may match".
+// Deltabloom's magic go to the reader of `builtin`. Without it or with 5 bytes
+// or less, for which RocksDB's reader answers "absent", they match every key.
+// So do filters of another key transform; *mismatch, which may be null, then
+// gets what follows "the filter". Without memory it is null, which RocksDB
+// takes for "may match".
 rocksdb::FilterBitsReader* NewSealedBitsReader(const rocksdb::Slice& filter,
                                                const ReaderSettings& settings,
                                                std::string* mismatch = nullptr);

@@ -10,9 +10,9 @@
 // and then, as both prefixes are equal, looks `prefix` up in the filter
 // (RangeMayExist of the filter block reader). This extractor gives every key
 // the empty prefix at an address that no other recent call of the thread
-// returned. A filter that is queried for a prefix at the address of the last
-// call but one thereby knows both bounds. The calls of another lookup in
-// between come from elsewhere on the stack.
+// returned, so a filter that is queried for the prefix at the address of the
+// last call but one knows both bounds. Another lookup's calls come from
+// elsewhere on the stack.
 #ifndef DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGES_H_
 #define DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGES_H_
 
@@ -53,8 +53,7 @@ class __attribute__((visibility("hidden"))) RangeExtractor final
   Slice Transform(const Slice& key) const override;
   bool InDomain(const Slice& key) const override;
 
-  // It was found to be used for keys in the order of their bytes, or for
-  // others. The latter is final.
+  // Its keys are in the order of their bytes, or are not. The latter is final.
   void Trust() const;
   void Distrust() const;
 
@@ -85,9 +84,9 @@ bool IsBytewiseName(std::string_view comparator);
 // Whether tables of the family have an index by the hash of a key's prefix.
 bool HasHashIndex(const rocksdb::ColumnFamilyOptions& family);
 
-// Returns one line about the first option of the column family that does not go
-// with ranges, or with its RangeExtractor, or nothing. Decides whether the
-// extractor, if it has one, passes on bounds.
+// Returns one line about the first option of the family that conflicts with
+// ranges or its RangeExtractor, or nothing. Decides whether the extractor
+// passes on bounds.
 std::string RangeConflict(const rocksdb::ColumnFamilyOptions& family,
                           bool range);
 

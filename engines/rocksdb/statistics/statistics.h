@@ -42,8 +42,7 @@ struct LookupCells {
   uint32_t size;
 };
 
-// Initial-exec takes one instruction, where the general model calls a function.
-// __thread, unlike thread_local, needs no initialisation.
+// Initial-exec takes one instruction; __thread needs no initialisation.
 extern __thread LookupCells this_threads_cells
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
