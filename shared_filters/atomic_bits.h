@@ -96,7 +96,6 @@ class AtomicBits {
     return changed;
   }
 
-  // Whether all of them are set.
   template <typename OffsetOf>
   bool GetAll(uint32_t n, OffsetOf offset_of) const {
     uint32_t i = 0;

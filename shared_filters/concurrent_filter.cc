@@ -22,7 +22,6 @@ namespace local = internal::local;
 // in words of 64 bits: as little-endian bytes they are the payload of a filter
 // of that layout.
 constexpr uint64_t kLocalBlockWords = local::kBlockSize / 8;
-constexpr uint32_t kLocalBlockBits = 8 * local::kBlockSize;
 
 // Are the bits of one round set? With one branch, after four probes: half of
 // the bits are set, so a branch for each would be mispredicted.
@@ -65,10 +64,10 @@ struct FilterSize {
 // between rates of 0.001 and 0.0001.) At most 1,000 bits per key.
 FilterSize SizeFor(uint64_t keys, double rate) {
   keys = std::max<uint64_t>(keys, 1);
-  const auto most =
-      static_cast<uint64_t>(static_cast<double>(keys) *
-                            internal::kMaxBitsPerKey / kLocalBlockBits) +
-      local::kApartFromBlocks;
+  const auto most = static_cast<uint64_t>(static_cast<double>(keys) *
+                                          internal::kMaxBitsPerKey /
+                                          (8 * local::kBlockSize)) +
+                    local::kApartFromBlocks;
   const internal::LocalSize one = internal::SmallestLocalSize(
       keys, rate, most, [](double its_rate, uint32_t) { return its_rate; });
   // A second cache line has to save a twentieth.

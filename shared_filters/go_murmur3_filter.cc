@@ -27,7 +27,6 @@ struct GoMurmur3Filter::Rep {
         divisor(filter_options.bits),
         bits((filter_options.bits - 1) / internal::AtomicBits::kWordBits + 1) {}
 
-  // The bits of a key.
   auto OffsetsOf(std::string_view key) const {
     return [this, hash = internal::Murmur3(key)](uint32_t probe) {
       return internal::GoMurmur3Offset(hash, static_cast<uint8_t>(probe),

@@ -17,8 +17,7 @@ namespace {
 constexpr double kLn2 = 0.69314718055994530942;
 constexpr uint64_t kWordBits = internal::AtomicBits::kWordBits;
 constexpr size_t kWordSize = 8;
-// Strategy, k, count of words.
-constexpr size_t kHeaderSize = 6;
+constexpr size_t kHeaderSize = 6;  // strategy, k, count of words
 // Java counts the words of a filter in a signed 32-bit number.
 constexpr uint64_t kMaxWords = INT32_MAX;
 
@@ -163,7 +162,6 @@ struct GuavaFilter::Rep {
   explicit Rep(const Shape& filter_shape)
       : shape(filter_shape), bits(filter_shape.words), divisor(bits.bits()) {}
 
-  // The bits of a key.
   auto OffsetsOf(std::string_view key) const {
     return [this, hash = internal::HashMurmur3(key),
             is_32 = shape.strategy ==

@@ -70,7 +70,6 @@ void Change(deltabloom_builder_t* builder, Fn change) {
   builder->broken = false;
 }
 
-// A copy of a filter's bytes for the caller.
 char* Copy(const std::string& filter, size_t* size) {
   char* const copy = CopyForC(filter);
   if (copy == nullptr) throw std::bad_alloc();

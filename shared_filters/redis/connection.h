@@ -119,7 +119,6 @@ struct Request {
   RedisCommand words;
 };
 
-// Connects through hiredis.
 RedisStatus ConnectHiredis(const Endpoint& endpoint,
                            std::chrono::milliseconds timeout,
                            std::unique_ptr<RedisConnection>* connection);

@@ -26,7 +26,6 @@ struct Spots {
   const uint64_t* offsets;
 };
 
-// The bits of a batch of keys.
 struct Batch {
   struct Part {
     Shard names;
@@ -43,12 +42,10 @@ struct Batch {
       for (uint32_t p = 0; p < probes; ++p) {
         at[p] = descriptor.OffsetInShard(at[p]);
       }
-      auto shard = shards.find(number);
-      if (shard == shards.end()) {
-        shard = shards.insert({number, {descriptor.ShardAt(number), {}}}).first;
-      }
-      shard->second.keys.push_back(i);
-      spots[i] = {&shard->second.names, descriptor.MarkerOf(at[0]), at};
+      Part& shard = shards[number];
+      if (shard.keys.empty()) shard.names = descriptor.ShardAt(number);
+      shard.keys.push_back(i);
+      spots[i] = {&shard.names, descriptor.MarkerOf(at[0]), at};
     }
   }
 
@@ -541,8 +538,7 @@ RedisStatus RedisFilter::ReadBits(std::string* bits) {
   }
   // Lost bits must not pass for a filter without keys.
   bool may_match = true;
-  const std::string_view any;
-  return Check(any, &may_match);
+  return Check(std::string_view(), &may_match);
 }
 
 RedisFilterStatistics RedisFilter::Statistics() const {

@@ -111,7 +111,6 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
     return status;
   }
 
-  // The next of them.
   RedisStatus FinishShard(RedisRebuildResult* result) {
     const Shard& shard = shards[done_shards];
     const std::string upload = shard.Upload(token);

@@ -427,7 +427,6 @@ namespace {
 
 constexpr uint64_t kLevelDBMagic = 0xdb4775248b80fb57;
 constexpr uint64_t kBlockBasedMagic = 0x88e241b785f4cff7;
-
 constexpr uint32_t kLastFormatVersion = 7;
 
 // Two handles, filled up with zeros to their greatest length; or, from

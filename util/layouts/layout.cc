@@ -99,7 +99,6 @@ const LayoutRow* FindLayoutOfName(std::string_view name) {
 }
 
 void SetAlwaysMatch(ParsedFilter* parsed) { SetLookup(kAlways<true>, parsed); }
-
 void SetNeverMatch(ParsedFilter* parsed) { SetLookup(kAlways<false>, parsed); }
 
 bool ValidBitsPerKey(double bits_per_key) {

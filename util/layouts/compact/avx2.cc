@@ -84,7 +84,6 @@ DELTABLOOM_TARGET inline bool Holds(const Query& query) {
 }  // namespace
 }  // namespace deltabloom::internal::compact
 
-// The lookups over Holds.
 #include "util/layouts/compact/kernels-inl.h"
 
 namespace deltabloom::internal::compact {

@@ -162,7 +162,6 @@ bool Band<Fingerprint>::Insert(const Shape& shape, unsigned layer,
 
 // --- From equations to columns ---------------------------------------------
 
-// The smallest unsigned integer type of at least kColumns bits.
 template <unsigned kColumns>
 using FingerprintOf =
     std::conditional_t<kColumns <= 8, uint8_t,

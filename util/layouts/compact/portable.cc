@@ -14,7 +14,6 @@ inline bool Holds(const Query& query) {
 }  // namespace
 }  // namespace deltabloom::internal::compact
 
-// The lookups over Holds.
 #include "util/layouts/compact/kernels-inl.h"
 
 namespace deltabloom::internal::compact {

@@ -31,7 +31,6 @@ uint64_t FixedBytes(const Shape& shape) {
   return shape.thresholds_bytes() + kSizesBytes;
 }
 
-// Words of columns within payload_size bytes.
 uint64_t WordsWithin(const Shape& shape, uint64_t payload_size) {
   const uint64_t fixed_bytes = FixedBytes(shape);
   if (payload_size < fixed_bytes) return 0;

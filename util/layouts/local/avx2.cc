@@ -56,7 +56,6 @@ struct Rounds {
 }  // namespace
 }  // namespace deltabloom::internal::local
 
-// The kernels over Rounds.
 #include "util/layouts/local/kernels-inl.h"
 
 namespace deltabloom::internal::local {

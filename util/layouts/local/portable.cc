@@ -7,7 +7,6 @@ namespace deltabloom::internal::local {
 using Rounds = PortableRounds;
 }  // namespace deltabloom::internal::local
 
-// The kernels over Rounds.
 #include "util/layouts/local/kernels-inl.h"
 
 namespace deltabloom::internal::local {
