@@ -232,15 +232,14 @@ void RunUseCounter::Update(const std::shared_ptr<PolicyStatistics>& source,
   for (const auto& [from, seen] : sources_) {
     const auto statistics = from.lock();
     if (statistics == nullptr) continue;
-    now.push_back({from, statistics->LookupsSinceStart()});
-    for (const auto& [filter_class, totals] : now.back().seen) {
+    now.push_back({from, statistics->RowsSinceStart()});
+    for (const auto& [filter_class, row] : now.back().seen) {
       const auto found = seen.find(filter_class);
-      const LookupTotals before =
-          found == seen.end() ? LookupTotals() : found->second;
-      const auto lookups = static_cast<double>(totals.lookups - before.lookups);
+      const RocksDBFilterRow before =
+          found == seen.end() ? RocksDBFilterRow() : found->second;
+      const auto lookups = static_cast<double>(row.lookups - before.lookups);
       all += lookups;
-      if (filter_class.name == kForeignName ||
-          filter_class.name == kAlwaysName) {
+      if (!row.rate_known) {
         unknown += lookups;
         continue;
       }
@@ -249,8 +248,9 @@ void RunUseCounter::Update(const std::shared_ptr<PolicyStatistics>& source,
                                                    : filter_class.level;
       OriginLookups& to = added[origin];
       to.lookups += lookups;
-      to.absent += static_cast<double>(totals.negatives - before.negatives) +
-                   totals.expected - before.expected;
+      to.absent += static_cast<double>(row.negatives - before.negatives) +
+                   row.expected_false_positives -
+                   before.expected_false_positives;
     }
   }
   if (all < kLookupsPerUpdate && now.size() == sources_.size()) return;

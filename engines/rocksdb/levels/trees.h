@@ -70,7 +70,7 @@ class RunUseCounter {
  private:
   struct Source {
     std::weak_ptr<PolicyStatistics> statistics;
-    std::map<FilterClass, LookupTotals> seen;
+    FilterRows seen;
   };
   // Absent keys that were asked for, and how many there would be if no lookup
   // found its key.

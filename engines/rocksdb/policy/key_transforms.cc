@@ -1,10 +1,9 @@
 #include "engines/rocksdb/policy/key_transforms.h"
 
-#include <sys/random.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <map>
 #include <utility>
 
@@ -35,22 +34,6 @@ bool IsNameByte(char c) {
          (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
 }
 
-// An empty string if it is legal.
-std::string ErrorIn(const KeyTransform& transform) {
-  const std::string& name = transform.name;
-  if (name.empty() || name.size() > kMaxNameSize || name == kNoTransform ||
-      !std::all_of(name.begin(), name.end(), IsNameByte)) {
-    return "key transform: the name " + Quote(name) +
-           " is not legal: use 1 to 64 letters, digits, '_', '-' and '.', "
-           "not 'none'";
-  }
-  if (transform.version == 0) {
-    return "key transform " + name + ": version 0 is not legal: use 1 or more";
-  }
-  if (!transform.function) return "key transform " + name + ": no function";
-  return {};
-}
-
 // By name and version.
 struct Transforms
     : std::map<std::pair<std::string, uint32_t>, RegisteredTransform> {
@@ -59,12 +42,21 @@ struct Transforms
     Add({"trim_trailing_spaces", 1, TrimTrailingSpaces});
   }
 
-  // Returns what is wrong with it.
+  // Returns what is wrong with it, or an empty string.
   std::string Add(const KeyTransform& transform) {
-    std::string error = ErrorIn(transform);
-    if (!error.empty()) return error;
-    const std::string text =
-        transform.name + "@" + std::to_string(transform.version);
+    const std::string& name = transform.name;
+    if (name.empty() || name.size() > kMaxNameSize || name == kNoTransform ||
+        !std::all_of(name.begin(), name.end(), IsNameByte)) {
+      return "key transform: the name " + Quote(name) +
+             " is not legal: use 1 to 64 letters, digits, '_', '-' and '.', "
+             "not 'none'";
+    }
+    if (transform.version == 0) {
+      return "key transform " + name +
+             ": version 0 is not legal: use 1 or more";
+    }
+    if (!transform.function) return "key transform " + name + ": no function";
+    const std::string text = name + "@" + std::to_string(transform.version);
     const RegisteredTransform added{transform, text,
                                     static_cast<uint32_t>(Hash64(text))};
     for (const auto& [key, other] : *this) {
@@ -78,7 +70,7 @@ struct Transforms
                ", which is registered: use another name";
       }
     }
-    emplace(std::pair(transform.name, transform.version), added);
+    emplace(std::pair(name, transform.version), added);
     return {};
   }
 };
@@ -94,13 +86,8 @@ const RegisteredTransform* Find(Fits fits) {
   return found;
 }
 
-// Requests of this size are never answered in part.
 bool SystemRandom(void* bytes, size_t size) {
-  ssize_t got;
-  do {
-    got = getrandom(bytes, size, 0);
-  } while (got < 0 && errno == EINTR);
-  return got == static_cast<ssize_t>(size);
+  return getentropy(bytes, size) == 0;
 }
 
 std::atomic<RandomSource> random_source{SystemRandom};

@@ -17,7 +17,6 @@
 namespace deltabloom::internal {
 namespace {
 
-using rocksdb::FilterBitsReader;
 using rocksdb::Slice;
 
 // A table of the keys kStep, 2 * kStep and so on.
@@ -33,30 +32,6 @@ std::string KeyOf(int64_t number) {
   return key;
 }
 
-// Counts the ranges that a filter rejects.
-class CheckedReader final : public FilterBitsReader {
- public:
-  CheckedReader(const Slice& filter, uint64_t* negatives)
-      : negatives_(negatives) {
-    ReaderSettings settings;
-    settings.range = true;
-    reader_.reset(NewSealedBitsReader(filter, settings));
-  }
-
-  bool MayMatch(const Slice& key) override {
-    const bool may_match = reader_->MayMatch(key);
-    if (!may_match) ++*negatives_;
-    return may_match;
-  }
-  void MayMatch(int n, Slice** keys, bool* may_match) override {
-    reader_->MayMatch(n, keys, may_match);
-  }
-
- private:
-  std::unique_ptr<FilterBitsReader> reader_;
-  uint64_t* const negatives_;
-};
-
 class CheckedPolicy final : public rocksdb::FilterPolicy {
  public:
   const char* Name() const override { return "deltabloom.RangeCheck"; }
@@ -71,11 +46,16 @@ class CheckedPolicy final : public rocksdb::FilterPolicy {
     return new BitsBuilder(settings);
   }
 
-  FilterBitsReader* GetFilterBitsReader(const Slice& filter) const override {
-    return new CheckedReader(filter, &negatives);
+  rocksdb::FilterBitsReader* GetFilterBitsReader(
+      const Slice& filter) const override {
+    ReaderSettings settings;
+    settings.range = true;
+    settings.statistics = statistics;
+    return NewSealedBitsReader(filter, settings);
   }
 
-  mutable uint64_t negatives = 0;
+  const std::shared_ptr<PolicyStatistics> statistics =
+      std::make_shared<PolicyStatistics>();
 };
 
 rocksdb::Status WriteTable(const rocksdb::Options& options) {
@@ -139,7 +119,8 @@ const char* RangesAreWrong(bool partitioned) {
   if (!reader.Open(kFile).ok()) return "it cannot read a table in memory";
   if (!SeeksAreRight(&reader)) return "a seek misses keys";
   // RocksDB 7.0 does not query partitions.
-  if (!partitioned && policy->negatives < kTableKeys) {
+  const auto total = policy->statistics->Get().Total();
+  if (!partitioned && total.range_negatives < kTableKeys) {
     return "its seeks do not pass their bounds to a filter";
   }
   return nullptr;

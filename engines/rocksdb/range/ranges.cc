@@ -218,7 +218,11 @@ void RangeKeys::MakeBuilder(const Slice& prefix) {
       last.by != nullptr) {
     learning_ = last.by->learning();
     if (options_.statistics != nullptr) {
-      const auto [keys, ranges] = options_.statistics->Lookups();
+      uint64_t keys = 0, ranges = 0;
+      for (const auto& [filters, row] : options_.statistics->RowsSinceStart()) {
+        keys += row.lookups;
+        ranges += row.range_lookups;
+      }
       learning_->CountLookups(options_.statistics, keys, ranges);
     }
     bits_per_key_ = learning_->RangeBits(options_.bits_per_key);

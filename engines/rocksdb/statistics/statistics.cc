@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <new>
 #include <set>
 #include <vector>
 
@@ -25,11 +24,8 @@ constexpr uint32_t kFewestCells = 16;
 __thread bool this_thread_ended = false;
 
 LookupTotals Read(const LookupCell& cell) {
-  LookupTotals totals;
-  totals.negatives = cell.negatives.load(std::memory_order_acquire);
-  totals.lookups = cell.lookups.load(kRelaxed);
-  totals.expected = cell.expected.load(kRelaxed);
-  return totals;
+  const uint64_t negatives = cell.negatives.load(std::memory_order_acquire);
+  return {cell.lookups.load(kRelaxed), negatives, cell.expected.load(kRelaxed)};
 }
 
 void Add(const LookupTotals& part, LookupTotals* sum) {
@@ -60,23 +56,17 @@ struct AllCells {
   }
 };
 
-// Cells for at least `size` slots, with the mutex held; false without memory.
-bool GrowCells(AllCells* all, uint32_t size) {
+// Cells for at least `size` slots, with the mutex held. Throws std::bad_alloc.
+void GrowCells(AllCells* all, uint32_t size) {
   LookupCells& mine = this_threads_cells;
   size = std::max({size, kFewestCells, 2 * mine.size});
-  std::unique_ptr<LookupCell[]> cells(new (std::nothrow) LookupCell[size]);
-  if (cells == nullptr) return false;
+  auto cells = std::make_unique<LookupCell[]>(size);
   for (uint32_t i = 0; i < mine.size; ++i) {
     Write(Read(mine.cells[i]), &cells[i]);
   }
-  try {
-    if (mine.cells == nullptr) all->threads.push_back(&mine);
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
+  if (mine.cells == nullptr) all->threads.push_back(&mine);
   delete[] mine.cells;
   mine = {cells.release(), size};
-  return true;
 }
 
 // Adds what the thread counted to the totals of ended threads.
@@ -101,41 +91,18 @@ struct AtEndOfThread {
 
 thread_local const AtEndOfThread at_end_of_thread;
 
-void Add(const FilterClass& filter_class, const RocksDBFilterRow& row,
-         FilterRows* sum) {
-  RocksDBFilterRow& to = (*sum)[{filter_class.level, filter_class.name}];
-  to.level = filter_class.level;
-  to.layout = filter_class.name;
-  to.rate_known =
-      filter_class.name != kAlwaysName && filter_class.name != kForeignName;
-  for (const RowField& field : kRowFields) {
-    to.*field.member += row.*field.member;
-  }
-  to.expected_false_positives += row.expected_false_positives;
+const LayoutRow& LayoutOf(std::string_view filter) {
+  return *FindLayoutOfLastByte(static_cast<uint8_t>(filter.back()),
+                               Hash::kMurmurHash2);
 }
 
-void Add(const FilterRows& rows, FilterRows* sum) {
-  for (const auto& [filter_class, row] : rows) Add(filter_class, row, sum);
-}
-
-void SubtractCounters(const FilterRows& rows, FilterRows* from) {
-  for (const auto& [filter_class, row] : rows) {
-    const auto found = from->find(filter_class);
-    if (found == from->end()) continue;
-    RocksDBFilterRow& of = found->second;
-    for (const RowField& field : kRowFields) {
-      if (field.is_counter) of.*field.member -= row.*field.member;
-    }
-    of.expected_false_positives = std::max(
-        0.0, of.expected_false_positives - row.expected_false_positives);
-    // A sum that was taken during a lookup may lack its negative.
-    of.negatives = std::min(of.negatives, of.lookups);
-    of.range_negatives = std::min(of.range_negatives, of.range_lookups);
-  }
-}
-
-RocksDBFilterRow RowOfGroup(const FilterGroup& group) {
+RocksDBFilterRow RowOf(const FilterClass& filter_class,
+                       const FilterGroup& group) {
   RocksDBFilterRow row;
+  row.level = filter_class.level;
+  row.layout = filter_class.name;
+  row.rate_known =
+      filter_class.name != kAlwaysName && filter_class.name != kForeignName;
   const LookupTotals totals = SumLookups(group.slot);
   row.lookups = totals.lookups;
   row.negatives = totals.negatives;
@@ -150,10 +117,30 @@ RocksDBFilterRow RowOfGroup(const FilterGroup& group) {
   return row;
 }
 
+void Add(const FilterRows& rows, FilterRows* sum) {
+  for (const auto& [filter_class, row] : rows) {
+    const auto [at, is_new] = sum->emplace(filter_class, row);
+    if (!is_new) AddRow(row, &at->second);
+  }
+}
+
+void SubtractCounters(const RocksDBFilterRow& row, RocksDBFilterRow* from) {
+  for (const RowField& field : kRowFields) {
+    if (!field.is_counter || field.member == nullptr) continue;
+    from->*field.member -= row.*field.member;
+  }
+  from->expected_false_positives = std::max(
+      0.0, from->expected_false_positives - row.expected_false_positives);
+  // A sum that was taken during a lookup may lack its negative.
+  from->negatives = std::min(from->negatives, from->lookups);
+  from->range_negatives = std::min(from->range_negatives, from->range_lookups);
+}
+
 // All policies of the process. Its mutex comes before those of policies.
 struct Process {
   std::map<const FilterPolicy*, PolicyStatistics*> policies;
-  std::set<const PolicyStatistics*> counting;  // policies may be gone already
+  // Those added and not destroyed; their policies may be gone already.
+  std::set<const PolicyStatistics*> counting;
   FilterRows ended;
   Baseline baseline;
 
@@ -204,7 +191,8 @@ void CountLookupsSlowly(uint32_t slot, uint64_t lookups, uint64_t negatives,
   if (!this_thread_ended) at_end_of_thread.Use();
   {
     ProcessWide<AllCells> all;
-    if (this_thread_ended || !GrowCells(&*all, slot + 1)) {
+    if (this_thread_ended ||
+        !WithoutThrowing([&] { GrowCells(&*all, slot + 1); })) {
       Add({lookups, negatives, expected}, &all->ended[slot]);
       return;
     }
@@ -217,45 +205,49 @@ FilterClass ClassOf(std::string_view filter, FilterKind kind) {
   if (kind == FilterKind::kForeign) return {-1, kForeignName};
   if (kind == FilterKind::kAlways) return {-1, kAlwaysName};
   const auto [level, bottommost] = ParseLevelByte(SealedLevel(filter));
-  if (kind == FilterKind::kEmpty) return {level, kEmptyName, bottommost};
-  return {level,
-          FindLayoutOfLastByte(static_cast<uint8_t>(filter.back()),
-                               Hash::kMurmurHash2)
-              ->name,
-          bottommost};
+  const bool empty = kind == FilterKind::kEmpty;
+  return {level, empty ? kEmptyName : LayoutOf(filter).name, bottommost};
+}
+
+void AddRow(const RocksDBFilterRow& row, RocksDBFilterRow* sum) {
+  for (const RowField& field : kRowFields) {
+    if (field.member != nullptr) sum->*field.member += row.*field.member;
+  }
+  sum->expected_false_positives += row.expected_false_positives;
+  sum->rate_known = sum->rate_known || row.rate_known;
 }
 
 bool CountsInThisProcess() { return counting_process == getpid(); }
 
-RocksDBFilterStatistics Baseline::Since(FilterRows now) const {
-  SubtractCounters(rows, &now);
+RocksDBFilterStatistics Baseline::Since(const FilterRows& now) const {
+  const std::chrono::duration<double> passed =
+      std::chrono::steady_clock::now() - time;
   RocksDBFilterStatistics statistics;
-  statistics.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - time)
-          .count();
-  for (const auto& [filter_class, row] : now) statistics.rows.push_back(row);
+  statistics.seconds = passed.count();
+  for (auto [filter_class, row] : now) {
+    const auto before = rows.find(filter_class);
+    if (before != rows.end()) SubtractCounters(before->second, &row);
+    // Bottommost tables follow the others of their level and layout.
+    if (!statistics.rows.empty() && statistics.rows.back().level == row.level &&
+        statistics.rows.back().layout == row.layout) {
+      AddRow(row, &statistics.rows.back());
+    } else {
+      statistics.rows.push_back(std::move(row));
+    }
+  }
   return statistics;
-}
-
-PolicyStatistics::PolicyStatistics() {
-  counting_process = getpid();
-  ProcessWide<Process> process;
-  process->counting.insert(this);
 }
 
 PolicyStatistics::~PolicyStatistics() {
   ProcessWide<Process> process;
-  process->counting.erase(this);
+  if (process->counting.erase(this) == 0) return;
   // Without memory the sum lacks what this policy counted.
   WithoutThrowing([&] { Add(RowsSinceStart(), &process->ended); });
 }
 
 FilterGroup& PolicyStatistics::Group(const FilterClass& filter_class) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = groups_.find(filter_class);
-  if (found != groups_.end()) return *found->second;
-  auto group = std::make_unique<FilterGroup>();
-  return *groups_.emplace(filter_class, std::move(group)).first->second;
+  return groups_[filter_class];
 }
 
 void PolicyStatistics::CountBuilt(std::string_view filter, FilterKind kind,
@@ -271,29 +263,9 @@ FilterRows PolicyStatistics::RowsSinceStart() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   FilterRows rows;
   for (const auto& [filter_class, group] : groups_) {
-    Add(filter_class, RowOfGroup(*group), &rows);
+    rows.emplace(filter_class, RowOf(filter_class, group));
   }
   return rows;
-}
-
-std::pair<uint64_t, uint64_t> PolicyStatistics::Lookups() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  uint64_t keys = 0, ranges = 0;
-  for (const auto& [filter_class, group] : groups_) {
-    keys += SumLookups(group->slot).lookups;
-    ranges += SumLookups(group->range_slot).lookups;
-  }
-  return {keys, ranges};
-}
-
-std::map<FilterClass, LookupTotals> PolicyStatistics::LookupsSinceStart()
-    const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  std::map<FilterClass, LookupTotals> totals;
-  for (const auto& [filter_class, group] : groups_) {
-    totals[filter_class] = SumLookups(group->slot);
-  }
-  return totals;
 }
 
 RocksDBFilterStatistics PolicyStatistics::Get() const {
@@ -307,7 +279,9 @@ void PolicyStatistics::Reset() {
 }
 
 void AddPolicy(const FilterPolicy* policy, PolicyStatistics* statistics) {
+  counting_process = getpid();
   ProcessWide<Process> process;
+  process->counting.insert(statistics);
   process->policies[policy] = statistics;
 }
 
@@ -322,10 +296,8 @@ OpenFilter::OpenFilter(std::shared_ptr<PolicyStatistics> statistics,
       group_(&statistics_->Group(ClassOf(filter.filter, filter.kind))),
       bytes_(filter.filter.size()) {
   if (filter.kind == FilterKind::kFilter) {
-    const auto last_byte = static_cast<uint8_t>(filter.filter.back());
-    const LayoutRow* const row =
-        FindLayoutOfLastByte(last_byte, Hash::kMurmurHash2);
-    const ContentEstimate estimate = row->estimate(*filter.parsed);
+    const ContentEstimate estimate =
+        LayoutOf(filter.filter).estimate(*filter.parsed);
     keys_ = static_cast<uint64_t>(estimate.keys + 0.5);
     // A rate of 1 leaves nothing to divide by, and no negatives.
     const double rate = std::min(estimate.rate, 0.999999);

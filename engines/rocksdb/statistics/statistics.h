@@ -11,7 +11,6 @@
 #include <mutex>
 #include <string_view>
 #include <tuple>
-#include <utility>
 
 #include "deltabloom/rocksdb_statistics.h"
 #include "engines/rocksdb/policy/private_abi.h"
@@ -93,10 +92,10 @@ inline void CountLookups(uint32_t slot, uint64_t lookups, uint64_t negatives,
   if (__builtin_expect(changed >= kLookupsPerTick, 0)) Tick();
 }
 
-// The integers of a RocksDBFilterRow. Counters only grow, and may wrap; gauges
+// The figures of a RocksDBFilterRow. Counters only grow, and may wrap; gauges
 // say what is open now.
 struct RowField {
-  uint64_t RocksDBFilterRow::*member;
+  uint64_t RocksDBFilterRow::*member;  // null: expected_false_positives
   bool is_counter;
   const char* name;    // in JSON
   const char* metric;  // of Prometheus
@@ -121,6 +120,10 @@ inline constexpr RowField kRowFields[] = {
      "Lookups of keys in filters."},
     {&RocksDBFilterRow::negatives, true, "negatives", "filter_negatives_total",
      "Keys that filters rejected: each a read of a data block saved."},
+    {nullptr, true, "expected_false_positives",
+     "filter_expected_false_positives_total",
+     "Absent keys that filters are expected to have let through, by the "
+     "negatives and the rate of each filter."},
     {&RocksDBFilterRow::range_lookups, true, "range_lookups",
      "filter_range_lookups_total", "Lookups of ranges in filters, by seeks."},
     {&RocksDBFilterRow::range_negatives, true, "range_negatives",
@@ -131,6 +134,9 @@ inline constexpr RowField kRowFields[] = {
      "Ranges that none of a filter's cuts could have rejected."},
 };
 
+// Adds all figures, and what is known of the rate.
+void AddRow(const RocksDBFilterRow& row, RocksDBFilterRow* sum);
+
 // Values of RocksDBFilterRow::layout that are no layouts.
 inline constexpr std::string_view kEmptyName = "empty";
 inline constexpr std::string_view kAlwaysName = "always";
@@ -140,7 +146,7 @@ inline constexpr std::string_view kForeignName = "rocksdb";
 struct FilterClass {
   int level;
   std::string_view name;
-  bool bottommost = false;  // not in rows, which add up both
+  bool bottommost = false;  // not in RocksDBFilterRow, which adds up both
 
   // The unknown level last.
   bool operator<(const FilterClass& other) const {
@@ -176,7 +182,7 @@ using FilterRows = std::map<FilterClass, RocksDBFilterRow>;
 
 // Where counters start from: the last reset.
 struct Baseline {
-  RocksDBFilterStatistics Since(FilterRows rows) const;
+  RocksDBFilterStatistics Since(const FilterRows& now) const;
 
   FilterRows rows;
   std::chrono::steady_clock::time_point time = std::chrono::steady_clock::now();
@@ -186,8 +192,8 @@ struct Baseline {
 // Thread-safe.
 class PolicyStatistics {
  public:
-  PolicyStatistics();
-  // What it counted stays in the sum of the process.
+  PolicyStatistics() = default;
+  // What it counted stays in the sum of the process, if it was part of it.
   ~PolicyStatistics();
   PolicyStatistics(const PolicyStatistics&) = delete;
   PolicyStatistics& operator=(const PolicyStatistics&) = delete;
@@ -203,13 +209,10 @@ class PolicyStatistics {
 
   // Since the beginning, whatever was reset.
   FilterRows RowsSinceStart() const;
-  // Of these the lookups of keys and of ranges.
-  std::pair<uint64_t, uint64_t> Lookups() const;
-  std::map<FilterClass, LookupTotals> LookupsSinceStart() const;
 
  private:
   mutable std::mutex mutex_;  // of groups_
-  std::map<FilterClass, std::unique_ptr<FilterGroup>> groups_;
+  std::map<FilterClass, FilterGroup> groups_;
   mutable std::mutex baseline_mutex_;  // locked before mutex_
   Baseline baseline_;
 };
@@ -262,8 +265,8 @@ class OpenFilter {
 // Whether a policy was made in this process, not before a fork. Takes no lock.
 bool CountsInThisProcess();
 
-// For the functions of the public header. The statistics must outlive
-// RemovePolicy().
+// For the functions of the public header. From AddPolicy on the statistics are
+// part of the sum of the process. They must outlive RemovePolicy().
 void AddPolicy(const rocksdb::FilterPolicy* policy,
                PolicyStatistics* statistics);
 void RemovePolicy(const rocksdb::FilterPolicy* policy);

@@ -23,24 +23,10 @@ std::string LevelText(const Row& row) {
   return row.level < 0 ? "unknown" : std::to_string(row.level);
 }
 
-std::string ExpectedText(const Row& row, const char* unknown) {
-  return row.rate_known ? NumberText(row.expected_false_positives) : unknown;
-}
-
-// A metric of Prometheus: a sample for each row that has a value. Names end in
-// the unit, then _total for a counter.
-template <typename Value>
-std::string Metric(const std::vector<Row>& rows, const std::string& name,
-                   const char* type, const char* help, Value value) {
-  std::string text = "# HELP deltabloom_" + name + " " + help +
-                     "\n# TYPE deltabloom_" + name + " " + type + "\n";
-  for (const Row& row : rows) {
-    const std::string number = value(row);
-    if (number.empty()) continue;
-    text += "deltabloom_" + name + "{level=\"" + LevelText(row) +
-            "\",layout=\"" + row.layout + "\"} " + number + "\n";
-  }
-  return text;
+// Empty if it is not known.
+std::string TextOf(const Row& row, const RowField& field) {
+  if (field.member != nullptr) return std::to_string(row.*field.member);
+  return row.rate_known ? NumberText(row.expected_false_positives) : "";
 }
 
 // A table whose columns are as wide as they need; the first two to the left.
@@ -202,13 +188,7 @@ double RocksDBFilterRow::BitsPerKey() const {
 
 RocksDBFilterRow RocksDBFilterStatistics::Total() const {
   RocksDBFilterRow total;
-  for (const RocksDBFilterRow& row : rows) {
-    for (const RowField& field : kRowFields) {
-      total.*field.member += row.*field.member;
-    }
-    total.expected_false_positives += row.expected_false_positives;
-    total.rate_known = total.rate_known || row.rate_known;
-  }
+  for (const Row& row : rows) internal::AddRow(row, &total);
   return total;
 }
 
@@ -221,9 +201,9 @@ std::string RocksDBFilterStatistics::ToJson() const {
     json.Key("level").Literal(row.level < 0 ? "null" : LevelText(row));
     json.Key("layout").String(row.layout);
     for (const RowField& field : kRowFields) {
-      json.Key(field.name).Number(row.*field.member);
-      if (field.member != &Row::negatives) continue;
-      json.Key("expected_false_positives").Literal(ExpectedText(row, "null"));
+      const std::string value = TextOf(row, field);
+      json.Key(field.name).Literal(value.empty() ? "null" : value);
+      if (field.member != nullptr) continue;
       json.Key("false_positive_rate")
           .Literal(row.rate_known ? NumberText(row.FalsePositiveRate())
                                   : "null");
@@ -236,17 +216,18 @@ std::string RocksDBFilterStatistics::ToJson() const {
 }
 
 std::string RocksDBFilterStatistics::ToPrometheus() const {
+  // Names end in the unit, then _total for a counter.
   std::string text;
   for (const RowField& field : kRowFields) {
-    text += Metric(
-        rows, field.metric, field.is_counter ? "counter" : "gauge", field.help,
-        [&](const Row& row) { return std::to_string(row.*field.member); });
-    if (field.member != &Row::negatives) continue;
-    text += Metric(
-        rows, "filter_expected_false_positives_total", "counter",
-        "Absent keys that filters are expected to have let through, by the "
-        "negatives and the rate of each filter.",
-        [](const Row& row) { return ExpectedText(row, ""); });
+    const std::string name = std::string("deltabloom_") + field.metric;
+    text += "# HELP " + name + " " + field.help + "\n# TYPE " + name +
+            (field.is_counter ? " counter\n" : " gauge\n");
+    for (const Row& row : rows) {
+      const std::string value = TextOf(row, field);
+      if (value.empty()) continue;
+      text += name + "{level=\"" + LevelText(row) + "\",layout=\"" +
+              row.layout + "\"} " + value + "\n";
+    }
   }
   return text;
 }
