@@ -82,21 +82,8 @@ uint64_t FilterBuilder::BuildBytes() const {
 }
 
 void FilterBuilder::Finish(std::string* dst) {
-  const size_t start = dst->size();
-  Plan plan;
-  for (const LayoutRow* row = rep_->Affordable(); row != nullptr;
-       row = plan.layout->fallback) {
-    plan = internal::PlanFilter(row, KeysAdded(), rep_->millibits);
-    dst->resize(start);
-    dst->resize(start + plan.payload_size + internal::kRawFramingSize, '\0');
-    auto* payload = reinterpret_cast<unsigned char*>(&(*dst)[start]);
-    if (plan.layout->build(&rep_->hashes, kKeepHashes, plan, ActiveCpu(),
-                           payload)) {
-      dst->back() = static_cast<char>(plan.last_byte);
-      break;
-    }
-  }
-  rep_->hashes.Clear();
+  internal::AppendRawFilter(rep_->Affordable(), rep_->millibits, &rep_->hashes,
+                            dst);
 }
 
 Filter::Filter(std::string_view filter, Hash hash) {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "util/json.h"
-#include "util/range/prefixes.h"
 #include "util/range/range_part.h"
+#include "util/range/shapes.h"
 
 namespace deltabloom {
 
@@ -28,18 +28,17 @@ std::string RangeFilterOptions::Validate() const {
   return {};
 }
 
-struct RangeFilterBuilder::Rep {
-  internal::RangePartBuilder part;
+struct RangeFilterBuilder::Rep : internal::RangePartBuilder {
+  using RangePartBuilder::RangePartBuilder;
 };
 
 RangeFilterBuilder::RangeFilterBuilder(const RangeFilterOptions& options) {
   const std::string error = options.Validate();
   if (!error.empty()) throw std::invalid_argument(error);
-  rep_ = std::make_unique<Rep>(Rep{
-      internal::RangePartBuilder(options.bits_per_key, options.range_length)});
+  rep_ = std::make_unique<Rep>(options.bits_per_key, options.range_length);
   std::vector<internal::range::Cut> cuts;
   internal::range::ParseCuts(options.range_prefixes, &cuts);
-  rep_->part.SetCuts(std::move(cuts));
+  rep_->SetCuts(std::move(cuts));
 }
 
 RangeFilterBuilder::~RangeFilterBuilder() = default;
@@ -49,27 +48,27 @@ RangeFilterBuilder& RangeFilterBuilder::operator=(
 
 void RangeFilterBuilder::AddQuestion(std::string_view lower,
                                      std::string_view upper) {
-  rep_->part.AddQuestion(lower, upper);
+  rep_->AddQuestion(lower, upper);
 }
 
 void RangeFilterBuilder::AddKey(std::string_view key) noexcept {
-  rep_->part.AddKey(key);
+  rep_->AddKey(key);
 }
 
 uint64_t RangeFilterBuilder::BuildBytes() const {
-  return rep_->part.EstimatedBuildBytes();
+  return rep_->EstimatedBuildBytes();
 }
 
 bool RangeFilterBuilder::Finish(std::string* dst) noexcept {
-  return rep_->part.Finish(dst);
+  return rep_->Finish(dst);
 }
 
-struct RangeFilter::Rep {
-  internal::RangePart part;
+struct RangeFilter::Rep : internal::RangePart {
+  using RangePart::RangePart;
 };
 
 RangeFilter::RangeFilter(std::string_view filter)
-    : rep_(std::make_unique<Rep>(Rep{internal::RangePart(filter)})) {}
+    : rep_(std::make_unique<Rep>(filter)) {}
 
 RangeFilter::~RangeFilter() = default;
 RangeFilter::RangeFilter(RangeFilter&&) noexcept = default;
@@ -77,9 +76,9 @@ RangeFilter& RangeFilter::operator=(RangeFilter&&) noexcept = default;
 
 bool RangeFilter::MayMatch(std::string_view lower,
                            std::string_view upper) const {
-  return rep_->part.MayMatch(lower, upper);
+  return rep_->MayMatch(lower, upper);
 }
 
-std::string RangeFilter::Describe() const { return rep_->part.Describe(); }
+std::string RangeFilter::Describe() const { return rep_->Describe(); }
 
 }  // namespace deltabloom

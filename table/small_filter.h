@@ -20,18 +20,14 @@
 
 namespace deltabloom::internal {
 
-// Payloads up to this have less than 2^32 bits.
-inline constexpr uint64_t kMaxUnparsedPayload = uint64_t{1} << 28;
-
-// Payloads that BuildOnStack can fill.
-inline constexpr uint64_t kMaxStackPayload = uint64_t{2} << 10;
-
 // The answer that Filter(filter, hash).MayMatch(key) gives.
 inline bool MayMatchUnparsed(std::string_view filter, Hash hash,
                              std::string_view key) {
   if (filter.size() < 2) return false;
   const unsigned last_byte = static_cast<unsigned char>(filter.back());
   const size_t payload_size = filter.size() - 1;
+  // With less than 2^32 bits.
+  constexpr uint64_t kMaxUnparsedPayload = uint64_t{1} << 28;
   if (last_byte == 0 || last_byte > classic::kMaxProbes ||
       payload_size > kMaxUnparsedPayload) {
     return Filter(filter, hash).MayMatch(key);
@@ -42,51 +38,43 @@ inline bool MayMatchUnparsed(std::string_view filter, Hash hash,
       classic::HashKey(hash, key));
 }
 
-// Fills payload[0 .. payload_size) for the keys with hashes hash_of(0 .. n-1).
-// payload_size is 1..kMaxStackPayload.
-template <typename HashOf>
-void BuildOnStack(size_t n, const HashOf& hash_of, uint64_t payload_size,
-                  uint32_t probes, char* payload) {
+// Appends the filter that a FilterBuilder makes of key_of(0 .. n-1).
+template <typename KeyOf>
+void AppendFilter(const FilterOptions& options, size_t n, const KeyOf& key_of,
+                  std::string* dst) {
+  constexpr uint64_t kMaxStackPayload = uint64_t{2} << 10;
+  const Plan plan = PlanFilter(FindLayout(options.layout, options.hash), n,
+                               ToMillibits(options.bits_per_key));
+  if (plan.layout->layout != Layout::kClassic ||
+      plan.payload_size > kMaxStackPayload) {
+    FilterBuilder builder(options);
+    for (size_t i = 0; i < n; ++i) builder.AddKey(key_of(i));
+    builder.Finish(dst);
+    return;
+  }
   // A byte per bit, packed in the end. Setting bits in place would read many
   // bytes that were written just before, and wait for each.
   unsigned char flags[kMaxStackPayload * 8];
-  const auto bits = static_cast<uint32_t>(payload_size * 8);
+  const auto bits = static_cast<uint32_t>(plan.payload_size * 8);
   std::memset(flags, 0, bits);
+  const uint32_t probes = plan.shape.As<classic::Shape>().probes;
   const classic::Modulo32 modulo(bits);
   for (size_t i = 0; i < n; ++i) {
-    uint32_t h = hash_of(i);
+    uint32_t h = classic::HashKey(options.hash, key_of(i));
     const uint32_t delta = classic::Delta(h);
     for (uint32_t probe = 0; probe < probes; ++probe, h += delta) {
       flags[modulo(h)] = 1;
     }
   }
+  const size_t start = dst->size();
+  dst->resize(start + plan.payload_size + 1);
+  char* payload = &(*dst)[start];
   for (const unsigned char* from = flags; from < flags + bits; from += 8) {
     // Byte i is 0 or 1; the product has it as bit 56 + i, without carries.
     *payload++ =
         static_cast<char>(LoadFixed64(from) * 0x0102040810204080 >> 56);
   }
-}
-
-// Appends the filter that a FilterBuilder makes of key_of(0 .. n-1).
-template <typename KeyOf>
-void AppendFilter(const FilterOptions& options, size_t n, const KeyOf& key_of,
-                  std::string* dst) {
-  const Plan plan = PlanFilter(FindLayout(options.layout, options.hash), n,
-                               ToMillibits(options.bits_per_key));
-  if (plan.layout->layout == Layout::kClassic &&
-      plan.payload_size <= kMaxStackPayload) {
-    const size_t start = dst->size();
-    dst->resize(start + plan.payload_size + 1);
-    BuildOnStack(
-        n, [&](size_t i) { return classic::HashKey(options.hash, key_of(i)); },
-        plan.payload_size, plan.shape.As<classic::Shape>().probes,
-        &(*dst)[start]);
-    dst->back() = static_cast<char>(plan.last_byte);
-    return;
-  }
-  FilterBuilder builder(options);
-  for (size_t i = 0; i < n; ++i) builder.AddKey(key_of(i));
-  builder.Finish(dst);
+  dst->back() = static_cast<char>(plan.last_byte);
 }
 
 }  // namespace deltabloom::internal

@@ -266,7 +266,7 @@ class Bench {
     // To compare, a compact filter of the same keys.
     const double compact = BuildTime([&](const RangeSet& set) {
       return BuildOfPrefixes(set, Layout::kCompact,
-                             internal::PointBitsPerKey(bits),
+                             bits - internal::RangeBitsPerKey(bits),
                              std::string::npos);
     });
     std::vector<RangeFilter> filters = {

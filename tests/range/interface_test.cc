@@ -8,7 +8,7 @@
 
 #include "deltabloom/range_filter.h"
 #include "tests/range/subject.h"
-#include "util/range/prefixes.h"
+#include "util/range/shapes.h"
 
 namespace deltabloom::test {
 namespace {

@@ -1,4 +1,4 @@
-// What is let through, against the theory of util/range/numbers.h, within five
+// What is let through, against the theory of util/range/shapes.h, within five
 // standard errors; the same at every run unless DELTABLOOM_SEED asks for
 // others.
 #include <gtest/gtest.h>

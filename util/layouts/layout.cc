@@ -72,6 +72,23 @@ const LayoutRow* FindAffordableLayout(const LayoutRow* row, uint64_t keys,
   return row;
 }
 
+void AppendRawFilter(const LayoutRow* row, uint32_t millibits_per_key,
+                     HashList* hashes, std::string* dst) {
+  const size_t start = dst->size();
+  for (; row != nullptr; row = row->fallback) {
+    const Plan plan = PlanFilter(row, hashes->size(), millibits_per_key);
+    dst->resize(start);
+    dst->resize(start + plan.payload_size + 1, '\0');
+    row = plan.layout;
+    if (row->build(hashes, /*keep_hashes=*/false, plan, ActiveCpu(),
+                   reinterpret_cast<unsigned char*>(&(*dst)[start]))) {
+      dst->back() = static_cast<char>(plan.last_byte);
+      break;
+    }
+  }
+  hashes->Clear();
+}
+
 std::string LayoutNames() {
   std::string names;
   for (const LayoutRow* row : kLayouts) {

@@ -120,6 +120,11 @@ const LayoutRow* FindAffordableLayout(const LayoutRow* row, uint64_t keys,
                                       uint64_t hash_list_size, bool keep_hashes,
                                       uint64_t max_build_bytes);
 
+// Appends the filter of the hashes, payload and last byte, that the first of
+// `row` and its fallbacks can build, and clears the hashes.
+void AppendRawFilter(const LayoutRow* row, uint32_t millibits_per_key,
+                     HashList* hashes, std::string* dst);
+
 // "classic, local, compact, auto": the names that ParseLayout knows.
 std::string LayoutNames();
 

@@ -17,7 +17,7 @@
 #include "util/coding.h"
 #include "util/cpu.h"
 #include "util/hash_list.h"
-#include "util/range/prefixes.h"
+#include "util/range/shapes.h"
 
 namespace deltabloom::internal::range {
 namespace {
@@ -57,11 +57,7 @@ bool IsAlphanumeric(char byte) {
          (byte >= 'a' && byte <= 'z');
 }
 
-Cut BitsCut(unsigned bits) {
-  Cut cut;
-  cut.bits = static_cast<uint16_t>(bits);
-  return cut;
-}
+Cut BitsCut(unsigned bits) { return {0, 0, static_cast<uint16_t>(bits)}; }
 
 // --- Ranges made up of keys -------------------------------------------------
 
@@ -211,8 +207,8 @@ uint8_t PrefixesThatReject(const Cut& cut, const EmptyRange& empty,
 std::vector<Cut> CutsFor(const std::vector<EmptyRange>& ranges,
                          size_t least_size, bool one_width) {
   std::vector<unsigned> shallowest, deepest;
-  std::vector<std::pair<unsigned, unsigned>> rejecting;  // first, last
-  std::map<std::pair<unsigned, unsigned>, double> delimiters;
+  std::vector<std::pair<unsigned, unsigned>> rejecting;      // first, last
+  std::map<std::pair<uint8_t, uint8_t>, double> delimiters;  // byte, count
   double all = 0;
   for (const EmptyRange& empty : ranges) {
     all += empty.weight;
@@ -242,11 +238,10 @@ std::vector<Cut> CutsFor(const std::vector<EmptyRange>& ranges,
     if (one_width || range.common == 0 || range.common > kMaxCutBytes) continue;
     const std::string_view common = range.lower.substr(0, range.common);
     if (IsAlphanumeric(common.back())) continue;
-    const auto count = static_cast<unsigned>(
+    const auto count = static_cast<uint8_t>(
         std::count(common.begin(), common.end(), common.back()));
     if (count > kMaxDelimiterCount) continue;
-    delimiters[{static_cast<unsigned char>(common.back()), count}] +=
-        empty.weight;
+    delimiters[{static_cast<uint8_t>(common.back()), count}] += empty.weight;
   }
   std::set<unsigned> bits;
   for (std::vector<unsigned>* values : {&shallowest, &deepest}) {
@@ -266,9 +261,7 @@ std::vector<Cut> CutsFor(const std::vector<EmptyRange>& ranges,
   std::vector<Cut> cuts;
   for (const auto& [delimiter, weight] : delimiters) {
     if (weight * kRangesPerDelimiter < all) continue;
-    Cut& cut = cuts.emplace_back();
-    cut.byte = static_cast<uint8_t>(delimiter.first);
-    cut.count = static_cast<uint8_t>(delimiter.second);
+    cuts.push_back({delimiter.second, delimiter.first, 0});
   }
   for (const unsigned value : bits) cuts.push_back(BitsCut(value));
   return cuts;
@@ -447,19 +440,7 @@ class CutHashes {
 
   // Appends the filter: payload and last byte.
   void AppendFilter(std::string* dst) {
-    const size_t start = dst->size();
-    for (const LayoutRow* row = row_; row != nullptr; row = row->fallback) {
-      const Plan plan = PlanFilter(row, hashes_.size(), 1000 * cut_.bits);
-      dst->resize(start);
-      dst->resize(start + plan.payload_size + 1, '\0');
-      row = plan.layout;
-      if (row->build(&hashes_, /*keep_hashes=*/false, plan, ActiveCpu(),
-                     reinterpret_cast<unsigned char*>(&(*dst)[start]))) {
-        dst->back() = static_cast<char>(plan.last_byte);
-        break;
-      }
-    }
-    hashes_.Clear();
+    AppendRawFilter(row_, 1000 * cut_.bits, &hashes_, dst);
   }
 
  private:
@@ -470,18 +451,6 @@ class CutHashes {
   PrefixReader prefixes_;
   uint64_t last_ = 0;
 };
-
-// Bytes of the last key that are stored, so that bounds up to there can be told
-// from it.
-size_t LastSize(const KeyStore& keys, const std::vector<PlannedCut>& cuts) {
-  size_t deepest = 0;
-  for (const PlannedCut& cut : cuts) {
-    const size_t bytes =
-        cut.cut.count == 0 ? (cut.cut.bits + 7u) / 8 : kBytesOfDelimited;
-    deepest = std::max(deepest, bytes);
-  }
-  return std::min(keys.Last().size(), deepest + kBytesAfterCut);
-}
 
 }  // namespace
 
@@ -546,7 +515,14 @@ void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
     }
   }
   dst->push_back(static_cast<char>(std::min<size_t>(keys.LeastSize(), 255)));
-  const size_t last_size = LastSize(keys, cuts);
+  size_t deepest = 0;
+  for (const PlannedCut& planned : cuts) {
+    const Cut& cut = planned.cut;
+    deepest = std::max(
+        deepest, cut.count == 0 ? (cut.bits + 7u) / 8 : kBytesOfDelimited);
+  }
+  const size_t last_size =
+      std::min(keys.Last().size(), deepest + kBytesAfterCut);
   dst->push_back(static_cast<char>(last_size));
   dst->append(keys.Last(), 0, last_size);
   dst->push_back(static_cast<char>(cuts.size()));

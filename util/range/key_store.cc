@@ -1,6 +1,6 @@
-#include "util/range/key_store.h"
-
 #include <cstring>
+
+#include "util/range/shapes.h"
 
 namespace deltabloom::internal::range {
 namespace {

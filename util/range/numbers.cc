@@ -1,11 +1,11 @@
-#include "util/range/numbers.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
 
 #include "util/coding.h"
+#include "util/hash64.h"
+#include "util/range/shapes.h"
 
 namespace deltabloom::internal::range {
 namespace {
@@ -13,6 +13,9 @@ namespace {
 const unsigned char* Bytes(std::string_view view) {
   return reinterpret_cast<const unsigned char*>(view.data());
 }
+
+// Of numbers: the width, two bounds per byte, base, span and unit.
+size_t HeaderSize(size_t width) { return 1 + 2 * width + 8 + 8 + 1; }
 
 constexpr size_t kCodesHeaderSize = 9;
 constexpr uint64_t kBucketsPerSample = 256;
@@ -67,13 +70,19 @@ uint64_t CodesSize(uint64_t count, const CodesShape& shape) {
          8 * Words(count + shape.buckets) + 8 * LowWords(count, shape.low_bits);
 }
 
+// The reduction: where a block of `universe` numbers begins, q above; the first
+// stays in its place.
+uint64_t BlockShift(uint64_t block, uint64_t universe) {
+  return block == 0 ? 0 : ScaleHash(Remix64(block, 0), universe);
+}
+
 }  // namespace
 
 // --- Reading ---------------------------------------------------------------
 
 bool Codes::Parse(std::string_view bytes) {
   if (bytes.size() < kCodesHeaderSize) return false;
-  const auto* at = reinterpret_cast<const unsigned char*>(bytes.data());
+  const unsigned char* at = Bytes(bytes);
   shape_.low_bits = at[0];
   count_ = LoadFixed32(at + 1);
   shape_.buckets = LoadFixed32(at + 5);
@@ -206,8 +215,7 @@ bool Numbers::Parse(std::string_view body) {
   if (body.empty()) return false;
   const unsigned char* at = Bytes(body);
   digits_.width = *at++;
-  constexpr size_t kFixed = 8 + 8 + 1;
-  const size_t header = 1 + 2 * digits_.width + kFixed;
+  const size_t header = HeaderSize(digits_.width);
   if (body.size() < header) return false;
   digits_.least = at;
   digits_.most = at + digits_.width;
@@ -348,11 +356,7 @@ constexpr uint64_t kGapsPerSmallOne = 10;
 
 // Digits that a key may have.
 Digits DigitsOf(const KeyStore& keys) {
-  Digits digits;
-  digits.least = keys.Least();
-  digits.most = keys.Most();
-  digits.width = keys.Width();
-  return digits;
+  return {keys.Least(), keys.Most(), keys.Width()};
 }
 
 // The last byte that is not the same in all keys, and one more.
@@ -392,10 +396,6 @@ unsigned UnitOf(uint64_t keys, uint64_t span, uint64_t universe,
       return unit;
     }
   }
-}
-
-size_t HeaderSize(const KeyStore& keys) {
-  return 1 + 2 * keys.Width() + 8 + 8 + 1;
 }
 
 // Sorts by the low `bits` bits, which is all there is.
@@ -441,7 +441,7 @@ bool AreComposite(const KeyStore& keys) {
 NumbersPlan PlanNumbers(const KeyStore& keys, uint64_t bytes,
                         uint64_t range_length) {
   NumbersPlan plan;
-  const size_t header = HeaderSize(keys);
+  const size_t header = HeaderSize(keys.Width());
   if (bytes < header) return plan;
   plan.shape = LargestShape(keys.size(), bytes - header);
   if (plan.shape.buckets == 0) return plan;
@@ -502,7 +502,12 @@ double NumbersPassing(const KeyStore& keys, const NumbersPlan& plan,
 void AppendNumbers(const KeyStore& keys, NumbersPlan plan, std::string* dst) {
   const uint64_t universe = plan.shape.Universe();
   std::vector<uint64_t>& codes = plan.numbers;
-  for (uint64_t& code : codes) code = Reduced(code >> plan.unit, universe);
+  for (uint64_t& code : codes) {
+    const uint64_t number = code >> plan.unit;
+    const uint64_t block = number / universe;
+    code = number - block * universe + BlockShift(block, universe);
+    if (code >= universe) code -= universe;
+  }
   if (plan.span >> plan.unit >= universe) {
     SortCodes(&codes,
               64 - static_cast<unsigned>(__builtin_clzll(universe - 1)));

@@ -1,5 +1,3 @@
-#include "util/range/prefixes.h"
-
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -7,6 +5,7 @@
 
 #include "util/coding.h"
 #include "util/cpu.h"
+#include "util/range/shapes.h"
 
 namespace deltabloom::internal::range {
 namespace {
@@ -31,30 +30,16 @@ bool KeysBelowShare(std::string_view upper, unsigned bits, size_t least_size) {
 
 // last - first in units of the lowest of `bits` bits, capped. REQUIRES: first
 // <= last.
-uint64_t Distance(const char* first, const char* last, size_t size,
+uint64_t Distance(std::string_view first, std::string_view last,
                   unsigned bits) {
   constexpr uint64_t kFar = kMaxPrefixesPerRange + 1;
-  size_t i = 0;
-  while (i < size && first[i] == last[i]) ++i;
-  if (i == size) return 0;
-  // Only the last 8 bytes may differ by more than a carry.
-  bool carry = false;
-  for (; i + 8 < size; ++i) {
-    const auto low = static_cast<unsigned char>(first[i]);
-    const auto high = static_cast<unsigned char>(last[i]);
-    if (carry ? low != 0xff || high != 0 : high != low + 1) return kFar;
-    carry = true;
+  uint64_t difference = 0;  // of the bytes so far
+  for (size_t i = 0; i < first.size(); ++i) {
+    difference = (difference << 8) + ByteAt(last, i) - ByteAt(first, i);
+    // From 2 on it only grows.
+    if (difference > kFar << 8) return kFar;
   }
-  uint64_t low = 0, high = 0;
-  const size_t begin = size - std::min<size_t>(size, 8);
-  for (size_t j = begin; j < size; ++j) {
-    low = low << 8 | static_cast<unsigned char>(first[j]);
-    high = high << 8 | static_cast<unsigned char>(last[j]);
-  }
-  if (carry && high >= low) return kFar;
-  const uint64_t difference = (high - low) >> (8 * size - bits);
-  // With fewer than 8 bytes a carry cannot have come.
-  return std::min(difference, kFar);
+  return std::min(difference >> (8 * first.size() - bits), kFar);
 }
 
 // Takes an integer of at most `most` and at least 1 from the beginning.
@@ -175,8 +160,7 @@ PrefixesOfRange::PrefixesOfRange(const Cut& cut, const KeyRange& range,
   const std::string_view first = PrefixOf(cut, range.lower, bytes_);
   prefix_ = {bytes_, first.size()};
   if (first.data() != bytes_) first.copy(bytes_, first.size());
-  left_ = Distance(bytes_, PrefixOf(cut, range.upper, last).data(),
-                   prefix_.size(), cut.bits) +
+  left_ = Distance(prefix_, PrefixOf(cut, range.upper, last), cut.bits) +
           (KeysBelowShare(range.upper, cut.bits, least_size) ? 1 : 0);
   known_ = left_ <= kMaxPrefixesPerRange;
 }
@@ -216,12 +200,8 @@ bool Prefixes::Parse(std::string_view body, const SipHashKey* seed) {
     const bool has_bits = cut.cut.bits >= 1 && cut.cut.bits <= kMaxCutBits;
     if (cut.cut.count == 0 ? !has_bits : cut.cut.bits != 0) return false;
     cut.size = LoadFixed32(part.data() + kCutSize * i + 4);
-  }
-  for (size_t i = 0; i < cuts_count_; ++i) {
-    CutFilter& cut = cuts_[i];
     std::string_view filter;
     if (!take(cut.size, &filter)) return false;
-    cut.usable = false;
     if (filter.size() < 2) continue;
     const auto last_byte = ByteAt(filter, filter.size() - 1);
     const LayoutRow* row = FindLayoutOfLastByte(last_byte, Hash::kMurmurHash2);
@@ -232,16 +212,15 @@ bool Prefixes::Parse(std::string_view body, const SipHashKey* seed) {
     const uint64_t most = largest_ == kMaxCuts ? 0 : cuts_[largest_].size;
     if (cut.usable && cut.size > most) largest_ = i;
   }
-  seeded_ = seed != nullptr;
-  if (seeded_) seed_ = *seed;
+  if (seed != nullptr) seed_ = *seed;
   return body.empty();
 }
 
 inline bool Prefixes::MayHold(const CutFilter& cut,
                               std::string_view prefix) const {
-  if (!seeded_) return cut.filter.may_match(cut.filter, prefix);
+  if (!seed_.has_value()) return cut.filter.may_match(cut.filter, prefix);
   char hashed[8];
-  StoreFixed64(hashed, SipHash(seed_, prefix));
+  StoreFixed64(hashed, SipHash(*seed_, prefix));
   return cut.filter.may_match(cut.filter, {hashed, sizeof(hashed)});
 }
 

@@ -38,9 +38,6 @@ uint64_t MaxRangePartSize(uint64_t keys, double bits_per_key) {
          static_cast<uint64_t>(std::min(bytes, std::ldexp(1.0, 40)));
 }
 
-RangePartBuilder::RangePartBuilder(double bits_per_key, uint64_t range_length)
-    : bits_per_key_(bits_per_key), range_length_(range_length) {}
-
 void RangePartBuilder::AddKey(std::string_view key) noexcept {
   const auto add = [&] {
     TakeEmptyRanges(key);
@@ -76,10 +73,6 @@ void RangePartBuilder::AddQuestion(std::string_view lower,
   const auto after =
       std::upper_bound(questions_.begin(), questions_.end(), question);
   questions_.insert(after, std::move(question));
-}
-
-void RangePartBuilder::SetCuts(std::vector<range::Cut> cuts) {
-  cuts_ = std::move(cuts);
 }
 
 size_t RangePartBuilder::EstimatedBuildBytes() const {
@@ -169,13 +162,13 @@ RangePart::RangePart(std::string_view range_part, const SipHashKey* seed) {
 range::Answer RangePart::Ask(std::string_view lower,
                              std::string_view upper) const {
   if (lower >= upper) return range::Answer::kMayMatch;
-  if (const auto* const numbers = std::get_if<range::Numbers>(&shape_)) {
-    return numbers->MayMatch(lower, upper) ? range::Answer::kMayMatch
-                                           : range::Answer::kNo;
+  if (const auto* const prefixes = std::get_if<range::Prefixes>(&shape_)) {
+    return prefixes->Ask(lower, upper);
   }
-  const auto* const prefixes = std::get_if<range::Prefixes>(&shape_);
-  return prefixes == nullptr ? range::Answer::kMayMatch
-                             : prefixes->Ask(lower, upper);
+  const auto* const numbers = std::get_if<range::Numbers>(&shape_);
+  return numbers == nullptr || numbers->MayMatch(lower, upper)
+             ? range::Answer::kMayMatch
+             : range::Answer::kNo;
 }
 
 bool RangePart::HasKeyFrom(std::string_view bound) const {

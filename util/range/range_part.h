@@ -12,9 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "util/range/key_store.h"
-#include "util/range/numbers.h"
-#include "util/range/prefixes.h"
+#include "util/range/shapes.h"
 
 namespace deltabloom::internal {
 
@@ -31,9 +29,6 @@ inline constexpr uint64_t kRangePartFreeBytes = 160;
 constexpr double RangeBitsPerKey(double bits_per_key) {
   return 2 + (bits_per_key - 2) / 2;
 }
-constexpr double PointBitsPerKey(double bits_per_key) {
-  return bits_per_key - RangeBitsPerKey(bits_per_key);
-}
 // With fewer there is no range part, and the point part has them all.
 inline constexpr double kMinBitsPerKeyWithRanges = 6;
 
@@ -46,9 +41,10 @@ uint64_t MaxRangePartSize(uint64_t keys, double bits_per_key);
 class RangePartBuilder {
  public:
   // Bits of the range part alone. `range_length`: for how long ranges of
-  // numbers it is made (numbers.h).
+  // numbers it is made (shapes.h).
   explicit RangePartBuilder(double bits_per_key,
-                            uint64_t range_length = range::kRangeLength);
+                            uint64_t range_length = range::kRangeLength)
+      : bits_per_key_(bits_per_key), range_length_(range_length) {}
 
   // A sample of a range, of which 128 bytes of each bound count. REQUIRES: no
   // key was added. Stays for all parts.
@@ -58,7 +54,7 @@ class RangePartBuilder {
   void ShareRanges() { shares_ranges_ = true; }
   // Cuts for keys of any form; questions then have no effect. REQUIRES: no key
   // was added. Stay, too.
-  void SetCuts(std::vector<range::Cut> cuts);
+  void SetCuts(std::vector<range::Cut> cuts) { cuts_ = std::move(cuts); }
   // Prefixes are hashed under this seed. Stays, too.
   void SetSeed(const SipHashKey& seed) { seed_ = seed; }
 

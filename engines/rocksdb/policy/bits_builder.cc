@@ -11,7 +11,7 @@
 #include "util/cpu.h"
 #include "util/hash64.h"
 #include "util/json.h"
-#include "util/range/prefixes.h"
+#include "util/range/shapes.h"
 #include "util/rates/layout_rates.h"
 
 namespace deltabloom::internal {

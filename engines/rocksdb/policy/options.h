@@ -12,7 +12,7 @@
 
 #include "deltabloom/rocksdb.h"
 #include "engines/rocksdb/policy/key_transforms.h"
-#include "util/range/prefixes.h"
+#include "util/range/shapes.h"
 
 namespace deltabloom::internal {
 

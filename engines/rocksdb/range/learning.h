@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "util/range/prefixes.h"
+#include "util/range/shapes.h"
 
 namespace deltabloom::internal {
 

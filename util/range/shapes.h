@@ -1,0 +1,362 @@
+// The keys of a range part, and its two shapes (docs/format.md, "Numbers" and
+// "Prefixes"), which share nothing but them.
+#ifndef DELTABLOOM_UTIL_RANGE_SHAPES_H_
+#define DELTABLOOM_UTIL_RANGE_SHAPES_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "util/coding.h"
+#include "util/layouts/layout.h"
+#include "util/siphash.h"
+
+namespace deltabloom::internal::range {
+
+// --- Keys -------------------------------------------------------------------
+
+// The number of bytes with which both keys begin.
+inline size_t CommonPrefix(std::string_view a, std::string_view b) {
+  const size_t end = std::min(a.size(), b.size());
+  size_t i = 0;
+  for (; i + 8 <= end; i += 8) {
+    const uint64_t difference =
+        LoadFixed64(a.data() + i) ^ LoadFixed64(b.data() + i);
+    if (difference != 0) {
+      return i + static_cast<size_t>(__builtin_ctzll(difference)) / 8;
+    }
+  }
+  while (i < end && a[i] == b[i]) ++i;
+  return i;
+}
+
+// Cuts into keys lie within this many of their first bytes.
+inline constexpr size_t kMaxCutBytes = 128;
+
+// A range without keys, looked up or made up, and the keys around it.
+struct EmptyRange {
+  std::string lower, upper;
+  std::string before, after;
+  double weight = 1;
+};
+
+// Keeps the first kMaxCutBytes bytes of each key, without those that it shares
+// with the previous one.
+class KeyStore {
+ public:
+  // For keys of one size up to this the bytes at each place are known, too.
+  static constexpr size_t kMaxWidth = 255;
+
+  // Equal neighbours count once. False if the key is smaller than the last.
+  bool Add(std::string_view key);
+
+  uint64_t size() const { return size_; }
+  size_t MemorySize() const;
+
+  // Whether all keys have Width() bytes, no more than kMaxWidth.
+  bool OneWidth() const { return size_ > 0 && one_width_; }
+  size_t Width() const { return last_.size(); }
+  // The least and the largest byte at each place.
+  const unsigned char* Least() const { return least_.data(); }
+  const unsigned char* Most() const { return most_.data(); }
+  size_t LeastSize() const { return least_size_; }
+  const std::string& Last() const { return last_; }
+  // Distinct prefixes of `bits` bits, padded with zeros. REQUIRES: size() > 0,
+  // bits <= 8 * kMaxCutBytes.
+  uint64_t DistinctPrefixes(unsigned bits) const;
+
+  // Reads what is kept, from the first key on.
+  class Cursor {
+   public:
+    explicit Cursor(const KeyStore& store) : store_(&store) {}
+    bool Next();
+    std::string_view key() const { return {key_, size_}; }
+    // Bytes that it shares with the previous one, and bits.
+    size_t shared() const { return shared_; }
+    unsigned shared_bits() const;
+
+   private:
+    const KeyStore* store_;
+    size_t chunk_ = 0;
+    size_t at_ = 0;
+    size_t size_ = 0;
+    size_t shared_ = 0;
+    unsigned char different_ = 0;  // bits, in the byte after those shared
+    char key_[kMaxCutBytes];
+  };
+
+ private:
+  void CountCommonBits(std::string_view key, size_t shared);
+  void NoteBytes(std::string_view key);
+
+  // For each key the shared bytes, the size of the rest, the rest.
+  std::vector<std::string> chunks_;
+  uint64_t size_ = 0;
+  std::string last_;
+  bool one_width_ = true;
+  std::vector<unsigned char> least_, most_;
+  size_t least_size_ = ~size_t{0};
+  // Keys that have this many bits in common with the previous one.
+  std::vector<uint64_t> common_bits_;
+};
+
+// --- Numbers ----------------------------------------------------------------
+//
+// For keys of one size that are numbers in
+// some base: integers, decimal digits, times, and several of them in a row.
+//
+// A key's number is reduced as in Grafite (Costa, Ferragina, Vinciguerra:
+// "Grafite: Taming Adversarial Queries with Optimal Range Filters", 2024),
+// which keeps near numbers near and spreads far ones:
+//
+//   y = number >> unit      h(y) = (q(floor(y / r)) + y) mod r
+//
+// and the codes h of all keys are kept in Elias-Fano form. A range of l numbers
+// is one of at most l / 2^unit + 1 codes in a row; for n keys each of them is
+// taken with a probability of at most n / r, which is 1 / 2^(B-2) at B bits per
+// key. That is the rate of ranges with no key within 2^unit of their ends,
+// whatever the keys and wherever the range lies. Where the numbers from the
+// first key to the last fit into r codes, only what is that near matters.
+
+// The length of ranges that shall be answered well: see UnitOf.
+inline constexpr uint64_t kRangeLength = 1024;
+
+// Keys of one size, each byte of which is between two bounds.
+struct Digits {
+  const unsigned char* least = nullptr;
+  const unsigned char* most = nullptr;
+  size_t width = 0;
+  size_t constant = 0;  // bytes at the front whose bounds are equal
+
+  // False if there are more than 2^64 keys of this form.
+  bool Count() const;
+  // How many of them are smaller than `bound`, bytewise. False: 2^64 or all.
+  bool Below(std::string_view bound, uint64_t* keys) const;
+
+ private:
+  uint64_t CountFrom(size_t i) const;
+};
+
+// Ascending numbers in little more than their entropy, with fast questions:
+// Elias-Fano codes (Elias 1974, Fano 1971). docs/format.md, "Codes".
+struct CodesShape {
+  unsigned low_bits = 0;
+  uint64_t buckets = 0;
+
+  // Codes are smaller than this.
+  uint64_t Universe() const { return buckets << low_bits; }
+};
+
+// A view. Any bytes are safe.
+class Codes {
+ public:
+  // False, and nothing else may be called then, unless the sizes are right.
+  bool Parse(std::string_view bytes);
+
+  uint64_t count() const { return count_; }
+  const CodesShape& shape() const { return shape_; }
+
+  // Whether a code is in [first, last]. True for bytes that contradict
+  // themselves.
+  bool AnyIn(uint64_t first, uint64_t last) const;
+
+ private:
+  static constexpr uint64_t kNowhere = ~uint64_t{0};
+
+  uint64_t UpperWord(uint64_t i) const;
+  uint64_t Low(uint64_t i) const;
+  uint64_t StartOfBucket(uint64_t bucket) const;
+  uint64_t EndOfBucket(uint64_t start) const;
+
+  uint64_t count_ = 0;
+  CodesShape shape_;
+  uint64_t upper_bits_ = 0;
+  uint64_t upper_words_ = 0;
+  const unsigned char* samples_ = nullptr;
+  const unsigned char* upper_ = nullptr;
+  const unsigned char* low_ = nullptr;
+};
+
+class Numbers {
+ public:
+  // False, and nothing else may be called then, if the body makes no sense.
+  bool Parse(std::string_view body);
+
+  bool MayMatch(std::string_view lower, std::string_view upper) const;
+  bool HasKeyFrom(std::string_view bound) const;
+  std::string Describe() const;
+
+ private:
+  bool AnyCode(uint64_t first, uint64_t last) const;
+
+  Digits digits_;
+  uint64_t base_ = 0;
+  uint64_t span_ = 0;
+  unsigned unit_ = 0;
+  uint64_t universe_ = 0;
+  Codes codes_;
+};
+
+bool AreNumbers(const KeyStore& keys);
+// Whether bytes that differ from key to key lie on both sides of constant ones,
+// as in several integers in a row.
+bool AreComposite(const KeyStore& keys);
+
+struct NumbersPlan {
+  CodesShape shape;  // without buckets: the keys do not fit
+  uint64_t base = 0;
+  uint64_t span = 0;
+  unsigned unit = 0;
+  std::vector<uint64_t> numbers;  // of the keys, less base
+};
+
+// Plans a body of no more than `bytes`. REQUIRES: AreNumbers(keys).
+NumbersPlan PlanNumbers(const KeyStore& keys, uint64_t bytes,
+                        uint64_t range_length);
+// How many of the ranges are likely to pass it.
+double NumbersPassing(const KeyStore& keys, const NumbersPlan& plan,
+                      const std::vector<EmptyRange>& ranges);
+// What these functions allocate per key.
+inline constexpr uint64_t kNumbersBytesPerKey = 16;
+// REQUIRES: the plan has buckets.
+void AppendNumbers(const KeyStore& keys, NumbersPlan plan, std::string* dst);
+
+// --- Prefixes ---------------------------------------------------------------
+//
+// Filters of
+// key prefixes at a few cuts. A range whose possible keys have few prefixes at
+// a cut is empty if the cut's filter holds none of them.
+
+// A monotone map of keys to prefixes.
+struct Cut {
+  // 0: the first `bits` bits of a key, padded with zeros to whole bytes.
+  // Else: up to and including the count-th `byte`, if that is within the first
+  // kMaxCutBytes bytes; other keys have none.
+  uint8_t count = 0;
+  uint8_t byte = 0;
+  uint16_t bits = 0;
+};
+
+inline constexpr size_t kMaxCuts = 16;
+inline constexpr unsigned kMaxCutBits = 8 * kMaxCutBytes;
+// A cut answers ranges whose keys have no more prefixes there.
+inline constexpr uint64_t kMaxPrefixesPerRange = 8;
+
+inline constexpr size_t kCutSize = 8;  // in the table of cuts
+
+// Cuts as text, as in RangeFilterOptions::range_prefixes. False, and *cuts
+// undefined, if the text is not valid; kCutsSyntax says what is.
+bool ParseCuts(std::string_view text, std::vector<Cut>* cuts);
+
+inline constexpr char kCutsSyntax[] =
+    "up to 16 prefixes, separated by commas: lengths in bytes (8) or bits "
+    "(20b), at most 128 bytes, or delimiters by how often they occur ('/'x3, "
+    "or by their byte 0x2fx3)";
+
+std::string TextOf(const Cut& cut);
+
+// The prefix of a key, empty if it has none: in `bytes`, which has
+// kMaxCutBytes, or a part of the key.
+std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes);
+
+// A range of keys, lower <= k < upper. REQUIRES: lower < upper.
+struct KeyRange {
+  KeyRange(std::string_view lower, std::string_view upper);
+
+  std::string_view lower, upper;
+  size_t common;  // bytes of `lower` with which all keys in the range begin
+};
+
+// The prefixes at a cut that keys in a range can have, one after the other.
+class PrefixesOfRange {
+ public:
+  // `least_size`: no key is shorter. `range` and `cut` must outlive this.
+  PrefixesOfRange(const Cut& cut, const KeyRange& range, size_t least_size);
+
+  // False if there are more than kMaxPrefixesPerRange, or if keys in the range
+  // need not have a prefix here.
+  bool known() const { return known_; }
+  uint64_t left() const { return left_; }
+  // REQUIRES: left() > 0.
+  std::string_view prefix() const { return prefix_; }
+  void Next();
+
+ private:
+  const Cut& cut_;
+  bool known_ = false;
+  uint64_t left_ = 0;
+  std::string_view prefix_;
+  char bytes_[kMaxCutBytes];
+};
+
+enum class Answer : uint8_t {
+  kNo,  // no key is in the range
+  kMayMatch,
+  kNoCut,  // may match: no cut can reject this range
+};
+
+// A view. Any bytes are safe.
+class Prefixes {
+ public:
+  // False, and nothing else may be called then, if the body breaks a rule.
+  // `seed`: of a seeded filter, else null.
+  bool Parse(std::string_view body, const SipHashKey* seed);
+
+  Answer Ask(std::string_view lower, std::string_view upper) const;
+  // Queries the cut with the most bytes: it has the most distinct prefixes.
+  bool KeyMayMatch(std::string_view key) const;
+  bool HasKeyFrom(std::string_view bound) const { return bound <= last_; }
+  std::vector<Cut> Cuts() const;
+  std::string Describe() const;
+
+ private:
+  struct CutFilter {
+    Cut cut;
+    uint64_t size = 0;
+    bool usable = false;
+    ParsedFilter filter;
+  };
+
+  bool MayHold(const CutFilter& cut, std::string_view prefix) const;
+
+  size_t least_size_ = 0;
+  std::string_view last_;  // the beginning of the last key, or all of it
+  size_t cuts_count_ = 0;
+  std::array<CutFilter, kMaxCuts> cuts_;
+  size_t largest_ = kMaxCuts;  // cut; kMaxCuts: none
+  std::optional<SipHashKey> seed_;
+};
+
+struct PlannedCut {
+  Cut cut;
+  uint64_t prefixes = 0;  // distinct
+  unsigned bits = 0;      // per prefix
+  Layout layout = Layout::kCompact;
+  double rejects = 0;  // of the ranges
+};
+
+struct PrefixesPlan {
+  std::vector<PlannedCut> cuts;  // none if there is no use for any
+  double passing = 0;            // how many of the ranges are likely to pass
+};
+
+// Plans a body of no more than `bytes`: with the `fixed` cuts, or, if there are
+// none, with cuts that the ranges decide, or the keys alone. The same arguments
+// give the same plan.
+PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
+                          const std::vector<EmptyRange>& ranges,
+                          const std::vector<Cut>& fixed);
+
+// Allocated per key at most; fixed cuts take 8 more each.
+inline constexpr uint64_t kPrefixesBytesPerKey = 26;
+void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
+                    const SipHashKey* seed, std::string* dst);
+
+}  // namespace deltabloom::internal::range
+
+#endif  // DELTABLOOM_UTIL_RANGE_SHAPES_H_
