@@ -68,14 +68,12 @@ HashedKeys LoadHashedKeys(const unsigned char* end, unsigned flags) {
 }
 
 std::string Describe(const HashedKeys& keys) {
-  std::string text;
+  char text[32] = "";
   if (keys.transformed) {
-    char id[16];
-    std::snprintf(id, sizeof(id), "%08x", keys.transform_id);
-    text += std::string(", key transform ") + id;
+    std::snprintf(text, sizeof(text), ", key transform %08x",
+                  keys.transform_id);
   }
-  if (keys.seeded) text += ", seeded";
-  return text;
+  return text + std::string(keys.seeded ? ", seeded" : "");
 }
 
 // Covers the framing and the total length.

@@ -80,7 +80,7 @@ uint64_t BlockShift(uint64_t block, uint64_t universe) {
 
 // --- Reading ---------------------------------------------------------------
 
-bool Codes::Parse(std::string_view bytes) {
+bool Numbers::ParseCodes(std::string_view bytes) {
   if (bytes.size() < kCodesHeaderSize) return false;
   const unsigned char* at = Bytes(bytes);
   shape_.low_bits = at[0];
@@ -92,6 +92,7 @@ bool Codes::Parse(std::string_view bytes) {
       CodesSize(count_, shape_) != bytes.size()) {
     return false;
   }
+  universe_ = shape_.Universe();
   upper_words_ = Words(upper_bits_);
   samples_ = at + kCodesHeaderSize;
   upper_ = samples_ + 4 * Samples(shape_.buckets);
@@ -99,18 +100,18 @@ bool Codes::Parse(std::string_view bytes) {
   return true;
 }
 
-inline uint64_t Codes::UpperWord(uint64_t i) const {
+inline uint64_t Numbers::UpperWord(uint64_t i) const {
   return LoadFixed64(upper_ + 8 * i);
 }
 
-inline uint64_t Codes::Low(uint64_t i) const {
+inline uint64_t Numbers::Low(uint64_t i) const {
   const uint64_t bit = i * shape_.low_bits;
   return LoadFixed64(low_ + bit / 8) >> (bit % 8) &
          ((uint64_t{1} << shape_.low_bits) - 1);
 }
 
 // Where the ones of a bucket begin: behind as many zeros.
-uint64_t Codes::StartOfBucket(uint64_t bucket) const {
+uint64_t Numbers::StartOfBucket(uint64_t bucket) const {
   const uint64_t sample =
       LoadFixed32(samples_ + 4 * (bucket / kBucketsPerSample));
   uint64_t zeros = bucket % kBucketsPerSample;
@@ -129,7 +130,7 @@ uint64_t Codes::StartOfBucket(uint64_t bucket) const {
 }
 
 // The place of the zero that ends the ones from `start` on.
-uint64_t Codes::EndOfBucket(uint64_t start) const {
+uint64_t Numbers::EndOfBucket(uint64_t start) const {
   uint64_t mask = ~uint64_t{0} << (start % 64);
   for (uint64_t word = start / 64; word < upper_words_; ++word) {
     const uint64_t bits = ~UpperWord(word) & mask;
@@ -139,8 +140,8 @@ uint64_t Codes::EndOfBucket(uint64_t start) const {
   return kNowhere;
 }
 
-bool Codes::AnyIn(uint64_t first, uint64_t last) const {
-  last = std::min(last, shape_.Universe() - 1);
+bool Numbers::AnyIn(uint64_t first, uint64_t last) const {
+  last = std::min(last, universe_ - 1);
   if (first > last) return false;
   const uint64_t low_mask = (uint64_t{1} << shape_.low_bits) - 1;
   const uint64_t bucket = first >> shape_.low_bits;
@@ -229,20 +230,17 @@ bool Numbers::Parse(std::string_view body) {
   span_ = LoadFixed64(at + 8);
   unit_ = at[16];
   if (unit_ > 63 || base_ + span_ < base_) return false;
-  if (!codes_.Parse(body.substr(header))) return false;
-  universe_ = codes_.shape().Universe();
-  return true;
+  return ParseCodes(body.substr(header));
 }
 
 // Of reduced numbers; those that are too large by less than one universe begin
 // again at 0.
 bool Numbers::AnyCode(uint64_t first, uint64_t last) const {
   if (first >= universe_) {
-    return codes_.AnyIn(first - universe_, last - universe_);
+    return AnyIn(first - universe_, last - universe_);
   }
-  if (last < universe_) return codes_.AnyIn(first, last);
-  return codes_.AnyIn(first, universe_ - 1) ||
-         codes_.AnyIn(0, last - universe_);
+  if (last < universe_) return AnyIn(first, last);
+  return AnyIn(first, universe_ - 1) || AnyIn(0, last - universe_);
 }
 
 bool Numbers::MayMatch(std::string_view lower, std::string_view upper) const {
@@ -273,8 +271,8 @@ bool Numbers::HasKeyFrom(std::string_view bound) const {
 
 std::string Numbers::Describe() const {
   return "numbers of " + std::to_string(digits_.width) + " bytes, " +
-         std::to_string(codes_.count()) + " codes of " +
-         std::to_string(universe_) + ", unit 2^" + std::to_string(unit_);
+         std::to_string(count_) + " codes of " + std::to_string(universe_) +
+         ", unit 2^" + std::to_string(unit_);
 }
 
 // --- Writing ---------------------------------------------------------------

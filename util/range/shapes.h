@@ -153,35 +153,6 @@ struct CodesShape {
 };
 
 // A view. Any bytes are safe.
-class Codes {
- public:
-  // False, and nothing else may be called then, unless the sizes are right.
-  bool Parse(std::string_view bytes);
-
-  uint64_t count() const { return count_; }
-  const CodesShape& shape() const { return shape_; }
-
-  // Whether a code is in [first, last]. True for bytes that contradict
-  // themselves.
-  bool AnyIn(uint64_t first, uint64_t last) const;
-
- private:
-  static constexpr uint64_t kNowhere = ~uint64_t{0};
-
-  uint64_t UpperWord(uint64_t i) const;
-  uint64_t Low(uint64_t i) const;
-  uint64_t StartOfBucket(uint64_t bucket) const;
-  uint64_t EndOfBucket(uint64_t start) const;
-
-  uint64_t count_ = 0;
-  CodesShape shape_;
-  uint64_t upper_bits_ = 0;
-  uint64_t upper_words_ = 0;
-  const unsigned char* samples_ = nullptr;
-  const unsigned char* upper_ = nullptr;
-  const unsigned char* low_ = nullptr;
-};
-
 class Numbers {
  public:
   // False, and nothing else may be called then, if the body makes no sense.
@@ -192,14 +163,31 @@ class Numbers {
   std::string Describe() const;
 
  private:
+  static constexpr uint64_t kNowhere = ~uint64_t{0};
+
+  bool ParseCodes(std::string_view bytes);
+  uint64_t UpperWord(uint64_t i) const;
+  uint64_t Low(uint64_t i) const;
+  uint64_t StartOfBucket(uint64_t bucket) const;
+  uint64_t EndOfBucket(uint64_t start) const;
+  // Whether a code is in [first, last]. True for bytes that contradict
+  // themselves.
+  bool AnyIn(uint64_t first, uint64_t last) const;
   bool AnyCode(uint64_t first, uint64_t last) const;
 
   Digits digits_;
   uint64_t base_ = 0;
   uint64_t span_ = 0;
   unsigned unit_ = 0;
+  // The codes.
+  CodesShape shape_;
   uint64_t universe_ = 0;
-  Codes codes_;
+  uint64_t count_ = 0;
+  uint64_t upper_bits_ = 0;
+  uint64_t upper_words_ = 0;
+  const unsigned char* samples_ = nullptr;
+  const unsigned char* upper_ = nullptr;
+  const unsigned char* low_ = nullptr;
 };
 
 bool AreNumbers(const KeyStore& keys);
