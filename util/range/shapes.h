@@ -1,5 +1,5 @@
-// The keys of a range part, and its two shapes (docs/format.md, "Numbers" and
-// "Prefixes"), which share nothing but them.
+// The keys of which a range part is built, and its two shapes (docs/format.md,
+// "Numbers" and "Prefixes").
 #ifndef DELTABLOOM_UTIL_RANGE_SHAPES_H_
 #define DELTABLOOM_UTIL_RANGE_SHAPES_H_
 
@@ -107,8 +107,8 @@ class KeyStore {
 
 // --- Numbers ----------------------------------------------------------------
 //
-// For keys of one size that are numbers in
-// some base: integers, decimal digits, times, and several of them in a row.
+// For keys of one size that are numbers in some base: integers, decimal digits,
+// times, and several of them in a row.
 //
 // A key's number is reduced as in Grafite (Costa, Ferragina, Vinciguerra:
 // "Grafite: Taming Adversarial Queries with Optimal Range Filters", 2024),
@@ -216,9 +216,8 @@ void AppendNumbers(const KeyStore& keys, NumbersPlan plan, std::string* dst);
 
 // --- Prefixes ---------------------------------------------------------------
 //
-// Filters of
-// key prefixes at a few cuts. A range whose possible keys have few prefixes at
-// a cut is empty if the cut's filter holds none of them.
+// Filters of key prefixes at a few cuts. A range whose possible keys have few
+// prefixes at a cut is empty if the cut's filter holds none of them.
 
 // A monotone map of keys to prefixes.
 struct Cut {
