@@ -4,8 +4,7 @@
 // read-modify-writes, so a thread that a set happens before reads that bit or a
 // later value of its word, which still has it. No other data is published
 // through a bit.
-#ifndef DELTABLOOM_SHARED_FILTERS_ATOMIC_BITS_H_
-#define DELTABLOOM_SHARED_FILTERS_ATOMIC_BITS_H_
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -132,5 +131,3 @@ class AtomicBits {
 };
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_SHARED_FILTERS_ATOMIC_BITS_H_

@@ -1,6 +1,5 @@
 // The smallest filters of layout local for a false-positive rate.
-#ifndef DELTABLOOM_SHARED_FILTERS_LOCAL_SIZE_H_
-#define DELTABLOOM_SHARED_FILTERS_LOCAL_SIZE_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -55,5 +54,3 @@ LocalSize SmallestLocalSize(uint64_t keys, double rate, uint64_t most,
 }
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_SHARED_FILTERS_LOCAL_SIZE_H_

@@ -1,8 +1,7 @@
 // MurmurHash3_x64_128 (Austin Appleby, 2011), seed 0, with which Guava, Go and
 // many others hash keys, and the bits that their filters make of it
 // (docs/shared_filters_format.md). Frozen: other programs' bytes depend on it.
-#ifndef DELTABLOOM_SHARED_FILTERS_MURMUR3_H_
-#define DELTABLOOM_SHARED_FILTERS_MURMUR3_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -151,5 +150,3 @@ uint64_t GuavaBits(uint64_t insertions, double rate);
 uint32_t GuavaHashFunctions(const GuavaFilterOptions& options, uint64_t bits);
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_SHARED_FILTERS_MURMUR3_H_

@@ -6,8 +6,7 @@
 //
 // A sealed filter is safe with every reader: RocksDB's own, which reads the
 // byte five from the end, treats it as "always match".
-#ifndef DELTABLOOM_TABLE_FRAMING_H_
-#define DELTABLOOM_TABLE_FRAMING_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -103,5 +102,3 @@ LevelAtCreation ParseLevelByte(uint8_t byte);
 uint8_t LevelByte(const LevelAtCreation& level);
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_TABLE_FRAMING_H_

@@ -4,8 +4,7 @@
 // of kernels cost as much as the lookup itself; for a few keys, so do a
 // builder's allocations. All others go through Filter and FilterBuilder, with
 // the same answers and bytes.
-#ifndef DELTABLOOM_TABLE_SMALL_FILTER_H_
-#define DELTABLOOM_TABLE_SMALL_FILTER_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -78,5 +77,3 @@ void AppendFilter(const FilterOptions& options, size_t n, const KeyOf& key_of,
 }
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_TABLE_SMALL_FILTER_H_

@@ -1,7 +1,6 @@
 // Reads the known-answer files under tests/data: comma-separated, no quoting,
 // a header line first.
-#ifndef DELTABLOOM_TESTS_CSV_H_
-#define DELTABLOOM_TESTS_CSV_H_
+#pragma once
 
 #include <fstream>
 #include <sstream>
@@ -43,5 +42,3 @@ inline std::string FromHex(const std::string& hex) {
 }
 
 }  // namespace deltabloom::test
-
-#endif  // DELTABLOOM_TESTS_CSV_H_

@@ -3,8 +3,7 @@
 // blocks, and the filter block in hex. Data blocks are parted by '|'; each is
 // its offset in the file and its entries, key=bytes of value. The last offset
 // is the end of the last data block.
-#ifndef DELTABLOOM_TESTS_FILTER_BLOCK_GOLDEN_H_
-#define DELTABLOOM_TESTS_FILTER_BLOCK_GOLDEN_H_
+#pragma once
 
 #include <cstdint>
 #include <utility>
@@ -46,5 +45,3 @@ inline std::vector<GoldenFilterBlock> ReadGoldenFilterBlocks() {
 }
 
 }  // namespace deltabloom::test
-
-#endif  // DELTABLOOM_TESTS_FILTER_BLOCK_GOLDEN_H_

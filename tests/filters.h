@@ -1,6 +1,5 @@
 // Raw filters for tests.
-#ifndef DELTABLOOM_TESTS_FILTERS_H_
-#define DELTABLOOM_TESTS_FILTERS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -36,5 +35,3 @@ inline std::vector<std::string> DecimalKeys(size_t n) {
 }
 
 }  // namespace deltabloom::test
-
-#endif  // DELTABLOOM_TESTS_FILTERS_H_

@@ -1,6 +1,5 @@
 // Random numbers and keys for tests: the same everywhere for the same seed.
-#ifndef DELTABLOOM_TESTS_RANDOM_H_
-#define DELTABLOOM_TESTS_RANDOM_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -81,5 +80,3 @@ inline uint64_t SeedOr(uint64_t usual) {
 }
 
 }  // namespace deltabloom::test
-
-#endif  // DELTABLOOM_TESTS_RANDOM_H_

@@ -1,6 +1,5 @@
 // Errors at the border to C: one line in *errptr, which the caller frees.
-#ifndef DELTABLOOM_UTIL_C_ERROR_H_
-#define DELTABLOOM_UTIL_C_ERROR_H_
+#pragma once
 
 #include <cstdlib>
 #include <cstring>
@@ -46,5 +45,3 @@ auto CatchForC(char** errptr, Fn fn) {
 }
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_UTIL_C_ERROR_H_

@@ -1,7 +1,6 @@
 // Fixed-width little-endian integers at any alignment, on machines of any byte
 // order. Each is a single load or store where the machine allows.
-#ifndef DELTABLOOM_UTIL_CODING_H_
-#define DELTABLOOM_UTIL_CODING_H_
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -41,5 +40,3 @@ inline void StoreFixed64(void* to, uint64_t value) {
 }
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_UTIL_CODING_H_

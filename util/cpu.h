@@ -1,7 +1,6 @@
 // Which instructions kernels may use. Kernels of all kinds write and read the
 // same bytes; instructions only change the speed.
-#ifndef DELTABLOOM_UTIL_CPU_H_
-#define DELTABLOOM_UTIL_CPU_H_
+#pragma once
 
 #include <cstdint>
 
@@ -36,5 +35,3 @@ Cpu ActiveCpu();
   __attribute__((                                                           \
       target("avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,avx2,bmi," \
              "bmi2,popcnt")))
-
-#endif  // DELTABLOOM_UTIL_CPU_H_

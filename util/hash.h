@@ -1,7 +1,6 @@
 // The hashes that are on disk. They are frozen: each is a part of a filter
 // format, so a change here would lose keys in every filter ever written.
-#ifndef DELTABLOOM_UTIL_HASH_H_
-#define DELTABLOOM_UTIL_HASH_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -55,5 +54,3 @@ inline uint32_t LevelDBHash(const char* data, size_t size, uint32_t seed) {
 }
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_UTIL_HASH_H_

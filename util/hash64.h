@@ -1,8 +1,7 @@
 // The 64-bit hash of keys in the layouts local and compact, and what they
 // derive from it. On disk and therefore frozen: docs/format.md, "The 64-bit
 // hash", is the definition, with the reasons for its shape in docs/design.md.
-#ifndef DELTABLOOM_UTIL_HASH64_H_
-#define DELTABLOOM_UTIL_HASH64_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -146,5 +145,3 @@ inline uint64_t Remix64(uint64_t hash, uint64_t stream) {
 }
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_UTIL_HASH64_H_

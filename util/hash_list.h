@@ -1,7 +1,6 @@
 // The hashes of keys added so far, in the order they came: in chunks, so that a
 // growing list copies none and needs one more chunk at most.
-#ifndef DELTABLOOM_UTIL_HASH_LIST_H_
-#define DELTABLOOM_UTIL_HASH_LIST_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -97,5 +96,3 @@ class HashList {
 };
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_UTIL_HASH_LIST_H_

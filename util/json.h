@@ -1,7 +1,6 @@
 // Text for readers outside the process: JSON, numbers, and bytes quoted in
 // messages.
-#ifndef DELTABLOOM_UTIL_JSON_H_
-#define DELTABLOOM_UTIL_JSON_H_
+#pragma once
 
 #include <charconv>
 #include <cstdint>
@@ -59,5 +58,3 @@ class JsonWriter {
 };
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_UTIL_JSON_H_

@@ -1,6 +1,5 @@
 // The keys of a batch lookup.
-#ifndef DELTABLOOM_UTIL_KEY_BATCH_H_
-#define DELTABLOOM_UTIL_KEY_BATCH_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -64,5 +63,3 @@ inline void MayMatchViews(const ParsedFilter& parsed,
 }
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_UTIL_KEY_BATCH_H_

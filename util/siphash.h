@@ -3,8 +3,7 @@
 // As far as published analysis goes, its values cannot be distinguished from
 // random ones without the key, so an attacker cannot choose colliding keys.
 // docs/format.md, "Seeded filters", is the definition used on disk.
-#ifndef DELTABLOOM_UTIL_SIPHASH_H_
-#define DELTABLOOM_UTIL_SIPHASH_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -76,5 +75,3 @@ inline uint64_t SipHash(const SipHashKey& key, std::string_view data) {
 }
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_UTIL_SIPHASH_H_

@@ -1,7 +1,6 @@
 // Files of the measuring programs. An interrupt removes what is not finished,
 // and results appear under their names only when they are complete.
-#ifndef DELTABLOOM_DB_BENCH_EXT_COMMON_FILES_H_
-#define DELTABLOOM_DB_BENCH_EXT_COMMON_FILES_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -75,5 +74,3 @@ class OutputFile {
 };
 
 }  // namespace deltabloom::bench
-
-#endif  // DELTABLOOM_DB_BENCH_EXT_COMMON_FILES_H_

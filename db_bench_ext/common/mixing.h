@@ -1,7 +1,6 @@
 // Pseudo-random numbers that are functions of their number: keys made from them
 // need no memory and are the same in every run.
-#ifndef DELTABLOOM_DB_BENCH_EXT_COMMON_MIXING_H_
-#define DELTABLOOM_DB_BENCH_EXT_COMMON_MIXING_H_
+#pragma once
 
 #include <cstdint>
 
@@ -44,5 +43,3 @@ class MixedNumbers {
 };
 
 }  // namespace deltabloom::bench
-
-#endif  // DELTABLOOM_DB_BENCH_EXT_COMMON_MIXING_H_

@@ -1,7 +1,6 @@
 // What the main functions of the measuring programs share: errors, the command
 // line, values of options, progress, and calls of Python.
-#ifndef DELTABLOOM_DB_BENCH_EXT_COMMON_PROGRAM_H_
-#define DELTABLOOM_DB_BENCH_EXT_COMMON_PROGRAM_H_
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -88,5 +87,3 @@ void RunPython(const std::string& script,
                const std::string& input);
 
 }  // namespace deltabloom::bench
-
-#endif  // DELTABLOOM_DB_BENCH_EXT_COMMON_PROGRAM_H_

@@ -1,7 +1,6 @@
 // Results of the measuring programs: numbers as text, tables, and the files of
 // --json and --plot.
-#ifndef DELTABLOOM_DB_BENCH_EXT_COMMON_RESULTS_H_
-#define DELTABLOOM_DB_BENCH_EXT_COMMON_RESULTS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -84,5 +83,3 @@ class ResultFiles {
 };
 
 }  // namespace deltabloom::bench
-
-#endif  // DELTABLOOM_DB_BENCH_EXT_COMMON_RESULTS_H_

@@ -1,6 +1,5 @@
 // The filters that are compared, and how their bits are spread over the runs.
-#ifndef DELTABLOOM_DB_BENCH_EXT_DB_CONTENDERS_H_
-#define DELTABLOOM_DB_BENCH_EXT_DB_CONTENDERS_H_
+#pragma once
 
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
@@ -57,5 +56,3 @@ Policy MakePolicyOfSize(const Contender& contender, const TreePlan& plan,
 const internal::RateCurve& CurveOfFilter(const std::string& filter);
 
 }  // namespace deltabloom::db_reads
-
-#endif  // DELTABLOOM_DB_BENCH_EXT_DB_CONTENDERS_H_

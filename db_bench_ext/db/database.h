@@ -1,8 +1,7 @@
 // One RocksDB database per filter: filled with the same keys in the same order,
 // brought to the planned tree, then opened for measuring without compactions.
 // All databases look the same keys up in turns; what RocksDB read is counted.
-#ifndef DELTABLOOM_DB_BENCH_EXT_DB_DATABASE_H_
-#define DELTABLOOM_DB_BENCH_EXT_DB_DATABASE_H_
+#pragma once
 
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
@@ -161,5 +160,3 @@ std::vector<std::vector<Counts>> Measure(const Databases& databases,
                                          bench::ProgressBar* progress);
 
 }  // namespace deltabloom::db_reads
-
-#endif  // DELTABLOOM_DB_BENCH_EXT_DB_DATABASE_H_

@@ -1,7 +1,6 @@
 // The command line of db_reads, its presets, and its results: one JSON object
 // per database, from which all text is printed.
-#ifndef DELTABLOOM_DB_BENCH_EXT_DB_OPTIONS_H_
-#define DELTABLOOM_DB_BENCH_EXT_DB_OPTIONS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -62,5 +61,3 @@ std::string FormatRuns(const Tree& tree);
 std::string FormatResults(const Preset& preset, const bench::Json& results);
 
 }  // namespace deltabloom::db_reads
-
-#endif  // DELTABLOOM_DB_BENCH_EXT_DB_OPTIONS_H_

@@ -1,8 +1,7 @@
 // The keys of a database; the sorted runs that it is brought to; and its tree
 // as it is on disk, with the data blocks that lookups are expected to read from
 // it.
-#ifndef DELTABLOOM_DB_BENCH_EXT_DB_TREE_H_
-#define DELTABLOOM_DB_BENCH_EXT_DB_TREE_H_
+#pragma once
 
 #include <rocksdb/db.h>
 
@@ -110,5 +109,3 @@ struct Prediction {
 Prediction Predict(const Tree& tree, const std::vector<std::string>& absent);
 
 }  // namespace deltabloom::db_reads
-
-#endif  // DELTABLOOM_DB_BENCH_EXT_DB_TREE_H_

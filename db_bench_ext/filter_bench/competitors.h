@@ -1,8 +1,7 @@
 // The filters that are compared, all called through RocksDB's own interface: a
 // builder and a reader with virtual functions, so that all pay for the same
 // calls.
-#ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_COMPETITORS_H_
-#define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_COMPETITORS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -47,5 +46,3 @@ const std::vector<CompetitorEntry>& AllCompetitors();
 std::vector<CompetitorEntry> NativeRocksDBCompetitors();
 
 }  // namespace deltabloom::bench
-
-#endif  // DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_COMPETITORS_H_

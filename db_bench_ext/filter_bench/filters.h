@@ -1,7 +1,6 @@
 // Filters that are built to be measured: figures that are counted, and the
 // loops that are timed.
-#ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_FILTERS_H_
-#define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_FILTERS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -96,5 +95,3 @@ class LookupLoop {
 };
 
 }  // namespace deltabloom::bench
-
-#endif  // DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_FILTERS_H_

@@ -1,6 +1,5 @@
 // How the programs start Google Benchmark.
-#ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_INITIALIZE_H_
-#define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_INITIALIZE_H_
+#pragma once
 
 #include <benchmark/benchmark.h>
 
@@ -27,5 +26,3 @@ inline bool InitializeBenchmark(const char* program,
 }
 
 }  // namespace deltabloom::bench
-
-#endif  // DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_INITIALIZE_H_

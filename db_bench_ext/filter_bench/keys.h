@@ -1,8 +1,7 @@
 // The keys that are added and looked up. A key is a function of its number, so
 // 100 million keys need no memory, and every lookup can use another key. A
 // repeated key would train the branch predictor and keep its bits in the cache.
-#ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_KEYS_H_
-#define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_KEYS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -74,5 +73,3 @@ class KeyChunk {
 uint64_t TakeAbsent(uint64_t count);
 
 }  // namespace deltabloom::bench
-
-#endif  // DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_KEYS_H_

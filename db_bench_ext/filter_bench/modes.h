@@ -1,7 +1,6 @@
 // The options of filter_bench, what it can measure, and how figures are
 // collected.
-#ifndef DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_MODES_H_
-#define DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_MODES_H_
+#pragma once
 
 #include <benchmark/benchmark.h>
 
@@ -83,5 +82,3 @@ void MeasureFilters(const Options& options, Collector* collector);
 void MeasureRanges(const Options& options, Collector* collector);
 
 }  // namespace deltabloom::bench
-
-#endif  // DELTABLOOM_DB_BENCH_EXT_FILTER_BENCH_MODES_H_

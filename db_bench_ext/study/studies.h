@@ -1,6 +1,5 @@
 // The studies. Each returns its rows as a JSON array of flat objects.
-#ifndef DELTABLOOM_DB_BENCH_EXT_STUDY_STUDIES_H_
-#define DELTABLOOM_DB_BENCH_EXT_STUDY_STUDIES_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -87,5 +86,3 @@ Json StudyHashes(const std::vector<KeySet>& sets, int repetitions,
 double RateError(uint64_t hits, uint64_t queries);
 
 }  // namespace deltabloom::study
-
-#endif  // DELTABLOOM_DB_BENCH_EXT_STUDY_STUDIES_H_

@@ -6,8 +6,7 @@
 //   - an id that was stored while Redis was away is not in the filter: until a
 //     rebuild has read it from the store, this process reads the store for
 //     every id. (Other services cannot know: Put tells the caller.)
-#ifndef DELTABLOOM_EXAMPLES_GUARD_A_STORE_GUARD_H_
-#define DELTABLOOM_EXAMPLES_GUARD_A_STORE_GUARD_H_
+#pragma once
 
 #include <rocksdb/db.h>
 
@@ -81,5 +80,3 @@ class Guard {
   std::atomic<uint64_t> false_maybes_{0}, failed_open_{0};
   std::atomic<uint64_t> rebuilds_{0}, failed_rebuilds_{0};
 };
-
-#endif  // DELTABLOOM_EXAMPLES_GUARD_A_STORE_GUARD_H_

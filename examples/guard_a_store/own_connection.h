@@ -1,7 +1,6 @@
 // Connections of your own for RedisFilter: here a class over hiredis; for
 // redis-plus-plus or another client it looks the same.
-#ifndef DELTABLOOM_EXAMPLES_GUARD_A_STORE_OWN_CONNECTION_H_
-#define DELTABLOOM_EXAMPLES_GUARD_A_STORE_OWN_CONNECTION_H_
+#pragma once
 
 #include <hiredis/hiredis.h>
 
@@ -81,5 +80,3 @@ class OwnConnection : public deltabloom::RedisConnection {
 
   redisContext* const context_;
 };
-
-#endif  // DELTABLOOM_EXAMPLES_GUARD_A_STORE_OWN_CONNECTION_H_

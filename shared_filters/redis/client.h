@@ -1,8 +1,7 @@
 // Runs commands on one Redis server, or on the server of a cluster that has
 // their slot: a pool of connections, a circuit breaker for each server, scripts
 // by their SHA-1, redirections, and the identity of the servers that answered.
-#ifndef DELTABLOOM_SHARED_FILTERS_REDIS_CLIENT_H_
-#define DELTABLOOM_SHARED_FILTERS_REDIS_CLIENT_H_
+#pragma once
 
 #include <chrono>
 #include <map>
@@ -162,5 +161,3 @@ class Client {
 };
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_SHARED_FILTERS_REDIS_CLIENT_H_

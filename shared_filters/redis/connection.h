@@ -1,7 +1,6 @@
 // Redis's protocol: servers, errors, commands, a connection over hiredis; keys,
 // and the slots of a cluster that they belong to.
-#ifndef DELTABLOOM_SHARED_FILTERS_REDIS_CONNECTION_H_
-#define DELTABLOOM_SHARED_FILTERS_REDIS_CONNECTION_H_
+#pragma once
 
 #include <chrono>
 #include <initializer_list>
@@ -157,5 +156,3 @@ std::string Companion(std::string_view key, std::string_view suffix);
 std::string DescriptorOf(std::string_view name);
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_SHARED_FILTERS_REDIS_CONNECTION_H_

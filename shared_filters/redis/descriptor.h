@@ -1,8 +1,7 @@
 // What a filter is: which bits belong to a key, for each scheme by name, and
 // the fields of the descriptor, a hash in Redis beside the bitmap
 // (docs/shared_filters_format.md).
-#ifndef DELTABLOOM_SHARED_FILTERS_REDIS_DESCRIPTOR_H_
-#define DELTABLOOM_SHARED_FILTERS_REDIS_DESCRIPTOR_H_
+#pragma once
 
 #include <algorithm>
 #include <chrono>
@@ -181,5 +180,3 @@ std::string Resolve(const RedisFilterOptions& options, Descriptor* descriptor);
 std::string RandomId();
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_SHARED_FILTERS_REDIS_DESCRIPTOR_H_

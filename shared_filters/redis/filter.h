@@ -1,6 +1,5 @@
 // The state of a RedisFilter.
-#ifndef DELTABLOOM_SHARED_FILTERS_REDIS_FILTER_H_
-#define DELTABLOOM_SHARED_FILTERS_REDIS_FILTER_H_
+#pragma once
 
 #include <map>
 #include <memory>
@@ -66,5 +65,3 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
 };
 
 }  // namespace deltabloom
-
-#endif  // DELTABLOOM_SHARED_FILTERS_REDIS_FILTER_H_

@@ -372,16 +372,7 @@ std::string Read(const SstSource& source, const SstFile& file,
   return block;
 }
 
-}  // namespace
-
-std::string ReadBlock(const SstSource& source, const SstFile& file,
-                      const BlockHandle& handle, std::string* contents) {
-  return DamageOf([&] { *contents = Read(source, file, handle); });
-}
-
 // --- Properties ------------------------------------------------------------
-
-namespace {
 
 constexpr std::string_view kPropertiesName = "rocksdb.properties";
 constexpr char kIndexName[] = "rocksdb.index";
@@ -609,33 +600,7 @@ void ForPartitions(const SstSource& source, const SstFile& file,
   });
 }
 
-}  // namespace
-
-std::string ForEachHandle(const SstFile& file, std::string_view index,
-                          bool first_keys, const HandleFn& fn) {
-  return DamageOf([&] {
-    ForHandles(
-        file, index, HasDeltaEncodedIndex(file),
-        [&](std::string_view key, const StoredHandle& stored) {
-          Check(fn(key, stored.handle));
-        },
-        first_keys);
-  });
-}
-
-std::string ForEachPartition(const SstSource& source, const SstFile& file,
-                             const SstFilter& filter, const HandleFn& fn) {
-  return DamageOf([&] {
-    ForPartitions(source, file, filter,
-                  [&fn](std::string_view key, const BlockHandle& handle) {
-                    Check(fn(key, handle));
-                  });
-  });
-}
-
 // --- Metaindex and filters -------------------------------------------------
-
-namespace {
 
 // A walk: the file, and what of it may still be found. Filters do not overlap,
 // so that all of them fit into the file; and their names, which share prefixes
@@ -738,6 +703,33 @@ struct Walk {
 const char* ScopeName(FilterScope scope) {
   static constexpr const char* kNames[] = {"per-block", "full", "partitioned"};
   return kNames[static_cast<uint8_t>(scope)];
+}
+
+std::string ReadBlock(const SstSource& source, const SstFile& file,
+                      const BlockHandle& handle, std::string* contents) {
+  return DamageOf([&] { *contents = Read(source, file, handle); });
+}
+
+std::string ForEachHandle(const SstFile& file, std::string_view index,
+                          bool first_keys, const HandleFn& fn) {
+  return DamageOf([&] {
+    ForHandles(
+        file, index, HasDeltaEncodedIndex(file),
+        [&](std::string_view key, const StoredHandle& stored) {
+          Check(fn(key, stored.handle));
+        },
+        first_keys);
+  });
+}
+
+std::string ForEachPartition(const SstSource& source, const SstFile& file,
+                             const SstFilter& filter, const HandleFn& fn) {
+  return DamageOf([&] {
+    ForPartitions(source, file, filter,
+                  [&fn](std::string_view key, const BlockHandle& handle) {
+                    Check(fn(key, handle));
+                  });
+  });
 }
 
 std::string FindFilters(const SstSource& source, SstFile* file) {

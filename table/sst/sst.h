@@ -7,8 +7,7 @@
 // that return a string return nothing when they succeeded, else one line: the
 // file, the offset, what was expected there and what was found. Any function
 // may throw std::bad_alloc.
-#ifndef DELTABLOOM_TABLE_SST_SST_H_
-#define DELTABLOOM_TABLE_SST_SST_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -198,5 +197,3 @@ std::string CheckHandle(const SstFile& file, const BlockHandle& handle);
 std::string At(const SstSource& source, uint64_t offset);
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_TABLE_SST_SST_H_

@@ -1,6 +1,5 @@
 /* What the C programs of the tests check with. */
-#ifndef DELTABLOOM_TESTS_C_CHECK_H_
-#define DELTABLOOM_TESTS_C_CHECK_H_
+#pragma once
 
 #include <deltabloom/c.h>
 #include <stdio.h>
@@ -32,5 +31,3 @@ static inline void CheckHas(char* text, const char* wanted) {
     call;                         \
     CheckHas(error, wanted);      \
   } while (0)
-
-#endif /* DELTABLOOM_TESTS_C_CHECK_H_ */

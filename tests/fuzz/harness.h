@@ -1,7 +1,6 @@
 // What the fuzz harnesses share. Each is one source, which includes this and
 // defines FuzzOne.
-#ifndef DELTABLOOM_TESTS_FUZZ_HARNESS_H_
-#define DELTABLOOM_TESTS_FUZZ_HARNESS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -96,5 +95,3 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   deltabloom::fuzz::FuzzOne(deltabloom::fuzz::View(copy));
   return 0;
 }
-
-#endif  // DELTABLOOM_TESTS_FUZZ_HARNESS_H_

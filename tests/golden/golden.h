@@ -1,6 +1,5 @@
 // The keys of the golden files and the checksum in them.
-#ifndef DELTABLOOM_TESTS_GOLDEN_GOLDEN_H_
-#define DELTABLOOM_TESTS_GOLDEN_GOLDEN_H_
+#pragma once
 
 #include <cinttypes>
 #include <cstdio>
@@ -37,5 +36,3 @@ inline uint64_t Fnv1a64(const std::string& bytes) {
 }
 
 }  // namespace deltabloom::test
-
-#endif  // DELTABLOOM_TESTS_GOLDEN_GOLDEN_H_

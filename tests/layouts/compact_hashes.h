@@ -1,7 +1,6 @@
 // A compact filter made of hashes, without the row's planning: tests choose
 // shapes that the planner never would.
-#ifndef DELTABLOOM_TESTS_LAYOUTS_COMPACT_HASHES_H_
-#define DELTABLOOM_TESTS_LAYOUTS_COMPACT_HASHES_H_
+#pragma once
 
 #include <algorithm>
 #include <cstring>
@@ -68,5 +67,3 @@ inline std::string Build(const std::vector<uint64_t>& hashes,
 }
 
 }  // namespace deltabloom::test
-
-#endif  // DELTABLOOM_TESTS_LAYOUTS_COMPACT_HASHES_H_

@@ -1,7 +1,6 @@
 // One filter of one layout, built and read by the functions of its row at one
 // CPU level.
-#ifndef DELTABLOOM_TESTS_LAYOUTS_SUBJECT_H_
-#define DELTABLOOM_TESTS_LAYOUTS_SUBJECT_H_
+#pragma once
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -150,5 +149,3 @@ class Reader {
 };
 
 }  // namespace deltabloom::test
-
-#endif  // DELTABLOOM_TESTS_LAYOUTS_SUBJECT_H_

@@ -1,7 +1,6 @@
 // Composite keys as databases have them, of which scans look up one group each:
 // all orders of a user, one value of an index, the children of a folder.
-#ifndef DELTABLOOM_TESTS_RANGE_SCHEMAS_H_
-#define DELTABLOOM_TESTS_RANGE_SCHEMAS_H_
+#pragma once
 
 #include <cstdint>
 #include <ostream>
@@ -120,5 +119,3 @@ inline const Schema kOtherPrefixScans[] = {
 };
 
 }  // namespace deltabloom::test
-
-#endif  // DELTABLOOM_TESTS_RANGE_SCHEMAS_H_

@@ -1,6 +1,5 @@
 // Sets of keys for tests of range parts, and what is true about them.
-#ifndef DELTABLOOM_TESTS_RANGE_SUBJECT_H_
-#define DELTABLOOM_TESTS_RANGE_SUBJECT_H_
+#pragma once
 
 #include <set>
 #include <string>
@@ -200,5 +199,3 @@ inline std::pair<std::string, std::string> RangeNear(
 }
 
 }  // namespace deltabloom::test
-
-#endif  // DELTABLOOM_TESTS_RANGE_SUBJECT_H_

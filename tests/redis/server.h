@@ -1,7 +1,6 @@
 // Redis servers and clusters that tests start in temporary directories, and the
 // verbs that tests of filters share. Each verb fails the test if it fails.
-#ifndef DELTABLOOM_TESTS_REDIS_SERVER_H_
-#define DELTABLOOM_TESTS_REDIS_SERVER_H_
+#pragma once
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -558,5 +557,3 @@ class Traffic {
 
 }  // namespace test
 }  // namespace deltabloom
-
-#endif  // DELTABLOOM_TESTS_REDIS_SERVER_H_

@@ -3,8 +3,7 @@
 // every kernel of a layout with its reference.
 //
 // A new layout adds a file here and a name to FindReference.
-#ifndef DELTABLOOM_TESTS_REFERENCE_REFERENCE_H_
-#define DELTABLOOM_TESTS_REFERENCE_REFERENCE_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -124,5 +123,3 @@ class Range {
 };
 
 }  // namespace deltabloom::reference
-
-#endif  // DELTABLOOM_TESTS_REFERENCE_REFERENCE_H_

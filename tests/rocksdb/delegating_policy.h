@@ -1,7 +1,6 @@
 // A policy and a builder that hand everything on to others, for tests that
 // change one thing of them.
-#ifndef DELTABLOOM_TESTS_ROCKSDB_DELEGATING_POLICY_H_
-#define DELTABLOOM_TESTS_ROCKSDB_DELEGATING_POLICY_H_
+#pragma once
 
 #include <rocksdb/filter_policy.h>
 
@@ -81,5 +80,3 @@ class DelegatingPolicy : public rocksdb::FilterPolicy {
 };
 
 }  // namespace deltabloom::testing
-
-#endif  // DELTABLOOM_TESTS_ROCKSDB_DELEGATING_POLICY_H_

@@ -1,7 +1,6 @@
 // Comparators under which keys of different bytes are equal, the key transforms
 // that they need, and timestamps.
-#ifndef DELTABLOOM_TESTS_ROCKSDB_EQUAL_KEYS_H_
-#define DELTABLOOM_TESTS_ROCKSDB_EQUAL_KEYS_H_
+#pragma once
 
 #include <cctype>
 #include <string_view>
@@ -140,5 +139,3 @@ inline std::string Upper(std::string key) {
 }
 
 }  // namespace deltabloom::testing
-
-#endif  // DELTABLOOM_TESTS_ROCKSDB_EQUAL_KEYS_H_

@@ -1,7 +1,6 @@
 // Databases with allocation=levels, whose trees get four levels from a few
 // hundred flushes, and their trees and filters as RocksDB itself reports them.
-#ifndef DELTABLOOM_TESTS_ROCKSDB_LEVELS_DB_H_
-#define DELTABLOOM_TESTS_ROCKSDB_LEVELS_DB_H_
+#pragma once
 
 #include <unistd.h>
 
@@ -211,5 +210,3 @@ class LevelsDb : public TestDb {
 };
 
 }  // namespace deltabloom::testing
-
-#endif  // DELTABLOOM_TESTS_ROCKSDB_LEVELS_DB_H_

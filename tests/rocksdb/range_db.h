@@ -1,6 +1,5 @@
 // Databases with range parts: options, scans, and keys that are numbers.
-#ifndef DELTABLOOM_TESTS_ROCKSDB_RANGE_DB_H_
-#define DELTABLOOM_TESTS_ROCKSDB_RANGE_DB_H_
+#pragma once
 
 #include "deltabloom/rocksdb_statistics.h"
 #include "rocksdb/comparator.h"
@@ -121,5 +120,3 @@ class RangeTest : public ::testing::TestWithParam<bool> {
 };
 
 }  // namespace deltabloom::testing
-
-#endif  // DELTABLOOM_TESTS_ROCKSDB_RANGE_DB_H_

@@ -2,8 +2,7 @@
 // databases in temporary folders that are filled with numbered keys, and
 // lookups that are counted. Brings GoogleTest and the headers of the standard
 // library that most tests need.
-#ifndef DELTABLOOM_TESTS_ROCKSDB_TEST_DB_H_
-#define DELTABLOOM_TESTS_ROCKSDB_TEST_DB_H_
+#pragma once
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -532,5 +531,3 @@ class TestDb {
 };
 
 }  // namespace deltabloom::testing
-
-#endif  // DELTABLOOM_TESTS_ROCKSDB_TEST_DB_H_

@@ -1,7 +1,6 @@
 // Tables in memory: made by hand, with right checksums around any content, and
 // the walk through them.
-#ifndef DELTABLOOM_TESTS_SST_CRAFTED_H_
-#define DELTABLOOM_TESTS_SST_CRAFTED_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -207,5 +206,3 @@ inline void ExpectError(const std::string& bytes, const std::string& part) {
 }
 
 }  // namespace deltabloom::test
-
-#endif  // DELTABLOOM_TESTS_SST_CRAFTED_H_

@@ -1,6 +1,5 @@
 // Table files written by LevelDB and RocksDB themselves.
-#ifndef DELTABLOOM_TESTS_SST_REAL_TABLES_H_
-#define DELTABLOOM_TESTS_SST_REAL_TABLES_H_
+#pragma once
 
 #include <gtest/gtest.h>
 #include <leveldb/env.h>
@@ -131,5 +130,3 @@ inline rocksdb::TableProperties PropertiesOf(const std::string& path) {
 }
 
 }  // namespace deltabloom::test
-
-#endif  // DELTABLOOM_TESTS_SST_REAL_TABLES_H_

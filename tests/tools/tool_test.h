@@ -1,6 +1,5 @@
 // Runs the program from the outside, on files in a temporary directory.
-#ifndef DELTABLOOM_TESTS_TOOLS_TOOL_TEST_H_
-#define DELTABLOOM_TESTS_TOOLS_TOOL_TEST_H_
+#pragma once
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -153,5 +152,3 @@ inline void ClearABit(const std::string& path,
 }
 
 }  // namespace deltabloom::test
-
-#endif  // DELTABLOOM_TESTS_TOOLS_TOOL_TEST_H_

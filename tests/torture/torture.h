@@ -1,8 +1,7 @@
 // The torture of a RocksDB with Deltabloom's filters. In each cycle a process
 // works on a database until it is killed, and another one compares what is left
 // with a model, made from a journal of what was done.
-#ifndef DELTABLOOM_TESTS_TORTURE_TORTURE_H_
-#define DELTABLOOM_TESTS_TORTURE_TORTURE_H_
+#pragma once
 
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
@@ -424,5 +423,3 @@ void RunWork(const Plan& plan, Journal* journal);
 void RunCheck(const Plan& plan, Journal* journal);
 
 }  // namespace deltabloom::torture
-
-#endif  // DELTABLOOM_TESTS_TORTURE_TORTURE_H_

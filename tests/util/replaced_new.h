@@ -1,8 +1,7 @@
 // Test programs that link replaced_new.cc replace operator new: it counts the
 // memory, and allocations fail on request. Linked with --wrap=calloc, those by
 // calloc fail too, and none are counted.
-#ifndef DELTABLOOM_TESTS_UTIL_REPLACED_NEW_H_
-#define DELTABLOOM_TESTS_UTIL_REPLACED_NEW_H_
+#pragma once
 
 #include <cstddef>
 
@@ -26,5 +25,3 @@ void FailAllocation(long number);
 bool AllocationFailed();
 
 }  // namespace deltabloom::test
-
-#endif  // DELTABLOOM_TESTS_UTIL_REPLACED_NEW_H_

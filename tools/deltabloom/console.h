@@ -1,7 +1,6 @@
 // Where a subcommand writes: results to standard output, as text or as one
 // JSON document; errors and progress to standard error.
-#ifndef DELTABLOOM_TOOLS_DELTABLOOM_CONSOLE_H_
-#define DELTABLOOM_TOOLS_DELTABLOOM_CONSOLE_H_
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -119,5 +118,3 @@ class Console {
 };
 
 }  // namespace deltabloom::tools
-
-#endif  // DELTABLOOM_TOOLS_DELTABLOOM_CONSOLE_H_

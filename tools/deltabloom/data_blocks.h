@@ -1,7 +1,6 @@
 // The keys in the data blocks of a table, read without its engine: LevelDB's
 // tables and RocksDB's block-based ones.
-#ifndef DELTABLOOM_TOOLS_DELTABLOOM_DATA_BLOCKS_H_
-#define DELTABLOOM_TOOLS_DELTABLOOM_DATA_BLOCKS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -52,5 +51,3 @@ class DataBlocks {
 };
 
 }  // namespace deltabloom::tools
-
-#endif  // DELTABLOOM_TOOLS_DELTABLOOM_DATA_BLOCKS_H_

@@ -1,6 +1,5 @@
 // What deltabloom doctor finds out through RocksDB.
-#ifndef DELTABLOOM_TOOLS_DELTABLOOM_DOCTOR_H_
-#define DELTABLOOM_TOOLS_DELTABLOOM_DOCTOR_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -32,5 +31,3 @@ void ReadRocksDB(ProcessReport* report);
 PolicyVerdict JudgePolicy(const FamilyOptions& family);
 
 }  // namespace deltabloom::tools
-
-#endif  // DELTABLOOM_TOOLS_DELTABLOOM_DOCTOR_H_

@@ -1,7 +1,6 @@
 // The model of deltabloom estimate: the sorted runs of a database, and what
 // each filter costs and saves in them.
-#ifndef DELTABLOOM_TOOLS_DELTABLOOM_ESTIMATE_MODEL_H_
-#define DELTABLOOM_TOOLS_DELTABLOOM_ESTIMATE_MODEL_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -81,5 +80,3 @@ std::vector<FilterEstimate> EstimateFilters(const std::vector<TreeLevel>& tree,
                                             const Budget& budget);
 
 }  // namespace deltabloom::tools
-
-#endif  // DELTABLOOM_TOOLS_DELTABLOOM_ESTIMATE_MODEL_H_

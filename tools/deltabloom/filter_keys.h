@@ -1,7 +1,6 @@
 // The keys and prefixes that RocksDB puts into the filters of a table. Only in
 // builds with RocksDB, which knows comparators and prefix extractors.
-#ifndef DELTABLOOM_TOOLS_DELTABLOOM_FILTER_KEYS_H_
-#define DELTABLOOM_TOOLS_DELTABLOOM_FILTER_KEYS_H_
+#pragma once
 
 #include <rocksdb/comparator.h>
 #include <rocksdb/slice_transform.h>
@@ -62,5 +61,3 @@ void VisitFilterKeys(const internal::SstSource& source,
                      FilterKeysVisitor* visitor);
 
 }  // namespace deltabloom::tools
-
-#endif  // DELTABLOOM_TOOLS_DELTABLOOM_FILTER_KEYS_H_

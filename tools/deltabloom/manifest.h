@@ -1,7 +1,6 @@
 // The tables of a RocksDB database and their levels: its MANIFEST, a log
 // (db/log_format.h there) of changes (db/version_edit.h).
-#ifndef DELTABLOOM_TOOLS_DELTABLOOM_MANIFEST_H_
-#define DELTABLOOM_TOOLS_DELTABLOOM_MANIFEST_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -52,5 +51,3 @@ class Manifest {
 std::string ReadManifest(const std::string& database, Manifest* manifest);
 
 }  // namespace deltabloom::tools
-
-#endif  // DELTABLOOM_TOOLS_DELTABLOOM_MANIFEST_H_

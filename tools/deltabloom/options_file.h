@@ -1,6 +1,5 @@
 // The options in an OPTIONS file of RocksDB that concern filters.
-#ifndef DELTABLOOM_TOOLS_DELTABLOOM_OPTIONS_FILE_H_
-#define DELTABLOOM_TOOLS_DELTABLOOM_OPTIONS_FILE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -47,5 +46,3 @@ bool ParseOptionsFileName(std::string_view name, uint64_t* number);
 std::string NewestOptionsFile(const std::string& path);
 
 }  // namespace deltabloom::tools
-
-#endif  // DELTABLOOM_TOOLS_DELTABLOOM_OPTIONS_FILE_H_

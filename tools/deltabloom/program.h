@@ -1,7 +1,6 @@
 // The program that holds the subcommands: command line, help, exit status, and
 // the documents that are generated from them.
-#ifndef DELTABLOOM_TOOLS_DELTABLOOM_PROGRAM_H_
-#define DELTABLOOM_TOOLS_DELTABLOOM_PROGRAM_H_
+#pragma once
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -119,5 +118,3 @@ std::string ManPage(const Program::Entry& entry);
 std::string BashCompletion(const Program& program);
 
 }  // namespace deltabloom::tools
-
-#endif  // DELTABLOOM_TOOLS_DELTABLOOM_PROGRAM_H_

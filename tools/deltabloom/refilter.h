@@ -1,7 +1,6 @@
 // The parts of deltabloom refilter that need RocksDB: one table, and the lock
 // of its database.
-#ifndef DELTABLOOM_TOOLS_DELTABLOOM_REFILTER_H_
-#define DELTABLOOM_TOOLS_DELTABLOOM_REFILTER_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -87,5 +86,3 @@ void AllocateBits(const RefilterOptions& options,
 std::shared_ptr<void> LockDatabase(const std::string& path, std::string* error);
 
 }  // namespace deltabloom::tools
-
-#endif  // DELTABLOOM_TOOLS_DELTABLOOM_REFILTER_H_

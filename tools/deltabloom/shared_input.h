@@ -1,7 +1,6 @@
 // What deltabloom shared reads: signals, noticed where the work can stop, and
 // keys from a file, from standard input or from the command line.
-#ifndef DELTABLOOM_TOOLS_DELTABLOOM_SHARED_INPUT_H_
-#define DELTABLOOM_TOOLS_DELTABLOOM_SHARED_INPUT_H_
+#pragma once
 
 #include <signal.h>
 
@@ -89,5 +88,3 @@ class KeyReader {
 };
 
 }  // namespace deltabloom::tools
-
-#endif  // DELTABLOOM_TOOLS_DELTABLOOM_SHARED_INPUT_H_

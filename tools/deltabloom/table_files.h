@@ -1,6 +1,5 @@
 // The table files that a command line names.
-#ifndef DELTABLOOM_TOOLS_DELTABLOOM_TABLE_FILES_H_
-#define DELTABLOOM_TOOLS_DELTABLOOM_TABLE_FILES_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -78,5 +77,3 @@ class Summary {
 bool IsGone(const TableFile& file);
 
 }  // namespace deltabloom::tools
-
-#endif  // DELTABLOOM_TOOLS_DELTABLOOM_TABLE_FILES_H_

@@ -1,7 +1,6 @@
 // What deltabloom verify finds out about one table, and the lookups by which it
 // does.
-#ifndef DELTABLOOM_TOOLS_DELTABLOOM_VERIFY_H_
-#define DELTABLOOM_TOOLS_DELTABLOOM_VERIFY_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -152,5 +151,3 @@ class Lookups {
 };
 
 }  // namespace deltabloom::tools
-
-#endif  // DELTABLOOM_TOOLS_DELTABLOOM_VERIFY_H_

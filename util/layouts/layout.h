@@ -6,8 +6,7 @@
 // Each layout has a folder with the same files: a header of its name (shape,
 // positions of a key's bits), row.cc (planning, parsing and the row), one file
 // of equivalent kernels per instruction set, and rate.cc. compact has build.cc.
-#ifndef DELTABLOOM_UTIL_LAYOUTS_LAYOUT_H_
-#define DELTABLOOM_UTIL_LAYOUTS_LAYOUT_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -161,5 +160,3 @@ bool ValidBitsPerKey(double bits_per_key);
 uint32_t ToMillibits(double bits_per_key);
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_UTIL_LAYOUTS_LAYOUT_H_

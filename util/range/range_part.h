@@ -1,7 +1,6 @@
 // The range part of a filter: answers "is any key in [lower, upper)?".
 // docs/format.md, chapter "range", defines its bytes.
-#ifndef DELTABLOOM_UTIL_RANGE_RANGE_PART_H_
-#define DELTABLOOM_UTIL_RANGE_RANGE_PART_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -130,5 +129,3 @@ class RangePart {
 };
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_UTIL_RANGE_RANGE_PART_H_

@@ -1,7 +1,6 @@
 // The keys of which a range part is built, and its two shapes (docs/format.md,
 // "Numbers" and "Prefixes").
-#ifndef DELTABLOOM_UTIL_RANGE_SHAPES_H_
-#define DELTABLOOM_UTIL_RANGE_SHAPES_H_
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -345,5 +344,3 @@ void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
                     const SipHashKey* seed, std::string* dst);
 
 }  // namespace deltabloom::internal::range
-
-#endif  // DELTABLOOM_UTIL_RANGE_SHAPES_H_

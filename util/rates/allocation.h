@@ -13,8 +13,7 @@
 // between two of its vertices no bits per key are better value.
 //
 // Rates come as functions. All functions here accept any number.
-#ifndef DELTABLOOM_UTIL_RATES_ALLOCATION_H_
-#define DELTABLOOM_UTIL_RATES_ALLOCATION_H_
+#pragma once
 
 #include <cstddef>
 #include <functional>
@@ -128,5 +127,3 @@ Allocation AllocateForRates(const RateCurve& curve,
                             const std::vector<SortedRun>& runs, double rates);
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_UTIL_RATES_ALLOCATION_H_

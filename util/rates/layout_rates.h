@@ -1,7 +1,6 @@
 // The false-positive rate of the filters that rows of layouts plan, with their
 // fallbacks and whole blocks, and back.
-#ifndef DELTABLOOM_UTIL_RATES_LAYOUT_RATES_H_
-#define DELTABLOOM_UTIL_RATES_LAYOUT_RATES_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -49,5 +48,3 @@ struct LayoutCurve {
 const LayoutCurve& CurveOf(Layout layout);
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_UTIL_RATES_LAYOUT_RATES_H_

@@ -5,8 +5,7 @@
 //
 // m bits, n keys, k probes. Unless stated otherwise, every probe of every key
 // is assumed to fall on any bit with equal chance, independent of the others.
-#ifndef DELTABLOOM_UTIL_RATES_RATES_H_
-#define DELTABLOOM_UTIL_RATES_RATES_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -72,5 +71,3 @@ double RocksDBRibbonRate(double stored_bits_per_key);
 std::optional<double> RocksDBFilterRate(std::string_view filter, uint64_t keys);
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_UTIL_RATES_RATES_H_

@@ -8,8 +8,7 @@
 //
 // A run that fewer lookups ask than kUsed gives a proportional part of its bits
 // back. Universal compaction rewrites whole runs: see BitsOfWholeRun().
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREE_BITS_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREE_BITS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -224,5 +223,3 @@ class TreeBits {
 };
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREE_BITS_H_

@@ -1,8 +1,7 @@
 // The trees of all open databases of the process, which a listener updates, and
 // the bits per key of filters under allocation=levels, which policies read from
 // them. Policies do not own the trees: databases share policies.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREES_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREES_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -198,5 +197,3 @@ std::string MemoryConflict(const rocksdb::DBOptions& db,
 void EndOfValidation();
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_LEVELS_TREES_H_

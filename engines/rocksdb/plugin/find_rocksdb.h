@@ -1,6 +1,5 @@
 // Finds the RocksDB that this process runs with, without calling it.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_PLUGIN_FIND_ROCKSDB_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_PLUGIN_FIND_ROCKSDB_H_
+#pragma once
 
 namespace deltabloom::internal {
 
@@ -16,5 +15,3 @@ void ForEachRocksDB(void (*fn)(const LoadedRocksDB& rocksdb, void* argument),
                     void* argument);
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_PLUGIN_FIND_ROCKSDB_H_

@@ -1,7 +1,6 @@
 // What filters hash instead of a key: its key transform, a seeded hash of that,
 // or both.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_KEY_TRANSFORMS_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_POLICY_KEY_TRANSFORMS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -79,5 +78,3 @@ class KeyMapping {
 };
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_POLICY_KEY_TRANSFORMS_H_

@@ -1,7 +1,6 @@
 // The options of a RocksDB policy. One table says how each is named, read,
 // checked and printed, wherever it comes from. Needs no RocksDB.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_H_
+#pragma once
 
 #include <cstdint>
 #include <exception>
@@ -104,5 +103,3 @@ std::string ParsePolicyOptions(std::string_view text, PolicyOptions* options);
 std::string PrintPolicyOptions(const PolicyOptions& options);
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_H_

@@ -1,6 +1,5 @@
 // The syntax of RocksDB's OPTIONS files. Does not need RocksDB.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_FILE_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_FILE_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -27,5 +26,3 @@ std::string ForEachOption(std::string_view text,
                           const std::function<void(const OptionsLine&)>& fn);
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_POLICY_OPTIONS_FILE_H_

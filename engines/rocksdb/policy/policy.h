@@ -1,6 +1,5 @@
 // The policy, its registration, and checks of the loaded RocksDB library.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_POLICY_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_POLICY_POLICY_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -50,5 +49,3 @@ const std::string& LibraryProblem();
 const std::string& RangeProblem();
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_POLICY_POLICY_H_

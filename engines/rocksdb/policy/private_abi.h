@@ -12,8 +12,7 @@
 //
 // The shape depends on the headers, so the loaded library must have the same
 // version: see policy.h.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_PRIVATE_ABI_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_POLICY_PRIVATE_ABI_H_
+#pragma once
 
 #include <cstddef>
 #include <memory>
@@ -105,5 +104,3 @@ inline std::unique_ptr<rocksdb::FilterBitsReader> NewBitsReader(
 }
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_POLICY_PRIVATE_ABI_H_

@@ -1,6 +1,5 @@
 // State that all policies of the process share.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_PROCESS_WIDE_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_POLICY_PROCESS_WIDE_H_
+#pragma once
 
 #include <mutex>
 
@@ -31,5 +30,3 @@ class ProcessWide {
 };
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_POLICY_PROCESS_WIDE_H_

@@ -1,6 +1,5 @@
 // Builds and reads sealed filters as RocksDB does.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_POLICY_SEALED_BITS_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_POLICY_SEALED_BITS_H_
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -220,5 +219,3 @@ rocksdb::FilterBitsReader* NewSealedBitsReader(const rocksdb::Slice& filter,
                                                std::string* mismatch = nullptr);
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_POLICY_SEALED_BITS_H_

@@ -1,8 +1,7 @@
 // What the filters of a column family learn from their lookups: a sample of the
 // ranges, by which builders choose range parts, and the shares of keys and
 // ranges, by which they divide bits_per_key.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_RANGE_LEARNING_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_RANGE_LEARNING_H_
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -91,5 +90,3 @@ class OpenedCuts {
 };
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_RANGE_LEARNING_H_

@@ -13,8 +13,7 @@
 // returned, so a filter that is queried for the prefix at the address of the
 // last call but one knows both bounds. Another lookup's calls come from
 // elsewhere on the stack.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGES_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGES_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -194,5 +193,3 @@ class RangeKeys {
 };
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_RANGE_RANGES_H_

@@ -1,7 +1,6 @@
 // The counters of a policy, which its builders and readers share. Their meaning
 // is in deltabloom/rocksdb_statistics.h.
-#ifndef DELTABLOOM_ENGINES_ROCKSDB_STATISTICS_STATISTICS_H_
-#define DELTABLOOM_ENGINES_ROCKSDB_STATISTICS_STATISTICS_H_
+#pragma once
 
 #include <atomic>
 #include <chrono>
@@ -272,5 +271,3 @@ void AddPolicy(const rocksdb::FilterPolicy* policy,
 void RemovePolicy(const rocksdb::FilterPolicy* policy);
 
 }  // namespace deltabloom::internal
-
-#endif  // DELTABLOOM_ENGINES_ROCKSDB_STATISTICS_STATISTICS_H_

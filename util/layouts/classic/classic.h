@@ -1,7 +1,6 @@
 // The layout classic: LevelDB's Bloom filter (docs/format.md, chapter
 // "Classic").
-#ifndef DELTABLOOM_UTIL_LAYOUTS_CLASSIC_CLASSIC_H_
-#define DELTABLOOM_UTIL_LAYOUTS_CLASSIC_CLASSIC_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -219,5 +218,3 @@ double Rate(const AnyShape& shape, uint64_t keys);
 ContentEstimate EstimateContent(const ParsedFilter& parsed);
 
 }  // namespace deltabloom::internal::classic
-
-#endif  // DELTABLOOM_UTIL_LAYOUTS_CLASSIC_CLASSIC_H_

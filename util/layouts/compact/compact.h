@@ -1,7 +1,6 @@
 // The layout compact: bumped ribbon retrieval of fingerprints (docs/format.md,
 // chapter "Compact").
-#ifndef DELTABLOOM_UTIL_LAYOUTS_COMPACT_COMPACT_H_
-#define DELTABLOOM_UTIL_LAYOUTS_COMPACT_COMPACT_H_
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -257,5 +256,3 @@ bool BuildShape(HashList* hashes, bool keep_hashes, Shape shape, Cpu cpu,
 void SetBuildBytes(const Shape& shape, Plan* plan);
 
 }  // namespace deltabloom::internal::compact
-
-#endif  // DELTABLOOM_UTIL_LAYOUTS_COMPACT_COMPACT_H_

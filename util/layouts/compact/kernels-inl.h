@@ -4,8 +4,7 @@
 // The including file defines DELTABLOOM_TARGET, the function attribute of its
 // instructions, and in namespace deltabloom::internal::compact the function
 // Holds<kColumns>. No lambdas: they would not inherit the attribute.
-#ifndef DELTABLOOM_UTIL_LAYOUTS_COMPACT_KERNELS_INL_H_
-#define DELTABLOOM_UTIL_LAYOUTS_COMPACT_KERNELS_INL_H_
+#pragma once
 
 #include <algorithm>
 #include <utility>
@@ -85,5 +84,3 @@ constexpr Kernels kKernels =
 
 }  // namespace
 }  // namespace deltabloom::internal::compact
-
-#endif  // DELTABLOOM_UTIL_LAYOUTS_COMPACT_KERNELS_INL_H_

@@ -3,8 +3,7 @@
 // The including file defines DELTABLOOM_TARGET, the function attribute of its
 // instructions, and in namespace deltabloom::internal::local the class Rounds,
 // like PortableRounds. No lambdas: they would not inherit the attribute.
-#ifndef DELTABLOOM_UTIL_LAYOUTS_LOCAL_KERNELS_INL_H_
-#define DELTABLOOM_UTIL_LAYOUTS_LOCAL_KERNELS_INL_H_
+#pragma once
 
 #include <algorithm>
 
@@ -114,5 +113,3 @@ constexpr Kernels kKernels = {
 
 }  // namespace
 }  // namespace deltabloom::internal::local
-
-#endif  // DELTABLOOM_UTIL_LAYOUTS_LOCAL_KERNELS_INL_H_

@@ -1,7 +1,6 @@
 // The layout local: a Bloom filter in blocks of 64 bytes (docs/format.md,
 // chapter "Local").
-#ifndef DELTABLOOM_UTIL_LAYOUTS_LOCAL_LOCAL_H_
-#define DELTABLOOM_UTIL_LAYOUTS_LOCAL_LOCAL_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -213,5 +212,3 @@ double Rate(const AnyShape& shape, uint64_t keys);
 ContentEstimate EstimateContent(const ParsedFilter& parsed);
 
 }  // namespace deltabloom::internal::local
-
-#endif  // DELTABLOOM_UTIL_LAYOUTS_LOCAL_LOCAL_H_
