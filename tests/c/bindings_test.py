@@ -54,6 +54,8 @@ class Bindings(unittest.TestCase):
             "PKG_CONFIG_PATH": folder.name,
             "LD_LIBRARY_PATH": str(LIBRARY.parent),
             "GO111MODULE": "off",
+            # Else Go would take flags of an earlier folder from its cache.
+            "CGO_CFLAGS": f"-I{folder.name}",
         }
 
     def run_step(self, *command):
