@@ -196,7 +196,7 @@ DELTABLOOM_EXPORT std::string RocksDBFilterLevelsJson();
 // its filters, and the share of lookups that query its runs for absent keys.
 DELTABLOOM_EXPORT std::string RocksDBFilterLevelsPrometheus();
 
-// The functions above; they throw std::runtime_error with that line instead.
+// The same, but they throw std::runtime_error with that line instead.
 // Not declared in code compiled with -fno-exceptions.
 #ifdef __cpp_exceptions
 inline std::shared_ptr<const rocksdb::FilterPolicy>

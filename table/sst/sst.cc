@@ -110,32 +110,7 @@ const char* KindName(mode_t mode) {
                           : "something else";
 }
 
-}  // namespace
-
-std::unique_ptr<SstSource> OpenSstFile(const std::string& path,
-                                       std::string* error) {
-  // Looked at first: opening a device can do things.
-  struct stat status = {};
-  int descriptor = -1;
-  if (::stat(path.c_str(), &status) == 0) {
-    if (!S_ISREG(status.st_mode)) {
-      *error = path + ": expected a file, found " + KindName(status.st_mode);
-      return nullptr;
-    }
-    descriptor =
-        ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  }
-  if (descriptor < 0) {
-    *error = path + ": cannot be opened: " + std::strerror(errno);
-    return nullptr;
-  }
-  return std::make_unique<FileSource>(path, descriptor,
-                                      static_cast<uint64_t>(status.st_size));
-}
-
 // --- Entries and checksums -------------------------------------------------
-
-namespace {
 
 // The entries without the array of restart points after them, whose offsets
 // must ascend and lie within the entries.
@@ -214,6 +189,27 @@ uint32_t MaskedCrc32c(std::string_view bytes) {
 }
 
 }  // namespace
+
+std::unique_ptr<SstSource> OpenSstFile(const std::string& path,
+                                       std::string* error) {
+  // Looked at first: opening a device can do things.
+  struct stat status = {};
+  int descriptor = -1;
+  if (::stat(path.c_str(), &status) == 0) {
+    if (!S_ISREG(status.st_mode)) {
+      *error = path + ": expected a file, found " + KindName(status.st_mode);
+      return nullptr;
+    }
+    descriptor =
+        ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  }
+  if (descriptor < 0) {
+    *error = path + ": cannot be opened: " + std::strerror(errno);
+    return nullptr;
+  }
+  return std::make_unique<FileSource>(path, descriptor,
+                                      static_cast<uint64_t>(status.st_size));
+}
 
 bool Cursor::Varint64(uint64_t* value) {
   uint64_t result = 0;

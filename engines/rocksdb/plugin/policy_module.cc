@@ -46,6 +46,7 @@ bool WriteWhole(const std::string& path, const std::string& text) {
       open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
            0644);
   if (file < 0) return false;
+  errno = ENOSPC;  // the reason of a short write, which sets none
   const bool written = write(file, text.data(), text.size()) ==
                        static_cast<ssize_t>(text.size());
   return close(file) == 0 && written;

@@ -328,7 +328,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
           NewSealedBitsReader(filter, reader, &mismatch);
       if (!mismatch.empty()) {
         const std::lock_guard<std::mutex> lock(log_mutex_);
-        if (mismatch_.empty()) mismatch_ = mismatch;
+        if (mismatch_.empty()) mismatch_ = std::move(mismatch);
       }
       return bits;
     } catch (const std::exception&) {
@@ -387,6 +387,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   // What a LOG has of us, and when it got the statistics or was seen first.
   struct LogState {
     std::string text;
+    std::string header;  // of it; loggers keep headers for good
     steady_clock::time_point statistics = steady_clock::now();
   };
 
@@ -424,9 +425,9 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   }
 
   // RocksDB itself logs only the policy's name. A LOG is known by the address
-  // of its logger. Headers are repeated where a LOG is rolled. In this and the
-  // next two functions a line for which memory has run out comes with the next
-  // builder.
+  // of its logger. A rolled LOG repeats the header, not the warnings. In this
+  // and the next two functions a line for which memory has run out comes with
+  // the next builder.
   void LogConfiguration(const PolicyOptions& options, Logger* log,
                         bool no_listener) const noexcept {
     using Level = rocksdb::InfoLogLevel;
@@ -457,9 +458,12 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       for (const auto& [level, line] : lines) text += line + "\n";
       {
         const std::lock_guard<std::mutex> lock(log_mutex_);
-        std::string& known = StateOf(log).text;
-        if (known == text) return;
-        known = text;
+        LogState& state = StateOf(log);
+        if (state.text == text) return;
+        state.text = text;
+        auto& [level, line] = lines.front();
+        if (state.header == line) level = Level::INFO_LEVEL;
+        state.header = line;
       }
       for (const auto& [level, line] : lines) {
         rocksdb::Log(level, log, "[deltabloom] %s", line.c_str());

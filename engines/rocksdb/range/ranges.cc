@@ -217,14 +217,15 @@ void RangeKeys::MakeBuilder(const Slice& prefix) {
   if (options_.learning && prefix.data() == last.address &&
       last.by != nullptr) {
     learning_ = last.by->learning();
-    if (options_.statistics != nullptr) {
+    WithoutThrowing([this] {
+      if (options_.statistics == nullptr) return;
       uint64_t keys = 0, ranges = 0;
       for (const auto& [filters, row] : options_.statistics->RowsSinceStart()) {
         keys += row.lookups;
         ranges += row.range_lookups;
       }
       learning_->CountLookups(options_.statistics, keys, ranges);
-    }
+    });
     bits_per_key_ = learning_->RangeBits(options_.bits_per_key);
   }
   builder_ = RangePartBuilder(bits_per_key_);
