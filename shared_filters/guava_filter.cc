@@ -113,6 +113,10 @@ std::string GuavaFilterOptions::Validate() const {
       "false_positive_rate = " + internal::NumberText(false_positive_rate);
   const std::string keys =
       "expected_insertions = " + std::to_string(expected_insertions);
+  if (GuavaStrategyName(strategy) == nullptr) {
+    return "strategy = " + std::to_string(static_cast<int>(strategy)) +
+           " is unknown: use kMurmur128Mitz32 or kMurmur128Mitz64";
+  }
   // Written so that NaN fails.
   if (!(false_positive_rate > 0 && false_positive_rate < 1)) {
     return rate + " is out of range: use more than 0 and less than 1";

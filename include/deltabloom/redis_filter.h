@@ -322,7 +322,8 @@ class DELTABLOOM_EXPORT RedisFilter {
   RedisStatus Check(const std::string_view* keys, size_t n, bool* may_match);
 
   // OK: the bits are set, also in the bitmap of a running rebuild. After an
-  // error they may be set. *is_new: some bit was clear before. One round trip.
+  // error they may be set. *is_new: some bit was clear before, by the last of
+  // the tries that a cluster may need. One round trip.
   RedisStatus Add(std::string_view key, bool* is_new = nullptr) {
     return Add(&key, 1, is_new);
   }

@@ -387,30 +387,7 @@ bool Find(std::string_view block, std::string_view name,
   return found;
 }
 
-}  // namespace
-
-std::string SstProperties::Parse(std::string block) {
-  std::string error = ForEachEntry(
-      block, true,
-      [](std::string_view, bool, Cursor*) { return std::string(); });
-  block_ = error.empty() ? std::move(block) : std::string();
-  return error;
-}
-
-bool SstProperties::Text(std::string_view name, std::string_view* value) const {
-  return Find(block_, name, value);
-}
-
-bool SstProperties::Number(std::string_view name, uint64_t* value) const {
-  std::string_view text;
-  if (!Find(block_, name, &text)) return false;
-  Cursor cursor(text);
-  return cursor.Varint64(value) && cursor.Left() == 0;
-}
-
 // --- Footer ----------------------------------------------------------------
-
-namespace {
 
 constexpr uint64_t kLevelDBMagic = 0xdb4775248b80fb57;
 constexpr uint64_t kBlockBasedMagic = 0x88e241b785f4cff7;
@@ -704,6 +681,25 @@ const char* ScopeName(FilterScope scope) {
 std::string ReadBlock(const SstSource& source, const SstFile& file,
                       const BlockHandle& handle, std::string* contents) {
   return DamageOf([&] { *contents = Read(source, file, handle); });
+}
+
+std::string SstProperties::Parse(std::string block) {
+  std::string error = ForEachEntry(
+      block, true,
+      [](std::string_view, bool, Cursor*) { return std::string(); });
+  block_ = error.empty() ? std::move(block) : std::string();
+  return error;
+}
+
+bool SstProperties::Text(std::string_view name, std::string_view* value) const {
+  return Find(block_, name, value);
+}
+
+bool SstProperties::Number(std::string_view name, uint64_t* value) const {
+  std::string_view text;
+  if (!Find(block_, name, &text)) return false;
+  Cursor cursor(text);
+  return cursor.Varint64(value) && cursor.Left() == 0;
 }
 
 std::string ForEachHandle(const SstFile& file, std::string_view index,

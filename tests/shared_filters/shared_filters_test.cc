@@ -305,6 +305,7 @@ TEST(GuavaFilter, RejectsWhatGuavaRejects) {
       {GuavaOptions(uint64_t{1} << 62, 0.01), "2^31 - 1 words"},
       {GuavaOptions(14400000000, 0.01), "2^31 - 1 words"},
       {GuavaOptions(10, 1e-77), "256 hash functions"},
+      {GuavaOptions(10, 0.01, 2), "strategy = 2 "},
   };
   for (const auto& [options, says] : cases) {
     EXPECT_NE(options.Validate().find(says), std::string::npos)

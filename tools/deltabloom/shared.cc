@@ -227,8 +227,10 @@ constexpr size_t kMaxBatch = 1000;
 
 // Calls fn(keys, n) for all keys, at most kMaxBatch at a time.
 template <typename Fn>
-void ForEachBatch(const std::vector<std::string_view>& keys, Fn fn) {
+void ForEachBatch(const Context& context,
+                  const std::vector<std::string_view>& keys, Fn fn) {
   for (size_t at = 0; at < keys.size(); at += kMaxBatch) {
+    context.interrupt->Check();
     fn(&keys[at], std::min(keys.size() - at, kMaxBatch));
   }
 }
@@ -239,7 +241,7 @@ void ForEachBatch(const Context& context, KeyReader* reader, Fn fn) {
   for (;;) {
     const std::vector<std::string_view>& keys = reader->Next();
     if (keys.empty()) return;
-    ForEachBatch(keys, fn);
+    ForEachBatch(context, keys, fn);
     ShowKeys(*reader, context.console);
   }
 }
@@ -256,12 +258,13 @@ bool FailsOpen(RedisError error) {
   return std::find(std::begin(kAll), std::end(kAll), error) != std::end(kAll);
 }
 
-// Adds the keys; *fresh: of them new, added to. Many keys for the size of the
+// Adds the keys. *added and *fresh, those of them that are new, grow as they
+// are in. Many keys for the size of the
 // filter go in as one bitmap that is merged into the filter's: much faster than
 // a script for each thousand.
 RedisStatus AddTogether(const Context& context,
                         const std::vector<std::string_view>& keys,
-                        RedisFilter* filter, uint64_t* fresh) {
+                        RedisFilter* filter, uint64_t* added, uint64_t* fresh) {
   constexpr size_t kMinKeys = 10000;
   constexpr uint64_t kMaxBytesPerKey = 64;
   RedisRebuildOptions options = RebuildOptions(context);
@@ -274,14 +277,21 @@ RedisStatus AddTogether(const Context& context,
       filter->ReadBits(&bits).ok() &&
       filter->StartRebuild(options, &bulk).ok()) {
     bulk->AddBits(bits);  // they tell which keys are new
-    for (const std::string_view key : keys) *fresh += bulk->Add(key) ? 1 : 0;
-    return bulk->Finish();
+    uint64_t set = 0;
+    for (const std::string_view key : keys) set += bulk->Add(key) ? 1 : 0;
+    const RedisStatus status = bulk->Finish();
+    if (status.ok()) {
+      *added += keys.size();
+      *fresh += set;
+    }
+    return status;
   }
   RedisStatus status;
-  ForEachBatch(keys, [&](const std::string_view* some, size_t n) {
+  ForEachBatch(context, keys, [&](const std::string_view* some, size_t n) {
     bool is_new[kMaxBatch];
     if (status.ok()) status = filter->Add(some, n, is_new);
     if (status.ok()) {
+      *added += n;
       *fresh += static_cast<uint64_t>(std::count(is_new, is_new + n, true));
     }
   });
@@ -298,8 +308,7 @@ void Add(const Context& context) {
     while (status.ok()) {
       const auto& keys = reader->Next(milliseconds(1000));
       if (keys.empty()) break;
-      status = AddTogether(context, keys, filter.get(), &fresh);
-      if (status.ok()) added = reader->keys();
+      status = AddTogether(context, keys, filter.get(), &added, &fresh);
       ShowKeys(*reader, context.console);
     }
   } catch (const std::exception&) {
@@ -431,10 +440,13 @@ void WriteWholeFile(const std::string& path, const std::string& bytes) {
     throw SystemError("standard output");
   }
   const std::string temporary = path + "." + std::to_string(getpid());
-  std::ofstream file(temporary, std::ios::binary);
-  file << bytes;
-  file.close();
-  if (file.good() && std::rename(temporary.c_str(), path.c_str()) == 0) return;
+  std::FILE* const file = std::fopen(temporary.c_str(), "wbx");
+  if (file == nullptr) throw SystemError(path);
+  bool written =
+      std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size() &&
+      std::fflush(file) == 0 && fsync(fileno(file)) == 0;
+  written = std::fclose(file) == 0 && written;
+  if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return;
   const std::runtime_error error = SystemError(path);
   unlink(temporary.c_str());
   throw error;
