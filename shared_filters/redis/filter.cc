@@ -13,8 +13,6 @@ using Kind = RedisReply::Kind;
 
 namespace {
 
-constexpr CallOptions kSlow{Retry::kSafe, true};
-
 RedisStatus Invalid(const std::string& name, const std::string& what) {
   return MakeStatus(RedisError::kInvalidArgument, name, what);
 }
@@ -68,7 +66,6 @@ Request AskBits(const Descriptor& descriptor, const Spots& spots) {
   return request;
 }
 
-// Takes the reply to AskBits.
 RedisStatus ReadAnswer(const Client& client, const Descriptor& descriptor,
                        const Spots& spots, const RedisReply& reply,
                        bool* may_match) {
@@ -298,7 +295,8 @@ RedisStatus Download(Client& client, const Shard& shard, char* bytes) {
     const uint64_t end = std::min(at + kPiece, shard.size);
     RedisReply reply;
     const RedisStatus status =
-        client.Run(Request("GETRANGE", shard.live, at, end - 1), kSlow, &reply);
+        client.Run(Request("GETRANGE", shard.live, at, end - 1),
+                   {Retry::kSafe, true}, &reply);
     if (!status.ok()) return status;
     std::copy_n(reply.text.data(), std::min(reply.text.size(), end - at),
                 bytes + at);
@@ -480,30 +478,25 @@ RedisStatus RedisFilter::Info(RedisFilterInfo* info) {
   info->expected_keys = descriptor.expected_keys;
   info->rebuilds = descriptor.rebuilds;
 
-  std::vector<Request> requests;
+  // One by one: what follows a redirected EXISTS in a call runs once more.
   for (const Shard& names : descriptor.Shards()) {
-    requests.emplace_back("STRLEN", names.live);
-    requests.emplace_back("BITCOUNT", names.live);
-    requests.emplace_back("PTTL", names.live);
-    requests.emplace_back("EXISTS", names.rebuild);
-    requests.push_back(AskIdentity(names));
-  }
-  CallOptions how = kSlow;
-  how.identify = !descriptor.adopted();
-  Replies replies;
-  status = rep_->client->Run(requests, how, &replies);
-  if (!status.ok()) return status;
-  for (size_t i = 0; i < requests.size(); i += 5) {
-    info->stored_bytes += static_cast<uint64_t>(replies[i].integer);
-    info->set_bits += static_cast<uint64_t>(replies[i + 1].integer);
-    const milliseconds ttl(replies[i + 2].integer);
+    Replies replies;
+    status = rep_->client->Run(
+        {Request("STRLEN", names.live), Request("BITCOUNT", names.live),
+         Request("PTTL", names.live), Request("EXISTS", names.rebuild),
+         AskIdentity(names)},
+        {Retry::kSafe, true, !descriptor.adopted()}, &replies);
+    if (!status.ok()) return status;
+    info->stored_bytes += static_cast<uint64_t>(replies[0].integer);
+    info->set_bits += static_cast<uint64_t>(replies[1].integer);
+    const milliseconds ttl(replies[2].integer);
     if (ttl.count() >= 0 &&
         (info->expires_in.count() < 0 || ttl < info->expires_in)) {
       info->expires_in = ttl;
     }
-    if (replies[i + 3].integer != 0) info->rebuilding = true;
+    if (replies[3].integer != 0) info->rebuilding = true;
     if (info->unverified.empty()) {
-      info->unverified = WhyUnverified(replies[i + 4], replies.servers);
+      info->unverified = WhyUnverified(replies[4], replies.servers);
     }
   }
   info->verified = info->unverified.empty();
@@ -515,7 +508,7 @@ RedisStatus RedisFilter::Info(RedisFilterInfo* info) {
   info->keys_estimate = scheme.KeysOfOccupancy(info->occupancy);
   info->false_positive_rate = scheme.RateOfOccupancy(info->occupancy);
   if (info->stored_bytes == 0 && !descriptor.adopted()) {
-    return rep_->client->BitsLost(requests[0].key);
+    return rep_->client->BitsLost(descriptor.ShardAt(0).live);
   }
   return {};
 }
@@ -562,8 +555,12 @@ RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
                                         bool* may_match, bool* is_news) {
   const Batch batch(descriptor, keys, n);
   std::vector<Request> requests;
-  for (const Spots& one : batch.spots) {
-    requests.push_back(AskBits(descriptor, one));
+  std::vector<size_t> asked;  // keys, by request: together those of a shard
+  for (const auto& [number, shard] : batch.shards) {
+    for (const size_t key : shard.keys) {
+      requests.push_back(AskBits(descriptor, batch.spots[key]));
+      asked.push_back(key);
+    }
   }
   // Last: they vouch for all that was read before. Is it the filter that was
   // opened, on a server that has all of it? Of an adopted one: is it there?
@@ -579,8 +576,7 @@ RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
       known.push_back(verified_by[requests[i].key]);
     }
   }
-  CallOptions how;
-  how.identify = !descriptor.adopted();
+  const CallOptions how{Retry::kSafe, false, !descriptor.adopted()};
   Replies replies;
   RedisStatus status = client->Run(requests, how, &replies);
   if (!status.ok()) return status;
@@ -604,9 +600,10 @@ RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
     verified_by[key] = unverified.empty() ? by : "";
   }
   for (size_t i = 0; i < n; ++i) {
-    may_match[i] = true;
-    const RedisStatus one = ReadAnswer(*client, descriptor, batch.spots[i],
-                                       replies[i], &may_match[i]);
+    const size_t key = asked[i];
+    may_match[key] = true;
+    const RedisStatus one = ReadAnswer(*client, descriptor, batch.spots[key],
+                                       replies[i], &may_match[key]);
     if (status.ok()) status = one;
   }
   if (status.ok() && !unverified.empty()) {

@@ -43,11 +43,9 @@ TEST(Restart, FromAnOlderSnapshot) {
   // Adds go on, and verify nothing.
   filter.Add({"later"});
   EXPECT_EQ(ErrorOf({server.Options(), "f"}), RedisError::kUnverified);
-  // The owner takes the loss.
   ExpectOk(filter->Confirm());
   EXPECT_TRUE(idle.Finds({"before", "later"}, {"after"}));
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(idle.Finds({std::to_string(i)}));
-  // Or a rebuild brings all back.
   server.Restart();
   EXPECT_EQ(ErrorOf(filter), RedisError::kUnverified);
   const auto rebuild = filter.Start();
@@ -183,9 +181,13 @@ TEST_P(TakeOver, APromotedReplicaIsUnverified) {
   b_.Run({"REPLICAOF", "NO", "ONE"});
   EXPECT_EQ(ErrorOf(on_b), RedisError::kUnverified);
   EXPECT_EQ(ErrorOf({b_.Options(), "f"}), RedisError::kUnverified);
-  // A durable filter takes no keys there, of which A, should it come back,
-  // would not know.
+  // A durable filter takes no keys there: A, should it come back, lacks them.
   EXPECT_EQ(on_b->Add("on b").error,
+            GetParam() ? RedisError::kUnverified : RedisError::kNone);
+  if (GetParam()) b_.Run({"HSET", "{f}:deltabloom", "durable", "1"});
+  RedisRebuildOptions keep;
+  keep.keep_keys = true;
+  EXPECT_EQ(on_b.Start(keep)->Finish().error,
             GetParam() ? RedisError::kUnverified : RedisError::kNone);
   ExpectOk(on_b->Confirm());
   EXPECT_EQ(ErrorOf(on_b), RedisError::kNone);
