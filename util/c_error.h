@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -11,18 +10,21 @@
 
 namespace deltabloom::internal {
 
-// A copy that deltabloom_free() takes; null without memory.
-inline char* CopyForC(std::string_view text) {
-  auto* const copy = static_cast<char*>(std::malloc(text.size() + 1));
+// A copy, after `prefix`, that deltabloom_free() takes; null without memory.
+inline char* CopyForC(std::string_view text, std::string_view prefix = {}) {
+  const size_t size = prefix.size() + text.size();
+  auto* const copy = static_cast<char*>(std::malloc(size + 1));
   if (copy == nullptr) return nullptr;
-  if (!text.empty()) std::memcpy(copy, text.data(), text.size());
-  copy[text.size()] = '\0';
+  text.copy(copy + prefix.copy(copy, prefix.size()), text.size());
+  copy[size] = '\0';
   return copy;
 }
 
 // The first error stays.
-inline void SetError(char** errptr, std::string_view text) {
-  if (errptr != nullptr && *errptr == nullptr) *errptr = CopyForC(text);
+inline void SetError(char** errptr, std::string_view text,
+                     std::string_view prefix = "deltabloom: ") {
+  if (errptr == nullptr || *errptr != nullptr) return;
+  *errptr = CopyForC(text, prefix);
 }
 
 // Throws an error, for CatchForC, if `argument` is null.
@@ -37,9 +39,9 @@ auto CatchForC(char** errptr, Fn fn) {
   try {
     return fn();
   } catch (const std::bad_alloc&) {
-    SetError(errptr, "deltabloom: out of memory");
+    SetError(errptr, "out of memory");
   } catch (const std::exception& failure) {
-    SetError(errptr, std::string("deltabloom: ") + failure.what());
+    SetError(errptr, failure.what());
   }
   return decltype(fn())();
 }

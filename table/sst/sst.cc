@@ -188,123 +188,7 @@ uint32_t MaskedCrc32c(std::string_view bytes) {
   return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
-}  // namespace
-
-std::unique_ptr<SstSource> OpenSstFile(const std::string& path,
-                                       std::string* error) {
-  // Looked at first: opening a device can do things.
-  struct stat status = {};
-  int descriptor = -1;
-  if (::stat(path.c_str(), &status) == 0) {
-    if (!S_ISREG(status.st_mode)) {
-      *error = path + ": expected a file, found " + KindName(status.st_mode);
-      return nullptr;
-    }
-    descriptor =
-        ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  }
-  if (descriptor < 0) {
-    *error = path + ": cannot be opened: " + std::strerror(errno);
-    return nullptr;
-  }
-  return std::make_unique<FileSource>(path, descriptor,
-                                      static_cast<uint64_t>(status.st_size));
-}
-
-bool Cursor::Varint64(uint64_t* value) {
-  uint64_t result = 0;
-  for (unsigned i = 0; i < 10 && i < bytes_.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(bytes_[i]);
-    if (i == 9 && byte > 1) return false;
-    result |= uint64_t{byte & 0x7fu} << (7 * i);
-    if (byte < 0x80) {
-      if (byte == 0 && i > 0) return false;  // longer than it needs to be
-      bytes_.remove_prefix(i + 1);
-      *value = result;
-      return true;
-    }
-  }
-  return false;
-}
-
-bool Cursor::Varint32(uint32_t* value) {
-  Cursor rest = *this;
-  uint64_t wide;
-  if (!rest.Varint64(&wide) || wide > UINT32_MAX) return false;
-  *this = rest;
-  *value = static_cast<uint32_t>(wide);
-  return true;
-}
-
-bool Cursor::Bytes(uint64_t n, std::string_view* value) {
-  if (n > bytes_.size()) return false;
-  *value = bytes_.substr(0, n);
-  bytes_.remove_prefix(n);
-  return true;
-}
-
-std::string ForEachEntry(std::string_view block, bool sized_values,
-                         const EntryFn& fn) {
-  return DamageOf([&] {
-    ForEntries(block, sized_values,
-               [&fn](std::string_view key, bool shares_key, Cursor* value) {
-                 Check(fn(key, shares_key, value));
-               });
-  });
-}
-
-const char* ChecksumName(ChecksumType type) {
-  static constexpr const char* kNames[] = {"none", "CRC32c", "xxHash",
-                                           "xxHash64", "XXH3"};
-  return kNames[static_cast<uint8_t>(type)];
-}
-
-uint32_t BlockChecksum(ChecksumType type, std::string_view block) {
-  switch (type) {
-    case ChecksumType::kNone:
-      return 0;
-    case ChecksumType::kCrc32c:
-      return MaskedCrc32c(block);
-    case ChecksumType::kXxHash:
-      return XXH32(block.data(), block.size(), 0);
-    case ChecksumType::kXxHash64:
-      return static_cast<uint32_t>(XXH64(block.data(), block.size(), 0));
-    case ChecksumType::kXxh3:
-      // The last byte enters by a multiplication, not by the hash.
-      return static_cast<uint32_t>(
-                 XXH3_64bits(block.data(), block.size() - 1)) ^
-             static_cast<unsigned char>(block.back()) * 0x6b9083d9u;
-  }
-  return 0;
-}
-
-uint32_t ChecksumContext(uint32_t base, uint64_t offset) {
-  if (base == 0) return 0;
-  return base ^ static_cast<uint32_t>(offset + (offset >> 32));
-}
-
 // --- Blocks ----------------------------------------------------------------
-
-bool TakeHandle(Cursor* cursor, BlockHandle* handle) {
-  return cursor->Varint64(&handle->offset) && cursor->Varint64(&handle->size);
-}
-
-std::string CheckHandle(const SstFile& file, const BlockHandle& handle) {
-  const uint64_t end = file.footer_offset;
-  if (handle.size <= end && kBlockTrailerSize <= end - handle.size &&
-      handle.offset <= end - handle.size - kBlockTrailerSize) {
-    return {};
-  }
-  return Concat("expected a block that ends before the footer at ", end,
-                ", found a handle to ", handle.size, " bytes at ",
-                handle.offset);
-}
-
-std::string At(const SstSource& source, uint64_t offset) {
-  return Concat(source.Name(), ": offset ", offset, ": ");
-}
-
-namespace {
 
 // Reads a block with its trailer. The handle is checked first, so that nothing
 // larger than the file is allocated.
@@ -676,6 +560,118 @@ struct Walk {
 const char* ScopeName(FilterScope scope) {
   static constexpr const char* kNames[] = {"per-block", "full", "partitioned"};
   return kNames[static_cast<uint8_t>(scope)];
+}
+
+std::unique_ptr<SstSource> OpenSstFile(const std::string& path,
+                                       std::string* error) {
+  // Looked at first: opening a device can do things.
+  struct stat status = {};
+  int descriptor = -1;
+  if (::stat(path.c_str(), &status) == 0) {
+    if (!S_ISREG(status.st_mode)) {
+      *error = path + ": expected a file, found " + KindName(status.st_mode);
+      return nullptr;
+    }
+    descriptor =
+        ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  }
+  if (descriptor < 0) {
+    *error = path + ": cannot be opened: " + std::strerror(errno);
+    return nullptr;
+  }
+  return std::make_unique<FileSource>(path, descriptor,
+                                      static_cast<uint64_t>(status.st_size));
+}
+
+bool Cursor::Varint64(uint64_t* value) {
+  uint64_t result = 0;
+  for (unsigned i = 0; i < 10 && i < bytes_.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(bytes_[i]);
+    if (i == 9 && byte > 1) return false;
+    result |= uint64_t{byte & 0x7fu} << (7 * i);
+    if (byte < 0x80) {
+      if (byte == 0 && i > 0) return false;  // longer than it needs to be
+      bytes_.remove_prefix(i + 1);
+      *value = result;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Cursor::Varint32(uint32_t* value) {
+  Cursor rest = *this;
+  uint64_t wide;
+  if (!rest.Varint64(&wide) || wide > UINT32_MAX) return false;
+  *this = rest;
+  *value = static_cast<uint32_t>(wide);
+  return true;
+}
+
+bool Cursor::Bytes(uint64_t n, std::string_view* value) {
+  if (n > bytes_.size()) return false;
+  *value = bytes_.substr(0, n);
+  bytes_.remove_prefix(n);
+  return true;
+}
+
+std::string ForEachEntry(std::string_view block, bool sized_values,
+                         const EntryFn& fn) {
+  return DamageOf([&] {
+    ForEntries(block, sized_values,
+               [&fn](std::string_view key, bool shares_key, Cursor* value) {
+                 Check(fn(key, shares_key, value));
+               });
+  });
+}
+
+const char* ChecksumName(ChecksumType type) {
+  static constexpr const char* kNames[] = {"none", "CRC32c", "xxHash",
+                                           "xxHash64", "XXH3"};
+  return kNames[static_cast<uint8_t>(type)];
+}
+
+uint32_t BlockChecksum(ChecksumType type, std::string_view block) {
+  switch (type) {
+    case ChecksumType::kNone:
+      return 0;
+    case ChecksumType::kCrc32c:
+      return MaskedCrc32c(block);
+    case ChecksumType::kXxHash:
+      return XXH32(block.data(), block.size(), 0);
+    case ChecksumType::kXxHash64:
+      return static_cast<uint32_t>(XXH64(block.data(), block.size(), 0));
+    case ChecksumType::kXxh3:
+      // The last byte enters by a multiplication, not by the hash.
+      return static_cast<uint32_t>(
+                 XXH3_64bits(block.data(), block.size() - 1)) ^
+             static_cast<unsigned char>(block.back()) * 0x6b9083d9u;
+  }
+  return 0;
+}
+
+uint32_t ChecksumContext(uint32_t base, uint64_t offset) {
+  if (base == 0) return 0;
+  return base ^ static_cast<uint32_t>(offset + (offset >> 32));
+}
+
+bool TakeHandle(Cursor* cursor, BlockHandle* handle) {
+  return cursor->Varint64(&handle->offset) && cursor->Varint64(&handle->size);
+}
+
+std::string CheckHandle(const SstFile& file, const BlockHandle& handle) {
+  const uint64_t end = file.footer_offset;
+  if (handle.size <= end && kBlockTrailerSize <= end - handle.size &&
+      handle.offset <= end - handle.size - kBlockTrailerSize) {
+    return {};
+  }
+  return Concat("expected a block that ends before the footer at ", end,
+                ", found a handle to ", handle.size, " bytes at ",
+                handle.offset);
+}
+
+std::string At(const SstSource& source, uint64_t offset) {
+  return Concat(source.Name(), ": offset ", offset, ": ");
 }
 
 std::string ReadBlock(const SstSource& source, const SstFile& file,

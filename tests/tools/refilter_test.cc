@@ -434,6 +434,8 @@ TEST_F(Refilter, Timestamps) {
   rocksdb::Comparator::CreateFromString(
       rocksdb::ConfigOptions(), "leveldb.BytewiseComparator.u64ts", &order);
   if (order == nullptr) GTEST_SKIP() << "an older RocksDB";
+  static constexpr const char* kTimes[] = {"00000001", "00000002", "00000003",
+                                           "00000004", "00000005"};
   for (const bool partitioned : {false, true}) {
     fs::remove_all(path_);
     const auto run = [&](const std::string& policy, const auto& use) {
@@ -454,21 +456,23 @@ TEST_F(Refilter, Timestamps) {
       }
     };
     run("bloomfilter:10", [](auto* db, auto* family, const std::string& key) {
-      for (const char* time : {"00000001", "00000002"}) {
+      for (const std::string time : kTimes) {
         ASSERT_ROCKSDB_OK(db->Put({}, family, key, time, "value"));
       }
     });
     EXPECT_EQ(Summary("").at("replaced"), 1);
     const json file = Verify().at("files").at(0);
     EXPECT_EQ(file.at("column_family"), "timed");
-    EXPECT_EQ(file.at("entries"), 2 * kKeys);
-    EXPECT_EQ(file.at("keys_asked"), kKeys);
+    EXPECT_EQ(file.at("entries"), std::size(kTimes) * kKeys);
+    // The versions of a key can be in two partitions, which both are asked.
+    EXPECT_EQ(file.at("keys_asked") > kKeys, partitioned);
     run(kCompact, [](auto* db, auto* family, const std::string& key) {
-      rocksdb::ReadOptions read;
-      const Slice latest = "00000003";
-      read.timestamp = &latest;
-      std::string value;
-      ASSERT_ROCKSDB_OK(db->Get(read, family, key, &value));
+      for (const Slice time : kTimes) {
+        rocksdb::ReadOptions read;
+        read.timestamp = &time;
+        std::string value;
+        ASSERT_ROCKSDB_OK(db->Get(read, family, key, &value));
+      }
     });
   }
 }

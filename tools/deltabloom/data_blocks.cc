@@ -85,6 +85,8 @@ bool Zstd(std::string_view from, std::string_view dictionary, char* to,
 
 // By the number that is stored after a block. Null: not known, or not here.
 constexpr uint8_t kSnappy = 1;
+constexpr uint8_t kZstd = 7;
+constexpr uint8_t kZstdNotFinal = 0x40;  // the same, by its former name
 constexpr bool (*kDecompress[])(std::string_view from,
                                 std::string_view dictionary, char* to,
                                 size_t n) = {nullptr, Snappy,
@@ -148,7 +150,8 @@ std::string_view DataBlocks::Read(const BlockHandle& handle) {
                      " bytes whose checksum (" +
                      internal::ChecksumName(file_.checksum) +
                      ") holds, found one that does not");
-  const auto compression = static_cast<uint8_t>(block.back());
+  auto compression = static_cast<uint8_t>(block.back());
+  if (compression == kZstdNotFinal) compression = kZstd;
   block.remove_suffix(1);
   if (compression == 0) return block;
   const auto decompress =
@@ -168,7 +171,7 @@ std::string_view DataBlocks::Read(const BlockHandle& handle) {
   }
   good = good && decompress(block, dictionary_, decompressed_.get(), n);
   expect(good, "a block of compression " + std::to_string(compression) +
-                   ", found other bytes");
+                   " as format_version 2 and later have it, found other bytes");
   return {decompressed_.get(), n};
 }
 

@@ -9,6 +9,7 @@
 #include "deltabloom/rocksdb.h"
 #include "tools/deltabloom/data_blocks.h"
 #include "tools/deltabloom/table_files.h"
+#include "util/coding.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -132,6 +133,7 @@ class Walk {
   struct Partition {
     BlockHandle handle;
     std::string last_key;  // of the user, without timestamp
+    std::string bound;     // the same with timestamp and tag, as it is stored
   };
 
   void FindPartitions() {
@@ -154,8 +156,9 @@ class Walk {
                    std::to_string(last_key.size());
           }
           budget -= last_key.size();
+          const std::string bound(last_key);
           last_key.remove_suffix(suffix);
-          partitions_.push_back({handle, std::string(last_key)});
+          partitions_.push_back({handle, std::string(last_key), bound});
           return std::string();
         }));
   }
@@ -171,7 +174,28 @@ class Walk {
                /*b_has_ts=*/false) <= 0;
   }
 
+  // Whether the entry comes after the current partition: other versions of its
+  // key are in it, but a lookup at an older time goes to the next.
+  bool IsBeyond(std::string_view entry) const {
+    if (content_.timestamp_size == 0 || partition_ + 1 >= partitions_.size()) {
+      return false;
+    }
+    std::string_view bound = partitions_[partition_].bound;
+    const size_t tag = bound.size() - partitions_[partition_].last_key.size() -
+                       content_.timestamp_size;
+    const std::string_view entry_tag = entry.substr(entry.size() - kTagSize);
+    const std::string_view bound_tag = bound.substr(bound.size() - tag);
+    entry.remove_suffix(kTagSize);
+    bound.remove_suffix(tag);
+    const int order = content_.order->Compare(ToSlice(entry), ToSlice(bound));
+    if (order != 0 || tag == 0) return order > 0;
+    // Later versions come first.
+    return internal::LoadFixed64(entry_tag.data()) <
+           internal::LoadFixed64(bound_tag.data());
+  }
+
   void Entry(std::string_view key) {
+    const std::string_view entry = key;
     ++*entries_;
     const size_t suffix = content_.timestamp_size + kTagSize;
     if (key.size() < suffix) {
@@ -196,10 +220,16 @@ class Walk {
       Close();
       ++partition_;
     }
-    Open();
-    if (!content_.whole_keys && !has_prefix) return;
-    visitor_->Add(content_.whole_keys ? &key : nullptr,
-                  has_prefix ? &prefix : nullptr);
+    for (;;) {
+      Open();
+      if (content_.whole_keys || has_prefix) {
+        visitor_->Add(content_.whole_keys ? &key : nullptr,
+                      has_prefix ? &prefix : nullptr);
+      }
+      if (!IsBeyond(entry)) return;
+      Close();
+      ++partition_;
+    }
   }
 
   void Open() {

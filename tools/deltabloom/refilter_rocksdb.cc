@@ -472,6 +472,9 @@ void VerifyRangeParts(const SstSource& now, const std::atomic<bool>& stop) {
     Check(now.Name() + ": its new filter denies " +
           Count(report.false_negatives, "key", "keys"));
   }
+  for (const std::string& what : report.not_checked) {
+    Check(now.Name() + ": " + what);
+  }
 }
 
 // Gives the new file the name of the old one.

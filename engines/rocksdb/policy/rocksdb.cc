@@ -78,7 +78,7 @@ template <typename Result, typename Fn>
 Result CatchForC(char** errptr, Fn fn) {
   std::string error;
   Result result = Catch<Result>(errptr == nullptr ? nullptr : &error, fn);
-  if (!error.empty()) internal::SetError(errptr, error);
+  if (!error.empty()) internal::SetError(errptr, error, {});
   return result;
 }
 
