@@ -138,7 +138,7 @@ class Walk {
 
   void FindPartitions() {
     if (filter_.scope == FilterScope::kFull) {
-      partitions_.push_back({filter_.handle, {}});
+      partitions_.push_back({filter_.handle, {}, {}});
       return;
     }
     uint64_t user_keys = 0;
