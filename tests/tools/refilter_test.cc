@@ -373,7 +373,8 @@ TEST_F(Refilter, EntriesOfEveryKind) {
     ingest.write_global_seqno = true;
     ASSERT_ROCKSDB_OK(db->IngestExternalFile({File("ingested.sst")}, ingest));
   }
-  // Without any bit set every key is denied, and all of them are asked for.
+  // Without any bit set every key is denied, and all of them are asked for but
+  // the 25 of a deleted range, which a flush leaves out.
   const auto tables = Tables();
   for (const auto& [path, bytes] : tables) {
     for (const internal::BlockHandle& block : test::FilterBlocksOf(bytes)) {
@@ -386,7 +387,7 @@ TEST_F(Refilter, EntriesOfEveryKind) {
   for (const json& file : damaged.at("files")) {
     EXPECT_EQ(file.at("false_negatives"), file.at("keys_asked"));
     EXPECT_EQ(file.at("keys_asked"),
-              file.at("file") == tables.rbegin()->first ? 5500 : kKeys);
+              file.at("file") == tables.rbegin()->first ? 5500 : kKeys - 25);
   }
   for (const auto& [path, bytes] : tables) Write(path, bytes);
   ExpectReplaced(options, "", kCompact);
