@@ -78,8 +78,8 @@ struct Shape {
   }
 };
 
-// The shape of these layers, each of so many blocks and the last ones maybe of
-// none, without columns. Nothing if they contradict the format.
+// The shape of layers with these numbers of blocks, 0 for layers that the
+// filter does not have, without columns. Nothing if they contradict the format.
 std::optional<Shape> ShapeOfBlocks(
     const std::array<uint64_t, kMaxLayers>& blocks, unsigned seed = 0);
 
