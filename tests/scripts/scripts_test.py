@@ -137,6 +137,8 @@ class Bootstrap(ScriptTest):
             ("bench", "--redis --keys 1k", "bad option '--keys'"),
             ("study", "sizes --max-keys many", "--max-keys 'many' is not a number"),
             ("study", "colours", "bad option 'colours'"),
+            ("study", "--report folder --json", "bad option '--json'"),
+            ("study", "--quick --report", "bad option '--report'"),
         ):
             done = self.bootstrap(*arguments.split(), name=name)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
