@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """The changes that script/test --long mutation makes to a source."""
 
+import json
+import pathlib
 import unittest
 
 import mutants
+
+FOLDER = pathlib.Path(__file__).resolve().parent
 
 SOURCE = """// Comments < are left alone.
 #include <vector>
@@ -78,6 +82,16 @@ class Mutants(unittest.TestCase):
         made = [m.identity for m in mutants.mutants_of("file.cc", code)]
         self.assertEqual(len(set(made)), len(made))
         self.assertEqual([m.identity for m in mutants.mutants_of("file.cc", "\n\n" + code)], made)
+
+    def test_listed_changes_fit_the_code(self):
+        for name in ("by_hand", "equivalents"):
+            for one in json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")):
+                text = (FOLDER.parents[1] / one["file"]).read_text(encoding="utf-8")
+                if name == "by_hand":
+                    self.assertEqual(text.count(one["before"]), 1, one)
+                    continue
+                made = {m.after for m in mutants.mutants_of(one["file"], text) if m.before == one["before"]}
+                self.assertTrue(one["after"] in made or (one["after"] == "*" and made), one)
 
 
 if __name__ == "__main__":
