@@ -177,8 +177,8 @@ function(check_static_rocksdb)
     ${WORK}/c_pkg-config ${WORK}/consumer_static_rocksdb/use_rocksdb)
 endfunction()
 
-# Programs without a shared RocksDB and Deltabloom work, and tables that they leave
-# have filters.
+# Programs without a shared RocksDB and Deltabloom work; those in C++ leave tables
+# with filters.
 function(check_filters)
   foreach(program ${ARGN})
     run(readelf -d ${program})
@@ -188,7 +188,7 @@ function(check_filters)
     set(folder ${program}_folder)
     file(MAKE_DIRECTORY ${folder})
     run(${CMAKE_COMMAND} -E chdir ${folder} ${program})
-    if(TOOL AND EXISTS ${folder}/example.db)
+    if(TOOL AND NOT program MATCHES "/c_[^/]*$")
       run(${TOOL} verify ${folder}/example.db)
       run(${TOOL} inspect ${folder}/example.db)
       if(NOT output MATCHES "compact|local")
