@@ -64,7 +64,8 @@ std::string ParseHeader(std::string_view bytes, Shape* shape) {
   }
   if (bytes.size() > size) {
     return std::to_string(bytes.size() - size) +
-           " bytes behind the filter, which ends after " + std::to_string(size);
+           " bytes after the filter, which ends at byte " +
+           std::to_string(size);
   }
   return {};
 }

@@ -136,7 +136,7 @@ uint64_t GuavaMitz64Offset(const Murmur3Hash& hash, uint32_t probe,
 }
 
 // Scheme go-murmur3: the key is hashed anew for each probe, with the probe's
-// number as a byte behind it.
+// number as a byte after it.
 template <typename Bits>
 uint64_t GoMurmur3Offset(const Murmur3& key, uint8_t probe, const Bits& bits) {
   return key.FinishWith(probe).low % bits;

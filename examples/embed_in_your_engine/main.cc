@@ -61,7 +61,7 @@ bool WriteTable(const char* path,
     begin = table.size();
     filters.StartBlock(begin);  // where the next block starts
   }
-  // The name tells who can read the filters, so it is stored with them. A real
+  // The name says who can read the filters, so it is stored with them. A real
   // format also stores a checksum.
   PutString(&table, policy.Name());
   PutString(&table, filters.Finish());

@@ -7,7 +7,8 @@
  * - On error a function that returns a pointer or a status returns null (with
  *   *size = 0) or 0, and *errptr, which is null before the call, receives one
  *   line that the caller frees. On success it stays null. errptr may be null.
- * - The caller frees with deltabloom_free(). *_destroy() accepts null.
+ * - The caller frees memory with free(), or with deltabloom_free(), which calls
+ *   it. *_destroy() accepts null.
  * - A null object or string, where it is not said to be legal, and a lack of
  *   memory are errors. A null filter may match every key.
  * - No exception leaves these functions. Objects are for one thread at a time,
@@ -151,9 +152,9 @@ struct rocksdb_options_t;
 /* As AddRocksDBFilters() in C++: sets the policy that `filters` describes, as
  * above, in the block-based table factory, whose other options stay; with
  * allocation=levels or range=on the listener, and with range=on the prefix
- * extractor, in the place of others. Call it after
- * rocksdb_options_set_block_based_table_factory(), which would set the policy
- * back. Returns 1, or 0 with `options` as before. Also registers, as below. */
+ * extractor, which replace any that are set. Call it after
+ * rocksdb_options_set_block_based_table_factory(), which replaces the policy.
+ * Returns 1, or 0 with `options` as before. Also registers, as below. */
 DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_add_filters(
     struct rocksdb_options_t* options, const char* filters, char** errptr);
 
@@ -163,7 +164,7 @@ DELTABLOOM_C_EXPORT unsigned char deltabloom_rocksdb_register(char** errptr);
 
 /* The statistics of all policies of this process
  * (deltabloom/rocksdb_statistics.h) in the format "json", "prometheus" or
- * "text". The caller frees it with free(). Thread-safe. */
+ * "text". The caller frees it. Thread-safe. */
 DELTABLOOM_C_EXPORT char* deltabloom_rocksdb_statistics(const char* format,
                                                         char** errptr);
 

@@ -24,7 +24,7 @@ namespace deltabloom {
 enum class Layout : uint8_t {
   kClassic,  // LevelDB-style Bloom filter, for compatibility and small filters
   kLocal,    // Bloom filter in blocks of 64 bytes: the fastest
-  kCompact,  // bumped ribbon: the smallest; local where compact does not pay
+  kCompact,  // bumped ribbon: the smallest; filters of few keys are local
   kAuto = 255,  // for writers only: docs/guide.md says what it chooses
 };
 

@@ -73,15 +73,15 @@ struct DELTABLOOM_EXPORT RocksDBFilterOptions {
   // Legal: up to 10^18, or 0 for unset. See docs/levels.md.
   uint64_t filter_memory = 0;
 
-  // The average of all filters with filter_memory; the former is also the least
-  // for a run that is weighted by use. Legal: 0.5 to 1000.
+  // Limits of the average under filter_memory. min_bits_per_key is also the
+  // least for a run that is weighted by use. Legal: 0.5 to 1000.
   double min_bits_per_key = 4;
   double max_bits_per_key = 20;
 
-  // With kLevels: a sorted run counts as much as lookups query it for keys that
-  // it does not hold; one that they do not query gets min_bits_per_key (or
-  // bits_per_key, if less). Off: all count alike. Needs statistics; not used
-  // with range.
+  // With kLevels: each sorted run is weighted by the share of lookups that
+  // query it for keys it does not hold. A run that hardly any query gets down
+  // to min_bits_per_key (or bits_per_key, if less). Off: all runs count alike.
+  // Needs statistics; not used with range.
   bool weights_by_use = true;
 
   // kAuto: kLocal for tables of level 0, kCompact for those below.
@@ -221,7 +221,7 @@ inline void AddRocksDBFiltersOrThrow(const RocksDBFilterOptions& options,
 // FilterPolicy::CreateFromString, OPTIONS files and the options of tools:
 // deltabloom:9.9:auto:levels (bits per key, layout and allocation, each with a
 // default) or id=deltabloom;bits_per_key=9.9;layout=classic (docs/guide.md).
-// Unset are bits_per_key=unset, beside a false_positive_rate, and
+// Unset values are written as bits_per_key=unset, filter_memory=unset and
 // max_filter_bytes=unlimited. Switches are on or off; true, false, 1 and 0 are
 // accepted as well. A key transform must be registered before a text names it.
 //

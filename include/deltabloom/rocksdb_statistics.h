@@ -27,7 +27,7 @@ struct DELTABLOOM_EXPORT RocksDBFilterRow {
   // "classic", "local", "compact"; or one of
   //   "empty"    a filter that holds no key, as some partitions do
   //   "always"   matches every key: memory ran out when it was built, or it is
-  //              damaged, or of a later version
+  //              damaged, of a later version or of another key transform
   //   "rocksdb"  one of RocksDB's own, in tables written before the switch
   std::string layout;
 

@@ -38,7 +38,7 @@ class Circuit {
   Clock::time_point retry_at_;
 };
 
-// What tells a server process, and its place in replication, from all others.
+// Identifies a server process and its place in replication.
 struct ServerIdentity {
   std::string run_id;  // another one after each start
   std::string replid;  // another one after each change of the master

@@ -101,7 +101,8 @@ RedisStatus ReadAnswer(const Client& client, const Descriptor& descriptor,
   return {};
 }
 
-// Asks for what tells whether a server has every acknowledged key of a shard.
+// Asks for the fields that show whether a server has every acknowledged key of
+// a shard.
 Request AskIdentity(const Shard& names) {
   return Request("HMGET", names.descriptor, "id", "run_id", "replid",
                  "durable");
@@ -114,7 +115,7 @@ std::string WhyUnverified(const RedisReply& reply,
   if (reply.elements.size() != 4) return "its descriptor cannot be read";
   for (const ServerIdentity& server : servers) {
     if (server.run_id.empty() || server.replid.empty()) {
-      return "INFO does not tell which server it is (" + server.refusal + ")";
+      return "INFO does not identify the server (" + server.refusal + ")";
     }
     if (!server.is_master) return "the server is a replica";
     const bool known = reply.elements[1].text == server.run_id &&

@@ -93,7 +93,7 @@ constexpr NamedHash kHashes[] = {
          return h.Int() ^ ((h << 5) + Php(c) + (h.Int() >> 2)).Int();
        });
      }},
-    // Its upper bits are folded once, behind the last byte.
+    // Its upper bits are folded once, after the last byte.
     {"PJW",
      [](std::string_view key) {
        return Fold(

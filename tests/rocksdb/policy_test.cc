@@ -172,8 +172,7 @@ TEST(NullPolicyTest, IsPrintedOnce) {
         [=] { EXPECT_EQ(NewRocksDBFilterPolicy(Bits(bits)), nullptr); });
   };
   EXPECT_EQ(make(1001),
-            ErrorOf(1001) +
-                "; without it RocksDB runs with no filters of Deltabloom\n");
+            ErrorOf(1001) + "; RocksDB continues without these filters\n");
   EXPECT_EQ(make(1001), "");
   EXPECT_NE(make(1002), "");
   Options options;
@@ -181,11 +180,18 @@ TEST(NullPolicyTest, IsPrintedOnce) {
     EXPECT_FALSE(AddRocksDBFilters(Bits(-2), &options, &options));
     options.table_factory.reset(rocksdb::NewPlainTableFactory());
     EXPECT_FALSE(AddRocksDBFilters({}, &options, &options));
+    RocksDBFilterOptions ranges;
+    ranges.range = true;
+    Options descending;
+    EXPECT_TRUE(AddRocksDBFilters(ranges, nullptr, &descending));
+    descending.comparator = rocksdb::ReverseBytewiseComparator();
+    EXPECT_FALSE(CheckRocksDBFilters(descending));
     EXPECT_EQ(deltabloom_rocksdb_filterpolicy("deltabloom:x", nullptr),
               nullptr);
   });
   EXPECT_CONTAINS(printed, ErrorOf(-2));
   EXPECT_CONTAINS(printed, "use NewBlockBasedTableFactory");
+  EXPECT_CONTAINS(printed, "range=on needs keys in the order of their bytes");
   EXPECT_CONTAINS(printed, "bits_per_key 'x' is not valid");
 }
 

@@ -162,7 +162,7 @@ TEST(Sizing, LimitsAndClamps) {
 }
 
 TEST(RocksDBRate, OfBloomFilterIsThatMeasured) {
-  // Percent (docs/tuning.md); at least 100 million lookups where it is low.
+  // Percent (docs/guide.md); at least 100 million lookups where it is low.
   const std::map<double, double> kMeasured = {
       {5, 9.315},   {6, 5.779},   {7, 3.661},   {8, 2.322},   {9, 1.483},
       {10, 0.9687}, {11, 0.6275}, {12, 0.4131}, {13, 0.2738}, {14, 0.1842},

@@ -201,7 +201,7 @@ void AddTables(const std::vector<TableFile>& files, const Manifest* manifest,
 }
 
 // Counts the tables of the MANIFEST that are not in the directory. A newer
-// state of it tells which of them compactions have just removed.
+// state of it shows which of them compactions have just removed.
 void CountElsewhere(const Manifest& first, DatabaseReport* report) {
   const auto missing = [&](const Manifest& manifest) {
     std::set<uint64_t> numbers;

@@ -313,7 +313,7 @@ RunFn AddOptions(CLI::App* app) {
   AddAmount(app, "--level0-tables", &tree->level0_tables, 0, 1000,
             "Tables of level 0 that a lookup finds on average [2]");
   app->add_option("--levels", tree->levels,
-                  "Levels below level 0 [as many as the sizes make]")
+                  "Levels below level 0 [as many as the data needs]")
       ->check(CLI::Range(1, 60))
       ->type_name("N");
   auto* const bits =
@@ -363,18 +363,17 @@ Command EstimateCommand() {
                      "Compute what filters cost and save in a future database",
                      AddOptions};
   command.manual.description = R"(
-What filters cost and save in a RocksDB database with leveled compaction, before
-there is one: bits per key of each level, memory, data blocks read per lookup,
-and temporary memory for building the largest filter, for RocksDB's Bloom and
-Ribbon filters and for Deltabloom's layouts with uniform bits and with
-allocation=levels.
+Computes what filters cost and save in a RocksDB database with leveled
+compaction, before there is one: bits per key of each level, memory, data blocks
+read per lookup, and temporary memory for building the largest filter. It does
+so for RocksDB's Bloom and Ribbon filters and for Deltabloom's layouts with
+uniform bits and with allocation=levels.
 
-The tree is what the sizes make of so much data when it is full: the last level,
-each one above it smaller by the size ratio, and some tables of level 0. Keys
-are spread evenly, each in one run. Rates are those that Deltabloom's layouts
-were measured to have or compute; of RocksDB's Bloom filter, a model within 2 %
-of measurements, of its Ribbon one within 10 % for filters of a thousand to a
-million keys.
+The tree is full: the last level, each one above it smaller by the size ratio,
+and some tables of level 0. Keys are spread evenly, each in one run. The rates
+of local and compact are exact, those of classic were measured. Those of
+RocksDB's filters come from models, which are within 2 % of measurements for
+Bloom, and within 10 % for Ribbon with a thousand to a million keys per filter.
 
 Reads of an absent key are its false positives, over all runs; of a present key,
 its own block and the false positives of newer runs. Index and filter blocks are
@@ -383,7 +382,7 @@ taken to be in memory. Wasted reads are the false positives of a lookup, of whic
   command.manual.examples = {
       {"deltabloom estimate --keys 1G", "10 bits per key"},
       {"deltabloom estimate --keys 500M --entry-size 1000 --memory 500MiB",
-       "what a given memory buys"},
+       "the best use of a given memory"},
       {"deltabloom estimate --keys 10G --rate 0.01",
        "the memory for one wasted read in a hundred lookups"},
       {"deltabloom estimate --keys 1G --hits 0.99",

@@ -23,7 +23,7 @@ using internal::SstFile;
 using internal::SstFilter;
 using internal::SstSource;
 
-// RocksDB's own filters: the five bytes at the end tell which
+// RocksDB's own filters, which the five bytes at the end distinguish
 // (table/block_based/filter_policy.cc there).
 std::string DescribeRocksDBFilter(std::string_view filter) {
   constexpr size_t kTrailerSize = 5;

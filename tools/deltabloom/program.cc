@@ -153,7 +153,7 @@ Program::Program(const std::vector<Command>& commands)
                         std::string(kProgramName) + " " + DELTABLOOM_VERSION,
                         "Print the version and exit");
   app_.set_help_flag("-h,--help", kHelp);
-  app_.footer("'deltabloom COMMAND --help' describes each.");
+  app_.footer("'deltabloom COMMAND --help' describes each command.");
   app_.require_subcommand(1);
   for (const Command& command : commands) {
     Entry& entry = entries_.emplace_back();

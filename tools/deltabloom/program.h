@@ -103,7 +103,8 @@ class Program {
 
 inline constexpr char kProgramName[] = "deltabloom";
 inline constexpr char kProgramSummary[] =
-    "Inspect the filters of table files, and manage filters in Redis";
+    "Inspect, verify, plan and replace filters of databases; manage filters in "
+    "Redis";
 
 std::vector<std::string> Paragraphs(const std::string& text);
 

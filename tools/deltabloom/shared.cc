@@ -633,7 +633,7 @@ void AddAdoptOptions(CLI::App* app, SharedOptions* options) {
   CLI::Option* adopt = app->add_flag(
       "--adopt", options->adopt,
       "NAME is a bitmap that programs in other languages fill: size and "
-      "scheme are to be given. Its loss is noticed only while no program "
+      "scheme are to be given. Its loss is detected only while no program "
       "writes to it again");
   AddSizeOptions(app, options);
   for (const char* name : {"--scheme", "--keys", "--rate", "--bits", "--probes",
@@ -754,16 +754,16 @@ constexpr Action kActions[] = {
     {"create", "Make a filter", {CreateOptions}, Create},
     {"add", "Add keys", {AddKeyOptions, AddAdoptOptions}, Add},
     {"check",
-     "Ask for keys",
+     "Look up keys",
      {AddKeyOptions, CheckOptions, AddAdoptOptions},
      CheckKeys},
     {"rebuild",
      "Replace all keys by those of a file, while it is used",
      {AddKeyOptions, AddRebuildOptions, AddAdoptOptions},
      Rebuild},
-    {"info", "Tell size, fill and rate", {AddAdoptOptions}, Info},
+    {"info", "Print size, fill and rate", {AddAdoptOptions}, Info},
     {"confirm",
-     "Say that Redis lost no key in a restart or failover",
+     "Declare that Redis lost no key in a restart or failover",
      {},
      [](const Context& context) {
        Check(OpenFilter(context.options)->Confirm());
@@ -844,10 +844,10 @@ Command SharedCommand() {
   command.manual.description =
       R"(
 Bloom filters in Redis that programs in C++, Java, Go and PHP fill and ask
-together: docs/shared_filters.md says which scheme to take and defines every
-bit. A filter is named by the key of its bitmap. One of 'create' or 'import'
-needs nothing but its name; a bitmap that only other programs know is adopted
-(--adopt, --scheme, --bits, --probes).
+together. docs/shared_filters.md says which scheme to take, and
+docs/shared_filters_format.md defines every bit. A filter is named by the key of
+its bitmap. For a filter of 'create' or 'import' the name is enough; a bitmap
+that only other programs know is adopted (--adopt, --scheme, --bits, --probes).
 
 The password is read from the environment variable )" +
       std::string(kPasswordVariable) +
@@ -882,9 +882,10 @@ match), and the counts "checked", "absent" and "failed_open"; 'add' has "name",
       {"deltabloom shared import users users.bloom",
        "a filter that a JVM wrote"}};
   command.manual.success =
-      "it was done; of 'check': every key was answered, be it by failing open";
+      "it was done; for 'check': every key has an answer, perhaps because it "
+      "failed open";
   command.manual.failure =
-      "Redis, a file or a key stood in the way; standard error has a line "
+      "an error of Redis, of a file or of a key; standard error has a line "
       "with server and key";
   return command;
 }

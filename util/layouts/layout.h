@@ -22,7 +22,7 @@ namespace deltabloom::internal {
 
 struct LayoutRow;
 
-// What a filter's bytes tell about its content.
+// Estimates of a filter's content, from its bytes.
 struct ContentEstimate {
   double keys = 0;
   double rate = 0;  // of false positives, over all keys that were not added

@@ -20,7 +20,7 @@ size_t HeaderSize(size_t width) { return 1 + 2 * width + 8 + 8 + 1; }
 constexpr size_t kCodesHeaderSize = 9;
 constexpr uint64_t kBucketsPerSample = 256;
 constexpr unsigned kMaxLowBits = 31;
-// Of the upper bits: numbers of 32 bits tell their places.
+// Of the upper bits, whose places are stored in 32 bits.
 constexpr uint64_t kMaxUpperBits = 0xffffffff;
 
 uint64_t Samples(uint64_t buckets) {
@@ -110,7 +110,7 @@ inline uint64_t Numbers::Low(uint64_t i) const {
          ((uint64_t{1} << shape_.low_bits) - 1);
 }
 
-// Where the ones of a bucket begin: behind as many zeros.
+// Where the ones of a bucket begin: after `bucket` zeros.
 uint64_t Numbers::StartOfBucket(uint64_t bucket) const {
   const uint64_t sample =
       LoadFixed32(samples_ + 4 * (bucket / kBucketsPerSample));

@@ -154,7 +154,7 @@ struct CodesShape {
 // A view. Any bytes are safe.
 class Numbers {
  public:
-  // False, and nothing else may be called then, if the body makes no sense.
+  // False, and nothing else may be called then, if the body breaks a rule.
   bool Parse(std::string_view body);
 
   bool MayMatch(std::string_view lower, std::string_view upper) const;

@@ -56,7 +56,7 @@ double RibbonRate(double columns, double narrow);
 // RocksDB's Bloom filter since 6.6 (format_version 5): cache lines of 512 bits
 // and RocksDB's number of probes for the bits per key set
 // (FastLocalBloomImpl::ChooseNumProbes in its util/bloom_impl.h). Within 2 % of
-// what docs/tuning.md measured from 5 to 24 bits per key.
+// the measured rates in docs/guide.md, from 5 to 24 bits per key.
 unsigned RocksDBBloomProbes(double bits_per_key);
 double RocksDBBloomRate(double bits_per_key);
 

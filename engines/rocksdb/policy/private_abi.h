@@ -5,7 +5,7 @@
 // 11.9 as developed at 1dfa7297 (August 2026). FilterBitsBuilder has two
 // shapes:
 //
-//   7.0.3 .. 9.5.x   without AddKeyAndAlt
+//   7.0.3 .. 9.6.0   without AddKeyAndAlt
 //   9.6.1 ..         with AddKeyAndAlt second
 //   10.9.1 ..        also CalculateSpace and EstimatedFpRate at the end, which
 //                    an older library never calls: they are always declared

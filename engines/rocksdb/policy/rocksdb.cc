@@ -48,9 +48,7 @@ void PrintOnce(const char* line) noexcept {
   } catch (const std::exception&) {
     // Without memory it is printed each time.
   }
-  std::fprintf(stderr,
-               "%s; without it RocksDB runs with no filters of Deltabloom\n",
-               line);
+  std::fprintf(stderr, "%s; RocksDB continues without these filters\n", line);
 }
 
 // Sets *error, or prints the line if that is null.
@@ -220,7 +218,7 @@ bool CheckRocksDBFilters(const ColumnFamilyOptions& family,
     db.listeners.push_back(internal::NewTreeListener());
     const rocksdb::Status status =
         family.table_factory->ValidateOptions(db, family);
-    if (!status.ok() && error != nullptr) *error = status.ToString();
+    if (!status.ok()) SetError(status.ToString().c_str(), error);
     return status.ok();
   });
 }

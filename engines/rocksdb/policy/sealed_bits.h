@@ -57,7 +57,7 @@ FilterBuffer AllocateFilter(const LayoutRow& layout, uint64_t keys,
                             uint64_t max_filter_bytes,
                             const std::atomic<int64_t>* balance);
 
-// What the LOG is told once for all builders of a policy.
+// Warnings that the LOG gets once for all builders of a policy.
 enum class BuilderWarning : uint8_t {
   kManyKeys,
   kLoweredBits,
