@@ -160,8 +160,9 @@ struct DELTABLOOM_EXPORT RedisFilterOptions {
   // writers are stopped. Scheme local: as if true.
   bool own_writers_only = false;
 
-  // The server has appendonly yes, appendfsync always and no replicas: a
-  // restart loses no key, so Confirm is not needed.
+  // A restart loses no key, so it needs no Confirm: the server has appendonly
+  // yes, appendfsync always, and rename-command PSYNC "" and SYNC "", so that
+  // no replica can copy it. Create fails if replicas can, or without AOF.
   bool durable = false;
 
   // local: a larger filter is cut into shards of this size, a multiple of 64,
@@ -341,8 +342,9 @@ class DELTABLOOM_EXPORT RedisFilter {
 
   // After a restart or a failover of Redis, which may lose acknowledged keys,
   // checks answer "may match" with kUnverified. Call this if none is lost (a
-  // planned restart), or rebuild. A `durable` filter loses that property if the
-  // server has replicas now.
+  // planned restart), or rebuild. Then no client may reach a former master that
+  // still runs as one: it does not know of keys that are added here. A
+  // `durable` filter loses that property on a server that replicas can copy.
   RedisStatus Confirm();
 
   // Sends every user of this filter, this object included, to the filter

@@ -21,8 +21,12 @@ constexpr milliseconds kAskAgain{10};
 constexpr milliseconds kTrust{30};
 
 const RedisCommand kAsking = {"ASKING"};
-const RedisCommand kInfoServer = {"INFO", "server"};
 const RedisCommand kInfoReplication = {"INFO", "replication"};
+// The first commands of each connection.
+const RedisCommand kIdentify[] = {{"INFO", "server"},
+                                  kInfoReplication,
+                                  {"INFO", "persistence"},
+                                  {"COMMAND", "INFO", "PSYNC", "SYNC"}};
 const RedisCommand kClusterSlots = {"CLUSTER", "SLOTS"};
 
 bool IsError(const RedisReply& reply, std::string_view with) {
@@ -54,8 +58,9 @@ constexpr ScriptAnswer kScriptAnswers[] = {
     {RedisError::kMismatch,
      "the uploaded bitmap is not what was sent; the live bitmap is unchanged"},
     {RedisError::kUnverified,
-     "the filter is durable, and the server has replicas or was one: create it "
-     "without, confirm or rebuild it"},
+     "a durable filter needs a server with appendonly yes, rename-command "
+     "PSYNC "
+     "\"\" and rename-command SYNC \"\""},
     {RedisError::kUnverified,
      "Redis restarted or failed over during the rebuild: rebuild again; the "
      "live bitmap is unchanged"},
@@ -76,17 +81,20 @@ bool Circuit::Failed(Clock::time_point now) {
   return ++failures_ == limit_;
 }
 
-void ServerIdentity::ReadServer(const RedisReply& reply) {
-  run_id = FieldOf(reply.text, "run_id");
-  if (run_id.empty()) refusal = reply.text.substr(0, 100);
+void ServerIdentity::Read(const RedisReply* replies) {
+  run_id = FieldOf(replies[0].text, "run_id");
+  if (run_id.empty()) refusal = replies[0].text.substr(0, 100);
+  ReadReplication(replies[1]);
+  const std::vector<RedisReply>& commands = replies[3].elements;
+  is_durable = FieldOf(replies[2].text, "aof_enabled") == "1" &&
+               commands.size() == 2 &&
+               commands[0].kind == RedisReply::Kind::kNil &&
+               commands[1].kind == RedisReply::Kind::kNil;
 }
 
 void ServerIdentity::ReadReplication(const RedisReply& reply) {
   replid = FieldOf(reply.text, "master_replid");
   is_master = FieldOf(reply.text, "role") == "master";
-  replicates = FieldOf(reply.text, "connected_slaves") != "0" ||
-               FieldOf(reply.text, "master_replid2").find_first_not_of('0') !=
-                   std::string::npos;
   if (replid.empty()) refusal = reply.text.substr(0, 100);
 }
 
@@ -160,12 +168,13 @@ RedisStatus Client::Open(const Endpoint& endpoint, Deadline deadline,
   std::vector<const RedisCommand*> commands;
   if (!options_.password.empty()) commands.push_back(&auth);
   if (options_.database != 0) commands.push_back(&select);
-  commands.insert(commands.end(), {&kInfoServer, &kInfoReplication});
+  const size_t n = commands.size();
+  for (const RedisCommand& command : kIdentify) commands.push_back(&command);
   link->identified_at = Clock::now();
   std::vector<RedisReply> replies;
   status = link->connection->Run(commands, deadline, &replies);
   if (!status.ok()) return status;
-  for (size_t i = 0; i + 2 < replies.size(); ++i) {
+  for (size_t i = 0; i < n; ++i) {
     if (replies[i].kind != RedisReply::Kind::kError) continue;
     const RedisError kind = ClassifyError(replies[i].text);
     return {commands[i] == &auth && kind == RedisError::kServer
@@ -173,12 +182,10 @@ RedisStatus Client::Open(const Endpoint& endpoint, Deadline deadline,
                 : kind,
             commands[i]->front() + " refused: " + replies[i].text};
   }
-  const RedisReply& server = replies[replies.size() - 2];
-  if (IsError(server, "BUSY") || IsError(server, "LOADING")) {
-    return {RedisError::kUnavailable, server.text};
+  if (IsError(replies[n], "BUSY") || IsError(replies[n], "LOADING")) {
+    return {RedisError::kUnavailable, replies[n].text};
   }
-  link->identity.ReadServer(server);
-  link->identity.ReadReplication(replies.back());
+  link->identity.Read(&replies[n]);
   return {};
 }
 

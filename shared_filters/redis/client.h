@@ -43,11 +43,12 @@ struct ServerIdentity {
   std::string run_id;  // another one after each start
   std::string replid;  // another one after each change of the master
   bool is_master = false;
-  bool replicates = false;  // has replicas, or was promoted
+  bool is_durable = false;  // has an AOF, and no replica can copy its data
   std::string refusal;      // what INFO answered instead of an id
 
-  // Takes the replies to INFO server and INFO replication.
-  void ReadServer(const RedisReply& reply);
+  // Takes the replies to the commands kIdentify.
+  void Read(const RedisReply* replies);
+  // Takes the reply to INFO replication.
   void ReadReplication(const RedisReply& reply);
 };
 

@@ -120,8 +120,7 @@ std::string WhyUnverified(const RedisReply& reply,
     if (!server.is_master) return "the server is a replica";
     const bool known = reply.elements[1].text == server.run_id &&
                        reply.elements[2].text == server.replid;
-    const bool durable = reply.elements[3].text == "1" && !server.replicates;
-    if (!known && !durable) {
+    if (!known && !(reply.elements[3].text == "1" && server.is_durable)) {
       return "Redis restarted or failed over and may lack keys: confirm or "
              "rebuild the filter";
     }

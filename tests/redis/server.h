@@ -89,6 +89,11 @@ inline Words AppendFsync(const char* when) {
   return {"--appendonly", "yes", "--appendfsync", when};
 }
 
+// A server whose restart loses nothing, and that no replica can copy.
+inline const Words kDurable = {
+    "--appendonly", "yes", "--appendfsync",    "always", "--rename-command",
+    "PSYNC",        "",    "--rename-command", "SYNC",   ""};
+
 class Server {
  public:
   // `arguments`: more of redis-server's, "--maxmemory", "10mb", ...
@@ -160,6 +165,10 @@ class Server {
     Stop();
     Start();
   }
+  void Restart(Words arguments) {
+    arguments_ = std::move(arguments);
+    Restart();
+  }
   void Pause() const { kill(pid_, SIGSTOP); }
   void Resume() const { kill(pid_, SIGCONT); }
 
@@ -203,7 +212,7 @@ class Server {
     return "[" + text + "]";
   }
 
-  const Words arguments_;
+  Words arguments_;
   std::string directory_ = "/tmp/deltabloom-redis.XXXXXX";
   const uint16_t port_ = FreePort();
   pid_t pid_ = -1;

@@ -713,8 +713,8 @@ void CreateOptions(CLI::App* app, SharedOptions* options) {
            "protocol of its adds; else a rebuild without --writers-stopped "
            "keeps all bits. local: as if given");
   add.Flag("--durable", &filter->durable,
-           "The server has appendonly yes, appendfsync always and no "
-           "replicas: a restart needs no 'confirm'");
+           "A restart needs no 'confirm': the server has appendonly yes, "
+           "appendfsync always, and rename-command PSYNC \"\" and SYNC \"\"");
   add.Value("--shard-bytes", &filter->shard_bytes, "N",
             "local: cut a larger filter into shards of N bytes; default: "
             "536870912");

@@ -4,23 +4,11 @@
 -- words for BITFIELD: n times GET u1 and the offset of a marker; for each key k
 -- times SET u1, the offset of a bit, 1.
 -- Returns for each key the number of bits that changed; or -1: the descriptor
--- is of another filter; -2: a marker is missing; -6: the filter is durable, and
--- this server may not be the one that has all of it. After each of these no
--- bit was set.
+-- is of another filter; -2: a marker is missing: no bit was set.
 -- One BITFIELD for many bits takes two thirds of the time of a SETBIT for each.
 local live, id, probes, markers = KEYS[1], ARGV[1], tonumber(ARGV[4]), tonumber(ARGV[5])
-local state = redis.call('HMGET', KEYS[2], 'id', 'rebuild', 'durable', 'run_id')
+local state = redis.call('HMGET', KEYS[2], 'id', 'rebuild', 'durable')
 if id ~= '' and state[1] ~= id then return -1 end
-if state[3] then
-  -- Durable. A server that takes over may lack keys, and has no way to tell
-  -- this server, should it return, of the keys that were added meanwhile.
-  local run_id, _, replicates = identity()
-  if state[3] == '0' or (replicates and state[4] ~= run_id) then
-    redis.call('HSET', KEYS[2], 'durable', 0)
-    return -6
-  end
-  if replicates then redis.call('HDEL', KEYS[2], 'durable') end
-end
 local first_set = 6 + 3 * markers
 local function bitfield(key, from, to)
   return redis.call('BITFIELD', key, unpack(ARGV, from, to))
@@ -32,6 +20,7 @@ local function is_whole(key)
   return true
 end
 if ARGV[3] == '1' and not is_whole(live) then return -2 end
+if state[3] and not is_durable() then redis.call('HDEL', KEYS[2], 'durable') end
 local old, changed = bitfield(live, first_set, #ARGV), {}
 for i = 1, #old, probes do
   local n = probes

@@ -4,12 +4,12 @@
 -- milliseconds to live (0: for ever), 1 to make no bitmap until a rebuild does,
 -- 1 if durable, then fields and values of the descriptor.
 -- Returns 0, or the number of the key that exists already; -6: durable, and
--- the server has replicas.
+-- the server is not.
 for i, key in ipairs(KEYS) do
   if redis.call('EXISTS', key) == 1 then return i end
 end
-local run_id, replid, replicates = identity()
-if ARGV[5] == '1' and replicates then return -6 end
+local run_id, replid = identity()
+if ARGV[5] == '1' and not is_durable() then return -6 end
 local ttl = tonumber(ARGV[3])
 if KEYS[2] and ARGV[4] ~= '1' then
   empty_bitmap(KEYS[2], tonumber(ARGV[1]), ARGV[2])

@@ -1,11 +1,15 @@
--- This server: run_id, master_replid, and whether it has replicas or was
--- promoted. Fails if the user may not run INFO: call it before any write.
+-- This server: run_id and master_replid. Fails if the user may not run INFO:
+-- call it before any write.
 local function identity()
-  local replication = redis.call('INFO', 'replication')
   return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)'),
-    string.match(replication, 'master_replid:(%x+)'),
-    not (string.find(replication, 'connected_slaves:0%s') and
-         string.find(replication, 'master_replid2:0+%s'))
+    string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
+end
+-- Whether this server has an AOF and no replica can copy its data. INFO does not
+-- tell a master that restarted from a replica that was promoted and restarted.
+local function is_durable()
+  local commands = redis.call('COMMAND', 'INFO', 'PSYNC', 'SYNC')
+  return not (commands[1] or commands[2]) and
+    string.find(redis.call('INFO', 'persistence'), 'aof_enabled:1', 1, true) ~= nil
 end
 -- A bitmap that holds no key: nothing but markers, the first bit of each block
 -- of 64 bytes, or the bit at `marker`. The key must not exist. Must be the first
