@@ -139,6 +139,7 @@ class Doctor(unittest.TestCase):
         """Databases, by the policy they are written with, and the codes that are found after each
         change of the OPTIONS file."""
         policy, extractor = "filter_policy=.*", "\n  prefix_extractor=.*"
+        memory = "id=deltabloom;allocation=levels;filter_memory=1MiB;"
         for written_with, changes in {
             # Deltabloom uses the filters of RocksDB; not under a name of its own.
             "bloomfilter:10:false": [
@@ -153,7 +154,10 @@ class Doctor(unittest.TestCase):
             "deltabloom": [
                 ("allocation=uniform", "allocation=levels", 1, {"levels_without_listener"}),
                 ("listeners=.*", "listeners={deltabloom}", 0, set()),
+                (policy, f"filter_policy={{{memory}}}", 0, set()),
                 (extractor, "\n  prefix_extractor=deltabloom.Range", 0, set()),
+                (policy, f"filter_policy={{{memory}range=on;}}", 0, set()),
+                ("listeners=.*", "listeners={}", 1, {"policy_cannot_work"}),
                 (policy, "filter_policy={id=deltabloom;bits_per_key=18;range=on;}", 0, set()),
                 (policy, "filter_policy={id=deltabloom;bits_per_key=5;range=on;}", 1, {"policy_cannot_work"}),
             ],

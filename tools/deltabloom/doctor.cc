@@ -435,7 +435,7 @@ class Doctor {
       return;
     }
 #ifdef DELTABLOOM_TOOLS_ROCKSDB
-    verdict = JudgePolicy(family);
+    verdict = JudgePolicy(family, database_->options.has_listener);
 #endif
     if (verdict.unknown) {
       Add(kUnknownPolicy, {who, family.policy});

@@ -28,6 +28,6 @@ struct PolicyVerdict {
 
 // Only in builds with RocksDB.
 void ReadRocksDB(ProcessReport* report);
-PolicyVerdict JudgePolicy(const FamilyOptions& family);
+PolicyVerdict JudgePolicy(const FamilyOptions& family, bool has_listener);
 
 }  // namespace deltabloom::tools

@@ -61,7 +61,7 @@ void ReadRocksDB(ProcessReport* report) {
       report);
 }
 
-PolicyVerdict JudgePolicy(const FamilyOptions& family) {
+PolicyVerdict JudgePolicy(const FamilyOptions& family, bool has_listener) {
   PolicyVerdict verdict;
   std::string ignored;
   if (!RegisterRocksDB(&ignored)) return verdict;  // reported for the process
@@ -84,8 +84,10 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family) {
   rocksdb::SliceTransform::CreateFromString(rocksdb::ConfigOptions(),
                                             family.prefix_extractor,
                                             &options.prefix_extractor);
+  rocksdb::DBOptions db;
+  if (has_listener) db.listeners.push_back(NewRocksDBFilterListener(&ignored));
   if (status.ok() && policy != nullptr) {
-    status = policy->ValidateOptions(rocksdb::DBOptions(), options);
+    status = policy->ValidateOptions(db, options);
   }
   verdict.to_do =
       "correct filter_policy where the program sets it (docs/guide.md lists "
@@ -106,8 +108,8 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family) {
     verdict.to_do =
         "set prefix_extractor=deltabloom.Range in [CFOptions], or call "
         "AddRocksDBFilters()";
-  } else if (std::strtod(bits.c_str(), nullptr) <
-             internal::kMinBitsPerKeyWithRanges) {
+  } else if (bits != "unset" && std::strtod(bits.c_str(), nullptr) <
+                                    internal::kMinBitsPerKeyWithRanges) {
     verdict.problem = "range=on with " + bits +
                       " bits per key: below 6 there is no range part, and "
                       "ranges are not looked up";
