@@ -25,7 +25,7 @@ enum class Layout : uint8_t {
   kClassic,  // LevelDB-style Bloom filter, for compatibility and small filters
   kLocal,    // Bloom filter in blocks of 64 bytes: the fastest
   kCompact,  // bumped ribbon: the smallest; filters of few keys are local
-  kAuto = 255,  // for writers only: docs/guide.md says what it chooses
+  kAuto = 255,  // for writers only: compact, or local in level 0 of RocksDB
 };
 
 // "classic", "local", "compact", "auto"; null for a value that is none of them.

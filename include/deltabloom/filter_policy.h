@@ -24,7 +24,7 @@ class DELTABLOOM_EXPORT FilterPolicy {
   virtual const char* Name() const = 0;
 
   // *Appends* to *dst a filter of keys[0 .. n-1]. All of them count towards
-  // its size, duplicates too.
+  // its size, duplicates too. May throw std::bad_alloc, with *dst enlarged.
   virtual void CreateFilter(const std::string_view* keys, size_t n,
                             std::string* dst) const = 0;
 

@@ -2,7 +2,8 @@
 // functions with a layout compute them for the filters that are built, those
 // without for a Bloom filter of n keys in m bits whose k probes are independent
 // (Broder and Mitzenmacher, "Network Applications of Bloom Filters: A Survey",
-// 2004); those of a classic filter are not, so its rate is higher.
+// 2004); those of a classic filter are not, so its rate is higher. Layout kAuto
+// counts as kCompact.
 //
 // All functions are thread-safe and accept any number. NaN gives NaN; rates
 // outside of (0, 1) and sizes of 0 give the limits named here, never an error.
