@@ -9,6 +9,7 @@
 #include "deltabloom/filter_block.h"
 #include "table/framing.h"
 #include "table/sst/sst.h"
+#include "tools/deltabloom/options_file.h"
 #include "tools/deltabloom/program.h"
 #include "tools/deltabloom/table_files.h"
 #include "util/coding.h"
@@ -245,6 +246,22 @@ void ShowFile(const Json& report, Console* console, Summary* summary) {
                Text(report["file"]));
 }
 
+// The filter_memory of databases, as their OPTIONS files have it.
+Json MemoryAsked(const std::vector<std::string>& paths) {
+  Json all = Json::array();
+  for (const std::string& path : paths) {
+    OptionsFile options;
+    if (!ReadNewestOptionsFile(path, &options)) continue;
+    for (const FamilyOptions& family : options.families) {
+      const std::string memory = family.FilterMemory();
+      if (memory.empty()) continue;
+      all.push_back({{"directory", path}, {"asked", memory}});
+      break;  // it is the same for all families
+    }
+  }
+  return all;
+}
+
 RunFn AddOptions(CLI::App* app) {
   const auto paths = std::make_shared<std::vector<std::string>>();
   app->add_option("PATH", *paths,
@@ -267,8 +284,14 @@ RunFn AddOptions(CLI::App* app) {
     }
     summary.Show("files", " with sound filters", console);
     console->Add("filter_bytes", filter_bytes);
-    if (files.size() > 1) {
+    const Json asked = MemoryAsked(*paths);
+    console->Add("filter_memory", asked);
+    if (files.size() > 1 || !asked.empty()) {
       console->Line("all filters: " + std::to_string(filter_bytes) + " bytes");
+    }
+    for (const Json& memory : asked) {
+      console->Line(Text(memory["directory"]) +
+                    ": filter_memory=" + Text(memory["asked"]));
     }
     if (summary.Has("not_sound")) return kFailure;
     return summary.Has("unreadable") ? kUndecided : kSuccess;
@@ -289,14 +312,16 @@ end yet and is reported as unreadable.
 
 A summary follows if there are several files. It names the tables without a
 filter, those with a filter that is not sound and the files that cannot be read,
-and counts those that vanished from their directories meanwhile. The last line
-is the size of all filters together.
+and counts those that vanished from their directories meanwhile. Then comes the
+size of all filters together, and for each directory whose newest OPTIONS file
+has filter_memory that total.
 
-The document of --json has "files", in the order of the text, "summary", and
-"filter_bytes", the sum of all filters, which filter_memory limits. A
-file has "file", its path, and "error" if it could not be read, "damaged" if
-that is because of the index of its filter, "gone" if it vanished, else "engine", "format_version", "checksum", "keys" and "filters"; a
-filter has "kind", "policy", "bytes", "bits_per_key", "index" if it is
+The document of --json has "files", in the order of the text, "summary",
+"filter_bytes", the sum of all filters, and "filter_memory", a list of
+"directory" and "asked". A file has "file", its path, and "error" if it could
+not be read, "damaged" if that is because of the index of its filter, "gone" if
+it vanished, else "engine", "format_version", "checksum", "keys" and "filters";
+a filter has "kind", "policy", "bytes", "bits_per_key", "index" if it is
 partitioned, and "parts"; a part has "offset", "bytes", "checksum" (ok, failed
 or none) and "layout" or "error". Unknown numbers are null.)";
   command.manual.examples = {

@@ -2,7 +2,9 @@
 
 #include <charconv>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <system_error>
 
@@ -10,6 +12,8 @@
 
 namespace deltabloom::tools {
 namespace {
+
+namespace fs = std::filesystem;
 
 bool StartsWith(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
@@ -59,6 +63,16 @@ bool FamilyOptions::AllocatesByLevels() const {
                                Contains(IdOf(policy), ":levels"));
 }
 
+std::string FamilyOptions::FilterMemory() const {
+  constexpr std::string_view kOption = "filter_memory=";
+  const size_t found = NamesDeltabloom() ? policy.find(kOption) : policy.npos;
+  if (found == policy.npos) return {};
+  const size_t start = found + kOption.size();
+  const std::string value =
+      policy.substr(start, policy.find_first_of(";:} ", start) - start);
+  return value == "unset" || value == "0" ? std::string() : value;
+}
+
 std::string ParseOptionsFile(std::string_view text, OptionsFile* file) {
   *file = {};
   std::map<std::string, size_t, std::less<>> index;  // of families, by name
@@ -92,7 +106,6 @@ bool ParseOptionsFileName(std::string_view name, uint64_t* number) {
 }
 
 std::string NewestOptionsFile(const std::string& path) {
-  namespace fs = std::filesystem;
   std::string newest;
   uint64_t newest_number = 0;
   for (const auto& entry : fs::directory_iterator(path)) {
@@ -106,6 +119,18 @@ std::string NewestOptionsFile(const std::string& path) {
     }
   }
   return newest;
+}
+
+bool ReadNewestOptionsFile(const std::string& path, OptionsFile* file) {
+  try {
+    const std::string name = NewestOptionsFile(path);
+    if (name.empty()) return false;
+    std::ifstream in(fs::path(path) / name, std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    return ParseOptionsFile(text, file).empty();
+  } catch (const std::system_error&) {  // also of reading
+    return false;
+  }
 }
 
 }  // namespace deltabloom::tools

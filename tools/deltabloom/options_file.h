@@ -26,6 +26,7 @@ struct FamilyOptions {
   // Of Deltabloom's policy:
   bool OwnCompatibility() const;
   bool AllocatesByLevels() const;
+  std::string FilterMemory() const;  // as it is written; empty if unset
 };
 
 struct OptionsFile {
@@ -44,5 +45,8 @@ bool ParseOptionsFileName(std::string_view name, uint64_t* number);
 // The name of the newest OPTIONS file in the directory; empty if there is none.
 // Throws std::filesystem::filesystem_error.
 std::string NewestOptionsFile(const std::string& path);
+
+// Reads that file. Returns whether there is one and it could be read.
+bool ReadNewestOptionsFile(const std::string& path, OptionsFile* file);
 
 }  // namespace deltabloom::tools

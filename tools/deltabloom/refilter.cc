@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -127,11 +125,8 @@ class Run {
  private:
   // RocksDB's own policies take the new filters for ones that match every key.
   void WarnOfPolicies() {
-    const std::string name = NewestOptionsFile(options_.database);
-    std::ifstream in(fs::path(options_.database) / name, std::ios::binary);
-    const std::string text(std::istreambuf_iterator<char>(in), {});
     OptionsFile file;
-    if (name.empty() || !ParseOptionsFile(text, &file).empty()) return;
+    if (!ReadNewestOptionsFile(options_.database, &file)) return;
     for (const FamilyOptions& family : file.families) {
       if (family.NamesDeltabloom()) continue;
       console_->Error(
