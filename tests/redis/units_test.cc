@@ -107,6 +107,43 @@ TEST(Schemes, LocalIsTheLayoutLocal) {
   EXPECT_EQ(bits, expected.substr(0, expected.size() - 1));
 }
 
+// No larger and no smaller than the rate requires, markers counted.
+TEST(Schemes, SizesHaveTheRequestedRate) {
+  constexpr size_t kKeys = 20000, kOthers = 100000;
+  for (const char* name : {"local", "go-murmur3", "go-murmur3-14"}) {
+    for (const double rate : {0.3, 0.03, 0.003}) {
+      SCOPED_TRACE(name + std::to_string(rate));
+      Scheme scheme = SchemeOf(name, 0, 0);
+      ASSERT_TRUE(scheme.SetSize(kKeys, rate));
+      test::Random random(test::SeedOr(3));
+      std::vector<bool> bits(scheme.bits);
+      const auto missing = [&](const std::string& key) {
+        const auto offsets = OffsetsOf(scheme, key);
+        return std::count_if(offsets.begin(), offsets.end(),
+                             [&bits](uint64_t at) { return !bits[at]; });
+      };
+      for (size_t i = 0; i < kKeys; ++i) {
+        for (const uint64_t at : OffsetsOf(scheme, random.Key(10))) {
+          bits[at] = true;
+        }
+      }
+      const auto set =
+          static_cast<double>(std::count(bits.begin(), bits.end(), true));
+      EXPECT_NEAR(
+          scheme.RateOfOccupancy(set / static_cast<double>(scheme.bits)), rate,
+          0.05 * rate);
+      for (size_t at = 0; scheme.is_local() && at < scheme.bits; at += 512) {
+        bits[at] = true;
+      }
+      int found = 0;
+      for (size_t i = 0; i < kOthers; ++i)
+        found += missing(random.Key(11)) == 0;
+      EXPECT_NEAR(found / double{kOthers}, rate,
+                  5 * std::sqrt(rate / kOthers) + 0.05 * rate);
+    }
+  }
+}
+
 // Changes of valid options, and what the message must name; "": still valid.
 template <typename Options>
 struct Change {

@@ -191,7 +191,9 @@ TEST(StatisticsRowsTest, OtherFiltersThanDeltablooms) {
   const PolicyPtr own = Deltabloom(10, RocksDBCompatibility::kOwn);
   const std::string filter = Build(*RocksDBBloom(), {"key"});
   const auto reader = NewBitsReader(*own, filter);
-  EXPECT_EQ(RowOf(StatisticsOf(own), -1, "always").filters_open, 1u);
+  const RocksDBFilterRow always = RowOf(StatisticsOf(own), -1, "always");
+  EXPECT_EQ(always.filters_open, 1u);
+  EXPECT_EQ(always.FalsePositiveRate(), 0);
 }
 
 TEST(StatisticsRowsTest, LevelIsNotKnownInIngestedFiles) {
