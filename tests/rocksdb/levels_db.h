@@ -174,14 +174,16 @@ class LevelsDb : public TestDb {
   void Delete(const std::string& key) {
     ASSERT_OK(get()->Delete(Unlogged(), key));
   }
-  // All tables of a level, into one table of another level or the same.
-  void CompactLevel(int from, int to) {
+  // All tables of a level, or the oldest ones of level 0, into one table of
+  // another level or the same.
+  void CompactLevel(int from, int to, size_t most = SIZE_MAX) {
     rocksdb::ColumnFamilyMetaData metadata;
     get()->GetColumnFamilyMetaData(&metadata);
     std::vector<std::string> files;
     for (const auto& file : metadata.levels[static_cast<size_t>(from)].files) {
       files.push_back(file.name);
     }
+    if (files.size() > most) files.erase(files.begin(), files.end() - most);
     ASSERT_OK(get()->CompactFiles({}, files, to));
   }
   void Settle() {

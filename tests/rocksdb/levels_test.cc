@@ -546,12 +546,18 @@ TEST_F(TreeListenerTest, OtherFilesAndDeletedTables) {
   EXPECT_EQ(trees_->silent_changes, 1u);
 }
 
+// Changes without an event of their own, in a tree of more tables than there
+// are events: it is read again for a reason only.
 class SilentChangesTest : public ::testing::Test {
  protected:
   SilentChangesTest() {
     Options options = SmallTrees();
     options.disable_auto_compactions = true;
+    options.level0_slowdown_writes_trigger = 1000;
+    options.level0_stop_writes_trigger = 1000;
     db_.Open(LevelsOptions(), options);
+    Fill(40);
+    ExpectTree("40 x L0:100, 0 0 0");
   }
 
   // Writes tables of 100 keys each to level 0.
@@ -562,17 +568,21 @@ class SilentChangesTest : public ::testing::Test {
     }
   }
 
-  // "L0:100 L0:100 L3:800", as the policy knows it, and the limits.
+  // "2 x L0:100, 1 x L3:800, ", as the policy knows it, and the limits.
   std::string Tree(const std::string& name) {
     const auto trees = internal::FindTrees(db_.path());
     if (trees == nullptr) return "no tree";
     const std::lock_guard<std::mutex> lock(trees->mutex);
     const auto it = trees->families.find(name);
     if (it == trees->families.end()) return "no family";
-    std::string text;
+    std::map<std::string, int> runs;
     for (const internal::TreeRun& run : it->second.bits.Runs()) {
-      text += "L" + std::to_string(run.level) + ":" +
-              std::to_string(static_cast<uint64_t>(run.keys)) + " ";
+      ++runs["L" + std::to_string(run.level) + ":" +
+             std::to_string(static_cast<uint64_t>(run.keys))];
+    }
+    std::string text;
+    for (const auto& [run, times] : runs) {
+      text += std::to_string(times) + " x " + run + ", ";
     }
     return text + Text(it->second.bits.limits());
   }
@@ -588,54 +598,47 @@ class SilentChangesTest : public ::testing::Test {
   uint64_t next_ = 0;
 };
 
-// The next event reveals a change: at once, and where the inputs are still
-// needed, so that none is deleted.
-TEST_F(SilentChangesTest, CompactFiles) {
-  Fill(3);
-  ExpectTree("L0:100 L0:100 L0:100 0 0 0");
-  db_.CompactLevel(0, 2);
-  db_.CompactLevel(2, 4);
-  db_.CompactLevel(4, 4);
-  Fill(1);
-  ExpectTree("L0:100 L4:300 0 0 0");
-  const auto reader = db_.NewIterator();
-  db_.CompactLevel(0, 2);
-  Fill(1);
-  ExpectTree("L0:100 L2:100 L4:300 0 0 0");
-}
-
-TEST_F(SilentChangesTest, DeletedRangesAndACompactionThatFails) {
-  Fill(2);
+TEST_F(SilentChangesTest, CompactFilesAndDeletedRanges) {
   EXPECT_FALSE(db_->CompactFiles({}, {"999999.sst"}, 2).ok());
-  ExpectTree("L0:100 L0:100 0 0 0");
-  db_.CompactLevel(0, 2);
+  db_.CompactLevel(0, 2, 1);
   Fill(1);
+  ExpectTree("40 x L0:100, 1 x L2:100, 0 0 0");
+  // Its inputs are still needed, so that none is deleted.
+  const auto reader = db_.NewIterator();
+  db_.CompactLevel(0, 4, 1);
+  Fill(1);
+  ExpectTree("40 x L0:100, 1 x L4:200, 0 0 0");
   ASSERT_OK(rocksdb::DeleteFilesInRange(db_, db_->DefaultColumnFamily(),
                                         nullptr, nullptr));
   Fill(1);
-  ExpectTree("L0:100 L0:100 0 0 0");
+  ExpectTree("41 x L0:100, 0 0 0");
 }
 
 TEST_F(SilentChangesTest, NewFamiliesAndOptions) {
-  Fill(2);
-  ExpectTree("L0:100 L0:100 0 0 0");  // nothing is compacted
+  db_.CompactLevel(0, 2, 1);
+  Fill(1);
+  ExpectTree("40 x L0:100, 1 x L2:100, 0 0 0");
   Options fifo = SmallTrees();
   fifo.compaction_style = rocksdb::kCompactionStyleFIFO;
   ColumnFamilyHandle* const family = db_.NewFamily(fifo, "new");
   ASSERT_OK(db_->Put({}, family, "key", "value"));
   ASSERT_OK(db_->Flush({}, family));
-  ExpectTree("L0:1 0 0 0", "new");
+  ExpectTree("1 x L0:1, 0 0 0", "new");
   ASSERT_OK(db_->SetOptions({{"disable_auto_compactions", "false"},
-                             {"level0_file_num_compaction_trigger", "7"},
-                             {"max_bytes_for_level_base", "20000"}}));
+                             {"level0_file_num_compaction_trigger", "700"},
+                             {"max_bytes_for_level_base", "20000000"}}));
   Fill(1);
+  ExpectTree("41 x L0:100, 1 x L2:100, 0 0 0");
+  // Read with the tree.
+  db_.CompactLevel(0, 2, 1);
   ColumnFamilyMetaData metadata;
   db_->GetColumnFamilyMetaData(&metadata);
   internal::TreeLimits limits;
-  limits.level0_files = 7;
-  limits.base = 20'000 * (300 / static_cast<double>(metadata.size));
+  limits.level0_files = 700;
+  limits.base = 20'000'000 * (4200 / static_cast<double>(metadata.size));
   limits.ratio = 4;
-  ExpectTree("L0:100 L0:100 L0:100 " + Text(limits));
+  Fill(1);
+  ExpectTree("41 x L0:100, 1 x L2:200, " + Text(limits));
   db_.CloseFamily(family);
 }
 
