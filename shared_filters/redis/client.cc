@@ -161,9 +161,10 @@ RedisStatus Client::Open(const Endpoint& endpoint, Deadline deadline,
                                               limit, &link->connection)
                            : ConnectHiredis(endpoint, limit, &link->connection);
   if (!status.ok()) return status;
-  RedisCommand auth = {"AUTH"};
-  if (!options_.username.empty()) auth.push_back(options_.username);
-  auth.push_back(options_.password);
+  const RedisCommand auth =
+      options_.username.empty()
+          ? RedisCommand{"AUTH", options_.password}
+          : RedisCommand{"AUTH", options_.username, options_.password};
   const RedisCommand select = {"SELECT", std::to_string(options_.database)};
   std::vector<const RedisCommand*> commands;
   if (!options_.password.empty()) commands.push_back(&auth);
