@@ -377,8 +377,9 @@ Bloom, and within 10 % for Ribbon with a thousand to a million keys per filter.
 
 Reads of an absent key are its false positives, over all runs; of a present key,
 its own block and the false positives of newer runs. Index and filter blocks are
-taken to be in memory. Wasted reads are the false positives of a lookup, of which
---hits finds its key; with it, memory is less where levels need no filters.)";
+taken to be in memory. Wasted reads are the false positives per lookup, where
+the part --hits of the lookups find their key. Levels that these lookups do not
+need get fewer bits, so that memory may be less.)";
   command.manual.examples = {
       {"deltabloom estimate --keys 1G", "10 bits per key"},
       {"deltabloom estimate --keys 500M --entry-size 1000 --memory 500MiB",

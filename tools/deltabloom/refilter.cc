@@ -376,9 +376,8 @@ another filter where the old one was: every other byte stays, and so does the
 size of the file. A filter is replaced if that leaves at most nine tenths of its
 expected false positives; so a second run has nothing to do.
 
-The policy that reads the new filters is Deltabloom's, under any layout and bits
-per key. For RocksDB without Deltabloom they match every key: roll out the
-policy first.
+Deltabloom's policy reads the new filters, whatever its layout and bits per key.
+For RocksDB without Deltabloom they match every key: roll out the policy first.
 
 Every key and prefix of the table is looked up in the new filter, by its hash.
 The table is written to a new file beside the old one and synced; the file is

@@ -326,8 +326,8 @@ Keys that are not in the table, made from neighbours in it, give the share of
 false positives. The expected share for such a filter with this number of keys
 is printed next to it.
 
-Tables of RocksDB are read through RocksDB, including merges, deletions, and
-prefixes where the filter has those; tables of LevelDB without it. Filters of
+Keys are read from the data blocks, including those of merges and deletions,
+without the engine, and prefixes where the filter has those. Filters of
 Deltabloom and of the engines can be checked. A filter whose checksum fails is
 damaged. What cannot be checked is named: filters of other policies, prefixes of
 custom extractors, partitions in the order of a custom comparator, a table that
