@@ -76,7 +76,7 @@ std::string ResolveScheme(const RedisFilterOptions& options, Scheme* scheme) {
              NumberText(rate);
     }
   } else if (options.bits == 0) {
-    return "how large? Give expected_keys, or bits and probes";
+    return "no size is set: use expected_keys, or bits and probes";
   }
   if (options.bits != 0) scheme->bits = options.bits;
   if (options.probes != 0) scheme->probes = options.probes;

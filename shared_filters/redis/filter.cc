@@ -625,8 +625,9 @@ RedisStatus RedisFilter::Check(const std::string_view* keys, size_t n,
             rep_->CheckOnce(*descriptor, keys, n, may_match, &is_news);
         if (!is_news) return once;
       }
-      return MakeStatus(RedisError::kUnverified, rep_->opened_name,
-                        "Redis restarts or fails over again and again");
+      return MakeStatus(
+          RedisError::kUnverified, rep_->opened_name,
+          "Redis restarted or failed over several times meanwhile");
     });
   }
   // What was read beside lost bits is not to be trusted either.

@@ -47,7 +47,7 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
     }
     if (!status.ok()) return status;
     return internal::MakeStatus(RedisError::kMismatch, opened_name,
-                                "it is replaced again and again");
+                                "it was replaced several times meanwhile");
   }
 
   RedisStatus CheckOnce(const internal::Descriptor& descriptor,

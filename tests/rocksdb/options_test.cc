@@ -187,8 +187,8 @@ TEST(OptionsTest, BadText) {
   const std::string number = " is not valid: use 0 to 1000";
   const std::string both = " are both given: use one of them";
   const std::string transform =
-      "range=on and a key_transform are both given, which does not keep the "
-      "order of keys: use one of them";
+      "range=on needs the order of keys, which a key_transform does not keep: "
+      "use one of them";
   const char* const uri = "use deltabloom:BITS_PER_KEY:LAYOUT:ALLOCATION";
   const std::string cases[][2] = {
       {"deltabloom:", "bits_per_key ''" + number},
@@ -230,7 +230,7 @@ TEST(OptionsTest, BadText) {
        "bits_per_key=0 and false_positive_rate=0.01" + both},
       {"id=deltabloom;range=on;key_transform=ascii_lowercase", transform},
       {"id=deltabloom;range=on;false_positive_rate=0.01",
-       "range=on and false_positive_rate are both given: use bits_per_key"},
+       "range=on and false_positive_rate are both given: with ranges use"},
       {"id=deltabloom:9:auto:levels;filter_memory=1MiB",
        "filter_memory=1MiB and bits_per_key=9 are both given: use one of"},
       {"id=deltabloom;filter_memory=1MB;false_positive_rate=0.1",
@@ -352,10 +352,10 @@ TEST(OptionsTest, BadOptionsInCode) {
   add("layout '200' is not valid")->layout = static_cast<Layout>(200);
   add("allocation '2' is not valid: use uniform or levels")->allocation =
       static_cast<RocksDBAllocation>(2);
-  bad = add("range=on and false_positive_rate are both given: use bits");
+  bad = add("range=on and false_positive_rate are both given: with ranges");
   bad->range = true;
   bad->false_positive_rate = 0.01;
-  bad = add("range=on and a key_transform are both given, which does");
+  bad = add("range=on needs the order of keys, which a key_transform");
   bad->range = true;
   bad->key_transform = "ascii_lowercase";
   for (const auto& [answer, options] : cases) {

@@ -208,12 +208,12 @@ bool ParsePrefixes(std::string_view text, PolicyOptions* options) {
 std::string FindConflict(const PolicyOptions& options) {
   const bool by_rate = options.false_positive_rate != 0;
   if (options.range && options.key_transform != kNoTransform) {
-    return "range=on and a key_transform are both given, which does not keep "
-           "the order of keys: use one of them";
+    return "range=on needs the order of keys, which a key_transform does not "
+           "keep: use one of them";
   }
   if (options.range && by_rate) {
-    return "range=on and false_positive_rate are both given: use bits_per_key "
-           "with ranges, of which each part gets its share";
+    return "range=on and false_positive_rate are both given: with ranges use "
+           "bits_per_key, which both parts share";
   }
   const std::string memory = "filter_memory=" + PrintFilterMemory(options);
   std::vector<std::string> sizes;
