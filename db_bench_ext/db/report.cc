@@ -1,6 +1,5 @@
 #include <rocksdb/version.h>
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 

@@ -2,7 +2,6 @@
 // requires; and bytes changed at random, which must not be read out of bounds.
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -157,7 +157,7 @@ TEST(ClusterOfReplicas, NoAcknowledgedKeyIsAbsent) {
   std::thread reader([&] {
     while (!stop) traffic->CheckAll(filter.get());
   });
-  traffic->StartThreads(filter.get(), 2, milliseconds(3), true);
+  traffic->StartThreads(filter.get(), 2, milliseconds(3));
   // Adds and rebuilds succeed from now on.
   const auto goes_on = [&](const char* what) {
     const int keys = traffic->acknowledged + 20;

@@ -280,7 +280,7 @@ TEST_P(KillNine, NoAcknowledgedKeyIsAbsent) {
   const TestFilter filter(redis, Local(durable));
   server.Run({"SAVE"});
   const auto traffic = std::make_unique<Traffic>();
-  traffic->StartThreads(filter.get(), 3, milliseconds(1), true);
+  traffic->StartThreads(filter.get(), 3, milliseconds(1));
   for (int round = 0; round < 4; ++round) {
     const auto end = Clock::now() + milliseconds(200 + random.Below(700));
     while (Clock::now() < end) traffic->CheckAll(filter.get());

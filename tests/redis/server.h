@@ -522,13 +522,11 @@ class Traffic {
     return status;
   }
 
-  // Threads that go on until Stop.
-  void StartThreads(RedisFilter* filter, int writers, milliseconds pause,
-                    bool builder) {
+  // Writers and a builder that go on until Stop.
+  void StartThreads(RedisFilter* filter, int writers, milliseconds pause) {
     for (int t = 0; t < writers; ++t) {
       threads_.emplace_back([=] { Write(filter, pause); });
     }
-    if (!builder) return;
     threads_.emplace_back([=] {
       while (!stop_) {
         Build(filter);

@@ -1,7 +1,6 @@
 // Key sets, rates and hashes of the study.
 #include "db_bench_ext/study/studies.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>

@@ -14,7 +14,6 @@
 #include <csignal>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
