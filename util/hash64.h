@@ -52,7 +52,7 @@ inline constexpr uint64_t kHash64Lanes[4] = {
 inline constexpr uint64_t kHash64End = 0x510e527fade682d1;
 inline constexpr uint64_t kHash64Add = 0x9b05688c2b3e6c1f;
 
-// One multiply that cannot swallow an input: for every fixed a the result is
+// One multiplication that loses no input: for every fixed a the result is
 // injective in b and the other way round, also where a half of the product
 // alone is not (a = 0 makes it 0 for every b).
 inline Pair64 Hash64Step(uint64_t a, uint64_t b) {
@@ -65,8 +65,8 @@ inline uint64_t Hash64Finish(uint64_t a, uint64_t b, uint64_t size) {
   return product.low ^ product.high;
 }
 
-// Keys of which the inline functions below make short work: 8 to 16 bytes, 17
-// to 32 bytes.
+// The sizes of keys for which there are inline functions below: 8 to 16 bytes,
+// 17 to 32 bytes.
 inline bool IsHash64Short(size_t size) { return size - 8 <= 16 - 8; }
 inline bool IsHash64Medium(size_t size) { return size - 17 <= 32 - 17; }
 

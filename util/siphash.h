@@ -2,7 +2,7 @@
 // fast short-input PRF" (2012), and the byte order of its key and its result.
 // As far as published analysis goes, its values cannot be distinguished from
 // random ones without the key, so an attacker cannot choose colliding keys.
-// docs/format.md, "Seeded filters", is the definition used on disk.
+// docs/format.md, "Seed", is the definition used on disk.
 #pragma once
 
 #include <cstddef>

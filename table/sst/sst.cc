@@ -459,9 +459,9 @@ void ForPartitions(const SstSource& source, const SstFile& file,
 
 // --- Metaindex and filters -------------------------------------------------
 
-// A walk: the file, and what of it may still be found. Filters do not overlap,
-// so that all of them fit into the file; and their names, which share prefixes
-// in the metaindex, must not become more than the two are long. Both bound the
+// The state of a walk through a file. Filters do not overlap, so that all of
+// them fit into the file; and their names, which share prefixes in the
+// metaindex, must together be no longer than file and metaindex. Both bound the
 // memory and the time that a file can cost.
 struct Walk {
   const SstSource& source;
@@ -564,7 +564,7 @@ const char* ScopeName(FilterScope scope) {
 
 std::unique_ptr<SstSource> OpenSstFile(const std::string& path,
                                        std::string* error) {
-  // Looked at first: opening a device can do things.
+  // Checked first: opening a device can have effects.
   struct stat status = {};
   int descriptor = -1;
   if (::stat(path.c_str(), &status) == 0) {

@@ -1,6 +1,6 @@
 // Distributes filter memory over the sorted runs of an LSM tree.
 //
-// A lookup of an absent key asks one filter per run, and each false positive
+// A lookup of an absent key queries one filter per run, and each false positive
 // costs a read; the expected number of those reads is the sum of the rates. For
 // n_i keys in run i and rates p_i(b) at b bits per key, that sum is least for a
 // given memory where every run gains as much from one bit more:

@@ -36,7 +36,7 @@ struct PolicyOptions : RocksDBFilterOptions {
   // Copies options through their texts. Returns what Validate() does.
   std::string Set(const RocksDBFilterOptions& options);
 
-  // Rounded, but what is too little for a filter stays too little.
+  // Rounded, but what is below kMinBitsPerKey stays below it.
   uint32_t MillibitsPerKey() const;
 
   // A policy with such options must write and read no filter.

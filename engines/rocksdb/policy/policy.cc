@@ -105,8 +105,8 @@ struct LiveOptions {
   }
 
   // RocksDB reads an OPTIONS file again before the file replaces an older one,
-  // and compares the policies and their texts. A policy with an error prints
-  // like no other: with spaces of its own, which RocksDB drops where it reads.
+  // and compares the policies and their texts. The text of a policy with an
+  // error differs from all others by spaces, which RocksDB drops when it reads.
   std::string Print(const PolicyOption& option) const {
     EndOfValidation();
     std::string text = option.print(Get());
@@ -384,7 +384,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   }
 
  private:
-  // What a LOG has of us, and when it got the statistics or was seen first.
+  // The lines of a LOG, and when it got the statistics or was seen first.
   struct LogState {
     std::string text;
     std::string header;  // of it; loggers keep headers for good

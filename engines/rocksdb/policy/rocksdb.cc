@@ -40,7 +40,7 @@ using rocksdb::SliceTransform;
 // For callers that would not see the error otherwise. Each line is printed once
 // in a process.
 void PrintOnce(const char* line) noexcept {
-  // A program may try ever new options.
+  // A program may try any number of options.
   constexpr size_t kMostLines = 20;
   try {
     internal::ProcessWide<std::set<std::string>> printed;

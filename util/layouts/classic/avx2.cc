@@ -210,7 +210,7 @@ DELTABLOOM_TARGET_AVX2 inline void Locate(const uint32_t* hashes,
 
 // --- Lookups ---------------------------------------------------------------
 
-// So many probes of a cached payload are all made for every key of a batch:
+// Up to this many probes of a cached payload are made for every key of a batch:
 // to find out which keys need the last of them takes as long.
 constexpr uint32_t kProbesAtOnce = 8;
 

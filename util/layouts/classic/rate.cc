@@ -1,7 +1,7 @@
 // The false-positive rate of classic filters: expected, and estimated from a
 // filter's bits. Its probes depend on each other (docs/design.md) in a way that
 // no formula describes, so what they add to the rate is a table, measured by
-// `script/study rates`.
+// `script/study classic`.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kKeys = std::size(kMeasuredKeys);
 constexpr size_t kProbes = std::size(kMeasuredProbes);
 
-// `script/study rates`: the measured rate, of the worst of eight sizes, as a
+// `script/study classic`: the measured rate, of the worst of eight sizes, as a
 // multiple of RateWithoutExcess.
 constexpr double kExcess[kKeys][kProbes] = {
     {1.022, 12.588, 109.640, 718.299, 3788, 1.808e+04, 8.422e+04, 2.828e+05,

@@ -15,7 +15,7 @@
 namespace deltabloom::internal::compact {
 namespace {
 
-// Apart, so that all other keys need no room for its registers.
+// A function of its own, so that other keys need not save its registers.
 template <unsigned kColumns>
 DELTABLOOM_TARGET __attribute__((noinline)) bool TestApart(
     const ParsedFilter& parsed, uint64_t hash) {

@@ -34,8 +34,8 @@ DELTABLOOM_TARGET inline bool TestHash(const ParsedFilter& parsed,
   return Rounds::Test(block, hash, 1, shape.second);
 }
 
-// Apart from each other, so that shorter keys need no room for the registers
-// of longer ones.
+// Functions of their own, so that shorter keys need not save the registers of
+// longer ones.
 template <size_t kRounds>
 DELTABLOOM_TARGET __attribute__((noinline)) bool MayMatchRare(
     const ParsedFilter& parsed, std::string_view key) {

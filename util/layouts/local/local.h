@@ -178,7 +178,7 @@ inline constexpr uint64_t kApartFromBlocks = 3;
 // of their bits. Exact, except where two bits of a key coincide, as happens
 // with two rounds of probes in a single block.
 //
-// Inclusion and exclusion over the sets T of bits that an absent key asks for:
+// Inclusion and exclusion over the sets T of bits that an absent key tests:
 // the chance that all are set is the sum over T of (-1)^|T| times the chance
 // that no key sets a bit of T. Of one stored key in one of `blocks` blocks,
 // that is 1 - c(T) / blocks, where c(T) depends on which sectors T has.

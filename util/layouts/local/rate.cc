@@ -31,7 +31,7 @@ Overlaps OverlapsOf(unsigned set, unsigned probes) {
   return overlaps;
 }
 
-// Sets of sectors that an absent key asks for in one block, by what the two
+// Sets of sectors that an absent key tests in one block, by what the two
 // rounds of a stored key take of them.
 struct SetClass {
   Overlaps same_round;
