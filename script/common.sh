@@ -66,7 +66,8 @@ check_options() {
       value=$2
       shift
     elif [[ $flags != *" $1 "* ]]; then
-      echo "$script: bad option '$1': see $script --help" >&2
+      [[ $valued == *" $1 "* ]] && value="$1 needs a value" || value="bad option '$1'"
+      echo "$script: $value: see $script --help" >&2
       exit 2
     fi
     if [[ $numbers == *" $option "* && ! $value =~ ^[0-9.,kM]+$ ]]; then

@@ -132,6 +132,7 @@ class Bootstrap(ScriptTest):
             ("demo", "--keys abc", "--keys 'abc' is not a number"),
             ("demo", "--seed=1 --lookups=1x", "--lookups '1x' is not a number"),
             ("demo", "--key 1", "bad option '--key'"),
+            ("demo", "--seed 1 --keys", "--keys needs a value"),
             ("bench", "--benchmark_min_time=1 --keys 1k,x", "--keys '1k,x' is not a number"),
             ("bench", "--report --repetition 2", "bad option '--repetition'"),
             ("bench", "--redis --keys 1k", "bad option '--keys'"),
