@@ -2,6 +2,7 @@
 """The parsers on outputs of db_bench and sst_dump 7.8.3, shortened by lines that
 are not read."""
 
+import contextlib
 import json
 import pathlib
 import sys
@@ -63,6 +64,12 @@ class Parse(unittest.TestCase):
         with self.assertRaisesRegex(CellError, "statistics"):
             text = RECORDED["readmissing"].partition("STATISTICS")[0]
             parse.result(text, "readmissing")
+
+    def test_every_prefix_of_an_output_is_safe(self):
+        for name, text in RECORDED.items():
+            for size in range(0, len(text), 97):
+                with contextlib.suppress(CellError):
+                    parse.result(text[:size], name)
 
 
 class Tables(unittest.TestCase):
