@@ -1,4 +1,5 @@
 // deltabloom shared: filters in Redis, from a shell.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -259,9 +260,8 @@ bool FailsOpen(RedisError error) {
 }
 
 // Adds the keys. *added and *fresh, those of them that are new, grow as they
-// are in. Many keys for the size of the
-// filter go in as one bitmap that is merged into the filter's: much faster than
-// a script for each thousand.
+// are in. Many keys for the size of the filter go in as one bitmap that is
+// merged into the filter's: much faster than a script for each thousand.
 RedisStatus AddTogether(const Context& context,
                         const std::vector<std::string_view>& keys,
                         RedisFilter* filter, uint64_t* added, uint64_t* fresh) {
@@ -431,24 +431,31 @@ std::string ReadWholeFile(const std::string& path) {
   return bytes;
 }
 
-// All or nothing: a temporary file next to it, then a rename. "-" is standard
-// output.
+// All or nothing: a temporary file next to it, then a rename; but a pipe or a
+// device stays what it is. "-" is standard output.
 void WriteWholeFile(const std::string& path, const std::string& bytes) {
   errno = 0;
   if (path == "-") {
     if (std::cout << bytes << std::flush) return;
     throw SystemError("standard output");
   }
-  const std::string temporary = path + "." + std::to_string(getpid());
-  std::FILE* const file = std::fopen(temporary.c_str(), "wbx");
-  if (file == nullptr) throw SystemError(path);
+  struct stat state = {};
+  const bool in_place =
+      stat(path.c_str(), &state) == 0 && !S_ISREG(state.st_mode);
+  const std::string to =
+      in_place ? path : path + "." + std::to_string(getpid());
+  errno = 0;
+  std::FILE* const file = std::fopen(to.c_str(), in_place ? "wb" : "wbx");
+  // One that a killed process left is in the way under its own name.
+  if (file == nullptr) throw SystemError(errno == EEXIST ? to : path);
   bool written =
       std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size() &&
-      std::fflush(file) == 0 && fsync(fileno(file)) == 0;
+      std::fflush(file) == 0 && (in_place || fsync(fileno(file)) == 0);
   written = std::fclose(file) == 0 && written;
-  if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return;
+  if (written && in_place) return;
+  if (written && std::rename(to.c_str(), path.c_str()) == 0) return;
   const std::runtime_error error = SystemError(path);
-  unlink(temporary.c_str());
+  if (!in_place) unlink(to.c_str());
   throw error;
 }
 
