@@ -70,7 +70,6 @@ FilterSize SizeFor(uint64_t keys, double rate) {
                     local::kApartFromBlocks;
   const internal::LocalSize one = internal::SmallestLocalSize(
       keys, rate, most, [](double its_rate, uint32_t) { return its_rate; });
-  // A second cache line has to save a twentieth.
   const uint64_t end = one.blocks == 0 ? most : one.blocks - one.blocks / 20;
   const local::Probes two_lines{local::kSectors, local::kSectors};
   const local::RateOfProbes rate_of(two_lines);

@@ -1,32 +1,24 @@
 // The smallest filters of layout local for a false-positive rate.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "util/layouts/local/local.h"
 
 namespace deltabloom::internal {
 
-// The smallest n in [low, high] for which fits(n), or 0. From some n on all
-// fit.
+// The smallest n in [low, high] that fits, as all above it do; or 0.
 template <typename Fits>
 uint64_t SmallestNumber(uint64_t low, uint64_t high, Fits fits) {
-  uint64_t end = low;
-  while (end < high && !fits(end)) {
-    low = end + 1;
-    end = std::min(high, 2 * end);
-  }
-  if (low > high || (end == high && !fits(high))) return 0;
-  while (low < end) {
-    const uint64_t middle = low + (end - low) / 2;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
     if (fits(middle)) {
-      end = middle;
+      high = middle;
     } else {
       low = middle + 1;
     }
   }
-  return end;
+  return low == high && fits(low) ? low : 0;
 }
 
 struct LocalSize {

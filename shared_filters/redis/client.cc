@@ -16,9 +16,9 @@ constexpr milliseconds kPause{10};
 
 // A server that was a master kAskAgain ago, and is asked again only then, can
 // have lost its data since: it became a replica and copied another server. That
-// takes several round trips and a snapshot, so kTrust is short enough.
-constexpr milliseconds kAskAgain{10};
-constexpr milliseconds kTrust{30};
+// takes several round trips, a fork and a snapshot, so kTrust is short enough.
+constexpr milliseconds kAskAgain{1};
+constexpr milliseconds kTrust{2};
 
 const RedisCommand kAsking = {"ASKING"};
 const RedisCommand kInfoReplication = {"INFO", "replication"};

@@ -46,9 +46,8 @@ struct ServerIdentity {
   bool is_durable = false;  // has an AOF, and no replica can copy its data
   std::string refusal;      // what INFO answered instead of an id
 
-  // Takes the replies to the commands kIdentify.
+  // Take the replies to the commands kIdentify, and to INFO replication.
   void Read(const RedisReply* replies);
-  // Takes the reply to INFO replication.
   void ReadReplication(const RedisReply& reply);
 };
 
@@ -83,9 +82,8 @@ class Client {
   // replies[i] answers requests[i]. All keys are in one slot. Each request runs
   // after all before it. Handles lost connections, unknown scripts and
   // redirections, for which some requests may run twice. An error reply, or a
-  // script's answer below 0, is an error here. The call takes
-  // at most command_timeout from end to end, a slow one 10 s or
-  // command_timeout, whichever is longer.
+  // script's answer below 0, is an error here. The call takes at most
+  // command_timeout from end to end, a slow one at least 10 s if it needs them.
   RedisStatus Run(std::vector<Request> requests, CallOptions how,
                   Replies* replies);
   RedisStatus Run(Request request, CallOptions how = {},

@@ -13,6 +13,8 @@ using Kind = RedisReply::Kind;
 
 namespace {
 
+constexpr char kRestarts[] = "Redis restarted or failed over repeatedly";
+
 RedisStatus Invalid(const std::string& name, const std::string& what) {
   return MakeStatus(RedisError::kInvalidArgument, name, what);
 }
@@ -45,9 +47,12 @@ struct Batch {
       shard.keys.push_back(i);
       spots[i] = {&shard.names, descriptor.MarkerOf(at[0]), at};
     }
+    for (uint32_t i = 0; n == 0 && i < descriptor.shards; ++i) {
+      shards[i].names = descriptor.ShardAt(i);
+    }
   }
 
-  std::map<uint32_t, Part> shards;  // that have some of the keys
+  std::map<uint32_t, Part> shards;  // of these keys; without keys, all
   std::vector<Spots> spots;
   std::vector<uint64_t> offsets;
 };
@@ -232,7 +237,11 @@ RedisStatus Retire(Client& client, const Descriptor& descriptor,
 RedisStatus CreateKeys(Client& client, const Descriptor& descriptor,
                        bool filled_by_rebuild) {
   const std::string root = DescriptorOf(descriptor.name);
-  const auto create = [&](Request request) {
+  const auto create = [&](std::initializer_list<std::string> keys,
+                          uint64_t blocks) {
+    Request request(kCreateScript, keys, blocks, descriptor.MarkerOf(0),
+                    descriptor.expire_after.count(), filled_by_rebuild,
+                    descriptor.durable);
     for (const auto& [field, value] : descriptor.Fields()) {
       request.Append(field, value);
     }
@@ -247,17 +256,11 @@ RedisStatus CreateKeys(Client& client, const Descriptor& descriptor,
             : "there is a key of this name already that is no filter of "
               "Deltabloom: adopt it, or delete it first");
   };
-  const auto lifetime = descriptor.expire_after.count();
   RedisStatus status;
-  if (descriptor.shards > 1) {
-    status = create(
-        Request(kCreateScript, {root}, 0, 0, lifetime, 0, descriptor.durable));
-    if (!status.ok()) return status;
-  }
+  if (descriptor.shards > 1) status = create({root}, 0);
+  if (!status.ok()) return status;
   for (const Shard& shard : descriptor.Shards()) {
-    status = create(Request(kCreateScript, {shard.descriptor, shard.live},
-                            shard.blocks, descriptor.MarkerOf(0), lifetime,
-                            filled_by_rebuild, descriptor.durable));
+    status = create({shard.descriptor, shard.live}, shard.blocks);
     if (!status.ok()) break;
   }
   if (!status.ok() && descriptor.shards > 1) Retire(client, descriptor, "");
@@ -289,17 +292,25 @@ RedisStatus CheckStrings(Client& client, const Descriptor& descriptor) {
 }
 
 // Reads the bytes of a shard; what its string lacks stays as it is.
-RedisStatus Download(Client& client, const Shard& shard, char* bytes) {
+RedisStatus Download(Client& client, const Descriptor& descriptor,
+                     const Shard& shard, char* bytes) {
   constexpr uint64_t kPiece = uint64_t{1} << 20;
   for (uint64_t at = 0; at < shard.size; at += kPiece) {
     const uint64_t end = std::min(at + kPiece, shard.size);
-    RedisReply reply;
+    Replies replies;
     const RedisStatus status =
-        client.Run(Request("GETRANGE", shard.live, at, end - 1),
-                   {Retry::kSafe, true}, &reply);
+        client.Run({Request("GETRANGE", shard.live, at, end - 1),
+                    Request("BITFIELD_RO", shard.live, "GET", "u1",
+                            descriptor.MarkerOf(0))},
+                   {Retry::kSafe, true}, &replies);
     if (!status.ok()) return status;
-    std::copy_n(reply.text.data(), std::min(reply.text.size(), end - at),
-                bytes + at);
+    const std::vector<RedisReply>& marker = replies[1].elements;
+    if (marker.size() != 1) return client.OddReply(shard.live);
+    if (marker[0].integer == 0 && !descriptor.adopted()) {
+      return client.BitsLost(shard.live);
+    }
+    const std::string& piece = replies[0].text;
+    std::copy_n(piece.data(), std::min(piece.size(), end - at), bytes + at);
   }
   return {};
 }
@@ -384,10 +395,9 @@ RedisStatus RedisFilter::Adopt(const RedisOptions& redis,
 }
 
 RedisStatus RedisFilter::Rep::Get(DescriptorRef* descriptor) {
-  {
-    const std::lock_guard lock(mutex);
-    *descriptor = current;
-  }
+  std::unique_lock lock(mutex);
+  *descriptor = current;
+  lock.unlock();
   return *descriptor == nullptr ? Reload(descriptor) : RedisStatus();
 }
 
@@ -514,24 +524,28 @@ RedisStatus RedisFilter::Info(RedisFilterInfo* info) {
 }
 
 RedisStatus RedisFilter::ReadBits(std::string* bits) {
-  DescriptorRef descriptor;
-  RedisStatus status = rep_->Get(&descriptor);
-  if (!status.ok()) return status;
-  const uint64_t size = (descriptor->scheme.bits + 7) / 8;
-  bits->assign(size, '\0');
-  for (const Shard& shard : descriptor->Shards()) {
-    status = Download(*rep_->client, shard, bits->data() + shard.begin);
-    if (!status.ok()) return status;
-  }
-  for (char& byte : *bits) byte = ReverseBits(byte);
-  // What lies beyond the last bit belongs to no key.
-  const uint64_t used = descriptor->scheme.bits % 8;
-  if (used != 0) {
-    bits->back() = static_cast<char>(bits->back() & ((1 << used) - 1));
-  }
-  // Lost bits must not pass for a filter without keys.
-  bool may_match = true;
-  return Check(std::string_view(), &may_match);
+  return rep_->WithDescriptor([&](const DescriptorRef& descriptor) {
+    const uint64_t size = descriptor->scheme.bits;
+    // Until every shard was verified, before as after, by the same server.
+    Rep::Identities verified_by;
+    for (int i = 0; i < Rep::kAttempts; ++i) {
+      bool is_news = i == 0;
+      RedisStatus status = rep_->CheckOnce(*descriptor, nullptr, 0, nullptr,
+                                           &verified_by, &is_news);
+      if (!status.ok() || !is_news) return status;
+      bits->assign((size + 7) / 8, '\0');
+      for (const Shard& shard : descriptor->Shards()) {
+        status = Download(*rep_->client, *descriptor, shard,
+                          bits->data() + shard.begin);
+        if (!status.ok()) return status;
+      }
+      for (char& byte : *bits) byte = ReverseBits(byte);
+      // What lies beyond the last bit belongs to no key.
+      const uint64_t used = (size - 1) % 8 + 1;
+      bits->back() = static_cast<char>(bits->back() & ((1 << used) - 1));
+    }
+    return MakeStatus(RedisError::kUnverified, rep_->opened_name, kRestarts);
+  });
 }
 
 RedisFilterStatistics RedisFilter::Statistics() const {
@@ -548,11 +562,10 @@ RedisStatus RedisFilter::Rep::Count(RedisStatus status) {
   return status;
 }
 
-// *is_news: the descriptor has become verified perhaps only after the bits were
-// read; what was read is worth nothing then.
 RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
                                         const std::string_view* keys, size_t n,
-                                        bool* may_match, bool* is_news) {
+                                        bool* may_match, Identities* identities,
+                                        bool* is_news) {
   const Batch batch(descriptor, keys, n);
   std::vector<Request> requests;
   std::vector<size_t> asked;  // keys, by request: together those of a shard
@@ -573,7 +586,7 @@ RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
   {
     const std::lock_guard lock(mutex);
     for (size_t i = n; i < requests.size(); ++i) {
-      known.push_back(verified_by[requests[i].key]);
+      known.push_back((*identities)[requests[i].key]);
     }
   }
   const CallOptions how{Retry::kSafe, false, !descriptor.adopted()};
@@ -597,7 +610,7 @@ RedisStatus RedisFilter::Rep::CheckOnce(const Descriptor& descriptor,
         descriptor.id + reply.elements[1].text + reply.elements[2].text;
     const std::lock_guard lock(mutex);
     if (unverified.empty() && known[i - n] != by) *is_news = true;
-    verified_by[key] = unverified.empty() ? by : "";
+    (*identities)[key] = unverified.empty() ? by : "";
   }
   for (size_t i = 0; i < n; ++i) {
     const size_t key = asked[i];
@@ -621,13 +634,11 @@ RedisStatus RedisFilter::Check(const std::string_view* keys, size_t n,
     status = rep_->WithDescriptor([&](const DescriptorRef& descriptor) {
       for (int i = 0; i < Rep::kAttempts; ++i) {
         bool is_news = false;
-        RedisStatus once =
-            rep_->CheckOnce(*descriptor, keys, n, may_match, &is_news);
+        RedisStatus once = rep_->CheckOnce(*descriptor, keys, n, may_match,
+                                           &rep_->verified_by, &is_news);
         if (!is_news) return once;
       }
-      return MakeStatus(
-          RedisError::kUnverified, rep_->opened_name,
-          "Redis restarted or failed over several times meanwhile");
+      return MakeStatus(RedisError::kUnverified, rep_->opened_name, kRestarts);
     });
   }
   // What was read beside lost bits is not to be trusted either.

@@ -50,9 +50,15 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
                                 "it was replaced several times meanwhile");
   }
 
+  // By what a descriptor was last found verified.
+  using Identities = std::map<std::string, std::string>;
+
+  // Without keys: is every shard verified? *is_news is set if that is another
+  // than in *identities, which is updated: what was read before is worth
+  // nothing then.
   RedisStatus CheckOnce(const internal::Descriptor& descriptor,
                         const std::string_view* keys, size_t n, bool* may_match,
-                        bool* is_news);
+                        Identities* identities, bool* is_news);
   // For a call that ended so.
   RedisStatus Count(RedisStatus status);
 
@@ -60,8 +66,8 @@ struct __attribute__((visibility("hidden"))) RedisFilter::Rep {
   const std::string opened_name;
 
   mutable std::mutex mutex;
-  internal::DescriptorRef current;                 // guarded, as are
-  std::map<std::string, std::string> verified_by;  // descriptor: its identity
+  internal::DescriptorRef current;  // guarded, as are
+  Identities verified_by;
 };
 
 }  // namespace deltabloom

@@ -7,29 +7,25 @@
 
 namespace deltabloom {
 
-using internal::DescriptorRef;
-using internal::MakeStatus;
-using internal::Request;
-using internal::Retry;
-using internal::Shard;
+using namespace internal;  // NOLINT
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
-  Rep(std::shared_ptr<internal::Client> the_client, DescriptorRef of,
+  Rep(std::shared_ptr<Client> the_client, DescriptorRef of,
       const RedisRebuildOptions& the_options)
       : client(std::move(the_client)),
         descriptor(std::move(of)),
         options(the_options),
         lease(the_options.lease.count()),
-        token(internal::RandomId()),
+        token(RandomId()),
         replace(!options.keep_keys &&
                 (!descriptor->has_other_writers() || options.writers_stopped)),
         bitmap((descriptor->scheme.bits + 7) / 8, '\0') {}
 
   RedisStatus Begin() {
     for (const Shard& shard : shards) {
-      const Request request(internal::kRebuildBeginScript,
+      const Request request(kRebuildBeginScript,
                             {shard.descriptor, shard.rebuild}, descriptor->id,
                             token, lease, options.take_over, shard.blocks,
                             descriptor->MarkerOf(0));
@@ -48,7 +44,7 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
   // With 0 it ends.
   RedisStatus Renew(const Shard& shard, int64_t milliseconds_to_live) {
     return client->Run(
-        Request(internal::kRebuildRenewScript,
+        Request(kRebuildRenewScript,
                 {shard.descriptor, shard.rebuild, shard.Upload(token)}, token,
                 milliseconds_to_live, descriptor->adopted()));
   }
@@ -98,7 +94,7 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
       const std::string_view piece(&bitmap[shard.begin + at],
                                    std::min(kPiece, shard.size - at));
       if (piece.find_first_not_of('\0') == piece.npos) continue;
-      internal::Replies replies;
+      Replies replies;
       status = client->Run(
           {Request("SETRANGE", key, at, piece), Request("PEXPIRE", key, lease)},
           {Retry::kSafe, true}, &replies);
@@ -124,7 +120,7 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
     result->set_bits += set_bits;
     const std::vector<RedisReply>& server = servers[done_shards].elements;
     return client->Run(
-        Request(internal::kRebuildFinishScript,
+        Request(kRebuildFinishScript,
                 {shard.live, shard.descriptor, shard.rebuild, upload}, token,
                 set_bits, descriptor->adopted(), server[0].text, server[1].text,
                 !replace, !options.keep_keys, descriptor->MarkerOf(0)),
@@ -137,7 +133,7 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
     for (size_t i = done_shards; i < shards.size(); ++i) Renew(shards[i], 0);
   }
 
-  const std::shared_ptr<internal::Client> client;
+  const std::shared_ptr<Client> client;
   const DescriptorRef descriptor;
   const std::vector<Shard> shards = descriptor->Shards();
   const RedisRebuildOptions options;
@@ -158,7 +154,7 @@ RedisRebuild::RedisRebuild(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
 RedisRebuild::~RedisRebuild() { rep_->Abort(); }
 
 bool RedisRebuild::Add(std::string_view key) {
-  uint64_t offsets[internal::kMaxProbes];
+  uint64_t offsets[kMaxProbes];
   const auto& scheme = rep_->descriptor->scheme;
   scheme.Offsets(key, offsets);
   bool is_new = false;
@@ -176,8 +172,7 @@ bool RedisRebuild::Add(std::string_view key) {
 bool RedisRebuild::AddBits(std::string_view bits) {
   if (bits.size() != rep_->bitmap.size()) return false;
   for (size_t i = 0; i < bits.size(); ++i) {
-    rep_->bitmap[i] =
-        static_cast<char>(rep_->bitmap[i] | internal::ReverseBits(bits[i]));
+    rep_->bitmap[i] = static_cast<char>(rep_->bitmap[i] | ReverseBits(bits[i]));
   }
   return true;
 }

@@ -1,8 +1,8 @@
 // Filters in clusters of real nodes: redirections, a slot on its way, a node
 // that fails, a replica that takes over.
 #include <set>
-#include <sstream>
 
+#include "tests/random.h"
 #include "tests/redis/server.h"
 
 namespace deltabloom::test {
@@ -96,6 +96,37 @@ TEST_P(MovingSlot, IsFollowed) {
   EXPECT_EQ(filter->Statistics().redirections, after);
 }
 
+// While the slot of a filter in shards moves, what has moved is asked for
+// shard by shard, and little is read twice.
+TEST(ClusterFilters, AMovingSlotCostsFewReads) {
+  Cluster& cluster = TheCluster();
+  RedisFilterOptions options = Sized("m", "local", 5000);
+  options.shard_bytes = 640;
+  const TestFilter filter(cluster.Options(), options);
+  const size_t from = cluster.NodeOf("m"), to = (from + 1) % 3;
+  cluster.StartMove("m", from, to);
+  cluster.node(from).Run({"CONFIG", "RESETSTAT"});
+  // No shard has the bitmap of a rebuild here: each is sought there, too.
+  const RedisFilterInfo info = filter.Info();
+  EXPECT_GE(info.shards, 8u);
+  EXPECT_EQ(cluster.node(from).Calls("bitcount"),
+            static_cast<int>(info.shards));
+  const Words keys = Random(SeedOr(7)).Keys(300, 8);
+  filter.Add(keys);
+  for (const char* shard : {"{m}:shard2", "{m}:shard5"}) {
+    EXPECT_EQ(cluster.MoveKey(from, to, shard), "OK");
+  }
+  cluster.node(from).Run({"CONFIG", "RESETSTAT"});
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  bool found[300] = {};
+  EXPECT_EQ(filter->Check(views.data(), 300, found).error,
+            RedisError::kUnverified);
+  // Once, and after each of the two shards again what is left.
+  EXPECT_LT(cluster.node(from).Calls("getrange"), 3 * 300);
+  cluster.MoveAllKeys("m", from, to);
+  cluster.FinishMove("m", to);
+}
+
 TEST(ClusterFilters, NotAClusterIsSaid) {
   Server alone;
   RedisOptions redis = alone.Options();
@@ -128,18 +159,14 @@ TEST(ClusterFilters, ZNodesGone) {
   ExpectError(impatient.Check("k"), RedisError::kUnavailable, {here});
   // The circuit of the node that is gone is open: calls fail at once, and leave
   // the other nodes alone.
-  const auto slots_calls = [] {
-    const std::string all = TheCluster().node(1).Run({"INFO", "commandstats"});
-    const size_t at = all.find("cmdstat_cluster|slots:calls=");
-    return at == all.npos ? 0 : std::stoi(all.substr(at + 28));
-  };
-  const int before = slots_calls();
+  const Server& other = TheCluster().node(1);
+  const int before = other.Calls("cluster|slots");
   const auto start = Clock::now();
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(impatient.Error("k"), RedisError::kCircuitOpen);
   }
   EXPECT_LT(Clock::now() - start, milliseconds(1000));
-  EXPECT_LE(slots_calls() - before, 3);
+  EXPECT_LE(other.Calls("cluster|slots") - before, 3);
   // A client that starts now learns the slots from the other node.
   EXPECT_TRUE(TestFilter(redis, there).Finds({"k"}));
 }
@@ -169,12 +196,7 @@ TEST(ClusterOfReplicas, NoAcknowledgedKeyIsAbsent) {
   const size_t home = cluster.NodeOf("f");
   const size_t to = (home + 1) % 3;
   cluster.StartMove("f", home, to);
-  for (std::string left; left != "[]";) {  // the builder makes keys meanwhile
-    left = cluster.node(home).Run(
-        {"CLUSTER", "GETKEYSINSLOT", cluster.SlotOf("f"), "9"});
-    std::istringstream keys(left.substr(1, left.size() - 2));
-    for (std::string key; keys >> key;) cluster.MoveKey(home, to, key);
-  }
+  cluster.MoveAllKeys("f", home, to);  // the builder makes keys meanwhile
   cluster.FinishMove("f", to);
   goes_on("after the move");
   // A replica that has not caught up would come up without the filter.

@@ -103,10 +103,14 @@ TEST_F(RebuildTest, LeasesRunOutAndAreRenewed) {
   const TestFilter filter = Create(Sized("f", "go-murmur3", 1000));
   RedisRebuildOptions options;
   options.lease = milliseconds(100);
-  const auto dead = filter.Start(options);
+  auto dead = filter.Start(options);
   std::this_thread::sleep_for(milliseconds(200));
   filter.Add({"k"});  // writers do not mind
   EXPECT_EQ(Run({"EXISTS", "{f}:rebuild"}), "0");
+  dead.reset();  // given up too late, it leaves nothing
+  EXPECT_EQ(Run({"HEXISTS", "{f}:deltabloom", "rebuild"}), "0");
+  dead = filter.Start(options);
+  std::this_thread::sleep_for(milliseconds(200));
   auto next = filter.Start();  // not busy
   EXPECT_EQ(dead->Finish().error, RedisError::kBusy);
   next.reset();

@@ -45,6 +45,11 @@ TEST(Restart, FromAnOlderSnapshot) {
   EXPECT_EQ(ErrorOf({server.Options(), "f"}), RedisError::kUnverified);
   ExpectOk(filter->Confirm());
   EXPECT_TRUE(idle.Finds({"before", "later"}, {"after"}));
+  // Each shard must be there and verified.
+  idle.Bits();
+  server.Run({"HDEL", "{f}:shard3:deltabloom", "run_id"});
+  EXPECT_EQ(idle->ReadBits(&bits).error, RedisError::kUnverified);
+  ExpectOk(filter->Confirm());
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(idle.Finds({std::to_string(i)}));
   server.Restart();
   EXPECT_EQ(ErrorOf(filter), RedisError::kUnverified);
@@ -53,6 +58,8 @@ TEST(Restart, FromAnOlderSnapshot) {
   TestFilter::Finish(rebuild.get(), {"before", "after", "later"});
   EXPECT_TRUE(idle.Finds({"after"}));
   EXPECT_EQ(ErrorOf(idle), RedisError::kNone);
+  server.Run({"DEL", "{f}:shard3"});
+  EXPECT_EQ(idle->ReadBits(&bits).error, RedisError::kMissing);
 }
 
 TEST(Restart, DuringARebuild) {
@@ -119,6 +126,17 @@ TEST(Restart, ARebuildDuringACheck) {
   };
   EXPECT_TRUE(filter.Finds({"key"}));
   EXPECT_EQ(meanwhile, nullptr);
+  // All bits are read once more if they were verified anew.
+  const Server replica;
+  meanwhile = [&] {
+    replica.Replicate(server);
+    EXPECT_EQ(ErrorOf(filter), RedisError::kUnverified);
+    ExpectOk(filter->Confirm());
+    EXPECT_EQ(ErrorOf(filter), RedisError::kNone);
+    server.Run({"CONFIG", "RESETSTAT"});
+  };
+  filter.Bits();
+  EXPECT_EQ(server.Calls("getrange"), 1);
 }
 
 TEST(Restart, DescriptorsWithoutAnIdentity) {

@@ -20,6 +20,7 @@
 #include <memory>
 #include <new>
 #include <ostream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -172,6 +173,14 @@ class Server {
   void Pause() const { kill(pid_, SIGSTOP); }
   void Resume() const { kill(pid_, SIGCONT); }
 
+  // Of a command, since the start or CONFIG RESETSTAT.
+  int Calls(const std::string& command) const {
+    const std::string all = Run({"INFO", "commandstats"});
+    const std::string field = "cmdstat_" + command + ":calls=";
+    const size_t at = all.find(field);
+    return at == all.npos ? 0 : std::stoi(all.substr(at + field.size()));
+  }
+
   bool IsReplica() const {
     return Contains(Run({"INFO", "replication"}), "link_status:up");
   }
@@ -280,6 +289,16 @@ class Cluster {
   std::string MoveKey(size_t from, size_t to, const std::string& key) {
     return node(from).Run({"MIGRATE", "127.0.0.1",
                            std::to_string(node(to).port()), key, "0", "20000"});
+  }
+  // The same for all keys of its slot.
+  void MoveAllKeys(const std::string& key, size_t from, size_t to) {
+    for (;;) {
+      const std::string left =
+          node(from).Run({"CLUSTER", "GETKEYSINSLOT", SlotOf(key), "9"});
+      if (left == "[]") return;
+      std::istringstream keys(left.substr(1, left.size() - 2));
+      for (std::string one; keys >> one;) MoveKey(from, to, one);
+    }
   }
   // Tells every node, `to` first, until they agree for a while: on a busy
   // machine a message that was sent before can make a node forget it again.
