@@ -50,8 +50,8 @@ class Estimate(unittest.TestCase):
     def test_wrong_use_is_named(self):
         for arguments, words in {
             (): "--keys",
-            ("--keys", "0"): "'0' is no amount from 1 to 1e+15",
-            ("--keys", "nan"): "'nan' is no amount",
+            ("--keys", "0"): "'0' is not a number from 1 to 1e+15",
+            ("--keys", "nan"): "'nan' is not a number",
             ("--keys", "10X"): "use a number as in",
             ("--keys", "1M", "--size-ratio", "1"): "--size-ratio",
             ("--keys", "1M", "--levels", "0"): "--levels",

@@ -245,7 +245,7 @@ CLI::Option* AddAmount(CLI::App* app, const std::string& name, double* amount,
     const std::optional<double> parsed = ParseAmount(text, kUnits, least, most);
     if (!parsed.has_value()) {
       throw CLI::ValidationError(
-          name, "'" + text + "' is no amount from " + Format("%g", least) +
+          name, "'" + text + "' is not a number from " + Format("%g", least) +
                     " to " + Format("%g", most) +
                     ": use a number as in 1000000, 1e9, 10M or 64MiB");
     }
