@@ -184,7 +184,7 @@ class Doctor(unittest.TestCase):
             ("deltabloom:10:tiny", 1, "policy_cannot_work", "tiny"),
             ("{id=deltabloom;layout=tiny;}", 1, "policy_cannot_work", "tiny"),
             ("{id=deltabloom;no_such=1;}", 1, "policy_cannot_work", "no_such"),
-            ("{id=deltabloom;key_transform=own;}", 1, "policy_cannot_work", "own"),
+            ("{id=deltabloom;key_transform=own;}", 2, "unknown_key_transform", "own"),
             ("{id=deltabloom;max_filter_bytes=1;}", 1, "policy_cannot_work", "matches every key"),
             ("{id=deltabloom;range=on;}", 1, "policy_cannot_work", "prefix extractor"),
         ]:

@@ -300,6 +300,12 @@ constexpr FindingKind kUnknownPolicy = {
     "unknown policy as no filters",
     "check the name: Deltabloom's policy is deltabloom, as in "
     "deltabloom:10:auto"};
+constexpr FindingKind kUnknownTransform = {
+    "unknown_key_transform", Severity::kUnknown,
+    "%: filter_policy=%: its key_transform is not known here, so whether the "
+    "policy works is not known",
+    "check that the program calls RegisterKeyTransform before it opens the "
+    "database"};
 constexpr FindingKind kOtherPolicy = {"other_policy", Severity::kNote,
                                       "%: the policy is %, not Deltabloom's",
                                       ""};
@@ -439,6 +445,8 @@ class Doctor {
 #endif
     if (verdict.unknown) {
       Add(kUnknownPolicy, {who, family.policy});
+    } else if (verdict.unknown_transform) {
+      Add(kUnknownTransform, {who, family.policy});
     } else if (!family.NamesDeltabloom()) {
       Add(kOtherPolicy, {who, family.policy});
     } else if (!verdict.problem.empty()) {

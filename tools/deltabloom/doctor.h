@@ -22,8 +22,9 @@ struct ProcessReport {
 struct PolicyVerdict {
   std::string problem;  // why filters are missing or useless; empty: none
   std::string to_do;
-  bool unknown = false;        // no policy of this name is known here
-  bool builds_filters = true;  // false: none by choice (deltabloom:0)
+  bool unknown = false;            // no policy of this name is known here
+  bool unknown_transform = false;  // nor is its key transform
+  bool builds_filters = true;      // false: none by choice (deltabloom:0)
 };
 
 // Only in builds with RocksDB.

@@ -80,6 +80,10 @@ PolicyVerdict JudgePolicy(const FamilyOptions& family, bool has_listener) {
     verdict.unknown = !status.ok() || policy == nullptr;
     return verdict;
   }
+  internal::PolicyOptions parsed;
+  internal::ParsePolicyOptions(family.policy, &parsed);
+  verdict.unknown_transform = parsed.TransformIsUnknown();
+  if (verdict.unknown_transform) return verdict;
   rocksdb::ColumnFamilyOptions options;
   rocksdb::SliceTransform::CreateFromString(rocksdb::ConfigOptions(),
                                             family.prefix_extractor,
