@@ -74,7 +74,7 @@ void Declare(CLI::App* app, Options* options) {
         "Keys in all filters together where a lookup chooses among many "
         "(default: 4M); 0: leave these out");
   count("--samples", &options->samples, 1000, 1'000'000'000,
-        "Most lookups to count false positives (default: 4M)");
+        "Lookups to count false positives, at most (default: 4M)");
   count("--repetitions", &options->repetitions, 1, 1000,
         "Repetitions of every timing; medians are reported (default: 5)");
   count("--seed", &options->seed, 0, UINT64_MAX,
