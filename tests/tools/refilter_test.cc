@@ -111,6 +111,12 @@ class Refilter : public test::ToolTest {
       }
       EXPECT_ROCKSDB_OK(it->status());
     }
+    // Those of the last key of a partition go to the next one.
+    for (int i = 0; i < kAllKeys; ++i) {
+      it->SeekForPrev(Key(2 * i) + "x");
+      contents.emplace_back(it->Valid() ? it->key().ToString() : "", "");
+      EXPECT_ROCKSDB_OK(it->status());
+    }
     return contents;
   }
 
@@ -148,8 +154,59 @@ class Refilter : public test::ToolTest {
   void ExpectReplaced(Options options, const std::string& filter,
                       const std::string& policy);
 
+  // Random operations, whose results are those of a map.
+  static void WorkBesideModel(rocksdb::DB* db);
+
   const std::string path_;
 };
+
+void Refilter::WorkBesideModel(rocksdb::DB* db) {
+  const Contents before = Scan(db, false);
+  const rocksdb::Comparator* order = db->DefaultColumnFamily()->GetComparator();
+  const auto less = [order](const std::string& a, const std::string& b) {
+    return order->Compare(a, b) < 0;
+  };
+  std::map<std::string, std::string, decltype(less)> model(before.begin(),
+                                                           before.end(), less);
+  rocksdb::ReadOptions total_order;
+  total_order.total_order_seek = true;
+  test::FreshRandom random;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string key = Key(static_cast<int>(random.Below(2 * kAllKeys)));
+    const uint64_t kind = random.Below(8);
+    std::string value = "value " + std::to_string(i);
+    if (kind < 2) {
+      ASSERT_ROCKSDB_OK(db->Put({}, key, value));
+      model[key] = value;
+    } else if (kind == 2) {
+      ASSERT_ROCKSDB_OK(db->Delete({}, key));
+      model.erase(key);
+    } else if (kind == 3) {
+      const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator(total_order));
+      auto expected = model.lower_bound(key);
+      for (it->Seek(key); it->Valid() && expected != model.end(); it->Next()) {
+        ASSERT_EQ(it->key().ToString(), expected->first);
+        ASSERT_EQ(it->value().ToString(), expected->second);
+        if (random.Below(10) == 0) break;
+        ++expected;
+      }
+    } else {
+      const rocksdb::Status status = db->Get({}, key, &value);
+      const auto expected = model.find(key);
+      ASSERT_EQ(status.ok(), expected != model.end()) << key;
+      if (status.ok()) {
+        ASSERT_EQ(value, expected->second) << key;
+      }
+    }
+    if (i % 500 == 499) {
+      ASSERT_ROCKSDB_OK(db->Flush({}));
+    }
+    if (i % 1000 == 999) {
+      ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
+    }
+  }
+  EXPECT_TRUE(Scan(db, false) == Contents(model.begin(), model.end()));
+}
 
 // Only filters, and the block with their handles, differ.
 void ExpectSameElsewhere(const std::string& path, std::string before,
@@ -216,13 +273,7 @@ void Refilter::ExpectReplaced(Options options, const std::string& filter,
     table->whole_key_filtering ? testing::ExpectFiltered(lookups)
                                : testing::ExpectNoneMissed(lookups);
   }
-  testing::Load(db.get(), kAllKeys, kAllKeys + 100);
-  ASSERT_ROCKSDB_OK(db->CompactRange({}, nullptr, nullptr));
-  EXPECT_EQ(Scan(db.get(), false).size(),
-            100 + static_cast<size_t>(std::count_if(
-                      contents.begin(), contents.end(), [](const auto& entry) {
-                        return !entry.second.empty();
-                      })));
+  WorkBesideModel(db.get());
 }
 
 constexpr char kCompact[] = "deltabloom:10:compact";
@@ -265,7 +316,14 @@ TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
       {"prefixes", {prefixes}},
       {"only prefixes", {only_prefixes}},
       {"partitioned with prefixes", {Partitioned, prefixes}},
-      {"Partitioned, only prefixes", {Partitioned, only_prefixes}},
+      {"partitioned, only prefixes", {Partitioned, only_prefixes}},
+      {"partitions that end with a key",
+       {Partitioned,
+        [](auto* options, auto* table) {
+          options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(12));
+          table->index_shortening =
+              BlockBasedTableOptions::IndexShorteningMode::kNoShortening;
+        }}},
       {"delta-encoded index of partitions",
        {Partitioned,
         [](auto*, auto* table) { table->index_block_restart_interval = 16; }}},
@@ -608,6 +666,10 @@ TEST_F(Refilter, KeepsOldFilesAndRemovesItsOwn) {
   const auto before = Tables();
   const std::string left = path_ + "/000001.dbtmp";
   Write(left, "part of a table");
+  EXPECT_EQ(Run("--keep-old " + path_ + " " + path_).status, 1);
+  ExpectHas(Run("--dry-run --keep-old " + path_ + "/old " + path_).out,
+            "3 to be replaced");
+  EXPECT_FALSE(fs::exists(path_ + "/old"));
   Do("--keep-old " + path_ + "/old");
   EXPECT_FALSE(fs::exists(left));
   EXPECT_FALSE(Tables() == before);
@@ -616,6 +678,12 @@ TEST_F(Refilter, KeepsOldFilesAndRemovesItsOwn) {
     EXPECT_TRUE(test::ReadFile(kept) == bytes);
     fs::rename(kept, path);
   }
+  EXPECT_TRUE(Tables() == before);
+  // A file of another database is not taken for a kept one.
+  Write(path_ + "/old/" + fs::path(before.begin()->first).filename().string(),
+        "");
+  EXPECT_EQ(Summary("--keep-old " + path_ + "/old", 1).at("failed"), 1);
+  ExpectHas(err_, "File exists");
   EXPECT_TRUE(Tables() == before);
   Write(left, "part of a table");
   testing::Open(options, path_).reset();

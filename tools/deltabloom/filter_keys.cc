@@ -3,6 +3,7 @@
 #include <rocksdb/convenience.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -107,8 +108,7 @@ class Walk {
     try {
       DataBlocks blocks(source_, file_);
       blocks.ForEach([&](std::string_view, const BlockHandle& handle) {
-        GoOnIf(visitor_->GoOn(static_cast<double>(handle.offset) /
-                              static_cast<double>(source_.Size())));
+        GoOnIf(visitor_->GoOn(handle));
         blocks.ForEachKey(handle, [this](std::string_view key) { Entry(key); });
       });
     } catch (const Stop&) {
@@ -210,6 +210,7 @@ class Walk {
     if (has_prefix) {
       prefix = content_.prefixes->Transform(ToSlice(key)).ToStringView();
     }
+    const size_t last_partition = partition_;
     while (!IsWithin(key)) {
       // An iterator that seeks to the prefix comes here first, and goes on to
       // the key only if the prefix may match.
@@ -217,8 +218,13 @@ class Walk {
         Open();
         visitor_->Add(nullptr, &prefix);
       }
+      if (has_prefix && open_) visitor_->AddNeighbour(prefix);
       Close();
       ++partition_;
+    }
+    if (partition_ != last_partition && last_prefix_.has_value()) {
+      Open();
+      visitor_->AddNeighbour(*last_prefix_);
     }
     for (;;) {
       Open();
@@ -226,9 +232,14 @@ class Walk {
         visitor_->Add(content_.whole_keys ? &key : nullptr,
                       has_prefix ? &prefix : nullptr);
       }
-      if (!IsBeyond(entry)) return;
+      if (!IsBeyond(entry)) break;
       Close();
       ++partition_;
+    }
+    if (!has_prefix) {
+      last_prefix_.reset();
+    } else if (partitions_.size() > 1) {
+      last_prefix_ = prefix;
     }
   }
 
@@ -250,7 +261,8 @@ class Walk {
   FilterKeysVisitor* const visitor_;
   std::vector<Partition> partitions_;
   size_t partition_ = 0;
-  bool open_ = false;  // partition_
+  bool open_ = false;                       // partition_
+  std::optional<std::string> last_prefix_;  // of the last key
 };
 
 }  // namespace

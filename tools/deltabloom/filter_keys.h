@@ -38,21 +38,25 @@ FilterContent FindContent(const internal::SstFile& file,
 class FilterKeysVisitor {
  public:
   virtual ~FilterKeysVisitor() = default;
-  // Called before each data block with the share of the table before it.
-  // Returns false to stop.
-  virtual bool GoOn(double share) = 0;
+  // Called before each data block is read, in order. Returns false to stop.
+  virtual bool GoOn(const internal::BlockHandle& data_block) = 0;
   // What follows is in this partition; a full filter is partition 0. Returns
   // false to stop.
   virtual bool Begin(size_t partition, const internal::BlockHandle& handle) = 0;
   // A key, or a prefix, or both: the other is null. They repeat themselves.
   virtual void Add(const std::string_view* key,
                    const std::string_view* prefix) = 0;
+  // The prefix of the last key before the partition, or of the first one after
+  // it: iterators that seek backwards or forwards from within the partition
+  // look it up here. RocksDB before 9.7 leaves the first out without whole
+  // keys.
+  virtual void AddNeighbour(std::string_view prefix) = 0;
   virtual void End() = 0;
 };
 
-// Calls (Begin Add* End)*. Partitions to which no key leads are left out.
-// *entries receives how many there were, including deletions. Throws
-// std::runtime_error if not all can be read, after the last End.
+// Calls (Begin (Add | AddNeighbour)* End)*. Partitions to which no key leads
+// are left out. *entries receives how many there were, including deletions.
+// Throws std::runtime_error if not all can be read, after the last End.
 // REQUIRES: content.OrderProblem(filter) is empty.
 void VisitFilterKeys(const internal::SstSource& source,
                      const internal::SstFile& file,

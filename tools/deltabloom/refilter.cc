@@ -100,7 +100,7 @@ class Run {
       lock = LockDatabase(options_.database, &error);
       if (lock == nullptr) throw std::runtime_error(error);
     }
-    if (!options_.keep_old.empty()) fs::create_directories(options_.keep_old);
+    if (!options_.keep_old.empty() && !options_.dry_run) MakeKeepOld();
     FindTables();
     WarnOfPolicies();
     console_->StartArray("files");
@@ -123,16 +123,35 @@ class Run {
   }
 
  private:
-  // RocksDB's own policies take the new filters for ones that match every key.
+  void MakeKeepOld() {
+    fs::create_directories(options_.keep_old);
+    for (const std::string& directory : directories_) {
+      if (!fs::equivalent(options_.keep_old, directory)) continue;
+      throw std::runtime_error(options_.keep_old +
+                               ": expected a directory other than those of "
+                               "the tables");
+    }
+  }
+
+  // Policies that do not query the new filters take them for ones that match
+  // every key.
   void WarnOfPolicies() {
     OptionsFile file;
     if (!ReadNewestOptionsFile(options_.database, &file)) return;
     for (const FamilyOptions& family : file.families) {
-      if (family.NamesDeltabloom()) continue;
-      console_->Error(
-          options_.database + ": warning: column family " + family.name +
-          " was last opened without Deltabloom's policy, and for RocksDB's own "
-          "the new filters match every key: roll the policy out first");
+      internal::PolicyOptions policy;
+      const std::string unread =
+          !family.NamesDeltabloom()   ? "without Deltabloom's policy"
+          : family.OwnCompatibility() ? "with compatibility=own"
+          : ParseFilter(family.policy, &policy).empty() &&
+                  policy.key_transform != options_.filter.key_transform
+              ? "with key_transform=" + policy.key_transform
+              : "";
+      if (unread.empty()) continue;
+      console_->Error(options_.database + ": warning: column family " +
+                      family.name + " was last opened " + unread +
+                      ", for which the new filters match every key: roll the "
+                      "policy out first");
     }
   }
 
@@ -210,8 +229,9 @@ class Run {
         fn(job, &tables_[i]);
       }
     };
+    const size_t jobs = std::min<size_t>(options_.jobs, tables_.size());
     std::vector<std::thread> threads;
-    for (size_t job = 1; job < options_.jobs; ++job) {
+    for (size_t job = 1; job < jobs; ++job) {
       threads.emplace_back(work, job);
     }
     work(0);
@@ -379,15 +399,19 @@ expected false positives; so a second run has nothing to do.
 Deltabloom's policy reads the new filters, whatever its layout and bits per key.
 For RocksDB without Deltabloom they match every key: roll out the policy first.
 
-Every key and prefix of the table is looked up in the new filter, by its hash.
-The table is written to a new file beside the old one and synced; the file is
-read again and compared byte by byte with the old one and the new filter; then
-it is renamed. Memory is what building the filter takes, which max_build_bytes
-limits, and 8 bytes for each key in it. The program can be killed at any time: RocksDB deletes a file that was not renamed when it opens the database, and the next run
-continues. A table takes as much free space as its size, or only that of its
-filter where the file system shares blocks between files. Hard links, such as
-those of checkpoints, keep the old file. To undo it, move the files that
---keep-old kept back over tables of the same name, while the database is closed.
+The table is copied to a new file beside it. The keys are read from the copy,
+where the checksum of every data block must hold; each key and prefix is looked
+up in the new filter, by its hash, and a sample of them in the old one. With the
+new filter in its place the copy is synced, everything in it but the data blocks
+(and these, too, if the table has no checksums) is compared byte by byte with
+the old file and the new filter, and then it is renamed. Memory is what building
+the filter takes, which max_build_bytes limits, and 8 bytes for each key in it.
+The program can be killed at any time: RocksDB deletes a file that was not
+renamed when it opens the database, and the next run continues. A table takes as
+much free space as its size, or only that of its filter where the file system
+shares blocks between files. Hard links, such as those of checkpoints, keep the
+old file. To undo it, move the files that --keep-old kept back over tables of
+the same name, while the database is closed.
 
 These tables are left as they are, with the reason: without a filter; with
 filters per data block or under another name (compatibility=own); with prefixes

@@ -1,6 +1,7 @@
 // One table of deltabloom refilter.
 #include <fcntl.h>
 #include <rocksdb/env.h>
+#include <rocksdb/filter_policy.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,9 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
+#include <new>
+#include <utility>
 
 #include "engines/rocksdb/levels/trees.h"
 #include "engines/rocksdb/policy/sealed_bits.h"
@@ -231,10 +235,22 @@ class FilterMaker : public FilterKeysVisitor {
     mapping_ = internal::KeyMapping(options_.filter.transform, keys);
   }
 
-  bool GoOn(double) override { return !stop_; }
+  bool GoOn(const BlockHandle& data_block) override {
+    if (file_.checksum != internal::ChecksumType::kNone) {
+      TakeUnchecked(data_block.offset);
+      checked_ =
+          data_block.offset + data_block.size + internal::kBlockTrailerSize;
+    }
+    return !stop_;
+  }
 
   bool Begin(size_t partition, const BlockHandle& handle) override {
     old_ = ReadBlock(source_, file_, handle);
+    internal::ReaderSettings reader;
+    reader.builtin = builtin_.get();
+    reader.transform = options_.filter.transform;
+    old_reader_.reset(internal::NewSealedBitsReader(ToSlice(old_), reader));
+    if (old_reader_ == nullptr) throw std::bad_alloc();
     partition_ = partition;
     internal::BuilderSettings settings =
         SettingsFor(options_.filter, table_, mapping_, handle.size);
@@ -246,11 +262,17 @@ class FilterMaker : public FilterKeysVisitor {
 
   void Add(const std::string_view* key,
            const std::string_view* prefix) override {
+    constexpr uint64_t kSample = 16;
+    if (added_++ % kSample == 0) ExpectInOld({key, prefix});
     if (key != nullptr && prefix != nullptr) {
       builder_->AddKeyAndAlt(ToSlice(*key), ToSlice(*prefix));
     } else {
       builder_->AddKey(ToSlice(key != nullptr ? *key : *prefix));
     }
+  }
+
+  void AddNeighbour(std::string_view prefix) override {
+    builder_->AddKey(ToSlice(prefix));
   }
 
   // A filter that holds no key, or matches more of them, does not replace the
@@ -295,6 +317,13 @@ class FilterMaker : public FilterKeysVisitor {
 
   const std::vector<std::string>& filters() const { return filters_; }
 
+  // The parts of the table, now read to its end, that are not data blocks whose
+  // checksums held.
+  std::vector<BlockHandle> Unchecked() {
+    TakeUnchecked(source_.Size());
+    return unchecked_;
+  }
+
   // Whether the bytes are those of the filter in which all keys were found, and
   // name the seed and the transform by which these were hashed.
   bool IsFilter(size_t partition, std::string_view bytes) const {
@@ -311,6 +340,19 @@ class FilterMaker : public FilterKeysVisitor {
   }
 
  private:
+  // A filter without what a table like this has holds something else: keys
+  // without timestamps, say, or prefixes of another extractor of that name.
+  void ExpectInOld(std::initializer_list<const std::string_view*> keys) const {
+    for (const std::string_view* key : keys) {
+      if (key == nullptr || old_reader_->MayMatch(ToSlice(*key))) continue;
+      Check(source_.Name() + ": its filter denies what the table has");
+    }
+  }
+
+  void TakeUnchecked(uint64_t end) {
+    if (end > checked_) unchecked_.push_back({checked_, end - checked_});
+  }
+
   // With a range part a filter has the bits that are set, or no range part.
   void FitRange(uint64_t bytes, internal::BuilderSettings* settings) const {
     const double keys = KeysIn(table_, bytes);
@@ -337,12 +379,18 @@ class FilterMaker : public FilterKeysVisitor {
   internal::KeyMapping mapping_;
   std::vector<std::string> filters_;
   size_t partition_ = 0;
+  const std::unique_ptr<const rocksdb::FilterPolicy> builtin_{
+      rocksdb::NewBloomFilterPolicy(10)};
   std::string old_;  // the filter that is replaced
+  std::unique_ptr<rocksdb::FilterBitsReader> old_reader_;
+  uint64_t added_ = 0;
   std::unique_ptr<internal::BitsBuilder> builder_;
   uint64_t keys_ = 0;
   RateSum before_;
   RateSum after_;
   std::string kind_;
+  uint64_t checked_ = 0;  // the end of the last data block
+  std::vector<BlockHandle> unchecked_;
 };
 
 // --- The new file.
@@ -370,13 +418,14 @@ bool WriteAt(int fd, std::string_view bytes, uint64_t offset) {
   return true;
 }
 
-// Calls fn with the bytes of the file, part by part.
+// Calls fn with the bytes of this part of the file, chunk by chunk.
 template <typename Fn>
-void ForEachChunk(const SstSource& source, Fn fn) {
+void ForEachChunk(const SstSource& source, const BlockHandle& part, Fn fn) {
   constexpr uint64_t kChunk = 64 << 10;
   std::string bytes;
-  for (uint64_t at = 0; at < source.Size(); at += kChunk) {
-    bytes.resize(std::min(kChunk, source.Size() - at));
+  for (uint64_t done = 0; done < part.size; done += bytes.size()) {
+    const uint64_t at = part.offset + done;
+    bytes.resize(std::min(kChunk, part.size - done));
     Check(source.Read(at, bytes.size(), bytes.data()));
     fn(at, &bytes);
   }
@@ -387,48 +436,63 @@ bool SyncDirectory(const fs::path& directory) {
   return opened.fd >= 0 && ::fsync(opened.fd) == 0;
 }
 
-// Writes the table with the patches to a new file that has its owner and its
-// permissions, and waits until it is on the disk.
-void WriteTable(const SstSource& source, const std::string& to,
-                const std::vector<SstPatch>& patches) {
-  const Descriptor old{::open(source.Name().c_str(), O_RDONLY | O_CLOEXEC)};
-  const Descriptor created{
-      ::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
-  const int fd = created.fd;
-  const auto expect = [&to](bool done) {
-    Expect(done, to, "cannot be written");
-  };
-  struct stat status;
-  struct stat now;
-  expect(old.fd >= 0 && fd >= 0 && ::fstat(old.fd, &status) == 0 &&
-         ::fstat(fd, &now) == 0);
-  // Shares the blocks of the old file where the file system can do that.
-  uint64_t copied = 0;
-  ssize_t n;
-  do {
-    n = ::copy_file_range(old.fd, nullptr, fd, nullptr, size_t{1} << 30, 0);
-    copied += static_cast<uint64_t>(std::max<ssize_t>(n, 0));
-  } while (n > 0);
-  if (copied != source.Size()) {
-    ForEachChunk(source, [&](uint64_t at, std::string* bytes) {
-      expect(WriteAt(fd, *bytes, at));
-    });
+// A copy of a table, beside it.
+class Copy {
+ public:
+  // Shares the blocks of the table where the file system can do that. It has
+  // the owner and the permissions of the table.
+  Copy(const SstSource& source, std::string path)
+      : path_(std::move(path)),
+        file_{::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                     0600)} {
+    const Descriptor old{::open(source.Name().c_str(), O_RDONLY | O_CLOEXEC)};
+    struct stat status;
+    struct stat now;
+    Expect(old.fd >= 0 && file_.fd >= 0 && ::fstat(old.fd, &status) == 0 &&
+           ::fstat(file_.fd, &now) == 0);
+    uint64_t copied = 0;
+    ssize_t n;
+    do {
+      n = ::copy_file_range(old.fd, nullptr, file_.fd, nullptr, size_t{1} << 30,
+                            0);
+      copied += static_cast<uint64_t>(std::max<ssize_t>(n, 0));
+    } while (n > 0);
+    if (copied != source.Size()) {
+      ForEachChunk(source, {0, source.Size()},
+                   [&](uint64_t at, const std::string* bytes) {
+                     Expect(WriteAt(file_.fd, *bytes, at));
+                   });
+    }
+    if (now.st_uid != status.st_uid || now.st_gid != status.st_gid) {
+      Expect(::fchown(file_.fd, status.st_uid, status.st_gid) == 0);
+    }
+    Expect(::fchmod(file_.fd, status.st_mode & 07777) == 0);
   }
-  for (const SstPatch& patch : patches) {
-    expect(WriteAt(fd, patch.bytes, patch.offset));
-  }
-  if (now.st_uid != status.st_uid || now.st_gid != status.st_gid) {
-    expect(::fchown(fd, status.st_uid, status.st_gid) == 0);
-  }
-  expect(::fchmod(fd, status.st_mode & 07777) == 0 && ::fsync(fd) == 0);
-}
 
-// The new file must be the old one with the patches, byte by byte.
+  // Waits until the copy with the patches is on the disk.
+  void Write(const std::vector<SstPatch>& patches) {
+    for (const SstPatch& patch : patches) {
+      Expect(WriteAt(file_.fd, patch.bytes, patch.offset));
+    }
+    Expect(::fsync(file_.fd) == 0);
+  }
+
+ private:
+  void Expect(bool done) const {
+    tools::Expect(done, path_, "cannot be written");
+  }
+
+  const std::string path_;
+  const Descriptor file_;
+};
+
+// These parts of the new file must be those of the old one with the patches,
+// byte by byte.
 void Compare(const SstSource& old, const SstSource& now,
-             const std::vector<SstPatch>& patches) {
-  if (old.Size() != now.Size()) Check(now.Name() + ": has another size");
+             const std::vector<SstPatch>& patches,
+             const std::vector<BlockHandle>& parts) {
   std::string read;
-  ForEachChunk(old, [&](uint64_t at, std::string* bytes) {
+  const auto compare = [&](uint64_t at, std::string* bytes) {
     for (const SstPatch& patch : patches) {
       const uint64_t start = std::max(at, patch.offset);
       const uint64_t end =
@@ -443,7 +507,8 @@ void Compare(const SstSource& old, const SstSource& now,
       Check(now.Name() + ": reads other bytes than were written, from offset " +
             std::to_string(at));
     }
-  });
+  };
+  for (const BlockHandle& part : parts) ForEachChunk(old, part, compare);
 }
 
 // Reads the filters of the new file as the database does: each must be the one
@@ -482,7 +547,9 @@ void Install(const RefilterOptions& options, const std::string& from,
              const fs::path& to) {
   if (!options.keep_old.empty()) {
     const fs::path kept = fs::path(options.keep_old) / to.filename();
-    Expect((::link(to.c_str(), kept.c_str()) == 0 || errno == EEXIST) &&
+    // A run that was killed may have linked it.
+    Expect((::link(to.c_str(), kept.c_str()) == 0 ||
+            (errno == EEXIST && fs::equivalent(to, kept))) &&
                SyncDirectory(kept.parent_path()),
            kept, "cannot be linked to the table");
   }
@@ -492,39 +559,50 @@ void Install(const RefilterOptions& options, const std::string& from,
 }
 
 // Throws what is wrong with the table, with *disk set if no file can be
-// written.
-void Replace(const RefilterOptions& options, const SstSource& source,
+// written. The keys come from the copy, so that its data blocks are read back
+// and need no comparison.
+void Replace(const RefilterOptions& options, const SstSource& old,
              const std::string& temporary, std::atomic<bool>* stop, bool* disk,
              RefilterTable* table) {
-  const SstFile file = ReadFile(source);
+  if (*stop) return;
+  const SstFile file = ReadFile(old);
   std::string no_prefixes;
   const FilterContent content = FindContent(file, &no_prefixes);
   std::string_view extractor;
   file.properties.Text("rocksdb.prefix.extractor.name", &extractor);
   const bool range = options.filter.range && content.whole_keys &&
                      extractor == internal::kRangeExtractorName;
-  FilterMaker maker(options, *table, source, file, range, *stop);
-  uint64_t entries;
-  VisitFilterKeys(source, file, file.filters[0], content, &entries, &maker);
-  if (*stop) return;
-  maker.Report(table);
-  if (!table->reason.empty() || table->outcome != Outcome::kPlanned) return;
-  std::vector<SstPatch> patches;
-  table->reason = internal::ReplaceFilters(source, file, file.filters[0],
-                                           maker.filters(), &patches);
-  if (!table->reason.empty()) return;
   *disk = true;
-  WriteTable(source, temporary, patches);
+  Copy copy(old, temporary);
   *disk = false;
-  Check(ReadTable(temporary, [&](const SstSource& now) {
-    Compare(source, now, patches);
-    VerifyFilters(source, file, now, maker);
+  std::string error = ReadTable(temporary, [&](const SstSource& now) {
+    if (now.Size() != old.Size()) Check(now.Name() + ": has another size");
+    FilterMaker maker(options, *table, now, file, range, *stop);
+    uint64_t entries;
+    VisitFilterKeys(now, file, file.filters[0], content, &entries, &maker);
+    if (*stop) return;
+    maker.Report(table);
+    if (!table->reason.empty() || table->outcome != Outcome::kPlanned) return;
+    std::vector<SstPatch> patches;
+    table->reason = internal::ReplaceFilters(now, file, file.filters[0],
+                                             maker.filters(), &patches);
+    if (!table->reason.empty()) return;
+    *disk = true;
+    copy.Write(patches);
+    *disk = false;
+    Compare(old, now, patches, maker.Unchecked());
+    VerifyFilters(old, file, now, maker);
     if (range) VerifyRangeParts(now, *stop);
-  }));
-  if (*stop) return;
-  *disk = true;
-  Install(options, temporary, table->path);
-  table->outcome = Outcome::kReplaced;
+    if (*stop) return;
+    *disk = true;
+    Install(options, temporary, table->path);
+    table->outcome = Outcome::kReplaced;
+  });
+  const size_t named = error.find(temporary);
+  if (named != std::string::npos) {
+    error.replace(named, temporary.size(), "its copy");
+  }
+  Check(error);
 }
 
 void Conclude(const std::string& error, RefilterTable* table) {
@@ -561,6 +639,9 @@ void Refilter(const RefilterOptions& options, const std::string& temporary,
       });
   if (table->outcome != Outcome::kReplaced) ::unlink(temporary.c_str());
   if (!error.empty() && disk) *stop = true;
+  if (table->outcome == Outcome::kPlanned && table->reason.empty()) {
+    table->reason = "the run was stopped";
+  }
   Conclude(error, table);
 }
 

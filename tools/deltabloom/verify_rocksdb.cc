@@ -120,12 +120,15 @@ class Verifier : public FilterKeysVisitor {
  public:
   Verifier(const VerifyTask& task, const FilterContent& content)
       : task_(task),
+        whole_keys_(content.whole_keys),
         absent_prefixes_(!content.whole_keys && content.order != nullptr),
         lookups_(task.report),
         filter_(task.filter.policy) {}
 
-  bool GoOn(double share) override {
-    task_.report->cut_short = !task_.go_on(share);
+  bool GoOn(const internal::BlockHandle& data_block) override {
+    task_.report->cut_short =
+        !task_.go_on(static_cast<double>(data_block.offset) /
+                     static_cast<double>(task_.source.Size()));
     return !task_.report->cut_short;
   }
 
@@ -143,10 +146,14 @@ class Verifier : public FilterKeysVisitor {
     if (key != nullptr) lookups_.Key(*key);
     if (prefix != nullptr) lookups_.Prefix(*prefix, absent_prefixes_);
   }
+  void AddNeighbour(std::string_view prefix) override {
+    if (whole_keys_) lookups_.Prefix(prefix, false);
+  }
   void End() override { lookups_.End(); }
 
  private:
   const VerifyTask& task_;
+  const bool whole_keys_;
   const bool absent_prefixes_;
   Lookups lookups_;
   RocksDBFilter filter_;
