@@ -628,6 +628,18 @@ TEST_F(Refilter, LeavesAsItIs) {
       ExpectHas(document.at("files").at(0).at("reason"), c.reason);
     }
   }
+  for (const auto& [option, warning] :
+       {std::pair("key_transform=ascii_lowercase",
+                  ", for which the new filters match every key"),
+        std::pair("seeded=on", ", and the new filters have no seed")}) {
+    const std::string policy = std::string("id=deltabloom;") + option;
+    Load(MakeOptions(policy));
+    Do("--dry-run");
+    ExpectHas(err_, std::string("last opened with ") + option);
+    ExpectHas(err_, warning);
+    Do("--dry-run --filter '" + policy + "'");
+    EXPECT_EQ(err_, "");
+  }
   EXPECT_EQ(Run("--filter 'id=deltabloom;compatibility=own' " + path_).status,
             2);
 }

@@ -134,24 +134,33 @@ class Run {
   }
 
   // Policies that do not query the new filters take them for ones that match
-  // every key.
+  // every key; and without a seed filters lose their protection.
   void WarnOfPolicies() {
     OptionsFile file;
     if (!ReadNewestOptionsFile(options_.database, &file)) return;
     for (const FamilyOptions& family : file.families) {
       internal::PolicyOptions policy;
+      const bool known = ParseFilter(family.policy, &policy).empty();
       const std::string unread =
           !family.NamesDeltabloom()   ? "without Deltabloom's policy"
           : family.OwnCompatibility() ? "with compatibility=own"
-          : ParseFilter(family.policy, &policy).empty() &&
-                  policy.key_transform != options_.filter.key_transform
+          : known && policy.key_transform != options_.filter.key_transform
               ? "with key_transform=" + policy.key_transform
               : "";
-      if (unread.empty()) continue;
-      console_->Error(options_.database + ": warning: column family " +
-                      family.name + " was last opened " + unread +
-                      ", for which the new filters match every key: roll the "
-                      "policy out first");
+      const auto warn = [&](const std::string& what) {
+        console_->Error(options_.database + ": warning: column family " +
+                        family.name + " was last opened " + what);
+      };
+      if (!unread.empty()) {
+        warn(unread +
+             ", for which the new filters match every key: roll the policy "
+             "out first, or name its key_transform in --filter");
+      }
+      if (known && policy.seeded && !options_.filter.seeded) {
+        warn(
+            "with seeded=on, and the new filters have no seed: name it in "
+            "--filter");
+      }
     }
   }
 
@@ -352,7 +361,7 @@ RunFn AddOptions(CLI::App* app) {
   app->add_option("--filter", options->uri,
                   "The new filters, as for the policy: deltabloom:9.9:compact, "
                   "id=deltabloom;seeded=on; default: layout compact and as "
-                  "many bits per key as fit")
+                  "many bits per key as fit, without seed or key transform")
       ->type_name("URI")
       ->check([](const std::string& text) {
         internal::PolicyOptions ignored;
