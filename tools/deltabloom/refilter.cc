@@ -405,8 +405,9 @@ another filter where the old one was: every other byte stays, and so does the
 size of the file. A filter is replaced if that leaves at most nine tenths of its
 expected false positives; so a second run has nothing to do.
 
-Deltabloom's policy reads the new filters, whatever its layout and bits per key.
-For RocksDB without Deltabloom they match every key: roll out the policy first.
+Deltabloom's policy reads the new filters, whatever its layout and bits per key,
+if it has the key_transform of --filter. For RocksDB without Deltabloom they
+match every key: roll out the policy first.
 
 The table is copied to a new file beside it. The keys are read from the copy,
 where the checksum of every data block must hold; each key and prefix is looked
