@@ -18,7 +18,7 @@ import tempfile
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "redis"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from redis_process import RedisProcess, repository_file  # noqa: E402
 
 GUARD, TOOL, REDIS_SERVER = (sys.argv.pop(1) for _ in range(3))

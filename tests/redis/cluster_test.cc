@@ -96,8 +96,7 @@ TEST_P(MovingSlot, IsFollowed) {
   EXPECT_EQ(filter->Statistics().redirections, after);
 }
 
-// While the slot of a filter in shards moves, what has moved is asked for
-// shard by shard, and little is read twice.
+// What has moved is read shard by shard, and little is read twice.
 TEST(ClusterFilters, AMovingSlotCostsFewReads) {
   Cluster& cluster = TheCluster();
   RedisFilterOptions options = Sized("m", "local", 5000);

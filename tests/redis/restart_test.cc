@@ -169,6 +169,13 @@ TEST(Durable, NeedsNoConfirmation) {
   server.Run({"SCRIPT", "FLUSH"});
   filter.Add({"c"});
   EXPECT_TRUE(filter.Info().durable);
+  // No replica copies it.
+  const Server replica;
+  replica.Run({"REPLICAOF", "127.0.0.1", std::to_string(server.port())});
+  EXPECT_TRUE(WaitFor([&] {
+    return Contains(server.Run({"INFO", "errorstats"}), "errorstat_ERR");
+  })) << "PSYNC is no command";
+  EXPECT_EQ(replica.Run({"EXISTS", "f"}), "0");
   // What it loads without its AOF may be old.
   server.Run({"SAVE"});
   filter.Add({"d"});
@@ -193,19 +200,7 @@ TEST(Durable, IsRefusedWhereReplicasCanCopyOrNoAofIs) {
   }
 }
 
-TEST(Durable, NoReplicaCopiesIt) {
-  const Server server(kDurable), replica;
-  const TestFilter filter(server.Options(), Local(true));
-  replica.Run({"REPLICAOF", "127.0.0.1", std::to_string(server.port())});
-  EXPECT_TRUE(WaitFor([&] {
-    return Contains(server.Run({"INFO", "errorstats"}), "errorstat_ERR");
-  })) << "PSYNC is no command";
-  EXPECT_FALSE(replica.IsReplica());
-  EXPECT_EQ(replica.Run({"EXISTS", "f"}), "0");
-}
-
-// A replica B of A takes over, with the default options or a durable filter. A
-// was restarted such that B can copy it.
+// B takes over from A, which was restarted such that B can copy it.
 class TakeOver : public testing::TestWithParam<bool> {
  protected:
   TakeOver() {

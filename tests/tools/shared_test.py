@@ -15,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "redis"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from redis_process import RedisProcess, free_port, repository_file  # noqa: E402
 
 TOOL, REDIS_SERVER = os.path.abspath(sys.argv.pop(1)), sys.argv.pop(1)

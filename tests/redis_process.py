@@ -77,4 +77,4 @@ def read_reply(stream):
 
 
 def repository_file(*parts):
-    return pathlib.Path(__file__).resolve().parents[2].joinpath(*parts)
+    return pathlib.Path(__file__).resolve().parents[1].joinpath(*parts)

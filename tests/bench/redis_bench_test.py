@@ -1,14 +1,16 @@
 """redis_bench checks and adds, and cleans up.
 
-usage: bench_test.py REDIS_BENCH REDIS_SERVER
+usage: redis_bench_test.py REDIS_BENCH REDIS_SERVER
 """
 
 import os
+import pathlib
 import subprocess
 import sys
 import unittest
 
-from redis_process import RedisProcess
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from redis_process import RedisProcess  # noqa: E402
 
 BENCH, REDIS_SERVER = (sys.argv.pop(1) for _ in range(2))
 
