@@ -28,6 +28,7 @@
 #include "rocksdb/env.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/options.h"
+#include "rocksdb/slice_transform.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
@@ -388,6 +389,16 @@ inline Lookups GetAll(rocksdb::DB* db, int begin, int end,
   result.useful = statistics->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL);
   return result;
 }
+
+// An extractor that no program but these tests knows.
+class FirstHalf : public rocksdb::SliceTransform {
+ public:
+  const char* Name() const override { return "first half"; }
+  Slice Transform(const Slice& key) const override {
+    return {key.data(), key.size() / 2};
+  }
+  bool InDomain(const Slice&) const override { return true; }
+};
 
 // Writes a table that can be ingested.
 inline void WriteSst(const Options& options, const std::string& path,

@@ -56,15 +56,6 @@ class Append : public rocksdb::AssociativeMergeOperator {
   }
 };
 
-class FirstHalf : public rocksdb::SliceTransform {
- public:
-  const char* Name() const override { return "first half"; }
-  Slice Transform(const Slice& key) const override {
-    return {key.data(), key.size() / 2};
-  }
-  bool InDomain(const Slice&) const override { return true; }
-};
-
 class Refilter : public test::ToolTest {
  protected:
   Refilter() : ToolTest("refilter"), path_(File("db")) {}
@@ -609,7 +600,7 @@ TEST_F(Refilter, LeavesAsItIs) {
        "left", "the MANIFEST has a checksum of the file"},
       {"bloomfilter:10",
        [](auto* options, auto*) {
-         options->prefix_extractor = std::make_shared<FirstHalf>();
+         options->prefix_extractor = std::make_shared<testing::FirstHalf>();
        },
        "left", "no prefix extractor known here has the name first half"},
       {"bloomfilter:10",

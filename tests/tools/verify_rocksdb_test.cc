@@ -275,15 +275,6 @@ class LastDigit : public rocksdb::Comparator {
   void FindShortSuccessor(std::string*) const override {}
 };
 
-class FirstHalf : public rocksdb::SliceTransform {
- public:
-  const char* Name() const override { return "first half"; }
-  Slice Transform(const Slice& key) const override {
-    return {key.data(), key.size() / 2};
-  }
-  bool InDomain(const Slice&) const override { return true; }
-};
-
 // Comparators, prefix extractors and key transforms of the user: what verify
 // asks, and what it names that it cannot check.
 TEST_F(VerifyRocksDB, OrdersAndTransforms) {
@@ -292,7 +283,7 @@ TEST_F(VerifyRocksDB, OrdersAndTransforms) {
   // With gaps between the prefixes.
   const std::shared_ptr<const rocksdb::SliceTransform> capped(
       rocksdb::NewCappedPrefixTransform(12));
-  const auto first_half = std::make_shared<const FirstHalf>();
+  const auto first_half = std::make_shared<const testing::FirstHalf>();
   KeyTransform shorten;
   shorten.name = "verify_test";
   shorten.function = [](std::string_view key, KeyScratch*) {
