@@ -107,27 +107,33 @@ std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys) {
   struct Sampled {
     std::string key, next;
     std::vector<unsigned> shared;  // bits, with other keys
-    unsigned shared_with_last;
+    unsigned shared_with_last = ~0u;
   };
   std::vector<Sampled> samples;
   const uint64_t distance = std::max<uint64_t>(1, keys.size() / kSampledKeys);
-  std::vector<unsigned> before;  // bits that the last key shares, ascending
+  // The last key that shared this many bits with the one before it.
+  std::array<uint64_t, kMaxCutBits + 1> last_sharing = {};
   uint64_t place = 0;
   for (KeyStore::Cursor cursor(keys); cursor.Next(); ++place) {
-    if (place > 0) {
-      const unsigned shared = cursor.shared_bits();
-      while (!before.empty() && before.back() >= shared) before.pop_back();
-      before.push_back(shared);
-      // A key that is sampled later shares no less with the last one.
-      for (auto i = samples.rbegin();
-           i != samples.rend() && i->shared_with_last > shared; ++i) {
-        if (i->next.empty()) i->next = cursor.key();
-        i->shared_with_last = shared;
-        i->shared.push_back(shared);
-      }
+    const unsigned shared = cursor.shared_bits();
+    last_sharing[shared] = place;
+    // A key that is sampled later shares no less with the last one.
+    for (auto i = samples.rbegin();
+         i != samples.rend() && i->shared_with_last > shared; ++i) {
+      if (i->next.empty()) i->next = cursor.key();
+      i->shared_with_last = shared;
+      i->shared.push_back(shared);
     }
     if (place % distance == distance / 2) {
-      samples.push_back({std::string(cursor.key()), {}, before, ~0u});
+      Sampled& sampled = samples.emplace_back();
+      sampled.key = cursor.key();
+      // With earlier keys it shares the fewest bits from there on.
+      uint64_t latest = 0;
+      for (unsigned bits = 0; bits <= 8 * sampled.key.size(); ++bits) {
+        if (last_sharing[bits] <= latest) continue;
+        latest = last_sharing[bits];
+        sampled.shared.push_back(bits);
+      }
     }
   }
   std::vector<EmptyRange> ranges;
@@ -267,53 +273,27 @@ std::vector<Cut> CutsFor(const std::vector<EmptyRange>& ranges,
   return cuts;
 }
 
-// The prefixes of ascending keys at a cut.
-class PrefixReader {
- public:
-  explicit PrefixReader(const Cut& cut)
-      : cut_(cut), known_bits_(cut.count > 0 ? kNone : cut.bits) {}
-
-  // Keys that share these bits with the last one have its prefix.
-  size_t known_bits() const { return known_bits_; }
-
-  // The prefix of a key that does not share them; empty if it has none.
-  std::string_view Read(std::string_view key) {
-    const std::string_view prefix = PrefixOf(cut_, key, bytes_);
-    if (cut_.count > 0)
-      known_bits_ = prefix.empty() ? kNone : 8 * prefix.size();
-    return prefix;
-  }
-
- private:
-  static constexpr size_t kNone = ~size_t{0};
-
-  Cut cut_;
-  size_t known_bits_;
-  char bytes_[kMaxCutBytes];
-};
-
 // How many distinct prefixes the keys have at each cut.
 std::vector<PlannedCut> CountPrefixes(const KeyStore& keys,
                                       const std::vector<Cut>& cuts) {
   std::vector<PlannedCut> counted;
-  std::vector<std::pair<PlannedCut*, PrefixReader>> delimited;
+  // With the size of the key's prefix; 0: it has none.
+  std::vector<std::pair<PlannedCut*, size_t>> delimited;
   counted.reserve(cuts.size());
   for (const Cut& cut : cuts) {
     counted.push_back({cut});
     if (cut.count > 0) {
-      delimited.emplace_back(&counted.back(), cut);
+      delimited.emplace_back(&counted.back(), 0);
     } else {
       counted.back().prefixes = keys.DistinctPrefixes(cut.bits);
     }
   }
   if (delimited.empty()) return counted;
   for (KeyStore::Cursor cursor(keys); cursor.Next();) {
-    for (auto& [cut, reader] : delimited) {
-      if (8 * cursor.shared() >= reader.known_bits()) continue;
-      if (!reader.Read(cursor.key()).empty() &&
-          reader.known_bits() > 8 * cursor.shared()) {
-        ++cut->prefixes;
-      }
+    for (auto& [cut, size] : delimited) {
+      if (size > 0 && size <= cursor.shared()) continue;
+      size = PrefixOf(cut->cut, cursor.key(), nullptr).size();
+      if (size > cursor.shared()) ++cut->prefixes;
     }
   }
   return counted;
@@ -420,14 +400,19 @@ class CutHashes {
         seed_(seed),
         row_(FindLayout(cut.layout, Hash::kMurmurHash2)),
         hashes_(row_->hash_size),
-        prefixes_(cut.cut) {}
+        known_bits_(cut.cut.count > 0 ? kNone : cut.cut.bits) {}
 
-  size_t known_bits() const { return prefixes_.known_bits(); }
+  // Keys that share these bits with the last one have its prefix.
+  size_t known_bits() const { return known_bits_; }
 
   // Whether the prefix can be another one than the last.
-  bool Add(const KeyStore::Cursor& cursor) {
-    if (8 * cursor.shared() >= known_bits()) return cut_.cut.count > 0;
-    const std::string_view prefix = prefixes_.Read(cursor.key());
+  bool Add(std::string_view key, unsigned shared_bits) {
+    if (shared_bits >= known_bits_) return cut_.cut.count > 0;
+    char bytes[kMaxCutBytes];
+    const std::string_view prefix = PrefixOf(cut_.cut, key, bytes);
+    if (cut_.cut.count > 0) {
+      known_bits_ = prefix.empty() ? kNone : 8 * prefix.size();
+    }
     if (prefix.empty()) return true;
     char hashed[8];
     if (seed_ != nullptr) StoreFixed64(hashed, SipHash(*seed_, prefix));
@@ -444,11 +429,13 @@ class CutHashes {
   }
 
  private:
+  static constexpr size_t kNone = ~size_t{0};
+
   const PlannedCut cut_;
   const SipHashKey* const seed_;
   const LayoutRow* const row_;
   HashList hashes_;
-  PrefixReader prefixes_;
+  size_t known_bits_;
   uint64_t last_ = 0;
 };
 
@@ -511,7 +498,7 @@ void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
   for (KeyStore::Cursor cursor(keys); cursor.Next();) {
     for (CutHashes* cut : deepest_first) {
       // Shallower ones have not changed either.
-      if (!cut->Add(cursor)) break;
+      if (!cut->Add(cursor.key(), cursor.shared_bits())) break;
     }
   }
   dst->push_back(static_cast<char>(std::min<size_t>(keys.LeastSize(), 255)));

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <numeric>
 
 #include "util/range/shapes.h"
 
@@ -7,9 +8,9 @@ namespace {
 
 constexpr size_t kChunkSize = 64 << 10;
 constexpr size_t kRecordHeader = 2;
-
-// Eight bytes compared at a time.
-using Bytes8 = unsigned char __attribute__((vector_size(8)));
+// No record begins after this, so that Cursor can read whole steps.
+constexpr size_t kLastRecordAt =
+    kChunkSize - kRecordHeader - kMaxCutBytes - KeyStore::Cursor::kStep;
 
 unsigned char ByteAt(std::string_view text, size_t i) {
   return static_cast<unsigned char>(text[i]);
@@ -28,16 +29,17 @@ bool KeyStore::Add(std::string_view key) {
     CountCommonBits(key, shared);
   }
   NoteBytes(key);
-  const std::string_view first = key.substr(0, kMaxCutBytes);
-  shared = std::min(shared, first.size());
-  const size_t rest = first.size() - shared;
-  if (chunks_.empty() || chunks_.back().capacity() - chunks_.back().size() <
-                             kRecordHeader + rest) {
-    chunks_.emplace_back().reserve(kChunkSize);
+  const size_t kept = std::min(key.size(), kMaxCutBytes);
+  shared = std::min(shared, kept);
+  if (chunks_.empty() || chunks_.back().size > kLastRecordAt) {
+    chunks_.push_back({std::make_unique<char[]>(kChunkSize), 0});
   }
-  const char header[kRecordHeader] = {static_cast<char>(shared),
-                                      static_cast<char>(rest)};
-  chunks_.back().append(header, kRecordHeader).append(first, shared);
+  Chunk& chunk = chunks_.back();
+  char* const record = &chunk.bytes[chunk.size];
+  record[0] = static_cast<char>(shared);
+  record[1] = static_cast<char>(kept - shared);
+  std::memcpy(record + kRecordHeader, key.data() + shared, kept - shared);
+  chunk.size += kRecordHeader + kept - shared;
   least_size_ = std::min(least_size_, key.size());
   last_ = key;
   ++size_;
@@ -62,11 +64,9 @@ void KeyStore::CountCommonBits(std::string_view key, size_t shared) {
 }
 
 uint64_t KeyStore::DistinctPrefixes(unsigned bits) const {
-  uint64_t prefixes = 1;
-  if (!common_bits_.empty()) {
-    for (unsigned i = 0; i < bits; ++i) prefixes += common_bits_[i];
-  }
-  return prefixes;
+  const auto begin = common_bits_.begin();
+  return std::accumulate(begin, common_bits_.empty() ? begin : begin + bits,
+                         uint64_t{1});
 }
 
 void KeyStore::NoteBytes(std::string_view key) {
@@ -77,52 +77,41 @@ void KeyStore::NoteBytes(std::string_view key) {
   }
   one_width_ = one_width_ && key.size() == least_.size();
   if (!one_width_) return;
-  size_t i = 0;
-  for (; i + 8 <= key.size(); i += 8) {
-    Bytes8 bytes, least, most;
-    std::memcpy(&bytes, &key[i], 8);
-    std::memcpy(&least, &least_[i], 8);
-    std::memcpy(&most, &most_[i], 8);
-    least = bytes < least ? bytes : least;
-    most = bytes > most ? bytes : most;
-    std::memcpy(&least_[i], &least, 8);
-    std::memcpy(&most_[i], &most, 8);
-  }
-  for (; i < key.size(); ++i) {
-    least_[i] = std::min(least_[i], ByteAt(key, i));
-    most_[i] = std::max(most_[i], ByteAt(key, i));
+  unsigned char* const least = least_.data();
+  unsigned char* const most = most_.data();
+  for (size_t i = 0; i < key.size(); ++i) {
+    least[i] = std::min(least[i], ByteAt(key, i));
+    most[i] = std::max(most[i], ByteAt(key, i));
   }
 }
 
 size_t KeyStore::MemorySize() const {
-  size_t sum = last_.capacity() + chunks_.capacity() * sizeof(chunks_[0]) +
-               common_bits_.capacity() * sizeof(uint64_t);
-  for (const std::string& chunk : chunks_) sum += chunk.capacity();
-  return sum;
+  return last_.capacity() + chunks_.capacity() * sizeof(chunks_[0]) +
+         common_bits_.capacity() * sizeof(uint64_t) +
+         chunks_.size() * kChunkSize;
 }
 
 bool KeyStore::Cursor::Next() {
   if (chunk_ == store_->chunks_.size()) return false;
-  const std::string& chunk = store_->chunks_[chunk_];
-  shared_ = ByteAt(chunk, at_);
-  const size_t rest = ByteAt(chunk, at_ + 1);
-  const char* const bytes = &chunk[at_ + kRecordHeader];
-  different_ = shared_ < size_ && rest > 0
-                   ? static_cast<unsigned char>(key_[shared_] ^ *bytes)
-                   : 0xff;
-  std::memcpy(key_ + shared_, bytes, rest);
+  const Chunk& chunk = store_->chunks_[chunk_];
+  const char* const record = &chunk.bytes[at_];
+  shared_ = static_cast<unsigned char>(record[0]);
+  const size_t rest = static_cast<unsigned char>(record[1]);
+  const char* const bytes = record + kRecordHeader;
+  const auto different = static_cast<unsigned char>(
+      shared_ < size_ && rest > 0 ? key_[shared_] ^ *bytes : 0xff);
+  shared_bits_ = static_cast<unsigned>(8 * shared_) +
+                 static_cast<unsigned>(__builtin_clz(different)) - 24;
+  for (size_t i = 0; i < rest; i += kStep) {
+    std::memcpy(key_ + shared_ + i, bytes + i, kStep);
+  }
   size_ = shared_ + rest;
   at_ += kRecordHeader + rest;
-  if (at_ == chunk.size()) {
+  if (at_ == chunk.size) {
     ++chunk_;
     at_ = 0;
   }
   return true;
-}
-
-unsigned KeyStore::Cursor::shared_bits() const {
-  return static_cast<unsigned>(8 * shared_) +
-         static_cast<unsigned>(__builtin_clz(different_)) - 24;
 }
 
 }  // namespace deltabloom::internal::range

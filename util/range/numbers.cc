@@ -445,13 +445,17 @@ NumbersPlan PlanNumbers(const KeyStore& keys, uint64_t bytes,
   if (plan.shape.buckets == 0) return plan;
   std::vector<uint64_t>& numbers = plan.numbers;
   numbers.reserve(keys.size());
-  // A key of which the end was not kept ends like all others.
-  Digits kept = DigitsOf(keys);
-  kept.width = EndOfDifferences(keys);
+  // The numbers of a key's first bytes, of which some are those of the last
+  // key. A key of which the end was not kept ends like all others.
+  std::vector<uint64_t> number_of(EndOfDifferences(keys) + 1);
   for (KeyStore::Cursor cursor(keys); cursor.Next();) {
-    uint64_t number = 0;
-    kept.Below(cursor.key().substr(0, kept.width), &number);
-    numbers.push_back(number);
+    const unsigned char* const key = Bytes(cursor.key());
+    for (size_t i = cursor.shared(); i + 1 < number_of.size(); ++i) {
+      const unsigned least = keys.Least()[i];
+      number_of[i + 1] =
+          number_of[i] * (keys.Most()[i] - least + 1) + (key[i] - least);
+    }
+    numbers.push_back(number_of.back());
   }
   plan.base = numbers.front();
   for (uint64_t& number : numbers) number -= plan.base;

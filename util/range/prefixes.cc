@@ -28,18 +28,23 @@ bool KeysBelowShare(std::string_view upper, unsigned bits, size_t least_size) {
   return 8 * end - zeros > bits;
 }
 
-// last - first in units of the lowest of `bits` bits, capped. REQUIRES: first
-// <= last.
-uint64_t Distance(std::string_view first, std::string_view last,
-                  unsigned bits) {
+// The difference of the bounds' first `bits` bits, padded with zeros, as
+// numbers; capped.
+uint64_t Distance(const KeyRange& range, unsigned bits) {
   constexpr uint64_t kFar = kMaxPrefixesPerRange + 1;
   uint64_t difference = 0;  // of the bytes so far
-  for (size_t i = 0; i < first.size(); ++i) {
-    difference = (difference << 8) + ByteAt(last, i) - ByteAt(first, i);
+  const size_t size = (bits + 7) / 8;
+  for (size_t i = range.equal; i < size; ++i) {
+    const unsigned kept =
+        i + 1 < size ? 0xff : 0xff << (8 * size - bits) & 0xff;
+    const auto byte = [&](std::string_view bound) {
+      return i < bound.size() ? ByteAt(bound, i) & kept : 0;
+    };
+    difference = (difference << 8) + byte(range.upper) - byte(range.lower);
     // From 2 on it only grows.
     if (difference > kFar << 8) return kFar;
   }
-  return std::min(difference >> (8 * first.size() - bits), kFar);
+  return std::min(difference >> (8 * size - bits), kFar);
 }
 
 // Takes an integer of at most `most` and at least 1 from the beginning.
@@ -116,7 +121,7 @@ std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes) {
     if (cut.bits % 8 == 0 && key.size() >= size) return key.substr(0, size);
     const size_t copied = std::min(key.size(), size);
     std::memcpy(bytes, key.data(), copied);
-    std::memset(bytes + copied, 0, size - copied);
+    std::fill(bytes + copied, bytes + size, '\0');
     if (cut.bits % 8 != 0) {
       bytes[size - 1] =
           static_cast<char>(bytes[size - 1] & (0xff00 >> cut.bits % 8 & 0xff));
@@ -134,7 +139,7 @@ std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes) {
 }
 
 KeyRange::KeyRange(std::string_view from, std::string_view to)
-    : lower(from), upper(to), common(CommonPrefix(from, to)) {
+    : lower(from), upper(to), equal(CommonPrefix(from, to)), common(equal) {
   if (upper.size() != common + 1 || lower.size() <= common ||
       ByteAt(upper, common) != ByteAt(lower, common) + 1) {
     return;
@@ -156,17 +161,18 @@ PrefixesOfRange::PrefixesOfRange(const Cut& cut, const KeyRange& range,
     left_ = 1;
     return;
   }
-  char last[kMaxCutBytes];
-  const std::string_view first = PrefixOf(cut, range.lower, bytes_);
-  prefix_ = {bytes_, first.size()};
-  if (first.data() != bytes_) first.copy(bytes_, first.size());
-  left_ = Distance(prefix_, PrefixOf(cut, range.upper, last), cut.bits) +
+  left_ = Distance(range, cut.bits) +
           (KeysBelowShare(range.upper, cut.bits, least_size) ? 1 : 0);
   known_ = left_ <= kMaxPrefixesPerRange;
+  if (known_) prefix_ = PrefixOf(cut, range.lower, bytes_);
 }
 
 void PrefixesOfRange::Next() {
   if (--left_ == 0) return;
+  if (prefix_.data() != bytes_) {
+    prefix_.copy(bytes_, prefix_.size());
+    prefix_ = {bytes_, prefix_.size()};
+  }
   unsigned add = 1u << (8 * prefix_.size() - cut_.bits);
   for (size_t i = prefix_.size(); i-- > 0 && add > 0;) {
     add += static_cast<unsigned char>(bytes_[i]);
@@ -209,8 +215,20 @@ bool Prefixes::Parse(std::string_view body, const SipHashKey* seed) {
     cut.filter.payload = reinterpret_cast<const unsigned char*>(filter.data());
     cut.filter.payload_size = filter.size() - 1;
     cut.usable = row->parse(last_byte, ActiveCpu(), &cut.filter);
-    const uint64_t most = largest_ == kMaxCuts ? 0 : cuts_[largest_].size;
-    if (cut.usable && cut.size > most) largest_ = i;
+  }
+  // Of the cuts that can reject a range the deepest is the most likely to.
+  const auto depth = [](const CutFilter& cut) {
+    return cut.cut.count > 0 ? kMaxCutBits + cut.cut.count : cut.cut.bits;
+  };
+  std::stable_sort(cuts_.begin(), cuts_.begin() + cuts_count_,
+                   [&](const CutFilter& a, const CutFilter& b) {
+                     return depth(a) > depth(b);
+                   });
+  for (size_t i = 1; i < cuts_count_; ++i) {
+    const CutFilter& largest = cuts_[largest_];
+    if (cuts_[i].usable && (!largest.usable || cuts_[i].size > largest.size)) {
+      largest_ = i;
+    }
   }
   if (seed != nullptr) seed_ = *seed;
   return body.empty();
@@ -244,11 +262,10 @@ Answer Prefixes::Ask(std::string_view lower, std::string_view upper) const {
 }
 
 bool Prefixes::KeyMayMatch(std::string_view key) const {
-  if (largest_ == kMaxCuts) return true;
   const CutFilter& cut = cuts_[largest_];
   char bytes[kMaxCutBytes];
   const std::string_view prefix = PrefixOf(cut.cut, key, bytes);
-  return prefix.empty() || MayHold(cut, prefix);
+  return !cut.usable || prefix.empty() || MayHold(cut, prefix);
 }
 
 std::vector<Cut> Prefixes::Cuts() const {

@@ -40,22 +40,20 @@ uint64_t MaxRangePartSize(uint64_t keys, double bits_per_key) {
 
 void RangePartBuilder::AddKey(std::string_view key) noexcept {
   const auto add = [&] {
-    TakeEmptyRanges(key);
+    // The questions between the last key and this one are empty.
+    for (; next_ < questions_.size() && questions_[next_].first <= key;
+         ++next_) {
+      const auto& [lower, upper] = questions_[next_];
+      // What lies beyond the keys of this filter is not its concern.
+      if (keys_.size() > 0 && lower < upper && upper <= key) {
+        empty_ranges_.push_back({lower, upper, keys_.Last(), std::string(key)});
+      }
+    }
     return keys_.Add(key);
   };
   if (gave_up_ || WithMemory(add)) return;
   Clear();
   gave_up_ = true;
-}
-
-void RangePartBuilder::TakeEmptyRanges(std::string_view key) {
-  for (; next_ < questions_.size() && questions_[next_].first <= key; ++next_) {
-    const auto& [lower, upper] = questions_[next_];
-    // What lies beyond the keys of this filter is not its concern.
-    if (keys_.size() > 0 && lower < upper && upper <= key) {
-      empty_ranges_.push_back({lower, upper, keys_.Last(), std::string(key)});
-    }
-  }
 }
 
 void RangePartBuilder::Clear() {
@@ -94,32 +92,28 @@ bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) const {
     ranges.push_back(empty_ranges_[i * known / used]);
   }
   const bool are_numbers = cuts_.empty() && range::AreNumbers(keys_);
-  range::NumbersPlan numbers;
-  if (are_numbers) numbers = range::PlanNumbers(keys_, bytes, range_length_);
-  const bool fits = numbers.shape.buckets != 0;
-  bool takes_numbers = are_numbers;
   range::PrefixesPlan prefixes;
   // Without ranges a scan is likely to be of numbers near each other, unless
   // there are several in a row.
   if (!are_numbers || !ranges.empty() || range::AreComposite(keys_)) {
     prefixes = range::PlanPrefixes(keys_, bytes, ranges, cuts_);
-    takes_numbers =
-        fits &&
+  }
+  if (are_numbers && (prefixes.cuts.empty() || !ranges.empty())) {
+    range::NumbersPlan numbers =
+        range::PlanNumbers(keys_, bytes, range_length_);
+    if (numbers.shape.buckets != 0 &&
         (prefixes.cuts.empty() ||
-         (!ranges.empty() &&
-          range::NumbersPassing(keys_, numbers, ranges) < prefixes.passing));
+         range::NumbersPassing(keys_, numbers, ranges) < prefixes.passing)) {
+      part->push_back(kNumbers);
+      range::AppendNumbers(keys_, std::move(numbers), part);
+      return true;
+    }
   }
-  if (takes_numbers) {
-    if (!fits) return false;
-    part->push_back(kNumbers);
-    range::AppendNumbers(keys_, std::move(numbers), part);
-    return true;
-  }
-  numbers = {};
+  if (prefixes.cuts.empty()) return false;
   part->push_back(kPrefixes);
   range::AppendPrefixes(keys_, prefixes.cuts,
                         seed_.has_value() ? &*seed_ : nullptr, part);
-  return !prefixes.cuts.empty();
+  return true;
 }
 
 bool RangePartBuilder::Finish(std::string* dst) noexcept {

@@ -71,8 +71,6 @@ class RangePartBuilder {
   void Clear();
 
  private:
-  // The questions between the last key and this one are empty.
-  void TakeEmptyRanges(std::string_view key);
   bool AppendBody(uint64_t bytes, std::string* part) const;
 
   double bits_per_key_;

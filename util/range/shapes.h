@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,12 +73,14 @@ class KeyStore {
   // Reads what is kept, from the first key on.
   class Cursor {
    public:
+    static constexpr size_t kStep = 16;  // bytes copied at a time
+
     explicit Cursor(const KeyStore& store) : store_(&store) {}
     bool Next();
     std::string_view key() const { return {key_, size_}; }
     // Bytes that it shares with the previous one, and bits.
     size_t shared() const { return shared_; }
-    unsigned shared_bits() const;
+    unsigned shared_bits() const { return shared_bits_; }
 
    private:
     const KeyStore* store_;
@@ -85,16 +88,21 @@ class KeyStore {
     size_t at_ = 0;
     size_t size_ = 0;
     size_t shared_ = 0;
-    unsigned char different_ = 0;  // bits, in the byte after those shared
-    char key_[kMaxCutBytes];
+    unsigned shared_bits_ = 0;
+    char key_[kMaxCutBytes + kStep];
   };
 
  private:
+  struct Chunk {
+    std::unique_ptr<char[]> bytes;
+    size_t size;
+  };
+
   void CountCommonBits(std::string_view key, size_t shared);
   void NoteBytes(std::string_view key);
 
   // For each key the shared bytes, the size of the rest, the rest.
-  std::vector<std::string> chunks_;
+  std::vector<Chunk> chunks_;
   uint64_t size_ = 0;
   std::string last_;
   bool one_width_ = true;
@@ -255,6 +263,7 @@ struct KeyRange {
   KeyRange(std::string_view lower, std::string_view upper);
 
   std::string_view lower, upper;
+  size_t equal;   // bytes with which both begin
   size_t common;  // bytes of `lower` with which all keys in the range begin
 };
 
@@ -313,8 +322,8 @@ class Prefixes {
   size_t least_size_ = 0;
   std::string_view last_;  // the beginning of the last key, or all of it
   size_t cuts_count_ = 0;
-  std::array<CutFilter, kMaxCuts> cuts_;
-  size_t largest_ = kMaxCuts;  // cut; kMaxCuts: none
+  std::array<CutFilter, kMaxCuts> cuts_;  // the deepest first
+  size_t largest_ = 0;  // of the usable cuts, if there are any
   std::optional<SipHashKey> seed_;
 };
 
