@@ -121,6 +121,19 @@ TEST_P(SchemesTest, LostBitsMayMatch) {
   EXPECT_EQ(filter->Add("more").error, RedisError::kMissing);
 }
 
+// A marker in each block, and nothing behind the last one: beyond what a script
+// writes at once.
+TEST_F(FilterTest, LargeBitmapsAreEmpty) {
+  RedisFilterOptions options = Sized("f", "local", 0);
+  options.bits = 512 * (16384 + 7);
+  options.probes = 1;
+  const TestFilter filter = Create(options);
+  EXPECT_EQ(Run({"STRLEN", "f"}), std::to_string(options.bits / 8));
+  EXPECT_EQ(Run({"BITCOUNT", "f"}), std::to_string(options.bits / 512));
+  EXPECT_EQ(Run({"GETBIT", "f", std::to_string(options.bits - 512)}), "1");
+  EXPECT_EQ(filter.Info().set_bits, 0u);
+}
+
 // More words than a script can pass to a command at once.
 TEST_F(FilterTest, TheMostProbesInLargeBatches) {
   RedisFilterOptions options = Sized("f", "go-murmur3", 0);
