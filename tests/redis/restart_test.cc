@@ -139,13 +139,9 @@ TEST(Restart, ARebuildDuringACheck) {
   EXPECT_EQ(server.Calls("getrange"), 1);
 }
 
-TEST(Restart, DescriptorsWithoutAnIdentity) {
+TEST(Restart, AnotherReplidIsUnverified) {
   Server server;
   const TestFilter filter(server.Options(), Local());
-  server.Run({"HDEL", "{f}:deltabloom", "run_id"});
-  EXPECT_EQ(ErrorOf(filter), RedisError::kUnverified);
-  ExpectOk(filter->Confirm());
-  EXPECT_EQ(ErrorOf(filter), RedisError::kNone);
   server.Run({"HSET", "{f}:deltabloom", "replid", "0"});
   EXPECT_EQ(ErrorOf(filter), RedisError::kUnverified);
   EXPECT_TRUE(filter->Delete().ok());
