@@ -167,11 +167,12 @@ TEST_F(RebuildTest, KeepsKeysIfAsked) {
   EXPECT_FALSE(filter.Finds({"old"}));
 }
 
+// More of them than are read or sent at once.
 TEST_F(RebuildTest, TakesBitsFromElsewhere) {
-  const TestFilter source = Create(Sized("source", "guava-helper", 5000));
+  const TestFilter source = Create(Sized("source", "guava-helper", 2000000));
   source.Add(Random(SeedOr(4)).Keys(3000, 8));
   const std::string bits = source.Bits();
-  const TestFilter copy = Create(Sized("copy", "guava-helper", 5000));
+  const TestFilter copy = Create(Sized("copy", "guava-helper", 2000000));
   RedisRebuildOptions options;
   uint64_t done = 0;
   options.progress = [&](uint64_t part, uint64_t whole) {
