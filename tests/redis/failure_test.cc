@@ -112,6 +112,10 @@ TEST_F(Failures, Replica) {
   reader.ExpectFailure(RedisError::kUnverified, replica.Place());
   ExpectError(reader->Add("c"), RedisError::kReadOnly,
               {replica.Place(), "'f'"});
+  // What follows another server may lack keys of it, even before they have met.
+  server_.Run({"REPLICAOF", "127.0.0.1", "1"});
+  filter.ExpectFailure(RedisError::kUnverified, "the server is a replica");
+  server_.Run({"REPLICAOF", "NO", "ONE"});
 }
 
 TEST_F(Failures, OutOfMemory) {
