@@ -114,7 +114,8 @@ TEST_F(Failures, Replica) {
               {replica.Place(), "'f'"});
   // What follows another server may lack keys of it, even before they have met.
   server_.Run({"REPLICAOF", "127.0.0.1", "1"});
-  filter.ExpectFailure(RedisError::kUnverified, "the server is a replica");
+  TestFilter(redis_, "f")
+      .ExpectFailure(RedisError::kUnverified, "the server is a replica");
   server_.Run({"REPLICAOF", "NO", "ONE"});
 }
 
