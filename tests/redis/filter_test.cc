@@ -231,8 +231,6 @@ TEST(LazyFilter, OpensWithoutRedis) {
   EXPECT_TRUE(filter->MayMatch("a"));
   EXPECT_EQ(filter->Statistics().failed_open, 1u);
   EXPECT_EQ(filter->Add("a").error, RedisError::kUnavailable);
-  RedisFilterInfo info;
-  EXPECT_EQ(filter->Info(&info).error, RedisError::kUnavailable);
   std::unique_ptr<RedisRebuild> rebuild;
   EXPECT_EQ(filter->StartRebuild({}, &rebuild).error, RedisError::kUnavailable);
   server.Start();

@@ -285,8 +285,7 @@ TEST_P(KillNine, NoAcknowledgedKeyIsAbsent) {
   RedisOptions redis = server.Options();
   redis.circuit_failures = 0;
   redis.command_timeout = redis.connect_timeout = milliseconds(1000);
-  const bool durable = GetParam() == kDurable;
-  const TestFilter filter(redis, Local(durable));
+  const TestFilter filter(redis, Local(GetParam() == kDurable));
   server.Run({"SAVE"});
   const auto traffic = std::make_unique<Traffic>();
   traffic->StartThreads(filter.get(), 3, milliseconds(1));
@@ -298,7 +297,7 @@ TEST_P(KillNine, NoAcknowledgedKeyIsAbsent) {
   }
   traffic->Stop();
   const RedisStatus status = traffic->CheckAll(filter.get());
-  if (durable) ExpectOk(status);
+  if (GetParam() == kDurable) ExpectOk(status);
   ExpectOk(traffic->Build(filter.get()));
   ExpectOk(traffic->CheckAll(filter.get()));
   EXPECT_GT(traffic->acknowledged, 100);
