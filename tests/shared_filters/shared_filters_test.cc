@@ -473,19 +473,6 @@ TEST(Divisor, EqualsDivision) {
   }
 }
 
-TEST(AtomicBits, ReportsWhatItSet) {
-  internal::AtomicBits bits(2);
-  bits.Or(1, 0b0111);
-  EXPECT_EQ(bits.Word(0), 0u);
-  EXPECT_EQ(bits.Word(1), 0b0111u);
-  const auto offset = [](uint32_t i) { return uint64_t{30} * i; };
-  EXPECT_TRUE(bits.SetAll(4, offset));
-  EXPECT_FALSE(bits.SetAll(4, offset));
-  EXPECT_TRUE(bits.GetAll(4, offset));
-  EXPECT_FALSE(bits.GetAll(5, offset));
-  EXPECT_EQ(bits.SetBits(), 7u);
-}
-
 // Two threads set every second bit each. Several rounds, since not in each of
 // them both get to run.
 TEST(AtomicBits, ConcurrentSettersLoseNoBit) {
