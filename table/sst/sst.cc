@@ -73,7 +73,6 @@ class FileSource : public SstSource {
       : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
   ~FileSource() override { ::close(descriptor_); }
   FileSource(const FileSource&) = delete;
-  FileSource& operator=(const FileSource&) = delete;
 
   const std::string& Name() const override { return path_; }
   uint64_t Size() const override { return size_; }
@@ -116,7 +115,9 @@ const char* KindName(mode_t mode) {
 // must ascend and lie within the entries.
 std::string_view EntriesOf(std::string_view block) {
   Expect(block.size() >= 8, "at least 8 bytes, found ", block.size());
-  const uint64_t restarts = LoadFixed32(block.data() + block.size() - 4);
+  // Without a hint for searches, which RocksDB 11 may set in indexes.
+  const uint64_t restarts =
+      LoadFixed32(block.data() + block.size() - 4) & ~(uint32_t{1} << 29);
   Expect(restarts > 0 && 4 * (restarts + 1) <= block.size(), "1 to ",
          block.size() / 4 - 1, " restart points, found ", restarts);
   const size_t end = block.size() - 4 * (restarts + 1);

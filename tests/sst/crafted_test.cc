@@ -184,7 +184,7 @@ TEST(Block, Malformed) {
       {"", "expected at least 8 bytes, found 0"},
       {std::string(8, '\0'), "expected 1 to 1 restart points, found 0"},
       {std::string(4, '\0') + Fixed(UINT32_MAX, 4),
-       "expected 1 to 1 restart points, found 4294967295"},
+       "expected 1 to 1 restart points, found 3758096383"},
       {std::string(7, '\0'), "expected at least 8 bytes, found 7"},
       {std::string(16, '\0'), "expected 1 to 3 restart points, found 0"},
       {std::string(12, '\0') + Fixed(4, 4),

@@ -98,27 +98,44 @@ constexpr bool (*kDecompress[])(std::string_view from,
 
 // --- Blocks.
 
-// The entries of a data block, without the restart points and the hash index
-// after them (table/block_based/data_block_footer.h there).
-std::string_view EntriesOf(std::string_view block) {
+// A data block (table/block_based/data_block_footer.h there).
+struct DataBlock {
+  std::string_view entries;
+  // Of a block that has its values behind all keys: where entries have no
+  // prefix in common with the one before, and say where their value is.
+  std::string_view restarts;
+};
+
+DataBlock ParseDataBlock(std::string_view block) {
   constexpr uint32_t kHashIndex = uint32_t{1} << 31;
+  constexpr uint32_t kUniformKeys = uint32_t{1} << 29;  // a hint for searches
+  constexpr uint32_t kSeparateValues = uint32_t{1} << 28;
   constexpr uint32_t kMostRestarts = (uint32_t{1} << 28) - 1;
-  if (block.size() < 8) {
-    Check("expected at least 8 bytes, found " + std::to_string(block.size()));
-  }
-  const char* const end = block.data() + block.size();
-  const uint32_t packed = LoadFixed32(end - 4);
-  const uint32_t restarts = packed & ~kHashIndex;
-  size_t tail = 4 + size_t{4} * restarts;
-  if ((packed & kHashIndex) != 0) {
-    tail += 2 + (static_cast<unsigned char>(end[-6]) |
-                 size_t{static_cast<unsigned char>(end[-5])} << 8);
-  }
+  const auto number = [&block](size_t from_end) {
+    return from_end <= block.size()
+               ? LoadFixed32(block.data() + block.size() - from_end)
+               : UINT32_MAX;
+  };
+  const uint32_t packed = number(4);
+  const bool separate = (packed & kSeparateValues) != 0;
+  const uint32_t restarts =
+      packed & ~(kHashIndex | kUniformKeys | kSeparateValues);
+  // The parts behind the entries, from the last to the first.
+  size_t tail = separate ? 8 : 4;
+  if ((packed & kHashIndex) != 0) tail += 2 + (number(tail + 2) & 0xffff);
+  const size_t restarts_end = tail;
+  tail += size_t{4} * restarts;
+  size_t size = block.size() - std::min(tail, block.size());
+  if (separate) size = std::min<size_t>(size, number(8));
   if (restarts > kMostRestarts || tail > block.size()) {
     Check("expected restart points within the block, found " +
           std::to_string(packed) + ", or a feature of a later version");
   }
-  return block.substr(0, block.size() - tail);
+  DataBlock parsed = {block.substr(0, size), {}};
+  if (separate) {
+    parsed.restarts = block.substr(block.size() - tail, tail - restarts_end);
+  }
+  return parsed;
 }
 
 }  // namespace
@@ -238,20 +255,31 @@ void DataBlocks::ForEach(const BlockFn& fn) {
 }
 
 void DataBlocks::ForEachKey(const BlockHandle& handle, const KeyFn& fn) {
-  const std::string_view entries = EntriesOf(Read(handle));
-  const char* p = entries.data();
-  const char* const end = p + entries.size();
+  DataBlock block = ParseDataBlock(Read(handle));
+  const char* p = block.entries.data();
+  const char* const end = p + block.entries.size();
+  const bool separate = !block.restarts.empty();
   std::string key;
   while (p != end) {
     uint32_t sizes[3];  // shared with the key before, other bytes, value
     const auto byte = [p](int i) { return static_cast<unsigned char>(p[i]); };
     bool good = true;
-    if (end - p >= 3 && (byte(0) | byte(1) | byte(2)) < 0x80) {
+    if (!separate && end - p >= 3 && (byte(0) | byte(1) | byte(2)) < 0x80) {
       for (int i = 0; i < 3; ++i) sizes[i] = byte(i);
       p += 3;
     } else {
+      const auto at = static_cast<size_t>(p - block.entries.data());
       Cursor cursor({p, static_cast<size_t>(end - p)});
       for (uint32_t& size : sizes) good = good && cursor.Varint32(&size);
+      if (separate) {
+        sizes[2] = 0;  // not here
+        uint32_t value;
+        if (!block.restarts.empty() &&
+            LoadFixed32(block.restarts.data()) == at) {
+          good = good && cursor.Varint32(&value);
+          block.restarts.remove_prefix(4);
+        }
+      }
       p = end - cursor.Left();
     }
     if (!good || sizes[0] > key.size() ||

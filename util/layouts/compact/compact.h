@@ -228,8 +228,10 @@ inline bool PortableHolds(const Query& query, unsigned columns) {
 // Larger payloads are fetched ahead of their use.
 inline constexpr uint64_t kPrefetchLookupsAbove = uint64_t{128} << 10;
 
+// By the number of columns, less one.
 struct Kernels {
-  Lookup lookup[kMaxColumns];  // by the number of columns, less one
+  Lookup lookup[kMaxColumns];
+  bool (*may_match_hash[kMaxColumns])(const ParsedFilter&, uint64_t hash);
 };
 
 const Kernels& Portable();
@@ -237,9 +239,6 @@ const Kernels& Portable();
 const Kernels& Avx2();
 const Kernels& Avx512();
 #endif
-
-// LayoutRow::may_match_hash, portable.
-bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash);
 
 // --- Building (build.cc) ---------------------------------------------------
 

@@ -76,7 +76,8 @@ DELTABLOOM_TARGET __attribute__((flatten)) void MayMatchMany(
 
 template <size_t... kIndex>
 constexpr Kernels MakeKernels(std::index_sequence<kIndex...>) {
-  return {{{MayMatch<kIndex + 1>, MayMatchMany<kIndex + 1>}...}};
+  return {{{MayMatch<kIndex + 1>, MayMatchMany<kIndex + 1>}...},
+          {TestApart<kIndex + 1>...}};
 }
 
 constexpr Kernels kKernels =

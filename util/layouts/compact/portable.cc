@@ -34,12 +34,6 @@ Located Locate(const ParsedFilter& parsed, uint64_t hash) {
   }
 }
 
-bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash) {
-  const unsigned columns = parsed.shape.As<Shape>().columns;
-  return PortableHolds(MakeQuery(parsed, columns, Locate(parsed, hash)),
-                       columns);
-}
-
 const Kernels& Portable() { return kKernels; }
 
 }  // namespace deltabloom::internal::compact

@@ -98,6 +98,11 @@ const Kernels& KernelsOf([[maybe_unused]] Cpu cpu) {
   return Portable();
 }
 
+bool MayMatchHash(const ParsedFilter& parsed, uint64_t hash) {
+  const unsigned columns = parsed.shape.As<Shape>().columns;
+  return KernelsOf(ActiveCpu()).may_match_hash[columns - 1](parsed, hash);
+}
+
 bool Parse(uint8_t, Cpu cpu, ParsedFilter* parsed) {
   if (parsed->payload_size < kSizesBytes) return false;
   std::optional<Shape> shape =
