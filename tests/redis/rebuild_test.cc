@@ -82,6 +82,15 @@ TEST_P(SchemesTest, PlainWritesOfOthersAreKept) {
   EXPECT_TRUE(filter.Finds({"new"}, {"theirs"}));
 }
 
+// Of the filter that is there now, not of the one that was opened.
+TEST_F(RebuildTest, AfterTheFilterWasMadeAnew) {
+  const TestFilter stale = Create(Sized("f", "go-murmur3", 1000));
+  Run({"FLUSHALL"});
+  const TestFilter fresh = Create(Sized("f", "go-murmur3", 5000));
+  stale.Rebuild({"key"});
+  EXPECT_TRUE(fresh.Finds({"key"}));
+}
+
 TEST_F(RebuildTest, OneAtATime) {
   const TestFilter filter = Create(Sized("f", "go-murmur3", 1000));
   auto first = filter.Start();
