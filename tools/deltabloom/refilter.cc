@@ -428,7 +428,8 @@ filters per data block or under another name (compatibility=own); with prefixes
 of an extractor, or partitions in the order of a comparator, that is not known
 here; with a checksum of the file in the MANIFEST, which cannot be changed;
 symbolic links; and tables in which a filter of another size would change the
-length of its handle. Encrypted files cannot be read.
+length of its handle. Encrypted files, and blocks that Zlib, BZip2 or LZ4
+compressed before format_version 2, cannot be read.
 
 With allocation=levels a table gets the bits of its level, as far as they fit.
 With range=on a table gets a range part if its prefix extractor is
