@@ -66,19 +66,6 @@ TEST(KeySet, KeysAreDistinctAndDependOnTheSeed) {
   EXPECT_NEAR(held, 125, 60);
 }
 
-TEST(Contenders, EachVariantHasWhatItNeeds) {
-  for (const Contender& contender : Contenders()) {
-    SCOPED_TRACE(contender.name);
-    if (contender.variant == Variant::kByHand) continue;
-    const Policy policy = MakePolicy(contender, 10);
-    EXPECT_EQ(policy.filters != nullptr, contender.name != "none");
-    EXPECT_EQ(policy.listener != nullptr,
-              contender.variant == Variant::kLevels);
-    EXPECT_EQ(policy.extractor != nullptr,
-              contender.variant == Variant::kRange);
-  }
-}
-
 // Monkey: the rates of the runs are in proportion to their keys.
 TEST(Contenders, ByHandEachRunHasTheBitsOfALargerOneAndMore) {
   const TreePlan plan = LevelsTree(4, 10, 1'111'000);
