@@ -183,7 +183,9 @@ class LevelsDb : public TestDb {
     for (const auto& file : metadata.levels[static_cast<size_t>(from)].files) {
       files.push_back(file.name);
     }
-    if (files.size() > most) files.erase(files.begin(), files.end() - most);
+    if (files.size() > most) {
+      files.erase(files.begin(), files.end() - static_cast<int>(most));
+    }
     ASSERT_OK(get()->CompactFiles({}, files, to));
   }
   void Settle() {
