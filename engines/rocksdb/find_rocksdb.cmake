@@ -48,7 +48,6 @@ endif()
 # library needs.
 if(NOT deltabloom_rocksdb)
   set(deltabloom_saved_path "$ENV{PKG_CONFIG_PATH}")
-  set(deltabloom_rocksdb_where HINTS)
   if(DELTABLOOM_ROCKSDB_PREFIX)
     set(deltabloom_rocksdb_where NO_DEFAULT_PATH PATHS ${DELTABLOOM_ROCKSDB_PREFIX})
     set(ENV{PKG_CONFIG_PATH} ${DELTABLOOM_ROCKSDB_PREFIX}/lib/pkgconfig)
@@ -58,9 +57,12 @@ if(NOT deltabloom_rocksdb)
     pkg_check_modules(deltabloom_pc QUIET rocksdb)
   endif()
   set(ENV{PKG_CONFIG_PATH} "${deltabloom_saved_path}")
+  if(NOT DELTABLOOM_ROCKSDB_PREFIX)
+    set(deltabloom_rocksdb_where HINTS ${deltabloom_pc_INCLUDE_DIRS} ${deltabloom_pc_LIBRARY_DIRS})
+  endif()
   if(deltabloom_pc_FOUND OR DELTABLOOM_ROCKSDB_PREFIX)
     find_path(deltabloom_rocksdb_headers rocksdb/version.h NO_CACHE
-      ${deltabloom_rocksdb_where} ${deltabloom_pc_INCLUDE_DIRS} PATH_SUFFIXES include)
+      ${deltabloom_rocksdb_where} PATH_SUFFIXES include)
     foreach(deltabloom_kind ${deltabloom_rocksdb_kinds})
       set(deltabloom_type SHARED)
       if(deltabloom_kind STREQUAL "rocksdb")
@@ -69,8 +71,7 @@ if(NOT deltabloom_rocksdb)
       unset(deltabloom_rocksdb_library)
       find_library(deltabloom_rocksdb_library NO_CACHE
         NAMES librocksdb${CMAKE_${deltabloom_type}_LIBRARY_SUFFIX}
-        ${deltabloom_rocksdb_where} ${deltabloom_pc_LIBRARY_DIRS}
-        PATH_SUFFIXES lib lib64 lib/${CMAKE_LIBRARY_ARCHITECTURE})
+        ${deltabloom_rocksdb_where} PATH_SUFFIXES lib lib64 lib/${CMAKE_LIBRARY_ARCHITECTURE})
       if(deltabloom_rocksdb_headers AND deltabloom_rocksdb_library
          AND NOT TARGET RocksDB::${deltabloom_kind})
         add_library(RocksDB::${deltabloom_kind} ${deltabloom_type} IMPORTED GLOBAL)

@@ -12,9 +12,8 @@
 
 using __mmask8 = simde__mmask8;
 
-// Older versions of SIMDe lack this one; newer ones have it as a macro.
-#ifndef _mm512_maskz_loadu_epi64
-
+// Older versions of SIMDe lack this one; that of newer ones reads all words.
+#undef _mm512_maskz_loadu_epi64
 inline __m512i _mm512_maskz_loadu_epi64(__mmask8 mask, const void* from) {
   uint64_t words[8] = {};
   for (int i = 0; i < 8; ++i) {
@@ -23,8 +22,6 @@ inline __m512i _mm512_maskz_loadu_epi64(__mmask8 mask, const void* from) {
   }
   return _mm512_loadu_si512(words);
 }
-
-#endif
 
 #define DELTABLOOM_TARGET
 

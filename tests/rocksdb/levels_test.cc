@@ -553,6 +553,7 @@ class SilentChangesTest : public ::testing::Test {
   SilentChangesTest() {
     Options options = SmallTrees();
     options.disable_auto_compactions = true;
+    options.level_compaction_dynamic_level_bytes = false;
     options.level0_slowdown_writes_trigger = 1000;
     options.level0_stop_writes_trigger = 1000;
     db_.Open(LevelsOptions(), options);

@@ -131,8 +131,8 @@ TEST_F(SetOptionsTest, FieldsInBracesAreValidatedTogether) {
   }
   EXPECT_EQ(db_.Option("statistics"), "off");
   EXPECT_FALSE(db_.SetField("weights_by_use", "on").ok());
-  // RocksDB drops the error from 9.8 on, and uses the default.
-  EXPECT_EQ(db_.Option("weights_by_use"), kNewPolicy ? "on" : "off");
+  // RocksDB drops the error from 9.8 on, and uses the default. Spaces follow.
+  EXPECT_CONTAINS(db_.Option("weights_by_use"), kNewPolicy ? "on" : "off");
 }
 
 TEST_F(SetOptionsTest, FieldsInBraces) {
