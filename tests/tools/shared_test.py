@@ -234,8 +234,11 @@ class Shared(unittest.TestCase):
         # Guava's own answer for the longs 0, 42, -1: docs/shared_filters_format.md.
         known = bytes.fromhex("00050000000212000092400600002021008010200000")
         self.assertEqual(pathlib.Path(path).read_bytes(), known)
-        self.assertEqual(self.call("export", "g", "-").stdout, known)
+        self.assertEqual(self.call("export", "g", "/dev/stdout").stdout, known)
         self.assertEqual(os.listdir(self.folder), ["g.bloom"])
+        os.symlink(path, self.folder / "link")
+        self.done("export", "g", str(self.folder / "link"))
+        self.assertTrue(os.path.islink(self.folder / "link"))
         os.mkfifo(self.folder / "pipe")
         pipe = os.open(self.folder / "pipe", os.O_RDWR)
         self.done("export", "g", str(self.folder / "pipe"))

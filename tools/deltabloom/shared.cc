@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -431,8 +432,8 @@ std::string ReadWholeFile(const std::string& path) {
   return bytes;
 }
 
-// All or nothing: a temporary file next to it, then a rename; but a pipe or a
-// device stays what it is. "-" is standard output.
+// All or nothing: a temporary file next to it, then a rename; but a pipe, a
+// device or a link stays what it is. "-" is standard output.
 void WriteWholeFile(const std::string& path, const std::string& bytes) {
   errno = 0;
   if (path == "-") {
@@ -442,8 +443,12 @@ void WriteWholeFile(const std::string& path, const std::string& bytes) {
   struct stat state = {};
   const bool in_place =
       stat(path.c_str(), &state) == 0 && !S_ISREG(state.st_mode);
+  // Of a link, what it leads to.
+  std::error_code ignored;
+  const std::string target =
+      std::filesystem::weakly_canonical(path, ignored).string();
   const std::string to =
-      in_place ? path : path + "." + std::to_string(getpid());
+      in_place ? path : target + "." + std::to_string(getpid());
   errno = 0;
   std::FILE* const file = std::fopen(to.c_str(), in_place ? "wb" : "wbx");
   // One that a killed process left is in the way under its own name.
@@ -453,7 +458,7 @@ void WriteWholeFile(const std::string& path, const std::string& bytes) {
       std::fflush(file) == 0 && (in_place || fsync(fileno(file)) == 0);
   written = std::fclose(file) == 0 && written;
   if (written && in_place) return;
-  if (written && std::rename(to.c_str(), path.c_str()) == 0) return;
+  if (written && std::rename(to.c_str(), target.c_str()) == 0) return;
   const std::runtime_error error = SystemError(path);
   if (!in_place) unlink(to.c_str());
   throw error;
@@ -464,7 +469,8 @@ void WriteWholeFile(const std::string& path, const std::string& bytes) {
 }
 
 void Export(const Context& context) {
-  const SharedOptions& options = context.options;
+  SharedOptions options = context.options;
+  if (options.file == "/dev/stdout") options.file = "-";
   if (options.file == "-" && context.console->is_json()) {
     Check({RedisError::kInvalidArgument, "--json does not go with -"});
   }
