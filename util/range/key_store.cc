@@ -38,7 +38,7 @@ bool KeyStore::Add(std::string_view key) {
   char* const record = &chunk.bytes[chunk.size];
   record[0] = static_cast<char>(shared);
   record[1] = static_cast<char>(kept - shared);
-  std::memcpy(record + kRecordHeader, key.data() + shared, kept - shared);
+  key.copy(record + kRecordHeader, kept - shared, shared);
   chunk.size += kRecordHeader + kept - shared;
   least_size_ = std::min(least_size_, key.size());
   last_ = key;

@@ -119,8 +119,7 @@ std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes) {
   if (cut.count == 0) {
     const size_t size = (cut.bits + 7u) / 8;
     if (cut.bits % 8 == 0 && key.size() >= size) return key.substr(0, size);
-    const size_t copied = std::min(key.size(), size);
-    std::memcpy(bytes, key.data(), copied);
+    const size_t copied = key.copy(bytes, size);
     std::fill(bytes + copied, bytes + size, '\0');
     if (cut.bits % 8 != 0) {
       bytes[size - 1] =
