@@ -158,7 +158,7 @@ void Refilter::WorkBesideModel(rocksdb::DB* db) {
   };
   auto model = read();
   test::FreshRandom random;
-  for (int i = 1; i <= 3000; ++i) {
+  for (int i = 1; i <= 1000; ++i) {
     const std::string key = Key(static_cast<int>(random.Below(2 * kAllKeys)));
     std::string value = std::to_string(i);
     const uint64_t kind = random.Below(4);
