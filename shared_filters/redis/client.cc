@@ -58,9 +58,8 @@ constexpr ScriptAnswer kScriptAnswers[] = {
     {RedisError::kMismatch,
      "the uploaded bitmap is not what was sent; the live bitmap is unchanged"},
     {RedisError::kUnverified,
-     "a durable filter needs a server with appendonly yes, rename-command "
-     "PSYNC "
-     "\"\" and rename-command SYNC \"\""},
+     "a durable filter needs appendonly yes, rename-command PSYNC \"\" and "
+     "rename-command SYNC \"\" in its server's settings"},
     {RedisError::kUnverified,
      "Redis restarted or failed over during the rebuild: rebuild again; the "
      "live bitmap is unchanged"},

@@ -121,7 +121,7 @@ TEST_P(SchemesTest, LostBitsMayMatch) {
   EXPECT_EQ(filter->Add("more").error, RedisError::kMissing);
 }
 
-// A marker in each block, and nothing behind the last one: beyond what a script
+// A marker in each block, and nothing after the last one: beyond what a script
 // writes at once.
 TEST_F(FilterTest, LargeBitmapsAreEmpty) {
   RedisFilterOptions options = Sized("f", "local", 0);

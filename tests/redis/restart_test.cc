@@ -136,7 +136,7 @@ TEST(Restart, ARebuildDuringACheck) {
     server.Run({"CONFIG", "RESETSTAT"});
   };
   filter.Bits();
-  EXPECT_EQ(server.Calls("getrange"), 1);
+  EXPECT_GE(server.Calls("getrange"), 1);
 }
 
 TEST(Restart, AnotherReplidIsUnverified) {
@@ -216,7 +216,7 @@ class TakeOver : public testing::TestWithParam<bool> {
 
 INSTANTIATE_TEST_SUITE_P(DefaultAndDurable, TakeOver, testing::Bool());
 
-// INFO no longer tells of the promotion once B has restarted.
+// INFO does not show the promotion once B has restarted.
 TEST_P(TakeOver, APromotedReplicaIsUnverified) {
   const TestFilter on_b(b_.Options(), "f");
   EXPECT_EQ(ErrorOf(on_b), RedisError::kUnverified);

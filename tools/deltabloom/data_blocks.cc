@@ -101,7 +101,7 @@ constexpr bool (*kDecompress[])(std::string_view from,
 // A data block (table/block_based/data_block_footer.h there).
 struct DataBlock {
   std::string_view entries;
-  // Of a block that has its values behind all keys: where entries have no
+  // Of a block that has its values after all keys: where entries have no
   // prefix in common with the one before, and say where their value is.
   std::string_view restarts;
 };
@@ -120,7 +120,7 @@ DataBlock ParseDataBlock(std::string_view block) {
   const bool separate = (packed & kSeparateValues) != 0;
   const uint32_t restarts =
       packed & ~(kHashIndex | kUniformKeys | kSeparateValues);
-  // The parts behind the entries, from the last to the first.
+  // The parts after the entries, from the last to the first.
   size_t tail = separate ? 8 : 4;
   if ((packed & kHashIndex) != 0) tail += 2 + (number(tail + 2) & 0xffff);
   const size_t restarts_end = tail;

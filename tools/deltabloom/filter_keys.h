@@ -48,8 +48,8 @@ class FilterKeysVisitor {
                    const std::string_view* prefix) = 0;
   // The prefix of the last key before the partition, or of the first one after
   // it: iterators that seek backwards or forwards from within the partition
-  // look it up here. RocksDB before 9.7 leaves the first out without whole
-  // keys.
+  // look it up here. RocksDB leaves the first out: before 6.20, and before 9.5
+  // in tables without whole keys.
   virtual void AddNeighbour(std::string_view prefix) = 0;
   virtual void End() = 0;
 };

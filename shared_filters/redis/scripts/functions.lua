@@ -4,8 +4,8 @@ local function identity()
   return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)'),
     string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
 end
--- Whether this server has an AOF and no replica can copy its data. INFO does not
--- tell a master that restarted from a replica that was promoted and restarted.
+-- Whether this server has an AOF and no replica can copy its data. INFO cannot
+-- distinguish a master that restarted from a promoted replica that restarted.
 local function is_durable()
   local commands = redis.call('COMMAND', 'INFO', 'PSYNC', 'SYNC')
   return not (commands[1] or commands[2]) and
