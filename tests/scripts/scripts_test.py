@@ -76,7 +76,8 @@ class Help(ScriptTest):
 
     def test_bad_usage_is_found_before_anything_is_installed(self):
         for words in ("--cor", "--label rocksdb", "--long nonsense", "--long torture --nonsense",
-                      "--long torture --seed", "--long portability vax", "--long packages 7"):  # fmt: skip
+                      "--long torture --seed", "--long mutation --nonsense", "--long portability vax",
+                      "--long packages 7"):  # fmt: skip
             with self.subTest(words):
                 done = run(["bash", SOURCE / "script/test", *words.split()])
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
