@@ -9,9 +9,13 @@ import time
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Of no other program until this one ends; Redis, which sets SO_REUSEADDR, can listen on it."""
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("127.0.0.1", 0))
+    port = holder.getsockname()[1]
+    holder.detach()  # it stays open
+    return port
 
 
 class RedisProcess:
@@ -28,7 +32,7 @@ class RedisProcess:
              "--appendonly", "no", "--dir", self.folder.name, *self.arguments],
             stdout=subprocess.DEVNULL,
         )
-        for _ in range(1000):
+        for _ in range(12000):
             try:
                 self.run("PING")
                 return
@@ -54,7 +58,7 @@ class RedisProcess:
         """One command; its reply as on the wire, a list as a Python list."""
         data = [word if isinstance(word, bytes) else str(word).encode() for word in words]
         request = b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in data)
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
             connection.sendall(b"*%d\r\n%s" % (len(data), request))
             with connection.makefile("rb") as stream:
                 return read_reply(stream)

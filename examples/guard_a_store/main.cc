@@ -31,14 +31,16 @@ struct Settings {
   std::string store = "guarded.rocksdb";
   uint16_t port = 0;
   uint32_t rebuild_every_s = 3600;
+  // A lookup that waits longer than this reads the store instead.
+  uint32_t redis_timeout_ms = 200;
   deltabloom::RedisOptions redis;
   deltabloom::RedisFilterOptions filter;
 };
 
 const char kUsage[] =
     "usage: guard_a_store [--store PATH] [--port N] [--rebuild-every SECONDS]\n"
-    "         [--redis-host HOST] [--redis-port N] [--filter NAME]\n"
-    "         [--scheme NAME] [--keys N]\n"
+    "         [--redis-host HOST] [--redis-port N] [--redis-timeout MS]\n"
+    "         [--filter NAME] [--scheme NAME] [--keys N]\n"
     "The password of Redis is in the environment: DELTABLOOM_REDIS_PASSWORD\n";
 
 Settings DefaultSettings() {
@@ -50,9 +52,6 @@ Settings DefaultSettings() {
   settings.filter.filled_by_rebuild = true;
   // The clients in Java, PHP and Go add to the bitmap of a rebuild, too.
   settings.filter.own_writers_only = true;
-  // A lookup that waits longer than this reads the store instead.
-  settings.redis.connect_timeout = std::chrono::milliseconds(200);
-  settings.redis.command_timeout = std::chrono::milliseconds(200);
   if (const char* word = std::getenv("DELTABLOOM_REDIS_PASSWORD")) {
     settings.redis.password = word;
   }
@@ -80,6 +79,9 @@ bool Set(const std::string& option, const std::string& value,
   }
   if (option == "--port") return Parse(value, &settings->port);
   if (option == "--redis-port") return Parse(value, &settings->redis.port);
+  if (option == "--redis-timeout") {
+    return Parse(value, &settings->redis_timeout_ms);
+  }
   if (option == "--keys") return Parse(value, &settings->filter.expected_keys);
   return option == "--rebuild-every" &&
          Parse(value, &settings->rebuild_every_s) &&
@@ -223,6 +225,8 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
+  settings.redis.connect_timeout = settings.redis.command_timeout =
+      std::chrono::milliseconds(settings.redis_timeout_ms);
   const std::string wrong = settings.filter.Validate();
   if (!wrong.empty()) {
     std::cerr << "guard_a_store: " << wrong << "\n";

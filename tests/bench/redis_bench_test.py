@@ -16,7 +16,7 @@ BENCH, REDIS_SERVER = (sys.argv.pop(1) for _ in range(2))
 
 
 def bench(port, *words):
-    return subprocess.run([BENCH, *words], capture_output=True, text=True, timeout=300,
+    return subprocess.run([BENCH, *words], capture_output=True, text=True, timeout=900,
                           env={**os.environ, "DELTABLOOM_REDIS_PORT": str(port)})
 
 

@@ -69,7 +69,7 @@ TEST(NotARedis, IsAnError) {
   ASSERT_EQ(listen(listener, 8), 0);
   redis.command_timeout = redis.connect_timeout = milliseconds(200);
   EXPECT_EQ(TryOpen(redis).error, RedisError::kTimeout);
-  redis.command_timeout = milliseconds(20000);
+  redis.command_timeout = redis.connect_timeout = milliseconds(20000);
   std::thread talker([&] {
     for (int i = 0; i < 2; ++i) {  // the first waits since the call above
       const int peer = accept(listener, nullptr, nullptr);
@@ -85,20 +85,23 @@ TEST(NotARedis, IsAnError) {
 
 TEST_F(Failures, AwayAndBackAgain) {
   redis_.circuit_failures = 3;
-  redis_.circuit_open_for = milliseconds(100);
-  const TestFilter filter(redis_, Small());
+  redis_.circuit_open_for = milliseconds(1);
+  const TestFilter prompt(redis_, Small());
+  redis_.circuit_open_for = milliseconds(3600000);
+  const TestFilter filter(redis_, "f");
   filter.Add({"a"});
   server_.Stop();
   filter.ExpectFailure(RedisError::kUnavailable, server_.Place());
   EXPECT_EQ(filter->Add("b").error, RedisError::kUnavailable);
   EXPECT_EQ(filter->Statistics().circuits_opened, 1u);
   filter.ExpectFailure(RedisError::kCircuitOpen, server_.Place());
+  for (int i = 0; i < 4; ++i) EXPECT_NE(prompt.Error(), RedisError::kNone);
   server_.Start();
   // It came back without its data, which is another error than being away.
-  EXPECT_TRUE(WaitFor([&] { return filter.Error() == RedisError::kMissing; }));
-  filter.ExpectFailure(RedisError::kMissing, server_.Place());
+  EXPECT_TRUE(WaitFor([&] { return prompt.Error() == RedisError::kMissing; }));
+  prompt.ExpectFailure(RedisError::kMissing, server_.Place());
   const TestFilter again(redis_, Small());
-  filter.Add({"c"});
+  prompt.Add({"c"});
   EXPECT_TRUE(again.Finds({"c"}));
 }
 

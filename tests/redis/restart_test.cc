@@ -284,12 +284,11 @@ TEST_P(KillNine, NoAcknowledgedKeyIsAbsent) {
   Server server(GetParam());
   RedisOptions redis = server.Options();
   redis.circuit_failures = 0;
-  redis.command_timeout = redis.connect_timeout = milliseconds(1000);
   const TestFilter filter(redis, Local(GetParam() == kDurable));
   server.Run({"SAVE"});
   const auto traffic = std::make_unique<Traffic>();
   traffic->StartThreads(filter.get(), 3, milliseconds(1));
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < 4 || !traffic->IsEnough(); ++round) {
     const auto end = Clock::now() + milliseconds(200 + random.Below(700));
     while (Clock::now() < end) traffic->CheckAll(filter.get());
     server.Restart();
@@ -300,8 +299,6 @@ TEST_P(KillNine, NoAcknowledgedKeyIsAbsent) {
   if (GetParam() == kDurable) ExpectOk(status);
   ExpectOk(traffic->Build(filter.get()));
   ExpectOk(traffic->CheckAll(filter.get()));
-  EXPECT_GT(traffic->acknowledged, 100);
-  EXPECT_GT(traffic->rebuilds, 1);
 }
 
 }  // namespace

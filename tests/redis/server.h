@@ -57,22 +57,25 @@ inline void ExpectError(const RedisStatus& status, RedisError error,
   }
 }
 
-// Tries for half a minute. False if `reached` stays false.
+// Tries for two minutes. False if `reached` stays false.
 inline bool WaitFor(const std::function<bool()>& reached) {
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 12000; ++i) {
     if (reached()) return true;
     std::this_thread::sleep_for(milliseconds(10));
   }
   return false;
 }
 
-// A socket on a port that was free.
+// A socket on a port that was free, and that no other program gets until it is
+// closed. Servers that set SO_REUSEADDR, as Redis does, can listen on the port.
 inline int Bind(uint16_t* port) {
-  const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+  const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int yes = 1;
   sockaddr_in address{AF_INET, 0, {htonl(INADDR_LOOPBACK)}, {}};
   socklen_t size = sizeof(address);
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  if (bind(descriptor, generic, size) != 0 ||
+  if (setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) ||
+      bind(descriptor, generic, size) != 0 ||
       getsockname(descriptor, generic, &size) != 0) {
     throw std::runtime_error("no free port");
   }
@@ -82,7 +85,7 @@ inline int Bind(uint16_t* port) {
 
 inline uint16_t FreePort() {
   uint16_t port = 0;
-  close(Bind(&port));
+  Bind(&port);
   return port;
 }
 
@@ -123,7 +126,7 @@ class Server {
     RedisOptions options;
     options.port = port_;
     // Sanitizers and busy machines are slow; tests of timeouts set their own.
-    options.connect_timeout = options.command_timeout = milliseconds(20000);
+    options.connect_timeout = options.command_timeout = milliseconds(60000);
     return options;
   }
   RedisOptions SocketOptions() const {
@@ -202,7 +205,7 @@ class Server {
     const RedisStatus status =
         context->err != 0
             ? RedisStatus{RedisError::kUnavailable, context->errstr}
-            : connection->Run({&words}, Clock::now() + milliseconds(30000),
+            : connection->Run({&words}, Clock::now() + milliseconds(60000),
                               &replies);
     return status.ok() ? Text(replies[0]) : "-" + status.message;
   }
@@ -235,10 +238,10 @@ class Cluster {
     Words ports;  // of the cluster's bus
     for (size_t i = 0; i < nodes; ++i) {
       ports.push_back(std::to_string(FreePort()));
-      nodes_.push_back(std::make_unique<Server>(Words{
-          "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
-          "--cluster-port", ports[i], "--cluster-node-timeout",
-          replicas ? "500" : "2000", "--cluster-require-full-coverage", "no"}));
+      nodes_.push_back(std::make_unique<Server>(
+          Words{"--cluster-enabled", "yes", "--cluster-config-file",
+                "nodes.conf", "--cluster-port", ports[i],
+                "--cluster-require-full-coverage", "no"}));
     }
     const Words ends = {"0", "5460", "5461", "10922", "10923", "16383"};
     for (size_t i = 0; i < 3; ++i) {
@@ -292,13 +295,13 @@ class Cluster {
   }
   // The same for all keys of its slot.
   void MoveAllKeys(const std::string& key, size_t from, size_t to) {
-    for (;;) {
+    EXPECT_TRUE(WaitFor([&] {
       const std::string left =
           node(from).Run({"CLUSTER", "GETKEYSINSLOT", SlotOf(key), "9"});
-      if (left == "[]") return;
       std::istringstream keys(left.substr(1, left.size() - 2));
       for (std::string one; keys >> one;) MoveKey(from, to, one);
-    }
+      return left == "[]";
+    }));
   }
   // Tells every node, `to` first, until they agree for a while: on a busy
   // machine a message that was sent before can make a node forget it again.
@@ -558,6 +561,8 @@ class Traffic {
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
   }
+
+  bool IsEnough() const { return acknowledged > 100 && rebuilds > 0; }
 
   std::atomic<int> readable{0};  // keys in the source
   std::atomic<int> acknowledged{0}, failed{0}, rebuilds{0};

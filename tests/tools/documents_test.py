@@ -23,7 +23,7 @@ for command in ("refilter", "run"):
 
 
 def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, check=True)
 
 
 class ManPages(unittest.TestCase):

@@ -19,7 +19,7 @@ CHROMIUM = sys.argv[2] if len(sys.argv) > 2 else None
 
 def run(*arguments):
     return subprocess.run(
-        [TOOL, "estimate", *arguments], capture_output=True, text=True, timeout=60
+        [TOOL, "estimate", *arguments], capture_output=True, text=True, timeout=900
     )
 
 
@@ -83,7 +83,7 @@ class Page(unittest.TestCase):
             [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
              "--disable-dev-shm-usage", f"--user-data-dir={self.folder.name}/profile",
              f"--window-size={width},1200", "--dump-dom", f"file://{path or self.path}#{fragment}"],
-            capture_output=True, text=True, timeout=120, check=True,
+            capture_output=True, text=True, timeout=900, check=True,
         ).stdout  # fmt: skip
 
     def attribute(self, name, *arguments, **more):

@@ -39,7 +39,7 @@ class Shared(unittest.TestCase):
         data = keys if isinstance(keys, bytes) else keys.encode()
         return subprocess.run(
             [TOOL, "shared", *words, "--port", str(self.port)], input=data,
-            capture_output=True, timeout=120, env={**os.environ, **(env or {})},
+            capture_output=True, timeout=900, env={**os.environ, **(env or {})},
         )
 
     def done(self, *words, keys=""):
@@ -307,7 +307,7 @@ class Shared(unittest.TestCase):
                                 stdout=subprocess.PIPE, **pipes)
 
     def wait_for_key(self, name):
-        for _ in range(600):
+        for _ in range(10000):
             if name in self.redis.keys():
                 return
             time.sleep(0.02)
@@ -323,19 +323,19 @@ class Shared(unittest.TestCase):
             process = self.start(*words, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
             self.wait_for_key("{f}:rebuild")
             process.send_signal(what)
-            out, error = process.communicate(timeout=60)
+            out, error = process.communicate(timeout=900)
             self.assertEqual(process.returncode, -what)
             self.assertEqual((out, error), (b"", b"deltabloom shared rebuild: interrupted\n"))
             self.assertEqual(self.redis.keys(), before)
         process = self.start("add", "f", "--json", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         process.stdin.write(b"a\nb\nhalf")
         process.stdin.flush()
-        for _ in range(600):
+        for _ in range(10000):
             if b"may match" in self.call("check", "f", "--key", "b").stdout:
                 break
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=60)
+        out, error = process.communicate(timeout=900)
         self.assertEqual(process.returncode, -signal.SIGINT)
         self.assertIn(b"2 keys added; to add", error)
         self.assertEqual(json.loads(out), {})
@@ -359,7 +359,7 @@ class Shared(unittest.TestCase):
             for part in re.split(r"^\$ ", example, flags=re.MULTILINE)[1:]:
                 command, _, expected = part.partition("\n")
                 result = subprocess.run(["bash", "-c", command], cwd=self.folder, env=env,
-                                        capture_output=True, text=True, timeout=60)
+                                        capture_output=True, text=True, timeout=900)
                 self.assertEqual((result.stdout, result.stderr), (expected, ""), command)
                 commands += 1
         self.assertGreater(commands, 8)
