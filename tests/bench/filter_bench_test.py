@@ -25,7 +25,7 @@ TINY = {"--benchmark_min_time": "0.0001", "--repetitions": "1", "--many-filter-k
 
 
 def run(*words):
-    return subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=300)
+    return subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=900)
 
 
 def tiny(*words):
@@ -155,7 +155,7 @@ class Modes(FilterBench):
                  "--report", folder, "--quick", "--competitors", "rocksdb-bloom,deltabloom-classic",
                  "--keys", "1k,3k", "--samples", "1000", "--many-filter-keys", "20k",
                  "--repetitions", "1", "--benchmark_min_time=0.00001"],
-                capture_output=True, text=True, timeout=300,
+                capture_output=True, text=True, timeout=900,
             )  # fmt: skip
             self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
             text = pathlib.Path(folder, "report.md").read_text()
@@ -183,7 +183,7 @@ class Usage(unittest.TestCase):
             while len(list(pathlib.Path(folder).iterdir())) < 2:
                 self.assertIsNone(process.poll())
             process.send_signal(signal.SIGINT)
-            errors = process.communicate(timeout=60)[1]
+            errors = process.communicate(timeout=900)[1]
             self.assertEqual(process.returncode, 130)
             self.assertIn("filter_bench: interrupted, nothing was kept\n", errors)
             self.assertEqual(list(pathlib.Path(folder).iterdir()), [])

@@ -46,7 +46,7 @@ class Case(unittest.TestCase):
             [PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, env=self.environment, **options)
 
     def finish(self, process):
-        stdout, stderr = process.communicate(timeout=300)
+        stdout, stderr = process.communicate(timeout=900)
         return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
     def run_program(self, *arguments, **options):
@@ -279,7 +279,7 @@ class Interrupts(Case):
     def interrupt(self, when, number, *arguments):
         """Sends the signal once `when()` holds."""
         process = self.start(*arguments)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 600
         while not when() and process.poll() is None:
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
@@ -315,7 +315,7 @@ class Terminal(Case):
                     text += chunk
             except OSError:  # all ends of the terminal are closed
                 pass
-        process.communicate(timeout=60)
+        process.communicate(timeout=900)
         self.assertEqual(process.returncode, 0)
         return text.decode()
 

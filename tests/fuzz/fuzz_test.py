@@ -26,7 +26,7 @@ def end(code, number):
     sys.exit(code)
 if "artifact_prefix" not in options:
     if inputs and name == "slow":
-        limit = time.process_time() + 1.3
+        limit = time.process_time() + 2
         while time.process_time() < limit: pass
     sys.exit(0)
 assert options["timeout"] == "1" and options["rss_limit_mb"] == "512", options
@@ -71,7 +71,7 @@ class FuzzTest(unittest.TestCase):
 
     def fuzz(self, *options, act="", code=0):
         running = self.start(*options, act=act)
-        said = running.communicate(timeout=60)[0]
+        said = running.communicate(timeout=900)[0]
         self.assertEqual(running.returncode, code, said)
         return said
 
@@ -83,7 +83,8 @@ class FuzzTest(unittest.TestCase):
         self.fuzz("--seconds", "1", "sst_fuzz")
         self.fuzz("--hours", "0.0006", "--fast", "sst_fuzz")
         self.assertEqual(self.total()["executions"], 2000)
-        self.assertGreaterEqual(self.total("plain")["executions"], 2000)
+        # On a slow machine the time is enough for one turn.
+        self.assertIn(self.total("plain")["executions"], range(1000, 100000, 1000))
 
     def test_a_finding_is_kept_and_the_turn_goes_on(self):
         said = self.fuzz("--seconds", "3", "sst_fuzz", act="crash", code=1)
@@ -109,7 +110,7 @@ class FuzzTest(unittest.TestCase):
         while not (self.programs / "started").exists():
             time.sleep(0.02)
         running.send_signal(signal.SIGINT)
-        self.assertRegex(running.communicate(timeout=60)[0], "interrupted")
+        self.assertRegex(running.communicate(timeout=900)[0], "interrupted")
         self.assertEqual(running.returncode, 130)
         self.assertEqual(self.total()["executions"], 55)
 

@@ -16,7 +16,7 @@ SOURCE = pathlib.Path(__file__).parents[2]
 
 
 def run(*command):
-    return subprocess.run(command, cwd=BUILD, capture_output=True, text=True, timeout=300, check=True).stdout
+    return subprocess.run(command, cwd=BUILD, capture_output=True, text=True, timeout=900, check=True).stdout
 
 
 def files_of(package):

@@ -32,7 +32,7 @@ def run(script, folder, environment=None):
     """Runs a script in one shell, which stops at the first failure."""
     command = ["bash", "-euo", "pipefail", "-c", script]
     return subprocess.run(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=500
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=900
     )
 
 

@@ -2,8 +2,6 @@
 // hundred flushes, and their trees and filters as RocksDB itself reports them.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstdio>
 
 #include "rocksdb/listener.h"
@@ -124,26 +122,13 @@ inline std::string Scattered(uint64_t i) {
   return InOrder(i * 0x9e3779b97f4a7c15);
 }
 
-inline uint64_t Property(rocksdb::DB* db, const std::string& name) {
-  uint64_t value = 0;
-  db->GetIntProperty("rocksdb." + name, &value);
-  return value;
-}
-
-// Waits until no flush or compaction runs or is pending. Universal compaction
-// may stay pending forever, so the wait for that is limited.
+// Waits until no flush or compaction runs or is scheduled and none that would
+// change the tree is pending: universal compaction may stay pending forever.
 inline void WaitForCompactions(rocksdb::DB* db) {
-  for (int idle = 0; idle < 20; usleep(500)) {
-    if (Property(db, "num-running-compactions") +
-            Property(db, "mem-table-flush-pending") +
-            Property(db, "num-running-flushes") >
-        0) {
-      idle = 0;
-    } else if (Property(db, "compaction-pending") == 0) {
-      return;
-    } else {
-      ++idle;
-    }
+  for (uint64_t before = 0, now = 1; before != now;) {
+    before = now;
+    FinishJobs(db);
+    db->GetAggregatedIntProperty("rocksdb.current-super-version-number", &now);
   }
 }
 

@@ -588,10 +588,9 @@ class SilentChangesTest : public ::testing::Test {
     return text + Text(it->second.bits.limits());
   }
 
-  // In a while: RocksDB may wake the caller of Flush before its listeners.
   void ExpectTree(const std::string& expected,
                   const std::string& name = "default") {
-    for (int i = 0; i < 1000 && Tree(name) != expected; ++i) usleep(10'000);
+    FinishJobs(db_);
     EXPECT_EQ(Tree(name), expected);
   }
 

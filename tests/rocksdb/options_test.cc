@@ -441,7 +441,7 @@ TEST(OptionsTest, OptionsFilesKeepTheRangeExtractor) {
 }
 
 // A LOG gets its first table of statistics with the first filter that is built
-// after the interval.
+// after the interval; on a slow machine that may be the first of all.
 TEST(OptionsTest, StatisticsInTheLogAtAnInterval) {
   const char* const all[] = {"statistics_log_seconds=1",
                              "statistics_log_seconds=0",
@@ -458,7 +458,7 @@ TEST(OptionsTest, StatisticsInTheLogAtAnInterval) {
     for (const char* const line :
          {"[deltabloom] Filters, by the level their tables",
           "[deltabloom] level  layout  ", "[deltabloom] all "}) {
-      EXPECT_EQ(CountIn(databases[i].Log(), line), i == 0 ? 1 : 0) << all[i];
+      EXPECT_EQ(CountIn(databases[i].Log(), line) > 0, i == 0) << all[i];
     }
   }
 }

@@ -51,8 +51,6 @@ class GroupExtractor final : public rocksdb::SliceTransform {
 // A database of three levels, and scans of groups without keys.
 class LearningTest : public ::testing::TestWithParam<Schema> {
  protected:
-  LearningTest() { RecordProperty("seed", std::to_string(seed_)); }
-
   void OpenAndLoad(const Options& options) {
     db_.Open(options);
     uint64_t keys = keys_of_last_level;
@@ -121,8 +119,7 @@ class LearningTest : public ::testing::TestWithParam<Schema> {
     EXPECT_OK(rocksdb::DestroyDB(db_.path(), db_.options()));
   }
 
-  const uint64_t seed_ = test::SeedOfThisRun();
-  Random random_{seed_};
+  Random random_{test::SeedOr(1)};
   TestDb db_;
 
  private:

@@ -314,6 +314,13 @@ inline std::string Option(const FilterPolicy& policy, const std::string& name) {
   return value;
 }
 
+// Waits for flushes and compactions that run or are scheduled. RocksDB wakes
+// who waits for one before it calls listeners and deletes files.
+inline void FinishJobs(rocksdb::DB* db) {
+  EXPECT_OK(db->PauseBackgroundWork());
+  EXPECT_OK(db->ContinueBackgroundWork());
+}
+
 // Puts Key(2 * i) for i in [begin, end) and flushes them into a table.
 inline void Load(rocksdb::DB* db, int begin, int end) {
   for (int i = begin; i < end; ++i) {
@@ -466,6 +473,7 @@ class TestDb {
     all.bottommost_level_compaction =
         rocksdb::BottommostLevelCompaction::kForce;
     EXPECT_OK(db_->CompactRange(all, nullptr, nullptr));
+    FinishJobs(db_.get());
   }
   ColumnFamilyHandle* NewFamily(const ColumnFamilyOptions& options,
                                 const std::string& name) {

@@ -25,7 +25,7 @@ NO_PASSWORD = 'echo "sudo $*" >>"$CALLS"; exit 1'
 
 
 def run(command, **options):
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, **options)
 
 
 class ScriptTest(unittest.TestCase):

@@ -18,7 +18,7 @@ SEED = str(seed_of_this_run())
 
 
 def study(*arguments):
-    return subprocess.run([STUDY, *arguments], capture_output=True, text=True, timeout=300)
+    return subprocess.run([STUDY, *arguments], capture_output=True, text=True, timeout=900)
 
 
 class Study(unittest.TestCase):
