@@ -245,7 +245,7 @@ std::unique_ptr<rocksdb::Env> NewDisk(const DiskPlan& plan, Journal* journal) {
 void LosePower(const DiskPlan& plan) {
   struct Watched {
     uint64_t synced = 0;  // bytes
-    bool named = false;   // the folder was synced since, or it was renamed
+    bool named = false;   // the folder was synced since, or a file renamed
   };
   std::map<std::string, Watched> files;
   std::ifstream notes(plan.notes + "/disk");
@@ -257,13 +257,12 @@ void LosePower(const DiskPlan& plan) {
       files[file] = Watched{number, false};
     } else if (what == "sync" && files.count(file) != 0) {
       files[file].synced = number;
-    } else if (what == "folder") {
-      for (auto& [unused, watched] : files) watched.named = true;
     } else if (what == "rename") {
-      files[to] = Watched{files[file].synced, true};
-      files.erase(file);
-    } else if (what == "delete") {
-      files.erase(file);
+      files[to] = files[file];
+    }
+    if (what == "delete" || what == "rename") files.erase(file);
+    if (what == "folder" || what == "rename") {
+      for (auto& [unused, watched] : files) watched.named = true;
     }
   }
   for (const auto& [path, watched] : files) {

@@ -183,15 +183,17 @@ TEST_F(TortureDiskTest, UnsyncedBytesAndNamesAreLost) {
   Write(disk.get(), "2.log", "a", "bcde");
   Write(disk.get(), "4.log", "synced", "");
   SyncFolder(disk.get());
-  Write(disk.get(), "5.log", "synced in a folder that is not", "");
+  Write(disk.get(), "5.log", "before a rename", "");
   Write(disk.get(), "x", "renamed", "...");
   ASSERT_TRUE(
       disk->RenameFile(Path("x"), Path("CURRENT"), IOOptions(), nullptr).ok());
+  Write(disk.get(), "6.log", "synced in a folder that is not", "");
   EXPECT_EQ(Content("1.sst"), "abcde");
   LosePower(plan_);
   const std::pair<const char*, const char*> left[] = {
-      {"1.sst", "a"}, {"2.log", "a"},         {"4.log", "synced"},
-      {"5.log", "-"}, {"CURRENT", "renamed"}, {"old", "old"}};
+      {"1.sst", "a"},         {"2.log", "a"}, {"4.log", "synced"},
+      {"CURRENT", "renamed"}, {"6.log", "-"}, {"5.log", "before a rename"},
+      {"old", "old"}};
   for (const auto& [name, content] : left) EXPECT_EQ(Content(name), content);
 }
 
