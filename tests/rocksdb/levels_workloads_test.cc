@@ -251,7 +251,7 @@ TEST_F(LevelsWorkloadsTest, Hits) {
     double hits, times_fewer_by_hand, times_fewer, most_bits;
   };
   // Of DB::CompactFiles no event says how much it writes: up to 5.5 % more
-  // bits. Weights are read once a second: 3.7 to 6.1 times fewer in ten runs.
+  // bits.
   for (const auto& [hits, by_hand, grown, most] : std::initializer_list<Case>{
            {0, 0.95, 0.9, 10.5}, {0.99, 3, 2, 10.8}, {1, 2.5, 1, 7}}) {
     for (const Style* style : {&kByHand, &kStyles[0], &kStyles[3]}) {
