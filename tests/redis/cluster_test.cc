@@ -196,14 +196,14 @@ TEST(ClusterOfReplicas, NoAcknowledgedKeyIsAbsent) {
   cluster.MoveAllKeys("f", home, to);  // the builder makes keys meanwhile
   cluster.FinishMove("f", to);
   goes_on("after the move");
-  // Not before, or a master that is only slow would be replaced.
-  for (size_t i = 0; i < 6; ++i) {
-    cluster.node(i).Run({"CONFIG", "SET", "cluster-node-timeout", "500"});
-  }
   // A replica that has not caught up would come up without the filter.
   EXPECT_TRUE(WaitFor([&] {
     return Contains(cluster.node(to + 3).Run({"KEYS", "*"}), "{f}");
   })) << "the replica";
+  // Not before, or a master that is only slow would be replaced.
+  for (size_t i = 0; i < 6; ++i) {
+    cluster.node(i).Run({"CONFIG", "SET", "cluster-node-timeout", "500"});
+  }
   cluster.node(to).Stop();
   goes_on("after the failover");
   stop = true;

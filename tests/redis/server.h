@@ -192,7 +192,7 @@ class Server {
     Run({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});
     EXPECT_TRUE(WaitFor([this] { return IsReplica(); }));
     master.Run({"SET", "any", "write"});
-    EXPECT_EQ(master.Run({"WAIT", "1", "15000"}), "1");
+    EXPECT_EQ(master.Run({"WAIT", "1", "50000"}), "1");
   }
 
   // One command, its reply as text: "OK", "(nil)", "3", "[a b]", "-ERR ...".
