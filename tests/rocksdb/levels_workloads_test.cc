@@ -302,8 +302,8 @@ constexpr Workload kSweptWorkloads[] = {
 
 // Loads of a seed: random workload, number of keys and sizes of tables, faster
 // than compactions or not. Wherever compaction is idle, the filters have the
-// bits of the option within 5 % and at most the false positives of uniform bits
-// (1.00 to 1.03 times in 6 of 716 universal trees); it is never above 10 %.
+// bits of the option within 5 %, meanwhile at most 10 % more, and at most the
+// false positives of uniform bits (1.00 to 1.03 in 6 of 716 universal trees).
 class LevelsSweepTest : public ::testing::Test {
  protected:
   static uint64_t Seeds() {
