@@ -29,6 +29,35 @@ function(deltabloom_count_lines name)
   endif()
 endfunction()
 
+# Precompiled headers, with DELTABLOOM_TESTS, whose builds compile everything. gcc
+# reads the headers themselves where a target has other options; clang would fail,
+# and ccache keeps nothing that is compiled with them.
+#
+# deltabloom_headers(<name> HEADERS <header>... [OPTIONS <option>...]
+#                    [LIBRARIES <target>...]) declares them,
+# deltabloom_use_headers(<name> <target>...) uses them where they are declared.
+function(deltabloom_headers name)
+  cmake_parse_arguments(arg "" "" "HEADERS;OPTIONS;LIBRARIES" ${ARGN})
+  if(NOT DELTABLOOM_TESTS OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_COMPILER_LAUNCHER)
+    return()
+  endif()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/nothing.cc CONTENT "")
+  add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/nothing.cc)
+  # As code of programs is compiled.
+  target_compile_options(${name} PRIVATE -fPIE ${arg_OPTIONS})
+  target_link_libraries(${name} PRIVATE deltabloom_build_flags ${arg_LIBRARIES})
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+endfunction()
+function(deltabloom_use_headers name)
+  if(TARGET ${name})
+    foreach(target ${ARGN})
+      target_compile_options(${target} PRIVATE -fPIE)
+      target_precompile_headers(${target} REUSE_FROM ${name})
+      set_target_properties(${target} PROPERTIES PCH_WARN_INVALID OFF)
+    endforeach()
+  endif()
+endfunction()
+
 # A layer: object files that the libraries above it are made of. Includes are
 # written from the top of the tree.
 function(deltabloom_layer name)

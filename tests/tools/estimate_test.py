@@ -110,7 +110,6 @@ class Page(unittest.TestCase):
             (1e9, 100, 10, 10),
             (1e12, 200, 16, 4),
             (5e6, 1000, 6, 8),
-            (37e6, 100, 12, 10),
         ]:
             shown = self.attribute("result", f"keys={keys:.0f}&entry={entry}&bits={bits}&ratio={ratio}")
             arguments = [f"--keys={keys}", f"--entry-size={entry}", f"--size-ratio={ratio}"]
@@ -135,9 +134,9 @@ class Page(unittest.TestCase):
     @unittest.skipUnless(CHROMIUM, "no Chromium")
     def test_odd_fragments_are_ignored(self):
         usual = self.attribute("result", "")
-        for fragment in ("layout=xyz", "allocation=", "keys=x&bits=&ratio=NaN", "result=1", "%"):
+        for fragment in ("layout=xyz&allocation=&keys=x&bits=&ratio=NaN&result=1", "%"):
             self.assertEqual(self.attribute("result", fragment), usual, fragment)
-        for fragment in ("keys=-5", "keys=1e300&entry=1e300", "bits=0&ratio=0", "bits=1e9&ratio=1e9"):
+        for fragment in ("keys=-5&bits=0&ratio=0", "keys=1e300&entry=1e300&bits=1e9&ratio=1e9"):
             for row in self.attribute("result", fragment):
                 self.assertGreaterEqual(row["absent_reads"], 0, fragment)  # None if not a number
 

@@ -272,6 +272,10 @@ TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
     options->compression_opts.max_dict_bytes = 16384;
     options->compression_opts.zstd_max_train_bytes = 65536;
   };
+  const auto hash_index_of_data_blocks = [](auto*, auto* table) {
+    table->data_block_index_type =
+        BlockBasedTableOptions::kDataBlockBinaryAndHash;
+  };
   struct Case {
     const char* name;
     std::vector<Change> changes;
@@ -282,9 +286,8 @@ TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
   const std::string lowercase = "id=deltabloom;key_transform=ascii_lowercase";
   std::vector<Case> cases = {
       {"full", {}},
-      {"ribbon", {}, "ribbonfilter:8", "", kCompact},
-      {"local", {}, "deltabloom:10:local", "", kCompact},
-      {"partitioned", {Partitioned}},
+      {"ribbon, two jobs", {}, "ribbonfilter:8", "--jobs 2"},
+      {"local", {}, "deltabloom:10:local"},
       {"prefixes", {prefixes}},
       {"only prefixes", {only_prefixes}},
       {"partitioned with prefixes", {Partitioned, prefixes}},
@@ -320,42 +323,39 @@ TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
        lowercase + ";layout=local",
        "--filter '" + lowercase + ";layout=compact;bits_per_key=20'",
        lowercase},
-      {"by level",
-       {},
+      {"by level, Zstd",
+       {compressed(rocksdb::kZSTD)},
        "bloomfilter:16",
        "--filter deltabloom:16:compact:levels"},
-      {"two jobs", {}, "bloomfilter:10", "--jobs 2"},
       {"reverse order",
        {Partitioned,
         [](auto* options, auto*) {
           options->comparator = rocksdb::ReverseBytewiseComparator();
         }}},
-      {"hash index of data blocks", {[](auto*, auto* table) {
-         table->data_block_index_type =
-             BlockBasedTableOptions::kDataBlockBinaryAndHash;
-       }}},
-      {"first keys in the index", {[](auto*, auto* table) {
-         table->index_type = BlockBasedTableOptions::kBinarySearchWithFirstKey;
-       }}},
-      {"hash index",
-       {prefixes,
+      {"format 2, hash index of data blocks, Snappy, no checksums",
+       {format(2), compressed(rocksdb::kSnappyCompression),
+        checksum(rocksdb::kNoChecksum), hash_index_of_data_blocks}},
+      {"format 3, first keys in the index, BZip2, CRC32c",
+       {format(3), compressed(rocksdb::kBZip2Compression),
+        checksum(rocksdb::kCRC32c),
+        [](auto*, auto* table) {
+          table->index_type = BlockBasedTableOptions::kBinarySearchWithFirstKey;
+        }}},
+      {"format 4, hash index, LZ4, xxHash",
+       {format(4), prefixes, compressed(rocksdb::kLZ4Compression),
+        checksum(rocksdb::kxxHash),
         [](auto*, auto* table) {
           table->index_type = BlockBasedTableOptions::kHashSearch;
         }}},
-      {"Snappy", {compressed(rocksdb::kSnappyCompression)}},
-      {"Zlib", {compressed(rocksdb::kZlibCompression)}},
-      {"BZip2", {compressed(rocksdb::kBZip2Compression)}},
-      {"LZ4", {Partitioned, compressed(rocksdb::kLZ4Compression)}},
-      {"LZ4HC", {compressed(rocksdb::kLZ4HCCompression), dictionary}},
-      {"Zstd", {compressed(rocksdb::kZSTD)}},
+      {"partitioned, Zlib, xxHash64",
+       {Partitioned, compressed(rocksdb::kZlibCompression),
+        checksum(rocksdb::kxxHash64)}},
+      {"LZ4HC with a dictionary, XXH3",
+       {compressed(rocksdb::kLZ4HCCompression), dictionary,
+        checksum(rocksdb::kXXH3)}},
       {"Zstd with a dictionary", {compressed(rocksdb::kZSTD), dictionary}},
       {"Zlib with a dictionary",
        {compressed(rocksdb::kZlibCompression), dictionary}},
-      {"no checksums", {checksum(rocksdb::kNoChecksum)}},
-      {"CRC32c", {Partitioned, checksum(rocksdb::kCRC32c)}},
-      {"xxHash", {checksum(rocksdb::kxxHash)}},
-      {"xxHash64", {Partitioned, checksum(rocksdb::kxxHash64)}},
-      {"XXH3", {checksum(rocksdb::kXXH3)}},
   };
 #if ROCKSDB_MAJOR > 10
   const auto separate_values = [](auto*, auto* table) {
@@ -363,18 +363,14 @@ TEST_F(Refilter, ReplacesFiltersOfEveryKind) {
   };
   cases.push_back({"separate values", {separate_values}});
   cases.push_back({"separate values and hash index",
-                   {Partitioned, separate_values, [](auto*, auto* table) {
-                      table->data_block_index_type =
-                          BlockBasedTableOptions::kDataBlockBinaryAndHash;
-                    }}});
+                   {Partitioned, separate_values, hash_index_of_data_blocks}});
 #endif
   const uint32_t last_format = ROCKSDB_MAJOR > 10  ? 7
                                : ROCKSDB_MAJOR > 8 ? 6
                                                    : 5;
   for (uint32_t version = 2; version <= last_format; ++version) {
-    cases.push_back({"format_version", {format(version)}});
-    cases.push_back(
-        {"format_version of partitions", {Partitioned, format(version)}});
+    cases.push_back({"partitioned", {Partitioned, format(version)}});
+    if (version > 5) cases.push_back({"full", {format(version)}});
   }
   for (const Case& c : cases) {
     SCOPED_TRACE(std::string(c.name) + " " + std::to_string(&c - cases.data()));
