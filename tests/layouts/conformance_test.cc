@@ -183,7 +183,7 @@ TEST_P(Conformance, KeysOfEqualBytesAndDuplicates) {
 TEST_P(Conformance, ManyKeysAndTheirFalsePositives) {
   Random random(kSeed);
   Check(random.Keys(30000, 16), random.Keys(20000, 16), 9900);
-  Check(random.Keys(80000, 11), random.Keys(5000, 11), 44000);
+  Check(random.Keys(165000, 11), random.Keys(5000, 11), 20000);
 }
 
 // Present and absent keys of mixed sizes in one batch, in a filter so large

@@ -65,7 +65,7 @@ class LearningTest : public ::testing::TestWithParam<Schema> {
   }
 
   static void OneTableALevel(Options* options, BlockBasedTableOptions* table) {
-    options->write_buffer_size = 400 * keys_of_last_level;
+    options->write_buffer_size = 256 << 20;
     table->metadata_block_size = 8192;
   }
 

@@ -260,6 +260,7 @@ inline Options MakeOptions(const DbConfig& config) {
   options.compression = rocksdb::kNoCompression;
   options.disable_auto_compactions = true;
   options.write_buffer_size = 4 << 20;
+  options.allow_fallocate = false;  // which fills memory in /dev/shm
   options.statistics = rocksdb::CreateDBStatistics();
   BlockBasedTableOptions table;
   table.filter_policy = config.policy;
