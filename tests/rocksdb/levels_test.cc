@@ -395,6 +395,7 @@ constexpr char kLeveled[] =
     "  level_compaction_dynamic_level_bytes=true\n";
 
 std::string Text(const internal::TreeLimits& limits) {
+  if (!limits.Known()) return "0 0 0";
   std::ostringstream text;
   text << limits.level0_files << " " << limits.base << " " << limits.ratio
        << (limits.dynamic ? " dynamic" : "");
@@ -426,12 +427,15 @@ TEST(LevelLimitsTest, OfEachFamily) {
     all += name + ": " + Text(limits) + "; ";
   }
   EXPECT_EQ(all,
-            "a [\\\"] name: 8 2.68435e+08 10; default: 4 1000 4.5 dynamic; ");
+            "a [\\\"] name: 8 2.68435e+08 10; default: 4 1000 4.5 dynamic; "
+            "never: 0 0 0; no files: 0 0 0; universal: 0 0 0; ");
   for (const char* const text :
        {"", "\n", "[", "[CFOptions \"", "[CFOptions \"]", "[CFOptions \"\"]",
         "=", "  =1", "max_bytes_for_level_base=1e999",
         "[CFOptions \"x\"]\n  max_bytes_for_level_base=-1\n"}) {
-    EXPECT_TRUE(ParseLimits(text).empty()) << text;
+    for (const auto& family : ParseLimits(text)) {
+      EXPECT_FALSE(family.second.Known()) << text;
+    }
   }
 }
 
@@ -537,13 +541,13 @@ TEST_F(TreeListenerTest, OtherFilesAndDeletedTables) {
   EXPECT_EQ(tree().files(), 1u);
   Deleted("/db/000007.sst");
   EXPECT_EQ(tree().files(), 0u);
-  EXPECT_EQ(trees_->silent_changes, 0u);
+  EXPECT_FALSE(trees_->changed_silently);
   // One of the tree, when the tree is next read.
   Created("/db/000008.sst", 100, 100, 1000);
   tree().SetTree({{8, 0, 0}});
   Deleted("/db/000008.sst");
   EXPECT_EQ(tree().files(), 1u);
-  EXPECT_EQ(trees_->silent_changes, 1u);
+  EXPECT_TRUE(trees_->changed_silently);
 }
 
 // Changes without an event of their own, in a tree of more tables than there

@@ -37,12 +37,6 @@ constexpr double kMostUnknown = 0.01;
 
 constexpr double kLeastUse = 1e-6;
 
-// What filter_memory leaves, in bits.
-struct MemoryLeft {
-  double bits_per_key = 0;  // on average over all keys that share the total
-  double spare = 0;         // besides all filters that there are now
-};
-
 // filter_memory of the database, 0 for none, and the bytes of its filters.
 std::pair<uint64_t, uint64_t> MemoryOf(const DatabaseTrees& trees) {
   uint64_t asked = 0;
@@ -55,11 +49,13 @@ std::pair<uint64_t, uint64_t> MemoryOf(const DatabaseTrees& trees) {
   return {asked, static_cast<uint64_t>(bits / 8)};
 }
 
-// The families of the database that have filter_memory share it, and the
-// smallest value counts; the filters of the others are taken off. Sets *problem
-// to one line if the total cannot be kept.
-MemoryLeft LeftOf(const DatabaseTrees& trees, const PolicyOptions& options,
-                  std::string* problem) {
+// What filter_memory leaves besides the present filters, in bits. Sets
+// *bits_per_key to the average over all keys that share it and keys_to_come.
+// The smallest value of all families counts; filters of families without one
+// are taken off. Sets *problem to one line if the total cannot be kept.
+double SpareOf(const DatabaseTrees& trees, const PolicyOptions& options,
+               double keys_to_come, double* bits_per_key,
+               std::string* problem) {
   const uint64_t total = MemoryOf(trees).first;
   double keys = 0;
   double shared = 0;
@@ -78,16 +74,16 @@ MemoryLeft LeftOf(const DatabaseTrees& trees, const PolicyOptions& options,
         "is used until all have the same";
   }
   const double all = 8 * static_cast<double>(total) - other;
-  const double average = keys > 0 ? all * kPlannedMemory / keys : all;
-  if (average < options.min_bits_per_key) {
+  const double planned = all * kPlannedMemory;
+  if (planned < options.min_bits_per_key * keys) {
     *problem = "filter_memory=" + std::to_string(total) +
                " cannot be kept: filters have min_bits_per_key=" +
                NumberText(options.min_bits_per_key);
   }
-  return {
-      std::clamp(average, options.min_bits_per_key,
-                 std::max(options.min_bits_per_key, options.max_bits_per_key)),
-      all - shared};
+  *bits_per_key = std::clamp(
+      planned / std::max(keys + keys_to_come, 1.0), options.min_bits_per_key,
+      std::max(options.min_bits_per_key, options.max_bits_per_key));
+  return all - shared;
 }
 
 // The bits per key that the total leaves for a table. A compaction takes what
@@ -221,19 +217,16 @@ void WriteFamily(const std::string& name, const FamilyTree& family,
 
 void RunUseCounter::Update(const std::shared_ptr<PolicyStatistics>& source,
                            const std::map<int, double>& weights) {
-  const bool known = std::any_of(
-      sources_.begin(), sources_.end(),
-      [&](const Source& one) { return one.statistics.lock() == source; });
-  if (!known) sources_.push_back({source, {}});
+  sources_.try_emplace(source);
   std::map<int, OriginLookups> added;
-  std::vector<Source> now;
+  decltype(sources_) now;
   double all = 0;
   double unknown = 0;
   for (const auto& [from, seen] : sources_) {
     const auto statistics = from.lock();
     if (statistics == nullptr) continue;
-    now.push_back({from, statistics->RowsSinceStart()});
-    for (const auto& [filter_class, row] : now.back().seen) {
+    const FilterRows& rows = now[from] = statistics->RowsSinceStart();
+    for (const auto& [filter_class, row] : rows) {
       const auto found = seen.find(filter_class);
       const RocksDBFilterRow before =
           found == seen.end() ? RocksDBFilterRow() : found->second;
@@ -319,19 +312,19 @@ LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
                      std::string* problem) {
   family->filter_memory = options.filter_memory;
   family->layout = options.layout;
-  MemoryLeft memory;
+  double spare = 0;
   if (options.filter_memory == 0) {
     family->target = TargetBits(options, family->bits);
   } else {
-    memory = LeftOf(*trees, options, problem);
-    family->target = memory.bits_per_key;
+    spare = SpareOf(*trees, options, family->bits.KeysToCome(table),
+                    &family->target, problem);
   }
   if (family->target < kMinBitsPerKey) return {};
   family->bits.SetTarget(family->target);
   LevelBits bits = BitsOfTable(family->bits, table, family->layout);
   if (options.filter_memory != 0) {
     const double most =
-        MostBits(family->bits, table, memory.spare, options.max_bits_per_key);
+        MostBits(family->bits, table, spare, options.max_bits_per_key);
     bits.millibits_per_key =
         std::max(std::min(bits.millibits_per_key, MillibitsOf(most)),
                  MillibitsOf(options.min_bits_per_key));

@@ -49,6 +49,10 @@ constexpr int kPlannedRuns = 3;
 constexpr double kEnough = 0.02;
 constexpr double kEnoughOfLast = 0.2;
 
+// The most growth of the tree that is expected: of universal compaction, which
+// by default lets a tree grow threefold until its largest run is written again.
+constexpr double kMostGrowth = 3;
+
 }  // namespace
 
 void FileSums::Add(const TableFacts& facts, bool add) {
@@ -56,6 +60,7 @@ void FileSums::Add(const TableFacts& facts, bool add) {
   const double n = sign * static_cast<double>(facts.keys);
   add ? ++files : --files;
   keys += n;
+  tree_keys += n * facts.tree_keys;
   if (facts.filter_bits < 0) {
     unknown_keys += n;
   } else {
@@ -67,9 +72,8 @@ void TreeBits::Learn(uint64_t file, const TableFacts& facts) {
   File& known = files_[file];
   ++visits_;
   Count(file, known, false);
-  const int origin = known.facts.origin;
   known.facts = facts;
-  if (facts.origin == kUnknownOrigin) known.facts.origin = origin;
+  known.facts.tree_keys = std::max(keys_, static_cast<double>(facts.keys));
   Count(file, known, true);
   rewritten_ += static_cast<double>(facts.keys) / std::max(keys_, 1.0);
 }
@@ -144,9 +148,8 @@ void TreeBits::SetTree(const std::vector<LiveTable>& tables) {
 
 double TreeBits::KeysIn(int level) const {
   double keys = 0;
-  for (auto it = groups_.lower_bound({level, kUnknownOrigin});
-       it != groups_.end() && it->first.first == level; ++it) {
-    keys += it->second.keys;
+  for (const auto& [group, sums] : groups_) {
+    if (group.first == level) keys += sums.keys;
   }
   return keys;
 }
@@ -214,6 +217,19 @@ double TreeBits::FilterBits(double bits_of_unknown) const {
     bits += sums.FilterBits(bits_of_unknown);
   }
   return bits;
+}
+
+double TreeBits::KeysToCome(const NewTable& table) const {
+  if (table.compaction != nullptr && table.compaction->manual) return 0;
+  double keys = 0;
+  double tree_keys = 0;
+  for (const auto& [group, sums] : groups_) {
+    if (group.second != table.Origin()) continue;
+    keys += sums.keys;
+    tree_keys += sums.tree_keys;
+  }
+  if (!(tree_keys > 0)) return 0;
+  return keys_ * (std::clamp(keys_ * keys / tree_keys, 1.0, kMostGrowth) - 1);
 }
 
 // The part of a level that compactions will leave there.

@@ -37,11 +37,13 @@ struct TableFacts {
   uint64_t keys = 0;        // in its filter, or in the table without one
   double filter_bits = -1;  // of the whole filter; negative: unknown
   int origin = kUnknownOrigin;
+  double tree_keys = 0;  // of the whole tree when it was written
 };
 
 struct FileSums {
   uint64_t files = 0;
   double keys = 0;
+  double tree_keys = 0;     // times the keys of each file
   double known_bits = 0;    // of filters
   double unknown_keys = 0;  // of files with unknown filters
 
@@ -62,6 +64,7 @@ struct Compaction {
   FileSums read;
   double keys_from_above = 0;  // of these, not in the level that it writes to
   double filter_bits = 0;      // of the tables that it has written
+  bool manual = false;
 };
 
 struct NewTable {
@@ -100,8 +103,11 @@ struct TreeLimits {
   double base = 0;          // keys, or bytes, of the first level below it
   double ratio = 0;         // of a level to the one above
   bool dynamic = false;     // levels are sized from the last one upwards
+  bool kept = true;         // by leveled compactions that start by themselves
 
-  bool Known() const { return level0_files > 0 && base > 0 && ratio >= 1; }
+  bool Known() const {
+    return kept && level0_files > 0 && base > 0 && ratio >= 1;
+  }
 };
 
 // Not thread-safe. No function but SetTree() visits files that it is not given.
@@ -156,6 +162,9 @@ class TreeBits {
   double FilterBits(double bits_of_unknown) const;
 
   double keys() const { return keys_; }
+  // Those that come until the run of a table is written again: as many as since
+  // it was written last, or none after a manual compaction.
+  double KeysToCome(const NewTable& table) const;
   // Of a flush, lately.
   double flush_keys() const { return std::max(flush_keys_, 1.0); }
   size_t files() const { return files_.size(); }

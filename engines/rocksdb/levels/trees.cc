@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
-#include <set>
 #include <utility>
 
 #include "engines/rocksdb/policy/options_file.h"
@@ -80,11 +78,9 @@ std::optional<TableAnnouncement> TakeAnnouncement(const std::string& family) {
 
 LimitsByFamily ParseLimits(std::string_view options) {
   LimitsByFamily all;
-  std::set<std::string> others;  // with compactions of another kind
   ForEachOption(options, [&](const OptionsLine& line) {
     if (line.section != "CFOptions" || line.family.empty()) return;
-    const std::string family(line.family);
-    TreeLimits& limits = all[family];
+    TreeLimits& limits = all[std::string(line.family)];
     const std::pair<const char*, double*> numbers[] = {
         {"level0_file_num_compaction_trigger", &limits.level0_files},
         {"max_bytes_for_level_base", &limits.base},
@@ -98,16 +94,17 @@ LimitsByFamily ParseLimits(std::string_view options) {
     if ((line.name == "compaction_style" &&
          line.value != "kCompactionStyleLevel") ||
         (line.name == "disable_auto_compactions" && line.value != "false")) {
-      others.insert(family);
+      limits.kept = false;
     }
   });
-  for (auto it = all.begin(); it != all.end();) {
-    const bool known = it->second.Known() && others.count(it->first) == 0;
-    it = known ? std::next(it) : all.erase(it);
-  }
   return all;
 }
 
+namespace {
+
+// Reads them from the OPTIONS file that RocksDB keeps with the database, if it
+// is another one than `*file`: a listener lacks the handles that DB::GetOptions
+// needs.
 void ReadLimits(DB* db, std::string* file, LimitsByFamily* limits) {
   std::string newest;
   std::string text;
@@ -122,8 +119,6 @@ void ReadLimits(DB* db, std::string* file, LimitsByFamily* limits) {
   *limits = ParseLimits(text);
   *file = newest;
 }
-
-namespace {
 
 // 123 for "/path/000123.sst"; 0 for other names.
 uint64_t FileNumber(std::string_view path) {
@@ -148,10 +143,8 @@ void LearnTables(const rocksdb::TablePropertiesCollection& tables,
                  TreeBits* bits) {
   for (const auto& [path, properties] : tables) {
     const uint64_t file = FileNumber(path);
-    if (properties == nullptr || file == 0 ||
-        bits->Find(file).facts.filter_bits >= 0) {
-      continue;
-    }
+    if (properties == nullptr || file == 0) continue;
+    if (bits->Find(file).facts.filter_bits >= 0) continue;
     bits->Learn(file, FactsOf(*properties, kUnknownOrigin));
   }
 }
@@ -169,20 +162,18 @@ FamilyTree* FindFamily(DatabaseTrees* trees, const std::string& name) {
 bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
   size_t files = 0;
   bool first = false;
-  uint64_t silent_changes = 0;
   {
     const std::lock_guard<std::mutex> lock(trees->mutex);
-    silent_changes = trees->silent_changes;
     first = trees->families.empty();
     for (const auto& family : trees->families) {
       files += family.second.bits.files();
     }
     // Creating a column family has no event either.
-    if (FindFamily(trees, family_name) != nullptr &&
-        silent_changes == trees->silent_changes_seen &&
+    if (FindFamily(trees, family_name) != nullptr && !trees->changed_silently &&
         ++trees->events + kFewFiles < files) {
       return false;
     }
+    trees->changed_silently = false;
   }
   std::vector<rocksdb::ColumnFamilyMetaData> all;
   db->GetAllColumnFamilyMetaData(&all);
@@ -196,12 +187,10 @@ bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
   ReadLimits(db, &trees->options_file, &trees->limits);
   const std::lock_guard<std::mutex> lock(trees->mutex);
   trees->events = 0;
-  trees->silent_changes_seen = silent_changes;
   std::map<std::string, FamilyTree> kept;
   for (const rocksdb::ColumnFamilyMetaData& metadata : all) {
     FamilyTree& family = kept[metadata.name];
-    const auto before = trees->families.find(metadata.name);
-    if (before != trees->families.end()) family = std::move(before->second);
+    family = std::move(trees->families[metadata.name]);
     if (metadata.name == rocksdb::kDefaultColumnFamilyName) {
       LearnTables(properties, &family.bits);
     }
@@ -214,9 +203,7 @@ bool Refresh(DB* db, const std::string& family_name, DatabaseTrees* trees) {
       }
     }
     family.bits.SetTree(tables);
-    const auto known = trees->limits.find(metadata.name);
-    TreeLimits limits;
-    if (known != trees->limits.end() && bytes > 0) limits = known->second;
+    TreeLimits limits = trees->limits[metadata.name];
     limits.base *= family.bits.keys() / std::max(bytes, 1.0);
     family.bits.SetLimits(limits);
   }
@@ -263,6 +250,8 @@ class TreeListener final : public rocksdb::EventListener {
       if (family == nullptr) return;
       LearnTables(info.table_properties, &family->bits);
       Compaction job;
+      job.manual = info.compaction_reason ==
+                   rocksdb::CompactionReason::kManualCompaction;
       for (const CompactionFileInfo& file : info.input_file_infos) {
         const TableFacts facts = family->bits.Find(file.file_number).facts;
         job.inputs.push_back(file.file_number);
@@ -304,7 +293,7 @@ class TreeListener final : public rocksdb::EventListener {
           family->bits.Learn(file,
                              FactsOf(info.table_properties, kUnknownOrigin));
         }
-        ++trees->silent_changes;  // the event does not say the level
+        trees->changed_silently = true;  // the event does not say the level
       }
       Update(db, info.cf_name);
     });
@@ -339,7 +328,7 @@ class TreeListener final : public rocksdb::EventListener {
       if (job != trees->jobs.end()) {
         job->second.filter_bits += facts.filter_bits;
       } else if (info.reason == rocksdb::TableFileCreationReason::kCompaction) {
-        ++trees->silent_changes;
+        trees->changed_silently = true;
       }
       if (info.reason == rocksdb::TableFileCreationReason::kFlush) {
         family->bits.Flushed(facts.keys);
@@ -356,7 +345,7 @@ class TreeListener final : public rocksdb::EventListener {
       trees->origins.erase(info.file_path);
       for (auto& [name, family] : trees->families) {
         if (family.bits.Find(file).level >= 0) {
-          ++trees->silent_changes;
+          trees->changed_silently = true;
         } else {
           family.bits.Forget(file);
         }

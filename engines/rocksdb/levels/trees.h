@@ -25,14 +25,9 @@ namespace deltabloom::internal {
 // How large compactions let the levels of each column family grow, in bytes.
 using LimitsByFamily = std::map<std::string, TreeLimits>;
 
-// Reads them from the text of an OPTIONS file, for families whose levels have
-// limits. Lines that are not understood are ignored.
+// Reads them from the text of an OPTIONS file. Lines that are not understood
+// are ignored.
 LimitsByFamily ParseLimits(std::string_view options);
-
-// Reads them from the OPTIONS file that RocksDB keeps with the database, if it
-// is another one than `*file`: a listener lacks the handles that DB::GetOptions
-// needs.
-void ReadLimits(rocksdb::DB* db, std::string* file, LimitsByFamily* limits);
 
 // Of the filters of an origin; absent: negatives and expected false positives.
 struct OriginLookups {
@@ -67,10 +62,6 @@ class RunUseCounter {
   double lookups() const { return lookups_; }
 
  private:
-  struct Source {
-    std::weak_ptr<PolicyStatistics> statistics;
-    FilterRows seen;
-  };
   // Absent keys that were asked for, and how many there would be if no lookup
   // found its key.
   struct Asked {
@@ -78,7 +69,9 @@ class RunUseCounter {
     double most = 0;
   };
 
-  std::vector<Source> sources_;
+  // The rows that were seen of each.
+  std::map<std::weak_ptr<PolicyStatistics>, FilterRows, std::owner_less<>>
+      sources_;
   std::map<int, Asked> asked_;  // by origin
   double lookups_ = 0;
   RunUse use_;
@@ -126,8 +119,7 @@ struct DatabaseTrees {
   std::unordered_map<int, Compaction> jobs;
   std::map<std::string, int> origins;  // of tables being written, by path
   // Without events, as by DB::CompactFiles; the next event reads the tree.
-  uint64_t silent_changes = 0;
-  uint64_t silent_changes_seen = 0;
+  bool changed_silently = false;
   std::string memory_problem;  // of filter_memory, as in the LOG
 };
 

@@ -76,14 +76,16 @@ class StatisticsFile {
     const std::lock_guard<std::mutex> lock(mutex_);
     try {
       const RocksDBFilterStatistics statistics = GetRocksDBFilterStatistics();
+      const std::string text =
+          json_ ? statistics.ToJson() + "\n"
+                : statistics.ToPrometheus() + RocksDBFilterLevelsPrometheus();
       const std::string process = std::to_string(getpid());
       std::string path = path_;
       for (size_t at; (at = path.find("%p")) != std::string::npos;) {
         path.replace(at, 2, process);
       }
       const std::string whole = path + "." + process + ".tmp";
-      if (!WriteWhole(whole, json_ ? statistics.ToJson() + "\n"
-                                   : statistics.ToPrometheus())) {
+      if (!WriteWhole(whole, text)) {
         Failed("cannot write", path);
       } else if (std::rename(whole.c_str(), path.c_str()) != 0) {
         Failed("cannot replace", path);
