@@ -128,7 +128,8 @@ inline void WaitForCompactions(rocksdb::DB* db) {
   for (uint64_t before = 0, now = 1; before != now;) {
     before = now;
     FinishJobs(db);
-    db->GetAggregatedIntProperty("rocksdb.current-super-version-number", &now);
+    EXPECT_TRUE(db->GetAggregatedIntProperty(
+        rocksdb::DB::Properties::kCurrentSuperVersionNumber, &now));
   }
 }
 
