@@ -152,15 +152,15 @@ std::string OtherText(Random* random, const std::vector<std::string>&) {
 }
 
 const OtherScans kOtherScans[] = {
-    {"Uniform1024", 1024, Uniform, Anywhere, 3, 6},
-    {"Uniform16384", 16'384, Uniform, Anywhere, 3, 60},
+    {"Uniform1024", 1024, Uniform, Anywhere, 0.5, 6},
+    {"Uniform16384", 16'384, Uniform, Anywhere, 0.5, 60},
     // Much shorter than what lies between two keys, and longer than numbers.
-    {"64thOfAGap", ~uint64_t{0} / 20'000 / 64, SixteenBytes, Anywhere, 8, 10},
-    {"1024thOfAGap", ~uint64_t{0} / 20'000 / 1024, SixteenBytes, Anywhere, 6,
+    {"64thOfAGap", ~uint64_t{0} / 20'000 / 64, SixteenBytes, Anywhere, 2, 10},
+    {"1024thOfAGap", ~uint64_t{0} / 20'000 / 1024, SixteenBytes, Anywhere, 2,
      8},
-    {"Series1024", 1024, Series, BehindAKey<100'000>, 12, 15},
-    {"Series16384", 16'384, Series, BehindAKey<100'000>, 60, 80},
-    {"BehindAKey16", 16, Uniform, BehindAKey<1024>, 9, 12},
+    {"Series1024", 1024, Series, BehindAKey<100'000>, 3, 15},
+    {"Series16384", 16'384, Series, BehindAKey<100'000>, 20, 80},
+    {"BehindAKey16", 16, Uniform, BehindAKey<1024>, 3, 12},
     {"BehindAKey1024", 1024, Uniform, BehindAKey<1024>, 15, 15},
     {"BehindAKey16384", 16'384, Uniform, BehindAKey<1024>, 60, 60},
     {"WholeTexts", 0, Text, OtherText, 5, 60},

@@ -436,9 +436,9 @@ TEST_F(LearningFilterTest, TheSampleDecidesUnlessLearningIsOff) {
   const int passed = Passing();
   const std::string learned = Build(learns);
   EXPECT_NE(learned, before);
-  EXPECT_LT(Passing(), 20) << "before: " << passed;
+  EXPECT_LT(Passing(), 5) << "before: " << passed;
   EXPECT_EQ(Build(off), before_off);
-  EXPECT_GT(Passing(), 20);
+  EXPECT_GT(Passing(), 10);
   Build(seeded);
   EXPECT_LT(Passing(), 20);
 }

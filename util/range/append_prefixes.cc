@@ -36,8 +36,9 @@ constexpr double kLeastGain = 1e-4;
 constexpr double kCompactPerKey = 1;
 constexpr double kBloomBits = 0.69;
 constexpr uint64_t kFewPrefixes = 200;
-// The most prefixes per key that a part holds in all filters.
-constexpr double kPrefixesPerKey = 2;
+// The most prefixes per key in all filters: they take time.
+constexpr double kPrefixesPerKey = 4;
+constexpr double kPrefixesPerKeyFromKeys = 2;
 
 // Candidates.
 constexpr size_t kQuantiles = 8;
@@ -204,15 +205,16 @@ uint8_t PrefixesThatReject(const Cut& cut, const EmptyRange& empty,
   return std::max<uint8_t>(count, 1);
 }
 
-// Quantiles of the shallowest cuts that reject a range and of the deepest that
-// can be asked, a cut for each range that none of them rejects, and, as a
-// delimiter, the last byte that all keys of a range have in common, where a
-// twentieth of the ranges share it. Letters and digits are none: greedy buying
-// would prefer a cut for each last digit of a number to its length. In keys of
-// one size a delimiter is at one place, or is none.
+// Quantiles of the shallowest cuts that reject a range, of the deepest that can
+// be asked, and of those between, which reject more ranges than the sample's
+// with one prefix each; whole bytes where keys differ in size. A cut for each
+// range that none of them rejects. As a delimiter, the last byte that all keys
+// of a range have in common, where a twentieth of the ranges share it. Letters
+// and digits are none: greedy buying would prefer a cut for each last digit of
+// a number to its length. In keys of one size a delimiter is at one place.
 std::vector<Cut> CutsFor(const std::vector<EmptyRange>& ranges,
                          size_t least_size, bool one_width) {
-  std::vector<unsigned> shallowest, deepest;
+  std::vector<unsigned> shallowest, middles, deepest;
   std::vector<std::pair<unsigned, unsigned>> rejecting;      // first, last
   std::map<std::pair<uint8_t, uint8_t>, double> delimiters;  // byte, count
   double all = 0;
@@ -230,15 +232,16 @@ std::vector<Cut> CutsFor(const std::vector<EmptyRange>& ranges,
     }
     if (deep > 0 && rejects(deep)) {
       deepest.push_back(deep);
-      // There a range of numbers has a quarter of the prefixes.
-      if (deep > 8 * range.common + 2) deepest.push_back(deep - 2);
       const unsigned last = deep;
       unsigned no = 0;
       while (deep - no > 1) {
         const unsigned middle = no + (deep - no) / 2;
         (rejects(middle) ? deep : no) = middle;
       }
+      const unsigned step = one_width ? 1 : 8;
+      deep = std::min(last, (deep + step - 1) / step * step);
       shallowest.push_back(deep);
+      middles.push_back((deep + last) / 2 / step * step);
       rejecting.emplace_back(deep, last);
     }
     if (one_width || range.common == 0 || range.common > kMaxCutBytes) continue;
@@ -250,7 +253,7 @@ std::vector<Cut> CutsFor(const std::vector<EmptyRange>& ranges,
     delimiters[{static_cast<uint8_t>(common.back()), count}] += empty.weight;
   }
   std::set<unsigned> bits;
-  for (std::vector<unsigned>* values : {&shallowest, &deepest}) {
+  for (std::vector<unsigned>* values : {&shallowest, &middles, &deepest}) {
     std::sort(values->begin(), values->end());
     for (size_t i = 0; i < kQuantiles && !values->empty(); ++i) {
       bits.insert((*values)[(2 * i + 1) * values->size() / (2 * kQuantiles)]);
@@ -276,25 +279,31 @@ std::vector<Cut> CutsFor(const std::vector<EmptyRange>& ranges,
 // How many distinct prefixes the keys have at each cut.
 std::vector<PlannedCut> CountPrefixes(const KeyStore& keys,
                                       const std::vector<Cut>& cuts) {
-  std::vector<PlannedCut> counted;
-  // With the size of the key's prefix; 0: it has none.
-  std::vector<std::pair<PlannedCut*, size_t>> delimited;
-  counted.reserve(cuts.size());
+  struct Delimiter {
+    std::array<uint64_t, 256> prefixes = {};  // up to the i-th one in a key
+    std::vector<size_t> ends;                 // of those in the last key
+  };
+  std::map<char, Delimiter> delimiters;
   for (const Cut& cut : cuts) {
-    counted.push_back({cut});
-    if (cut.count > 0) {
-      delimited.emplace_back(&counted.back(), 0);
-    } else {
-      counted.back().prefixes = keys.DistinctPrefixes(cut.bits);
+    if (cut.count > 0) delimiters[static_cast<char>(cut.byte)];
+  }
+  KeyStore::Cursor cursor(keys);
+  while (!delimiters.empty() && cursor.Next()) {
+    for (auto& [byte, delimiter] : delimiters) {
+      auto& [prefixes, ends] = delimiter;
+      size_t at = cursor.shared();
+      while (!ends.empty() && ends.back() > at) ends.pop_back();
+      while ((at = cursor.key().find(byte, at)) != std::string_view::npos) {
+        ends.push_back(++at);
+        ++prefixes[ends.size()];
+      }
     }
   }
-  if (delimited.empty()) return counted;
-  for (KeyStore::Cursor cursor(keys); cursor.Next();) {
-    for (auto& [cut, size] : delimited) {
-      if (size > 0 && size <= cursor.shared()) continue;
-      size = PrefixOf(cut->cut, cursor.key(), nullptr).size();
-      if (size > cursor.shared()) ++cut->prefixes;
-    }
+  std::vector<PlannedCut> counted;
+  for (const Cut& cut : cuts) {
+    const auto byte = static_cast<char>(cut.byte);
+    counted.push_back({cut, cut.count > 0 ? delimiters[byte].prefixes[cut.count]
+                                          : keys.DistinctPrefixes(cut.bits)});
   }
   return counted;
 }
@@ -320,10 +329,11 @@ double Passing(Layout layout, unsigned m, unsigned bits) {
   return std::min(1.0, m * rate);
 }
 
-// Sets the bits of the cuts. Returns how many ranges pass. `most_prefixes`: in
-// all cuts.
-double Buy(double keys, double bytes, double most_prefixes, const Asked& asked,
-           std::vector<PlannedCut>* cuts) {
+// The cuts with the bits that are bought for those in [first, last).
+// `most_prefixes`: in all cuts.
+PrefixesPlan Buy(double keys, double bytes, double most_prefixes,
+                 const Asked& asked, std::vector<PlannedCut> cuts, size_t first,
+                 size_t last) {
   double compact = kCompactPerKey * keys;
   double ranges = 0;
   std::vector<double> passing;
@@ -334,15 +344,15 @@ double Buy(double keys, double bytes, double most_prefixes, const Asked& asked,
     PlannedCut* best = nullptr;
     unsigned best_bits = 0;
     double best_gain = 8 * kLeastGain * ranges / keys;
-    for (PlannedCut& cut : *cuts) {
+    for (size_t index = first; index < last; ++index) {
+      PlannedCut& cut = cuts[index];
       const auto n = static_cast<double>(cut.prefixes);
       if (cut.bits == 0) {
-        if (chosen == kMaxCuts || n > most_prefixes) continue;
+        if (chosen == kMaxCuts || n < 2 || n > most_prefixes) continue;
         cut.layout = n > compact || cut.prefixes < kFewPrefixes
                          ? Layout::kLocal
                          : Layout::kCompact;
       }
-      const auto index = static_cast<size_t>(&cut - cuts->data());
       std::array<double, kMaxPrefixesPerRange + 1> by_prefixes = {};
       size_t q = 0;
       for (const auto& row : asked) {
@@ -367,9 +377,10 @@ double Buy(double keys, double bytes, double most_prefixes, const Asked& asked,
       }
     }
     if (best == nullptr) {
-      return std::accumulate(passing.begin(), passing.end(), 0.0);
+      return {std::move(cuts),
+              std::accumulate(passing.begin(), passing.end(), 0.0)};
     }
-    const auto index = static_cast<size_t>(best - cuts->data());
+    const auto index = static_cast<size_t>(best - cuts.data());
     size_t q = 0;
     best->rejects = 0;
     for (const auto& [row, weight] : asked) {
@@ -393,50 +404,32 @@ double Buy(double keys, double bytes, double most_prefixes, const Asked& asked,
 // --- Bytes ------------------------------------------------------------------
 
 // The hashes of the distinct prefixes of one cut.
-class CutHashes {
- public:
-  CutHashes(const PlannedCut& cut, const SipHashKey* seed)
-      : cut_(cut),
-        seed_(seed),
-        row_(FindLayout(cut.layout, Hash::kMurmurHash2)),
-        hashes_(row_->hash_size),
-        known_bits_(cut.cut.count > 0 ? kNone : cut.cut.bits) {}
+struct CutHashes {
+  static constexpr size_t kNone = ~size_t{0};
 
+  const Cut cut;
+  const SipHashKey* const seed;
+  const LayoutRow* const row;
   // Keys that share these bits with the last one have its prefix.
-  size_t known_bits() const { return known_bits_; }
+  size_t known_bits = cut.count > 0 ? kNone : cut.bits;
+  HashList hashes = HashList(row->hash_size);
+  uint64_t last = 0;
 
   // Whether the prefix can be another one than the last.
   bool Add(std::string_view key, unsigned shared_bits) {
-    if (shared_bits >= known_bits_) return cut_.cut.count > 0;
+    if (shared_bits >= known_bits) return cut.count > 0;
     char bytes[kMaxCutBytes];
-    const std::string_view prefix = PrefixOf(cut_.cut, key, bytes);
-    if (cut_.cut.count > 0) {
-      known_bits_ = prefix.empty() ? kNone : 8 * prefix.size();
-    }
+    const std::string_view prefix = PrefixOf(cut, key, bytes);
+    if (cut.count > 0) known_bits = prefix.empty() ? kNone : 8 * prefix.size();
     if (prefix.empty()) return true;
     char hashed[8];
-    if (seed_ != nullptr) StoreFixed64(hashed, SipHash(*seed_, prefix));
-    const uint64_t hash = row_->hash(
-        seed_ == nullptr ? prefix : std::string_view(hashed, sizeof(hashed)));
-    if (hashes_.size() == 0 || hash != last_) hashes_.Add(hash);
-    last_ = hash;
+    if (seed != nullptr) StoreFixed64(hashed, SipHash(*seed, prefix));
+    const uint64_t hash = row->hash(
+        seed == nullptr ? prefix : std::string_view(hashed, sizeof(hashed)));
+    if (hashes.size() == 0 || hash != last) hashes.Add(hash);
+    last = hash;
     return true;
   }
-
-  // Appends the filter: payload and last byte.
-  void AppendFilter(std::string* dst) {
-    AppendRawFilter(row_, 1000 * cut_.bits, &hashes_, dst);
-  }
-
- private:
-  static constexpr size_t kNone = ~size_t{0};
-
-  const PlannedCut cut_;
-  const SipHashKey* const seed_;
-  const LayoutRow* const row_;
-  HashList hashes_;
-  size_t known_bits_;
-  uint64_t last_ = 0;
 };
 
 }  // namespace
@@ -449,15 +442,9 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
   if (bytes < header) return {};
   std::vector<EmptyRange> ranges;
   if (fixed.empty()) ranges = sample.empty() ? MakeUpRanges(keys) : sample;
-  PrefixesPlan plan;
-  std::vector<PlannedCut>& cuts = plan.cuts;
-  cuts = CountPrefixes(
+  const std::vector<PlannedCut> cuts = CountPrefixes(
       keys, fixed.empty() ? CutsFor(ranges, keys.LeastSize(), keys.OneWidth())
                           : fixed);
-  const auto drop = [&cuts](auto useless) {
-    cuts.erase(std::remove_if(cuts.begin(), cuts.end(), useless), cuts.end());
-  };
-  drop([](const PlannedCut& cut) { return cut.prefixes < 2; });
   Asked asked;
   std::vector<uint8_t> row(cuts.size());
   for (size_t i = 0; i < cuts.size() && !fixed.empty(); ++i) {
@@ -473,11 +460,26 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
     asked[row] += range.weight;
   }
   const auto n = static_cast<double>(keys.size());
-  plan.passing =
-      Buy(n, static_cast<double>(bytes - header),
-          fixed.empty() ? kPrefixesPerKey * n : HUGE_VAL, asked, &cuts);
-  drop([](const PlannedCut& cut) { return cut.bits == 0; });
-  std::stable_sort(cuts.begin(), cuts.end(),
+  const double most_prefixes =
+      !fixed.empty()
+          ? HUGE_VAL
+          : n * (sample.empty() ? kPrefixesPerKeyFromKeys : kPrefixesPerKey);
+  const auto buy = [&](size_t first, size_t last) {
+    return Buy(n, static_cast<double>(bytes - header), most_prefixes, asked,
+               cuts, first, last);
+  };
+  PrefixesPlan plan = buy(0, cuts.size());
+  // What was bought first is kept, so that one cut alone can be better.
+  const size_t alone_count = fixed.empty() && !sample.empty() ? cuts.size() : 0;
+  for (size_t i = 0; i < alone_count; ++i) {
+    PrefixesPlan alone = buy(i, i + 1);
+    if (alone.passing < plan.passing) plan = std::move(alone);
+  }
+  plan.cuts.erase(
+      std::remove_if(plan.cuts.begin(), plan.cuts.end(),
+                     [](const PlannedCut& cut) { return cut.bits == 0; }),
+      plan.cuts.end());
+  std::stable_sort(plan.cuts.begin(), plan.cuts.end(),
                    [](const PlannedCut& a, const PlannedCut& b) {
                      return a.rejects > b.rejects;
                    });
@@ -487,13 +489,20 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
 void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
                     const SipHashKey* seed, std::string* dst) {
   std::vector<CutHashes> hashes;
-  for (const PlannedCut& cut : cuts) hashes.emplace_back(cut, seed);
+  size_t deepest = 0;
+  for (const PlannedCut& planned : cuts) {
+    const Cut& cut = planned.cut;
+    hashes.push_back(
+        {cut, seed, FindLayout(planned.layout, Hash::kMurmurHash2)});
+    deepest = std::max(
+        deepest, cut.count == 0 ? (cut.bits + 7u) / 8 : kBytesOfDelimited);
+  }
   // Those whose prefix changes most often first.
   std::vector<CutHashes*> deepest_first;
   for (CutHashes& cut : hashes) deepest_first.push_back(&cut);
   std::sort(deepest_first.begin(), deepest_first.end(),
             [](const CutHashes* a, const CutHashes* b) {
-              return a->known_bits() > b->known_bits();
+              return a->known_bits > b->known_bits;
             });
   for (KeyStore::Cursor cursor(keys); cursor.Next();) {
     for (CutHashes* cut : deepest_first) {
@@ -502,12 +511,6 @@ void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
     }
   }
   dst->push_back(static_cast<char>(std::min<size_t>(keys.LeastSize(), 255)));
-  size_t deepest = 0;
-  for (const PlannedCut& planned : cuts) {
-    const Cut& cut = planned.cut;
-    deepest = std::max(
-        deepest, cut.count == 0 ? (cut.bits + 7u) / 8 : kBytesOfDelimited);
-  }
   const size_t last_size =
       std::min(keys.Last().size(), deepest + kBytesAfterCut);
   dst->push_back(static_cast<char>(last_size));
@@ -517,7 +520,7 @@ void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
   dst->resize(table + kCutSize * cuts.size());
   for (size_t i = 0; i < cuts.size(); ++i) {
     const size_t filter = dst->size();
-    hashes[i].AppendFilter(dst);
+    AppendRawFilter(hashes[i].row, 1000 * cuts[i].bits, &hashes[i].hashes, dst);
     char* const at = &(*dst)[table + kCutSize * i];
     const Cut& cut = cuts[i].cut;
     StoreFixed32(

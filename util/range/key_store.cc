@@ -12,10 +12,6 @@ constexpr size_t kRecordHeader = 2;
 constexpr size_t kLastRecordAt =
     kChunkSize - kRecordHeader - kMaxCutBytes - KeyStore::Cursor::kStep;
 
-unsigned char ByteAt(std::string_view text, size_t i) {
-  return static_cast<unsigned char>(text[i]);
-}
-
 }  // namespace
 
 bool KeyStore::Add(std::string_view key) {

@@ -10,10 +10,6 @@
 namespace deltabloom::internal::range {
 namespace {
 
-unsigned char ByteAt(std::string_view text, size_t i) {
-  return static_cast<unsigned char>(text[i]);
-}
-
 // Whether a key k < upper can have the prefix of `upper` at the first `bits`
 // bits. Below `upper`, without the zero bytes at its end, no key has that
 // prefix if its last bit set is one of those bits; between the two are only

@@ -76,7 +76,8 @@ void RangePartBuilder::AddQuestion(std::string_view lower,
 size_t RangePartBuilder::EstimatedBuildBytes() const {
   // Prefixes take more than numbers, which keys may turn out to be.
   static_assert(range::kPrefixesBytesPerKey > range::kNumbersBytesPerKey);
-  const uint64_t per_key = range::kPrefixesBytesPerKey + 8 * cuts_.size();
+  const uint64_t per_key = range::kPrefixesBytesPerKey + 8 * cuts_.size() +
+                           (questions_.empty() ? 0 : 16);
   return keys_.MemorySize() + static_cast<size_t>(per_key * keys_.size());
 }
 
@@ -101,9 +102,12 @@ bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) const {
   if (are_numbers && (prefixes.cuts.empty() || !ranges.empty())) {
     range::NumbersPlan numbers =
         range::PlanNumbers(keys_, bytes, range_length_);
+    // Prefixes, the best of many choices, must be better by two standard
+    // errors.
     if (numbers.shape.buckets != 0 &&
         (prefixes.cuts.empty() ||
-         range::NumbersPassing(keys_, numbers, ranges) < prefixes.passing)) {
+         range::NumbersPassing(keys_, numbers, ranges) <
+             prefixes.passing + 2 * std::sqrt(prefixes.passing))) {
       part->push_back(kNumbers);
       range::AppendNumbers(keys_, std::move(numbers), part);
       return true;

@@ -20,6 +20,10 @@ namespace deltabloom::internal::range {
 
 // --- Keys -------------------------------------------------------------------
 
+inline unsigned char ByteAt(std::string_view text, size_t i) {
+  return static_cast<unsigned char>(text[i]);
+}
+
 // The number of bytes with which both keys begin.
 inline size_t CommonPrefix(std::string_view a, std::string_view b) {
   const size_t end = std::min(a.size(), b.size());
@@ -127,8 +131,7 @@ class KeyStore {
 // is one of at most l / 2^unit + 1 codes in a row; for n keys each of them is
 // taken with a probability of at most n / r, which is 1 / 2^(B-2) at B bits per
 // key. That is the rate of ranges with no key within 2^unit of their ends,
-// whatever the keys and wherever the range lies. Where the numbers from the
-// first key to the last fit into r codes, only what is that near matters.
+// whatever the keys and wherever the range lies.
 
 // The length of ranges that shall be answered well: see UnitOf.
 inline constexpr uint64_t kRangeLength = 1024;
@@ -149,8 +152,7 @@ struct Digits {
   uint64_t CountFrom(size_t i) const;
 };
 
-// Ascending numbers in little more than their entropy, with fast questions:
-// Elias-Fano codes (Elias 1974, Fano 1971). docs/format.md, "Codes".
+// Ascending numbers as Elias-Fano codes (docs/format.md, "Codes").
 struct CodesShape {
   unsigned low_bits = 0;
   uint64_t buckets = 0;
@@ -347,7 +349,7 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
                           const std::vector<EmptyRange>& ranges,
                           const std::vector<Cut>& fixed);
 
-// Allocated per key at most; fixed cuts take 8 more each.
+// Allocated per key at most; a sample takes 16 more, fixed cuts 8 more each.
 inline constexpr uint64_t kPrefixesBytesPerKey = 26;
 void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
                     const SipHashKey* seed, std::string* dst);
