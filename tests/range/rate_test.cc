@@ -71,6 +71,7 @@ void ExpectFewPass(const KeySet& keys, const Draw& draw_any, double with_sample,
   };
   Questions questions;
   for (int i = 0; i < 256; ++i) questions.push_back(draw());
+  int passed_from_keys = 0;
   for (const bool learned : {false, true}) {
     const std::string part =
         PartOf(keys, 10, learned ? questions : Questions());
@@ -82,6 +83,8 @@ void ExpectFewPass(const KeySet& keys, const Draw& draw_any, double with_sample,
     }
     EXPECT_LE(100.0 * passed / kQuestions, learned ? with_sample : from_keys)
         << (learned ? "learned: " : "from keys: ") << range.Describe();
+    if (!learned) passed_from_keys = passed;
+    EXPECT_LE(passed, 1.1 * passed_from_keys + 40) << range.Describe();
   }
 }
 
