@@ -84,7 +84,8 @@ void ExpectFewPass(const KeySet& keys, const Draw& draw_any, double with_sample,
     EXPECT_LE(100.0 * passed / kQuestions, learned ? with_sample : from_keys)
         << (learned ? "learned: " : "from keys: ") << range.Describe();
     if (!learned) passed_from_keys = passed;
-    EXPECT_LE(passed, 1.1 * passed_from_keys + 40) << range.Describe();
+    EXPECT_LE(passed, 1.1 * passed_from_keys + kQuestions / 100)
+        << range.Describe();
   }
 }
 
