@@ -18,6 +18,7 @@
 #include <xxhash.h>
 
 #include "util/coding.h"
+#include "util/cpu.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -100,15 +101,6 @@ class FileSource : public SstSource {
   const uint64_t size_;
 };
 
-const char* KindName(mode_t mode) {
-  return S_ISDIR(mode)    ? "a directory"
-         : S_ISFIFO(mode) ? "a FIFO"
-         : S_ISSOCK(mode) ? "a socket"
-         : S_ISCHR(mode)  ? "a character device"
-         : S_ISBLK(mode)  ? "a block device"
-                          : "something else";
-}
-
 // --- Entries and checksums -------------------------------------------------
 
 // The entries without the array of restart points after them, whose offsets
@@ -166,6 +158,17 @@ void ForEntries(std::string_view block, bool sized_values, Fn fn) {
   }
 }
 
+#if defined(__x86_64__)
+// Takes words off the bytes and adds them to their CRC.
+DELTABLOOM_TARGET_AVX2 uint32_t AddWords(uint64_t crc,
+                                         std::string_view* bytes) {
+  for (; bytes->size() >= 8; bytes->remove_prefix(8)) {
+    crc = __builtin_ia32_crc32di(crc, LoadFixed64(bytes->data()));
+  }
+  return static_cast<uint32_t>(crc);
+}
+#endif
+
 // Both engines store CRCs rotated and shifted, because the CRC of bytes that
 // contain their own CRC says little.
 uint32_t MaskedCrc32c(std::string_view bytes) {
@@ -173,15 +176,17 @@ uint32_t MaskedCrc32c(std::string_view bytes) {
     constexpr uint32_t kPolynomial = 0x82f63b78;  // Castagnoli, bits reflected
     std::array<uint32_t, 256> remainders{};
     for (uint32_t byte = 0; byte < 256; ++byte) {
-      uint32_t crc = byte;
+      uint32_t& crc = remainders[byte] = byte;
       for (int bit = 0; bit < 8; ++bit) {
         crc = (crc >> 1) ^ ((crc & 1) != 0 ? kPolynomial : 0);
       }
-      remainders[byte] = crc;
     }
     return remainders;
   }();
   uint32_t crc = ~uint32_t{0};
+#if defined(__x86_64__)
+  if (ActiveCpu() != Cpu::kPortable) crc = AddWords(crc, &bytes);
+#endif
   for (char byte : bytes) {
     crc = (crc >> 8) ^ table[(crc ^ static_cast<unsigned char>(byte)) & 0xff];
   }
@@ -289,12 +294,10 @@ constexpr size_t kOldFooterSize = kHandlesSize + kMagicSize;
 constexpr size_t kNewFooterSize = 1 + kHandlesSize + kVersionSize + kMagicSize;
 
 const char* NameOfOtherMagic(uint64_t magic) {
-  if (magic == 0x8242229663bf9564 || magic == 0x4f3418eb7a8f13b8) {
-    return ", RocksDB's plain table, which has no filter block";
-  }
-  return magic == 0x926789d0c5f17873
-             ? ", RocksDB's cuckoo table, which has no filter block"
-             : "";
+  const bool plain = magic == 0x8242229663bf9564 || magic == 0x4f3418eb7a8f13b8;
+  return plain                         ? ", RocksDB's plain table"
+         : magic == 0x926789d0c5f17873 ? ", RocksDB's cuckoo table"
+                                       : "";
 }
 
 // The kind and the size of the footer, from the bytes at its end.
@@ -363,11 +366,6 @@ void DecodeExtended(std::string footer, SstFile* file) {
   file->metaindex = {file->footer_offset - size, size - kBlockTrailerSize};
 }
 
-// Whether the metaindex gives the handle of the index, and not the footer.
-bool IndexIsInMetaindex(const SstFile& file) {
-  return file.format_version >= kFirstExtendedVersion;
-}
-
 // Fills in everything of *file that the footer gives; its handles are checked.
 void ReadFooter(const SstSource& source, SstFile* file) {
   In(source, 0, "", [&] {
@@ -382,7 +380,9 @@ void ReadFooter(const SstSource& source, SstFile* file) {
   file->footer_offset = source.Size() - size;
   const std::string footer = tail.substr(tail.size() - size);
   In(source, file->footer_offset, "footer: ", [&] {
-    if (IndexIsInMetaindex(*file)) return DecodeExtended(footer, file);
+    if (file->format_version >= kFirstExtendedVersion) {
+      return DecodeExtended(footer, file);
+    }
     // The checksum type comes first in the new footer.
     DecodeHandles(
         std::string_view(footer).substr(size == kNewFooterSize, kHandlesSize),
@@ -437,10 +437,9 @@ void ForHandles(const SstFile& file, std::string_view block, bool delta_encoded,
 }
 
 bool HasDeltaEncodedIndex(const SstFile& file) {
-  uint64_t delta_encoded = 0;
-  file.properties.Number("rocksdb.index.value.is.delta.encoded",
-                         &delta_encoded);
-  return delta_encoded != 0;
+  uint64_t on = 0;
+  file.properties.Number("rocksdb.index.value.is.delta.encoded", &on);
+  return on != 0;
 }
 
 // ForEachPartition, of which fn(last_key, handle) returns nothing.
@@ -500,14 +499,14 @@ struct Walk {
   // Returns the handle of the properties. Partitions are not counted yet.
   std::optional<BlockHandle> ReadMetaindex() {
     std::optional<BlockHandle> properties;
-    bool has_index = !IndexIsInMetaindex(*file);
+    bool has_index = file->format_version < kFirstExtendedVersion;
     const std::string block = Read(source, *file, file->metaindex);
     name_bytes_left = source.Size() + block.size();
     In(source, file->metaindex.offset, "metaindex: ", [&] {
       ForHandles(*file, block, /*delta_encoded=*/false,
                  [&](std::string_view name, const StoredHandle& stored) {
                    if (name == kPropertiesName) properties = stored.handle;
-                   if (name == kIndexName && IndexIsInMetaindex(*file)) {
+                   if (name == kIndexName && !has_index) {
                      file->index = stored.handle;
                      has_index = true;
                    }
@@ -570,7 +569,10 @@ std::unique_ptr<SstSource> OpenSstFile(const std::string& path,
   int descriptor = -1;
   if (::stat(path.c_str(), &status) == 0) {
     if (!S_ISREG(status.st_mode)) {
-      *error = path + ": expected a file, found " + KindName(status.st_mode);
+      *error = path + ": expected a file, found " +
+               (S_ISDIR(status.st_mode)    ? "a directory"
+                : S_ISFIFO(status.st_mode) ? "a FIFO"
+                                           : "something else");
       return nullptr;
     }
     descriptor =
@@ -681,9 +683,8 @@ std::string ReadBlock(const SstSource& source, const SstFile& file,
 }
 
 std::string SstProperties::Parse(std::string block) {
-  std::string error = ForEachEntry(
-      block, true,
-      [](std::string_view, bool, Cursor*) { return std::string(); });
+  std::string error =
+      DamageOf([&] { ForEntries(block, true, [](auto...) {}); });
   block_ = error.empty() ? std::move(block) : std::string();
   return error;
 }

@@ -84,14 +84,12 @@ TEST_F(SourceTest, SaysWhyItCannotRead) {
 
 TEST_F(SourceTest, NamesWhatIsNoFile) {
   ASSERT_EQ(::mkfifo(Path("fifo").c_str(), 0600), 0);
-  ASSERT_EQ(::mknod(Path("socket").c_str(), S_IFSOCK | 0600, 0), 0);
   const std::pair<std::string, const char*> cases[] = {
-      {folder_, "directory"},
-      {"/dev/null", "character device"},
-      {Path("fifo"), "FIFO"},
-      {Path("socket"), "socket"}};
+      {folder_, "a directory"},
+      {"/dev/null", "something else"},
+      {Path("fifo"), "a FIFO"}};
   for (const auto& [path, kind] : cases) {
-    EXPECT_EQ(ErrorOf(path), path + ": expected a file, found a " + kind);
+    EXPECT_EQ(ErrorOf(path), path + ": expected a file, found " + kind);
   }
 }
 

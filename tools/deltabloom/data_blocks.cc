@@ -175,6 +175,12 @@ std::string_view DataBlocks::Read(const BlockHandle& handle) {
       compression < std::size(kDecompress) ? kDecompress[compression] : nullptr;
   expect(decompress != nullptr, "a compression that is known here, found " +
                                     std::to_string(compression));
+  expect(file_.format_version >= 2 || compression == kSnappy ||
+             compression == kZstd,
+         "format_version 2 or later with compression " +
+             std::to_string(compression) + ", found " +
+             std::to_string(file_.format_version) +
+             ", whose blocks of that kind are not read here");
   // The size comes first, and Snappy needs it.
   Cursor cursor(block);
   uint32_t n = 0;
@@ -188,7 +194,7 @@ std::string_view DataBlocks::Read(const BlockHandle& handle) {
   }
   good = good && decompress(block, dictionary_, decompressed_.get(), n);
   expect(good, "a block of compression " + std::to_string(compression) +
-                   " as format_version 2 and later have it, found other bytes");
+                   ", found other bytes");
   return {decompressed_.get(), n};
 }
 

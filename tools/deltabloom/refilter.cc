@@ -26,8 +26,7 @@ namespace fs = std::filesystem;
 struct Options : RefilterOptions {
   std::string database;
   std::vector<std::string> paths;
-  // As many bits as fit.
-  std::string uri = "id=deltabloom;bits_per_key=1000;layout=compact";
+  std::string uri;  // of --filter; empty: by the policies of the database
   bool dry_run = false;
   uint64_t jobs = 1;
 };
@@ -47,6 +46,16 @@ std::string ParseFilter(const std::string& text,
         "tables";
   }
   return error;
+}
+
+// The filters of a policy with as many bits per key as fit: the files keep
+// their sizes, so fewer bits would save nothing.
+internal::PolicyOptions AsManyBitsAsFit(internal::PolicyOptions policy) {
+  policy.bits_per_key = 1000;
+  policy.false_positive_rate = 0;
+  policy.allocation = RocksDBAllocation::kUniform;
+  if (policy.layout == Layout::kAuto) policy.layout = Layout::kCompact;
+  return policy;
 }
 
 std::string RateText(const std::optional<double>& rate) {
@@ -102,17 +111,17 @@ class Run {
     }
     if (!options_.keep_old.empty() && !options_.dry_run) MakeKeepOld();
     FindTables();
-    WarnOfPolicies();
+    ReadPolicies();
     console_->StartArray("files");
     ForEachTable([&](size_t, RefilterTable* table) {
-      if (table->reason.empty()) PlanRefilter(options_, table);
+      if (table->reason.empty()) PlanRefilter(OptionsOf(*table), table);
     });
     if (options_.filter.allocation == RocksDBAllocation::kLevels) Allocate();
     if (!options_.dry_run) PrepareTemporaries();
     ForEachTable([&](size_t job, RefilterTable* table) {
       if (!options_.dry_run && table->outcome == Outcome::kPlanned) {
         const fs::path directory = fs::path(table->path).parent_path();
-        Refilter(options_,
+        Refilter(OptionsOf(*table),
                  NumberedPath(directory.string(), temporaries_[job], "dbtmp"),
                  &stop_, table);
       }
@@ -124,7 +133,16 @@ class Run {
 
  private:
   void MakeKeepOld() {
-    fs::create_directories(options_.keep_old);
+    fs::path made = fs::absolute(options_.keep_old);
+    fs::path existing = made;
+    while (!fs::exists(existing)) existing = existing.parent_path();
+    fs::create_directories(made);
+    while (made != existing) {
+      made = made.parent_path();
+      if (!SyncDirectory(made)) {
+        throw std::runtime_error(made.string() + ": cannot be synced");
+      }
+    }
     for (const std::string& directory : directories_) {
       if (!fs::equivalent(options_.keep_old, directory)) continue;
       throw std::runtime_error(options_.keep_old +
@@ -133,35 +151,53 @@ class Run {
     }
   }
 
-  // Policies that do not query the new filters take them for ones that match
-  // every key; and without a seed filters lose their protection.
-  void WarnOfPolicies() {
+  // What the tables of each column family get: the filters of --filter, or
+  // those of the policy that the newest OPTIONS file names.
+  void ReadPolicies() {
     OptionsFile file;
-    if (!ReadNewestOptionsFile(options_.database, &file)) return;
-    for (const FamilyOptions& family : file.families) {
-      internal::PolicyOptions policy;
-      const bool known = ParseFilter(family.policy, &policy).empty();
-      const std::string unread =
-          !family.NamesDeltabloom()   ? "without Deltabloom's policy"
-          : family.OwnCompatibility() ? "with compatibility=own"
-          : known && policy.key_transform != options_.filter.key_transform
-              ? "with key_transform=" + policy.key_transform
-              : "";
-      const auto warn = [&](const std::string& what) {
-        console_->Error(options_.database + ": warning: column family " +
-                        family.name + " was last opened " + what);
-      };
-      if (!unread.empty()) {
-        warn(unread +
-             ", for which the new filters match every key: roll the policy "
-             "out first, or name its key_transform in --filter");
-      }
-      if (known && policy.seeded && !options_.filter.seeded) {
-        warn(
-            "with seeded=on, and the new filters have no seed: name it in "
-            "--filter");
-      }
+    const std::string warning = options_.database + ": warning: ";
+    if (!ReadNewestOptionsFile(options_.database, &file)) {
+      console_->Error(warning +
+                      "no OPTIONS file can be read: name key_transform and "
+                      "seeded in --filter if the policy has them");
+      return;
     }
+    const bool by_policy = options_.uri.empty();
+    for (const FamilyOptions& family : file.families) {
+      const std::string opened =
+          warning + "column family " + family.name + " was last opened ";
+      if (!family.NamesDeltabloom()) {
+        console_->Error(opened +
+                        "without Deltabloom's policy, for which the new "
+                        "filters match every key: roll the policy out first");
+        continue;
+      }
+      internal::PolicyOptions policy;
+      const std::string error = ParseFilter(family.policy, &policy);
+      RefilterOptions options = options_;
+      if (!error.empty() && (by_policy || family.OwnCompatibility())) {
+        options.problem = "the policy of its column family: " + error;
+      } else if (by_policy) {
+        options.filter = AsManyBitsAsFit(policy);
+      } else if (policy.key_transform != options_.filter.key_transform) {
+        // They would turn nothing away, and the old ones do.
+        options.problem = "the policy of its column family has key_transform=" +
+                          policy.key_transform +
+                          ", for which filters with key_transform=" +
+                          options_.filter.key_transform + " match every key";
+      } else if (policy.seeded && !options_.filter.seeded) {
+        console_->Error(opened +
+                        "with seeded=on, and the new filters have no seed: "
+                        "name it in --filter");
+      }
+      if (!options.problem.empty()) options.filter = policy;
+      families_[family.name] = options;
+    }
+  }
+
+  const RefilterOptions& OptionsOf(const RefilterTable& table) const {
+    const auto found = families_.find(table.family);
+    return found == families_.end() ? options_ : found->second;
   }
 
   // Fills in tables_.
@@ -222,7 +258,7 @@ class Run {
     }
     for (const auto& [name, tables] : families) AllocateBits(options_, tables);
     ForEachTable([&](size_t, RefilterTable* table) {
-      if (table->bits_per_key > 0) PlanRefilter(options_, table);
+      if (table->bits_per_key > 0) PlanRefilter(OptionsOf(*table), table);
     });
   }
 
@@ -347,6 +383,7 @@ class Run {
   const Options& options_;
   Console* const console_;
   std::vector<std::string> directories_;
+  std::map<std::string, RefilterOptions> families_;  // with a policy of ours
   std::vector<RefilterTable> tables_;
   std::vector<uint64_t> temporaries_;  // numbers of files, one for each thread
   std::atomic<bool> stop_{false};
@@ -360,8 +397,8 @@ RunFn AddOptions(CLI::App* app) {
       ->check(CLI::ExistingDirectory);
   app->add_option("--filter", options->uri,
                   "The new filters, as for the policy: deltabloom:9.9:compact, "
-                  "id=deltabloom;seeded=on; default: layout compact and as "
-                  "many bits per key as fit, without seed or key transform")
+                  "id=deltabloom;seeded=on; default: those of the policy in "
+                  "the OPTIONS file, with as many bits per key as fit")
       ->type_name("URI")
       ->check([](const std::string& text) {
         internal::PolicyOptions ignored;
@@ -382,10 +419,14 @@ RunFn AddOptions(CLI::App* app) {
       ->check(CLI::Range(1, 1024));
   app->add_option("--keep-old", options->keep_old,
                   "Keep the old files in this directory of the same file "
-                  "system, as hard links")
+                  "system, as hard links. A run that replaces a table again "
+                  "needs another directory")
       ->type_name("DIR");
   return [options](Console* console) {
     ParseFilter(options->uri, &options->filter);
+    if (options->uri.empty()) {
+      options->filter = AsManyBitsAsFit(options->filter);
+    }
     return Run(*options, console).All();
   };
 }
@@ -400,14 +441,20 @@ Command RefilterCommand() {
   manual.description = R"(
 Replaces the filters in the tables of a closed database, or of a checkpoint, by
 filters with fewer false positives in the same bytes, without compaction. It
-reads the keys of each table, and writes the table anew with
-another filter where the old one was: every other byte stays, and so does the
-size of the file. A filter is replaced if that leaves at most nine tenths of its
-expected false positives; so a second run has nothing to do.
+reads the keys of each table, and writes the table anew with another filter
+where the old one was: every other byte stays, and so does the size of the file.
+A filter is replaced if that leaves at most nine tenths of its expected false
+positives; so a second run has nothing to do.
 
-Deltabloom's policy reads the new filters, whatever its layout and bits per key,
-if it has the key_transform of --filter. For RocksDB without Deltabloom they
-match every key: roll out the policy first.
+Without --filter each column family gets the filters of the Deltabloom policy
+that the newest OPTIONS file names for it: its key_transform, seed, layout
+(compact for auto), range parts and limits, with as many bits per key as fit,
+whatever its bits_per_key and allocation. Without such a policy they are compact.
+
+Deltabloom's policy reads filters of every layout and size, but those of another
+key_transform match every key for it: where --filter and the policy differ in
+that, the tables stay. For RocksDB without Deltabloom the new filters match every
+key: roll out the policy first.
 
 The table is copied to a new file beside it. The keys are read from the copy,
 where the checksum of every data block must hold; each key and prefix is looked
@@ -426,10 +473,12 @@ the same name, while the database is closed.
 These tables are left as they are, with the reason: without a filter; with
 filters per data block or under another name (compatibility=own); with prefixes
 of an extractor, or partitions in the order of a comparator, that is not known
-here; with a checksum of the file in the MANIFEST, which cannot be changed;
-symbolic links; and tables in which a filter of another size would change the
-length of its handle. Encrypted files, and blocks that Zlib, BZip2 or LZ4
-compressed before format_version 2, cannot be read.
+here; with a checksum of the file in the MANIFEST, which cannot be changed; of a
+column family whose policy has another key_transform than --filter, or, without
+--filter, one that cannot be read here; symbolic links; and tables in which a
+filter of another size would change the length of its handle. Encrypted files,
+and blocks that Zlib, BZip2 or LZ4 compressed before format_version 2, cannot be
+read: such a table is reported as failed, and the others go on.
 
 With allocation=levels a table gets the bits of its level, as far as they fit.
 With range=on a table gets a range part if its prefix extractor is

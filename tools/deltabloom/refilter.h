@@ -15,6 +15,7 @@ namespace deltabloom::tools {
 
 struct RefilterOptions {
   internal::PolicyOptions filter;
+  std::string problem;   // why no table gets such a filter; empty: none
   std::string keep_old;  // a directory for links to the old files, or empty
 };
 
@@ -80,6 +81,10 @@ void Refilter(const RefilterOptions& options, const std::string& temporary,
 // REQUIRES: each has keys in its filter.
 void AllocateBits(const RefilterOptions& options,
                   const std::vector<RefilterTable*>& tables);
+
+// Waits until the names in the directory are on the disk. Returns whether they
+// are.
+bool SyncDirectory(const std::string& directory);
 
 // Holds RocksDB's lock of the database, until it is destroyed. Null with an
 // error if the database is open.

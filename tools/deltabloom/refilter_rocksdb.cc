@@ -1,7 +1,9 @@
 // One table of deltabloom refilter.
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,6 +73,7 @@ internal::BuilderSettings SettingsFor(const internal::PolicyOptions& options,
   settings.seal.level_at_creation =
       internal::LevelByte({table.level, table.bottommost});
   settings.seal.payload_check = options.payload_check;
+  settings.range_cuts = options.range_cuts;
   return settings;
 }
 
@@ -210,6 +213,8 @@ void Plan(const RefilterOptions& options, const SstSource& source,
   } else if (lstat(table->path.c_str(), &status) != 0 ||
              !S_ISREG(status.st_mode)) {
     table->reason = "it is a symbolic link";
+  } else {
+    table->reason = options.problem;
   }
 }
 
@@ -402,8 +407,14 @@ struct Descriptor {
   }
 };
 
-void Expect(bool done, const std::string& path, const char* what) {
-  if (!done) Check(path + ": " + what + ": " + std::strerror(errno));
+// Where a file cannot be written, those of other tables cannot, either: *stop
+// is set.
+void ExpectWritten(bool done, const std::string& path, const char* what,
+                   std::atomic<bool>* stop) {
+  if (done) return;
+  const std::string error = std::strerror(errno);
+  *stop = true;
+  Check(path + ": " + what + ": " + error);
 }
 
 bool WriteAt(int fd, std::string_view bytes, uint64_t offset) {
@@ -431,18 +442,14 @@ void ForEachChunk(const SstSource& source, const BlockHandle& part, Fn fn) {
   }
 }
 
-bool SyncDirectory(const fs::path& directory) {
-  const Descriptor opened{::open(directory.c_str(), O_RDONLY | O_DIRECTORY)};
-  return opened.fd >= 0 && ::fsync(opened.fd) == 0;
-}
-
 // A copy of a table, beside it.
 class Copy {
  public:
   // Shares the blocks of the table where the file system can do that. It has
   // the owner and the permissions of the table.
-  Copy(const SstSource& source, std::string path)
+  Copy(const SstSource& source, std::string path, std::atomic<bool>* stop)
       : path_(std::move(path)),
+        stop_(stop),
         file_{::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                      0600)} {
     const Descriptor old{::open(source.Name().c_str(), O_RDONLY | O_CLOEXEC)};
@@ -450,18 +457,22 @@ class Copy {
     struct stat now;
     Expect(old.fd >= 0 && file_.fd >= 0 && ::fstat(old.fd, &status) == 0 &&
            ::fstat(file_.fd, &now) == 0);
-    uint64_t copied = 0;
-    ssize_t n;
-    do {
-      n = ::copy_file_range(old.fd, nullptr, file_.fd, nullptr, size_t{1} << 30,
-                            0);
-      copied += static_cast<uint64_t>(std::max<ssize_t>(n, 0));
-    } while (n > 0);
-    if (copied != source.Size()) {
-      ForEachChunk(source, {0, source.Size()},
-                   [&](uint64_t at, const std::string* bytes) {
-                     Expect(WriteAt(file_.fd, *bytes, at));
-                   });
+    if (::ioctl(file_.fd, FICLONE, old.fd) != 0) {
+      // Makes the copy cheaper, where the file system can do it.
+      ::fallocate(file_.fd, 0, 0, static_cast<off_t>(source.Size()));
+      uint64_t copied = 0;
+      ssize_t n;
+      do {
+        n = ::copy_file_range(old.fd, nullptr, file_.fd, nullptr,
+                              size_t{1} << 30, 0);
+        copied += static_cast<uint64_t>(std::max<ssize_t>(n, 0));
+      } while (n > 0);
+      if (copied != source.Size()) {
+        ForEachChunk(source, {0, source.Size()},
+                     [&](uint64_t at, const std::string* bytes) {
+                       Expect(WriteAt(file_.fd, *bytes, at));
+                     });
+      }
     }
     if (now.st_uid != status.st_uid || now.st_gid != status.st_gid) {
       Expect(::fchown(file_.fd, status.st_uid, status.st_gid) == 0);
@@ -479,10 +490,11 @@ class Copy {
 
  private:
   void Expect(bool done) const {
-    tools::Expect(done, path_, "cannot be written");
+    ExpectWritten(done, path_, "cannot be written", stop_);
   }
 
   const std::string path_;
+  std::atomic<bool>* const stop_;
   const Descriptor file_;
 };
 
@@ -549,25 +561,24 @@ void VerifyRangeParts(const SstSource& now, const std::atomic<bool>& stop) {
 
 // Gives the new file the name of the old one.
 void Install(const RefilterOptions& options, const std::string& from,
-             const fs::path& to) {
+             const fs::path& to, std::atomic<bool>* stop) {
   if (!options.keep_old.empty()) {
     const fs::path kept = fs::path(options.keep_old) / to.filename();
     // A run that was killed may have linked it.
-    Expect((::link(to.c_str(), kept.c_str()) == 0 ||
-            (errno == EEXIST && fs::equivalent(to, kept))) &&
-               SyncDirectory(kept.parent_path()),
-           kept, "cannot be linked to the table");
+    ExpectWritten((::link(to.c_str(), kept.c_str()) == 0 ||
+                   (errno == EEXIST && fs::equivalent(to, kept))) &&
+                      SyncDirectory(kept.parent_path()),
+                  kept, "cannot be linked to the table", stop);
   }
-  Expect(::rename(from.c_str(), to.c_str()) == 0 &&
-             SyncDirectory(to.parent_path()),
-         to, "cannot be replaced");
+  ExpectWritten(::rename(from.c_str(), to.c_str()) == 0 &&
+                    SyncDirectory(to.parent_path()),
+                to, "cannot be replaced", stop);
 }
 
-// Throws what is wrong with the table, with *disk set if no file can be
-// written. The keys come from the copy, so that its data blocks are read back
-// and need no comparison.
+// Throws what is wrong with the table. The keys come from the copy, so that its
+// data blocks are read back and need no comparison.
 void Replace(const RefilterOptions& options, const SstSource& old,
-             const std::string& temporary, std::atomic<bool>* stop, bool* disk,
+             const std::string& temporary, std::atomic<bool>* stop,
              RefilterTable* table) {
   if (*stop) return;
   const SstFile file = ReadFile(old);
@@ -577,9 +588,7 @@ void Replace(const RefilterOptions& options, const SstSource& old,
   file.properties.Text("rocksdb.prefix.extractor.name", &extractor);
   const bool range = options.filter.range && content.whole_keys &&
                      extractor == internal::kRangeExtractorName;
-  *disk = true;
-  Copy copy(old, temporary);
-  *disk = false;
+  Copy copy(old, temporary, stop);
   std::string error = ReadTable(temporary, [&](const SstSource& now) {
     if (now.Size() != old.Size()) Check(now.Name() + ": has another size");
     FilterMaker maker(options, *table, now, file, range, *stop);
@@ -592,15 +601,12 @@ void Replace(const RefilterOptions& options, const SstSource& old,
     table->reason = internal::ReplaceFilters(now, file, file.filters[0],
                                              maker.filters(), &patches);
     if (!table->reason.empty()) return;
-    *disk = true;
     copy.Write(patches);
-    *disk = false;
     Compare(old, now, patches, maker.Unchecked());
     VerifyFilters(old, file, now, maker);
     if (range) VerifyRangeParts(now, *stop);
     if (*stop) return;
-    *disk = true;
-    Install(options, temporary, table->path);
+    Install(options, temporary, table->path, stop);
     table->outcome = Outcome::kReplaced;
   });
   const size_t named = error.find(temporary);
@@ -637,15 +643,11 @@ void PlanRefilter(const RefilterOptions& options, RefilterTable* table) {
 
 void Refilter(const RefilterOptions& options, const std::string& temporary,
               std::atomic<bool>* stop, RefilterTable* table) {
-  bool disk = false;
   const std::string error =
       ReadTable(table->path, [&](const SstSource& source) {
-        Replace(options, source, temporary, stop, &disk, table);
+        Replace(options, source, temporary, stop, table);
       });
   if (table->outcome != Outcome::kReplaced) ::unlink(temporary.c_str());
-  // That the old table cannot be read concerns no other table.
-  const bool unread = error.rfind(table->path + ": offset ", 0) == 0;
-  if (!error.empty() && disk && !unread) *stop = true;
   if (table->outcome == Outcome::kPlanned && table->reason.empty()) {
     table->reason = "the run was stopped";
   }
@@ -675,6 +677,11 @@ void AllocateBits(const RefilterOptions& options,
             .millibits_per_key /
         1000.0;
   }
+}
+
+bool SyncDirectory(const std::string& directory) {
+  const Descriptor opened{::open(directory.c_str(), O_RDONLY | O_DIRECTORY)};
+  return opened.fd >= 0 && ::fsync(opened.fd) == 0;
 }
 
 std::shared_ptr<void> LockDatabase(const std::string& path,
