@@ -666,6 +666,14 @@ TEST_F(Refilter, RefusesOpenAndDamaged) {
   EXPECT_EQ(summary.at("failed"), 1);
   EXPECT_EQ(summary.at("replaced"), 2);
   EXPECT_TRUE(test::ReadFile(damaged) == bytes);
+#if ROCKSDB_MAJOR < 9
+  Load(MakeOptions("bloomfilter:10", [](auto* o, auto* table) {
+    o->compression = rocksdb::kZlibCompression;
+    table->format_version = 1;
+  }));
+  EXPECT_EQ(Summary("", 1).at("failed"), 3);
+  ExpectHas(err_, "format_version 2 or later with compression 2, found 1");
+#endif
 }
 
 // The old files stay, and moving them back undoes it; what a killed run left
