@@ -780,7 +780,7 @@ std::string ReplaceFilters(const SstSource& source, const SstFile& file,
   const BlockHandle of_index = partitioned ? filter.handle : file.metaindex;
   SstPatch index = {of_index.offset, {}};
   std::vector<StoredHandle> handles;
-  const auto replace = [&] {
+  return DamageOf([&] {
     index.bytes = Read(source, file, of_index);
     In(source, of_index.offset, "handles of filters: ", [&] {
       Expect(!index.bytes.empty() && index.bytes.size() == of_index.size,
@@ -835,10 +835,8 @@ std::string ReplaceFilters(const SstSource& source, const SstFile& file,
                    "one"};
     }
     AppendTrailer(file, index.offset, 0, &index.bytes);
-  };
-  std::string error = DamageOf(replace);
-  if (error.empty()) patches->push_back(std::move(index));
-  return error;
+    patches->push_back(std::move(index));
+  });
 }
 
 }  // namespace deltabloom::internal
