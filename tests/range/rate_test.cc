@@ -159,8 +159,8 @@ const OtherScans kOtherScans[] = {
     {"Uniform1024", 1024, Uniform, Anywhere, 0.5, 6},
     {"Uniform16384", 16'384, Uniform, Anywhere, 0.5, 60},
     // Much shorter than what lies between two keys, and longer than numbers.
-    {"64thOfAGap", ~uint64_t{0} / 20'000 / 64, SixteenBytes, Anywhere, 2, 10},
-    {"1024thOfAGap", ~uint64_t{0} / 20'000 / 1024, SixteenBytes, Anywhere, 2,
+    {"64thOfAGap", ~uint64_t{0} / 20'000 / 64, SixteenBytes, Anywhere, 3, 10},
+    {"1024thOfAGap", ~uint64_t{0} / 20'000 / 1024, SixteenBytes, Anywhere, 3,
      8},
     {"Series1024", 1024, Series, BehindAKey<100'000>, 3, 15},
     {"Series16384", 16'384, Series, BehindAKey<100'000>, 20, 80},

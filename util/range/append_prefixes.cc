@@ -208,10 +208,9 @@ uint8_t PrefixesThatReject(const Cut& cut, const EmptyRange& empty,
 // Quantiles of the shallowest cuts that reject a range, of the deepest that can
 // be asked, and of those between, which reject more ranges than the sample's
 // with one prefix each; whole bytes where keys differ in size. A cut for each
-// range that none of them rejects. As a delimiter, the last byte that all keys
-// of a range have in common, where a twentieth of the ranges share it. Letters
-// and digits are none: greedy buying would prefer a cut for each last digit of
-// a number to its length. In keys of one size a delimiter is at one place.
+// range that none of them rejects. As a delimiter, in keys of several sizes,
+// the last byte that all keys of a range have in common, where a twentieth of
+// the ranges share it; no letters or digits, as each last digit would be one.
 std::vector<Cut> CutsFor(const std::vector<EmptyRange>& ranges,
                          size_t least_size, bool one_width) {
   std::vector<unsigned> shallowest, middles, deepest;
@@ -232,6 +231,7 @@ std::vector<Cut> CutsFor(const std::vector<EmptyRange>& ranges,
     }
     if (deep > 0 && rejects(deep)) {
       deepest.push_back(deep);
+      if (deep > 8 * range.common + 2) deepest.push_back(deep - 2);
       const unsigned last = deep;
       unsigned no = 0;
       while (deep - no > 1) {
@@ -470,8 +470,8 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
   };
   PrefixesPlan plan = buy(0, cuts.size());
   // What was bought first is kept, so that one cut alone can be better.
-  const size_t alone_count = fixed.empty() && !sample.empty() ? cuts.size() : 0;
-  for (size_t i = 0; i < alone_count; ++i) {
+  const bool by_sample = fixed.empty() && !sample.empty();
+  for (size_t i = 0; i < cuts.size() && by_sample; ++i) {
     PrefixesPlan alone = buy(i, i + 1);
     if (alone.passing < plan.passing) plan = std::move(alone);
   }
