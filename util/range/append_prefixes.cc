@@ -469,7 +469,7 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
                cuts, first, last);
   };
   PrefixesPlan plan = buy(0, cuts.size());
-  // What was bought first is kept, so that one cut alone can be better.
+  // Greedy buying keeps what it bought first, so one cut alone can be better.
   const bool by_sample = fixed.empty() && !sample.empty();
   for (size_t i = 0; i < cuts.size() && by_sample; ++i) {
     PrefixesPlan alone = buy(i, i + 1);

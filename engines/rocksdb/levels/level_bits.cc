@@ -98,10 +98,9 @@ double MostBits(const TreeBits& tree, const NewTable& table, double spare,
          job.read.keys;
 }
 
-// The average bits per key: those that are set, those that filter_memory
-// leaves, or those with which the runs of the tree together have the rate that
-// is set. The latter in tenths, as every flush changes them; 0 if no tree is
-// known.
+// The average bits per key without filter_memory: those that are set, or those
+// with which the runs of the tree together have the rate that is set. The
+// latter are in tenths, as every flush changes them, and 0 if no tree is known.
 double TargetBits(const PolicyOptions& options, const TreeBits& tree) {
   const double rate = options.false_positive_rate;
   if (rate == 0) return options.MillibitsPerKey() / 1000.0;

@@ -43,7 +43,7 @@ struct TableFacts {
 struct FileSums {
   uint64_t files = 0;
   double keys = 0;
-  double tree_keys = 0;     // times the keys of each file
+  double tree_keys = 0;     // of each file, times its keys
   double known_bits = 0;    // of filters
   double unknown_keys = 0;  // of files with unknown filters
 
@@ -162,8 +162,8 @@ class TreeBits {
   double FilterBits(double bits_of_unknown) const;
 
   double keys() const { return keys_; }
-  // Those that come until the run of a table is written again: as many as since
-  // it was written last, or none after a manual compaction.
+  // Keys expected until the run of a table is written again: as many as came
+  // since it was last written; none for a table of a manual compaction.
   double KeysToCome(const NewTable& table) const;
   // Of a flush, lately.
   double flush_keys() const { return std::max(flush_keys_, 1.0); }

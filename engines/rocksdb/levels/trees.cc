@@ -102,9 +102,8 @@ LimitsByFamily ParseLimits(std::string_view options) {
 
 namespace {
 
-// Reads them from the OPTIONS file that RocksDB keeps with the database, if it
-// is another one than `*file`: a listener lacks the handles that DB::GetOptions
-// needs.
+// Reads the limits from the database's newest OPTIONS file, unless that is
+// `*file`: a listener lacks the handles that DB::GetOptions needs.
 void ReadLimits(DB* db, std::string* file, LimitsByFamily* limits) {
   std::string newest;
   std::string text;
