@@ -36,7 +36,8 @@ constexpr double kLeastGain = 1e-4;
 constexpr double kCompactPerKey = 1;
 constexpr double kBloomBits = 0.69;
 constexpr uint64_t kFewPrefixes = 200;
-// The most prefixes per key in all filters: they take time.
+// The most prefixes per key in all filters, with a sample and without: they
+// take time and memory.
 constexpr double kPrefixesPerKey = 4;
 constexpr double kPrefixesPerKeyFromKeys = 2;
 
@@ -205,12 +206,13 @@ uint8_t PrefixesThatReject(const Cut& cut, const EmptyRange& empty,
   return std::max<uint8_t>(count, 1);
 }
 
-// Quantiles of the shallowest cuts that reject a range, of the deepest that can
-// be asked, and of those between, which reject more ranges than the sample's
-// with one prefix each; whole bytes where keys differ in size. A cut for each
-// range that none of them rejects. As a delimiter, in keys of several sizes,
-// the last byte that all keys of a range have in common, where a twentieth of
-// the ranges share it; no letters or digits, as each last digit would be one.
+// Quantiles of the shallowest cuts that reject a range (whole bytes where keys
+// differ in size), of the deepest that can be asked, and of those halfway,
+// which reject more ranges than the former and have fewer prefixes than the
+// latter. A cut for each range that none of them rejects. As a delimiter, in
+// keys of several sizes, the last byte that all keys of a range have in common,
+// where a twentieth of the ranges share it; no letters or digits, as each last
+// digit would be one.
 std::vector<Cut> CutsFor(const std::vector<EmptyRange>& ranges,
                          size_t least_size, bool one_width) {
   std::vector<unsigned> shallowest, middles, deepest;

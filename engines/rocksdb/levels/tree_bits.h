@@ -103,7 +103,7 @@ struct TreeLimits {
   double base = 0;          // keys, or bytes, of the first level below it
   double ratio = 0;         // of a level to the one above
   bool dynamic = false;     // levels are sized from the last one upwards
-  bool kept = true;         // by leveled compactions that start by themselves
+  bool kept = true;         // by automatic leveled compactions
 
   bool Known() const {
     return kept && level0_files > 0 && base > 0 && ratio >= 1;
