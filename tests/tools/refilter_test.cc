@@ -460,7 +460,7 @@ TEST_F(Refilter, FamiliesAndPaths) {
     std::string value;
     ASSERT_ROCKSDB_OK(db->Get({}, family, key, &value));
   };
-  ForEachKey(MakeOptions("bloomfilter:10"), "other",
+  ForEachKey(MakeOptions("bloomfilter:10"), "other:2",
              MakeOptions("bloomfilter:16", elsewhere),
              [](auto* db, auto* family, const std::string& key) {
                ASSERT_ROCKSDB_OK(db->Put({}, family, key, "value"));
@@ -470,8 +470,8 @@ TEST_F(Refilter, FamiliesAndPaths) {
   const std::string seeded =
       "id=deltabloom;bits_per_key=16;layout=local;seeded=on";
   const auto use = [&] {
-    ForEachKey(MakeOptions(lowercase), "other", MakeOptions(seeded, elsewhere),
-               get);
+    ForEachKey(MakeOptions(lowercase), "other:2",
+               MakeOptions(seeded, elsewhere), get);
   };
   use();
   EXPECT_EQ(Summary("", 1).at("replaced"), 1);
@@ -638,8 +638,10 @@ TEST_F(Refilter, LeavesAsItIs) {
     EXPECT_EQ(document.at("summary").at("left"), 3);
     ExpectHas(document.at("files").at(0).at("reason"), "their");
   }
-  EXPECT_EQ(Run("--filter 'id=deltabloom;compatibility=own' " + path_).status,
-            2);
+  EXPECT_EQ(std::system(("rm " + path_ + "/OPTIONS*").c_str()), 0);
+  EXPECT_EQ(Summary("").at("left"), 3);
+  EXPECT_EQ(Run("--filter compatibility=own " + path_).status, 2);
+  EXPECT_EQ(Run("--keep-old '' " + path_).status, 2);
 }
 
 // An open database is refused; a damaged table is not touched.

@@ -3,7 +3,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <system_error>
@@ -30,6 +29,21 @@ std::string_view IdOf(std::string_view policy) {
   constexpr std::string_view kId = "id=";
   if (StartsWith(policy, kId)) policy.remove_prefix(kId.size());
   return policy.substr(0, policy.find_first_of(";} "));
+}
+
+// A name as it is without the backslashes that RocksDB writes before some
+// characters.
+std::string Unescaped(std::string_view text) {
+  std::string name;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      name += text[i];
+      continue;
+    }
+    const char next = text[++i];
+    name += next == 'n' ? '\n' : next == 'r' ? '\r' : next;
+  }
+  return name;
 }
 
 void TakeOption(const internal::OptionsLine& line, FamilyOptions* family) {
@@ -75,19 +89,20 @@ std::string FamilyOptions::FilterMemory() const {
 
 std::string ParseOptionsFile(std::string_view text, OptionsFile* file) {
   *file = {};
-  std::map<std::string, size_t, std::less<>> index;  // of families, by name
+  std::map<std::string, size_t> index;  // of families, by name
   const std::string problem =
       internal::ForEachOption(text, [&](const internal::OptionsLine& line) {
+        const std::string name = Unescaped(line.family);
         if (line.section == "Version" && line.name == "rocksdb_version") {
           file->rocksdb_version = line.value;
         } else if (line.section == "DBOptions" && line.name == "listeners") {
           file->has_listener = Contains(line.value, "deltabloom");
         } else if (line.section == "CFOptions" && line.name.empty() &&
-                   index.count(line.family) == 0) {
-          index.emplace(line.family, file->families.size());
-          file->families.emplace_back().name = line.family;
+                   index.count(name) == 0) {
+          index.emplace(name, file->families.size());
+          file->families.emplace_back().name = name;
         }
-        const auto family = index.find(line.family);
+        const auto family = index.find(name);
         if (family == index.end()) return;
         TakeOption(line, &file->families[family->second]);
       });

@@ -156,17 +156,25 @@ class Run {
   void ReadPolicies() {
     OptionsFile file;
     const std::string warning = options_.database + ": warning: ";
+    const bool by_policy = options_.uri.empty();
+    others_ = options_;
+    if (by_policy) {
+      others_.problem =
+          "no OPTIONS file names the policy of its column family: use --filter";
+    }
     if (!ReadNewestOptionsFile(options_.database, &file)) {
       console_->Error(warning +
-                      "no OPTIONS file can be read: name key_transform and "
-                      "seeded in --filter if the policy has them");
+                      "no OPTIONS file can be read: use --filter, and name "
+                      "key_transform and seeded there if the policy has them");
       return;
     }
-    const bool by_policy = options_.uri.empty();
     for (const FamilyOptions& family : file.families) {
+      RefilterOptions& options =
+          families_.emplace(family.name, options_).first->second;
       const std::string opened =
           warning + "column family " + family.name + " was last opened ";
       if (!family.NamesDeltabloom()) {
+        options.guessed = by_policy;
         console_->Error(opened +
                         "without Deltabloom's policy, for which the new "
                         "filters match every key: roll the policy out first");
@@ -174,7 +182,6 @@ class Run {
       }
       internal::PolicyOptions policy;
       const std::string error = ParseFilter(family.policy, &policy);
-      RefilterOptions options = options_;
       if (!error.empty() && (by_policy || family.OwnCompatibility())) {
         options.problem = "the policy of its column family: " + error;
       } else if (by_policy) {
@@ -191,13 +198,12 @@ class Run {
                         "name it in --filter");
       }
       if (!options.problem.empty()) options.filter = policy;
-      families_[family.name] = options;
     }
   }
 
   const RefilterOptions& OptionsOf(const RefilterTable& table) const {
     const auto found = families_.find(table.family);
-    return found == families_.end() ? options_ : found->second;
+    return found == families_.end() ? others_ : found->second;
   }
 
   // Fills in tables_.
@@ -383,7 +389,8 @@ class Run {
   const Options& options_;
   Console* const console_;
   std::vector<std::string> directories_;
-  std::map<std::string, RefilterOptions> families_;  // with a policy of ours
+  std::map<std::string, RefilterOptions> families_;  // of the OPTIONS file
+  RefilterOptions others_;  // of families that it does not name
   std::vector<RefilterTable> tables_;
   std::vector<uint64_t> temporaries_;  // numbers of files, one for each thread
   std::atomic<bool> stop_{false};
@@ -421,7 +428,10 @@ RunFn AddOptions(CLI::App* app) {
                   "Keep the old files in this directory of the same file "
                   "system, as hard links. A run that replaces a table again "
                   "needs another directory")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check([](const std::string& text) {
+        return std::string(text.empty() ? "expected a directory" : "");
+      });
   return [options](Console* console) {
     ParseFilter(options->uri, &options->filter);
     if (options->uri.empty()) {
@@ -449,7 +459,9 @@ positives; so a second run has nothing to do.
 Without --filter each column family gets the filters of the Deltabloom policy
 that the newest OPTIONS file names for it: its key_transform, seed, layout
 (compact for auto), range parts and limits, with as many bits per key as fit,
-whatever its bits_per_key and allocation. Without such a policy they are compact.
+whatever its bits_per_key and allocation. With another policy there, or none,
+they are compact, and a table whose filter has a key_transform or a seed stays,
+as do tables of families that are not there.
 
 Deltabloom's policy reads filters of every layout and size, but those of another
 key_transform match every key for it: where --filter and the policy differ in

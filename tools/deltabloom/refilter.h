@@ -15,6 +15,7 @@ namespace deltabloom::tools {
 
 struct RefilterOptions {
   internal::PolicyOptions filter;
+  bool guessed = false;  // the policy that will read the filter is not known
   std::string problem;   // why no table gets such a filter; empty: none
   std::string keep_old;  // a directory for links to the old files, or empty
 };

@@ -100,11 +100,12 @@ double KeysIn(const RefilterTable& table, uint64_t bytes) {
          static_cast<double>(std::max<uint64_t>(table.filter_bytes, 1));
 }
 
-// Whether the policy asks such a filter, and whether it is seeded where the
-// options want that.
+// Whether the policy queries such a filter, and whether it is seeded where the
+// options want that; and whether it has neither a key transform nor a seed.
 struct Fit {
   bool asked;
   bool seeded;
+  bool plain;
 };
 Fit FitOf(const internal::PolicyOptions& options, std::string_view filter) {
   internal::ParsedFilter parsed;
@@ -114,15 +115,18 @@ Fit FitOf(const internal::PolicyOptions& options, std::string_view filter) {
   const bool foreign = kind == internal::FilterKind::kForeign;
   const uint32_t wanted =
       options.transform == nullptr ? 0 : options.transform->id;
-  return {(keys.transformed && !foreign) == (wanted != 0) &&
+  return {(keys.transformed && !foreign) ==
+                  (options.key_transform != internal::kNoTransform) &&
               (wanted == 0 || keys.transform_id == wanted),
-          !options.seeded || (keys.seeded && !foreign)};
+          !options.seeded || (keys.seeded && !foreign),
+          foreign || (!keys.transformed && !keys.seeded)};
 }
 
 void Decide(bool fits, RefilterTable* table) {
   const double least = fits ? kLeastGain : 1 / kLeastGain;
-  const bool gains = !table->rate_before.has_value() ||
-                     *table->rate_after <= least * *table->rate_before;
+  const bool gains = *table->rate_after < 1 &&
+                     (!table->rate_before.has_value() ||
+                      *table->rate_after <= least * *table->rate_before);
   table->outcome = gains ? Outcome::kPlanned : Outcome::kNoGain;
   if (!gains) table->rate_after = table->rate_before;
 }
@@ -162,6 +166,7 @@ void Plan(const RefilterOptions& options, const SstSource& source,
   RateSum before;
   RateSum after;
   bool fits = true;
+  bool plain = true;
   internal::HashedKeys hashed;
   hashed.seeded = options.filter.seeded;
   const internal::KeyMapping mapping(options.filter.transform, hashed);
@@ -171,6 +176,7 @@ void Plan(const RefilterOptions& options, const SstSource& source,
     const auto whole_keys = static_cast<uint64_t>(keys + 0.5);
     const Fit fit = FitOf(options.filter, bytes);
     fits = fits && fit.seeded;
+    plain = plain && fit.plain;
     const auto old_rate = fit.asked ? RateOfSealedFilter(bytes, whole_keys) : 1;
     before.Add(old_rate, keys);
     const internal::Plan plan = PlanPart(
@@ -213,6 +219,10 @@ void Plan(const RefilterOptions& options, const SstSource& source,
   } else if (lstat(table->path.c_str(), &status) != 0 ||
              !S_ISREG(status.st_mode)) {
     table->reason = "it is a symbolic link";
+  } else if (options.guessed && !plain) {
+    table->reason =
+        "its filter has a key_transform or a seed, and the OPTIONS file names "
+        "no policy of Deltabloom: use --filter";
   } else {
     table->reason = options.problem;
   }
@@ -260,7 +270,7 @@ class FilterMaker : public FilterKeysVisitor {
     internal::BuilderSettings settings =
         SettingsFor(options_.filter, table_, mapping_, handle.size);
     settings.detect_corruption = true;  // for MaybePostVerify
-    if (range_) FitRange(handle.size, &settings);
+    if (range_) FitRange(KeysIn(table_, handle.size), &settings);
     builder_ = std::make_unique<internal::BitsBuilder>(settings);
     return true;
   }
@@ -359,8 +369,8 @@ class FilterMaker : public FilterKeysVisitor {
   }
 
   // With a range part a filter has the bits that are set, or no range part.
-  void FitRange(uint64_t bytes, internal::BuilderSettings* settings) const {
-    const double keys = KeysIn(table_, bytes);
+  void FitRange(double keys, internal::BuilderSettings* settings) const {
+    const uint64_t bytes = settings->max_filter_bytes;
     settings->range = true;
     settings->max_filter_bytes = kUnlimited;
     uint32_t fits = 0;
