@@ -105,8 +105,7 @@ TEST(ClusterFilters, AMovingSlotCostsFewReads) {
   const size_t from = cluster.NodeOf("m"), to = (from + 1) % 3;
   cluster.StartMove("m", from, to);
   cluster.node(from).Run({"CONFIG", "RESETSTAT"});
-  // No shard has the bitmap of a rebuild here: each is sought there, too. On a
-  // slow machine each command may be sent twice, see kTrust.
+  // Each shard is sought on the other node, too, and twice if that is slow.
   const RedisFilterInfo info = filter.Info();
   EXPECT_GE(info.shards, 8u);
   EXPECT_LE(cluster.node(from).Calls("bitcount"),
