@@ -429,7 +429,7 @@ TEST_F(Refilter, EntriesOfEveryKind) {
   }
   // All but the 25 of a deleted range, which a flush leaves out.
   const std::string ingested = Tables().rbegin()->first;
-  for (const json& file : Verify().at("files")) {
+  for (const json& file : json(Verify().at("files"))) {
     EXPECT_EQ(file.at("keys_asked"),
               file.at("file") == ingested ? 5500 : kKeys - 25);
   }
