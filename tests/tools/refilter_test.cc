@@ -468,7 +468,7 @@ TEST_F(Refilter, FamiliesAndPaths) {
   const std::string lowercase =
       "id=deltabloom;bits_per_key=5;key_transform=ascii_lowercase";
   const std::string seeded =
-      "id=deltabloom;bits_per_key=16;layout=local;seeded=on";
+      "id=deltabloom;bits_per_key=16;layout=compact;seeded=on";
   const auto use = [&] {
     ForEachKey(MakeOptions(lowercase), "other:2",
                MakeOptions(seeded, elsewhere), get);
@@ -481,9 +481,7 @@ TEST_F(Refilter, FamiliesAndPaths) {
   EXPECT_EQ(err_, "");
   EXPECT_EQ(document.at("summary").at("replaced"), 1);
   for (const json& file : document.at("files")) {
-    EXPECT_EQ(file.at("after").at("filter"),
-              file.at("column_family") == "default" ? "Deltabloom compact"
-                                                    : "Deltabloom local");
+    EXPECT_EQ(file.at("after").at("filter"), "Deltabloom compact");
     EXPECT_LT(file.at("after").at("rate"), 0.0013);
   }
   // One has no gain, because it has the key transform or the seed; the other
