@@ -176,10 +176,11 @@ uint32_t MaskedCrc32c(std::string_view bytes) {
     constexpr uint32_t kPolynomial = 0x82f63b78;  // Castagnoli, bits reflected
     std::array<uint32_t, 256> remainders{};
     for (uint32_t byte = 0; byte < 256; ++byte) {
-      uint32_t& crc = remainders[byte] = byte;
+      uint32_t crc = byte;
       for (int bit = 0; bit < 8; ++bit) {
         crc = (crc >> 1) ^ ((crc & 1) != 0 ? kPolynomial : 0);
       }
+      remainders[byte] = crc;
     }
     return remainders;
   }();

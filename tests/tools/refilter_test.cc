@@ -638,7 +638,8 @@ TEST_F(Refilter, LeavesAsItIs) {
   }
   EXPECT_EQ(std::system(("rm " + path_ + "/OPTIONS*").c_str()), 0);
   EXPECT_EQ(Summary("").at("left"), 3);
-  EXPECT_EQ(Run("--filter compatibility=own " + path_).status, 2);
+  EXPECT_EQ(Run("--filter 'id=deltabloom;compatibility=own' " + path_).status,
+            2);
   EXPECT_EQ(Run("--keep-old '' " + path_).status, 2);
 }
 

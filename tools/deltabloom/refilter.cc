@@ -197,6 +197,7 @@ class Run {
                         "with seeded=on, and the new filters have no seed: "
                         "name it in --filter");
       }
+      // The rates of the filters that stay are those for the policy.
       if (!options.problem.empty()) options.filter = policy;
     }
   }

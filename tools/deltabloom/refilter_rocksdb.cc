@@ -103,7 +103,7 @@ double KeysIn(const RefilterTable& table, uint64_t bytes) {
 // Whether the policy queries such a filter, and whether it is seeded where the
 // options want that; and whether it has neither a key transform nor a seed.
 struct Fit {
-  bool asked;
+  bool queried;
   bool seeded;
   bool plain;
 };
@@ -177,7 +177,8 @@ void Plan(const RefilterOptions& options, const SstSource& source,
     const Fit fit = FitOf(options.filter, bytes);
     fits = fits && fit.seeded;
     plain = plain && fit.plain;
-    const auto old_rate = fit.asked ? RateOfSealedFilter(bytes, whole_keys) : 1;
+    const auto old_rate =
+        fit.queried ? RateOfSealedFilter(bytes, whole_keys) : 1;
     before.Add(old_rate, keys);
     const internal::Plan plan = PlanPart(
         SettingsFor(options.filter, *table, mapping, handle.size), whole_keys);
@@ -187,7 +188,7 @@ void Plan(const RefilterOptions& options, const SstSource& source,
         (plan.layout == nullptr ? "none" : plan.layout->name);
     // The same layout has no more bits in the same bytes, even if the number of
     // keys is overestimated here.
-    const bool same = kind == new_kind && fit.asked && fit.seeded;
+    const bool same = kind == new_kind && fit.queried && fit.seeded;
     after.Add(same                     ? old_rate
               : plan.layout == nullptr ? 1
                                        : internal::PlanRate(plan),
