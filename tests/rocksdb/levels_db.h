@@ -108,6 +108,9 @@ inline Options SmallTrees() {
   options.max_bytes_for_level_multiplier = 4;
   // For FIFO: keep everything.
   options.compaction_options_fifo.max_table_files_size = uint64_t{1} << 30;
+  BlockBasedTableOptions table;
+  table.optimize_filters_for_memory = true;  // the default since 9.2
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return options;
 }
 

@@ -16,9 +16,8 @@ using rocksdb::ColumnFamilyMetaData;
 
 constexpr char kWhatToAdd[] = "add listeners=deltabloom";
 
-// The least part of the best gain: with concurrent compactions and the sizes
-// that optimize_filters_for_memory varies it is 0.78 at times; uniform bits
-// have 0.4 of it in these trees.
+// The least part of the best gain: with concurrent compactions it is 0.78 at
+// times; uniform bits have 0.4 of it in these trees.
 constexpr double kOfTheBest = 0.7;
 
 Options WithPolicy(const PolicyPtr& policy, bool partitioned = false) {
@@ -76,8 +75,7 @@ TEST(LevelsTest, WithoutTheListenerBitsAreUniformAndTheLogSaysWhatToAdd) {
   db.PutScattered(20'000);
   const MeasuredTree tree = db.Measured();
   SCOPED_TRACE(tree.text);
-  // optimize_filters_for_memory, on by default from 9.2 on, varies sizes.
-  EXPECT_NEAR(tree.payload_bits, 10, 0.3);
+  EXPECT_NEAR(tree.payload_bits, 10, 0.1);
   EXPECT_NEAR(tree.Gain(), 1, 0.25);
   EXPECT_EQ(CountIn(db.Log(), kWhatToAdd), 1);
 }

@@ -291,11 +291,13 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
       builder.learning = options.learning;
       builder.range_cuts = options.range_cuts;
       if (options.learning) builder.opened_cuts = opened_cuts_.Get();
+      const rocksdb::BlockBasedTableOptions& table = context.table_options;
+      // allocation=levels needs the sizes that it chooses.
       builder.optimize_for_memory =
-          context.table_options.optimize_filters_for_memory;
-      builder.detect_corruption =
-          context.table_options.detect_filter_construct_corruption;
-      builder.charged_cache = CacheToCharge(context.table_options);
+          table.optimize_filters_for_memory &&
+          options.allocation == RocksDBAllocation::kUniform;
+      builder.detect_corruption = table.detect_filter_construct_corruption;
+      builder.charged_cache = CacheToCharge(table);
       builder.log = context.info_log;
       builder.tally = tally_;
       if (options.statistics) {
