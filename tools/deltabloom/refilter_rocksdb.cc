@@ -302,8 +302,9 @@ class FilterMaker : public FilterKeysVisitor {
     if (status.ok()) status = builder_->MaybePostVerify(built);
     if (!status.ok()) Check(source_.Name() + ": " + status.ToString());
     const auto weight = static_cast<double>(keys);
-    const std::optional<double> old_rate =
-        FitOf(options_.filter, old_).asked ? RateOfSealedFilter(old_, keys) : 1;
+    const std::optional<double> old_rate = FitOf(options_.filter, old_).queried
+                                               ? RateOfSealedFilter(old_, keys)
+                                               : 1;
     keys_ += keys;
     before_.Add(old_rate, weight);
     const std::optional<double> rate =
