@@ -57,17 +57,13 @@ void Refuse(const LoadedRocksDB& rocksdb) {
 // The policy is in the folder of this file.
 void LoadPolicy() {
   Dl_info self;
-  char file[PATH_MAX];
-  char path[PATH_MAX];
+  char path[PATH_MAX + sizeof(kPolicyModule)];
   // Its name may be a link, such as /proc/self/fd/3.
   if (dladdr(kPolicyModule, &self) == 0 ||
-      realpath(self.dli_fname, file) == nullptr) {
+      realpath(self.dli_fname, path) == nullptr) {
     return;
   }
-  const int folder = static_cast<int>(std::strrchr(file, '/') - file) + 1;
-  const int size =
-      std::snprintf(path, sizeof(path), "%.*s%s", folder, file, kPolicyModule);
-  if (size < 0 || static_cast<size_t>(size) >= sizeof(path)) return;
+  std::strcpy(std::strrchr(path, '/') + 1, kPolicyModule);
   // RocksDB is initialised before the policy registers.
   if (dlopen(path, RTLD_NOW | RTLD_LOCAL) == nullptr) {
     std::fprintf(stderr,
