@@ -1,9 +1,4 @@
 /* The core from a C program: keys are found, errors are reported and freed. */
-#include <deltabloom/c.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "check.h"
 
 enum { kKeys = 1000 };
@@ -22,12 +17,14 @@ static void Fill(deltabloom_builder_t* builder) {
   CHECK(deltabloom_builder_keys_added(builder) == kKeys);
 }
 
-static void CheckLayout(const char* layout, const char* description) {
+static void CheckLayout(const char* layout, const char* hash,
+                        uint64_t max_build_bytes, const char* description) {
   char* error = NULL;
   deltabloom_options_t* const options = deltabloom_options_create();
   deltabloom_options_set_bits_per_key(options, 12);
   deltabloom_options_set_layout(options, layout, &error);
-  deltabloom_options_set_max_build_bytes(options, 1 << 20);
+  deltabloom_options_set_hash(options, hash, &error);
+  deltabloom_options_set_max_build_bytes(options, max_build_bytes);
   CHECK(error == NULL);
   deltabloom_builder_t* const builder =
       deltabloom_builder_create(options, &error);
@@ -46,7 +43,7 @@ static void CheckLayout(const char* layout, const char* description) {
   deltabloom_free(text);
 
   deltabloom_filter_t* const filter =
-      deltabloom_filter_create(bytes, size, NULL, &error);
+      deltabloom_filter_create(bytes, size, hash, &error);
   CHECK(filter != NULL && error == NULL);
   char names[2 * kKeys][16];
   const char* keys[2 * kKeys];
@@ -65,9 +62,30 @@ static void CheckLayout(const char* layout, const char* description) {
     positives += i < kKeys ? 0 : answers[i];
   }
   CHECK(positives < kKeys / 20);
-  deltabloom_filter_may_match(filter, NULL, 0);
+  CHECK(deltabloom_filter_may_match(filter, NULL, 0) == 0);
   deltabloom_filter_destroy(filter);
   deltabloom_free(bytes);
+}
+
+/* The program is linked so that all of it calls __wrap_malloc for malloc. */
+static size_t largest_block = (size_t)-1;
+void* __real_malloc(size_t size);
+void* __wrap_malloc(size_t size) {
+  return size > largest_block ? NULL : __real_malloc(size);
+}
+
+static void CheckOutOfMemory(void) {
+  deltabloom_builder_t* const builder = deltabloom_builder_create(NULL, NULL);
+  Fill(builder);
+  size_t size = 1;
+  largest_block = kKeys;
+  CHECK_ERROR(CHECK(!deltabloom_builder_finish(builder, &size, &error)),
+              "out of memory");
+  largest_block = (size_t)-1;
+  CHECK(size == 0 && deltabloom_builder_filter_size(builder) == 0);
+  CHECK_ERROR(deltabloom_builder_add(builder, "a", 1, &error),
+              "this builder ran out of memory before: destroy it");
+  deltabloom_builder_destroy(builder);
 }
 
 /* A null that is not legal is an error, or may match. */
@@ -97,6 +115,7 @@ static void CheckNulls(void) {
   CHECK(deltabloom_builder_keys_added(builder) == 0);
   CHECK(deltabloom_builder_keys_added(NULL) == 0);
   CHECK(deltabloom_builder_filter_size(NULL) == 0);
+  CHECK(deltabloom_filter_describe(NULL, 1) == NULL);
   CHECK(deltabloom_filter_may_match(NULL, "a", 1) == 1);
   CHECK(deltabloom_range_filter_may_match(NULL, "a", 1, "b", 1) == 1);
   const char* const keys[] = {"a", NULL};
@@ -152,7 +171,7 @@ static void CheckRanges(void) {
   deltabloom_free(bytes);
   deltabloom_range_builder_add(builder, "b", 1, NULL);
   deltabloom_range_builder_add(builder, "a", 1, NULL);
-  CHECK(deltabloom_range_builder_finish(builder, &size, &error) == NULL);
+  CHECK(!deltabloom_range_builder_finish(builder, &size, &error) && size == 0);
   CheckHas(error, "the keys were not in order");
   deltabloom_range_builder_destroy(builder);
 }
@@ -167,7 +186,6 @@ static void CheckErrors(void) {
               "hash 'md5' is unknown: use murmurhash2 or leveldb");
   CHECK_ERROR(deltabloom_options_set_hash(options, "a\x1b", &error),
               "hash 'a\\x1b' is unknown");
-  deltabloom_options_set_hash(options, "md5", NULL);
   deltabloom_options_set_bits_per_key(options, -1);
   CHECK_ERROR(CHECK(!deltabloom_builder_create(options, &error)),
               "bits_per_key");
@@ -186,12 +204,13 @@ static void CheckErrors(void) {
 
 int main(void) {
   CHECK(strlen(deltabloom_version()) >= 5);
-  CheckLayout("classic", "classic, 8 probes");
-  CheckLayout("local", "local");
-  CheckLayout("compact", "compact");
-  CheckLayout("auto", "compact");
+  CheckLayout("classic", "leveldb", 0, "classic, 8 probes");
+  CheckLayout("local", NULL, 0, "local");
+  CheckLayout("compact", "murmurhash2", 1 << 20, "compact");
+  CheckLayout("auto", NULL, 1, "local");
   CheckErrors();
   CheckNulls();
+  CheckOutOfMemory();
   CheckRanges();
 
   /* Any bytes are a filter; these match all. */
@@ -202,6 +221,7 @@ int main(void) {
 
   uint64_t bits = 0;
   uint32_t probes = 0;
+  deltabloom_size_for_rate(1000, 0.01, NULL, NULL);
   deltabloom_size_for_rate(1000, 0.01, &bits, &probes);
   CHECK(bits > 9500 && bits < 9700 && probes == 7);
   CHECK(deltabloom_bits_per_key_for_rate(0.01) > 9.5);

@@ -1,10 +1,6 @@
 /* The policy in a database that is used through RocksDB's C interface. */
 #define _DEFAULT_SOURCE /* mkdtemp */
-#include <deltabloom/c.h>
 #include <rocksdb/c.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "check.h"
 
