@@ -7,7 +7,6 @@
 #include <leveldb/table_builder.h>
 
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <set>
 
@@ -57,11 +56,9 @@ TEST(LevelDBPolicy, Names) {
 }
 
 TEST(LevelDBPolicy, BitsPerKeyOutOfRange) {
-  for (double bits_per_key : {-1.0, -1e-9, 1000.001, 1e300, std::nan(""),
-                              std::numeric_limits<double>::infinity()}) {
-    EXPECT_EQ(NewLevelDBBloomFilterPolicy(bits_per_key), nullptr)
-        << bits_per_key;
-  }
+  EXPECT_EQ(NewLevelDBBloomFilterPolicy(-1e-9), nullptr);
+  EXPECT_EQ(NewLevelDBBloomFilterPolicy(1000.001), nullptr);
+  EXPECT_EQ(NewLevelDBBloomFilterPolicy(std::nan("")), nullptr);
   EXPECT_NE(NewLevelDBBloomFilterPolicy(0), nullptr);
   EXPECT_NE(NewLevelDBBloomFilterPolicy(1000), nullptr);
 }

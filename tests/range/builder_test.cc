@@ -218,6 +218,22 @@ TEST(RangeBuilder, DenseNumbersTakeFewBytes) {
   }
 }
 
+// Bits per prefix are bought as long as they fit, to the last byte.
+TEST(RangeBuilder, CutsGetAllBitsThatFit) {
+  const std::vector<std::string> hashes = Hashes(1 << 14);
+  const KeySet keys(hashes.begin(), hashes.end());
+  const auto size_in = [&keys](double bytes) {
+    return PartOf(keys, bytes / (1 << 11), {}, nullptr, {{0, 0, 64}}).size();
+  };
+  for (double bits = 3.5; bits < 12; ++bits) {
+    const size_t size = size_in(bits * (1 << 11));
+    const auto fits = static_cast<double>(size - internal::kRangePartFreeBytes);
+    EXPECT_EQ(size_in(fits), size);
+    const size_t less = size_in(fits - 1);
+    EXPECT_TRUE(0 < less && less < size) << less;
+  }
+}
+
 TEST(RangeBuilder, MemoryIsWhatItSays) {
   const auto check = [](const std::vector<std::string>& keys, double bits,
                         std::vector<internal::range::Cut> cuts) {

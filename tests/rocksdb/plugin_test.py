@@ -125,10 +125,6 @@ class Preload(Programs):
         self.bench("deltabloom:9.9", "fillseq,flush", preload=None)
         self.assertRegex(self.properties(), r"filter block size: 0\b")
 
-    def test_other_programs_run_undisturbed(self):
-        result = run("/bin/true")
-        self.assertEqual(result.stdout + result.stderr, "")
-
 
 class InTree(InAFolder):
     """RocksDB's build with ROCKSDB_PLUGINS=deltabloom, as far as it reads our

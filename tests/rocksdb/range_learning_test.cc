@@ -2,8 +2,6 @@
 //
 // DELTABLOOM_LEARNING_KEYS is the number of keys in the last level (default
 // 10,000). If it is set, the data blocks read per empty scan are printed.
-#include <thread>
-
 #include "engines/rocksdb/range/learning.h"
 #include "rocksdb/metadata.h"
 #include "tests/range/schemas.h"
@@ -236,27 +234,6 @@ TEST(RangeSampleTest, IsBoundedAndScansThatFindKeysDisplaceNoEmptyOnes) {
   for (const std::string& lower : Lowers(sample)) {
     EXPECT_EQ(lower.substr(0, 3), "new");
   }
-}
-
-TEST(RangeSampleTest, ThreadsShareIt) {
-  RangeSample sample;
-  std::vector<std::thread> threads;
-  for (uint64_t thread = 1; thread <= 4; ++thread) {
-    threads.emplace_back([&sample, thread] {
-      for (uint64_t i = 0; i < 20'000; ++i) {
-        const std::string key = Nth(thread * 100'000 + i);
-        sample.Note(key, key + key, i % 3 == 0);
-        sample.Note(key, key + key, i % 5 == 0);
-      }
-    });
-  }
-  for (int i = 0; i < 200; ++i) {
-    for (const auto& question : sample.Get()) {
-      ASSERT_EQ(question.second, question.first + question.first);
-    }
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_GT(sample.Get().size(), RangeSample::kHalf);
 }
 
 }  // namespace
