@@ -199,7 +199,6 @@ static void CheckErrors(void) {
   deltabloom_filter_destroy(NULL);
   deltabloom_range_builder_destroy(NULL);
   deltabloom_range_filter_destroy(NULL);
-  deltabloom_free(NULL);
 }
 
 int main(void) {

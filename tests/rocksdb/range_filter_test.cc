@@ -515,7 +515,6 @@ TEST_F(LearningFilterTest, RangesThatNoCutCanRejectAreCounted) {
 TEST(RangeLearningTest, BitsAreDividedByWhatIsLookedUp) {
   RangeLearning learning;
   int policy = 0, copy = 0;
-  EXPECT_EQ(learning.RangeBits(18), 10);
   learning.CountLookups(&policy, 900, 0);
   EXPECT_EQ(learning.RangeBits(18), 10) << "too few";
   learning.CountLookups(&policy, 0, 1000);
@@ -529,8 +528,10 @@ TEST(RangeLearningTest, BitsAreDividedByWhatIsLookedUp) {
   EXPECT_EQ(learning.RangeBits(18), 16);
   learning.CountLookups(&copy, 900'000'000, 900'000'000);
   EXPECT_EQ(learning.RangeBits(18), 5);
-  learning.CountLookups(&policy, 900'000'000, 0);
-  EXPECT_EQ(learning.RangeBits(18), 4);
+  RangeLearning of_keys;
+  of_keys.CountLookups(&policy, 1000, 0);
+  EXPECT_EQ(of_keys.RangeBits(30), 16 - 5);
+  EXPECT_EQ(of_keys.RangeBits(10), 4);
 }
 
 constexpr double kBitsPerKey = 20;

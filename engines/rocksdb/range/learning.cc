@@ -110,11 +110,9 @@ void RangeLearning::CountLookups(const void* source, uint64_t keys,
 double RangeLearning::RangeBits(double bits_per_key) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   const double half = RangeBitsPerKey(bits_per_key);
-  if (keys_ + ranges_ == 0) return half;
   // In steps, so that tables do not differ for little.
   const double more = std::round(std::log2((ranges_ + 1) / (keys_ + 1)) / 2);
-  return std::clamp(half + more, kLeastRangeBits,
-                    std::max(kLeastRangeBits, bits_per_key - kLeastKeyBits));
+  return std::clamp(half + more, kLeastRangeBits, bits_per_key - kLeastKeyBits);
 }
 
 bool RangeLearning::IsNews(const std::string& line) {
