@@ -539,7 +539,7 @@ TEST_F(Refilter, Timestamps) {
 }
 
 // Filters with range parts: scans without a key in their range still skip the
-// tables.
+// tables. A dry run says what is then made.
 TEST_F(Refilter, RangeParts) {
   const std::string ranges = "id=deltabloom;bits_per_key=18;range=on";
   const auto with_ranges = [](auto* options, auto*) {
@@ -547,10 +547,23 @@ TEST_F(Refilter, RangeParts) {
         rocksdb::ConfigOptions(), "deltabloom.Range",
         &options->prefix_extractor));
   };
-  Load(MakeOptions("bloomfilter:18", with_ranges));
+  const auto expect_as_planned = [this](const std::string& arguments) {
+    const json planned = Do("--dry-run " + arguments).at("files");
+    const json files = Do(arguments).at("files");
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(files[i].at("after"), planned[i].at("after"));
+      EXPECT_EQ(files[i].at("result") == "replaced",
+                planned[i].at("result") == "planned");
+    }
+    return files[0].at("after").at("filter").get<std::string>();
+  };
   const Options options = MakeOptions(ranges, with_ranges);
+  Load(MakeOptions("bloomfilter:10", with_ranges));
+  testing::Open(options, path_).reset();
+  expect_as_planned("");
+  Load(MakeOptions("bloomfilter:18", with_ranges));
   const Contents contents = Scan(testing::Open(options, path_).get(), false);
-  EXPECT_EQ(Summary("").at("replaced"), 3);
+  EXPECT_EQ(expect_as_planned(""), "Deltabloom compact with a range part");
   EXPECT_EQ(err_, "");
   for (const auto& [path, bytes] : Tables()) {
     for (const internal::BlockHandle& block : test::FilterBlocks(path)) {
@@ -558,9 +571,32 @@ TEST_F(Refilter, RangeParts) {
                        .empty());
     }
   }
-  const auto db = testing::Open(options, path_);
-  EXPECT_TRUE(Scan(db.get(), false) == contents);
-  testing::ExpectFiltered(testing::GetAll(db.get(), 0, kAllKeys));
+  {
+    const auto db = testing::Open(options, path_);
+    EXPECT_TRUE(Scan(db.get(), false) == contents);
+    testing::ExpectFiltered(testing::GetAll(db.get(), 0, kAllKeys));
+  }
+  // Without the prefix extractor there is none.
+  Load(MakeOptions("bloomfilter:18"));
+  EXPECT_EQ(expect_as_planned("--filter '" + ranges + ";layout=compact'"),
+            "Deltabloom compact without a range part");
+}
+
+// With allocation=levels the new filters share filter_memory.
+TEST_F(Refilter, FilterMemory) {
+  Load(MakeOptions("bloomfilter:10"));
+  EXPECT_EQ(Summary("--filter 'id=deltabloom;layout=compact;allocation=levels;"
+                    "filter_memory=13000'")
+                .at("replaced"),
+            3);
+  uint64_t filter_bytes = 0;
+  for (const auto& table : Tables()) {
+    for (const internal::BlockHandle& block : test::FilterBlocks(table.first)) {
+      filter_bytes += block.size;
+    }
+  }
+  EXPECT_LE(filter_bytes, 13000u);
+  EXPECT_GT(filter_bytes, 11000u);
 }
 
 // An incremental backup recognises a table by its session and size, and keeps
@@ -623,7 +659,7 @@ TEST_F(Refilter, LeavesAsItIs) {
   }
   Load(MakeOptions("id=deltabloom;seeded=on"));
   Do("--dry-run --filter deltabloom:10");
-  ExpectHas(err_, "with seeded=on, and the new filters have no seed");
+  ExpectHas(err_, "with seeded=on, which the new filters lack");
   // A key transform that only the program of the database has.
   for (const auto& entry : fs::directory_iterator(path_)) {
     if (entry.path().filename().string().rfind("OPTIONS", 0) != 0) continue;
@@ -638,6 +674,7 @@ TEST_F(Refilter, LeavesAsItIs) {
   }
   EXPECT_EQ(std::system(("rm " + path_ + "/OPTIONS*").c_str()), 0);
   EXPECT_EQ(Summary("").at("left"), 3);
+  ExpectHas(err_, "warning: no OPTIONS file can be read: use --filter");
   EXPECT_EQ(Run("--filter 'id=deltabloom;compatibility=own' " + path_).status,
             2);
   EXPECT_EQ(Run("--keep-old '' " + path_).status, 2);
@@ -686,6 +723,9 @@ TEST_F(Refilter, KeepsOldFilesAndRemovesItsOwn) {
   const std::string left = path_ + "/000001.dbtmp";
   Write(left, "part of a table");
   EXPECT_EQ(Run("--keep-old " + path_ + " " + path_).status, 1);
+  fs::create_symlink("nowhere", File("dangling"));
+  ExpectHas(Run("--keep-old " + File("dangling") + " " + path_).err,
+            "dangling: cannot be made a directory: ");
   ExpectHas(Run("--dry-run --keep-old " + path_ + "/old " + path_).out,
             "3 to be replaced");
   EXPECT_FALSE(fs::exists(path_ + "/old"));
@@ -746,6 +786,25 @@ TEST_F(Refilter, KilledAtAnyTime) {
       EXPECT_NE(entry.path().extension(), ".dbtmp");
     }
   }
+}
+
+// Too few descriptors: the last one that is needed syncs the directory.
+TEST_F(Refilter, ReportsWhatWasReplacedButNotSynced) {
+  const Options options = MakeOptions("bloomfilter:10");
+  Load(options);
+  const Contents contents = ScanClosed(options);
+  std::string error;
+  for (int descriptors = 4; descriptors < 200; ++descriptors) {
+    const test::Result result =
+        Run(path_, "sh -c 'ulimit -n " + std::to_string(descriptors) +
+                       "; exec \"$@\"' sh");
+    if (result.status == 0) break;
+    error = result.err;
+  }
+  ExpectHas(error,
+            "was replaced, but its directory cannot be synced: Too many open");
+  EXPECT_EQ(Summary("").at("no_gain"), 3);
+  EXPECT_TRUE(ScanClosed(MakeOptions(kCompact)) == contents);
 }
 
 // A full disk: nothing is lost, and the run goes on once there is room.

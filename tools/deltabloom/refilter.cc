@@ -119,7 +119,11 @@ class Run {
     if (options_.filter.allocation == RocksDBAllocation::kLevels) Allocate();
     if (!options_.dry_run) PrepareTemporaries();
     ForEachTable([&](size_t job, RefilterTable* table) {
-      if (!options_.dry_run && table->outcome == Outcome::kPlanned) {
+      if (table->outcome != Outcome::kPlanned) {
+        // Nothing is to be done.
+      } else if (options_.dry_run) {
+        if (table->range) PlanRange(OptionsOf(*table), table);
+      } else {
         const fs::path directory = fs::path(table->path).parent_path();
         Refilter(OptionsOf(*table),
                  NumberedPath(directory.string(), temporaries_[job], "dbtmp"),
@@ -136,7 +140,12 @@ class Run {
     fs::path made = fs::absolute(options_.keep_old);
     fs::path existing = made;
     while (!fs::exists(existing)) existing = existing.parent_path();
-    fs::create_directories(made);
+    std::error_code error;
+    fs::create_directories(made, error);
+    if (error) {
+      throw std::runtime_error(
+          made.string() + ": cannot be made a directory: " + error.message());
+    }
     while (made != existing) {
       made = made.parent_path();
       if (!SyncDirectory(made)) {
@@ -192,10 +201,14 @@ class Run {
                           policy.key_transform +
                           ", for which filters with key_transform=" +
                           options_.filter.key_transform + " match every key";
-      } else if (policy.seeded && !options_.filter.seeded) {
-        console_->Error(opened +
-                        "with seeded=on, and the new filters have no seed: "
-                        "name it in --filter");
+      } else {
+        for (const auto& [name, lost] :
+             {std::pair("seeded=on", policy.seeded && !options_.filter.seeded),
+              std::pair("range=on", policy.range && !options_.filter.range)}) {
+          if (!lost) continue;
+          console_->Error(opened + "with " + name +
+                          ", which the new filters lack: name it in --filter");
+        }
       }
       // The rates of the filters that stay are those for the policy.
       if (!options.problem.empty()) options.filter = policy;
@@ -259,11 +272,8 @@ class Run {
   }
 
   void Allocate() {
-    std::map<std::string, std::vector<RefilterTable*>> families;
-    for (RefilterTable& table : tables_) {
-      if (table.keys > 0) families[table.family].push_back(&table);
-    }
-    for (const auto& [name, tables] : families) AllocateBits(options_, tables);
+    const std::string problem = AllocateBits(options_, &tables_);
+    if (!problem.empty()) console_->Error("warning: " + problem);
     ForEachTable([&](size_t, RefilterTable* table) {
       if (table->bits_per_key > 0) PlanRefilter(OptionsOf(*table), table);
     });
@@ -494,10 +504,12 @@ and blocks that Zlib, BZip2 or LZ4 compressed before format_version 2, cannot be
 read: such a table is reported as failed, and the others go on.
 
 With allocation=levels a table gets the bits of its level, as far as they fit.
-With range=on a table gets a range part if its prefix extractor is
-deltabloom.Range.
+With range=on a table whose prefix extractor is deltabloom.Range gets a range
+part, where lookups of keys, for which fewer bits remain, still have fewer false
+positives than now.
 
-With --dry-run nothing is written and the database is not locked. The number of
+With --dry-run nothing is written and the database is not locked; keys are read
+only where a range part is to be made, whose size depends on them. The number of
 reads is that of data blocks for a lookup of an absent key, in all tables of
 level 0 and in one table of each other level.
 

@@ -56,6 +56,7 @@ struct RefilterTable {
   uint64_t size = 0;          // by the MANIFEST
   bool has_checksum = false;  // in the MANIFEST
   double bits_per_key = 0;    // of allocation=levels; 0: those of the options
+  bool range = false;         // its filter is to have a range part
 
   Outcome outcome = Outcome::kLeft;
   std::string reason;
@@ -72,16 +73,20 @@ struct RefilterTable {
 // it: kPlanned, kNoGain, kLeft or kFailed.
 void PlanRefilter(const RefilterOptions& options, RefilterTable* table);
 
+// Decides for a table with `range` that is kPlanned. The size of a range part
+// depends on the keys: they are read.
+void PlanRange(const RefilterOptions& options, RefilterTable* table);
+
 // Replaces the filter of a table that is kPlanned. `temporary`: the path of the
 // new file, in the directory of the table, until it is complete. *stop ends it
 // at the next opportunity; it is set when no file can be written any more.
 void Refilter(const RefilterOptions& options, const std::string& temporary,
               std::atomic<bool>* stop, RefilterTable* table);
 
-// Sets bits_per_key of the tables of one column family by allocation=levels.
-// REQUIRES: each has keys in its filter.
-void AllocateBits(const RefilterOptions& options,
-                  const std::vector<RefilterTable*>& tables);
+// Sets bits_per_key of all tables of the database by allocation=levels. Returns
+// why filter_memory cannot be kept, or nothing.
+std::string AllocateBits(const RefilterOptions& options,
+                         std::vector<RefilterTable>* tables);
 
 // Waits until the names in the directory are on the disk. Returns whether they
 // are.

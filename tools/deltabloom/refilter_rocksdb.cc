@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <new>
 #include <utility>
 
@@ -101,11 +102,13 @@ double KeysIn(const RefilterTable& table, uint64_t bytes) {
 }
 
 // Whether the policy queries such a filter, and whether it is seeded where the
-// options want that; and whether it has neither a key transform nor a seed.
+// options want that; whether it has neither a key transform nor a seed; and
+// whether it has a range part.
 struct Fit {
   bool queried;
   bool seeded;
   bool plain;
+  bool has_range;
 };
 Fit FitOf(const internal::PolicyOptions& options, std::string_view filter) {
   internal::ParsedFilter parsed;
@@ -119,7 +122,16 @@ Fit FitOf(const internal::PolicyOptions& options, std::string_view filter) {
                   (options.key_transform != internal::kNoTransform) &&
               (wanted == 0 || keys.transform_id == wanted),
           !options.seeded || (keys.seeded && !foreign),
-          foreign || (!keys.transformed && !keys.seeded)};
+          foreign || (!keys.transformed && !keys.seeded),
+          kind == internal::FilterKind::kFilter &&
+              !internal::RangePartOf(filter).empty()};
+}
+
+// "Deltabloom compact with a range part", if range parts are wanted.
+std::string WithRange(const internal::PolicyOptions& options,
+                      const std::string& kind, bool has_range) {
+  if (!options.range) return kind;
+  return kind + (has_range ? " with a range part" : " without a range part");
 }
 
 void Decide(bool fits, RefilterTable* table) {
@@ -163,6 +175,12 @@ void Plan(const RefilterOptions& options, const SstSource& source,
       table->keys == 0) {
     file.properties.Number("rocksdb.num.entries", &table->keys);
   }
+  std::string no_prefixes;
+  const FilterContent content = FindContent(file, &no_prefixes);
+  table->range =
+      options.filter.range && content.whole_keys &&
+      content.prefixes != nullptr &&
+      content.prefixes->Name() == std::string(internal::kRangeExtractorName);
   RateSum before;
   RateSum after;
   bool fits = true;
@@ -195,15 +213,13 @@ void Plan(const RefilterOptions& options, const SstSource& source,
               keys);
     if (table->before.empty()) {
       table->before = kind;
-      table->after = new_kind;
+      table->after = WithRange(options.filter, new_kind, table->range);
     }
   }
   table->rate_before = before.Rate();
   table->rate_after = after.Rate().value_or(1);
   Decide(fits, table);
   // What cannot be replaced, whatever it would gain.
-  std::string no_prefixes;
-  const FilterContent content = FindContent(file, &no_prefixes);
   struct stat status;
   if (file.filters.size() != 1 || filter.scope == FilterScope::kPerBlock) {
     table->reason = "it has a filter per block";
@@ -234,13 +250,12 @@ void Plan(const RefilterOptions& options, const SstSource& source,
 class FilterMaker : public FilterKeysVisitor {
  public:
   FilterMaker(const RefilterOptions& options, const RefilterTable& table,
-              const SstSource& source, const SstFile& file, bool range,
+              const SstSource& source, const SstFile& file,
               const std::atomic<bool>& stop)
       : options_(options),
         table_(table),
         source_(source),
         file_(file),
-        range_(range),
         stop_(stop),
         filters_(std::max<uint64_t>(file.filters[0].partitions, 1)) {
     internal::HashedKeys keys;
@@ -271,7 +286,7 @@ class FilterMaker : public FilterKeysVisitor {
     internal::BuilderSettings settings =
         SettingsFor(options_.filter, table_, mapping_, handle.size);
     settings.detect_corruption = true;  // for MaybePostVerify
-    if (range_) FitRange(KeysIn(table_, handle.size), &settings);
+    if (table_.range) FitRange(KeysIn(table_, handle.size), &settings);
     builder_ = std::make_unique<internal::BitsBuilder>(settings);
     return true;
   }
@@ -291,8 +306,8 @@ class FilterMaker : public FilterKeysVisitor {
     builder_->AddKey(ToSlice(prefix));
   }
 
-  // A filter that holds no key, or matches more of them, does not replace the
-  // old one.
+  // A filter that holds no key, matches more of them, or would lose a range
+  // part, does not replace the old one.
   void End() override {
     const uint64_t keys = builder_->EstimateEntriesAdded();
     std::unique_ptr<const char[]> owner;
@@ -302,17 +317,21 @@ class FilterMaker : public FilterKeysVisitor {
     if (status.ok()) status = builder_->MaybePostVerify(built);
     if (!status.ok()) Check(source_.Name() + ": " + status.ToString());
     const auto weight = static_cast<double>(keys);
-    const std::optional<double> old_rate = FitOf(options_.filter, old_).queried
-                                               ? RateOfSealedFilter(old_, keys)
-                                               : 1;
+    const Fit old = FitOf(options_.filter, old_);
+    const bool has_range =
+        FitOf(options_.filter, built.ToStringView()).has_range;
+    const std::optional<double> old_rate =
+        old.queried ? RateOfSealedFilter(old_, keys) : 1;
     keys_ += keys;
     before_.Add(old_rate, weight);
     const std::optional<double> rate =
         RateOfSealedFilter(built.ToStringView(), keys);
-    if (keys > 0 && rate.value_or(1) < old_rate.value_or(1)) {
+    if (keys > 0 && rate.value_or(1) < old_rate.value_or(1) &&
+        (has_range || !table_.range || !old.has_range)) {
       after_.Add(rate, weight);
       filters_[partition_] = built.ToString();
       kind_ = KindOf(kFilterName, filters_[partition_]);
+      has_ranges_ = has_ranges_ && has_range;
     } else {
       after_.Add(old_rate, weight);
     }
@@ -326,7 +345,7 @@ class FilterMaker : public FilterKeysVisitor {
       return;
     }
     table->keys = keys_;
-    table->after = kind_;
+    table->after = WithRange(options_.filter, kind_, has_ranges_);
     table->rate_before = before_.Rate();
     table->rate_after = after_.Rate().value_or(1);
     Decide(FitOf(options_.filter, old_).seeded, table);
@@ -391,7 +410,6 @@ class FilterMaker : public FilterKeysVisitor {
   const RefilterTable& table_;
   const SstSource& source_;
   const SstFile& file_;
-  const bool range_;
   const std::atomic<bool>& stop_;
   internal::KeyMapping mapping_;
   std::vector<std::string> filters_;
@@ -406,7 +424,8 @@ class FilterMaker : public FilterKeysVisitor {
   RateSum before_;
   RateSum after_;
   std::string kind_;
-  uint64_t checked_ = 0;  // the end of the last data block
+  bool has_ranges_ = true;  // all new filters
+  uint64_t checked_ = 0;    // the end of the last data block
   std::vector<BlockHandle> unchecked_;
 };
 
@@ -582,9 +601,24 @@ void Install(const RefilterOptions& options, const std::string& from,
                       SyncDirectory(kept.parent_path()),
                   kept, "cannot be linked to the table", stop);
   }
-  ExpectWritten(::rename(from.c_str(), to.c_str()) == 0 &&
-                    SyncDirectory(to.parent_path()),
-                to, "cannot be replaced", stop);
+  ExpectWritten(::rename(from.c_str(), to.c_str()) == 0, to,
+                "cannot be replaced", stop);
+  // Without it a crash may bring the old file back, which is whole as well.
+  ExpectWritten(SyncDirectory(to.parent_path()), to,
+                "was replaced, but its directory cannot be synced", stop);
+}
+
+// Builds the new filters from the keys in `source`, and reports what they gain.
+// Returns whether they are to replace the old ones.
+bool Make(const SstSource& source, const SstFile& file, FilterMaker* maker,
+          const std::atomic<bool>& stop, RefilterTable* table) {
+  std::string no_prefixes;
+  uint64_t entries;
+  VisitFilterKeys(source, file, file.filters[0],
+                  FindContent(file, &no_prefixes), &entries, maker);
+  if (stop) return false;
+  maker->Report(table);
+  return table->reason.empty() && table->outcome == Outcome::kPlanned;
 }
 
 // Throws what is wrong with the table. The keys come from the copy, so that its
@@ -594,21 +628,11 @@ void Replace(const RefilterOptions& options, const SstSource& old,
              RefilterTable* table) {
   if (*stop) return;
   const SstFile file = ReadFile(old);
-  std::string no_prefixes;
-  const FilterContent content = FindContent(file, &no_prefixes);
-  std::string_view extractor;
-  file.properties.Text("rocksdb.prefix.extractor.name", &extractor);
-  const bool range = options.filter.range && content.whole_keys &&
-                     extractor == internal::kRangeExtractorName;
   Copy copy(old, temporary, stop);
   std::string error = ReadTable(temporary, [&](const SstSource& now) {
     if (now.Size() != old.Size()) Check(now.Name() + ": has another size");
-    FilterMaker maker(options, *table, now, file, range, *stop);
-    uint64_t entries;
-    VisitFilterKeys(now, file, file.filters[0], content, &entries, &maker);
-    if (*stop) return;
-    maker.Report(table);
-    if (!table->reason.empty() || table->outcome != Outcome::kPlanned) return;
+    FilterMaker maker(options, *table, now, file, *stop);
+    if (!Make(now, file, &maker, *stop, table)) return;
     std::vector<SstPatch> patches;
     table->reason = internal::ReplaceFilters(now, file, file.filters[0],
                                              maker.filters(), &patches);
@@ -616,7 +640,7 @@ void Replace(const RefilterOptions& options, const SstSource& old,
     copy.Write(patches);
     Compare(old, now, patches, maker.Unchecked());
     VerifyFilters(old, file, now, maker);
-    if (range) VerifyRangeParts(now, *stop);
+    if (table->range) VerifyRangeParts(now, *stop);
     if (*stop) return;
     Install(options, temporary, table->path, stop);
     table->outcome = Outcome::kReplaced;
@@ -653,6 +677,16 @@ void PlanRefilter(const RefilterOptions& options, RefilterTable* table) {
       table);
 }
 
+void PlanRange(const RefilterOptions& options, RefilterTable* table) {
+  const auto make = [&](const SstSource& source) {
+    const std::atomic<bool> stop{false};
+    const SstFile file = ReadFile(source);
+    FilterMaker maker(options, *table, source, file, stop);
+    Make(source, file, &maker, stop, table);
+  };
+  Conclude(ReadTable(table->path, make), table);
+}
+
 void Refilter(const RefilterOptions& options, const std::string& temporary,
               std::atomic<bool>* stop, RefilterTable* table) {
   const std::string error =
@@ -666,29 +700,43 @@ void Refilter(const RefilterOptions& options, const std::string& temporary,
   Conclude(error, table);
 }
 
-void AllocateBits(const RefilterOptions& options,
-                  const std::vector<RefilterTable*>& tables) {
-  internal::TreeBits tree;
-  std::vector<internal::LiveTable> live;
-  for (size_t i = 0; i < tables.size(); ++i) {
-    const RefilterTable& table = *tables[i];
-    const double bits = 8 * static_cast<double>(table.filter_bytes) /
-                        static_cast<double>(table.keys);
-    tree.Learn(i, {table.keys, bits,
-                   table.bottommost ? internal::kBottommost : table.level});
-    live.push_back({i, table.level, table.keys});
+std::string AllocateBits(const RefilterOptions& options,
+                         std::vector<RefilterTable>* tables) {
+  // The filters that are there now do not count: all are to be replaced.
+  const auto facts = [](const RefilterTable& table) {
+    internal::TableFacts known;
+    known.keys = table.keys;
+    known.origin = table.bottommost ? internal::kBottommost : table.level;
+    return known;
+  };
+  internal::DatabaseTrees trees;
+  std::map<std::string, std::vector<internal::LiveTable>> live;
+  for (size_t i = 0; i < tables->size(); ++i) {
+    const RefilterTable& table = (*tables)[i];
+    trees.families[table.family].bits.Learn(i, facts(table));
+    live[table.family].push_back({i, table.level, table.keys});
   }
-  tree.SetTree(live);
-  tree.SetTarget(options.filter.MillibitsPerKey() / 1000.0);
-  for (RefilterTable* table : tables) {
+  for (auto& [name, family] : trees.families) {
+    family.bits.SetTree(live.at(name));
+    family.filter_memory = options.filter.filter_memory;
+  }
+  std::string problem;
+  for (RefilterTable& table : *tables) {
+    if (table.keys == 0) continue;
+    internal::Compaction job;
+    job.manual = true;
+    job.read.Add(facts(table));
     internal::NewTable now;
-    now.level = table->level;
-    now.bottommost = table->bottommost;
-    table->bits_per_key =
-        internal::BitsOfTable(tree, now, options.filter.layout)
+    now.level = table.level;
+    now.bottommost = table.bottommost;
+    now.compaction = &job;
+    table.bits_per_key =
+        internal::BitsInTree(options.filter, now, &trees,
+                             &trees.families.at(table.family), &problem)
             .millibits_per_key /
         1000.0;
   }
+  return problem;
 }
 
 bool SyncDirectory(const std::string& directory) {
