@@ -332,10 +332,13 @@ TEST(FilterMemoryTest, TwoFamiliesShareItAndOtherTotalsAreRefused) {
 TEST(FilterMemoryTest, WithoutTheListenerItIsRefused) {
   const PolicyPtr policy = NewRocksDBFilterPolicyOrThrow(WithMemory(100'000));
   Options options = WithPolicy(policy);
+  const Options of_another_database =
+      WithPolicy(NewRocksDBFilterPolicyOrThrow(WithMemory(200'000)));
   TestDb db;
   EXPECT_CONTAINS(db.TryOpen(options).ToString(),
                   "filter_memory needs its listener: add listeners=deltabloom");
   EXPECT_TRUE(CheckRocksDBFilters(options));
+  EXPECT_TRUE(CheckRocksDBFilters(of_another_database));
   options.listeners.push_back(NewRocksDBFilterListener());
   db.Open(options);
   db.Load(0, 1000);

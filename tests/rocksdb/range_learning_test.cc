@@ -213,8 +213,10 @@ TEST(RangeSampleTest, AScanCountsOnceAndItsBoundsAreCut) {
 
 TEST(RangeSampleTest, IsBoundedAndScansThatFindKeysDisplaceNoEmptyOnes) {
   RangeSample sample;
+  RangeSample other;  // of another column family, for which it scans in between
   for (uint64_t i = 0; i < 100; ++i) {
     sample.Note(Nth(i), Nth(i, 1), false);
+    other.Note(Nth(i), Nth(i, 1), false);
   }
   const auto empty = Lowers(sample);
   EXPECT_EQ(empty.size(), 100u);

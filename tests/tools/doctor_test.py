@@ -145,11 +145,11 @@ class Doctor(unittest.TestCase):
             "bloomfilter:10:false": [
                 (policy, "filter_policy=bloomfilter:10:false", 0, {"other_policy"}),
                 (policy, "filter_policy=deltabloom:10", 0, set()),
-                (policy, "filter_policy={id=deltabloom;compatibility=own;}", 1, {"filters_not_asked"}),
+                (policy, "filter_policy={id=deltabloom;compatibility=own;}", 1, {"filters_not_queried"}),
             ],
             "{id=deltabloom;compatibility=own;}": [
                 ("compatibility=own", "compatibility=own", 0, set()),
-                ("compatibility=own", "compatibility=builtin", 1, {"filters_not_asked"}),
+                ("compatibility=own", "compatibility=builtin", 1, {"filters_not_queried"}),
             ],
             "deltabloom": [
                 ("allocation=uniform", "allocation=levels", 1, {"levels_without_listener"}),

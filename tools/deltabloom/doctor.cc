@@ -326,8 +326,8 @@ constexpr FindingKind kTablesWithoutFilter = {
     "or, if the OPTIONS file names the policy and no program has the database "
     "open, ldb --db=% --try_load_options compact with the plugin under "
     "LD_PRELOAD"};
-constexpr FindingKind kFiltersNotAsked = {
-    "filters_not_asked", Severity::kProblem,
+constexpr FindingKind kFiltersNotQueried = {
+    "filters_not_queried", Severity::kProblem,
     "%: the filters of % of % are under the name %, where the policy % not "
     "look",
     "lookups do not use them until a compaction rewrites them; or go back to "
@@ -500,7 +500,7 @@ class Doctor {
           own == family->OwnCompatibility()) {
         continue;
       }
-      Add(kFiltersNotAsked,
+      Add(kFiltersNotQueried,
           {FamilyText(which.first), Count(group.tables, "table", "tables"),
            Megabytes(group.bytes), which.second,
            own ? "does" : "with compatibility=own does"});
@@ -736,7 +736,7 @@ policy of their filters; times are seconds since 1970) and "findings", the worst
 first. A finding has "severity": "problem", "unknown" or "note", a "code" that
 stays the same in all releases, "what" and "to_do". Codes of problems are
 no_policy_in_process, options_without_policy, policy_cannot_work,
-tables_without_filter, filters_not_asked and levels_without_listener. Unknown
+tables_without_filter, filters_not_queried and levels_without_listener. Unknown
 values are null.)";
   manual.examples = {
       {"deltabloom doctor", "whether programs here can use the policy"},

@@ -97,7 +97,9 @@ void ShowFilters(const std::vector<FilterEstimate>& estimates,
     rows.push_back({estimate.filter, estimate.allocation, BitsByLevel(estimate),
                     Bytes(estimate.bytes), Short(estimate.absent_reads),
                     Format("%.4f", estimate.present_reads),
-                    Short(baseline / estimate.wasted_reads) + " x",
+                    estimate.wasted_reads > 0
+                        ? Short(baseline / estimate.wasted_reads) + " x"
+                        : "-",
                     Bytes(estimate.build_bytes), estimate.remark});
   }
   console->Table(rows, 3);
@@ -111,7 +113,7 @@ std::string Advice(const std::vector<FilterEstimate>& estimates) {
       [](const FilterEstimate& a, const FilterEstimate& b) {
         return a.wasted_reads * a.bytes < b.wasted_reads * b.bytes;
       });
-  if (best.filter.compare(0, 7, "rocksdb") == 0) return {};
+  if (best.filter.compare(0, 7, "rocksdb") == 0 || !(best.bytes > 0)) return {};
   std::string options =
       "bits_per_key=" + Format("%.3g", best.asked_bits_per_key) +
       ";layout=" + best.filter;
@@ -345,6 +347,7 @@ RunFn AddOptions(CLI::App* app) {
                       "sliders that begin at the other options; it needs no "
                       "other file")
           ->type_name("FILE")
+          ->excludes(hits)
           ->check([](const std::string& file) {
             return std::string(file.empty() ? "needs the name of a file" : "");
           });

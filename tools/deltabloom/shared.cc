@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -108,6 +109,7 @@ void InfoAsText(const RedisFilterInfo& info, Console* console) {
     console->Line(label + value);
   };
   const auto text = [](uint64_t number) { return std::to_string(number); };
+  const bool full = !std::isfinite(info.keys_estimate);
   char seconds[32];
   std::snprintf(seconds, sizeof(seconds), "in %.3f s",
                 std::chrono::duration<double>(info.expires_in).count());
@@ -120,7 +122,9 @@ void InfoAsText(const RedisFilterInfo& info, Console* console) {
   line("stored bytes", text(info.stored_bytes));
   line(
       "keys",
-      "about " + text(static_cast<uint64_t>(info.keys_estimate + 0.5)) +
+      (full
+           ? "unknown, as all bits are set"
+           : "about " + text(static_cast<uint64_t>(info.keys_estimate + 0.5))) +
           (info.expected_keys == 0 ? ""
                                    : ", made for " + text(info.expected_keys)));
   line("set bits", text(info.set_bits) + " (" + Percent(info.occupancy) + ")");

@@ -5,7 +5,8 @@
 //
 // Each layout has a folder with the same files: a header of its name (shape,
 // positions of a key's bits), row.cc (planning, parsing and the row), one file
-// of equivalent kernels per instruction set, and rate.cc. compact has build.cc.
+// of equivalent kernels per instruction set, and rate.cc. compact has build.cc,
+// and its rate in row.cc.
 #pragma once
 
 #include <array>
@@ -87,7 +88,7 @@ struct LayoutRow {
   double (*rate)(const AnyShape& shape, uint64_t keys);
 
   // For a filter that parse() accepted: its keys and its rate, from a sample of
-  // its own bits or from its shape; rate.cc of the layout states the error.
+  // its own bits or from its shape; the layout's source states the error.
   ContentEstimate (*estimate)(const ParsedFilter& parsed);
 
   // "classic, 6 probes, 80 bits" for a filter that parse() accepted.

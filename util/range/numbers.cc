@@ -70,8 +70,8 @@ uint64_t CodesSize(uint64_t count, const CodesShape& shape) {
          8 * Words(count + shape.buckets) + 8 * LowWords(count, shape.low_bits);
 }
 
-// The reduction: where a block of `universe` numbers begins, q above; the first
-// stays in its place.
+// The reduction, q of docs/format.md: where a block of `universe` numbers
+// begins; the first stays in its place.
 uint64_t BlockShift(uint64_t block, uint64_t universe) {
   return block == 0 ? 0 : ScaleHash(Remix64(block, 0), universe);
 }
@@ -345,7 +345,7 @@ void AppendCodes(const std::vector<uint64_t>& codes, const CodesShape& shape,
   }
 }
 
-// Ranges of range_length numbers shall match for no more of them.
+// At most this share of the empty ranges of range_length numbers shall match.
 constexpr double kRate = 0.05;
 // Of the gaps between keys, the unit is a sixteenth of one that nine in ten
 // reach.

@@ -29,7 +29,8 @@ using LimitsByFamily = std::map<std::string, TreeLimits>;
 // are ignored.
 LimitsByFamily ParseLimits(std::string_view options);
 
-// Of the filters of an origin; absent: negatives and expected false positives.
+// Lookups in the filters of one origin; `absent` is negatives plus expected
+// false positives.
 struct OriginLookups {
   double lookups = 0;
   double absent = 0;
@@ -62,8 +63,8 @@ class RunUseCounter {
   double lookups() const { return lookups_; }
 
  private:
-  // Absent keys that were asked for, and how many there would be if no lookup
-  // found its key.
+  // Lookups of absent keys, and how many there would be if no lookup found its
+  // key.
   struct Asked {
     double absent = 0;
     double most = 0;

@@ -304,7 +304,8 @@ std::string BitsBuilder::BuildRangePart() {
   return range_part;
 }
 
-// Without memory the next filter logs it. No line has bytes of keys or bounds.
+// Without memory the next filter logs it. Of keys and bounds a line has only
+// delimiters.
 void BitsBuilder::LogLearned(std::string_view range_part) const {
   RangeLearning* const learning = range_keys_.learning();
   const size_t questions = range_keys_.questions();

@@ -2,8 +2,8 @@
 // are abstract, so a declaration with the same virtual functions in the same
 // order suffices to implement them, or to call RocksDB's own. This is the only
 // file that declares them: from RocksDB's sources, tags v7.0.3 to v11.8.1, and
-// 11.9 as developed at 1dfa7297 (August 2026). FilterBitsBuilder has two
-// shapes:
+// 11.9 as developed at 1dfa7297 (August 2026). Versions of
+// FilterBitsBuilder:
 //
 //   7.0.3 .. 9.6.0   without AddKeyAndAlt
 //   9.6.1 ..         with AddKeyAndAlt second
