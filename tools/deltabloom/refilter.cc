@@ -119,11 +119,10 @@ class Run {
     if (options_.filter.allocation == RocksDBAllocation::kLevels) Allocate();
     if (!options_.dry_run) PrepareTemporaries();
     ForEachTable([&](size_t job, RefilterTable* table) {
-      if (table->outcome != Outcome::kPlanned) {
-        // Nothing is to be done.
-      } else if (options_.dry_run) {
-        if (table->range) PlanRange(OptionsOf(*table), table);
-      } else {
+      const bool planned = table->outcome == Outcome::kPlanned;
+      if (planned && options_.dry_run && table->range) {
+        PlanRange(OptionsOf(*table), table);
+      } else if (planned && !options_.dry_run) {
         const fs::path directory = fs::path(table->path).parent_path();
         Refilter(OptionsOf(*table),
                  NumberedPath(directory.string(), temporaries_[job], "dbtmp"),
