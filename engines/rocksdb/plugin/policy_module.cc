@@ -13,11 +13,12 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 
-#include "deltabloom/rocksdb.h"
+#include "deltabloom/c.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/statistics/statistics.h"
 
@@ -75,17 +76,17 @@ class StatisticsFile {
     if (!CountsInThisProcess()) return;
     const std::lock_guard<std::mutex> lock(mutex_);
     try {
-      const RocksDBFilterStatistics statistics = GetRocksDBFilterStatistics();
-      const std::string text =
-          json_ ? statistics.ToJson() + "\n"
-                : statistics.ToPrometheus() + RocksDBFilterLevelsPrometheus();
+      const std::unique_ptr<char, decltype(&std::free)> text(
+          deltabloom_rocksdb_statistics(json_ ? "json" : "prometheus", nullptr),
+          std::free);
+      if (text == nullptr) return;
       const std::string process = std::to_string(getpid());
       std::string path = path_;
       for (size_t at; (at = path.find("%p")) != std::string::npos;) {
         path.replace(at, 2, process);
       }
       const std::string whole = path + "." + process + ".tmp";
-      if (!WriteWhole(whole, text)) {
+      if (!WriteWhole(whole, text.get() + std::string(json_ ? "\n" : ""))) {
         Failed("cannot write", path);
       } else if (std::rename(whole.c_str(), path.c_str()) != 0) {
         Failed("cannot replace", path);

@@ -321,6 +321,8 @@ char* deltabloom_rocksdb_statistics(const char* format, char** errptr) {
     std::string text;
     if (wanted == "json") {
       text = statistics.ToJson();
+      text.back() = ',';  // the object goes on
+      text += "\"levels\":" + deltabloom::RocksDBFilterLevelsJson() + "}";
     } else if (wanted == "prometheus") {
       text = statistics.ToPrometheus() +
              deltabloom::RocksDBFilterLevelsPrometheus();
