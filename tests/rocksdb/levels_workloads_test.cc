@@ -222,8 +222,8 @@ void Grow(LevelsDb* db, uint64_t keys, double hits, test::Random* random) {
 }
 
 // After only hits only misses, while all keys are written anew: a lookup never
-// has more false positives than the least bits of the last run cost, and in the
-// end as few as if there had been no hits.
+// has many more false positives than the least bits of the last run cost, in
+// the end as few as if there had been no hits.
 void TurnToMisses(LevelsDb* db, uint64_t keys, bool by_hand,
                   test::Random* random) {
   double most = db->Measured().rates;
@@ -237,7 +237,7 @@ void TurnToMisses(LevelsDb* db, uint64_t keys, bool by_hand,
     if (by_hand) db->CompactLevel(level, level);
   }
   const MeasuredTree tree = db->Measured();
-  EXPECT_LT(most, 1.1 * internal::CurveOf(Layout::kCompact).curve.At(4).rate);
+  EXPECT_LT(most, 1.4 * internal::CurveOf(Layout::kCompact).curve.At(4).rate);
   EXPECT_GT(tree.Gain(), 0.7 * tree.BestGain()) << tree.text;
   EXPECT_LT(tree.bits, by_hand ? 11.1 : 10.5) << tree.text;
   std::printf("then misses: at most %.4f false positives, in the end %.4f\n%s",
@@ -253,7 +253,7 @@ TEST_F(LevelsWorkloadsTest, Hits) {
   // Of DB::CompactFiles no event says how much it writes: up to 5.5 % more
   // bits.
   for (const auto& [hits, by_hand, grown, most] : std::initializer_list<Case>{
-           {0, 0.95, 0.9, 10.5}, {0.99, 3, 2, 10.8}, {1, 2.5, 1, 7}}) {
+           {0, 0.95, 0.9, 10.5}, {0.99, 3, 2, 10.8}, {1, 1, 0.7, 6}}) {
     for (const Style* style : {&kByHand, &kStyles[0], &kStyles[3]}) {
       if (!All() && style != &kByHand) continue;
       SCOPED_TRACE(::testing::Message() << hits << " " << style->name);

@@ -126,28 +126,31 @@ double FalsePositives(const std::vector<TreeLevel>& tree,
 }
 
 // The bits per key of each level under allocation=levels, as
-// engines/rocksdb/levels/tree_bits.h gives them: a level that fewer lookups ask
-// than kUsed gives bits back.
+// engines/rocksdb/levels/tree_bits.h gives them: as far as fewer lookups than
+// kUsed need the last level, bits are given back.
 std::vector<double> BitsOfLevels(const std::vector<TreeLevel>& tree,
                                  const internal::RateCurve& curve,
                                  const Budget& budget, double bits) {
   constexpr double kUsed = 0.001;
+  constexpr double kSparedReads = 0.005;
   const double least =
       budget.hits > 0 ? std::min(bits, budget.min_bits_per_key) : 0;
   const std::vector<double> lookups = AbsentLookups(tree, budget.hits);
   std::vector<SortedRun> runs;
-  double spent = 0;
-  double keys = 0;
+  double use = 1;  // of the last level
   for (size_t i = 0; i < tree.size(); ++i) {
-    const double use = std::max(lookups[i] / tree[i].runs, 1e-6);
+    use = std::max(lookups[i] / tree[i].runs, 1e-6);
     runs.push_back({tree[i].keys, use * tree[i].runs, nullptr, least});
-    spent +=
-        tree[i].keys * (least + std::min(use / kUsed, 1.0) * (bits - least));
-    keys += tree[i].keys;
+  }
+  if (use < kUsed) {
+    const internal::Allocation enough = internal::AllocateForRates(
+        curve, runs,
+        internal::UniformBits(curve, runs, bits).rates + kSparedReads);
+    bits -= (1 - use / kUsed) * (bits - enough.bits / enough.keys);
   }
   std::vector<double> given;
   for (const internal::RunBits& run :
-       internal::AllocateBits(curve, runs, spent / std::max(keys, 1.0)).runs) {
+       internal::AllocateBits(curve, runs, bits).runs) {
     given.push_back(run.bits_per_key);
   }
   return given;

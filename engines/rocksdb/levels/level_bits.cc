@@ -13,10 +13,10 @@
 namespace deltabloom::internal {
 namespace {
 
-// Under layout=auto a table of level 0 is built as local, the layout that
-// builds fastest, if that adds no more than this share to the false positives
-// of a lookup, as for tables with few of the tree's keys.
-constexpr double kMaxCostOfLocal = 0.005;
+// Under layout=auto a table of level 0 with a smaller share of the tree's keys
+// is built as local, the layout that builds fastest: that adds some half a
+// percent to the false positives of a lookup.
+constexpr double kFewKeys = 1.0 / 1500;
 
 // A larger change of bits per key is logged.
 constexpr double kLoggedChange = 0.5;
@@ -165,17 +165,13 @@ void WriteFamily(const std::string& name, const FamilyTree& family,
   };
   std::vector<SortedRun> sorted;
   double expected = 0;
-  double keys = 0;
-  double bits = 0;
   for (const TreeRun& run : runs) {
     sorted.push_back({run.keys, 1});
     expected += rate_of(run);
-    keys += run.keys;
-    bits += run.filter_bits;
   }
   json->BeginObject().Key("name").String(name).Key("allocation");
   if (family.target >= kMinBitsPerKey) {
-    const double average = keys > 0 ? bits / keys : 0;
+    const double average = family.bits.AverageBits();
     json->String("levels").Key("layout").String(LayoutName(family.layout));
     json->Key("bits_per_key").BeginObject();
     json->Key("asked").Number(family.target, 6);
@@ -221,14 +217,12 @@ void RunUseCounter::Update(const std::shared_ptr<PolicyStatistics>& source,
   decltype(sources_) now;
   double all = 0;
   double unknown = 0;
-  for (const auto& [from, seen] : sources_) {
+  for (auto& [from, seen] : sources_) {
     const auto statistics = from.lock();
     if (statistics == nullptr) continue;
     const FilterRows& rows = now[from] = statistics->RowsSinceStart();
     for (const auto& [filter_class, row] : rows) {
-      const auto found = seen.find(filter_class);
-      const RocksDBFilterRow before =
-          found == seen.end() ? RocksDBFilterRow() : found->second;
+      const RocksDBFilterRow before = seen[filter_class];
       const auto lookups = static_cast<double>(row.lookups - before.lookups);
       all += lookups;
       if (!row.rate_known) {
@@ -290,20 +284,17 @@ LevelBits BitsOfTable(const TreeBits& tree, const NewTable& table,
                       Layout layout) {
   const LayoutCurve& all = CurveOf(layout);
   const TableBits given = tree.BitsFor(table, all.curve);
-  double bits = given.bits_per_key;
-  const LayoutRow* row = FindLayout(layout, Hash::kMurmurHash2, table.level);
-  if (layout == Layout::kAuto && table.level == 0 && given.slope > 0) {
+  if (layout == Layout::kAuto && table.level == 0 && given.slope > 0 &&
+      given.share < kFewKeys) {
     const RateCurve& local = CurveOf(Layout::kLocal).curve;
-    const double as_local = local.BitsAtSlope(given.slope);
-    const double cost = local.At(as_local).rate + given.slope * as_local -
-                        all.curve.At(bits).rate - given.slope * bits;
-    if (given.use * cost < kMaxCostOfLocal * given.rates) {
-      return {FindLayout(Layout::kLocal, Hash::kMurmurHash2),
-              MillibitsOf(as_local)};
-    }
+    return {FindLayout(Layout::kLocal, Hash::kMurmurHash2),
+            MillibitsOf(
+                std::max(local.BitsAtSlope(given.slope), given.bits_per_key))};
   }
-  if (given.slope > 0) row = all.rows[all.curve.At(bits).option];
-  return {row, MillibitsOf(bits)};
+  const LayoutRow* const row =
+      given.slope > 0 ? all.rows[all.curve.At(given.bits_per_key).option]
+                      : FindLayout(layout, Hash::kMurmurHash2, table.level);
+  return {row, MillibitsOf(given.bits_per_key)};
 }
 
 LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
@@ -319,7 +310,7 @@ LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
                     &family->target, problem);
   }
   if (family->target < kMinBitsPerKey) return {};
-  family->bits.SetTarget(family->target);
+  family->bits.SetTarget(family->target, CurveOf(family->layout).curve);
   LevelBits bits = BitsOfTable(family->bits, table, family->layout);
   if (options.filter_memory != 0) {
     const double most =

@@ -49,6 +49,10 @@ constexpr int kPlannedRuns = 3;
 constexpr double kEnough = 0.02;
 constexpr double kEnoughOfLast = 0.2;
 
+// Where lookups do not need the last run, the reads per lookup that the other
+// runs may cost beyond those of uniform bits.
+constexpr double kSparedReads = 0.005;
+
 // The most growth of the tree that is expected: of universal compaction, which
 // by default lets a tree grow threefold until its largest run is written again.
 constexpr double kMostGrowth = 3;
@@ -179,14 +183,14 @@ double TreeBits::Wanted(int origin) const {
   return min_bits_ + used * (target_ - min_bits_);
 }
 
-double TreeBits::WantedBits(const Profile& settled) const {
-  double wanted = 0;
-  double keys = 0;
-  for (const auto& [origin, share] : settled) {
-    wanted += share.keys * Wanted(origin);
-    keys += share.keys;
-  }
-  return keys > 0 ? wanted / keys : target_;
+double TreeBits::WantedBits(const RateCurve& curve) const {
+  const double used = UseOf(kBottommost) / kUsed;
+  if (!returns_ || used >= 1) return target_;
+  const std::vector<SortedRun> runs = RunsOfOrigins();
+  const double rates = UniformBits(curve, runs, target_).rates + kSparedReads;
+  const Allocation least = AllocateForRates(curve, runs, rates);
+  if (!(least.keys > 0)) return target_;
+  return target_ - (1 - used) * (target_ - least.bits / least.keys);
 }
 
 SortedRun TreeBits::Weighted(int origin, const Share& share) const {
@@ -220,7 +224,7 @@ double TreeBits::FilterBits(double bits_of_unknown) const {
 }
 
 double TreeBits::KeysToCome(const NewTable& table) const {
-  if (table.compaction != nullptr && table.compaction->manual) return 0;
+  if (table.compaction == nullptr || table.IsManual()) return 0;
   double keys = 0;
   double tree_keys = 0;
   for (const auto& [group, sums] : groups_) {
@@ -350,36 +354,33 @@ std::vector<TreeRun> TreeBits::Runs(
   return runs;
 }
 
-// In parts of all keys of the tree.
+// In parts of all keys of the tree: the size that runs of its origin had
+// lately, wherever they are now. A level that is being written to is larger
+// than it will mostly be.
 double TreeBits::RunSizeOf(const NewTable& table,
                            const Profile& profile) const {
   const double read = table.KeysRead();
-  double run = KeysIn(table.level);
-  if (table.level == 0) {
-    run = read > 0 ? read : flush_keys();
-  } else if (table.compaction != nullptr) {
-    run += table.compaction->keys_from_above;
-  }
-  const double now = run / std::max(keys_, run);
-  if (read > 0 && !table.bottommost && table.level == 0) return now;
-  // The size that runs of its origin had lately, wherever they are now. A level
-  // that is being written to is larger than it will mostly be.
   const auto it = profile.find(table.Origin());
-  return it != profile.end() && it->second.weight > kEnough
-             ? it->second.keys / it->second.weight
-             : now;
+  const bool merges_level0 = table.Origin() == 0 && read > 0;
+  if (!merges_level0 && it != profile.end() && it->second.weight > kEnough) {
+    return it->second.keys / it->second.weight;
+  }
+  const double run = table.level > 0 ? KeysIn(table.level) + read
+                     : read > 0      ? read
+                                     : flush_keys();
+  return run / std::max(keys_, run);
 }
 
 // A controller with a proportional part, which follows the filters on disk, and
 // an integral part, which removes the error that remains.
-void TreeBits::SetTarget(double bits_per_key) {
+void TreeBits::SetTarget(double bits_per_key, const RateCurve& curve) {
   // Small changes are those of filter_memory as the tree grows.
   if (std::fabs(bits_per_key - target_) > 0.02 * target_) integral_ = 0;
   target_ = bits_per_key;
   correction_ = 0;
   if (!(target_ > 0) || !(keys_ > 0)) return;
   const Shares now = CountShares();
-  const double wanted = WantedBits(now.settled);
+  const double wanted = WantedBits(curve);
   double error = std::clamp((wanted - now.settled_bits) / wanted, -1.0, 1.0);
   // Bits that are given back when their tables are rewritten.
   if (wanted < target_) error = std::max(error, 0.0);
@@ -415,11 +416,12 @@ TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
                                    const RateCurve& curve) const {
   TableBits given;
   const double wanted = Wanted(table.Origin());
-  given.use = UseOf(table.Origin());
+  const double use = UseOf(table.Origin());
   given.bits_per_key = wanted;
   const bool flush = table.level == 0 && table.KeysRead() == 0;
   const double run = flush ? flush_keys_ : table.KeysRead();
   if (!(run > 0)) return given;
+  given.share = run / std::max(keys_, run);
   TreeRun largest;
   double spare = 0;  // bits up to kMaxOfRuns, without this run
   double planned_spare = 0;
@@ -427,19 +429,18 @@ TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
   for (const TreeRun& other :
        Runs(flush ? std::vector<uint64_t>() : table.compaction->inputs)) {
     if (!(other.keys > 0)) continue;
-    const int as = OriginAt(other.level);
     const double left =
-        Wanted(as) * kMaxOfRuns * other.keys - other.filter_bits;
+        Wanted(OriginAt(other.level)) * kMaxOfRuns * other.keys -
+        other.filter_bits;
     if (other.keys > largest.keys) largest = other;
     spare += left;
     if (other.keys > run) planned_spare += left;
-    given.rates += UseOf(as) * curve.At(other.filter_bits / other.keys).rate;
   }
   if (largest.keys > run * kSimilarRuns) {
     std::vector<SortedRun> planned;
     double planned_keys = 0;
     for (int i = 0; i < kPlannedRuns; ++i) {
-      planned.push_back({std::ldexp(run, -i), given.use});
+      planned.push_back({std::ldexp(run, -i), use});
       planned_keys += planned.back().keys;
     }
     // Not more than is useful beside the largest run with the target.
@@ -448,17 +449,16 @@ TableBits TreeBits::BitsOfWholeRun(const NewTable& table,
                     wanted + excess + planned_spare / planned_keys),
         PriceOfBits(curve, {{largest.keys, UseOf(OriginAt(largest.level))}},
                     target_));
-    given.slope = price * run / given.use;
+    given.slope = price * run / use;
     given.bits_per_key =
         std::clamp(curve.BitsAtSlope(given.slope), wanted,
                    wanted + std::max(excess + spare / run, 0.0));
   } else if (largest.keys <= run && wanted == target_) {
     given.bits_per_key = wanted * kLargestRun;
   }
-  const double rate = curve.At(given.bits_per_key).rate;
-  given.rates += given.use * rate;
   // Of a curve that falls exponentially, where the bits were clamped.
-  given.slope = std::max(given.slope, std::log(2) * rate);
+  given.slope =
+      std::max(given.slope, std::log(2) * curve.At(given.bits_per_key).rate);
   return given;
 }
 
@@ -470,8 +470,14 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   TableBits given;
   given.bits_per_key = target_;
   if (profile_.empty() || !(target_ >= RateCurve::kMinBits)) return given;
+  // A manual compaction that leaves no other run.
+  if (table.bottommost && table.IsManual() &&
+      std::max(KeysIn(table.level), table.KeysRead()) >= keys_) {
+    given.bits_per_key = Wanted(kBottommost);
+    return given;
+  }
   const Shares now = CountShares();
-  const double corrected = WantedBits(now.settled) * (1 + correction_);
+  const double corrected = WantedBits(curve) * (1 + correction_);
   const Profile profile = RecentProfile();
   const auto last = profile.find(kBottommost);
   // The first of its kind: the depth of the tree is not known yet.
@@ -485,11 +491,10 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   // A compaction without events, as DB::CompactFiles runs them, fills an empty
   // level with an unknown number of keys.
   if (!(one.keys > 0)) return given;
-  const std::vector<SortedRun> runs = RunsOfOrigins();
-  const double price = PriceOfBits(curve, runs, corrected);
-  given.use = one.weight;
+  const double price = PriceOfBits(curve, RunsOfOrigins(), corrected);
+  given.share = one.keys;
   given.slope = price * one.keys / one.weight;
-  given.bits_per_key = curve.BitsAtSlope(given.slope);
+  given.bits_per_key = std::max(curve.BitsAtSlope(given.slope), one.min_bits);
   // Where the target is what a rate needs, nothing limits the bits.
   const bool limited = use_.empty() || returns_;
   if (!table.bottommost && given.bits_per_key > target_ && limited) {
@@ -508,13 +513,6 @@ TableBits TreeBits::BitsFor(const NewTable& table,
                                            std::min(more, had - target_));
     if (bits != given.bits_per_key) given.slope = 0;
     given.bits_per_key = bits;
-  }
-  if (given.bits_per_key < one.min_bits) {
-    given.bits_per_key = one.min_bits;
-    given.slope = 0;
-  }
-  for (const SortedRun& run : runs) {
-    given.rates += run.weight * curve.At(BitsAtPrice(curve, run, price)).rate;
   }
   return given;
 }

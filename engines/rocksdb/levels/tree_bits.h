@@ -6,8 +6,9 @@
 // runs get the bits that minimise the weighted sum of their false-positive
 // rates (util/rates/allocation.h). The average over all keys is the target.
 //
-// A run that fewer lookups ask than kUsed gives a proportional part of its bits
-// back. Universal compaction rewrites whole runs: see BitsOfWholeRun().
+// As far as lookups do not need the last run, bits are given back that save no
+// more reads than uniform bits. Universal compaction rewrites whole runs, each
+// of which gives bits back by itself: see BitsOfWholeRun().
 #pragma once
 
 #include <algorithm>
@@ -62,8 +63,7 @@ struct LiveTable {
 struct Compaction {
   std::vector<uint64_t> inputs;
   FileSums read;
-  double keys_from_above = 0;  // of these, not in the level that it writes to
-  double filter_bits = 0;      // of the tables that it has written
+  double filter_bits = 0;  // of the tables that it has written
   bool manual = false;
 };
 
@@ -76,6 +76,7 @@ struct NewTable {
   const Compaction* compaction = nullptr;  // null for a flush, or if unknown
 
   int Origin() const { return bottommost ? kBottommost : level; }
+  bool IsManual() const { return compaction && compaction->manual; }
   // 0 for a flush.
   double KeysRead() const { return compaction ? compaction->read.keys : 0; }
 };
@@ -84,9 +85,7 @@ struct TableBits {
   double bits_per_key = 0;
   // By how much the last bit lowers the rate; 0 if nothing is known.
   double slope = 0;
-  // The weight of its run, and the summed rate of all runs by their weights.
-  double use = 1;
-  double rates = 0;
+  double share = 1;  // of the tree's keys, that its run has
 };
 
 // A level that is not empty, or a file of level 0.
@@ -143,7 +142,7 @@ class TreeBits {
 
   // Sets the average of the tree, and corrects for filters on disk that miss
   // it. Called before BitsFor(), for each table that is written.
-  void SetTarget(double bits_per_key);
+  void SetTarget(double bits_per_key, const RateCurve& curve);
   // The bits of a table: the target as long as nothing is known.
   TableBits BitsFor(const NewTable& table, const RateCurve& curve) const;
   // The runs of the tree, lately: one of each origin, with its weight. Keys are
@@ -163,7 +162,7 @@ class TreeBits {
 
   double keys() const { return keys_; }
   // Keys expected until the run of a table is written again: as many as came
-  // since it was last written; none for a table of a manual compaction.
+  // since it was last written; none for a flush or in a manual compaction.
   double KeysToCome(const NewTable& table) const;
   // Of a flush, lately.
   double flush_keys() const { return std::max(flush_keys_, 1.0); }
@@ -196,7 +195,8 @@ class TreeBits {
   double UseOf(int origin) const;
   // The bits per key of a run's keys once it gave back what it does not need.
   double Wanted(int origin) const;
-  double WantedBits(const Profile& settled) const;
+  // The average bits per key of the tree.
+  double WantedBits(const RateCurve& curve) const;
   SortedRun Weighted(int origin, const Share& share) const;
   Shares CountShares() const;
   double KeptPart(int level) const;

@@ -252,11 +252,8 @@ class TreeListener final : public rocksdb::EventListener {
       job.manual = info.compaction_reason ==
                    rocksdb::CompactionReason::kManualCompaction;
       for (const CompactionFileInfo& file : info.input_file_infos) {
-        const TableFacts facts = family->bits.Find(file.file_number).facts;
         job.inputs.push_back(file.file_number);
-        job.read.Add(facts);
-        if (file.level == info.output_level) continue;
-        job.keys_from_above += static_cast<double>(facts.keys);
+        job.read.Add(family->bits.Find(file.file_number).facts);
       }
       trees->jobs[info.job_id] = std::move(job);
     });
