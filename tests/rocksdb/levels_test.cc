@@ -342,6 +342,10 @@ TEST(FilterMemoryTest, WithoutTheListenerItIsRefused) {
   EXPECT_TRUE(CheckRocksDBFilters(options));
   EXPECT_TRUE(CheckRocksDBFilters(of_another_database));
   options.listeners.push_back(NewRocksDBFilterListener());
+  const auto named = Open(options, db.Path("\"\u00e9"));
+  Load(named.get(), 0, 10);
+  EXPECT_CONTAINS(RocksDBFilterLevelsPrometheus(),
+                  "\\\"\u00e9\",which=\"asked\"} 100000\n");
   db.Open(options);
   db.Load(0, 1000);
   db.Open(db.Loaded());

@@ -35,8 +35,6 @@ constexpr double kLookupsPerUpdate = 1000;
 // Below this share of lookups in filters of unknown rate the others are enough.
 constexpr double kMostUnknown = 0.01;
 
-constexpr double kLeastUse = 1e-6;
-
 // filter_memory of the database, 0 for none, and the bytes of its filters.
 std::pair<uint64_t, uint64_t> MemoryOf(const DatabaseTrees& trees) {
   uint64_t asked = 0;
@@ -156,6 +154,16 @@ std::string LogChange(const std::string& name, FamilyTree* family) {
          NumberText(family->bits.AverageBits(), 2) + " on disk" + use;
 }
 
+// The value of a label for Prometheus.
+std::string Label(std::string_view text) {
+  std::string label = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\' || c == '\n') label += '\\';
+    label += c == '\n' ? 'n' : c;
+  }
+  return label + '"';
+}
+
 void WriteFamily(const std::string& name, const FamilyTree& family,
                  JsonWriter* json) {
   const std::vector<TreeRun> runs = family.bits.Runs();
@@ -265,7 +273,7 @@ void RunUseCounter::Count(std::map<int, OriginLookups> lookups,
   if (lookups_ < kLeastLookups) return;
   for (const auto& [origin, asked] : asked_) {
     if (!(asked.most > 0)) continue;
-    const double use = std::clamp(asked.absent / asked.most, kLeastUse, 1.0);
+    const double use = std::clamp(asked.absent / asked.most, 1e-6, 1.0);
     const auto [known, added] = use_.try_emplace(origin, use);
     const double change = use / known->second;
     if (!added && change <= kHysteresis && change >= 1 / kHysteresis) continue;
@@ -418,8 +426,7 @@ std::string RocksDBFilterLevelsPrometheus() {
   std::string use;
   for (const auto& [name, trees] : internal::AllTrees()) {
     const std::lock_guard<std::mutex> lock(trees->mutex);
-    const std::string database =
-        "{database=" + internal::JsonWriter().String(name).text();
+    const std::string database = "{database=" + internal::Label(name);
     const auto [asked, on_disk] = internal::MemoryOf(*trees);
     for (const auto& [which, bytes] :
          {std::pair("asked", asked), std::pair("on_disk", on_disk)}) {
@@ -429,20 +436,19 @@ std::string RocksDBFilterLevelsPrometheus() {
     for (const auto& [family_name, family] : trees->families) {
       for (const auto& [origin, share] : family.use.use()) {
         use += "deltabloom_absent_lookups_ratio" + database +
-               ",column_family=" +
-               internal::JsonWriter().String(family_name).text() +
+               ",column_family=" + internal::Label(family_name) +
                ",written_as=\"" + internal::NameOfOrigin(origin) + "\"} " +
                internal::NumberText(share, 6) + "\n";
       }
     }
   }
-  return "# HELP deltabloom_filter_memory_bytes Bytes of all filters of a "
-         "database that has a listener: the total asked, 0 for none, and those "
-         "on disk.\n# TYPE deltabloom_filter_memory_bytes gauge\n" +
+  return "# HELP deltabloom_filter_memory_bytes Bytes of filters: "
+         "filter_memory "
+         "or 0, and on disk.\n# TYPE deltabloom_filter_memory_bytes gauge\n" +
          memory +
-         "# HELP deltabloom_absent_lookups_ratio Share of the lookups that ask "
-         "a run for keys that it does not hold, by what its tables were "
-         "written as.\n# TYPE deltabloom_absent_lookups_ratio gauge\n" +
+         "# HELP deltabloom_absent_lookups_ratio Share of lookups that query a "
+         "run for absent keys.\n"
+         "# TYPE deltabloom_absent_lookups_ratio gauge\n" +
          use;
 }
 
