@@ -599,7 +599,7 @@ TEST(FilterMemoryTest, TenfoldGrowthKeepsTheTotal) {
 TEST(FilterMemoryTest, TheLastRunLeavesRoomForKeysToCome) {
   DatabaseTrees trees;
   FamilyTree& family = trees.families["default"];
-  family.bits = TreeOf("6:10000@12<last 0:10000@12<0");
+  family.bits = TreeOf("6:10000@12<last 0:5000@12<0 0:5000@12<0");
   PolicyOptions options;
   options.filter_memory = 30'000;
   Compaction compaction;
