@@ -190,17 +190,9 @@ class StringFile : public leveldb::WritableFile {
   std::string contents;
 };
 
-// The filter block of a table whose metaindex holds nothing else: it starts
-// where the data ends, and the metaindex, after the 5 bytes of the block's
-// trailer, with 3 bytes and the filter's name.
-std::string FilterBlockOf(const std::string& table, uint64_t end_of_data) {
-  const size_t name = table.rfind("filter.leveldb.BuiltinBloomFilter2");
-  EXPECT_NE(name, std::string::npos);
-  return table.substr(end_of_data, name - 3 - 5 - end_of_data);
-}
-
-// A table of `blocks`, whose entries are in order, written by LevelDB. Sets
-// the offsets; the last block must be empty and gets the end of the data.
+// The filter block of a table of `blocks`, whose entries are in order, written
+// by LevelDB. Sets the offsets; the last block must be empty and gets the end
+// of the data.
 std::string WriteTable(const leveldb::FilterPolicy* policy,
                        std::vector<test::GoldenDataBlock>* blocks) {
   leveldb::Options options;
@@ -217,7 +209,12 @@ std::string WriteTable(const leveldb::FilterPolicy* policy,
     builder.Flush();
   }
   EXPECT_TRUE(builder.Finish().ok());
-  return FilterBlockOf(file.contents, blocks->back().offset);
+  // It begins where the data ends. The metaindex, after the 5 bytes of the
+  // block's trailer, begins with 3 bytes and the filter's name.
+  const uint64_t start = blocks->back().offset;
+  const size_t name = file.contents.rfind("filter.leveldb.BuiltinBloomFilter2");
+  EXPECT_NE(name, std::string::npos);
+  return file.contents.substr(start, name - 3 - 5 - start);
 }
 
 std::string BuildOurs(double bits_per_key,

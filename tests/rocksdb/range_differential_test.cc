@@ -58,13 +58,6 @@ const Case kCases[] = {
 constexpr uint64_t kPuts = 75;  // of a hundred writes
 constexpr size_t kManyKeys = 3000;
 
-size_t RangesPerCase() {
-  const char* const wish = std::getenv("DELTABLOOM_RANGES");
-  const size_t all =
-      wish == nullptr ? 100'000 : std::strtoull(wish, nullptr, 10);
-  return all / std::size(kCases);
-}
-
 class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
  protected:
   RangeDifferentialTest() : seed_(test::SeedOfThisRun()), random_(seed_) {
@@ -281,7 +274,10 @@ INSTANTIATE_TEST_SUITE_P(Cases, RangeDifferentialTest,
 
 TEST_P(RangeDifferentialTest, FindsWhatIsThere) {
   constexpr size_t kAtATime = 20;
-  const size_t ranges = RangesPerCase();
+  const char* const wish = std::getenv("DELTABLOOM_RANGES");
+  const size_t ranges =
+      (wish == nullptr ? 100'000 : std::strtoull(wish, nullptr, 10)) /
+      std::size(kCases);
   for (size_t done = 0; done < ranges; done += kAtATime) {
     for (uint64_t writes = random_.Below(40); writes > 0; --writes) Write();
     if (random_.Below(8) == 0) ChangeTree();
