@@ -367,6 +367,7 @@ PrefixesPlan Buy(double keys, double bytes, double most_prefixes,
         if (price > bytes) break;
         double gain = 0;
         for (unsigned m = 1; m < by_prefixes.size(); ++m) {
+          if (by_prefixes[m] == 0) continue;
           gain += by_prefixes[m] * (1 - Passing(cut.layout, m, bits) /
                                             Passing(cut.layout, m, cut.bits));
         }

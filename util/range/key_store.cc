@@ -14,10 +14,8 @@ constexpr size_t kLastRecordAt =
 
 }  // namespace
 
-bool KeyStore::Add(std::string_view key) {
-  size_t shared = 0;
+bool KeyStore::Add(std::string_view key, size_t shared) {
   if (size_ > 0) {
-    shared = CommonPrefix(last_, key);
     if (shared == key.size()) return shared == last_.size();
     if (shared < last_.size() && ByteAt(key, shared) < ByteAt(last_, shared)) {
       return false;
@@ -43,15 +41,12 @@ bool KeyStore::Add(std::string_view key) {
 }
 
 void KeyStore::CountCommonBits(std::string_view key, size_t shared) {
-  unsigned difference = 0;
-  if (shared < last_.size()) {
-    difference = ByteAt(last_, shared) ^ ByteAt(key, shared);
-  } else {
-    // The shorter key goes on with zeros.
-    while (shared < key.size() && key[shared] == '\0') ++shared;
-    if (shared == key.size()) return;
-    difference = ByteAt(key, shared);
+  const unsigned byte = shared < last_.size() ? ByteAt(last_, shared) : 0;
+  // The shorter key goes on with zeros.
+  while (byte == 0 && key[shared] == '\0') {
+    if (++shared == key.size()) return;
   }
+  const unsigned difference = byte ^ ByteAt(key, shared);
   const size_t bits =
       8 * shared + static_cast<size_t>(__builtin_clz(difference)) - 24;
   if (bits >= 8 * kMaxCutBytes) return;

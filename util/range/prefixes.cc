@@ -19,9 +19,8 @@ bool KeysBelowShare(std::string_view upper, unsigned bits, size_t least_size) {
   while (end > 0 && upper[end - 1] == '\0') --end;
   if (end < upper.size() && least_size < upper.size()) return true;
   if (end == 0) return false;
-  const auto zeros =
-      static_cast<unsigned>(__builtin_ctz(ByteAt(upper, end - 1)));
-  return 8 * end - zeros > bits;
+  const int zeros = __builtin_ctz(ByteAt(upper, end - 1));
+  return 8 * end - static_cast<unsigned>(zeros) > bits;
 }
 
 // The difference of the bounds' first `bits` bits, padded with zeros, as
@@ -116,10 +115,9 @@ std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes) {
     const size_t size = (cut.bits + 7u) / 8;
     if (cut.bits % 8 == 0 && key.size() >= size) return key.substr(0, size);
     const size_t copied = key.copy(bytes, size);
-    std::fill(bytes + copied, bytes + size, '\0');
+    if (copied < size) std::fill(bytes + copied, bytes + size, '\0');
     if (cut.bits % 8 != 0) {
-      bytes[size - 1] =
-          static_cast<char>(bytes[size - 1] & (0xff00 >> cut.bits % 8 & 0xff));
+      bytes[size - 1] &= static_cast<char>(0xff00 >> cut.bits % 8);
     }
     return {bytes, size};
   }
@@ -148,18 +146,16 @@ KeyRange::KeyRange(std::string_view from, std::string_view to)
 PrefixesOfRange::PrefixesOfRange(const Cut& cut, const KeyRange& range,
                                  size_t least_size)
     : cut_(cut) {
-  if (cut.count > 0 || 8 * range.common >= cut.bits) {
-    prefix_ = PrefixOf(
-        cut, cut.count > 0 ? range.lower.substr(0, range.common) : range.lower,
-        bytes_);
-    known_ = !prefix_.empty();
-    left_ = 1;
-    return;
+  left_ = 1;
+  if (8 * range.common < cut.bits) {
+    left_ = Distance(range, cut.bits) +
+            (KeysBelowShare(range.upper, cut.bits, least_size) ? 1 : 0);
+    if (left_ > kMaxPrefixesPerRange) return;
   }
-  left_ = Distance(range, cut.bits) +
-          (KeysBelowShare(range.upper, cut.bits, least_size) ? 1 : 0);
-  known_ = left_ <= kMaxPrefixesPerRange;
-  if (known_) prefix_ = PrefixOf(cut, range.lower, bytes_);
+  // What a delimiter ends must be a part of all keys.
+  const size_t size = cut.count > 0 ? range.common : range.lower.size();
+  prefix_ = PrefixOf(cut, range.lower.substr(0, size), bytes_);
+  known_ = !prefix_.empty();
 }
 
 void PrefixesOfRange::Next() {
@@ -273,9 +269,8 @@ std::string Prefixes::Describe() const {
   std::string text = "prefixes";
   for (size_t i = 0; i < cuts_count_; ++i) {
     const CutFilter& cut = cuts_[i];
-    text += i == 0 ? ": " : ", ";
-    text += TextOf(cut.cut);
-    text += " (" + std::to_string(cut.size) + " bytes)";
+    text += (i == 0 ? ": " : ", ") + TextOf(cut.cut) + " (" +
+            std::to_string(cut.size) + " bytes)";
   }
   return text;
 }

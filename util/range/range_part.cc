@@ -40,6 +40,10 @@ uint64_t MaxRangePartSize(uint64_t keys, double bits_per_key) {
 
 void RangePartBuilder::AddKey(std::string_view key) noexcept {
   const auto add = [&] {
+    const size_t shared = range::CommonPrefix(keys_.Last(), key);
+    // A key that shares more with the last one than the next question does is
+    // smaller than that, too.
+    if (shared > next_shared_) return keys_.Add(key, shared);
     // The questions between the last key and this one are empty.
     for (; next_ < questions_.size() && questions_[next_].first <= key;
          ++next_) {
@@ -49,7 +53,10 @@ void RangePartBuilder::AddKey(std::string_view key) noexcept {
         empty_ranges_.push_back({lower, upper, keys_.Last(), std::string(key)});
       }
     }
-    return keys_.Add(key);
+    next_shared_ = next_ == questions_.size()
+                       ? 0
+                       : range::CommonPrefix(questions_[next_].first, key);
+    return keys_.Add(key, shared);
   };
   if (gave_up_ || WithMemory(add)) return;
   Clear();
@@ -60,7 +67,7 @@ void RangePartBuilder::Clear() {
   gave_up_ = false;
   keys_ = range::KeyStore();
   if (!shares_ranges_) empty_ranges_.clear();
-  next_ = 0;
+  next_ = next_shared_ = 0;
 }
 
 void RangePartBuilder::AddQuestion(std::string_view lower,

@@ -78,6 +78,7 @@ class RangePartBuilder {
   // Bounds, ascending; keys are at or beyond the lower ones before `next_`.
   std::vector<std::pair<std::string, std::string>> questions_;
   size_t next_ = 0;
+  size_t next_shared_ = 0;  // bytes with which it and the last key begin
   std::vector<range::EmptyRange> empty_ranges_;
   bool shares_ranges_ = false;
   std::vector<range::Cut> cuts_;

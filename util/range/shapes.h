@@ -56,8 +56,9 @@ class KeyStore {
   // For keys of one size up to this the bytes at each place are known, too.
   static constexpr size_t kMaxWidth = 255;
 
-  // Equal neighbours count once. False if the key is smaller than the last.
-  bool Add(std::string_view key);
+  // Equal neighbours count once. False if the key is smaller than the last,
+  // with which it has `shared` bytes in common.
+  bool Add(std::string_view key, size_t shared);
 
   uint64_t size() const { return size_; }
   size_t MemorySize() const;
