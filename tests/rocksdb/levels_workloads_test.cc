@@ -239,7 +239,7 @@ void TurnToMisses(LevelsDb* db, uint64_t keys, bool by_hand,
   const MeasuredTree tree = db->Measured();
   EXPECT_LT(most, 1.4 * internal::CurveOf(Layout::kCompact).curve.At(4).rate);
   EXPECT_GT(tree.Gain(), 0.7 * tree.BestGain()) << tree.text;
-  EXPECT_LT(tree.bits, by_hand ? 11.1 : 10.5) << tree.text;
+  EXPECT_LT(tree.bits, by_hand ? 11.2 : 10.5) << tree.text;
   std::printf("then misses: at most %.4f false positives, in the end %.4f\n%s",
               most, tree.rates, tree.text.c_str());
 }
