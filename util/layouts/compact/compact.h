@@ -225,9 +225,6 @@ inline bool PortableHolds(const Query& query, unsigned columns) {
 
 // --- Kernels: the functions that exist once per set of instructions --------
 
-// Larger payloads are fetched ahead of their use.
-inline constexpr uint64_t kPrefetchLookupsAbove = uint64_t{128} << 10;
-
 // By the number of columns, less one.
 struct Kernels {
   Lookup lookup[kMaxColumns];

@@ -50,12 +50,6 @@ DELTABLOOM_TARGET __attribute__((flatten)) bool MayMatch(
 template <unsigned kColumns>
 DELTABLOOM_TARGET __attribute__((flatten)) void MayMatchMany(
     const ParsedFilter& parsed, KeyBatch keys, size_t n, bool* may_match) {
-  if (parsed.payload_size <= kPrefetchLookupsAbove) {
-    for (size_t i = 0; i < n; ++i) {
-      may_match[i] = MayMatch<kColumns>(parsed, keys[i]);
-    }
-    return;
-  }
   Query queries[kBatch];
   for (size_t begin = 0; begin < n; begin += kBatch) {
     const size_t batch = std::min(kBatch, n - begin);

@@ -59,12 +59,7 @@ DELTABLOOM_TARGET bool MayMatch(const ParsedFilter& parsed,
 template <size_t kRounds>
 DELTABLOOM_TARGET void MayMatchMany(const ParsedFilter& parsed, KeyBatch keys,
                                     size_t n, bool* may_match) {
-  if (parsed.payload_size <= kPrefetchLookupsAbove) {
-    for (size_t i = 0; i < n; ++i) {
-      may_match[i] = TestHash<kRounds>(parsed, Hash64(keys[i]));
-    }
-    return;
-  }
+  // Small filters are fetched, too: of many filters few are in a near cache.
   uint64_t hashes[kBatch];
   for (size_t begin = 0; begin < n; begin += kBatch) {
     const size_t batch = std::min(kBatch, n - begin);

@@ -143,9 +143,7 @@ class PortableRounds {
 
 // --- Kernels: the functions that exist once per set of instructions --------
 
-// Larger payloads are fetched ahead of their use. In smaller ones the CPU
-// overlaps enough lookups by itself.
-inline constexpr uint64_t kPrefetchLookupsAbove = uint64_t{64} << 10;
+// Larger payloads are fetched ahead of their use.
 inline constexpr uint64_t kPrefetchBuildAbove = uint64_t{256} << 10;
 
 struct Kernels {
