@@ -7,7 +7,6 @@
 #include "tests/random.h"
 #include "tests/reference/reference.h"
 #include "util/layouts/classic/classic.h"
-#include "util/layouts/compact/compact.h"
 #include "util/layouts/local/local.h"
 
 namespace deltabloom {
@@ -201,9 +200,7 @@ TEST_P(Conformance, LargeBatchesOfPresentAndAbsentKeys) {
   ASSERT_TRUE(filter);
   for (const uint64_t threshold : {internal::classic::kPrefetchLookupsAbove,
                                    internal::classic::kPrefetchBuildAbove,
-                                   internal::local::kPrefetchLookupsAbove,
-                                   internal::local::kPrefetchBuildAbove,
-                                   internal::compact::kPrefetchLookupsAbove}) {
+                                   internal::local::kPrefetchBuildAbove}) {
     ASSERT_GT(filter->size(), threshold);
   }
   const Reader reader(row_, level_, *filter);
