@@ -523,7 +523,9 @@ TEST_F(Refilter, RangeParts) {
   const auto expect_as_planned = [this](const std::string& arguments) {
     const json planned = Do("--dry-run " + arguments).at("files");
     const json files = Do(arguments).at("files");
-    for (int i : {0, 1, 2}) EXPECT_EQ(files[i]["after"], planned[i]["after"]);
+    for (const size_t i : {0u, 1u, 2u}) {
+      EXPECT_EQ(files[i]["after"], planned[i]["after"]);
+    }
     return files[0].at("after").at("filter").get<std::string>();
   };
   const Options options = MakeOptions(ranges, with_ranges);
