@@ -768,6 +768,18 @@ TEST_F(RunUseTest, RatesAndWholeRuns) {
   table.whole_run = true;
   family.bits.Flushed(1000);
   EXPECT_EQ(BitsOf(family.bits, table), 10);  // nothing is given back yet
+  // Never less than the least, even if no run is needed.
+  const RunUse none = {{0, 1e-6}, {kBottommost, 1e-6}};
+  TreeBits moved = TreeOf("6:100000@10<0 6:5000@10<last");
+  moved.SetUse(none, 4, true);
+  moved.SetTarget(10, Curve());
+  EXPECT_GE(BitsOf(moved, TableAt(6, true)), 4);
+  compaction.manual = true;
+  moved.SetUse(none, 4, false);
+  moved.SetTarget(0.5, Curve());
+  table = TableAt(6, true);
+  table.compaction = &compaction;
+  EXPECT_EQ(BitsOf(moved, table), 4);
 }
 
 // Counters of two policies add up, and what is learned stays when one of them

@@ -390,8 +390,7 @@ TEST(GoMurmur3, OffsetsEqualGo) {
     const std::string bitmap = Bytes(filter);
     ASSERT_EQ(bitmap.size(), (bits + 7) / 8);
     for (const uint64_t offset : expected) {
-      // As Redis' GETBIT counts.
-      EXPECT_EQ(bitmap[offset / 8] >> (7 - offset % 8) & 1, 1);
+      EXPECT_EQ(bitmap[offset / 8] >> (7 - offset % 8) & 1, 1);  // as GETBIT
     }
   }
 }

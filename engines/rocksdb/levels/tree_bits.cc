@@ -178,6 +178,7 @@ double TreeBits::UseOf(int origin) const {
 }
 
 double TreeBits::Wanted(int origin) const {
+  if (!returns_ && !use_.empty()) return std::max(target_, min_bits_);
   const double used = UseOf(origin) / kUsed;
   if (!returns_ || used >= 1 || target_ <= min_bits_) return target_;
   return min_bits_ + used * (target_ - min_bits_);
@@ -190,7 +191,8 @@ double TreeBits::WantedBits(const RateCurve& curve) const {
   const double rates = UniformBits(curve, runs, target_).rates + kSparedReads;
   const Allocation least = AllocateForRates(curve, runs, rates);
   if (!(least.keys > 0)) return target_;
-  return target_ - (1 - used) * (target_ - least.bits / least.keys);
+  return std::max(target_ - (1 - used) * (target_ - least.bits / least.keys),
+                  std::min(target_, min_bits_));
 }
 
 SortedRun TreeBits::Weighted(int origin, const Share& share) const {

@@ -73,7 +73,8 @@ void RangeSample::Note(std::string_view lower, std::string_view upper,
 
 uint32_t RangeSample::Store(Part part, Question question) {
   const uint32_t place = kBegins[part] + stored_[part]++ % kSizes[part];
-  // A thread that went on to another sample left it pending.
+  // A thread left it pending that went on to another sample, or whose scan was
+  // slower than those of many others.
   if (part == kPending && questions_[place].scan != 0) {
     Store(kRejected, std::move(questions_[place]));
   }
