@@ -496,7 +496,7 @@ TableBits TreeBits::BitsFor(const NewTable& table,
   const double price = PriceOfBits(curve, RunsOfOrigins(), corrected);
   given.share = one.keys;
   given.slope = price * one.keys / one.weight;
-  given.bits_per_key = std::max(curve.BitsAtSlope(given.slope), one.min_bits);
+  given.bits_per_key = BitsAtPrice(curve, one, price);
   // Where the target is what a rate needs, nothing limits the bits.
   const bool limited = use_.empty() || returns_;
   if (!table.bottommost && given.bits_per_key > target_ && limited) {
