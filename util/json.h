@@ -1,11 +1,12 @@
-// Text for readers outside the process: JSON, numbers, and bytes quoted in
-// messages.
+// Text for readers outside the process: UTF-8, JSON, numbers, and bytes quoted
+// in messages.
 #pragma once
 
 #include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace deltabloom::internal {
 
@@ -23,6 +24,25 @@ inline std::string NumberText(double number, int decimals) {
                     .ptr};
 }
 
+// Whether the text is a number, in any locale. If not, *number stays.
+template <typename Number>
+bool ParseNumber(std::string_view text, Number* number) {
+  const char* const end = text.data() + text.size();
+  Number parsed{};
+  const auto [next, error] = std::from_chars(text.data(), end, parsed);
+  if (error != std::errc() || next != end) return false;
+  *number = parsed;
+  return true;
+}
+
+// Returns the length of the well-formed UTF-8 sequence (Unicode 15.0, table
+// 3-7) at the start of `bytes`, which are not empty, and sets *character to
+// what it encodes; 0, and *character stays, if there is none.
+size_t DecodeUtf8(std::string_view bytes, uint32_t* character);
+
+// The text, with U+FFFD for each byte that is not UTF-8.
+std::string Utf8Of(std::string_view bytes);
+
 // Foreign bytes for a message, in single quotes and on one line: "\n", "\r",
 // "\t", "\\", "\'", and "\x" with two hexadecimal digits for all other bytes
 // that are not printable ASCII.
@@ -32,13 +52,12 @@ std::string Quote(std::string_view bytes);
 // keeps the order of calls: in an object a Key before each value.
 class JsonWriter {
  public:
-  JsonWriter& BeginObject() { return Open('{'); }
+  JsonWriter& BeginObject() { return Literal("{"); }
   JsonWriter& EndObject() { return Close('}'); }
-  JsonWriter& BeginArray() { return Open('['); }
+  JsonWriter& BeginArray() { return Literal("["); }
   JsonWriter& EndArray() { return Close(']'); }
   JsonWriter& Key(std::string_view name);
-  // Bytes that are not printable ASCII are escaped as if they were Latin-1.
-  JsonWriter& String(std::string_view bytes);
+  JsonWriter& String(std::string_view bytes);  // as Utf8Of() has it
   // "null", or a number as text.
   JsonWriter& Literal(std::string_view text);
   JsonWriter& Number(uint64_t number) {
@@ -50,7 +69,6 @@ class JsonWriter {
   const std::string& text() const { return text_; }
 
  private:
-  JsonWriter& Open(char bracket);
   JsonWriter& Close(char bracket);
   void Separate();
 

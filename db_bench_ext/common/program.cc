@@ -6,24 +6,16 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <new>
 #include <utility>
 
 #include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/results.h"
+#include "util/json.h"
 
 namespace deltabloom::bench {
 namespace {
-
-// True if all of `text` is a number.
-template <typename T>
-bool IsNumber(const std::string& text, T* value) {
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, *value);
-  return error == std::errc() && stop == end;
-}
 
 bool ProgressIsShown() {
   static const bool shown = [] {
@@ -127,7 +119,7 @@ CLI::Validator Count(uint64_t least, uint64_t most) {
       digits.pop_back();
     }
     uint64_t value = 0;
-    if (!IsNumber(digits, &value) || value > most / unit ||
+    if (!internal::ParseNumber(digits, &value) || value > most / unit ||
         value * unit < least) {
       return "'" + text + "' is not a whole number from " +
              WithThousands(least) + " to " + WithThousands(most);
@@ -141,7 +133,8 @@ CLI::Validator Count(uint64_t least, uint64_t most) {
 CLI::Validator Number(double least, double most) {
   const auto check = [=](std::string& text) {
     double value = 0;
-    if (IsNumber(text, &value) && value >= least && value <= most) {
+    if (internal::ParseNumber(text, &value) && value >= least &&
+        value <= most) {
       return std::string();
     }
     return "'" + text + "' is not a number from " + Significant(least, 10) +

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <iterator>
 #include <sstream>
 
@@ -189,15 +188,13 @@ bool ParseEndpoint(std::string_view text, Endpoint* endpoint) {
   const size_t colon = text.rfind(':');
   if (colon == text.npos || colon == 0) return false;
   std::string_view host = text.substr(0, colon);
-  const char* const end = text.data() + text.size();
   *endpoint = {};
-  const auto parsed =
-      std::from_chars(text.data() + colon + 1, end, endpoint->port);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
   }
   endpoint->host = host;
-  return parsed.ec == std::errc() && parsed.ptr == end && endpoint->port != 0;
+  return ParseNumber(text.substr(colon + 1), &endpoint->port) &&
+         endpoint->port != 0;
 }
 
 RedisError ClassifyError(std::string_view reply) {

@@ -1,6 +1,5 @@
 #include "shared_filters/redis/descriptor.h"
 
-#include <charconv>
 #include <map>
 #include <random>
 #include <string_view>
@@ -149,9 +148,7 @@ std::string Descriptor::Parse(const std::string& filter_name,
     const auto found = fields.find(field);
     if (found != fields.end()) {
       const std::string& text = found->second;
-      const char* const end = text.data() + text.size();
-      const auto [stop, code] = std::from_chars(text.data(), end, number);
-      if (code != std::errc() || stop != end || number > most) {
+      if (!ParseNumber(text, &number) || number > most) {
         error = std::string("field ") + field + " is '" + text + "'";
       }
     }

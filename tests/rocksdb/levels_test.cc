@@ -336,15 +336,24 @@ TEST(FilterMemoryTest, WithoutTheListenerItIsRefused) {
   EXPECT_TRUE(CheckRocksDBFilters(options));
   EXPECT_TRUE(CheckRocksDBFilters(of_another_database));
   options.listeners.push_back(NewRocksDBFilterListener());
-  const auto named = Open(options, db.Path("\"\u00e9"));
+  const auto named = Open(options, db.Path("\"\u00e9\xff"));
   Load(named.get(), 0, 10);
+  EXPECT_CONTAINS(RocksDBFilterLevelsJson(), "/\\u0022\u00e9\ufffd\",");
   EXPECT_CONTAINS(RocksDBFilterLevelsPrometheus(),
-                  "\\\"\u00e9\",which=\"asked\"} 100000\n");
+                  "\\\"\u00e9\ufffd\",which=\"asked\"} 100000\n");
   db.Open(options);
   db.Load(0, 1000);
   db.Open(db.Loaded());
   db.ExpectFiltered(0, 1000);
   EXPECT_EQ(db.Option("filter_memory"), "100kB");
+  // An open that failed has no part in the next one.
+  options.error_if_exists = true;
+  for (const uint64_t bytes : {300'000u, 400'000u}) {
+    options.table_factory =
+        WithPolicy(NewRocksDBFilterPolicyOrThrow(WithMemory(bytes)))
+            .table_factory;
+    EXPECT_CONTAINS(db.TryOpen(options).ToString(), "error_if_exists is true");
+  }
 }
 
 // Only hits, then misses: the last run loses its bits when it is rewritten, and
@@ -413,7 +422,7 @@ TEST(LevelLimitsTest, OfEachFamily) {
                    leveled +
                    "[TableOptions/BlockBasedTable \"default\"]\n"
                    "  max_bytes_for_level_base=7\n"
-                   "[CFOptions \"a [\\\"] name\"]\n"
+                   "[CFOptions \"a\\:b [\"] n\\n\\\\\"]\n"
                    "  max_bytes_for_level_multiplier=10\n"
                    "  max_bytes_for_level_base=268435456\n"
                    "  level0_file_num_compaction_trigger=8\n"
@@ -428,7 +437,7 @@ TEST(LevelLimitsTest, OfEachFamily) {
     all += name + ": " + Text(limits) + "; ";
   }
   EXPECT_EQ(all,
-            "a [\\\"] name: 8 2.68435e+08 10; default: 4 1000 4.5 dynamic; "
+            "a:b [\"] n\n\\: 8 2.68435e+08 10; default: 4 1000 4.5 dynamic; "
             "never: 0 0 0; no files: 0 0 0; universal: 0 0 0; ");
   for (const char* const text :
        {"", "\n", "[", "[CFOptions \"", "[CFOptions \"]", "[CFOptions \"\"]",
@@ -530,6 +539,18 @@ TEST_F(TreeListenerTest, KeysAreThoseOfTheFilterIfThereIsOne) {
   EXPECT_EQ(keys(0, 1000), 100u);  // of a RocksDB that counts none
   EXPECT_EQ(keys(0, 0), 100u);
   EXPECT_EQ(tree().Find(7).facts.filter_bits, 0);
+}
+
+TEST_F(TreeListenerTest, AnAnnouncementEndsWithItsTable) {
+  internal::AnnounceTable({"default", "/db/000007.sst", 1, trees_});
+  Created("/db/000007.sst", 100, 100, 1000);
+  EXPECT_FALSE(internal::TakeAnnouncement("default").has_value());
+}
+
+TEST_F(TreeListenerTest, TheFirstOfSeveralListenersCounts) {
+  trees_->origins["/db/000007.sst"] = 3;
+  for (int i = 0; i < 2; ++i) Created("/db/000007.sst", 100, 100, 1000);
+  EXPECT_EQ(tree().Find(7).facts.origin, 3);
 }
 
 TEST_F(TreeListenerTest, OtherFilesAndDeletedTables) {

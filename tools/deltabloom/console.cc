@@ -5,32 +5,10 @@
 #include <iterator>
 #include <utility>
 
+#include "util/json.h"
+
 namespace deltabloom::tools {
 namespace {
-
-// The length of the well-formed UTF-8 sequence in front (Unicode 15.0, table
-// 3-7), and its character; 0, and *character stays, if there is none.
-size_t DecodeUtf8(std::string_view bytes, uint32_t* character) {
-  const auto byte = [&bytes](size_t i) {
-    return static_cast<unsigned char>(bytes[i]);
-  };
-  const size_t size = byte(0) < 0x80         ? 1
-                      : byte(0) >> 5 == 0x06 ? 2
-                      : byte(0) >> 4 == 0x0e ? 3
-                      : byte(0) >> 3 == 0x1e ? 4
-                                             : 0;
-  if (size == 0 || size > bytes.size()) return 0;
-  uint32_t decoded = size == 1 ? byte(0) : byte(0) & (0x7fu >> size);
-  for (size_t i = 1; i < size; ++i) {
-    if (byte(i) >> 6 != 2) return 0;
-    decoded = decoded << 6 | (byte(i) & 0x3fu);
-  }
-  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = decoded >= 0xd800 && decoded <= 0xdfff;
-  if (decoded < kLeast[size] || decoded > 0x10ffff || surrogate) return 0;
-  *character = decoded;
-  return size;
-}
 
 // Whether the character neither controls a terminal, nor ends lines, turns the
 // direction of text or has no width.
@@ -70,7 +48,7 @@ std::string Escaped(std::string_view bytes) {
   text.reserve(bytes.size());
   while (!bytes.empty()) {
     uint32_t character = 0;
-    const size_t size = DecodeUtf8(bytes, &character);
+    const size_t size = internal::DecodeUtf8(bytes, &character);
     if (character == '\\') {
       text += "\\\\";
     } else if (size > 0 && IsPlain(character)) {

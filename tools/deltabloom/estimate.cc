@@ -332,10 +332,9 @@ RunFn AddOptions(CLI::App* app) {
   rate->excludes(bits)->needs(keys);
   rate->excludes(memory);
   auto* const hits =
-      app->add_option("--hits", options->budget.hits,
-                      "Part of the lookups that find their key, by which "
-                      "allocation=levels weights the levels [0]")
-          ->check(CLI::Range(0.0, 1.0))
+      AddAmount(app, "--hits", &options->budget.hits, 0, 1,
+                "Part of the lookups that find their key, by which "
+                "allocation=levels weights the levels [0]")
           ->type_name("PART");
   AddAmount(app, "--min-bits-per-key", &options->budget.min_bits_per_key, 0.5,
             100, "With --hits: least bits per key of a level [4]")

@@ -1,6 +1,5 @@
 #include "tools/deltabloom/options_file.h"
 
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -8,6 +7,7 @@
 #include <system_error>
 
 #include "engines/rocksdb/policy/options_file.h"
+#include "util/json.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -29,21 +29,6 @@ std::string_view IdOf(std::string_view policy) {
   constexpr std::string_view kId = "id=";
   if (StartsWith(policy, kId)) policy.remove_prefix(kId.size());
   return policy.substr(0, policy.find_first_of(";} "));
-}
-
-// A name as it is without the backslashes that RocksDB writes before some
-// characters.
-std::string Unescaped(std::string_view text) {
-  std::string name;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\\' || i + 1 == text.size()) {
-      name += text[i];
-      continue;
-    }
-    const char next = text[++i];
-    name += next == 'n' ? '\n' : next == 'r' ? '\r' : next;
-  }
-  return name;
 }
 
 void TakeOption(const internal::OptionsLine& line, FamilyOptions* family) {
@@ -92,17 +77,15 @@ std::string ParseOptionsFile(std::string_view text, OptionsFile* file) {
   std::map<std::string, size_t> index;  // of families, by name
   const std::string problem =
       internal::ForEachOption(text, [&](const internal::OptionsLine& line) {
-        const std::string name = Unescaped(line.family);
         if (line.section == "Version" && line.name == "rocksdb_version") {
           file->rocksdb_version = line.value;
         } else if (line.section == "DBOptions" && line.name == "listeners") {
           file->has_listener = Contains(line.value, "deltabloom");
         } else if (line.section == "CFOptions" && line.name.empty() &&
-                   index.count(name) == 0) {
-          index.emplace(name, file->families.size());
-          file->families.emplace_back().name = name;
+                   index.emplace(line.family, file->families.size()).second) {
+          file->families.emplace_back().name = line.family;
         }
-        const auto family = index.find(name);
+        const auto family = index.find(line.family);
         if (family == index.end()) return;
         TakeOption(line, &file->families[family->second]);
       });
@@ -113,11 +96,8 @@ std::string ParseOptionsFile(std::string_view text, OptionsFile* file) {
 
 bool ParseOptionsFileName(std::string_view name, uint64_t* number) {
   constexpr std::string_view kStart = "OPTIONS-";
-  if (!StartsWith(name, kStart)) return false;
-  const char* const end = name.data() + name.size();
-  const auto parsed =
-      std::from_chars(name.data() + kStart.size(), end, *number);
-  return parsed.ec == std::errc() && parsed.ptr == end;
+  return StartsWith(name, kStart) &&
+         internal::ParseNumber(name.substr(kStart.size()), number);
 }
 
 std::string NewestOptionsFile(const std::string& path) {

@@ -22,8 +22,6 @@ std::vector<double> Grid() {
   return grid;
 }
 
-constexpr double kLeastSlope = std::numeric_limits<double>::min();
-
 bool Counts(const SortedRun& run) {
   return run.keys > 0 && run.weight > 0 && std::isfinite(run.keys) &&
          std::isfinite(run.weight);
@@ -81,11 +79,13 @@ struct Prices {
   double high;
 };
 
-// The two adjacent prices between which `budget` bits of all keys are spent:
-// more at the low one, at most these at the high one. Both 0 if the budget pays
-// for all useful bits, both infinite without a budget or without keys.
+// Two prices that differ by at most the part `precision`, between which
+// `budget` bits of all keys are spent: more at the low one, at most these at
+// the high one. Both 0 if the budget pays for all useful bits, both infinite
+// without a budget or without keys.
 Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
-                    const std::vector<SortedRun>& runs, double budget) {
+                    const std::vector<SortedRun>& runs, double budget,
+                    double precision) {
   const double infinity = std::numeric_limits<double>::infinity();
   if (!(budget > 0)) return {infinity, infinity};
   const auto affordable = [&](double price) {
@@ -94,9 +94,8 @@ Prices PricesAround(const RateCurve& curve, BitsAt bits_at,
   if (affordable(0)) return {0, 0};
   Prices prices = {std::numeric_limits<double>::min(),
                    std::numeric_limits<double>::max()};
-  // Geometric, as prices span hundreds of powers of two. No two slopes of the
-  // hull that matter are nearer to each other than the last two prices.
-  while (prices.high > prices.low * (1 + 1e-10)) {
+  // Geometric, as prices span hundreds of powers of two.
+  while (prices.high > prices.low * (1 + precision)) {
     const double middle =
         std::exp((std::log(prices.low) + std::log(prices.high)) / 2);
     if (!(middle > prices.low && middle < prices.high)) break;
@@ -119,7 +118,7 @@ RateCurve::RateCurve(std::vector<RateOption> options)
     // Andrew's monotone chain: a vertex that lies above the line from the one
     // before it to the new point is removed.
     const auto slope = [&] {
-      return (hull_.back().rate - rate) / (bits - hull_.back().bits);
+      return std::log2((hull_.back().rate - rate) / (bits - hull_.back().bits));
     };
     while (slope() >= hull_.back().slope) hull_.pop_back();
     hull_.push_back({bits, rate, slope()});
@@ -149,35 +148,35 @@ RunBits RateCurve::At(double bits_per_key) const {
   return best;
 }
 
-size_t RateCurve::VertexAtSlope(double slope) const {
+size_t RateCurve::VertexAtSlope(double log_slope) const {
   const auto after = std::partition_point(
       hull_.begin() + 1, hull_.end(),
-      [slope](const Vertex& vertex) { return vertex.slope > slope; });
+      [log_slope](const Vertex& vertex) { return vertex.slope > log_slope; });
   return static_cast<size_t>(after - hull_.begin()) - 1;
 }
 
 double RateCurve::BestBitsAtSlope(double slope) const {
-  return std::isnan(slope) ? 0 : hull_[VertexAtSlope(slope)].bits;
+  if (std::isnan(slope)) return 0;
+  return hull_[VertexAtSlope(std::log2(std::max(slope, 0.0)))].bits;
 }
 
 double RateCurve::BitsAtSlope(double slope) const {
   // At one end of the octave there is no filter, or nothing more to gain.
-  if (hull_.size() == 1 || !(slope * 2 < hull_[1].slope) ||
-      !(slope > std::max(hull_.back().slope, kLeastSlope) * 2)) {
+  const double middle = std::log2(slope);
+  if (hull_.size() == 1 || !(middle + 1 < hull_[1].slope) ||
+      !(middle - 1 > hull_.back().slope)) {
     return BestBitsAtSlope(slope);
   }
-  const double steepest = std::log2(slope) + 0.5;
-  const double flattest = steepest - 1;
-  const size_t last = VertexAtSlope(std::exp2(flattest));
-  double from = steepest;
+  const double flattest = middle - 0.5;
+  double from = middle + 0.5;
   double sum = 0;
-  for (size_t i = VertexAtSlope(std::exp2(steepest)); i < last; ++i) {
-    // These bits are the best down to the slope of the side after the vertex.
-    const double to = std::clamp(std::log2(hull_[i + 1].slope), flattest, from);
-    sum += hull_[i].bits * (from - to);
-    from = to;
+  size_t i = VertexAtSlope(from);
+  // These bits are the best down to the slope of the side after the vertex.
+  for (; i + 1 < hull_.size() && hull_[i + 1].slope > flattest; ++i) {
+    sum += hull_[i].bits * (from - hull_[i + 1].slope);
+    from = hull_[i + 1].slope;
   }
-  return sum + hull_[last].bits * (from - flattest);
+  return sum + hull_[i].bits * (from - flattest);
 }
 
 double RateCurve::MostUsefulBits() const { return hull_.back().bits; }
@@ -189,7 +188,7 @@ double BitsAtPrice(const RateCurve& curve, const SortedRun& run, double price) {
 double PriceOfBits(const RateCurve& curve, const std::vector<SortedRun>& runs,
                    double bits_per_key) {
   return PricesAround(curve, &RateCurve::BitsAtSlope, runs,
-                      bits_per_key * KeysOf(runs))
+                      bits_per_key * KeysOf(runs), 1e-5)
       .high;
 }
 
@@ -199,7 +198,8 @@ Allocation AllocateBits(const RateCurve& curve,
   const double budget =
       std::min(bits_per_key, RateCurve::kMaxBits) * KeysOf(runs);
   constexpr BitsAt kBest = &RateCurve::BestBitsAtSlope;
-  const Prices prices = PricesAround(curve, kBest, runs, budget);
+  // No two slopes of the hull that matter are nearer to each other.
+  const Prices prices = PricesAround(curve, kBest, runs, budget, 1e-10);
   Purchase given(curve, kBest, runs, prices.high);
   // The rest goes towards what the next lower price would buy; where no price
   // buys more, to all runs alike.

@@ -69,13 +69,14 @@ class RateCurve {
   struct Vertex {
     double bits;
     double rate;
-    double slope;  // of the side that ends here
+    double slope;  // of the side that ends here, as a logarithm to base 2
   };
 
   double RateOf(size_t option, double bits) const;
 
-  // The first vertex after which the hull falls no more steeply than `slope`.
-  size_t VertexAtSlope(double slope) const;
+  // The first vertex after which the hull falls no more steeply than the slope,
+  // a logarithm to base 2.
+  size_t VertexAtSlope(double log_slope) const;
 
   std::vector<RateOption> options_;
   std::vector<Vertex> hull_;  // from 0 bits on; rates fall ever less steeply

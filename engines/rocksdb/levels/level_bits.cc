@@ -157,7 +157,7 @@ std::string LogChange(const std::string& name, FamilyTree* family) {
 // The value of a label for Prometheus.
 std::string Label(std::string_view text) {
   std::string label = "\"";
-  for (const char c : text) {
+  for (const char c : Utf8Of(text)) {
     if (c == '"' || c == '\\' || c == '\n') label += '\\';
     label += c == '\n' ? 'n' : c;
   }
@@ -407,12 +407,10 @@ std::string MemoryConflict(const rocksdb::DBOptions& db,
     known = now;
     return {};
   }
-  const std::string other = std::to_string(known.filter_memory);
-  known = {};
   return "column families of one database have different values of "
          "filter_memory, " +
-         other + " and " + std::to_string(filter_memory) +
-         ": it is the total of all of them";
+         std::to_string(known.filter_memory) + " and " +
+         std::to_string(filter_memory) + ": it is the total of all of them";
 }
 
 void EndOfValidation() { validation_on_this_thread = {}; }
@@ -427,12 +425,10 @@ std::string RocksDBFilterLevelsPrometheus() {
   for (const auto& [name, trees] : internal::AllTrees()) {
     const std::lock_guard<std::mutex> lock(trees->mutex);
     const std::string database = "{database=" + internal::Label(name);
+    const std::string metric = "deltabloom_filter_memory_bytes" + database;
     const auto [asked, on_disk] = internal::MemoryOf(*trees);
-    for (const auto& [which, bytes] :
-         {std::pair("asked", asked), std::pair("on_disk", on_disk)}) {
-      memory += "deltabloom_filter_memory_bytes" + database + ",which=\"" +
-                which + "\"} " + std::to_string(bytes) + "\n";
-    }
+    memory += metric + ",which=\"asked\"} " + std::to_string(asked) + "\n" +
+              metric + ",which=\"on_disk\"} " + std::to_string(on_disk) + "\n";
     for (const auto& [family_name, family] : trees->families) {
       for (const auto& [origin, share] : family.use.use()) {
         use += "deltabloom_absent_lookups_ratio" + database +
@@ -442,9 +438,8 @@ std::string RocksDBFilterLevelsPrometheus() {
       }
     }
   }
-  return "# HELP deltabloom_filter_memory_bytes Bytes of filters: "
-         "filter_memory "
-         "or 0, and on disk.\n# TYPE deltabloom_filter_memory_bytes gauge\n" +
+  return "# HELP deltabloom_filter_memory_bytes filter_memory, and on disk.\n"
+         "# TYPE deltabloom_filter_memory_bytes gauge\n" +
          memory +
          "# HELP deltabloom_absent_lookups_ratio Share of lookups that query a "
          "run for absent keys.\n"

@@ -378,14 +378,14 @@ double TreeBits::RunSizeOf(const NewTable& table,
 void TreeBits::SetTarget(double bits_per_key, const RateCurve& curve) {
   // Small changes are those of filter_memory as the tree grows.
   if (std::fabs(bits_per_key - target_) > 0.02 * target_) integral_ = 0;
-  target_ = bits_per_key;
+  target_ = wanted_ = bits_per_key;
   correction_ = 0;
   if (!(target_ > 0) || !(keys_ > 0)) return;
   const Shares now = CountShares();
-  const double wanted = WantedBits(curve);
-  double error = std::clamp((wanted - now.settled_bits) / wanted, -1.0, 1.0);
+  wanted_ = WantedBits(curve);
+  double error = std::clamp((wanted_ - now.settled_bits) / wanted_, -1.0, 1.0);
   // Bits that are given back when their tables are rewritten.
-  if (wanted < target_) error = std::max(error, 0.0);
+  if (wanted_ < target_) error = std::max(error, 0.0);
   integral_ = std::clamp(integral_ + 0.25 * error * std::min(rewritten_, 1.0),
                          -kMaxIntegral, kMaxIntegral);
   rewritten_ = 0;
@@ -479,7 +479,8 @@ TableBits TreeBits::BitsFor(const NewTable& table,
     return given;
   }
   const Shares now = CountShares();
-  const double corrected = WantedBits(curve) * (1 + correction_);
+  const double wanted = use_.empty() ? target_ : wanted_;
+  const double corrected = wanted * (1 + correction_);
   const Profile profile = RecentProfile();
   const auto last = profile.find(kBottommost);
   // The first of its kind: the depth of the tree is not known yet.

@@ -141,7 +141,8 @@ class TreeBits {
   std::map<int, double> Weights() const;
 
   // Sets the average of the tree, and corrects for filters on disk that miss
-  // it. Called before BitsFor(), for each table that is written.
+  // it. Called after SetUse() and before BitsFor(), for each table that is
+  // written.
   void SetTarget(double bits_per_key, const RateCurve& curve);
   // The bits of a table: the target as long as nothing is known.
   TableBits BitsFor(const NewTable& table, const RateCurve& curve) const;
@@ -226,6 +227,7 @@ class TreeBits {
   bool returns_ = false;
   double pending_bits_ = 0;  // of files that are not in the tree
   double target_ = 0;
+  double wanted_ = 0;      // WantedBits() when the target was set
   double rewritten_ = 0;   // part of the tree since the last correction
   double integral_ = 0;    // of the correction
   double correction_ = 0;  // a part of the target

@@ -11,6 +11,7 @@
 #include "rocksdb/env.h"
 #include "rocksdb/metadata.h"
 #include "rocksdb/utilities/options_util.h"
+#include "util/json.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -27,13 +28,6 @@ constexpr uint64_t kFewFiles = 16;
 using Registry = std::map<std::string, std::shared_ptr<DatabaseTrees>>;
 
 thread_local std::optional<TableAnnouncement> announced;
-
-// 0 for text that is not a number.
-double NumberOf(std::string_view text) {
-  double number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
 
 }  // namespace
 
@@ -70,8 +64,7 @@ std::map<std::string, std::shared_ptr<DatabaseTrees>> AllTrees() {
 void AnnounceTable(TableAnnouncement table) { announced = std::move(table); }
 
 std::optional<TableAnnouncement> TakeAnnouncement(const std::string& family) {
-  std::optional<TableAnnouncement> table = std::move(announced);
-  announced.reset();
+  auto table = std::exchange(announced, std::nullopt);
   if (table.has_value() && table->family != family) table.reset();
   return table;
 }
@@ -80,13 +73,13 @@ LimitsByFamily ParseLimits(std::string_view options) {
   LimitsByFamily all;
   ForEachOption(options, [&](const OptionsLine& line) {
     if (line.section != "CFOptions" || line.family.empty()) return;
-    TreeLimits& limits = all[std::string(line.family)];
+    TreeLimits& limits = all[line.family];
     const std::pair<const char*, double*> numbers[] = {
         {"level0_file_num_compaction_trigger", &limits.level0_files},
         {"max_bytes_for_level_base", &limits.base},
         {"max_bytes_for_level_multiplier", &limits.ratio}};
     for (const auto& [name, number] : numbers) {
-      if (line.name == name) *number = NumberOf(line.value);
+      if (line.name == name && !ParseNumber(line.value, number)) *number = 0;
     }
     if (line.name == "level_compaction_dynamic_level_bytes") {
       limits.dynamic = line.value == "true";
@@ -304,6 +297,7 @@ class TreeListener final : public rocksdb::EventListener {
   }
 
   void OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) override {
+    TakeAnnouncement({});  // which another kind of policy has left
     // Before the table is read: its comparator may not have been checked.
     if (info.table_properties.prefix_extractor_name == kRangeExtractorName &&
         !IsBytewiseName(info.table_properties.comparator_name)) {
@@ -317,6 +311,8 @@ class TreeListener final : public rocksdb::EventListener {
       const auto written = trees->origins.extract(info.file_path);
       FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
       if (family == nullptr || !info.status.ok()) return;
+      const int known = family->bits.Find(file).facts.origin;
+      if (!written && known != kUnknownOrigin) return;  // by another listener
       const TableFacts facts = FactsOf(
           info.table_properties, written ? written.mapped() : kUnknownOrigin);
       family->bits.Learn(file, facts);

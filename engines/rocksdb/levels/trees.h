@@ -184,7 +184,7 @@ LevelBits BitsInTree(const PolicyOptions& options, const NewTable& table,
 // What is wrong with filter_memory in DB::Open, which validates its column
 // families one after the other, on one thread; empty if nothing is. Families
 // with different totals are refused until EndOfValidation(), which is called
-// when DB::Open writes the options.
+// when DB::Open refuses or writes the options, and when a policy is made.
 std::string MemoryConflict(const rocksdb::DBOptions& db,
                            uint64_t filter_memory);
 void EndOfValidation();

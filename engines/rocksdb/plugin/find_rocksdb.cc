@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,12 +29,10 @@ bool IsLoadedAs(const ElfW(Phdr) & segment, unsigned flags) {
          (segment.p_flags & (PF_R | PF_W | PF_X)) == flags;
 }
 
-// Constants lie with the code where the linker made no segment of their own.
-unsigned FlagsOfConstants(const dl_phdr_info& object) {
-  for (size_t i = 0; i < object.dlpi_phnum; ++i) {
-    if (IsLoadedAs(object.dlpi_phdr[i], PF_R)) return PF_R;
-  }
-  return PF_R | PF_X;
+template <typename Fn>
+bool AnySegment(const dl_phdr_info& object, Fn fn) {
+  const ElfW(Phdr)* const first = object.dlpi_phdr;
+  return std::any_of(first, first + object.dlpi_phnum, fn);
 }
 
 // As memmem, of which a sanitizer checks the memory that it keeps around
@@ -51,28 +50,23 @@ __attribute__((no_sanitize("address", "thread"))) bool Contains(
 }
 
 bool HasMark(const dl_phdr_info& object) {
-  const unsigned flags = FlagsOfConstants(object);
-  for (size_t i = 0; i < object.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
-    if (IsLoadedAs(segment, flags) &&
-        Contains(At(object, segment.p_vaddr), segment.p_filesz)) {
-      return true;
-    }
-  }
-  return false;
+  // Constants lie with the code where the linker made no segment of their own.
+  const auto is_constant = [](const auto& segment) {
+    return IsLoadedAs(segment, PF_R);
+  };
+  const unsigned flags = AnySegment(object, is_constant) ? PF_R : PF_R | PF_X;
+  return AnySegment(object, [&](const auto& segment) {
+    return IsLoadedAs(segment, flags) &&
+           Contains(At(object, segment.p_vaddr), segment.p_filesz);
+  });
 }
 
 bool HasAddress(const dl_phdr_info& object, const void* address) {
-  const auto at = reinterpret_cast<uintptr_t>(address);
-  for (size_t i = 0; i < object.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = object.dlpi_phdr[i];
-    const auto start = object.dlpi_addr + segment.p_vaddr;
-    if (segment.p_type == PT_LOAD && at >= start &&
-        at - start < segment.p_memsz) {
-      return true;
-    }
-  }
-  return false;
+  const auto at = reinterpret_cast<uintptr_t>(address) - object.dlpi_addr;
+  return AnySegment(object, [at](const auto& segment) {
+    // Below the segment the difference wraps around.
+    return segment.p_type == PT_LOAD && at - segment.p_vaddr < segment.p_memsz;
+  });
 }
 
 const char* SonameOf(const dl_phdr_info& object) {

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -21,6 +20,7 @@
 #include "deltabloom/c.h"
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/statistics/statistics.h"
+#include "util/json.h"
 
 namespace deltabloom::internal {
 namespace {
@@ -86,14 +86,14 @@ class StatisticsFile {
         path.replace(at, 2, process);
       }
       const std::string whole = path + "." + process + ".tmp";
-      if (!WriteWhole(whole, text.get() + std::string(json_ ? "\n" : ""))) {
-        Failed("cannot write", path);
-      } else if (std::rename(whole.c_str(), path.c_str()) != 0) {
-        Failed("cannot replace", path);
-        unlink(whole.c_str());
-      } else {
+      const bool written =
+          WriteWhole(whole, text.get() + std::string(json_ ? "\n" : ""));
+      if (written && std::rename(whole.c_str(), path.c_str()) == 0) {
         failed_ = false;
+        return;
       }
+      Failed(written ? "cannot replace" : "cannot write", path);
+      unlink(whole.c_str());
     } catch (const std::exception&) {
       // Out of memory: the file stays as it was.
     }
@@ -124,9 +124,7 @@ uint32_t SecondsOfEnvironment() {
   const char* const text = std::getenv(kSecondsVariable);
   if (text == nullptr) return kDefaultSeconds;
   uint32_t seconds = 0;
-  const char* const end = text + std::strlen(text);
-  const auto [next, status] = std::from_chars(text, end, seconds);
-  if (status == std::errc() && next == end) return seconds;
+  if (ParseNumber(text, &seconds)) return seconds;
   Complain(std::string(kSecondsVariable) + " '" + text +
            "' is not a number of seconds: use 0 to 4294967295, 0 for the end "
            "of the program only; taking " +

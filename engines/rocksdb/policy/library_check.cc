@@ -189,19 +189,20 @@ std::string VersionProblem(const std::string& loaded) {
          ": build Deltabloom against the headers of that version";
 }
 
+// Never destroyed, as the next: compactions may outlive static objects.
 const std::string& LibraryProblem() {
-  static const std::string problem = [] {
+  static const std::string& problem = *new std::string([] {
     std::string text = VersionProblem(rocksdb::GetRocksVersionAsString(true));
     if (!text.empty() || FiltersAreRight()) return text;
     return "deltabloom: the RocksDB loaded (built as " + HeadersVersion() +
            ") does not build and read its own filters as expected: use an "
            "unmodified RocksDB of this version";
-  }();
+  }());
   return problem;
 }
 
 const std::string& RangeProblem() {
-  static const std::string problem = [] {
+  static const std::string& problem = *new std::string([] {
     for (const bool partitioned : {false, true}) {
       const char* const wrong = RangesAreWrong(partitioned);
       if (wrong == nullptr) continue;
@@ -211,7 +212,7 @@ const std::string& RangeProblem() {
              "): range=on has no effect; use an unmodified RocksDB";
     }
     return std::string();
-  }();
+  }());
   return problem;
 }
 

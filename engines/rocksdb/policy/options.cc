@@ -23,14 +23,6 @@ constexpr char kUnset[] = "unset";
 constexpr char kUnlimitedText[] = "unlimited";
 constexpr char kNoPrefixes[] = "none";
 
-template <typename Number>
-bool ParseNumber(std::string_view text, Number* number) {
-  const char* const end = text.data() + text.size();
-  // from_chars knows no locale.
-  const auto [next, status] = std::from_chars(text.data(), end, *number);
-  return status == std::errc() && next == end;
-}
-
 bool ParseBits(std::string_view text, PolicyOptions* options) {
   if (text == kUnset) return true;
   double bits = 0;
@@ -55,12 +47,12 @@ std::string PrintBits(const PolicyOptions& options) {
 // Units of bytes; the largest that leaves a whole number is printed.
 constexpr std::pair<std::string_view, uint64_t> kByteUnits[] = {
     {"TiB", uint64_t{1} << 40},
-    {"GiB", 1 << 30},
-    {"MiB", 1 << 20},
-    {"KiB", 1 << 10},
     {"TB", 1'000'000'000'000},
+    {"GiB", 1 << 30},
     {"GB", 1'000'000'000},
+    {"MiB", 1 << 20},
     {"MB", 1'000'000},
+    {"KiB", 1 << 10},
     {"kB", 1'000},
     {"", 1}};
 

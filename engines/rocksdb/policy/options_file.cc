@@ -15,6 +15,17 @@ std::string_view WithoutComment(std::string_view line) {
   return line;
 }
 
+// A name without the backslashes that RocksDB writes before some characters.
+std::string Unescaped(std::string_view text) {
+  std::string name;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool escaped = text[i] == '\\' && i + 1 < text.size();
+    const char c = text[escaped ? ++i : i];
+    name += !escaped ? c : c == 'n' ? '\n' : c == 'r' ? '\r' : c;
+  }
+  return name;
+}
+
 // Reads a line into *line, which has the section. Returns what is wrong, or
 // null.
 const char* Take(std::string_view text, OptionsLine* line) {
@@ -34,7 +45,7 @@ const char* Take(std::string_view text, OptionsLine* line) {
   line->section = Trimmed(text.substr(1, std::min(quote, text.size() - 1) - 1));
   if (quote == std::string_view::npos) return nullptr;
   if (end == quote) return "expected a name in quotes";
-  line->family = text.substr(quote + 1, end - quote - 1);
+  line->family = Unescaped(text.substr(quote + 1, end - quote - 1));
   return nullptr;
 }
 

@@ -11,7 +11,7 @@ namespace deltabloom::internal {
 // the start of the section.
 struct OptionsLine {
   std::string_view section;
-  std::string_view family;
+  std::string family;  // without RocksDB's escapes
   std::string_view name;
   std::string_view value;
 };

@@ -85,7 +85,7 @@ struct LiveOptions {
         PolicyOptions changed = options;
         wrong = ApplyPolicyOptions(map, in_use, &changed,
                                    ignores_unknown ? &unknown : nullptr);
-        if (!in_use || wrong.empty()) options = changed;
+        if (!in_use || wrong.empty()) options = std::move(changed);
       }
       if (!unknown.empty()) {
         unknown = "ignored, as version " + std::string(kVersion) +
@@ -360,6 +360,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
         conflict = MemoryConflict(db, options.filter_memory);
       }
       if (!conflict.empty()) {
+        EndOfValidation();
         return Status::InvalidArgument("deltabloom: " + conflict);
       }
       {
@@ -401,6 +402,7 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
   }
 
   SealedFilterPolicy() : builtin_(rocksdb::NewBloomFilterPolicy(10)) {
+    EndOfValidation();
     RegisterOptions(&live_, &TypeInfos());
     AddPolicy(this, statistics_.get());
   }

@@ -286,7 +286,7 @@ rocksdb_filterpolicy_t* deltabloom_rocksdb_filterpolicy(const char* options,
 unsigned char deltabloom_rocksdb_add_filters(rocksdb_options_t* options,
                                              const char* filters,
                                              char** errptr) {
-  return CatchForC<unsigned char>(errptr, [&]() -> unsigned char {
+  return CatchForC<unsigned char>(errptr, [&] {
     Register();
     if (options == nullptr) deltabloom::Require("options is null");
     const PolicyOptions parsed = Parsed(filters);
@@ -299,17 +299,16 @@ unsigned char deltabloom_rocksdb_add_filters(rocksdb_options_t* options,
     if (deltabloom::NeedsListener(parsed)) text += ";listeners=deltabloom";
     char* refused = nullptr;
     rocksdb_get_options_from_string(options, text.c_str(), options, &refused);
-    if (refused == nullptr) return 1;
     const std::unique_ptr<char, decltype(&std::free)> owner(refused, std::free);
-    deltabloom::Require(refused);
-    return 0;
+    if (refused != nullptr) deltabloom::Require(refused);
+    return true;
   });
 }
 
 unsigned char deltabloom_rocksdb_register(char** errptr) {
-  return CatchForC<unsigned char>(errptr, []() -> unsigned char {
+  return CatchForC<unsigned char>(errptr, [] {
     Register();
-    return 1;
+    return true;
   });
 }
 
