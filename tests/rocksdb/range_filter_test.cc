@@ -559,7 +559,6 @@ void ExpectNothing(RangeKeys* keys, State why) {
   EXPECT_FALSE(keys->Finish(&part));
   EXPECT_EQ(part, "before");
   EXPECT_EQ(keys->state(), why);
-  EXPECT_EQ(keys->keys(), 0u);
   EXPECT_EQ(keys->BuildBytes(), 0u);
 }
 
@@ -567,9 +566,8 @@ void ExpectNothing(RangeKeys* keys, State why) {
 void ExpectAll(RangeKeys* keys) {
   keys->Reset();
   EXPECT_EQ(keys->state(), State::kTaken);
-  EXPECT_EQ(keys->keys(), 0u);
+  EXPECT_EQ(keys->BuildBytes(), 0u);
   Call("a. b. b. c.", keys);
-  EXPECT_EQ(keys->keys(), 3u);
   EXPECT_GT(keys->BuildBytes(), 0u);
   std::string bytes;
   ASSERT_TRUE(keys->Finish(&bytes));

@@ -4,10 +4,8 @@
 // probability of about m * 2^-b, m being the prefixes that it asks for, and
 // passes the part with the product over the cuts. Bits are bought greedily for
 // the cut that lets the fewest ranges pass per bit spent; a cut with few
-// distinct prefixes is cheap.
-//
-// The ranges are the sample questions that hold no key. Without them, the
-// builder makes some up: see MakeUpRanges.
+// distinct prefixes is cheap. The ranges are the sample questions that hold no
+// key, or made up of the keys.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -65,14 +63,14 @@ Cut BitsCut(unsigned bits) { return {0, 0, static_cast<uint16_t>(bits)}; }
 
 // The range of a prefix as if no key had it: the nearest ones share
 // `shared_bits` with it.
-EmptyRange RangeOfPrefix(const std::string& prefix, unsigned shared_bits,
+EmptyRange RangeOfPrefix(std::string prefix, unsigned shared_bits,
                          double weight) {
   std::string near = prefix.substr(0, shared_bits / 8 + 1);
   near.back() = static_cast<char>(near.back() ^ 0x80 >> shared_bits % 8);
   std::string upper = prefix;
   while (!upper.empty() && upper.back() == '\xff') upper.pop_back();
   if (!upper.empty()) ++upper.back();
-  return {prefix, upper, near, near, weight};
+  return {std::move(prefix), std::move(upper), near, near, weight};
 }
 
 // A range of 2^-halvings of what lies between two keys, in its middle.
@@ -207,12 +205,10 @@ uint8_t PrefixesThatReject(const Cut& cut, const EmptyRange& empty,
 }
 
 // Quantiles of the shallowest cuts that reject a range (whole bytes where keys
-// differ in size), of the deepest that can be asked, and of those halfway,
-// which reject more ranges than the former and have fewer prefixes than the
-// latter. A cut for each range that none of them rejects. As a delimiter, in
-// keys of several sizes, the last byte that all keys of a range have in common,
-// where a twentieth of the ranges share it; no letters or digits, as each last
-// digit would be one.
+// differ in size), of the deepest that apply to one, and of those halfway; and
+// a cut for each range that none of them rejects. Where keys differ in size,
+// also the last byte that all keys of a range share as a delimiter, unless it
+// is a letter or a digit, if it is that of a twentieth of the ranges.
 std::vector<Cut> CutsFor(const std::vector<EmptyRange>& ranges,
                          size_t least_size, bool one_width) {
   std::vector<unsigned> shallowest, middles, deepest;
@@ -283,29 +279,32 @@ std::vector<PlannedCut> CountPrefixes(const KeyStore& keys,
                                       const std::vector<Cut>& cuts) {
   struct Delimiter {
     std::array<uint64_t, 256> prefixes = {};  // up to the i-th one in a key
-    std::vector<size_t> ends;                 // of those in the last key
+    size_t in_key = 0;
   };
-  std::map<char, Delimiter> delimiters;
+  std::map<uint8_t, Delimiter> delimiters;
+  std::array<Delimiter*, 256> of_byte = {};
   for (const Cut& cut : cuts) {
-    if (cut.count > 0) delimiters[static_cast<char>(cut.byte)];
+    if (cut.count > 0) of_byte[cut.byte] = &delimiters[cut.byte];
   }
+  std::vector<std::pair<size_t, Delimiter*>> places;  // in the last key
   KeyStore::Cursor cursor(keys);
   while (!delimiters.empty() && cursor.Next()) {
-    for (auto& [byte, delimiter] : delimiters) {
-      auto& [prefixes, ends] = delimiter;
-      size_t at = cursor.shared();
-      while (!ends.empty() && ends.back() > at) ends.pop_back();
-      while ((at = cursor.key().find(byte, at)) != std::string_view::npos) {
-        ends.push_back(++at);
-        ++prefixes[ends.size()];
-      }
+    for (; !places.empty() && places.back().first >= cursor.shared();
+         places.pop_back()) {
+      --places.back().second->in_key;
+    }
+    for (size_t at = cursor.shared(); at < cursor.key().size(); ++at) {
+      Delimiter* const delimiter = of_byte[ByteAt(cursor.key(), at)];
+      if (delimiter == nullptr) continue;
+      places.emplace_back(at, delimiter);
+      ++delimiter->prefixes[++delimiter->in_key];
     }
   }
   std::vector<PlannedCut> counted;
   for (const Cut& cut : cuts) {
-    const auto byte = static_cast<char>(cut.byte);
-    counted.push_back({cut, cut.count > 0 ? delimiters[byte].prefixes[cut.count]
-                                          : keys.DistinctPrefixes(cut.bits)});
+    counted.push_back({cut, cut.count > 0
+                                ? of_byte[cut.byte]->prefixes[cut.count]
+                                : keys.DistinctPrefixes(cut.bits)});
   }
   return counted;
 }
@@ -339,8 +338,10 @@ PrefixesPlan Buy(double keys, double bytes, double most_prefixes,
   double compact = kCompactPerKey * keys;
   double ranges = 0;
   std::vector<double> passing;
+  std::vector<std::vector<uint8_t>> prefixes(last);  // of each cut
   for (const auto& [row, weight] : asked) {
     ranges += passing.emplace_back(weight);
+    for (size_t i = first; i < last; ++i) prefixes[i].push_back(row[i]);
   }
   for (size_t chosen = 0;;) {
     PlannedCut* best = nullptr;
@@ -356,9 +357,9 @@ PrefixesPlan Buy(double keys, double bytes, double most_prefixes,
                          : Layout::kCompact;
       }
       std::array<double, kMaxPrefixesPerRange + 1> by_prefixes = {};
-      size_t q = 0;
-      for (const auto& row : asked) {
-        by_prefixes[row.first[index]] += passing[q++];
+      for (size_t q = 0; q < passing.size(); ++q) {
+        const uint8_t m = prefixes[index][q];
+        if (m > 0) by_prefixes[m] += passing[q];
       }
       const unsigned step = cut.bits == 0 ? kFirstBits : 1;
       const unsigned most = std::min(cut.bits + kMostBitsAtOnce, kMaxBits);
@@ -444,7 +445,8 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
       kHeaderSize + std::min(keys.Last().size(), kMaxCutBytes + kBytesAfterCut);
   if (bytes < header) return {};
   std::vector<EmptyRange> ranges;
-  if (fixed.empty()) ranges = sample.empty() ? MakeUpRanges(keys) : sample;
+  if (fixed.empty()) ranges = sample;
+  if (fixed.empty() && sample.empty()) ranges = MakeUpRanges(keys);
   const std::vector<PlannedCut> cuts = CountPrefixes(
       keys, fixed.empty() ? CutsFor(ranges, keys.LeastSize(), keys.OneWidth())
                           : fixed);

@@ -67,12 +67,16 @@ void KeyStore::NoteBytes(std::string_view key) {
     most_ = least_;
   }
   one_width_ = one_width_ && key.size() == least_.size();
-  if (!one_width_) return;
+  if (!one_width_ || !may_be_numbers_) return;
   unsigned char* const least = least_.data();
   unsigned char* const most = most_.data();
   for (size_t i = 0; i < key.size(); ++i) {
     least[i] = std::min(least[i], ByteAt(key, i));
     most[i] = std::max(most[i], ByteAt(key, i));
+  }
+  // Keys that are no numbers are often too many after a few of them.
+  if ((size_ & (size_ - 1)) == 0) {
+    may_be_numbers_ = Digits{least, most, key.size()}.Count();
   }
 }
 

@@ -352,11 +352,6 @@ constexpr double kRate = 0.05;
 constexpr unsigned kGapLg = 4;
 constexpr uint64_t kGapsPerSmallOne = 10;
 
-// Digits that a key may have.
-Digits DigitsOf(const KeyStore& keys) {
-  return {keys.Least(), keys.Most(), keys.Width()};
-}
-
 // The last byte that is not the same in all keys, and one more.
 size_t EndOfDifferences(const KeyStore& keys) {
   size_t end = keys.Width();
@@ -422,7 +417,7 @@ void SortCodes(std::vector<uint64_t>* codes, unsigned bits) {
 
 bool AreNumbers(const KeyStore& keys) {
   return keys.OneWidth() && EndOfDifferences(keys) <= kMaxCutBytes &&
-         DigitsOf(keys).Count();
+         keys.DigitsOfKeys().Count();
 }
 
 bool AreComposite(const KeyStore& keys) {
@@ -474,7 +469,7 @@ NumbersPlan PlanNumbers(const KeyStore& keys, uint64_t bytes,
 
 double NumbersPassing(const KeyStore& keys, const NumbersPlan& plan,
                       const std::vector<EmptyRange>& ranges) {
-  const Digits digits = DigitsOf(keys);
+  const Digits digits = keys.DigitsOfKeys();
   const auto below = [&](std::string_view bound) {
     uint64_t number;
     return digits.Below(bound, &number) ? number : ~uint64_t{0};

@@ -84,6 +84,13 @@ bool TakeCut(std::string_view* text, Cut* cut) {
   return true;
 }
 
+// The highest bit of each byte of the word that is `byte`.
+uint64_t PlacesOf(uint8_t byte, uint64_t word) {
+  constexpr uint64_t kLow = 0x7f7f7f7f7f7f7f7f;
+  const uint64_t other = word ^ (uint64_t{0x0101010101010101} * byte);
+  return ~(((other & kLow) + kLow) | other | kLow);
+}
+
 }  // namespace
 
 bool ParseCuts(std::string_view text, std::vector<Cut>* cuts) {
@@ -121,14 +128,20 @@ std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes) {
     }
     return {bytes, size};
   }
-  size_t at = 0;
   key = key.substr(0, kMaxCutBytes);
-  for (unsigned found = 0; found < cut.count; ++found) {
-    at = key.find(static_cast<char>(cut.byte), at);
-    if (at == std::string_view::npos) return {};
-    ++at;
+  unsigned left = cut.count;
+  size_t at = 0;
+  for (; at + 8 <= key.size(); at += 8) {
+    uint64_t places = PlacesOf(cut.byte, LoadFixed64(key.data() + at));
+    for (; places != 0; places &= places - 1) {
+      const auto place = static_cast<size_t>(__builtin_ctzll(places)) / 8;
+      if (--left == 0) return key.substr(0, at + place + 1);
+    }
   }
-  return key.substr(0, at);
+  while (at < key.size()) {
+    if (ByteAt(key, at++) == cut.byte && --left == 0) return key.substr(0, at);
+  }
+  return {};
 }
 
 KeyRange::KeyRange(std::string_view from, std::string_view to)

@@ -21,10 +21,9 @@ inline constexpr size_t kRangePartSizeBytes = 8;
 // A range part may take this many bytes, however few keys it has.
 inline constexpr uint64_t kRangePartFreeBytes = 160;
 
-// How a policy's bits_per_key are shared. Elias-Fano codes spend 2 bits per key
-// before the first one that halves the rate of empty ranges; each bit more
-// halves it, as in a point part. Equal rates make the least sum of the two, so
-// the range part gets those 2 bits and half of the others.
+// How a policy's bits_per_key are shared: of those beyond the 2 that Elias-Fano
+// codes spend first, each halves the rate of one part, and equal rates make the
+// least sum.
 constexpr double RangeBitsPerKey(double bits_per_key) {
   return 2 + (bits_per_key - 2) / 2;
 }

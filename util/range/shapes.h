@@ -49,6 +49,22 @@ struct EmptyRange {
   double weight = 1;
 };
 
+// Keys of one size, each byte of which is between two bounds.
+struct Digits {
+  const unsigned char* least = nullptr;
+  const unsigned char* most = nullptr;
+  size_t width = 0;
+  size_t constant = 0;  // bytes at the front whose bounds are equal
+
+  // False if there are more than 2^64 keys of this form.
+  bool Count() const;
+  // How many of them are smaller than `bound`, bytewise. False: 2^64 or all.
+  bool Below(std::string_view bound, uint64_t* keys) const;
+
+ private:
+  uint64_t CountFrom(size_t i) const;
+};
+
 // Keeps the first kMaxCutBytes bytes of each key, without those that it shares
 // with the previous one.
 class KeyStore {
@@ -66,9 +82,10 @@ class KeyStore {
   // Whether all keys have Width() bytes, no more than kMaxWidth.
   bool OneWidth() const { return size_ > 0 && one_width_; }
   size_t Width() const { return last_.size(); }
-  // The least and the largest byte at each place.
+  // The least and the largest byte at each place, if the keys can be numbers.
   const unsigned char* Least() const { return least_.data(); }
   const unsigned char* Most() const { return most_.data(); }
+  Digits DigitsOfKeys() const { return {Least(), Most(), Width()}; }
   size_t LeastSize() const { return least_size_; }
   const std::string& Last() const { return last_; }
   // Distinct prefixes of `bits` bits, padded with zeros. REQUIRES: size() > 0,
@@ -78,7 +95,7 @@ class KeyStore {
   // Reads what is kept, from the first key on.
   class Cursor {
    public:
-    static constexpr size_t kStep = 16;  // bytes copied at a time
+    static constexpr size_t kStep = 32;  // bytes copied at a time
 
     explicit Cursor(const KeyStore& store) : store_(&store) {}
     bool Next();
@@ -111,6 +128,7 @@ class KeyStore {
   uint64_t size_ = 0;
   std::string last_;
   bool one_width_ = true;
+  bool may_be_numbers_ = true;  // no more than 2^64 keys of this form
   std::vector<unsigned char> least_, most_;
   size_t least_size_ = ~size_t{0};
   // Keys that have this many bits in common with the previous one.
@@ -122,36 +140,14 @@ class KeyStore {
 // For keys of one size that are numbers in some base: integers, decimal digits,
 // times, and several of them in a row.
 //
-// A key's number is reduced as in Grafite (Costa, Ferragina, Vinciguerra:
-// "Grafite: Taming Adversarial Queries with Optimal Range Filters", 2024),
-// which keeps near numbers near and spreads far ones:
-//
-//   y = number >> unit      h(y) = (q(floor(y / r)) + y) mod r
-//
-// and the codes h of all keys are kept in Elias-Fano form. A range of l numbers
-// is one of at most l / 2^unit + 1 codes in a row; for n keys each of them is
-// taken with a probability of at most n / r, which is 1 / 2^(B-2) at B bits per
-// key. That is the rate of ranges with no key within 2^unit of their ends,
-// whatever the keys and wherever the range lies.
+// A key's number is reduced to a code below r as in Grafite, which keeps near
+// numbers near and spreads far ones, and the codes are kept in Elias-Fano form.
+// A range of l numbers is one of at most l / 2^unit + 1 codes in a row; for n
+// keys each of them is taken with a probability of at most n / r, which is
+// 1 / 2^(B-2) at B bits per key, unless a key is within 2^unit of its ends.
 
 // The length of ranges that shall be answered well: see UnitOf.
 inline constexpr uint64_t kRangeLength = 1024;
-
-// Keys of one size, each byte of which is between two bounds.
-struct Digits {
-  const unsigned char* least = nullptr;
-  const unsigned char* most = nullptr;
-  size_t width = 0;
-  size_t constant = 0;  // bytes at the front whose bounds are equal
-
-  // False if there are more than 2^64 keys of this form.
-  bool Count() const;
-  // How many of them are smaller than `bound`, bytewise. False: 2^64 or all.
-  bool Below(std::string_view bound, uint64_t* keys) const;
-
- private:
-  uint64_t CountFrom(size_t i) const;
-};
 
 // Ascending numbers as Elias-Fano codes (docs/format.md, "Codes").
 struct CodesShape {

@@ -129,13 +129,12 @@ bool RangeLearning::IsNews(const std::string& line) {
 }
 
 void OpenedCuts::Note(std::string_view range_part) {
-  if (range_part.size() <= size_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (range_part.size() <= size_) return;
   WithoutThrowing([&] {
     // Numbers have no cuts.
-    std::vector<range::Cut> cuts = RangePart(range_part).Cuts();
-    const std::lock_guard<std::mutex> lock(mutex_);
+    cuts_ = RangePart(range_part).Cuts();
     size_ = range_part.size();
-    cuts_ = std::move(cuts);
   });
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -74,8 +73,7 @@ class RangeLearning {
   std::vector<std::string> news_;
 };
 
-// The cuts of the largest range part that a policy opened: what an earlier
-// process learned. Thread-safe.
+// The cuts of the largest range part that a policy opened. Thread-safe.
 class OpenedCuts {
  public:
   // Without memory it is not taken.
@@ -84,8 +82,8 @@ class OpenedCuts {
   std::vector<range::Cut> Get() const;
 
  private:
-  std::atomic<uint64_t> size_{0};
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // of the rest
+  uint64_t size_ = 0;
   std::vector<range::Cut> cuts_;
 };
 

@@ -1,18 +1,11 @@
 // Ranges between RocksDB and the range part of a filter: the prefix extractor
 // through which a filter learns the bounds of a seek, and the keys of a filter.
 //
-// For an iterator with auto_prefix_mode and an iterate_upper_bound RocksDB
-// calls, in one thread and without other calls of the extractor in between,
-//
-//   InDomain(lower), prefix = Transform(lower),
-//   InDomain(upper), Transform(upper)
-//
-// and then, as both prefixes are equal, looks `prefix` up in the filter
-// (RangeMayExist of the filter block reader). This extractor gives every key
-// the empty prefix at an address that no other recent call of the thread
-// returned, so a filter that is queried for the prefix at the address of the
-// last call but one knows both bounds. Another lookup's calls come from
-// elsewhere on the stack.
+// docs/design.md, "Ranges in RocksDB", has the calls that RocksDB makes before
+// it looks up a prefix. This extractor gives every key the empty prefix at an
+// address that no other recent call of the thread returned, so a filter that is
+// queried for the prefix at the address of the last call but one knows both
+// bounds. Another lookup's calls come from elsewhere on the stack.
 #pragma once
 
 #include <atomic>
@@ -155,11 +148,9 @@ class RangeKeys {
   // Null if nothing is learned, or no prefix came yet.
   RangeLearning* learning() const { return learning_.get(); }
   size_t questions() const { return questions_.size(); }
-  // The keys added, without empty ones and repetitions.
-  uint64_t keys() const { return builder_.KeysAdded(); }
   // The most memory that Finish would hold now.
   uint64_t BuildBytes() const {
-    return state_ == State::kTaken && keys() > 0
+    return state_ == State::kTaken && builder_.KeysAdded() > 0
                ? builder_.EstimatedBuildBytes()
                : 0;
   }
