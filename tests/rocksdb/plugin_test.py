@@ -344,6 +344,10 @@ class StatisticsFile(InAFolder):
             (ours,) = self.ours(self.counted(name, num=1000, **wait))
             self.assertIn(line, ours)
             self.assertIn("DELTABLOOM_STATISTICS", ours)
+        full = ["sh", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "sh"]  # as a full disk
+        ldb = ["ldb", f"--db={self.db}", "--try_load_options", "get", "key"]
+        result = run(*full, *ldb, check=False, DELTABLOOM_STATISTICS=str(self.folder / "full.json"))
+        self.assertIn("cannot write the statistics to ", *self.ours(result))
         self.assertEqual(self.names("*.tmp"), [])
         self.assertEqual(self.names("*.txt"), [])
         self.assertEqual(self.names("out.json"), ["out.json"])  # 15 seconds taken

@@ -174,20 +174,19 @@ inline void BitsBuilder::AddHash(uint64_t hash) {
                  std::memory_order_relaxed);
 }
 
-inline bool BitsBuilder::HashOf(const Slice& key, uint64_t* hash) {
-  if (__builtin_expect(maps_keys_, false)) return HashMapped(key, hash);
-  *hash = settings_.layout->hash({key.data(), key.size()});
-  return true;
+inline uint64_t BitsBuilder::HashOf(const Slice& key) {
+  if (__builtin_expect(maps_keys_, false)) return HashMapped(key);
+  return settings_.layout->hash({key.data(), key.size()});
 }
 
-bool BitsBuilder::HashMapped(const Slice& key, uint64_t* hash) {
+// A lost key counts as one: RocksDB finishes no partition without keys.
+uint64_t BitsBuilder::HashMapped(const Slice& key) {
   try {
-    *hash = settings_.layout->hash(
+    return settings_.layout->hash(
         settings_.mapping.Map({key.data(), key.size()}, &key_space_));
-    return true;
   } catch (...) {  // what a key transform throws is not known
     keys_lost_ = true;
-    return false;
+    return 0;
   }
 }
 
@@ -195,16 +194,16 @@ bool BitsBuilder::HashMapped(const Slice& key, uint64_t* hash) {
 // comparator with a key transform calls equal.
 void BitsBuilder::AddKey(const Slice& key) {
   range_keys_.Add(key);
-  uint64_t hash;
-  if (!HashOf(key, &hash) || last_key_ == hash) return;
+  const uint64_t hash = HashOf(key);
+  if (last_key_ == hash) return;
   AddHash(hash);
   last_key_ = hash;
 }
 
 void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
   range_keys_.AddKeyAndAlt(key, alt);
-  uint64_t key_hash, alt_hash;
-  if (!HashOf(key, &key_hash) || !HashOf(alt, &alt_hash)) return;
+  const uint64_t key_hash = HashOf(key);
+  const uint64_t alt_hash = HashOf(alt);
   // RocksDB passes sorted keys, each with its prefix, so that a repeated
   // hash equals the one before it, or that of the last pair.
   if (alt_hash != key_hash && last_alt_ != alt_hash && last_key_ != alt_hash) {

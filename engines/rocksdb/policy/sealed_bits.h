@@ -145,9 +145,9 @@ class __attribute__((visibility("hidden"))) BitsBuilder
     uint32_t millibits_per_key;  // left for the payload
   };
 
-  // False: the key is lost.
-  bool HashOf(const Slice& key, uint64_t* hash);
-  bool HashMapped(const Slice& key, uint64_t* hash);
+  // 0 for a key that is lost.
+  uint64_t HashOf(const Slice& key);
+  uint64_t HashMapped(const Slice& key);
   void AddHash(uint64_t hash);
   void Reset();
   // Charges what is held now, and `more`. Without memory for the change,

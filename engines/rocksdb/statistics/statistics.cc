@@ -47,14 +47,6 @@ struct AllCells {
   std::vector<LookupCells*> threads;
   std::vector<LookupTotals> ended;  // by slot
   std::vector<uint32_t> free_slots;
-
-  LookupTotals Sum(uint32_t slot) const {
-    LookupTotals sum = ended[slot];
-    for (const LookupCells* thread : threads) {
-      if (slot < thread->size) Add(Read(thread->cells[slot]), &sum);
-    }
-    return sum;
-  }
 };
 
 // Cells for at least `size` slots, with the mutex held. Throws std::bad_alloc.
@@ -171,20 +163,22 @@ uint32_t NewLookupSlot() {
   return static_cast<uint32_t>(all->ended.size() - 1);
 }
 
-LookupTotals FreeLookupSlot(uint32_t slot) {
+void FreeLookupSlot(uint32_t slot) {
   ProcessWide<AllCells> all;
-  const LookupTotals sum = all->Sum(slot);
   all->ended[slot] = {};
   for (LookupCells* thread : all->threads) {
     if (slot < thread->size) Write({}, &thread->cells[slot]);
   }
   all->free_slots.push_back(slot);
-  return sum;
 }
 
 LookupTotals SumLookups(uint32_t slot) {
   ProcessWide<AllCells> all;
-  return all->Sum(slot);
+  LookupTotals sum = all->ended[slot];
+  for (const LookupCells* thread : all->threads) {
+    if (slot < thread->size) Add(Read(thread->cells[slot]), &sum);
+  }
+  return sum;
 }
 
 void CountLookupsSlowly(uint32_t slot, uint64_t lookups, uint64_t negatives,

@@ -47,8 +47,8 @@ extern __thread LookupCells this_threads_cells
 // Returns a slot whose counters are 0. Throws std::bad_alloc.
 uint32_t NewLookupSlot();
 
-// Returns the counters. REQUIRES: the slot is not used any more.
-LookupTotals FreeLookupSlot(uint32_t slot);
+// REQUIRES: the slot is not used any more.
+void FreeLookupSlot(uint32_t slot);
 
 // There are never more negatives than lookups.
 LookupTotals SumLookups(uint32_t slot);
