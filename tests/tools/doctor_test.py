@@ -25,9 +25,7 @@ def doctor(database, *arguments):
 
 
 def listed(folder):
-    return {
-        path.name: (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.iterdir()
-    }
+    return {file.name: (file.stat().st_size, file.stat().st_mtime_ns) for file in folder.iterdir()}
 
 
 class Doctor(unittest.TestCase):
@@ -80,10 +78,8 @@ class Doctor(unittest.TestCase):
         return {finding["code"]: finding for finding in document["findings"]}
 
     def tables(self):
-        return {
-            (row["column_family"], row["filter"]): row["tables"]
-            for row in self.document["database"]["tables"]
-        }
+        rows = self.document["database"]["tables"]
+        return {(row["column_family"], row["filter"]): row["tables"] for row in rows}
 
     def test_process_alone(self):
         done = run(TOOL, "doctor")
@@ -288,6 +284,8 @@ class Run(unittest.TestCase):
         useful = re.search(r"bloom\.filter\.useful COUNT : (\d+)", done.stdout)
         self.assertGreater(int(useful[1]), 9000, done.stdout + done.stderr)
         self.assertNotIn("ld.so", done.stderr)
+        self.assertEqual(run(self.tool, "run", "--", "echo", "--", "--json").stdout, "-- --json\n")
+        self.assertEqual(run(self.tool, "run", "--jsn", "--", "echo").returncode, 2)
         done = run(self.tool, "run", "no_such_program", "--json")
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, "deltabloom run: no_such_program: No such file or directory\n")

@@ -12,14 +12,10 @@ import tempfile
 import unittest
 
 TOOL_DIR, BUILD_DIR, CMAKE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
-PAGES = ["deltabloom.1", "deltabloom-inspect.1", "deltabloom-estimate.1"]
-# Only in builds with hiredis.
-if (TOOL_DIR / "deltabloom-shared.1").exists():
-    PAGES.append("deltabloom-shared.1")
-PAGES += ["deltabloom-verify.1", "deltabloom-doctor.1"]
-for command in ("refilter", "run"):
-    if (TOOL_DIR / f"deltabloom-{command}.1").exists():
-        PAGES.append(f"deltabloom-{command}.1")
+PAGES = [f"deltabloom{name}.1" for name in ("", "-inspect", "-estimate", "-verify", "-doctor")]
+# Not in every build.
+OPTIONAL = [f"deltabloom-{name}.1" for name in ("shared", "refilter", "run")]
+PAGES += [page for page in OPTIONAL if (TOOL_DIR / page).exists()]
 
 
 def run(*command):
@@ -105,10 +101,7 @@ class Installed(unittest.TestCase):
             prefix = pathlib.Path(name)
             run(str(CMAKE), "--install", str(BUILD_DIR), "--prefix", name,
                 "--component", "deltabloom_tools")
-            files = {
-                path.relative_to(prefix).as_posix()
-                for path in prefix.rglob("*") if not path.is_dir()
-            }
+            files = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
             expected = {"bin/deltabloom", "share/bash-completion/completions/deltabloom"}
             expected |= {f"share/man/man1/{page}" for page in PAGES}
             self.assertEqual(files, expected)

@@ -169,9 +169,7 @@ TEST(EstimateFilters, KeepWithinABudget) {
 
 // The arithmetic of docs/levels.md.
 TEST(EstimateFilters, HitsNeedFewerBits) {
-  TreeOptions options;
-  options.keys = 1e9;
-  const std::vector<TreeLevel> tree = BuildTree(options);
+  const std::vector<TreeLevel> tree = BuildTree(Keys(1e9));
   const auto compact = [&](double hits, const char* allocation) {
     Budget budget = {10, 0, 0};
     budget.hits = hits;

@@ -13,6 +13,7 @@
 #include "tests/random.h"
 #include "tools/deltabloom/console.h"
 #include "tools/deltabloom/table_files.h"
+#include "util/json.h"
 
 namespace deltabloom::tools {
 namespace {
@@ -76,6 +77,10 @@ std::string Unescaped(const std::string& text) {
   return bytes;
 }
 
+std::string InJson(const std::string& text) {
+  return internal::JsonWriter().String(text).text();
+}
+
 TEST(Escaped, RandomBytesCanBeToldAgain) {
   test::FreshRandom random;
   for (int round = 0; round < 20000; ++round) {
@@ -90,9 +95,17 @@ TEST(Escaped, RandomBytesCanBeToldAgain) {
     for (const char c : text) {
       EXPECT_FALSE(static_cast<unsigned char>(c) < 0x20 || c == 0x7f);
     }
-    // Throws on what is not UTF-8.
+    // Both fail on what is not UTF-8.
     EXPECT_NO_THROW(nlohmann::json(text).dump());
+    EXPECT_TRUE(nlohmann::json::accept(InJson(bytes)));
   }
+}
+
+TEST(JsonWriter, Utf8StaysAndOtherBytesAreReplaced) {
+  EXPECT_EQ(InJson("a\"\\\n\x7fä€🌳\u2028"),
+            "\"a\\u0022\\u005c\\u000a\x7fä€🌳\u2028\"");
+  EXPECT_EQ(InJson("\xff\xe2\x82z\xed\xa0\x80"),
+            "\"\ufffd\ufffd\ufffdz\ufffd\ufffd\ufffd\"");
 }
 
 struct Captured {
@@ -140,7 +153,6 @@ TEST(Console, JsonOfMembersAndElements) {
   ]
 }
 )");
-  EXPECT_TRUE(nlohmann::json::accept(captured.out.str()));
 }
 
 TEST(Console, ResultsAndErrorsGoTheirWays) {

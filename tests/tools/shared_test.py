@@ -136,6 +136,9 @@ class Shared(unittest.TestCase):
         self.done("create", "f", "--keys", "10")
         self.fails(1, "/nonexistent: No such file", "add", "f", "/nonexistent")
         self.fails(1, "/: Is a directory", "rebuild", "f", "/")
+        self.fails(1, ": /: Is a directory", "import", "g", "/")
+        closed = f"'{TOOL}' shared add f --port {self.port} <&-"
+        self.assertIn(b"0 keys added", subprocess.check_output(closed, shell=True, timeout=900))
         self.fails(1, "/nonexistent: no password", "info", "f", "--password-file", "/nonexistent")
         self.assertEqual(self.redis.keys(), ["f", "{f}:deltabloom"])
 
@@ -306,12 +309,12 @@ class Shared(unittest.TestCase):
         return subprocess.Popen([TOOL, "shared", *words, "--port", str(self.port), "--timeout", "1m"],
                                 stdout=subprocess.PIPE, **pipes)
 
-    def wait_for_key(self, name):
+    def wait_until(self, holds):
         for _ in range(10000):
-            if name in self.redis.keys():
+            if holds():
                 return
             time.sleep(0.02)
-        self.fail(f"no {name}")
+        self.fail("it never holds")
 
     def test_interrupts(self):
         self.done("create", "f", "--keys", "1000")
@@ -321,19 +324,25 @@ class Shared(unittest.TestCase):
                             (("rebuild", "f"), signal.SIGTERM),
                             (("rebuild", "f", "--settle", "1h"), signal.SIGHUP)):
             process = self.start(*words, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-            self.wait_for_key("{f}:rebuild")
+            self.wait_until(lambda: "{f}:rebuild" in self.redis.keys())
             process.send_signal(what)
             out, error = process.communicate(timeout=900)
             self.assertEqual(process.returncode, -what)
             self.assertEqual((out, error), (b"", b"deltabloom shared rebuild: interrupted\n"))
             self.assertEqual(self.redis.keys(), before)
+        # Pipes without another end.
+        self.done("create", "g", "--scheme", "guava-helper", "--bits", "128", "--probes", "5")
+        os.mkfifo(self.folder / "pipe")
+        for action in ("export", "import", "add"):
+            process = self.start(action, "g", str(self.folder / "pipe"))
+            time.sleep(0.5)  # until it waits; a signal before that ends it as well
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=900)
+            self.assertEqual(process.returncode, -signal.SIGINT)
         process = self.start("add", "f", "--json", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         process.stdin.write(b"a\nb\nhalf")
         process.stdin.flush()
-        for _ in range(10000):
-            if b"may match" in self.call("check", "f", "--key", "b").stdout:
-                break
-            time.sleep(0.02)
+        self.wait_until(lambda: b"may match" in self.call("check", "f", "--key", "b").stdout)
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=900)
         self.assertEqual(process.returncode, -signal.SIGINT)

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "table/sst/sst.h"
 #include "tests/sst/crafted.h"
@@ -38,6 +39,16 @@ inline void ExpectMembers(const nlohmann::json& object,
   for (const auto& [name, value] : expected.items()) {
     EXPECT_EQ(object.at(name), value) << name;
   }
+}
+
+// The keys, or prefixes, that deltabloom verify found denied.
+inline std::set<std::string> Missed(const nlohmann::json& file,
+                                    const char* kind = "key") {
+  std::set<std::string> keys;
+  for (const auto& missed : file.at("missed")) {
+    if (missed.contains(kind)) keys.insert(missed.at(kind));
+  }
+  return keys;
 }
 
 // A test of a subcommand.

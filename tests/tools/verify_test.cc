@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using test::ExpectHas;
 using test::ExpectHasAll;
+using test::Missed;
 using test::Result;
 
 class Verify : public test::ToolTest {
@@ -89,12 +90,10 @@ TEST_F(Verify, ByteLimit) {
   for (const char* name : {"1.ldb", "2.ldb", "3.ldb"}) {
     size = fs::file_size(Table(name));
   }
-  json summary =
+  const json summary =
       Summary("--byte-limit " + std::to_string(2 * size) + " " + Path(), 0);
   EXPECT_EQ(summary.at("sound"), 2);
   EXPECT_EQ(summary.at("not_covered"), json({Path() + "/3.ldb"}));
-  summary = Summary("--byte-limit 1k " + Path(), 0);
-  EXPECT_EQ(summary.at("not_covered").size(), 3u);
   ExpectHas(Run("--byte-limit 1k " + Path()).out,
             "3 not covered, 0 gone meanwhile\n  not covered: ");
   EXPECT_EQ(Summary("--byte-limit 1G " + Path(), 0).at("sound"), 3);
@@ -286,12 +285,6 @@ class VerifyLevelDB : public test::ToolTest {
   std::vector<const leveldb::Snapshot*> snapshots_;
 };
 
-std::set<std::string> Missed(const json& file) {
-  std::set<std::string> keys;
-  for (const json& missed : file.at("missed")) keys.insert(missed.at("key"));
-  return keys;
-}
-
 std::map<std::string, std::unique_ptr<const leveldb::FilterPolicy>> Policies() {
   std::map<std::string, std::unique_ptr<const leveldb::FilterPolicy>> policies;
   policies["LevelDB's"].reset(leveldb::NewBloomFilterPolicy(10));
@@ -330,9 +323,9 @@ TEST_F(VerifyLevelDB, FindsAFlippedBitUnderEveryPolicy) {
       EXPECT_GE(file.at("missed").at(0).at("offset"), block.offset);
       EXPECT_LT(file.at("missed").at(0).at("offset"),
                 block.offset + block.size);
-      for (const std::string& key : LostKeys(policy.get())) {
-        EXPECT_EQ(missed.count(key), 1u) << key;
-      }
+      const std::set<std::string> lost = LostKeys(policy.get());
+      EXPECT_TRUE(std::includes(missed.begin(), missed.end(), lost.begin(),
+                                lost.end()));
     }
   }
 }
@@ -358,9 +351,8 @@ TEST_F(VerifyLevelDB, ReadsTheFilterBlockAsLevelDBDoes) {
   EXPECT_GT(lost.size(), 10u);
   const std::set<std::string> missed =
       Missed(RunJson(Path(), 1).at("files").at(0));
-  for (const std::string& key : lost) {
-    EXPECT_EQ(missed.count(key), 1u) << key;
-  }
+  EXPECT_TRUE(
+      std::includes(missed.begin(), missed.end(), lost.begin(), lost.end()));
 }
 
 TEST_F(VerifyLevelDB, WhatItCannotCheckHasAName) {

@@ -72,6 +72,7 @@ struct GroupKey {
 struct DatabaseReport {
   std::string path;
   std::string options_file;   // its name; empty: there is none
+  bool listed = false;        // false: nothing of the directory is known
   uint64_t options_time = 0;  // when it was written, as above
   OptionsFile options;
   std::map<GroupKey, TableGroup> groups;
@@ -89,6 +90,7 @@ void ReadOptions(DatabaseReport* report) {
   constexpr uint64_t kMost = 64 << 20;
   for (int i = 1;; ++i) {
     report->options_file = NewestOptionsFile(report->path);
+    report->listed = true;
     const std::string& name = report->options_file;
     const std::string path = (fs::path(report->path) / name).string();
     std::string error;
@@ -293,7 +295,9 @@ constexpr FindingKind kOptionsWithoutPolicy = {
     "programs with RocksDB linked into them. Then open the database in a "
     "program that sets the policy; or, while no program has it open, write "
     "filter_policy=deltabloom:10:auto into the newest OPTIONS file, in its "
-    "[TableOptions/BlockBasedTable]"};
+    "[TableOptions/BlockBasedTable], and listeners=deltabloom into its "
+    "[DBOptions] for allocation=levels. filter_policy=deltabloom:0 says that "
+    "no filters are wanted"};
 constexpr FindingKind kUnknownPolicy = {
     "unknown_policy", Severity::kUnknown,
     "%: no policy known here has the name %; RocksDB silently treats an "
@@ -393,7 +397,9 @@ class Doctor {
     for (const std::string& problem : database.problems) {
       Add(kUnreadable, {problem});
     }
-    if (database.options_file.empty()) Add(kNoOptionsFile, {database.path});
+    if (database.listed && database.options_file.empty()) {
+      Add(kNoOptionsFile, {database.path});
+    }
     for (const FamilyOptions& family : database.options.families) {
       Family(family);
     }
@@ -610,13 +616,15 @@ void Show(const ProcessReport& process, Console* console) {
 }
 
 void Show(const DatabaseReport& database, Console* console) {
+  const std::string& version = database.options.rocksdb_version;
   console->Line("");
   console->Line(
       database.path + ": " +
-      (database.options_file.empty()
+      (!database.listed ? "cannot be read"
+       : database.options_file.empty()
            ? "no OPTIONS file"
-           : database.options_file + " of " + TimeText(database.options_time) +
-                 ", written by RocksDB " + database.options.rocksdb_version));
+           : database.options_file + " of " + TimeText(database.options_time)) +
+      (version.empty() ? "" : ", written by RocksDB " + version));
   for (const FamilyOptions& family : database.options.families) {
     console->Line("  column family " + family.name + ": " +
                   (family.policy.empty() ? "names no filter_policy"

@@ -175,11 +175,9 @@ class Walk {
   }
 
   // Whether the entry comes after the current partition: other versions of its
-  // key are in it, but a lookup at an older time goes to the next.
+  // key are in it, but a lookup at an older time or snapshot goes to the next.
   bool IsBeyond(std::string_view entry) const {
-    if (content_.timestamp_size == 0 || partition_ + 1 >= partitions_.size()) {
-      return false;
-    }
+    if (partition_ + 1 >= partitions_.size()) return false;
     std::string_view bound = partitions_[partition_].bound;
     const size_t tag = bound.size() - partitions_[partition_].last_key.size() -
                        content_.timestamp_size;
@@ -187,7 +185,12 @@ class Walk {
     const std::string_view bound_tag = bound.substr(bound.size() - tag);
     entry.remove_suffix(kTagSize);
     bound.remove_suffix(tag);
-    const int order = content_.order->Compare(ToSlice(entry), ToSlice(bound));
+    // A comparator of timestamps expects them, which the table may not have.
+    const int order =
+        content_.timestamp_size > 0
+            ? content_.order->Compare(ToSlice(entry), ToSlice(bound))
+            : content_.order->CompareWithoutTimestamp(ToSlice(entry), false,
+                                                      ToSlice(bound), false);
     if (order != 0 || tag == 0) return order > 0;
     // Later versions come first.
     return internal::LoadFixed64(entry_tag.data()) <
@@ -218,7 +221,9 @@ class Walk {
         Open();
         visitor_->Add(nullptr, &prefix);
       }
-      if (has_prefix && open_) visitor_->AddNeighbour(prefix);
+      // Nothing is between the last key of the partition and the end of it: no
+      // iterator comes from there, and RocksDB may have left the prefix out.
+      if (has_prefix && open_ && !at_end_) visitor_->AddNeighbour(prefix);
       Close();
       ++partition_;
     }
@@ -236,6 +241,7 @@ class Walk {
       Close();
       ++partition_;
     }
+    at_end_ = key == partitions_[partition_].last_key;
     if (!has_prefix) {
       last_prefix_.reset();
     } else if (partitions_.size() > 1) {
@@ -262,6 +268,7 @@ class Walk {
   std::vector<Partition> partitions_;
   size_t partition_ = 0;
   bool open_ = false;                       // partition_
+  bool at_end_ = false;                     // the last key was its end
   std::optional<std::string> last_prefix_;  // of the last key
 };
 

@@ -1,4 +1,5 @@
 // The command deltabloom.
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -61,6 +62,16 @@ void WriteDocuments(const Program& program, const std::string& directory) {
   }
 }
 
+// Opens those of the standard streams that are closed, so that no file that is
+// opened later gets their output. To read only: writing to them still fails.
+void OpenStandardStreams() {
+  int opened = 0;
+  while (opened >= 0 && opened <= STDERR_FILENO) {
+    opened = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  }
+  close(opened);
+}
+
 // The width of the terminal on standard error; 0 if standard error is no
 // terminal that can redraw a line.
 size_t ErrColumns() {
@@ -79,6 +90,7 @@ size_t ErrColumns() {
 
 int main(int argc, char** argv) {
   using namespace deltabloom::tools;
+  OpenStandardStreams();
   if (argc < 1) return kUsage;  // the caller may pass no name
   const std::vector<std::string> arguments(argv, argv + argc);
   Program program(Commands());

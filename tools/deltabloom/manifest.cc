@@ -144,8 +144,10 @@ bool TakeTag(Cursor* cursor, uint32_t tag, Edit* edit) {
   }
 }
 
-// "MANIFEST-000005" in the file CURRENT; else empty.
+// "MANIFEST-000005" in the file CURRENT; else empty, with the reason in errno,
+// 0 for other bytes.
 std::string CurrentManifest(const std::filesystem::path& database) {
+  errno = 0;
   std::ifstream file(database / "CURRENT", std::ios::binary);
   std::string name;
   std::getline(file, name);
@@ -240,7 +242,8 @@ std::string ReadManifest(const std::string& database, Manifest* manifest) {
   for (int i = 1;; ++i) {
     const std::string name = CurrentManifest(database);
     if (name.empty()) {
-      return database + ": expected a file CURRENT that names a MANIFEST";
+      return database + ": expected a file CURRENT that names a MANIFEST" +
+             (errno == 0 ? "" : std::string(": ") + std::strerror(errno));
     }
     const std::filesystem::path path = std::filesystem::path(database) / name;
     std::ifstream file(path, std::ios::binary);

@@ -190,6 +190,14 @@ ExitCode Program::Run(const std::vector<std::string>& arguments,
                   ": not in this build: it needs " + entry->command.needs);
     return kUsage;
   }
+  if (found && entry->options->get_prefix_command()) {
+    // CLI11 takes "--" for the end of the whole command, not of its options.
+    const auto end = std::find_if(
+        words.begin() + 1, words.end(), [](const std::string& word) {
+          return word == "--" || word.substr(0, 1) != "-";
+        });
+    if (end != words.end() && *end == "--") words.erase(end);
+  }
   const std::string who = kProgramName + (found ? " " + name : "");
   std::string wrong = "expected a command, found " +
                       (name.empty() ? std::string("none") : name);

@@ -46,7 +46,12 @@ std::string Preloadable(const fs::path& path) {
 }
 
 RunFn AddOptions(CLI::App* app) {
-  app->prefix_command();
+  app->prefix_command()->callback([app] {
+    const std::vector<std::string> words = app->remaining();
+    if (!words.empty() && words[0].substr(0, 1) == "-") {
+      throw CLI::ExtrasError(std::vector{words[0]});
+    }
+  });
   return [app](Console* console) {
     const fs::path plugin = FindPlugin();
     std::vector<std::string> words = app->remaining();
@@ -75,11 +80,12 @@ Command RunCommand() {
   Command command = {"run", "Run a program with the RocksDB plugin preloaded",
                      AddOptions};
   command.manual.description = R"(
-deltabloom run [OPTIONS] [PROGRAM [ARGUMENTS]] runs PROGRAM in place of this
-command, with the plugin in LD_PRELOAD, so that a program that loads the shared
-RocksDB takes Deltabloom's policies from OPTIONS files. If the plugin is not
-there, PROGRAM does not run. If PROGRAM runs with another version of RocksDB, or
-with one that is linked into it, the plugin says so on standard error.
+deltabloom run [OPTIONS] [--] [PROGRAM [ARGUMENTS]] runs PROGRAM in place of
+this command, with the plugin in LD_PRELOAD, so that a program that loads the
+shared RocksDB takes Deltabloom's policies from OPTIONS files. If the plugin is
+not there, PROGRAM does not run. If PROGRAM runs with another version of
+RocksDB, or with one that is linked into it, the plugin says so on standard
+error.
 
 Without PROGRAM, prints the path of the plugin; with --json, as "plugin".)";
   command.manual.examples = {

@@ -14,6 +14,7 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -428,19 +429,19 @@ std::string ReadWholeFile(const std::string& path) {
   errno = 0;
   std::ifstream file;
   if (path != "-") file.open(path, std::ios::binary);
-  std::istream& in = path == "-" ? std::cin : file;
-  std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  if ((!in.good() && !in.eof()) || (path != "-" && !file.is_open())) {
-    throw SystemError(path);
-  }
-  return bytes;
+  std::ostringstream bytes;
+  bytes << (path == "-" ? std::cin : file).rdbuf();
+  if (!bytes && errno != 0) throw SystemError(path);  // else it is empty
+  return bytes.str();
 }
 
 // All or nothing: a temporary file next to it, then a rename; but a pipe, a
 // device or a link stays what it is. "-" is standard output.
-void WriteWholeFile(const std::string& path, const std::string& bytes) {
+void WriteWholeFile(const std::string& path, const std::string& bytes,
+                    Interrupt* interrupt) {
   errno = 0;
   if (path == "-") {
+    interrupt->Release();
     if (std::cout << bytes << std::flush) return;
     throw SystemError("standard output");
   }
@@ -453,6 +454,7 @@ void WriteWholeFile(const std::string& path, const std::string& bytes) {
       std::filesystem::weakly_canonical(path, ignored).string();
   const std::string to =
       in_place ? path : target + "." + std::to_string(getpid());
+  if (in_place) interrupt->Release();
   errno = 0;
   std::FILE* const file = std::fopen(to.c_str(), in_place ? "wb" : "wbx");
   // One that a killed process left is in the way under its own name.
@@ -498,7 +500,7 @@ void Export(const Context& context) {
     bytes.push_back(static_cast<char>(bits.size() / 8 >> shift & 0xff));
   }
   bytes += WordsReversed(bits);
-  WriteWholeFile(options.file, bytes);
+  WriteWholeFile(options.file, bytes, context.interrupt);
   context.console->AddAll({{"name", options.filter.name},
                            {"file", options.file},
                            {"bytes", bytes.size()}});
@@ -510,7 +512,9 @@ void Export(const Context& context) {
 
 void Import(const Context& context) {
   SharedOptions options = context.options;
+  context.interrupt->Release();
   const std::string bytes = ReadWholeFile(options.file);
+  context.interrupt->Hold();
   std::string error;
   const auto guava = GuavaFilter::FromBytes(bytes, &error);
   if (guava == nullptr) Refuse(options.file, error);

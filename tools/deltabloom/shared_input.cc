@@ -16,22 +16,21 @@ std::runtime_error SystemError(const std::string& path) {
 }
 
 Interrupt::Interrupt() {
-  sigset_t signals;
-  sigemptyset(&signals);
+  sigemptyset(&signals_);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     // One that is ignored (nohup, a job in the background) stays so.
     struct sigaction action = {};
     sigaction(signal, nullptr, &action);
-    if (action.sa_handler != SIG_IGN) sigaddset(&signals, signal);
+    if (action.sa_handler != SIG_IGN) sigaddset(&signals_, signal);
   }
-  descriptor_ = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+  descriptor_ = signalfd(-1, &signals_, SFD_NONBLOCK | SFD_CLOEXEC);
   if (descriptor_ < 0) throw SystemError("signalfd");
-  pthread_sigmask(SIG_BLOCK, &signals, &before_);
+  pthread_sigmask(SIG_BLOCK, &signals_, &before_);
 }
 
 Interrupt::~Interrupt() {
   close(descriptor_);
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  Release();
 }
 
 bool Interrupt::Came() {
@@ -48,7 +47,7 @@ void Interrupt::Check() {
 
 void Interrupt::EndProcess() {
   if (signal_ == 0) return;
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  Release();
   raise(signal_);
 }
 
@@ -57,8 +56,10 @@ KeyReader::KeyReader(const std::string& path, char separator,
     : name_(path == "-" ? "standard input" : path),
       separator_(separator),
       interrupt_(interrupt) {
+  interrupt_->Release();
   descriptor_ = path == "-" ? dup(STDIN_FILENO)
                             : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  interrupt_->Hold();
   if (descriptor_ < 0) throw SystemError(name_);
 }
 

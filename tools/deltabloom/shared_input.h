@@ -36,6 +36,11 @@ class Interrupt {
   // Throws Interrupted if a signal came.
   void Check();
 
+  // Between these calls a signal ends the process at once: for what may wait
+  // for a pipe, while nothing is half done.
+  void Release() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  void Hold() { pthread_sigmask(SIG_BLOCK, &signals_, nullptr); }
+
   // Readable when a signal came: for poll().
   int descriptor() const { return descriptor_; }
 
@@ -44,6 +49,7 @@ class Interrupt {
   void EndProcess();
 
  private:
+  sigset_t signals_;
   sigset_t before_;
   int descriptor_ = -1;
   int signal_ = 0;
