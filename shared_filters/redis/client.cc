@@ -182,8 +182,12 @@ RedisStatus Client::Open(const Endpoint& endpoint, Deadline deadline,
                 : kind,
             commands[i]->front() + " refused: " + replies[i].text};
   }
-  if (IsError(replies[n], "BUSY") || IsError(replies[n], "LOADING")) {
+  if (IsError(replies[n], "BUSY")) {
     return {RedisError::kUnavailable, replies[n].text};
+  }
+  // Before its AOF is loaded, INFO says that the server has none.
+  if (FieldOf(replies[n + 2].text, "loading") == "1") {
+    return {RedisError::kUnavailable, "the server is loading its data"};
   }
   link->identity.Read(&replies[n]);
   return {};

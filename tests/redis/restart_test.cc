@@ -1,5 +1,7 @@
 // Redis restarts, perhaps from an older snapshot, or another server takes over:
 // no acknowledged key is ever absent in a filter that Deltabloom created.
+#include <map>
+
 #include "tests/random.h"
 #include "tests/redis/server.h"
 
@@ -182,6 +184,28 @@ TEST(Durable, NeedsNoConfirmation) {
   ExpectOk(filter->Confirm());
   EXPECT_EQ(ErrorOf(filter), RedisError::kNone);
   EXPECT_FALSE(filter.Info().durable);
+}
+
+// A connection made while the server loads its AOF would never be durable.
+TEST(Durable, IsUnavailableWhileLoading) {
+  Words slow = kDurable;
+  slow.insert(slow.end(), {"--key-load-delay", "100"});  // microseconds
+  Server server(slow);
+  RedisOptions redis = server.Options();
+  redis.circuit_failures = 0;
+  const TestFilter filter(redis, Local(true));
+  server.Run({"EVAL", "for i = 1, 4000 do redis.call('SET', i, i) end", "0"});
+  std::atomic<bool> loaded{false};
+  std::map<RedisError, int> errors;
+  std::thread reader([&] {
+    while (!loaded) ++errors[filter.Error()];
+  });
+  server.Restart();
+  loaded = true;
+  reader.join();
+  EXPECT_EQ(ErrorOf(filter), RedisError::kNone);
+  EXPECT_GE(errors[RedisError::kUnavailable], 1);
+  EXPECT_EQ(errors[RedisError::kUnverified], 0);
 }
 
 TEST(Durable, IsRefusedWhereReplicasCanCopyOrNoAofIs) {
