@@ -70,23 +70,28 @@ inline uint64_t Hash64Finish(uint64_t a, uint64_t b, uint64_t size) {
 inline bool IsHash64Short(size_t size) { return size - 8 <= 16 - 8; }
 inline bool IsHash64Medium(size_t size) { return size - 17 <= 32 - 17; }
 
-inline uint64_t Hash64Short(const char* data, size_t size) {
-  const Pair64 x = Hash64Step(LoadFixed64(data) ^ kHash64Lanes[0],
-                              LoadFixed64(data + size - 8) ^ kHash64Lanes[1]);
+// `kept`: the bits of the last word that count. More than 8 bytes without them.
+inline uint64_t Hash64Short(const char* data, size_t size,
+                            uint64_t kept = ~uint64_t{0}) {
+  const uint64_t last = LoadFixed64(data + size - 8) & kept;
+  const Pair64 x =
+      Hash64Step(LoadFixed64(data) ^ kHash64Lanes[0], last ^ kHash64Lanes[1]);
   return Hash64Finish(x.low, x.high, size);
 }
 
-inline uint64_t Hash64Medium(const char* data, size_t size) {
+inline uint64_t Hash64Medium(const char* data, size_t size,
+                             uint64_t kept = ~uint64_t{0}) {
   const char* last = data + size - 16;
   const Pair64 x = Hash64Step(LoadFixed64(data) ^ kHash64Lanes[0],
                               LoadFixed64(data + 8) ^ kHash64Lanes[1]);
   const Pair64 y = Hash64Step(LoadFixed64(last) ^ kHash64Lanes[2],
-                              LoadFixed64(last + 8) ^ kHash64Lanes[3]);
+                              (LoadFixed64(last + 8) & kept) ^ kHash64Lanes[3]);
   return Hash64Finish(x.low ^ y.high, x.high ^ y.low, size);
 }
 
 // More than 32 bytes.
-inline uint64_t Hash64Long(const char* data, size_t size) {
+inline uint64_t Hash64Long(const char* data, size_t size,
+                           uint64_t kept = ~uint64_t{0}) {
   Pair64 x{kHash64Lanes[0], kHash64Lanes[1]};
   Pair64 y{kHash64Lanes[2], kHash64Lanes[3]};
   const char* const last = data + size - 32;
@@ -98,7 +103,7 @@ inline uint64_t Hash64Long(const char* data, size_t size) {
   } while (data < last);
   x = Hash64Step(LoadFixed64(last) ^ x.low, LoadFixed64(last + 8) ^ x.high);
   y = Hash64Step(LoadFixed64(last + 16) ^ y.low,
-                 LoadFixed64(last + 24) ^ y.high);
+                 (LoadFixed64(last + 24) & kept) ^ y.high);
   return Hash64Finish(x.low ^ y.high, x.high ^ y.low, size);
 }
 
@@ -132,6 +137,20 @@ inline uint64_t Hash64(const char* data, size_t size) {
 
 inline uint64_t Hash64(std::string_view key) {
   return Hash64(key.data(), key.size());
+}
+
+// The hash of the first `bits` bits, followed by zeros to a whole byte.
+// REQUIRES: bits > 0; 8 bytes can be read.
+inline uint64_t Hash64OfBits(const char* data, size_t bits) {
+  const size_t size = (bits + 7) / 8;
+  const uint64_t kept = ~(((uint64_t{1} << (8 * size - bits)) - 1) << 56);
+  if (size > 32) return Hash64Long(data, size, kept);
+  if (size > 16) return Hash64Medium(data, size, kept);
+  if (size > 8) return Hash64Short(data, size, kept);
+  const size_t shift = 64 - 8 * size;
+  char word[8];
+  StoreFixed64(word, (LoadFixed64(data) << shift & kept) >> shift);
+  return Hash64(word, size);
 }
 
 // Another hash from a hash: for every `stream` a permutation of the 64-bit

@@ -47,6 +47,12 @@ TEST(Hash64, ReadsAtAnyAlignmentAndNothingElse) {
       std::copy(key.begin(), key.end(), block.get() + shift);
       EXPECT_EQ(Hash64(block.get() + shift, size), expected) << size;
       EXPECT_EQ(Hash64AnySize(block.get() + shift, size), expected) << size;
+      for (size_t bits = 1; size >= 8 && bits <= 8 * size; ++bits) {
+        std::string prefix = key.substr(0, (bits + 7) / 8);
+        prefix.back() &= static_cast<char>(0xff00 >> ((bits - 1) % 8 + 1));
+        ASSERT_EQ(Hash64OfBits(block.get() + shift, bits), Hash64(prefix))
+            << bits << " bits of " << size << " bytes";
+      }
     }
   }
 }

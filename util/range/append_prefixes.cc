@@ -14,6 +14,7 @@
 
 #include "util/coding.h"
 #include "util/cpu.h"
+#include "util/hash64.h"
 #include "util/hash_list.h"
 #include "util/range/shapes.h"
 
@@ -423,13 +424,16 @@ struct CutHashes {
   bool Add(std::string_view key, unsigned shared_bits) {
     if (shared_bits >= known_bits) return cut.count > 0;
     char bytes[kMaxCutBytes];
-    const std::string_view prefix = PrefixOf(cut, key, bytes);
+    const bool is_quick = seed == nullptr && HasHashOfBits(cut, key);
+    const std::string_view prefix = is_quick ? key : PrefixOf(cut, key, bytes);
     if (cut.count > 0) known_bits = prefix.empty() ? kNone : 8 * prefix.size();
     if (prefix.empty()) return true;
     char hashed[8];
     if (seed != nullptr) StoreFixed64(hashed, SipHash(*seed, prefix));
-    const uint64_t hash = row->hash(
-        seed == nullptr ? prefix : std::string_view(hashed, sizeof(hashed)));
+    const uint64_t hash =
+        is_quick
+            ? Hash64OfBits(key.data(), cut.bits)
+            : Hash64(seed == nullptr ? prefix : std::string_view(hashed, 8));
     if (hashes.size() == 0 || hash != last) hashes.Add(hash);
     last = hash;
     return true;

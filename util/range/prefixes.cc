@@ -5,6 +5,7 @@
 
 #include "util/coding.h"
 #include "util/cpu.h"
+#include "util/hash64.h"
 #include "util/range/shapes.h"
 
 namespace deltabloom::internal::range {
@@ -219,6 +220,7 @@ bool Prefixes::Parse(std::string_view body, const SipHashKey* seed) {
     cut.filter.payload = reinterpret_cast<const unsigned char*>(filter.data());
     cut.filter.payload_size = filter.size() - 1;
     cut.usable = row->parse(last_byte, ActiveCpu(), &cut.filter);
+    cut.may_match_hash = row->may_match_hash;
   }
   // Of the cuts that can reject a range the deepest is the most likely to.
   const auto depth = [](const CutFilter& cut) {
@@ -267,9 +269,14 @@ Answer Prefixes::Ask(std::string_view lower, std::string_view upper) const {
 
 bool Prefixes::KeyMayMatch(std::string_view key) const {
   const CutFilter& cut = cuts_[largest_];
+  if (!cut.usable) return true;
+  if (!seed_.has_value() && HasHashOfBits(cut.cut, key)) {
+    return cut.may_match_hash(cut.filter,
+                              Hash64OfBits(key.data(), cut.cut.bits));
+  }
   char bytes[kMaxCutBytes];
   const std::string_view prefix = PrefixOf(cut.cut, key, bytes);
-  return !cut.usable || prefix.empty() || MayHold(cut, prefix);
+  return prefix.empty() || MayHold(cut, prefix);
 }
 
 std::vector<Cut> Prefixes::Cuts() const {

@@ -257,6 +257,11 @@ std::string TextOf(const Cut& cut);
 // kMaxCutBytes, or a part of the key.
 std::string_view PrefixOf(const Cut& cut, std::string_view key, char* bytes);
 
+// Whether the hash of its prefix is Hash64OfBits(), which needs no copy.
+inline bool HasHashOfBits(const Cut& cut, std::string_view key) {
+  return cut.bits % 8 != 0 && 8 * key.size() >= std::max<size_t>(cut.bits, 64);
+}
+
 // A range of keys, lower <= k < upper. REQUIRES: lower < upper.
 struct KeyRange {
   KeyRange(std::string_view lower, std::string_view upper);
@@ -314,6 +319,7 @@ class Prefixes {
     uint64_t size = 0;
     bool usable = false;
     ParsedFilter filter;
+    bool (*may_match_hash)(const ParsedFilter& parsed, uint64_t hash);
   };
 
   bool MayHold(const CutFilter& cut, std::string_view prefix) const;
