@@ -82,9 +82,10 @@ void Declare(CLI::App* app, Options* options) {
   app->add_flag("--rates-only", options->rates_only,
                 "No timing: sizes, memory and false positives");
   app->add_flag("--ranges", options->ranges,
-                "Measure range filters instead: empty ranges over their "
-                "length, and Bloom filters of prefixes (default: 1M keys, 8 to "
-                "24 bits per key, 100k samples)");
+                "Measure range filters instead, before and after they learned "
+                "from 256 ranges: empty ranges over their length, and Bloom "
+                "filters of prefixes (default: 1M keys, 8 to 24 bits per key, "
+                "100k samples)");
   app->add_flag("--quick",
                 "Fewer and shorter runs: less than a minute with the defaults");
   options->files.DeclareJson(app);

@@ -13,10 +13,13 @@ from common import drawing, terminal  # noqa: E402
 from common.colours import FILTERS, INK  # noqa: E402
 
 
+GROUPS = ("index", "orders", "folders")
+
+
 def range_style(name, names):
     if name.startswith("deltabloom"):
-        colour = "deltabloom-compact" if name == "deltabloom" else "deltabloom-local"
-        return {"color": FILTERS[colour], "marker": "D", "linewidth": 1.5}
+        colour = {"deltabloom": "compact", "deltabloom, learned": "classic"}.get(name, "local")
+        return {"color": FILTERS["deltabloom-" + colour], "marker": "D", "linewidth": 1.5}
     prefixes = [other for other in names if not other.startswith("deltabloom")]
     line = (":", "--", "-.")[prefixes.index(name) % 3]
     return {"color": FILTERS["rocksdb-bloom"], "marker": "o", "linestyle": line, "linewidth": 1}
@@ -45,9 +48,9 @@ def range_panel(axis, rows):
 
 
 def draw(rows, path):
-    """The bits per key that are nearest to 18."""
+    """The bits per key that are nearest to 18, and the sets with several lengths."""
     bits = min({row["bits_per_key"] for row in rows}, key=lambda value: abs(value - 18))
-    rows = [row for row in rows if row["bits_per_key"] == bits]
+    rows = [row for row in rows if row["bits_per_key"] == bits and row["set"] not in GROUPS]
     sets = list(dict.fromkeys(row["set"] for row in rows))
     figure, axes = drawing.figure(2, 3, 13, 8)
     for axis, name in zip(axes, sets):

@@ -100,6 +100,37 @@ RangeSet Texts(const char* name, std::vector<std::string> texts,
           }};
 }
 
+// Composite keys: every second group, on average, has one to seven of them. A
+// range is that of a group without any.
+RangeSet Groups(const char* name, uint64_t keys, MixedNumbers* random,
+                size_t prefix_bytes,
+                const std::function<std::string(uint64_t)>& group,
+                const std::function<std::string()>& rest) {
+  std::vector<std::string> present, absent;
+  for (uint64_t i = 0; present.size() < keys; ++i) {
+    if (random->Below(2) == 0) {
+      absent.push_back(group(i));
+      continue;
+    }
+    for (uint64_t n = 1 + random->Below(7); n > 0; --n) {
+      present.push_back(group(i) + rest());
+    }
+  }
+  SortDistinct(&present);
+  return {name,
+          std::move(present),
+          {1},
+          true,
+          {prefix_bytes},
+          [absent = std::move(absent)](MixedNumbers* from, uint64_t) {
+            const std::string& lower = absent[from->Below(absent.size())];
+            std::string upper = lower;
+            while (upper.back() == '\xff') upper.pop_back();
+            ++upper.back();
+            return KeyRange{lower, upper};
+          }};
+}
+
 // Addresses of pages. Few sites have many pages; names are made of syllables.
 std::vector<std::string> Urls(uint64_t count, MixedNumbers* random) {
   const auto word = [random](uint64_t syllables) {
@@ -180,6 +211,24 @@ std::vector<RangeSet> MakeRangeSets(uint64_t keys, uint64_t seed) {
       Texts("urls", Urls(2 * keys, &random), {18, 24, 32}, &random),
       Texts("words", Words(2 * keys), {4, 6, 8}, &random)};
   if (sets.back().keys.empty()) sets.pop_back();
+  const auto number = [&random] {
+    return std::to_string(random.Below(1'000'000));
+  };
+  sets.push_back(Groups(
+      "index", keys, &random, 12,
+      [](uint64_t i) { return "idx1" + BigEndian(i * 0x9e3779b97f4a7c15); },
+      [&random] { return BigEndian(random.Next()); }));
+  sets.push_back(Groups(
+      "orders", keys, &random, 10,
+      [](uint64_t i) { return "user:" + std::to_string(i) + ":"; },
+      [&] { return "order:" + number(); }));
+  sets.push_back(Groups(
+      "folders", keys, &random, 20,
+      [](uint64_t i) {
+        return "/home/" + std::to_string(i % 97) + "/mail/" +
+               std::to_string(i) + "/";
+      },
+      number));
   return sets;
 }
 
@@ -195,10 +244,15 @@ struct RangeFilter {
   bool has_bound = false;  // Grafite's, for numbers
 };
 
-RangeFilter RangePartFilter(const std::string& name, double bits_per_key) {
+// `sample`: of the ranges that it learns from.
+RangeFilter RangePartFilter(const std::string& name, double bits_per_key,
+                            const std::vector<KeyRange>& sample = {}) {
   return {name,
-          [bits_per_key](const RangeSet& set) {
+          [bits_per_key, sample](const RangeSet& set) {
             internal::RangePartBuilder builder(bits_per_key);
+            for (const KeyRange& range : sample) {
+              builder.AddQuestion(range.lower, range.upper);
+            }
             for (const std::string& key : set.keys) builder.AddKey(key);
             std::string bytes;
             builder.Finish(&bytes);
@@ -209,7 +263,7 @@ RangeFilter RangePartFilter(const std::string& name, double bits_per_key) {
               return part.MayMatch(range.lower, range.upper);
             };
           },
-          true};
+          sample.empty()};
 }
 
 // A filter of the first `size` bytes of the keys.
@@ -255,10 +309,14 @@ class Bench {
       std::vector<KeyRange>& empty = ranges_.emplace_back();
       // Fewer than are wanted where few of the ranges drawn are empty.
       for (uint64_t draws = 100 * options.samples;
-           draws > 0 && empty.size() < options.samples; --draws) {
+           draws > 0 && empty.size() < options.samples + kLearned; --draws) {
         KeyRange range = set.draw(&random_, length);
         if (!set.Holds(range)) empty.push_back(std::move(range));
       }
+      const auto learned =
+          static_cast<ptrdiff_t>(std::min<size_t>(kLearned, empty.size() / 2));
+      learned_.emplace_back(empty.end() - learned, empty.end());
+      empty.erase(empty.end() - learned, empty.end());
     }
   }
 
@@ -269,46 +327,60 @@ class Bench {
                              bits - internal::RangeBitsPerKey(bits),
                              std::string::npos);
     });
+    const double range_bits = internal::RangeBitsPerKey(bits);
     std::vector<RangeFilter> filters = {
-        RangePartFilter("deltabloom", internal::RangeBitsPerKey(bits)),
+        RangePartFilter("deltabloom", range_bits),
         RangePartFilter("deltabloom, ranges alone", bits)};
     for (const size_t prefix : set_.prefix_bytes) {
       filters.push_back(PrefixBloom(prefix, bits));
     }
     for (const RangeFilter& filter : filters) {
-      ShowProgress(set_.name + ", " + Significant(bits, 4) +
-                   " bits per key: " + filter.name);
-      const std::string bytes = filter.build(set_);
-      const double stored = static_cast<double>(bytes.size()) * 8 /
-                            static_cast<double>(set_.keys.size());
-      std::map<std::string, double> figures = {{"stored_bits_per_key", stored}};
-      if (!options_.rates_only) {
-        figures["compact_build_ns_per_key"] = compact;
-        figures["build_ns_per_key"] = BuildTime(filter.build);
-      }
-      const auto may_match = filter.open(bytes);
-      for (const std::string& key : set_.keys) {
-        if (may_match({key, key + '\0'})) continue;
-        throw std::runtime_error(filter.name + " lost a key of " + set_.name);
-      }
-      for (size_t i = 0; i < ranges_.size(); ++i) {
-        if (ranges_[i].empty()) continue;
-        const uint64_t length = set_.lengths[i];
-        if (filter.has_bound && !set_.texts) {
-          figures["bound"] = std::min(
-              1.0, static_cast<double>(length) / std::exp2(stored - 2));
-        }
-        LookUp(may_match, ranges_[i], &figures);
-        collector_->Add("range/" + set_.name + "/" + filter.name +
-                            "/keys:" + std::to_string(set_.keys.size()) +
-                            "/bits_per_key:" + Significant(bits, 10) +
-                            "/length:" + std::to_string(length),
-                        figures);
-      }
+      Measure(filter, bits, compact, 0, ranges_.size());
+    }
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      Measure(RangePartFilter("deltabloom, learned", range_bits, learned_[i]),
+              bits, compact, i, i + 1);
     }
   }
 
  private:
+  // Ranges that a filter learns from.
+  static constexpr uint64_t kLearned = 256;
+
+  // With ranges of lengths [first, last).
+  void Measure(const RangeFilter& filter, double bits, double compact,
+               size_t first, size_t last) {
+    ShowProgress(set_.name + ", " + Significant(bits, 4) +
+                 " bits per key: " + filter.name);
+    const std::string bytes = filter.build(set_);
+    const double stored = static_cast<double>(bytes.size()) * 8 /
+                          static_cast<double>(set_.keys.size());
+    std::map<std::string, double> figures = {{"stored_bits_per_key", stored}};
+    if (!options_.rates_only) {
+      figures["compact_build_ns_per_key"] = compact;
+      figures["build_ns_per_key"] = BuildTime(filter.build);
+    }
+    const auto may_match = filter.open(bytes);
+    for (const std::string& key : set_.keys) {
+      if (may_match({key, key + '\0'})) continue;
+      throw std::runtime_error(filter.name + " lost a key of " + set_.name);
+    }
+    for (size_t i = first; i < last; ++i) {
+      if (ranges_[i].empty()) continue;
+      const uint64_t length = set_.lengths[i];
+      if (filter.has_bound && !set_.texts) {
+        figures["bound"] =
+            std::min(1.0, static_cast<double>(length) / std::exp2(stored - 2));
+      }
+      LookUp(may_match, ranges_[i], &figures);
+      collector_->Add("range/" + set_.name + "/" + filter.name +
+                          "/keys:" + std::to_string(set_.keys.size()) +
+                          "/bits_per_key:" + Significant(bits, 10) +
+                          "/length:" + std::to_string(length),
+                      figures);
+    }
+  }
+
   // The median nanoseconds of `times` runs, divided by `parts`.
   template <typename Run>
   static double MedianTime(int times, size_t parts, const Run& run) {
@@ -354,7 +426,7 @@ class Bench {
   const RangeSet& set_;
   Collector* const collector_;
   MixedNumbers random_;
-  std::vector<std::vector<KeyRange>> ranges_;  // by length
+  std::vector<std::vector<KeyRange>> ranges_, learned_;  // by length
 };
 
 }  // namespace
