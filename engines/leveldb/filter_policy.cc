@@ -62,9 +62,6 @@ std::unique_ptr<const leveldb::FilterPolicy> NewLevelDBBloomFilterPolicy(
 
 std::unique_ptr<const leveldb::FilterPolicy> NewLevelDBFilterPolicy(
     const FilterOptions& options) {
-  if (options.hash == Hash::kLevelDB && options.layout != Layout::kClassic) {
-    return nullptr;
-  }
   const auto policy = NewFilterPolicy(options);
   if (policy == nullptr) return nullptr;
   return std::make_unique<LevelDBPolicy>(options, policy->Name());
