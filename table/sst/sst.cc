@@ -443,21 +443,6 @@ bool HasDeltaEncodedIndex(const SstFile& file) {
   return on != 0;
 }
 
-// ForEachPartition, of which fn(last_key, handle) returns nothing.
-template <typename Fn>
-void ForPartitions(const SstSource& source, const SstFile& file,
-                   const SstFilter& filter, Fn fn) {
-  const std::string index = Read(source, file, filter.handle);
-  // A filter that no key came to has an index of no bytes.
-  if (index.empty()) return;
-  In(source, filter.handle.offset, "partition index: ", [&] {
-    ForHandles(file, index, HasDeltaEncodedIndex(file),
-               [&](std::string_view key, const StoredHandle& stored) {
-                 fn(key, stored.handle);
-               });
-  });
-}
-
 // --- Metaindex and filters -------------------------------------------------
 
 // The state of a walk through a file. Filters do not overlap, so that all of
@@ -546,12 +531,13 @@ struct Walk {
     for (SstFilter& filter : file->filters) {
       if (filter.scope != FilterScope::kPartitioned) continue;
       filter.bytes = 0;
-      ForPartitions(source, *file, filter,
-                    [&](std::string_view, const BlockHandle& handle) {
-                      ++filter.partitions;
-                      filter.bytes += handle.size;
-                      TakeFilter(handle);
-                    });
+      Check(ForEachPartition(source, *file, filter,
+                             [&](std::string_view, const BlockHandle& handle) {
+                               ++filter.partitions;
+                               filter.bytes += handle.size;
+                               TakeFilter(handle);
+                               return std::string();
+                             }));
     }
   }
 };
@@ -716,10 +702,12 @@ std::string ForEachHandle(const SstFile& file, std::string_view index,
 std::string ForEachPartition(const SstSource& source, const SstFile& file,
                              const SstFilter& filter, const HandleFn& fn) {
   return DamageOf([&] {
-    ForPartitions(source, file, filter,
-                  [&fn](std::string_view key, const BlockHandle& handle) {
-                    Check(fn(key, handle));
-                  });
+    const std::string index = Read(source, file, filter.handle);
+    // A filter that no key came to has an index of no bytes.
+    if (index.empty()) return;
+    In(source, filter.handle.offset, "partition index: ", [&] {
+      Check(ForEachHandle(file, index, /*first_keys=*/false, fn));
+    });
   });
 }
 
