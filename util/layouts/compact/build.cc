@@ -433,11 +433,6 @@ bool BuildWith(HashList* hashes, bool keep_hashes, const Shape& shape, Cpu cpu,
 
 }  // namespace
 
-bool Build(HashList* hashes, bool keep_hashes, const Plan& plan, Cpu cpu,
-           unsigned char* payload) {
-  return BuildShape(hashes, keep_hashes, plan.shape.As<Shape>(), cpu, payload);
-}
-
 bool BuildShape(HashList* hashes, bool keep_hashes, Shape shape, Cpu cpu,
                 unsigned char* payload) {
   const auto build = shape.columns <= 8    ? BuildWith<uint8_t>

@@ -239,9 +239,6 @@ const Kernels& Avx512();
 
 // --- Building (build.cc) ---------------------------------------------------
 
-bool Build(HashList* hashes, bool keep_hashes, const Plan& plan, Cpu cpu,
-           unsigned char* payload);
-
 // Fills a payload of this shape, in which the seed is chosen. All bytes of the
 // payload must be 0. False if no seed works: the hashes are then all there, in
 // another order. With keep_hashes false the list is emptied on the way.

@@ -67,6 +67,11 @@ void Grow(Plan* plan, uint64_t payload_limit) {
   SetPlan(shape, plan);
 }
 
+bool Build(HashList* hashes, bool keep_hashes, const Plan& plan, Cpu cpu,
+           unsigned char* payload) {
+  return BuildShape(hashes, keep_hashes, plan.shape.As<Shape>(), cpu, payload);
+}
+
 // A bit of fingerprint for each column of the block in which a key starts. Of
 // the absent keys those whose starts are bumped go to the next layer, about as
 // many as it has starts. The narrow blocks come first; no key starts in the

@@ -19,8 +19,8 @@ DELTABLOOM_TARGET inline __m256i BitsOf(uint64_t hash, size_t round,
       _mm256_load_si256(
           reinterpret_cast<const __m256i*>(kMultipliers + round * kSectors)));
   *upper = _mm256_slli_epi32(products, 5);
-  const __m256i ones = _mm256_loadu_si256(
-      reinterpret_cast<const __m256i*>(MasksOf(hash, probes)));
+  const __m256i ones = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(
+      &kSectorMasks.row[probes][FirstSector(hash)]));
   return _mm256_sllv_epi32(ones, _mm256_srli_epi32(products, 27));
 }
 

@@ -99,11 +99,6 @@ inline uint32_t BitOf(uint64_t hash, uint32_t round, uint32_t sector) {
   return 32 * word + (product >> 27);
 }
 
-// The sector masks of a round of `probes` for the key with this hash.
-inline const uint32_t* MasksOf(uint64_t hash, uint32_t probes) {
-  return &kSectorMasks.row[probes][FirstSector(hash)];
-}
-
 // A round of probes in a block, for any machine.
 class PortableRounds {
  public:
@@ -201,10 +196,6 @@ class RateOfProbes {
 
   std::vector<Term> terms_;
 };
-
-// The chance that a key has the very bits of another in its block: of the 64
-// bits of its hash, 35 choose them.
-double HashRate(double keys, double blocks);
 
 double Rate(const AnyShape& shape, uint64_t keys);
 ContentEstimate EstimateContent(const ParsedFilter& parsed);

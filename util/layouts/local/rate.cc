@@ -14,7 +14,6 @@
 namespace deltabloom::internal::local {
 namespace {
 
-constexpr int kHashBitsInBlock = 35;
 constexpr double kMissOfSector = 63.0 / 64;  // a key's bit there is another
 
 // How many sectors of a set the probes of a key take, for each of the 8 places
@@ -81,6 +80,12 @@ double TouchedBlocks(const SetClass& in_first, const SetClass& in_second,
   }
   return same + (1 - Miss(in_first.other_round, kNone)) +
          (1 - Miss(in_second.other_round, kNone));
+}
+
+// The chance that a key has the very bits of another in its block: of the 64
+// bits of its hash, 35 choose them.
+double HashRate(double keys, double blocks) {
+  return -std::expm1(-std::ldexp(keys / blocks, -35));
 }
 
 // The rates of one number of probes, of which some take tens of microseconds
@@ -212,10 +217,6 @@ double RateOfProbes::At(double keys, double blocks) const {
                          static_cast<long double>(blocks));
   }
   return by_bits + (1 - by_bits) * HashRate(keys, blocks);
-}
-
-double HashRate(double keys, double blocks) {
-  return -std::expm1(-std::ldexp(keys / blocks, -kHashBitsInBlock));
 }
 
 double Rate(const AnyShape& any_shape, uint64_t keys) {
