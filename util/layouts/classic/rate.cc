@@ -4,9 +4,9 @@
 // `script/study classic`.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 
+#include "util/coding.h"
 #include "util/hash64.h"
 #include "util/layouts/classic/classic.h"
 #include "util/rates/rates.h"
@@ -83,9 +83,7 @@ constexpr double kSoundKeys = 30'000;
 unsigned SetBits(const unsigned char* bytes, uint64_t n) {
   unsigned set = 0;
   for (; n >= 8; bytes += 8, n -= 8) {
-    uint64_t word;
-    std::memcpy(&word, bytes, sizeof(word));
-    set += static_cast<unsigned>(__builtin_popcountll(word));
+    set += static_cast<unsigned>(__builtin_popcountll(LoadFixed64(bytes)));
   }
   for (; n != 0; ++bytes, --n) {
     set += static_cast<unsigned>(__builtin_popcount(*bytes));
