@@ -57,9 +57,7 @@ class AtomicBits {
 
   // All zeros. Throws std::bad_alloc.
   explicit AtomicBits(uint64_t words) : words_(words), array_(Allocate(words)) {
-    for (uint64_t i = 0; i < words; ++i) {
-      new (&array_[i]) std::atomic<uint64_t>(0);
-    }
+    std::uninitialized_value_construct_n(array_.get(), words);
   }
 
   uint64_t words() const { return words_; }

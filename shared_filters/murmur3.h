@@ -98,8 +98,6 @@ class Divisor {
   explicit Divisor(uint64_t value)
       : value_(value), reciprocal_(UINT64_MAX / value) {}
 
-  uint64_t value() const { return value_; }
-
   friend uint64_t operator%(uint64_t n, const Divisor& divisor) {
     // The quotient is exact or one too small: the reciprocal is less than
     // 2^64 / value by at most 1, and n is less than 2^64.
