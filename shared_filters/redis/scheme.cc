@@ -185,18 +185,6 @@ double WithMarkers(double rate, uint32_t probes) {
   return rate * (1 + probes / double{kBlockBits} * (1 / share_set - 1));
 }
 
-bool SetLocalSize(uint64_t keys, double rate, Scheme* scheme) {
-  constexpr uint64_t kMaxBitsPerKey = 64;
-  if (keys > kMaxLocalBits) return false;
-  const LocalSize size = SmallestLocalSize(
-      keys, rate,
-      std::min(kMaxLocalBits, keys * kMaxBitsPerKey) / kBlockBits + 1,
-      WithMarkers);
-  scheme->bits = size.blocks * kBlockBits;
-  scheme->probes = size.probes;
-  return size.blocks != 0;
-}
-
 }  // namespace
 
 PhpHash FindPhpHash(std::string_view name) {
@@ -281,8 +269,17 @@ std::string Scheme::Validate() {
 
 bool Scheme::SetSize(uint64_t keys, double rate) {
   switch (row->kind) {
-    case SchemeKind::kLocal:
-      return SetLocalSize(keys, rate, this);
+    case SchemeKind::kLocal: {
+      constexpr uint64_t kMaxBitsPerKey = 64;
+      if (keys > kMaxLocalBits) return false;
+      const LocalSize size = SmallestLocalSize(
+          keys, rate,
+          std::min(kMaxLocalBits, keys * kMaxBitsPerKey) / kBlockBits + 1,
+          WithMarkers);
+      bits = size.blocks * kBlockBits;
+      probes = size.probes;
+      return bits != 0;
+    }
     case SchemeKind::kGoMurmur3: {
       const auto n = static_cast<double>(std::max<uint64_t>(keys, 1));
       probes = row->fixed_probes != 0 ? row->fixed_probes
