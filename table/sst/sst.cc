@@ -124,40 +124,6 @@ std::string_view EntriesOf(std::string_view block) {
   return block.substr(0, end);
 }
 
-// ForEachEntry, of which fn(key, shares_key, value) returns nothing.
-template <typename Fn>
-void ForEntries(std::string_view block, bool sized_values, Fn fn) {
-  const std::string_view entries = EntriesOf(block);
-  Cursor cursor(entries);
-  std::string key;
-  const auto take = [&] {
-    uint32_t shared = 0;
-    uint32_t unshared = 0;
-    uint32_t value_size = 0;
-    Expect(cursor.Varint32(&shared) && cursor.Varint32(&unshared) &&
-               (!sized_values || cursor.Varint32(&value_size)),
-           "the sizes of a key, found no valid varint32");
-    Expect(shared <= key.size(), "at most ", key.size(),
-           " bytes shared with the key before, found ", shared);
-    std::string_view bytes;
-    Expect(cursor.Bytes(unshared, &bytes), "a key of ", unshared,
-           " more bytes, found ", cursor.Left());
-    key.resize(shared);
-    key.append(bytes);
-    if (!sized_values) return fn(key, shared != 0, &cursor);
-    Expect(cursor.Bytes(value_size, &bytes), "a value of ", value_size,
-           " bytes, found ", cursor.Left());
-    Cursor value(bytes);
-    fn(key, shared != 0, &value);
-  };
-  while (cursor.Left() > 0) {
-    const size_t start = entries.size() - cursor.Left();
-    const std::string wrong = DamageOf(take);
-    if (!wrong.empty())
-      throw Damage{Concat("entry at byte ", start, ": ", wrong)};
-  }
-}
-
 #if defined(__x86_64__)
 // Takes words off the bytes and adds them to their CRC.
 DELTABLOOM_TARGET_AVX2 uint32_t AddWords(uint64_t crc,
@@ -270,10 +236,9 @@ constexpr std::string_view kGlobalSequenceNumber =
 bool Find(std::string_view block, std::string_view name,
           std::string_view* value) {
   bool found = false;
-  DamageOf([&] {
-    ForEntries(block, true, [&](std::string_view key, bool, Cursor* bytes) {
-      if (key == name) found = bytes->Bytes(bytes->Left(), value);
-    });
+  ForEachEntry(block, true, [&](std::string_view key, bool, Cursor* bytes) {
+    if (key == name) found = bytes->Bytes(bytes->Left(), value);
+    return std::string();
   });
   return found;
 }
@@ -408,33 +373,34 @@ void ForHandles(const SstFile& file, std::string_view block, bool delta_encoded,
                 Fn fn, bool first_keys = false) {
   StoredHandle stored;
   BlockHandle& handle = stored.handle;
-  ForEntries(block, !delta_encoded,
-             [&](std::string_view key, bool shares_key, Cursor* value) {
-               std::string_view rest;
-               Cursor(*value).Bytes(value->Left(), &rest);
-               stored.is_delta = delta_encoded && shares_key;
-               if (stored.is_delta) {
-                 uint64_t difference;
-                 Expect(value->Varint64(&difference),
-                        "a difference of sizes, found no valid varint64");
-                 handle.offset += handle.size + kBlockTrailerSize;
-                 // Differences of either sign take few bytes (zigzag).
-                 handle.size += difference >> 1 ^ (0 - (difference & 1));
-               } else {
-                 Expect(TakeHandle(value, &handle),
-                        "a handle, found other bytes");
-               }
-               stored.at = static_cast<size_t>(rest.data() - block.data());
-               stored.size = rest.size() - value->Left();
-               uint32_t size;
-               Expect(!first_keys ||
-                          (value->Varint32(&size) && value->Bytes(size, &rest)),
-                      "the first key of a block, found other bytes");
-               Expect(delta_encoded || value->Left() == 0,
-                      "a handle, found other bytes");
-               Check(CheckHandle(file, handle));
-               fn(key, stored);
-             });
+  Check(ForEachEntry(
+      block, !delta_encoded,
+      [&](std::string_view key, bool shares_key, Cursor* value) {
+        std::string_view rest;
+        Cursor(*value).Bytes(value->Left(), &rest);
+        stored.is_delta = delta_encoded && shares_key;
+        if (stored.is_delta) {
+          uint64_t difference;
+          Expect(value->Varint64(&difference),
+                 "a difference of sizes, found no valid varint64");
+          handle.offset += handle.size + kBlockTrailerSize;
+          // Differences of either sign take few bytes (zigzag).
+          handle.size += difference >> 1 ^ (0 - (difference & 1));
+        } else {
+          Expect(TakeHandle(value, &handle), "a handle, found other bytes");
+        }
+        stored.at = static_cast<size_t>(rest.data() - block.data());
+        stored.size = rest.size() - value->Left();
+        uint32_t size;
+        Expect(!first_keys ||
+                   (value->Varint32(&size) && value->Bytes(size, &rest)),
+               "the first key of a block, found other bytes");
+        Expect(delta_encoded || value->Left() == 0,
+               "a handle, found other bytes");
+        Check(CheckHandle(file, handle));
+        fn(key, stored);
+        return std::string();
+      }));
 }
 
 bool HasDeltaEncodedIndex(const SstFile& file) {
@@ -608,10 +574,35 @@ bool Cursor::Bytes(uint64_t n, std::string_view* value) {
 std::string ForEachEntry(std::string_view block, bool sized_values,
                          const EntryFn& fn) {
   return DamageOf([&] {
-    ForEntries(block, sized_values,
-               [&fn](std::string_view key, bool shares_key, Cursor* value) {
-                 Check(fn(key, shares_key, value));
-               });
+    const std::string_view entries = EntriesOf(block);
+    Cursor cursor(entries);
+    std::string key;
+    const auto take = [&] {
+      uint32_t shared = 0;
+      uint32_t unshared = 0;
+      uint32_t value_size = 0;
+      Expect(cursor.Varint32(&shared) && cursor.Varint32(&unshared) &&
+                 (!sized_values || cursor.Varint32(&value_size)),
+             "the sizes of a key, found no valid varint32");
+      Expect(shared <= key.size(), "at most ", key.size(),
+             " bytes shared with the key before, found ", shared);
+      std::string_view bytes;
+      Expect(cursor.Bytes(unshared, &bytes), "a key of ", unshared,
+             " more bytes, found ", cursor.Left());
+      key.resize(shared);
+      key.append(bytes);
+      if (!sized_values) return Check(fn(key, shared != 0, &cursor));
+      Expect(cursor.Bytes(value_size, &bytes), "a value of ", value_size,
+             " bytes, found ", cursor.Left());
+      Cursor value(bytes);
+      Check(fn(key, shared != 0, &value));
+    };
+    while (cursor.Left() > 0) {
+      const size_t start = entries.size() - cursor.Left();
+      const std::string wrong = DamageOf(take);
+      if (!wrong.empty())
+        throw Damage{Concat("entry at byte ", start, ": ", wrong)};
+    }
   });
 }
 
@@ -671,7 +662,7 @@ std::string ReadBlock(const SstSource& source, const SstFile& file,
 
 std::string SstProperties::Parse(std::string block) {
   std::string error =
-      DamageOf([&] { ForEntries(block, true, [](auto...) {}); });
+      ForEachEntry(block, true, [](auto...) { return std::string(); });
   block_ = error.empty() ? std::move(block) : std::string();
   return error;
 }
@@ -717,9 +708,8 @@ std::string FindFilters(const SstSource& source, SstFile* file) {
 }
 
 std::string WalkSst(const SstSource& source, SstFile* file) {
-  *file = {};
   return DamageOf([&] {
-    Walk{source, file}.FindFilters();
+    Check(FindFilters(source, file));
     VerifyChecksum(source, *file, file->index,
                    ReadStored(source, *file, file->index));
   });
