@@ -1,7 +1,6 @@
 // The row of compact: planning, parsing and the rate.
-#include <cstdio>
-
 #include "util/coding.h"
+#include "util/json.h"
 #include "util/layouts/compact/compact.h"
 #include "util/layouts/local/local.h"
 #include "util/rates/rates.h"
@@ -120,11 +119,9 @@ bool Parse(uint8_t, Cpu cpu, ParsedFilter* parsed) {
 
 std::string Describe(const ParsedFilter& parsed) {
   const Shape& shape = parsed.shape.As<Shape>();
-  char columns[32];
-  std::snprintf(
-      columns, sizeof(columns), "%.2f",
-      static_cast<double>(shape.words()) / static_cast<double>(shape.blocks()));
-  return std::string("compact, ") + columns + " columns, " +
+  const double columns =
+      static_cast<double>(shape.words()) / static_cast<double>(shape.blocks());
+  return "compact, " + NumberText(columns, 2) + " columns, " +
          std::to_string(shape.blocks() * kBlockRows) + " rows, " +
          std::to_string(shape.layers) + " layers";
 }
