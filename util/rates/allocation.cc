@@ -110,10 +110,7 @@ RateCurve::RateCurve(std::vector<RateOption> options)
     : options_(std::move(options)) {
   hull_.push_back({0, 1, std::numeric_limits<double>::infinity()});
   for (const double bits : Grid()) {
-    double rate = 1;
-    for (size_t i = 0; i < options_.size(); ++i) {
-      rate = std::min(rate, RateOf(i, bits));
-    }
+    const double rate = At(bits).rate;
     if (!(rate < hull_.back().rate)) continue;
     // Andrew's monotone chain: a vertex that lies above the line from the one
     // before it to the new point is removed.

@@ -7,9 +7,6 @@
 namespace deltabloom::internal {
 namespace {
 
-// Either of two independent events.
-double Either(double a, double b) { return a + b - a * b; }
-
 constexpr double kRocksDBLineBits = 512;
 
 }  // namespace
@@ -25,7 +22,9 @@ double BloomRateFinite(double m, double n, double k) {
 }
 
 double BloomRateOfHash(double m, double n, double k, unsigned hash_bits) {
-  return Either(BloomRateFinite(m, n, k), HashCollisionRate(n, hash_bits));
+  const double by_bits = BloomRateFinite(m, n, k);
+  const double by_hash = HashCollisionRate(n, hash_bits);
+  return by_bits + by_hash - by_bits * by_hash;  // independent events
 }
 
 double BloomBits(double n, double rate, double k) {

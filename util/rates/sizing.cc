@@ -104,10 +104,13 @@ constexpr double kMinBits = 64;
 constexpr double kMaxBits = 4294967296;  // 2^32
 constexpr double kMaxProbes = 30;
 
-// Bits for exactly k probes, rounded up.
-uint64_t BitsFor(uint64_t keys, double rate, double k) {
-  const double bits = internal::BloomBits(static_cast<double>(keys), rate, k);
-  return static_cast<uint64_t>(std::clamp(std::ceil(bits), kMinBits, kMaxBits));
+// The size for this number of probes, or for the nearest that is legal.
+BloomSize SizeForProbes(uint64_t keys, double rate, double probes) {
+  const double k = std::clamp(probes, 1.0, kMaxProbes);
+  const double bits =
+      std::ceil(internal::BloomBits(static_cast<double>(keys), rate, k));
+  return {static_cast<uint64_t>(std::clamp(bits, kMinBits, kMaxBits)),
+          static_cast<uint32_t>(k)};
 }
 
 }  // namespace
@@ -146,12 +149,8 @@ BloomSize SizeForRate(uint64_t keys, double rate) {
     return {static_cast<uint64_t>(kMaxBits), static_cast<uint32_t>(kMaxProbes)};
   }
   const double best = -std::log2(rate);
-  const double low = std::clamp(std::floor(best), 1.0, kMaxProbes);
-  const double high = std::clamp(std::ceil(best), 1.0, kMaxProbes);
-  const BloomSize fewer = {BitsFor(keys, rate, low),
-                           static_cast<uint32_t>(low)};
-  const BloomSize more = {BitsFor(keys, rate, high),
-                          static_cast<uint32_t>(high)};
+  const BloomSize fewer = SizeForProbes(keys, rate, std::floor(best));
+  const BloomSize more = SizeForProbes(keys, rate, std::ceil(best));
   const BloomSize size = fewer.bits <= more.bits ? fewer : more;
   if (static_cast<double>(size.bits) < kMaxBits) return size;
   // Out of bits: the probes that make the most of them.

@@ -51,10 +51,11 @@ std::map<SetClass, double> ClassesOf(unsigned same, unsigned other) {
   return classes;
 }
 
-double Miss(const Overlaps& a, const Overlaps& b) {
+template <typename... Sets>
+double Miss(const Sets&... sets) {
   double sum = 0;
   for (unsigned place = 0; place < kSectors; ++place) {
-    sum += std::pow(kMissOfSector, a[place] + b[place]);
+    sum += std::pow(kMissOfSector, (sets[place] + ...));
   }
   return sum / kSectors;
 }
@@ -62,24 +63,18 @@ double Miss(const Overlaps& a, const Overlaps& b) {
 // In how many of the blocks, on average, a key sets a bit of a set.
 double TouchedBlocks(const SetClass& in_first, const SetClass& in_second,
                      uint64_t blocks) {
-  constexpr Overlaps kNone{};
   // Keys of the same block as the absent key, of the previous and of the next
   // block; these two are one block of two, and all three the same single block.
   if (blocks == 1) {
-    Overlaps both_rounds_of_first = in_first.same_round;
-    Overlaps both_rounds_of_second = in_second.same_round;
-    for (unsigned i = 0; i < kSectors; ++i) {
-      both_rounds_of_first[i] += in_first.other_round[i];
-      both_rounds_of_second[i] += in_second.other_round[i];
-    }
-    return 1 - Miss(both_rounds_of_first, both_rounds_of_second);
+    return 1 - Miss(in_first.same_round, in_first.other_round,
+                    in_second.same_round, in_second.other_round);
   }
   const double same = 1 - Miss(in_first.same_round, in_second.same_round);
   if (blocks == 2) {
     return same + 1 - Miss(in_first.other_round, in_second.other_round);
   }
-  return same + (1 - Miss(in_first.other_round, kNone)) +
-         (1 - Miss(in_second.other_round, kNone));
+  return same + (1 - Miss(in_first.other_round)) +
+         (1 - Miss(in_second.other_round));
 }
 
 // The chance that a key has the very bits of another in its block: of the 64
