@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "util/json.h"
 
@@ -28,11 +29,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-struct Code {
-  const char* word;
-  RedisError error;
-};
-constexpr Code kCodes[] = {
+constexpr std::pair<const char*, RedisError> kCodes[] = {
     {"WRONGTYPE", RedisError::kWrongType},
     {"OOM", RedisError::kOutOfMemory},
     {"READONLY", RedisError::kReadOnly},

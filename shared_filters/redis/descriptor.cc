@@ -2,6 +2,7 @@
 
 #include <map>
 #include <random>
+#include <sstream>
 #include <string_view>
 #include <type_traits>
 
@@ -28,16 +29,6 @@ void ForEachNumber(Descriptor& of, Visit visit) {
   visit("durable", of.durable, 0, 1);
   visit("expected_keys", of.expected_keys, 0, kAny);
   visit("rebuilds", of.rebuilds, 0, kAny);
-}
-
-std::vector<std::string> Split(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const size_t comma = std::min(text.find(','), text.size());
-    words.emplace_back(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-  return words;
 }
 
 std::string UnknownScheme(const std::string& name) {
@@ -140,7 +131,10 @@ std::string Descriptor::Parse(const std::string& filter_name,
   if (id.empty()) return "it has no id";
   scheme.row = FindScheme(fields["scheme"]);
   if (scheme.row == nullptr) return UnknownScheme(fields["scheme"]);
-  scheme.hashes = Split(fields["hashes"]);
+  std::istringstream hashes(fields["hashes"]);
+  for (std::string hash; std::getline(hashes, hash, ',');) {
+    scheme.hashes.push_back(hash);
+  }
   std::string error;
   ForEachNumber(*this, [&](const char* field, auto& value, uint64_t otherwise,
                            uint64_t most) {

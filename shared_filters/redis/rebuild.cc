@@ -17,7 +17,6 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
       : client(std::move(the_client)),
         descriptor(std::move(of)),
         options(the_options),
-        lease(the_options.lease.count()),
         token(RandomId()),
         replace(!options.keep_keys &&
                 (!descriptor->has_other_writers() || options.writers_stopped)),
@@ -27,8 +26,8 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
     for (const Shard& shard : shards) {
       const Request request(kRebuildBeginScript,
                             {shard.descriptor, shard.rebuild}, descriptor->id,
-                            token, lease, options.take_over, shard.blocks,
-                            descriptor->MarkerOf(0));
+                            token, options.lease.count(), options.take_over,
+                            shard.blocks, descriptor->MarkerOf(0));
       // Sent twice, it finds its own token and begins anew.
       RedisReply reply;
       const RedisStatus status =
@@ -54,7 +53,7 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
     if (!lost.ok() || now - renewed_at < options.lease / 4) return lost;
     renewed_at = now;
     for (size_t i = done_shards; i < shards.size(); ++i) {
-      const RedisStatus status = Renew(shards[i], lease);
+      const RedisStatus status = Renew(shards[i], options.lease.count());
       // A server that is away for a moment may be back for the next renewal.
       if (status.error == RedisError::kBusy) lost = status;
       if (!status.ok()) break;
@@ -95,9 +94,9 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
                                    std::min(kPiece, shard.size - at));
       if (piece.find_first_not_of('\0') == piece.npos) continue;
       Replies replies;
-      status = client->Run(
-          {Request("SETRANGE", key, at, piece), Request("PEXPIRE", key, lease)},
-          {Retry::kSafe, true}, &replies);
+      status = client->Run({Request("SETRANGE", key, at, piece),
+                            Request("PEXPIRE", key, options.lease.count())},
+                           {Retry::kSafe, true}, &replies);
       *sent += piece.size();
       if (status.ok() && options.progress) {
         options.progress(shard.begin + at + piece.size(), bitmap.size());
@@ -137,7 +136,6 @@ struct __attribute__((visibility("hidden"))) RedisRebuild::Rep {
   const DescriptorRef descriptor;
   const std::vector<Shard> shards = descriptor->Shards();
   const RedisRebuildOptions options;
-  const int64_t lease;
   const std::string token;
   const bool replace;  // else the bits of the live bitmap stay
 
