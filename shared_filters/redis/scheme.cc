@@ -270,11 +270,11 @@ std::string Scheme::Validate() {
 bool Scheme::SetSize(uint64_t keys, double rate) {
   switch (row->kind) {
     case SchemeKind::kLocal: {
-      constexpr uint64_t kMaxBitsPerKey = 64;
+      constexpr uint64_t kMostBitsPerKey = 64;
       if (keys > kMaxLocalBits) return false;
       const LocalSize size = SmallestLocalSize(
           keys, rate,
-          std::min(kMaxLocalBits, keys * kMaxBitsPerKey) / kBlockBits + 1,
+          std::min(kMaxLocalBits, keys * kMostBitsPerKey) / kBlockBits + 1,
           WithMarkers);
       bits = size.blocks * kBlockBits;
       probes = size.probes;
