@@ -16,7 +16,6 @@
 namespace deltabloom::internal {
 namespace {
 
-using rocksdb::CompactionFileInfo;
 using rocksdb::DB;
 
 // RocksDB copies the names and keys of all files under its mutex when the tree
@@ -244,7 +243,7 @@ class TreeListener final : public rocksdb::EventListener {
       Compaction job;
       job.manual = info.compaction_reason ==
                    rocksdb::CompactionReason::kManualCompaction;
-      for (const CompactionFileInfo& file : info.input_file_infos) {
+      for (const auto& file : info.input_file_infos) {
         job.inputs.push_back(file.file_number);
         job.read.Add(family->bits.Find(file.file_number).facts);
       }
@@ -256,11 +255,11 @@ class TreeListener final : public rocksdb::EventListener {
                              const rocksdb::CompactionJobInfo& info) override {
     WithoutThrowing([&] {
       std::vector<uint64_t> removed;
-      for (const CompactionFileInfo& file : info.input_file_infos) {
+      for (const auto& file : info.input_file_infos) {
         removed.push_back(file.file_number);
       }
       std::vector<LiveTable> added;
-      for (const CompactionFileInfo& file : info.output_file_infos) {
+      for (const auto& file : info.output_file_infos) {
         added.push_back({file.file_number, file.level, 0});
       }
       if (info.status.ok()) Update(db, info.cf_name, removed, added);

@@ -148,7 +148,7 @@ BitsBuilder::BitsBuilder(const BuilderSettings& settings)
     : hashes_(settings.layout->hash_size),
       settings_(settings),
       seal_(settings.seal),
-      maps_keys_(settings.mapping.IsNeeded()),
+      maps_keys_(!settings.mapping.keys().AsTheyAre()),
       range_keys_(RangeOptionsOf(settings_)),
       finished_hashes_(settings.layout->hash_size) {
   seal_.keys = settings.mapping.keys();
@@ -384,7 +384,7 @@ Slice BitsBuilder::BuildWith(const LayoutRow& row, uint32_t millibits_per_key,
   Seal(payload, plan.payload_size, plan.last_byte, seal);
   settings_.tally->rounding_balance += buffer.balance_change;
   finished_kind_ = FilterKind::kFilter;
-  finished_range_hash_ = Hash64(range_part.data(), range_part.size());
+  finished_range_hash_ = Hash64(range_part);
   finished_bytes_ += size;
   built_ = std::move(buffer.bytes);
   return {built_.get(), static_cast<size_t>(size)};
@@ -419,9 +419,7 @@ Status BitsBuilder::MaybePostVerify(const Slice& filter) {
                                       ActiveCpu(), &keys, &parsed, nullptr);
   bool intact = kind == finished_kind_;
   if (intact && kind == FilterKind::kFilter) {
-    const std::string_view range_part = RangePartOf(filter.ToStringView());
-    intact =
-        finished_range_hash_ == Hash64(range_part.data(), range_part.size());
+    intact = finished_range_hash_ == Hash64(RangePartOf(filter.ToStringView()));
     const LayoutRow* row = FindLayoutOfLastByte(
         static_cast<uint8_t>(filter[filter.size() - 1]), Hash::kMurmurHash2);
     ForEachHash(finished_hashes_, [&](uint64_t hash) {

@@ -100,11 +100,10 @@ struct ForeignKeys {
 
 // What a reader does besides looking up keys.
 struct Extras {
-  const std::shared_ptr<PolicyStatistics>& statistics;  // null: no counting
+  const ReaderSettings& settings;
   FilterToCount to_count;
   std::string_view range_part = {};  // empty: none
   const SipHashKey* seed = nullptr;  // of a seeded filter
-  bool learning = false;
 };
 
 // In place of an OpenFilter.
@@ -118,8 +117,8 @@ class Reader final : public FilterBitsReader {
  public:
   // Throws std::bad_alloc.
   Reader(Keys keys, const Extras& extras)
-      : open_(extras.statistics, extras.to_count),
-        learning_(extras.learning),
+      : open_(extras.settings.statistics, extras.to_count),
+        learning_(extras.settings.learning),
         keys_(std::move(keys)) {
     if (!extras.range_part.empty()) {
       ranges_.emplace(extras.range_part, extras.seed);
@@ -190,7 +189,7 @@ class Reader final : public FilterBitsReader {
 template <typename Keys>
 FilterBitsReader* NewReader(Keys keys, const Extras& extras) {
   try {
-    if (extras.statistics == nullptr) {
+    if (extras.settings.statistics == nullptr) {
       return new Reader<Keys, false>(std::move(keys), extras);
     }
     return new Reader<Keys, true>(std::move(keys), extras);
@@ -220,7 +219,7 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
   const FilterKind kind = ParseSealed({filter.data(), filter.size()},
                                       ActiveCpu(), &keys, &parsed, nullptr);
   const RegisteredTransform* const transform = settings.transform;
-  Extras extras{settings.statistics, {filter.ToStringView(), kind, &parsed}};
+  Extras extras{settings, {filter.ToStringView(), kind, &parsed}};
   const bool foreign = kind == FilterKind::kForeign;
   if (foreign && transform == nullptr && settings.builtin != nullptr &&
       filter.size() > kBuiltinTrailerSize) {
@@ -245,7 +244,6 @@ FilterBitsReader* NewSealedBitsReader(const Slice& filter,
       extras.to_count.kind == FilterKind::kFilter) {
     extras.range_part = RangePartOf(filter.ToStringView());
     if (keys.seeded) extras.seed = &keys.seed;
-    extras.learning = settings.learning;
     if (settings.opened_cuts != nullptr) {
       settings.opened_cuts->Note(extras.range_part);
     }

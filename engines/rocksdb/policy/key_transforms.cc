@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <map>
 #include <utility>
@@ -15,6 +14,8 @@ namespace deltabloom::internal {
 namespace {
 
 constexpr size_t kMaxNameSize = 64;
+constexpr char kNameBytes[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
 
 std::string_view AsciiLowercase(std::string_view key, KeyScratch* scratch) {
   char* const lower = scratch->Reserve(key.size());
@@ -29,11 +30,6 @@ std::string_view TrimTrailingSpaces(std::string_view key, KeyScratch*) {
   return key.substr(0, key.find_last_not_of(' ') + 1);
 }
 
-bool IsNameByte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
-}
-
 // By name and version.
 struct Transforms
     : std::map<std::pair<std::string, uint32_t>, RegisteredTransform> {
@@ -46,7 +42,7 @@ struct Transforms
   std::string Add(const KeyTransform& transform) {
     const std::string& name = transform.name;
     if (name.empty() || name.size() > kMaxNameSize || name == kNoTransform ||
-        !std::all_of(name.begin(), name.end(), IsNameByte)) {
+        name.find_first_not_of(kNameBytes) != name.npos) {
       return "key transform: the name " + Quote(name) +
              " is not legal: use 1 to 64 letters, digits, '_', '-' and '.', "
              "not 'none'";

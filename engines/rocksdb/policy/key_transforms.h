@@ -53,7 +53,6 @@ class KeyMapping {
 
   // What the trailer says of it.
   const HashedKeys& keys() const { return keys_; }
-  bool IsNeeded() const { return !keys_.AsTheyAre(); }
 
   // Where Map puts what is not part of the key.
   struct Space {

@@ -5,6 +5,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <sstream>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -248,7 +249,6 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
 
   ~SealedFilterPolicy() override { RemovePolicy(this); }
 
-  static const char* kClassName() { return kPolicyName; }
   const char* Name() const override { return kPolicyName; }
 
   const char* CompatibilityName() const override {
@@ -504,12 +504,9 @@ class SealedFilterPolicy final : public rocksdb::FilterPolicy {
         if (passed.count() < static_cast<double>(seconds)) return;
         state.statistics = now;
       }
-      const std::string text = statistics_->Get().ToText();
-      for (size_t begin = 0; begin < text.size();) {
-        const size_t end = text.find('\n', begin);
-        rocksdb::Info(log, "[deltabloom] %s",
-                      text.substr(begin, end - begin).c_str());
-        begin = end + 1;
+      std::istringstream lines(statistics_->Get().ToText());
+      for (std::string line; std::getline(lines, line);) {
+        rocksdb::Info(log, "[deltabloom] %s", line.c_str());
       }
     });
   }

@@ -36,9 +36,8 @@ void RangeSample::Note(std::string_view lower, std::string_view upper,
                        bool may_match) {
   lower = lower.substr(0, range::kMaxCutBytes);
   upper = upper.substr(0, range::kMaxCutBytes);
-  const uint64_t id = Remix64(Hash64(lower.data(), lower.size()),
-                              Hash64(upper.data(), upper.size())) +
-                      reinterpret_cast<uintptr_t>(this);
+  const uint64_t id =
+      Remix64(Hash64(lower), Hash64(upper)) + reinterpret_cast<uintptr_t>(this);
   Scan& scan = this_threads_scan;
   const Scan last = scan;
   const bool is_new = id != last.id;

@@ -39,7 +39,6 @@ class __attribute__((visibility("hidden"))) RangeExtractor final
   RangeExtractor();
   ~RangeExtractor() override;
 
-  static const char* kClassName() { return kRangeExtractorName; }
   const char* Name() const override { return kRangeExtractorName; }
 
   Slice Transform(const Slice& key) const override;
