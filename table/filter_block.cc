@@ -1,4 +1,3 @@
-// Filter blocks: builder and reader.
 #include "deltabloom/filter_block.h"
 
 #include "util/coding.h"
