@@ -323,8 +323,9 @@ bool Client::IsFinal(Call* call, const Endpoint& from,
 bool Client::KnownOwner(uint32_t slot, Endpoint* endpoint) const {
   const std::lock_guard lock(mutex_);
   const auto found = owners_.find(slot);
-  if (found != owners_.end()) *endpoint = found->second;
-  return found != owners_.end() && found->second.exists();
+  if (found == owners_.end() || !found->second.exists()) return false;
+  *endpoint = found->second;
+  return true;
 }
 
 void Client::SetOwner(uint32_t slot, const Endpoint& owner) {
