@@ -1,5 +1,9 @@
 #!/usr/bin/python3
-"""The comparison as a user meets it, over a stand-in for db_bench."""
+"""The comparison as a user meets it, over a stand-in for db_bench and over the
+stock one.
+
+Usage: compare_test.py PLUGIN [unittest options]
+"""
 
 import json
 import os
@@ -19,6 +23,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from seed import seed_of_this_run  # noqa: E402
 
+PLUGIN = sys.argv[1]
 SEED = seed_of_this_run()
 COMPARE = HERE.parents[1] / "db_bench_ext" / "compare" / "compare.py"
 FAKE = HERE / "fake_tool.py"
@@ -239,55 +244,63 @@ class Failures(Case):
         self.assertNotIn(str(self.folder), listed)
 
 
-class Real(Case):
-    """Small runs of the stock db_bench."""
+class Real(unittest.TestCase):
+    """Small runs of the stock db_bench; all at once, because it sleeps for seconds
+    after it has loaded a tree that grows."""
 
-    plugin_named = unittest.skipUnless("DELTABLOOM_PLUGIN" in os.environ or sys.argv[1:], "no plugin named")
+    runs = {
+        "plain": ("none,rocksdb-bloom,deltabloom-classic",
+                  "--workloads", "readmissing,multireadrandom", "--keys", "60000", "--reads", "2000"),
+        "listener": ("rocksdb-bloom,deltabloom-auto-levels", "--workloads", "readmissing-grown",
+                     "--keys", "150000", "--reads", "20000", "--keep-databases"),
+        "ranges": ("none,deltabloom-range", "--workloads", "seekempty-1024", "--bits-per-key", "18",
+                   "--keys", "30000", "--reads", "4000"),
+    }  # fmt: skip
 
-    def run_real(self, filters, *arguments):
-        command = [
-            "/usr/bin/python3", str(COMPARE), "--output", str(self.out), "--filters", filters,
-            "--repetitions", "1", "--seed", str(SEED), *arguments,
-        ]  # fmt: skip
-        if "DELTABLOOM_PLUGIN" in os.environ:
-            command += ["--plugin", os.environ["DELTABLOOM_PLUGIN"]]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=900)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        report = json.loads((self.out / "report.json").read_text())
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.processes = {}
+        for name, arguments in cls.runs.items():
+            cls.processes[name] = subprocess.Popen(
+                ["/usr/bin/python3", COMPARE, "--output", cls.folder / name, "--repetitions", "1",
+                 "--seed", str(SEED), "--plugin", PLUGIN, "--filters", *arguments],
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
+            cls.addClassCleanup(cls.processes[name].communicate, timeout=900)
+
+    def finish(self, name):
+        """The folder of a run, its report and the reads of each cell."""
+        process, out = self.processes[name], self.folder / name
+        errors = process.communicate(timeout=900)[1]
+        self.assertEqual(process.returncode, 0, errors)
+        report = json.loads((out / "report.json").read_text())
         reads = {(row["workload"], row["filter"]): row["data_block_reads_per_lookup"] for row in report["cells"]}
-        return report, reads
+        return out, report, reads
 
     def test_stock_db_bench(self):
-        ours = ",deltabloom-classic" if "DELTABLOOM_PLUGIN" in os.environ else ""
-        _, reads = self.run_real("none,rocksdb-bloom" + ours, "--workloads", "readmissing,multireadrandom",
-                                 "--keys", "60000", "--reads", "2000")  # fmt: skip
+        _, _, reads = self.finish("plain")
         self.assertGreater(reads["readmissing", "none"], 0.5)
         for (workload, name), value in reads.items():
             if workload == "readmissing" and name != "none":
                 # Four runs at about 1 %: ten times that would be no filter.
                 self.assertLess(value, 0.4, name)
 
-    @plugin_named
     def test_stock_db_bench_with_the_listener(self):
-        report, reads = self.run_real(
-            "rocksdb-bloom,deltabloom-auto-levels", "--workloads", "readmissing-grown",
-            "--keys", "150000", "--reads", "20000", "--keep-databases")  # fmt: skip
+        out, report, reads = self.finish("listener")
         database = "deltabloom-auto-levels-10-full-grown"
-        logs = "".join(path.read_text() for path in (self.out / "databases" / database).glob("LOG*"))
+        logs = "".join(path.read_text() for path in (out / "databases" / database).glob("LOG*"))
         self.assertIn("[deltabloom] levels of column family default", logs)
         bloom, levels = reads.values()
         self.assertLess(levels, bloom)
-        self.assertRegex((self.out / "report.md").read_text(), r"reads [1-9]\d*\.\d times fewer blocks with")
+        self.assertRegex((out / "report.md").read_text(), r"reads [1-9]\d*\.\d times fewer blocks with")
         stored = {row["database"]: row["bits_per_key"] for row in report["databases"]}
         self.assertLess(stored[database], 11)
 
-    @plugin_named
     @unittest.skipUnless("version 7." in subprocess.getoutput("db_bench --version"), "7 asks")
     def test_stock_db_bench_asks_about_ranges(self):
-        _, reads = self.run_real(
-            "none,deltabloom-range", "--workloads", "seekempty-1024", "--bits-per-key", "18",
-            "--keys", "30000", "--reads", "4000")  # fmt: skip
-        none, ranges = reads.values()
+        none, ranges = self.finish("ranges")[2].values()
         # One range in a hundred holds a key, and is read of necessity; the cache
         # has most of so small a database in the end.
         self.assertGreater(none, 0.2)
@@ -295,6 +308,4 @@ class Real(Case):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and sys.argv[1].endswith(".so"):
-        os.environ["DELTABLOOM_PLUGIN"] = sys.argv.pop(1)
-    unittest.main()
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

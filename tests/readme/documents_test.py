@@ -16,6 +16,7 @@ import sys
 import tempfile
 import unittest
 
+HERE = pathlib.Path(__file__).parent
 SOURCE, CXX, LIBRARY, TOOL, ROCKSDB = sys.argv[1:6]
 os.environ["PATH"] = f"{pathlib.Path(TOOL).parent}:{os.environ['PATH']}"
 README, GUIDE, TEXT = (
@@ -28,12 +29,16 @@ def blocks(text, language):
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-def run(script, folder, environment=None):
-    """Runs a script in one shell, which stops at the first failure."""
+def start(script, folder):
+    """Starts a script in one shell, which stops at the first failure."""
     command = ["bash", "-euo", "pipefail", "-c", script]
-    return subprocess.run(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=900
-    )
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def run(script, folder):
+    process = start(script, folder)
+    output = process.communicate(timeout=900)[0]
+    return subprocess.CompletedProcess(script, process.returncode, output)
 
 
 def compile_error(program):
@@ -113,6 +118,9 @@ class Commands(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
+        # Its db_bench sleeps as long as those of the commands.
+        cls.rewrite = cls.start_rewriting()
+        cls.addClassCleanup(cls.rewrite.communicate, timeout=900)
         cls.commands = blocks(TEXT, "sh")
         script = f"\necho '{BREAK}'\n".join(cls.commands)
         done = run(script, cls.folder)
@@ -120,6 +128,21 @@ class Commands(unittest.TestCase):
         if done.returncode != 0:
             failed = cls.commands[len(cls.outputs) - 1]
             raise AssertionError(f"{failed}\nended with {done.returncode}:\n{cls.outputs[-1]}")
+
+    @classmethod
+    def start_rewriting(cls):
+        (block,) = [block for block in blocks(TEXT, "cpp") if "RewriteTables" in block]
+        (cls.folder / "rewrite_tables.cc").write_text(block + (HERE / "rewrite_tables.cc").read_text())
+        (options,) = re.findall(r"> before.options <<'OPTIONS'\n(.*?)OPTIONS\n", TEXT, re.DOTALL)
+        (cls.folder / "bloom.options").write_text(options)
+        sed = "s|filter_policy=.*|filter_policy=deltabloom:10:auto|"
+        return start(f"""
+            db_bench --options_file=bloom.options --db=levels --num=100000 --seed=1 --cache_size=8388608 \
+              --benchmarks=fillrandom,waitforcompaction >/dev/null 2>&1
+            sed '{sed}' bloom.options > auto.options
+            {CXX} -std=c++17 -I{ROCKSDB} rewrite_tables.cc -o rewrite_tables -lrocksdb
+            deltabloom run ./rewrite_tables levels auto.options
+            """, cls.folder)  # fmt: skip
 
     def output(self, words):
         """What the only block that has `words` printed."""
@@ -147,21 +170,10 @@ class Commands(unittest.TestCase):
         self.assertRegex(self.output("| grep 'bloom.filter.useful'\n"), r"useful COUNT : 0\n")
 
     def test_tables_are_rewritten_in_their_levels(self):
-        (block,) = [block for block in blocks(TEXT, "cpp") if "RewriteTables" in block]
-        main = (pathlib.Path(__file__).parent / "rewrite_tables.cc").read_text()
-        (self.folder / "rewrite_tables.cc").write_text(block + main)
-        sed = "s|filter_policy=.*|filter_policy=deltabloom:10:auto|"
-        commands = f"""
-            db_bench --options_file=before.options --db=levels --num=100000 --seed=1 --cache_size=8388608 \
-              --benchmarks=fillrandom,waitforcompaction >/dev/null 2>&1
-            sed '{sed}' before.options > auto.options
-            {CXX} -std=c++17 -I{ROCKSDB} rewrite_tables.cc -o rewrite_tables -lrocksdb
-            deltabloom run ./rewrite_tables levels auto.options
-            """
-        done = run(commands, self.folder)
-        self.assertEqual(done.returncode, 0, done.stdout)
-        rewritten = re.search(r"(?m)^(\d+) of other policies, then 0$", done.stdout)
-        self.assertTrue(rewritten and int(rewritten[1]) > 0, done.stdout)
+        output = self.rewrite.communicate(timeout=900)[0]
+        self.assertEqual(self.rewrite.returncode, 0, output)
+        rewritten = re.search(r"(?m)^(\d+) of other policies, then 0$", output)
+        self.assertTrue(rewritten and int(rewritten[1]) > 0, output)
 
     def test_alerts_name_what_exists(self):
         (rules,) = blocks(TEXT, "yaml")

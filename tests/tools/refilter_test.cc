@@ -31,8 +31,8 @@ using test::ExpectHas;
 using testing::DbConfig;
 using testing::Key;
 
-constexpr int kKeys = 9000;  // in the last level
-constexpr int kAllKeys = 12000;
+constexpr int kKeys = 4500;  // in the last level
+constexpr int kAllKeys = 6000;
 
 using Change = std::function<void(Options*, BlockBasedTableOptions*)>;
 using Contents = std::vector<std::pair<std::string, std::string>>;
@@ -51,7 +51,7 @@ class Refilter : public test::ToolTest {
     DbConfig config;
     config.policy = testing::PolicyFromString(policy);
     config.change = [&change](auto* options, auto* table) {
-      table->metadata_block_size = 4096;
+      table->metadata_block_size = 2048;
       options->num_levels = 3;
       if (change) change(options, table);
     };
@@ -64,8 +64,8 @@ class Refilter : public test::ToolTest {
     const auto db = testing::Open(options, path_);
     testing::Load(db.get(), 0, kKeys);
     ASSERT_OK(db->CompactRange({}, nullptr, nullptr));
-    testing::Load(db.get(), kKeys, kKeys + 1500);
-    testing::Load(db.get(), kKeys + 1500, kAllKeys);
+    testing::Load(db.get(), kKeys, kKeys + 750);
+    testing::Load(db.get(), kKeys + 750, kAllKeys);
   }
 
   // Everything, in order; and what seeks within prefixes find.
@@ -425,6 +425,7 @@ TEST_F(Refilter, EntriesOfEveryKind) {
 TEST_F(Refilter, FamiliesAndPaths) {
   const auto elsewhere = [this](auto* options, auto* table) {
     Partitioned(options, table);
+    table->metadata_block_size = 4096;
     options->cf_paths = {{File("elsewhere"), 1 << 30}};
   };
   const auto get = [](auto* db, auto* family, const std::string& key) {
@@ -557,11 +558,11 @@ TEST_F(Refilter, FilterMemoryAndHintOfUniformKeys) {
         [](char* block, size_t n) { block[n - 1] |= 1 << (29 - 24); });
   }
   Do("--filter 'id=deltabloom;layout=compact;allocation=levels;"
-     "filter_memory=13000'");
+     "filter_memory=6500'");
   command_ = "inspect";
   const uint64_t filter_bytes = Do("").at("filter_bytes");
-  EXPECT_LE(filter_bytes, 13000u);
-  EXPECT_GT(filter_bytes, 11000u);
+  EXPECT_LE(filter_bytes, 6500u);
+  EXPECT_GT(filter_bytes, 5500u);
 }
 
 // An incremental backup recognises a table by its session and size, and keeps
@@ -788,7 +789,7 @@ TEST_F(Refilter, FullDisk) {
   Load(options);
   const Contents contents = ScanClosed(options);
   const auto space = fs::space(disk);
-  EXPECT_EQ(mount("remount,", space.capacity - space.free + 100'000), 0);
+  EXPECT_EQ(mount("remount,", space.capacity - space.free + 50'000), 0);
   Do("", 1);
   ExpectHas(err_, "No space left on device");
   EXPECT_EQ(mount("remount,", 100'000'000), 0);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -102,11 +103,14 @@ class ToolTest : public ::testing::Test {
     std::ofstream(path, std::ios::binary) << bytes;
   }
 
-  // Flips one bit of a byte.
+  // Flips one bit of a byte of a file that is not young: a young one, which may
+  // not be finished, is read again a second later.
   static void FlipBit(const std::string& path, uint64_t at) {
     std::string bytes = ReadFile(path);
     bytes[at] = static_cast<char>(bytes[at] ^ 1);
     Write(path, bytes);
+    const auto now = std::filesystem::file_time_type::clock::now();
+    std::filesystem::last_write_time(path, now - std::chrono::minutes(1));
   }
 
   std::string command_;
