@@ -4,19 +4,15 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <set>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include "db_bench_ext/common/files.h"
 #include "db_bench_ext/common/mixing.h"
 #include "db_bench_ext/common/program.h"
 #include "db_bench_ext/common/results.h"
 #include "db_bench_ext/filter_bench/keys.h"
+#include "tests/folder.h"
 #include "tests/random.h"
 
 namespace deltabloom::bench {
@@ -138,12 +134,6 @@ TEST(Mixing, IsSplitMix64) {
   EXPECT_EQ(numbers.Next(), 0x06c45d188009454fu);
 }
 
-std::string Content(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 size_t Entries(const fs::path& folder) {
   return static_cast<size_t>(
       std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
@@ -186,10 +176,10 @@ TEST_F(Files, AppearWhenTheyArePublished) {
     EXPECT_EQ(fs::path(file.writing_path()).extension(), ".unfinished");
     file.Write("first");
     file.Write("new");
-    EXPECT_EQ(Content(path_), "old");
+    EXPECT_EQ(test::ReadFile(path_), "old");
     if (publish) file.Publish();
   }
-  EXPECT_EQ(Content(path_), "new");
+  EXPECT_EQ(test::ReadFile(path_), "new");
   EXPECT_TRUE(fs::is_symlink(link));
   EXPECT_EQ(Entries(folder_), 2u);
 }

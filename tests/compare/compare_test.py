@@ -272,9 +272,8 @@ class Real(unittest.TestCase):
 
     def finish(self, name):
         """The folder of a run, its report and the reads of each cell."""
-        process, out = self.processes[name], self.folder / name
-        errors = process.communicate(timeout=900)[1]
-        self.assertEqual(process.returncode, 0, errors)
+        out, errors = self.folder / name, self.processes[name].communicate(timeout=900)[1]
+        self.assertEqual(self.processes[name].returncode, 0, errors)
         report = json.loads((out / "report.json").read_text())
         reads = {(row["workload"], row["filter"]): row["data_block_reads_per_lookup"] for row in report["cells"]}
         return out, report, reads

@@ -2,7 +2,6 @@
 // defines FuzzOne.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

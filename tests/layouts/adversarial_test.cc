@@ -15,7 +15,6 @@ namespace deltabloom {
 namespace {
 
 using internal::LayoutRow;
-using internal::Plan;
 
 constexpr uint64_t kKeys = 300000;
 
@@ -26,7 +25,7 @@ void Check(const LayoutRow* row,
   internal::HashList hashes(row->hash_size);
   for (uint64_t i = 0; i < kKeys; ++i) hashes.Add(hash(i));
   while (row != nullptr) {
-    const Plan plan = PlanFilter(row, kKeys, 10000);
+    const internal::Plan plan = PlanFilter(row, kKeys, 10000);
     row = plan.layout;
     const std::unique_ptr<unsigned char[]> payload(
         new unsigned char[plan.payload_size]());

@@ -14,8 +14,6 @@ namespace {
 
 using internal::Cpu;
 using internal::LayoutRow;
-using reference::FindReference;
-using reference::Reference;
 using test::Random;
 using test::Reader;
 
@@ -107,7 +105,8 @@ class Conformance : public testing::TestWithParam<Param> {
 
   const LayoutRow& row_ = *std::get<0>(GetParam());
   const Cpu level_ = std::get<1>(GetParam());
-  const Reference* const reference_ = FindReference(row_.name);
+  const reference::Reference* const reference_ =
+      reference::FindReference(row_.name);
 };
 
 constexpr uint32_t kMillibits[] = {0,     500,   1000,  1450,  2900,  3300,

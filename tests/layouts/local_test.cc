@@ -16,7 +16,6 @@ namespace {
 
 using internal::Cpu;
 using internal::FilterKind;
-using internal::ParsedFilter;
 using internal::local::kRow;
 
 TEST(LocalFormat, WorkedExample) {
@@ -33,7 +32,7 @@ TEST(LocalFormat, WorkedExample) {
 FilterKind KindOfRaw(size_t payload_size, int marker) {
   std::string filter(payload_size + 1, '\0');
   filter.back() = static_cast<char>(marker);
-  ParsedFilter parsed;
+  internal::ParsedFilter parsed;
   const FilterKind kind =
       ParseRaw(filter, Hash::kMurmurHash2, Cpu::kPortable, &parsed, nullptr);
   // Zero bits match nothing; what is malformed matches everything.

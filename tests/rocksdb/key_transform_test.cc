@@ -5,7 +5,6 @@
 #include "engines/rocksdb/policy/key_transforms.h"
 #include "engines/rocksdb/policy/options.h"
 #include "rocksdb/cache.h"
-#include "rocksdb/slice_transform.h"
 #include "tests/random.h"
 #include "tests/rocksdb/equal_keys.h"
 

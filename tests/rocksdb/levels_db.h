@@ -2,8 +2,6 @@
 // hundred flushes, and their trees and filters as RocksDB itself reports them.
 #pragma once
 
-#include <cstdio>
-
 #include "rocksdb/listener.h"
 #include "tests/rocksdb/test_db.h"
 #include "util/rates/allocation.h"

@@ -4,15 +4,12 @@
 #include <thread>
 
 #include "engines/rocksdb/levels/trees.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/listener.h"
 #include "tests/rocksdb/levels_db.h"
 
 namespace deltabloom::testing {
 namespace {
 
 using internal::ParseLimits;
-using rocksdb::ColumnFamilyMetaData;
 
 constexpr char kWhatToAdd[] = "add listeners=deltabloom";
 
@@ -657,7 +654,7 @@ TEST_F(SilentChangesTest, NewFamiliesAndOptions) {
   // Read with the tree.
   ASSERT_OK(rocksdb::DeleteFilesInRange(db_, db_->DefaultColumnFamily(),
                                         nullptr, nullptr));
-  ColumnFamilyMetaData metadata;
+  rocksdb::ColumnFamilyMetaData metadata;
   db_->GetColumnFamilyMetaData(&metadata);
   internal::TreeLimits limits;
   limits.level0_files = 700;

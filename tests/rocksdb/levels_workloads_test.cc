@@ -5,13 +5,8 @@
 // DELTABLOOM_LEVELS_KEYS sets the number of keys (default 50,000) and runs
 // every workload under every style. DELTABLOOM_LEVELS_SEEDS sets the number of
 // random loads, of 200,000 to 700,000 keys each.
-#include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <iterator>
-#include <string>
-#include <vector>
 
 #include "tests/random.h"
 #include "tests/rocksdb/levels_db.h"

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <tuple>
 
-#include "rocksdb/slice_transform.h"
 #include "tests/rocksdb/equal_keys.h"
 
 namespace deltabloom::testing {

@@ -3,7 +3,6 @@
 
 #include "deltabloom/rocksdb_statistics.h"
 #include "rocksdb/comparator.h"
-#include "rocksdb/slice_transform.h"
 #include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {

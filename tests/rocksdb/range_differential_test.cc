@@ -2,12 +2,9 @@
 // lost, whatever RocksDB does between.
 //
 // DELTABLOOM_RANGES is the number of ranges in all (default 100,000).
-#include <cstdlib>
 #include <map>
 
-#include "tests/random.h"
 #include "tests/range/schemas.h"
-#include "tests/range/subject.h"
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/range_db.h"
 
@@ -15,7 +12,6 @@ namespace deltabloom::testing {
 namespace {
 
 using test::NumberOf;
-using test::Random;
 using Model = std::map<std::string, std::string>;
 
 struct Case {
@@ -260,7 +256,7 @@ class RangeDifferentialTest : public ::testing::TestWithParam<Case> {
   }
 
   const uint64_t seed_;
-  Random random_;
+  test::Random random_;
   Options options_;
   TestDb db_;
   Model model_;

@@ -1,12 +1,9 @@
 // The range part of a filter: the keys that make it, the filter from builder to
 // reader, and the bounds that the extractor passes to a filter in a seek.
-#include <set>
-#include <sstream>
 #include <thread>
 
 #include "engines/rocksdb/policy/sealed_bits.h"
 #include "engines/rocksdb/range/ranges.h"
-#include "tests/random.h"
 #include "tests/range/subject.h"
 #include "tests/rocksdb/range_db.h"
 

@@ -5,15 +5,12 @@
 #include "engines/rocksdb/range/learning.h"
 #include "rocksdb/metadata.h"
 #include "tests/range/schemas.h"
-#include "tests/range/subject.h"
 #include "tests/rocksdb/range_db.h"
 
 namespace deltabloom::testing {
 namespace {
 
 using internal::RangeSample;
-using test::Random;
-using test::Schema;
 
 const char* const wish = std::getenv("DELTABLOOM_LEARNING_KEYS");
 const uint64_t keys_of_last_level =
@@ -47,7 +44,7 @@ class GroupExtractor final : public rocksdb::SliceTransform {
 };
 
 // A database of three levels, and scans of groups without keys.
-class LearningTest : public ::testing::TestWithParam<Schema> {
+class LearningTest : public ::testing::TestWithParam<test::Schema> {
  protected:
   void OpenAndLoad(const Options& options) {
     db_.Open(options);
@@ -117,7 +114,7 @@ class LearningTest : public ::testing::TestWithParam<Schema> {
     EXPECT_OK(rocksdb::DestroyDB(db_.path(), db_.options()));
   }
 
-  Random random_{test::SeedOr(1)};
+  test::Random random_{test::SeedOr(1)};
   TestDb db_;
 
  private:

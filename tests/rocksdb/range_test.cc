@@ -1,7 +1,6 @@
 // Ranges in real databases: seeks and tables of special kinds, column families,
 // and what ranges conflict with. range_differential_test.cc has random writes,
 // deletes, compactions, timestamps, extractors and moves of iterators.
-#include <cstdlib>
 
 #include "engines/rocksdb/policy/policy.h"
 #include "engines/rocksdb/range/ranges.h"

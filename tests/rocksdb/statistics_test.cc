@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "deltabloom/rocksdb_statistics.h"
-#include "rocksdb/slice_transform.h"
 #include "tests/rocksdb/test_db.h"
 
 namespace deltabloom::testing {

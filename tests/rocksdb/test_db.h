@@ -4,20 +4,12 @@
 // library that most tests need.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
-#include <sstream>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,6 +26,7 @@
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/options_util.h"
 #include "rocksdb/version.h"
+#include "tests/folder.h"
 #include "util/layouts/layout.h"
 
 namespace deltabloom::testing {
@@ -52,6 +45,8 @@ using rocksdb::Status;
 
 using internal::NewBitsBuilder;
 using internal::NewBitsReader;
+using test::ReadFile;
+using test::TempDir;
 
 using PolicyPtr = std::shared_ptr<const FilterPolicy>;
 
@@ -201,31 +196,6 @@ inline int Matches(const FilterPolicy& policy, const std::string& filter,
                    const std::vector<std::string>& keys) {
   return Matches(NewBitsReader(policy, filter).get(), keys);
 }
-
-// A folder that is removed with its owner; in memory where possible, because
-// RocksDB syncs every file.
-class TempDir {
- public:
-  TempDir() {
-    std::filesystem::path parent = "/dev/shm";
-    if (std::getenv("TMPDIR") != nullptr || access(parent.c_str(), W_OK) != 0) {
-      parent = std::filesystem::temp_directory_path();
-    }
-    std::string name = (parent / "deltabloom-XXXXXX").string();
-    EXPECT_NE(mkdtemp(name.data()), nullptr);
-    path_ = name;
-  }
-  ~TempDir() { std::filesystem::remove_all(path_); }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-
-  std::string Path(const std::string& name) const {
-    return (path_ / name).string();
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 // The even numbers are keys, the odd ones are absent from the same range.
 inline std::string Key(int i) {
@@ -414,13 +384,6 @@ inline void WriteSst(const Options& options, const std::string& path,
   ASSERT_OK(writer.Open(path));
   for (const auto& key : keys) ASSERT_OK(writer.Put(key, Value(key)));
   ASSERT_OK(writer.Finish());
-}
-
-inline std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 // A database in a folder of its own, which is opened by the constructor or by

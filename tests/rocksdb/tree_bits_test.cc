@@ -2,15 +2,11 @@
 // events, without a database.
 #include "engines/rocksdb/levels/tree_bits.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "engines/rocksdb/levels/trees.h"
 #include "tests/random.h"
@@ -27,11 +23,9 @@ TableFacts Facts(uint64_t keys, double bits_per_key, int origin) {
   return {keys, static_cast<double>(keys) * bits_per_key, origin};
 }
 
-NewTable TableAt(int level, bool bottommost = false) {
-  NewTable table;
-  table.level = level;
-  table.bottommost = bottommost;
-  return table;
+NewTable TableAt(int level, bool bottommost = false, bool whole_run = false,
+                 const Compaction* compaction = nullptr) {
+  return {level, bottommost, whole_run, compaction};
 }
 
 double BitsOf(const TreeBits& tree, const NewTable& table = {}) {
@@ -375,8 +369,7 @@ TEST(TreeBitsTest, TablesAtTheLevelOfTheirOriginCountWithIt) {
 // Universal compaction: the largest run gets about the target, smaller ones
 // more, as far as the average stays within 5 %, and none less than 5 % below.
 TEST(TreeBitsTest, WholeRunsHaveNoDebts) {
-  NewTable table;
-  table.whole_run = true;
+  NewTable table = TableAt(0, false, true);
   TreeBits empty = TreeOf("");
   empty.Flushed(1000);
   EXPECT_EQ(BitsOf(empty, table), 9.9);
@@ -386,8 +379,7 @@ TEST(TreeBitsTest, WholeRunsHaveNoDebts) {
   EXPECT_EQ(BitsOf(tree, table), 10);
   Compaction compaction;
   compaction.inputs = {2};
-  table.level = 5;
-  table.compaction = &compaction;
+  table = TableAt(5, false, true, &compaction);
   const auto bits_of_run = [&](double keys) {
     compaction.read.keys = keys;
     return BitsOf(tree, table);
@@ -457,9 +449,7 @@ TEST(TreeBitsTest, AnEmptyTreeAndWhatMakesNoSense) {
 }
 
 TEST(TreeBitsTest, RandomEventsGiveLegalBits) {
-  const uint64_t seed = test::SeedOfThisRun();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
-  test::Random random(seed);
+  test::FreshRandom random;
   const auto below = [&random](uint64_t end) {
     return static_cast<int>(random.Below(end));
   };
@@ -603,8 +593,7 @@ TEST(FilterMemoryTest, TheLastRunLeavesRoomForKeysToCome) {
   PolicyOptions options;
   options.filter_memory = 30'000;
   Compaction compaction;
-  NewTable table = TableAt(6, true);
-  table.compaction = &compaction;
+  const NewTable table = TableAt(6, true, false, &compaction);
   std::string problem;
   for (const double keys : {40'000, 20'000}) {
     BitsInTree(options, table, &trees, &family, &problem);
@@ -760,14 +749,11 @@ TEST_F(RunUseTest, RatesAndWholeRuns) {
   Compaction compaction;
   compaction.inputs = {1, 2};
   compaction.read.keys = 1'100'000;
-  NewTable table = TableAt(6, true);
-  table.whole_run = true;
-  table.compaction = &compaction;
-  EXPECT_NEAR(BitsOf(family.bits, table), 4, 0.01);
-  table = TableAt(0);
-  table.whole_run = true;
+  EXPECT_NEAR(BitsOf(family.bits, TableAt(6, true, true, &compaction)), 4,
+              0.01);
   family.bits.Flushed(1000);
-  EXPECT_EQ(BitsOf(family.bits, table), 10);  // nothing is given back yet
+  // Nothing is given back yet.
+  EXPECT_EQ(BitsOf(family.bits, TableAt(0, false, true)), 10);
   // Never less than the least, even if no run is needed.
   const RunUse none = {{0, 1e-6}, {kBottommost, 1e-6}};
   TreeBits moved = TreeOf("6:100000@10<0 6:5000@10<last");
@@ -777,9 +763,7 @@ TEST_F(RunUseTest, RatesAndWholeRuns) {
   compaction.manual = true;
   moved.SetUse(none, 4, false);
   moved.SetTarget(0.5, Curve());
-  table = TableAt(6, true);
-  table.compaction = &compaction;
-  EXPECT_EQ(BitsOf(moved, table), 4);
+  EXPECT_EQ(BitsOf(moved, TableAt(6, true, false, &compaction)), 4);
 }
 
 // Counters of two policies add up, and what is learned stays when one of them

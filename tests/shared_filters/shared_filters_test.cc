@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include "deltabloom/go_murmur3_filter.h"
@@ -19,7 +18,6 @@ namespace {
 
 using internal::HashMurmur3;
 using internal::Murmur3;
-using internal::Murmur3Hash;
 
 // Where they are installed, Go, PHP and Guava write the same known answers
 // again.
@@ -356,7 +354,7 @@ TEST(Murmur3, EqualsGuava) {
   const auto rows = test::ReadCsv("murmur3.csv");
   ASSERT_EQ(rows.size(), 71u);
   for (const auto& row : rows) {
-    const Murmur3Hash hash = HashMurmur3(test::FromHex(row[0]));
+    const internal::Murmur3Hash hash = HashMurmur3(test::FromHex(row[0]));
     EXPECT_EQ(hash.low, std::stoull(row[1], nullptr, 16)) << row[0];
     EXPECT_EQ(hash.high, std::stoull(row[2], nullptr, 16)) << row[0];
   }

@@ -1,6 +1,5 @@
 // Tables that say little and mean much: a long name, and thousands of entries
 // that share it. What a walk holds must stay in proportion to the file.
-#include "table/sst/sst.h"
 #include "tests/sst/crafted.h"
 #include "tests/util/replaced_new.h"
 

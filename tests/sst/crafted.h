@@ -2,16 +2,12 @@
 // the walk through them.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <sstream>
-#include <string>
 #include <vector>
 
 #include "table/sst/sst.h"
+#include "tests/folder.h"
 #include "util/coding.h"
 
 namespace deltabloom::test {
@@ -41,14 +37,6 @@ class MemorySource : public internal::SstSource {
   const std::string name_ = "table in memory";
   const std::string bytes_;
 };
-
-inline std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << path;
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  return bytes.str();
-}
 
 inline std::string Varint(uint64_t value) {
   std::string bytes;

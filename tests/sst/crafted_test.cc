@@ -6,10 +6,8 @@
 
 #include <snappy.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 
 #include "tests/csv.h"
 #include "tests/random.h"
@@ -21,12 +19,7 @@ using namespace internal;
 
 class SourceTest : public ::testing::Test {
  protected:
-  SourceTest() : folder_(::testing::TempDir() + "source_test_XXXXXX") {
-    if (mkdtemp(folder_.data()) == nullptr) std::abort();
-  }
-  ~SourceTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string Path(const char* name) const { return folder_ + "/" + name; }
+  std::string Path(const char* name) const { return folder_.Path(name); }
 
   std::unique_ptr<SstSource> OpenFile() const {
     std::ofstream(Path("file"), std::ios::binary) << bytes_;
@@ -43,7 +36,7 @@ class SourceTest : public ::testing::Test {
     return error;
   }
 
-  std::string folder_;
+  const TempDir folder_;
   const std::string bytes_ = Random(1).Key(10000);
 };
 
@@ -85,7 +78,7 @@ TEST_F(SourceTest, SaysWhyItCannotRead) {
 TEST_F(SourceTest, NamesWhatIsNoFile) {
   ASSERT_EQ(::mkfifo(Path("fifo").c_str(), 0600), 0);
   const std::pair<std::string, const char*> cases[] = {
-      {folder_, "a directory"},
+      {folder_.path(), "a directory"},
       {"/dev/null", "something else"},
       {Path("fifo"), "a FIFO"}};
   for (const auto& [path, kind] : cases) {

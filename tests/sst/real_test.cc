@@ -1,10 +1,8 @@
 // Tables that the engines wrote: the walk finds what they say is there; and,
 // damaged, an error each time, never a crash and never bytes from outside of
 // the file. Worth most under the address sanitizer.
-#include <rocksdb/convenience.h>
 
 #include "deltabloom/filter_block.h"
-#include "deltabloom/rocksdb.h"
 #include "table/framing.h"
 #include "tests/random.h"
 #include "tests/rocksdb/test_db.h"

@@ -1,12 +1,12 @@
 // Key sets, rates and hashes of the study.
 #include "db_bench_ext/study/studies.h"
 
-#include <filesystem>
 #include <map>
 #include <set>
 
 #include "db_bench_ext/common/program.h"
 #include "tests/csv.h"
+#include "tests/folder.h"
 #include "tests/random.h"
 #include "util/hash.h"
 #include "util/hash64.h"
@@ -16,19 +16,14 @@ namespace {
 
 class ReadKeysTest : public ::testing::Test {
  protected:
-  ReadKeysTest() {
-    if (::mkdtemp(folder_.data()) == nullptr) std::abort();
-  }
-  ~ReadKeysTest() override { std::filesystem::remove_all(folder_); }
-
   std::string FileWith(const std::string& name,
                        const std::string& content) const {
-    const std::string path = folder_ + "/" + name;
+    const std::string path = folder_.Path(name);
     std::ofstream(path, std::ios::binary) << content;
     return path;
   }
 
-  std::string folder_ = testing::TempDir() + "key_sets_testXXXXXX";
+  const test::TempDir folder_;
 };
 
 std::set<std::string> AllOf(const KeySet& set) {
@@ -49,7 +44,7 @@ TEST_F(ReadKeysTest, EmptyHugeAndBinaryLines) {
 
 TEST_F(ReadKeysTest, ErrorsNameTheFile) {
   for (const std::string& path :
-       {std::string("/no/such/file"), folder_, FileWith("none", ""),
+       {std::string("/no/such/file"), folder_.path(), FileWith("none", ""),
         FileWith("single", "one\none\n")}) {
     try {
       ReadKeys(path);

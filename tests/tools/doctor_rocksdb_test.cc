@@ -1,12 +1,9 @@
 // deltabloom doctor on databases that RocksDB makes here: the levels and column
 // families that it reads from the MANIFEST are those that RocksDB knows.
-#include <rocksdb/db.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "rocksdb/sst_file_writer.h"
 #include "tests/random.h"
 #include "tests/rocksdb/test_db.h"
 #include "tests/tools/tool_test.h"

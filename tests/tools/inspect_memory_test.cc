@@ -6,9 +6,7 @@
 namespace deltabloom {
 namespace {
 
-using test::Block;
 using test::BlockHandle;
-using test::Crafted;
 using test::Entry;
 using test::Fixed;
 using test::Handle;
@@ -31,7 +29,8 @@ TEST_F(InspectMemory, BlocksLargerThanMemory) {
   std::string footer = Handle({0, kSize - 5}) + Handle({0, 0});
   footer.resize(40);
   write_sparse("a.sst", footer + Fixed(0xdb4775248b80fb57, 8));
-  std::string metaindex = Block(Entry("filter.p", Handle({0, kSize - 5})));
+  std::string metaindex =
+      test::Block(Entry("filter.p", Handle({0, kSize - 5})));
   metaindex.push_back('\0');
   const BlockHandle handle{kSize, metaindex.size() - 1};
   const auto checksum = [](const std::string& block) {
@@ -42,13 +41,13 @@ TEST_F(InspectMemory, BlocksLargerThanMemory) {
   footer.resize(40);
   write_sparse("b.sst", metaindex + checksum(metaindex) + footer +
                             Fixed(0xdb4775248b80fb57, 8));
-  Crafted good;
+  test::Crafted good;
   const BlockHandle filter = good.Add("filter bytes");
   Write(File("c.sst"), good.FinishWith(Entry("fullfilter.p", Handle(filter))));
 
   // With 256 MiB of memory.
   const nlohmann::json json =
-      RunJson(directory_.string(), 1, "ulimit -v 262144; ");
+      RunJson(directory_.path(), 1, "ulimit -v 262144; ");
   const auto& files = json.at("files");
   ASSERT_EQ(files.size(), 3u);
   EXPECT_EQ(files[0].at("error"),

@@ -1,7 +1,4 @@
 // deltabloom inspect from the outside: what it prints and how it exits.
-#include <rocksdb/filter_policy.h>
-
-#include <nlohmann/json.hpp>
 
 #include "deltabloom/rocksdb.h"
 #include "tests/sst/real_tables.h"

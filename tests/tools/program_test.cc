@@ -4,12 +4,10 @@
 #include "tools/deltabloom/program.h"
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <new>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "tests/folder.h"
 #include "tests/random.h"
 #include "tools/deltabloom/console.h"
 #include "tools/deltabloom/table_files.h"
@@ -386,15 +384,15 @@ TEST(Documents, ManPages) {
 }
 
 TEST(TableFiles, TablesOfADirectoryInOrderOthersAsNamed) {
-  std::string name = ::testing::TempDir() + "table_files_testXXXXXX";
-  ASSERT_NE(::mkdtemp(name.data()), nullptr);
-  const fs::path directory = name;
+  const test::TempDir folder;
+  const fs::path directory = folder.path();
   std::ofstream(directory / "LOG") << "x";
   auto files = TableFiles({directory, "last"});
   ASSERT_EQ(files.size(), 2u);
   EXPECT_EQ(files[0].path, directory);
-  EXPECT_EQ(files[0].error,
-            name + ": expected table files (*.sst, *.ldb), found none");
+  EXPECT_EQ(
+      files[0].error,
+      folder.path() + ": expected table files (*.sst, *.ldb), found none");
 
   for (const char* file : {"000010.sst", "000009.ldb", "MANIFEST-000001",
                            "x.sst.bak", "sst", "CURRENT", "000011.SST"}) {
@@ -419,7 +417,6 @@ TEST(TableFiles, TablesOfADirectoryInOrderOthersAsNamed) {
   fs::remove(expected[1]);
   EXPECT_TRUE(IsGone(files[1]));
   EXPECT_FALSE(IsGone(files[5])) << "it was named";
-  fs::remove_all(directory);
 }
 
 }  // namespace

@@ -1,19 +1,12 @@
 // deltabloom refilter on databases of RocksDB: which bytes it changes, that no
 // key is lost whatever happens, and what it leaves as it is.
-#include <gtest/gtest.h>
 #include <rocksdb/comparator.h>
 #include <rocksdb/file_checksum.h>
 #include <rocksdb/merge_operator.h>
-#include <rocksdb/slice_transform.h>
 #include <rocksdb/utilities/backup_engine.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "tests/random.h"
 #include "tests/rocksdb/test_db.h"
@@ -26,9 +19,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using rocksdb::BlockBasedTableOptions;
 using rocksdb::Options;
-using rocksdb::Slice;
 using test::ExpectHas;
-using testing::DbConfig;
 using testing::Key;
 
 constexpr int kKeys = 4500;  // in the last level
@@ -48,7 +39,7 @@ class Refilter : public test::ToolTest {
 
   static Options MakeOptions(const std::string& policy,
                              const Change& change = nullptr) {
-    DbConfig config;
+    testing::DbConfig config;
     config.policy = testing::PolicyFromString(policy);
     config.change = [&change](auto* options, auto* table) {
       table->metadata_block_size = 2048;
@@ -500,7 +491,7 @@ TEST_F(Refilter, Timestamps) {
     // The versions of a key can be in two partitions, which both are asked.
     EXPECT_EQ(file.at("keys_asked") > kKeys, partitioned);
     run(kCompact, [](auto* db, auto* family, const std::string& key) {
-      for (const Slice time : kTimes) {
+      for (const rocksdb::Slice time : kTimes) {
         rocksdb::ReadOptions read;
         read.timestamp = &time;
         std::string value;
@@ -772,7 +763,7 @@ TEST_F(Refilter, ReportsWhatWasReplacedButNotSynced) {
 
 // A full disk: nothing is lost, and the run goes on once there is room.
 TEST_F(Refilter, FullDisk) {
-  const std::string disk = directory_.string();
+  const std::string disk = directory_.path();
   const auto mount = [&disk](const char* option, uint64_t bytes) {
     return std::system(("mount -t tmpfs -o " + std::string(option) +
                         "size=" + std::to_string(bytes) + " tmpfs " + disk +

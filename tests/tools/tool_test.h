@@ -2,20 +2,15 @@
 #pragma once
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "table/sst/sst.h"
 #include "tests/sst/crafted.h"
-#include "util/coding.h"
 
 namespace deltabloom::test {
 
@@ -55,25 +50,16 @@ inline std::set<std::string> Missed(const nlohmann::json& file,
 // A test of a subcommand.
 class ToolTest : public ::testing::Test {
  protected:
-  explicit ToolTest(std::string command) : command_(std::move(command)) {
-    // In memory if possible: RocksDB syncs every file.
-    const bool in_memory = ::access("/dev/shm", W_OK) == 0;
-    std::string name =
-        (in_memory ? "/dev/shm/" : ::testing::TempDir()) + "deltabloom-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    directory_ = name;
-  }
-  ~ToolTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
-  }
+  explicit ToolTest(std::string command) : command_(std::move(command)) {}
 
-  std::string File(const std::string& name) const { return directory_ / name; }
+  std::string File(const std::string& name) const {
+    return directory_.Path(name);
+  }
 
   // `arguments` and `before`, which stands before the program, are a shell's.
   Result Run(const std::string& arguments,
              const std::string& before = "") const {
-    const std::string err = directory_.string() + ".err";
+    const std::string err = directory_.path() + ".err";
     const std::string line = before + " '" DELTABLOOM_TOOL "' " + command_ +
                              " " + arguments + " 2>" + err;
     Result result;
@@ -114,7 +100,7 @@ class ToolTest : public ::testing::Test {
   }
 
   std::string command_;
-  std::filesystem::path directory_;
+  const TempDir directory_;
   std::string err_;
 };
 

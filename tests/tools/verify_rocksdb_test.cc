@@ -1,13 +1,9 @@
 // deltabloom verify on databases of RocksDB: what it counts, and that it denies
 // the very keys that the database loses.
-#include <rocksdb/comparator.h>
-#include <rocksdb/slice_transform.h>
 #include <rocksdb/snapshot.h>
 
 #include <cmath>
-#include <set>
 
-#include "deltabloom/key_transform.h"
 #include "table/framing.h"
 #include "tests/rocksdb/equal_keys.h"
 #include "tests/rocksdb/test_db.h"
@@ -20,7 +16,6 @@ using nlohmann::json;
 using rocksdb::Slice;
 using test::ExpectHas;
 using test::Missed;
-using testing::DbConfig;
 using testing::Key;
 
 constexpr int kKeys = 3000;
@@ -35,7 +30,7 @@ class VerifyRocksDB : public test::ToolTest {
   static rocksdb::Options MakeOptions(
       const std::string& policy, bool partitioned,
       Filtering filtering = Filtering::kWholeKeys) {
-    DbConfig config;
+    testing::DbConfig config;
     config.policy = testing::PolicyFromString(policy);
     config.partitioned = partitioned;
     config.change = [filtering](auto* options, auto* table) {

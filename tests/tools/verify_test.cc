@@ -6,10 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <thread>
 
 #include "deltabloom/leveldb.h"

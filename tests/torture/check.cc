@@ -16,10 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using internal::BlockHandle;
-using internal::FilterScope;
-using internal::SstFile;
-using internal::SstFilter;
-using rocksdb::Status;
 
 // RocksDB refuses the database for its own order: it cannot be judged.
 struct Abandoned {};
@@ -60,7 +56,7 @@ class Check {
   }
 
  private:
-  void Verify(const Status& status, const char* what) {
+  void Verify(const rocksdb::Status& status, const char* what) {
     if (status.ok()) return;
     if (IsMisorder(status.ToString())) throw Abandoned();
     throw std::runtime_error(std::string("after the end of the process, ") +
@@ -155,12 +151,12 @@ Fault DrawFault(const std::string& folder, bench::MixedNumbers* numbers) {
   const std::string& table = tables[numbers->Below(tables.size())];
   std::string error;
   const auto source = internal::OpenSstFile(table, &error);
-  SstFile file;
+  internal::SstFile file;
   if (source == nullptr || !WalkSst(*source, &file).empty()) return {};
   std::vector<std::pair<const char*, BlockHandle>> blocks = {
       {"the index", file.index}};
-  for (const SstFilter& filter : file.filters) {
-    if (filter.scope != FilterScope::kPartitioned) {
+  for (const internal::SstFilter& filter : file.filters) {
+    if (filter.scope != internal::FilterScope::kPartitioned) {
       blocks.emplace_back("the filter", filter.handle);
       continue;
     }

@@ -18,11 +18,9 @@ namespace deltabloom::torture {
 
 using bench::MixedNumbers;
 using rocksdb::DB;
-using rocksdb::PinnableSlice;
 using rocksdb::ReadOptions;
 using rocksdb::Slice;
 using rocksdb::Status;
-using rocksdb::TransactionDB;
 
 namespace {
 
@@ -301,8 +299,8 @@ Status Database::Open(bool read_only) {
     // A busy machine is no failure.
     transaction.transaction_lock_timeout = 60'000;
     transaction.default_lock_timeout = 60'000;
-    status = TransactionDB::Open(options, transaction, path, descriptors,
-                                 &handles, &transactions);
+    status = rocksdb::TransactionDB::Open(options, transaction, path,
+                                          descriptors, &handles, &transactions);
     if (status.ok()) db.reset(transactions);
   }
   if (!status.ok()) return status;
@@ -407,7 +405,7 @@ void Database::LookUp(uint32_t slot, const std::vector<uint32_t>& keys,
   const std::vector<Slice> slices(texts.begin(), texts.end());
   for (size_t begin = 0, n = 0; begin < texts.size(); begin += n) {
     n = std::min<size_t>(texts.size() - begin, 1 + numbers_.Below(66));
-    std::vector<PinnableSlice> found(n);
+    std::vector<rocksdb::PinnableSlice> found(n);
     std::vector<Status> statuses(n);
     db->MultiGet(ReadOptions(), family, n, &slices[begin], found.data(),
                  statuses.data());

@@ -4,12 +4,8 @@
 
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <utility>
-
 #include "db_bench_ext/common/files.h"
+#include "tests/folder.h"
 #include "tests/random.h"
 #include "tests/rocksdb/delegating_policy.h"
 
@@ -141,11 +137,8 @@ class TortureDiskTest : public ::testing::Test {
   }
   // "-" if there is no such file.
   std::string Content(const std::string& name) const {
-    std::ifstream file(Path(name));
-    if (!file) return "-";
-    std::stringstream content;
-    content << file.rdbuf();
-    return content.str();
+    const std::string path = Path(name);
+    return std::filesystem::exists(path) ? test::ReadFile(path) : "-";
   }
   // A file of which `synced` is synced and `rest` is not.
   void Write(FileSystem* disk, const std::string& name,

@@ -22,7 +22,6 @@ namespace fs = std::filesystem;
 
 using rocksdb::ReadOptions;
 using rocksdb::Status;
-using rocksdb::WriteOptions;
 
 // Ends a thread.
 struct Stop {};
@@ -281,7 +280,7 @@ class Writer {
   // Of the step.
   uint32_t slot_ = 0;
   rocksdb::ColumnFamilyHandle* family_ = nullptr;
-  WriteOptions options_;
+  rocksdb::WriteOptions options_;
   std::vector<Record*> changes_;
 };
 

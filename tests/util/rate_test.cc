@@ -12,7 +12,6 @@ namespace deltabloom {
 namespace {
 
 using internal::LayoutRow;
-using internal::MillibitsAndRate;
 using internal::Plan;
 
 constexpr Layout kBuilt[] = {Layout::kClassic, Layout::kLocal,
@@ -154,7 +153,8 @@ TEST(MillibitsForRate, IsTheFewest) {
     const LayoutRow& row = Row(layout);
     for (const uint64_t keys : {1u, 40u, 300u, 5000u, 60000u, 1000000u}) {
       for (double rate = 0.9; rate > 1e-5; rate *= 0.8) {
-        const MillibitsAndRate found = MillibitsForRate(&row, keys, rate);
+        const internal::MillibitsAndRate found =
+            MillibitsForRate(&row, keys, rate);
         SCOPED_TRACE(testing::Message()
                      << row.name << ", " << keys << " keys, rate " << rate);
         EXPECT_EQ(found.rate, RateForMillibits(&row, keys, found.millibits));
