@@ -21,8 +21,8 @@ constexpr double kFewKeys = 1.0 / 1500;
 // A larger change of bits per key is logged.
 constexpr double kLoggedChange = 0.5;
 
-// With more entries in DatabaseTrees::origins the first by name are dropped: most
-// are of tables that RocksDB gave up without an event.
+// With more entries in DatabaseTrees::origins the first by name are dropped:
+// most are of tables that RocksDB gave up without an event.
 constexpr size_t kMaxOrigins = 10'000;
 
 // With filter_memory, the share of it that tables are given: the rest is for
