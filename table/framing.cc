@@ -206,7 +206,9 @@ FilterKind ParseSealed(std::string_view filter, Cpu cpu, HashedKeys* keys,
       ParsePayload(end[-1], Hash::kMurmurHash2, cpu, parsed, why);
   if (why != nullptr) {
     *why += Describe(hashed);
-    if ((flags & kRangeFlag) != 0) *why += ", with ranges";
+    if ((flags & kRangeFlag) != 0) {
+      *why += ", with ranges: " + RangePart(RangePartOf(filter)).Describe();
+    }
   }
   return kind;
 }

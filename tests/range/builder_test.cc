@@ -101,6 +101,48 @@ TEST(RangeBuilder, WorkedExample) {
   EXPECT_EQ(part, expected) << testing::PrintToString(part);
 }
 
+// Cuts that questions chose come first for keys alike, and leave room for those
+// that other keys need.
+TEST(RangeBuilder, LearnedCutsOfOtherKeys) {
+  const auto group = [](int i) { return "u" + std::to_string(i) + '/'; };
+  const auto user = [](int i) { return BigEndian(1'000'000 + i); };
+  const auto part_of = [](RangePartBuilder* builder, const auto& prefix_of) {
+    KeySet keys;
+    for (int i = 0; i < 8000; i += 2) {
+      for (int k = i % 9 / 3; k < 3; ++k) {
+        keys.insert(prefix_of(i) + BigEndian(1000 + i % 7 + k));
+      }
+    }
+    for (const std::string& key : keys) builder->AddKey(key);
+    std::string part;
+    EXPECT_TRUE(builder->Finish(&part));
+    return part;
+  };
+  const auto passing = [](const std::string& part, const auto& prefix_of) {
+    int count = 0;
+    for (int i = 1; i < 8000; i += 2) {
+      const std::string prefix = prefix_of(i);
+      count += RangePart(part).MayMatch(prefix, NextPrefix(prefix));
+    }
+    return count;
+  };
+  RangePartBuilder asked(10), alone(10), after(10);
+  for (int i = 1; i < 400; i += 2) {
+    asked.AddQuestion(group(i), NextPrefix(group(i)));
+  }
+  const std::string learned = part_of(&asked, group);
+  const auto cuts = RangePart(learned).LearnedCuts();
+  ASSERT_FALSE(cuts.empty());
+  EXPECT_TRUE(asked.Learned());
+  after.SetLearnedCuts(cuts);
+  const std::string alike = part_of(&after, group);
+  EXPECT_LT(passing(alike, group), passing(part_of(&alone, group), group) / 4);
+  EXPECT_LT(passing(part_of(&after, user), user),
+            passing(part_of(&alone, user), user) + 20);
+  for (const auto* builder : {&alone, &after}) EXPECT_FALSE(builder->Learned());
+  EXPECT_TRUE(RangePart(alike).LearnedCuts().empty());
+}
+
 TEST(RangeBuilder, RefusesWhatIsNotInOrder) {
   RangePartBuilder builder(10);
   std::string part = "before";

@@ -46,7 +46,7 @@ TEST(RangeFilter, LearnsFromQuestions) {
   std::string bytes;
   ASSERT_TRUE(builder.Finish(&bytes));
   const RangeFilter filter(bytes);
-  EXPECT_EQ(filter.Describe().substr(0, 13), "prefixes: 8 (");
+  EXPECT_EQ(filter.Describe().substr(0, 21), "learned prefixes: 8 (");
   EXPECT_EQ(filter.Describe().find(','), std::string::npos);
 }
 

@@ -142,6 +142,8 @@ TEST(RangeMalformed, Prefixes) {
               {{"a last key beyond the end", {{kBody + 1, 255}}},
                {"no cuts", {{cuts, 0}}},
                {"17 cuts", {{cuts, 17}}},
+               {"no learned cuts", {{cuts, 128}}},
+               {"17 learned cuts", {{cuts, 128 + 17}}},
                {"0 bits", {{cut, 0}, {cut + 2, 0, 2}}},
                {"1,025 bits", {{cut, 0}, {cut + 2, 1025, 2}}},
                {"a delimiter and bits", {{cut, 1}, {cut + 2, 8, 2}}},

@@ -158,7 +158,7 @@ void Range::ReadPrefixes(const std::string& body) {
   least_size_ = ByteAt(body, 0);
   last_ = body.substr(2, ByteAt(body, 1));
   size_t at = 2 + last_.size();
-  const unsigned cuts = ByteAt(body, at++);
+  const unsigned cuts = ByteAt(body, at++) % 128;  // learned or not
   size_t filter = at + 8 * cuts;
   for (unsigned i = 0; i < cuts; ++i, at += 8) {
     const auto size = static_cast<size_t>(Number(body, at + 4, 4));

@@ -488,7 +488,7 @@ TEST_F(LearningFilterTest, TheLogHasTheChoiceOnceAndNoBounds) {
   const auto lines = log.Lines("[deltabloom] ranges, by a sample of ");
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_CONTAINS(lines[0], ": prefixes: ");
-  EXPECT_CONTAINS(lines[0], " of 30 bits per key");
+  EXPECT_CONTAINS(lines[0], "; at most 16.0 of 30.0 bits per key");
   EXPECT_LACKS(lines[0], "group");
 }
 

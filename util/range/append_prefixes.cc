@@ -49,6 +49,7 @@ constexpr unsigned kMaxDelimiterCount = 16;
 constexpr uint64_t kSampledKeys = 64;
 constexpr double kWeightOfComponents = 3;
 constexpr double kWeightOfGaps = 5;
+constexpr double kWeightOfLearned = 20;
 constexpr int kRangesPerGap = 4;
 constexpr unsigned kMostHalvings = 10;
 constexpr double kDense = 1.5;
@@ -103,8 +104,11 @@ EmptyRange RangeBetween(const std::string& key, const std::string& next,
 // For some keys: the ranges of each of their prefixes that parts them from
 // other keys, as if the keys with that prefix did not exist; and, where keys
 // are sparse, ranges between the key and the next one, as the smallest of these
-// prefixes can be much larger than what lies between keys.
-std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys) {
+// prefixes can be much larger than what lies between keys. The ranges of the
+// key's prefixes at `learned` cuts go to *of_learned.
+std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys,
+                                     const std::vector<Cut>& learned,
+                                     std::vector<EmptyRange>* of_learned) {
   struct Sampled {
     std::string key, next;
     std::vector<unsigned> shared;  // bits, with other keys
@@ -174,6 +178,15 @@ std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys) {
         add_prefix(end, other[-1], kWeightOfComponents);
       }
       begin = end;
+    }
+    for (const Cut& cut : learned) {
+      char bytes[kMaxCutBytes];
+      const size_t size = PrefixOf(cut, key, bytes).size();
+      const auto other =
+          std::lower_bound(shared.begin(), shared.end(), 8 * size);
+      if (size > key.size() || other == shared.begin()) continue;
+      of_learned->push_back(
+          RangeOfPrefix(key.substr(0, size), other[-1], kWeightOfLearned));
     }
     // A dense key's neighbours leave no room for ranges that hold no key.
     const bool parts = !shared.empty() && shared.back() / 8 < key.size();
@@ -444,16 +457,22 @@ struct CutHashes {
 
 PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
                           const std::vector<EmptyRange>& sample,
-                          const std::vector<Cut>& fixed) {
+                          const std::vector<Cut>& fixed,
+                          const std::vector<Cut>& learned) {
   const size_t header =
       kHeaderSize + std::min(keys.Last().size(), kMaxCutBytes + kBytesAfterCut);
   if (bytes < header) return {};
-  std::vector<EmptyRange> ranges;
-  if (fixed.empty()) ranges = sample;
-  if (fixed.empty() && sample.empty()) ranges = MakeUpRanges(keys);
-  const std::vector<PlannedCut> cuts = CountPrefixes(
-      keys, fixed.empty() ? CutsFor(ranges, keys.LeastSize(), keys.OneWidth())
-                          : fixed);
+  std::vector<EmptyRange> ranges, of_learned;
+  std::vector<Cut> candidates = fixed;
+  if (fixed.empty()) {
+    ranges = sample.empty() ? MakeUpRanges(keys, learned, &of_learned) : sample;
+    candidates = CutsFor(ranges, keys.LeastSize(), keys.OneWidth());
+  }
+  if (!of_learned.empty()) {
+    candidates.insert(candidates.begin(), learned.begin(), learned.end());
+    ranges.insert(ranges.end(), of_learned.begin(), of_learned.end());
+  }
+  const std::vector<PlannedCut> cuts = CountPrefixes(keys, candidates);
   Asked asked;
   std::vector<uint8_t> row(cuts.size());
   for (size_t i = 0; i < cuts.size() && !fixed.empty(); ++i) {
@@ -496,7 +515,7 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
 }
 
 void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
-                    const SipHashKey* seed, std::string* dst) {
+                    bool learned, const SipHashKey* seed, std::string* dst) {
   std::vector<CutHashes> hashes;
   size_t deepest = 0;
   for (const PlannedCut& planned : cuts) {
@@ -524,7 +543,7 @@ void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
       std::min(keys.Last().size(), deepest + kBytesAfterCut);
   dst->push_back(static_cast<char>(last_size));
   dst->append(keys.Last(), 0, last_size);
-  dst->push_back(static_cast<char>(cuts.size()));
+  dst->push_back(static_cast<char>(cuts.size() | (learned ? kLearned : 0)));
   const size_t table = dst->size();
   dst->resize(table + kCutSize * cuts.size());
   for (size_t i = 0; i < cuts.size(); ++i) {

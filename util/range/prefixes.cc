@@ -197,7 +197,8 @@ bool Prefixes::Parse(std::string_view body, const SipHashKey* seed) {
   if (!take(2, &part)) return false;
   least_size_ = ByteAt(part, 0);
   if (!take(ByteAt(part, 1), &last_) || !take(1, &part)) return false;
-  cuts_count_ = ByteAt(part, 0);
+  cuts_count_ = ByteAt(part, 0) & (kLearned - 1);
+  learned_ = ByteAt(part, 0) >= kLearned;
   if (cuts_count_ == 0 || cuts_count_ > kMaxCuts ||
       !take(kCutSize * cuts_count_, &part)) {
     return false;
@@ -279,14 +280,16 @@ bool Prefixes::KeyMayMatch(std::string_view key) const {
   return prefix.empty() || MayHold(cut, prefix);
 }
 
-std::vector<Cut> Prefixes::Cuts() const {
+std::vector<Cut> Prefixes::LearnedCuts() const {
   std::vector<Cut> cuts;
-  for (size_t i = 0; i < cuts_count_; ++i) cuts.push_back(cuts_[i].cut);
+  for (size_t i = 0; learned_ && i < cuts_count_; ++i) {
+    cuts.push_back(cuts_[i].cut);
+  }
   return cuts;
 }
 
 std::string Prefixes::Describe() const {
-  std::string text = "prefixes";
+  std::string text = learned_ ? "learned prefixes" : "prefixes";
   for (size_t i = 0; i < cuts_count_; ++i) {
     const CutFilter& cut = cuts_[i];
     text += (i == 0 ? ": " : ", ") + TextOf(cut.cut) + " (" +

@@ -90,7 +90,7 @@ size_t RangePartBuilder::EstimatedBuildBytes() const {
 
 // Appends shape and the best body of no more than `bytes`; false if there is
 // none.
-bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) const {
+bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) {
   // Few say little, and the time for many must be short beside that for keys.
   std::vector<range::EmptyRange> ranges;
   const size_t known = empty_ranges_.size();
@@ -99,12 +99,13 @@ bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) const {
   for (size_t i = 0; i < used && known >= kFewEmptyRanges; ++i) {
     ranges.push_back(empty_ranges_[i * known / used]);
   }
+  learned_ = cuts_.empty() && !ranges.empty();
   const bool are_numbers = cuts_.empty() && range::AreNumbers(keys_);
   range::PrefixesPlan prefixes;
   // Without ranges a scan is likely to be of numbers near each other, unless
   // there are several in a row.
   if (!are_numbers || !ranges.empty() || range::AreComposite(keys_)) {
-    prefixes = range::PlanPrefixes(keys_, bytes, ranges, cuts_);
+    prefixes = range::PlanPrefixes(keys_, bytes, ranges, cuts_, learned_cuts_);
   }
   if (are_numbers && (prefixes.cuts.empty() || !ranges.empty())) {
     range::NumbersPlan numbers =
@@ -122,7 +123,7 @@ bool RangePartBuilder::AppendBody(uint64_t bytes, std::string* part) const {
   }
   if (prefixes.cuts.empty()) return false;
   part->push_back(kPrefixes);
-  range::AppendPrefixes(keys_, prefixes.cuts,
+  range::AppendPrefixes(keys_, prefixes.cuts, learned_,
                         seed_.has_value() ? &*seed_ : nullptr, part);
   return true;
 }
@@ -180,9 +181,10 @@ bool RangePart::HasKeyFrom(std::string_view bound) const {
   return std::visit([&](const auto& s) { return s.HasKeyFrom(bound); }, shape_);
 }
 
-std::vector<range::Cut> RangePart::Cuts() const {
+std::vector<range::Cut> RangePart::LearnedCuts() const {
   const auto* const prefixes = std::get_if<range::Prefixes>(&shape_);
-  return prefixes == nullptr ? std::vector<range::Cut>() : prefixes->Cuts();
+  if (prefixes == nullptr) return {};
+  return prefixes->LearnedCuts();
 }
 
 std::string RangePart::Describe() const {

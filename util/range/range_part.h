@@ -53,6 +53,11 @@ class RangePartBuilder {
   // Cuts for keys of any form; questions then have no effect. REQUIRES: no key
   // was added. Stay, too.
   void SetCuts(std::vector<range::Cut> cuts) { cuts_ = std::move(cuts); }
+  // The cuts that questions chose for other keys, of which some may be like
+  // these: without questions they count more than others. Stay, too.
+  void SetLearnedCuts(std::vector<range::Cut> cuts) {
+    learned_cuts_ = std::move(cuts);
+  }
   // Prefixes are hashed under this seed. Stays, too.
   void SetSeed(const SipHashKey& seed) { seed_ = seed; }
 
@@ -67,10 +72,12 @@ class RangePartBuilder {
   // Appends the range part, ending in its own size, to *dst. False, and nothing
   // appended, as RangeFilterBuilder::Finish.
   bool Finish(std::string* dst) noexcept;
+  // Whether questions chose the last part.
+  bool Learned() const { return learned_; }
   void Clear();
 
  private:
-  bool AppendBody(uint64_t bytes, std::string* part) const;
+  bool AppendBody(uint64_t bytes, std::string* part);
 
   double bits_per_key_;
   uint64_t range_length_;
@@ -80,7 +87,8 @@ class RangePartBuilder {
   size_t next_shared_ = 0;  // bytes with which it and the last key begin
   std::vector<range::EmptyRange> empty_ranges_;
   bool shares_ranges_ = false;
-  std::vector<range::Cut> cuts_;
+  std::vector<range::Cut> cuts_, learned_cuts_;
+  bool learned_ = false;
   std::optional<SipHashKey> seed_;
   range::KeyStore keys_;
   bool gave_up_ = false;
@@ -114,8 +122,8 @@ class RangePart {
   // Whether these bytes can ever say no.
   bool AlwaysMatches() const { return std::holds_alternative<Unknown>(shape_); }
   std::string Describe() const;
-  // Empty if the shape has none.
-  std::vector<range::Cut> Cuts() const;
+  // None unless questions chose them.
+  std::vector<range::Cut> LearnedCuts() const;
 
  private:
   struct Unknown {

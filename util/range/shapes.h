@@ -241,6 +241,8 @@ inline constexpr unsigned kMaxCutBits = 8 * kMaxCutBytes;
 inline constexpr uint64_t kMaxPrefixesPerRange = 8;
 
 inline constexpr size_t kCutSize = 8;  // in the table of cuts
+// Added to the number of cuts if a sample of ranges chose them.
+inline constexpr unsigned kLearned = 0x80;
 
 // Cuts as text, as in RangeFilterOptions::range_prefixes. False, and *cuts
 // undefined, if the text is not valid; kCutsSyntax says what is.
@@ -310,7 +312,8 @@ class Prefixes {
   // Queries the cut with the most bytes: it has the most distinct prefixes.
   bool KeyMayMatch(std::string_view key) const;
   bool HasKeyFrom(std::string_view bound) const { return bound <= last_; }
-  std::vector<Cut> Cuts() const;
+  // None unless a sample of ranges chose them.
+  std::vector<Cut> LearnedCuts() const;
   std::string Describe() const;
 
  private:
@@ -327,6 +330,7 @@ class Prefixes {
   size_t least_size_ = 0;
   std::string_view last_;  // the beginning of the last key, or all of it
   size_t cuts_count_ = 0;
+  bool learned_ = false;
   std::array<CutFilter, kMaxCuts> cuts_;  // the deepest first
   size_t largest_ = 0;  // of the usable cuts, if there are any
   std::optional<SipHashKey> seed_;
@@ -346,15 +350,17 @@ struct PrefixesPlan {
 };
 
 // Plans a body of no more than `bytes`: with the `fixed` cuts, or, if there are
-// none, with cuts that the ranges decide, or the keys alone. The same arguments
-// give the same plan.
+// none, with cuts that the ranges decide, or the keys alone, of which those
+// that the ranges of another part decided (`learned`) count more. The same
+// arguments give the same plan.
 PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
                           const std::vector<EmptyRange>& ranges,
-                          const std::vector<Cut>& fixed);
+                          const std::vector<Cut>& fixed,
+                          const std::vector<Cut>& learned);
 
 // Allocated per key at most; a sample takes 16 more, fixed cuts 8 more each.
 inline constexpr uint64_t kPrefixesBytesPerKey = 26;
 void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
-                    const SipHashKey* seed, std::string* dst);
+                    bool learned, const SipHashKey* seed, std::string* dst);
 
 }  // namespace deltabloom::internal::range

@@ -307,19 +307,25 @@ std::string BitsBuilder::BuildRangePart() {
 // delimiters.
 void BitsBuilder::LogLearned(std::string_view range_part) const {
   RangeLearning* const learning = range_keys_.learning();
-  const size_t questions = range_keys_.questions();
-  if (learning == nullptr || settings_.log == nullptr || questions == 0) return;
+  if (learning == nullptr || settings_.log == nullptr ||
+      !range_keys_.Learned()) {
+    return;
+  }
   WithoutThrowing([&] {
     std::string line;
-    for (const range::Cut& cut : RangePart(range_part).Cuts()) {
+    for (const range::Cut& cut : RangePart(range_part).LearnedCuts()) {
       line += (line.empty() ? "prefixes: " : ", ") + TextOf(cut);
     }
     if (line.empty()) line = "numbers";
-    line += "; " + NumberText(range_keys_.bits_per_key()) + " of " +
-            NumberText(settings_.millibits_per_key / 1000.0) + " bits per key";
-    if (!learning->IsNews(line)) return;
-    rocksdb::Info(settings_.log, "[deltabloom] ranges, by a sample of %zu: %s",
-                  questions, line.c_str());
+    // With allocation=levels each table has other bits.
+    const double all = settings_.millibits_per_key / 1000.0;
+    const double more = range_keys_.bits_per_key() - RangeBitsPerKey(all);
+    if (!learning->IsNews(line + NumberText(more, 0))) return;
+    rocksdb::Info(settings_.log,
+                  "[deltabloom] ranges, by a sample of %zu: %s; at most %.1f "
+                  "of %.1f bits per key",
+                  range_keys_.questions(), line.c_str(),
+                  range_keys_.bits_per_key(), all);
   });
 }
 

@@ -131,8 +131,9 @@ void OpenedCuts::Note(std::string_view range_part) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (range_part.size() <= size_) return;
   WithoutThrowing([&] {
-    // Numbers have no cuts.
-    cuts_ = RangePart(range_part).Cuts();
+    std::vector<range::Cut> cuts = RangePart(range_part).LearnedCuts();
+    if (cuts.empty()) return;
+    cuts_ = std::move(cuts);
     size_ = range_part.size();
   });
 }

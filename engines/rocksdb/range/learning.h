@@ -73,7 +73,8 @@ class RangeLearning {
   std::vector<std::string> news_;
 };
 
-// The cuts of the largest range part that a policy opened. Thread-safe.
+// The cuts of the largest range part that a policy opened and that sampled
+// ranges chose. Thread-safe.
 class OpenedCuts {
  public:
   // Without memory it is not taken.

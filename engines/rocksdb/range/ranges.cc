@@ -74,9 +74,6 @@ const char* NewAddress(Calls* calls) {
 // All living extractors.
 using Extractors = ProcessWide<std::set<const rocksdb::SliceTransform*>>;
 
-// Fewer sampled ranges say less than what an earlier process learned.
-constexpr size_t kFewQuestions = 16;
-
 constexpr char kWithTimestamps[] = "leveldb.BytewiseComparator.u64ts";
 
 bool IsBytewise(const Comparator* comparator) {
@@ -236,9 +233,8 @@ void RangeKeys::MakeBuilder(const Slice& prefix) {
     if (learning_ != nullptr && options_.cuts.empty()) {
       questions_ = learning_->sample.Get();
     }
-    const bool few = questions_.size() < kFewQuestions;
-    builder_.SetCuts(options_.cuts.empty() && few ? options_.opened_cuts
-                                                  : options_.cuts);
+    builder_.SetCuts(options_.cuts);
+    builder_.SetLearnedCuts(options_.opened_cuts);
     for (const auto& [lower, upper] : questions_) {
       builder_.AddQuestion(lower, upper);
     }

@@ -101,7 +101,7 @@ struct RangeKeysOptions {
   bool learning = false;
   // Set by hand; then nothing is chosen.
   std::vector<range::Cut> cuts = {};
-  // Those of tables that were opened, for as long as the sample is small.
+  // Those that sampled ranges chose for a table that was opened.
   std::vector<range::Cut> opened_cuts = {};
   // Has the lookups by which bits are divided; null: they are halved.
   const PolicyStatistics* statistics = nullptr;
@@ -147,6 +147,7 @@ class RangeKeys {
   // Null if nothing is learned, or no prefix came yet.
   RangeLearning* learning() const { return learning_.get(); }
   size_t questions() const { return questions_.size(); }
+  bool Learned() const { return builder_.Learned(); }
   // The most memory that Finish would hold now.
   uint64_t BuildBytes() const {
     return state_ == State::kTaken && builder_.KeysAdded() > 0
