@@ -58,10 +58,6 @@ FilterKind ParseRaw(std::string_view filter, Hash hash, Cpu cpu,
 // mapped keys always matches.
 FilterKind ParseSealed(std::string_view filter, Cpu cpu, HashedKeys* keys,
                        ParsedFilter* parsed, std::string* why);
-inline FilterKind ParseSealed(std::string_view filter, Cpu cpu,
-                              ParsedFilter* parsed, std::string* why) {
-  return ParseSealed(filter, cpu, nullptr, parsed, why);
-}
 
 // The fields of a sealed filter besides its payload.
 struct SealOptions {

@@ -80,7 +80,7 @@ void AskSealed(std::string_view filter, const LayoutRow& row,
                const Case& made) {
   for (const Cpu cpu : Levels()) {
     ParsedFilter parsed;
-    const FilterKind kind = ParseSealed(filter, cpu, &parsed, nullptr);
+    const FilterKind kind = ParseSealed(filter, cpu, nullptr, &parsed, nullptr);
     Check(kind != FilterKind::kForeign);
     ExpectAll(parsed, made.views);
     if (kind != FilterKind::kFilter) continue;

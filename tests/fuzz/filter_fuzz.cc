@@ -83,7 +83,7 @@ Answers AskSealed(std::string_view filter,
                   const std::vector<std::string_view>& keys) {
   const Answers answers = AskAtEveryLevel(
       [&](Cpu cpu, ParsedFilter* parsed) {
-        return ParseSealed(filter, cpu, parsed, nullptr);
+        return ParseSealed(filter, cpu, nullptr, parsed, nullptr);
       },
       keys);
   CheckKind(answers);

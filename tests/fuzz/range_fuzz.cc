@@ -41,7 +41,7 @@ void AskSealed(std::string_view bytes) {
        kSixProbes, options);
   const std::string_view filter = View(sealed);
   ParsedFilter parsed;
-  Check(ParseSealed(filter, Levels().front(), &parsed, nullptr) ==
+  Check(ParseSealed(filter, Levels().front(), nullptr, &parsed, nullptr) ==
         FilterKind::kFilter);
   Check(RangePartOf(filter) == bytes);
 }

@@ -56,7 +56,7 @@ void AskFilter(const SstFilter& filter, std::string_view contents) {
   }
   ParsedFilter parsed;
   std::string why;
-  ParseSealed(contents, ActiveCpu(), &parsed, &why);
+  ParseSealed(contents, ActiveCpu(), nullptr, &parsed, &why);
   ExpectOneLine(why);
   Ask(parsed, {"key", ""});
 }

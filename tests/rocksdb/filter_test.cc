@@ -65,9 +65,10 @@ class BuilderTest : public ::testing::TestWithParam<std::string> {
   // The rate of the filter's shape.
   static double RateOf(const Slice& filter, uint64_t keys) {
     internal::ParsedFilter parsed;
-    EXPECT_EQ(internal::ParseSealed({filter.data(), filter.size()},
-                                    internal::ActiveCpu(), &parsed, nullptr),
-              internal::FilterKind::kFilter);
+    EXPECT_EQ(
+        internal::ParseSealed({filter.data(), filter.size()},
+                              internal::ActiveCpu(), nullptr, &parsed, nullptr),
+        internal::FilterKind::kFilter);
     return internal::FindLayoutOfLastByte(
                static_cast<uint8_t>(filter[filter.size() - 1]),
                Hash::kMurmurHash2)

@@ -193,8 +193,8 @@ TEST(RangeOutOfMemoryTest, RangesLoseNoKey) {
     internal::ParsedFilter parsed;
     const std::string_view bytes = filter.ToStringView();
     std::string_view range_part;
-    if (internal::ParseSealed(bytes, internal::ActiveCpu(), &parsed, nullptr) ==
-        internal::FilterKind::kFilter) {
+    if (internal::ParseSealed(bytes, internal::ActiveCpu(), nullptr, &parsed,
+                              nullptr) == internal::FilterKind::kFilter) {
       range_part = internal::RangePartOf(bytes);
     }
     ++(range_part.empty() ? without : with_ranges);

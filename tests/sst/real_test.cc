@@ -127,7 +127,7 @@ void ExpectDeltabloomFilters(const std::string& path, uint64_t keys) {
     const std::string bytes = walked.Read(part.handle);
     ParsedFilter parsed;
     std::string why;
-    ASSERT_EQ(ParseSealed(bytes, ActiveCpu(), &parsed, &why),
+    ASSERT_EQ(ParseSealed(bytes, ActiveCpu(), nullptr, &parsed, &why),
               FilterKind::kFilter)
         << why;
     for (; key < keys && TableKey(key) <= part.last_key; ++key) {

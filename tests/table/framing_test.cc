@@ -238,7 +238,7 @@ TEST(SealedFraming, RoundTrip) {
         ParsedFilter parsed;
         std::string why;
         const bool plain = seal.keys.AsTheyAre();
-        ASSERT_EQ(ParseSealed(filter, ActiveCpu(), &parsed, &why),
+        ASSERT_EQ(ParseSealed(filter, ActiveCpu(), nullptr, &parsed, &why),
                   plain ? kind : FilterKind::kAlways);
         if (plain) continue;
         EXPECT_TRUE(MayMatch(parsed, "absent"));
