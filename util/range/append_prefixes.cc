@@ -142,8 +142,8 @@ std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys,
     }
   }
   std::vector<EmptyRange> ranges;
-  const auto add = [&ranges](EmptyRange range) {
-    if (range.lower < range.upper) ranges.push_back(std::move(range));
+  const auto add = [](EmptyRange range, std::vector<EmptyRange>* to) {
+    if (range.lower < range.upper) to->push_back(std::move(range));
   };
   unsigned halvings = 0;
   for (Sampled& sampled : samples) {
@@ -160,7 +160,8 @@ std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys,
     };
     const auto add_prefix = [&](size_t size, unsigned bits, double weight) {
       add(RangeOfPrefix(key.substr(0, size), dense(bits) ? bits | 7 : bits,
-                        weight));
+                        weight),
+          &ranges);
     };
     for (size_t i = 0; i < shared.size() && shared[i] / 8 < key.size(); ++i) {
       const size_t size = shared[i] / 8 + 1;
@@ -185,15 +186,15 @@ std::vector<EmptyRange> MakeUpRanges(const KeyStore& keys,
       const auto other =
           std::lower_bound(shared.begin(), shared.end(), 8 * size);
       if (size > key.size() || other == shared.begin()) continue;
-      of_learned->push_back(
-          RangeOfPrefix(key.substr(0, size), other[-1], kWeightOfLearned));
+      add(RangeOfPrefix(key.substr(0, size), other[-1], kWeightOfLearned),
+          of_learned);
     }
     // A dense key's neighbours leave no room for ranges that hold no key.
     const bool parts = !shared.empty() && shared.back() / 8 < key.size();
     if (sampled.next.empty() || !parts || dense(shared.back())) continue;
     for (int i = 0; i < kRangesPerGap; ++i) {
       halvings = halvings % kMostHalvings + 1;
-      add(RangeBetween(key, sampled.next, halvings));
+      add(RangeBetween(key, sampled.next, halvings), &ranges);
     }
   }
   return ranges;
@@ -468,10 +469,15 @@ PrefixesPlan PlanPrefixes(const KeyStore& keys, uint64_t bytes,
     ranges = sample.empty() ? MakeUpRanges(keys, learned, &of_learned) : sample;
     candidates = CutsFor(ranges, keys.LeastSize(), keys.OneWidth());
   }
-  if (!of_learned.empty()) {
-    candidates.insert(candidates.begin(), learned.begin(), learned.end());
-    ranges.insert(ranges.end(), of_learned.begin(), of_learned.end());
+  for (size_t i = 0; i < learned.size() && !of_learned.empty(); ++i) {
+    const auto same = [cut = TextOf(learned[i])](const Cut& other) {
+      return TextOf(other) == cut;
+    };
+    if (std::none_of(candidates.begin(), candidates.end(), same)) {
+      candidates.insert(candidates.begin(), learned[i]);
+    }
   }
+  ranges.insert(ranges.end(), of_learned.begin(), of_learned.end());
   const std::vector<PlannedCut> cuts = CountPrefixes(keys, candidates);
   Asked asked;
   std::vector<uint8_t> row(cuts.size());

@@ -306,11 +306,7 @@ std::string BitsBuilder::BuildRangePart() {
 // Without memory the next filter logs it. Of keys and bounds a line has only
 // delimiters.
 void BitsBuilder::LogLearned(std::string_view range_part) const {
-  RangeLearning* const learning = range_keys_.learning();
-  if (learning == nullptr || settings_.log == nullptr ||
-      !range_keys_.Learned()) {
-    return;
-  }
+  if (settings_.log == nullptr || !range_keys_.Learned()) return;
   WithoutThrowing([&] {
     std::string line;
     for (const range::Cut& cut : RangePart(range_part).LearnedCuts()) {
@@ -320,7 +316,7 @@ void BitsBuilder::LogLearned(std::string_view range_part) const {
     // With allocation=levels each table has other bits.
     const double all = settings_.millibits_per_key / 1000.0;
     const double more = range_keys_.bits_per_key() - RangeBitsPerKey(all);
-    if (!learning->IsNews(line + NumberText(more, 0))) return;
+    if (!range_keys_.learning()->IsNews(line + NumberText(more, 0))) return;
     rocksdb::Info(settings_.log,
                   "[deltabloom] ranges, by a sample of %zu: %s; at most %.1f "
                   "of %.1f bits per key",
