@@ -104,6 +104,7 @@ DELTABLOOM_C_EXPORT deltabloom_range_builder_t* deltabloom_range_builder_create(
     double bits_per_key, uint64_t range_length, char** errptr);
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_destroy(
     deltabloom_range_builder_t*);
+/* Before the first key. */
 DELTABLOOM_C_EXPORT void deltabloom_range_builder_add_question(
     deltabloom_range_builder_t*, const char* lower, size_t lower_length,
     const char* upper, size_t upper_length, char** errptr);
