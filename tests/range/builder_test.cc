@@ -104,12 +104,12 @@ TEST(RangeBuilder, WorkedExample) {
 // Cuts that questions chose come first for keys alike, and leave room for those
 // that other keys need.
 TEST(RangeBuilder, LearnedCutsOfOtherKeys) {
-  const auto group = [](int i) { return "u" + std::to_string(i) + '/'; };
-  const auto user = [](int i) { return BigEndian(1'000'000 + i); };
+  const auto group = [](uint64_t i) { return "u" + std::to_string(i) + '/'; };
+  const auto user = [](uint64_t i) { return BigEndian(1'000'000 + i); };
   const auto part_of = [](RangePartBuilder* builder, const auto& prefix_of) {
     KeySet keys;
-    for (int i = 0; i < 8000; i += 2) {
-      for (int k = i % 9 / 3; k < 3; ++k) {
+    for (uint64_t i = 0; i < 8000; i += 2) {
+      for (uint64_t k = i % 9 / 3; k < 3; ++k) {
         keys.insert(prefix_of(i) + BigEndian(1000 + i % 7 + k));
       }
     }
@@ -120,14 +120,14 @@ TEST(RangeBuilder, LearnedCutsOfOtherKeys) {
   };
   const auto passing = [](const std::string& part, const auto& prefix_of) {
     int count = 0;
-    for (int i = 1; i < 8000; i += 2) {
+    for (uint64_t i = 1; i < 8000; i += 2) {
       const std::string prefix = prefix_of(i);
       count += RangePart(part).MayMatch(prefix, NextPrefix(prefix));
     }
     return count;
   };
   RangePartBuilder asked(10), alone(10), after(10);
-  for (int i = 1; i < 400; i += 2) {
+  for (uint64_t i = 1; i < 400; i += 2) {
     asked.AddQuestion(group(i), NextPrefix(group(i)));
   }
   const std::string learned = part_of(&asked, group);
