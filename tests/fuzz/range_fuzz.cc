@@ -58,19 +58,20 @@ void AskBytes(Input* input, const Bounds& bounds) {
   AskSealed(whole);
 }
 
-// Sample questions of the bounds, or fixed cuts.
+// Sample questions of the bounds, fixed cuts, or those of other keys.
 void Choose(uint8_t how, const Bounds& bounds, RangePartBuilder* builder) {
   if (how % 4 == 1) {
     for (const std::string& lower : bounds) {
       for (const std::string& upper : bounds)
         builder->AddQuestion(lower, upper);
     }
-  } else if (how % 4 == 2) {
+  } else if (how % 4 >= 2) {
     range::Cut cut, delimiter;
     cut.bits = static_cast<uint16_t>(1 + how);
     delimiter.byte = how;
     delimiter.count = static_cast<uint8_t>(1 + how % 3);
-    builder->SetCuts({cut, delimiter});
+    if (how % 4 == 2) builder->SetCuts({cut, delimiter});
+    if (how % 4 == 3) builder->SetLearnedCuts({cut, delimiter});
   }
 }
 
