@@ -531,6 +531,16 @@ TEST_F(Refilter, RangeParts) {
     EXPECT_TRUE(Scan(db.get(), false) == contents);
     testing::ExpectFiltered(testing::GetAll(db.get(), 0, kAllKeys));
   }
+  // What the policy wrote that OPTIONS named before it stays, without --filter.
+  for (const std::string field : {"seeded", "range", "payload_check"}) {
+    Load(MakeOptions("id=deltabloom:20:local;" + field + "=on", with_ranges));
+    testing::Open(MakeOptions("bloomfilter:10", with_ranges), path_).reset();
+    const json document = Do("--dry-run");
+    EXPECT_EQ(document.at("summary").at("left"), 3) << field;
+    ExpectHas(document.at("files").at(0).at("reason"), "name the policy by");
+    EXPECT_EQ(Summary("--dry-run --filter deltabloom:20:compact").at("planned"),
+              3);
+  }
   // Without the prefix extractor there is none.
   Load(MakeOptions("bloomfilter:18"));
   EXPECT_EQ(expect_as_planned("--filter '" + ranges + ";layout=compact'"),

@@ -470,8 +470,8 @@ Without --filter each column family gets the filters of the Deltabloom policy
 that the newest OPTIONS file names for it: its key_transform, seed, layout
 (compact for auto), range parts and limits, with as many bits per key as fit,
 whatever its bits_per_key and allocation. With another policy there, or none,
-they are compact, and a table whose filter has a key_transform or a seed stays,
-as do tables of families that are not there.
+they are compact, and a table whose filter has a key_transform, a seed, a range
+part or a payload_check stays, as do tables of families that are not there.
 
 Deltabloom's policy reads filters of every layout and size, but those of another
 key_transform match every key for it: where --filter and the policy differ in

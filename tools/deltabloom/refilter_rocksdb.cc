@@ -102,8 +102,8 @@ double KeysIn(const RefilterTable& table, uint64_t bytes) {
 }
 
 // Whether the policy queries such a filter, and whether it is seeded where the
-// options want that; whether it has neither a key transform nor a seed; and
-// whether it has a range part.
+// options want that; whether it has no optional field (key transform, seed,
+// range part, payload check); and whether it has a range part.
 struct Fit {
   bool queried;
   bool seeded;
@@ -122,7 +122,10 @@ Fit FitOf(const internal::PolicyOptions& options, std::string_view filter) {
                   (options.key_transform != internal::kNoTransform) &&
               (wanted == 0 || keys.transform_id == wanted),
           !options.seeded || (keys.seeded && !foreign),
-          foreign || (!keys.transformed && !keys.seeded),
+          foreign || (keys.AsTheyAre() &&
+                      (kind == internal::FilterKind::kAlways ||
+                       parsed.payload_size + internal::kSealedFramingSize ==
+                           filter.size())),
           kind == internal::FilterKind::kFilter &&
               !internal::RangePartOf(filter).empty()};
 }
@@ -238,8 +241,9 @@ void Plan(const RefilterOptions& options, const SstSource& source,
     table->reason = "it is a symbolic link";
   } else if (options.guessed && !plain) {
     table->reason =
-        "its filter has a key_transform or a seed, and the OPTIONS file names "
-        "no policy of Deltabloom: use --filter";
+        "its filter has a key_transform, a seed, a range part or a "
+        "payload_check, and the OPTIONS file names no policy of Deltabloom: "
+        "name the policy by --filter";
   } else {
     table->reason = options.problem;
   }
