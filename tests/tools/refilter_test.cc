@@ -416,7 +416,7 @@ TEST_F(Refilter, EntriesOfEveryKind) {
 TEST_F(Refilter, FamiliesAndPaths) {
   const auto elsewhere = [this](auto* options, auto* table) {
     Partitioned(options, table);
-    table->metadata_block_size = 4096;
+    table->metadata_block_size = 2048;
     options->cf_paths = {{File("elsewhere"), 1 << 30}};
   };
   const auto get = [](auto* db, auto* family, const std::string& key) {
@@ -439,8 +439,22 @@ TEST_F(Refilter, FamiliesAndPaths) {
   use();
   EXPECT_EQ(Summary("", 1).at("replaced"), 1);
   ExpectHas(err_, "it is not there: name its directory by --path");
-  const std::string path = "--path " + File("elsewhere");
+  // The directory of the database is known under any name.
+  const std::string path = "--path " + path_ + "/. --path " + File("elsewhere");
+  // Limits of --filter are part of the plan.
+  EXPECT_EQ(
+      Summary(path + " --dry-run --filter "
+                     "'id=deltabloom;layout=compact;max_build_bytes=1000'")
+          .at("planned"),
+      0);
+  struct stat lock;
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(path_.c_str(), 65534, 65534), 0);
+    fs::remove(path_ + "/LOCK");
+  }
   const json document = Do(path);
+  ASSERT_EQ(stat((path_ + "/LOCK").c_str(), &lock), 0);
+  EXPECT_EQ(lock.st_uid, geteuid() == 0 ? 65534u : geteuid());
   EXPECT_EQ(err_, "");
   EXPECT_EQ(document.at("summary").at("replaced"), 1);
   for (const json& file : document.at("files")) {

@@ -262,7 +262,10 @@ std::string ReadManifest(const std::string& database, Manifest* manifest) {
       return path.string() + ": " + manifest->error();
     }
     if (!manifest->is_cut()) return {};
-    if (i == kTries) return path.string() + ": is cut off within a record";
+    if (i == kTries) {
+      return path.string() +
+             ": is cut off within a record: open and close the database first";
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -94,8 +95,14 @@ class Run {
  public:
   Run(const Options& options, Console* console)
       : options_(options), console_(console) {
-    directories_ = options.paths;
-    directories_.insert(directories_.begin(), options.database);
+    directories_ = {options.database};
+    for (const std::string& path : options.paths) {
+      std::error_code ignored;
+      const bool known = std::any_of(
+          directories_.begin(), directories_.end(),
+          [&](const auto& one) { return fs::equivalent(one, path, ignored); });
+      if (!known) directories_.push_back(path);
+    }
   }
 
   ExitCode All() {
@@ -293,7 +300,11 @@ class Run {
     const size_t jobs = std::min<size_t>(options_.jobs, tables_.size());
     std::vector<std::thread> threads;
     for (size_t job = 1; job < jobs; ++job) {
-      threads.emplace_back(work, job);
+      try {
+        threads.emplace_back(work, job);
+      } catch (const std::system_error&) {
+        break;  // as many as the system allows
+      }
     }
     work(0);
     for (std::thread& thread : threads) thread.join();
@@ -486,7 +497,8 @@ new filter in its place the copy is synced, everything in it but the data blocks
 the old file and the new filter, and then it is renamed. Memory is what building
 the filter takes, which max_build_bytes limits, and 8 bytes for each key in it.
 The program can be killed at any time: RocksDB deletes a file that was not
-renamed when it opens the database, and the next run continues. A table takes as
+renamed when it opens the database (in directories of --path the next run does
+that), and the next run continues. A table takes as
 much free space as its size, or only that of its filter where the file system
 shares blocks between files. Hard links, such as those of checkpoints, keep the
 old file. To undo it, move the files that --keep-old kept back over tables of

@@ -91,8 +91,12 @@ internal::Plan PlanPart(const internal::BuilderSettings& settings,
           internal::SealedFramingSize(seal))
           .millibits_per_key;
   if (millibits == 0) return {};
-  return internal::PlanFilter(settings.layout, std::max<uint64_t>(keys, 1),
-                              millibits);
+  // The builder keeps the hashes for MaybePostVerify.
+  const internal::LayoutRow* const layout = internal::FindAffordableLayout(
+      settings.layout, std::max<uint64_t>(keys, 1), millibits,
+      keys * settings.layout->hash_size, /*keep_hashes=*/true,
+      settings.max_build_bytes);
+  return internal::PlanFilter(layout, std::max<uint64_t>(keys, 1), millibits);
 }
 
 // Estimates how many of the table's keys are in this many bytes of its filter.
@@ -196,7 +200,6 @@ void Plan(const RefilterOptions& options, const SstSource& source,
     const double keys = KeysIn(*table, handle.size);
     const auto whole_keys = static_cast<uint64_t>(keys + 0.5);
     const Fit fit = FitOf(options.filter, bytes);
-    fits = fits && fit.seeded;
     plain = plain && fit.plain;
     const auto old_rate =
         fit.queried ? RateOfSealedFilter(bytes, whole_keys) : 1;
@@ -210,10 +213,10 @@ void Plan(const RefilterOptions& options, const SstSource& source,
     // The same layout has no more bits in the same bytes, even if the number of
     // keys is overestimated here.
     const bool same = kind == new_kind && fit.queried && fit.seeded;
-    after.Add(same                     ? old_rate
-              : plan.layout == nullptr ? 1
-                                       : internal::PlanRate(plan),
-              keys);
+    // A partition that is too small for a new filter keeps the old one.
+    const bool stays = same || plan.layout == nullptr;
+    fits = fits && (fit.seeded || stays);
+    after.Add(stays ? old_rate : internal::PlanRate(plan), keys);
     if (table->before.empty()) {
       table->before = kind;
       table->after = WithRange(options.filter, new_kind, table->range);
@@ -330,6 +333,13 @@ class FilterMaker : public FilterKeysVisitor {
     before_.Add(old_rate, weight);
     const std::optional<double> rate =
         RateOfSealedFilter(built.ToStringView(), keys);
+    // Without memory a builder makes a filter that matches every key.
+    if (keys > 0 && rate.value_or(0) == 1 && !table_.range &&
+        PlanPart(SettingsFor(options_.filter, table_, mapping_, old_.size()),
+                 keys)
+                .layout != nullptr) {
+      throw std::bad_alloc();
+    }
     if (keys > 0 && rate.value_or(1) < old_rate.value_or(1) &&
         (has_range || !table_.range || !old.has_range)) {
       after_.Add(rate, weight);
@@ -510,7 +520,9 @@ class Copy {
       }
     }
     if (now.st_uid != status.st_uid || now.st_gid != status.st_gid) {
-      Expect(::fchown(file_.fd, status.st_uid, status.st_gid) == 0);
+      ExpectWritten(::fchown(file_.fd, status.st_uid, status.st_gid) == 0,
+                    path_, "cannot get the owner and group of the table",
+                    stop_);
     }
     Expect(::fchmod(file_.fd, status.st_mode & 07777) == 0);
   }
@@ -758,6 +770,13 @@ std::shared_ptr<void> LockDatabase(const std::string& path,
   if (!status.ok()) {
     *error = path + ": is open, or cannot be locked: " + status.ToString();
     return nullptr;
+  }
+  // If root made it, the owner of the database must be able to open it.
+  struct stat owner;
+  if (::geteuid() == 0 && ::stat(path.c_str(), &owner) == 0 &&
+      ::chown((path + "/LOCK").c_str(), owner.st_uid, owner.st_gid) != 0) {
+    *error = path + "/LOCK: cannot get the owner of the directory: " +
+             std::strerror(errno);
   }
   return {lock, [](void* held) {
             rocksdb::Env::Default()->UnlockFile(
