@@ -123,6 +123,9 @@ class TreeBits {
   File Find(uint64_t file) const;
   void Forget(uint64_t file);
   void Flushed(uint64_t keys);
+  // The keys of the next flush, at most; used as long as none is known.
+  void ExpectFlush(uint64_t keys) { expected_ = static_cast<double>(keys); }
+  bool KnowsFlushes() const { return flush_keys_ > 0; }
 
   void SetTree(const std::vector<LiveTable>& tables);
   void Edit(const std::vector<uint64_t>& removed,
@@ -166,7 +169,9 @@ class TreeBits {
   // since it was last written; none for a flush or in a manual compaction.
   double KeysToCome(const NewTable& table) const;
   // Of a flush, lately.
-  double flush_keys() const { return std::max(flush_keys_, 1.0); }
+  double flush_keys() const {
+    return std::max(KnowsFlushes() ? flush_keys_ : expected_, 1.0);
+  }
   size_t files() const { return files_.size(); }
 
   // The files that were looked at since the beginning: what changes cost.
@@ -218,6 +223,7 @@ class TreeBits {
   mutable uint64_t visits_ = 0;
   double keys_ = 0;           // of the files in the tree
   double flush_keys_ = 0;     // of a flush, lately
+  double expected_ = 0;       // in the first flush
   double inflow_ = 0;         // keys since profile_ was brought up to date
   double profiled_keys_ = 0;  // keys_ at that time
   Profile profile_;           // settled shares, lately

@@ -221,7 +221,24 @@ class TreeListener final : public rocksdb::EventListener {
   const char* Name() const override { return kPolicyName; }
 
   void OnFlushBegin(DB* db, const rocksdb::FlushJobInfo& info) override {
-    WithoutThrowing([&] { Update(db, info.cf_name); });
+    WithoutThrowing([&] {
+      Update(db, info.cf_name);
+      const auto trees = TreesOfDB(db);
+      {
+        const std::lock_guard<std::mutex> lock(trees->mutex);
+        FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
+        if (family == nullptr || family->bits.KnowsFlushes()) return;
+      }
+      // Without a handle RocksDB says it of all column families only.
+      uint64_t keys = 0;
+      if (!db->GetAggregatedIntProperty(DB::Properties::kNumEntriesImmMemTables,
+                                        &keys)) {
+        return;
+      }
+      const std::lock_guard<std::mutex> lock(trees->mutex);
+      FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
+      if (family != nullptr) family->bits.ExpectFlush(keys);
+    });
   }
 
   void OnFlushCompleted(DB* db, const rocksdb::FlushJobInfo& info) override {
