@@ -37,6 +37,14 @@ class Estimate(unittest.TestCase):
             self.assertEqual(len(row["levels"]), 5)
         self.assertIn("{id=deltabloom;bits_per_key=10;layout=auto;allocation=levels}", text)
 
+    def test_advice_has_what_was_asked(self):
+        for arguments, options in {
+            ("--memory", "1GiB"): "filter_memory=1GiB;layout=auto;allocation=levels}",
+            ("--memory", "629145600"): "filter_memory=600MiB;layout=auto;allocation=levels}",
+            ("--min-bits-per-key", "1.5"): "bits_per_key=10;layout=auto;allocation=levels;min_bits_per_key=1.5}",
+        }.items():
+            self.assertIn("{id=deltabloom;" + options, run("--keys", "1G", "--hits", "1", *arguments).stdout)
+
     def test_units(self):
         want = run("--keys", "64000000", "--entry-size", "1024", "--memory", "67108864")
         self.assertEqual(want.returncode, 0, want.stderr)

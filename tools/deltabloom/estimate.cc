@@ -105,7 +105,16 @@ void ShowFilters(const std::vector<FilterEstimate>& estimates,
   console->Table(rows, 3);
 }
 
-std::string Advice(const std::vector<FilterEstimate>& estimates) {
+// As filter_memory reads it: "1GiB".
+std::string Amount(double bytes) {
+  size_t unit = 0;
+  for (; unit < 4 && std::fmod(bytes, 1024) == 0; ++unit) bytes /= 1024;
+  constexpr const char* kUnits[] = {"", "KiB", "MiB", "GiB", "TiB"};
+  return Format("%.0f", std::floor(bytes)) + kUnits[unit];
+}
+
+std::string Advice(const Budget& budget,
+                   const std::vector<FilterEstimate>& estimates) {
   // The fewest reads or, for a budget of reads, the least memory; of equals the
   // last, which is layout auto.
   const FilterEstimate& best = *std::min_element(
@@ -114,12 +123,19 @@ std::string Advice(const std::vector<FilterEstimate>& estimates) {
         return a.wasted_reads * a.bytes < b.wasted_reads * b.bytes;
       });
   if (best.filter.compare(0, 7, "rocksdb") == 0 || !(best.bytes > 0)) return {};
+  const bool levels = best.allocation == "levels";
+  // Levels that need no filter leave a part of the memory, whatever is asked.
   std::string options =
-      "bits_per_key=" + Format("%.3g", best.asked_bits_per_key) +
-      ";layout=" + best.filter;
+      levels && budget.bytes > 0 && budget.hits > 0
+          ? "filter_memory=" + Amount(budget.bytes)
+          : "bits_per_key=" + Format("%.3g", best.asked_bits_per_key);
+  options += ";layout=" + best.filter;
   std::string line;
-  if (best.allocation == "levels") {
+  if (levels) {
     options += ";allocation=levels";
+    if (budget.min_bits_per_key != Budget().min_bits_per_key) {
+      options += ";min_bits_per_key=" + Format("%g", budget.min_bits_per_key);
+    }
     line = ", and the listener that goes with it (docs/levels.md)";
   }
   return "Most for the memory: filter_policy={id=deltabloom;" + options + "}" +
@@ -289,7 +305,7 @@ ExitCode Run(const Options& options, Console* console) {
   ShowTree(options.tree, tree, console);
   console->Line("");
   ShowFilters(estimates, console);
-  const std::string advice = Advice(estimates);
+  const std::string advice = Advice(budget, estimates);
   if (!advice.empty()) {
     console->Line("");
     console->Line(advice);
