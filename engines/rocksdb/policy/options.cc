@@ -270,7 +270,8 @@ const PolicyOption kPolicyOptions[19] = {
      Print<&PolicyOptions::range_prefixes>,
      [] { return std::string(range::kCutsSyntax); }},
     {"filter_memory", kMayChange,
-     "an amount as in 2GiB, 500MB or 1048576, or unset to go by bits_per_key",
+     "an amount up to 1e18 as in 2GiB, 500MB or 1048576, or unset to go by "
+     "bits_per_key",
      ParseFilterMemory, PrintFilterMemory},
     Real<&PolicyOptions::min_bits_per_key, ValidLimit>("min_bits_per_key",
                                                        "0.5 to 1000"),
