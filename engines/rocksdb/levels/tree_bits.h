@@ -125,7 +125,6 @@ class TreeBits {
   void Flushed(uint64_t keys);
   // The keys of the next flush, at most; used as long as none is known.
   void ExpectFlush(uint64_t keys) { expected_ = static_cast<double>(keys); }
-  bool KnowsFlushes() const { return flush_keys_ > 0; }
 
   void SetTree(const std::vector<LiveTable>& tables);
   void Edit(const std::vector<uint64_t>& removed,
@@ -170,7 +169,7 @@ class TreeBits {
   double KeysToCome(const NewTable& table) const;
   // Of a flush, lately.
   double flush_keys() const {
-    return std::max(KnowsFlushes() ? flush_keys_ : expected_, 1.0);
+    return std::max(flush_keys_ > 0 ? flush_keys_ : expected_, 1.0);
   }
   size_t files() const { return files_.size(); }
 

@@ -223,18 +223,11 @@ class TreeListener final : public rocksdb::EventListener {
   void OnFlushBegin(DB* db, const rocksdb::FlushJobInfo& info) override {
     WithoutThrowing([&] {
       Update(db, info.cf_name);
-      const auto trees = TreesOfDB(db);
-      {
-        const std::lock_guard<std::mutex> lock(trees->mutex);
-        FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
-        if (family == nullptr || family->bits.KnowsFlushes()) return;
-      }
-      // Without a handle RocksDB says it of all column families only.
+      // Without a handle RocksDB says it of all column families together.
       uint64_t keys = 0;
-      if (!db->GetAggregatedIntProperty(DB::Properties::kNumEntriesImmMemTables,
-                                        &keys)) {
-        return;
-      }
+      db->GetAggregatedIntProperty(DB::Properties::kNumEntriesImmMemTables,
+                                   &keys);
+      const auto trees = TreesOfDB(db);
       const std::lock_guard<std::mutex> lock(trees->mutex);
       FamilyTree* const family = FindFamily(trees.get(), info.cf_name);
       if (family != nullptr) family->bits.ExpectFlush(keys);

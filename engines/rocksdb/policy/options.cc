@@ -270,8 +270,8 @@ const PolicyOption kPolicyOptions[19] = {
      Print<&PolicyOptions::range_prefixes>,
      [] { return std::string(range::kCutsSyntax); }},
     {"filter_memory", kMayChange,
-     "an amount up to 1e18 as in 2GiB, 500MB or 1048576, or unset to go by "
-     "bits_per_key",
+     "an amount as in 2GiB, 500MB or 1048576, or unset to go by bits_per_key; "
+     "at most 1e18",
      ParseFilterMemory, PrintFilterMemory},
     Real<&PolicyOptions::min_bits_per_key, ValidLimit>("min_bits_per_key",
                                                        "0.5 to 1000"),
