@@ -52,12 +52,11 @@ class HashList {
   // As ForEachChunk, but frees each chunk after fn; the list is then empty.
   template <typename T, typename Fn>
   void ConsumeChunks(Fn fn) {
-    for (Chunk& chunk : chunks_) {
-      const bool last = &chunk == &chunks_.back();
-      fn(reinterpret_cast<const T*>(chunk.words.get()),
-         last ? used_ : chunk.capacity);
-      chunk.words.reset();
-    }
+    size_t i = 0;
+    ForEachChunk<T>([&](const T* hashes, size_t n) {
+      fn(hashes, n);
+      chunks_[i++].words.reset();
+    });
     Clear();
   }
 

@@ -133,8 +133,7 @@ namespace deltabloom {
 
 const char* LayoutName(Layout layout) {
   if (layout == Layout::kAuto) return internal::kAutoName;
-  const internal::LayoutRow* row =
-      internal::FindLayout(layout, Hash::kMurmurHash2);
+  const internal::LayoutRow* row = internal::FindLayout(layout);
   return row == nullptr ? nullptr : row->name;
 }
 

@@ -102,7 +102,8 @@ inline constexpr int kNoLevel = -1;
 
 // The row that writes `layout`, or null: `hash` is an option of classic. A
 // layout of kAuto depends on the level that the table is written for.
-const LayoutRow* FindLayout(Layout layout, Hash hash, int level = kNoLevel);
+const LayoutRow* FindLayout(Layout layout, Hash hash = Hash::kMurmurHash2,
+                            int level = kNoLevel);
 
 // The plan of the first of `row` and its fallbacks that has one.
 Plan PlanFilter(const LayoutRow* row, uint64_t keys,

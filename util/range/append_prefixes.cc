@@ -80,19 +80,14 @@ EmptyRange RangeBetween(const std::string& key, const std::string& next,
                         unsigned halvings) {
   const size_t common = CommonPrefix(key, next);
   const auto number_of = [&](const std::string& text) {
-    uint64_t number = 0;
-    for (size_t i = common; i < common + 8; ++i) {
-      number = number << 8 |
-               (i < text.size() ? static_cast<unsigned char>(text[i]) : 0u);
-    }
-    return number;
+    char bytes[8] = {};
+    text.copy(bytes, sizeof(bytes), common);
+    return __builtin_bswap64(LoadFixed64(bytes));
   };
   const auto text_of = [&](uint64_t number) {
-    std::string text = key.substr(0, common);
-    for (int shift = 56; shift >= 0; shift -= 8) {
-      text += static_cast<char>(number >> shift);
-    }
-    return text;
+    char bytes[8];
+    StoreFixed64(bytes, __builtin_bswap64(number));
+    return key.substr(0, common).append(bytes, sizeof(bytes));
   };
   const uint64_t first = number_of(key);
   const uint64_t gap = number_of(next) - first;
@@ -333,8 +328,8 @@ using Asked = std::map<std::vector<uint8_t>, double>;
 // Bytes of the filter of a cut.
 double CostOf(const PlannedCut& cut, unsigned bits) {
   if (bits == 0) return 0;
-  const Plan plan = PlanFilter(FindLayout(cut.layout, Hash::kMurmurHash2),
-                               cut.prefixes, 1000 * bits);
+  const Plan plan =
+      PlanFilter(FindLayout(cut.layout), cut.prefixes, 1000 * bits);
   return static_cast<double>(plan.payload_size + 1 + kCutSize);
 }
 
@@ -526,8 +521,7 @@ void AppendPrefixes(const KeyStore& keys, const std::vector<PlannedCut>& cuts,
   size_t deepest = 0;
   for (const PlannedCut& planned : cuts) {
     const Cut& cut = planned.cut;
-    hashes.push_back(
-        {cut, seed, FindLayout(planned.layout, Hash::kMurmurHash2)});
+    hashes.push_back({cut, seed, FindLayout(planned.layout)});
     deepest = std::max(
         deepest, cut.count == 0 ? (cut.bits + 7u) / 8 : kBytesOfDelimited);
   }

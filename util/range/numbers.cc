@@ -27,10 +27,6 @@ uint64_t Samples(uint64_t buckets) {
   return (buckets + kBucketsPerSample - 1) / kBucketsPerSample;
 }
 uint64_t Words(uint64_t bits) { return (bits + 63) / 64; }
-// One word more, so that any low bits can be had by one load.
-uint64_t LowWords(uint64_t count, unsigned low_bits) {
-  return Words(count * low_bits) + 1;
-}
 
 // In each byte the number of its ones.
 uint64_t CountOnesPerByte(uint64_t word) {
@@ -66,8 +62,9 @@ unsigned SelectOne(uint64_t word, unsigned i) {
 }
 
 uint64_t CodesSize(uint64_t count, const CodesShape& shape) {
+  // One word more, so that any low bits can be had by one load.
   return kCodesHeaderSize + 4 * Samples(shape.buckets) +
-         8 * Words(count + shape.buckets) + 8 * LowWords(count, shape.low_bits);
+         8 * (Words(count + shape.buckets) + Words(count * shape.low_bits) + 1);
 }
 
 // The reduction, q of docs/format.md: where a block of `universe` numbers
@@ -185,13 +182,6 @@ bool Digits::Count() const {
   return true;
 }
 
-// Keys that differ from the i-th byte on only; 2^64 is 0.
-uint64_t Digits::CountFrom(size_t i) const {
-  uint64_t count = 1;
-  for (; i < width; ++i) count *= uint64_t{most[i]} - least[i] + 1;
-  return count;
-}
-
 bool Digits::Below(std::string_view bound, uint64_t* keys) const {
   const unsigned char* bytes = Bytes(bound);
   size_t i = 0;
@@ -207,7 +197,9 @@ bool Digits::Below(std::string_view bound, uint64_t* keys) const {
         number * (uint64_t{most[i]} - least[i] + 1) + (bytes[i] - least[i]);
   }
   const bool behind = i < end ? bytes[i] > most[i] : bound.size() > width;
-  *keys = (number + (behind ? 1 : 0)) * CountFrom(i);
+  *keys = number + (behind ? 1 : 0);
+  // Times the keys that differ from here on only; 2^64 is 0.
+  for (; i < width; ++i) *keys *= uint64_t{most[i]} - least[i] + 1;
   // Beyond a key there is at least that one below.
   return !(behind && *keys == 0);
 }

@@ -60,9 +60,6 @@ struct Digits {
   bool Count() const;
   // How many of them are smaller than `bound`, bytewise. False: 2^64 or all.
   bool Below(std::string_view bound, uint64_t* keys) const;
-
- private:
-  uint64_t CountFrom(size_t i) const;
 };
 
 // Keeps the first kMaxCutBytes bytes of each key, without those that it shares

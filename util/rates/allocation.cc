@@ -176,8 +176,6 @@ double RateCurve::BitsAtSlope(double slope) const {
   return sum + hull_[i].bits * (from - flattest);
 }
 
-double RateCurve::MostUsefulBits() const { return hull_.back().bits; }
-
 double BitsAtPrice(const RateCurve& curve, const SortedRun& run, double price) {
   return BitsOfRun(curve, &RateCurve::BitsAtSlope, run, price);
 }

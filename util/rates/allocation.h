@@ -63,7 +63,7 @@ class RateCurve {
   double BitsAtSlope(double slope) const;
 
   // The bits from which on more of them gain nothing.
-  double MostUsefulBits() const;
+  double MostUsefulBits() const { return hull_.back().bits; }
 
  private:
   struct Vertex {

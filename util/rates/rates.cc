@@ -5,11 +5,8 @@
 #include <cstddef>
 
 namespace deltabloom::internal {
-namespace {
 
 constexpr double kRocksDBLineBits = 512;
-
-}  // namespace
 
 // 1 - e^x and ln(1 + x) lose every digit for small x; expm1 and log1p do not.
 

@@ -21,7 +21,7 @@ LayoutCurve MakeCurve(Layout layout) {
   std::vector<RateOption> options;
   std::vector<const LayoutRow*> rows;
   const auto add = [&](Layout one, double min_bits, double max_bits) {
-    const LayoutRow* row = FindLayout(one, Hash::kMurmurHash2);
+    const LayoutRow* row = FindLayout(one);
     options.push_back({[row](double bits) {
                          return RateForMillibits(row, kKeys, ToMillibits(bits));
                        },
@@ -173,8 +173,7 @@ uint64_t KeysForRate(const BloomSize& size, double rate) {
 }
 
 double RateForBitsPerKey(Layout layout, double bits_per_key, uint64_t keys) {
-  const internal::LayoutRow* row =
-      internal::FindLayout(layout, Hash::kMurmurHash2);
+  const internal::LayoutRow* row = internal::FindLayout(layout);
   if (row == nullptr || !internal::ValidBitsPerKey(bits_per_key)) {
     return std::nan("");
   }
@@ -183,8 +182,7 @@ double RateForBitsPerKey(Layout layout, double bits_per_key, uint64_t keys) {
 }
 
 double BitsPerKeyForRate(Layout layout, double rate, uint64_t keys) {
-  const internal::LayoutRow* row =
-      internal::FindLayout(layout, Hash::kMurmurHash2);
+  const internal::LayoutRow* row = internal::FindLayout(layout);
   if (row == nullptr || std::isnan(rate)) return std::nan("");
   if (rate <= 0) return HUGE_VAL;
   const internal::MillibitsAndRate found =
