@@ -1,10 +1,7 @@
 // What the builder refuses, its memory, its choice, and bytes that may not
 // change.
-#include <gtest/gtest.h>
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "tests/range/subject.h"
 #include "tests/util/replaced_new.h"

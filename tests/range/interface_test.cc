@@ -1,10 +1,7 @@
 // The public interface.
-#include <gtest/gtest.h>
 
 #include <limits>
 #include <stdexcept>
-#include <string>
-#include <utility>
 
 #include "deltabloom/range_filter.h"
 #include "tests/range/subject.h"

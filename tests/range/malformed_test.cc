@@ -1,9 +1,5 @@
 // Every rule that a range part can break, with the answer that docs/format.md
 // requires; and bytes changed at random, which must not be read out of bounds.
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
 
 #include "tests/random.h"
 #include "tests/range/subject.h"

@@ -1,11 +1,7 @@
 // No range that holds a key is ever answered with no, whatever the keys, and
 // the answers are those of a slow reader made after docs/format.md.
-#include <gtest/gtest.h>
 
-#include <cstdint>
 #include <map>
-#include <string>
-#include <vector>
 
 #include "tests/random.h"
 #include "tests/range/subject.h"

@@ -1,13 +1,10 @@
 // What is let through, against the theory of util/range/shapes.h, within five
 // standard errors; the same at every run unless DELTABLOOM_SEED asks for
 // others.
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "tests/range/schemas.h"
 #include "tests/range/subject.h"

@@ -221,6 +221,18 @@ double FilterBytes(const TestDb& db, ColumnFamilyHandle* family = nullptr) {
   return bytes;
 }
 
+TEST(FilterMemoryTest, AfterOpenAFlushIsNotTakenForAKey) {
+  for (const auto& filters : {LevelsOptions(), WithMemory(25'000)}) {
+    LevelsDb db(filters);
+    db.PutScattered(20'000);
+    db.Rewrite();
+    db.Reopen();
+    const double before = FilterBytes(db);
+    db.PutScattered(500);
+    EXPECT_LT(FilterBytes(db) - before, 500 * 20 / 8);
+  }
+}
+
 // Databases with totals of their own, which grow tenfold and are rewritten.
 TEST(FilterMemoryTest, IsKeptByLeveledAndUniversalTrees) {
   Options dynamic = SmallTrees();
