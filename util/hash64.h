@@ -150,7 +150,7 @@ inline uint64_t Hash64OfBits(const char* data, size_t bits) {
   const size_t shift = 64 - 8 * size;
   char word[8];
   StoreFixed64(word, (LoadFixed64(data) << shift & kept) >> shift);
-  return Hash64(word, size);
+  return Hash64AnySize(word, size);
 }
 
 // Another hash from a hash: for every `stream` a permutation of the 64-bit
