@@ -498,11 +498,11 @@ the old file and the new filter, and then it is renamed. Memory is what building
 the filter takes, which max_build_bytes limits, and 8 bytes for each key in it.
 The program can be killed at any time: RocksDB deletes a file that was not
 renamed when it opens the database (in directories of --path the next run does
-that), and the next run continues. A table takes as
-much free space as its size, or only that of its filter where the file system
-shares blocks between files. Hard links, such as those of checkpoints, keep the
-old file. To undo it, move the files that --keep-old kept back over tables of
-the same name, while the database is closed.
+that), and the next run continues. A table takes as much free space as its size,
+or only that of its filter where the file system shares blocks between files.
+Hard links, such as those of checkpoints, keep the old file. To undo it, move
+the files that --keep-old kept back over tables of the same name, while the
+database is closed.
 
 These tables are left as they are, with the reason: without a filter; with
 filters per data block or under another name (compatibility=own); with prefixes
